@@ -1,0 +1,68 @@
+/*
+ * Event stubs for x86-64: the code that a patched site runs.
+ *
+ * A stub may stand where the stack below rsp is dead: at a function's entry,
+ * right before a return and at a tail jump. (Where an entry is also a branch
+ * target of its own function, STUB_SKIP_RED_ZONE keeps clear of the red zone.)
+ * It changes no register, and with STUB_SAVE_FLAGS no flag.
+ *
+ *     [lea  -128(%rsp),%rsp]     STUB_SKIP_RED_ZONE
+ *     [pushfq]                   STUB_SAVE_FLAGS
+ *     push  %rax; push %rdx; push %rcx
+ *  retry:
+ *     rdtsc; shl $32,%rdx; or %rdx,%rax
+ *     lea   retry|done(%rip),%rdx       where the slow path comes back to
+ *     mov   $16,%ecx; xadd %rcx,%gs:HEAD          reserve
+ *     cmp   %gs:LIMIT,%rcx; jae agent             full
+ *     lea   N(%rsp),%edx                          rsp as it was at the site
+ *     and   $ring-1,%ecx
+ *     movl  $site,%gs:RING+8(%rcx); mov %edx,%gs:RING+12(%rcx)
+ *     mov   %rax,%gs:RING(%rcx)                   commit
+ *  done:
+ *     pop   %rcx; pop %rdx; pop %rax; [popfq]; [lea 128(%rsp),%rsp]
+ *
+ * A STUB_HOOK stub replaces everything between the pushes and `done` by
+ * `lea done(%rip),%rdx; jmp agent_hook`.
+ */
+#ifndef SPOOR_ARCH_X86_64_STUB_H
+#define SPOOR_ARCH_X86_64_STUB_H
+
+#include "base/types.h"
+#include "wire/ring.h"
+
+enum { STUB_SAVE_FLAGS = 1, STUB_SKIP_RED_ZONE = 2, STUB_HOOK = 4 };
+enum { STUB_MAX_BYTES = 144 };
+
+struct stub_spec {
+    uint8_t variant;    /* STUB_* bits */
+    uint32_t site;      /* function id << 2 | enum event_kind; unused by hooks */
+    uint32_t ring_bytes; /* power of two */
+    enum overflow overflow;
+    int64_t agent;      /* address of the area's agent code minus address of the stub */
+};
+
+/* Writes the stub to OUT (room for STUB_MAX_BYTES) and returns its size in bytes. It must run at
+ * the address that spec->agent was computed for; falling off its end continues the site. */
+size_t stub_emit(uint8_t *out, const struct stub_spec *spec);
+
+/* What a thread whose pc is OFFSET bytes into a stub has done so far. */
+struct stub_state {
+    uint8_t pushed;   /* 8-byte words on the stack: flags (if saved), rax, rdx, rcx, in this order */
+    bool skipped;     /* the red zone is skipped: 128 further bytes */
+    bool reserved;    /* a slot is reserved and not yet committed */
+    bool committed;   /* the event is in the ring (or dropped, or the hook was waited for) */
+};
+/* OFFSET must be an instruction boundary of the stub. Returns false if it is none. */
+bool stub_state_at(uint8_t variant, enum overflow overflow, uint32_t offset,
+                   struct stub_state *ret);
+
+/* The agent: position-independent code at the start of each trampoline area. */
+extern const uint8_t agent_bytes[];
+extern const size_t agent_size; /* rounded up to 16 */
+/* Offsets of its entry points within agent_bytes. */
+struct agent_entries {
+    uint16_t wait, wait_released, drop, drop_released, drop_counted, hook, syscall, end;
+};
+struct agent_entries agent_entries(void);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * Name patterns as users type them: a glob ("foo*"), or /an extended regular
+ * expression/; with an optional "module!" prefix (a glob on the module's file
+ * name).
+ */
+#ifndef SPOOR_BASE_GLOB_H
+#define SPOOR_BASE_GLOB_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct pattern;
+
+/* Parses TEXT. Errors: EINVAL "bad-pattern". */
+int pattern_new(const char *text, struct pattern **ret, struct err *err);
+void pattern_free(struct pattern *pattern);
+/* MODULE is a file name without directory; NAME the function's demangled name or NULL. */
+bool pattern_match(const struct pattern *pattern, const char *module, const char *name);
+bool pattern_has_module(const struct pattern *pattern);
+const char *pattern_text(const struct pattern *pattern);
+
+#endif

@@ -1,0 +1,89 @@
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static void die(void) {
+    static const char text[] = "spoor: out of memory: free some, or trace fewer functions\n";
+    ssize_t n = write(2, text, sizeof text - 1);
+    (void)n;
+    _exit(125);
+}
+
+void *mem_alloc(size_t size) {
+    void *p = calloc(1, size ? size : 1);
+    if (!p)
+        die();
+    return p;
+}
+
+void *mem_resize(void *old, size_t count, size_t size) {
+    void *p = reallocarray(old, count ? count : 1, size ? size : 1);
+    if (!p)
+        die();
+    return p;
+}
+
+char *mem_strdup(const char *text) {
+    char *p = strdup(text);
+    if (!p)
+        die();
+    return p;
+}
+
+char *mem_printf(const char *fmt, ...) {
+    char *p = NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vasprintf(&p, fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        die();
+    return p;
+}
+
+enum { CHUNK_BYTES = 64 * 1024 };
+
+struct chunk {
+    struct chunk *next;
+    size_t used, room;
+    _Alignas(16) unsigned char bytes[];
+};
+
+struct arena {
+    struct chunk *head;
+};
+
+struct arena *arena_new(void) { return mem_alloc(sizeof(struct arena)); }
+
+void arena_free(struct arena *arena) {
+    if (!arena)
+        return;
+    for (struct chunk *c = arena->head, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    free(arena);
+}
+
+void *arena_alloc(struct arena *arena, size_t size) {
+    size = (size + 15) & ~(size_t)15;
+    struct chunk *c = arena->head;
+    if (!c || c->room - c->used < size) {
+        size_t room = size > CHUNK_BYTES ? size : CHUNK_BYTES;
+        c = mem_alloc(sizeof *c + room);
+        c->room = room;
+        c->next = arena->head;
+        arena->head = c;
+    }
+    void *p = c->bytes + c->used;
+    c->used += size;
+    return p;
+}
+
+char *arena_strdup(struct arena *arena, const char *text) {
+    size_t n = strlen(text) + 1;
+    return memcpy(arena_alloc(arena, n), text, n);
+}

@@ -1,0 +1,65 @@
+/*
+ * Memory for the tool: allocation that cannot fail, growing arrays, an arena,
+ * and cleanup attributes. Running out of memory ends the tool, never the
+ * target (see DESIGN.md, I4).
+ */
+#ifndef SPOOR_BASE_MEM_H
+#define SPOOR_BASE_MEM_H
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void *mem_alloc(size_t size);                              /* zeroed */
+void *mem_resize(void *old, size_t count, size_t size);    /* as realloc(), checked product */
+char *mem_strdup(const char *text);
+char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static inline void mem_cleanup_free(void *p) { free(*(void **)p); }
+static inline void mem_cleanup_fd(int *fd) {
+    if (*fd >= 0)
+        close(*fd);
+}
+#define AUTO_FREE __attribute__((cleanup(mem_cleanup_free)))
+#define AUTO_FD __attribute__((cleanup(mem_cleanup_fd)))
+/* Takes the value out of an AUTO_FREE pointer, which then frees nothing. */
+#define steal(p)                                                                                   \
+    ({                                                                                             \
+        __typeof__(p) steal_value_ = (p);                                                          \
+        (p) = NULL;                                                                                \
+        steal_value_;                                                                              \
+    })
+
+/* A growing array: ARRAY(int) a = {0}; ARRAY_PUSH(&a, 7); a.at[0]; a.count; ARRAY_FREE(&a). */
+#define ARRAY(T)                                                                                   \
+    struct {                                                                                       \
+        T *at;                                                                                     \
+        size_t count, room;                                                                        \
+    }
+#define ARRAY_GROW(a)                                                                              \
+    do {                                                                                           \
+        if ((a)->count == (a)->room) {                                                             \
+            (a)->room = (a)->room ? (a)->room * 2 : 16;                                            \
+            (a)->at = mem_resize((a)->at, (a)->room, sizeof *(a)->at);                             \
+        }                                                                                          \
+    } while (0)
+#define ARRAY_PUSH(a, value)                                                                       \
+    do {                                                                                           \
+        ARRAY_GROW(a);                                                                             \
+        (a)->at[(a)->count++] = (value);                                                           \
+    } while (0)
+#define ARRAY_FREE(a)                                                                              \
+    do {                                                                                           \
+        free((a)->at);                                                                             \
+        (a)->at = NULL;                                                                            \
+        (a)->count = (a)->room = 0;                                                                \
+    } while (0)
+
+/* Memory that is freed all at once. */
+struct arena;
+struct arena *arena_new(void);
+void arena_free(struct arena *arena);
+void *arena_alloc(struct arena *arena, size_t size); /* zeroed, aligned to 16 */
+char *arena_strdup(struct arena *arena, const char *text);
+
+#endif

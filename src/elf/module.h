@@ -1,0 +1,124 @@
+/*
+ * An ELF file as the planner and the views need it: bytes, sections, symbols,
+ * unwind ranges and every place in data that refers to code. Loading reads
+ * the file (and its separate debug file) only; nothing here knows a process.
+ *
+ * All arrays are sorted by address; strings and arrays live as long as the
+ * module. Addresses are link-time (vaddr_t).
+ */
+#ifndef SPOOR_ELF_MODULE_H
+#define SPOOR_ELF_MODULE_H
+
+#include "base/err.h"
+#include "base/types.h"
+
+struct segment { /* a PT_LOAD */
+    vaddr_t start;
+    uint64_t size;      /* in memory */
+    uint64_t file_size; /* of bytes[]; the rest of the memory is zero */
+    uint64_t offset;    /* in the file */
+    const uint8_t *bytes;
+    bool readable, writable, executable;
+};
+
+struct section { /* an allocated section; from section headers, else made up from segments */
+    const char *name;
+    vaddr_t start;
+    uint64_t size;
+    const uint8_t *bytes; /* NULL for NOBITS */
+    bool writable, executable;
+    bool plt; /* .plt, .plt.sec, .plt.got, .iplt: linker-made stubs, never probed */
+};
+
+enum symbol_type { SYMBOL_NOTYPE, SYMBOL_FUNCTION, SYMBOL_IFUNC, SYMBOL_OBJECT };
+
+struct symbol {
+    vaddr_t addr;
+    uint64_t size;
+    const char *name; /* as in the file (mangled, version suffix removed) */
+    enum symbol_type type;
+    bool global;
+};
+
+/* How to find the canonical frame address: CFA = reg + offset, from PC on. */
+struct cfa_row {
+    vaddr_t pc;
+    int16_t reg;    /* DWARF register number; CFA_EXPRESSION when not reg + offset */
+    int32_t offset;
+};
+enum { CFA_EXPRESSION = -1 };
+
+struct unwind_range { /* one FDE */
+    vaddr_t start, end;
+    uint32_t first_row, row_count; /* into module.rows; the first row's pc is start */
+    vaddr_t lsda;                  /* 0 when none */
+    bool signal_frame;             /* augmentation 'S' */
+};
+
+enum code_ref_kind {
+    CODE_REF_RELOCATION, /* addend of a RELATIVE, IRELATIVE, RELR or absolute relocation */
+    CODE_REF_DATA,       /* non-PIE: an aligned word of data that equals a text address */
+    CODE_REF_LANDING_PAD /* from an LSDA call-site table */
+};
+struct code_ref { /* a place in executable memory that data refers to */
+    vaddr_t target;
+    vaddr_t from; /* where the reference stands; the LSDA for landing pads */
+    enum code_ref_kind kind;
+};
+
+struct patchable { /* an entry of __patchable_function_entries, after relocation */
+    vaddr_t addr;
+};
+
+struct module {
+    char *path;      /* as opened */
+    const char *name; /* file name without directory, points into path */
+    uint16_t machine; /* EM_* */
+    bool position_independent; /* ET_DYN */
+    bool text_relocations;     /* DT_TEXTREL: its code changes after mapping */
+    bool has_debug_file;
+    uint8_t build_id[32];
+    uint8_t build_id_size; /* 0 when none */
+    vaddr_t entry;         /* e_entry */
+    vaddr_t low, high;     /* span of all PT_LOADs */
+    vaddr_t text_low, text_high; /* span of the executable ones */
+    uint64_t text_bytes;         /* sum of executable segments' sizes */
+
+    struct segment *segments;     size_t segment_count;
+    struct section *sections;     size_t section_count;
+    struct symbol *symbols;       size_t symbol_count;
+    struct unwind_range *ranges;  size_t range_count;
+    struct cfa_row *rows;         size_t row_count;
+    struct code_ref *refs;        size_t ref_count;
+    struct patchable *patchables; size_t patchable_count;
+
+    struct module_private *priv;
+};
+
+enum {
+    MODULE_DEBUG_FILES = 1, /* look for separate debug files: debuglink, build-id, .gnu_debugdata,
+                               and debuginfod where DEBUGINFOD_URLS is set */
+};
+
+/*
+ * Opens PATH and reads it. Errors (tags): "open" (with errno), "not-elf", "truncated-elf",
+ * "corrupt-elf", "elf-class" (32-bit), "foreign-machine" is NOT raised here: any machine loads.
+ * Bytes are untrusted: every offset and count in the file is checked.
+ */
+int module_load(const char *path, unsigned flags, struct module **ret, struct err *err);
+/* The same for an open descriptor (kept by the caller); NAME is what messages and views call it. */
+int module_load_fd(int fd, const char *name, unsigned flags, struct module **ret, struct err *err);
+void module_free(struct module *module);
+
+/* SIZE bytes at ADDR as the file holds them (zero-filled memory is not served); NULL if not there. */
+const uint8_t *module_bytes(const struct module *module, vaddr_t addr, size_t size);
+const struct segment *module_segment_at(const struct module *module, vaddr_t addr);
+const struct section *module_section_at(const struct module *module, vaddr_t addr);
+const struct unwind_range *module_range_at(const struct module *module, vaddr_t addr);
+/* The row that holds at ADDR within RANGE. */
+const struct cfa_row *module_row_at(const struct module *module, const struct unwind_range *range,
+                                    vaddr_t addr);
+/* Finds a defined symbol by exact name; NULL if none. */
+const struct symbol *module_symbol_named(const struct module *module, const char *name);
+
+#endif

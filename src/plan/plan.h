@@ -1,0 +1,115 @@
+/*
+ * From a module's bytes to finished machine code, without touching a process.
+ *
+ *   plan_new()    whole-module analysis: functions, their exits, and for each site the window of
+ *                 instructions and tier that is provably safe. Independent of load address and of
+ *                 what the user selected: the same module gives the same plan.
+ *   plan_emit()   for one load address and one selection: trampolines and patches as bytes.
+ *
+ * A plan is immutable after plan_new() and may be shared by processes and threads.
+ */
+#ifndef SPOOR_PLAN_PLAN_H
+#define SPOOR_PLAN_PLAN_H
+
+#include "base/err.h"
+#include "base/types.h"
+#include "elf/module.h"
+#include "wire/ring.h"
+
+/* Order is preference, names are CONTRACT.md's. */
+enum tier { TIER_NONE, TIER_PAD, TIER_JUMP, TIER_HOP, TIER_PUN, TIER_TRAP, TIER_COUNT };
+const char *tier_name(enum tier tier); /* "none" "pad" "jump" "hop" "pun" "trap" */
+
+/* Why a site or function has no patch. Tags are stable; `spoor explain` prints them. */
+enum refusal {
+    REFUSED_NOT,          /* not refused */
+    REFUSED_SHORT,        /* "short-window": fewer than 5 bytes, and no tier for that yet */
+    REFUSED_CALL,         /* "call-in-window" */
+    REFUSED_TARGET,       /* "branch-into-window" */
+    REFUSED_OVERLAP,      /* "window-taken": another site's window owns these bytes */
+    REFUSED_UNDECODABLE,  /* "undecodable" */
+    REFUSED_UNRELOCATABLE,/* "unrelocatable": an instruction that cannot run elsewhere */
+    REFUSED_SYSCALL,      /* "syscall-in-window" */
+    REFUSED_NO_CFI,       /* "no-unwind-info" */
+    REFUSED_FALL_THROUGH, /* "falls-through": the next function's entry sees the call */
+    REFUSED_RETURNS_TWICE,/* "returns-twice": setjmp family, vfork, getcontext */
+    REFUSED_OWN_ABI,      /* "own-convention": _start, TLS descriptor resolvers, … */
+    REFUSED_SIGNAL_FRAME, /* "signal-frame" */
+    REFUSED_OPEN_FLOW,    /* "open-control-flow": unresolved indirect jump forbids this window */
+    REFUSED_TEXT_RELOCATIONS, /* "text-relocations" */
+    REFUSED_COUNT
+};
+const char *refusal_tag(enum refusal refusal);
+const char *refusal_meaning(enum refusal refusal); /* one sentence, for the man page and explain */
+
+struct plan_function {
+    vaddr_t addr;
+    uint64_t size;
+    const char *name;      /* mangled; NULL when unknown; points into the module */
+    const char **aliases;  /* other names of the same body; NULL-terminated or NULL */
+    enum tier entry;       /* TIER_NONE when refused */
+    enum refusal refused;  /* why entry is TIER_NONE */
+    uint32_t exits[TIER_COUNT]; /* exit sites by tier; exits[TIER_NONE]: inferred ones */
+    bool exact;            /* all exits patched, or none exist */
+};
+
+struct plan;
+
+/* Analyses MODULE (which must outlive the plan). Errors: ENOTSUP "foreign-machine" …; a module
+ * without any usable function gives an empty plan, not an error. */
+int plan_new(const struct module *module, struct plan **ret, struct err *err);
+void plan_free(struct plan *plan);
+size_t plan_function_count(const struct plan *plan);
+/* INDEX < count; sorted by address. The index is the function's number within its module. */
+const struct plan_function *plan_function(const struct plan *plan, size_t index);
+
+/* ---- emission ---- */
+
+struct plan_request {
+    taddr_t bias;          /* taddr = vaddr + bias */
+    taddr_t area;          /* where the trampoline area will be mapped (page aligned) */
+    size_t area_size;      /* room there */
+    const uint8_t *selected; /* bitmap by function index, NULL: all */
+    uint32_t first_id;     /* event id of function 0; function i has first_id + i (< 2^30) */
+    uint32_t ring_bytes;   /* power of two */
+    enum overflow overflow;
+    vaddr_t hook;          /* a function whose entry waits for the tool (dynamic linker), or 0 */
+};
+
+struct patch { /* bytes to be written over the module's text */
+    vaddr_t at;
+    uint8_t size;
+    uint8_t before[8]; /* what stands there in the file */
+    uint8_t after[8];
+};
+
+/* What stands at an offset of the trampoline area, from `offset` up to the next mark's. */
+enum mark_kind {
+    MARK_NONE,  /* agent or filler */
+    MARK_STUB,  /* an event stub; `orig` is the site; offset is the stub's first byte */
+    MARK_INSN,  /* one relocated instruction (or the jump back); `orig` is where it stood */
+};
+struct mark {
+    uint32_t offset;
+    uint8_t kind;    /* enum mark_kind */
+    uint8_t variant; /* MARK_STUB: which template, for stub_state_at() */
+    bool at_start;   /* orig is the first byte of its window: resuming there is always safe */
+    vaddr_t orig;
+};
+
+struct plan_code {
+    uint8_t *area;      /* bytes of the trampoline area, agent code first */
+    size_t area_used;
+    struct patch *patches; size_t patch_count; /* sorted by address, disjoint */
+    struct mark *marks;    size_t mark_count;  /* sorted by offset */
+    size_t sites;
+};
+
+/* Upper bound of the area that any selection needs, in bytes. */
+size_t plan_area_size(const struct plan *plan);
+/* Errors: ERANGE "out-of-reach" when AREA is not within reach of the text or its data. */
+int plan_emit(const struct plan *plan, const struct plan_request *request, struct plan_code *ret,
+              struct err *err);
+void plan_code_done(struct plan_code *code);
+
+#endif

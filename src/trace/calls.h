@@ -1,0 +1,55 @@
+/*
+ * Turns one thread's events into calls: opens and closes frames by stack
+ * pointer, never by name (DESIGN.md, section 8). Used while recording (-D, -t)
+ * and by every analysis.
+ *
+ * Rules
+ *  - entry at sp: frames of the same stack at or below sp (frame.sp <= sp) are gone; those with
+ *    frame.sp < sp were unwound; one with frame.sp == sp and the same function is a loop back to
+ *    the entry (no new call); with another function it was replaced by an unseen tail jump.
+ *  - return or tail at sp: frames with frame.sp < sp were unwound; the frame with frame.sp == sp is
+ *    closed, whatever its function; if there is none the event is stray and ignored.
+ *  - each stack has its own frames: the thread's native stack (known range) and further ones
+ *    (coroutines, signal stacks), told apart by their addresses.
+ */
+#ifndef SPOOR_TRACE_CALLS_H
+#define SPOOR_TRACE_CALLS_H
+
+#include "trace/format.h"
+
+enum call_end {
+    CALL_RETURNED,
+    CALL_TAIL,    /* replaced by a tail-called function */
+    CALL_UNWOUND, /* exception, longjmp, or its exit is not patched (inferred) */
+    CALL_OPEN     /* still open when the stream ended */
+};
+
+struct call {
+    uint32_t id;      /* function */
+    uint32_t sp;
+    uint32_t depth;   /* 0: outermost of its stack */
+    uint32_t stack;   /* 0: native stack; others numbered in order of appearance */
+    uint64_t start;   /* ticks */
+    uint64_t end;     /* ticks; valid in on_close */
+    enum call_end how; /* valid in on_close */
+    uint64_t child_ticks; /* time spent in direct children; valid in on_close */
+    void *user;       /* the callback's own; kept from open to close */
+};
+
+struct calls_ops {
+    /* CALL is in the tree; PARENT NULL for a root. */
+    void (*on_open)(void *ctx, struct call *call, struct call *parent);
+    void (*on_close)(void *ctx, struct call *call, struct call *parent);
+};
+
+struct calls;
+struct calls *calls_new(const struct trace_thread *thread, const struct calls_ops *ops, void *ctx);
+void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint32_t sp);
+/* Events were lost: what is open may have ended; frames are kept and closed by later events. */
+void calls_lost(struct calls *c, uint64_t ticks, uint64_t count);
+/* Closes everything that is open (how = CALL_OPEN, or CALL_UNWOUND if the thread has ended). */
+void calls_finish(struct calls *c, uint64_t ticks, bool thread_ended);
+uint64_t calls_strays(const struct calls *c);
+void calls_free(struct calls *c);
+
+#endif

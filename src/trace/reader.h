@@ -1,0 +1,69 @@
+/*
+ * Reads a trace file: complete, partial (after a crash) or still being written.
+ * Bytes are untrusted: nothing is allocated from a size that the file claims and does not hold.
+ */
+#ifndef SPOOR_TRACE_READER_H
+#define SPOOR_TRACE_READER_H
+
+#include "trace/format.h"
+
+struct trace_reader;
+
+/* Errors (tags): "open", "empty-trace", "not-a-trace", "newer-format", "corrupt-trace",
+ * "truncated-trace" (only when nothing at all is usable). */
+int trace_reader_open(const char *path, struct trace_reader **ret, struct err *err);
+void trace_reader_free(struct trace_reader *r);
+
+/* Everything below lives as long as the reader. */
+const struct trace_session *trace_reader_session(const struct trace_reader *r);
+bool trace_reader_complete(const struct trace_reader *r); /* false: .part, crash or concurrent */
+/* When not complete or damaged: one sentence for the user, else NULL. */
+const char *trace_reader_warning(const struct trace_reader *r);
+const struct trace_end *trace_reader_end(const struct trace_reader *r); /* NULL if absent */
+uint64_t trace_reader_file_bytes(const struct trace_reader *r);
+size_t trace_reader_process_count(const struct trace_reader *r);
+const struct trace_process *trace_reader_process(const struct trace_reader *r, size_t i);
+size_t trace_reader_stream_count(const struct trace_reader *r);
+const struct trace_thread *trace_reader_thread(const struct trace_reader *r, size_t stream);
+size_t trace_reader_module_count(const struct trace_reader *r);
+const struct trace_module *trace_reader_module(const struct trace_reader *r, size_t i);
+/* The module and function of an event id (site >> 2); false when no module has it. */
+bool trace_reader_function(const struct trace_reader *r, uint32_t id,
+                           const struct trace_module **ret_module,
+                           const struct trace_function **ret_function);
+struct trace_counts { uint64_t entries, exits, lost; };
+struct trace_counts trace_reader_counts(const struct trace_reader *r); /* from block headers */
+
+/* Ticks to nanoseconds since the trace's first tick (never negative). */
+uint64_t trace_reader_ns(const struct trace_reader *r, uint64_t ticks);
+uint64_t trace_reader_duration_ns(const struct trace_reader *r);
+
+/* One stream, read forward. Several cursors may be open; each holds one block's memory. */
+struct trace_cursor;
+enum trace_item_kind { TRACE_EVENT, TRACE_LOST, TRACE_THREAD_END };
+struct trace_item {
+    enum trace_item_kind kind;
+    uint32_t stream;
+    uint64_t ticks;
+    uint32_t id;           /* function; events only */
+    enum event_kind event; /* events only */
+    uint32_t sp;           /* events only */
+    uint64_t lost;         /* TRACE_LOST only */
+};
+int trace_cursor_open(struct trace_reader *r, uint32_t stream, struct trace_cursor **ret,
+                      struct err *err);
+/* 1: *ret is filled; 0: the end; < 0: error "corrupt-block" (the block is skipped: call again). */
+int trace_cursor_next(struct trace_cursor *c, struct trace_item *ret, struct err *err);
+/* The batch form, for speed: *ret_items points into the cursor until its next call.
+ * > 0: that many items; 0: the end; < 0: as above. */
+ptrdiff_t trace_cursor_batch(struct trace_cursor *c, const struct trace_item **ret_items,
+                             struct err *err);
+void trace_cursor_free(struct trace_cursor *c);
+
+/* All streams merged by time (ties by stream). Memory: one block per stream. */
+struct trace_merge;
+int trace_merge_open(struct trace_reader *r, struct trace_merge **ret, struct err *err);
+int trace_merge_next(struct trace_merge *m, struct trace_item *ret, struct err *err);
+void trace_merge_free(struct trace_merge *m);
+
+#endif

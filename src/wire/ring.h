@@ -1,0 +1,89 @@
+/*
+ * The contract between the tool and the code it puts into a target.
+ *
+ * Each traced thread owns one *lane*: a page of counters (struct lane) directly
+ * followed by its ring of events. The thread's gs base (x86-64) points at the
+ * lane, so that every stub addresses both with one fixed displacement and the
+ * same stub serves all threads.
+ *
+ * How an event is written, and why it can be interrupted anywhere
+ *
+ *     head          = xadd(lane.head, 16)        one instruction reserves
+ *     if head >= lane.limit: slow path           (un-reserves, waits or drops)
+ *     slot          = ring[head & mask]
+ *     slot.site_sp  = site, sp
+ *     slot.clock    = clock                      the last store commits
+ *
+ * A thread that is stopped for a signal inside a stub is rolled back by the
+ * tracer to the site (registers restored, the reservation undone) before the
+ * signal is delivered. So no handler ever runs above an open reservation and
+ * at most the newest slot of a lane can be uncommitted, namely when its thread
+ * was killed there. The reader tells: a committed slot's clock is newer than
+ * the clock of the slot before it, a stale one's is older by a whole lap.
+ *
+ * Included by freestanding code: no libc beyond the compiler's own headers.
+ */
+#ifndef SPOOR_WIRE_RING_H
+#define SPOOR_WIRE_RING_H
+
+#ifndef __ASSEMBLER__
+#include <stdint.h>
+
+struct event {
+    uint64_t clock; /* raw counter (TSC on x86-64); stored last */
+    uint32_t site;  /* function id << 2 | enum event_kind */
+    uint32_t sp;    /* low 32 bits of the stack pointer the function had at its entry */
+};
+
+enum event_kind {
+    EVENT_ENTRY = 0,
+    EVENT_RETURN = 1, /* left by a return instruction */
+    EVENT_TAIL = 2,   /* left by a tail jump: another function takes its place */
+};
+
+/* What a thread does that finds its ring full. */
+enum overflow { OVERFLOW_WAIT, OVERFLOW_DROP, OVERFLOW_OVERWRITE };
+
+struct lane {
+    uint64_t head;    /* bytes ever reserved; written by the thread only */
+    uint64_t limit;   /* head must stay below; written by the tool (tail + ring size) */
+    uint64_t lost;    /* events dropped; written by the thread only */
+    uint64_t hook;    /* 1 while the thread waits in the dynamic linker's hook; the tool clears it */
+    uint64_t control; /* address of the struct control, in the target */
+    uint64_t waits;   /* how often the ring was found full */
+};
+
+/* One per address space, shared with the tool. */
+struct control {
+    /* A robust futex word owned by the tool: when the tool dies, the kernel sets CONTROL_OWNER_DIED
+     * in it (linux/futex.h, FUTEX_OWNER_DIED). Waiting loops watch it and give up. */
+    uint32_t owner;
+    uint32_t reserved;
+};
+
+_Static_assert(sizeof(struct event) == 16, "stubs store 16 bytes");
+#endif
+
+#define EVENT_BYTES 16
+#define LANE_HEAD 0
+#define LANE_LIMIT 8
+#define LANE_LOST 16
+#define LANE_HOOK 24
+#define LANE_CONTROL 32
+#define LANE_WAITS 40
+#define LANE_RING 4096 /* offset of the ring from the lane */
+#define EVENT_CLOCK 0
+#define EVENT_SITE 8
+#define EVENT_SP 12
+#define CONTROL_OWNER_DIED 0x40000000
+
+#ifndef __ASSEMBLER__
+_Static_assert(__builtin_offsetof(struct lane, limit) == LANE_LIMIT, "");
+_Static_assert(__builtin_offsetof(struct lane, lost) == LANE_LOST, "");
+_Static_assert(__builtin_offsetof(struct lane, hook) == LANE_HOOK, "");
+_Static_assert(__builtin_offsetof(struct lane, control) == LANE_CONTROL, "");
+_Static_assert(__builtin_offsetof(struct lane, waits) == LANE_WAITS, "");
+_Static_assert(__builtin_offsetof(struct event, sp) == EVENT_SP, "");
+#endif
+
+#endif
