@@ -56,7 +56,9 @@ struct arena {
     struct chunk *head;
 };
 
-struct arena *arena_new(void) { return mem_alloc(sizeof(struct arena)); }
+struct arena *arena_new(void) {
+    return mem_alloc(sizeof(struct arena));
+}
 
 void arena_free(struct arena *arena) {
     if (!arena)

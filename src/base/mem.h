@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-void *mem_alloc(size_t size);                              /* zeroed */
-void *mem_resize(void *old, size_t count, size_t size);    /* as realloc(), checked product */
+void *mem_alloc(size_t size);                           /* zeroed */
+void *mem_resize(void *old, size_t count, size_t size); /* as realloc(), checked product */
 char *mem_strdup(const char *text);
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

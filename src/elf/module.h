@@ -43,7 +43,7 @@ struct symbol {
 /* How to find the canonical frame address: CFA = reg + offset, from PC on. */
 struct cfa_row {
     vaddr_t pc;
-    int16_t reg;    /* DWARF register number; CFA_EXPRESSION when not reg + offset */
+    int16_t reg; /* DWARF register number; CFA_EXPRESSION when not reg + offset */
     int32_t offset;
 };
 enum { CFA_EXPRESSION = -1 };
@@ -71,26 +71,33 @@ struct patchable { /* an entry of __patchable_function_entries, after relocation
 };
 
 struct module {
-    char *path;      /* as opened */
-    const char *name; /* file name without directory, points into path */
-    uint16_t machine; /* EM_* */
+    char *path;                /* as opened */
+    const char *name;          /* file name without directory, points into path */
+    uint16_t machine;          /* EM_* */
     bool position_independent; /* ET_DYN */
     bool text_relocations;     /* DT_TEXTREL: its code changes after mapping */
     bool has_debug_file;
     uint8_t build_id[32];
-    uint8_t build_id_size; /* 0 when none */
-    vaddr_t entry;         /* e_entry */
-    vaddr_t low, high;     /* span of all PT_LOADs */
+    uint8_t build_id_size;       /* 0 when none */
+    vaddr_t entry;               /* e_entry */
+    vaddr_t low, high;           /* span of all PT_LOADs */
     vaddr_t text_low, text_high; /* span of the executable ones */
     uint64_t text_bytes;         /* sum of executable segments' sizes */
 
-    struct segment *segments;     size_t segment_count;
-    struct section *sections;     size_t section_count;
-    struct symbol *symbols;       size_t symbol_count;
-    struct unwind_range *ranges;  size_t range_count;
-    struct cfa_row *rows;         size_t row_count;
-    struct code_ref *refs;        size_t ref_count;
-    struct patchable *patchables; size_t patchable_count;
+    struct segment *segments;
+    size_t segment_count;
+    struct section *sections;
+    size_t section_count;
+    struct symbol *symbols;
+    size_t symbol_count;
+    struct unwind_range *ranges;
+    size_t range_count;
+    struct cfa_row *rows;
+    size_t row_count;
+    struct code_ref *refs;
+    size_t ref_count;
+    struct patchable *patchables;
+    size_t patchable_count;
 
     struct module_private *priv;
 };
@@ -110,7 +117,8 @@ int module_load(const char *path, unsigned flags, struct module **ret, struct er
 int module_load_fd(int fd, const char *name, unsigned flags, struct module **ret, struct err *err);
 void module_free(struct module *module);
 
-/* SIZE bytes at ADDR as the file holds them (zero-filled memory is not served); NULL if not there. */
+/* SIZE bytes at ADDR as the file holds them (zero-filled memory is not served); NULL if not there.
+ */
 const uint8_t *module_bytes(const struct module *module, vaddr_t addr, size_t size);
 const struct segment *module_segment_at(const struct module *module, vaddr_t addr);
 const struct section *module_section_at(const struct module *module, vaddr_t addr);

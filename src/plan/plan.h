@@ -22,20 +22,20 @@ const char *tier_name(enum tier tier); /* "none" "pad" "jump" "hop" "pun" "trap"
 
 /* Why a site or function has no patch. Tags are stable; `spoor explain` prints them. */
 enum refusal {
-    REFUSED_NOT,          /* not refused */
-    REFUSED_SHORT,        /* "short-window": fewer than 5 bytes, and no tier for that yet */
-    REFUSED_CALL,         /* "call-in-window" */
-    REFUSED_TARGET,       /* "branch-into-window" */
-    REFUSED_OVERLAP,      /* "window-taken": another site's window owns these bytes */
-    REFUSED_UNDECODABLE,  /* "undecodable" */
-    REFUSED_UNRELOCATABLE,/* "unrelocatable": an instruction that cannot run elsewhere */
-    REFUSED_SYSCALL,      /* "syscall-in-window" */
-    REFUSED_NO_CFI,       /* "no-unwind-info" */
-    REFUSED_FALL_THROUGH, /* "falls-through": the next function's entry sees the call */
-    REFUSED_RETURNS_TWICE,/* "returns-twice": setjmp family, vfork, getcontext */
-    REFUSED_OWN_ABI,      /* "own-convention": _start, TLS descriptor resolvers, … */
-    REFUSED_SIGNAL_FRAME, /* "signal-frame" */
-    REFUSED_OPEN_FLOW,    /* "open-control-flow": unresolved indirect jump forbids this window */
+    REFUSED_NOT,           /* not refused */
+    REFUSED_SHORT,         /* "short-window": fewer than 5 bytes, and no tier for that yet */
+    REFUSED_CALL,          /* "call-in-window" */
+    REFUSED_TARGET,        /* "branch-into-window" */
+    REFUSED_OVERLAP,       /* "window-taken": another site's window owns these bytes */
+    REFUSED_UNDECODABLE,   /* "undecodable" */
+    REFUSED_UNRELOCATABLE, /* "unrelocatable": an instruction that cannot run elsewhere */
+    REFUSED_SYSCALL,       /* "syscall-in-window" */
+    REFUSED_NO_CFI,        /* "no-unwind-info" */
+    REFUSED_FALL_THROUGH,  /* "falls-through": the next function's entry sees the call */
+    REFUSED_RETURNS_TWICE, /* "returns-twice": setjmp family, vfork, getcontext */
+    REFUSED_OWN_ABI,       /* "own-convention": _start, TLS descriptor resolvers, … */
+    REFUSED_SIGNAL_FRAME,  /* "signal-frame" */
+    REFUSED_OPEN_FLOW,     /* "open-control-flow": unresolved indirect jump forbids this window */
     REFUSED_TEXT_RELOCATIONS, /* "text-relocations" */
     REFUSED_COUNT
 };
@@ -45,12 +45,12 @@ const char *refusal_meaning(enum refusal refusal); /* one sentence, for the man 
 struct plan_function {
     vaddr_t addr;
     uint64_t size;
-    const char *name;      /* mangled; NULL when unknown; points into the module */
-    const char **aliases;  /* other names of the same body; NULL-terminated or NULL */
-    enum tier entry;       /* TIER_NONE when refused */
-    enum refusal refused;  /* why entry is TIER_NONE */
+    const char *name;           /* mangled; NULL when unknown; points into the module */
+    const char **aliases;       /* other names of the same body; NULL-terminated or NULL */
+    enum tier entry;            /* TIER_NONE when refused */
+    enum refusal refused;       /* why entry is TIER_NONE */
     uint32_t exits[TIER_COUNT]; /* exit sites by tier; exits[TIER_NONE]: inferred ones */
-    bool exact;            /* all exits patched, or none exist */
+    bool exact;                 /* all exits patched, or none exist */
 };
 
 struct plan;
@@ -66,14 +66,14 @@ const struct plan_function *plan_function(const struct plan *plan, size_t index)
 /* ---- emission ---- */
 
 struct plan_request {
-    taddr_t bias;          /* taddr = vaddr + bias */
-    taddr_t area;          /* where the trampoline area will be mapped (page aligned) */
-    size_t area_size;      /* room there */
+    taddr_t bias;            /* taddr = vaddr + bias */
+    taddr_t area;            /* where the trampoline area will be mapped (page aligned) */
+    size_t area_size;        /* room there */
     const uint8_t *selected; /* bitmap by function index, NULL: all */
-    uint32_t first_id;     /* event id of function 0; function i has first_id + i (< 2^30) */
-    uint32_t ring_bytes;   /* power of two */
+    uint32_t first_id;       /* event id of function 0; function i has first_id + i (< 2^30) */
+    uint32_t ring_bytes;     /* power of two */
     enum overflow overflow;
-    vaddr_t hook;          /* a function whose entry waits for the tool (dynamic linker), or 0 */
+    vaddr_t hook; /* a function whose entry waits for the tool (dynamic linker), or 0 */
 };
 
 struct patch { /* bytes to be written over the module's text */
@@ -85,9 +85,9 @@ struct patch { /* bytes to be written over the module's text */
 
 /* What stands at an offset of the trampoline area, from `offset` up to the next mark's. */
 enum mark_kind {
-    MARK_NONE,  /* agent or filler */
-    MARK_STUB,  /* an event stub; `orig` is the site; offset is the stub's first byte */
-    MARK_INSN,  /* one relocated instruction (or the jump back); `orig` is where it stood */
+    MARK_NONE, /* agent or filler */
+    MARK_STUB, /* an event stub; `orig` is the site; offset is the stub's first byte */
+    MARK_INSN, /* one relocated instruction (or the jump back); `orig` is where it stood */
 };
 struct mark {
     uint32_t offset;
@@ -98,10 +98,12 @@ struct mark {
 };
 
 struct plan_code {
-    uint8_t *area;      /* bytes of the trampoline area, agent code first */
+    uint8_t *area; /* bytes of the trampoline area, agent code first */
     size_t area_used;
-    struct patch *patches; size_t patch_count; /* sorted by address, disjoint */
-    struct mark *marks;    size_t mark_count;  /* sorted by offset */
+    struct patch *patches;
+    size_t patch_count; /* sorted by address, disjoint */
+    struct mark *marks;
+    size_t mark_count; /* sorted by offset */
     size_t sites;
 };
 

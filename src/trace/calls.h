@@ -25,15 +25,15 @@ enum call_end {
 };
 
 struct call {
-    uint32_t id;      /* function */
+    uint32_t id; /* function */
     uint32_t sp;
-    uint32_t depth;   /* 0: outermost of its stack */
-    uint32_t stack;   /* 0: native stack; others numbered in order of appearance */
-    uint64_t start;   /* ticks */
-    uint64_t end;     /* ticks; valid in on_close */
-    enum call_end how; /* valid in on_close */
+    uint32_t depth;       /* 0: outermost of its stack */
+    uint32_t stack;       /* 0: native stack; others numbered in order of appearance */
+    uint64_t start;       /* ticks */
+    uint64_t end;         /* ticks; valid in on_close */
+    enum call_end how;    /* valid in on_close */
     uint64_t child_ticks; /* time spent in direct children; valid in on_close */
-    void *user;       /* the callback's own; kept from open to close */
+    void *user;           /* the callback's own; kept from open to close */
 };
 
 struct calls_ops {

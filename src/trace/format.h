@@ -13,11 +13,11 @@ enum { TRACE_FORMAT_VERSION = 1 };
 /* Same order and number as enum tier of plan/plan.h; a unit test holds them together. */
 enum { TRACE_TIERS = 6 };
 
-struct trace_session { /* written first */
-    const char *version;      /* of spoor */
-    const char *arch;         /* "x86_64" */
+struct trace_session {          /* written first */
+    const char *version;        /* of spoor */
+    const char *arch;           /* "x86_64" */
     const char *const *command; /* NULL-terminated */
-    uint64_t start_unix_ns;   /* wall clock at start */
+    uint64_t start_unix_ns;     /* wall clock at start */
 };
 
 struct trace_clock { /* a pair of readings taken together; two or more fix the scale */
@@ -32,27 +32,30 @@ struct trace_process {
 };
 
 struct trace_thread { /* one stream of events */
-    uint32_t stream;      /* dense from 0, unique in the trace */
+    uint32_t stream;  /* dense from 0, unique in the trace */
     uint32_t pid, tid;
-    uint64_t start;       /* ticks */
+    uint64_t start;                 /* ticks */
     uint64_t stack_low, stack_high; /* its native stack's reservation; 0,0 unknown */
     const char *name;
 };
 
 struct trace_function {
-    uint64_t address;  /* link-time */
+    uint64_t address; /* link-time */
     uint64_t size;
-    const char *name;  /* mangled, or NULL */
+    const char *name;    /* mangled, or NULL */
     const char *aliases; /* further names separated by '\n', or NULL */
-    uint8_t entry_tier;  /* index into CONTRACT.md's tiers: 0 none 1 pad 2 jump 3 hop 4 pun 5 trap */
+    uint8_t entry_tier; /* index into CONTRACT.md's tiers: 0 none 1 pad 2 jump 3 hop 4 pun 5 trap */
     bool instrumented;
-    bool exact;        /* all exits patched, or none exist */
+    bool exact; /* all exits patched, or none exist */
 };
 
-struct trace_refused { const char *reason; uint64_t count; };
+struct trace_refused {
+    const char *reason;
+    uint64_t count;
+};
 
-struct trace_module { /* one ELF file as planned; shared by all processes that map it */
-    uint32_t first_id;   /* function i of this module has event id first_id + i */
+struct trace_module {  /* one ELF file as planned; shared by all processes that map it */
+    uint32_t first_id; /* function i of this module has event id first_id + i */
     const char *path, *name;
     uint8_t build_id[32];
     uint8_t build_id_size;
@@ -70,8 +73,8 @@ struct trace_map { /* a module was mapped into a process */
     uint64_t bias, ticks;
 };
 
-struct trace_end { /* written last; absent after a crash */
-    int32_t status;       /* wait status as the shell would show it */
+struct trace_end {  /* written last; absent after a crash */
+    int32_t status; /* wait status as the shell would show it */
     uint64_t ticks;
     uint64_t lost;
 };

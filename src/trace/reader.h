@@ -31,7 +31,9 @@ const struct trace_module *trace_reader_module(const struct trace_reader *r, siz
 bool trace_reader_function(const struct trace_reader *r, uint32_t id,
                            const struct trace_module **ret_module,
                            const struct trace_function **ret_function);
-struct trace_counts { uint64_t entries, exits, lost; };
+struct trace_counts {
+    uint64_t entries, exits, lost;
+};
 struct trace_counts trace_reader_counts(const struct trace_reader *r); /* from block headers */
 
 /* Ticks to nanoseconds since the trace's first tick (never negative). */

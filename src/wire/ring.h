@@ -45,10 +45,10 @@ enum event_kind {
 enum overflow { OVERFLOW_WAIT, OVERFLOW_DROP, OVERFLOW_OVERWRITE };
 
 struct lane {
-    uint64_t head;    /* bytes ever reserved; written by the thread only */
-    uint64_t limit;   /* head must stay below; written by the tool (tail + ring size) */
-    uint64_t lost;    /* events dropped; written by the thread only */
-    uint64_t hook;    /* 1 while the thread waits in the dynamic linker's hook; the tool clears it */
+    uint64_t head;  /* bytes ever reserved; written by the thread only */
+    uint64_t limit; /* head must stay below; written by the tool (tail + ring size) */
+    uint64_t lost;  /* events dropped; written by the thread only */
+    uint64_t hook;  /* 1 while the thread waits in the dynamic linker's hook; the tool clears it */
     uint64_t control; /* address of the struct control, in the target */
     uint64_t waits;   /* how often the ring was found full */
 };

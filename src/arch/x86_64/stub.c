@@ -1,0 +1,155 @@
+/*
+ * Writes event stubs, and tells of any point in them what has been done so
+ * far. Both come from one list of steps, so that they cannot disagree.
+ */
+#include "arch/x86_64/stub.h"
+
+#include <string.h>
+
+#include "agent-x86_64.inc"
+
+enum { MAX_STEPS = 32 };
+
+struct step {
+    uint8_t offset; /* of the instruction that follows this state */
+    struct stub_state state;
+};
+
+struct writer {
+    uint8_t *out;
+    size_t size;
+    struct stub_state state; /* after the instruction written last */
+    struct step *steps;      /* NULL when nobody asks */
+    size_t step_count;
+};
+
+/* Ends an instruction: what comes next starts in the writer's present state. */
+static void mark(struct writer *w) {
+    if (w->steps)
+        w->steps[w->step_count++] = (struct step){(uint8_t)w->size, w->state};
+}
+
+static void bytes(struct writer *w, const void *p, size_t n) {
+    memcpy(w->out + w->size, p, n);
+    w->size += n;
+}
+
+static void insn(struct writer *w, const char *p, size_t n) {
+    bytes(w, p, n);
+    mark(w);
+}
+#define INSN(w, text) insn(w, text, sizeof(text) - 1)
+
+/* An instruction that ends in a 32-bit number. */
+static void insn32(struct writer *w, const char *p, size_t n, uint32_t value) {
+    bytes(w, p, n);
+    bytes(w, &value, 4);
+    mark(w);
+}
+#define INSN32(w, text, value) insn32(w, text, sizeof(text) - 1, value)
+
+static void save(struct writer *w, const struct stub_spec *s) {
+    mark(w);
+    if (s->variant & STUB_SKIP_RED_ZONE) {
+        w->state.skipped = true;
+        INSN(w, "\x48\x8d\x64\x24\x80"); /* lea -128(%rsp),%rsp */
+    }
+    if (s->variant & STUB_SAVE_FLAGS) {
+        w->state.pushed++;
+        INSN(w, "\x9c"); /* pushfq */
+    }
+    static const char *const push[] = {"\x50", "\x52", "\x51"}; /* rax rdx rcx */
+    for (int i = 0; i < 3; i++) {
+        w->state.pushed++;
+        insn(w, push[i], 1);
+    }
+}
+
+static void restore(struct writer *w, const struct stub_spec *s) {
+    static const char *const pop[] = {"\x59", "\x5a", "\x58"}; /* rcx rdx rax */
+    for (int i = 0; i < 3; i++) {
+        w->state.pushed--;
+        insn(w, pop[i], 1);
+    }
+    if (s->variant & STUB_SAVE_FLAGS) {
+        w->state.pushed--;
+        INSN(w, "\x9d"); /* popfq */
+    }
+    if (s->variant & STUB_SKIP_RED_ZONE) {
+        w->state.skipped = false;
+        INSN(w, "\x48\x8d\xa4\x24\x80\x00\x00\x00"); /* lea 128(%rsp),%rsp */
+    }
+}
+
+static void event(struct writer *w, const struct stub_spec *s) {
+    size_t retry = w->size;
+    INSN(w, "\x0f\x31");         /* rdtsc */
+    INSN(w, "\x48\xc1\xe2\x20"); /* shl $32,%rdx */
+    INSN(w, "\x48\x09\xd0");     /* or %rdx,%rax */
+    bool again = s->overflow != OVERFLOW_DROP;
+    INSN32(w, "\x48\x8d\x15", 0); /* lea retry|done(%rip),%rdx */
+    size_t lea_end = w->size;
+    INSN32(w, "\xb9", EVENT_BYTES); /* mov $16,%ecx */
+    w->state.reserved = true;
+    INSN32(w, "\x65\x48\x0f\xc1\x0c\x25", LANE_HEAD); /* xadd %rcx,%gs:HEAD */
+    INSN32(w, "\x65\x48\x3b\x0c\x25", LANE_LIMIT);    /* cmp %gs:LIMIT,%rcx */
+    struct agent_entries entries = agent_entries();
+    int64_t slow = s->agent + (again ? entries.wait : entries.drop);
+    INSN32(w, "\x0f\x83", (uint32_t)(slow - (int64_t)(w->size + 6))); /* jae slow */
+    uint32_t up = w->state.pushed * 8u + (w->state.skipped ? 128u : 0u);
+    INSN32(w, "\x8d\x94\x24", up);            /* lea up(%rsp),%edx */
+    INSN32(w, "\x81\xe1", s->ring_bytes - 1); /* and $ring-1,%ecx */
+    bytes(w, "\x65\xc7\x81\x08\x10\x00\x00", 7);
+    INSN32(w, "", s->site);                          /* movl $site,%gs:RING+8(%rcx) */
+    INSN32(w, "\x65\x89\x91", LANE_RING + EVENT_SP); /* mov %edx,%gs:RING+12(%rcx) */
+    w->state.reserved = false;
+    w->state.committed = true;
+    INSN32(w, "\x65\x48\x89\x81", LANE_RING + EVENT_CLOCK); /* mov %rax,%gs:RING(%rcx) */
+    uint32_t back = (uint32_t)((again ? retry : w->size) - lea_end);
+    memcpy(w->out + lea_end - 4, &back, 4);
+}
+_Static_assert(LANE_RING + EVENT_SITE == 0x1008, "spelt out in event()");
+
+static void hook(struct writer *w, const struct stub_spec *s) {
+    INSN32(w, "\x48\x8d\x15", 5); /* lea done(%rip),%rdx */
+    int64_t target = s->agent + agent_entries().hook;
+    w->state.committed = true; /* what follows is `done` */
+    INSN32(w, "\xe9", (uint32_t)(target - (int64_t)(w->size + 5)));
+}
+
+static void write_stub(struct writer *w, const struct stub_spec *s) {
+    save(w, s);
+    if (s->variant & STUB_HOOK)
+        hook(w, s);
+    else
+        event(w, s);
+    restore(w, s);
+}
+
+size_t stub_emit(uint8_t *out, const struct stub_spec *spec) {
+    struct writer w = {.out = out};
+    write_stub(&w, spec);
+    return w.size;
+}
+
+bool stub_state_at(uint8_t variant, enum overflow overflow, uint32_t offset,
+                   struct stub_state *ret) {
+    uint8_t scratch[STUB_MAX_BYTES];
+    struct step steps[MAX_STEPS];
+    struct stub_spec spec = {.variant = variant, .ring_bytes = 4096, .overflow = overflow};
+    struct writer w = {.out = scratch, .steps = steps};
+    write_stub(&w, &spec);
+    for (size_t i = 0; i < w.step_count; i++) {
+        if (steps[i].offset == offset) {
+            *ret = steps[i].state;
+            return true;
+        }
+    }
+    return false;
+}
+
+struct agent_entries agent_entries(void) {
+    struct agent_entries e;
+    memcpy(&e, agent_bytes, sizeof e);
+    return e;
+}
