@@ -1,0 +1,13 @@
+/* The counter that events carry, read by the tool. */
+#ifndef SPOOR_ARCH_CLOCK_H
+#define SPOOR_ARCH_CLOCK_H
+
+#include <stdint.h>
+
+static inline uint64_t clock_ticks(void) {
+    uint32_t low, high;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (uint64_t)high << 32 | low;
+}
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * A stopped thread's general registers, and the few things the tracer does to
+ * them. Pure functions; the host's architecture provides them (a tracer and its
+ * targets run on one machine).
+ */
+#ifndef SPOOR_ARCH_REGS_H
+#define SPOOR_ARCH_REGS_H
+
+#include <sys/user.h>
+
+#include "arch/x86_64/stub.h"
+#include "base/types.h"
+
+struct regs {
+    struct user_regs_struct raw; /* as PTRACE_GETREGSET NT_PRSTATUS gives them */
+};
+
+taddr_t regs_pc(const struct regs *regs);
+void regs_set_pc(struct regs *regs, taddr_t pc);
+taddr_t regs_sp(const struct regs *regs);
+
+/* Makes REGS call system call NUMBER with ARGS (six) at CODE, a `syscall` instruction, with the
+ * stack at SP. No pending restart of an interrupted system call is triggered by it. */
+void regs_set_syscall(struct regs *regs, taddr_t code, taddr_t sp, long number,
+                      const uint64_t args[6]);
+/* After it: the result, −errno on failure. */
+int64_t regs_syscall_result(const struct regs *regs);
+
+/* The thread was stopped by us while in a system call that the kernel would restart on its way
+ * back (ERESTART*): does the same to REGS, so that they may be set at any kind of stop. */
+void regs_finish_restart(struct regs *regs);
+/* The same for calls that the kernel does not restart after a mere stop (epoll_wait and others
+ * that return EINTR). Returns whether it did. Only right when no signal is about to be delivered. */
+bool regs_restart_interrupted(struct regs *regs);
+
+/* Where in the agent a pc at OFFSET bytes into a trampoline area stands. */
+enum agent_place {
+    AGENT_OUTSIDE,
+    AGENT_RESERVED, /* in the slow path, with the slot still reserved */
+    AGENT_RELEASED, /* in the slow path, nothing reserved */
+    AGENT_DROPPED,  /* in the slow path, the event is counted as lost */
+    AGENT_HOOK      /* waits for the tool */
+};
+enum agent_place regs_agent_place(uint64_t offset);
+/* In the agent: the address in the stub that the thread would come back to. */
+taddr_t regs_agent_return(const struct regs *regs);
+
+/* Undoes what a stub has done to the registers: STATE says how far it got, WORDS are the
+ * STATE->pushed words at the stack pointer, in address order. */
+void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state *state,
+                     const uint64_t *words);
+
+/* The register through which stubs find the thread's lane, for PTRACE_PEEKUSER and POKEUSER. */
+enum { REGS_LANE_OFFSET = offsetof(struct user_regs_struct, gs_base) };
+
+/* A signal frame that restores REGS when rt_sigreturn is made with the stack pointer at its
+ * address + 8. XSTATE is the extended state as NT_X86_XSTATE gives it (may be empty). Writes to OUT
+ * (room for regs_signal_frame_size()) as for address AT (64-byte aligned). */
+size_t regs_signal_frame_size(size_t xstate_size);
+void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64_t signal_mask,
+                       const uint8_t *xstate, size_t xstate_size);
+
+#endif

@@ -1,0 +1,164 @@
+/*
+ * Registers of stopped x86-64 threads. Facts: System V ABI, AMD64; Linux
+ * arch/x86/kernel/signal.c (restart of system calls, signal frames) and
+ * arch/x86/include/uapi/asm/sigcontext.h.
+ */
+#include "arch/regs.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+/* Linux include/linux/errno.h: seen by tracers only. */
+enum { ERESTARTSYS = 512, ERESTARTNOINTR = 513, ERESTARTNOHAND = 514, ERESTART_RESTARTBLOCK = 516 };
+enum { SYSCALL_BYTES = 2, NO_SYSCALL = -1 };
+
+taddr_t regs_pc(const struct regs *regs) { return regs->raw.rip; }
+void regs_set_pc(struct regs *regs, taddr_t pc) { regs->raw.rip = pc; }
+taddr_t regs_sp(const struct regs *regs) { return regs->raw.rsp; }
+
+void regs_set_syscall(struct regs *regs, taddr_t code, taddr_t sp, long number,
+                      const uint64_t args[6]) {
+    struct user_regs_struct *r = &regs->raw;
+    r->rip = code;
+    r->rsp = sp;
+    r->rax = (uint64_t)number;
+    r->orig_rax = (uint64_t)NO_SYSCALL;
+    r->rdi = args[0];
+    r->rsi = args[1];
+    r->rdx = args[2];
+    r->r10 = args[3];
+    r->r8 = args[4];
+    r->r9 = args[5];
+}
+
+int64_t regs_syscall_result(const struct regs *regs) { return (int64_t)regs->raw.rax; }
+
+static void again(struct user_regs_struct *r, uint64_t number) {
+    r->rax = number;
+    r->rip -= SYSCALL_BYTES;
+    r->orig_rax = (uint64_t)NO_SYSCALL;
+}
+
+void regs_finish_restart(struct regs *regs) {
+    struct user_regs_struct *r = &regs->raw;
+    if ((int64_t)r->orig_rax < 0)
+        return;
+    switch (-(int64_t)r->rax) {
+    case ERESTARTSYS:
+    case ERESTARTNOINTR:
+    case ERESTARTNOHAND: again(r, r->orig_rax); break;
+    case ERESTART_RESTARTBLOCK: again(r, SYS_restart_syscall); break;
+    default: r->orig_rax = (uint64_t)NO_SYSCALL;
+    }
+}
+
+bool regs_restart_interrupted(struct regs *regs) {
+    /* signal(7): "interrupted even with SA_RESTART" and also by a stop signal. */
+    static const int calls[] = {SYS_epoll_wait,      SYS_epoll_pwait, SYS_epoll_pwait2,
+                                SYS_rt_sigtimedwait, SYS_semop,       SYS_semtimedop,
+                                SYS_io_getevents,    SYS_io_pgetevents};
+    struct user_regs_struct *r = &regs->raw;
+    if ((int64_t)r->rax != -4 /* EINTR */)
+        return false;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if ((int64_t)r->orig_rax == calls[i]) {
+            again(r, r->orig_rax);
+            return true;
+        }
+    }
+    return false;
+}
+
+enum agent_place regs_agent_place(uint64_t offset) {
+    struct agent_entries e = agent_entries();
+    if (offset < e.wait || offset >= e.syscall)
+        return AGENT_OUTSIDE;
+    if (offset >= e.hook)
+        return AGENT_HOOK;
+    if (offset >= e.drop_counted)
+        return AGENT_DROPPED;
+    bool reserved = (offset >= e.wait && offset < e.wait_released) ||
+                    (offset >= e.drop && offset < e.drop_released);
+    return reserved ? AGENT_RESERVED : AGENT_RELEASED;
+}
+
+taddr_t regs_agent_return(const struct regs *regs) { return regs->raw.rdx; }
+
+void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state *state,
+                     const uint64_t *words) {
+    struct user_regs_struct *r = &regs->raw;
+    unsigned long long *order[4];
+    int n = 0;
+    unsigned long long flags = r->eflags;
+    if (variant & STUB_SAVE_FLAGS)
+        order[n++] = &flags;
+    order[n++] = &r->rax;
+    order[n++] = &r->rdx;
+    order[n++] = &r->rcx;
+    for (int i = 0; i < state->pushed && i < n; i++)
+        *order[i] = words[state->pushed - 1 - i];
+    enum { TRAP_FLAG = 0x100 }; /* belongs to whoever steps the thread now */
+    r->eflags = (flags & ~(uint64_t)TRAP_FLAG) | (r->eflags & TRAP_FLAG);
+    r->rsp += state->pushed * 8u + (state->skipped ? 128u : 0u);
+}
+
+/* struct rt_sigframe, arch/x86/include/asm/sigframe.h */
+struct signal_frame {
+    uint64_t return_address;
+    struct {
+        uint64_t flags, link;
+        stack_t stack;
+        struct {
+            uint64_t r8, r9, r10, r11, r12, r13, r14, r15, di, si, bp, bx, dx, ax, cx, sp, ip;
+            uint64_t flags;
+            uint16_t cs, gs, fs, ss;
+            uint64_t error, trap, oldmask, cr2, fpstate, reserved[8];
+        } mc;
+        uint64_t sigmask;
+    } uc;
+};
+
+enum { XSTATE_ALIGN = 64, SW_RESERVED = 464, XFEATURES = 512 };
+static const uint32_t MAGIC1 = 0x46505853, MAGIC2 = 0x46505845; /* asm/sigcontext.h */
+enum { UC_FP_XSTATE = 1, UC_SIGCONTEXT_SS = 2, UC_STRICT_RESTORE_SS = 4 };
+
+static size_t xstate_offset(void) {
+    return (sizeof(struct signal_frame) + 128 + XSTATE_ALIGN - 1) & ~(size_t)(XSTATE_ALIGN - 1);
+}
+
+size_t regs_signal_frame_size(size_t xstate_size) { return xstate_offset() + xstate_size + 64; }
+
+static void frame_xstate(uint8_t *out, const uint8_t *xstate, size_t size) {
+    struct {
+        uint32_t magic1, extended_size;
+        uint64_t xfeatures;
+        uint32_t xstate_size, padding[7];
+    } sw = {MAGIC1, (uint32_t)size + 4, 0, (uint32_t)size, {0}};
+    memcpy(out, xstate, size);
+    memcpy(&sw.xfeatures, xstate + SW_RESERVED, 8); /* ptrace leaves XCR0 here */
+    memcpy(out + SW_RESERVED, &sw, sizeof sw);
+    memcpy(out + size, &MAGIC2, 4);
+}
+
+void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64_t signal_mask,
+                       const uint8_t *xstate, size_t xstate_size) {
+    const struct user_regs_struct *r = &regs->raw;
+    struct signal_frame f = {0};
+    f.uc.flags = UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS;
+    /* uc.stack stays zero: an impossible size, so that the kernel keeps the thread's own. */
+    f.uc.mc.r8 = r->r8, f.uc.mc.r9 = r->r9, f.uc.mc.r10 = r->r10, f.uc.mc.r11 = r->r11;
+    f.uc.mc.r12 = r->r12, f.uc.mc.r13 = r->r13, f.uc.mc.r14 = r->r14, f.uc.mc.r15 = r->r15;
+    f.uc.mc.di = r->rdi, f.uc.mc.si = r->rsi, f.uc.mc.bp = r->rbp, f.uc.mc.bx = r->rbx;
+    f.uc.mc.dx = r->rdx, f.uc.mc.ax = r->rax, f.uc.mc.cx = r->rcx, f.uc.mc.sp = r->rsp;
+    f.uc.mc.ip = r->rip, f.uc.mc.flags = r->eflags;
+    f.uc.mc.cs = (uint16_t)r->cs, f.uc.mc.ss = (uint16_t)r->ss;
+    f.uc.sigmask = signal_mask;
+    if (xstate_size > XFEATURES + 64) {
+        f.uc.flags |= UC_FP_XSTATE;
+        f.uc.mc.fpstate = at + xstate_offset();
+        frame_xstate(out + xstate_offset(), xstate, xstate_size);
+    }
+    memcpy(out, &f, sizeof f);
+}

@@ -1,0 +1,207 @@
+#include "session/drain.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include "arch/clock.h"
+#include "session/thin.h"
+
+enum {
+    NAP_SHORT_NS = 500 * 1000,      /* between looks while there is work */
+    NAP_LONG_NS = 4 * 1000 * 1000,  /* after IDLE_LOOKS in vain */
+    IDLE_LOOKS = 200,
+    CLOCK_EVERY_NS = 1000 * 1000 * 1000,
+    SKEW_TICKS = 2000, /* more than two cores' counters differ by, less than any ring's lap takes */
+    CHUNK_BYTES = 1 << 18, /* the limit moves at least this often while a full ring is read */
+};
+
+struct drain {
+    struct drain_options options;
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards incoming */
+    ARRAY(struct slot *) incoming;
+    ARRAY(struct slot *) active; /* drainer only */
+    _Atomic bool finish;
+};
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static struct event *ring_of(const struct slot *s) {
+    return (struct event *)((uint8_t *)s->lane + LANE_RING);
+}
+
+/*
+ * Bytes that may be read now: all but, possibly, the newest slot, which may be reserved and not
+ * yet committed (see wire/ring.h). What a full lap ago stood there is older than its predecessor.
+ */
+static uint64_t committed_head(const struct slot *s, uint32_t ring_bytes) {
+    uint64_t head = __atomic_load_n(&s->lane->head, __ATOMIC_ACQUIRE) & ~(uint64_t)15;
+    if (head == s->tail)
+        return head;
+    const struct event *ring = ring_of(s);
+    uint64_t last = (head - EVENT_BYTES) & (ring_bytes - 1);
+    uint64_t before = s->last_clock;
+    if (head - s->tail >= 2 * EVENT_BYTES)
+        before = ring[((head - 2 * EVENT_BYTES) & (ring_bytes - 1)) / EVENT_BYTES].clock;
+    uint64_t clock = __atomic_load_n(&ring[last / EVENT_BYTES].clock, __ATOMIC_ACQUIRE);
+    return clock + SKEW_TICKS > before ? head : head - EVENT_BYTES;
+}
+
+static void put(struct drain *d, struct slot *s, const struct event *events, size_t count) {
+    if (s->thin)
+        thin_events(s->thin, events, count);
+    else
+        trace_writer_events(d->options.writer, s->stream, events, count);
+    s->last_clock = events[count - 1].clock;
+}
+
+static void report_lost(struct drain *d, struct slot *s, uint64_t lost) {
+    if (lost > s->lost)
+        trace_writer_lost(d->options.writer, s->stream, clock_ticks(), lost - s->lost);
+    s->lost = lost;
+}
+
+/* The ring went round unread (overwrite): what it no longer holds is lost. */
+static void skip_overwritten(struct drain *d, struct slot *s, uint64_t head, uint32_t ring_bytes) {
+    if (head - s->tail <= ring_bytes)
+        return;
+    uint64_t tail = head - ring_bytes;
+    report_lost(d, s, s->lost + (tail - s->tail) / EVENT_BYTES);
+    s->tail = tail;
+}
+
+/* Reads what is there; returns the number of events. */
+static size_t drain_slot(struct drain *d, struct slot *s, uint32_t ring_bytes, bool limitless) {
+    uint64_t head = committed_head(s, ring_bytes);
+    if (limitless)
+        skip_overwritten(d, s, head, ring_bytes);
+    size_t count = 0;
+    while (s->tail < head) {
+        uint64_t at = s->tail & (ring_bytes - 1);
+        uint64_t n = head - s->tail;
+        if (n > ring_bytes - at)
+            n = ring_bytes - at;
+        if (n > CHUNK_BYTES)
+            n = CHUNK_BYTES;
+        put(d, s, ring_of(s) + at / EVENT_BYTES, n / EVENT_BYTES);
+        s->tail += n;
+        count += n / EVENT_BYTES;
+        if (!limitless)
+            __atomic_store_n(&s->lane->limit, s->tail + ring_bytes, __ATOMIC_RELEASE);
+    }
+    if (!limitless)
+        report_lost(d, s, __atomic_load_n(&s->lane->lost, __ATOMIC_RELAXED));
+    return count;
+}
+
+static void retire(struct drain *d, struct slot *s) {
+    if (s->thin)
+        thin_free(s->thin, s->end_ticks);
+    s->thin = NULL;
+    trace_writer_thread_end(d->options.writer, s->stream, s->end_ticks);
+    atomic_store_explicit(&s->state, LANE_FREE, memory_order_release);
+}
+
+static void take_incoming(struct drain *d) {
+    pthread_mutex_lock(&d->lock);
+    for (size_t i = 0; i < d->incoming.count; i++)
+        ARRAY_PUSH(&d->active, d->incoming.at[i]);
+    d->incoming.count = 0;
+    pthread_mutex_unlock(&d->lock);
+}
+
+static void wake_tracer(struct drain *d) {
+    uint64_t one = 1;
+    ssize_t n = write(d->options.hook_event, &one, sizeof one);
+    (void)n;
+}
+
+/* One look at every lane; returns the number of events read. */
+static size_t look(struct drain *d) {
+    bool overwrite = d->options.overflow == OVERFLOW_OVERWRITE;
+    size_t count = 0, kept = 0;
+    bool hook = false;
+    take_incoming(d);
+    for (size_t i = 0; i < d->active.count; i++) {
+        struct slot *s = d->active.at[i];
+        int state = atomic_load_explicit(&s->state, memory_order_acquire);
+        if (!overwrite || state == LANE_CLOSING)
+            count += drain_slot(d, s, s->ring_bytes, overwrite);
+        hook |= state == LANE_ACTIVE && __atomic_load_n(&s->lane->hook, __ATOMIC_RELAXED);
+        if (state == LANE_CLOSING)
+            retire(d, s);
+        else
+            d->active.at[kept++] = s;
+    }
+    d->active.count = kept;
+    if (hook)
+        wake_tracer(d);
+    return count;
+}
+
+static void nap(unsigned idle) {
+    struct timespec t = {0, idle < IDLE_LOOKS ? NAP_SHORT_NS : NAP_LONG_NS};
+    nanosleep(&t, NULL);
+}
+
+static void *run(void *arg) {
+    struct drain *d = arg;
+    uint64_t next_clock = now_ns() + CLOCK_EVERY_NS;
+    for (unsigned idle = 0;;) {
+        bool finish = atomic_load(&d->finish);
+        idle = look(d) ? 0 : idle + 1;
+        if (finish && d->active.count == 0 && d->incoming.count == 0)
+            return NULL;
+        uint64_t ns = now_ns();
+        if (ns >= next_clock) {
+            trace_writer_clock(d->options.writer, &(struct trace_clock){clock_ticks(), ns});
+            trace_writer_flush(d->options.writer);
+            next_clock = ns + CLOCK_EVERY_NS;
+        }
+        if (idle && !finish)
+            nap(idle);
+    }
+}
+
+int drain_start(const struct drain_options *options, struct drain **ret, struct err *err) {
+    struct drain *d = mem_alloc(sizeof *d);
+    d->options = *options;
+    pthread_mutex_init(&d->lock, NULL);
+    int rc = pthread_create(&d->thread, NULL, run, d);
+    if (rc) {
+        free(d);
+        return err_set(err, rc, "thread", "cannot start a thread: %s", strerror(rc));
+    }
+    *ret = d;
+    return 0;
+}
+
+void drain_add(struct drain *d, struct slot *s) {
+    atomic_store_explicit(&s->state, LANE_ACTIVE, memory_order_release);
+    pthread_mutex_lock(&d->lock);
+    ARRAY_PUSH(&d->incoming, s);
+    pthread_mutex_unlock(&d->lock);
+}
+
+void drain_close(struct drain *d, struct slot *s) {
+    (void)d;
+    s->end_ticks = clock_ticks();
+    atomic_store_explicit(&s->state, LANE_CLOSING, memory_order_release);
+}
+
+void drain_finish(struct drain *d) {
+    if (!d)
+        return;
+    atomic_store(&d->finish, true);
+    pthread_join(d->thread, NULL);
+    pthread_mutex_destroy(&d->lock);
+    ARRAY_FREE(&d->incoming);
+    ARRAY_FREE(&d->active);
+    free(d);
+}

@@ -1,0 +1,29 @@
+/*
+ * The drainer: a thread that reads all active lanes into the trace, as fast as
+ * they fill, and asks for the tracer when a thread waits in the dynamic
+ * linker's hook.
+ */
+#ifndef SPOOR_SESSION_DRAIN_H
+#define SPOOR_SESSION_DRAIN_H
+
+#include "session/lanes.h"
+#include "trace/writer.h"
+
+struct drain;
+
+struct drain_options {
+    struct trace_writer *writer;
+    enum overflow overflow;
+    int hook_event; /* eventfd, written when a lane's hook flag is seen */
+};
+
+/* Starts the thread. */
+int drain_start(const struct drain_options *options, struct drain **ret, struct err *err);
+/* SLOT is ready (slab_take) and its thread is about to run: makes it active. */
+void drain_add(struct drain *d, struct slot *slot);
+/* SLOT's thread has ended or left: what is in the ring is still read, then the slot is free. */
+void drain_close(struct drain *d, struct slot *slot);
+/* Waits until all closed lanes are read, ends the thread. All lanes must have been closed. */
+void drain_finish(struct drain *d);
+
+#endif

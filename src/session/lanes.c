@@ -1,0 +1,134 @@
+#include "session/lanes.h"
+
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "arch/clock.h"
+#include "target/thread.h"
+
+/*
+ * A slab: one page with the control word, REMOTE_FRAME_BYTES of scratch, then the lanes.
+ *
+ * The control word is a robust futex owned by the tracer's thread. When that thread dies, however
+ * it dies, the kernel walks its robust list and sets FUTEX_OWNER_DIED in each word. The list's
+ * nodes live beside the words; the kernel finds a word at node + futex_offset
+ * (Documentation/locking/robust-futexes.rst).
+ */
+enum { PAGE = 4096, SLAB_TARGET_BYTES = 64 << 20, MIN_SLOTS = 8, MAX_SLOTS = 64 };
+
+struct control_page {
+    struct control control;
+    struct robust_list node;
+};
+_Static_assert(CONTROL_OWNER_DIED == FUTEX_OWNER_DIED, "linux/futex.h");
+
+static struct robust_list_head owned = {
+    .list = {&owned.list},
+    .futex_offset = (long)offsetof(struct control_page, control.owner) -
+                    (long)offsetof(struct control_page, node),
+};
+
+/* Every slab that is mapped here, live or waiting for its last lane to be drained. */
+static ARRAY(struct slab *) slabs;
+
+/* Written anew from the tool's own list: targets can write to the nodes. */
+static void link_owned(void) {
+    owned.list.next = &owned.list;
+    for (size_t i = 0; i < slabs.count; i++) {
+        struct control_page *page = (struct control_page *)slabs.at[i]->local;
+        page->control.owner = (uint32_t)gettid();
+        page->node.next = owned.list.next;
+        owned.list.next = &page->node;
+    }
+    syscall(SYS_set_robust_list, &owned, sizeof owned);
+}
+
+static uint32_t slot_count(uint32_t ring_bytes) {
+    uint32_t n = SLAB_TARGET_BYTES / (ring_bytes + LANE_RING);
+    return n < MIN_SLOTS ? MIN_SLOTS : n > MAX_SLOTS ? MAX_SLOTS : n;
+}
+
+static size_t lane_offset(uint32_t ring_bytes, uint32_t i) {
+    return PAGE + REMOTE_FRAME_BYTES + (size_t)i * (LANE_RING + (size_t)ring_bytes);
+}
+
+size_t slab_bytes(uint32_t ring_bytes) { return lane_offset(ring_bytes, slot_count(ring_bytes)); }
+
+struct slab *slab_new(int fd, taddr_t at, uint32_t ring_bytes) {
+    size_t size = slab_bytes(ring_bytes);
+    void *local = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (local == MAP_FAILED)
+        return NULL;
+    struct slab *s = mem_alloc(sizeof *s);
+    *s = (struct slab){.refs = 1, .local = local, .size = size, .at = at, .ring_bytes = ring_bytes};
+    s->slot_count = slot_count(ring_bytes);
+    s->slots = mem_alloc(s->slot_count * sizeof *s->slots);
+    for (uint32_t i = 0; i < s->slot_count; i++) {
+        s->slots[i].lane = (void *)(s->local + lane_offset(ring_bytes, i));
+        s->slots[i].at = at + lane_offset(ring_bytes, i);
+        s->slots[i].ring_bytes = ring_bytes;
+    }
+    ARRAY_PUSH(&slabs, s);
+    link_owned();
+    return s;
+}
+
+struct slab *slab_ref(struct slab *s) {
+    s->refs++;
+    return s;
+}
+
+static bool drained(struct slab *s) {
+    for (uint32_t i = 0; i < s->slot_count; i++)
+        if (atomic_load_explicit(&s->slots[i].state, memory_order_acquire) != LANE_FREE)
+            return false;
+    return true;
+}
+
+void slab_unref(struct slab *s) {
+    if (s)
+        s->refs--;
+}
+
+void slabs_reap(void) {
+    size_t kept = 0, had = slabs.count;
+    ARRAY(struct slab *) dead = {0};
+    for (size_t i = 0; i < had; i++) {
+        struct slab *s = slabs.at[i];
+        if (s->refs || !drained(s))
+            slabs.at[kept++] = s;
+        else
+            ARRAY_PUSH(&dead, s);
+    }
+    slabs.count = kept;
+    if (kept != had)
+        link_owned();
+    for (size_t i = 0; i < dead.count; i++) {
+        munmap(dead.at[i]->local, dead.at[i]->size);
+        free(dead.at[i]->slots);
+        free(dead.at[i]);
+    }
+    ARRAY_FREE(&dead);
+}
+
+taddr_t slab_frame(const struct slab *s) { return s->at + PAGE; }
+
+struct slot *slab_take(struct slab *s, uint32_t stream, bool limitless) {
+    for (uint32_t i = 0; i < s->slot_count; i++) {
+        struct slot *slot = &s->slots[i];
+        if (atomic_load_explicit(&slot->state, memory_order_acquire) != LANE_FREE)
+            continue;
+        struct lane *lane = slot->lane;
+        memset(lane, 0, sizeof *lane);
+        lane->limit = limitless ? UINT64_MAX : s->ring_bytes;
+        lane->control = s->at;
+        slot->stream = stream;
+        slot->tail = slot->lost = 0;
+        slot->last_clock = clock_ticks(); /* what the ring still holds is older */
+        return slot;
+    }
+    return NULL;
+}

@@ -1,0 +1,62 @@
+/*
+ * Lanes (wire/ring.h) as the tool sees them. A slab is one shared mapping with
+ * many lanes; address spaces that come from one another by fork share slabs.
+ *
+ * Who may touch what: the tracer takes and closes lanes; the drainer reads
+ * rings, advances limits and frees closed lanes. A lane's state is atomic and
+ * says whose turn it is.
+ */
+#ifndef SPOOR_SESSION_LANES_H
+#define SPOOR_SESSION_LANES_H
+
+#include <stdatomic.h>
+
+#include "base/mem.h"
+#include "base/types.h"
+#include "wire/ring.h"
+
+enum lane_state {
+    LANE_FREE,    /* the tracer may take it */
+    LANE_ACTIVE,  /* a thread writes, the drainer reads */
+    LANE_CLOSING, /* its thread has ended: the drainer reads the rest, then frees it */
+};
+
+struct thin;
+struct slot { /* the tool's side of one lane */
+    struct lane *lane; /* in the tool */
+    taddr_t at;        /* in the target */
+    _Atomic int state; /* enum lane_state */
+    uint32_t ring_bytes;
+    uint32_t stream;
+    uint64_t tail;       /* drainer: bytes read */
+    uint64_t last_clock; /* drainer: of the newest event read */
+    uint64_t lost;       /* drainer: already reported */
+    uint64_t end_ticks;  /* set before LANE_CLOSING */
+    struct thin *thin;   /* drainer: depth and threshold filter, or NULL */
+};
+
+struct slab {
+    unsigned refs;
+    uint8_t *local;
+    size_t size;
+    taddr_t at; /* in the target */
+    uint32_t ring_bytes;
+    uint32_t slot_count;
+    struct slot *slots;
+};
+
+size_t slab_bytes(uint32_t ring_bytes);
+/* FD: a memfd of slab_bytes(ring_bytes), mapped at AT in the target. NULL if it cannot be mapped
+ * here. The caller is the thread whose death the lanes' waiting loops shall notice. */
+struct slab *slab_new(int fd, taddr_t at, uint32_t ring_bytes);
+struct slab *slab_ref(struct slab *slab);
+void slab_unref(struct slab *slab);
+/* Unmaps slabs that no address space refers to and whose lanes are all drained. */
+void slabs_reap(void);
+/* Writable memory of the slab in the target for remote calls' frames. */
+taddr_t slab_frame(const struct slab *slab);
+
+/* A free lane made ready for a new thread, or NULL. LIMITLESS: never full (overwrite). */
+struct slot *slab_take(struct slab *slab, uint32_t stream, bool limitless);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * Recording: applies plans to processes, undoes them, drains rings into a trace.
+ * The calling thread becomes the tracer; draining and writing have their own.
+ */
+#ifndef SPOOR_SESSION_SESSION_H
+#define SPOOR_SESSION_SESSION_H
+
+#include "base/err.h"
+#include "base/glob.h"
+#include "base/types.h"
+#include "trace/writer.h"
+#include "wire/ring.h"
+
+struct session_options {
+    const char *output;
+    const struct pattern *const *filters; size_t filter_count;   /* -F */
+    const struct pattern *const *excludes; size_t exclude_count; /* -N */
+    const char *const *modules; size_t module_count;             /* -M; none: main executables */
+    uint32_t depth;          /* -D: 0 no limit */
+    uint64_t threshold_ns;   /* -t: 0 none */
+    enum overflow overflow;
+    uint64_t ring_bytes;     /* per thread, power of two, ≥ 4096; 0: the default */
+    bool follow;
+    /* Called about every 200 ms while recording; may be NULL. */
+    void (*progress)(void *ctx, const struct trace_totals *totals);
+    /* One line for the user about something that is not fatal. */
+    void (*warn)(void *ctx, const char *text);
+    void *ctx;
+};
+
+struct session_result {
+    int exit_status;          /* of the launched program, 128 + N when killed by signal N */
+    uint64_t functions_seen, functions_instrumented;
+    struct trace_totals totals;
+    uint64_t duration_ns;
+    int trace_error;          /* 0, or −errno: writing stopped early, the program was not harmed */
+    struct err trace_why;
+};
+
+/*
+ * Launches ARGV and traces until it and what it started have ended. SIGTERM and SIGHUP are passed
+ * on to it. Errors: of launch(); "no-match" (with near names); "foreign-program", "sandboxed";
+ * those of trace_writer_open().
+ */
+int session_record(const struct session_options *options, char *const argv[],
+                   struct session_result *ret, struct err *err);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * Leaves out what -D and -t say is not wanted, before it is written: calls
+ * deeper than a limit among the traced functions, and calls shorter than a
+ * threshold. What is written remains in order and balanced.
+ *
+ * A call that lasted long enough is written when it ends, together with those
+ * of its callers that are not yet written: they last longer still. So an entry
+ * never comes after an exit that is later than it.
+ */
+#ifndef SPOOR_SESSION_THIN_H
+#define SPOOR_SESSION_THIN_H
+
+#include "trace/calls.h"
+#include "trace/writer.h"
+
+struct thin;
+
+struct thin_options {
+    struct trace_writer *writer;
+    uint32_t depth;           /* 0: no limit */
+    uint64_t threshold_ticks; /* 0: none */
+};
+
+struct thin *thin_new(const struct thin_options *options, const struct trace_thread *thread);
+void thin_events(struct thin *t, const struct event *events, size_t count);
+/* The thread has ended at TICKS: writes what was open, and frees T. */
+void thin_free(struct thin *t, uint64_t ticks);
+
+#endif

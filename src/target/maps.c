@@ -1,0 +1,118 @@
+#include "target/maps.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+static bool parse_line(char *line, struct map *m) {
+    unsigned major, minor;
+    char mode[5];
+    int path_at = 0;
+    if (sscanf(line, "%lx-%lx %4s %lx %x:%x %lu %n", &m->start, &m->end, mode, &m->offset, &major,
+               &minor, &m->inode, &path_at) < 7)
+        return false;
+    m->device = makedev(major, minor);
+    m->readable = mode[0] == 'r';
+    m->writable = mode[1] == 'w';
+    m->executable = mode[2] == 'x';
+    m->shared = mode[3] == 's';
+    line[strcspn(line, "\n")] = '\0';
+    m->path = mem_strdup(line + path_at);
+    return true;
+}
+
+int maps_read(pid_t tid, struct maps *ret, struct err *err) {
+    char name[32];
+    snprintf(name, sizeof name, "/proc/%d/maps", tid);
+    FILE *f = fopen(name, "re");
+    if (!f)
+        return err_set(err, errno, "read-maps", "process %d: cannot read its memory map: %s", tid,
+                       strerror(errno));
+    struct maps maps = {0};
+    AUTO_FREE char *line = NULL;
+    size_t room = 0;
+    while (getline(&line, &room, f) > 0) {
+        struct map m;
+        if (parse_line(line, &m))
+            ARRAY_PUSH(&maps.list, m);
+    }
+    fclose(f);
+    *ret = maps;
+    return 0;
+}
+
+void maps_done(struct maps *maps) {
+    for (size_t i = 0; i < maps->list.count; i++)
+        free(maps->list.at[i].path);
+    ARRAY_FREE(&maps->list);
+}
+
+const struct map *maps_at(const struct maps *maps, taddr_t addr) {
+    for (size_t i = 0; i < maps->list.count; i++)
+        if (addr >= maps->list.at[i].start && addr < maps->list.at[i].end)
+            return &maps->list.at[i];
+    return NULL;
+}
+
+enum { PAGE = 4096 };
+static const uint64_t MIB = 1 << 20;
+static const taddr_t LOWEST = 0x100000, HIGHEST = 0x7ffff0000000;
+
+/* What a map may grow into. */
+static void with_room_to_grow(const struct map *m, taddr_t *start, taddr_t *end) {
+    *start = m->start;
+    *end = m->end;
+    if (strcmp(m->path, "[heap]") == 0)
+        *end += 1024 * MIB;
+    if (strcmp(m->path, "[stack]") == 0)
+        *start -= *start > 256 * MIB ? 256 * MIB : *start;
+}
+
+/* The highest free place for SIZE bytes that ends at or below TOP and starts at or above BOTTOM. */
+static taddr_t room_below(const struct maps *maps, taddr_t bottom, taddr_t top, uint64_t size) {
+    taddr_t at = (top - size) & ~(taddr_t)(PAGE - 1);
+    for (size_t i = maps->list.count; i-- > 0;) {
+        taddr_t start, end;
+        with_room_to_grow(&maps->list.at[i], &start, &end);
+        if (end <= at || start >= at + size)
+            continue;
+        if (start < bottom + size)
+            return 0;
+        at = (start - size) & ~(taddr_t)(PAGE - 1);
+        i = maps->list.count; /* growing room may overlap earlier ones: look again */
+    }
+    return at >= bottom && top > size ? at : 0;
+}
+
+/* The lowest free place at or above BOTTOM that ends at or below TOP. */
+static taddr_t room_above(const struct maps *maps, taddr_t bottom, taddr_t top, uint64_t size) {
+    taddr_t at = (bottom + PAGE - 1) & ~(taddr_t)(PAGE - 1);
+    for (size_t i = 0; i < maps->list.count; i++) {
+        taddr_t start, end;
+        with_room_to_grow(&maps->list.at[i], &start, &end);
+        if (end <= at || start >= at + size)
+            continue;
+        at = (end + PAGE - 1) & ~(taddr_t)(PAGE - 1);
+    }
+    return at + size <= top ? at : 0;
+}
+
+taddr_t maps_find_room(const struct maps *maps, taddr_t low, taddr_t high, uint64_t size,
+                       uint64_t reach) {
+    size = (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    taddr_t bottom = high > reach + LOWEST ? high - reach : LOWEST;
+    taddr_t top = low + reach < HIGHEST ? low + reach : HIGHEST;
+    /* Below the module, at a distance that leaves the neighbourhood to the program; else above it,
+     * far enough for a break that starts behind it; else wherever there is room. */
+    taddr_t at = 0;
+    if (low > bottom + 256 * MIB + size)
+        at = room_below(maps, bottom, low - 256 * MIB, size);
+    if (!at && high + 1024 * MIB + size < top)
+        at = room_above(maps, high + 1024 * MIB, top, size);
+    if (!at && low > bottom + size)
+        at = room_below(maps, bottom, low, size);
+    if (!at)
+        at = room_above(maps, high + 256 * MIB, top, size);
+    return at;
+}

@@ -1,0 +1,34 @@
+/* /proc/PID/maps as an array, and room in an address space. */
+#ifndef SPOOR_TARGET_MAPS_H
+#define SPOOR_TARGET_MAPS_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/types.h"
+
+struct map {
+    taddr_t start, end;
+    uint64_t offset; /* in the file */
+    uint64_t inode;
+    dev_t device;
+    bool readable, writable, executable, shared;
+    char *path; /* "" for anonymous memory; "[heap]" and the like as the kernel names them */
+};
+
+struct maps {
+    ARRAY(struct map) list; /* ascending */
+};
+
+/* Errors: "read-maps". TID may be any live thread of the process. */
+int maps_read(pid_t tid, struct maps *ret, struct err *err);
+void maps_done(struct maps *maps);
+const struct map *maps_at(const struct maps *maps, taddr_t addr);
+
+/* Where SIZE bytes can be mapped so that all of [low, high) is within REACH bytes of all of it;
+ * keeps clear of the program break's and the stack's room to grow. 0 when there is no room. */
+taddr_t maps_find_room(const struct maps *maps, taddr_t low, taddr_t high, uint64_t size,
+                       uint64_t reach);
+
+#endif

@@ -1,0 +1,48 @@
+#include "target/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int memory_open(pid_t tid, int *ret_fd, struct err *err) {
+    char name[32];
+    snprintf(name, sizeof name, "/proc/%d/mem", tid);
+    int fd = open(name, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return err_set(err, errno, "open-memory", "process %d: cannot open its memory: %s", tid,
+                       strerror(errno));
+    *ret_fd = fd;
+    return 0;
+}
+
+static int failed(struct err *err, const char *verb, size_t size, taddr_t addr, ssize_t n) {
+    int code = n < 0 ? errno : EIO;
+    return err_set(err, code, "memory", "target memory: cannot %s %zu bytes at 0x%lx: %s", verb,
+                   size, addr, strerror(code));
+}
+
+int memory_read(int fd, taddr_t addr, void *out, size_t size, struct err *err) {
+    for (size_t done = 0; done < size;) {
+        ssize_t n = pread(fd, (char *)out + done, size - done, (off_t)(addr + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return failed(err, "read", size, addr, n);
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+int memory_write(int fd, taddr_t addr, const void *bytes, size_t size, struct err *err) {
+    for (size_t done = 0; done < size;) {
+        ssize_t n = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(addr + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return failed(err, "write", size, addr, n);
+        done += (size_t)n;
+    }
+    return 0;
+}

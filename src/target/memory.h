@@ -1,0 +1,18 @@
+/*
+ * The memory of a target, through /proc/PID/mem: reads and writes ignore page
+ * protection, so that text is never made writable (DESIGN.md, section 3).
+ */
+#ifndef SPOOR_TARGET_MEMORY_H
+#define SPOOR_TARGET_MEMORY_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/types.h"
+
+/* A descriptor for the address space that TID has now; stays with it across exec. */
+int memory_open(pid_t tid, int *ret_fd, struct err *err);
+int memory_read(int fd, taddr_t addr, void *out, size_t size, struct err *err);
+int memory_write(int fd, taddr_t addr, const void *bytes, size_t size, struct err *err);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * One thread under ptrace. All calls belong to the thread that seized it.
+ *
+ * A thread may be killed at any moment, also while it is stopped: every call
+ * can fail with -ESRCH, which means "its end is about to be reported".
+ */
+#ifndef SPOOR_TARGET_THREAD_H
+#define SPOOR_TARGET_THREAD_H
+
+#include <sys/types.h>
+
+#include "arch/regs.h"
+#include "base/err.h"
+#include "base/types.h"
+
+/* PTRACE_SEIZE with events for clone, fork, vfork and exec. Errors: "seize". */
+int thread_seize(pid_t tid, struct err *err);
+int thread_interrupt(pid_t tid);
+int thread_continue(pid_t tid, int signal);
+int thread_listen(pid_t tid); /* stay in a group-stop */
+int thread_step(pid_t tid);
+int thread_detach(pid_t tid, int signal);
+int thread_get_regs(pid_t tid, struct regs *ret);
+int thread_set_regs(pid_t tid, const struct regs *regs);
+int thread_set_lane(pid_t tid, taddr_t lane); /* 0: none */
+unsigned long thread_event_message(pid_t tid);
+
+/* Where an address space lets its threads make remote calls. */
+struct remote_site {
+    int memory_fd;
+    taddr_t code;  /* the agent's `syscall` instruction */
+    taddr_t frame; /* REMOTE_FRAME_BYTES of writable memory, 64-byte aligned; 0: use the stack */
+};
+enum { REMOTE_FRAME_BYTES = 3 * 4096 };
+
+struct remote_call {
+    long number;
+    uint64_t args[6];
+};
+
+/*
+ * Makes the stopped thread perform one system call, and puts it back as it was. A thread whose
+ * tracer dies in the middle recovers alone: the code behind the call restores all registers from
+ * the signal frame (agent/x86_64.S). *ret_result: the call's result, −errno.
+ * Errors: "remote-call" (the thread died or was stopped otherwise).
+ */
+int thread_call(pid_t tid, const struct remote_site *site, const struct remote_call *call,
+                int64_t *ret_result, struct err *err);
+
+#endif
