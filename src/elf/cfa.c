@@ -1,0 +1,197 @@
+/*
+ * The instructions are those of DWARF 5, 6.4.2, and the vendors' of <dwarf.h> (libdw). Rules for
+ * other registers than the CFA are decoded and forgotten.
+ */
+#include "elf/cfa.h"
+
+#include <dwarf.h>
+
+enum { STATES_MAX = 32 }; /* depth of DW_CFA_remember_state; compilers use 1 */
+
+struct run {
+    struct cursor in;
+    const struct cfa_factors *factors;
+    struct cfa now;
+    vaddr_t pc, end;
+    size_t depth;
+    struct cfa states[STATES_MAX];
+    size_t first_row;
+    cfa_rows *rows;
+};
+
+static const struct cfa unknown = {CFA_EXPRESSION, 0};
+
+/* The rule so far held up to the current pc; write it down where it differs from the row before. */
+static void settle(struct run *run, vaddr_t from) {
+    cfa_rows *rows = run->rows;
+    struct cfa_row row = {from, (int16_t)run->now.reg, run->now.offset};
+    if (rows->count > run->first_row) {
+        const struct cfa_row *last = rows->at + rows->count - 1;
+        if (last->reg == row.reg && last->offset == row.offset)
+            return;
+    }
+    ARRAY_PUSH(rows, row);
+}
+
+/* Moves on to PC; false when the rest of the instructions is beyond the end. */
+static bool advance_to(struct run *run, vaddr_t pc) {
+    if (pc < run->pc)
+        run->in.failed = true;
+    if (pc <= run->pc)
+        return true;
+    settle(run, run->pc);
+    run->pc = pc;
+    return pc < run->end;
+}
+
+static bool advance(struct run *run, uint64_t delta) {
+    uint64_t bytes;
+    bool fits =
+        !__builtin_mul_overflow(delta, run->factors->code, &bytes) && bytes < run->end - run->pc;
+    return advance_to(run, fits ? run->pc + bytes : run->end);
+}
+
+static void set_offset(struct run *run, int64_t offset) {
+    if (run->now.reg == CFA_EXPRESSION || offset != (int32_t)offset)
+        run->now = unknown;
+    else
+        run->now.offset = (int32_t)offset;
+}
+
+static void set_rule(struct run *run, uint64_t reg, int64_t offset) {
+    run->now.reg = reg <= INT16_MAX ? (int32_t)reg : CFA_EXPRESSION;
+    set_offset(run, offset);
+}
+
+static int64_t factored(struct run *run) {
+    int64_t product;
+    if (__builtin_mul_overflow(cursor_sleb(&run->in), run->factors->data, &product))
+        return INT64_MAX; /* refused by set_offset() */
+    return product;
+}
+
+static void skip_block(struct run *run) { cursor_take(&run->in, cursor_uleb(&run->in)); }
+
+/* Instructions that define the CFA. False when OPCODE is none of them. */
+static bool step_cfa(struct run *run, uint8_t opcode) {
+    struct cursor *in = &run->in;
+    uint64_t reg;
+    switch (opcode) {
+    case DW_CFA_def_cfa:
+        reg = cursor_uleb(in);
+        set_rule(run, reg, (int64_t)cursor_uleb(in));
+        return true;
+    case DW_CFA_def_cfa_sf:
+        reg = cursor_uleb(in);
+        set_rule(run, reg, factored(run));
+        return true;
+    case DW_CFA_def_cfa_register:
+        set_rule(run, cursor_uleb(in),
+                 run->now.reg == CFA_EXPRESSION ? INT64_MAX : run->now.offset);
+        return true;
+    case DW_CFA_def_cfa_offset:
+        set_offset(run, (int64_t)cursor_uleb(in));
+        return true;
+    case DW_CFA_def_cfa_offset_sf:
+        set_offset(run, factored(run));
+        return true;
+    case DW_CFA_def_cfa_expression:
+        skip_block(run);
+        run->now = unknown;
+        return true;
+    case DW_CFA_remember_state:
+        if (run->depth < STATES_MAX)
+            run->states[run->depth++] = run->now;
+        else
+            in->failed = true;
+        return true;
+    case DW_CFA_restore_state:
+        if (run->depth)
+            run->now = run->states[--run->depth];
+        else
+            in->failed = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Instructions about other registers: only their operands matter. Unknown ones fail. */
+static void step_over(struct run *run, uint8_t opcode) {
+    struct cursor *in = &run->in;
+    switch (opcode) {
+    case DW_CFA_nop:
+    case DW_CFA_GNU_window_save: /* AArch64: DW_CFA_AARCH64_negate_ra_state */
+    case 0x2c:                   /* DW_CFA_AARCH64_negate_ra_state_with_pc */
+        return;
+    case DW_CFA_restore_extended:
+    case DW_CFA_undefined:
+    case DW_CFA_same_value:
+    case DW_CFA_GNU_args_size:
+        cursor_uleb(in);
+        return;
+    case DW_CFA_offset_extended:
+    case DW_CFA_register:
+    case DW_CFA_offset_extended_sf:
+    case DW_CFA_val_offset:
+    case DW_CFA_val_offset_sf:
+    case DW_CFA_GNU_negative_offset_extended:
+        cursor_uleb(in);
+        cursor_uleb(in); /* signed and unsigned numbers have the same length */
+        return;
+    case DW_CFA_expression:
+    case DW_CFA_val_expression:
+        cursor_uleb(in);
+        skip_block(run);
+        return;
+    default:
+        in->failed = true;
+    }
+}
+
+/* One instruction; false when the rest does not concern this range. */
+static bool step(struct run *run) {
+    uint8_t opcode = cursor_u8(&run->in);
+    switch (opcode & 0xc0) {
+    case DW_CFA_advance_loc:
+        return advance(run, opcode & 0x3f);
+    case DW_CFA_offset:
+        cursor_uleb(&run->in);
+        return true;
+    case DW_CFA_restore:
+        return true;
+    }
+    switch (opcode) {
+    case DW_CFA_advance_loc1:
+        return advance(run, cursor_u8(&run->in));
+    case DW_CFA_advance_loc2:
+        return advance(run, cursor_u16(&run->in));
+    case DW_CFA_advance_loc4:
+        return advance(run, cursor_u32(&run->in));
+    case DW_CFA_MIPS_advance_loc8:
+        return advance(run, cursor_u64(&run->in));
+    case DW_CFA_set_loc:
+        return advance_to(
+            run, cursor_pointer(&run->in, run->factors->encoding, &(struct pointer_bases){0}));
+    }
+    if (!step_cfa(run, opcode))
+        step_over(run, opcode);
+    return true;
+}
+
+struct cfa cfa_run(struct cursor code, const struct cfa_factors *factors, struct cfa initial,
+                   vaddr_t start, vaddr_t end, cfa_rows *rows) {
+    struct run run = {.in = code, .factors = factors, .now = initial};
+    run.pc = start;
+    run.end = end;
+    run.rows = rows;
+    run.first_row = rows->count;
+    bool inside = true;
+    while (inside && !run.in.failed && run.in.at < run.in.end)
+        inside = step(&run);
+    if (run.in.failed)
+        run.now = unknown;
+    if (inside)
+        settle(&run, run.pc);
+    return run.now;
+}

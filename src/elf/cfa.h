@@ -1,0 +1,30 @@
+/* Runs call-frame instructions for what spoor needs of them: the rule for the CFA. */
+#ifndef SPOOR_ELF_CFA_H
+#define SPOOR_ELF_CFA_H
+
+#include "base/mem.h"
+#include "elf/cursor.h"
+#include "elf/module.h"
+
+struct cfa {
+    int32_t reg; /* CFA_EXPRESSION when not reg + offset */
+    int32_t offset;
+};
+
+struct cfa_factors {
+    uint64_t code;
+    int64_t data;
+    uint8_t encoding; /* of DW_CFA_set_loc's operand */
+};
+
+typedef ARRAY(struct cfa_row) cfa_rows;
+
+/*
+ * Runs the instructions CODE from START up to END, with INITIAL in force at START, and adds a row
+ * wherever the rule changes, the first at START. Instructions that cannot be understood make the
+ * rule CFA_EXPRESSION from there on: nothing is assumed about such code. Returns the last rule.
+ */
+struct cfa cfa_run(struct cursor code, const struct cfa_factors *factors, struct cfa initial,
+                   vaddr_t start, vaddr_t end, cfa_rows *rows);
+
+#endif

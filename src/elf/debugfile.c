@@ -1,0 +1,176 @@
+/*
+ * Finds the symbols of a stripped program, as GDB does ("Debugging Information in Separate
+ * Files"): by build ID and by .gnu_debuglink below /usr/lib/debug and beside the program, in the
+ * program's own .gnu_debugdata, and last, as it costs a download, from debuginfod. A candidate is
+ * taken only if it has the program's build ID or the checksum that the link states.
+ */
+#include "elf/debugfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libelf.h>
+#include <lzma.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "elf/internal.h"
+
+#define DEBUG_ROOT "/usr/lib/debug"
+
+enum {
+    DEBUGDATA_MAX = 256 << 20,  /* bytes of .gnu_debugdata, unpacked */
+    DEBUGDATA_MEMORY = 96 << 20 /* of the unpacker itself; xz -9 needs 65 MB */
+};
+
+const uint8_t *debugfile_section(const struct image *image, uint32_t index, size_t *ret_size,
+                                 uint8_t **inflated) {
+    Elf64_Shdr sh = image_section(image, index);
+    *ret_size = sh.sh_size;
+    if (!(sh.sh_flags & SHF_COMPRESSED))
+        return image_section_bytes(image, &sh);
+    if (!image_section_bytes(image, &sh) || elf_version(EV_CURRENT) == EV_NONE)
+        return NULL;
+    Elf *elf = elf_memory((char *)image->bytes, image->size); /* reads only */
+    Elf_Scn *section = elf ? elf_getscn(elf, index) : NULL;
+    const Elf_Data *data = NULL;
+    if (section && elf_compress(section, 0, 0) >= 0)
+        data = elf_rawdata(section, NULL);
+    if (data && data->d_size) {
+        *inflated = mem_alloc(data->d_size);
+        *ret_size = data->d_size;
+        memcpy(*inflated, data->d_buf, data->d_size);
+    }
+    elf_end(elf);
+    return *inflated;
+}
+
+uint32_t debugfile_crc(const uint8_t *bytes, size_t size) {
+    uint32_t table[256];
+    for (uint32_t i = 0; i < 256; i++) {
+        table[i] = i;
+        for (int bit = 0; bit < 8; bit++)
+            table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320 : 0);
+    }
+    uint32_t crc = UINT32_MAX;
+    for (size_t i = 0; i < size; i++)
+        crc = table[(crc ^ bytes[i]) & 0xff] ^ crc >> 8;
+    return ~crc;
+}
+
+struct link { /* .gnu_debuglink: a file name, padded to 4 bytes, and a checksum */
+    const char *name;
+    uint32_t crc;
+};
+
+static bool read_link(const struct image *file, struct link *ret) {
+    uint32_t index = image_find_section(file, ".gnu_debuglink", SHT_PROGBITS);
+    if (!index)
+        return false;
+    Elf64_Shdr sh = image_section(file, index);
+    const uint8_t *bytes = image_section_bytes(file, &sh);
+    const uint8_t *nul = bytes ? memchr(bytes, 0, sh.sh_size) : NULL;
+    size_t at = nul ? ((size_t)(nul - bytes) + 4) & ~(size_t)3 : 0;
+    if (!at || at + 4 > sh.sh_size || strchr((const char *)bytes, '/') || nul == bytes)
+        return false;
+    *ret = (struct link){(const char *)bytes, LOAD(uint32_t, bytes + at)};
+    return true;
+}
+
+/* Whether DEBUG was made from MODULE; LINK is NULL when no checksum is known. */
+static bool belongs(const struct module *module, const struct image *debug,
+                    const struct link *link) {
+    uint8_t id[32];
+    size_t size = layout_build_id(debug, id);
+    if (debug->header.e_machine != module->machine)
+        return false;
+    if (size && module->build_id_size)
+        return size == module->build_id_size && memcmp(id, module->build_id, size) == 0;
+    return link && debugfile_crc(debug->bytes, debug->size) == link->crc;
+}
+
+static bool try_fd(struct module *module, int fd, const char *name, const struct link *link) {
+    struct module_private *priv = module->priv;
+    if (image_open(&priv->debug, fd, name, NULL) < 0)
+        return false;
+    if (image_find_section(&priv->debug, NULL, SHT_SYMTAB) && belongs(module, &priv->debug, link)) {
+        log_print(1, "%s: symbols from %s", module->name, name);
+        return true;
+    }
+    image_close(&priv->debug);
+    return false;
+}
+
+/* Takes the path over. */
+static bool try_path(struct module *module, char *path, const struct link *link) {
+    AUTO_FREE char *owned = path;
+    AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return fd >= 0 && try_fd(module, fd, owned, link);
+}
+
+static bool try_build_id(struct module *module) {
+    char hex[2 * sizeof module->build_id + 1] = "";
+    for (size_t i = 0; i < module->build_id_size; i++)
+        snprintf(hex + 2 * i, 3, "%02x", module->build_id[i]);
+    return module->build_id_size > 1 &&
+           try_path(module, mem_printf(DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2), NULL);
+}
+
+static bool try_link(struct module *module) {
+    struct link link;
+    AUTO_FREE char *real = realpath(module->path, NULL);
+    if (!real || !read_link(&module->priv->file, &link))
+        return false;
+    *strrchr(real, '/') = '\0'; /* the directory; "" for the root */
+    return try_path(module, mem_printf("%s/%s", real, link.name), &link) ||
+           try_path(module, mem_printf("%s/.debug/%s", real, link.name), &link) ||
+           try_path(module, mem_printf(DEBUG_ROOT "%s/%s", real, link.name), &link);
+}
+
+/* Unpacks xz data; NULL when it is bad or too large. Memory grows with what was unpacked. */
+static uint8_t *unpack(const uint8_t *packed, size_t packed_size, size_t *ret_size) {
+    lzma_stream stream = LZMA_STREAM_INIT;
+    AUTO_FREE uint8_t *bytes = NULL;
+    size_t room = 0;
+    lzma_ret r = lzma_stream_decoder(&stream, DEBUGDATA_MEMORY, 0);
+    stream.next_in = packed;
+    stream.avail_in = packed_size;
+    while (r == LZMA_OK && room < DEBUGDATA_MAX) {
+        size_t used = room - stream.avail_out;
+        room = room ? room * 2 : 64 << 10;
+        bytes = mem_resize(bytes, room, 1);
+        stream.next_out = bytes + used;
+        stream.avail_out = room - used;
+        r = lzma_code(&stream, LZMA_FINISH);
+    }
+    *ret_size = room - stream.avail_out;
+    lzma_end(&stream);
+    return r == LZMA_STREAM_END ? steal(bytes) : NULL;
+}
+
+static bool try_debugdata(struct module *module) {
+    struct module_private *priv = module->priv;
+    uint32_t index = image_find_section(&priv->file, ".gnu_debugdata", SHT_PROGBITS);
+    if (!index)
+        return false;
+    Elf64_Shdr sh = image_section(&priv->file, index);
+    const uint8_t *packed = image_section_bytes(&priv->file, &sh);
+    size_t size = 0;
+    uint8_t *bytes = packed ? unpack(packed, sh.sh_size, &size) : NULL;
+    return bytes && image_adopt(&priv->debug, bytes, size, ".gnu_debugdata", NULL) == 0;
+}
+
+static bool try_debuginfod(struct module *module) {
+    const char *urls = getenv("DEBUGINFOD_URLS");
+    if (!urls || !*urls || !module->build_id_size)
+        return false;
+    AUTO_FD int fd = debuginfod_open(module->build_id, module->build_id_size);
+    return fd >= 0 && try_fd(module, fd, "debuginfod", NULL);
+}
+
+void debugfile_find(struct module *module) {
+    if (image_find_section(&module->priv->file, NULL, SHT_SYMTAB))
+        return;
+    module->has_debug_file =
+        try_build_id(module) || try_link(module) || try_debugdata(module) || try_debuginfod(module);
+}

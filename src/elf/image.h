@@ -1,0 +1,73 @@
+/*
+ * The bytes of one ELF file, with its header validated and its tables within bounds. The only
+ * place that knows how headers are laid out: everything above sees Elf64_* structures in host byte
+ * order, so that another file class is a matter of converting here.
+ */
+#ifndef SPOOR_ELF_IMAGE_H
+#define SPOOR_ELF_IMAGE_H
+
+#include <elf.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/types.h"
+
+struct image {
+    const uint8_t *bytes;
+    size_t size;
+    bool mapped; /* by mmap(), else by malloc() */
+    Elf64_Ehdr header;
+    uint32_t segment_count; /* readable program headers */
+    uint32_t section_count; /* readable section headers; 0 when there are none or they are bad */
+    Elf64_Shdr section_names;
+};
+
+/* A table of NUL-terminated names; its last byte is NUL, or it is empty. */
+struct strings {
+    const char *bytes;
+    size_t size;
+};
+
+/*
+ * Maps the file behind FD (which stays the caller's) and validates its header. NAME is for
+ * messages. Errors: ENOEXEC "not-elf", "truncated-elf", "corrupt-elf", "elf-type" (neither program
+ * nor library); ENOTSUP "elf-class", "elf-byte-order"; "open" with the errno of what failed.
+ * On failure IMAGE is empty.
+ */
+int image_open(struct image *image, int fd, const char *name, struct err *err);
+/* The same for SIZE bytes that malloc() gave; they belong to IMAGE, which frees them on failure. */
+int image_adopt(struct image *image, uint8_t *bytes, size_t size, const char *name,
+                struct err *err);
+void image_close(struct image *image); /* an empty image will do */
+
+/* SIZE bytes at OFFSET of the file; NULL if not there. */
+static inline const uint8_t *image_at(const struct image *image, uint64_t offset, uint64_t size) {
+    bool inside = offset <= image->size && size <= image->size - offset;
+    return inside ? image->bytes + offset : NULL;
+}
+
+/* INDEX is below segment_count or section_count. */
+Elf64_Phdr image_segment(const struct image *image, uint32_t index);
+Elf64_Shdr image_section(const struct image *image, uint32_t index);
+const char *image_section_name(const struct image *image, const Elf64_Shdr *section);
+/* The section's bytes; NULL for NOBITS and for sections that leave the file. */
+const uint8_t *image_section_bytes(const struct image *image, const Elf64_Shdr *section);
+/* Index of the first section of that name (NULL: any) and type (SHT_NULL: any); 0 when none. */
+uint32_t image_find_section(const struct image *image, const char *name, uint32_t type);
+
+/* Names in SIZE bytes at BYTES; what follows the last NUL is left out. */
+struct strings strings_of(const uint8_t *bytes, size_t size);
+/* NULL when OFFSET is outside. */
+static inline const char *strings_at(const struct strings *strings, uint64_t offset) {
+    return offset < strings->size ? strings->bytes + offset : NULL;
+}
+
+/* A value of TYPE at the unaligned address P. */
+#define LOAD(type, p)                                                                              \
+    ({                                                                                             \
+        type load_value_;                                                                          \
+        memcpy(&load_value_, (p), sizeof load_value_);                                             \
+        load_value_;                                                                               \
+    })
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * What the files of this folder share: the loader's steps, in the order in which module_load()
+ * takes them. Each step fills its part of struct module and leaves the rest alone; steps that
+ * return nothing treat bytes that make no sense as absent.
+ */
+#ifndef SPOOR_ELF_INTERNAL_H
+#define SPOOR_ELF_INTERNAL_H
+
+#include <pthread.h>
+
+#include "base/mem.h"
+#include "elf/image.h"
+#include "elf/module.h"
+
+struct table { /* SIZE bytes at ADDR of memory */
+    vaddr_t addr;
+    uint64_t size;
+};
+
+struct dynamic { /* PT_DYNAMIC; all 0 when there is none */
+    bool present;
+    bool text_relocations;
+    vaddr_t symbols;
+    struct table strings;
+    vaddr_t hash, gnu_hash, got;
+    struct table rela, rel, relr, plt;
+    bool plt_has_addends; /* `plt` holds Rela, else Rel */
+};
+
+struct module_private {
+    struct image file;
+    struct image debug; /* empty when there is no separate debug file */
+    struct dynamic dynamic;
+    struct arena *names; /* symbol names that had to be rewritten */
+    pthread_mutex_t index_lock;
+    uint32_t *index; /* of symbols by name, built at first use: see lookup.c */
+    size_t index_size;
+};
+
+typedef ARRAY(struct code_ref) code_refs;
+
+/* layout.c. Errors: "corrupt-elf", "truncated-elf". */
+int layout_read_segments(struct module *module, struct err *err);
+void layout_read_sections(struct module *module);
+/* From PT_NOTE or note sections; returns its size, 0 when there is none. */
+size_t layout_build_id(const struct image *image, uint8_t ret[static 32]);
+
+/* dynamic.c */
+void dynamic_read(struct module *module);
+
+/* debugfile.c: finds and opens priv->debug. */
+void debugfile_find(struct module *module);
+
+/* symbols.c */
+void symbols_read(struct module *module);
+/* Number of entries of the dynamic symbol table, all of them inside the file. */
+size_t symbols_dynamic_count(const struct module *module);
+
+/* cfi.c */
+void cfi_read(struct module *module);
+
+/* refs.c */
+void refs_read(struct module *module);
+
+/* lsda.c: adds the landing pads of each range that has an LSDA. */
+void lsda_read_all(const struct module *module, code_refs *refs);
+
+/* lookup.c */
+bool module_is_text(const struct module *module, vaddr_t addr);
+/* Bytes from ADDR to the end of what the file has of its segment; NULL and 0 when not there. */
+const uint8_t *module_bytes_from(const struct module *module, vaddr_t addr, uint64_t *ret_size);
+
+#endif

@@ -1,0 +1,213 @@
+/*
+ * Places in code that data refers to. In position-independent files every such word needs a
+ * relocation, so the relocations tell them all; elsewhere a word of data that looks like a text
+ * address is taken for one.
+ *
+ * The dynamic section says where relocations are (gABI, "Dynamic Section"; DT_RELR as in its 2023
+ * draft); static programs without one have section headers for the few they need (IRELATIVE).
+ */
+#include "elf/internal.h"
+#include "elf/sort.h"
+
+struct scan {
+    const struct module *module;
+    code_refs refs;
+    const struct section *patchable; /* __patchable_function_entries, or NULL */
+    vaddr_t *patched;                /* what its words are after relocation */
+    size_t symbol_count;             /* of the dynamic symbol table */
+};
+
+struct relocation_types { /* those whose result is an address in this module */
+    uint16_t machine;
+    uint32_t relative, irelative, absolute;
+};
+
+static const struct relocation_types known_types[] = {
+    {EM_X86_64, R_X86_64_RELATIVE, R_X86_64_IRELATIVE, R_X86_64_64},
+    {EM_AARCH64, R_AARCH64_RELATIVE, R_AARCH64_IRELATIVE, R_AARCH64_ABS64},
+    {EM_ARM, R_ARM_RELATIVE, R_ARM_IRELATIVE, R_ARM_ABS32},
+};
+
+static const struct relocation_types *types_of(uint16_t machine) {
+    for (size_t i = 0; i < sizeof known_types / sizeof *known_types; i++)
+        if (known_types[i].machine == machine)
+            return known_types + i;
+    return NULL;
+}
+
+static void add_ref(struct scan *scan, vaddr_t from, vaddr_t target, enum code_ref_kind kind) {
+    const struct section *patchable = scan->patchable;
+    if (patchable && from - patchable->start < patchable->size)
+        scan->patched[(from - patchable->start) / 8] = target;
+    if (module_is_text(scan->module, target))
+        ARRAY_PUSH(&scan->refs, ((struct code_ref){target, from, kind}));
+}
+
+/* The value of dynamic symbol INDEX; false when this file does not define it. */
+static bool symbol_value(const struct scan *scan, uint64_t index, vaddr_t *ret) {
+    if (index == 0) { /* no symbol: the addend is the address */
+        *ret = 0;
+        return true;
+    }
+    if (index >= scan->symbol_count)
+        return false;
+    vaddr_t at = scan->module->priv->dynamic.symbols + index * sizeof(Elf64_Sym);
+    Elf64_Sym sym = LOAD(Elf64_Sym, module_bytes(scan->module, at, sizeof sym));
+    *ret = sym.st_value;
+    return sym.st_shndx != SHN_UNDEF;
+}
+
+static void add_relocation(struct scan *scan, const struct relocation_types *types,
+                           const Elf64_Rela *rela) {
+    uint32_t type = ELF64_R_TYPE(rela->r_info);
+    vaddr_t value = 0;
+    if (type == types->absolute) {
+        if (!symbol_value(scan, ELF64_R_SYM(rela->r_info), &value))
+            return;
+    } else if (type != types->relative && type != types->irelative) {
+        return;
+    }
+    add_ref(scan, rela->r_offset, value + (uint64_t)rela->r_addend, CODE_REF_RELOCATION);
+}
+
+/* A table of Rela or, without addends, of Rel, whose addend is the word that is relocated. */
+static void read_table(struct scan *scan, struct table table, bool addends) {
+    const struct relocation_types *types = types_of(scan->module->machine);
+    size_t size = addends ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+    const uint8_t *bytes = module_bytes(scan->module, table.addr, table.size);
+    if (!bytes || !types)
+        return;
+    for (uint64_t at = 0; at + size <= table.size; at += size) {
+        Elf64_Rela rela = {0};
+        memcpy(&rela, bytes + at, size);
+        if (!addends) {
+            const uint8_t *word = module_bytes(scan->module, rela.r_offset, 8);
+            if (!word)
+                continue;
+            rela.r_addend = LOAD(int64_t, word);
+        }
+        add_relocation(scan, types, &rela);
+    }
+}
+
+static void add_relr_word(struct scan *scan, vaddr_t at) {
+    const uint8_t *word = module_bytes(scan->module, at, 8);
+    if (word)
+        add_ref(scan, at, LOAD(uint64_t, word), CODE_REF_RELOCATION);
+}
+
+/*
+ * An even entry is the address of a relative relocation; each odd one that follows is a bitmap of
+ * the next 63 words.
+ */
+static void read_relr(struct scan *scan, struct table table) {
+    const uint8_t *bytes = module_bytes(scan->module, table.addr, table.size);
+    vaddr_t next = 0;
+    for (uint64_t i = 0; bytes && i < table.size / 8; i++) {
+        uint64_t entry = LOAD(uint64_t, bytes + i * 8);
+        if (!(entry & 1)) {
+            add_relr_word(scan, entry);
+            next = entry + 8;
+            continue;
+        }
+        for (uint64_t bits = entry >> 1; bits; bits &= bits - 1)
+            add_relr_word(scan, next + 8 * (uint64_t)__builtin_ctzll(bits));
+        next += 63 * 8;
+    }
+}
+
+static void read_relocation_sections(struct scan *scan) {
+    const struct image *file = &scan->module->priv->file;
+    for (uint32_t i = 1; i < file->section_count; i++) {
+        Elf64_Shdr sh = image_section(file, i);
+        if ((sh.sh_flags & SHF_ALLOC) && (sh.sh_type == SHT_RELA || sh.sh_type == SHT_REL))
+            read_table(scan, (struct table){sh.sh_addr, sh.sh_size}, sh.sh_type == SHT_RELA);
+    }
+}
+
+static void read_relocations(struct scan *scan) {
+    const struct dynamic *d = &scan->module->priv->dynamic;
+    if (!d->present) {
+        read_relocation_sections(scan);
+        return;
+    }
+    read_table(scan, d->rela, true);
+    read_table(scan, d->rel, false);
+    read_relr(scan, d->relr);
+    read_table(scan, d->plt, d->plt_has_addends);
+}
+
+static void scan_words(struct scan *scan, const uint8_t *bytes, uint64_t size, vaddr_t start) {
+    uint64_t skip = -start & 7;
+    vaddr_t low = scan->module->text_low, span = scan->module->text_high - low;
+    for (uint64_t at = skip; at + 8 <= size; at += 8) {
+        uint64_t word = LOAD(uint64_t, bytes + at);
+        if (word - low < span)
+            add_ref(scan, start + at, word, CODE_REF_DATA);
+    }
+}
+
+/*
+ * Data stands in segments that are not executable and, in older layouts, in constant sections of
+ * those that are. Without section headers all of such a segment may be data.
+ */
+static void scan_data(struct scan *scan) {
+    const struct module *module = scan->module;
+    bool has_sections = module->priv->file.section_count != 0;
+    for (size_t i = 0; i < module->segment_count; i++) {
+        const struct segment *s = module->segments + i;
+        if (!s->executable || !has_sections)
+            scan_words(scan, s->bytes, s->file_size, s->start);
+    }
+    for (size_t i = 0; has_sections && i < module->section_count; i++) {
+        const struct section *s = module->sections + i;
+        const struct segment *segment = module_segment_at(module, s->start);
+        if (segment->executable && !s->executable && s->bytes)
+            scan_words(scan, s->bytes, s->size, s->start);
+    }
+}
+
+/* __patchable_function_entries as the file holds it; relocations override it. */
+static void read_patchable_section(struct scan *scan) {
+    const struct module *module = scan->module;
+    for (size_t i = 0; i < module->section_count && !scan->patchable; i++) {
+        const struct section *s = module->sections + i;
+        if (!s->bytes || s->size < 8 || strcmp(s->name, "__patchable_function_entries") != 0)
+            continue;
+        scan->patchable = s;
+        scan->patched = mem_alloc(s->size + 8);
+        memcpy(scan->patched, s->bytes, s->size / 8 * 8);
+    }
+}
+
+static void write_patchables(struct module *module, const struct scan *scan) {
+    ARRAY(struct patchable) list = {0};
+    for (size_t i = 0; scan->patchable && i < scan->patchable->size / 8; i++)
+        if (module_is_text(module, scan->patched[i]))
+            ARRAY_PUSH(&list, (struct patchable){scan->patched[i]});
+    sort_by_address(list.at, list.count, sizeof *list.at);
+    module->patchables = list.at;
+    module->patchable_count = list.count;
+}
+
+static size_t drop_repeated(struct code_ref *refs, size_t count) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!kept || refs[i].target != refs[kept - 1].target || refs[i].from != refs[kept - 1].from)
+            refs[kept++] = refs[i];
+    return kept;
+}
+
+void refs_read(struct module *module) {
+    struct scan scan = {.module = module, .symbol_count = symbols_dynamic_count(module)};
+    read_patchable_section(&scan);
+    read_relocations(&scan);
+    if (!module->position_independent)
+        scan_data(&scan);
+    lsda_read_all(module, &scan.refs);
+    write_patchables(module, &scan);
+    free(scan.patched);
+    sort_by_address(scan.refs.at, scan.refs.count, sizeof *scan.refs.at);
+    module->refs = scan.refs.at;
+    module->ref_count = drop_repeated(scan.refs.at, scan.refs.count);
+}

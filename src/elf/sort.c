@@ -1,0 +1,69 @@
+/*
+ * Least-significant-digit radix sort over (address, index) pairs, then one gather of the records.
+ * Digits that all addresses share are skipped: a module's addresses differ in three or four bytes.
+ */
+#include "elf/sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/types.h"
+
+struct key {
+    vaddr_t addr;
+    size_t index;
+};
+
+/* Fills keys; returns the bits in which addresses differ, 0 when the records are in order. */
+static uint64_t read_keys(const uint8_t *records, size_t count, size_t size, struct key *keys) {
+    uint64_t differ = 0;
+    bool ordered = true;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&keys[i].addr, records + i * size, sizeof keys[i].addr);
+        keys[i].index = i;
+        differ |= keys[i].addr ^ keys[0].addr;
+        ordered &= i == 0 || keys[i - 1].addr <= keys[i].addr;
+    }
+    return ordered ? 0 : differ;
+}
+
+static void sort_digit(const struct key *from, struct key *to, size_t count, unsigned shift) {
+    size_t start[256] = {0};
+    for (size_t i = 0; i < count; i++)
+        start[from[i].addr >> shift & 0xff]++;
+    size_t sum = 0;
+    for (size_t digit = 0; digit < 256; digit++) {
+        size_t here = start[digit];
+        start[digit] = sum;
+        sum += here;
+    }
+    for (size_t i = 0; i < count; i++)
+        to[start[from[i].addr >> shift & 0xff]++] = from[i];
+}
+
+static void gather(uint8_t *records, const struct key *keys, size_t count, size_t size) {
+    AUTO_FREE uint8_t *copy = mem_resize(NULL, count, size);
+    for (size_t i = 0; i < count; i++)
+        memcpy(copy + i * size, records + keys[i].index * size, size);
+    memcpy(records, copy, count * size);
+}
+
+void sort_by_address(void *records, size_t count, size_t size) {
+    if (count < 2)
+        return;
+    AUTO_FREE struct key *a = mem_resize(NULL, count, sizeof *a);
+    uint64_t differ = read_keys(records, count, size, a);
+    if (!differ)
+        return;
+    AUTO_FREE struct key *b = mem_resize(NULL, count, sizeof *b);
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        if (!(differ >> shift & 0xff))
+            continue;
+        sort_digit(a, b, count, shift);
+        struct key *swap = a;
+        a = b;
+        b = swap;
+    }
+    gather(records, a, count, size);
+}

@@ -1,0 +1,13 @@
+/* Sorting of address-keyed records, the one costly step that every table of a module needs. */
+#ifndef SPOOR_ELF_SORT_H
+#define SPOOR_ELF_SORT_H
+
+#include <stddef.h>
+
+/*
+ * Sorts COUNT records of SIZE bytes by the vaddr_t each of them starts with. Stable; linear in
+ * COUNT, and without any copying when they are in order already.
+ */
+void sort_by_address(void *records, size_t count, size_t size);
+
+#endif

@@ -1,0 +1,200 @@
+/*
+ * The symbol table: .symtab of the file or of its debug file, and the dynamic symbols, merged.
+ * Several names of one address stand together, the one that people know first.
+ */
+#include "elf/internal.h"
+#include "elf/sort.h"
+
+typedef ARRAY(struct symbol) symbol_list;
+
+struct symbol_table {
+    const struct image *image; /* whose sections st_shndx counts; NULL: not to be looked up */
+    const uint8_t *entries;
+    size_t count;
+    struct strings names;
+};
+
+/* Marks of code and data within a section (ELF for the Arm Architecture, 5.5.5), RISC-V too. */
+static bool is_mapping_symbol(uint16_t machine, const char *name) {
+    if (name[0] != '$' || (machine != EM_ARM && machine != EM_AARCH64 && machine != EM_RISCV))
+        return false;
+    return name[1] && strchr("adtx", name[1]) && (name[2] == '\0' || name[2] == '.');
+}
+
+static bool symbol_type_of(unsigned elf_type, enum symbol_type *ret) {
+    switch (elf_type) {
+    case STT_NOTYPE:
+        *ret = SYMBOL_NOTYPE;
+        return true;
+    case STT_FUNC:
+        *ret = SYMBOL_FUNCTION;
+        return true;
+    case STT_GNU_IFUNC:
+        *ret = SYMBOL_IFUNC;
+        return true;
+    case STT_OBJECT:
+    case STT_COMMON:
+        *ret = SYMBOL_OBJECT;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Whether the symbol's value is an address of loaded memory. */
+static bool is_allocated(const struct symbol_table *table, const Elf64_Sym *sym) {
+    if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS || sym->st_shndx == SHN_COMMON)
+        return false;
+    if (!table->image || sym->st_shndx >= table->image->section_count)
+        return true; /* the caller looks at the segments */
+    return image_section(table->image, sym->st_shndx).sh_flags & SHF_ALLOC;
+}
+
+static void add_symbol(struct module *module, const struct symbol_table *table,
+                       const Elf64_Sym *sym, symbol_list *list) {
+    struct symbol symbol = {.addr = sym->st_value, .size = sym->st_size};
+    const char *name = strings_at(&table->names, sym->st_name);
+    if (!name || !*name || !symbol_type_of(ELF64_ST_TYPE(sym->st_info), &symbol.type) ||
+        !is_allocated(table, sym) || is_mapping_symbol(module->machine, name) ||
+        !module_segment_at(module, symbol.addr))
+        return;
+    symbol.global = ELF64_ST_BIND(sym->st_info) != STB_LOCAL;
+    symbol.name = name;
+    const char *version = strchr(name + 1, '@');
+    if (version) {
+        size_t length = (size_t)(version - name);
+        char *copy = arena_alloc(module->priv->names, length + 1);
+        symbol.name = memcpy(copy, name, length);
+    }
+    ARRAY_PUSH(list, symbol);
+}
+
+static void add_table(struct module *module, const struct symbol_table *table, symbol_list *list) {
+    for (size_t i = 1; i < table->count; i++) {
+        Elf64_Sym sym = LOAD(Elf64_Sym, table->entries + i * sizeof sym);
+        add_symbol(module, table, &sym, list);
+    }
+}
+
+static void add_static(struct module *module, const struct image *image, symbol_list *list) {
+    uint32_t index = image_find_section(image, NULL, SHT_SYMTAB);
+    if (!index)
+        return;
+    Elf64_Shdr sh = image_section(image, index);
+    if (sh.sh_entsize != sizeof(Elf64_Sym) || sh.sh_link >= image->section_count)
+        return;
+    struct symbol_table table = {.image = image, .entries = image_section_bytes(image, &sh)};
+    if (!table.entries)
+        return;
+    table.count = sh.sh_size / sizeof(Elf64_Sym);
+    Elf64_Shdr names = image_section(image, sh.sh_link);
+    table.names = strings_of(image_section_bytes(image, &names), names.sh_size);
+    add_table(module, &table, list);
+}
+
+/*
+ * One past the last symbol in DT_GNU_HASH: the end of the chain that starts last. The table is
+ * {buckets, first symbol, bloom words, shift}, the bloom filter (64-bit words), buckets, chains.
+ */
+static uint64_t gnu_hash_end(const struct module *module, vaddr_t addr) {
+    const uint8_t *head = module_bytes(module, addr, 16);
+    if (!head)
+        return 0;
+    uint64_t buckets = LOAD(uint32_t, head), first = LOAD(uint32_t, head + 4);
+    vaddr_t bucket_addr = addr + 16 + 8 * (uint64_t)LOAD(uint32_t, head + 8);
+    const uint8_t *bucket = module_bytes(module, bucket_addr, buckets * 4);
+    uint64_t last = 0;
+    for (uint64_t i = 0; bucket && i < buckets; i++) {
+        uint32_t start = LOAD(uint32_t, bucket + i * 4);
+        last = start > last ? start : last;
+    }
+    if (last < first)
+        return first;
+    uint64_t left;
+    const uint8_t *chain =
+        module_bytes_from(module, bucket_addr + (buckets + last - first) * 4, &left);
+    for (; left >= 4; chain += 4, left -= 4, last++)
+        if (LOAD(uint32_t, chain) & 1)
+            return last + 1;
+    return 0;
+}
+
+size_t symbols_dynamic_count(const struct module *module) {
+    const struct dynamic *d = &module->priv->dynamic;
+    uint64_t room, count = 0;
+    if (!d->symbols || !module_bytes_from(module, d->symbols, &room))
+        return 0;
+    room /= sizeof(Elf64_Sym);
+    const uint8_t *hash = d->hash ? module_bytes(module, d->hash, 8) : NULL;
+    if (hash)
+        count = LOAD(uint32_t, hash + 4); /* nchain: as many as there are symbols */
+    else if (d->gnu_hash)
+        count = gnu_hash_end(module, d->gnu_hash);
+    else if (d->strings.addr > d->symbols) /* linkers put the names right after */
+        count = (d->strings.addr - d->symbols) / sizeof(Elf64_Sym);
+    return count < room ? count : room;
+}
+
+static void add_dynamic(struct module *module, symbol_list *list) {
+    const struct dynamic *d = &module->priv->dynamic;
+    struct symbol_table table = {.count = symbols_dynamic_count(module)};
+    if (!table.count)
+        return;
+    table.entries = module_bytes(module, d->symbols, table.count * sizeof(Elf64_Sym));
+    const uint8_t *names = module_bytes(module, d->strings.addr, d->strings.size);
+    table.names = strings_of(names, d->strings.size);
+    add_table(module, &table, list);
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(((const struct symbol *)a)->name, ((const struct symbol *)b)->name);
+}
+
+/* Lower is the better name to show. */
+static unsigned rank(const struct symbol *symbol) {
+    static const uint8_t by_type[] = {
+        [SYMBOL_FUNCTION] = 0, [SYMBOL_IFUNC] = 0, [SYMBOL_NOTYPE] = 1, [SYMBOL_OBJECT] = 1};
+    unsigned underscores = 0;
+    while (symbol->name[underscores] == '_' && underscores < 3)
+        underscores++;
+    if (symbol->name[0] == '_' && symbol->name[1] == 'Z')
+        underscores = 0;
+    return by_type[symbol->type] * 8u + !symbol->global * 4u + underscores;
+}
+
+static int compare_ranks(const void *a, const void *b) {
+    unsigned rank_a = rank(a), rank_b = rank(b);
+    return rank_a != rank_b ? (rank_a > rank_b) - (rank_a < rank_b) : compare_names(a, b);
+}
+
+/* Orders the names of one address and drops repeated ones; returns how many are left. */
+static size_t settle_names(struct symbol *symbols, size_t count) {
+    qsort(symbols, count, sizeof *symbols, compare_names);
+    size_t kept = 1;
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(symbols[i].name, symbols[kept - 1].name) != 0)
+            symbols[kept++] = symbols[i];
+        else if (symbols[i].size > symbols[kept - 1].size)
+            symbols[kept - 1] = symbols[i];
+    }
+    qsort(symbols, kept, sizeof *symbols, compare_ranks);
+    return kept;
+}
+
+void symbols_read(struct module *module) {
+    symbol_list list = {0};
+    add_static(module, &module->priv->file, &list);
+    add_static(module, &module->priv->debug, &list);
+    add_dynamic(module, &list);
+    sort_by_address(list.at, list.count, sizeof *list.at);
+    size_t kept = 0;
+    for (size_t i = 0, run; i < list.count; i += run) {
+        for (run = 1; i + run < list.count && list.at[i + run].addr == list.at[i].addr;)
+            run++;
+        size_t left = run > 1 ? settle_names(list.at + i, run) : 1;
+        memmove(list.at + kept, list.at + i, left * sizeof *list.at);
+        kept += left;
+    }
+    module->symbols = list.at;
+    module->symbol_count = kept;
+}
