@@ -1,0 +1,102 @@
+/* spoor: finds the command, parses its options, runs it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/near.h"
+#include "cmd/command.h"
+#include "cmd/help.h"
+#include "cmd/say.h"
+
+typedef int command_run(struct options *options, int argc, char **argv);
+
+static command_run *const runs[COMMAND_COUNT] = {
+    [COMMAND_ATTACH] = cmd_attach,
+};
+
+static const struct command *find_command(const char *name) {
+    for (const struct command *c = commands; c < commands + COMMAND_COUNT; c++)
+        if (strcmp(c->name, name) == 0)
+            return c;
+    return NULL;
+}
+
+static int unknown_command(const char *typed) {
+    const struct command *nearest = commands;
+    for (const struct command *c = commands; c < commands + COMMAND_COUNT; c++)
+        if (near_distance(typed, c->name) < near_distance(typed, nearest->name))
+            nearest = c;
+    if (near_distance(typed, nearest->name) > strlen(typed) / 3 + 1)
+        say_error("%s: unknown command: try 'spoor --help'", typed);
+    else
+        say_error("%s: unknown command, did you mean '%s'? try 'spoor --help'", typed,
+                  nearest->name);
+    return STATUS_USAGE;
+}
+
+static int wrong_usage(const struct command *command, const char *why) {
+    say_error("%s: %s: try 'spoor %s --help'", command->name, why, command->name);
+    return command->usage_status;
+}
+
+/* Output that nobody could read is a failure: a full disk must not look like success. */
+static int finish_output(int status) {
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    say_error("standard output: %m");
+    return STATUS_FAILED;
+}
+
+static int run_command(const struct command *command, int argc, char **argv,
+                       struct options *options) {
+    struct err err;
+    int count;
+    if (options_parse(command, argc, argv, options, &count, &err) < 0)
+        return wrong_usage(command, err.text);
+    if (options->help) {
+        help_print_command(command, stdout);
+        return finish_output(STATUS_OK);
+    }
+    if (count < command->least)
+        return wrong_usage(command, "what to work on is missing");
+    if (command->most >= 0 && count > command->most)
+        return wrong_usage(command, "too many operands");
+    say_be_quiet(options->record.quiet);
+    log_level = (int)options->record.verbose;
+    if (!runs[command_id(command)])
+        return wrong_usage(command, "not built yet");
+    return runs[command_id(command)](options, count, argv + 1);
+}
+
+static int print_help(const char *topic) {
+    const struct command *command = topic ? find_command(topic) : NULL;
+    if (topic && !command)
+        return unknown_command(topic);
+    if (command)
+        help_print_command(command, stdout);
+    else
+        help_print(stdout);
+    return finish_output(STATUS_OK);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        help_print(stderr);
+        return STATUS_USAGE;
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "--version") == 0) {
+        puts("spoor " SPOOR_VERSION);
+        return finish_output(STATUS_OK);
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+        return print_help(argv[2]);
+    const struct command *command = find_command(word);
+    if (!command)
+        return unknown_command(word);
+    struct options options;
+    options_init(&options);
+    int status = run_command(command, argc - 1, argv + 1, &options);
+    options_done(&options);
+    return status;
+}

@@ -1,0 +1,242 @@
+/*
+ * The parser. It knows types of options (command.h), not options: those are rows of the table.
+ */
+#include "cmd/options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/near.h"
+#include "cmd/command.h"
+#include "cmd/values.h"
+
+enum { RING_LEAST = 4 << 10, RING_MOST = 1 << 30 };
+
+void options_init(struct options *options) {
+    *options = (struct options){0};
+    options->record.output = "spoor.trace";
+    options->record.follow = true;
+    options->report.sort = REPORT_TOTAL;
+    options->view.until_ns = UINT64_MAX;
+}
+
+static void free_patterns(pattern_array *patterns) {
+    for (size_t i = 0; i < patterns->count; i++)
+        pattern_free((struct pattern *)patterns->at[i]);
+    ARRAY_FREE(patterns);
+}
+
+void options_done(struct options *options) {
+    free_patterns(&options->filter.filters);
+    free_patterns(&options->filter.excludes);
+    ARRAY_FREE(&options->filter.modules);
+    ARRAY_FREE(&options->report.columns);
+}
+
+/* ---- values ---- */
+
+static int bad_value(const struct option_spec *o, const char *value, const char *wanted,
+                     struct err *err) {
+    return err_set(err, EINVAL, "bad-value", "option '--%s': '%s' is not %s", o->name, value,
+                   wanted);
+}
+
+static int bad_choice(const struct option_spec *o, const char *value, size_t length,
+                      struct err *err) {
+    return err_set(err, EINVAL, "bad-value", "option '--%s': '%.*s' is none of %s", o->name,
+                   (int)length, value, o->choices);
+}
+
+/* The kernel maps rings by pages and stubs mask offsets: a power of two. */
+static bool ring_size(const char *value, uint64_t *ret_bytes) {
+    uint64_t asked, bytes = RING_LEAST;
+    if (!value_size(value, &asked) || asked == 0 || asked > RING_MOST)
+        return false;
+    while (bytes < asked)
+        bytes *= 2;
+    *ret_bytes = bytes;
+    return true;
+}
+
+static int add_choices(const struct option_spec *o, const char *value, choice_array *array,
+                       struct err *err) {
+    for (;; value++) {
+        size_t length = strcspn(value, ",");
+        int choice = value_choice(value, length, o->choices);
+        if (choice < 0)
+            return bad_choice(o, value, length, err);
+        ARRAY_PUSH(array, (unsigned char)choice);
+        value += length;
+        if (!*value)
+            return 0;
+    }
+}
+
+static int add_pattern(const char *value, pattern_array *array, struct err *err) {
+    struct pattern *pattern;
+    int rc = pattern_new(value, &pattern, err);
+    if (rc < 0)
+        return rc;
+    ARRAY_PUSH(array, pattern);
+    return 0;
+}
+
+/* Stores VALUE (NULL for options without one) where the row says. */
+static int store(struct options *options, const struct option_spec *o, const char *value,
+                 struct err *err) {
+    void *at = (char *)options + o->offset;
+    int choice;
+    switch (o->type) {
+    case OPTION_SET:
+    case OPTION_CLEAR:
+        *(bool *)at = o->type == OPTION_SET;
+        return 0;
+    case OPTION_TALLY:
+        ++*(uint32_t *)at;
+        return 0;
+    case OPTION_NUMBER:
+        return value_number(value, at) ? 0 : bad_value(o, value, "a number from 1 on", err);
+    case OPTION_STRING:
+        *(const char **)at = value;
+        return *value ? 0 : bad_value(o, value, "a name", err);
+    case OPTION_SIZE:
+        return ring_size(value, at) ? 0 : bad_value(o, value, "a size up to 1G, like 64K", err);
+    case OPTION_TIME:
+        return value_time(value, at) ? 0 : bad_value(o, value, "a time, like 10us or 1.5ms", err);
+    case OPTION_CHOICE:
+        choice = value_choice(value, strlen(value), o->choices);
+        if (choice < 0)
+            return bad_choice(o, value, strlen(value), err);
+        *(unsigned *)at = (unsigned)choice;
+        return 0;
+    case OPTION_CHOICES:
+        return add_choices(o, value, at, err);
+    case OPTION_STRINGS:
+        ARRAY_PUSH((string_array *)at, value);
+        return 0;
+    case OPTION_PATTERNS:
+        return add_pattern(value, at, err);
+    }
+    __builtin_unreachable();
+}
+
+/* ---- names ---- */
+
+static bool takes_value(const struct option_spec *o) { return o->value || o->choices; }
+
+static const struct option_spec *find_letter(const struct command *command, char letter) {
+    for (const struct option_spec *o = option_table; o->name; o++)
+        if (option_belongs(o, command) && o->letter == letter)
+            return o;
+    return NULL;
+}
+
+static const struct option_spec *find_name(const struct command *command, const char *name,
+                                           size_t length) {
+    for (const struct option_spec *o = option_table; o->name; o++)
+        if (option_belongs(o, command) && strlen(o->name) == length &&
+            memcmp(o->name, name, length) == 0)
+            return o;
+    return NULL;
+}
+
+static int unknown_name(const struct command *command, const char *name, size_t length,
+                        struct err *err) {
+    AUTO_FREE char *typed = mem_printf("%.*s", (int)length, name);
+    const char *nearest = "help";
+    unsigned best = near_distance(typed, nearest);
+    for (const struct option_spec *o = option_table; o->name; o++) {
+        unsigned distance = near_distance(typed, o->name);
+        if (option_belongs(o, command) && distance < best) {
+            best = distance;
+            nearest = o->name;
+        }
+    }
+    if (best > length / 3 + 1)
+        return err_set(err, EINVAL, "unknown-option", "unknown option '--%s'", typed);
+    return err_set(err, EINVAL, "unknown-option", "unknown option '--%s', did you mean '--%s'?",
+                   typed, nearest);
+}
+
+/* ---- the walk ---- */
+
+struct walk {
+    const struct command *command;
+    struct options *options;
+    char **next; /* not yet read */
+};
+
+static int missing_value(const struct option_spec *o, struct err *err) {
+    return err_set(err, EINVAL, "missing-value", "option '--%s' needs a value (%s)", o->name,
+                   o->value ? o->value : o->choices);
+}
+
+/* ARG is "--name" or "--name=value". */
+static int parse_long(struct walk *w, const char *arg, struct err *err) {
+    const char *name = arg + 2, *equals = strchr(name, '=');
+    size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    if (strcmp(name, "help") == 0) {
+        w->options->help = true;
+        return 0;
+    }
+    const struct option_spec *o = find_name(w->command, name, length);
+    if (!o)
+        return unknown_name(w->command, name, length, err);
+    if (!takes_value(o) && equals)
+        return err_set(err, EINVAL, "unexpected-value", "option '--%s' takes no value", o->name);
+    if (!takes_value(o) || equals)
+        return store(w->options, o, equals ? equals + 1 : NULL, err);
+    if (!*w->next)
+        return missing_value(o, err);
+    return store(w->options, o, *w->next++, err);
+}
+
+/* ARG is "-abc": letters; the first that takes a value takes the rest of ARG, or the next word. */
+static int parse_letters(struct walk *w, const char *arg, struct err *err) {
+    for (const char *p = arg + 1; *p; p++) {
+        if (*p == 'h') {
+            w->options->help = true;
+            return 0;
+        }
+        const struct option_spec *o = find_letter(w->command, *p);
+        if (!o)
+            return err_set(err, EINVAL, "unknown-option", "unknown option '-%c'", *p);
+        if (takes_value(o)) {
+            const char *value = p[1] ? p + 1 : *w->next;
+            if (!value)
+                return missing_value(o, err);
+            w->next += !p[1];
+            return store(w->options, o, value, err);
+        }
+        int rc = store(w->options, o, NULL, err);
+        if (rc < 0)
+            return rc;
+    }
+    return 0;
+}
+
+int options_parse(const struct command *command, int argc, char **argv, struct options *options,
+                  int *ret_count, struct err *err) {
+    struct walk w = {command, options, argv + 1};
+    char **operand = argv + 1;
+    bool open = true; /* options may still follow */
+    if (command == &commands[COMMAND_ATTACH])
+        options->record.overflow = OVERFLOW_DROP;
+    while (w.next < argv + argc && !options->help) {
+        char *arg = *w.next++;
+        int rc = 0;
+        if (!open || arg[0] != '-' || !arg[1]) {
+            *operand++ = arg;
+            open = open && command->most >= 0;
+        } else if (strcmp(arg, "--") == 0) {
+            open = false;
+        } else {
+            rc = arg[1] == '-' ? parse_long(&w, arg, err) : parse_letters(&w, arg, err);
+        }
+        if (rc < 0)
+            return rc;
+    }
+    *ret_count = (int)(operand - (argv + 1));
+    *operand = NULL;
+    return 0;
+}

@@ -1,0 +1,40 @@
+#include "cmd/say.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static bool quiet;
+
+void say_be_quiet(bool now_quiet) { quiet = now_quiet; }
+
+/* One line whatever the text holds: names of files and functions are not ours. */
+static void say(const char *fmt, va_list ap) {
+    char line[1024] = "spoor: ";
+    enum { HEAD = sizeof "spoor: " - 1 };
+    vsnprintf(line + HEAD, sizeof line - HEAD - 1, fmt, ap);
+    char *p = line;
+    for (; *p; p++)
+        if (iscntrl((unsigned char)*p))
+            *p = '?';
+    *p++ = '\n';
+    fwrite(line, 1, (size_t)(p - line), stderr);
+}
+
+void say_error(const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    say(fmt, ap);
+    va_end(ap);
+}
+
+void say_err(const struct err *err) { say_error("%s", err->text); }
+
+void say_note(const char *fmt, ...) {
+    if (quiet)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    say(fmt, ap);
+    va_end(ap);
+}

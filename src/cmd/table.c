@@ -1,0 +1,137 @@
+/*
+ * The command table and the option table. This is the only list of them: what is parsed, what
+ * --help says, the manual pages and shell completion all come from here.
+ *
+ * Help texts are plain ASCII, one paragraph, without line breaks; a default is named at the end.
+ */
+#include <stddef.h>
+
+#include "cmd/command.h"
+
+const struct command commands[COMMAND_COUNT] = {
+    [COMMAND_RECORD] = {"record", "[--] PROGRAM [ARGUMENT...]", "launch a program and trace it",
+                        STATUS_RECORD_FAILED, 1, -1},
+    [COMMAND_ATTACH] = {"attach", "PID", "trace a running process (not available yet)",
+                        STATUS_USAGE, 0, 1},
+    [COMMAND_REPLAY] = {"replay", "[TRACE]", "show every call, indented, with its duration",
+                        STATUS_USAGE, 0, 1},
+    [COMMAND_REPORT] = {"report", "[TRACE]", "show a table of functions: calls and times",
+                        STATUS_USAGE, 0, 1},
+    [COMMAND_GRAPH] = {"graph", "[TRACE [FUNCTION]]",
+                       "show the call graph, or one function's callers and callees", STATUS_USAGE,
+                       0, 2},
+    [COMMAND_INFO] = {"info", "[TRACE]", "show what was traced, how, and what was lost",
+                      STATUS_USAGE, 0, 1},
+    [COMMAND_EXPORT] = {"export", "[TRACE]", "convert a trace for other programs", STATUS_USAGE, 0,
+                        1},
+    [COMMAND_EXPLAIN] = {"explain", "BINARY|PID",
+                         "show how each function would be traced, or why not", STATUS_USAGE, 1, 1},
+};
+
+#define ONLY(name) (1u << COMMAND_##name)
+#define RECORDERS (ONLY(RECORD) | ONLY(ATTACH))
+#define CALL_VIEWS (ONLY(REPLAY) | ONLY(REPORT) | ONLY(GRAPH) | ONLY(EXPORT))
+#define TABLES (ONLY(REPLAY) | ONLY(REPORT) | ONLY(GRAPH) | ONLY(INFO) | ONLY(EXPLAIN))
+#define AT(member) offsetof(struct options, member)
+#define COLUMNS "calls|total|self|min|max|p50|p99|unwound|share|function|module"
+
+const struct option_spec option_table[] = {
+    {RECORDERS, 'o', OPTION_STRING, "output", "FILE",
+     "Write the trace to FILE; while recording, to FILE.part. Default: spoor.trace.",
+     AT(record.output), NULL},
+    {ONLY(EXPORT), 'f', OPTION_CHOICE, "format", NULL,
+     "The format: chrome (trace events, for Perfetto and chrome://tracing), folded (stacks for "
+     "flame graphs), csv (one line a call) or json (as replay --json). Default: chrome.",
+     AT(export.format), "chrome|folded|csv|json"},
+    {ONLY(EXPORT), 'o', OPTION_STRING, "output", "FILE", "Write to FILE. Default: standard output.",
+     AT(export.output), NULL},
+
+    {RECORDERS, 'F', OPTION_PATTERNS, "filter", "PATTERN",
+     "Trace only functions that match PATTERN: a glob, or a regular expression between slashes; "
+     "MODULE!PATTERN limits it to a module. Repeatable. Default: all functions.",
+     AT(filter.filters), NULL},
+    {CALL_VIEWS, 'F', OPTION_PATTERNS, "filter", "PATTERN",
+     "Show only functions that match PATTERN: a glob, or a regular expression between slashes; "
+     "MODULE!PATTERN limits it to a module. Repeatable.",
+     AT(filter.filters), NULL},
+    {ONLY(EXPLAIN), 'F', OPTION_PATTERNS, "filter", "PATTERN",
+     "Show only functions that match PATTERN: a glob, or a regular expression between slashes. "
+     "Repeatable.",
+     AT(filter.filters), NULL},
+    {RECORDERS, 'N', OPTION_PATTERNS, "notrace", "PATTERN",
+     "Leave functions that match PATTERN untouched. Repeatable; wins over -F.", AT(filter.excludes),
+     NULL},
+    {CALL_VIEWS, 'N', OPTION_PATTERNS, "notrace", "PATTERN",
+     "Hide functions that match PATTERN. Repeatable; wins over -F.", AT(filter.excludes), NULL},
+    {RECORDERS, 'M', OPTION_STRINGS, "module", "GLOB",
+     "Trace functions of modules (the executable, shared libraries) whose file name matches GLOB, "
+     "also of those loaded later; '*' is all of them, libc and the dynamic linker included. "
+     "Repeatable. Default: each process's main executable.",
+     AT(filter.modules), NULL},
+    {CALL_VIEWS, 'M', OPTION_STRINGS, "module", "GLOB",
+     "Show only functions of modules whose file name matches GLOB. Repeatable.", AT(filter.modules),
+     NULL},
+    {RECORDERS, 'D', OPTION_NUMBER, "depth", "N",
+     "Write only calls up to depth N among the traced functions.", AT(filter.depth), NULL},
+    {CALL_VIEWS, 'D', OPTION_NUMBER, "depth", "N",
+     "Show only calls up to depth N among the functions shown.", AT(filter.depth), NULL},
+    {RECORDERS, 't', OPTION_TIME, "threshold", "TIME",
+     "Write only calls that lasted TIME or longer: 10us, 1.5ms, 2s; a plain number is "
+     "nanoseconds.",
+     AT(filter.threshold_ns), NULL},
+    {CALL_VIEWS, 't', OPTION_TIME, "threshold", "TIME",
+     "Show only calls that lasted TIME or longer: 10us, 1.5ms, 2s; a plain number is "
+     "nanoseconds.",
+     AT(filter.threshold_ns), NULL},
+
+    {RECORDERS, 0, OPTION_CHOICE, "overflow", NULL,
+     "What a thread does whose ring is full: wait for spoor, drop the event and count it, or "
+     "overwrite the oldest. Default: wait for record, drop for attach.",
+     AT(record.overflow), "wait|drop|overwrite"},
+    {RECORDERS, 0, OPTION_SIZE, "buffer", "SIZE",
+     "The size of each thread's ring: 64K, 1M; rounded up to a power of two from 4K to 1G.",
+     AT(record.ring_bytes), NULL},
+    {RECORDERS, 'f', OPTION_SET, "follow", NULL,
+     "Trace child processes too, across fork and exec. The default.", AT(record.follow), NULL},
+    {RECORDERS, 0, OPTION_CLEAR, "no-follow", NULL,
+     "Trace the first process only; its children run untouched.", AT(record.follow), NULL},
+    {ONLY(ATTACH), 'p', OPTION_NUMBER, "pid", "PID",
+     "The process to trace; may be given as operand instead.", AT(record.pid), NULL},
+    {ONLY(ATTACH), 0, OPTION_TIME, "duration", "TIME",
+     "Detach after TIME. Default: when interrupted, or when the process ends.",
+     AT(record.duration_ns), NULL},
+    {RECORDERS, 'q', OPTION_SET, "quiet", NULL, "Print errors only, no summary.", AT(record.quiet),
+     NULL},
+    {RECORDERS, 'v', OPTION_TALLY, "verbose", NULL,
+     "Tell on standard error what is done; twice for more.", AT(record.verbose), NULL},
+
+    {ONLY(REPLAY), 0, OPTION_SET, "time", NULL,
+     "Begin each line with the time since the trace's start.", AT(replay.time), NULL},
+    {ONLY(REPORT), 0, OPTION_CHOICE, "sort", "COLUMN",
+     "Sort by COLUMN, largest first, names in alphabetical order: calls, total, self, min, max, "
+     "p50, p99, unwound, share, function or module. Default: total.",
+     AT(report.sort), COLUMNS},
+    {ONLY(REPORT), 0, OPTION_CHOICES, "columns", "COLUMN,...",
+     "The columns to print, in this order; names as for --sort. Default: calls, total, self, min, "
+     "max, p50, p99, function.",
+     AT(report.columns), COLUMNS},
+    {ONLY(REPORT), 0, OPTION_NUMBER, "limit", "N", "Print the first N rows only.", AT(report.limit),
+     NULL},
+    {ONLY(REPORT), 0, OPTION_SET, "by-module", NULL, "One table for each module.",
+     AT(report.by_module), NULL},
+    {ONLY(REPORT), 0, OPTION_SET, "by-thread", NULL, "One table for each thread.",
+     AT(report.by_thread), NULL},
+
+    {CALL_VIEWS, 0, OPTION_TIME, "since", "TIME",
+     "Show calls from TIME after the trace's start on.", AT(view.since_ns), NULL},
+    {CALL_VIEWS, 0, OPTION_TIME, "until", "TIME", "Show calls up to TIME after the trace's start.",
+     AT(view.until_ns), NULL},
+    {CALL_VIEWS, 0, OPTION_NUMBER, "tid", "TID", "Show only the thread TID.", AT(view.tid), NULL},
+    {TABLES, 0, OPTION_SET, "json", NULL, "Print JSON.", AT(view.json), NULL},
+    {TABLES, 0, OPTION_CHOICE, "color", NULL,
+     "Use colour. Default: auto, that is on a terminal unless NO_COLOR is set.", AT(view.color),
+     "auto|always|never"},
+    {TABLES, 0, OPTION_SET, "no-pager", NULL,
+     "Do not start a pager ($PAGER, else less) on a terminal.", AT(view.no_pager), NULL},
+    {0, 0, OPTION_SET, NULL, NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,93 @@
+#include "cmd/values.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+enum { MOST_FRACTION_DIGITS = 9 };
+
+struct unit {
+    const char *name;
+    uint64_t factor;
+};
+
+static const struct unit size_units[] = {
+    {"", 1},          {"B", 1},        {"K", 1 << 10},   {"KB", 1 << 10},
+    {"KiB", 1 << 10}, {"M", 1 << 20},  {"MB", 1 << 20},  {"MiB", 1 << 20},
+    {"G", 1 << 30},   {"GB", 1 << 30}, {"GiB", 1 << 30}, {NULL, 0},
+};
+
+static const struct unit time_units[] = {
+    {"", 1},
+    {"ns", 1},
+    {"us", 1000},
+    {"ms", 1000 * 1000},
+    {"s", 1000 * 1000 * 1000},
+    {"sec", 1000 * 1000 * 1000},
+    {"m", 60ull * 1000 * 1000 * 1000},
+    {"min", 60ull * 1000 * 1000 * 1000},
+    {NULL, 0},
+};
+
+/* Reads digits into *ret, at most LIMIT of them; returns where they end. */
+static const char *read_digits(const char *s, unsigned limit, uint64_t *ret, unsigned *ret_count) {
+    uint64_t value = 0;
+    unsigned count = 0;
+    for (; isdigit((unsigned char)*s) && count < limit; s++, count++)
+        value = value * 10 + (uint64_t)(*s - '0');
+    *ret = value;
+    *ret_count = count;
+    return s;
+}
+
+/* A decimal fraction with a unit, as a whole number of the smallest one (rounded down). */
+static bool read_quantity(const char *text, const struct unit *units, uint64_t *ret) {
+    uint64_t whole, fraction = 0, scale = 1;
+    unsigned digits;
+    const char *s = read_digits(text, 19, &whole, &digits);
+    if (digits == 0)
+        return false;
+    if (*s == '.') {
+        s = read_digits(s + 1, MOST_FRACTION_DIGITS, &fraction, &digits);
+        while (digits--)
+            scale *= 10;
+    }
+    while (units->name && strcasecmp(units->name, s) != 0)
+        units++;
+    unsigned __int128 value = (unsigned __int128)whole * units->factor +
+                              (unsigned __int128)fraction * units->factor / scale;
+    if (!units->name || value > INT64_MAX)
+        return false;
+    *ret = (uint64_t)value;
+    return true;
+}
+
+bool value_size(const char *text, uint64_t *ret_bytes) {
+    return read_quantity(text, size_units, ret_bytes);
+}
+
+bool value_time(const char *text, uint64_t *ret_ns) {
+    return read_quantity(text, time_units, ret_ns);
+}
+
+bool value_number(const char *text, uint32_t *ret) {
+    uint64_t value;
+    unsigned digits;
+    const char *end = read_digits(text, 10, &value, &digits);
+    if (*end || value < 1 || value > UINT32_MAX)
+        return false;
+    *ret = (uint32_t)value;
+    return true;
+}
+
+int value_choice(const char *text, size_t length, const char *choices) {
+    for (int i = 0;; i++) {
+        size_t n = strcspn(choices, "|");
+        if (n == length && memcmp(choices, text, n) == 0)
+            return i;
+        if (!choices[n])
+            return -1;
+        choices += n + 1;
+    }
+}

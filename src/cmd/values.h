@@ -1,0 +1,18 @@
+/* Values as people type them on a command line: sizes, times, numbers, words. */
+#ifndef SPOOR_CMD_VALUES_H
+#define SPOOR_CMD_VALUES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* "512", "64K", "1M", "2G" (of 1024), also "64k", "64KB", "64KiB". False: not a size, or ≥ 2^63. */
+bool value_size(const char *text, uint64_t *ret_bytes);
+/* "10us", "1.5ms", "2s", "1m", "100ns", "100". False: not a time, or ≥ 2^63 ns. */
+bool value_time(const char *text, uint64_t *ret_ns);
+/* A decimal number from 1 to UINT32_MAX. */
+bool value_number(const char *text, uint32_t *ret);
+/* The place of the LENGTH bytes at TEXT in CHOICES ("a|b|c"); −1: not there. */
+int value_choice(const char *text, size_t length, const char *choices);
+
+#endif
