@@ -105,6 +105,7 @@ struct plan_code {
     struct mark *marks;
     size_t mark_count; /* sorted by offset */
     size_t sites;
+    enum overflow overflow; /* as requested: stubs differ by it */
 };
 
 /* Upper bound of the area that any selection needs, in bytes. */

@@ -132,3 +132,15 @@ struct slot *slab_take(struct slab *s, uint32_t stream, bool limitless) {
     }
     return NULL;
 }
+
+void slot_put(struct slot *slot, uint32_t site, uint32_t sp) {
+    struct lane *lane = slot->lane;
+    if (lane->head >= __atomic_load_n(&lane->limit, __ATOMIC_ACQUIRE)) {
+        lane->lost++;
+        return;
+    }
+    uint8_t *ring = (uint8_t *)lane + LANE_RING;
+    struct event *e = (struct event *)(ring + (lane->head & (slot->ring_bytes - 1)));
+    *e = (struct event){clock_ticks(), site, sp};
+    __atomic_store_n(&lane->head, lane->head + EVENT_BYTES, __ATOMIC_RELEASE);
+}

@@ -3,13 +3,21 @@
 #include "base/mem.h"
 
 enum { BATCH = 4096 };
-static char written_mark; /* call.user of calls whose entry is written */
+
+struct record { /* an open call; call.user is its index + 1 */
+    uint64_t start;
+    uint32_t id, sp;
+    bool wanted;  /* not too deep */
+    bool written; /* its entry is in the trace */
+    bool ended;   /* closed, but younger calls (of other stacks) are still open */
+};
 
 struct thin {
     struct thin_options options;
     struct calls *calls;
     uint32_t stream;
-    ARRAY(struct call *) open; /* in order of opening */
+    ARRAY(struct record) open; /* in order of opening */
+    size_t settled;            /* records below this one are written or unwanted */
     struct event batch[BATCH];
     size_t count;
 };
@@ -20,62 +28,48 @@ static void flush(struct thin *t) {
     t->count = 0;
 }
 
-static void put(struct thin *t, uint64_t ticks, const struct call *call, enum event_kind kind) {
-    t->batch[t->count++] = (struct event){ticks, call->id << 2 | kind, call->sp};
+static void put(struct thin *t, uint64_t ticks, const struct record *r, enum event_kind kind) {
+    t->batch[t->count++] = (struct event){ticks, r->id << 2 | kind, r->sp};
     if (t->count == BATCH)
         flush(t);
 }
 
-static bool too_deep(const struct thin *t, const struct call *call) {
-    return t->options.depth && call->depth >= t->options.depth;
-}
-
-/* Writes the entries of all open calls up to and including CALL that are still unwritten. */
-static void write_open(struct thin *t, const struct call *call) {
-    for (size_t i = 0; i < t->open.count; i++) {
-        struct call *c = t->open.at[i];
-        if (!c->user && !too_deep(t, c)) {
-            put(t, c->start, c, EVENT_ENTRY);
-            c->user = &written_mark;
+/* Writes the entries of all open calls up to and including record LAST that are still unwritten. */
+static void write_open(struct thin *t, size_t last) {
+    for (; t->settled <= last; t->settled++) {
+        struct record *r = &t->open.at[t->settled];
+        if (r->wanted && !r->ended && !r->written) {
+            put(t, r->start, r, EVENT_ENTRY);
+            r->written = true;
         }
-        if (c == call)
-            break;
     }
 }
 
 static void on_open(void *ctx, struct call *call, struct call *parent) {
     (void)parent;
     struct thin *t = ctx;
-    if (t->options.threshold_ticks) {
-        ARRAY_PUSH(&t->open, call);
-    } else if (!too_deep(t, call)) {
-        put(t, call->start, call, EVENT_ENTRY);
-        call->user = &written_mark;
-    }
-}
-
-static void forget(struct thin *t, const struct call *call) {
-    for (size_t i = t->open.count; i-- > 0;) {
-        if (t->open.at[i] != call)
-            continue;
-        for (; i + 1 < t->open.count; i++)
-            t->open.at[i] = t->open.at[i + 1];
-        t->open.count--;
-        return;
-    }
+    bool wanted = !t->options.depth || call->depth < t->options.depth;
+    struct record r = {.start = call->start, .id = call->id, .sp = call->sp, .wanted = wanted};
+    ARRAY_PUSH(&t->open, r);
+    call->user = (void *)(uintptr_t)t->open.count;
+    if (!t->options.threshold_ticks)
+        write_open(t, t->open.count - 1);
 }
 
 static void on_close(void *ctx, struct call *call, struct call *parent) {
     (void)parent;
     struct thin *t = ctx;
-    uint64_t ticks = call->end - call->start;
-    if (!call->user && !too_deep(t, call) && t->options.threshold_ticks &&
-        ticks >= t->options.threshold_ticks)
-        write_open(t, call);
-    if (t->options.threshold_ticks)
-        forget(t, call);
-    if (call->user && (call->how == CALL_RETURNED || call->how == CALL_TAIL))
-        put(t, call->end, call, call->how == CALL_TAIL ? EVENT_TAIL : EVENT_RETURN);
+    size_t index = (uintptr_t)call->user - 1;
+    struct record *r = &t->open.at[index];
+    if (r->wanted && !r->written && call->end - call->start >= t->options.threshold_ticks)
+        write_open(t, index);
+    if (r->written && (call->how == CALL_RETURNED || call->how == CALL_TAIL))
+        put(t, call->end, r, call->how == CALL_TAIL ? EVENT_TAIL : EVENT_RETURN);
+    r->ended = true;
+    while (t->open.count && t->open.at[t->open.count - 1].ended)
+        t->open.count--;
+    if (t->settled > t->open.count)
+        t->settled = t->open.count;
 }
 
 struct thin *thin_new(const struct thin_options *options, const struct trace_thread *thread) {

@@ -21,6 +21,7 @@ struct writer {
     struct stub_state state; /* after the instruction written last */
     struct step *steps;      /* NULL when nobody asks */
     size_t step_count;
+    uint32_t retry, site_at; /* offsets */
 };
 
 /* Ends an instruction: what comes next starts in the writer's present state. */
@@ -82,7 +83,7 @@ static void restore(struct writer *w, const struct stub_spec *s) {
 }
 
 static void event(struct writer *w, const struct stub_spec *s) {
-    size_t retry = w->size;
+    w->retry = (uint32_t)w->size;
     INSN(w, "\x0f\x31");         /* rdtsc */
     INSN(w, "\x48\xc1\xe2\x20"); /* shl $32,%rdx */
     INSN(w, "\x48\x09\xd0");     /* or %rdx,%rax */
@@ -100,17 +101,19 @@ static void event(struct writer *w, const struct stub_spec *s) {
     INSN32(w, "\x8d\x94\x24", up);            /* lea up(%rsp),%edx */
     INSN32(w, "\x81\xe1", s->ring_bytes - 1); /* and $ring-1,%ecx */
     bytes(w, "\x65\xc7\x81\x08\x10\x00\x00", 7);
+    w->site_at = (uint32_t)w->size;
     INSN32(w, "", s->site);                          /* movl $site,%gs:RING+8(%rcx) */
     INSN32(w, "\x65\x89\x91", LANE_RING + EVENT_SP); /* mov %edx,%gs:RING+12(%rcx) */
     w->state.reserved = false;
     w->state.committed = true;
     INSN32(w, "\x65\x48\x89\x81", LANE_RING + EVENT_CLOCK); /* mov %rax,%gs:RING(%rcx) */
-    uint32_t back = (uint32_t)((again ? retry : w->size) - lea_end);
+    uint32_t back = (uint32_t)((again ? w->retry : w->size) - lea_end);
     memcpy(w->out + lea_end - 4, &back, 4);
 }
 _Static_assert(LANE_RING + EVENT_SITE == 0x1008, "spelt out in event()");
 
 static void hook(struct writer *w, const struct stub_spec *s) {
+    w->retry = (uint32_t)w->size;
     INSN32(w, "\x48\x8d\x15", 5); /* lea done(%rip),%rdx */
     int64_t target = s->agent + agent_entries().hook;
     w->state.committed = true; /* what follows is `done` */
@@ -132,13 +135,30 @@ size_t stub_emit(uint8_t *out, const struct stub_spec *spec) {
     return w.size;
 }
 
-bool stub_state_at(uint8_t variant, enum overflow overflow, uint32_t offset,
-                   struct stub_state *ret) {
+/* Writes a stub to nowhere, for its layout. STEPS may be NULL. */
+static struct writer lay_out(uint8_t variant, enum overflow overflow, struct step *steps) {
     uint8_t scratch[STUB_MAX_BYTES];
-    struct step steps[MAX_STEPS];
     struct stub_spec spec = {.variant = variant, .ring_bytes = 4096, .overflow = overflow};
     struct writer w = {.out = scratch, .steps = steps};
     write_stub(&w, &spec);
+    w.out = NULL;
+    return w;
+}
+
+uint32_t stub_size(uint8_t variant, enum overflow overflow) {
+    return (uint32_t)lay_out(variant, overflow, NULL).size;
+}
+
+uint32_t stub_site_offset(uint8_t variant, enum overflow overflow) {
+    return lay_out(variant, overflow, NULL).site_at;
+}
+
+uint32_t stub_retry(uint8_t variant) { return lay_out(variant, OVERFLOW_WAIT, NULL).retry; }
+
+bool stub_state_at(uint8_t variant, enum overflow overflow, uint32_t offset,
+                   struct stub_state *ret) {
+    struct step steps[MAX_STEPS];
+    struct writer w = lay_out(variant, overflow, steps);
     for (size_t i = 0; i < w.step_count; i++) {
         if (steps[i].offset == offset) {
             *ret = steps[i].state;

@@ -56,6 +56,11 @@ struct stub_state {
 bool stub_state_at(uint8_t variant, enum overflow overflow, uint32_t offset,
                    struct stub_state *ret);
 
+/* Its size, and where in it: the 32-bit site, and the instruction that a full ring comes back to. */
+uint32_t stub_size(uint8_t variant, enum overflow overflow);
+uint32_t stub_site_offset(uint8_t variant, enum overflow overflow);
+uint32_t stub_retry(uint8_t variant);
+
 /* The agent: position-independent code at the start of each trampoline area. */
 extern const uint8_t agent_bytes[];
 extern const size_t agent_size; /* rounded up to 16 */

@@ -1,0 +1,153 @@
+#include "session/catalog.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "session/describe.h"
+#include "session/select.h"
+
+struct catalog {
+    const struct session_options *options;
+    struct trace_writer *writer;
+    ARRAY(struct entry *) entries;
+    uint32_t next_id;
+    struct selection selection;
+};
+
+struct catalog *catalog_new(const struct session_options *options, struct trace_writer *writer) {
+    struct catalog *c = mem_alloc(sizeof *c);
+    c->options = options;
+    c->writer = writer;
+    c->next_id = 1; /* 0 names no function */
+    selection_init(&c->selection, options);
+    return c;
+}
+
+void catalog_free(struct catalog *c) {
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->entries.count; i++) {
+        struct entry *e = c->entries.at[i];
+        plan_free(e->plan);
+        module_free(e->module);
+        free(e->selected);
+        free(e);
+    }
+    ARRAY_FREE(&c->entries);
+    selection_done(&c->selection);
+    free(c);
+}
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool catalog_wants(const struct catalog *c, const char *path, bool is_main) {
+    const struct session_options *o = c->options;
+    const char *name = base_name(path);
+    for (size_t i = 0; i < o->module_count; i++)
+        if (fnmatch(o->modules[i], name, 0) == 0 || fnmatch(o->modules[i], path, 0) == 0)
+            return true;
+    for (size_t i = 0; i < o->filter_count; i++)
+        if (pattern_has_module(o->filters[i]) && pattern_match(o->filters[i], name, NULL))
+            return true;
+    return is_main && !o->module_count;
+}
+
+bool catalog_wants_libraries(const struct catalog *c) {
+    for (size_t i = 0; i < c->options->filter_count; i++)
+        if (pattern_has_module(c->options->filters[i]))
+            return true;
+    return c->options->module_count > 0;
+}
+
+/* The file behind MAP as the process has it: by its path in the process's own root if that is still
+ * the mapped file, else by what the kernel keeps open. */
+static int open_mapped(pid_t tid, const struct map *map, struct stat *ret_stat, struct err *err) {
+    AUTO_FREE char *by_path = mem_printf("/proc/%d/root%s", tid, map->path);
+    AUTO_FREE char *by_map =
+        mem_printf("/proc/%d/map_files/%lx-%lx", tid, map->start, map->end);
+    const char *const ways[] = {map->path, by_path, by_map};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        int fd = open(ways[i], O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        /* Some file systems show another device number in maps than in stat. */
+        if (fstat(fd, ret_stat) == 0 && ret_stat->st_ino == map->inode)
+            return fd;
+        close(fd);
+    }
+    return err_set(err, ESTALE, "replaced",
+                   "%s: was replaced on disk since it was mapped: restart the program to trace it",
+                   map->path);
+}
+
+static int64_t changed_ns(const struct stat *st) {
+    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+int catalog_find(struct catalog *c, pid_t tid, const struct map *map, struct entry **ret,
+                 struct err *err) {
+    struct stat st;
+    AUTO_FD int fd = open_mapped(tid, map, &st, err);
+    if (fd < 0)
+        return fd;
+    for (size_t i = 0; i < c->entries.count; i++) {
+        struct entry *e = c->entries.at[i];
+        if (e->device == st.st_dev && e->inode == st.st_ino && e->changed_ns == changed_ns(&st)) {
+            *ret = e;
+            return 0;
+        }
+    }
+    struct module *module;
+    int rc = module_load_fd(fd, map->path, MODULE_DEBUG_FILES, &module, err);
+    if (rc < 0)
+        return rc;
+    struct entry *e = mem_alloc(sizeof *e);
+    *e = (struct entry){.device = st.st_dev, .inode = st.st_ino, .module = module};
+    e->changed_ns = changed_ns(&st);
+    ARRAY_PUSH(&c->entries, e);
+    *ret = e;
+    return 0;
+}
+
+bool catalog_prepare(struct catalog *c, struct entry *e) {
+    if (!e->plan && !e->why.code) {
+        int rc = plan_new(e->module, &e->plan, &e->why);
+        if (rc < 0) {
+            log_print(1, "%s", e->why.text);
+            return false;
+        }
+        e->first_id = c->next_id;
+        c->next_id += (uint32_t)plan_function_count(e->plan);
+        e->selected = selection_apply(&c->selection, e->module, e->plan, &e->selected_count);
+    }
+    if (!e->plan || !e->selected_count)
+        return false;
+    if (!e->described)
+        describe_module(c->writer, e);
+    e->described = true;
+    return true;
+}
+
+struct catalog_counts catalog_counts(const struct catalog *c) {
+    struct catalog_counts sum = {0};
+    for (size_t i = 0; i < c->entries.count; i++) {
+        const struct entry *e = c->entries.at[i];
+        if (!e->described)
+            continue;
+        sum.seen += plan_function_count(e->plan);
+        sum.instrumented += e->selected_count;
+    }
+    return sum;
+}
+
+int catalog_check_matches(const struct catalog *c, struct err *err) {
+    return selection_check(&c->selection, err);
+}

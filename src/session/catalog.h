@@ -1,0 +1,55 @@
+/*
+ * The ELF files a session has met: each is loaded, planned and numbered once,
+ * however many processes map it, and described in the trace when it is first
+ * instrumented.
+ */
+#ifndef SPOOR_SESSION_CATALOG_H
+#define SPOOR_SESSION_CATALOG_H
+
+#include "elf/module.h"
+#include "plan/plan.h"
+#include "session/session.h"
+#include "target/maps.h"
+
+struct catalog;
+
+struct entry {
+    dev_t device;
+    ino_t inode;
+    int64_t changed_ns; /* modification time, so that a rebuilt file is another one */
+    struct module *module;
+    struct plan *plan; /* NULL: not plannable (see why) */
+    struct err why;
+    uint32_t first_id;
+    uint8_t *selected;       /* bitmap by function index */
+    size_t selected_count;   /* of those, with a tier */
+    bool described;          /* in the trace */
+};
+
+struct catalog *catalog_new(const struct session_options *options, struct trace_writer *writer);
+void catalog_free(struct catalog *catalog);
+
+/* Whether -M, or a module named in -F, asks for the file at PATH; IS_MAIN: the process's own
+ * executable. */
+bool catalog_wants(const struct catalog *catalog, const char *path, bool is_main);
+/* Whether anything but main executables can be wanted at all. */
+bool catalog_wants_libraries(const struct catalog *catalog);
+
+/*
+ * The entry of the file that MAP maps into process TID. Errors: "replaced" (the file on disk is not
+ * the mapped one and the kernel does not serve that either), those of module_load_fd().
+ */
+int catalog_find(struct catalog *catalog, pid_t tid, const struct map *map, struct entry **ret,
+                 struct err *err);
+/* Plans and selects, once; then tells the trace. Returns whether anything is to be instrumented. */
+bool catalog_prepare(struct catalog *catalog, struct entry *entry);
+
+/* Sums over described entries. */
+struct catalog_counts {
+    uint64_t seen, instrumented;
+};
+struct catalog_counts catalog_counts(const struct catalog *catalog);
+/* When -F has matched nothing so far: fills ERR ("no-match") with near names and returns −ENOENT. */
+int catalog_check_matches(const struct catalog *catalog, struct err *err);
+
+#endif

@@ -1,0 +1,76 @@
+#include "session/describe.h"
+
+#include <string.h>
+
+_Static_assert((int)TIER_COUNT == (int)TRACE_TIERS, "the trace counts by the planner's tiers");
+
+static char *join_aliases(struct arena *arena, const char **aliases) {
+    if (!aliases)
+        return NULL;
+    size_t size = 1;
+    for (const char **a = aliases; *a; a++)
+        size += strlen(*a) + 1;
+    char *text = arena_alloc(arena, size), *at = text;
+    for (const char **a = aliases; *a; a++) {
+        if (at != text)
+            *at++ = '\n';
+        at = stpcpy(at, *a);
+    }
+    return text;
+}
+
+static bool is_selected(const struct entry *e, size_t i) {
+    return e->selected[i / 8] >> (i % 8) & 1;
+}
+
+/* Adds function I to the module's counts. */
+static void count(struct trace_module *m, uint64_t *refused, const struct plan_function *f,
+                  bool selected) {
+    m->seen++;
+    if (f->entry == TIER_NONE) {
+        refused[f->refused]++;
+        return;
+    }
+    if (!selected)
+        return;
+    m->instrumented++;
+    m->exact_exit += f->exact;
+    m->tiers[f->entry]++;
+    for (int t = 0; t < TIER_COUNT; t++)
+        m->exit_tiers[t] += f->exits[t];
+}
+
+void describe_module(struct trace_writer *writer, const struct entry *e) {
+    struct arena *arena = arena_new();
+    const struct module *from = e->module;
+    size_t n = plan_function_count(e->plan);
+    struct trace_function *functions = mem_alloc(n * sizeof *functions);
+    uint64_t refused[REFUSED_COUNT] = {0};
+    struct trace_module m = {.first_id = e->first_id,
+                             .path = from->path,
+                             .name = from->name,
+                             .build_id_size = from->build_id_size,
+                             .functions = functions,
+                             .function_count = (uint32_t)n};
+    memcpy(m.build_id, from->build_id, sizeof m.build_id);
+    for (size_t i = 0; i < n; i++) {
+        const struct plan_function *f = plan_function(e->plan, i);
+        bool instrumented = f->entry != TIER_NONE && is_selected(e, i);
+        functions[i] = (struct trace_function){.address = f->addr,
+                                               .size = f->size,
+                                               .name = f->name,
+                                               .aliases = join_aliases(arena, f->aliases),
+                                               .entry_tier = (uint8_t)f->entry,
+                                               .instrumented = instrumented,
+                                               .exact = f->exact};
+        count(&m, refused, f, is_selected(e, i));
+    }
+    struct trace_refused list[REFUSED_COUNT];
+    for (int r = 0; r < REFUSED_COUNT; r++)
+        if (refused[r])
+            list[m.refused_count++] = (struct trace_refused){refusal_tag((enum refusal)r), refused[r]};
+    m.refused = list;
+    trace_writer_module(writer, &m);
+    free(functions);
+    arena_free(arena);
+}

@@ -1,0 +1,88 @@
+#include "session/identity.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "arch/clock.h"
+#include "target/maps.h"
+#include "target/status.h"
+#include "target/thread.h"
+
+void identity_of_process(pid_t pid, struct identity *ret) {
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/%d/exe", pid);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    const char *slash = strrchr(path, '/');
+    snprintf(ret->command, sizeof ret->command, "%.255s", slash ? slash + 1 : path);
+    ret->parent = status_parent_of(pid);
+}
+
+/* How large TID's main or new threads' stacks may become. */
+static uint64_t stack_limit(pid_t tid) {
+    static const uint64_t usual = 8 << 20;
+    struct rlimit limit;
+    if (prlimit(tid, RLIMIT_STACK, NULL, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return usual;
+    return limit.rlim_cur < usual ? usual : limit.rlim_cur;
+}
+
+/* The map that holds SP, with the room it may grow into. */
+static void mapped_stack(pid_t tid, taddr_t sp, struct trace_thread *ret) {
+    struct maps maps;
+    if (maps_read(tid, &maps, NULL) < 0)
+        return;
+    const struct map *m = maps_at(&maps, sp);
+    if (m) {
+        ret->stack_low = m->start;
+        ret->stack_high = m->end;
+        if (strcmp(m->path, "[stack]") == 0)
+            ret->stack_low = m->end - stack_limit(tid);
+    }
+    maps_done(&maps);
+}
+
+void identity_of_thread(pid_t tid, pid_t pid, struct trace_thread *ret) {
+    enum { ABOVE = 64 * 1024 }; /* thread-local storage and the like */
+    static char name[32];
+    struct regs regs;
+    status_name(tid, name, sizeof name);
+    *ret = (struct trace_thread){.pid = (uint32_t)pid, .tid = (uint32_t)tid, .name = name};
+    ret->start = clock_ticks();
+    if (thread_get_regs(tid, &regs) < 0)
+        return;
+    taddr_t sp = regs_sp(&regs);
+    if (tid == pid) {
+        mapped_stack(tid, sp, ret);
+    } else {
+        ret->stack_low = sp - stack_limit(tid);
+        ret->stack_high = sp + ABOVE;
+    }
+}
+
+static struct trace_clock start;
+
+struct trace_clock timing_now(void) {
+    struct timespec t;
+    uint64_t before = clock_ticks();
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    uint64_t after = clock_ticks();
+    return (struct trace_clock){before + (after - before) / 2,
+                                (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec};
+}
+
+void timing_start(void) { start = timing_now(); }
+
+struct trace_clock timing_started(void) { return start; }
+
+uint64_t timing_ticks(uint64_t ns) {
+    enum { LONG_ENOUGH_NS = 5 * 1000 * 1000 };
+    struct trace_clock now = timing_now();
+    while (now.ns - start.ns < LONG_ENOUGH_NS)
+        now = timing_now();
+    double rate = (double)(now.ticks - start.ticks) / (double)(now.ns - start.ns);
+    return (uint64_t)((double)ns * rate);
+}

@@ -1,0 +1,27 @@
+/* Who a process or thread is, for the trace; and the session's time scale. */
+#ifndef SPOOR_SESSION_IDENTITY_H
+#define SPOOR_SESSION_IDENTITY_H
+
+#include <sys/types.h>
+
+#include "trace/format.h"
+
+struct identity {
+    pid_t parent;
+    char command[256]; /* file name of the executable */
+};
+void identity_of_process(pid_t pid, struct identity *ret);
+
+/* Fills all but `stream`; the name lives until the next call. TID is stopped before its first
+ * instruction: its stack pointer tells its native stack. */
+void identity_of_thread(pid_t tid, pid_t pid, struct trace_thread *ret);
+
+/* The counter and the clock, read together. */
+struct trace_clock timing_now(void);
+/* Remembers the start; call once, some milliseconds before timing_ticks(). */
+void timing_start(void);
+struct trace_clock timing_started(void);
+/* A duration in ticks of the counter. */
+uint64_t timing_ticks(uint64_t ns);
+
+#endif

@@ -1,0 +1,223 @@
+#include "session/patcher.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "target/maps.h"
+#include "target/memory.h"
+
+enum {
+    PAGE = 4096,
+    CHUNK_BYTES = 64 * 1024, /* text is read, changed and written in pieces up to this size */
+    NEAR_BYTES = 4096,       /* patches this close share a piece */
+};
+static const uint64_t REACH = 0x7fff0000; /* of a 32-bit displacement, less some slack */
+
+/* Patches FIRST..END-1 lie in one piece of text: rewrites it in one go. */
+static int write_piece(const struct patched *p, int fd, size_t first, size_t end, bool restore,
+                       struct err *err) {
+    const struct patch *patches = p->code->emitted.patches;
+    uint8_t piece[CHUNK_BYTES];
+    taddr_t start = patches[first].at + p->bias;
+    size_t size = patches[end - 1].at + patches[end - 1].size - patches[first].at;
+    int rc = memory_read(fd, start, piece, size, err);
+    if (rc < 0)
+        return rc;
+    for (size_t i = first; i < end; i++) {
+        const struct patch *q = &patches[i];
+        uint8_t *text = piece + (q->at - patches[first].at);
+        if (!restore && memcmp(text, q->before, q->size) != 0)
+            return err_set(err, ESTALE, "text-differs",
+                           "%s: its code in memory is not its file's: left untraced",
+                           p->entry->module->path);
+        memcpy(text, restore ? q->before : q->after, q->size);
+    }
+    return memory_write(fd, start, piece, size, err);
+}
+
+/* Writes all patches (or their originals) of P up to *DONE, or all; *DONE counts what is written. */
+static int write_patches(const struct patched *p, int fd, bool restore, size_t *done,
+                         struct err *err) {
+    const struct patch *patches = p->code->emitted.patches;
+    size_t count = restore ? *done : p->code->emitted.patch_count;
+    for (size_t i = 0; i < count;) {
+        size_t end = i + 1;
+        while (end < count && patches[end].at - patches[end - 1].at < NEAR_BYTES &&
+               patches[end].at + patches[end].size - patches[i].at <= CHUNK_BYTES)
+            end++;
+        int rc = write_piece(p, fd, i, end, restore, err);
+        if (rc < 0)
+            return rc;
+        i = end;
+        if (!restore)
+            *done = i;
+    }
+    return 0;
+}
+
+static int map_area(struct patched *p, const struct patch_request *r, struct err *err) {
+    const struct module *m = p->entry->module;
+    p->area_size = (plan_area_size(p->entry->plan) + PAGE - 1) & ~(size_t)(PAGE - 1);
+    p->area = maps_find_room(r->maps, m->low + p->bias, m->high + p->bias, p->area_size, REACH);
+    if (!p->area)
+        return err_set(err, ENOSPC, "no-room",
+                       "%s: no room for trampolines within reach of its code: left untraced",
+                       m->path);
+    struct remote_call call = {SYS_mmap,
+                               {p->area, p->area_size, PROT_READ | PROT_EXEC,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, (uint64_t)-1,
+                                0}};
+    int64_t at;
+    int rc = thread_call(r->caller, &r->space->remote, &call, &at, err);
+    if (rc == 0 && (taddr_t)at != p->area)
+        rc = err_set(err, ENOMEM, "no-room", "%s: cannot map trampolines at 0x%lx: left untraced",
+                     m->path, p->area);
+    return rc;
+}
+
+static void unmap_area(struct patched *p, const struct patch_request *r) {
+    struct remote_call call = {SYS_munmap, {p->area, p->area_size}};
+    int64_t ignored;
+    thread_call(r->caller, &r->space->remote, &call, &ignored, NULL);
+    p->area = 0;
+}
+
+static int emit(struct patched *p, const struct patch_request *r, struct err *err) {
+    AUTO_FREE uint8_t *none = mem_alloc(plan_function_count(p->entry->plan) / 8 + 1);
+    struct plan_request q = {.bias = p->bias,
+                             .area = p->area,
+                             .area_size = p->area_size,
+                             .selected = r->selected ? p->entry->selected : none,
+                             .first_id = p->entry->first_id,
+                             .ring_bytes = r->ring_bytes,
+                             .overflow = r->overflow,
+                             .hook = r->hook};
+    p->code = mem_alloc(sizeof *p->code);
+    p->code->refs = 1;
+    return plan_emit(p->entry->plan, &q, &p->code->emitted, err);
+}
+
+int patcher_apply(struct patched *p, const struct patch_request *r, struct err *err) {
+    int rc = map_area(p, r, err);
+    if (rc < 0) {
+        p->area = 0;
+        return rc;
+    }
+    size_t done = 0;
+    int fd = r->space->remote.memory_fd;
+    rc = emit(p, r, err);
+    if (rc == 0)
+        rc = memory_write(fd, p->area, p->code->emitted.area, p->code->emitted.area_used, err);
+    if (rc == 0)
+        rc = write_patches(p, fd, false, &done, err);
+    if (rc < 0) {
+        write_patches(p, fd, true, &done, NULL);
+        unmap_area(p, r);
+        patcher_forget(p);
+    }
+    return rc;
+}
+
+int patcher_undo(struct patched *p, int fd, struct err *err) {
+    if (!p->code)
+        return 0;
+    size_t all = p->code->emitted.patch_count;
+    return write_patches(p, fd, true, &all, err);
+}
+
+int patcher_withdraw(struct patched *p, int fd, taddr_t addr, struct err *err) {
+    vaddr_t at = addr - p->bias;
+    for (size_t i = 0; p->code && i < p->code->emitted.patch_count; i++) {
+        const struct patch *q = &p->code->emitted.patches[i];
+        if (at >= q->at && at < q->at + q->size)
+            return memory_write(fd, q->at + p->bias, q->before, q->size, err);
+    }
+    return 0;
+}
+
+void patcher_forget(struct patched *p) {
+    if (p->code && --p->code->refs == 0) {
+        plan_code_done(&p->code->emitted);
+        free(p->code);
+    }
+    p->code = NULL;
+}
+
+vaddr_t patcher_loader_hook(const struct module *loader) {
+    const struct symbol *s = module_symbol_named(loader, "_dl_debug_state");
+    return s ? s->addr : 0;
+}
+
+/* ---- the first remote call ---- */
+
+static bool all_zero(const uint8_t *bytes, size_t size) {
+    while (size && *bytes == 0)
+        bytes++, size--;
+    return size == 0;
+}
+
+/*
+ * The linker pads the last page of code with zeros (ld's -z separate-code, the default): bytes that
+ * are mapped executable and that no code can run into. Without such a place the first bytes of the
+ * last executable map serve; only there a tool that is killed right now would do harm.
+ */
+int patcher_borrow_slack(int fd, const struct maps *maps, struct patch_slack *ret,
+                         struct err *err) {
+    struct agent_entries e = agent_entries();
+    size_t size = e.end - e.syscall;
+    struct patch_slack s = {0};
+    for (size_t i = 0; i < maps->list.count; i++) {
+        const struct map *m = &maps->list.at[i];
+        if (!m->executable || m->path[0] != '/')
+            continue;
+        s.at = m->end - sizeof s.before;
+        if (memory_read(fd, s.at, s.before, sizeof s.before, NULL) == 0 &&
+            all_zero(s.before, sizeof s.before))
+            break;
+    }
+    if (!s.at)
+        return err_set(err, ENOEXEC, "remote-call", "target: has no executable memory of a file");
+    int rc = memory_read(fd, s.at, s.before, sizeof s.before, err);
+    if (rc == 0)
+        rc = memory_write(fd, s.at, agent_bytes + e.syscall, size, err);
+    *ret = s;
+    return rc;
+}
+
+int patcher_return_slack(int fd, const struct patch_slack *slack, struct err *err) {
+    return memory_write(fd, slack->at, slack->before, sizeof slack->before, err);
+}
+
+int patcher_unmap_agent(struct space *s, pid_t caller, struct err *err) {
+    struct maps maps;
+    struct patch_slack slack;
+    int64_t ignored;
+    int rc = maps_read(caller, &maps, err);
+    if (rc < 0)
+        return rc;
+    rc = patcher_borrow_slack(s->remote.memory_fd, &maps, &slack, err);
+    maps_done(&maps);
+    if (rc < 0)
+        return rc;
+    s->remote.code = slack.at;
+    s->remote.frame = 0;
+    rc = thread_call(caller, &s->remote, &(struct remote_call){SYS_munmap, {s->agent, PAGE}},
+                     &ignored, err);
+    int back = patcher_return_slack(s->remote.memory_fd, &slack, err);
+    return rc < 0 ? rc : back;
+}
+
+const struct mark *patcher_mark_at(const struct patched *p, uint64_t offset) {
+    const struct plan_code *c = &p->code->emitted;
+    size_t low = 0, high = c->mark_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (c->marks[middle].offset <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && c->marks[low - 1].kind != MARK_NONE ? &c->marks[low - 1] : NULL;
+}

@@ -1,0 +1,134 @@
+#include "session/select.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "elf/demangle.h"
+
+void selection_init(struct selection *s, const struct session_options *options) {
+    *s = (struct selection){.options = options};
+}
+
+void selection_done(struct selection *s) {
+    for (int i = 0; i < SELECTION_NEAR; i++)
+        free(s->near[i]);
+}
+
+enum { LONGEST_NAME = 64 };
+
+static unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
+
+/* Levenshtein distance, of names up to LONGEST_NAME. */
+static unsigned edit_distance(const char *a, const char *b) {
+    unsigned row[LONGEST_NAME + 1];
+    size_t na = strnlen(a, LONGEST_NAME), nb = strnlen(b, LONGEST_NAME);
+    for (size_t j = 0; j <= nb; j++)
+        row[j] = (unsigned)j;
+    for (size_t i = 1; i <= na; i++) {
+        unsigned diagonal = row[0];
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= nb; j++) {
+            unsigned replace = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            row[j] = least(replace, least(row[j], row[j - 1]) + 1);
+        }
+    }
+    return row[nb];
+}
+
+/* Remembers NAME if it is among the nearest to what the user typed. */
+static void note_near(struct selection *s, const char *name) {
+    const char *typed = pattern_text(s->options->filters[0]);
+    const char *bang = strchr(typed, '!');
+    unsigned distance = edit_distance(bang ? bang + 1 : typed, name);
+    if (distance > strlen(typed) / 2 + 1)
+        return;
+    for (int i = 0; i < SELECTION_NEAR; i++) {
+        if (s->near[i] && strcmp(s->near[i], name) == 0)
+            return;
+        if (s->near[i] && s->distance[i] <= distance)
+            continue;
+        free(s->near[SELECTION_NEAR - 1]);
+        for (int j = SELECTION_NEAR - 1; j > i; j--) {
+            s->near[j] = s->near[j - 1];
+            s->distance[j] = s->distance[j - 1];
+        }
+        s->near[i] = mem_strdup(name);
+        s->distance[i] = distance;
+        return;
+    }
+}
+
+static bool any_match(const struct pattern *const *patterns, size_t count, const char *module,
+                      const char *name) {
+    for (size_t i = 0; i < count; i++)
+        if (pattern_match(patterns[i], module, name))
+            return true;
+    return false;
+}
+
+static bool selects_name(const struct session_options *o, const char *module, const char *name,
+                         bool *excluded) {
+    *excluded |= any_match(o->excludes, o->exclude_count, module, name);
+    return !o->filter_count || any_match(o->filters, o->filter_count, module, name);
+}
+
+/* A function goes by its demangled names, without their parameters too, and by its symbols. */
+static bool selects(struct selection *s, const char *module, const struct plan_function *f) {
+    bool chosen = false, excluded = false;
+    const char *const none[] = {NULL};
+    const char *const *alias = f->aliases ? (const char *const *)f->aliases : none;
+    for (const char *symbol = f->name; symbol; symbol = *alias++) {
+        AUTO_FREE char *name = demangle(symbol);
+        chosen |= selects_name(s->options, module, name, &excluded);
+        chosen |= selects_name(s->options, module, symbol, &excluded);
+        char *parameters = strchr(name, '(');
+        if (parameters && parameters != name) {
+            *parameters = '\0';
+            chosen |= selects_name(s->options, module, name, &excluded);
+        }
+        if (s->options->filter_count && !s->matched)
+            note_near(s, name);
+    }
+    if (!f->name)
+        chosen = !s->options->filter_count ||
+                 any_match(s->options->filters, s->options->filter_count, module, NULL);
+    return chosen && !excluded;
+}
+
+uint8_t *selection_apply(struct selection *s, const struct module *module, const struct plan *plan,
+                         size_t *ret_count) {
+    size_t n = plan_function_count(plan), count = 0;
+    uint8_t *bits = mem_alloc(n / 8 + 1);
+    bool all = !s->options->filter_count && !s->options->exclude_count;
+    for (size_t i = 0; i < n; i++) {
+        const struct plan_function *f = plan_function(plan, i);
+        if (!all && !selects(s, module->name, f))
+            continue;
+        s->matched = true;
+        bits[i / 8] |= (uint8_t)(1u << i % 8);
+        count += f->entry != TIER_NONE;
+    }
+    *ret_count = count;
+    return bits;
+}
+
+int selection_check(const struct selection *s, struct err *err) {
+    if (!s->options->filter_count || s->matched)
+        return 0;
+    char near[256] = "";
+    size_t used = 0;
+    for (int i = 0; i < SELECTION_NEAR && s->near[i]; i++) {
+        int n = snprintf(near + used, sizeof near - used, "%s%s", i ? ", " : ": did you mean ",
+                         s->near[i]);
+        if (n < 0 || (size_t)n >= sizeof near - used)
+            break;
+        used += (size_t)n;
+    }
+    near[used] = '\0';
+    return err_set(err, ENOENT, "no-match", "filter '%s': matches no function%s%s",
+                   pattern_text(s->options->filters[0]), near,
+                   used ? "?" : " of the traced modules (see 'spoor explain', and -M for libraries)");
+}

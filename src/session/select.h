@@ -1,0 +1,26 @@
+/* Which functions of a module -F and -N select. */
+#ifndef SPOOR_SESSION_SELECT_H
+#define SPOOR_SESSION_SELECT_H
+
+#include "elf/module.h"
+#include "plan/plan.h"
+#include "session/session.h"
+
+enum { SELECTION_NEAR = 3 };
+
+struct selection {
+    const struct session_options *options;
+    bool matched;                 /* some -F has matched a function */
+    char *near[SELECTION_NEAR];   /* names like the first -F's, nearest first; NULL: none */
+    unsigned distance[SELECTION_NEAR];
+};
+
+void selection_init(struct selection *s, const struct session_options *options);
+void selection_done(struct selection *s);
+/* A bitmap by function index (to be freed); *ret_count: selected functions that have a tier. */
+uint8_t *selection_apply(struct selection *s, const struct module *module, const struct plan *plan,
+                         size_t *ret_count);
+/* 0, or −ENOENT "no-match" when -F was given and has matched no function of any module so far. */
+int selection_check(const struct selection *s, struct err *err);
+
+#endif

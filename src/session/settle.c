@@ -1,0 +1,160 @@
+#include "session/settle.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "session/patcher.h"
+#include "target/memory.h"
+
+enum { MAX_STEPS = 256 };
+
+/* The thread as settle sees it. */
+struct where {
+    const struct space *space;
+    pid_t tid;
+    struct slot *slot;
+    struct regs regs;
+    bool changed; /* regs differ from the thread's */
+};
+
+static void release_reservation(struct where *w) {
+    if (w->slot)
+        __atomic_store_n(&w->slot->lane->head, w->slot->lane->head - EVENT_BYTES,
+                         __ATOMIC_RELEASE);
+}
+
+static bool read_words(const struct where *w, unsigned count, uint64_t *out) {
+    return memory_read(w->space->remote.memory_fd, regs_sp(&w->regs), out, count * sizeof *out,
+                       NULL) == 0;
+}
+
+/* pc is OFFSET bytes into the stub of mark M: takes back what it did. A committed event stays, and
+ * the thread goes on behind the stub. */
+static bool leave_stub(struct where *w, const struct patched *p, const struct mark *m,
+                       uint32_t offset, bool reserved) {
+    struct stub_state state;
+    uint64_t words[8];
+    if (!stub_state_at(m->variant, p->code->emitted.overflow, offset, &state) ||
+        !read_words(w, state.pushed, words))
+        return false;
+    if (state.reserved || reserved)
+        release_reservation(w);
+    regs_leave_stub(&w->regs, m->variant, &state, words);
+    taddr_t start = p->area + m->offset;
+    regs_set_pc(&w->regs, state.committed
+                              ? start + stub_size(m->variant, p->code->emitted.overflow)
+                              : start);
+    w->changed = true;
+    return true;
+}
+
+/* pc is in the agent: the stub it came from is told by a register. */
+static bool leave_agent(struct where *w, const struct patched *p, enum agent_place place) {
+    taddr_t back = regs_agent_return(&w->regs);
+    uint64_t offset = back - p->area;
+    const struct mark *m = offset < p->area_size ? patcher_mark_at(p, offset) : NULL;
+    if (!m || m->kind != MARK_STUB)
+        return false;
+    uint32_t at = (uint32_t)(offset - m->offset);
+    if (place == AGENT_HOOK || place == AGENT_RESERVED || place == AGENT_RELEASED)
+        at = stub_retry(m->variant); /* nothing has happened yet, as seen from there */
+    return leave_stub(w, p, m, at, place == AGENT_RESERVED);
+}
+
+/* One move by registers. Returns whether pc has changed. */
+static bool move(struct where *w, enum settled *ret, struct settle_place *place) {
+    taddr_t pc = regs_pc(&w->regs);
+    struct patched *p = space_area_at(w->space, pc);
+    *ret = SETTLED_OUTSIDE;
+    if (!p || !p->code)
+        return false;
+    uint64_t offset = pc - p->area;
+    enum agent_place agent = regs_agent_place(offset);
+    *ret = SETTLED_INSIDE;
+    *place = (struct settle_place){p, 0};
+    if (agent != AGENT_OUTSIDE)
+        return leave_agent(w, p, agent);
+    const struct mark *m = patcher_mark_at(p, offset);
+    if (!m)
+        return false;
+    place->original = m->orig + p->bias;
+    if (m->kind == MARK_STUB && offset != m->offset)
+        return leave_stub(w, p, m, (uint32_t)(offset - m->offset), false);
+    if (!m->at_start || offset != m->offset)
+        return false;
+    regs_set_pc(&w->regs, place->original);
+    w->changed = true;
+    *ret = SETTLED_OUTSIDE;
+    return false;
+}
+
+int settle_registers(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret,
+                     struct settle_place *place) {
+    struct where w = {.space = space, .tid = tid, .slot = slot};
+    int rc = thread_get_regs(tid, &w.regs);
+    if (rc < 0)
+        return rc;
+    for (int i = 0; i < 4 && move(&w, ret, place); i++)
+        ;
+    return w.changed ? thread_set_regs(tid, &w.regs) : 0;
+}
+
+/* The thread stands before a stub in the middle of a window. Stepping through it would show the
+ * trap flag to its pushfq; so the tool writes the event itself and passes the stub by. */
+static int pass_stub(const struct space *space, pid_t tid, struct slot *slot) {
+    struct regs regs;
+    int rc = thread_get_regs(tid, &regs);
+    if (rc < 0)
+        return rc;
+    taddr_t pc = regs_pc(&regs);
+    struct patched *p = space_area_at(space, pc);
+    const struct mark *m = p && p->code ? patcher_mark_at(p, pc - p->area) : NULL;
+    if (!m || m->kind != MARK_STUB || pc != p->area + m->offset)
+        return 0;
+    enum overflow overflow = p->code->emitted.overflow;
+    uint32_t site;
+    if (slot && !(m->variant & STUB_HOOK) &&
+        memory_read(space->remote.memory_fd, pc + stub_site_offset(m->variant, overflow), &site,
+                    sizeof site, NULL) == 0)
+        slot_put(slot, site, (uint32_t)regs_sp(&regs));
+    regs_set_pc(&regs, pc + stub_size(m->variant, overflow));
+    return thread_set_regs(tid, &regs);
+}
+
+static int step_once(pid_t tid, bool *ret_fault) {
+    int status, rc = thread_step(tid);
+    if (rc < 0)
+        return rc;
+    if (waitpid(tid, &status, __WALL) < 0)
+        return -errno;
+    if (!WIFSTOPPED(status))
+        return -ESRCH;
+    *ret_fault = WSTOPSIG(status) != SIGTRAP;
+    return 0;
+}
+
+int settle_step_out(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret) {
+    uint64_t mask = 0, blocked = ~(uint64_t)0;
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        blocked &= ~(UINT64_C(1) << (faults[i] - 1));
+    ptrace(PTRACE_GETSIGMASK, tid, (void *)sizeof mask, &mask);
+    uint64_t during = mask | blocked;
+    ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof during, &during);
+    struct settle_place place;
+    bool fault = false;
+    int rc = 0;
+    for (int i = 0; i < MAX_STEPS && rc == 0 && !fault; i++) {
+        rc = settle_registers(space, tid, slot, ret, &place);
+        if (rc < 0 || *ret == SETTLED_OUTSIDE)
+            break;
+        rc = pass_stub(space, tid, slot);
+        if (rc == 0)
+            rc = step_once(tid, &fault);
+    }
+    ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof mask, &mask);
+    return rc;
+}

@@ -1,0 +1,37 @@
+/*
+ * Moves stopped threads out of stubs and trampolines, so that signal handlers,
+ * core dumps and debuggers see the program's own code, and so that trampolines
+ * can be taken away.
+ *
+ * A thread in a stub is rolled back to the site: registers as they were, the
+ * reserved slot given back. A thread between relocated instructions is put
+ * back to the original code where resuming is always right (the start of a
+ * window); else it is stepped on until it has left the trampoline.
+ */
+#ifndef SPOOR_SESSION_SETTLE_H
+#define SPOOR_SESSION_SETTLE_H
+
+#include "session/space.h"
+
+enum settled {
+    SETTLED_OUTSIDE, /* pc was or is now in the program's own code */
+    SETTLED_INSIDE,  /* pc is at a relocated instruction in the middle of a window */
+};
+
+struct settle_place { /* where a thread stands that could not be moved by registers alone */
+    struct patched *module;
+    taddr_t original; /* run-time address that the instruction was taken from */
+};
+
+/* By registers alone: never resumes the thread. SLOT may be NULL. */
+int settle_registers(const struct space *space, pid_t tid, struct slot *slot,
+                     enum settled *ret_settled, struct settle_place *ret_place);
+/*
+ * Steps the thread until it has left the trampoline. Asynchronous signals stay blocked meanwhile;
+ * an instruction that faults ends it with *ret_settled = SETTLED_INSIDE (the fault will happen
+ * again when the thread is resumed). −ESRCH: the thread died.
+ */
+int settle_step_out(const struct space *space, pid_t tid, struct slot *slot,
+                    enum settled *ret_settled);
+
+#endif

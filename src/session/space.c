@@ -1,0 +1,358 @@
+#include "session/space.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "base/log.h"
+#include "session/patcher.h"
+#include "target/maps.h"
+#include "target/memory.h"
+#include "target/status.h"
+
+enum { PAGE = 4096, NAME_AT = 2048 /* in the agent's page */ };
+
+/* One remote call whose failure is an error too. */
+static int call(struct space *s, pid_t tid, const struct remote_call *call, int64_t *ret,
+                struct err *err) {
+    int rc = thread_call(tid, &s->remote, call, ret, err);
+    if (rc < 0)
+        return rc;
+    if (*ret < 0 && *ret > -PAGE)
+        return err_set(err, (int)-*ret, "remote-call", "process %d: system call %ld in it failed: %s",
+                       s->pid, call->number, strerror((int)-*ret));
+    return 0;
+}
+
+/* Maps one page and puts the agent there, by means of a few bytes of unused text. */
+static int map_agent(struct space *s, pid_t tid, const struct maps *maps, struct err *err) {
+    struct patch_slack slack;
+    int rc = patcher_borrow_slack(s->remote.memory_fd, maps, &slack, err);
+    if (rc < 0)
+        return rc;
+    s->remote.code = slack.at;
+    int64_t at;
+    rc = call(s, tid,
+              &(struct remote_call){SYS_mmap,
+                                    {0, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+                                     (uint64_t)-1, 0}},
+              &at, err);
+    int back = patcher_return_slack(s->remote.memory_fd, &slack, rc < 0 ? NULL : err);
+    if (rc < 0 || back < 0)
+        return rc < 0 ? rc : back;
+    s->agent = (taddr_t)at;
+    rc = memory_write(s->remote.memory_fd, s->agent, agent_bytes, agent_size, err);
+    if (rc == 0)
+        rc = memory_write(s->remote.memory_fd, s->agent + NAME_AT, "spoor", 6, err);
+    s->remote.code = s->agent + agent_entries().syscall;
+    return rc;
+}
+
+/* Takes descriptor FD out of process PID. */
+static int take_fd(pid_t pid, int fd) {
+    AUTO_FD int process = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (process < 0)
+        return -errno;
+    int mine = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
+    return mine < 0 ? -errno : mine;
+}
+
+/* The target makes a memfd, the tool takes and sizes it, both map it, the target forgets it. */
+static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
+    size_t size = slab_bytes(ctx->ring_bytes);
+    int64_t fd, at, ignored;
+    int rc = call(s, tid,
+                  &(struct remote_call){SYS_memfd_create, {s->agent + NAME_AT, MFD_CLOEXEC}}, &fd,
+                  err);
+    if (rc < 0)
+        return rc;
+    AUTO_FD int mine = take_fd(status_process_of(tid), (int)fd);
+    if (mine < 0 || ftruncate(mine, (off_t)size) < 0)
+        rc = err_set(err, errno, "remote-call", "process %d: cannot share memory with it: %s",
+                     s->pid, strerror(errno));
+    if (rc == 0)
+        rc = call(s, tid,
+                  &(struct remote_call){SYS_mmap,
+                                        {0, size, PROT_READ | PROT_WRITE, MAP_SHARED,
+                                         (uint64_t)fd, 0}},
+                  &at, err);
+    call(s, tid, &(struct remote_call){SYS_close, {(uint64_t)fd}}, &ignored, NULL);
+    if (rc < 0)
+        return rc;
+    struct slab *slab = slab_new(mine, (taddr_t)at, ctx->ring_bytes);
+    if (!slab)
+        return err_set(err, ENOMEM, "remote-call", "process %d: cannot map the memory shared with it",
+                       s->pid);
+    ARRAY_PUSH(&s->slabs, slab);
+    s->remote.frame = slab_frame(s->slabs.at[0]);
+    return 0;
+}
+
+static int check_sandbox(struct space *s, pid_t tid, struct err *err) {
+    s->filters = status_seccomp_filters(tid);
+    if (s->filters <= status_seccomp_filters(getpid()))
+        return 0;
+    return err_set(err, EPERM, "sandboxed",
+                   "process %d: its seccomp sandbox may kill it for calls that tracing needs: left "
+                   "untraced",
+                   tid);
+}
+
+static int set_up(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
+    int rc = check_sandbox(s, tid, err);
+    if (rc == 0)
+        rc = memory_open(tid, &s->remote.memory_fd, err);
+    struct maps maps = {0};
+    if (rc == 0)
+        rc = maps_read(tid, &maps, err);
+    if (rc == 0)
+        rc = map_agent(s, tid, &maps, err);
+    if (rc == 0)
+        rc = add_slab(ctx, s, tid, err);
+    maps_done(&maps);
+    return rc;
+}
+
+int space_new(const struct space_context *ctx, pid_t tid, struct space **ret, struct err *err) {
+    struct space *s = mem_alloc(sizeof *s);
+    s->refs = 1;
+    s->pid = tid;
+    s->remote.memory_fd = -1;
+    int rc = set_up(ctx, s, tid, err);
+    if (rc < 0) {
+        space_unref(s);
+        return rc;
+    }
+    *ret = s;
+    return 0;
+}
+
+struct space *space_fork(const struct space *parent, pid_t tid, struct err *err) {
+    int fd;
+    if (memory_open(tid, &fd, err) < 0)
+        return NULL;
+    struct space *s = mem_alloc(sizeof *s);
+    *s = *parent;
+    s->refs = 1;
+    s->pid = tid;
+    s->remote.memory_fd = fd;
+    memset(&s->slabs, 0, sizeof s->slabs);
+    memset(&s->modules, 0, sizeof s->modules);
+    for (size_t i = 0; i < parent->slabs.count; i++)
+        ARRAY_PUSH(&s->slabs, slab_ref(parent->slabs.at[i]));
+    for (size_t i = 0; i < parent->modules.count; i++) {
+        ARRAY_PUSH(&s->modules, parent->modules.at[i]);
+        if (parent->modules.at[i].code)
+            parent->modules.at[i].code->refs++;
+    }
+    return s;
+}
+
+struct space *space_ref(struct space *s) {
+    s->refs++;
+    return s;
+}
+
+void space_unref(struct space *s) {
+    if (!s || --s->refs)
+        return;
+    for (size_t i = 0; i < s->slabs.count; i++)
+        slab_unref(s->slabs.at[i]);
+    for (size_t i = 0; i < s->modules.count; i++)
+        patcher_forget(&s->modules.at[i]);
+    ARRAY_FREE(&s->slabs);
+    ARRAY_FREE(&s->modules);
+    if (s->remote.memory_fd >= 0)
+        close(s->remote.memory_fd);
+    free(s);
+}
+
+struct slot *space_take_lane(const struct space_context *ctx, struct space *s, pid_t caller,
+                             uint32_t stream) {
+    bool limitless = ctx->options->overflow == OVERFLOW_OVERWRITE;
+    for (size_t i = 0; i < s->slabs.count; i++) {
+        struct slot *slot = slab_take(s->slabs.at[i], stream, limitless);
+        if (slot)
+            return slot;
+    }
+    struct err err = {0};
+    if (status_seccomp_filters(caller) > s->filters || add_slab(ctx, s, caller, &err) < 0) {
+        log_print(1, "no lane for thread %d: %s", caller, err.text);
+        return NULL;
+    }
+    return slab_take(s->slabs.at[s->slabs.count - 1], stream, limitless);
+}
+
+struct patched *space_area_at(const struct space *s, taddr_t addr) {
+    for (size_t i = 0; i < s->modules.count; i++) {
+        struct patched *p = &s->modules.at[i];
+        if (p->area && addr >= p->area && addr - p->area < p->area_size)
+            return p;
+    }
+    return NULL;
+}
+
+/* ---- modules ---- */
+
+/* AUX vector entry TYPE of process TID; 0 if absent. */
+static uint64_t auxv(pid_t tid, uint64_t type) {
+    AUTO_FREE char *name = mem_printf("/proc/%d/auxv", tid);
+    AUTO_FD int fd = open(name, O_RDONLY | O_CLOEXEC);
+    Elf64_auxv_t a;
+    while (fd >= 0 && read(fd, &a, sizeof a) == (ssize_t)sizeof a && a.a_type != AT_NULL)
+        if (a.a_type == type)
+            return a.a_un.a_val;
+    return 0;
+}
+
+static struct patched *find_mapped(struct space *s, taddr_t text) {
+    for (size_t i = 0; i < s->modules.count; i++)
+        if (s->modules.at[i].text == text)
+            return &s->modules.at[i];
+    return NULL;
+}
+
+static bool still_mapped(const struct maps *maps, const struct patched *p) {
+    const struct map *m = maps_at(maps, p->text);
+    return m && m->executable && m->inode == p->entry->inode;
+}
+
+/* Modules that the dynamic linker has unmapped: their areas are ours to unmap. */
+static void drop_gone(struct space *s, pid_t caller, const struct maps *maps) {
+    for (size_t i = 0; i < s->modules.count;) {
+        struct patched *p = &s->modules.at[i];
+        if (still_mapped(maps, p)) {
+            i++;
+            continue;
+        }
+        int64_t ignored;
+        if (p->area)
+            call(s, caller, &(struct remote_call){SYS_munmap, {p->area, p->area_size}}, &ignored,
+                 NULL);
+        patcher_forget(p);
+        s->modules.at[i] = s->modules.at[--s->modules.count];
+    }
+}
+
+/* The load bias of MODULE, whose executable segment is mapped by MAP. */
+static bool find_bias(const struct module *module, const struct map *map, taddr_t *ret) {
+    for (size_t i = 0; i < module->segment_count; i++) {
+        const struct segment *g = &module->segments[i];
+        uint64_t page = ~(uint64_t)(PAGE - 1);
+        if (g->executable && (g->offset & page) == map->offset) {
+            *ret = map->start - (g->start & page);
+            return true;
+        }
+    }
+    return false;
+}
+
+struct update {
+    const struct space_context *ctx;
+    struct space *space;
+    pid_t caller;
+    const struct maps *maps;
+    uint64_t main_inode;
+    taddr_t loader; /* base address of the dynamic linker */
+};
+
+static bool is_loader(const struct update *u, const struct map *m) {
+    const struct map *base = u->loader ? maps_at(u->maps, u->loader) : NULL;
+    return base && base->inode == m->inode && base->device == m->device;
+}
+
+static void trace_map(const struct update *u, const struct patched *p) {
+    trace_writer_map(u->ctx->writer,
+                     &(struct trace_map){.pid = (uint32_t)u->space->pid,
+                                         .first_id = p->entry->first_id,
+                                         .bias = p->bias,
+                                         .ticks = 0});
+}
+
+static void warn(const struct space_context *ctx, const struct err *err) {
+    if (ctx->options->warn)
+        ctx->options->warn(ctx->options->ctx, err->text);
+}
+
+/* A map of a file that is not known yet in this space. */
+static void meet(struct update *u, const struct map *m) {
+    bool is_main = m->inode == u->main_inode;
+    bool wanted = catalog_wants(u->ctx->catalog, m->path, is_main);
+    bool hook = is_loader(u, m) && catalog_wants_libraries(u->ctx->catalog);
+    struct patched p = {.text = m->start};
+    struct err err = {0};
+    if (!wanted && !hook)
+        return;
+    if (catalog_find(u->ctx->catalog, u->caller, m, &p.entry, &err) < 0) {
+        warn(u->ctx, &err);
+        return;
+    }
+    wanted = catalog_prepare(u->ctx->catalog, p.entry) && wanted;
+    if (!p.entry->plan && p.entry->why.code)
+        warn(u->ctx, &p.entry->why);
+    if (p.entry->plan && (wanted || hook) && find_bias(p.entry->module, m, &p.bias)) {
+        struct patch_request request = {.space = u->space,
+                                        .caller = u->caller,
+                                        .maps = u->maps,
+                                        .selected = wanted,
+                                        .ring_bytes = u->ctx->ring_bytes,
+                                        .overflow = u->ctx->options->overflow};
+        if (hook)
+            request.hook = patcher_loader_hook(p.entry->module);
+        if (patcher_apply(&p, &request, &err) < 0) {
+            p.failed = true;
+            warn(u->ctx, &err);
+        } else if (wanted) {
+            trace_map(u, &p);
+        }
+    }
+    ARRAY_PUSH(&u->space->modules, p);
+}
+
+int space_update(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
+    struct maps maps;
+    int rc = maps_read(caller, &maps, err);
+    if (rc < 0)
+        return rc;
+    drop_gone(s, caller, &maps);
+    struct update u = {.ctx = ctx, .space = s, .caller = caller, .maps = &maps};
+    const struct map *program = maps_at(&maps, auxv(caller, AT_PHDR));
+    u.main_inode = program ? program->inode : 0;
+    u.loader = auxv(caller, AT_BASE);
+    for (size_t i = 0; i < maps.list.count; i++) {
+        const struct map *m = &maps.list.at[i];
+        if (m->executable && m->path[0] == '/' && !find_mapped(s, m->start))
+            meet(&u, m);
+    }
+    maps_done(&maps);
+    return 0;
+}
+
+int space_undo(struct space *s, pid_t caller, struct err *err) {
+    int rc = 0;
+    for (size_t i = s->modules.count; i-- > 0 && rc == 0;)
+        rc = patcher_undo(&s->modules.at[i], s->remote.memory_fd, err);
+    int64_t ignored;
+    for (size_t i = 0; i < s->modules.count && rc == 0; i++) {
+        struct patched *p = &s->modules.at[i];
+        if (p->area)
+            rc = call(s, caller, &(struct remote_call){SYS_munmap, {p->area, p->area_size}},
+                      &ignored, err);
+        p->area = 0;
+    }
+    struct remote_site bare = s->remote;
+    for (size_t i = s->slabs.count; i-- > 0 && rc == 0;) {
+        struct slab *slab = s->slabs.at[i];
+        s->remote.frame = i ? s->remote.frame : 0;
+        rc = call(s, caller, &(struct remote_call){SYS_munmap, {slab->at, slab->size}}, &ignored,
+                  err);
+    }
+    s->remote = bare;
+    if (rc == 0)
+        rc = patcher_unmap_agent(s, caller, err);
+    return rc;
+}

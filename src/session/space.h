@@ -1,0 +1,70 @@
+/*
+ * One address space: what is mapped into it by us, which modules are patched,
+ * which lanes its threads use. Made at exec, copied at fork, shared by threads
+ * and by vfork.
+ *
+ * All functions that change the target need every thread of the space stopped;
+ * CALLER is one of them that may be made to call the kernel.
+ */
+#ifndef SPOOR_SESSION_SPACE_H
+#define SPOOR_SESSION_SPACE_H
+
+#include "session/catalog.h"
+#include "session/lanes.h"
+#include "target/thread.h"
+
+struct code { /* the emitted code of one mapped module; shared by forked spaces */
+    unsigned refs;
+    struct plan_code emitted;
+};
+
+struct patched { /* one module mapped into one space */
+    struct entry *entry;
+    taddr_t bias;
+    taddr_t text; /* start of its first executable map: tells whether it is still there */
+    taddr_t area;
+    size_t area_size;
+    struct code *code;
+    bool failed; /* could not be patched; not tried again */
+};
+
+struct space {
+    unsigned refs;
+    pid_t pid;             /* for messages and maps; updated when that thread ends */
+    struct remote_site remote;
+    taddr_t agent;         /* one page with the agent, for remote calls */
+    unsigned filters;      /* seccomp filters when it was set up */
+    taddr_t loader_hook;   /* run-time address of _dl_debug_state; 0: none */
+    ARRAY(struct slab *) slabs;
+    ARRAY(struct patched) modules;
+};
+
+struct space_context { /* what all spaces of a session share */
+    const struct session_options *options;
+    struct catalog *catalog;
+    struct trace_writer *writer;
+    uint32_t ring_bytes;
+};
+
+/* For a process that stands at its exec event: maps the agent and a slab. Errors: "sandboxed",
+ * "remote-call", "memory", "foreign-program" (not a 64-bit x86 program). */
+int space_new(const struct space_context *ctx, pid_t tid, struct space **ret, struct err *err);
+/* The copy that a fork makes. */
+struct space *space_fork(const struct space *parent, pid_t tid, struct err *err);
+struct space *space_ref(struct space *space);
+void space_unref(struct space *space);
+
+/* Looks at what is mapped: patches modules that are new and wanted, forgets those that are gone. */
+int space_update(const struct space_context *ctx, struct space *space, pid_t caller,
+                 struct err *err);
+/* Restores all text and unmaps what is ours; threads must have left it (settle.h). */
+int space_undo(struct space *space, pid_t caller, struct err *err);
+
+/* A lane for a new thread; NULL when none can be had (then the thread goes untraced). */
+struct slot *space_take_lane(const struct space_context *ctx, struct space *space, pid_t caller,
+                             uint32_t stream);
+
+/* Which patched module's trampoline area holds ADDR; NULL if none. */
+struct patched *space_area_at(const struct space *space, taddr_t addr);
+
+#endif

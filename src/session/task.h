@@ -1,0 +1,31 @@
+/* Traced threads, by thread id. */
+#ifndef SPOOR_SESSION_TASK_H
+#define SPOOR_SESSION_TASK_H
+
+#include "session/lanes.h"
+#include "session/space.h"
+
+struct task {
+    pid_t tid, pid;
+    struct space *space; /* NULL: not set up (yet), or seen only for its signals and children */
+    struct slot *slot;   /* NULL: untraced */
+    bool ready;          /* its first stop has been handled */
+    bool forked;         /* space is a copy that has not run yet */
+    bool stopped;        /* by ptrace, and not yet resumed */
+    bool vforked;        /* waits for its vfork child: stops only when that is done */
+    int status;          /* when stopped: what wait said, to be answered on resume */
+    struct task *next;
+};
+
+struct tasks {
+    struct task *buckets[1024];
+    size_t count;
+};
+
+struct task *tasks_find(const struct tasks *tasks, pid_t tid);
+struct task *tasks_add(struct tasks *tasks, pid_t tid);
+void tasks_remove(struct tasks *tasks, struct task *task); /* frees it */
+/* Iteration; the current task may be removed. Start with NULL. */
+struct task *tasks_next(const struct tasks *tasks, const struct task *after);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * The ptrace side of a session: knows every thread of every traced process and
+ * answers what ptrace reports. Belongs to one thread.
+ */
+#ifndef SPOOR_SESSION_TRACER_H
+#define SPOOR_SESSION_TRACER_H
+
+#include "session/drain.h"
+#include "session/space.h"
+
+struct tracer;
+
+struct tracer_options {
+    struct space_context context;
+    struct drain *drain;
+};
+
+struct tracer *tracer_new(const struct tracer_options *options);
+void tracer_free(struct tracer *t);
+
+/* PID stands at its exec event (launch()): sets it up, and leaves it there. */
+int tracer_adopt(struct tracer *t, pid_t pid, struct err *err);
+void tracer_start(struct tracer *t, pid_t pid);
+/* Handles all that ptrace has to report now, without waiting. */
+void tracer_handle_reports(struct tracer *t);
+/* Some thread waits in the dynamic linker's hook: looks at the modules and lets it go on. */
+void tracer_handle_hooks(struct tracer *t);
+/* Restores every process that is still traced and lets it run on untraced. */
+void tracer_release_all(struct tracer *t);
+
+size_t tracer_task_count(const struct tracer *t);
+/* True once PID, the adopted process, has ended; its wait status then. */
+bool tracer_ended(const struct tracer *t, pid_t pid, int *ret_status);
+
+#endif

@@ -1,0 +1,21 @@
+/* Facts from /proc/TID/status. */
+#ifndef SPOOR_TARGET_STATUS_H
+#define SPOOR_TARGET_STATUS_H
+
+#include <sys/types.h>
+
+#include "base/types.h"
+
+/* The process that thread TID belongs to; TID itself when it cannot be read. */
+pid_t status_process_of(pid_t tid);
+pid_t status_parent_of(pid_t tid);
+/* 0: no seccomp; strict mode counts as very many. */
+unsigned status_seccomp_filters(pid_t tid);
+/* Whether a signal is pending for TID that it does not block. */
+bool status_signal_pending(pid_t tid);
+/* Whether TID's process has a handler for SIGNAL. */
+bool status_catches(pid_t tid, int signal);
+/* The thread's name as ps shows it; "" when it is gone. */
+void status_name(pid_t tid, char *out, size_t size);
+
+#endif
