@@ -30,7 +30,8 @@ int64_t regs_syscall_result(const struct regs *regs);
  * back (ERESTART*): does the same to REGS, so that they may be set at any kind of stop. */
 void regs_finish_restart(struct regs *regs);
 /* The same for calls that the kernel does not restart after a mere stop (epoll_wait and others
- * that return EINTR). Returns whether it did. Only right when no signal is about to be delivered. */
+ * that return EINTR). Returns whether it did. Only right when no signal is about to be delivered.
+ */
 bool regs_restart_interrupted(struct regs *regs);
 
 /* Where in the agent a pc at OFFSET bytes into a trampoline area stands. */

@@ -71,8 +71,7 @@ bool catalog_wants_libraries(const struct catalog *c) {
  * the mapped file, else by what the kernel keeps open. */
 static int open_mapped(pid_t tid, const struct map *map, struct stat *ret_stat, struct err *err) {
     AUTO_FREE char *by_path = mem_printf("/proc/%d/root%s", tid, map->path);
-    AUTO_FREE char *by_map =
-        mem_printf("/proc/%d/map_files/%lx-%lx", tid, map->start, map->end);
+    AUTO_FREE char *by_map = mem_printf("/proc/%d/map_files/%lx-%lx", tid, map->start, map->end);
     const char *const ways[] = {map->path, by_path, by_map};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         int fd = open(ways[i], O_RDONLY | O_CLOEXEC);

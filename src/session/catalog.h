@@ -21,9 +21,9 @@ struct entry {
     struct plan *plan; /* NULL: not plannable (see why) */
     struct err why;
     uint32_t first_id;
-    uint8_t *selected;       /* bitmap by function index */
-    size_t selected_count;   /* of those, with a tier */
-    bool described;          /* in the trace */
+    uint8_t *selected;     /* bitmap by function index */
+    size_t selected_count; /* of those, with a tier */
+    bool described;        /* in the trace */
 };
 
 struct catalog *catalog_new(const struct session_options *options, struct trace_writer *writer);
@@ -49,7 +49,8 @@ struct catalog_counts {
     uint64_t seen, instrumented;
 };
 struct catalog_counts catalog_counts(const struct catalog *catalog);
-/* When -F has matched nothing so far: fills ERR ("no-match") with near names and returns −ENOENT. */
+/* When -F has matched nothing so far: fills ERR ("no-match") with near names and returns −ENOENT.
+ */
 int catalog_check_matches(const struct catalog *catalog, struct err *err);
 
 #endif

@@ -68,7 +68,8 @@ void describe_module(struct trace_writer *writer, const struct entry *e) {
     struct trace_refused list[REFUSED_COUNT];
     for (int r = 0; r < REFUSED_COUNT; r++)
         if (refused[r])
-            list[m.refused_count++] = (struct trace_refused){refusal_tag((enum refusal)r), refused[r]};
+            list[m.refused_count++] =
+                (struct trace_refused){refusal_tag((enum refusal)r), refused[r]};
     m.refused = list;
     trace_writer_module(writer, &m);
     free(functions);

@@ -9,8 +9,8 @@
 #include "session/thin.h"
 
 enum {
-    NAP_SHORT_NS = 500 * 1000,      /* between looks while there is work */
-    NAP_LONG_NS = 4 * 1000 * 1000,  /* after IDLE_LOOKS in vain */
+    NAP_SHORT_NS = 500 * 1000,     /* between looks while there is work */
+    NAP_LONG_NS = 4 * 1000 * 1000, /* after IDLE_LOOKS in vain */
     IDLE_LOOKS = 200,
     CLOCK_EVERY_NS = 1000 * 1000 * 1000,
     SKEW_TICKS = 2000, /* more than two cores' counters differ by, less than any ring's lap takes */

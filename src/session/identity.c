@@ -76,7 +76,9 @@ struct trace_clock timing_now(void) {
 
 void timing_start(void) { start = timing_now(); }
 
-struct trace_clock timing_started(void) { return start; }
+struct trace_clock timing_started(void) {
+    return start;
+}
 
 uint64_t timing_ticks(uint64_t ns) {
     enum { LONG_ENOUGH_NS = 5 * 1000 * 1000 };

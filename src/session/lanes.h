@@ -22,7 +22,7 @@ enum lane_state {
 };
 
 struct thin;
-struct slot { /* the tool's side of one lane */
+struct slot {          /* the tool's side of one lane */
     struct lane *lane; /* in the tool */
     taddr_t at;        /* in the target */
     _Atomic int state; /* enum lane_state */

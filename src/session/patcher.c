@@ -37,7 +37,8 @@ static int write_piece(const struct patched *p, int fd, size_t first, size_t end
     return memory_write(fd, start, piece, size, err);
 }
 
-/* Writes all patches (or their originals) of P up to *DONE, or all; *DONE counts what is written. */
+/* Writes all patches (or their originals) of P up to *DONE, or all; *DONE counts what is written.
+ */
 static int write_patches(const struct patched *p, int fd, bool restore, size_t *done,
                          struct err *err) {
     const struct patch *patches = p->code->emitted.patches;

@@ -96,11 +96,11 @@ static void run(struct record *r) {
 static int adopt(struct record *r, struct err *err) {
     struct tracer_options options = {.drain = r->drain};
     uint64_t ring = r->options->ring_bytes;
-    options.context = (struct space_context){.options = r->options,
-                                             .catalog = r->catalog,
-                                             .writer = r->writer,
-                                             .ring_bytes = (uint32_t)(ring ? ring
-                                                                           : DEFAULT_RING_BYTES)};
+    options.context =
+        (struct space_context){.options = r->options,
+                               .catalog = r->catalog,
+                               .writer = r->writer,
+                               .ring_bytes = (uint32_t)(ring ? ring : DEFAULT_RING_BYTES)};
     r->tracer = tracer_new(&options);
     int rc = tracer_adopt(r->tracer, r->pid, err);
     if (rc == 0 && !catalog_wants_libraries(r->catalog))
@@ -124,8 +124,8 @@ static int open_trace(struct record *r, char *const argv[], struct err *err) {
     struct trace_session session = {.version = SPOOR_VERSION,
                                     .arch = "x86_64",
                                     .command = (const char *const *)argv,
-                                    .start_unix_ns = (uint64_t)t.tv_sec * 1000000000u +
-                                                     (uint64_t)t.tv_nsec};
+                                    .start_unix_ns =
+                                        (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec};
     return trace_writer_open(r->options->output, &session, &r->writer, err);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/near.h"
 #include "elf/demangle.h"
 
 void selection_init(struct selection *s, const struct session_options *options) {
@@ -16,33 +17,11 @@ void selection_done(struct selection *s) {
         free(s->near[i]);
 }
 
-enum { LONGEST_NAME = 64 };
-
-static unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
-
-/* Levenshtein distance, of names up to LONGEST_NAME. */
-static unsigned edit_distance(const char *a, const char *b) {
-    unsigned row[LONGEST_NAME + 1];
-    size_t na = strnlen(a, LONGEST_NAME), nb = strnlen(b, LONGEST_NAME);
-    for (size_t j = 0; j <= nb; j++)
-        row[j] = (unsigned)j;
-    for (size_t i = 1; i <= na; i++) {
-        unsigned diagonal = row[0];
-        row[0] = (unsigned)i;
-        for (size_t j = 1; j <= nb; j++) {
-            unsigned replace = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = least(replace, least(row[j], row[j - 1]) + 1);
-        }
-    }
-    return row[nb];
-}
-
 /* Remembers NAME if it is among the nearest to what the user typed. */
 static void note_near(struct selection *s, const char *name) {
     const char *typed = pattern_text(s->options->filters[0]);
     const char *bang = strchr(typed, '!');
-    unsigned distance = edit_distance(bang ? bang + 1 : typed, name);
+    unsigned distance = near_distance(bang ? bang + 1 : typed, name);
     if (distance > strlen(typed) / 2 + 1)
         return;
     for (int i = 0; i < SELECTION_NEAR; i++) {
@@ -130,5 +109,6 @@ int selection_check(const struct selection *s, struct err *err) {
     near[used] = '\0';
     return err_set(err, ENOENT, "no-match", "filter '%s': matches no function%s%s",
                    pattern_text(s->options->filters[0]), near,
-                   used ? "?" : " of the traced modules (see 'spoor explain', and -M for libraries)");
+                   used ? "?"
+                        : " of the traced modules (see 'spoor explain', and -M for libraries)");
 }

@@ -10,8 +10,8 @@ enum { SELECTION_NEAR = 3 };
 
 struct selection {
     const struct session_options *options;
-    bool matched;                 /* some -F has matched a function */
-    char *near[SELECTION_NEAR];   /* names like the first -F's, nearest first; NULL: none */
+    bool matched;               /* some -F has matched a function */
+    char *near[SELECTION_NEAR]; /* names like the first -F's, nearest first; NULL: none */
     unsigned distance[SELECTION_NEAR];
 };
 

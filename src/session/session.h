@@ -13,13 +13,16 @@
 
 struct session_options {
     const char *output;
-    const struct pattern *const *filters; size_t filter_count;   /* -F */
-    const struct pattern *const *excludes; size_t exclude_count; /* -N */
-    const char *const *modules; size_t module_count;             /* -M; none: main executables */
-    uint32_t depth;          /* -D: 0 no limit */
-    uint64_t threshold_ns;   /* -t: 0 none */
+    const struct pattern *const *filters;
+    size_t filter_count; /* -F */
+    const struct pattern *const *excludes;
+    size_t exclude_count; /* -N */
+    const char *const *modules;
+    size_t module_count;   /* -M; none: main executables */
+    uint32_t depth;        /* -D: 0 no limit */
+    uint64_t threshold_ns; /* -t: 0 none */
     enum overflow overflow;
-    uint64_t ring_bytes;     /* per thread, power of two, ≥ 4096; 0: the default */
+    uint64_t ring_bytes; /* per thread, power of two, ≥ 4096; 0: the default */
     bool follow;
     /* Called about every 200 ms while recording; may be NULL. */
     void (*progress)(void *ctx, const struct trace_totals *totals);
@@ -29,11 +32,11 @@ struct session_options {
 };
 
 struct session_result {
-    int exit_status;          /* of the launched program, 128 + N when killed by signal N */
+    int exit_status; /* of the launched program, 128 + N when killed by signal N */
     uint64_t functions_seen, functions_instrumented;
     struct trace_totals totals;
     uint64_t duration_ns;
-    int trace_error;          /* 0, or −errno: writing stopped early, the program was not harmed */
+    int trace_error; /* 0, or −errno: writing stopped early, the program was not harmed */
     struct err trace_why;
 };
 

@@ -22,8 +22,7 @@ struct where {
 
 static void release_reservation(struct where *w) {
     if (w->slot)
-        __atomic_store_n(&w->slot->lane->head, w->slot->lane->head - EVENT_BYTES,
-                         __ATOMIC_RELEASE);
+        __atomic_store_n(&w->slot->lane->head, w->slot->lane->head - EVENT_BYTES, __ATOMIC_RELEASE);
 }
 
 static bool read_words(const struct where *w, unsigned count, uint64_t *out) {
@@ -44,9 +43,8 @@ static bool leave_stub(struct where *w, const struct patched *p, const struct ma
         release_reservation(w);
     regs_leave_stub(&w->regs, m->variant, &state, words);
     taddr_t start = p->area + m->offset;
-    regs_set_pc(&w->regs, state.committed
-                              ? start + stub_size(m->variant, p->code->emitted.overflow)
-                              : start);
+    regs_set_pc(&w->regs,
+                state.committed ? start + stub_size(m->variant, p->code->emitted.overflow) : start);
     w->changed = true;
     return true;
 }

@@ -23,8 +23,9 @@ static int call(struct space *s, pid_t tid, const struct remote_call *call, int6
     if (rc < 0)
         return rc;
     if (*ret < 0 && *ret > -PAGE)
-        return err_set(err, (int)-*ret, "remote-call", "process %d: system call %ld in it failed: %s",
-                       s->pid, call->number, strerror((int)-*ret));
+        return err_set(err, (int)-*ret, "remote-call",
+                       "process %d: system call %ld in it failed: %s", s->pid, call->number,
+                       strerror((int)-*ret));
     return 0;
 }
 
@@ -37,9 +38,9 @@ static int map_agent(struct space *s, pid_t tid, const struct maps *maps, struct
     s->remote.code = slack.at;
     int64_t at;
     rc = call(s, tid,
-              &(struct remote_call){SYS_mmap,
-                                    {0, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
-                                     (uint64_t)-1, 0}},
+              &(struct remote_call){
+                  SYS_mmap,
+                  {0, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0}},
               &at, err);
     int back = patcher_return_slack(s->remote.memory_fd, &slack, rc < 0 ? NULL : err);
     if (rc < 0 || back < 0)
@@ -65,9 +66,9 @@ static int take_fd(pid_t pid, int fd) {
 static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
     size_t size = slab_bytes(ctx->ring_bytes);
     int64_t fd, at, ignored;
-    int rc = call(s, tid,
-                  &(struct remote_call){SYS_memfd_create, {s->agent + NAME_AT, MFD_CLOEXEC}}, &fd,
-                  err);
+    int rc =
+        call(s, tid, &(struct remote_call){SYS_memfd_create, {s->agent + NAME_AT, MFD_CLOEXEC}},
+             &fd, err);
     if (rc < 0)
         return rc;
     AUTO_FD int mine = take_fd(status_process_of(tid), (int)fd);
@@ -76,17 +77,16 @@ static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid,
                      s->pid, strerror(errno));
     if (rc == 0)
         rc = call(s, tid,
-                  &(struct remote_call){SYS_mmap,
-                                        {0, size, PROT_READ | PROT_WRITE, MAP_SHARED,
-                                         (uint64_t)fd, 0}},
+                  &(struct remote_call){
+                      SYS_mmap, {0, size, PROT_READ | PROT_WRITE, MAP_SHARED, (uint64_t)fd, 0}},
                   &at, err);
     call(s, tid, &(struct remote_call){SYS_close, {(uint64_t)fd}}, &ignored, NULL);
     if (rc < 0)
         return rc;
     struct slab *slab = slab_new(mine, (taddr_t)at, ctx->ring_bytes);
     if (!slab)
-        return err_set(err, ENOMEM, "remote-call", "process %d: cannot map the memory shared with it",
-                       s->pid);
+        return err_set(err, ENOMEM, "remote-call",
+                       "process %d: cannot map the memory shared with it", s->pid);
     ARRAY_PUSH(&s->slabs, slab);
     s->remote.frame = slab_frame(s->slabs.at[0]);
     return 0;
@@ -266,11 +266,10 @@ static bool is_loader(const struct update *u, const struct map *m) {
 }
 
 static void trace_map(const struct update *u, const struct patched *p) {
-    trace_writer_map(u->ctx->writer,
-                     &(struct trace_map){.pid = (uint32_t)u->space->pid,
-                                         .first_id = p->entry->first_id,
-                                         .bias = p->bias,
-                                         .ticks = 0});
+    trace_writer_map(u->ctx->writer, &(struct trace_map){.pid = (uint32_t)u->space->pid,
+                                                         .first_id = p->entry->first_id,
+                                                         .bias = p->bias,
+                                                         .ticks = 0});
 }
 
 static void warn(const struct space_context *ctx, const struct err *err) {

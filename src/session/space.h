@@ -30,11 +30,11 @@ struct patched { /* one module mapped into one space */
 
 struct space {
     unsigned refs;
-    pid_t pid;             /* for messages and maps; updated when that thread ends */
+    pid_t pid; /* for messages and maps; updated when that thread ends */
     struct remote_site remote;
-    taddr_t agent;         /* one page with the agent, for remote calls */
-    unsigned filters;      /* seccomp filters when it was set up */
-    taddr_t loader_hook;   /* run-time address of _dl_debug_state; 0: none */
+    taddr_t agent;       /* one page with the agent, for remote calls */
+    unsigned filters;    /* seccomp filters when it was set up */
+    taddr_t loader_hook; /* run-time address of _dl_debug_state; 0: none */
     ARRAY(struct slab *) slabs;
     ARRAY(struct patched) modules;
 };

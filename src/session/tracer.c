@@ -265,14 +265,17 @@ static bool is_stop_signal(int sig) {
 
 static void answer_event(struct tracer *t, struct task *task, int event, int sig) {
     switch (event) {
-    case PTRACE_EVENT_EXEC: on_exec(t, task); break;
+    case PTRACE_EVENT_EXEC:
+        on_exec(t, task);
+        break;
     case PTRACE_EVENT_STOP:
         if (is_stop_signal(sig)) {
             thread_listen(task->tid);
             return;
         }
         break;
-    default: break;
+    default:
+        break;
     }
     thread_continue(task->tid, 0);
 }
@@ -325,8 +328,7 @@ static void answer_newborns(struct tracer *t) {
 }
 
 static bool is_birth(int event) {
-    return event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK ||
-           event == PTRACE_EVENT_CLONE;
+    return event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE;
 }
 
 static void report(struct tracer *t, pid_t tid, int status) {

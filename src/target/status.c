@@ -48,9 +48,7 @@ bool status_signal_pending(pid_t tid) {
     return pending & ~field(tid, "SigBlk:", 16);
 }
 
-bool status_catches(pid_t tid, int signal) {
-    return field(tid, "SigCgt:", 16) >> (signal - 1) & 1;
-}
+bool status_catches(pid_t tid, int signal) { return field(tid, "SigCgt:", 16) >> (signal - 1) & 1; }
 
 void status_name(pid_t tid, char *out, size_t size) {
     read_proc(tid, "comm", out, size);

@@ -16,8 +16,7 @@ static int request(int op, pid_t tid, void *addr, void *data) {
 
 int thread_seize(pid_t tid, struct err *err) {
     uintptr_t options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
-                        PTRACE_O_TRACEVFORKDONE |
-                        PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD;
+                        PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD;
     int rc = request(PTRACE_SEIZE, tid, NULL, (void *)options);
     if (rc < 0)
         return err_set(err, -rc, "seize", "process %d: cannot trace it: %s", tid, strerror(-rc));

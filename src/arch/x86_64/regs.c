@@ -48,16 +48,21 @@ void regs_finish_restart(struct regs *regs) {
     switch (-(int64_t)r->rax) {
     case ERESTARTSYS:
     case ERESTARTNOINTR:
-    case ERESTARTNOHAND: again(r, r->orig_rax); break;
-    case ERESTART_RESTARTBLOCK: again(r, SYS_restart_syscall); break;
-    default: r->orig_rax = (uint64_t)NO_SYSCALL;
+    case ERESTARTNOHAND:
+        again(r, r->orig_rax);
+        break;
+    case ERESTART_RESTARTBLOCK:
+        again(r, SYS_restart_syscall);
+        break;
+    default:
+        r->orig_rax = (uint64_t)NO_SYSCALL;
     }
 }
 
 bool regs_restart_interrupted(struct regs *regs) {
     /* signal(7): "interrupted even with SA_RESTART" and also by a stop signal. */
-    static const int calls[] = {SYS_epoll_wait,      SYS_epoll_pwait, SYS_epoll_pwait2,
-                                SYS_rt_sigtimedwait, SYS_semop,       SYS_semtimedop,
+    static const int calls[] = {SYS_epoll_wait,      SYS_epoll_pwait,  SYS_epoll_pwait2,
+                                SYS_rt_sigtimedwait, SYS_semop,        SYS_semtimedop,
                                 SYS_io_getevents,    SYS_io_pgetevents};
     struct user_regs_struct *r = &regs->raw;
     if ((int64_t)r->rax != -4 /* EINTR */)

@@ -56,7 +56,8 @@ struct stub_state {
 bool stub_state_at(uint8_t variant, enum overflow overflow, uint32_t offset,
                    struct stub_state *ret);
 
-/* Its size, and where in it: the 32-bit site, and the instruction that a full ring comes back to. */
+/* Its size, and where in it: the 32-bit site, and the instruction that a full ring comes back to.
+ */
 uint32_t stub_size(uint8_t variant, enum overflow overflow);
 uint32_t stub_site_offset(uint8_t variant, enum overflow overflow);
 uint32_t stub_retry(uint8_t variant);
