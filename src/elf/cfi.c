@@ -7,9 +7,9 @@
  * LSB 5.0, 10.6 (.eh_frame, .eh_frame_hdr), DWARF 5, 6.4.1 (.debug_frame).
  */
 #include "elf/cfa.h"
-#include "elf/debugfile.h"
 #include "elf/internal.h"
 #include "elf/sort.h"
+#include "elf/unpack.h"
 
 struct cie {
     uint64_t offset; /* in its section */
@@ -275,7 +275,7 @@ static void read_debug_frame(struct reader *reader, const struct image *image, u
     uint32_t index = image_find_section(image, ".debug_frame", SHT_PROGBITS);
     struct frame_section section = {0};
     if (index)
-        section.bytes = debugfile_section(image, index, &section.size, inflated);
+        section.bytes = unpack_section(image, index, &section.size, inflated);
     if (section.bytes)
         read_section(reader, section);
 }

@@ -4,59 +4,17 @@
  * program's own .gnu_debugdata, and last, as it costs a download, from debuginfod. A candidate is
  * taken only if it has the program's build ID or the checksum that the link states.
  */
-#include "elf/debugfile.h"
+#include "elf/debuginfod.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <libelf.h>
-#include <lzma.h>
 #include <stdio.h>
-#include <sys/stat.h>
+#include <zlib.h>
 
 #include "base/log.h"
 #include "elf/internal.h"
+#include "elf/unpack.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"
-
-enum {
-    DEBUGDATA_MAX = 256 << 20,  /* bytes of .gnu_debugdata, unpacked */
-    DEBUGDATA_MEMORY = 96 << 20 /* of the unpacker itself; xz -9 needs 65 MB */
-};
-
-const uint8_t *debugfile_section(const struct image *image, uint32_t index, size_t *ret_size,
-                                 uint8_t **inflated) {
-    Elf64_Shdr sh = image_section(image, index);
-    *ret_size = sh.sh_size;
-    if (!(sh.sh_flags & SHF_COMPRESSED))
-        return image_section_bytes(image, &sh);
-    if (!image_section_bytes(image, &sh) || elf_version(EV_CURRENT) == EV_NONE)
-        return NULL;
-    Elf *elf = elf_memory((char *)image->bytes, image->size); /* reads only */
-    Elf_Scn *section = elf ? elf_getscn(elf, index) : NULL;
-    const Elf_Data *data = NULL;
-    if (section && elf_compress(section, 0, 0) >= 0)
-        data = elf_rawdata(section, NULL);
-    if (data && data->d_size) {
-        *inflated = mem_alloc(data->d_size);
-        *ret_size = data->d_size;
-        memcpy(*inflated, data->d_buf, data->d_size);
-    }
-    elf_end(elf);
-    return *inflated;
-}
-
-uint32_t debugfile_crc(const uint8_t *bytes, size_t size) {
-    uint32_t table[256];
-    for (uint32_t i = 0; i < 256; i++) {
-        table[i] = i;
-        for (int bit = 0; bit < 8; bit++)
-            table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320 : 0);
-    }
-    uint32_t crc = UINT32_MAX;
-    for (size_t i = 0; i < size; i++)
-        crc = table[(crc ^ bytes[i]) & 0xff] ^ crc >> 8;
-    return ~crc;
-}
 
 struct link { /* .gnu_debuglink: a file name, padded to 4 bytes, and a checksum */
     const char *name;
@@ -86,7 +44,7 @@ static bool belongs(const struct module *module, const struct image *debug,
         return false;
     if (size && module->build_id_size)
         return size == module->build_id_size && memcmp(id, module->build_id, size) == 0;
-    return link && debugfile_crc(debug->bytes, debug->size) == link->crc;
+    return link && crc32_z(0, debug->bytes, debug->size) == link->crc;
 }
 
 static bool try_fd(struct module *module, int fd, const char *name, const struct link *link) {
@@ -127,27 +85,6 @@ static bool try_link(struct module *module) {
            try_path(module, mem_printf(DEBUG_ROOT "%s/%s", real, link.name), &link);
 }
 
-/* Unpacks xz data; NULL when it is bad or too large. Memory grows with what was unpacked. */
-static uint8_t *unpack(const uint8_t *packed, size_t packed_size, size_t *ret_size) {
-    lzma_stream stream = LZMA_STREAM_INIT;
-    AUTO_FREE uint8_t *bytes = NULL;
-    size_t room = 0;
-    lzma_ret r = lzma_stream_decoder(&stream, DEBUGDATA_MEMORY, 0);
-    stream.next_in = packed;
-    stream.avail_in = packed_size;
-    while (r == LZMA_OK && room < DEBUGDATA_MAX) {
-        size_t used = room - stream.avail_out;
-        room = room ? room * 2 : 64 << 10;
-        bytes = mem_resize(bytes, room, 1);
-        stream.next_out = bytes + used;
-        stream.avail_out = room - used;
-        r = lzma_code(&stream, LZMA_FINISH);
-    }
-    *ret_size = room - stream.avail_out;
-    lzma_end(&stream);
-    return r == LZMA_STREAM_END ? steal(bytes) : NULL;
-}
-
 static bool try_debugdata(struct module *module) {
     struct module_private *priv = module->priv;
     uint32_t index = image_find_section(&priv->file, ".gnu_debugdata", SHT_PROGBITS);
@@ -156,7 +93,7 @@ static bool try_debugdata(struct module *module) {
     Elf64_Shdr sh = image_section(&priv->file, index);
     const uint8_t *packed = image_section_bytes(&priv->file, &sh);
     size_t size = 0;
-    uint8_t *bytes = packed ? unpack(packed, sh.sh_size, &size) : NULL;
+    uint8_t *bytes = packed ? unpack_xz(packed, sh.sh_size, &size) : NULL;
     return bytes && image_adopt(&priv->debug, bytes, size, ".gnu_debugdata", NULL) == 0;
 }
 

@@ -4,9 +4,10 @@
  */
 #include <dlfcn.h>
 #include <elfutils/debuginfod.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
-#include "elf/debugfile.h"
+#include "elf/debuginfod.h"
 
 struct client_library {
     __typeof__(debuginfod_begin) *begin;

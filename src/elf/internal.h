@@ -39,6 +39,10 @@ struct module_private {
 
 typedef ARRAY(struct code_ref) code_refs;
 
+/* module.c: loads what IMAGE holds and empties it, on failure too. Errors as module_load()'s. */
+int module_from_image(struct image *image, const char *name, unsigned flags, struct module **ret,
+                      struct err *err);
+
 /* layout.c. Errors: "corrupt-elf", "truncated-elf". */
 int layout_read_segments(struct module *module, struct err *err);
 void layout_read_sections(struct module *module);

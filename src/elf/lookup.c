@@ -56,7 +56,7 @@ const uint8_t *module_bytes_from(const struct module *module, vaddr_t addr, uint
     return s->bytes + (addr - s->start);
 }
 
-const uint8_t *module_bytes(const struct module *module, vaddr_t addr, size_t size) {
+const uint8_t *module_bytes(const struct module *module, vaddr_t addr, uint64_t size) {
     uint64_t there;
     const uint8_t *bytes = module_bytes_from(module, addr, &there);
     return size <= there ? bytes : NULL;

@@ -23,11 +23,12 @@ static void read_header(struct module *module) {
     module->build_id_size = (uint8_t)layout_build_id(&module->priv->file, module->build_id);
 }
 
-int module_load_fd(int fd, const char *name, unsigned flags, struct module **ret, struct err *err) {
+int module_from_image(struct image *image, const char *name, unsigned flags, struct module **ret,
+                      struct err *err) {
     struct module *module = module_new(name);
-    int r = image_open(&module->priv->file, fd, name, err);
-    if (!r)
-        r = layout_read_segments(module, err);
+    module->priv->file = *image;
+    *image = (struct image){0};
+    int r = layout_read_segments(module, err);
     if (r) {
         module_free(module);
         return r;
@@ -42,6 +43,12 @@ int module_load_fd(int fd, const char *name, unsigned flags, struct module **ret
     refs_read(module);
     *ret = module;
     return 0;
+}
+
+int module_load_fd(int fd, const char *name, unsigned flags, struct module **ret, struct err *err) {
+    struct image image;
+    int r = image_open(&image, fd, name, err);
+    return r ? r : module_from_image(&image, name, flags, ret, err);
 }
 
 int module_load(const char *path, unsigned flags, struct module **ret, struct err *err) {

@@ -32,7 +32,7 @@ struct section { /* an allocated section; from section headers, else made up fro
 
 enum symbol_type { SYMBOL_NOTYPE, SYMBOL_FUNCTION, SYMBOL_IFUNC, SYMBOL_OBJECT };
 
-struct symbol {
+struct symbol { /* names of one address: the one to show comes first */
     vaddr_t addr;
     uint64_t size;
     const char *name; /* as in the file (mangled, version suffix removed) */
@@ -76,7 +76,7 @@ struct module {
     uint16_t machine;          /* EM_* */
     bool position_independent; /* ET_DYN */
     bool text_relocations;     /* DT_TEXTREL: its code changes after mapping */
-    bool has_debug_file;
+    bool has_debug_file;       /* some symbols come from a debug file or from .gnu_debugdata */
     uint8_t build_id[32];
     uint8_t build_id_size;       /* 0 when none */
     vaddr_t entry;               /* e_entry */
@@ -108,9 +108,12 @@ enum {
 };
 
 /*
- * Opens PATH and reads it. Errors (tags): "open" (with errno), "not-elf", "truncated-elf",
- * "corrupt-elf", "elf-class" (32-bit), "foreign-machine" is NOT raised here: any machine loads.
- * Bytes are untrusted: every offset and count in the file is checked.
+ * Opens PATH and reads it. Errors (tags): "open" (with errno); ENOEXEC "not-elf", "truncated-elf",
+ * "corrupt-elf", "elf-type" (an object or core file); ENOTSUP "elf-class" (32-bit),
+ * "elf-byte-order" (big-endian). "foreign-machine" is NOT raised here: any machine loads.
+ * Bytes are untrusted: every offset and count in the file is checked. Parts that make no sense
+ * (section headers, one symbol, one FDE) count as absent; the file fails only where the kernel
+ * could not load it either.
  */
 int module_load(const char *path, unsigned flags, struct module **ret, struct err *err);
 /* The same for an open descriptor (kept by the caller); NAME is what messages and views call it. */
@@ -119,7 +122,7 @@ void module_free(struct module *module);
 
 /* SIZE bytes at ADDR as the file holds them (zero-filled memory is not served); NULL if not there.
  */
-const uint8_t *module_bytes(const struct module *module, vaddr_t addr, size_t size);
+const uint8_t *module_bytes(const struct module *module, vaddr_t addr, uint64_t size);
 const struct segment *module_segment_at(const struct module *module, vaddr_t addr);
 const struct section *module_section_at(const struct module *module, vaddr_t addr);
 const struct unwind_range *module_range_at(const struct module *module, vaddr_t addr);
