@@ -6,6 +6,7 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "arch/clock.h"
 #include "session/identity.h"
@@ -92,6 +93,12 @@ static void run(struct record *r) {
         tracer_release_all(r->tracer);
 }
 
+/* The program has not run an instruction yet, and shall not. */
+static void put_down(struct record *r) {
+    kill(r->pid, SIGKILL);
+    waitpid(r->pid, NULL, __WALL);
+}
+
 /* The program stands at its first instruction: refuses what cannot work before anything has run. */
 static int adopt(struct record *r, struct err *err) {
     struct tracer_options options = {.drain = r->drain};
@@ -106,8 +113,7 @@ static int adopt(struct record *r, struct err *err) {
     if (rc == 0 && !catalog_wants_libraries(r->catalog))
         rc = catalog_check_matches(r->catalog, err);
     if (rc < 0) {
-        kill(r->pid, SIGKILL);
-        waitpid(r->pid, NULL, __WALL);
+        put_down(r);
         return rc;
     }
     tracer_start(r->tracer, r->pid);
@@ -153,8 +159,11 @@ static int finish(struct record *r, struct err *err) {
 static void done(struct record *r) {
     tracer_free(r->tracer);
     drain_finish(r->drain);
-    if (r->writer)
+    if (r->writer) { /* nothing was recorded */
+        AUTO_FREE char *part = mem_printf("%s.part", r->options->output);
         trace_writer_abandon(r->writer);
+        unlink(part);
+    }
     catalog_free(r->catalog);
     slabs_reap();
     if (r->signals >= 0)
@@ -172,8 +181,7 @@ static int begin(struct record *r, char *const argv[], struct err *err) {
         return rc;
     rc = open_trace(r, argv, err);
     if (rc < 0) {
-        kill(r->pid, SIGKILL);
-        waitpid(r->pid, NULL, __WALL);
+        put_down(r);
         return rc;
     }
     struct trace_clock start = timing_started();

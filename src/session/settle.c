@@ -126,10 +126,9 @@ static int step_once(pid_t tid, bool *ret_fault) {
     int status, rc = thread_step(tid);
     if (rc < 0)
         return rc;
-    if (waitpid(tid, &status, __WALL) < 0)
-        return -errno;
-    if (!WIFSTOPPED(status))
-        return -ESRCH;
+    rc = thread_wait(tid, &status);
+    if (rc < 0)
+        return rc;
     *ret_fault = WSTOPSIG(status) != SIGTRAP;
     return 0;
 }

@@ -53,13 +53,14 @@ static int map_agent(struct space *s, pid_t tid, const struct maps *maps, struct
     return rc;
 }
 
-/* Takes descriptor FD out of process PID. */
-static int take_fd(pid_t pid, int fd) {
-    AUTO_FD int process = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (process < 0)
-        return -errno;
-    int mine = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
-    return mine < 0 ? -errno : mine;
+/* Takes descriptor FD out of the process of TID. −1 with errno. */
+static int take_fd(pid_t tid, int fd) {
+    AUTO_FD int process = (int)syscall(SYS_pidfd_open, status_process_of(tid), 0);
+    int mine = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, fd, 0);
+    if (mine >= 0)
+        return mine;
+    AUTO_FREE char *name = mem_printf("/proc/%d/fd/%d", tid, fd); /* its main thread has ended */
+    return open(name, O_RDWR | O_CLOEXEC);
 }
 
 /* The target makes a memfd, the tool takes and sizes it, both map it, the target forgets it. */
@@ -71,7 +72,7 @@ static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid,
              &fd, err);
     if (rc < 0)
         return rc;
-    AUTO_FD int mine = take_fd(status_process_of(tid), (int)fd);
+    AUTO_FD int mine = take_fd(tid, (int)fd);
     if (mine < 0 || ftruncate(mine, (off_t)size) < 0)
         rc = err_set(err, errno, "remote-call", "process %d: cannot share memory with it: %s",
                      s->pid, strerror(errno));
@@ -92,18 +93,35 @@ static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid,
     return 0;
 }
 
+static int sandboxed(const struct space *s, struct err *err) {
+    return err_set(err, EPERM, "sandboxed",
+                   "process %d: its seccomp sandbox may kill it for calls that tracing needs: what "
+                   "it loads from now on is left untraced",
+                   s->pid);
+}
+
 static int check_sandbox(struct space *s, pid_t tid, struct err *err) {
     s->filters = status_seccomp_filters(tid);
-    if (s->filters <= status_seccomp_filters(getpid()))
+    return s->filters > status_seccomp_filters(getpid()) ? sandboxed(s, err) : 0;
+}
+
+/* Only 64-bit programs of this machine: others have other registers and other code. */
+static int check_program(pid_t tid, struct err *err) {
+    AUTO_FREE char *name = mem_printf("/proc/%d/exe", tid);
+    AUTO_FD int fd = open(name, O_RDONLY | O_CLOEXEC);
+    Elf64_Ehdr header;
+    if (fd < 0 || read(fd, &header, sizeof header) != (ssize_t)sizeof header)
+        return 0; /* no right to look: what the kernel runs natively is the best guess */
+    if (header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == EM_X86_64)
         return 0;
-    return err_set(err, EPERM, "sandboxed",
-                   "process %d: its seccomp sandbox may kill it for calls that tracing needs: left "
-                   "untraced",
-                   tid);
+    return err_set(err, ENOEXEC, "foreign-program",
+                   "process %d: is not a 64-bit x86 program: spoor traces only those", tid);
 }
 
 static int set_up(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
-    int rc = check_sandbox(s, tid, err);
+    int rc = check_program(tid, err);
+    if (rc == 0)
+        rc = check_sandbox(s, tid, err);
     if (rc == 0)
         rc = memory_open(tid, &s->remote.memory_fd, err);
     struct maps maps = {0};
@@ -314,6 +332,8 @@ static void meet(struct update *u, const struct map *m) {
 
 int space_update(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
     struct maps maps;
+    if (status_seccomp_filters(caller) > s->filters)
+        return sandboxed(s, err);
     int rc = maps_read(caller, &maps, err);
     if (rc < 0)
         return rc;

@@ -33,7 +33,8 @@ struct space {
     pid_t pid; /* for messages and maps; updated when that thread ends */
     struct remote_site remote;
     taddr_t agent;       /* one page with the agent, for remote calls */
-    unsigned filters;    /* seccomp filters when it was set up */
+    bool stopping; /* being changed: its tasks' reports wait (tracer.c) */
+    unsigned filters; /* seccomp filters when it was set up */
     taddr_t loader_hook; /* run-time address of _dl_debug_state; 0: none */
     ARRAY(struct slab *) slabs;
     ARRAY(struct patched) modules;

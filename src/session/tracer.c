@@ -28,7 +28,6 @@ struct ended {
 struct tracer {
     struct tracer_options options;
     struct tasks tasks;
-    struct space *stopping; /* reports of its tasks are kept for later */
     uint32_t next_stream;
     ARRAY(struct ended) ended; /* of adopted processes */
     pid_t adopted;
@@ -99,7 +98,7 @@ static bool all_stopped(const struct tracer *t, const struct space *space) {
 }
 
 static void stop_space(struct tracer *t, struct space *space) {
-    t->stopping = space;
+    space->stopping = true;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (k->space == space && !k->stopped && !k->vforked)
             thread_interrupt(k->tid);
@@ -116,8 +115,8 @@ static void stop_space(struct tracer *t, struct space *space) {
 static void answer(struct tracer *t, struct task *task);
 static void answer_newborns(struct tracer *t);
 
-static void resume_space(struct tracer *t, const struct space *space) {
-    t->stopping = NULL;
+static void resume_space(struct tracer *t, struct space *space) {
+    space->stopping = false;
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
         next = tasks_next(&t->tasks, k);
         if (k->space == space && k->stopped)
@@ -179,8 +178,11 @@ static void tell_process(struct tracer *t, pid_t pid) {
 
 /* TASK stands at the start of a new program. */
 static int set_up_program(struct tracer *t, struct task *task, struct err *err) {
+    int rc = thread_finish_exec(task->tid, err);
+    if (rc < 0)
+        return rc;
     tell_process(t, task->pid);
-    int rc = space_new(&t->options.context, task->tid, &task->space, err);
+    rc = space_new(&t->options.context, task->tid, &task->space, err);
     if (rc < 0)
         return rc;
     give_lane(t, task);
@@ -320,7 +322,7 @@ static void answer_newborns(struct tracer *t) {
         return;
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
         next = tasks_next(&t->tasks, k);
-        if (!k->stopped || k->ready || !k->pid || (t->stopping && k->space == t->stopping))
+        if (!k->stopped || k->ready || !k->pid || (k->space && k->space->stopping))
             continue;
         t->unknown_newborns--;
         answer(t, k);
@@ -347,7 +349,7 @@ static void report(struct tracer *t, pid_t tid, int status) {
         on_birth(t, task, status >> 16);
     if (is_unknown_newborn(task))
         t->unknown_newborns++;
-    else if (t->stopping && task->space == t->stopping)
+    else if (task->space && task->space->stopping)
         mend_interrupted_call(task);
     else
         answer(t, task);
@@ -414,6 +416,12 @@ static void release(struct tracer *t, struct task *task) {
     forget_task(t, task);
 }
 
+/* Inside a system call (at its fork or exec event) or held by job control a task is no caller. */
+static bool may_call(const struct task *task) {
+    int event = task->status >> 16;
+    return !event || (event == PTRACE_EVENT_STOP && !is_stop_signal(WSTOPSIG(task->status)));
+}
+
 static void release_space(struct tracer *t, struct space *space) {
     struct task *caller = NULL;
     struct err err = {0};
@@ -423,12 +431,12 @@ static void release_space(struct tracer *t, struct space *space) {
         if (k->space != space || !k->stopped)
             continue;
         settle_step_out(space, k->tid, k->slot, &settled);
-        if (!caller || !is_stop_signal(WSTOPSIG(k->status)))
+        if (may_call(k))
             caller = k;
     }
     if (caller && space_undo(space, caller->tid, &err) < 0 && err.code != ESRCH)
         warn(t, &err);
-    t->stopping = NULL;
+    space->stopping = false;
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
         next = tasks_next(&t->tasks, k);
         if (k->space == space && k->stopped)

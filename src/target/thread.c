@@ -81,6 +81,28 @@ static int write_frame(pid_t tid, const struct remote_site *site, const struct r
     return memory_write(site->memory_fd, at, frame, size, NULL);
 }
 
+int thread_wait(pid_t tid, int *ret_status) {
+    siginfo_t info;
+    for (;;) {
+        info.si_pid = 0;
+        if (waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL) == 0)
+            break;
+        if (errno != EINTR)
+            return -ESRCH;
+    }
+    if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
+        return -ESRCH;
+    return waitpid(tid, ret_status, __WALL) < 0 ? -errno : 0;
+}
+
+int thread_finish_exec(pid_t tid, struct err *err) {
+    int status = 0;
+    int rc = request(PTRACE_SYSCALL, tid, NULL, NULL);
+    if (rc == 0)
+        rc = thread_wait(tid, &status);
+    return rc < 0 ? died(err, tid, rc) : 0;
+}
+
 /* Runs the thread to the end of the system call it is set up for. */
 static int run_call(pid_t tid) {
     for (int stops = 0; stops < 2;) {
@@ -88,10 +110,9 @@ static int run_call(pid_t tid) {
         int status;
         if (rc < 0)
             return rc;
-        if (waitpid(tid, &status, __WALL) < 0)
-            return -errno;
-        if (!WIFSTOPPED(status))
-            return -ESRCH;
+        rc = thread_wait(tid, &status);
+        if (rc < 0)
+            return rc;
         if (WSTOPSIG(status) == (SIGTRAP | 0x80))
             stops++;
         else if (status >> 16 == 0) /* a signal, before or in the call: keep it for later */

@@ -20,6 +20,11 @@ int thread_continue(pid_t tid, int signal);
 int thread_listen(pid_t tid); /* stay in a group-stop */
 int thread_step(pid_t tid);
 int thread_detach(pid_t tid, int signal);
+/* Waits for the next stop of TID. −ESRCH: it has ended; its end stays to be reported by wait(). */
+int thread_wait(pid_t tid, int *ret_status);
+/* TID stands at its exec event, inside execve: runs it to the end of that call, where registers can
+ * be set. */
+int thread_finish_exec(pid_t tid, struct err *err);
 int thread_get_regs(pid_t tid, struct regs *ret);
 int thread_set_regs(pid_t tid, const struct regs *regs);
 int thread_set_lane(pid_t tid, taddr_t lane); /* 0: none */
