@@ -39,18 +39,18 @@ struct command {
 
 extern const struct command commands[COMMAND_COUNT];
 
-enum option_type {
-    OPTION_SET,      /* bool: true */
-    OPTION_CLEAR,    /* bool: false */
-    OPTION_TALLY,    /* uint32_t: how often it was given */
-    OPTION_NUMBER,   /* uint32_t, from 1 */
-    OPTION_STRING,   /* const char * */
-    OPTION_SIZE,     /* uint64_t bytes: 64K, 1M; a power of two is made of it */
-    OPTION_TIME,     /* uint64_t ns: 10us, 1.5ms, 2s */
-    OPTION_CHOICE,   /* an enum, numbered as in choices */
-    OPTION_CHOICES,  /* ARRAY(unsigned char) of such numbers, separated by commas */
-    OPTION_STRINGS,  /* ARRAY(const char *), one each time it is given */
-    OPTION_PATTERNS, /* ARRAY(const struct pattern *), one each time it is given */
+enum option_type {                  /* the first three take no value */
+                   OPTION_SET,      /* bool: true */
+                   OPTION_CLEAR,    /* bool: false */
+                   OPTION_TALLY,    /* uint32_t: how often it was given */
+                   OPTION_NUMBER,   /* uint32_t, from 1 */
+                   OPTION_STRING,   /* const char * */
+                   OPTION_SIZE,     /* uint64_t bytes: 64K, 1M; a power of two is made of it */
+                   OPTION_TIME,     /* uint64_t ns: 10us, 1.5ms, 2s */
+                   OPTION_CHOICE,   /* an enum, numbered as in choices */
+                   OPTION_CHOICES,  /* ARRAY(unsigned char) of such numbers, separated by commas */
+                   OPTION_STRINGS,  /* ARRAY(const char *), one each time it is given */
+                   OPTION_PATTERNS, /* ARRAY(const struct pattern *), one each time it is given */
 };
 
 struct option_spec {
@@ -72,6 +72,9 @@ static inline enum command_id command_id(const struct command *command) {
 }
 static inline bool option_belongs(const struct option_spec *o, const struct command *command) {
     return o->commands >> command_id(command) & 1;
+}
+static inline bool option_takes_value(const struct option_spec *o) {
+    return o->type > OPTION_TALLY;
 }
 
 /*

@@ -47,11 +47,10 @@ static int finish_output(int status) {
     return STATUS_FAILED;
 }
 
-static int run_command(const struct command *command, int argc, char **argv,
-                       struct options *options) {
+static int run_command(const struct command *command, char **argv, struct options *options) {
     struct err err;
     int count;
-    if (options_parse(command, argc, argv, options, &count, &err) < 0)
+    if (options_parse(command, argv, options, &count, &err) < 0)
         return wrong_usage(command, err.text);
     if (options->help) {
         help_print_command(command, stdout);
@@ -96,7 +95,7 @@ int main(int argc, char **argv) {
         return unknown_command(word);
     struct options options;
     options_init(&options);
-    int status = run_command(command, argc - 1, argv + 1, &options);
+    int status = run_command(command, argv + 1, &options);
     options_done(&options);
     return status;
 }

@@ -81,34 +81,38 @@ static int add_pattern(const char *value, pattern_array *array, struct err *err)
     return 0;
 }
 
-/* Stores VALUE (NULL for options without one) where the row says. */
-static int store(struct options *options, const struct option_spec *o, const char *value,
-                 struct err *err) {
+static void store_flag(struct options *options, const struct option_spec *o) {
     void *at = (char *)options + o->offset;
-    int choice;
-    switch (o->type) {
-    case OPTION_SET:
-    case OPTION_CLEAR:
-        *(bool *)at = o->type == OPTION_SET;
-        return 0;
-    case OPTION_TALLY:
+    if (o->type == OPTION_TALLY)
         ++*(uint32_t *)at;
-        return 0;
+    else
+        *(bool *)at = o->type == OPTION_SET;
+}
+
+static int store_choice(const struct option_spec *o, const char *value, unsigned *at,
+                        struct err *err) {
+    int choice = value_choice(value, strlen(value), o->choices);
+    if (choice < 0)
+        return bad_choice(o, value, strlen(value), err);
+    *at = (unsigned)choice;
+    return 0;
+}
+
+static int store_value(struct options *options, const struct option_spec *o, const char *value,
+                       struct err *err) {
+    void *at = (char *)options + o->offset;
+    switch (o->type) {
     case OPTION_NUMBER:
         return value_number(value, at) ? 0 : bad_value(o, value, "a number from 1 on", err);
-    case OPTION_STRING:
-        *(const char **)at = value;
-        return *value ? 0 : bad_value(o, value, "a name", err);
     case OPTION_SIZE:
         return ring_size(value, at) ? 0 : bad_value(o, value, "a size up to 1G, like 64K", err);
     case OPTION_TIME:
         return value_time(value, at) ? 0 : bad_value(o, value, "a time, like 10us or 1.5ms", err);
+    case OPTION_STRING:
+        *(const char **)at = value;
+        return *value ? 0 : bad_value(o, value, "a name", err);
     case OPTION_CHOICE:
-        choice = value_choice(value, strlen(value), o->choices);
-        if (choice < 0)
-            return bad_choice(o, value, strlen(value), err);
-        *(unsigned *)at = (unsigned)choice;
-        return 0;
+        return store_choice(o, value, at, err);
     case OPTION_CHOICES:
         return add_choices(o, value, at, err);
     case OPTION_STRINGS:
@@ -116,13 +120,12 @@ static int store(struct options *options, const struct option_spec *o, const cha
         return 0;
     case OPTION_PATTERNS:
         return add_pattern(value, at, err);
+    default:
+        __builtin_unreachable();
     }
-    __builtin_unreachable();
 }
 
 /* ---- names ---- */
-
-static bool takes_value(const struct option_spec *o) { return o->value || o->choices; }
 
 static const struct option_spec *find_letter(const struct command *command, char letter) {
     for (const struct option_spec *o = option_table; o->name; o++)
@@ -171,6 +174,10 @@ static int missing_value(const struct option_spec *o, struct err *err) {
                    o->value ? o->value : o->choices);
 }
 
+static int unexpected_value(const struct option_spec *o, struct err *err) {
+    return err_set(err, EINVAL, "unexpected-value", "option '--%s' takes no value", o->name);
+}
+
 /* ARG is "--name" or "--name=value". */
 static int parse_long(struct walk *w, const char *arg, struct err *err) {
     const char *name = arg + 2, *equals = strchr(name, '=');
@@ -182,13 +189,15 @@ static int parse_long(struct walk *w, const char *arg, struct err *err) {
     const struct option_spec *o = find_name(w->command, name, length);
     if (!o)
         return unknown_name(w->command, name, length, err);
-    if (!takes_value(o) && equals)
-        return err_set(err, EINVAL, "unexpected-value", "option '--%s' takes no value", o->name);
-    if (!takes_value(o) || equals)
-        return store(w->options, o, equals ? equals + 1 : NULL, err);
-    if (!*w->next)
+    if (!option_takes_value(o)) {
+        store_flag(w->options, o);
+        return equals ? unexpected_value(o, err) : 0;
+    }
+    const char *value = equals ? equals + 1 : *w->next;
+    if (!value)
         return missing_value(o, err);
-    return store(w->options, o, *w->next++, err);
+    w->next += !equals;
+    return store_value(w->options, o, value, err);
 }
 
 /* ARG is "-abc": letters; the first that takes a value takes the rest of ARG, or the next word. */
@@ -201,28 +210,27 @@ static int parse_letters(struct walk *w, const char *arg, struct err *err) {
         const struct option_spec *o = find_letter(w->command, *p);
         if (!o)
             return err_set(err, EINVAL, "unknown-option", "unknown option '-%c'", *p);
-        if (takes_value(o)) {
-            const char *value = p[1] ? p + 1 : *w->next;
-            if (!value)
-                return missing_value(o, err);
-            w->next += !p[1];
-            return store(w->options, o, value, err);
+        if (!option_takes_value(o)) {
+            store_flag(w->options, o);
+            continue;
         }
-        int rc = store(w->options, o, NULL, err);
-        if (rc < 0)
-            return rc;
+        const char *value = p[1] ? p + 1 : *w->next;
+        if (!value)
+            return missing_value(o, err);
+        w->next += !p[1];
+        return store_value(w->options, o, value, err);
     }
     return 0;
 }
 
-int options_parse(const struct command *command, int argc, char **argv, struct options *options,
+int options_parse(const struct command *command, char **argv, struct options *options,
                   int *ret_count, struct err *err) {
     struct walk w = {command, options, argv + 1};
     char **operand = argv + 1;
     bool open = true; /* options may still follow */
     if (command == &commands[COMMAND_ATTACH])
         options->record.overflow = OVERFLOW_DROP;
-    while (w.next < argv + argc && !options->help) {
+    while (*w.next && !options->help) {
         char *arg = *w.next++;
         int rc = 0;
         if (!open || arg[0] != '-' || !arg[1]) {

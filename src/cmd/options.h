@@ -99,15 +99,15 @@ void options_init(struct options *options);
 void options_done(struct options *options);
 
 /*
- * Parses ARGV[1..] for COMMAND into OPTIONS, which options_init() made. Options and operands may
- * mix, except for commands that start a program, where the first operand ends the options; "--"
- * always does. The operands are moved to the front of ARGV[1..]: *ret_count of them,
+ * Parses the NULL-terminated ARGV[1..] for COMMAND into OPTIONS, which options_init() made. Options
+ * and operands may mix, except for commands that start a program, where the first operand ends the
+ * options; "--" always does. The operands are moved to the front of ARGV[1..]: *ret_count of them,
  * NULL-terminated.
  *
  * Errors, EINVAL: "unknown-option" (with the nearest one), "missing-value", "unexpected-value",
  * "bad-value", "bad-pattern".
  */
-int options_parse(const struct command *command, int argc, char **argv, struct options *options,
+int options_parse(const struct command *command, char **argv, struct options *options,
                   int *ret_count, struct err *err);
 
 #endif

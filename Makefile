@@ -1,0 +1,66 @@
+# A thin front of Meson.
+#
+#   make             build/spoor, without root, once the packages are there
+#   make demo        install missing packages, build, trace a real program, show its report
+#   make check       install missing packages, build, run all tests; lint and sanitizers too
+#   make check-long  stress, soak and sweeps besides
+#   make bench       build/bench.json and a table
+#   make lint        format, static analysis, layers, sizes
+#   make sanitize    the unit tests with ASan and UBSan
+#   make install     DESTDIR= PREFIX=
+#
+# Debian packages are listed in tools/packages.txt.
+
+BUILD = build
+SANITIZE = build-sanitize
+PREFIX = /usr/local
+
+.PHONY: all demo check check-long bench lint sanitize install clean setup built-with-sanitizers
+
+all: setup
+	ninja -C $(BUILD)
+
+# Ninja itself sets up anew when a meson.build has changed; a directory whose first setup failed has
+# no build.ninja.
+setup:
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
+
+built-with-sanitizers:
+	@test -f $(SANITIZE)/build.ninja || meson setup $(SANITIZE) \
+		-Dbuildtype=debugoptimized -Db_sanitize=address,undefined
+	ninja -C $(SANITIZE)
+
+packages-%:
+	@tools/packages install build $*
+
+# With make -j, too, nothing is built before its packages are there.
+demo: packages-demo
+	$(MAKE) all
+	tools/demo $(BUILD)/spoor
+
+check: packages-check
+	$(MAKE) all built-with-sanitizers
+	tools/run-tests $(BUILD) --setup=default -- $(SANITIZE) --setup=sanitize
+
+check-long: packages-check
+	$(MAKE) all built-with-sanitizers
+	tools/run-tests $(BUILD) --setup=long -- $(SANITIZE) --setup=sanitize
+
+bench: packages-bench
+	$(MAKE) all
+	bench/run $(BUILD)/spoor $(BUILD)/bench.json
+
+lint: all
+	tools/run-tests $(BUILD) --suite=lint
+
+sanitize: built-with-sanitizers
+	tools/run-tests $(SANITIZE) --setup=sanitize
+
+# Reconfigures only for another prefix, so that "sudo make install" after "make" just copies.
+install: all
+	@meson configure $(BUILD) | grep -Eq '^ *prefix +$(PREFIX) ' || \
+		{ meson configure $(BUILD) --prefix=$(PREFIX) && ninja -C $(BUILD); }
+	DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
+
+clean:
+	rm -rf $(BUILD) $(SANITIZE)
