@@ -115,13 +115,25 @@ static void stop_space(struct tracer *t, struct space *space) {
 static void answer(struct tracer *t, struct task *task);
 static void answer_newborns(struct tracer *t);
 
-static void resume_space(struct tracer *t, struct space *space) {
-    space->stopping = false;
-    for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
-        next = tasks_next(&t->tasks, k);
-        if (k->space == space && k->stopped)
+typedef ARRAY(pid_t) tid_array;
+
+/* Answering one task may end others (their deaths are reported meanwhile): so by thread id. */
+static void answer_all(struct tracer *t, tid_array *tids) {
+    for (size_t i = 0; i < tids->count; i++) {
+        struct task *k = tasks_find(&t->tasks, tids->at[i]);
+        if (k && k->stopped && !(k->space && k->space->stopping))
             answer(t, k);
     }
+    ARRAY_FREE(tids);
+}
+
+static void resume_space(struct tracer *t, struct space *space) {
+    tid_array tids = {0};
+    space->stopping = false;
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space && k->stopped)
+            ARRAY_PUSH(&tids, k->tid);
+    answer_all(t, &tids);
     answer_newborns(t);
 }
 
@@ -136,18 +148,22 @@ static bool is_fault(pid_t tid, int sig) {
 
 /* A relocated instruction faulted, in the middle of a window. The handler (or the core) shall see
  * the original pc, and may resume there: so the site is taken back first. */
-static void withdraw_site(struct tracer *t, struct task *task, const struct settle_place *place) {
-    struct space *space = task->space;
+static void withdraw_site(struct tracer *t, pid_t tid, struct space *space,
+                          const struct settle_place *place) {
     struct regs regs;
-    task->stopped = true;
+    space_ref(space);
+    tasks_find(&t->tasks, tid)->stopped = true;
     stop_space(t, space);
     patcher_withdraw(place->module, space->remote.memory_fd, place->original, NULL);
-    if (thread_get_regs(task->tid, &regs) == 0) {
+    if (thread_get_regs(tid, &regs) == 0) {
         regs_set_pc(&regs, place->original);
-        thread_set_regs(task->tid, &regs);
+        thread_set_regs(tid, &regs);
     }
-    task->stopped = false;
+    struct task *task = tasks_find(&t->tasks, tid);
+    if (task)
+        task->stopped = false; /* answered by our caller, not by resume_space() */
     resume_space(t, space);
+    space_unref(space);
 }
 
 /* Signal SIG is about to be delivered: its handler shall find the program's own pc. */
@@ -159,7 +175,7 @@ static void settle_for_signal(struct tracer *t, struct task *task, int sig) {
     if (settled == SETTLED_OUTSIDE)
         return;
     if (is_fault(task->tid, sig) && place.original)
-        withdraw_site(t, task, &place);
+        withdraw_site(t, task->tid, task->space, &place);
     else
         settle_step_out(task->space, task->tid, task->slot, &settled);
 }
@@ -294,8 +310,9 @@ static void answer(struct tracer *t, struct task *task) {
         answer_event(t, task, event, sig);
         return;
     }
+    pid_t tid = task->tid;
     settle_for_signal(t, task, sig);
-    thread_continue(task->tid, sig);
+    thread_continue(tid, sig); /* the task itself may be gone: killed meanwhile */
 }
 
 /* What our own stop interrupted goes on by itself. */
@@ -318,15 +335,16 @@ static void on_end(struct tracer *t, struct task *task, int status) {
 
 /* Answers newborns whose parent's event has been seen since they were reported. */
 static void answer_newborns(struct tracer *t) {
+    tid_array tids = {0};
     if (!t->unknown_newborns)
         return;
-    for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
-        next = tasks_next(&t->tasks, k);
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (!k->stopped || k->ready || !k->pid || (k->space && k->space->stopping))
             continue;
         t->unknown_newborns--;
-        answer(t, k);
+        ARRAY_PUSH(&tids, k->tid);
     }
+    answer_all(t, &tids);
 }
 
 static bool is_birth(int event) {
