@@ -1,0 +1,44 @@
+#include "cmd/json.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* Length of the well-formed UTF-8 sequence at P (RFC 3629), or 0. */
+static size_t sequence(const uint8_t *p) {
+    static const struct {
+        uint8_t low, high, length, second_low, second_high;
+    } forms[] = {{0x00, 0x7f, 1, 0x80, 0xbf}, {0xc2, 0xdf, 2, 0x80, 0xbf},
+                 {0xe0, 0xe0, 3, 0xa0, 0xbf}, {0xe1, 0xec, 3, 0x80, 0xbf},
+                 {0xed, 0xed, 3, 0x80, 0x9f}, {0xee, 0xef, 3, 0x80, 0xbf},
+                 {0xf0, 0xf0, 4, 0x90, 0xbf}, {0xf1, 0xf3, 4, 0x80, 0xbf},
+                 {0xf4, 0xf4, 4, 0x80, 0x8f}};
+    size_t i = 0;
+    while (i < sizeof forms / sizeof *forms && (*p < forms[i].low || *p > forms[i].high))
+        i++;
+    if (i == sizeof forms / sizeof *forms)
+        return 0;
+    for (size_t k = 1; k < forms[i].length; k++) {
+        uint8_t low = k == 1 ? forms[i].second_low : 0x80;
+        uint8_t high = k == 1 ? forms[i].second_high : 0xbf;
+        if (p[k] < low || p[k] > high)
+            return 0;
+    }
+    return forms[i].length;
+}
+
+void json_print_string(FILE *out, const char *text) {
+    putc_unlocked('"', out);
+    for (const uint8_t *p = (const uint8_t *)text; *p;) {
+        size_t n = sequence(p);
+        if (n == 0)
+            fputs("\\ufffd", out);
+        else if (*p == '"' || *p == '\\')
+            fprintf(out, "\\%c", *p);
+        else if (*p < 0x20)
+            fprintf(out, "\\u%04x", *p);
+        else
+            fwrite(p, 1, n, out);
+        p += n ? n : 1;
+    }
+    putc_unlocked('"', out);
+}

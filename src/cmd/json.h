@@ -1,0 +1,10 @@
+/* JSON output (RFC 8259). */
+#ifndef SPOOR_CMD_JSON_H
+#define SPOOR_CMD_JSON_H
+
+#include <stdio.h>
+
+/* TEXT as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD. */
+void json_print_string(FILE *out, const char *text);
+
+#endif
