@@ -1,0 +1,126 @@
+/*
+ * What the planner needs of an instruction set: pure functions over bytes,
+ * chosen by ELF machine. Every backend is part of every build and runs on every
+ * host. Addresses are those of one address space; whether link-time or
+ * run-time is the caller's business.
+ */
+#ifndef SPOOR_ARCH_ARCH_H
+#define SPOOR_ARCH_ARCH_H
+
+#include "arch/x86_64/stub.h"
+#include "base/types.h"
+
+enum insn_kind {             /* fits four bits */
+                 INSN_BAD,   /* not an instruction, or cut off */
+                 INSN_OTHER, /* goes on with the next instruction */
+                 INSN_NOP,
+                 INSN_LANDING, /* must stay where it is: indirect branches may demand it (endbr64)
+                                */
+                 INSN_RETURN,
+                 INSN_JUMP,          /* direct */
+                 INSN_BRANCH,        /* direct, conditional */
+                 INSN_LOOP,          /* direct, conditional on a counter */
+                 INSN_JUMP_INDIRECT, /* through a register or memory */
+                 INSN_CALL,
+                 INSN_CALL_INDIRECT,
+                 INSN_BREAK,   /* breakpoint; compilers and linkers also pad with it */
+                 INSN_TRAP,    /* never goes on */
+                 INSN_SYSCALL, /* enters the kernel, where threads block, restart and are born */
+                 INSN_FIXED,   /* cannot run elsewhere, or not understood well enough */
+};
+
+enum insn_operand { OPERAND_PLAIN, OPERAND_PC_ADDRESS, OPERAND_PC_MEMORY };
+
+struct insn {
+    vaddr_t addr;
+    vaddr_t target; /* of direct branches and calls; the address of a pc-relative operand; else 0 */
+    uint8_t size;   /* 1 for INSN_BAD */
+    uint8_t kind;   /* enum insn_kind */
+    uint8_t operand;   /* enum insn_operand: whether its address is computed or accessed */
+    uint8_t field;     /* offset of the displacement that encodes `target` */
+    bool reads_flags;  /* is a conditional of the sort that follows a flag-returning call */
+    bool writes_flags; /* may change flags (also when not sure) */
+};
+
+/* Absolute numbers in an instruction that are wide enough to be addresses. */
+struct insn_constants {
+    uint64_t immediate[2], displacement;
+    uint8_t immediate_count;
+    bool has_displacement;
+};
+
+enum { INSN_MAX_BYTES = 15, RELOCATED_MAX_BYTES = 32, RELOCATED_MAX_PARTS = 3 };
+
+/* One instruction, written anew for another address: one or more instructions (parts). A thread
+ * that is about to execute part i is in the state of one that is about to execute `resume` in the
+ * original code. */
+struct relocated {
+    uint8_t bytes[RELOCATED_MAX_BYTES];
+    uint8_t size, part_count;
+    struct {
+        uint8_t offset;
+        vaddr_t resume;
+    } parts[RELOCATED_MAX_PARTS];
+};
+
+/* What decides where an indirect jump goes, as far as the instructions before it tell. */
+enum dispatch_kind {
+    DISPATCH_ANY,       /* a code address from a register or memory */
+    DISPATCH_VARIABLE,  /* a code address in a variable: never a switch */
+    DISPATCH_OFFSETS,   /* an offset from a table, added to a base: a switch */
+    DISPATCH_ADDRESSES, /* an address from a table: a switch or a table of functions */
+};
+struct dispatch {
+    uint8_t kind;  /* enum dispatch_kind */
+    vaddr_t table; /* DISPATCH_ADDRESSES: where the table stands, 0 when not known */
+};
+enum { DISPATCH_PAST = 16 };
+struct code_bytes {
+    const uint8_t *at;
+    uint8_t size;
+};
+
+struct flags_use {
+    uint32_t tested, written; /* written: for certain */
+};
+
+struct arch {
+    uint16_t machine; /* EM_* */
+    const char *name;
+    int16_t sp_register; /* DWARF number of the stack pointer */
+    int32_t entry_cfa;   /* CFA minus stack pointer at a function's first instruction */
+    uint8_t jump_bytes;  /* size of the ordinary patch */
+    uint32_t all_flags;  /* every flag that stubs may change, as in struct flags_use */
+
+    /* Decodes the instruction at BYTES (ROOM > 0 bytes are readable), which stands at ADDR.
+     * Returns false and a one-byte INSN_BAD when there is none. CONSTANTS may be NULL. */
+    bool (*decode)(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
+                   struct insn_constants *constants);
+    /* Size of the landing instruction at BYTES, 0 when there is none. */
+    size_t (*landing)(const uint8_t *bytes, size_t room);
+    /* Writes the instruction INSN, whose bytes are BYTES, for address TO. Never for calls, landing
+     * instructions and INSN_FIXED. 0, or −ERANGE when TO is too far from what INSN refers to. */
+    int (*relocate)(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
+                    struct relocated *ret);
+    /* How many bytes relocate() writes for INSN. */
+    size_t (*relocated_bytes)(const struct insn *insn);
+    /* Writes a jump at AT to TO, jump_bytes long. 0 or −ERANGE. */
+    int (*jump)(uint8_t *out, vaddr_t at, vaddr_t to);
+    /* Writes a branch that skips the SKIP bytes after it when INSN, a conditional branch without
+     * side effects, would not be taken. Returns its size, 0 when that cannot be done. */
+    size_t (*skip_unless)(const struct insn *insn, const uint8_t *bytes, uint32_t skip,
+                          uint8_t out[RELOCATED_MAX_BYTES]);
+    /* PAST: the COUNT instructions before the jump, nearest first. */
+    struct dispatch (*dispatch)(struct code_bytes jump, const struct code_bytes *past,
+                                size_t count);
+    struct flags_use (*flags)(const uint8_t *bytes, size_t size);
+
+    size_t (*stub_emit)(uint8_t *out, const struct stub_spec *spec);
+    const uint8_t *agent;
+    const size_t *agent_size;
+};
+
+/* NULL when the machine is not supported. */
+const struct arch *arch_for_machine(uint16_t machine);
+
+#endif

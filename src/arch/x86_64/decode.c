@@ -1,0 +1,195 @@
+/*
+ * x86-64 instructions, classified. Zydis finds length, opcode and fields in its
+ * minimal mode (no operands); the rest is read off the opcode, since this runs
+ * once over every byte of a program. Facts: Intel SDM volume 2, appendix A.
+ */
+#include <Zydis/Zydis.h>
+
+#include "arch/x86_64/x86_64.h"
+
+static ZydisDecoder minimal, full;
+
+__attribute__((constructor)) static void init(void) {
+    ZydisDecoderInit(&minimal, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    ZydisDecoderEnableMode(&minimal, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
+    ZydisDecoderInit(&full, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+}
+
+static bool has_prefix(const uint8_t *bytes, size_t end, uint8_t prefix) {
+    for (size_t i = 0; i < end; i++) {
+        if (bytes[i] == prefix)
+            return true;
+    }
+    return false;
+}
+
+static enum insn_kind direct_kind(const ZydisDecodedInstruction *in) {
+    bool plain = in->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT;
+    switch (in->mnemonic) {
+    case ZYDIS_MNEMONIC_CALL:
+        return INSN_CALL;
+    case ZYDIS_MNEMONIC_JMP:
+        return INSN_JUMP;
+    case ZYDIS_MNEMONIC_XBEGIN:
+        return INSN_FIXED;
+    default:
+        break;
+    }
+    if (plain && in->opcode >= 0xe0 && in->opcode <= 0xe3)
+        return INSN_LOOP;
+    bool short_branch = plain && (in->opcode & 0xf0) == 0x70;
+    bool long_branch = in->opcode_map == ZYDIS_OPCODE_MAP_0F && (in->opcode & 0xf0) == 0x80;
+    return short_branch || long_branch ? INSN_BRANCH : INSN_FIXED;
+}
+
+static enum insn_kind plain_kind(const ZydisDecodedInstruction *in, const uint8_t *bytes) {
+    switch (in->mnemonic) {
+    case ZYDIS_MNEMONIC_NOP:
+        return INSN_NOP;
+    case ZYDIS_MNEMONIC_XCHG: /* 66 90 */
+        return bytes[in->length - 1] == 0x90 && in->length == 2 && bytes[0] == 0x66 ? INSN_NOP
+                                                                                    : INSN_OTHER;
+    case ZYDIS_MNEMONIC_ENDBR64:
+        return INSN_LANDING;
+    case ZYDIS_MNEMONIC_RET: /* c2, c3; ca and cb are far */
+        return (in->opcode & 0xfe) == 0xc2 ? INSN_RETURN : INSN_FIXED;
+    case ZYDIS_MNEMONIC_CALL:
+        return INSN_CALL_INDIRECT;
+    case ZYDIS_MNEMONIC_JMP:
+        return in->raw.modrm.reg == 4 ? INSN_JUMP_INDIRECT : INSN_FIXED;
+    case ZYDIS_MNEMONIC_INT3:
+        return INSN_BREAK;
+    case ZYDIS_MNEMONIC_UD0:
+    case ZYDIS_MNEMONIC_UD1:
+    case ZYDIS_MNEMONIC_UD2:
+    case ZYDIS_MNEMONIC_HLT:
+        return INSN_TRAP;
+    case ZYDIS_MNEMONIC_SYSCALL:
+    case ZYDIS_MNEMONIC_SYSENTER:
+    case ZYDIS_MNEMONIC_INT:
+    case ZYDIS_MNEMONIC_INT1:
+        return INSN_SYSCALL;
+    case ZYDIS_MNEMONIC_IRET:
+    case ZYDIS_MNEMONIC_IRETD:
+    case ZYDIS_MNEMONIC_IRETQ:
+    case ZYDIS_MNEMONIC_UIRET:
+    case ZYDIS_MNEMONIC_SYSRET:
+    case ZYDIS_MNEMONIC_SYSEXIT:
+    case ZYDIS_MNEMONIC_RSM:
+        return INSN_FIXED;
+    default:
+        return INSN_OTHER;
+    }
+}
+
+static bool pc_relative(const ZydisDecodedInstruction *in) {
+    return (in->attributes & ZYDIS_ATTRIB_HAS_MODRM) && in->raw.modrm.mod == 0 &&
+           in->raw.modrm.rm == 5;
+}
+
+/* adc, sbb, cmovcc, setcc, jcc: what reads flags right after a call that returns flags. */
+static bool reads_flags(const ZydisDecodedInstruction *in) {
+    uint8_t op = in->opcode;
+    if (in->opcode_map == ZYDIS_OPCODE_MAP_0F)
+        return (op & 0xf0) == 0x40 || (op & 0xf0) == 0x80 || (op & 0xf0) == 0x90;
+    if (in->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT)
+        return false;
+    bool group1 = op >= 0x80 && op <= 0x83 && (in->raw.modrm.reg & 6) == 2;
+    return group1 || (op & 0xf0) == 0x70 || (op >= 0x10 && op <= 0x1d) || op == 0x9c || op == 0x9f;
+}
+
+/* Everything but moves, pushes, pops and address arithmetic. */
+static bool writes_flags(const ZydisDecodedInstruction *in) {
+    uint8_t op = in->opcode;
+    if (in->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT)
+        return true;
+    return !((op >= 0x50 && op <= 0x5f) || (op >= 0x88 && op <= 0x8b) || op == 0x8d ||
+             (op >= 0xb0 && op <= 0xbf) || op == 0xc6 || op == 0xc7 || op == 0x63);
+}
+
+static void find_constants(const ZydisDecodedInstruction *in, struct insn_constants *ret) {
+    *ret = (struct insn_constants){0};
+    for (int i = 0; i < 2; i++) {
+        uint8_t size = in->raw.imm[i].size;
+        if (size == 32)
+            ret->immediate[ret->immediate_count++] = (uint32_t)in->raw.imm[i].value.u;
+        else if (size == 64)
+            ret->immediate[ret->immediate_count++] = in->raw.imm[i].value.u;
+    }
+    ret->has_displacement = in->raw.disp.size >= 32;
+    ret->displacement = (uint64_t)in->raw.disp.value;
+}
+
+bool x86_64_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
+                   struct insn_constants *constants) {
+    ZydisDecodedInstruction in;
+    *ret = (struct insn){.addr = addr, .size = 1, .kind = INSN_BAD};
+    if (constants)
+        *constants = (struct insn_constants){0};
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&minimal, NULL, bytes, room, &in)))
+        return false;
+    ret->size = in.length;
+    ret->reads_flags = reads_flags(&in);
+    ret->writes_flags = writes_flags(&in);
+    if (in.raw.imm[0].is_relative) {
+        ret->kind = direct_kind(&in);
+        ret->field = in.raw.imm[0].offset;
+        ret->target = addr + in.length + (uint64_t)in.raw.imm[0].value.s;
+        /* Processors disagree on an operand-size prefix here. */
+        if (ret->kind != INSN_CALL && has_prefix(bytes, ret->field, 0x66))
+            ret->kind = INSN_FIXED;
+        return true;
+    }
+    ret->kind = plain_kind(&in, bytes);
+    if (pc_relative(&in) && ret->kind != INSN_NOP) {
+        ret->operand =
+            bytes[in.raw.disp.offset - 2] == 0x8d && in.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT
+                ? OPERAND_PC_ADDRESS
+                : OPERAND_PC_MEMORY;
+        ret->field = in.raw.disp.offset;
+        ret->target = addr + in.length + (uint64_t)in.raw.disp.value;
+        if (in.address_width != 64)
+            ret->kind = INSN_FIXED;
+    } else if (constants && ret->kind != INSN_NOP) {
+        find_constants(&in, constants);
+    }
+    return true;
+}
+
+size_t x86_64_landing(const uint8_t *bytes, size_t room) {
+    enum { ENDBR64_BYTES = 4 };
+    return room >= ENDBR64_BYTES && bytes[0] == 0xf3 && bytes[1] == 0x0f && bytes[2] == 0x1e &&
+                   bytes[3] == 0xfa
+               ? ENDBR64_BYTES
+               : 0;
+}
+
+/* Instructions that change flags only sometimes: shifts by %cl, string instructions with rep. */
+static bool may_keep_flags(const ZydisDecodedInstruction *in) {
+    bool shift =
+        in->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
+        (in->opcode == 0xd2 || in->opcode == 0xd3 || in->opcode == 0xc0 || in->opcode == 0xc1);
+    bool wide =
+        in->opcode_map == ZYDIS_OPCODE_MAP_0F &&
+        (in->opcode == 0xa4 || in->opcode == 0xa5 || in->opcode == 0xac || in->opcode == 0xad);
+    return shift || wide ||
+           (in->attributes &
+            (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE));
+}
+
+_Static_assert(X86_FLAGS == (ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF |
+                             ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_OF),
+               "Zydis numbers flags as the processor does");
+
+struct flags_use x86_64_flags(const uint8_t *bytes, size_t size) {
+    ZydisDecodedInstruction in;
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&full, NULL, bytes, size, &in)))
+        return (struct flags_use){.tested = X86_FLAGS};
+    if (!in.cpu_flags)
+        return (struct flags_use){0};
+    const ZydisAccessedFlags *f = in.cpu_flags;
+    struct flags_use use = {.tested = f->tested & X86_FLAGS};
+    if (!may_keep_flags(&in))
+        use.written = (f->modified | f->set_0 | f->set_1 | f->undefined) & X86_FLAGS;
+    return use;
+}

@@ -1,0 +1,104 @@
+/*
+ * How an indirect jump of x86-64 finds its target, from the instructions before
+ * it. The forms are those of GCC, Clang, rustc and hand-written code of glibc:
+ *
+ *     movslq (%base,%i,4),%r; add %base,%r; jmp *%r           offsets
+ *     mov (%base,%i),%e; cltq; … add %base,%r; jmp *%r        offsets, -O0
+ *     jmp *table(,%i,8)    jmp *(%base,%i,8)                  addresses
+ *     mov table(,%i,8),%r; jmp *%r                            addresses
+ *     jmp *variable(%rip)                                     a variable
+ *     jmp __x86_indirect_thunk_r                              as jmp *%r
+ */
+#include <string.h>
+
+#include "arch/x86_64/x86_64.h"
+
+enum { ANY_REGISTER = 16, SCALE_8 = 3, NO_BASE = 5 };
+
+/* The few forms that matter, taken apart by hand. */
+struct form {
+    uint8_t opcode, mod, reg, rm; /* reg and rm with REX bits */
+    bool wide, sib;
+    uint8_t scale, base; /* base without REX.B */
+    const uint8_t *disp;
+};
+
+static bool parse(struct code_bytes code, struct form *ret) {
+    const uint8_t *p = code.at, *end = code.at + code.size;
+    uint8_t rex = 0;
+    while (p < end && (*p == 0x3e || *p == 0xf2 || *p == 0x2e))
+        p++;
+    if (p < end && (*p & 0xf0) == 0x40)
+        rex = *p++;
+    if (end - p < 2)
+        return false;
+    *ret = (struct form){.opcode = p[0], .mod = p[1] >> 6, .wide = rex & 8};
+    ret->reg = ((p[1] >> 3) & 7) | ((rex & 4) << 1);
+    ret->rm = (p[1] & 7) | ((rex & 1) << 3);
+    ret->sib = ret->mod != 3 && (p[1] & 7) == 4;
+    ret->disp = p + 2;
+    if (ret->sib) {
+        if (end - p < 3)
+            return false;
+        ret->scale = p[2] >> 6;
+        ret->base = p[2] & 7;
+        ret->disp = p + 3;
+    }
+    return true;
+}
+
+/* The table's address in `(,%i,8)` forms, 0 when it is in a register. */
+static vaddr_t absolute_table(struct code_bytes code, const struct form *f) {
+    int32_t table;
+    if (f->mod != 0 || f->base != NO_BASE || code.at + code.size < f->disp + 4)
+        return 0;
+    memcpy(&table, f->disp, sizeof table);
+    return (vaddr_t)(int64_t)table;
+}
+
+/* Does F add something into REG? add r,r/m; add r/m,r; lea (a,b),r. */
+static bool adds_into(const struct form *f, uint8_t reg) {
+    if (!f->wide)
+        return false;
+    bool any = reg == ANY_REGISTER;
+    if (f->opcode == 0x01)
+        return f->mod == 3 && (any || f->rm == reg);
+    return (f->opcode == 0x03 || (f->opcode == 0x8d && f->sib)) && (any || f->reg == reg);
+}
+
+static bool is_cltq(struct code_bytes code) {
+    return code.size == 2 && code.at[0] == 0x48 && code.at[1] == 0x98;
+}
+
+static struct dispatch through_register(uint8_t reg, const struct code_bytes *past, size_t count) {
+    bool added = false, extended = false;
+    for (size_t i = 0; i < count; i++) {
+        struct form f;
+        extended |= is_cltq(past[i]);
+        if (!parse(past[i], &f))
+            continue;
+        added |= adds_into(&f, reg);
+        if (added && f.sib && f.opcode == 0x63 && f.wide)
+            return (struct dispatch){DISPATCH_OFFSETS, 0};
+        if (added && f.sib && f.opcode == 0x8b && extended && !f.wide)
+            return (struct dispatch){DISPATCH_OFFSETS, 0};
+        bool loads = f.opcode == 0x8b && f.wide && (f.reg == reg || reg == ANY_REGISTER);
+        if (loads && !added && f.sib && f.scale == SCALE_8)
+            return (struct dispatch){DISPATCH_ADDRESSES, absolute_table(past[i], &f)};
+    }
+    return (struct dispatch){DISPATCH_ANY, 0};
+}
+
+struct dispatch x86_64_dispatch(struct code_bytes jump, const struct code_bytes *past,
+                                size_t count) {
+    struct form f;
+    if (!parse(jump, &f) || f.opcode != 0xff) /* a jump to a thunk */
+        return through_register(ANY_REGISTER, past, count);
+    if (f.mod == 3)
+        return through_register(f.rm, past, count);
+    if (f.sib && f.scale == SCALE_8)
+        return (struct dispatch){DISPATCH_ADDRESSES, absolute_table(jump, &f)};
+    if (f.mod == 0 && (f.rm & 7) == 5)
+        return (struct dispatch){DISPATCH_VARIABLE, 0};
+    return (struct dispatch){DISPATCH_ANY, 0};
+}

@@ -1,0 +1,100 @@
+/*
+ * One instruction, written anew for another address. Branches take their long
+ * form; those without one (loop, jrcxz) become
+ *
+ *         loop 1f             in the state of the original
+ *         jmp  2f             … of the instruction after it
+ *     1:  jmp  target         … of the target
+ *     2:
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "arch/x86_64/x86_64.h"
+
+static int copy(const struct insn *insn, const uint8_t *bytes, vaddr_t to, struct relocated *ret) {
+    memcpy(ret->bytes, bytes, insn->size);
+    ret->size = insn->size;
+    if (insn->operand == OPERAND_PLAIN)
+        return 0;
+    return x86_64_displacement(to + insn->size, insn->target, ret->bytes + insn->field);
+}
+
+/* Offset of a direct branch's opcode, behind its prefixes. */
+static size_t opcode_at(const struct insn *insn) {
+    bool two_bytes = insn->kind == INSN_BRANCH && insn->size - insn->field == 4;
+    return insn->field - (two_bytes ? 2u : 1u);
+}
+
+static uint8_t condition(const struct insn *insn, const uint8_t *bytes) {
+    return bytes[insn->field - 1] & 15;
+}
+
+static int jump_to(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
+                   struct relocated *ret) {
+    size_t n = opcode_at(insn);
+    memcpy(ret->bytes, bytes, n);
+    if (insn->kind == INSN_BRANCH) {
+        ret->bytes[n++] = 0x0f;
+        ret->bytes[n++] = 0x80 | condition(insn, bytes);
+    } else {
+        ret->bytes[n++] = 0xe9;
+    }
+    ret->size = (uint8_t)(n + 4);
+    return x86_64_displacement(to + ret->size, insn->target, ret->bytes + n);
+}
+
+static int loop_to(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
+                   struct relocated *ret) {
+    size_t n = insn->field;
+    memcpy(ret->bytes, bytes, n);
+    ret->bytes[n++] = 2; /* over the next jump */
+    ret->parts[1].offset = (uint8_t)n;
+    ret->parts[1].resume = insn->addr + insn->size;
+    ret->bytes[n++] = 0xeb;
+    ret->bytes[n++] = X86_JUMP_BYTES;
+    ret->parts[2].offset = (uint8_t)n;
+    ret->parts[2].resume = insn->target;
+    ret->part_count = 3;
+    ret->size = (uint8_t)(n + X86_JUMP_BYTES);
+    return x86_64_jump(ret->bytes + n, to + n, insn->target);
+}
+
+int x86_64_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
+                    struct relocated *ret) {
+    ret->part_count = 1;
+    ret->parts[0].offset = 0;
+    ret->parts[0].resume = insn->addr;
+    switch (insn->kind) {
+    case INSN_JUMP:
+    case INSN_BRANCH:
+        return jump_to(insn, bytes, to, ret);
+    case INSN_LOOP:
+        return loop_to(insn, bytes, to, ret);
+    default:
+        return copy(insn, bytes, to, ret);
+    }
+}
+
+size_t x86_64_relocated_bytes(const struct insn *insn) {
+    switch (insn->kind) {
+    case INSN_JUMP:
+        return opcode_at(insn) + X86_JUMP_BYTES;
+    case INSN_BRANCH:
+        return opcode_at(insn) + X86_JUMP_BYTES + 1;
+    case INSN_LOOP:
+        return insn->field + 1 + 2 + X86_JUMP_BYTES;
+    default:
+        return insn->size;
+    }
+}
+
+size_t x86_64_skip_unless(const struct insn *insn, const uint8_t *bytes, uint32_t skip,
+                          uint8_t out[RELOCATED_MAX_BYTES]) {
+    if (insn->kind != INSN_BRANCH)
+        return 0;
+    out[0] = 0x0f;
+    out[1] = 0x80 | (condition(insn, bytes) ^ 1);
+    memcpy(out + 2, &skip, sizeof skip);
+    return 6;
+}

@@ -1,0 +1,23 @@
+#include "arch/x86_64/x86_64.h"
+
+#include <elf.h>
+
+const struct arch arch_x86_64 = {
+    .machine = EM_X86_64,
+    .name = "x86_64",
+    .sp_register = 7, /* System V ABI, AMD64, figure 3.36 */
+    .entry_cfa = 8,   /* the return address */
+    .jump_bytes = X86_JUMP_BYTES,
+    .all_flags = X86_FLAGS,
+    .decode = x86_64_decode,
+    .landing = x86_64_landing,
+    .relocate = x86_64_relocate,
+    .relocated_bytes = x86_64_relocated_bytes,
+    .jump = x86_64_jump,
+    .skip_unless = x86_64_skip_unless,
+    .dispatch = x86_64_dispatch,
+    .flags = x86_64_flags,
+    .stub_emit = stub_emit,
+    .agent = agent_bytes,
+    .agent_size = &agent_size,
+};

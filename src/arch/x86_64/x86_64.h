@@ -1,0 +1,27 @@
+/* The x86-64 backend's parts, for src/arch/x86_64 and arch.c only: others go through arch.h. */
+#ifndef SPOOR_ARCH_X86_64_X86_64_H
+#define SPOOR_ARCH_X86_64_X86_64_H
+
+#include "arch/arch.h"
+
+extern const struct arch arch_x86_64;
+
+enum { X86_JUMP_BYTES = 5 };
+enum { X86_FLAGS = 0x8d5 }; /* CF PF AF ZF SF OF, as in rflags */
+
+bool x86_64_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
+                   struct insn_constants *constants);
+size_t x86_64_landing(const uint8_t *bytes, size_t room);
+struct flags_use x86_64_flags(const uint8_t *bytes, size_t size);
+struct dispatch x86_64_dispatch(struct code_bytes jump, const struct code_bytes *past,
+                                size_t count);
+int x86_64_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
+                    struct relocated *ret);
+size_t x86_64_relocated_bytes(const struct insn *insn);
+size_t x86_64_skip_unless(const struct insn *insn, const uint8_t *bytes, uint32_t skip,
+                          uint8_t out[RELOCATED_MAX_BYTES]);
+int x86_64_jump(uint8_t *out, vaddr_t at, vaddr_t to);
+/* The 32-bit displacement from END to TO; 0 or −ERANGE. */
+int x86_64_displacement(vaddr_t end, vaddr_t to, uint8_t out[4]);
+
+#endif

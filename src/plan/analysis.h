@@ -1,0 +1,197 @@
+/*
+ * The planner's working state: what is known of each byte of code, of each
+ * function, and of each place where control leaves a function. Built in this
+ * order, each step in the file of its name:
+ *
+ *   text       instructions; direct branches, calls, addresses taken
+ *   functions  unwind ranges → functions, their names
+ *   targets    symbols, data, landing pads that point into code
+ *   table      jump tables
+ *   groups     which ranges are one function, which are entered from outside
+ *   exits      returns and tail calls
+ *   windows    the bytes that a patch takes
+ *
+ * Unwind information is the oracle for "how deep is the stack here": where the
+ * frame is as at the function's first instruction (*entry depth*), a jump out
+ * of the function is a tail call; elsewhere it is internal.
+ *
+ * Private to src/plan.
+ */
+#ifndef SPOOR_PLAN_ANALYSIS_H
+#define SPOOR_PLAN_ANALYSIS_H
+
+#include "arch/arch.h"
+#include "base/mem.h"
+#include "elf/module.h"
+#include "plan/plan.h"
+
+/* Facts about one byte of code. */
+enum {
+    FACT_TARGET = 1,       /* control may arrive here other than from the instruction before */
+    FACT_CALLED = 2,       /* by a direct call */
+    FACT_TAKEN = 4,        /* its address is taken, or a function symbol names it */
+    FACT_RETURN_POINT = 8, /* stands behind a call: return addresses point here */
+    FACT_EXIT = 16,        /* an exit site's first byte */
+    FACT_OWNED = 32,       /* a window's, or must never be patched */
+    FACT_FLAGS_OUT = 64,   /* a function that hands results to its callers in flags */
+};
+
+/* An executable segment. code[] holds (size << 4 | kind) at each instruction's first byte, 0
+ * elsewhere. Every instruction lies within the segment's bytes. */
+struct text {
+    vaddr_t start;
+    size_t size;
+    const uint8_t *bytes;
+    uint8_t *code, *facts;
+};
+
+struct func { /* one unwind range */
+    vaddr_t start, end;
+    vaddr_t body; /* start, behind a landing instruction */
+    const struct unwind_range *range;
+    struct text *text;
+    const char *name; /* NULL when no function symbol stands at start */
+    uint32_t parent;  /* union-find: ranges that are one function; the root is the lowest */
+    bool entry_depth; /* the frame at start is that of a function's entry */
+    bool plt;
+    bool thunk;         /* stands for an indirect jump through a register */
+    bool cold;          /* named as a part of another function */
+    bool bad;           /* something in it is no instruction */
+    bool called;        /* entered from outside its group */
+    bool falls_through; /* its end runs into the next range */
+    bool entry;         /* what users see as a function */
+    bool loop_head;     /* its entry is a branch target of its own group */
+    bool open_flow;     /* root: has an indirect jump whose targets are not known */
+    bool in_table;      /* its start is an entry of another range's jump table */
+    uint32_t tables;    /* jump tables that were decoded; root: the group's */
+    uint32_t code_refs; /* places in its middle that data refers to; root: the group's */
+    uint32_t number;    /* index of the plan_function that owns its exits */
+    vaddr_t last;       /* its last instruction that is no padding */
+};
+enum { NO_FUNC = UINT32_MAX };
+
+struct transfer { /* a return, an indirect jump, or a direct branch that leaves its range or leads
+                     to its start */
+    vaddr_t from, to; /* to: direct branches; indirect jumps: dispatch.table */
+    uint32_t func;
+    uint8_t kind;     /* enum insn_kind; a jump to a thunk counts as indirect */
+    uint8_t dispatch; /* enum dispatch_kind of indirect jumps */
+    bool entry_depth;
+};
+
+struct address_load { /* a pc-relative address computed in a function */
+    vaddr_t address;
+    uint32_t func;
+};
+
+struct exit_site {
+    vaddr_t addr, target; /* target: of direct tail jumps, else 0 */
+    uint32_t func;
+    uint8_t size, kind;     /* of the instruction */
+    uint8_t event, variant; /* enum event_kind, STUB_* */
+    uint8_t tier, refused;  /* enum tier, enum refusal */
+};
+
+struct window {
+    vaddr_t start, end; /* end: behind the last instruction that is moved */
+    uint32_t func;
+    bool entry;
+    uint8_t variant; /* of an entry stub */
+};
+
+struct analysis {
+    const struct module *module;
+    const struct arch *arch;
+    struct text *texts;
+    size_t text_count;
+    struct func *funcs; /* by address, disjoint */
+    size_t func_count;
+    ARRAY(struct transfer) transfers; /* by address */
+    ARRAY(struct address_load) loads; /* of other addresses than bases; by function */
+    ARRAY(struct address_load) bases; /* of the function's own code; by function */
+    ARRAY(vaddr_t) switch_words;      /* where addresses stand that only a switch uses; sorted */
+    ARRAY(struct exit_site) exits;    /* by address */
+    ARRAY(struct window) windows;     /* by address */
+};
+
+/* ---- text.c ---- */
+int text_open(struct analysis *a, struct err *err);
+void text_close(struct analysis *a);
+/* Decodes all code; needs funcs. */
+void text_decode(struct analysis *a);
+struct text *text_at(const struct analysis *a, vaddr_t addr);
+/* The executable section at ADDR, NULL if none. */
+const struct section *text_section_at(const struct analysis *a, vaddr_t addr);
+/* The instruction before ADDR, if one ends there; 0 if not. */
+vaddr_t text_previous(const struct text *text, vaddr_t addr);
+
+static inline uint8_t *text_fact(const struct text *text, vaddr_t addr) {
+    return &text->facts[addr - text->start];
+}
+static inline uint8_t text_kind(const struct text *text, vaddr_t addr) {
+    return text->code[addr - text->start] & 15;
+}
+static inline uint8_t text_size(const struct text *text, vaddr_t addr) {
+    return text->code[addr - text->start] >> 4;
+}
+static inline const uint8_t *text_bytes(const struct text *text, vaddr_t addr) {
+    return text->bytes + (addr - text->start);
+}
+static inline bool text_holds(const struct text *text, vaddr_t addr) {
+    return addr - text->start < text->size;
+}
+/* Sets FACTS at ADDR if there is code. */
+void text_note(const struct analysis *a, vaddr_t addr, uint8_t facts);
+bool text_is_insn(const struct analysis *a, vaddr_t addr);
+
+/* ---- functions.c ---- */
+void functions_find(struct analysis *a);
+uint32_t func_at(const struct analysis *a, vaddr_t addr); /* NO_FUNC if none */
+/* Is the frame at ADDR in F as at F's entry? */
+bool func_entry_depth(const struct analysis *a, const struct func *f, vaddr_t addr);
+bool func_is_start(const struct func *f, vaddr_t addr);
+
+/* ---- targets.c ---- */
+/* Symbols, data and landing pads; all as FACT_TARGET, function symbols as FACT_TAKEN. */
+void targets_note(struct analysis *a);
+/* Data that refers to code, except switch_words, takes its address. */
+void targets_take(struct analysis *a);
+
+/* ---- dispatch.c ---- */
+/* Fills in depth and dispatch of all transfers. */
+void transfers_resolve(struct analysis *a);
+
+/* ---- table.c; after groups_join() ---- */
+void tables_decode(struct analysis *a);
+/* What a table of addresses leads to. */
+enum table_use { TABLE_UNKNOWN, TABLE_SWITCH, TABLE_FUNCTIONS };
+enum table_use table_use(const struct analysis *a, uint32_t func, vaddr_t table);
+
+/* ---- groups.c ---- */
+uint32_t group_of(const struct analysis *a, uint32_t func); /* its root */
+static inline struct func *group_root(const struct analysis *a, uint32_t func) {
+    return &a->funcs[group_of(a, func)];
+}
+void groups_unite(struct analysis *a, uint32_t x, uint32_t y);
+/* Ranges that jump into each other other than by tail calls are one function. */
+void groups_join(struct analysis *a);
+/* Which functions are entered from outside; after tables_decode(). */
+void groups_find_entries(struct analysis *a);
+
+/* ---- exits.c ---- */
+void exits_find(struct analysis *a);
+
+/* ---- windows.c ---- */
+/* Chooses windows of entries (result: enum refusal into REFUSED, by func) and of exits. */
+void windows_choose(struct analysis *a, uint8_t *refused);
+
+/* ---- flags.c ---- */
+/* May the flags at ADDR, the start of a function, be read before they are written? */
+bool flags_live_at(const struct analysis *a, vaddr_t addr);
+
+/* ---- special.c ---- */
+/* Functions that do not return like others, by name and place. REFUSED_NOT for ordinary ones. */
+enum refusal special_refusal(const char *name);
+bool special_is_thunk(const char *name);
+
+#endif

@@ -1,0 +1,236 @@
+/*
+ * Trampolines and patches for one load address.
+ *
+ *     entry window     [hook stub] [entry stub] insn… [jmp behind the window]
+ *     exit window      insn… stub(RETURN|TAIL) insn
+ *     conditional      insn… j!cc 1f; stub(TAIL); jmp target; 1: insn…
+ *
+ * All arithmetic is in link-time addresses: the area is thought of as mapped
+ * at area − bias.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "plan/internal.h"
+
+struct emitter {
+    const struct plan *plan;
+    const struct plan_request *request;
+    vaddr_t area;
+    uint32_t *chosen; /* by group: its first function that is traced, UINT32_MAX if none */
+    struct plan_code *code;
+    size_t patch_room, mark_room;
+};
+
+static bool is_selected(const struct plan_request *r, uint32_t function) {
+    return !r->selected || r->selected[function / 8] >> (function % 8) & 1;
+}
+
+static bool is_traced(const struct emitter *e, uint32_t function) {
+    return e->plan->functions.at[function].entry != TIER_NONE && is_selected(e->request, function);
+}
+
+static vaddr_t here(const struct emitter *e) { return e->area + e->code->area_used; }
+
+static void mark(struct emitter *e, struct mark m) {
+    struct plan_code *c = e->code;
+    if (c->mark_count == e->mark_room) {
+        e->mark_room = e->mark_room ? e->mark_room * 2 : 256;
+        c->marks = mem_resize(c->marks, e->mark_room, sizeof *c->marks);
+    }
+    m.offset = (uint32_t)c->area_used;
+    c->marks[c->mark_count++] = m;
+}
+
+static void put(struct emitter *e, const uint8_t *bytes, size_t size) {
+    memcpy(e->code->area + e->code->area_used, bytes, size);
+    e->code->area_used += size;
+}
+
+static size_t make_stub(const struct emitter *e, uint8_t *out, vaddr_t at, uint8_t variant,
+                        uint32_t site) {
+    struct stub_spec spec = {.variant = variant,
+                             .site = site,
+                             .ring_bytes = e->request->ring_bytes,
+                             .overflow = e->request->overflow,
+                             .agent = (int64_t)(e->area - at)};
+    return e->plan->arch->stub_emit(out, &spec);
+}
+
+static void put_stub(struct emitter *e, uint8_t variant, uint32_t site, vaddr_t orig, bool start) {
+    mark(e, (struct mark){.kind = MARK_STUB, .variant = variant, .at_start = start, .orig = orig});
+    e->code->area_used += make_stub(e, e->code->area + e->code->area_used, here(e), variant, site);
+}
+
+static uint32_t event_id(const struct emitter *e, uint32_t function, uint8_t event) {
+    return (e->request->first_id + function) << 2 | event;
+}
+
+static int put_jump(struct emitter *e, vaddr_t to) {
+    mark(e, (struct mark){.kind = MARK_INSN, .at_start = true, .orig = to});
+    int r = e->plan->arch->jump(e->code->area + e->code->area_used, here(e), to);
+    e->code->area_used += e->plan->arch->jump_bytes;
+    return r;
+}
+
+static int put_insn(struct emitter *e, const struct site *site, const struct insn *insn) {
+    struct relocated out;
+    int r = e->plan->arch->relocate(insn, site->bytes + (insn->addr - site->start), here(e), &out);
+    for (int i = 0; i < out.part_count; i++) {
+        vaddr_t orig = out.parts[i].resume;
+        bool outside = orig <= site->start || orig >= site->end;
+        e->code->area_used += out.parts[i].offset;
+        mark(e, (struct mark){.kind = MARK_INSN, .at_start = outside, .orig = orig});
+        e->code->area_used -= out.parts[i].offset;
+    }
+    put(e, out.bytes, out.size);
+    return r;
+}
+
+/* A conditional tail call: the event belongs to the taken side only. */
+static int put_branch(struct emitter *e, const struct site *site, const struct step *s,
+                      uint32_t id) {
+    uint8_t stub[STUB_MAX_BYTES], skip[RELOCATED_MAX_BYTES];
+    const struct arch *arch = e->plan->arch;
+    size_t size = make_stub(e, stub, here(e), s->variant, id);
+    const uint8_t *bytes = site->bytes + (s->insn.addr - site->start);
+    size_t n = arch->skip_unless(&s->insn, bytes, (uint32_t)size + arch->jump_bytes, skip);
+    bool start = s->insn.addr == site->start;
+    mark(e, (struct mark){.kind = MARK_INSN, .at_start = start, .orig = s->insn.addr});
+    put(e, skip, n);
+    put_stub(e, s->variant, id, s->insn.addr, start);
+    return put_jump(e, s->insn.target);
+}
+
+/* Whose event an exit is: its owner's, or that of a function that shares it. */
+static uint32_t exit_owner(const struct emitter *e, const struct step *s) {
+    return is_traced(e, s->function) ? s->function : e->chosen[e->plan->groups.at[s->function]];
+}
+
+static int put_step(struct emitter *e, const struct site *site, const struct step *s) {
+    uint32_t owner = s->exit ? exit_owner(e, s) : UINT32_MAX;
+    if (owner == UINT32_MAX)
+        return put_insn(e, site, &s->insn);
+    uint32_t id = event_id(e, owner, s->event);
+    e->code->sites++;
+    if (s->insn.kind == INSN_BRANCH)
+        return put_branch(e, site, s, id);
+    put_stub(e, s->variant, id, s->insn.addr, s->insn.addr == site->start);
+    return put_insn(e, site, &s->insn);
+}
+
+static bool goes_on(const struct site *site, const struct plan *plan) {
+    uint8_t kind = plan->steps.at[site->first_step + site->step_count - 1].insn.kind;
+    return kind != INSN_RETURN && kind != INSN_JUMP && kind != INSN_JUMP_INDIRECT;
+}
+
+static void put_entry(struct emitter *e, const struct site *site, bool hook, bool event) {
+    if (hook)
+        put_stub(e, STUB_HOOK | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE, 0, site->start, true);
+    if (!event)
+        return;
+    put_stub(e, site->variant, event_id(e, site->function, EVENT_ENTRY), site->start, true);
+    e->code->sites++;
+}
+
+static int put_patch(struct emitter *e, const struct site *site, vaddr_t trampoline) {
+    struct plan_code *c = e->code;
+    if (c->patch_count == e->patch_room) {
+        e->patch_room = e->patch_room ? e->patch_room * 2 : 256;
+        c->patches = mem_resize(c->patches, e->patch_room, sizeof *c->patches);
+    }
+    struct patch *p = &c->patches[c->patch_count++];
+    *p = (struct patch){.at = site->start, .size = e->plan->arch->jump_bytes};
+    memcpy(p->before, site->bytes, p->size);
+    return e->plan->arch->jump(p->after, site->start, trampoline);
+}
+
+static bool is_wanted(const struct emitter *e, const struct site *site, bool entry) {
+    for (uint32_t i = 0; !entry && i < site->step_count; i++) {
+        const struct step *s = &e->plan->steps.at[site->first_step + i];
+        entry = s->exit && exit_owner(e, s) != UINT32_MAX;
+    }
+    return entry;
+}
+
+static int put_site(struct emitter *e, const struct site *site, struct err *err) {
+    const struct plan *plan = e->plan;
+    struct plan_code *c = e->code;
+    bool hook = site->entry && e->request->hook &&
+                plan->functions.at[site->function].addr == e->request->hook;
+    bool event = site->entry && is_traced(e, site->function);
+    if (!is_wanted(e, site, hook || event))
+        return 0;
+    if (e->request->area_size - c->area_used < site->room)
+        return err_set(err, ENOSPC, "no-room", "%s: the trampoline area is too small",
+                       plan->module->name);
+    if (c->area_used % TRAMPOLINE_ALIGN) {
+        mark(e, (struct mark){.kind = MARK_NONE});
+        c->area_used += TRAMPOLINE_ALIGN - c->area_used % TRAMPOLINE_ALIGN;
+    }
+    int r = put_patch(e, site, here(e));
+    put_entry(e, site, hook, event);
+    for (uint32_t i = 0; !r && i < site->step_count; i++)
+        r = put_step(e, site, &plan->steps.at[site->first_step + i]);
+    if (!r && goes_on(site, plan))
+        r = put_jump(e, site->end);
+    if (r)
+        err_set(err, ERANGE, "out-of-reach", "%s: no room for trampolines within reach of its code",
+                plan->module->name);
+    return r;
+}
+
+static void choose(struct emitter *e) {
+    const struct plan *plan = e->plan;
+    e->chosen = mem_alloc(plan->group_count * sizeof *e->chosen + 1);
+    memset(e->chosen, 0xff, plan->group_count * sizeof *e->chosen);
+    for (uint32_t i = (uint32_t)plan->functions.count; i-- > 0;) {
+        if (is_traced(e, i))
+            e->chosen[plan->groups.at[i]] = i;
+    }
+}
+
+static bool hook_exists(const struct plan *plan, vaddr_t hook) {
+    for (size_t i = 0; i < plan->sites.count; i++) {
+        const struct site *s = &plan->sites.at[i];
+        if (s->entry && plan->functions.at[s->function].addr == hook)
+            return true;
+    }
+    return false;
+}
+
+int plan_emit(const struct plan *plan, const struct plan_request *request, struct plan_code *ret,
+              struct err *err) {
+    struct plan_code code = {.overflow = request->overflow};
+    size_t agent = *plan->arch->agent_size;
+    if (request->area_size < agent)
+        return err_set(err, ENOSPC, "no-room", "%s: the trampoline area is too small",
+                       plan->module->name);
+    if (request->hook && !hook_exists(plan, request->hook))
+        return err_set(err, ENOENT, "no-hook", "%s: no patchable function at %#lx",
+                       plan->module->name, (unsigned long)request->hook);
+    size_t room = plan->area_size < request->area_size ? plan->area_size : request->area_size;
+    struct emitter e = {.plan = plan, .request = request, .code = &code};
+    e.area = request->area - request->bias;
+    code.area = mem_alloc(room);
+    choose(&e);
+    mark(&e, (struct mark){.kind = MARK_NONE});
+    put(&e, plan->arch->agent, agent);
+    int r = 0;
+    for (size_t i = 0; !r && i < plan->sites.count; i++)
+        r = put_site(&e, &plan->sites.at[i], err);
+    mark(&e, (struct mark){.kind = MARK_NONE});
+    free(e.chosen);
+    if (r)
+        plan_code_done(&code);
+    else
+        *ret = code;
+    return r;
+}
+
+void plan_code_done(struct plan_code *code) {
+    free(code->area);
+    free(code->patches);
+    free(code->marks);
+    *code = (struct plan_code){0};
+}

@@ -1,0 +1,123 @@
+/*
+ * Where functions end: returns; jumps out of the function at entry depth (tail
+ * calls, direct or through a pointer); conditional tail calls, where flags live.
+ * A jump to the function's own start at entry depth is a tail call to itself.
+ */
+#include "plan/analysis.h"
+
+static void push_exit(struct analysis *a, const struct transfer *t, uint8_t event,
+                      uint8_t variant) {
+    const struct text *text = a->funcs[t->func].text;
+    struct exit_site x = {.addr = t->from,
+                          .func = t->func,
+                          .size = text_size(text, t->from),
+                          .kind = text_kind(text, t->from),
+                          .event = event,
+                          .variant = variant};
+    x.target = x.kind == INSN_JUMP || x.kind == INSN_BRANCH || x.kind == INSN_LOOP ? t->to : 0;
+    *text_fact(text, t->from) |= FACT_EXIT;
+    ARRAY_PUSH(&a->exits, x);
+}
+
+static bool conditional(const struct transfer *t) {
+    return t->kind == INSN_BRANCH || t->kind == INSN_LOOP;
+}
+
+static uint8_t tail_variant(const struct analysis *a, const struct transfer *t) {
+    bool live = conditional(t) || !t->entry_depth ||
+                (t->kind == INSN_JUMP && text_is_insn(a, t->to) && flags_live_at(a, t->to));
+    return STUB_SKIP_RED_ZONE | (live ? STUB_SAVE_FLAGS : 0);
+}
+
+static bool direct_leaves(struct analysis *a, const struct transfer *t) {
+    uint32_t index = func_at(a, t->to);
+    if (index == t->func) {
+        a->funcs[index].loop_head = true;
+        return t->entry_depth;
+    }
+    if (index == NO_FUNC)
+        return t->entry_depth;
+    struct func *g = &a->funcs[index];
+    if (g->plt)
+        return true;
+    bool same = group_of(a, index) == group_of(a, t->func);
+    if (!func_is_start(g, t->to))
+        return false;
+    g->loop_head |= same || !t->entry_depth;
+    if (!t->entry_depth || g->cold || !g->entry_depth)
+        return !same && g->entry_depth && !t->entry_depth;
+    return !same || g->called;
+}
+
+/* Is the indirect jump a switch? *RET_KNOWN: are all places that it may lead to known? */
+static bool is_switch(const struct analysis *a, const struct transfer *t, bool *ret_known) {
+    const struct func *root = group_root(a, t->func);
+    bool labels = root->code_refs >= 2;
+    *ret_known = true;
+    switch ((enum dispatch_kind)t->dispatch) {
+    case DISPATCH_OFFSETS:
+        *ret_known = root->tables || root->code_refs;
+        return true;
+    case DISPATCH_ADDRESSES:
+        switch (table_use(a, t->func, t->to)) {
+        case TABLE_SWITCH:
+            return true;
+        case TABLE_UNKNOWN:
+            return labels;
+        default:
+            return false;
+        }
+    case DISPATCH_ANY:
+        return labels && !t->entry_depth;
+    default:
+        return false;
+    }
+}
+
+static void indirect(struct analysis *a, const struct transfer *t) {
+    bool known;
+    if (is_switch(a, t, &known))
+        group_root(a, t->func)->open_flow |= !known;
+    else if (t->entry_depth)
+        push_exit(a, t, EVENT_TAIL, STUB_SKIP_RED_ZONE);
+    else
+        group_root(a, t->func)->open_flow = true;
+}
+
+static void classify(struct analysis *a, const struct transfer *t) {
+    const struct func *f = &a->funcs[t->func];
+    if (f->plt || f->thunk)
+        return;
+    if (t->kind == INSN_RETURN) {
+        bool flags = *text_fact(f->text, f->start) & FACT_FLAGS_OUT;
+        push_exit(a, t, EVENT_RETURN, flags ? STUB_SAVE_FLAGS : 0);
+    } else if (t->kind == INSN_JUMP_INDIRECT) {
+        indirect(a, t);
+    } else if (direct_leaves(a, t)) {
+        push_exit(a, t, EVENT_TAIL, tail_variant(a, t));
+    }
+}
+
+/* Results in flags pass through tail calls and shared tails. */
+static bool pass_flags_on(struct analysis *a) {
+    bool changed = false;
+    for (size_t i = 0; i < a->transfers.count; i++) {
+        const struct transfer *t = &a->transfers.at[i];
+        bool direct = t->kind == INSN_JUMP || conditional(t);
+        uint32_t g = direct ? func_at(a, t->to) : NO_FUNC;
+        const struct func *f = &a->funcs[t->func];
+        if (g == NO_FUNC || !(*text_fact(f->text, f->start) & FACT_FLAGS_OUT))
+            continue;
+        uint8_t *fact = text_fact(a->funcs[g].text, a->funcs[g].start);
+        changed |= !(*fact & FACT_FLAGS_OUT);
+        *fact |= FACT_FLAGS_OUT;
+    }
+    return changed;
+}
+
+void exits_find(struct analysis *a) {
+    while (pass_flags_on(a))
+        ;
+    for (size_t i = 0; i < a->transfers.count; i++)
+        classify(a, &a->transfers.at[i]);
+}

@@ -1,0 +1,47 @@
+/* What a finished plan holds. Private to src/plan. */
+#ifndef SPOOR_PLAN_INTERNAL_H
+#define SPOOR_PLAN_INTERNAL_H
+
+#include "plan/analysis.h"
+#include "plan/plan.h"
+
+enum { TRAMPOLINE_ALIGN = 16 };
+
+struct step { /* one instruction of a window */
+    struct insn insn;
+    bool exit;
+    uint8_t event, variant; /* of exits */
+    uint32_t function;      /* whose exit it is */
+};
+
+struct site { /* a window and what it does */
+    vaddr_t start, end;
+    const uint8_t *bytes; /* at start */
+    uint32_t first_step, step_count;
+    uint32_t function;
+    uint32_t room; /* bytes of trampoline that it takes at most */
+    bool entry;
+    uint8_t variant; /* of the entry stub */
+};
+
+struct plan {
+    const struct module *module;
+    const struct arch *arch;
+    struct arena *arena;
+    ARRAY(struct plan_function) functions;
+    ARRAY(uint32_t) groups; /* by function: number of its group < group_count */
+    uint32_t group_count;
+    ARRAY(struct site) sites; /* by address */
+    ARRAY(struct step) steps;
+    size_t area_size;
+};
+
+/* ---- catalog.c: functions as users see them ---- */
+/* Fills plan->functions, plan->groups and func.number. REFUSED: by func; called twice. */
+void catalog_refusals(const struct analysis *a, uint8_t *refused);
+void catalog_build(struct plan *plan, struct analysis *a, const uint8_t *refused);
+
+/* ---- sites.c: windows → sites and steps ---- */
+void sites_build(struct plan *plan, const struct analysis *a);
+
+#endif

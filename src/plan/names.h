@@ -1,0 +1,18 @@
+/* Which symbols name the code at an address. Private to src/plan. */
+#ifndef SPOOR_PLAN_NAMES_H
+#define SPOOR_PLAN_NAMES_H
+
+#include "plan/analysis.h"
+
+struct names {
+    const char *name;     /* NULL when there is none */
+    const char **aliases; /* NULL-terminated, in ARENA; NULL when there are none */
+    enum refusal special;
+    uint64_t size; /* the symbol's, 0 when not known */
+};
+
+/* The names of the function at ADDR: of symbols[*FIRST …] those that stand there; *FIRST moves past
+ * all symbols up to ADDR. */
+struct names names_at(const struct module *m, vaddr_t addr, size_t *first, struct arena *arena);
+
+#endif

@@ -1,0 +1,108 @@
+#include "plan/plan.h"
+
+#include <errno.h>
+
+#include "plan/internal.h"
+
+static const char *const tiers[TIER_COUNT] = {"none", "pad", "jump", "hop", "pun", "trap"};
+
+const char *tier_name(enum tier tier) { return tiers[tier]; }
+
+static const struct {
+    const char *tag, *meaning;
+} refusals[REFUSED_COUNT] = {
+    [REFUSED_NOT] = {"", "It is traced."},
+    [REFUSED_SHORT] = {"short-window", "Too few bytes can be moved to make room for a jump."},
+    [REFUSED_CALL] = {"call-in-window",
+                      "A call stands within the bytes that the jump would take; return addresses "
+                      "must not point into moved code."},
+    [REFUSED_TARGET] = {"branch-into-window",
+                        "A branch leads into the middle of the bytes that the jump would take."},
+    [REFUSED_OVERLAP] = {"window-taken", "Another site has taken these bytes."},
+    [REFUSED_UNDECODABLE] = {"undecodable", "Its code holds bytes that are no instruction."},
+    [REFUSED_UNRELOCATABLE] = {"unrelocatable",
+                               "It begins with an instruction that cannot run at another address."},
+    [REFUSED_SYSCALL] = {"syscall-in-window",
+                         "A system call stands within the bytes that the jump would take; threads "
+                         "block, restart and are born there."},
+    [REFUSED_NO_CFI] = {"no-unwind-info", "No unwind information of its own describes it."},
+    [REFUSED_FALL_THROUGH] = {"falls-through",
+                              "It runs into the next function, whose entry sees the call."},
+    [REFUSED_RETURNS_TWICE] = {"returns-twice", "It can return more than once for one call."},
+    [REFUSED_OWN_ABI] = {"own-convention", "It is not called as ordinary functions are."},
+    [REFUSED_SIGNAL_FRAME] = {"signal-frame", "The kernel enters it to end a signal handler."},
+    [REFUSED_OPEN_FLOW] = {"open-control-flow",
+                           "It holds a jump whose targets are not known, which might lead into the "
+                           "bytes that would be moved."},
+    [REFUSED_TEXT_RELOCATIONS] = {"text-relocations", "Its code is changed while it is loaded."},
+};
+
+const char *refusal_tag(enum refusal refusal) { return refusals[refusal].tag; }
+const char *refusal_meaning(enum refusal refusal) { return refusals[refusal].meaning; }
+
+static void analyse(struct plan *plan, struct analysis *a) {
+    functions_find(a);
+    text_decode(a);
+    targets_note(a);
+    transfers_resolve(a);
+    groups_join(a);
+    tables_decode(a);
+    targets_take(a);
+    groups_find_entries(a);
+    exits_find(a);
+    AUTO_FREE uint8_t *refused = mem_alloc(a->func_count + 1);
+    catalog_refusals(a, refused);
+    windows_choose(a, refused);
+    catalog_build(plan, a, refused);
+    sites_build(plan, a);
+}
+
+static void analysis_done(struct analysis *a) {
+    text_close(a);
+    free(a->funcs);
+    ARRAY_FREE(&a->transfers);
+    ARRAY_FREE(&a->loads);
+    ARRAY_FREE(&a->bases);
+    ARRAY_FREE(&a->switch_words);
+    ARRAY_FREE(&a->exits);
+    ARRAY_FREE(&a->windows);
+}
+
+int plan_new(const struct module *module, struct plan **ret, struct err *err) {
+    const struct arch *arch = arch_for_machine(module->machine);
+    if (!arch)
+        return err_set(err, ENOTSUP, "foreign-machine",
+                       "%s: code for machine %u, which is not supported", module->name,
+                       module->machine);
+    struct analysis a = {.module = module, .arch = arch};
+    int r = text_open(&a, err);
+    if (!r) {
+        struct plan *plan = mem_alloc(sizeof *plan);
+        plan->module = module;
+        plan->arch = arch;
+        plan->arena = arena_new();
+        analyse(plan, &a);
+        *ret = plan;
+    }
+    analysis_done(&a);
+    return r;
+}
+
+void plan_free(struct plan *plan) {
+    if (!plan)
+        return;
+    arena_free(plan->arena);
+    ARRAY_FREE(&plan->functions);
+    ARRAY_FREE(&plan->groups);
+    ARRAY_FREE(&plan->sites);
+    ARRAY_FREE(&plan->steps);
+    free(plan);
+}
+
+size_t plan_function_count(const struct plan *plan) { return plan->functions.count; }
+
+const struct plan_function *plan_function(const struct plan *plan, size_t index) {
+    return &plan->functions.at[index];
+}
+
+size_t plan_area_size(const struct plan *plan) { return plan->area_size; }

@@ -1,0 +1,76 @@
+/* Windows become sites: their instructions are decoded once more, and kept. */
+#include "plan/internal.h"
+
+static uint32_t stub_room(const struct plan *plan, uint8_t variant) {
+    uint8_t scratch[STUB_MAX_BYTES];
+    uint32_t room = 0;
+    for (int overflow = OVERFLOW_WAIT; overflow <= OVERFLOW_OVERWRITE; overflow++) {
+        struct stub_spec spec = {
+            .variant = variant, .ring_bytes = 4096, .overflow = (enum overflow)overflow};
+        uint32_t size = (uint32_t)plan->arch->stub_emit(scratch, &spec);
+        room = size > room ? size : room;
+    }
+    return room;
+}
+
+struct rooms {
+    uint32_t stub[STUB_SAVE_FLAGS + STUB_SKIP_RED_ZONE + STUB_HOOK + 1];
+};
+
+static void add_steps(struct plan *plan, const struct analysis *a, const struct window *w,
+                      size_t *exit) {
+    const struct text *text = a->funcs[w->func].text;
+    for (vaddr_t at = w->start; at < w->end; at += text_size(text, at)) {
+        struct step s = {0};
+        plan->arch->decode(text_bytes(text, at), text_size(text, at), at, &s.insn, NULL);
+        while (*exit < a->exits.count && a->exits.at[*exit].addr < at)
+            ++*exit;
+        const struct exit_site *x = *exit < a->exits.count ? &a->exits.at[*exit] : NULL;
+        if (x && x->addr == at && x->tier != TIER_NONE) {
+            s.exit = true;
+            s.event = x->event;
+            s.variant = x->variant;
+            s.function = a->funcs[x->func].number;
+        }
+        ARRAY_PUSH(&plan->steps, s);
+    }
+}
+
+static uint32_t site_room(const struct plan *plan, const struct site *site,
+                          const struct rooms *rooms) {
+    uint32_t room = TRAMPOLINE_ALIGN - 1u + plan->arch->jump_bytes;
+    if (site->entry)
+        room += rooms->stub[site->variant] +
+                rooms->stub[STUB_HOOK | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE];
+    for (uint32_t i = 0; i < site->step_count; i++) {
+        const struct step *s = &plan->steps.at[site->first_step + i];
+        room += plan->arch->relocated_bytes(&s->insn);
+        if (s->exit)
+            room += rooms->stub[s->variant] + RELOCATED_MAX_BYTES;
+    }
+    return room;
+}
+
+void sites_build(struct plan *plan, const struct analysis *a) {
+    struct rooms rooms;
+    for (uint8_t v = 0; v < sizeof rooms.stub / sizeof *rooms.stub; v++)
+        rooms.stub[v] = stub_room(plan, v);
+    plan->area_size = *plan->arch->agent_size;
+    size_t exit = 0;
+    for (size_t i = 0; i < a->windows.count; i++) {
+        const struct window *w = &a->windows.at[i];
+        const struct func *f = &a->funcs[w->func];
+        struct site site = {.start = w->start,
+                            .end = w->end,
+                            .bytes = text_bytes(f->text, w->start),
+                            .first_step = (uint32_t)plan->steps.count,
+                            .function = f->number,
+                            .entry = w->entry,
+                            .variant = w->variant};
+        add_steps(plan, a, w, &exit);
+        site.step_count = (uint32_t)plan->steps.count - site.first_step;
+        site.room = site_room(plan, &site, &rooms);
+        plan->area_size += site.room;
+        ARRAY_PUSH(&plan->sites, site);
+    }
+}

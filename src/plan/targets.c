@@ -1,0 +1,90 @@
+/* Places in code that anything but an instruction points at. */
+#include <string.h>
+
+#include "plan/analysis.h"
+
+static void note_symbols(struct analysis *a) {
+    for (size_t i = 0; i < a->module->symbol_count; i++) {
+        const struct symbol *s = &a->module->symbols[i];
+        bool function = s->type == SYMBOL_FUNCTION || s->type == SYMBOL_IFUNC;
+        bool named = function && !strstr(s->name, ".cold");
+        text_note(a, s->addr, named ? FACT_TARGET | FACT_TAKEN : FACT_TARGET);
+    }
+}
+
+static int compare_address(const void *x, const void *y) {
+    vaddr_t a = *(const vaddr_t *)x, b = *(const vaddr_t *)y;
+    return (a > b) - (a < b);
+}
+
+/* Is the reference that stands at FROM an entry of a switch's table of addresses? */
+static bool in_switch_table(const struct analysis *a, vaddr_t from) {
+    return a->switch_words.count && bsearch(&from, a->switch_words.at, a->switch_words.count,
+                                            sizeof(vaddr_t), compare_address);
+}
+
+static void note_refs(struct analysis *a) {
+    const struct module *m = a->module;
+    for (size_t i = 0; i < m->ref_count; i++) {
+        const struct code_ref *r = &m->refs[i];
+        text_note(a, r->target, FACT_TARGET);
+        uint32_t f = r->kind == CODE_REF_LANDING_PAD ? NO_FUNC : func_at(a, r->target);
+        if (f != NO_FUNC && a->funcs[f].start != r->target)
+            a->funcs[f].code_refs++;
+    }
+}
+
+/* A switch reaches parts of its own function, .cold parts included: no address is taken by it. */
+void targets_take(struct analysis *a) {
+    const struct module *m = a->module;
+    for (size_t i = 0; i < m->ref_count; i++) {
+        const struct code_ref *r = &m->refs[i];
+        if (r->kind != CODE_REF_LANDING_PAD && !in_switch_table(a, r->from))
+            text_note(a, r->target, FACT_TAKEN);
+    }
+}
+
+/* Critical sections of restartable sequences (linux/rseq.h): the kernel compares the pc with their
+ * bounds, and checks the four signature bytes before the abort handler. Nothing there is patched.
+ */
+static void lock_range(struct analysis *a, vaddr_t start, uint64_t size) {
+    struct text *t = text_at(a, start);
+    for (uint64_t i = 0; t && i < size && text_holds(t, start + i); i++)
+        *text_fact(t, start + i) |= FACT_OWNED;
+}
+
+enum { RSEQ_CS_BYTES = 32, RSEQ_START = 8, RSEQ_LENGTH = 16, RSEQ_ABORT = 24, RSEQ_SIGNATURE = 4 };
+
+static vaddr_t referred(const struct module *m, vaddr_t from) {
+    for (size_t i = 0; i < m->ref_count; i++) {
+        if (m->refs[i].from == from)
+            return m->refs[i].target;
+    }
+    return 0;
+}
+
+static void lock_sequences(struct analysis *a, const struct section *s) {
+    for (uint64_t at = 0; s->size - at >= RSEQ_CS_BYTES; at += RSEQ_CS_BYTES) {
+        uint64_t length;
+        memcpy(&length, s->bytes + at + RSEQ_LENGTH, sizeof length);
+        vaddr_t start = referred(a->module, s->start + at + RSEQ_START);
+        vaddr_t handler = referred(a->module, s->start + at + RSEQ_ABORT);
+        if (start)
+            lock_range(a, start, length);
+        if (handler)
+            lock_range(a, handler - RSEQ_SIGNATURE, RSEQ_SIGNATURE);
+    }
+}
+
+void targets_note(struct analysis *a) {
+    const struct module *m = a->module;
+    note_symbols(a);
+    note_refs(a);
+    for (size_t i = 0; i < m->patchable_count; i++)
+        text_note(a, m->patchables[i].addr, FACT_TARGET);
+    for (size_t i = 0; i < m->section_count; i++) {
+        const struct section *s = &m->sections[i];
+        if (s->bytes && !strcmp(s->name, "__rseq_cs"))
+            lock_sequences(a, s);
+    }
+}

@@ -1,0 +1,231 @@
+/*
+ * One pass over all code. Between unwind ranges it decodes as well (code
+ * without unwind information may branch into functions), where misreading data
+ * as code only adds targets.
+ */
+#include <errno.h>
+
+#include "plan/analysis.h"
+
+enum { MAX_TEXT = INT32_MAX }; /* what a direct branch can span */
+
+int text_open(struct analysis *a, struct err *err) {
+    const struct module *m = a->module;
+    a->texts = mem_alloc((m->segment_count + 1) * sizeof *a->texts);
+    uint64_t total = 0;
+    for (size_t i = 0; i < m->segment_count; i++) {
+        const struct segment *s = &m->segments[i];
+        struct text *last = a->text_count ? &a->texts[a->text_count - 1] : NULL;
+        bool overlaps = last && s->start < last->start + last->size;
+        if (!s->executable || !s->file_size || overlaps)
+            continue;
+        total += s->file_size;
+        if (s->file_size > MAX_TEXT || total > MAX_TEXT)
+            return err_set(err, EFBIG, "text-too-large", "%s: more than 2 GB of code", m->name);
+        a->texts[a->text_count++] = (struct text){
+            .start = s->start,
+            .size = s->file_size,
+            .bytes = s->bytes,
+            .code = mem_alloc(s->file_size),
+            .facts = mem_alloc(s->file_size),
+        };
+    }
+    return 0;
+}
+
+void text_close(struct analysis *a) {
+    for (size_t i = 0; i < a->text_count; i++) {
+        free(a->texts[i].code);
+        free(a->texts[i].facts);
+    }
+    free(a->texts);
+}
+
+struct text *text_at(const struct analysis *a, vaddr_t addr) {
+    for (size_t i = 0; i < a->text_count; i++) {
+        if (text_holds(&a->texts[i], addr))
+            return &a->texts[i];
+    }
+    return NULL;
+}
+
+const struct section *text_section_at(const struct analysis *a, vaddr_t addr) {
+    for (size_t i = 0; i < a->module->section_count; i++) {
+        const struct section *s = &a->module->sections[i];
+        if (s->executable && addr - s->start < s->size)
+            return s;
+    }
+    return NULL;
+}
+
+void text_note(const struct analysis *a, vaddr_t addr, uint8_t facts) {
+    const struct text *t = text_at(a, addr);
+    if (t)
+        *text_fact(t, addr) |= facts;
+}
+
+bool text_is_insn(const struct analysis *a, vaddr_t addr) {
+    const struct text *t = text_at(a, addr);
+    return t && t->code[addr - t->start];
+}
+
+vaddr_t text_previous(const struct text *text, vaddr_t addr) {
+    for (vaddr_t p = addr - 1; text_holds(text, p) && addr - p <= INSN_MAX_BYTES; p--) {
+        if (text->code[p - text->start])
+            return p + text_size(text, p) == addr ? p : 0;
+    }
+    return 0;
+}
+
+/* ---- the pass ---- */
+
+struct sweep {
+    struct analysis *a;
+    struct text *text;
+    uint32_t func;  /* NO_FUNC between functions */
+    vaddr_t called; /* target of a direct call just passed, while flags are as it left them */
+    struct insn_constants *constants; /* non-PIE */
+    struct insn_constants storage;
+};
+
+static void note_branch(struct sweep *s, const struct insn *in) {
+    struct analysis *a = s->a;
+    text_note(a, in->target, FACT_TARGET);
+    if (s->func == NO_FUNC || in->kind == INSN_FIXED)
+        return;
+    const struct func *f = &a->funcs[s->func];
+    bool inside = in->target > f->start && in->target < f->end && in->target != f->body;
+    if (!inside)
+        ARRAY_PUSH(&a->transfers,
+                   ((struct transfer){in->addr, in->target, s->func, in->kind, 0, false}));
+}
+
+static void note_call(struct sweep *s, const struct insn *in) {
+    if (in->kind == INSN_CALL)
+        text_note(s->a, in->target, FACT_TARGET | FACT_CALLED);
+    text_note(s->a, in->addr + in->size, FACT_RETURN_POINT);
+    s->called = in->kind == INSN_CALL ? in->target : 0;
+}
+
+static void note_pc_address(struct sweep *s, const struct insn *in) {
+    struct analysis *a = s->a;
+    if (in->operand == OPERAND_PC_MEMORY) {
+        text_note(a, in->target, FACT_TARGET);
+        return;
+    }
+    text_note(a, in->target, FACT_TARGET | FACT_TAKEN);
+    if (s->func == NO_FUNC)
+        return;
+    const struct func *f = &a->funcs[s->func];
+    struct address_load load = {in->target, s->func};
+    if (in->target >= f->start && in->target < f->end)
+        ARRAY_PUSH(&a->bases, load);
+    else
+        ARRAY_PUSH(&a->loads, load);
+}
+
+static void note_constants(struct sweep *s) {
+    const struct insn_constants *c = s->constants;
+    for (int i = 0; i < c->immediate_count; i++)
+        text_note(s->a, c->immediate[i], FACT_TARGET | FACT_TAKEN);
+    if (c->has_displacement)
+        text_note(s->a, c->displacement, FACT_TARGET);
+}
+
+/* A callee whose caller reads flags right after the call returns them. */
+static void note_flags(struct sweep *s, const struct insn *in) {
+    if (!s->called)
+        return;
+    if (in->reads_flags)
+        text_note(s->a, s->called, FACT_FLAGS_OUT);
+    if (in->reads_flags || in->writes_flags)
+        s->called = 0;
+}
+
+static void note_insn(struct sweep *s, const struct insn *in) {
+    note_flags(s, in);
+    switch (in->kind) {
+    case INSN_JUMP:
+    case INSN_BRANCH:
+    case INSN_LOOP:
+        note_branch(s, in);
+        return;
+    case INSN_CALL:
+    case INSN_CALL_INDIRECT:
+        note_call(s, in);
+        break;
+    case INSN_RETURN:
+    case INSN_JUMP_INDIRECT:
+        if (s->func != NO_FUNC)
+            ARRAY_PUSH(&s->a->transfers,
+                       ((struct transfer){in->addr, 0, s->func, in->kind, 0, false}));
+        break;
+    case INSN_FIXED:
+        if (in->operand == OPERAND_PLAIN && in->target)
+            note_branch(s, in);
+        break;
+    default:
+        break;
+    }
+    if (in->operand != OPERAND_PLAIN)
+        note_pc_address(s, in);
+    else if (s->constants)
+        note_constants(s);
+}
+
+static void decode_range(struct sweep *s, vaddr_t start, vaddr_t end) {
+    struct func *f = s->func == NO_FUNC ? NULL : &s->a->funcs[s->func];
+    bool (*decode)(const uint8_t *, size_t, vaddr_t, struct insn *, struct insn_constants *) =
+        s->a->arch->decode;
+    uint8_t *code = s->text->code - s->text->start;
+    s->called = 0;
+    for (vaddr_t at = start; at < end;) {
+        struct insn in;
+        size_t room = end - at < INSN_MAX_BYTES ? end - at : INSN_MAX_BYTES;
+        bool good = decode(text_bytes(s->text, at), room, at, &in, s->constants);
+        code[at] = (uint8_t)(in.size << 4 | in.kind);
+        if (f && !good)
+            f->bad = true;
+        if (f && in.kind != INSN_NOP && in.kind != INSN_BREAK)
+            f->last = at;
+        if (good)
+            note_insn(s, &in);
+        at += in.size;
+    }
+}
+
+/* Decodes [start, end) with the functions in it, from *FUNC on. */
+static void decode_span(struct sweep *s, vaddr_t start, vaddr_t end, uint32_t *func) {
+    struct analysis *a = s->a;
+    vaddr_t at = start;
+    while (*func < a->func_count && a->funcs[*func].start < start)
+        ++*func;
+    for (; *func < a->func_count && a->funcs[*func].end <= end; ++*func) {
+        s->func = NO_FUNC;
+        decode_range(s, at, a->funcs[*func].start);
+        s->func = *func;
+        decode_range(s, a->funcs[*func].start, a->funcs[*func].end);
+        at = a->funcs[*func].end;
+    }
+    s->func = NO_FUNC;
+    decode_range(s, at, end);
+}
+
+void text_decode(struct analysis *a) {
+    const struct module *m = a->module;
+    struct sweep s = {.a = a};
+    s.constants = m->position_independent ? NULL : &s.storage;
+    uint32_t func = 0;
+    vaddr_t done = 0;
+    for (size_t i = 0; i < m->section_count; i++) {
+        const struct section *section = &m->sections[i];
+        s.text = section->executable && section->bytes ? text_at(a, section->start) : NULL;
+        if (!s.text || section->start < done)
+            continue;
+        vaddr_t limit = s.text->start + s.text->size;
+        vaddr_t end =
+            section->size < limit - section->start ? section->start + section->size : limit;
+        decode_span(&s, section->start, end, &func);
+        done = end;
+    }
+}
