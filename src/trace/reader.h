@@ -27,6 +27,9 @@ size_t trace_reader_stream_count(const struct trace_reader *r);
 const struct trace_thread *trace_reader_thread(const struct trace_reader *r, size_t stream);
 size_t trace_reader_module_count(const struct trace_reader *r);
 const struct trace_module *trace_reader_module(const struct trace_reader *r, size_t i);
+/* Which module was mapped where, in order of time. */
+size_t trace_reader_map_count(const struct trace_reader *r);
+const struct trace_map *trace_reader_map(const struct trace_reader *r, size_t i);
 /* The module and function of an event id (site >> 2); false when no module has it. */
 bool trace_reader_function(const struct trace_reader *r, uint32_t id,
                            const struct trace_module **ret_module,
@@ -40,7 +43,8 @@ struct trace_counts trace_reader_counts(const struct trace_reader *r); /* from b
 uint64_t trace_reader_ns(const struct trace_reader *r, uint64_t ticks);
 uint64_t trace_reader_duration_ns(const struct trace_reader *r);
 
-/* One stream, read forward. Several cursors may be open; each holds one block's memory. */
+/* One stream, read forward. Several cursors may be open, also in different threads; each holds one
+ * block's memory. The reader must outlive them. Errors of opening: "no-stream". */
 struct trace_cursor;
 enum trace_item_kind { TRACE_EVENT, TRACE_LOST, TRACE_THREAD_END };
 struct trace_item {
@@ -54,7 +58,8 @@ struct trace_item {
 };
 int trace_cursor_open(struct trace_reader *r, uint32_t stream, struct trace_cursor **ret,
                       struct err *err);
-/* 1: *ret is filled; 0: the end; < 0: error "corrupt-block" (the block is skipped: call again). */
+/* 1: *ret is filled; 0: the end; < 0: error "corrupt-block": call again, and a TRACE_LOST item
+ * follows for the events that were in the block. */
 int trace_cursor_next(struct trace_cursor *c, struct trace_item *ret, struct err *err);
 /* The batch form, for speed: *ret_items points into the cursor until its next call.
  * > 0: that many items; 0: the end; < 0: as above. */

@@ -34,6 +34,8 @@ void trace_writer_lost(struct trace_writer *w, uint32_t stream, uint64_t ticks, 
 void trace_writer_thread_end(struct trace_writer *w, uint32_t stream, uint64_t ticks);
 /* Makes what was added so far readable by a concurrent reader (at most every 100 ms or so). */
 void trace_writer_flush(struct trace_writer *w);
+/* Waits until everything that was sent off (full blocks, metadata, what was flushed) is written. */
+void trace_writer_sync(struct trace_writer *w);
 
 /* After a write error (disk full, …) everything further is discarded and counted as lost; the first
  * error is kept here: 0 or −errno. */
@@ -44,7 +46,8 @@ struct trace_totals {
 };
 struct trace_totals trace_writer_totals(struct trace_writer *w);
 
-/* Writes index and end, renames PATH.part to PATH, frees W. On error the .part stays. */
+/* Writes index and end, renames PATH.part to PATH, frees W. On error ("write",
+ * "rename") the .part stays. */
 int trace_writer_finish(struct trace_writer *w, const struct trace_end *end,
                         struct trace_totals *ret_totals, struct err *err);
 /* Frees W, leaving the .part as a crash would. */

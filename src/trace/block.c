@@ -1,0 +1,58 @@
+#include "trace/block.h"
+
+#include "base/mem.h"
+#include "trace/varint.h"
+
+struct block *block_new(enum disk_type type) {
+    struct block *block = mem_alloc(sizeof *block);
+    block->head.magic = DISK_BLOCK_MAGIC;
+    block->head.type = (uint16_t)type;
+    return block;
+}
+
+void block_free(struct block *block) {
+    if (!block)
+        return;
+    for (int i = 0; i < BLOCK_PARTS; i++)
+        free(block->parts[i].at);
+    free(block);
+}
+
+size_t block_raw_bytes(const struct block *block) {
+    size_t sum = 0;
+    for (int i = 0; i < BLOCK_PARTS; i++)
+        sum += block->parts[i].count;
+    return sum;
+}
+
+uint8_t *bytes_reserve(struct bytes *b, size_t count) {
+    if (b->room - b->count < count) {
+        size_t room = b->room * 2 > b->count + count ? b->room * 2 : b->count + count;
+        b->at = mem_resize(b->at, room, 1);
+        b->room = room;
+    }
+    return b->at + b->count;
+}
+
+void bytes_put(struct bytes *b, const void *from, size_t count) {
+    if (!count)
+        return;
+    memcpy(bytes_reserve(b, count), from, count);
+    b->count += count;
+}
+
+void bytes_put_varint(struct bytes *b, uint64_t value) {
+    uint8_t *p = bytes_reserve(b, VARINT_MAX_BYTES);
+    b->count += (size_t)(varint_put(p, value) - p);
+}
+
+void bytes_put_string(struct bytes *b, const char *text) {
+    if (!text) {
+        bytes_put_varint(b, 0);
+        return;
+    }
+    size_t length = strnlen(text, DISK_STRING_MAX);
+    bytes_put_varint(b, length + 1);
+    bytes_put(b, text, length);
+    bytes_put(b, "", 1);
+}

@@ -1,0 +1,13 @@
+/*
+ * XXH64 with seed 0 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md, "XXH64
+ * algorithm description"): the checksum of headers and payloads. Implemented
+ * here because thirty lines are cheaper than a dependency.
+ */
+#ifndef SPOOR_TRACE_CHECKSUM_H
+#define SPOOR_TRACE_CHECKSUM_H
+
+#include "base/types.h"
+
+uint64_t checksum(const void *bytes, size_t count);
+
+#endif

@@ -1,0 +1,234 @@
+#include "trace/decode.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "trace/varint.h"
+
+enum { FIRST_FRAMES = 32 };
+
+/* Where the decoder stands inside decode_items(): what the fast path keeps in registers. */
+struct run {
+    const uint8_t *code;
+    struct decode_frame *top, *limit;
+};
+
+enum rare { RARE_ITEM, RARE_NONE, RARE_DAMAGED };
+
+static struct decode_frame *shadow_bottom(const struct decoder *d) {
+    return d->shadows[d->current].frames;
+}
+
+static void shadow_leave(struct decoder *d, const struct run *run) {
+    struct decode_shadow *s = &d->shadows[d->current];
+    s->top = (size_t)(run->top - s->frames);
+}
+
+static void shadow_begin(struct decode_shadow *s) {
+    if (!s->frames) {
+        s->room = FIRST_FRAMES;
+        s->frames = mem_resize(NULL, s->room, sizeof *s->frames);
+    }
+    s->top = 0;
+    s->frames[0] = (struct decode_frame){0};
+}
+
+static void shadow_enter(struct decoder *d, struct run *run, uint32_t to) {
+    struct decode_shadow *s = &d->shadows[to];
+    d->current = to;
+    for (; d->used <= to; d->used++)
+        shadow_begin(&d->shadows[d->used]);
+    run->top = s->frames + s->top;
+    run->limit = s->frames + s->room;
+}
+
+static __attribute__((noinline)) void shadow_grow(struct decoder *d, struct run *run) {
+    struct decode_shadow *s = &d->shadows[d->current];
+    shadow_leave(d, run);
+    s->room *= 2;
+    s->frames = mem_resize(s->frames, s->room, sizeof *s->frames);
+    run->top = s->frames + s->top;
+    run->limit = s->frames + s->room;
+}
+
+/* The next number of the extra column; the column's end is checked by the caller. */
+static uint64_t extra(struct decoder *d) {
+    return d->extra < d->extra_end ? varint_get(&d->extra) : (d->extra++, 0);
+}
+
+static enum rare other_exit(struct decoder *d, struct run *run, struct trace_item *item) {
+    uint64_t number = extra(d);
+    if (number >= d->functions)
+        return RARE_DAMAGED;
+    uint32_t delta = (uint32_t)unzigzag(extra(d));
+    item->id = d->id[number + 1];
+    item->sp = run->top->sp + delta;
+    if (run->top == shadow_bottom(d))
+        run->top->sp = item->sp;
+    else if (!delta)
+        run->top--;
+    return RARE_ITEM;
+}
+
+/* A code that is neither an entry nor foretold. */
+static __attribute__((noinline)) enum rare rare(struct decoder *d, struct run *run, uint64_t code,
+                                                struct trace_item *item) {
+    uint64_t n;
+    switch (code) {
+    case CODE_OTHER_RETURN:
+    case CODE_OTHER_TAIL:
+        item->event = code == CODE_OTHER_TAIL ? EVENT_TAIL : EVENT_RETURN;
+        return other_exit(d, run, item);
+    case CODE_SWITCH:
+        n = extra(d);
+        if (n >= DISK_SHADOWS)
+            return RARE_DAMAGED;
+        shadow_leave(d, run);
+        shadow_enter(d, run, (uint32_t)n);
+        return RARE_NONE;
+    case CODE_POP:
+        n = extra(d);
+        if (n > (size_t)(run->top - shadow_bottom(d)))
+            return RARE_DAMAGED;
+        run->top -= n;
+        return RARE_NONE;
+    case CODE_LOST:
+        *item = (struct trace_item){.kind = TRACE_LOST, .stream = d->stream, .lost = extra(d)};
+        return RARE_ITEM;
+    default:
+        *item = (struct trace_item){.kind = TRACE_THREAD_END, .stream = d->stream};
+        return RARE_ITEM;
+    }
+}
+
+/* An entry; false: no such function. */
+static inline bool entry(struct decoder *d, struct run *run, uint64_t code,
+                         struct trace_item *item) {
+    uint64_t number = (code - CODE_ENTRY) / 2 + 1;
+    if (number > d->functions)
+        return false;
+    uint32_t *step = &d->step[run->top->number];
+    if (code & 1)
+        *step -= (uint32_t)unzigzag(extra(d));
+    uint32_t sp = run->top->sp - *step;
+    item->id = d->id[number];
+    item->event = EVENT_ENTRY;
+    item->sp = sp;
+    if (++run->top == run->limit)
+        shadow_grow(d, run);
+    *run->top = (struct decode_frame){(uint32_t)number, sp};
+    return true;
+}
+
+/* The exit of the top frame; false: there is none. */
+static inline bool expected_exit(struct decoder *d, struct run *run, uint64_t code,
+                                 struct trace_item *item) {
+    if (!run->top->number)
+        return false;
+    item->id = d->id[run->top->number];
+    item->event = code == CODE_TAIL ? EVENT_TAIL : EVENT_RETURN;
+    item->sp = run->top->sp;
+    run->top--;
+    return true;
+}
+
+/* One code; when it is an item, all of it but the time. */
+static inline enum rare decode_code(struct decoder *d, struct run *run, struct trace_item *item) {
+    uint64_t code = varint_get(&run->code);
+    item->kind = TRACE_EVENT;
+    item->stream = d->stream;
+    item->lost = 0;
+    if (code >= CODE_ENTRY)
+        return entry(d, run, code, item) ? RARE_ITEM : RARE_DAMAGED;
+    if (varint_likely(code <= CODE_TAIL))
+        return expected_exit(d, run, code, item) ? RARE_ITEM : RARE_DAMAGED;
+    struct run copy = *run; /* so that *run itself can live in registers */
+    enum rare what = rare(d, &copy, code, item);
+    *run = copy;
+    return what;
+}
+
+size_t decode_items(struct decoder *d, struct trace_item *items, size_t count) {
+    struct decode_shadow *s = &d->shadows[d->current];
+    struct run run = {d->code, s->frames + s->top, s->frames + s->room};
+    const uint8_t *time = d->time;
+    uint64_t ticks = d->ticks;
+    size_t n = 0;
+    if (count > d->left)
+        count = d->left;
+    if (d->damaged)
+        count = 0;
+    while (n < count && run.code < d->code_end) {
+        enum rare what = decode_code(d, &run, &items[n]);
+        if (what == RARE_NONE)
+            continue;
+        ticks += varint_get(&time);
+        items[n].ticks = ticks;
+        if (what == RARE_DAMAGED || run.code > d->code_end || time > d->time_end ||
+            d->extra > d->extra_end)
+            break;
+        n++;
+    }
+    d->damaged |= n < count;
+    d->code = run.code;
+    d->time = time;
+    d->ticks = ticks;
+    d->left -= (uint32_t)n;
+    shadow_leave(d, &run);
+    return n;
+}
+
+/* The dictionary column; false: it is not what HEAD says. */
+static bool dictionary_read(struct decoder *d, const struct disk_events *head, const uint8_t *p) {
+    const uint8_t *end = p + head->dictionary_bytes;
+    if (head->functions > DISK_BLOCK_ITEMS || head->functions > head->dictionary_bytes)
+        return false;
+    if (head->functions + 1 > d->functions_room) {
+        d->functions_room = head->functions + 1;
+        d->id = mem_resize(d->id, d->functions_room, sizeof *d->id);
+        d->step = mem_resize(d->step, d->functions_room, sizeof *d->step);
+    }
+    d->functions = head->functions;
+    memset(d->step, 0, (d->functions + 1) * sizeof *d->step);
+    d->id[0] = 0;
+    for (uint32_t i = 1; i <= d->functions; i++) {
+        d->id[i] = (d->id[i - 1] + (uint32_t)unzigzag(varint_get(&p))) & DISK_ID_MAX;
+        if (p > end)
+            return false;
+    }
+    return p == end;
+}
+
+static void first_shadow(struct decoder *d) {
+    struct run run = {0};
+    d->used = 0;
+    shadow_enter(d, &run, 0);
+}
+
+bool decode_begin(struct decoder *d, const struct disk_block *block, const uint8_t *raw) {
+    struct disk_events head;
+    if (block->raw < sizeof head || block->items > DISK_BLOCK_ITEMS)
+        return false;
+    memcpy(&head, raw, sizeof head);
+    uint64_t sum = sizeof head + (uint64_t)head.dictionary_bytes + head.code_bytes +
+                   head.time_bytes + head.extra_bytes;
+    if (sum != block->raw || !dictionary_read(d, &head, raw + sizeof head))
+        return false;
+    d->code = raw + sizeof head + head.dictionary_bytes;
+    d->code_end = d->time = d->code + head.code_bytes;
+    d->time_end = d->extra = d->time + head.time_bytes;
+    d->extra_end = d->extra + head.extra_bytes;
+    d->ticks = block->first;
+    d->left = block->items;
+    d->stream = block->stream;
+    d->damaged = false;
+    first_shadow(d);
+    return true;
+}
+
+void decode_done(struct decoder *d) {
+    for (int i = 0; i < DISK_SHADOWS; i++)
+        free(d->shadows[i].frames);
+    free(d->id);
+    free(d->step);
+}

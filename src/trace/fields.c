@@ -1,0 +1,165 @@
+/* The reading half of records.h. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "trace/records.h"
+#include "trace/varint.h"
+
+static uint64_t bad(struct fields *f) {
+    f->bad = true;
+    f->at = f->end;
+    return 0;
+}
+
+uint64_t fields_number(struct fields *f) {
+    if (f->at >= f->end)
+        return bad(f);
+    uint64_t value = varint_get(&f->at);
+    return f->at <= f->end ? value : bad(f);
+}
+
+int64_t fields_signed(struct fields *f) { return unzigzag(fields_number(f)); }
+
+uint32_t fields_bounded(struct fields *f, uint32_t max) {
+    uint64_t value = fields_number(f);
+    return value <= max ? (uint32_t)value : (uint32_t)bad(f);
+}
+
+const uint8_t *fields_bytes(struct fields *f, size_t count) {
+    if (count > (size_t)(f->end - f->at)) {
+        bad(f);
+        return NULL;
+    }
+    const uint8_t *p = f->at;
+    f->at += count;
+    return p;
+}
+
+const char *fields_text(struct fields *f) {
+    uint64_t size = fields_number(f);
+    if (!size)
+        return NULL;
+    if (size > (size_t)(f->end - f->at) || memchr(f->at, 0, size) != f->at + size - 1) {
+        bad(f);
+        return NULL;
+    }
+    f->at += size;
+    return (const char *)f->at - size;
+}
+
+static const char *text(struct fields *f) {
+    const char *s = fields_text(f);
+    return s ? s : "";
+}
+
+bool fields_clock(struct fields *f, struct trace_clock *ret) {
+    ret->ticks = fields_number(f);
+    ret->ns = fields_number(f);
+    return !f->bad;
+}
+
+bool fields_process(struct fields *f, struct trace_process *ret) {
+    ret->pid = fields_bounded(f, UINT32_MAX);
+    ret->parent = fields_bounded(f, UINT32_MAX);
+    ret->start = fields_number(f);
+    ret->command = text(f);
+    return !f->bad;
+}
+
+bool fields_thread(struct fields *f, struct trace_thread *ret) {
+    ret->stream = fields_bounded(f, UINT32_MAX);
+    ret->pid = fields_bounded(f, UINT32_MAX);
+    ret->tid = fields_bounded(f, UINT32_MAX);
+    ret->start = fields_number(f);
+    ret->stack_low = fields_number(f);
+    ret->stack_high = fields_number(f);
+    ret->name = text(f);
+    return !f->bad;
+}
+
+bool fields_map(struct fields *f, struct trace_map *ret) {
+    ret->pid = fields_bounded(f, UINT32_MAX);
+    ret->first_id = fields_bounded(f, DISK_ID_MAX);
+    ret->bias = fields_number(f);
+    ret->ticks = fields_number(f);
+    return !f->bad;
+}
+
+bool fields_end(struct fields *f, struct trace_end *ret) {
+    ret->status = (int32_t)fields_signed(f);
+    ret->ticks = fields_number(f);
+    ret->lost = fields_number(f);
+    return !f->bad;
+}
+
+bool fields_session(struct fields *f, struct trace_session *ret) {
+    ret->version = text(f);
+    ret->arch = text(f);
+    ret->start_unix_ns = fields_number(f);
+    uint32_t count = fields_bounded(f, (uint32_t)(f->end - f->at));
+    const char **command = mem_alloc((count + (size_t)1) * sizeof *command);
+    for (uint32_t i = 0; i < count && !f->bad; i++)
+        command[i] = text(f);
+    ret->command = command;
+    return !f->bad;
+}
+
+/* COUNT may be smaller or larger than ours: tiers may be added. */
+static void tiers(struct fields *f, uint32_t count, uint64_t *ret) {
+    for (uint32_t i = 0; i < count && !f->bad; i++) {
+        uint64_t value = fields_number(f);
+        if (i < TRACE_TIERS)
+            ret[i] = value;
+    }
+}
+
+static void refused(struct fields *f, struct trace_module *ret) {
+    uint32_t count = fields_bounded(f, (uint32_t)(f->end - f->at) / 2);
+    struct trace_refused *list = mem_alloc(count * sizeof *list);
+    for (uint32_t i = 0; i < count && !f->bad; i++) {
+        list[i].reason = text(f);
+        list[i].count = fields_number(f);
+    }
+    ret->refused = list;
+    ret->refused_count = count;
+}
+
+bool fields_module(struct fields *f, struct trace_module *ret) {
+    *ret = (struct trace_module){0};
+    ret->first_id = fields_bounded(f, DISK_ID_MAX);
+    ret->path = text(f);
+    ret->name = text(f);
+    ret->build_id_size = (uint8_t)fields_bounded(f, sizeof ret->build_id);
+    const uint8_t *build_id = fields_bytes(f, ret->build_id_size);
+    if (build_id)
+        memcpy(ret->build_id, build_id, ret->build_id_size);
+    ret->function_count = fields_bounded(f, DISK_ID_MAX + 1 - ret->first_id);
+    ret->seen = fields_number(f);
+    ret->instrumented = fields_number(f);
+    ret->exact_exit = fields_number(f);
+    uint32_t count = fields_bounded(f, 64);
+    tiers(f, count, ret->tiers);
+    tiers(f, count, ret->exit_tiers);
+    refused(f, ret);
+    return !f->bad;
+}
+
+bool fields_functions(struct fields *f, struct functions_head *ret) {
+    ret->first_id = fields_bounded(f, DISK_ID_MAX);
+    ret->first = fields_bounded(f, DISK_ID_MAX);
+    ret->count = fields_bounded(f, DISK_ID_MAX);
+    return !f->bad;
+}
+
+bool fields_function(struct fields *f, uint64_t *end, struct trace_function *ret) {
+    ret->address = *end + (uint64_t)fields_signed(f);
+    ret->size = fields_number(f);
+    uint32_t flags = fields_bounded(f, UINT32_MAX);
+    ret->entry_tier = flags & 0xf;
+    ret->instrumented = flags & 0x10;
+    ret->exact = flags & 0x20;
+    ret->name = fields_text(f);
+    ret->aliases = fields_text(f);
+    *end = ret->address + ret->size;
+    return !f->bad;
+}

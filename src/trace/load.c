@@ -1,0 +1,145 @@
+#include <string.h>
+
+#include "trace/decode.h"
+#include "trace/file.h"
+#include "trace/records.h"
+
+/* What metadata may take once decompressed, against files made to exhaust memory. */
+static bool payload_fits(const struct trace_reader *r, size_t size) {
+    return r->payload_bytes + size <= 64 * 1024 * 1024 + 256 * r->size;
+}
+
+static bool load_session(struct trace_reader *r, struct fields *f) {
+    struct trace_session session = {0};
+    bool ok = fields_session(f, &session) && !r->has_session;
+    if (ok) {
+        free((void *)r->session.command);
+        r->session = session;
+        r->has_session = true;
+    } else {
+        free((void *)session.command);
+    }
+    return ok;
+}
+
+static bool load_thread(struct trace_reader *r, struct fields *f) {
+    struct trace_thread thread;
+    if (!fields_thread(f, &thread) || thread.stream >= file_most_blocks(r))
+        return false;
+    while (r->threads.count <= thread.stream)
+        ARRAY_PUSH(&r->threads,
+                   ((struct trace_thread){.stream = (uint32_t)r->threads.count, .name = ""}));
+    r->threads.at[thread.stream] = thread;
+    return true;
+}
+
+static bool load_module(struct trace_reader *r, struct fields *f) {
+    struct trace_module module;
+    if (!fields_module(f, &module)) {
+        free((void *)module.refused);
+        return false;
+    }
+    ARRAY_PUSH(&r->modules, module);
+    ARRAY_PUSH(&r->tables, (function_table){0});
+    return true;
+}
+
+/* The newest module with these ids: one without functions may share its first id with the next. */
+static size_t module_of(const struct trace_reader *r, uint32_t first_id) {
+    size_t i = r->modules.count;
+    while (i && (r->modules.at[i - 1].first_id != first_id || !r->modules.at[i - 1].function_count))
+        i--;
+    return i ? i - 1 : SIZE_MAX;
+}
+
+/* Functions whose block is damaged still take their ids. There cannot be more of them in all than
+ * the file has bytes, whatever it claims. */
+static bool fill_gap(struct trace_reader *r, function_table *table, uint32_t first) {
+    if (first < table->count || first - table->count > r->size - r->missing_functions)
+        return false;
+    r->missing_functions += first - table->count;
+    while (table->count < first)
+        ARRAY_PUSH(table, (struct trace_function){0});
+    return true;
+}
+
+static bool load_functions(struct trace_reader *r, struct fields *f) {
+    struct functions_head head;
+    size_t module = fields_functions(f, &head) ? module_of(r, head.first_id) : SIZE_MAX;
+    if (module == SIZE_MAX)
+        return false;
+    uint32_t most = r->modules.at[module].function_count;
+    function_table *table = &r->tables.at[module];
+    if (head.first > most || head.count > most - head.first || !fill_gap(r, table, head.first))
+        return false;
+    uint64_t end = 0;
+    struct trace_function function;
+    for (uint32_t i = 0; i < head.count; i++) {
+        if (!fields_function(f, &end, &function))
+            return false;
+        ARRAY_PUSH(table, function);
+    }
+    return true;
+}
+
+static bool load_record(struct trace_reader *r, unsigned type, struct fields *f) {
+    struct trace_clock clock;
+    struct trace_process process;
+    struct trace_map map;
+    switch (type) {
+    case DISK_SESSION:
+        return load_session(r, f);
+    case DISK_CLOCK:
+        if (!fields_clock(f, &clock))
+            return false;
+        ARRAY_PUSH(&r->clocks, clock);
+        return true;
+    case DISK_PROCESS:
+        if (!fields_process(f, &process))
+            return false;
+        ARRAY_PUSH(&r->processes, process);
+        return true;
+    case DISK_THREAD:
+        return load_thread(r, f);
+    case DISK_MODULE:
+        return load_module(r, f);
+    case DISK_FUNCTIONS:
+        return load_functions(r, f);
+    case DISK_MAP:
+        if (!fields_map(f, &map))
+            return false;
+        ARRAY_PUSH(&r->maps, map);
+        return true;
+    case DISK_END:
+        return r->has_end = fields_end(f, &r->end);
+    default:
+        return true; /* of a later spoor */
+    }
+}
+
+/* Unpacks one metadata block; its payload stays as long as the reader. */
+static bool load_block(struct trace_reader *r, const struct disk_index_entry *entry) {
+    struct bytes payload = {0};
+    if (entry->block.type < DISK_SESSION || entry->block.type > DISK_END)
+        return true;
+    if (!payload_fits(r, entry->block.raw) || !unpack(r, entry, &payload)) {
+        free(payload.at);
+        return false;
+    }
+    r->payload_bytes += payload.count;
+    ARRAY_PUSH(&r->payloads, payload.at);
+    struct fields f = {payload.at, payload.at + payload.count, false};
+    return load_record(r, entry->block.type, &f);
+}
+
+void load_metadata(struct trace_reader *r) {
+    for (size_t i = 0; i < r->blocks.count; i++)
+        if (r->blocks.at[i].block.type != DISK_EVENTS && !load_block(r, &r->blocks.at[i]))
+            r->damaged_blocks++;
+    for (size_t i = 0; i < r->modules.count; i++) {
+        r->modules.at[i].functions = r->tables.at[i].at;
+        r->modules.at[i].function_count = (uint32_t)r->tables.at[i].count;
+        if (r->tables.at[i].count)
+            ARRAY_PUSH(&r->by_id, (uint32_t)i);
+    }
+}

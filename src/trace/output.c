@@ -1,0 +1,133 @@
+#include "trace/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+
+enum { PATIENCE_MS = 10000 };
+
+static int fail(struct err *err, int code, const char *tag, const char *path, const char *what) {
+    return err_set(err, code, tag, "%s: %s: %s", path, what, strerror(code));
+}
+
+/* Pipes and character devices take the trace as it comes. */
+static int open_stream(struct output *o, struct err *err) {
+    o->part = mem_strdup(o->path);
+    o->fd = open(o->path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (o->fd >= 0)
+        return 0;
+    if (errno == ENXIO)
+        return err_set(err, ENXIO, "open", "%s: cannot open: nobody reads this pipe", o->path);
+    return fail(err, errno, "open", o->path, "cannot open");
+}
+
+/* The lock tells another spoor that writes the same trace; a file system without locks is fine. */
+static int open_part(struct output *o, struct err *err) {
+    struct stat st;
+    o->part = mem_printf("%s.part", o->path);
+    o->fd = open(o->part, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (o->fd < 0)
+        return fail(err, errno, "open", o->part, "cannot create");
+    if (fstat(o->fd, &st) || !S_ISREG(st.st_mode))
+        return err_set(err, EINVAL, "not-a-file", "%s: is in the way: remove it", o->part);
+    if (flock(o->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+        return err_set(err, EBUSY, "open", "%s: another spoor is writing it: choose another -o",
+                       o->part);
+    if (ftruncate(o->fd, 0))
+        return fail(err, errno, "open", o->part, "cannot truncate");
+    return 0;
+}
+
+int output_open(struct output *o, const char *path, struct err *err) {
+    struct stat st;
+    *o = (struct output){.fd = -1, .regular = true};
+    if (stat(path, &st)) {
+        o->path = mem_strdup(path);
+        return open_part(o, err);
+    }
+    char *resolved = realpath(path, NULL); /* NULL for /dev/stdout as a pipe */
+    o->path = resolved ? resolved : mem_strdup(path);
+    if (S_ISREG(st.st_mode))
+        return open_part(o, err);
+    o->regular = false;
+    if (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode))
+        return open_stream(o, err);
+    return err_set(err, S_ISDIR(st.st_mode) ? EISDIR : EINVAL, "not-a-file",
+                   "%s: is %s, not a file", path,
+                   S_ISDIR(st.st_mode) ? "a directory" : "a device or socket");
+}
+
+static int wait_writable(int fd) {
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    int n = poll(&p, 1, PATIENCE_MS);
+    if (n < 0 && errno != EINTR)
+        return errno;
+    return n == 0 ? ETIMEDOUT : 0;
+}
+
+/* Moves PARTS past N bytes; returns how many parts remain, the first of them in *PARTS. */
+static int advance(struct iovec **parts, int count, size_t n) {
+    while (count && n >= (*parts)->iov_len) {
+        n -= (*parts)->iov_len;
+        ++*parts;
+        count--;
+    }
+    if (count) {
+        (*parts)->iov_base = (char *)(*parts)->iov_base + n;
+        (*parts)->iov_len -= n;
+    }
+    return count;
+}
+
+static int write_all(int fd, struct iovec *parts, int count, uint64_t *written) {
+    count = advance(&parts, count, 0);
+    while (count) {
+        ssize_t n = writev(fd, parts, count);
+        int code = n > 0 || errno == EINTR ? 0 : n == 0 ? EIO : errno;
+        if (code == EAGAIN)
+            code = wait_writable(fd);
+        if (code)
+            return code;
+        if (n > 0) {
+            *written += (size_t)n;
+            count = advance(&parts, count, (size_t)n);
+        }
+    }
+    return 0;
+}
+
+int output_write(struct output *o, struct iovec *parts, int count, struct err *err) {
+    uint64_t written = 0;
+    int code = write_all(o->fd, parts, count, &written);
+    if (!code) {
+        o->offset += written;
+        return 0;
+    }
+    if (o->regular && written && !ftruncate(o->fd, (off_t)o->offset))
+        lseek(o->fd, (off_t)o->offset, SEEK_SET);
+    return fail(err, code, "write", o->part, "cannot write the trace");
+}
+
+int output_commit(struct output *o, struct err *err) {
+    int fd = o->fd;
+    o->fd = -1;
+    if (close(fd) && errno != EINTR)
+        return fail(err, errno, "write", o->part, "cannot write the trace");
+    if (o->regular && rename(o->part, o->path))
+        return err_set(err, errno, "rename", "%s: cannot rename to %s: %s", o->part, o->path,
+                       strerror(errno));
+    return 0;
+}
+
+void output_done(struct output *o) {
+    if (o->fd >= 0)
+        close(o->fd);
+    free(o->path);
+    free(o->part);
+}

@@ -1,0 +1,239 @@
+#include "trace/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "trace/file.h"
+
+static int open_file(struct trace_reader *r, struct err *err) {
+    struct stat st;
+    r->fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (r->fd < 0 || fstat(r->fd, &st))
+        return err_set(err, errno, "open", "%s: cannot open: %s", r->path, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, S_ISDIR(st.st_mode) ? EISDIR : EINVAL, "not-a-trace",
+                       "%s: is not a spoor trace, but %s", r->path,
+                       S_ISDIR(st.st_mode) ? "a directory" : "a device or pipe");
+    r->size = (uint64_t)st.st_size;
+    return 0;
+}
+
+/* Sorts the event blocks by stream, keeping their order, and drops the others. */
+static void group_streams(struct trace_reader *r) {
+    size_t events = 0, streams = r->threads.count;
+    for (size_t i = 0; i < r->blocks.count; i++) {
+        const struct disk_block *b = &r->blocks.at[i].block;
+        if (b->type != DISK_EVENTS)
+            continue;
+        r->blocks.at[events++] = r->blocks.at[i];
+        if (b->stream >= streams)
+            streams = (size_t)b->stream + 1;
+    }
+    while (r->threads.count < streams)
+        ARRAY_PUSH(&r->threads,
+                   ((struct trace_thread){.stream = (uint32_t)r->threads.count, .name = ""}));
+    size_t *first = mem_alloc((streams + 2) * sizeof *first);
+    for (size_t i = 0; i < events; i++)
+        first[r->blocks.at[i].block.stream + 2]++;
+    for (size_t i = 1; i < streams + 2; i++)
+        first[i] += first[i - 1];
+    struct disk_index_entry *sorted = mem_alloc(events * sizeof *sorted);
+    for (size_t i = 0; i < events; i++)
+        sorted[first[r->blocks.at[i].block.stream + 1]++] = r->blocks.at[i];
+    free(r->blocks.at);
+    r->blocks.at = sorted;
+    r->blocks.count = r->blocks.room = events;
+    r->stream_first = first;
+}
+
+static void sum_blocks(struct trace_reader *r) {
+    r->first_ticks = r->clocks.count ? r->clocks.at[0].ticks : UINT64_MAX;
+    r->last_ticks = r->has_end ? r->end.ticks : 0;
+    if (r->clocks.count && r->clocks.at[r->clocks.count - 1].ticks > r->last_ticks)
+        r->last_ticks = r->clocks.at[r->clocks.count - 1].ticks;
+    for (size_t i = 0; i < r->blocks.count; i++) {
+        const struct disk_block *b = &r->blocks.at[i].block;
+        r->counts.entries += b->entries;
+        r->counts.exits += b->exits;
+        r->counts.lost += b->lost;
+        if (b->first < r->first_ticks)
+            r->first_ticks = b->first;
+        if (b->last > r->last_ticks)
+            r->last_ticks = b->last;
+    }
+    if (r->first_ticks > r->last_ticks)
+        r->first_ticks = r->last_ticks;
+}
+
+/* From the first and the last pair of clock readings; a tick is a nanosecond if there are none. */
+static void fix_scale(struct trace_reader *r) {
+    r->scale = (uint64_t)1 << SCALE_BITS;
+    if (r->clocks.count < 2)
+        return;
+    const struct trace_clock *a = &r->clocks.at[0], *b = &r->clocks.at[r->clocks.count - 1];
+    if (b->ticks <= a->ticks || b->ns <= a->ns)
+        return;
+    unsigned __int128 scale =
+        ((unsigned __int128)(b->ns - a->ns) << SCALE_BITS) / (b->ticks - a->ticks);
+    if (scale && scale <= UINT64_MAX)
+        r->scale = (uint64_t)scale;
+}
+
+static void explain(struct trace_reader *r) {
+    bool damaged = r->damaged_blocks || r->skipped_bytes;
+    const char *incomplete = r->has_end ? ""
+                                        : "incomplete (the recording was cut short or goes on); "
+                                          "events lost at its end cannot be counted";
+    if (damaged)
+        r->warning = mem_printf("%s: is damaged%s%s: what cannot be read is left out", r->path,
+                                r->has_end ? "" : " and ", incomplete);
+    else if (!r->has_end)
+        r->warning = mem_printf("%s: is %s", r->path, incomplete);
+    else if (!r->indexed)
+        r->warning = mem_printf("%s: its index is missing or damaged; all blocks were found "
+                                "without it",
+                                r->path);
+}
+
+static int compare_first_id(const void *a, const void *b, void *arg) {
+    const struct trace_module *m = arg;
+    uint32_t x = m[*(const uint32_t *)a].first_id, y = m[*(const uint32_t *)b].first_id;
+    return (x > y) - (x < y);
+}
+
+static int read_all(struct trace_reader *r, struct err *err) {
+    int rc = open_file(r, err);
+    if (!rc)
+        rc = scan_file(r, err);
+    if (rc)
+        return rc;
+    load_metadata(r);
+    if (!r->has_session && (r->damaged_blocks || r->skipped_bytes || r->indexed))
+        return err_set(err, EILSEQ, "corrupt-trace",
+                       "%s: is damaged: the facts about the recording cannot be read", r->path);
+    if (!r->has_session)
+        return err_set(err, ENODATA, "truncated-trace",
+                       "%s: is cut off before anything was recorded", r->path);
+    if (r->by_id.count)
+        qsort_r(r->by_id.at, r->by_id.count, sizeof *r->by_id.at, compare_first_id, r->modules.at);
+    group_streams(r);
+    sum_blocks(r);
+    fix_scale(r);
+    explain(r);
+    return 0;
+}
+
+int trace_reader_open(const char *path, struct trace_reader **ret, struct err *err) {
+    struct trace_reader *r = mem_alloc(sizeof *r);
+    r->path = mem_strdup(path);
+    r->fd = -1;
+    unpack_pool_init(&r->pool);
+    int rc = read_all(r, err);
+    if (rc) {
+        trace_reader_free(r);
+        return rc;
+    }
+    *ret = r;
+    return 0;
+}
+
+void trace_reader_free(struct trace_reader *r) {
+    if (!r)
+        return;
+    if (r->fd >= 0)
+        close(r->fd);
+    for (size_t i = 0; i < r->modules.count; i++) {
+        free((void *)r->modules.at[i].refused);
+        ARRAY_FREE(&r->tables.at[i]);
+    }
+    for (size_t i = 0; i < r->payloads.count; i++)
+        free(r->payloads.at[i]);
+    free((void *)r->session.command);
+    ARRAY_FREE(&r->blocks);
+    ARRAY_FREE(&r->clocks);
+    ARRAY_FREE(&r->processes);
+    ARRAY_FREE(&r->threads);
+    ARRAY_FREE(&r->modules);
+    ARRAY_FREE(&r->tables);
+    ARRAY_FREE(&r->by_id);
+    ARRAY_FREE(&r->maps);
+    ARRAY_FREE(&r->payloads);
+    unpack_pool_done(&r->pool);
+    free(r->stream_first);
+    free(r->warning);
+    free(r->path);
+    free(r);
+}
+
+const struct trace_session *trace_reader_session(const struct trace_reader *r) {
+    return &r->session;
+}
+
+bool trace_reader_complete(const struct trace_reader *r) { return r->has_end; }
+const char *trace_reader_warning(const struct trace_reader *r) { return r->warning; }
+
+const struct trace_end *trace_reader_end(const struct trace_reader *r) {
+    return r->has_end ? &r->end : NULL;
+}
+
+uint64_t trace_reader_file_bytes(const struct trace_reader *r) { return r->size; }
+size_t trace_reader_process_count(const struct trace_reader *r) { return r->processes.count; }
+
+const struct trace_process *trace_reader_process(const struct trace_reader *r, size_t i) {
+    return i < r->processes.count ? &r->processes.at[i] : NULL;
+}
+
+size_t trace_reader_stream_count(const struct trace_reader *r) { return r->threads.count; }
+
+const struct trace_thread *trace_reader_thread(const struct trace_reader *r, size_t stream) {
+    return stream < r->threads.count ? &r->threads.at[stream] : NULL;
+}
+
+size_t trace_reader_module_count(const struct trace_reader *r) { return r->modules.count; }
+
+const struct trace_module *trace_reader_module(const struct trace_reader *r, size_t i) {
+    return i < r->modules.count ? &r->modules.at[i] : NULL;
+}
+
+size_t trace_reader_map_count(const struct trace_reader *r) { return r->maps.count; }
+
+const struct trace_map *trace_reader_map(const struct trace_reader *r, size_t i) {
+    return i < r->maps.count ? &r->maps.at[i] : NULL;
+}
+
+bool trace_reader_function(const struct trace_reader *r, uint32_t id,
+                           const struct trace_module **ret_module,
+                           const struct trace_function **ret_function) {
+    size_t low = 0, high = r->by_id.count; /* the last module that begins at or before ID */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (r->modules.at[r->by_id.at[middle]].first_id <= id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low)
+        return false;
+    const struct trace_module *m = &r->modules.at[r->by_id.at[low - 1]];
+    if (id - m->first_id >= m->function_count)
+        return false;
+    *ret_module = m;
+    *ret_function = &m->functions[id - m->first_id];
+    return true;
+}
+
+struct trace_counts trace_reader_counts(const struct trace_reader *r) {
+    return r->counts;
+}
+
+uint64_t trace_reader_ns(const struct trace_reader *r, uint64_t ticks) {
+    if (ticks <= r->first_ticks)
+        return 0;
+    return (uint64_t)(((unsigned __int128)(ticks - r->first_ticks) * r->scale) >> SCALE_BITS);
+}
+
+uint64_t trace_reader_duration_ns(const struct trace_reader *r) {
+    return trace_reader_ns(r, r->last_ticks);
+}

@@ -1,0 +1,116 @@
+/* The writing half of records.h. */
+#include "trace/records.h"
+
+#include "trace/varint.h"
+
+static struct bytes *payload(struct block *block) { return &block->parts[0]; }
+
+static void put_numbers(struct bytes *b, const uint64_t *numbers, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        bytes_put_varint(b, numbers[i]);
+}
+
+/* Arguments beyond DISK_RAW_TARGET bytes are left out: a payload has a limit. */
+struct block *record_session(const struct trace_session *session) {
+    struct block *block = block_new(DISK_SESSION);
+    struct bytes *b = payload(block);
+    bytes_put_string(b, session->version);
+    bytes_put_string(b, session->arch);
+    bytes_put_varint(b, session->start_unix_ns);
+    size_t count = 0, sum = 0;
+    for (; session->command && session->command[count]; count++) {
+        sum += strlen(session->command[count]);
+        if (sum > DISK_RAW_TARGET)
+            break;
+    }
+    bytes_put_varint(b, count);
+    for (size_t i = 0; i < count; i++)
+        bytes_put_string(b, session->command[i]);
+    return block;
+}
+
+struct block *record_clock(const struct trace_clock *clock) {
+    struct block *block = block_new(DISK_CLOCK);
+    put_numbers(payload(block), (uint64_t[]){clock->ticks, clock->ns}, 2);
+    return block;
+}
+
+struct block *record_process(const struct trace_process *process) {
+    struct block *block = block_new(DISK_PROCESS);
+    struct bytes *b = payload(block);
+    put_numbers(b, (uint64_t[]){process->pid, process->parent, process->start}, 3);
+    bytes_put_string(b, process->command);
+    return block;
+}
+
+struct block *record_thread(const struct trace_thread *thread) {
+    struct block *block = block_new(DISK_THREAD);
+    struct bytes *b = payload(block);
+    put_numbers(b,
+                (uint64_t[]){thread->stream, thread->pid, thread->tid, thread->start,
+                             thread->stack_low, thread->stack_high},
+                6);
+    bytes_put_string(b, thread->name);
+    return block;
+}
+
+struct block *record_module(const struct trace_module *module) {
+    struct block *block = block_new(DISK_MODULE);
+    struct bytes *b = payload(block);
+    size_t id_size = module->build_id_size;
+    if (id_size > sizeof module->build_id)
+        id_size = sizeof module->build_id;
+    bytes_put_varint(b, module->first_id);
+    bytes_put_string(b, module->path);
+    bytes_put_string(b, module->name);
+    bytes_put_varint(b, id_size);
+    bytes_put(b, module->build_id, id_size);
+    put_numbers(b,
+                (uint64_t[]){module->function_count, module->seen, module->instrumented,
+                             module->exact_exit, TRACE_TIERS},
+                5);
+    put_numbers(b, module->tiers, TRACE_TIERS);
+    put_numbers(b, module->exit_tiers, TRACE_TIERS);
+    bytes_put_varint(b, module->refused_count);
+    for (uint32_t i = 0; i < module->refused_count; i++) {
+        bytes_put_string(b, module->refused[i].reason);
+        bytes_put_varint(b, module->refused[i].count);
+    }
+    return block;
+}
+
+static void put_function(struct bytes *b, uint64_t end, const struct trace_function *f) {
+    bytes_put_varint(b, zigzag((int64_t)(f->address - end)));
+    bytes_put_varint(b, f->size);
+    bytes_put_varint(b, f->entry_tier | (f->instrumented ? 0x10u : 0) | (f->exact ? 0x20u : 0));
+    bytes_put_string(b, f->name);
+    bytes_put_string(b, f->aliases);
+}
+
+struct block *record_functions(const struct trace_module *module, uint32_t *next) {
+    struct block *block = block_new(DISK_FUNCTIONS);
+    struct bytes *b = payload(block), list = {0};
+    uint64_t end = 0;
+    uint32_t i = *next;
+    for (; i < module->function_count && list.count < DISK_RAW_TARGET; i++) {
+        const struct trace_function *f = &module->functions[i];
+        put_function(&list, end, f);
+        end = f->address + f->size;
+    }
+    put_numbers(b, (uint64_t[]){module->first_id, *next, i - *next}, 3);
+    block->parts[1] = list;
+    *next = i;
+    return block;
+}
+
+struct block *record_map(const struct trace_map *map) {
+    struct block *block = block_new(DISK_MAP);
+    put_numbers(payload(block), (uint64_t[]){map->pid, map->first_id, map->bias, map->ticks}, 4);
+    return block;
+}
+
+struct block *record_end(const struct trace_end *end) {
+    struct block *block = block_new(DISK_END);
+    put_numbers(payload(block), (uint64_t[]){zigzag(end->status), end->ticks, end->lost}, 3);
+    return block;
+}

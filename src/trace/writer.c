@@ -1,0 +1,177 @@
+#include "trace/writer.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "trace/encode.h"
+#include "trace/records.h"
+#include "trace/sink.h"
+
+struct stream {
+    pthread_mutex_t lock;
+    struct encoder *encoder; /* NULL before the first and after the last event */
+};
+
+struct trace_writer {
+    struct sink *sink;
+    pthread_mutex_t lock; /* of the table; a stream, once in it, stays */
+    ARRAY(struct stream *) streams;
+};
+
+/* Returns the stream with its lock held. */
+static struct stream *stream_lock(struct trace_writer *w, uint32_t number) {
+    pthread_mutex_lock(&w->lock);
+    while (w->streams.count <= number) {
+        struct stream *new = mem_alloc(sizeof *new);
+        pthread_mutex_init(&new->lock, NULL);
+        ARRAY_PUSH(&w->streams, new);
+    }
+    struct stream *stream = w->streams.at[number];
+    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_lock(&stream->lock);
+    if (!stream->encoder)
+        stream->encoder = encoder_new();
+    return stream;
+}
+
+/* Sends off what STREAM, which is locked, has gathered. */
+static void stream_send(struct trace_writer *w, struct stream *stream, uint32_t number) {
+    struct block *block = stream->encoder ? encoder_take(stream->encoder, number) : NULL;
+    if (block)
+        sink_push(w->sink, block);
+}
+
+/* Adds to the totals what STREAM's encoder has taken since BEFORE. */
+static void count_since(struct trace_writer *w, const struct stream *stream,
+                        struct trace_totals before) {
+    struct trace_totals now = encoder_totals(stream->encoder);
+    sink_count(w->sink, now.entries - before.entries, now.exits - before.exits,
+               now.lost - before.lost);
+}
+
+void trace_writer_events(struct trace_writer *w, uint32_t number, const struct event *events,
+                         size_t count) {
+    if (sink_failed(w->sink)) {
+        sink_count(w->sink, 0, 0, count);
+        return;
+    }
+    struct stream *stream = stream_lock(w, number);
+    while (count) {
+        struct trace_totals before = encoder_totals(stream->encoder);
+        size_t n = encoder_events(stream->encoder, events, count);
+        count_since(w, stream, before); /* before the block can be thrown away */
+        events += n;
+        count -= n;
+        if (encoder_full(stream->encoder))
+            stream_send(w, stream, number);
+    }
+    pthread_mutex_unlock(&stream->lock);
+}
+
+void trace_writer_lost(struct trace_writer *w, uint32_t number, uint64_t ticks, uint64_t count) {
+    sink_count(w->sink, 0, 0, count);
+    if (sink_failed(w->sink))
+        return;
+    struct stream *stream = stream_lock(w, number);
+    encoder_lost(stream->encoder, ticks, count);
+    if (encoder_full(stream->encoder))
+        stream_send(w, stream, number);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+void trace_writer_thread_end(struct trace_writer *w, uint32_t number, uint64_t ticks) {
+    struct stream *stream = stream_lock(w, number);
+    encoder_thread_end(stream->encoder, ticks);
+    stream_send(w, stream, number);
+    encoder_free(stream->encoder);
+    stream->encoder = NULL;
+    pthread_mutex_unlock(&stream->lock);
+}
+
+void trace_writer_flush(struct trace_writer *w) {
+    for (uint32_t i = 0;; i++) {
+        pthread_mutex_lock(&w->lock);
+        struct stream *stream = i < w->streams.count ? w->streams.at[i] : NULL;
+        pthread_mutex_unlock(&w->lock);
+        if (!stream)
+            return;
+        pthread_mutex_lock(&stream->lock);
+        stream_send(w, stream, i);
+        pthread_mutex_unlock(&stream->lock);
+    }
+}
+
+void trace_writer_sync(struct trace_writer *w) { sink_sync(w->sink); }
+
+void trace_writer_clock(struct trace_writer *w, const struct trace_clock *clock) {
+    sink_push(w->sink, record_clock(clock));
+}
+
+void trace_writer_process(struct trace_writer *w, const struct trace_process *process) {
+    sink_push(w->sink, record_process(process));
+}
+
+void trace_writer_thread(struct trace_writer *w, const struct trace_thread *thread) {
+    sink_push(w->sink, record_thread(thread));
+}
+
+void trace_writer_module(struct trace_writer *w, const struct trace_module *module) {
+    sink_push(w->sink, record_module(module));
+    for (uint32_t next = 0; next < module->function_count;)
+        sink_push(w->sink, record_functions(module, &next));
+}
+
+void trace_writer_map(struct trace_writer *w, const struct trace_map *map) {
+    sink_push(w->sink, record_map(map));
+}
+
+int trace_writer_error(struct trace_writer *w, struct err *err) { return sink_error(w->sink, err); }
+
+struct trace_totals trace_writer_totals(struct trace_writer *w) {
+    return sink_totals(w->sink);
+}
+
+int trace_writer_open(const char *path, const struct trace_session *session,
+                      struct trace_writer **ret, struct err *err) {
+    struct sink *sink;
+    int rc = sink_open(path, &sink, err);
+    if (rc)
+        return rc;
+    struct trace_writer *w = mem_alloc(sizeof *w);
+    w->sink = sink;
+    pthread_mutex_init(&w->lock, NULL);
+    sink_push(sink, record_session(session));
+    *ret = w;
+    return 0;
+}
+
+static void writer_free(struct trace_writer *w) {
+    for (size_t i = 0; i < w->streams.count; i++) {
+        encoder_free(w->streams.at[i]->encoder);
+        pthread_mutex_destroy(&w->streams.at[i]->lock);
+        free(w->streams.at[i]);
+    }
+    ARRAY_FREE(&w->streams);
+    pthread_mutex_destroy(&w->lock);
+    sink_free(w->sink);
+    free(w);
+}
+
+int trace_writer_finish(struct trace_writer *w, const struct trace_end *end,
+                        struct trace_totals *ret_totals, struct err *err) {
+    trace_writer_flush(w);
+    sink_push(w->sink, record_end(end));
+    int rc = sink_close(w->sink, true, err);
+    if (ret_totals)
+        *ret_totals = sink_totals(w->sink);
+    writer_free(w);
+    return rc;
+}
+
+void trace_writer_abandon(struct trace_writer *w) {
+    if (!w)
+        return;
+    sink_close(w->sink, false, NULL);
+    writer_free(w);
+}

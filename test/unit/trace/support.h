@@ -1,0 +1,38 @@
+/* What the tests of src/trace share: scratch files, a small trace, and calls that must succeed. */
+#ifndef SPOOR_TEST_TRACE_SUPPORT_H
+#define SPOOR_TEST_TRACE_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "generate.h"
+#include "trace/reader.h"
+#include "trace/writer.h"
+
+/* A path in a fresh directory; both go away with scratch_free(). */
+char *scratch_new(void);
+void scratch_free(char *path);
+
+struct trace_writer *must_open_writer(const char *path);
+void must_finish(struct trace_writer *w);
+struct trace_reader *must_open_reader(const char *path);
+
+/* Whole files. */
+uint8_t *must_load(const char *path, size_t *ret_size);
+void must_store(const char *path, const void *bytes, size_t size);
+
+/* A complete trace with two clocks, two processes, three streams, two modules and a loss. */
+void write_small_trace(const char *path);
+
+/* COUNT events to STREAM in pieces of irregular size. */
+void feed(struct trace_writer *w, uint32_t stream, const struct event *events, size_t count);
+/* Everything of a trace, through cursors, merge and accessors; returns how many items it gave.
+ * Damage is allowed. */
+size_t walk_trace(const char *path);
+
+#endif

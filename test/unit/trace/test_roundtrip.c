@@ -1,0 +1,231 @@
+/* What is written is what is read. */
+#include <string.h>
+#include <unistd.h>
+
+#include "support.h"
+
+static int setup(void **state) {
+    *state = scratch_new();
+    return 0;
+}
+
+static int teardown(void **state) {
+    scratch_free(*state);
+    return 0;
+}
+
+/* Compares stream STREAM, event by event and by time made monotone, with what was fed. */
+static void expect_events(struct trace_reader *r, uint32_t stream, const struct event *events,
+                          size_t count) {
+    struct trace_cursor *c;
+    struct trace_item item;
+    struct err err;
+    uint64_t clock = 0;
+    assert_int_equal(trace_cursor_open(r, stream, &c, &err), 0);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(trace_cursor_next(c, &item, &err), 1);
+        clock = events[i].clock > clock ? events[i].clock : clock;
+        if (item.kind != TRACE_EVENT || item.stream != stream || item.id != events[i].site >> 2 ||
+            item.event != (events[i].site & 3) || item.sp != events[i].sp || item.ticks != clock)
+            fail_msg("event %zu of stream %u differs", i, stream);
+    }
+    assert_int_equal(trace_cursor_next(c, &item, &err), 0);
+    assert_int_equal(trace_cursor_next(c, &item, &err), 0);
+    trace_cursor_free(c);
+}
+
+static void every_shape_of_stream_comes_back_exactly(void **state) {
+    enum { EVENTS = 200000 };
+    struct event *events[SHAPE_COUNT];
+    struct trace_writer *w = must_open_writer(*state);
+    for (uint32_t i = 0; i < SHAPE_COUNT; i++) {
+        events[i] = generate((enum shape)i, EVENTS, 7, 100);
+        feed(w, i, events[i], EVENTS);
+    }
+    must_finish(w);
+    struct trace_reader *r = must_open_reader(*state);
+    assert_null(trace_reader_warning(r));
+    for (uint32_t i = 0; i < SHAPE_COUNT; i++) {
+        expect_events(r, i, events[i], EVENTS);
+        free(events[i]);
+    }
+    struct trace_counts counts = trace_reader_counts(r);
+    assert_int_equal(counts.entries + counts.exits, SHAPE_COUNT * EVENTS);
+    assert_int_equal(counts.lost, 0);
+    trace_reader_free(r);
+}
+
+static void random_streams_of_any_length_come_back_exactly(void **state) {
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        uint64_t random = seed + 1;
+        size_t count = random_below(&random, 3000);
+        AUTO_FREE struct event *events = generate((enum shape)(seed % 4), count, seed, 0);
+        struct trace_writer *w = must_open_writer(*state);
+        feed(w, 0, events, count / 2);
+        trace_writer_flush(w);
+        feed(w, 0, events + count / 2, count - count / 2);
+        trace_writer_thread(w, &(struct trace_thread){.stream = 0});
+        must_finish(w);
+        struct trace_reader *r = must_open_reader(*state);
+        expect_events(r, 0, events, count);
+        trace_reader_free(r);
+    }
+}
+
+static void odd_stack_pointers_and_the_largest_ids_and_clocks_come_back_exactly(void **state) {
+    static const struct event events[] = {
+        {.clock = 5, .site = 0x3fffffffu << 2 | EVENT_ENTRY, .sp = 0xfffffffd},
+        {.clock = 5, .site = 0u << 2 | EVENT_ENTRY, .sp = 3},
+        {.clock = 4, .site = 0u << 2 | EVENT_TAIL, .sp = 3},
+        {.clock = 228, .site = 0x3fffffffu << 2 | EVENT_RETURN, .sp = 0xfffffffd},
+        {.clock = 6595, .site = 1u << 2 | EVENT_RETURN, .sp = 0},
+        {.clock = 12963, .site = 1u << 2 | EVENT_ENTRY, .sp = 0x80000000},
+        {.clock = UINT64_MAX, .site = 1u << 2 | EVENT_ENTRY, .sp = 0x7fffffff},
+    };
+    struct trace_writer *w = must_open_writer(*state);
+    trace_writer_events(w, 0, events, 7);
+    must_finish(w);
+    struct trace_reader *r = must_open_reader(*state);
+    expect_events(r, 0, events, 7);
+    trace_reader_free(r);
+}
+
+static void recursion_of_200000_frames_comes_back_exactly(void **state) {
+    enum { DEPTH = 200000 };
+    AUTO_FREE struct event *events = mem_alloc(2 * DEPTH * sizeof *events);
+    for (uint32_t i = 0; i < DEPTH; i++) {
+        uint32_t sp = 0xf0000000 - 48 * i;
+        events[i] = (struct event){.clock = 100 + i * 50, .site = 9 << 2, .sp = sp};
+        events[2 * DEPTH - 1 - i] = (struct event){
+            .clock = 100 + (2 * DEPTH - 1 - i) * 50ull, .site = 9 << 2 | EVENT_RETURN, .sp = sp};
+    }
+    struct trace_writer *w = must_open_writer(*state);
+    feed(w, 0, events, 2 * DEPTH);
+    must_finish(w);
+    struct trace_reader *r = must_open_reader(*state);
+    expect_events(r, 0, events, 2 * DEPTH);
+    assert_in_range(trace_reader_file_bytes(r), 1, DEPTH / 10);
+    trace_reader_free(r);
+}
+
+static void losses_and_the_end_of_a_thread_keep_their_place(void **state) {
+    static const struct event entry = {.clock = 50, .site = 4, .sp = 64};
+    static const struct event garbage = {.clock = 60, .site = 7, .sp = 64};
+    struct trace_writer *w = must_open_writer(*state);
+    trace_writer_events(w, 0, &entry, 1);
+    trace_writer_lost(w, 0, 55, 1ull << 40);
+    trace_writer_events(w, 0, &garbage, 1); /* no kind of event: counted as lost */
+    trace_writer_thread_end(w, 0, 70);
+    struct trace_totals totals = trace_writer_totals(w);
+    assert_int_equal(totals.lost, (1ull << 40) + 1);
+    must_finish(w);
+    struct trace_reader *r = must_open_reader(*state);
+    struct trace_cursor *c;
+    const struct trace_item *items;
+    assert_int_equal(trace_cursor_open(r, 0, &c, NULL), 0);
+    assert_int_equal(trace_cursor_batch(c, &items, NULL), 4);
+    assert_int_equal(items[0].kind, TRACE_EVENT);
+    assert_int_equal(items[1].kind, TRACE_LOST);
+    assert_int_equal(items[1].lost, 1ull << 40);
+    assert_int_equal(items[1].ticks, 55);
+    assert_int_equal(items[2].kind, TRACE_LOST);
+    assert_int_equal(items[2].lost, 1);
+    assert_int_equal(items[3].kind, TRACE_THREAD_END);
+    assert_int_equal(items[3].ticks, 70);
+    trace_cursor_free(c);
+    assert_int_equal(trace_reader_counts(r).lost, (1ull << 40) + 1);
+    trace_reader_free(r);
+}
+
+static void check_module(const struct trace_reader *r) {
+    const struct trace_module *m = trace_reader_module(r, 0), *found;
+    const struct trace_function *f;
+    assert_int_equal(trace_reader_module_count(r), 3);
+    assert_string_equal(m->path, "/usr/bin/prog");
+    assert_int_equal(m->build_id_size, 4);
+    assert_int_equal(m->build_id[3], 255);
+    assert_int_equal(m->tiers[5], 6);
+    assert_int_equal(m->exit_tiers[0], 6);
+    assert_int_equal(m->refused_count, 2);
+    assert_string_equal(m->refused[1].reason, "own-convention");
+    assert_int_equal(m->exact_exit, 1);
+    assert_true(trace_reader_function(r, 11, &found, &f));
+    assert_ptr_equal(found, m);
+    assert_int_equal(f->address, 0x1010);
+    assert_int_equal(f->size, 99);
+    assert_string_equal(f->aliases, "a\nb");
+    assert_true(f->exact && !f->instrumented);
+    assert_true(trace_reader_function(r, 12, &found, &f));
+    assert_int_equal(f->address, 0xfff);
+    assert_int_equal(f->entry_tier, 5);
+    assert_null(f->name);
+    assert_true(trace_reader_function(r, 13, &found, &f));
+    assert_string_equal(found->name, "lib.so");
+    assert_false(trace_reader_function(r, 9, &found, &f));
+    assert_false(trace_reader_function(r, 14, &found, &f));
+}
+
+static void facts_come_back_exactly(void **state) {
+    write_small_trace(*state);
+    struct trace_reader *r = must_open_reader(*state);
+    const struct trace_session *s = trace_reader_session(r);
+    assert_string_equal(s->version, "1.2");
+    assert_string_equal(s->arch, "x86_64");
+    assert_string_equal(s->command[2], "ünï");
+    assert_null(s->command[3]);
+    assert_int_equal(s->start_unix_ns, 1234567890123);
+    assert_int_equal(trace_reader_process_count(r), 2);
+    assert_string_equal(trace_reader_process(r, 1)->command, "child");
+    assert_int_equal(trace_reader_process(r, 1)->parent, 5);
+    assert_int_equal(trace_reader_stream_count(r), 3);
+    assert_int_equal(trace_reader_thread(r, 2)->tid, 7);
+    assert_int_equal(trace_reader_thread(r, 2)->stack_high, 0x7fff8000);
+    assert_string_equal(trace_reader_thread(r, 0)->name, "main");
+    assert_int_equal(trace_reader_map_count(r), 2);
+    assert_int_equal(trace_reader_map(r, 1)->bias, (uint64_t)-4096);
+    assert_true(trace_reader_complete(r));
+    assert_int_equal(trace_reader_end(r)->status, 3);
+    assert_int_equal(trace_reader_counts(r).lost, 17 + 18 + 19);
+    check_module(r);
+    trace_reader_free(r);
+}
+
+static void ticks_become_nanoseconds_by_the_first_and_last_clock(void **state) {
+    write_small_trace(*state); /* 2 000 000 ticks are 1 000 000 ns, from tick 1 000 000 */
+    struct trace_reader *r = must_open_reader(*state);
+    assert_int_equal(trace_reader_ns(r, 0), 0);
+    assert_int_equal(trace_reader_ns(r, 1000000), 0);
+    assert_int_equal(trace_reader_ns(r, 1000200), 100);
+    assert_int_equal(trace_reader_duration_ns(r), 9500000);
+    trace_reader_free(r);
+}
+
+static void a_merge_gives_all_streams_in_order_of_time(void **state) {
+    write_small_trace(*state);
+    struct trace_reader *r = must_open_reader(*state);
+    struct trace_merge *m;
+    struct trace_item item, before = {0};
+    size_t n = 0;
+    assert_int_equal(trace_merge_open(r, &m, NULL), 0);
+    for (; trace_merge_next(m, &item, NULL) == 1; before = item, n++)
+        assert_true(item.ticks > before.ticks ||
+                    (item.ticks == before.ticks && item.stream >= before.stream));
+    assert_int_equal(n, 3 * 300 + 3 + 1);
+    trace_merge_free(m);
+    trace_reader_free(r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        TEST(every_shape_of_stream_comes_back_exactly),
+        TEST(random_streams_of_any_length_come_back_exactly),
+        TEST(odd_stack_pointers_and_the_largest_ids_and_clocks_come_back_exactly),
+        TEST(recursion_of_200000_frames_comes_back_exactly),
+        TEST(losses_and_the_end_of_a_thread_keep_their_place),
+        TEST(facts_come_back_exactly),
+        TEST(ticks_become_nanoseconds_by_the_first_and_last_clock),
+        TEST(a_merge_gives_all_streams_in_order_of_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
