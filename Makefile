@@ -48,7 +48,7 @@ check-long: packages-check
 
 bench: packages-bench
 	$(MAKE) all
-	bench/run $(BUILD)/spoor $(BUILD)/bench.json
+	python3 bench/bench.py $(BUILD)/spoor $(BUILD)/bench.json
 
 lint: all
 	tools/run-tests $(BUILD) --suite=lint

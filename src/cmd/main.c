@@ -12,6 +12,7 @@ typedef int command_run(struct options *options, int argc, char **argv);
 
 static command_run *const runs[COMMAND_COUNT] = {
     [COMMAND_ATTACH] = cmd_attach,
+    [COMMAND_EXPLAIN] = cmd_explain,
 };
 
 static const struct command *find_command(const char *name) {

@@ -1,0 +1,276 @@
+/* The parser against the tables: what is written where, and what is refused with which tag. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cmd/command.h"
+
+/* One parsed command line; its words are separated by single blanks. */
+struct line {
+    struct options options;
+    char *argv[32];
+    char *words;
+    int count; /* operands, in argv[1..] */
+    int rc;
+    struct err err;
+};
+
+static void parse(struct line *l, enum command_id id, const char *words) {
+    int argc = 0;
+    *l = (struct line){.words = mem_strdup(words)};
+    l->argv[argc++] = (char *)commands[id].name;
+    for (char *p = strtok(l->words, " "); p; p = strtok(NULL, " "))
+        l->argv[argc++] = p;
+    options_init(&l->options);
+    l->rc = options_parse(&commands[id], l->argv, &l->options, &l->count, &l->err);
+}
+
+static void done(struct line *l) {
+    options_done(&l->options);
+    free(l->words);
+}
+
+static void assert_refused(enum command_id id, const char *words, const char *tag) {
+    struct line l;
+    parse(&l, id, words);
+    assert_true(l.rc < 0);
+    assert_string_equal(l.err.tag, tag);
+    done(&l);
+}
+
+static void without_options_the_defaults_hold(void **state) {
+    (void)state;
+    struct line l;
+    parse(&l, COMMAND_RECORD, "prog");
+    assert_int_equal(l.rc, 0);
+    assert_string_equal(l.options.record.output, "spoor.trace");
+    assert_true(l.options.record.follow);
+    assert_int_equal(l.options.record.overflow, OVERFLOW_WAIT);
+    assert_int_equal(l.options.record.ring_bytes, 0);
+    done(&l);
+    parse(&l, COMMAND_ATTACH, "1");
+    assert_int_equal(l.options.record.overflow, OVERFLOW_DROP);
+    done(&l);
+    parse(&l, COMMAND_REPORT, "");
+    assert_int_equal(l.count, 0);
+    assert_int_equal(l.options.report.sort, REPORT_TOTAL);
+    assert_true(l.options.view.until_ns == UINT64_MAX);
+    done(&l);
+}
+
+static void record_reads_every_form_of_an_option(void **state) {
+    (void)state;
+    static const char *const forms[] = {"-o f -qvv -D 3 prog", "-of -q -v -v -D3 prog",
+                                        "--output=f --quiet -vv --depth=3 -- prog",
+                                        "--output f -vvqD3 -- prog"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        struct line l;
+        parse(&l, COMMAND_RECORD, forms[i]);
+        assert_int_equal(l.rc, 0);
+        assert_string_equal(l.options.record.output, "f");
+        assert_true(l.options.record.quiet);
+        assert_int_equal(l.options.record.verbose, 2);
+        assert_int_equal(l.options.filter.depth, 3);
+        assert_int_equal(l.count, 1);
+        assert_string_equal(l.argv[1], "prog");
+        assert_null(l.argv[2]);
+        done(&l);
+    }
+}
+
+static void the_traced_program_keeps_its_own_options(void **state) {
+    (void)state;
+    struct line l;
+    parse(&l, COMMAND_RECORD, "-q prog -o x --help -- y");
+    assert_int_equal(l.rc, 0);
+    assert_false(l.options.help);
+    assert_int_equal(l.count, 6);
+    assert_string_equal(l.argv[2], "-o");
+    assert_string_equal(l.argv[5], "--");
+    done(&l);
+    parse(&l, COMMAND_RECORD, "-- -odd --");
+    assert_int_equal(l.count, 2);
+    assert_string_equal(l.argv[1], "-odd");
+    done(&l);
+}
+
+static void views_take_options_after_the_trace(void **state) {
+    (void)state;
+    struct line l;
+    parse(&l, COMMAND_REPORT, "t --json --limit 5 --sort=self --columns=calls,p99,function");
+    assert_int_equal(l.rc, 0);
+    assert_int_equal(l.count, 1);
+    assert_string_equal(l.argv[1], "t");
+    assert_true(l.options.view.json);
+    assert_int_equal(l.options.report.limit, 5);
+    assert_int_equal(l.options.report.sort, REPORT_SELF);
+    assert_int_equal(l.options.report.columns.count, 3);
+    assert_int_equal(l.options.report.columns.at[1], REPORT_P99);
+    assert_int_equal(l.options.report.columns.at[2], REPORT_FUNCTION);
+    done(&l);
+    parse(&l, COMMAND_REPLAY, "-- --json");
+    assert_false(l.options.view.json);
+    assert_string_equal(l.argv[1], "--json");
+    done(&l);
+}
+
+static void repeated_filters_add_up_in_order(void **state) {
+    (void)state;
+    struct line l;
+    parse(&l, COMMAND_RECORD, "-F a* -F libc.so*!b -N c --module=x -M y p");
+    assert_int_equal(l.rc, 0);
+    const struct filter_options *f = &l.options.filter;
+    assert_int_equal(f->filters.count, 2);
+    assert_true(pattern_match(f->filters.at[0], "m", "abc"));
+    assert_true(pattern_match(f->filters.at[1], "libc.so.6", "b"));
+    assert_int_equal(f->excludes.count, 1);
+    assert_int_equal(f->modules.count, 2);
+    assert_string_equal(f->modules.at[1], "y");
+    done(&l);
+}
+
+static void choices_are_numbered_like_their_enums(void **state) {
+    (void)state;
+    struct line l;
+    parse(&l, COMMAND_RECORD, "--overflow=overwrite p");
+    assert_int_equal(l.options.record.overflow, OVERFLOW_OVERWRITE);
+    done(&l);
+    parse(&l, COMMAND_RECORD, "--overflow=drop p");
+    assert_int_equal(l.options.record.overflow, OVERFLOW_DROP);
+    done(&l);
+    parse(&l, COMMAND_EXPORT, "--format=json");
+    assert_int_equal(l.options.export.format, EXPORT_JSON);
+    done(&l);
+    parse(&l, COMMAND_EXPORT, "-f folded");
+    assert_int_equal(l.options.export.format, EXPORT_FOLDED);
+    done(&l);
+    parse(&l, COMMAND_GRAPH, "--color=never");
+    assert_int_equal(l.options.view.color, COLOR_NEVER);
+    done(&l);
+    parse(&l, COMMAND_REPORT, "--sort=module");
+    assert_int_equal(l.options.report.sort, REPORT_COLUMNS - 1);
+    done(&l);
+}
+
+static void a_ring_is_a_power_of_two_of_pages(void **state) {
+    (void)state;
+    static const struct {
+        const char *words;
+        uint64_t bytes;
+    } cases[] = {{"--buffer=1 p", 4096},
+                 {"--buffer=4097 p", 8192},
+                 {"--buffer 64K p", 65536},
+                 {"--buffer=1G p", 1 << 30},
+                 {"--buffer=1.5M p", 2 << 20}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct line l;
+        parse(&l, COMMAND_RECORD, cases[i].words);
+        assert_int_equal(l.rc, 0);
+        assert_int_equal(l.options.record.ring_bytes, cases[i].bytes);
+        done(&l);
+    }
+    assert_refused(COMMAND_RECORD, "--buffer=0 p", "bad-value");
+    assert_refused(COMMAND_RECORD, "--buffer=1025M p", "bad-value");
+}
+
+static void follow_and_no_follow_undo_each_other(void **state) {
+    (void)state;
+    struct line l;
+    parse(&l, COMMAND_RECORD, "--no-follow p");
+    assert_false(l.options.record.follow);
+    done(&l);
+    parse(&l, COMMAND_RECORD, "--no-follow -f p");
+    assert_true(l.options.record.follow);
+    done(&l);
+}
+
+static void help_ends_the_reading(void **state) {
+    (void)state;
+    struct line l;
+    parse(&l, COMMAND_RECORD, "-q --help --nonsense");
+    assert_int_equal(l.rc, 0);
+    assert_true(l.options.help);
+    done(&l);
+    parse(&l, COMMAND_INFO, "-h --nonsense");
+    assert_int_equal(l.rc, 0);
+    assert_true(l.options.help);
+    done(&l);
+}
+
+static void an_unknown_option_names_the_nearest(void **state) {
+    (void)state;
+    struct line l;
+    parse(&l, COMMAND_RECORD, "--ouput=x p");
+    assert_string_equal(l.err.tag, "unknown-option");
+    assert_non_null(strstr(l.err.text, "'--ouput'"));
+    assert_non_null(strstr(l.err.text, "'--output'"));
+    done(&l);
+    parse(&l, COMMAND_RECORD, "--xyzzy p");
+    assert_string_equal(l.err.tag, "unknown-option");
+    assert_null(strstr(l.err.text, "did you mean"));
+    done(&l);
+    assert_refused(COMMAND_RECORD, "-x p", "unknown-option");
+    assert_refused(COMMAND_REPORT, "-q", "unknown-option");
+    assert_refused(COMMAND_RECORD, "--json p", "unknown-option");
+    assert_refused(COMMAND_INFO, "-F x", "unknown-option");
+}
+
+static void each_wrong_value_has_its_tag(void **state) {
+    (void)state;
+    assert_refused(COMMAND_RECORD, "-o", "missing-value");
+    assert_refused(COMMAND_RECORD, "--output", "missing-value");
+    assert_refused(COMMAND_RECORD, "--output= p", "bad-value");
+    assert_refused(COMMAND_RECORD, "--quiet=yes p", "unexpected-value");
+    assert_refused(COMMAND_RECORD, "-D 0 p", "bad-value");
+    assert_refused(COMMAND_RECORD, "-D x p", "bad-value");
+    assert_refused(COMMAND_RECORD, "-t 5parsecs p", "bad-value");
+    assert_refused(COMMAND_RECORD, "--overflow=maybe p", "bad-value");
+    assert_refused(COMMAND_RECORD, "--overflow= p", "bad-value");
+    assert_refused(COMMAND_REPORT, "--columns=calls,,self", "bad-value");
+    assert_refused(COMMAND_REPORT, "--sort=calls,self", "bad-value");
+    assert_refused(COMMAND_RECORD, "-F /(/ p", "bad-pattern");
+    assert_refused(COMMAND_RECORD, "-F ok -N /[/ p", "bad-pattern");
+}
+
+/* What makes the table usable as the only source: no row can shadow another, and no value can land
+ * outside struct options. */
+static void the_table_is_sound(void **state) {
+    (void)state;
+    for (const struct option_spec *o = option_table; o->name; o++) {
+        assert_true(o->commands != 0 && o->commands < 1u << COMMAND_COUNT);
+        assert_true(o->offset < sizeof(struct options));
+        assert_true(!option_takes_value(o) == (!o->value && !o->choices));
+        assert_true((o->type == OPTION_CHOICE || o->type == OPTION_CHOICES) ==
+                    (o->choices != NULL));
+        assert_true(o->letter != 'h' && strcmp(o->name, "help") != 0);
+        assert_true(o->help[0] && o->help[strlen(o->help) - 1] == '.');
+        for (const struct option_spec *p = o + 1; p->name; p++) {
+            if (!(o->commands & p->commands))
+                continue;
+            assert_true(strcmp(o->name, p->name) != 0);
+            assert_true(!o->letter || o->letter != p->letter);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_options_the_defaults_hold),
+        cmocka_unit_test(record_reads_every_form_of_an_option),
+        cmocka_unit_test(the_traced_program_keeps_its_own_options),
+        cmocka_unit_test(views_take_options_after_the_trace),
+        cmocka_unit_test(repeated_filters_add_up_in_order),
+        cmocka_unit_test(choices_are_numbered_like_their_enums),
+        cmocka_unit_test(a_ring_is_a_power_of_two_of_pages),
+        cmocka_unit_test(follow_and_no_follow_undo_each_other),
+        cmocka_unit_test(help_ends_the_reading),
+        cmocka_unit_test(an_unknown_option_names_the_nearest),
+        cmocka_unit_test(each_wrong_value_has_its_tag),
+        cmocka_unit_test(the_table_is_sound),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

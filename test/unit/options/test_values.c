@@ -1,0 +1,131 @@
+/* Sizes, times, numbers and words of the command line; distances between names. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/near.h"
+#include "cmd/values.h"
+
+static void sizes_count_in_1024(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } cases[] = {{"0", 0},           {"512", 512},        {"64K", 65536},   {"64k", 65536},
+                 {"1M", 1 << 20},    {"1MiB", 1 << 20},   {"1MB", 1 << 20}, {"1.5M", 3 << 19},
+                 {"2G", 2ull << 30}, {"8GiB", 8ull << 30}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t bytes = 1;
+        assert_true(value_size(cases[i].text, &bytes));
+        assert_int_equal(bytes, cases[i].bytes);
+    }
+}
+
+static void times_have_units_and_default_to_nanoseconds(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t ns;
+    } cases[] = {{"0", 0},
+                 {"100", 100},
+                 {"100ns", 100},
+                 {"10us", 10000},
+                 {"1.5ms", 1500000},
+                 {"2s", 2000000000},
+                 {"2sec", 2000000000},
+                 {"1m", 60000000000},
+                 {"0.000000001s", 1},
+                 {"1.999ns", 1},
+                 {"0.25us", 250}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t ns = 7;
+        assert_true(value_time(cases[i].text, &ns));
+        assert_int_equal(ns, cases[i].ns);
+    }
+}
+
+static void what_is_no_quantity_is_refused_and_nothing_written(void **state) {
+    (void)state;
+    static const char *const bad[] = {"",
+                                      " 1",
+                                      "-1",
+                                      "+1",
+                                      "1 K",
+                                      "K",
+                                      "1x",
+                                      ".5s",
+                                      "1e3",
+                                      "0x10",
+                                      "1.2.3s",
+                                      "1ms2",
+                                      "99999999999999999999",
+                                      "9223372036854775808",
+                                      "9007199254740993K",
+                                      "1.0000000001s"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        uint64_t value = 42;
+        assert_false(value_size(bad[i], &value));
+        assert_false(value_time(bad[i], &value));
+        assert_int_equal(value, 42);
+    }
+}
+
+static void numbers_are_whole_and_positive(void **state) {
+    (void)state;
+    uint32_t n = 42;
+    assert_true(value_number("1", &n));
+    assert_int_equal(n, 1);
+    assert_true(value_number("4294967295", &n));
+    assert_int_equal(n, UINT32_MAX);
+    static const char *const bad[] = {"", "0", "-1", "4294967296", "1.5", "1 ", "99999999999", "a"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(value_number(bad[i], &n));
+    assert_int_equal(n, UINT32_MAX);
+}
+
+static void a_word_is_one_of_its_choices_or_none(void **state) {
+    (void)state;
+    assert_int_equal(value_choice("a", 1, "a|bc|d"), 0);
+    assert_int_equal(value_choice("bcx", 2, "a|bc|d"), 1);
+    assert_int_equal(value_choice("d", 1, "a|bc|d"), 2);
+    assert_int_equal(value_choice("b", 1, "a|bc|d"), -1);
+    assert_int_equal(value_choice("", 0, "a|bc|d"), -1);
+    assert_int_equal(value_choice("a|bc", 4, "a|bc|d"), -1);
+}
+
+static void a_slip_of_the_fingers_is_one_edit(void **state) {
+    (void)state;
+    assert_int_equal(near_distance("report", "report"), 0);
+    assert_int_equal(near_distance("reprot", "report"), 1);
+    assert_int_equal(near_distance("repor", "report"), 1);
+    assert_int_equal(near_distance("reportt", "report"), 1);
+    assert_int_equal(near_distance("rebort", "report"), 1);
+    assert_int_equal(near_distance("", "report"), 6);
+    assert_int_equal(near_distance("kitten", "sitting"), 3);
+}
+
+static void very_long_names_are_compared_by_their_beginning(void **state) {
+    (void)state;
+    char a[1000], b[1000];
+    for (size_t i = 0; i < sizeof a; i++)
+        a[i] = b[i] = 'x';
+    a[sizeof a - 1] = b[sizeof b - 1] = 0;
+    b[0] = 'y';
+    assert_int_equal(near_distance(a, b), 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_count_in_1024),
+        cmocka_unit_test(times_have_units_and_default_to_nanoseconds),
+        cmocka_unit_test(what_is_no_quantity_is_refused_and_nothing_written),
+        cmocka_unit_test(numbers_are_whole_and_positive),
+        cmocka_unit_test(a_word_is_one_of_its_choices_or_none),
+        cmocka_unit_test(a_slip_of_the_fingers_is_one_edit),
+        cmocka_unit_test(very_long_names_are_compared_by_their_beginning),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
