@@ -43,6 +43,13 @@ typedef ARRAY(struct code_ref) code_refs;
 int module_from_image(struct image *image, const char *name, unsigned flags, struct module **ret,
                       struct err *err);
 
+/* What sort_by_address() and the binary searches of lookup.c rest on. */
+_Static_assert(offsetof(struct segment, start) == 0 && offsetof(struct section, start) == 0 &&
+                   offsetof(struct symbol, addr) == 0 && offsetof(struct cfa_row, pc) == 0 &&
+                   offsetof(struct unwind_range, start) == 0 &&
+                   offsetof(struct code_ref, target) == 0 && offsetof(struct patchable, addr) == 0,
+               "records start with their address");
+
 /* layout.c. Errors: "corrupt-elf", "truncated-elf". */
 int layout_read_segments(struct module *module, struct err *err);
 void layout_read_sections(struct module *module);

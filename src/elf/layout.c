@@ -43,10 +43,12 @@ int layout_read_segments(struct module *module, struct err *err) {
         if (ph.p_type != PT_LOAD || !ph.p_memsz)
             continue;
         r = check_segment(module, &ph, err);
-        struct segment segment = {
-            ph.p_vaddr, ph.p_memsz,        ph.p_filesz,       ph.p_offset,
-            NULL,       ph.p_flags & PF_R, ph.p_flags & PF_W, ph.p_flags & PF_X};
+        struct segment segment = {.start = ph.p_vaddr, .size = ph.p_memsz, .offset = ph.p_offset};
+        segment.file_size = ph.p_filesz;
         segment.bytes = image_at(file, ph.p_offset, ph.p_filesz);
+        segment.readable = ph.p_flags & PF_R;
+        segment.writable = ph.p_flags & PF_W;
+        segment.executable = ph.p_flags & PF_X;
         ARRAY_PUSH(&segments, segment);
     }
     module->segments = segments.at;
@@ -82,13 +84,10 @@ static void add_section(const struct module *module, const Elf64_Shdr *sh, secti
     if (!segment || sh->sh_size > segment->size - (sh->sh_addr - segment->start))
         return;
     const char *name = image_section_name(&module->priv->file, sh);
-    struct section section = {name,
-                              sh->sh_addr,
-                              sh->sh_size,
-                              NULL,
-                              sh->sh_flags & SHF_WRITE,
-                              sh->sh_flags & SHF_EXECINSTR,
-                              is_plt(name)};
+    struct section section = {.start = sh->sh_addr, .size = sh->sh_size, .name = name};
+    section.writable = sh->sh_flags & SHF_WRITE;
+    section.executable = sh->sh_flags & SHF_EXECINSTR;
+    section.plt = is_plt(name);
     if (!nobits)
         section.bytes = module_bytes(module, sh->sh_addr, sh->sh_size);
     if (nobits || section.bytes)
@@ -97,16 +96,17 @@ static void add_section(const struct module *module, const Elf64_Shdr *sh, secti
 
 /* Without section headers: what the file holds of a segment, and what is zero. */
 static void add_made_up(const struct segment *s, section_list *list) {
-    const char *name = s->executable ? "(code)" : s->writable ? "(data)" : "(constants)";
-    struct section filled = {name,        s->start,      s->file_size, s->bytes,
-                             s->writable, s->executable, false};
-    struct section zero = {
-        "(zero)", s->start + s->file_size, s->size - s->file_size, NULL, s->writable, s->executable,
-        false};
-    if (filled.size)
-        ARRAY_PUSH(list, filled);
-    if (zero.size)
-        ARRAY_PUSH(list, zero);
+    struct section section = {.start = s->start, .size = s->file_size, .bytes = s->bytes};
+    section.name = s->executable ? "(code)" : s->writable ? "(data)" : "(constants)";
+    section.writable = s->writable;
+    section.executable = s->executable;
+    if (section.size)
+        ARRAY_PUSH(list, section);
+    section.start += s->file_size;
+    section.size = s->size - s->file_size;
+    section.bytes = NULL;
+    if (section.size)
+        ARRAY_PUSH(list, section);
 }
 
 void layout_read_sections(struct module *module) {

@@ -22,9 +22,9 @@ struct segment { /* a PT_LOAD */
 };
 
 struct section { /* an allocated section; from section headers, else made up from segments */
-    const char *name;
     vaddr_t start;
     uint64_t size;
+    const char *name;
     const uint8_t *bytes; /* NULL for NOBITS */
     bool writable, executable;
     bool plt; /* .plt, .plt.sec, .plt.got, .iplt: linker-made stubs, never probed */
