@@ -75,6 +75,8 @@ static int map_area(struct patched *p, const struct patch_request *r, struct err
     if (rc == 0 && (taddr_t)at != p->area)
         rc = err_set(err, ENOMEM, "no-room", "%s: cannot map trampolines at 0x%lx: left untraced",
                      m->path, p->area);
+    if (rc == 0)
+        maps_add(r->maps, p->area, p->area + p->area_size);
     return rc;
 }
 

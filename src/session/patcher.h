@@ -11,7 +11,7 @@
 struct patch_request {
     struct space *space;
     pid_t caller;
-    const struct maps *maps;
+    struct maps *maps;
     bool selected; /* trace the selected functions; else only the hook */
     vaddr_t hook;  /* 0: none */
     uint32_t ring_bytes;

@@ -273,7 +273,7 @@ struct update {
     const struct space_context *ctx;
     struct space *space;
     pid_t caller;
-    const struct maps *maps;
+    struct maps *maps;
     uint64_t main_inode;
     taddr_t loader; /* base address of the dynamic linker */
 };
@@ -343,9 +343,9 @@ int space_update(const struct space_context *ctx, struct space *s, pid_t caller,
     u.main_inode = program ? program->inode : 0;
     u.loader = auxv(caller, AT_BASE);
     for (size_t i = 0; i < maps.list.count; i++) {
-        const struct map *m = &maps.list.at[i];
-        if (m->executable && m->path[0] == '/' && !find_mapped(s, m->start))
-            meet(&u, m);
+        struct map m = maps.list.at[i]; /* meeting it may add maps */
+        if (m.executable && m.path[0] == '/' && !find_mapped(s, m.start))
+            meet(&u, &m);
     }
     maps_done(&maps);
     return 0;

@@ -48,6 +48,15 @@ void maps_done(struct maps *maps) {
     ARRAY_FREE(&maps->list);
 }
 
+void maps_add(struct maps *maps, taddr_t start, taddr_t end) {
+    struct map added = {.start = start, .end = end, .path = mem_strdup("")};
+    size_t i = maps->list.count;
+    ARRAY_PUSH(&maps->list, added);
+    for (; i > 0 && maps->list.at[i - 1].start > start; i--)
+        maps->list.at[i] = maps->list.at[i - 1];
+    maps->list.at[i] = added;
+}
+
 const struct map *maps_at(const struct maps *maps, taddr_t addr) {
     for (size_t i = 0; i < maps->list.count; i++)
         if (addr >= maps->list.at[i].start && addr < maps->list.at[i].end)

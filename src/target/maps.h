@@ -24,6 +24,8 @@ struct maps {
 /* Errors: "read-maps". TID may be any live thread of the process. */
 int maps_read(pid_t tid, struct maps *ret, struct err *err);
 void maps_done(struct maps *maps);
+/* Notes that [start, end) is taken since the maps were read. */
+void maps_add(struct maps *maps, taddr_t start, taddr_t end);
 const struct map *maps_at(const struct maps *maps, taddr_t addr);
 
 /* Where SIZE bytes can be mapped so that all of [low, high) is within REACH bytes of all of it;
