@@ -13,6 +13,7 @@ typedef int command_run(struct options *options, int argc, char **argv);
 static command_run *const runs[COMMAND_COUNT] = {
     [COMMAND_ATTACH] = cmd_attach,
     [COMMAND_EXPLAIN] = cmd_explain,
+    [COMMAND_RECORD] = cmd_record,
 };
 
 static const struct command *find_command(const char *name) {
@@ -30,7 +31,7 @@ static int unknown_command(const char *typed) {
     if (near_distance(typed, nearest->name) > strlen(typed) / 3 + 1)
         say_error("%s: unknown command: try 'spoor --help'", typed);
     else
-        say_error("%s: unknown command, did you mean '%s'? try 'spoor --help'", typed,
+        say_error("%s: unknown command (did you mean '%s'?): try 'spoor --help'", typed,
                   nearest->name);
     return STATUS_USAGE;
 }
@@ -38,6 +39,11 @@ static int unknown_command(const char *typed) {
 static int wrong_usage(const struct command *command, const char *why) {
     say_error("%s: %s: try 'spoor %s --help'", command->name, why, command->name);
     return command->usage_status;
+}
+
+static int missing_operand(const struct command *command) {
+    AUTO_FREE char *why = mem_printf("an operand is missing (%s)", command->needs);
+    return wrong_usage(command, why);
 }
 
 /* Output that nobody could read is a failure: a full disk must not look like success. */
@@ -57,8 +63,8 @@ static int run_command(const struct command *command, char **argv, struct option
         help_print_command(command, stdout);
         return finish_output(STATUS_OK);
     }
-    if (count < command->least)
-        return wrong_usage(command, "what to work on is missing");
+    if (count == 0 && command->needs)
+        return missing_operand(command);
     if (command->most >= 0 && count > command->most)
         return wrong_usage(command, "too many operands");
     say_be_quiet(options->record.quiet);
