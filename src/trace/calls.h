@@ -33,19 +33,22 @@ struct call {
     uint64_t end;         /* ticks; valid in on_close */
     enum call_end how;    /* valid in on_close */
     uint64_t child_ticks; /* time spent in direct children; valid in on_close */
-    void *user;           /* the callback's own; kept from open to close */
+    void *user;           /* the callbacks' own; NULL in on_open, kept until on_close */
 };
 
 struct calls_ops {
-    /* CALL is in the tree; PARENT NULL for a root. */
+    /* CALL is in the tree; PARENT NULL for a root. Either callback may be NULL. What they are given
+     * stays in place only until they return (user moves along); they must not call back. */
     void (*on_open)(void *ctx, struct call *call, struct call *parent);
     void (*on_close)(void *ctx, struct call *call, struct call *parent);
 };
 
 struct calls;
+/* Of THREAD only the stack's range is used. */
 struct calls *calls_new(const struct trace_thread *thread, const struct calls_ops *ops, void *ctx);
 void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint32_t sp);
-/* Events were lost: what is open may have ended; frames are kept and closed by later events. */
+/* Events were lost: what is open may have ended; frames are kept and closed by later events, and an
+ * entry at the stack pointer of one of them is a new call, not a loop. */
 void calls_lost(struct calls *c, uint64_t ticks, uint64_t count);
 /* Closes everything that is open (how = CALL_OPEN, or CALL_UNWOUND if the thread has ended). */
 void calls_finish(struct calls *c, uint64_t ticks, bool thread_ended);

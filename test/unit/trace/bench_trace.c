@@ -4,13 +4,15 @@
  *     bench_trace [EVENTS [FILE]]
  *
  * encode: the caller's thread alone, without compression; write: through the whole writer, as the
- * clock on the wall sees it; batch: trace_cursor_batch() over all of it.
+ * clock on the wall sees it; batch: trace_cursor_batch() over all of it; calls: calls_event()
+ * alone.
  */
 #include <stdio.h>
 #include <time.h>
 
 #include "base/mem.h"
 #include "generate.h"
+#include "trace/calls.h"
 #include "trace/encode.h"
 #include "trace/reader.h"
 
@@ -70,25 +72,44 @@ static double batch_ns(const char *path) {
     return sum ? now_ns() - start : 0;
 }
 
+static void count_call(void *ctx, struct call *call, struct call *parent) {
+    (void)call, (void)parent;
+    ++*(uint64_t *)ctx;
+}
+
+static double calls_ns(const struct event *events, size_t count) {
+    static const struct calls_ops ops = {count_call, count_call};
+    struct trace_thread thread = {.stack_low = 0xff000000, .stack_high = 0xfffff000};
+    uint64_t sum = 0;
+    struct calls *c = calls_new(&thread, &ops, &sum);
+    double start = now_ns();
+    for (size_t i = 0; i < count; i++)
+        calls_event(c, events[i].clock, events[i].site >> 2, events[i].site & 3, events[i].sp);
+    double end = now_ns();
+    calls_free(c);
+    return end - start;
+}
+
 static double least(double a, double b) { return a < b ? a : b; }
 
 int main(int argc, char **argv) {
     size_t count = argc > 1 ? strtoul(argv[1], NULL, 10) : 4000000;
     const char *path = argc > 2 ? argv[2] : "/tmp/bench.trace";
-    printf("%-12s %12s %14s %13s %13s\n", "shape", "bytes/event", "encode ns", "write ns",
-           "batch ns");
+    printf("%-12s %12s %12s %12s %12s %12s\n", "shape", "bytes/event", "encode ns", "write ns",
+           "batch ns", "calls ns");
     for (enum shape shape = 0; shape < SHAPE_COUNT; shape++) {
         struct event *events = generate(shape, count, 1, 0);
-        double encode = 1e99, writing = 1e99, batch = 1e99;
+        double encode = 1e99, writing = 1e99, batch = 1e99, calls = 1e99;
         struct trace_totals totals = {0};
         for (int i = 0; i < 3; i++) {
             encode = least(encode, encode_ns(events, count));
             writing = least(writing, write_ns(path, events, count, &totals));
             batch = least(batch, batch_ns(path));
+            calls = least(calls, calls_ns(events, count));
         }
         double n = (double)count;
-        printf("%-12s %12.2f %14.1f %13.1f %13.1f\n", shape_name(shape), (double)totals.bytes / n,
-               encode / n, writing / n, batch / n);
+        printf("%-12s %12.2f %12.1f %12.1f %12.1f %12.1f\n", shape_name(shape),
+               (double)totals.bytes / n, encode / n, writing / n, batch / n, calls / n);
         free(events);
     }
     remove(path);

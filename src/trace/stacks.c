@@ -1,0 +1,111 @@
+#include "trace/stacks.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+void stacks_init(struct stacks *s, uint64_t stack_low, uint64_t stack_high) {
+    memset(s, 0, sizeof *s);
+    if (stack_high <= stack_low || stack_high - stack_low > UINT32_MAX)
+        return;
+    s->native_low = (uint32_t)stack_low;
+    s->native_size = (uint32_t)(stack_high - stack_low);
+    stacks_add(s, (uint32_t)stack_high, UINT32_MAX);
+}
+
+void stacks_done(struct stacks *s) {
+    for (uint32_t i = 0; i < s->count; i++)
+        free(s->at[i].frames);
+    free(s->at);
+    free(s->top);
+    free(s->base);
+}
+
+static uint32_t distance(uint32_t a, uint32_t b) { return (int32_t)(a - b) < 0 ? b - a : a - b; }
+
+static bool reaches(const struct stacks *s, uint32_t i, uint32_t sp) {
+    uint32_t low = s->top[i] - (i ? REACH_BELOW : REACH_FIRST);
+    return sp - low <= s->base[i] + REACH_ABOVE - low;
+}
+
+/* The nearest of the stacks that reach SP, the current one if equal; UINT32_MAX: none does. */
+static uint32_t nearest(const struct stacks *s, uint32_t sp) {
+    uint32_t found = UINT32_MAX, best = UINT32_MAX;
+    for (uint32_t i = s->native_size ? 1 : 0; i < s->count; i++) {
+        uint32_t d = distance(s->top[i], sp);
+        if (d > best || (d == best && i != s->current) || !reaches(s, i, sp))
+            continue;
+        best = d;
+        found = i;
+    }
+    return found;
+}
+
+/* Whether stack I has an open frame exactly at SP. */
+static bool has_frame(const struct stack *stack, uint32_t sp) {
+    uint32_t low = 0, high = stack->count; /* frames[low …] are at or below SP */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if ((int32_t)(stack->frames[middle].sp - sp) > 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < stack->count && stack->frames[low].sp == sp;
+}
+
+static void make_current(struct stacks *s, uint32_t i) {
+    s->current = i;
+    s->at[i].last_used = ++s->switches;
+}
+
+bool stacks_find(struct stacks *s, uint32_t sp, bool is_entry) {
+    if (sp - s->native_low < s->native_size) {
+        make_current(s, 0);
+        return true;
+    }
+    if (!s->count)
+        return false;
+    bool other = !s->native_size || s->current; /* the current one is compared like the others */
+    if (other && !is_entry && has_frame(&s->at[s->current], sp))
+        return true;
+    uint32_t page = sp / 4096, slot = page % RECALL, i = s->recall[slot].index;
+    if (s->recall[slot].page != page || i >= s->count || (!i && s->native_size) ||
+        distance(s->top[i], sp) > SURE_BELOW || !reaches(s, i, sp))
+        i = nearest(s, sp);
+    if (i == UINT32_MAX)
+        return false;
+    s->recall[slot].page = page;
+    s->recall[slot].index = i;
+    make_current(s, i);
+    return true;
+}
+
+uint32_t stacks_victim(const struct stacks *s) {
+    uint32_t found = UINT32_MAX;
+    if (s->count < STACKS_MAX)
+        return found;
+    for (uint32_t i = s->native_size ? 1 : 0; i < s->count; i++) {
+        const struct stack *a = &s->at[i], *b = found == UINT32_MAX ? a : &s->at[found];
+        if (found == UINT32_MAX || (!a->count && b->count) ||
+            (!a->count == !b->count && a->last_used < b->last_used))
+            found = i;
+    }
+    return found;
+}
+
+void stacks_add(struct stacks *s, uint32_t sp, uint32_t victim) {
+    if (victim == UINT32_MAX) {
+        if (s->count == s->room) {
+            s->room = s->room ? s->room * 2 : 2;
+            s->at = mem_resize(s->at, s->room, sizeof *s->at);
+            s->top = mem_resize(s->top, s->room, sizeof *s->top);
+            s->base = mem_resize(s->base, s->room, sizeof *s->base);
+        }
+        victim = s->count++;
+        s->at[victim] = (struct stack){0};
+    }
+    s->at[victim].number = s->next_number++;
+    s->top[victim] = s->base[victim] = sp;
+    make_current(s, victim);
+}

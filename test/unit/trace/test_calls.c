@@ -1,0 +1,390 @@
+/*
+ * The rules of calls.h, one a test. Each test plays events and draws what is
+ * expected: "+a" a call of function a opens, "-a" it returned, "~a" it gave way
+ * to a tail call, "!a" it was unwound, "?a" it was open at the end; a digit
+ * before it is its stack, if not 0; behind each close stands its parent.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "support.h"
+#include "trace/calls.h"
+
+enum { LOW = 0x10000, HIGH = 0x20000, TOP = 0x1f000, OTHER = 0x900000 };
+
+struct play {
+    struct calls *calls;
+    char drawn[2048];
+    uint64_t clock;
+};
+
+static struct play play;
+
+static void draw(char sign, const struct call *call, const struct call *parent) {
+    size_t n = strlen(play.drawn);
+    char stack[16] = "", of[16] = "";
+    if (call->stack)
+        snprintf(stack, sizeof stack, "%u", call->stack);
+    if (sign != '+' && parent)
+        snprintf(of, sizeof of, "%c", (char)parent->id);
+    snprintf(play.drawn + n, sizeof play.drawn - n, "%s%s%c%c%s", n ? " " : "", stack, sign,
+             (char)call->id, of);
+}
+
+static void on_open(void *ctx, struct call *call, struct call *parent) {
+    assert_ptr_equal(ctx, &play);
+    assert_null(call->user);
+    assert_int_equal(call->depth, parent ? parent->depth + 1 : 0);
+    assert_int_equal(call->start, play.clock);
+    call->user = (void *)(uintptr_t)call->id;
+    draw('+', call, parent);
+}
+
+static void on_close(void *ctx, struct call *call, struct call *parent) {
+    static const char signs[] = {
+        [CALL_RETURNED] = '-', [CALL_TAIL] = '~', [CALL_UNWOUND] = '!', [CALL_OPEN] = '?'};
+    assert_ptr_equal(ctx, &play);
+    assert_int_equal((uintptr_t)call->user, call->id);
+    assert_int_equal(call->end, play.clock);
+    draw(signs[call->how], call, parent);
+}
+
+static const struct calls_ops ops = {on_open, on_close};
+
+static void begin(uint64_t low, uint64_t high) {
+    struct trace_thread thread = {.stack_low = low, .stack_high = high};
+    play = (struct play){.calls = calls_new(&thread, &ops, &play)};
+}
+
+static int setup(void **state) {
+    (void)state;
+    begin(0x7ffe00000000ull + LOW, 0x7ffe00000000ull + HIGH);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    calls_free(play.calls);
+    return 0;
+}
+
+static void event(char id, enum event_kind kind, uint32_t sp) {
+    play.clock += 10;
+    calls_event(play.calls, play.clock, (uint32_t)id, kind, sp);
+}
+
+static void enters(char id, uint32_t sp) { event(id, EVENT_ENTRY, sp); }
+static void returns(char id, uint32_t sp) { event(id, EVENT_RETURN, sp); }
+static void tails(char id, uint32_t sp) { event(id, EVENT_TAIL, sp); }
+
+static void finish(bool ended) {
+    play.clock += 10;
+    calls_finish(play.calls, play.clock, ended);
+}
+
+static void expect(const char *drawing) { assert_string_equal(play.drawn, drawing); }
+
+static void calls_nest_and_return(void **state) {
+    (void)state;
+    enters('a', TOP);
+    enters('b', TOP - 16);
+    returns('b', TOP - 16);
+    enters('c', TOP - 16);
+    returns('c', TOP - 16);
+    returns('a', TOP);
+    expect("+a +b -ba +c -ca -a");
+}
+
+static void an_exception_unwinds_the_frames_below_the_next_event(void **state) {
+    (void)state;
+    enters('a', TOP);
+    enters('b', TOP - 16);
+    enters('c', TOP - 32);
+    enters('d', TOP - 48);
+    enters('e', TOP - 24); /* called by b's handler: c and d are gone */
+    returns('e', TOP - 24);
+    returns('b', TOP - 16);
+    expect("+a +b +c +d !dc !cb +e -eb -ba");
+}
+
+static void a_longjmp_to_a_frame_that_returns_unwinds_what_it_jumped_over(void **state) {
+    (void)state;
+    enters('a', TOP);
+    enters('b', TOP - 16);
+    enters('c', TOP - 32);
+    returns('a', TOP);
+    expect("+a +b +c !cb !ba -a");
+}
+
+static void a_tail_called_function_is_a_child_of_the_callers_parent(void **state) {
+    (void)state;
+    enters('a', TOP);
+    enters('b', TOP - 16);
+    tails('b', TOP - 16);
+    enters('c', TOP - 16);
+    returns('c', TOP - 16);
+    returns('a', TOP);
+    expect("+a +b ~ba +c -ca -a");
+}
+
+static void an_unseen_tail_jump_shows_by_another_entry_at_the_same_stack_pointer(void **state) {
+    (void)state;
+    enters('a', TOP);
+    enters('b', TOP - 16);
+    enters('x', TOP - 32);
+    enters('c', TOP - 16);
+    returns('c', TOP - 16);
+    expect("+a +b +x !xb ~ba +c -ca");
+}
+
+static void a_jump_back_to_the_entry_is_a_loop_not_a_call(void **state) {
+    (void)state;
+    enters('a', TOP);
+    enters('b', TOP - 16);
+    enters('c', TOP - 32);
+    enters('b', TOP - 16); /* and c was left by longjmp */
+    returns('b', TOP - 16);
+    expect("+a +b +c !cb -ba");
+}
+
+static void a_return_from_anothers_code_closes_the_frame_at_its_stack_pointer(void **state) {
+    (void)state;
+    enters('a', TOP);
+    enters('b', TOP - 16);
+    returns('z', TOP - 16);
+    returns('a', TOP);
+    expect("+a +b -ba -a");
+    assert_int_equal(calls_strays(play.calls), 0);
+}
+
+static void exits_without_a_frame_are_stray(void **state) {
+    (void)state;
+    returns('x', TOP - 64);
+    enters('a', TOP);
+    returns('b', TOP - 16);
+    tails('b', TOP - 24);
+    returns('x', OTHER);
+    returns('a', TOP);
+    returns('a', TOP);
+    expect("+a -a");
+    assert_int_equal(calls_strays(play.calls), 5);
+}
+
+static void coroutines_keep_their_frames_while_others_run(void **state) {
+    (void)state;
+    enters('r', TOP); /* resume */
+    enters('g', OTHER);
+    enters('y', OTHER - 32); /* yield: switches back */
+    returns('r', TOP);
+    enters('r', TOP);
+    enters('h', OTHER + 0x100000);
+    enters('y', OTHER + 0x100000 - 32);
+    returns('r', TOP);
+    enters('r', TOP);
+    returns('y', OTHER - 32);
+    returns('g', OTHER);
+    returns('r', TOP);
+    expect("+r 1+g 1+y -r +r 2+h 2+y -r +r 1-yg 1-g -r");
+}
+
+static void neighbouring_small_stacks_are_told_apart_by_the_nearest_top(void **state) {
+    (void)state;
+    uint32_t a = OTHER, b = OTHER + 0x4000; /* b's stack is 16 KiB and used nearly to its end */
+    enters('a', a);
+    enters('f', a - 64);
+    enters('b', b);
+    enters('c', b - 0x2800);
+    enters('d', b - 0x3300);
+    returns('f', a - 64);
+    returns('d', b - 0x3300);
+    returns('a', a);
+    returns('c', b - 0x2800);
+    returns('b', b);
+    expect("1+a 1+f 2+b 2+c 2+d 1-fa 2-dc 1-a 2-cb 2-b");
+    assert_int_equal(calls_strays(play.calls), 0);
+}
+
+static void a_signal_handler_on_its_own_stack_leaves_the_interrupted_frames_open(void **state) {
+    (void)state;
+    enters('a', TOP);
+    enters('b', TOP - 16);
+    enters('s', OTHER);
+    enters('t', OTHER - 16);
+    returns('t', OTHER - 16);
+    returns('s', OTHER);
+    returns('b', TOP - 16);
+    enters('s', OTHER); /* the same stack again */
+    returns('s', OTHER);
+    returns('a', TOP);
+    expect("+a +b 1+s 1+t 1-ts 1-s -ba 1+s 1-s -a");
+}
+
+static void a_longjmp_out_of_a_signal_stack_is_shown_by_the_next_handler(void **state) {
+    (void)state;
+    enters('a', TOP);
+    enters('s', OTHER);
+    enters('t', OTHER - 16);
+    returns('a', TOP);
+    enters('s', OTHER - 0);
+    expect("+a 1+s 1+t -a 1!ts");
+    enters('u', OTHER + 16);
+    expect("+a 1+s 1+t -a 1!ts 1!s 1+u");
+}
+
+static void frames_from_before_a_loss_are_not_taken_for_loops(void **state) {
+    (void)state;
+    enters('a', TOP);
+    enters('b', TOP - 16);
+    calls_lost(play.calls, play.clock + 5, 8);
+    enters('b', TOP - 16);
+    enters('b', TOP - 16); /* this one is a loop */
+    returns('b', TOP - 16);
+    returns('a', TOP);
+    expect("+a +b !ba +b -ba -a");
+}
+
+static void what_is_open_at_the_end_is_open_or_unwound(void **state) {
+    (void)state;
+    enters('a', TOP);
+    enters('b', TOP - 16);
+    enters('c', OTHER);
+    finish(false);
+    expect("+a +b 1+c ?ba ?a 1?c");
+    enters('a', TOP);
+    finish(true);
+    expect("+a +b 1+c ?ba ?a 1?c +a !a");
+}
+
+static void without_a_stack_range_the_first_stack_is_number_0(void **state) {
+    (void)state;
+    calls_free(play.calls);
+    begin(0, 0);
+    returns('x', TOP - 4096); /* attached in the middle */
+    enters('a', TOP);
+    enters('b', TOP - 0x8000); /* a large frame */
+    enters('c', TOP - 0x8000 - 0x3fff0);
+    enters('d', OTHER);
+    returns('c', TOP - 0x8000 - 0x3fff0);
+    returns('d', OTHER);
+    returns('a', TOP);
+    expect("+a +b +c 1+d -cb 1-d !ba -a");
+}
+
+static void a_stack_across_4_gib_is_one_stack(void **state) {
+    (void)state;
+    calls_free(play.calls);
+    begin(0x7fff00000000ull - 0x8000, 0x7fff00000000ull + 0x8000);
+    enters('a', 0x20);
+    enters('b', 0xfffffff0);
+    enters('c', 0xffff9000);
+    returns('b', 0xfffffff0);
+    returns('a', 0x20);
+    expect("+a +b +c !cb -ba -a");
+}
+
+struct sums {
+    uint64_t child[128], whole[128];
+};
+
+static void sum(void *ctx, struct call *call, struct call *parent) {
+    struct sums *s = ctx;
+    (void)parent;
+    s->child[call->id] += call->child_ticks;
+    s->whole[call->id] += call->end - call->start;
+}
+
+static void time_of_direct_children_is_summed(void **state) {
+    (void)state;
+    static const struct calls_ops summing = {NULL, sum};
+    struct trace_thread thread = {.stack_low = LOW, .stack_high = HIGH};
+    struct sums s = {0};
+    struct calls *c = calls_new(&thread, &summing, &s);
+    calls_event(c, 100, 'a', EVENT_ENTRY, TOP);
+    calls_event(c, 110, 'b', EVENT_ENTRY, TOP - 16);
+    calls_event(c, 111, 'c', EVENT_ENTRY, TOP - 32);
+    calls_event(c, 115, 'c', EVENT_RETURN, TOP - 32);
+    calls_event(c, 130, 'b', EVENT_RETURN, TOP - 16);
+    calls_event(c, 140, 'b', EVENT_ENTRY, TOP - 16);
+    calls_event(c, 150, 'a', EVENT_RETURN, TOP);
+    calls_free(c);
+    assert_int_equal(s.whole['a'], 50);
+    assert_int_equal(s.child['a'], 20 + 10);
+    assert_int_equal(s.child['b'], 4);
+}
+
+static void recursion_of_200000_frames_nests(void **state) {
+    (void)state;
+    enum { DEPTH = 200000 };
+    static const struct calls_ops summing = {NULL, sum};
+    struct trace_thread thread = {0};
+    struct sums s = {0};
+    struct calls *c = calls_new(&thread, &summing, &s);
+    for (uint32_t i = 0; i < DEPTH; i++)
+        calls_event(c, i, 'f', EVENT_ENTRY, 0xf0000000 - 64 * i);
+    calls_event(c, DEPTH, 'f', EVENT_RETURN, 0xf0000000);
+    calls_free(c);
+    assert_int_equal(s.whole['f'], (uint64_t)DEPTH * (DEPTH + 1) / 2);
+}
+
+static void the_number_of_stacks_is_bounded_and_idle_ones_go_first(void **state) {
+    (void)state;
+    static const struct calls_ops silent = {0};
+    struct trace_thread thread = {0};
+    struct sums s = {0};
+    static const struct calls_ops summing = {NULL, sum};
+    struct calls *c = calls_new(&thread, &silent, NULL);
+    for (uint32_t i = 0; i < 20000; i++)
+        calls_event(c, i, 'f', EVENT_ENTRY, i * 0x34567);
+    calls_free(c);
+    c = calls_new(&thread, &summing, &s);
+    for (uint32_t i = 0; i < 4096; i++)
+        calls_event(c, i, i == 9 ? 'i' : 'f', EVENT_ENTRY, i * 0x80000);
+    calls_event(c, 5000, 'i', EVENT_RETURN, 9 * 0x80000);
+    calls_event(c, 5001, 'n', EVENT_ENTRY, 4096u * 0x80000); /* takes the idle one's place */
+    assert_int_equal(s.whole['f'], 0);
+    calls_event(c, 5002, 'n', EVENT_ENTRY, 4097u * 0x80000); /* that of the first, at 0 */
+    assert_int_equal(s.whole['f'], 5002);
+    calls_free(c);
+}
+
+static void calls_of_random_trees_balance(void **state) {
+    (void)state;
+    enum { EVENTS = 100000 };
+    static const struct calls_ops summing = {NULL, NULL};
+    struct trace_thread thread = {0};
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        AUTO_FREE struct event *events = generate((enum shape)(seed % 3), EVENTS, seed, 0);
+        struct calls *c = calls_new(&thread, &summing, NULL);
+        for (size_t i = 0; i < EVENTS; i++)
+            calls_event(c, events[i].clock, events[i].site >> 2, events[i].site & 3, events[i].sp);
+        assert_int_equal(calls_strays(c), 0);
+        calls_free(c);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        TEST(calls_nest_and_return),
+        TEST(an_exception_unwinds_the_frames_below_the_next_event),
+        TEST(a_longjmp_to_a_frame_that_returns_unwinds_what_it_jumped_over),
+        TEST(a_tail_called_function_is_a_child_of_the_callers_parent),
+        TEST(an_unseen_tail_jump_shows_by_another_entry_at_the_same_stack_pointer),
+        TEST(a_jump_back_to_the_entry_is_a_loop_not_a_call),
+        TEST(a_return_from_anothers_code_closes_the_frame_at_its_stack_pointer),
+        TEST(exits_without_a_frame_are_stray),
+        TEST(coroutines_keep_their_frames_while_others_run),
+        TEST(neighbouring_small_stacks_are_told_apart_by_the_nearest_top),
+        TEST(a_signal_handler_on_its_own_stack_leaves_the_interrupted_frames_open),
+        TEST(a_longjmp_out_of_a_signal_stack_is_shown_by_the_next_handler),
+        TEST(frames_from_before_a_loss_are_not_taken_for_loops),
+        TEST(what_is_open_at_the_end_is_open_or_unwound),
+        TEST(without_a_stack_range_the_first_stack_is_number_0),
+        TEST(a_stack_across_4_gib_is_one_stack),
+        TEST(time_of_direct_children_is_summed),
+        TEST(recursion_of_200000_frames_nests),
+        TEST(the_number_of_stacks_is_bounded_and_idle_ones_go_first),
+        TEST(calls_of_random_trees_balance),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
