@@ -295,10 +295,33 @@ static void warn(const struct space_context *ctx, const struct err *err) {
         ctx->options->warn(ctx->options->ctx, err->text);
 }
 
+/* A module may have several executable maps: the first stands for all. */
+static bool is_known(const struct space *s, const struct patched *p) {
+    for (size_t i = 0; i < s->modules.count; i++)
+        if (s->modules.at[i].entry == p->entry && s->modules.at[i].bias == p->bias)
+            return true;
+    return false;
+}
+
+static void patch_module(struct update *u, struct patched *p, bool wanted, bool hook) {
+    struct patch_request request = {.space = u->space,
+                                    .caller = u->caller,
+                                    .maps = u->maps,
+                                    .selected = wanted,
+                                    .ring_bytes = u->ctx->ring_bytes,
+                                    .overflow = u->ctx->options->overflow};
+    struct err err = {0};
+    if (hook)
+        request.hook = patcher_loader_hook(p->entry->module);
+    if (patcher_apply(p, &request, &err) < 0)
+        warn(u->ctx, &err);
+    else if (wanted)
+        trace_map(u, p);
+}
+
 /* A map of a file that is not known yet in this space. */
 static void meet(struct update *u, const struct map *m) {
-    bool is_main = m->inode == u->main_inode;
-    bool wanted = catalog_wants(u->ctx->catalog, m->path, is_main);
+    bool wanted = catalog_wants(u->ctx->catalog, m->path, m->inode == u->main_inode);
     bool hook = is_loader(u, m) && catalog_wants_libraries(u->ctx->catalog);
     struct patched p = {.text = m->start};
     struct err err = {0};
@@ -308,24 +331,12 @@ static void meet(struct update *u, const struct map *m) {
         warn(u->ctx, &err);
         return;
     }
-    wanted = catalog_prepare(u->ctx->catalog, p.entry) && wanted;
-    if (!p.entry->plan && p.entry->why.code)
-        warn(u->ctx, &p.entry->why);
-    if (p.entry->plan && (wanted || hook) && find_bias(p.entry->module, m, &p.bias)) {
-        struct patch_request request = {.space = u->space,
-                                        .caller = u->caller,
-                                        .maps = u->maps,
-                                        .selected = wanted,
-                                        .ring_bytes = u->ctx->ring_bytes,
-                                        .overflow = u->ctx->options->overflow};
-        if (hook)
-            request.hook = patcher_loader_hook(p.entry->module);
-        if (patcher_apply(&p, &request, &err) < 0) {
-            p.failed = true;
-            warn(u->ctx, &err);
-        } else if (wanted) {
-            trace_map(u, &p);
-        }
+    if (find_bias(p.entry->module, m, &p.bias) && !is_known(u->space, &p)) {
+        wanted = catalog_prepare(u->ctx->catalog, p.entry) && wanted;
+        if (!p.entry->plan && p.entry->why.code)
+            warn(u->ctx, &p.entry->why);
+        if (p.entry->plan && (wanted || hook))
+            patch_module(u, &p, wanted, hook);
     }
     ARRAY_PUSH(&u->space->modules, p);
 }

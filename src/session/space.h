@@ -25,7 +25,6 @@ struct patched { /* one module mapped into one space */
     taddr_t area;
     size_t area_size;
     struct code *code;
-    bool failed; /* could not be patched; not tried again */
 };
 
 struct space {
@@ -33,8 +32,8 @@ struct space {
     pid_t pid; /* for messages and maps; updated when that thread ends */
     struct remote_site remote;
     taddr_t agent;       /* one page with the agent, for remote calls */
-    bool stopping; /* being changed: its tasks' reports wait (tracer.c) */
-    unsigned filters; /* seccomp filters when it was set up */
+    bool stopping;       /* being changed: its tasks' reports wait (tracer.c) */
+    unsigned filters;    /* seccomp filters when it was set up */
     taddr_t loader_hook; /* run-time address of _dl_debug_state; 0: none */
     ARRAY(struct slab *) slabs;
     ARRAY(struct patched) modules;
