@@ -1,0 +1,73 @@
+/* Damaged files: whatever is wrong with them, loading ends with a module or with an error. */
+#include <stdlib.h>
+
+#include "../../../fuzz/elf_invariants.h"
+#include "support.h"
+
+static void load_damaged(const uint8_t *bytes, size_t size) {
+    struct module *module;
+    struct err err = {0};
+    int r = load_bytes(bytes, size, &module, &err);
+    if (r == 0) {
+        elf_check_invariants(module);
+        module_free(module);
+    } else {
+        assert_int_equal(err.code, -r);
+        assert_true(err.tag[0] && err.text[0]);
+    }
+}
+
+static void every_prefix_is_survived(void **state) {
+    (void)state;
+    static const char *const names[] = {"shapes-pie", "rows", "minidebug", "debugframe"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t size;
+        AUTO_FREE uint8_t *bytes = fixture_read(names[i], &size);
+        for (size_t cut = 0; cut < size; cut += 61)
+            load_damaged(bytes, cut);
+    }
+}
+
+static void every_flipped_byte_is_survived(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t step;
+    } files[] = {{"shapes-library", 2}, {"shapes-fixed", 5}, {"rows", 2}, {"minidebug", 11}};
+    static const uint8_t flips[] = {0x01, 0x80, 0xff};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        size_t size;
+        AUTO_FREE uint8_t *bytes = fixture_read(files[i].name, &size);
+        for (size_t at = 0; at < size; at += at < 4096 ? 1 : files[i].step) { /* headers: each */
+            bytes[at] ^= flips[at % 3];
+            load_damaged(bytes, size);
+            bytes[at] ^= flips[at % 3];
+        }
+    }
+}
+
+/* Many bytes at once: 2 % of a page, wherever it is. */
+static void random_damage_is_survived(void **state) {
+    (void)state;
+    size_t size;
+    AUTO_FREE uint8_t *good = fixture_read("shapes-pie", &size);
+    AUTO_FREE uint8_t *bytes = mem_alloc(size);
+    srandom(1);
+    for (int round = 0; round < 1000; round++) {
+        memcpy(bytes, good, size);
+        size_t page = (size_t)random() % (size / 4096) * 4096;
+        for (int i = 0; i < 80; i++)
+            bytes[page + (size_t)random() % 4096] = (uint8_t)random();
+        memcpy(bytes, good, 16); /* the identification, or nothing else would be read */
+        load_damaged(bytes, size);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_prefix_is_survived),
+        cmocka_unit_test(every_flipped_byte_is_survived),
+        cmocka_unit_test(random_damage_is_survived),
+    };
+    return cmocka_run_group_tests_name("elf damaged files", tests, NULL, NULL);
+}

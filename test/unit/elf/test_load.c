@@ -1,0 +1,306 @@
+/* Opening, refusing and laying out of ELF files. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "support.h"
+
+static void expect_refusal(int r, const struct err *err, int code, const char *tag) {
+    assert_int_equal(r, -code);
+    assert_int_equal(err->code, code);
+    assert_string_equal(err->tag, tag);
+    assert_non_null(strstr(err->text, ": "));
+}
+
+static void refuses_path(const char *path, int code, const char *tag) {
+    struct module *module;
+    struct err err = {0};
+    expect_refusal(module_load(path, 0, &module, &err), &err, code, tag);
+    assert_ptr_equal(strstr(err.text, path), err.text);
+}
+
+static void a_missing_file_is_an_open_error(void **state) {
+    (void)state;
+    refuses_path("/nonexistent/program", ENOENT, "open");
+}
+
+static void a_directory_is_an_open_error(void **state) {
+    (void)state;
+    refuses_path("/", EISDIR, "open");
+}
+
+static void a_device_a_pipe_and_a_text_are_not_elf(void **state) {
+    (void)state;
+    refuses_path("/dev/null", ENOEXEC, "not-elf");
+    refuses_path("/etc/passwd", ENOEXEC, "not-elf");
+    refuses_path("/proc/self/status", ENOEXEC, "not-elf"); /* of size 0 */
+    int fds[2];
+    struct module *module;
+    struct err err = {0};
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    expect_refusal(module_load_fd(fds[0], "pipe", 0, &module, &err), &err, ENOEXEC, "not-elf");
+    close(fds[0]);
+    close(fds[1]);
+}
+
+/* One byte of the ELF header of a good file, replaced: what is said about it. */
+static void header_errors_have_their_tags(void **state) {
+    (void)state;
+    static const struct {
+        size_t offset;
+        uint8_t value;
+        int code;
+        const char *tag;
+    } cases[] = {
+        {EI_MAG0, 'E', ENOEXEC, "not-elf"},
+        {EI_CLASS, ELFCLASS32, ENOTSUP, "elf-class"},
+        {EI_CLASS, 9, ENOEXEC, "corrupt-elf"},
+        {EI_DATA, ELFDATA2MSB, ENOTSUP, "elf-byte-order"},
+        {EI_DATA, 9, ENOEXEC, "corrupt-elf"},
+        {EI_VERSION, 9, ENOEXEC, "corrupt-elf"},
+        {offsetof(Elf64_Ehdr, e_type), ET_REL, ENOEXEC, "elf-type"},
+        {offsetof(Elf64_Ehdr, e_type), ET_CORE, ENOEXEC, "elf-type"},
+        {offsetof(Elf64_Ehdr, e_phentsize), 1, ENOEXEC, "corrupt-elf"},
+        {offsetof(Elf64_Ehdr, e_phnum), 0, ENOEXEC, "corrupt-elf"},
+        {offsetof(Elf64_Ehdr, e_phoff) + 5, 1, ENOEXEC, "truncated-elf"},
+    };
+    size_t size;
+    AUTO_FREE uint8_t *bytes = fixture_read("shapes-pie", &size);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct module *module;
+        struct err err = {0};
+        uint8_t old = bytes[cases[i].offset];
+        bytes[cases[i].offset] = cases[i].value;
+        expect_refusal(load_bytes(bytes, size, &module, &err), &err, cases[i].code, cases[i].tag);
+        bytes[cases[i].offset] = old;
+    }
+}
+
+static void a_32_bit_program_is_refused_in_words(void **state) {
+    (void)state;
+    size_t size;
+    struct module *module;
+    struct err err = {0};
+    AUTO_FREE uint8_t *bytes = fixture_read("shapes-pie", &size);
+    bytes[EI_CLASS] = ELFCLASS32;
+    assert_int_equal(load_bytes(bytes, size, &module, &err), -ENOTSUP);
+    assert_string_equal(err.text, "bytes: is a 32-bit program: spoor traces 64-bit ones");
+}
+
+static Elf64_Phdr *program_headers(uint8_t *bytes) {
+    return (Elf64_Phdr *)(bytes + ((Elf64_Ehdr *)bytes)->e_phoff);
+}
+
+static Elf64_Phdr *first_load(uint8_t *bytes) {
+    Elf64_Phdr *ph = program_headers(bytes);
+    while (ph->p_type != PT_LOAD)
+        ph++;
+    return ph;
+}
+
+static void impossible_segments_are_corrupt(void **state) {
+    (void)state;
+    size_t size;
+    struct module *module;
+    struct err err = {0};
+    AUTO_FREE uint8_t *bytes = fixture_read("shapes-pie", &size);
+    Elf64_Phdr *ph = first_load(bytes), good = *ph;
+    ph->p_filesz = ph->p_memsz + 1;
+    expect_refusal(load_bytes(bytes, size, &module, &err), &err, ENOEXEC, "corrupt-elf");
+    *ph = good;
+    ph->p_memsz = UINT64_MAX;
+    ph->p_vaddr = 0x1000;
+    expect_refusal(load_bytes(bytes, size, &module, &err), &err, ENOEXEC, "corrupt-elf");
+    *ph = good;
+    ph->p_memsz = 0x100000; /* reaches into its neighbour */
+    expect_refusal(load_bytes(bytes, size, &module, &err), &err, ENOEXEC, "corrupt-elf");
+    *ph = good;
+    ph->p_offset = size;
+    expect_refusal(load_bytes(bytes, size, &module, &err), &err, ENOEXEC, "truncated-elf");
+}
+
+static void a_file_cut_within_a_segment_is_truncated(void **state) {
+    (void)state;
+    size_t size;
+    struct module *module;
+    struct err err = {0};
+    AUTO_FREE uint8_t *bytes = fixture_read("shapes-pie", &size);
+    expect_refusal(load_bytes(bytes, 0x2000, &module, &err), &err, ENOEXEC, "truncated-elf");
+    expect_refusal(load_bytes(bytes, 40, &module, &err), &err, ENOEXEC, "truncated-elf");
+    expect_refusal(load_bytes(bytes, 10, &module, &err), &err, ENOEXEC, "truncated-elf");
+    expect_refusal(load_bytes(bytes, 3, &module, &err), &err, ENOEXEC, "not-elf");
+}
+
+static void any_machine_loads(void **state) {
+    (void)state;
+    size_t size;
+    struct module *module;
+    struct err err = {0};
+    AUTO_FREE uint8_t *bytes = fixture_read("shapes-pie", &size);
+    ((Elf64_Ehdr *)bytes)->e_machine = EM_RISCV;
+    assert_int_equal(load_bytes(bytes, size, &module, &err), 0);
+    assert_int_equal(module->machine, EM_RISCV);
+    module_free(module);
+}
+
+static void the_header_tells_pie_from_fixed(void **state) {
+    (void)state;
+    struct module *pie = fixture_load("shapes-pie", 0), *fixed = fixture_load("shapes-fixed", 0);
+    assert_true(pie->position_independent);
+    assert_false(fixed->position_independent);
+    assert_int_equal(pie->machine, EM_X86_64);
+    assert_int_equal(pie->entry, symbol(pie, "_start")->addr);
+    assert_string_equal(pie->name, "shapes-pie");
+    assert_false(pie->text_relocations);
+    module_free(pie);
+    module_free(fixed);
+}
+
+static void text_is_where_functions_are(void **state) {
+    (void)state;
+    struct module *module = fixture_load("shapes-pie", 0);
+    vaddr_t main_addr = symbol(module, "main")->addr;
+    const struct segment *segment = module_segment_at(module, main_addr);
+    assert_true(segment->executable && segment->readable && !segment->writable);
+    assert_int_equal(segment->start, module->text_low);
+    assert_int_equal(segment->start + segment->size, module->text_high);
+    assert_int_equal(segment->size, module->text_bytes);
+    assert_string_equal(module_section_at(module, main_addr)->name, ".text");
+    assert_false(module_section_at(module, main_addr)->plt);
+    assert_true(module_segment_at(module, symbol(module, "counter")->addr)->writable);
+    module_free(module);
+}
+
+static void plt_sections_are_marked(void **state) {
+    (void)state;
+    struct module *module = fixture_load("shapes-pie", 0);
+    size_t marked = 0;
+    for (size_t i = 0; i < module->section_count; i++) {
+        const struct section *section = module->sections + i;
+        assert_int_equal(section->plt, strncmp(section->name, ".plt", 4) == 0);
+        marked += section->plt;
+    }
+    assert_in_range(marked, 2, 3); /* .plt, .plt.got, .plt.sec (CET) */
+    module_free(module);
+}
+
+static void zeroed_memory_has_no_bytes(void **state) {
+    (void)state;
+    struct module *module = fixture_load("shapes-pie", 0);
+    const struct symbol *counter = symbol(module, "counter"); /* in .bss */
+    assert_null(module_section_at(module, counter->addr)->bytes);
+    assert_null(module_bytes(module, counter->addr, 4));
+    module_free(module);
+}
+
+static void bytes_end_with_their_segment(void **state) {
+    (void)state;
+    struct module *module = fixture_load("shapes-pie", 0);
+    const struct segment *text = module_segment_at(module, module->text_low);
+    assert_ptr_equal(module_bytes(module, text->start, text->file_size), text->bytes);
+    assert_null(module_bytes(module, text->start, text->file_size + 1));
+    assert_null(module_bytes(module, text->start + 1, UINT64_MAX));
+    assert_null(module_bytes(module, module->high, 1));
+    assert_null(module_segment_at(module, module->low - 1));
+    module_free(module);
+}
+
+/* Without section headers: the same code, ranges, references and dynamic symbols. */
+static void a_file_without_section_headers_loads_alike(void **state) {
+    (void)state;
+    static const char *const names[] = {"stripped", "shapes-library", "shapes-sysv-hash"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t size;
+        struct module *bare;
+        AUTO_FREE uint8_t *bytes = fixture_read(names[i], &size);
+        struct module *whole = fixture_load(names[i], 0);
+        Elf64_Ehdr *header = (Elf64_Ehdr *)bytes;
+        header->e_shoff = header->e_shnum = header->e_shstrndx = 0;
+        assert_int_equal(load_bytes(bytes, size, &bare, NULL), 0);
+        assert_int_equal(bare->range_count, whole->range_count);
+        assert_int_equal(bare->row_count, whole->row_count);
+        assert_memory_equal(bare->ranges, whole->ranges, bare->range_count * sizeof *bare->ranges);
+        assert_memory_equal(bare->rows, whole->rows, bare->row_count * sizeof *bare->rows);
+        assert_int_equal(bare->ref_count, whole->ref_count);
+        assert_memory_equal(bare->refs, whole->refs, bare->ref_count * sizeof *bare->refs);
+        assert_int_equal(bare->build_id_size, whole->build_id_size);
+        for (size_t k = 0; k < whole->symbol_count; k++)
+            if (strcmp(names[i], "stripped") == 0 ||
+                strncmp(whole->symbols[k].name, "versio", 6) == 0)
+                symbol(bare, whole->symbols[k].name);
+        assert_true(module_section_at(bare, bare->text_low)->executable);
+        module_free(bare);
+        module_free(whole);
+    }
+}
+
+static void nonsense_for_section_headers_counts_as_none(void **state) {
+    (void)state;
+    size_t size;
+    struct module *module;
+    AUTO_FREE uint8_t *bytes = fixture_read("stripped", &size);
+    ((Elf64_Ehdr *)bytes)->e_shoff = size - 10;
+    assert_int_equal(load_bytes(bytes, size, &module, NULL), 0);
+    assert_true(module->range_count > 0);
+    module_free(module);
+}
+
+static void the_build_id_is_the_note(void **state) {
+    (void)state;
+    struct module *with = fixture_load("shapes-pie", 0),
+                  *without = fixture_load("shapes-nameless", 0);
+    assert_int_equal(with->build_id_size, 20);
+    assert_int_equal(without->build_id_size, 0);
+    const struct section *note = NULL;
+    for (size_t i = 0; i < with->section_count; i++)
+        if (strcmp(with->sections[i].name, ".note.gnu.build-id") == 0)
+            note = with->sections + i;
+    assert_non_null(note);
+    assert_memory_equal(with->build_id, note->bytes + 16, 20);
+    module_free(with);
+    module_free(without);
+}
+
+static void a_descriptor_stays_the_callers(void **state) {
+    (void)state;
+    size_t size;
+    struct module *module;
+    AUTO_FREE uint8_t *bytes = fixture_read("shapes-pie", &size);
+    AUTO_FD int fd = memfd_create("copy", MFD_CLOEXEC);
+    assert_int_equal(write(fd, bytes, size), size);
+    assert_int_equal(module_load_fd(fd, "[vdso]", 0, &module, NULL), 0);
+    assert_string_equal(module->path, "[vdso]");
+    assert_string_equal(module->name, "[vdso]");
+    assert_true(fcntl(fd, F_GETFD) >= 0);
+    module_free(module);
+}
+
+static void freeing_nothing_is_fine(void **state) {
+    (void)state;
+    module_free(NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_missing_file_is_an_open_error),
+        cmocka_unit_test(a_directory_is_an_open_error),
+        cmocka_unit_test(a_device_a_pipe_and_a_text_are_not_elf),
+        cmocka_unit_test(header_errors_have_their_tags),
+        cmocka_unit_test(a_32_bit_program_is_refused_in_words),
+        cmocka_unit_test(impossible_segments_are_corrupt),
+        cmocka_unit_test(a_file_cut_within_a_segment_is_truncated),
+        cmocka_unit_test(any_machine_loads),
+        cmocka_unit_test(the_header_tells_pie_from_fixed),
+        cmocka_unit_test(text_is_where_functions_are),
+        cmocka_unit_test(plt_sections_are_marked),
+        cmocka_unit_test(zeroed_memory_has_no_bytes),
+        cmocka_unit_test(bytes_end_with_their_segment),
+        cmocka_unit_test(a_file_without_section_headers_loads_alike),
+        cmocka_unit_test(nonsense_for_section_headers_counts_as_none),
+        cmocka_unit_test(the_build_id_is_the_note),
+        cmocka_unit_test(a_descriptor_stays_the_callers),
+        cmocka_unit_test(freeing_nothing_is_fine),
+    };
+    return cmocka_run_group_tests_name("elf load", tests, NULL, NULL);
+}
