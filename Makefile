@@ -15,7 +15,8 @@ BUILD = build
 SANITIZE = build-sanitize
 PREFIX = /usr/local
 
-.PHONY: all demo check check-long bench lint sanitize install clean setup built-with-sanitizers
+.PHONY: all demo check check-long bench lint sanitize install clean setup \
+	built-with-tests built-with-sanitizers
 
 all: setup
 	ninja -C $(BUILD)
@@ -25,8 +26,13 @@ all: setup
 setup:
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
 
+# An earlier "make" may have found no test libraries.
+built-with-tests: setup
+	@meson configure $(BUILD) | grep -Eq '^ *tests +enabled ' || meson configure $(BUILD) -Dtests=enabled
+	ninja -C $(BUILD)
+
 built-with-sanitizers:
-	@test -f $(SANITIZE)/build.ninja || meson setup $(SANITIZE) \
+	@test -f $(SANITIZE)/build.ninja || meson setup $(SANITIZE) -Dtests=enabled \
 		-Dbuildtype=debugoptimized -Db_sanitize=address,undefined
 	ninja -C $(SANITIZE)
 
@@ -39,18 +45,18 @@ demo: packages-demo
 	tools/demo $(BUILD)/spoor
 
 check: packages-check
-	$(MAKE) all built-with-sanitizers
+	$(MAKE) built-with-tests built-with-sanitizers
 	tools/run-tests $(BUILD) --setup=default -- $(SANITIZE) --setup=sanitize
 
 check-long: packages-check
-	$(MAKE) all built-with-sanitizers
+	$(MAKE) built-with-tests built-with-sanitizers
 	tools/run-tests $(BUILD) --setup=long -- $(SANITIZE) --setup=sanitize
 
 bench: packages-bench
 	$(MAKE) all
 	python3 bench/bench.py $(BUILD)/spoor $(BUILD)/bench.json
 
-lint: all
+lint: built-with-tests
 	tools/run-tests $(BUILD) --suite=lint
 
 sanitize: built-with-sanitizers

@@ -34,7 +34,8 @@ struct command {
     const char *operands; /* as the synopsis shows them */
     const char *summary;  /* one line, no full stop */
     int usage_status;     /* for wrong usage */
-    int least, most;      /* operands; most < 0: any number, options end at the first */
+    const char *needs;    /* what its required operand is called; NULL: none is required */
+    int most;             /* operands; < 0: any number, options end at the first */
 };
 
 extern const struct command commands[COMMAND_COUNT];

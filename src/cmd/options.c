@@ -157,7 +157,7 @@ static int unknown_name(const struct command *command, const char *name, size_t 
     }
     if (best > length / 3 + 1)
         return err_set(err, EINVAL, "unknown-option", "unknown option '--%s'", typed);
-    return err_set(err, EINVAL, "unknown-option", "unknown option '--%s', did you mean '--%s'?",
+    return err_set(err, EINVAL, "unknown-option", "unknown option '--%s' (did you mean '--%s'?)",
                    typed, nearest);
 }
 

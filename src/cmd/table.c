@@ -10,22 +10,23 @@
 
 const struct command commands[COMMAND_COUNT] = {
     [COMMAND_RECORD] = {"record", "[--] PROGRAM [ARGUMENT...]", "launch a program and trace it",
-                        STATUS_RECORD_FAILED, 1, -1},
+                        STATUS_RECORD_FAILED, "PROGRAM", -1},
     [COMMAND_ATTACH] = {"attach", "PID", "trace a running process (not available yet)",
-                        STATUS_USAGE, 0, 1},
+                        STATUS_USAGE, NULL, 1},
     [COMMAND_REPLAY] = {"replay", "[TRACE]", "show every call, indented, with its duration",
-                        STATUS_USAGE, 0, 1},
+                        STATUS_USAGE, NULL, 1},
     [COMMAND_REPORT] = {"report", "[TRACE]", "show a table of functions: calls and times",
-                        STATUS_USAGE, 0, 1},
+                        STATUS_USAGE, NULL, 1},
     [COMMAND_GRAPH] = {"graph", "[TRACE [FUNCTION]]",
                        "show the call graph, or one function's callers and callees", STATUS_USAGE,
-                       0, 2},
+                       NULL, 2},
     [COMMAND_INFO] = {"info", "[TRACE]", "show what was traced, how, and what was lost",
-                      STATUS_USAGE, 0, 1},
-    [COMMAND_EXPORT] = {"export", "[TRACE]", "convert a trace for other programs", STATUS_USAGE, 0,
-                        1},
+                      STATUS_USAGE, NULL, 1},
+    [COMMAND_EXPORT] = {"export", "[TRACE]", "convert a trace for other programs", STATUS_USAGE,
+                        NULL, 1},
     [COMMAND_EXPLAIN] = {"explain", "BINARY|PID",
-                         "show how each function would be traced, or why not", STATUS_USAGE, 1, 1},
+                         "show how each function would be traced, or why not", STATUS_USAGE,
+                         "BINARY|PID", 1},
 };
 
 #define ONLY(name) (1u << COMMAND_##name)

@@ -1,0 +1,99 @@
+"""What is made from the option table agrees: --help, manual pages, completion; and the contract's
+options are there."""
+import os
+import re
+import shutil
+import unittest
+
+from support import BUILD, SOURCE, SPOOR, read, run
+
+MAN = os.path.join(BUILD, "man")
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def commands():
+    """As the overall help lists them."""
+    section = run(SPOOR, "--help").stdout.split("Commands:\n")[1].split("\n\n")[0]
+    return [line.split()[0] for line in section.splitlines() if re.match(r"  \w", line)]
+
+
+def help_options(command):
+    """{name: letter or ''} that `spoor COMMAND --help` lists."""
+    text = run(SPOOR, command, "--help").stdout
+    return {m[2]: m[1] or "" for m in re.finditer(r"(?m)^ +(?:-(\w), )?--([a-z-]+)", text)}
+
+
+def man_options(command):
+    page = read(os.path.join(MAN, f"spoor-{command}.1"))
+    head = re.compile(r"(?m)^\.TP\n(?:\\fB\\-(\w)\\fR, )?\\fB\\-\\-([a-z\\-]+)\\fR")
+    return {m[2].replace("\\", ""): m[1] or "" for m in head.finditer(page)}
+
+
+def complete(*words):
+    """What bash offers for the last of WORDS, with "=" as a word of its own as bash splits them."""
+    quoted = " ".join(f"'{word}'" for word in words)
+    script = (f"source '{MAN}/spoor'; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _spoor; "
+              "printf '%s\\n' \"${COMPREPLY[@]}\"")
+    return run("bash", "-c", script).stdout.split()
+
+
+class Documents(unittest.TestCase):
+    def test_the_contract_s_options_are_there(self):
+        for line in read(os.path.join(HERE, "contract.txt")).splitlines():
+            if line and not line.startswith("#"):
+                command, letter, name = line.split()
+                options = help_options(command)
+                self.assertIn(name, options, line)
+                if letter != "-":
+                    self.assertEqual(options[name], letter, line)
+
+    def test_every_command_has_a_manual_page_with_the_same_options(self):
+        self.assertEqual(len(commands()), 8)
+        for command in commands():
+            self.assertEqual(man_options(command), help_options(command), command)
+
+    def test_the_main_page_names_every_command(self):
+        page = read(os.path.join(MAN, "spoor.1"))
+        self.assertEqual(re.findall(r"(?m)^\.BR spoor\\-(\w+) \(1\)$", page), commands())
+
+    def test_summaries_are_the_same_in_help_and_pages(self):
+        for command in commands():
+            summary = re.search(r"(?m)^spoor \w+: (.*)\.$", run(SPOOR, command, "--help").stdout)[1]
+            page = read(os.path.join(MAN, f"spoor-{command}.1"))
+            self.assertIn(f"spoor\\-{command} \\- {summary}\n", page)
+
+    def test_no_placeholder_is_left_and_groff_has_no_complaint(self):
+        for name in ["spoor"] + [f"spoor-{command}" for command in commands()]:
+            path = os.path.join(MAN, name + ".1")
+            self.assertNotRegex(read(path), r"(?m)^@")
+            if shutil.which("groff"):
+                result = run("groff", "-man", "-Tutf8", "-ww", "-z", path)
+                self.assertEqual((result.returncode, result.stderr), (0, ""), name)
+
+    def test_the_explain_page_explains_each_refusal_of_the_planner(self):
+        header = read(os.path.join(SOURCE, "src", "plan", "plan.h"))
+        tags = re.findall(r'REFUSED_\w+,\s*/\* "([a-z-]+)"', header)
+        page = read(os.path.join(MAN, "spoor-explain.1")).replace("\\-", "-")
+        self.assertGreater(len(tags), 10)
+        for tag in tags:
+            self.assertRegex(page, rf"(?m)^\.TP\n\.B {tag}\n[A-Z].{{20,}}\.$")
+
+    def test_help_fits_80_columns(self):
+        for words in [["--help"]] + [[command, "--help"] for command in commands()]:
+            for line in run(SPOOR, *words).stdout.splitlines():
+                self.assertLess(len(line), 80, line)
+
+    def test_completion_offers_commands_options_and_values(self):
+        self.assertEqual(complete("spoor", "re"), ["record", "replay", "report"])
+        for command in commands():
+            offered = {word.rstrip("=").removeprefix("--") for word in complete("spoor", command, "--")}
+            self.assertEqual(offered, set(help_options(command)), command)
+        self.assertEqual(complete("spoor", "record", "--overflow", "=", "d"), ["drop"])
+        self.assertEqual(complete("spoor", "record", "--overflow", "="), ["wait", "drop", "overwrite"])
+        self.assertEqual(complete("spoor", "export", "-f", "c"), ["chrome", "csv"])
+        self.assertEqual(complete("spoor", "report", os.path.join(SOURCE, "READ")),
+                         [os.path.join(SOURCE, "README.md")])
+
+
+if __name__ == "__main__":
+    unittest.main()

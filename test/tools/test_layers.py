@@ -1,0 +1,46 @@
+"""tools/check-layers: what it lets pass and what not."""
+import os
+import tempfile
+import unittest
+
+from support import SOURCE, run, tool, write
+
+
+class Layers(unittest.TestCase):
+    def check(self, files):
+        with tempfile.TemporaryDirectory() as source:
+            for path, text in files.items():
+                write(source, path, text)
+            return run(tool("check-layers"), source)
+
+    def test_the_source_keeps_to_its_layers(self):
+        result = run(tool("check-layers"), os.path.join(SOURCE, "src"))
+        self.assertEqual(result.returncode, 0, result.stdout)
+
+    def test_allowed_includes_pass(self):
+        result = self.check({"elf/a.c": '#include "base/err.h"\n#include "elf/b.h"\n#include <stdio.h>\n',
+                             "arch/x/y.c": '#include "wire/ring.h"\n#include "made.inc"\n'})
+        self.assertEqual(result.returncode, 0, result.stdout)
+
+    def test_a_layer_above_is_refused_with_its_place(self):
+        result = self.check({"base/deep/a.c": '\n#include <stdio.h>\n#  include "cmd/say.h"\n'})
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("base/deep/a.c:3: base must not include \"cmd/say.h\"", result.stdout)
+
+    def test_ways_around_the_name_of_a_folder_are_refused(self):
+        for include in ('"../cmd/say.h"', '"say.h"', '"./say.h"'):
+            self.assertEqual(self.check({"base/a.h": f"#include {include}\n"}).returncode, 1, include)
+
+    def test_an_unknown_folder_is_refused(self):
+        self.assertEqual(self.check({"misc/a.c": "\n"}).returncode, 1)
+
+    def test_the_guest_needs_no_c_library(self):
+        self.assertEqual(self.check({"agent/a.S": "#include <stdint.h>\n"}).returncode, 0)
+        self.assertEqual(self.check({"agent/a.S": "#include <string.h>\n"}).returncode, 1)
+
+    def test_nothing_checked_is_no_success(self):
+        self.assertEqual(self.check({"base/notes.txt": ""}).returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

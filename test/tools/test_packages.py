@@ -1,0 +1,48 @@
+"""tools/packages.txt is the one list of packages: who uses it, and that README quotes it."""
+import os
+import re
+import unittest
+
+from support import SOURCE, read, run, tool
+
+PURPOSES = ("build", "demo", "check", "bench")
+
+
+def listed(purpose):
+    result = run(tool("packages"), "list", purpose)
+    return result.stdout.split()
+
+
+class Packages(unittest.TestCase):
+    def test_every_line_has_a_package_and_known_purposes(self):
+        lines = [line for line in read(os.path.join(SOURCE, "tools", "packages.txt")).splitlines()
+                 if line and not line.startswith("#")]
+        names = []
+        for line in lines:
+            self.assertRegex(line, r"^[a-z0-9][a-z0-9+.-]+ +[a-z,]+$")
+            name, purposes = line.split()
+            names.append(name)
+            self.assertLessEqual(set(purposes.split(",")), set(PURPOSES), line)
+        self.assertEqual(len(names), len(set(names)))
+
+    def test_the_tool_lists_each_purpose(self):
+        for purpose in PURPOSES:
+            self.assertTrue(listed(purpose), purpose)
+        self.assertEqual(run(tool("packages"), "list", "lunch").returncode, 2)
+
+    def test_readme_names_exactly_what_the_build_needs(self):
+        readme = read(os.path.join(SOURCE, "README.md"))
+        quoted = re.search(r"apt-get install((?:[^\n]*\\\n)*[^\n]*)", readme)[1]
+        self.assertEqual(sorted(quoted.replace("\\", " ").split()), sorted(listed("build")))
+
+    def test_make_installs_from_the_list_only(self):
+        makefile = read(os.path.join(SOURCE, "Makefile"))
+        self.assertIn("tools/packages install", makefile)
+        for path in ("Makefile", ".ci/run", "tools/demo"):
+            self.assertNotIn("apt-get", read(os.path.join(SOURCE, path)), path)
+        for target in ("demo", "check", "bench"):
+            self.assertRegex(makefile, rf"(?m)^{target}: packages-{target}$")
+
+
+if __name__ == "__main__":
+    unittest.main()

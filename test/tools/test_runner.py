@@ -1,0 +1,67 @@
+"""tools/run-tests: its last line and status, with a meson that writes the results we want."""
+import json
+import os
+import tempfile
+import unittest
+
+from support import run, tool, write
+
+FAKE_MESON = """#!/bin/sh
+# meson test -C DIR ... --logbase counted: DIR/results is what it reports, DIR/status how it ends.
+cp "$3/results" "$3/meson-logs/counted.json" 2>/dev/null
+exit "$(cat "$3/status")"
+"""
+
+
+class Runner(unittest.TestCase):
+    def setUp(self):
+        self.top = tempfile.TemporaryDirectory()
+        self.addCleanup(self.top.cleanup)
+        os.chmod(write(self.top.name, "bin/meson", FAKE_MESON), 0o755)
+
+    def build(self, name, results, status=0):
+        """A build directory whose tests end with RESULTS; None: meson writes no log."""
+        directory = os.path.join(self.top.name, name)
+        write(directory, "meson-logs/old.txt", "")
+        write(directory, "status", str(status))
+        if results is not None:
+            lines = [json.dumps({"name": f"t{i}", "result": r}) for i, r in enumerate(results)]
+            write(directory, "results", "\n".join(lines) + "\n" if lines else "")
+        return directory
+
+    def runner(self, *words):
+        path = os.path.join(self.top.name, "bin") + ":" + os.environ["PATH"]
+        result = run(tool("run-tests"), *words, env={**os.environ, "PATH": path})
+        return result.stdout.splitlines()[-1], result.returncode
+
+    def test_all_passed(self):
+        self.assertEqual(self.runner(self.build("a", ["OK", "OK"])), ("2 passed, 0 failed, 0 skipped", 0))
+
+    def test_skipped_is_no_failure(self):
+        self.assertEqual(self.runner(self.build("a", ["OK", "SKIP"])),
+                         ("1 passed, 0 failed, 1 skipped", 0))
+
+    def test_every_other_result_is_a_failure(self):
+        for bad in ("FAIL", "TIMEOUT", "ERROR", "UNEXPECTEDPASS", "INTERRUPT"):
+            self.assertEqual(self.runner(self.build(bad, ["OK", bad], 1)),
+                             ("1 passed, 1 failed, 0 skipped", 1))
+
+    def test_directories_add_up(self):
+        a, b = self.build("a", ["OK", "FAIL"], 1), self.build("b", ["OK", "SKIP"])
+        self.assertEqual(self.runner(a, "--setup=x", "--", b), ("2 passed, 1 failed, 1 skipped", 1))
+
+    def test_a_meson_that_fails_without_results_is_a_failure(self):
+        self.assertEqual(self.runner(self.build("a", None, 2)), ("0 passed, 1 failed, 0 skipped", 1))
+        self.assertEqual(self.runner(self.build("b", ["OK"], 2)), ("1 passed, 1 failed, 0 skipped", 1))
+
+    def test_no_tests_are_no_success(self):
+        self.assertEqual(self.runner(self.build("a", [])), ("0 passed, 1 failed, 0 skipped", 1))
+
+    def test_results_of_an_earlier_run_do_not_count(self):
+        directory = self.build("a", None, 1)
+        write(directory, "meson-logs/counted.json", json.dumps({"name": "old", "result": "OK"}))
+        self.assertEqual(self.runner(directory), ("0 passed, 1 failed, 0 skipped", 1))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,70 @@
+"""The command line's edges: one line on standard error, the right status, nothing on standard
+output."""
+import subprocess
+import unittest
+
+from support import SPOOR, run
+
+VIEWS = ("replay", "report", "graph", "info", "export")
+
+
+class Usage(unittest.TestCase):
+    def refused(self, status, line, *words):
+        result = run(SPOOR, *words)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(result.stderr, f"spoor: {line}\n")
+        self.assertEqual(result.returncode, status)
+
+    def test_an_unknown_command_names_the_nearest(self):
+        self.refused(2, "reprot: unknown command (did you mean 'report'?): try 'spoor --help'", "reprot")
+        self.refused(2, "frobnicate: unknown command: try 'spoor --help'", "frobnicate")
+
+    def test_an_unknown_option_names_the_nearest(self):
+        self.refused(2, "report: unknown option '--jsn' (did you mean '--json'?):"
+                     " try 'spoor report --help'", "report", "--jsn")
+
+    def test_record_ends_with_125_as_2_could_be_the_program_s(self):
+        self.refused(125, "record: unknown option '--ouput' (did you mean '--output'?):"
+                     " try 'spoor record --help'", "record", "--ouput=x", "--", "true")
+        self.refused(125, "record: an operand is missing (PROGRAM): try 'spoor record --help'",
+                     "record")
+        self.refused(125, "record: option '--buffer': '3T' is not a size up to 1G, like 64K:"
+                     " try 'spoor record --help'", "record", "--buffer", "3T", "true")
+
+    def test_operands_are_counted(self):
+        for view in VIEWS:
+            result = run(SPOOR, view, "a", "b", "c")
+            self.assertEqual(result.returncode, 2)
+            self.assertEqual(result.stderr,
+                             f"spoor: {view}: too many operands: try 'spoor {view} --help'\n")
+        self.refused(2, "explain: an operand is missing (BINARY|PID): try 'spoor explain --help'",
+                     "explain")
+
+    def test_attach_says_that_it_is_not_there_yet(self):
+        self.refused(1, "attach: not available yet: use 'spoor record -- PROGRAM'", "attach", "1")
+
+    def test_control_characters_do_not_break_the_line(self):
+        self.refused(2, "a?b?[31m: unknown command: try 'spoor --help'", "a\nb\x1b[31m")
+
+    def test_help_goes_to_standard_output_and_succeeds(self):
+        for words in (["--help"], ["-h"], ["help"], ["help", "record"], ["record", "--help"],
+                      ["report", "-h"], ["record", "--help", "--nonsense"]):
+            result = run(SPOOR, *words)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), words)
+            self.assertTrue(result.stdout.startswith("usage: spoor "), words)
+
+    def test_without_a_command_help_goes_to_standard_error(self):
+        result = run(SPOOR)
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertTrue(result.stderr.startswith("usage: spoor "))
+
+    def test_a_full_disk_is_told(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            result = subprocess.run([SPOOR, "--help"], stdout=full, stderr=subprocess.PIPE,
+                                    text=True, check=False)
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr, "spoor: standard output: No space left on device\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
