@@ -1,0 +1,23 @@
+/*
+ * Capstone's opinion of an instruction: independent of the decoder under test.
+ */
+#ifndef SPOOR_TEST_ARCH_ORACLE_H
+#define SPOOR_TEST_ARCH_ORACLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct oracle_insn {
+    uint8_t size;
+    bool call, ret, jump, branch; /* jump: unconditional, also indirect */
+    bool direct;                  /* target is set */
+    bool padding, landing, syscall;
+    uint64_t target;
+    char text[192]; /* mnemonic and operands, with absolute addresses for pc-relative ones */
+};
+
+/* Returns false when there is no instruction. */
+bool oracle_decode(const uint8_t *bytes, size_t room, uint64_t addr, struct oracle_insn *ret);
+
+#endif
