@@ -28,6 +28,8 @@ static void every_prefix_is_survived(void **state) {
     }
 }
 
+enum { NOP = 0x90 }; /* code is not parsed */
+
 static void every_flipped_byte_is_survived(void **state) {
     (void)state;
     static const struct {
@@ -39,6 +41,8 @@ static void every_flipped_byte_is_survived(void **state) {
         size_t size;
         AUTO_FREE uint8_t *bytes = fixture_read(files[i].name, &size);
         for (size_t at = 0; at < size; at += at < 4096 ? 1 : files[i].step) { /* headers: each */
+            if (bytes[at] == NOP)
+                continue;
             bytes[at] ^= flips[at % 3];
             load_damaged(bytes, size);
             bytes[at] ^= flips[at % 3];
