@@ -252,7 +252,9 @@ static bool is_loop(const struct oracle_insn *in) {
 static bool skip_unknown(struct walk *w) {
     const struct mark *k = mark_of(w);
     const uint8_t *bytes = module_bytes(fixture.module, w->orig, 1);
-    if (!bytes || *bytes != EVEX)
+    struct oracle_insn known;
+    size_t room = fixture.code.area_used - k->offset;
+    if (!bytes || (*bytes != EVEX && oracle_decode(fixture.code.area + k->offset, room, 0, &known)))
         return false;
     struct insn in;
     size_t size = w[0].mark + 1 < fixture.code.mark_count ? k[1].offset - k[0].offset : 0;
@@ -268,11 +270,11 @@ static bool skip_unknown(struct walk *w) {
 }
 
 static bool is_back_jump(const struct walk *w) {
-    const struct mark *k = mark_of(w);
-    if (fixture.code.area[k->offset] == EVEX)
-        return false;
-    struct oracle_insn here = trampoline_insn(k->offset);
-    return here.jump && here.direct && here.target == w->orig;
+    struct oracle_insn here;
+    uint32_t offset = mark_of(w)->offset;
+    size_t room = fixture.code.area_used - offset;
+    return oracle_decode(fixture.code.area + offset, room, trampoline_addr(offset), &here) &&
+           here.jump && here.direct && here.target == w->orig;
 }
 
 /* One moved instruction, or the jump back. */
