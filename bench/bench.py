@@ -32,7 +32,7 @@ def build(directory):
     programs = {}
     for name, flags in {"plain": [], "floor": ["-DFLOOR"], "pg": ["-pg"]}.items():
         programs[name] = os.path.join(directory, name)
-        run(["gcc", "-O2", *flags, source, "-o", programs[name]])
+        run(["gcc", "-O2", "-fno-inline", *flags, source, "-o", programs[name]])
     return programs
 
 

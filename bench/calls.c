@@ -40,7 +40,13 @@ __attribute__((noinline)) static long leaf(long x) {
 __attribute__((noinline)) static long fib(long n) {
     ENTER(2);
     __asm__ volatile("" : "+r"(n));
-    long result = n < 2 ? n : fib(n - 1) + fib(n - 2);
+    long result = n;
+    if (n >= 2) {
+        result = fib(n - 1);
+        __asm__ volatile("" : "+r"(result)); /* keeps both calls calls */
+        result += fib(n - 2);
+        __asm__ volatile("" : "+r"(result));
+    }
     LEAVE(2);
     return result;
 }

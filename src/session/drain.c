@@ -3,15 +3,19 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include "arch/clock.h"
 #include "session/thin.h"
 
 enum {
-    NAP_SHORT_NS = 500 * 1000,     /* between looks while there is work */
+    NAP_SHORT_NS = 400 * 1000,     /* between looks while there is work */
     NAP_LONG_NS = 4 * 1000 * 1000, /* after IDLE_LOOKS in vain */
     IDLE_LOOKS = 200,
+    NAP_LEAST_NS = 30 * 1000,
+    TARGET_PERCENT = 40,
+    TIMER_SLACK_NS = 1000,
     CLOCK_EVERY_NS = 1000 * 1000 * 1000,
     SKEW_TICKS = 2000, /* more than two cores' counters differ by, less than any ring's lap takes */
     CHUNK_BYTES = 1 << 18, /* the limit moves at least this often while a full ring is read */
@@ -76,12 +80,12 @@ static void skip_overwritten(struct drain *d, struct slot *s, uint64_t head, uin
     s->tail = tail;
 }
 
-/* Reads what is there; returns the number of events. */
-static size_t drain_slot(struct drain *d, struct slot *s, uint32_t ring_bytes, bool limitless) {
+/* Reads what is there; returns how full the ring was, in percent. */
+static unsigned drain_slot(struct drain *d, struct slot *s, uint32_t ring_bytes, bool limitless) {
     uint64_t head = committed_head(s, ring_bytes);
     if (limitless)
         skip_overwritten(d, s, head, ring_bytes);
-    size_t count = 0;
+    uint64_t fill = head - s->tail;
     while (s->tail < head) {
         uint64_t at = s->tail & (ring_bytes - 1);
         uint64_t n = head - s->tail;
@@ -91,13 +95,12 @@ static size_t drain_slot(struct drain *d, struct slot *s, uint32_t ring_bytes, b
             n = CHUNK_BYTES;
         put(d, s, ring_of(s) + at / EVENT_BYTES, n / EVENT_BYTES);
         s->tail += n;
-        count += n / EVENT_BYTES;
         if (!limitless)
             __atomic_store_n(&s->lane->limit, s->tail + ring_bytes, __ATOMIC_RELEASE);
     }
     if (!limitless)
         report_lost(d, s, __atomic_load_n(&s->lane->lost, __ATOMIC_RELAXED));
-    return count;
+    return (unsigned)(fill * 100 / ring_bytes) + (fill != 0);
 }
 
 static void retire(struct drain *d, struct slot *s) {
@@ -122,17 +125,21 @@ static void wake_tracer(struct drain *d) {
     (void)n;
 }
 
-/* One look at every lane; returns the number of events read. */
-static size_t look(struct drain *d) {
+/* One look at every lane; returns how full the fullest ring was, in percent (0: nothing new). */
+static unsigned look(struct drain *d) {
     bool overwrite = d->options.overflow == OVERFLOW_OVERWRITE;
-    size_t count = 0, kept = 0;
+    unsigned fullest = 0;
+    size_t kept = 0;
     bool hook = false;
     take_incoming(d);
     for (size_t i = 0; i < d->active.count; i++) {
         struct slot *s = d->active.at[i];
         int state = atomic_load_explicit(&s->state, memory_order_acquire);
+        unsigned fill = 0;
         if (!overwrite || state == LANE_CLOSING)
-            count += drain_slot(d, s, s->ring_bytes, overwrite);
+            fill = drain_slot(d, s, s->ring_bytes, overwrite);
+        if (fill > fullest)
+            fullest = fill;
         hook |= state == LANE_ACTIVE && __atomic_load_n(&s->lane->hook, __ATOMIC_RELAXED);
         if (state == LANE_CLOSING)
             retire(d, s);
@@ -142,20 +149,32 @@ static size_t look(struct drain *d) {
     d->active.count = kept;
     if (hook)
         wake_tracer(d);
-    return count;
+    return fullest;
 }
 
-static void nap(unsigned idle) {
-    struct timespec t = {0, idle < IDLE_LOOKS ? NAP_SHORT_NS : NAP_LONG_NS};
-    nanosleep(&t, NULL);
+/*
+ * Sleeps until the ring that fills fastest is expected to be at TARGET_PERCENT: FULLEST percent
+ * came in the last PERIOD_NS. Too short a sleep is none.
+ */
+static void nap(unsigned idle, unsigned fullest, uint64_t period_ns) {
+    uint64_t ns = idle < IDLE_LOOKS ? NAP_SHORT_NS : NAP_LONG_NS;
+    if (fullest && period_ns * TARGET_PERCENT / fullest < ns)
+        ns = period_ns * TARGET_PERCENT / fullest;
+    struct timespec t = {0, (long)ns};
+    if (ns >= NAP_LEAST_NS)
+        nanosleep(&t, NULL);
 }
 
 static void *run(void *arg) {
     struct drain *d = arg;
-    uint64_t next_clock = now_ns() + CLOCK_EVERY_NS;
+    uint64_t last = now_ns(), next_clock = last + CLOCK_EVERY_NS;
+    prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
     for (unsigned idle = 0;;) {
         bool finish = atomic_load(&d->finish);
-        idle = look(d) ? 0 : idle + 1;
+        uint64_t period = now_ns() - last;
+        last += period;
+        unsigned fullest = look(d);
+        idle = fullest ? 0 : idle + 1;
         if (finish && d->active.count == 0 && d->incoming.count == 0)
             return NULL;
         uint64_t ns = now_ns();
@@ -164,8 +183,8 @@ static void *run(void *arg) {
             trace_writer_flush(d->options.writer);
             next_clock = ns + CLOCK_EVERY_NS;
         }
-        if (idle && !finish)
-            nap(idle);
+        if (!finish)
+            nap(idle, fullest, period);
     }
 }
 

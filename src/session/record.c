@@ -14,7 +14,7 @@
 #include "session/tracer.h"
 #include "target/launch.h"
 
-enum { DEFAULT_RING_BYTES = 1 << 20, PROGRESS_MS = 200 };
+enum { DEFAULT_RING_BYTES = 2 << 20, PROGRESS_MS = 200 };
 
 struct record {
     const struct session_options *options;
