@@ -72,6 +72,20 @@ static int64_t factored(struct run *run) {
 
 static void skip_block(struct run *run) { cursor_take(&run->in, cursor_uleb(&run->in)); }
 
+static void remember_state(struct run *run) {
+    if (run->depth < STATES_MAX)
+        run->states[run->depth++] = run->now;
+    else
+        run->in.failed = true;
+}
+
+static void restore_state(struct run *run) {
+    if (run->depth)
+        run->now = run->states[--run->depth];
+    else
+        run->in.failed = true;
+}
+
 /* Instructions that define the CFA. False when OPCODE is none of them. */
 static bool step_cfa(struct run *run, uint8_t opcode) {
     struct cursor *in = &run->in;
@@ -100,16 +114,10 @@ static bool step_cfa(struct run *run, uint8_t opcode) {
         run->now = unknown;
         return true;
     case DW_CFA_remember_state:
-        if (run->depth < STATES_MAX)
-            run->states[run->depth++] = run->now;
-        else
-            in->failed = true;
+        remember_state(run);
         return true;
     case DW_CFA_restore_state:
-        if (run->depth)
-            run->now = run->states[--run->depth];
-        else
-            in->failed = true;
+        restore_state(run);
         return true;
     default:
         return false;
@@ -179,13 +187,16 @@ static bool step(struct run *run) {
     return true;
 }
 
-struct cfa cfa_run(struct cursor code, const struct cfa_factors *factors, struct cfa initial,
-                   vaddr_t start, vaddr_t end, cfa_rows *rows) {
-    struct run run = {.in = code, .factors = factors, .now = initial};
+struct cfa cfa_run(const struct cfa_program *program, vaddr_t start, vaddr_t end, cfa_rows *rows) {
+    struct run run;
+    run.in = program->code;
+    run.factors = &program->factors;
+    run.now = program->initial;
     run.pc = start;
     run.end = end;
-    run.rows = rows;
+    run.depth = 0;
     run.first_row = rows->count;
+    run.rows = rows;
     bool inside = true;
     while (inside && !run.in.failed && run.in.at < run.in.end)
         inside = step(&run);

@@ -19,12 +19,17 @@ struct cfa_factors {
 
 typedef ARRAY(struct cfa_row) cfa_rows;
 
+struct cfa_program {
+    struct cursor code;
+    struct cfa_factors factors;
+    struct cfa initial; /* in force before the first instruction */
+};
+
 /*
- * Runs the instructions CODE from START up to END, with INITIAL in force at START, and adds a row
- * wherever the rule changes, the first at START. Instructions that cannot be understood make the
- * rule CFA_EXPRESSION from there on: nothing is assumed about such code. Returns the last rule.
+ * Runs PROGRAM from START up to END and adds a row wherever the rule changes, the first at START.
+ * Instructions that cannot be understood make the rule CFA_EXPRESSION from there on: nothing is
+ * assumed about such code. Returns the last rule.
  */
-struct cfa cfa_run(struct cursor code, const struct cfa_factors *factors, struct cfa initial,
-                   vaddr_t start, vaddr_t end, cfa_rows *rows);
+struct cfa cfa_run(const struct cfa_program *program, vaddr_t start, vaddr_t end, cfa_rows *rows);
 
 #endif

@@ -148,7 +148,8 @@ static struct cie read_cie(const struct reader *reader, uint64_t offset) {
         !read_cie_body(reader, &record.body, &cie))
         return cie;
     cfa_rows rows = {0};
-    cie.initial = cfa_run(record.body, &cie.factors, (struct cfa){CFA_EXPRESSION, 0}, 0, 1, &rows);
+    struct cfa_program program = {record.body, cie.factors, {CFA_EXPRESSION, 0}};
+    cie.initial = cfa_run(&program, 0, 1, &rows);
     ARRAY_FREE(&rows);
     cie.valid = true;
     return cie;
@@ -228,7 +229,8 @@ static void write_ranges(struct module *module, const struct reader *reader, siz
         const struct fde *fde = &reader->fdes.at[i];
         const struct cie *cie = &reader->cies.at[fde->cie];
         size_t first = rows.count;
-        cfa_run(fde->code, &cie->factors, cie->initial, fde->start, fde->end, &rows);
+        struct cfa_program program = {fde->code, cie->factors, cie->initial};
+        cfa_run(&program, fde->start, fde->end, &rows);
         module->ranges[i] = (struct unwind_range){fde->start,      fde->end,
                                                   (uint32_t)first, (uint32_t)(rows.count - first),
                                                   fde->lsda,       cie->signal_frame};

@@ -4,61 +4,36 @@
  */
 #include "elf/internal.h"
 
+/* Entries whose value is kept as it is. */
+static const struct {
+    int64_t tag;
+    size_t offset; /* of a 64-bit member of struct dynamic */
+} members[] = {
+    {DT_SYMTAB, offsetof(struct dynamic, symbols)},
+    {DT_STRTAB, offsetof(struct dynamic, strings.addr)},
+    {DT_STRSZ, offsetof(struct dynamic, strings.size)},
+    {DT_HASH, offsetof(struct dynamic, hash)},
+    {DT_GNU_HASH, offsetof(struct dynamic, gnu_hash)},
+    {DT_PLTGOT, offsetof(struct dynamic, got)},
+    {DT_RELA, offsetof(struct dynamic, rela.addr)},
+    {DT_RELASZ, offsetof(struct dynamic, rela.size)},
+    {DT_REL, offsetof(struct dynamic, rel.addr)},
+    {DT_RELSZ, offsetof(struct dynamic, rel.size)},
+    {DT_RELR, offsetof(struct dynamic, relr.addr)},
+    {DT_RELRSZ, offsetof(struct dynamic, relr.size)},
+    {DT_JMPREL, offsetof(struct dynamic, plt.addr)},
+    {DT_PLTRELSZ, offsetof(struct dynamic, plt.size)},
+};
+
 static void read_entry(struct dynamic *d, const Elf64_Dyn *entry) {
     uint64_t value = entry->d_un.d_val;
-    switch (entry->d_tag) {
-    case DT_SYMTAB:
-        d->symbols = value;
-        break;
-    case DT_STRTAB:
-        d->strings.addr = value;
-        break;
-    case DT_STRSZ:
-        d->strings.size = value;
-        break;
-    case DT_HASH:
-        d->hash = value;
-        break;
-    case DT_GNU_HASH:
-        d->gnu_hash = value;
-        break;
-    case DT_PLTGOT:
-        d->got = value;
-        break;
-    case DT_RELA:
-        d->rela.addr = value;
-        break;
-    case DT_RELASZ:
-        d->rela.size = value;
-        break;
-    case DT_REL:
-        d->rel.addr = value;
-        break;
-    case DT_RELSZ:
-        d->rel.size = value;
-        break;
-    case DT_RELR:
-        d->relr.addr = value;
-        break;
-    case DT_RELRSZ:
-        d->relr.size = value;
-        break;
-    case DT_JMPREL:
-        d->plt.addr = value;
-        break;
-    case DT_PLTRELSZ:
-        d->plt.size = value;
-        break;
-    case DT_PLTREL:
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (members[i].tag == entry->d_tag)
+            memcpy((char *)d + members[i].offset, &value, sizeof value);
+    if (entry->d_tag == DT_PLTREL)
         d->plt_has_addends = value == DT_RELA;
-        break;
-    case DT_TEXTREL:
+    if (entry->d_tag == DT_TEXTREL || (entry->d_tag == DT_FLAGS && (value & DF_TEXTREL)))
         d->text_relocations = true;
-        break;
-    case DT_FLAGS:
-        d->text_relocations |= (value & DF_TEXTREL) != 0;
-        break;
-    }
 }
 
 void dynamic_read(struct module *module) {

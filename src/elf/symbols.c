@@ -155,7 +155,7 @@ static unsigned rank(const struct symbol *symbol) {
     static const uint8_t by_type[] = {
         [SYMBOL_FUNCTION] = 0, [SYMBOL_IFUNC] = 0, [SYMBOL_NOTYPE] = 1, [SYMBOL_OBJECT] = 1};
     unsigned underscores = 0;
-    while (symbol->name[underscores] == '_' && underscores < 3)
+    while (underscores < 3 && symbol->name[underscores] == '_')
         underscores++;
     if (symbol->name[0] == '_' && symbol->name[1] == 'Z')
         underscores = 0;
