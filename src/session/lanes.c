@@ -1,6 +1,7 @@
 #include "session/lanes.h"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -133,11 +134,14 @@ struct slot *slab_take(struct slab *s, uint32_t stream, bool limitless) {
     return NULL;
 }
 
-void slot_put(struct slot *slot, uint32_t site, uint32_t sp) {
+void slot_put(struct slot *slot, uint32_t site, uint32_t sp, enum overflow overflow) {
     struct lane *lane = slot->lane;
-    if (lane->head >= __atomic_load_n(&lane->limit, __ATOMIC_ACQUIRE)) {
-        lane->lost++;
-        return;
+    while (lane->head >= __atomic_load_n(&lane->limit, __ATOMIC_ACQUIRE)) {
+        if (overflow == OVERFLOW_DROP) {
+            lane->lost++;
+            return;
+        }
+        sched_yield();
     }
     uint8_t *ring = (uint8_t *)lane + LANE_RING;
     struct event *e = (struct event *)(ring + (lane->head & (slot->ring_bytes - 1)));

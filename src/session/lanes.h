@@ -56,8 +56,9 @@ void slabs_reap(void);
 /* Writable memory of the slab in the target for remote calls' frames. */
 taddr_t slab_frame(const struct slab *slab);
 
-/* Writes an event on behalf of SLOT's stopped thread; counts it as lost if the ring is full. */
-void slot_put(struct slot *slot, uint32_t site, uint32_t sp);
+/* Writes an event on behalf of SLOT's stopped thread. When the ring is full: waits for the drainer,
+ * or counts it as lost. */
+void slot_put(struct slot *slot, uint32_t site, uint32_t sp, enum overflow overflow);
 
 /* A free lane made ready for a new thread, or NULL. LIMITLESS: never full (overwrite). */
 struct slot *slab_take(struct slab *slab, uint32_t stream, bool limitless);
