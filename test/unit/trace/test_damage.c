@@ -1,0 +1,285 @@
+/* Bytes that no spoor wrote: never a crash, always a word for the user, and all that can be read.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support.h"
+#include "trace/checksum.h"
+#include "trace/layout.h"
+
+enum { SMALL_ITEMS = 3 * 300 + 3 + 1 };
+
+static int setup(void **state) {
+    *state = scratch_new();
+    return 0;
+}
+
+static int teardown(void **state) {
+    scratch_free(*state);
+    return 0;
+}
+
+static void expect_refused(const char *path, const char *tag, const char *text) {
+    struct trace_reader *r = NULL;
+    struct err err = {0};
+    AUTO_FREE char *whole = mem_printf("%s%s", path, text);
+    assert_true(trace_reader_open(path, &r, &err) < 0);
+    assert_string_equal(err.tag, tag);
+    assert_string_equal(err.text, whole);
+    assert_null(r);
+}
+
+static void a_missing_file_is_refused(void **state) {
+    expect_refused(*state, "open", ": cannot open: No such file or directory");
+}
+
+static void an_empty_file_is_refused(void **state) {
+    must_store(*state, "", 0);
+    expect_refused(*state, "empty-trace", ": is empty: nothing was recorded");
+}
+
+static void foreign_files_are_refused(void **state) {
+    must_store(*state, "Record of a famous voyage, in plain text", 40);
+    expect_refused(*state, "not-a-trace", ": is not a spoor trace");
+    must_store(*state, "s", 1); /* could be the beginning of one */
+    expect_refused(*state, "truncated-trace", ": is cut off before anything was recorded");
+    must_store(*state, "x", 1);
+    expect_refused(*state, "not-a-trace", ": is not a spoor trace");
+    expect_refused("/tmp", "not-a-trace", ": is not a spoor trace, but a directory");
+    expect_refused("/dev/null", "not-a-trace", ": is not a spoor trace, but a device or pipe");
+}
+
+static void a_trace_of_a_newer_spoor_is_refused(void **state) {
+    struct disk_header header = {.magic = DISK_MAGIC, .version = 2, .header_bytes = 4096};
+    must_store(*state, &header, sizeof header);
+    expect_refused(*state, "newer-format",
+                   ": was written by a newer spoor (format 2; this one reads 1): upgrade spoor");
+}
+
+static void a_damaged_header_is_refused(void **state) {
+    size_t size;
+    write_small_trace(*state);
+    AUTO_FREE uint8_t *bytes = must_load(*state, &size);
+    bytes[offsetof(struct disk_header, flags)] ^= 1;
+    must_store(*state, bytes, size);
+    expect_refused(*state, "corrupt-trace", ": is damaged: its header is not valid");
+}
+
+static void a_trace_without_its_session_is_refused(void **state) {
+    size_t size;
+    write_small_trace(*state);
+    AUTO_FREE uint8_t *bytes = must_load(*state, &size);
+    bytes[sizeof(struct disk_header) + sizeof(struct disk_block)] ^= 1;
+    must_store(*state, bytes, size);
+    expect_refused(*state, "corrupt-trace",
+                   ": is damaged: the facts about the recording cannot be read");
+}
+
+static void a_trace_cut_off_anywhere_gives_what_stands_before(void **state) {
+    size_t size, before = 0;
+    write_small_trace(*state);
+    AUTO_FREE uint8_t *bytes = must_load(*state, &size);
+    for (size_t length = 0; length < size; length += 1 + length / 100) {
+        must_store(*state, bytes, length);
+        size_t n = walk_trace(*state);
+        assert_true(n >= before);
+        before = n;
+        struct trace_reader *r;
+        struct err err;
+        if (!trace_reader_open(*state, &r, &err)) {
+            assert_non_null(trace_reader_warning(r));
+            trace_reader_free(r);
+        } else if (length) {
+            assert_string_equal(err.tag, "truncated-trace");
+        }
+    }
+    assert_int_equal(before, SMALL_ITEMS);
+}
+
+static void a_flipped_byte_anywhere_is_noticed_and_spares_the_rest(void **state) {
+    size_t size, refused = 0;
+    write_small_trace(*state);
+    AUTO_FREE uint8_t *bytes = must_load(*state, &size);
+    for (size_t i = 0; i < size; i += 1 + i % 3) {
+        bytes[i] ^= (uint8_t)(1 + i % 255);
+        must_store(*state, bytes, size);
+        struct trace_reader *r;
+        struct err err;
+        size_t n = walk_trace(*state);
+        if (trace_reader_open(*state, &r, &err)) {
+            refused++;
+        } else { /* at most one block and what stands for it */
+            assert_true(n >= SMALL_ITEMS - 200);
+            trace_reader_free(r);
+        }
+        bytes[i] ^= (uint8_t)(1 + i % 255);
+    }
+    assert_in_range(refused, 1, 32 + 2 * 72 + 64); /* the header and the session */
+}
+
+/* Blocks stand anywhere. */
+typedef struct disk_block __attribute__((aligned(1))) block_head;
+
+/* Where the N-th block of TYPE stands. */
+static block_head *find_block(uint8_t *bytes, size_t size, unsigned type, unsigned n) {
+    size_t at = sizeof(struct disk_header);
+    while (at + sizeof(struct disk_block) <= size) {
+        block_head *head = (block_head *)(bytes + at);
+        assert_int_equal(head->magic, DISK_BLOCK_MAGIC);
+        if (head->type == type && !n--)
+            return head;
+        at += sizeof *head + head->stored;
+    }
+    fail_msg("no block of type %u", type);
+    return NULL;
+}
+
+static void seal(block_head *head) {
+    head->payload_check = checksum(head + 1, head->stored);
+    head->check = checksum(head, offsetof(struct disk_block, check));
+}
+
+static void a_damaged_block_of_events_becomes_a_loss(void **state) {
+    size_t size;
+    write_small_trace(*state);
+    AUTO_FREE uint8_t *bytes = must_load(*state, &size);
+    block_head *head = find_block(bytes, size, DISK_EVENTS, 0);
+    uint32_t items = head->items;
+    ((uint8_t *)(head + 1))[5] ^= 1;
+    must_store(*state, bytes, size);
+    struct trace_reader *r = must_open_reader(*state);
+    struct trace_cursor *c;
+    struct trace_item item;
+    struct err err;
+    assert_int_equal(trace_cursor_open(r, 0, &c, NULL), 0);
+    assert_true(trace_cursor_next(c, &item, &err) < 0);
+    assert_string_equal(err.tag, "corrupt-block");
+    assert_non_null(strstr(err.text, "is damaged at byte"));
+    assert_int_equal(trace_cursor_next(c, &item, &err), 1);
+    assert_int_equal(item.kind, TRACE_LOST);
+    assert_int_equal(item.lost, items);
+    assert_int_equal(trace_cursor_next(c, &item, &err), 1);
+    trace_cursor_free(c);
+    trace_reader_free(r);
+}
+
+/* Any payload whatever with checksums that hold, as a liar would make it. */
+static void payloads_of_a_liar_are_survived(void **state) {
+    uint64_t random = 99;
+    size_t size;
+    write_small_trace(*state);
+    AUTO_FREE uint8_t *bytes = must_load(*state, &size);
+    for (int round = 0; round < 2000; round++) {
+        AUTO_FREE uint8_t *copy = mem_alloc(size);
+        memcpy(copy, bytes, size - sizeof(struct disk_trailer)); /* so that it is walked */
+        static const uint8_t types[] = {DISK_EVENTS, DISK_EVENTS,    DISK_SESSION, DISK_MODULE,
+                                        DISK_THREAD, DISK_FUNCTIONS, DISK_END,     DISK_MAP};
+        block_head *head = find_block(copy, size, types[random_below(&random, 8)], 0);
+        for (uint32_t i = 1 + random_below(&random, 4); i; i--)
+            ((uint8_t *)(head + 1))[random_below(&random, head->stored)] =
+                (uint8_t)random_next(&random);
+        if (random_below(&random, 2))
+            head->coding = DISK_PLAIN, head->raw = head->stored;
+        if (!random_below(&random, 4))
+            head->items = random_below(&random, 70000);
+        if (!random_below(&random, 4))
+            head->stream = random_below(&random, 1000);
+        seal(head);
+        must_store(*state, copy, size);
+        walk_trace(*state);
+    }
+}
+
+static void unknown_blocks_and_longer_records_are_skipped(void **state) {
+    size_t size;
+    write_small_trace(*state);
+    AUTO_FREE uint8_t *bytes = must_load(*state, &size);
+    block_head *head = find_block(bytes, size, DISK_MAP, 0);
+    head->type = 4711;
+    seal(head);
+    block_head *end = find_block(bytes, size, DISK_END, 0);
+    assert_int_equal(end->coding, DISK_PLAIN);
+    size_t cut = (size_t)((uint8_t *)(end + 1) - bytes) + end->stored;
+    AUTO_FREE uint8_t *copy = mem_alloc(size + 100);
+    memcpy(copy, bytes, cut);
+    end = (block_head *)(copy + ((uint8_t *)end - bytes));
+    memset(copy + cut, 0x55, 9); /* fields that we do not know */
+    end->stored += 9;
+    end->raw += 9;
+    seal(end);
+    must_store(*state, copy, cut + 9);
+    struct trace_reader *r = must_open_reader(*state);
+    assert_int_equal(trace_reader_map_count(r), 1);
+    assert_int_equal(trace_reader_end(r)->lost, 7);
+    assert_non_null(strstr(trace_reader_warning(r), "its index is missing"));
+    trace_reader_free(r);
+    assert_int_equal(walk_trace(*state), SMALL_ITEMS);
+}
+
+static void a_hole_in_the_middle_is_jumped_over_without_an_index(void **state) {
+    size_t size;
+    write_small_trace(*state);
+    AUTO_FREE uint8_t *bytes = must_load(*state, &size);
+    block_head *head = find_block(bytes, size, DISK_EVENTS, 1);
+    uint32_t items = head->items;
+    memset(head, 0, sizeof *head + head->stored / 2);
+    must_store(*state, bytes, size - 7); /* and no trailer */
+    struct trace_reader *r = must_open_reader(*state);
+    assert_non_null(strstr(trace_reader_warning(r), "is damaged: what cannot be read is left out"));
+    trace_reader_free(r);
+    assert_int_equal(walk_trace(*state), SMALL_ITEMS - items);
+}
+
+static void a_file_cut_while_it_is_read_gives_an_error_not_a_signal(void **state) {
+    AUTO_FREE struct event *events = generate(SHAPE_TREE, 200000, 1, 0);
+    struct trace_writer *w = must_open_writer(*state);
+    feed(w, 0, events, 200000);
+    must_finish(w);
+    struct trace_reader *r = must_open_reader(*state);
+    struct trace_cursor *c;
+    const struct trace_item *items;
+    struct err err;
+    assert_int_equal(trace_cursor_open(r, 0, &c, NULL), 0);
+    assert_true(trace_cursor_batch(c, &items, &err) > 0);
+    assert_int_equal(truncate(*state, 1000), 0);
+    ptrdiff_t n;
+    while ((n = trace_cursor_batch(c, &items, &err)) > 0)
+        continue;
+    assert_true(n < 0);
+    assert_string_equal(err.tag, "corrupt-block");
+    trace_cursor_free(c);
+    trace_reader_free(r);
+}
+
+static void a_stream_that_is_not_there_is_refused(void **state) {
+    struct trace_cursor *c = NULL;
+    struct err err;
+    write_small_trace(*state);
+    struct trace_reader *r = must_open_reader(*state);
+    assert_true(trace_cursor_open(r, 3, &c, &err) < 0);
+    assert_string_equal(err.tag, "no-stream");
+    trace_reader_free(r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        TEST(a_missing_file_is_refused),
+        TEST(an_empty_file_is_refused),
+        TEST(foreign_files_are_refused),
+        TEST(a_trace_of_a_newer_spoor_is_refused),
+        TEST(a_damaged_header_is_refused),
+        TEST(a_trace_without_its_session_is_refused),
+        TEST(a_trace_cut_off_anywhere_gives_what_stands_before),
+        TEST(a_flipped_byte_anywhere_is_noticed_and_spares_the_rest),
+        TEST(a_damaged_block_of_events_becomes_a_loss),
+        TEST(payloads_of_a_liar_are_survived),
+        TEST(unknown_blocks_and_longer_records_are_skipped),
+        TEST(a_hole_in_the_middle_is_jumped_over_without_an_index),
+        TEST(a_file_cut_while_it_is_read_gives_an_error_not_a_signal),
+        TEST(a_stream_that_is_not_there_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
