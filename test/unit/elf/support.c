@@ -6,25 +6,17 @@
 
 #include "../../../fuzz/elf_invariants.h"
 
-const char *const fixture_names[] = {"shapes-pie",
-                                     "shapes-nameless",
-                                     "shapes-fixed",
-                                     "shapes-old-layout",
-                                     "shapes-static",
-                                     "shapes-static-pie",
-                                     "shapes-sysv-hash",
-                                     "shapes-library",
-                                     "shapes-relr",
-                                     "shapes-lld",
-                                     "shapes-aarch64",
-                                     "rows",
-                                     "debugframe",
-                                     "stripped",
-                                     "minidebug",
-                                     "linked-pie",
-                                     "linked-nameless",
-                                     "linked-pie.debug",
-                                     NULL};
+const char *const fixture_names[] = {"shapes-pie",       "shapes-nameless",
+                                     "shapes-fixed",     "shapes-old-layout",
+                                     "shapes-static",    "shapes-static-pie",
+                                     "shapes-sysv-hash", "shapes-library",
+                                     "shapes-textrel",   "shapes-relr",
+                                     "shapes-lld",       "shapes-rel",
+                                     "shapes-aarch64",   "rows",
+                                     "debugframe",       "debugframe-zstd",
+                                     "stripped",         "minidebug",
+                                     "linked-pie",       "linked-nameless",
+                                     "linked-pie.debug", NULL};
 
 char *fixture_path(const char *name) { return mem_printf("%s/%s", FIXTURES, name); }
 

@@ -54,7 +54,14 @@ static void instructions_become_rows(void **state) {
 
 static void what_cannot_be_understood_is_not_believed(void **state) {
     (void)state;
-    struct module *module = fixture_load("rows", 0);
+    static const uint8_t marker[] = {DW_CFA_GNU_args_size, 0x77}, nobodys[] = {0x3f, 0};
+    size_t size, replaced = 0;
+    struct module *module;
+    AUTO_FREE uint8_t *bytes = fixture_read("rows", &size);
+    for (uint8_t *at; (at = memmem(bytes, size, marker, sizeof marker)); replaced++)
+        memcpy(at, nobodys, sizeof nobodys);
+    assert_int_equal(replaced, 2); /* in .eh_frame and in .debug_frame */
+    assert_int_equal(load_bytes(bytes, size, &module, NULL), 0);
     EXPECT_ROWS(module, "rows_unknown", {0, SP, 8}, {1, SP, 16}, {2, CFA_EXPRESSION, 0});
     EXPECT_ROWS(module, "rows_unbalanced", {0, SP, 8}, {1, CFA_EXPRESSION, 0});
     module_free(module);
@@ -122,11 +129,12 @@ static void of_overlapping_ranges_the_first_stays(void **state) {
     module_free(module);
 }
 
-static void a_compressed_debug_frame_is_read(void **state) {
-    (void)state;
-    struct module *module = fixture_load("debugframe", 0);
-    uint32_t index = image_find_section(&module->priv->file, ".debug_frame", SHT_PROGBITS);
-    assert_true(image_section(&module->priv->file, index).sh_flags & SHF_COMPRESSED);
+static void expect_debug_frame(const char *name, uint32_t compression) {
+    struct module *module = fixture_load(name, 0);
+    const struct image *file = &module->priv->file;
+    Elf64_Shdr sh = image_section(file, image_find_section(file, ".debug_frame", SHT_PROGBITS));
+    assert_true(sh.sh_flags & SHF_COMPRESSED);
+    assert_int_equal(LOAD(Elf64_Chdr, file->bytes + sh.sh_offset).ch_type, compression);
     assert_int_equal(module->range_count, 40);
     for (size_t i = 0; i < module->symbol_count; i++) {
         uint32_t count;
@@ -134,6 +142,13 @@ static void a_compressed_debug_frame_is_read(void **state) {
             assert_int_equal(rows_of(module, module->symbols[i].name, &count)[0].offset, 8);
     }
     module_free(module);
+}
+
+static void a_compressed_debug_frame_is_read(void **state) {
+    (void)state;
+    expect_debug_frame("debugframe", ELFCOMPRESS_ZLIB);
+    if (fixture_exists("debugframe-zstd"))
+        expect_debug_frame("debugframe-zstd", 2);
 }
 
 /* libdw's rule for the CFA at PC. */

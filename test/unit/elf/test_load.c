@@ -157,6 +157,13 @@ static void the_header_tells_pie_from_fixed(void **state) {
     module_free(fixed);
 }
 
+static void text_relocations_are_announced(void **state) {
+    (void)state;
+    struct module *module = fixture_load("shapes-textrel", 0);
+    assert_true(module->text_relocations);
+    module_free(module);
+}
+
 static void text_is_where_functions_are(void **state) {
     (void)state;
     struct module *module = fixture_load("shapes-pie", 0);
@@ -313,6 +320,7 @@ int main(void) {
         cmocka_unit_test(a_file_cut_within_a_segment_is_truncated),
         cmocka_unit_test(any_machine_loads),
         cmocka_unit_test(the_header_tells_pie_from_fixed),
+        cmocka_unit_test(text_relocations_are_announced),
         cmocka_unit_test(text_is_where_functions_are),
         cmocka_unit_test(plt_sections_are_marked),
         cmocka_unit_test(zeroed_memory_has_no_bytes),
