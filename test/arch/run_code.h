@@ -1,0 +1,22 @@
+/* Runs machine code with every register under control. Not for two threads at a time. */
+#ifndef SPOOR_TEST_ARCH_RUN_CODE_H
+#define SPOOR_TEST_ARCH_RUN_CODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { RED_ZONE_BYTES = 128 };
+
+struct cpu {
+    uint64_t registers[16]; /* by number; rsp (4) is not used */
+    uint64_t flags;
+    uint64_t sp; /* written: the stack pointer with which the code begins */
+    uint8_t red_zone[RED_ZONE_BYTES];
+};
+_Static_assert(offsetof(struct cpu, flags) == 128 && offsetof(struct cpu, sp) == 136 &&
+                   offsetof(struct cpu, red_zone) == 144,
+               "run_code.S");
+
+void run_code(struct cpu *cpu, const void *code);
+
+#endif

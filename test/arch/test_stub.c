@@ -1,0 +1,246 @@
+/*
+ * Event stubs, run in this process: they change nothing, and write the right
+ * event; what stub_state_at() says of each point in them is what Capstone sees.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <asm/prctl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+#include "arch/x86_64/stub.h"
+#include "oracle.h"
+#include "run_code.h"
+
+enum { RING_BYTES = 4096, CODE_BYTES = 8192, SITE = 0x2468ace1, SLOT_AT = 32 };
+enum { VARIANTS = STUB_SAVE_FLAGS + STUB_SKIP_RED_ZONE + 1, OVERFLOWS = OVERFLOW_OVERWRITE + 1 };
+enum { ARITHMETIC_FLAGS = 0x8d5, DIRECTION_FLAG = 0x400, ALWAYS_SET = 0x202 };
+
+static struct lane *lane;
+static struct control control;
+static uint8_t *code;
+
+static struct event *ring(void) { return (struct event *)((char *)lane + LANE_RING); }
+
+static int prepare(void **state) {
+    (void)state;
+    lane = mmap(NULL, LANE_RING + RING_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                -1, 0);
+    code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+                -1, 0);
+    memcpy(code, agent_bytes, agent_size);
+    return lane == MAP_FAILED || code == MAP_FAILED ||
+           syscall(SYS_arch_prctl, ARCH_SET_GS, (unsigned long)lane) != 0;
+}
+
+static int fresh_lane(void **state) {
+    (void)state;
+    memset(lane, 0, LANE_RING + RING_BYTES);
+    control = (struct control){0};
+    lane->control = (uint64_t)(uintptr_t)&control;
+    lane->head = SLOT_AT;
+    lane->limit = SLOT_AT + RING_BYTES;
+    return 0;
+}
+
+/* A stub and a return behind it; where it starts. */
+static uint8_t *make(uint8_t variant, enum overflow overflow) {
+    uint8_t *at = code + ((agent_size + 15) & ~(size_t)15);
+    struct stub_spec spec = {.variant = variant,
+                             .site = SITE,
+                             .ring_bytes = RING_BYTES,
+                             .overflow = overflow,
+                             .agent = code - at};
+    size_t size = stub_emit(at, &spec);
+    assert_true(size <= STUB_MAX_BYTES);
+    assert_int_equal(size, stub_size(variant, overflow));
+    at[size] = 0xc3;
+    return at;
+}
+
+static void fill(struct cpu *cpu, uint64_t flags) {
+    for (int i = 0; i < 16; i++)
+        cpu->registers[i] = 0x0123456789abcdef * (uint64_t)(2 * i + 1);
+    for (int i = 0; i < RED_ZONE_BYTES; i++)
+        cpu->red_zone[i] = (uint8_t)(i * 7 + 1);
+    cpu->flags = flags | ALWAYS_SET;
+}
+
+static struct cpu run(uint8_t variant, enum overflow overflow, uint64_t flags) {
+    struct cpu before, after;
+    fill(&before, flags);
+    after = before;
+    run_code(&after, make(variant, overflow));
+    assert_memory_equal(after.registers, before.registers, sizeof before.registers);
+    if (variant & STUB_SAVE_FLAGS)
+        assert_int_equal(after.flags, before.flags);
+    assert_int_equal(after.flags & DIRECTION_FLAG, flags & DIRECTION_FLAG);
+    if (variant & STUB_SKIP_RED_ZONE)
+        assert_memory_equal(after.red_zone, before.red_zone, RED_ZONE_BYTES);
+    return after;
+}
+
+static void every_stub_preserves_registers_flags_and_red_zone(void **state) {
+    for (uint8_t v = 0; v < VARIANTS; v++) {
+        for (int o = 0; o < OVERFLOWS; o++) {
+            for (int bits = 0; bits < 3; bits++) {
+                static const uint64_t flags[] = {0, ARITHMETIC_FLAGS, DIRECTION_FLAG | 0x41};
+                fresh_lane(state);
+                run(v, (enum overflow)o, flags[bits]);
+                assert_int_equal(lane->head, SLOT_AT + EVENT_BYTES);
+            }
+        }
+    }
+}
+
+static void an_event_holds_clock_site_and_stack_pointer(void **state) {
+    for (uint8_t v = 0; v < VARIANTS; v++) {
+        for (int o = 0; o < OVERFLOWS; o++) {
+            fresh_lane(state);
+            uint64_t start = __rdtsc();
+            struct cpu cpu = run(v, (enum overflow)o, 0);
+            const struct event *e = &ring()[SLOT_AT / EVENT_BYTES];
+            assert_in_range(e->clock, start, __rdtsc());
+            assert_int_equal(e->site, SITE);
+            assert_int_equal(e->sp, (uint32_t)cpu.sp);
+        }
+    }
+}
+
+static void the_ring_wraps(void **state) {
+    (void)state;
+    lane->head = 7 * RING_BYTES + 48;
+    lane->limit = 8 * RING_BYTES;
+    run(0, OVERFLOW_WAIT, 0);
+    assert_int_equal(ring()[3].site, SITE);
+    assert_int_equal(lane->head, 7 * RING_BYTES + 64);
+}
+
+static void fill_ring(void) { lane->limit = lane->head; }
+
+static void a_full_ring_drops_and_counts(void **state) {
+    (void)state;
+    fill_ring();
+    run(STUB_SAVE_FLAGS, OVERFLOW_DROP, ARITHMETIC_FLAGS);
+    assert_int_equal(lane->lost, 1);
+    assert_int_equal(lane->head, SLOT_AT);
+    assert_int_equal(ring()[SLOT_AT / EVENT_BYTES].site, 0);
+}
+
+static void *make_room(void *unused) {
+    (void)unused;
+    while (!__atomic_load_n(&lane->waits, __ATOMIC_ACQUIRE))
+        ;
+    __atomic_store_n(&lane->limit, lane->limit + EVENT_BYTES, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void a_full_ring_waits_for_room(void **state) {
+    (void)state;
+    pthread_t reader;
+    fill_ring();
+    assert_int_equal(pthread_create(&reader, NULL, make_room, NULL), 0);
+    run(STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE, OVERFLOW_WAIT, ARITHMETIC_FLAGS);
+    pthread_join(reader, NULL);
+    assert_int_equal(lane->waits, 1);
+    assert_int_equal(lane->head, SLOT_AT + EVENT_BYTES);
+    assert_int_equal(ring()[SLOT_AT / EVENT_BYTES].site, SITE);
+}
+
+static void nobody_waits_for_a_dead_tool(void **state) {
+    (void)state;
+    fill_ring();
+    control.owner = CONTROL_OWNER_DIED;
+    run(STUB_SAVE_FLAGS, OVERFLOW_WAIT, 0);
+    run(STUB_SAVE_FLAGS, OVERFLOW_WAIT, 0);
+    assert_int_equal(lane->waits, 1);
+    assert_int_equal(lane->head, SLOT_AT + 2 * EVENT_BYTES);
+}
+
+static void *release_hook(void *unused) {
+    (void)unused;
+    while (!__atomic_load_n(&lane->hook, __ATOMIC_ACQUIRE))
+        ;
+    __atomic_store_n(&lane->hook, 0, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void a_hook_waits_until_it_is_released(void **state) {
+    (void)state;
+    pthread_t tool;
+    assert_int_equal(pthread_create(&tool, NULL, release_hook, NULL), 0);
+    run(STUB_HOOK | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE, OVERFLOW_WAIT, ARITHMETIC_FLAGS);
+    pthread_join(tool, NULL);
+    assert_int_equal(lane->head, SLOT_AT);
+}
+
+static void a_hook_does_not_wait_for_a_dead_tool(void **state) {
+    (void)state;
+    control.owner = CONTROL_OWNER_DIED;
+    run(STUB_HOOK | STUB_SAVE_FLAGS, OVERFLOW_WAIT, 0);
+}
+
+/* Words that INSN leaves on the stack more than it found. */
+static int pushes(const struct oracle_insn *in) {
+    return !strncmp(in->text, "push", 4) ? 1 : !strncmp(in->text, "pop", 3) ? -1 : 0;
+}
+
+static void check_states(uint8_t variant, enum overflow overflow) {
+    const uint8_t *at = make(variant, overflow);
+    uint32_t size = stub_size(variant, overflow), boundary = 0;
+    int words = 0;
+    bool reserved = false, skipped = false;
+    for (uint32_t i = 0; i < size; i++) {
+        struct stub_state s;
+        assert_int_equal(stub_state_at(variant, overflow, i, &s), i == boundary);
+        if (i != boundary)
+            continue;
+        assert_int_equal(s.pushed, words);
+        assert_int_equal(s.skipped, skipped);
+        assert_int_equal(s.reserved, reserved);
+        struct oracle_insn in;
+        assert_true(oracle_decode(at + i, size - i, i, &in));
+        words += pushes(&in);
+        skipped ^= !strncmp(in.text, "lea rsp", 7);
+        if (!strncmp(in.text, "xadd", 4))
+            reserved = true;
+        if (strstr(in.text, "gs:[rcx + 0x1000]")) /* the committing store */
+            reserved = false;
+        boundary = i + in.size;
+    }
+    assert_int_equal(boundary, size);
+    assert_int_equal(words, 0);
+}
+
+static void every_point_of_a_stub_has_its_state(void **state) {
+    (void)state;
+    for (uint8_t v = 0; v < VARIANTS; v++) {
+        for (int o = 0; o < OVERFLOWS; o++)
+            check_states(v, (enum overflow)o);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_stub_preserves_registers_flags_and_red_zone),
+        cmocka_unit_test(an_event_holds_clock_site_and_stack_pointer),
+        cmocka_unit_test_setup(the_ring_wraps, fresh_lane),
+        cmocka_unit_test_setup(a_full_ring_drops_and_counts, fresh_lane),
+        cmocka_unit_test_setup(a_full_ring_waits_for_room, fresh_lane),
+        cmocka_unit_test_setup(nobody_waits_for_a_dead_tool, fresh_lane),
+        cmocka_unit_test_setup(a_hook_waits_until_it_is_released, fresh_lane),
+        cmocka_unit_test_setup(a_hook_does_not_wait_for_a_dead_tool, fresh_lane),
+        cmocka_unit_test(every_point_of_a_stub_has_its_state),
+    };
+    return cmocka_run_group_tests(tests, prepare, NULL);
+}
