@@ -1,0 +1,77 @@
+/*
+ * Makes small valid traces for the fuzzer to start from, and tries them out:
+ *
+ *     trace_corpus DIR [MUTATIONS]
+ *
+ * writes the traces into DIR and runs the fuzzer's entry over each, and over MUTATIONS of it. As a
+ * real fuzzer:
+ *
+ *     clang -g -O1 -fsanitize=fuzzer,address,undefined -std=gnu17 -D_GNU_SOURCE -Isrc \
+ *         fuzz/trace_fuzz.c $(find src/trace src/base -name '*.c') -lzstd -lpthread -o trace-fuzz
+ *     ./trace-fuzz -max_len=65536 DIR
+ *
+ * (-fsanitize=fuzzer defines FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION.)
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "support.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+/* Blocks so small that they are stored as they are: mutations need no luck with zstd. */
+static void write_tiny_blocks(const char *path, enum shape shape) {
+    enum { EVENTS = 120, PIECE = 12 };
+    AUTO_FREE struct event *events = generate(shape, EVENTS, 5, 0);
+    struct trace_writer *w = must_open_writer(path);
+    trace_writer_thread(w, &(struct trace_thread){.stream = 0, .name = "t"});
+    for (size_t i = 0; i < EVENTS; i += PIECE) {
+        trace_writer_events(w, 0, events + i, PIECE);
+        trace_writer_flush(w);
+    }
+    trace_writer_lost(w, 0, 0, 3);
+    must_finish(w);
+}
+
+static void mutate(const uint8_t *bytes, size_t size, uint64_t seed) {
+    AUTO_FREE uint8_t *copy = mem_alloc(size);
+    uint64_t random = seed * 2 + 1;
+    memcpy(copy, bytes, size);
+    for (uint32_t n = 1 + random_below(&random, 8); n; n--)
+        copy[random_below(&random, (uint32_t)size)] = (uint8_t)(random_next(&random) >> 32);
+    if (!random_below(&random, 4))
+        size = random_below(&random, (uint32_t)size);
+    LLVMFuzzerTestOneInput(copy, size);
+}
+
+static void try_out(const char *path, uint64_t mutations) {
+    size_t size;
+    AUTO_FREE uint8_t *bytes = must_load(path, &size);
+    LLVMFuzzerTestOneInput(bytes, size);
+    for (uint64_t i = 0; i < mutations; i++)
+        mutate(bytes, size, i);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        fprintf(stderr, "usage: trace_corpus DIR [MUTATIONS]\n");
+        return 2;
+    }
+    uint64_t mutations = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
+    if (mkdir(argv[1], 0777) && errno != EEXIST) {
+        perror(argv[1]);
+        return 1;
+    }
+    for (int i = 0; i <= SHAPE_COUNT; i++) {
+        const char *name = i < SHAPE_COUNT ? shape_name((enum shape)i) : "small";
+        AUTO_FREE char *path = mem_printf("%s/%s.trace", argv[1], name);
+        if (i < SHAPE_COUNT)
+            write_tiny_blocks(path, (enum shape)i);
+        else
+            write_small_trace(path);
+        try_out(path, mutations);
+    }
+    return 0;
+}
