@@ -1,0 +1,100 @@
+/* What only programs without relocations have: absolute addresses in code and data. */
+    .macro FUNC name
+    .p2align 4
+    .type \name, @function
+\name:
+    .cfi_startproc
+    .endm
+    .macro END name
+    .cfi_endproc
+    .size \name, . - \name
+    .endm
+
+    .text
+    .globl _start
+FUNC _start
+    xor %ebp, %ebp
+    mov $60, %eax
+    hlt
+END _start
+
+FUNC ordinary
+    mov %edi, %eax
+    mov %eax, %ecx
+    ret
+END ordinary
+
+FUNC another
+    mov %edi, %ecx
+    mov %eax, %ecx
+    ret
+END another
+
+FUNC switch_in_memory
+    mov %edi, %edi
+    jmp *switch_words(,%rdi,8)
+at_word0:
+    inc %eax
+at_word1:
+    inc %eax
+at_word2:
+    ret
+END switch_in_memory
+
+FUNC switch_in_register
+    mov %edi, %edi
+    mov more_words(,%rdi,8), %rax
+    jmp *%rax
+at_more0:
+    inc %eax
+at_more1:
+    ret
+END switch_in_register
+
+FUNC table_of_functions
+    mov %edi, %edi
+    jmp *function_words(,%rdi,8)
+END table_of_functions
+
+/* The address of a place in the middle stands in an instruction only. */
+FUNC label_in_code
+    mov $at_immediate, %eax
+    mov %rax, (%rdi)
+    inc %ecx
+at_immediate:
+    inc %ecx
+    ret
+END label_in_code
+
+FUNC label_in_data
+    inc %ecx
+    inc %edx
+at_pointed:
+    inc %ecx
+    ret
+END label_in_data
+
+    .section .text.part, "ax", @progbits
+    .p2align 4
+switch_part:
+    .cfi_startproc
+    mov $3, %eax
+    mov %eax, %edx
+    ret
+    .cfi_endproc
+
+    .section .rodata, "a", @progbits
+    .p2align 3
+switch_words:
+    .quad at_word0, at_word1, at_word2, switch_part
+    .quad 0
+more_words:
+    .quad at_more0, at_more1
+    .quad 0
+function_words:
+    .quad ordinary, another
+    .quad 0
+pointer:
+    .quad at_pointed
+
+    .section .note.GNU-stack, "", @progbits

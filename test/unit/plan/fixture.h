@@ -1,0 +1,37 @@
+/*
+ * A module in two copies, with symbols and without, and their plans. Functions
+ * and places are asked for by name; the plan that is judged by default is that
+ * of the copy without symbols, which gives the planner the least help.
+ */
+#ifndef SPOOR_TEST_UNIT_PLAN_FIXTURE_H
+#define SPOOR_TEST_UNIT_PLAN_FIXTURE_H
+
+#include "arch/arch.h"
+#include "plan/plan.h"
+
+struct fixture {
+    struct module *named, *bare;
+    struct plan *named_plan, *plan;
+    struct plan_code code; /* of the bare copy, at link-time addresses (bias 0) */
+    taddr_t area;
+};
+
+struct fixture *fixture_open(const char *named, const char *bare);
+void fixture_close(struct fixture *f);
+
+vaddr_t fixture_place(const struct fixture *f, const char *name);
+/* NULL when the plan has no such function. */
+const struct plan_function *fixture_bare(const struct fixture *f, const char *name);
+const struct plan_function *fixture_named(const struct fixture *f, const char *name);
+
+/* The patch that covers ADDR other than with its first byte; NULL if none. */
+const struct patch *fixture_patch_over(const struct fixture *f, vaddr_t addr);
+const struct patch *fixture_patch_at(const struct fixture *f, vaddr_t addr);
+/* May control that arrives at ADDR run the original instruction there: it is not inside a window.
+ */
+bool fixture_is_free(const struct fixture *f, vaddr_t addr);
+/* The stub of the site at ADDR with event KIND; NULL if none. */
+const struct mark *fixture_stub(const struct fixture *f, vaddr_t addr, enum event_kind kind);
+uint32_t fixture_stub_site(const struct fixture *f, const struct mark *stub);
+
+#endif
