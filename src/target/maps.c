@@ -78,7 +78,9 @@ static void with_room_to_grow(const struct map *m, taddr_t *start, taddr_t *end)
         *start -= *start > 256 * MIB ? 256 * MIB : *start;
 }
 
-/* The highest free place for SIZE bytes that ends at or below TOP and starts at or above BOTTOM. */
+/* The highest free place for SIZE bytes that ends at or below TOP and starts at or above BOTTOM.
+ * One way down is enough: what a map grows into reaches up over maps that were passed already, or
+ * down over maps that are still to come. */
 static taddr_t room_below(const struct maps *maps, taddr_t bottom, taddr_t top, uint64_t size) {
     taddr_t at = (top - size) & ~(taddr_t)(PAGE - 1);
     for (size_t i = maps->list.count; i-- > 0;) {
@@ -89,7 +91,6 @@ static taddr_t room_below(const struct maps *maps, taddr_t bottom, taddr_t top, 
         if (start < bottom + size)
             return 0;
         at = (start - size) & ~(taddr_t)(PAGE - 1);
-        i = maps->list.count; /* growing room may overlap earlier ones: look again */
     }
     return at >= bottom && top > size ? at : 0;
 }

@@ -1,0 +1,108 @@
+#include "child.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "target/memory.h"
+
+enum { PAGE = 4096 };
+
+/* The agent in the test's own memory, and so in each child's. */
+static uint8_t *agent;
+
+static void map_agent(void) {
+    agent = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(agent != MAP_FAILED);
+    memcpy(agent, agent_bytes, agent_size);
+    assert_int_equal(mprotect(agent, PAGE, PROT_READ | PROT_EXEC), 0);
+}
+
+pid_t child_start(int (*body)(void *arg), void *arg) {
+    if (!agent)
+        map_agent();
+    pid_t parent = getpid(), pid = fork();
+    assert_true(pid >= 0);
+    if (pid)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* a test may have a sibling trace it */
+    if (getppid() != parent)
+        _exit(99);
+    _exit(body(arg));
+}
+
+int child_end(pid_t pid) {
+    int status;
+    pid_t got;
+    do
+        got = waitpid(pid, &status, __WALL);
+    while (got < 0 && errno == EINTR);
+    assert_int_equal(got, pid);
+    assert_false(WIFSTOPPED(status));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void child_kill(pid_t pid) {
+    kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, __WALL) >= 0)
+        ;
+}
+
+int child_await_stop(pid_t pid) {
+    int status = 0;
+    assert_int_equal(thread_wait(pid, &status), 0);
+    return status;
+}
+
+void child_stop(pid_t pid) {
+    assert_int_equal(thread_interrupt(pid), 0);
+    assert_int_equal(child_await_stop(pid) >> 16, PTRACE_EVENT_STOP);
+}
+
+void child_seize(pid_t pid) {
+    assert_int_equal(thread_seize(pid, NULL), 0);
+    child_stop(pid);
+}
+
+static bool is_blocked_in(pid_t pid, long number) {
+    AUTO_FREE char *name = mem_printf("/proc/%d/syscall", pid);
+    char text[256] = "", wanted[32];
+    FILE *f = fopen(name, "re");
+    assert_non_null(f);
+    snprintf(wanted, sizeof wanted, "%ld ", number);
+    bool read = fgets(text, sizeof text, f);
+    fclose(f);
+    return read && strncmp(text, wanted, strlen(wanted)) == 0;
+}
+
+void child_await_call(pid_t pid, long number) {
+    while (!is_blocked_in(pid, number))
+        sched_yield();
+}
+
+void await_word(const uint32_t *word) {
+    while (!__atomic_load_n(word, __ATOMIC_ACQUIRE))
+        sched_yield();
+}
+
+void *shared_new(size_t size) {
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(p != MAP_FAILED);
+    return p;
+}
+
+struct remote_site child_site(pid_t pid) {
+    struct remote_site site = {.code = (taddr_t)agent + agent_entries().syscall};
+    assert_int_equal(memory_open(pid, &site.memory_fd, NULL), 0);
+    return site;
+}
