@@ -32,7 +32,11 @@ int shown_new(const struct trace_reader *reader, struct names *names,
 void shown_free(struct shown *shown);
 bool shown_function(const struct shown *shown, uint32_t id);
 bool shown_stream(const struct shown *shown, uint32_t stream);
-/* The options in the trace's ticks, for inner loops. */
 const struct shown_options *shown_options(const struct shown *shown);
+/* The span and the threshold in the trace's ticks, for inner loops. */
+struct shown_ticks {
+    uint64_t since, until, threshold;
+};
+const struct shown_ticks *shown_ticks(const struct shown *shown);
 
 #endif
