@@ -1,0 +1,151 @@
+"""What the tests in this folder and in test/real share: running programs alone and under spoor, and
+reading what spoor says about them."""
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+TIMEOUT = 240
+SKIP = 77
+
+
+class Failure(Exception):
+    """The test has failed; its text says how."""
+
+
+def check(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+def main(function):
+    """Runs FUNCTION with a directory of its own as the current one, which is removed if it succeeds."""
+    with tempfile.TemporaryDirectory(prefix="spoor-test-") as directory:
+        before = os.getcwd()
+        os.chdir(directory)
+        try:
+            function()
+        except Failure as failure:
+            print(f"failed: {failure}", file=sys.stderr)
+            sys.exit(1)
+        finally:
+            os.chdir(before)
+
+
+Outcome = collections.namedtuple("Outcome", "stdout stderr status")
+
+
+def run(command, **options):
+    """Runs COMMAND; its status is 128 + N when signal N killed it, as a shell says it."""
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL, timeout=TIMEOUT, check=False, **options)
+    except subprocess.TimeoutExpired as late:
+        raise Failure(f"{' '.join(command)}: not done after {TIMEOUT} s") from late
+    status = done.returncode if done.returncode >= 0 else 128 - done.returncode
+    return Outcome(done.stdout, done.stderr, status)
+
+
+def lines_of(data):
+    return data.decode(errors="backslashreplace").splitlines()
+
+
+def difference(name, right, wrong):
+    """The first place where two lists of lines differ, with what stands around it."""
+    at = next((i for i, (a, b) in enumerate(zip(right, wrong)) if a != b), min(len(right), len(wrong)))
+    low = max(at - 5, 0)
+    around = [f"      {line}" for line in right[low:at]]
+    around += [f"  want {line}" for line in right[at:at + 8] or ["(the end)"]]
+    around += [f"  got  {line}" for line in wrong[at:at + 8] or ["(the end)"]]
+    return "\n".join([f"{name} differs at line {at + 1}:"] + around)
+
+
+def check_same(name, right, wrong):
+    if right != wrong:
+        raise Failure(difference(name, right, wrong))
+
+
+def check_same_outcome(alone, traced, what):
+    """Traced and alone, the program printed the same and ended in the same way."""
+    check_same(f"{what}: standard output", lines_of(alone.stdout), lines_of(traced.stdout))
+    check_same(f"{what}: standard error", lines_of(alone.stderr), lines_of(traced.stderr))
+    check(alone.stdout == traced.stdout and alone.stderr == traced.stderr, f"{what}: output differs")
+    check(alone.status == traced.status,
+          f"{what}: status {traced.status} instead of {alone.status}; it said:\n"
+          + traced.stderr.decode(errors="replace"))
+
+
+class Spoor:
+    """The program under test."""
+
+    def __init__(self, path):
+        self.path = os.path.realpath(path)
+
+    def command(self, options, command, trace="trace"):
+        return [self.path, "record", "-q", "-o", trace, *options, "--", *command]
+
+    def record(self, options, command, trace="trace", **how):
+        return run(self.command(options, command, trace), **how)
+
+    def view(self, *words):
+        """Standard output of a command that must succeed and say nothing."""
+        done = run([self.path, *words])
+        check(done.status == 0, f"spoor {' '.join(words)}: status {done.status}: "
+              + done.stderr.decode(errors="replace"))
+        return done.stdout
+
+    def json(self, *words):
+        text = self.view(*words)
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise Failure(f"spoor {' '.join(words)}: no JSON: {error}") from error
+
+    def info(self, trace="trace"):
+        return self.json("info", "--json", trace)
+
+    def report(self, trace="trace"):
+        return self.json("report", "--json", trace)
+
+    def graph(self, trace="trace"):
+        return self.json("graph", "--json", trace)
+
+    def replay(self, trace="trace"):
+        """Objects in the order of replay; read as they come."""
+        with subprocess.Popen([self.path, "replay", "--json", trace],
+                              stdout=subprocess.PIPE) as process:
+            for number, line in enumerate(process.stdout, 1):
+                try:
+                    yield json.loads(line)
+                except ValueError as error:
+                    process.kill()
+                    raise Failure(f"replay --json: line {number}: {error}") from error
+        check(process.returncode == 0, f"spoor replay: status {process.returncode}")
+
+
+def check_lossless(info):
+    check(info["events"]["lost"] == 0, f"{info['events']['lost']} events lost")
+    check(info["events"]["entry"] > 0, "no event was recorded")
+
+
+def check_balanced(items):
+    """Each end belongs to the call of its function and depth that was opened last in its thread and is
+    still open, and nothing stays open. Returns the number of entries."""
+    calls = collections.defaultdict(list)
+    entries = 0
+    for item in items:
+        if item["kind"] == "lost":
+            raise Failure(f"replay: events lost at {item['t_ns']} ns")
+        place = (item["tid"], item["module"], item["function"], item["depth"])
+        if item["kind"] == "entry":
+            entries += 1
+            calls[place].append(item["t_ns"])
+        else:
+            check(item["kind"] in ("exit", "unwound"), f"replay: unknown kind {item['kind']}")
+            check(calls[place], f"replay: {item['kind']} without entry: {place}")
+            check(calls[place].pop() <= item["t_ns"], f"replay: ends before it begins: {place}")
+    still_open = [place for place, at in calls.items() if at]
+    check(not still_open, f"replay: no end shown of {still_open[:5]}")
+    return entries

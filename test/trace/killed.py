@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Kills spoor with SIGKILL at twenty moments while a program runs under it: the program must come to
+its right end, and what was recorded until then must be readable.
+
+    killed.py SPOOR PROGRAM
+"""
+import ctypes
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+from harness import Failure, Spoor, check, main, run
+
+TIMES = 20
+PR_SET_CHILD_SUBREAPER = 36
+READABLE_AFTER_S = 0.3
+PATIENCE_S = 60
+
+
+def wait_for_orphan(deadline):
+    """The wait status of the one child that is left to us."""
+    while time.monotonic() < deadline:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    raise Failure("the program does not end after spoor was killed")
+
+
+def kill_orphans():
+    with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as children:
+        for child in children.read().split():
+            os.kill(int(child), signal.SIGKILL)
+            os.waitpid(int(child), 0)
+
+
+def kill_once(spoor, program, delay, options, right):
+    command = spoor.command(options, [*program, "result"])
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as tracer:
+        time.sleep(delay)
+        ended = tracer.poll() is not None
+        tracer.kill()
+    if ended:
+        check(tracer.returncode == 0, f"spoor ended with {tracer.returncode} before it was killed")
+        return False
+    status = wait_for_orphan(time.monotonic() + PATIENCE_S)
+    check(status == 0, f"status {status} after spoor was killed at {delay:.3f} s")
+    with open("result", "rb") as result:
+        check(result.read() == right, f"wrong result after spoor was killed at {delay:.3f} s")
+    os.remove("result")
+    return True
+
+
+def check_part(spoor, delay):
+    if delay < READABLE_AFTER_S and not os.path.exists("trace.part"):
+        return
+    done = run([spoor.path, "report", "--json", "trace.part"])
+    check(done.status == 0 or delay < READABLE_AFTER_S,
+          f"report of a trace killed at {delay:.3f} s: {done.stderr.decode()}")
+
+
+def test(spoor, program):
+    alone = run(program)
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    dice, hits = random.Random(7), 0
+    for number in range(TIMES):
+        delay = dice.uniform(0.005, 1.0) if number % 2 else dice.uniform(0.005, 0.1)
+        options = ["-M", "*"] if number % 3 == 0 else ["--buffer", "64K"] if number % 3 == 1 else []
+        hits += kill_once(spoor, program, delay, options, alone.stdout)
+        check_part(spoor, delay)
+    check(hits > TIMES * 3 // 4, f"the program was over before spoor was killed, {TIMES - hits} times")
+
+
+if __name__ == "__main__":
+    tracer, words = Spoor(sys.argv[1]), [os.path.realpath(sys.argv[2]), *sys.argv[3:]]
+    try:
+        main(lambda: test(tracer, words))
+    finally:
+        kill_orphans()

@@ -1,0 +1,67 @@
+/* Fifty coroutines on stacks of their own, switched with swapcontext from within nested calls; a
+ * call is open on many stacks at a time. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <ucontext.h>
+
+#include "expect.h"
+
+enum { COUNT = 50, ROUNDS = 3, STACK_BYTES = 65536 };
+
+static ucontext_t contexts[COUNT], scheduler;
+static int running;
+static long total;
+
+static NOINLINE void yield(void) {
+    ENTER;
+    int self = running;
+    expect_stack(0);
+    swapcontext(&contexts[self], &scheduler);
+    expect_stack(self + 1);
+    LEAVE;
+}
+
+static NOINLINE long step(int n) {
+    ENTER;
+    long sum = n;
+    if (n > 0)
+        sum += step(n - 1);
+    yield();
+    LEAVE;
+    return sum;
+}
+
+static NOINLINE void body(int self) {
+    expect_stack(self + 1);
+    ENTER;
+    for (int i = 0; i < ROUNDS; i++)
+        total += step(self % 3) * (self + 1);
+    LEAVE;
+    expect_stack(0);
+}
+
+static NOINLINE void resume(int n) {
+    ENTER;
+    running = n;
+    swapcontext(&scheduler, &contexts[n]);
+    LEAVE;
+}
+
+int main(void) {
+    ENTER;
+    for (int i = 0; i < COUNT; i++) {
+        getcontext(&contexts[i]);
+        contexts[i].uc_stack.ss_sp = malloc(STACK_BYTES);
+        contexts[i].uc_stack.ss_size = STACK_BYTES;
+        contexts[i].uc_link = &scheduler;
+        makecontext(&contexts[i], (void (*)(void))body, 1, i);
+    }
+    for (int round = 0; round < ROUNDS * 3 + 1; round++)
+        for (int i = 0; i < COUNT; i++)
+            if (round <= ROUNDS * (i % 3 + 1))
+                resume(i);
+    printf("%ld\n", total);
+    LEAVE;
+    expect_print();
+    return 0;
+}

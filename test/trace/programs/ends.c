@@ -1,0 +1,53 @@
+/* ends HOW: the ways in which a process can end. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "expect.h"
+
+static NOINLINE void end(const char *how) {
+    char kind = how[0];
+    int number = atoi(how + 1);
+    if (kind == 'e')
+        exit(number);
+    if (kind == '_')
+        _exit(number);
+    if (kind == 's')
+        raise(number);
+    if (kind == 'a')
+        abort();
+    if (kind == 'f')
+        *(volatile int *)(long)number = 1;
+    if (kind == 't')
+        __asm__ volatile("ud2");
+}
+
+static NOINLINE void *body(void *how) {
+    end(how);
+    return NULL;
+}
+
+/* T: what follows happens in a thread. p: the same, and the first thread is gone by then. */
+int main(int argc, char **argv) {
+    if (argc < 2)
+        return 2;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    puts("begins");
+    char *how = strdup(argv[1]);
+    if (how[0] == 'r')
+        return atoi(how + 1);
+    if (how[0] != 'T' && how[0] != 'p') {
+        end(how);
+        return 0;
+    }
+    pthread_t thread;
+    pthread_create(&thread, NULL, body, how + 1);
+    if (how[0] == 'p')
+        pthread_exit(NULL);
+    pthread_join(thread, NULL);
+    puts("ends");
+    return 0;
+}

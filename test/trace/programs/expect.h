@@ -1,0 +1,55 @@
+/*
+ * A test program's account of its own calls, printed to standard output next to whatever else it
+ * prints. run.py compares it with what spoor saw:
+ *
+ *     |THREAD[.STACK] MARK FUNCTION
+ *
+ * MARK is > for an entry, < for an exit by return or tail jump, ! for a call that ended otherwise
+ * (exception, longjmp, end of the thread). Marks of one thread stand in the order of time. STACK
+ * tells the stacks of one thread apart, 0 (left out) being its own. FUNCTION may be MODULE!NAME for
+ * functions of another module than the program, which are traced with -M only. NAME is as spoor
+ * shows it: demangled, with parameters.
+ *
+ * Marks may be set in signal handlers and in any thread. None of these functions is compared.
+ */
+#ifndef SPOOR_TEST_EXPECT_H
+#define SPOOR_TEST_EXPECT_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { EXPECT_THREADS = 256, EXPECT_MARKS = 6000 };
+
+/* FUNCTION must stay valid. */
+void expect(char mark, const char *function);
+/* Several marks, each a string like "> name"; ends with NULL. */
+void expect_all(const char *first, ...) __attribute__((sentinel));
+/* From now on the calling thread's marks count as those of THREAD; the first thread is 0. */
+void expect_thread(int thread);
+/* Its marks are of STACK from now on. */
+void expect_stack(int stack);
+/* A forked child: forgets all marks and becomes THREAD. */
+void expect_forget(int thread);
+/* Prints all marks and forgets them. */
+void expect_print(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#define NOINLINE __attribute__((noinline))
+#define ENTER expect('>', __func__)
+#define LEAVE expect('<', __func__)
+#define UNWOUND expect('!', __func__)
+
+/* Calls FUNCTION, which is too small to set marks itself, and sets them for it. */
+#define LEAF(function, ...)                                                                        \
+    __extension__({                                                                                \
+        expect('>', #function);                                                                    \
+        __auto_type leaf_result = function(__VA_ARGS__);                                           \
+        expect('<', #function);                                                                    \
+        leaf_result;                                                                               \
+    })
+
+#endif

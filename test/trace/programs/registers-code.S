@@ -1,0 +1,218 @@
+# registers_call(before, after) fills every register from BEFORE, calls before->function, and saves
+# what it finds then to AFTER. The functions follow: they change nothing that the caller does not
+# expect, and keep to no convention.
+
+    .set FLAGS, 16 * 8
+    .set MASK, 17 * 8
+    .set FUNCTION, 18 * 8
+    .set AREA, 19 * 8
+
+.macro function name
+    .globl \name
+    .type \name, @function
+    .p2align 4
+\name:
+    .cfi_startproc
+.endm
+
+.macro finish name
+    .cfi_endproc
+    .size \name, . - \name
+.endm
+
+    .text
+function registers_call
+    push %rbx
+    .cfi_adjust_cfa_offset 8
+    push %rbp
+    .cfi_adjust_cfa_offset 8
+    push %r12
+    .cfi_adjust_cfa_offset 8
+    push %r13
+    .cfi_adjust_cfa_offset 8
+    push %r14
+    .cfi_adjust_cfa_offset 8
+    push %r15
+    .cfi_adjust_cfa_offset 8
+    push %rsi
+    .cfi_adjust_cfa_offset 8
+    mov %rdi, %r15
+    mov FUNCTION(%r15), %rax
+    mov %rax, function(%rip)
+    mov MASK(%r15), %eax
+    mov MASK+4(%r15), %edx
+    mov AREA(%r15), %rcx
+    xrstor64 (%rcx)
+    pushq FLAGS(%r15)
+    .cfi_adjust_cfa_offset 8
+    mov 0*8(%r15), %rax
+    mov 1*8(%r15), %rbx
+    mov 2*8(%r15), %rcx
+    mov 3*8(%r15), %rdx
+    mov 4*8(%r15), %rsi
+    mov 5*8(%r15), %rdi
+    mov 6*8(%r15), %rbp
+    mov 8*8(%r15), %r8
+    mov 9*8(%r15), %r9
+    mov 10*8(%r15), %r10
+    mov 11*8(%r15), %r11
+    mov 12*8(%r15), %r12
+    mov 13*8(%r15), %r13
+    mov 14*8(%r15), %r14
+    mov 15*8(%r15), %r15
+    popfq
+    .cfi_adjust_cfa_offset -8
+    call *function(%rip)
+    pushfq
+    .cfi_adjust_cfa_offset 8
+    push %r15
+    .cfi_adjust_cfa_offset 8
+    mov 16(%rsp), %r15
+    mov %rax, 0*8(%r15)
+    mov %rbx, 1*8(%r15)
+    mov %rcx, 2*8(%r15)
+    mov %rdx, 3*8(%r15)
+    mov %rsi, 4*8(%r15)
+    mov %rdi, 5*8(%r15)
+    mov %rbp, 6*8(%r15)
+    mov %r8, 8*8(%r15)
+    mov %r9, 9*8(%r15)
+    mov %r10, 10*8(%r15)
+    mov %r11, 11*8(%r15)
+    mov %r12, 12*8(%r15)
+    mov %r13, 13*8(%r15)
+    mov %r14, 14*8(%r15)
+    pop %rax
+    .cfi_adjust_cfa_offset -8
+    mov %rax, 15*8(%r15)
+    pop %rax
+    .cfi_adjust_cfa_offset -8
+    mov %rax, FLAGS(%r15)
+    cld
+    mov MASK(%r15), %eax
+    mov MASK+4(%r15), %edx
+    mov AREA(%r15), %rcx
+    xsave64 (%rcx)
+    fninit
+    ldmxcsr default_mxcsr(%rip)
+    vzeroupper
+    add $8, %rsp
+    .cfi_adjust_cfa_offset -8
+    pop %r15
+    .cfi_adjust_cfa_offset -8
+    pop %r14
+    .cfi_adjust_cfa_offset -8
+    pop %r13
+    .cfi_adjust_cfa_offset -8
+    pop %r12
+    .cfi_adjust_cfa_offset -8
+    pop %rbp
+    .cfi_adjust_cfa_offset -8
+    pop %rbx
+    .cfi_adjust_cfa_offset -8
+    ret
+finish registers_call
+
+# Entry and return.
+function shape_plain
+    mov %rax, %rax
+    mov %r11, %r11
+    nopw 0(%rax)
+    ret
+finish shape_plain
+
+# endbr64 first.
+function shape_landing
+    endbr64
+    mov %r10, %r10
+    mov %r9, %r9
+    ret
+finish shape_landing
+
+# A tail call to a place, ...
+function shape_tail
+    mov %rcx, %rcx
+    mov %rdx, %rdx
+    jmp shape_plain
+finish shape_tail
+
+# ... through memory, ...
+function shape_tail_memory
+    mov %rcx, %rcx
+    mov %rdx, %rdx
+    jmp *plain_pointer(%rip)
+finish shape_tail_memory
+
+# ... and on a condition, which the next function sees as well.
+function shape_tail_if_carry
+    mov %rbx, %rbx
+    mov %rdx, %rdx
+    jc shape_plain
+    mov %rax, %rax
+    nopw 0(%rax)
+    ret
+finish shape_tail_if_carry
+
+# Calls in the middle of its body, with the stack off by a word.
+function shape_calls
+    push %rax
+    .cfi_adjust_cfa_offset 8
+    lea 0(%rdi), %rdi
+    call shape_plain
+    lea 0(%rdi), %rdi
+    pop %rax
+    .cfi_adjust_cfa_offset -8
+    ret
+finish shape_calls
+
+# Takes the carry flag and gives it back in the low bit of r8; all other flags as subtraction leaves
+# them.
+function shape_takes_carry
+    sbb %r8, %r8
+    neg %r8
+    lea 0(%rdi), %rdi
+    ret
+finish shape_takes_carry
+
+# Answers in flags: carry set, direction set, both read by its caller below.
+function shape_gives_flags
+    lea 0(%rdi), %rdi
+    lea 0(%rsi), %rsi
+    cmp %r9, %r8
+    ret
+finish shape_gives_flags
+
+function shape_reads_flags
+    push %rax
+    .cfi_adjust_cfa_offset 8
+    lea 0(%rdi), %rdi
+    call shape_gives_flags
+    seta %al
+    setb %ah
+    mov %ax, flag_answer(%rip)
+    pop %rax
+    .cfi_adjust_cfa_offset -8
+    ret
+finish shape_reads_flags
+
+# A leaf that keeps data below the stack pointer, as far as it may.
+function shape_red_zone
+    mov %rdi, -8(%rsp)
+    mov %r13, -128(%rsp)
+    xchg %rdi, -8(%rsp)
+    xchg %r13, -128(%rsp)
+    ret
+finish shape_red_zone
+
+    .data
+    .p2align 3
+plain_pointer:
+    .quad shape_plain
+function:
+    .quad 0
+default_mxcsr:
+    .long 0x1f80
+    .globl flag_answer
+flag_answer:
+    .word 0
+    .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,176 @@
+# Functions of shapes that compilers seldom or never write. Called from wild.c.
+
+.macro function name
+    .globl \name
+    .type \name, @function
+\name:
+    .cfi_startproc
+.endm
+
+.macro finish name
+    .cfi_endproc
+    .size \name, . - \name
+.endm
+
+    .text
+    .p2align 4
+# Runs on into the next function: what counts is that one's entry.
+function fall_first
+    lea 100(%rdi), %rdi
+finish fall_first
+function fall_second
+    lea 1(%rdi,%rdi), %rax
+    ret
+finish fall_second
+
+    .p2align 4
+# The entry is the head of the loop: one call, however often it is passed.
+function loop_head
+    sub $1, %rdi
+    jg loop_head
+    lea 40(%rdi), %rax
+    ret
+finish loop_head
+
+    .p2align 4
+# The same by a jump that goes back always.
+function loop_head_jump
+    sub $1, %rdi
+    jle 1f
+    jmp loop_head_jump
+1:  lea 50(%rdi), %rax
+    ret
+finish loop_head_jump
+
+    .p2align 4
+# The sum is kept in the red zone while the loop passes the entry.
+function loop_red_zone
+    test %esi, %esi
+    jz 1f
+    movq $0, -8(%rsp)
+    xor %esi, %esi
+1:  add %rdi, -8(%rsp)
+    dec %rdi
+    jnz loop_red_zone
+    mov -8(%rsp), %rax
+    ret
+finish loop_red_zone
+
+    .p2align 4
+# Two functions with one end.
+function shared_tail
+    lea 1(%rdi), %rax
+    add %rdi, %rax
+shared_end:
+    add $3, %rax
+    xor $64, %rax
+    ret
+finish shared_tail
+    .p2align 4
+function shares_tail
+    lea (%rdi,%rdi,2), %rax
+    mov %rax, %rdx
+    jmp shared_end
+finish shares_tail
+
+    .p2align 4
+# Answers in the carry flag, and leaves all registers alone.
+    .type sign_in_carry, @function
+sign_in_carry:
+    .cfi_startproc
+    mov %rdi, %rdi
+    bt $63, %rdi
+    ret
+    .cfi_endproc
+    .size sign_in_carry, . - sign_in_carry
+    .p2align 4
+function carries
+    lea 10(%rdi), %rax
+    nop
+    call sign_in_carry
+    jc 1f
+    lea 1(%rax), %rax
+    ret
+1:  neg %rax
+    nopw 0(%rax)
+    ret
+finish carries
+
+    .p2align 4
+# A conditional jump to another function: a return on one side, a tail call on the other.
+function two_ways
+    mov %rdi, %rax
+    cmp $10, %rdi
+    jg other_way
+    add $1, %rax
+    nopw 0(%rax)
+    ret
+finish two_ways
+    .p2align 4
+    .type other_way, @function
+other_way:
+    .cfi_startproc
+    lea -1(%rdi), %rax
+    neg %rax
+    ret
+    .cfi_endproc
+    .size other_way, . - other_way
+
+    .p2align 4
+# Its first instructions address memory relative to the program counter, with an immediate behind.
+function long_way
+    cmpl $7, number(%rip)
+    jne 1f
+    addq $1000, number(%rip)
+    imul $3, number(%rip), %rax
+    add %rdi, %rax
+    ret
+1:  mov $-1, %rax
+    ret
+finish long_way
+
+    .p2align 4
+# Branches that have no long form, first thing.
+function counts
+    mov %rdi, %rcx
+    jrcxz 2f
+    xor %eax, %eax
+1:  add %rcx, %rax
+    loop 1b
+    nopw 0(%rax)
+    ret
+2:  mov $77, %eax
+    ret
+finish counts
+
+    .p2align 4
+# Its first bytes are the target of a branch behind them.
+function early
+    inc %rdi
+1:  inc %rdi
+    cmp $20, %rdi
+    jl 1b
+    mov %rdi, %rax
+    ret
+finish early
+
+    .p2align 4
+# Shorter than a jump, and without room between them.
+function tiny
+    ret
+finish tiny
+function tiny_zero
+    xor %eax, %eax
+    ret
+finish tiny_zero
+function tiny_move
+    mov %rdi, %rax
+    ret
+finish tiny_move
+    .p2align 4
+
+    .data
+    .p2align 3
+number:
+    .quad 7
+    .section .note.GNU-stack, "", @progbits

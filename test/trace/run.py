@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""Traces a program that prints the calls it makes (programs/expect.h), and compares.
+
+    run.py SPOOR PROGRAM [ARGUMENT...] [--may-refuse=NAME,...] [--may-infer=NAME,...]
+           [--library=FILE] [--named-only]
+
+The program runs alone, traced with the default options, and traced with -M '*'. Each time output and
+exit status must be the same and no event lost; then replay's sequence of entries and exits of each
+thread, report's counts and graph's tree must be those that the program's marks ask for. A line
+"calls: NAME COUNT" asks for a count where there are too many calls for marks.
+
+--may-refuse and --may-infer name functions that spoor may leave out, or whose exits it may infer:
+any other function that is not traced exactly is a failure. --library is a library of the test's own
+that the program loads. --named-only: other functions of the program than those that it names are not
+compared (for C++ templates, and for static programs, which contain a library).
+"""
+import argparse
+import collections
+import os
+import re
+import sys
+
+from harness import (Failure, Spoor, check, check_balanced, check_lossless, check_same,
+                     check_same_outcome, main, run)
+
+MARK = re.compile(r"^\|(\d+)(?:\.(\d+))? ([><!]) (?:([^!]+\.so)!)?(.+)$")
+COUNT = re.compile(r"^calls: (.+) (\d+)$")
+KINDS = {"entry": ">", "exit": "<", "unwound": "!"}
+# What compilers and linkers add to every program, and what the program marks its calls with.
+NOT_OURS = re.compile(r"^(_|expect|frame_dummy|(de)?register_tm_clones|std::|.*\b(std|__gnu_cxx)::)")
+
+Mark = collections.namedtuple("Mark", "stack mark module function")
+
+
+class Expectation:
+    """What a program's output asks for."""
+
+    def __init__(self, text, program):
+        self.program = program
+        self.threads = collections.defaultdict(list)
+        self.counts = collections.Counter()
+        for line in text.splitlines():
+            mark, count = MARK.match(line), COUNT.match(line)
+            if mark:
+                thread, stack, kind, module, function = mark.groups()
+                self.threads[int(thread)].append(
+                    Mark(int(stack or 0), kind, module or program, function))
+            elif count:
+                self.counts[program, count[1]] = int(count[2])
+        check(self.threads or self.counts, "the program printed no marks")
+
+    def functions(self):
+        named = {(m.module, m.function) for marks in self.threads.values() for m in marks}
+        return named | set(self.counts)
+
+    def limited(self, modules, dropped):
+        """Marks by thread, of MODULES only and without the functions DROPPED."""
+        limited = {t: [m for m in marks if m.module in modules and
+                       (m.module, m.function) not in dropped]
+                   for t, marks in self.threads.items()}
+        return {t: marks for t, marks in limited.items() if marks}
+
+
+def tree_of(marks):
+    """Calls by path of functions. The marks themselves must nest on each stack."""
+    tree, stacks = collections.Counter(), collections.defaultdict(list)
+    for m in marks:
+        path = stacks[m.stack]
+        if m.mark == ">":
+            path.append((m.module, m.function))
+            tree[tuple(path)] += 1
+        else:
+            check(path and path[-1] == (m.module, m.function), f"the marks do not nest: {m}")
+            path.pop()
+    check(not any(stacks.values()), f"the marks leave calls open: {dict(stacks)}")
+    return tree
+
+
+class Comparison:
+    """One program's expectation against one trace of it."""
+
+    def __init__(self, arguments, expected, modules, spoor):
+        self.arguments = arguments
+        self.expected = expected
+        self.modules = modules
+        self.spoor = spoor
+        self.named = expected.functions()
+        self.dropped, self.inferred = self.imperfect()
+
+    def imperfect(self):
+        """Functions that explain says are not traced, and those whose exits are not all patched."""
+        refused, inferred = set(), set()
+        files = [self.arguments.program] + [self.arguments.library] * bool(self.arguments.library)
+        for path in files:
+            for f in self.spoor.json("explain", "--json", path):
+                place = (os.path.basename(path), f["function"])
+                if place not in self.named:
+                    continue
+                if f["refused"]:
+                    allowed, kind, why = self.arguments.may_refuse, refused, f["refused"]
+                elif f["exits"].get("none", 0):
+                    allowed, kind, why = self.arguments.may_infer, inferred, "exits are inferred"
+                else:
+                    continue
+                check(f["function"] in allowed, f"{f['function']} is not traced exactly: {why}")
+                kind.add(place)
+        return refused, inferred
+
+    def ours(self, module, function):
+        if module not in self.modules or (module, function) in self.dropped:
+            return False
+        if (module, function) in self.named:
+            return True
+        return not self.arguments.named_only and not NOT_OURS.match(function)
+
+    def comparable(self, module, function, mark):
+        """Ends of functions whose exits are inferred are not compared: when, and as what, they show
+        depends on what follows."""
+        return mark == ">" or (module, function) not in self.inferred
+
+    def compare_sequences(self):
+        seen = collections.defaultdict(list)
+        items = list(self.spoor.replay())
+        check_balanced(items)
+        for item in items:
+            mark = KINDS[item["kind"]]
+            if self.ours(item["module"], item["function"]) and \
+                    self.comparable(item["module"], item["function"], mark):
+                seen[item["tid"]].append(f"{mark} {item['module']}!{item['function']}")
+        wanted = [[f"{m.mark} {m.module}!{m.function}" for m in marks
+                   if self.comparable(m.module, m.function, m.mark)]
+                  for marks in self.expected.limited(self.modules, self.dropped).values()]
+        for want, got in zip(sorted(wanted), sorted(seen.values())):
+            check_same("replay", want, got)
+        check(len(wanted) == len(seen), f"replay: {len(seen)} threads instead of {len(wanted)}")
+
+    def compare_report(self):
+        calls, unwound = collections.Counter(self.expected.counts), collections.Counter()
+        for marks in self.expected.limited(self.modules, self.dropped).values():
+            for m in marks:
+                calls[m.module, m.function] += m.mark == ">"
+                unwound[m.module, m.function] += m.mark == "!"
+        for row in self.spoor.report():
+            place = (row["module"], row["function"])
+            if not self.ours(*place) or (self.expected.counts and place not in self.named):
+                continue
+            check(row["calls"] == calls[place],
+                  f"report: {place[1]} was called {row['calls']} times instead of {calls[place]}")
+            exact = place not in self.inferred and place not in self.expected.counts
+            check(not exact or row["unwound"] == unwound[place],
+                  f"report: {place[1]} unwound {row['unwound']} times instead of {unwound[place]}")
+            del calls[place]
+        missing = [place for place in calls if place not in self.dropped]
+        check(not missing, f"report: not shown: {missing}")
+
+    def compare_graph(self):
+        wanted = collections.Counter()
+        for marks in self.expected.limited(self.modules, self.dropped).values():
+            wanted += tree_of(marks)
+        names = {function: module for module, function in self.named}
+        seen = collections.Counter()
+
+        def walk(node, path):
+            module = names.get(node["name"])
+            if module and self.ours(module, node["name"]):
+                path = (*path, (module, node["name"]))
+                seen[path] += node["calls"]
+            for child in node["children"]:
+                walk(child, path)
+
+        graph = self.spoor.graph()
+        for node in graph if isinstance(graph, list) else [graph]:
+            walk(node, ())
+        show = lambda tree: sorted(" / ".join(f for _, f in path) + f": {n}" for path, n in tree.items())
+        check_same("graph", show(wanted), show(seen))
+
+    def compare(self):
+        if self.expected.threads:
+            self.compare_sequences()
+            self.compare_graph()
+        else:
+            check_balanced(self.spoor.replay())
+        self.compare_report()
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("spoor")
+    parser.add_argument("program", type=os.path.realpath)
+    parser.add_argument("argument", nargs="*")
+    parser.add_argument("--may-refuse", type=lambda names: names.split(","), default=[])
+    parser.add_argument("--may-infer", type=lambda names: names.split(","), default=[])
+    parser.add_argument("--library", type=os.path.realpath)
+    parser.add_argument("--named-only", action="store_true")
+    return parser.parse_args()
+
+
+def test(arguments):
+    spoor = Spoor(arguments.spoor)
+    command = [arguments.program, *arguments.argument] + [arguments.library] * bool(arguments.library)
+    alone = run(command)
+    if alone.status == 77:
+        print("not on this machine")
+        sys.exit(77)
+    program = os.path.basename(arguments.program)
+    expected = Expectation(alone.stdout.decode(), program)
+    for options in [], ["-M", "*"]:
+        what = "spoor record " + " ".join(options)
+        modules = {program}
+        if options and arguments.library:
+            modules.add(os.path.basename(arguments.library))
+        check_same_outcome(alone, spoor.record(options, command), what)
+        check_lossless(spoor.info())
+        try:
+            Comparison(arguments, expected, modules, spoor).compare()
+        except Failure as failure:
+            raise Failure(f"{what}: {failure}") from failure
+
+
+if __name__ == "__main__":
+    given = parse()
+    given.spoor = os.path.realpath(given.spoor)
+    main(lambda: test(given))
