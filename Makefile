@@ -21,10 +21,13 @@ PREFIX = /usr/local
 all: setup
 	ninja -C $(BUILD)
 
-# Ninja itself sets up anew when a meson.build has changed; a directory whose first setup failed has
+# Ninja itself sets up anew when a meson.build has changed; a directory whose setup was cut short has
 # no build.ninja.
+set-up = test -f $(1)/build.ninja || \
+	meson setup $$(test ! -f $(1)/meson-private/coredata.dat || echo --reconfigure) $(1)
+
 setup:
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD)
+	@$(call set-up,$(BUILD))
 
 # An earlier "make" may have found no test libraries.
 built-with-tests: setup
@@ -32,8 +35,8 @@ built-with-tests: setup
 	ninja -C $(BUILD)
 
 built-with-sanitizers:
-	@test -f $(SANITIZE)/build.ninja || meson setup $(SANITIZE) -Dtests=enabled \
-		-Dbuildtype=debugoptimized -Db_sanitize=address,undefined
+	@$(call set-up,$(SANITIZE)) -Dtests=enabled -Dbuildtype=debugoptimized \
+		-Db_sanitize=address,undefined
 	ninja -C $(SANITIZE)
 
 packages-%:
