@@ -1,0 +1,250 @@
+/* What plan_emit() makes of a request. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "fixture.h"
+#include "oracle.h"
+
+enum { FIRST_ID = 77, GIGABYTE = 1 << 30 };
+
+static struct fixture *fixture;
+static struct plan_request request;
+static struct plan_code code;
+
+static int prepare(void **state) {
+    (void)state;
+    request = (struct plan_request){.bias = 0x7f0000000000,
+                                    .area = 0x7f0010000000,
+                                    .area_size = plan_area_size(fixture->named_plan),
+                                    .first_id = FIRST_ID,
+                                    .ring_bytes = 1 << 12,
+                                    .overflow = OVERFLOW_DROP};
+    return 0;
+}
+
+static int clean(void **state) {
+    (void)state;
+    plan_code_done(&code);
+    return 0;
+}
+
+static void emit(void) {
+    assert_int_equal(plan_emit(fixture->named_plan, &request, &code, NULL), 0);
+}
+
+static uint32_t number_of(const char *name) {
+    vaddr_t addr = fixture_place(fixture, name);
+    for (size_t i = 0; i < plan_function_count(fixture->named_plan); i++) {
+        if (plan_function(fixture->named_plan, i)->addr == addr)
+            return (uint32_t)i;
+    }
+    fail();
+    return 0;
+}
+
+static const struct mark *stub_at(vaddr_t addr, uint8_t hook) {
+    for (size_t i = 0; i < code.mark_count; i++) {
+        const struct mark *m = &code.marks[i];
+        if (m->kind == MARK_STUB && m->orig == addr && (m->variant & STUB_HOOK) == hook)
+            return m;
+    }
+    return NULL;
+}
+
+static uint32_t site_of(const struct mark *m) {
+    uint32_t site;
+    memcpy(&site, code.area + m->offset + stub_site_offset(m->variant, code.overflow), sizeof site);
+    return site;
+}
+
+static void the_area_begins_with_the_agent(void **state) {
+    (void)state;
+    emit();
+    assert_memory_equal(code.area, agent_bytes, agent_size);
+    assert_int_equal(code.marks[0].kind, MARK_NONE);
+    assert_int_equal(code.overflow, OVERFLOW_DROP);
+    assert_true(code.area_used <= plan_area_size(fixture->named_plan));
+}
+
+static void ids_count_from_the_first(void **state) {
+    (void)state;
+    emit();
+    const struct mark *m = stub_at(fixture_place(fixture, "ordinary"), 0);
+    assert_non_null(m);
+    assert_int_equal(site_of(m), (FIRST_ID + number_of("ordinary")) << 2 | EVENT_ENTRY);
+}
+
+static void patches_jump_from_run_time_addresses_into_the_area(void **state) {
+    (void)state;
+    emit();
+    assert_true(code.patch_count > 20);
+    for (size_t i = 0; i < code.patch_count; i++) {
+        const struct patch *p = &code.patches[i];
+        struct oracle_insn jump;
+        assert_true(oracle_decode(p->after, p->size, p->at + request.bias, &jump));
+        assert_in_range(jump.target, request.area + agent_size, request.area + code.area_used);
+    }
+}
+
+static void nothing_is_emitted_when_nothing_is_selected(void **state) {
+    (void)state;
+    uint8_t none[64] = {0};
+    request.selected = none;
+    emit();
+    assert_int_equal(code.patch_count, 0);
+    assert_int_equal(code.sites, 0);
+    assert_int_equal(code.area_used, agent_size);
+}
+
+static void a_selected_function_brings_its_sites_only(void **state) {
+    (void)state;
+    uint8_t selected[64] = {0};
+    uint32_t n = number_of("conditional_tail");
+    selected[n / 8] = (uint8_t)(1 << n % 8);
+    request.selected = selected;
+    emit();
+    assert_int_equal(code.sites, 3); /* entry, conditional tail call, return */
+    for (size_t i = 0; i < code.mark_count; i++) {
+        if (code.marks[i].kind == MARK_STUB)
+            assert_int_equal(site_of(&code.marks[i]) >> 2, FIRST_ID + n);
+    }
+}
+
+static void parts_belong_to_their_function(void **state) {
+    (void)state;
+    emit();
+    uint32_t n = number_of("table_parent");
+    vaddr_t part_return = fixture_place(fixture, "table_parent_part") + 7;
+    const struct mark *m = stub_at(part_return, 0);
+    assert_non_null(m);
+    assert_int_equal(site_of(m), (FIRST_ID + n) << 2 | EVENT_RETURN);
+}
+
+static void a_hook_waits_before_the_entry_event(void **state) {
+    (void)state;
+    request.hook = fixture_place(fixture, "only_return");
+    emit();
+    const struct mark *hook = stub_at(request.hook, STUB_HOOK), *entry = stub_at(request.hook, 0);
+    assert_non_null(hook);
+    assert_non_null(entry);
+    assert_true(hook < entry);
+    assert_true(hook->at_start);
+}
+
+static void a_hook_needs_no_selected_function(void **state) {
+    (void)state;
+    uint8_t none[64] = {0};
+    request.selected = none;
+    request.hook = fixture_place(fixture, "only_return");
+    emit();
+    assert_int_equal(code.patch_count, 1);
+    assert_int_equal(code.sites, 0);
+    assert_non_null(stub_at(request.hook, STUB_HOOK));
+    assert_null(stub_at(request.hook, 0));
+}
+
+static void a_hook_that_cannot_be_patched_is_an_error(void **state) {
+    (void)state;
+    struct err err;
+    request.hook = fixture_place(fixture, "calls_early");
+    assert_int_equal(plan_emit(fixture->named_plan, &request, &code, &err), -ENOENT);
+    assert_string_equal(err.tag, "no-hook");
+}
+
+static void an_area_out_of_reach_is_an_error(void **state) {
+    (void)state;
+    struct err err;
+    request.area = request.bias + 3ull * GIGABYTE;
+    assert_int_equal(plan_emit(fixture->named_plan, &request, &code, &err), -ERANGE);
+    assert_string_equal(err.tag, "out-of-reach");
+    assert_null(code.area);
+}
+
+static void an_area_without_room_is_an_error(void **state) {
+    (void)state;
+    struct err err;
+    for (size_t size = 0; size < 3000; size += 333) {
+        request.area_size = size;
+        assert_int_equal(plan_emit(fixture->named_plan, &request, &code, &err), -ENOSPC);
+        assert_string_equal(err.tag, "no-room");
+    }
+}
+
+static void a_foreign_machine_is_an_error(void **state) {
+    (void)state;
+    struct err err;
+    struct plan *plan = NULL;
+    struct module foreign = *fixture->named;
+    foreign.machine = 22; /* EM_S390 */
+    assert_int_equal(plan_new(&foreign, &plan, &err), -ENOTSUP);
+    assert_string_equal(err.tag, "foreign-machine");
+    assert_null(plan);
+}
+
+static void text_relocations_refuse_every_function(void **state) {
+    (void)state;
+    struct plan *plan;
+    struct module changing = *fixture->named;
+    changing.text_relocations = true;
+    assert_int_equal(plan_new(&changing, &plan, NULL), 0);
+    assert_true(plan_function_count(plan) > 0);
+    for (size_t i = 0; i < plan_function_count(plan); i++)
+        assert_int_equal(plan_function(plan, i)->refused, REFUSED_TEXT_RELOCATIONS);
+    assert_int_equal(plan_area_size(plan), agent_size);
+    plan_free(plan);
+}
+
+static void a_module_without_code_gives_an_empty_plan(void **state) {
+    (void)state;
+    struct plan *plan;
+    struct module empty = {.path = (char *)"empty", .name = "empty", .machine = 62};
+    assert_int_equal(plan_new(&empty, &plan, NULL), 0);
+    assert_int_equal(plan_function_count(plan), 0);
+    plan_free(plan);
+}
+
+static const char *const *files;
+
+static int open_fixture(void **state) {
+    (void)state;
+    fixture = fixture_open(files[0], files[1]);
+    return 0;
+}
+
+static int close_fixture(void **state) {
+    (void)state;
+    fixture_close(fixture);
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, prepare, clean)
+
+int main(int argc, char **argv) {
+    (void)argc;
+    files = (const char *const *)argv + 1;
+    const struct CMUnitTest tests[] = {
+        TEST(the_area_begins_with_the_agent),
+        TEST(ids_count_from_the_first),
+        TEST(patches_jump_from_run_time_addresses_into_the_area),
+        TEST(nothing_is_emitted_when_nothing_is_selected),
+        TEST(a_selected_function_brings_its_sites_only),
+        TEST(parts_belong_to_their_function),
+        TEST(a_hook_waits_before_the_entry_event),
+        TEST(a_hook_needs_no_selected_function),
+        TEST(a_hook_that_cannot_be_patched_is_an_error),
+        TEST(an_area_out_of_reach_is_an_error),
+        TEST(an_area_without_room_is_an_error),
+        TEST(a_foreign_machine_is_an_error),
+        TEST(text_relocations_refuse_every_function),
+        TEST(a_module_without_code_gives_an_empty_plan),
+    };
+    return cmocka_run_group_tests(tests, open_fixture, close_fixture);
+}
