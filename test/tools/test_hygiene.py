@@ -1,0 +1,71 @@
+"""What must not be in the repository: paths of somebody's machine, hosts to download from, notes of
+things left undone, links that lead nowhere."""
+import os
+import re
+import sys
+import unittest
+
+from support import SOURCE, read, run
+
+# Each is put together here, so that this file does not hold it.
+PLACES = re.compile("|".join(["/wor" + "k/", "/roo" + "t/", "/hom" + "e/[a-z]"]))
+HOSTS = re.compile(r"|".join([r"deb\.debian" + r"\.org", r"pypi" + r"\.org", r"npmjs" + r"\.(?:org|com)",
+                              r"proxy\.golang" + r"\.org", r"crates" + r"\.io"]))
+UNDONE = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
+
+
+def tracked():
+    """Text files that git knows; None where there is no git or no repository."""
+    try:
+        result = run("git", "-c", "safe.directory=*", "-C", SOURCE, "ls-files", "-z")
+    except FileNotFoundError:
+        return None
+    return [name for name in result.stdout.split("\0") if name] if result.returncode == 0 else None
+
+
+class Hygiene(unittest.TestCase):
+    def lines(self):
+        for name in tracked():
+            path = os.path.join(SOURCE, name)
+            if not os.path.isfile(path):
+                continue
+            with open(path, "rb") as f:
+                data = f.read()
+            if b"\0" in data[:8192]:
+                continue
+            for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
+                yield name, number, line
+
+    def absent(self, pattern):
+        found = [f"{name}:{number}: {line.strip()[:80]}" for name, number, line in self.lines()
+                 if pattern.search(line)]
+        self.assertEqual(found, [])
+
+    def test_no_path_of_a_machine(self):
+        self.absent(PLACES)
+
+    def test_no_host_to_download_from(self):
+        self.absent(HOSTS)
+
+    def test_no_note_of_something_left_undone(self):
+        self.absent(UNDONE)
+
+    def test_the_patterns_would_find_something(self):
+        for pattern, text in ((PLACES, "cd /wor" + "k/x"), (HOSTS, "https://pypi" + ".org/"),
+                              (UNDONE, "/* TO" + "DO: later */")):
+            self.assertTrue(pattern.search(text))
+
+    def test_links_between_documents_lead_somewhere(self):
+        for name in tracked():
+            if not name.endswith(".md"):
+                continue
+            path = os.path.join(SOURCE, name)
+            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", read(path)):
+                self.assertTrue(os.path.exists(os.path.join(os.path.dirname(path), target)),
+                                f"{name}: {target}")
+
+
+if __name__ == "__main__":
+    if tracked() is None:
+        sys.exit(77)
+    unittest.main()
