@@ -7,10 +7,9 @@
  * real fuzzer:
  *
  *     clang -g -O1 -fsanitize=fuzzer,address,undefined -std=gnu17 -D_GNU_SOURCE -Isrc \
+ *         -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION \
  *         fuzz/trace_fuzz.c $(find src/trace src/base -name '*.c') -lzstd -lpthread -o trace-fuzz
  *     ./trace-fuzz -max_len=65536 DIR
- *
- * (-fsanitize=fuzzer defines FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION.)
  */
 #include <errno.h>
 #include <stdio.h>

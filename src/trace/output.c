@@ -27,21 +27,30 @@ static int open_stream(struct output *o, struct err *err) {
     return fail(err, errno, "open", o->path, "cannot open");
 }
 
-/* The lock tells another spoor that writes the same trace; a file system without locks is fine. */
-static int open_part(struct output *o, struct err *err) {
-    struct stat st;
-    o->part = mem_printf("%s.part", o->path);
+/* Opens and locks o->part. 1: it was renamed or removed in between, try again. */
+static int lock_part(struct output *o, struct err *err) {
+    struct stat opened, named;
     o->fd = open(o->part, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     if (o->fd < 0)
         return fail(err, errno, "open", o->part, "cannot create");
-    if (fstat(o->fd, &st) || !S_ISREG(st.st_mode))
+    if (fstat(o->fd, &opened) || !S_ISREG(opened.st_mode))
         return err_set(err, EINVAL, "not-a-file", "%s: is in the way: remove it", o->part);
     if (flock(o->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
         return err_set(err, EBUSY, "open", "%s: another spoor is writing it: choose another -o",
                        o->part);
-    if (ftruncate(o->fd, 0))
+    return lstat(o->part, &named) || named.st_ino != opened.st_ino || named.st_dev != opened.st_dev;
+}
+
+/* The lock, held until the file has its name, keeps another spoor from writing the same trace; on
+ * a file system without locks there is no such protection. */
+static int open_part(struct output *o, struct err *err) {
+    int rc;
+    o->part = mem_printf("%s.part", o->path);
+    while ((rc = lock_part(o, err)) > 0)
+        close(o->fd);
+    if (!rc && ftruncate(o->fd, 0))
         return fail(err, errno, "open", o->part, "cannot truncate");
-    return 0;
+    return rc;
 }
 
 int output_open(struct output *o, const char *path, struct err *err) {
@@ -115,9 +124,8 @@ int output_write(struct output *o, struct iovec *parts, int count, struct err *e
 }
 
 int output_commit(struct output *o, struct err *err) {
-    int fd = o->fd;
-    o->fd = -1;
-    if (close(fd) && errno != EINTR)
+    int copy = dup(o->fd); /* closing it shows errors of delayed writes and keeps the lock */
+    if (copy >= 0 && close(copy) && errno != EINTR)
         return fail(err, errno, "write", o->part, "cannot write the trace");
     if (o->regular && rename(o->part, o->path))
         return err_set(err, errno, "rename", "%s: cannot rename to %s: %s", o->part, o->path,

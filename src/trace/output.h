@@ -23,7 +23,7 @@ int output_open(struct output *o, const char *path, struct err *err);
 /* Writes all of it, or nothing and returns −errno with tag "write"; the file then still ends where
  * it did. The parts are used up. Gives up on a pipe that nobody reads for a while. */
 int output_write(struct output *o, struct iovec *parts, int count, struct err *err);
-/* Closes the file and gives it its name. Errors: "write", "rename". */
+/* Gives the file its name. Errors: "write", "rename". */
 int output_commit(struct output *o, struct err *err);
 void output_done(struct output *o);
 

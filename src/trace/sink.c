@@ -79,6 +79,7 @@ static bool compress(struct sink *s, const struct block *block, size_t raw) {
     bytes_reserve(&s->packed, room);
     ZSTD_outBuffer out = {s->packed.at, s->packed.room, 0};
     ZSTD_CCtx_reset(s->zstd, ZSTD_reset_session_only);
+    ZSTD_CCtx_setParameter(s->zstd, ZSTD_c_compressionLevel, LEVEL);
     ZSTD_CCtx_setPledgedSrcSize(s->zstd, raw);
     for (int i = 0; i < BLOCK_PARTS; i++) {
         ZSTD_inBuffer in = {block->parts[i].at, block->parts[i].count, 0};

@@ -12,7 +12,8 @@
 
 struct trace_writer;
 
-/* Errors: "open", "not-a-file". Creates PATH.part. */
+/* Errors: "open", "not-a-file". Creates PATH.part; if PATH is a pipe or a character device, it is
+ * written to directly. A symbolic link is followed. */
 int trace_writer_open(const char *path, const struct trace_session *session,
                       struct trace_writer **ret, struct err *err);
 
@@ -25,14 +26,17 @@ void trace_writer_module(struct trace_writer *w, const struct trace_module *modu
 void trace_writer_map(struct trace_writer *w, const struct trace_map *map);
 
 /* Appends COUNT events of one stream, in ring order; clocks may step back slightly and are made
- * monotone. Each stream must be fed by one thread at a time. */
+ * monotone. A slot whose kind is none of enum event_kind becomes the loss of one event. Each stream
+ * must be fed by one thread at a time. */
 void trace_writer_events(struct trace_writer *w, uint32_t stream, const struct event *events,
                          size_t count);
 /* COUNT events were lost in STREAM at this point. */
 void trace_writer_lost(struct trace_writer *w, uint32_t stream, uint64_t ticks, uint64_t count);
 /* The stream has ended (its thread exited at TICKS). */
 void trace_writer_thread_end(struct trace_writer *w, uint32_t stream, uint64_t ticks);
-/* Makes what was added so far readable by a concurrent reader (at most every 100 ms or so). */
+/* Makes what was added so far readable by a concurrent reader, without waiting for the disk. Every
+ * stream with new events gets a block of its own, 72 bytes and less well compressed: at most a few
+ * times a second, better once. */
 void trace_writer_flush(struct trace_writer *w);
 /* Waits until everything that was sent off (full blocks, metadata, what was flushed) is written. */
 void trace_writer_sync(struct trace_writer *w);

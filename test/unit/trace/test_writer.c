@@ -110,6 +110,20 @@ static void a_second_spoor_does_not_overwrite_the_first_ones_part(void **state) 
     must_finish(must_open_writer(*state));
 }
 
+static void a_trace_that_cannot_get_its_name_stays_as_part(void **state) {
+    AUTO_FREE char *part = mem_printf("%s.part", (char *)*state);
+    struct trace_end end = {0};
+    struct err err;
+    struct trace_writer *w = must_open_writer(*state);
+    assert_int_equal(mkdir(*state, 0700), 0);
+    assert_int_equal(trace_writer_finish(w, &end, NULL, &err), -EISDIR);
+    assert_string_equal(err.tag, "rename");
+    assert_int_equal(rmdir(*state), 0);
+    struct trace_reader *r = must_open_reader(part);
+    assert_true(trace_reader_complete(r));
+    trace_reader_free(r);
+}
+
 static void a_symbolic_link_stays_and_its_target_is_written(void **state) {
     AUTO_FREE char *link = mem_printf("%s.link", (char *)*state);
     must_store(*state, "old", 3);
@@ -324,6 +338,7 @@ int main(void) {
         TEST(directories_sockets_and_missing_folders_are_refused),
         TEST(a_part_that_is_no_file_is_refused),
         TEST(a_second_spoor_does_not_overwrite_the_first_ones_part),
+        TEST(a_trace_that_cannot_get_its_name_stays_as_part),
         TEST(a_symbolic_link_stays_and_its_target_is_written),
         TEST(devices_are_written_to_directly),
         TEST(a_full_disk_discards_and_counts_what_follows),
