@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -116,23 +118,52 @@ int catalog_find(struct catalog *c, pid_t tid, const struct map *map, struct ent
     return 0;
 }
 
+static void plan_entry(struct entry *e) {
+    if (!e->plan && !e->why.code && plan_new(e->module, &e->plan, &e->why) < 0)
+        log_print(1, "%s", e->why.text);
+}
+
+struct crew { /* workers take entries one by one */
+    struct entry *const *entries;
+    size_t count;
+    _Atomic size_t next;
+};
+
+static void *plan_some(void *arg) {
+    struct crew *crew = arg;
+    for (size_t i; (i = crew->next++) < crew->count;)
+        plan_entry(crew->entries[i]);
+    return NULL;
+}
+
+void catalog_plan(struct entry *const *entries, size_t count) {
+    enum { MOST_HELPERS = 15 };
+    struct crew crew = {entries, count, 0};
+    pthread_t helpers[MOST_HELPERS];
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t started = 0;
+    while (started < MOST_HELPERS && started + 1 < count && (long)started + 1 < processors &&
+           pthread_create(&helpers[started], NULL, plan_some, &crew) == 0)
+        started++;
+    plan_some(&crew);
+    while (started)
+        pthread_join(helpers[--started], NULL);
+}
+
 bool catalog_prepare(struct catalog *c, struct entry *e) {
-    if (!e->plan && !e->why.code) {
-        int rc = plan_new(e->module, &e->plan, &e->why);
-        if (rc < 0) {
-            log_print(1, "%s", e->why.text);
-            return false;
-        }
+    plan_entry(e);
+    if (!e->plan)
+        return false;
+    if (!e->selected) {
         e->first_id = c->next_id;
         c->next_id += (uint32_t)plan_function_count(e->plan);
         e->selected = selection_apply(&c->selection, e->module, e->plan, &e->selected_count);
     }
-    if (!e->plan || !e->selected_count)
-        return false;
-    if (!e->described)
+    if (e->selected_count && !e->described) {
         describe_module(c->writer, e);
-    e->described = true;
-    return true;
+        e->described = true;
+    }
+    return e->described;
 }
 
 struct catalog_counts catalog_counts(const struct catalog *c) {

@@ -21,7 +21,7 @@ struct entry {
     struct plan *plan; /* NULL: not plannable (see why) */
     struct err why;
     uint32_t first_id;
-    uint8_t *selected;     /* bitmap by function index */
+    uint8_t *selected;     /* bitmap by function index; NULL until prepared */
     size_t selected_count; /* of those, with a tier */
     bool described;        /* in the trace */
 };
@@ -41,6 +41,8 @@ bool catalog_wants_libraries(const struct catalog *catalog);
  */
 int catalog_find(struct catalog *catalog, pid_t tid, const struct map *map, struct entry **ret,
                  struct err *err);
+/* Plans those of COUNT entries that are not planned yet, on all processors. */
+void catalog_plan(struct entry *const *entries, size_t count);
 /* Plans and selects, once; then tells the trace. Returns whether anything is to be instrumented. */
 bool catalog_prepare(struct catalog *catalog, struct entry *entry);
 

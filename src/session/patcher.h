@@ -28,7 +28,7 @@ int patcher_withdraw(struct patched *p, int memory_fd, taddr_t addr, struct err 
 void patcher_forget(struct patched *p);
 
 /* Where the dynamic linker calls out after it has mapped or unmapped something; 0: unknown. */
-vaddr_t patcher_loader_hook(const struct module *loader);
+vaddr_t patcher_loader_hook(const struct entry *loader);
 
 /* A few bytes of executable memory that no program runs, lent for the first remote call. */
 struct patch_slack {

@@ -312,33 +312,71 @@ static void patch_module(struct update *u, struct patched *p, bool wanted, bool 
                                     .overflow = u->ctx->options->overflow};
     struct err err = {0};
     if (hook)
-        request.hook = patcher_loader_hook(p->entry->module);
+        request.hook = patcher_loader_hook(p->entry);
+    if (hook && !request.hook) {
+        err_set(&err, ENOENT, "no-hook",
+                "%s: does not tell what it loads: libraries loaded later are left untraced",
+                p->entry->module->path);
+        warn(u->ctx, &err);
+        if (!wanted)
+            return;
+    }
     if (patcher_apply(p, &request, &err) < 0)
         warn(u->ctx, &err);
     else if (wanted)
         trace_map(u, p);
 }
 
-/* A map of a file that is not known yet in this space. */
-static void meet(struct update *u, const struct map *m) {
-    bool wanted = catalog_wants(u->ctx->catalog, m->path, m->inode == u->main_inode);
-    bool hook = is_loader(u, m) && catalog_wants_libraries(u->ctx->catalog);
-    struct patched p = {.text = m->start};
+struct newcomer { /* a file that is mapped and not known yet in this space */
+    struct patched patched;
+    struct map map;
+    bool wanted, hook;
+};
+typedef ARRAY(struct newcomer) newcomer_array;
+
+static void look_at(struct update *u, const struct map *m, newcomer_array *ret) {
+    struct newcomer n = {.patched.text = m->start, .map = *m};
     struct err err = {0};
-    if (!wanted && !hook)
+    n.wanted = catalog_wants(u->ctx->catalog, m->path, m->inode == u->main_inode);
+    n.hook = is_loader(u, m) && catalog_wants_libraries(u->ctx->catalog);
+    if (!n.wanted && !n.hook)
         return;
-    if (catalog_find(u->ctx->catalog, u->caller, m, &p.entry, &err) < 0) {
+    if (catalog_find(u->ctx->catalog, u->caller, m, &n.patched.entry, &err) < 0)
         warn(u->ctx, &err);
-        return;
+    else
+        ARRAY_PUSH(ret, n);
+}
+
+static void meet(struct update *u, struct newcomer *n) {
+    struct patched *p = &n->patched;
+    if (find_bias(p->entry->module, &n->map, &p->bias) && !is_known(u->space, p)) {
+        bool wanted = n->wanted && catalog_prepare(u->ctx->catalog, p->entry);
+        if (!p->entry->plan && p->entry->why.code)
+            warn(u->ctx, &p->entry->why);
+        if (p->entry->plan && (wanted || n->hook))
+            patch_module(u, p, wanted, n->hook);
     }
-    if (find_bias(p.entry->module, m, &p.bias) && !is_known(u->space, &p)) {
-        wanted = catalog_prepare(u->ctx->catalog, p.entry) && wanted;
-        if (!p.entry->plan && p.entry->why.code)
-            warn(u->ctx, &p.entry->why);
-        if (p.entry->plan && (wanted || hook))
-            patch_module(u, &p, wanted, hook);
-    }
-    ARRAY_PUSH(&u->space->modules, p);
+    ARRAY_PUSH(&u->space->modules, *p);
+}
+
+typedef ARRAY(struct entry *) entry_array;
+
+static void add_once(entry_array *entries, struct entry *entry) {
+    for (size_t i = 0; i < entries->count; i++)
+        if (entries->at[i] == entry)
+            return;
+    ARRAY_PUSH(entries, entry);
+}
+
+/* Plans all newcomers together, then patches one by one. */
+static void meet_all(struct update *u, newcomer_array *newcomers) {
+    entry_array entries = {0};
+    for (size_t i = 0; i < newcomers->count; i++)
+        add_once(&entries, newcomers->at[i].patched.entry);
+    catalog_plan(entries.at, entries.count);
+    for (size_t i = 0; i < newcomers->count; i++)
+        meet(u, &newcomers->at[i]);
+    ARRAY_FREE(&entries);
 }
 
 int space_update(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
@@ -353,11 +391,14 @@ int space_update(const struct space_context *ctx, struct space *s, pid_t caller,
     const struct map *program = maps_at(&maps, auxv(caller, AT_PHDR));
     u.main_inode = program ? program->inode : 0;
     u.loader = auxv(caller, AT_BASE);
+    newcomer_array newcomers = {0};
     for (size_t i = 0; i < maps.list.count; i++) {
-        struct map m = maps.list.at[i]; /* meeting it may add maps */
-        if (m.executable && m.path[0] == '/' && !find_mapped(s, m.start))
-            meet(&u, &m);
+        const struct map *m = &maps.list.at[i];
+        if (m->executable && m->path[0] == '/' && !find_mapped(s, m->start))
+            look_at(&u, m, &newcomers);
     }
+    meet_all(&u, &newcomers);
+    ARRAY_FREE(&newcomers);
     maps_done(&maps);
     return 0;
 }
