@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -10,38 +11,87 @@
 #include "base/mem.h"
 #include "target/thread.h"
 
-/* In the child: waits for GO, then becomes the program; reports a failure through FAILED. */
+/* What the child says when it could not become the program. */
+struct failure {
+    int code;
+    bool found; /* the file is there: its interpreter is not, or it is none that can run */
+};
+
+/* Returns only on failure. A file that is not there changes nothing in *F. */
+static void try_file(const char *path, char *const argv[], struct failure *f) {
+    execv(path, argv);
+    int code = errno;
+    if (code == ENOENT && faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) < 0)
+        return;
+    *f = (struct failure){code, true};
+}
+
+/* As execvp() searches, but never gives a file that the kernel does not know to a shell. */
+static struct failure try_path(char *const argv[]) {
+    struct failure f = {ENOENT, false};
+    const char *path = getenv("PATH");
+    if (!*argv[0])
+        return f;
+    if (strchr(argv[0], '/')) {
+        try_file(argv[0], argv, &f);
+        return f;
+    }
+    for (const char *at = path ? path : "/bin:/usr/bin", *end; at; at = *end ? end + 1 : NULL) {
+        end = strchrnul(at, ':');
+        const char *slash = end == at ? "" : "/";
+        AUTO_FREE char *file = mem_printf("%.*s%s%s", (int)(end - at), at, slash, argv[0]);
+        struct failure here = {0};
+        try_file(file, argv, &here);
+        if (here.code && here.code != ENOTDIR)
+            f = here;
+        if (f.code != ENOENT && f.code != EACCES)
+            break;
+    }
+    return f;
+}
+
+/* In the child: waits for a byte from GO, then becomes the program; reports a failure to FAILED. */
 static void become(char *const argv[], const sigset_t *mask, int go, int failed) {
     char byte;
-    while (read(go, &byte, 1) < 0 && errno == EINTR)
-        ;
+    ssize_t n;
+    do
+        n = read(go, &byte, 1);
+    while (n < 0 && errno == EINTR);
+    if (n != 1) /* the tool has died: nobody waits for this program */
+        _exit(125);
     sigprocmask(SIG_SETMASK, mask, NULL);
-    execvp(argv[0], argv);
-    int code = errno;
-    ssize_t n = write(failed, &code, sizeof code);
-    (void)n;
+    struct failure f = try_path(argv);
+    n = write(failed, &f, sizeof f);
     _exit(127);
 }
 
-static int exec_error(const char *program, int code, struct err *err) {
-    if (code == ENOENT)
-        return err_set(err, code, "not-found", "%s: no such program", program);
-    if (code == ENOEXEC)
-        return err_set(err, code, "not-executable",
+static int exec_error(const char *program, struct failure f, struct err *err) {
+    if (!f.found)
+        return err_set(err, f.code, "not-found", "%s: no such program", program);
+    if (f.code == ENOENT)
+        return err_set(err, f.code, "not-executable", "%s: its interpreter does not exist",
+                       program);
+    if (f.code == ENOEXEC)
+        return err_set(err, f.code, "not-executable",
                        "%s: is neither a program nor a script that names its interpreter", program);
-    return err_set(err, code, "not-executable", "%s: cannot be run: %s", program, strerror(code));
+    return err_set(err, f.code, "not-executable", "%s: cannot be run: %s", program,
+                   strerror(f.code));
 }
 
 /* Waits for the exec event, or for the child's report that there will be none. */
 static int await_exec(pid_t pid, const char *program, int failed, struct err *err) {
     for (;;) {
-        int status, code = 0;
-        if (waitpid(pid, &status, __WALL) < 0)
+        int status;
+        struct failure f;
+        if (waitpid(pid, &status, __WALL) < 0) {
+            if (errno == EINTR)
+                continue;
             return err_set(err, errno, "fork", "%s: lost: %s", program, strerror(errno));
+        }
         if (WIFEXITED(status) || WIFSIGNALED(status)) {
-            if (read(failed, &code, sizeof code) != (ssize_t)sizeof code)
-                code = ECHILD;
-            return exec_error(program, code, err);
+            if (read(failed, &f, sizeof f) == (ssize_t)sizeof f)
+                return exec_error(program, f, err);
+            return err_set(err, ECHILD, "fork", "%s: was killed before it began", program);
         }
         if (status >> 8 == (SIGTRAP | (PTRACE_EVENT_EXEC << 8)))
             return 0;
@@ -52,14 +102,19 @@ static int await_exec(pid_t pid, const char *program, int failed, struct err *er
 
 int launch(char *const argv[], const sigset_t *mask, pid_t *ret_pid, struct err *err) {
     int go[2] = {-1, -1}, failed[2] = {-1, -1};
-    if (pipe2(go, O_CLOEXEC) < 0 || pipe2(failed, O_CLOEXEC) < 0)
+    if (pipe2(go, O_CLOEXEC) < 0)
         return err_set(err, errno, "fork", "pipe: %s", strerror(errno));
+    AUTO_FD int go_read = go[0], go_write = go[1];
+    if (pipe2(failed, O_CLOEXEC) < 0)
+        return err_set(err, errno, "fork", "pipe: %s", strerror(errno));
+    AUTO_FD int failed_read = failed[0], failed_write = failed[1];
     pid_t pid = fork();
-    if (pid == 0)
-        become(argv, mask, go[0], failed[1]);
-    AUTO_FD int go_write = go[1], failed_read = failed[0];
-    close(go[0]);
-    close(failed[1]);
+    if (pid == 0) {
+        close(go_write); /* so that the tool's death ends the wait */
+        become(argv, mask, go_read, failed_write);
+    }
+    close(failed_write);
+    failed_write = -1;
     if (pid < 0)
         return err_set(err, errno, "fork", "fork: %s", strerror(errno));
     int rc = thread_seize(pid, err);
@@ -68,7 +123,7 @@ int launch(char *const argv[], const sigset_t *mask, pid_t *ret_pid, struct err 
         waitpid(pid, NULL, 0);
         return rc;
     }
-    ssize_t n = write(go_write, "", 1);
+    ssize_t n = write(go_write, "", 1); /* no SIGPIPE: we hold the other end, too */
     (void)n;
     rc = await_exec(pid, argv[0], failed_read, err);
     if (rc == 0)

@@ -1,32 +1,32 @@
 #include "target/status.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 
-static bool read_proc(pid_t tid, const char *file, char *out, size_t size) {
+static FILE *open_proc(pid_t tid, const char *file) {
     char name[64];
     snprintf(name, sizeof name, "/proc/%d/%s", tid, file);
-    AUTO_FD int fd = open(name, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
-    out[n > 0 ? n : 0] = '\0';
-    return n > 0;
+    return fopen(name, "re");
 }
 
-/* The value of FIELD ("Tgid:") in BASE, or 0. */
+/* The value of FIELD ("Tgid:") in BASE, or 0. Lines may be long: a user can be in many groups. */
 static uint64_t field(pid_t tid, const char *name, int base) {
-    char text[4096];
-    if (!read_proc(tid, "status", text, sizeof text))
-        return 0;
-    for (char *at = text; at; at = strchr(at, '\n')) {
-        at += *at == '\n';
-        if (strncmp(at, name, strlen(name)) == 0)
-            return strtoull(at + strlen(name), NULL, base);
+    AUTO_FREE char *line = NULL;
+    size_t room = 0, length = strlen(name);
+    uint64_t value = 0;
+    FILE *f = open_proc(tid, "status");
+    while (f && getline(&line, &room, f) > 0) {
+        if (strncmp(line, name, length) == 0) {
+            value = strtoull(line + length, NULL, base);
+            break;
+        }
     }
-    return 0;
+    if (f)
+        fclose(f);
+    return value;
 }
 
 pid_t status_process_of(pid_t tid) {
@@ -51,6 +51,10 @@ bool status_signal_pending(pid_t tid) {
 bool status_catches(pid_t tid, int signal) { return field(tid, "SigCgt:", 16) >> (signal - 1) & 1; }
 
 void status_name(pid_t tid, char *out, size_t size) {
-    read_proc(tid, "comm", out, size);
+    FILE *f = open_proc(tid, "comm");
+    if (!f || !fgets(out, (int)size, f))
+        out[0] = '\0';
+    if (f)
+        fclose(f);
     out[strcspn(out, "\n")] = '\0';
 }

@@ -1,0 +1,118 @@
+/* Another process's memory: what can be read and written, and what is said when it cannot. */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "child.h"
+#include "target/memory.h"
+
+enum { PAGE = 4096 };
+
+static int wait_for_ever(void *arg) {
+    (void)arg;
+    return pause();
+}
+
+/* A child, its memory, and two pages of it that only may be executed, with nothing behind them. */
+struct fixture {
+    pid_t pid;
+    int fd;
+    uint8_t *text;
+};
+
+static int setup(void **state) {
+    struct fixture *f = mem_alloc(sizeof *f);
+    uint8_t *pages =
+        mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(pages, 0x90, 2 * PAGE);
+    mprotect(pages, 2 * PAGE, PROT_READ | PROT_EXEC);
+    munmap(pages + 2 * PAGE, PAGE);
+    f->text = pages;
+    f->pid = child_start(wait_for_ever, NULL);
+    *state = f;
+    return memory_open(f->pid, &f->fd, NULL);
+}
+
+static int teardown(void **state) {
+    struct fixture *f = *state;
+    child_kill(f->pid);
+    close(f->fd);
+    munmap(f->text, 2 * PAGE);
+    free(f);
+    return 0;
+}
+
+static void text_is_written_without_being_made_writable(void **state) {
+    const struct fixture *f = *state;
+    taddr_t at = (taddr_t)f->text + PAGE - 2; /* across pages */
+    uint8_t back[5] = {0};
+    assert_int_equal(memory_write(f->fd, at, "abcde", 5, NULL), 0);
+    assert_int_equal(memory_read(f->fd, at, back, 5, NULL), 0);
+    assert_memory_equal(back, "abcde", 5);
+    assert_int_equal(f->text[PAGE - 2], 0x90); /* ours is another copy */
+}
+
+static void expect_unreadable(const struct fixture *f, taddr_t at, size_t size) {
+    uint8_t bytes[16];
+    struct err err = {0};
+    int rc = memory_read(f->fd, at, bytes, size, &err);
+    assert_true(rc < 0);
+    assert_int_equal(err.code, -rc);
+    assert_string_equal(err.tag, "memory");
+    assert_non_null(strstr(err.text, "read"));
+}
+
+static void what_is_not_mapped_cannot_be_read(void **state) {
+    const struct fixture *f = *state;
+    taddr_t end = (taddr_t)f->text + 2 * PAGE;
+    expect_unreadable(f, end, 1);
+    expect_unreadable(f, end - 8, 16); /* half of it is mapped */
+    expect_unreadable(f, 0, 1);
+    expect_unreadable(f, UINT64_MAX - 8, 8);
+    expect_unreadable(f, UINT64_C(1) << 63, 8);
+}
+
+static void what_is_not_mapped_cannot_be_written(void **state) {
+    const struct fixture *f = *state;
+    struct err err = {0};
+    assert_true(memory_write(f->fd, (taddr_t)f->text + 2 * PAGE, "x", 1, &err) < 0);
+    assert_string_equal(err.tag, "memory");
+    assert_non_null(strstr(err.text, "write"));
+}
+
+static void no_bytes_are_always_read(void **state) {
+    const struct fixture *f = *state;
+    assert_int_equal(memory_read(f->fd, 0, NULL, 0, NULL), 0);
+}
+
+static void memory_of_the_dead_is_gone(void **state) {
+    struct fixture *f = *state;
+    child_kill(f->pid);
+    expect_unreadable(f, (taddr_t)f->text, 1);
+}
+
+static void a_process_that_is_gone_cannot_be_opened(void **state) {
+    struct fixture *f = *state;
+    struct err err = {0};
+    int fd = -1;
+    child_kill(f->pid);
+    assert_int_equal(memory_open(f->pid, &fd, &err), -ENOENT);
+    assert_string_equal(err.tag, "open-memory");
+    assert_int_equal(fd, -1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(text_is_written_without_being_made_writable),
+        TEST(what_is_not_mapped_cannot_be_read),
+        TEST(what_is_not_mapped_cannot_be_written),
+        TEST(no_bytes_are_always_read),
+        TEST(memory_of_the_dead_is_gone),
+        TEST(a_process_that_is_gone_cannot_be_opened),
+    };
+    return cmocka_run_group_tests_name("target memory", tests, NULL, NULL);
+}

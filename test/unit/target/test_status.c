@@ -1,0 +1,187 @@
+/* What /proc tells about a thread. */
+#include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "target/status.h"
+
+enum { NOBODY = 0x7ffffff0 /* above pid_max */ };
+
+static uint32_t *ready; /* shared with the child */
+
+static int wait_for_ever(void *arg) {
+    (void)arg;
+    __atomic_store_n(ready, 1, __ATOMIC_RELEASE);
+    for (;;)
+        syscall(SYS_pause);
+    return 0;
+}
+
+static pid_t start(int (*body)(void *)) {
+    *ready = 0;
+    pid_t pid = child_start(body, NULL);
+    await_word(ready);
+    return pid;
+}
+
+static void *idle_thread(void *arg) {
+    pid_t *tid = arg;
+    __atomic_store_n(tid, gettid(), __ATOMIC_RELEASE);
+    pause();
+    return NULL;
+}
+
+static void a_thread_belongs_to_its_process(void **state) {
+    (void)state;
+    static pid_t tid;
+    pthread_t thread;
+    pthread_create(&thread, NULL, idle_thread, &tid);
+    await_word((uint32_t *)&tid);
+    assert_int_equal(status_process_of(tid), getpid());
+    assert_int_equal(status_process_of(getpid()), getpid());
+    assert_int_equal(status_parent_of(tid), getppid());
+    pthread_cancel(thread);
+    pthread_join(thread, NULL);
+}
+
+static void nobody_is_a_process_of_its_own_without_properties(void **state) {
+    (void)state;
+    char name[8] = "x";
+    assert_int_equal(status_process_of(NOBODY), NOBODY);
+    assert_int_equal(status_parent_of(NOBODY), 0);
+    assert_int_equal(status_seccomp_filters(NOBODY), 0);
+    assert_false(status_signal_pending(NOBODY));
+    status_name(NOBODY, name, sizeof name);
+    assert_string_equal(name, "");
+}
+
+static void names_are_as_ps_shows_them_cut_to_the_room(void **state) {
+    (void)state;
+    char name[32], old[32], small[4];
+    prctl(PR_GET_NAME, old);
+    prctl(PR_SET_NAME, "a (b) c");
+    status_name(gettid(), name, sizeof name);
+    status_name(gettid(), small, sizeof small);
+    prctl(PR_SET_NAME, old);
+    assert_string_equal(name, "a (b) c");
+    assert_string_equal(small, "a (");
+}
+
+static void catch (int sig) { (void)sig; }
+
+static int block_one_signal(void *arg) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGUSR2, catch);
+    return wait_for_ever(arg);
+}
+
+static void blocked_signals_do_not_count_as_pending(void **state) {
+    (void)state;
+    pid_t pid = start(block_one_signal);
+    child_seize(pid);
+    assert_false(status_signal_pending(pid));
+    kill(pid, SIGUSR1);
+    assert_false(status_signal_pending(pid));
+    kill(pid, SIGUSR2);
+    assert_true(status_signal_pending(pid));
+    child_kill(pid);
+}
+
+static void signals_with_a_handler_are_known(void **state) {
+    (void)state;
+    pid_t pid = start(block_one_signal);
+    assert_true(status_catches(pid, SIGUSR2));
+    assert_false(status_catches(pid, SIGUSR1));
+    assert_false(status_catches(pid, SIGRTMAX));
+    child_kill(pid);
+}
+
+static int add_two_filters(void *arg) {
+    struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog program = {1, &allow};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    for (int i = 0; i < 2; i++)
+        if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+            return 1;
+    return wait_for_ever(arg);
+}
+
+static int enter_strict_mode(void *arg) {
+    (void)arg;
+    uint32_t *told = ready;
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+    __atomic_store_n(told, 1, __ATOMIC_RELEASE);
+    for (;;)
+        __builtin_ia32_pause();
+    return 0;
+}
+
+static void seccomp_filters_are_counted(void **state) {
+    (void)state;
+    pid_t pid = start(add_two_filters);
+    assert_int_equal(status_seccomp_filters(pid), status_seccomp_filters(getpid()) + 2);
+    child_kill(pid);
+}
+
+static void strict_seccomp_counts_as_very_many_filters(void **state) {
+    (void)state;
+    pid_t pid = start(enter_strict_mode);
+    assert_true(status_seccomp_filters(pid) > 1000);
+    child_kill(pid);
+}
+
+/* /proc/PID/status lists groups before signals and seccomp. */
+static int join_many_groups(void *arg) {
+    static gid_t groups[4000];
+    for (gid_t i = 0; i < 4000; i++)
+        groups[i] = 100000 + i;
+    if (setgroups(4000, groups) < 0) {
+        __atomic_store_n(ready, 2, __ATOMIC_RELEASE);
+        return 0;
+    }
+    return add_two_filters(arg);
+}
+
+static void a_member_of_many_groups_is_no_riddle(void **state) {
+    (void)state;
+    pid_t pid = start(join_many_groups);
+    if (*ready == 2) {
+        child_end(pid);
+        skip(); /* not root */
+    }
+    child_seize(pid);
+    kill(pid, SIGTERM);
+    assert_int_equal(status_seccomp_filters(pid), status_seccomp_filters(getpid()) + 2);
+    assert_true(status_signal_pending(pid));
+    child_kill(pid);
+}
+
+static int setup(void **state) {
+    (void)state;
+    ready = shared_new(sizeof *ready);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_thread_belongs_to_its_process),
+        cmocka_unit_test(nobody_is_a_process_of_its_own_without_properties),
+        cmocka_unit_test(names_are_as_ps_shows_them_cut_to_the_room),
+        cmocka_unit_test(blocked_signals_do_not_count_as_pending),
+        cmocka_unit_test(signals_with_a_handler_are_known),
+        cmocka_unit_test(seccomp_filters_are_counted),
+        cmocka_unit_test(strict_seccomp_counts_as_very_many_filters),
+        cmocka_unit_test(a_member_of_many_groups_is_no_riddle),
+    };
+    return cmocka_run_group_tests_name("target status", tests, setup, NULL);
+}
