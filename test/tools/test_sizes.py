@@ -45,6 +45,13 @@ class Sizes(unittest.TestCase):
         self.fails("int f(int a, int b, int c,\n      int d, int e, int g) {\n}\n",
                    "f has 6 parameters")
 
+    def test_programs_to_be_traced_may_be_odd(self):
+        wide = "int f(int a, int b, int c, int d, int e, int g) { return a; }\n"
+        self.passes(wide, "fixtures/a.c")
+        self.passes(wide, "workload.c")
+        self.fails(wide, "6 parameters", "fixtures.c")
+        self.fails("\n" * 601, "601 lines", "programs/a.c")
+
     def test_a_file_may_have_600_lines(self):
         self.passes("\n" * 600)
         self.fails("\n" * 601, "601 lines")
