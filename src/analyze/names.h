@@ -1,19 +1,42 @@
-/* Readable names of a trace's functions, made when first asked for and kept. */
+/*
+ * The functions of a trace under dense numbers, with the names that people read: arrays indexed by
+ * them are what the analyses work on.
+ *
+ * Names are demangled when first asked for, and kept. Control characters in them, which come from
+ * foreign files, are shown as '?'.
+ */
 #ifndef SPOOR_ANALYZE_NAMES_H
 #define SPOOR_ANALYZE_NAMES_H
 
+#include "base/glob.h"
 #include "trace/reader.h"
 
 struct names;
-struct names *names_new(const struct trace_reader *reader);
-void names_free(struct names *names);
 
-/* The demangled name of event id ID, "module+0x1234" for a function without a symbol, "?" for an id
- * of no module. */
-const char *names_function(struct names *names, uint32_t id);
-/* The module's file name; "?" as above. */
-const char *names_module(struct names *names, uint32_t id);
-/* One more than the largest event id of the trace. */
-uint32_t names_id_limit(const struct names *names);
+/* R must outlive the names. */
+struct names *names_new(const struct trace_reader *r);
+void names_free(struct names *n);
+
+/* Functions, and one more, the last, that stands for all ids without a function (a damaged trace).
+ */
+uint32_t names_count(const struct names *n);
+/* The function of an event's id. */
+uint32_t names_index(struct names *n, uint32_t id);
+
+/* Demangled; "module+0x1234" if it has no name. Lives as long as the names. */
+const char *names_function(struct names *n, uint32_t function);
+/* Further demangled names of the same body, NULL-terminated, or NULL if there are none. */
+const char *const *names_aliases(struct names *n, uint32_t function);
+
+/* Modules have numbers too; the last is that of the unknown function. */
+uint32_t names_module_count(const struct names *n);
+uint32_t names_module(const struct names *n, uint32_t function);
+/* A file name without directory. */
+const char *names_module_name(struct names *n, uint32_t module);
+
+bool names_instrumented(const struct names *n, uint32_t function);
+/* Whether P matches the function by any of its names: demangled, demangled without parameters, and
+ * as in the symbol table. */
+bool names_match(struct names *n, uint32_t function, const struct pattern *p);
 
 #endif

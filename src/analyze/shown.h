@@ -25,8 +25,9 @@ struct shown_options {
 };
 
 struct shown;
-/* Errors: −ENOENT "no-match" with near names when -F matches no function of the trace;
- * "no-thread" when no stream has that tid. */
+/* NAMES and what OPTIONS points to must outlive the result. Errors, −ENOENT, with near names:
+ * "no-match" (a filter fits no function of the trace, or none that was instrumented), "no-module",
+ * "no-thread". */
 int shown_new(const struct trace_reader *reader, struct names *names,
               const struct shown_options *options, struct shown **ret, struct err *err);
 void shown_free(struct shown *shown);

@@ -1,0 +1,251 @@
+/*
+ * Each thread has a queue of lines, whose front is given out as soon as it is certain. A call puts
+ * its entry there when it opens, and its exit when it closes. The entry is uncertain
+ *  - while the call is younger than the threshold: if it ends so, its line is struck out;
+ *  - when leaves are folded, while the call is open and no certain line follows its own: if it ends
+ *    so, its line becomes that of a leaf.
+ * What a call waits for is always ahead in its own thread, so that other threads' lines need not be
+ * kept meanwhile. The threads' fronts are merged by a heap.
+ */
+#include "analyze/lines.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+struct queued {
+    struct line line;
+    bool closed; /* an entry whose call has ended: nothing about it will change */
+    bool struck; /* out */
+};
+
+struct thread {
+    struct lines *lines;
+    struct walk *walk; /* NULL: not yet begun */
+    struct visitor visitor;
+    struct queued *at; /* [head … end): the queue */
+    size_t head, end, room;
+    uint32_t number;  /* of at[head]: they are counted on, modulo 2^32 */
+    uint32_t certain; /* the number after that of the last certain line */
+    uint32_t stream;
+    bool over;   /* the stream has been read */
+    bool ready;  /* the front is certain */
+    uint64_t ns; /* the front's; or, when it is not ready, no line of it is earlier */
+};
+
+struct lines {
+    const struct source *source;
+    bool fold;
+    uint64_t threshold_ns;
+    struct thread **heap; /* the earliest first */
+    size_t count;
+    struct line line; /* as given out */
+};
+
+/* ---- a thread's queue ---- */
+
+static struct queued *front(struct thread *t) { return t->head < t->end ? &t->at[t->head] : NULL; }
+
+static void drop_front(struct thread *t) {
+    t->head++;
+    t->number++;
+}
+
+/* Returns the line's number. */
+static uint32_t push(struct thread *t, const struct line *line) {
+    if (t->head == t->end) {
+        t->head = t->end = 0;
+    } else if (t->end == t->room && t->head >= t->room / 2) {
+        t->end -= t->head;
+        memmove(t->at, t->at + t->head, t->end * sizeof *t->at);
+        t->head = 0;
+    }
+    if (t->end == t->room) {
+        t->room = t->room ? t->room * 2 : 16;
+        t->at = mem_resize(t->at, t->room, sizeof *t->at);
+    }
+    t->at[t->end] = (struct queued){.line = *line};
+    return t->number + (uint32_t)(t->end++ - t->head);
+}
+
+static void push_certain(struct thread *t, const struct line *line) {
+    t->certain = push(t, line) + 1;
+}
+
+/* The entry of CALL, whose number was NUMBER; NULL: it has been given out. */
+static struct queued *entry_of(struct thread *t, const struct walk_call *call) {
+    uint32_t place = call->value - t->number;
+    if (place >= t->end - t->head)
+        return NULL;
+    struct queued *q = &t->at[t->head + place];
+    bool same = q->line.kind == LINE_ENTRY && !q->closed && !q->struck &&
+                q->line.ns == call->start_ns && q->line.function == call->function;
+    return same ? q : NULL;
+}
+
+static void strike(struct thread *t, struct queued *q) {
+    q->struck = true;
+    while (t->head < t->end && t->at[t->end - 1].struck)
+        t->end--;
+}
+
+static uint32_t on_open(void *ctx, const struct walk_call *call) {
+    struct thread *t = ctx;
+    struct line line = {.kind = LINE_ENTRY,
+                        .stream = t->stream,
+                        .function = call->function,
+                        .depth = call->depth,
+                        .stack = call->stack,
+                        .ns = call->start_ns};
+    uint32_t number = push(t, &line);
+    if (!t->lines->threshold_ns)
+        t->certain = number + 1;
+    return number;
+}
+
+static void on_close(void *ctx, const struct walk_call *call) {
+    struct thread *t = ctx;
+    struct queued *q = entry_of(t, call);
+    if (call->brief) {
+        if (q)
+            strike(t, q);
+        return;
+    }
+    struct line line = {.kind = LINE_EXIT,
+                        .stream = t->stream,
+                        .function = call->function,
+                        .depth = call->depth,
+                        .stack = call->stack,
+                        .ns = call->end_ns,
+                        .duration_ns = call->end_ns - call->start_ns,
+                        .how = call->how};
+    bool leaf = t->lines->fold && q && q == &t->at[t->end - 1];
+    if (q)
+        q->closed = true;
+    if (!leaf) {
+        push_certain(t, &line);
+        return;
+    }
+    line.kind = LINE_LEAF;
+    line.ns = call->start_ns;
+    q->line = line;
+    t->certain = call->value + 1;
+}
+
+static void on_lost(void *ctx, uint64_t ns, uint64_t count) {
+    struct thread *t = ctx;
+    struct line line = {.kind = LINE_LOST, .stream = t->stream, .ns = ns, .lost = count};
+    push_certain(t, &line);
+}
+
+static bool is_certain(const struct thread *t, const struct queued *q) {
+    if (q->line.kind != LINE_ENTRY || q->closed)
+        return true;
+    if (walk_now_ns(t->walk) - q->line.ns < t->lines->threshold_ns)
+        return false;
+    return !t->lines->fold || (int32_t)(t->certain - t->number) > 1;
+}
+
+/* Reads on until the front is certain. False: there are no more lines. */
+static bool advance(struct thread *t) {
+    if (!t->walk)
+        t->walk = walk_new(t->lines->source, t->stream, &t->visitor);
+    for (;;) {
+        struct queued *q = front(t);
+        if (q && q->struck) {
+            drop_front(t);
+        } else if (q && is_certain(t, q)) {
+            t->ns = q->line.ns;
+            return true;
+        } else if (t->over) {
+            return false;
+        } else {
+            t->over = !walk_step(t->walk);
+        }
+    }
+}
+
+/* ---- all threads ---- */
+
+static bool before(const struct thread *a, const struct thread *b) {
+    return a->ns < b->ns || (a->ns == b->ns && a->stream < b->stream);
+}
+
+static void sift_down(struct lines *l, size_t i) {
+    struct thread *moved = l->heap[i];
+    for (size_t child; (child = 2 * i + 1) < l->count; i = child) {
+        if (child + 1 < l->count && before(l->heap[child + 1], l->heap[child]))
+            child++;
+        if (!before(l->heap[child], moved))
+            break;
+        l->heap[i] = l->heap[child];
+    }
+    l->heap[i] = moved;
+}
+
+static void thread_free(struct thread *t) {
+    walk_free(t->walk);
+    free(t->at);
+    free(t);
+}
+
+/* Threads are read from when their time comes, so that ended ones take no memory, nor do those that
+ * will be started later. */
+struct lines *lines_new(const struct source *source, bool fold_leaves) {
+    struct lines *l = mem_alloc(sizeof *l);
+    size_t count = trace_reader_stream_count(source->reader);
+    l->source = source;
+    l->fold = fold_leaves;
+    l->threshold_ns = source->filter->spec.threshold_ns;
+    l->heap = mem_alloc(count * sizeof *l->heap);
+    for (size_t i = 0; i < count; i++) {
+        const struct trace_thread *thread = trace_reader_thread(source->reader, i);
+        if (!filter_shows_thread(source->filter, thread))
+            continue;
+        struct thread *t = mem_alloc(sizeof *t);
+        t->lines = l;
+        t->stream = (uint32_t)i;
+        t->visitor = (struct visitor){t, on_open, on_close, on_lost};
+        t->ns = trace_reader_ns(source->reader, thread->start);
+        l->heap[l->count++] = t;
+    }
+    for (size_t i = l->count / 2; i-- > 0;)
+        sift_down(l, i);
+    return l;
+}
+
+/* Finds out when the first thread's next line is, which may put others before it. */
+static void settle(struct lines *l) {
+    struct thread *t = l->heap[0];
+    t->ready = advance(t);
+    if (!t->ready) {
+        thread_free(t);
+        l->heap[0] = l->heap[--l->count];
+    }
+    if (l->count)
+        sift_down(l, 0);
+}
+
+const struct line *lines_next(struct lines *l) {
+    while (l->count) {
+        struct thread *t = l->heap[0];
+        if (!t->ready) {
+            settle(l);
+            continue;
+        }
+        l->line = front(t)->line;
+        drop_front(t);
+        t->ready = false;
+        return &l->line;
+    }
+    return NULL;
+}
+
+void lines_free(struct lines *l) {
+    if (!l)
+        return;
+    for (size_t i = 0; i < l->count; i++)
+        thread_free(l->heap[i]);
+    free(l->heap);
+    free(l);
+}

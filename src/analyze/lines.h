@@ -1,0 +1,37 @@
+/*
+ * A trace as lines in the order of time: entries, exits and losses, of all threads. A reader of one
+ * thread looks ahead until it is known whether a call is long enough to be shown and, when leaves
+ * are to be folded, whether it makes calls itself.
+ *
+ * Memory: what one block of each running thread takes, and a line for each open call.
+ */
+#ifndef SPOOR_ANALYZE_LINES_H
+#define SPOOR_ANALYZE_LINES_H
+
+#include "analyze/walk.h"
+
+enum line_kind {
+    LINE_ENTRY,
+    LINE_EXIT,
+    LINE_LEAF, /* both in one: a call without shown callees */
+    LINE_LOST
+};
+
+struct line {
+    enum line_kind kind;
+    uint32_t stream;
+    uint32_t function, depth, stack; /* not of LINE_LOST */
+    uint64_t ns;                     /* of LINE_LEAF: the entry's */
+    uint64_t duration_ns;            /* of LINE_EXIT and LINE_LEAF */
+    enum call_end how;               /* of LINE_EXIT and LINE_LEAF */
+    uint64_t lost;                   /* of LINE_LOST */
+};
+
+struct lines;
+/* SOURCE must outlive the lines. */
+struct lines *lines_new(const struct source *source, bool fold_leaves);
+/* NULL: there are no more. Valid until the next call. */
+const struct line *lines_next(struct lines *l);
+void lines_free(struct lines *l);
+
+#endif

@@ -1,0 +1,199 @@
+#include "analyze/names.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "elf/demangle.h"
+
+struct range {
+    uint32_t first_id, count;
+    uint32_t first; /* number of its first function */
+    uint32_t module;
+};
+
+struct names {
+    const struct trace_reader *reader;
+    struct range *ranges; /* by first_id; then one without ids, for the unknown function */
+    size_t range_count;   /* the last one not counted */
+    size_t recent;        /* the range of the id that was looked up last */
+    uint32_t function_count, module_count;
+    char **functions, **modules; /* the readable names that were asked for */
+    const char *const **aliases;
+    struct arena *arena;
+};
+
+static int compare_ranges(const void *a, const void *b) {
+    const struct range *x = a, *y = b;
+    return (x->first_id > y->first_id) - (x->first_id < y->first_id);
+}
+
+struct names *names_new(const struct trace_reader *r) {
+    struct names *n = mem_alloc(sizeof *n);
+    uint32_t modules = (uint32_t)trace_reader_module_count(r);
+    n->reader = r;
+    n->arena = arena_new();
+    n->ranges = mem_alloc((modules + 1) * sizeof *n->ranges);
+    for (uint32_t i = 0; i < modules; i++) {
+        const struct trace_module *m = trace_reader_module(r, i);
+        if (m->function_count && m->function_count < UINT32_MAX - n->function_count) {
+            n->ranges[n->range_count++] =
+                (struct range){m->first_id, m->function_count, n->function_count, i};
+            n->function_count += m->function_count;
+        }
+    }
+    qsort(n->ranges, n->range_count, sizeof *n->ranges, compare_ranges);
+    n->ranges[n->range_count] = (struct range){0, 0, n->function_count++, modules};
+    n->module_count = modules + 1;
+    n->functions = mem_alloc(n->function_count * sizeof *n->functions);
+    n->aliases = mem_alloc(n->function_count * sizeof *n->aliases);
+    n->modules = mem_alloc(n->module_count * sizeof *n->modules);
+    return n;
+}
+
+void names_free(struct names *n) {
+    if (!n)
+        return;
+    arena_free(n->arena);
+    free(n->ranges);
+    free(n->functions);
+    free(n->aliases);
+    free(n->modules);
+    free(n);
+}
+
+uint32_t names_count(const struct names *n) { return n->function_count; }
+uint32_t names_module_count(const struct names *n) { return n->module_count; }
+
+/* The last range that begins at or before ID, if it holds it; else that of the unknown function. */
+static __attribute__((noinline)) size_t search(const struct names *n, uint32_t id) {
+    size_t low = 0, high = n->range_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (n->ranges[middle].first_id <= id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && id - n->ranges[low - 1].first_id < n->ranges[low - 1].count ? low - 1
+                                                                              : n->range_count;
+}
+
+uint32_t names_index(struct names *n, uint32_t id) {
+    const struct range *r = &n->ranges[n->recent];
+    if (id - r->first_id >= r->count) {
+        n->recent = search(n, id);
+        r = &n->ranges[n->recent];
+    }
+    return r->count ? r->first + (id - r->first_id) : r->first;
+}
+
+/* The range of a function's number. */
+static const struct range *range_of(const struct names *n, uint32_t function) {
+    const struct range *r = &n->ranges[n->recent];
+    if (function - r->first < r->count)
+        return r;
+    for (r = n->ranges; r->count; r++) /* not sorted by number, if a file is made to confuse */
+        if (function - r->first < r->count)
+            break;
+    return r;
+}
+
+/* NULL for the unknown function. */
+static const struct trace_function *facts(const struct names *n, uint32_t function) {
+    const struct range *r = range_of(n, function);
+    return r->count ? &trace_reader_module(n->reader, r->module)->functions[function - r->first]
+                    : NULL;
+}
+
+/* Frees TEXT. */
+static char *keep(struct names *n, char *text) {
+    char *kept = arena_strdup(n->arena, text);
+    for (char *p = kept; *p; p++)
+        if (iscntrl((unsigned char)*p))
+            *p = '?';
+    free(text);
+    return kept;
+}
+
+const char *names_function(struct names *n, uint32_t function) {
+    if (n->functions[function])
+        return n->functions[function];
+    const struct trace_function *f = facts(n, function);
+    char *text;
+    if (!f)
+        text = mem_strdup("<unknown>");
+    else if (f->name && *f->name)
+        text = demangle(f->name);
+    else
+        text = mem_printf("%s+0x%lx", names_module_name(n, names_module(n, function)), f->address);
+    return n->functions[function] = keep(n, text);
+}
+
+const char *const *names_aliases(struct names *n, uint32_t function) {
+    const struct trace_function *f = facts(n, function);
+    if (n->aliases[function] || !f || !f->aliases || !*f->aliases)
+        return n->aliases[function];
+    size_t count = 1, i = 0;
+    for (const char *p = f->aliases; *p; p++)
+        count += *p == '\n';
+    const char **list = arena_alloc(n->arena, (count + 1) * sizeof *list);
+    for (const char *p = f->aliases; i < count; i++) {
+        size_t length = strcspn(p, "\n");
+        AUTO_FREE char *symbol = mem_printf("%.*s", (int)length, p);
+        list[i] = keep(n, demangle(symbol));
+        p += length + 1;
+    }
+    return n->aliases[function] = list;
+}
+
+uint32_t names_module(const struct names *n, uint32_t function) {
+    return range_of(n, function)->module;
+}
+
+const char *names_module_name(struct names *n, uint32_t module) {
+    if (!n->modules[module]) {
+        const struct trace_module *m = trace_reader_module(n->reader, module);
+        n->modules[module] = keep(n, mem_strdup(m ? m->name : "<unknown>"));
+    }
+    return n->modules[module];
+}
+
+bool names_instrumented(const struct names *n, uint32_t function) {
+    const struct trace_function *f = facts(n, function);
+    return f && f->instrumented;
+}
+
+static bool match_readable(const struct pattern *p, const char *module, const char *name) {
+    if (pattern_match(p, module, name))
+        return true;
+    const char *parameters = strchr(name, '(');
+    if (!parameters || parameters == name)
+        return false;
+    AUTO_FREE char *bare = mem_printf("%.*s", (int)(parameters - name), name);
+    return pattern_match(p, module, bare);
+}
+
+/* Among the symbols in LIST, separated by '\n'. */
+static bool match_symbols(const struct pattern *p, const char *module, const char *list) {
+    for (const char *at = list; at && *at; at += strspn(at, "\n")) {
+        size_t length = strcspn(at, "\n");
+        AUTO_FREE char *symbol = mem_printf("%.*s", (int)length, at);
+        if (pattern_match(p, module, symbol))
+            return true;
+        at += length;
+    }
+    return false;
+}
+
+bool names_match(struct names *n, uint32_t function, const struct pattern *p) {
+    const struct trace_function *f = facts(n, function);
+    const char *module = names_module_name(n, names_module(n, function));
+    if (match_readable(p, module, names_function(n, function)))
+        return true;
+    const char *const *alias = names_aliases(n, function);
+    for (; alias && *alias; alias++)
+        if (match_readable(p, module, *alias))
+            return true;
+    return f && (match_symbols(p, module, f->name) || match_symbols(p, module, f->aliases));
+}

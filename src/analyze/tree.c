@@ -1,0 +1,188 @@
+#include "analyze/tree.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { FIRST_ROOM = 1024 };
+
+void tree_init(struct tree *t) {
+    *t = (struct tree){.room = FIRST_ROOM, .table_size = 2 * FIRST_ROOM, .count = 1};
+    t->nodes = mem_resize(NULL, t->room, sizeof *t->nodes);
+    t->table = mem_alloc(t->table_size * sizeof *t->table);
+    t->nodes[0] = (struct tree_node){WALK_NONE, TREE_NONE, TREE_NONE, TREE_NONE, 0, 0, 0, 0};
+}
+
+void tree_done(struct tree *t) {
+    free(t->nodes);
+    free(t->table);
+    *t = (struct tree){0};
+}
+
+static uint32_t hash(const struct tree *t, uint32_t parent, uint32_t function) {
+    uint64_t key = ((uint64_t)parent << 32 | function) * 0x9e3779b97f4a7c15;
+    return (uint32_t)(key >> 32) & (t->table_size - 1);
+}
+
+/* The slot that holds the node, or where it belongs. */
+static uint32_t *slot(struct tree *t, uint32_t parent, uint32_t function) {
+    uint32_t i = hash(t, parent, function);
+    for (; t->table[i]; i = (i + 1) & (t->table_size - 1)) {
+        const struct tree_node *n = &t->nodes[t->table[i]];
+        if (n->parent == parent && n->function == function)
+            break;
+    }
+    return &t->table[i];
+}
+
+/* The table stays at most half full. */
+static void grow(struct tree *t) {
+    t->room *= 2;
+    t->table_size *= 2;
+    t->nodes = mem_resize(t->nodes, t->room, sizeof *t->nodes);
+    free(t->table);
+    t->table = mem_alloc(t->table_size * sizeof *t->table);
+    for (uint32_t i = 1; i < t->count; i++)
+        *slot(t, t->nodes[i].parent, t->nodes[i].function) = i;
+}
+
+static uint32_t add(struct tree *t, uint32_t parent, uint32_t function) {
+    if (t->count == t->room)
+        grow(t);
+    uint32_t node = t->count++;
+    struct tree_node *p = &t->nodes[parent];
+    t->nodes[node] = (struct tree_node){function, parent, TREE_NONE, p->first_child, 0, 0, 0, 0};
+    p->first_child = node;
+    *slot(t, parent, function) = node;
+    return node;
+}
+
+uint32_t tree_child(struct tree *t, uint32_t parent, uint32_t function) {
+    struct tree_node *p = &t->nodes[parent];
+    if (p->recent_child && t->nodes[p->recent_child].function == function)
+        return p->recent_child;
+    uint32_t node = *slot(t, parent, function);
+    if (!node)
+        node = add(t, parent, function);
+    return t->nodes[parent].recent_child = node;
+}
+
+/* ---- reading ---- */
+
+static uint32_t on_open(void *ctx, const struct walk_call *call) {
+    return tree_child(ctx, call->caller_value == WALK_NONE ? 0 : call->caller_value,
+                      call->function);
+}
+
+static void on_close(void *ctx, const struct walk_call *call) {
+    struct tree *t = ctx;
+    struct tree_node *node = &t->nodes[call->value];
+    if (call->brief)
+        return;
+    node->calls++;
+    node->total_ns += call->end_ns - call->start_ns;
+    node->self_ns += call->self_ns;
+}
+
+void tree_read(struct tree *t, const struct source *source) {
+    struct visitor visitor = {.ctx = t, .open = on_open, .close = on_close};
+    walk_all(source, &visitor);
+    t->nodes[0].total_ns = 0;
+    for (uint32_t i = t->nodes[0].first_child; i != TREE_NONE; i = t->nodes[i].next_sibling)
+        t->nodes[0].total_ns += t->nodes[i].total_ns;
+}
+
+/* ---- order ---- */
+
+struct ordering {
+    const struct tree *tree;
+    struct names *names;
+};
+
+static int compare(const void *a, const void *b, void *ctx) {
+    const struct ordering *o = ctx;
+    const struct tree_node *x = &o->tree->nodes[*(const uint32_t *)a];
+    const struct tree_node *y = &o->tree->nodes[*(const uint32_t *)b];
+    if (x->total_ns != y->total_ns)
+        return x->total_ns > y->total_ns ? -1 : 1;
+    int rc = strcmp(names_function(o->names, x->function), names_function(o->names, y->function));
+    return rc ? rc : (x->function > y->function) - (x->function < y->function);
+}
+
+void tree_sort(struct tree *t, struct names *names) {
+    struct ordering ordering = {t, names};
+    ARRAY(uint32_t) children = {0};
+    for (uint32_t node = 0; node < t->count; node++) {
+        children.count = 0;
+        for (uint32_t i = t->nodes[node].first_child; i != TREE_NONE; i = t->nodes[i].next_sibling)
+            if (t->nodes[i].calls)
+                ARRAY_PUSH(&children, i);
+        if (children.count > 1)
+            qsort_r(children.at, children.count, sizeof *children.at, compare, &ordering);
+        uint32_t next = TREE_NONE;
+        for (size_t i = children.count; i-- > 0;) {
+            t->nodes[children.at[i]].next_sibling = next;
+            next = children.at[i];
+        }
+        t->nodes[node].first_child = next;
+    }
+    ARRAY_FREE(&children);
+}
+
+uint32_t tree_next(const struct tree *t, uint32_t node, uint32_t *depth) {
+    const struct tree_node *n = &t->nodes[node];
+    if (n->first_child != TREE_NONE) {
+        ++*depth;
+        return n->first_child;
+    }
+    while (n->next_sibling == TREE_NONE && n->parent != TREE_NONE) {
+        n = &t->nodes[n->parent];
+        --*depth;
+    }
+    return n->next_sibling;
+}
+
+/* ---- focus ---- */
+
+static void sum(struct tree *t, uint32_t node, const struct tree_node *from, bool outermost) {
+    t->nodes[node].calls += from->calls;
+    t->nodes[node].self_ns += from->self_ns;
+    t->nodes[node].total_ns += outermost ? from->total_ns : 0;
+}
+
+static void add_callers(struct tree *callers, const struct tree *tree, uint32_t node,
+                        const uint8_t *chosen, bool outermost) {
+    const struct tree_node *from = &tree->nodes[node];
+    uint32_t to = 0;
+    sum(callers, 0, from, outermost);
+    for (uint32_t p = from->parent; p; p = tree->nodes[p].parent) {
+        to = tree_child(callers, to, tree->nodes[p].function);
+        sum(callers, to, from, outermost);
+        if (chosen[tree->nodes[p].function])
+            break;
+    }
+}
+
+void tree_focus(const struct tree *tree, const uint8_t *chosen, struct tree *callees,
+                struct tree *callers) {
+    tree_init(callees);
+    tree_init(callers);
+    uint32_t *to = mem_resize(NULL, tree->count, sizeof *to); /* nodes of TREE in CALLEES */
+    to[0] = TREE_NONE;
+    for (uint32_t i = 1; i < tree->count; i++) {
+        const struct tree_node *n = &tree->nodes[i];
+        bool outermost = to[n->parent] == TREE_NONE;
+        to[i] = TREE_NONE;
+        if (!n->calls)
+            continue;
+        if (chosen[n->function])
+            add_callers(callers, tree, i, chosen, outermost);
+        if (!outermost)
+            to[i] = tree_child(callees, to[n->parent], n->function);
+        else if (chosen[n->function])
+            to[i] = 0;
+        if (to[i] != TREE_NONE)
+            sum(callees, to[i], n, true);
+    }
+    free(to);
+}

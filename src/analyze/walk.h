@@ -1,0 +1,59 @@
+/*
+ * A walk through one stream of a trace: events become calls (trace/calls.h), the filter decides
+ * which are shown, and a visitor sees those. All times are nanoseconds since the trace's start, so
+ * that whatever is added up agrees with what replay prints, to the nanosecond.
+ */
+#ifndef SPOOR_ANALYZE_WALK_H
+#define SPOOR_ANALYZE_WALK_H
+
+#include "analyze/filter.h"
+#include "trace/calls.h"
+
+/* What is analysed, and whom to tell. One thread at a time. */
+struct source {
+    struct trace_reader *reader;
+    struct names *names;
+    struct filter *filter;
+    void *ctx;
+    void (*on_progress)(void *ctx, size_t items);        /* COUNT more were read; or NULL */
+    void (*on_damage)(void *ctx, const struct err *err); /* a block is left out; or NULL */
+};
+
+enum { WALK_NONE = UINT32_MAX };
+
+struct walk_call {
+    uint32_t function;     /* as in names.h */
+    uint32_t depth;        /* among the shown calls of its stack */
+    uint32_t stack;        /* as in struct call */
+    uint32_t value;        /* what visitor.open gave for it */
+    uint32_t caller_value; /* the same of its nearest shown caller; WALK_NONE: there is none */
+    uint64_t start_ns;
+    /* On closing: */
+    uint64_t end_ns, self_ns; /* self: without its shown callees */
+    enum call_end how;
+    bool brief; /* shorter than the threshold: not shown after all, nor is what it called */
+};
+
+/* Each member may be NULL. Each call that is opened is closed, at the end of the stream at last. */
+struct visitor {
+    void *ctx;
+    uint32_t (*open)(void *ctx, const struct walk_call *call);
+    void (*close)(void *ctx, const struct walk_call *call);
+    void (*lost)(void *ctx, uint64_t ns, uint64_t count);
+};
+
+struct walk;
+/* SOURCE and VISITOR are borrowed. STREAM must exist. */
+struct walk *walk_new(const struct source *source, uint32_t stream, const struct visitor *visitor);
+/* Reads on, some hundred events. False: the stream has ended and all its calls are closed. */
+bool walk_step(struct walk *w);
+/* The time of what was read last. */
+uint64_t walk_now_ns(const struct walk *w);
+void walk_free(struct walk *w);
+
+/* Reads a whole stream; one that the filter does not show is passed over. */
+void walk_stream(const struct source *source, uint32_t stream, const struct visitor *visitor);
+/* Reads all streams, one after the other. */
+void walk_all(const struct source *source, const struct visitor *visitor);
+
+#endif
