@@ -136,7 +136,7 @@ static int open_trace(struct record *r, char *const argv[], struct err *err) {
 }
 
 /* Everything is read and written: fills the result, ends the trace. */
-static int finish(struct record *r, struct err *err) {
+static void finish(struct record *r) {
     struct session_result *result = r->result;
     int status = 0;
     tracer_ended(r->tracer, r->pid, &status);
@@ -147,13 +147,17 @@ static int finish(struct record *r, struct err *err) {
     trace_writer_clock(r->writer, &now);
     result->trace_error = trace_writer_error(r->writer, &result->trace_why);
     struct trace_end end = {.status = result->exit_status, .ticks = now.ticks};
-    int rc = trace_writer_finish(r->writer, &end, &result->totals, err);
+    struct err err = {0};
+    int rc = trace_writer_finish(r->writer, &end, &result->totals, &err);
+    if (rc < 0 && !result->trace_error) {
+        result->trace_error = rc;
+        result->trace_why = err;
+    }
     r->writer = NULL;
     struct catalog_counts counts = catalog_counts(r->catalog);
     result->functions_seen = counts.seen;
     result->functions_instrumented = counts.instrumented;
     result->duration_ns = now.ns - timing_started().ns;
-    return rc;
 }
 
 static void done(struct record *r) {
@@ -200,7 +204,7 @@ int session_record(const struct session_options *options, char *const argv[],
     int rc = begin(&r, argv, err);
     if (rc == 0) {
         run(&r);
-        rc = finish(&r, err);
+        finish(&r);
     }
     done(&r);
     return rc;

@@ -36,7 +36,7 @@ struct session_result {
     uint64_t functions_seen, functions_instrumented;
     struct trace_totals totals;
     uint64_t duration_ns;
-    int trace_error; /* 0, or −errno: writing stopped early, the program was not harmed */
+    int trace_error; /* 0, or −errno: the trace is incomplete, the program was not harmed */
     struct err trace_why;
 };
 
