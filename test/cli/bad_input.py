@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""Bad input: each case of the contract's list gets one clear line and the right status, and no
+program is harmed."""
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SPOOR = os.environ["SPOOR"]
+VIEWS = (("report",), ("replay",), ("graph",), ("info",), ("export", "--format=chrome"))
+
+
+def run(*command, **more):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          check=False, **more)
+
+
+def compile_c(path, text, *flags):
+    subprocess.run(["gcc", "-x", "c", "-", "-O1", "-o", path, *flags], input=text, text=True,
+                   check=True)
+    return path
+
+
+class BadInput(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.directory)
+        self.trace = self.path("t.trace")
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def write(self, name, content, mode=0o644):
+        with open(self.path(name), "wb") as out:
+            out.write(content)
+        os.chmod(self.path(name), mode)
+        return self.path(name)
+
+    def record(self, *words, **more):
+        return run(SPOOR, "record", "-o", self.trace, *words, **more)
+
+    def good_trace(self):
+        self.assertEqual(self.record("-q", "/bin/ls", "/").returncode, 0)
+        with open(self.trace, "rb") as f:
+            return f.read()
+
+    def one_line(self, result, status, *parts):
+        self.assertEqual(result.returncode, status, result.stderr)
+        self.assertTrue(result.stderr.startswith("spoor: "), result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        for part in parts:
+            self.assertIn(part, result.stderr)
+
+    # ---- programs ----
+
+    def test_a_missing_program_is_127(self):
+        self.one_line(self.record("no-such-program"), 127, "no-such-program", "no such program")
+        self.assertEqual(os.listdir(self.directory), [])
+
+    def test_a_program_that_is_not_executable_is_126(self):
+        program = self.write("plain.txt", b"hello\n")
+        self.one_line(self.record(program), 126, program)
+        self.one_line(self.record(self.directory), 126, self.directory)
+
+    def test_a_damaged_program_is_refused_and_leaves_no_trace(self):
+        program = self.write("broken", b"\x7fELF" + b"\xff" * 200, 0o755)
+        self.one_line(self.record(program), 126, program)
+        self.assertEqual(os.listdir(self.directory), ["broken"])
+
+    def test_a_script_is_traced_as_its_interpreter(self):
+        script = self.write("script", b"#!/bin/sh\necho from a script\nexit 3\n", 0o755)
+        result = self.record(script)
+        self.assertEqual((result.returncode, result.stdout), (3, "from a script\n"))
+        functions = run(SPOOR, "info", "--json", self.trace).stdout
+        self.assertNotIn('"instrumented": 0,', functions)
+
+    def test_status_and_signals_are_passed_on(self):
+        self.assertEqual(self.record("-q", "sh", "-c", "exit 42").returncode, 42)
+        self.assertEqual(self.record("-q", "sh", "-c", "kill -SEGV $$").returncode, 128 + 11)
+
+    def test_a_filter_that_matches_nothing_names_near_ones_and_runs_nothing(self):
+        touched = self.path("touched")
+        program = compile_c(self.path("p"), f"""
+            #include <fcntl.h>
+            __attribute__((noinline)) int compute_sum(int x) {{ return open("{touched}", O_CREAT, x); }}
+            int main(void) {{ return compute_sum(0600) < 0; }}""")
+        result = self.record("-F", "compute_sun", program)
+        self.one_line(result, 125, "compute_sun", "compute_sum")
+        self.assertFalse(os.path.exists(touched))
+
+    def test_explain_refuses_what_is_no_64_bit_elf_of_a_known_machine(self):
+        with open("/bin/true", "rb") as f:
+            elf = f.read()
+        cases = {"empty": b"", "text": b"hello, world\n" * 10, "cut": elf[:300],
+                 "class32": elf[:4] + b"\x01" + elf[5:],
+                 "foreign": elf[:18] + struct.pack("<H", 243) + elf[20:]}
+        for name, content in cases.items():
+            with self.subTest(name):
+                path = self.write(name, content)
+                result = run(SPOOR, "explain", path)
+                self.one_line(result, 1, name)
+                self.assertEqual(result.stdout, "")
+        self.one_line(run(SPOOR, "explain", self.path("missing")), 1, "missing")
+
+    def test_explain_of_a_dead_process_says_so(self):
+        child = subprocess.Popen(["true"])
+        child.wait()
+        self.one_line(run(SPOOR, "explain", str(child.pid)), 1, str(child.pid))
+
+    # ---- traces ----
+
+    def test_what_is_no_trace_is_refused_by_every_view(self):
+        good = self.good_trace()
+        cases = {"empty": b"", "foreign": b"\x7fELF" + b"\0" * 500, "text": b"hello\n" * 50}
+        for name, content in cases.items():
+            path = self.write(name, content)
+            for view in VIEWS:
+                with self.subTest(case=name, view=view):
+                    result = run(SPOOR, *view, path)
+                    self.one_line(result, 1, name)
+                    self.assertEqual(result.stdout, "")
+        for view in VIEWS:
+            self.one_line(run(SPOOR, *view, self.path("missing")), 1, "missing")
+        self.assertGreater(len(good), 100)
+
+    def test_a_newer_format_asks_for_a_newer_spoor(self):
+        good = bytearray(self.good_trace())
+        good[8:12] = struct.pack("<I", 99)  # doc/trace-format.md: the version field
+        path = self.write("newer", bytes(good))
+        for view in VIEWS:
+            self.one_line(run(SPOOR, *view, path), 1, "newer", "99")
+
+    def test_a_truncated_trace_is_read_as_far_as_it_goes(self):
+        good = self.good_trace()
+        for size in (len(good) - 1, len(good) * 2 // 3, len(good) // 2):
+            path = self.write("cut", good[:size])
+            for view in VIEWS:
+                with self.subTest(size=size, view=view):
+                    result = run(SPOOR, *view, path)
+                    self.assertIn(result.returncode, (0, 1))
+                    self.assertTrue(result.stderr.startswith("spoor: "), result.stderr)
+
+    def test_damage_is_told_and_harms_nobody(self):
+        good = self.good_trace()
+        for at in range(40, len(good), max(1, len(good) // 25)):
+            path = self.write("damaged", good[:at] + bytes([good[at] ^ 0x55]) + good[at + 1:])
+            for view in VIEWS:
+                with self.subTest(at=at, view=view):
+                    self.assertIn(run(SPOOR, *view, path).returncode, (0, 1))
+
+    def test_a_view_s_filter_that_matches_nothing_is_an_error(self):
+        self.good_trace()
+        for view in VIEWS:
+            if view[0] != "info":
+                self.one_line(run(SPOOR, *view, "-F", "no_such_function_x", self.trace), 1,
+                              "no_such_function_x")
+
+    # ---- full disks, closed pipes, interruptions ----
+
+    def test_a_full_disk_stops_the_recording_not_the_program(self):
+        result = run(SPOOR, "record", "-o", "/dev/full", "sh", "-c", "echo alive; exit 5")
+        self.assertEqual((result.returncode, result.stdout), (5, "alive\n"))
+        self.assertIn("No space left on device", result.stderr)
+
+    def test_an_output_that_cannot_be_made_is_refused_before_the_program_runs(self):
+        result = run(SPOOR, "record", "-o", self.path("no/such/folder/t"), "sh", "-c", "echo ran")
+        self.one_line(result, 125, "no/such/folder")
+        self.assertEqual(result.stdout, "")
+
+    def test_a_full_disk_is_told_by_views(self):
+        self.good_trace()
+        for view in VIEWS:
+            with open("/dev/full", "w") as full:
+                result = subprocess.run([SPOOR, *view, self.trace], stdout=full,
+                                        stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual(result.returncode, 1, view)
+            self.assertIn("No space left on device", result.stderr)
+
+    def test_a_reader_that_leaves_ends_a_view_quietly(self):
+        program = compile_c(self.path("p"), """
+            __attribute__((noinline)) int leaf(int x) { __asm__ volatile(""); return x + 1; }
+            int main(void) { int s = 0; for (int i = 0; i < 300000; i++) s = leaf(s); return s == 1; }""")
+        self.assertEqual(self.record("-q", program).returncode, 0)
+        for view in (("replay",), ("replay", "--json"), ("export", "--format=chrome")):
+            p = subprocess.Popen([SPOOR, *view, self.trace], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE)
+            p.stdout.read(1000)
+            p.stdout.close()
+            self.assertEqual(p.stderr.read(), b"", view)
+            p.stderr.close()
+            self.assertIn(p.wait(timeout=20), (0, 1, 128 + signal.SIGPIPE, -signal.SIGPIPE))
+
+    def test_an_interrupted_view_ends_at_once(self):
+        self.good_trace()
+        p = subprocess.Popen([SPOOR, "replay", self.trace], stdout=subprocess.PIPE)
+        time.sleep(0.02)
+        p.send_signal(signal.SIGINT)
+        p.communicate(timeout=10)
+        self.assertIn(p.returncode, (0, 130, -signal.SIGINT))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)
