@@ -1,0 +1,7 @@
+"""given.py SPOOR PROGRAM STATUS: a program that the build made."""
+import os
+import sys
+
+from real import real_program
+
+real_program([os.path.realpath(sys.argv[2])], status=int(sys.argv[3]))

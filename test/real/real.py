@@ -1,0 +1,81 @@
+"""What the scripts of this folder share: a real program must do the same alone, traced with the default
+options, and with every function of every module traced, and no event may be lost."""
+import hashlib
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "trace"))
+
+from harness import (SKIP, Failure, Spoor, check, check_lossless,  # noqa: E402
+                     check_same, check_same_outcome, main, run)
+
+__all__ = ["Failure", "check", "real_program", "run", "which"]
+
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC", "TERM": "dumb",
+               "PYTHONHASHSEED": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_PAGER": "cat"}
+SPOOR = sys.argv[1]
+
+
+def which(name):
+    """The path of a program of the distribution; without it the test cannot run here."""
+    path = shutil.which(name, path=ENVIRONMENT["PATH"])
+    if not path:
+        print(f"{name} is not installed")
+        sys.exit(SKIP)
+    return path
+
+
+def files_in(directory):
+    """Name and digest of each file, as lines."""
+    lines = []
+    for folder, _, names in sorted(os.walk(directory)):
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            with open(path, "rb") as data:
+                digest = hashlib.sha256(data.read()).hexdigest()
+            lines.append(f"{os.path.relpath(path, directory)} {digest[:16]}")
+    return lines
+
+
+def attempt(run_it, prepare):
+    """Runs in a directory made anew, always of the same name: (outcome, files left there)."""
+    shutil.rmtree("work", ignore_errors=True)
+    os.mkdir("work")
+    prepare("work")
+    environment = {**ENVIRONMENT, "HOME": os.path.realpath("work")}
+    return run_it(cwd="work", env=environment), files_in("work")
+
+
+def check_trace(spoor, what, processes):
+    info = spoor.info()
+    check_lossless(info)
+    check(info["processes"] >= processes,
+          f"{what}: {info['processes']} processes instead of {processes} or more")
+    functions = info["functions"]
+    check(functions["instrumented"] > functions["seen"] // 2,
+          f"{what}: {functions['instrumented']} of {functions['seen']} functions instrumented")
+    rows = spoor.report()
+    calls = sum(row["calls"] for row in rows)
+    check(0 < calls <= info["events"]["entry"],
+          f"{what}: {calls} calls from {info['events']['entry']} entries")
+
+
+def real_program(command, prepare=lambda directory: None, status=0, processes=1):
+    """The test. COMMAND alone must end with STATUS and print something."""
+    spoor = Spoor(SPOOR)
+
+    def test():
+        trace = os.path.realpath("trace")
+        alone, files = attempt(lambda **how: run(command, **how), prepare)
+        check(alone.status == status, f"alone: status {alone.status}: {alone.stderr.decode()}")
+        check(alone.stdout, "alone: prints nothing")
+        for options in [], ["-M", "*"]:
+            what = "spoor record " + " ".join(options)
+            traced, left = attempt(
+                lambda **how: spoor.record(options, command, trace, **how), prepare)
+            check_same_outcome(alone, traced, what)
+            check_same(f"{what}: files", files, left)
+            check_trace(spoor, what, processes)
+
+    main(test)
