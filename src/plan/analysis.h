@@ -109,7 +109,7 @@ struct analysis {
     ARRAY(struct transfer) transfers; /* by address */
     ARRAY(struct address_load) loads; /* of other addresses than bases; by function */
     ARRAY(struct address_load) bases; /* of the function's own code; by function */
-    ARRAY(vaddr_t) switch_words;      /* where addresses stand that only a switch uses; sorted */
+    ARRAY(vaddr_t) switch_words;      /* words that lead to starts of parts of a switch; sorted */
     ARRAY(struct exit_site) exits;    /* by address */
     ARRAY(struct window) windows;     /* by address */
 };
@@ -172,6 +172,9 @@ uint32_t group_of(const struct analysis *a, uint32_t func); /* its root */
 static inline struct func *group_root(const struct analysis *a, uint32_t func) {
     return &a->funcs[group_of(a, func)];
 }
+/* A branch to the first byte behind its own function, with a frame still up: the compiler knew that
+ * it is never taken (the default of a switch that has none). */
+bool transfer_is_idle(const struct analysis *a, const struct transfer *t);
 void groups_unite(struct analysis *a, uint32_t x, uint32_t y);
 /* Ranges that jump into each other other than by tail calls are one function. */
 void groups_join(struct analysis *a);

@@ -31,6 +31,8 @@ static uint8_t tail_variant(const struct analysis *a, const struct transfer *t) 
 
 static bool direct_leaves(struct analysis *a, const struct transfer *t) {
     uint32_t index = func_at(a, t->to);
+    if (transfer_is_idle(a, t))
+        return false;
     if (index == t->func) {
         a->funcs[index].loop_head = true;
         return t->entry_depth;

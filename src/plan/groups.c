@@ -32,9 +32,16 @@ static bool start_noted(const struct func *f) {
            (FACT_CALLED | FACT_TAKEN);
 }
 
+bool transfer_is_idle(const struct analysis *a, const struct transfer *t) {
+    if (t->to != a->funcs[t->func].end || t->entry_depth)
+        return false;
+    uint32_t g = func_at(a, t->to);
+    return g == NO_FUNC || (a->funcs[g].entry_depth && !a->funcs[g].cold);
+}
+
 /* The function that T leads into: not its own, not the linker's. NO_FUNC if none. */
 static uint32_t other_function(const struct analysis *a, const struct transfer *t) {
-    uint32_t g = is_direct(t) ? func_at(a, t->to) : NO_FUNC;
+    uint32_t g = is_direct(t) && !transfer_is_idle(a, t) ? func_at(a, t->to) : NO_FUNC;
     return g == NO_FUNC || g == t->func || a->funcs[g].plt ? NO_FUNC : g;
 }
 

@@ -9,6 +9,8 @@
  *   (__tls_get_addr and its slow paths, __rust_probestack); what is left
  *   either has no return address where one is expected or runs so often and
  *   tells so little that a probe is of no use (TLS descriptors, mcount).
+ * - System calls that are cancellation points in glibc and musl: a signal handler compares the
+ *   pc with their bounds.
  * - Retpolines: their return is somebody else's jump.
  */
 #include <string.h>
@@ -32,6 +34,8 @@ static const char *const own[] = {
     "__fentry__",
     "__morestack*",
     "__restore_rt",
+    "__syscall_cancel_arch",
+    "__syscall_cp_asm",
     "__x86_indirect_*",
     "__x86_return_thunk*",
     "__llvm_retpoline_*",

@@ -152,8 +152,8 @@ enum table_use table_use(const struct analysis *a, uint32_t func, vaddr_t at) {
     return TABLE_FUNCTIONS;
 }
 
-/* Notes which words belong to the switch, and which parts only it reaches. */
-static void claim_words(struct analysis *a, const struct transfer *jump) {
+/* Parts that only the switch reaches belong to it: the words that lead to them take no address. */
+static void claim_parts(struct analysis *a, const struct transfer *jump) {
     struct table t = {.a = a, .func = jump->func};
     if (!open_table(&t, jump->to, sizeof(uint64_t)))
         return;
@@ -165,12 +165,12 @@ static void claim_words(struct analysis *a, const struct transfer *jump) {
             return;
         bool start = a->funcs[g].start == to;
         bool plain = !(*text_fact(a->funcs[g].text, to) & (FACT_CALLED | FACT_TAKEN));
-        if (!own(a, jump->func, g) && !(start && plain))
-            return;
-        ARRAY_PUSH(&a->switch_words, jump->to + i * sizeof(uint64_t));
         if (start && plain) {
+            ARRAY_PUSH(&a->switch_words, jump->to + i * sizeof(uint64_t));
             a->funcs[g].in_table = true;
             groups_unite(a, jump->func, g);
+        } else if (!own(a, jump->func, g)) {
+            return;
         }
     }
 }
@@ -186,7 +186,7 @@ void tables_decode(struct analysis *a) {
         const struct transfer *t = &a->transfers.at[i];
         bool table = t->kind == INSN_JUMP_INDIRECT && t->dispatch == DISPATCH_ADDRESSES;
         if (table && table_use(a, t->func, t->to) == TABLE_SWITCH)
-            claim_words(a, t);
+            claim_parts(a, t);
     }
     if (a->switch_words.count)
         qsort(a->switch_words.at, a->switch_words.count, sizeof(vaddr_t), compare_address);

@@ -25,11 +25,14 @@ static bool in_switch_table(const struct analysis *a, vaddr_t from) {
 
 static void note_refs(struct analysis *a) {
     const struct module *m = a->module;
+    uint32_t f = 0; /* references are sorted as functions are */
     for (size_t i = 0; i < m->ref_count; i++) {
         const struct code_ref *r = &m->refs[i];
         text_note(a, r->target, FACT_TARGET);
-        uint32_t f = r->kind == CODE_REF_LANDING_PAD ? NO_FUNC : func_at(a, r->target);
-        if (f != NO_FUNC && a->funcs[f].start != r->target)
+        while (f < a->func_count && a->funcs[f].end <= r->target)
+            f++;
+        bool middle = f < a->func_count && r->target > a->funcs[f].start;
+        if (middle && r->kind != CODE_REF_LANDING_PAD)
             a->funcs[f].code_refs++;
     }
 }

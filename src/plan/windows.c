@@ -155,29 +155,34 @@ static vaddr_t before(const struct func *f, vaddr_t start) {
     return p;
 }
 
+/* Makes WINDOW, which holds an exit, as long as a patch. KIND: of its last instruction. */
+static void grow(const struct func *f, struct window *w, uint8_t kind, uint8_t size) {
+    vaddr_t room = ends_flow(kind) ? padding_end(f->text, w->end, w->start + size) : w->end;
+    for (vaddr_t p; room < w->start + size && (p = before(f, w->start));)
+        w->start = p;
+    while (w->end < w->start + size && !ends_flow(kind) && !blocker(f, w->end, false)) {
+        kind = text_kind(f->text, w->end);
+        w->end += text_size(f->text, w->end);
+    }
+}
+
 static enum refusal exit_window(const struct analysis *a, const struct exit_site *x,
                                 struct window *ret) {
     const struct func *f = &a->funcs[x->func];
-    bool open = group_root(a, x->func)->open_flow;
     enum refusal why = x->kind == INSN_LOOP ? REFUSED_UNRELOCATABLE : blocker(f, x->addr, true);
     if (why)
         return why;
+    struct window w = {.start = x->addr, .end = x->addr + x->size, .func = x->func};
     const uint8_t size = a->arch->jump_bytes;
-    vaddr_t start = x->addr, end = start + x->size, limit = end;
-    if (ends_flow(x->kind))
-        limit = padding_end(f->text, end, start + size);
-    if (limit < end)
-        limit = end;
-    for (vaddr_t p; limit - start < size && !open && (p = before(f, start));)
-        start = p;
-    while (limit - start < size && !open &&
-           !ends_flow(text_kind(f->text, text_previous(f->text, end))) && !blocker(f, end, false)) {
-        end += text_size(f->text, end);
-        limit = end;
-    }
-    if (limit - start < size)
+    bool open = group_root(a, x->func)->open_flow;
+    if (!open)
+        grow(f, &w, x->kind, size);
+    vaddr_t room = w.end;
+    if (ends_flow(text_kind(f->text, text_previous(f->text, w.end))))
+        room = padding_end(f->text, w.end, w.start + size);
+    *ret = w;
+    if (room < w.start + size && w.end < w.start + size)
         return open ? REFUSED_OPEN_FLOW : REFUSED_SHORT;
-    *ret = (struct window){.start = start, .end = end, .func = x->func};
     return REFUSED_NOT;
 }
 
