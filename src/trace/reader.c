@@ -234,6 +234,12 @@ uint64_t trace_reader_ns(const struct trace_reader *r, uint64_t ticks) {
     return (uint64_t)(((unsigned __int128)(ticks - r->first_ticks) * r->scale) >> SCALE_BITS);
 }
 
+uint64_t trace_reader_ticks(const struct trace_reader *r, uint64_t ns) {
+    unsigned __int128 scaled = (unsigned __int128)ns << SCALE_BITS;
+    unsigned __int128 ticks = scaled / r->scale + (scaled % r->scale != 0);
+    return ticks > UINT64_MAX - r->first_ticks ? UINT64_MAX : r->first_ticks + (uint64_t)ticks;
+}
+
 uint64_t trace_reader_duration_ns(const struct trace_reader *r) {
     return trace_reader_ns(r, r->last_ticks);
 }

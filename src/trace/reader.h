@@ -41,6 +41,8 @@ struct trace_counts trace_reader_counts(const struct trace_reader *r); /* from b
 
 /* Ticks to nanoseconds since the trace's first tick (never negative). */
 uint64_t trace_reader_ns(const struct trace_reader *r, uint64_t ticks);
+/* The inverse: the first tick at which trace_reader_ns() is NS or more; UINT64_MAX: none is. */
+uint64_t trace_reader_ticks(const struct trace_reader *r, uint64_t ns);
 uint64_t trace_reader_duration_ns(const struct trace_reader *r);
 
 /* One stream, read forward. Several cursors may be open, also in different threads; each holds one
