@@ -69,5 +69,6 @@ bool shown_stream(const struct shown *s, uint32_t stream) {
     return thread && filter_shows_thread(s->filter, thread);
 }
 
+struct filter *shown_filter(const struct shown *s) { return s->filter; }
 const struct shown_options *shown_options(const struct shown *s) { return &s->options; }
 const struct shown_ticks *shown_ticks(const struct shown *s) { return &s->ticks; }

@@ -24,6 +24,7 @@ struct shown_options {
     uint32_t tid;                /* 0: all */
 };
 
+struct filter;
 struct shown;
 /* NAMES and what OPTIONS points to must outlive the result. Errors, −ENOENT, with near names:
  * "no-match" (a filter fits no function of the trace, or none that was instrumented), "no-module",
@@ -33,6 +34,8 @@ int shown_new(const struct trace_reader *reader, struct names *names,
 void shown_free(struct shown *shown);
 bool shown_function(const struct shown *shown, uint32_t id);
 bool shown_stream(const struct shown *shown, uint32_t stream);
+/* The same as the walks of walk.h take it. */
+struct filter *shown_filter(const struct shown *shown);
 const struct shown_options *shown_options(const struct shown *shown);
 /* The span and the threshold in the trace's ticks, for inner loops. */
 struct shown_ticks {

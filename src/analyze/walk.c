@@ -12,6 +12,7 @@ struct walk {
     uint64_t now_ns;
     uint64_t threshold_ns;
     uint32_t depth; /* limit */
+    bool early;     /* what is read lies before the span */
     bool ended;     /* the thread has */
 };
 
@@ -50,7 +51,7 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     struct walk *w = ctx;
     union state own = {.user = call->user};
     uint64_t duration = call->end - call->start;
-    bool brief = duration < w->threshold_ns;
+    bool brief = duration < w->threshold_ns || w->early;
     if ((!own.shown || brief) && parent)
         parent->child_ticks -= duration - call->child_ticks; /* that time becomes its own */
     if (!own.shown || !w->visitor->close)
@@ -79,6 +80,7 @@ struct walk *walk_new(const struct source *source, uint32_t stream, const struct
     w->filter = source->filter;
     w->threshold_ns = spec->threshold_ns;
     w->depth = spec->depth ? spec->depth : UINT32_MAX;
+    w->now_ns = spec->since_ns; /* what lies before happens then */
     w->calls = calls_new(trace_reader_thread(source->reader, stream), &ops, w);
     trace_cursor_open(source->reader, stream, &w->cursor, NULL);
     return w;
@@ -99,7 +101,7 @@ static void take_item(struct walk *w, const struct trace_item *item) {
         w->ended = true;
     } else {
         calls_lost(w->calls, w->now_ns, item->lost);
-        if (w->visitor->lost)
+        if (w->visitor->lost && !w->early)
             w->visitor->lost(w->visitor->ctx, w->now_ns, item->lost);
     }
 }
@@ -117,10 +119,11 @@ bool walk_step(struct walk *w) {
         return finish(w, w->now_ns);
     for (ptrdiff_t i = 0; i < count; i++) {
         uint64_t ns = trace_reader_ns(w->source->reader, items[i].ticks);
-        if (ns > spec->until_ns)
+        if (ns > spec->until_ns) {
+            w->early = false; /* what is open has been so all the span */
             return finish(w, spec->until_ns);
-        if (ns < spec->since_ns)
-            continue;
+        }
+        w->early = ns < spec->since_ns;
         w->now_ns = ns > w->now_ns ? ns : w->now_ns; /* a damaged file may step back */
         take_item(w, &items[i]);
     }
