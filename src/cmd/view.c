@@ -1,54 +1,108 @@
 #include "cmd/view.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <time.h>
 
+#include "base/mem.h"
 #include "cmd/say.h"
 
-int view_open(const struct options *options, int argc, char **argv, struct view *ret,
-              struct err *err) {
+enum { NOTED_ITEMS = 1 << 20 }; /* about 20 ms of reading */
+static const uint64_t PATIENCE_NS = 1000000000;
+
+static uint64_t monotonic_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void on_progress(void *ctx, size_t items) {
+    struct view *v = ctx;
+    v->items += items;
+    if (v->items - v->noted_items < NOTED_ITEMS)
+        return;
+    v->noted_items = v->items;
+    if (monotonic_ns() - v->start_ns < PATIENCE_NS)
+        return;
+    struct trace_counts all = trace_reader_counts(v->source.reader);
+    uint64_t total = all.entries + all.exits;
+    unsigned percent = total ? (unsigned)((double)v->items * 100 / (double)total) : 0;
+    fprintf(stderr, "\rspoor: reading: %u %%\033[K", percent < 100 ? percent : 100);
+    v->shows_progress = true;
+}
+
+void view_end_progress(struct view *v) {
+    if (v->shows_progress)
+        fputs("\r\033[K", stderr);
+    v->shows_progress = false;
+    v->source.on_progress = NULL;
+}
+
+static void on_damage(void *ctx, const struct err *err) {
+    struct view *v = ctx;
+    if (v->shows_progress)
+        fputs("\r\033[K", stderr);
+    if (!v->is_damaged)
+        say_err(err);
+    v->is_damaged = true;
+}
+
+static struct filter_spec spec_of(const struct options *options) {
     const struct filter_options *f = &options->filter;
-    struct shown_options shown = {.filters = f->filters.at,
-                                  .filter_count = f->filters.count,
-                                  .excludes = f->excludes.at,
-                                  .exclude_count = f->excludes.count,
-                                  .modules = f->modules.at,
-                                  .module_count = f->modules.count,
-                                  .depth = f->depth,
-                                  .threshold_ns = f->threshold_ns,
-                                  .since_ns = options->view.since_ns,
-                                  .until_ns = options->view.until_ns,
-                                  .tid = options->view.tid};
-    struct view v = {.path = argc ? argv[0] : "spoor.trace"};
-    int rc = trace_reader_open(v.path, &v.reader, err);
+    return (struct filter_spec){.shown = f->filters.at,
+                                .shown_count = f->filters.count,
+                                .hidden = f->excludes.at,
+                                .hidden_count = f->excludes.count,
+                                .modules = f->modules.at,
+                                .module_count = f->modules.count,
+                                .depth = f->depth,
+                                .threshold_ns = f->threshold_ns,
+                                .since_ns = options->view.since_ns,
+                                .until_ns = options->view.until_ns,
+                                .tid = options->view.tid};
+}
+
+int view_open(struct view *v, const struct options *options, int argc, char **argv,
+              struct err *err) {
+    struct filter_spec spec = spec_of(options);
+    *v = (struct view){.path = argc ? argv[0] : "spoor.trace", .start_ns = monotonic_ns()};
+    struct source *s = &v->source;
+    int rc = trace_reader_open(v->path, &s->reader, err);
     if (rc < 0)
         return rc;
-    v.names = names_new(v.reader);
-    rc = shown_new(v.reader, v.names, &shown, &v.shown, err);
+    s->names = names_new(s->reader);
+    rc = filter_new(&spec, s->reader, s->names, &s->filter, err);
     if (rc < 0) {
-        view_close(&v);
+        view_close(v);
         return rc;
     }
-    if (trace_reader_warning(v.reader))
-        say_note("%s", trace_reader_warning(v.reader));
-    *ret = v;
+    s->ctx = v;
+    s->on_damage = on_damage;
+    s->on_progress = isatty(STDERR_FILENO) ? on_progress : NULL;
+    if (trace_reader_warning(s->reader))
+        say_note("%s", trace_reader_warning(s->reader));
     return 0;
 }
 
 void view_close(struct view *v) {
-    shown_free(v->shown);
-    names_free(v->names);
-    trace_reader_free(v->reader);
+    struct source *s = &v->source;
+    view_end_progress(v);
+    filter_free(s->filter);
+    names_free(s->names);
+    trace_reader_free(s->reader);
+    *s = (struct source){0};
 }
 
 const char *view_losses(const struct view *v) {
     static char text[128];
-    uint64_t lost = trace_reader_counts(v->reader).lost;
-    if (!trace_reader_complete(v->reader))
-        snprintf(text, sizeof text, "%lu events known to be lost; the recording did not end: more "
-                                    "may be missing",
+    uint64_t lost = trace_reader_counts(v->source.reader).lost;
+    const char *more = v->is_damaged ? "; more in damaged parts of the trace" : "";
+    if (!trace_reader_complete(v->source.reader))
+        snprintf(text, sizeof text,
+                 "%lu events known to be lost; the recording did not end: more may be missing",
                  lost);
-    else if (lost)
-        snprintf(text, sizeof text, "%lu events lost", lost);
+    else if (lost || v->is_damaged)
+        snprintf(text, sizeof text, "%lu events lost%s", lost, more);
     else
         return NULL;
     return text;
