@@ -1,7 +1,7 @@
 /*
  * Makes small valid traces for the fuzzer to start from, and tries them out:
  *
- *     trace_corpus DIR [MUTATIONS]
+ *     trace-corpus DIR [MUTATIONS]
  *
  * writes the traces into DIR and runs the fuzzer's entry over each, and over MUTATIONS of it. As a
  * real fuzzer:
@@ -55,7 +55,7 @@ static void try_out(const char *path, uint64_t mutations) {
 
 int main(int argc, char **argv) {
     if (argc < 2) {
-        fprintf(stderr, "usage: trace_corpus DIR [MUTATIONS]\n");
+        fprintf(stderr, "usage: trace-corpus DIR [MUTATIONS]\n");
         return 2;
     }
     uint64_t mutations = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;

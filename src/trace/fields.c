@@ -39,12 +39,11 @@ const char *fields_text(struct fields *f) {
     uint64_t size = fields_number(f);
     if (!size)
         return NULL;
-    if (size > (size_t)(f->end - f->at) || memchr(f->at, 0, size) != f->at + size - 1) {
-        bad(f);
-        return NULL;
-    }
-    f->at += size;
-    return (const char *)f->at - size;
+    const uint8_t *start = fields_bytes(f, size);
+    if (start && memchr(start, 0, size) == start + size - 1)
+        return (const char *)start;
+    bad(f);
+    return NULL;
 }
 
 static const char *text(struct fields *f) {

@@ -50,43 +50,43 @@ static void count_since(struct trace_writer *w, const struct stream *stream,
                now.lost - before.lost);
 }
 
-void trace_writer_events(struct trace_writer *w, uint32_t number, const struct event *events,
+void trace_writer_events(struct trace_writer *w, uint32_t stream, const struct event *events,
                          size_t count) {
     if (sink_failed(w->sink)) {
         sink_count(w->sink, 0, 0, count);
         return;
     }
-    struct stream *stream = stream_lock(w, number);
+    struct stream *s = stream_lock(w, stream);
     while (count) {
-        struct trace_totals before = encoder_totals(stream->encoder);
-        size_t n = encoder_events(stream->encoder, events, count);
-        count_since(w, stream, before); /* before the block can be thrown away */
+        struct trace_totals before = encoder_totals(s->encoder);
+        size_t n = encoder_events(s->encoder, events, count);
+        count_since(w, s, before); /* before the block can be thrown away */
         events += n;
         count -= n;
-        if (encoder_full(stream->encoder))
-            stream_send(w, stream, number);
+        if (encoder_full(s->encoder))
+            stream_send(w, s, stream);
     }
-    pthread_mutex_unlock(&stream->lock);
+    pthread_mutex_unlock(&s->lock);
 }
 
-void trace_writer_lost(struct trace_writer *w, uint32_t number, uint64_t ticks, uint64_t count) {
+void trace_writer_lost(struct trace_writer *w, uint32_t stream, uint64_t ticks, uint64_t count) {
     sink_count(w->sink, 0, 0, count);
     if (sink_failed(w->sink))
         return;
-    struct stream *stream = stream_lock(w, number);
-    encoder_lost(stream->encoder, ticks, count);
-    if (encoder_full(stream->encoder))
-        stream_send(w, stream, number);
-    pthread_mutex_unlock(&stream->lock);
+    struct stream *s = stream_lock(w, stream);
+    encoder_lost(s->encoder, ticks, count);
+    if (encoder_full(s->encoder))
+        stream_send(w, s, stream);
+    pthread_mutex_unlock(&s->lock);
 }
 
-void trace_writer_thread_end(struct trace_writer *w, uint32_t number, uint64_t ticks) {
-    struct stream *stream = stream_lock(w, number);
-    encoder_thread_end(stream->encoder, ticks);
-    stream_send(w, stream, number);
-    encoder_free(stream->encoder);
-    stream->encoder = NULL;
-    pthread_mutex_unlock(&stream->lock);
+void trace_writer_thread_end(struct trace_writer *w, uint32_t stream, uint64_t ticks) {
+    struct stream *s = stream_lock(w, stream);
+    encoder_thread_end(s->encoder, ticks);
+    stream_send(w, s, stream);
+    encoder_free(s->encoder);
+    s->encoder = NULL;
+    pthread_mutex_unlock(&s->lock);
 }
 
 void trace_writer_flush(struct trace_writer *w) {

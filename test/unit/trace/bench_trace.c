@@ -1,7 +1,7 @@
 /*
  * Bytes and nanoseconds an event, for each shape of stream:
  *
- *     bench_trace [EVENTS [FILE]]
+ *     bench-trace [EVENTS [FILE]]
  *
  * encode: the caller's thread alone, without compression; write: through the whole writer, as the
  * clock on the wall sees it; batch: trace_cursor_batch() over all of it; calls: calls_event()
