@@ -70,7 +70,7 @@ static bool is_switch(const struct analysis *a, const struct transfer *t, bool *
             return false;
         }
     case DISPATCH_ANY:
-        return labels && !t->entry_depth;
+        return (labels || root->tables) && !t->entry_depth;
     default:
         return false;
     }

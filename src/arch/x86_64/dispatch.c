@@ -78,7 +78,7 @@ static struct dispatch through_register(uint8_t reg, const struct code_bytes *pa
         if (!parse(past[i], &f))
             continue;
         added |= adds_into(&f, reg);
-        if (added && f.sib && f.opcode == 0x63 && f.wide)
+        if (added && f.mod != 3 && f.opcode == 0x63 && f.wide)
             return (struct dispatch){DISPATCH_OFFSETS, 0};
         if (added && f.sib && f.opcode == 0x8b && extended && !f.wide)
             return (struct dispatch){DISPATCH_OFFSETS, 0};
