@@ -15,9 +15,9 @@ static NOINLINE int outer(int base) {
     ENTER;
     auto int addition(int n);
     NOINLINE int addition(int n) {
-        expect('>', "addition");
+        expect('>', "addition.0");
         base += n;
-        expect('<', "addition");
+        expect('<', "addition.0");
         return base;
     }
     int direct = addition(3);
@@ -31,12 +31,12 @@ static NOINLINE int escape(int base) {
     ENTER;
     auto int leave(int n);
     NOINLINE int leave(int n) {
-        expect('>', "leave");
+        expect('>', "leave.1");
         if (n > base) {
-            expect_all("! leave", "! apply", NULL);
+            expect_all("! leave.1", "! apply", NULL);
             goto out;
         }
-        expect('<', "leave");
+        expect('<', "leave.1");
         return n;
     }
     int sum = 0;
