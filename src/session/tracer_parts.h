@@ -1,0 +1,80 @@
+/*
+ * What the parts of the tracer share; nobody else includes it.
+ *
+ *   tracer.c    reports of wait() and their answers; the interface
+ *   family.c    tasks: births, programs, lanes, ends
+ *   stopping.c  all tasks of one address space stopped, resumed, released
+ *   deliver.c   a signal on its way to a task
+ *
+ * Every report is answered in one place, tracer_answer(): at once or, while
+ * the task's address space is being changed (space->stopping), when that is
+ * done. Answering one task may end others: keep thread ids, not tasks, across
+ * such calls.
+ */
+#ifndef SPOOR_SESSION_TRACER_PARTS_H
+#define SPOOR_SESSION_TRACER_PARTS_H
+
+#include <signal.h>
+
+#include "session/task.h"
+#include "session/tracer.h"
+
+struct ended {
+    pid_t pid;
+    int status;
+};
+
+struct tracer {
+    struct tracer_options options;
+    struct tasks tasks;
+    uint32_t next_stream;
+    ARRAY(struct ended) ended; /* of adopted processes */
+    pid_t adopted;
+    unsigned unknown_newborns; /* stopped, and nobody has told yet whose children they are */
+};
+
+static inline const struct session_options *options_of(const struct tracer *t) {
+    return t->options.context.options;
+}
+void tracer_warn(const struct tracer *t, const struct err *err);
+
+static inline bool is_stop_signal(int sig) {
+    return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
+}
+
+/* ---- tracer.c ---- */
+
+void tracer_report(struct tracer *t, pid_t tid, int status);
+void tracer_answer(struct tracer *t, struct task *task);
+/* Answers newborns whose parent's event has been seen since they were reported. */
+void tracer_answer_newborns(struct tracer *t);
+typedef ARRAY(pid_t) tid_array;
+/* Answers those that are still there, stopped, and in no stopping space; frees TIDS. */
+void tracer_answer_all(struct tracer *t, tid_array *tids);
+
+/* ---- family.c ---- */
+
+/* TASK, adopted or at its exec event, stands at the start of a new program. */
+int family_set_up_program(struct tracer *t, struct task *task, struct err *err);
+void family_exec(struct tracer *t, struct task *task);
+/* PARENT's fork, vfork or clone EVENT is reported. Called at once, since a fork's child has the
+ * memory of this moment. */
+void family_birth(struct tracer *t, struct task *parent, int event);
+/* The first stop of a task that a traced one has made, before its first instruction. Returns
+ * whether it stays traced. */
+bool family_first_stop(struct tracer *t, struct task *task);
+/* Closes its lane and frees it. */
+void family_forget(struct tracer *t, struct task *task);
+
+/* ---- stopping.c ---- */
+
+void stop_space(struct tracer *t, struct space *space);
+void resume_space(struct tracer *t, struct space *space);
+
+/* ---- deliver.c ---- */
+
+/* Signal SIG is about to be delivered: its handler shall find the program's own pc. The task may be
+ * gone afterwards. */
+void deliver_prepare(struct tracer *t, struct task *task, int sig);
+
+#endif
