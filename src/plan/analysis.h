@@ -193,8 +193,10 @@ void windows_choose(struct analysis *a, uint8_t *refused);
 bool flags_live_at(const struct analysis *a, vaddr_t addr);
 
 /* ---- special.c ---- */
-/* Functions that do not return like others, by name and place. REFUSED_NOT for ordinary ones. */
+/* Functions that are not called or do not return like others. REFUSED_NOT for ordinary ones. */
 enum refusal special_refusal(const char *name);
 bool special_is_thunk(const char *name);
+/* Does the symbol name a part that was split off a function? */
+bool special_is_part(const char *name);
 
 #endif

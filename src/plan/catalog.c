@@ -51,7 +51,7 @@ static uint32_t add(struct plan *plan, vaddr_t addr, uint64_t size, const struct
 static bool stands_alone(const struct analysis *a, const struct symbol *s) {
     const struct section *section = text_section_at(a, s->addr);
     bool function = s->type == SYMBOL_FUNCTION || s->type == SYMBOL_IFUNC;
-    if (!function || !section || section->plt || strstr(s->name, ".cold"))
+    if (!function || !section || section->plt || special_is_part(s->name))
         return false;
     uint32_t i = func_at(a, s->addr);
     return i == NO_FUNC || a->funcs[i].start != s->addr;

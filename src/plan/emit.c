@@ -126,7 +126,7 @@ static bool goes_on(const struct site *site, const struct plan *plan) {
 
 static void put_entry(struct emitter *e, const struct site *site, bool hook, bool event) {
     if (hook)
-        put_stub(e, STUB_HOOK | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE, 0, site->start, true);
+        put_stub(e, HOOK_VARIANT, 0, site->start, true);
     if (!event)
         return;
     put_stub(e, site->variant, event_id(e, site->function, EVENT_ENTRY), site->start, true);
@@ -161,7 +161,8 @@ static int put_site(struct emitter *e, const struct site *site, struct err *err)
     bool event = site->entry && is_traced(e, site->function);
     if (!is_wanted(e, site, hook || event))
         return 0;
-    if (e->request->area_size - c->area_used < site->room)
+    uint32_t room = site->room + (hook ? plan->hook_room : 0);
+    if (e->request->area_size - c->area_used < room)
         return err_set(err, ENOSPC, "no-room", "%s: the trampoline area is too small",
                        plan->module->name);
     if (c->area_used % TRAMPOLINE_ALIGN) {

@@ -2,8 +2,6 @@
  * Functions from unwind ranges. A range that overlaps the one before it, or
  * does not lie in one executable section, is not used.
  */
-#include <string.h>
-
 #include "plan/analysis.h"
 
 bool func_is_start(const struct func *f, vaddr_t addr) {
@@ -54,7 +52,7 @@ static void name_all(struct analysis *a) {
         struct func *f = &a->funcs[index];
         if (f->start != s->addr)
             continue;
-        bool cold = strstr(s->name, ".cold") != NULL;
+        bool cold = special_is_part(s->name);
         if (!f->name || (f->cold && !cold)) {
             f->name = s->name;
             f->cold = cold;

@@ -6,6 +6,7 @@
 #include "plan/plan.h"
 
 enum { TRAMPOLINE_ALIGN = 16 };
+enum { HOOK_VARIANT = STUB_HOOK | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE };
 
 struct step { /* one instruction of a window */
     struct insn insn;
@@ -34,6 +35,7 @@ struct plan {
     ARRAY(struct site) sites; /* by address */
     ARRAY(struct step) steps;
     size_t area_size;
+    uint32_t hook_room; /* what a hook adds to its site */
 };
 
 /* ---- catalog.c: functions as users see them ---- */

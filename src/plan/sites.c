@@ -40,8 +40,7 @@ static uint32_t site_room(const struct plan *plan, const struct site *site,
                           const struct rooms *rooms) {
     uint32_t room = TRAMPOLINE_ALIGN - 1u + plan->arch->jump_bytes;
     if (site->entry)
-        room += rooms->stub[site->variant] +
-                rooms->stub[STUB_HOOK | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE];
+        room += rooms->stub[site->variant];
     for (uint32_t i = 0; i < site->step_count; i++) {
         const struct step *s = &plan->steps.at[site->first_step + i];
         room += plan->arch->relocated_bytes(&s->insn);
@@ -55,7 +54,8 @@ void sites_build(struct plan *plan, const struct analysis *a) {
     struct rooms rooms;
     for (uint8_t v = 0; v < sizeof rooms.stub / sizeof *rooms.stub; v++)
         rooms.stub[v] = stub_room(plan, v);
-    plan->area_size = *plan->arch->agent_size;
+    plan->hook_room = rooms.stub[HOOK_VARIANT];
+    plan->area_size = *plan->arch->agent_size + plan->hook_room;
     size_t exit = 0;
     for (size_t i = 0; i < a->windows.count; i++) {
         const struct window *w = &a->windows.at[i];

@@ -1,5 +1,6 @@
 /*
- * Functions that cannot be traced as ordinary ones, by name.
+ * What names tell. Compilers name parts that they split off functions .cold (GCC, Clang) and
+ * .__part.N (Propeller). Functions that cannot be traced as ordinary ones:
  *
  * - Those that return twice with one stack pointer: setjmp, getcontext, vfork.
  *   (swapcontext returns once for each context that it saved; clone's child
@@ -60,6 +61,8 @@ static bool among(const char *const *patterns, size_t count, const char *name) {
     }
     return false;
 }
+
+bool special_is_part(const char *name) { return strstr(name, ".cold") || strstr(name, ".__part."); }
 
 bool special_is_thunk(const char *name) { return name[0] == '_' && AMONG(thunks, name); }
 

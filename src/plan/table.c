@@ -18,7 +18,7 @@
 enum { MAX_ENTRIES = 8192, MAX_BASES = 16, MAX_ADDRESSES = 64, MIN_OWN = 3 };
 
 struct table {
-    struct analysis *a;
+    const struct analysis *a;
     uint32_t func;
     const uint8_t *bytes;
     size_t room; /* entries that the segment has */
@@ -48,7 +48,7 @@ static bool own(const struct analysis *a, uint32_t func, uint32_t other) {
 
 /* Follows the table: marks what it leads to, and returns how many entries lead into the group. */
 static uint32_t follow(const struct table *t, size_t *ret_count) {
-    struct analysis *a = t->a;
+    const struct analysis *a = t->a;
     const struct func *f = &a->funcs[t->func];
     uint32_t owned = 0;
     size_t i = 0;
@@ -68,8 +68,7 @@ static uint32_t follow(const struct table *t, size_t *ret_count) {
 }
 
 /* Parts of the function that only its switch reaches belong to it. */
-static void adopt(const struct table *t, size_t count) {
-    struct analysis *a = t->a;
+static void adopt(struct analysis *a, const struct table *t, size_t count) {
     for (size_t i = 0; i < count; i++) {
         vaddr_t to = offset_entry(t, i);
         uint32_t g = func_at(a, to);
@@ -89,7 +88,7 @@ static void from_itself(struct analysis *a, const struct address_load *load) {
         return;
     if (follow(&t, &count)) {
         a->funcs[load->func].tables++;
-        adopt(&t, count);
+        adopt(a, &t, count);
     }
 }
 
@@ -139,7 +138,7 @@ static bool inner(const struct analysis *a, uint32_t func, vaddr_t to) {
 }
 
 enum table_use table_use(const struct analysis *a, uint32_t func, vaddr_t at) {
-    struct table t = {.a = (struct analysis *)a, .func = func};
+    struct table t = {.a = a, .func = func};
     if (!at || a->module->position_independent || !open_table(&t, at, sizeof(uint64_t)))
         return TABLE_UNKNOWN;
     for (size_t i = 0; i < t.room && i < MAX_ADDRESSES; i++) {

@@ -7,7 +7,7 @@ static void note_symbols(struct analysis *a) {
     for (size_t i = 0; i < a->module->symbol_count; i++) {
         const struct symbol *s = &a->module->symbols[i];
         bool function = s->type == SYMBOL_FUNCTION || s->type == SYMBOL_IFUNC;
-        bool named = function && !strstr(s->name, ".cold");
+        bool named = function && !special_is_part(s->name);
         text_note(a, s->addr, named ? FACT_TARGET | FACT_TAKEN : FACT_TARGET);
     }
 }

@@ -330,6 +330,27 @@ neighbour:
     ret
 END neighbour
 
+/* The nops before an entry belong to it when the compiler has left them for patching. */
+FUNC before_patchable
+    inc %eax
+    ret
+    .cfi_endproc
+    .size before_patchable, . - before_patchable
+at_patchable:
+    nop
+    nop
+    nop
+    nop
+    nop
+    .type patchable, @function
+patchable:
+    .cfi_startproc
+    mov %edi, %eax
+    mov %eax, %ecx
+    mov %ecx, %edx
+    ret
+END patchable
+
 /* What stands behind a call is not padding: the caller's frame is found by it. */
 FUNC never_returns
     push %rax
@@ -460,6 +481,10 @@ table_parent_table:
 functions:
     .quad ordinary, conditional_tail
     .quad 0, split, parent, table_parent   /* taken, as functions are that somebody uses */
+
+    .section __patchable_function_entries, "awo", @progbits, .text
+    .p2align 3
+    .quad at_patchable
 
     .section __rseq_cs, "aw", @progbits
     .p2align 5

@@ -269,6 +269,12 @@ static void too_few_bytes_refuse_the_entry(void **state) {
     traced("neighbour");
 }
 
+static void nops_that_are_meant_for_patching_are_no_padding(void **state) {
+    (void)state;
+    assert_refused("before_patchable", REFUSED_SHORT);
+    traced("patchable");
+}
+
 static void a_return_at_the_end_of_a_loop_leaves_the_loop_alone(void **state) {
     (void)state;
     vaddr_t entry = fixture_place(pic, "loop_exit");
@@ -379,6 +385,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_system_call_is_never_moved),
         cmocka_unit_test(a_branch_into_the_window_refuses_it),
         cmocka_unit_test(too_few_bytes_refuse_the_entry),
+        cmocka_unit_test(nops_that_are_meant_for_patching_are_no_padding),
         cmocka_unit_test(a_return_at_the_end_of_a_loop_leaves_the_loop_alone),
         cmocka_unit_test(a_short_branch_without_a_long_form_is_moved),
         cmocka_unit_test(restartable_sequences_are_left_alone),

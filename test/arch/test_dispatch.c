@@ -1,0 +1,92 @@
+/* What the instructions before an indirect jump tell of its targets. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <elf.h>
+
+#include "arch/arch.h"
+
+#define CODE(text) ((struct code_bytes){(const uint8_t *)(text), sizeof(text) - 1})
+#define JMP_RAX CODE("\xff\xe0")
+#define ADD_RDX_RAX CODE("\x48\x01\xd0")
+
+static struct dispatch ask(struct code_bytes jump, const struct code_bytes *past, size_t count) {
+    return arch_for_machine(EM_X86_64)->dispatch(jump, past, count);
+}
+/* PAST: nearest first. */
+#define ASK(jump, ...)                                                                             \
+    ask(jump, (const struct code_bytes[]){__VA_ARGS__},                                            \
+        sizeof((const struct code_bytes[]){__VA_ARGS__}) / sizeof(struct code_bytes))
+
+static void an_offset_added_to_a_base_is_a_switch(void **state) {
+    (void)state;
+    struct code_bytes movslq = CODE("\x48\x63\x04\xba");
+    assert_int_equal(ASK(JMP_RAX, ADD_RDX_RAX, movslq).kind, DISPATCH_OFFSETS);
+    assert_int_equal(ASK(CODE("\x3e\xff\xe0"), ADD_RDX_RAX, movslq).kind, DISPATCH_OFFSETS);
+    /* movslq (%r8,%rcx,4),%r9; add %r8,%r9; jmp *%r9 */
+    assert_int_equal(ASK(CODE("\x41\xff\xe1"), CODE("\x4d\x01\xc1"), CODE("\x4d\x63\x0c\x88")).kind,
+                     DISPATCH_OFFSETS);
+    /* lea (%r11,%rcx),%rcx */
+    assert_int_equal(ASK(CODE("\xff\xe1"), CODE("\x49\x8d\x0c\x0b"), CODE("\x49\x63\x0c\x93")).kind,
+                     DISPATCH_OFFSETS);
+    /* through a thunk the register is not known */
+    assert_int_equal(ASK(CODE("\xe9\x00\x00\x00\x00"), ADD_RDX_RAX, movslq).kind, DISPATCH_OFFSETS);
+}
+
+static void unoptimised_code_loads_extends_and_adds(void **state) {
+    (void)state;
+    struct code_bytes load = CODE("\x8b\x04\x02"), cltq = CODE("\x48\x98");
+    struct code_bytes lea = CODE("\x48\x8d\x15\x00\x00\x00\x00");
+    assert_int_equal(ASK(JMP_RAX, ADD_RDX_RAX, lea, cltq, load).kind, DISPATCH_OFFSETS);
+    assert_int_equal(ASK(JMP_RAX, ADD_RDX_RAX, lea, load).kind, DISPATCH_ANY);
+}
+
+static void an_offset_that_is_not_added_to_the_target_is_none(void **state) {
+    (void)state;
+    struct code_bytes movslq = CODE("\x48\x63\x14\xba");
+    assert_int_equal(ASK(JMP_RAX, movslq).kind, DISPATCH_ANY);
+    assert_int_equal(ASK(JMP_RAX, CODE("\x48\x01\xca"), movslq).kind, DISPATCH_ANY); /* to rdx */
+}
+
+static void addresses_come_from_tables_in_memory_or_register(void **state) {
+    (void)state;
+    struct dispatch direct = ask(CODE("\xff\x24\xc5\x00\x10\x40\x00"), NULL, 0);
+    assert_int_equal(direct.kind, DISPATCH_ADDRESSES);
+    assert_int_equal(direct.table, 0x401000);
+    struct dispatch loaded = ASK(JMP_RAX, CODE("\x48\x8b\x04\xfd\x00\x20\x40\x00"));
+    assert_int_equal(loaded.kind, DISPATCH_ADDRESSES);
+    assert_int_equal(loaded.table, 0x402000);
+    struct dispatch based = ask(CODE("\xff\x24\xf8"), NULL, 0);
+    assert_int_equal(based.kind, DISPATCH_ADDRESSES);
+    assert_int_equal(based.table, 0);
+    /* mov (%rdx,%rdi,8),%rcx does not load %rax */
+    assert_int_equal(ASK(JMP_RAX, CODE("\x48\x8b\x0c\xfa")).kind, DISPATCH_ANY);
+}
+
+static void a_variable_is_never_a_switch(void **state) {
+    (void)state;
+    assert_int_equal(ASK(CODE("\xff\x25\x00\x10\x00\x00"), ADD_RDX_RAX).kind, DISPATCH_VARIABLE);
+}
+
+static void anything_else_goes_anywhere(void **state) {
+    (void)state;
+    assert_int_equal(ask(JMP_RAX, NULL, 0).kind, DISPATCH_ANY);
+    assert_int_equal(ask(CODE("\xff\x20"), NULL, 0).kind, DISPATCH_ANY);
+    assert_int_equal(ask(CODE("\xff\x67\x18"), NULL, 0).kind, DISPATCH_ANY);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_offset_added_to_a_base_is_a_switch),
+        cmocka_unit_test(unoptimised_code_loads_extends_and_adds),
+        cmocka_unit_test(an_offset_that_is_not_added_to_the_target_is_none),
+        cmocka_unit_test(addresses_come_from_tables_in_memory_or_register),
+        cmocka_unit_test(a_variable_is_never_a_switch),
+        cmocka_unit_test(anything_else_goes_anywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
