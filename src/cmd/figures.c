@@ -1,0 +1,66 @@
+#include "cmd/figures.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+
+void figure_time(char text[FIGURE_ROOM], uint64_t ns) {
+    static const struct {
+        uint64_t ns;
+        const char *name;
+    } units[] = {{1000000000, " s"}, {1000000, "ms"}, {1000, "us"}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        uint64_t unit = units[i].ns;
+        if (ns < unit)
+            continue;
+        snprintf(text, FIGURE_ROOM, "%lu.%03lu %s", ns / unit, ns % unit / (unit / 1000),
+                 units[i].name);
+        return;
+    }
+    snprintf(text, FIGURE_ROOM, "%lu ns", ns);
+}
+
+void figure_bytes(char text[FIGURE_ROOM], uint64_t bytes) {
+    static const char *const names[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+    uint64_t unit = 1000;
+    size_t i = 0;
+    for (; bytes / unit >= 1000; i++)
+        unit *= 1000;
+    if (bytes < 1000)
+        snprintf(text, FIGURE_ROOM, "%lu B", bytes);
+    else
+        snprintf(text, FIGURE_ROOM, "%lu.%lu %s", bytes / unit, bytes % unit / (unit / 10),
+                 names[i]);
+}
+
+void figure_share(char text[FIGURE_ROOM], uint64_t part, uint64_t whole) {
+    snprintf(text, FIGURE_ROOM, "%.2f %%", whole ? 100.0 * (double)part / (double)whole : 0.0);
+}
+
+static void put_clean(FILE *out, char c) {
+    putc_unlocked(iscntrl((unsigned char)c) ? '?' : c, out);
+}
+
+void text_print(FILE *out, const char *text) {
+    while (*text)
+        put_clean(out, *text++);
+}
+
+static bool begins_column(char c) { return ((unsigned char)c & 0xc0) != 0x80; }
+
+void text_print_cut(FILE *out, const char *text, unsigned width) {
+    static const char mark[] = "...";
+    enum { MARK = sizeof mark - 1 };
+    size_t columns = 0;
+    for (const char *p = text; *p; p++)
+        columns += begins_column(*p);
+    if (!width || columns <= width) {
+        text_print(out, text);
+        return;
+    }
+    size_t left = width > MARK ? width - MARK : 0;
+    for (; *text && (left || !begins_column(*text)); text++) {
+        left -= begins_column(*text);
+        put_clean(out, *text);
+    }
+    fputs(mark, out);
+}

@@ -1,0 +1,23 @@
+/* Figures as people read them, in text of at most FIGURE_ROOM bytes. */
+#ifndef SPOOR_CMD_FIGURES_H
+#define SPOOR_CMD_FIGURES_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum { FIGURE_ROOM = 32 };
+
+/* "12 ns", "3.456 us", "7.890 ms", "1.234  s": cut, not rounded; ends align on the right. */
+void figure_time(char text[FIGURE_ROOM], uint64_t ns);
+/* "999 B", "12.3 kB", "4.5 MB" (of 1000). */
+void figure_bytes(char text[FIGURE_ROOM], uint64_t bytes);
+/* "12.34 %" */
+void figure_share(char text[FIGURE_ROOM], uint64_t part, uint64_t whole);
+
+/* Text from foreign files with '?' for control characters. */
+void text_print(FILE *out, const char *text);
+/* The same, cut to at most WIDTH columns with "..." at its end; WIDTH 0: not cut. A column is a
+ * UTF-8 sequence. */
+void text_print_cut(FILE *out, const char *text, unsigned width);
+
+#endif

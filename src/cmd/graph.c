@@ -1,0 +1,192 @@
+/*
+ * spoor graph: the call graph as a tree, or one function's callers and callees.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/tree.h"
+#include "cmd/command.h"
+#include "cmd/figures.h"
+#include "cmd/json.h"
+#include "cmd/say.h"
+#include "cmd/term.h"
+#include "cmd/view.h"
+
+enum { DEEP = 48 }; /* deeper nodes are not indented further: their depth is written */
+
+struct graph {
+    struct view view;
+    struct term term;
+    bool json;
+    struct tree tree;
+    uint8_t *chosen;   /* by function; NULL: the whole graph is shown */
+    const char *title; /* of the root: the program, or the chosen function */
+    char *own_title;   /* to be freed */
+};
+
+static const char *node_name(const struct graph *g, const struct tree *t, uint32_t node) {
+    return node ? names_function(g->view.source.names, t->nodes[node].function) : g->title;
+}
+
+/* ---- JSON ---- */
+
+static void json_head(const struct graph *g, const struct tree *t, uint32_t node) {
+    const struct tree_node *n = &t->nodes[node];
+    printf("{\"name\": ");
+    json_print_string(stdout, node_name(g, t, node));
+    printf(", \"calls\": %lu, \"total_ns\": %lu, \"self_ns\": %lu", n->calls, n->total_ns,
+           n->self_ns);
+}
+
+/* The nodes under the root, each with its children. */
+static void json_children(const struct graph *g, const struct tree *t, const char *label) {
+    uint32_t depth = 0, before = 0;
+    printf(",\n\"%s\": [", label);
+    for (uint32_t node = 0; (node = tree_next(t, node, &depth)) != TREE_NONE; before = depth) {
+        for (uint32_t i = depth; i <= before && before; i++)
+            printf("]}");
+        printf("%s\n", depth > before ? "" : ",");
+        json_head(g, t, node);
+        printf(", \"children\": [");
+    }
+    for (uint32_t i = 0; i < before; i++)
+        printf("]}");
+    printf("]");
+}
+
+/* ---- text ---- */
+
+static void print_head(const struct graph *g, const char *title) {
+    if (title)
+        printf("%s\n", title);
+    printf("%s%10s  %10s  %10s  FUNCTION%s\n", g->term.color ? "\033[1m" : "", "CALLS", "TOTAL",
+           "SELF", g->term.color ? "\033[0m" : "");
+}
+
+static void print_node(const struct graph *g, const struct tree *t, uint32_t node, uint32_t depth) {
+    const struct tree_node *n = &t->nodes[node];
+    char calls[FIGURE_ROOM] = "", total[FIGURE_ROOM], self[FIGURE_ROOM];
+    if (node || g->chosen)
+        snprintf(calls, sizeof calls, "%lu", n->calls);
+    figure_time(total, n->total_ns);
+    figure_time(self, n->self_ns);
+    int used = printf("%10s  %10s  %10s  ", calls, total, self);
+    used += printf("%*s", (int)(depth < DEEP ? depth : DEEP) * 2, "");
+    if (depth > DEEP)
+        used += printf("[%u] ", depth);
+    unsigned left = g->term.width > (unsigned)used ? g->term.width - (unsigned)used : 0;
+    text_print_cut(stdout, node_name(g, t, node), left);
+    printf("\n");
+}
+
+static void print_tree(const struct graph *g, const struct tree *t, const char *title) {
+    uint32_t depth = 0;
+    print_head(g, title);
+    for (uint32_t node = 0; node != TREE_NONE; node = tree_next(t, node, &depth))
+        print_node(g, t, node, depth);
+}
+
+static void print_end(const struct graph *g) {
+    const char *losses = view_losses(&g->view);
+    uint64_t calls = 0;
+    for (uint32_t i = 1; i < g->tree.count; i++)
+        calls += g->tree.nodes[i].calls;
+    printf("\n%u path%s, %lu call%s; %s\n", g->tree.count - 1, g->tree.count == 2 ? "" : "s", calls,
+           calls == 1 ? "" : "s", losses ? losses : "no events lost");
+}
+
+/* ---- both ---- */
+
+static void show_focus(struct graph *g) {
+    struct tree callees, callers;
+    tree_focus(&g->tree, g->chosen, &callees, &callers);
+    tree_sort(&callees, g->view.source.names);
+    tree_sort(&callers, g->view.source.names);
+    if (g->json) {
+        json_head(g, &callees, 0);
+        json_children(g, &callees, "children");
+        json_children(g, &callers, "callers");
+        printf("}\n");
+    } else {
+        print_tree(g, &callers, "callers, the nearest first");
+        printf("\n");
+        print_tree(g, &callees, "callees");
+        print_end(g);
+    }
+    tree_done(&callees);
+    tree_done(&callers);
+}
+
+static void show_whole(struct graph *g) {
+    tree_sort(&g->tree, g->view.source.names);
+    if (g->json) {
+        json_head(g, &g->tree, 0);
+        json_children(g, &g->tree, "children");
+        printf("}\n");
+    } else {
+        print_tree(g, &g->tree, NULL);
+        print_end(g);
+    }
+}
+
+/* Marks the functions that TEXT, a pattern, fits; the title is the function's name if it is one.
+ * Errors: "bad-pattern", "no-match". */
+static int choose(struct graph *g, const char *text, struct err *err) {
+    struct names *names = g->view.source.names;
+    struct pattern *pattern;
+    uint32_t count = 0, only = 0;
+    int rc = pattern_new(text, &pattern, err);
+    if (rc < 0)
+        return rc;
+    rc = filter_check("function", pattern, names, err);
+    if (rc == 0) {
+        g->chosen = mem_alloc(names_count(names));
+        for (uint32_t i = 0; i < names_count(names); i++) {
+            g->chosen[i] = names_match(names, i, pattern);
+            only = g->chosen[i] ? i : only;
+            count += g->chosen[i];
+        }
+        g->title = g->own_title = mem_strdup(count == 1 ? names_function(names, only) : text);
+    }
+    pattern_free(pattern);
+    return rc;
+}
+
+static const char *program_name(const struct trace_reader *r) {
+    const char *path = trace_reader_session(r)->command[0];
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path ? path : "";
+}
+
+static int show(struct graph *g, struct options *options, int argc, char **argv) {
+    struct err err;
+    int rc = view_open(&g->view, options, argc, argv, &err);
+    if (rc == 0) {
+        g->title = program_name(g->view.source.reader);
+        rc = argc > 1 ? choose(g, argv[1], &err) : 0;
+    }
+    if (rc < 0) {
+        say_err(&err);
+        return STATUS_FAILED;
+    }
+    tree_init(&g->tree);
+    tree_read(&g->tree, &g->view.source);
+    view_end_progress(&g->view);
+    pager_start(&g->term, &options->view);
+    if (g->chosen)
+        show_focus(g);
+    else
+        show_whole(g);
+    pager_finish();
+    return g->view.is_damaged ? STATUS_FAILED : STATUS_OK;
+}
+
+int cmd_graph(struct options *options, int argc, char **argv) {
+    struct graph g = {.term = term_open(&options->view), .json = options->view.json};
+    int status = show(&g, options, argc, argv);
+    tree_done(&g.tree);
+    free(g.chosen);
+    free(g.own_title);
+    view_close(&g.view);
+    return status;
+}

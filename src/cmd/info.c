@@ -1,0 +1,289 @@
+/* spoor info: what was traced, how, and what was lost. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cmd/command.h"
+#include "cmd/figures.h"
+#include "cmd/json.h"
+#include "cmd/say.h"
+#include "cmd/term.h"
+#include "plan/plan.h"
+#include "trace/reader.h"
+
+struct functions { /* of all modules */
+    uint64_t seen, instrumented, exact_exit;
+    uint64_t tiers[TRACE_TIERS], exit_tiers[TRACE_TIERS];
+    ARRAY(struct trace_refused) refused; /* largest count first */
+};
+
+static void add_refused(struct functions *f, const struct trace_refused *r) {
+    for (size_t i = 0; i < f->refused.count; i++) {
+        if (strcmp(f->refused.at[i].reason, r->reason) == 0) {
+            f->refused.at[i].count += r->count;
+            return;
+        }
+    }
+    ARRAY_PUSH(&f->refused, *r);
+}
+
+static int compare_refused(const void *a, const void *b) {
+    const struct trace_refused *x = a, *y = b;
+    return x->count != y->count ? (x->count < y->count) - (x->count > y->count)
+                                : strcmp(x->reason, y->reason);
+}
+
+static struct functions sum_functions(const struct trace_reader *r) {
+    struct functions f = {0};
+    for (size_t i = 0; i < trace_reader_module_count(r); i++) {
+        const struct trace_module *m = trace_reader_module(r, i);
+        f.seen += m->seen;
+        f.instrumented += m->instrumented;
+        f.exact_exit += m->exact_exit;
+        for (int t = 0; t < TRACE_TIERS; t++) {
+            f.tiers[t] += m->tiers[t];
+            f.exit_tiers[t] += m->exit_tiers[t];
+        }
+        for (uint32_t k = 0; k < m->refused_count; k++)
+            add_refused(&f, &m->refused[k]);
+    }
+    if (f.refused.count)
+        qsort(f.refused.at, f.refused.count, sizeof *f.refused.at, compare_refused);
+    return f;
+}
+
+/* ---- JSON ---- */
+
+static void json_command(const char *const *command) {
+    printf("\"command\": [");
+    for (const char *const *arg = command; *arg; arg++) {
+        printf("%s", arg == command ? "" : ", ");
+        json_print_string(stdout, *arg);
+    }
+    printf("],\n");
+}
+
+static void json_tiers(const char *name, const uint64_t *counts, enum tier first) {
+    printf("  \"%s\": {", name);
+    for (enum tier t = first; t < TIER_COUNT; t++)
+        printf("%s\"%s\": %lu", t == first ? "" : ", ", tier_name(t), counts[t]);
+    printf("},\n");
+}
+
+static void json_functions(const struct functions *f) {
+    printf("\"functions\": {\"seen\": %lu, \"instrumented\": %lu, \"exact_exit\": %lu,\n", f->seen,
+           f->instrumented, f->exact_exit);
+    json_tiers("tiers", f->tiers, TIER_PAD);
+    json_tiers("exit_tiers", f->exit_tiers, TIER_JUMP);
+    printf("  \"inferred_exits\": %lu,\n  \"refused\": [", f->exit_tiers[TIER_NONE]);
+    for (size_t i = 0; i < f->refused.count; i++) {
+        printf("%s{\"reason\": ", i ? ", " : "");
+        json_print_string(stdout, f->refused.at[i].reason);
+        printf(", \"count\": %lu}", f->refused.at[i].count);
+    }
+    printf("]},\n");
+}
+
+static void json_modules(const struct trace_reader *r) {
+    printf("\"modules\": [");
+    for (size_t i = 0; i < trace_reader_module_count(r); i++) {
+        const struct trace_module *m = trace_reader_module(r, i);
+        printf("%s\n  {\"name\": ", i ? "," : "");
+        json_print_string(stdout, m->name);
+        printf(", \"path\": ");
+        json_print_string(stdout, m->path);
+        printf(", \"build_id\": \"");
+        for (int k = 0; k < m->build_id_size; k++)
+            printf("%02x", m->build_id[k]);
+        printf("\", \"seen\": %lu, \"instrumented\": %lu}", m->seen, m->instrumented);
+    }
+    printf("],\n");
+}
+
+static void json_tasks(const struct trace_reader *r) {
+    printf("\"process_list\": [");
+    for (size_t i = 0; i < trace_reader_process_count(r); i++) {
+        const struct trace_process *p = trace_reader_process(r, i);
+        printf("%s\n  {\"pid\": %u, \"parent\": %u, \"command\": ", i ? "," : "", p->pid,
+               p->parent);
+        json_print_string(stdout, p->command);
+        printf("}");
+    }
+    printf("],\n\"thread_list\": [");
+    for (size_t i = 0; i < trace_reader_stream_count(r); i++) {
+        const struct trace_thread *t = trace_reader_thread(r, i);
+        printf("%s\n  {\"tid\": %u, \"pid\": %u, \"name\": ", i ? "," : "", t->tid, t->pid);
+        json_print_string(stdout, t->name);
+        printf("}");
+    }
+    printf("]");
+}
+
+static void print_json(const struct trace_reader *r, const struct functions *f) {
+    const struct trace_session *s = trace_reader_session(r);
+    const struct trace_end *end = trace_reader_end(r);
+    struct trace_counts counts = trace_reader_counts(r);
+    printf("{\"format\": %d,\n\"spoor\": ", TRACE_FORMAT_VERSION);
+    json_print_string(stdout, s->version);
+    printf(",\n\"arch\": ");
+    json_print_string(stdout, s->arch);
+    printf(",\n");
+    json_command(s->command);
+    if (end)
+        printf("\"status\": %d,\n", end->status);
+    else
+        printf("\"status\": null,\n");
+    printf("\"complete\": %s,\n\"start_unix_ns\": %lu,\n\"duration_ns\": %lu,\n",
+           trace_reader_complete(r) ? "true" : "false", s->start_unix_ns,
+           trace_reader_duration_ns(r));
+    printf("\"processes\": %zu,\n\"threads\": %zu,\n", trace_reader_process_count(r),
+           trace_reader_stream_count(r));
+    json_functions(f);
+    printf("\"events\": {\"entry\": %lu, \"exit\": %lu, \"lost\": %lu},\n", counts.entries,
+           counts.exits, counts.lost);
+    printf("\"bytes\": %lu,\n", trace_reader_file_bytes(r));
+    json_modules(r);
+    json_tasks(r);
+    printf("}\n");
+}
+
+/* ---- text ---- */
+
+static void print_label(const char *label) { printf("%-11s", label); }
+
+static void print_recording(const struct trace_reader *r) {
+    const struct trace_session *s = trace_reader_session(r);
+    const struct trace_end *end = trace_reader_end(r);
+    char text[FIGURE_ROOM], when[64] = "";
+    time_t seconds = (time_t)(s->start_unix_ns / 1000000000);
+    struct tm tm;
+    print_label("command");
+    for (const char *const *arg = s->command; *arg; arg++) {
+        text_print(stdout, *arg);
+        putchar(arg[1] ? ' ' : '\n');
+    }
+    if (localtime_r(&seconds, &tm) && strftime(when, sizeof when, "%F %T %z", &tm))
+        printf("%-11s%s\n", "started", when);
+    figure_time(text, trace_reader_duration_ns(r));
+    printf("%-11s%s\n", "duration", text);
+    if (end)
+        printf("%-11s%d\n", "status", end->status);
+    else
+        printf("%-11sunknown: the recording did not end\n", "status");
+    print_label("recorder");
+    printf("spoor ");
+    text_print(stdout, s->version);
+    printf(", ");
+    text_print(stdout, s->arch);
+    printf(", format %d\n", TRACE_FORMAT_VERSION);
+}
+
+static void print_events(const struct trace_reader *r) {
+    struct trace_counts c = trace_reader_counts(r);
+    char text[FIGURE_ROOM];
+    printf("%-11s%lu entries, %lu exits, %lu lost%s\n", "events", c.entries, c.exits, c.lost,
+           trace_reader_complete(r) ? "" : " that are known of: the recording did not end");
+    figure_bytes(text, trace_reader_file_bytes(r));
+    printf("%-11s%s", "file", text);
+    if (c.entries)
+        printf(", %.2f bytes a call", (double)trace_reader_file_bytes(r) / (double)c.entries);
+    printf("\n");
+}
+
+static void print_tiers(const char *label, const uint64_t *counts) {
+    const char *separator = "";
+    print_label(label);
+    for (enum tier t = TIER_PAD; t < TIER_COUNT; t++) {
+        if (!counts[t])
+            continue;
+        printf("%s%lu %s", separator, counts[t], tier_name(t));
+        separator = ", ";
+    }
+    if (counts[TIER_NONE])
+        printf("%s%lu inferred", separator, counts[TIER_NONE]);
+    printf("\n");
+}
+
+static void print_functions(const struct functions *f) {
+    char share[FIGURE_ROOM];
+    figure_share(share, f->instrumented, f->seen);
+    printf("\n%-11s%lu of %lu instrumented (%s)", "functions", f->instrumented, f->seen, share);
+    figure_share(share, f->exact_exit, f->instrumented);
+    printf(", %lu of them with all exits exact (%s)\n", f->exact_exit, share);
+    print_tiers("  entries", f->tiers);
+    print_tiers("  exits", f->exit_tiers);
+    for (size_t i = 0; i < f->refused.count; i++) {
+        print_label(i ? "" : "  refused");
+        printf("%lu ", f->refused.at[i].count);
+        text_print(stdout, f->refused.at[i].reason);
+        printf("\n");
+    }
+}
+
+static void print_modules(const struct trace_reader *r) {
+    printf("\n%zu module%s\n", trace_reader_module_count(r),
+           trace_reader_module_count(r) == 1 ? "" : "s");
+    for (size_t i = 0; i < trace_reader_module_count(r); i++) {
+        const struct trace_module *m = trace_reader_module(r, i);
+        printf("%8lu of %-8lu ", m->instrumented, m->seen);
+        text_print(stdout, m->path);
+        printf("\n");
+    }
+}
+
+static void print_processes(const struct trace_reader *r) {
+    size_t count = trace_reader_process_count(r);
+    printf("\n%zu process%s\n", count, count == 1 ? "" : "es");
+    for (size_t i = 0; i < count; i++) {
+        const struct trace_process *p = trace_reader_process(r, i);
+        printf("%10u  ", p->pid);
+        text_print(stdout, p->command);
+        if (p->parent)
+            printf(" (child of %u)", p->parent);
+        printf("\n");
+    }
+}
+
+static void print_threads(const struct trace_reader *r) {
+    size_t count = trace_reader_stream_count(r);
+    printf("\n%zu thread%s\n", count, count == 1 ? "" : "s");
+    for (size_t i = 0; i < count; i++) {
+        const struct trace_thread *t = trace_reader_thread(r, i);
+        printf("%10u  ", t->tid);
+        text_print(stdout, t->name);
+        if (t->tid != t->pid)
+            printf(" (of process %u)", t->pid);
+        printf("\n");
+    }
+}
+
+static void print_text(const struct trace_reader *r, const struct functions *f) {
+    print_recording(r);
+    print_events(r);
+    print_functions(f);
+    print_modules(r);
+    print_processes(r);
+    print_threads(r);
+}
+
+int cmd_info(struct options *options, int argc, char **argv) {
+    struct term term = term_open(&options->view);
+    struct trace_reader *r;
+    struct err err;
+    if (trace_reader_open(argc ? argv[0] : "spoor.trace", &r, &err) < 0) {
+        say_err(&err);
+        return STATUS_FAILED;
+    }
+    if (trace_reader_warning(r))
+        say_note("%s", trace_reader_warning(r));
+    struct functions functions = sum_functions(r);
+    pager_start(&term, &options->view);
+    if (options->view.json)
+        print_json(r, &functions);
+    else
+        print_text(r, &functions);
+    pager_finish();
+    ARRAY_FREE(&functions.refused);
+    trace_reader_free(r);
+    return STATUS_OK;
+}

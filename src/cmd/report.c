@@ -1,0 +1,329 @@
+/*
+ * spoor report: a table of functions.
+ *
+ * Each thread (--by-thread) and module (--by-module) has a group of rows, or all rows are one.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/stats.h"
+#include "cmd/command.h"
+#include "cmd/figures.h"
+#include "cmd/json.h"
+#include "cmd/say.h"
+#include "cmd/term.h"
+#include "cmd/view.h"
+
+#define NUMBERS ((unsigned)REPORT_SHARE + 1) /* columns before are numbers, the others names */
+
+struct row {
+    uint32_t function, module;
+    uint32_t stream;           /* 0 unless by thread */
+    uint64_t module_self;      /* of all rows of its thread and module; 0 unless by module */
+    uint64_t numbers[NUMBERS]; /* by column; times in ns; REPORT_SHARE: as REPORT_SELF */
+};
+
+struct report {
+    const struct report_options *options;
+    struct view view;
+    struct term term;
+    ARRAY(struct row) rows;
+    uint64_t calls, self; /* of all rows */
+    uint8_t *called;      /* by function: has a row */
+    uint32_t functions;   /* that have rows */
+};
+
+static const struct {
+    const char *head;
+    int width; /* 0: at the left */
+    bool is_time;
+} columns[REPORT_COLUMNS] = {
+    [REPORT_CALLS] = {"CALLS", 10, false},  [REPORT_TOTAL] = {"TOTAL", 10, true},
+    [REPORT_SELF] = {"SELF", 10, true},     [REPORT_MIN] = {"MIN", 10, true},
+    [REPORT_MAX] = {"MAX", 10, true},       [REPORT_P50] = {"P50", 10, true},
+    [REPORT_P99] = {"P99", 10, true},       [REPORT_UNWOUND] = {"UNWOUND", 10, false},
+    [REPORT_SHARE] = {"SHARE", 8, false},   [REPORT_FUNCTION] = {"FUNCTION", 0, false},
+    [REPORT_MODULE] = {"MODULE", 0, false},
+};
+
+static const unsigned char default_columns[] = {REPORT_CALLS, REPORT_TOTAL,   REPORT_SELF,
+                                                REPORT_MIN,   REPORT_MAX,     REPORT_P50,
+                                                REPORT_P99,   REPORT_FUNCTION};
+
+/* ---- rows ---- */
+
+static void add_row(struct report *r, const struct stats *stats, uint32_t function,
+                    uint32_t stream) {
+    const struct function_stats *f = stats_of(stats, function);
+    struct row row = {.function = function,
+                      .module = names_module(r->view.source.names, function),
+                      .stream = stream,
+                      .numbers = {[REPORT_CALLS] = f->calls,
+                                  [REPORT_TOTAL] = f->total_ns,
+                                  [REPORT_SELF] = f->self_ns,
+                                  [REPORT_MIN] = f->min_ns,
+                                  [REPORT_MAX] = f->max_ns,
+                                  [REPORT_P50] = stats_percentile(f, 50),
+                                  [REPORT_P99] = stats_percentile(f, 99),
+                                  [REPORT_UNWOUND] = f->unwound,
+                                  [REPORT_SHARE] = f->self_ns}};
+    ARRAY_PUSH(&r->rows, row);
+    r->calls += f->calls;
+    r->functions += !r->called[function];
+    r->called[function] = 1;
+    r->self += f->self_ns;
+}
+
+/* Gives the rows from FIRST on, which are of one thread, the self time of their modules. */
+static void add_module_self(struct report *r, size_t first) {
+    AUTO_FREE uint64_t *self = mem_alloc(names_module_count(r->view.source.names) * sizeof *self);
+    for (size_t i = first; i < r->rows.count; i++)
+        self[r->rows.at[i].module] += r->rows.at[i].numbers[REPORT_SELF];
+    for (size_t i = first; i < r->rows.count; i++)
+        r->rows.at[i].module_self = self[r->rows.at[i].module];
+}
+
+static void add_rows(struct report *r, const struct stats *stats, uint32_t stream) {
+    size_t first = r->rows.count;
+    for (size_t i = 0; i < stats_function_count(stats); i++)
+        add_row(r, stats, stats_function(stats, i), stream);
+    if (r->options->by_module)
+        add_module_self(r, first);
+}
+
+static void read_trace(struct report *r) {
+    const struct source *source = &r->view.source;
+    struct stats *stats = stats_new(source);
+    r->called = mem_alloc(names_count(source->names));
+    if (r->options->by_thread) {
+        for (uint32_t i = 0; i < trace_reader_stream_count(source->reader); i++) {
+            stats_add_stream(stats, i);
+            add_rows(r, stats, i);
+            stats_clear(stats);
+        }
+    } else {
+        stats_add_all(stats);
+        add_rows(r, stats, 0);
+    }
+    stats_free(stats);
+    view_end_progress(&r->view);
+}
+
+/* ---- order ---- */
+
+static int compare_numbers(uint64_t a, uint64_t b) { return (a < b) - (a > b); }
+
+static int compare_texts(struct names *n, enum report_column by, const struct row *a,
+                         const struct row *b) {
+    if (by == REPORT_MODULE && a->module != b->module)
+        return strcmp(names_module_name(n, a->module), names_module_name(n, b->module));
+    return strcmp(names_function(n, a->function), names_function(n, b->function));
+}
+
+/* Groups first: threads as they appeared, modules with the most self time first. */
+static int compare_rows(const void *a, const void *b, void *ctx) {
+    const struct report *r = ctx;
+    const struct row *x = a, *y = b;
+    struct names *n = r->view.source.names;
+    enum report_column by = r->options->sort;
+    int rc = compare_numbers(y->stream, x->stream);
+    if (!rc)
+        rc = compare_numbers(x->module_self, y->module_self);
+    if (!rc && r->options->by_module)
+        rc = compare_numbers(y->module, x->module);
+    if (!rc && (unsigned)by < NUMBERS)
+        rc = compare_numbers(x->numbers[by], y->numbers[by]);
+    if (!rc)
+        rc = compare_texts(n, by, x, y);
+    return rc ? rc : compare_numbers(y->function, x->function);
+}
+
+static bool same_group(const struct report *r, const struct row *a, const struct row *b) {
+    return a->stream == b->stream && (!r->options->by_module || a->module == b->module);
+}
+
+/* The row after the last one of the group that begins at FIRST. */
+static size_t group_end(const struct report *r, size_t first) {
+    size_t i = first;
+    while (i < r->rows.count && same_group(r, &r->rows.at[first], &r->rows.at[i]))
+        i++;
+    return i;
+}
+
+static size_t shown_end(const struct report *r, size_t first, size_t end) {
+    uint32_t limit = r->options->limit;
+    return limit && end - first > limit ? first + limit : end;
+}
+
+/* ---- JSON ---- */
+
+static void json_aliases(struct names *n, uint32_t function) {
+    const char *const *alias = names_aliases(n, function);
+    if (!alias)
+        return;
+    printf(", \"aliases\": [");
+    for (size_t i = 0; alias[i]; i++) {
+        printf("%s", i ? ", " : "");
+        json_print_string(stdout, alias[i]);
+    }
+    printf("]");
+}
+
+static void json_row(const struct report *r, const struct row *row) {
+    struct names *n = r->view.source.names;
+    const uint64_t *v = row->numbers;
+    printf("{\"function\": ");
+    json_print_string(stdout, names_function(n, row->function));
+    printf(", \"module\": ");
+    json_print_string(stdout, names_module_name(n, row->module));
+    printf(", \"calls\": %lu, \"total_ns\": %lu, \"self_ns\": %lu, \"min_ns\": %lu, "
+           "\"max_ns\": %lu, \"p50_ns\": %lu, \"p99_ns\": %lu, \"unwound\": %lu",
+           v[REPORT_CALLS], v[REPORT_TOTAL], v[REPORT_SELF], v[REPORT_MIN], v[REPORT_MAX],
+           v[REPORT_P50], v[REPORT_P99], v[REPORT_UNWOUND]);
+    if (r->options->by_thread)
+        printf(", \"tid\": %u", trace_reader_thread(r->view.source.reader, row->stream)->tid);
+    json_aliases(n, row->function);
+    printf("}");
+}
+
+static void print_json(const struct report *r) {
+    const char *separator = "[\n";
+    for (size_t i = 0, end; i < r->rows.count; i = end) {
+        end = group_end(r, i);
+        for (size_t k = i; k < shown_end(r, i, end); k++) {
+            printf("%s", separator);
+            json_row(r, &r->rows.at[k]);
+            separator = ",\n";
+        }
+    }
+    printf("%s]\n", r->rows.count ? "\n" : "[");
+}
+
+/* ---- text ---- */
+
+/* Prints TEXT in its column; USED counts the terminal's columns. */
+static void print_text(const struct report *r, const char *text, bool is_last, unsigned *used) {
+    unsigned left = r->term.width > *used ? r->term.width - *used : 0;
+    if (is_last)
+        text_print_cut(stdout, text, left);
+    else
+        *used += (unsigned)printf("%-30s", text);
+}
+
+static void print_number(const struct report *r, const struct row *row, enum report_column c,
+                         unsigned *used) {
+    char text[FIGURE_ROOM];
+    if (c == REPORT_SHARE)
+        figure_share(text, row->numbers[c], r->self);
+    else if (columns[c].is_time)
+        figure_time(text, row->numbers[c]);
+    else
+        snprintf(text, sizeof text, "%lu", row->numbers[c]);
+    *used += (unsigned)printf("%*s", columns[c].width, text);
+}
+
+struct shape { /* which columns */
+    const unsigned char *at;
+    size_t count;
+};
+
+static struct shape shape_of(const struct report_options *o) {
+    return o->columns.count ? (struct shape){o->columns.at, o->columns.count}
+                            : (struct shape){default_columns, sizeof default_columns};
+}
+
+static void print_row(const struct report *r, const struct shape *shape, const struct row *row) {
+    struct names *n = r->view.source.names;
+    unsigned used = 0;
+    for (size_t i = 0; i < shape->count; i++) {
+        enum report_column c = shape->at[i];
+        if (i)
+            used += (unsigned)printf("  ");
+        if ((unsigned)c < NUMBERS)
+            print_number(r, row, c, &used);
+        else
+            print_text(r,
+                       c == REPORT_MODULE ? names_module_name(n, row->module)
+                                          : names_function(n, row->function),
+                       i + 1 == shape->count, &used);
+    }
+    printf("\n");
+}
+
+static void print_head(const struct report *r, const struct shape *shape) {
+    if (r->term.color)
+        printf("\033[1m");
+    for (size_t i = 0; i < shape->count; i++) {
+        enum report_column c = shape->at[i];
+        int width = (unsigned)c < NUMBERS ? columns[c].width : i + 1 == shape->count ? 0 : -30;
+        printf("%s%*s", i ? "  " : "", width, columns[c].head);
+    }
+    printf("%s\n", r->term.color ? "\033[0m" : "");
+}
+
+static void print_group_name(const struct report *r, size_t first, size_t end) {
+    const struct row *row = &r->rows.at[first];
+    const struct report_options *o = r->options;
+    uint64_t self = 0;
+    char share[FIGURE_ROOM];
+    for (size_t i = first; i < end; i++)
+        self += r->rows.at[i].numbers[REPORT_SELF];
+    figure_share(share, self, r->self);
+    printf("%s", first ? "\n" : "");
+    if (o->by_thread) {
+        const struct trace_thread *t = trace_reader_thread(r->view.source.reader, row->stream);
+        printf("thread %u ", t->tid);
+        text_print(stdout, t->name);
+        printf(" (process %u)", t->pid);
+    }
+    if (o->by_module)
+        printf("%smodule %s", o->by_thread ? ", " : "",
+               names_module_name(r->view.source.names, row->module));
+    printf(": %s of all time\n", share);
+}
+
+static void print_tables(const struct report *r) {
+    struct shape shape = shape_of(r->options);
+    bool grouped = r->options->by_thread || r->options->by_module;
+    if (!r->rows.count)
+        print_head(r, &shape);
+    for (size_t i = 0, end; i < r->rows.count; i = end) {
+        end = group_end(r, i);
+        if (grouped)
+            print_group_name(r, i, end);
+        print_head(r, &shape);
+        size_t last = shown_end(r, i, end);
+        for (size_t k = i; k < last; k++)
+            print_row(r, &shape, &r->rows.at[k]);
+        if (last < end)
+            printf("(%zu more)\n", end - last);
+    }
+    char time[FIGURE_ROOM];
+    const char *losses = view_losses(&r->view);
+    figure_time(time, r->self);
+    printf("\n%u function%s, %lu call%s, %s; %s\n", r->functions, r->functions == 1 ? "" : "s",
+           r->calls, r->calls == 1 ? "" : "s", time, losses ? losses : "no events lost");
+}
+
+int cmd_report(struct options *options, int argc, char **argv) {
+    struct report r = {.options = &options->report, .term = term_open(&options->view)};
+    struct err err;
+    if (view_open(&r.view, options, argc, argv, &err) < 0) {
+        say_err(&err);
+        return STATUS_FAILED;
+    }
+    read_trace(&r);
+    if (r.rows.count)
+        qsort_r(r.rows.at, r.rows.count, sizeof *r.rows.at, compare_rows, &r);
+    pager_start(&r.term, &options->view);
+    if (options->view.json)
+        print_json(&r);
+    else
+        print_tables(&r);
+    pager_finish();
+    ARRAY_FREE(&r.rows);
+    free(r.called);
+    int status = r.view.is_damaged ? STATUS_FAILED : STATUS_OK;
+    view_close(&r.view);
+    return status;
+}
