@@ -183,6 +183,7 @@ class Comparison:
             self.compare_graph()
         else:
             check_balanced(self.spoor.replay())
+            self.spoor.view("graph", "--json", "trace")
         self.compare_report()
 
 
@@ -219,6 +220,7 @@ def test(arguments):
 
 
 if __name__ == "__main__":
+    sys.setrecursionlimit(20000)  # graphs are as deep as the program's calls
     given = parse()
     given.spoor = os.path.realpath(given.spoor)
     main(lambda: test(given))
