@@ -29,6 +29,9 @@ int64_t regs_syscall_result(const struct regs *regs);
 /* The thread was stopped by us while in a system call that the kernel would restart on its way
  * back (ERESTART*): does the same to REGS, so that they may be set at any kind of stop. */
 void regs_finish_restart(struct regs *regs);
+/* The same for registers that go into a signal frame: rt_sigreturn makes the kernel forget how far
+ * a timed call has come, so it begins anew, where else it would fail with EINTR. */
+void regs_finish_restart_in_frame(struct regs *regs);
 /* The same for calls that the kernel does not restart after a mere stop (epoll_wait and others
  * that return EINTR). Returns whether it did. Only right when no signal is about to be delivered.
  */

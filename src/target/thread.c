@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "target/memory.h"
@@ -58,27 +60,42 @@ static int died(struct err *err, pid_t tid, int rc) {
                    strerror(-rc));
 }
 
-/* Puts a signal frame with all registers to where the site keeps it, or below the red zone;
- * *ret_sp is what rt_sigreturn needs. */
+/* A thread as it was before its call, and the stack pointer that brings it back there alone. */
+struct caller {
+    struct regs regs;
+    uint64_t mask;
+    taddr_t sp;
+};
+
+/* Puts a signal frame with all registers to where the site keeps it, or below the red zone. */
 static int write_frame(pid_t tid, const struct remote_site *site, const struct regs *regs,
-                       taddr_t *ret_sp) {
+                       struct caller *c) {
     enum { XSTATE_ROOM = 16384, RED_ZONE = 128 };
     AUTO_FREE uint8_t *xstate = mem_alloc(XSTATE_ROOM);
     struct iovec io = {xstate, XSTATE_ROOM};
     if (request(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &io) < 0)
         io.iov_len = 0;
-    uint64_t mask = 0;
-    int rc = request(PTRACE_GETSIGMASK, tid, (void *)sizeof mask, &mask);
-    if (rc < 0)
-        return rc;
     if (site->frame && regs_signal_frame_size(io.iov_len) > REMOTE_FRAME_BYTES)
         io.iov_len = 0;
     size_t size = regs_signal_frame_size(io.iov_len);
     AUTO_FREE uint8_t *frame = mem_alloc(size);
     taddr_t at = site->frame ? site->frame : (regs_sp(regs) - RED_ZONE - size) & ~(taddr_t)63;
-    regs_signal_frame(frame, at, regs, mask, xstate, io.iov_len);
-    *ret_sp = at + 8;
+    regs_signal_frame(frame, at, regs, c->mask, xstate, io.iov_len);
+    c->sp = at + 8; /* what rt_sigreturn needs */
     return memory_write(site->memory_fd, at, frame, size, NULL);
+}
+
+/* Notes how the thread is, for us and, in its own memory, for itself. */
+static int remember(pid_t tid, const struct remote_site *site, struct caller *c) {
+    int rc = thread_get_regs(tid, &c->regs);
+    if (rc == 0)
+        rc = request(PTRACE_GETSIGMASK, tid, (void *)sizeof c->mask, &c->mask);
+    if (rc < 0)
+        return rc;
+    struct regs alone = c->regs;
+    regs_finish_restart(&c->regs);
+    regs_finish_restart_in_frame(&alone);
+    return write_frame(tid, site, &alone, c);
 }
 
 int thread_wait(pid_t tid, int *ret_status) {
@@ -103,8 +120,24 @@ int thread_finish_exec(pid_t tid, struct err *err) {
     return rc < 0 ? died(err, tid, rc) : 0;
 }
 
+/* What came while a thread made its call, to be made good for when that is over. */
+struct meanwhile {
+    bool group_stop; /* it belongs into a group-stop */
+    bool sigstop;    /* the one signal that cannot be blocked */
+};
+
+static bool is_group_stop(int event, int sig) {
+    return event == PTRACE_EVENT_STOP && sig != SIGTRAP;
+}
+
+static bool in_group_stop(pid_t tid) {
+    siginfo_t info;
+    return request(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 &&
+           is_group_stop(info.si_code >> 8, info.si_signo);
+}
+
 /* Runs the thread to the end of the system call it is set up for. */
-static int run_call(pid_t tid) {
+static int run_call(pid_t tid, struct meanwhile *m) {
     for (int stops = 0; stops < 2;) {
         int rc = request(PTRACE_SYSCALL, tid, NULL, NULL);
         int status;
@@ -113,38 +146,51 @@ static int run_call(pid_t tid) {
         rc = thread_wait(tid, &status);
         if (rc < 0)
             return rc;
-        if (WSTOPSIG(status) == (SIGTRAP | 0x80))
+        int event = status >> 16, sig = WSTOPSIG(status);
+        if (sig == (SIGTRAP | 0x80))
             stops++;
-        else if (status >> 16 == 0) /* a signal, before or in the call: keep it for later */
-            return -EINTR;
+        else if (event == PTRACE_EVENT_STOP)
+            m->group_stop |= is_group_stop(event, sig);
+        else if (!event && sig == SIGSTOP)
+            m->sigstop = true;
+        else
+            return -EINTR; /* a fault */
     }
     return 0;
 }
 
+static void make_good(pid_t tid, const struct meanwhile *m) {
+    if (m->sigstop)
+        syscall(SYS_tkill, tid, SIGSTOP);
+    if (m->group_stop)
+        thread_interrupt(tid); /* so that it reports the group-stop again, unless that is over */
+}
+
+/*
+ * At no moment may the tool's death leave the thread in a state that is not its own. So all signals
+ * are blocked only while the registers are those of the call, when the thread would come to its
+ * signal frame, which has its mask, too.
+ */
 int thread_call(pid_t tid, const struct remote_site *site, const struct remote_call *call,
                 int64_t *ret_result, struct err *err) {
-    struct regs saved, regs;
-    int rc = thread_get_regs(tid, &saved);
+    struct caller c;
+    struct meanwhile m = {.group_stop = in_group_stop(tid)};
+    int rc = remember(tid, site, &c);
     if (rc < 0)
         return died(err, tid, rc);
-    regs_finish_restart(&saved);
-    taddr_t sp = regs_sp(&saved);
-    rc = write_frame(tid, site, &saved, &sp);
-    if (rc < 0)
-        return died(err, tid, rc);
-    /* No signal may come between: it would run a handler on registers that are not the thread's. */
-    uint64_t mask = 0, all = ~(uint64_t)0;
-    request(PTRACE_GETSIGMASK, tid, (void *)sizeof mask, &mask);
-    request(PTRACE_SETSIGMASK, tid, (void *)sizeof all, &all);
-    regs = saved;
-    regs_set_syscall(&regs, site->code, sp, call->number, call->args);
+    uint64_t all = ~(uint64_t)0;
+    struct regs regs = c.regs;
+    regs_set_syscall(&regs, site->code, c.sp, call->number, call->args);
     rc = thread_set_regs(tid, &regs);
     if (rc == 0)
-        rc = run_call(tid);
+        rc = request(PTRACE_SETSIGMASK, tid, (void *)sizeof all, &all);
+    if (rc == 0)
+        rc = run_call(tid, &m);
     if (rc == 0)
         rc = thread_get_regs(tid, &regs);
-    int back = thread_set_regs(tid, &saved);
-    request(PTRACE_SETSIGMASK, tid, (void *)sizeof mask, &mask);
+    request(PTRACE_SETSIGMASK, tid, (void *)sizeof c.mask, &c.mask);
+    int back = thread_set_regs(tid, &c.regs);
+    make_good(tid, &m);
     if (rc < 0 || back < 0)
         return died(err, tid, rc < 0 ? rc : back);
     *ret_result = regs_syscall_result(&regs);

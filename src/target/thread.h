@@ -44,9 +44,12 @@ struct remote_call {
 };
 
 /*
- * Makes the stopped thread perform one system call, and puts it back as it was. A thread whose
- * tracer dies in the middle recovers alone: the code behind the call restores all registers from
- * the signal frame (agent/x86_64.S). *ret_result: the call's result, −errno.
+ * Makes the stopped thread perform one system call, and puts it back as it was, at a stop from
+ * which it goes on by thread_continue(tid, 0). It must not stand inside a system call (at a fork or
+ * exec event), nor before a signal: that would lose its siginfo. A group-stop is reported anew
+ * after thread_continue(). A thread whose tracer dies in the middle recovers alone: the code behind
+ * the call restores all registers from the signal frame (agent/x86_64.S).
+ * *ret_result: the call's result, −errno.
  * Errors: "remote-call" (the thread died or was stopped otherwise).
  */
 int thread_call(pid_t tid, const struct remote_site *site, const struct remote_call *call,

@@ -41,8 +41,7 @@ static void again(struct user_regs_struct *r, uint64_t number) {
     r->orig_rax = (uint64_t)NO_SYSCALL;
 }
 
-void regs_finish_restart(struct regs *regs) {
-    struct user_regs_struct *r = &regs->raw;
+static void finish_restart(struct user_regs_struct *r, uint64_t timed_call) {
     if ((int64_t)r->orig_rax < 0)
         return;
     switch (-(int64_t)r->rax) {
@@ -52,18 +51,27 @@ void regs_finish_restart(struct regs *regs) {
         again(r, r->orig_rax);
         break;
     case ERESTART_RESTARTBLOCK:
-        again(r, SYS_restart_syscall);
+        again(r, timed_call);
         break;
     default:
         r->orig_rax = (uint64_t)NO_SYSCALL;
     }
 }
 
+void regs_finish_restart(struct regs *regs) { finish_restart(&regs->raw, SYS_restart_syscall); }
+
+void regs_finish_restart_in_frame(struct regs *regs) {
+    finish_restart(&regs->raw, regs->raw.orig_rax);
+}
+
 bool regs_restart_interrupted(struct regs *regs) {
-    /* signal(7): "interrupted even with SA_RESTART" and also by a stop signal. */
-    static const int calls[] = {SYS_epoll_wait,      SYS_epoll_pwait,  SYS_epoll_pwait2,
-                                SYS_rt_sigtimedwait, SYS_semop,        SYS_semtimedop,
-                                SYS_io_getevents,    SYS_io_pgetevents};
+    /* signal(7), "Interruption by stop signals": these, and sockets that have a timeout. */
+    static const int calls[] = {
+        SYS_epoll_wait, SYS_epoll_pwait,  SYS_epoll_pwait2,  SYS_rt_sigtimedwait, SYS_semop,
+        SYS_semtimedop, SYS_io_getevents, SYS_io_pgetevents, SYS_io_uring_enter,  SYS_read,
+        SYS_readv,      SYS_recvfrom,     SYS_recvmsg,       SYS_recvmmsg,        SYS_write,
+        SYS_writev,     SYS_sendto,       SYS_sendmsg,       SYS_sendmmsg,        SYS_accept,
+        SYS_accept4,    SYS_connect};
     struct user_regs_struct *r = &regs->raw;
     if ((int64_t)r->rax != -4 /* EINTR */)
         return false;

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,20 +75,24 @@ void child_seize(pid_t pid) {
     child_stop(pid);
 }
 
-static bool is_blocked_in(pid_t pid, long number) {
+/* The system call that a process is blocked in; −1: none. */
+static long blocked_in(pid_t pid) {
     AUTO_FREE char *name = mem_printf("/proc/%d/syscall", pid);
-    char text[256] = "", wanted[32];
     FILE *f = fopen(name, "re");
+    long number = -1;
     assert_non_null(f);
-    snprintf(wanted, sizeof wanted, "%ld ", number);
-    bool read = fgets(text, sizeof text, f);
+    int n = fscanf(f, "%ld", &number); /* "running" is no number */
     fclose(f);
-    return read && strncmp(text, wanted, strlen(wanted)) == 0;
+    return n == 1 ? number : -1;
 }
 
 void child_await_call(pid_t pid, long number) {
-    while (!is_blocked_in(pid, number))
+    for (;;) {
+        long now = blocked_in(pid);
+        if (now == number || now == SYS_restart_syscall)
+            return;
         sched_yield();
+    }
 }
 
 void await_word(const uint32_t *word) {

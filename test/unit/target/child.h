@@ -31,7 +31,8 @@ void child_stop(pid_t pid);
 /* Waits for the next stop and returns its status. */
 int child_await_stop(pid_t pid);
 
-/* Waits until the child, running, is blocked in system call NUMBER. */
+/* Waits until the child, running, is blocked in system call NUMBER, or in one that the kernel
+ * continues after an interruption. */
 void child_await_call(pid_t pid, long number);
 /* Waits until *WORD, in memory shared with the child, is not 0. */
 void await_word(const uint32_t *word);

@@ -1,0 +1,498 @@
+/* Remote calls: what they return, and that the thread that made one does not notice. */
+#include <elf.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "child.h"
+#include "hold.h"
+#include "target/memory.h"
+
+static uint8_t *frame; /* shared, as a slab's is */
+
+static int call(pid_t pid, const struct remote_site *site, long number, uint64_t arg,
+                int64_t *ret_result) {
+    struct remote_call c = {number, {arg}};
+    struct err err = {0};
+    int rc = thread_call(pid, site, &c, ret_result, &err);
+    assert_true(rc == 0 || strcmp(err.tag, "remote-call") == 0);
+    return rc;
+}
+
+static void expect_call_works(pid_t pid, const struct remote_site *site) {
+    int64_t result = 0;
+    assert_int_equal(call(pid, site, SYS_getpid, 0, &result), 0);
+    assert_int_equal(result, pid);
+}
+
+/* Stops the child in the loop where it holds all its registers. */
+static void stop_in_hold(pid_t pid) {
+    struct regs regs;
+    for (;;) {
+        child_stop(pid);
+        assert_int_equal(thread_get_regs(pid, &regs), 0);
+        if (regs_pc(&regs) >= (taddr_t)hold_loop && regs_pc(&regs) < (taddr_t)hold_loop_end)
+            return;
+        thread_continue(pid, 0);
+    }
+}
+
+static int hold(void *arg) {
+    (void)arg;
+    return hold_all() ? 0 : 1;
+}
+
+static int end_hold(pid_t pid, const struct remote_site *site) {
+    static const uint32_t one = 1;
+    assert_int_equal(memory_write(site->memory_fd, (taddr_t)&hold_flag, &one, 4, NULL), 0);
+    thread_continue(pid, 0);
+    close(site->memory_fd);
+    return child_end(pid);
+}
+
+static pid_t start_hold(struct remote_site *ret_site) {
+    pid_t pid = child_start(hold, NULL);
+    child_seize(pid);
+    thread_continue(pid, 0);
+    stop_in_hold(pid);
+    *ret_site = child_site(pid);
+    return pid;
+}
+
+static void results_and_errors_come_back(void **state) {
+    (void)state;
+    struct remote_site site;
+    pid_t pid = start_hold(&site);
+    int64_t result = 0;
+    assert_int_equal(call(pid, &site, SYS_getppid, 0, &result), 0);
+    assert_int_equal(result, getpid());
+    assert_int_equal(call(pid, &site, SYS_close, 12345, &result), 0);
+    assert_int_equal(result, -EBADF);
+    assert_int_equal(call(pid, &site, 100000, 0, &result), 0);
+    assert_int_equal(result, -ENOSYS);
+    assert_int_equal(end_hold(pid, &site), 0);
+}
+
+static void six_arguments_arrive(void **state) {
+    (void)state;
+    struct remote_site site;
+    pid_t pid = start_hold(&site);
+    int64_t at = 0;
+    struct remote_call map = {
+        SYS_mmap, {0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0}};
+    assert_int_equal(thread_call(pid, &site, &map, &at, NULL), 0);
+    assert_int_equal(memory_write(site.memory_fd, (taddr_t)at, "hello", 5, NULL), 0);
+    map.args[5] = 1; /* an offset that is no multiple of a page */
+    assert_int_equal(thread_call(pid, &site, &map, &at, NULL), 0);
+    assert_int_equal(at, -EINVAL);
+    assert_int_equal(end_hold(pid, &site), 0);
+}
+
+static void expect_hold_survives(taddr_t at) {
+    struct remote_site site;
+    pid_t pid = start_hold(&site);
+    struct regs before, after;
+    site.frame = at;
+    thread_get_regs(pid, &before);
+    for (int i = 0; i < 3; i++)
+        expect_call_works(pid, &site);
+    thread_get_regs(pid, &after);
+    before.raw.orig_rax = after.raw.orig_rax; /* none either way */
+    assert_memory_equal(&before, &after, sizeof before);
+    assert_int_equal(end_hold(pid, &site), 0);
+}
+
+static void all_registers_are_as_before(void **state) {
+    (void)state;
+    expect_hold_survives(0);
+    expect_hold_survives((taddr_t)frame);
+}
+
+static void a_signal_frame_beside_the_stack_is_as_good(void **state) {
+    (void)state;
+    struct remote_site site;
+    pid_t pid = start_hold(&site);
+    memset(frame, 0, REMOTE_FRAME_BYTES);
+    site.frame = (taddr_t)frame;
+    expect_call_works(pid, &site);
+    size_t used = 0;
+    for (size_t i = 0; i < REMOTE_FRAME_BYTES; i++)
+        used += frame[i] != 0;
+    assert_true(used > 500); /* it was really there */
+    assert_int_equal(end_hold(pid, &site), 0);
+}
+
+/* ---- threads that are blocked ---- */
+
+static int pipe_fds[2];
+static uint32_t *word;
+
+enum { SLEEP_MS = 300 };
+
+static uint64_t now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static int in_read(void *arg) {
+    (void)arg;
+    char c = 0;
+    return read(pipe_fds[0], &c, 1) == 1 && c == 'x' ? 0 : 1;
+}
+
+static int in_nanosleep(void *arg) {
+    (void)arg;
+    struct timespec t = {0, SLEEP_MS * 1000000};
+    uint64_t start = now_ms();
+    if (syscall(SYS_nanosleep, &t, &t) != 0)
+        return 1;
+    uint64_t took = now_ms() - start;
+    return took < SLEEP_MS ? 2 : took > 2 * SLEEP_MS ? 3 : 0;
+}
+
+static int in_poll(void *arg) {
+    (void)arg;
+    struct pollfd p = {.fd = pipe_fds[0], .events = POLLIN};
+    return syscall(SYS_poll, &p, 1, 60000) == 1 ? 0 : 1;
+}
+
+static int in_futex(void *arg) {
+    (void)arg;
+    struct timespec minute = {60, 0};
+    return syscall(SYS_futex, word, FUTEX_WAIT, 0, &minute, NULL, 0) == 0 ? 0 : 1;
+}
+
+static int in_epoll_wait(void *arg) {
+    (void)arg;
+    struct epoll_event e = {.events = EPOLLIN};
+    int epoll = epoll_create1(0);
+    epoll_ctl(epoll, EPOLL_CTL_ADD, pipe_fds[0], &e);
+    return syscall(SYS_epoll_wait, epoll, &e, 1, 60000) == 1 ? 0 : 1;
+}
+
+static int in_epoll_pwait(void *arg) {
+    (void)arg;
+    struct epoll_event e = {.events = EPOLLIN};
+    int epoll = epoll_create1(0);
+    uint64_t all_but_alarm = ~(UINT64_C(1) << (SIGALRM - 1)), before, after;
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &before, 8);
+    epoll_ctl(epoll, EPOLL_CTL_ADD, pipe_fds[0], &e);
+    long n = syscall(SYS_epoll_pwait, epoll, &e, 1, 60000, &all_but_alarm, 8);
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &after, 8);
+    return n != 1 ? 1 : before != after ? 2 : 0;
+}
+
+static int in_receive_with_timeout(void *arg) {
+    struct timeval minute = {60, 0};
+    int *sockets = arg;
+    char c;
+    setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &minute, sizeof minute);
+    return syscall(SYS_recvfrom, sockets[0], &c, 1, 0, NULL, NULL) == 1 ? 0 : 1;
+}
+
+static volatile sig_atomic_t handled;
+static volatile int handled_value;
+static volatile uint64_t handler_mask;
+static void handle(int sig, siginfo_t *info, void *context) {
+    (void)context;
+    uint64_t mask;
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, 8);
+    handler_mask = mask;
+    handled++;
+    if (sig == SIGRTMIN)
+        handled_value = info->si_value.sival_int;
+}
+
+static void catch_signal(int sig) {
+    struct sigaction a = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO};
+    sigaction(sig, &a, NULL);
+}
+
+/* SIGUSR1 is blocked but in the call; what the handler sees is the call's mask. */
+static int in_sigsuspend(void *arg) {
+    (void)arg;
+    uint64_t usr1 = UINT64_C(1) << (SIGUSR1 - 1), usr2 = UINT64_C(1) << (SIGUSR2 - 1), after;
+    catch_signal(SIGUSR1);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &usr1, NULL, 8);
+    if (syscall(SYS_rt_sigsuspend, &usr2, 8) != -1 || errno != EINTR)
+        return 1;
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &after, 8);
+    return handled != 1 ? 2 : after != usr1 ? 3 : handler_mask != (usr1 | usr2) ? 4 : 0;
+}
+
+static int in_sigtimedwait(void *arg) {
+    (void)arg;
+    uint64_t usr1 = UINT64_C(1) << (SIGUSR1 - 1);
+    struct timespec minute = {60, 0};
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &usr1, NULL, 8);
+    return syscall(SYS_rt_sigtimedwait, &usr1, NULL, &minute, 8) == SIGUSR1 ? 0 : 1;
+}
+
+static void end_by_nothing(pid_t pid) { (void)pid; }
+static void end_by_byte(pid_t pid) {
+    (void)pid;
+    assert_int_equal(write(pipe_fds[1], "x", 1), 1);
+}
+static void end_by_wake(pid_t pid) {
+    child_await_call(pid, SYS_futex);
+    assert_int_equal(syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0), 1);
+}
+static void end_by_signal(pid_t pid) { kill(pid, SIGUSR1); }
+static int socket_fds[2];
+static void end_by_datagram(pid_t pid) {
+    (void)pid;
+    assert_int_equal(write(socket_fds[1], "x", 1), 1);
+}
+
+struct blocked {
+    long call;
+    int (*body)(void *);
+    void (*end)(pid_t);
+};
+
+static const struct blocked all_blocked[] = {
+    {SYS_read, in_read, end_by_byte},
+    {SYS_nanosleep, in_nanosleep, end_by_nothing},
+    {SYS_poll, in_poll, end_by_byte},
+    {SYS_futex, in_futex, end_by_wake},
+    {SYS_epoll_wait, in_epoll_wait, end_by_byte},
+    {SYS_epoll_pwait, in_epoll_pwait, end_by_byte},
+    {SYS_rt_sigsuspend, in_sigsuspend, end_by_signal},
+    {SYS_rt_sigtimedwait, in_sigtimedwait, end_by_signal},
+    {SYS_recvfrom, in_receive_with_timeout, end_by_datagram},
+};
+
+/* As the tracer does for a thread that it has stopped. */
+static void mend(pid_t pid) {
+    struct regs regs;
+    assert_int_equal(thread_get_regs(pid, &regs), 0);
+    if (regs_restart_interrupted(&regs))
+        assert_int_equal(thread_set_regs(pid, &regs), 0);
+}
+
+/* Passes signals on until the child ends. */
+static int run_to_end(pid_t pid) {
+    int status = 0;
+    while (thread_wait(pid, &status) == 0)
+        thread_continue(pid, status >> 16 ? 0 : WSTOPSIG(status));
+    return child_end(pid);
+}
+
+static int stop_call_and_resume(const struct blocked *b, int calls) {
+    assert_int_equal(pipe(pipe_fds), 0);
+    pid_t pid = child_start(b->body, socket_fds);
+    child_await_call(pid, b->call);
+    assert_int_equal(thread_seize(pid, NULL), 0);
+    struct remote_site site = child_site(pid);
+    for (int i = 0; i < 2; i++) {
+        child_stop(pid);
+        mend(pid);
+        for (int k = 0; k < calls; k++)
+            expect_call_works(pid, &site);
+        thread_continue(pid, 0);
+        if (b->body != in_nanosleep)
+            child_await_call(pid, b->call);
+    }
+    b->end(pid);
+    int end = run_to_end(pid);
+    close(site.memory_fd);
+    close(pipe_fds[0]);
+    close(pipe_fds[1]);
+    return end;
+}
+
+static void a_blocked_thread_goes_on_where_it_was(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof all_blocked / sizeof *all_blocked; i++)
+        for (int calls = 0; calls < 3; calls++) {
+            int end = stop_call_and_resume(&all_blocked[i], calls);
+            if (end)
+                fail_msg("system call %ld, after %d remote calls: %d", all_blocked[i].call, calls,
+                         end);
+        }
+}
+
+/* ---- signals meanwhile ---- */
+
+static uint32_t *ready;
+
+/* Ends when two signals have come. */
+static int await_signals(void *arg) {
+    (void)arg;
+    catch_signal(SIGRTMIN);
+    catch_signal(SIGUSR1);
+    __atomic_store_n(ready, 1, __ATOMIC_RELEASE);
+    while (handled < 2)
+        __builtin_ia32_pause();
+    return handled_value;
+}
+
+static pid_t start_await_signals(struct remote_site *ret_site) {
+    *ready = 0;
+    pid_t pid = child_start(await_signals, NULL);
+    await_word(ready);
+    child_seize(pid);
+    *ret_site = child_site(pid);
+    return pid;
+}
+
+static void signals_wait_until_the_call_is_over_and_keep_their_values(void **state) {
+    (void)state;
+    struct remote_site site;
+    pid_t pid = start_await_signals(&site);
+    kill(pid, SIGUSR1);
+    sigqueue(pid, SIGRTMIN, (union sigval){.sival_int = 77});
+    expect_call_works(pid, &site);
+    expect_call_works(pid, &site);
+    thread_continue(pid, 0);
+    assert_int_equal(run_to_end(pid), 77);
+    close(site.memory_fd);
+}
+
+static void a_stop_signal_in_the_middle_is_not_lost(void **state) {
+    (void)state;
+    struct remote_site site;
+    pid_t pid = start_await_signals(&site);
+    kill(pid, SIGSTOP);
+    expect_call_works(pid, &site);
+    thread_continue(pid, 0);
+    int status = child_await_stop(pid);
+    assert_int_equal(status >> 16, 0);
+    assert_int_equal(WSTOPSIG(status), SIGSTOP);
+    child_kill(pid);
+    close(site.memory_fd);
+}
+
+/* Brings the stopped child into a group-stop. */
+static void stop_by_job_control(pid_t pid) {
+    kill(pid, SIGTSTP);
+    thread_continue(pid, 0);
+    assert_int_equal(WSTOPSIG(child_await_stop(pid)), SIGTSTP);
+    thread_continue(pid, SIGTSTP);
+    int status = child_await_stop(pid);
+    assert_int_equal(status >> 16, PTRACE_EVENT_STOP);
+    assert_int_equal(WSTOPSIG(status), SIGTSTP);
+}
+
+static void a_job_that_is_stopped_stays_stopped(void **state) {
+    (void)state;
+    struct remote_site site;
+    pid_t pid = start_await_signals(&site);
+    stop_by_job_control(pid);
+    expect_call_works(pid, &site);
+    expect_call_works(pid, &site);
+    thread_continue(pid, 0);
+    int status = child_await_stop(pid);
+    assert_int_equal(status >> 16, PTRACE_EVENT_STOP);
+    assert_int_equal(WSTOPSIG(status), SIGTSTP);
+    assert_int_equal(thread_listen(pid), 0);
+    kill(pid, SIGCONT);
+    assert_int_equal(WSTOPSIG(child_await_stop(pid)), SIGTRAP);
+    child_kill(pid);
+    close(site.memory_fd);
+}
+
+static void a_job_that_was_continued_meanwhile_runs(void **state) {
+    (void)state;
+    struct remote_site site;
+    pid_t pid = start_await_signals(&site);
+    stop_by_job_control(pid);
+    kill(pid, SIGCONT);
+    expect_call_works(pid, &site);
+    kill(pid, SIGUSR1);
+    kill(pid, SIGUSR1);
+    sigqueue(pid, SIGRTMIN, (union sigval){.sival_int = 7});
+    thread_continue(pid, 0);
+    assert_int_equal(run_to_end(pid), 7);
+    close(site.memory_fd);
+}
+
+/* ---- failures ---- */
+
+static void a_dead_thread_cannot_call(void **state) {
+    (void)state;
+    struct remote_site site;
+    pid_t pid = start_hold(&site);
+    int64_t result = 4711;
+    kill(pid, SIGKILL);
+    assert_int_equal(call(pid, &site, SYS_getpid, 0, &result), -ESRCH);
+    assert_int_equal(result, 4711);
+    assert_int_equal(child_end(pid), 128 + SIGKILL); /* still there to be reported */
+    close(site.memory_fd);
+}
+
+static void a_thread_that_dies_in_its_call_is_still_reported(void **state) {
+    (void)state;
+    struct remote_site site;
+    pid_t pid = start_hold(&site);
+    int64_t result;
+    assert_int_equal(call(pid, &site, SYS_exit, 3, &result), -ESRCH);
+    assert_int_equal(child_end(pid), 3);
+    close(site.memory_fd);
+}
+
+static void code_that_is_not_there_is_an_error_that_the_thread_survives(void **state) {
+    (void)state;
+    struct remote_site site;
+    pid_t pid = start_hold(&site);
+    struct remote_site bad = site;
+    int64_t result = 0;
+    bad.code = 0x1000;
+    assert_true(call(pid, &bad, SYS_getpid, 0, &result) < 0);
+    expect_call_works(pid, &site);
+    assert_int_equal(end_hold(pid, &site), 0);
+}
+
+static void a_frame_that_cannot_be_written_is_an_error_that_the_thread_survives(void **state) {
+    (void)state;
+    struct remote_site site;
+    pid_t pid = start_hold(&site);
+    struct remote_site bad = site;
+    int64_t result = 0;
+    bad.frame = 0x1000;
+    assert_true(call(pid, &bad, SYS_getpid, 0, &result) < 0);
+    assert_int_equal(end_hold(pid, &site), 0);
+}
+
+static int setup(void **state) {
+    (void)state;
+    ready = shared_new(4096);
+    word = shared_new(4096);
+    frame = shared_new(REMOTE_FRAME_BYTES);
+    return socketpair(AF_UNIX, SOCK_DGRAM, 0, socket_fds);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_and_errors_come_back),
+        cmocka_unit_test(six_arguments_arrive),
+        cmocka_unit_test(all_registers_are_as_before),
+        cmocka_unit_test(a_signal_frame_beside_the_stack_is_as_good),
+        cmocka_unit_test(a_blocked_thread_goes_on_where_it_was),
+        cmocka_unit_test(signals_wait_until_the_call_is_over_and_keep_their_values),
+        cmocka_unit_test(a_stop_signal_in_the_middle_is_not_lost),
+        cmocka_unit_test(a_job_that_is_stopped_stays_stopped),
+        cmocka_unit_test(a_job_that_was_continued_meanwhile_runs),
+        cmocka_unit_test(a_dead_thread_cannot_call),
+        cmocka_unit_test(a_thread_that_dies_in_its_call_is_still_reported),
+        cmocka_unit_test(code_that_is_not_there_is_an_error_that_the_thread_survives),
+        cmocka_unit_test(a_frame_that_cannot_be_written_is_an_error_that_the_thread_survives),
+    };
+    return cmocka_run_group_tests_name("target remote calls", tests, setup, NULL);
+}

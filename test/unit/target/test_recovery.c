@@ -1,0 +1,253 @@
+/*
+ * The tracer is killed in the middle of a remote call, once before each of the ptrace requests that
+ * one makes. The thread must go on by itself as if nothing had been: registers, vectors, flags,
+ * signal mask, alternate stack, and what it waited for.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "child.h"
+#include "hold.h"
+#include "target/memory.h"
+
+/* ---- a ptrace() that ends the process that uses it too often ---- */
+
+static int requests_left = -1; /* −1: no end */
+
+/* Takes libc's place for the code under test. */
+long ptrace(enum __ptrace_request request, ...) {
+    va_list ap;
+    va_start(ap, request);
+    pid_t pid = va_arg(ap, pid_t);
+    void *addr = va_arg(ap, void *), *data = va_arg(ap, void *);
+    va_end(ap);
+    if (requests_left == 0)
+        kill(getpid(), SIGKILL);
+    requests_left -= requests_left > 0;
+    return syscall(SYS_ptrace, request, pid, addr, data);
+}
+
+/* ---- the tracer, a child of the test's like its target ---- */
+
+struct tracing {
+    pid_t target;
+    bool is_in_place; /* the target waits in hold_loop, else in a system call */
+    taddr_t frame;
+    int requests; /* how many the call may make */
+};
+
+enum { CALL_DONE = 7, CALL_FAILED = 8 };
+
+static bool in_hold(pid_t pid) {
+    struct regs regs;
+    return thread_get_regs(pid, &regs) == 0 && regs_pc(&regs) >= (taddr_t)hold_loop &&
+           regs_pc(&regs) < (taddr_t)hold_loop_end;
+}
+
+/* The target stands in its loop, or in its system call, ready to be used. */
+static void stop_in_place(const struct tracing *t) {
+    struct regs regs;
+    child_seize(t->target);
+    while (!t->is_in_place && !in_hold(t->target)) {
+        thread_continue(t->target, 0);
+        child_stop(t->target);
+    }
+    if (thread_get_regs(t->target, &regs) == 0 && regs_restart_interrupted(&regs))
+        thread_set_regs(t->target, &regs);
+}
+
+static int trace(void *arg) {
+    struct tracing *t = arg;
+    stop_in_place(t);
+    struct remote_site site = child_site(t->target);
+    site.frame = t->frame;
+    requests_left = t->requests;
+    int64_t result = 0;
+    struct remote_call call = {SYS_getpid, {0}};
+    int rc = thread_call(t->target, &site, &call, &result, NULL);
+    requests_left = -1;
+    return rc == 0 && result == t->target ? CALL_DONE : CALL_FAILED; /* and the target is free */
+}
+
+/* ---- targets ---- */
+
+static stack_t other_stack;
+static uint32_t *ready;
+static bool held;
+
+static void hold_in_handler(int sig) {
+    (void)sig;
+    held = hold_all();
+}
+
+static uint64_t signal_mask(void) {
+    uint64_t mask;
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, 8);
+    return mask;
+}
+
+static int hold_with_mask(void *arg) {
+    (void)arg;
+    uint64_t mask = UINT64_C(1) << (SIGUSR2 - 1) | UINT64_C(1) << (SIGRTMAX - 1);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+    __atomic_store_n(ready, 1, __ATOMIC_RELEASE);
+    return !hold_all() ? 1 : signal_mask() != mask ? 2 : 0;
+}
+
+static int hold_on_other_stack(void *arg) {
+    (void)arg;
+    struct sigaction a = {.sa_handler = hold_in_handler, .sa_flags = SA_ONSTACK};
+    uint64_t mask = signal_mask();
+    stack_t after;
+    sigaction(SIGUSR1, &a, NULL);
+    sigaltstack(&other_stack, NULL);
+    __atomic_store_n(ready, 1, __ATOMIC_RELEASE);
+    raise(SIGUSR1);
+    sigaltstack(NULL, &after);
+    bool same = after.ss_sp == other_stack.ss_sp && after.ss_size == other_stack.ss_size &&
+                after.ss_flags == other_stack.ss_flags;
+    return !held ? 1 : signal_mask() != mask ? 2 : !same ? 3 : 0;
+}
+
+static int pipe_fds[2];
+
+static int in_read(void *arg) {
+    (void)arg;
+    char c = 0;
+    __atomic_store_n(ready, 1, __ATOMIC_RELEASE);
+    return read(pipe_fds[0], &c, 1) == 1 && c == 'x' ? 0 : 1;
+}
+
+static int in_nanosleep(void *arg) {
+    (void)arg;
+    struct timespec t = {0, 50000000}, start, end;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    __atomic_store_n(ready, 1, __ATOMIC_RELEASE);
+    if (syscall(SYS_nanosleep, &t, &t) != 0)
+        return 1;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    return (end.tv_sec - start.tv_sec) * 1000000000 + end.tv_nsec - start.tv_nsec < 50000000;
+}
+
+static void got(int sig) { (void)sig; }
+
+static int in_sigsuspend(void *arg) {
+    (void)arg;
+    uint64_t usr1 = UINT64_C(1) << (SIGUSR1 - 1), none = 0;
+    signal(SIGUSR1, got);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &usr1, NULL, 8);
+    __atomic_store_n(ready, 1, __ATOMIC_RELEASE);
+    if (syscall(SYS_rt_sigsuspend, &none, 8) != -1 || errno != EINTR)
+        return 1;
+    return signal_mask() != usr1;
+}
+
+static void end_hold(pid_t pid) {
+    static const uint32_t one = 1;
+    int fd;
+    assert_int_equal(memory_open(pid, &fd, NULL), 0);
+    assert_int_equal(memory_write(fd, (taddr_t)&hold_flag, &one, 4, NULL), 0);
+    close(fd);
+}
+static void end_read(pid_t pid) {
+    (void)pid;
+    assert_int_equal(write(pipe_fds[1], "x", 1), 1);
+}
+static void end_sleep(pid_t pid) { (void)pid; }
+static void end_suspend(pid_t pid) { kill(pid, SIGUSR1); }
+
+enum { IN_HOLD = -1 }; /* no system call: the loop of hold.S */
+
+struct target {
+    int (*body)(void *);
+    long call; /* what it waits in, or IN_HOLD */
+    void (*end)(pid_t);
+};
+
+/* ---- the tests ---- */
+
+/* Lets the tracer make so many requests and die; whether it could do them all. */
+static bool survive(const struct target *target, taddr_t frame, int requests) {
+    *ready = 0;
+    struct tracing t = {.target = child_start(target->body, NULL),
+                        .is_in_place = target->call != IN_HOLD,
+                        .frame = frame,
+                        .requests = requests};
+    await_word(ready);
+    if (target->call != IN_HOLD)
+        child_await_call(t.target, target->call);
+    int end = child_end(child_start(trace, &t));
+    if (end != CALL_DONE && end != 128 + SIGKILL)
+        fail_msg("the tracer ended with %d", end);
+    target->end(t.target);
+    int status = child_end(t.target);
+    if (status)
+        fail_msg("killed before request %d: the target ended with %d", requests + 1, status);
+    return end == CALL_DONE;
+}
+
+static void survive_all(const struct target *target) {
+    const taddr_t frames[] = {0, (taddr_t)shared_new(REMOTE_FRAME_BYTES)};
+    for (int i = 0; i < 2; i++) {
+        int requests = 0;
+        while (!survive(target, frames[i], requests))
+            requests++;
+        assert_true(requests > 8); /* they were counted */
+    }
+}
+
+static void a_running_thread_keeps_its_registers_and_signal_mask(void **state) {
+    (void)state;
+    survive_all(&(struct target){hold_with_mask, IN_HOLD, end_hold});
+}
+
+static void a_thread_on_an_alternate_signal_stack_stays_there(void **state) {
+    (void)state;
+    survive_all(&(struct target){hold_on_other_stack, IN_HOLD, end_hold});
+}
+
+static void a_blocked_read_goes_on(void **state) {
+    (void)state;
+    survive_all(&(struct target){in_read, SYS_read, end_read});
+}
+
+static void a_sleeping_thread_sleeps_its_time(void **state) {
+    (void)state;
+    survive_all(&(struct target){in_nanosleep, SYS_nanosleep, end_sleep});
+}
+
+static void a_thread_that_waits_for_a_signal_gets_it_and_its_mask(void **state) {
+    (void)state;
+    survive_all(&(struct target){in_sigsuspend, SYS_rt_sigsuspend, end_suspend});
+}
+
+static int setup(void **state) {
+    (void)state;
+    enum { STACK_BYTES = 1 << 18 };
+    other_stack = (stack_t){.ss_sp = mem_alloc(STACK_BYTES), .ss_size = STACK_BYTES};
+    ready = shared_new(4096);
+    return pipe(pipe_fds);
+}
+
+static int teardown(void **state) {
+    (void)state;
+    free(other_stack.ss_sp);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_running_thread_keeps_its_registers_and_signal_mask),
+        cmocka_unit_test(a_thread_on_an_alternate_signal_stack_stays_there),
+        cmocka_unit_test(a_blocked_read_goes_on),
+        cmocka_unit_test(a_sleeping_thread_sleeps_its_time),
+        cmocka_unit_test(a_thread_that_waits_for_a_signal_gets_it_and_its_mask),
+    };
+    return cmocka_run_group_tests_name("target recovery", tests, setup, teardown);
+}
