@@ -8,15 +8,22 @@ void figure_time(char text[FIGURE_ROOM], uint64_t ns) {
         uint64_t ns;
         const char *name;
     } units[] = {{1000000000, " s"}, {1000000, "ms"}, {1000, "us"}};
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        uint64_t unit = units[i].ns;
-        if (ns < unit)
-            continue;
-        snprintf(text, FIGURE_ROOM, "%lu.%03lu %s", ns / unit, ns % unit / (unit / 1000),
-                 units[i].name);
+    size_t i = 0;
+    while (i < sizeof units / sizeof *units && ns < units[i].ns)
+        i++;
+    if (i == sizeof units / sizeof *units) {
+        snprintf(text, FIGURE_ROOM, "%lu ns", ns);
         return;
     }
-    snprintf(text, FIGURE_ROOM, "%lu ns", ns);
+    uint64_t whole = ns / units[i].ns, thousandths = ns % units[i].ns / (units[i].ns / 1000);
+    if (whole < 10)
+        snprintf(text, FIGURE_ROOM, "%lu.%03lu %s", whole, thousandths, units[i].name);
+    else if (whole < 100)
+        snprintf(text, FIGURE_ROOM, "%lu.%02lu %s", whole, thousandths / 10, units[i].name);
+    else if (whole < 1000)
+        snprintf(text, FIGURE_ROOM, "%lu.%lu %s", whole, thousandths / 100, units[i].name);
+    else
+        snprintf(text, FIGURE_ROOM, "%lu %s", whole, units[i].name);
 }
 
 void figure_bytes(char text[FIGURE_ROOM], uint64_t bytes) {

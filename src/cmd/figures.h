@@ -7,7 +7,7 @@
 
 enum { FIGURE_ROOM = 32 };
 
-/* "12 ns", "3.456 us", "7.890 ms", "1.234  s": cut, not rounded; ends align on the right. */
+/* "12 ns", "3.456 us", "78.90 ms", "12345  s": four digits, cut, not rounded. */
 void figure_time(char text[FIGURE_ROOM], uint64_t ns);
 /* "999 B", "12.3 kB", "4.5 MB" (of 1000). */
 void figure_bytes(char text[FIGURE_ROOM], uint64_t bytes);

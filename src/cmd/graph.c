@@ -59,7 +59,7 @@ static void json_children(const struct graph *g, const struct tree *t, const cha
 static void print_head(const struct graph *g, const char *title) {
     if (title)
         printf("%s\n", title);
-    printf("%s%10s  %10s  %10s  FUNCTION%s\n", g->term.color ? "\033[1m" : "", "CALLS", "TOTAL",
+    printf("%s%9s  %8s  %8s  FUNCTION%s\n", g->term.color ? "\033[1m" : "", "CALLS", "TOTAL",
            "SELF", g->term.color ? "\033[0m" : "");
 }
 
@@ -70,7 +70,7 @@ static void print_node(const struct graph *g, const struct tree *t, uint32_t nod
         snprintf(calls, sizeof calls, "%lu", n->calls);
     figure_time(total, n->total_ns);
     figure_time(self, n->self_ns);
-    int used = printf("%10s  %10s  %10s  ", calls, total, self);
+    int used = printf("%9s  %8s  %8s  ", calls, total, self);
     used += printf("%*s", (int)(depth < DEEP ? depth : DEEP) * 2, "");
     if (depth > DEEP)
         used += printf("[%u] ", depth);

@@ -1,4 +1,5 @@
 /* spoor: finds the command, parses its options, runs it. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,11 +50,14 @@ static int missing_operand(const struct command *command) {
     return wrong_usage(command, why);
 }
 
-/* Output that nobody could read is a failure: a full disk must not look like success. */
+/* Output that nobody could read is a failure: a full disk must not look like success. A reader that
+ * has gone away knows. */
 static int finish_output(int status) {
+    errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
-    say_error("standard output: %m");
+    if (errno != EPIPE)
+        say_error("standard output: %s", errno ? strerror(errno) : "could not be written");
     return STATUS_FAILED;
 }
 
@@ -74,7 +78,7 @@ static int run_command(const struct command *command, char **argv, struct option
     log_level = (int)options->record.verbose;
     if (!runs[command_id(command)])
         return wrong_usage(command, "not built yet");
-    return runs[command_id(command)](options, count, argv + 1);
+    return finish_output(runs[command_id(command)](options, count, argv + 1));
 }
 
 static int print_help(const char *topic) {

@@ -38,10 +38,10 @@ static const struct {
     int width; /* 0: at the left */
     bool is_time;
 } columns[REPORT_COLUMNS] = {
-    [REPORT_CALLS] = {"CALLS", 10, false},  [REPORT_TOTAL] = {"TOTAL", 10, true},
-    [REPORT_SELF] = {"SELF", 10, true},     [REPORT_MIN] = {"MIN", 10, true},
-    [REPORT_MAX] = {"MAX", 10, true},       [REPORT_P50] = {"P50", 10, true},
-    [REPORT_P99] = {"P99", 10, true},       [REPORT_UNWOUND] = {"UNWOUND", 10, false},
+    [REPORT_CALLS] = {"CALLS", 9, false},   [REPORT_TOTAL] = {"TOTAL", 8, true},
+    [REPORT_SELF] = {"SELF", 8, true},      [REPORT_MIN] = {"MIN", 8, true},
+    [REPORT_MAX] = {"MAX", 8, true},        [REPORT_P50] = {"P50", 8, true},
+    [REPORT_P99] = {"P99", 8, true},        [REPORT_UNWOUND] = {"UNWOUND", 9, false},
     [REPORT_SHARE] = {"SHARE", 8, false},   [REPORT_FUNCTION] = {"FUNCTION", 0, false},
     [REPORT_MODULE] = {"MODULE", 0, false},
 };

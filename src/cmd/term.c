@@ -55,7 +55,8 @@ void pager_start(const struct term *term, const struct view_options *o) {
 void pager_finish(void) {
     if (pager <= 0)
         return;
-    fclose(stdout);
+    fflush(stdout);
+    close(STDOUT_FILENO);
     while (waitpid(pager, NULL, 0) < 0)
         ;
     pager = 0;
