@@ -86,17 +86,23 @@ uint8_t *selection_apply(struct selection *s, const struct module *module, const
         const struct plan_function *f = plan_function(plan, i);
         if (!all && !selects(s, module->name, f))
             continue;
-        s->matched = true;
+        s->matched++;
         bits[i / 8] |= (uint8_t)(1u << i % 8);
         count += f->entry != TIER_NONE;
     }
+    s->traceable += count;
     *ret_count = count;
     return bits;
 }
 
 int selection_check(const struct selection *s, struct err *err) {
-    if (!s->options->filter_count || s->matched)
+    if (!s->options->filter_count || s->traceable)
         return 0;
+    if (s->matched)
+        return err_set(err, ENOENT, "no-match",
+                       "filter '%s': matches %zu functions, none of which can be traced: 'spoor "
+                       "explain' tells why",
+                       pattern_text(s->options->filters[0]), s->matched);
     char near[256] = "";
     size_t used = 0;
     for (int i = 0; i < SELECTION_NEAR && s->near[i]; i++) {

@@ -10,7 +10,8 @@ enum { SELECTION_NEAR = 3 };
 
 struct selection {
     const struct session_options *options;
-    bool matched;               /* some -F has matched a function */
+    size_t matched;             /* functions that the filters have selected so far */
+    size_t traceable;           /* of those, with a tier */
     char *near[SELECTION_NEAR]; /* names like the first -F's, nearest first; NULL: none */
     unsigned distance[SELECTION_NEAR];
 };
@@ -20,7 +21,8 @@ void selection_done(struct selection *s);
 /* A bitmap by function index (to be freed); *ret_count: selected functions that have a tier. */
 uint8_t *selection_apply(struct selection *s, const struct module *module, const struct plan *plan,
                          size_t *ret_count);
-/* 0, or −ENOENT "no-match" when -F was given and has matched no function of any module so far. */
+/* 0, or −ENOENT "no-match" when -F was given and has matched no function that can be traced, of any
+ * module so far. */
 int selection_check(const struct selection *s, struct err *err);
 
 #endif
