@@ -23,6 +23,7 @@ static bool in_switch_table(const struct analysis *a, vaddr_t from) {
                                             sizeof(vaddr_t), compare_address);
 }
 
+/* Entries of __patchable_function_entries are among the references: padding ends there. */
 static void note_refs(struct analysis *a) {
     const struct module *m = a->module;
     uint32_t f = 0; /* references are sorted as functions are */
@@ -83,8 +84,6 @@ void targets_note(struct analysis *a) {
     const struct module *m = a->module;
     note_symbols(a);
     note_refs(a);
-    for (size_t i = 0; i < m->patchable_count; i++)
-        text_note(a, m->patchables[i].addr, FACT_TARGET);
     for (size_t i = 0; i < m->section_count; i++) {
         const struct section *s = &m->sections[i];
         if (s->bytes && !strcmp(s->name, "__rseq_cs"))

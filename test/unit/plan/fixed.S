@@ -64,6 +64,7 @@ FUNC label_in_code
 at_immediate:
     inc %ecx
     ret
+    ud2                           /* no padding: the return's window has to grow upwards */
 END label_in_code
 
 FUNC label_in_data
@@ -72,6 +73,7 @@ FUNC label_in_data
 at_pointed:
     inc %ecx
     ret
+    ud2
 END label_in_data
 
     .section .text.part, "ax", @progbits

@@ -149,6 +149,7 @@ at_label1:
     inc %eax
 at_label2:
     ret
+    ud2                           /* no padding: the return's window has to grow upwards */
 END label_switch
 
 FUNC calls_by_table

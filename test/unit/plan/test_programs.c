@@ -236,9 +236,12 @@ static void check_loop(struct walk *w, const struct oracle_insn *orig,
                        const struct oracle_insn *here) {
     uint32_t at = mark_of(w)->offset + here->size;
     struct oracle_insn over = trampoline_insn(at), jump = trampoline_insn(at + over.size);
+    const struct mark *k = mark_of(w);
+    assert_true(w->mark + 2 < fixture.code.mark_count);
+    bool resumes = k[1].orig == w->orig + orig->size && k[2].orig == orig->target;
     w->mark += 2;
-    bool good = here->target == trampoline_addr(at + over.size) && over.jump && jump.jump &&
-                over.target == trampoline_addr(at + over.size + jump.size) &&
+    bool good = resumes && here->target == trampoline_addr(at + over.size) && over.jump &&
+                jump.jump && over.target == trampoline_addr(at + over.size + jump.size) &&
                 jump.target == orig->target;
     if (!good)
         fail_at("a loop was moved wrongly", w->orig);
@@ -297,6 +300,13 @@ static void check_insn(struct walk *w) {
     w->done = orig.jump || orig.ret;
 }
 
+static void check_stub(const struct walk *w, const struct patch *p) {
+    const struct mark *k = mark_of(w);
+    assert_int_equal(k->kind, MARK_STUB);
+    if (k->orig != w->orig || k->at_start != (k->orig == p->at))
+        fail_at("a stub's mark is wrong", w->orig);
+}
+
 static size_t mark_at(uint32_t offset) {
     size_t low = 0, high = fixture.code.mark_count;
     while (low < high) {
@@ -321,7 +331,7 @@ static void check_trampoline(const struct patch *p) {
         if (mark_of(&w)->kind == MARK_INSN)
             check_insn(&w);
         else
-            assert_int_equal(mark_of(&w)->kind, MARK_STUB);
+            check_stub(&w, p);
     }
 }
 
@@ -379,6 +389,9 @@ static void most_functions_are_traced_exactly(void) {
     }
     printf("%s: %zu functions, %.2f %% traced, %.2f %% exactly\n", fixture.module->name, count,
            100.0 * (double)traced / (double)count, 100.0 * (double)exact / (double)count);
+    enum { A_PROGRAM = 200 };
+    if (count < A_PROGRAM) /* a fixture */
+        return;
     assert_true(traced * 100 > count * 90);
     assert_true(exact * 100 > count * 80);
 }
