@@ -28,9 +28,10 @@ struct thread {
     uint32_t number;  /* of at[head]: they are counted on, modulo 2^32 */
     uint32_t certain; /* the number after that of the last certain line */
     uint32_t stream;
-    bool over;   /* the stream has been read */
-    bool ready;  /* the front is certain */
-    uint64_t ns; /* the front's; or, when it is not ready, no line of it is earlier */
+    uint32_t depth; /* after the line that was given out last */
+    bool over;      /* the stream has been read */
+    bool ready;     /* the front is certain */
+    uint64_t ns;    /* the front's; or, when it is not ready, no line of it is earlier */
 };
 
 struct lines {
@@ -226,6 +227,15 @@ static void settle(struct lines *l) {
         sift_down(l, 0);
 }
 
+static void give_out(struct thread *t, struct line *line) {
+    *line = front(t)->line;
+    if (line->kind == LINE_LOST)
+        line->depth = t->depth;
+    t->depth = line->depth + (line->kind == LINE_ENTRY);
+    t->ready = false;
+    drop_front(t);
+}
+
 const struct line *lines_next(struct lines *l) {
     while (l->count) {
         struct thread *t = l->heap[0];
@@ -233,9 +243,7 @@ const struct line *lines_next(struct lines *l) {
             settle(l);
             continue;
         }
-        l->line = front(t)->line;
-        drop_front(t);
-        t->ready = false;
+        give_out(t, &l->line);
         return &l->line;
     }
     return NULL;

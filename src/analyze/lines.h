@@ -20,11 +20,12 @@ enum line_kind {
 struct line {
     enum line_kind kind;
     uint32_t stream;
-    uint32_t function, depth, stack; /* not of LINE_LOST */
-    uint64_t ns;                     /* of LINE_LEAF: the entry's */
-    uint64_t duration_ns;            /* of LINE_EXIT and LINE_LEAF */
-    enum call_end how;               /* of LINE_EXIT and LINE_LEAF */
-    uint64_t lost;                   /* of LINE_LOST */
+    uint32_t function, stack; /* not of LINE_LOST */
+    uint32_t depth;           /* of LINE_LOST: under the calls that are shown as open */
+    uint64_t ns;              /* of LINE_LEAF: the entry's */
+    uint64_t duration_ns;     /* of LINE_EXIT and LINE_LEAF */
+    enum call_end how;        /* of LINE_EXIT and LINE_LEAF */
+    uint64_t lost;            /* of LINE_LOST */
 };
 
 struct lines;

@@ -3,15 +3,18 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/mem.h"
+
+enum { JSON_MOST = 6 }; /* bytes that one character becomes */
+
 /* Length of the well-formed UTF-8 sequence at P (RFC 3629), or 0. */
 static size_t sequence(const uint8_t *p) {
     static const struct {
         uint8_t low, high, length, second_low, second_high;
-    } forms[] = {{0x00, 0x7f, 1, 0x80, 0xbf}, {0xc2, 0xdf, 2, 0x80, 0xbf},
-                 {0xe0, 0xe0, 3, 0xa0, 0xbf}, {0xe1, 0xec, 3, 0x80, 0xbf},
-                 {0xed, 0xed, 3, 0x80, 0x9f}, {0xee, 0xef, 3, 0x80, 0xbf},
-                 {0xf0, 0xf0, 4, 0x90, 0xbf}, {0xf1, 0xf3, 4, 0x80, 0xbf},
-                 {0xf4, 0xf4, 4, 0x80, 0x8f}};
+    } forms[] = {
+        {0x00, 0x7f, 1, 0x80, 0xbf}, {0xc2, 0xdf, 2, 0x80, 0xbf}, {0xe0, 0xe0, 3, 0xa0, 0xbf},
+        {0xe1, 0xec, 3, 0x80, 0xbf}, {0xed, 0xed, 3, 0x80, 0x9f}, {0xee, 0xef, 3, 0x80, 0xbf},
+        {0xf0, 0xf0, 4, 0x90, 0xbf}, {0xf1, 0xf3, 4, 0x80, 0xbf}, {0xf4, 0xf4, 4, 0x80, 0x8f}};
     size_t i = 0;
     while (i < sizeof forms / sizeof *forms && (*p < forms[i].low || *p > forms[i].high))
         i++;
@@ -26,19 +29,34 @@ static size_t sequence(const uint8_t *p) {
     return forms[i].length;
 }
 
+/* Writes what stands for the character at *P into PIECE and moves on; returns its length. */
+static size_t encode(const uint8_t **p, char piece[JSON_MOST + 1]) {
+    size_t n = sequence(*p);
+    if (n == 0)
+        strcpy(piece, "\\ufffd");
+    else if (**p == '"' || **p == '\\')
+        sprintf(piece, "\\%c", **p);
+    else if (**p < 0x20)
+        sprintf(piece, "\\u%04x", **p);
+    else
+        *(char *)mempcpy(piece, *p, n) = '\0';
+    *p += n ? n : 1;
+    return strlen(piece);
+}
+
 void json_print_string(FILE *out, const char *text) {
+    char piece[JSON_MOST + 1];
     putc_unlocked('"', out);
-    for (const uint8_t *p = (const uint8_t *)text; *p;) {
-        size_t n = sequence(p);
-        if (n == 0)
-            fputs("\\ufffd", out);
-        else if (*p == '"' || *p == '\\')
-            fprintf(out, "\\%c", *p);
-        else if (*p < 0x20)
-            fprintf(out, "\\u%04x", *p);
-        else
-            fwrite(p, 1, n, out);
-        p += n ? n : 1;
-    }
+    for (const uint8_t *p = (const uint8_t *)text; *p;)
+        fwrite(piece, 1, encode(&p, piece), out);
     putc_unlocked('"', out);
+}
+
+char *json_string(const char *text) {
+    char *string = mem_resize(NULL, strlen(text) + 1, JSON_MOST), *end = string;
+    *end++ = '"';
+    for (const uint8_t *p = (const uint8_t *)text; *p;)
+        end += encode(&p, end);
+    strcpy(end, "\"");
+    return string;
 }

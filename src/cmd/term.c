@@ -1,5 +1,7 @@
 #include "cmd/term.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +9,8 @@
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/mem.h"
 
 struct term term_open(const struct view_options *o) {
     const char *kind = getenv("TERM"), *no_color = getenv("NO_COLOR");
@@ -19,36 +23,57 @@ struct term term_open(const struct view_options *o) {
     return t;
 }
 
-static pid_t pager;
+/* ---- the pager ---- */
 
-static void become_pager(int input) {
-    const char *command = getenv("PAGER");
+static pid_t pager;
+static int terminal = -1; /* standard output while a pager has its place */
+
+static bool is_in_path(const char *program) {
+    const char *path = getenv("PATH");
+    AUTO_FREE char *copy = mem_strdup(path ? path : "/usr/bin:/bin");
+    char *rest = copy;
+    for (const char *directory; (directory = strsep(&rest, ":"));) {
+        AUTO_FREE char *file = mem_printf("%s/%s", directory, program);
+        if (access(file, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A command line for the shell, or NULL: no pager is wanted, or there is none. */
+static const char *pager_command(void) {
+    const char *command = getenv("PAGER"), *kind = getenv("TERM");
+    if (!kind || strcmp(kind, "dumb") == 0 || (command && strcmp(command, "cat") == 0))
+        return NULL;
+    if (command && *command)
+        return command;
+    return is_in_path("less") ? "less" : NULL;
+}
+
+static void become_pager(const char *command, int input) {
     dup2(input, STDIN_FILENO);
     setenv("LESS", "FRX", 0); /* quit if it fits, keep colours, leave the screen as it is */
-    if (!command || !*command)
-        command = "less";
     execl("/bin/sh", "sh", "-c", command, (char *)NULL);
     _exit(127);
 }
 
 void pager_start(const struct term *term, const struct view_options *o) {
-    const char *command = getenv("PAGER");
+    const char *command = pager_command();
     int ends[2];
-    if (!term->is_terminal || o->no_pager || (command && strcmp(command, "cat") == 0))
+    if (!term->is_terminal || o->no_pager || !command)
         return;
     fflush(stdout);
-    if (pipe(ends) < 0)
+    if (pipe2(ends, O_CLOEXEC) < 0)
         return;
     pager = fork();
-    if (pager == 0) {
-        close(ends[1]);
-        become_pager(ends[0]);
-    }
-    close(ends[0]);
+    if (pager == 0)
+        become_pager(command, ends[0]);
     if (pager > 0) {
+        terminal = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
         dup2(ends[1], STDOUT_FILENO);
         signal(SIGINT, SIG_IGN); /* ^C is the pager's */
     }
+    close(ends[0]);
     close(ends[1]);
 }
 
@@ -56,8 +81,10 @@ void pager_finish(void) {
     if (pager <= 0)
         return;
     fflush(stdout);
-    close(STDOUT_FILENO);
-    while (waitpid(pager, NULL, 0) < 0)
-        ;
+    dup2(terminal, STDOUT_FILENO); /* closes the pipe: the pager sees the end */
+    close(terminal);
+    while (waitpid(pager, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    signal(SIGINT, SIG_DFL);
     pager = 0;
 }

@@ -1,0 +1,80 @@
+/* spoor export: a trace in a format that other programs read. */
+#include "cmd/export.h"
+
+#include <sys/stat.h>
+
+#include "cmd/command.h"
+#include "cmd/replay.h"
+#include "cmd/say.h"
+
+static export_write *const formats[] = {[EXPORT_CHROME] = export_chrome,
+                                        [EXPORT_FOLDED] = export_folded,
+                                        [EXPORT_CSV] = export_csv,
+                                        [EXPORT_JSON] = replay_json};
+
+void export_walk(const struct view *view, const struct visitor *visitor,
+                 void (*on_stream)(void *ctx, uint32_t stream), const struct out *out) {
+    const struct source *source = &view->source;
+    size_t count = trace_reader_stream_count(source->reader);
+    for (size_t i = 0; i < count && !out->error; i++) {
+        if (!filter_shows_thread(source->filter, trace_reader_thread(source->reader, i)))
+            continue;
+        on_stream(visitor->ctx, (uint32_t)i);
+        struct walk *walk = walk_new(source, (uint32_t)i, visitor);
+        while (!out->error && walk_step(walk))
+            continue;
+        walk_free(walk);
+    }
+}
+
+/* A process that calls exec has several records: a thread belongs to the last before it began. */
+const char *export_command(const struct view *view, uint32_t stream) {
+    const struct trace_reader *reader = view->source.reader;
+    const struct trace_thread *thread = trace_reader_thread(reader, stream);
+    const struct trace_process *found = NULL;
+    for (size_t i = 0; i < trace_reader_process_count(reader); i++) {
+        const struct trace_process *p = trace_reader_process(reader, i);
+        if (p->pid == thread->pid && (!found || p->start <= thread->start))
+            found = p;
+    }
+    return found ? found->command : "unknown";
+}
+
+static bool is_same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static int export(const struct export_options *options, struct view *view) {
+    struct out out;
+    struct err err;
+    if (options->output && is_same_file(options->output, view->path)) {
+        say_error("%s: is the trace itself: choose another -o", options->output);
+        return STATUS_FAILED;
+    }
+    if (out_open(&out, options->output, &err) < 0) {
+        say_err(&err);
+        return STATUS_FAILED;
+    }
+    if (!options->output && isatty(STDOUT_FILENO))
+        view_end_progress(view);
+    formats[options->format](view, &out);
+    view_end_progress(view);
+    int status = out_close(&out);
+    const char *losses = view_losses(view);
+    if (losses && status == STATUS_OK)
+        say_note("%s: %s", view->path, losses);
+    return view->is_damaged ? STATUS_FAILED : status;
+}
+
+int cmd_export(struct options *options, int argc, char **argv) {
+    struct view view;
+    struct err err;
+    if (view_open(&view, options, argc, argv, &err) < 0) {
+        say_err(&err);
+        return STATUS_FAILED;
+    }
+    int status = export(&options->export, &view);
+    view_close(&view);
+    return status;
+}

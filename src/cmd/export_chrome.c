@@ -1,0 +1,126 @@
+/*
+ * Trace events, the JSON that Perfetto and chrome://tracing load: a complete event ("X") a call, in
+ * the order in which the calls of each thread ended; metadata first. Coroutines' stacks do not nest
+ * within their thread's: calls on other stacks than the native one are pairs of asynchronous events
+ * ("b", "e"), which viewers show as a track a stack.
+ */
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "cmd/export.h"
+#include "cmd/json.h"
+#include "cmd/spell.h"
+
+struct chrome {
+    const struct view *view;
+    struct out *out;
+    struct speller speller;
+    uint32_t stream;
+    char head[48]; /* what each event of the stream begins with, after its "ph" */
+    size_t head_length;
+};
+
+static char *compose(struct names *names, uint32_t function) {
+    AUTO_FREE char *name = json_string(names_function(names, function));
+    AUTO_FREE char *module = json_string(names_module_name(names, names_module(names, function)));
+    return mem_printf(",\"name\":%s,\"cat\":%s", name, module);
+}
+
+/* ",\n{"ph":"X","pid":1,"tid":2,"ts":3.456" */
+static void begin_event(struct chrome *c, char phase, uint64_t ns) {
+    out_words(c->out, ",\n{\"ph\":\"");
+    out_char(c->out, phase);
+    out_text(c->out, c->head, c->head_length);
+    out_micros(c->out, ns);
+}
+
+static void end_event(struct chrome *c, const struct walk_call *call) {
+    out_spelled(c->out, &c->speller, call->function);
+    if (call->how == CALL_TAIL)
+        out_words(c->out, ",\"args\":{\"end\":\"tail call\"}}");
+    else if (call->how == CALL_UNWOUND)
+        out_words(c->out, ",\"args\":{\"end\":\"unwound\"}}");
+    else if (call->how == CALL_OPEN)
+        out_words(c->out, ",\"args\":{\"end\":\"open\"}}");
+    else
+        out_char(c->out, '}');
+}
+
+static void write_async(struct chrome *c, char phase, uint64_t ns, const struct walk_call *call) {
+    begin_event(c, phase, ns);
+    out_words(c->out, ",\"id\":\"");
+    out_number(c->out, c->stream);
+    out_char(c->out, '.');
+    out_number(c->out, call->stack);
+    out_char(c->out, '"');
+    end_event(c, call);
+}
+
+static void on_close(void *ctx, const struct walk_call *call) {
+    struct chrome *c = ctx;
+    if (call->brief)
+        return;
+    if (call->stack) {
+        write_async(c, 'b', call->start_ns, call);
+        write_async(c, 'e', call->end_ns, call);
+        return;
+    }
+    begin_event(c, 'X', call->start_ns);
+    out_words(c->out, ",\"dur\":");
+    out_micros(c->out, call->end_ns - call->start_ns);
+    end_event(c, call);
+}
+
+static void on_lost(void *ctx, uint64_t ns, uint64_t count) {
+    struct chrome *c = ctx;
+    begin_event(c, 'i', ns);
+    out_words(c->out, ",\"s\":\"t\",\"name\":\"");
+    out_number(c->out, count);
+    out_words(c->out, " events lost\"}");
+}
+
+static void on_stream(void *ctx, uint32_t stream) {
+    struct chrome *c = ctx;
+    const struct trace_thread *t = trace_reader_thread(c->view->source.reader, stream);
+    c->stream = stream;
+    c->head_length = (size_t)snprintf(c->head, sizeof c->head,
+                                      "\",\"pid\":%u,\"tid\":%u,\"ts\":", t->pid, t->tid);
+}
+
+/* The names of a process (TID 0) or thread. */
+static void write_name(struct out *out, uint32_t pid, uint32_t tid, const char *name) {
+    AUTO_FREE char *quoted = json_string(name);
+    AUTO_FREE char *thread = tid ? mem_printf(",\"tid\":%u", tid) : mem_strdup("");
+    AUTO_FREE char *event =
+        mem_printf("{\"ph\":\"M\",\"pid\":%u%s,\"name\":\"%s\",\"args\":{\"name\":%s}}", pid,
+                   thread, tid ? "thread_name" : "process_name", quoted);
+    out_text(out, event, strlen(event));
+}
+
+/* Every event of a call follows the name of its thread: only here a first one has no comma. */
+static void write_names(const struct trace_reader *reader, struct out *out) {
+    size_t processes = trace_reader_process_count(reader);
+    for (size_t i = 0; i < processes; i++) {
+        const struct trace_process *p = trace_reader_process(reader, i);
+        if (i)
+            out_words(out, ",\n");
+        write_name(out, p->pid, 0, p->command);
+    }
+    for (size_t i = 0; i < trace_reader_stream_count(reader); i++) {
+        const struct trace_thread *t = trace_reader_thread(reader, i);
+        if (i || processes)
+            out_words(out, ",\n");
+        write_name(out, t->pid, t->tid, t->name);
+    }
+}
+
+void export_chrome(const struct view *view, struct out *out) {
+    struct chrome c = {.view = view, .out = out};
+    struct visitor visitor = {.ctx = &c, .close = on_close, .lost = on_lost};
+    speller_init(&c.speller, view->source.names, compose);
+    out_words(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+    write_names(view->source.reader, out);
+    export_walk(view, &visitor, on_stream, out);
+    out_words(out, "\n]}\n");
+    speller_done(&c.speller);
+}

@@ -1,0 +1,71 @@
+/*
+ * Comma-separated values (RFC 4180, with the line ends of this system): a header, then one line a
+ * call, thread by thread, in the order in which the calls ended.
+ */
+#include "base/mem.h"
+#include "cmd/export.h"
+#include "cmd/spell.h"
+
+struct csv {
+    const struct view *view;
+    struct out *out;
+    struct speller speller;
+    const struct trace_thread *thread; /* the present one */
+};
+
+/* TEXT as a field, to be freed. */
+static char *quoted(const char *text) {
+    if (!strpbrk(text, "\",\r\n"))
+        return mem_strdup(text);
+    char *field = mem_resize(NULL, strlen(text) + 2, 2), *end = field;
+    *end++ = '"';
+    for (; *text; text++) {
+        if (*text == '"')
+            *end++ = '"';
+        *end++ = *text;
+    }
+    strcpy(end, "\"");
+    return field;
+}
+
+static char *compose(struct names *names, uint32_t function) {
+    AUTO_FREE char *name = quoted(names_function(names, function));
+    AUTO_FREE char *module = quoted(names_module_name(names, names_module(names, function)));
+    return mem_printf(",%s,%s", name, module);
+}
+
+static void on_close(void *ctx, const struct walk_call *call) {
+    static const char ends[][10] = {[CALL_RETURNED] = ",returned",
+                                    [CALL_TAIL] = ",tail",
+                                    [CALL_UNWOUND] = ",unwound",
+                                    [CALL_OPEN] = ",open"};
+    struct csv *c = ctx;
+    if (call->brief)
+        return;
+    out_number(c->out, call->start_ns);
+    out_char(c->out, ',');
+    out_number(c->out, call->end_ns - call->start_ns);
+    out_char(c->out, ',');
+    out_number(c->out, c->thread->pid);
+    out_char(c->out, ',');
+    out_number(c->out, c->thread->tid);
+    out_char(c->out, ',');
+    out_number(c->out, call->depth);
+    out_spelled(c->out, &c->speller, call->function);
+    out_text(c->out, ends[call->how], strlen(ends[call->how]));
+    out_char(c->out, '\n');
+}
+
+static void on_stream(void *ctx, uint32_t stream) {
+    struct csv *c = ctx;
+    c->thread = trace_reader_thread(c->view->source.reader, stream);
+}
+
+void export_csv(const struct view *view, struct out *out) {
+    struct csv csv = {.view = view, .out = out};
+    struct visitor visitor = {.ctx = &csv, .close = on_close};
+    speller_init(&csv.speller, view->source.names, compose);
+    out_words(out, "start_ns,duration_ns,pid,tid,depth,function,module,how\n");
+    export_walk(view, &visitor, on_stream, out);
+    speller_done(&csv.speller);
+}

@@ -1,0 +1,34 @@
+/* spoor replay: every call in the order of time. */
+#include "cmd/replay.h"
+
+#include "cmd/command.h"
+#include "cmd/say.h"
+
+static int replay(const struct options *options, struct view *view) {
+    struct replay_look look = {term_open(&options->view), options->replay.time};
+    struct out out;
+    if (out_open(&out, NULL, NULL) < 0)
+        return STATUS_FAILED;
+    if (look.term.is_terminal)
+        view_end_progress(view);
+    pager_start(&look.term, &options->view);
+    if (options->view.json)
+        replay_json(view, &out);
+    else
+        replay_text(view, &look, &out);
+    int status = out_close(&out);
+    pager_finish();
+    return view->is_damaged ? STATUS_FAILED : status;
+}
+
+int cmd_replay(struct options *options, int argc, char **argv) {
+    struct view view;
+    struct err err;
+    if (view_open(&view, options, argc, argv, &err) < 0) {
+        say_err(&err);
+        return STATUS_FAILED;
+    }
+    int status = replay(options, &view);
+    view_close(&view);
+    return status;
+}

@@ -1,0 +1,19 @@
+/* The forms of a call trace. Private to replay and export. */
+#ifndef SPOOR_CMD_REPLAY_H
+#define SPOOR_CMD_REPLAY_H
+
+#include "cmd/out.h"
+#include "cmd/term.h"
+#include "cmd/view.h"
+
+/* Indented, with durations, for people. */
+struct replay_look {
+    struct term term;
+    bool time; /* a column of time stamps */
+};
+void replay_text(const struct view *view, const struct replay_look *look, struct out *out);
+
+/* One object a line, as CONTRACT.md says. */
+void replay_json(const struct view *view, struct out *out);
+
+#endif

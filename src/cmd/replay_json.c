@@ -1,0 +1,60 @@
+#include "analyze/lines.h"
+#include "base/mem.h"
+#include "cmd/json.h"
+#include "cmd/replay.h"
+#include "cmd/spell.h"
+
+static char *compose(struct names *names, uint32_t function) {
+    AUTO_FREE char *name = json_string(names_function(names, function));
+    AUTO_FREE char *module = json_string(names_module_name(names, names_module(names, function)));
+    return mem_printf("\",\"function\":%s,\"module\":%s", name, module);
+}
+
+static void write_begin(struct out *out, const struct trace_reader *reader,
+                        const struct line *line) {
+    out_words(out, "{\"t_ns\":");
+    out_number(out, line->ns);
+    out_words(out, ",\"tid\":");
+    out_number(out, trace_reader_thread(reader, line->stream)->tid);
+    out_words(out, ",\"depth\":");
+    out_number(out, line->depth);
+}
+
+static void write_exit(struct out *out, struct speller *speller, const struct line *line) {
+    if (line->how == CALL_UNWOUND)
+        out_words(out, ",\"kind\":\"unwound");
+    else
+        out_words(out, ",\"kind\":\"exit");
+    out_spelled(out, speller, line->function);
+    out_words(out, ",\"duration_ns\":");
+    out_number(out, line->duration_ns);
+    if (line->how == CALL_TAIL)
+        out_words(out, ",\"tail\":true");
+}
+
+static void write_line(struct out *out, struct speller *speller, const struct line *line) {
+    if (line->kind == LINE_ENTRY) {
+        out_words(out, ",\"kind\":\"entry");
+        out_spelled(out, speller, line->function);
+    } else if (line->kind == LINE_EXIT) {
+        write_exit(out, speller, line);
+    } else {
+        out_words(out, ",\"kind\":\"lost\",\"function\":null,\"module\":null,\"count\":");
+        out_number(out, line->lost);
+    }
+    out_words(out, "}\n");
+}
+
+void replay_json(const struct view *view, struct out *out) {
+    struct speller speller;
+    speller_init(&speller, view->source.names, compose);
+    struct lines *lines = lines_new(&view->source, false);
+    for (const struct line *line; !out->error && (line = lines_next(lines));) {
+        if (line->kind == LINE_EXIT && line->how == CALL_OPEN)
+            continue; /* it did not end in the trace */
+        write_begin(out, view->source.reader, line);
+        write_line(out, &speller, line);
+    }
+    lines_free(lines);
+    speller_done(&speller);
+}

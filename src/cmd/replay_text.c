@@ -1,0 +1,269 @@
+/*
+ * The call trace that people read: duration, thread, function. A call without callees is one line;
+ * others begin with a line at their entry and end with one that has their duration. Columns fit the
+ * widest thread id; on a terminal a function's name is cut so that the line fits. Calls that are
+ * open when the trace ends are closed after everything else.
+ */
+#include <stdio.h>
+
+#include "analyze/lines.h"
+#include "base/mem.h"
+#include "cmd/replay.h"
+
+enum { TIME_COLUMNS = 16, DURATION_COLUMNS = 10, LEAST_NAME_COLUMNS = 12 };
+
+/* How a function is written. */
+struct label {
+    const char *name; /* NULL: not yet looked up */
+    uint32_t length, columns;
+    bool bare; /* without parameters: "()" follows */
+};
+
+struct text_view {
+    struct out *out;
+    const struct view *view;
+    const struct replay_look *look;
+    struct label *labels;          /* by function */
+    unsigned tid_columns;          /* of the widest */
+    size_t margin;                 /* columns before a function of depth 0 */
+    ARRAY(struct line) still_open; /* exits of calls that the trace does not see end */
+};
+
+/* ---- names ---- */
+
+static bool starts(const char *text, const char *with) {
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Whether a demangled name shows parameters: a parenthesis outside of template arguments. */
+static bool has_parameters(const char *name) {
+    static const char unnamed[] = "(anonymous namespace)";
+    int nesting = 0;
+    for (const char *p = name; *p; p++) {
+        if (starts(p, unnamed))
+            p += sizeof unnamed - 2;
+        else if (starts(p, "operator"))
+            return strchr(p, '(') != NULL;
+        else if (*p == '(' && nesting == 0)
+            return true;
+        else if (*p == '<')
+            nesting++;
+        else if (*p == '>' && p > name && p[-1] != '-')
+            nesting--;
+    }
+    return false;
+}
+
+static bool begins_character(char c) { return ((unsigned char)c & 0xc0) != 0x80; }
+
+static const struct label *label_of(const struct text_view *t, uint32_t function) {
+    struct label *label = &t->labels[function];
+    if (label->name)
+        return label;
+    label->name = names_function(t->view->source.names, function);
+    label->length = (uint32_t)strlen(label->name);
+    for (const char *p = label->name; *p; p++)
+        label->columns += begins_character(*p);
+    label->bare = !has_parameters(label->name);
+    return label;
+}
+
+/* The label, cut to COLUMNS. */
+static void write_cut(struct out *out, const struct label *label, size_t columns) {
+    size_t length = 0;
+    for (size_t n = 0; length < label->length; length++)
+        if (begins_character(label->name[length]) && n++ == columns - 1)
+            break;
+    out_text(out, label->name, length);
+    out_words(out, "…");
+}
+
+/* The name of a function that is indented by DEPTH, between texts that take OTHERS columns. */
+static void write_name(const struct text_view *t, const struct label *label, uint32_t depth,
+                       size_t others) {
+    size_t width = t->look->term.width, used = t->margin + 2 * (size_t)depth + others;
+    if (!width || used + label->columns <= width)
+        out_text(t->out, label->name, label->length);
+    else if (width - LEAST_NAME_COLUMNS >= used)
+        write_cut(t->out, label, width - used);
+    else if (label->columns > LEAST_NAME_COLUMNS)
+        write_cut(t->out, label, LEAST_NAME_COLUMNS);
+    else
+        out_text(t->out, label->name, label->length);
+}
+
+/* ---- columns ---- */
+
+static void begin_color(const struct text_view *t, unsigned color) {
+    if (!t->look->term.color)
+        return;
+    out_words(t->out, "\033[");
+    out_number(t->out, color);
+    out_char(t->out, 'm');
+}
+
+static void end_color(const struct text_view *t) {
+    if (t->look->term.color)
+        out_words(t->out, "\033[m");
+}
+
+enum { YELLOW = 33, RED = 31, BRIGHT_RED = 91 };
+
+/* "  1.234 us": three digits after the point; of a thousand seconds and more, none. */
+static void write_time(struct out *out, uint64_t ns) {
+    static const char units[][4] = {" us", " ms", "  s"};
+    unsigned unit = 0;
+    for (; ns >= 1000000 && unit < 2; unit++)
+        ns /= 1000;
+    if (ns >= 1000000) {
+        out_padded(out, ns / 1000, 7, ' ');
+    } else {
+        out_padded(out, ns / 1000, 3, ' ');
+        out_char(out, '.');
+        out_padded(out, ns % 1000, 3, '0');
+    }
+    out_text(out, units[unit], 3);
+}
+
+static void write_duration(const struct text_view *t, uint64_t ns) {
+    if (ns < 100000 || !t->look->term.color) {
+        write_time(t->out, ns);
+        return;
+    }
+    begin_color(t, ns < 1000000 ? YELLOW : ns < 10000000 ? RED : BRIGHT_RED);
+    write_time(t->out, ns);
+    end_color(t);
+}
+
+/* Everything before the function. */
+static void write_margin(const struct text_view *t, const struct line *line) {
+    struct out *out = t->out;
+    bool ended = line->kind == LINE_EXIT || line->kind == LINE_LEAF;
+    if (t->look->time) {
+        out_padded(out, line->ns / 1000000000, TIME_COLUMNS - 11, ' ');
+        out_char(out, '.');
+        out_padded(out, line->ns % 1000000000, 9, '0');
+        out_char(out, ' ');
+    }
+    if (ended && line->how != CALL_OPEN)
+        write_duration(t, line->duration_ns);
+    else
+        out_spaces(out, DURATION_COLUMNS);
+    out_words(out, " [");
+    out_padded(out, trace_reader_thread(t->view->source.reader, line->stream)->tid, t->tid_columns,
+               ' ');
+    out_words(out, "] | ");
+    out_spaces(out, 2 * (size_t)line->depth);
+}
+
+/* ---- lines ---- */
+
+static const char *const ends[] = {[CALL_RETURNED] = NULL,
+                                   [CALL_TAIL] = "tail call",
+                                   [CALL_UNWOUND] = "unwound",
+                                   [CALL_OPEN] = "open"};
+
+static void write_words(struct out *out, const char *words) { out_text(out, words, strlen(words)); }
+
+static void write_open(const struct text_view *t, const struct line *line) {
+    const struct label *label = label_of(t, line->function);
+    write_name(t, label, line->depth, label->bare ? 4 : 2);
+    if (label->bare)
+        out_words(t->out, "()");
+    out_words(t->out, " {\n");
+}
+
+static void write_leaf(const struct text_view *t, const struct line *line) {
+    const struct label *label = label_of(t, line->function);
+    const char *end = ends[line->how];
+    write_name(t, label, line->depth, (label->bare ? 3 : 1) + (end ? strlen(end) + 7 : 0));
+    if (label->bare)
+        out_words(t->out, "()");
+    out_char(t->out, ';');
+    if (end) {
+        out_words(t->out, " /* ");
+        write_words(t->out, end);
+        out_words(t->out, " */");
+    }
+    out_char(t->out, '\n');
+}
+
+static void write_close(const struct text_view *t, const struct line *line) {
+    const char *end = ends[line->how];
+    out_words(t->out, "} /* ");
+    write_name(t, label_of(t, line->function), line->depth, 8 + (end ? strlen(end) + 2 : 0));
+    if (end) {
+        out_words(t->out, ": ");
+        write_words(t->out, end);
+    }
+    out_words(t->out, " */\n");
+}
+
+static void write_lost(const struct text_view *t, const struct line *line) {
+    begin_color(t, RED);
+    out_words(t->out, "/* ");
+    out_number(t->out, line->lost);
+    write_words(t->out, line->lost == 1 ? " event lost */" : " events lost */");
+    end_color(t);
+    out_char(t->out, '\n');
+}
+
+static void write_line(const struct text_view *t, const struct line *line) {
+    static void (*const writers[])(const struct text_view *,
+                                   const struct line *) = {[LINE_ENTRY] = write_open,
+                                                           [LINE_EXIT] = write_close,
+                                                           [LINE_LEAF] = write_leaf,
+                                                           [LINE_LOST] = write_lost};
+    write_margin(t, line);
+    writers[line->kind](t, line);
+}
+
+static void write_header(const struct text_view *t) {
+    char text[TIME_COLUMNS + 64];
+    int n = snprintf(text, sizeof text, "%s%10s %*s   FUNCTION\n",
+                     t->look->time ? "#          TIME " : "",
+                     t->look->time ? "DURATION" : "# DURATION", (int)t->tid_columns + 2, "TID");
+    out_text(t->out, text, (size_t)n);
+}
+
+/* "# 17 events lost", where it is so. */
+static void write_footer(const struct text_view *t) {
+    const char *losses = view_losses(t->view);
+    if (!losses)
+        return;
+    begin_color(t, RED);
+    out_words(t->out, "# ");
+    write_words(t->out, losses);
+    end_color(t);
+    out_char(t->out, '\n');
+}
+
+static unsigned widest_tid(const struct trace_reader *reader) {
+    unsigned widest = 3;
+    for (size_t i = 0; i < trace_reader_stream_count(reader); i++) {
+        unsigned columns = (unsigned)snprintf(NULL, 0, "%u", trace_reader_thread(reader, i)->tid);
+        widest = columns > widest ? columns : widest;
+    }
+    return widest;
+}
+
+void replay_text(const struct view *view, const struct replay_look *look, struct out *out) {
+    struct text_view t = {.out = out, .view = view, .look = look};
+    t.labels = mem_alloc(names_count(view->source.names) * sizeof *t.labels);
+    t.tid_columns = widest_tid(view->source.reader);
+    t.margin = (look->time ? TIME_COLUMNS : 0) + DURATION_COLUMNS + t.tid_columns + 6;
+    struct lines *lines = lines_new(&view->source, true);
+    write_header(&t);
+    for (const struct line *line; !out->error && (line = lines_next(lines));) {
+        if (line->kind == LINE_EXIT && line->how == CALL_OPEN)
+            ARRAY_PUSH(&t.still_open, *line);
+        else
+            write_line(&t, line);
+    }
+    for (size_t i = 0; i < t.still_open.count; i++)
+        write_line(&t, &t.still_open.at[i]);
+    write_footer(&t);
+    lines_free(lines);
+    ARRAY_FREE(&t.still_open);
+    free(t.labels);
+}
