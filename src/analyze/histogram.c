@@ -4,7 +4,8 @@
 
 #include "base/mem.h"
 
-void histogram_widen(struct histogram *h, uint32_t group) {
+void histogram_widen(struct histogram *h, uint64_t value) {
+    uint32_t group = histogram_bucket(value) / HISTOGRAM_GROUP;
     uint32_t first = h->groups && h->first < group ? h->first : group;
     uint32_t end = h->groups && h->first + h->groups > group ? h->first + h->groups : group + 1u;
     uint64_t *counts = mem_alloc((end - first) * HISTOGRAM_GROUP * sizeof *counts);

@@ -28,14 +28,15 @@ static inline uint32_t histogram_bucket(uint64_t value) {
     return (shift << 6) + (uint32_t)(value >> shift);
 }
 
-/* Makes room for GROUP. */
-void histogram_widen(struct histogram *h, uint32_t group);
+/* Makes room for VALUE. */
+void histogram_widen(struct histogram *h, uint64_t value);
 
-static inline void histogram_add(struct histogram *h, uint64_t value) {
+/* Where VALUE is counted, NULL: histogram_widen() is due. Holds until the next histogram_widen(). */
+static inline uint64_t *histogram_slot(const struct histogram *h, uint64_t value) {
     uint32_t bucket = histogram_bucket(value);
     if (bucket / HISTOGRAM_GROUP - h->first >= h->groups)
-        histogram_widen(h, bucket / HISTOGRAM_GROUP);
-    h->counts[bucket - h->first * HISTOGRAM_GROUP]++;
+        return NULL;
+    return &h->counts[bucket - h->first * HISTOGRAM_GROUP];
 }
 
 /* The RANK-th smallest value that was added, from 1: the middle of its bucket. */
