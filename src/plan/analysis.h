@@ -102,9 +102,8 @@ struct window {
 struct analysis {
     const struct module *module;
     const struct arch *arch;
-    struct text *texts;
-    size_t text_count;
-    struct func *funcs; /* by address, disjoint */
+    ARRAY(struct text) texts; /* by address, disjoint; complete before anything points at one */
+    struct func *funcs;       /* by address, disjoint */
     size_t func_count;
     ARRAY(struct transfer) transfers; /* by address */
     ARRAY(struct address_load) loads; /* of other addresses than bases; by function */

@@ -55,8 +55,8 @@ struct plan_function {
 
 struct plan;
 
-/* Analyses MODULE (which must outlive the plan). Errors: ENOTSUP "foreign-machine" …; a module
- * without any usable function gives an empty plan, not an error. */
+/* Analyses MODULE (which must outlive the plan). Errors: ENOTSUP "foreign-machine", EFBIG
+ * "text-too-large"; a module without any usable function gives an empty plan, not an error. */
 int plan_new(const struct module *module, struct plan **ret, struct err *err);
 void plan_free(struct plan *plan);
 size_t plan_function_count(const struct plan *plan);
@@ -110,7 +110,8 @@ struct plan_code {
 
 /* Upper bound of the area that any selection needs, in bytes. */
 size_t plan_area_size(const struct plan *plan);
-/* Errors: ERANGE "out-of-reach" when AREA is not within reach of the text or its data. */
+/* Errors: ERANGE "out-of-reach" when AREA is not within reach of the text or its data; ENOSPC
+ * "no-room" when it is too small; ENOENT "no-hook" when the hook's entry cannot be patched. */
 int plan_emit(const struct plan *plan, const struct plan_request *request, struct plan_code *ret,
               struct err *err);
 void plan_code_done(struct plan_code *code);

@@ -13,8 +13,9 @@ static uint32_t stub_room(const struct plan *plan, uint8_t variant) {
     return room;
 }
 
+enum { VARIANTS = (STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE | STUB_HOOK) + 1 };
 struct rooms {
-    uint32_t stub[STUB_SAVE_FLAGS + STUB_SKIP_RED_ZONE + STUB_HOOK + 1];
+    uint32_t stub[VARIANTS];
 };
 
 static void add_steps(struct plan *plan, const struct analysis *a, const struct window *w,
@@ -51,9 +52,9 @@ static uint32_t site_room(const struct plan *plan, const struct site *site,
 }
 
 void sites_build(struct plan *plan, const struct analysis *a) {
-    struct rooms rooms;
-    for (uint8_t v = 0; v < sizeof rooms.stub / sizeof *rooms.stub; v++)
-        rooms.stub[v] = stub_room(plan, v);
+    struct rooms rooms = {0};
+    for (int v = 0; v < VARIANTS; v++)
+        rooms.stub[v] = stub_room(plan, (uint8_t)v);
     plan->hook_room = rooms.stub[HOOK_VARIANT];
     plan->area_size = *plan->arch->agent_size + plan->hook_room;
     size_t exit = 0;

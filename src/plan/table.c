@@ -137,9 +137,9 @@ static bool inner(const struct analysis *a, uint32_t func, vaddr_t to) {
     return own(a, func, g) && (g != func || to != a->funcs[func].start);
 }
 
-enum table_use table_use(const struct analysis *a, uint32_t func, vaddr_t at) {
+enum table_use table_use(const struct analysis *a, uint32_t func, vaddr_t table) {
     struct table t = {.a = a, .func = func};
-    if (!at || a->module->position_independent || !open_table(&t, at, sizeof(uint64_t)))
+    if (!table || a->module->position_independent || !open_table(&t, table, sizeof(uint64_t)))
         return TABLE_UNKNOWN;
     for (size_t i = 0; i < t.room && i < MAX_ADDRESSES; i++) {
         vaddr_t to = address_entry(&t, i);

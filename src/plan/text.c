@@ -9,42 +9,45 @@
 
 enum { MAX_TEXT = INT32_MAX }; /* what a direct branch can span */
 
+static struct text text_new(const struct segment *s) {
+    return (struct text){
+        .start = s->start,
+        .size = s->file_size,
+        .bytes = s->bytes,
+        .code = mem_alloc(s->file_size),
+        .facts = mem_alloc(s->file_size),
+    };
+}
+
 int text_open(struct analysis *a, struct err *err) {
     const struct module *m = a->module;
-    a->texts = mem_alloc((m->segment_count + 1) * sizeof *a->texts);
     uint64_t total = 0;
+    vaddr_t done = 0;
     for (size_t i = 0; i < m->segment_count; i++) {
         const struct segment *s = &m->segments[i];
-        struct text *last = a->text_count ? &a->texts[a->text_count - 1] : NULL;
-        bool overlaps = last && s->start < last->start + last->size;
-        if (!s->executable || !s->file_size || overlaps)
+        if (!s->executable || !s->file_size || s->start < done)
             continue;
         total += s->file_size;
         if (s->file_size > MAX_TEXT || total > MAX_TEXT)
             return err_set(err, EFBIG, "text-too-large", "%s: more than 2 GB of code", m->name);
-        a->texts[a->text_count++] = (struct text){
-            .start = s->start,
-            .size = s->file_size,
-            .bytes = s->bytes,
-            .code = mem_alloc(s->file_size),
-            .facts = mem_alloc(s->file_size),
-        };
+        ARRAY_PUSH(&a->texts, text_new(s));
+        done = s->start + s->file_size;
     }
     return 0;
 }
 
 void text_close(struct analysis *a) {
-    for (size_t i = 0; i < a->text_count; i++) {
-        free(a->texts[i].code);
-        free(a->texts[i].facts);
+    for (size_t i = 0; i < a->texts.count; i++) {
+        free(a->texts.at[i].code);
+        free(a->texts.at[i].facts);
     }
-    free(a->texts);
+    ARRAY_FREE(&a->texts);
 }
 
 struct text *text_at(const struct analysis *a, vaddr_t addr) {
-    for (size_t i = 0; i < a->text_count; i++) {
-        if (text_holds(&a->texts[i], addr))
-            return &a->texts[i];
+    for (size_t i = 0; i < a->texts.count; i++) {
+        if (text_holds(&a->texts.at[i], addr))
+            return &a->texts.at[i];
     }
     return NULL;
 }

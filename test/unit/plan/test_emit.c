@@ -211,6 +211,22 @@ static void a_module_without_code_gives_an_empty_plan(void **state) {
     plan_free(plan);
 }
 
+static void more_code_than_branches_span_is_an_error(void **state) {
+    (void)state;
+    struct err err;
+    struct plan *plan = NULL;
+    struct segment text = {
+        .size = 3ull * GIGABYTE, .file_size = 3ull * GIGABYTE, .executable = true};
+    struct module huge = {.path = (char *)"huge",
+                          .name = "huge",
+                          .machine = 62,
+                          .segments = &text,
+                          .segment_count = 1};
+    assert_int_equal(plan_new(&huge, &plan, &err), -EFBIG);
+    assert_string_equal(err.tag, "text-too-large");
+    assert_null(plan);
+}
+
 static const char *const *files;
 
 static int open_fixture(void **state) {
@@ -244,6 +260,7 @@ int main(int argc, char **argv) {
         TEST(an_area_without_room_is_an_error),
         TEST(a_foreign_machine_is_an_error),
         TEST(text_relocations_refuse_every_function),
+        TEST(more_code_than_branches_span_is_an_error),
         TEST(a_module_without_code_gives_an_empty_plan),
     };
     return cmocka_run_group_tests(tests, open_fixture, close_fixture);
