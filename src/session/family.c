@@ -14,26 +14,36 @@ static void give_lane(struct tracer *t, struct task *task) {
     const struct space_context *ctx = &t->options.context;
     if (!task->space)
         return;
-    task->slot = space_take_lane(ctx, task->space, task->tid, t->next_stream);
-    if (!task->slot) {
-        thread_set_lane(task->tid, 0);
-        return;
-    }
     struct trace_thread thread;
+    task->stream = t->next_stream++;
+    task->slot = space_take_lane(ctx, task->space, task->tid, task->stream);
+    thread_set_lane(task->tid, task->slot->at);
     identity_of_thread(task->tid, task->pid, &thread);
-    thread.stream = t->next_stream++;
+    thread.stream = task->stream;
     trace_writer_thread(ctx->writer, &thread);
+    if (task->slot->unread)
+        return;
     const struct session_options *o = options_of(t);
     if (o->depth || o->threshold_ns) {
         struct thin_options thin = {ctx->writer, o->depth, timing_ticks(o->threshold_ns)};
         task->slot->thin = thin_new(&thin, &thread);
     }
-    thread_set_lane(task->tid, task->slot->at);
     drain_add(t->options.drain, task->slot);
 }
 
+/* The end of a thread without a lane of its own: what it wrote nobody has read. */
+static void leave_sink(struct tracer *t, const struct task *task) {
+    struct trace_writer *w = t->options.context.writer;
+    uint64_t lost = slab_sink_lost(task->slot);
+    if (lost)
+        trace_writer_lost(w, task->stream, clock_ticks(), lost);
+    trace_writer_thread_end(w, task->stream, clock_ticks());
+}
+
 static void take_lane_back(struct tracer *t, struct task *task) {
-    if (task->slot)
+    if (task->slot && task->slot->unread)
+        leave_sink(t, task);
+    else if (task->slot)
         drain_close(t->options.drain, task->slot);
     task->slot = NULL;
 }

@@ -11,67 +11,100 @@
 #include "target/thread.h"
 
 /*
- * A slab: one page with the control word, REMOTE_FRAME_BYTES of scratch, then the lanes.
+ * A slab: one page with the control words, REMOTE_FRAME_BYTES of scratch, the sink, then the lanes.
  *
  * The control word is a robust futex owned by the tracer's thread. When that thread dies, however
- * it dies, the kernel walks its robust list and sets FUTEX_OWNER_DIED in each word. The list's
- * nodes live beside the words; the kernel finds a word at node + futex_offset
- * (Documentation/locking/robust-futexes.rst).
+ * it dies, the kernel walks its robust list and sets FUTEX_OWNER_DIED in each word. The kernel
+ * finds a word at node + futex_offset (Documentation/locking/robust-futexes.rst). Targets can write
+ * to the slab, so the node stands before it, in memory of our own.
  */
 enum { PAGE = 4096, SLAB_TARGET_BYTES = 64 << 20, MIN_SLOTS = 8, MAX_SLOTS = 64 };
 
 struct control_page {
     struct control control;
-    struct robust_list node;
+    struct control dead; /* the sink's: says from the start that nobody reads */
 };
 _Static_assert(CONTROL_OWNER_DIED == FUTEX_OWNER_DIED, "linux/futex.h");
+_Static_assert(offsetof(struct control_page, control.owner) == 0, "futex_offset");
 
 static struct robust_list_head owned = {
     .list = {&owned.list},
-    .futex_offset = (long)offsetof(struct control_page, control.owner) -
-                    (long)offsetof(struct control_page, node),
+    .futex_offset = sizeof(struct robust_list),
 };
+
+static struct robust_list *node_of(const struct slab *s) {
+    return (struct robust_list *)(void *)s->local - 1;
+}
 
 /* Every slab that is mapped here, live or waiting for its last lane to be drained. */
 static ARRAY(struct slab *) slabs;
 
-/* Written anew from the tool's own list: targets can write to the nodes. */
 static void link_owned(void) {
     owned.list.next = &owned.list;
     for (size_t i = 0; i < slabs.count; i++) {
         struct control_page *page = (struct control_page *)slabs.at[i]->local;
         page->control.owner = (uint32_t)gettid();
-        page->node.next = owned.list.next;
-        owned.list.next = &page->node;
+        node_of(slabs.at[i])->next = owned.list.next;
+        owned.list.next = node_of(slabs.at[i]);
     }
     syscall(SYS_set_robust_list, &owned, sizeof owned);
 }
+
+/* A private page, directly followed by the slab. Returns the slab's address, or NULL. */
+static uint8_t *map_slab(int fd, size_t size) {
+    uint8_t *page = mmap(NULL, PAGE + size, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (page == MAP_FAILED)
+        return NULL;
+    if (mmap(page + PAGE, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) !=
+        MAP_FAILED)
+        return page + PAGE;
+    munmap(page, PAGE + size);
+    return NULL;
+}
+
+static void unmap_slab(struct slab *s) { munmap(s->local - PAGE, PAGE + s->size); }
 
 static uint32_t slot_count(uint32_t ring_bytes) {
     uint32_t n = SLAB_TARGET_BYTES / (ring_bytes + LANE_RING);
     return n < MIN_SLOTS ? MIN_SLOTS : n > MAX_SLOTS ? MAX_SLOTS : n;
 }
 
+/* Lane 0 is the sink. */
 static size_t lane_offset(uint32_t ring_bytes, uint32_t i) {
     return PAGE + REMOTE_FRAME_BYTES + (size_t)i * (LANE_RING + (size_t)ring_bytes);
 }
 
-size_t slab_bytes(uint32_t ring_bytes) { return lane_offset(ring_bytes, slot_count(ring_bytes)); }
+size_t slab_bytes(uint32_t ring_bytes) {
+    return lane_offset(ring_bytes, 1 + slot_count(ring_bytes));
+}
+
+static struct slot slot_at(const struct slab *s, uint32_t lane) {
+    size_t offset = lane_offset(s->ring_bytes, lane);
+    return (struct slot){
+        .lane = (void *)(s->local + offset), .at = s->at + offset, .ring_bytes = s->ring_bytes};
+}
+
+static void init_sink(struct slab *s) {
+    s->sink = slot_at(s, 0);
+    s->sink.unread = true;
+    s->sink.lane->limit = UINT64_MAX;
+    s->sink.lane->control = s->at + offsetof(struct control_page, dead);
+    ((struct control_page *)s->local)->dead.owner = CONTROL_OWNER_DIED;
+}
 
 struct slab *slab_new(int fd, taddr_t at, uint32_t ring_bytes) {
     size_t size = slab_bytes(ring_bytes);
-    void *local = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (local == MAP_FAILED)
+    uint8_t *local = map_slab(fd, size);
+    if (!local)
         return NULL;
     struct slab *s = mem_alloc(sizeof *s);
     *s = (struct slab){.refs = 1, .local = local, .size = size, .at = at, .ring_bytes = ring_bytes};
     s->slot_count = slot_count(ring_bytes);
     s->slots = mem_alloc(s->slot_count * sizeof *s->slots);
-    for (uint32_t i = 0; i < s->slot_count; i++) {
-        s->slots[i].lane = (void *)(s->local + lane_offset(ring_bytes, i));
-        s->slots[i].at = at + lane_offset(ring_bytes, i);
-        s->slots[i].ring_bytes = ring_bytes;
-    }
+    for (uint32_t i = 0; i < s->slot_count; i++)
+        s->slots[i] = slot_at(s, 1 + i);
+    init_sink(s);
     ARRAY_PUSH(&slabs, s);
     link_owned();
     return s;
@@ -108,7 +141,7 @@ void slabs_reap(void) {
     if (kept != had)
         link_owned();
     for (size_t i = 0; i < dead.count; i++) {
-        munmap(dead.at[i]->local, dead.at[i]->size);
+        unmap_slab(dead.at[i]);
         free(dead.at[i]->slots);
         free(dead.at[i]);
     }
@@ -116,6 +149,17 @@ void slabs_reap(void) {
 }
 
 taddr_t slab_frame(const struct slab *s) { return s->at + PAGE; }
+
+struct slot *slab_sink(struct slab *s) {
+    return &s->sink;
+}
+
+uint64_t slab_sink_lost(struct slot *sink) {
+    uint64_t all = __atomic_load_n(&sink->lane->head, __ATOMIC_RELAXED) / EVENT_BYTES;
+    uint64_t lost = all - sink->lost;
+    sink->lost = all;
+    return lost;
+}
 
 struct slot *slab_take(struct slab *s, uint32_t stream, bool limitless) {
     for (uint32_t i = 0; i < s->slot_count; i++) {

@@ -32,6 +32,7 @@ struct slot {          /* the tool's side of one lane */
     uint64_t last_clock; /* drainer: of the newest event read */
     uint64_t lost;       /* drainer: already reported */
     uint64_t end_ticks;  /* set before LANE_CLOSING */
+    bool unread;         /* a slab's sink: only lane, at, ring_bytes and lost are used */
     struct thin *thin;   /* drainer: depth and threshold filter, or NULL */
 };
 
@@ -43,6 +44,7 @@ struct slab {
     uint32_t ring_bytes;
     uint32_t slot_count;
     struct slot *slots;
+    struct slot sink;
 };
 
 size_t slab_bytes(uint32_t ring_bytes);
@@ -59,6 +61,15 @@ taddr_t slab_frame(const struct slab *slab);
 /* Writes an event on behalf of SLOT's stopped thread. When the ring is full: waits for the drainer,
  * or counts it as lost. */
 void slot_put(struct slot *slot, uint32_t site, uint32_t sp, enum overflow overflow);
+
+/*
+ * The lane of threads that can have none of their own, and of processes that could not be restored:
+ * code that is patched must find some lane. It is shared, always has room, nobody reads it, and the
+ * dynamic linker's hook does not wait in it.
+ */
+struct slot *slab_sink(struct slab *slab);
+/* How many events went into a sink since it was last asked (about: threads write at once). */
+uint64_t slab_sink_lost(struct slot *sink);
 
 /* A free lane made ready for a new thread, or NULL. LIMITLESS: never full (overwrite). */
 struct slot *slab_take(struct slab *slab, uint32_t stream, bool limitless);

@@ -198,11 +198,12 @@ struct slot *space_take_lane(const struct space_context *ctx, struct space *s, p
             return slot;
     }
     struct err err = {0};
-    if (status_seccomp_filters(caller) > s->filters || add_slab(ctx, s, caller, &err) < 0) {
-        log_print(1, "no lane for thread %d: %s", caller, err.text);
-        return NULL;
-    }
-    return slab_take(s->slabs.at[s->slabs.count - 1], stream, limitless);
+    if (status_seccomp_filters(caller) > s->filters)
+        sandboxed(s, &err);
+    else if (add_slab(ctx, s, caller, &err) == 0)
+        return slab_take(s->slabs.at[s->slabs.count - 1], stream, limitless);
+    log_print(1, "no lane for thread %d: %s", caller, err.text);
+    return slab_sink(s->slabs.at[0]);
 }
 
 struct patched *space_area_at(const struct space *s, taddr_t addr) {

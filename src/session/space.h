@@ -60,7 +60,7 @@ int space_update(const struct space_context *ctx, struct space *space, pid_t cal
 /* Restores all text and unmaps what is ours; threads must have left it (settle.h). */
 int space_undo(struct space *space, pid_t caller, struct err *err);
 
-/* A lane for a new thread; NULL when none can be had (then the thread goes untraced). */
+/* A lane for a new thread; a sink when none can be had (then the thread goes untraced). */
 struct slot *space_take_lane(const struct space_context *ctx, struct space *space, pid_t caller,
                              uint32_t stream);
 
