@@ -72,8 +72,8 @@ NOINLINE int bottom(int how) {
     return how + zero;
 }
 
-NOINLINE int middle(int how) { return bottom(how) + 1 + zero; }
-NOINLINE int top(int how) { return middle(how) * 2 + zero; }
+NOINLINE int middle(int how) { return bottom(how + zero) + 1; }
+NOINLINE int top(int how) { return middle(how + zero) * 2; }
 
 int main(void) {
     signal(SIGUSR1, on_signal);

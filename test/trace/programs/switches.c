@@ -49,7 +49,8 @@ static NOINLINE int calling(int n, int a) {
         result = a;
         break;
     case 4:
-        result = LEAF(multiply, LEAF(add, a, 4), 3);
+        result = LEAF(add, a, 4);
+        result = LEAF(multiply, result, 3);
         break;
     case 5:
         result = LEAF(subtract, 9, a);
