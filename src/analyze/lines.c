@@ -1,7 +1,8 @@
 /*
  * Each thread has a queue of lines, whose front is given out as soon as it is certain. A call puts
  * its entry there when it opens, and its exit when it closes. The entry is uncertain
- *  - while the call is younger than the threshold: if it ends so, its line is struck out;
+ *  - while the call is younger than the threshold, or the span that is shown has not begun: if it
+ *    ends so, its line is struck out;
  *  - when leaves are folded, while the call is open and no certain line follows its own: if it ends
  *    so, its line becomes that of a leaf.
  * What a call waits for is always ahead in its own thread, so that other threads' lines need not be
@@ -99,7 +100,7 @@ static uint32_t on_open(void *ctx, const struct walk_call *call) {
                         .stack = call->stack,
                         .ns = call->start_ns};
     uint32_t number = push(t, &line);
-    if (!t->lines->threshold_ns)
+    if (!t->lines->threshold_ns && !walk_is_early(t->walk))
         t->certain = number + 1;
     return number;
 }
@@ -142,7 +143,7 @@ static void on_lost(void *ctx, uint64_t ns, uint64_t count) {
 static bool is_certain(const struct thread *t, const struct queued *q) {
     if (q->line.kind != LINE_ENTRY || q->closed)
         return true;
-    if (walk_now_ns(t->walk) - q->line.ns < t->lines->threshold_ns)
+    if (walk_now_ns(t->walk) - q->line.ns < t->lines->threshold_ns || walk_is_early(t->walk))
         return false;
     return !t->lines->fold || (int32_t)(t->certain - t->number) > 1;
 }

@@ -133,6 +133,7 @@ bool walk_step(struct walk *w) {
 }
 
 uint64_t walk_now_ns(const struct walk *w) { return w->now_ns; }
+bool walk_is_early(const struct walk *w) { return w->early; }
 
 void walk_free(struct walk *w) {
     if (!w)

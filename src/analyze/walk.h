@@ -31,8 +31,8 @@ struct walk_call {
     /* On closing: */
     uint64_t end_ns, self_ns; /* self: without its shown callees */
     enum call_end how;
-    bool brief; /* shorter than the threshold, or over before the span that is shown: not shown after
-                   all, nor is what it called */
+    bool brief; /* shorter than the threshold, or over before the span that is shown: not shown
+                   after all, nor is what it called */
 };
 
 /* Each member may be NULL. Each call that is opened is closed, at the end of the stream at last. */
@@ -50,6 +50,8 @@ struct walk *walk_new(const struct source *source, uint32_t stream, const struct
 bool walk_step(struct walk *w);
 /* The time of what was read last. */
 uint64_t walk_now_ns(const struct walk *w);
+/* Whether that lies before the span that is shown: the open calls may yet turn out brief. */
+bool walk_is_early(const struct walk *w);
 void walk_free(struct walk *w);
 
 /* Reads a whole stream; one that the filter does not show is passed over. */

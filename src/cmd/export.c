@@ -61,9 +61,8 @@ static int export(const struct export_options *options, struct view *view) {
     formats[options->format](view, &out);
     view_end_progress(view);
     int status = out_close(&out);
-    const char *losses = view_losses(view);
-    if (losses && status == STATUS_OK)
-        say_note("%s: %s", view->path, losses);
+    if (trace_reader_counts(view->source.reader).lost && status == STATUS_OK)
+        say_note("%s: %s", view->path, view_losses(view));
     return view->is_damaged ? STATUS_FAILED : status;
 }
 

@@ -76,7 +76,10 @@ static void on_lost(void *ctx, uint64_t ns, uint64_t count) {
     begin_event(c, 'i', ns);
     out_words(c->out, ",\"s\":\"t\",\"name\":\"");
     out_number(c->out, count);
-    out_words(c->out, " events lost\"}");
+    if (count == 1)
+        out_words(c->out, " event lost\"}");
+    else
+        out_words(c->out, " events lost\"}");
 }
 
 static void on_stream(void *ctx, uint32_t stream) {
