@@ -1,0 +1,133 @@
+"""All views of a trace tell the same: test_agree.py WRITER SPOOR
+
+Random programs run on four threads, with exceptions, tail calls, losses and a second stack each;
+their streams are longer than what the reader takes at a time.
+"""
+import collections
+import csv
+import io
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+writer, spoor = (os.path.abspath(path) for path in sys.argv[1:])
+FUNCTIONS, THREADS, STACKS = 12, 4, (0x1f000, 0x80f000)
+
+Call = collections.namedtuple("Call", "start duration tid depth function how")
+
+
+def thread_events(rng, stream):
+    """(ticks, text) of one thread, whose stack pointers are those of real frames."""
+    ticks, stacks = rng.randrange(1000), {base: [] for base in STACKS}
+    for _ in range(rng.choice((40, 3000))):
+        ticks += rng.choice((1, 5, 40, 40, 2000))
+        base = STACKS[rng.random() < 0.1]
+        frames = stacks[base]
+        if rng.random() < 0.003:
+            yield ticks, f"{stream} lost {rng.randrange(1, 9)}"
+        elif not frames or (len(frames) < 30 and rng.random() < 0.5):
+            frames.append((rng.randrange(1, FUNCTIONS + 1), base - 64 * len(frames)))
+            yield ticks, f"{stream} enter {frames[-1][0]} {frames[-1][1]:x}"
+        else:
+            if rng.random() < 0.05:  # frames below are unwound
+                del frames[rng.randrange(len(frames)) + 1:]
+            function, sp = frames.pop()
+            kind = "tail" if rng.random() < 0.1 else "return"
+            yield ticks, f"{stream} {kind} {function} {sp:x}"
+    if rng.random() < 0.5:
+        yield ticks + 7, f"{stream} end"
+
+
+def describe(seed):
+    rng = random.Random(seed)
+    lines = ["process 9 prog"] + [f"function f{i}" for i in range(FUNCTIONS)] + ["module prog"]
+    lines += [f"thread 9 {100 + i} t{i}" for i in range(THREADS)]
+    events = [event for i in range(THREADS) for event in thread_events(rng, i)]
+    return "\n".join(lines + [f"{ticks} {what}" for ticks, what in sorted(events)]) + "\n"
+
+
+def view(trace, *arguments):
+    done = subprocess.run([spoor, *arguments, trace], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 0, (arguments, done.stderr)
+    return done.stdout
+
+
+def calls_of_csv(trace, *options):
+    rows = csv.DictReader(io.StringIO(view(trace, "export", "--format=csv", *options)))
+    return sorted(Call(int(r["start_ns"]), int(r["duration_ns"]), int(r["tid"]), int(r["depth"]),
+                       r["function"], r["how"]) for r in rows)
+
+
+def calls_of_json(trace, *options):
+    """Pairs entries with exits; each exit must fit an open entry. Without open calls' ends."""
+    last, done, opened = 0, [], collections.defaultdict(list)
+    for line in view(trace, "replay", "--json", *options).splitlines():
+        o = json.loads(line)
+        assert last <= o["t_ns"], ("not in the order of time", line)
+        last = o["t_ns"]
+        key = o["tid"], o["depth"], o["function"]
+        if o["kind"] == "entry":
+            opened[key].append(o["t_ns"])
+        elif o["kind"] != "lost":
+            start = o["t_ns"] - o["duration_ns"]
+            opened[key].remove(start)
+            how = "unwound" if o["kind"] == "unwound" else "tail" if "tail" in o else "returned"
+            done.append(Call(start, o["duration_ns"], *key, how))
+    return sorted(done), sorted((start, *key) for key in opened for start in opened[key])
+
+
+def check_json(trace, *options):
+    calls = calls_of_csv(trace, *options)
+    done, opened = calls_of_json(trace, *options)
+    assert done == [c for c in calls if c.how != "open"], options
+    assert opened == sorted((c.start, c.tid, c.depth, c.function) for c in calls
+                            if c.how == "open"), options
+    return calls
+
+
+def check_text(trace, *options):
+    """As many calls, in the order of time until open calls are closed."""
+    lines = view(trace, "replay", "--time", *options).splitlines()
+    calls = calls_of_csv(trace, *options)
+    begun = [line for line in lines if re.search(r"\| *f\d+\(\)", line)]
+    assert len(begun) == len(calls), options
+    times = [float(line.split()[0]) for line in begun]
+    assert times == sorted(times), options
+    unwound = sum("unwound" in line for line in lines if "events lost" not in line)
+    assert unwound == sum(c.how == "unwound" for c in calls), options
+
+
+def check_exports(trace):
+    calls = calls_of_csv(trace)
+    events = json.loads(view(trace, "export", "--format=chrome"))["traceEvents"]
+    phases = collections.Counter(e["ph"] for e in events)
+    assert phases["X"] + phases["b"] == len(calls) and phases["b"] == phases["e"]
+    folded = [line.rsplit(" ", 1) for line in view(trace, "export", "--format=folded").splitlines()]
+    assert sum(int(ns) for _, ns in folded) == sum(c.duration for c in calls if c.depth == 0)
+    assert len({path for path, _ in folded}) == len(folded)
+
+
+def check(trace):
+    calls = check_json(trace)
+    assert len(calls) > 50
+    for options in (["-t", "1us"], ["-D", "3"], ["--since=30us"], ["--until=30us"], ["-N", "f3"],
+                    ["--since=20us", "--until=90us", "-t", "300"], ["--tid=102"]):
+        check_json(trace, *options)
+        check_text(trace, *options)
+    check_text(trace)
+    check_exports(trace)
+    assert calls_of_csv(trace, "-t", "700") == [c for c in calls if c.duration >= 700]
+    assert calls_of_csv(trace, "-D", "2") == [c for c in calls if c.depth < 2]
+    assert calls_of_csv(trace, "--tid", "101") == [c for c in calls if c.tid == 101]
+
+
+for seed in range(4):
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "t")
+        subprocess.run([writer, path], input=describe(seed), text=True, check=True)
+        check(path)

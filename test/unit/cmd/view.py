@@ -1,0 +1,36 @@
+"""Compares what a view prints with a file: view.py WRITER SPOOR CASES EXPECTED CASE ARGUMENT...
+
+The trace is written from CASES/CASE.events. The first line of EXPECTED is the exit status when it is
+not 0 ("status 1"); what was said on standard error follows the output. With UPDATE=1 in the
+environment EXPECTED is written instead.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+writer, spoor, cases, expected, case, *arguments = sys.argv[1:]
+spoor, expected = os.path.abspath(spoor), os.path.join(cases, expected)
+
+with tempfile.TemporaryDirectory() as directory:
+    trace = os.path.join(directory, "t")
+    with open(os.path.join(cases, case + ".events"), encoding="utf-8") as events:
+        subprocess.run([writer, trace], stdin=events, check=True)
+    if not os.path.exists(trace):
+        os.rename(trace + ".part", trace)
+    done = subprocess.run([spoor, *arguments, "t"], cwd=directory, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False,
+                          env={**os.environ, "COLUMNS": "", "NO_COLOR": ""})
+
+got = done.stdout + done.stderr
+if done.returncode:
+    got = b"status %d\n" % done.returncode + got
+if os.environ.get("UPDATE"):
+    with open(expected, "wb") as out:
+        out.write(got)
+with open(expected, "rb") as file:
+    wanted = file.read()
+if got != wanted:
+    print(f"$ spoor {' '.join(arguments)} t\n--- {expected}")
+    print(wanted.decode(errors="replace") + "--- what it printed\n" + got.decode(errors="replace"))
+    sys.exit(1)

@@ -1,0 +1,148 @@
+/*
+ * Writes a trace from a description on standard input: write-trace FILE. Ticks are nanoseconds.
+ *
+ *     # the rest of the line is a comment
+ *     process PID COMMAND
+ *     function NAME                    the name is the rest of the line; with -: none
+ *     module NAME                      the functions before it are this module's
+ *     thread PID TID NAME              streams are numbered in this order, from 0
+ *     TICKS STREAM enter FUNCTION SP   functions by number, from 1; SP hexadecimal: native stacks
+ *     TICKS STREAM return FUNCTION SP  lie below 0x20000, which the trace knows, others above
+ *     TICKS STREAM tail FUNCTION SP
+ *     TICKS STREAM lost COUNT
+ *     TICKS STREAM end
+ *     crash                            the recording stops here, FILE.part is left
+ *
+ * In names, \x1b and the like stand for bytes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "trace/writer.h"
+
+enum { STACK_LOW = 0x10000, STACK_HIGH = 0x20000 };
+
+struct script {
+    struct trace_writer *writer;
+    ARRAY(struct trace_function) functions; /* of the module that comes next */
+    uint32_t first_id, streams;
+    uint64_t last;
+    bool crashed;
+};
+
+/* Turns \xHH into bytes, in place; the copy is never freed, as the trace's names must stay. */
+static char *name_of(const char *text) {
+    char *name = mem_strdup(text), *to = name;
+    for (const char *p = name; *p; to++) {
+        unsigned byte;
+        if (p[0] == '\\' && sscanf(p, "\\x%2x", &byte) == 1) {
+            *to = (char)byte;
+            p += 4;
+        } else {
+            *to = *p++;
+        }
+    }
+    *to = '\0';
+    return name;
+}
+
+static void take_module(struct script *s, const char *name) {
+    AUTO_FREE char *path = mem_printf("/usr/lib/%s", name);
+    struct trace_module m = {.first_id = s->first_id,
+                             .path = path,
+                             .name = name_of(name),
+                             .functions = s->functions.at,
+                             .function_count = (uint32_t)s->functions.count,
+                             .seen = s->functions.count,
+                             .instrumented = s->functions.count};
+    trace_writer_module(s->writer, &m);
+    s->first_id += m.function_count;
+    s->functions.count = 0;
+}
+
+static bool take_fact(struct script *s, const char *line) {
+    uint32_t pid, tid;
+    int rest = 0;
+    if (sscanf(line, "process %u %n", &pid, &rest) == 1 && rest) {
+        struct trace_process p = {pid, 0, 0, name_of(line + rest)};
+        trace_writer_process(s->writer, &p);
+    } else if (sscanf(line, "thread %u %u %n", &pid, &tid, &rest) == 2 && rest) {
+        struct trace_thread t = {s->streams++,        pid, tid, 0, STACK_LOW, STACK_HIGH,
+                                 name_of(line + rest)};
+        trace_writer_thread(s->writer, &t);
+    } else if (strncmp(line, "function ", 9) == 0) {
+        struct trace_function f = {.address = 0x1000 + 16 * s->functions.count,
+                                   .size = 16,
+                                   .instrumented = true,
+                                   .name = strcmp(line + 9, "-") ? name_of(line + 9) : NULL};
+        ARRAY_PUSH(&s->functions, f);
+    } else if (strncmp(line, "module ", 7) == 0) {
+        take_module(s, line + 7);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool take_event(struct script *s, const char *line) {
+    static const char *const kinds[] = {
+        [EVENT_ENTRY] = "enter", [EVENT_RETURN] = "return", [EVENT_TAIL] = "tail"};
+    uint64_t ticks;
+    uint32_t stream, number, sp;
+    char what[8];
+    int count = sscanf(line, "%lu %u %7s %u %x", &ticks, &stream, what, &number, &sp);
+    if (count < 3 || stream >= s->streams)
+        return false;
+    s->last = ticks;
+    if (strcmp(what, "end") == 0)
+        trace_writer_thread_end(s->writer, stream, ticks);
+    else if (strcmp(what, "lost") == 0 && count == 4)
+        trace_writer_lost(s->writer, stream, ticks, number);
+    else if (count != 5)
+        return false;
+    for (uint32_t kind = EVENT_ENTRY; kind <= EVENT_TAIL; kind++) {
+        struct event event = {ticks, number << 2 | kind, sp};
+        if (strcmp(what, kinds[kind]) == 0)
+            trace_writer_events(s->writer, stream, &event, 1);
+    }
+    return true;
+}
+
+static bool take_line(struct script *s, char *line) {
+    line[strcspn(line, "\n")] = '\0';
+    line += strspn(line, " ");
+    if (strcmp(line, "crash") == 0)
+        s->crashed = true;
+    return !*line || *line == '#' || s->crashed || take_fact(s, line) || take_event(s, line);
+}
+
+static bool finish(struct script *s) {
+    struct trace_end end = {.ticks = s->last};
+    trace_writer_clock(s->writer, &(struct trace_clock){1000000000, 1000000000});
+    if (!s->crashed)
+        return trace_writer_finish(s->writer, &end, NULL, NULL) == 0;
+    trace_writer_flush(s->writer);
+    trace_writer_sync(s->writer);
+    trace_writer_abandon(s->writer);
+    return true;
+}
+
+int main(int argc, char **argv) {
+    static const char *const command[] = {"prog", NULL};
+    struct trace_session session = {.version = "1.0", .arch = "x86_64", .command = command};
+    struct script s = {.first_id = 1};
+    struct err err;
+    AUTO_FREE char *line = NULL;
+    size_t room = 0;
+    if (argc != 2 || trace_writer_open(argv[1], &session, &s.writer, &err))
+        return 1;
+    trace_writer_clock(s.writer, &(struct trace_clock){0, 0});
+    while (getline(&line, &room, stdin) > 0)
+        if (!take_line(&s, line)) {
+            fprintf(stderr, "write-trace: not understood: %s\n", line);
+            return 1;
+        }
+    ARRAY_FREE(&s.functions);
+    return finish(&s) ? 0 : 1;
+}
