@@ -31,7 +31,7 @@ static inline uint32_t histogram_bucket(uint64_t value) {
 /* Makes room for VALUE. */
 void histogram_widen(struct histogram *h, uint64_t value);
 
-/* Where VALUE is counted, NULL: histogram_widen() is due. Holds until the next histogram_widen(). */
+/* Where VALUE is counted; NULL: histogram_widen() is due, which moves all of them. */
 static inline uint64_t *histogram_slot(const struct histogram *h, uint64_t value) {
     uint32_t bucket = histogram_bucket(value);
     if (bucket / HISTOGRAM_GROUP - h->first >= h->groups)

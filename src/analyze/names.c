@@ -130,21 +130,30 @@ const char *names_function(struct names *n, uint32_t function) {
     return n->functions[function] = keep(n, text);
 }
 
+static bool is_listed(const char *const *list, size_t count, const char *name) {
+    while (count && strcmp(list[count - 1], name) != 0)
+        count--;
+    return count;
+}
+
+/* Symbols that differ may have the same readable name, as constructors do. */
 const char *const *names_aliases(struct names *n, uint32_t function) {
     const struct trace_function *f = facts(n, function);
     if (n->aliases[function] || !f || !f->aliases || !*f->aliases)
         return n->aliases[function];
-    size_t count = 1, i = 0;
+    size_t room = 2, count = 0;
     for (const char *p = f->aliases; *p; p++)
-        count += *p == '\n';
-    const char **list = arena_alloc(n->arena, (count + 1) * sizeof *list);
-    for (const char *p = f->aliases; i < count; i++) {
+        room += *p == '\n';
+    const char **list = arena_alloc(n->arena, room * sizeof *list);
+    for (const char *p = f->aliases; *p; p += strspn(p, "\n")) {
         size_t length = strcspn(p, "\n");
         AUTO_FREE char *symbol = mem_printf("%.*s", (int)length, p);
-        list[i] = keep(n, demangle(symbol));
-        p += length + 1;
+        const char *alias = keep(n, demangle(symbol));
+        if (strcmp(alias, names_function(n, function)) != 0 && !is_listed(list, count, alias))
+            list[count++] = alias;
+        p += length;
     }
-    return n->aliases[function] = list;
+    return n->aliases[function] = count ? list : NULL;
 }
 
 uint32_t names_module(const struct names *n, uint32_t function) {

@@ -1,0 +1,313 @@
+/* src/analyze/stats.h: CONTRACT.md's "Meaning of times", and what filters do to it. */
+#include "support.h"
+
+#include <stdlib.h>
+
+#include "../trace/generate.h"
+#include "analyze/stats.h"
+
+static struct lab lab;
+static struct stats *stats;
+
+static int set_up(void **state) {
+    (void)state;
+    lab_init(&lab);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    stats_free(stats);
+    stats = NULL;
+    lab_done(&lab);
+    return 0;
+}
+
+static void analyse(const char *line) {
+    stats_free(stats);
+    lab_open(&lab, line);
+    stats = stats_new(&lab.source);
+    stats_add_all(stats);
+}
+
+static const struct function_stats *of(uint32_t id) {
+    return stats_of(stats, names_index(lab.source.names, id));
+}
+
+static void expect(uint32_t id, uint64_t calls, uint64_t total, uint64_t self) {
+    const struct function_stats *f = of(id);
+    if (f->calls != calls || f->total_ns != total || f->self_ns != self)
+        fail_msg("function %u: %lu calls, total %lu, self %lu instead of %lu, %lu, %lu", id,
+                 f->calls, f->total_ns, f->self_ns, calls, total, self);
+}
+
+/* main from 1000 to 2000 calls fib, recursive, from 1100 to 1500, and leaf from 1600 to 1610. */
+static void write_recursion(uint32_t stream) {
+    lab_enter(&lab, stream, 1000, MAIN, 0x1ff00);
+    lab_enter(&lab, stream, 1100, FIB, 0x1fe00);
+    lab_enter(&lab, stream, 1200, FIB, 0x1fd00);
+    lab_return(&lab, stream, 1250, FIB, 0x1fd00);
+    lab_enter(&lab, stream, 1300, FIB, 0x1fd00);
+    lab_return(&lab, stream, 1400, FIB, 0x1fd00);
+    lab_return(&lab, stream, 1500, FIB, 0x1fe00);
+    lab_enter(&lab, stream, 1600, LEAF, 0x1fe00);
+    lab_return(&lab, stream, 1610, LEAF, 0x1fe00);
+    lab_return(&lab, stream, 2000, MAIN, 0x1ff00);
+}
+
+static void recursion_counts_once_in_total_and_each_time_in_calls(void **state) {
+    (void)state;
+    write_recursion(0);
+    analyse("");
+    expect(MAIN, 1, 1000, 590);
+    expect(FIB, 3, 400, 400);
+    expect(LEAF, 1, 10, 10);
+    assert_int_equal(of(FIB)->min_ns, 50);
+    assert_int_equal(of(FIB)->max_ns, 400);
+    assert_int_equal(stats_percentile(of(FIB), 50), 100);
+    assert_int_equal(stats_percentile(of(FIB), 99), 400);
+    assert_int_equal(stats_function_count(stats), 3);
+}
+
+static void threads_add_up(void **state) {
+    (void)state;
+    write_recursion(0);
+    write_recursion(2);
+    analyse("");
+    expect(MAIN, 2, 2000, 1180);
+    expect(FIB, 6, 800, 800);
+    analyse("-T 102");
+    expect(FIB, 3, 400, 400);
+}
+
+static void one_thread_at_a_time_can_be_looked_at(void **state) {
+    (void)state;
+    write_recursion(0);
+    lab_enter(&lab, 1, 2000, LEAF, 0x1ff00);
+    lab_return(&lab, 1, 2007, LEAF, 0x1ff00);
+    lab_open(&lab, "");
+    stats = stats_new(&lab.source);
+    stats_add_stream(stats, 0);
+    expect(LEAF, 1, 10, 10);
+    stats_clear(stats);
+    assert_int_equal(stats_function_count(stats), 0);
+    stats_add_stream(stats, 1);
+    expect(LEAF, 1, 7, 7);
+    expect(MAIN, 0, 0, 0);
+}
+
+static void a_tail_called_function_is_its_caller_s_sibling(void **state) {
+    (void)state;
+    lab_enter(&lab, 0, 1000, MAIN, 0x1ff00);
+    lab_enter(&lab, 0, 1100, LEAF, 0x1fe00);
+    lab_tail(&lab, 0, 1150, LEAF, 0x1fe00);
+    lab_enter(&lab, 0, 1160, DRAW, 0x1fe00);
+    lab_return(&lab, 0, 1200, DRAW, 0x1fe00);
+    lab_return(&lab, 0, 1300, MAIN, 0x1ff00);
+    analyse("");
+    expect(LEAF, 1, 50, 50);
+    expect(DRAW, 1, 40, 40);
+    expect(MAIN, 1, 300, 210);
+    assert_int_equal(of(LEAF)->unwound, 0);
+}
+
+static void calls_that_an_exception_left_are_counted_as_unwound(void **state) {
+    (void)state;
+    lab_enter(&lab, 0, 1000, MAIN, 0x1ff00);
+    lab_enter(&lab, 0, 1100, FIB, 0x1fe00);
+    lab_enter(&lab, 0, 1200, LEAF, 0x1fd00);
+    lab_return(&lab, 0, 1500, MAIN, 0x1ff00);
+    analyse("");
+    assert_int_equal(of(LEAF)->unwound, 1);
+    assert_int_equal(of(FIB)->unwound, 1);
+    assert_int_equal(of(MAIN)->unwound, 0);
+    expect(FIB, 1, 400, 100);
+}
+
+static void open_calls_end_with_their_stream(void **state) {
+    (void)state;
+    lab_enter(&lab, 0, 1000, MAIN, 0x1ff00);
+    lab_enter(&lab, 0, 1400, LEAF, 0x1fe00);
+    lab_return(&lab, 0, 1500, LEAF, 0x1fe00);
+    lab_enter(&lab, 1, 9000, LEAF, 0x1fe00);
+    analyse("");
+    expect(MAIN, 1, 500, 400);
+    expect(LEAF, 2, 100, 100);
+    assert_int_equal(of(MAIN)->unwound, 0);
+}
+
+static void open_calls_of_a_thread_that_ended_are_unwound(void **state) {
+    (void)state;
+    lab_enter(&lab, 0, 1000, MAIN, 0x1ff00);
+    trace_writer_thread_end(lab.writer, 0, 1700);
+    analyse("");
+    expect(MAIN, 1, 700, 700);
+    assert_int_equal(of(MAIN)->unwound, 1);
+}
+
+static void after_a_loss_calls_that_were_open_end_when_that_is_seen(void **state) {
+    (void)state;
+    lab_enter(&lab, 0, 1000, MAIN, 0x1ff00);
+    lab_enter(&lab, 0, 1100, LEAF, 0x1fe00);
+    trace_writer_lost(lab.writer, 0, 1200, 5);
+    lab_enter(&lab, 0, 1300, LEAF, 0x1fe00);
+    lab_return(&lab, 0, 1350, LEAF, 0x1fe00);
+    lab_return(&lab, 0, 1400, MAIN, 0x1ff00);
+    analyse("");
+    expect(LEAF, 2, 250, 250);
+    assert_int_equal(of(LEAF)->unwound, 1);
+    expect(MAIN, 1, 400, 150);
+}
+
+static void coroutines_have_trees_of_their_own(void **state) {
+    (void)state;
+    lab_enter(&lab, 0, 1000, MAIN, 0x1ff00);
+    lab_enter(&lab, 0, 1100, FIB, 0x9000000); /* on another stack */
+    lab_return(&lab, 0, 1500, MAIN, 0x1ff00);
+    lab_return(&lab, 0, 1800, FIB, 0x9000000);
+    analyse("");
+    expect(MAIN, 1, 500, 500);
+    expect(FIB, 1, 700, 700);
+    assert_int_equal(of(FIB)->unwound, 0);
+}
+
+static void hidden_functions_leave_their_time_to_their_callers(void **state) {
+    (void)state;
+    write_recursion(0);
+    analyse("-N fib");
+    expect(MAIN, 1, 1000, 990);
+    expect(FIB, 0, 0, 0);
+    analyse("-F fib");
+    expect(MAIN, 0, 0, 0);
+    expect(FIB, 3, 400, 400);
+    analyse("-F * -N main");
+    expect(FIB, 3, 400, 400);
+    analyse("-M lib*");
+    assert_int_equal(stats_function_count(stats), 0);
+}
+
+static void depth_counts_shown_calls_only(void **state) {
+    (void)state;
+    write_recursion(0);
+    analyse("-D 2");
+    expect(MAIN, 1, 1000, 590);
+    expect(FIB, 1, 400, 400);
+    analyse("-D 1 -N main");
+    expect(FIB, 1, 400, 400);
+    expect(LEAF, 1, 10, 10);
+}
+
+static void brief_calls_leave_their_time_to_their_callers(void **state) {
+    (void)state;
+    write_recursion(0);
+    analyse("-t 100");
+    expect(MAIN, 1, 1000, 600);
+    expect(FIB, 2, 400, 400);
+    expect(LEAF, 0, 0, 0);
+    assert_int_equal(of(FIB)->min_ns, 100);
+}
+
+static void a_span_shows_what_overlaps_it_with_the_time_inside(void **state) {
+    (void)state;
+    write_recursion(0);
+    analyse("-s 1220 -u 1320");
+    expect(MAIN, 1, 100, 0);
+    expect(FIB, 3, 100, 100);
+    expect(LEAF, 0, 0, 0);
+    analyse("-s 1605");
+    expect(MAIN, 1, 395, 390);
+    expect(LEAF, 1, 5, 5);
+    expect(FIB, 0, 0, 0);
+    analyse("-s 1700 -u 1800"); /* no event lies inside */
+    expect(MAIN, 1, 100, 100);
+    analyse("-u 999");
+    assert_int_equal(stats_function_count(stats), 0);
+    analyse("-s 2001");
+    assert_int_equal(stats_function_count(stats), 0);
+}
+
+/* ---- against a plain account of the same calls ---- */
+
+enum { MOST = 4000 };
+
+struct account {
+    uint64_t durations[MOST], total, self;
+    size_t calls;
+    unsigned open;
+};
+
+static struct account accounts[FUNCTIONS];
+static uint64_t now, dice;
+
+/* A call and, in it, others. Returns its duration. */
+static uint64_t random_call(uint32_t sp, unsigned depth) {
+    uint32_t id = MAIN + random_below(&dice, SKIPPED - MAIN);
+    struct account *a = &accounts[id];
+    uint64_t start = now, inner = 0;
+    lab_enter(&lab, 0, now, id, sp);
+    a->open++;
+    now += 1 + (random_next(&dice) >> (44 + random_below(&dice, 20)));
+    for (uint32_t n = depth < 6 ? random_below(&dice, 4) : 0; n; n--)
+        inner += random_call(sp - 64, depth + 1);
+    now += random_below(&dice, 50);
+    lab_return(&lab, 0, now, id, sp);
+    a->open--;
+    a->durations[a->calls++] = now - start;
+    a->self += now - start - inner;
+    a->total += a->open ? 0 : now - start;
+    return now - start;
+}
+
+static int compare(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void expect_percentile(const struct account *a, const struct function_stats *f,
+                              unsigned percent) {
+    uint64_t right = a->durations[(a->calls * percent + 99) / 100 - 1];
+    uint64_t got = stats_percentile(f, percent);
+    if (got > right + right / 100 || got < right - right / 100)
+        fail_msg("p%u: %lu instead of %lu", percent, got, right);
+}
+
+static void random_programs_are_accounted_for(void **state) {
+    (void)state;
+    now = 1000;
+    dice = 42;
+    for (int i = 0; i < 150; i++)
+        random_call(0x1ff00, 0);
+    analyse("");
+    for (uint32_t id = MAIN; id < SKIPPED; id++) {
+        struct account *a = &accounts[id];
+        expect(id, a->calls, a->total, a->self);
+        assert_true(a->calls > 100);
+        qsort(a->durations, a->calls, sizeof *a->durations, compare);
+        assert_int_equal(of(id)->min_ns, a->durations[0]);
+        assert_int_equal(of(id)->max_ns, a->durations[a->calls - 1]);
+        for (unsigned percent = 1; percent <= 100; percent++)
+            expect_percentile(a, of(id), percent);
+    }
+}
+
+#define WITH_LAB(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WITH_LAB(recursion_counts_once_in_total_and_each_time_in_calls),
+        WITH_LAB(threads_add_up),
+        WITH_LAB(one_thread_at_a_time_can_be_looked_at),
+        WITH_LAB(a_tail_called_function_is_its_caller_s_sibling),
+        WITH_LAB(calls_that_an_exception_left_are_counted_as_unwound),
+        WITH_LAB(open_calls_end_with_their_stream),
+        WITH_LAB(open_calls_of_a_thread_that_ended_are_unwound),
+        WITH_LAB(after_a_loss_calls_that_were_open_end_when_that_is_seen),
+        WITH_LAB(coroutines_have_trees_of_their_own),
+        WITH_LAB(hidden_functions_leave_their_time_to_their_callers),
+        WITH_LAB(depth_counts_shown_calls_only),
+        WITH_LAB(brief_calls_leave_their_time_to_their_callers),
+        WITH_LAB(a_span_shows_what_overlaps_it_with_the_time_inside),
+        WITH_LAB(random_programs_are_accounted_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,185 @@
+/* src/analyze/tree.h: the call graph. Trees are compared as drawn: "name calls/total/self" and, in
+ * parentheses, what is called. */
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../trace/generate.h"
+#include "analyze/tree.h"
+
+static struct lab lab;
+
+static int set_up(void **state) {
+    (void)state;
+    lab_init(&lab);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    lab_done(&lab);
+    return 0;
+}
+
+static void draw(const struct tree *t, char *text, size_t room) {
+    uint32_t depth = 0, before = 0;
+    FILE *f = fmemopen(text, room, "w");
+    for (uint32_t node = 0; node != TREE_NONE; before = depth, node = tree_next(t, node, &depth)) {
+        const struct tree_node *n = &t->nodes[node];
+        for (uint32_t i = depth; i < before; i++)
+            fputc(')', f);
+        if (node)
+            fputc(depth > before ? '(' : ' ', f);
+        fprintf(f, "%s", node ? names_function(lab.source.names, n->function) : "root");
+        fprintf(f, " %lu/%lu/%lu", n->calls, n->total_ns, n->self_ns);
+    }
+    for (uint32_t i = 0; i < before; i++)
+        fputc(')', f);
+    fclose(f);
+}
+
+static void expect(struct tree *t, const char *right) {
+    char text[1024] = "";
+    tree_sort(t, lab.source.names);
+    draw(t, text, sizeof text);
+    assert_string_equal(text, right);
+}
+
+static void expect_graph(const char *line, const char *right) {
+    struct tree t;
+    lab_open(&lab, line);
+    tree_init(&t);
+    tree_read(&t, &lab.source);
+    expect(&t, right);
+    tree_done(&t);
+}
+
+static void expect_focus(uint32_t id, const char *callees, const char *callers) {
+    struct tree t, down, up;
+    uint8_t chosen[FUNCTIONS] = {0};
+    lab_open(&lab, "");
+    chosen[names_index(lab.source.names, id)] = 1;
+    tree_init(&t);
+    tree_read(&t, &lab.source);
+    tree_focus(&t, chosen, &down, &up);
+    expect(&down, callees);
+    expect(&up, callers);
+    tree_done(&t);
+    tree_done(&down);
+    tree_done(&up);
+}
+
+/* main calls leaf twice, fib (which calls itself and, there, leaf) and leaf by a tail call. */
+static void write_calls(uint32_t stream) {
+    lab_enter(&lab, stream, 1000, MAIN, 0x1ff00);
+    lab_enter(&lab, stream, 1010, LEAF, 0x1fe00);
+    lab_return(&lab, stream, 1020, LEAF, 0x1fe00);
+    lab_enter(&lab, stream, 1030, LEAF, 0x1fe00);
+    lab_return(&lab, stream, 1035, LEAF, 0x1fe00);
+    lab_enter(&lab, stream, 1100, FIB, 0x1fe00);
+    lab_enter(&lab, stream, 1150, FIB, 0x1fd00);
+    lab_enter(&lab, stream, 1200, LEAF, 0x1fc00);
+    lab_return(&lab, stream, 1300, LEAF, 0x1fc00);
+    lab_return(&lab, stream, 1350, FIB, 0x1fd00);
+    lab_tail(&lab, stream, 1400, FIB, 0x1fe00);
+    lab_enter(&lab, stream, 1400, LEAF, 0x1fe00);
+    lab_return(&lab, stream, 1401, LEAF, 0x1fe00);
+    lab_return(&lab, stream, 2000, MAIN, 0x1ff00);
+}
+
+static void calls_of_the_same_path_are_one_node(void **state) {
+    (void)state;
+    write_calls(0);
+    expect_graph("", "root 0/1000/0(main 1/1000/684(fib 1/300/100(fib 1/200/100(leaf 1/100/100)) "
+                     "leaf 3/16/16))");
+}
+
+static void threads_add_up(void **state) {
+    (void)state;
+    write_calls(0);
+    lab_enter(&lab, 1, 5000, MAIN, 0x1ff00);
+    lab_return(&lab, 1, 5500, MAIN, 0x1ff00);
+    lab_enter(&lab, 2, 5000, LEAF, 0x1ff00);
+    expect_graph("-D 1", "root 0/1500/0(main 2/1500/1500 leaf 1/0/0)");
+}
+
+static void paths_of_brief_calls_only_vanish(void **state) {
+    (void)state;
+    write_calls(0);
+    expect_graph("-t 150", "root 0/1000/0(main 1/1000/700(fib 1/300/100(fib 1/200/200)))");
+}
+
+static void callees_of_hidden_functions_move_up(void **state) {
+    (void)state;
+    write_calls(0);
+    expect_graph("-N fib", "root 0/1000/0(main 1/1000/884(leaf 4/116/116))");
+}
+
+static void nothing_recorded_is_an_empty_graph(void **state) {
+    (void)state;
+    expect_graph("", "root 0/0/0");
+}
+
+static void focus_shows_callees_and_callers(void **state) {
+    (void)state;
+    write_calls(0);
+    expect_focus(LEAF, "root 4/116/116",
+                 "root 4/116/116(fib 1/100/100(fib 1/100/100(main 1/100/100)) main 3/16/16)");
+}
+
+static void focus_on_recursion_counts_total_once(void **state) {
+    (void)state;
+    write_calls(0);
+    expect_focus(FIB, "root 1/300/100(fib 1/200/100(leaf 1/100/100))",
+                 "root 2/300/200(main 1/300/100 fib 1/0/100)");
+}
+
+static void focus_on_what_was_never_called_is_empty(void **state) {
+    (void)state;
+    write_calls(0);
+    expect_focus(DRAW, "root 0/0/0", "root 0/0/0");
+}
+
+/* The nodes' own times add up to the whole, whatever the shape. */
+static void own_times_add_up_to_the_whole(void **state) {
+    struct event *events = generate(SHAPE_TREE, 200000, 5, MAIN);
+    struct tree t;
+    uint64_t self = 0;
+    (void)state;
+    trace_writer_events(lab.writer, 0, events, 200000);
+    lab_open(&lab, "");
+    tree_init(&t);
+    tree_read(&t, &lab.source);
+    for (uint32_t i = 1; i < t.count; i++) {
+        const struct tree_node *n = &t.nodes[i];
+        uint64_t inner = 0;
+        for (uint32_t c = n->first_child; c != TREE_NONE; c = t.nodes[c].next_sibling)
+            inner += t.nodes[c].total_ns;
+        assert_int_equal(n->total_ns, n->self_ns + inner);
+        assert_true(n->parent < i);
+        self += n->self_ns;
+    }
+    assert_int_equal(t.nodes[0].total_ns, self);
+    assert_true(t.count > 1000);
+    tree_done(&t);
+    free(events);
+}
+
+#define WITH_LAB(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WITH_LAB(calls_of_the_same_path_are_one_node),
+        WITH_LAB(threads_add_up),
+        WITH_LAB(paths_of_brief_calls_only_vanish),
+        WITH_LAB(callees_of_hidden_functions_move_up),
+        WITH_LAB(nothing_recorded_is_an_empty_graph),
+        WITH_LAB(focus_shows_callees_and_callers),
+        WITH_LAB(focus_on_recursion_counts_total_once),
+        WITH_LAB(focus_on_what_was_never_called_is_empty),
+        WITH_LAB(own_times_add_up_to_the_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
