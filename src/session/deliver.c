@@ -1,8 +1,10 @@
 #include <sys/ptrace.h>
+#include <sys/wait.h>
 
 #include "session/patcher.h"
 #include "session/settle.h"
 #include "session/tracer_parts.h"
+#include "target/status.h"
 
 static bool is_fault(pid_t tid, int sig) {
     siginfo_t info;
@@ -31,7 +33,19 @@ static void withdraw_site(struct tracer *t, pid_t tid, struct space *space,
     space_unref(space);
 }
 
-/* Signal SIG is about to be delivered: its handler shall find the program's own pc. */
+/* Steps the task out of its trampoline. Where that ends in a fault, the fault shall come after the
+ * handler, in the program's own code. */
+static void step_out(struct tracer *t, const struct task *task) {
+    struct space *space = task->space;
+    pid_t tid = task->tid;
+    enum settled settled;
+    struct settle_place place = {0};
+    if (settle_step_out(space, tid, task->slot, &settled) < 0 || settled == SETTLED_OUTSIDE)
+        return;
+    if (settle_registers(space, tid, task->slot, &settled, &place) == 0 && place.original)
+        withdraw_site(t, tid, space, &place);
+}
+
 void deliver_prepare(struct tracer *t, struct task *task, int sig) {
     enum settled settled;
     struct settle_place place = {0};
@@ -42,5 +56,20 @@ void deliver_prepare(struct tracer *t, struct task *task, int sig) {
     if (is_fault(task->tid, sig) && place.original)
         withdraw_site(t, task->tid, task->space, &place);
     else
-        settle_step_out(task->space, task->tid, task->slot, &settled);
+        step_out(t, task);
+}
+
+/* Whether the program would not have noticed this stop: it is ours, or of a signal that does
+ * nothing (untraced, such a signal does not even wake a thread). */
+static bool is_unnoticed(const struct task *task) {
+    int event = task->status >> 16, sig = WSTOPSIG(task->status);
+    return event ? event == PTRACE_EVENT_STOP && !is_stop_signal(sig)
+                 : status_ignores(task->tid, sig);
+}
+
+void deliver_mend_call(const struct task *task) {
+    struct regs regs;
+    if (thread_get_regs(task->tid, &regs) == 0 && regs_restart_interrupted(&regs) &&
+        is_unnoticed(task) && !status_signal_pending(task->tid))
+        thread_set_regs(task->tid, &regs);
 }

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include "session/settle.h"
 #include "session/thin.h"
 #include "session/tracer_parts.h"
+#include "target/memory.h"
 #include "target/status.h"
 
 static void give_lane(struct tracer *t, struct task *task) {
@@ -48,8 +50,21 @@ static void take_lane_back(struct tracer *t, struct task *task) {
     task->slot = NULL;
 }
 
+/* The parent that waits for vfork child TID, if there is one, goes on. */
+static void end_vfork(struct tracer *t, pid_t tid) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->vfork_child == tid)
+            k->vfork_child = 0;
+}
+
+void family_exit(struct tracer *t, struct task *task) {
+    task->exiting = true;
+    take_lane_back(t, task);
+}
+
 void family_forget(struct tracer *t, struct task *task) {
     take_lane_back(t, task);
+    end_vfork(t, task->tid);
     space_unref(task->space);
     tasks_remove(&t->tasks, task);
     slabs_reap();
@@ -67,7 +82,7 @@ static void tell_process(struct tracer *t, pid_t pid) {
 
 /* TASK stands at the start of a new program. */
 int family_set_up_program(struct tracer *t, struct task *task, struct err *err) {
-    int rc = thread_finish_exec(task->tid, err);
+    int rc = thread_finish_call(task->tid, err);
     if (rc < 0)
         return rc;
     tell_process(t, task->pid);
@@ -78,69 +93,123 @@ int family_set_up_program(struct tracer *t, struct task *task, struct err *err) 
     return space_update(&t->options.context, task->space, task->tid, err);
 }
 
-void family_exec(struct tracer *t, struct task *task) {
+void family_forget_threads(struct tracer *t, const struct task *task) {
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
         next = tasks_next(&t->tasks, k);
         if (k->pid == task->pid && k != task)
-            family_forget(t, k); /* exec has ended the other threads */
+            family_forget(t, k);
     }
+    end_vfork(t, task->tid);
+}
+
+bool family_exec(struct tracer *t, struct task *task) {
     take_lane_back(t, task);
     space_unref(task->space);
     task->space = NULL;
+    task->exiting = false;
+    if (task->unwanted) {
+        thread_detach(task->tid, 0);
+        family_forget(t, task);
+        return false;
+    }
     struct err err = {0};
+    thread_watch_exit(task->tid, true);
     if (family_set_up_program(t, task, &err) < 0 && err.code != ESRCH)
         tracer_warn(t, &err);
     slabs_reap();
+    return true;
 }
 
-/* A child that is not followed: a copy of the memory is made as it was before us. (A vfork child
- * uses its waiting parent's lane until it execs.) */
-static void leave_child(struct tracer *t, struct task *task) {
-    if (task->space && task->forked) {
-        struct err err = {0};
-        enum settled settled;
+/* A child that is not followed. If it has a copy of traced memory, that is made as it was before
+ * us. */
+static void leave(struct tracer *t, struct task *task) {
+    struct err err = {0};
+    enum settled settled;
+    if (task->space) {
         settle_step_out(task->space, task->tid, NULL, &settled);
-        if (space_undo(task->space, task->tid, &err) < 0 && err.code != ESRCH)
+        int rc = space_undo(task->space, task->tid, &err);
+        if (rc < 0 && err.code != ESRCH)
             tracer_warn(t, &err);
-        thread_set_lane(task->tid, 0);
+        thread_set_lane(task->tid, rc < 0 ? space_sink(task->space) : 0);
     }
     thread_detach(task->tid, 0);
     family_forget(t, task);
 }
 
-static bool shares_memory(pid_t a, pid_t b) {
+/* Whether TID has its parent task's very memory; else it has a copy. */
+static bool shares_memory(pid_t tid, const struct task *parent, int event) {
     enum { KCMP_VM = 1 };
-    return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0;
+    if (status_process_of(tid) == parent->pid)
+        return true;
+    long differ = syscall(SYS_kcmp, tid, parent->tid, KCMP_VM, 0, 0);
+    return differ < 0 ? event == PTRACE_EVENT_VFORK : differ == 0;
 }
 
-/* PARENT has made a task: what it shares with it decides what it is to us. Done as soon as it is
- * reported, since a fork's child has the memory of this moment. */
+static void inherit(struct task *child, struct space *space, bool shared) {
+    if (shared) {
+        child->space = space_ref(space);
+        return;
+    }
+    child->forked = true;
+    child->space = space_fork(space, child->tid, NULL);
+    if (!child->space)
+        child->sink = space_sink(space);
+}
+
 void family_birth(struct tracer *t, struct task *parent, int event) {
     pid_t tid = (pid_t)thread_event_message(parent->tid);
     struct task *child = tasks_find(&t->tasks, tid);
+    if (!child && status_tracer_of(tid) != gettid())
+        return; /* killed, and its end was reported already; or the parent has been */
     if (!child)
         child = tasks_add(&t->tasks, tid);
     child->pid = status_process_of(tid);
-    parent->vforked = event == PTRACE_EVENT_VFORK;
-    if (!parent->space)
-        return;
-    if (child->pid == parent->pid || event == PTRACE_EVENT_VFORK ||
-        shares_memory(tid, parent->tid)) {
-        child->space = space_ref(parent->space);
-    } else {
-        child->space = space_fork(parent->space, tid, NULL);
-        child->forked = true;
+    if (event == PTRACE_EVENT_VFORK)
+        parent->vfork_child = tid;
+    if (parent->space)
+        inherit(child, parent->space, shares_memory(tid, parent, event));
+    child->unwanted = parent->unwanted;
+    child->sink = child->sink ? child->sink : parent->sink;
+}
+
+/* Whether process PID's memory holds what SPACE's has of ours. */
+static bool is_copy_of(const struct space *space, pid_t pid) {
+    AUTO_FD int fd = -1;
+    uint8_t there[64];
+    return memory_open(pid, &fd, NULL) == 0 &&
+           memory_read(fd, space->agent, there, sizeof there, NULL) == 0 &&
+           memcmp(there, agent_bytes, sizeof there) == 0;
+}
+
+void family_adopt_orphans(struct tracer *t, const struct task *dead) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        pid_t pid = status_process_of(k->tid);
+        if (k->pid || pid != k->tid || tasks_find(&t->tasks, status_parent_of(pid)))
+            continue;
+        if (dead->space && !is_copy_of(dead->space, pid))
+            continue;
+        k->pid = pid;
+        if (dead->space)
+            inherit(k, dead->space, false);
     }
 }
 
-/* The first stop of a task that a traced one has made: before its first instruction. Returns
- * whether it stays traced. */
 bool family_first_stop(struct tracer *t, struct task *task) {
     bool process = task->pid == task->tid;
     task->ready = true;
+    thread_watch_exit(task->tid, process);
+    if (task->sink)
+        thread_set_lane(task->tid, task->sink);
     if (process && !options_of(t)->follow) {
-        leave_child(t, task);
-        return false;
+        if (!task->space || task->forked) {
+            leave(t, task);
+            return false;
+        }
+        task->unwanted = true;
+    }
+    if (task->unwanted) {
+        thread_set_lane(task->tid, space_sink(task->space));
+        return true;
     }
     if (process)
         tell_process(t, task->pid);

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/ptrace.h>
-#include <sys/wait.h>
 
 #include "session/patcher.h"
 #include "target/memory.h"
@@ -122,36 +121,49 @@ static int pass_stub(const struct space *space, pid_t tid, struct slot *slot) {
     return thread_set_regs(tid, &regs);
 }
 
-static int step_once(pid_t tid, bool *ret_fault) {
-    int status, rc = thread_step(tid);
-    if (rc < 0)
-        return rc;
-    rc = thread_wait(tid, &status);
-    if (rc < 0)
-        return rc;
-    *ret_fault = WSTOPSIG(status) != SIGTRAP;
-    return 0;
+/* Faults must stay deliverable, or the kernel would reset their dispositions. */
+static uint64_t all_but_faults(void) {
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    uint64_t mask = ~(uint64_t)0;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        mask &= ~(UINT64_C(1) << (faults[i] - 1));
+    return mask;
 }
 
-int settle_step_out(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret) {
-    uint64_t mask = 0, blocked = ~(uint64_t)0;
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        blocked &= ~(UINT64_C(1) << (faults[i] - 1));
-    ptrace(PTRACE_GETSIGMASK, tid, (void *)sizeof mask, &mask);
-    uint64_t during = mask | blocked;
-    ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof during, &during);
+static int step_on(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret) {
+    struct meanwhile m = {0};
     struct settle_place place;
     bool fault = false;
     int rc = 0;
     for (int i = 0; i < MAX_STEPS && rc == 0 && !fault; i++) {
-        rc = settle_registers(space, tid, slot, ret, &place);
-        if (rc < 0 || *ret == SETTLED_OUTSIDE)
-            break;
         rc = pass_stub(space, tid, slot);
         if (rc == 0)
-            rc = step_once(tid, &fault);
+            rc = thread_step(tid, &m, &fault);
+        if (rc == 0)
+            rc = settle_registers(space, tid, slot, ret, &place);
+        if (*ret == SETTLED_OUTSIDE)
+            break;
     }
+    thread_make_good(tid, &m);
+    return rc;
+}
+
+int settle_step_out(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret) {
+    struct settle_place place;
+    uint64_t mask, during = all_but_faults();
+    siginfo_t info;
+    int rc = settle_registers(space, tid, slot, ret, &place);
+    if (rc < 0 || *ret == SETTLED_OUTSIDE)
+        return rc;
+    if (ptrace(PTRACE_GETSIGMASK, tid, (void *)sizeof mask, &mask) < 0 ||
+        ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof during, &during) < 0)
+        return -errno;
+    /* Each step is a stop of its own; a signal that is delivered at the last of them must be what
+     * it was at the first. */
+    bool known = ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0;
+    rc = step_on(space, tid, slot, ret);
+    if (known)
+        ptrace(PTRACE_SETSIGINFO, tid, NULL, &info);
     ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof mask, &mask);
     return rc;
 }

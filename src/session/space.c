@@ -206,6 +206,8 @@ struct slot *space_take_lane(const struct space_context *ctx, struct space *s, p
     return slab_sink(s->slabs.at[0]);
 }
 
+taddr_t space_sink(const struct space *s) { return slab_sink(s->slabs.at[0])->at; }
+
 struct patched *space_area_at(const struct space *s, taddr_t addr) {
     for (size_t i = 0; i < s->modules.count; i++) {
         struct patched *p = &s->modules.at[i];

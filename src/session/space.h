@@ -64,6 +64,9 @@ int space_undo(struct space *space, pid_t caller, struct err *err);
 struct slot *space_take_lane(const struct space_context *ctx, struct space *space, pid_t caller,
                              uint32_t stream);
 
+/* Where its threads' lanes are when they have none: slab_sink(). */
+taddr_t space_sink(const struct space *space);
+
 /* Which patched module's trampoline area holds ADDR; NULL if none. */
 struct patched *space_area_at(const struct space *space, taddr_t addr);
 

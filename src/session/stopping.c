@@ -5,9 +5,14 @@
 #include "session/settle.h"
 #include "session/tracer_parts.h"
 
+/* Whether it cannot come to the program's code before we have answered what it reports next. */
+static bool stands_still(const struct task *k) {
+    return k->stopped || k->vfork_child || k->exiting;
+}
+
 static bool all_stopped(const struct tracer *t, const struct space *space) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && !k->stopped && !k->vforked)
+        if (k->space == space && !stands_still(k))
             return false;
     return true;
 }
@@ -15,7 +20,7 @@ static bool all_stopped(const struct tracer *t, const struct space *space) {
 void stop_space(struct tracer *t, struct space *space) {
     space->stopping = true;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && !k->stopped && !k->vforked)
+        if (k->space == space && !stands_still(k))
             thread_interrupt(k->tid);
     while (!all_stopped(t, space)) {
         int status;
@@ -37,52 +42,88 @@ void resume_space(struct tracer *t, struct space *space) {
     tracer_answer_newborns(t);
 }
 
+bool may_call(const struct task *task) { return task->status >> 16 == PTRACE_EVENT_STOP; }
+
 /* Lets TASK, which is stopped, run on without us, with what it was stopped for. */
-static void release(struct tracer *t, struct task *task) {
+static void release(struct tracer *t, struct task *task, taddr_t lane) {
     int event = task->status >> 16, sig = WSTOPSIG(task->status);
-    thread_set_lane(task->tid, 0);
+    thread_set_lane(task->tid, event == PTRACE_EVENT_EXEC ? 0 : lane);
     thread_detach(task->tid, event ? 0 : sig);
     family_forget(t, task);
 }
 
-/* Inside a system call (at its fork or exec event) or held by job control a task is no caller. */
-static bool may_call(const struct task *task) {
-    int event = task->status >> 16;
-    return !event || (event == PTRACE_EVENT_STOP && !is_stop_signal(WSTOPSIG(task->status)));
-}
-
-static void release_space(struct tracer *t, struct space *space) {
-    struct task *caller = NULL;
-    struct err err = {0};
-    stop_space(t, space);
+/* A stopped task of SPACE that may make remote calls; NULL if there is none just now. */
+static struct task *find_caller(const struct tracer *t, const struct space *space) {
+    struct task *parent = NULL;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        enum settled settled;
+        int event = k->status >> 16;
         if (k->space != space || !k->stopped)
             continue;
-        settle_step_out(space, k->tid, k->slot, &settled);
         if (may_call(k))
-            caller = k;
+            return k;
+        if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_CLONE)
+            parent = k;
     }
-    if (caller && space_undo(space, caller->tid, &err) < 0 && err.code != ESRCH)
+    return parent && thread_finish_call(parent->tid, NULL) == 0 ? parent : NULL;
+}
+
+static bool before_signal(const struct tracer *t, const struct space *space) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space && k->stopped && !(k->status >> 16))
+            return true;
+    return false;
+}
+
+/* Stops the space at a moment when one of its tasks may call. NULL: there is no such moment. */
+static struct task *stop_with_caller(struct tracer *t, struct space *space) {
+    enum { MOST_TRIES = 100 };
+    for (int i = 0;; i++) {
+        stop_space(t, space);
+        struct task *caller = find_caller(t, space);
+        if (caller || i == MOST_TRIES || !before_signal(t, space))
+            return caller;
+        resume_space(t, space);
+    }
+}
+
+static void settle_all(const struct tracer *t, const struct space *space) {
+    enum settled settled;
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space && k->stopped)
+            settle_step_out(space, k->tid, k->slot, &settled);
+}
+
+/* What cannot be undone goes on harmlessly: its threads write into the sink. */
+static void release_space(struct tracer *t, struct space *space) {
+    struct err err = {0};
+    struct task *caller = stop_with_caller(t, space);
+    settle_all(t, space);
+    bool undone = caller && space_undo(space, caller->tid, &err) == 0;
+    if (err.code && err.code != ESRCH)
         tracer_warn(t, &err);
     space->stopping = false;
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
         next = tasks_next(&t->tasks, k);
         if (k->space == space && k->stopped)
-            release(t, k);
+            release(t, k, undone ? 0 : space_sink(space));
         else if (k->space == space)
-            family_forget(t, k); /* waits for its vfork child: the kernel lets it go with us */
+            family_forget(t, k); /* in the kernel: that lets it go with us */
     }
 }
 
+static struct task *find_in_space(const struct tracer *t) {
+    struct task *k = tasks_next(&t->tasks, NULL);
+    while (k && !k->space)
+        k = tasks_next(&t->tasks, k);
+    return k;
+}
+
 void tracer_release_all(struct tracer *t) {
-    for (struct task *k; (k = tasks_next(&t->tasks, NULL));) {
-        if (!k->space) {
-            family_forget(t, k); /* nothing of ours is in it */
-            continue;
-        }
+    for (struct task *k; (k = find_in_space(t));) {
         struct space *space = space_ref(k->space);
         release_space(t, space);
         space_unref(space);
     }
+    for (struct task *k; (k = tasks_next(&t->tasks, NULL));)
+        family_forget(t, k); /* nothing of ours is in it */
 }

@@ -13,7 +13,10 @@ struct task {
     bool ready;          /* its first stop has been handled */
     bool forked;         /* space is a copy that has not run yet */
     bool stopped;        /* by ptrace, and not yet resumed */
-    bool vforked;        /* waits for its vfork child: stops only when that is done */
+    pid_t vfork_child;   /* not 0: it waits in the kernel until that child execs or ends */
+    bool exiting;        /* a main thread that has ended, or is about to, before its process */
+    bool unwanted;       /* a child that is not followed, but shares memory until it execs */
+    taddr_t sink;        /* of the space that it left when it could not be taken over; else 0 */
     int status;          /* when stopped: what wait said, to be answered on resume */
     struct task *next;
 };

@@ -19,20 +19,23 @@ void tracer_warn(const struct tracer *t, const struct err *err) {
 }
 
 static void answer_event(struct tracer *t, struct task *task, int event, int sig) {
+    pid_t tid = task->tid;
     switch (event) {
     case PTRACE_EVENT_EXEC:
-        family_exec(t, task);
+        if (!family_exec(t, task))
+            return;
+        break;
+    case PTRACE_EVENT_EXIT:
+        family_exit(t, task);
         break;
     case PTRACE_EVENT_STOP:
-        if (is_stop_signal(sig)) {
-            thread_listen(task->tid);
+        if (is_stop_signal(sig) && thread_listen(tid) == 0)
             return;
-        }
-        break;
+        break; /* after a remote call it reports its group-stop once more when continued */
     default:
         break;
     }
-    thread_continue(task->tid, 0);
+    thread_continue(tid, 0);
 }
 
 /* A newborn may be reported before its parent's event tells who it is: then it waits. */
@@ -52,20 +55,13 @@ void tracer_answer(struct tracer *t, struct task *task) {
     thread_continue(tid, sig); /* the task itself may be gone: killed meanwhile */
 }
 
-/* What our own stop interrupted goes on by itself. */
-static void mend_interrupted_call(struct task *task) {
-    struct regs regs;
-    if (task->status >> 16 != PTRACE_EVENT_STOP || thread_get_regs(task->tid, &regs) < 0)
-        return;
-    if (!status_signal_pending(task->tid) && regs_restart_interrupted(&regs))
-        thread_set_regs(task->tid, &regs);
-}
-
 static void on_end(struct tracer *t, struct task *task, int status) {
     if (task->tid == task->pid) {
         struct ended e = {task->pid, status};
         if (task->pid == t->adopted)
             ARRAY_PUSH(&t->ended, e);
+        if (t->unknown_newborns)
+            family_adopt_orphans(t, task);
     }
     family_forget(t, task);
 }
@@ -106,20 +102,23 @@ void tracer_report(struct tracer *t, pid_t tid, int status) {
     if (!WIFSTOPPED(status)) {
         if (task)
             on_end(t, task, status);
+        tracer_answer_newborns(t);
         return;
     }
     if (!task)
         task = tasks_add(&t->tasks, tid);
-    task->vforked = false; /* it runs, so its child is done with the shared memory */
+    task->vfork_child = 0; /* it runs, so its child is done with the shared memory */
     task->stopped = true;
     task->status = status;
     if (is_birth(status >> 16))
         family_birth(t, task, status >> 16);
+    if (status >> 16 == PTRACE_EVENT_EXEC)
+        family_forget_threads(t, task);
     if (is_unknown_newborn(task))
         t->unknown_newborns++;
-    else if (task->space && task->space->stopping)
-        mend_interrupted_call(task);
     else
+        deliver_mend_call(task);
+    if (!is_unknown_newborn(task) && !(task->space && task->space->stopping))
         tracer_answer(t, task);
     tracer_answer_newborns(t);
 }
@@ -137,6 +136,7 @@ int tracer_adopt(struct tracer *t, pid_t pid, struct err *err) {
     task->ready = true;
     task->stopped = true;
     t->adopted = pid;
+    thread_watch_exit(pid, true);
     return family_set_up_program(t, task, err);
 }
 
@@ -145,23 +145,35 @@ void tracer_start(struct tracer *t, pid_t pid) {
     thread_continue(pid, 0);
 }
 
-void tracer_handle_hooks(struct tracer *t) {
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        if (!k->slot || !__atomic_load_n(&k->slot->lane->hook, __ATOMIC_ACQUIRE))
-            continue;
-        struct slot *slot = k->slot;
-        struct space *space = space_ref(k->space);
-        struct err err = {0};
-        pid_t tid = k->tid;
-        stop_space(t, space);
-        if (space_update(&t->options.context, space, tid, &err) < 0 && err.code != ESRCH)
-            tracer_warn(t, &err);
+static struct task *find_hooked(const struct tracer *t) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->slot && !k->slot->unread && __atomic_load_n(&k->slot->lane->hook, __ATOMIC_ACQUIRE))
+            return k;
+    return NULL;
+}
+
+/* Returns whether TASK needs no more to wait. If it stands before a signal, that comes first. */
+static bool handle_hook(struct tracer *t, const struct task *task) {
+    struct space *space = space_ref(task->space);
+    struct slot *slot = task->slot;
+    pid_t tid = task->tid;
+    struct err err = {0};
+    stop_space(t, space);
+    task = tasks_find(&t->tasks, tid);
+    bool here = task && task->slot == slot;
+    bool able = here && may_call(task);
+    if (able && space_update(&t->options.context, space, tid, &err) < 0 && err.code != ESRCH)
+        tracer_warn(t, &err);
+    if (able)
         __atomic_store_n(&slot->lane->hook, 0, __ATOMIC_RELEASE);
-        resume_space(t, space);
-        space_unref(space);
-        tracer_handle_hooks(t); /* the table may have changed */
-        return;
-    }
+    resume_space(t, space);
+    space_unref(space);
+    return able || !here;
+}
+
+void tracer_handle_hooks(struct tracer *t) {
+    for (const struct task *k; (k = find_hooked(t)) && handle_hook(t, k);)
+        ;
 }
 
 size_t tracer_task_count(const struct tracer *t) { return t->tasks.count; }

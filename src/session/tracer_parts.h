@@ -15,6 +15,7 @@
 #define SPOOR_SESSION_TRACER_PARTS_H
 
 #include <signal.h>
+#include <sys/ptrace.h>
 
 #include "session/task.h"
 #include "session/tracer.h"
@@ -56,13 +57,21 @@ void tracer_answer_all(struct tracer *t, tid_array *tids);
 
 /* TASK, adopted or at its exec event, stands at the start of a new program. */
 int family_set_up_program(struct tracer *t, struct task *task, struct err *err);
-void family_exec(struct tracer *t, struct task *task);
+/* TASK stands at its exec event, which has ended all other threads of its process: forgets them. */
+void family_forget_threads(struct tracer *t, const struct task *task);
+/* Returns whether it stays traced. */
+bool family_exec(struct tracer *t, struct task *task);
+/* TASK, the last of its process, has ended: those of its children that it could not tell of any
+ * more are taken over. */
+void family_adopt_orphans(struct tracer *t, const struct task *task);
 /* PARENT's fork, vfork or clone EVENT is reported. Called at once, since a fork's child has the
  * memory of this moment. */
 void family_birth(struct tracer *t, struct task *parent, int event);
 /* The first stop of a task that a traced one has made, before its first instruction. Returns
  * whether it stays traced. */
 bool family_first_stop(struct tracer *t, struct task *task);
+/* TASK stands at its exit event: the rest is the kernel's. */
+void family_exit(struct tracer *t, struct task *task);
 /* Closes its lane and frees it. */
 void family_forget(struct tracer *t, struct task *task);
 
@@ -70,11 +79,17 @@ void family_forget(struct tracer *t, struct task *task);
 
 void stop_space(struct tracer *t, struct space *space);
 void resume_space(struct tracer *t, struct space *space);
+/* Whether TASK, which is stopped, may make a remote call: not within a system call, nor before a
+ * signal. */
+bool may_call(const struct task *task);
 
 /* ---- deliver.c ---- */
 
 /* Signal SIG is about to be delivered: its handler shall find the program's own pc. The task may be
  * gone afterwards. */
 void deliver_prepare(struct tracer *t, struct task *task, int sig);
+/* The stop that was reported for TASK has made a system call return that the kernel does not
+ * restart (EINTR), and nothing else has: it shall go on. */
+void deliver_mend_call(const struct task *task);
 
 #endif

@@ -1,5 +1,6 @@
 #include "target/status.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,13 @@ bool status_signal_pending(pid_t tid) {
     uint64_t pending = field(tid, "SigPnd:", 16) | field(tid, "ShdPnd:", 16);
     return pending & ~field(tid, "SigBlk:", 16);
 }
+
+bool status_ignores(pid_t tid, int sig) {
+    bool by_default = sig == SIGCHLD || sig == SIGCONT || sig == SIGURG || sig == SIGWINCH;
+    return field(tid, "SigIgn:", 16) >> (sig - 1) & 1 || (by_default && !status_catches(tid, sig));
+}
+
+pid_t status_tracer_of(pid_t tid) { return (pid_t)field(tid, "TracerPid:", 10); }
 
 bool status_catches(pid_t tid, int signal) { return field(tid, "SigCgt:", 16) >> (signal - 1) & 1; }
 

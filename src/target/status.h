@@ -15,6 +15,10 @@ unsigned status_seccomp_filters(pid_t tid);
 bool status_signal_pending(pid_t tid);
 /* Whether TID's process has a handler for SIGNAL. */
 bool status_catches(pid_t tid, int signal);
+/* Whether SIGNAL would do nothing at all to TID's process. */
+bool status_ignores(pid_t tid, int signal);
+/* The thread that traces TID; 0: none. */
+pid_t status_tracer_of(pid_t tid);
 /* The thread's name as ps shows it; "" when it is gone. */
 void status_name(pid_t tid, char *out, size_t size);
 

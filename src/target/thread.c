@@ -16,13 +16,20 @@ static int request(int op, pid_t tid, void *addr, void *data) {
     return ptrace(op, tid, addr, data) < 0 ? -errno : 0;
 }
 
+static const uintptr_t OPTIONS = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+                                 PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACEEXEC |
+                                 PTRACE_O_TRACESYSGOOD;
+
 int thread_seize(pid_t tid, struct err *err) {
-    uintptr_t options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
-                        PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD;
-    int rc = request(PTRACE_SEIZE, tid, NULL, (void *)options);
+    int rc = request(PTRACE_SEIZE, tid, NULL, (void *)OPTIONS);
     if (rc < 0)
         return err_set(err, -rc, "seize", "process %d: cannot trace it: %s", tid, strerror(-rc));
     return 0;
+}
+
+int thread_watch_exit(pid_t tid, bool watch) {
+    uintptr_t options = OPTIONS | (watch ? PTRACE_O_TRACEEXIT : 0);
+    return request(PTRACE_SETOPTIONS, tid, NULL, (void *)options);
 }
 
 int thread_interrupt(pid_t tid) { return request(PTRACE_INTERRUPT, tid, NULL, NULL); }
@@ -30,7 +37,6 @@ int thread_continue(pid_t tid, int sig) {
     return request(PTRACE_CONT, tid, NULL, (void *)(uintptr_t)sig);
 }
 int thread_listen(pid_t tid) { return request(PTRACE_LISTEN, tid, NULL, NULL); }
-int thread_step(pid_t tid) { return request(PTRACE_SINGLESTEP, tid, NULL, NULL); }
 int thread_detach(pid_t tid, int sig) {
     return request(PTRACE_DETACH, tid, NULL, (void *)(uintptr_t)sig);
 }
@@ -112,19 +118,13 @@ int thread_wait(pid_t tid, int *ret_status) {
     return waitpid(tid, ret_status, __WALL) < 0 ? -errno : 0;
 }
 
-int thread_finish_exec(pid_t tid, struct err *err) {
+int thread_finish_call(pid_t tid, struct err *err) {
     int status = 0;
     int rc = request(PTRACE_SYSCALL, tid, NULL, NULL);
     if (rc == 0)
         rc = thread_wait(tid, &status);
     return rc < 0 ? died(err, tid, rc) : 0;
 }
-
-/* What came while a thread made its call, to be made good for when that is over. */
-struct meanwhile {
-    bool group_stop; /* it belongs into a group-stop */
-    bool sigstop;    /* the one signal that cannot be blocked */
-};
 
 static bool is_group_stop(int event, int sig) {
     return event == PTRACE_EVENT_STOP && sig != SIGTRAP;
@@ -136,34 +136,52 @@ static bool in_group_stop(pid_t tid) {
            is_group_stop(info.si_code >> 8, info.si_signo);
 }
 
-/* Runs the thread to the end of the system call it is set up for. */
-static int run_call(pid_t tid, struct meanwhile *m) {
-    for (int stops = 0; stops < 2;) {
-        int rc = request(PTRACE_SYSCALL, tid, NULL, NULL);
-        int status;
-        if (rc < 0)
-            return rc;
-        rc = thread_wait(tid, &status);
-        if (rc < 0)
-            return rc;
-        int event = status >> 16, sig = WSTOPSIG(status);
-        if (sig == (SIGTRAP | 0x80))
-            stops++;
-        else if (event == PTRACE_EVENT_STOP)
-            m->group_stop |= is_group_stop(event, sig);
-        else if (!event && sig == SIGSTOP)
-            m->sigstop = true;
-        else
-            return -EINTR; /* a fault */
-    }
-    return 0;
+/* Whether the stop is one that can be made good for. */
+static bool note(struct meanwhile *m, int event, int sig) {
+    if (event == PTRACE_EVENT_STOP)
+        m->group_stop |= is_group_stop(event, sig);
+    else if (!event && sig == SIGSTOP)
+        m->sigstop = true;
+    else
+        return false;
+    return true;
 }
 
-static void make_good(pid_t tid, const struct meanwhile *m) {
+void thread_make_good(pid_t tid, const struct meanwhile *m) {
     if (m->sigstop)
         syscall(SYS_tkill, tid, SIGSTOP);
     if (m->group_stop)
-        thread_interrupt(tid); /* so that it reports the group-stop again, unless that is over */
+        thread_interrupt(tid);
+}
+
+int thread_step(pid_t tid, struct meanwhile *m, bool *ret_fault) {
+    for (;;) {
+        int status, rc = request(PTRACE_SINGLESTEP, tid, NULL, NULL);
+        if (rc == 0)
+            rc = thread_wait(tid, &status);
+        if (rc < 0)
+            return rc;
+        if (note(m, status >> 16, WSTOPSIG(status)))
+            continue;
+        *ret_fault = WSTOPSIG(status) != SIGTRAP;
+        return 0;
+    }
+}
+
+/* Runs the thread to the end of the system call it is set up for. */
+static int run_call(pid_t tid, struct meanwhile *m) {
+    for (int stops = 0; stops < 2;) {
+        int status, rc = request(PTRACE_SYSCALL, tid, NULL, NULL);
+        if (rc == 0)
+            rc = thread_wait(tid, &status);
+        if (rc < 0)
+            return rc;
+        if (WSTOPSIG(status) == (SIGTRAP | 0x80))
+            stops++;
+        else if (!note(m, status >> 16, WSTOPSIG(status)))
+            return -EINTR; /* a fault */
+    }
+    return 0;
 }
 
 /*
@@ -190,7 +208,7 @@ int thread_call(pid_t tid, const struct remote_site *site, const struct remote_c
         rc = thread_get_regs(tid, &regs);
     request(PTRACE_SETSIGMASK, tid, (void *)sizeof c.mask, &c.mask);
     int back = thread_set_regs(tid, &c.regs);
-    make_good(tid, &m);
+    thread_make_good(tid, &m);
     if (rc < 0 || back < 0)
         return died(err, tid, rc < 0 ? rc : back);
     *ret_result = regs_syscall_result(&regs);

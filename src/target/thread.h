@@ -18,17 +18,29 @@ int thread_seize(pid_t tid, struct err *err);
 int thread_interrupt(pid_t tid);
 int thread_continue(pid_t tid, int signal);
 int thread_listen(pid_t tid); /* stay in a group-stop */
-int thread_step(pid_t tid);
 int thread_detach(pid_t tid, int signal);
 /* Waits for the next stop of TID. −ESRCH: it has ended; its end stays to be reported by wait(). */
 int thread_wait(pid_t tid, int *ret_status);
-/* TID stands at its exec event, inside execve: runs it to the end of that call, where registers can
- * be set. */
-int thread_finish_exec(pid_t tid, struct err *err);
+/* TID stands at an exec, fork or clone event, inside that system call: runs it to the end of the
+ * call, where registers can be set. */
+int thread_finish_call(pid_t tid, struct err *err);
+/* Whether TID stops once more when it exits (as its ptrace options, this is inherited by what it
+ * creates). */
+int thread_watch_exit(pid_t tid, bool watch);
 int thread_get_regs(pid_t tid, struct regs *ret);
 int thread_set_regs(pid_t tid, const struct regs *regs);
 int thread_set_lane(pid_t tid, taddr_t lane); /* 0: none */
 unsigned long thread_event_message(pid_t tid);
+
+/* What comes while a thread is made to do something, to be made good for when that is over. */
+struct meanwhile {
+    bool group_stop; /* it belongs into a group-stop */
+    bool sigstop;    /* the one signal that cannot be blocked */
+};
+/* Runs one instruction. Signals other than faults must be blocked. *ret_fault: it raised one. */
+int thread_step(pid_t tid, struct meanwhile *m, bool *ret_fault);
+/* The signal is sent again, the group-stop is reported again after thread_continue(). */
+void thread_make_good(pid_t tid, const struct meanwhile *m);
 
 /* Where an address space lets its threads make remote calls. */
 struct remote_site {

@@ -177,7 +177,7 @@ static void the_program_stands_before_its_first_instruction(void **state) {
     AUTO_FREE char *real = realpath("/bin/true", NULL);
     assert_true(readlink(link, exe, sizeof exe - 1) > 0);
     assert_string_equal(exe, real);
-    assert_int_equal(thread_finish_exec(pid, NULL), 0);
+    assert_int_equal(thread_finish_call(pid, NULL), 0);
     struct regs regs;
     assert_int_equal(thread_get_regs(pid, &regs), 0);
     assert_int_equal(regs_syscall_result(&regs), 0);
@@ -234,7 +234,7 @@ static void a_program_killed_meanwhile_is_reported_as_dead(void **state) {
     struct regs regs;
     assert_int_equal(thread_wait(pid, &status), -ESRCH);
     assert_int_equal(thread_get_regs(pid, &regs), -ESRCH);
-    assert_int_equal(thread_finish_exec(pid, NULL), -ESRCH);
+    assert_int_equal(thread_finish_call(pid, NULL), -ESRCH);
     assert_int_equal(child_end(pid), 128 + SIGKILL);
 }
 
