@@ -12,7 +12,7 @@ import sys
 from harness import SKIP, Spoor, check, check_lossless, check_same_outcome, main, run
 
 # What linkers add to a program, partly without names, and cold parts, which are no functions.
-NOT_OURS = re.compile(r"^(_|0x|frame_dummy|(de)?register_tm_clones)|\.cold\]?$")
+NOT_OURS = re.compile(r"^(_|0x|\(below main\)|frame_dummy|(de)?register_tm_clones|.*\.cold\]?$)")
 
 
 def callgrind_counts(program):

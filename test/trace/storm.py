@@ -15,10 +15,11 @@ CALLERS = {"leaf": {"tree", "forward", "sort"}, "real": {"series"}, "forward": {
 
 
 def check_nesting(items, program):
-    """Each function of the program was called by one that calls it."""
+    """Passes ITEMS on; each function of the program must be called by one that calls it."""
     stacks = collections.defaultdict(list)
     seen = collections.Counter()
     for item in items:
+        yield item
         if item["module"] != program:
             continue
         stack = stacks[item["tid"]]
@@ -42,8 +43,7 @@ def test(spoor, program):
         what = "spoor record " + " ".join(options)
         check_same_outcome(alone, spoor.record(options, [program]), what)
         check_lossless(spoor.info())
-        check_balanced(spoor.replay())
-        check_nesting(spoor.replay(), name)
+        check_balanced(check_nesting(spoor.replay(), name))
 
 
 if __name__ == "__main__":

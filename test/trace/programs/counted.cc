@@ -150,7 +150,7 @@ static NOINLINE int rethrows(int n) {
 }
 static NOINLINE int catches(int n) {
     try {
-        return rethrows(n);
+        return rethrows(n + zero);
     } catch (const std::exception &e) {
         return e.what()[0];
     }

@@ -9,7 +9,7 @@
 
 #include "expect.h"
 
-enum { LAPS = 5000, SIGNALS = 300, ESCAPES = 100 };
+enum { LAPS = 150, SIGNALS = 60, ESCAPES = 10 };
 
 static volatile int zero;
 static volatile sig_atomic_t signals, escapes, may_escape;

@@ -12,6 +12,7 @@ static NOINLINE void become(const char *self) {
     expect('!', "main");
     expect_print();
     execl(self, self, "second", NULL);
+    LEAVE;
 }
 
 static NOINLINE void *body(void *self) {
