@@ -44,16 +44,18 @@ static uint32_t on_open(void *ctx, const struct walk_call *call) {
     return 0;
 }
 
-/* The outermost call is the longest, so that it is brief only if all in it are. */
+/* On one stack the outermost call is the longest; on several, calls may overlap in any way. */
 static void on_close(void *ctx, const struct walk_call *call) {
     struct stats *s = ctx;
     struct function_stats *f = &s->functions[call->function];
     uint64_t duration = call->end_ns - call->start_ns;
-    f->open--;
+    f->lasting |= !call->brief;
+    if (!--f->open && f->lasting) {
+        f->total_ns += call->end_ns - f->busy_since_ns;
+        f->lasting = false;
+    }
     if (call->brief)
         return;
-    if (!f->open)
-        f->total_ns += call->end_ns - f->busy_since_ns;
     if (!f->calls++) {
         ARRAY_PUSH(&s->called, call->function);
         f->min_ns = duration;

@@ -7,13 +7,15 @@
 
 struct function_stats {
     uint64_t calls;
-    uint64_t total_ns; /* while at least one call was open, in each thread */
+    uint64_t
+        total_ns; /* of all periods in which a call was open, by thread; not if all were brief */
     uint64_t self_ns;
     uint64_t min_ns, max_ns;
     uint64_t unwound;
     struct histogram durations;
     uint64_t busy_since_ns; /* private: the present thread's outermost open call began then */
     uint32_t open;          /* private: how many are */
+    bool lasting;           /* private: one that was not brief has ended since then */
 };
 
 struct stats;

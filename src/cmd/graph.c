@@ -12,7 +12,7 @@
 #include "cmd/term.h"
 #include "cmd/view.h"
 
-enum { DEEP = 48 }; /* deeper nodes are not indented further: their depth is written */
+enum { DEEP = 32 }; /* deeper nodes are not indented further: their depth is written */
 
 struct graph {
     struct view view;

@@ -162,7 +162,7 @@ static void print_recording(const struct trace_reader *r) {
         text_print(stdout, *arg);
         putchar(arg[1] ? ' ' : '\n');
     }
-    if (localtime_r(&seconds, &tm) && strftime(when, sizeof when, "%F %T %z", &tm))
+    if (seconds && localtime_r(&seconds, &tm) && strftime(when, sizeof when, "%F %T %z", &tm))
         printf("%-11s%s\n", "started", when);
     figure_time(text, trace_reader_duration_ns(r));
     printf("%-11s%s\n", "duration", text);
@@ -181,8 +181,8 @@ static void print_recording(const struct trace_reader *r) {
 static void print_events(const struct trace_reader *r) {
     struct trace_counts c = trace_reader_counts(r);
     char text[FIGURE_ROOM];
-    printf("%-11s%lu entries, %lu exits, %lu lost%s\n", "events", c.entries, c.exits, c.lost,
-           trace_reader_complete(r) ? "" : " that are known of: the recording did not end");
+    printf("%-11sentries %lu, exits %lu, lost %lu%s\n", "events", c.entries, c.exits, c.lost,
+           trace_reader_complete(r) ? "" : " (that are known of: the recording did not end)");
     figure_bytes(text, trace_reader_file_bytes(r));
     printf("%-11s%s", "file", text);
     if (c.entries)
@@ -190,7 +190,8 @@ static void print_events(const struct trace_reader *r) {
     printf("\n");
 }
 
-static void print_tiers(const char *label, const uint64_t *counts) {
+/* INFERRED: sites without a tier, of which it is told if there are any. */
+static void print_tiers(const char *label, const uint64_t *counts, uint64_t inferred) {
     const char *separator = "";
     print_label(label);
     for (enum tier t = TIER_PAD; t < TIER_COUNT; t++) {
@@ -199,8 +200,10 @@ static void print_tiers(const char *label, const uint64_t *counts) {
         printf("%s%lu %s", separator, counts[t], tier_name(t));
         separator = ", ";
     }
-    if (counts[TIER_NONE])
-        printf("%s%lu inferred", separator, counts[TIER_NONE]);
+    if (inferred)
+        printf("%s%lu inferred", separator, inferred);
+    else if (!*separator)
+        printf("none");
     printf("\n");
 }
 
@@ -210,8 +213,8 @@ static void print_functions(const struct functions *f) {
     printf("\n%-11s%lu of %lu instrumented (%s)", "functions", f->instrumented, f->seen, share);
     figure_share(share, f->exact_exit, f->instrumented);
     printf(", %lu of them with all exits exact (%s)\n", f->exact_exit, share);
-    print_tiers("  entries", f->tiers);
-    print_tiers("  exits", f->exit_tiers);
+    print_tiers("  entries", f->tiers, 0);
+    print_tiers("  exits", f->exit_tiers, f->exit_tiers[TIER_NONE]);
     for (size_t i = 0; i < f->refused.count; i++) {
         print_label(i ? "" : "  refused");
         printf("%lu ", f->refused.at[i].count);

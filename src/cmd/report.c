@@ -301,8 +301,9 @@ static void print_tables(const struct report *r) {
     char time[FIGURE_ROOM];
     const char *losses = view_losses(&r->view);
     figure_time(time, r->self);
-    printf("\n%u function%s, %lu call%s, %s; %s\n", r->functions, r->functions == 1 ? "" : "s",
-           r->calls, r->calls == 1 ? "" : "s", time, losses ? losses : "no events lost");
+    printf("\n%u function%s, %lu call%s, %s in all; %s\n", r->functions,
+           r->functions == 1 ? "" : "s", r->calls, r->calls == 1 ? "" : "s", time,
+           losses ? losses : "no events lost");
 }
 
 int cmd_report(struct options *options, int argc, char **argv) {

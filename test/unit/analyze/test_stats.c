@@ -207,6 +207,18 @@ static void brief_calls_leave_their_time_to_their_callers(void **state) {
     assert_int_equal(of(FIB)->min_ns, 100);
 }
 
+static void a_brief_call_on_another_stack_takes_nothing_away(void **state) {
+    (void)state;
+    lab_enter(&lab, 0, 1000, FIB, 0x1ff00);
+    lab_enter(&lab, 0, 1990, FIB, 0x9000000);
+    lab_return(&lab, 0, 2000, FIB, 0x1ff00);
+    lab_return(&lab, 0, 2010, FIB, 0x9000000);
+    lab_enter(&lab, 0, 3000, FIB, 0x9000000);
+    lab_return(&lab, 0, 3010, FIB, 0x9000000);
+    analyse("-t 100");
+    expect(FIB, 1, 1010, 1000);
+}
+
 static void a_span_shows_what_overlaps_it_with_the_time_inside(void **state) {
     (void)state;
     write_recursion(0);
@@ -306,6 +318,7 @@ int main(void) {
         WITH_LAB(hidden_functions_leave_their_time_to_their_callers),
         WITH_LAB(depth_counts_shown_calls_only),
         WITH_LAB(brief_calls_leave_their_time_to_their_callers),
+        WITH_LAB(a_brief_call_on_another_stack_takes_nothing_away),
         WITH_LAB(a_span_shows_what_overlaps_it_with_the_time_inside),
         WITH_LAB(random_programs_are_accounted_for),
     };

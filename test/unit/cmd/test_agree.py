@@ -112,6 +112,62 @@ def check_exports(trace):
     assert len({path for path, _ in folded}) == len(folded)
 
 
+def busy(calls, shown):
+    """The length of the periods in which some of CALLS of one thread is open, and one of SHOWN."""
+    total, start, end, counts = 0, 0, 0, False
+    for c in calls:  # in the order of start
+        if c.start >= end:
+            total += counts * (end - start)
+            start, counts = c.start, False
+        end = max(end, c.start + c.duration)
+        counts = counts or c in shown
+    return total + counts * (end - start)
+
+
+def without_threshold(options):
+    at = options.index("-t") if "-t" in options else len(options)
+    return options[:at] + options[at + 2:]
+
+
+def check_report(trace, *options):
+    calls, brief_too = calls_of_csv(trace, *options), calls_of_csv(trace, *without_threshold(options))
+    rows = {row["function"]: row for row in json.loads(view(trace, "report", "--json", *options))}
+    assert set(rows) == {c.function for c in calls}, options
+    for name, row in rows.items():
+        mine = [c for c in calls if c.function == name]
+        durations = sorted(c.duration for c in mine)
+        total = sum(busy([c for c in brief_too if c.function == name and c.tid == tid], set(mine))
+                    for tid in {c.tid for c in mine})
+        assert row["calls"] == len(mine) and row["total_ns"] == total, (name, row, options)
+        assert row["unwound"] == sum(c.how == "unwound" for c in mine), (name, row, options)
+        assert (row["min_ns"], row["max_ns"]) == (durations[0], durations[-1]), (name, row, options)
+        for percent in (50, 99):
+            right = durations[-(-len(mine) * percent // 100) - 1]
+            assert abs(row[f"p{percent}_ns"] - right) <= right / 100, (name, row, options)
+    return rows
+
+
+def nodes(node):
+    for child in node["children"]:
+        yield child
+        yield from nodes(child)
+
+
+def check_graph(trace, *options):
+    rows = check_report(trace, *options)
+    graph = json.loads(view(trace, "graph", "--json", *options))
+    assert graph["total_ns"] == sum(child["total_ns"] for child in graph["children"])
+    assert graph["total_ns"] == sum(row["self_ns"] for row in rows.values()), options
+    for key in ("calls", "self_ns"):
+        sums = collections.Counter()
+        for node in nodes(graph):
+            sums[node["name"]] += node[key]
+        assert sums == collections.Counter({name: row[key] for name, row in rows.items()}), options
+    for node in nodes(graph):
+        inner = sum(child["total_ns"] for child in node["children"])
+        assert node["total_ns"] == node["self_ns"] + inner, (node["name"], options)
+
+
 def check(trace):
     calls = check_json(trace)
     assert len(calls) > 50
@@ -119,7 +175,9 @@ def check(trace):
                     ["--since=20us", "--until=90us", "-t", "300"], ["--tid=102"]):
         check_json(trace, *options)
         check_text(trace, *options)
+        check_graph(trace, *options)
     check_text(trace)
+    check_graph(trace)
     check_exports(trace)
     assert calls_of_csv(trace, "-t", "700") == [c for c in calls if c.duration >= 700]
     assert calls_of_csv(trace, "-D", "2") == [c for c in calls if c.depth < 2]

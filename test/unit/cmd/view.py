@@ -2,14 +2,17 @@
 
 The trace is written from CASES/CASE.events. The first line of EXPECTED is the exit status when it is
 not 0 ("status 1"); what was said on standard error follows the output. With UPDATE=1 in the
-environment EXPECTED is written instead.
+environment EXPECTED is written instead. The trace is called t; it is the last argument unless it is
+among them. What depends on zstd's version, the trace's size, is written as 0.
 """
 import os
+import re
 import subprocess
 import sys
 import tempfile
 
 writer, spoor, cases, expected, case, *arguments = sys.argv[1:]
+arguments += [] if "t" in arguments else ["t"]
 spoor, expected = os.path.abspath(spoor), os.path.join(cases, expected)
 
 with tempfile.TemporaryDirectory() as directory:
@@ -18,11 +21,12 @@ with tempfile.TemporaryDirectory() as directory:
         subprocess.run([writer, trace], stdin=events, check=True)
     if not os.path.exists(trace):
         os.rename(trace + ".part", trace)
-    done = subprocess.run([spoor, *arguments, "t"], cwd=directory, stdout=subprocess.PIPE,
+    done = subprocess.run([spoor, *arguments], cwd=directory, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, check=False,
                           env={**os.environ, "COLUMNS": "", "NO_COLOR": ""})
 
-got = done.stdout + done.stderr
+got = re.sub(rb'^("bytes": )\d+|^(file +)\d.*', lambda m: (m[1] or m[2]) + b"0", done.stdout, flags=re.M)
+got += done.stderr
 if done.returncode:
     got = b"status %d\n" % done.returncode + got
 if os.environ.get("UPDATE"):
@@ -31,6 +35,6 @@ if os.environ.get("UPDATE"):
 with open(expected, "rb") as file:
     wanted = file.read()
 if got != wanted:
-    print(f"$ spoor {' '.join(arguments)} t\n--- {expected}")
+    print(f"$ spoor {' '.join(arguments)}\n--- {expected}")
     print(wanted.decode(errors="replace") + "--- what it printed\n" + got.decode(errors="replace"))
     sys.exit(1)

@@ -4,7 +4,12 @@
  *     # the rest of the line is a comment
  *     process PID COMMAND
  *     function NAME                    the name is the rest of the line; with -: none
- *     module NAME                      the functions before it are this module's
+ *     alias NAME                       another name of the function before
+ *     entries N N N N N N              sites of the module that comes next, by tier, beginning with
+ *     exits N N N N N N                none
+ *     refused TAG COUNT                functions of that module that were refused
+ *     module NAME                      what stands before it is this module's
+ *     status NUMBER                    the program's
  *     thread PID TID NAME              streams are numbered in this order, from 0
  *     TICKS STREAM enter FUNCTION SP   functions by number, from 1; SP hexadecimal: native stacks
  *     TICKS STREAM return FUNCTION SP  lie below 0x20000, which the trace knows, others above
@@ -26,8 +31,11 @@ enum { STACK_LOW = 0x10000, STACK_HIGH = 0x20000 };
 struct script {
     struct trace_writer *writer;
     ARRAY(struct trace_function) functions; /* of the module that comes next */
+    struct trace_module module;             /* the next, as far as it is known; its counts only */
+    ARRAY(struct trace_refused) refused;
     uint32_t first_id, streams;
     uint64_t last;
+    int status;
     bool crashed;
 };
 
@@ -47,18 +55,44 @@ static char *name_of(const char *text) {
     return name;
 }
 
+/* All functions of a module are traced but those that were refused. */
 static void take_module(struct script *s, const char *name) {
     AUTO_FREE char *path = mem_printf("/usr/lib/%s", name);
-    struct trace_module m = {.first_id = s->first_id,
-                             .path = path,
-                             .name = name_of(name),
-                             .functions = s->functions.at,
-                             .function_count = (uint32_t)s->functions.count,
-                             .seen = s->functions.count,
-                             .instrumented = s->functions.count};
-    trace_writer_module(s->writer, &m);
-    s->first_id += m.function_count;
-    s->functions.count = 0;
+    struct trace_module *m = &s->module;
+    m->first_id = s->first_id;
+    m->path = path;
+    m->name = name_of(name);
+    m->functions = s->functions.at;
+    m->function_count = (uint32_t)s->functions.count;
+    m->instrumented = m->exact_exit = m->seen = s->functions.count;
+    m->refused = s->refused.at;
+    m->refused_count = (uint32_t)s->refused.count;
+    for (size_t i = 0; i < s->refused.count; i++)
+        m->seen += s->refused.at[i].count;
+    trace_writer_module(s->writer, m);
+    s->first_id += m->function_count;
+    s->functions.count = s->refused.count = 0;
+    *m = (struct trace_module){0};
+}
+
+static bool take_tiers(const char *line, const char *form, uint64_t *n) {
+    return sscanf(line, form, &n[0], &n[1], &n[2], &n[3], &n[4], &n[5]) == TRACE_TIERS;
+}
+
+/* What is told of a module before its name. */
+static bool take_detail(struct script *s, const char *line) {
+    struct trace_refused refused;
+    char tag[64];
+    if (strncmp(line, "alias ", 6) == 0 && s->functions.count) {
+        s->functions.at[s->functions.count - 1].aliases = name_of(line + 6);
+    } else if (sscanf(line, "refused %63s %lu", tag, &refused.count) == 2) {
+        refused.reason = name_of(tag);
+        ARRAY_PUSH(&s->refused, refused);
+    } else {
+        return take_tiers(line, "entries %lu %lu %lu %lu %lu %lu", s->module.tiers) ||
+               take_tiers(line, "exits %lu %lu %lu %lu %lu %lu", s->module.exit_tiers);
+    }
+    return true;
 }
 
 static bool take_fact(struct script *s, const char *line) {
@@ -80,7 +114,7 @@ static bool take_fact(struct script *s, const char *line) {
     } else if (strncmp(line, "module ", 7) == 0) {
         take_module(s, line + 7);
     } else {
-        return false;
+        return sscanf(line, "status %d", &s->status) == 1 || take_detail(s, line);
     }
     return true;
 }
@@ -118,7 +152,7 @@ static bool take_line(struct script *s, char *line) {
 }
 
 static bool finish(struct script *s) {
-    struct trace_end end = {.ticks = s->last};
+    struct trace_end end = {.status = s->status, .ticks = s->last};
     trace_writer_clock(s->writer, &(struct trace_clock){1000000000, 1000000000});
     if (!s->crashed)
         return trace_writer_finish(s->writer, &end, NULL, NULL) == 0;
@@ -144,5 +178,6 @@ int main(int argc, char **argv) {
             return 1;
         }
     ARRAY_FREE(&s.functions);
+    ARRAY_FREE(&s.refused);
     return finish(&s) ? 0 : 1;
 }

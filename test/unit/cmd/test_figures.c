@@ -1,0 +1,95 @@
+/* src/cmd/figures.h: figures and foreign text as people read them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cmd/figures.h"
+
+static void expect_time(uint64_t ns, const char *right) {
+    char text[FIGURE_ROOM];
+    figure_time(text, ns);
+    assert_string_equal(text, right);
+}
+
+static void times_have_four_digits(void **state) {
+    (void)state;
+    expect_time(0, "0 ns");
+    expect_time(999, "999 ns");
+    expect_time(1000, "1.000 us");
+    expect_time(9999, "9.999 us");
+    expect_time(12345, "12.34 us");
+    expect_time(999999, "999.9 us");
+    expect_time(1000000, "1.000 ms");
+    expect_time(1234567890, "1.234  s");
+    expect_time(999999999999, "999.9  s");
+    expect_time(1000000000000, "1000  s");
+    expect_time(UINT64_MAX, "18446744073  s");
+}
+
+static void expect_bytes(uint64_t bytes, const char *right) {
+    char text[FIGURE_ROOM];
+    figure_bytes(text, bytes);
+    assert_string_equal(text, right);
+}
+
+static void sizes_have_one_decimal(void **state) {
+    (void)state;
+    expect_bytes(0, "0 B");
+    expect_bytes(999, "999 B");
+    expect_bytes(1000, "1.0 kB");
+    expect_bytes(999999, "999.9 kB");
+    expect_bytes(12345678, "12.3 MB");
+    expect_bytes(UINT64_MAX, "18.4 EB");
+}
+
+static void expect_share(uint64_t part, uint64_t whole, const char *right) {
+    char text[FIGURE_ROOM];
+    figure_share(text, part, whole);
+    assert_string_equal(text, right);
+}
+
+static void shares_are_percent_and_nothing_of_nothing_is_none(void **state) {
+    (void)state;
+    expect_share(1, 3, "33.33 %");
+    expect_share(5, 5, "100.00 %");
+    expect_share(0, 0, "0.00 %");
+}
+
+static void expect_cut(const char *text, unsigned width, const char *right) {
+    char got[64] = "";
+    FILE *f = fmemopen(got, sizeof got, "w");
+    text_print_cut(f, text, width);
+    fclose(f);
+    assert_string_equal(got, right);
+}
+
+static void text_is_cut_at_a_width_of_characters(void **state) {
+    (void)state;
+    expect_cut("abcdefgh", 8, "abcdefgh");
+    expect_cut("abcdefgh", 7, "abcd...");
+    expect_cut("abcdefgh", 0, "abcdefgh");
+    expect_cut("größenwahn", 10, "größenwahn");
+    expect_cut("größenwahn", 7, "größ...");
+    expect_cut("abcdefgh", 2, "...");
+    expect_cut("", 5, "");
+}
+
+static void control_characters_become_question_marks(void **state) {
+    (void)state;
+    expect_cut("a\x1b[2Jb\n\x7f", 0, "a?[2Jb??");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_have_four_digits),
+        cmocka_unit_test(sizes_have_one_decimal),
+        cmocka_unit_test(shares_are_percent_and_nothing_of_nothing_is_none),
+        cmocka_unit_test(text_is_cut_at_a_width_of_characters),
+        cmocka_unit_test(control_characters_become_question_marks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
