@@ -4,7 +4,7 @@
  * A function that is not shown vanishes; what it calls is attached to its nearest shown caller, and
  * its own time belongs to that caller. A call that is too deep or too short vanishes with all that
  * it calls. SINCE and UNTIL cut out a span: calls that overlap it are shown, and times count inside
- * it only: a call that began before begins with it, one that goes on after is still open at its end.
+ * it only: a call that began before begins with it, one that goes on is still open at its end.
  */
 #ifndef SPOOR_ANALYZE_FILTER_H
 #define SPOOR_ANALYZE_FILTER_H

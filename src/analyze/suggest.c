@@ -78,7 +78,7 @@ static void write_out(struct candidates *c, char text[SUGGEST_ROOM]) {
         used += (size_t)sprintf(text + used, "%s%s", before, c->names[i]);
     }
     if (used)
-        strcpy(text + used, tail);
+        memcpy(text + used, tail, sizeof tail);
     free(c->typed);
 }
 

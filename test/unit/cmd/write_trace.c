@@ -39,9 +39,11 @@ struct script {
     bool crashed;
 };
 
-/* Turns \xHH into bytes, in place; the copy is never freed, as the trace's names must stay. */
+static struct arena *names; /* stay until the trace is written */
+
+/* A copy with bytes for \xHH. */
 static char *name_of(const char *text) {
-    char *name = mem_strdup(text), *to = name;
+    char *name = arena_strdup(names, text), *to = name;
     for (const char *p = name; *p; to++) {
         unsigned byte;
         if (p[0] == '\\' && sscanf(p, "\\x%2x", &byte) == 1) {
@@ -171,6 +173,7 @@ int main(int argc, char **argv) {
     size_t room = 0;
     if (argc != 2 || trace_writer_open(argv[1], &session, &s.writer, &err))
         return 1;
+    names = arena_new();
     trace_writer_clock(s.writer, &(struct trace_clock){0, 0});
     while (getline(&line, &room, stdin) > 0)
         if (!take_line(&s, line)) {
@@ -179,5 +182,7 @@ int main(int argc, char **argv) {
         }
     ARRAY_FREE(&s.functions);
     ARRAY_FREE(&s.refused);
-    return finish(&s) ? 0 : 1;
+    bool ok = finish(&s);
+    arena_free(names);
+    return ok ? 0 : 1;
 }
