@@ -40,10 +40,24 @@ static void unguard(void) {
 
 /* ---- opening and closing ---- */
 
+/* No signal comes between the file and its guard. */
+static int open_guarded(struct output *file, const char *path, struct err *err) {
+    sigset_t fatal, before;
+    sigemptyset(&fatal);
+    for (size_t i = 0; i < sizeof fatal_signals / sizeof *fatal_signals; i++)
+        sigaddset(&fatal, fatal_signals[i]);
+    sigprocmask(SIG_BLOCK, &fatal, &before);
+    int rc = output_open(file, path, err);
+    if (rc == 0 && file->regular)
+        guard(file->part);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
 int out_open(struct out *o, const char *path, struct err *err) {
     *o = (struct out){.fd = STDOUT_FILENO, .name = "standard output"};
     if (path) {
-        int rc = output_open(&o->file, path, err);
+        int rc = open_guarded(&o->file, path, err);
         if (rc < 0) {
             output_done(&o->file);
             return rc;
@@ -52,8 +66,6 @@ int out_open(struct out *o, const char *path, struct err *err) {
         o->is_file = true;
         o->fd = o->file.fd;
         fcntl(o->fd, F_SETFL, fcntl(o->fd, F_GETFL) & ~O_NONBLOCK); /* wait for readers of a pipe */
-        if (o->file.regular)
-            guard(o->file.part);
     }
     o->buffer = mem_resize(NULL, OUT_BYTES, 1);
     return 0;
