@@ -61,6 +61,13 @@ static bool leave_agent(struct where *w, const struct patched *p, enum agent_pla
     return leave_stub(w, p, m, at, place == AGENT_RESERVED);
 }
 
+/* Mark M is of an instruction whose site's stub has run: to go back to the site would record its
+ * event again. */
+static bool is_behind_its_stub(const struct patched *p, const struct mark *m) {
+    return m > p->code->emitted.marks && m->kind == MARK_INSN && m[-1].kind == MARK_STUB &&
+           m[-1].orig == m->orig;
+}
+
 /* One move by registers. Returns whether pc has changed. */
 static bool move(struct where *w, enum settled *ret, struct settle_place *place) {
     taddr_t pc = regs_pc(&w->regs);
@@ -80,7 +87,7 @@ static bool move(struct where *w, enum settled *ret, struct settle_place *place)
     place->original = m->orig + p->bias;
     if (m->kind == MARK_STUB && offset != m->offset)
         return leave_stub(w, p, m, (uint32_t)(offset - m->offset), false);
-    if (!m->at_start || offset != m->offset)
+    if (!m->at_start || offset != m->offset || is_behind_its_stub(p, m))
         return false;
     regs_set_pc(&w->regs, place->original);
     w->changed = true;

@@ -5,10 +5,14 @@
  *
  * Rules
  *  - entry at sp: frames of the same stack at or below sp (frame.sp <= sp) are gone; those with
- *    frame.sp < sp were unwound; one with frame.sp == sp and the same function is a loop back to
- *    the entry (no new call); with another function it was replaced by an unseen tail jump.
+ *    frame.sp < sp were unwound; one with frame.sp == sp and the same function was unwound too (by
+ *    an exception or longjmp to its caller, which calls it again); with another function it was
+ *    replaced by an unseen tail jump.
  *  - return or tail at sp: frames with frame.sp < sp were unwound; the frame with frame.sp == sp is
  *    closed, whatever its function; if there is none the event is stray and ignored.
+ *  - a tail jump followed by an entry of the same function at the same sp is a loop back to the
+ *    entry: the call goes on. So a call that ends in a tail jump is closed, with the time of the
+ *    jump, only when its stack's next event shows that it was one.
  *  - each stack has its own frames: the thread's native stack (known range) and further ones
  *    (coroutines, signal stacks), told apart by their addresses.
  */
