@@ -92,8 +92,8 @@ static NOINLINE int catches(int n) {
 
 /* The frame that is left stands at the same stack pointer each time. */
 static NOINLINE int in_a_loop() {
+    int caught = zero;
     Traced traced("in_a_loop()");
-    int caught = 0;
     for (int i = 0; i < 6; i++) {
         try {
             thrower(i);
@@ -121,6 +121,7 @@ static NOINLINE int keeps() {
 }
 
 static NOINLINE int while_unwinding() {
+    int other = zero;
     Traced traced("while_unwinding()");
     struct Cleaner {
         [[gnu::always_inline]] ~Cleaner() { in_a_loop(); }
@@ -131,7 +132,7 @@ static NOINLINE int while_unwinding() {
     } catch (int n) {
         return n;
     }
-    return 0;
+    return other;
 }
 
 static NOINLINE int everything() {
