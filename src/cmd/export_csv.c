@@ -24,7 +24,7 @@ static char *quoted(const char *text) {
             *end++ = '"';
         *end++ = *text;
     }
-    strcpy(end, "\"");
+    memcpy(end, "\"", sizeof "\"");
     return field;
 }
 

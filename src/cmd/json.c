@@ -33,7 +33,7 @@ static size_t sequence(const uint8_t *p) {
 static size_t encode(const uint8_t **p, char piece[JSON_MOST + 1]) {
     size_t n = sequence(*p);
     if (n == 0)
-        strcpy(piece, "\\ufffd");
+        memcpy(piece, "\\ufffd", sizeof "\\ufffd");
     else if (**p == '"' || **p == '\\')
         sprintf(piece, "\\%c", **p);
     else if (**p < 0x20)
@@ -57,6 +57,6 @@ char *json_string(const char *text) {
     *end++ = '"';
     for (const uint8_t *p = (const uint8_t *)text; *p;)
         end += encode(&p, end);
-    strcpy(end, "\"");
+    memcpy(end, "\"", sizeof "\"");
     return string;
 }

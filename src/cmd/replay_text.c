@@ -82,14 +82,11 @@ static void write_cut(struct out *out, const struct label *label, size_t columns
 static void write_name(const struct text_view *t, const struct label *label, uint32_t depth,
                        size_t others) {
     size_t width = t->look->term.width, used = t->margin + 2 * (size_t)depth + others;
-    if (!width || used + label->columns <= width)
+    size_t room = width > used + LEAST_NAME_COLUMNS ? width - used : LEAST_NAME_COLUMNS;
+    if (!width || label->columns <= room)
         out_text(t->out, label->name, label->length);
-    else if (width - LEAST_NAME_COLUMNS >= used)
-        write_cut(t->out, label, width - used);
-    else if (label->columns > LEAST_NAME_COLUMNS)
-        write_cut(t->out, label, LEAST_NAME_COLUMNS);
     else
-        out_text(t->out, label->name, label->length);
+        write_cut(t->out, label, room);
 }
 
 /* ---- columns ---- */
