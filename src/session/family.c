@@ -60,6 +60,7 @@ static void end_vfork(struct tracer *t, pid_t tid) {
 void family_exit(struct tracer *t, struct task *task) {
     task->exiting = true;
     take_lane_back(t, task);
+    thread_continue(task->tid, 0);
 }
 
 void family_forget(struct tracer *t, struct task *task) {

@@ -25,9 +25,6 @@ static void answer_event(struct tracer *t, struct task *task, int event, int sig
         if (!family_exec(t, task))
             return;
         break;
-    case PTRACE_EVENT_EXIT:
-        family_exit(t, task);
-        break;
     case PTRACE_EVENT_STOP:
         if (is_stop_signal(sig) && thread_listen(tid) == 0)
             return;
@@ -97,16 +94,7 @@ static bool is_birth(int event) {
     return event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE;
 }
 
-void tracer_report(struct tracer *t, pid_t tid, int status) {
-    struct task *task = tasks_find(&t->tasks, tid);
-    if (!WIFSTOPPED(status)) {
-        if (task)
-            on_end(t, task, status);
-        tracer_answer_newborns(t);
-        return;
-    }
-    if (!task)
-        task = tasks_add(&t->tasks, tid);
+static void on_stop(struct tracer *t, struct task *task, int status) {
     task->vfork_child = 0; /* it runs, so its child is done with the shared memory */
     task->stopped = true;
     task->status = status;
@@ -120,6 +108,18 @@ void tracer_report(struct tracer *t, pid_t tid, int status) {
         deliver_mend_call(task);
     if (!is_unknown_newborn(task) && !(task->space && task->space->stopping))
         tracer_answer(t, task);
+}
+
+void tracer_report(struct tracer *t, pid_t tid, int status) {
+    struct task *task = tasks_find(&t->tasks, tid);
+    if (!task && WIFSTOPPED(status))
+        task = tasks_add(&t->tasks, tid);
+    if (task && !WIFSTOPPED(status))
+        on_end(t, task, status);
+    else if (status >> 16 == PTRACE_EVENT_EXIT)
+        family_exit(t, task);
+    else if (task)
+        on_stop(t, task, status);
     tracer_answer_newborns(t);
 }
 

@@ -70,7 +70,8 @@ void family_birth(struct tracer *t, struct task *parent, int event);
 /* The first stop of a task that a traced one has made, before its first instruction. Returns
  * whether it stays traced. */
 bool family_first_stop(struct tracer *t, struct task *task);
-/* TASK stands at its exit event: the rest is the kernel's. */
+/* TASK stands at its exit event: the rest is the kernel's, and never waits, since another thread's
+ * exec may wait for it. */
 void family_exit(struct tracer *t, struct task *task);
 /* Closes its lane and frees it. */
 void family_forget(struct tracer *t, struct task *task);

@@ -115,7 +115,12 @@ int thread_wait(pid_t tid, int *ret_status) {
     }
     if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
         return -ESRCH;
-    return waitpid(tid, ret_status, __WALL) < 0 ? -errno : 0;
+    if (waitpid(tid, ret_status, __WALL) < 0)
+        return -errno;
+    if (*ret_status >> 16 != PTRACE_EVENT_EXIT)
+        return 0;
+    thread_continue(tid, 0); /* killed: there is no way back from here */
+    return -ESRCH;
 }
 
 int thread_finish_call(pid_t tid, struct err *err) {

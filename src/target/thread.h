@@ -19,7 +19,8 @@ int thread_interrupt(pid_t tid);
 int thread_continue(pid_t tid, int signal);
 int thread_listen(pid_t tid); /* stay in a group-stop */
 int thread_detach(pid_t tid, int signal);
-/* Waits for the next stop of TID. −ESRCH: it has ended; its end stays to be reported by wait(). */
+/* Waits for the next stop of TID. −ESRCH: it has ended; its end (not its exit event) stays to be
+ * reported by wait(). */
 int thread_wait(pid_t tid, int *ret_status);
 /* TID stands at an exec, fork or clone event, inside that system call: runs it to the end of the
  * call, where registers can be set. */
