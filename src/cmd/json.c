@@ -47,8 +47,10 @@ static size_t encode(const uint8_t **p, char piece[JSON_MOST + 1]) {
 void json_print_string(FILE *out, const char *text) {
     char piece[JSON_MOST + 1];
     putc_unlocked('"', out);
-    for (const uint8_t *p = (const uint8_t *)text; *p;)
-        fwrite(piece, 1, encode(&p, piece), out);
+    for (const uint8_t *p = (const uint8_t *)text; *p;) {
+        size_t length = encode(&p, piece);
+        fwrite(piece, 1, length, out);
+    }
     putc_unlocked('"', out);
 }
 

@@ -1,4 +1,4 @@
-"""All views of a trace tell the same: test_agree.py WRITER SPOOR
+"""All views of a trace tell the same: test_agree.py WRITER SPOOR [real]
 
 Random programs run on four threads, with exceptions, tail calls, losses and a second stack each;
 their streams are longer than what the reader takes at a time.
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-writer, spoor = (os.path.abspath(path) for path in sys.argv[1:])
+writer, spoor = (os.path.abspath(path) for path in sys.argv[1:3])
 FUNCTIONS, THREADS, STACKS = 12, 4, (0x1f000, 0x80f000)
 
 Call = collections.namedtuple("Call", "start duration tid depth function how")
@@ -184,6 +184,24 @@ def check(trace):
     assert calls_of_csv(trace, "--tid", "101") == [c for c in calls if c.tid == 101]
 
 
+def check_real(directory):
+    """What ls does, in all its libraries: valid JSON, calls that pair up, and the same ones in CSV."""
+    trace = os.path.join(directory, "t")
+    done = subprocess.run([spoor, "record", "-q", "-o", trace, "-M", "*", "--", "ls", "-l", directory],
+                          stdout=subprocess.DEVNULL, check=False)
+    assert done.returncode == 0
+    calls = check_json(trace)
+    assert len(calls) > 1000
+    check_json(trace, "-t", "10us")
+    assert calls_of_csv(trace, "-t", "10us") == [c for c in calls if c.duration >= 10000]
+    events = json.loads(view(trace, "export", "--format=chrome"))["traceEvents"]
+    assert sum(e["ph"] in "Xb" for e in events) == len(calls)
+
+
+if sys.argv[3:] == ["real"]:
+    with tempfile.TemporaryDirectory() as scratch:
+        check_real(scratch)
+        sys.exit()
 for seed in range(4):
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "t")
