@@ -54,7 +54,8 @@ taddr_t regs_agent_return(const struct regs *regs);
 void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state *state,
                      const uint64_t *words);
 
-/* The register through which stubs find the thread's lane, for PTRACE_PEEKUSER and POKEUSER. */
+/* The register through which stubs find the thread's lane; and for PTRACE_POKEUSER, where it is. */
+taddr_t regs_lane(const struct regs *regs);
 enum { REGS_LANE_OFFSET = offsetof(struct user_regs_struct, gs_base) };
 
 /* A signal frame that restores REGS when rt_sigreturn is made with the stack pointer at its

@@ -1,7 +1,7 @@
 #include <errno.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "arch/clock.h"
@@ -9,7 +9,6 @@
 #include "session/settle.h"
 #include "session/thin.h"
 #include "session/tracer_parts.h"
-#include "target/memory.h"
 #include "target/status.h"
 
 static void give_lane(struct tracer *t, struct task *task) {
@@ -59,6 +58,8 @@ static void end_vfork(struct tracer *t, pid_t tid) {
 
 void family_exit(struct tracer *t, struct task *task) {
     task->exiting = true;
+    if (WIFSIGNALED((int)thread_event_message(task->tid)))
+        orphans_remember(t, task);
     take_lane_back(t, task);
     thread_continue(task->tid, 0);
 }
@@ -115,8 +116,8 @@ bool family_exec(struct tracer *t, struct task *task) {
     }
     struct err err = {0};
     thread_watch_exit(task->tid, true);
-    if (family_set_up_program(t, task, &err) < 0 && err.code != ESRCH)
-        tracer_warn(t, &err);
+    if (family_set_up_program(t, task, &err) < 0)
+        tracer_warn(t, task->tid, &err);
     slabs_reap();
     return true;
 }
@@ -129,8 +130,8 @@ static void leave(struct tracer *t, struct task *task) {
     if (task->space) {
         settle_step_out(task->space, task->tid, NULL, &settled);
         int rc = space_undo(task->space, task->tid, &err);
-        if (rc < 0 && err.code != ESRCH)
-            tracer_warn(t, &err);
+        if (rc < 0)
+            tracer_warn(t, task->tid, &err);
         thread_set_lane(task->tid, rc < 0 ? space_sink(task->space) : 0);
     }
     thread_detach(task->tid, 0);
@@ -146,7 +147,7 @@ static bool shares_memory(pid_t tid, const struct task *parent, int event) {
     return differ < 0 ? event == PTRACE_EVENT_VFORK : differ == 0;
 }
 
-static void inherit(struct task *child, struct space *space, bool shared) {
+void family_inherit(struct task *child, struct space *space, bool shared) {
     if (shared) {
         child->space = space_ref(space);
         return;
@@ -167,32 +168,10 @@ void family_birth(struct tracer *t, struct task *parent, int event) {
     child->pid = status_process_of(tid);
     if (event == PTRACE_EVENT_VFORK)
         parent->vfork_child = tid;
-    if (parent->space)
-        inherit(child, parent->space, shares_memory(tid, parent, event));
+    if (parent->space && !child->space)
+        family_inherit(child, parent->space, shares_memory(tid, parent, event));
     child->unwanted = parent->unwanted;
     child->sink = child->sink ? child->sink : parent->sink;
-}
-
-/* Whether process PID's memory holds what SPACE's has of ours. */
-static bool is_copy_of(const struct space *space, pid_t pid) {
-    AUTO_FD int fd = -1;
-    uint8_t there[64];
-    return memory_open(pid, &fd, NULL) == 0 &&
-           memory_read(fd, space->agent, there, sizeof there, NULL) == 0 &&
-           memcmp(there, agent_bytes, sizeof there) == 0;
-}
-
-void family_adopt_orphans(struct tracer *t, const struct task *dead) {
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        pid_t pid = status_process_of(k->tid);
-        if (k->pid || pid != k->tid || tasks_find(&t->tasks, status_parent_of(pid)))
-            continue;
-        if (dead->space && !is_copy_of(dead->space, pid))
-            continue;
-        k->pid = pid;
-        if (dead->space)
-            inherit(k, dead->space, false);
-    }
 }
 
 bool family_first_stop(struct tracer *t, struct task *task) {

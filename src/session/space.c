@@ -158,6 +158,7 @@ struct space *space_fork(const struct space *parent, pid_t tid, struct err *err)
     s->refs = 1;
     s->pid = tid;
     s->remote.memory_fd = fd;
+    s->stopping = false; /* its parent may be in the middle of that */
     memset(&s->slabs, 0, sizeof s->slabs);
     memset(&s->modules, 0, sizeof s->modules);
     for (size_t i = 0; i < parent->slabs.count; i++)
@@ -406,11 +407,10 @@ int space_update(const struct space_context *ctx, struct space *s, pid_t caller,
     return 0;
 }
 
-int space_undo(struct space *s, pid_t caller, struct err *err) {
-    int rc = 0;
-    for (size_t i = s->modules.count; i-- > 0 && rc == 0;)
-        rc = patcher_undo(&s->modules.at[i], s->remote.memory_fd, err);
+/* Unmaps all that is ours, the agent last. */
+static int unmap_all(struct space *s, pid_t caller, struct err *err) {
     int64_t ignored;
+    int rc = 0;
     for (size_t i = 0; i < s->modules.count && rc == 0; i++) {
         struct patched *p = &s->modules.at[i];
         if (p->area)
@@ -426,7 +426,25 @@ int space_undo(struct space *s, pid_t caller, struct err *err) {
                   err);
     }
     s->remote = bare;
-    if (rc == 0)
-        rc = patcher_unmap_agent(s, caller, err);
-    return rc;
+    return rc < 0 ? rc : patcher_unmap_agent(s, caller, err);
+}
+
+int space_undo(struct space *s, pid_t caller, struct err *err) {
+    struct maps maps;
+    int rc = maps_read(caller, &maps, err);
+    if (rc < 0)
+        return rc;
+    for (size_t i = s->modules.count; i-- > 0;) {
+        struct patched *p = &s->modules.at[i]; /* one may be unmapped, and not yet reported to us */
+        int failed = still_mapped(&maps, p) ? patcher_undo(p, s->remote.memory_fd, err) : 0;
+        rc = rc < 0 ? rc : failed;
+    }
+    maps_done(&maps);
+    if (rc == 0 && status_seccomp_filters(caller) > s->filters)
+        return err_set(
+            err, EPERM, "sandboxed",
+            "process %d: its seccomp sandbox may kill it for giving back the memory that "
+            "tracing took: that stays",
+            s->pid);
+    return rc < 0 ? rc : unmap_all(s, caller, err);
 }

@@ -57,7 +57,8 @@ void space_unref(struct space *space);
 /* Looks at what is mapped: patches modules that are new and wanted, forgets those that are gone. */
 int space_update(const struct space_context *ctx, struct space *space, pid_t caller,
                  struct err *err);
-/* Restores all text and unmaps what is ours; threads must have left it (settle.h). */
+/* Restores all text and unmaps what is ours; threads must have left it (settle.h). Errors:
+ * "sandboxed" (all text is restored), "memory", "remote-call", "read-maps". */
 int space_undo(struct space *space, pid_t caller, struct err *err);
 
 /* A lane for a new thread; a sink when none can be had (then the thread goes untraced). */

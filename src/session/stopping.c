@@ -99,8 +99,8 @@ static void release_space(struct tracer *t, struct space *space) {
     struct task *caller = stop_with_caller(t, space);
     settle_all(t, space);
     bool undone = caller && space_undo(space, caller->tid, &err) == 0;
-    if (err.code && err.code != ESRCH)
-        tracer_warn(t, &err);
+    if (err.code)
+        tracer_warn(t, caller->tid, &err);
     space->stopping = false;
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
         next = tasks_next(&t->tasks, k);

@@ -13,8 +13,9 @@ struct tracer *tracer_new(const struct tracer_options *options) {
     return t;
 }
 
-void tracer_warn(const struct tracer *t, const struct err *err) {
-    if (options_of(t)->warn)
+void tracer_warn(const struct tracer *t, pid_t tid, const struct err *err) {
+    struct regs regs;
+    if (options_of(t)->warn && err->code != ESRCH && thread_get_regs(tid, &regs) != -ESRCH)
         options_of(t)->warn(options_of(t)->ctx, err->text);
 }
 
@@ -35,9 +36,6 @@ static void answer_event(struct tracer *t, struct task *task, int event, int sig
     thread_continue(tid, 0);
 }
 
-/* A newborn may be reported before its parent's event tells who it is: then it waits. */
-static bool is_unknown_newborn(const struct task *task) { return !task->ready && !task->pid; }
-
 void tracer_answer(struct tracer *t, struct task *task) {
     int event = task->status >> 16, sig = WSTOPSIG(task->status);
     task->stopped = false;
@@ -57,9 +55,9 @@ static void on_end(struct tracer *t, struct task *task, int status) {
         struct ended e = {task->pid, status};
         if (task->pid == t->adopted)
             ARRAY_PUSH(&t->ended, e);
-        if (t->unknown_newborns)
-            family_adopt_orphans(t, task);
     }
+    if (WIFSIGNALED(status))
+        orphans_remember(t, task);
     family_forget(t, task);
 }
 
@@ -78,6 +76,7 @@ void tracer_answer_newborns(struct tracer *t) {
     unsigned waiting = 0;
     if (!t->unknown_newborns)
         return;
+    orphans_adopt(t);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (!k->stopped || k->ready)
             continue;
@@ -162,8 +161,8 @@ static bool handle_hook(struct tracer *t, const struct task *task) {
     task = tasks_find(&t->tasks, tid);
     bool here = task && task->slot == slot;
     bool able = here && may_call(task);
-    if (able && space_update(&t->options.context, space, tid, &err) < 0 && err.code != ESRCH)
-        tracer_warn(t, &err);
+    if (able && space_update(&t->options.context, space, tid, &err) < 0)
+        tracer_warn(t, tid, &err);
     if (able)
         __atomic_store_n(&slot->lane->hook, 0, __ATOMIC_RELEASE);
     resume_space(t, space);
@@ -193,6 +192,7 @@ void tracer_free(struct tracer *t) {
         return;
     for (struct task *k; (k = tasks_next(&t->tasks, NULL));)
         family_forget(t, k);
+    orphans_done(t);
     ARRAY_FREE(&t->ended);
     free(t);
 }

@@ -5,6 +5,7 @@
  *   family.c    tasks: births, programs, lanes, ends
  *   stopping.c  all tasks of one address space stopped, resumed, released
  *   deliver.c   a signal on its way to a task
+ *   orphans.c   births that nobody could tell of
  *
  * Every report is answered in one place, tracer_answer(): at once or, while
  * the task's address space is being changed (space->stopping), when that is
@@ -25,6 +26,13 @@ struct ended {
     int status;
 };
 
+struct grave { /* what a killed task had */
+    bool used;
+    taddr_t lane;        /* 0: none */
+    struct space *space; /* or NULL */
+};
+enum { GRAVES = 64 };
+
 struct tracer {
     struct tracer_options options;
     struct tasks tasks;
@@ -32,12 +40,16 @@ struct tracer {
     ARRAY(struct ended) ended; /* of adopted processes */
     pid_t adopted;
     unsigned unknown_newborns; /* stopped, and nobody has told yet whose children they are */
+    struct grave graves[GRAVES];
+    unsigned next_grave;
 };
 
 static inline const struct session_options *options_of(const struct tracer *t) {
     return t->options.context.options;
 }
-void tracer_warn(const struct tracer *t, const struct err *err);
+/* Says ERR, which happened while something was done to TID: unless TID has died, which explains it.
+ */
+void tracer_warn(const struct tracer *t, pid_t tid, const struct err *err);
 
 static inline bool is_stop_signal(int sig) {
     return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
@@ -45,6 +57,10 @@ static inline bool is_stop_signal(int sig) {
 
 /* ---- tracer.c ---- */
 
+/* A newborn may be reported before its parent's event tells who it is: then it waits. */
+static inline bool is_unknown_newborn(const struct task *task) {
+    return !task->ready && !task->pid;
+}
 void tracer_report(struct tracer *t, pid_t tid, int status);
 void tracer_answer(struct tracer *t, struct task *task);
 /* Answers newborns whose parent's event has been seen since they were reported. */
@@ -61,9 +77,6 @@ int family_set_up_program(struct tracer *t, struct task *task, struct err *err);
 void family_forget_threads(struct tracer *t, const struct task *task);
 /* Returns whether it stays traced. */
 bool family_exec(struct tracer *t, struct task *task);
-/* TASK, the last of its process, has ended: those of its children that it could not tell of any
- * more are taken over. */
-void family_adopt_orphans(struct tracer *t, const struct task *task);
 /* PARENT's fork, vfork or clone EVENT is reported. Called at once, since a fork's child has the
  * memory of this moment. */
 void family_birth(struct tracer *t, struct task *parent, int event);
@@ -73,8 +86,18 @@ bool family_first_stop(struct tracer *t, struct task *task);
 /* TASK stands at its exit event: the rest is the kernel's, and never waits, since another thread's
  * exec may wait for it. */
 void family_exit(struct tracer *t, struct task *task);
+/* CHILD has SPACE itself (SHARED), or a copy. */
+void family_inherit(struct task *child, struct space *space, bool shared);
 /* Closes its lane and frees it. */
 void family_forget(struct tracer *t, struct task *task);
+
+/* ---- orphans.c ---- */
+
+/* Called before the lane of a task that was killed is taken back. */
+void orphans_remember(struct tracer *t, const struct task *killed);
+/* Finds out about newborns whose makers are gone: they are unknown no more, though not answered. */
+void orphans_adopt(struct tracer *t);
+void orphans_done(struct tracer *t);
 
 /* ---- stopping.c ---- */
 

@@ -29,6 +29,7 @@ int maps_read(pid_t tid, struct maps *ret, struct err *err) {
     if (!f)
         return err_set(err, errno, "read-maps", "process %d: cannot read its memory map: %s", tid,
                        strerror(errno));
+    setvbuf(f, NULL, _IOFBF, 1 << 16); /* few reads: each makes the kernel search anew */
     struct maps maps = {0};
     AUTO_FREE char *line = NULL;
     size_t room = 0;

@@ -55,6 +55,11 @@ int thread_set_lane(pid_t tid, taddr_t lane) {
     return request(PTRACE_POKEUSER, tid, (void *)(uintptr_t)REGS_LANE_OFFSET, (void *)lane);
 }
 
+taddr_t thread_get_lane(pid_t tid) {
+    struct regs regs;
+    return thread_get_regs(tid, &regs) < 0 ? 0 : regs_lane(&regs);
+}
+
 unsigned long thread_event_message(pid_t tid) {
     unsigned long message = 0;
     request(PTRACE_GETEVENTMSG, tid, NULL, &message);

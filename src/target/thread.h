@@ -31,6 +31,7 @@ int thread_watch_exit(pid_t tid, bool watch);
 int thread_get_regs(pid_t tid, struct regs *ret);
 int thread_set_regs(pid_t tid, const struct regs *regs);
 int thread_set_lane(pid_t tid, taddr_t lane); /* 0: none */
+taddr_t thread_get_lane(pid_t tid);
 unsigned long thread_event_message(pid_t tid);
 
 /* What comes while a thread is made to do something, to be made good for when that is over. */

@@ -17,6 +17,7 @@ enum { SYSCALL_BYTES = 2, NO_SYSCALL = -1 };
 taddr_t regs_pc(const struct regs *regs) { return regs->raw.rip; }
 void regs_set_pc(struct regs *regs, taddr_t pc) { regs->raw.rip = pc; }
 taddr_t regs_sp(const struct regs *regs) { return regs->raw.rsp; }
+taddr_t regs_lane(const struct regs *regs) { return regs->raw.gs_base; }
 
 void regs_set_syscall(struct regs *regs, taddr_t code, taddr_t sp, long number,
                       const uint64_t args[6]) {

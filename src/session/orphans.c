@@ -1,0 +1,70 @@
+/*
+ * Children whose parent was killed before it could tell of them.
+ *
+ * The kernel lets a fork's child run (we see its first stop) before the parent comes to its fork
+ * event, and a parent that is killed in between never does. Nothing says then whose child it is:
+ * its parent by now is whoever takes in orphans. But its registers are a copy, and one of them is
+ * the address of its maker's lane. So the lanes and spaces of the killed are remembered for a
+ * while.
+ */
+#include <string.h>
+#include <sys/wait.h>
+
+#include "session/tracer_parts.h"
+#include "target/memory.h"
+#include "target/status.h"
+
+void orphans_remember(struct tracer *t, const struct task *killed) {
+    struct grave *g = &t->graves[t->next_grave++ % GRAVES];
+    space_unref(g->space);
+    g->space = killed->space ? space_ref(killed->space) : NULL;
+    g->lane = killed->slot ? killed->slot->at : 0;
+    g->used = true;
+}
+
+/* Whether process PID's memory holds what SPACE's has of ours. */
+static bool is_copy_of(const struct space *space, pid_t pid) {
+    AUTO_FD int fd = -1;
+    uint8_t there[64];
+    return memory_open(pid, &fd, NULL) == 0 &&
+           memory_read(fd, space->agent, there, sizeof there, NULL) == 0 &&
+           memcmp(there, agent_bytes, sizeof there) == 0;
+}
+
+/* Whether the task that has LANE is alive, and so will tell of its child in process PARENT. */
+static bool is_expected(const struct tracer *t, taddr_t lane, pid_t parent) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->pid == parent && (k->slot ? k->slot->at : 0) == lane)
+            return true;
+    return false;
+}
+
+static const struct grave *find_grave(const struct tracer *t, taddr_t lane, pid_t child) {
+    for (size_t i = 0; i < GRAVES; i++) {
+        const struct grave *g = &t->graves[i];
+        if (g->used && g->lane == lane && (!g->space || is_copy_of(g->space, child)))
+            return g;
+    }
+    return NULL;
+}
+
+void orphans_adopt(struct tracer *t) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (!is_unknown_newborn(k) || !k->stopped || status_process_of(k->tid) != k->tid)
+            continue; /* a thread dies with its process */
+        taddr_t lane = thread_get_lane(k->tid);
+        if (is_expected(t, lane, status_parent_of(k->tid)))
+            continue;
+        const struct grave *g = find_grave(t, lane, k->tid);
+        if (!g)
+            continue;
+        k->pid = k->tid;
+        if (g->space)
+            family_inherit(k, g->space, false);
+    }
+}
+
+void orphans_done(struct tracer *t) {
+    for (size_t i = 0; i < GRAVES; i++)
+        space_unref(t->graves[i].space);
+}
