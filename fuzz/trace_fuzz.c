@@ -58,8 +58,6 @@ static void read_stream(struct trace_reader *r, uint32_t stream) {
         for (ptrdiff_t i = 0; i < n; i++) {
             if (items[i].kind == TRACE_EVENT)
                 calls_event(calls, items[i].ticks, items[i].id, items[i].event, items[i].sp);
-            else
-                calls_lost(calls, items[i].ticks, items[i].lost);
         }
     calls_finish(calls, UINT64_MAX, true);
     calls_free(calls);

@@ -100,7 +100,6 @@ static void take_item(struct walk *w, const struct trace_item *item) {
     } else if (item->kind == TRACE_THREAD_END) {
         w->ended = true;
     } else {
-        calls_lost(w->calls, w->now_ns, item->lost);
         if (w->visitor->lost && !w->early)
             w->visitor->lost(w->visitor->ctx, w->now_ns, item->lost);
     }

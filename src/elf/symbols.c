@@ -153,7 +153,7 @@ static int compare_names(const void *a, const void *b) {
 /* Lower is the better name to show. */
 static unsigned rank(const struct symbol *symbol) {
     static const uint8_t by_type[] = {
-        [SYMBOL_FUNCTION] = 0, [SYMBOL_IFUNC] = 0, [SYMBOL_NOTYPE] = 1, [SYMBOL_OBJECT] = 1};
+        [SYMBOL_FUNCTION] = 0, [SYMBOL_IFUNC] = 1, [SYMBOL_NOTYPE] = 2, [SYMBOL_OBJECT] = 2};
     unsigned underscores = 0;
     while (underscores < 3 && symbol->name[underscores] == '_')
         underscores++;

@@ -90,6 +90,7 @@ struct exit_site {
     uint8_t size, kind;     /* of the instruction */
     uint8_t event, variant; /* enum event_kind, STUB_* */
     uint8_t tier, refused;  /* enum tier, enum refusal */
+    bool loops;             /* a jump to the function's own entry: no end, and no event */
 };
 
 struct window {

@@ -4,6 +4,7 @@
  *     entry window     [hook stub] [entry stub] insn… [jmp behind the window]
  *     exit window      insn… stub(RETURN|TAIL) insn
  *     conditional      insn… j!cc 1f; stub(TAIL); jmp target; 1: insn…
+ *     loop             insn… jmp behind the entry's stub
  *
  * All arithmetic is in link-time addresses: the area is thought of as mapped
  * at area − bias.
@@ -18,6 +19,7 @@ struct emitter {
     const struct plan_request *request;
     vaddr_t area;
     uint32_t *chosen; /* by group: its first function that is traced, UINT32_MAX if none */
+    vaddr_t *behind;  /* by function: what follows its entry stub, 0 if there is none (yet) */
     struct plan_code *code;
     size_t patch_room, mark_room;
 };
@@ -107,10 +109,20 @@ static uint32_t exit_owner(const struct emitter *e, const struct step *s) {
     return is_traced(e, s->function) ? s->function : e->chosen[e->plan->groups.at[s->function]];
 }
 
+/* A jump back to the entry is no call: it goes on behind the entry's stub. */
+static int put_loop(struct emitter *e, const struct site *site, const struct step *s) {
+    struct insn insn = s->insn;
+    if (e->behind[s->function])
+        insn.target = e->behind[s->function];
+    return put_insn(e, site, &insn);
+}
+
 static int put_step(struct emitter *e, const struct site *site, const struct step *s) {
     uint32_t owner = s->exit ? exit_owner(e, s) : UINT32_MAX;
     if (owner == UINT32_MAX)
         return put_insn(e, site, &s->insn);
+    if (s->loops)
+        return put_loop(e, site, s);
     uint32_t id = event_id(e, owner, s->event);
     e->code->sites++;
     if (s->insn.kind == INSN_BRANCH)
@@ -130,6 +142,7 @@ static void put_entry(struct emitter *e, const struct site *site, bool hook, boo
     if (!event)
         return;
     put_stub(e, site->variant, event_id(e, site->function, EVENT_ENTRY), site->start, true);
+    e->behind[site->function] = here(e);
     e->code->sites++;
 }
 
@@ -183,6 +196,7 @@ static int put_site(struct emitter *e, const struct site *site, struct err *err)
 
 static void choose(struct emitter *e) {
     const struct plan *plan = e->plan;
+    e->behind = mem_alloc(plan->functions.count * sizeof *e->behind + 1);
     e->chosen = mem_alloc(plan->group_count * sizeof *e->chosen + 1);
     memset(e->chosen, 0xff, plan->group_count * sizeof *e->chosen);
     for (uint32_t i = (uint32_t)plan->functions.count; i-- > 0;) {
@@ -222,6 +236,7 @@ int plan_emit(const struct plan *plan, const struct plan_request *request, struc
         r = put_site(&e, &plan->sites.at[i], err);
     mark(&e, (struct mark){.kind = MARK_NONE});
     free(e.chosen);
+    free(e.behind);
     if (r)
         plan_code_done(&code);
     else

@@ -1,7 +1,8 @@
 /*
  * Where functions end: returns; jumps out of the function at entry depth (tail
  * calls, direct or through a pointer); conditional tail calls, where flags live.
- * A jump to the function's own start at entry depth is a tail call to itself.
+ * A jump to the function's own start at entry depth is a loop: it is patched so
+ * that it passes the entry's stub by.
  */
 #include "plan/analysis.h"
 
@@ -15,6 +16,7 @@ static void push_exit(struct analysis *a, const struct transfer *t, uint8_t even
                           .event = event,
                           .variant = variant};
     x.target = x.kind == INSN_JUMP || x.kind == INSN_BRANCH || x.kind == INSN_LOOP ? t->to : 0;
+    x.loops = x.target && func_at(a, x.target) == t->func;
     *text_fact(text, t->from) |= FACT_EXIT;
     ARRAY_PUSH(&a->exits, x);
 }

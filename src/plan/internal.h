@@ -11,6 +11,7 @@ enum { HOOK_VARIANT = STUB_HOOK | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE };
 struct step { /* one instruction of a window */
     struct insn insn;
     bool exit;
+    bool loops;             /* an exit that leads to the function's own entry */
     uint8_t event, variant; /* of exits */
     uint32_t function;      /* whose exit it is */
 };

@@ -29,6 +29,7 @@ static void add_steps(struct plan *plan, const struct analysis *a, const struct 
         const struct exit_site *x = *exit < a->exits.count ? &a->exits.at[*exit] : NULL;
         if (x && x->addr == at && x->tier != TIER_NONE) {
             s.exit = true;
+            s.loops = x->loops;
             s.event = x->event;
             s.variant = x->variant;
             s.function = a->funcs[x->func].number;

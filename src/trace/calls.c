@@ -7,7 +7,6 @@ struct calls {
     struct calls_ops ops;
     void *ctx;
     struct stacks stacks;
-    uint64_t distrust; /* frames that began before may have ended unseen: events were lost */
     uint64_t strays;
 };
 
@@ -72,30 +71,10 @@ static struct call *unwind(struct calls *c, uint64_t ticks, uint32_t sp) {
     return stack->count ? &stack->frames[stack->count - 1] : NULL;
 }
 
-/* The function at the top of stack number INDEX, which has made a tail jump, does not loop. */
-static void end_tailed(struct calls *c, uint32_t index) {
-    struct stack *stack = &c->stacks.at[index];
-    if (!stack->tailed)
-        return;
-    stack->tailed = false;
-    close_frame(c, index, stack->tail_ticks, CALL_TAIL);
-}
-
 static void enter(struct calls *c, uint64_t ticks, uint32_t id, uint32_t sp) {
-    struct stack *stack = current(c);
-    if (stack->tailed) {
-        struct call *call = &stack->frames[stack->count - 1];
-        if (call->id == id && call->sp == sp) {
-            stack->tailed = false;
-            return; /* a jump back to its own entry: a loop */
-        }
-        end_tailed(c, c->stacks.current);
-    }
     struct call *top = unwind(c, ticks, sp);
-    if (top && top->sp == sp) {
-        bool replaced = top->id != id && top->start >= c->distrust;
-        close_frame(c, c->stacks.current, ticks, replaced ? CALL_TAIL : CALL_UNWOUND);
-    }
+    if (top && top->sp == sp)
+        close_frame(c, c->stacks.current, ticks, CALL_UNWOUND);
     open_frame(c, ticks, id, sp);
 }
 
@@ -107,16 +86,11 @@ static void stray(struct calls *c, uint32_t sp) {
 }
 
 static void leave(struct calls *c, uint64_t ticks, enum event_kind kind, uint32_t sp) {
-    end_tailed(c, c->stacks.current);
     struct call *top = unwind(c, ticks, sp);
-    if (!top || top->sp != sp) {
+    if (top && top->sp == sp)
+        close_frame(c, c->stacks.current, ticks, kind == EVENT_TAIL ? CALL_TAIL : CALL_RETURNED);
+    else
         stray(c, sp);
-    } else if (kind == EVENT_TAIL) {
-        current(c)->tailed = true;
-        current(c)->tail_ticks = ticks;
-    } else {
-        close_frame(c, c->stacks.current, ticks, CALL_RETURNED);
-    }
 }
 
 /* Makes the stack of SP current. False: an exit on a stack that has not been seen. */
@@ -127,8 +101,6 @@ static __attribute__((noinline)) bool change_stack(struct calls *c, uint64_t tic
     if (kind != EVENT_ENTRY)
         return false;
     uint32_t victim = stacks_victim(&c->stacks);
-    if (victim != UINT32_MAX)
-        end_tailed(c, victim);
     while (victim != UINT32_MAX && c->stacks.at[victim].count)
         close_frame(c, victim, ticks, CALL_UNWOUND);
     stacks_add(&c->stacks, sp, victim);
@@ -146,15 +118,8 @@ void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind k
         leave(c, ticks, kind, sp);
 }
 
-void calls_lost(struct calls *c, uint64_t ticks, uint64_t count) {
-    if (count && ticks >= c->distrust)
-        c->distrust = ticks + 1;
-}
-
 void calls_finish(struct calls *c, uint64_t ticks, bool thread_ended) {
-    for (uint32_t i = 0; i < c->stacks.count; i++) {
-        end_tailed(c, i);
+    for (uint32_t i = 0; i < c->stacks.count; i++)
         while (c->stacks.at[i].count)
             close_frame(c, i, ticks, thread_ended ? CALL_UNWOUND : CALL_OPEN);
-    }
 }

@@ -4,15 +4,11 @@
  * and by every analysis.
  *
  * Rules
- *  - entry at sp: frames of the same stack at or below sp (frame.sp <= sp) are gone; those with
- *    frame.sp < sp were unwound; one with frame.sp == sp and the same function was unwound too (by
- *    an exception or longjmp to its caller, which calls it again); with another function it was
- *    replaced by an unseen tail jump.
+ *  - entry at sp: frames of the same stack at or below sp (frame.sp <= sp) are gone without an exit
+ *    that was seen: an exception or longjmp has unwound them, or their exit is not patched. That
+ *    holds for a frame of the same function, too: jumps back to an entry make no event (plan/).
  *  - return or tail at sp: frames with frame.sp < sp were unwound; the frame with frame.sp == sp is
  *    closed, whatever its function; if there is none the event is stray and ignored.
- *  - a tail jump followed by an entry of the same function at the same sp is a loop back to the
- *    entry: the call goes on. So a call that ends in a tail jump is closed, with the time of the
- *    jump, only when its stack's next event shows that it was one.
  *  - each stack has its own frames: the thread's native stack (known range) and further ones
  *    (coroutines, signal stacks), told apart by their addresses.
  */
@@ -51,9 +47,6 @@ struct calls;
 /* Of THREAD only the stack's range is used. */
 struct calls *calls_new(const struct trace_thread *thread, const struct calls_ops *ops, void *ctx);
 void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint32_t sp);
-/* Events were lost: what is open may have ended; frames are kept and closed by later events, and an
- * entry at the stack pointer of one of them is a new call, not a loop. */
-void calls_lost(struct calls *c, uint64_t ticks, uint64_t count);
 /* Closes everything that is open (how = CALL_OPEN, or CALL_UNWOUND if the thread has ended). */
 void calls_finish(struct calls *c, uint64_t ticks, bool thread_ended);
 uint64_t calls_strays(const struct calls *c);

@@ -34,9 +34,7 @@ enum {
 struct stack {
     struct call *frames; /* [count − 1] is the innermost */
     uint32_t count, room;
-    uint32_t number; /* as in struct call */
-    bool tailed;     /* the innermost frame has left by a tail jump at tail_ticks */
-    uint64_t tail_ticks;
+    uint32_t number;    /* as in struct call */
     uint64_t last_used; /* by stacks.switches */
 };
 
