@@ -6,6 +6,11 @@ static bool is_function(const struct symbol *s) {
     return s->type == SYMBOL_FUNCTION || s->type == SYMBOL_IFUNC;
 }
 
+/* The code at an indirect function's symbol is its resolver, which may have a name of its own. */
+static int type_rank(const struct symbol *s) {
+    return s->type == SYMBOL_FUNCTION ? 2 : s->type == SYMBOL_IFUNC ? 1 : 0;
+}
+
 static size_t underscores(const char *name) { return strspn(name, "_"); }
 
 /* Which of two names of one body people know: a function's, the exported one, the one that is less
@@ -13,8 +18,8 @@ static size_t underscores(const char *name) { return strspn(name, "_"); }
 static int compare_names(const void *x, const void *y) {
     const struct symbol *a = *(const struct symbol *const *)x,
                         *b = *(const struct symbol *const *)y;
-    if (is_function(a) != is_function(b))
-        return is_function(b) - is_function(a);
+    if (type_rank(a) != type_rank(b))
+        return type_rank(b) - type_rank(a);
     if (a->global != b->global)
         return b->global - a->global;
     size_t ua = underscores(a->name), ub = underscores(b->name);
