@@ -1,0 +1,39 @@
+/*
+ * What the programs of this folder share. Each does something that is easily broken by a tracer
+ * (its first comment says what), checks itself that all went right, prints "right" and ends with
+ * status 42.
+ */
+#ifndef STORY_H
+#define STORY_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RIGHT = 42 };
+
+/* Calls many functions; the result depends on all of them. */
+__attribute__((noinline, unused)) static uint64_t work(unsigned n) {
+    return n < 2 ? n : work(n - 1) + work(n - 2);
+}
+enum { WORK_N = 15, WORK_RESULT = 610 };
+
+static inline void check(int good, const char *what) {
+    if (good)
+        return;
+    fprintf(stderr, "wrong: %s (%s)\n", what, strerror(errno));
+    _exit(1);
+}
+
+static inline void check_work(void) { check(work(WORK_N) == WORK_RESULT, "work"); }
+
+/* Writes at once: the process may be about to go on in other ways than to exit(). */
+static inline int right(void) {
+    check(write(1, "right\n", 6) == 6, "output");
+    return RIGHT;
+}
+
+#endif
