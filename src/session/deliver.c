@@ -46,17 +46,22 @@ static void step_out(struct tracer *t, const struct task *task) {
         withdraw_site(t, tid, space, &place);
 }
 
-void deliver_prepare(struct tracer *t, struct task *task, int sig) {
+bool deliver_prepare(struct tracer *t, struct task *task, int sig) {
     enum settled settled;
     struct settle_place place = {0};
-    if (!task->space || settle_registers(task->space, task->tid, task->slot, &settled, &place) < 0)
-        return;
-    if (settled == SETTLED_OUTSIDE)
-        return;
-    if (is_fault(task->tid, sig) && place.original)
+    if (!task->space)
+        return true;
+    bool fault = is_fault(task->tid, sig);
+    if (fault && sig == SIGSEGV && settle_clockless(task->space, task->tid, task->slot))
+        return false;
+    if (settle_registers(task->space, task->tid, task->slot, &settled, &place) < 0 ||
+        settled == SETTLED_OUTSIDE)
+        return true;
+    if (fault && place.original)
         withdraw_site(t, task->tid, task->space, &place);
     else
         step_out(t, task);
+    return true;
 }
 
 /* Whether the program would not have noticed this stop: it is ours, or of a signal that does

@@ -174,3 +174,17 @@ int settle_step_out(const struct space *space, pid_t tid, struct slot *slot, enu
     ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof mask, &mask);
     return rc;
 }
+
+bool settle_clockless(const struct space *space, pid_t tid, struct slot *slot) {
+    struct where w = {.space = space, .tid = tid, .slot = slot};
+    if (thread_get_regs(tid, &w.regs) < 0)
+        return false;
+    taddr_t pc = regs_pc(&w.regs);
+    const struct patched *p = space_area_at(space, pc);
+    const struct mark *m = p && p->code ? patcher_mark_at(p, pc - p->area) : NULL;
+    if (!m || m->kind != MARK_STUB || m->variant & STUB_HOOK ||
+        pc - p->area - m->offset != stub_retry(m->variant))
+        return false;
+    return leave_stub(&w, p, m, stub_retry(m->variant), false) &&
+           thread_set_regs(tid, &w.regs) == 0 && pass_stub(space, tid, slot) == 0;
+}

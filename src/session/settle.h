@@ -33,5 +33,11 @@ int settle_registers(const struct space *space, pid_t tid, struct slot *slot,
  */
 int settle_step_out(const struct space *space, pid_t tid, struct slot *slot,
                     enum settled *ret_settled);
+/*
+ * The thread stands at a stub's reading of the clock, which has faulted: it may not read it
+ * (PR_SET_TSC, seccomp's strict mode). Writes the event in its stead and puts it behind the stub.
+ * False: it stands elsewhere, and nothing was done.
+ */
+bool settle_clockless(const struct space *space, pid_t tid, struct slot *slot);
 
 #endif

@@ -46,8 +46,8 @@ void tracer_answer(struct tracer *t, struct task *task) {
         return;
     }
     pid_t tid = task->tid;
-    deliver_prepare(t, task, sig);
-    thread_continue(tid, sig); /* the task itself may be gone: killed meanwhile */
+    bool wanted = deliver_prepare(t, task, sig);
+    thread_continue(tid, wanted ? sig : 0); /* the task itself may be gone: killed meanwhile */
 }
 
 static void on_end(struct tracer *t, struct task *task, int status) {

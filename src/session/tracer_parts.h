@@ -109,9 +109,9 @@ bool may_call(const struct task *task);
 
 /* ---- deliver.c ---- */
 
-/* Signal SIG is about to be delivered: its handler shall find the program's own pc. The task may be
- * gone afterwards. */
-void deliver_prepare(struct tracer *t, struct task *task, int sig);
+/* Signal SIG is about to be delivered: its handler shall find the program's own pc. False: it is of
+ * our making, and the program shall not see it. The task may be gone afterwards. */
+bool deliver_prepare(struct tracer *t, struct task *task, int sig);
 /* The stop that was reported for TASK has made a system call return that the kernel does not
  * restart (EINTR), and nothing else has: it shall go on. */
 void deliver_mend_call(const struct task *task);
