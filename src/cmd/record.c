@@ -88,8 +88,10 @@ int cmd_record(struct options *options, int argc, char **argv) {
         say_err(&err);
         return failure_status(&err);
     }
+    AUTO_FREE char *part = mem_printf("%s.part", session.output);
     if (result.trace_error < 0)
         say_err(&result.trace_why);
-    show_summary(&result, session.output);
+    bool partial = result.trace_error < 0 && access(part, F_OK) == 0;
+    show_summary(&result, partial ? part : session.output);
     return result.exit_status;
 }

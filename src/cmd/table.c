@@ -90,7 +90,8 @@ const struct option_spec option_table[] = {
      "overwrite the oldest. Default: wait for record, drop for attach.",
      AT(record.overflow), "wait|drop|overwrite"},
     {RECORDERS, 0, OPTION_SIZE, "buffer", "SIZE",
-     "The size of each thread's ring: 64K, 1M; rounded up to a power of two from 4K to 1G.",
+     "The size of each thread's ring: 64K, 1M; rounded up to a power of two from 4K to 1G. "
+     "Default: 2M.",
      AT(record.ring_bytes), NULL},
     {RECORDERS, 'f', OPTION_SET, "follow", NULL,
      "Trace child processes too, across fork and exec. The default.", AT(record.follow), NULL},
