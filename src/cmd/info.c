@@ -100,6 +100,18 @@ static void json_modules(const struct trace_reader *r) {
     printf("],\n");
 }
 
+/* A process that has executed another program is listed once for each. */
+static size_t count_processes(const struct trace_reader *r) {
+    size_t distinct = 0;
+    for (size_t i = 0; i < trace_reader_process_count(r); i++) {
+        size_t j = 0;
+        while (trace_reader_process(r, j)->pid != trace_reader_process(r, i)->pid)
+            j++;
+        distinct += j == i;
+    }
+    return distinct;
+}
+
 static void json_tasks(const struct trace_reader *r) {
     printf("\"process_list\": [");
     for (size_t i = 0; i < trace_reader_process_count(r); i++) {
@@ -136,7 +148,7 @@ static void print_json(const struct trace_reader *r, const struct functions *f) 
     printf("\"complete\": %s,\n\"start_unix_ns\": %lu,\n\"duration_ns\": %lu,\n",
            trace_reader_complete(r) ? "true" : "false", s->start_unix_ns,
            trace_reader_duration_ns(r));
-    printf("\"processes\": %zu,\n\"threads\": %zu,\n", trace_reader_process_count(r),
+    printf("\"processes\": %zu,\n\"threads\": %zu,\n", count_processes(r),
            trace_reader_stream_count(r));
     json_functions(f);
     printf("\"events\": {\"entry\": %lu, \"exit\": %lu, \"lost\": %lu},\n", counts.entries,
@@ -235,8 +247,8 @@ static void print_modules(const struct trace_reader *r) {
 }
 
 static void print_processes(const struct trace_reader *r) {
-    size_t count = trace_reader_process_count(r);
-    printf("\n%zu process%s\n", count, count == 1 ? "" : "es");
+    size_t count = trace_reader_process_count(r), distinct = count_processes(r);
+    printf("\n%zu process%s\n", distinct, distinct == 1 ? "" : "es");
     for (size_t i = 0; i < count; i++) {
         const struct trace_process *p = trace_reader_process(r, i);
         printf("%10u  ", p->pid);
