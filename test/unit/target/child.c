@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "target/memory.h"
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, PATIENCE_S = 110 };
 
 /* The agent in the test's own memory, and so in each child's. */
 static uint8_t *agent;
@@ -26,6 +26,7 @@ static void map_agent(void) {
     assert_true(agent != MAP_FAILED);
     memcpy(agent, agent_bytes, agent_size);
     assert_int_equal(mprotect(agent, PAGE, PROT_READ | PROT_EXEC), 0);
+    alarm(PATIENCE_S); /* a test that hangs ends, and its children with it */
 }
 
 pid_t child_start(int (*body)(void *arg), void *arg) {
@@ -67,12 +68,25 @@ int child_await_stop(pid_t pid) {
 
 void child_stop(pid_t pid) {
     assert_int_equal(thread_interrupt(pid), 0);
-    assert_int_equal(child_await_stop(pid) >> 16, PTRACE_EVENT_STOP);
+    int status = child_await_stop(pid);
+    if (status >> 16 != PTRACE_EVENT_STOP)
+        fail_msg("stopped by signal %d", WSTOPSIG(status));
 }
 
 void child_seize(pid_t pid) {
     assert_int_equal(thread_seize(pid, NULL), 0);
     child_stop(pid);
+}
+
+void child_stop_within(pid_t pid, const uint8_t *start, const uint8_t *end) {
+    struct regs regs;
+    for (;;) {
+        child_stop(pid);
+        assert_int_equal(thread_get_regs(pid, &regs), 0);
+        if (regs_pc(&regs) >= (taddr_t)start && regs_pc(&regs) < (taddr_t)end)
+            return;
+        assert_int_equal(thread_continue(pid, 0), 0);
+    }
 }
 
 /* The system call that a process is blocked in; −1: none. */

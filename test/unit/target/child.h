@@ -31,6 +31,9 @@ void child_stop(pid_t pid);
 /* Waits for the next stop and returns its status. */
 int child_await_stop(pid_t pid);
 
+/* Stops a seized child when it stands in [START, END). */
+void child_stop_within(pid_t pid, const uint8_t *start, const uint8_t *end);
+
 /* Waits until the child, running, is blocked in system call NUMBER, or in one that the kernel
  * continues after an interruption. */
 void child_await_call(pid_t pid, long number);

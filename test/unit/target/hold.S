@@ -74,4 +74,9 @@ hold_loop_end:
     pop %rbx
     ret
 
+/* Here a thread waits and changes nothing at all. */
+    .globl hold_spin
+hold_spin:
+    jmp hold_spin
+
     .section .note.GNU-stack, "", @progbits

@@ -44,19 +44,13 @@ struct tracing {
 
 enum { CALL_DONE = 7, CALL_FAILED = 8 };
 
-static bool in_hold(pid_t pid) {
-    struct regs regs;
-    return thread_get_regs(pid, &regs) == 0 && regs_pc(&regs) >= (taddr_t)hold_loop &&
-           regs_pc(&regs) < (taddr_t)hold_loop_end;
-}
-
 /* The target stands in its loop, or in its system call, ready to be used. */
 static void stop_in_place(const struct tracing *t) {
     struct regs regs;
     child_seize(t->target);
-    while (!t->is_in_place && !in_hold(t->target)) {
+    if (!t->is_in_place) {
         thread_continue(t->target, 0);
-        child_stop(t->target);
+        child_stop_within(t->target, hold_loop, hold_loop_end);
     }
     if (thread_get_regs(t->target, &regs) == 0 && regs_restart_interrupted(&regs))
         thread_set_regs(t->target, &regs);
