@@ -58,6 +58,17 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
 taddr_t regs_lane(const struct regs *regs);
 enum { REGS_LANE_OFFSET = offsetof(struct user_regs_struct, gs_base) };
 
+/* Whether the thread raises SIGTRAP after each instruction, by its own wish or because it was
+ * stepped over an instruction that sets flags: the kernel forgets then that the wish was the
+ * tracer's (Linux arch/x86/kernel/step.c). */
+bool regs_trap_flag(const struct regs *regs);
+void regs_clear_trap_flag(struct regs *regs);
+/* Whether the instruction of which these are the first bytes puts flags on the stack; and those
+ * flags, as they are 8 bytes at the stack pointer then, without the trap flag. */
+enum { REGS_INSN_START = 2 };
+bool regs_pushes_flags(const uint8_t insn[REGS_INSN_START]);
+uint64_t regs_pushed_flags(uint64_t word);
+
 /* A signal frame that restores REGS when rt_sigreturn is made with the stack pointer at its
  * address + 8. XSTATE is the extended state as NT_X86_XSTATE gives it (may be empty). Writes to OUT
  * (room for regs_signal_frame_size()) as for address AT (64-byte aligned). */

@@ -137,6 +137,38 @@ static uint64_t all_but_faults(void) {
     return mask;
 }
 
+static void clear_trap_flag(pid_t tid) {
+    struct regs regs;
+    if (thread_get_regs(tid, &regs) < 0 || !regs_trap_flag(&regs))
+        return;
+    regs_clear_trap_flag(&regs);
+    thread_set_regs(tid, &regs);
+}
+
+/* Flags that are pushed while the thread is stepped say so: that must not be seen. */
+static void hide_step(int memory_fd, pid_t tid) {
+    struct regs regs;
+    uint64_t word;
+    if (thread_get_regs(tid, &regs) < 0 ||
+        memory_read(memory_fd, regs_sp(&regs), &word, sizeof word, NULL) < 0)
+        return;
+    word = regs_pushed_flags(word);
+    memory_write(memory_fd, regs_sp(&regs), &word, sizeof word, NULL);
+}
+
+static int step(int memory_fd, pid_t tid, struct meanwhile *m, bool *ret_fault) {
+    struct regs regs;
+    uint8_t insn[REGS_INSN_START] = {0};
+    int rc = thread_get_regs(tid, &regs);
+    if (rc < 0)
+        return rc;
+    memory_read(memory_fd, regs_pc(&regs), insn, sizeof insn, NULL);
+    rc = thread_step(tid, m, ret_fault);
+    if (rc == 0 && !*ret_fault && regs_pushes_flags(insn))
+        hide_step(memory_fd, tid);
+    return rc;
+}
+
 static int step_on(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret) {
     struct meanwhile m = {0};
     struct settle_place place;
@@ -145,7 +177,7 @@ static int step_on(const struct space *space, pid_t tid, struct slot *slot, enum
     for (int i = 0; i < MAX_STEPS && rc == 0 && !fault; i++) {
         rc = pass_stub(space, tid, slot);
         if (rc == 0)
-            rc = thread_step(tid, &m, &fault);
+            rc = step(space->remote.memory_fd, tid, &m, &fault);
         if (rc == 0)
             rc = settle_registers(space, tid, slot, ret, &place);
         if (*ret == SETTLED_OUTSIDE)
@@ -157,18 +189,22 @@ static int step_on(const struct space *space, pid_t tid, struct slot *slot, enum
 
 int settle_step_out(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret) {
     struct settle_place place;
+    struct regs regs;
     uint64_t mask, during = all_but_faults();
     siginfo_t info;
     int rc = settle_registers(space, tid, slot, ret, &place);
     if (rc < 0 || *ret == SETTLED_OUTSIDE)
         return rc;
-    if (ptrace(PTRACE_GETSIGMASK, tid, (void *)sizeof mask, &mask) < 0 ||
+    if (thread_get_regs(tid, &regs) < 0 ||
+        ptrace(PTRACE_GETSIGMASK, tid, (void *)sizeof mask, &mask) < 0 ||
         ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof during, &during) < 0)
         return -errno;
     /* Each step is a stop of its own; a signal that is delivered at the last of them must be what
      * it was at the first. */
     bool known = ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0;
     rc = step_on(space, tid, slot, ret);
+    if (!regs_trap_flag(&regs))
+        clear_trap_flag(tid);
     if (known)
         ptrace(PTRACE_SETSIGINFO, tid, NULL, &info);
     ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof mask, &mask);

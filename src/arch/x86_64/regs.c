@@ -85,6 +85,16 @@ bool regs_restart_interrupted(struct regs *regs) {
     return false;
 }
 
+enum { TRAP_FLAG = 0x100 };
+bool regs_trap_flag(const struct regs *regs) { return regs->raw.eflags & TRAP_FLAG; }
+void regs_clear_trap_flag(struct regs *regs) { regs->raw.eflags &= ~(uint64_t)TRAP_FLAG; }
+
+bool regs_pushes_flags(const uint8_t insn[REGS_INSN_START]) {
+    enum { OPERAND_SIZE = 0x66, PUSHF = 0x9c };
+    return insn[insn[0] == OPERAND_SIZE] == PUSHF;
+}
+uint64_t regs_pushed_flags(uint64_t word) { return word & ~(uint64_t)TRAP_FLAG; }
+
 enum agent_place regs_agent_place(uint64_t offset) {
     struct agent_entries e = agent_entries();
     if (offset < e.wait || offset >= e.syscall)
@@ -113,7 +123,7 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
     order[n++] = &r->rcx;
     for (int i = 0; i < state->pushed && i < n; i++)
         *order[i] = words[state->pushed - 1 - i];
-    enum { TRAP_FLAG = 0x100 }; /* belongs to whoever steps the thread now */
+    /* The trap flag belongs to whoever steps the thread now. */
     r->eflags = (flags & ~(uint64_t)TRAP_FLAG) | (r->eflags & TRAP_FLAG);
     r->rsp += state->pushed * 8u + (state->skipped ? 128u : 0u);
 }

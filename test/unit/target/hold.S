@@ -74,9 +74,8 @@ hold_loop_end:
     pop %rbx
     ret
 
-/* Here a thread waits and changes nothing at all. */
-    .globl hold_spin
-hold_spin:
-    jmp hold_spin
+    .globl hold_trap
+hold_trap:
+    int3
 
     .section .note.GNU-stack, "", @progbits

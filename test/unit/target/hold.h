@@ -17,8 +17,8 @@ void hold_registers(const struct held *in, struct held *out);
 extern uint32_t hold_flag;
 /* Between these a thread waits with all registers set. */
 extern const uint8_t hold_loop[], hold_loop_end[];
-/* One instruction in which a thread waits and changes no register. */
-extern const uint8_t hold_spin[];
+/* One instruction that stops a traced thread. */
+extern const uint8_t hold_trap[];
 
 /* Waits as above with made-up registers; returns whether they were the same afterwards. */
 _Bool hold_all(void);

@@ -1,0 +1,98 @@
+/*
+ * Functions of all the shapes that stubs are made for, for test_settle.c. Each takes numbers in rdi
+ * and rsi, may read the carry flag, and returns a number.
+ */
+    .macro function name
+    .globl \name
+    .type \name, @function
+    .balign 32
+\name:
+    .cfi_startproc
+    .endm
+    .macro endf name
+    .cfi_endproc
+    .size \name, . - \name
+    .endm
+
+    .text
+/* An entry and a return. */
+function site_plain
+    lea 0x11(%rdi), %rax
+    lea 0x22(%rax, %rsi), %rax
+    xor %ecx, %ecx
+    mov $7, %edx
+    lea 1(%rax), %rax
+    ret
+endf site_plain
+
+/* Flags are live at its entry. */
+function site_flags
+    adc $5, %rdi
+    lea 0x7(%rdi, %rsi), %rax
+    lea 1(%rax, %rax), %rax
+    ret
+endf site_flags
+
+/* Its entry is the head of a loop that uses the red zone. */
+function site_loop
+    mov %rsi, -8(%rsp)
+    mov %rdi, -16(%rsp)
+    dec %rsi
+    jne site_loop
+    mov -8(%rsp), %rax
+    add -16(%rsp), %rax
+    ret
+endf site_loop
+
+/* The same, and flags are live there. */
+function site_loop_flags
+    adc $1, %rdi
+    mov %rdi, -16(%rsp)
+    lea -1(%rsi), %rsi
+    inc %rsi
+    dec %rsi
+    jne site_loop_flags
+    mov -16(%rsp), %rax
+    lea 1(%rax), %rax
+    ret
+endf site_loop_flags
+
+/* Leaves by a tail call. */
+function site_tail
+    lea 3(%rdi), %rdi
+    lea 5(%rsi), %rsi
+    lea 2(%rdi, %rsi), %rdi
+    jmp site_plain
+endf site_tail
+
+/* Leaves by a conditional one. */
+function site_maybe
+    lea 3(%rsi), %rsi
+    test $1, %rdi
+    jne site_plain
+    lea 9(%rdi, %rsi), %rax
+    lea 1(%rax, %rax), %rax
+    ret
+endf site_maybe
+
+/* Reads where rdi says, in the middle of its window. */
+function site_fault
+    lea 3(%rsi), %rsi
+    mov (%rdi), %rax
+    lea 9(%rax, %rsi), %rax
+    ret
+endf site_fault
+
+/* Sets flags in the middle of its window. */
+function site_popf
+    pushf
+    .cfi_adjust_cfa_offset 8
+    popf
+    .cfi_adjust_cfa_offset -8
+    lea 3(%rdi), %rdi
+    lea 9(%rdi, %rsi), %rax
+    lea 1(%rax, %rax), %rax
+    ret
+endf site_popf
+
+    .section .note.GNU-stack, "", @progbits

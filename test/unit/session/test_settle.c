@@ -1,0 +1,416 @@
+/*
+ * A thread is taken out of stubs, trampolines and the agent, from before each of their
+ * instructions. Wherever it was, it must then stand in the program's own code as the program would
+ * have come there, nothing may be reserved in its lane, and when it goes on it must come to the
+ * right end with each event recorded once.
+ */
+#include "session/settle.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "guest.h"
+#include "session/patcher.h"
+
+/* ---- how the program runs by itself ---- */
+
+enum { MOST_STATES = 400 };
+
+struct reference {
+    struct regs states[MOST_STATES]; /* before each instruction, and at the end */
+    size_t count;
+    struct event events[16]; /* of an undisturbed call under spoor */
+    size_t event_count;
+};
+
+static void step_through(struct guest *bare, const struct call *call, struct reference *r) {
+    guest_enter(bare, call);
+    do {
+        assert_true(r->count < MOST_STATES);
+        assert_int_equal(thread_get_regs(bare->pid, &r->states[r->count++]), 0);
+    } while (guest_step(bare));
+}
+
+static const struct event *events_of(const struct guest *g) {
+    return (const struct event *)((const uint8_t *)g->slot->lane + LANE_RING);
+}
+
+/* As the program comes there by itself, REGS are; their pc is AT. */
+static bool is_natural(const struct reference *r, const struct regs *regs, taddr_t at) {
+    struct regs here = *regs;
+    regs_set_pc(&here, at);
+    for (size_t i = 0; i < r->count; i++)
+        if (same_regs(&here, &r->states[i]))
+            return true;
+    return false;
+}
+
+static bool is_at_end(const struct guest *g, const struct reference *r) {
+    struct regs regs;
+    assert_int_equal(thread_get_regs(g->pid, &regs), 0);
+    return same_regs(&regs, &r->states[r->count - 1]);
+}
+
+static void learn(struct guest *bare, struct guest *g, const struct call *call,
+                  struct reference *r) {
+    memset(r, 0, sizeof *r);
+    step_through(bare, call, r);
+    guest_enter(g, call);
+    guest_finish(g);
+    assert_true(is_at_end(g, r));
+    r->event_count = g->slot->lane->head / EVENT_BYTES;
+    assert_true(r->event_count <= sizeof r->events / sizeof *r->events);
+    memcpy(r->events, events_of(g), g->slot->lane->head);
+}
+
+/* ---- what may be in the way of an event ---- */
+
+struct weather {
+    enum overflow overflow;
+    bool full;       /* the ring is, when the call begins */
+    bool room_later; /* after LATER instructions there is room again */
+    bool dies_later; /* after as many the tool seems to have died */
+};
+enum { LATER = 40 };
+
+static void change_weather(struct guest *g, const struct weather *w) {
+    if (w->room_later)
+        g->slot->lane->limit = 2 * GUEST_RING_BYTES;
+    if (w->dies_later)
+        *guest_owner(g) |= CONTROL_OWNER_DIED;
+    g->slot->lane->hook = 0;
+}
+
+static void begin(struct guest *g, const struct call *call, const struct weather *w) {
+    *guest_owner(g) &= ~(uint32_t)CONTROL_OWNER_DIED;
+    guest_enter(g, call);
+    g->slot->lane->head = w->full ? GUEST_RING_BYTES : 0;
+}
+
+/* ---- the checks ---- */
+
+struct trial {
+    struct guest *g;
+    const struct call *call;
+    const struct weather *weather;
+    const struct reference *reference;
+    unsigned k;
+};
+
+static void fail_trial(const struct trial *t, const char *what) {
+    struct regs regs;
+    thread_get_regs(t->g->pid, &regs);
+    struct patched *p = space_area_at(t->g->space, regs_pc(&regs));
+    fail_msg("%s, overflow %d%s, before instruction %u: %s (pc %#lx%s)", t->call->function,
+             t->weather->overflow, t->weather->full ? ", full" : "", t->k, what, regs_pc(&regs),
+             p ? ", in an area" : "");
+}
+
+/* Every slot below the lane's head holds an event. */
+static void check_nothing_reserved(const struct trial *t) {
+    const struct lane *lane = t->g->slot->lane;
+    uint64_t first = t->weather->full ? GUEST_RING_BYTES : 0;
+    if (lane->head < first)
+        fail_trial(t, "more was given back than reserved");
+    for (uint64_t at = first; at < lane->head; at += EVENT_BYTES)
+        if (!events_of(t->g)[at % GUEST_RING_BYTES / EVENT_BYTES].clock)
+            fail_trial(t, "a slot is reserved");
+}
+
+static void check_place(const struct trial *t, enum settled settled,
+                        const struct settle_place *place) {
+    struct regs regs;
+    assert_int_equal(thread_get_regs(t->g->pid, &regs), 0);
+    bool in_area = space_area_at(t->g->space, regs_pc(&regs)) != NULL;
+    if (in_area != (settled == SETTLED_INSIDE))
+        fail_trial(t, "not where it is said to be");
+    if (settled == SETTLED_INSIDE && (!place->module || !place->original))
+        fail_trial(t, "the place is not told");
+    taddr_t at = settled == SETTLED_INSIDE ? place->original : regs_pc(&regs);
+    if (!is_natural(t->reference, &regs, at))
+        fail_trial(t, "registers are not as the program has them there");
+}
+
+static void check_events(const struct trial *t) {
+    const struct reference *r = t->reference;
+    const struct lane *lane = t->g->slot->lane;
+    bool dropped = t->weather->full && t->weather->overflow == OVERFLOW_DROP;
+    uint64_t first = t->weather->full ? GUEST_RING_BYTES : 0;
+    if (lane->lost != (dropped ? r->event_count : 0))
+        fail_trial(t, "a wrong number of events is counted as lost");
+    if (lane->head - first != (dropped ? 0 : r->event_count * EVENT_BYTES))
+        fail_trial(t, "a wrong number of events is recorded");
+    for (uint64_t i = 0; i < (lane->head - first) / EVENT_BYTES; i++) {
+        const struct event *e = &events_of(t->g)[i];
+        if (e->site != r->events[i].site || e->sp != r->events[i].sp)
+            fail_trial(t, "a wrong event is recorded");
+        if (i && e->clock < e[-1].clock)
+            fail_trial(t, "events are not in order");
+    }
+}
+
+static void finish(const struct trial *t) {
+    change_weather(t->g, t->weather);
+    guest_finish(t->g);
+    if (!is_at_end(t->g, t->reference))
+        fail_trial(t, "the call ends with wrong registers");
+    check_events(t);
+}
+
+static void settle_by_registers(const struct trial *t) {
+    enum settled settled;
+    struct settle_place place = {0};
+    assert_int_equal(settle_registers(t->g->space, t->g->pid, t->g->slot, &settled, &place), 0);
+    check_nothing_reserved(t);
+    check_place(t, settled, &place);
+    finish(t);
+}
+
+static void settle_by_steps(const struct trial *t) {
+    enum settled settled;
+    assert_int_equal(settle_step_out(t->g->space, t->g->pid, t->g->slot, &settled), 0);
+    if (settled != SETTLED_OUTSIDE)
+        fail_trial(t, "it is still inside");
+    check_nothing_reserved(t);
+    check_place(t, settled, NULL);
+    finish(t);
+}
+
+/* ---- the tests ---- */
+
+static const struct call calls[] = {
+    {"site_loop_flags", 5, 3, true}, {"site_maybe", 5, 6, false}, {"site_flags", 5, 6, true},
+    {"site_tail", 5, 6, false},      {"site_flags", 5, 6, false}, {"site_plain", 5, 6, false},
+    {"site_loop", 5, 3, false},      {"site_popf", 5, 6, false},  {"site_maybe", 4, 6, false},
+};
+
+static const struct call hook_call = {"_dl_debug_state", 0, 0, true};
+
+/* Tries the call before each of its instructions. */
+static void try_call(struct guest *g, const struct call *call, const struct weather *w,
+                     const struct reference *r) {
+    struct trial t = {g, call, w, r, 0};
+    struct snapshot *before = mem_alloc(sizeof *before);
+    begin(g, call, w);
+    do {
+        if (t.k == LATER)
+            change_weather(g, w);
+        guest_save(g, before);
+        settle_by_registers(&t);
+        guest_restore(g, before);
+        settle_by_steps(&t);
+        guest_restore(g, before);
+        t.k++;
+    } while (guest_step(g));
+    assert_true(t.k > r->count);
+    free(before);
+}
+
+static void try_calls(const struct weather *w, const struct call *all, size_t count) {
+    struct guest *bare = guest_new_bare(), *g = guest_new(w->overflow);
+    struct reference *r = mem_alloc(sizeof *r);
+    for (size_t i = 0; i < count; i++) {
+        learn(bare, g, &all[i], r);
+        try_call(g, &all[i], w, r);
+    }
+    free(r);
+    guest_free(g);
+    guest_free(bare);
+}
+#define TRY_CALLS(...)                                                                             \
+    try_calls(&(const struct weather){__VA_ARGS__}, calls, sizeof calls / sizeof *calls)
+
+static void a_thread_is_settled_from_anywhere_in_a_stub_that_waits(void **state) {
+    (void)state;
+    TRY_CALLS(.overflow = OVERFLOW_WAIT);
+}
+
+static void a_thread_is_settled_while_it_waits_for_room(void **state) {
+    (void)state;
+    TRY_CALLS(.overflow = OVERFLOW_WAIT, .full = true, .room_later = true);
+}
+
+static void a_thread_is_settled_when_nobody_makes_room_any_more(void **state) {
+    (void)state;
+    TRY_CALLS(.overflow = OVERFLOW_WAIT, .full = true, .dies_later = true);
+}
+
+static void a_thread_is_settled_from_anywhere_in_a_stub_that_drops(void **state) {
+    (void)state;
+    TRY_CALLS(.overflow = OVERFLOW_DROP);
+}
+
+static void a_thread_is_settled_while_it_drops(void **state) {
+    (void)state;
+    TRY_CALLS(.overflow = OVERFLOW_DROP, .full = true);
+}
+
+static void a_thread_is_settled_from_anywhere_in_a_stub_that_overwrites(void **state) {
+    (void)state;
+    TRY_CALLS(.overflow = OVERFLOW_OVERWRITE);
+}
+
+static void a_thread_is_settled_while_it_waits_in_the_hook(void **state) {
+    (void)state;
+    const struct weather fair = {.overflow = OVERFLOW_WAIT}, dead = {.dies_later = true};
+    try_calls(&fair, &hook_call, 1);
+    try_calls(&dead, &hook_call, 1);
+}
+
+static unsigned variants_of(const struct guest *g) {
+    unsigned seen = 0;
+    for (size_t i = 0; i < g->space->modules.count; i++) {
+        const struct plan_code *c = &g->space->modules.at[i].code->emitted;
+        for (size_t k = 0; k < c->mark_count; k++)
+            if (c->marks[k].kind == MARK_STUB)
+                seen |= 1u << c->marks[k].variant;
+    }
+    return seen;
+}
+
+static void the_functions_have_stubs_of_all_kinds(void **state) {
+    (void)state;
+    struct guest *g = guest_new(OVERFLOW_WAIT);
+    unsigned seen = variants_of(g);
+    assert_true(seen & 1u << 0);
+    assert_true(seen & 1u << STUB_SAVE_FLAGS);
+    assert_true(seen & 1u << STUB_SKIP_RED_ZONE);
+    assert_true(seen & 1u << (STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE));
+    assert_true(seen & (1u << STUB_HOOK | 1u << (STUB_HOOK | STUB_SAVE_FLAGS) |
+                        1u << (STUB_HOOK | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE) |
+                        1u << (STUB_HOOK | STUB_SKIP_RED_ZONE)));
+    guest_free(g);
+}
+
+/* ---- faults and signals ---- */
+
+static void an_instruction_that_faults_tells_where_it_belongs(void **state) {
+    (void)state;
+    const struct call bad = {"site_fault", 0, 0, false};
+    enum { BEFORE_LOAD = 4 /* the size of a lea */ };
+    struct guest *g = guest_new(OVERFLOW_WAIT);
+    struct regs first;
+    enum settled settled = SETTLED_OUTSIDE;
+    struct settle_place place = {0};
+    guest_enter(g, &bad);
+    thread_get_regs(g->pid, &first);
+    /* As long as it is taken back to before its window, it has not come to the load. */
+    while (settled == SETTLED_OUTSIDE) {
+        struct snapshot before;
+        assert_true(guest_step(g));
+        guest_save(g, &before);
+        assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), 0);
+        if (settled == SETTLED_OUTSIDE)
+            guest_restore(g, &before);
+    }
+    assert_int_equal(settle_registers(g->space, g->pid, g->slot, &settled, &place), 0);
+    assert_int_equal(settled, SETTLED_INSIDE);
+    assert_int_equal(place.original, regs_pc(&first) + BEFORE_LOAD);
+    assert_int_equal(g->slot->lane->head, EVENT_BYTES);
+    guest_free(g);
+}
+
+/* Stops the guest at a relocated instruction, from where only steps lead out. */
+static void enter_inside(struct guest *g) {
+    enum settled settled = SETTLED_OUTSIDE;
+    struct settle_place place;
+    struct snapshot before;
+    guest_enter(g, &(struct call){"site_plain", 5, 6, false});
+    while (settled == SETTLED_OUTSIDE) {
+        assert_true(guest_step(g));
+        guest_save(g, &before);
+        assert_int_equal(settle_registers(g->space, g->pid, g->slot, &settled, &place), 0);
+        guest_restore(g, &before);
+    }
+}
+
+static void a_signal_waits_until_the_thread_is_outside(void **state) {
+    (void)state;
+    struct guest *g = guest_new(OVERFLOW_WAIT);
+    uint64_t before = 0, after = 0;
+    enum settled settled;
+    enter_inside(g);
+    ptrace(PTRACE_GETSIGMASK, g->pid, sizeof before, &before);
+    kill(g->pid, SIGUSR1);
+    kill(g->pid, SIGSTOP);
+    assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), 0);
+    assert_int_equal(settled, SETTLED_OUTSIDE);
+    ptrace(PTRACE_GETSIGMASK, g->pid, sizeof after, &after);
+    assert_int_equal(before, after);
+    unsigned seen = 0;
+    for (int i = 0; i < 2; i++) {
+        thread_continue(g->pid, 0);
+        int status = child_await_stop(g->pid);
+        assert_int_equal(status >> 16, 0);
+        seen |= 1u << WSTOPSIG(status);
+    }
+    assert_int_equal(seen, 1u << SIGUSR1 | 1u << SIGSTOP);
+    guest_free(g);
+}
+
+static void a_signal_that_is_being_delivered_keeps_its_value(void **state) {
+    (void)state;
+    struct guest *g = guest_new(OVERFLOW_WAIT);
+    enum settled settled;
+    siginfo_t info;
+    enter_inside(g);
+    sigqueue(g->pid, SIGRTMIN, (union sigval){.sival_int = 4711});
+    thread_continue(g->pid, 0);
+    assert_int_equal(WSTOPSIG(child_await_stop(g->pid)), SIGRTMIN);
+    assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), 0);
+    assert_int_equal(settled, SETTLED_OUTSIDE);
+    assert_int_equal(ptrace(PTRACE_GETSIGINFO, g->pid, NULL, &info), 0);
+    assert_int_equal(info.si_signo, SIGRTMIN);
+    assert_int_equal(info.si_value.sival_int, 4711);
+    guest_free(g);
+}
+
+static void a_thread_of_the_program_s_own_code_is_left_alone(void **state) {
+    (void)state;
+    struct guest *g = guest_new(OVERFLOW_WAIT);
+    enum settled settled;
+    struct settle_place place = {0};
+    struct regs before, after;
+    thread_get_regs(g->pid, &before);
+    assert_int_equal(settle_registers(g->space, g->pid, g->slot, &settled, &place), 0);
+    assert_int_equal(settled, SETTLED_OUTSIDE);
+    assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), 0);
+    thread_get_regs(g->pid, &after);
+    assert_memory_equal(&before, &after, sizeof before);
+    guest_free(g);
+}
+
+static void a_thread_that_is_gone_cannot_be_settled(void **state) {
+    (void)state;
+    struct guest *g = guest_new(OVERFLOW_WAIT);
+    enum settled settled;
+    struct settle_place place = {0};
+    enter_inside(g);
+    kill(g->pid, SIGKILL);
+    assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), -ESRCH);
+    assert_int_equal(settle_registers(g->space, g->pid, g->slot, &settled, &place), -ESRCH);
+    guest_free(g);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_functions_have_stubs_of_all_kinds),
+        cmocka_unit_test(a_thread_is_settled_from_anywhere_in_a_stub_that_waits),
+        cmocka_unit_test(a_thread_is_settled_while_it_waits_for_room),
+        cmocka_unit_test(a_thread_is_settled_when_nobody_makes_room_any_more),
+        cmocka_unit_test(a_thread_is_settled_from_anywhere_in_a_stub_that_drops),
+        cmocka_unit_test(a_thread_is_settled_while_it_drops),
+        cmocka_unit_test(a_thread_is_settled_from_anywhere_in_a_stub_that_overwrites),
+        cmocka_unit_test(a_thread_is_settled_while_it_waits_in_the_hook),
+        cmocka_unit_test(an_instruction_that_faults_tells_where_it_belongs),
+        cmocka_unit_test(a_signal_waits_until_the_thread_is_outside),
+        cmocka_unit_test(a_signal_that_is_being_delivered_keeps_its_value),
+        cmocka_unit_test(a_thread_of_the_program_s_own_code_is_left_alone),
+        cmocka_unit_test(a_thread_that_is_gone_cannot_be_settled),
+    };
+    return cmocka_run_group_tests_name("session settle", tests, NULL, NULL);
+}
