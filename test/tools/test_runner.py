@@ -41,6 +41,10 @@ class Runner(unittest.TestCase):
         self.assertEqual(self.runner(self.build("a", ["OK", "SKIP"])),
                          ("1 passed, 0 failed, 1 skipped", 0))
 
+    def test_a_known_limit_is_neither_passed_nor_failed(self):
+        self.assertEqual(self.runner(self.build("a", ["OK", "EXPECTEDFAIL"])),
+                         ("1 passed, 0 failed, 1 skipped", 0))
+
     def test_every_other_result_is_a_failure(self):
         for bad in ("FAIL", "TIMEOUT", "ERROR", "UNEXPECTEDPASS", "INTERRUPT"):
             self.assertEqual(self.runner(self.build(bad, ["OK", bad], 1)),
