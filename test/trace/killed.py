@@ -54,10 +54,11 @@ def kill_once(spoor, program, delay, options, right):
     return True
 
 
-def check_part(spoor, delay):
-    if delay < READABLE_AFTER_S and not os.path.exists("trace.part"):
+def check_left(spoor, delay):
+    left = "trace.part" if os.path.exists("trace.part") else "trace"  # just renamed: it was over
+    if delay < READABLE_AFTER_S and not os.path.exists(left):
         return
-    done = run([spoor.path, "report", "--json", "trace.part"])
+    done = run([spoor.path, "report", "--json", left])
     check(done.status == 0 or delay < READABLE_AFTER_S,
           f"report of a trace killed at {delay:.3f} s: {done.stderr.decode()}")
 
@@ -70,7 +71,7 @@ def test(spoor, program):
         delay = dice.uniform(0.005, 1.0) if number % 2 else dice.uniform(0.005, 0.1)
         options = ["-M", "*"] if number % 3 == 0 else ["--buffer", "64K"] if number % 3 == 1 else []
         hits += kill_once(spoor, program, delay, options, alone.stdout)
-        check_part(spoor, delay)
+        check_left(spoor, delay)
     check(hits > TIMES * 3 // 4, f"the program was over before spoor was killed, {TIMES - hits} times")
 
 
