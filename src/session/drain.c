@@ -71,13 +71,26 @@ static void report_lost(struct drain *d, struct slot *s, uint64_t lost) {
     s->lost = lost;
 }
 
-/* The ring went round unread (overwrite): what it no longer holds is lost. */
+/* The ring went round unread (overwrite): what it no longer holds is lost. A slot that is reserved
+ * beyond HEAD is overwritten already. */
 static void skip_overwritten(struct drain *d, struct slot *s, uint64_t head, uint32_t ring_bytes) {
-    if (head - s->tail <= ring_bytes)
+    uint64_t beyond = (s->lane->head & ~(uint64_t)15) - head;
+    if (head + beyond - s->tail <= ring_bytes)
         return;
-    uint64_t tail = head - ring_bytes;
+    uint64_t tail = head + beyond - ring_bytes;
     report_lost(d, s, s->lost + (tail - s->tail) / EVENT_BYTES);
     s->tail = tail;
+}
+
+/* The lane belongs to the target, which may have written anything there. A head where no thread can
+ * have come is taken as it is, so that things go on; what the ring holds is lost. */
+static uint64_t check_head(struct drain *d, struct slot *s, uint64_t head, uint32_t ring_bytes) {
+    if (head - s->tail > ring_bytes) {
+        s->tail = head;
+        __atomic_store_n(&s->lane->limit, head + ring_bytes, __ATOMIC_RELEASE);
+        report_lost(d, s, s->lost + ring_bytes / EVENT_BYTES);
+    }
+    return head;
 }
 
 /* Reads what is there; returns how full the ring was, in percent. */
@@ -85,6 +98,8 @@ static unsigned drain_slot(struct drain *d, struct slot *s, uint32_t ring_bytes,
     uint64_t head = committed_head(s, ring_bytes);
     if (limitless)
         skip_overwritten(d, s, head, ring_bytes);
+    else
+        head = check_head(d, s, head, ring_bytes);
     uint64_t fill = head - s->tail;
     while (s->tail < head) {
         uint64_t at = s->tail & (ring_bytes - 1);

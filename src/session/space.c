@@ -67,13 +67,16 @@ static int take_fd(pid_t tid, int fd) {
 static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
     size_t size = slab_bytes(ctx->ring_bytes);
     int64_t fd, at, ignored;
-    int rc =
-        call(s, tid, &(struct remote_call){SYS_memfd_create, {s->agent + NAME_AT, MFD_CLOEXEC}},
-             &fd, err);
+    int rc = call(s, tid,
+                  &(struct remote_call){SYS_memfd_create,
+                                        {s->agent + NAME_AT, MFD_CLOEXEC | MFD_ALLOW_SEALING}},
+                  &fd, err);
     if (rc < 0)
         return rc;
     AUTO_FD int mine = take_fd(tid, (int)fd);
-    if (mine < 0 || ftruncate(mine, (off_t)size) < 0)
+    /* Sealed, or the target could take away what we read. */
+    if (mine < 0 || ftruncate(mine, (off_t)size) < 0 ||
+        fcntl(mine, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
         rc = err_set(err, errno, "remote-call", "process %d: cannot share memory with it: %s",
                      s->pid, strerror(errno));
     if (rc == 0)
