@@ -69,11 +69,16 @@ enum { REGS_INSN_START = 2 };
 bool regs_pushes_flags(const uint8_t insn[REGS_INSN_START]);
 uint64_t regs_pushed_flags(uint64_t word);
 
+/* Extended state as NT_X86_XSTATE gives it; may be empty. */
+struct regs_extended {
+    const uint8_t *bytes;
+    size_t size;
+};
 /* A signal frame that restores REGS when rt_sigreturn is made with the stack pointer at its
- * address + 8. XSTATE is the extended state as NT_X86_XSTATE gives it (may be empty). Writes to OUT
- * (room for regs_signal_frame_size()) as for address AT (64-byte aligned). */
-size_t regs_signal_frame_size(size_t xstate_size);
+ * address + 8. Writes to OUT (room for regs_signal_frame_size()) as for address AT (64-byte
+ * aligned). */
+size_t regs_signal_frame_size(size_t extended_size);
 void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64_t signal_mask,
-                       const uint8_t *xstate, size_t xstate_size);
+                       const struct regs_extended *extended);
 
 #endif

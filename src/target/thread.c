@@ -91,7 +91,8 @@ static int write_frame(pid_t tid, const struct remote_site *site, const struct r
     size_t size = regs_signal_frame_size(io.iov_len);
     AUTO_FREE uint8_t *frame = mem_alloc(size);
     taddr_t at = site->frame ? site->frame : (regs_sp(regs) - RED_ZONE - size) & ~(taddr_t)63;
-    regs_signal_frame(frame, at, regs, c->mask, xstate, io.iov_len);
+    struct regs_extended extended = {xstate, io.iov_len};
+    regs_signal_frame(frame, at, regs, c->mask, &extended);
     c->sp = at + 8; /* what rt_sigreturn needs */
     return memory_write(site->memory_fd, at, frame, size, NULL);
 }

@@ -167,7 +167,7 @@ static void frame_xstate(uint8_t *out, const uint8_t *xstate, size_t size) {
 }
 
 void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64_t signal_mask,
-                       const uint8_t *xstate, size_t xstate_size) {
+                       const struct regs_extended *extended) {
     const struct user_regs_struct *r = &regs->raw;
     struct signal_frame f = {0};
     f.uc.flags = UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS;
@@ -179,10 +179,10 @@ void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64
     f.uc.mc.ip = r->rip, f.uc.mc.flags = r->eflags;
     f.uc.mc.cs = (uint16_t)r->cs, f.uc.mc.ss = (uint16_t)r->ss;
     f.uc.sigmask = signal_mask;
-    if (xstate_size > XFEATURES + 64) {
+    if (extended->size > XFEATURES + 64) {
         f.uc.flags |= UC_FP_XSTATE;
         f.uc.mc.fpstate = at + xstate_offset();
-        frame_xstate(out + xstate_offset(), xstate, xstate_size);
+        frame_xstate(out + xstate_offset(), extended->bytes, extended->size);
     }
     memcpy(out, &f, sizeof f);
 }
