@@ -34,9 +34,10 @@ static void put(struct thin *t, uint64_t ticks, const struct record *r, enum eve
         flush(t);
 }
 
-/* Writes the entries of all open calls up to and including record LAST that are still unwritten. */
-static void write_open(struct thin *t, size_t last) {
-    for (; t->settled <= last; t->settled++) {
+/* Writes the entries of all open calls that are still unwritten. Those that are younger than the
+ * call that asks for it belong to other stacks. */
+static void write_open(struct thin *t) {
+    for (; t->settled < t->open.count; t->settled++) {
         struct record *r = &t->open.at[t->settled];
         if (r->wanted && !r->ended && !r->written) {
             put(t, r->start, r, EVENT_ENTRY);
@@ -53,7 +54,7 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
     ARRAY_PUSH(&t->open, r);
     call->user = (void *)(uintptr_t)t->open.count;
     if (!t->options.threshold_ticks)
-        write_open(t, t->open.count - 1);
+        write_open(t);
 }
 
 static void on_close(void *ctx, struct call *call, struct call *parent) {
@@ -61,8 +62,8 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     struct thin *t = ctx;
     size_t index = (uintptr_t)call->user - 1;
     struct record *r = &t->open.at[index];
-    if (r->wanted && !r->written && call->end - call->start >= t->options.threshold_ticks)
-        write_open(t, index);
+    if (r->written || (r->wanted && call->end - call->start >= t->options.threshold_ticks))
+        write_open(t);
     if (r->written && (call->how == CALL_RETURNED || call->how == CALL_TAIL))
         put(t, call->end, r, call->how == CALL_TAIL ? EVENT_TAIL : EVENT_RETURN);
     r->ended = true;

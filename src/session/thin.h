@@ -5,7 +5,9 @@
  *
  * A call that lasted long enough is written when it ends, together with those
  * of its callers that are not yet written: they last longer still. So an entry
- * never comes after an exit that is later than it.
+ * never comes after an exit that is later than it. For the same reason calls
+ * of other stacks (coroutines) that are open then are written, too, before it
+ * is known how long they last.
  */
 #ifndef SPOOR_SESSION_THIN_H
 #define SPOOR_SESSION_THIN_H

@@ -1,0 +1,20 @@
+/* Traces that a test writes and reads back. */
+#ifndef SPOOR_TEST_RECORDED_H
+#define SPOOR_TEST_RECORDED_H
+
+#include "../trace/support.h"
+
+struct recorded {
+    ARRAY(struct trace_item) items; /* of one stream, in order */
+    uint64_t lost;
+    bool ended;
+};
+
+/* Ends the trace at PATH and reads STREAM. */
+void recorded_read(struct trace_writer *w, const char *path, uint32_t stream, struct recorded *ret);
+void recorded_done(struct recorded *r);
+
+/* Announces a thread, so that its stream can be read. */
+void recorded_thread(struct trace_writer *w, uint32_t stream);
+
+#endif

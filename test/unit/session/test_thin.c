@@ -1,0 +1,197 @@
+/*
+ * What -D and -t leave of a thread's events. A test draws its calls as letters: "a" enters function
+ * a, "A" returns from it, "." lets time pass, "1" and "2" change to another stack; and so what must
+ * be left of it.
+ */
+#include "session/thin.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "recorded.h"
+
+enum { TICKS = 100, STACKS = 3, STACK_BYTES = 1 << 20, NATIVE = 0x70000000 };
+
+struct drawing {
+    uint32_t sp[STACKS];
+    int stack;
+    uint64_t now;
+};
+
+static uint32_t stack_start(int stack) { return NATIVE - (uint32_t)stack * 16 * STACK_BYTES; }
+
+/* The next event of a drawing; false: none yet. */
+static bool draw(struct drawing *d, char c, struct event *ret) {
+    enum { FRAME_BYTES = 64 };
+    d->now++;
+    if (c == '.')
+        d->now += TICKS;
+    if (isdigit(c))
+        d->stack = c - '0';
+    if (!isalpha(c) && c != '>')
+        return false;
+    uint32_t *sp = &d->sp[d->stack];
+    if (islower(c))
+        *sp -= FRAME_BYTES;
+    uint32_t kind = islower(c) ? EVENT_ENTRY : EVENT_RETURN;
+    *ret = (struct event){d->now, (uint32_t)tolower(c) << 2 | kind, *sp};
+    if (isupper(c))
+        *sp += FRAME_BYTES;
+    return true;
+}
+
+static size_t events_of(const char *drawing, struct event *ret, uint64_t *ret_end) {
+    struct drawing d = {.now = 1000};
+    size_t count = 0;
+    for (int i = 0; i < STACKS; i++)
+        d.sp[i] = stack_start(i);
+    for (const char *c = drawing; *c; c++)
+        count += draw(&d, *c, &ret[count]);
+    *ret_end = d.now + 1;
+    return count;
+}
+
+static void check_order(const struct recorded *r) {
+    for (size_t i = 1; i < r->items.count; i++)
+        assert_true(r->items.at[i - 1].ticks <= r->items.at[i].ticks);
+}
+
+/* WANT has no dots; each event must have the time it has in GOT's drawing. */
+static void check_items(const struct recorded *r, const char *want) {
+    char got[256] = "";
+    for (size_t i = 0; i < r->items.count && i < sizeof got - 1; i++) {
+        const struct trace_item *item = &r->items.at[i];
+        got[i] = (char)(item->event == EVENT_ENTRY ? item->id : (uint32_t)toupper((int)item->id));
+    }
+    assert_string_equal(got, want);
+}
+
+static void check_times(const struct recorded *r, const struct event *events, size_t count) {
+    for (size_t i = 0; i < r->items.count; i++) {
+        const struct trace_item *item = &r->items.at[i];
+        bool found = false;
+        for (size_t k = 0; k < count && !found; k++)
+            found = events[k].clock == item->ticks && events[k].sp == item->sp &&
+                    events[k].site == (item->id << 2 | item->event);
+        assert_true(found);
+    }
+}
+
+static void expect(uint32_t depth, uint64_t threshold, const char *drawing, const char *want) {
+    struct event events[256];
+    uint64_t end;
+    size_t count = events_of(drawing, events, &end);
+    AUTO_FREE char *path = scratch_new();
+    struct trace_writer *w = must_open_writer(path);
+    struct trace_thread thread = {
+        .stack_low = stack_start(0) - STACK_BYTES, .stack_high = stack_start(0), .name = "t"};
+    trace_writer_thread(w, &thread);
+    struct thin_options options = {w, depth, threshold};
+    struct thin *t = thin_new(&options, &thread);
+    for (size_t i = 0; i < count; i++)
+        thin_events(t, &events[i], 1);
+    thin_free(t, end);
+    struct recorded r;
+    recorded_read(w, path, 0, &r);
+    check_items(&r, want);
+    check_order(&r);
+    check_times(&r, events, count);
+    recorded_done(&r);
+    scratch_free(steal(path));
+}
+
+static void without_limits_all_is_left(void **state) {
+    (void)state;
+    expect(0, 0, "abBcCA", "abBcCA");
+    expect(0, 0, "", "");
+}
+
+static void deeper_calls_are_left_out(void **state) {
+    (void)state;
+    expect(1, 0, "abcCBAdD", "aAdD");
+    expect(2, 0, "abcdDCcCBbBAaA", "abBbBAaA");
+}
+
+static void each_stack_has_depths_of_its_own(void **state) {
+    (void)state;
+    expect(1, 0, "ab1cdDC0BA", "acCA");
+}
+
+static void short_calls_are_left_out(void **state) {
+    (void)state;
+    expect(0, TICKS, "abBc.CdDA", "acCA");
+    expect(0, TICKS, "abBA", "");
+    expect(0, TICKS, "aAb.BcC", "bB");
+}
+
+static void callers_of_long_calls_are_long(void **state) {
+    (void)state;
+    expect(0, TICKS, "abc.CBA", "abcCBA");
+    expect(0, TICKS, "a.bBcdD.CA", "acCA");
+}
+
+static void a_call_as_long_as_the_limit_is_long_enough(void **state) {
+    (void)state;
+    expect(0, TICKS + 2, "a.A", "aA");
+    expect(0, TICKS + 3, "a.A", "");
+}
+
+static void depth_and_length_count_together(void **state) {
+    (void)state;
+    expect(2, TICKS, "abc.CBdDe.EA", "abBeEA");
+}
+
+static void calls_that_do_not_return_are_left_if_they_are_long(void **state) {
+    (void)state;
+    expect(0, TICKS, "abc.", "abc");   /* still open when the thread ends */
+    expect(0, TICKS, "abc.A", "abcA"); /* b and c were unwound */
+    expect(0, TICKS, "a.bcAdD", "aA");
+}
+
+/* A call that is long ends while a younger one of another stack is open. */
+static void stacks_that_interleave_stay_in_order(void **state) {
+    (void)state;
+    expect(0, TICKS, "a.1b0A1.B", "abAB");
+    expect(0, TICKS, "a1b0A1B", "");
+    expect(0, TICKS, "a1b.0A1B", "abAB");
+    expect(0, TICKS, "a1bc0.A1CB", "abcACB");
+}
+
+static void many_events_are_left_in_order(void **state) {
+    (void)state;
+    enum { COUNT = 20000 };
+    AUTO_FREE struct event *events = mem_alloc(COUNT * sizeof *events);
+    for (uint32_t i = 0; i < COUNT; i++) /* pairs within one call */
+        events[i] = (struct event){1000 + i * 10, 'b' << 2 | (i % 2), NATIVE - 64};
+    AUTO_FREE char *path = scratch_new();
+    struct trace_writer *w = must_open_writer(path);
+    struct trace_thread thread = {.stack_low = NATIVE - STACK_BYTES, .stack_high = NATIVE};
+    trace_writer_thread(w, &thread);
+    struct thin_options options = {w, 1, 0};
+    struct thin *t = thin_new(&options, &thread);
+    thin_events(t, events, COUNT);
+    thin_free(t, 1000 + COUNT * 10);
+    struct recorded r;
+    recorded_read(w, path, 0, &r);
+    assert_int_equal(r.items.count, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        assert_int_equal(r.items.at[i].ticks, events[i].clock);
+    recorded_done(&r);
+    scratch_free(steal(path));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_limits_all_is_left),
+        cmocka_unit_test(deeper_calls_are_left_out),
+        cmocka_unit_test(each_stack_has_depths_of_its_own),
+        cmocka_unit_test(short_calls_are_left_out),
+        cmocka_unit_test(callers_of_long_calls_are_long),
+        cmocka_unit_test(a_call_as_long_as_the_limit_is_long_enough),
+        cmocka_unit_test(depth_and_length_count_together),
+        cmocka_unit_test(calls_that_do_not_return_are_left_if_they_are_long),
+        cmocka_unit_test(stacks_that_interleave_stay_in_order),
+        cmocka_unit_test(many_events_are_left_in_order),
+    };
+    return cmocka_run_group_tests_name("session thin", tests, NULL, NULL);
+}
