@@ -13,7 +13,8 @@
 enum { TICKS = 100, STACKS = 3, STACK_BYTES = 1 << 20, NATIVE = 0x70000000 };
 
 struct drawing {
-    uint32_t sp[STACKS];
+    char open[STACKS][32]; /* functions */
+    uint32_t depth[STACKS];
     int stack;
     uint64_t now;
 };
@@ -23,28 +24,27 @@ static uint32_t stack_start(int stack) { return NATIVE - (uint32_t)stack * 16 * 
 /* The next event of a drawing; false: none yet. */
 static bool draw(struct drawing *d, char c, struct event *ret) {
     enum { FRAME_BYTES = 64 };
-    d->now++;
-    if (c == '.')
-        d->now += TICKS;
+    d->now += c == '.' ? TICKS + 1 : 1;
     if (isdigit(c))
         d->stack = c - '0';
-    if (!isalpha(c) && c != '>')
+    if (!isalpha(c))
         return false;
-    uint32_t *sp = &d->sp[d->stack];
+    uint32_t *depth = &d->depth[d->stack];
+    char *open = d->open[d->stack];
     if (islower(c))
-        *sp -= FRAME_BYTES;
+        open[(*depth)++] = c;
+    while (isupper(c) && open[*depth - 1] != tolower(c))
+        (*depth)--; /* left without a return */
     uint32_t kind = islower(c) ? EVENT_ENTRY : EVENT_RETURN;
-    *ret = (struct event){d->now, (uint32_t)tolower(c) << 2 | kind, *sp};
-    if (isupper(c))
-        *sp += FRAME_BYTES;
+    uint32_t sp = stack_start(d->stack) - *depth * FRAME_BYTES;
+    *ret = (struct event){d->now, (uint32_t)tolower(c) << 2 | kind, sp};
+    *depth -= isupper(c) != 0;
     return true;
 }
 
 static size_t events_of(const char *drawing, struct event *ret, uint64_t *ret_end) {
     struct drawing d = {.now = 1000};
     size_t count = 0;
-    for (int i = 0; i < STACKS; i++)
-        d.sp[i] = stack_start(i);
     for (const char *c = drawing; *c; c++)
         count += draw(&d, *c, &ret[count]);
     *ret_end = d.now + 1;
