@@ -57,7 +57,7 @@ bool catalog_wants(const struct catalog *c, const char *path, bool is_main) {
         if (fnmatch(o->modules[i], name, 0) == 0 || fnmatch(o->modules[i], path, 0) == 0)
             return true;
     for (size_t i = 0; i < o->filter_count; i++)
-        if (pattern_has_module(o->filters[i]) && pattern_match(o->filters[i], name, NULL))
+        if (pattern_has_module(o->filters[i]) && pattern_match_module(o->filters[i], name))
             return true;
     return is_main && !o->module_count;
 }
@@ -159,11 +159,13 @@ bool catalog_prepare(struct catalog *c, struct entry *e) {
         c->next_id += (uint32_t)plan_function_count(e->plan);
         e->selected = selection_apply(&c->selection, e->module, e->plan, &e->selected_count);
     }
-    if (e->selected_count && !e->described) {
+    return e->selected_count > 0;
+}
+
+void catalog_describe(struct catalog *c, struct entry *e) {
+    if (!e->described)
         describe_module(c->writer, e);
-        e->described = true;
-    }
-    return e->described;
+    e->described = true;
 }
 
 struct catalog_counts catalog_counts(const struct catalog *c) {

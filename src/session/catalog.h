@@ -43,8 +43,10 @@ int catalog_find(struct catalog *catalog, pid_t tid, const struct map *map, stru
                  struct err *err);
 /* Plans those of COUNT entries that are not planned yet, on all processors. */
 void catalog_plan(struct entry *const *entries, size_t count);
-/* Plans and selects, once; then tells the trace. Returns whether anything is to be instrumented. */
+/* Plans and selects, once. Returns whether anything is to be instrumented. */
 bool catalog_prepare(struct catalog *catalog, struct entry *entry);
+/* Tells the trace, once, of a module that is now instrumented. */
+void catalog_describe(struct catalog *catalog, struct entry *entry);
 
 /* Sums over described entries. */
 struct catalog_counts {

@@ -290,7 +290,8 @@ static bool is_loader(const struct update *u, const struct map *m) {
     return base && base->inode == m->inode && base->device == m->device;
 }
 
-static void trace_map(const struct update *u, const struct patched *p) {
+static void tell_module(const struct update *u, const struct patched *p) {
+    catalog_describe(u->ctx->catalog, p->entry);
     trace_writer_map(u->ctx->writer, &(struct trace_map){.pid = (uint32_t)u->space->pid,
                                                          .first_id = p->entry->first_id,
                                                          .bias = p->bias,
@@ -331,7 +332,7 @@ static void patch_module(struct update *u, struct patched *p, bool wanted, bool 
     if (patcher_apply(p, &request, &err) < 0)
         warn(u->ctx, &err);
     else if (wanted)
-        trace_map(u, p);
+        tell_module(u, p);
 }
 
 struct newcomer { /* a file that is mapped and not known yet in this space */

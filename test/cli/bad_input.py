@@ -112,6 +112,19 @@ class BadInput(unittest.TestCase):
         child.wait()
         self.one_line(run(SPOOR, "explain", str(child.pid)), 1, str(child.pid))
 
+    def test_a_program_without_room_for_trampolines_runs_untraced(self):
+        program = compile_c(self.path("huge"), """
+            #include <stdio.h>
+            volatile char huge[0x7ff40000];
+            __attribute__((noinline)) static int touch(int i) { return huge[i]; }
+            int main(int argc, char **argv) { (void)argv; printf("%d fine\\n", touch(argc)); return 6; }""",
+                            "-static", "-no-pie", "-Wl,-Ttext-segment=0x100000")
+        result = self.record("-q", program)
+        self.assertEqual((result.returncode, result.stdout), (6, "0 fine\n"))
+        result = self.record(program)
+        self.assertIn("no room for trampolines within reach", result.stderr)
+        self.assertIn(" 0 of 0 functions instrumented", result.stderr)
+
     # ---- traces ----
 
     def test_what_is_no_trace_is_refused_by_every_view(self):
