@@ -60,8 +60,12 @@ void pattern_free(struct pattern *p) {
     free(p);
 }
 
+bool pattern_match_module(const struct pattern *p, const char *module) {
+    return !p->module || (module && fnmatch(p->module, module, 0) == 0);
+}
+
 bool pattern_match(const struct pattern *p, const char *module, const char *name) {
-    if (p->module && (!module || fnmatch(p->module, module, 0) != 0))
+    if (!pattern_match_module(p, module))
         return false;
     if (!name)
         return p->glob && strcmp(p->glob, "*") == 0;

@@ -18,6 +18,8 @@ void pattern_free(struct pattern *pattern);
 /* MODULE is a file name without directory; NAME the function's demangled name or NULL. */
 bool pattern_match(const struct pattern *pattern, const char *module, const char *name);
 bool pattern_has_module(const struct pattern *pattern);
+/* Whether functions of MODULE can match. */
+bool pattern_match_module(const struct pattern *pattern, const char *module);
 const char *pattern_text(const struct pattern *pattern);
 
 #endif

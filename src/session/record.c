@@ -135,6 +135,13 @@ static int open_trace(struct record *r, char *const argv[], struct err *err) {
     return trace_writer_open(r->options->output, &session, &r->writer, err);
 }
 
+/* Filters for libraries can only be judged in the end. */
+static void warn_of_no_match(const struct record *r) {
+    struct err err = {0};
+    if (r->options->warn && catalog_check_matches(r->catalog, &err) < 0)
+        r->options->warn(r->options->ctx, err.text);
+}
+
 /* Everything is read and written: fills the result, ends the trace. */
 static void finish(struct record *r) {
     struct session_result *result = r->result;
@@ -157,6 +164,7 @@ static void finish(struct record *r) {
     struct catalog_counts counts = catalog_counts(r->catalog);
     result->functions_seen = counts.seen;
     result->functions_instrumented = counts.instrumented;
+    warn_of_no_match(r);
     result->duration_ns = now.ns - timing_started().ns;
 }
 
