@@ -152,7 +152,7 @@ static size_t xstate_offset(void) {
     return (sizeof(struct signal_frame) + 128 + XSTATE_ALIGN - 1) & ~(size_t)(XSTATE_ALIGN - 1);
 }
 
-size_t regs_signal_frame_size(size_t xstate_size) { return xstate_offset() + xstate_size + 64; }
+size_t regs_signal_frame_size(size_t extended_size) { return xstate_offset() + extended_size + 64; }
 
 static void frame_xstate(uint8_t *out, const uint8_t *xstate, size_t size) {
     struct {
