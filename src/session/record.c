@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,6 +26,8 @@ struct record {
     struct tracer *tracer;
     int hook_event, signals;
     sigset_t mask; /* the tool's own, to be given to the program */
+    struct sigaction too_large;
+    struct rlimit files;
     pid_t pid;
     bool leaving; /* the user wants no more */
 };
@@ -43,6 +46,24 @@ static int open_signals(struct record *r, struct err *err) {
     if (r->signals < 0 || r->hook_event < 0)
         return err_set(err, errno, "signals", "cannot wait for signals: %s", strerror(errno));
     return 0;
+}
+
+/* What limits the program need not limit us: we hold a descriptor for each process, and a trace
+ * that may not grow shall end the trace, not us. Called after the program has inherited what was.
+ */
+static void lift_limits(struct record *r) {
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGXFSZ, &ignore, &r->too_large);
+    getrlimit(RLIMIT_NOFILE, &r->files);
+    struct rlimit all = {r->files.rlim_max, r->files.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &all);
+}
+
+static void restore_limits(const struct record *r) {
+    if (!r->pid)
+        return;
+    sigaction(SIGXFSZ, &r->too_large, NULL);
+    setrlimit(RLIMIT_NOFILE, &r->files);
 }
 
 static void handle_signal(struct record *r, int sig) {
@@ -95,8 +116,16 @@ static void run(struct record *r) {
 
 /* The program has not run an instruction yet, and shall not. */
 static void put_down(struct record *r) {
+    int status;
     kill(r->pid, SIGKILL);
-    waitpid(r->pid, NULL, __WALL);
+    while (waitpid(r->pid, &status, __WALL) > 0 && WIFSTOPPED(status))
+        thread_continue(r->pid, 0); /* its exit event */
+}
+
+/* Whether somebody has killed it: that is its end, not our failure. */
+static bool is_killed(const struct record *r) {
+    struct regs regs;
+    return thread_get_regs(r->pid, &regs) == -ESRCH;
 }
 
 /* The program stands at its first instruction: refuses what cannot work before anything has run. */
@@ -112,10 +141,8 @@ static int adopt(struct record *r, struct err *err) {
     int rc = tracer_adopt(r->tracer, r->pid, err);
     if (rc == 0 && !catalog_wants_libraries(r->catalog))
         rc = catalog_check_matches(r->catalog, err);
-    if (rc < 0) {
-        put_down(r);
+    if (rc < 0 && !is_killed(r))
         return rc;
-    }
     tracer_start(r->tracer, r->pid);
     return 0;
 }
@@ -182,6 +209,7 @@ static void done(struct record *r) {
         close(r->signals);
     if (r->hook_event >= 0)
         close(r->hook_event);
+    restore_limits(r);
     sigprocmask(SIG_SETMASK, &r->mask, NULL);
 }
 
@@ -191,11 +219,10 @@ static int begin(struct record *r, char *const argv[], struct err *err) {
         rc = launch(argv, &r->mask, &r->pid, err);
     if (rc < 0)
         return rc;
+    lift_limits(r);
     rc = open_trace(r, argv, err);
-    if (rc < 0) {
-        put_down(r);
+    if (rc < 0)
         return rc;
-    }
     struct trace_clock start = timing_started();
     trace_writer_clock(r->writer, &start);
     r->catalog = catalog_new(r->options, r->writer);
@@ -213,6 +240,8 @@ int session_record(const struct session_options *options, char *const argv[],
     if (rc == 0) {
         run(&r);
         finish(&r);
+    } else if (r.pid) {
+        put_down(&r);
     }
     done(&r);
     return rc;

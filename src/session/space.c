@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "base/log.h"
@@ -63,6 +64,31 @@ static int take_fd(pid_t tid, int fd) {
     return open(name, O_RDWR | O_CLOEXEC);
 }
 
+/* Gives the memfd its SIZE, which a limit for files must not keep from us, and seals it: the target
+ * could take away what we read. */
+static int size_memory(int fd, size_t size) {
+    struct rlimit limit, lifted;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    lifted = limit;
+    lifted.rlim_cur = lifted.rlim_max = RLIM_INFINITY;
+    if (setrlimit(RLIMIT_FSIZE, &lifted) < 0) {
+        lifted = (struct rlimit){limit.rlim_max, limit.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &lifted);
+    }
+    int rc = ftruncate(fd, (off_t)size) < 0 ? -errno : 0;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    if (rc == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+        rc = -errno;
+    return rc;
+}
+
+static int too_large(const struct space *s, size_t size, int code, struct err *err) {
+    return err_set(err, code, "remote-call",
+                   "process %d: cannot share %zu MB of memory with it: %s: raise its limits "
+                   "(ulimit), or choose a smaller --buffer",
+                   s->pid, size >> 20, strerror(code));
+}
+
 /* The target makes a memfd, the tool takes and sizes it, both map it, the target forgets it. */
 static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
     size_t size = slab_bytes(ctx->ring_bytes);
@@ -74,16 +100,16 @@ static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid,
     if (rc < 0)
         return rc;
     AUTO_FD int mine = take_fd(tid, (int)fd);
-    /* Sealed, or the target could take away what we read. */
-    if (mine < 0 || ftruncate(mine, (off_t)size) < 0 ||
-        fcntl(mine, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
-        rc = err_set(err, errno, "remote-call", "process %d: cannot share memory with it: %s",
-                     s->pid, strerror(errno));
+    rc = mine < 0 ? -errno : size_memory(mine, size);
+    if (rc < 0)
+        too_large(s, size, -rc, err);
     if (rc == 0)
         rc = call(s, tid,
                   &(struct remote_call){
                       SYS_mmap, {0, size, PROT_READ | PROT_WRITE, MAP_SHARED, (uint64_t)fd, 0}},
                   &at, err);
+    if (rc == -ENOMEM)
+        too_large(s, size, ENOMEM, err);
     call(s, tid, &(struct remote_call){SYS_close, {(uint64_t)fd}}, &ignored, NULL);
     if (rc < 0)
         return rc;
