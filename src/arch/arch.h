@@ -68,6 +68,7 @@ enum dispatch_kind {
     DISPATCH_ANY,       /* a code address from a register or memory */
     DISPATCH_VARIABLE,  /* a code address in a variable: never a switch */
     DISPATCH_OFFSETS,   /* an offset from a table, added to a base: a switch */
+    DISPATCH_STACK,     /* to where another stack pointer, loaded before, goes on */
     DISPATCH_ADDRESSES, /* an address from a table: a switch or a table of functions */
 };
 struct dispatch {

@@ -47,7 +47,8 @@ int module_from_image(struct image *image, const char *name, unsigned flags, str
 _Static_assert(offsetof(struct segment, start) == 0 && offsetof(struct section, start) == 0 &&
                    offsetof(struct symbol, addr) == 0 && offsetof(struct cfa_row, pc) == 0 &&
                    offsetof(struct unwind_range, start) == 0 &&
-                   offsetof(struct code_ref, target) == 0 && offsetof(struct patchable, addr) == 0,
+                   offsetof(struct code_ref, target) == 0 &&
+                   offsetof(struct patchable, addr) == 0 && offsetof(struct import, slot) == 0,
                "records start with their address");
 
 /* layout.c. Errors: "corrupt-elf", "truncated-elf". */

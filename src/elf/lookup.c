@@ -69,6 +69,20 @@ bool module_is_text(const struct module *module, vaddr_t addr) {
     return s && s->executable;
 }
 
+const char *module_import_at(const struct module *module, vaddr_t slot) {
+    size_t low = 0, high = module->import_count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (module->imports[mid].slot < slot)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < module->import_count && module->imports[low].slot == slot
+               ? module->imports[low].name
+               : NULL;
+}
+
 /* FNV-1a. */
 static uint64_t hash_name(const char *name) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);

@@ -75,6 +75,7 @@ void module_free(struct module *module) {
     free(module->ranges);
     free(module->rows);
     free(module->refs);
+    free(module->imports);
     free(module->patchables);
     free(module);
 }

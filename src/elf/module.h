@@ -66,6 +66,11 @@ struct code_ref { /* a place in executable memory that data refers to */
     enum code_ref_kind kind;
 };
 
+struct import { /* a word that the dynamic linker fills with the address of a named symbol */
+    vaddr_t slot;
+    const char *name;
+};
+
 struct patchable { /* an entry of __patchable_function_entries, after relocation */
     vaddr_t addr;
 };
@@ -96,6 +101,8 @@ struct module {
     size_t row_count;
     struct code_ref *refs;
     size_t ref_count;
+    struct import *imports; /* by slot: JUMP_SLOT and GLOB_DAT relocations */
+    size_t import_count;
     struct patchable *patchables;
     size_t patchable_count;
 
@@ -129,6 +136,8 @@ const struct unwind_range *module_range_at(const struct module *module, vaddr_t 
 /* The row that holds at ADDR within RANGE. */
 const struct cfa_row *module_row_at(const struct module *module, const struct unwind_range *range,
                                     vaddr_t addr);
+/* The name of the symbol whose address SLOT will hold; NULL if it is no import. */
+const char *module_import_at(const struct module *module, vaddr_t slot);
 /* Finds a defined symbol by exact name; NULL if none. */
 const struct symbol *module_symbol_named(const struct module *module, const char *name);
 

@@ -12,20 +12,24 @@
 struct scan {
     const struct module *module;
     code_refs refs;
+    ARRAY(struct import) imports;
     const struct section *patchable; /* __patchable_function_entries, or NULL */
     vaddr_t *patched;                /* what its words are after relocation */
     size_t symbol_count;             /* of the dynamic symbol table */
 };
 
-struct relocation_types { /* those whose result is an address in this module */
+struct relocation_types {
     uint16_t machine;
-    uint32_t relative, irelative, absolute;
+    uint32_t relative, irelative, absolute; /* the result is an address in this module */
+    uint32_t slot, data;                    /* that of a symbol */
 };
 
 static const struct relocation_types known_types[] = {
-    {EM_X86_64, R_X86_64_RELATIVE, R_X86_64_IRELATIVE, R_X86_64_64},
-    {EM_AARCH64, R_AARCH64_RELATIVE, R_AARCH64_IRELATIVE, R_AARCH64_ABS64},
-    {EM_ARM, R_ARM_RELATIVE, R_ARM_IRELATIVE, R_ARM_ABS32},
+    {EM_X86_64, R_X86_64_RELATIVE, R_X86_64_IRELATIVE, R_X86_64_64, R_X86_64_JUMP_SLOT,
+     R_X86_64_GLOB_DAT},
+    {EM_AARCH64, R_AARCH64_RELATIVE, R_AARCH64_IRELATIVE, R_AARCH64_ABS64, R_AARCH64_JUMP_SLOT,
+     R_AARCH64_GLOB_DAT},
+    {EM_ARM, R_ARM_RELATIVE, R_ARM_IRELATIVE, R_ARM_ABS32, R_ARM_JUMP_SLOT, R_ARM_GLOB_DAT},
 };
 
 static const struct relocation_types *types_of(uint16_t machine) {
@@ -57,10 +61,26 @@ static bool symbol_value(const struct scan *scan, uint64_t index, vaddr_t *ret) 
     return sym.st_shndx != SHN_UNDEF;
 }
 
+static void add_import(struct scan *scan, vaddr_t slot, uint64_t index) {
+    const struct dynamic *d = &scan->module->priv->dynamic;
+    uint64_t room;
+    if (!index || index >= scan->symbol_count)
+        return;
+    vaddr_t at = d->symbols + index * sizeof(Elf64_Sym);
+    Elf64_Sym sym = LOAD(Elf64_Sym, module_bytes(scan->module, at, sizeof sym));
+    const uint8_t *name = module_bytes_from(scan->module, d->strings.addr + sym.st_name, &room);
+    if (name && *name && memchr(name, 0, room))
+        ARRAY_PUSH(&scan->imports, ((struct import){slot, (const char *)name}));
+}
+
 static void add_relocation(struct scan *scan, const struct relocation_types *types,
                            const Elf64_Rela *rela) {
     uint32_t type = ELF64_R_TYPE(rela->r_info);
     vaddr_t value = 0;
+    if (type == types->slot || type == types->data) {
+        add_import(scan, rela->r_offset, ELF64_R_SYM(rela->r_info));
+        return;
+    }
     if (type == types->absolute) {
         if (!symbol_value(scan, ELF64_R_SYM(rela->r_info), &value))
             return;
@@ -207,6 +227,9 @@ void refs_read(struct module *module) {
     lsda_read_all(module, &scan.refs);
     write_patchables(module, &scan);
     free(scan.patched);
+    sort_by_address(scan.imports.at, scan.imports.count, sizeof *scan.imports.at);
+    module->imports = scan.imports.at;
+    module->import_count = scan.imports.count;
     sort_by_address(scan.refs.at, scan.refs.count, sizeof *scan.refs.at);
     module->refs = scan.refs.at;
     module->ref_count = drop_repeated(scan.refs.at, scan.refs.count);

@@ -9,6 +9,7 @@
  *   table      jump tables
  *   groups     which ranges are one function, which are entered from outside
  *   exits      returns and tail calls
+ *   controls   landing pads and second returns
  *   windows    the bytes that a patch takes
  *
  * Unwind information is the oracle for "how deep is the stack here": where the
@@ -93,11 +94,16 @@ struct exit_site {
     bool loops;             /* a jump to the function's own entry: no end, and no event */
 };
 
+struct control_site { /* where a function goes on other than after a call or branch */
+    vaddr_t addr;
+    uint32_t func;
+};
+
 struct window {
     vaddr_t start, end; /* end: behind the last instruction that is moved */
     uint32_t func;
-    bool entry;
-    uint8_t variant; /* of an entry stub */
+    bool entry, control; /* what happens at its first instruction */
+    uint8_t variant;     /* of the stub for that */
 };
 
 struct analysis {
@@ -111,7 +117,9 @@ struct analysis {
     ARRAY(struct address_load) bases; /* of the function's own code; by function */
     ARRAY(vaddr_t) switch_words;      /* words that lead to starts of parts of a switch; sorted */
     ARRAY(struct exit_site) exits;    /* by address */
-    ARRAY(struct window) windows;     /* by address */
+    ARRAY(vaddr_t) twice;             /* functions that return twice, their stubs and slots */
+    ARRAY(struct control_site) controls; /* by address */
+    ARRAY(struct window) windows;        /* by address */
 };
 
 /* ---- text.c ---- */
@@ -184,8 +192,14 @@ void groups_find_entries(struct analysis *a);
 /* ---- exits.c ---- */
 void exits_find(struct analysis *a);
 
+/* ---- controls.c ---- */
+/* Before text_decode(), which calls controls_note_call() for each call in FUNC (or NO_FUNC). */
+void controls_find_twice(struct analysis *a);
+void controls_note_call(struct analysis *a, const struct insn *call, uint32_t func);
+void controls_find(struct analysis *a);
+
 /* ---- windows.c ---- */
-/* Chooses windows of entries (result: enum refusal into REFUSED, by func) and of exits. */
+/* Chooses windows of entries (result: enum refusal into REFUSED, by func), exits and controls. */
 void windows_choose(struct analysis *a, uint8_t *refused);
 
 /* ---- flags.c ---- */

@@ -116,7 +116,7 @@ static void count_exits(struct plan *plan, const struct analysis *a) {
     for (size_t i = 0; i < a->exits.count; i++) {
         const struct exit_site *x = &a->exits.at[i];
         uint32_t number = a->funcs[x->func].number;
-        if (number == NO_FUNC)
+        if (number == NO_FUNC || x->event == EVENT_CONTROL)
             continue;
         plan->functions.at[number].exits[x->tier]++;
         missed[plan->groups.at[number]] |= x->tier == TIER_NONE;

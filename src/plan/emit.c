@@ -2,6 +2,7 @@
  * Trampolines and patches for one load address.
  *
  *     entry window     [hook stub] [entry stub] insn… [jmp behind the window]
+ *     control window   [control stub] insn… [jmp behind the window]
  *     exit window      insn… stub(RETURN|TAIL) insn
  *     conditional      insn… j!cc 1f; stub(TAIL); jmp target; 1: insn…
  *     loop             insn… jmp behind the entry's stub
@@ -104,9 +105,9 @@ static int put_branch(struct emitter *e, const struct site *site, const struct s
     return put_jump(e, s->insn.target);
 }
 
-/* Whose event an exit is: its owner's, or that of a function that shares it. */
-static uint32_t exit_owner(const struct emitter *e, const struct step *s) {
-    return is_traced(e, s->function) ? s->function : e->chosen[e->plan->groups.at[s->function]];
+/* Whose event an exit or control of FUNCTION is: its own, or that of one that shares the code. */
+static uint32_t owner_of(const struct emitter *e, uint32_t function) {
+    return is_traced(e, function) ? function : e->chosen[e->plan->groups.at[function]];
 }
 
 /* A jump back to the entry is no call: it goes on behind the entry's stub. */
@@ -118,7 +119,7 @@ static int put_loop(struct emitter *e, const struct site *site, const struct ste
 }
 
 static int put_step(struct emitter *e, const struct site *site, const struct step *s) {
-    uint32_t owner = s->exit ? exit_owner(e, s) : UINT32_MAX;
+    uint32_t owner = s->exit ? owner_of(e, s->function) : UINT32_MAX;
     if (owner == UINT32_MAX)
         return put_insn(e, site, &s->insn);
     if (s->loops)
@@ -134,6 +135,14 @@ static int put_step(struct emitter *e, const struct site *site, const struct ste
 static bool goes_on(const struct site *site, const struct plan *plan) {
     uint8_t kind = plan->steps.at[site->first_step + site->step_count - 1].insn.kind;
     return kind != INSN_RETURN && kind != INSN_JUMP && kind != INSN_JUMP_INDIRECT;
+}
+
+static void put_control(struct emitter *e, const struct site *site) {
+    uint32_t owner = site->control ? owner_of(e, site->function) : UINT32_MAX;
+    if (owner == UINT32_MAX)
+        return;
+    put_stub(e, site->variant, event_id(e, owner, EVENT_CONTROL), site->start, true);
+    e->code->sites++;
 }
 
 static void put_entry(struct emitter *e, const struct site *site, bool hook, bool event) {
@@ -158,12 +167,13 @@ static int put_patch(struct emitter *e, const struct site *site, vaddr_t trampol
     return e->plan->arch->jump(p->after, site->start, trampoline);
 }
 
-static bool is_wanted(const struct emitter *e, const struct site *site, bool entry) {
-    for (uint32_t i = 0; !entry && i < site->step_count; i++) {
+static bool is_wanted(const struct emitter *e, const struct site *site, bool start) {
+    bool wanted = start || (site->control && owner_of(e, site->function) != UINT32_MAX);
+    for (uint32_t i = 0; !wanted && i < site->step_count; i++) {
         const struct step *s = &e->plan->steps.at[site->first_step + i];
-        entry = s->exit && exit_owner(e, s) != UINT32_MAX;
+        wanted = s->exit && owner_of(e, s->function) != UINT32_MAX;
     }
-    return entry;
+    return wanted;
 }
 
 static int put_site(struct emitter *e, const struct site *site, struct err *err) {
@@ -184,6 +194,7 @@ static int put_site(struct emitter *e, const struct site *site, struct err *err)
     }
     int r = put_patch(e, site, here(e));
     put_entry(e, site, hook, event);
+    put_control(e, site);
     for (uint32_t i = 0; !r && i < site->step_count; i++)
         r = put_step(e, site, &plan->steps.at[site->first_step + i]);
     if (!r && goes_on(site, plan))

@@ -1,6 +1,8 @@
 /*
  * Where functions end: returns; jumps out of the function at entry depth (tail
  * calls, direct or through a pointer); conditional tail calls, where flags live.
+ * A jump that goes on with another stack pointer (longjmp, unwinders) ends no call of this function
+ * in particular: it is a control site.
  * A jump to the function's own start at entry depth is a loop: it is patched so
  * that it passes the entry's stub by.
  */
@@ -80,7 +82,9 @@ static bool is_switch(const struct analysis *a, const struct transfer *t, bool *
 
 static void indirect(struct analysis *a, const struct transfer *t) {
     bool known;
-    if (is_switch(a, t, &known))
+    if (t->dispatch == DISPATCH_STACK)
+        push_exit(a, t, EVENT_CONTROL, STUB_SKIP_RED_ZONE | STUB_SAVE_FLAGS);
+    else if (is_switch(a, t, &known))
         group_root(a, t->func)->open_flow |= !known;
     else if (t->entry_depth)
         push_exit(a, t, EVENT_TAIL, STUB_SKIP_RED_ZONE);

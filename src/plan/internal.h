@@ -22,8 +22,8 @@ struct site { /* a window and what it does */
     uint32_t first_step, step_count;
     uint32_t function;
     uint32_t room; /* bytes of trampoline that it takes at most */
-    bool entry;
-    uint8_t variant; /* of the entry stub */
+    bool entry, control;
+    uint8_t variant; /* of the stub at its start */
 };
 
 struct plan {

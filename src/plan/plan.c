@@ -42,6 +42,7 @@ const char *refusal_meaning(enum refusal refusal) { return refusals[refusal].mea
 
 static void analyse(struct plan *plan, struct analysis *a) {
     functions_find(a);
+    controls_find_twice(a);
     text_decode(a);
     targets_note(a);
     transfers_resolve(a);
@@ -50,6 +51,7 @@ static void analyse(struct plan *plan, struct analysis *a) {
     targets_take(a);
     groups_find_entries(a);
     exits_find(a);
+    controls_find(a);
     AUTO_FREE uint8_t *refused = mem_alloc(a->func_count + 1);
     catalog_refusals(a, refused);
     windows_choose(a, refused);
@@ -65,6 +67,8 @@ static void analysis_done(struct analysis *a) {
     ARRAY_FREE(&a->bases);
     ARRAY_FREE(&a->switch_words);
     ARRAY_FREE(&a->exits);
+    ARRAY_FREE(&a->twice);
+    ARRAY_FREE(&a->controls);
     ARRAY_FREE(&a->windows);
 }
 

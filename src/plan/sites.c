@@ -41,7 +41,7 @@ static void add_steps(struct plan *plan, const struct analysis *a, const struct 
 static uint32_t site_room(const struct plan *plan, const struct site *site,
                           const struct rooms *rooms) {
     uint32_t room = TRAMPOLINE_ALIGN - 1u + plan->arch->jump_bytes;
-    if (site->entry)
+    if (site->entry || site->control)
         room += rooms->stub[site->variant];
     for (uint32_t i = 0; i < site->step_count; i++) {
         const struct step *s = &plan->steps.at[site->first_step + i];
@@ -68,6 +68,7 @@ void sites_build(struct plan *plan, const struct analysis *a) {
                             .first_step = (uint32_t)plan->steps.count,
                             .function = f->number,
                             .entry = w->entry,
+                            .control = w->control,
                             .variant = w->variant};
         add_steps(plan, a, w, &exit);
         site.step_count = (uint32_t)plan->steps.count - site.first_step;

@@ -107,6 +107,7 @@ static void note_call(struct sweep *s, const struct insn *in) {
     if (in->kind == INSN_CALL)
         text_note(s->a, in->target, FACT_TARGET | FACT_CALLED);
     text_note(s->a, in->addr + in->size, FACT_RETURN_POINT);
+    controls_note_call(s->a, in, s->func);
     s->called = in->kind == INSN_CALL ? in->target : 0;
 }
 

@@ -9,6 +9,7 @@
  *     exit     … | add  pop  ret | nop nop    backward from the exit, then over
  *                                             the padding behind it
  *     branch   … | cmp  je out | mov …        backward, then forward
+ *     control  | mov  mov |  …                forward
  *
  * Padding behind a return or jump is unreachable, so it may be overwritten; the
  * padding behind a call is not (rule 14 of FACTS 2b). Every byte belongs to one window at
@@ -114,8 +115,10 @@ static vaddr_t with_near_exit(const struct analysis *a, const struct func *f, va
     return end;
 }
 
-static enum refusal entry_window(const struct analysis *a, const struct func *f, vaddr_t *ret_end) {
-    vaddr_t start = f->body, end = start, need = start + a->arch->jump_bytes;
+/* The window that begins at START. */
+static enum refusal forward_window(const struct analysis *a, const struct func *f, vaddr_t start,
+                                   vaddr_t *ret_end) {
+    vaddr_t end = start, need = start + a->arch->jump_bytes;
     bool open = group_root(a, (uint32_t)(f - a->funcs))->open_flow, ended = false;
     while (end < need && !ended) {
         enum refusal why = blocker(f, end, end == start);
@@ -135,7 +138,7 @@ static enum refusal entry_window(const struct analysis *a, const struct func *f,
 static void choose_entry(struct analysis *a, uint32_t i, uint8_t *refused) {
     const struct func *f = &a->funcs[i];
     struct window w = {.start = f->body, .func = i, .entry = true};
-    *refused = entry_window(a, f, &w.end);
+    *refused = forward_window(a, f, f->body, &w.end);
     if (*refused)
         return;
     w.variant =
@@ -193,9 +196,38 @@ static void choose_exit(struct analysis *a, struct exit_site *x) {
         take(a, &w);
 }
 
+/* ---- controls ---- */
+
+static int compare_start(const void *key, const void *item) {
+    vaddr_t addr = *(const vaddr_t *)key, at = ((const struct window *)item)->start;
+    return (addr > at) - (addr < at);
+}
+
+/* WINDOWS: those of entries and exits, COUNT of them. */
+static void choose_control(struct analysis *a, const struct control_site *c, size_t count) {
+    const struct func *f = &a->funcs[c->func];
+    struct window w = {.start = c->addr,
+                       .func = c->func,
+                       .control = true,
+                       .variant = STUB_SKIP_RED_ZONE | STUB_SAVE_FLAGS};
+    struct window *there =
+        count ? bsearch(&c->addr, a->windows.at, count, sizeof w, compare_start) : NULL;
+    if (there && !there->entry) {
+        there->control = true;
+        there->variant = w.variant;
+    } else if (!there && !forward_window(a, f, w.start, &w.end)) {
+        take(a, &w);
+    }
+}
+
 static int compare_window(const void *x, const void *y) {
     const struct window *a = x, *b = y;
     return (a->start > b->start) - (a->start < b->start);
+}
+
+static void sort_windows(struct analysis *a) {
+    if (a->windows.count)
+        qsort(a->windows.at, a->windows.count, sizeof *a->windows.at, compare_window);
 }
 
 void windows_choose(struct analysis *a, uint8_t *refused) {
@@ -211,7 +243,12 @@ void windows_choose(struct analysis *a, uint8_t *refused) {
         if (entered[group_of(a, x->func)] && x->tier == TIER_NONE)
             choose_exit(a, x);
     }
-    if (a->windows.count)
-        qsort(a->windows.at, a->windows.count, sizeof *a->windows.at, compare_window);
+    size_t count = a->windows.count;
+    sort_windows(a);
+    for (size_t i = 0; i < a->controls.count; i++) {
+        if (entered[group_of(a, a->controls.at[i].func)])
+            choose_control(a, &a->controls.at[i], count);
+    }
+    sort_windows(a);
     free(entered);
 }

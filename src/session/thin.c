@@ -17,7 +17,8 @@ struct thin {
     struct calls *calls;
     uint32_t stream;
     ARRAY(struct record) open; /* in order of opening */
-    size_t settled;            /* records below this one are written or unwanted */
+    bool ending;
+    size_t settled; /* records below this one are written or unwanted */
     struct event batch[BATCH];
     size_t count;
 };
@@ -32,6 +33,12 @@ static void put(struct thin *t, uint64_t ticks, const struct record *r, enum eve
     t->batch[t->count++] = (struct event){ticks, r->id << 2 | kind, r->sp};
     if (t->count == BATCH)
         flush(t);
+}
+
+/* What has shown that the call is left may not be written itself. */
+static void put_unwound(struct thin *t, uint64_t ticks, const struct record *r) {
+    struct record above = {.id = r->id, .sp = r->sp + 1};
+    put(t, ticks, &above, EVENT_CONTROL);
 }
 
 /* Writes the entries of all open calls that are still unwritten. Those that are younger than the
@@ -66,6 +73,8 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
         write_open(t);
     if (r->written && (call->how == CALL_RETURNED || call->how == CALL_TAIL))
         put(t, call->end, r, call->how == CALL_TAIL ? EVENT_TAIL : EVENT_RETURN);
+    if (r->written && call->how == CALL_UNWOUND && !t->ending)
+        put_unwound(t, call->end, r);
     r->ended = true;
     while (t->open.count && t->open.at[t->open.count - 1].ended)
         t->open.count--;
@@ -93,6 +102,7 @@ void thin_events(struct thin *t, const struct event *events, size_t count) {
 void thin_free(struct thin *t, uint64_t ticks) {
     if (!t)
         return;
+    t->ending = true;
     calls_finish(t->calls, ticks, true);
     flush(t);
     calls_free(t->calls);

@@ -93,7 +93,7 @@ static void leave(struct calls *c, uint64_t ticks, enum event_kind kind, uint32_
         stray(c, sp);
 }
 
-/* Makes the stack of SP current. False: an exit on a stack that has not been seen. */
+/* Makes the stack of SP current. False: an exit or control on a stack that has not been seen. */
 static __attribute__((noinline)) bool change_stack(struct calls *c, uint64_t ticks, uint32_t sp,
                                                    enum event_kind kind) {
     if (stacks_find(&c->stacks, sp, kind == EVENT_ENTRY))
@@ -109,11 +109,13 @@ static __attribute__((noinline)) bool change_stack(struct calls *c, uint64_t tic
 
 void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint32_t sp) {
     if (!stacks_sure(&c->stacks, sp, kind == EVENT_ENTRY) && !change_stack(c, ticks, sp, kind)) {
-        c->strays++;
+        c->strays += kind != EVENT_CONTROL;
         return;
     }
     if (kind == EVENT_ENTRY)
         enter(c, ticks, id, sp);
+    else if (kind == EVENT_CONTROL)
+        unwind(c, ticks, sp);
     else
         leave(c, ticks, kind, sp);
 }

@@ -9,6 +9,8 @@
  *    holds for a frame of the same function, too: jumps back to an entry make no event (plan/).
  *  - return or tail at sp: frames with frame.sp < sp were unwound; the frame with frame.sp == sp is
  *    closed, whatever its function; if there is none the event is stray and ignored.
+ *  - control at sp: a catch, longjmp or stack switch goes on at sp; frames with frame.sp < sp were
+ *    unwound.
  *  - each stack has its own frames: the thread's native stack (known range) and further ones
  *    (coroutines, signal stacks), told apart by their addresses.
  */

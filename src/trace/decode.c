@@ -56,13 +56,22 @@ static uint64_t extra(struct decoder *d) {
     return d->extra < d->extra_end ? varint_get(&d->extra) : (d->extra++, 0);
 }
 
-static enum rare other_exit(struct decoder *d, struct run *run, struct trace_item *item) {
+/* A function and a stack pointer as extras; returns the latter's distance from the top frame. */
+static bool place(struct decoder *d, const struct run *run, struct trace_item *item,
+                  uint32_t *ret_delta) {
     uint64_t number = extra(d);
     if (number >= d->functions)
-        return RARE_DAMAGED;
-    uint32_t delta = (uint32_t)unzigzag(extra(d));
+        return false;
+    *ret_delta = (uint32_t)unzigzag(extra(d));
     item->id = d->id[number + 1];
-    item->sp = run->top->sp + delta;
+    item->sp = run->top->sp + *ret_delta;
+    return true;
+}
+
+static enum rare other_exit(struct decoder *d, struct run *run, struct trace_item *item) {
+    uint32_t delta;
+    if (!place(d, run, item, &delta))
+        return RARE_DAMAGED;
     if (run->top == shadow_bottom(d))
         run->top->sp = item->sp;
     else if (!delta)
@@ -74,6 +83,7 @@ static enum rare other_exit(struct decoder *d, struct run *run, struct trace_ite
 static __attribute__((noinline)) enum rare rare(struct decoder *d, struct run *run, uint64_t code,
                                                 struct trace_item *item) {
     uint64_t n;
+    uint32_t delta;
     switch (code) {
     case CODE_OTHER_RETURN:
     case CODE_OTHER_TAIL:
@@ -95,6 +105,9 @@ static __attribute__((noinline)) enum rare rare(struct decoder *d, struct run *r
     case CODE_LOST:
         *item = (struct trace_item){.kind = TRACE_LOST, .stream = d->stream, .lost = extra(d)};
         return RARE_ITEM;
+    case CODE_CONTROL:
+        item->event = EVENT_CONTROL;
+        return place(d, run, item, &delta) ? RARE_ITEM : RARE_DAMAGED;
     default:
         *item = (struct trace_item){.kind = TRACE_THREAD_END, .stream = d->stream};
         return RARE_ITEM;

@@ -28,7 +28,7 @@ struct encoder {
     struct shadow *shadows;
     uint32_t shadow_count, shadow_room, current, victim;
     uint64_t first, last; /* ticks */
-    uint32_t items, entries, exits;
+    uint32_t items, entries, exits, controls;
     uint64_t lost;
     struct trace_totals taken; /* in earlier blocks */
 };
@@ -166,17 +166,22 @@ static void rare_exit(struct encoder *e, struct run *run, uint64_t key) {
         run->top--;
 }
 
+static void control(struct encoder *e, struct run *run, uint64_t key) {
+    uint32_t sp = key_sp(key);
+    pop(e, run, sp, false);
+    *run->code++ = CODE_CONTROL;
+    run->extra = varint_put(run->extra, dictionary_number(&e->dictionary, key_id(key)) - 1);
+    run->extra = varint_put(run->extra, zigzag((int32_t)(sp - key_sp(run->top->key))));
+    e->controls++;
+}
+
 /* An event that was not foretold. */
 static __attribute__((noinline)) void rare(struct encoder *e, struct run *run, uint64_t key) {
-    if ((key & 3) > EVENT_TAIL) { /* no event at all: the target overwrote its ring */
-        *run->code++ = CODE_LOST;
-        run->extra = varint_put(run->extra, 1);
-        e->lost++;
-        return;
-    }
     shadow_select(e, run, key_sp(key));
     if ((key & 3) == EVENT_ENTRY)
         rare_entry(e, run, key);
+    else if ((key & 3) == EVENT_CONTROL)
+        control(e, run, key);
     else
         rare_exit(e, run, key);
 }
@@ -242,10 +247,9 @@ size_t encoder_events(struct encoder *e, const struct event *events, size_t coun
         if (n > DISK_BLOCK_ITEMS - e->items)
             n = DISK_BLOCK_ITEMS - e->items;
         begin_items(e, events[done].clock, n);
-        uint32_t entries = e->entries;
-        uint64_t lost = e->lost;
+        uint32_t others = e->entries + e->controls;
         encode(e, events + done, n);
-        e->exits += (uint32_t)n - (e->entries - entries) - (uint32_t)(e->lost - lost);
+        e->exits += (uint32_t)n - (e->entries + e->controls - others);
         e->items += (uint32_t)n;
         done += n;
     }
@@ -289,7 +293,7 @@ static void restart(struct encoder *e) {
     e->shadow_count = e->current = 0;
     shadow_add(e);
     e->taken = encoder_totals(e);
-    e->items = e->entries = e->exits = 0;
+    e->items = e->entries = e->exits = e->controls = 0;
     e->lost = 0;
 }
 

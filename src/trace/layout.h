@@ -93,7 +93,8 @@ enum disk_code {
     CODE_POP = 5,          /* extra: how many frames to forget; no item */
     CODE_LOST = 6,         /* extra: how many events were lost */
     CODE_THREAD_END = 7,
-    CODE_ENTRY = 8
+    CODE_CONTROL = 8, /* extra: function number, stack pointer relative to the top frame's */
+    CODE_ENTRY = 10
 };
 
 enum { DISK_SHADOWS = 64 }; /* shadow stacks of a block, at most */

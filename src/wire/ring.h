@@ -39,6 +39,8 @@ enum event_kind {
     EVENT_ENTRY = 0,
     EVENT_RETURN = 1, /* left by a return instruction */
     EVENT_TAIL = 2,   /* left by a tail jump: another function takes its place */
+    EVENT_CONTROL =
+        3 /* control came here by neither call nor return; sp is the one it goes on with */
 };
 
 /* What a thread does that finds its ring full. */

@@ -7,12 +7,14 @@
  *     jmp *table(,%i,8)    jmp *(%base,%i,8)                  addresses
  *     mov table(,%i,8),%r; jmp *%r                            addresses
  *     jmp *variable(%rip)                                     a variable
+ *     mov %r,%rsp; … jmp *%r                                  another stack
  *     jmp __x86_indirect_thunk_r                              as jmp *%r
  */
 #include <string.h>
 
 #include "arch/x86_64/x86_64.h"
 
+enum { RSP = 4, RBP = 5 };
 enum { ANY_REGISTER = 16, SCALE_8 = 3, NO_BASE = 5 };
 
 /* The few forms that matter, taken apart by hand. */
@@ -89,9 +91,23 @@ static struct dispatch through_register(uint8_t reg, const struct code_bytes *pa
     return (struct dispatch){DISPATCH_ANY, 0};
 }
 
+/* mov r/m,%rsp and mov %r,%rsp, but for %rbp: that is how frames are left. */
+static bool loads_sp(const struct code_bytes *code) {
+    struct form f;
+    if (!parse(*code, &f) || !f.wide)
+        return false;
+    if (f.opcode == 0x8b)
+        return f.reg == RSP && !(f.mod == 3 && f.rm == RBP);
+    return f.opcode == 0x89 && f.mod == 3 && f.rm == RSP && f.reg != RBP;
+}
+
 struct dispatch x86_64_dispatch(struct code_bytes jump, const struct code_bytes *past,
                                 size_t count) {
     struct form f;
+    for (size_t i = 0; i < count; i++) {
+        if (loads_sp(&past[i]))
+            return (struct dispatch){DISPATCH_STACK, 0};
+    }
     if (!parse(jump, &f) || f.opcode != 0xff) /* a jump to a thunk */
         return through_register(ANY_REGISTER, past, count);
     if (f.mod == 3)

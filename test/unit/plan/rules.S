@@ -434,6 +434,30 @@ at_abort:
     ret
 END restartable
 
+/* ---- where control arrives other than by calls and returns ---- */
+FUNC calls_setjmp
+    sub $24, %rsp
+    .cfi_adjust_cfa_offset 24
+    mov %rsp, %rdi
+    call _setjmp@PLT
+at_second_return:
+    mov %eax, %edx
+    lea 1(%rdx), %eax
+    add $24, %rsp
+    .cfi_adjust_cfa_offset -24
+    ret
+END calls_setjmp
+
+FUNC jumps_far
+    mov 8(%rdi), %rdx
+    mov %esi, %eax
+    mov 16(%rdi), %rbx
+    mov (%rdi), %rsp
+    mov 24(%rdi), %rbp
+at_far_jump:
+    jmp *%rdx
+END jumps_far
+
 /* ---- .cold and friends ---- */
     .section .text.part, "ax", @progbits
     .p2align 4

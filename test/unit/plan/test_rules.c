@@ -336,6 +336,23 @@ static void every_refusal_has_a_tag_and_a_meaning(void **state) {
 
 static const char *const *files;
 
+/* ---- control ---- */
+
+static void a_second_return_is_a_control_site_that_clobbers_nothing(void **state) {
+    (void)state;
+    const struct mark *stub =
+        fixture_stub(pic, fixture_place(pic, "at_second_return"), EVENT_CONTROL);
+    assert_non_null(stub);
+    assert_int_equal(stub->variant, STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE);
+    assert_exits(traced("calls_setjmp"), 1, 0);
+}
+
+static void a_jump_to_another_stack_is_a_control_site_and_no_exit(void **state) {
+    (void)state;
+    assert_non_null(fixture_stub(pic, fixture_place(pic, "at_far_jump"), EVENT_CONTROL));
+    assert_exits(traced("jumps_far"), 0, 0);
+}
+
 static int open_fixtures(void **state) {
     (void)state;
     pic = fixture_open(files[0], files[1]);
@@ -392,6 +409,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(bytes_that_are_no_instruction_refuse_the_function),
         cmocka_unit_test(functions_that_return_twice_are_refused),
         cmocka_unit_test(the_entry_point_is_refused),
+        cmocka_unit_test(a_second_return_is_a_control_site_that_clobbers_nothing),
+        cmocka_unit_test(a_jump_to_another_stack_is_a_control_site_and_no_exit),
         cmocka_unit_test(every_refusal_has_a_tag_and_a_meaning),
     };
     return cmocka_run_group_tests(tests, open_fixtures, close_fixtures);

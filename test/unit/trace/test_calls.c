@@ -77,6 +77,8 @@ static void enters(char id, uint32_t sp) { event(id, EVENT_ENTRY, sp); }
 static void returns(char id, uint32_t sp) { event(id, EVENT_RETURN, sp); }
 static void tails(char id, uint32_t sp) { event(id, EVENT_TAIL, sp); }
 
+static void arrives(char id, uint32_t sp) { event(id, EVENT_CONTROL, sp); }
+
 static void finish(bool ended) {
     play.clock += 10;
     calls_finish(play.calls, play.clock, ended);
@@ -105,6 +107,29 @@ static void an_exception_unwinds_the_frames_below_the_next_event(void **state) {
     returns('e', TOP - 24);
     returns('b', TOP - 16);
     expect("+a +b +c +d !dc !cb +e -eb -ba");
+}
+
+static void what_follows_a_catch_is_no_callee_of_what_was_left(void **state) {
+    (void)state;
+    enters('a', TOP);
+    enters('b', TOP - 16);
+    enters('c', TOP - 32);
+    arrives('b', TOP - 24);
+    enters('d', TOP - 64); /* deeper than c was */
+    returns('d', TOP - 64);
+    returns('b', TOP - 16);
+    expect("+a +b +c !cb +d -db -ba");
+}
+
+static void control_closes_no_frame_of_its_own_function_and_is_no_stray(void **state) {
+    (void)state;
+    enters('a', TOP);
+    arrives('a', TOP - 16);
+    arrives('a', TOP);
+    arrives('x', 0x1000); /* a stack that nothing is known of */
+    returns('a', TOP);
+    expect("+a -a");
+    assert_int_equal(calls_strays(play.calls), 0);
 }
 
 static void a_longjmp_to_a_frame_that_returns_unwinds_what_it_jumped_over(void **state) {
@@ -365,6 +390,8 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(calls_nest_and_return),
         TEST(an_exception_unwinds_the_frames_below_the_next_event),
+        TEST(what_follows_a_catch_is_no_callee_of_what_was_left),
+        TEST(control_closes_no_frame_of_its_own_function_and_is_no_stray),
         TEST(a_longjmp_to_a_frame_that_returns_unwinds_what_it_jumped_over),
         TEST(a_tail_called_function_is_a_child_of_the_callers_parent),
         TEST(an_unseen_end_shows_by_another_entry_at_the_same_stack_pointer),

@@ -80,13 +80,15 @@ static void odd_stack_pointers_and_the_largest_ids_and_clocks_come_back_exactly(
         {.clock = 228, .site = 0x3fffffffu << 2 | EVENT_RETURN, .sp = 0xfffffffd},
         {.clock = 6595, .site = 1u << 2 | EVENT_RETURN, .sp = 0},
         {.clock = 12963, .site = 1u << 2 | EVENT_ENTRY, .sp = 0x80000000},
+        {.clock = 12970, .site = 2u << 2 | EVENT_CONTROL, .sp = 0x80000008},
+        {.clock = 12971, .site = 1u << 2 | EVENT_CONTROL, .sp = 0xfffffffd},
         {.clock = UINT64_MAX, .site = 1u << 2 | EVENT_ENTRY, .sp = 0x7fffffff},
     };
     struct trace_writer *w = must_open_writer(*state);
-    trace_writer_events(w, 0, events, 7);
+    trace_writer_events(w, 0, events, 9);
     must_finish(w);
     struct trace_reader *r = must_open_reader(*state);
-    expect_events(r, 0, events, 7);
+    expect_events(r, 0, events, 9);
     trace_reader_free(r);
 }
 

@@ -1,0 +1,95 @@
+/*
+ * Control sites: places where a function goes on after something other than a call's return. There
+ * its callees' frames are gone without an exit.
+ *
+ *  - landing pads: an exception was caught, or a frame is cleaned up on its way
+ *  - behind calls of functions that return twice: longjmp and setcontext arrive there
+ *  - jumps with another stack pointer (exits.c): longjmp itself, unwinders, coroutines
+ */
+#include "plan/analysis.h"
+
+static int compare_address(const void *x, const void *y) {
+    vaddr_t a = *(const vaddr_t *)x, b = *(const vaddr_t *)y;
+    return (a > b) - (a < b);
+}
+
+static bool is_twice(const char *name) {
+    return name && special_refusal(name) == REFUSED_RETURNS_TWICE;
+}
+
+/* The linker's stubs of SECTION that jump through an import's slot. */
+static void find_stubs(struct analysis *a, const struct section *section) {
+    vaddr_t end = section->start + section->size, landing = 0;
+    for (vaddr_t at = section->start; at < end;) {
+        struct insn in;
+        a->arch->decode(section->bytes + (at - section->start), end - at, at, &in, NULL);
+        bool through = in.kind == INSN_JUMP_INDIRECT && in.operand == OPERAND_PC_MEMORY;
+        if (through && is_twice(module_import_at(a->module, in.target)))
+            ARRAY_PUSH(&a->twice, landing ? landing : at);
+        landing = in.kind == INSN_LANDING ? at : 0;
+        at += in.size;
+    }
+}
+
+void controls_find_twice(struct analysis *a) {
+    const struct module *m = a->module;
+    for (size_t i = 0; i < m->symbol_count; i++) {
+        const struct symbol *s = &m->symbols[i];
+        if (s->type == SYMBOL_FUNCTION && is_twice(s->name))
+            ARRAY_PUSH(&a->twice, s->addr);
+    }
+    bool imported = false;
+    for (size_t i = 0; i < m->import_count; i++) {
+        if (!is_twice(m->imports[i].name))
+            continue;
+        ARRAY_PUSH(&a->twice, m->imports[i].slot);
+        imported = true;
+    }
+    for (size_t i = 0; imported && i < m->section_count; i++) {
+        if (m->sections[i].plt && m->sections[i].bytes)
+            find_stubs(a, &m->sections[i]);
+    }
+    if (a->twice.count)
+        qsort(a->twice.at, a->twice.count, sizeof *a->twice.at, compare_address);
+}
+
+void controls_note_call(struct analysis *a, const struct insn *call, uint32_t func) {
+    if (!a->twice.count || func == NO_FUNC || !call->target)
+        return;
+    vaddr_t after = call->addr + call->size;
+    if (bsearch(&call->target, a->twice.at, a->twice.count, sizeof(vaddr_t), compare_address))
+        ARRAY_PUSH(&a->controls, ((struct control_site){.addr = after, .func = func}));
+}
+
+static int compare_control(const void *x, const void *y) {
+    const struct control_site *a = x, *b = y;
+    return (a->addr > b->addr) - (a->addr < b->addr);
+}
+
+/* Behind a landing instruction; once each. */
+static void settle(struct analysis *a) {
+    size_t kept = 0;
+    for (size_t i = 0; i < a->controls.count; i++) {
+        struct control_site *c = &a->controls.at[i];
+        const struct func *f = &a->funcs[c->func];
+        if (c->addr >= f->end)
+            continue;
+        c->addr += a->arch->landing(text_bytes(f->text, c->addr), f->end - c->addr);
+        if (!kept || a->controls.at[kept - 1].addr != c->addr)
+            a->controls.at[kept++] = *c;
+    }
+    a->controls.count = kept;
+}
+
+void controls_find(struct analysis *a) {
+    const struct module *m = a->module;
+    for (size_t i = 0; i < m->ref_count; i++) {
+        const struct code_ref *r = &m->refs[i];
+        uint32_t func = r->kind == CODE_REF_LANDING_PAD ? func_at(a, r->target) : NO_FUNC;
+        if (func != NO_FUNC)
+            ARRAY_PUSH(&a->controls, ((struct control_site){.addr = r->target, .func = func}));
+    }
+    if (a->controls.count)
+        qsort(a->controls.at, a->controls.count, sizeof *a->controls.at, compare_control);
+    settle(a);
+}
