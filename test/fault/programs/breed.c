@@ -1,0 +1,55 @@
+/* Five hundred children at once, made by several threads, which fork on: none execs. */
+#include <pthread.h>
+#include <sys/wait.h>
+
+#include "story.h"
+
+enum { THREADS = 4, CHILDREN = 125 };
+
+static int gate[2];
+
+/* Lives until all are there, and has a child itself. */
+static void be_child(int n) {
+    char c;
+    int status;
+    check_work();
+    close(gate[1]);
+    check(read(gate[0], &c, 1) == 0, "the gate");
+    if (n % 10 == 0) {
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit((int)work(10));
+        check(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 55, "a grandchild");
+    }
+    check_work();
+    _exit(n % 100);
+}
+
+static void *breed(void *arg) {
+    pid_t *children = arg;
+    for (int i = 0; i < CHILDREN; i++) {
+        children[i] = fork();
+        check(children[i] >= 0, "fork");
+        if (children[i] == 0)
+            be_child(i);
+    }
+    return NULL;
+}
+
+int main(void) {
+    static pid_t children[THREADS][CHILDREN];
+    pthread_t threads[THREADS];
+    check(pipe(gate) == 0, "pipe");
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, breed, children[i]);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    close(gate[1]);
+    for (int i = 0; i < THREADS; i++)
+        for (int k = 0; k < CHILDREN; k++) {
+            int status;
+            check(waitpid(children[i][k], &status, 0) == children[i][k], "wait");
+            check(WIFEXITED(status) && WEXITSTATUS(status) == k % 100, "a child's status");
+        }
+    return right();
+}

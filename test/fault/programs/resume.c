@@ -1,0 +1,159 @@
+/* Faults at each instruction of functions that windows cover whole: handlers must find the
+ * instruction's own address and all registers, and may resume in every way there is. */
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include "story.h"
+
+/*
+ * Each function has one instruction that faults, at label 10, and goes on at 11, which is also
+ * where a handler may send it; the two offsets are in NAME_offsets (labels that symbols or
+ * addresses in data refer to would not be covered by a window). rdi: what is accessed; rax becomes
+ * rsi + 1 + what was read.
+ */
+__asm__(".macro function name\n"
+        "    .globl \\name, \\name\\()_offsets\n"
+        "    .type \\name, @function\n"
+        "    .balign 32\n"
+        "\\name:\n"
+        "    .cfi_startproc\n"
+        ".endm\n"
+        ".macro endf name\n"
+        "    .cfi_endproc\n"
+        "    .size \\name, . - \\name\n"
+        "    .pushsection .rodata\n"
+        "\\name\\()_offsets: .byte 10b - \\name, 11b - \\name\n"
+        "    .popsection\n"
+        ".endm\n"
+        /* The first instruction of the entry's window. */
+        "function fault_first\n"
+        "10:\n"
+        "    mov (%rdi), %eax\n"
+        "11:\n"
+        "    add %rsi, %rax\n"
+        "    lea 1(%rax), %rax\n"
+        "    nop\n"
+        "    ret\n"
+        "endf fault_first\n"
+        /* One in its middle. */
+        "function fault_middle\n"
+        "    xor %eax, %eax\n"
+        "10:\n"
+        "    mov (%rdi), %eax\n"
+        "11:\n"
+        "    add %rsi, %rax\n"
+        "    lea 1(%rax), %rax\n"
+        "    nop\n"
+        "    ret\n"
+        "endf fault_middle\n"
+        /* In the window of the return, first and last before it. */
+        "function fault_return\n"
+        "    push %rbx\n"
+        "    .cfi_adjust_cfa_offset 8\n"
+        "    mov %rsi, %rbx\n"
+        "    lea 1(%rbx), %rbx\n"
+        "    lea 0x1234(%rdx), %rdx\n"
+        "    jmp 1f\n"
+        "    ud2\n"
+        "1:\n"
+        "10:\n"
+        "    mov (%rdi), %eax\n"
+        "11:\n"
+        "    add %rbx, %rax\n"
+        "    pop %rbx\n"
+        "    .cfi_adjust_cfa_offset -8\n"
+        "    ret\n"
+        "endf fault_return\n"
+        /* Right before a tail jump. */
+        "function fault_tail\n"
+        "    lea 0x11(%rdx), %rdx\n"
+        "    lea 0x22(%rdx), %rdx\n"
+        "    jmp 1f\n"
+        "    ud2\n"
+        "1:\n"
+        "    xor %eax, %eax\n"
+        "10:\n"
+        "    mov (%rdi), %eax\n"
+        "11:\n"
+        "    add %rax, %rsi\n"
+        "    jmp tail_end\n"
+        "endf fault_tail\n"
+        "function tail_end\n"
+        "10: 11:\n"
+        "    lea 1(%rsi), %rax\n"
+        "    lea 0(%rax), %rax\n"
+        "    ret\n"
+        "endf tail_end\n");
+
+struct faulting {
+    uint64_t (*call)(const volatile uint32_t *at, uint64_t add);
+    const uint8_t *offsets;
+};
+#define FUNCTION(name)                                                                             \
+    extern uint64_t name(const volatile uint32_t *, uint64_t);                                     \
+    extern const uint8_t name##_offsets[2];
+FUNCTION(fault_first)
+FUNCTION(fault_middle)
+FUNCTION(fault_return)
+FUNCTION(fault_tail)
+#define FAULTING(name)                                                                             \
+    { name, name##_offsets }
+static const struct faulting all[] = {FAULTING(fault_first), FAULTING(fault_middle),
+                                      FAULTING(fault_return), FAULTING(fault_tail)};
+
+enum way { REPAIR, REPLACE, SKIP, NEST, WAYS };
+enum { ADD = 1000, VALUE = 7, PAGE = 4096 };
+
+static volatile uint32_t *page;
+static uint32_t good = VALUE;
+static const struct faulting *present;
+static enum way way;
+static volatile int faults;
+
+/* The address of PRESENT's label 10 (0) or 11 (1). */
+static greg_t label(int which) { return (greg_t)present->call + present->offsets[which]; }
+
+static void on_fault(int sig, siginfo_t *info, void *context) {
+    greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+    faults++;
+    check(sig == SIGSEGV && (uint32_t *)info->si_addr == page, "si_addr");
+    check(regs[REG_RIP] == label(0), "the pc that the handler finds");
+    check(regs[REG_RDI] == (greg_t)page, "rdi as the handler finds it");
+    check_work();
+    if (way == NEST) {
+        way = REPLACE;
+        check(present->call(page, ADD) == ADD + VALUE + 1, "the function in its own handler");
+        way = NEST;
+    }
+    if (way == REPAIR)
+        mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE);
+    else if (way == SKIP)
+        regs[REG_RAX] = VALUE, regs[REG_RIP] = label(1);
+    else
+        regs[REG_RDI] = (greg_t)&good;
+}
+
+static void fault(const struct faulting *f, enum way how) {
+    present = f;
+    way = how;
+    faults = 0;
+    *page = VALUE;
+    check(mprotect((void *)page, PAGE, PROT_NONE) == 0, "mprotect");
+    check(f->call(page, ADD) == ADD + VALUE + 1, "the function that faults");
+    check(faults == (how == NEST ? 2 : 1), "the number of faults");
+    mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE);
+    check(f->call(page, ADD) == ADD + VALUE + 1, "the function without a fault");
+}
+
+int main(void) {
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    sigaction(SIGSEGV, &action, NULL);
+    page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        check(all[i].call(&good, ADD) == ADD + VALUE + 1, "a function");
+    for (int lap = 0; lap < 3; lap++)
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+            fault(&all[i], (enum way)((lap + i) % WAYS));
+    return right();
+}
