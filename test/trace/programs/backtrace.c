@@ -1,84 +1,136 @@
-/* What a program sees of its own stack: backtrace(), _Unwind_Backtrace, return addresses, from
- * ordinary calls and from a signal handler. Prints names from a table of its own. */
+/* What a program sees of its own stack: backtrace(), _Unwind_Backtrace, return addresses, the
+ * caller by which the C library answers RTLD_NEXT; from ordinary calls, from a callback of the
+ * library, from handlers on the same stack and on another. Every frame is printed, with its module
+ * and its place there. */
+#include <dlfcn.h>
 #include <execinfo.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unwind.h>
 
 #include "expect.h"
 
-NOINLINE int bottom(int how);
-NOINLINE int middle(int how);
-NOINLINE int top(int how);
-int main(void);
+enum { MOST_FRAMES = 64, STACK_BYTES = 65536 };
+enum { BACKTRACE, UNWIND, SIGNAL, SIGNAL_STACK, LIBRARY, NEXT, WAYS };
 
 static volatile int zero;
 
-static const char *name_of(void *pc) {
-    static const struct {
-        const char *name;
-        void *start;
-    } functions[] = {{"bottom", (void *)bottom},
-                     {"middle", (void *)middle},
-                     {"top", (void *)top},
-                     {"main", (void *)main}};
-    const char *best = "?";
-    uintptr_t nearest = 4096;
-    for (int i = 0; i < 4; i++) {
-        uintptr_t distance = (uintptr_t)pc - (uintptr_t)functions[i].start;
-        if (distance < nearest) {
-            nearest = distance;
-            best = functions[i].name;
-        }
+static inline __attribute__((always_inline)) void print_place(const void *pc) {
+    Dl_info info;
+    if (!dladdr(pc, &info) || !info.dli_fname) {
+        printf(" nowhere");
+        return;
     }
-    return best;
+    const char *slash = strrchr(info.dli_fname, '/');
+    printf(" %s+%lx", slash ? slash + 1 : info.dli_fname,
+           (unsigned long)((uintptr_t)pc - (uintptr_t)info.dli_fbase));
 }
 
 static _Unwind_Reason_Code print_frame(struct _Unwind_Context *context, void *argument) {
+    int before = 0;
+    ENTER;
+    uintptr_t pc = _Unwind_GetIPInfo(context, &before);
     (void)argument;
-    const char *name = name_of((void *)_Unwind_GetIP(context));
-    if (*name != '?')
-        printf(" %s", name);
+    if (pc) {
+        print_place((void *)pc);
+        printf("%s", before ? " (interrupted)" : "");
+    }
+    LEAVE;
     return _URC_NO_REASON;
 }
 
-static void print_backtrace(void) {
-    void *frames[64];
-    int count = backtrace(frames, 64);
+static NOINLINE void print_backtrace(void) {
+    void *frames[MOST_FRAMES];
+    int count = backtrace(frames, MOST_FRAMES);
+    ENTER;
     printf("%d frames:", count);
     for (int i = 0; i < count; i++)
-        if (*name_of(frames[i]) != '?')
-            printf(" %s", name_of(frames[i]));
+        print_place(frames[i]);
     printf("\n");
+    LEAVE;
 }
 
-static void on_signal(int signal) {
-    printf("signal %d ", signal);
+static NOINLINE void print_unwound(void) {
+    ENTER;
+    _Unwind_Backtrace(print_frame, NULL);
+    printf("\n");
+    LEAVE;
+}
+
+static NOINLINE void on_signal(int signal) {
+    if (signal == SIGUSR2)
+        expect_stack(1);
+    ENTER;
     print_backtrace();
+    print_unwound();
+    LEAVE;
+    expect_stack(0);
 }
 
-NOINLINE int bottom(int how) {
-    if (how == 0)
+static NOINLINE int compare(const void *a, const void *b) {
+    ENTER;
+    print_backtrace();
+    LEAVE;
+    return *(const int *)a - *(const int *)b;
+}
+
+/* A tail call: its caller is taken for the one who asks, which is of the same module. */
+static NOINLINE void *next(const char *name) { return dlsym(RTLD_NEXT, name); }
+
+/* The program has one of its own; the next is the C library's. */
+NOINLINE int rand(void) { return 1000 + zero; }
+
+static NOINLINE int bottom(int how) {
+    int numbers[2] = {2 + zero, 1};
+    ENTER;
+    if (how == BACKTRACE)
         print_backtrace();
-    if (how == 1) {
-        _Unwind_Backtrace(print_frame, NULL);
+    if (how == UNWIND)
+        print_unwound();
+    if (how == SIGNAL || how == SIGNAL_STACK)
+        raise(how == SIGNAL ? SIGUSR1 : SIGUSR2);
+    if (how == LIBRARY)
+        qsort(numbers, 2, sizeof *numbers, compare);
+    if (how == NEXT) {
+        printf("%d, next:", LEAF(rand));
+        print_place(LEAF(next, "rand"));
         printf("\n");
     }
-    if (how == 2)
-        raise(SIGUSR1);
-    printf("called from %s\n", name_of(__builtin_return_address(0)));
-    return how + zero;
+    printf("called from");
+    print_place(__builtin_return_address(0));
+    printf("\n");
+    LEAVE;
+    return how + numbers[0];
 }
 
-NOINLINE int middle(int how) { return bottom(how + zero) + 1; }
-NOINLINE int top(int how) { return middle(how + zero) * 2; }
+static NOINLINE int middle(int how) {
+    ENTER;
+    int result = bottom(how + zero) + 1;
+    LEAVE;
+    return result;
+}
+
+static NOINLINE int top(int how) {
+    ENTER;
+    int result = middle(how + zero) * 2;
+    LEAVE;
+    return result;
+}
 
 int main(void) {
-    signal(SIGUSR1, on_signal);
-    for (int how = 0; how < 3; how++)
+    stack_t stack = {.ss_sp = malloc(STACK_BYTES), .ss_size = STACK_BYTES};
+    struct sigaction action = {.sa_handler = on_signal};
+    ENTER;
+    sigaction(SIGUSR1, &action, NULL);
+    sigaltstack(&stack, NULL);
+    action.sa_flags = SA_ONSTACK;
+    sigaction(SIGUSR2, &action, NULL);
+    for (int how = 0; how < WAYS; how++)
         printf("%d\n", top(how));
-    puts("calls: bottom 3\ncalls: middle 3\ncalls: top 3");
+    LEAVE;
+    expect_print();
     return 0;
 }
