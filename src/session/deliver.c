@@ -46,11 +46,38 @@ static void step_out(struct tracer *t, const struct task *task) {
         withdraw_site(t, tid, space, &place);
 }
 
+/* Whether SIG tells the program of the one instruction that it wished to step. */
+static bool is_own_step(pid_t tid, int sig) {
+    siginfo_t info;
+    return sig == SIGTRAP && ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 &&
+           info.si_code == TRAP_TRACE;
+}
+
+/* The program steps itself and has come to a patch. Without it none of its own instructions would
+ * have been executed yet: the site is taken back, and the step begins again. Returns whether so. */
+static bool step_again(struct tracer *t, pid_t tid, struct space *space) {
+    struct regs regs;
+    enum settled settled;
+    struct settle_place place = {0};
+    if (thread_get_regs(tid, &regs) < 0)
+        return false;
+    struct patched *p = space_area_at(space, regs_pc(&regs));
+    struct task *task = tasks_find(&t->tasks, tid);
+    if (!p || settle_registers(space, tid, task->slot, &settled, &place) < 0 ||
+        settled != SETTLED_OUTSIDE || thread_get_regs(tid, &regs) < 0)
+        return false;
+    place = (struct settle_place){p, regs_pc(&regs)};
+    withdraw_site(t, tid, space, &place);
+    return true;
+}
+
 bool deliver_prepare(struct tracer *t, struct task *task, int sig) {
     enum settled settled;
     struct settle_place place = {0};
     if (!task->space)
         return true;
+    if (is_own_step(task->tid, sig) && step_again(t, task->tid, task->space))
+        return false;
     bool fault = is_fault(task->tid, sig);
     if (fault && sig == SIGSEGV && settle_clockless(task->space, task->tid, task->slot))
         return false;

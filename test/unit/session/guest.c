@@ -185,9 +185,13 @@ static int await_stop(struct guest *g) {
 void guest_finish(struct guest *g) {
     struct regs regs;
     assert_int_equal(thread_get_regs(g->pid, &regs), 0);
-    if (regs_pc(&regs) == (taddr_t)hold_trap)
-        return;
-    assert_int_equal(thread_continue(g->pid, 0), 0);
+    if (regs_pc(&regs) != (taddr_t)hold_trap)
+        guest_finish_with(g, 0);
+}
+
+void guest_finish_with(struct guest *g, int sig) {
+    struct regs regs;
+    assert_int_equal(thread_continue(g->pid, sig), 0);
     int status = await_stop(g);
     assert_int_equal(thread_get_regs(g->pid, &regs), 0);
     if (status >> 8 != SIGTRAP || regs_pc(&regs) != (taddr_t)hold_trap + 1)

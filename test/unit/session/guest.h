@@ -39,6 +39,8 @@ void guest_enter(struct guest *g, const struct call *call);
 bool guest_step(struct guest *g);
 /* Lets it run until the call is over; a wait in the hook is ended. */
 void guest_finish(struct guest *g);
+/* The same when it stands before signal SIG, which is delivered. */
+void guest_finish_with(struct guest *g, int sig);
 
 /* All that a call has changed so far, to come back to. */
 struct snapshot {

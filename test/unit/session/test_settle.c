@@ -4,121 +4,27 @@
  * have come there, nothing may be reserved in its lane, and when it goes on it must come to the
  * right end with each event recorded once.
  */
-#include "session/settle.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/wait.h>
 
-#include "guest.h"
 #include "session/patcher.h"
-
-/* ---- how the program runs by itself ---- */
-
-enum { MOST_STATES = 400 };
-
-struct reference {
-    struct regs states[MOST_STATES]; /* before each instruction, and at the end */
-    size_t count;
-    struct event events[16]; /* of an undisturbed call under spoor */
-    size_t event_count;
-};
-
-static void step_through(struct guest *bare, const struct call *call, struct reference *r) {
-    guest_enter(bare, call);
-    do {
-        assert_true(r->count < MOST_STATES);
-        assert_int_equal(thread_get_regs(bare->pid, &r->states[r->count++]), 0);
-    } while (guest_step(bare));
-}
-
-static const struct event *events_of(const struct guest *g) {
-    return (const struct event *)((const uint8_t *)g->slot->lane + LANE_RING);
-}
-
-/* As the program comes there by itself, REGS are; their pc is AT. */
-static bool is_natural(const struct reference *r, const struct regs *regs, taddr_t at) {
-    struct regs here = *regs;
-    regs_set_pc(&here, at);
-    for (size_t i = 0; i < r->count; i++)
-        if (same_regs(&here, &r->states[i]))
-            return true;
-    return false;
-}
-
-static bool is_at_end(const struct guest *g, const struct reference *r) {
-    struct regs regs;
-    assert_int_equal(thread_get_regs(g->pid, &regs), 0);
-    return same_regs(&regs, &r->states[r->count - 1]);
-}
-
-static void learn(struct guest *bare, struct guest *g, const struct call *call,
-                  struct reference *r) {
-    memset(r, 0, sizeof *r);
-    step_through(bare, call, r);
-    guest_enter(g, call);
-    guest_finish(g);
-    assert_true(is_at_end(g, r));
-    r->event_count = g->slot->lane->head / EVENT_BYTES;
-    assert_true(r->event_count <= sizeof r->events / sizeof *r->events);
-    memcpy(r->events, events_of(g), g->slot->lane->head);
-}
-
-/* ---- what may be in the way of an event ---- */
-
-struct weather {
-    enum overflow overflow;
-    bool full;       /* the ring is, when the call begins */
-    bool room_later; /* after LATER instructions there is room again */
-    bool dies_later; /* after as many the tool seems to have died */
-};
-enum { LATER = 40 };
-
-static void change_weather(struct guest *g, const struct weather *w) {
-    if (w->room_later)
-        g->slot->lane->limit = 2 * GUEST_RING_BYTES;
-    if (w->dies_later)
-        *guest_owner(g) |= CONTROL_OWNER_DIED;
-    g->slot->lane->hook = 0;
-}
-
-static void begin(struct guest *g, const struct call *call, const struct weather *w) {
-    *guest_owner(g) &= ~(uint32_t)CONTROL_OWNER_DIED;
-    guest_enter(g, call);
-    g->slot->lane->head = w->full ? GUEST_RING_BYTES : 0;
-}
+#include "session/settle.h"
+#include "trial.h"
 
 /* ---- the checks ---- */
-
-struct trial {
-    struct guest *g;
-    const struct call *call;
-    const struct weather *weather;
-    const struct reference *reference;
-    unsigned k;
-};
-
-static void fail_trial(const struct trial *t, const char *what) {
-    struct regs regs;
-    thread_get_regs(t->g->pid, &regs);
-    struct patched *p = space_area_at(t->g->space, regs_pc(&regs));
-    fail_msg("%s, overflow %d%s, before instruction %u: %s (pc %#lx%s)", t->call->function,
-             t->weather->overflow, t->weather->full ? ", full" : "", t->k, what, regs_pc(&regs),
-             p ? ", in an area" : "");
-}
 
 /* Every slot below the lane's head holds an event. */
 static void check_nothing_reserved(const struct trial *t) {
     const struct lane *lane = t->g->slot->lane;
     uint64_t first = t->weather->full ? GUEST_RING_BYTES : 0;
     if (lane->head < first)
-        fail_trial(t, "more was given back than reserved");
+        trial_fail(t, "more was given back than reserved");
     for (uint64_t at = first; at < lane->head; at += EVENT_BYTES)
         if (!events_of(t->g)[at % GUEST_RING_BYTES / EVENT_BYTES].clock)
-            fail_trial(t, "a slot is reserved");
+            trial_fail(t, "a slot is reserved");
 }
 
 static void check_place(const struct trial *t, enum settled settled,
@@ -127,12 +33,12 @@ static void check_place(const struct trial *t, enum settled settled,
     assert_int_equal(thread_get_regs(t->g->pid, &regs), 0);
     bool in_area = space_area_at(t->g->space, regs_pc(&regs)) != NULL;
     if (in_area != (settled == SETTLED_INSIDE))
-        fail_trial(t, "not where it is said to be");
+        trial_fail(t, "not where it is said to be");
     if (settled == SETTLED_INSIDE && (!place->module || !place->original))
-        fail_trial(t, "the place is not told");
+        trial_fail(t, "the place is not told");
     taddr_t at = settled == SETTLED_INSIDE ? place->original : regs_pc(&regs);
     if (!is_natural(t->reference, &regs, at))
-        fail_trial(t, "registers are not as the program has them there");
+        trial_fail(t, "registers are not as the program has them there");
 }
 
 static void check_events(const struct trial *t) {
@@ -141,23 +47,23 @@ static void check_events(const struct trial *t) {
     bool dropped = t->weather->full && t->weather->overflow == OVERFLOW_DROP;
     uint64_t first = t->weather->full ? GUEST_RING_BYTES : 0;
     if (lane->lost != (dropped ? r->event_count : 0))
-        fail_trial(t, "a wrong number of events is counted as lost");
+        trial_fail(t, "a wrong number of events is counted as lost");
     if (lane->head - first != (dropped ? 0 : r->event_count * EVENT_BYTES))
-        fail_trial(t, "a wrong number of events is recorded");
+        trial_fail(t, "a wrong number of events is recorded");
     for (uint64_t i = 0; i < (lane->head - first) / EVENT_BYTES; i++) {
         const struct event *e = &events_of(t->g)[i];
         if (e->site != r->events[i].site || e->sp != r->events[i].sp)
-            fail_trial(t, "a wrong event is recorded");
+            trial_fail(t, "a wrong event is recorded");
         if (i && e->clock < e[-1].clock)
-            fail_trial(t, "events are not in order");
+            trial_fail(t, "events are not in order");
     }
 }
 
 static void finish(const struct trial *t) {
-    change_weather(t->g, t->weather);
+    trial_change_weather(t);
     guest_finish(t->g);
     if (!is_at_end(t->g, t->reference))
-        fail_trial(t, "the call ends with wrong registers");
+        trial_fail(t, "the call ends with wrong registers");
     check_events(t);
 }
 
@@ -174,7 +80,7 @@ static void settle_by_steps(const struct trial *t) {
     enum settled settled;
     assert_int_equal(settle_step_out(t->g->space, t->g->pid, t->g->slot, &settled), 0);
     if (settled != SETTLED_OUTSIDE)
-        fail_trial(t, "it is still inside");
+        trial_fail(t, "it is still inside");
     check_nothing_reserved(t);
     check_place(t, settled, NULL);
     finish(t);
@@ -182,23 +88,15 @@ static void settle_by_steps(const struct trial *t) {
 
 /* ---- the tests ---- */
 
-static const struct call calls[] = {
-    {"site_loop_flags", 5, 3, true}, {"site_maybe", 5, 6, false}, {"site_flags", 5, 6, true},
-    {"site_tail", 5, 6, false},      {"site_flags", 5, 6, false}, {"site_plain", 5, 6, false},
-    {"site_loop", 5, 3, false},      {"site_popf", 5, 6, false},  {"site_maybe", 4, 6, false},
-};
-
-static const struct call hook_call = {"_dl_debug_state", 0, 0, true};
-
 /* Tries the call before each of its instructions. */
 static void try_call(struct guest *g, const struct call *call, const struct weather *w,
                      const struct reference *r) {
     struct trial t = {g, call, w, r, 0};
     struct snapshot *before = mem_alloc(sizeof *before);
-    begin(g, call, w);
+    trial_begin(&t);
     do {
-        if (t.k == LATER)
-            change_weather(g, w);
+        if (t.k == TRIAL_LATER)
+            trial_change_weather(&t);
         guest_save(g, before);
         settle_by_registers(&t);
         guest_restore(g, before);
@@ -214,15 +112,14 @@ static void try_calls(const struct weather *w, const struct call *all, size_t co
     struct guest *bare = guest_new_bare(), *g = guest_new(w->overflow);
     struct reference *r = mem_alloc(sizeof *r);
     for (size_t i = 0; i < count; i++) {
-        learn(bare, g, &all[i], r);
+        reference_learn(bare, g, &all[i], r);
         try_call(g, &all[i], w, r);
     }
     free(r);
     guest_free(g);
     guest_free(bare);
 }
-#define TRY_CALLS(...)                                                                             \
-    try_calls(&(const struct weather){__VA_ARGS__}, calls, sizeof calls / sizeof *calls)
+#define TRY_CALLS(...) try_calls(&(const struct weather){__VA_ARGS__}, trial_calls, TRIAL_CALLS)
 
 static void a_thread_is_settled_from_anywhere_in_a_stub_that_waits(void **state) {
     (void)state;
@@ -257,8 +154,8 @@ static void a_thread_is_settled_from_anywhere_in_a_stub_that_overwrites(void **s
 static void a_thread_is_settled_while_it_waits_in_the_hook(void **state) {
     (void)state;
     const struct weather fair = {.overflow = OVERFLOW_WAIT}, dead = {.dies_later = true};
-    try_calls(&fair, &hook_call, 1);
-    try_calls(&dead, &hook_call, 1);
+    try_calls(&fair, &trial_hook_call, 1);
+    try_calls(&dead, &trial_hook_call, 1);
 }
 
 static unsigned variants_of(const struct guest *g) {

@@ -1,0 +1,73 @@
+#include "trial.h"
+
+#include <string.h>
+
+const struct call trial_calls[TRIAL_CALLS] = {
+    {"site_loop_flags", 5, 3, true}, {"site_maybe", 5, 6, false}, {"site_flags", 5, 6, true},
+    {"site_tail", 5, 6, false},      {"site_flags", 5, 6, false}, {"site_plain", 5, 6, false},
+    {"site_loop", 5, 3, false},      {"site_popf", 5, 6, false},  {"site_maybe", 4, 6, false},
+};
+
+const struct call trial_hook_call = {"_dl_debug_state", 0, 0, true};
+
+static void step_through(struct guest *bare, const struct call *call, struct reference *r) {
+    guest_enter(bare, call);
+    do {
+        assert_true(r->count < MOST_STATES);
+        assert_int_equal(thread_get_regs(bare->pid, &r->states[r->count++]), 0);
+    } while (guest_step(bare));
+}
+
+const struct event *events_of(const struct guest *g) {
+    return (const struct event *)((const uint8_t *)g->slot->lane + LANE_RING);
+}
+
+bool is_natural(const struct reference *r, const struct regs *regs, taddr_t at) {
+    struct regs here = *regs;
+    regs_set_pc(&here, at);
+    for (size_t i = 0; i < r->count; i++)
+        if (same_regs(&here, &r->states[i]))
+            return true;
+    return false;
+}
+
+bool is_at_end(const struct guest *g, const struct reference *r) {
+    struct regs regs;
+    assert_int_equal(thread_get_regs(g->pid, &regs), 0);
+    return same_regs(&regs, &r->states[r->count - 1]);
+}
+
+void reference_learn(struct guest *bare, struct guest *g, const struct call *call,
+                     struct reference *r) {
+    memset(r, 0, sizeof *r);
+    step_through(bare, call, r);
+    guest_enter(g, call);
+    guest_finish(g);
+    assert_true(is_at_end(g, r));
+    r->event_count = g->slot->lane->head / EVENT_BYTES;
+    assert_true(r->event_count <= sizeof r->events / sizeof *r->events);
+    memcpy(r->events, events_of(g), g->slot->lane->head);
+}
+
+void trial_change_weather(const struct trial *t) {
+    if (t->weather->room_later)
+        t->g->slot->lane->limit = 2 * GUEST_RING_BYTES;
+    if (t->weather->dies_later)
+        *guest_owner(t->g) |= CONTROL_OWNER_DIED;
+    t->g->slot->lane->hook = 0;
+}
+
+void trial_begin(const struct trial *t) {
+    *guest_owner(t->g) &= ~(uint32_t)CONTROL_OWNER_DIED;
+    guest_enter(t->g, t->call);
+    t->g->slot->lane->head = t->weather->full ? GUEST_RING_BYTES : 0;
+}
+
+void trial_fail(const struct trial *t, const char *what) {
+    struct regs regs;
+    thread_get_regs(t->g->pid, &regs);
+    struct patched *p = space_area_at(t->g->space, regs_pc(&regs));
+    fail_msg("%s, overflow %d%s, before instruction %u: %s (pc %#lx%s)", t->call->function,
+             t->weather->overflow, t->weather->full ? ", full" : "", t->k, what, regs_pc(&regs),
+             p ? ", in an area" : "");
+}
