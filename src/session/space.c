@@ -113,6 +113,8 @@ static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid,
     call(s, tid, &(struct remote_call){SYS_close, {(uint64_t)fd}}, &ignored, NULL);
     if (rc < 0)
         return rc;
+    call(s, tid, &(struct remote_call){SYS_madvise, {(uint64_t)at, size, MADV_DONTDUMP}}, &ignored,
+         NULL); /* cores shall not grow by it */
     struct slab *slab = slab_new(mine, (taddr_t)at, ctx->ring_bytes);
     if (!slab)
         return err_set(err, ENOMEM, "remote-call",

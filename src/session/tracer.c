@@ -47,7 +47,10 @@ void tracer_answer(struct tracer *t, struct task *task) {
     }
     pid_t tid = task->tid;
     bool wanted = deliver_prepare(t, task, sig);
-    thread_continue(tid, wanted ? sig : 0); /* the task itself may be gone: killed meanwhile */
+    task = tasks_find(&t->tasks, tid); /* it may be gone: killed meanwhile */
+    if (wanted && task)
+        dying_prepare(t, task, sig);
+    thread_continue(tid, wanted ? sig : 0);
 }
 
 static void on_end(struct tracer *t, struct task *task, int status) {

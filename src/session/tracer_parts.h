@@ -5,6 +5,7 @@
  *   family.c    tasks: births, programs, lanes, ends
  *   stopping.c  all tasks of one address space stopped, resumed, released
  *   deliver.c   a signal on its way to a task
+ *   dying.c     a signal that ends a process with a core
  *   orphans.c   births that nobody could tell of
  *
  * Every report is answered in one place, tracer_answer(): at once or, while
@@ -115,5 +116,11 @@ bool deliver_prepare(struct tracer *t, struct task *task, int sig);
 /* The stop that was reported for TASK has made a system call return that the kernel does not
  * restart (EINTR), and nothing else has: it shall go on. */
 void deliver_mend_call(const struct task *task);
+
+/* ---- dying.c ---- */
+
+/* Signal SIG is about to be delivered to TASK, which stands in the program's own code: if that ends
+ * its process with a core, the other threads are brought out of trampolines and stay stopped. */
+void dying_prepare(struct tracer *t, struct task *task, int sig);
 
 #endif

@@ -13,21 +13,25 @@ static FILE *open_proc(pid_t tid, const char *file) {
     return fopen(name, "re");
 }
 
-/* The value of FIELD ("Tgid:") in BASE, or 0. Lines may be long: a user can be in many groups. */
-static uint64_t field(pid_t tid, const char *name, int base) {
+/* What stands behind FIELD ("Tgid:"), to be freed; NULL when it cannot be read. Lines may be long:
+ * a user can be in many groups. */
+static char *field_text(pid_t tid, const char *name) {
     AUTO_FREE char *line = NULL;
     size_t room = 0, length = strlen(name);
-    uint64_t value = 0;
+    char *text = NULL;
     FILE *f = open_proc(tid, "status");
-    while (f && getline(&line, &room, f) > 0) {
-        if (strncmp(line, name, length) == 0) {
-            value = strtoull(line + length, NULL, base);
-            break;
-        }
-    }
+    while (f && !text && getline(&line, &room, f) > 0)
+        if (strncmp(line, name, length) == 0)
+            text = mem_strdup(line + length);
     if (f)
         fclose(f);
-    return value;
+    return text;
+}
+
+/* The value of FIELD in BASE, or 0. */
+static uint64_t field(pid_t tid, const char *name, int base) {
+    AUTO_FREE char *text = field_text(tid, name);
+    return text ? strtoull(text, NULL, base) : 0;
 }
 
 pid_t status_process_of(pid_t tid) {
@@ -36,6 +40,13 @@ pid_t status_process_of(pid_t tid) {
 }
 
 pid_t status_parent_of(pid_t tid) { return (pid_t)field(tid, "PPid:", 10); }
+
+pid_t status_innermost_pid(pid_t tid) {
+    AUTO_FREE char *text =
+        field_text(tid, "NStgid:"); /* one for each namespace, the innermost last */
+    const char *last = text ? strrchr(text, '\t') : NULL;
+    return last ? (pid_t)strtol(last, NULL, 10) : 0;
+}
 
 unsigned status_seccomp_filters(pid_t tid) {
     enum { STRICT = 1, NO_CALLS = 1 << 20 };

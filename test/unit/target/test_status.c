@@ -47,6 +47,7 @@ static void a_thread_belongs_to_its_process(void **state) {
     assert_int_equal(status_process_of(tid), getpid());
     assert_int_equal(status_process_of(getpid()), getpid());
     assert_int_equal(status_parent_of(tid), getppid());
+    assert_int_equal(status_innermost_pid(tid), getpid());
     pthread_cancel(thread);
     pthread_join(thread, NULL);
 }
@@ -56,6 +57,7 @@ static void nobody_is_a_process_of_its_own_without_properties(void **state) {
     char name[8] = "x";
     assert_int_equal(status_process_of(NOBODY), NOBODY);
     assert_int_equal(status_parent_of(NOBODY), 0);
+    assert_int_equal(status_innermost_pid(NOBODY), 0);
     assert_int_equal(status_seccomp_filters(NOBODY), 0);
     assert_false(status_signal_pending(NOBODY));
     status_name(NOBODY, name, sizeof name);

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""The core of a program that died under spoor shows what the core of one that died alone shows: each
+thread's frames, the signal, the faulting address.
+
+    cores.py SPOOR PROGRAM
+"""
+import glob
+import os
+import re
+import resource
+import shutil
+import sys
+
+from harness import SKIP, Spoor, check, check_lossless, check_same, check_same_outcome, main, run
+
+# Letters as in programs/dies.cc, and the functions that must be on the stack.
+DEATHS = {"n": (134, "lets_none_pass(int)"), "d": (134, "throws_twice(int)"),
+          "f": (139, "faults(int const*)"), "a": (134, "aborts(int)")}
+GDB = ["gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off", "-ex", "set width 0",
+       "-ex", "thread apply 1 2 bt", "-ex", "thread 1", "-ex", "print $_siginfo.si_signo",
+       "-ex", "print $_siginfo.si_code", "-ex", "print (long)$_siginfo._sifields._sigfault.si_addr"]
+MORE_BYTES = 1 << 20  # for the trampolines of a small program; rings are far larger
+FAULTED = "$2 = 1"  # SEGV_MAPERR; other signals' addresses are process ids
+FRAME = re.compile(r"^#\d+ +(?:0x[0-9a-f]+ in )?(.+?) ?\(")
+
+
+def let_dump():
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+
+
+def needs():
+    """Why this cannot run here, or None."""
+    with open("/proc/sys/kernel/core_pattern", encoding="ascii") as file:
+        pattern = file.read().strip()
+    if pattern.startswith(("|", "/")):
+        return f"cores go to {pattern}"
+    if resource.getrlimit(resource.RLIMIT_CORE)[1] == 0:
+        return "no core may be written"
+    return None if shutil.which("gdb") else "gdb is not installed"
+
+
+def die(run_it):
+    """The outcome; what gdb says of the core: the main thread's lines, the other's functions; and how
+    much room the core takes."""
+    for old in glob.glob("core*"):
+        os.remove(old)
+    outcome = run_it(preexec_fn=let_dump)
+    cores = glob.glob("core*")
+    check(len(cores) == 1, f"status {outcome.status}, cores: {cores}")
+    room = os.stat(cores[0]).st_blocks * 512
+    text = run([*GDB, PROGRAM, cores[0]]).stdout.decode()
+    first, _, rest = text.partition("Thread 2 (")
+    other, _, last = rest.partition("[Switching")
+    lines = [line for line in (first + last).splitlines() if line.startswith(("#", "$"))]
+    if FAULTED not in lines:
+        lines.pop()
+    frames = [FRAME.match(line)[1] for line in other.splitlines() if line.startswith("#")]
+    return outcome, [re.sub(r"0x[0-9a-f]{6,}", "PLACE", line) for line in lines], frames, room
+
+
+def check_other(frames, right):
+    """The other thread stands in the loop, or in what that calls."""
+    if frames[:1] == ["busy"]:
+        frames = frames[1:]
+    check_same("the other thread's frames", right[right.index("busy_loop"):], frames)
+
+
+def test(spoor, program):
+    for death, (status, function) in DEATHS.items():
+        alone, lines, others, small = die(lambda **how: run([program, death], **how))
+        check(alone.status == status, f"{death}: status {alone.status} alone")
+        check(any(function in line for line in lines), f"{function} is not in {lines}")
+        check(sum("dive(int, char)" in line for line in lines) == 6, f"frames are missing: {lines}")
+        for options in [], ["-M", "*"]:
+            what = f"spoor record {' '.join(options)} -- dies {death}"
+            traced, traced_lines, frames, room = die(
+                lambda **how: spoor.record(options, [program, death], **how))
+            check_same_outcome(alone, traced, what)
+            check_same(f"{what}: core", lines, traced_lines)
+            check_other(frames, others)
+            check(options or room < small + MORE_BYTES, f"{what}: the core takes {room} bytes")
+            check_lossless(spoor.info())
+
+
+if __name__ == "__main__":
+    why_not = needs()
+    if why_not:
+        print(why_not)
+        sys.exit(SKIP)
+    tracer, PROGRAM = Spoor(sys.argv[1]), os.path.realpath(sys.argv[2])
+    main(lambda: test(tracer, PROGRAM))
