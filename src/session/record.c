@@ -122,10 +122,11 @@ static void put_down(struct record *r) {
         thread_continue(r->pid, 0); /* its exit event */
 }
 
-/* Whether somebody has killed it: that is its end, not our failure. */
-static bool is_killed(const struct record *r) {
+/* Whether it failed with RC because somebody has killed the program: that is its end, not our
+ * failure. */
+static bool is_killed(const struct record *r, int rc) {
     struct regs regs;
-    return thread_get_regs(r->pid, &regs) == -ESRCH;
+    return rc == -ESRCH || thread_get_regs(r->pid, &regs) == -ESRCH;
 }
 
 /* The program stands at its first instruction: refuses what cannot work before anything has run. */
@@ -141,7 +142,7 @@ static int adopt(struct record *r, struct err *err) {
     int rc = tracer_adopt(r->tracer, r->pid, err);
     if (rc == 0 && !catalog_wants_libraries(r->catalog))
         rc = catalog_check_matches(r->catalog, err);
-    if (rc < 0 && !is_killed(r))
+    if (rc < 0 && !is_killed(r, rc))
         return rc;
     tracer_start(r->tracer, r->pid);
     return 0;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "target/status.h"
 #include "target/thread.h"
 
 /* What the child says when it could not become the program. */
@@ -78,6 +79,10 @@ static int exec_error(const char *program, struct failure f, struct err *err) {
                    strerror(f.code));
 }
 
+static int killed(const char *program, struct err *err) {
+    return err_set(err, ECHILD, "fork", "%s: was killed before it began", program);
+}
+
 /* Waits for the exec event, or for the child's report that there will be none. */
 static int await_exec(pid_t pid, const char *program, int failed, struct err *err) {
     for (;;) {
@@ -91,7 +96,7 @@ static int await_exec(pid_t pid, const char *program, int failed, struct err *er
         if (WIFEXITED(status) || WIFSIGNALED(status)) {
             if (read(failed, &f, sizeof f) == (ssize_t)sizeof f)
                 return exec_error(program, f, err);
-            return err_set(err, ECHILD, "fork", "%s: was killed before it began", program);
+            return killed(program, err);
         }
         if (status >> 8 == (SIGTRAP | (PTRACE_EVENT_EXEC << 8)))
             return 0;
@@ -119,6 +124,7 @@ int launch(char *const argv[], const sigset_t *mask, pid_t *ret_pid, struct err 
         return err_set(err, errno, "fork", "fork: %s", strerror(errno));
     int rc = thread_seize(pid, err);
     if (rc < 0) {
+        rc = status_has_ended(pid) ? killed(argv[0], err) : rc;
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
         return rc;

@@ -65,6 +65,16 @@ bool status_ignores(pid_t tid, int sig) {
     return field(tid, "SigIgn:", 16) >> (sig - 1) & 1 || (by_default && !status_catches(tid, sig));
 }
 
+bool status_has_ended(pid_t tid) {
+    char line[256];
+    FILE *f = open_proc(tid, "stat");
+    const char *name_end = f && fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
+    bool ended = !name_end || name_end[2] == 'Z' || name_end[2] == 'X';
+    if (f)
+        fclose(f);
+    return ended;
+}
+
 pid_t status_tracer_of(pid_t tid) { return (pid_t)field(tid, "TracerPid:", 10); }
 
 bool status_catches(pid_t tid, int signal) { return field(tid, "SigCgt:", 16) >> (signal - 1) & 1; }

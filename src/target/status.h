@@ -1,4 +1,4 @@
-/* Facts from /proc/TID/status. */
+/* Facts from /proc/TID. */
 #ifndef SPOOR_TARGET_STATUS_H
 #define SPOOR_TARGET_STATUS_H
 
@@ -20,6 +20,8 @@ bool status_signal_pending(pid_t tid);
 bool status_catches(pid_t tid, int signal);
 /* Whether SIGNAL would do nothing at all to TID's process. */
 bool status_ignores(pid_t tid, int signal);
+/* Whether TID is dead, even if wait() does not tell yet. */
+bool status_has_ended(pid_t tid);
 /* The thread that traces TID; 0: none. */
 pid_t status_tracer_of(pid_t tid);
 /* The thread's name as ps shows it; "" when it is gone. */

@@ -2,15 +2,19 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "target/memory.h"
+#include "target/status.h"
 
 static int request(int op, pid_t tid, void *addr, void *data) {
     return ptrace(op, tid, addr, data) < 0 ? -errno : 0;
@@ -110,15 +114,36 @@ static int remember(pid_t tid, const struct remote_site *site, struct caller *c)
     return write_frame(tid, site, &alone, c);
 }
 
+/*
+ * Waits until wait() can say something of TID. A process's first thread that was killed with the
+ * others never gets there while we wait for it alone: the kernel withholds its end until those of
+ * all others have been taken. So what it is must be looked at, whenever any child reports.
+ */
+static int await_report(pid_t tid, siginfo_t *ret) {
+    const struct timespec patience = {.tv_nsec = 10000000};
+    sigset_t reports, mask;
+    int rc = 0;
+    sigemptyset(&reports);
+    sigaddset(&reports, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, &reports, &mask);
+    for (bool woken = false; rc == 0; woken = true) {
+        ret->si_pid = 0;
+        if (waitid(P_PID, (id_t)tid, ret, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL) < 0 ||
+            (woken && !ret->si_pid && status_has_ended(tid)))
+            rc = -ESRCH;
+        else if (ret->si_pid)
+            break;
+        else
+            sigtimedwait(&reports, NULL, &patience);
+    }
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    return rc;
+}
+
 int thread_wait(pid_t tid, int *ret_status) {
     siginfo_t info;
-    for (;;) {
-        info.si_pid = 0;
-        if (waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL) == 0)
-            break;
-        if (errno != EINTR)
-            return -ESRCH;
-    }
+    if (await_report(tid, &info) < 0)
+        return -ESRCH;
     if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
         return -ESRCH;
     if (waitpid(tid, ret_status, __WALL) < 0)

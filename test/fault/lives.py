@@ -1,14 +1,48 @@
 #!/usr/bin/env python3
 """A program that checks itself does right under spoor as well.
 
-    lives.py SPOOR PROGRAM [ARGUMENT...]
-"""
-import os
-import sys
+    lives.py [--told=TEXT] [--lossless] SPOOR PROGRAM [ARGUMENT...]
 
-from fault import Spoor, check_runs_right, main
+--told: with -M '*' spoor says a line with this TEXT. --lossless: each of its threads has a lane.
+"""
+import argparse
+import os
+
+from fault import RIGHT, Spoor, check, check_lossless, check_right, check_runs_right, main, run, said
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("spoor", type=Spoor)
+    parser.add_argument("--told")
+    parser.add_argument("--lossless", action="store_true")
+    parser.add_argument("words", nargs=argparse.REMAINDER)
+    given = parser.parse_args()
+    given.words = [os.path.realpath(word) if os.path.exists(word) else word for word in given.words]
+    return given
+
+
+def check_told(spoor, words, text):
+    done = run([spoor.path, "record", "-o", "trace", "-M", "*", "--", *words])
+    check_right(done, "record")
+    lines = [line for line in said(done).splitlines() if text in line]
+    check(len(lines) == 1 and lines[0].startswith("spoor: "), f"'{text}' is not told once: {said(done)}")
+
+
+def check_all_is_seen(spoor, words):
+    check(spoor.record(["-M", "*"], words).status == RIGHT, "record")
+    check_lossless(spoor.info())
+
+
+def test(given):
+    words = given.words
+    check_runs_right(given.spoor, words)
+    if given.told:
+        check_told(given.spoor, words, given.told)
+    if given.lossless:
+        check_all_is_seen(given.spoor, words)
+
 
 if __name__ == "__main__":
-    tracer = Spoor(sys.argv[1])
-    words = [os.path.realpath(word) for word in sys.argv[2:]]
-    main(lambda: check_runs_right(tracer, words))
+    arguments = parse()
+    main(lambda: test(arguments))

@@ -9,6 +9,7 @@ import tempfile
 
 TIMEOUT = 240
 SKIP = 77
+SEED = os.environ.get("SPOOR_TEST_SEED", "")
 
 
 class Failure(Exception):

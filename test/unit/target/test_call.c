@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -435,6 +436,37 @@ static void a_thread_that_dies_in_its_call_is_still_reported(void **state) {
     close(site.memory_fd);
 }
 
+static void *idle(void *arg) {
+    (void)arg;
+    __atomic_store_n(word, (uint32_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+    pause();
+    return NULL;
+}
+
+static int be_two(void *arg) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, idle, arg);
+    return pause();
+}
+
+/* Of the first the kernel reports no end before that of the other has been taken. */
+static void threads_that_are_killed_in_the_call_of_the_first_are_not_waited_for(void **state) {
+    (void)state;
+    int64_t result;
+    *word = 0;
+    pid_t pid = child_start(be_two, NULL);
+    await_word(word);
+    pid_t other = (pid_t)*word;
+    child_seize(pid);
+    child_seize(other);
+    struct remote_site site = child_site(pid);
+    struct remote_call suicide = {SYS_kill, {(uint64_t)pid, SIGKILL}};
+    assert_int_equal(thread_call(pid, &site, &suicide, &result, NULL), -ESRCH);
+    assert_int_equal(child_end(other), 128 + SIGKILL);
+    assert_int_equal(child_end(pid), 128 + SIGKILL);
+    close(site.memory_fd);
+}
+
 static void code_that_is_not_there_is_an_error_that_the_thread_survives(void **state) {
     (void)state;
     struct remote_site site;
@@ -479,6 +511,7 @@ int main(void) {
         cmocka_unit_test(a_job_that_was_continued_meanwhile_runs),
         cmocka_unit_test(a_dead_thread_cannot_call),
         cmocka_unit_test(a_thread_that_dies_in_its_call_is_still_reported),
+        cmocka_unit_test(threads_that_are_killed_in_the_call_of_the_first_are_not_waited_for),
         cmocka_unit_test(code_that_is_not_there_is_an_error_that_the_thread_survives),
         cmocka_unit_test(a_frame_that_cannot_be_written_is_an_error_that_the_thread_survives),
     };

@@ -1,0 +1,47 @@
+/* May write no more than a page to any file, and then needs shared memory: more threads than there
+ * are lanes, a child, a program. small [inside] */
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "story.h"
+
+enum { THREADS = 100 };
+
+static pthread_barrier_t all_here;
+
+static void *meet(void *arg) {
+    (void)arg;
+    pthread_barrier_wait(&all_here);
+    check_work();
+    return NULL;
+}
+
+static void threads(void) {
+    pthread_t all[THREADS];
+    pthread_barrier_init(&all_here, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++)
+        check(pthread_create(&all[i], NULL, meet, NULL) == 0, "pthread_create");
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(all[i], NULL);
+}
+
+int main(int argc, char **argv) {
+    struct rlimit page = {4096, 4096};
+    int status;
+    (void)argv;
+    check(setrlimit(RLIMIT_FSIZE, &page) == 0, "setrlimit");
+    signal(SIGXFSZ, SIG_DFL);
+    threads();
+    if (argc > 1)
+        return 7;
+    pid_t pid = fork();
+    if (pid == 0) {
+        check_work();
+        execl("/proc/self/exe", "small", "inside", NULL);
+    }
+    check(waitpid(pid, &status, 0) == pid && WIFEXITED(status), "the child's end");
+    check(WEXITSTATUS(status) == 7, "the child's status");
+    return right();
+}
