@@ -109,6 +109,8 @@ bool family_exec(struct tracer *t, struct task *task) {
     space_unref(task->space);
     task->space = NULL;
     task->exiting = false;
+    if (privilege_let_go(t, task))
+        return false;
     if (task->unwanted) {
         thread_detach(task->tid, 0);
         family_forget(t, task);

@@ -97,7 +97,7 @@ static void run(struct record *r) {
     struct pollfd fds[] = {{.fd = r->signals, .events = POLLIN},
                            {.fd = r->hook_event, .events = POLLIN}};
     bool told = false;
-    while (tracer_task_count(r->tracer) && !r->leaving) {
+    while (tracer_waits(r->tracer) && !r->leaving) {
         poll(fds, 2, PROGRESS_MS);
         drain_fds(r);
         tracer_handle_reports(r->tracer);
@@ -140,7 +140,7 @@ static int adopt(struct record *r, struct err *err) {
                                .ring_bytes = (uint32_t)(ring ? ring : DEFAULT_RING_BYTES)};
     r->tracer = tracer_new(&options);
     int rc = tracer_adopt(r->tracer, r->pid, err);
-    if (rc == 0 && !catalog_wants_libraries(r->catalog))
+    if (rc == 0 && tracer_task_count(r->tracer) && !catalog_wants_libraries(r->catalog))
         rc = catalog_check_matches(r->catalog, err);
     if (rc < 0 && !is_killed(r, rc))
         return rc;

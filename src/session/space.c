@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "session/patcher.h"
+#include "target/auxv.h"
 #include "target/maps.h"
 #include "target/memory.h"
 #include "target/status.h"
@@ -251,17 +252,6 @@ struct patched *space_area_at(const struct space *s, taddr_t addr) {
 
 /* ---- modules ---- */
 
-/* AUX vector entry TYPE of process TID; 0 if absent. */
-static uint64_t auxv(pid_t tid, uint64_t type) {
-    AUTO_FREE char *name = mem_printf("/proc/%d/auxv", tid);
-    AUTO_FD int fd = open(name, O_RDONLY | O_CLOEXEC);
-    Elf64_auxv_t a;
-    while (fd >= 0 && read(fd, &a, sizeof a) == (ssize_t)sizeof a && a.a_type != AT_NULL)
-        if (a.a_type == type)
-            return a.a_un.a_val;
-    return 0;
-}
-
 static struct patched *find_mapped(struct space *s, taddr_t text) {
     for (size_t i = 0; i < s->modules.count; i++)
         if (s->modules.at[i].text == text)
@@ -424,9 +414,9 @@ int space_update(const struct space_context *ctx, struct space *s, pid_t caller,
         return rc;
     drop_gone(s, caller, &maps);
     struct update u = {.ctx = ctx, .space = s, .caller = caller, .maps = &maps};
-    const struct map *program = maps_at(&maps, auxv(caller, AT_PHDR));
+    const struct map *program = maps_at(&maps, auxv_value(caller, AT_PHDR));
     u.main_inode = program ? program->inode : 0;
-    u.loader = auxv(caller, AT_BASE);
+    u.loader = auxv_value(caller, AT_BASE);
     newcomer_array newcomers = {0};
     for (size_t i = 0; i < maps.list.count; i++) {
         const struct map *m = &maps.list.at[i];

@@ -53,12 +53,15 @@ void tracer_answer(struct tracer *t, struct task *task) {
     thread_continue(tid, wanted ? sig : 0);
 }
 
+/* PID has ended; it may have been let go before. */
+static void remember_end(struct tracer *t, pid_t pid, int status) {
+    struct ended e = {pid, status};
+    if (pid == t->adopted)
+        ARRAY_PUSH(&t->ended, e);
+}
+
 static void on_end(struct tracer *t, struct task *task, int status) {
-    if (task->tid == task->pid) {
-        struct ended e = {task->pid, status};
-        if (task->pid == t->adopted)
-            ARRAY_PUSH(&t->ended, e);
-    }
+    remember_end(t, task->tid, status);
     if (WIFSIGNALED(status))
         orphans_remember(t, task);
     family_forget(t, task);
@@ -118,6 +121,8 @@ void tracer_report(struct tracer *t, pid_t tid, int status) {
         task = tasks_add(&t->tasks, tid);
     if (task && !WIFSTOPPED(status))
         on_end(t, task, status);
+    else if (tid == t->adopted && !task)
+        remember_end(t, tid, status);
     else if (status >> 16 == PTRACE_EVENT_EXIT)
         family_exit(t, task);
     else if (task)
@@ -138,12 +143,17 @@ int tracer_adopt(struct tracer *t, pid_t pid, struct err *err) {
     task->ready = true;
     task->stopped = true;
     t->adopted = pid;
+    if (privilege_let_go(t, task))
+        return 0;
     thread_watch_exit(pid, true);
     return family_set_up_program(t, task, err);
 }
 
 void tracer_start(struct tracer *t, pid_t pid) {
-    tasks_find(&t->tasks, pid)->stopped = false;
+    struct task *task = tasks_find(&t->tasks, pid);
+    if (!task)
+        return; /* let go */
+    task->stopped = false;
     thread_continue(pid, 0);
 }
 
@@ -179,6 +189,11 @@ void tracer_handle_hooks(struct tracer *t) {
 }
 
 size_t tracer_task_count(const struct tracer *t) { return t->tasks.count; }
+
+bool tracer_waits(const struct tracer *t) {
+    int status;
+    return t->tasks.count || !tracer_ended(t, t->adopted, &status);
+}
 
 bool tracer_ended(const struct tracer *t, pid_t pid, int *ret_status) {
     for (size_t i = 0; i < t->ended.count; i++) {

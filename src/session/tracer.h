@@ -18,7 +18,8 @@ struct tracer_options {
 struct tracer *tracer_new(const struct tracer_options *options);
 void tracer_free(struct tracer *t);
 
-/* PID stands at its exec event (launch()): sets it up, and leaves it there. */
+/* PID stands at its exec event (launch()): sets it up, and leaves it there; or lets it go, when it
+ * may not be traced: its end is reported all the same. */
 int tracer_adopt(struct tracer *t, pid_t pid, struct err *err);
 void tracer_start(struct tracer *t, pid_t pid);
 /* Handles all that ptrace has to report now, without waiting. */
@@ -29,6 +30,8 @@ void tracer_handle_hooks(struct tracer *t);
 void tracer_release_all(struct tracer *t);
 
 size_t tracer_task_count(const struct tracer *t);
+/* Whether there is something to wait for: tasks, or the adopted process's end. */
+bool tracer_waits(const struct tracer *t);
 /* True once PID, the adopted process, has ended; its wait status then. */
 bool tracer_ended(const struct tracer *t, pid_t pid, int *ret_status);
 

@@ -7,6 +7,7 @@
  *   deliver.c   a signal on its way to a task
  *   dying.c     a signal that ends a process with a core
  *   orphans.c   births that nobody could tell of
+ *   privilege.c programs that get their rights untraced only
  *
  * Every report is answered in one place, tracer_answer(): at once or, while
  * the task's address space is being changed (space->stopping), when that is
@@ -99,6 +100,12 @@ void orphans_remember(struct tracer *t, const struct task *killed);
 /* Finds out about newborns whose makers are gone: they are unknown no more, though not answered. */
 void orphans_adopt(struct tracer *t);
 void orphans_done(struct tracer *t);
+
+/* ---- privilege.c ---- */
+
+/* TASK, adopted or at its exec event, has begun a program that has been refused rights because of
+ * us: it begins again, untraced. Returns whether so; the task is gone then. */
+bool privilege_let_go(struct tracer *t, struct task *task);
 
 /* ---- stopping.c ---- */
 

@@ -28,10 +28,18 @@ static char *field_text(pid_t tid, const char *name) {
     return text;
 }
 
-/* The value of FIELD in BASE, or 0. */
-static uint64_t field(pid_t tid, const char *name, int base) {
+/* The INDEXth value of FIELD in BASE, or 0. */
+static uint64_t field_at(pid_t tid, const char *name, int base, unsigned index) {
     AUTO_FREE char *text = field_text(tid, name);
-    return text ? strtoull(text, NULL, base) : 0;
+    char *at = text;
+    uint64_t value = 0;
+    for (unsigned i = 0; text && i <= index; i++)
+        value = strtoull(at, &at, base);
+    return value;
+}
+
+static uint64_t field(pid_t tid, const char *name, int base) {
+    return field_at(tid, name, base, 0);
 }
 
 pid_t status_process_of(pid_t tid) {
@@ -78,6 +86,15 @@ bool status_has_ended(pid_t tid) {
 pid_t status_tracer_of(pid_t tid) { return (pid_t)field(tid, "TracerPid:", 10); }
 
 bool status_catches(pid_t tid, int signal) { return field(tid, "SigCgt:", 16) >> (signal - 1) & 1; }
+
+void status_rights(pid_t tid, struct status_rights *ret) {
+    enum { EFFECTIVE = 1 };
+    *ret = (struct status_rights){.user = (uid_t)field_at(tid, "Uid:", 10, EFFECTIVE),
+                                  .group = (gid_t)field_at(tid, "Gid:", 10, EFFECTIVE),
+                                  .permitted = field(tid, "CapPrm:", 16),
+                                  .bounding = field(tid, "CapBnd:", 16),
+                                  .no_new = field(tid, "NoNewPrivs:", 10)};
+}
 
 void status_name(pid_t tid, char *out, size_t size) {
     FILE *f = open_proc(tid, "comm");

@@ -24,6 +24,14 @@ bool status_ignores(pid_t tid, int signal);
 bool status_has_ended(pid_t tid);
 /* The thread that traces TID; 0: none. */
 pid_t status_tracer_of(pid_t tid);
+/* What TID may do. */
+struct status_rights {
+    uid_t user;
+    gid_t group;                  /* both: effective */
+    uint64_t permitted, bounding; /* capabilities */
+    bool no_new;                  /* it gets no more by executing programs */
+};
+void status_rights(pid_t tid, struct status_rights *ret);
 /* The thread's name as ps shows it; "" when it is gone. */
 void status_name(pid_t tid, char *out, size_t size);
 

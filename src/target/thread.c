@@ -250,3 +250,17 @@ int thread_call(pid_t tid, const struct remote_site *site, const struct remote_c
     *ret_result = regs_syscall_result(&regs);
     return 0;
 }
+
+int thread_leave_by_call(pid_t tid, const struct remote_site *site, const struct remote_call *call,
+                         struct err *err) {
+    struct caller c = {0};
+    int rc = remember(tid, site, &c);
+    struct regs regs = c.regs;
+    if (rc == 0) {
+        regs_set_syscall(&regs, site->code, c.sp, call->number, call->args);
+        rc = thread_set_regs(tid, &regs);
+    }
+    if (rc == 0)
+        rc = thread_detach(tid, 0);
+    return rc < 0 ? died(err, tid, rc) : 0;
+}

@@ -68,5 +68,9 @@ struct remote_call {
  */
 int thread_call(pid_t tid, const struct remote_site *site, const struct remote_call *call,
                 int64_t *ret_result, struct err *err);
+/* Detaches the thread and makes its next deed that call. If it comes back from it, its registers
+ * become what they were. Conditions and errors as above. */
+int thread_leave_by_call(pid_t tid, const struct remote_site *site, const struct remote_call *call,
+                         struct err *err);
 
 #endif

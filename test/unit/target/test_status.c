@@ -24,6 +24,11 @@ static int wait_for_ever(void *arg) {
     return 0;
 }
 
+static int wait_without_new_rights(void *arg) {
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    return wait_for_ever(arg);
+}
+
 static pid_t start(int (*body)(void *)) {
     *ready = 0;
     pid_t pid = child_start(body, NULL);
@@ -50,6 +55,21 @@ static void a_thread_belongs_to_its_process(void **state) {
     assert_int_equal(status_innermost_pid(tid), getpid());
     pthread_cancel(thread);
     pthread_join(thread, NULL);
+}
+
+static void a_thread_has_rights(void **state) {
+    (void)state;
+    struct status_rights rights, again;
+    status_rights(getpid(), &rights);
+    assert_int_equal(rights.user, geteuid());
+    assert_int_equal(rights.group, getegid());
+    assert_int_equal(rights.permitted & ~rights.bounding, 0);
+    pid_t pid = start(wait_without_new_rights);
+    status_rights(pid, &again);
+    assert_true(again.no_new);
+    assert_int_equal(again.user, rights.user);
+    assert_int_equal(again.permitted, rights.permitted);
+    child_kill(pid);
 }
 
 static void nobody_is_a_process_of_its_own_without_properties(void **state) {
@@ -177,6 +197,7 @@ static int setup(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_belongs_to_its_process),
+        cmocka_unit_test(a_thread_has_rights),
         cmocka_unit_test(nobody_is_a_process_of_its_own_without_properties),
         cmocka_unit_test(names_are_as_ps_shows_them_cut_to_the_room),
         cmocka_unit_test(blocked_signals_do_not_count_as_pending),

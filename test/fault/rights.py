@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Programs that give rights (set-user-ID, set-group-ID, capabilities) get them: traced where spoor has
+the right to trace them so, else untraced, with a message. Needs root, to install such programs.
+
+    rights.py SPOOR PROGRAM
+"""
+import os
+import shutil
+import struct
+import sys
+
+from fault import SKIP, Spoor, check, main, run, said
+
+NOBODY = 65534
+CAPABILITY = struct.pack("<IIIII", 0x02000001, 1 << 13, 0, 0, 0)  # net_raw, effective
+KINDS = {"user": 0o4755, "group": 0o2755, "capability": 0o755, "none": 0o755}
+
+
+def become_nobody():
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+
+
+def install(program):
+    """One copy of each kind; those that this file system or kernel does not honour are left out."""
+    kinds = []
+    for kind, mode in KINDS.items():
+        shutil.copyfile(program, kind)
+        os.chown(kind, 0, 0)
+        os.chmod(kind, mode)
+        try:
+            if kind == "capability":
+                os.setxattr(kind, "security.capability", CAPABILITY)
+        except OSError:
+            continue
+        alone = run([f"./{kind}", "have", kind, "two words"], preexec_fn=become_nobody)
+        if alone.stdout == b"right\n":
+            kinds.append(kind)
+    return kinds
+
+
+def check_right(done, times, what):
+    check(done.status == 42 and done.stdout == b"right\n" * times,
+          f"{what}: status {done.status}, {done.stdout!r}, and:\n{said(done)}")
+
+
+def check_told(done, times, what):
+    told = said(done).count("runs untraced")
+    check(told == times, f"{what}: told {told} times instead of {times}:\n{said(done)}")
+
+
+def try_kind(spoor, kind):
+    """As nobody: the program itself, and one that executes it in five ways."""
+    had = 0 if kind == "none" else 1
+    for options in [], ["-M", "*"], ["--no-follow"], ["-F", "work"]:
+        record = [spoor.path, "record", *options, "-o", "work/trace", "--"]
+        what = f"{kind}, {' '.join(options)}"
+        done = run(record + [f"./{kind}", "have", kind, "two words"], preexec_fn=become_nobody)
+        check_right(done, 1, what)
+        check_told(done, had, what)
+        check((spoor.info("work/trace")["events"]["entry"] > 0) == (kind == "none"), f"{what}: events")
+        done = run(record + ["./none", "spawn", f"./{kind}", kind], preexec_fn=become_nobody)
+        check_right(done, 5, f"{what}, executed")
+        unfollowed = 1 if "--no-follow" in options else 5
+        check(said(done).count("runs untraced") >= had * unfollowed, f"{what}: told:\n{said(done)}")
+        check(had or "runs untraced" not in said(done), f"{what}: told for nothing")
+
+
+def try_as_root(spoor):
+    """A program that drops its rights and executes one that gives them: traced all the way."""
+    record = [spoor.path, "record", "-o", "work/trace", "--"]
+    done = run(record + ["/bin/sh", "-c", "exec setpriv --reuid=65534 --regid=65534 --clear-groups "
+                         "./user have user 'two words'"])
+    check_right(done, 1, "as root")
+    check_told(done, 0, "as root")
+    names = {row["function"] for row in spoor.report("work/trace")}
+    check("work" in names, f"as root: {names}")
+
+
+def test(spoor, program):
+    os.chmod(".", 0o755)
+    os.mkdir("work")
+    os.chown("work", NOBODY, NOBODY)
+    shutil.copy(spoor.path, "spoor")
+    os.environ["RIGHTS_TEST"] = "here"
+    kinds = install(program)
+    print("kinds of rights here:", kinds)
+    check("none" in kinds, "a program without rights does not run right")
+    ours = Spoor("spoor")
+    for kind in kinds:
+        try_kind(ours, kind)
+    if "user" in kinds:
+        try_as_root(ours)
+
+
+if __name__ == "__main__":
+    if os.getuid() != 0:
+        print("only root can install such programs")
+        sys.exit(SKIP)
+    tracer, given = Spoor(sys.argv[1]), os.path.realpath(sys.argv[2])
+    main(lambda: test(tracer, given))
