@@ -11,6 +11,7 @@
 
 #include "arch/clock.h"
 #include "session/identity.h"
+#include "session/job.h"
 #include "session/session.h"
 #include "session/tracer.h"
 #include "target/launch.h"
@@ -28,6 +29,7 @@ struct record {
     sigset_t mask; /* the tool's own, to be given to the program */
     struct sigaction too_large;
     struct rlimit files;
+    struct job job;
     pid_t pid;
     bool leaving; /* the user wants no more */
 };
@@ -40,6 +42,7 @@ static int open_signals(struct record *r, struct err *err) {
     static const int wanted[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         sigaddset(&set, wanted[i]);
+    job_add_signals(&set);
     sigprocmask(SIG_BLOCK, &set, &r->mask);
     r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     r->hook_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -66,12 +69,12 @@ static void restore_limits(const struct record *r) {
     setrlimit(RLIMIT_NOFILE, &r->files);
 }
 
-static void handle_signal(struct record *r, int sig) {
-    int status;
+/* Reports of children are read after every wake-up. */
+static void handle_signal(struct record *r, const struct signalfd_siginfo *info) {
+    int status, sig = (int)info->ssi_signo;
     bool ended = tracer_ended(r->tracer, r->pid, &status);
-    if (sig == SIGCHLD)
-        return; /* reports are read after every wake-up */
-    if (ended)
+    job_note(&r->job, info, tracer_traces(r->tracer, r->pid));
+    if (ended && (sig == SIGINT || sig == SIGQUIT || sig == SIGTERM || sig == SIGHUP))
         r->leaving = true; /* only background processes are left */
     else if (sig == SIGTERM || sig == SIGHUP)
         kill(r->pid, sig);
@@ -80,7 +83,7 @@ static void handle_signal(struct record *r, int sig) {
 static void drain_fds(struct record *r) {
     struct signalfd_siginfo info;
     while (read(r->signals, &info, sizeof info) == (ssize_t)sizeof info)
-        handle_signal(r, (int)info.ssi_signo);
+        handle_signal(r, &info);
     uint64_t count;
     if (read(r->hook_event, &count, sizeof count) == (ssize_t)sizeof count)
         tracer_handle_hooks(r->tracer);
@@ -101,6 +104,7 @@ static void run(struct record *r) {
         poll(fds, 2, PROGRESS_MS);
         drain_fds(r);
         tracer_handle_reports(r->tracer);
+        job_follow(&r->job, r->tracer, r->pid);
         show_progress(r);
         int status;
         if (!told && tracer_task_count(r->tracer) && tracer_ended(r->tracer, r->pid, &status) &&
@@ -196,7 +200,15 @@ static void finish(struct record *r) {
     result->duration_ns = now.ns - timing_started().ns;
 }
 
+/* What has come too late to be heeded shall not end or stop us now. */
+static void forget_signals(const struct record *r) {
+    struct signalfd_siginfo info;
+    while (r->signals >= 0 && read(r->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        ;
+}
+
 static void done(struct record *r) {
+    forget_signals(r);
     tracer_free(r->tracer);
     drain_finish(r->drain);
     if (r->writer) { /* nothing was recorded */

@@ -13,6 +13,7 @@ struct task {
     bool ready;          /* its first stop has been handled */
     bool forked;         /* space is a copy that has not run yet */
     bool stopped;        /* by ptrace, and not yet resumed */
+    bool standing;       /* in a group-stop, until it reports something else */
     pid_t vfork_child;   /* not 0: it waits in the kernel until that child execs or ends */
     bool exiting;        /* a main thread that has ended, or is about to, before its process */
     bool unwanted;       /* a child that is not followed, but shares memory until it execs */

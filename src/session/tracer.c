@@ -27,13 +27,24 @@ static void answer_event(struct tracer *t, struct task *task, int event, int sig
             return;
         break;
     case PTRACE_EVENT_STOP:
-        if (is_stop_signal(sig) && thread_listen(tid) == 0)
+        task->standing = is_stop_signal(sig) && thread_listen(tid) == 0;
+        if (task->standing)
             return;
         break; /* after a remote call it reports its group-stop once more when continued */
     default:
         break;
     }
     thread_continue(tid, 0);
+}
+
+/* TASK is about to get stop signal SIG. */
+static void note_stop(struct tracer *t, const struct task *task, int sig) {
+    siginfo_t info;
+    if (task->pid != t->adopted || ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) < 0)
+        return;
+    t->stop = (struct tracer_stop){t->stop.number + 1, sig, info.si_code, 0};
+    if (info.si_code <= 0) /* sent by a process */
+        t->stop.sender = info.si_pid;
 }
 
 void tracer_answer(struct tracer *t, struct task *task) {
@@ -45,6 +56,8 @@ void tracer_answer(struct tracer *t, struct task *task) {
         answer_event(t, task, event, sig);
         return;
     }
+    if (is_stop_signal(sig))
+        note_stop(t, task, sig);
     pid_t tid = task->tid;
     bool wanted = deliver_prepare(t, task, sig);
     task = tasks_find(&t->tasks, tid); /* it may be gone: killed meanwhile */
@@ -102,6 +115,7 @@ static bool is_birth(int event) {
 static void on_stop(struct tracer *t, struct task *task, int status) {
     task->vfork_child = 0; /* it runs, so its child is done with the shared memory */
     task->stopped = true;
+    task->standing = false;
     task->status = status;
     if (is_birth(status >> 16))
         family_birth(t, task, status >> 16);
@@ -190,6 +204,8 @@ void tracer_handle_hooks(struct tracer *t) {
 
 size_t tracer_task_count(const struct tracer *t) { return t->tasks.count; }
 
+bool tracer_traces(const struct tracer *t, pid_t pid) { return tasks_find(&t->tasks, pid); }
+
 bool tracer_waits(const struct tracer *t) {
     int status;
     return t->tasks.count || !tracer_ended(t, t->adopted, &status);
@@ -202,6 +218,15 @@ bool tracer_ended(const struct tracer *t, pid_t pid, int *ret_status) {
         *ret_status = t->ended.at[i].status;
         return true;
     }
+    return false;
+}
+
+bool tracer_stopped(const struct tracer *t, struct tracer_stop *ret) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->pid == t->adopted && k->standing) {
+            *ret = t->stop;
+            return true;
+        }
     return false;
 }
 

@@ -32,7 +32,18 @@ void tracer_release_all(struct tracer *t);
 size_t tracer_task_count(const struct tracer *t);
 /* Whether there is something to wait for: tasks, or the adopted process's end. */
 bool tracer_waits(const struct tracer *t);
+/* Whether process PID is traced, and lives. */
+bool tracer_traces(const struct tracer *t, pid_t pid);
 /* True once PID, the adopted process, has ended; its wait status then. */
 bool tracer_ended(const struct tracer *t, pid_t pid, int *ret_status);
+
+/* Why the adopted process has stopped, as job control does it. */
+struct tracer_stop {
+    unsigned number; /* stops are counted from 1 */
+    int signal, code;
+    pid_t sender;
+};
+/* False: it does not stand still now. */
+bool tracer_stopped(const struct tracer *t, struct tracer_stop *ret);
 
 #endif

@@ -41,6 +41,7 @@ struct tracer {
     uint32_t next_stream;
     ARRAY(struct ended) ended; /* of adopted processes */
     pid_t adopted;
+    struct tracer_stop stop;   /* the adopted process's last */
     unsigned unknown_newborns; /* stopped, and nobody has told yet whose children they are */
     struct grave graves[GRAVES];
     unsigned next_grave;
