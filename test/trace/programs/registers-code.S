@@ -1,11 +1,14 @@
-# registers_call(before, after) fills every register from BEFORE, calls before->function, and saves
-# what it finds then to AFTER. The functions follow: they change nothing that the caller does not
-# expect, and keep to no convention.
+# registers_call(before, after) fills every register from BEFORE, calls before->function as often as
+# before->times says, each time with the same flags, and saves what it finds then to AFTER. The
+# functions follow: they change nothing that the caller does not expect, and keep to no convention.
+# Called again, they change nothing more.
 
     .set FLAGS, 16 * 8
     .set MASK, 17 * 8
     .set FUNCTION, 18 * 8
     .set AREA, 19 * 8
+    .set TIMES, 20 * 8
+    .set FIXED_FLAGS, 0x202
 
 .macro function name
     .globl \name
@@ -39,12 +42,14 @@ function registers_call
     mov %rdi, %r15
     mov FUNCTION(%r15), %rax
     mov %rax, function(%rip)
+    mov TIMES(%r15), %rax
+    mov %rax, times_left(%rip)
+    mov FLAGS(%r15), %rax
+    mov %rax, flags_before(%rip)
     mov MASK(%r15), %eax
     mov MASK+4(%r15), %edx
     mov AREA(%r15), %rcx
     xrstor64 (%rcx)
-    pushq FLAGS(%r15)
-    .cfi_adjust_cfa_offset 8
     mov 0*8(%r15), %rax
     mov 1*8(%r15), %rbx
     mov 2*8(%r15), %rcx
@@ -60,12 +65,20 @@ function registers_call
     mov 13*8(%r15), %r13
     mov 14*8(%r15), %r14
     mov 15*8(%r15), %r15
+1:  pushq flags_before(%rip)
+    .cfi_adjust_cfa_offset 8
     popfq
     .cfi_adjust_cfa_offset -8
     call *function(%rip)
     pushfq
     .cfi_adjust_cfa_offset 8
-    push %r15
+    decq times_left(%rip)
+    jz 2f
+    lea 8(%rsp), %rsp
+    .cfi_adjust_cfa_offset -8
+    jmp 1b
+    .cfi_adjust_cfa_offset 8
+2:  push %r15
     .cfi_adjust_cfa_offset 8
     mov 16(%rsp), %r15
     mov %rax, 0*8(%r15)
@@ -88,14 +101,16 @@ function registers_call
     pop %rax
     .cfi_adjust_cfa_offset -8
     mov %rax, FLAGS(%r15)
-    cld
+    pushq $FIXED_FLAGS
+    .cfi_adjust_cfa_offset 8
+    popfq
+    .cfi_adjust_cfa_offset -8
     mov MASK(%r15), %eax
     mov MASK+4(%r15), %edx
     mov AREA(%r15), %rcx
     xsave64 (%rcx)
-    fninit
-    ldmxcsr default_mxcsr(%rip)
-    vzeroupper
+    mov ordinary_area(%rip), %rcx
+    xrstor64 (%rcx)
     add $8, %rsp
     .cfi_adjust_cfa_offset -8
     pop %r15
@@ -153,10 +168,18 @@ function shape_tail_if_carry
     ret
 finish shape_tail_if_carry
 
+# ... through a register, ...
+function shape_tail_register
+    mov %rcx, %rcx
+    mov %rdx, %rdx
+    notrack jmp *%r11
+finish shape_tail_register
+
 # Calls in the middle of its body, with the stack off by a word.
 function shape_calls
     push %rax
     .cfi_adjust_cfa_offset 8
+    nopw 0(%rax)
     lea 0(%rdi), %rdi
     call shape_plain
     lea 0(%rdi), %rdi
@@ -185,6 +208,7 @@ finish shape_gives_flags
 function shape_reads_flags
     push %rax
     .cfi_adjust_cfa_offset 8
+    nopw 0(%rax)
     lea 0(%rdi), %rdi
     call shape_gives_flags
     seta %al
@@ -194,6 +218,87 @@ function shape_reads_flags
     .cfi_adjust_cfa_offset -8
     ret
 finish shape_reads_flags
+
+# The same by way of a tail call.
+function shape_gives_by_tail
+    lea 0(%rdi), %rdi
+    lea 0(%rsi), %rsi
+    jmp shape_gives_flags
+finish shape_gives_by_tail
+
+function shape_reads_by_tail
+    push %rax
+    .cfi_adjust_cfa_offset 8
+    nopw 0(%rax)
+    lea 0(%rdi), %rdi
+    call shape_gives_by_tail
+    seta %al
+    setb %ah
+    mov %ax, flag_answer(%rip)
+    pop %rax
+    .cfi_adjust_cfa_offset -8
+    ret
+finish shape_reads_by_tail
+
+# All flags that it finds, in r8; and all that it is given by a callee, in r9.
+function shape_takes_flags
+    pushfq
+    .cfi_adjust_cfa_offset 8
+    pop %r8
+    .cfi_adjust_cfa_offset -8
+    lea 0(%rdi), %rdi
+    lea 0(%rdi), %rdi
+    call shape_passes_flags
+    pushfq
+    .cfi_adjust_cfa_offset 8
+    pop %r9
+    .cfi_adjust_cfa_offset -8
+    lea 0(%rdi), %rdi
+    ret
+finish shape_takes_flags
+
+function shape_passes_flags
+    pushfq
+    .cfi_adjust_cfa_offset 8
+    lea 0(%rdi), %rdi
+    cmp %r13, %r14
+    popfq
+    .cfi_adjust_cfa_offset -8
+    lea 0(%rdi), %rdi
+    ret
+finish shape_passes_flags
+
+# Its entry is the head of its loop; the carry flag lives there. Sets bit 3 of r8.
+function shape_loop_head
+    btc $3, %r8
+    jc shape_loop_head
+    lea 0(%rdi), %rdi
+    nopw 0(%rax)
+    ret
+finish shape_loop_head
+
+# Returns that take arguments along, or have prefixes.
+function shape_return_many
+    lea 0(%rdi), %rdi
+    lea 0(%rsi), %rsi
+    ret $24
+finish shape_return_many
+
+function shape_calls_many
+    lea -24(%rsp), %rsp
+    .cfi_adjust_cfa_offset 24
+    call shape_return_many
+    .cfi_adjust_cfa_offset -24
+    lea 0(%rdi), %rdi
+    nopw 0(%rax)
+    rep ret
+finish shape_calls_many
+
+function shape_return_bounds
+    mov %r12, %r12
+    mov %r9, %r9
+    bnd ret
+finish shape_return_bounds
 
 # A leaf that keeps data below the stack pointer, as far as it may.
 function shape_red_zone
@@ -210,8 +315,13 @@ plain_pointer:
     .quad shape_plain
 function:
     .quad 0
-default_mxcsr:
-    .long 0x1f80
+    .globl ordinary_area
+ordinary_area:
+    .quad 0
+times_left:
+    .quad 0
+flags_before:
+    .quad 0
     .globl flag_answer
 flag_answer:
     .word 0

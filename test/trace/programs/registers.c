@@ -1,9 +1,15 @@
 /*
  * Calls functions of their own conventions with every register filled, and says which register came
- * back different: general registers, flags, vector, mask and x87 registers, MXCSR and the x87
- * control word.
+ * back different: general registers, flags, vector, mask and x87 registers, MXCSR, the x87 control
+ * and status words, protection keys.
+ *
+ * registers BURST: calls each function BURST times in a row while its tracer is stopped, so that
+ * the ring gets full.
  */
 #include <cpuid.h>
+#include <dirent.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,9 +18,19 @@
 
 #include "expect.h"
 
-enum { GENERAL = 16, RBP = 6, RSP = 7, R8 = 8, R9 = 9, AREA_BYTES = 16384, LAPS = 20 };
-enum { CARRY = 1, ALL_FLAGS = 0x8d5, DIRECTION = 0x400, FIXED_FLAGS = 0x202 };
-enum { X87_CONTROL = 0, MXCSR_AT = 24, MXCSR_MASK_AT = 28, HEADER_AT = 512, HEADER_BYTES = 64 };
+enum { GENERAL = 16, RSP = 7, R8 = 8, R9 = 9, R11 = 11, AREA_BYTES = 16384, LAPS = 20 };
+enum { FEW_LAPS = 4 }; /* with bursts */
+/* Of those, ALIGNMENT makes every access that is not aligned fault. */
+enum { CARRY = 1, ALL_FLAGS = 0x8d5, DIRECTION = 0x400, ALIGNMENT = 0x40000, IDENTITY = 0x200000 };
+enum { KEPT_FLAGS = DIRECTION | ALIGNMENT | IDENTITY, FIXED_FLAGS = 0x202 };
+enum { X87_CONTROL = 0, X87_STATUS = 2, X87_TAGS = 4, MXCSR_AT = 24, MXCSR_MASK_AT = 28 };
+enum {
+    HEADER_AT = 512,
+    HEADER_BYTES = 64,
+    KEYS = 1 << 9,
+    X87_MASKS = 0x3f,
+    X87_CONDITIONS = 0x7f00
+};
 
 /* registers-code.S knows this order. */
 struct state {
@@ -23,19 +39,26 @@ struct state {
     uint64_t mask; /* of the state components */
     void (*function)(void);
     unsigned char *area; /* for xsave */
+    uint64_t times;
 };
 
 void registers_call(const struct state *before, struct state *after);
 
-void shape_plain(void), shape_landing(void), shape_tail(void), shape_tail_memory(void);
-void shape_tail_if_carry(void), shape_calls(void), shape_takes_carry(void), shape_red_zone(void);
-void shape_reads_flags(void), shape_gives_flags(void);
+#define SHAPES(x)                                                                                  \
+    x(plain, 0) x(landing, 1) x(tail, 1) x(tail_memory, 1) x(tail_register, 1) x(tail_if_carry, 1) \
+        x(calls, 1) x(takes_carry, 1) x(reads_flags, 1) x(reads_by_tail, 1) x(takes_flags, 1)      \
+            x(loop_head, 1) x(calls_many, 1) x(return_bounds, 1) x(red_zone, 1)
+#define DECLARE(shape, counted) void shape_##shape(void);
+SHAPES(DECLARE)
+
 extern uint16_t flag_answer;
+extern unsigned char *ordinary_area;
 
 static const char *const names[GENERAL] = {"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp",
                                            "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
 
-static int carry_laps;
+static unsigned long carry_laps, laps = LAPS, burst = 1;
+static uint32_t keys_at; /* in the area */
 
 static uint64_t components(void) {
     unsigned a, b, c, d;
@@ -43,7 +66,10 @@ static uint64_t components(void) {
     if (!(c & bit_OSXSAVE))
         return 0;
     __asm__("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
-    return ((uint64_t)d << 32 | a) & 0xe7; /* x87, SSE, AVX, AVX-512 */
+    uint64_t mask = ((uint64_t)d << 32 | a) & (0xe7 | KEYS); /* x87, SSE, AVX, AVX-512 */
+    if (mask & KEYS)
+        __cpuid_count(0xd, 9, a, keys_at, c, d);
+    return mask;
 }
 
 static uint64_t random_word(void) {
@@ -54,11 +80,21 @@ static uint64_t random_word(void) {
     return seed;
 }
 
-/* Exceptions stay masked, and the x87 registers full. */
+static void put16(unsigned char *at, uint64_t value) {
+    uint16_t word = (uint16_t)value;
+    memcpy(at, &word, sizeof word);
+}
+
+static void put32(unsigned char *at, uint64_t value) {
+    uint32_t word = (uint32_t)value;
+    memcpy(at, &word, sizeof word);
+}
+
+/* Exceptions stay masked, the x87 registers full, and ordinary memory accessible. */
 static void fill(struct state *s) {
     for (int i = 0; i < GENERAL; i++)
         s->general[i] = random_word();
-    s->flags = FIXED_FLAGS | (random_word() & (ALL_FLAGS | DIRECTION));
+    s->flags = FIXED_FLAGS | (random_word() & (ALL_FLAGS | KEPT_FLAGS));
     for (size_t i = 0; i < AREA_BYTES; i += 8) {
         uint64_t word = random_word();
         memcpy(s->area + i, &word, 8);
@@ -66,13 +102,17 @@ static void fill(struct state *s) {
     memset(s->area + HEADER_AT, 0, HEADER_BYTES);
     memcpy(s->area + HEADER_AT, &s->mask, 8);
     memset(s->area, 0, 32);
-    uint16_t control = (uint16_t)(0x037f & ~(random_word() & 0xf00));
-    uint32_t mxcsr = 0x1f80 | (random_word() & 0xe000);
-    memcpy(s->area + X87_CONTROL, &control, 2);
-    s->area[4] = 0xff;
-    memcpy(s->area + MXCSR_AT, &mxcsr, 4);
+    put16(s->area + X87_CONTROL, 0x40 | X87_MASKS | (random_word() & 0xf00));
+    put16(s->area + X87_STATUS, random_word() & X87_CONDITIONS);
+    s->area[X87_TAGS] = 0xff;
+    put32(s->area + MXCSR_AT, 0x1f80 | (random_word() & 0xe03f));
     for (int i = 0; i < 8; i++) /* ten bytes of each, then reserved ones */
         memset(s->area + 32 + i * 16 + 10, 0, 6);
+    if (s->mask & KEYS)
+        put32(s->area + keys_at, random_word() & ~3ull);
+    if (s->mask & KEYS)
+        put32(s->area + keys_at + 4, 0);
+    s->general[R11] = s->function == shape_tail_register ? (uintptr_t)shape_plain : s->general[R11];
 }
 
 static void compare(const char *shape, const struct state *before, const struct state *after) {
@@ -80,7 +120,7 @@ static void compare(const char *shape, const struct state *before, const struct 
         if (i != RSP && before->general[i] != after->general[i])
             printf("%s: %s %lx became %lx\n", shape, names[i], before->general[i],
                    after->general[i]);
-    if ((before->flags ^ after->flags) & DIRECTION)
+    if ((before->flags ^ after->flags) & KEPT_FLAGS)
         printf("%s: flags %lx became %lx\n", shape, before->flags, after->flags);
     for (int i = 0; i < AREA_BYTES; i++) {
         bool header = i >= HEADER_AT && i < HEADER_AT + HEADER_BYTES;
@@ -96,24 +136,78 @@ static void compare(const char *shape, const struct state *before, const struct 
 static void expect_effect(struct state *s) {
     if (s->function == shape_takes_carry)
         s->general[R8] = s->flags & CARRY;
+    if (s->function == shape_takes_flags)
+        s->general[R8] = s->general[R9] = s->flags;
+    if (s->function == shape_loop_head)
+        s->general[R8] |= 1 << 3;
 }
 
 static void check_answer(const struct state *s) {
     uint64_t a = s->general[R8], b = s->general[R9];
     unsigned right = (a > b) | (unsigned)(a < b) << 8;
-    if (s->function == shape_reads_flags && flag_answer != right)
-        printf("shape_reads_flags: answered %x instead of %x\n", flag_answer, right);
+    bool asks = s->function == shape_reads_flags || s->function == shape_reads_by_tail;
+    if (asks && flag_answer != right)
+        printf("flags: answered %x instead of %x\n", flag_answer, right);
+}
+
+/* The value of FIELD in a file of /proc, or 0; in stat files the third is the state. */
+static pid_t tracer(void) {
+    char line[256];
+    pid_t pid = 0;
+    FILE *status = fopen("/proc/self/status", "re");
+    while (status && fgets(line, sizeof line, status) && sscanf(line, "TracerPid: %d", &pid) != 1)
+        ;
+    if (status)
+        fclose(status);
+    return pid;
+}
+
+static bool all_stopped(pid_t pid) {
+    char name[300], state = '?';
+    snprintf(name, sizeof name, "/proc/%d/task", pid);
+    DIR *tasks = opendir(name);
+    bool stopped = true;
+    for (struct dirent *entry; tasks && stopped && (entry = readdir(tasks));) {
+        snprintf(name, sizeof name, "/proc/%d/task/%s/stat", pid, entry->d_name);
+        FILE *stat = entry->d_name[0] != '.' ? fopen(name, "re") : NULL;
+        if (stat && fscanf(stat, "%*d (%*[^)]) %c", &state) == 1)
+            stopped = state == 'T';
+        if (stat)
+            fclose(stat);
+    }
+    if (tasks)
+        closedir(tasks);
+    return stopped;
+}
+
+/* From here on nobody empties the ring. */
+static pid_t stop_tracer(void) {
+    pid_t pid = burst > 1 ? tracer() : 0;
+    do {
+        if (!pid || kill(pid, SIGSTOP) != 0)
+            return 0;
+        sched_yield();
+    } while (!all_stopped(pid));
+    return pid;
 }
 
 static void run(const char *name, void (*function)(void), uint64_t mask) {
-    static _Alignas(64) unsigned char areas[2][AREA_BYTES];
-    for (int lap = 0; lap < LAPS; lap++) {
-        struct state before = {.function = function, .mask = mask, .area = areas[0]};
+    static _Alignas(64) unsigned char areas[3][AREA_BYTES];
+    ordinary_area = areas[2];
+    memcpy(ordinary_area + HEADER_AT, &(uint64_t){3}, 8);
+    put16(ordinary_area + X87_CONTROL, 0x37f);
+    put32(ordinary_area + MXCSR_AT, 0x1f80);
+    for (unsigned long lap = 0; lap < laps; lap++) {
+        struct state before = {
+            .function = function, .mask = mask, .area = areas[0], .times = burst};
         fill(&before);
         struct state after = before;
         after.area = areas[1];
         memcpy(after.area, before.area, AREA_BYTES);
+        pid_t stopped = stop_tracer();
         registers_call(&before, &after);
+        if (stopped)
+            kill(stopped, SIGCONT);
         carry_laps += function == shape_tail_if_carry && (before.flags & CARRY);
         expect_effect(&before);
         compare(name, &before, &after);
@@ -122,27 +216,29 @@ static void run(const char *name, void (*function)(void), uint64_t mask) {
     printf("%s: done\n", name);
 }
 
-int main(void) {
+static void print_calls(const char *shape, unsigned long count) {
+    printf("calls: shape_%s %lu\n", shape, count * burst);
+}
+
+int main(int argc, char **argv) {
     uint64_t mask = components();
     if (!mask)
         return 77;
-#define RUN(shape) run(#shape, shape, mask)
-    RUN(shape_plain);
-    RUN(shape_landing);
-    RUN(shape_tail);
-    RUN(shape_tail_memory);
-    RUN(shape_tail_if_carry);
-    RUN(shape_calls);
-    RUN(shape_takes_carry);
-    RUN(shape_reads_flags);
-    RUN(shape_red_zone);
-    /* shape_plain also from shape_tail, shape_tail_memory, shape_calls and, with the carry flag
-     * set, shape_tail_if_carry */
-    static const char *const once[] = {"landing",       "tail",        "tail_memory",
-                                       "tail_if_carry", "calls",       "takes_carry",
-                                       "reads_flags",   "gives_flags", "red_zone"};
-    for (size_t i = 0; i < sizeof once / sizeof *once; i++)
-        printf("calls: shape_%s %d\n", once[i], LAPS);
-    printf("calls: shape_plain %d\n", 4 * LAPS + carry_laps);
+    if (argc > 1) {
+        burst = strtoul(argv[1], NULL, 10);
+        laps = FEW_LAPS;
+        setvbuf(stdout, NULL, _IOLBF, 0);
+    }
+#define RUN(shape, counted) run("shape_" #shape, shape_##shape, mask);
+    SHAPES(RUN)
+#define PRINT(shape, counted)                                                                      \
+    if (counted)                                                                                   \
+        print_calls(#shape, laps);
+    SHAPES(PRINT)
+    print_calls("gives_flags", 2 * laps);
+    print_calls("gives_by_tail", laps);
+    print_calls("passes_flags", laps);
+    print_calls("return_many", laps);
+    print_calls("plain", 5 * laps + carry_laps);
     return 0;
 }
