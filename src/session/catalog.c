@@ -1,5 +1,6 @@
 #include "session/catalog.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/log.h"
 #include "session/describe.h"
@@ -69,28 +71,83 @@ bool catalog_wants_libraries(const struct catalog *c) {
     return c->options->module_count > 0;
 }
 
-/* The file behind MAP as the process has it: by its path in the process's own root if that is still
- * the mapped file, else by what the kernel keeps open. */
+/* Opens PATH if that is the file that MAP maps. Some file systems show another device number in
+ * maps than in stat. */
+static int open_if_mapped(const char *path, const struct map *map, struct stat *ret_stat) {
+    struct stat st;
+    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_ino != map->inode)
+        return -1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, ret_stat) == 0 && ret_stat->st_ino == map->inode)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* What has no name any more may still be open in the process, as memfds are. */
+static int open_from_descriptors(pid_t tid, const struct map *map, struct stat *ret_stat) {
+    AUTO_FREE char *folder = mem_printf("/proc/%d/fd", tid);
+    DIR *d = opendir(folder);
+    int fd = -1;
+    for (const struct dirent *e; d && fd < 0 && (e = readdir(d));) {
+        AUTO_FREE char *path = mem_printf("%s/%s", folder, e->d_name);
+        fd = open_if_mapped(path, map, ret_stat);
+    }
+    if (d)
+        closedir(d);
+    return fd;
+}
+
+/* The file behind MAP as the process has it: by its path, in the process's own root too, if that is
+ * still the mapped file; else by what the kernel keeps open. */
 static int open_mapped(pid_t tid, const struct map *map, struct stat *ret_stat, struct err *err) {
     AUTO_FREE char *by_path = mem_printf("/proc/%d/root%s", tid, map->path);
+    AUTO_FREE char *by_exe = mem_printf("/proc/%d/exe", tid);
     AUTO_FREE char *by_map = mem_printf("/proc/%d/map_files/%lx-%lx", tid, map->start, map->end);
-    const char *const ways[] = {map->path, by_path, by_map};
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        int fd = open(ways[i], O_RDONLY | O_CLOEXEC);
-        if (fd < 0)
-            continue;
-        /* Some file systems show another device number in maps than in stat. */
-        if (fstat(fd, ret_stat) == 0 && ret_stat->st_ino == map->inode)
-            return fd;
-        close(fd);
-    }
+    const char *const ways[] = {map->path, by_path, by_exe, by_map};
+    int fd = -1;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && fd < 0; i++)
+        fd = open_if_mapped(ways[i], map, ret_stat);
+    if (fd < 0)
+        fd = open_from_descriptors(tid, map, ret_stat);
+    if (fd >= 0)
+        return fd;
     return err_set(err, ESTALE, "replaced",
                    "%s: was replaced on disk since it was mapped: restart the program to trace it",
                    map->path);
 }
 
-static int64_t changed_ns(const struct stat *st) {
-    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+static int64_t ns_of(struct timespec t) { return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec; }
+
+/* Whether a change made from now on might leave the file's time as it is. */
+static bool is_fresh(const struct stat *st) {
+    struct timespec now; /* by the clock that file systems read */
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return ns_of(st->st_ctim) >= ns_of(now);
+}
+
+static struct entry *find_unchanged(const struct catalog *c, const struct stat *st) {
+    for (size_t i = c->entries.count; i-- > 0;) {
+        struct entry *e = c->entries.at[i];
+        if (e->device == st->st_dev && e->inode == st->st_ino && !e->fresh &&
+            e->changed_ns == ns_of(st->st_ctim))
+            return e;
+    }
+    return NULL;
+}
+
+/* An entry of the same file with the same code: only its name, its mode or the like has changed. */
+static struct entry *find_rebuilt(const struct catalog *c, const struct stat *st,
+                                  const struct module *m) {
+    for (size_t i = c->entries.count; i-- > 0;) {
+        struct entry *e = c->entries.at[i];
+        if (e->device == st->st_dev && e->inode == st->st_ino && m->build_id_size &&
+            m->build_id_size == e->module->build_id_size &&
+            memcmp(m->build_id, e->module->build_id, m->build_id_size) == 0)
+            return e;
+    }
+    return NULL;
 }
 
 int catalog_find(struct catalog *c, pid_t tid, const struct map *map, struct entry **ret,
@@ -99,21 +156,23 @@ int catalog_find(struct catalog *c, pid_t tid, const struct map *map, struct ent
     AUTO_FD int fd = open_mapped(tid, map, &st, err);
     if (fd < 0)
         return fd;
-    for (size_t i = 0; i < c->entries.count; i++) {
-        struct entry *e = c->entries.at[i];
-        if (e->device == st.st_dev && e->inode == st.st_ino && e->changed_ns == changed_ns(&st)) {
-            *ret = e;
-            return 0;
-        }
-    }
+    if ((*ret = find_unchanged(c, &st)))
+        return 0;
+    bool fresh = is_fresh(&st);
     struct module *module;
     int rc = module_load_fd(fd, map->path, MODULE_DEBUG_FILES, &module, err);
     if (rc < 0)
         return rc;
-    struct entry *e = mem_alloc(sizeof *e);
-    *e = (struct entry){.device = st.st_dev, .inode = st.st_ino, .module = module};
-    e->changed_ns = changed_ns(&st);
-    ARRAY_PUSH(&c->entries, e);
+    struct entry *e = find_rebuilt(c, &st, module);
+    if (e) {
+        module_free(module);
+    } else {
+        e = mem_alloc(sizeof *e);
+        *e = (struct entry){.device = st.st_dev, .inode = st.st_ino, .module = module};
+        ARRAY_PUSH(&c->entries, e);
+    }
+    e->changed_ns = ns_of(st.st_ctim);
+    e->fresh = fresh;
     *ret = e;
     return 0;
 }

@@ -16,10 +16,13 @@ struct catalog;
 struct entry {
     dev_t device;
     ino_t inode;
-    int64_t changed_ns; /* modification time, so that a rebuilt file is another one */
+    int64_t
+        changed_ns; /* of its status, which nobody can set: a file written anew is another one */
+    bool fresh;     /* had just been changed: what is written right after bears the same time */
     struct module *module;
     struct plan *plan; /* NULL: not plannable (see why) */
-    struct err why;
+    struct err why;    /* nothing of it is traced */
+    bool warned;       /* the user knows that */
     uint32_t first_id;
     uint8_t *selected;     /* bitmap by function index; NULL until prepared */
     size_t selected_count; /* of those, with a tier */
@@ -36,8 +39,8 @@ bool catalog_wants(const struct catalog *catalog, const char *path, bool is_main
 bool catalog_wants_libraries(const struct catalog *catalog);
 
 /*
- * The entry of the file that MAP maps into process TID. Errors: "replaced" (the file on disk is not
- * the mapped one and the kernel does not serve that either), those of module_load_fd().
+ * The entry of the file that MAP maps into process TID. Errors: "replaced" (the file is no longer
+ * on disk under its name, nor to be had from the process), those of module_load_fd().
  */
 int catalog_find(struct catalog *catalog, pid_t tid, const struct map *map, struct entry **ret,
                  struct err *err);

@@ -140,6 +140,14 @@ int patcher_withdraw(struct patched *p, int fd, taddr_t addr, struct err *err) {
     return 0;
 }
 
+bool patcher_stands(const struct patched *p, int fd) {
+    uint8_t bytes[sizeof((struct patch *)0)->after];
+    const struct patch *first = p->code ? p->code->emitted.patches : NULL;
+    return first && p->code->emitted.patch_count &&
+           memory_read(fd, first->at + p->bias, bytes, first->size, NULL) == 0 &&
+           memcmp(bytes, first->after, first->size) == 0;
+}
+
 void patcher_forget(struct patched *p) {
     if (p->code && --p->code->refs == 0) {
         plan_code_done(&p->code->emitted);

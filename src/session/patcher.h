@@ -25,6 +25,8 @@ int patcher_apply(struct patched *p, const struct patch_request *request, struct
 int patcher_undo(struct patched *p, int memory_fd, struct err *err);
 /* Restores the text of the one patch that covers run-time address ADDR. */
 int patcher_withdraw(struct patched *p, int memory_fd, taddr_t addr, struct err *err);
+/* Whether its patches stand in memory, whatever is mapped there now. */
+bool patcher_stands(const struct patched *p, int memory_fd);
 void patcher_forget(struct patched *p);
 
 /* Where the dynamic linker calls out after it has mapped or unmapped something; 0: unknown. */

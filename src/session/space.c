@@ -259,16 +259,21 @@ static struct patched *find_mapped(struct space *s, taddr_t text) {
     return NULL;
 }
 
-static bool still_mapped(const struct maps *maps, const struct patched *p) {
+static bool maps_file_of(const struct map *m, const struct patched *p) {
+    return m && m->inode == p->inode && m->device == p->device;
+}
+
+/* Programs may move their code to other memory at its place, patches and all. */
+static bool still_mapped(const struct space *s, const struct maps *maps, const struct patched *p) {
     const struct map *m = maps_at(maps, p->text);
-    return m && m->executable && m->inode == p->entry->inode;
+    return m && m->executable && (maps_file_of(m, p) || patcher_stands(p, s->remote.memory_fd));
 }
 
 /* Modules that the dynamic linker has unmapped: their areas are ours to unmap. */
 static void drop_gone(struct space *s, pid_t caller, const struct maps *maps) {
     for (size_t i = 0; i < s->modules.count;) {
         struct patched *p = &s->modules.at[i];
-        if (still_mapped(maps, p)) {
+        if (still_mapped(s, maps, p)) {
             i++;
             continue;
         }
@@ -299,13 +304,17 @@ struct update {
     struct space *space;
     pid_t caller;
     struct maps *maps;
-    uint64_t main_inode;
-    taddr_t loader; /* base address of the dynamic linker */
+    struct map program, loader; /* one map of each; of inode 0: none */
 };
 
-static bool is_loader(const struct update *u, const struct map *m) {
-    const struct map *base = u->loader ? maps_at(u->maps, u->loader) : NULL;
-    return base && base->inode == m->inode && base->device == m->device;
+static bool is_same_file(const struct map *a, const struct map *b) {
+    return a->inode && a->inode == b->inode && a->device == b->device;
+}
+
+/* The map that holds what TID's auxiliary vector says under TYPE. */
+static struct map map_from_auxv(const struct maps *maps, pid_t tid, uint64_t type) {
+    const struct map *m = maps_at(maps, auxv_value(tid, type));
+    return m ? *m : (struct map){0};
 }
 
 static void tell_module(const struct update *u, const struct patched *p) {
@@ -324,7 +333,8 @@ static void warn(const struct space_context *ctx, const struct err *err) {
 /* A module may have several executable maps: the first stands for all. */
 static bool is_known(const struct space *s, const struct patched *p) {
     for (size_t i = 0; i < s->modules.count; i++)
-        if (s->modules.at[i].entry == p->entry && s->modules.at[i].bias == p->bias)
+        if (s->modules.at[i].inode == p->inode && s->modules.at[i].device == p->device &&
+            s->modules.at[i].bias == p->bias)
             return true;
     return false;
 }
@@ -361,10 +371,11 @@ struct newcomer { /* a file that is mapped and not known yet in this space */
 typedef ARRAY(struct newcomer) newcomer_array;
 
 static void look_at(struct update *u, const struct map *m, newcomer_array *ret) {
-    struct newcomer n = {.patched.text = m->start, .map = *m};
+    struct newcomer n = {.patched = {.text = m->start, .device = m->device, .inode = m->inode},
+                         .map = *m};
     struct err err = {0};
-    n.wanted = catalog_wants(u->ctx->catalog, m->path, m->inode == u->main_inode);
-    n.hook = is_loader(u, m) && catalog_wants_libraries(u->ctx->catalog);
+    n.wanted = catalog_wants(u->ctx->catalog, m->path, is_same_file(m, &u->program));
+    n.hook = is_same_file(m, &u->loader) && catalog_wants_libraries(u->ctx->catalog);
     if (!n.wanted && !n.hook)
         return;
     if (catalog_find(u->ctx->catalog, u->caller, m, &n.patched.entry, &err) < 0)
@@ -373,12 +384,24 @@ static void look_at(struct update *u, const struct map *m, newcomer_array *ret) 
         ARRAY_PUSH(ret, n);
 }
 
+/* Says once why nothing of the file is traced. */
+static void warn_of(const struct update *u, struct entry *e) {
+    if (e->module->text_relocations && !e->why.code)
+        err_set(&e->why, ENOEXEC, "text-relocations",
+                "%s: its code is changed while it is loaded (DT_TEXTREL): left untraced: link it "
+                "without text relocations to trace it",
+                e->module->path);
+    if (e->why.code && !e->warned)
+        warn(u->ctx, &e->why);
+    e->warned = true;
+}
+
 static void meet(struct update *u, struct newcomer *n) {
     struct patched *p = &n->patched;
     if (find_bias(p->entry->module, &n->map, &p->bias) && !is_known(u->space, p)) {
         bool wanted = n->wanted && catalog_prepare(u->ctx->catalog, p->entry);
-        if (!p->entry->plan && p->entry->why.code)
-            warn(u->ctx, &p->entry->why);
+        if (n->wanted || !p->entry->plan)
+            warn_of(u, p->entry);
         if (p->entry->plan && (wanted || n->hook))
             patch_module(u, p, wanted, n->hook);
     }
@@ -405,6 +428,17 @@ static void meet_all(struct update *u, newcomer_array *newcomers) {
     ARRAY_FREE(&entries);
 }
 
+/* What was removed or replaced since it was mapped goes by the name that it had. */
+static void use_former_names(struct maps *maps) {
+    static const char suffix[] = " (deleted)";
+    for (size_t i = 0; i < maps->list.count; i++) {
+        char *path = maps->list.at[i].path;
+        size_t length = strlen(path);
+        if (length >= sizeof suffix && strcmp(path + length - (sizeof suffix - 1), suffix) == 0)
+            path[length - (sizeof suffix - 1)] = '\0';
+    }
+}
+
 int space_update(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
     struct maps maps;
     if (status_seccomp_filters(caller) > s->filters)
@@ -412,11 +446,11 @@ int space_update(const struct space_context *ctx, struct space *s, pid_t caller,
     int rc = maps_read(caller, &maps, err);
     if (rc < 0)
         return rc;
+    use_former_names(&maps);
     drop_gone(s, caller, &maps);
     struct update u = {.ctx = ctx, .space = s, .caller = caller, .maps = &maps};
-    const struct map *program = maps_at(&maps, auxv_value(caller, AT_PHDR));
-    u.main_inode = program ? program->inode : 0;
-    u.loader = auxv_value(caller, AT_BASE);
+    u.program = map_from_auxv(&maps, caller, AT_PHDR);
+    u.loader = map_from_auxv(&maps, caller, AT_BASE);
     newcomer_array newcomers = {0};
     for (size_t i = 0; i < maps.list.count; i++) {
         const struct map *m = &maps.list.at[i];
@@ -458,7 +492,7 @@ int space_undo(struct space *s, pid_t caller, struct err *err) {
         return rc;
     for (size_t i = s->modules.count; i-- > 0;) {
         struct patched *p = &s->modules.at[i]; /* one may be unmapped, and not yet reported to us */
-        int failed = still_mapped(&maps, p) ? patcher_undo(p, s->remote.memory_fd, err) : 0;
+        int failed = still_mapped(s, &maps, p) ? patcher_undo(p, s->remote.memory_fd, err) : 0;
         rc = rc < 0 ? rc : failed;
     }
     maps_done(&maps);

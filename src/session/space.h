@@ -20,6 +20,8 @@ struct code { /* the emitted code of one mapped module; shared by forked spaces 
 
 struct patched { /* one module mapped into one space */
     struct entry *entry;
+    dev_t device; /* of its file, as the process's map shows them */
+    ino_t inode;
     taddr_t bias;
     taddr_t text; /* start of its first executable map: tells whether it is still there */
     taddr_t area;

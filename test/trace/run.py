@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """Traces a program that prints the calls it makes (programs/expect.h), and compares.
 
-    run.py SPOOR PROGRAM [--may-refuse=NAME,...] [--library=FILE] [--named-only]
+    run.py SPOOR PROGRAM [--may-refuse=NAME,...] [--library=FILE]... [--load-by NAME FILE]
+           [--named-only]
 
 The program runs alone, traced with the default options, and traced with -M '*'. Each time output and
 exit status must be the same and no event lost; then replay's sequence of entries and exits of each
 thread, report's counts and graph's tree must be those that the program's marks ask for. A line
-"calls: NAME COUNT" asks for a count where there are too many calls for marks.
+"calls: [MODULE!]NAME COUNT" asks for a count where there are too many calls for marks.
 
 Functions that explain calls refused are left out of what is asked for, and so are the ends of those
 whose exits it calls inferred; but only few may be so, and only for reasons in CURABLE, besides those
-that --may-refuse names. --library is a library of the test's own
-that the program loads. --named-only: other functions of the program than those that it names are not
-compared (where the program contains parts of libraries).
+that --may-refuse names. --library is a library of the test's own that the program loads, and that is
+its argument. --load-by: the program runs with an environment variable that makes the dynamic linker
+load a library (LD_PRELOAD, LD_AUDIT). --named-only: other functions of the program than those that it
+names are not compared (where the program contains parts of libraries).
 """
 import argparse
 import collections
@@ -24,7 +26,7 @@ from harness import (Failure, Spoor, check, check_balanced, check_lossless, chec
                      check_same_outcome, main, run)
 
 MARK = re.compile(r"^\|(\d+)(?:\.(\d+))? ([><!]) (?:([^!]+\.so)!)?(.+)$")
-COUNT = re.compile(r"^calls: (.+) (\d+)$")
+COUNT = re.compile(r"^calls: (?:([^!]+\.so)!)?(.+) (\d+)$")
 # Refusals that are for want of a tier (doc/ARCHITECTURE.md), and how many functions may suffer them.
 CURABLE = {"short-window", "call-in-window", "branch-into-window", "window-taken"}
 MOST_REFUSED = 0.25
@@ -49,12 +51,16 @@ class Expectation:
                 self.threads[int(thread)].append(
                     Mark(int(stack or 0), kind, module or program, function))
             elif count:
-                self.counts[program, count[1]] = int(count[2])
+                module, function, calls = count.groups()
+                self.counts[module or program, function] = int(calls)
         check(self.threads or self.counts, "the program printed no marks")
 
     def functions(self):
         named = {(m.module, m.function) for marks in self.threads.values() for m in marks}
         return named | set(self.counts)
+
+    def modules(self):
+        return {module for module, _ in self.functions()}
 
     def limited(self, modules, dropped):
         """Marks by thread, of MODULES only and without the functions DROPPED."""
@@ -93,8 +99,7 @@ class Comparison:
     def imperfect(self):
         """Functions that are not traced, and those whose exits are not all patched."""
         refused, inferred = set(), set()
-        files = [self.arguments.program] + [self.arguments.library] * bool(self.arguments.library)
-        for path in files:
+        for path in [self.arguments.program] + self.arguments.library:
             for f in self.spoor.json("explain", "--json", path):
                 place = (os.path.basename(path), f["function"])
                 if place not in self.named:
@@ -116,6 +121,10 @@ class Comparison:
             return True
         return not self.arguments.named_only and not NOT_OURS.match(function)
 
+    def marked(self, module, function):
+        """Functions whose calls are counted only have no marks."""
+        return self.ours(module, function) and (module, function) not in self.expected.counts
+
     def comparable(self, module, function, mark):
         """Ends of functions whose exits are inferred are not compared: when, and as what, they show
         depends on what follows."""
@@ -127,7 +136,7 @@ class Comparison:
         check_balanced(items)
         for item in items:
             mark = KINDS[item["kind"]]
-            if self.ours(item["module"], item["function"]) and \
+            if self.marked(item["module"], item["function"]) and \
                     self.comparable(item["module"], item["function"], mark):
                 seen[item["tid"]].append(f"{mark} {item['module']}!{item['function']}")
         wanted = [[f"{m.mark} {m.module}!{m.function}" for m in marks
@@ -137,14 +146,24 @@ class Comparison:
             check_same("replay", want, got)
         check(len(wanted) == len(seen), f"replay: {len(seen)} threads instead of {len(wanted)}")
 
+    def rows(self):
+        """The report by (module, function); of a file that was written anew it has several modules."""
+        rows = {}
+        for row in self.spoor.report():
+            sums = rows.setdefault((row["module"], row["function"]), collections.Counter())
+            sums.update({name: row[name] for name in ("calls", "unwound")})
+        return rows
+
     def compare_report(self):
-        calls, unwound = collections.Counter(self.expected.counts), collections.Counter()
+        calls, unwound = collections.Counter(), collections.Counter()
+        for place, count in self.expected.counts.items():
+            if place[0] in self.modules:
+                calls[place] = count
         for marks in self.expected.limited(self.modules, self.dropped).values():
             for m in marks:
                 calls[m.module, m.function] += m.mark == ">"
                 unwound[m.module, m.function] += m.mark == "!"
-        for row in self.spoor.report():
-            place = (row["module"], row["function"])
+        for place, row in self.rows().items():
             if not self.ours(*place) or (self.expected.counts and place not in self.named):
                 continue
             check(row["calls"] == calls[place],
@@ -165,7 +184,7 @@ class Comparison:
 
         def walk(node, path):
             module = names.get(node["name"])
-            if module and self.ours(module, node["name"]):
+            if module and self.marked(module, node["name"]):
                 path = (*path, (module, node["name"]))
                 seen[path] += node["calls"]
             for child in node["children"]:
@@ -195,14 +214,20 @@ def parse():
     parser.add_argument("spoor")
     parser.add_argument("program", type=os.path.realpath)
     parser.add_argument("--may-refuse", type=lambda names: names.split(","), default=[])
-    parser.add_argument("--library", type=os.path.realpath)
+    parser.add_argument("--library", type=os.path.realpath, action="append", default=[])
+    parser.add_argument("--load-by", nargs=2, metavar=("NAME", "FILE"))
     parser.add_argument("--named-only", action="store_true")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.load_by:
+        arguments.load_by[1] = os.path.realpath(arguments.load_by[1])
+    return arguments
 
 
 def test(arguments):
     spoor = Spoor(arguments.spoor)
-    command = [arguments.program] + [arguments.library] * bool(arguments.library)
+    command = [arguments.program] + arguments.library
+    if arguments.load_by:
+        command = ["env", "=".join(arguments.load_by), *command]
     alone = run(command)
     if alone.status == 77:
         print("not on this machine")
@@ -212,8 +237,8 @@ def test(arguments):
     for options in [], ["-M", "*"]:
         what = "spoor record " + " ".join(options)
         modules = {program}
-        if options and arguments.library:
-            modules.add(os.path.basename(arguments.library))
+        if options:
+            modules |= expected.modules()
         check_same_outcome(alone, spoor.record(options, command), what)
         check_lossless(spoor.info())
         try:

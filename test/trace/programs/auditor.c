@@ -1,0 +1,68 @@
+/* An audit library (rtld-audit(7)): it counts the dynamic linker's calls to it, and says at its end
+ * how many calls of each function it expects to be seen. */
+#include <link.h>
+#include <stdio.h>
+
+#include "expect.h"
+
+static volatile int versions, objects, bindings, entered, left;
+
+unsigned int la_version(unsigned int version) {
+    versions++;
+    return version;
+}
+
+unsigned int la_objopen(struct link_map *map, Lmid_t namespace, uintptr_t *cookie) {
+    (void)map;
+    (void)namespace;
+    (void)cookie;
+    objects++;
+    return LA_FLG_BINDTO | LA_FLG_BINDFROM;
+}
+
+uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned int index, uintptr_t *user, uintptr_t *definer,
+                       unsigned int *flags, const char *name) {
+    (void)index;
+    (void)user;
+    (void)definer;
+    (void)flags;
+    (void)name;
+    bindings++;
+    return symbol->st_value;
+}
+
+Elf64_Addr la_x86_64_gnu_pltenter(Elf64_Sym *symbol, unsigned int index, uintptr_t *user,
+                                  uintptr_t *definer, La_x86_64_regs *registers,
+                                  unsigned int *flags, const char *name, long *frame_size) {
+    (void)index;
+    (void)user;
+    (void)definer;
+    (void)registers;
+    (void)flags;
+    (void)name;
+    entered++;
+    *frame_size = 64; /* asks for la_x86_64_gnu_pltexit */
+    return symbol->st_value;
+}
+
+unsigned int la_x86_64_gnu_pltexit(Elf64_Sym *symbol, unsigned int index, uintptr_t *user,
+                                   uintptr_t *definer, const La_x86_64_regs *before,
+                                   La_x86_64_retval *after, const char *name) {
+    (void)symbol;
+    (void)index;
+    (void)user;
+    (void)definer;
+    (void)before;
+    (void)after;
+    (void)name;
+    left++;
+    return 0;
+}
+
+__attribute__((destructor)) static void auditor_end(void) {
+    dprintf(1, "calls: auditor.so!la_version %d\n", versions);
+    dprintf(1, "calls: auditor.so!la_objopen %d\n", objects);
+    dprintf(1, "calls: auditor.so!la_symbind64 %d\n", bindings);
+    dprintf(1, "calls: auditor.so!la_x86_64_gnu_pltenter %d\n", entered);
+    dprintf(1, "calls: auditor.so!la_x86_64_gnu_pltexit %d\n", left);
+}
