@@ -42,6 +42,9 @@ built-with-sanitizers:
 packages-%:
 	@tools/packages install build $*
 
+packages-long:
+	@tools/packages install build check long
+
 # With make -j, too, nothing is built before its packages are there.
 demo: packages-demo
 	$(MAKE) all
@@ -51,7 +54,7 @@ check: packages-check
 	$(MAKE) built-with-tests built-with-sanitizers
 	tools/run-tests $(BUILD) --setup=default -- $(SANITIZE) --setup=sanitize
 
-check-long: packages-check
+check-long: packages-long
 	$(MAKE) built-with-tests built-with-sanitizers
 	tools/run-tests $(BUILD) --setup=long -- $(SANITIZE) --setup=sanitize
 

@@ -1,16 +1,19 @@
 """What the scripts of this folder share: a real program must do the same alone, traced with the default
 options, and with every function of every module traced, and no event may be lost."""
+import atexit
+import collections
 import hashlib
 import os
 import shutil
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "trace"))
 
 from harness import (SKIP, Failure, Spoor, check, check_lossless,  # noqa: E402
                      check_same, check_same_outcome, main, run)
 
-__all__ = ["Failure", "check", "real_program", "run", "which"]
+__all__ = ["Failure", "check", "compiled", "real_program", "run", "which"]
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC", "TERM": "dumb",
                "PYTHONHASHSEED": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_PAGER": "cat"}
@@ -24,6 +27,18 @@ def which(name):
         print(f"{name} is not installed")
         sys.exit(SKIP)
     return path
+
+
+def compiled(compiler, source, **environment):
+    """The directory with what COMPILER, a command that ends where the names of files begin, makes of
+    SOURCE in the folder programs."""
+    directory = tempfile.mkdtemp(prefix="spoor-test-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    folder = os.path.join(os.path.dirname(os.path.realpath(__file__)), "programs")
+    done = run([*compiler, os.path.join(folder, source)], cwd=directory,
+               env={**ENVIRONMENT, "HOME": directory, **environment})
+    check(done.status == 0, f"{compiler[0]}: {done.stderr.decode(errors='replace')}")
+    return directory
 
 
 def files_in(directory):
@@ -47,22 +62,26 @@ def attempt(run_it, prepare):
     return run_it(cwd="work", env=environment), files_in("work")
 
 
-def check_trace(spoor, what, processes):
+def check_trace(spoor, what, processes, counts):
     info = spoor.info()
     check_lossless(info)
     check(info["processes"] >= processes,
           f"{what}: {info['processes']} processes instead of {processes} or more")
     functions = info["functions"]
-    check(functions["instrumented"] > functions["seen"] // 2,
+    check(functions["instrumented"] * 2 >= functions["seen"],
           f"{what}: {functions['instrumented']} of {functions['seen']} functions instrumented")
-    rows = spoor.report()
-    calls = sum(row["calls"] for row in rows)
-    check(0 < calls <= info["events"]["entry"],
-          f"{what}: {calls} calls from {info['events']['entry']} entries")
+    calls = collections.Counter()
+    for row in spoor.report():
+        calls[row["function"]] += row["calls"]
+    check(0 < calls.total() <= info["events"]["entry"],
+          f"{what}: {calls.total()} calls from {info['events']['entry']} entries")
+    for name, count in counts.items():
+        check(calls[name] == count, f"{what}: {name} was called {calls[name]} times instead of {count}")
 
 
-def real_program(command, prepare=lambda directory: None, status=0, processes=1):
-    """The test. COMMAND alone must end with STATUS and print something."""
+def real_program(command, prepare=lambda directory: None, status=0, processes=1, counts=None):
+    """The test. COMMAND alone must end with STATUS and print something; it calls functions as often as
+    COUNTS says."""
     spoor = Spoor(SPOOR)
 
     def test():
@@ -76,6 +95,6 @@ def real_program(command, prepare=lambda directory: None, status=0, processes=1)
                 lambda **how: spoor.record(options, command, trace, **how), prepare)
             check_same_outcome(alone, traced, what)
             check_same(f"{what}: files", files, left)
-            check_trace(spoor, what, processes)
+            check_trace(spoor, what, processes, counts or {})
 
     main(test)

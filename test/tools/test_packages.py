@@ -5,7 +5,7 @@ import unittest
 
 from support import SOURCE, read, run, tool
 
-PURPOSES = ("build", "demo", "check", "bench")
+PURPOSES = ("build", "demo", "check", "long", "bench")
 
 
 def listed(purpose):
@@ -42,6 +42,7 @@ class Packages(unittest.TestCase):
             self.assertNotIn("apt-get", read(os.path.join(SOURCE, path)), path)
         for target in ("demo", "check", "bench"):
             self.assertRegex(makefile, rf"(?m)^{target}: packages-{target}$")
+        self.assertRegex(makefile, r"(?m)^check-long: packages-long$")
 
 
 if __name__ == "__main__":
