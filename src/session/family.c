@@ -66,7 +66,8 @@ void family_exit(struct tracer *t, struct task *task) {
 
 void family_forget(struct tracer *t, struct task *task) {
     take_lane_back(t, task);
-    end_vfork(t, task->tid);
+    if (!task->leaving) /* else it lives on, and its parent waits on */
+        end_vfork(t, task->tid);
     space_unref(task->space);
     tasks_remove(&t->tasks, task);
     slabs_reap();
@@ -117,6 +118,7 @@ bool family_exec(struct tracer *t, struct task *task) {
         return false;
     }
     struct err err = {0};
+    cede_look_at(task);
     thread_watch_exit(task->tid, true);
     if (family_set_up_program(t, task, &err) < 0)
         tracer_warn(t, task->tid, &err);
@@ -173,6 +175,7 @@ void family_birth(struct tracer *t, struct task *parent, int event) {
     if (parent->space && !child->space)
         family_inherit(child, parent->space, shares_memory(tid, parent, event));
     child->unwanted = parent->unwanted;
+    child->watched = parent->watched;
     child->sink = child->sink ? child->sink : parent->sink;
 }
 

@@ -485,9 +485,9 @@ static int unmap_all(struct space *s, pid_t caller, struct err *err) {
     return rc < 0 ? rc : patcher_unmap_agent(s, caller, err);
 }
 
-int space_undo(struct space *s, pid_t caller, struct err *err) {
+int space_restore(struct space *s, pid_t tid, struct err *err) {
     struct maps maps;
-    int rc = maps_read(caller, &maps, err);
+    int rc = maps_read(tid, &maps, err);
     if (rc < 0)
         return rc;
     for (size_t i = s->modules.count; i-- > 0;) {
@@ -496,6 +496,11 @@ int space_undo(struct space *s, pid_t caller, struct err *err) {
         rc = rc < 0 ? rc : failed;
     }
     maps_done(&maps);
+    return rc;
+}
+
+int space_undo(struct space *s, pid_t caller, struct err *err) {
+    int rc = space_restore(s, caller, err);
     if (rc == 0 && status_seccomp_filters(caller) > s->filters)
         return err_set(
             err, EPERM, "sandboxed",

@@ -59,6 +59,9 @@ void space_unref(struct space *space);
 /* Looks at what is mapped: patches modules that are new and wanted, forgets those that are gone. */
 int space_update(const struct space_context *ctx, struct space *space, pid_t caller,
                  struct err *err);
+/* Restores all text, which no thread may be about to leave by a patch. Errors: "memory",
+ * "read-maps". */
+int space_restore(struct space *space, pid_t tid, struct err *err);
 /* Restores all text and unmaps what is ours; threads must have left it (settle.h). Errors:
  * "sandboxed" (all text is restored), "memory", "remote-call", "read-maps". */
 int space_undo(struct space *space, pid_t caller, struct err *err);

@@ -7,7 +7,7 @@
 
 /* Whether it cannot come to the program's code before we have answered what it reports next. */
 static bool stands_still(const struct task *k) {
-    return k->stopped || k->vfork_child || k->exiting;
+    return k->stopped || k->held || k->vfork_child || k->exiting;
 }
 
 static bool all_stopped(const struct tracer *t, const struct space *space) {
@@ -48,7 +48,7 @@ bool may_call(const struct task *task) { return task->status >> 16 == PTRACE_EVE
 static void release(struct tracer *t, struct task *task, taddr_t lane) {
     int event = task->status >> 16, sig = WSTOPSIG(task->status);
     thread_set_lane(task->tid, event == PTRACE_EVENT_EXEC ? 0 : lane);
-    thread_detach(task->tid, event ? 0 : sig);
+    thread_detach(task->tid, event || is_call_stop(task->status) ? 0 : sig);
     family_forget(t, task);
 }
 
@@ -67,6 +67,7 @@ static struct task *find_caller(const struct tracer *t, const struct space *spac
     return parent && thread_finish_call(parent->tid, NULL) == 0 ? parent : NULL;
 }
 
+/* Some task stands before a signal, or at a system call, from where it soon comes. */
 static bool before_signal(const struct tracer *t, const struct space *space) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (k->space == space && k->stopped && !(k->status >> 16))
@@ -109,6 +110,83 @@ static void release_space(struct tracer *t, struct space *space) {
         else if (k->space == space)
             family_forget(t, k); /* in the kernel: that lets it go with us */
     }
+}
+
+/* Whether another task than TASK has its memory; of ANOTHER process, if that is asked. */
+static bool shares_space(const struct tracer *t, const struct task *task, bool another) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k != task && k->space == task->space && (!another || k->pid != task->pid))
+            return true;
+    return false;
+}
+
+/* Where TASK may write events that nobody reads, as long as its code is patched. */
+static taddr_t lane_of_leaver(const struct task *task) {
+    return task->space ? space_sink(task->space) : thread_get_lane(task->tid);
+}
+
+void part_with_task(struct tracer *t, struct task *task) {
+    struct err err = {0};
+    taddr_t lane = lane_of_leaver(task);
+    if (task->space && !shares_space(t, task, false)) {
+        if (space_restore(task->space, task->tid, &err) < 0)
+            tracer_warn(t, task->tid, &err);
+        else
+            lane = 0;
+    }
+    task->leaving = true;
+    release(t, task, lane);
+}
+
+void part_when_stopped(struct tracer *t, struct task *task) {
+    enum settled settled;
+    if (task->space)
+        settle_step_out(task->space, task->tid, task->slot, &settled);
+    release(t, task, lane_of_leaver(task));
+}
+
+static struct task *find_in_process(const struct tracer *t, pid_t pid) {
+    struct task *k = tasks_next(&t->tasks, NULL);
+    while (k && k->pid != pid)
+        k = tasks_next(&t->tasks, k);
+    return k;
+}
+
+/* Whether some task of PID that is to leave can be waited for. */
+static bool is_leaving(const struct tracer *t, pid_t pid) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->pid == pid && k->leaving && !stands_still(k))
+            return true;
+    return false;
+}
+
+/* The tasks of PID leave one by one; what patches there are stay with those who share its memory.
+ */
+static void part_one_by_one(struct tracer *t, pid_t pid) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (k->pid != pid)
+            continue;
+        k->leaving = true;
+        thread_interrupt(k->tid);
+    }
+    while (is_leaving(t, pid)) {
+        int status;
+        pid_t tid = waitpid(-1, &status, __WALL);
+        if (tid > 0)
+            tracer_report(t, tid, status);
+        else if (errno != EINTR)
+            break;
+    }
+}
+
+void part_with_process(struct tracer *t, pid_t pid) {
+    struct task *first = find_in_process(t, pid);
+    if (first && first->space && !shares_space(t, first, true)) {
+        struct space *space = space_ref(first->space);
+        release_space(t, space);
+        space_unref(space);
+    }
+    part_one_by_one(t, pid);
 }
 
 static struct task *find_in_space(const struct tracer *t) {

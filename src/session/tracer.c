@@ -19,6 +19,14 @@ void tracer_warn(const struct tracer *t, pid_t tid, const struct err *err) {
         options_of(t)->warn(options_of(t)->ctx, err->text);
 }
 
+void tracer_resume(const struct tracer *t, pid_t tid, int sig) {
+    const struct task *task = tasks_find(&t->tasks, tid);
+    if (task && task->watched)
+        thread_continue_to_call(tid, sig);
+    else if (task)
+        thread_continue(tid, sig);
+}
+
 static void answer_event(struct tracer *t, struct task *task, int event, int sig) {
     pid_t tid = task->tid;
     switch (event) {
@@ -34,7 +42,7 @@ static void answer_event(struct tracer *t, struct task *task, int event, int sig
     default:
         break;
     }
-    thread_continue(tid, 0);
+    tracer_resume(t, tid, 0);
 }
 
 /* TASK is about to get stop signal SIG. */
@@ -56,14 +64,19 @@ void tracer_answer(struct tracer *t, struct task *task) {
         answer_event(t, task, event, sig);
         return;
     }
+    pid_t tid = task->tid;
+    if (is_call_stop(task->status)) {
+        if (cede_at_call(t, task))
+            tracer_resume(t, tid, 0);
+        return;
+    }
     if (is_stop_signal(sig))
         note_stop(t, task, sig);
-    pid_t tid = task->tid;
     bool wanted = deliver_prepare(t, task, sig);
     task = tasks_find(&t->tasks, tid); /* it may be gone: killed meanwhile */
     if (wanted && task)
         dying_prepare(t, task, sig);
-    thread_continue(tid, wanted ? sig : 0);
+    tracer_resume(t, tid, wanted ? sig : 0);
 }
 
 /* PID has ended; it may have been let go before. */
@@ -121,9 +134,13 @@ static void on_stop(struct tracer *t, struct task *task, int status) {
         family_birth(t, task, status >> 16);
     if (status >> 16 == PTRACE_EVENT_EXEC)
         family_forget_threads(t, task);
+    if (task->leaving) {
+        part_when_stopped(t, task);
+        return;
+    }
     if (is_unknown_newborn(task))
         t->unknown_newborns++;
-    else
+    else if (!is_call_stop(status))
         deliver_mend_call(task);
     if (!is_unknown_newborn(task) && !(task->space && task->space->stopping))
         tracer_answer(t, task);
@@ -159,6 +176,7 @@ int tracer_adopt(struct tracer *t, pid_t pid, struct err *err) {
     t->adopted = pid;
     if (privilege_let_go(t, task))
         return 0;
+    cede_look_at(task);
     thread_watch_exit(pid, true);
     return family_set_up_program(t, task, err);
 }
@@ -168,7 +186,7 @@ void tracer_start(struct tracer *t, pid_t pid) {
     if (!task)
         return; /* let go */
     task->stopped = false;
-    thread_continue(pid, 0);
+    tracer_resume(t, pid, 0);
 }
 
 static struct task *find_hooked(const struct tracer *t) {

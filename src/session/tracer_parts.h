@@ -7,6 +7,7 @@
  *   deliver.c   a signal on its way to a task
  *   dying.c     a signal that ends a process with a core
  *   orphans.c   births that nobody could tell of
+ *   cede.c      tasks that others are about to trace
  *   privilege.c programs that get their rights untraced only
  *
  * Every report is answered in one place, tracer_answer(): at once or, while
@@ -58,7 +59,13 @@ static inline bool is_stop_signal(int sig) {
     return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 }
 
+/* Whether a stop that wait() has reported so is one at a system call. */
+static inline bool is_call_stop(int status) { return status >> 8 == (SIGTRAP | 0x80); }
+
 /* ---- tracer.c ---- */
+
+/* Lets TID, if it is still there, run on with signal SIG. */
+void tracer_resume(const struct tracer *t, pid_t tid, int sig);
 
 /* A newborn may be reported before its parent's event tells who it is: then it waits. */
 static inline bool is_unknown_newborn(const struct task *task) {
@@ -101,6 +108,21 @@ void orphans_remember(struct tracer *t, const struct task *killed);
 /* Finds out about newborns whose makers are gone: they are unknown no more, though not answered. */
 void orphans_adopt(struct tracer *t);
 void orphans_done(struct tracer *t);
+
+/* Leaves TASK, at its entry to a system call, alone as if it had never been traced; its memory too,
+ * if that is its own. */
+void part_with_task(struct tracer *t, struct task *task);
+/* The same for TASK, which is to leave, at the first stop that it comes to. */
+void part_when_stopped(struct tracer *t, struct task *task);
+/* Leaves all of process PID, which runs. */
+void part_with_process(struct tracer *t, pid_t pid);
+
+/* ---- cede.c ---- */
+
+/* TASK stands at the start of a program: tells whether it is to be watched. */
+void cede_look_at(struct task *task);
+/* TASK, watched, stands at a system call. Returns false when it is gone: let go. */
+bool cede_at_call(struct tracer *t, struct task *task);
 
 /* ---- privilege.c ---- */
 

@@ -40,9 +40,23 @@ int thread_interrupt(pid_t tid) { return request(PTRACE_INTERRUPT, tid, NULL, NU
 int thread_continue(pid_t tid, int sig) {
     return request(PTRACE_CONT, tid, NULL, (void *)(uintptr_t)sig);
 }
+int thread_continue_to_call(pid_t tid, int sig) {
+    return request(PTRACE_SYSCALL, tid, NULL, (void *)(uintptr_t)sig);
+}
 int thread_listen(pid_t tid) { return request(PTRACE_LISTEN, tid, NULL, NULL); }
 int thread_detach(pid_t tid, int sig) {
     return request(PTRACE_DETACH, tid, NULL, (void *)(uintptr_t)sig);
+}
+
+bool thread_at_call(pid_t tid, struct thread_call_stop *ret) {
+    struct __ptrace_syscall_info info = {0};
+    if (ptrace(PTRACE_GET_SYSCALL_INFO, tid, (void *)sizeof info, &info) < 0 ||
+        info.op != PTRACE_SYSCALL_INFO_ENTRY)
+        return false;
+    ret->number = (long)info.entry.nr;
+    for (size_t i = 0; i < 6; i++)
+        ret->args[i] = info.entry.args[i];
+    return true;
 }
 
 int thread_get_regs(pid_t tid, struct regs *ret) {

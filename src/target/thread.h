@@ -17,6 +17,8 @@
 int thread_seize(pid_t tid, struct err *err);
 int thread_interrupt(pid_t tid);
 int thread_continue(pid_t tid, int signal);
+/* The same, to the next entry to or exit from a system call at most. */
+int thread_continue_to_call(pid_t tid, int signal);
 int thread_listen(pid_t tid); /* stay in a group-stop */
 int thread_detach(pid_t tid, int signal);
 /* Waits for the next stop of TID. −ESRCH: it has ended; its end (not its exit event) stays to be
@@ -28,6 +30,12 @@ int thread_finish_call(pid_t tid, struct err *err);
 /* Whether TID stops once more when it exits (as its ptrace options, this is inherited by what it
  * creates). */
 int thread_watch_exit(pid_t tid, bool watch);
+/* TID has stopped at a system call: is it about to enter it, and which? */
+struct thread_call_stop {
+    long number;
+    uint64_t args[6];
+};
+bool thread_at_call(pid_t tid, struct thread_call_stop *ret);
 int thread_get_regs(pid_t tid, struct regs *ret);
 int thread_set_regs(pid_t tid, const struct regs *regs);
 int thread_set_lane(pid_t tid, taddr_t lane); /* 0: none */

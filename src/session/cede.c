@@ -1,0 +1,76 @@
+/*
+ * Programs that trace others themselves: debuggers, strace. A task has one tracer, so what such a
+ * program is about to trace is let go by spoor, right before the call that asks for it.
+ *
+ * To see these calls the program runs from one system call to the next (watching), which costs it
+ * what strace costs. So only programs that use ptrace() by name are watched: those execute few
+ * other things; and the children that they fork, until these execute something else.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include "elf/uses.h"
+#include "session/identity.h"
+#include "session/tracer_parts.h"
+#include "target/status.h"
+
+void cede_look_at(struct task *task) {
+    AUTO_FREE char *program = mem_printf("/proc/%d/exe", task->tid);
+    task->watched = elf_uses(program, "ptrace");
+    task->ceded_told = false;
+}
+
+/* Once for each DEBUGGER. STOPPED: one of the two. */
+static void say_ceded(const struct tracer *t, struct task *debugger, pid_t pid, pid_t stopped) {
+    struct identity by, whom;
+    struct err err = {0};
+    if (debugger->ceded_told || !options_of(t)->follow)
+        return;
+    identity_of_process(debugger->pid, &by);
+    identity_of_process(pid, &whom);
+    err_set(&err, EBUSY, "ceded",
+            "process %d (%s): traces process %d (%s) itself, as it will others: what it traces is "
+            "not traced by spoor",
+            debugger->pid, by.command, pid, whom.command);
+    tracer_warn(t, stopped, &err);
+    debugger->ceded_told = true;
+}
+
+/* TASK asks to be traced by its parent. That is nothing for us when its parent is, or none of
+ * ours. */
+static bool cede_itself(struct tracer *t, struct task *task) {
+    struct task *parent = tasks_find(&t->tasks, status_parent_of(task->pid));
+    if (!parent)
+        return false;
+    say_ceded(t, parent, task->pid, task->tid);
+    part_with_task(t, task);
+    return true;
+}
+
+/* TASK is about to become the tracer of TID. */
+static void cede_other(struct tracer *t, struct task *task, pid_t tid) {
+    const struct task *other = tasks_find(&t->tasks, tid);
+    if (!other || other->pid == task->pid)
+        return; /* not ours, or what the kernel refuses */
+    pid_t pid = other->pid, me = task->tid;
+    say_ceded(t, task, pid, task->tid);
+    task->held = true;
+    part_with_process(t, pid);
+    task = tasks_find(&t->tasks, me);
+    if (task)
+        task->held = false;
+}
+
+bool cede_at_call(struct tracer *t, struct task *task) {
+    struct thread_call_stop stop;
+    if (!thread_at_call(task->tid, &stop) || stop.number != SYS_ptrace)
+        return true;
+    long request = (long)stop.args[0];
+    if (request == PTRACE_TRACEME)
+        return !cede_itself(t, task);
+    if (request == PTRACE_ATTACH || request == PTRACE_SEIZE)
+        cede_other(t, task, (pid_t)stop.args[1]);
+    return true;
+}

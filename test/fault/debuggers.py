@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Debuggers do under spoor what they do alone; what they trace is theirs, they themselves are traced.
+
+    debuggers.py SPOOR PROGRAM
+
+PROGRAM is programs/rights.c, which has one thread.
+"""
+import os
+import re
+import shutil
+import sys
+
+from fault import SKIP, Spoor, check, main, run, said
+
+# Numbers of processes, addresses and times differ from run to run.
+CHANGING = re.compile(r"0x[0-9a-f]+|\d{3,}|\d+\.\d+")
+
+
+def steady(data):
+    return CHANGING.sub("N", data.decode(errors="replace"))
+
+
+def commands(program):
+    words = [program, "have", "none", "two words"]
+    gdb = ["gdb", "-nx", "-q", "-batch"]
+    strace = ["strace", "-o", "log", "-e", "trace=openat,execve"]
+    talk = ["-ex", "break work", "-ex", "run", "-ex", "bt 1", "-ex", "info registers rip", "-ex", "finish",
+            "-ex", "delete", "-ex", "continue"]
+    return {
+        "gdb": [gdb + talk + ["--args", *words]],
+        "strace": [strace + words, strace + ["-D", "-f", *words], strace + ["-f", "--seccomp-bpf", *words]],
+    }
+
+
+def logged(command):
+    if command[0] != "strace":
+        return []
+    with open("log", encoding="utf-8", errors="replace") as log:
+        calls = [line for line in log if "openat(" in line and "unfinished" not in line]
+    return sorted(CHANGING.sub("N", re.sub(r"^\d+ +", "", line)) for line in calls)
+
+
+def try_debugger(spoor, command):
+    what = " ".join(command[:4])
+    alone, calls = run(command), logged(command)
+    check(alone.status in (0, 42), f"{what} alone: status {alone.status}: {said(alone)}")
+    record = [spoor.path, "record", "-o", "trace", "--"]
+    done = run(record + command)
+    check(done.status == alone.status, f"{what}: status {done.status}: {said(done)}")
+    check(steady(done.stdout) == steady(alone.stdout),
+          f"{what}: said\n{done.stdout.decode()}\ninstead of\n{alone.stdout.decode()}")
+    check(logged(command) == calls, f"{what}: its log differs")
+    check("what it traces is not traced" in said(done), f"{what}: nothing was told: {said(done)}")
+    modules = {row["module"] for row in spoor.report()}
+    check(command[0] in modules, f"{what}: was not traced itself")
+    check(os.path.basename(command[-4]) not in modules, f"{what}: what it traces was traced by spoor too")
+
+
+def test(spoor, program):
+    os.environ["RIGHTS_TEST"] = "here"
+    found = [tool for tool in commands("") if shutil.which(tool)]
+    print("debuggers here:", found)
+    for tool in found:
+        for command in commands(program)[tool]:
+            try_debugger(spoor, command)
+
+
+if __name__ == "__main__":
+    if not shutil.which("gdb") and not shutil.which("strace"):
+        print("no debugger is here")
+        sys.exit(SKIP)
+    tracer, given = Spoor(sys.argv[1]), os.path.realpath(sys.argv[2])
+    main(lambda: test(tracer, given))
