@@ -85,13 +85,24 @@ struct flags_use {
     uint32_t tested, written; /* written: for certain */
 };
 
+/* A jump whose last bytes are those of the instructions behind it (a *pun*), so that it reaches
+ * only some addresses: [low, low + span). */
+struct pun {
+    vaddr_t low;
+    uint32_t span;
+    uint8_t size; /* of the whole jump, borrowed bytes included */
+};
+enum { PUN_FORMS = 4, PUN_MAX_BYTES = 8 };
+
 struct arch {
     uint16_t machine; /* EM_* */
     const char *name;
-    int16_t sp_register; /* DWARF number of the stack pointer */
-    int32_t entry_cfa;   /* CFA minus stack pointer at a function's first instruction */
-    uint8_t jump_bytes;  /* size of the ordinary patch */
-    uint32_t all_flags;  /* every flag that stubs may change, as in struct flags_use */
+    int16_t sp_register;      /* DWARF number of the stack pointer */
+    int32_t entry_cfa;        /* CFA minus stack pointer at a function's first instruction */
+    uint8_t jump_bytes;       /* size of the ordinary patch */
+    uint8_t hop_bytes;        /* of a short jump */
+    int16_t hop_back, hop_on; /* how far that leads at most, from its start */
+    uint32_t all_flags;       /* every flag that stubs may change, as in struct flags_use */
 
     /* Decodes the instruction at BYTES (ROOM > 0 bytes are readable), which stands at ADDR.
      * Returns false and a one-byte INSN_BAD when there is none. CONSTANTS may be NULL. */
@@ -107,6 +118,14 @@ struct arch {
     size_t (*relocated_bytes)(const struct insn *insn);
     /* Writes a jump at AT to TO, jump_bytes long. 0 or −ERANGE. */
     int (*jump)(uint8_t *out, vaddr_t at, vaddr_t to);
+    /* Writes a jump at AT to TO, hop_bytes long, for which TO must be near. 0 or −ERANGE. */
+    int (*hop)(uint8_t *out, vaddr_t at, vaddr_t to);
+    /* Where a pun at AT can lead to whose first OWN bytes (fewer than jump_bytes) are free to
+     * choose and whose others are those of BYTES (PUN_MAX_BYTES from AT on). FORM < PUN_FORMS:
+     * there are several. False: not that form. */
+    bool (*pun)(const uint8_t *bytes, vaddr_t at, uint8_t own, uint8_t form, struct pun *ret);
+    /* Its own bytes for target TO, which is one of those. */
+    void (*pun_write)(uint8_t *out, vaddr_t at, uint8_t own, uint8_t form, vaddr_t to);
     /* Writes a branch that skips the SKIP bytes after it when INSN, a conditional branch without
      * side effects, would not be taken. Returns its size, 0 when that cannot be done. */
     size_t (*skip_unless)(const struct insn *insn, const uint8_t *bytes, uint32_t skip,

@@ -9,4 +9,8 @@
 typedef uint64_t vaddr_t; /* link-time virtual address, as in the ELF file */
 typedef uint64_t taddr_t; /* run-time address in the target process; taddr = vaddr + bias */
 
+struct span { /* of addresses */
+    uint64_t start, end;
+};
+
 #endif

@@ -11,6 +11,8 @@
  *   exits      returns and tail calls
  *   controls   landing pads and second returns
  *   windows    the bytes that a patch takes
+ *   fit        which tier there is room for
+ *   holes      padding for hops
  *
  * Unwind information is the oracle for "how deep is the stack here": where the
  * frame is as at the function's first instruction (*entry depth*), a jump out
@@ -35,6 +37,7 @@ enum {
     FACT_EXIT = 16,        /* an exit site's first byte */
     FACT_OWNED = 32,       /* a window's, or must never be patched */
     FACT_FLAGS_OUT = 64,   /* a function that hands results to its callers in flags */
+    FACT_SPARE = 128, /* a jump's bytes, from here on, that a window has moved away and not used */
 };
 
 /* An executable segment. code[] holds (size << 4 | kind) at each instruction's first byte, 0
@@ -61,6 +64,7 @@ struct func { /* one unwind range */
     bool called;        /* entered from outside its group */
     bool falls_through; /* its end runs into the next range */
     bool entry;         /* what users see as a function */
+    uint8_t tier;       /* enum tier, of its entry */
     bool loop_head;     /* its entry is a branch target of its own group */
     bool open_flow;     /* root: has an indirect jump whose targets are not known */
     bool in_table;      /* its start is an entry of another range's jump table */
@@ -102,6 +106,9 @@ struct control_site { /* where a function goes on other than after a call or bra
 struct window {
     vaddr_t start, end; /* end: behind the last instruction that is moved */
     uint32_t func;
+    vaddr_t hole; /* of a hop */
+    uint8_t tier; /* enum tier */
+    uint8_t room; /* bytes from start on that may be written: those of the window, and padding */
     bool entry, control; /* what happens at its first instruction */
     uint8_t variant;     /* of the stub for that */
 };
@@ -199,8 +206,24 @@ void controls_note_call(struct analysis *a, const struct insn *call, uint32_t fu
 void controls_find(struct analysis *a);
 
 /* ---- windows.c ---- */
-/* Chooses windows of entries (result: enum refusal into REFUSED, by func), exits and controls. */
+/* Chooses windows and tiers of entries (refusals into REFUSED, by func), exits and controls. */
 void windows_choose(struct analysis *a, uint8_t *refused);
+
+/* Can the instruction at ADDR of F be moved away? FIRST: as the first of its window. */
+enum refusal window_blocker(const struct func *f, vaddr_t addr, bool first);
+
+/* ---- fit.c ---- */
+/* Is there room for TIER in W? Finds the hole that a hop needs. */
+bool window_fits(const struct analysis *a, const struct text *text, struct window *w,
+                 enum tier tier);
+
+/* ---- holes.c ---- */
+/* Room for a jump, outside W and within reach of a hop at its start: padding, or what another
+ * window has to spare; 0 if there is none. */
+vaddr_t hole_near(const struct analysis *a, const struct text *text, const struct window *w);
+/* The window of instructions that can be moved away to make such room; false if there is none. */
+bool hole_make(const struct analysis *a, const struct text *text, const struct window *w,
+               struct window *ret);
 
 /* ---- flags.c ---- */
 /* May the flags at ADDR, the start of a function, be read before they are written? */

@@ -81,7 +81,7 @@ static void add_range(struct plan *plan, struct analysis *a, uint32_t i, enum re
     f->number = add(plan, f->start, f->end - f->start, &names);
     struct plan_function *p = &plan->functions.at[f->number];
     p->refused = refused;
-    p->entry = refused ? TIER_NONE : TIER_JUMP;
+    p->entry = refused ? TIER_NONE : (enum tier)f->tier;
 }
 
 /* Numbers groups, and gives parts of functions the number of their group's first function. */
@@ -112,18 +112,20 @@ static void number_groups(struct plan *plan, struct analysis *a) {
 
 /* Counts exits, and finds out which groups miss some. */
 static void count_exits(struct plan *plan, const struct analysis *a) {
-    bool *missed = mem_alloc(plan->group_count * sizeof *missed + 1);
+    AUTO_FREE bool *missed = mem_alloc(plan->group_count * sizeof *missed + 1);
+    AUTO_FREE bool *entered = mem_alloc(plan->group_count * sizeof *entered + 1);
+    for (size_t i = 0; i < plan->functions.count; i++)
+        entered[plan->groups.at[i]] |= plan->functions.at[i].entry != TIER_NONE;
     for (size_t i = 0; i < a->exits.count; i++) {
         const struct exit_site *x = &a->exits.at[i];
         uint32_t number = a->funcs[x->func].number;
-        if (number == NO_FUNC || x->event == EVENT_CONTROL)
+        if (number == NO_FUNC || x->event == EVENT_CONTROL || !entered[plan->groups.at[number]])
             continue;
         plan->functions.at[number].exits[x->tier]++;
         missed[plan->groups.at[number]] |= x->tier == TIER_NONE;
     }
     for (size_t i = 0; i < plan->functions.count; i++)
         plan->functions.at[i].exact = !missed[plan->groups.at[i]];
-    free(missed);
 }
 
 void catalog_build(struct plan *plan, struct analysis *a, const uint8_t *refused) {

@@ -7,6 +7,9 @@
  *     conditional      insn… j!cc 1f; stub(TAIL); jmp target; 1: insn…
  *     loop             insn… jmp behind the entry's stub
  *
+ * The patch of a hop is two: the short jump, and the jump in the hole. That of a pun is written
+ * when all others are known (puns.c).
+ *
  * All arithmetic is in link-time addresses: the area is thought of as mapped
  * at area − bias.
  */
@@ -19,10 +22,12 @@ struct emitter {
     const struct plan *plan;
     const struct plan_request *request;
     vaddr_t area;
+    bool *wanted;     /* by site */
     uint32_t *chosen; /* by group: its first function that is traced, UINT32_MAX if none */
     vaddr_t *behind;  /* by function: what follows its entry stub, 0 if there is none (yet) */
     struct plan_code *code;
-    size_t patch_room, mark_room;
+    size_t patch_room, mark_room, way_room;
+    pending_array pending;
 };
 
 static bool is_selected(const struct plan_request *r, uint32_t function) {
@@ -155,16 +160,55 @@ static void put_entry(struct emitter *e, const struct site *site, bool hook, boo
     e->code->sites++;
 }
 
-static int put_patch(struct emitter *e, const struct site *site, vaddr_t trampoline) {
+static struct patch *new_patch(struct emitter *e, vaddr_t at, uint8_t size, uint64_t window) {
     struct plan_code *c = e->code;
     if (c->patch_count == e->patch_room) {
         e->patch_room = e->patch_room ? e->patch_room * 2 : 256;
         c->patches = mem_resize(c->patches, e->patch_room, sizeof *c->patches);
     }
     struct patch *p = &c->patches[c->patch_count++];
-    *p = (struct patch){.at = site->start, .size = e->plan->arch->jump_bytes};
-    memcpy(p->before, site->bytes, p->size);
-    return e->plan->arch->jump(p->after, site->start, trampoline);
+    *p = (struct patch){.at = at, .window = (uint8_t)window, .size = size, .reads = size};
+    memcpy(p->before, module_bytes(e->plan->module, at, size), size);
+    return p;
+}
+
+static void put_way(struct emitter *e, vaddr_t at, vaddr_t site) {
+    struct plan_code *c = e->code;
+    if (c->way_count == e->way_room) {
+        e->way_room = e->way_room ? e->way_room * 2 : 64;
+        c->ways = mem_resize(c->ways, e->way_room, sizeof *c->ways);
+    }
+    c->ways[c->way_count++] = (struct way){at, site};
+}
+
+static uint32_t exit_count(const struct plan *plan, const struct site *site) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < site->step_count; i++)
+        count += plan->steps.at[site->first_step + i].exit;
+    return count;
+}
+
+static int put_patch(struct emitter *e, const struct site *site, vaddr_t trampoline) {
+    const struct arch *arch = e->plan->arch;
+    const uint64_t window = site->end - site->start;
+    int r;
+    switch (site->tier) {
+    case TIER_HOP:
+        r = arch->hop(new_patch(e, site->start, arch->hop_bytes, window)->after, site->start,
+                      site->hole);
+        put_way(e, site->hole, site->start);
+        return r ? r
+                 : arch->jump(new_patch(e, site->hole, arch->jump_bytes, 0)->after, site->hole,
+                              trampoline);
+    case TIER_PUN:
+        new_patch(e, site->start, site->owned, window);
+        ARRAY_PUSH(&e->pending, ((struct pending){site->start, trampoline, site->function,
+                                                  exit_count(e->plan, site), site->entry}));
+        return 0;
+    default:
+        return arch->jump(new_patch(e, site->start, arch->jump_bytes, window)->after, site->start,
+                          trampoline);
+    }
 }
 
 static bool is_wanted(const struct emitter *e, const struct site *site, bool start) {
@@ -176,14 +220,29 @@ static bool is_wanted(const struct emitter *e, const struct site *site, bool sta
     return wanted;
 }
 
+static bool is_hook(const struct emitter *e, const struct site *site) {
+    return site->entry && e->request->hook &&
+           e->plan->functions.at[site->function].addr == e->request->hook;
+}
+
+/* A window that holds the hole of a wanted one is wanted too. */
+static void want(struct emitter *e) {
+    const struct plan *plan = e->plan;
+    e->wanted = mem_alloc(plan->sites.count * sizeof *e->wanted + 1);
+    for (size_t i = 0; i < plan->sites.count; i++) {
+        const struct site *s = &plan->sites.at[i];
+        bool wanted = is_wanted(e, s, is_hook(e, s) || (s->entry && is_traced(e, s->function)));
+        e->wanted[i] |= wanted;
+        if (wanted && s->maker)
+            e->wanted[s->maker - 1] = true;
+    }
+}
+
 static int put_site(struct emitter *e, const struct site *site, struct err *err) {
     const struct plan *plan = e->plan;
     struct plan_code *c = e->code;
-    bool hook = site->entry && e->request->hook &&
-                plan->functions.at[site->function].addr == e->request->hook;
+    bool hook = is_hook(e, site);
     bool event = site->entry && is_traced(e, site->function);
-    if (!is_wanted(e, site, hook || event))
-        return 0;
     uint32_t room = site->room + (hook ? plan->hook_room : 0);
     if (e->request->area_size - c->area_used < room)
         return err_set(err, ENOSPC, "no-room", "%s: the trampoline area is too small",
@@ -225,8 +284,36 @@ static bool hook_exists(const struct plan *plan, vaddr_t hook) {
     return false;
 }
 
-int plan_emit(const struct plan *plan, const struct plan_request *request, struct plan_code *ret,
-              struct err *err) {
+static int compare_patch(const void *x, const void *y) {
+    const struct patch *a = x, *b = y;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+static int compare_way(const void *x, const void *y) {
+    const struct way *a = x, *b = y;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+/* Writes what is still pending, and puts all in order. */
+static void complete(struct emitter *e) {
+    struct plan_code *c = e->code;
+    c->missed = mem_alloc(e->plan->functions.count / 8 + 1);
+    c->inexact = mem_alloc(e->plan->functions.count / 8 + 1);
+    if (c->patch_count)
+        qsort(c->patches, c->patch_count, sizeof *c->patches, compare_patch);
+    puns_write(e->plan, e->request, c, &e->pending);
+    size_t kept = 0;
+    for (size_t i = 0; i < c->patch_count; i++) {
+        if (c->patches[i].size)
+            c->patches[kept++] = c->patches[i];
+    }
+    c->patch_count = kept;
+    if (c->way_count)
+        qsort(c->ways, c->way_count, sizeof *c->ways, compare_way);
+}
+
+static int emit_once(const struct plan *plan, const struct plan_request *request,
+                     struct plan_code *ret, struct err *err) {
     struct plan_code code = {.overflow = request->overflow};
     size_t agent = *plan->arch->agent_size;
     if (request->area_size < agent)
@@ -240,12 +327,17 @@ int plan_emit(const struct plan *plan, const struct plan_request *request, struc
     e.area = request->area - request->bias;
     code.area = mem_alloc(room);
     choose(&e);
+    want(&e);
     mark(&e, (struct mark){.kind = MARK_NONE});
     put(&e, plan->arch->agent, agent);
     int r = 0;
     for (size_t i = 0; !r && i < plan->sites.count; i++)
-        r = put_site(&e, &plan->sites.at[i], err);
+        r = e.wanted[i] ? put_site(&e, &plan->sites.at[i], err) : 0;
     mark(&e, (struct mark){.kind = MARK_NONE});
+    if (!r)
+        complete(&e);
+    ARRAY_FREE(&e.pending);
+    free(e.wanted);
     free(e.chosen);
     free(e.behind);
     if (r)
@@ -255,9 +347,48 @@ int plan_emit(const struct plan *plan, const struct plan_request *request, struc
     return r;
 }
 
+/* Takes the functions in MISSED out of SELECTED. Returns whether there were any. */
+static bool deselect(const uint8_t *missed, uint8_t *selected, size_t bytes) {
+    bool any = false;
+    for (size_t i = 0; i < bytes; i++) {
+        any |= missed[i] & selected[i];
+        selected[i] &= (uint8_t)~missed[i];
+    }
+    return any;
+}
+
+/* A function whose entry cannot be patched shall not have its exits patched either: once more. */
+int plan_emit(const struct plan *plan, const struct plan_request *request, struct plan_code *ret,
+              struct err *err) {
+    enum { TRIES = 4 };
+    struct plan_request again = *request;
+    size_t bytes = plan->functions.count / 8 + 1;
+    AUTO_FREE uint8_t *selected = mem_alloc(bytes), *missed = mem_alloc(bytes);
+    memset(selected, 0xff, bytes);
+    if (request->selected)
+        memcpy(selected, request->selected, bytes);
+    again.selected = selected;
+    int r = emit_once(plan, &again, ret, err);
+    for (int i = 0; !r && i < TRIES && deselect(ret->missed, selected, bytes); i++) {
+        for (size_t j = 0; j < bytes; j++)
+            missed[j] |= ret->missed[j];
+        plan_code_done(ret);
+        r = emit_once(plan, &again, ret, err);
+    }
+    for (size_t j = 0; !r && j < bytes; j++)
+        ret->missed[j] |= missed[j];
+    return r;
+}
+
 void plan_code_done(struct plan_code *code) {
     free(code->area);
     free(code->patches);
     free(code->marks);
+    for (size_t i = 0; i < code->island_count; i++)
+        free(code->islands[i].bytes);
+    free(code->islands);
+    free(code->ways);
+    free(code->missed);
+    free(code->inexact);
     *code = (struct plan_code){0};
 }

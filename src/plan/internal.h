@@ -21,7 +21,11 @@ struct site { /* a window and what it does */
     const uint8_t *bytes; /* at start */
     uint32_t first_step, step_count;
     uint32_t function;
-    uint32_t room; /* bytes of trampoline that it takes at most */
+    uint32_t room;  /* bytes of trampoline that it takes at most */
+    vaddr_t hole;   /* of a hop */
+    uint32_t maker; /* number + 1 of the site whose window holds the hole; 0: padding does */
+    uint8_t tier;   /* enum tier */
+    uint8_t owned;  /* bytes at start that may be written */
     bool entry, control;
     uint8_t variant; /* of the stub at its start */
 };
@@ -43,6 +47,21 @@ struct plan {
 /* Fills plan->functions, plan->groups and func.number. REFUSED: by func; called twice. */
 void catalog_refusals(const struct analysis *a, uint8_t *refused);
 void catalog_build(struct plan *plan, struct analysis *a, const uint8_t *refused);
+
+/* ---- puns.c: where puns lead to ---- */
+struct pending { /* a pun whose jump is not written yet */
+    vaddr_t at;
+    vaddr_t trampoline;
+    uint32_t function; /* whose site it is */
+    uint32_t exits;    /* how many its window holds */
+    bool entry;
+};
+typedef ARRAY(struct pending) pending_array;
+/* Writes the puns PENDING among the patches of CODE, which are sorted, and makes islands for them.
+ * A pun that leads nowhere leaves its site as it was (the patch's size is 0), and its function goes
+ * into missed or inexact. */
+void puns_write(const struct plan *plan, const struct plan_request *request, struct plan_code *code,
+                const pending_array *pending);
 
 /* ---- sites.c: windows → sites and steps ---- */
 void sites_build(struct plan *plan, const struct analysis *a);

@@ -34,6 +34,9 @@ static const struct {
     [REFUSED_OPEN_FLOW] = {"open-control-flow",
                            "It holds a jump whose targets are not known, which might lead into the "
                            "bytes that would be moved."},
+    [REFUSED_NO_ADDRESS] = {"no-address",
+                            "Nothing can be mapped where the bytes that follow it would make its "
+                            "patch lead."},
     [REFUSED_TEXT_RELOCATIONS] = {"text-relocations", "Its code is changed while it is loaded."},
 };
 

@@ -37,6 +37,7 @@ enum refusal {
     REFUSED_SIGNAL_FRAME,  /* "signal-frame" */
     REFUSED_OPEN_FLOW,     /* "open-control-flow": unresolved indirect jump forbids this window */
     REFUSED_TEXT_RELOCATIONS, /* "text-relocations" */
+    REFUSED_NO_ADDRESS, /* "no-address": found at load time: its pun leads where nothing can be */
     REFUSED_COUNT
 };
 const char *refusal_tag(enum refusal refusal);
@@ -73,14 +74,34 @@ struct plan_request {
     uint32_t first_id;       /* event id of function 0; function i has first_id + i (< 2^30) */
     uint32_t ring_bytes;     /* power of two */
     enum overflow overflow;
+    const struct span *taken; /* ascending: where no island can be mapped; the module, the area, */
+    size_t taken_count;       /* the lowest and the highest addresses are besides */
+    size_t most_islands;
     vaddr_t hook; /* a function whose entry waits for the tool (dynamic linker), or 0 */
 };
 
 struct patch { /* bytes to be written over the module's text */
     vaddr_t at;
-    uint8_t size;
+    uint8_t window;    /* bytes from `at` on whose instructions run elsewhere */
+    uint8_t size;      /* at most 8 */
+    uint8_t reads;     /* bytes that the processor takes for the jump; more than size if some are
+                          borrowed     from what stands behind */
     uint8_t before[8]; /* what stands there in the file */
     uint8_t after[8];
+};
+
+/* Pages outside the module and its area, where puns lead to; each holds jumps into the area. */
+enum { ISLAND_BYTES = 4096 };
+struct island {
+    taddr_t at;
+    uint8_t *bytes; /* ISLAND_BYTES */
+};
+
+/* A jump on the way from a site to its trampoline: in a hole or on an island. A thread that stands
+ * there has done nothing yet but leave the site. */
+struct way {
+    vaddr_t at; /* of islands, too */
+    vaddr_t site;
 };
 
 /* What stands at an offset of the trampoline area, from `offset` up to the next mark's. */
@@ -104,6 +125,14 @@ struct plan_code {
     size_t patch_count; /* sorted by address, disjoint */
     struct mark *marks;
     size_t mark_count; /* sorted by offset */
+    struct island *islands;
+    size_t island_count; /* sorted by address */
+    struct way *ways;
+    size_t way_count; /* sorted by address */
+    uint8_t *missed;  /* bitmap by function: not traced, as its entry cannot be patched at this load
+                         address */
+    uint8_t *inexact; /* likewise: one of its exits cannot be */
+    size_t missed_exits;
     size_t sites;
     enum overflow overflow; /* as requested: stubs differ by it */
 };

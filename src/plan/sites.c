@@ -52,6 +52,19 @@ static uint32_t site_room(const struct plan *plan, const struct site *site,
     return room;
 }
 
+/* Which window holds the hole: windows are sorted and disjoint. */
+static uint32_t maker_of(const struct analysis *a, vaddr_t hole) {
+    size_t low = 0, high = a->windows.count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (a->windows.at[mid].start <= hole)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return hole && low && hole < a->windows.at[low - 1].end ? (uint32_t)low : 0;
+}
+
 void sites_build(struct plan *plan, const struct analysis *a) {
     struct rooms rooms = {0};
     for (int v = 0; v < VARIANTS; v++)
@@ -67,6 +80,10 @@ void sites_build(struct plan *plan, const struct analysis *a) {
                             .bytes = text_bytes(f->text, w->start),
                             .first_step = (uint32_t)plan->steps.count,
                             .function = f->number,
+                            .hole = w->hole,
+                            .maker = maker_of(a, w->hole),
+                            .tier = w->tier,
+                            .owned = w->room,
                             .entry = w->entry,
                             .control = w->control,
                             .variant = w->variant};

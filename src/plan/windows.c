@@ -1,5 +1,5 @@
 /*
- * Windows: the bytes that patches take.
+ * Windows: the bytes that patches take, and which tier they have room for.
  *
  * A window is a run of whole instructions that are entered only at the first:
  * no branch target lies inside it, no call, no return address points into it.
@@ -10,6 +10,10 @@
  *                                             the padding behind it
  *     branch   … | cmp  je out | mov …        backward, then forward
  *     control  | mov  mov |  …                forward
+ *
+ * First all sites are tried that have room for a jump, then those for a hop, with holes that are
+ * there and with holes that are made, then those for a pun: what makes room for a jump must not be
+ * spent as a hole.
  *
  * Padding behind a return or jump is unreachable, so it may be overwritten; the
  * padding behind a call is not (rule 14 of FACTS 2b). Every byte belongs to one window at
@@ -23,8 +27,7 @@ static bool ends_flow(uint8_t kind) {
     return kind == INSN_RETURN || kind == INSN_JUMP || kind == INSN_JUMP_INDIRECT;
 }
 
-/* Can the instruction at ADDR of F be moved away? FIRST: as the first of its window. */
-static enum refusal blocker(const struct func *f, vaddr_t addr, bool first) {
+enum refusal window_blocker(const struct func *f, vaddr_t addr, bool first) {
     if (addr < f->start || addr >= f->end || !f->text->code[addr - f->text->start])
         return REFUSED_SHORT;
     switch (text_kind(f->text, addr)) {
@@ -78,22 +81,46 @@ static struct exit_site *exit_at(struct analysis *a, vaddr_t addr) {
     return bsearch(&addr, a->exits.at, a->exits.count, sizeof *a->exits.at, compare_exit);
 }
 
+static void own(const struct text *text, vaddr_t start, vaddr_t end) {
+    for (vaddr_t at = start; at < end; at++)
+        *text_fact(text, at) |= FACT_OWNED;
+}
+
+/* How many bytes at its start a patch changes. */
+static uint8_t written(const struct analysis *a, const struct window *w) {
+    return w->tier == TIER_JUMP  ? a->arch->jump_bytes
+           : w->tier == TIER_HOP ? a->arch->hop_bytes
+                                 : w->room;
+}
+
 static void take(struct analysis *a, const struct window *w) {
     const struct func *f = &a->funcs[w->func];
-    vaddr_t end = w->start + a->arch->jump_bytes;
-    if (end < w->end)
-        end = w->end;
-    for (vaddr_t at = w->start; at < end; at++)
-        *text_fact(f->text, at) |= FACT_OWNED;
+    vaddr_t end = w->start + written(a, w);
+    own(f->text, w->start, end < w->end ? w->end : end);
+    if (w->hole) {
+        own(f->text, w->hole, w->hole + a->arch->jump_bytes);
+        *text_fact(f->text, w->hole) &= (uint8_t)~FACT_SPARE;
+    }
     for (vaddr_t at = w->start; at < w->end; at += text_size(f->text, at)) {
         bool patched = *text_fact(f->text, at) & FACT_EXIT && text_kind(f->text, at) != INSN_LOOP;
         if (!patched)
             continue;
         struct exit_site *x = exit_at(a, at);
-        x->tier = TIER_JUMP;
+        x->tier = w->tier;
         x->refused = REFUSED_NOT;
     }
+    for (vaddr_t at = w->start + a->arch->jump_bytes;
+         w->tier == TIER_JUMP && at + a->arch->jump_bytes <= w->end; at += a->arch->jump_bytes)
+        *text_fact(f->text, at) |= FACT_SPARE;
     ARRAY_PUSH(&a->windows, *w);
+}
+
+/* What is free from the window's start on, up to what a jump takes. */
+static void find_room(const struct analysis *a, const struct text *text, struct window *w) {
+    vaddr_t need = w->start + a->arch->jump_bytes, end = w->end;
+    if (end > w->start && ends_flow(text_kind(text, text_previous(text, end))))
+        end = padding_end(text, end, need);
+    w->room = (uint8_t)((end < need ? end : need) - w->start);
 }
 
 /* ---- entries ---- */
@@ -102,7 +129,7 @@ static void take(struct analysis *a, const struct window *w) {
 static vaddr_t with_near_exit(const struct analysis *a, const struct func *f, vaddr_t end) {
     vaddr_t at = end;
     for (int i = 0; i < NEAR_EXIT_STEPS && at < end + NEAR_EXIT_BYTES; i++) {
-        if (blocker(f, at, false))
+        if (window_blocker(f, at, false))
             return end;
         uint8_t kind = text_kind(f->text, at);
         vaddr_t next = at + text_size(f->text, at);
@@ -115,35 +142,55 @@ static vaddr_t with_near_exit(const struct analysis *a, const struct func *f, va
     return end;
 }
 
-/* The window that begins at START. */
-static enum refusal forward_window(const struct analysis *a, const struct func *f, vaddr_t start,
-                                   vaddr_t *ret_end) {
-    vaddr_t end = start, need = start + a->arch->jump_bytes;
-    bool open = group_root(a, (uint32_t)(f - a->funcs))->open_flow, ended = false;
-    while (end < need && !ended) {
-        enum refusal why = blocker(f, end, end == start);
+/* The window that begins at its start: its end, and why it goes no further if that is too short. */
+static enum refusal reach_forward(const struct analysis *a, const struct func *f,
+                                  struct window *w) {
+    vaddr_t need = w->start + a->arch->jump_bytes;
+    bool open = group_root(a, w->func)->open_flow, ended = false;
+    for (w->end = w->start; w->end < need && !ended; w->end += text_size(f->text, w->end)) {
+        enum refusal why = window_blocker(f, w->end, w->end == w->start);
         if (why)
             return why;
-        if (open && end > start)
+        if (open && w->end > w->start)
             return REFUSED_OPEN_FLOW;
-        ended = ends_flow(text_kind(f->text, end));
-        end += text_size(f->text, end);
+        ended = ends_flow(text_kind(f->text, w->end));
     }
-    if (ended && padding_end(f->text, end, need) < need && end < need)
-        return REFUSED_SHORT;
-    *ret_end = ended || open ? end : with_near_exit(a, f, end);
+    if (!ended && !open)
+        w->end = with_near_exit(a, f, w->end);
+    return REFUSED_SHORT;
+}
+
+/* Fits W for TIER. MAKE: by making a hole, if that is what it needs. */
+static bool fit(struct analysis *a, const struct text *text, struct window *w, enum tier tier,
+                bool make) {
+    struct window maker;
+    if (make && hole_make(a, text, w, &maker))
+        take(a, &maker);
+    return window_fits(a, text, w, tier);
+}
+
+/* Takes W for TIER, or says why not. */
+static enum refusal try_forward(struct analysis *a, struct window *w, enum tier tier, bool make) {
+    const struct func *f = &a->funcs[w->func];
+    enum refusal why = reach_forward(a, f, w);
+    find_room(a, f->text, w);
+    if (!fit(a, f->text, w, tier, make))
+        return why;
+    take(a, w);
     return REFUSED_NOT;
 }
 
-static void choose_entry(struct analysis *a, uint32_t i, uint8_t *refused) {
-    const struct func *f = &a->funcs[i];
+static void choose_entry(struct analysis *a, uint32_t i, enum tier tier, bool make,
+                         uint8_t *refused) {
+    struct func *f = &a->funcs[i];
     struct window w = {.start = f->body, .func = i, .entry = true};
-    *refused = forward_window(a, f, f->body, &w.end);
-    if (*refused)
-        return;
     w.variant =
         (f->loop_head ? STUB_SKIP_RED_ZONE : 0) | (flags_live_at(a, f->body) ? STUB_SAVE_FLAGS : 0);
-    take(a, &w);
+    enum refusal why = try_forward(a, &w, tier, make);
+    if (!why)
+        f->tier = tier;
+    if (!why || tier == TIER_JUMP)
+        *refused = (uint8_t)why;
 }
 
 /* ---- exits ---- */
@@ -153,7 +200,7 @@ static vaddr_t before(const struct func *f, vaddr_t start) {
     if (*text_fact(f->text, start) & (FACT_TARGET | FACT_RETURN_POINT))
         return 0;
     vaddr_t p = text_previous(f->text, start);
-    if (!p || blocker(f, p, true) || ends_flow(text_kind(f->text, p)))
+    if (!p || window_blocker(f, p, true) || ends_flow(text_kind(f->text, p)))
         return 0;
     return p;
 }
@@ -163,37 +210,25 @@ static void grow(const struct func *f, struct window *w, uint8_t kind, uint8_t s
     vaddr_t room = ends_flow(kind) ? padding_end(f->text, w->end, w->start + size) : w->end;
     for (vaddr_t p; room < w->start + size && (p = before(f, w->start));)
         w->start = p;
-    while (w->end < w->start + size && !ends_flow(kind) && !blocker(f, w->end, false)) {
+    while (w->end < w->start + size && !ends_flow(kind) && !window_blocker(f, w->end, false)) {
         kind = text_kind(f->text, w->end);
         w->end += text_size(f->text, w->end);
     }
 }
 
-static enum refusal exit_window(const struct analysis *a, const struct exit_site *x,
-                                struct window *ret) {
+static void choose_exit(struct analysis *a, struct exit_site *x, enum tier tier, bool make) {
     const struct func *f = &a->funcs[x->func];
-    enum refusal why = x->kind == INSN_LOOP ? REFUSED_UNRELOCATABLE : blocker(f, x->addr, true);
-    if (why)
-        return why;
     struct window w = {.start = x->addr, .end = x->addr + x->size, .func = x->func};
-    const uint8_t size = a->arch->jump_bytes;
+    enum refusal why =
+        x->kind == INSN_LOOP ? REFUSED_UNRELOCATABLE : window_blocker(f, x->addr, true);
     bool open = group_root(a, x->func)->open_flow;
-    if (!open)
-        grow(f, &w, x->kind, size);
-    vaddr_t room = w.end;
-    if (ends_flow(text_kind(f->text, text_previous(f->text, w.end))))
-        room = padding_end(f->text, w.end, w.start + size);
-    *ret = w;
-    if (room < w.start + size && w.end < w.start + size)
-        return open ? REFUSED_OPEN_FLOW : REFUSED_SHORT;
-    return REFUSED_NOT;
-}
-
-static void choose_exit(struct analysis *a, struct exit_site *x) {
-    struct window w;
-    x->refused = (uint8_t)exit_window(a, x, &w);
-    if (!x->refused)
+    if (!why && !open)
+        grow(f, &w, x->kind, a->arch->jump_bytes);
+    find_room(a, f->text, &w);
+    if (!why && fit(a, f->text, &w, tier, make))
         take(a, &w);
+    else if (tier == TIER_JUMP)
+        x->refused = (uint8_t)(why ? why : open ? REFUSED_OPEN_FLOW : REFUSED_SHORT);
 }
 
 /* ---- controls ---- */
@@ -203,20 +238,20 @@ static int compare_start(const void *key, const void *item) {
     return (addr > at) - (addr < at);
 }
 
-/* WINDOWS: those of entries and exits, COUNT of them. */
-static void choose_control(struct analysis *a, const struct control_site *c, size_t count) {
-    const struct func *f = &a->funcs[c->func];
+/* COUNT of the windows are sorted. */
+static void choose_control(struct analysis *a, const struct control_site *c, size_t count,
+                           enum tier tier, bool make) {
     struct window w = {.start = c->addr,
                        .func = c->func,
                        .control = true,
                        .variant = STUB_SKIP_RED_ZONE | STUB_SAVE_FLAGS};
     struct window *there =
         count ? bsearch(&c->addr, a->windows.at, count, sizeof w, compare_start) : NULL;
-    if (there && !there->entry) {
+    if (!there) {
+        try_forward(a, &w, tier, make);
+    } else if (!there->entry) {
         there->control = true;
         there->variant = w.variant;
-    } else if (!there && !forward_window(a, f, w.start, &w.end)) {
-        take(a, &w);
     }
 }
 
@@ -230,25 +265,45 @@ static void sort_windows(struct analysis *a) {
         qsort(a->windows.at, a->windows.count, sizeof *a->windows.at, compare_window);
 }
 
-void windows_choose(struct analysis *a, uint8_t *refused) {
-    bool *entered = mem_alloc(a->func_count * sizeof *entered + 1);
+struct choice {               /* whom windows are sought for, and which */
+    const bool *wanted;       /* by func */
+    const bool *wanted_group; /* by the root of the group */
+    enum tier tier;
+    bool make; /* holes */
+};
+
+static void choose_all(struct analysis *a, const struct choice *c, uint8_t *refused) {
     for (uint32_t i = 0; i < a->func_count; i++) {
-        if (!a->funcs[i].entry || refused[i])
-            continue;
-        choose_entry(a, i, &refused[i]);
-        entered[group_of(a, i)] |= !refused[i];
+        if (c->wanted[i] && !a->funcs[i].tier)
+            choose_entry(a, i, c->tier, c->make, &refused[i]);
     }
     for (size_t i = 0; i < a->exits.count; i++) {
         struct exit_site *x = &a->exits.at[i];
-        if (entered[group_of(a, x->func)] && x->tier == TIER_NONE)
-            choose_exit(a, x);
+        if (c->wanted_group[group_of(a, x->func)] && x->tier == TIER_NONE)
+            choose_exit(a, x, c->tier, c->make);
     }
+    sort_windows(a);
     size_t count = a->windows.count;
-    sort_windows(a);
     for (size_t i = 0; i < a->controls.count; i++) {
-        if (entered[group_of(a, a->controls.at[i].func)])
-            choose_control(a, &a->controls.at[i], count);
+        if (c->wanted_group[group_of(a, a->controls.at[i].func)])
+            choose_control(a, &a->controls.at[i], count, c->tier, c->make);
     }
     sort_windows(a);
-    free(entered);
+}
+
+void windows_choose(struct analysis *a, uint8_t *refused) {
+    AUTO_FREE bool *wanted = mem_alloc(a->func_count * sizeof *wanted + 1);
+    AUTO_FREE bool *wanted_group = mem_alloc(a->func_count * sizeof *wanted_group + 1);
+    for (uint32_t i = 0; i < a->func_count; i++) {
+        wanted[i] = a->funcs[i].entry && !refused[i];
+        wanted_group[group_of(a, i)] |= wanted[i];
+    }
+    static const struct {
+        enum tier tier;
+        bool make;
+    } rounds[] = {{TIER_JUMP, false}, {TIER_HOP, false}, {TIER_HOP, true}, {TIER_PUN, false}};
+    for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++) {
+        struct choice c = {wanted, wanted_group, rounds[i].tier, rounds[i].make};
+        choose_all(a, &c, refused);
+    }
 }

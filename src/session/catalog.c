@@ -221,9 +221,9 @@ bool catalog_prepare(struct catalog *c, struct entry *e) {
     return e->selected_count > 0;
 }
 
-void catalog_describe(struct catalog *c, struct entry *e) {
+void catalog_describe(struct catalog *c, struct entry *e, const struct plan_code *code) {
     if (!e->described)
-        describe_module(c->writer, e);
+        e->missed_count = describe_module(c->writer, e, code);
     e->described = true;
 }
 
@@ -234,7 +234,7 @@ struct catalog_counts catalog_counts(const struct catalog *c) {
         if (!e->described)
             continue;
         sum.seen += plan_function_count(e->plan);
-        sum.instrumented += e->selected_count;
+        sum.instrumented += e->selected_count - e->missed_count;
     }
     return sum;
 }

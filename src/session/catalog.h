@@ -26,6 +26,7 @@ struct entry {
     uint32_t first_id;
     uint8_t *selected;     /* bitmap by function index; NULL until prepared */
     size_t selected_count; /* of those, with a tier */
+    size_t missed_count;   /* of those, how many have no patch where they were loaded first */
     bool described;        /* in the trace */
 };
 
@@ -48,8 +49,8 @@ int catalog_find(struct catalog *catalog, pid_t tid, const struct map *map, stru
 void catalog_plan(struct entry *const *entries, size_t count);
 /* Plans and selects, once. Returns whether anything is to be instrumented. */
 bool catalog_prepare(struct catalog *catalog, struct entry *entry);
-/* Tells the trace, once, of a module that is now instrumented. */
-void catalog_describe(struct catalog *catalog, struct entry *entry);
+/* Tells the trace, once, of a module that is now instrumented by CODE. */
+void catalog_describe(struct catalog *catalog, struct entry *entry, const struct plan_code *code);
 
 /* Sums over described entries. */
 struct catalog_counts {

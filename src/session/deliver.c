@@ -61,7 +61,7 @@ static bool step_again(struct tracer *t, pid_t tid, struct space *space) {
     struct settle_place place = {0};
     if (thread_get_regs(tid, &regs) < 0)
         return false;
-    struct patched *p = space_area_at(space, regs_pc(&regs));
+    struct patched *p = space_owner_at(space, regs_pc(&regs));
     struct task *task = tasks_find(&t->tasks, tid);
     if (!p || settle_registers(space, tid, task->slot, &settled, &place) < 0 ||
         settled != SETTLED_OUTSIDE || thread_get_regs(tid, &regs) < 0)

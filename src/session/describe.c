@@ -19,28 +19,27 @@ static char *join_aliases(struct arena *arena, const char **aliases) {
     return text;
 }
 
-static bool is_selected(const struct entry *e, size_t i) {
-    return e->selected[i / 8] >> (i % 8) & 1;
-}
+static bool is_set(const uint8_t *bitmap, size_t i) { return bitmap[i / 8] >> (i % 8) & 1; }
 
 /* Adds function I to the module's counts. */
 static void count(struct trace_module *m, uint64_t *refused, const struct plan_function *f,
-                  bool selected) {
+                  bool instrumented, bool exact) {
     m->seen++;
     if (f->entry == TIER_NONE) {
         refused[f->refused]++;
         return;
     }
-    if (!selected)
+    if (!instrumented)
         return;
     m->instrumented++;
-    m->exact_exit += f->exact;
+    m->exact_exit += exact;
     m->tiers[f->entry]++;
     for (int t = 0; t < TIER_COUNT; t++)
         m->exit_tiers[t] += f->exits[t];
 }
 
-void describe_module(struct trace_writer *writer, const struct entry *e) {
+size_t describe_module(struct trace_writer *writer, const struct entry *e,
+                       const struct plan_code *code) {
     struct arena *arena = arena_new();
     const struct module *from = e->module;
     size_t n = plan_function_count(e->plan);
@@ -55,16 +54,20 @@ void describe_module(struct trace_writer *writer, const struct entry *e) {
     memcpy(m.build_id, from->build_id, sizeof m.build_id);
     for (size_t i = 0; i < n; i++) {
         const struct plan_function *f = plan_function(e->plan, i);
-        bool instrumented = f->entry != TIER_NONE && is_selected(e, i);
+        bool missed = is_set(code->missed, i), exact = f->exact && !is_set(code->inexact, i);
+        bool instrumented = f->entry != TIER_NONE && is_set(e->selected, i) && !missed;
         functions[i] = (struct trace_function){.address = f->addr,
                                                .size = f->size,
                                                .name = f->name,
                                                .aliases = join_aliases(arena, f->aliases),
                                                .entry_tier = (uint8_t)f->entry,
                                                .instrumented = instrumented,
-                                               .exact = f->exact};
-        count(&m, refused, f, is_selected(e, i));
+                                               .exact = exact};
+        count(&m, refused, f, instrumented, exact);
+        refused[REFUSED_NO_ADDRESS] += missed;
     }
+    m.exit_tiers[TIER_PUN] -= code->missed_exits;
+    m.exit_tiers[TIER_NONE] += code->missed_exits;
     struct trace_refused list[REFUSED_COUNT];
     for (int r = 0; r < REFUSED_COUNT; r++)
         if (refused[r])
@@ -74,4 +77,5 @@ void describe_module(struct trace_writer *writer, const struct entry *e) {
     trace_writer_module(writer, &m);
     free(functions);
     arena_free(arena);
+    return refused[REFUSED_NO_ADDRESS];
 }

@@ -4,6 +4,8 @@
 
 #include "session/catalog.h"
 
-void describe_module(struct trace_writer *writer, const struct entry *entry);
+/* CODE: where it was loaded first. Returns how many functions have no patch there. */
+size_t describe_module(struct trace_writer *writer, const struct entry *entry,
+                       const struct plan_code *code);
 
 #endif

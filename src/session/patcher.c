@@ -5,8 +5,10 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "arch/arch.h"
 #include "target/maps.h"
 #include "target/memory.h"
+#include "target/status.h"
 
 enum {
     PAGE = 4096,
@@ -80,26 +82,112 @@ static int map_area(struct patched *p, const struct patch_request *r, struct err
     return rc;
 }
 
-static void unmap_area(struct patched *p, const struct patch_request *r) {
-    struct remote_call call = {SYS_munmap, {p->area, p->area_size}};
+static int unmap(pid_t caller, const struct remote_site *remote, taddr_t at, size_t size,
+                 struct err *err) {
+    struct remote_call call = {SYS_munmap, {at, size}};
     int64_t ignored;
-    thread_call(r->caller, &r->space->remote, &call, &ignored, NULL);
-    p->area = 0;
+    return thread_call(caller, remote, &call, &ignored, err);
 }
 
-static int emit(struct patched *p, const struct patch_request *r, struct err *err) {
+/* How many of the islands from FIRST on lie side by side. */
+static size_t island_run(const struct plan_code *c, size_t first) {
+    size_t end = first + 1;
+    while (end < c->island_count && c->islands[end].at == c->islands[end - 1].at + ISLAND_BYTES)
+        end++;
+    return end - first;
+}
+
+int patcher_unmap(struct patched *p, pid_t caller, const struct remote_site *remote,
+                  struct err *err) {
+    int rc = p->area ? unmap(caller, remote, p->area, p->area_size, err) : 0;
+    p->area = 0;
+    for (size_t i = 0; p->code && i < p->islands && rc == 0;) {
+        const struct plan_code *c = &p->code->emitted;
+        size_t run = island_run(c, i);
+        rc = unmap(caller, remote, c->islands[i].at, run * ISLAND_BYTES, err);
+        i += run;
+    }
+    p->islands = 0;
+    return rc;
+}
+
+/* Maps COUNT islands from number FIRST on, which lie side by side, and fills them. */
+static int map_run(struct patched *p, const struct patch_request *r, size_t first, size_t count,
+                   struct err *err) {
+    const struct island *islands = p->code->emitted.islands;
+    taddr_t start = islands[first].at;
+    struct remote_call call = {SYS_mmap,
+                               {start, count * ISLAND_BYTES, PROT_READ | PROT_EXEC,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, (uint64_t)-1,
+                                0}};
+    int64_t at;
+    int rc = thread_call(r->caller, &r->space->remote, &call, &at, err);
+    if (rc == 0 && (taddr_t)at != start)
+        rc = err_set(err, ENOMEM, "no-room", "%s: cannot map trampolines at 0x%lx",
+                     p->entry->module->path, start);
+    if (rc < 0)
+        return rc;
+    p->islands = first + count;
+    maps_add(r->maps, start, start + count * ISLAND_BYTES);
+    for (size_t i = first; i < first + count && rc == 0; i++)
+        rc = memory_write(r->space->remote.memory_fd, islands[i].at, islands[i].bytes, ISLAND_BYTES,
+                          err);
+    return rc;
+}
+
+static int map_islands(struct patched *p, const struct patch_request *r, struct err *err) {
+    const struct plan_code *c = &p->code->emitted;
+    int rc = 0;
+    for (size_t i = 0; i < c->island_count && rc == 0;) {
+        size_t run = island_run(c, i);
+        rc = map_run(p, r, i, run, err);
+        i += run;
+    }
+    return rc;
+}
+
+enum { MOST_ISLANDS = 16384 }; /* of a process: a quarter of what vm.max_map_count usually is */
+
+static size_t islands_left(const struct space *s) {
+    size_t used = 0;
+    for (size_t i = 0; i < s->modules.count; i++)
+        used += s->modules.at[i].islands;
+    return used < MOST_ISLANDS ? MOST_ISLANDS - used : 0;
+}
+
+static int emit(struct patched *p, const struct patch_request *r, size_t most_islands,
+                struct err *err) {
     AUTO_FREE uint8_t *none = mem_alloc(plan_function_count(p->entry->plan) / 8 + 1);
     struct plan_request q = {.bias = p->bias,
                              .area = p->area,
                              .area_size = p->area_size,
+                             .most_islands = most_islands,
                              .selected = r->selected ? p->entry->selected : none,
                              .first_id = p->entry->first_id,
                              .ring_bytes = r->ring_bytes,
                              .overflow = r->overflow,
                              .hook = r->hook};
+    AUTO_FREE struct span *taken =
+        maps_taken(r->maps, status_break_start(r->caller), &q.taken_count);
+    q.taken = taken;
     p->code = mem_alloc(sizeof *p->code);
     p->code->refs = 1;
     return plan_emit(p->entry->plan, &q, &p->code->emitted, err);
+}
+
+/* Without islands, where they cannot be mapped, a few functions stay untraced. */
+static int emit_and_map(struct patched *p, const struct patch_request *r, struct err *err) {
+    int rc = emit(p, r, islands_left(r->space), err);
+    if (rc == 0)
+        rc = map_islands(p, r, err);
+    if (rc == 0 || !p->code->emitted.island_count)
+        return rc;
+    taddr_t area = p->area;
+    p->area = 0;
+    patcher_unmap(p, r->caller, &r->space->remote, NULL);
+    patcher_forget(p);
+    p->area = area;
+    return emit(p, r, 0, err);
 }
 
 int patcher_apply(struct patched *p, const struct patch_request *r, struct err *err) {
@@ -110,14 +198,14 @@ int patcher_apply(struct patched *p, const struct patch_request *r, struct err *
     }
     size_t done = 0;
     int fd = r->space->remote.memory_fd;
-    rc = emit(p, r, err);
+    rc = emit_and_map(p, r, err);
     if (rc == 0)
         rc = memory_write(fd, p->area, p->code->emitted.area, p->code->emitted.area_used, err);
     if (rc == 0)
         rc = write_patches(p, fd, false, &done, err);
     if (rc < 0) {
         write_patches(p, fd, true, &done, NULL);
-        unmap_area(p, r);
+        patcher_unmap(p, r->caller, &r->space->remote, NULL);
         patcher_forget(p);
     }
     return rc;
@@ -130,12 +218,59 @@ int patcher_undo(struct patched *p, int fd, struct err *err) {
     return write_patches(p, fd, true, &all, err);
 }
 
+taddr_t patcher_way_back(const struct patched *p, taddr_t addr) {
+    const struct plan_code *c = &p->code->emitted;
+    vaddr_t at = addr - p->bias;
+    size_t low = 0, high = c->way_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (c->ways[middle].at < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < c->way_count && c->ways[low].at == at ? c->ways[low].site + p->bias : 0;
+}
+
+static size_t patch_at(const struct plan_code *c, vaddr_t at) {
+    size_t low = 0, high = c->patch_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (c->patches[middle].at < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Those that rest on patch number I must go first: puns below it that borrow bytes of it, and hops
+ * whose holes lie in its window. */
+static int withdraw(const struct patched *p, int fd, size_t i, struct err *err) {
+    const struct plan_code *c = &p->code->emitted;
+    const struct patch *patches = c->patches, *q = &patches[i];
+    int rc = 0;
+    for (size_t j = i + 1; j < c->patch_count && patches[j].at < q->at + q->window && rc == 0;
+         j++) {
+        taddr_t hop = patcher_way_back(p, patches[j].at + p->bias);
+        if (hop)
+            rc = withdraw(p, fd, patch_at(c, hop - p->bias), err);
+        if (rc == 0)
+            rc = memory_write(fd, patches[j].at + p->bias, patches[j].before, patches[j].size, err);
+    }
+    for (size_t j = i; j-- > 0 && patches[j].at + PUN_MAX_BYTES > q->at && rc == 0;) {
+        if (patches[j].at + patches[j].reads > q->at)
+            rc = withdraw(p, fd, j, err);
+    }
+    return rc < 0 ? rc : memory_write(fd, q->at + p->bias, q->before, q->size, err);
+}
+
 int patcher_withdraw(struct patched *p, int fd, taddr_t addr, struct err *err) {
     vaddr_t at = addr - p->bias;
     for (size_t i = 0; p->code && i < p->code->emitted.patch_count; i++) {
         const struct patch *q = &p->code->emitted.patches[i];
-        if (at >= q->at && at < q->at + q->size)
-            return memory_write(fd, q->at + p->bias, q->before, q->size, err);
+        if (at - q->at < q->window)
+            return withdraw(p, fd, i, err);
     }
     return 0;
 }

@@ -23,7 +23,10 @@ struct patch_request {
 int patcher_apply(struct patched *p, const struct patch_request *request, struct err *err);
 /* Writes the original text back; the area stays mapped. */
 int patcher_undo(struct patched *p, int memory_fd, struct err *err);
-/* Restores the text of the one patch that covers run-time address ADDR. */
+/* Unmaps what patcher_apply() has mapped; threads must have left it. */
+int patcher_unmap(struct patched *p, pid_t caller, const struct remote_site *remote,
+                  struct err *err);
+/* Restores the text of the site whose window holds run-time address ADDR. */
 int patcher_withdraw(struct patched *p, int memory_fd, taddr_t addr, struct err *err);
 /* Whether its patches stand in memory, whatever is mapped there now. */
 bool patcher_stands(const struct patched *p, int memory_fd);
@@ -42,6 +45,10 @@ int patcher_borrow_slack(int memory_fd, const struct maps *maps, struct patch_sl
 int patcher_return_slack(int memory_fd, const struct patch_slack *slack, struct err *err);
 /* Unmaps the agent's page, with borrowed slack. */
 int patcher_unmap_agent(struct space *space, pid_t caller, struct err *err);
+
+/* Where the thread that stands at run-time address ADDR, on its way from a site to its trampoline,
+ * comes from; 0: ADDR is not on such a way. */
+taddr_t patcher_way_back(const struct patched *p, taddr_t addr);
 
 /* The mark that OFFSET bytes into the module's area belongs to; NULL: the agent or filler. */
 const struct mark *patcher_mark_at(const struct patched *p, uint64_t offset);

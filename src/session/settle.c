@@ -70,10 +70,14 @@ static bool is_behind_its_stub(const struct patched *p, const struct mark *m) {
 
 /* One move by registers. Returns whether pc has changed. */
 static bool move(struct where *w, enum settled *ret, struct settle_place *place) {
-    taddr_t pc = regs_pc(&w->regs);
+    taddr_t pc = regs_pc(&w->regs), site = space_way_back(w->space, pc);
     struct patched *p = space_area_at(w->space, pc);
     *ret = SETTLED_OUTSIDE;
-    if (!p || !p->code)
+    if (site) {
+        regs_set_pc(&w->regs, site);
+        w->changed = true;
+    }
+    if (site || !p || !p->code)
         return false;
     uint64_t offset = pc - p->area;
     enum agent_place agent = regs_agent_place(offset);

@@ -250,6 +250,25 @@ struct patched *space_area_at(const struct space *s, taddr_t addr) {
     return NULL;
 }
 
+static struct patched *way_at(const struct space *s, taddr_t addr) {
+    for (size_t i = 0; i < s->modules.count; i++) {
+        struct patched *p = &s->modules.at[i];
+        if (p->code && patcher_way_back(p, addr))
+            return p;
+    }
+    return NULL;
+}
+
+taddr_t space_way_back(const struct space *s, taddr_t addr) {
+    const struct patched *p = way_at(s, addr);
+    return p ? patcher_way_back(p, addr) : 0;
+}
+
+struct patched *space_owner_at(const struct space *s, taddr_t addr) {
+    struct patched *p = space_area_at(s, addr);
+    return p ? p : way_at(s, addr);
+}
+
 /* ---- modules ---- */
 
 static struct patched *find_mapped(struct space *s, taddr_t text) {
@@ -277,10 +296,7 @@ static void drop_gone(struct space *s, pid_t caller, const struct maps *maps) {
             i++;
             continue;
         }
-        int64_t ignored;
-        if (p->area)
-            call(s, caller, &(struct remote_call){SYS_munmap, {p->area, p->area_size}}, &ignored,
-                 NULL);
+        patcher_unmap(p, caller, &s->remote, NULL);
         patcher_forget(p);
         s->modules.at[i] = s->modules.at[--s->modules.count];
     }
@@ -318,7 +334,7 @@ static struct map map_from_auxv(const struct maps *maps, pid_t tid, uint64_t typ
 }
 
 static void tell_module(const struct update *u, const struct patched *p) {
-    catalog_describe(u->ctx->catalog, p->entry);
+    catalog_describe(u->ctx->catalog, p->entry, &p->code->emitted);
     trace_writer_map(u->ctx->writer, &(struct trace_map){.pid = (uint32_t)u->space->pid,
                                                          .first_id = p->entry->first_id,
                                                          .bias = p->bias,
@@ -467,13 +483,8 @@ int space_update(const struct space_context *ctx, struct space *s, pid_t caller,
 static int unmap_all(struct space *s, pid_t caller, struct err *err) {
     int64_t ignored;
     int rc = 0;
-    for (size_t i = 0; i < s->modules.count && rc == 0; i++) {
-        struct patched *p = &s->modules.at[i];
-        if (p->area)
-            rc = call(s, caller, &(struct remote_call){SYS_munmap, {p->area, p->area_size}},
-                      &ignored, err);
-        p->area = 0;
-    }
+    for (size_t i = 0; i < s->modules.count && rc == 0; i++)
+        rc = patcher_unmap(&s->modules.at[i], caller, &s->remote, err);
     struct remote_site bare = s->remote;
     for (size_t i = s->slabs.count; i-- > 0 && rc == 0;) {
         struct slab *slab = s->slabs.at[i];

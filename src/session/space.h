@@ -26,6 +26,7 @@ struct patched { /* one module mapped into one space */
     taddr_t text; /* start of its first executable map: tells whether it is still there */
     taddr_t area;
     size_t area_size;
+    size_t islands; /* of code's, how many are mapped */
     struct code *code;
 };
 
@@ -73,6 +74,11 @@ struct slot *space_take_lane(const struct space_context *ctx, struct space *spac
 /* Where its threads' lanes are when they have none: slab_sink(). */
 taddr_t space_sink(const struct space *space);
 
+/* The site that a thread at ADDR has left for its trampoline, which it has not reached yet; 0: ADDR
+ * is not on such a way. */
+taddr_t space_way_back(const struct space *space, taddr_t addr);
+/* Which patched module's trampoline area, or way to it, holds ADDR; NULL if none. */
+struct patched *space_owner_at(const struct space *space, taddr_t addr);
 /* Which patched module's trampoline area holds ADDR; NULL if none. */
 struct patched *space_area_at(const struct space *space, taddr_t addr);
 

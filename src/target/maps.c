@@ -67,6 +67,7 @@ const struct map *maps_at(const struct maps *maps, taddr_t addr) {
 
 enum { PAGE = 4096 };
 static const uint64_t MIB = 1 << 20;
+static const uint64_t BREAK_ROOM = 1024 << 20;
 static const taddr_t LOWEST = 0x100000, HIGHEST = 0x7ffff0000000;
 
 /* What a map may grow into. */
@@ -74,7 +75,7 @@ static void with_room_to_grow(const struct map *m, taddr_t *start, taddr_t *end)
     *start = m->start;
     *end = m->end;
     if (strcmp(m->path, "[heap]") == 0)
-        *end += 1024 * MIB;
+        *end += BREAK_ROOM;
     if (strcmp(m->path, "[stack]") == 0)
         *start -= *start > 256 * MIB ? 256 * MIB : *start;
 }
@@ -107,6 +108,36 @@ static taddr_t room_above(const struct maps *maps, taddr_t bottom, taddr_t top, 
         at = (end + PAGE - 1) & ~(taddr_t)(PAGE - 1);
     }
     return at + size <= top ? at : 0;
+}
+
+typedef ARRAY(struct span) span_array;
+
+static void add_span(span_array *spans, struct span s) {
+    while (spans->count && spans->at[spans->count - 1].end >= s.start) {
+        const struct span *last = &spans->at[--spans->count];
+        s.start = last->start < s.start ? last->start : s.start;
+        s.end = last->end > s.end ? last->end : s.end;
+    }
+    ARRAY_PUSH(spans, s);
+}
+
+struct span *maps_taken(const struct maps *maps, taddr_t break_start, size_t *ret_count) {
+    span_array spans = {0};
+    struct span heap = {break_start, break_start + BREAK_ROOM};
+    bool pending = break_start != 0;
+    for (size_t i = 0; i < maps->list.count; i++) {
+        struct span s;
+        with_room_to_grow(&maps->list.at[i], &s.start, &s.end);
+        if (pending && maps->list.at[i].start >= heap.start) {
+            add_span(&spans, heap);
+            pending = false;
+        }
+        add_span(&spans, s);
+    }
+    if (pending)
+        add_span(&spans, heap);
+    *ret_count = spans.count;
+    return spans.at;
 }
 
 taddr_t maps_find_room(const struct maps *maps, taddr_t low, taddr_t high, uint64_t size,

@@ -28,6 +28,10 @@ void maps_done(struct maps *maps);
 void maps_add(struct maps *maps, taddr_t start, taddr_t end);
 const struct map *maps_at(const struct maps *maps, taddr_t addr);
 
+/* What is mapped, with the room that the program break (BREAK_START: where it began) and the stack
+ * may grow into: ascending, disjoint. The array is the caller's. */
+struct span *maps_taken(const struct maps *maps, taddr_t break_start, size_t *ret_count);
+
 /* Where SIZE bytes can be mapped so that all of [low, high) is within REACH bytes of all of it;
  * keeps clear of the program break's and the stack's room to grow. 0 when there is no room. */
 taddr_t maps_find_room(const struct maps *maps, taddr_t low, taddr_t high, uint64_t size,

@@ -56,6 +56,23 @@ pid_t status_innermost_pid(pid_t tid) {
     return last ? (pid_t)strtol(last, NULL, 10) : 0;
 }
 
+/* Field 47 of stat (proc(5)); the name before field 3 may hold anything but ends with the last ')'.
+ */
+taddr_t status_break_start(pid_t tid) {
+    enum { START_BRK = 47, AFTER_NAME = 3 };
+    AUTO_FREE char *line = NULL;
+    size_t room = 0;
+    FILE *f = open_proc(tid, "stat");
+    const char *at = f && getdelim(&line, &room, '\0', f) > 0 ? strrchr(line, ')') : NULL;
+    if (f)
+        fclose(f);
+    for (int i = AFTER_NAME - 1; at && i < START_BRK; i++) {
+        at = strchr(at, ' ');
+        at = at ? at + 1 : NULL;
+    }
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
 unsigned status_seccomp_filters(pid_t tid) {
     enum { STRICT = 1, NO_CALLS = 1 << 20 };
     if (field(tid, "Seccomp:", 10) == STRICT)

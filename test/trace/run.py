@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Traces a program that prints the calls it makes (programs/expect.h), and compares.
 
-    run.py SPOOR PROGRAM [--may-refuse=NAME,...] [--library=FILE]... [--load-by NAME FILE]
-           [--named-only]
+    run.py SPOOR PROGRAM [--may-refuse=NAME,...] [--may-miss=NAME,...] [--library=FILE]...
+           [--load-by NAME FILE] [--named-only]
 
 The program runs alone, traced with the default options, and traced with -M '*'. Each time output and
 exit status must be the same and no event lost; then replay's sequence of entries and exits of each
@@ -11,7 +11,8 @@ thread, report's counts and graph's tree must be those that the program's marks 
 
 Functions that explain calls refused are left out of what is asked for, and so are the ends of those
 whose exits it calls inferred; but only few may be so, and only for reasons in CURABLE, besides those
-that --may-refuse names. --library is a library of the test's own that the program loads, and that is
+that --may-refuse names. --may-miss names functions that may turn out to be unreachable where the
+program is loaded, and that are not compared. --library is a library of the test's own that the program loads, and that is
 its argument. --load-by: the program runs with an environment variable that makes the dynamic linker
 load a library (LD_PRELOAD, LD_AUDIT). --named-only: other functions of the program than those that it
 names are not compared (where the program contains parts of libraries).
@@ -108,9 +109,12 @@ class Comparison:
                     check(f["refused"] in CURABLE or f["function"] in self.arguments.may_refuse,
                           f"{f['function']} is not traced: {f['refused']}")
                     refused.add(place)
+                elif f["function"] in self.arguments.may_miss:
+                    refused.add(place)
                 elif f["exits"].get("none", 0):
                     inferred.add(place)
-        curable = [name for _, name in refused if name not in self.arguments.may_refuse]
+        excused = self.arguments.may_refuse + self.arguments.may_miss
+        curable = [name for _, name in refused if name not in excused]
         check(len(curable) <= len(self.named) * MOST_REFUSED, f"too many are not traced: {curable}")
         return refused, inferred
 
@@ -214,6 +218,7 @@ def parse():
     parser.add_argument("spoor")
     parser.add_argument("program", type=os.path.realpath)
     parser.add_argument("--may-refuse", type=lambda names: names.split(","), default=[])
+    parser.add_argument("--may-miss", type=lambda names: names.split(","), default=[])
     parser.add_argument("--library", type=os.path.realpath, action="append", default=[])
     parser.add_argument("--load-by", nargs=2, metavar=("NAME", "FILE"))
     parser.add_argument("--named-only", action="store_true")

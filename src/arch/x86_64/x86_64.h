@@ -6,7 +6,7 @@
 
 extern const struct arch arch_x86_64;
 
-enum { X86_JUMP_BYTES = 5 };
+enum { X86_JUMP_BYTES = 5, X86_HOP_BYTES = 2 };
 enum { X86_FLAGS = 0x8d5 }; /* CF PF AF ZF SF OF, as in rflags */
 
 bool x86_64_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
@@ -21,6 +21,9 @@ size_t x86_64_relocated_bytes(const struct insn *insn);
 size_t x86_64_skip_unless(const struct insn *insn, const uint8_t *bytes, uint32_t skip,
                           uint8_t out[RELOCATED_MAX_BYTES]);
 int x86_64_jump(uint8_t *out, vaddr_t at, vaddr_t to);
+int x86_64_hop(uint8_t *out, vaddr_t at, vaddr_t to);
+bool x86_64_pun(const uint8_t *bytes, vaddr_t at, uint8_t own, uint8_t form, struct pun *ret);
+void x86_64_pun_write(uint8_t *out, vaddr_t at, uint8_t own, uint8_t form, vaddr_t to);
 /* The 32-bit displacement from END to TO; 0 or −ERANGE. */
 int x86_64_displacement(vaddr_t end, vaddr_t to, uint8_t out[4]);
 

@@ -13,12 +13,12 @@ static const taddr_t LOWEST = 0x100000; /* below it only the kernel knows what m
 
 /* ---- room ---- */
 
-struct span {
+struct stretch {
     taddr_t start, end;
     const char *path;
 };
 
-static taddr_t find(const struct span *spans, size_t count, taddr_t low, taddr_t high,
+static taddr_t find(const struct stretch *spans, size_t count, taddr_t low, taddr_t high,
                     uint64_t size) {
     struct maps maps = {0};
     for (size_t i = 0; i < count; i++) {
@@ -44,7 +44,7 @@ static const taddr_t PIE = 0x555555554000, PIE_END = 0x555555600000;
 
 static void a_pie_program_gets_room_near_its_text(void **state) {
     (void)state;
-    const struct span spans[] = {{PIE, PIE_END, "/bin/x"}};
+    const struct stretch spans[] = {{PIE, PIE_END, "/bin/x"}};
     assert_true(FIND(spans, PIE, PIE_END, 1 * MIB));
     assert_true(FIND(spans, PIE, PIE_END, 512 * MIB));
 }
@@ -52,14 +52,14 @@ static void a_pie_program_gets_room_near_its_text(void **state) {
 static void the_heap_keeps_a_gigabyte_to_grow(void **state) {
     (void)state;
     const taddr_t heap = 0x1000000;
-    const struct span spans[] = {{0x400000, 0x500000, "/bin/x"}, {heap, heap + MIB, "[heap]"}};
+    const struct stretch spans[] = {{0x400000, 0x500000, "/bin/x"}, {heap, heap + MIB, "[heap]"}};
     taddr_t at = FIND(spans, 0x400000, 0x500000, MIB);
     assert_true(at >= heap + MIB + GIB);
 }
 
 static void a_break_that_does_not_exist_yet_keeps_a_gigabyte(void **state) {
     (void)state;
-    const struct span spans[] = {{0x400000, 0x500000, "/bin/x"}};
+    const struct stretch spans[] = {{0x400000, 0x500000, "/bin/x"}};
     assert_true(FIND(spans, 0x400000, 0x500000, MIB) >= 0x500000 + GIB);
 }
 
@@ -67,10 +67,10 @@ static void a_break_that_does_not_exist_yet_keeps_a_gigabyte(void **state) {
 static void room_is_not_found_where_the_heap_may_grow_over_a_map(void **state) {
     (void)state;
     const taddr_t heap = 0x1000000, map = heap + 512 * MIB;
-    const struct span spans[] = {{0x400000, 0x500000, "/bin/x"},
-                                 {heap, heap + MIB, "[heap]"},
-                                 {map, map + MIB, "map"},
-                                 {heap + MIB + GIB, 5 * GIB, "full"}};
+    const struct stretch spans[] = {{0x400000, 0x500000, "/bin/x"},
+                                    {heap, heap + MIB, "[heap]"},
+                                    {map, map + MIB, "map"},
+                                    {heap + MIB + GIB, 5 * GIB, "full"}};
     taddr_t at = FIND(spans, 0x400000, 0x500000, MIB);
     assert_true(at && at + MIB <= 0x400000);
     assert_int_equal(FIND(spans, 0x400000, 0x500000, 300 * MIB), 0);
@@ -79,10 +79,10 @@ static void room_is_not_found_where_the_heap_may_grow_over_a_map(void **state) {
 static void the_stack_keeps_room_to_grow_down(void **state) {
     (void)state;
     const taddr_t lib = 0x7fff00000000, stack = 0x7fff20000000;
-    const struct span spans[] = {{lib - 2 * GIB, lib - 1, "full"},
-                                 {lib, lib + MIB, "/lib/x"},
-                                 {stack, stack + MIB, "[stack]"},
-                                 {stack + MIB, stack + 4 * GIB, "full"}};
+    const struct stretch spans[] = {{lib - 2 * GIB, lib - 1, "full"},
+                                    {lib, lib + MIB, "/lib/x"},
+                                    {stack, stack + MIB, "[stack]"},
+                                    {stack + MIB, stack + 4 * GIB, "full"}};
     taddr_t at = FIND(spans, lib, lib + MIB, 64 * MIB);
     assert_true(!at || at + 64 * MIB <= stack - 256 * MIB);
     assert_int_equal(FIND(spans, lib, lib + MIB, 400 * MIB), 0);
@@ -90,7 +90,7 @@ static void the_stack_keeps_room_to_grow_down(void **state) {
 
 static void a_fixed_program_has_nothing_below_the_lowest_address(void **state) {
     (void)state;
-    const struct span spans[] = {{0x400000, 0x500000, "/bin/x"}, {0x500000, 5 * GIB, "full"}};
+    const struct stretch spans[] = {{0x400000, 0x500000, "/bin/x"}, {0x500000, 5 * GIB, "full"}};
     taddr_t at = FIND(spans, 0x400000, 0x500000, MIB);
     assert_true(at >= LOWEST && at + MIB <= 0x400000);
     assert_int_equal(FIND(spans, 0x400000, 0x500000, 4 * MIB), 0);
@@ -99,25 +99,25 @@ static void a_fixed_program_has_nothing_below_the_lowest_address(void **state) {
 static void a_gap_between_neighbours_is_found(void **state) {
     (void)state;
     const taddr_t gap = PIE - 700 * MIB;
-    const struct span spans[] = {{PIE - 4 * GIB, gap, "full"},
-                                 {gap + 2 * MIB, PIE, "full"},
-                                 {PIE, PIE_END, "/bin/x"},
-                                 {PIE_END, PIE_END + 4 * GIB, "full"}};
+    const struct stretch spans[] = {{PIE - 4 * GIB, gap, "full"},
+                                    {gap + 2 * MIB, PIE, "full"},
+                                    {PIE, PIE_END, "/bin/x"},
+                                    {PIE_END, PIE_END + 4 * GIB, "full"}};
     assert_int_equal(FIND(spans, PIE, PIE_END, 2 * MIB), gap);
     assert_int_equal(FIND(spans, PIE, PIE_END, 2 * MIB + 1), 0);
 }
 
 static void nothing_is_found_in_a_full_neighbourhood(void **state) {
     (void)state;
-    const struct span spans[] = {{PIE - 4 * GIB, PIE, "full"},
-                                 {PIE, PIE_END, "/bin/x"},
-                                 {PIE_END, PIE_END + 4 * GIB, "full"}};
+    const struct stretch spans[] = {{PIE - 4 * GIB, PIE, "full"},
+                                    {PIE, PIE_END, "/bin/x"},
+                                    {PIE_END, PIE_END + 4 * GIB, "full"}};
     assert_int_equal(FIND(spans, PIE, PIE_END, 4096), 0);
 }
 
 static void more_than_the_reach_is_never_found(void **state) {
     (void)state;
-    const struct span spans[] = {{PIE, PIE_END, "/bin/x"}};
+    const struct stretch spans[] = {{PIE, PIE_END, "/bin/x"}};
     assert_int_equal(FIND(spans, PIE, PIE_END, 3 * GIB), 0);
     assert_int_equal(FIND(spans, PIE, PIE + 3 * GIB, MIB), 0);
     assert_int_equal(FIND(spans, PIE, PIE_END, UINT64_C(1) << 62), 0);
@@ -126,7 +126,7 @@ static void more_than_the_reach_is_never_found(void **state) {
 static void text_at_either_end_of_the_address_space_is_no_trap(void **state) {
     (void)state;
     const taddr_t top = 0x7ffffffff000;
-    const struct span spans[] = {{0x10000, 0x20000, "/low"}, {top - MIB, top, "/high"}};
+    const struct stretch spans[] = {{0x10000, 0x20000, "/low"}, {top - MIB, top, "/high"}};
     assert_true(FIND(spans, 0x10000, 0x20000, MIB));
     assert_true(FIND(spans, top - MIB, top, MIB));
 }
@@ -135,9 +135,10 @@ static void text_at_either_end_of_the_address_space_is_no_trap(void **state) {
 static void many_maps_are_searched_in_a_moment(void **state) {
     (void)state;
     enum { COUNT = 60000 };
-    struct span *spans = test_malloc(COUNT * sizeof *spans);
+    struct stretch *spans = test_malloc(COUNT * sizeof *spans);
     for (size_t i = 0; i < COUNT; i++)
-        spans[i] = (struct span){PIE - (COUNT - i) * 8192, PIE - (COUNT - i - 1) * 8192 - 4096, ""};
+        spans[i] =
+            (struct stretch){PIE - (COUNT - i) * 8192, PIE - (COUNT - i - 1) * 8192 - 4096, ""};
     clock_t start = clock();
     taddr_t at = find(spans, COUNT, PIE, PIE_END, 8192);
     assert_true(clock() - start < CLOCKS_PER_SEC);

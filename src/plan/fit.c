@@ -1,0 +1,67 @@
+/*
+ * Which tier a window has room for.
+ *
+ *     jump   its bytes, and padding behind them, hold a jump
+ *     hop    they hold a short jump; a hole within its reach holds the jump
+ *     pun    they hold the first bytes of a jump; the rest of it are the bytes that stand behind
+ *
+ * Where a pun leads to is certain only at a load address; a position-independent module can be
+ * loaded anywhere, so that here only the addresses of other ones are looked at.
+ */
+#include "plan/analysis.h"
+
+static const vaddr_t LOWEST_TARGET = 1 << 20;        /* the kernel's lowest addresses are taken */
+static const vaddr_t BREAK_ROOM = UINT64_C(1) << 30; /* behind a program, for its heap */
+
+static bool may_lead_somewhere(const struct analysis *a, const struct pun *pun) {
+    const struct module *m = a->module;
+    vaddr_t end = pun->low + pun->span, heap_end = m->high + BREAK_ROOM;
+    if (end > (vaddr_t)INT64_MAX || end < LOWEST_TARGET)
+        return false;
+    bool below = pun->low<m->low, above = end> heap_end;
+    return below || above;
+}
+
+/* Bytes that are patched themselves are not what they will be. */
+static bool is_final(const struct text *text, vaddr_t at, vaddr_t end) {
+    for (; at < end; at++) {
+        if (*text_fact(text, at) & FACT_OWNED)
+            return false;
+    }
+    return true;
+}
+
+static bool fits_pun(const struct analysis *a, const struct text *text, const struct window *w) {
+    if (!w->room || !text_holds(text, w->start + PUN_MAX_BYTES - 1))
+        return false;
+    for (uint8_t form = 0; form < PUN_FORMS; form++) {
+        struct pun pun;
+        if (!a->arch->pun(text_bytes(text, w->start), w->start, w->room, form, &pun))
+            continue;
+        if (a->module->position_independent || may_lead_somewhere(a, &pun) ||
+            !is_final(text, w->start + w->room, w->start + pun.size))
+            return true;
+    }
+    return false;
+}
+
+bool window_fits(const struct analysis *a, const struct text *text, struct window *w,
+                 enum tier tier) {
+    bool any = w->end > w->start, fits = false;
+    switch (tier) {
+    case TIER_JUMP:
+        fits = w->room >= a->arch->jump_bytes;
+        break;
+    case TIER_HOP:
+        w->hole = any && w->room >= a->arch->hop_bytes ? hole_near(a, text, w) : 0;
+        fits = w->hole != 0;
+        break;
+    case TIER_PUN:
+        fits = any && fits_pun(a, text, w);
+        break;
+    default:
+        break;
+    }
+    w->tier = fits ? (uint8_t)tier : TIER_NONE;
+    return fits;
+}

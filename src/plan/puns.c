@@ -1,0 +1,221 @@
+/*
+ * Where puns lead to. The upper bytes of a pun's displacement are those of the instructions behind
+ * it, so that it can reach a few addresses only; a page is mapped there (an *island*) with a jump
+ * on to the trampoline. The lower the fewer the addresses: exactly one when all bytes are borrowed.
+ *
+ * Borrowed bytes may belong to patches themselves. So puns are written from the highest address
+ * downwards, each from the bytes that will be there.
+ */
+#include <string.h>
+
+#include "plan/internal.h"
+
+static const taddr_t LOWEST = 1 << 20, HIGHEST = 0x7ffff0000000;
+/* Address sanitizers of fixed programs map their shadow from here on, after us. */
+static const struct span SHADOW = {0x7fff0000, 0x100000000};
+
+struct shore { /* an island while it is being filled */
+    taddr_t at;
+    uint8_t *bytes;
+    uint16_t free; /* bytes before it are taken; beyond, used[] tells */
+    uint8_t used[ISLAND_BYTES / 8];
+};
+
+struct sea {
+    const struct plan *plan;
+    const struct plan_request *request;
+    struct plan_code *code;
+    ARRAY(struct shore) shores; /* by address */
+    size_t way_room;
+};
+
+static bool is_taken(const struct sea *s, taddr_t page) {
+    const struct plan_request *r = s->request;
+    const struct module *m = s->plan->module;
+    taddr_t end = page + ISLAND_BYTES;
+    bool module = page < m->high + r->bias && end > m->low + r->bias;
+    bool area = page < r->area + r->area_size && end > r->area;
+    if (module || area || page < LOWEST || end > HIGHEST ||
+        (page < SHADOW.end && end > SHADOW.start))
+        return true;
+    size_t low = 0, high = r->taken_count; /* the first span that ends behind the page's start */
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (r->taken[mid].end <= page)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < r->taken_count && r->taken[low].start < end;
+}
+
+/* Number of the first shore at or above PAGE. */
+static size_t shore_from(const struct sea *s, taddr_t page) {
+    size_t low = 0, high = s->shores.count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (s->shores.at[mid].at < page)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static struct shore *shore_new(struct sea *s, taddr_t page) {
+    if (s->shores.count >= s->request->most_islands)
+        return NULL;
+    size_t i = shore_from(s, page);
+    ARRAY_PUSH(&s->shores, ((struct shore){0}));
+    memmove(&s->shores.at[i + 1], &s->shores.at[i],
+            (s->shores.count - 1 - i) * sizeof *s->shores.at);
+    struct shore *new = &s->shores.at[i];
+    *new = (struct shore){.at = page, .bytes = mem_alloc(ISLAND_BYTES)};
+    return new;
+}
+
+static bool is_free(const struct shore *shore, unsigned offset, unsigned size) {
+    for (unsigned i = offset; i < offset + size; i++) {
+        if (shore->used[i / 8] >> (i % 8) & 1)
+            return false;
+    }
+    return true;
+}
+
+/* A free place of SIZE bytes on SHORE that starts in [low, end); 0 if there is none. */
+static taddr_t place_on(struct shore *shore, taddr_t low, taddr_t end, unsigned size) {
+    unsigned first = low > shore->at ? (unsigned)(low - shore->at) : 0;
+    unsigned last = ISLAND_BYTES - size;
+    if (end - 1 - shore->at < last)
+        last = (unsigned)(end - 1 - shore->at);
+    bool whole = first <= shore->free;
+    if (whole)
+        first = shore->free;
+    for (unsigned i = first; i <= last; i++) {
+        if (!is_free(shore, i, size))
+            continue;
+        if (whole)
+            shore->free = (uint16_t)(i + size);
+        return shore->at + i;
+    }
+    return 0;
+}
+
+/* A place of SIZE bytes that starts in [low, end), on an island that is there, else on a new one.
+ */
+static taddr_t find_place(struct sea *s, taddr_t low, taddr_t end, unsigned size) {
+    const taddr_t mask = ~(taddr_t)(ISLAND_BYTES - 1);
+    if (low < LOWEST)
+        low = LOWEST;
+    if (end > HIGHEST)
+        end = HIGHEST;
+    if (low >= end)
+        return 0;
+    for (size_t i = shore_from(s, low & mask); i < s->shores.count && s->shores.at[i].at < end;
+         i++) {
+        taddr_t at = place_on(&s->shores.at[i], low, end, size);
+        if (at)
+            return at;
+    }
+    for (taddr_t page = low & mask; page < end; page += ISLAND_BYTES) {
+        size_t i = shore_from(s, page);
+        bool there = i < s->shores.count && s->shores.at[i].at == page;
+        bool room = page + ISLAND_BYTES - size >= low;
+        struct shore *shore = there || !room || is_taken(s, page) ? NULL : shore_new(s, page);
+        if (shore)
+            return place_on(shore, low, end, size);
+    }
+    return 0;
+}
+
+static void occupy(struct sea *s, taddr_t at, const uint8_t *bytes, unsigned size) {
+    struct shore *shore = &s->shores.at[shore_from(s, at & ~(taddr_t)(ISLAND_BYTES - 1))];
+    unsigned offset = (unsigned)(at - shore->at);
+    memcpy(shore->bytes + offset, bytes, size);
+    for (unsigned i = offset; i < offset + size; i++)
+        shore->used[i / 8] |= (uint8_t)(1u << i % 8);
+}
+
+/* The patch that covers AT, or the first one behind it; COUNT if there is none. */
+static size_t patch_from(const struct plan_code *c, vaddr_t at) {
+    size_t low = 0, high = c->patch_count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (c->patches[mid].at + c->patches[mid].size <= at)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* The bytes at AT as they will be. */
+static bool final_bytes(const struct sea *s, vaddr_t at, uint8_t bytes[PUN_MAX_BYTES]) {
+    const uint8_t *text = module_bytes(s->plan->module, at, PUN_MAX_BYTES);
+    if (!text)
+        return false;
+    memcpy(bytes, text, PUN_MAX_BYTES);
+    const struct plan_code *c = s->code;
+    for (size_t i = patch_from(c, at); i < c->patch_count; i++) {
+        const struct patch *p = &c->patches[i];
+        if (p->at >= at + PUN_MAX_BYTES)
+            break;
+        for (uint8_t j = 0; j < p->size; j++) {
+            if (p->at + j >= at && p->at + j < at + PUN_MAX_BYTES)
+                bytes[p->at + j - at] = p->after[j];
+        }
+    }
+    return true;
+}
+
+static void note_way(struct sea *s, vaddr_t at, vaddr_t site) {
+    struct plan_code *c = s->code;
+    c->ways = mem_resize(c->ways, c->way_count + 1, sizeof *c->ways);
+    c->ways[c->way_count++] = (struct way){at, site};
+}
+
+static bool write_pun(struct sea *s, struct patch *p, vaddr_t trampoline) {
+    const struct arch *arch = s->plan->arch;
+    taddr_t bias = s->request->bias;
+    uint8_t bytes[PUN_MAX_BYTES], jump[PUN_MAX_BYTES];
+    if (!final_bytes(s, p->at, bytes))
+        return false;
+    for (uint8_t form = 0; form < PUN_FORMS; form++) {
+        struct pun pun;
+        if (!arch->pun(bytes, p->at + bias, p->size, form, &pun))
+            continue;
+        taddr_t at = find_place(s, pun.low, pun.low + pun.span, arch->jump_bytes);
+        if (!at || arch->jump(jump, at - bias, trampoline))
+            continue;
+        occupy(s, at, jump, arch->jump_bytes);
+        note_way(s, at - bias, p->at);
+        arch->pun_write(p->after, p->at + bias, p->size, form, at);
+        p->reads = pun.size;
+        return true;
+    }
+    return false;
+}
+
+static void finish(struct sea *s) {
+    struct plan_code *c = s->code;
+    c->islands = mem_alloc(s->shores.count * sizeof *c->islands + 1);
+    for (size_t i = 0; i < s->shores.count; i++)
+        c->islands[c->island_count++] = (struct island){s->shores.at[i].at, s->shores.at[i].bytes};
+    ARRAY_FREE(&s->shores);
+}
+
+void puns_write(const struct plan *plan, const struct plan_request *request, struct plan_code *code,
+                const pending_array *pending) {
+    struct sea sea = {.plan = plan, .request = request, .code = code};
+    for (size_t i = pending->count; i-- > 0;) { /* they are in order of address */
+        const struct pending *p = &pending->at[i];
+        struct patch *patch = &code->patches[patch_from(code, p->at)];
+        if (write_pun(&sea, patch, p->trampoline))
+            continue;
+        patch->size = 0;
+        code->missed_exits += p->exits;
+        uint8_t *of = p->entry ? code->missed : code->inexact;
+        of[p->function / 8] |= (uint8_t)(1u << p->function % 8);
+    }
+    finish(&sea);
+}
