@@ -3,7 +3,8 @@
 #   make             build/spoor, without root, once the packages are there
 #   make demo        install missing packages, build, trace a real program, show its report
 #   make check       install missing packages, build, run all tests; lint and sanitizers too
-#   make check-long  stress, soak and sweeps besides
+#   make check-long  stress, soak and sweeps besides; ROUNDS=20 of the tests that trace programs, with
+#                    ring sizes and overflow policies by chance, repeatable by SEED=
 #   make bench       build/bench.json and a table
 #   make lint        format, static analysis, layers, sizes
 #   make sanitize    the unit tests with ASan and UBSan
@@ -56,7 +57,9 @@ check: packages-check
 
 check-long: packages-long
 	$(MAKE) built-with-tests built-with-sanitizers
-	tools/run-tests $(BUILD) --setup=long -- $(SANITIZE) --setup=sanitize
+	tools/run-tests $(BUILD) --setup=long -- $(SANITIZE) --setup=sanitize; first=$$?; \
+		tools/run-rounds $(BUILD) $(if $(ROUNDS),--rounds=$(ROUNDS)) $(if $(SEED),--seed=$(SEED)) \
+		&& exit $$first
 
 bench: packages-bench
 	$(MAKE) all

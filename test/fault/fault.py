@@ -1,11 +1,17 @@
 """What the tests in this folder share: programs that check themselves (programs/story.h), run under
-spoor in several ways."""
+spoor in several ways; and what they leave behind when spoor is killed."""
+import contextlib
+import ctypes
 import os
+import signal
+import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "trace"))
 # pylint: disable=wrong-import-position
-from harness import SEED, SKIP, Failure, Spoor, check, check_lossless, main, run  # noqa: E402,F401
+from harness import (SEED, SKIP, Failure, Spoor, check, check_lossless,  # noqa: E402,F401
+                     main, run)
 
 RIGHT = 42
 
@@ -32,3 +38,67 @@ def check_runs_right(spoor, command, ways=WAYS, **how):
         done = spoor.record(way, command, **how)
         check_right(done, f"record {' '.join(way)}")
     return done
+
+
+# ---- what is left when spoor is killed ----
+
+PR_SET_CHILD_SUBREAPER = 36
+PATIENCE_S = 60
+
+
+def take_in_orphans():
+    """From now on orphans are children of this process; none outlives it."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def children():
+    with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as list_of:
+        return [int(pid) for pid in list_of.read().split()]
+
+
+def kill_children():
+    for child in children():
+        os.kill(child, signal.SIGKILL)
+
+
+def describe_children():
+    texts = []
+    for pid in children():
+        with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+            texts += [f"{pid}: " + "; ".join(status.read().split("\n")[:8])]
+    return "\n".join(texts)
+
+
+def await_orphans(what):
+    """Exit statuses of all that are left to us."""
+    deadline, ends = time.monotonic() + PATIENCE_S, []
+    while children():
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid:
+            ends.append(os.waitstatus_to_exitcode(status))
+        elif time.monotonic() > deadline:
+            raise Failure(f"{what}: processes are left that do not end:\n{describe_children()}")
+        else:
+            time.sleep(0.001)
+    return ends
+
+
+def communicate(tracer, what):
+    """What was said until spoor and the program, which has the same pipes, have ended."""
+    try:
+        return tracer.communicate(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired as late:
+        raise Failure(f"{what}: no end; there are:\n{describe_children()}") from late
+
+
+@contextlib.contextmanager
+def started(command, **how):
+    """COMMAND at work; it is gone afterwards."""
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, **how) as tracer:
+        try:
+            yield tracer
+        except BaseException:
+            tracer.kill()
+            kill_children()  # they have its pipes
+            raise

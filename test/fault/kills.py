@@ -9,51 +9,20 @@ program is killed, spoor must end as it did, and leave nobody behind.
 
 Of the many steps some are tried, spread evenly; with SPOOR_TEST_SEED others each time.
 """
-import contextlib
-import ctypes
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 
-from fault import RIGHT, SEED, Failure, Spoor, check, main
+from fault import (RIGHT, SEED, Spoor, await_orphans, check, communicate, kill_children, main, started,
+                   take_in_orphans)
 
-PR_SET_CHILD_SUBREAPER = 36
-PATIENCE_S = 60
 NEVER_BEGAN = 125
 KILLED = 128 + signal.SIGKILL
 TRIED = 40  # steps of each way to record
 SURELY_REACHED = 100  # threads and children vary the number of those that come later
 KILLS_BY_TIME, START_US = 30, 30000
-
-
-def children():
-    with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as list_of:
-        return [int(pid) for pid in list_of.read().split()]
-
-
-def await_orphans(what):
-    """Exit statuses of all that are left to us."""
-    deadline, ends = time.monotonic() + PATIENCE_S, []
-    while children():
-        pid, status = os.waitpid(-1, os.WNOHANG)
-        if pid:
-            ends.append(os.waitstatus_to_exitcode(status))
-        elif time.monotonic() > deadline:
-            raise Failure(f"{what}: processes are left that do not end:\n{describe(children())}")
-        else:
-            time.sleep(0.001)
-    return ends
-
-
-def describe(pids):
-    texts = []
-    for pid in pids:
-        with open(f"/proc/{pid}/status", encoding="utf-8") as status:
-            texts += [f"{pid}: " + "; ".join(status.read().split("\n")[:8])]
-    return "\n".join(texts)
 
 
 def steps_to_try(count):
@@ -67,40 +36,24 @@ class Kills:
     def __init__(self, spoor, strike, program):
         self.spoor, self.strike, self.program = spoor, os.path.realpath(strike), program
 
-    @contextlib.contextmanager
     def running(self, way, how=None):
-        """Spoor at work, with STRIKE=HOW; it is gone afterwards."""
+        """Spoor at work, with STRIKE=HOW."""
         environment = dict(os.environ)
         if how:
             environment.update(LD_PRELOAD=self.strike, STRIKE=how)
-        with subprocess.Popen(self.spoor.command(way, self.program), env=environment,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE) as tracer:
-            try:
-                yield tracer
-            except BaseException:
-                tracer.kill()
-                raise
-
-    @staticmethod
-    def end(tracer, what):
-        """What was said until spoor and the program, which has the same pipes, have ended."""
-        try:
-            return tracer.communicate(timeout=PATIENCE_S)
-        except subprocess.TimeoutExpired as late:
-            raise Failure(f"{what}: no end; there are:\n{describe(children())}") from late
+        return started(self.spoor.command(way, self.program), env=environment)
 
     def count(self, way):
         """How many steps there are until the end."""
         with self.running(way, "count:steps") as tracer:
-            out, err = self.end(tracer, "counting")
+            out, err = communicate(tracer, "counting")
         check(tracer.returncode == RIGHT and out == b"right\n", f"uninterrupted: {out} {err}")
         with open("steps", encoding="ascii") as steps:
             return int(steps.read())
 
     def expect_program_survives(self, tracer, what):
         """Returns whether spoor was killed."""
-        out, err = self.end(tracer, what)
+        out, err = communicate(tracer, what)
         ends = await_orphans(what)
         if tracer.returncode >= 0:
             check(tracer.returncode == RIGHT and out == b"right\n",
@@ -123,7 +76,7 @@ class Kills:
     def kill_program(self, way, step):
         what = f"{way}: program killed at step {step}"
         with self.running(way, f"program:{step}") as tracer:
-            out, err = self.end(tracer, what)
+            out, err = communicate(tracer, what)
         await_orphans(what)  # its child, if it has one
         status = tracer.returncode
         early = status == NEVER_BEGAN and b"killed before it began" in err
@@ -147,7 +100,7 @@ class Kills:
 
 
 def test(kills):
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    take_in_orphans()
     for way in ([], ["-M", "*"], ["-M", "*", "--overflow=drop"]):
         kills.each_step(way, kills.kill_spoor)
     for way in ([], ["-M", "*"], ["-M", "*", "--no-follow"]):
@@ -160,5 +113,4 @@ if __name__ == "__main__":
     try:
         main(lambda: test(subject))
     finally:
-        for child in children():
-            os.kill(child, signal.SIGKILL)
+        kill_children()

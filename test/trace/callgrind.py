@@ -44,7 +44,7 @@ def callgrind_counts(program):
 
 def test(spoor, program):
     alone = run([program])
-    check_same_outcome(alone, spoor.record([], [program]), "spoor record")
+    check_same_outcome(alone, spoor.record(["--overflow=wait"], [program]), "spoor record")
     check_lossless(spoor.info())
     right = callgrind_counts(program)
     ours = collections.Counter()

@@ -27,7 +27,7 @@ def record(spoor, options, command):
 
 def test_waiting(spoor, command):
     for options in ["--buffer", "4K"], ["--buffer", "4K", "-M", "*"], ["--buffer", "8K"], []:
-        what, info = record(spoor, options, command)
+        what, info = record(spoor, ["--overflow=wait", *options], command)
         check_lossless(info)
         seen = calls(spoor)
         for function, count in wanted_calls(run(command).stdout).items():
@@ -54,7 +54,7 @@ def test(spoor, program):
     test_waiting(spoor, [program, "8", "11", "20"])
     test_losing(spoor, [program, "8", "11", "20"], "drop")
     test_losing(spoor, [program, "8", "11", "20"], "overwrite")
-    check_lossless(record(spoor, ["--buffer", "4K"], [program, "1", "14", "5"])[1])
+    check_lossless(record(spoor, ["--overflow=wait", "--buffer=4K"], [program, "1", "14", "5"])[1])
     check_balanced(spoor.replay())
 
 

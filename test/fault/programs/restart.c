@@ -1,0 +1,69 @@
+/*
+ * A restartable sequence (rseq) is interrupted at an instruction that takes long, and stands where
+ * the patch for the return would cover it. It must come out at its abort handler. Signals would not
+ * show that it does, as a tracer sees them; so another thread interrupts by membarrier().
+ */
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sys/rseq.h>
+#include <sys/syscall.h>
+
+#include "story.h"
+
+enum { ROUNDS = 20, ROOM_BYTES = 8 << 20 };
+
+/* Fills SIZE bytes and adds 1 to *COUNTER. 0: was interrupted, and has not added. */
+long restart_fill(char *to, long *counter, struct rseq *area, size_t size);
+
+__asm__(".text\n"
+        ".globl restart_fill\n"
+        ".type restart_fill, @function\n"
+        "restart_fill:\n"
+        "    .cfi_startproc\n"
+        "    lea 3f(%rip), %rax\n"
+        "    mov %rax, 8(%rdx)\n"
+        "1:  rep stosb\n"
+        "    incq (%rsi)\n"
+        "2:  ret\n"
+        "    .byte 0x0f, 0xb9, 0x3d\n"
+        "    .long 0x53053053\n"
+        "4:  xor %eax, %eax\n"
+        "    ret\n"
+        "    .cfi_endproc\n"
+        ".size restart_fill, . - restart_fill\n"
+        ".pushsection __rseq_cs, \"aw\"\n"
+        ".balign 32\n"
+        "3:  .long 0, 0\n"
+        "    .quad 1b, 2b - 1b, 4b\n"
+        ".popsection\n");
+
+static volatile int ended;
+
+static void membarrier(int command) {
+    check(syscall(SYS_membarrier, command, 0, 0) == 0, "membarrier");
+}
+
+static void *interrupt(void *arg) {
+    while (!ended)
+        membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ);
+    return arg;
+}
+
+int main(void) {
+    struct rseq *area = (struct rseq *)((char *)__builtin_thread_pointer() + __rseq_offset);
+    char *room = malloc(ROOM_BYTES);
+    long counter = 0, done = 0;
+    pthread_t thread;
+    check(room && __rseq_size, "rseq");
+    membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ);
+    pthread_create(&thread, NULL, interrupt, NULL);
+    for (int i = 0; i < ROUNDS; i++) {
+        while (restart_fill(room, &counter, area, ROOM_BYTES))
+            check(++done < 1000, "an abort");
+        check(counter == done, "the counter");
+        check_work();
+    }
+    ended = 1;
+    pthread_join(thread, NULL);
+    return right();
+}

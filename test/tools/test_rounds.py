@@ -1,0 +1,79 @@
+"""tools/run-rounds: which tests it runs, in what order, and how it counts them; with a meson that describes
+the tests we want."""
+import json
+import os
+import tempfile
+import unittest
+
+from support import run, tool, write
+
+FAKE_MESON = """#!/bin/sh
+# meson introspect --tests DIR
+cat "$3/tests.json"
+"""
+# Notes its name and the seed, and ends with the status it is given.
+TEST = 'echo "$0 $SPOOR_TEST_SEED" >> ran; exit "$1"'
+
+
+class Rounds(unittest.TestCase):
+    def setUp(self):
+        self.top = tempfile.TemporaryDirectory()
+        self.addCleanup(self.top.cleanup)
+        os.chmod(write(self.top.name, "bin/meson", FAKE_MESON), 0o755)
+
+    def describe(self, tests):
+        """TESTS are (name, suites, status)."""
+        described = [{"name": name, "suite": [f"spoor:{suite}" for suite in suites], "env": {},
+                      "cmd": ["/bin/sh", "-c", TEST, name, str(status)], "workdir": None,
+                      "timeout": 30, "is_parallel": False} for name, suites, status in tests]
+        write(self.top.name, "tests.json", json.dumps(described))
+
+    def rounds(self, *words):
+        """The lines it prints, its status, and what has run: pairs of name and seed."""
+        path = os.path.join(self.top.name, "bin") + ":" + os.environ["PATH"]
+        result = run(tool("run-rounds"), self.top.name, *words, env={**os.environ, "PATH": path})
+        ran = os.path.join(self.top.name, "ran")
+        names = []
+        if os.path.exists(ran):
+            with open(ran, encoding="utf-8") as lines:
+                names = [tuple(line.split()) for line in lines]
+            os.remove(ran)
+        return result.stdout.splitlines(), result.returncode, names
+
+    def test_suites_that_trace_run_in_each_round_with_its_seed(self):
+        self.describe([("a", ["trace"], 0), ("b", ["real"], 0), ("c", ["fault"], 0), ("d", ["unit"], 0)])
+        lines, status, ran = self.rounds("--rounds=2", "--seed=7")
+        self.assertEqual((lines[-1], status), ("6 passed, 0 failed, 0 skipped", 0))
+        self.assertEqual(sorted(ran), [(name, seed) for name in "abc" for seed in "78"])
+        self.assertIn("seed 7", lines[0])
+
+    def test_the_order_is_random_and_the_seed_s(self):
+        self.describe([(str(n), ["trace"], 0) for n in range(8)])
+        orders = [self.rounds("--rounds=1", f"--seed={seed}")[2] for seed in (1, 1, 2)]
+        self.assertEqual(orders[0], orders[1])
+        self.assertNotEqual([name for name, _ in orders[0]], [name for name, _ in orders[2]])
+
+    def test_failures_are_told_with_their_seed(self):
+        self.describe([("good", ["trace"], 0), ("bad", ["fault"], 1)])
+        lines, status, _ = self.rounds("--rounds=2", "--seed=5")
+        self.assertEqual((lines[-1], status), ("2 passed, 2 failed, 0 skipped", 1))
+        self.assertIn("failed: bad (status 1) with seed 6", lines)
+        self.assertIn("failed 2 times: bad", lines)
+
+    def test_skips_and_known_limits_neither_pass_nor_fail(self):
+        self.describe([("a", ["trace"], 0), ("b", ["trace"], 77), ("c", ["trace", "known-limit"], 1)])
+        lines, status, _ = self.rounds("--rounds=1")
+        self.assertEqual((lines[-1], status), ("1 passed, 0 failed, 2 skipped", 0))
+
+    def test_one_test_may_be_repeated_alone(self):
+        self.describe([("a", ["trace"], 0), ("b", ["trace"], 0)])
+        self.assertEqual(self.rounds("--rounds=1", "--seed=9", "--test=b")[2], [("b", "9")])
+
+    def test_nothing_is_no_success(self):
+        self.describe([])
+        lines, status, _ = self.rounds("--rounds=1")
+        self.assertEqual((lines[-1], status), ("0 passed, 0 failed, 0 skipped", 1))
+
+
+if __name__ == "__main__":
+    unittest.main()
