@@ -94,6 +94,27 @@ struct pun {
 };
 enum { PUN_FORMS = 4, PUN_MAX_BYTES = 8 };
 
+/* What an instruction does to the stack pointer (sp), to registers that may hold a copy of it and
+ * to words in memory that may hold one. Registers go by their DWARF numbers. */
+enum stack_op {
+    STACK_NONE,  /* nothing but what `changed` tells */
+    STACK_SET,   /* reg = base + displacement */
+    STACK_ALIGN, /* reg is rounded */
+    STACK_LOAD,  /* reg = the word at base + displacement */
+    STACK_STORE, /* `size` bytes at base + displacement = reg */
+    STACK_PUSH,  /* a word, reg */
+    STACK_POP,   /* a word, into reg */
+    STACK_LEAVE, /* sp = reg, then a word is popped into reg */
+    STACK_CALL,  /* sp is as before when it returns */
+};
+enum { STACK_REGISTERS = 32, STACK_NO_REGISTER = 255 };
+struct stack_effect {
+    uint8_t op, reg, base; /* reg: STACK_NO_REGISTER when it is something else */
+    uint16_t size;
+    int64_t displacement;
+    uint32_t changed; /* registers that get an unknown value, as a bitmap; before all else */
+};
+
 struct arch {
     uint16_t machine; /* EM_* */
     const char *name;
@@ -134,6 +155,7 @@ struct arch {
     struct dispatch (*dispatch)(struct code_bytes jump, const struct code_bytes *past,
                                 size_t count);
     struct flags_use (*flags)(const uint8_t *bytes, size_t size);
+    struct stack_effect (*stack)(const uint8_t *bytes, size_t size);
 
     size_t (*stub_emit)(uint8_t *out, const struct stub_spec *spec);
     const uint8_t *agent;

@@ -4,8 +4,9 @@
  * order, each step in the file of its name:
  *
  *   text       instructions; direct branches, calls, addresses taken
- *   functions  unwind ranges → functions, their names
+ *   functions  unwind ranges and function symbols → functions, their names
  *   targets    symbols, data, landing pads that point into code
+ *   depth      stack depths of functions without unwind information (depth.h)
  *   table      jump tables
  *   groups     which ranges are one function, which are entered from outside
  *   exits      returns and tail calls
@@ -16,7 +17,8 @@
  *
  * Unwind information is the oracle for "how deep is the stack here": where the
  * frame is as at the function's first instruction (*entry depth*), a jump out
- * of the function is a tail call; elsewhere it is internal.
+ * of the function is a tail call; elsewhere it is internal. Where there is none
+ * the code itself is asked (depth.h).
  *
  * Private to src/plan.
  */
@@ -49,18 +51,20 @@ struct text {
     uint8_t *code, *facts;
 };
 
-struct func { /* one unwind range */
+struct func { /* one unwind range, or the code of a function symbol outside of them */
     vaddr_t start, end;
-    vaddr_t body; /* start, behind a landing instruction */
-    const struct unwind_range *range;
+    vaddr_t body;                     /* start, behind a landing instruction */
+    const struct unwind_range *range; /* NULL: depths come from its code */
     struct text *text;
-    const char *name; /* NULL when no function symbol stands at start */
+    uint32_t first_row, row_count; /* into analysis.rows, once its code was followed */
+    const char *name;              /* NULL when no function symbol stands at start */
     uint32_t parent;  /* union-find: ranges that are one function; the root is the lowest */
     bool entry_depth; /* the frame at start is that of a function's entry */
     bool plt;
     bool thunk;         /* stands for an indirect jump through a register */
     bool cold;          /* named as a part of another function */
     bool bad;           /* something in it is no instruction */
+    bool unproven;      /* its code does not tell how deep the stack is wherever that counts */
     bool called;        /* entered from outside its group */
     bool falls_through; /* its end runs into the next range */
     bool entry;         /* what users see as a function */
@@ -82,6 +86,7 @@ struct transfer { /* a return, an indirect jump, or a direct branch that leaves 
     uint8_t kind;     /* enum insn_kind; a jump to a thunk counts as indirect */
     uint8_t dispatch; /* enum dispatch_kind of indirect jumps */
     bool entry_depth;
+    bool inside; /* an indirect jump that was followed as a switch */
 };
 
 struct address_load { /* a pc-relative address computed in a function */
@@ -119,9 +124,11 @@ struct analysis {
     ARRAY(struct text) texts; /* by address, disjoint; complete before anything points at one */
     struct func *funcs;       /* by address, disjoint */
     size_t func_count;
+    ARRAY(struct cfa_row) rows;       /* of functions that depth_follow() went through */
     ARRAY(struct transfer) transfers; /* by address */
     ARRAY(struct address_load) loads; /* of other addresses than bases; by function */
     ARRAY(struct address_load) bases; /* of the function's own code; by function */
+    ARRAY(vaddr_t) data_starts;       /* addresses of loads; sorted; for depth_follow() */
     ARRAY(vaddr_t) switch_words;      /* words that lead to starts of parts of a switch; sorted */
     ARRAY(struct exit_site) exits;    /* by address */
     ARRAY(vaddr_t) twice;             /* functions that return twice, their stubs and slots */
@@ -162,9 +169,14 @@ bool text_is_insn(const struct analysis *a, vaddr_t addr);
 /* ---- functions.c ---- */
 void functions_find(struct analysis *a);
 uint32_t func_at(const struct analysis *a, vaddr_t addr); /* NO_FUNC if none */
+/* CFA minus stack pointer at ADDR in F; DEPTH_UNKNOWN when the CFA is told otherwise, too. */
+enum { DEPTH_UNKNOWN = INT32_MIN };
+int32_t func_depth(const struct analysis *a, const struct func *f, vaddr_t addr);
 /* Is the frame at ADDR in F as at F's entry? */
 bool func_entry_depth(const struct analysis *a, const struct func *f, vaddr_t addr);
 bool func_is_start(const struct func *f, vaddr_t addr);
+/* Code of no known function branches to ADDR. */
+void func_note_stray(const struct analysis *a, vaddr_t addr);
 
 /* ---- targets.c ---- */
 /* Symbols, data and landing pads; all as FACT_TARGET, function symbols as FACT_TAKEN. */

@@ -12,7 +12,7 @@ static enum refusal refusal_of(const struct analysis *a, uint32_t i, const struc
     const struct func *f = &a->funcs[i];
     if (a->module->text_relocations)
         return REFUSED_TEXT_RELOCATIONS;
-    if (f->range->signal_frame)
+    if (f->range && f->range->signal_frame)
         return REFUSED_SIGNAL_FRAME;
     if (names->special)
         return names->special;
@@ -20,6 +20,8 @@ static enum refusal refusal_of(const struct analysis *a, uint32_t i, const struc
         return REFUSED_OWN_ABI;
     if (group_root(a, i)->bad)
         return REFUSED_UNDECODABLE;
+    if (group_root(a, i)->unproven)
+        return REFUSED_DEPTH;
     return f->falls_through ? REFUSED_FALL_THROUGH : REFUSED_NOT;
 }
 
@@ -35,7 +37,7 @@ void catalog_refusals(const struct analysis *a, uint8_t *refused) {
 
 /* Is the range something that users call a function? */
 static bool is_listed(const struct func *f) {
-    bool shaped = f->entry || f->range->signal_frame || (!f->entry_depth && f->name);
+    bool shaped = f->entry || (f->range && f->range->signal_frame) || (!f->entry_depth && f->name);
     return shaped && !f->plt && !f->cold;
 }
 

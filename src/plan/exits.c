@@ -48,7 +48,7 @@ static bool direct_leaves(struct analysis *a, const struct transfer *t) {
         return true;
     bool same = group_of(a, index) == group_of(a, t->func);
     if (!func_is_start(g, t->to))
-        return false;
+        return !same && !g->range && t->entry_depth;
     g->loop_head |= same || !t->entry_depth;
     if (!t->entry_depth || g->cold || !g->entry_depth)
         return !same && g->entry_depth && !t->entry_depth;

@@ -1,8 +1,9 @@
 /*
- * Functions from unwind ranges. A range that overlaps the one before it, or
- * does not lie in one executable section, is not used.
+ * Functions from unwind ranges, and from function symbols where there is no
+ * range. What overlaps the function before it, or does not lie in one
+ * executable section, is not used.
  */
-#include "plan/analysis.h"
+#include "plan/depth.h"
 
 bool func_is_start(const struct func *f, vaddr_t addr) {
     return addr == f->start || addr == f->body;
@@ -20,26 +21,113 @@ uint32_t func_at(const struct analysis *a, vaddr_t addr) {
     return low && addr < a->funcs[low - 1].end ? (uint32_t)(low - 1) : NO_FUNC;
 }
 
-bool func_entry_depth(const struct analysis *a, const struct func *f, vaddr_t addr) {
+int32_t func_depth(const struct analysis *a, const struct func *f, vaddr_t addr) {
+    if (!f->range)
+        return depth_at(a, f, addr);
     const struct cfa_row *row = module_row_at(a->module, f->range, addr);
-    return row && row->reg == a->arch->sp_register && row->offset == a->arch->entry_cfa;
+    return row && row->reg == a->arch->sp_register ? row->offset : DEPTH_UNKNOWN;
 }
 
-static bool usable(const struct analysis *a, const struct unwind_range *r, vaddr_t done,
-                   struct func *ret) {
-    const struct section *section = text_section_at(a, r->start);
-    struct text *text = text_at(a, r->start);
-    if (r->end <= r->start || r->start < done || !text || !section)
-        return false;
-    uint64_t size = r->end - r->start;
-    if (size > text->size - (r->start - text->start) ||
-        size > section->size - (r->start - section->start))
-        return false;
-    *ret = (struct func){.start = r->start, .end = r->end, .range = r, .text = text};
-    ret->body = r->start + a->arch->landing(text_bytes(text, r->start), size);
-    ret->plt = section->plt;
-    ret->entry_depth = func_entry_depth(a, ret, r->start);
-    return true;
+bool func_entry_depth(const struct analysis *a, const struct func *f, vaddr_t addr) {
+    return func_depth(a, f, addr) == a->arch->entry_cfa;
+}
+
+void func_note_stray(const struct analysis *a, vaddr_t addr) {
+    uint32_t i = func_at(a, addr);
+    if (i != NO_FUNC && !a->funcs[i].range && !func_is_start(&a->funcs[i], addr))
+        a->funcs[i].unproven = true;
+}
+
+struct finder {
+    struct analysis *a;
+    size_t range, symbol; /* next */
+    vaddr_t done;         /* end of the function before */
+};
+
+static void add(struct finder *find, vaddr_t start, vaddr_t end, const struct unwind_range *range) {
+    struct analysis *a = find->a;
+    const struct section *section = text_section_at(a, start);
+    struct text *text = text_at(a, start);
+    if (end <= start || start < find->done || !text || !section || (!range && section->plt))
+        return;
+    uint64_t size = end - start;
+    if (size > text->size - (start - text->start) ||
+        size > section->size - (start - section->start))
+        return;
+    struct func *f = &a->funcs[a->func_count];
+    *f = (struct func){.start = start, .end = end, .range = range, .text = text};
+    f->body = start + a->arch->landing(text_bytes(text, start), size);
+    f->plt = section->plt;
+    f->entry_depth = !range || func_entry_depth(a, f, start);
+    f->parent = (uint32_t)a->func_count++;
+    find->done = end;
+}
+
+static bool is_function(const struct symbol *s) {
+    return s->type == SYMBOL_FUNCTION || s->type == SYMBOL_IFUNC;
+}
+
+/* Where code that starts at START and has no stated size may end at most. */
+static vaddr_t limit_of(const struct finder *find, vaddr_t start) {
+    const struct module *m = find->a->module;
+    const struct section *section = text_section_at(find->a, start);
+    const struct text *text = text_at(find->a, start);
+    if (!section || !text)
+        return start;
+    vaddr_t limit = section->start + section->size;
+    if (limit > text->start + text->size)
+        limit = text->start + text->size;
+    if (find->range < m->range_count && m->ranges[find->range].start < limit)
+        limit = m->ranges[find->range].start;
+    for (size_t i = find->symbol; i < m->symbol_count && m->symbols[i].addr < limit; i++) {
+        if (m->symbols[i].addr > start && m->symbols[i].type != SYMBOL_NOTYPE)
+            limit = m->symbols[i].addr;
+    }
+    return limit;
+}
+
+static bool ends_flow(uint8_t kind) {
+    return kind == INSN_RETURN || kind == INSN_JUMP || kind == INSN_JUMP_INDIRECT ||
+           kind == INSN_TRAP;
+}
+
+/* Behind the first jump or return that no branch of the code before leads beyond. */
+static vaddr_t flow_end(const struct analysis *a, vaddr_t start, vaddr_t limit) {
+    const struct text *text = text_at(a, start);
+    vaddr_t farthest = start;
+    for (vaddr_t at = start; at < limit;) {
+        struct insn in;
+        if (!a->arch->decode(text_bytes(text, at), limit - at, at, &in, NULL))
+            return limit;
+        bool branch = in.kind == INSN_JUMP || in.kind == INSN_BRANCH || in.kind == INSN_LOOP;
+        if (branch && in.target > farthest && in.target < limit)
+            farthest = in.target;
+        at += in.size;
+        if (ends_flow(in.kind) && at > farthest)
+            return at;
+    }
+    return limit;
+}
+
+/* The function that the symbols at one address name. Assembly often states no size. */
+static void add_symbols(struct finder *find) {
+    const struct module *m = find->a->module;
+    const struct symbol *first = &m->symbols[find->symbol];
+    uint64_t size = 0;
+    bool function = false;
+    for (; find->symbol < m->symbol_count && m->symbols[find->symbol].addr == first->addr;
+         find->symbol++) {
+        const struct symbol *s = &m->symbols[find->symbol];
+        function |= is_function(s);
+        size = is_function(s) && s->size > size ? s->size : size;
+    }
+    if (!function || first->addr < find->done)
+        return;
+    const struct unwind_range *next = find->range < m->range_count ? &m->ranges[find->range] : NULL;
+    vaddr_t end =
+        size ? first->addr + size : flow_end(find->a, first->addr, limit_of(find, first->addr));
+    if (!next || end <= next->start)
+        add(find, first->addr, end, NULL);
 }
 
 /* Names a function after the symbol that says most: any but one of a cold part. */
@@ -47,7 +135,7 @@ static void name_all(struct analysis *a) {
     for (size_t i = 0; i < a->module->symbol_count; i++) {
         const struct symbol *s = &a->module->symbols[i];
         uint32_t index = func_at(a, s->addr);
-        if ((s->type != SYMBOL_FUNCTION && s->type != SYMBOL_IFUNC) || index == NO_FUNC)
+        if (!is_function(s) || index == NO_FUNC)
             continue;
         struct func *f = &a->funcs[index];
         if (f->start != s->addr)
@@ -63,14 +151,16 @@ static void name_all(struct analysis *a) {
 
 void functions_find(struct analysis *a) {
     const struct module *m = a->module;
-    a->funcs = mem_alloc((m->range_count + 1) * sizeof *a->funcs);
-    vaddr_t done = 0;
-    for (size_t i = 0; i < m->range_count; i++) {
-        struct func *f = &a->funcs[a->func_count];
-        if (!usable(a, &m->ranges[i], done, f))
-            continue;
-        f->parent = (uint32_t)a->func_count++;
-        done = f->end;
+    struct finder find = {.a = a};
+    a->funcs = mem_alloc((m->range_count + m->symbol_count + 1) * sizeof *a->funcs);
+    while (find.range < m->range_count || find.symbol < m->symbol_count) {
+        const struct unwind_range *r = find.range < m->range_count ? &m->ranges[find.range] : NULL;
+        if (!r || (find.symbol < m->symbol_count && m->symbols[find.symbol].addr < r->start)) {
+            add_symbols(&find);
+        } else {
+            add(&find, r->start, r->end, r);
+            find.range++;
+        }
     }
     name_all(a);
 }

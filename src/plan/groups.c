@@ -4,7 +4,7 @@
  * than a function's entry, is part of that function: .cold parts, and the
  * pieces of hand-written code.
  */
-#include "plan/analysis.h"
+#include "plan/depth.h"
 
 uint32_t group_of(const struct analysis *a, uint32_t func) {
     while (a->funcs[func].parent != func) {
@@ -51,12 +51,13 @@ void groups_join(struct analysis *a) {
         uint32_t index = other_function(a, t);
         if (index == NO_FUNC)
             continue;
-        const struct func *g = &a->funcs[index];
+        const struct func *f = &a->funcs[t->func], *g = &a->funcs[index];
         bool start = func_is_start(g, t->to) && g->entry_depth;
         bool tail_call = start && t->entry_depth && !g->cold;
         /* Unwind information that does not describe the epilogue, before a real function. */
         bool inexact = start && !t->entry_depth && start_noted(g) && !g->cold;
-        if (!tail_call && !inexact)
+        bool told = (f->range && g->range) || f->cold || g->cold || depths_agree(a, t);
+        if (!tail_call && !inexact && (start || told))
             groups_unite(a, t->func, index);
     }
 }
@@ -112,6 +113,7 @@ static void gather_in_roots(struct analysis *a) {
         root->tables += f->tables;
         root->code_refs += f->code_refs;
         root->bad |= f->bad;
+        root->unproven |= f->unproven;
     }
 }
 

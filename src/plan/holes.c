@@ -111,7 +111,8 @@ bool hole_make(const struct analysis *a, const struct text *text, const struct w
     for (vaddr_t at = first; at + size <= s.high; at++) {
         uint32_t i = text->code[at - text->start] ? func_at(a, at) : NO_FUNC;
         const struct func *f = i == NO_FUNC ? NULL : &a->funcs[i];
-        if (!f || f->plt || f->thunk || group_root(a, i)->bad || group_root(a, i)->open_flow)
+        const struct func *root = f ? group_root(a, i) : NULL;
+        if (!f || f->plt || f->thunk || root->bad || root->open_flow || root->unproven)
             continue;
         vaddr_t end = movable(&s, f, at, 2u * size);
         if (end == at)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "plan/depth.h"
 #include "plan/internal.h"
 
 static const char *const tiers[TIER_COUNT] = {"none", "pad", "jump", "hop", "pun", "trap"};
@@ -37,6 +38,9 @@ static const struct {
     [REFUSED_NO_ADDRESS] = {"no-address",
                             "Nothing can be mapped where the bytes that follow it would make its "
                             "patch lead."},
+    [REFUSED_DEPTH] = {"unknown-depth",
+                       "No unwind information describes it, and its code does not tell how deep "
+                       "the stack is at each place where it may end."},
     [REFUSED_TEXT_RELOCATIONS] = {"text-relocations", "Its code is changed while it is loaded."},
 };
 
@@ -49,6 +53,7 @@ static void analyse(struct plan *plan, struct analysis *a) {
     text_decode(a);
     targets_note(a);
     transfers_resolve(a);
+    depths_find(a);
     groups_join(a);
     tables_decode(a);
     targets_take(a);
@@ -65,6 +70,8 @@ static void analyse(struct plan *plan, struct analysis *a) {
 static void analysis_done(struct analysis *a) {
     text_close(a);
     free(a->funcs);
+    ARRAY_FREE(&a->rows);
+    ARRAY_FREE(&a->data_starts);
     ARRAY_FREE(&a->transfers);
     ARRAY_FREE(&a->loads);
     ARRAY_FREE(&a->bases);

@@ -94,13 +94,15 @@ struct sweep {
 static void note_branch(struct sweep *s, const struct insn *in) {
     struct analysis *a = s->a;
     text_note(a, in->target, FACT_TARGET);
+    if (s->func == NO_FUNC)
+        func_note_stray(a, in->target);
     if (s->func == NO_FUNC || in->kind == INSN_FIXED)
         return;
     const struct func *f = &a->funcs[s->func];
     bool inside = in->target > f->start && in->target < f->end && in->target != f->body;
     if (!inside)
         ARRAY_PUSH(&a->transfers,
-                   ((struct transfer){in->addr, in->target, s->func, in->kind, 0, false}));
+                   ((struct transfer){in->addr, in->target, s->func, in->kind, 0, false, false}));
 }
 
 static void note_call(struct sweep *s, const struct insn *in) {
@@ -162,7 +164,7 @@ static void note_insn(struct sweep *s, const struct insn *in) {
     case INSN_JUMP_INDIRECT:
         if (s->func != NO_FUNC)
             ARRAY_PUSH(&s->a->transfers,
-                       ((struct transfer){in->addr, 0, s->func, in->kind, 0, false}));
+                       ((struct transfer){in->addr, 0, s->func, in->kind, 0, false, false}));
         break;
     case INSN_FIXED:
         if (in->operand == OPERAND_PLAIN && in->target)

@@ -23,6 +23,7 @@ const struct arch arch_x86_64 = {
     .skip_unless = x86_64_skip_unless,
     .dispatch = x86_64_dispatch,
     .flags = x86_64_flags,
+    .stack = x86_64_stack,
     .stub_emit = stub_emit,
     .agent = agent_bytes,
     .agent_size = &agent_size,

@@ -13,6 +13,7 @@ bool x86_64_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn 
                    struct insn_constants *constants);
 size_t x86_64_landing(const uint8_t *bytes, size_t room);
 struct flags_use x86_64_flags(const uint8_t *bytes, size_t size);
+struct stack_effect x86_64_stack(const uint8_t *bytes, size_t size);
 struct dispatch x86_64_dispatch(struct code_bytes jump, const struct code_bytes *past,
                                 size_t count);
 int x86_64_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to,

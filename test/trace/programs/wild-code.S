@@ -1,14 +1,22 @@
 # Functions of shapes that compilers seldom or never write. Called from wild.c.
 
+#ifdef NO_CFI
+#define START_FRAME
+#define END_FRAME
+#else
+#define START_FRAME .cfi_startproc
+#define END_FRAME .cfi_endproc
+#endif
+
 .macro function name
     .globl \name
     .type \name, @function
 \name:
-    .cfi_startproc
+    START_FRAME
 .endm
 
 .macro finish name
-    .cfi_endproc
+    END_FRAME
     .size \name, . - \name
 .endm
 
@@ -77,11 +85,11 @@ finish shares_tail
 # Answers in the carry flag, and leaves all registers alone.
     .type sign_in_carry, @function
 sign_in_carry:
-    .cfi_startproc
+    START_FRAME
     mov %rdi, %rdi
     bt $63, %rdi
     ret
-    .cfi_endproc
+    END_FRAME
     .size sign_in_carry, . - sign_in_carry
     .p2align 4
 function carries
@@ -109,11 +117,11 @@ finish two_ways
     .p2align 4
     .type other_way, @function
 other_way:
-    .cfi_startproc
+    START_FRAME
     lea -1(%rdi), %rax
     neg %rax
     ret
-    .cfi_endproc
+    END_FRAME
     .size other_way, . - other_way
 
     .p2align 4

@@ -125,14 +125,14 @@ static uint8_t size_of_unknown(const uint8_t *bytes, size_t room, vaddr_t addr) 
     return in.size;
 }
 
-static void sweep_range(const struct unwind_range *r) {
-    const uint8_t *bytes = module_bytes(fixture.module, r->start, r->end - r->start);
-    for (vaddr_t at = r->start; bytes && at < r->end;) {
+static void sweep(vaddr_t start, vaddr_t end) {
+    const uint8_t *bytes = module_bytes(fixture.module, start, end - start);
+    for (vaddr_t at = start; bytes && at < end;) {
         struct oracle_insn in;
-        const uint8_t *p = bytes + (at - r->start);
-        if (*p == EVEX || !oracle_decode(p, r->end - at, at, &in)) {
+        const uint8_t *p = bytes + (at - start);
+        if (*p == EVEX || !oracle_decode(p, end - at, at, &in)) {
             *byte_at(at) |= BOUNDARY;
-            at += size_of_unknown(p, r->end - at, at);
+            at += size_of_unknown(p, end - at, at);
             continue;
         }
         *byte_at(at) |= BOUNDARY;
@@ -143,8 +143,19 @@ static void sweep_range(const struct unwind_range *r) {
 }
 
 static void no_branch_leads_into_a_patch(void) {
-    for (size_t i = 0; i < fixture.module->range_count; i++)
-        sweep_range(&fixture.module->ranges[i]);
+    const struct module *m = fixture.module;
+    for (size_t i = 0; i < m->range_count; i++)
+        sweep(m->ranges[i].start, m->ranges[i].end);
+    for (size_t i = 0; i < plan_function_count(fixture.plan); i++) {
+        const struct plan_function *f = plan_function(fixture.plan, i);
+        if (f->entry != TIER_NONE && !module_range_at(m, f->addr))
+            sweep(f->addr, f->addr + f->size);
+    }
+    for (size_t i = 0; i < m->symbol_count; i++) { /* parts of functions */
+        const struct symbol *s = &m->symbols[i];
+        if (s->type == SYMBOL_FUNCTION && strstr(s->name, ".cold") && !module_range_at(m, s->addr))
+            sweep(s->addr, s->addr + s->size);
+    }
     for (size_t i = 0; i < fixture.code.patch_count; i++) {
         vaddr_t at = fixture.code.patches[i].at;
         if (!(*byte_at(at) & BOUNDARY))

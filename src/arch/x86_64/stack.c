@@ -1,0 +1,195 @@
+/*
+ * What x86-64 instructions do to the stack pointer and to what may hold a copy of it. Registers go
+ * by their DWARF numbers (System V ABI, AMD64, figure 3.36). Whatever is not one of the few forms
+ * by which compilers and people make frames counts as an unknown write of its registers.
+ */
+#include <Zydis/Zydis.h>
+
+#include "arch/x86_64/x86_64.h"
+
+enum { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP, R8, R9, R10, R11, NO_REG = STACK_NO_REGISTER };
+enum { WORD = 8, WORD_BITS = 64 };
+static const uint32_t not_kept_by_calls = 1U << RAX | 1U << RDX | 1U << RCX | 1U << RSI |
+                                          1U << RDI | 1U << R8 | 1U << R9 | 1U << R10 | 1U << R11;
+
+static ZydisDecoder decoder;
+
+__attribute__((constructor)) static void init(void) {
+    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+}
+
+struct decoded {
+    ZydisDecodedInstruction in;
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+};
+
+/* DWARF's number of the general register that REG is or is a part of. */
+static uint8_t number_of(ZydisRegister reg) {
+    static const uint8_t numbers[] = {RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI};
+    reg = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+    if (ZydisRegisterGetClass(reg) != ZYDIS_REGCLASS_GPR64)
+        return NO_REG;
+    uint8_t id = (uint8_t)ZydisRegisterGetId(reg);
+    return id < sizeof numbers ? numbers[id] : id;
+}
+
+static bool is_word(const ZydisDecodedOperand *o) {
+    return o->type == ZYDIS_OPERAND_TYPE_REGISTER && o->size == WORD_BITS &&
+           number_of(o->reg.value) != NO_REG;
+}
+
+/* A place that is a register plus a constant. */
+static bool is_plain_memory(const ZydisDecodedOperand *o) {
+    return o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.index == ZYDIS_REGISTER_NONE &&
+           o->mem.segment != ZYDIS_REGISTER_FS && o->mem.segment != ZYDIS_REGISTER_GS &&
+           ZydisRegisterGetClass(o->mem.base) == ZYDIS_REGCLASS_GPR64;
+}
+
+static uint32_t written_registers(const struct decoded *d) {
+    uint32_t written = 0;
+    for (int i = 0; i < d->in.operand_count; i++) {
+        const ZydisDecodedOperand *o = &d->operands[i];
+        uint8_t number = o->type == ZYDIS_OPERAND_TYPE_REGISTER ? number_of(o->reg.value) : NO_REG;
+        if (number != NO_REG && (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+            written |= 1U << number;
+    }
+    return written;
+}
+
+/* Any write to memory at a plain place, of REG if it is a plain store of that. */
+static struct stack_effect stored(const struct decoded *d) {
+    struct stack_effect none = {.op = STACK_NONE};
+    for (int i = 0; i < d->in.operand_count; i++) {
+        const ZydisDecodedOperand *o = &d->operands[i];
+        if (!(o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) || !is_plain_memory(o))
+            continue;
+        bool move = d->in.mnemonic == ZYDIS_MNEMONIC_MOV && is_word(&d->operands[1]);
+        return (struct stack_effect){
+            .op = STACK_STORE,
+            .reg = move ? number_of(d->operands[1].reg.value) : NO_REG,
+            .base = number_of(o->mem.base),
+            .displacement = o->mem.disp.value,
+            .size = (uint16_t)(o->size / 8),
+        };
+    }
+    return none;
+}
+
+static struct stack_effect set(uint8_t reg, uint8_t base, int64_t displacement) {
+    return (struct stack_effect){
+        .op = STACK_SET, .reg = reg, .base = base, .displacement = displacement};
+}
+
+static struct stack_effect moved(const struct decoded *d) {
+    const ZydisDecodedOperand *to = &d->operands[0], *from = &d->operands[1];
+    if (!is_word(to))
+        return stored(d);
+    uint8_t reg = number_of(to->reg.value);
+    if (is_word(from))
+        return set(reg, number_of(from->reg.value), 0);
+    if (is_plain_memory(from))
+        return (struct stack_effect){.op = STACK_LOAD,
+                                     .reg = reg,
+                                     .base = number_of(from->mem.base),
+                                     .displacement = from->mem.disp.value};
+    return (struct stack_effect){.op = STACK_NONE};
+}
+
+/* add, sub, and with a constant; lea of a plain place. */
+static struct stack_effect computed(const struct decoded *d) {
+    const ZydisDecodedOperand *to = &d->operands[0], *from = &d->operands[1];
+    if (!is_word(to))
+        return stored(d);
+    uint8_t reg = number_of(to->reg.value);
+    if (d->in.mnemonic == ZYDIS_MNEMONIC_LEA && is_plain_memory(from))
+        return set(reg, number_of(from->mem.base), from->mem.disp.value);
+    if (from->type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
+        return (struct stack_effect){.op = STACK_NONE};
+    int64_t value = from->imm.value.s;
+    switch (d->in.mnemonic) {
+    case ZYDIS_MNEMONIC_ADD:
+        return set(reg, reg, value);
+    case ZYDIS_MNEMONIC_SUB:
+        return set(reg, reg, -value);
+    case ZYDIS_MNEMONIC_AND:
+        return (struct stack_effect){.op = STACK_ALIGN, .reg = reg};
+    default:
+        return (struct stack_effect){.op = STACK_NONE};
+    }
+}
+
+static struct stack_effect pushed(const struct decoded *d) {
+    if (d->in.operand_width != WORD_BITS)
+        return (struct stack_effect){.op = STACK_NONE};
+    uint8_t reg = is_word(&d->operands[0]) ? number_of(d->operands[0].reg.value) : NO_REG;
+    if (d->in.mnemonic != ZYDIS_MNEMONIC_PUSH)
+        reg = NO_REG; /* flags */
+    return (struct stack_effect){.op = STACK_PUSH, .reg = reg};
+}
+
+static struct stack_effect popped(const struct decoded *d) {
+    bool flags = d->in.mnemonic != ZYDIS_MNEMONIC_POP;
+    if (d->in.operand_width != WORD_BITS || (!flags && !is_word(&d->operands[0])))
+        return (struct stack_effect){.op = STACK_NONE};
+    uint8_t reg = flags ? NO_REG : number_of(d->operands[0].reg.value);
+    if (reg == RSP)
+        return (struct stack_effect){.op = STACK_NONE};
+    return (struct stack_effect){.op = STACK_POP, .reg = reg};
+}
+
+static struct stack_effect effect_of(const struct decoded *d) {
+    switch (d->in.mnemonic) {
+    case ZYDIS_MNEMONIC_MOV:
+        return moved(d);
+    case ZYDIS_MNEMONIC_LEA:
+    case ZYDIS_MNEMONIC_ADD:
+    case ZYDIS_MNEMONIC_SUB:
+    case ZYDIS_MNEMONIC_AND:
+        return computed(d);
+    case ZYDIS_MNEMONIC_PUSH:
+    case ZYDIS_MNEMONIC_PUSHFQ:
+        return pushed(d);
+    case ZYDIS_MNEMONIC_POP:
+    case ZYDIS_MNEMONIC_POPFQ:
+        return popped(d);
+    case ZYDIS_MNEMONIC_LEAVE:
+        return (struct stack_effect){
+            .op = d->in.operand_width == WORD_BITS ? STACK_LEAVE : STACK_NONE, .reg = RBP};
+    case ZYDIS_MNEMONIC_CALL: /* back to where it stands; callees may change the other registers */
+        return (struct stack_effect){.op = STACK_CALL};
+    default:
+        return stored(d);
+    }
+}
+
+/* What an effect tells about registers more exactly than that they are written. */
+static uint32_t explained(const struct stack_effect *e) {
+    uint32_t reg = e->reg == NO_REG ? 0 : 1U << e->reg;
+    switch ((enum stack_op)e->op) {
+    case STACK_SET:
+    case STACK_ALIGN:
+    case STACK_LOAD:
+        return reg;
+    case STACK_POP:
+    case STACK_LEAVE:
+        return reg | 1U << RSP;
+    case STACK_PUSH:
+    case STACK_CALL:
+        return 1U << RSP;
+    default:
+        return 0;
+    }
+}
+
+struct stack_effect x86_64_stack(const uint8_t *bytes, size_t size) {
+    struct decoded d;
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &d.in, d.operands)))
+        return (struct stack_effect){.op = STACK_NONE, .changed = UINT32_MAX};
+    struct stack_effect e = effect_of(&d);
+    e.changed = written_registers(&d) & ~explained(&e);
+    if (e.op == STACK_CALL)
+        e.changed = not_kept_by_calls;
+    if (d.in.mnemonic == ZYDIS_MNEMONIC_SYSCALL)
+        e.changed |= 1U << RAX;
+    return e;
+}

@@ -1,0 +1,352 @@
+/*
+ * A walk over all paths through one function. Along each, struct frame knows what the stack pointer
+ * is; where paths meet, what they agree on.
+ *
+ *        push %rbp            8 │ depth, CFA − sp, before each instruction
+ *        mov  %rsp,%rbp      16 │
+ *        and  $-32,%rsp      16 │ sp becomes a place of another base …
+ *        …                    ? │
+ *        leave                ? │ … and is found again through %rbp
+ *        ret                  8 │
+ *
+ * Where paths meet with different depths after a call, the call is one that does not return
+ * (abort): the walk is made again without the path behind it. What is found so is proven only if
+ * all returns and all jumps out stand at a known depth; that is judged last, by transfer.
+ *
+ * Parts (.cold) are followed with the function that jumps to them.
+ */
+#include "plan/depth.h"
+
+#include "plan/frame.h"
+
+enum { MAX_WALKS = 64 };
+enum { NOT_REACHED = INT32_MAX };
+
+struct spot {      /* a byte of code */
+    uint32_t node; /* index + 1; 0: none */
+    int32_t depth; /* of an instruction's first byte; NOT_REACHED, DEPTH_UNKNOWN */
+};
+
+struct piece { /* the function, or a part of it */
+    struct func *func;
+    size_t first; /* of its spots */
+};
+
+struct node { /* an instruction to which several paths may lead */
+    vaddr_t at;
+    vaddr_t call; /* where the call returns to behind which all paths so far come; 0: not all do */
+    bool waiting;
+    struct frame frame;
+};
+
+struct walk {
+    struct analysis *a;
+    ARRAY(struct piece) pieces;
+    ARRAY(struct spot) spots;
+    ARRAY(struct node) nodes;
+    ARRAY(uint32_t) work; /* nodes to go on from */
+    ARRAY(uint32_t) late; /* the same, where no path but from behind a call has come so far */
+    label_list labels;
+    ARRAY(vaddr_t) no_way; /* where calls would return to that do not return */
+    bool again;            /* one more was found */
+    bool lost;             /* control goes where no instruction is known */
+    bool falls;            /* runs into the next function, as that function's entry expects */
+};
+
+struct path { /* what is being followed */
+    vaddr_t at;
+    vaddr_t call; /* see struct node */
+    struct frame frame;
+};
+
+/* ---- places ---- */
+
+static void add_piece(struct walk *w, struct func *f) {
+    struct piece p = {f, w->spots.count};
+    ARRAY_PUSH(&w->pieces, p);
+    for (vaddr_t at = f->start; at < f->end; at++)
+        ARRAY_PUSH(&w->spots, ((struct spot){0, NOT_REACHED}));
+}
+
+/* NULL outside the function and its parts. */
+static struct spot *spot_at(struct walk *w, vaddr_t at, struct func **ret) {
+    for (size_t i = 0; i < w->pieces.count; i++) {
+        struct func *f = w->pieces.at[i].func;
+        if (at >= f->start && at < f->end) {
+            *ret = f;
+            return &w->spots.at[w->pieces.at[i].first + (at - f->start)];
+        }
+    }
+    return NULL;
+}
+
+/* The same for a place that is jumped to: a part becomes a piece. */
+static struct spot *spot_entered(struct walk *w, vaddr_t at, struct func **ret) {
+    struct spot *spot = spot_at(w, at, ret);
+    uint32_t g = spot ? NO_FUNC : func_at(w->a, at);
+    if (g == NO_FUNC || !func_is_part(&w->a->funcs[g]) || w->a->funcs[g].plt)
+        return spot;
+    add_piece(w, &w->a->funcs[g]);
+    return spot_at(w, at, ret);
+}
+
+static int32_t depth_of(const struct walk *w, const struct frame *frame) {
+    struct place sp = frame->regs[w->a->arch->sp_register];
+    return sp.base == BASE_CFA ? -sp.offset : DEPTH_UNKNOWN;
+}
+
+/* ---- the walk ---- */
+
+static bool is_known(const struct place *place) { return place->base != BASE_UNKNOWN; }
+
+static bool returns_to(const struct walk *w, vaddr_t at) {
+    for (size_t i = 0; i < w->no_way.count; i++) {
+        if (w->no_way.at[i] == at)
+            return false;
+    }
+    return true;
+}
+
+static void wait_for(struct walk *w, uint32_t node) {
+    if (w->nodes.at[node].waiting)
+        return;
+    w->nodes.at[node].waiting = true;
+    if (w->nodes.at[node].call)
+        ARRAY_PUSH(&w->late, node);
+    else
+        ARRAY_PUSH(&w->work, node);
+}
+
+/* The path has come to a node: goes on from there, with what all paths know. */
+static void meet(struct walk *w, struct node *n, const struct path *p) {
+    const struct place *here = &n->frame.regs[w->a->arch->sp_register];
+    const struct place *there = &p->frame.regs[w->a->arch->sp_register];
+    bool apart = is_known(here) && is_known(there) && !place_same(*here, *there);
+    if (apart && !n->call != !p->call) {
+        ARRAY_PUSH(&w->no_way, n->call ? n->call : p->call);
+        w->again |= n->call != 0; /* the path that came first should not have */
+        return;
+    }
+    if (n->call != p->call)
+        n->call = 0;
+    if (frame_merge(&n->frame, &p->frame))
+        wait_for(w, (uint32_t)(n - w->nodes.at));
+}
+
+static void arrive(struct walk *w, struct spot *spot, const struct path *p) {
+    if (spot->node) {
+        meet(w, &w->nodes.at[spot->node - 1], p);
+        return;
+    }
+    struct node n = {.at = p->at, .call = p->call, .frame = p->frame};
+    ARRAY_PUSH(&w->nodes, n);
+    spot->node = (uint32_t)w->nodes.count;
+    wait_for(w, spot->node - 1);
+}
+
+/* A branch. Where it leaves the function is judged by its transfer. */
+static void branch(struct walk *w, const struct path *from, vaddr_t to) {
+    struct func *f;
+    struct spot *spot = spot_entered(w, to, &f);
+    struct path p = *from;
+    p.at = to;
+    p.call = 0;
+    if (spot)
+        arrive(w, spot, &p);
+}
+
+/* Does the jump stay in the function? */
+static bool is_switch(const struct walk *w, const struct transfer *t, int32_t depth) {
+    if (!w->labels.count)
+        return false;
+    switch ((enum dispatch_kind)t->dispatch) {
+    case DISPATCH_OFFSETS:
+    case DISPATCH_ADDRESSES:
+        return true;
+    case DISPATCH_ANY:
+        return depth != w->a->arch->entry_cfa;
+    default:
+        return false;
+    }
+}
+
+static void jump_indirect(struct walk *w, const struct path *p) {
+    size_t i = transfer_at(w->a, p->at);
+    struct transfer *t = &w->a->transfers.at[i];
+    if (i == w->a->transfers.count || t->from != p->at || !is_switch(w, t, depth_of(w, &p->frame)))
+        return;
+    t->inside = true;
+    for (size_t k = 0; k < w->labels.count; k++)
+        branch(w, p, w->labels.at[k]);
+}
+
+/* Behind the last byte of F: fine after a call that does not return, and where the next function's
+ * entry is met as by a call. */
+static void run_off(struct walk *w, const struct path *p) {
+    const struct text *text = text_at(w->a, p->at);
+    vaddr_t at = p->at;
+    if (p->call)
+        return;
+    while (text && text_holds(text, at) && text_kind(text, at) == INSN_NOP &&
+           func_at(w->a, at) == NO_FUNC)
+        at += text_size(text, at);
+    uint32_t next = func_at(w->a, at);
+    struct func *g = next == NO_FUNC ? NULL : &w->a->funcs[next];
+    bool enters = g && g->start == at && !func_is_part(g) && !g->plt;
+    if (enters && depth_of(w, &p->frame) == w->a->arch->entry_cfa)
+        w->falls = true;
+    else
+        w->lost = true;
+    if (g && !g->range && !w->falls)
+        g->unproven = true;
+}
+
+static void call(struct walk *w, struct path *p, const struct insn *in,
+                 const struct stack_effect *effect) {
+    static const struct stack_effect push = {.op = STACK_PUSH, .reg = STACK_NO_REGISTER};
+    p->at += in->size;
+    p->call = p->at;
+    if (in->kind == INSN_CALL && in->target == p->at) /* to learn where it is */
+        p->call = 0;
+    frame_step(&p->frame, w->a->arch, p->call ? effect : &push, 0);
+}
+
+/* One instruction. False when the path ends there. */
+static bool step(struct walk *w, struct path *p, const struct text *text) {
+    struct insn in;
+    const struct arch *arch = w->a->arch;
+    const uint8_t *bytes = text_bytes(text, p->at);
+    uint8_t size = text_size(text, p->at);
+    arch->decode(bytes, size, p->at, &in, NULL);
+    switch ((enum insn_kind)in.kind) {
+    case INSN_BAD:
+    case INSN_FIXED:
+        w->lost = true;
+        return false;
+    case INSN_RETURN:
+    case INSN_TRAP:
+    case INSN_BREAK:
+        return false;
+    case INSN_JUMP_INDIRECT:
+        jump_indirect(w, p);
+        return false;
+    case INSN_JUMP:
+        branch(w, p, in.target);
+        return false;
+    case INSN_BRANCH:
+    case INSN_LOOP:
+        branch(w, p, in.target);
+        break;
+    default:
+        break;
+    }
+    struct stack_effect effect = arch->stack(bytes, size);
+    if (in.kind == INSN_CALL || in.kind == INSN_CALL_INDIRECT) {
+        call(w, p, &in, &effect);
+        return !p->call || returns_to(w, p->call);
+    }
+    frame_step(&p->frame, arch, &effect, BASE_ROUNDED + (uint32_t)(p->at - text->start));
+    p->call = in.kind == INSN_NOP ? p->call : 0;
+    p->at += size;
+    return true;
+}
+
+static void follow(struct walk *w, struct path *p) {
+    for (bool first = true;; first = false) {
+        struct func *f;
+        struct spot *spot = spot_at(w, p->at, &f);
+        if (!spot) {
+            run_off(w, p);
+            return;
+        }
+        if (!text_is_insn(w->a, p->at)) {
+            w->lost = true;
+            return;
+        }
+        if (!first && (*text_fact(f->text, p->at) & FACT_TARGET)) {
+            arrive(w, spot, p);
+            return;
+        }
+        spot->depth = depth_of(w, &p->frame);
+        if (!step(w, p, f->text))
+            return;
+    }
+}
+
+static void follow_all(struct walk *w) {
+    struct func *f = w->pieces.at[0].func;
+    for (size_t i = 0; i < w->spots.count; i++)
+        w->spots.at[i] = (struct spot){0, NOT_REACHED};
+    w->nodes.count = w->work.count = w->late.count = 0;
+    w->again = w->lost = w->falls = false;
+    struct path start = {.at = f->start};
+    frame_enter(&start.frame, w->a->arch);
+    branch(w, &start, f->start);
+    while ((w->work.count || w->late.count) && !w->again) {
+        uint32_t next = w->work.count ? w->work.at[--w->work.count] : w->late.at[--w->late.count];
+        struct node *n = &w->nodes.at[next];
+        struct path p = {n->at, n->call, n->frame};
+        n->waiting = false;
+        follow(w, &p);
+    }
+}
+
+/* ---- results ---- */
+
+static void write_rows(struct walk *w, const struct piece *piece) {
+    struct analysis *a = w->a;
+    struct func *f = piece->func;
+    f->first_row = (uint32_t)a->rows.count;
+    int32_t last = NOT_REACHED - 1;
+    for (vaddr_t at = f->start; at < f->end; at += text_size(f->text, at)) {
+        if (!text_is_insn(a, at))
+            break;
+        int32_t depth = w->spots.at[piece->first + (at - f->start)].depth;
+        bool known = depth != NOT_REACHED && depth != DEPTH_UNKNOWN;
+        struct cfa_row row = {at, known ? a->arch->sp_register : CFA_EXPRESSION, known ? depth : 0};
+        if (depth != last)
+            ARRAY_PUSH(&a->rows, row);
+        last = depth;
+    }
+    f->row_count = (uint32_t)a->rows.count - f->first_row;
+}
+
+static void walk_done(struct walk *w) {
+    ARRAY_FREE(&w->pieces);
+    ARRAY_FREE(&w->spots);
+    ARRAY_FREE(&w->nodes);
+    ARRAY_FREE(&w->work);
+    ARRAY_FREE(&w->late);
+    ARRAY_FREE(&w->labels);
+    ARRAY_FREE(&w->no_way);
+}
+
+bool depth_follow(struct analysis *a, uint32_t func) {
+    struct walk w = {.a = a};
+    struct func *f = &a->funcs[func];
+    add_piece(&w, f);
+    labels_find(a, func, &w.labels);
+    int walks = 0;
+    do
+        follow_all(&w);
+    while (w.again && ++walks < MAX_WALKS);
+    bool all = !w.again && !w.lost;
+    f->falls_through |= all && w.falls;
+    for (size_t i = 0; all && i < w.pieces.count; i++)
+        write_rows(&w, &w.pieces.at[i]);
+    walk_done(&w);
+    return all;
+}
+
+int32_t depth_at(const struct analysis *a, const struct func *f, vaddr_t addr) {
+    const struct cfa_row *rows = a->rows.at + f->first_row;
+    size_t low = 0;
+    for (size_t high = f->row_count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (rows[middle].pc <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && rows[low - 1].reg != CFA_EXPRESSION ? rows[low - 1].offset : DEPTH_UNKNOWN;
+}

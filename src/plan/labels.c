@@ -1,0 +1,167 @@
+/*
+ * Where the indirect jumps of a function may lead within it: entries of the jump tables whose
+ * addresses it computes, and places that data refers to.
+ *
+ * Nothing tells where a table ends. It ends at the latest where other data begins, as far as some
+ * code computes its address.
+ */
+#include <string.h>
+
+#include "plan/depth.h"
+
+enum { MAX_ENTRIES = 8192, MAX_BASES = 16 };
+
+struct search {
+    struct analysis *a;
+    const struct func *f;
+    label_list *found;
+};
+
+static bool within(const struct analysis *a, const struct func *f, vaddr_t to) {
+    if (to >= f->start && to < f->end)
+        return text_is_insn(a, to);
+    uint32_t g = func_at(a, to);
+    return g != NO_FUNC && func_is_part(&a->funcs[g]) && text_is_insn(a, to);
+}
+
+static int compare_address(const void *x, const void *y) {
+    vaddr_t a = *(const vaddr_t *)x, b = *(const vaddr_t *)y;
+    return (a > b) - (a < b);
+}
+
+/* Where data begins whose address some code computes: tables end there. */
+static void find_data_starts(struct analysis *a) {
+    if (a->data_starts.count)
+        return;
+    for (size_t i = 0; i < a->loads.count; i++)
+        ARRAY_PUSH(&a->data_starts, a->loads.at[i].address);
+    for (size_t i = 0; i < a->transfers.count; i++) {
+        const struct transfer *t = &a->transfers.at[i];
+        if (t->kind == INSN_JUMP_INDIRECT && t->to)
+            ARRAY_PUSH(&a->data_starts, t->to);
+    }
+    if (a->data_starts.count)
+        qsort(a->data_starts.at, a->data_starts.count, sizeof(vaddr_t), compare_address);
+}
+
+static vaddr_t next_data(const struct analysis *a, vaddr_t addr) {
+    size_t low = 0;
+    for (size_t high = a->data_starts.count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (a->data_starts.at[middle] <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < a->data_starts.count ? a->data_starts.at[low] : UINT64_MAX;
+}
+
+/* Words of SIZE bytes at TABLE, each an offset from BASE or an address, as long as they lead to
+ * code; those that lead into the function are labels. */
+static void read_table(const struct search *s, vaddr_t table, size_t size, vaddr_t base) {
+    const struct segment *segment = module_segment_at(s->a->module, table);
+    if (!segment || table % size || table - segment->start >= segment->file_size)
+        return;
+    vaddr_t end = segment->start + segment->file_size, next = next_data(s->a, table);
+    size_t room = ((next < end ? next : end) - table) / size;
+    const uint8_t *at = segment->bytes + (table - segment->start);
+    for (size_t i = 0; i < room && i < MAX_ENTRIES; i++, at += size) {
+        int32_t offset;
+        uint64_t address = 0;
+        memcpy(&offset, at, sizeof offset);
+        memcpy(&address, at, size);
+        vaddr_t to = size == sizeof offset ? base + (vaddr_t)(int64_t)offset : address;
+        bool inside = within(s->a, s->f, to);
+        if (inside)
+            ARRAY_PUSH(s->found, to);
+        else if (size == sizeof address || !text_is_insn(s->a, to))
+            return;
+    }
+}
+
+static size_t first_load(const struct address_load *loads, size_t count, uint32_t func) {
+    size_t low = 0;
+    for (size_t high = count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (loads[middle].func < func)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void read_offsets(const struct search *s, uint32_t func) {
+    const struct analysis *a = s->a;
+    size_t base = first_load(a->bases.at, a->bases.count, func);
+    for (size_t i = first_load(a->loads.at, a->loads.count, func);
+         i < a->loads.count && a->loads.at[i].func == func; i++) {
+        vaddr_t table = a->loads.at[i].address;
+        if (func_at(a, table) == NO_FUNC)
+            read_table(s, table, sizeof(int32_t), table);
+        for (size_t j = base; j < a->bases.count && j < base + MAX_BASES; j++) {
+            if (a->bases.at[j].func != func)
+                break;
+            read_table(s, table, sizeof(int32_t), a->bases.at[j].address);
+        }
+    }
+}
+
+size_t transfer_at(const struct analysis *a, vaddr_t from) {
+    size_t low = 0;
+    for (size_t high = a->transfers.count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (a->transfers.at[middle].from < from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void read_addresses(const struct search *s) {
+    const struct analysis *a = s->a;
+    for (size_t i = transfer_at(a, s->f->start); i < a->transfers.count; i++) {
+        const struct transfer *t = &a->transfers.at[i];
+        if (t->from >= s->f->end)
+            return;
+        if (t->kind == INSN_JUMP_INDIRECT && t->dispatch == DISPATCH_ADDRESSES && t->to)
+            read_table(s, t->to, sizeof(uint64_t), 0);
+    }
+}
+
+/* Places in the function's middle that data refers to: labels of computed jumps, and tables. */
+static void read_refs(const struct search *s) {
+    const struct module *m = s->a->module;
+    size_t low = 0;
+    for (size_t high = m->ref_count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (m->refs[middle].target <= s->f->start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < m->ref_count && m->refs[low].target < s->f->end; low++) {
+        const struct code_ref *r = &m->refs[low];
+        if (r->kind != CODE_REF_LANDING_PAD && text_is_insn(s->a, r->target))
+            ARRAY_PUSH(s->found, r->target);
+    }
+}
+
+void labels_find(struct analysis *a, uint32_t func, label_list *ret) {
+    struct search s = {a, &a->funcs[func], ret};
+    find_data_starts(a);
+    read_offsets(&s, func);
+    read_addresses(&s);
+    read_refs(&s);
+    if (!ret->count)
+        return;
+    qsort(ret->at, ret->count, sizeof(vaddr_t), compare_address);
+    size_t kept = 0;
+    for (size_t i = 0; i < ret->count; i++) {
+        if (!kept || ret->at[i] != ret->at[kept - 1])
+            ret->at[kept++] = ret->at[i];
+        text_note(a, ret->at[i], FACT_TARGET);
+    }
+    ret->count = kept;
+}

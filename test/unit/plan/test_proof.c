@@ -1,0 +1,163 @@
+/* Which functions without call-frame information are proven by their code (nocfi.S). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "plan/plan.h"
+
+static struct module *module;
+static struct plan *plan;
+
+static const struct plan_function *find(const char *name) {
+    for (size_t i = 0; i < plan_function_count(plan); i++) {
+        const struct plan_function *f = plan_function(plan, i);
+        if (f->name && !strcmp(f->name, name))
+            return f;
+    }
+    return NULL;
+}
+
+static void assert_traced(const char *name, uint32_t exits) {
+    const struct plan_function *f = find(name);
+    assert_non_null(f);
+    assert_string_equal(refusal_tag(f->refused), "");
+    assert_int_equal(f->entry, TIER_JUMP);
+    assert_int_equal(f->exits[TIER_JUMP], exits);
+    assert_true(f->exact);
+}
+
+static void assert_refused(const char *name, enum refusal why) {
+    const struct plan_function *f = find(name);
+    assert_non_null(f);
+    assert_string_equal(refusal_tag(f->refused), refusal_tag(why));
+    assert_int_equal(f->entry, TIER_NONE);
+}
+
+static void frames_that_are_left_as_they_were_made_are_proven(void **state) {
+    (void)state;
+    assert_traced("exported", 1);
+    assert_traced("framed", 1);
+    assert_traced("realigned", 1);
+    assert_traced("varies", 1);
+    assert_traced("asks_where_it_is", 1);
+    assert_traced("both_ways", 1);
+}
+
+static void a_return_at_an_unknown_or_another_depth_is_refused(void **state) {
+    (void)state;
+    assert_refused("varies_for_good", REFUSED_DEPTH);
+    assert_refused("loses_its_frame", REFUSED_DEPTH);
+    assert_refused("one_way_deeper", REFUSED_DEPTH);
+    assert_refused("returns_elsewhere", REFUSED_DEPTH);
+}
+
+static void jumps_at_entry_depth_are_tail_calls(void **state) {
+    (void)state;
+    assert_traced("tail_call", 1);
+    assert_traced("jumps_by_pointer", 1);
+}
+
+static void jumps_away_with_a_frame_are_refused(void **state) {
+    (void)state;
+    assert_refused("tail_call_with_a_frame", REFUSED_DEPTH);
+    assert_refused("jumps_by_pointer_with_a_frame", REFUSED_DEPTH);
+    const struct plan_function *f = find("leaves_its_stack");
+    assert_int_equal(f->entry, TIER_JUMP);
+    assert_int_equal(f->exits[TIER_JUMP] + f->exits[TIER_NONE], 0);
+}
+
+static void calls_that_do_not_return_are_found_out(void **state) {
+    (void)state;
+    assert_traced("gives_up_last", 1);
+    assert_traced("gives_up_amid", 1);
+}
+
+static void switches_and_parts_are_followed(void **state) {
+    (void)state;
+    assert_traced("switches", 1);
+    assert_traced("split", 2);
+    assert_null(find("split.cold"));
+}
+
+static void a_symbol_without_size_ends_where_its_code_does(void **state) {
+    (void)state;
+    assert_traced("without_size", 2);
+    const struct segment *s = module_segment_at(module, find("without_size")->addr);
+    const struct plan_function *f = find("without_size");
+    assert_int_equal(s->bytes[f->addr + f->size - 1 - s->start], 0xc3);
+    assert_int_equal(s->bytes[f->addr + f->size - s->start], 0x06);
+}
+
+static void a_function_that_runs_on_leaves_the_call_to_the_next(void **state) {
+    (void)state;
+    assert_refused("falls", REFUSED_FALL_THROUGH);
+    assert_traced("fallen_into", 1);
+}
+
+static void entries_with_a_frame_are_refused(void **state) {
+    (void)state;
+    assert_refused("falls_with_a_frame", REFUSED_DEPTH);
+    assert_refused("fallen_into_with_a_frame", REFUSED_DEPTH);
+    assert_refused("entered_amid", REFUSED_DEPTH);
+}
+
+static void shared_ends_are_proven_when_depths_agree(void **state) {
+    (void)state;
+    assert_traced("lends_its_end", 1);
+    assert_traced("takes_the_end", 0);
+    assert_refused("borrows_another_end", REFUSED_DEPTH);
+    assert_refused("owns_the_end", REFUSED_DEPTH);
+    assert_refused("borrows_the_end", REFUSED_DEPTH);
+}
+
+static void a_symbol_within_another_function_is_none(void **state) {
+    (void)state;
+    assert_traced("outer", 1);
+    assert_refused("inner", REFUSED_NO_CFI);
+}
+
+static void what_is_no_code_or_described_in_part_is_refused(void **state) {
+    (void)state;
+    assert_refused("data", REFUSED_UNDECODABLE);
+    assert_refused("described_in_part", REFUSED_NO_CFI);
+}
+
+static const char *path;
+
+static int open_file(void **state) {
+    struct err err;
+    (void)state;
+    return module_load(path, 0, &module, &err) || plan_new(module, &plan, &err);
+}
+
+static int close_file(void **state) {
+    (void)state;
+    plan_free(plan);
+    module_free(module);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2)
+        return 2;
+    path = argv[1];
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_that_are_left_as_they_were_made_are_proven),
+        cmocka_unit_test(a_return_at_an_unknown_or_another_depth_is_refused),
+        cmocka_unit_test(jumps_at_entry_depth_are_tail_calls),
+        cmocka_unit_test(jumps_away_with_a_frame_are_refused),
+        cmocka_unit_test(calls_that_do_not_return_are_found_out),
+        cmocka_unit_test(switches_and_parts_are_followed),
+        cmocka_unit_test(a_symbol_without_size_ends_where_its_code_does),
+        cmocka_unit_test(a_function_that_runs_on_leaves_the_call_to_the_next),
+        cmocka_unit_test(entries_with_a_frame_are_refused),
+        cmocka_unit_test(shared_ends_are_proven_when_depths_agree),
+        cmocka_unit_test(a_symbol_within_another_function_is_none),
+        cmocka_unit_test(what_is_no_code_or_described_in_part_is_refused),
+    };
+    return cmocka_run_group_tests(tests, open_file, close_file);
+}
