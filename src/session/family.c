@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -9,6 +10,7 @@
 #include "session/settle.h"
 #include "session/thin.h"
 #include "session/tracer_parts.h"
+#include "target/memory.h"
 #include "target/status.h"
 
 static void give_lane(struct tracer *t, struct task *task) {
@@ -142,13 +144,28 @@ static void leave(struct tracer *t, struct task *task) {
     family_forget(t, task);
 }
 
+/* Whether the call that PARENT is in makes a child that has its memory; what EVENT suggests, when
+ * that cannot be seen. */
+static bool asks_to_share(const struct task *parent, int event) {
+    long number;
+    uint64_t flags;
+    if (!status_call_of(parent->tid, &number, &flags))
+        return event == PTRACE_EVENT_VFORK;
+    if (number == SYS_clone3 && /* flags are the first member of what its argument points at */
+        memory_read(parent->space->remote.memory_fd, flags, &flags, sizeof flags, NULL) < 0)
+        return event == PTRACE_EVENT_VFORK;
+    if (number == SYS_clone || number == SYS_clone3)
+        return flags & CLONE_VM;
+    return event == PTRACE_EVENT_VFORK;
+}
+
 /* Whether TID has its parent task's very memory; else it has a copy. */
 static bool shares_memory(pid_t tid, const struct task *parent, int event) {
     enum { KCMP_VM = 1 };
     if (status_process_of(tid) == parent->pid)
         return true;
     long differ = syscall(SYS_kcmp, tid, parent->tid, KCMP_VM, 0, 0);
-    return differ < 0 ? event == PTRACE_EVENT_VFORK : differ == 0;
+    return differ < 0 ? asks_to_share(parent, event) : differ == 0;
 }
 
 void family_inherit(struct task *child, struct space *space, bool shared) {

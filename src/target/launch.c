@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "target/refusal.h"
 #include "target/status.h"
 #include "target/thread.h"
 
@@ -122,9 +123,9 @@ int launch(char *const argv[], const sigset_t *mask, pid_t *ret_pid, struct err 
     failed_write = -1;
     if (pid < 0)
         return err_set(err, errno, "fork", "fork: %s", strerror(errno));
-    int rc = thread_seize(pid, err);
+    int rc = thread_seize(pid, NULL);
     if (rc < 0) {
-        rc = status_has_ended(pid) ? killed(argv[0], err) : rc;
+        rc = status_has_ended(pid) ? killed(argv[0], err) : refusal(pid, argv[0], -rc, err);
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
         return rc;

@@ -100,6 +100,14 @@ bool status_has_ended(pid_t tid) {
     return ended;
 }
 
+bool status_call_of(pid_t tid, long *ret_number, uint64_t *ret_argument) {
+    FILE *f = open_proc(tid, "syscall"); /* proc(5) */
+    bool known = f && fscanf(f, "%ld %lx", ret_number, ret_argument) == 2 && *ret_number >= 0;
+    if (f)
+        fclose(f);
+    return known;
+}
+
 pid_t status_tracer_of(pid_t tid) { return (pid_t)field(tid, "TracerPid:", 10); }
 
 bool status_catches(pid_t tid, int signal) { return field(tid, "SigCgt:", 16) >> (signal - 1) & 1; }

@@ -24,6 +24,9 @@ bool status_catches(pid_t tid, int signal);
 bool status_ignores(pid_t tid, int signal);
 /* Whether TID is dead, even if wait() does not tell yet. */
 bool status_has_ended(pid_t tid);
+/* The system call that TID, stopped, is in, and its first argument. Returns false when it is in
+ * none, or may not be looked at. */
+bool status_call_of(pid_t tid, long *ret_number, uint64_t *ret_argument);
 /* The thread that traces TID; 0: none. */
 pid_t status_tracer_of(pid_t tid);
 /* What TID may do. */

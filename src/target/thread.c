@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "target/memory.h"
+#include "target/refusal.h"
 #include "target/status.h"
 
 static int request(int op, pid_t tid, void *addr, void *data) {
@@ -26,9 +27,10 @@ static const uintptr_t OPTIONS = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRA
 
 int thread_seize(pid_t tid, struct err *err) {
     int rc = request(PTRACE_SEIZE, tid, NULL, (void *)OPTIONS);
-    if (rc < 0)
-        return err_set(err, -rc, "seize", "process %d: cannot trace it: %s", tid, strerror(-rc));
-    return 0;
+    if (rc == 0)
+        return 0;
+    AUTO_FREE char *what = mem_printf("process %d", tid);
+    return refusal(tid, what, -rc, err);
 }
 
 int thread_watch_exit(pid_t tid, bool watch) {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -69,6 +70,26 @@ static void a_thread_has_rights(void **state) {
     assert_true(again.no_new);
     assert_int_equal(again.user, rights.user);
     assert_int_equal(again.permitted, rights.permitted);
+    child_kill(pid);
+}
+
+static int sleep_for_ever(void *arg) {
+    static const struct timespec long_time = {1000000, 0};
+    (void)arg;
+    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &long_time, NULL);
+    return 0;
+}
+
+static void the_call_that_a_thread_is_in_is_known(void **state) {
+    (void)state;
+    long number = 0;
+    uint64_t argument = 0;
+    pid_t pid = child_start(sleep_for_ever, NULL);
+    child_await_call(pid, SYS_clock_nanosleep);
+    assert_true(status_call_of(pid, &number, &argument));
+    assert_int_equal(number, SYS_clock_nanosleep);
+    assert_int_equal(argument, CLOCK_MONOTONIC);
+    assert_false(status_call_of(NOBODY, &number, &argument));
     child_kill(pid);
 }
 
@@ -198,6 +219,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_belongs_to_its_process),
         cmocka_unit_test(a_thread_has_rights),
+        cmocka_unit_test(the_call_that_a_thread_is_in_is_known),
         cmocka_unit_test(nobody_is_a_process_of_its_own_without_properties),
         cmocka_unit_test(names_are_as_ps_shows_them_cut_to_the_room),
         cmocka_unit_test(blocked_signals_do_not_count_as_pending),

@@ -1,0 +1,72 @@
+/* Why something cannot be traced: the best reason among several, and the mend. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "target/refusal.h"
+
+static void expect(const struct refusal_facts *facts, const char *why) {
+    struct err err = {0};
+    assert_int_equal(refusal_explain("it", facts, &err), -facts->code);
+    assert_string_equal(err.tag, "seize");
+    assert_int_equal(strncmp(err.text, "it: cannot be traced: ", 22), 0);
+    if (!strstr(err.text, why))
+        fail_msg("'%s' does not say '%s'", err.text, why);
+}
+
+static void a_policy_explains_a_refusal(void **state) {
+    (void)state;
+    expect(&(struct refusal_facts){.code = EPERM, .policy = 3, .capable = true}, "restarted");
+    expect(&(struct refusal_facts){.code = EPERM, .policy = 2}, "as root");
+    expect(&(struct refusal_facts){.code = EPERM, .policy = 2, .capable = true}, "security module");
+    expect(&(struct refusal_facts){.code = EPERM, .policy = 1}, "security module");
+    expect(&(struct refusal_facts){.code = EPERM, .policy = -1}, "security module");
+}
+
+static void a_sandbox_explains_a_refusal(void **state) {
+    (void)state;
+    expect(&(struct refusal_facts){.code = EPERM, .policy = 1, .filters = 1}, "sandbox");
+    expect(&(struct refusal_facts){.code = ENOSYS, .policy = -1, .filters = 1}, "sandbox");
+    expect(&(struct refusal_facts){.code = EPERM, .policy = 3, .filters = 1}, "restarted");
+}
+
+static void what_is_no_refusal_is_said_as_it_is(void **state) {
+    (void)state;
+    expect(&(struct refusal_facts){.code = ESRCH, .policy = 3, .filters = 1}, strerror(ESRCH));
+    expect(&(struct refusal_facts){.code = EIO, .policy = -1}, strerror(EIO));
+}
+
+static int wait_for_ever(void *arg) {
+    (void)arg;
+    for (;;)
+        pause();
+    return 0;
+}
+
+static int trace(void *arg) {
+    const pid_t *target = arg;
+    struct err err = {0};
+    char want[64];
+    snprintf(want, sizeof want, "process %d: cannot be traced: process %d (", *target, getppid());
+    return thread_seize(*target, &err) == -EPERM && !strncmp(err.text, want, strlen(want)) ? 0 : 1;
+}
+
+static void another_tracer_explains_a_refusal(void **state) {
+    (void)state;
+    pid_t target = child_start(wait_for_ever, NULL);
+    child_seize(target);
+    assert_int_equal(child_end(child_start(trace, &target)), 0);
+    child_kill(target);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_policy_explains_a_refusal),
+        cmocka_unit_test(a_sandbox_explains_a_refusal),
+        cmocka_unit_test(what_is_no_refusal_is_said_as_it_is),
+        cmocka_unit_test(another_tracer_explains_a_refusal),
+    };
+    return cmocka_run_group_tests_name("target refusal", tests, NULL, NULL);
+}
