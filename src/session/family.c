@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "arch/clock.h"
+#include "session/access.h"
 #include "session/identity.h"
 #include "session/settle.h"
 #include "session/thin.h"
@@ -128,6 +129,16 @@ bool family_exec(struct tracer *t, struct task *task) {
     return true;
 }
 
+/* Restores TASK's copy of traced memory. Where we have access for a moment only, what is mapped
+ * stays: without it, nothing could give the access back. */
+static int restore(const struct task *task, struct err *err) {
+    if (!may_call(task) || !access_gain(task->space, task->tid))
+        return space_undo(task->space, task->tid, err);
+    int rc = space_restore(task->space, task->tid, err);
+    access_give_back(task->space, task->tid);
+    return rc;
+}
+
 /* A child that is not followed. If it has a copy of traced memory, that is made as it was before
  * us. */
 static void leave(struct tracer *t, struct task *task) {
@@ -135,7 +146,7 @@ static void leave(struct tracer *t, struct task *task) {
     enum settled settled;
     if (task->space) {
         settle_step_out(task->space, task->tid, NULL, &settled);
-        int rc = space_undo(task->space, task->tid, &err);
+        int rc = restore(task, &err);
         if (rc < 0)
             tracer_warn(t, task->tid, &err);
         thread_set_lane(task->tid, rc < 0 ? space_sink(task->space) : 0);
@@ -196,9 +207,36 @@ void family_birth(struct tracer *t, struct task *parent, int event) {
     child->sink = child->sink ? child->sink : parent->sink;
 }
 
+/* A copy whose memory could not be opened before it had stopped; what cannot be opened now is left
+ * with its patches, and its events are lost. */
+static void open_borrowed(struct task *task) {
+    struct space *space = task->space;
+    if (!space || !space->borrowed)
+        return;
+    bool gained = may_call(task) && access_gain(space, task->tid);
+    int rc = access_open_memory(space, task->tid, NULL);
+    if (gained)
+        access_give_back(space, task->tid);
+    if (rc == 0)
+        return;
+    task->sink = space_sink(space);
+    task->space = NULL;
+    space_unref(space);
+}
+
+static void begin_task(struct tracer *t, struct task *task, bool process) {
+    bool gained = task->space && may_call(task) && access_gain(task->space, task->tid);
+    if (process)
+        tell_process(t, task->pid);
+    give_lane(t, task);
+    if (gained)
+        access_give_back(task->space, task->tid);
+}
+
 bool family_first_stop(struct tracer *t, struct task *task) {
     bool process = task->pid == task->tid;
     task->ready = true;
+    open_borrowed(task);
     thread_watch_exit(task->tid, process);
     if (task->sink)
         thread_set_lane(task->tid, task->sink);
@@ -213,8 +251,6 @@ bool family_first_stop(struct tracer *t, struct task *task) {
         thread_set_lane(task->tid, space_sink(task->space));
         return true;
     }
-    if (process)
-        tell_process(t, task->pid);
-    give_lane(t, task);
+    begin_task(t, task, process);
     return true;
 }

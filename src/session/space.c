@@ -183,10 +183,14 @@ int space_new(const struct space_context *ctx, pid_t tid, struct space **ret, st
 
 struct space *space_fork(const struct space *parent, pid_t tid, struct err *err) {
     int fd;
-    if (memory_open(tid, &fd, err) < 0)
+    bool opened = memory_open(tid, &fd, err) == 0;
+    if (!opened)
+        fd = fcntl(parent->remote.memory_fd, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0)
         return NULL;
     struct space *s = mem_alloc(sizeof *s);
     *s = *parent;
+    s->borrowed = !opened;
     s->refs = 1;
     s->pid = tid;
     s->remote.memory_fd = fd;

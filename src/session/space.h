@@ -35,6 +35,7 @@ struct space {
     pid_t pid; /* for messages and maps; updated when that thread ends */
     struct remote_site remote;
     taddr_t agent;       /* one page with the agent, for remote calls */
+    bool borrowed;       /* remote.memory_fd is that of the space it was copied from */
     bool stopping;       /* being changed: its tasks' reports wait (tracer.c) */
     unsigned filters;    /* seccomp filters when it was set up */
     taddr_t loader_hook; /* run-time address of _dl_debug_state; 0: none */
@@ -52,7 +53,8 @@ struct space_context { /* what all spaces of a session share */
 /* For a process that stands at its exec event: maps the agent and a slab. Errors: "sandboxed",
  * "remote-call", "memory", "foreign-program" (not a 64-bit x86 program). */
 int space_new(const struct space_context *ctx, pid_t tid, struct space **ret, struct err *err);
-/* The copy that a fork makes. */
+/* The copy that a fork makes. When its memory may not be opened, its maker's is borrowed for the
+ * time being: that holds what both share, such as the frames of remote calls. */
 struct space *space_fork(const struct space *parent, pid_t tid, struct err *err);
 struct space *space_ref(struct space *space);
 void space_unref(struct space *space);

@@ -4,6 +4,7 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
+#include "session/access.h"
 #include "session/tracer_parts.h"
 #include "target/status.h"
 
@@ -206,8 +207,11 @@ static bool handle_hook(struct tracer *t, const struct task *task) {
     task = tasks_find(&t->tasks, tid);
     bool here = task && task->slot == slot;
     bool able = here && may_call(task);
+    bool gained = able && access_gain(space, tid);
     if (able && space_update(&t->options.context, space, tid, &err) < 0)
         tracer_warn(t, tid, &err);
+    if (gained)
+        access_give_back(space, tid);
     if (able)
         __atomic_store_n(&slot->lane->hook, 0, __ATOMIC_RELEASE);
     resume_space(t, space);

@@ -7,6 +7,7 @@
  *   deliver.c   a signal on its way to a task
  *   dying.c     a signal that ends a process with a core
  *   orphans.c   births that nobody could tell of
+ *   access.c    processes that do not want to be looked at
  *   cede.c      tasks that others are about to trace
  *   privilege.c programs that get their rights untraced only
  *
