@@ -324,7 +324,7 @@ struct update {
     struct space *space;
     pid_t caller;
     struct maps *maps;
-    struct map program, loader; /* one map of each; of inode 0: none */
+    struct map program, loader; /* one map of each; a static program is its own loader */
 };
 
 static bool is_same_file(const struct map *a, const struct map *b) {
@@ -373,7 +373,8 @@ static void patch_module(struct update *u, struct patched *p, bool wanted, bool 
         err_set(&err, ENOENT, "no-hook",
                 "%s: does not tell what it loads: libraries loaded later are left untraced",
                 p->entry->module->path);
-        warn(u->ctx, &err);
+        if (!is_same_file(&u->program, &u->loader)) /* else it may load nothing at all */
+            warn(u->ctx, &err);
         if (!wanted)
             return;
     }
@@ -471,6 +472,8 @@ int space_update(const struct space_context *ctx, struct space *s, pid_t caller,
     struct update u = {.ctx = ctx, .space = s, .caller = caller, .maps = &maps};
     u.program = map_from_auxv(&maps, caller, AT_PHDR);
     u.loader = map_from_auxv(&maps, caller, AT_BASE);
+    if (!u.loader.inode)
+        u.loader = u.program;
     newcomer_array newcomers = {0};
     for (size_t i = 0; i < maps.list.count; i++) {
         const struct map *m = &maps.list.at[i];

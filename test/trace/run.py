@@ -263,7 +263,7 @@ class Comparison:
             self.compare_report()
 
 
-def parse():
+def parse(words=None):
     parser = argparse.ArgumentParser()
     parser.add_argument("spoor")
     parser.add_argument("program", type=os.path.realpath)
@@ -272,34 +272,43 @@ def parse():
     parser.add_argument("--library", type=os.path.realpath, action="append", default=[])
     parser.add_argument("--load-by", nargs=2, metavar=("NAME", "FILE"))
     parser.add_argument("--named-only", action="store_true")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     if arguments.load_by:
         arguments.load_by[1] = os.path.realpath(arguments.load_by[1])
     return arguments
 
 
+WAYS = [], ["-M", "*"]
+
+
+def command_of(arguments):
+    command = [arguments.program] + arguments.library
+    return ["env", "=".join(arguments.load_by), *command] if arguments.load_by else command
+
+
+def compare(arguments, spoor, alone, traced, options):
+    """ALONE and TRACED with OPTIONS are outcomes; the trace is in the current directory."""
+    what = "spoor record " + " ".join(options)
+    program = os.path.basename(arguments.program)
+    expected = Expectation(alone.stdout.decode(), program)
+    modules = {program} | (expected.modules() if options else set())
+    check_same_outcome(alone, traced, what)
+    check_lossless(spoor.info())
+    try:
+        Comparison(arguments, expected, modules, spoor).compare()
+    except Failure as failure:
+        raise Failure(f"{what}: {failure}") from failure
+
+
 def test(arguments):
     spoor = Spoor(arguments.spoor)
-    command = [arguments.program] + arguments.library
-    if arguments.load_by:
-        command = ["env", "=".join(arguments.load_by), *command]
+    command = command_of(arguments)
     alone = run(command)
     if alone.status == 77:
         print("not on this machine")
         sys.exit(77)
-    program = os.path.basename(arguments.program)
-    expected = Expectation(alone.stdout.decode(), program)
-    for options in [], ["-M", "*"]:
-        what = "spoor record " + " ".join(options)
-        modules = {program}
-        if options:
-            modules |= expected.modules()
-        check_same_outcome(alone, spoor.record(options, command), what)
-        check_lossless(spoor.info())
-        try:
-            Comparison(arguments, expected, modules, spoor).compare()
-        except Failure as failure:
-            raise Failure(f"{what}: {failure}") from failure
+    for options in WAYS:
+        compare(arguments, spoor, alone, spoor.record(options, command), options)
 
 
 if __name__ == "__main__":
