@@ -58,12 +58,18 @@ static vaddr_t free_bytes(const struct search *s, vaddr_t at) {
     return 0;
 }
 
+/* What belongs to no function may be data that only looks like a return. */
+static bool is_code(const struct search *s, vaddr_t at) {
+    uint32_t i = func_at(s->a, at);
+    return i != NO_FUNC && !group_root(s->a, i)->bad;
+}
+
 static vaddr_t padding_near(const struct search *s) {
     const struct text *text = s->text;
     vaddr_t at = s->low - text->start > 2 * INSN_MAX_BYTES ? s->low - 2 * INSN_MAX_BYTES
                                                            : text->start; /* it may begin before */
     for (; at <= s->high; at++) {
-        if (!text->code[at - text->start] || !ends_flow(text_kind(text, at)))
+        if (!text->code[at - text->start] || !ends_flow(text_kind(text, at)) || !is_code(s, at))
             continue;
         vaddr_t found = free_bytes(s, at + text_size(text, at));
         if (found)

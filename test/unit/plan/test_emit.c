@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "fixture.h"
-#include "oracle.h"
+#include "route.h"
 
 enum { FIRST_ID = 77, GIGABYTE = 1 << 30 };
 
@@ -26,7 +26,8 @@ static int prepare(void **state) {
                                     .area_size = plan_area_size(fixture->named_plan),
                                     .first_id = FIRST_ID,
                                     .ring_bytes = 1 << 12,
-                                    .overflow = OVERFLOW_DROP};
+                                    .overflow = OVERFLOW_DROP,
+                                    .most_islands = 16};
     return 0;
 }
 
@@ -87,10 +88,10 @@ static void patches_jump_from_run_time_addresses_into_the_area(void **state) {
     emit();
     assert_true(code.patch_count > 20);
     for (size_t i = 0; i < code.patch_count; i++) {
-        const struct patch *p = &code.patches[i];
-        struct oracle_insn jump;
-        assert_true(oracle_decode(p->after, p->size, p->at + request.bias, &jump));
-        assert_in_range(jump.target, request.area + agent_size, request.area + code.area_used);
+        struct scene scene = {fixture->named, &code, request.bias, request.area};
+        struct route r;
+        assert_true(route_follow(&scene, code.patches[i].at, &r));
+        assert_in_range(r.offset, agent_size, code.area_used);
     }
 }
 
@@ -154,7 +155,7 @@ static void a_hook_needs_no_selected_function(void **state) {
 static void a_hook_that_cannot_be_patched_is_an_error(void **state) {
     (void)state;
     struct err err;
-    request.hook = fixture_place(fixture, "calls_early");
+    request.hook = fixture_place(fixture, "setjmp");
     assert_int_equal(plan_emit(fixture->named_plan, &request, &code, &err), -ENOENT);
     assert_string_equal(err.tag, "no-hook");
 }

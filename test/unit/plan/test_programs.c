@@ -17,11 +17,12 @@
 #include "base/mem.h"
 #include "oracle.h"
 #include "plan/plan.h"
+#include "route.h"
 
 /* What must hold for one byte of a patch. */
 enum {
-    FIRST = 1,    /* the first of a patch */
-    INSIDE = 2,   /* another byte of one */
+    FIRST = 1,    /* the first of a site's patch */
+    INSIDE = 2,   /* another byte of one, or of a hole */
     MOVED = 4,    /* an instruction starts here that was moved, other than the first */
     BOUNDARY = 8, /* Capstone sees an instruction start here */
 };
@@ -32,6 +33,8 @@ struct fixture {
     struct plan_code code;
     taddr_t bias, area;
     uint8_t *bytes; /* by address − text_low */
+    struct span *taken;
+    size_t taken_count;
 };
 
 static struct fixture fixture;
@@ -47,13 +50,22 @@ static uint8_t *byte_at(vaddr_t addr) {
                                                       : &nowhere;
 }
 
+static struct scene scene(void) {
+    return (struct scene){fixture.module, &fixture.code, fixture.bias, fixture.area};
+}
+
+enum { MOST_ISLANDS = 4096, FIRST_ID = 100 };
+
 static int emit(struct plan_code *ret) {
     struct plan_request request = {.bias = fixture.bias,
                                    .area = fixture.area,
                                    .area_size = plan_area_size(fixture.plan),
-                                   .first_id = 100,
+                                   .first_id = FIRST_ID,
                                    .ring_bytes = 1 << 16,
-                                   .overflow = OVERFLOW_WAIT};
+                                   .overflow = OVERFLOW_WAIT,
+                                   .taken = fixture.taken,
+                                   .taken_count = fixture.taken_count,
+                                   .most_islands = MOST_ISLANDS};
     return plan_emit(fixture.plan, &request, ret, NULL);
 }
 
@@ -62,7 +74,7 @@ static void note_code(void) {
     fixture.bytes = mem_alloc(m->text_high - m->text_low);
     for (size_t i = 0; i < fixture.code.patch_count; i++) {
         const struct patch *p = &fixture.code.patches[i];
-        *byte_at(p->at) |= FIRST;
+        *byte_at(p->at) |= p->window ? FIRST : INSIDE;
         for (uint8_t j = 1; j < p->size; j++)
             *byte_at(p->at + j) |= INSIDE;
     }
@@ -88,6 +100,9 @@ static int open_file(const char *path) {
 
 static void close_file(void) {
     plan_code_done(&fixture.code);
+    free(fixture.taken);
+    fixture.taken = NULL;
+    fixture.taken_count = 0;
     plan_free(fixture.plan);
     module_free(fixture.module);
     free(fixture.bytes);
@@ -125,7 +140,8 @@ static uint8_t size_of_unknown(const uint8_t *bytes, size_t room, vaddr_t addr) 
     return in.size;
 }
 
-static void sweep(vaddr_t start, vaddr_t end) {
+/* PROVEN: to be code throughout; else it is only seen where instructions start. */
+static void sweep(vaddr_t start, vaddr_t end, bool proven) {
     const uint8_t *bytes = module_bytes(fixture.module, start, end - start);
     for (vaddr_t at = start; bytes && at < end;) {
         struct oracle_insn in;
@@ -136,8 +152,10 @@ static void sweep(vaddr_t start, vaddr_t end) {
             continue;
         }
         *byte_at(at) |= BOUNDARY;
-        check_taken(&in, at);
-        check_flow(&in, at);
+        if (proven) {
+            check_taken(&in, at);
+            check_flow(&in, at);
+        }
         at += in.size;
     }
 }
@@ -145,20 +163,20 @@ static void sweep(vaddr_t start, vaddr_t end) {
 static void no_branch_leads_into_a_patch(void) {
     const struct module *m = fixture.module;
     for (size_t i = 0; i < m->range_count; i++)
-        sweep(m->ranges[i].start, m->ranges[i].end);
+        sweep(m->ranges[i].start, m->ranges[i].end, true);
     for (size_t i = 0; i < plan_function_count(fixture.plan); i++) {
         const struct plan_function *f = plan_function(fixture.plan, i);
-        if (f->entry != TIER_NONE && !module_range_at(m, f->addr))
-            sweep(f->addr, f->addr + f->size);
+        if (!module_range_at(m, f->addr))
+            sweep(f->addr, f->addr + f->size, f->entry != TIER_NONE);
     }
     for (size_t i = 0; i < m->symbol_count; i++) { /* parts of functions */
         const struct symbol *s = &m->symbols[i];
         if (s->type == SYMBOL_FUNCTION && strstr(s->name, ".cold") && !module_range_at(m, s->addr))
-            sweep(s->addr, s->addr + s->size);
+            sweep(s->addr, s->addr + s->size, true);
     }
     for (size_t i = 0; i < fixture.code.patch_count; i++) {
         vaddr_t at = fixture.code.patches[i].at;
-        if (!(*byte_at(at) & BOUNDARY))
+        if (fixture.code.patches[i].window && !(*byte_at(at) & BOUNDARY))
             fail_at("a patch begins where no instruction does", at);
     }
 }
@@ -345,11 +363,7 @@ static void check_stub(const struct walk *w, const struct patch *p) {
         fail_at("a stub's mark is wrong", w->orig);
 }
 
-static void check_trampoline(const struct patch *p) {
-    struct oracle_insn jump;
-    assert_true(oracle_decode(p->after, p->size, p->at, &jump));
-    assert_true(jump.jump && jump.direct && jump.size == p->size);
-    uint32_t offset = (uint32_t)(jump.target - trampoline_addr(0));
+static void check_trampoline(const struct patch *p, uint32_t offset) {
     struct walk w = {.mark = mark_at(offset), .orig = p->at};
     assert_int_equal(mark_of(&w)->offset, offset);
     assert_true(mark_of(&w)->at_start);
@@ -359,11 +373,121 @@ static void check_trampoline(const struct patch *p) {
         else
             check_stub(&w, p);
     }
+    if (w.orig != p->at + p->window)
+        fail_at("a trampoline goes on elsewhere than behind its window", p->at);
+}
+
+/* A byte of the patch that is behind the window must be one of unreachable padding. */
+static void check_room(const struct patch *p) {
+    if (p->size > p->window &&
+        !route_is_dead(fixture.module, p->at, p->at + p->window, (unsigned)(p->size - p->window)))
+        fail_at("a patch covers what is not its own", p->at);
+}
+
+static vaddr_t last_boundary(vaddr_t at) {
+    while (!(*byte_at(at) & BOUNDARY))
+        at--;
+    return at;
+}
+
+static void check_hole(const struct patch *hole) {
+    if (route_spare(&fixture.code, hole->at, hole->size))
+        return;
+    vaddr_t start = last_boundary(hole->at - 1);
+    struct oracle_insn in = original_insn(start);
+    for (; in.padding; in = original_insn(start))
+        start = last_boundary(start - 1);
+    if (!route_is_dead(fixture.module, start, hole->at, hole->size))
+        fail_at("a hole lies where control may come", hole->at);
+}
+
+/* What a patch's first instruction is, and where it leads on the way: that is its tier. */
+static enum tier check_way(const struct patch *p, const struct route *r) {
+    struct oracle_insn jump;
+    struct scene s = scene();
+    assert_true(route_insn(&s, p->at, &jump));
+    assert_int_equal(jump.size, p->reads);
+    const struct patch *hole = r->way ? route_patch(&fixture.code, r->way) : NULL;
+    if (!hole) {
+        assert_true((jump.size == p->size) == !r->way);
+        return r->way ? TIER_PUN : TIER_JUMP;
+    }
+    assert_int_equal(jump.size, p->size);
+    assert_true(hole->at == r->way && !hole->window);
+    check_hole(hole);
+    return TIER_HOP;
+}
+
+static const struct way *way_at(vaddr_t at) {
+    for (size_t i = 0; i < fixture.code.way_count; i++) {
+        if (fixture.code.ways[i].at == at)
+            return &fixture.code.ways[i];
+    }
+    return NULL;
 }
 
 static void trampolines_do_what_the_original_did(void) {
-    for (size_t i = 0; i < fixture.code.patch_count; i++)
-        check_trampoline(&fixture.code.patches[i]);
+    struct scene s = scene();
+    size_t tiers[TIER_COUNT] = {0}, holes = 0;
+    for (size_t i = 0; i < fixture.code.patch_count; i++) {
+        const struct patch *p = &fixture.code.patches[i];
+        struct route r;
+        holes += !p->window;
+        if (!p->window)
+            continue;
+        if (!route_follow(&s, p->at, &r))
+            fail_at("a patch leads nowhere", p->at);
+        tiers[check_way(p, &r)]++;
+        const struct way *way = r.way ? way_at(r.way) : NULL;
+        if (r.way && (!way || way->site != p->at))
+            fail_at("a way does not know its site", p->at);
+        check_room(p);
+        check_trampoline(p, r.offset);
+    }
+    /* Each hole and each way is one site's. */
+    assert_int_equal(holes, tiers[TIER_HOP]);
+    assert_int_equal(fixture.code.way_count, tiers[TIER_HOP] + tiers[TIER_PUN]);
+    printf("%zu jumps, %zu hops, %zu puns on %zu islands\n", tiers[TIER_JUMP], tiers[TIER_HOP],
+           tiers[TIER_PUN], fixture.code.island_count);
+}
+
+static void ways_are_sorted(void) {
+    for (size_t i = 1; i < fixture.code.way_count; i++)
+        assert_true(fixture.code.ways[i - 1].at < fixture.code.ways[i].at);
+}
+
+static void islands_are_where_nothing_else_is(void) {
+    struct scene s = scene();
+    for (size_t i = 0; i < fixture.code.island_count; i++) {
+        const struct span area = {fixture.area, fixture.area + plan_area_size(fixture.plan)};
+        if (!route_is_clear(&s, i, &area, 1) ||
+            !route_is_clear(&s, i, fixture.taken, fixture.taken_count))
+            fail_at("an island lies on something", fixture.code.islands[i].at);
+    }
+}
+
+static bool is_missed(const uint8_t *missed, size_t function) {
+    return missed[function / 8] >> function % 8 & 1;
+}
+
+/* Functions that are traced have an entry stub, and no others have. */
+static void each_function_is_traced_or_missed(void) {
+    size_t stubs = 0, traced = 0;
+    for (size_t i = 0; i < fixture.code.mark_count; i++) {
+        const struct mark *k = &fixture.code.marks[i];
+        uint32_t site;
+        if (k->kind != MARK_STUB)
+            continue;
+        memcpy(&site, fixture.code.area + k->offset + stub_site_offset(k->variant, OVERFLOW_WAIT),
+               sizeof site);
+        stubs += (site & 3) == EVENT_ENTRY;
+        if (is_missed(fixture.code.missed, (site >> 2) - FIRST_ID))
+            fail_at("a function that is not entered is left", k->orig);
+    }
+    for (size_t i = 0; i < plan_function_count(fixture.plan); i++)
+        traced += plan_function(fixture.plan, i)->entry != TIER_NONE &&
+                  !is_missed(fixture.code.missed, i);
+    assert_int_equal(stubs, traced);
 }
 
 static void marks_are_sorted_and_lie_in_the_area(void) {
@@ -422,16 +546,38 @@ static void most_functions_are_traced_exactly(void) {
     assert_true(exact * 100 > count * 80);
 }
 
+static void check_code(void) {
+    patches_are_sorted_disjoint_and_know_what_they_replace();
+    no_branch_leads_into_a_patch();
+    nothing_else_points_into_a_patch();
+    marks_are_sorted_and_lie_in_the_area();
+    ways_are_sorted();
+    islands_are_where_nothing_else_is();
+    trampolines_do_what_the_original_did();
+    each_function_is_traced_or_missed();
+}
+
+/* Once more, where nothing can be mapped where the first islands are. */
+static void take_islands(void) {
+    const struct plan_code *c = &fixture.code;
+    fixture.taken = mem_alloc(c->island_count * sizeof *fixture.taken + 1);
+    for (size_t i = 0; i < c->island_count; i++)
+        fixture.taken[i] = (struct span){c->islands[i].at, c->islands[i].at + ISLAND_BYTES};
+    fixture.taken_count = c->island_count;
+    plan_code_done(&fixture.code);
+    free(fixture.bytes);
+    assert_int_equal(emit(&fixture.code), 0);
+    note_code();
+}
+
 static void check_file(const char *path) {
     if (open_file(path)) {
         printf("%s is not here\n", path);
         return;
     }
-    patches_are_sorted_disjoint_and_know_what_they_replace();
-    no_branch_leads_into_a_patch();
-    nothing_else_points_into_a_patch();
-    marks_are_sorted_and_lie_in_the_area();
-    trampolines_do_what_the_original_did();
+    check_code();
+    take_islands();
+    check_code();
     planning_and_emitting_again_gives_the_same();
     most_functions_are_traced_exactly();
     close_file();
