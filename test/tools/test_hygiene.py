@@ -64,6 +64,15 @@ class Hygiene(unittest.TestCase):
                 self.assertTrue(os.path.exists(os.path.join(os.path.dirname(path), target)),
                                 f"{name}: {target}")
 
+    def test_the_tests_that_documents_name_are_there(self):
+        text = read(os.path.join(SOURCE, "doc", "TESTING.md"))
+        named = re.findall(r"`([\w/]+(?:\.\w+)?): ([^`]+)`", text)
+        self.assertGreater(len(named), 40)
+        for place, name in named:
+            if "." not in place:
+                place += "/meson.build"
+            self.assertIn(name, read(os.path.join(SOURCE, "test", place)), place)
+
 
 if __name__ == "__main__":
     if tracked() is None:
