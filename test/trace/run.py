@@ -12,11 +12,12 @@ be lost (harness.py) and are, the calls that are left must be some of those, in 
 
 Functions that explain calls refused are left out of what is asked for, and so are the ends of those
 whose exits it calls inferred; but only few may be so, and only for reasons in CURABLE, besides those
-that --may-refuse names. --may-miss names functions that may turn out to be unreachable where the
-program is loaded, and that are not compared. --library is a library of the test's own that the program loads, and that is
-its argument. --load-by: the program runs with an environment variable that makes the dynamic linker
-load a library (LD_PRELOAD, LD_AUDIT). --named-only: other functions of the program than those that it
-names are not compared (where the program contains parts of libraries).
+that --may-refuse names. The same goes for those that a pun was to serve which leads to where nothing
+could be mapped, as info tells. --may-miss names functions that are not compared as they may be among
+these. --library is a library of the test's own that the program loads, and that is its argument.
+--load-by: the program runs with an environment variable that makes the dynamic linker load a library
+(LD_PRELOAD, LD_AUDIT). --named-only: other functions of the program than those that it names are not
+compared (where the program contains parts of libraries).
 """
 import argparse
 import collections
@@ -115,22 +116,38 @@ def check_parts(wanted, seen):
 class Comparison:
     """One program's expectation against one trace of it."""
 
-    def __init__(self, arguments, expected, modules, spoor):
+    def __init__(self, arguments, expected, options, spoor):
         self.arguments = arguments
         self.expected = expected
-        self.modules = modules
+        self.everything = bool(options)
+        self.modules = {expected.program} | (expected.modules() if options else set())
         self.spoor = spoor
+        self.unreached = set()
         self.named = expected.functions()
         self.dropped, self.inferred = self.imperfect()
+
+    def misses_puns(self, functions):
+        """Whether some puns lead to where nothing could be mapped. With other modules traced as well
+        it cannot be known."""
+        info = self.spoor.info()["functions"]
+        planned = sum((f["entry"] == "pun") + f["exits"].get("pun", 0) for f in functions)
+        reached = info["tiers"]["pun"] + info["exit_tiers"]["pun"]
+        return planned > 0 and (self.everything or reached < planned)
 
     def imperfect(self):
         """Functions that are not traced, and those whose exits are not all patched."""
         refused, inferred = set(), set()
         for path in [self.arguments.program] + self.arguments.library:
-            for f in self.spoor.json("explain", "--json", path):
+            functions = self.spoor.json("explain", "--json", path)
+            missing = self.misses_puns(functions)
+            for f in functions:
                 place = (os.path.basename(path), f["function"])
                 if place not in self.named:
                     continue
+                if missing and f["entry"] == "pun":
+                    self.unreached.add(place)
+                if missing and f["exits"].get("pun", 0):
+                    inferred.add(place)
                 if f["refused"]:
                     check(f["refused"] in CURABLE or f["function"] in self.arguments.may_refuse,
                           f"{f['function']} is not traced: {f['refused']}")
@@ -142,7 +159,7 @@ class Comparison:
         excused = self.arguments.may_refuse + self.arguments.may_miss
         curable = [name for _, name in refused if name not in excused]
         check(len(curable) <= len(self.named) * MOST_REFUSED, f"too many are not traced: {curable}")
-        return refused, inferred
+        return refused | self.unreached, inferred
 
     def ours(self, module, function):
         if module not in self.modules or (module, function) in self.dropped:
@@ -291,11 +308,10 @@ def compare(arguments, spoor, alone, traced, options):
     what = "spoor record " + " ".join(options)
     program = os.path.basename(arguments.program)
     expected = Expectation(alone.stdout.decode(), program)
-    modules = {program} | (expected.modules() if options else set())
     check_same_outcome(alone, traced, what)
     check_lossless(spoor.info())
     try:
-        Comparison(arguments, expected, modules, spoor).compare()
+        Comparison(arguments, expected, options, spoor).compare()
     except Failure as failure:
         raise Failure(f"{what}: {failure}") from failure
 
