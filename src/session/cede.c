@@ -19,7 +19,7 @@
 void cede_look_at(struct task *task) {
     AUTO_FREE char *program = mem_printf("/proc/%d/exe", task->tid);
     task->watched = elf_uses(program, "ptrace");
-    task->ceded_told = false;
+    task->ceded_told = task->asked_before = false;
 }
 
 /* Once for each DEBUGGER. STOPPED: one of the two. */
@@ -38,12 +38,17 @@ static void say_ceded(const struct tracer *t, struct task *debugger, pid_t pid, 
     debugger->ceded_told = true;
 }
 
-/* TASK asks to be traced by its parent. That is nothing for us when its parent is, or none of
- * ours. */
-static bool cede_itself(struct tracer *t, struct task *task) {
+/* TASK asks to be traced by its parent. A parent that is not traced, as the program's own, does not
+ * mean to be its tracer: then the call does nothing but succeed once, which is what programs look
+ * at that want to know whether they are debugged. */
+static bool cede_itself(struct tracer *t, struct task *task, const struct thread_call_stop *call) {
     struct task *parent = tasks_find(&t->tasks, status_parent_of(task->pid));
-    if (!parent)
+    if (!parent) {
+        task->asks = !task->asked_before;
+        task->asked_before = true;
+        task->asked = *call;
         return false;
+    }
     say_ceded(t, parent, task->pid, task->tid);
     part_with_task(t, task);
     return true;
@@ -63,13 +68,26 @@ static void cede_other(struct tracer *t, struct task *task, pid_t tid) {
         task->held = false;
 }
 
+/* TASK has come back from the call that it asked by. */
+static void grant(struct task *task) {
+    struct regs regs;
+    task->asks = false;
+    if (thread_get_regs(task->tid, &regs) < 0)
+        return;
+    regs_set_syscall(&regs, regs_pc(&regs), regs_sp(&regs), 0 /* the result */, task->asked.args);
+    thread_set_regs(task->tid, &regs);
+}
+
 bool cede_at_call(struct tracer *t, struct task *task) {
     struct thread_call_stop stop;
-    if (!thread_at_call(task->tid, &stop) || stop.number != SYS_ptrace)
+    bool enters = thread_at_call(task->tid, &stop);
+    if (!enters && task->asks)
+        grant(task);
+    if (!enters || stop.number != SYS_ptrace)
         return true;
     long request = (long)stop.args[0];
     if (request == PTRACE_TRACEME)
-        return !cede_itself(t, task);
+        return !cede_itself(t, task, &stop);
     if (request == PTRACE_ATTACH || request == PTRACE_SEIZE)
         cede_other(t, task, (pid_t)stop.args[1]);
     return true;

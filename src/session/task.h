@@ -4,6 +4,7 @@
 
 #include "session/lanes.h"
 #include "session/space.h"
+#include "target/thread.h"
 
 struct task {
     pid_t tid, pid;
@@ -17,12 +18,15 @@ struct task {
     pid_t vfork_child;   /* not 0: it waits in the kernel until that child execs or ends */
     bool exiting;        /* a main thread that has ended, or is about to, before its process */
     bool watched;        /* stops at system calls (cede.c), as do its threads and children */
-    bool ceded_told;     /* the user knows that it traces others */
-    bool held;           /* by ptrace, while what it has reported is being seen to */
-    bool leaving;        /* to be detached when it stops */
-    bool unwanted;       /* a child that is not followed, but shares memory until it execs */
-    taddr_t sink;        /* of the space that it left when it could not be taken over; else 0 */
-    int status;          /* when stopped: what wait said, to be answered on resume */
+    bool asks;           /* its present call, `asked`, is to succeed though the kernel refuses it */
+    bool asked_before;   /* such a call has succeeded */
+    struct thread_call_stop asked;
+    bool ceded_told; /* the user knows that it traces others */
+    bool held;       /* by ptrace, while what it has reported is being seen to */
+    bool leaving;    /* to be detached when it stops */
+    bool unwanted;   /* a child that is not followed, but shares memory until it execs */
+    taddr_t sink;    /* of the space that it left when it could not be taken over; else 0 */
+    int status;      /* when stopped: what wait said, to be answered on resume */
     struct task *next;
 };
 

@@ -1,0 +1,15 @@
+/* Asks its parent to trace it, as some do to find out whether a debugger does so already: the first
+ * time that succeeds, later it does not. */
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include "story.h"
+
+int main(void) {
+    check_work();
+    check(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0, "PTRACE_TRACEME");
+    check(ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0 && errno == EPERM, "PTRACE_TRACEME again");
+    check(syscall(SYS_ptrace, PTRACE_TRACEME, 1L, 2L, 3L) < 0 && errno == EPERM, "once more");
+    check_work();
+    return right();
+}
