@@ -105,9 +105,10 @@ void frame_step(struct frame *frame, const struct arch *arch, const struct stack
         frame->regs[e->reg] = load(frame, beyond(base, e->displacement));
         return;
     case STACK_STORE:
-        overwrite(frame, beyond(base, e->displacement), e->size);
         if (e->size == WORD)
             store(frame, beyond(base, e->displacement), value);
+        else
+            overwrite(frame, beyond(base, e->displacement), e->size);
         return;
     case STACK_PUSH:
         *sp = beyond(*sp, -WORD);

@@ -77,6 +77,38 @@ FUNC loses_its_frame
     RETURN
 END loses_its_frame
 
+FUNC loses_its_frame_in_part
+    lea 8(%rsp), %r10
+    and $-32, %rsp
+    push %r10
+    movl $0, 4(%rsp)
+    pop %r10
+    lea -8(%r10), %rsp
+    RETURN
+END loses_its_frame_in_part
+
+FUNC loses_its_frame_to_another
+    lea 8(%rsp), %r10
+    and $-32, %rsp
+    push %r10
+    pop %rdx
+    push %rdi
+    pop %r10
+    lea -8(%r10), %rsp
+    RETURN
+END loses_its_frame_to_another
+
+FUNC loses_its_frame_to_a_callee
+    lea 8(%rsp), %r10
+    and $-32, %rsp
+    push %r10
+    pop %rdx
+    call exported
+    mov -8(%rsp), %r10
+    lea -8(%r10), %rsp
+    RETURN
+END loses_its_frame_to_a_callee
+
 FUNC asks_where_it_is
     call 1f
 1:  pop %rdx

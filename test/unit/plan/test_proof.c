@@ -51,6 +51,9 @@ static void a_return_at_an_unknown_or_another_depth_is_refused(void **state) {
     (void)state;
     assert_refused("varies_for_good", REFUSED_DEPTH);
     assert_refused("loses_its_frame", REFUSED_DEPTH);
+    assert_refused("loses_its_frame_in_part", REFUSED_DEPTH);
+    assert_refused("loses_its_frame_to_another", REFUSED_DEPTH);
+    assert_refused("loses_its_frame_to_a_callee", REFUSED_DEPTH);
     assert_refused("one_way_deeper", REFUSED_DEPTH);
     assert_refused("returns_elsewhere", REFUSED_DEPTH);
 }
