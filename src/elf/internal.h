@@ -74,6 +74,22 @@ void cfi_read(struct module *module);
 /* refs.c */
 void refs_read(struct module *module);
 
+/*
+ * patchable.c: the words of all sections __patchable_function_entries. As the file holds them they
+ * may be zero (lld leaves them to relocations); what they are in memory decides.
+ */
+struct patchable_word {
+    vaddr_t at, value;
+};
+struct patchable_words {
+    ARRAY(struct patchable_word) list; /* by address */
+};
+void patchable_read(const struct module *module, struct patchable_words *ret);
+/* The word at AT, if it is one of them, has VALUE once the module is loaded. */
+void patchable_relocate(struct patchable_words *words, vaddr_t at, vaddr_t value);
+/* Fills module->patchables with those that lead to code, each once, and empties WORDS. */
+void patchable_write(struct module *module, struct patchable_words *words);
+
 /* lsda.c: adds the landing pads of each range that has an LSDA. */
 void lsda_read_all(const struct module *module, code_refs *refs);
 

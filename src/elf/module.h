@@ -71,7 +71,8 @@ struct import { /* a word that the dynamic linker fills with the address of a na
     const char *name;
 };
 
-struct patchable { /* an entry of __patchable_function_entries, after relocation */
+struct patchable { /* an entry of __patchable_function_entries, after relocation; only a hint: what
+                      stands there need not be what it says */
     vaddr_t addr;
 };
 

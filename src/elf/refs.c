@@ -13,9 +13,8 @@ struct scan {
     const struct module *module;
     code_refs refs;
     ARRAY(struct import) imports;
-    const struct section *patchable; /* __patchable_function_entries, or NULL */
-    vaddr_t *patched;                /* what its words are after relocation */
-    size_t symbol_count;             /* of the dynamic symbol table */
+    struct patchable_words *patchable;
+    size_t symbol_count; /* of the dynamic symbol table */
 };
 
 struct relocation_types {
@@ -40,9 +39,7 @@ static const struct relocation_types *types_of(uint16_t machine) {
 }
 
 static void add_ref(struct scan *scan, vaddr_t from, vaddr_t target, enum code_ref_kind kind) {
-    const struct section *patchable = scan->patchable;
-    if (patchable && from - patchable->start < patchable->size)
-        scan->patched[(from - patchable->start) / 8] = target;
+    patchable_relocate(scan->patchable, from, target);
     if (module_is_text(scan->module, target))
         ARRAY_PUSH(&scan->refs, ((struct code_ref){target, from, kind}));
 }
@@ -187,29 +184,6 @@ static void scan_data(struct scan *scan) {
     }
 }
 
-/* __patchable_function_entries as the file holds it; relocations override it. */
-static void read_patchable_section(struct scan *scan) {
-    const struct module *module = scan->module;
-    for (size_t i = 0; i < module->section_count && !scan->patchable; i++) {
-        const struct section *s = module->sections + i;
-        if (!s->bytes || s->size < 8 || strcmp(s->name, "__patchable_function_entries") != 0)
-            continue;
-        scan->patchable = s;
-        scan->patched = mem_alloc(s->size + 8);
-        memcpy(scan->patched, s->bytes, s->size / 8 * 8);
-    }
-}
-
-static void write_patchables(struct module *module, const struct scan *scan) {
-    ARRAY(struct patchable) list = {0};
-    for (size_t i = 0; scan->patchable && i < scan->patchable->size / 8; i++)
-        if (module_is_text(module, scan->patched[i]))
-            ARRAY_PUSH(&list, (struct patchable){scan->patched[i]});
-    sort_by_address(list.at, list.count, sizeof *list.at);
-    module->patchables = list.at;
-    module->patchable_count = list.count;
-}
-
 static size_t drop_repeated(struct code_ref *refs, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
@@ -219,14 +193,15 @@ static size_t drop_repeated(struct code_ref *refs, size_t count) {
 }
 
 void refs_read(struct module *module) {
-    struct scan scan = {.module = module, .symbol_count = symbols_dynamic_count(module)};
-    read_patchable_section(&scan);
+    struct patchable_words patchable = {0};
+    struct scan scan = {
+        .module = module, .patchable = &patchable, .symbol_count = symbols_dynamic_count(module)};
+    patchable_read(module, &patchable);
     read_relocations(&scan);
     if (!module->position_independent)
         scan_data(&scan);
     lsda_read_all(module, &scan.refs);
-    write_patchables(module, &scan);
-    free(scan.patched);
+    patchable_write(module, &patchable);
     sort_by_address(scan.imports.at, scan.imports.count, sizeof *scan.imports.at);
     module->imports = scan.imports.at;
     module->import_count = scan.imports.count;

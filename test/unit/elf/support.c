@@ -14,6 +14,7 @@ const char *const fixture_names[] = {"shapes-pie",       "shapes-nameless",
                                      "shapes-lld",       "shapes-rel",
                                      "shapes-aarch64",   "rows",
                                      "debugframe",       "debugframe-zstd",
+                                     "patched-pic",      "patched-fixed",
                                      "stripped",         "minidebug",
                                      "linked-pie",       "linked-nameless",
                                      "linked-pie.debug", NULL};

@@ -147,6 +147,20 @@ static void patchable_entries_are_read_after_relocation(void **state) {
     }
 }
 
+static void patchable_entries_of_all_sections_are_hints(void **state) {
+    (void)state;
+    static const char *const names[] = {"patched-pic", "patched-fixed"};
+    for (size_t i = 0; i < 2; i++) {
+        struct module *module = fixture_load(names[i], 0);
+        vaddr_t first = symbol(module, "first")->addr, second = symbol(module, "second")->addr;
+        assert_int_equal(module->patchable_count, 3);
+        assert_int_equal(module->patchables[0].addr, first);
+        assert_int_equal(module->patchables[1].addr, second);
+        assert_int_equal(module->patchables[2].addr, second + 6); /* not our business here */
+        module_free(module);
+    }
+}
+
 /* Calls CHECK for each RELATIVE relocation into text that libelf finds in .rela.dyn; their number.
  */
 static size_t check_relative(const struct module *module, Elf *elf) {
@@ -194,6 +208,7 @@ int main(void) {
         cmocka_unit_test(landing_pads_are_where_the_compiler_put_them),
         cmocka_unit_test(a_base_of_its_own_moves_landing_pads),
         cmocka_unit_test(patchable_entries_are_read_after_relocation),
+        cmocka_unit_test(patchable_entries_of_all_sections_are_hints),
         cmocka_unit_test(libelf_finds_the_same_relocations),
     };
     return cmocka_run_group_tests_name("elf references", tests, NULL, NULL);

@@ -1,0 +1,50 @@
+/*
+ * Where compilers say that they have left nops for patching (-fpatchable-function-entry). Nothing
+ * ties these words to what stands there: linkers keep entries of functions that they have dropped,
+ * and files can say anything. They are hints; who patches looks at the bytes.
+ */
+#include "elf/internal.h"
+#include "elf/sort.h"
+
+enum { WORD = 8 };
+
+void patchable_read(const struct module *module, struct patchable_words *ret) {
+    for (size_t i = 0; i < module->section_count; i++) {
+        const struct section *s = module->sections + i;
+        if (!s->bytes || strcmp(s->name, "__patchable_function_entries") != 0)
+            continue;
+        for (uint64_t at = 0; s->size - at >= WORD; at += WORD)
+            ARRAY_PUSH(&ret->list,
+                       ((struct patchable_word){s->start + at, LOAD(uint64_t, s->bytes + at)}));
+    }
+}
+
+void patchable_relocate(struct patchable_words *words, vaddr_t at, vaddr_t value) {
+    size_t low = 0;
+    for (size_t high = words->list.count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (words->list.at[middle].at < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < words->list.count && words->list.at[low].at == at)
+        words->list.at[low].value = value;
+}
+
+void patchable_write(struct module *module, struct patchable_words *words) {
+    ARRAY(struct patchable) list = {0};
+    for (size_t i = 0; i < words->list.count; i++) {
+        if (module_is_text(module, words->list.at[i].value))
+            ARRAY_PUSH(&list, (struct patchable){words->list.at[i].value});
+    }
+    sort_by_address(list.at, list.count, sizeof *list.at);
+    size_t kept = 0;
+    for (size_t i = 0; i < list.count; i++) {
+        if (!kept || list.at[i].addr != list.at[kept - 1].addr)
+            list.at[kept++] = list.at[i];
+    }
+    module->patchables = list.at;
+    module->patchable_count = kept;
+    ARRAY_FREE(&words->list);
+}
