@@ -51,7 +51,7 @@ struct space_context { /* what all spaces of a session share */
 };
 
 /* For a process that stands at its exec event: maps the agent and a slab. Errors: "sandboxed",
- * "remote-call", "memory", "foreign-program" (not a 64-bit x86 program). */
+ * "remote-call", "memory", "foreign-program" (not a 64-bit x86 program), "unreadable". */
 int space_new(const struct space_context *ctx, pid_t tid, struct space **ret, struct err *err);
 /* The copy that a fork makes. When its memory may not be opened, its maker's is borrowed for the
  * time being: that holds what both share, such as the frames of remote calls. */

@@ -78,6 +78,20 @@ def try_as_root(spoor):
     check("work" in names, f"as root: {names}")
 
 
+def try_unreadable(spoor, program):
+    """What may only be executed cannot be traced; executed by another, it runs untraced."""
+    shutil.copyfile(program, "closed")
+    os.chmod("closed", 0o711)
+    command = ["./closed", "have", "none", "two words"]
+    check_right(run(command, preexec_fn=become_nobody), 1, "closed, alone")
+    record = [spoor.path, "record", "-o", "work/trace", "--"]
+    done = run(record + command, preexec_fn=become_nobody)
+    check(done.status == 125 and not done.stdout and "not read" in said(done), f"closed: {said(done)}")
+    done = run(record + ["./none", "spawn", "./closed", "none"], preexec_fn=become_nobody)
+    check_right(done, 5, "closed, executed")
+    check("not read" in said(done), f"closed, executed: {said(done)}")
+
+
 def test(spoor, program):
     os.chmod(".", 0o755)
     os.mkdir("work")
@@ -90,6 +104,7 @@ def test(spoor, program):
     ours = Spoor("spoor")
     for kind in kinds:
         try_kind(ours, kind)
+    try_unreadable(ours, program)
     if "user" in kinds:
         try_as_root(ours)
 
