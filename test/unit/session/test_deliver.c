@@ -35,13 +35,15 @@ static void on_signal(int sig, siginfo_t *info, void *context) {
 }
 
 /* Guests inherit it. */
-static void install_handler(void) {
+static int install_handler(void **state) {
+    (void)state;
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
     assert_int_equal(sigaction(SIGRTMIN, &action, NULL), 0);
     void *library = dlopen(SITES, RTLD_NOW);
     assert_non_null(library);
     called = (uint64_t(*)(uint64_t, uint64_t))(uintptr_t)dlsym(library, "site_plain");
     assert_non_null(called);
+    return 0;
 }
 
 /* ---- in the test ---- */
@@ -230,7 +232,6 @@ static void a_handler_may_run_while_its_thread_waits_in_the_hook(void **state) {
 }
 
 int main(void) {
-    install_handler();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_handler_may_run_anywhere_in_a_stub_that_waits),
         cmocka_unit_test(a_handler_may_run_while_its_thread_waits_for_room),
@@ -240,5 +241,5 @@ int main(void) {
         cmocka_unit_test(a_handler_may_run_anywhere_in_a_stub_that_overwrites),
         cmocka_unit_test(a_handler_may_run_while_its_thread_waits_in_the_hook),
     };
-    return cmocka_run_group_tests_name("session deliver", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("session deliver", tests, install_handler, NULL);
 }
