@@ -309,6 +309,40 @@ function shape_red_zone
     ret
 finish shape_red_zone
 
+# An entry and a return without room for a jump, near unused bytes and far from any. Sets bit 3 of r8.
+.macro narrow name
+    .globl \name
+    .type \name, @function
+\name:
+    .cfi_startproc
+    mov %rax, %rax
+1:  btc $3, %r8
+    jnc 2f
+    jmp 1b
+2:  mov %rbx, %rbx
+    ret
+finish \name
+.endm
+
+# Longer than a short jump reaches.
+.macro filler name
+    .type \name, @function
+\name:
+    .cfi_startproc
+    .rept 64
+    lea 0(%rdi), %rdi
+    .endr
+    ret
+finish \name
+.endm
+
+    .p2align 4
+    narrow shape_narrow
+    .p2align 6
+filler filler_before
+    narrow shape_remote
+filler filler_behind
+
     .data
     .p2align 3
 plain_pointer:

@@ -47,7 +47,8 @@ void registers_call(const struct state *before, struct state *after);
 #define SHAPES(x)                                                                                  \
     x(plain, 0) x(landing, 1) x(tail, 1) x(tail_memory, 1) x(tail_register, 1) x(tail_if_carry, 1) \
         x(calls, 1) x(takes_carry, 1) x(reads_flags, 1) x(reads_by_tail, 1) x(takes_flags, 1)      \
-            x(loop_head, 1) x(calls_many, 1) x(return_bounds, 1) x(red_zone, 1)
+            x(loop_head, 1) x(calls_many, 1) x(return_bounds, 1) x(red_zone, 1) x(narrow, 1)       \
+                x(remote, 1)
 #define DECLARE(shape, counted) void shape_##shape(void);
 SHAPES(DECLARE)
 
@@ -138,7 +139,8 @@ static void expect_effect(struct state *s) {
         s->general[R8] = s->flags & CARRY;
     if (s->function == shape_takes_flags)
         s->general[R8] = s->general[R9] = s->flags;
-    if (s->function == shape_loop_head)
+    if (s->function == shape_loop_head || s->function == shape_narrow ||
+        s->function == shape_remote)
         s->general[R8] |= 1 << 3;
 }
 
