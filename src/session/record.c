@@ -27,7 +27,7 @@ struct record {
     struct tracer *tracer;
     int hook_event, signals;
     sigset_t mask; /* the tool's own, to be given to the program */
-    struct sigaction too_large;
+    struct sigaction too_large, children;
     struct rlimit files;
     struct job job;
     pid_t pid;
@@ -51,12 +51,13 @@ static int open_signals(struct record *r, struct err *err) {
     return 0;
 }
 
-/* What limits the program need not limit us: we hold a descriptor for each process, and a trace
- * that may not grow shall end the trace, not us. Called after the program has inherited what was.
- */
+/* What limits the program need not limit us: we hold a descriptor for each process, a trace that
+ * may not grow shall end the trace, not us, and without SIGCHLD nothing would wake us. Called after
+ * the program has inherited what was. */
 static void lift_limits(struct record *r) {
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, tell = {.sa_handler = SIG_DFL};
     sigaction(SIGXFSZ, &ignore, &r->too_large);
+    sigaction(SIGCHLD, &tell, &r->children);
     getrlimit(RLIMIT_NOFILE, &r->files);
     struct rlimit all = {r->files.rlim_max, r->files.rlim_max};
     setrlimit(RLIMIT_NOFILE, &all);
@@ -66,6 +67,7 @@ static void restore_limits(const struct record *r) {
     if (!r->pid)
         return;
     sigaction(SIGXFSZ, &r->too_large, NULL);
+    sigaction(SIGCHLD, &r->children, NULL);
     setrlimit(RLIMIT_NOFILE, &r->files);
 }
 

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""SIGCHLD is ignored when spoor is started: the program inherits that, spoor itself needs the signal.
+
+    ignored.py SPOOR
+"""
+import signal
+import sys
+
+from fault import Spoor, check, main
+
+SHOW = """
+import os
+for pid in os.getppid(), os.getpid():
+    print([line for line in open(f"/proc/{pid}/status") if line.startswith("SigIgn:")][0].strip())
+raise SystemExit(6)
+"""
+
+
+def ignores(line):
+    return int(line.split()[1], 16) >> (signal.SIGCHLD - 1) & 1
+
+
+def ignore_children():
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+
+def test(spoor):
+    done = spoor.record([], [sys.executable, "-S", "-c", SHOW], preexec_fn=ignore_children)
+    check(done.status == 6, f"status {done.status}: {done.stderr.decode()}")
+    ours, program = done.stdout.decode().splitlines()
+    check(not ignores(ours), f"spoor ignores it: {ours}")
+    check(ignores(program), f"the program does not: {program}")
+
+
+if __name__ == "__main__":
+    tracer = Spoor(sys.argv[1])
+    main(lambda: test(tracer))
