@@ -64,6 +64,8 @@ struct func { /* one unwind range, or the code of a function symbol outside of t
     bool thunk;         /* stands for an indirect jump through a register */
     bool cold;          /* named as a part of another function */
     bool bad;           /* something in it is no instruction */
+    bool branched_to;   /* without unwind information: by described code, directly */
+    bool loose;         /* without unwind information: nothing ties it to its place */
     bool unproven;      /* its code does not tell how deep the stack is wherever that counts */
     bool called;        /* entered from outside its group */
     bool falls_through; /* its end runs into the next range */
@@ -124,7 +126,9 @@ struct analysis {
     ARRAY(struct text) texts; /* by address, disjoint; complete before anything points at one */
     struct func *funcs;       /* by address, disjoint */
     size_t func_count;
-    ARRAY(struct cfa_row) rows;       /* of functions that depth_follow() went through */
+    vaddr_t bare_low,
+        bare_high;              /* where functions without unwind information stand; both 0: none */
+    ARRAY(struct cfa_row) rows; /* of functions that depth_follow() went through */
     ARRAY(struct transfer) transfers; /* by address */
     ARRAY(struct address_load) loads; /* of other addresses than bases; by function */
     ARRAY(struct address_load) bases; /* of the function's own code; by function */
@@ -177,6 +181,8 @@ bool func_entry_depth(const struct analysis *a, const struct func *f, vaddr_t ad
 bool func_is_start(const struct func *f, vaddr_t addr);
 /* Code of no known function branches to ADDR. */
 void func_note_stray(const struct analysis *a, vaddr_t addr);
+/* Described code branches to ADDR. */
+void func_note_branch(const struct analysis *a, vaddr_t addr);
 
 /* ---- targets.c ---- */
 /* Symbols, data and landing pads; all as FACT_TARGET, function symbols as FACT_TAKEN. */

@@ -20,6 +20,8 @@ static enum refusal refusal_of(const struct analysis *a, uint32_t i, const struc
         return REFUSED_OWN_ABI;
     if (group_root(a, i)->bad)
         return REFUSED_UNDECODABLE;
+    if (group_root(a, i)->loose)
+        return REFUSED_LOOSE;
     if (group_root(a, i)->unproven)
         return REFUSED_DEPTH;
     return f->falls_through ? REFUSED_FALL_THROUGH : REFUSED_NOT;

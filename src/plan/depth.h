@@ -20,6 +20,10 @@ int32_t depth_at(const struct analysis *a, const struct func *f, vaddr_t addr);
 /* A jump into the middle of another function: do both say the same depth there? */
 bool depths_agree(const struct analysis *a, const struct transfer *t);
 
+/* ---- anchors.c ---- */
+/* Finds out which functions without call-frame information are loose. */
+void anchors_find(struct analysis *a);
+
 /* ---- labels.c ---- */
 typedef ARRAY(vaddr_t) label_list;
 /* Adds the places in FUNC and in parts that FUNC's indirect jumps may lead to; all are targets. */

@@ -38,6 +38,12 @@ void func_note_stray(const struct analysis *a, vaddr_t addr) {
         a->funcs[i].unproven = true;
 }
 
+void func_note_branch(const struct analysis *a, vaddr_t addr) {
+    uint32_t i = addr >= a->bare_low && addr < a->bare_high ? func_at(a, addr) : NO_FUNC;
+    if (i != NO_FUNC && !a->funcs[i].range)
+        a->funcs[i].branched_to = true;
+}
+
 struct finder {
     struct analysis *a;
     size_t range, symbol; /* next */
@@ -61,6 +67,10 @@ static void add(struct finder *find, vaddr_t start, vaddr_t end, const struct un
     f->entry_depth = !range || func_entry_depth(a, f, start);
     f->parent = (uint32_t)a->func_count++;
     find->done = end;
+    if (!range && !a->bare_high)
+        a->bare_low = start;
+    if (!range)
+        a->bare_high = end;
 }
 
 static bool is_function(const struct symbol *s) {

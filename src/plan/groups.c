@@ -114,6 +114,7 @@ static void gather_in_roots(struct analysis *a) {
         root->code_refs += f->code_refs;
         root->bad |= f->bad;
         root->unproven |= f->unproven;
+        root->loose |= f->loose;
     }
 }
 

@@ -118,7 +118,8 @@ bool hole_make(const struct analysis *a, const struct text *text, const struct w
         uint32_t i = text->code[at - text->start] ? func_at(a, at) : NO_FUNC;
         const struct func *f = i == NO_FUNC ? NULL : &a->funcs[i];
         const struct func *root = f ? group_root(a, i) : NULL;
-        if (!f || f->plt || f->thunk || root->bad || root->open_flow || root->unproven)
+        if (!f || f->plt || f->thunk || root->bad || root->open_flow || root->unproven ||
+            root->loose)
             continue;
         vaddr_t end = movable(&s, f, at, 2u * size);
         if (end == at)

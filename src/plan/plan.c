@@ -38,6 +38,9 @@ static const struct {
     [REFUSED_NO_ADDRESS] = {"no-address",
                             "Nothing can be mapped where the bytes that follow it would make its "
                             "patch lead."},
+    [REFUSED_LOOSE] = {"movable-code",
+                       "No unwind information describes it, and nothing ties it to its place: the "
+                       "program might run a copy of it."},
     [REFUSED_DEPTH] = {"unknown-depth",
                        "No unwind information describes it, and its code does not tell how deep "
                        "the stack is at each place where it may end."},

@@ -38,7 +38,8 @@ enum refusal {
     REFUSED_OPEN_FLOW,     /* "open-control-flow": unresolved indirect jump forbids this window */
     REFUSED_TEXT_RELOCATIONS, /* "text-relocations" */
     REFUSED_NO_ADDRESS, /* "no-address": found at load time: its pun leads where nothing can be */
-    REFUSED_DEPTH,      /* "unknown-depth": no unwind information, and its code does not tell */
+    REFUSED_LOOSE, /* "movable-code": no unwind information, and nothing ties it to its place */
+    REFUSED_DEPTH, /* "unknown-depth": no unwind information, and its code does not tell */
     REFUSED_COUNT
 };
 const char *refusal_tag(enum refusal refusal);

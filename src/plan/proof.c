@@ -42,6 +42,8 @@ static bool is_stray(const struct analysis *a, const struct transfer *t) {
 }
 
 void depths_find(struct analysis *a) {
+    if (a->bare_high)
+        anchors_find(a);
     for (uint32_t i = 0; i < a->func_count; i++) {
         struct func *f = &a->funcs[i];
         if (!f->range && !f->cold)

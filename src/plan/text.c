@@ -96,6 +96,8 @@ static void note_branch(struct sweep *s, const struct insn *in) {
     text_note(a, in->target, FACT_TARGET);
     if (s->func == NO_FUNC)
         func_note_stray(a, in->target);
+    else if (a->funcs[s->func].range)
+        func_note_branch(a, in->target);
     if (s->func == NO_FUNC || in->kind == INSN_FIXED)
         return;
     const struct func *f = &a->funcs[s->func];
@@ -108,6 +110,8 @@ static void note_branch(struct sweep *s, const struct insn *in) {
 static void note_call(struct sweep *s, const struct insn *in) {
     if (in->kind == INSN_CALL)
         text_note(s->a, in->target, FACT_TARGET | FACT_CALLED);
+    if (in->kind == INSN_CALL && s->func != NO_FUNC && s->a->funcs[s->func].range)
+        func_note_branch(s->a, in->target);
     text_note(s->a, in->addr + in->size, FACT_RETURN_POINT);
     controls_note_call(s->a, in, s->func);
     s->called = in->kind == INSN_CALL ? in->target : 0;

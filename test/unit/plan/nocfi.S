@@ -3,11 +3,20 @@
  * with an instruction of five bytes and leave room behind each return, so that
  * nothing but what their code proves decides.
  */
-    .macro FUNC name
+    .macro TIED name
+    .pushsection .data.rel.ro, "aw"
+    .quad \name
+    .popsection
+    .endm
+    .macro LOOSE name
     .p2align 4
     .type \name, @function
 \name:
     mov $1, %eax
+    .endm
+    .macro FUNC name
+    TIED \name
+    LOOSE \name
     .endm
     .macro RETURN
     ret
@@ -224,6 +233,7 @@ END split
     .p2align 4
     .type without_size, @function
 without_size:
+    TIED without_size
     mov $1, %eax
     test %edi, %edi
     js 1f
@@ -239,6 +249,7 @@ FUNC falls
 END falls
     .type fallen_into, @function
 fallen_into:
+    TIED fallen_into
     mov $2, %eax
     RETURN
 END fallen_into
@@ -248,6 +259,7 @@ FUNC falls_with_a_frame
 END falls_with_a_frame
     .type fallen_into_with_a_frame, @function
 fallen_into_with_a_frame:
+    TIED fallen_into_with_a_frame
     mov $2, %eax
     pop %rbx
     RETURN
@@ -303,6 +315,35 @@ FUNC borrows_another_end
     jmp at_end
     .nops 4
 END borrows_another_end
+
+/* Nobody refers to them but by an address in described code, and they to nobody. */
+LOOSE might_be_copied
+    call might_be_copied_too
+    RETURN
+END might_be_copied
+LOOSE might_be_copied_too
+    RETURN
+END might_be_copied_too
+LOOSE is_called
+    RETURN
+END is_called
+LOOSE uses_data
+    mov table(%rip), %edx
+    RETURN
+END uses_data
+LOOSE calls_one_that_uses_data
+    call uses_data
+    RETURN
+END calls_one_that_uses_data
+
+    .p2align 4
+    .type described, @function
+described:
+    .cfi_startproc
+    lea might_be_copied(%rip), %rax
+    jmp is_called
+    .cfi_endproc
+    .size described, . - described
 
 FUNC data
     .byte 0x06, 0x07, 0x06, 0x07

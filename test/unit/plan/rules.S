@@ -32,12 +32,31 @@ FUNC ordinary
 END ordinary
 
     .p2align 4
+    .pushsection .data.rel.ro, "aw"
+    .quad without_unwind_info
+    .popsection
     .type without_unwind_info, @function
 without_unwind_info:
     mov %edi, %eax
     mov %eax, %ecx
     ret
     .size without_unwind_info, . - without_unwind_info
+
+/* Only others of its kind refer to it: its program may have copied them all. */
+    .p2align 4
+    .type movable, @function
+movable:
+    mov $1, %eax
+    mov %eax, %ecx
+    ret
+    .size movable, . - movable
+    .p2align 4
+    .type movable_caller, @function
+movable_caller:
+    mov $1, %eax
+    call movable
+    ret
+    .size movable_caller, . - movable_caller
 
     .p2align 4
     .type restorer, @function

@@ -123,6 +123,15 @@ static void a_symbol_within_another_function_is_none(void **state) {
     assert_refused("inner", REFUSED_NO_CFI);
 }
 
+static void code_that_nothing_ties_to_its_place_is_refused(void **state) {
+    (void)state;
+    assert_refused("might_be_copied", REFUSED_LOOSE);
+    assert_refused("might_be_copied_too", REFUSED_LOOSE);
+    assert_traced("is_called", 1);
+    assert_traced("uses_data", 1);
+    assert_traced("calls_one_that_uses_data", 1);
+}
+
 static void what_is_no_code_or_described_in_part_is_refused(void **state) {
     (void)state;
     assert_refused("data", REFUSED_UNDECODABLE);
@@ -160,6 +169,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(entries_with_a_frame_are_refused),
         cmocka_unit_test(shared_ends_are_proven_when_depths_agree),
         cmocka_unit_test(a_symbol_within_another_function_is_none),
+        cmocka_unit_test(code_that_nothing_ties_to_its_place_is_refused),
         cmocka_unit_test(what_is_no_code_or_described_in_part_is_refused),
     };
     return cmocka_run_group_tests(tests, open_file, close_file);

@@ -73,6 +73,12 @@ static void without_unwind_information_a_symbol_makes_a_function(void **state) {
     assert_null(fixture_bare(pic, "without_unwind_info"));
 }
 
+static void without_unwind_information_code_that_may_be_copied_is_refused(void **state) {
+    (void)state;
+    assert_refused("movable", REFUSED_LOOSE);
+    assert_refused("movable_caller", REFUSED_LOOSE);
+}
+
 static void a_signal_frame_is_refused(void **state) {
     (void)state;
     assert_refused("restorer", REFUSED_SIGNAL_FRAME);
@@ -392,6 +398,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_ordinary_function_has_an_entry_and_its_returns),
         cmocka_unit_test(without_unwind_information_a_symbol_makes_a_function),
+        cmocka_unit_test(without_unwind_information_code_that_may_be_copied_is_refused),
         cmocka_unit_test(a_signal_frame_is_refused),
         cmocka_unit_test(a_range_that_begins_at_another_depth_is_a_part_of_its_function),
         cmocka_unit_test(a_named_range_that_begins_at_another_depth_has_its_own_convention),
