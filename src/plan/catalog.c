@@ -126,7 +126,11 @@ static void count_exits(struct plan *plan, const struct analysis *a) {
         if (number == NO_FUNC || x->event == EVENT_CONTROL || !entered[plan->groups.at[number]])
             continue;
         plan->functions.at[number].exits[x->tier]++;
-        missed[plan->groups.at[number]] |= x->tier == TIER_NONE;
+        if (x->tier != TIER_NONE)
+            continue;
+        missed[plan->groups.at[number]] = true;
+        struct inferred_exit inferred = {x->addr, number, x->event, x->refused, x->loops};
+        ARRAY_PUSH(&plan->inferred, inferred);
     }
     for (size_t i = 0; i < plan->functions.count; i++)
         plan->functions.at[i].exact = !missed[plan->groups.at[i]];

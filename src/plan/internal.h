@@ -30,6 +30,13 @@ struct site { /* a window and what it does */
     uint8_t variant; /* of the stub at its start */
 };
 
+struct inferred_exit { /* of a function whose entry is seen: one that is not */
+    vaddr_t at;
+    uint32_t function;
+    uint8_t event, refused; /* enum event_kind, enum refusal */
+    bool loops;
+};
+
 struct plan {
     const struct module *module;
     const struct arch *arch;
@@ -39,6 +46,7 @@ struct plan {
     uint32_t group_count;
     ARRAY(struct site) sites; /* by address */
     ARRAY(struct step) steps;
+    ARRAY(struct inferred_exit) inferred; /* by address */
     size_t area_size;
     uint32_t hook_room; /* what a hook adds to its site */
 };

@@ -113,6 +113,7 @@ void plan_free(struct plan *plan) {
     ARRAY_FREE(&plan->groups);
     ARRAY_FREE(&plan->sites);
     ARRAY_FREE(&plan->steps);
+    ARRAY_FREE(&plan->inferred);
     free(plan);
 }
 

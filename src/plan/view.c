@@ -1,0 +1,84 @@
+#include "plan/view.h"
+
+#include "plan/internal.h"
+
+const char *place_name(enum place_kind kind) {
+    static const char *const names[] = {"entry", "return", "tail", "control", "loop"};
+    return names[kind];
+}
+
+static enum place_kind kind_of(uint8_t event, bool loops) {
+    if (loops)
+        return PLACE_LOOP;
+    return event == EVENT_RETURN ? PLACE_RETURN : event == EVENT_TAIL ? PLACE_TAIL : PLACE_CONTROL;
+}
+
+static void add(struct plan_view *v, const struct site *s, vaddr_t at, enum place_kind kind,
+                uint32_t function) {
+    struct plan_place place = {.at = at,
+                               .kind = kind,
+                               .tier = (enum tier)s->tier,
+                               .function = function,
+                               .window = (uint32_t)v->windows.count - 1};
+    ARRAY_PUSH(&v->places, place);
+}
+
+static void add_site(struct plan_view *v, const struct plan *plan, const struct site *s) {
+    const struct arch *arch = plan->arch;
+    struct plan_window w = {.start = s->start,
+                            .end = s->end,
+                            .hole = s->hole,
+                            .tier = (enum tier)s->tier,
+                            .function = s->function};
+    w.hole_bytes = s->hole ? arch->jump_bytes : 0;
+    w.written = s->tier == TIER_HOP   ? arch->hop_bytes
+                : s->tier == TIER_PUN ? s->owned
+                                      : arch->jump_bytes;
+    ARRAY_PUSH(&v->windows, w);
+    if (s->entry)
+        add(v, s, s->start, PLACE_ENTRY, s->function);
+    if (s->control)
+        add(v, s, s->start, PLACE_CONTROL, s->function);
+    for (uint32_t i = 0; i < s->step_count; i++) {
+        const struct step *step = &plan->steps.at[s->first_step + i];
+        if (step->exit)
+            add(v, s, step->insn.addr, kind_of(step->event, step->loops), step->function);
+    }
+}
+
+static int compare_place(const void *x, const void *y) {
+    const struct plan_place *a = x, *b = y;
+    return a->at != b->at ? (a->at > b->at) - (a->at < b->at) : (int)a->kind - (int)b->kind;
+}
+
+void plan_view_init(struct plan_view *view, const struct plan *plan) {
+    *view = (struct plan_view){0};
+    for (size_t i = 0; i < plan->sites.count; i++)
+        add_site(view, plan, &plan->sites.at[i]);
+    for (size_t i = 0; i < plan->inferred.count; i++) {
+        const struct inferred_exit *x = &plan->inferred.at[i];
+        struct plan_place place = {.at = x->at,
+                                   .kind = kind_of(x->event, x->loops),
+                                   .refused = (enum refusal)x->refused,
+                                   .function = x->function,
+                                   .window = UINT32_MAX};
+        ARRAY_PUSH(&view->places, place);
+    }
+    for (size_t i = 0; i < plan->functions.count; i++) {
+        const struct plan_function *f = &plan->functions.at[i];
+        struct plan_place place = {.at = f->addr,
+                                   .kind = PLACE_ENTRY,
+                                   .refused = f->refused,
+                                   .function = (uint32_t)i,
+                                   .window = UINT32_MAX};
+        if (f->entry == TIER_NONE)
+            ARRAY_PUSH(&view->places, place);
+    }
+    if (view->places.count)
+        qsort(view->places.at, view->places.count, sizeof *view->places.at, compare_place);
+}
+
+void plan_view_done(struct plan_view *view) {
+    ARRAY_FREE(&view->windows);
+    ARRAY_FREE(&view->places);
+}
