@@ -49,6 +49,7 @@ struct insn_constants {
     bool has_displacement;
 };
 
+enum { FORMAT_BYTES = 128 };
 enum { INSN_MAX_BYTES = 15, RELOCATED_MAX_BYTES = 32, RELOCATED_MAX_PARTS = 3 };
 
 /* One instruction, written anew for another address: one or more instructions (parts). A thread
@@ -154,6 +155,8 @@ struct arch {
     /* PAST: the COUNT instructions before the jump, nearest first. */
     struct dispatch (*dispatch)(struct code_bytes jump, const struct code_bytes *past,
                                 size_t count);
+    /* Writes the instruction at BYTES as text. Returns its size; 1 when there is none. */
+    size_t (*format)(const uint8_t *bytes, size_t room, vaddr_t addr, char out[FORMAT_BYTES]);
     struct flags_use (*flags)(const uint8_t *bytes, size_t size);
     struct stack_effect (*stack)(const uint8_t *bytes, size_t size);
 

@@ -104,6 +104,9 @@ const struct option_spec option_table[] = {
      AT(record.duration_ns), NULL},
     {RECORDERS, 'q', OPTION_SET, "quiet", NULL, "Print errors only, no summary.", AT(record.quiet),
      NULL},
+    {ONLY(EXPLAIN), 'v', OPTION_TALLY, "verbose", NULL,
+     "List every function, not only how many there are of each tier and reason.",
+     AT(record.verbose), NULL},
     {RECORDERS, 'v', OPTION_TALLY, "verbose", NULL,
      "Tell on standard error what is done; twice for more.", AT(record.verbose), NULL},
 

@@ -22,6 +22,7 @@ const struct arch arch_x86_64 = {
     .pun_write = x86_64_pun_write,
     .skip_unless = x86_64_skip_unless,
     .dispatch = x86_64_dispatch,
+    .format = x86_64_format,
     .flags = x86_64_flags,
     .stack = x86_64_stack,
     .stub_emit = stub_emit,

@@ -12,6 +12,7 @@ enum { X86_FLAGS = 0x8d5 }; /* CF PF AF ZF SF OF, as in rflags */
 bool x86_64_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
                    struct insn_constants *constants);
 size_t x86_64_landing(const uint8_t *bytes, size_t room);
+size_t x86_64_format(const uint8_t *bytes, size_t room, vaddr_t addr, char out[FORMAT_BYTES]);
 struct flags_use x86_64_flags(const uint8_t *bytes, size_t size);
 struct stack_effect x86_64_stack(const uint8_t *bytes, size_t size);
 struct dispatch x86_64_dispatch(struct code_bytes jump, const struct code_bytes *past,

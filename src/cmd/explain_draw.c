@@ -1,0 +1,242 @@
+/*
+ * One function's code with what would be done to it:
+ *
+ *     address   bytes                   instruction
+ *             entry: jump
+ *   |    1149   [55 48 89 e5 53]        …          the bar: it runs elsewhere
+ *                                                  brackets: the patch is written over these bytes
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "cmd/explain.h"
+#include "cmd/figures.h"
+
+struct drawing {
+    const struct subject *subject;
+    const struct arch *arch;
+    uint32_t number; /* of the function */
+    struct term term;
+    unsigned shown; /* bytes of an instruction on a line */
+    bool refused[REFUSED_COUNT];
+    bool tiers[TIER_COUNT];
+};
+
+static const char *const colors[TIER_COUNT] = {
+    [TIER_NONE] = "\033[31m", [TIER_PAD] = "\033[32m", [TIER_JUMP] = "\033[32m",
+    [TIER_HOP] = "\033[36m",  [TIER_PUN] = "\033[33m", [TIER_TRAP] = "\033[35m"};
+
+/* The first window that ends behind AT; the count if there is none. */
+static size_t window_from(const struct plan_view *v, vaddr_t at) {
+    size_t low = 0, high = v->windows.count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        const struct plan_window *w = &v->windows.at[mid];
+        vaddr_t written = w->start + w->written;
+        if ((w->end > written ? w->end : written) <= at)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static const struct plan_window *window_at(const struct plan_view *v, vaddr_t at) {
+    size_t i = window_from(v, at);
+    return i < v->windows.count && v->windows.at[i].start <= at ? &v->windows.at[i] : NULL;
+}
+
+/* The window whose hole holds AT: it is within reach of a short jump. */
+static const struct plan_window *hole_at(const struct plan_view *v, vaddr_t at) {
+    enum { REACH = 256 };
+    vaddr_t low = at > REACH ? at - REACH : 0;
+    for (size_t i = window_from(v, low); i < v->windows.count; i++) {
+        const struct plan_window *w = &v->windows.at[i];
+        if (w->start > at + REACH)
+            break;
+        if (w->hole && at - w->hole < w->hole_bytes)
+            return w;
+    }
+    return NULL;
+}
+
+static bool is_written(const struct plan_view *v, vaddr_t at) {
+    const struct plan_window *w = window_at(v, at);
+    return (w && at - w->start < w->written) || hole_at(v, at);
+}
+
+/* ---- what is said above an instruction ---- */
+
+static void print_note(const struct drawing *d, enum tier tier, const char *text) {
+    printf("%14s%s%s%s\n", "", d->term.color ? colors[tier] : "", text,
+           d->term.color ? "\033[0m" : "");
+}
+
+static void note_place(struct drawing *d, const struct plan_place *p) {
+    const struct plan_window *w =
+        p->tier == TIER_NONE ? NULL : &d->subject->view.windows.at[p->window];
+    AUTO_FREE char *text = NULL;
+    d->tiers[p->tier] = true;
+    if (!w) {
+        text = mem_printf("%s: none, %s", place_name(p->kind), refusal_tag(p->refused));
+        d->refused[p->refused] = true;
+    } else if (w->hole) {
+        text = mem_printf("%s: hop to %lx", place_name(p->kind), w->hole);
+    } else {
+        text = mem_printf("%s: %s", place_name(p->kind), tier_name(p->tier));
+    }
+    print_note(d, p->tier, text);
+}
+
+/* The first place at or behind AT. */
+static size_t place_from(const struct plan_view *v, vaddr_t at) {
+    size_t low = 0, high = v->places.count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (v->places.at[mid].at < at)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static void print_notes(struct drawing *d, vaddr_t at, size_t size) {
+    const struct plan_view *v = &d->subject->view;
+    for (size_t i = place_from(v, at); i < v->places.count && v->places.at[i].at == at; i++)
+        note_place(d, &v->places.at[i]);
+    const struct plan_window *w = window_at(v, at);
+    size_t place = place_from(v, at);
+    bool bare =
+        w && w->start == at && (place == v->places.count || v->places.at[place].at >= w->end);
+    if (bare)
+        print_note(d, w->tier, "moved away to make a hole");
+    for (size_t i = 0; i < size; i++) {
+        const struct plan_window *from = hole_at(v, at + i);
+        if (!from || from->hole != at + i)
+            continue;
+        AUTO_FREE char *text =
+            mem_printf("hole at %lx: of the hop at %lx", from->hole, from->start);
+        print_note(d, TIER_HOP, text);
+    }
+}
+
+/* ---- instructions ---- */
+
+static void print_byte(const struct drawing *d, vaddr_t at, uint8_t byte, bool first, bool last) {
+    const struct plan_view *v = &d->subject->view;
+    bool here = is_written(v, at), before = !first && is_written(v, at - 1);
+    printf("%s%02x", here && !before ? "[" : before && !here ? "]" : " ", byte);
+    if (last)
+        putchar(here ? ']' : ' ');
+}
+
+static void print_insn(struct drawing *d, vaddr_t at, const uint8_t *bytes, size_t size,
+                       const char *text) {
+    const struct plan_window *w = window_at(&d->subject->view, at);
+    const bool moved = w && at < w->end;
+    if (d->term.color && moved)
+        fputs("\033[1m", stdout);
+    for (size_t i = 0; i < size; i += d->shown) {
+        size_t end = i + d->shown < size ? i + d->shown : size;
+        printf("%c %10lx  ", moved ? '|' : ' ', (unsigned long)(at + i));
+        for (size_t k = i; k < end; k++)
+            print_byte(d, at + k, bytes[k], k == i, k + 1 == end);
+        if (!i) {
+            unsigned head = 15 + 3 * d->shown + 2;
+            int room = d->term.width > head ? (int)(d->term.width - head) : FORMAT_BYTES;
+            printf("%*s %.*s", (int)(3 * (d->shown - (end - i))), "", room, text);
+        }
+        putchar('\n');
+    }
+    if (d->term.color && moved)
+        fputs("\033[0m", stdout);
+}
+
+static void draw_range(struct drawing *d, vaddr_t start, vaddr_t end) {
+    for (vaddr_t at = start; at < end;) {
+        char text[FORMAT_BYTES];
+        size_t room = INSN_MAX_BYTES;
+        const uint8_t *bytes;
+        while (!(bytes = module_bytes(d->subject->module, at, room)) && room)
+            room--;
+        if (!room)
+            return;
+        size_t size = d->arch->format(bytes, room, at, text);
+        print_notes(d, at, size);
+        print_insn(d, at, bytes, size, text);
+        at += size;
+    }
+}
+
+/* Up to the padding behind END that holds something. */
+static vaddr_t shown_end(const struct drawing *d, vaddr_t end) {
+    enum { MOST = 32 };
+    vaddr_t last = end;
+    for (vaddr_t at = end; at < end + MOST && !module_range_at(d->subject->module, at); at++) {
+        if (is_written(&d->subject->view, at))
+            last = at + 1;
+    }
+    return last;
+}
+
+/* Parts of the function that lie elsewhere: those that hold places of it. */
+static void draw_parts(struct drawing *d, const struct plan_function *f) {
+    const struct plan_view *v = &d->subject->view;
+    vaddr_t drawn = 0;
+    for (size_t i = 0; i < v->places.count; i++) {
+        const struct plan_place *p = &v->places.at[i];
+        if (p->function != d->number || p->at - f->addr < f->size || p->at < drawn)
+            continue;
+        const struct unwind_range *r = module_range_at(d->subject->module, p->at);
+        if (!r)
+            continue;
+        printf("\n  a part of it at %lx, %lu bytes\n", r->start, r->end - r->start);
+        draw_range(d, r->start, shown_end(d, r->end));
+        drawn = r->end;
+    }
+}
+
+/* ---- what it means ---- */
+
+static void print_legend(const struct drawing *d) {
+    static const char *const meanings[TIER_COUNT] = {
+        [TIER_PAD] = "a short jump into padding that the compiler left.",
+        [TIER_JUMP] = "a jump over the bytes in brackets; what the bar marks runs elsewhere.",
+        [TIER_HOP] = "a short jump to a hole nearby that holds the long one.",
+        [TIER_PUN] = "a jump whose last bytes are those behind the brackets; where it leads is "
+                     "decided when the file is loaded.",
+        [TIER_TRAP] = "a breakpoint."};
+    enum { INDENT = 26 };
+    putchar('\n');
+    for (int i = TIER_NONE + 1; i < TIER_COUNT; i++) {
+        if (!d->tiers[i])
+            continue;
+        printf("  %-23s ", tier_name((enum tier)i));
+        explain_wrapped(meanings[i], INDENT, d->term.width);
+    }
+    for (int i = 0; i < REFUSED_COUNT; i++) {
+        if (!d->refused[i])
+            continue;
+        printf("  %-23s ", refusal_tag((enum refusal)i));
+        explain_wrapped(refusal_meaning((enum refusal)i), INDENT, d->term.width);
+    }
+}
+
+void explain_draw(const struct subject *s, uint32_t number, const struct term *term) {
+    enum { WIDE = 110, BYTES_WIDE = INSN_MAX_BYTES - 4, BYTES = 7 };
+    const struct plan_function *f = plan_function(s->plan, number);
+    struct drawing d = {.subject = s, .number = number, .term = *term};
+    d.arch = arch_for_machine(s->module->machine);
+    d.shown = term->width >= WIDE ? BYTES_WIDE : BYTES;
+    AUTO_FREE char *name = subject_name(s, number);
+    printf("%s", term->color ? "\033[1m" : "");
+    text_print(stdout, name);
+    printf("%s: %s, at %lx, %lu bytes\n", term->color ? "\033[0m" : "", s->module->name, f->addr,
+           f->size);
+    draw_range(&d, f->addr, shown_end(&d, f->addr + f->size));
+    draw_parts(&d, f);
+    print_legend(&d);
+    putchar('\n');
+}

@@ -1,0 +1,69 @@
+#include <stdio.h>
+
+#include "cmd/explain.h"
+#include "cmd/json.h"
+
+static void print_exits(const struct plan_function *f) {
+    const char *separator = "";
+    for (int i = TIER_COUNT; i-- > 0;) {
+        if (!f->exits[i] && i != TIER_NONE)
+            continue;
+        printf("%s\"%s\": %u", separator, tier_name((enum tier)i), f->exits[i]);
+        separator = ", ";
+    }
+}
+
+/* Exits of function NUMBER that are not patched; places[*NEXT …] are those of it and later ones. */
+static void print_inferred(const struct subject *s, const uint32_t *inferred, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const struct plan_place *p = &s->view.places.at[inferred[i]];
+        printf("%s{\"address\": %lu, \"kind\": \"%s\", \"refused\": \"%s\"}", i ? ", " : "", p->at,
+               place_name(p->kind), refusal_tag(p->refused));
+    }
+}
+
+/* Numbers of the places that are inferred exits, by function. */
+static void sort_inferred(const struct subject *s, uint32_t *first, uint32_t *places) {
+    size_t n = plan_function_count(s->plan);
+    const struct plan_place *at = s->view.places.at;
+    for (int fill = 0; fill < 2; fill++) {
+        for (size_t i = 0; i < s->view.places.count; i++) {
+            const struct plan_place *p = &at[i];
+            if (p->tier != TIER_NONE || p->kind == PLACE_ENTRY || p->function >= n)
+                continue;
+            if (fill)
+                places[first[p->function + 1]++] = (uint32_t)i;
+            else
+                first[p->function + 2]++;
+        }
+        for (size_t i = 2; !fill && i < n + 2; i++)
+            first[i] += first[i - 1];
+    }
+}
+
+void explain_json(const struct subject *s, bool *any) {
+    size_t n = plan_function_count(s->plan);
+    AUTO_FREE uint32_t *first = mem_alloc((n + 2) * sizeof *first);
+    AUTO_FREE uint32_t *places = mem_alloc((s->view.places.count + 1) * sizeof *places);
+    sort_inferred(s, first, places);
+    for (size_t i = 0; i < s->shown.count; i++) {
+        uint32_t number = s->shown.at[i];
+        const struct plan_function *f = plan_function(s->plan, number);
+        AUTO_FREE char *name = subject_name(s, number);
+        printf("%s\n{\"function\": ", *any ? "," : "[");
+        json_print_string(stdout, name);
+        printf(", \"module\": ");
+        json_print_string(stdout, s->module->name);
+        printf(", \"address\": %lu, \"size\": %lu, \"entry\": \"%s\", \"exits\": {", f->addr,
+               f->size, tier_name(f->entry));
+        print_exits(f);
+        printf("}, \"exact\": %s, \"inferred\": [",
+               f->entry != TIER_NONE && f->exact ? "true" : "false");
+        print_inferred(s, places + first[number], first[number + 1] - first[number]);
+        if (f->entry == TIER_NONE)
+            printf("], \"refused\": \"%s\"}", refusal_tag(f->refused));
+        else
+            printf("], \"refused\": null}");
+        *any = true;
+    }
+}

@@ -1,0 +1,118 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/explain.h"
+#include "cmd/figures.h"
+
+struct totals {
+    size_t functions, instrumented, exact;
+    size_t entries[TIER_COUNT], exits[TIER_COUNT], all_exits;
+    size_t refused[REFUSED_COUNT], inferred[REFUSED_COUNT];
+};
+
+static void add(struct totals *t, const struct plan_function *f) {
+    t->functions++;
+    t->instrumented += f->entry != TIER_NONE;
+    t->exact += f->entry != TIER_NONE && f->exact;
+    t->entries[f->entry]++;
+    t->refused[f->refused] += f->entry == TIER_NONE;
+    for (int i = 0; i < TIER_COUNT && f->entry != TIER_NONE; i++) {
+        t->exits[i] += f->exits[i];
+        t->all_exits += f->exits[i];
+    }
+}
+
+static void print_row(const struct plan_function *f, const char *name) {
+    uint32_t exits = 0;
+    for (int i = 0; i < TIER_COUNT; i++)
+        exits += f->exits[i];
+    printf("%12lx %8lu  %-5s ", f->addr, f->size, tier_name(f->entry));
+    if (f->entry == TIER_NONE)
+        printf("%-22s", refusal_tag(f->refused));
+    else if (f->exits[TIER_NONE])
+        printf("%4u of %-4u exits    ", exits - f->exits[TIER_NONE], exits);
+    else
+        printf("%4u exit%-13s", exits, exits == 1 ? "" : "s");
+    putchar(' ');
+    text_print(stdout, name);
+    putchar('\n');
+}
+
+void explain_list(const struct subject *s) {
+    printf("%12s %8s  %-5s %-22s %s\n", "ADDRESS", "SIZE", "ENTRY", "EXITS OR REFUSAL", "FUNCTION");
+    for (size_t i = 0; i < s->shown.count; i++) {
+        AUTO_FREE char *name = subject_name(s, s->shown.at[i]);
+        print_row(plan_function(s->plan, s->shown.at[i]), name);
+    }
+    putchar('\n');
+}
+
+static double share(size_t part, size_t whole) {
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+void explain_wrapped(const char *text, unsigned indent, unsigned width) {
+    unsigned column = indent;
+    while (*text) {
+        unsigned length = (unsigned)strcspn(text, " ");
+        if (column > indent && width && column + 1 + length > width) {
+            printf("\n%*s", (int)indent, "");
+            column = indent;
+        } else if (column > indent) {
+            putchar(' ');
+            column++;
+        }
+        printf("%.*s", (int)length, text);
+        column += length;
+        text += length;
+        text += *text == ' ';
+    }
+    putchar('\n');
+}
+
+static void print_tiers(const struct totals *t) {
+    printf("\n  %-5s %8s %8s   %8s %8s\n", "TIER", "ENTRIES", "%", "EXITS", "%");
+    for (int i = 1; i <= TIER_COUNT; i++) {
+        int tier = i % TIER_COUNT; /* none is last */
+        if (t->entries[tier] || t->exits[tier])
+            printf("  %-5s %8zu %8.2f   %8zu %8.2f\n", tier_name((enum tier)tier), t->entries[tier],
+                   share(t->entries[tier], t->functions), t->exits[tier],
+                   share(t->exits[tier], t->all_exits));
+    }
+}
+
+static void print_refusals(const struct totals *t, unsigned width) {
+    enum { MEANING = 45 };
+    if (t->instrumented == t->functions && !t->exits[TIER_NONE])
+        return;
+    printf("\n  %-23s %8s %8s  %s\n", "REASON", "ENTRIES", "EXITS", "MEANING");
+    for (int i = 0; i < REFUSED_COUNT; i++) {
+        if (!t->refused[i] && !t->inferred[i])
+            continue;
+        printf("  %-23s %8zu %8zu  ", refusal_tag((enum refusal)i), t->refused[i], t->inferred[i]);
+        explain_wrapped(refusal_meaning((enum refusal)i), MEANING, width);
+    }
+}
+
+void explain_totals(const struct subject *s, const struct term *term) {
+    struct totals t = {0};
+    AUTO_FREE bool *shown = mem_alloc(plan_function_count(s->plan) + 1);
+    for (size_t i = 0; i < s->shown.count; i++) {
+        add(&t, plan_function(s->plan, s->shown.at[i]));
+        shown[s->shown.at[i]] = true;
+    }
+    for (size_t i = 0; i < s->view.places.count; i++) {
+        const struct plan_place *p = &s->view.places.at[i];
+        if (p->tier == TIER_NONE && p->kind != PLACE_ENTRY && shown[p->function])
+            t.inferred[p->refused]++;
+    }
+    AUTO_FREE char *head = mem_printf(
+        "%s: %zu function%s, %zu can be traced (%.2f %%), %zu with all exits exact (%.2f %%)",
+        s->module->name, t.functions, t.functions == 1 ? "" : "s", t.instrumented,
+        share(t.instrumented, t.functions), t.exact, share(t.exact, t.functions));
+    printf("%s", term->color ? "\033[1m" : "");
+    explain_wrapped(head, 0, term->width);
+    printf("%s", term->color ? "\033[0m" : "");
+    print_tiers(&t);
+    print_refusals(&t, term->width);
+}

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""What `spoor explain` shows of code whose shapes are known (shapes.S)."""
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import unittest
+
+SPOOR, SOURCE, CC = os.environ["SPOOR"], sys.argv[1], sys.argv[2:]
+
+NARROW = """\
+narrow: shapes, at 40102f, 13 bytes
+              entry: hop to 40101c
+|     40102f  [53]                   push %rbx
+|     401030  [89]fb                 mov %edi, %ebx
+      401032   e8 d9 ff ff ff        call 0x401010
+|     401037  [48 01 d8]             add %rbx, %rax
+|     40103a  [5b]                   pop %rbx
+              return: jump
+|     40103b  [c3]                   ret
+"""
+
+ROOMY = """\
+roomy: shapes, at 401010, 12 bytes
+              entry: jump
+|     401010  [48 89 f8]             mov %rdi, %rax
+|     401013  [48 83]c0 01           add $0x1, %rax
+|     401017   48 0f af c6           imul %rsi, %rax
+              return: jump
+|     40101b   c3                    ret
+              hole at 40101c: of the hop at 40102f
+      40101c  [cc]                   int3
+"""
+
+
+def run(*command):
+    return subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
+
+
+def run_on_terminal(columns, *command):
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    environment = {**os.environ, "TERM": "xterm", "PAGER": "cat"}
+    environment.pop("NO_COLOR", None)
+    child = subprocess.Popen(command, stdin=slave, stdout=slave, env=environment)
+    os.close(slave)
+    text = b""
+    while True:
+        try:
+            piece = os.read(master, 65536)
+        except OSError:  # the terminal's other end is closed
+            break
+        if not piece:
+            break
+        text += piece
+    os.close(master)
+    child.wait()
+    return text.decode().replace("\r\n", "\n")
+
+
+class Explain(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.directory.cleanup)
+        cls.program = os.path.join(cls.directory.name, "shapes")
+        subprocess.run([*CC, "-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none",
+                        "-Wl,-Ttext=0x401000", "-o", cls.program, SOURCE], check=True)
+
+    def explain(self, *options):
+        return run(SPOOR, "explain", *options, self.program)
+
+    def test_few_functions_are_drawn_with_windows_tiers_and_holes(self):
+        self.assertIn(NARROW, self.explain("-F", "narrow"))
+        self.assertIn(ROOMY, self.explain("-F", "roomy"))
+        text = self.explain("-F", "looping")
+        self.assertRegex(text, r"entry: pun\n\| +40103c  \[90\] ")
+        self.assertRegex(text, r"tail: jump\n\| +401043  \[74\]cb +jz 0x401010\n")
+        self.assertIn("where it leads is decided when the file is loaded", text)
+
+    def test_what_is_refused_is_drawn_with_its_reason_and_explained_below(self):
+        text = self.explain("-F", "first_call")
+        self.assertRegex(text, r"entry: none, call-in-window\n +401048   e8 c3 ff ff ff +call 0x401010\n")
+        self.assertIn("\n  call-in-window          A call stands within the bytes", text)
+
+    def test_a_module_is_a_table_of_tiers_and_reasons_without_names(self):
+        text = self.explain()
+        self.assertTrue(text.startswith("shapes: 6 functions, 4 can be traced (66.67 %), 4 with"), text)
+        for line in (r"jump +1 +16\.67 +\d+ ", r"hop +2 +33\.33 +\d+ ", r"pun +1 +16\.67 +0 ",
+                     r"none +2 +33\.33 +0 ", r"call-in-window +1 +0 ", r"falls-through +1 +0 "):
+            self.assertRegex(text, rf"(?m)^  {line}")
+        self.assertNotIn("narrow", text)
+
+    def test_names_are_listed_when_asked_for_or_when_many_match(self):
+        self.assertEqual(len(re.findall(r"(?m)^ +4010[0-9a-f]{2} +\d+ ", self.explain("-v"))), 6)
+        self.assertIn("      40102f       13  hop      1 exit              narrow\n",
+                      self.explain("-F", "*"))
+
+    def test_json_has_each_function_and_each_inferred_exit(self):
+        functions = {f["function"]: f for f in json.loads(self.explain("--json"))}
+        self.assertEqual(len(functions), 6)
+        narrow = functions["narrow"]
+        self.assertEqual((narrow["module"], narrow["address"], narrow["size"]),
+                         ("shapes", 0x40102f, 13))
+        self.assertEqual((narrow["entry"], narrow["exits"], narrow["exact"], narrow["refused"]),
+                         ("hop", {"jump": 1, "none": 0}, True, None))
+        self.assertEqual((functions["falling"]["entry"], functions["falling"]["refused"]),
+                         ("none", "falls-through"))
+        for f in functions.values():
+            self.assertEqual(len(f["inferred"]), f["exits"]["none"])
+
+    def test_lines_fit_the_terminal_and_only_there_is_colour(self):
+        for columns in (80, 200):
+            for options in ([], ["-F", "narrow"], ["-F", "first_call"]):
+                text = run_on_terminal(columns, SPOOR, "explain", *options, self.program)
+                self.assertIn("\033[", text)
+                for line in re.sub(r"\033\[\d*m", "", text).splitlines():
+                    self.assertLessEqual(len(line), columns, line)
+        self.assertNotIn("\033[", self.explain("-F", "narrow"))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,60 @@
+/* What explain.py draws: placed at fixed addresses, with one shape a function. */
+    .macro function name
+    .globl \name
+    .type \name, @function
+\name:
+    .cfi_startproc
+    .endm
+    .macro done name
+    .cfi_endproc
+    .size \name, . - \name
+    .endm
+
+    .text
+    .globl _start
+_start:
+    hlt
+    .fill 15, 1, 0xcc
+
+    function roomy
+    mov %rdi, %rax
+    add $1, %rax
+    imul %rsi, %rax
+    ret
+    done roomy
+    .fill 19, 1, 0xcc
+
+    function narrow /* a call stands too near, but a hole as well */
+    push %rbx
+    .cfi_adjust_cfa_offset 8
+    mov %edi, %ebx
+    call roomy
+    add %rbx, %rax
+    pop %rbx
+    .cfi_adjust_cfa_offset -8
+    ret
+    done narrow
+
+    function looping /* a branch leads to its second byte: a pun is left */
+    nop
+1:  dec %edi
+    jnz 1b
+    test %esi, %esi
+    jz roomy
+    xor %eax, %eax
+    ret
+    done looping
+
+    function first_call /* nothing can be moved */
+    call roomy
+    ret
+    done first_call
+
+    function falling
+    mov %rdi, %rax
+    done falling
+    function next
+    add %rax, %rax
+    ret
+    done next
+    .section .note.GNU-stack, "", @progbits
