@@ -273,11 +273,12 @@ struct choice {               /* whom windows are sought for, and which */
 };
 
 static void choose_all(struct analysis *a, const struct choice *c, uint8_t *refused) {
-    for (uint32_t i = 0; i < a->func_count; i++) {
+    /* Downwards: a pun may borrow what was taken by another. */
+    for (size_t i = a->func_count; i-- > 0;) {
         if (c->wanted[i] && !a->funcs[i].tier)
-            choose_entry(a, i, c->tier, c->make, &refused[i]);
+            choose_entry(a, (uint32_t)i, c->tier, c->make, &refused[i]);
     }
-    for (size_t i = 0; i < a->exits.count; i++) {
+    for (size_t i = a->exits.count; i-- > 0;) {
         struct exit_site *x = &a->exits.at[i];
         if (c->wanted_group[group_of(a, x->func)] && x->tier == TIER_NONE)
             choose_exit(a, x, c->tier, c->make);

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""narrow.py SPOOR PROGRAM: sites without room for a jump are patched by the tier that their function is
+named after, and these patches are run: each such function is seen called and left as often as it is."""
+import ctypes
+import os
+import sys
+
+from harness import Spoor, check, check_lossless, check_same_outcome, main, run
+
+TIERS = ("hop", "pun")
+CONTROLS = "_second"  # its narrow site is neither its entry nor an exit
+LEAF = "_leaf"        # only jumped to
+ADDR_NO_RANDOMIZE = 0x0040000
+
+
+def check_tiers(name, function):
+    """The narrow sites of function NAME are of the tier that it is named after, and no other is."""
+    own, other = (name[:3], TIERS[name.startswith("hop")])
+    exits = function["exits"]
+    sites = {tier: (function["entry"] == tier) + exits.get(tier, 0) for tier in TIERS}
+    check(not function["refused"] and not exits.get("none", 0), f"{name}: {function}")
+    check(sites[other] == 0, f"{name} is patched by a {other}: {function}")
+    if not name.endswith((CONTROLS, LEAF)):
+        check(sites[own] > 0, f"{name} has no {own}: {function}")
+
+
+def test(path, program):
+    # The program asks for this too, but what info says is of what it was before.
+    ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)
+    spoor = Spoor(path)
+    alone = run([program])
+    functions = {f["function"]: f for f in spoor.json("explain", "--json", program)
+                 if f["function"].startswith(TIERS)}
+    check(len(functions) == 19, f"functions: {sorted(functions)}")
+    for name, function in functions.items():
+        check_tiers(name, function)
+    patterns = [word for name in functions for word in ("-F", name)]
+    check_same_outcome(alone, spoor.record(patterns, [program]), "spoor record")
+    info = spoor.info()
+    check_lossless(info)
+    if not spoor.is_whole():
+        return
+    for tier in TIERS:
+        wanted = sum(f["entry"] == tier for f in functions.values())
+        seen = info["functions"]["tiers"][tier]
+        check(seen == wanted > 0, f"{seen} entries by {tier} instead of {wanted}")
+        wanted = sum(f["exits"].get(tier, 0) for f in functions.values())
+        seen = info["functions"]["exit_tiers"][tier]
+        check(seen == wanted > 0, f"{seen} exits by {tier} instead of {wanted}")
+    marks = alone.stdout.decode().splitlines()
+    rows = {row["function"]: row for row in spoor.report()}
+    for name in functions:
+        calls = sum(mark == f"|0 > {name}" for mark in marks)
+        row = rows.get(name, {"calls": 0, "unwound": 0})
+        check(row["calls"] == calls > 0 and not row["unwound"], f"{name}, {calls} calls: {row}")
+
+
+if __name__ == "__main__":
+    arguments = [os.path.realpath(argument) for argument in sys.argv[1:]]
+    main(lambda: test(*arguments))

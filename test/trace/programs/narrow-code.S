@@ -1,0 +1,214 @@
+# Functions whose sites have less room than a jump takes: an instruction that is jumped to follows too
+# soon. Those of one set find room for a hop's jump near them; around those of the other set nothing
+# can be moved, so that only a pun serves them. Called from narrow.c.
+
+# The last byte that a pun borrows: it decides where that leads, which is where nothing is, far below
+# or, in programs that have their places low in memory, far behind the heap's room.
+#ifdef __PIE__
+#define FAR 0x90
+#else
+#define FAR 0x7f
+#endif
+
+.macro function name
+    .globl \name
+    .type \name, @function
+\name:
+    .cfi_startproc
+.endm
+
+.macro finish name
+    .cfi_endproc
+    .size \name, . - \name
+.endm
+
+# Neither padding nor code that can be moved, out of a hop's reach.
+.macro wall
+    .fill 300, 1, 0xf4
+.endm
+
+# The window of the return before it takes some of it.
+.macro padding_for tier
+    .ifc \tier, hop
+    .fill 10, 1, 0xcc
+    .endif
+.endm
+
+.macro short_entry name
+function \name
+    lea 5(%rdi), %rax
+1:  mov $FAR, %dl
+    dec %rax
+    cmp %rdi, %rax
+    jg 1b
+    ret
+finish \name
+.endm
+
+.macro set tier
+    wall
+short_entry \tier\()_entry
+    padding_for \tier
+
+    wall
+# Of two bytes: the return for zero.
+function \tier\()_return
+    mov %rdi, %rax
+    test %rdi, %rdi
+    jz 2f
+    js 3f
+    add $1000, %rax
+    ret
+2:  rep ret
+3:  mov $FAR << 8, %edx
+    neg %rax
+    ret
+finish \tier\()_return
+    padding_for \tier
+
+    wall
+function \tier\()_tail
+    mov %rdi, %rax
+    test %rdi, %rdi
+    jz 2f
+    js 3f
+    add $1000, %rax
+    ret
+2:  jmp 9f
+3:  mov $FAR << 8, %edx
+    neg %rax
+    ret
+finish \tier\()_tail
+    padding_for \tier
+function \tier\()_tail_leaf
+9:  lea 77(%rdi), %rax
+    ret
+finish \tier\()_tail_leaf
+
+    wall
+function \tier\()_branch
+    mov %rdi, %rax
+    cmp $5, %rdi
+    je 3f
+    test %rdi, %rdi
+    jle 2f
+    add $1000, %rax
+    ret
+2:  js 9f
+3:  mov $FAR << 8, %edx
+    neg %rax
+    ret
+finish \tier\()_branch
+    padding_for \tier
+function \tier\()_branch_leaf
+9:  lea 88(%rdi), %rax
+    ret
+finish \tier\()_branch_leaf
+
+    wall
+function \tier\()_pointer
+    mov %rdi, %rax
+    test %rdi, %rdi
+    jz 2f
+    js 3f
+    add $1000, %rax
+    ret
+2:  jmp *%rsi
+3:  mov $FAR << 8, %edx
+    neg %rax
+    ret
+finish \tier\()_pointer
+    padding_for \tier
+
+    wall
+# Returns from setjmp twice, then calls somebody further down the stack than the one who jumped.
+function \tier\()_second
+    sub $8, %rsp
+    .cfi_adjust_cfa_offset 8
+    xor %eax, %eax
+    lea environment(%rip), %rdi
+    call _setjmp@PLT
+    test %eax, %eax
+    jne 2f
+1:  mov $FAR, %dl
+    mov $3, %edi
+    call jump_back@PLT
+2:  sub $64, %rsp
+    .cfi_adjust_cfa_offset 64
+    call come_after@PLT
+    add $64, %rsp
+    .cfi_adjust_cfa_offset -64
+    test %eax, %eax
+    js 1b
+    add $8, %rsp
+    .cfi_adjust_cfa_offset -8
+    ret
+finish \tier\()_second
+    padding_for \tier
+.endm
+
+    .text
+set hop
+set pun
+
+    wall
+# Of one byte each.
+function pun_least
+    push %rdi
+    .cfi_adjust_cfa_offset 8
+1:  dec %edi
+    mov $FAR, %dl
+    test %edi, %edi
+    jg 1b
+    pop %rax
+    .cfi_adjust_cfa_offset -8
+    test %rax, %rax
+    js 3f
+    jz 2f
+    add $1000, %rax
+    ret
+2:  ret
+3:  nop
+    mov $FAR << 8, %edx
+    neg %rax
+    ret
+finish pun_least
+
+    wall
+# A hole is made of what its neighbour can spare after it was moved for that.
+short_entry hop_made
+function jump_giver
+    mov $1, %eax
+    add $0x1000, %rax
+    xor $0x2000, %rax
+    add $0x3000, %rax
+    ret
+finish jump_giver
+
+    wall
+# The neighbour's own window is long enough.
+short_entry hop_spared
+function jump_spender
+    push %rbx
+    .cfi_adjust_cfa_offset 8
+    movabs $0x123456789ab, %rbx
+    lea (%rbx,%rdi), %rax
+    pop %rbx
+    .cfi_adjust_cfa_offset -8
+    ret
+finish jump_spender
+
+    wall
+# Each borrows of the next one's patch. Where that makes it lead is known only where it is loaded.
+    .irp i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+function chain\i
+    xor %eax, %eax
+    ret
+finish chain\i
+    .endr
+    .byte 0x11, FAR
+    wall
+
+    .globl environment
+    .comm environment, 256, 16
+    .section .note.GNU-stack, "", @progbits
