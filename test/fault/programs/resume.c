@@ -84,7 +84,70 @@ __asm__(".macro function name\n"
         "    lea 1(%rsi), %rax\n"
         "    lea 0(%rax), %rax\n"
         "    ret\n"
-        "endf tail_end\n");
+        "endf tail_end\n"
+        /* Where there is room for a short jump only, with padding near it and without. */
+        ".macro short_window name\n"
+        "function \\name\n"
+        "    nop\n"
+        "10:\n"
+        "    mov (%rdi), %eax\n"
+        "11:\n"
+        "    add %rsi, %rax\n"
+        "    lea 1(%rax), %rax\n"
+        "    test %rdi, %rdi\n"
+        "    jz 11b\n"
+        "    ret\n"
+        "endf \\name\n"
+        ".endm\n"
+        "short_window fault_hop\n"
+        "    .fill 16, 1, 0xcc\n"
+        "    .fill 300, 1, 0xf4\n"
+        "short_window fault_pun\n"
+        "    .fill 300, 1, 0xf4\n"
+        /* Its first bytes, a jump in the end, are part of its neighbour's. */
+        "function borrower\n"
+        "10: 11:\n"
+        "    xor %eax, %eax\n"
+        "    ret\n"
+        "endf borrower\n"
+        "    .type fault_lender, @function\n"
+        "    .globl fault_lender, fault_lender_offsets\n"
+        "fault_lender:\n"
+        "    .cfi_startproc\n"
+        "10:\n"
+        "    mov (%rdi), %eax\n"
+        "11:\n"
+        "    add %rsi, %rax\n"
+        "    lea 1(%rax), %rax\n"
+        "    nop\n"
+        "    ret\n"
+        "endf fault_lender\n"
+        "    .fill 300, 1, 0xf4\n"
+        /* Moved so that its neighbour finds a hole. */
+        "function hopper\n"
+        "10: 11:\n"
+        "    lea 5(%rdi), %rax\n"
+        "1:  dec %rax\n"
+        "    cmp %rdi, %rax\n"
+        "    jg 1b\n"
+        "    ret\n"
+        "endf hopper\n"
+        "    .fill 8, 1, 0xf4\n"
+        "function fault_giver\n"
+        "    mov $1, %eax\n"
+        "    nop\n"
+        "10:\n"
+        "    mov (%rdi), %eax\n"
+        "11:\n"
+        "    add %rsi, %rax\n"
+        "    lea 1(%rax), %rax\n"
+        "    lea 8(%rdx), %rdx\n"
+        "    lea 0x1234(%rdx), %rdx\n"
+        "    ret\n"
+        "endf fault_giver\n"
+        "    .fill 300, 1, 0xf4\n");
+
+extern uint64_t borrower(uint64_t), hopper(uint64_t);
 
 struct faulting {
     uint64_t (*call)(const volatile uint32_t *at, uint64_t add);
@@ -97,10 +160,15 @@ FUNCTION(fault_first)
 FUNCTION(fault_middle)
 FUNCTION(fault_return)
 FUNCTION(fault_tail)
+FUNCTION(fault_hop)
+FUNCTION(fault_pun)
+FUNCTION(fault_lender)
+FUNCTION(fault_giver)
 #define FAULTING(name)                                                                             \
     { name, name##_offsets }
-static const struct faulting all[] = {FAULTING(fault_first), FAULTING(fault_middle),
-                                      FAULTING(fault_return), FAULTING(fault_tail)};
+static const struct faulting all[] = {
+    FAULTING(fault_first), FAULTING(fault_middle), FAULTING(fault_return), FAULTING(fault_tail),
+    FAULTING(fault_hop),   FAULTING(fault_pun),    FAULTING(fault_lender), FAULTING(fault_giver)};
 
 enum way { REPAIR, REPLACE, SKIP, NEST, WAYS };
 enum { ADD = 1000, VALUE = 7, PAGE = 4096 };
@@ -144,6 +212,7 @@ static void fault(const struct faulting *f, enum way how) {
     check(faults == (how == NEST ? 2 : 1), "the number of faults");
     mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE);
     check(f->call(page, ADD) == ADD + VALUE + 1, "the function without a fault");
+    check(borrower(ADD) == 0 && hopper(ADD) == ADD, "what leaned on a window that was given up");
 }
 
 int main(void) {
