@@ -314,6 +314,12 @@ FUNC calls_early
     ret
 END calls_early
 
+/* Looks like a return and padding, but belongs to no function. */
+    .balign 32
+    .fill 160, 1, 0xf4
+at_data:
+    .byte 0xc3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90
+    .fill 22, 1, 0xf4
 FUNC system_call
     mov %edi, %eax
     syscall

@@ -282,6 +282,14 @@ static void a_system_call_is_never_moved(void **state) {
     assert_narrow("system_call");
 }
 
+static void bytes_of_no_function_are_no_hole(void **state) {
+    (void)state;
+    enum { BYTES = 10 };
+    assert_narrow("system_call"); /* right behind them */
+    for (vaddr_t at = fixture_place(pic, "at_data"), end = at + BYTES; at < end; at++)
+        assert_true(!fixture_patch_at(pic, at) && !fixture_patch_over(pic, at));
+}
+
 static void a_branch_into_the_window_makes_it_narrow(void **state) {
     (void)state;
     assert_narrow("branch_to_second");
@@ -426,6 +434,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_landing_instruction_stays),
         cmocka_unit_test(a_call_is_never_moved),
         cmocka_unit_test(a_system_call_is_never_moved),
+        cmocka_unit_test(bytes_of_no_function_are_no_hole),
         cmocka_unit_test(a_branch_into_the_window_makes_it_narrow),
         cmocka_unit_test(too_few_bytes_make_the_entry_narrow),
         cmocka_unit_test(nops_that_are_meant_for_patching_are_no_padding),
