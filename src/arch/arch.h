@@ -62,6 +62,8 @@ struct relocated {
         uint8_t offset;
         vaddr_t resume;
     } parts[RELOCATED_MAX_PARTS];
+    uint8_t address_at; /* where the run-time address of `address` is to stand; 0: nowhere */
+    vaddr_t address;
 };
 
 /* What decides where an indirect jump goes, as far as the instructions before it tell. */
@@ -132,8 +134,9 @@ struct arch {
                    struct insn_constants *constants);
     /* Size of the landing instruction at BYTES, 0 when there is none. */
     size_t (*landing)(const uint8_t *bytes, size_t room);
-    /* Writes the instruction INSN, whose bytes are BYTES, for address TO. Never for calls, landing
-     * instructions and INSN_FIXED. 0, or −ERANGE when TO is too far from what INSN refers to. */
+    /* Writes the instruction INSN, whose bytes are BYTES, for address TO. Never for indirect calls,
+     * landing instructions and INSN_FIXED. A call becomes a push of its own return address and a
+     * jump. 0, or −ERANGE when TO is too far from what INSN refers to. */
     int (*relocate)(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
                     struct relocated *ret);
     /* How many bytes relocate() writes for INSN. */

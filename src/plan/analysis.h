@@ -12,6 +12,7 @@
  *   exits      returns and tail calls
  *   controls   landing pads and second returns
  *   windows    the bytes that a patch takes
+ *   pads       nops that compilers left for patching
  *   fit        which tier there is room for
  *   holes      padding for hops
  *
@@ -73,6 +74,7 @@ struct func { /* one unwind range, or the code of a function symbol outside of t
     uint8_t tier;       /* enum tier, of its entry */
     bool loop_head;     /* its entry is a branch target of its own group */
     bool open_flow;     /* root: has an indirect jump whose targets are not known */
+    vaddr_t pad;        /* the first of the nops that a compiler left for patching; 0: none */
     bool in_table;      /* its start is an entry of another range's jump table */
     uint32_t tables;    /* jump tables that were decoded; root: the group's */
     uint32_t code_refs; /* places in its middle that data refers to; root: the group's */
@@ -189,6 +191,13 @@ void func_note_branch(const struct analysis *a, vaddr_t addr);
 void targets_note(struct analysis *a);
 /* Data that refers to code, except switch_words, takes its address. */
 void targets_take(struct analysis *a);
+
+/* ---- pads.c ---- */
+/* Finds func.pad, and keeps the nops before entries from being taken for padding. Returns whether
+ * ADDR, an entry of the table of patchable functions, is what it says. */
+bool pad_note(struct analysis *a, vaddr_t addr);
+/* The window of nops at the entry of W's function, and its hole; false if it has no such. */
+bool pad_window(const struct analysis *a, struct window *w);
 
 /* ---- dispatch.c ---- */
 /* Fills in depth and dispatch of all transfers. */

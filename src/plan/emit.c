@@ -91,6 +91,10 @@ static int put_insn(struct emitter *e, const struct site *site, const struct ins
         mark(e, (struct mark){.kind = MARK_INSN, .at_start = outside, .orig = orig});
         e->code->area_used -= out.parts[i].offset;
     }
+    if (out.address_at) {
+        uint64_t address = out.address + e->request->bias;
+        memcpy(out.bytes + out.address_at, &address, sizeof address);
+    }
     put(e, out.bytes, out.size);
     return r;
 }
@@ -124,6 +128,8 @@ static int put_loop(struct emitter *e, const struct site *site, const struct ste
 }
 
 static int put_step(struct emitter *e, const struct site *site, const struct step *s) {
+    if (site->tier == TIER_PAD)
+        return 0; /* nops */
     uint32_t owner = s->exit ? owner_of(e, s->function) : UINT32_MAX;
     if (owner == UINT32_MAX)
         return put_insn(e, site, &s->insn);
@@ -139,7 +145,8 @@ static int put_step(struct emitter *e, const struct site *site, const struct ste
 
 static bool goes_on(const struct site *site, const struct plan *plan) {
     uint8_t kind = plan->steps.at[site->first_step + site->step_count - 1].insn.kind;
-    return kind != INSN_RETURN && kind != INSN_JUMP && kind != INSN_JUMP_INDIRECT;
+    return kind != INSN_RETURN && kind != INSN_JUMP && kind != INSN_JUMP_INDIRECT &&
+           kind != INSN_TRAP && kind != INSN_CALL;
 }
 
 static void put_control(struct emitter *e, const struct site *site) {
@@ -188,27 +195,28 @@ static uint32_t exit_count(const struct plan *plan, const struct site *site) {
     return count;
 }
 
+static int put_hop(struct emitter *e, const struct site *site, vaddr_t trampoline) {
+    const struct arch *arch = e->plan->arch;
+    struct patch *hop = new_patch(e, site->start, arch->hop_bytes, site->end - site->start);
+    int r = arch->hop(hop->after, site->start, site->hole);
+    put_way(e, site->hole, site->start);
+    struct patch *jump = new_patch(e, site->hole, arch->jump_bytes, 0);
+    return r ? r : arch->jump(jump->after, site->hole, trampoline);
+}
+
 static int put_patch(struct emitter *e, const struct site *site, vaddr_t trampoline) {
     const struct arch *arch = e->plan->arch;
     const uint64_t window = site->end - site->start;
-    int r;
-    switch (site->tier) {
-    case TIER_HOP:
-        r = arch->hop(new_patch(e, site->start, arch->hop_bytes, window)->after, site->start,
-                      site->hole);
-        put_way(e, site->hole, site->start);
-        return r ? r
-                 : arch->jump(new_patch(e, site->hole, arch->jump_bytes, 0)->after, site->hole,
-                              trampoline);
-    case TIER_PUN:
+    if (site->hole)
+        return put_hop(e, site, trampoline);
+    if (site->tier == TIER_PUN) {
         new_patch(e, site->start, site->owned, window);
         ARRAY_PUSH(&e->pending, ((struct pending){site->start, trampoline, site->function,
                                                   exit_count(e->plan, site), site->entry}));
         return 0;
-    default:
-        return arch->jump(new_patch(e, site->start, arch->jump_bytes, window)->after, site->start,
-                          trampoline);
     }
+    struct patch *jump = new_patch(e, site->start, arch->jump_bytes, window);
+    return arch->jump(jump->after, site->start, trampoline);
 }
 
 static bool is_wanted(const struct emitter *e, const struct site *site, bool start) {
@@ -225,6 +233,10 @@ static bool is_hook(const struct emitter *e, const struct site *site) {
            e->plan->functions.at[site->function].addr == e->request->hook;
 }
 
+static bool holds_call(const struct plan *plan, const struct site *site) {
+    return plan->steps.at[site->first_step + site->step_count - 1].insn.kind == INSN_CALL;
+}
+
 /* A window that holds the hole of a wanted one is wanted too. */
 static void want(struct emitter *e) {
     const struct plan *plan = e->plan;
@@ -232,6 +244,11 @@ static void want(struct emitter *e) {
     for (size_t i = 0; i < plan->sites.count; i++) {
         const struct site *s = &plan->sites.at[i];
         bool wanted = is_wanted(e, s, is_hook(e, s) || (s->entry && is_traced(e, s->function)));
+        if (wanted && e->request->keep_calls && holds_call(plan, s)) {
+            wanted = false;
+            if (s->entry)
+                e->code->missed[s->function / 8] |= (uint8_t)(1u << s->function % 8);
+        }
         e->wanted[i] |= wanted;
         if (wanted && s->maker)
             e->wanted[s->maker - 1] = true;
@@ -297,8 +314,6 @@ static int compare_way(const void *x, const void *y) {
 /* Writes what is still pending, and puts all in order. */
 static void complete(struct emitter *e) {
     struct plan_code *c = e->code;
-    c->missed = mem_alloc(e->plan->functions.count / 8 + 1);
-    c->inexact = mem_alloc(e->plan->functions.count / 8 + 1);
     if (c->patch_count)
         qsort(c->patches, c->patch_count, sizeof *c->patches, compare_patch);
     puns_write(e->plan, e->request, c, &e->pending);
@@ -326,6 +341,8 @@ static int emit_once(const struct plan *plan, const struct plan_request *request
     struct emitter e = {.plan = plan, .request = request, .code = &code};
     e.area = request->area - request->bias;
     code.area = mem_alloc(room);
+    code.missed = mem_alloc(plan->functions.count / 8 + 1);
+    code.inexact = mem_alloc(plan->functions.count / 8 + 1);
     choose(&e);
     want(&e);
     mark(&e, (struct mark){.kind = MARK_NONE});

@@ -37,7 +37,7 @@ static const struct {
                            "bytes that would be moved."},
     [REFUSED_NO_ADDRESS] = {"no-address",
                             "Nothing can be mapped where the bytes that follow it would make its "
-                            "patch lead."},
+                            "patch lead, or the call it begins with must stay in its place."},
     [REFUSED_LOOSE] = {"movable-code",
                        "No unwind information describes it, and nothing ties it to its place: the "
                        "program might run a copy of it."},

@@ -79,7 +79,8 @@ struct plan_request {
     const struct span *taken; /* ascending: where no island can be mapped; the module, the area, */
     size_t taken_count;       /* the lowest and the highest addresses are besides */
     size_t most_islands;
-    vaddr_t hook; /* a function whose entry waits for the tool (dynamic linker), or 0 */
+    bool keep_calls; /* return addresses are guarded (shadow stacks): no call may be moved */
+    vaddr_t hook;    /* a function whose entry waits for the tool (dynamic linker), or 0 */
 };
 
 struct patch { /* bytes to be written over the module's text */

@@ -23,12 +23,19 @@ static bool in_switch_table(const struct analysis *a, vaddr_t from) {
                                             sizeof(vaddr_t), compare_address);
 }
 
-/* Entries of __patchable_function_entries are among the references: padding ends there. */
+static bool is_in_pad_table(const struct analysis *a, vaddr_t from) {
+    const struct section *s = module_section_at(a->module, from);
+    return s && !strcmp(s->name, "__patchable_function_entries");
+}
+
+/* Entries of __patchable_function_entries are among the references: they are no targets. */
 static void note_refs(struct analysis *a) {
     const struct module *m = a->module;
     uint32_t f = 0; /* references are sorted as functions are */
     for (size_t i = 0; i < m->ref_count; i++) {
         const struct code_ref *r = &m->refs[i];
+        if (is_in_pad_table(a, r->from))
+            continue;
         text_note(a, r->target, FACT_TARGET);
         while (f < a->func_count && a->funcs[f].end <= r->target)
             f++;
@@ -43,7 +50,8 @@ void targets_take(struct analysis *a) {
     const struct module *m = a->module;
     for (size_t i = 0; i < m->ref_count; i++) {
         const struct code_ref *r = &m->refs[i];
-        if (r->kind != CODE_REF_LANDING_PAD && !in_switch_table(a, r->from))
+        if (r->kind != CODE_REF_LANDING_PAD && !in_switch_table(a, r->from) &&
+            !is_in_pad_table(a, r->from))
             text_note(a, r->target, FACT_TAKEN);
     }
 }
@@ -84,6 +92,10 @@ void targets_note(struct analysis *a) {
     const struct module *m = a->module;
     note_symbols(a);
     note_refs(a);
+    for (size_t i = 0; i < m->patchable_count; i++) {
+        if (!pad_note(a, m->patchables[i].addr))
+            text_note(a, m->patchables[i].addr, FACT_TARGET);
+    }
     for (size_t i = 0; i < m->section_count; i++) {
         const struct section *s = &m->sections[i];
         if (s->bytes && !strcmp(s->name, "__rseq_cs"))

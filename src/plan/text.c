@@ -198,6 +198,11 @@ static void decode_range(struct sweep *s, vaddr_t start, vaddr_t end) {
             f->bad = true;
         if (f && in.kind != INSN_NOP && in.kind != INSN_BREAK)
             f->last = at;
+        if (f && at < f->body && in.kind == INSN_JUMP &&
+            in.target > at) { /* over data: part of the landing */
+            at = in.target;
+            continue;
+        }
         if (good)
             note_insn(s, &in);
         at += in.size;

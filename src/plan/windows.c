@@ -2,7 +2,7 @@
  * Windows: the bytes that patches take, and which tier they have room for.
  *
  * A window is a run of whole instructions that are entered only at the first:
- * no branch target lies inside it, no call, no return address points into it.
+ * no branch target lies inside it, no return address points into it.
  * The patch is a jump over its first bytes; the instructions run elsewhere.
  *
  *     entry    | push  mov  sub |  …          forward from the entry
@@ -12,8 +12,10 @@
  *     control  | mov  mov |  …                forward
  *
  * First all sites are tried that have room for a jump, then those for a hop, with holes that are
- * there and with holes that are made, then those for a pun: what makes room for a jump must not be
- * spent as a hole.
+ * there and with holes that are made: what makes room for a jump must not be spent as a hole. Last
+ * come puns, which may lead nowhere, and windows that end with a call. Such a call is not executed
+ * elsewhere but replaced by a push of its own return address and a jump; its return is
+ * mispredicted. In fixed programs, where puns are likely to lead nowhere, such calls come first.
  *
  * Padding behind a return or jump is unreachable, so it may be overwritten; the
  * padding behind a call is not (rule 14 of FACTS 2b). Every byte belongs to one window at
@@ -24,7 +26,21 @@
 enum { NEAR_EXIT_BYTES = 8, NEAR_EXIT_STEPS = 4 };
 
 static bool ends_flow(uint8_t kind) {
-    return kind == INSN_RETURN || kind == INSN_JUMP || kind == INSN_JUMP_INDIRECT;
+    return kind == INSN_RETURN || kind == INSN_JUMP || kind == INSN_JUMP_INDIRECT ||
+           kind == INSN_TRAP;
+}
+
+/* May anything arrive inside the instruction at ADDR, or has another window taken it? */
+static enum refusal entered_or_owned(const struct func *f, vaddr_t addr, bool first) {
+    const uint8_t *fact = text_fact(f->text, addr);
+    uint8_t inside = 0, owned = 0;
+    for (uint8_t i = 0; i < text_size(f->text, addr); i++) {
+        owned |= fact[i];
+        inside |= i || !first ? fact[i] : 0;
+    }
+    if (inside & (FACT_TARGET | FACT_RETURN_POINT))
+        return REFUSED_TARGET;
+    return owned & FACT_OWNED ? REFUSED_OVERLAP : REFUSED_NOT;
 }
 
 enum refusal window_blocker(const struct func *f, vaddr_t addr, bool first) {
@@ -39,22 +55,12 @@ enum refusal window_blocker(const struct func *f, vaddr_t addr, bool first) {
     case INSN_SYSCALL:
         return REFUSED_SYSCALL;
     case INSN_FIXED:
-    case INSN_TRAP:
     case INSN_BREAK:
     case INSN_LANDING:
         return REFUSED_UNRELOCATABLE;
     default:
-        break;
+        return entered_or_owned(f, addr, first);
     }
-    const uint8_t *fact = text_fact(f->text, addr);
-    uint8_t inside = 0, owned = 0;
-    for (uint8_t i = 0; i < text_size(f->text, addr); i++) {
-        owned |= fact[i];
-        inside |= i || !first ? fact[i] : 0;
-    }
-    if (inside & (FACT_TARGET | FACT_RETURN_POINT))
-        return REFUSED_TARGET;
-    return owned & FACT_OWNED ? REFUSED_OVERLAP : REFUSED_NOT;
 }
 
 /* How far padding goes from AT, up to LIMIT. */
@@ -88,9 +94,9 @@ static void own(const struct text *text, vaddr_t start, vaddr_t end) {
 
 /* How many bytes at its start a patch changes. */
 static uint8_t written(const struct analysis *a, const struct window *w) {
-    return w->tier == TIER_JUMP  ? a->arch->jump_bytes
-           : w->tier == TIER_HOP ? a->arch->hop_bytes
-                                 : w->room;
+    if (w->tier == TIER_PUN)
+        return w->room;
+    return w->hole ? a->arch->hop_bytes : a->arch->jump_bytes;
 }
 
 static void take(struct analysis *a, const struct window *w) {
@@ -123,6 +129,15 @@ static void find_room(const struct analysis *a, const struct text *text, struct 
     w->room = (uint8_t)((end < need ? end : need) - w->start);
 }
 
+struct choice { /* whom windows are sought for, and which */
+    enum tier tier;
+    bool first; /* nothing else has been tried: what stands in the way is why a site is refused */
+    bool make;  /* holes */
+    bool call;  /* a call may be moved, as the last instruction */
+    const bool *wanted;       /* by func */
+    const bool *wanted_group; /* by the root of the group */
+};
+
 /* ---- entries ---- */
 
 /* An exit that stands too close behind the window for one of its own joins it. */
@@ -142,13 +157,20 @@ static vaddr_t with_near_exit(const struct analysis *a, const struct func *f, va
     return end;
 }
 
-/* The window that begins at its start: its end, and why it goes no further if that is too short. */
-static enum refusal reach_forward(const struct analysis *a, const struct func *f,
-                                  struct window *w) {
+/* The window that begins at its start: its end, and why it goes no further if that is too short.
+ * CALL: it may end with a call. */
+static enum refusal reach_forward(const struct analysis *a, const struct func *f, struct window *w,
+                                  bool call) {
     vaddr_t need = w->start + a->arch->jump_bytes;
     bool open = group_root(a, w->func)->open_flow, ended = false;
     for (w->end = w->start; w->end < need && !ended; w->end += text_size(f->text, w->end)) {
-        enum refusal why = window_blocker(f, w->end, w->end == w->start);
+        bool first = w->end == w->start;
+        enum refusal why = window_blocker(f, w->end, first);
+        if (call && why == REFUSED_CALL && text_kind(f->text, w->end) == INSN_CALL &&
+            !entered_or_owned(f, w->end, first) && (first || !open)) {
+            w->end += text_size(f->text, w->end);
+            return why;
+        }
         if (why)
             return why;
         if (open && w->end > w->start)
@@ -160,36 +182,41 @@ static enum refusal reach_forward(const struct analysis *a, const struct func *f
     return REFUSED_SHORT;
 }
 
-/* Fits W for TIER. MAKE: by making a hole, if that is what it needs. */
-static bool fit(struct analysis *a, const struct text *text, struct window *w, enum tier tier,
-                bool make) {
+/* Fits W for C's tier. */
+static bool fit(struct analysis *a, const struct text *text, struct window *w,
+                const struct choice *c) {
     struct window maker;
-    if (make && hole_make(a, text, w, &maker))
+    if (c->make && hole_make(a, text, w, &maker))
         take(a, &maker);
-    return window_fits(a, text, w, tier);
+    return window_fits(a, text, w, c->tier);
 }
 
-/* Takes W for TIER, or says why not. */
-static enum refusal try_forward(struct analysis *a, struct window *w, enum tier tier, bool make) {
+/* Takes W for C's tier, or says why not. */
+static enum refusal try_forward(struct analysis *a, struct window *w, const struct choice *c) {
     const struct func *f = &a->funcs[w->func];
-    enum refusal why = reach_forward(a, f, w);
+    enum refusal why = reach_forward(a, f, w, c->call);
     find_room(a, f->text, w);
-    if (!fit(a, f->text, w, tier, make))
+    if (!fit(a, f->text, w, c))
         return why;
     take(a, w);
     return REFUSED_NOT;
 }
 
-static void choose_entry(struct analysis *a, uint32_t i, enum tier tier, bool make,
-                         uint8_t *refused) {
+static void choose_entry(struct analysis *a, uint32_t i, const struct choice *c, uint8_t *refused) {
     struct func *f = &a->funcs[i];
     struct window w = {.start = f->body, .func = i, .entry = true};
     w.variant =
         (f->loop_head ? STUB_SKIP_RED_ZONE : 0) | (flags_live_at(a, f->body) ? STUB_SAVE_FLAGS : 0);
-    enum refusal why = try_forward(a, &w, tier, make);
+    enum refusal why = REFUSED_SHORT;
+    if (c->tier != TIER_PAD) {
+        why = try_forward(a, &w, c);
+    } else if (pad_window(a, &w)) {
+        take(a, &w);
+        why = REFUSED_NOT;
+    }
     if (!why)
-        f->tier = tier;
-    if (!why || tier == TIER_JUMP)
+        f->tier = (uint8_t)c->tier;
+    if (!why || c->first)
         *refused = (uint8_t)why;
 }
 
@@ -216,7 +243,7 @@ static void grow(const struct func *f, struct window *w, uint8_t kind, uint8_t s
     }
 }
 
-static void choose_exit(struct analysis *a, struct exit_site *x, enum tier tier, bool make) {
+static void choose_exit(struct analysis *a, struct exit_site *x, const struct choice *c) {
     const struct func *f = &a->funcs[x->func];
     struct window w = {.start = x->addr, .end = x->addr + x->size, .func = x->func};
     enum refusal why =
@@ -225,9 +252,9 @@ static void choose_exit(struct analysis *a, struct exit_site *x, enum tier tier,
     if (!why && !open)
         grow(f, &w, x->kind, a->arch->jump_bytes);
     find_room(a, f->text, &w);
-    if (!why && fit(a, f->text, &w, tier, make))
+    if (!why && fit(a, f->text, &w, c))
         take(a, &w);
-    else if (tier == TIER_JUMP)
+    else if (c->first)
         x->refused = (uint8_t)(why ? why : open ? REFUSED_OPEN_FLOW : REFUSED_SHORT);
 }
 
@@ -239,16 +266,16 @@ static int compare_start(const void *key, const void *item) {
 }
 
 /* COUNT of the windows are sorted. */
-static void choose_control(struct analysis *a, const struct control_site *c, size_t count,
-                           enum tier tier, bool make) {
-    struct window w = {.start = c->addr,
-                       .func = c->func,
+static void choose_control(struct analysis *a, const struct control_site *site, size_t count,
+                           const struct choice *c) {
+    struct window w = {.start = site->addr,
+                       .func = site->func,
                        .control = true,
                        .variant = STUB_SKIP_RED_ZONE | STUB_SAVE_FLAGS};
     struct window *there =
-        count ? bsearch(&c->addr, a->windows.at, count, sizeof w, compare_start) : NULL;
+        count ? bsearch(&site->addr, a->windows.at, count, sizeof w, compare_start) : NULL;
     if (!there) {
-        try_forward(a, &w, tier, make);
+        try_forward(a, &w, c);
     } else if (!there->entry) {
         there->control = true;
         there->variant = w.variant;
@@ -265,29 +292,22 @@ static void sort_windows(struct analysis *a) {
         qsort(a->windows.at, a->windows.count, sizeof *a->windows.at, compare_window);
 }
 
-struct choice {               /* whom windows are sought for, and which */
-    const bool *wanted;       /* by func */
-    const bool *wanted_group; /* by the root of the group */
-    enum tier tier;
-    bool make; /* holes */
-};
-
 static void choose_all(struct analysis *a, const struct choice *c, uint8_t *refused) {
     /* Downwards: a pun may borrow what was taken by another. */
     for (size_t i = a->func_count; i-- > 0;) {
         if (c->wanted[i] && !a->funcs[i].tier)
-            choose_entry(a, (uint32_t)i, c->tier, c->make, &refused[i]);
+            choose_entry(a, (uint32_t)i, c, &refused[i]);
     }
     for (size_t i = a->exits.count; i-- > 0;) {
         struct exit_site *x = &a->exits.at[i];
         if (c->wanted_group[group_of(a, x->func)] && x->tier == TIER_NONE)
-            choose_exit(a, x, c->tier, c->make);
+            choose_exit(a, x, c);
     }
     sort_windows(a);
     size_t count = a->windows.count;
     for (size_t i = 0; i < a->controls.count; i++) {
         if (c->wanted_group[group_of(a, a->controls.at[i].func)])
-            choose_control(a, &a->controls.at[i], count, c->tier, c->make);
+            choose_control(a, &a->controls.at[i], count, c);
     }
     sort_windows(a);
 }
@@ -299,12 +319,20 @@ void windows_choose(struct analysis *a, uint8_t *refused) {
         wanted[i] = a->funcs[i].entry && !refused[i];
         wanted_group[group_of(a, i)] |= wanted[i];
     }
-    static const struct {
-        enum tier tier;
-        bool make;
-    } rounds[] = {{TIER_JUMP, false}, {TIER_HOP, false}, {TIER_HOP, true}, {TIER_PUN, false}};
-    for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++) {
-        struct choice c = {wanted, wanted_group, rounds[i].tier, rounds[i].make};
+    static const struct choice fixed[] = {{.tier = TIER_PAD},
+                                          {.tier = TIER_JUMP, .first = true},
+                                          {.tier = TIER_HOP},
+                                          {.tier = TIER_HOP, .make = true},
+                                          {.tier = TIER_JUMP, .call = true},
+                                          {.tier = TIER_PUN}};
+    static const struct choice anywhere[] = {{.tier = TIER_PAD}, {.tier = TIER_JUMP, .first = true},
+                                             {.tier = TIER_HOP}, {.tier = TIER_HOP, .make = true},
+                                             {.tier = TIER_PUN}, {.tier = TIER_JUMP, .call = true}};
+    _Static_assert(sizeof fixed == sizeof anywhere, "the same rounds");
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        struct choice c = a->module->position_independent ? anywhere[i] : fixed[i];
+        c.wanted = wanted;
+        c.wanted_group = wanted_group;
         choose_all(a, &c, refused);
     }
 }

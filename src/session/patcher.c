@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "arch/arch.h"
+#include "target/cpu.h"
 #include "target/maps.h"
 #include "target/memory.h"
 #include "target/status.h"
@@ -162,6 +163,7 @@ static int emit(struct patched *p, const struct patch_request *r, size_t most_is
                              .area = p->area,
                              .area_size = p->area_size,
                              .most_islands = most_islands,
+                             .keep_calls = cpu_guards_returns(),
                              .selected = r->selected ? p->entry->selected : none,
                              .first_id = p->entry->first_id,
                              .ring_bytes = r->ring_bytes,

@@ -125,6 +125,29 @@ static void loops_become_branches_over_long_jumps(void **state) {
     }
 }
 
+static void a_call_becomes_a_push_of_its_own_return_address_and_a_jump(void **state) {
+    (void)state;
+    const struct form form = FORM("call", "\xe8\x00\x10\x00\x00");
+    vaddr_t to = FROM + 0x1000000;
+    struct relocated out;
+    struct insn in;
+    struct oracle_insn push, jump;
+    relocate_one(&form, to, &out, &in);
+    assert_true(oracle_decode(out.bytes, out.size, to, &push));
+    assert_true(oracle_decode(out.bytes + push.size, out.size - push.size, to + push.size, &jump));
+    int32_t operand; /* what is pushed */
+    memcpy(&operand, out.bytes + 2, sizeof operand);
+    assert_memory_equal(out.bytes, "\xff\x35", 2);
+    assert_int_equal(push.size + operand, out.address_at);
+    assert_int_equal(push.size + jump.size, out.address_at);
+    assert_int_equal(out.address_at + 8, out.size);
+    assert_int_equal(out.address, FROM + form.size);
+    assert_int_equal(jump.target, FROM + form.size + 0x1000);
+    assert_int_equal(out.part_count, 2);
+    assert_int_equal(out.parts[1].offset, push.size);
+    assert_int_equal(out.parts[1].resume, jump.target);
+}
+
 static void what_is_too_far_is_refused(void **state) {
     (void)state;
     const struct arch *arch = arch_for_machine(EM_X86_64);
@@ -224,6 +247,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_form_means_the_same_elsewhere),
         cmocka_unit_test(loops_become_branches_over_long_jumps),
+        cmocka_unit_test(a_call_becomes_a_push_of_its_own_return_address_and_a_jump),
         cmocka_unit_test(what_is_too_far_is_refused),
         cmocka_unit_test(an_inverted_branch_skips_exactly_what_follows),
         cmocka_unit_test(moved_instructions_compute_the_same),

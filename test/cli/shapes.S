@@ -35,7 +35,7 @@ _start:
     ret
     done narrow
 
-    function looping /* a branch leads to its second byte: a pun is left */
+    function looping /* a branch leads to its second byte, and a pun would lead below 0 */
     nop
 1:  dec %edi
     jnz 1b
@@ -45,7 +45,7 @@ _start:
     ret
     done looping
 
-    function first_call /* nothing can be moved */
+    function first_call /* the call has to be moved */
     call roomy
     ret
     done first_call

@@ -3,6 +3,8 @@
  * minimal mode (no operands); the rest is read off the opcode, since this runs
  * once over every byte of a program. Facts: Intel SDM volume 2, appendix A.
  */
+#include <string.h>
+
 #include <Zydis/Zydis.h>
 
 #include "arch/x86_64/x86_64.h"
@@ -156,12 +158,25 @@ bool x86_64_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn 
     return true;
 }
 
+/* Clang's -fsanitize=function compares the first words of what a pointer leads to with these: a
+ * short jump over a mark and the offset of the function's type (CodeGen's prologue signature,
+ * Clang 3.2 to 16). They are part of what callers see, like an endbr64. */
+static size_t type_mark(const uint8_t *bytes, size_t room) {
+    static const uint8_t mark[] = {0xeb, 0x06, 'v', '2'};
+    enum { TYPE_BYTES = 4 };
+    bool found = room >= sizeof mark + TYPE_BYTES && memcmp(bytes, mark, sizeof mark) == 0;
+    return found ? sizeof mark + TYPE_BYTES : 0;
+}
+
+static size_t landing_instruction(const uint8_t *bytes, size_t room) {
+    static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    return room >= sizeof endbr64 && memcmp(bytes, endbr64, sizeof endbr64) == 0 ? sizeof endbr64
+                                                                                 : 0;
+}
+
 size_t x86_64_landing(const uint8_t *bytes, size_t room) {
-    enum { ENDBR64_BYTES = 4 };
-    return room >= ENDBR64_BYTES && bytes[0] == 0xf3 && bytes[1] == 0x0f && bytes[2] == 0x1e &&
-                   bytes[3] == 0xfa
-               ? ENDBR64_BYTES
-               : 0;
+    size_t size = type_mark(bytes, room);
+    return size + landing_instruction(bytes + size, room - size);
 }
 
 /* Instructions that change flags only sometimes: shifts by %cl, string instructions with rep. */

@@ -6,6 +6,12 @@
  *         jmp  2f             … of the instruction after it
  *     1:  jmp  target         … of the target
  *     2:
+ *
+ * and a call, whose return address stays what it was,
+ *
+ *         push 1f(%rip)       in the state of the original
+ *         jmp  target         … of the target's first instruction
+ *     1:  .quad return address
  */
 #include <errno.h>
 #include <string.h>
@@ -60,9 +66,25 @@ static int loop_to(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
     return x86_64_jump(ret->bytes + n, to + n, insn->target);
 }
 
+enum { PUSH_BYTES = 6, ADDRESS_BYTES = 8 };
+
+static int call_to(const struct insn *insn, vaddr_t to, struct relocated *ret) {
+    static const uint8_t push[PUSH_BYTES] = {0xff, 0x35, X86_JUMP_BYTES};
+    memcpy(ret->bytes, push, sizeof push);
+    ret->parts[1].offset = PUSH_BYTES;
+    ret->parts[1].resume = insn->target;
+    ret->part_count = 2;
+    ret->address_at = PUSH_BYTES + X86_JUMP_BYTES;
+    ret->address = insn->addr + insn->size;
+    ret->size = PUSH_BYTES + X86_JUMP_BYTES + ADDRESS_BYTES;
+    memset(ret->bytes + ret->address_at, 0, ADDRESS_BYTES);
+    return x86_64_jump(ret->bytes + PUSH_BYTES, to + PUSH_BYTES, insn->target);
+}
+
 int x86_64_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
                     struct relocated *ret) {
     ret->part_count = 1;
+    ret->address_at = 0;
     ret->parts[0].offset = 0;
     ret->parts[0].resume = insn->addr;
     switch (insn->kind) {
@@ -71,6 +93,8 @@ int x86_64_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
         return jump_to(insn, bytes, to, ret);
     case INSN_LOOP:
         return loop_to(insn, bytes, to, ret);
+    case INSN_CALL:
+        return call_to(insn, to, ret);
     default:
         return copy(insn, bytes, to, ret);
     }
@@ -84,6 +108,8 @@ size_t x86_64_relocated_bytes(const struct insn *insn) {
         return opcode_at(insn) + X86_JUMP_BYTES + 1;
     case INSN_LOOP:
         return insn->field + 1 + 2 + X86_JUMP_BYTES;
+    case INSN_CALL:
+        return PUSH_BYTES + X86_JUMP_BYTES + ADDRESS_BYTES;
     default:
         return insn->size;
     }

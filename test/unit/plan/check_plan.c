@@ -5,7 +5,7 @@
  *
  *  - a window begins and ends where instructions do
  *  - no branch, call, jump table, symbol, reference from data or landing pad leads into it
- *  - it holds no call, no system call and no landing instruction, and no return address
+ *  - it holds no indirect call, no system call and no landing instruction, and no return address
  *  - padding that is overwritten, and holes, are padding that only a return or jump stands before,
  *    or bytes that another window has moved away
  *  - nothing is written twice
@@ -113,8 +113,8 @@ static void check_insn(struct checked *c, const struct oracle_insn *in, vaddr_t 
         *fact(c, at + i) |= SEEN;
     }
     *fact(c, at) |= BOUNDARY;
-    if (any & MOVED && (in->call || in->syscall || in->landing))
-        wrong(c, "a window holds a call, a system call or a landing instruction", at);
+    if (any & MOVED && ((in->call && !in->direct) || in->syscall || in->landing))
+        wrong(c, "a window holds an indirect call, a system call or a landing instruction", at);
 }
 
 static int64_t word_at(const struct module *m, const struct table *t, size_t i, bool *ret_ok) {

@@ -30,6 +30,16 @@ FUNC another
     ret
 END another
 
+FUNC calls_at_once
+    push %rax
+    .cfi_adjust_cfa_offset 8
+    call another
+at_calls_at_once:
+    pop %rcx
+    .cfi_adjust_cfa_offset -8
+    ret
+END calls_at_once
+
 FUNC switch_in_memory
     mov %edi, %edi
     jmp *switch_words(,%rdi,8)

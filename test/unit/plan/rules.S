@@ -314,12 +314,6 @@ FUNC calls_early
     ret
 END calls_early
 
-/* Looks like a return and padding, but belongs to no function. */
-    .balign 32
-    .fill 160, 1, 0xf4
-at_data:
-    .byte 0xc3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90
-    .fill 22, 1, 0xf4
 FUNC system_call
     mov %edi, %eax
     syscall
@@ -376,6 +370,36 @@ patchable:
     mov %ecx, %edx
     ret
 END patchable
+
+/* The nops that a compiler leaves for patching: 5 before the entry, 2 at it. */
+    .p2align 4
+at_padded:
+    .fill 5, 1, 0x90
+    .type padded, @function
+padded:
+    .cfi_startproc
+    nop
+    nop
+at_padded_body:
+    mov %edi, %eax
+    mov %eax, %ecx
+    ret
+END padded
+
+/* Listed like those, but there are no nops before it. */
+    .p2align 4
+    .fill 11, 1, 0x90
+at_lying:
+    .fill 5, 1, 0xcc
+    .type lying, @function
+lying:
+    .cfi_startproc
+    nop
+    nop
+    lea 1(%rdi), %eax
+    lea 2(%rax), %ecx
+    ret
+END lying
 
 /* What stands behind a call is not padding: the caller's frame is found by it. */
 FUNC never_returns
@@ -534,7 +558,7 @@ functions:
 
     .section __patchable_function_entries, "awo", @progbits, .text
     .p2align 3
-    .quad at_patchable
+    .quad at_patchable, at_padded, at_lying
 
     .section __rseq_cs, "aw", @progbits
     .p2align 5

@@ -282,14 +282,6 @@ static void a_system_call_is_never_moved(void **state) {
     assert_narrow("system_call");
 }
 
-static void bytes_of_no_function_are_no_hole(void **state) {
-    (void)state;
-    enum { BYTES = 10 };
-    assert_narrow("system_call"); /* right behind them */
-    for (vaddr_t at = fixture_place(pic, "at_data"), end = at + BYTES; at < end; at++)
-        assert_true(!fixture_patch_at(pic, at) && !fixture_patch_over(pic, at));
-}
-
 static void a_branch_into_the_window_makes_it_narrow(void **state) {
     (void)state;
     assert_narrow("branch_to_second");
@@ -306,6 +298,46 @@ static void nops_that_are_meant_for_patching_are_no_padding(void **state) {
     (void)state;
     assert_narrow("before_patchable");
     traced("patchable");
+}
+
+static void nops_before_and_at_an_entry_make_a_pad(void **state) {
+    (void)state;
+    const struct plan_function *f = fixture_bare(pic, "padded");
+    assert_int_equal(f->entry, TIER_PAD);
+    const struct patch *hop = fixture_patch_at(pic, f->addr);
+    const struct patch *jump = fixture_patch_at(pic, fixture_place(pic, "at_padded"));
+    assert_non_null(hop);
+    assert_non_null(jump);
+    assert_int_equal(hop->size, 2);
+    assert_memory_equal(hop->after, "\xeb\xf9", 2);
+    assert_int_equal(jump->size, 5);
+    ASSERT_FREE(pic, "at_padded_body");
+}
+
+static void a_pad_that_is_none_is_not_used(void **state) {
+    (void)state;
+    traced("lying"); /* by a jump */
+    assert_null(fixture_patch_over(pic, fixture_place(pic, "at_lying") + 1));
+}
+
+static void a_call_is_moved_where_nothing_else_fits_unless_it_must_stay(void **state) {
+    (void)state;
+    const struct plan_function *f = fixture_bare(fixed, "calls_at_once");
+    assert_int_equal(f->entry, TIER_JUMP);
+    ASSERT_FREE(fixed, "at_calls_at_once");
+    struct plan_request request = {.area = fixed->area,
+                                   .area_size = plan_area_size(fixed->plan),
+                                   .ring_bytes = 1 << 16,
+                                   .keep_calls = true};
+    struct plan_code code;
+    assert_int_equal(plan_emit(fixed->plan, &request, &code, NULL), 0);
+    for (size_t i = 0; i < code.patch_count; i++)
+        assert_int_not_equal(code.patches[i].at, f->addr);
+    for (size_t i = 0; i < plan_function_count(fixed->plan); i++) {
+        bool missed = code.missed[i / 8] >> (i % 8) & 1;
+        assert_int_equal(missed, plan_function(fixed->plan, i) == f);
+    }
+    plan_code_done(&code);
 }
 
 static void a_return_at_the_end_of_a_loop_leaves_the_loop_alone(void **state) {
@@ -434,10 +466,12 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_landing_instruction_stays),
         cmocka_unit_test(a_call_is_never_moved),
         cmocka_unit_test(a_system_call_is_never_moved),
-        cmocka_unit_test(bytes_of_no_function_are_no_hole),
         cmocka_unit_test(a_branch_into_the_window_makes_it_narrow),
         cmocka_unit_test(too_few_bytes_make_the_entry_narrow),
         cmocka_unit_test(nops_that_are_meant_for_patching_are_no_padding),
+        cmocka_unit_test(nops_before_and_at_an_entry_make_a_pad),
+        cmocka_unit_test(a_pad_that_is_none_is_not_used),
+        cmocka_unit_test(a_call_is_moved_where_nothing_else_fits_unless_it_must_stay),
         cmocka_unit_test(a_return_at_the_end_of_a_loop_leaves_the_loop_alone),
         cmocka_unit_test(a_short_branch_without_a_long_form_is_moved),
         cmocka_unit_test(restartable_sequences_are_left_alone),
