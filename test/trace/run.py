@@ -10,9 +10,8 @@ thread, report's counts and graph's tree must be those that the program's marks 
 "calls: [MODULE!]NAME COUNT" asks for a count where there are too many calls for marks. Where events may
 be lost (harness.py) and are, the calls that are left must be some of those, in their order.
 
-Functions that explain calls refused are left out of what is asked for, and so are the ends of those
-whose exits it calls inferred; but only few may be so, and only for reasons in CURABLE, besides those
-that --may-refuse names. The same goes for those that a pun was to serve which leads to where nothing
+Functions that explain calls refused are left out of what is asked for; only those may be so that
+--may-refuse names. The ends of those whose exits it calls inferred are left out, too. The same goes for those that a pun was to serve which leads to where nothing
 could be mapped, as info tells. --may-miss names functions that are not compared as they may be among
 these. --library is a library of the test's own that the program loads, and that is its argument.
 --load-by: the program runs with an environment variable that makes the dynamic linker load a library
@@ -30,9 +29,6 @@ from harness import (Failure, Spoor, check, check_balanced, check_lossless, chec
 
 MARK = re.compile(r"^\|(\d+)(?:\.(\d+))? ([><!]) (?:([^!]+\.so)!)?(.+)$")
 COUNT = re.compile(r"^calls: (?:([^!]+\.so)!)?(.+) (\d+)$")
-# Refusals that are for want of a tier (doc/ARCHITECTURE.md), and how many functions may suffer them.
-CURABLE = {"short-window", "call-in-window", "branch-into-window", "window-taken"}
-MOST_REFUSED = 0.25
 KINDS = {"entry": ">", "exit": "<", "unwound": "!"}
 # What compilers and linkers add to every program, and what the program marks its calls with.
 NOT_OURS = re.compile(r"^(_|expect|frame_dummy|(de)?register_tm_clones|std::|.*\b(std|__gnu_cxx)::)")
@@ -149,16 +145,13 @@ class Comparison:
                 if missing and f["exits"].get("pun", 0):
                     inferred.add(place)
                 if f["refused"]:
-                    check(f["refused"] in CURABLE or f["function"] in self.arguments.may_refuse,
+                    check(f["function"] in self.arguments.may_refuse,
                           f"{f['function']} is not traced: {f['refused']}")
                     refused.add(place)
                 elif f["function"] in self.arguments.may_miss:
                     refused.add(place)
                 elif f["exits"].get("none", 0):
                     inferred.add(place)
-        excused = self.arguments.may_refuse + self.arguments.may_miss
-        curable = [name for _, name in refused if name not in excused]
-        check(len(curable) <= len(self.named) * MOST_REFUSED, f"too many are not traced: {curable}")
         return refused | self.unreached, inferred
 
     def ours(self, module, function):
