@@ -21,6 +21,7 @@
  * padding behind a call is not (rule 14 of FACTS 2b). Every byte belongs to one window at
  * most: FACT_OWNED.
  */
+#include "elf/sort.h"
 #include "plan/analysis.h"
 
 enum { NEAR_EXIT_BYTES = 8, NEAR_EXIT_STEPS = 4 };
@@ -202,18 +203,16 @@ static enum refusal try_forward(struct analysis *a, struct window *w, const stru
     return REFUSED_NOT;
 }
 
+static uint8_t entry_variant(const struct analysis *a, const struct func *f) {
+    return (f->loop_head ? STUB_SKIP_RED_ZONE : 0) |
+           (flags_live_at(a, f->body) ? STUB_SAVE_FLAGS : 0);
+}
+
 static void choose_entry(struct analysis *a, uint32_t i, const struct choice *c, uint8_t *refused) {
     struct func *f = &a->funcs[i];
     struct window w = {.start = f->body, .func = i, .entry = true};
-    w.variant =
-        (f->loop_head ? STUB_SKIP_RED_ZONE : 0) | (flags_live_at(a, f->body) ? STUB_SAVE_FLAGS : 0);
-    enum refusal why = REFUSED_SHORT;
-    if (c->tier != TIER_PAD) {
-        why = try_forward(a, &w, c);
-    } else if (pad_window(a, &w)) {
-        take(a, &w);
-        why = REFUSED_NOT;
-    }
+    w.variant = entry_variant(a, f);
+    enum refusal why = try_forward(a, &w, c);
     if (!why)
         f->tier = (uint8_t)c->tier;
     if (!why || c->first)
@@ -282,14 +281,8 @@ static void choose_control(struct analysis *a, const struct control_site *site, 
     }
 }
 
-static int compare_window(const void *x, const void *y) {
-    const struct window *a = x, *b = y;
-    return (a->start > b->start) - (a->start < b->start);
-}
-
 static void sort_windows(struct analysis *a) {
-    if (a->windows.count)
-        qsort(a->windows.at, a->windows.count, sizeof *a->windows.at, compare_window);
+    sort_by_address(a->windows.at, a->windows.count, sizeof *a->windows.at);
 }
 
 static void choose_all(struct analysis *a, const struct choice *c, uint8_t *refused) {
@@ -312,6 +305,19 @@ static void choose_all(struct analysis *a, const struct choice *c, uint8_t *refu
     sort_windows(a);
 }
 
+/* Entries that a compiler has left nops for. */
+static void choose_pads(struct analysis *a, const bool *wanted) {
+    for (uint32_t i = 0; i < a->func_count; i++) {
+        struct func *f = &a->funcs[i];
+        struct window w = {.start = f->body, .func = i, .entry = true};
+        if (!wanted[i] || !pad_window(a, &w))
+            continue;
+        w.variant = entry_variant(a, f);
+        f->tier = TIER_PAD;
+        take(a, &w);
+    }
+}
+
 void windows_choose(struct analysis *a, uint8_t *refused) {
     AUTO_FREE bool *wanted = mem_alloc(a->func_count * sizeof *wanted + 1);
     AUTO_FREE bool *wanted_group = mem_alloc(a->func_count * sizeof *wanted_group + 1);
@@ -319,15 +325,17 @@ void windows_choose(struct analysis *a, uint8_t *refused) {
         wanted[i] = a->funcs[i].entry && !refused[i];
         wanted_group[group_of(a, i)] |= wanted[i];
     }
-    static const struct choice fixed[] = {{.tier = TIER_PAD},
-                                          {.tier = TIER_JUMP, .first = true},
+    static const struct choice fixed[] = {{.tier = TIER_JUMP, .first = true},
                                           {.tier = TIER_HOP},
                                           {.tier = TIER_HOP, .make = true},
                                           {.tier = TIER_JUMP, .call = true},
                                           {.tier = TIER_PUN}};
-    static const struct choice anywhere[] = {{.tier = TIER_PAD}, {.tier = TIER_JUMP, .first = true},
-                                             {.tier = TIER_HOP}, {.tier = TIER_HOP, .make = true},
-                                             {.tier = TIER_PUN}, {.tier = TIER_JUMP, .call = true}};
+    static const struct choice anywhere[] = {{.tier = TIER_JUMP, .first = true},
+                                             {.tier = TIER_HOP},
+                                             {.tier = TIER_HOP, .make = true},
+                                             {.tier = TIER_PUN},
+                                             {.tier = TIER_JUMP, .call = true}};
+    choose_pads(a, wanted);
     _Static_assert(sizeof fixed == sizeof anywhere, "the same rounds");
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
         struct choice c = a->module->position_independent ? anywhere[i] : fixed[i];
