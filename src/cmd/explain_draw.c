@@ -205,8 +205,8 @@ static void print_legend(const struct drawing *d) {
         [TIER_PAD] = "a short jump into padding that the compiler left.",
         [TIER_JUMP] = "a jump over the bytes in brackets; what the bar marks runs elsewhere.",
         [TIER_HOP] = "a short jump to a hole nearby that holds the long one.",
-        [TIER_PUN] = "a jump whose last bytes are those behind the brackets; where it leads is "
-                     "decided when the file is loaded.",
+        [TIER_PUN] = ("a jump whose last bytes are those behind the brackets; where it leads is "
+                      "decided when the file is loaded."),
         [TIER_TRAP] = "a breakpoint."};
     enum { INDENT = 26 };
     putchar('\n');

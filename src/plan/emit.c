@@ -364,11 +364,12 @@ static int emit_once(const struct plan *plan, const struct plan_request *request
     return r;
 }
 
-/* Takes the functions in MISSED out of SELECTED. Returns whether there were any. */
-static bool deselect(const uint8_t *missed, uint8_t *selected, size_t bytes) {
+/* Moves functions that are in MISSED from SELECTED to ALL. Returns whether there were any. */
+static bool deselect(const uint8_t *missed, uint8_t *selected, uint8_t *all, size_t bytes) {
     bool any = false;
     for (size_t i = 0; i < bytes; i++) {
         any |= missed[i] & selected[i];
+        all[i] |= missed[i];
         selected[i] &= (uint8_t)~missed[i];
     }
     return any;
@@ -385,16 +386,18 @@ int plan_emit(const struct plan *plan, const struct plan_request *request, struc
     if (request->selected)
         memcpy(selected, request->selected, bytes);
     again.selected = selected;
-    int r = emit_once(plan, &again, ret, err);
-    for (int i = 0; !r && i < TRIES && deselect(ret->missed, selected, bytes); i++) {
-        for (size_t j = 0; j < bytes; j++)
-            missed[j] |= ret->missed[j];
-        plan_code_done(ret);
-        r = emit_once(plan, &again, ret, err);
+    for (int i = 0;; i++) {
+        struct plan_code code = {.area = NULL};
+        int r = emit_once(plan, &again, &code, err);
+        if (r || !code.missed)
+            return r;
+        if (!deselect(code.missed, selected, missed, bytes) || i == TRIES) {
+            memcpy(code.missed, missed, bytes);
+            *ret = code;
+            return 0;
+        }
+        plan_code_done(&code);
     }
-    for (size_t j = 0; !r && j < bytes; j++)
-        ret->missed[j] |= missed[j];
-    return r;
 }
 
 void plan_code_done(struct plan_code *code) {

@@ -34,9 +34,9 @@ static bool is_final(const struct text *text, vaddr_t at, vaddr_t end) {
 static bool fits_pun(const struct analysis *a, const struct text *text, const struct window *w) {
     if (!w->room || !text_holds(text, w->start + PUN_MAX_BYTES - 1))
         return false;
-    for (uint8_t form = 0; form < PUN_FORMS; form++) {
+    for (int form = 0; form < PUN_FORMS; form++) {
         struct pun pun;
-        if (!a->arch->pun(text_bytes(text, w->start), w->start, w->room, form, &pun))
+        if (!a->arch->pun(text_bytes(text, w->start), w->start, w->room, (uint8_t)form, &pun))
             continue;
         if (a->module->position_independent || may_lead_somewhere(a, &pun) ||
             !is_final(text, w->start + w->room, w->start + pun.size))

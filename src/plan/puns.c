@@ -180,16 +180,16 @@ static bool write_pun(struct sea *s, struct patch *p, vaddr_t trampoline) {
     uint8_t bytes[PUN_MAX_BYTES], jump[PUN_MAX_BYTES];
     if (!final_bytes(s, p->at, bytes))
         return false;
-    for (uint8_t form = 0; form < PUN_FORMS; form++) {
+    for (int form = 0; form < PUN_FORMS; form++) {
         struct pun pun;
-        if (!arch->pun(bytes, p->at + bias, p->size, form, &pun))
+        if (!arch->pun(bytes, p->at + bias, p->size, (uint8_t)form, &pun))
             continue;
         taddr_t at = find_place(s, pun.low, pun.low + pun.span, arch->jump_bytes);
         if (!at || arch->jump(jump, at - bias, trampoline))
             continue;
         occupy(s, at, jump, arch->jump_bytes);
         note_way(s, at - bias, p->at);
-        arch->pun_write(p->after, p->at + bias, p->size, form, at);
+        arch->pun_write(p->after, p->at + bias, p->size, (uint8_t)form, at);
         p->reads = pun.size;
         return true;
     }

@@ -1,6 +1,6 @@
 /* Instructions as text, in the syntax of objdump and gdb. */
 #include <Zydis/Zydis.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "arch/x86_64/x86_64.h"
 
@@ -25,6 +25,6 @@ size_t x86_64_format(const uint8_t *bytes, size_t room, vaddr_t addr, char out[F
         ZYAN_SUCCESS(ZydisFormatterFormatInstruction(
             &formatter, &in, operands, in.operand_count_visible, out, FORMAT_BYTES, addr, NULL)))
         return in.length;
-    strcpy(out, "(bad)");
+    snprintf(out, FORMAT_BYTES, "(bad)");
     return 1;
 }
