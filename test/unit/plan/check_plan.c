@@ -267,6 +267,29 @@ static bool all_dead_or_moved(const struct checked *c, vaddr_t at, vaddr_t end) 
     return true;
 }
 
+static struct oracle_insn insn_at(const struct checked *c, vaddr_t at) {
+    size_t room = 15;
+    const uint8_t *bytes;
+    while (!(bytes = module_bytes(c->module, at, room)) && room > 1)
+        room--;
+    return bytes ? decode(c, bytes, room, at) : (struct oracle_insn){.size = 1};
+}
+
+/* Padding behind an instruction that traps: the trap takes the patch back before a handler could go
+ * on there. */
+static bool is_behind_trap(const struct checked *c, const struct plan_window *w) {
+    vaddr_t last = w->end - 1;
+    while (last > w->start && !(*fact(c, last) & BOUNDARY))
+        last--;
+    struct oracle_insn in = insn_at(c, last);
+    bool padding = !strncmp(in.text, "ud", 2) || !strncmp(in.text, "hlt", 3);
+    for (vaddr_t at = w->end; padding && at < w->start + w->written; at += in.size) {
+        in = insn_at(c, at);
+        padding = in.padding;
+    }
+    return padding;
+}
+
 static void check_windows(struct checked *c) {
     for (size_t i = 0; i < c->view.windows.count; i++) {
         const struct plan_window *w = &c->view.windows.at[i];
@@ -275,7 +298,7 @@ static void check_windows(struct checked *c) {
         bool cut = *fact(c, w->end) & SEEN && !(*fact(c, w->end) & BOUNDARY);
         if (cut)
             wrong(c, "a window ends in the middle of an instruction", w->end);
-        if (!all_dead_or_moved(c, w->end, w->start + w->written))
+        if (!all_dead_or_moved(c, w->end, w->start + w->written) && !is_behind_trap(c, w))
             wrong(c, "a patch is written over what may run", w->start);
         if (w->hole && !all_dead_or_moved(c, w->hole, w->hole + w->hole_bytes))
             wrong(c, "a hole is no padding", w->hole);

@@ -1,0 +1,58 @@
+/* Functions that begin with an instruction that traps; the handler goes on behind it, in one case
+ * over padding into the next function. */
+#include <signal.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "story.h"
+
+int trap_and_seven(void), trap_alone(void);
+__asm__("    .text\n"
+        "    .p2align 4\n"
+        "    .type trap_and_seven, @function\n"
+        "trap_and_seven:\n"
+        "    .cfi_startproc\n"
+        "    ud2\n"
+        "    mov $7, %eax\n"
+        "    ret\n"
+        "    .cfi_endproc\n"
+        "    .size trap_and_seven, . - trap_and_seven\n"
+        "    .p2align 4\n"
+        "    .type trap_alone, @function\n"
+        "trap_alone:\n"
+        "    .cfi_startproc\n"
+        "    ud2\n"
+        "    .cfi_endproc\n"
+        "    .size trap_alone, . - trap_alone\n"
+        "    .p2align 4\n"
+        "    .type nine, @function\n"
+        "nine:\n"
+        "    .cfi_startproc\n"
+        "    mov $9, %eax\n"
+        "    ret\n"
+        "    .cfi_endproc\n"
+        "    .size nine, . - nine\n");
+
+enum { TRAP_BYTES = 2, ROUNDS = 3 };
+static uintptr_t expected;
+
+static void skip(int sig, siginfo_t *info, void *context) {
+    ucontext_t *u = context;
+    uintptr_t pc = (uintptr_t)u->uc_mcontext.gregs[REG_RIP];
+    check(sig == SIGILL && (uintptr_t)info->si_addr == expected, "where the trap is");
+    check(pc == expected && memcmp((void *)pc, "\x0f\x0b", TRAP_BYTES) == 0, "what is there");
+    u->uc_mcontext.gregs[REG_RIP] += TRAP_BYTES;
+}
+
+int main(void) {
+    struct sigaction action = {.sa_sigaction = skip, .sa_flags = SA_SIGINFO};
+    sigaction(SIGILL, &action, NULL);
+    for (int i = 0; i < ROUNDS; i++) {
+        expected = (uintptr_t)trap_and_seven;
+        check(trap_and_seven() == 7, "what follows a trap");
+        expected = (uintptr_t)trap_alone;
+        check(trap_alone() == 9, "what follows the padding behind a trap");
+    }
+    check_work();
+    return right();
+}
