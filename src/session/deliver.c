@@ -84,10 +84,12 @@ bool deliver_prepare(struct tracer *t, struct task *task, int sig) {
     if (settle_registers(task->space, task->tid, task->slot, &settled, &place) < 0 ||
         settled == SETTLED_OUTSIDE)
         return true;
-    if (fault && place.original)
+    if (fault && place.original) {
         withdraw_site(t, task->tid, task->space, &place);
-    else
-        step_out(t, task);
+        /* These tell the instruction's address: they shall come from where it belongs. */
+        return sig != SIGILL && sig != SIGFPE;
+    }
+    step_out(t, task);
     return true;
 }
 
