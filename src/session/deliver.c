@@ -6,7 +6,7 @@
 #include "session/tracer_parts.h"
 #include "target/status.h"
 
-static bool is_fault(pid_t tid, int sig) {
+bool deliver_is_fault(pid_t tid, int sig) {
     siginfo_t info;
     if (sig != SIGSEGV && sig != SIGBUS && sig != SIGFPE && sig != SIGILL && sig != SIGTRAP)
         return false;
@@ -78,7 +78,7 @@ bool deliver_prepare(struct tracer *t, struct task *task, int sig) {
         return true;
     if (is_own_step(task->tid, sig) && step_again(t, task->tid, task->space))
         return false;
-    bool fault = is_fault(task->tid, sig);
+    bool fault = deliver_is_fault(task->tid, sig);
     if (fault && sig == SIGSEGV && settle_clockless(task->space, task->tid, task->slot))
         return false;
     if (settle_registers(task->space, task->tid, task->slot, &settled, &place) < 0 ||

@@ -45,3 +45,11 @@ void dying_prepare(struct tracer *t, struct task *task, int sig) {
     resume_space(t, space);
     space_unref(space);
 }
+
+bool dying_let_go(struct tracer *t, struct task *task, int sig) {
+    if (!task->space || !deliver_is_fault(task->tid, sig) || status_catches(task->tid, sig) ||
+        status_innermost_pid(task->tid) != 1)
+        return false;
+    part_with_task(t, task);
+    return true;
+}

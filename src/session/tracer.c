@@ -75,6 +75,8 @@ void tracer_answer(struct tracer *t, struct task *task) {
         note_stop(t, task, sig);
     bool wanted = deliver_prepare(t, task, sig);
     task = tasks_find(&t->tasks, tid); /* it may be gone: killed meanwhile */
+    if (wanted && task && dying_let_go(t, task, sig))
+        return;
     if (wanted && task)
         dying_prepare(t, task, sig);
     tracer_resume(t, tid, wanted ? sig : 0);

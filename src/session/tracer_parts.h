@@ -110,8 +110,8 @@ void orphans_remember(struct tracer *t, const struct task *killed);
 void orphans_adopt(struct tracer *t);
 void orphans_done(struct tracer *t);
 
-/* Leaves TASK, at its entry to a system call, alone as if it had never been traced; its memory too,
- * if that is its own. */
+/* Leaves TASK, at its entry to a system call or at a fault of its own, alone as if it had never
+ * been traced; its memory too, if that is its own. */
 void part_with_task(struct tracer *t, struct task *task);
 /* The same for TASK, which is to leave, at the first stop that it comes to. */
 void part_when_stopped(struct tracer *t, struct task *task);
@@ -144,6 +144,8 @@ bool may_call(const struct task *task);
 /* Signal SIG is about to be delivered: its handler shall find the program's own pc. False: it is of
  * our making, and the program shall not see it. The task may be gone afterwards. */
 bool deliver_prepare(struct tracer *t, struct task *task, int sig);
+/* Whether SIG, which stops TID, comes from the instruction that it stands at. */
+bool deliver_is_fault(pid_t tid, int sig);
 /* The stop that was reported for TASK has made a system call return that the kernel does not
  * restart (EINTR), and nothing else has: it shall go on. */
 void deliver_mend_call(const struct task *task);
@@ -153,5 +155,9 @@ void deliver_mend_call(const struct task *task);
 /* Signal SIG is about to be delivered to TASK, which stands in the program's own code: if that ends
  * its process with a core, the other threads are brought out of trampolines and stay stopped. */
 void dying_prepare(struct tracer *t, struct task *task, int sig);
+/* The first process of a pid namespace, while it is traced, survives faults that it does not
+ * handle, and repeats them for ever (force_sig_info_to_task() in the kernel): TASK's is let go, to
+ * die as it would have. Returns whether so; TASK is gone then. */
+bool dying_let_go(struct tracer *t, struct task *task, int sig);
 
 #endif
