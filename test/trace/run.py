@@ -11,12 +11,12 @@ thread, report's counts and graph's tree must be those that the program's marks 
 be lost (harness.py) and are, the calls that are left must be some of those, in their order.
 
 Functions that explain calls refused are left out of what is asked for; only those may be so that
---may-refuse names. The ends of those whose exits it calls inferred are left out, too. The same goes for those that a pun was to serve which leads to where nothing
-could be mapped, as info tells. --may-miss names functions that are not compared as they may be among
-these. --library is a library of the test's own that the program loads, and that is its argument.
---load-by: the program runs with an environment variable that makes the dynamic linker load a library
-(LD_PRELOAD, LD_AUDIT). --named-only: other functions of the program than those that it names are not
-compared (where the program contains parts of libraries).
+--may-refuse names. The ends of those whose exits it calls inferred are left out, too, and so is what a
+pun was to serve that leads to where nothing could be mapped, as info tells. --may-miss names functions
+that are not compared as they may be among these. --library is a library of the test's own that the
+program loads, and that is its argument. --load-by: the program runs with an environment variable that
+makes the dynamic linker load a library (LD_PRELOAD, LD_AUDIT). --named-only: other functions of the
+program than those that it names are not compared (where the program contains parts of libraries).
 """
 import argparse
 import collections
