@@ -69,7 +69,7 @@ struct func { /* one unwind range, or the code of a function symbol outside of t
     bool loose;         /* without unwind information: nothing ties it to its place */
     bool unproven;      /* its code does not tell how deep the stack is wherever that counts */
     bool called;        /* entered from outside its group */
-    bool falls_through; /* its end runs into the next range */
+    bool falls_through; /* its end runs into the next range; after exits_find(): unseen */
     bool entry;         /* what users see as a function */
     uint8_t tier;       /* enum tier, of its entry */
     bool loop_head;     /* its entry is a branch target of its own group */
@@ -105,6 +105,7 @@ struct exit_site {
     uint8_t event, variant; /* enum event_kind, STUB_* */
     uint8_t tier, refused;  /* enum tier, enum refusal */
     bool loops;             /* a jump to the function's own entry: no end, and no event */
+    bool falls; /* the last instruction of a function that runs into the next: leaves in any case */
 };
 
 struct control_site { /* where a function goes on other than after a call or branch */

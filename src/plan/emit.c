@@ -137,7 +137,7 @@ static int put_step(struct emitter *e, const struct site *site, const struct ste
         return put_loop(e, site, s);
     uint32_t id = event_id(e, owner, s->event);
     e->code->sites++;
-    if (s->insn.kind == INSN_BRANCH)
+    if (s->insn.kind == INSN_BRANCH && !s->falls)
         return put_branch(e, site, s, id);
     put_stub(e, s->variant, id, s->insn.addr, s->insn.addr == site->start);
     return put_insn(e, site, &s->insn);

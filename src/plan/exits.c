@@ -5,7 +5,10 @@
  * in particular: it is a control site.
  * A jump to the function's own start at entry depth is a loop: it is patched so
  * that it passes the entry's stub by.
+ * A function that runs into the next one leaves its call to that, as by a tail call without a jump:
+ * its last instruction is the exit, which is told before it.
  */
+#include "elf/sort.h"
 #include "plan/analysis.h"
 
 static void push_exit(struct analysis *a, const struct transfer *t, uint8_t event,
@@ -123,9 +126,51 @@ static bool pass_flags_on(struct analysis *a) {
     return changed;
 }
 
+/* Is the stack behind the instruction at ADDR as it is before it? */
+static bool keeps_stack(const struct analysis *a, const struct text *text, vaddr_t addr) {
+    struct stack_effect e = a->arch->stack(text_bytes(text, addr), text_size(text, addr));
+    bool other = e.op == STACK_SET || e.op == STACK_ALIGN || e.op == STACK_LOAD;
+    return !(e.changed >> a->arch->sp_register & 1) && e.reg != a->arch->sp_register &&
+           (other || e.op == STACK_NONE || e.op == STACK_STORE);
+}
+
+/* Makes an exit of the last instruction of F, which runs into the next function. False: there the
+ * stack is not yet as that expects it, or the instruction goes elsewhere in F, too. */
+static bool find_fall(struct analysis *a, uint32_t i, size_t count) {
+    const struct func *f = &a->funcs[i];
+    size_t low = 0;
+    for (size_t high = count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (a->exits.at[middle].addr < f->last)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    struct exit_site *there =
+        low < count && a->exits.at[low].addr == f->last ? &a->exits.at[low] : NULL;
+    uint8_t kind = text_kind(f->text, f->last);
+    if (there && kind == INSN_BRANCH && !there->loops) {
+        there->falls = true;
+        return true;
+    }
+    if (kind != INSN_OTHER || !func_entry_depth(a, f, f->last) || !keeps_stack(a, f->text, f->last))
+        return false;
+    const struct transfer t = {.from = f->last, .func = i, .kind = kind, .entry_depth = true};
+    push_exit(a, &t, EVENT_TAIL, STUB_SKIP_RED_ZONE | STUB_SAVE_FLAGS);
+    a->exits.at[a->exits.count - 1].falls = true;
+    return true;
+}
+
 void exits_find(struct analysis *a) {
     while (pass_flags_on(a))
         ;
     for (size_t i = 0; i < a->transfers.count; i++)
         classify(a, &a->transfers.at[i]);
+    size_t count = a->exits.count;
+    for (uint32_t i = 0; i < a->func_count; i++) {
+        if (a->funcs[i].falls_through)
+            a->funcs[i].falls_through = !find_fall(a, i, count);
+    }
+    if (a->exits.count > count)
+        sort_by_address(a->exits.at, a->exits.count, sizeof *a->exits.at);
 }

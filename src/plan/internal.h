@@ -12,6 +12,7 @@ struct step { /* one instruction of a window */
     struct insn insn;
     bool exit;
     bool loops;             /* an exit that leads to the function's own entry */
+    bool falls;             /* an exit that leaves in any case, also where it does not branch */
     uint8_t event, variant; /* of exits */
     uint32_t function;      /* whose exit it is */
 };

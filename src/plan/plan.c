@@ -27,8 +27,9 @@ static const struct {
                          "A system call stands within the bytes that the jump would take; threads "
                          "block, restart and are born there."},
     [REFUSED_NO_CFI] = {"no-unwind-info", "No unwind information of its own describes it."},
-    [REFUSED_FALL_THROUGH] = {"falls-through",
-                              "It runs into the next function, whose entry sees the call."},
+    [REFUSED_FALL_THROUGH] =
+        {"falls-through",
+         "It runs into the next function by an instruction that is no end of a call."},
     [REFUSED_RETURNS_TWICE] = {"returns-twice", "It can return more than once for one call."},
     [REFUSED_OWN_ABI] = {"own-convention", "It is not called as ordinary functions are."},
     [REFUSED_SIGNAL_FRAME] = {"signal-frame", "The kernel enters it to end a signal handler."},

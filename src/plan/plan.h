@@ -31,7 +31,7 @@ enum refusal {
     REFUSED_UNRELOCATABLE, /* "unrelocatable": an instruction that cannot run elsewhere */
     REFUSED_SYSCALL,       /* "syscall-in-window" */
     REFUSED_NO_CFI,        /* "no-unwind-info" */
-    REFUSED_FALL_THROUGH,  /* "falls-through": the next function's entry sees the call */
+    REFUSED_FALL_THROUGH,  /* "falls-through": into the next, by an instruction that is no exit */
     REFUSED_RETURNS_TWICE, /* "returns-twice": setjmp family, vfork, getcontext */
     REFUSED_OWN_ABI,       /* "own-convention": _start, TLS descriptor resolvers, … */
     REFUSED_SIGNAL_FRAME,  /* "signal-frame" */

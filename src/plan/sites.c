@@ -30,6 +30,7 @@ static void add_steps(struct plan *plan, const struct analysis *a, const struct 
         if (x && x->addr == at && x->tier != TIER_NONE) {
             s.exit = true;
             s.loops = x->loops;
+            s.falls = x->falls;
             s.event = x->event;
             s.variant = x->variant;
             s.function = a->funcs[x->func].number;

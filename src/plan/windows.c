@@ -84,7 +84,7 @@ static int compare_exit(const void *key, const void *item) {
     return (addr > at) - (addr < at);
 }
 
-static struct exit_site *exit_at(struct analysis *a, vaddr_t addr) {
+static struct exit_site *exit_at(const struct analysis *a, vaddr_t addr) {
     return bsearch(&addr, a->exits.at, a->exits.count, sizeof *a->exits.at, compare_exit);
 }
 
@@ -149,8 +149,10 @@ static vaddr_t with_near_exit(const struct analysis *a, const struct func *f, va
             return end;
         uint8_t kind = text_kind(f->text, at);
         vaddr_t next = at + text_size(f->text, at);
-        if (*text_fact(f->text, at) & FACT_EXIT)
-            return ends_flow(kind) && at - end < a->arch->jump_bytes ? next : end;
+        if (*text_fact(f->text, at) & FACT_EXIT) {
+            bool last = ends_flow(kind) || exit_at(a, at)->falls;
+            return last && at - end < a->arch->jump_bytes ? next : end;
+        }
         if (ends_flow(kind))
             return end;
         at = next;

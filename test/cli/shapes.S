@@ -50,8 +50,8 @@ _start:
     ret
     done first_call
 
-    function falling
-    mov %rdi, %rax
+    function falling /* with a last instruction that is no exit */
+    mov %rax, %rsp
     done falling
     function next
     add %rax, %rax

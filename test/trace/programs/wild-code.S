@@ -22,14 +22,42 @@
 
     .text
     .p2align 4
-# Runs on into the next function: what counts is that one's entry.
+# Run on into the next function, which takes their place: too short for two windows, with two, and
+# with a conditional jump at the end, both ways of which leave.
 function fall_first
     lea 100(%rdi), %rdi
+    nop
 finish fall_first
 function fall_second
     lea 1(%rdi,%rdi), %rax
     ret
 finish fall_second
+
+    .p2align 4
+function fall_far
+    lea 7(%rdi,%rdi,2), %rdi
+    xor %edx, %edx
+1:  inc %rdx
+    cmp $9, %rdx
+    jb 1b
+    add %rdx, %rdi
+finish fall_far
+    .p2align 4
+function fall_second_far
+    lea 3(%rdi), %rax
+    ret
+finish fall_second_far
+
+    .p2align 4
+function fall_checked
+    cmp %rsi, %rdi
+    ja fall_second
+finish fall_checked
+function fall_after_check
+    mov %rsi, %rax
+    sub %rdi, %rax
+    ret
+finish fall_after_check
 
     .p2align 4
 # The entry is the head of the loop: one call, however often it is passed.

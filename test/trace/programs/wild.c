@@ -3,7 +3,8 @@
 
 #include "expect.h"
 
-long fall_first(long n), fall_second(long n);
+long fall_first(long n), fall_second(long n), fall_far(long n), fall_second_far(long n);
+long fall_checked(long n, long most), fall_after_check(long n, long most);
 long loop_head(long n), loop_head_jump(long n), loop_red_zone(long n, long first);
 long shared_tail(long n), shares_tail(long n);
 long carries(long n), two_ways(long n), long_way(long n), counts(long n), early(long n);
@@ -30,9 +31,17 @@ static void expect_print_call(void) { expect_all("> print", "< print", NULL); }
 
 int main(void) {
     ENTER;
-    expect_all("> fall_second", "< fall_second", NULL);
+    expect_jump("fall_first", "fall_second");
     SHOW(fall_first(5));
     SHOW(LEAF(fall_second, 6));
+    expect_jump("fall_far", "fall_second_far");
+    SHOW(fall_far(5));
+    SHOW(LEAF(fall_second_far, 6));
+    expect_jump("fall_checked", "fall_after_check");
+    SHOW(fall_checked(5, 8));
+    expect_jump("fall_checked", "fall_second");
+    SHOW(fall_checked(5, 2));
+    SHOW(LEAF(fall_after_check, 6, 9));
     SHOW(LEAF(loop_head, 7));
     SHOW(LEAF(loop_head_jump, 7));
     SHOW(LEAF(loop_red_zone, 9, 1));

@@ -212,6 +212,31 @@ FUNC fallen_into
     ret
 END fallen_into
 
+FUNC falls_branching
+    cmp %rdx, %rcx
+    jb fallen_into
+END falls_branching
+FUNC fallen_into_too
+    mov %rsi, %rax
+    mov %rdi, %rcx
+    ret
+END fallen_into_too
+
+/* Only behind its last instruction is the stack as the next function expects it. */
+FUNC falls_popping
+    push %rdi
+    .cfi_adjust_cfa_offset 8
+    mov %rsi, %rcx
+    mov %rsi, %rdx
+    .cfi_adjust_cfa_offset -8
+    pop %rdi
+END falls_popping
+FUNC fallen_into_last
+    mov %rsi, %rax
+    mov %rdi, %rcx
+    ret
+END fallen_into_last
+
 /* ---- exits ---- */
 FUNC conditional_tail
     mov %edi, %eax

@@ -173,10 +173,30 @@ static void a_part_that_only_a_switch_reaches_is_no_function(void **state) {
 
 /* ---- rule 5 ---- */
 
-static void a_function_that_falls_into_the_next_leaves_the_call_to_it(void **state) {
+static void a_function_that_falls_into_the_next_ends_there(void **state) {
     (void)state;
-    assert_refused("falls", REFUSED_FALL_THROUGH);
+    assert_exits(traced("falls"), 1, 0);
     traced("fallen_into");
+    vaddr_t last = fixture_place(pic, "falls") + 6;
+    const struct mark *stub = fixture_stub(pic, last, EVENT_TAIL);
+    assert_non_null(stub);
+    assert_int_equal(stub->variant, STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE);
+}
+
+static void a_branch_before_the_next_function_is_one_exit_for_both_ways(void **state) {
+    (void)state;
+    assert_exits(traced("falls_branching"), 1, 0);
+    vaddr_t branch = fixture_place(pic, "falls_branching") + 3;
+    const struct mark *stub = fixture_stub(pic, branch, EVENT_TAIL);
+    assert_non_null(stub);
+    assert_int_equal(stub[1].kind, MARK_INSN);
+    assert_int_equal(stub[1].orig, branch);
+}
+
+static void a_function_whose_last_instruction_moves_the_stack_does_not_fall(void **state) {
+    (void)state;
+    assert_refused("falls_popping", REFUSED_FALL_THROUGH);
+    traced("fallen_into_last");
 }
 
 /* ---- rules 6, 10 and 11: exits ---- */
@@ -452,7 +472,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test(addresses_in_code_and_data_of_fixed_programs_are_targets),
         cmocka_unit_test(a_part_at_entry_depth_that_jumps_back_is_no_function),
         cmocka_unit_test(a_part_that_only_a_switch_reaches_is_no_function),
-        cmocka_unit_test(a_function_that_falls_into_the_next_leaves_the_call_to_it),
+        cmocka_unit_test(a_function_that_falls_into_the_next_ends_there),
+        cmocka_unit_test(a_branch_before_the_next_function_is_one_exit_for_both_ways),
+        cmocka_unit_test(a_function_whose_last_instruction_moves_the_stack_does_not_fall),
         cmocka_unit_test(a_conditional_tail_call_is_an_exit_that_saves_flags),
         cmocka_unit_test(a_jump_away_at_another_depth_is_no_exit),
         cmocka_unit_test(a_jump_to_the_own_entry_is_a_tail_call),
