@@ -54,12 +54,13 @@ enum { INSN_MAX_BYTES = 15, RELOCATED_MAX_BYTES = 32, RELOCATED_MAX_PARTS = 3 };
 
 /* One instruction, written anew for another address: one or more instructions (parts). A thread
  * that is about to execute part i is in the state of one that is about to execute `resume` in the
- * original code. */
+ * original code, or, THROUGH, what the word at `resume` leads to. */
 struct relocated {
     uint8_t bytes[RELOCATED_MAX_BYTES];
     uint8_t size, part_count;
     struct {
         uint8_t offset;
+        bool through;
         vaddr_t resume;
     } parts[RELOCATED_MAX_PARTS];
     uint8_t address_at; /* where the run-time address of `address` is to stand; 0: nowhere */
@@ -134,11 +135,13 @@ struct arch {
                    struct insn_constants *constants);
     /* Size of the landing instruction at BYTES, 0 when there is none. */
     size_t (*landing)(const uint8_t *bytes, size_t room);
-    /* Writes the instruction INSN, whose bytes are BYTES, for address TO. Never for indirect calls,
-     * landing instructions and INSN_FIXED. A call becomes a push of its own return address and a
-     * jump. 0, or −ERANGE when TO is too far from what INSN refers to. */
+    /* Writes the instruction INSN, whose bytes are BYTES, for address TO. Never for landing
+     * instructions and INSN_FIXED. A call (one that can_call() agrees to) becomes a push of its own
+     * return address and a jump. 0, or −ERANGE when TO is too far from what INSN refers to. */
     int (*relocate)(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
                     struct relocated *ret);
+    /* Is INSN a call that can be written so? */
+    bool (*can_call)(const struct insn *insn, const uint8_t *bytes);
     /* How many bytes relocate() writes for INSN. */
     size_t (*relocated_bytes)(const struct insn *insn);
     /* Writes a jump at AT to TO, jump_bytes long. 0 or −ERANGE. */

@@ -82,13 +82,15 @@ static int put_jump(struct emitter *e, vaddr_t to) {
 }
 
 static int put_insn(struct emitter *e, const struct site *site, const struct insn *insn) {
-    struct relocated out;
+    struct relocated out = {0};
     int r = e->plan->arch->relocate(insn, site->bytes + (insn->addr - site->start), here(e), &out);
     for (int i = 0; i < out.part_count; i++) {
         vaddr_t orig = out.parts[i].resume;
         bool outside = orig <= site->start || orig >= site->end;
         e->code->area_used += out.parts[i].offset;
-        mark(e, (struct mark){.kind = MARK_INSN, .at_start = outside, .orig = orig});
+        mark(e, (struct mark){.kind = out.parts[i].through ? MARK_THROUGH : MARK_INSN,
+                              .at_start = outside,
+                              .orig = orig});
         e->code->area_used -= out.parts[i].offset;
     }
     if (out.address_at) {
@@ -143,10 +145,12 @@ static int put_step(struct emitter *e, const struct site *site, const struct ste
     return put_insn(e, site, &s->insn);
 }
 
+static bool is_call(uint8_t kind) { return kind == INSN_CALL || kind == INSN_CALL_INDIRECT; }
+
 static bool goes_on(const struct site *site, const struct plan *plan) {
     uint8_t kind = plan->steps.at[site->first_step + site->step_count - 1].insn.kind;
     return kind != INSN_RETURN && kind != INSN_JUMP && kind != INSN_JUMP_INDIRECT &&
-           kind != INSN_TRAP && kind != INSN_CALL;
+           kind != INSN_TRAP && !is_call(kind);
 }
 
 static void put_control(struct emitter *e, const struct site *site) {
@@ -234,7 +238,7 @@ static bool is_hook(const struct emitter *e, const struct site *site) {
 }
 
 static bool holds_call(const struct plan *plan, const struct site *site) {
-    return plan->steps.at[site->first_step + site->step_count - 1].insn.kind == INSN_CALL;
+    return is_call(plan->steps.at[site->first_step + site->step_count - 1].insn.kind);
 }
 
 /* A window that holds the hole of a wanted one is wanted too. */

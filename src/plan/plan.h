@@ -109,9 +109,10 @@ struct way {
 
 /* What stands at an offset of the trampoline area, from `offset` up to the next mark's. */
 enum mark_kind {
-    MARK_NONE, /* agent or filler */
-    MARK_STUB, /* an event stub; `orig` is the site; offset is the stub's first byte */
-    MARK_INSN, /* one relocated instruction (or the jump back); `orig` is where it stood */
+    MARK_NONE,    /* agent or filler */
+    MARK_STUB,    /* an event stub; `orig` is the site; offset is the stub's first byte */
+    MARK_INSN,    /* one relocated instruction (or the jump back); `orig` is where it stood */
+    MARK_THROUGH, /* a jump to what the word at `orig` leads to */
 };
 struct mark {
     uint32_t offset;

@@ -160,6 +160,13 @@ static vaddr_t with_near_exit(const struct analysis *a, const struct func *f, va
     return end;
 }
 
+static bool is_movable_call(const struct analysis *a, const struct func *f, vaddr_t addr) {
+    struct insn in;
+    const uint8_t *bytes = text_bytes(f->text, addr);
+    a->arch->decode(bytes, text_size(f->text, addr), addr, &in, NULL);
+    return a->arch->can_call(&in, bytes);
+}
+
 /* The window that begins at its start: its end, and why it goes no further if that is too short.
  * CALL: it may end with a call. */
 static enum refusal reach_forward(const struct analysis *a, const struct func *f, struct window *w,
@@ -169,7 +176,7 @@ static enum refusal reach_forward(const struct analysis *a, const struct func *f
     for (w->end = w->start; w->end < need && !ended; w->end += text_size(f->text, w->end)) {
         bool first = w->end == w->start;
         enum refusal why = window_blocker(f, w->end, first);
-        if (call && why == REFUSED_CALL && text_kind(f->text, w->end) == INSN_CALL &&
+        if (call && why == REFUSED_CALL && is_movable_call(a, f, w->end) &&
             !entered_or_owned(f, w->end, first) && (first || !open)) {
             w->end += text_size(f->text, w->end);
             return why;

@@ -68,6 +68,15 @@ static bool is_behind_its_stub(const struct patched *p, const struct mark *m) {
            m[-1].orig == m->orig;
 }
 
+/* Where the program's code goes on that mark M stands for; 0 if that cannot be read. */
+static taddr_t original_place(const struct where *w, const struct patched *p,
+                              const struct mark *m) {
+    taddr_t at = m->orig + p->bias, to;
+    if (m->kind != MARK_THROUGH)
+        return at;
+    return memory_read(w->space->remote.memory_fd, at, &to, sizeof to, NULL) == 0 ? to : 0;
+}
+
 /* One move by registers. Returns whether pc has changed. */
 static bool move(struct where *w, enum settled *ret, struct settle_place *place) {
     taddr_t pc = regs_pc(&w->regs), site = space_way_back(w->space, pc);
@@ -88,10 +97,10 @@ static bool move(struct where *w, enum settled *ret, struct settle_place *place)
     const struct mark *m = patcher_mark_at(p, offset);
     if (!m)
         return false;
-    place->original = m->orig + p->bias;
+    place->original = original_place(w, p, m);
     if (m->kind == MARK_STUB && offset != m->offset)
         return leave_stub(w, p, m, (uint32_t)(offset - m->offset), false);
-    if (!m->at_start || offset != m->offset || is_behind_its_stub(p, m))
+    if (!m->at_start || offset != m->offset || !place->original || is_behind_its_stub(p, m))
         return false;
     regs_set_pc(&w->regs, place->original);
     w->changed = true;

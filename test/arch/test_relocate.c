@@ -148,6 +148,48 @@ static void a_call_becomes_a_push_of_its_own_return_address_and_a_jump(void **st
     assert_int_equal(out.parts[1].resume, jump.target);
 }
 
+static void a_call_through_a_word_becomes_a_jump_through_it(void **state) {
+    (void)state;
+    static const struct form calls[] = {
+        FORM("call *x(%rip)", "\xff\x15\x10\x20\x00\x00"),
+        FORM("bnd call *x(%rip)", "\xf2\xff\x15\x10\x20\x00\x00"),
+        FORM("notrack call *x(%rip)", "\x3e\xff\x15\x10\x20\x00\x00"),
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        vaddr_t to = FROM + 0x1000000;
+        struct relocated out = {0};
+        struct insn in;
+        struct oracle_insn push, jump, call;
+        relocate_one(&calls[i], to, &out, &in);
+        oracle_decode((const uint8_t *)calls[i].bytes, calls[i].size, FROM, &call);
+        assert_true(oracle_decode(out.bytes, out.size, to, &push));
+        assert_true(
+            oracle_decode(out.bytes + push.size, out.size - push.size, to + push.size, &jump));
+        assert_true(jump.jump && !jump.direct);
+        assert_string_equal(strstr(jump.text, "qword"),
+                            strstr(call.text, "qword")); /* the same word */
+        assert_int_equal(out.address, FROM + calls[i].size);
+        assert_int_equal(out.address_at, push.size + jump.size);
+        assert_int_equal(out.part_count, 2);
+        assert_true(out.parts[1].through);
+        assert_int_equal(out.parts[1].resume, FROM + calls[i].size + 0x2010);
+    }
+}
+
+static void other_indirect_calls_stay(void **state) {
+    (void)state;
+    static const struct form calls[] = {FORM("call *%rax", "\xff\xd0"),
+                                        FORM("call *8(%rdi)", "\xff\x57\x08"),
+                                        FORM("call *8(%rsp)", "\xff\x54\x24\x08"),
+                                        FORM("lcall *x(%rip)", "\xff\x1d\x10\x20\x00\x00")};
+    const struct arch *arch = arch_for_machine(EM_X86_64);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct insn in;
+        assert_true(arch->decode((const uint8_t *)calls[i].bytes, calls[i].size, FROM, &in, NULL));
+        assert_false(arch->can_call(&in, (const uint8_t *)calls[i].bytes));
+    }
+}
+
 static void what_is_too_far_is_refused(void **state) {
     (void)state;
     const struct arch *arch = arch_for_machine(EM_X86_64);
@@ -248,6 +290,8 @@ int main(void) {
         cmocka_unit_test(each_form_means_the_same_elsewhere),
         cmocka_unit_test(loops_become_branches_over_long_jumps),
         cmocka_unit_test(a_call_becomes_a_push_of_its_own_return_address_and_a_jump),
+        cmocka_unit_test(a_call_through_a_word_becomes_a_jump_through_it),
+        cmocka_unit_test(other_indirect_calls_stay),
         cmocka_unit_test(what_is_too_far_is_refused),
         cmocka_unit_test(an_inverted_branch_skips_exactly_what_follows),
         cmocka_unit_test(moved_instructions_compute_the_same),

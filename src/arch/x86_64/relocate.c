@@ -12,6 +12,10 @@
  *         push 1f(%rip)       in the state of the original
  *         jmp  target         … of the target's first instruction
  *     1:  .quad return address
+ *
+ * where an indirect one jumps through the word that it is called through (jmp *slot(%rip)).
+ * Operands in other memory would have to be read before the push: if that faults, the stack pointer
+ * is seen.
  */
 #include <errno.h>
 #include <string.h>
@@ -67,18 +71,40 @@ static int loop_to(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
 }
 
 enum { PUSH_BYTES = 6, ADDRESS_BYTES = 8 };
+enum { MEMBER = 7 << 3, MEMBER_CALL = 2 << 3, MEMBER_JUMP = 4 << 3 }; /* of opcode ff, in ModRM */
 
-static int call_to(const struct insn *insn, vaddr_t to, struct relocated *ret) {
-    static const uint8_t push[PUSH_BYTES] = {0xff, 0x35, X86_JUMP_BYTES};
-    memcpy(ret->bytes, push, sizeof push);
+bool x86_64_can_call(const struct insn *insn, const uint8_t *bytes) {
+    bool near = insn->kind == INSN_CALL_INDIRECT && insn->operand == OPERAND_PC_MEMORY &&
+                (bytes[insn->field - 1] & MEMBER) == MEMBER_CALL;
+    return insn->kind == INSN_CALL || near;
+}
+
+/* jmp *slot for call *slot */
+static int jump_through(const struct insn *insn, const uint8_t *bytes, vaddr_t to, uint8_t *out) {
+    memcpy(out, bytes, insn->size);
+    out[insn->field - 1] ^= MEMBER_CALL ^ MEMBER_JUMP;
+    return x86_64_displacement(to + insn->size, insn->target, out + insn->field);
+}
+
+static uint8_t call_jump_bytes(const struct insn *insn) {
+    return insn->kind == INSN_CALL ? X86_JUMP_BYTES : insn->size;
+}
+
+static int call_to(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
+                   struct relocated *ret) {
+    uint8_t jump = call_jump_bytes(insn);
+    bool direct = insn->kind == INSN_CALL;
+    memcpy(ret->bytes, (const uint8_t[PUSH_BYTES]){0xff, 0x35, jump}, PUSH_BYTES);
     ret->parts[1].offset = PUSH_BYTES;
     ret->parts[1].resume = insn->target;
+    ret->parts[1].through = !direct;
     ret->part_count = 2;
-    ret->address_at = PUSH_BYTES + X86_JUMP_BYTES;
+    ret->address_at = PUSH_BYTES + jump;
     ret->address = insn->addr + insn->size;
-    ret->size = PUSH_BYTES + X86_JUMP_BYTES + ADDRESS_BYTES;
+    ret->size = PUSH_BYTES + jump + ADDRESS_BYTES;
     memset(ret->bytes + ret->address_at, 0, ADDRESS_BYTES);
-    return x86_64_jump(ret->bytes + PUSH_BYTES, to + PUSH_BYTES, insn->target);
+    return direct ? x86_64_jump(ret->bytes + PUSH_BYTES, to + PUSH_BYTES, insn->target)
+                  : jump_through(insn, bytes, to + PUSH_BYTES, ret->bytes + PUSH_BYTES);
 }
 
 int x86_64_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
@@ -94,7 +120,8 @@ int x86_64_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
     case INSN_LOOP:
         return loop_to(insn, bytes, to, ret);
     case INSN_CALL:
-        return call_to(insn, to, ret);
+    case INSN_CALL_INDIRECT:
+        return call_to(insn, bytes, to, ret);
     default:
         return copy(insn, bytes, to, ret);
     }
@@ -109,7 +136,8 @@ size_t x86_64_relocated_bytes(const struct insn *insn) {
     case INSN_LOOP:
         return insn->field + 1 + 2 + X86_JUMP_BYTES;
     case INSN_CALL:
-        return PUSH_BYTES + X86_JUMP_BYTES + ADDRESS_BYTES;
+    case INSN_CALL_INDIRECT:
+        return PUSH_BYTES + call_jump_bytes(insn) + ADDRESS_BYTES;
     default:
         return insn->size;
     }

@@ -15,6 +15,7 @@ const struct arch arch_x86_64 = {
     .decode = x86_64_decode,
     .landing = x86_64_landing,
     .relocate = x86_64_relocate,
+    .can_call = x86_64_can_call,
     .relocated_bytes = x86_64_relocated_bytes,
     .jump = x86_64_jump,
     .hop = x86_64_hop,

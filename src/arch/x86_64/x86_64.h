@@ -19,6 +19,7 @@ struct dispatch x86_64_dispatch(struct code_bytes jump, const struct code_bytes 
                                 size_t count);
 int x86_64_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
                     struct relocated *ret);
+bool x86_64_can_call(const struct insn *insn, const uint8_t *bytes);
 size_t x86_64_relocated_bytes(const struct insn *insn);
 size_t x86_64_skip_unless(const struct insn *insn, const uint8_t *bytes, uint32_t skip,
                           uint8_t out[RELOCATED_MAX_BYTES]);

@@ -105,4 +105,17 @@ function site_hop
     ret
 endf site_hop
 
+/* Begins with a call through a word, and has no hole near. */
+function site_through
+    call *site_slot(%rip)
+    lea 3(%rax), %rax
+    lea 1(%rax, %rsi), %rax
+    ret
+endf site_through
+
+    .section .data.rel.ro, "aw", @progbits
+    .balign 8
+site_slot:
+    .quad site_plain
+
     .section .note.GNU-stack, "", @progbits
