@@ -202,7 +202,7 @@ static void draw_parts(struct drawing *d, const struct plan_function *f) {
 
 static void print_legend(const struct drawing *d) {
     static const char *const meanings[TIER_COUNT] = {
-        [TIER_PAD] = "a short jump into padding that the compiler left.",
+        [TIER_PAD] = "a jump in nops that the compiler left for it.",
         [TIER_JUMP] = "a jump over the bytes in brackets; what the bar marks runs elsewhere.",
         [TIER_HOP] = "a short jump to a hole nearby that holds the long one.",
         [TIER_PUN] = ("a jump whose last bytes are those behind the brackets; where it leads is "

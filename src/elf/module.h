@@ -81,7 +81,7 @@ struct module {
     const char *name;          /* file name without directory, points into path */
     uint16_t machine;          /* EM_* */
     bool position_independent; /* ET_DYN */
-    bool text_relocations;     /* DT_TEXTREL: its code changes after mapping */
+    bool text_relocations;     /* some lead into code, which changes after mapping */
     bool has_debug_file;       /* some symbols come from a debug file or from .gnu_debugdata */
     uint8_t build_id[32];
     uint8_t build_id_size;       /* 0 when none */

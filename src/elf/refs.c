@@ -15,6 +15,7 @@ struct scan {
     ARRAY(struct import) imports;
     struct patchable_words *patchable;
     size_t symbol_count; /* of the dynamic symbol table */
+    bool into_code;      /* a relocation changes code */
 };
 
 struct relocation_types {
@@ -70,10 +71,18 @@ static void add_import(struct scan *scan, vaddr_t slot, uint64_t index) {
         ARRAY_PUSH(&scan->imports, ((struct import){slot, (const char *)name}));
 }
 
+/* Files with DT_TEXTREL may change constants only. */
+static void note_place(struct scan *scan, vaddr_t at) {
+    const struct section *s =
+        scan->module->text_relocations ? module_section_at(scan->module, at) : NULL;
+    scan->into_code |= s && s->executable;
+}
+
 static void add_relocation(struct scan *scan, const struct relocation_types *types,
                            const Elf64_Rela *rela) {
     uint32_t type = ELF64_R_TYPE(rela->r_info);
     vaddr_t value = 0;
+    note_place(scan, rela->r_offset);
     if (type == types->slot || type == types->data) {
         add_import(scan, rela->r_offset, ELF64_R_SYM(rela->r_info));
         return;
@@ -109,6 +118,7 @@ static void read_table(struct scan *scan, struct table table, bool addends) {
 
 static void add_relr_word(struct scan *scan, vaddr_t at) {
     const uint8_t *word = module_bytes(scan->module, at, 8);
+    note_place(scan, at);
     if (word)
         add_ref(scan, at, LOAD(uint64_t, word), CODE_REF_RELOCATION);
 }
@@ -198,6 +208,7 @@ void refs_read(struct module *module) {
         .module = module, .patchable = &patchable, .symbol_count = symbols_dynamic_count(module)};
     patchable_read(module, &patchable);
     read_relocations(&scan);
+    module->text_relocations = scan.into_code;
     if (!module->position_independent)
         scan_data(&scan);
     lsda_read_all(module, &scan.refs);

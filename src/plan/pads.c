@@ -8,7 +8,7 @@
  *     N − M ≥ 2            a short jump at the entry to any hole
  *
  * The list is a hint only: every byte is looked at. What is not as it says is no pad, and the
- * function gets another tier.
+ * function gets another tier. Nops at an entry that hold a jump need no list (-mnop-mcount).
  */
 #include "plan/analysis.h"
 
@@ -79,16 +79,15 @@ static vaddr_t nops_at_entry(const struct func *f, uint8_t need) {
 bool pad_window(const struct analysis *a, struct window *w) {
     const struct func *f = &a->funcs[w->func];
     const uint8_t jump = a->arch->jump_bytes;
-    if (!f->pad)
-        return false;
     vaddr_t whole = nops_at_entry(f, jump), some = nops_at_entry(f, a->arch->hop_bytes);
-    if (!some)
+    bool listed = f->pad, open = group_root(a, w->func)->open_flow;
+    if (!some || (!listed && (!whole || open)))
         return false;
     w->end = whole ? whole : some;
     w->room = (uint8_t)(w->end - w->start);
     w->hole = 0;
     vaddr_t before = f->start - jump;
-    if (f->pad + jump <= f->start && !is_entered(f->text, before, f->start)) {
+    if (listed && f->pad + jump <= f->start && !is_entered(f->text, before, f->start)) {
         w->end = some;
         w->hole = before;
     } else if (!whole) {

@@ -23,18 +23,34 @@ static bool in_switch_table(const struct analysis *a, vaddr_t from) {
                                             sizeof(vaddr_t), compare_address);
 }
 
-static bool is_in_pad_table(const struct analysis *a, vaddr_t from) {
-    const struct section *s = module_section_at(a->module, from);
-    return s && !strcmp(s->name, "__patchable_function_entries");
+/* A call of the profiler, or the nop that stands for one (gcc -pg -mnop-mcount). */
+static bool is_profiler_call(const struct analysis *a, vaddr_t addr) {
+    enum { CALL_BYTES = 5 };
+    if (!text_is_insn(a, addr))
+        return false;
+    const struct text *text = text_at(a, addr);
+    uint8_t kind = text_kind(text, addr);
+    return (kind == INSN_CALL || kind == INSN_CALL_INDIRECT || kind == INSN_NOP) &&
+           text_size(text, addr) >= CALL_BYTES;
 }
 
-/* Entries of __patchable_function_entries are among the references: they are no targets. */
+/* Is the reference R an entry of a list that says where code can be patched? */
+static bool is_hint(const struct analysis *a, const struct code_ref *r) {
+    const struct section *s = module_section_at(a->module, r->from);
+    if (!s)
+        return false;
+    if (!strcmp(s->name, "__mcount_loc"))
+        return is_profiler_call(a, r->target);
+    return !strcmp(s->name, "__patchable_function_entries");
+}
+
+/* Hints are among the references: they are no targets. */
 static void note_refs(struct analysis *a) {
     const struct module *m = a->module;
     uint32_t f = 0; /* references are sorted as functions are */
     for (size_t i = 0; i < m->ref_count; i++) {
         const struct code_ref *r = &m->refs[i];
-        if (is_in_pad_table(a, r->from))
+        if (is_hint(a, r))
             continue;
         text_note(a, r->target, FACT_TARGET);
         while (f < a->func_count && a->funcs[f].end <= r->target)
@@ -50,8 +66,7 @@ void targets_take(struct analysis *a) {
     const struct module *m = a->module;
     for (size_t i = 0; i < m->ref_count; i++) {
         const struct code_ref *r = &m->refs[i];
-        if (r->kind != CODE_REF_LANDING_PAD && !in_switch_table(a, r->from) &&
-            !is_in_pad_table(a, r->from))
+        if (r->kind != CODE_REF_LANDING_PAD && !in_switch_table(a, r->from) && !is_hint(a, r))
             text_note(a, r->target, FACT_TAKEN);
     }
 }

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""profiled.py SPOOR PROGRAM...: what is built for the profiler (-pg) leaves the same profile behind as untraced,
+and all functions that the program names are traced. The calls of the profiler are no part of the call tree:
+run.py looks at that."""
+import os
+import struct
+import sys
+
+from harness import Spoor, check, check_lossless, check_same_outcome, main, run
+
+# gmon_out.h: a header; records of a tag each: samples (with their own header), arcs of the call graph
+HEADER, TIMES, ARCS = 20, 0, 1
+ARC = struct.Struct("=QQi")
+
+
+def calls_of(path):
+    """Calls by (caller, callee), as offsets from the lowest address that is profiled."""
+    with open(path, "rb") as file:
+        data = file.read()
+    check(data[:4] == b"gmon", f"{path} is no profile")
+    at, calls, low = HEADER, {}, None
+    while at < len(data):
+        tag = data[at]
+        at += 1
+        if tag == TIMES:
+            low, _, bins = struct.unpack_from("=QQi", data, at)
+            at += struct.calcsize("=QQii15sc") + 2 * bins
+        else:
+            check(tag == ARCS and low is not None, f"{path}: record {tag}")
+            caller, callee, count = ARC.unpack_from(data, at)
+            at += ARC.size
+            # Callers outside of the program (in the C library) lie at other addresses each time.
+            place = (caller - low if 0 <= caller - low < 1 << 28 else None, callee - low)
+            calls[place] = calls.get(place, 0) + count
+    return calls
+
+
+def profile(command):
+    """The outcome of COMMAND, and the profile that it leaves."""
+    if os.path.exists("gmon.out"):
+        os.remove("gmon.out")
+    outcome = command()
+    return outcome, calls_of("gmon.out")
+
+
+def test_one(spoor, program):
+    alone, wanted = profile(lambda: run([program]))
+    check(len(wanted) > 5, f"{program}: a profile of {len(wanted)} arcs")
+    named = {line.split("> ")[1] for line in alone.stdout.decode().splitlines() if "> " in line}
+    functions = {f["function"]: f for f in spoor.json("explain", "--json", program)}
+    for name in named:
+        check(not functions[name]["refused"] and not functions[name]["exits"]["none"],
+              f"{program}: {functions[name]}")
+    for options in [], ["-M", "*"]:
+        traced, seen = profile(lambda: spoor.record(options, [program]))
+        check_same_outcome(alone, traced, program)
+        check_lossless(spoor.info())
+        check(seen == wanted, f"{program} {options}: the profile differs: {sorted(wanted.items(), key=str)} "
+              f"{sorted(seen.items(), key=str)}")
+
+
+def test(path, *programs):
+    for program in programs:
+        test_one(Spoor(path), program)
+
+
+if __name__ == "__main__":
+    arguments = [os.path.realpath(argument) for argument in sys.argv[1:]]
+    main(lambda: test(*arguments))
