@@ -258,8 +258,9 @@ bool hole_make(const struct analysis *a, const struct text *text, const struct w
 bool flags_live_at(const struct analysis *a, vaddr_t addr);
 
 /* ---- special.c ---- */
-/* Functions that are not called or do not return like others. REFUSED_NOT for ordinary ones. */
+/* Functions that are not called like others. REFUSED_NOT for ordinary ones. */
 enum refusal special_refusal(const char *name);
+bool special_returns_twice(const char *name);
 bool special_is_thunk(const char *name);
 /* Does the symbol name a part that was split off a function? */
 bool special_is_part(const char *name);

@@ -51,14 +51,20 @@ static uint32_t add(struct plan *plan, vaddr_t addr, uint64_t size, const struct
     return (uint32_t)(plan->functions.count - 1);
 }
 
-/* A function symbol, other than at the start of a range. */
+/* Unwinders look for the range that holds the byte before a return address; so that of a signal
+ * frame, which nothing has called, begins one byte before its code. */
+static bool names_range(const struct func *f, vaddr_t addr) {
+    return addr == f->start || (f->range && f->range->signal_frame && addr == f->start + 1);
+}
+
+/* A function symbol, other than of a range. */
 static bool stands_alone(const struct analysis *a, const struct symbol *s) {
     const struct section *section = text_section_at(a, s->addr);
     bool function = s->type == SYMBOL_FUNCTION || s->type == SYMBOL_IFUNC;
     if (!function || !section || section->plt || special_is_part(s->name))
         return false;
     uint32_t i = func_at(a, s->addr);
-    return i == NO_FUNC || a->funcs[i].start != s->addr;
+    return i == NO_FUNC || !names_range(&a->funcs[i], s->addr);
 }
 
 /* Adds symbols[*NEXT …] that stand alone before LIMIT. */
@@ -82,6 +88,8 @@ static void add_range(struct plan *plan, struct analysis *a, uint32_t i, enum re
                       size_t *next) {
     struct func *f = &a->funcs[i];
     struct names names = names_at(a->module, f->start, next, plan->arena);
+    if (!names.name && names_range(f, f->start + 1))
+        names = names_at(a->module, f->start + 1, next, plan->arena);
     f->number = add(plan, f->start, f->end - f->start, &names);
     struct plan_function *p = &plan->functions.at[f->number];
     p->refused = refused;

@@ -13,9 +13,7 @@ static int compare_address(const void *x, const void *y) {
     return (a > b) - (a < b);
 }
 
-static bool is_twice(const char *name) {
-    return name && special_refusal(name) == REFUSED_RETURNS_TWICE;
-}
+static bool is_twice(const char *name) { return name && special_returns_twice(name); }
 
 /* The linker's stubs of SECTION that jump through an import's slot. */
 static void find_stubs(struct analysis *a, const struct section *section) {

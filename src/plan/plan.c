@@ -30,7 +30,6 @@ static const struct {
     [REFUSED_FALL_THROUGH] =
         {"falls-through",
          "It runs into the next function by an instruction that is no end of a call."},
-    [REFUSED_RETURNS_TWICE] = {"returns-twice", "It can return more than once for one call."},
     [REFUSED_OWN_ABI] = {"own-convention", "It is not called as ordinary functions are."},
     [REFUSED_SIGNAL_FRAME] = {"signal-frame", "The kernel enters it to end a signal handler."},
     [REFUSED_OPEN_FLOW] = {"open-control-flow",

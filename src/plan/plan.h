@@ -32,8 +32,7 @@ enum refusal {
     REFUSED_SYSCALL,       /* "syscall-in-window" */
     REFUSED_NO_CFI,        /* "no-unwind-info" */
     REFUSED_FALL_THROUGH,  /* "falls-through": into the next, by an instruction that is no exit */
-    REFUSED_RETURNS_TWICE, /* "returns-twice": setjmp family, vfork, getcontext */
-    REFUSED_OWN_ABI,       /* "own-convention": _start, TLS descriptor resolvers, … */
+    REFUSED_OWN_ABI,       /* "own-convention": _start, lazy binding, … */
     REFUSED_SIGNAL_FRAME,  /* "signal-frame" */
     REFUSED_OPEN_FLOW,     /* "open-control-flow": unresolved indirect jump forbids this window */
     REFUSED_TEXT_RELOCATIONS, /* "text-relocations" */

@@ -1,15 +1,13 @@
 /*
  * What names tell. Compilers name parts that they split off functions .cold (GCC, Clang) and
- * .__part.N (Propeller). Functions that cannot be traced as ordinary ones:
+ * .__part.N (Propeller). Calls of some functions return twice: setjmp, getcontext, vfork. They are
+ * traced as any other; what comes back a second time comes from elsewhere (controls.c).
+ * (swapcontext returns once for each context that it saved; clone's child never returns.)
  *
- * - Those that return twice with one stack pointer: setjmp, getcontext, vfork.
- *   (swapcontext returns once for each context that it saved; clone's child
- *   never returns.)
- * - Those without a caller's frame or with a calling convention of their own.
- *   Stubs preserve every register, so that most private conventions are fine
- *   (__tls_get_addr and its slow paths, __rust_probestack); what is left
- *   either has no return address where one is expected or runs so often and
- *   tells so little that a probe is of no use (TLS descriptors, mcount).
+ * Functions that cannot be traced as ordinary ones:
+ *
+ * - Those that have no return address where one is expected. Stubs preserve every register, so that
+ *   private conventions are fine (TLS descriptors, mcount, __rust_probestack).
  * - System calls that are cancellation points in glibc and musl: a signal handler compares the
  *   pc with their bounds.
  * - Retpolines: their return is somebody else's jump.
@@ -24,23 +22,9 @@ static const char *const twice[] = {
 };
 /* A star stands for any ending. */
 static const char *const own[] = {
-    "_start",
-    "_dl_start_user",
-    "_dl_tlsdesc_*",
-    "_dl_runtime_resolve*",
-    "_dl_runtime_profile*",
-    "mcount",
-    "_mcount",
-    "__mcount",
-    "__fentry__",
-    "__morestack*",
-    "__restore_rt",
-    "__syscall_cancel_arch",
-    "__syscall_cp_asm",
-    "__x86_indirect_*",
-    "__x86_return_thunk*",
-    "__llvm_retpoline_*",
-    "__llvm_lvi_thunk_*",
+    "_start",           "_dl_start_user",      "_dl_runtime_resolve*",  "_dl_runtime_profile*",
+    "__morestack*",     "__restore_rt",        "__syscall_cancel_arch", "__syscall_cp_asm",
+    "__x86_indirect_*", "__x86_return_thunk*", "__llvm_retpoline_*",    "__llvm_lvi_thunk_*",
 };
 static const char *const thunks[] = {
     "__x86_indirect_thunk_*",
@@ -66,10 +50,10 @@ bool special_is_part(const char *name) { return strstr(name, ".cold") || strstr(
 
 bool special_is_thunk(const char *name) { return name[0] == '_' && AMONG(thunks, name); }
 
+bool special_returns_twice(const char *name) {
+    return strchr("_svg", name[0]) && AMONG(twice, name);
+}
+
 enum refusal special_refusal(const char *name) {
-    if (!strchr("_msvg", name[0]))
-        return REFUSED_NOT;
-    if (AMONG(twice, name))
-        return REFUSED_RETURNS_TWICE;
-    return AMONG(own, name) ? REFUSED_OWN_ABI : REFUSED_NOT;
+    return name[0] == '_' && AMONG(own, name) ? REFUSED_OWN_ABI : REFUSED_NOT;
 }
