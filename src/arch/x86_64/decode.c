@@ -1,7 +1,8 @@
 /*
  * x86-64 instructions, classified. Zydis finds length, opcode and fields in its
- * minimal mode (no operands); the rest is read off the opcode, since this runs
- * once over every byte of a program. Facts: Intel SDM volume 2, appendix A.
+ * minimal mode (no operands); the rest is read off the opcode. Facts: Intel SDM
+ * volume 2, appendix A. As this runs over every byte of a program, most
+ * instructions are decoded by common.c.
  */
 #include <string.h>
 
@@ -89,21 +90,19 @@ static bool pc_relative(const ZydisDecodedInstruction *in) {
            in->raw.modrm.rm == 5;
 }
 
-/* adc, sbb, cmovcc, setcc, jcc: what reads flags right after a call that returns flags. */
-static bool reads_flags(const ZydisDecodedInstruction *in) {
-    uint8_t op = in->opcode;
-    if (in->opcode_map == ZYDIS_OPCODE_MAP_0F)
+_Static_assert(ZYDIS_OPCODE_MAP_DEFAULT == 0 && ZYDIS_OPCODE_MAP_0F == 1, "as x86_64.h counts");
+
+bool x86_64_reads_flags(uint8_t map, uint8_t op, uint8_t reg) {
+    if (map == 1)
         return (op & 0xf0) == 0x40 || (op & 0xf0) == 0x80 || (op & 0xf0) == 0x90;
-    if (in->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT)
+    if (map)
         return false;
-    bool group1 = op >= 0x80 && op <= 0x83 && (in->raw.modrm.reg & 6) == 2;
+    bool group1 = op >= 0x80 && op <= 0x83 && (reg & 6) == 2;
     return group1 || (op & 0xf0) == 0x70 || (op >= 0x10 && op <= 0x1d) || op == 0x9c || op == 0x9f;
 }
 
-/* Everything but moves, pushes, pops and address arithmetic. */
-static bool writes_flags(const ZydisDecodedInstruction *in) {
-    uint8_t op = in->opcode;
-    if (in->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT)
+bool x86_64_writes_flags(uint8_t map, uint8_t op) {
+    if (map)
         return true;
     return !((op >= 0x50 && op <= 0x5f) || (op >= 0x88 && op <= 0x8b) || op == 0x8d ||
              (op >= 0xb0 && op <= 0xbf) || op == 0xc6 || op == 0xc7 || op == 0x63);
@@ -122,8 +121,8 @@ static void find_constants(const ZydisDecodedInstruction *in, struct insn_consta
     ret->displacement = (uint64_t)in->raw.disp.value;
 }
 
-bool x86_64_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
-                   struct insn_constants *constants) {
+bool x86_64_decode_any(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
+                       struct insn_constants *constants) {
     ZydisDecodedInstruction in;
     *ret = (struct insn){.addr = addr, .size = 1, .kind = INSN_BAD};
     if (constants)
@@ -131,8 +130,8 @@ bool x86_64_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn 
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&minimal, NULL, bytes, room, &in)))
         return false;
     ret->size = in.length;
-    ret->reads_flags = reads_flags(&in);
-    ret->writes_flags = writes_flags(&in);
+    ret->reads_flags = x86_64_reads_flags(in.opcode_map, in.opcode, in.raw.modrm.reg);
+    ret->writes_flags = x86_64_writes_flags(in.opcode_map, in.opcode);
     if (in.raw.imm[0].is_relative) {
         ret->kind = direct_kind(&in);
         ret->field = in.raw.imm[0].offset;
@@ -156,6 +155,12 @@ bool x86_64_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn 
         find_constants(&in, constants);
     }
     return true;
+}
+
+bool x86_64_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
+                   struct insn_constants *constants) {
+    return x86_64_decode_common(bytes, room, addr, ret, constants) ||
+           x86_64_decode_any(bytes, room, addr, ret, constants);
 }
 
 /* Clang's -fsanitize=function compares the first words of what a pointer leads to with these: a

@@ -11,6 +11,18 @@ enum { X86_FLAGS = 0x8d5 }; /* CF PF AF ZF SF OF, as in rflags */
 
 bool x86_64_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
                    struct insn_constants *constants);
+/* The two ways by which it is done: any instruction; one of those that most code consists of, false
+ * when it is none (*RET is untouched then). The second answers as the first does, where it does. */
+bool x86_64_decode_any(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
+                       struct insn_constants *constants);
+bool x86_64_decode_common(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
+                          struct insn_constants *constants);
+/* What insn.reads_flags and insn.writes_flags say of an opcode. MAP: 0 for one-byte opcodes, 1 for
+ * those after 0F, more for others. REG: of its ModRM byte; 0 without. Readers are adc, sbb, cmovcc,
+ * setcc, jcc and the like, which read flags right after a call that returns them; writers all but
+ * moves, pushes, pops and address arithmetic. */
+bool x86_64_reads_flags(uint8_t map, uint8_t op, uint8_t reg);
+bool x86_64_writes_flags(uint8_t map, uint8_t op);
 size_t x86_64_landing(const uint8_t *bytes, size_t room);
 size_t x86_64_format(const uint8_t *bytes, size_t room, vaddr_t addr, char out[FORMAT_BYTES]);
 struct flags_use x86_64_flags(const uint8_t *bytes, size_t size);
