@@ -50,6 +50,8 @@ void dynamic_read(struct module *module) {
             if (entry.d_tag == DT_NULL)
                 break;
             read_entry(d, &entry);
+            if (entry.d_tag == DT_INIT || entry.d_tag == DT_FINI)
+                d->calls[entry.d_tag == DT_FINI] = ph.p_vaddr + at + offsetof(Elf64_Dyn, d_un);
         }
     }
     module->text_relocations = d->text_relocations;

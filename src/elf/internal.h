@@ -25,6 +25,7 @@ struct dynamic { /* PT_DYNAMIC; all 0 when there is none */
     vaddr_t hash, gnu_hash, got;
     struct table rela, rel, relr, plt;
     bool plt_has_addends; /* `plt` holds Rela, else Rel */
+    vaddr_t calls[2];     /* words with addresses of what is called at start and end; 0: none */
 };
 
 struct module_private {

@@ -56,7 +56,8 @@ struct unwind_range { /* one FDE */
 };
 
 enum code_ref_kind {
-    CODE_REF_RELOCATION, /* addend of a RELATIVE, IRELATIVE, RELR or absolute relocation */
+    CODE_REF_RELOCATION, /* addend of a RELATIVE, IRELATIVE, RELR or absolute relocation; also what
+                            DT_INIT and DT_FINI name */
     CODE_REF_DATA,       /* non-PIE: an aligned word of data that equals a text address */
     CODE_REF_LANDING_PAD /* from an LSDA call-site table */
 };

@@ -162,6 +162,11 @@ static void read_relocations(struct scan *scan) {
     read_table(scan, d->rel, false);
     read_relr(scan, d->relr);
     read_table(scan, d->plt, d->plt_has_addends);
+    for (int i = 0; i < 2; i++) {
+        const uint8_t *word = module_bytes(scan->module, d->calls[i], sizeof(uint64_t));
+        if (d->calls[i] && word)
+            add_ref(scan, d->calls[i], LOAD(uint64_t, word), CODE_REF_RELOCATION);
+    }
 }
 
 static void scan_words(struct scan *scan, const uint8_t *bytes, uint64_t size, vaddr_t start) {

@@ -3,14 +3,17 @@
  * neither refers to anything around it nor is referred to: V8 does so with its builtins, whose
  * addresses it computes. A patch leads astray in a copy, so such code is left alone.
  *
- * A function is tied by a direct branch from described code, by a word of data that holds its
- * address, and by a name that is known outside of its file. That described code computes its
- * address ties nothing: that is how a copy begins. In modules most of whose functions are not
- * described, those that refer to each other share their fate, and pc-relative references to
- * described code and to data tie them, too.
+ * A function is tied by a direct branch from code that runs in its place itself (described code,
+ * and what is tied), by a word of data that holds its address, and by a name that is known outside
+ * of its file. That described code computes its address ties nothing: that is how a copy begins. In
+ * modules most of whose functions are not described, those that refer to each other share their
+ * fate, and pc-relative references to described code and to data tie them, too.
  */
+#include <string.h>
+
 #include "plan/depth.h"
 
+typedef ARRAY(uint32_t) index_list;
 struct ties {
     const struct analysis *a;
     uint32_t *parent; /* union-find over functions */
@@ -62,10 +65,18 @@ static void read_function(struct ties *t, uint32_t i) {
     }
 }
 
+/* Is R an address for certain, and no mere number? */
+static bool is_sure(const struct ties *t, const struct code_ref *r) {
+    if (t->mostly_bare || r->kind == CODE_REF_RELOCATION)
+        return true;
+    const struct section *s = module_section_at(t->a->module, r->from);
+    return s && (!strcmp(s->name, ".init_array") || !strcmp(s->name, ".fini_array"));
+}
+
 static void read_data(struct ties *t) {
     const struct module *m = t->a->module;
     for (size_t i = 0; i < m->ref_count; i++) {
-        bool sure = t->mostly_bare || m->refs[i].kind == CODE_REF_RELOCATION; /* no mere number */
+        bool sure = is_sure(t, &m->refs[i]);
         uint32_t j = sure ? func_at(t->a, m->refs[i].target) : NO_FUNC;
         if (is_bare(t->a, j) && t->a->funcs[j].start == m->refs[i].target)
             t->tied[root_of(t, j)] = true;
@@ -75,6 +86,37 @@ static void read_data(struct ties *t) {
         if (is_bare(t->a, j) && t->a->funcs[j].start == m->symbols[i].addr)
             t->tied[root_of(t, j)] = true;
     }
+}
+
+/* Ties what function I, which is tied, branches to; adds that to FRESH. */
+static void pass_on(struct ties *t, uint32_t i, index_list *fresh) {
+    const struct func *f = &t->a->funcs[i];
+    for (vaddr_t at = f->start; at < f->end && text_is_insn(t->a, at);
+         at += text_size(f->text, at)) {
+        struct insn in;
+        t->a->arch->decode(text_bytes(f->text, at), text_size(f->text, at), at, &in, NULL);
+        bool direct = in.kind == INSN_JUMP || in.kind == INSN_BRANCH || in.kind == INSN_CALL;
+        uint32_t j = direct ? func_at(t->a, in.target) : NO_FUNC;
+        if (!is_bare(t->a, j) || !func_is_start(&t->a->funcs[j], in.target) ||
+            t->tied[root_of(t, j)])
+            continue;
+        t->tied[root_of(t, j)] = true;
+        ARRAY_PUSH(fresh, j);
+    }
+}
+
+static void tie_on(struct ties *t) {
+    index_list fresh = {0};
+    for (uint32_t i = 0; i < t->a->func_count; i++) {
+        if (is_bare(t->a, i) && t->tied[root_of(t, i)])
+            ARRAY_PUSH(&fresh, i);
+    }
+    while (fresh.count) {
+        uint32_t i = fresh.at[--fresh.count];
+        if (!t->a->funcs[i].bad)
+            pass_on(t, i, &fresh);
+    }
+    ARRAY_FREE(&fresh);
 }
 
 void anchors_find(struct analysis *a) {
@@ -96,6 +138,7 @@ void anchors_find(struct analysis *a) {
             read_function(&t, i);
     }
     read_data(&t);
+    tie_on(&t);
     for (uint32_t i = 0; i < a->func_count; i++)
         a->funcs[i].loose = is_bare(a, i) && !tied[root_of(&t, i)];
 }

@@ -58,6 +58,29 @@ movable_caller:
     ret
     .size movable_caller, . - movable_caller
 
+/* The dynamic linker calls it; so it runs here, and what it calls, too. */
+    .p2align 4
+    .hidden _init
+    .globl _init
+    .type _init, @function
+_init:
+    mov $1, %eax
+    call called_by_init
+    ret
+    .size _init, . - _init
+    .p2align 4
+    .type called_by_init, @function
+called_by_init:
+    mov $1, %eax
+    jmp tail_called_by_init
+    .size called_by_init, . - called_by_init
+    .p2align 4
+    .type tail_called_by_init, @function
+tail_called_by_init:
+    mov $1, %eax
+    ret
+    .size tail_called_by_init, . - tail_called_by_init
+
     .p2align 4
     .type restorer, @function
 restorer:

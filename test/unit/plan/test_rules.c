@@ -79,6 +79,13 @@ static void without_unwind_information_code_that_may_be_copied_is_refused(void *
     assert_refused("movable_caller", REFUSED_LOOSE);
 }
 
+static void what_the_dynamic_linker_calls_is_tied_and_what_that_branches_to(void **state) {
+    (void)state;
+    static const char *const names[] = {"_init", "called_by_init", "tail_called_by_init"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_int_equal(fixture_named(pic, names[i])->entry, TIER_JUMP);
+}
+
 static void a_signal_frame_is_refused(void **state) {
     (void)state;
     assert_refused("restorer", REFUSED_SIGNAL_FRAME);
@@ -459,6 +466,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(an_ordinary_function_has_an_entry_and_its_returns),
         cmocka_unit_test(without_unwind_information_a_symbol_makes_a_function),
         cmocka_unit_test(without_unwind_information_code_that_may_be_copied_is_refused),
+        cmocka_unit_test(what_the_dynamic_linker_calls_is_tied_and_what_that_branches_to),
         cmocka_unit_test(a_signal_frame_is_refused),
         cmocka_unit_test(a_range_that_begins_at_another_depth_is_a_part_of_its_function),
         cmocka_unit_test(a_named_range_that_begins_at_another_depth_has_its_own_convention),
