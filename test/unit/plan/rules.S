@@ -14,6 +14,16 @@
     .size \name, . - \name
     .endm
 
+    .macro BARE name, body, last /* without unwind information */
+    .p2align 4
+    .type \name, @function
+\name:
+    mov $1, %eax
+    \body
+    \last
+    .size \name, . - \name
+    .endm
+
     .text
     .globl exported
 FUNC exported
@@ -43,43 +53,15 @@ without_unwind_info:
     .size without_unwind_info, . - without_unwind_info
 
 /* Only others of its kind refer to it: its program may have copied them all. */
-    .p2align 4
-    .type movable, @function
-movable:
-    mov $1, %eax
-    mov %eax, %ecx
-    ret
-    .size movable, . - movable
-    .p2align 4
-    .type movable_caller, @function
-movable_caller:
-    mov $1, %eax
-    call movable
-    ret
-    .size movable_caller, . - movable_caller
+BARE movable, "mov %eax, %ecx", ret
+BARE movable_caller, "call movable", ret
 
 /* The dynamic linker calls it; so it runs here, and what it calls, too. */
-    .p2align 4
-    .hidden _init
     .globl _init
-    .type _init, @function
-_init:
-    mov $1, %eax
-    call called_by_init
-    ret
-    .size _init, . - _init
-    .p2align 4
-    .type called_by_init, @function
-called_by_init:
-    mov $1, %eax
-    jmp tail_called_by_init
-    .size called_by_init, . - called_by_init
-    .p2align 4
-    .type tail_called_by_init, @function
-tail_called_by_init:
-    mov $1, %eax
-    ret
-    .size tail_called_by_init, . - tail_called_by_init
+    .hidden _init
+BARE _init, "call called_by_init", ret
+BARE called_by_init, nop, "jmp tail_called_by_init"
+BARE tail_called_by_init, "mov %eax, %ecx", ret
 
     .p2align 4
     .type restorer, @function

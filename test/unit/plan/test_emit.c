@@ -155,7 +155,7 @@ static void a_hook_needs_no_selected_function(void **state) {
 static void a_hook_that_cannot_be_patched_is_an_error(void **state) {
     (void)state;
     struct err err;
-    request.hook = fixture_place(fixture, "setjmp");
+    request.hook = fixture_place(fixture, "_start");
     assert_int_equal(plan_emit(fixture->named_plan, &request, &code, &err), -ENOENT);
     assert_string_equal(err.tag, "no-hook");
 }
