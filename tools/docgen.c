@@ -67,7 +67,7 @@ static void print_option_head(const struct option_spec *o) {
 
 static void print_options(const struct command *command) {
     for (const struct option_spec *o = option_table; o->name; o++) {
-        if (!option_belongs(o, command))
+        if (!option_is_shown(o, command))
             continue;
         print_option_head(o);
         print_roff(o->help);
@@ -126,7 +126,7 @@ static int print_page(const char *path, const struct command *command) {
 
 static void print_option_words(const struct command *command) {
     for (const struct option_spec *o = option_table; o->name; o++)
-        if (option_belongs(o, command))
+        if (option_is_shown(o, command))
             printf("--%s%s ", o->name, option_takes_value(o) ? "=" : "");
     fputs("--help", stdout);
 }
@@ -134,7 +134,7 @@ static void print_option_words(const struct command *command) {
 /* Values of a command's options: words to choose from, or files. */
 static void print_value_cases(const struct command *command) {
     for (const struct option_spec *o = option_table; o->name; o++) {
-        if (!option_belongs(o, command) || !option_takes_value(o))
+        if (!option_is_shown(o, command) || !option_takes_value(o))
             continue;
         bool is_file = o->value && strcmp(o->value, "FILE") == 0;
         if (!o->choices && !is_file)

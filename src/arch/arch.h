@@ -127,7 +127,9 @@ struct arch {
     uint8_t jump_bytes;       /* size of the ordinary patch */
     uint8_t hop_bytes;        /* of a short jump */
     int16_t hop_back, hop_on; /* how far that leads at most, from its start */
-    uint32_t all_flags;       /* every flag that stubs may change, as in struct flags_use */
+    uint8_t trap_bytes;       /* of a breakpoint instruction, and that */
+    uint8_t trap[4];
+    uint32_t all_flags; /* every flag that stubs may change, as in struct flags_use */
 
     /* Decodes the instruction at BYTES (ROOM > 0 bytes are readable), which stands at ADDR.
      * Returns false and a one-byte INSN_BAD when there is none. CONSTANTS may be NULL. */

@@ -74,6 +74,10 @@ bool pattern_match(const struct pattern *p, const char *module, const char *name
     return regexec(&p->regex, name, 0, NULL, 0) == 0;
 }
 
+bool pattern_names(const struct pattern *p, const char *module, const char *name) {
+    return p->glob && strcmp(p->glob, name) == 0 && pattern_match_module(p, module);
+}
+
 bool pattern_has_module(const struct pattern *p) { return p->module != NULL; }
 
 const char *pattern_text(const struct pattern *p) { return p->text; }

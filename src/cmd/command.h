@@ -59,8 +59,8 @@ struct option_spec {
     char letter;       /* 0: none */
     enum option_type type;
     const char *name;
-    const char *value; /* what --help calls its value; NULL: takes none */
-    const char *help;
+    const char *value;   /* what --help calls its value; NULL: takes none */
+    const char *help;    /* NULL: for tests, not shown to users */
     size_t offset;       /* of the value in struct options */
     const char *choices; /* "a|b|c"; NULL: none */
 };
@@ -73,6 +73,9 @@ static inline enum command_id command_id(const struct command *command) {
 }
 static inline bool option_belongs(const struct option_spec *o, const struct command *command) {
     return o->commands >> command_id(command) & 1;
+}
+static inline bool option_is_shown(const struct option_spec *o, const struct command *command) {
+    return option_belongs(o, command) && o->help;
 }
 static inline bool option_takes_value(const struct option_spec *o) {
     return o->type > OPTION_TALLY;

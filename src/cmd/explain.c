@@ -8,6 +8,7 @@
 #include "cmd/command.h"
 #include "cmd/say.h"
 #include "elf/demangle.h"
+#include "session/select.h"
 #include "target/maps.h"
 
 enum { MOST_DRAWN = 3 }; /* functions that a filter selects, to be drawn and not listed */
@@ -60,15 +61,27 @@ static void print_subject(struct explain *e, const struct subject *s) {
     e->shown = true;
 }
 
+/* Functions that a filter names in full may get traps, as they would when recorded. */
+static void permit_traps(const struct explain *e, const struct module *m, struct plan *plan) {
+    const struct filter_options *f = &e->options->filter;
+    const struct session_options filters = {.filters = f->filters.at,
+                                            .filter_count = f->filters.count};
+    AUTO_FREE uint8_t *named = selection_named(&filters, m, plan);
+    if (e->options->record.tier == TIER_TRAP)
+        memset(named, 0xff, plan_function_count(plan) / 8 + 1);
+    plan_permit_traps(plan, named);
+}
+
 static int explain_file(struct explain *e, const char *path, struct err *err) {
     struct module *module;
     struct plan *plan;
     int rc = module_load(path, MODULE_DEBUG_FILES, &module, err);
     if (rc < 0)
         return rc;
-    rc = plan_new(module, &plan, err);
+    rc = plan_new_by(module, e->options->record.tier, &plan, err);
     if (rc == 0) {
         struct subject s = {.module = module, .plan = plan};
+        permit_traps(e, module, plan);
         plan_view_init(&s.view, plan);
         choose_functions(e, &s);
         print_subject(e, &s);

@@ -207,7 +207,8 @@ static void print_legend(const struct drawing *d) {
         [TIER_HOP] = "a short jump to a hole nearby that holds the long one.",
         [TIER_PUN] = ("a jump whose last bytes are those behind the brackets; where it leads is "
                       "decided when the file is loaded."),
-        [TIER_TRAP] = "a breakpoint."};
+        [TIER_TRAP] = ("a breakpoint, as the function is named in full: each hit stops its thread, "
+                       "which costs thousands of times what a jump does.")};
     enum { INDENT = 26 };
     putchar('\n');
     for (int i = TIER_NONE + 1; i < TIER_COUNT; i++) {

@@ -5,7 +5,7 @@
 #include "cmd/figures.h"
 
 struct totals {
-    size_t functions, instrumented, exact;
+    size_t functions, instrumented, exact, trappable;
     size_t entries[TIER_COUNT], exits[TIER_COUNT], all_exits;
     size_t refused[REFUSED_COUNT], inferred[REFUSED_COUNT];
 };
@@ -16,6 +16,7 @@ static void add(struct totals *t, const struct plan_function *f) {
     t->exact += f->entry != TIER_NONE && f->exact;
     t->entries[f->entry]++;
     t->refused[f->refused] += f->entry == TIER_NONE;
+    t->trappable += f->entry == TIER_NONE && f->trap;
     for (int i = 0; i < TIER_COUNT && f->entry != TIER_NONE; i++) {
         t->exits[i] += f->exits[i];
         t->all_exits += f->exits[i];
@@ -94,6 +95,17 @@ static void print_refusals(const struct totals *t, unsigned width) {
     }
 }
 
+/* That naming functions brings more is told where it would. */
+static void print_hint(const struct totals *t, unsigned width) {
+    if (!t->trappable)
+        return;
+    AUTO_FREE char *text = mem_printf("%zu of those refused can be traced by a trap, at a price: "
+                                      "name them in full with -F.",
+                                      t->trappable);
+    printf("\n  ");
+    explain_wrapped(text, 2, width);
+}
+
 void explain_totals(const struct subject *s, const struct term *term) {
     struct totals t = {0};
     AUTO_FREE bool *shown = mem_alloc(plan_function_count(s->plan) + 1);
@@ -115,4 +127,5 @@ void explain_totals(const struct subject *s, const struct term *term) {
     printf("%s", term->color ? "\033[0m" : "");
     print_tiers(&t);
     print_refusals(&t, term->width);
+    print_hint(&t, term->width);
 }

@@ -39,7 +39,7 @@ void help_print_command(const struct command *command, FILE *out) {
     fprintf(out, "usage: spoor %s [OPTION...] %s\n\n", command->name, command->operands);
     fprintf(out, "spoor %s: %s.\n\nOptions:\n", command->name, command->summary);
     for (const struct option_spec *o = option_table; o->name; o++)
-        if (option_belongs(o, command))
+        if (option_is_shown(o, command))
             print_option(o, out);
     fprintf(out, "  -h, --help\n%*sPrint this.\n", OPTION_INDENT, "");
     fprintf(out, "\nMore: man spoor-%s\n", command->name);

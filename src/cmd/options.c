@@ -150,7 +150,7 @@ static int unknown_name(const struct command *command, const char *name, size_t 
     unsigned best = near_distance(typed, nearest);
     for (const struct option_spec *o = option_table; o->name; o++) {
         unsigned distance = near_distance(typed, o->name);
-        if (option_belongs(o, command) && distance < best) {
+        if (option_is_shown(o, command) && distance < best) {
             best = distance;
             nearest = o->name;
         }

@@ -9,6 +9,7 @@
 #include "base/glob.h"
 #include "base/mem.h"
 #include "base/types.h"
+#include "plan/plan.h"
 #include "wire/ring.h"
 
 typedef ARRAY(const struct pattern *) pattern_array;
@@ -34,6 +35,7 @@ struct record_options {
     bool follow;            /* default true */
     bool quiet;
     uint32_t verbose; /* how often -v was given */
+    enum tier tier;   /* --tier: the only one; TIER_NONE: any */
 };
 
 enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };

@@ -15,6 +15,7 @@
  *   pads       nops that compilers left for patching
  *   fit        which tier there is room for
  *   holes      padding for hops
+ *   traps      what is left, for those who ask for it by name
  *
  * Unwind information is the oracle for "how deep is the stack here": where the
  * frame is as at the function's first instruction (*entry depth*), a jump out
@@ -72,6 +73,7 @@ struct func { /* one unwind range, or the code of a function symbol outside of t
     bool falls_through; /* its end runs into the next range; after exits_find(): unseen */
     bool entry;         /* what users see as a function */
     uint8_t tier;       /* enum tier, of its entry */
+    bool trap;          /* its entry, which has no tier, could be a trap */
     bool loop_head;     /* its entry is a branch target of its own group */
     bool open_flow;     /* root: has an indirect jump whose targets are not known */
     vaddr_t pad;        /* the first of the nops that a compiler left for patching; 0: none */
@@ -106,6 +108,7 @@ struct exit_site {
     uint8_t tier, refused;  /* enum tier, enum refusal */
     bool loops;             /* a jump to the function's own entry: no end, and no event */
     bool falls; /* the last instruction of a function that runs into the next: leaves in any case */
+    bool trap;  /* it has no tier, but could be a trap */
 };
 
 struct control_site { /* where a function goes on other than after a call or branch */
@@ -126,6 +129,7 @@ struct window {
 struct analysis {
     const struct module *module;
     const struct arch *arch;
+    enum tier only;           /* the one tier that is wanted (for tests); TIER_NONE: any */
     ARRAY(struct text) texts; /* by address, disjoint; complete before anything points at one */
     struct func *funcs;       /* by address, disjoint */
     size_t func_count;
@@ -237,6 +241,16 @@ void controls_find(struct analysis *a);
 /* Chooses windows and tiers of entries (refusals into REFUSED, by func), exits and controls. */
 void windows_choose(struct analysis *a, uint8_t *refused);
 
+/* W's bytes are its own from now on, and what it holds is served by it. */
+void window_take(struct analysis *a, const struct window *w);
+/* The window that starts at ADDR, of the first COUNT, which are sorted; NULL: none. */
+struct window *window_at(const struct analysis *a, size_t count, vaddr_t addr);
+void windows_sort(struct analysis *a);
+/* Of the stub at F's entry. */
+uint8_t window_entry_variant(const struct analysis *a, const struct func *f);
+/* Of that at a control site. */
+enum { CONTROL_VARIANT = STUB_SKIP_RED_ZONE | STUB_SAVE_FLAGS };
+
 /* Can the instruction at ADDR of F be moved away? FIRST: as the first of its window. */
 enum refusal window_blocker(const struct func *f, vaddr_t addr, bool first);
 
@@ -252,6 +266,11 @@ vaddr_t hole_near(const struct analysis *a, const struct text *text, const struc
 /* The window of instructions that can be moved away to make such room; false if there is none. */
 bool hole_make(const struct analysis *a, const struct text *text, const struct window *w,
                struct window *ret);
+
+/* ---- traps.c ---- */
+/* Windows of one instruction for the sites of WANTED functions (by func; WANTED_GROUP: by the root
+ * of the group) that have no other. They are offered only: see plan_permit_traps(). */
+void traps_offer(struct analysis *a, const bool *wanted, const bool *wanted_group);
 
 /* ---- flags.c ---- */
 /* May the flags at ADDR, the start of a function, be read before they are written? */

@@ -94,6 +94,7 @@ static void add_range(struct plan *plan, struct analysis *a, uint32_t i, enum re
     struct plan_function *p = &plan->functions.at[f->number];
     p->refused = refused;
     p->entry = refused ? TIER_NONE : (enum tier)f->tier;
+    p->trap = f->trap;
 }
 
 /* Numbers groups, and gives parts of functions the number of their group's first function. */
@@ -122,23 +123,35 @@ static void number_groups(struct plan *plan, struct analysis *a) {
     free(first);
 }
 
-/* Counts exits, and finds out which groups miss some. */
-static void count_exits(struct plan *plan, const struct analysis *a) {
-    AUTO_FREE bool *missed = mem_alloc(plan->group_count * sizeof *missed + 1);
-    AUTO_FREE bool *entered = mem_alloc(plan->group_count * sizeof *entered + 1);
-    for (size_t i = 0; i < plan->functions.count; i++)
-        entered[plan->groups.at[i]] |= plan->functions.at[i].entry != TIER_NONE;
+static void add_exits(struct plan *plan, const struct analysis *a) {
     for (size_t i = 0; i < a->exits.count; i++) {
         const struct exit_site *x = &a->exits.at[i];
-        uint32_t number = a->funcs[x->func].number;
-        if (number == NO_FUNC || x->event == EVENT_CONTROL || !entered[plan->groups.at[number]])
-            continue;
-        plan->functions.at[number].exits[x->tier]++;
-        if (x->tier != TIER_NONE)
-            continue;
-        missed[plan->groups.at[number]] = true;
-        struct inferred_exit inferred = {x->addr, number, x->event, x->refused, x->loops};
-        ARRAY_PUSH(&plan->inferred, inferred);
+        struct function_exit e = {.at = x->addr,
+                                  .function = a->funcs[x->func].number,
+                                  .event = x->event,
+                                  .tier = x->tier,
+                                  .refused = x->refused,
+                                  .loops = x->loops,
+                                  .trap = x->trap};
+        if (e.function != NO_FUNC && e.event != EVENT_CONTROL)
+            ARRAY_PUSH(&plan->exits, e);
+    }
+}
+
+void catalog_count_exits(struct plan *plan) {
+    AUTO_FREE bool *missed = mem_alloc(plan->group_count * sizeof *missed + 1);
+    AUTO_FREE bool *entered = mem_alloc(plan->group_count * sizeof *entered + 1);
+    for (size_t i = 0; i < plan->functions.count; i++) {
+        struct plan_function *f = &plan->functions.at[i];
+        entered[plan->groups.at[i]] |= f->entry != TIER_NONE;
+        memset(f->exits, 0, sizeof f->exits);
+    }
+    for (size_t i = 0; i < plan->exits.count; i++) {
+        struct function_exit *x = &plan->exits.at[i];
+        uint32_t group = plan->groups.at[x->function];
+        x->inferred = entered[group] && x->tier == TIER_NONE;
+        missed[group] |= x->inferred;
+        plan->functions.at[x->function].exits[x->tier] += entered[group];
     }
     for (size_t i = 0; i < plan->functions.count; i++)
         plan->functions.at[i].exact = !missed[plan->groups.at[i]];
@@ -154,5 +167,6 @@ void catalog_build(struct plan *plan, struct analysis *a, const uint8_t *refused
     }
     add_symbols(plan, a, &alone, UINT64_MAX);
     number_groups(plan, a);
-    count_exits(plan, a);
+    add_exits(plan, a);
+    catalog_count_exits(plan);
 }

@@ -8,7 +8,8 @@
  *     loop             insn… jmp behind the entry's stub
  *
  * The patch of a hop is two: the short jump, and the jump in the hole. That of a pun is written
- * when all others are known (puns.c).
+ * when all others are known (puns.c); where it leads nowhere a trap may take its place. From a trap
+ * it is the tool that leads to the trampoline.
  *
  * All arithmetic is in link-time addresses: the area is thought of as mapped
  * at area − bias.
@@ -26,7 +27,7 @@ struct emitter {
     uint32_t *chosen; /* by group: its first function that is traced, UINT32_MAX if none */
     vaddr_t *behind;  /* by function: what follows its entry stub, 0 if there is none (yet) */
     struct plan_code *code;
-    size_t patch_room, mark_room, way_room;
+    size_t patch_room, mark_room, way_room, trap_room;
     pending_array pending;
 };
 
@@ -34,8 +35,14 @@ static bool is_selected(const struct plan_request *r, uint32_t function) {
     return !r->selected || r->selected[function / 8] >> (function % 8) & 1;
 }
 
+static bool has_traps(const struct plan_request *r, uint32_t function) {
+    return !r->without_traps || !(r->without_traps[function / 8] >> (function % 8) & 1);
+}
+
 static bool is_traced(const struct emitter *e, uint32_t function) {
-    return e->plan->functions.at[function].entry != TIER_NONE && is_selected(e->request, function);
+    enum tier tier = e->plan->functions.at[function].entry;
+    return tier != TIER_NONE && is_selected(e->request, function) &&
+           (tier != TIER_TRAP || has_traps(e->request, function));
 }
 
 static vaddr_t here(const struct emitter *e) { return e->area + e->code->area_used; }
@@ -192,6 +199,15 @@ static void put_way(struct emitter *e, vaddr_t at, vaddr_t site) {
     c->ways[c->way_count++] = (struct way){at, site};
 }
 
+static void put_trap(struct emitter *e, const struct site *site) {
+    struct plan_code *c = e->code;
+    if (c->trap_count == e->trap_room) {
+        e->trap_room = e->trap_room ? e->trap_room * 2 : 16;
+        c->traps = mem_resize(c->traps, e->trap_room, sizeof *c->traps);
+    }
+    c->traps[c->trap_count++] = (struct trap){site->start, (uint32_t)c->area_used, site->function};
+}
+
 static uint32_t exit_count(const struct plan *plan, const struct site *site) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < site->step_count; i++)
@@ -213,6 +229,12 @@ static int put_patch(struct emitter *e, const struct site *site, vaddr_t trampol
     const uint64_t window = site->end - site->start;
     if (site->hole)
         return put_hop(e, site, trampoline);
+    if (site->tier == TIER_TRAP) {
+        struct patch *trap = new_patch(e, site->start, arch->trap_bytes, window);
+        memcpy(trap->after, arch->trap, arch->trap_bytes);
+        put_trap(e, site);
+        return 0;
+    }
     if (site->tier == TIER_PUN) {
         new_patch(e, site->start, site->owned, window);
         ARRAY_PUSH(&e->pending, ((struct pending){site->start, trampoline, site->function,
@@ -224,6 +246,9 @@ static int put_patch(struct emitter *e, const struct site *site, vaddr_t trampol
 }
 
 static bool is_wanted(const struct emitter *e, const struct site *site, bool start) {
+    if (site->tier == TIER_TRAP &&
+        (!trap_permits_site(e->plan, site) || !has_traps(e->request, site->function)))
+        return false;
     bool wanted = start || (site->control && owner_of(e, site->function) != UINT32_MAX);
     for (uint32_t i = 0; !wanted && i < site->step_count; i++) {
         const struct step *s = &e->plan->steps.at[site->first_step + i];
@@ -232,8 +257,9 @@ static bool is_wanted(const struct emitter *e, const struct site *site, bool sta
     return wanted;
 }
 
+/* Never a trap: a program that outlives the tool would die of it. */
 static bool is_hook(const struct emitter *e, const struct site *site) {
-    return site->entry && e->request->hook &&
+    return site->entry && site->tier != TIER_TRAP && e->request->hook &&
            e->plan->functions.at[site->function].addr == e->request->hook;
 }
 
@@ -299,7 +325,7 @@ static void choose(struct emitter *e) {
 static bool hook_exists(const struct plan *plan, vaddr_t hook) {
     for (size_t i = 0; i < plan->sites.count; i++) {
         const struct site *s = &plan->sites.at[i];
-        if (s->entry && plan->functions.at[s->function].addr == hook)
+        if (s->entry && s->tier != TIER_TRAP && plan->functions.at[s->function].addr == hook)
             return true;
     }
     return false;
@@ -307,6 +333,11 @@ static bool hook_exists(const struct plan *plan, vaddr_t hook) {
 
 static int compare_patch(const void *x, const void *y) {
     const struct patch *a = x, *b = y;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+static int compare_trap(const void *x, const void *y) {
+    const struct trap *a = x, *b = y;
     return (a->at > b->at) - (a->at < b->at);
 }
 
@@ -329,6 +360,8 @@ static void complete(struct emitter *e) {
     c->patch_count = kept;
     if (c->way_count)
         qsort(c->ways, c->way_count, sizeof *c->ways, compare_way);
+    if (c->trap_count)
+        qsort(c->traps, c->trap_count, sizeof *c->traps, compare_trap);
 }
 
 static int emit_once(const struct plan *plan, const struct plan_request *request,
@@ -347,6 +380,7 @@ static int emit_once(const struct plan *plan, const struct plan_request *request
     code.area = mem_alloc(room);
     code.missed = mem_alloc(plan->functions.count / 8 + 1);
     code.inexact = mem_alloc(plan->functions.count / 8 + 1);
+    code.trapped = mem_alloc(plan->functions.count / 8 + 1);
     choose(&e);
     want(&e);
     mark(&e, (struct mark){.kind = MARK_NONE});
@@ -414,5 +448,7 @@ void plan_code_done(struct plan_code *code) {
     free(code->ways);
     free(code->missed);
     free(code->inexact);
+    free(code->traps);
+    free(code->trapped);
     *code = (struct plan_code){0};
 }

@@ -57,6 +57,8 @@ bool window_fits(const struct analysis *a, const struct text *text, struct windo
         fits = w->hole != 0;
         break;
     case TIER_PUN:
+        if (w->room >= a->arch->jump_bytes)
+            w->room = a->arch->jump_bytes - 1; /* it borrows, even if it need not */
         fits = any && fits_pun(a, text, w);
         break;
     default:

@@ -31,11 +31,13 @@ struct site { /* a window and what it does */
     uint8_t variant; /* of the stub at its start */
 };
 
-struct inferred_exit { /* of a function whose entry is seen: one that is not */
+struct function_exit {
     vaddr_t at;
     uint32_t function;
-    uint8_t event, refused; /* enum event_kind, enum refusal */
+    uint8_t event, tier, refused; /* enum event_kind, enum tier, enum refusal */
     bool loops;
+    bool trap;     /* it has no tier, but could be a trap */
+    bool inferred; /* has no tier, and its function's entry is seen */
 };
 
 struct plan {
@@ -47,15 +49,25 @@ struct plan {
     uint32_t group_count;
     ARRAY(struct site) sites; /* by address */
     ARRAY(struct step) steps;
-    ARRAY(struct inferred_exit) inferred; /* by address */
+    ARRAY(struct function_exit) exits; /* by address */
     size_t area_size;
-    uint32_t hook_room; /* what a hook adds to its site */
+    uint32_t hook_room;        /* what a hook adds to its site */
+    bool *named, *named_group; /* by function, by group: may have traps; NULL: none may */
 };
 
 /* ---- catalog.c: functions as users see them ---- */
 /* Fills plan->functions, plan->groups and func.number. REFUSED: by func; called twice. */
 void catalog_refusals(const struct analysis *a, uint8_t *refused);
 void catalog_build(struct plan *plan, struct analysis *a, const uint8_t *refused);
+/* Fills in what functions know of their exits, from those and the functions' tiers. */
+void catalog_count_exits(struct plan *plan);
+
+/* ---- traps.c ---- */
+/* May FUNCTION's entry be a trap; may exits and other sites of its group? */
+bool trap_permits_entry(const struct plan *plan, uint32_t function);
+bool trap_permits(const struct plan *plan, uint32_t function);
+/* False: SITE is a trap that was not asked for. */
+bool trap_permits_site(const struct plan *plan, const struct site *site);
 
 /* ---- puns.c: where puns lead to ---- */
 struct pending { /* a pun whose jump is not written yet */

@@ -86,12 +86,16 @@ static void analysis_done(struct analysis *a) {
 }
 
 int plan_new(const struct module *module, struct plan **ret, struct err *err) {
+    return plan_new_by(module, TIER_NONE, ret, err);
+}
+
+int plan_new_by(const struct module *module, enum tier only, struct plan **ret, struct err *err) {
     const struct arch *arch = arch_for_machine(module->machine);
     if (!arch)
         return err_set(err, ENOTSUP, "foreign-machine",
                        "%s: code for machine %u, which is not supported", module->name,
                        module->machine);
-    struct analysis a = {.module = module, .arch = arch};
+    struct analysis a = {.module = module, .arch = arch, .only = only};
     int r = text_open(&a, err);
     if (!r) {
         struct plan *plan = mem_alloc(sizeof *plan);
@@ -113,7 +117,9 @@ void plan_free(struct plan *plan) {
     ARRAY_FREE(&plan->groups);
     ARRAY_FREE(&plan->sites);
     ARRAY_FREE(&plan->steps);
-    ARRAY_FREE(&plan->inferred);
+    ARRAY_FREE(&plan->exits);
+    free(plan->named);
+    free(plan->named_group);
     free(plan);
 }
 

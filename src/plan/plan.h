@@ -6,7 +6,8 @@
  *                 what the user selected: the same module gives the same plan.
  *   plan_emit()   for one load address and one selection: trampolines and patches as bytes.
  *
- * A plan is immutable after plan_new() and may be shared by processes and threads.
+ * A plan is immutable after plan_new() and plan_permit_traps(), and may be shared by processes and
+ * threads.
  */
 #ifndef SPOOR_PLAN_PLAN_H
 #define SPOOR_PLAN_PLAN_H
@@ -53,6 +54,7 @@ struct plan_function {
     enum refusal refused;       /* why entry is TIER_NONE */
     uint32_t exits[TIER_COUNT]; /* exit sites by tier; exits[TIER_NONE]: inferred ones */
     bool exact;                 /* all exits patched, or none exist */
+    bool trap;                  /* a trap could serve its entry, which no other tier does */
 };
 
 struct plan;
@@ -60,7 +62,13 @@ struct plan;
 /* Analyses MODULE (which must outlive the plan). Errors: ENOTSUP "foreign-machine", EFBIG
  * "text-too-large"; a module without any usable function gives an empty plan, not an error. */
 int plan_new(const struct module *module, struct plan **ret, struct err *err);
+/* The same with one tier only, whatever others would serve (for tests); TIER_NONE: with all. */
+int plan_new_by(const struct module *module, enum tier only, struct plan **ret, struct err *err);
 void plan_free(struct plan *plan);
+/* The functions in NAMED (a bitmap by index) get traps where nothing else serves them: at their
+ * entries, at their exits, and instead of puns that lead nowhere. To be called before the plan is
+ * used in another way. */
+void plan_permit_traps(struct plan *plan, const uint8_t *named);
 size_t plan_function_count(const struct plan *plan);
 /* INDEX < count; sorted by address. The index is the function's number within its module. */
 const struct plan_function *plan_function(const struct plan *plan, size_t index);
@@ -80,6 +88,7 @@ struct plan_request {
     size_t most_islands;
     bool keep_calls; /* return addresses are guarded (shadow stacks): no call may be moved */
     vaddr_t hook;    /* a function whose entry waits for the tool (dynamic linker), or 0 */
+    const uint8_t *without_traps; /* bitmap by function index: no trap any more; NULL: none */
 };
 
 struct patch { /* bytes to be written over the module's text */
@@ -104,6 +113,13 @@ struct island {
 struct way {
     vaddr_t at; /* of islands, too */
     vaddr_t site;
+};
+
+/* A patch that stops its thread, which the tool sends on to the trampoline. */
+struct trap {
+    vaddr_t at;
+    uint32_t trampoline; /* offset in the area */
+    uint32_t function;   /* whose it is; index in the plan */
 };
 
 /* What stands at an offset of the trampoline area, from `offset` up to the next mark's. */
@@ -136,6 +152,10 @@ struct plan_code {
                          address */
     uint8_t *inexact; /* likewise: one of its exits cannot be */
     size_t missed_exits;
+    struct trap *traps;
+    size_t trap_count; /* sorted by address */
+    uint8_t *trapped;  /* bitmap by function: planned as puns, which lead nowhere; a trap instead */
+    size_t trapped_exits; /* likewise */
     size_t sites;
     enum overflow overflow; /* as requested: stubs differ by it */
 };

@@ -204,6 +204,32 @@ static void finish(struct sea *s) {
     ARRAY_FREE(&s->shores);
 }
 
+static void set(uint8_t *bitmap, uint32_t i) { bitmap[i / 8] |= (uint8_t)(1u << i % 8); }
+
+static bool is_set(const uint8_t *bitmap, uint32_t i) {
+    return bitmap && bitmap[i / 8] >> (i % 8) & 1;
+}
+
+/* A function that the user has named gets a trap where its pun leads nowhere. */
+static bool make_trap(struct sea *s, struct patch *p, const struct pending *pun) {
+    const struct arch *arch = s->plan->arch;
+    struct plan_code *c = s->code;
+    bool permitted = pun->entry ? trap_permits_entry(s->plan, pun->function)
+                                : trap_permits(s->plan, pun->function);
+    if (!permitted || is_set(s->request->without_traps, pun->function))
+        return false;
+    p->size = p->reads = arch->trap_bytes;
+    memcpy(p->after, arch->trap, arch->trap_bytes);
+    vaddr_t area = s->request->area - s->request->bias;
+    c->traps = mem_resize(c->traps, c->trap_count + 1, sizeof *c->traps);
+    c->traps[c->trap_count++] =
+        (struct trap){p->at, (uint32_t)(pun->trampoline - area), pun->function};
+    c->trapped_exits += pun->exits;
+    if (pun->entry)
+        set(c->trapped, pun->function);
+    return true;
+}
+
 void puns_write(const struct plan *plan, const struct plan_request *request, struct plan_code *code,
                 const pending_array *pending) {
     struct sea sea = {.plan = plan, .request = request, .code = code};
@@ -212,10 +238,11 @@ void puns_write(const struct plan *plan, const struct plan_request *request, str
         struct patch *patch = &code->patches[patch_from(code, p->at)];
         if (write_pun(&sea, patch, p->trampoline))
             continue;
+        if (make_trap(&sea, patch, p))
+            continue;
         patch->size = 0;
         code->missed_exits += p->exits;
-        uint8_t *of = p->entry ? code->missed : code->inexact;
-        of[p->function / 8] |= (uint8_t)(1u << p->function % 8);
+        set(p->entry ? code->missed : code->inexact, p->function);
     }
     finish(&sea);
 }

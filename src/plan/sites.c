@@ -27,7 +27,7 @@ static void add_steps(struct plan *plan, const struct analysis *a, const struct 
         while (*exit < a->exits.count && a->exits.at[*exit].addr < at)
             ++*exit;
         const struct exit_site *x = *exit < a->exits.count ? &a->exits.at[*exit] : NULL;
-        if (x && x->addr == at && x->tier != TIER_NONE) {
+        if (x && x->addr == at && (x->tier != TIER_NONE || x->trap)) {
             s.exit = true;
             s.loops = x->loops;
             s.falls = x->falls;

@@ -31,11 +31,11 @@ static void add_site(struct plan_view *v, const struct plan *plan, const struct 
                             .tier = (enum tier)s->tier,
                             .function = s->function};
     w.hole_bytes = s->hole ? arch->jump_bytes : 0;
-    w.written = s->tier == TIER_HOP   ? arch->hop_bytes
-                : s->tier == TIER_PUN ? s->owned
-                                      : arch->jump_bytes;
+    w.written = s->tier == TIER_HOP                           ? arch->hop_bytes
+                : s->tier == TIER_PUN || s->tier == TIER_TRAP ? s->owned
+                                                              : arch->jump_bytes;
     ARRAY_PUSH(&v->windows, w);
-    if (s->entry)
+    if (s->entry && (s->tier != TIER_TRAP || trap_permits_entry(plan, s->function)))
         add(v, s, s->start, PLACE_ENTRY, s->function);
     if (s->control)
         add(v, s, s->start, PLACE_CONTROL, s->function);
@@ -53,16 +53,19 @@ static int compare_place(const void *x, const void *y) {
 
 void plan_view_init(struct plan_view *view, const struct plan *plan) {
     *view = (struct plan_view){0};
-    for (size_t i = 0; i < plan->sites.count; i++)
-        add_site(view, plan, &plan->sites.at[i]);
-    for (size_t i = 0; i < plan->inferred.count; i++) {
-        const struct inferred_exit *x = &plan->inferred.at[i];
+    for (size_t i = 0; i < plan->sites.count; i++) {
+        if (trap_permits_site(plan, &plan->sites.at[i]))
+            add_site(view, plan, &plan->sites.at[i]);
+    }
+    for (size_t i = 0; i < plan->exits.count; i++) {
+        const struct function_exit *x = &plan->exits.at[i];
         struct plan_place place = {.at = x->at,
                                    .kind = kind_of(x->event, x->loops),
                                    .refused = (enum refusal)x->refused,
                                    .function = x->function,
                                    .window = UINT32_MAX};
-        ARRAY_PUSH(&view->places, place);
+        if (x->inferred)
+            ARRAY_PUSH(&view->places, place);
     }
     for (size_t i = 0; i < plan->functions.count; i++) {
         const struct plan_function *f = &plan->functions.at[i];

@@ -17,6 +17,8 @@
  * elsewhere but replaced by a push of its own return address and a jump; its return is
  * mispredicted. In fixed programs, where puns are likely to lead nowhere, such calls come first.
  *
+ * What is left may become traps (traps.c), where the user asks for that.
+ *
  * Padding behind a return or jump is unreachable, so it may be overwritten; the
  * padding behind a call is not (rule 14 of FACTS 2b). Every byte belongs to one window at
  * most: FACT_OWNED.
@@ -97,10 +99,26 @@ static void own(const struct text *text, vaddr_t start, vaddr_t end) {
 static uint8_t written(const struct analysis *a, const struct window *w) {
     if (w->tier == TIER_PUN)
         return w->room;
+    if (w->tier == TIER_TRAP)
+        return a->arch->trap_bytes;
     return w->hole ? a->arch->hop_bytes : a->arch->jump_bytes;
 }
 
-static void take(struct analysis *a, const struct window *w) {
+static void take_exits(struct analysis *a, const struct window *w) {
+    const struct text *text = a->funcs[w->func].text;
+    for (vaddr_t at = w->start; at < w->end; at += text_size(text, at)) {
+        if (!(*text_fact(text, at) & FACT_EXIT) || text_kind(text, at) == INSN_LOOP)
+            continue;
+        struct exit_site *x = exit_at(a, at);
+        x->trap = w->tier == TIER_TRAP;
+        if (x->trap)
+            continue;
+        x->tier = w->tier;
+        x->refused = REFUSED_NOT;
+    }
+}
+
+void window_take(struct analysis *a, const struct window *w) {
     const struct func *f = &a->funcs[w->func];
     vaddr_t end = w->start + written(a, w);
     own(f->text, w->start, end < w->end ? w->end : end);
@@ -108,14 +126,7 @@ static void take(struct analysis *a, const struct window *w) {
         own(f->text, w->hole, w->hole + a->arch->jump_bytes);
         *text_fact(f->text, w->hole) &= (uint8_t)~FACT_SPARE;
     }
-    for (vaddr_t at = w->start; at < w->end; at += text_size(f->text, at)) {
-        bool patched = *text_fact(f->text, at) & FACT_EXIT && text_kind(f->text, at) != INSN_LOOP;
-        if (!patched)
-            continue;
-        struct exit_site *x = exit_at(a, at);
-        x->tier = w->tier;
-        x->refused = REFUSED_NOT;
-    }
+    take_exits(a, w);
     for (vaddr_t at = w->start + a->arch->jump_bytes;
          w->tier == TIER_JUMP && at + a->arch->jump_bytes <= w->end; at += a->arch->jump_bytes)
         *text_fact(f->text, at) |= FACT_SPARE;
@@ -197,7 +208,7 @@ static bool fit(struct analysis *a, const struct text *text, struct window *w,
                 const struct choice *c) {
     struct window maker;
     if (c->make && hole_make(a, text, w, &maker))
-        take(a, &maker);
+        window_take(a, &maker);
     return window_fits(a, text, w, c->tier);
 }
 
@@ -208,11 +219,11 @@ static enum refusal try_forward(struct analysis *a, struct window *w, const stru
     find_room(a, f->text, w);
     if (!fit(a, f->text, w, c))
         return why;
-    take(a, w);
+    window_take(a, w);
     return REFUSED_NOT;
 }
 
-static uint8_t entry_variant(const struct analysis *a, const struct func *f) {
+uint8_t window_entry_variant(const struct analysis *a, const struct func *f) {
     return (f->loop_head ? STUB_SKIP_RED_ZONE : 0) |
            (flags_live_at(a, f->body) ? STUB_SAVE_FLAGS : 0);
 }
@@ -220,7 +231,7 @@ static uint8_t entry_variant(const struct analysis *a, const struct func *f) {
 static void choose_entry(struct analysis *a, uint32_t i, const struct choice *c, uint8_t *refused) {
     struct func *f = &a->funcs[i];
     struct window w = {.start = f->body, .func = i, .entry = true};
-    w.variant = entry_variant(a, f);
+    w.variant = window_entry_variant(a, f);
     enum refusal why = try_forward(a, &w, c);
     if (!why)
         f->tier = (uint8_t)c->tier;
@@ -261,7 +272,7 @@ static void choose_exit(struct analysis *a, struct exit_site *x, const struct ch
         grow(f, &w, x->kind, a->arch->jump_bytes);
     find_room(a, f->text, &w);
     if (!why && fit(a, f->text, &w, c))
-        take(a, &w);
+        window_take(a, &w);
     else if (c->first)
         x->refused = (uint8_t)(why ? why : open ? REFUSED_OPEN_FLOW : REFUSED_SHORT);
 }
@@ -273,15 +284,17 @@ static int compare_start(const void *key, const void *item) {
     return (addr > at) - (addr < at);
 }
 
+struct window *window_at(const struct analysis *a, size_t count, vaddr_t addr) {
+    return count ? bsearch(&addr, a->windows.at, count, sizeof *a->windows.at, compare_start)
+                 : NULL;
+}
+
 /* COUNT of the windows are sorted. */
 static void choose_control(struct analysis *a, const struct control_site *site, size_t count,
                            const struct choice *c) {
-    struct window w = {.start = site->addr,
-                       .func = site->func,
-                       .control = true,
-                       .variant = STUB_SKIP_RED_ZONE | STUB_SAVE_FLAGS};
-    struct window *there =
-        count ? bsearch(&site->addr, a->windows.at, count, sizeof w, compare_start) : NULL;
+    struct window w = {
+        .start = site->addr, .func = site->func, .control = true, .variant = CONTROL_VARIANT};
+    struct window *there = window_at(a, count, site->addr);
     if (!there) {
         try_forward(a, &w, c);
     } else if (!there->entry) {
@@ -290,7 +303,7 @@ static void choose_control(struct analysis *a, const struct control_site *site, 
     }
 }
 
-static void sort_windows(struct analysis *a) {
+void windows_sort(struct analysis *a) {
     sort_by_address(a->windows.at, a->windows.count, sizeof *a->windows.at);
 }
 
@@ -305,13 +318,13 @@ static void choose_all(struct analysis *a, const struct choice *c, uint8_t *refu
         if (c->wanted_group[group_of(a, x->func)] && x->tier == TIER_NONE)
             choose_exit(a, x, c);
     }
-    sort_windows(a);
+    windows_sort(a);
     size_t count = a->windows.count;
     for (size_t i = 0; i < a->controls.count; i++) {
         if (c->wanted_group[group_of(a, a->controls.at[i].func)])
             choose_control(a, &a->controls.at[i], count, c);
     }
-    sort_windows(a);
+    windows_sort(a);
 }
 
 /* Entries that a compiler has left nops for. */
@@ -321,9 +334,35 @@ static void choose_pads(struct analysis *a, const bool *wanted) {
         struct window w = {.start = f->body, .func = i, .entry = true};
         if (!wanted[i] || !pad_window(a, &w))
             continue;
-        w.variant = entry_variant(a, f);
+        w.variant = window_entry_variant(a, f);
         f->tier = TIER_PAD;
-        take(a, &w);
+        window_take(a, &w);
+    }
+}
+
+/* With the one tier that is wanted, the first choice of it is the first of all. */
+static void choose_rounds(struct analysis *a, struct choice c, uint8_t *refused) {
+    static const struct choice fixed[] = {{.tier = TIER_JUMP},
+                                          {.tier = TIER_HOP},
+                                          {.tier = TIER_HOP, .make = true},
+                                          {.tier = TIER_JUMP, .call = true},
+                                          {.tier = TIER_PUN}};
+    static const struct choice anywhere[] = {{.tier = TIER_JUMP},
+                                             {.tier = TIER_HOP},
+                                             {.tier = TIER_HOP, .make = true},
+                                             {.tier = TIER_PUN},
+                                             {.tier = TIER_JUMP, .call = true}};
+    _Static_assert(sizeof fixed == sizeof anywhere, "the same rounds");
+    c.first = true;
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        const struct choice *round = a->module->position_independent ? &anywhere[i] : &fixed[i];
+        if (a->only != TIER_NONE && a->only != round->tier)
+            continue;
+        c.tier = round->tier;
+        c.make = round->make;
+        c.call = round->call;
+        choose_all(a, &c, refused);
+        c.first = false;
     }
 }
 
@@ -334,22 +373,13 @@ void windows_choose(struct analysis *a, uint8_t *refused) {
         wanted[i] = a->funcs[i].entry && !refused[i];
         wanted_group[group_of(a, i)] |= wanted[i];
     }
-    static const struct choice fixed[] = {{.tier = TIER_JUMP, .first = true},
-                                          {.tier = TIER_HOP},
-                                          {.tier = TIER_HOP, .make = true},
-                                          {.tier = TIER_JUMP, .call = true},
-                                          {.tier = TIER_PUN}};
-    static const struct choice anywhere[] = {{.tier = TIER_JUMP, .first = true},
-                                             {.tier = TIER_HOP},
-                                             {.tier = TIER_HOP, .make = true},
-                                             {.tier = TIER_PUN},
-                                             {.tier = TIER_JUMP, .call = true}};
-    choose_pads(a, wanted);
-    _Static_assert(sizeof fixed == sizeof anywhere, "the same rounds");
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-        struct choice c = a->module->position_independent ? anywhere[i] : fixed[i];
-        c.wanted = wanted;
-        c.wanted_group = wanted_group;
-        choose_all(a, &c, refused);
+    if (a->only == TIER_NONE || a->only == TIER_PAD)
+        choose_pads(a, wanted);
+    choose_rounds(a, (struct choice){.wanted = wanted, .wanted_group = wanted_group}, refused);
+    for (uint32_t i = 0; i < a->func_count; i++) {
+        if (wanted[i] && !a->funcs[i].tier && !refused[i])
+            refused[i] = REFUSED_SHORT; /* no tier that is wanted has looked at it */
     }
+    if (a->only == TIER_NONE || a->only == TIER_TRAP)
+        traps_offer(a, wanted, wanted_group);
 }

@@ -23,17 +23,17 @@ static bool is_set(const uint8_t *bitmap, size_t i) { return bitmap[i / 8] >> (i
 
 /* Adds function I to the module's counts. */
 static void count(struct trace_module *m, uint64_t *refused, const struct plan_function *f,
-                  bool instrumented, bool exact) {
+                  const struct trace_function *told) {
     m->seen++;
     if (f->entry == TIER_NONE) {
         refused[f->refused]++;
         return;
     }
-    if (!instrumented)
+    if (!told->instrumented)
         return;
     m->instrumented++;
-    m->exact_exit += exact;
-    m->tiers[f->entry]++;
+    m->exact_exit += told->exact;
+    m->tiers[told->entry_tier]++;
     for (int t = 0; t < TIER_COUNT; t++)
         m->exit_tiers[t] += f->exits[t];
 }
@@ -56,17 +56,19 @@ size_t describe_module(struct trace_writer *writer, const struct entry *e,
         const struct plan_function *f = plan_function(e->plan, i);
         bool missed = is_set(code->missed, i), exact = f->exact && !is_set(code->inexact, i);
         bool instrumented = f->entry != TIER_NONE && is_set(e->selected, i) && !missed;
+        enum tier tier = is_set(code->trapped, i) ? TIER_TRAP : f->entry;
         functions[i] = (struct trace_function){.address = f->addr,
                                                .size = f->size,
                                                .name = f->name,
                                                .aliases = join_aliases(arena, f->aliases),
-                                               .entry_tier = (uint8_t)f->entry,
+                                               .entry_tier = (uint8_t)tier,
                                                .instrumented = instrumented,
                                                .exact = exact};
-        count(&m, refused, f, instrumented, exact);
+        count(&m, refused, f, &functions[i]);
         refused[REFUSED_NO_ADDRESS] += missed;
     }
-    m.exit_tiers[TIER_PUN] -= code->missed_exits;
+    m.exit_tiers[TIER_PUN] -= code->missed_exits + code->trapped_exits;
+    m.exit_tiers[TIER_TRAP] += code->trapped_exits;
     m.exit_tiers[TIER_NONE] += code->missed_exits;
     struct trace_refused list[REFUSED_COUNT];
     for (int r = 0; r < REFUSED_COUNT; r++)

@@ -297,7 +297,7 @@ vaddr_t patcher_loader_hook(const struct entry *loader) {
     const struct symbol *s = module_symbol_named(loader->module, "_dl_debug_state");
     for (size_t i = 0; s && i < plan_function_count(loader->plan); i++) {
         const struct plan_function *f = plan_function(loader->plan, i);
-        if (f->addr == s->addr && f->entry != TIER_NONE)
+        if (f->addr == s->addr && f->entry != TIER_NONE && f->entry != TIER_TRAP)
             return s->addr;
     }
     return 0;

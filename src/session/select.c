@@ -40,41 +40,78 @@ static void note_near(struct selection *s, const char *name) {
     }
 }
 
-static bool any_match(const struct pattern *const *patterns, size_t count, const char *module,
-                      const char *name) {
+typedef bool match_fn(const struct pattern *pattern, const char *module, const char *name);
+
+static bool any_match(const struct pattern *const *patterns, size_t count, match_fn *match,
+                      const char *module, const char *name) {
     for (size_t i = 0; i < count; i++)
-        if (pattern_match(patterns[i], module, name))
+        if (match(patterns[i], module, name))
             return true;
     return false;
 }
 
-static bool selects_name(const struct session_options *o, const char *module, const char *name,
-                         bool *excluded) {
-    *excluded |= any_match(o->excludes, o->exclude_count, module, name);
-    return !o->filter_count || any_match(o->filters, o->filter_count, module, name);
+struct verdict {
+    bool chosen, excluded;
+    bool named; /* in full, by a filter */
+};
+
+static void judge_name(const struct session_options *o, const char *module, const char *name,
+                       struct verdict *v) {
+    v->excluded |= any_match(o->excludes, o->exclude_count, pattern_match, module, name);
+    v->chosen |= any_match(o->filters, o->filter_count, pattern_match, module, name);
+    v->named |= any_match(o->filters, o->filter_count, pattern_names, module, name);
 }
 
 /* A function goes by its demangled names, without their parameters too, and by its symbols. */
-static bool selects(struct selection *s, const char *module, const struct plan_function *f) {
-    bool chosen = false, excluded = false;
+static struct verdict judge(const struct session_options *o, const char *module,
+                            const struct plan_function *f) {
+    struct verdict v = {.chosen = !o->filter_count};
     const char *const none[] = {NULL};
     const char *const *alias = f->aliases ? (const char *const *)f->aliases : none;
     for (const char *symbol = f->name; symbol; symbol = *alias++) {
         AUTO_FREE char *name = demangle(symbol);
-        chosen |= selects_name(s->options, module, name, &excluded);
-        chosen |= selects_name(s->options, module, symbol, &excluded);
+        judge_name(o, module, name, &v);
+        judge_name(o, module, symbol, &v);
         char *parameters = strchr(name, '(');
         if (parameters && parameters != name) {
             *parameters = '\0';
-            chosen |= selects_name(s->options, module, name, &excluded);
+            judge_name(o, module, name, &v);
         }
-        if (s->options->filter_count && !s->matched)
-            note_near(s, name);
     }
     if (!f->name)
-        chosen = !s->options->filter_count ||
-                 any_match(s->options->filters, s->options->filter_count, module, NULL);
-    return chosen && !excluded;
+        v.chosen |= any_match(o->filters, o->filter_count, pattern_match, module, NULL);
+    return v;
+}
+
+static void note_names(struct selection *s, const struct plan_function *f) {
+    const char *const none[] = {NULL};
+    const char *const *alias = f->aliases ? (const char *const *)f->aliases : none;
+    for (const char *symbol = f->name; symbol; symbol = *alias++) {
+        AUTO_FREE char *name = demangle(symbol);
+        char *parameters = strchr(name, '(');
+        if (parameters && parameters != name)
+            *parameters = '\0';
+        note_near(s, name);
+    }
+}
+
+static bool selects(struct selection *s, const char *module, const struct plan_function *f) {
+    struct verdict v = judge(s->options, module, f);
+    if (s->options->filter_count && !s->matched)
+        note_names(s, f);
+    return v.chosen && !v.excluded;
+}
+
+uint8_t *selection_named(const struct session_options *options, const struct module *module,
+                         const struct plan *plan) {
+    size_t n = plan_function_count(plan);
+    uint8_t *bits = mem_alloc(n / 8 + 1);
+    for (size_t i = 0; i < n && options->filter_count; i++) {
+        struct verdict v = judge(options, module->name, plan_function(plan, i));
+        if (v.named && !v.excluded)
+            bits[i / 8] |= (uint8_t)(1u << i % 8);
+    }
+    return bits;
 }
 
 uint8_t *selection_apply(struct selection *s, const struct module *module, const struct plan *plan,

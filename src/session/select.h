@@ -21,6 +21,10 @@ void selection_done(struct selection *s);
 /* A bitmap by function index (to be freed); *ret_count: selected functions that have a tier. */
 uint8_t *selection_apply(struct selection *s, const struct module *module, const struct plan *plan,
                          size_t *ret_count);
+/* A bitmap (to be freed) of the functions that a filter names in full, and that are not excluded.
+ */
+uint8_t *selection_named(const struct session_options *options, const struct module *module,
+                         const struct plan *plan);
 /* 0, or −ENOENT "no-match" when -F was given and has matched no function that can be traced, of any
  * module so far. */
 int selection_check(const struct selection *s, struct err *err);

@@ -86,9 +86,29 @@ class Explain(unittest.TestCase):
         self.assertIn("where it leads is decided when the file is loaded", text)
 
     def test_what_is_refused_is_drawn_with_its_reason_and_explained_below(self):
-        text = self.explain("-F", "looping")
+        text = self.explain("-F", "loopin?")
         self.assertRegex(text, r"entry: none, branch-into-window\n +40103c   90 +nop\n")
         self.assertIn("\n  branch-into-window      A branch leads into the middle", text)
+
+    def test_a_trap_is_drawn_where_the_function_is_named_in_full(self):
+        text = self.explain("-F", "looping")
+        self.assertRegex(text, r"entry: trap\n\| +40103c  \[90\] +nop\n +40103d ")
+        self.assertIn("each hit stops its thread", text)
+        self.assertEqual(json.loads(self.explain("--json", "-F", "looping"))[0]["entry"], "trap")
+        for pattern in "looping*", "/looping/", "*":
+            functions = {f["function"]: f for f in json.loads(self.explain("--json", "-F", pattern))}
+            self.assertEqual(functions["looping"]["refused"], "branch-into-window")
+
+    def test_a_tier_can_be_asked_for_alone(self):
+        for tier in "jump", "hop", "pun", "trap":
+            functions = json.loads(self.explain("--json", "--tier", tier))
+            seen = {f["entry"] for f in functions} | {t for f in functions for t in f["exits"]
+                                                      if f["exits"][t]}
+            self.assertEqual(seen - {"none"}, {tier})
+
+    def test_a_module_that_has_functions_for_traps_says_how(self):
+        self.assertIn("1 of those refused can be traced by a trap", self.explain())
+        self.assertNotIn("by a trap", self.explain("-F", "looping"))
 
     def test_a_call_that_is_moved_is_drawn_as_its_window(self):
         self.assertRegex(self.explain("-F", "first_call"),

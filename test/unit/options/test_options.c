@@ -247,7 +247,7 @@ static void the_table_is_sound(void **state) {
         assert_true((o->type == OPTION_CHOICE || o->type == OPTION_CHOICES) ==
                     (o->choices != NULL));
         assert_true(o->letter != 'h' && strcmp(o->name, "help") != 0);
-        assert_true(o->help[0] && o->help[strlen(o->help) - 1] == '.');
+        assert_true(!o->help || (o->help[0] && o->help[strlen(o->help) - 1] == '.'));
         for (const struct option_spec *p = o + 1; p->name; p++) {
             if (!(o->commands & p->commands))
                 continue;

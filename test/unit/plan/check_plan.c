@@ -4,7 +4,9 @@
  *     check-plan FILE…      a line for each wrong window; status 1 if there is any
  *
  *  - a window begins and ends where instructions do
- *  - no branch, call, jump table, symbol, reference from data or landing pad leads into it
+ *  - no branch, call, jump table, symbol, reference from data or landing pad leads into it, unless
+ *    it is that of a trap, which changes its first byte only (all traps that might be asked for
+ * are)
  *  - it holds no system call and no landing instruction, no return address, and an indirect call at
  *    its end only, through a word at a known place
  *  - padding that is overwritten, and holes, are padding that only a return or jump stands before,
@@ -76,7 +78,7 @@ static void note_windows(struct checked *c) {
             wrong(c, "a window overlaps another", w->start);
         end = w->end;
         for (vaddr_t at = w->start; at < w->end; at++)
-            *fact(c, at) |= at > w->start ? MOVED | INSIDE : MOVED;
+            *fact(c, at) |= at > w->start && w->tier != TIER_TRAP ? MOVED | INSIDE : MOVED;
         *fact(c, w->start) |= FIRST;
         note_written(c, w->start, w->written);
         note_written(c, w->hole, w->hole_bytes);
@@ -309,6 +311,13 @@ static void check_windows(struct checked *c) {
     }
 }
 
+static void permit_all_traps(struct plan *plan) {
+    size_t bytes = plan_function_count(plan) / 8 + 1;
+    AUTO_FREE uint8_t *all = mem_alloc(bytes);
+    memset(all, 0xff, bytes);
+    plan_permit_traps(plan, all);
+}
+
 static size_t check_file(const char *path) {
     struct err err;
     struct module *module;
@@ -320,6 +329,7 @@ static size_t check_file(const char *path) {
         c.module = module;
         c.plan = plan;
         c.facts = mem_alloc(module->text_high - module->text_low + 1);
+        permit_all_traps(plan);
         plan_view_init(&c.view, plan);
         note_windows(&c);
         check_parts(&c);
