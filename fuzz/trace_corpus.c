@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 /* Blocks so small that they are stored as they are: mutations need no luck with zstd. */
 static void write_tiny_blocks(const char *path, enum shape shape) {
     enum { EVENTS = 120, PIECE = 12 };
-    AUTO_FREE struct event *events = generate(shape, EVENTS, 5, 0);
+    AUTO_FREE struct trace_event *events = generate(shape, EVENTS, 5, 0);
     struct trace_writer *w = must_open_writer(path);
     trace_writer_thread(w, &(struct trace_thread){.stream = 0, .name = "t"});
     for (size_t i = 0; i < EVENTS; i += PIECE) {

@@ -19,6 +19,7 @@ enum {
     CLOCK_EVERY_NS = 1000 * 1000 * 1000,
     SKEW_TICKS = 2000, /* more than two cores' counters differ by, less than any ring's lap takes */
     CHUNK_BYTES = 1 << 18, /* the limit moves at least this often while a full ring is read */
+    UNPACK = 512,          /* events that are unpacked at a time */
 };
 
 struct drain {
@@ -28,6 +29,7 @@ struct drain {
     ARRAY(struct slot *) incoming;
     ARRAY(struct slot *) active; /* drainer only */
     _Atomic bool finish;
+    struct trace_event unpacked[UNPACK];
 };
 
 static uint64_t now_ns(void) {
@@ -52,23 +54,40 @@ static uint64_t committed_head(const struct slot *s, uint32_t ring_bytes) {
     uint64_t last = (head - EVENT_BYTES) & (ring_bytes - 1);
     uint64_t before = s->last_clock;
     if (head - s->tail >= 2 * EVENT_BYTES)
-        before = ring[((head - 2 * EVENT_BYTES) & (ring_bytes - 1)) / EVENT_BYTES].clock;
-    uint64_t clock = __atomic_load_n(&ring[last / EVENT_BYTES].clock, __ATOMIC_ACQUIRE);
-    return clock + SKEW_TICKS > before ? head : head - EVENT_BYTES;
+        before = ring[((head - 2 * EVENT_BYTES) & (ring_bytes - 1)) / EVENT_BYTES].clock_sp >> 16;
+    uint64_t clock = __atomic_load_n(&ring[last / EVENT_BYTES].clock_sp, __ATOMIC_ACQUIRE) >> 16;
+    bool newer = ((clock + SKEW_TICKS - before) & EVENT_CLOCK_MASK) <= EVENT_CLOCK_MASK / 2;
+    return newer ? head : head - EVENT_BYTES;
 }
 
-static void put(struct drain *d, struct slot *s, const struct event *events, size_t count) {
-    if (s->thin)
-        thin_events(s->thin, events, count);
-    else
-        trace_writer_events(d->options.writer, s->stream, events, count);
-    s->last_clock = events[count - 1].clock;
+/* COUNT events from AT on, written until LATEST. */
+static void put(struct drain *d, struct slot *s, const struct event *at, size_t count,
+                uint64_t latest) {
+    for (size_t n; count; count -= n, at += n) {
+        n = count < UNPACK ? count : UNPACK;
+        for (size_t i = 0; i < n; i++)
+            d->unpacked[i] =
+                (struct trace_event){event_ticks(&at[i], latest), at[i].site, event_sp(&at[i])};
+        if (s->thin)
+            thin_events(s->thin, d->unpacked, n);
+        else
+            trace_writer_events(d->options.writer, s->stream, d->unpacked, n);
+        s->last_clock = d->unpacked[n - 1].ticks;
+    }
 }
 
 static void report_lost(struct drain *d, struct slot *s, uint64_t lost) {
     if (lost > s->lost)
         trace_writer_lost(d->options.writer, s->stream, clock_ticks(), lost - s->lost);
     s->lost = lost;
+}
+
+/* The ring has been empty for long: what comes is compared with something younger. It may have read
+ * its clock some time ago. */
+static void stay_near(struct slot *s) {
+    uint64_t now = clock_ticks();
+    if (now - s->last_clock > EPOCH_TICKS)
+        s->last_clock = now - EPOCH_TICKS / 2;
 }
 
 /* The ring went round unread (overwrite): what it no longer holds is lost. A slot that is reserved
@@ -93,14 +112,25 @@ static uint64_t check_head(struct drain *d, struct slot *s, uint64_t head, uint3
     return head;
 }
 
+/* Remembers when a ring that is not read yet was written. */
+static void look_on(struct slot *s) {
+    uint64_t head = __atomic_load_n(&s->lane->head, __ATOMIC_ACQUIRE) & ~(uint64_t)15;
+    epochs_look(&s->epochs, head, clock_ticks() + SKEW_TICKS);
+}
+
 /* Reads what is there; returns how full the ring was, in percent. */
 static unsigned drain_slot(struct drain *d, struct slot *s, uint32_t ring_bytes, bool limitless) {
     uint64_t head = committed_head(s, ring_bytes);
     if (limitless)
         skip_overwritten(d, s, head, ring_bytes);
+    else if (head == s->tail)
+        stay_near(s);
     else
         head = check_head(d, s, head, ring_bytes);
     uint64_t fill = head - s->tail;
+    struct epoch epoch = {head, clock_ticks() + SKEW_TICKS};
+    if (limitless)
+        epochs_look(&s->epochs, epoch.head, epoch.ticks);
     while (s->tail < head) {
         uint64_t at = s->tail & (ring_bytes - 1);
         uint64_t n = head - s->tail;
@@ -108,7 +138,11 @@ static unsigned drain_slot(struct drain *d, struct slot *s, uint32_t ring_bytes,
             n = ring_bytes - at;
         if (n > CHUNK_BYTES)
             n = CHUNK_BYTES;
-        put(d, s, ring_of(s) + at / EVENT_BYTES, n / EVENT_BYTES);
+        if (limitless)
+            epoch = epochs_of(&s->epochs, s->tail);
+        if (n > epoch.head - s->tail)
+            n = epoch.head - s->tail;
+        put(d, s, ring_of(s) + at / EVENT_BYTES, n / EVENT_BYTES, epoch.ticks);
         s->tail += n;
         if (!limitless)
             __atomic_store_n(&s->lane->limit, s->tail + ring_bytes, __ATOMIC_RELEASE);
@@ -151,6 +185,8 @@ static unsigned look(struct drain *d) {
         struct slot *s = d->active.at[i];
         int state = atomic_load_explicit(&s->state, memory_order_acquire);
         unsigned fill = 0;
+        if (overwrite)
+            look_on(s);
         if (!overwrite || state == LANE_CLOSING)
             fill = drain_slot(d, s, s->ring_bytes, overwrite);
         if (fill > fullest)

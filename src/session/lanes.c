@@ -142,6 +142,8 @@ void slabs_reap(void) {
         link_owned();
     for (size_t i = 0; i < dead.count; i++) {
         unmap_slab(dead.at[i]);
+        for (uint32_t k = 0; k < dead.at[i]->slot_count; k++)
+            ARRAY_FREE(&dead.at[i]->slots[k].epochs.notes);
         free(dead.at[i]->slots);
         free(dead.at[i]);
     }
@@ -173,12 +175,13 @@ struct slot *slab_take(struct slab *s, uint32_t stream, bool limitless) {
         slot->stream = stream;
         slot->tail = slot->lost = 0;
         slot->last_clock = clock_ticks(); /* what the ring still holds is older */
+        epochs_begin(&slot->epochs, slot->last_clock);
         return slot;
     }
     return NULL;
 }
 
-void slot_put(struct slot *slot, uint32_t site, uint32_t sp, enum overflow overflow) {
+void slot_put(struct slot *slot, uint32_t site, uint64_t sp, enum overflow overflow) {
     struct lane *lane = slot->lane;
     while (lane->head >= __atomic_load_n(&lane->limit, __ATOMIC_ACQUIRE)) {
         if (overflow == OVERFLOW_DROP) {
@@ -189,6 +192,6 @@ void slot_put(struct slot *slot, uint32_t site, uint32_t sp, enum overflow overf
     }
     uint8_t *ring = (uint8_t *)lane + LANE_RING;
     struct event *e = (struct event *)(ring + (lane->head & (slot->ring_bytes - 1)));
-    *e = (struct event){clock_ticks(), site, sp};
+    *e = event_make(clock_ticks(), site, sp);
     __atomic_store_n(&lane->head, lane->head + EVENT_BYTES, __ATOMIC_RELEASE);
 }

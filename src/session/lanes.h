@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "base/types.h"
+#include "session/epochs.h"
 #include "wire/ring.h"
 
 enum lane_state {
@@ -28,12 +29,13 @@ struct slot {          /* the tool's side of one lane */
     _Atomic int state; /* enum lane_state */
     uint32_t ring_bytes;
     uint32_t stream;
-    uint64_t tail;       /* drainer: bytes read */
-    uint64_t last_clock; /* drainer: of the newest event read */
-    uint64_t lost;       /* drainer: already reported */
-    uint64_t end_ticks;  /* set before LANE_CLOSING */
-    bool unread;         /* a slab's sink: only lane, at, ring_bytes and lost are used */
-    struct thin *thin;   /* drainer: depth and threshold filter, or NULL */
+    uint64_t tail;        /* drainer: bytes read */
+    uint64_t last_clock;  /* drainer: of the newest event read */
+    uint64_t lost;        /* drainer: already reported */
+    struct epochs epochs; /* drainer; for rings that are overwritten */
+    uint64_t end_ticks;   /* set before LANE_CLOSING */
+    bool unread;          /* a slab's sink: only lane, at, ring_bytes and lost are used */
+    struct thin *thin;    /* drainer: depth and threshold filter, or NULL */
 };
 
 struct slab {
@@ -60,7 +62,7 @@ taddr_t slab_frame(const struct slab *slab);
 
 /* Writes an event on behalf of SLOT's stopped thread. When the ring is full: waits for the drainer,
  * or counts it as lost. */
-void slot_put(struct slot *slot, uint32_t site, uint32_t sp, enum overflow overflow);
+void slot_put(struct slot *slot, uint32_t site, uint64_t sp, enum overflow overflow);
 
 /*
  * The lane of threads that can have none of their own, and of processes that could not be restored:

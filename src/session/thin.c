@@ -5,8 +5,8 @@
 enum { BATCH = 4096 };
 
 struct record { /* an open call; call.user is its index + 1 */
-    uint64_t start;
-    uint32_t id, sp;
+    uint64_t start, sp;
+    uint32_t id;
     bool wanted;  /* not too deep */
     bool written; /* its entry is in the trace */
     bool ended;   /* closed, but younger calls (of other stacks) are still open */
@@ -19,7 +19,7 @@ struct thin {
     ARRAY(struct record) open; /* in order of opening */
     bool ending;
     size_t settled; /* records below this one are written or unwanted */
-    struct event batch[BATCH];
+    struct trace_event batch[BATCH];
     size_t count;
 };
 
@@ -30,7 +30,7 @@ static void flush(struct thin *t) {
 }
 
 static void put(struct thin *t, uint64_t ticks, const struct record *r, enum event_kind kind) {
-    t->batch[t->count++] = (struct event){ticks, r->id << 2 | kind, r->sp};
+    t->batch[t->count++] = (struct trace_event){ticks, r->id << 2 | kind, r->sp};
     if (t->count == BATCH)
         flush(t);
 }
@@ -91,10 +91,10 @@ struct thin *thin_new(const struct thin_options *options, const struct trace_thr
     return t;
 }
 
-void thin_events(struct thin *t, const struct event *events, size_t count) {
+void thin_events(struct thin *t, const struct trace_event *events, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        const struct event *e = &events[i];
-        calls_event(t->calls, e->clock, e->site >> 2, (enum event_kind)(e->site & 3), e->sp);
+        const struct trace_event *e = &events[i];
+        calls_event(t->calls, e->ticks, e->site >> 2, (enum event_kind)(e->site & 3), e->sp);
     }
     flush(t);
 }

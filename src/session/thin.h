@@ -24,7 +24,7 @@ struct thin_options {
 };
 
 struct thin *thin_new(const struct thin_options *options, const struct trace_thread *thread);
-void thin_events(struct thin *t, const struct event *events, size_t count);
+void thin_events(struct thin *t, const struct trace_event *events, size_t count);
 /* The thread has ended at TICKS: writes what was open, and frees T. */
 void thin_free(struct thin *t, uint64_t ticks);
 

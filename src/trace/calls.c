@@ -48,7 +48,7 @@ static __attribute__((noinline)) void grow(struct stack *stack) {
     stack->frames = mem_resize(stack->frames, stack->room, sizeof *stack->frames);
 }
 
-static void open_frame(struct calls *c, uint64_t ticks, uint32_t id, uint32_t sp) {
+static void open_frame(struct calls *c, uint64_t ticks, uint32_t id, uint64_t sp) {
     struct stack *stack = current(c);
     if (stack->count == stack->room)
         grow(stack);
@@ -64,14 +64,14 @@ static void open_frame(struct calls *c, uint64_t ticks, uint32_t id, uint32_t sp
 }
 
 /* Closes what lies below SP on the current stack; returns the frame then on top, or NULL. */
-static struct call *unwind(struct calls *c, uint64_t ticks, uint32_t sp) {
+static struct call *unwind(struct calls *c, uint64_t ticks, uint64_t sp) {
     struct stack *stack = current(c);
-    while (stack->count && (int32_t)(stack->frames[stack->count - 1].sp - sp) < 0)
+    while (stack->count && stack->frames[stack->count - 1].sp < sp)
         close_frame(c, c->stacks.current, ticks, CALL_UNWOUND);
     return stack->count ? &stack->frames[stack->count - 1] : NULL;
 }
 
-static void enter(struct calls *c, uint64_t ticks, uint32_t id, uint32_t sp) {
+static void enter(struct calls *c, uint64_t ticks, uint32_t id, uint64_t sp) {
     struct call *top = unwind(c, ticks, sp);
     if (top && top->sp == sp)
         close_frame(c, c->stacks.current, ticks, CALL_UNWOUND);
@@ -79,13 +79,13 @@ static void enter(struct calls *c, uint64_t ticks, uint32_t id, uint32_t sp) {
 }
 
 /* An exit whose entry was not seen. A stack without frames is known by its latest address. */
-static void stray(struct calls *c, uint32_t sp) {
+static void stray(struct calls *c, uint64_t sp) {
     c->strays++;
     if (!current(c)->count)
         c->stacks.top[c->stacks.current] = c->stacks.base[c->stacks.current] = sp;
 }
 
-static void leave(struct calls *c, uint64_t ticks, enum event_kind kind, uint32_t sp) {
+static void leave(struct calls *c, uint64_t ticks, enum event_kind kind, uint64_t sp) {
     struct call *top = unwind(c, ticks, sp);
     if (top && top->sp == sp)
         close_frame(c, c->stacks.current, ticks, kind == EVENT_TAIL ? CALL_TAIL : CALL_RETURNED);
@@ -94,7 +94,7 @@ static void leave(struct calls *c, uint64_t ticks, enum event_kind kind, uint32_
 }
 
 /* Makes the stack of SP current. False: an exit or control on a stack that has not been seen. */
-static __attribute__((noinline)) bool change_stack(struct calls *c, uint64_t ticks, uint32_t sp,
+static __attribute__((noinline)) bool change_stack(struct calls *c, uint64_t ticks, uint64_t sp,
                                                    enum event_kind kind) {
     if (stacks_find(&c->stacks, sp, kind == EVENT_ENTRY))
         return true;
@@ -107,7 +107,7 @@ static __attribute__((noinline)) bool change_stack(struct calls *c, uint64_t tic
     return true;
 }
 
-void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint32_t sp) {
+void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint64_t sp) {
     if (!stacks_sure(&c->stacks, sp, kind == EVENT_ENTRY) && !change_stack(c, ticks, sp, kind)) {
         c->strays += kind != EVENT_CONTROL;
         return;

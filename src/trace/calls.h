@@ -27,8 +27,8 @@ enum call_end {
 };
 
 struct call {
-    uint32_t id; /* function */
-    uint32_t sp;
+    uint64_t sp;
+    uint32_t id;          /* function */
     uint32_t depth;       /* 0: outermost of its stack */
     uint32_t stack;       /* 0: native stack; others numbered in order of appearance */
     uint64_t start;       /* ticks */
@@ -48,7 +48,7 @@ struct calls_ops {
 struct calls;
 /* Of THREAD only the stack's range is used. */
 struct calls *calls_new(const struct trace_thread *thread, const struct calls_ops *ops, void *ctx);
-void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint32_t sp);
+void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint64_t sp);
 /* Closes everything that is open (how = CALL_OPEN, or CALL_UNWOUND if the thread has ended). */
 void calls_finish(struct calls *c, uint64_t ticks, bool thread_ended);
 uint64_t calls_strays(const struct calls *c);

@@ -11,6 +11,7 @@ enum { FIRST_FRAMES = 32 };
 struct run {
     const uint8_t *code;
     struct decode_frame *top, *limit;
+    uint64_t high; /* of the shadow */
 };
 
 enum rare { RARE_ITEM, RARE_NONE, RARE_DAMAGED };
@@ -30,6 +31,7 @@ static void shadow_begin(struct decode_shadow *s) {
         s->frames = mem_resize(NULL, s->room, sizeof *s->frames);
     }
     s->top = 0;
+    s->high = 0;
     s->frames[0] = (struct decode_frame){0};
 }
 
@@ -40,6 +42,7 @@ static void shadow_enter(struct decoder *d, struct run *run, uint32_t to) {
         shadow_begin(&d->shadows[d->used]);
     run->top = s->frames + s->top;
     run->limit = s->frames + s->room;
+    run->high = s->high;
 }
 
 static __attribute__((noinline)) void shadow_grow(struct decoder *d, struct run *run) {
@@ -64,7 +67,7 @@ static bool place(struct decoder *d, const struct run *run, struct trace_item *i
         return false;
     *ret_delta = (uint32_t)unzigzag(extra(d));
     item->id = d->id[number + 1];
-    item->sp = run->top->sp + *ret_delta;
+    item->sp = run->high | (uint32_t)(run->top->sp + *ret_delta);
     return true;
 }
 
@@ -73,7 +76,7 @@ static enum rare other_exit(struct decoder *d, struct run *run, struct trace_ite
     if (!place(d, run, item, &delta))
         return RARE_DAMAGED;
     if (run->top == shadow_bottom(d))
-        run->top->sp = item->sp;
+        run->top->sp = (uint32_t)item->sp;
     else if (!delta)
         run->top--;
     return RARE_ITEM;
@@ -108,6 +111,12 @@ static __attribute__((noinline)) enum rare rare(struct decoder *d, struct run *r
     case CODE_CONTROL:
         item->event = EVENT_CONTROL;
         return place(d, run, item, &delta) ? RARE_ITEM : RARE_DAMAGED;
+    case CODE_HIGH:
+        n = extra(d);
+        if (n > DISK_HIGH_MAX)
+            return RARE_DAMAGED;
+        run->high = d->shadows[d->current].high = n << 32;
+        return RARE_NONE;
     default:
         *item = (struct trace_item){.kind = TRACE_THREAD_END, .stream = d->stream};
         return RARE_ITEM;
@@ -126,7 +135,7 @@ static inline bool entry(struct decoder *d, struct run *run, uint64_t code,
     uint32_t sp = run->top->sp - *step;
     item->id = d->id[number];
     item->event = EVENT_ENTRY;
-    item->sp = sp;
+    item->sp = run->high | sp;
     if (++run->top == run->limit)
         shadow_grow(d, run);
     *run->top = (struct decode_frame){(uint32_t)number, sp};
@@ -140,7 +149,7 @@ static inline bool expected_exit(struct decoder *d, struct run *run, uint64_t co
         return false;
     item->id = d->id[run->top->number];
     item->event = code == CODE_TAIL ? EVENT_TAIL : EVENT_RETURN;
-    item->sp = run->top->sp;
+    item->sp = run->high | run->top->sp;
     run->top--;
     return true;
 }
@@ -163,7 +172,7 @@ static inline enum rare decode_code(struct decoder *d, struct run *run, struct t
 
 size_t decode_items(struct decoder *d, struct trace_item *items, size_t count) {
     struct decode_shadow *s = &d->shadows[d->current];
-    struct run run = {d->code, s->frames + s->top, s->frames + s->room};
+    struct run run = {d->code, s->frames + s->top, s->frames + s->room, s->high};
     const uint8_t *time = d->time;
     uint64_t ticks = d->ticks;
     size_t n = 0;

@@ -13,12 +13,13 @@
 enum { DECODE_PADDING = 16 };
 
 struct decode_frame {
-    uint32_t number, sp;
+    uint32_t number, sp; /* sp: bits 0 … 31 */
 };
 
 struct decode_shadow {
     struct decode_frame *frames; /* [0] stands below all frames */
     size_t top, room;
+    uint64_t high; /* bits 32 … 47 of its stack pointers, in place */
 };
 
 struct decoder {

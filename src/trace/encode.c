@@ -6,20 +6,21 @@
 
 enum {
     RUN = 256,        /* events between two checks for room */
-    CODE_BYTES = 16,  /* of an event, at most: switch, pop and code */
+    CODE_BYTES = 16,  /* of an event, at most: switch, high, pop and code */
     EXTRA_BYTES = 32, /* likewise */
     NEAR = 64 * 1024, /* a stack pointer this close to a shadow's top belongs to it */
     NO_FRAME = 3      /* low bits of a key that no event has */
 };
 
 struct frame {
-    uint64_t key; /* site of the entry in the low half, stack pointer in the high one */
+    uint64_t key; /* low half: site of the entry; high half: bits 0 … 31 of the stack pointer */
     uint32_t number;
 };
 
 struct shadow {
     struct frame *frames; /* [0] stands below all frames: what was last known of the stack */
     size_t top, room;
+    uint32_t high; /* bits 32 … 47 of the stack pointer written last */
 };
 
 struct encoder {
@@ -39,9 +40,8 @@ struct run {
     struct frame *top;
 };
 
-static uint64_t event_key(const struct event *event) {
-    return (uint64_t)event->sp << 32 | event->site;
-}
+static uint64_t event_key(const struct trace_event *event) { return event->sp << 32 | event->site; }
+static uint32_t event_high(const struct trace_event *event) { return (uint32_t)(event->sp >> 32); }
 
 static uint32_t key_sp(uint64_t key) { return (uint32_t)(key >> 32); }
 static uint32_t key_id(uint64_t key) { return (uint32_t)key >> 2; }
@@ -60,7 +60,7 @@ static struct frame *shadow_reserve(struct shadow *s) {
 }
 
 static void shadow_begin(struct shadow *s) {
-    s->top = 0;
+    s->top = s->high = 0;
     shadow_reserve(s);
     s->frames[0] = (struct frame){.key = NO_FRAME};
 }
@@ -75,15 +75,18 @@ static void shadow_add(struct encoder *e) {
     shadow_begin(&e->shadows[e->shadow_count++]);
 }
 
-static uint32_t distance(uint32_t a, uint32_t b) { return (int32_t)(a - b) < 0 ? b - a : a - b; }
+/* How far SP is from what S was at last. */
+static uint64_t distance(const struct shadow *s, uint64_t sp) {
+    uint64_t top = (uint64_t)s->high << 32 | key_sp(s->frames[s->top].key);
+    return top < sp ? sp - top : top - sp;
+}
 
 /* The shadow whose top is closest to SP, the current one if equal; -1 if none is near. */
-static int shadow_nearest(const struct encoder *e, uint32_t sp) {
-    uint32_t best = NEAR;
+static int shadow_nearest(const struct encoder *e, uint64_t sp) {
+    uint64_t best = NEAR;
     int found = -1;
     for (uint32_t i = 0; i < e->shadow_count; i++) {
-        const struct shadow *s = &e->shadows[i];
-        uint32_t d = distance(key_sp(s->frames[s->top].key), sp);
+        uint64_t d = distance(&e->shadows[i], sp);
         if (d < best || (d == best && i == e->current)) {
             best = d;
             found = (int)i;
@@ -110,11 +113,11 @@ static void shadow_switch(struct encoder *e, struct run *run, uint32_t to) {
 }
 
 /* Makes the shadow current that SP belongs to. */
-static void shadow_select(struct encoder *e, struct run *run, uint32_t sp) {
+static void shadow_select(struct encoder *e, struct run *run, uint64_t sp) {
     struct shadow *now = &e->shadows[e->current];
     now->top = (size_t)(run->top - now->frames);
     bool unused = run->top->key == NO_FRAME;
-    if (unused || (e->shadow_count == 1 && distance(key_sp(run->top->key), sp) < NEAR))
+    if (unused || (e->shadow_count == 1 && distance(now, sp) < NEAR))
         return;
     int found = shadow_nearest(e, sp);
     if (found == (int)e->current)
@@ -176,8 +179,15 @@ static void control(struct encoder *e, struct run *run, uint64_t key) {
 }
 
 /* An event that was not foretold. */
-static __attribute__((noinline)) void rare(struct encoder *e, struct run *run, uint64_t key) {
-    shadow_select(e, run, key_sp(key));
+static __attribute__((noinline)) void rare(struct encoder *e, struct run *run,
+                                           const struct trace_event *event) {
+    uint64_t key = event_key(event);
+    shadow_select(e, run, event->sp);
+    if (e->shadows[e->current].high != event_high(event)) {
+        e->shadows[e->current].high = event_high(event);
+        *run->code++ = CODE_HIGH;
+        run->extra = varint_put(run->extra, event_high(event));
+    }
     if ((key & 3) == EVENT_ENTRY)
         rare_entry(e, run, key);
     else if ((key & 3) == EVENT_CONTROL)
@@ -187,34 +197,36 @@ static __attribute__((noinline)) void rare(struct encoder *e, struct run *run, u
 }
 
 /* The columns have room for COUNT events. */
-static void encode(struct encoder *e, const struct event *events, size_t count) {
+static void encode(struct encoder *e, const struct trace_event *events, size_t count) {
     uint8_t *code = e->code.at + e->code.count, *time = e->time.at + e->time.count;
     struct shadow *shadow = &e->shadows[e->current];
     struct frame *top = shadow->frames + shadow->top;
     uint64_t last = e->last;
-    uint32_t entries = 0;
-    for (const struct event *end = events + count; events < end; events++) {
+    uint32_t entries = 0, high = shadow->high;
+    for (const struct trace_event *end = events + count; events < end; events++) {
         uint64_t key = event_key(events);
-        uint64_t step = events->clock > last ? events->clock - last : 0;
+        uint64_t step = events->ticks > last ? events->ticks - last : 0;
         last += step;
         time = varint_put(time, step);
         unsigned kind = key & 3;
+        bool same = event_high(events) == high;
         if (kind == EVENT_ENTRY) {
             entries++;
             uint32_t number = dictionary_number(&e->dictionary, key_id(key));
             uint32_t predicted = key_sp(top->key) - e->dictionary.step[top->number];
-            if (varint_likely(predicted == key_sp(key))) {
+            if (varint_likely((predicted == key_sp(key)) & same)) {
                 code = varint_put(code, CODE_ENTRY + 2 * (uint64_t)(number - 1));
                 *++top = (struct frame){.key = key, .number = number};
                 continue;
             }
-        } else if (varint_likely((top->key == key - kind) & (kind <= EVENT_TAIL))) {
+        } else if (varint_likely((top->key == key - kind) & (kind <= EVENT_TAIL) & same)) {
             *code++ = (uint8_t)(kind - 1);
             top--;
             continue;
         }
         struct run run = {code, e->extra.at + e->extra.count, top};
-        rare(e, &run, key);
+        rare(e, &run, events);
+        high = e->shadows[e->current].high;
         code = run.code;
         top = run.top;
         e->extra.count = (size_t)(run.extra - e->extra.at);
@@ -240,13 +252,13 @@ static void begin_items(struct encoder *e, uint64_t ticks, size_t count) {
     e->first = e->last;
 }
 
-size_t encoder_events(struct encoder *e, const struct event *events, size_t count) {
+size_t encoder_events(struct encoder *e, const struct trace_event *events, size_t count) {
     size_t done = 0;
     while (done < count && !encoder_full(e)) {
         size_t n = count - done < RUN ? count - done : RUN;
         if (n > DISK_BLOCK_ITEMS - e->items)
             n = DISK_BLOCK_ITEMS - e->items;
-        begin_items(e, events[done].clock, n);
+        begin_items(e, events[done].ticks, n);
         uint32_t others = e->entries + e->controls;
         encode(e, events + done, n);
         e->exits += (uint32_t)n - (e->entries + e->controls - others);

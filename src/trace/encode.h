@@ -23,7 +23,7 @@ void encoder_free(struct encoder *e);
 
 /* Takes the first events of COUNT into the block under construction and returns how many: all of
  * them, or fewer when the block has become full (take it and go on). */
-size_t encoder_events(struct encoder *e, const struct event *events, size_t count);
+size_t encoder_events(struct encoder *e, const struct trace_event *events, size_t count);
 /* Likewise one item, always; the block may be full afterwards. */
 void encoder_lost(struct encoder *e, uint64_t ticks, uint64_t count);
 void encoder_thread_end(struct encoder *e, uint64_t ticks);

@@ -25,6 +25,12 @@ struct trace_clock { /* a pair of readings taken together; two or more fix the s
     uint64_t ns; /* CLOCK_MONOTONIC */
 };
 
+struct trace_event {
+    uint64_t ticks;
+    uint32_t site; /* function id << 2 | enum event_kind */
+    uint64_t sp;   /* 48 bits; as in wire/ring.h */
+};
+
 struct trace_process {
     uint32_t pid, parent; /* parent 0: none known */
     uint64_t start;       /* ticks */

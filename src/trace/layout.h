@@ -94,9 +94,11 @@ enum disk_code {
     CODE_LOST = 6,         /* extra: how many events were lost */
     CODE_THREAD_END = 7,
     CODE_CONTROL = 8, /* extra: function number, stack pointer relative to the top frame's */
+    CODE_HIGH = 9,    /* extra: bits 32 … 47 of stack pointers on this shadow stack; no item */
     CODE_ENTRY = 10
 };
 
+enum { DISK_HIGH_MAX = 0xffff };
 enum { DISK_SHADOWS = 64 }; /* shadow stacks of a block, at most */
 
 _Static_assert(sizeof(struct disk_header) == 32, "no padding");

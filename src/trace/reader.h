@@ -55,7 +55,7 @@ struct trace_item {
     uint64_t ticks;
     uint32_t id;           /* function; events only */
     enum event_kind event; /* events only */
-    uint32_t sp;           /* events only */
+    uint64_t sp;           /* events only; 48 bits */
     uint64_t lost;         /* TRACE_LOST only */
 };
 int trace_cursor_open(struct trace_reader *r, uint32_t stream, struct trace_cursor **ret,

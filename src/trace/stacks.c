@@ -6,11 +6,11 @@
 
 void stacks_init(struct stacks *s, uint64_t stack_low, uint64_t stack_high) {
     memset(s, 0, sizeof *s);
-    if (stack_high <= stack_low || stack_high - stack_low > UINT32_MAX)
+    if (stack_high <= stack_low)
         return;
-    s->native_low = (uint32_t)stack_low;
-    s->native_size = (uint32_t)(stack_high - stack_low);
-    stacks_add(s, (uint32_t)stack_high, UINT32_MAX);
+    s->native_low = stack_low;
+    s->native_size = stack_high - stack_low;
+    stacks_add(s, stack_high, UINT32_MAX);
 }
 
 void stacks_done(struct stacks *s) {
@@ -21,18 +21,18 @@ void stacks_done(struct stacks *s) {
     free(s->base);
 }
 
-static uint32_t distance(uint32_t a, uint32_t b) { return (int32_t)(a - b) < 0 ? b - a : a - b; }
+static uint64_t distance(uint64_t a, uint64_t b) { return a < b ? b - a : a - b; }
 
-static bool reaches(const struct stacks *s, uint32_t i, uint32_t sp) {
-    uint32_t low = s->top[i] - (i ? REACH_BELOW : REACH_FIRST);
-    return sp - low <= s->base[i] + REACH_ABOVE - low;
+static bool reaches(const struct stacks *s, uint32_t i, uint64_t sp) {
+    return sp + (i ? REACH_BELOW : REACH_FIRST) >= s->top[i] && sp <= s->base[i] + REACH_ABOVE;
 }
 
 /* The nearest of the stacks that reach SP, the current one if equal; UINT32_MAX: none does. */
-static uint32_t nearest(const struct stacks *s, uint32_t sp) {
-    uint32_t found = UINT32_MAX, best = UINT32_MAX;
+static uint32_t nearest(const struct stacks *s, uint64_t sp) {
+    uint32_t found = UINT32_MAX;
+    uint64_t best = UINT64_MAX;
     for (uint32_t i = s->native_size ? 1 : 0; i < s->count; i++) {
-        uint32_t d = distance(s->top[i], sp);
+        uint64_t d = distance(s->top[i], sp);
         if (d > best || (d == best && i != s->current) || !reaches(s, i, sp))
             continue;
         best = d;
@@ -42,11 +42,11 @@ static uint32_t nearest(const struct stacks *s, uint32_t sp) {
 }
 
 /* Whether stack I has an open frame exactly at SP. */
-static bool has_frame(const struct stack *stack, uint32_t sp) {
+static bool has_frame(const struct stack *stack, uint64_t sp) {
     uint32_t low = 0, high = stack->count; /* frames[low …] are at or below SP */
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if ((int32_t)(stack->frames[middle].sp - sp) > 0)
+        if (stack->frames[middle].sp > sp)
             low = middle + 1;
         else
             high = middle;
@@ -59,7 +59,7 @@ static void make_current(struct stacks *s, uint32_t i) {
     s->at[i].last_used = ++s->switches;
 }
 
-bool stacks_find(struct stacks *s, uint32_t sp, bool is_entry) {
+bool stacks_find(struct stacks *s, uint64_t sp, bool is_entry) {
     if (sp - s->native_low < s->native_size) {
         make_current(s, 0);
         return true;
@@ -69,7 +69,8 @@ bool stacks_find(struct stacks *s, uint32_t sp, bool is_entry) {
     bool other = !s->native_size || s->current; /* the current one is compared like the others */
     if (other && !is_entry && has_frame(&s->at[s->current], sp))
         return true;
-    uint32_t page = sp / 4096, slot = page % RECALL, i = s->recall[slot].index;
+    uint64_t page = sp / 4096, slot = page % RECALL;
+    uint32_t i = s->recall[slot].index;
     if (s->recall[slot].page != page || i >= s->count || (!i && s->native_size) ||
         distance(s->top[i], sp) > SURE_BELOW || !reaches(s, i, sp))
         i = nearest(s, sp);
@@ -94,7 +95,7 @@ uint32_t stacks_victim(const struct stacks *s) {
     return found;
 }
 
-void stacks_add(struct stacks *s, uint32_t sp, uint32_t victim) {
+void stacks_add(struct stacks *s, uint64_t sp, uint32_t victim) {
     if (victim == UINT32_MAX) {
         if (s->count == s->room) {
             s->room = s->room ? s->room * 2 : 2;

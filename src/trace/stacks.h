@@ -14,8 +14,6 @@
  * first frame of a new stack would be taken for a callee of its neighbour's and be closed with it,
  * which is worse. A thread's first stack, if its range is not known, has no such neighbours and
  * reaches farther.
- *
- * Addresses are the low 32 bits only, so everything is compared modulo 2^32.
  */
 #ifndef SPOOR_TRACE_STACKS_H
 #define SPOOR_TRACE_STACKS_H
@@ -40,14 +38,15 @@ struct stack {
 
 struct stacks {
     struct stack *at;
-    uint32_t *top, *base; /* of at[i]: the stack pointers of its innermost and outermost frame, or
+    uint64_t *top, *base; /* of at[i]: the stack pointers of its innermost and outermost frame, or
                              of the last that it had; apart from it, because they are searched */
     uint32_t count, room, current;
-    uint32_t native_low, native_size; /* at[0]'s addresses; size 0: not known */
+    uint64_t native_low, native_size; /* at[0]'s addresses; size 0: not known */
     uint32_t next_number;
     uint64_t switches;
     struct {
-        uint32_t page, index;
+        uint64_t page;
+        uint32_t index;
     } recall[RECALL]; /* where a page of addresses was found last */
 };
 
@@ -56,15 +55,15 @@ void stacks_init(struct stacks *s, uint64_t stack_low, uint64_t stack_high);
 void stacks_done(struct stacks *s);
 
 /* Makes the stack of SP current, if any is near. False: none is, and stacks_add() is due. */
-bool stacks_find(struct stacks *s, uint32_t sp, bool is_entry);
+bool stacks_find(struct stacks *s, uint64_t sp, bool is_entry);
 /* The stack whose place a new one takes, when there are too many; else UINT32_MAX. Its frames must
  * be closed before stacks_add(). */
 uint32_t stacks_victim(const struct stacks *s);
 /* A new stack around SP, current, in place of VICTIM if that is one. */
-void stacks_add(struct stacks *s, uint32_t sp, uint32_t victim);
+void stacks_add(struct stacks *s, uint64_t sp, uint32_t victim);
 
 /* Whether SP is certainly of the current stack: the usual case. */
-static inline bool stacks_sure(const struct stacks *s, uint32_t sp, bool is_entry) {
+static inline bool stacks_sure(const struct stacks *s, uint64_t sp, bool is_entry) {
     if (s->native_size) {
         bool native = sp - s->native_low < s->native_size;
         if (native || !s->current)

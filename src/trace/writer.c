@@ -50,7 +50,7 @@ static void count_since(struct trace_writer *w, const struct stream *stream,
                now.lost - before.lost);
 }
 
-void trace_writer_events(struct trace_writer *w, uint32_t stream, const struct event *events,
+void trace_writer_events(struct trace_writer *w, uint32_t stream, const struct trace_event *events,
                          size_t count) {
     if (sink_failed(w->sink)) {
         sink_count(w->sink, 0, 0, count);

@@ -28,7 +28,7 @@ void trace_writer_map(struct trace_writer *w, const struct trace_map *map);
 /* Appends COUNT events of one stream, in ring order; clocks may step back slightly and are made
  * monotone. A slot whose kind is none of enum event_kind becomes the loss of one event. Each stream
  * must be fed by one thread at a time. */
-void trace_writer_events(struct trace_writer *w, uint32_t stream, const struct event *events,
+void trace_writer_events(struct trace_writer *w, uint32_t stream, const struct trace_event *events,
                          size_t count);
 /* COUNT events were lost in STREAM at this point. */
 void trace_writer_lost(struct trace_writer *w, uint32_t stream, uint64_t ticks, uint64_t count);

@@ -11,8 +11,8 @@
  *     head          = xadd(lane.head, 16)        one instruction reserves
  *     if head >= lane.limit: slow path           (un-reserves, waits or drops)
  *     slot          = ring[head & mask]
- *     slot.site_sp  = site, sp
- *     slot.clock    = clock                      the last store commits
+ *     slot.site, slot.sp_low = site, sp
+ *     slot.clock_sp = clock, sp                  the last store commits
  *
  * A thread that is stopped for a signal inside a stub is rolled back by the
  * tracer to the site (registers restored, the reservation undone) before the
@@ -20,6 +20,9 @@
  * at most the newest slot of a lane can be uncommitted, namely when its thread
  * was killed there. The reader tells: a committed slot's clock is newer than
  * the clock of the slot before it, a stale one's is older by a whole lap.
+ *
+ * The clock has 48 bits: 26 hours at 3 GHz. The reader knows about when an event
+ * was written, hence the rest.
  *
  * Included by freestanding code: no libc beyond the compiler's own headers.
  */
@@ -30,9 +33,9 @@
 #include <stdint.h>
 
 struct event {
-    uint64_t clock; /* raw counter (TSC on x86-64); stored last */
-    uint32_t site;  /* function id << 2 | enum event_kind */
-    uint32_t sp;    /* low 32 bits of the stack pointer the function had at its entry */
+    uint64_t clock_sp; /* raw counter (TSC on x86-64) << 16 | bits 32 … 47 of sp; stored last */
+    uint32_t site;     /* function id << 2 | enum event_kind */
+    uint32_t sp_low;   /* bits 0 … 31 of the stack pointer the function had at its entry */
 };
 
 enum event_kind {
@@ -42,6 +45,21 @@ enum event_kind {
     EVENT_CONTROL =
         3 /* control came here by neither call nor return; sp is the one it goes on with */
 };
+
+#define EVENT_CLOCK_MASK (((uint64_t)1 << 48) - 1)
+
+static inline struct event event_make(uint64_t ticks, uint32_t site, uint64_t sp) {
+    return (struct event){ticks << 16 | (sp >> 32 & 0xffff), site, (uint32_t)sp};
+}
+
+static inline uint64_t event_sp(const struct event *e) {
+    return (e->clock_sp & 0xffff) << 32 | e->sp_low;
+}
+
+/* The whole clock of an event that was written at most 2^48 ticks before LATEST. */
+static inline uint64_t event_ticks(const struct event *e, uint64_t latest) {
+    return latest - ((latest - (e->clock_sp >> 16)) & EVENT_CLOCK_MASK);
+}
 
 /* What a thread does that finds its ring full. */
 enum overflow { OVERFLOW_WAIT, OVERFLOW_DROP, OVERFLOW_OVERWRITE };
@@ -74,9 +92,9 @@ _Static_assert(sizeof(struct event) == 16, "stubs store 16 bytes");
 #define LANE_CONTROL 32
 #define LANE_WAITS 40
 #define LANE_RING 4096 /* offset of the ring from the lane */
-#define EVENT_CLOCK 0
+#define EVENT_CLOCK_SP 0
 #define EVENT_SITE 8
-#define EVENT_SP 12
+#define EVENT_SP_LOW 12
 #define CONTROL_OWNER_DIED 0x40000000
 
 #ifndef __ASSEMBLER__
@@ -85,7 +103,7 @@ _Static_assert(__builtin_offsetof(struct lane, lost) == LANE_LOST, "");
 _Static_assert(__builtin_offsetof(struct lane, hook) == LANE_HOOK, "");
 _Static_assert(__builtin_offsetof(struct lane, control) == LANE_CONTROL, "");
 _Static_assert(__builtin_offsetof(struct lane, waits) == LANE_WAITS, "");
-_Static_assert(__builtin_offsetof(struct event, sp) == EVENT_SP, "");
+_Static_assert(__builtin_offsetof(struct event, sp_low) == EVENT_SP_LOW, "");
 #endif
 
 #endif

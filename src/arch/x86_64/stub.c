@@ -85,7 +85,8 @@ static void restore(struct writer *w, const struct stub_spec *s) {
 static void event(struct writer *w, const struct stub_spec *s) {
     w->retry = (uint32_t)w->size;
     INSN(w, "\x0f\x31");         /* rdtsc */
-    INSN(w, "\x48\xc1\xe2\x20"); /* shl $32,%rdx */
+    INSN(w, "\x48\xc1\xe2\x30"); /* shl $48,%rdx */
+    INSN(w, "\x48\xc1\xe0\x10"); /* shl $16,%rax */
     INSN(w, "\x48\x09\xd0");     /* or %rdx,%rax */
     bool again = s->overflow != OVERFLOW_DROP;
     INSN32(w, "\x48\x8d\x15", 0); /* lea retry|done(%rip),%rdx */
@@ -98,15 +99,17 @@ static void event(struct writer *w, const struct stub_spec *s) {
     int64_t slow = s->agent + (again ? entries.wait : entries.drop);
     INSN32(w, "\x0f\x83", (uint32_t)(slow - (int64_t)(w->size + 6))); /* jae slow */
     uint32_t up = w->state.pushed * 8u + (w->state.skipped ? 128u : 0u);
-    INSN32(w, "\x8d\x94\x24", up);            /* lea up(%rsp),%edx */
+    INSN32(w, "\x48\x8d\x94\x24", up);        /* lea up(%rsp),%rdx */
     INSN32(w, "\x81\xe1", s->ring_bytes - 1); /* and $ring-1,%ecx */
     bytes(w, "\x65\xc7\x81\x08\x10\x00\x00", 7);
     w->site_at = (uint32_t)w->size;
-    INSN32(w, "", s->site);                          /* movl $site,%gs:RING+8(%rcx) */
-    INSN32(w, "\x65\x89\x91", LANE_RING + EVENT_SP); /* mov %edx,%gs:RING+12(%rcx) */
+    INSN32(w, "", s->site);                              /* movl $site,%gs:RING+8(%rcx) */
+    INSN32(w, "\x65\x89\x91", LANE_RING + EVENT_SP_LOW); /* mov %edx,%gs:RING+12(%rcx) */
+    INSN(w, "\x48\xc1\xea\x20");                         /* shr $32,%rdx */
+    INSN(w, "\x48\x09\xd0");                             /* or %rdx,%rax */
     w->state.reserved = false;
     w->state.committed = true;
-    INSN32(w, "\x65\x48\x89\x81", LANE_RING + EVENT_CLOCK); /* mov %rax,%gs:RING(%rcx) */
+    INSN32(w, "\x65\x48\x89\x81", LANE_RING + EVENT_CLOCK_SP); /* mov %rax,%gs:RING(%rcx) */
     uint32_t back = (uint32_t)((again ? w->retry : w->size) - lea_end);
     memcpy(w->out + lea_end - 4, &back, 4);
 }

@@ -10,13 +10,14 @@
  *     [pushfq]                   STUB_SAVE_FLAGS
  *     push  %rax; push %rdx; push %rcx
  *  retry:
- *     rdtsc; shl $32,%rdx; or %rdx,%rax
+ *     rdtsc; shl $48,%rdx; shl $16,%rax; or %rdx,%rax
  *     lea   retry|done(%rip),%rdx       where the slow path comes back to
  *     mov   $16,%ecx; xadd %rcx,%gs:HEAD          reserve
  *     cmp   %gs:LIMIT,%rcx; jae agent             full
- *     lea   N(%rsp),%edx                          rsp as it was at the site
+ *     lea   N(%rsp),%rdx                          rsp as it was at the site
  *     and   $ring-1,%ecx
  *     movl  $site,%gs:RING+8(%rcx); mov %edx,%gs:RING+12(%rcx)
+ *     shr   $32,%rdx; or %rdx,%rax
  *     mov   %rax,%gs:RING(%rcx)                   commit
  *  done:
  *     pop   %rcx; pop %rdx; pop %rax; [popfq]; [lea 128(%rsp),%rsp]
@@ -31,7 +32,7 @@
 #include "wire/ring.h"
 
 enum { STUB_SAVE_FLAGS = 1, STUB_SKIP_RED_ZONE = 2, STUB_HOOK = 4 };
-enum { STUB_MAX_BYTES = 144 };
+enum { STUB_MAX_BYTES = 160 };
 
 struct stub_spec {
     uint8_t variant;     /* STUB_* bits */

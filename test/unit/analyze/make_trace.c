@@ -34,12 +34,12 @@ static void write_names(struct trace_writer *w) {
 /* Clocks go on where they stopped in the piece before. */
 static uint64_t write_piece(struct trace_writer *w, enum shape shape, uint64_t seed,
                             uint64_t ticks) {
-    AUTO_FREE struct event *events = generate(shape, PIECE, seed, 1);
+    AUTO_FREE struct trace_event *events = generate(shape, PIECE, seed, 1);
     for (size_t i = 0; i < PIECE; i++)
-        events[i].clock += ticks;
+        events[i].ticks += ticks;
     for (size_t i = 0; i < PIECE; i += FEED)
         trace_writer_events(w, 0, events + i, PIECE - i < FEED ? PIECE - i : FEED);
-    return events[PIECE - 1].clock;
+    return events[PIECE - 1].ticks;
 }
 
 static enum shape shape_of(const char *text) {

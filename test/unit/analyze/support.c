@@ -50,21 +50,21 @@ void lab_done(struct lab *lab) {
     scratch_free(lab->path);
 }
 
-static void add(struct lab *lab, uint32_t stream, struct event event) {
+static void add(struct lab *lab, uint32_t stream, struct trace_event event) {
     trace_writer_events(lab->writer, stream, &event, 1);
-    lab->last = event.clock;
+    lab->last = event.ticks;
 }
 
 void lab_enter(struct lab *lab, uint32_t stream, uint64_t ns, uint32_t id, uint32_t sp) {
-    add(lab, stream, (struct event){ns, id << 2 | EVENT_ENTRY, sp});
+    add(lab, stream, (struct trace_event){ns, id << 2 | EVENT_ENTRY, sp});
 }
 
 void lab_return(struct lab *lab, uint32_t stream, uint64_t ns, uint32_t id, uint32_t sp) {
-    add(lab, stream, (struct event){ns, id << 2 | EVENT_RETURN, sp});
+    add(lab, stream, (struct trace_event){ns, id << 2 | EVENT_RETURN, sp});
 }
 
 void lab_tail(struct lab *lab, uint32_t stream, uint64_t ns, uint32_t id, uint32_t sp) {
-    add(lab, stream, (struct event){ns, id << 2 | EVENT_TAIL, sp});
+    add(lab, stream, (struct trace_event){ns, id << 2 | EVENT_TAIL, sp});
 }
 
 static void finish(struct lab *lab) {

@@ -144,7 +144,7 @@ static void focus_on_what_was_never_called_is_empty(void **state) {
 
 /* The nodes' own times add up to the whole, whatever the shape. */
 static void own_times_add_up_to_the_whole(void **state) {
-    struct event *events = generate(SHAPE_TREE, 200000, 5, MAIN);
+    struct trace_event *events = generate(SHAPE_TREE, 200000, 5, MAIN);
     struct tree t;
     uint64_t self = 0;
     (void)state;

@@ -138,7 +138,7 @@ static bool take_event(struct script *s, const char *line) {
     else if (count != 5)
         return false;
     for (uint32_t kind = EVENT_ENTRY; kind <= EVENT_TAIL; kind++) {
-        struct event event = {ticks, number << 2 | kind, sp};
+        struct trace_event event = {ticks, number << 2 | kind, sp};
         if (strcmp(what, kinds[kind]) == 0)
             trace_writer_events(s->writer, stream, &event, 1);
     }

@@ -149,25 +149,25 @@ static bool is_exact_function(uint32_t i) {
 
 static bool is_exact(const struct event *e) { return is_exact_function(e->site >> 2); }
 
-static bool is_open(const struct stack *s, uint32_t sp) {
-    return s->depth && s->open[s->depth - 1].sp <= sp;
+static bool is_open(const struct stack *s, uint64_t sp) {
+    return s->depth && event_sp(&s->open[s->depth - 1]) <= sp;
 }
 
 /* Closes frames below SP, and at SP when it is entered anew. */
-static void unwind(struct stack *s, uint32_t sp) {
+static void unwind(struct stack *s, uint64_t sp) {
     while (is_open(s, sp))
         assert_false(is_exact(&s->open[--s->depth]));
 }
 
 static void take(struct stack *s, const struct event *e) {
     if ((e->site & 3) == EVENT_ENTRY) {
-        unwind(s, e->sp);
+        unwind(s, event_sp(e));
         assert_true(s->depth < MAX_DEPTH);
         s->open[s->depth++] = *e;
         return;
     }
-    unwind(s, e->sp - 1);
-    if (!is_open(s, e->sp)) { /* the exit of a function whose entry is not traced */
+    unwind(s, event_sp(e) - 1);
+    if (!is_open(s, event_sp(e))) { /* the exit of a function whose entry is not traced */
         assert_int_equal(plan_function(plan, e->site >> 2)->entry, TIER_NONE);
         return;
     }
@@ -182,7 +182,7 @@ static void events_nest(void **state) {
     size_t events = run();
     assert_true(events > 1000);
     for (size_t i = 0; i < events; i++) {
-        assert_true(!i || event(i)->clock >= event(i - 1)->clock);
+        assert_true(!i || event(i)->clock_sp >> 16 >= event(i - 1)->clock_sp >> 16);
         take(&stack, event(i));
     }
     unwind(&stack, UINT32_MAX);

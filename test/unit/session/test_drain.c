@@ -297,7 +297,7 @@ static void reserve(struct slot *slot) {
     uint64_t at = slot->lane->head & (slot->ring_bytes - 1);
     struct event *e = (struct event *)((uint8_t *)slot->lane + LANE_RING + at);
     e->site = 0xbad;
-    e->sp = 0xbad;
+    e->sp_low = 0xbad;
     slot->lane->head += EVENT_BYTES;
 }
 

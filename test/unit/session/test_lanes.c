@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../target/child.h"
+#include "arch/clock.h"
 
 enum { RING = 4096 };
 static const taddr_t AT = 0x7f0000000000;
@@ -135,12 +136,12 @@ static void an_event_is_put_as_the_thread_would(void **state) {
     (void)state;
     struct slab *s = new_slab();
     struct slot *slot = slab_take(s, 1, false);
-    slot_put(slot, 4711, 0x1234, OVERFLOW_WAIT);
+    slot_put(slot, 4711, 0x123456789abc, OVERFLOW_WAIT);
     const struct event *e = (const struct event *)((uint8_t *)slot->lane + LANE_RING);
     assert_int_equal(slot->lane->head, EVENT_BYTES);
     assert_int_equal(e->site, 4711);
-    assert_int_equal(e->sp, 0x1234);
-    assert_true(e->clock > slot->last_clock);
+    assert_int_equal(event_sp(e), 0x123456789abc);
+    assert_true(event_ticks(e, clock_ticks()) > slot->last_clock);
     slab_unref(s);
     slabs_reap();
 }

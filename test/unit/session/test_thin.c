@@ -19,10 +19,10 @@ struct drawing {
     uint64_t now;
 };
 
-static uint32_t stack_start(int stack) { return NATIVE - (uint32_t)stack * 16 * STACK_BYTES; }
+static uint64_t stack_start(int stack) { return NATIVE - (uint64_t)stack * 16 * STACK_BYTES; }
 
 /* The next event of a drawing; false: none yet. */
-static bool draw(struct drawing *d, char c, struct event *ret) {
+static bool draw(struct drawing *d, char c, struct trace_event *ret) {
     enum { FRAME_BYTES = 64 };
     d->now += c == '.' ? TICKS + 1 : 1;
     if (isdigit(c))
@@ -36,13 +36,13 @@ static bool draw(struct drawing *d, char c, struct event *ret) {
     while (isupper(c) && open[*depth - 1] != tolower(c))
         (*depth)--; /* left without a return */
     uint32_t kind = islower(c) ? EVENT_ENTRY : EVENT_RETURN;
-    uint32_t sp = stack_start(d->stack) - *depth * FRAME_BYTES;
-    *ret = (struct event){d->now, (uint32_t)tolower(c) << 2 | kind, sp};
+    uint64_t sp = stack_start(d->stack) - *depth * FRAME_BYTES;
+    *ret = (struct trace_event){d->now, (uint32_t)tolower(c) << 2 | kind, sp};
     *depth -= isupper(c) != 0;
     return true;
 }
 
-static size_t events_of(const char *drawing, struct event *ret, uint64_t *ret_end) {
+static size_t events_of(const char *drawing, struct trace_event *ret, uint64_t *ret_end) {
     struct drawing d = {.now = 1000};
     size_t count = 0;
     for (const char *c = drawing; *c; c++)
@@ -69,19 +69,19 @@ static void check_items(const struct recorded *r, const char *want) {
     assert_string_equal(got, want);
 }
 
-static void check_times(const struct recorded *r, const struct event *events, size_t count) {
+static void check_times(const struct recorded *r, const struct trace_event *events, size_t count) {
     for (size_t i = 0; i < r->items.count; i++) {
         const struct trace_item *item = &r->items.at[i];
         bool found = item->event == EVENT_CONTROL; /* at the time of what showed it */
         for (size_t k = 0; k < count && !found; k++)
-            found = events[k].clock == item->ticks && events[k].sp == item->sp &&
+            found = events[k].ticks == item->ticks && events[k].sp == item->sp &&
                     events[k].site == (item->id << 2 | item->event);
         assert_true(found);
     }
 }
 
 static void expect(uint32_t depth, uint64_t threshold, const char *drawing, const char *want) {
-    struct event events[256];
+    struct trace_event events[256];
     uint64_t end;
     size_t count = events_of(drawing, events, &end);
     AUTO_FREE char *path = scratch_new();
@@ -163,9 +163,9 @@ static void stacks_that_interleave_stay_in_order(void **state) {
 static void many_events_are_left_in_order(void **state) {
     (void)state;
     enum { COUNT = 20000 };
-    AUTO_FREE struct event *events = mem_alloc(COUNT * sizeof *events);
+    AUTO_FREE struct trace_event *events = mem_alloc(COUNT * sizeof *events);
     for (uint32_t i = 0; i < COUNT; i++) /* pairs within one call */
-        events[i] = (struct event){1000 + i * 10, 'b' << 2 | (i % 2), NATIVE - 64};
+        events[i] = (struct trace_event){1000 + i * 10, 'b' << 2 | (i % 2), NATIVE - 64};
     AUTO_FREE char *path = scratch_new();
     struct trace_writer *w = must_open_writer(path);
     struct trace_thread thread = {.stack_low = NATIVE - STACK_BYTES, .stack_high = NATIVE};
@@ -178,7 +178,7 @@ static void many_events_are_left_in_order(void **state) {
     recorded_read(w, path, 0, &r);
     assert_int_equal(r.items.count, COUNT);
     for (size_t i = 0; i < COUNT; i++)
-        assert_int_equal(r.items.at[i].ticks, events[i].clock);
+        assert_int_equal(r.items.at[i].ticks, events[i].ticks);
     recorded_done(&r);
     scratch_free(steal(path));
 }

@@ -24,7 +24,7 @@ static double now_ns(void) {
 
 enum { CHUNK = 4096 };
 
-static double encode_ns(const struct event *events, size_t count) {
+static double encode_ns(const struct trace_event *events, size_t count) {
     double start = now_ns();
     struct encoder *e = encoder_new();
     for (size_t done = 0; done < count;) {
@@ -37,7 +37,7 @@ static double encode_ns(const struct event *events, size_t count) {
     return now_ns() - start;
 }
 
-static double write_ns(const char *path, const struct event *events, size_t count,
+static double write_ns(const char *path, const struct trace_event *events, size_t count,
                        struct trace_totals *totals) {
     double start = now_ns();
     struct err err;
@@ -77,14 +77,14 @@ static void count_call(void *ctx, struct call *call, struct call *parent) {
     ++*(uint64_t *)ctx;
 }
 
-static double calls_ns(const struct event *events, size_t count) {
+static double calls_ns(const struct trace_event *events, size_t count) {
     static const struct calls_ops ops = {count_call, count_call};
     struct trace_thread thread = {.stack_low = 0xff000000, .stack_high = 0xfffff000};
     uint64_t sum = 0;
     struct calls *c = calls_new(&thread, &ops, &sum);
     double start = now_ns();
     for (size_t i = 0; i < count; i++)
-        calls_event(c, events[i].clock, events[i].site >> 2, events[i].site & 3, events[i].sp);
+        calls_event(c, events[i].ticks, events[i].site >> 2, events[i].site & 3, events[i].sp);
     double end = now_ns();
     calls_free(c);
     return end - start;
@@ -98,7 +98,7 @@ int main(int argc, char **argv) {
     printf("%-12s %12s %12s %12s %12s %12s\n", "shape", "bytes/event", "encode ns", "write ns",
            "batch ns", "calls ns");
     for (enum shape shape = 0; shape < SHAPE_COUNT; shape++) {
-        struct event *events = generate(shape, count, 1, 0);
+        struct trace_event *events = generate(shape, count, 1, 0);
         double encode = 1e99, writing = 1e99, batch = 1e99, calls = 1e99;
         struct trace_totals totals = {0};
         for (int i = 0; i < 3; i++) {

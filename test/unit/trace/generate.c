@@ -4,12 +4,17 @@
 
 enum { FUNCTIONS = 500, STACKS = 10, DEPTH = 256 };
 
+#define MAIN_STACK 0x7ffdffffe000u
+#define RESUME 0x7ffdffffd000u
+#define OTHER_STACKS 0x7f3c10000000u
+
 struct frame {
-    uint32_t id, sp;
+    uint32_t id;
+    uint64_t sp;
 };
 
 struct maker {
-    struct event *events;
+    struct trace_event *events;
     size_t count, room;
     uint64_t clock, random;
     uint32_t first_id;
@@ -36,12 +41,12 @@ static bool emit(struct maker *m, enum event_kind kind, struct frame f) {
     if (m->count == m->room)
         return false;
     m->clock += 20 + random_below(&m->random, 181);
-    m->events[m->count++] =
-        (struct event){.clock = m->clock, .site = (m->first_id + f.id) << 2 | kind, .sp = f.sp};
+    m->events[m->count++] = (struct trace_event){
+        .ticks = m->clock, .site = (m->first_id + f.id) << 2 | kind, .sp = f.sp};
     return true;
 }
 
-static bool fib(struct maker *m, unsigned n, uint32_t sp) {
+static bool fib(struct maker *m, unsigned n, uint64_t sp) {
     struct frame f = {0, sp};
     return emit(m, EVENT_ENTRY, f) &&
            (n < 2 || (fib(m, n - 1, sp - 32) && fib(m, n - 2, sp - 32))) &&
@@ -78,18 +83,18 @@ static bool tree_step(struct maker *m, struct frame *stack, unsigned *depth) {
 }
 
 static void tree(struct maker *m) {
-    struct frame stack[DEPTH] = {{0, 0xffffe000}};
+    struct frame stack[DEPTH] = {{0, MAIN_STACK}};
     unsigned depth = 1;
     while (tree_step(m, stack, &depth))
         continue;
 }
 
 static void coroutines(struct maker *m) {
-    static const struct frame resume = {FUNCTIONS, 0xffffd000};
+    static const struct frame resume = {FUNCTIONS, RESUME};
     struct frame stacks[STACKS][DEPTH];
     unsigned depth[STACKS];
     for (unsigned i = 0; i < STACKS; i++) {
-        stacks[i][0] = (struct frame){i, 0x10000000 + i * 0x10000};
+        stacks[i][0] = (struct frame){i, OTHER_STACKS + i * 0x10000};
         depth[i] = 1;
     }
     for (unsigned i = 0;; i = random_below(&m->random, STACKS)) {
@@ -109,12 +114,12 @@ static void noise(struct maker *m) {
         uint32_t id = b & 1 ? (uint32_t)(a % 7) : (uint32_t)a & 0x3fffffff;
         m->clock += (b & 6) ? (b >> 8) % 1000 : (uint64_t)((int64_t)(b << 8) >> (16 + a % 40));
         m->events[m->count] =
-            (struct event){.clock = m->clock, .site = id << 2 | (uint32_t)(b >> 60) % 3};
-        m->events[m->count].sp = b & 8 ? 0x7000 + (uint32_t)(a >> 40) % 64 : (uint32_t)(a >> 32);
+            (struct trace_event){.ticks = m->clock, .site = id << 2 | (uint32_t)(b >> 60) % 3};
+        m->events[m->count].sp = b & 8 ? 0x7000 + (a >> 40) % 64 : a >> (b & 16 ? 16 : 32);
     }
 }
 
-struct event *generate(enum shape shape, size_t count, uint64_t seed, uint32_t first_id) {
+struct trace_event *generate(enum shape shape, size_t count, uint64_t seed, uint32_t first_id) {
     struct maker m = {.events = mem_resize(NULL, count, sizeof *m.events),
                       .room = count,
                       .clock = 1000000,
@@ -122,7 +127,7 @@ struct event *generate(enum shape shape, size_t count, uint64_t seed, uint32_t f
                       .first_id = first_id};
     switch (shape) {
     case SHAPE_FIB:
-        while (fib(&m, 24, 0xffffe000))
+        while (fib(&m, 24, MAIN_STACK))
             continue;
         break;
     case SHAPE_TREE:

@@ -6,7 +6,7 @@
 #define SPOOR_TEST_TRACE_GENERATE_H
 
 #include "base/types.h"
-#include "wire/ring.h"
+#include "trace/format.h"
 
 enum shape {
     SHAPE_FIB,        /* one function, recursive */
@@ -19,7 +19,7 @@ enum shape {
 const char *shape_name(enum shape shape);
 
 /* COUNT events of 20 to 200 ticks distance, from FIRST_ID on; the caller frees. */
-struct event *generate(enum shape shape, size_t count, uint64_t seed, uint32_t first_id);
+struct trace_event *generate(enum shape shape, size_t count, uint64_t seed, uint32_t first_id);
 
 /* A small generator of random numbers (xorshift64*). */
 uint64_t random_next(uint64_t *state);

@@ -67,7 +67,7 @@ void must_store(const char *path, const void *bytes, size_t size) {
     assert_int_equal(fclose(f), 0);
 }
 
-void feed(struct trace_writer *w, uint32_t stream, const struct event *events, size_t count) {
+void feed(struct trace_writer *w, uint32_t stream, const struct trace_event *events, size_t count) {
     uint64_t random = count + 1;
     while (count) {
         size_t n = 1 + random_below(&random, 2000);
@@ -120,7 +120,7 @@ void write_small_trace(const char *path) {
     write_modules(w);
     for (uint32_t i = 0; i < 3; i++) {
         struct trace_thread t = {i, 5, 5 + i, 50, 0x7fff0000, 0x7fff8000, i ? "worker" : "main"};
-        AUTO_FREE struct event *events = generate((enum shape)i, 300, i, 10);
+        AUTO_FREE struct trace_event *events = generate((enum shape)i, 300, i, 10);
         trace_writer_thread(w, &t);
         feed(w, i, events, 200);
         trace_writer_flush(w);

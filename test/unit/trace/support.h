@@ -30,7 +30,7 @@ void must_store(const char *path, const void *bytes, size_t size);
 void write_small_trace(const char *path);
 
 /* COUNT events to STREAM in pieces of irregular size. */
-void feed(struct trace_writer *w, uint32_t stream, const struct event *events, size_t count);
+void feed(struct trace_writer *w, uint32_t stream, const struct trace_event *events, size_t count);
 /* Everything of a trace, through cursors, merge and accessors; returns how many items it gave.
  * Damage is allowed. */
 size_t walk_trace(const char *path);

@@ -10,7 +10,8 @@
 #include "support.h"
 #include "trace/calls.h"
 
-enum { LOW = 0x10000, HIGH = 0x20000, TOP = 0x1f000, OTHER = 0x900000 };
+static const uint64_t LOW = 0x7ffe00010000, HIGH = 0x7ffe00020000, TOP = 0x7ffe0001f000,
+                      OTHER = 0x900000;
 
 struct play {
     struct calls *calls;
@@ -58,7 +59,7 @@ static void begin(uint64_t low, uint64_t high) {
 
 static int setup(void **state) {
     (void)state;
-    begin(0x7ffe00000000ull + LOW, 0x7ffe00000000ull + HIGH);
+    begin(LOW, HIGH);
     return 0;
 }
 
@@ -68,16 +69,16 @@ static int teardown(void **state) {
     return 0;
 }
 
-static void event(char id, enum event_kind kind, uint32_t sp) {
+static void event(char id, enum event_kind kind, uint64_t sp) {
     play.clock += 10;
     calls_event(play.calls, play.clock, (uint32_t)id, kind, sp);
 }
 
-static void enters(char id, uint32_t sp) { event(id, EVENT_ENTRY, sp); }
-static void returns(char id, uint32_t sp) { event(id, EVENT_RETURN, sp); }
-static void tails(char id, uint32_t sp) { event(id, EVENT_TAIL, sp); }
+static void enters(char id, uint64_t sp) { event(id, EVENT_ENTRY, sp); }
+static void returns(char id, uint64_t sp) { event(id, EVENT_RETURN, sp); }
+static void tails(char id, uint64_t sp) { event(id, EVENT_TAIL, sp); }
 
-static void arrives(char id, uint32_t sp) { event(id, EVENT_CONTROL, sp); }
+static void arrives(char id, uint64_t sp) { event(id, EVENT_CONTROL, sp); }
 
 static void finish(bool ended) {
     play.clock += 10;
@@ -224,7 +225,7 @@ static void coroutines_keep_their_frames_while_others_run(void **state) {
 
 static void neighbouring_small_stacks_are_told_apart_by_the_nearest_top(void **state) {
     (void)state;
-    uint32_t a = OTHER, b = OTHER + 0x4000; /* b's stack is 16 KiB and used nearly to its end */
+    uint64_t a = OTHER, b = OTHER + 0x4000; /* b's stack is 16 KiB and used nearly to its end */
     enters('a', a);
     enters('f', a - 64);
     enters('b', b);
@@ -296,12 +297,13 @@ static void without_a_stack_range_the_first_stack_is_number_0(void **state) {
 static void a_stack_across_4_gib_is_one_stack(void **state) {
     (void)state;
     calls_free(play.calls);
-    begin(0x7fff00000000ull - 0x8000, 0x7fff00000000ull + 0x8000);
-    enters('a', 0x20);
-    enters('b', 0xfffffff0);
-    enters('c', 0xffff9000);
-    returns('b', 0xfffffff0);
-    returns('a', 0x20);
+    const uint64_t border = 0x7fff00000000;
+    begin(border - 0x8000, border + 0x8000);
+    enters('a', border + 0x20);
+    enters('b', border - 0x10);
+    enters('c', border - 0x7000);
+    returns('b', border - 0x10);
+    returns('a', border + 0x20);
     expect("+a +b +c !cb -ba -a");
 }
 
@@ -333,6 +335,22 @@ static void time_of_direct_children_is_summed(void **state) {
     assert_int_equal(s.whole['a'], 50);
     assert_int_equal(s.child['a'], 20 + 10);
     assert_int_equal(s.child['b'], 4);
+}
+
+static void stacks_that_differ_above_the_lower_half_only_are_two(void **state) {
+    (void)state;
+    const uint64_t twin = TOP - ((uint64_t)1 << 40), third = TOP - ((uint64_t)1 << 32);
+    enters('a', TOP);
+    enters('b', TOP - 64);
+    enters('c', twin);
+    enters('d', third);
+    enters('e', TOP - 128);
+    returns('e', TOP - 128);
+    returns('d', third);
+    returns('c', twin);
+    returns('b', TOP - 64);
+    returns('a', TOP);
+    expect("+a +b 1+c 2+d +e -eb 2-d 1-c -ba -a");
 }
 
 static void recursion_of_200000_frames_nests(void **state) {
@@ -376,10 +394,10 @@ static void calls_of_random_trees_balance(void **state) {
     static const struct calls_ops summing = {NULL, NULL};
     struct trace_thread thread = {0};
     for (uint64_t seed = 0; seed < 8; seed++) {
-        AUTO_FREE struct event *events = generate((enum shape)(seed % 3), EVENTS, seed, 0);
+        AUTO_FREE struct trace_event *events = generate((enum shape)(seed % 3), EVENTS, seed, 0);
         struct calls *c = calls_new(&thread, &summing, NULL);
         for (size_t i = 0; i < EVENTS; i++)
-            calls_event(c, events[i].clock, events[i].site >> 2, events[i].site & 3, events[i].sp);
+            calls_event(c, events[i].ticks, events[i].site >> 2, events[i].site & 3, events[i].sp);
         assert_int_equal(calls_strays(c), 0);
         calls_free(c);
     }
@@ -407,6 +425,7 @@ int main(void) {
         TEST(without_a_stack_range_the_first_stack_is_number_0),
         TEST(a_stack_across_4_gib_is_one_stack),
         TEST(time_of_direct_children_is_summed),
+        TEST(stacks_that_differ_above_the_lower_half_only_are_two),
         TEST(recursion_of_200000_frames_nests),
         TEST(the_number_of_stacks_is_bounded_and_idle_ones_go_first),
         TEST(calls_of_random_trees_balance),

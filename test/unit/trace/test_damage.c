@@ -233,7 +233,7 @@ static void a_hole_in_the_middle_is_jumped_over_without_an_index(void **state) {
 }
 
 static void a_file_cut_while_it_is_read_gives_an_error_not_a_signal(void **state) {
-    AUTO_FREE struct event *events = generate(SHAPE_TREE, 200000, 1, 0);
+    AUTO_FREE struct trace_event *events = generate(SHAPE_TREE, 200000, 1, 0);
     struct trace_writer *w = must_open_writer(*state);
     feed(w, 0, events, 200000);
     must_finish(w);

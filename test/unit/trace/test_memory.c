@@ -16,14 +16,14 @@ static size_t allocated(void) {
 enum { STREAMS = 3, PIECE = 66000 };
 
 static void write_trace(const char *path, unsigned pieces) {
-    AUTO_FREE struct event *events = generate(SHAPE_TREE, PIECE, 1, 0);
+    AUTO_FREE struct trace_event *events = generate(SHAPE_TREE, PIECE, 1, 0);
     struct trace_writer *w = must_open_writer(path);
-    uint64_t lap = events[PIECE - 1].clock;
+    uint64_t lap = events[PIECE - 1].ticks;
     for (unsigned i = 0; i < pieces; i++) {
         for (uint32_t stream = 0; stream < STREAMS; stream++)
             trace_writer_events(w, stream, events, PIECE);
         for (size_t k = 0; k < PIECE; k++)
-            events[k].clock += lap;
+            events[k].ticks += lap;
     }
     must_finish(w);
 }

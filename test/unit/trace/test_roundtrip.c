@@ -15,7 +15,7 @@ static int teardown(void **state) {
 }
 
 /* Compares stream STREAM, event by event and by time made monotone, with what was fed. */
-static void expect_events(struct trace_reader *r, uint32_t stream, const struct event *events,
+static void expect_events(struct trace_reader *r, uint32_t stream, const struct trace_event *events,
                           size_t count) {
     struct trace_cursor *c;
     struct trace_item item;
@@ -24,7 +24,7 @@ static void expect_events(struct trace_reader *r, uint32_t stream, const struct 
     assert_int_equal(trace_cursor_open(r, stream, &c, &err), 0);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(trace_cursor_next(c, &item, &err), 1);
-        clock = events[i].clock > clock ? events[i].clock : clock;
+        clock = events[i].ticks > clock ? events[i].ticks : clock;
         if (item.kind != TRACE_EVENT || item.stream != stream || item.id != events[i].site >> 2 ||
             item.event != (events[i].site & 3) || item.sp != events[i].sp || item.ticks != clock)
             fail_msg("event %zu of stream %u differs", i, stream);
@@ -36,7 +36,7 @@ static void expect_events(struct trace_reader *r, uint32_t stream, const struct 
 
 static void every_shape_of_stream_comes_back_exactly(void **state) {
     enum { EVENTS = 200000 };
-    struct event *events[SHAPE_COUNT];
+    struct trace_event *events[SHAPE_COUNT];
     struct trace_writer *w = must_open_writer(*state);
     for (uint32_t i = 0; i < SHAPE_COUNT; i++) {
         events[i] = generate((enum shape)i, EVENTS, 7, 100);
@@ -59,7 +59,7 @@ static void random_streams_of_any_length_come_back_exactly(void **state) {
     for (uint64_t seed = 0; seed < 60; seed++) {
         uint64_t random = seed + 1;
         size_t count = random_below(&random, 3000);
-        AUTO_FREE struct event *events = generate((enum shape)(seed % 4), count, seed, 0);
+        AUTO_FREE struct trace_event *events = generate((enum shape)(seed % 4), count, seed, 0);
         struct trace_writer *w = must_open_writer(*state);
         feed(w, 0, events, count / 2);
         trace_writer_flush(w);
@@ -73,16 +73,16 @@ static void random_streams_of_any_length_come_back_exactly(void **state) {
 }
 
 static void odd_stack_pointers_and_the_largest_ids_and_clocks_come_back_exactly(void **state) {
-    static const struct event events[] = {
-        {.clock = 5, .site = 0x3fffffffu << 2 | EVENT_ENTRY, .sp = 0xfffffffd},
-        {.clock = 5, .site = 0u << 2 | EVENT_ENTRY, .sp = 3},
-        {.clock = 4, .site = 0u << 2 | EVENT_TAIL, .sp = 3},
-        {.clock = 228, .site = 0x3fffffffu << 2 | EVENT_RETURN, .sp = 0xfffffffd},
-        {.clock = 6595, .site = 1u << 2 | EVENT_RETURN, .sp = 0},
-        {.clock = 12963, .site = 1u << 2 | EVENT_ENTRY, .sp = 0x80000000},
-        {.clock = 12970, .site = 2u << 2 | EVENT_CONTROL, .sp = 0x80000008},
-        {.clock = 12971, .site = 1u << 2 | EVENT_CONTROL, .sp = 0xfffffffd},
-        {.clock = UINT64_MAX, .site = 1u << 2 | EVENT_ENTRY, .sp = 0x7fffffff},
+    static const struct trace_event events[] = {
+        {.ticks = 5, .site = 0x3fffffffu << 2 | EVENT_ENTRY, .sp = 0xfffffffd},
+        {.ticks = 5, .site = 0u << 2 | EVENT_ENTRY, .sp = 3},
+        {.ticks = 4, .site = 0u << 2 | EVENT_TAIL, .sp = 3},
+        {.ticks = 228, .site = 0x3fffffffu << 2 | EVENT_RETURN, .sp = 0xfffffffd},
+        {.ticks = 6595, .site = 1u << 2 | EVENT_RETURN, .sp = 0},
+        {.ticks = 12963, .site = 1u << 2 | EVENT_ENTRY, .sp = 0x80000000},
+        {.ticks = 12970, .site = 2u << 2 | EVENT_CONTROL, .sp = 0x80000008},
+        {.ticks = 12971, .site = 1u << 2 | EVENT_CONTROL, .sp = 0xfffffffd},
+        {.ticks = UINT64_MAX, .site = 1u << 2 | EVENT_ENTRY, .sp = 0x7fffffff},
     };
     struct trace_writer *w = must_open_writer(*state);
     trace_writer_events(w, 0, events, 9);
@@ -92,14 +92,36 @@ static void odd_stack_pointers_and_the_largest_ids_and_clocks_come_back_exactly(
     trace_reader_free(r);
 }
 
+static void stacks_may_be_anywhere_and_look_alike(void **state) {
+    enum { TURNS = 300 };
+    static const uint64_t stacks[] = {0x7ffc12345678, 0x12345678, 0x555512345678, 0xffff12345678};
+    AUTO_FREE struct trace_event *events = mem_alloc((size_t)TURNS * 8 * sizeof *events);
+    size_t n = 0;
+    uint64_t random = 1;
+    for (uint32_t turn = 0; turn < TURNS; turn++) {
+        uint64_t sp = stacks[random_below(&random, 4)], crossing = 0x700000000008 - 16 * turn;
+        for (uint32_t i = 0; i < 4; i++, n++)
+            events[n] = (struct trace_event){n * 30, i << 2, sp - 16 * i};
+        for (uint32_t i = 4; i--; n++)
+            events[n] = (struct trace_event){n * 30, i << 2 | EVENT_RETURN,
+                                             turn % 3 ? sp - 16 * i : crossing};
+    }
+    struct trace_writer *w = must_open_writer(*state);
+    feed(w, 0, events, n);
+    must_finish(w);
+    struct trace_reader *r = must_open_reader(*state);
+    expect_events(r, 0, events, n);
+    trace_reader_free(r);
+}
+
 static void recursion_of_200000_frames_comes_back_exactly(void **state) {
     enum { DEPTH = 200000 };
-    AUTO_FREE struct event *events = mem_alloc(2 * DEPTH * sizeof *events);
+    AUTO_FREE struct trace_event *events = mem_alloc(2 * DEPTH * sizeof *events);
     for (uint32_t i = 0; i < DEPTH; i++) {
         uint32_t sp = 0xf0000000 - 48 * i;
-        events[i] = (struct event){.clock = 100 + i * 50, .site = 9 << 2, .sp = sp};
-        events[2 * DEPTH - 1 - i] = (struct event){
-            .clock = 100 + (2 * DEPTH - 1 - i) * 50ull, .site = 9 << 2 | EVENT_RETURN, .sp = sp};
+        events[i] = (struct trace_event){.ticks = 100 + i * 50, .site = 9 << 2, .sp = sp};
+        events[2 * DEPTH - 1 - i] = (struct trace_event){
+            .ticks = 100 + (2 * DEPTH - 1 - i) * 50ull, .site = 9 << 2 | EVENT_RETURN, .sp = sp};
     }
     struct trace_writer *w = must_open_writer(*state);
     feed(w, 0, events, 2 * DEPTH);
@@ -111,7 +133,7 @@ static void recursion_of_200000_frames_comes_back_exactly(void **state) {
 }
 
 static void losses_and_the_end_of_a_thread_keep_their_place(void **state) {
-    static const struct event entry = {.clock = 50, .site = 4, .sp = 64};
+    static const struct trace_event entry = {.ticks = 50, .site = 4, .sp = 64};
     struct trace_writer *w = must_open_writer(*state);
     trace_writer_events(w, 0, &entry, 1);
     trace_writer_lost(w, 0, 55, 1ull << 40);
@@ -222,6 +244,7 @@ int main(void) {
         TEST(every_shape_of_stream_comes_back_exactly),
         TEST(random_streams_of_any_length_come_back_exactly),
         TEST(odd_stack_pointers_and_the_largest_ids_and_clocks_come_back_exactly),
+        TEST(stacks_may_be_anywhere_and_look_alike),
         TEST(recursion_of_200000_frames_comes_back_exactly),
         TEST(losses_and_the_end_of_a_thread_keep_their_place),
         TEST(facts_come_back_exactly),

@@ -51,7 +51,7 @@ static void the_file_is_part_until_it_is_finished(void **state) {
 
 static void an_abandoned_part_is_readable_and_says_so(void **state) {
     AUTO_FREE char *part = mem_printf("%s.part", (char *)*state);
-    AUTO_FREE struct event *events = generate(SHAPE_TREE, 150000, 1, 0);
+    AUTO_FREE struct trace_event *events = generate(SHAPE_TREE, 150000, 1, 0);
     struct trace_writer *w = must_open_writer(*state);
     feed(w, 0, events, 150000);
     trace_writer_abandon(w);
@@ -67,7 +67,7 @@ static void an_abandoned_part_is_readable_and_says_so(void **state) {
 
 static void a_reader_of_the_growing_part_sees_all_that_was_flushed(void **state) {
     AUTO_FREE char *part = mem_printf("%s.part", (char *)*state);
-    AUTO_FREE struct event *events = generate(SHAPE_TREE, 3000, 1, 0);
+    AUTO_FREE struct trace_event *events = generate(SHAPE_TREE, 3000, 1, 0);
     struct trace_writer *w = must_open_writer(*state);
     for (uint64_t i = 1; i <= 3; i++) {
         feed(w, 0, events + (i - 1) * 1000, 500);
@@ -147,7 +147,7 @@ static void devices_are_written_to_directly(void **state) {
 /* Feeds a failing W until the failure is known, and checks that nothing is forgotten. */
 static void expect_failure(struct trace_writer *w, int code, uint64_t *ret_written) {
     enum { EVENTS = 200000 };
-    AUTO_FREE struct event *events = generate(SHAPE_NOISE, EVENTS, 3, 0);
+    AUTO_FREE struct trace_event *events = generate(SHAPE_NOISE, EVENTS, 3, 0);
     struct err err = {0};
     struct trace_totals totals;
     for (int i = 0; i < 6; i++)
@@ -214,7 +214,7 @@ static void *drain(void *arg) {
 
 static void a_pipe_gets_all_bytes_in_pieces_as_it_takes_them(void **state) {
     enum { EVENTS = 300000 };
-    AUTO_FREE struct event *events = generate(SHAPE_TREE, EVENTS, 3, 0);
+    AUTO_FREE struct trace_event *events = generate(SHAPE_TREE, EVENTS, 3, 0);
     struct trace_totals totals;
     struct trace_end end = {0};
     pthread_t thread;
@@ -233,12 +233,12 @@ static void a_pipe_gets_all_bytes_in_pieces_as_it_takes_them(void **state) {
 
 static void ten_thousand_short_streams_are_cheap(void **state) {
     enum { STREAMS = 10000 };
-    AUTO_FREE struct event *events = generate(SHAPE_TREE, 40, 3, 0);
+    AUTO_FREE struct trace_event *events = generate(SHAPE_TREE, 40, 3, 0);
     struct trace_writer *w = must_open_writer(*state);
     for (uint32_t i = 0; i < STREAMS; i++) {
         trace_writer_thread(w, &(struct trace_thread){.stream = i, .pid = 1, .tid = i});
         trace_writer_events(w, i, events, 40);
-        trace_writer_thread_end(w, i, events[39].clock);
+        trace_writer_thread_end(w, i, events[39].ticks);
     }
     must_finish(w);
     struct trace_reader *r = must_open_reader(*state);
@@ -256,7 +256,7 @@ struct feeder {
 
 static void *feed_stream(void *arg) {
     const struct feeder *f = arg;
-    AUTO_FREE struct event *events = generate(SHAPE_TREE, 20000, f->stream, 0);
+    AUTO_FREE struct trace_event *events = generate(SHAPE_TREE, 20000, f->stream, 0);
     for (size_t i = 0; i < 20000; i += 1000) {
         trace_writer_events(f->w, f->stream, events + i, 1000);
         trace_writer_clock(f->w, &(struct trace_clock){i, i});
