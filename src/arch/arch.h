@@ -85,6 +85,8 @@ struct code_bytes {
     uint8_t size;
 };
 
+enum sled_kind { SLED_ENTRY, SLED_EXIT, SLED_TAIL, SLED_EVENT }; /* XRay's */
+
 struct flags_use {
     uint32_t tested, written; /* written: for certain */
 };
@@ -137,6 +139,9 @@ struct arch {
                    struct insn_constants *constants);
     /* Size of the landing instruction at BYTES, 0 when there is none. */
     size_t (*landing)(const uint8_t *bytes, size_t room);
+    /* Size of XRay's unpatched sled of KIND at BYTES, 0 when there is none. Its first instruction
+     * is the only one of it that is ever arrived at; that of an exit is a return. */
+    size_t (*sled)(const uint8_t *bytes, size_t room, enum sled_kind kind);
     /* Writes the instruction INSN, whose bytes are BYTES, for address TO. Never for landing
      * instructions and INSN_FIXED. A call (one that can_call() agrees to) becomes a push of its own
      * return address and a jump. 0, or −ERANGE when TO is too far from what INSN refers to. */

@@ -49,7 +49,8 @@ _Static_assert(offsetof(struct segment, start) == 0 && offsetof(struct section, 
                    offsetof(struct symbol, addr) == 0 && offsetof(struct cfa_row, pc) == 0 &&
                    offsetof(struct unwind_range, start) == 0 &&
                    offsetof(struct code_ref, target) == 0 &&
-                   offsetof(struct patchable, addr) == 0 && offsetof(struct import, slot) == 0,
+                   offsetof(struct patchable, addr) == 0 && offsetof(struct sled, addr) == 0 &&
+                   offsetof(struct import, slot) == 0,
                "records start with their address");
 
 /* layout.c. Errors: "corrupt-elf", "truncated-elf". */
@@ -90,6 +91,10 @@ void patchable_read(const struct module *module, struct patchable_words *ret);
 void patchable_relocate(struct patchable_words *words, vaddr_t at, vaddr_t value);
 /* Fills module->patchables with those that lead to code, each once, and empties WORDS. */
 void patchable_write(struct module *module, struct patchable_words *words);
+
+/* sleds.c: likewise the addresses in xray_instr_map, for module->sleds. */
+void sleds_read(const struct module *module, struct patchable_words *ret);
+void sleds_write(struct module *module, struct patchable_words *words);
 
 /* lsda.c: adds the landing pads of each range that has an LSDA. */
 void lsda_read_all(const struct module *module, code_refs *refs);

@@ -77,5 +77,6 @@ void module_free(struct module *module) {
     free(module->refs);
     free(module->imports);
     free(module->patchables);
+    free(module->sleds);
     free(module);
 }

@@ -77,6 +77,11 @@ struct patchable { /* an entry of __patchable_function_entries, after relocation
     vaddr_t addr;
 };
 
+struct sled { /* an entry of xray_instr_map, after relocation; a hint as well */
+    vaddr_t addr;
+    uint8_t kind; /* as it stands there */
+};
+
 struct module {
     char *path;                /* as opened */
     const char *name;          /* file name without directory, points into path */
@@ -107,6 +112,8 @@ struct module {
     size_t import_count;
     struct patchable *patchables;
     size_t patchable_count;
+    struct sled *sleds;
+    size_t sled_count;
 
     struct module_private *priv;
 };

@@ -13,7 +13,7 @@ struct scan {
     const struct module *module;
     code_refs refs;
     ARRAY(struct import) imports;
-    struct patchable_words *patchable;
+    struct patchable_words patchable, sleds;
     size_t symbol_count; /* of the dynamic symbol table */
     bool into_code;      /* a relocation changes code */
 };
@@ -40,7 +40,8 @@ static const struct relocation_types *types_of(uint16_t machine) {
 }
 
 static void add_ref(struct scan *scan, vaddr_t from, vaddr_t target, enum code_ref_kind kind) {
-    patchable_relocate(scan->patchable, from, target);
+    patchable_relocate(&scan->patchable, from, target);
+    patchable_relocate(&scan->sleds, from, target);
     if (module_is_text(scan->module, target))
         ARRAY_PUSH(&scan->refs, ((struct code_ref){target, from, kind}));
 }
@@ -208,16 +209,16 @@ static size_t drop_repeated(struct code_ref *refs, size_t count) {
 }
 
 void refs_read(struct module *module) {
-    struct patchable_words patchable = {0};
-    struct scan scan = {
-        .module = module, .patchable = &patchable, .symbol_count = symbols_dynamic_count(module)};
-    patchable_read(module, &patchable);
+    struct scan scan = {.module = module, .symbol_count = symbols_dynamic_count(module)};
+    patchable_read(module, &scan.patchable);
+    sleds_read(module, &scan.sleds);
     read_relocations(&scan);
     module->text_relocations = scan.into_code;
     if (!module->position_independent)
         scan_data(&scan);
     lsda_read_all(module, &scan.refs);
-    patchable_write(module, &patchable);
+    patchable_write(module, &scan.patchable);
+    sleds_write(module, &scan.sleds);
     sort_by_address(scan.imports.at, scan.imports.count, sizeof *scan.imports.at);
     module->imports = scan.imports.at;
     module->import_count = scan.imports.count;

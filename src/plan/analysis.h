@@ -4,6 +4,7 @@
  * order, each step in the file of its name:
  *
  *   text       instructions; direct branches, calls, addresses taken
+ *   sleds      what XRay's runtime writes over
  *   functions  unwind ranges and function symbols → functions, their names
  *   targets    symbols, data, landing pads that point into code
  *   depth      stack depths of functions without unwind information (depth.h)
@@ -55,7 +56,7 @@ struct text {
 
 struct func { /* one unwind range, or the code of a function symbol outside of them */
     vaddr_t start, end;
-    vaddr_t body;                     /* start, behind a landing instruction */
+    vaddr_t body;                     /* start, behind a landing instruction and a sled */
     const struct unwind_range *range; /* NULL: depths come from its code */
     struct text *text;
     uint32_t first_row, row_count; /* into analysis.rows, once its code was followed */
@@ -116,6 +117,11 @@ struct control_site { /* where a function goes on other than after a call or bra
     uint32_t func;
 };
 
+struct sled_place {
+    vaddr_t start, end;
+    enum sled_kind kind;
+};
+
 struct window {
     vaddr_t start, end; /* end: behind the last instruction that is moved */
     uint32_t func;
@@ -123,13 +129,16 @@ struct window {
     uint8_t tier; /* enum tier */
     uint8_t room; /* bytes from start on that may be written: those of the window, and padding */
     bool entry, control; /* what happens at its first instruction */
+    bool beside;         /* behind its last one stands the sled of an exit, which is told there */
+    bool in_sled;        /* it is the head of one */
     uint8_t variant;     /* of the stub for that */
 };
 
 struct analysis {
     const struct module *module;
     const struct arch *arch;
-    enum tier only;           /* the one tier that is wanted (for tests); TIER_NONE: any */
+    enum tier only;                 /* the one tier that is wanted (for tests); TIER_NONE: any */
+    ARRAY(struct sled_place) sleds; /* by address, disjoint */
     ARRAY(struct text) texts; /* by address, disjoint; complete before anything points at one */
     struct func *funcs;       /* by address, disjoint */
     size_t func_count;
@@ -203,6 +212,18 @@ void targets_take(struct analysis *a);
 bool pad_note(struct analysis *a, vaddr_t addr);
 /* The window of nops at the entry of W's function, and its hole; false if it has no such. */
 bool pad_window(const struct analysis *a, struct window *w);
+
+/* ---- sleds.c ---- */
+void sleds_find(struct analysis *a);
+/* Keeps them from being patched; after text_decode(). */
+void sleds_lock(struct analysis *a);
+/* The sled of KIND that starts at ADDR; NULL if there is none. */
+const struct sled_place *sled_at(const struct analysis *a, vaddr_t addr, enum sled_kind kind);
+/* Where the sled at a function's ADDR ends; ADDR if there is none. */
+vaddr_t sled_of_entry(const struct analysis *a, const struct text *text, vaddr_t addr);
+/* The sled of an entry that ends at ADDR; NULL if there is none. */
+const struct sled_place *sled_before(const struct analysis *a, vaddr_t addr);
+bool sled_touches(const struct analysis *a, vaddr_t start, vaddr_t end);
 
 /* ---- dispatch.c ---- */
 /* Fills in depth and dispatch of all transfers. */

@@ -141,7 +141,7 @@ static int put_step(struct emitter *e, const struct site *site, const struct ste
         return 0; /* nops */
     uint32_t owner = s->exit ? owner_of(e, s->function) : UINT32_MAX;
     if (owner == UINT32_MAX)
-        return put_insn(e, site, &s->insn);
+        return s->beside ? 0 : put_insn(e, site, &s->insn);
     if (s->loops)
         return put_loop(e, site, s);
     uint32_t id = event_id(e, owner, s->event);
@@ -149,7 +149,7 @@ static int put_step(struct emitter *e, const struct site *site, const struct ste
     if (s->insn.kind == INSN_BRANCH && !s->falls)
         return put_branch(e, site, s, id);
     put_stub(e, s->variant, id, s->insn.addr, s->insn.addr == site->start);
-    return put_insn(e, site, &s->insn);
+    return s->beside ? 0 : put_insn(e, site, &s->insn);
 }
 
 static bool is_call(uint8_t kind) { return kind == INSN_CALL || kind == INSN_CALL_INDIRECT; }
@@ -218,6 +218,7 @@ static uint32_t exit_count(const struct plan *plan, const struct site *site) {
 static int put_hop(struct emitter *e, const struct site *site, vaddr_t trampoline) {
     const struct arch *arch = e->plan->arch;
     struct patch *hop = new_patch(e, site->start, arch->hop_bytes, site->end - site->start);
+    hop->yields = site->in_sled;
     int r = arch->hop(hop->after, site->start, site->hole);
     put_way(e, site->hole, site->start);
     struct patch *jump = new_patch(e, site->hole, arch->jump_bytes, 0);

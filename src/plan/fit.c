@@ -32,7 +32,8 @@ static bool is_final(const struct text *text, vaddr_t at, vaddr_t end) {
 }
 
 static bool fits_pun(const struct analysis *a, const struct text *text, const struct window *w) {
-    if (!w->room || !text_holds(text, w->start + PUN_MAX_BYTES - 1))
+    if (!w->room || !text_holds(text, w->start + PUN_MAX_BYTES - 1) ||
+        sled_touches(a, w->start + w->room, w->start + PUN_MAX_BYTES))
         return false;
     for (int form = 0; form < PUN_FORMS; form++) {
         struct pun pun;

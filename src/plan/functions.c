@@ -63,6 +63,9 @@ static void add(struct finder *find, vaddr_t start, vaddr_t end, const struct un
     struct func *f = &a->funcs[a->func_count];
     *f = (struct func){.start = start, .end = end, .range = range, .text = text};
     f->body = start + a->arch->landing(text_bytes(text, start), size);
+    vaddr_t behind = sled_of_entry(a, text, f->body);
+    if (behind < end)
+        f->body = behind;
     f->plt = section->plt;
     f->entry_depth = !range || func_entry_depth(a, f, start);
     f->parent = (uint32_t)a->func_count++;

@@ -12,6 +12,7 @@ struct step { /* one instruction of a window */
     struct insn insn;
     bool exit;
     bool loops;             /* an exit that leads to the function's own entry */
+    bool beside;            /* an exit that another's code makes: the instruction is not run here */
     bool falls;             /* an exit that leaves in any case, also where it does not branch */
     uint8_t event, variant; /* of exits */
     uint32_t function;      /* whose exit it is */
@@ -28,6 +29,7 @@ struct site { /* a window and what it does */
     uint8_t tier;   /* enum tier */
     uint8_t owned;  /* bytes at start that may be written */
     bool entry, control;
+    bool in_sled;    /* the program may write over it */
     uint8_t variant; /* of the stub at its start */
 };
 

@@ -51,9 +51,11 @@ const char *refusal_tag(enum refusal refusal) { return refusals[refusal].tag; }
 const char *refusal_meaning(enum refusal refusal) { return refusals[refusal].meaning; }
 
 static void analyse(struct plan *plan, struct analysis *a) {
+    sleds_find(a);
     functions_find(a);
     controls_find_twice(a);
     text_decode(a);
+    sleds_lock(a);
     targets_note(a);
     transfers_resolve(a);
     depths_find(a);
@@ -73,6 +75,7 @@ static void analyse(struct plan *plan, struct analysis *a) {
 static void analysis_done(struct analysis *a) {
     text_close(a);
     free(a->funcs);
+    ARRAY_FREE(&a->sleds);
     ARRAY_FREE(&a->rows);
     ARRAY_FREE(&a->data_starts);
     ARRAY_FREE(&a->transfers);

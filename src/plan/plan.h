@@ -97,6 +97,7 @@ struct patch { /* bytes to be written over the module's text */
     uint8_t size;      /* at most 8 */
     uint8_t reads;     /* bytes that the processor takes for the jump; more than size if some are
                           borrowed     from what stands behind */
+    bool yields;       /* the program may write there as well, and what it has written stays */
     uint8_t before[8]; /* what stands there in the file */
     uint8_t after[8];
 };

@@ -18,23 +18,35 @@ struct rooms {
     uint32_t stub[VARIANTS];
 };
 
+static void take_exit(const struct analysis *a, const struct exit_site *x, struct step *ret) {
+    ret->exit = true;
+    ret->loops = x->loops;
+    ret->falls = x->falls;
+    ret->event = x->event;
+    ret->variant = x->variant;
+    ret->function = a->funcs[x->func].number;
+}
+
+static const struct exit_site *next_exit(const struct analysis *a, vaddr_t addr, size_t *exit) {
+    while (*exit < a->exits.count && a->exits.at[*exit].addr < addr)
+        ++*exit;
+    return *exit < a->exits.count ? &a->exits.at[*exit] : NULL;
+}
+
 static void add_steps(struct plan *plan, const struct analysis *a, const struct window *w,
                       size_t *exit) {
     const struct text *text = a->funcs[w->func].text;
     for (vaddr_t at = w->start; at < w->end; at += text_size(text, at)) {
         struct step s = {0};
         plan->arch->decode(text_bytes(text, at), text_size(text, at), at, &s.insn, NULL);
-        while (*exit < a->exits.count && a->exits.at[*exit].addr < at)
-            ++*exit;
-        const struct exit_site *x = *exit < a->exits.count ? &a->exits.at[*exit] : NULL;
-        if (x && x->addr == at && (x->tier != TIER_NONE || x->trap)) {
-            s.exit = true;
-            s.loops = x->loops;
-            s.falls = x->falls;
-            s.event = x->event;
-            s.variant = x->variant;
-            s.function = a->funcs[x->func].number;
-        }
+        const struct exit_site *x = next_exit(a, at, exit);
+        if (x && x->addr == at && (x->tier != TIER_NONE || x->trap))
+            take_exit(a, x, &s);
+        ARRAY_PUSH(&plan->steps, s);
+    }
+    if (w->beside) {
+        struct step s = {.insn = {.addr = w->end, .kind = INSN_OTHER}, .beside = true};
+        take_exit(a, next_exit(a, w->end, exit), &s);
         ARRAY_PUSH(&plan->steps, s);
     }
 }
@@ -87,6 +99,7 @@ void sites_build(struct plan *plan, const struct analysis *a) {
                             .owned = w->room,
                             .entry = w->entry,
                             .control = w->control,
+                            .in_sled = w->in_sled,
                             .variant = w->variant};
         add_steps(plan, a, w, &exit);
         site.step_count = (uint32_t)plan->steps.count - site.first_step;

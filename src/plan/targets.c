@@ -34,6 +34,11 @@ static bool is_profiler_call(const struct analysis *a, vaddr_t addr) {
            text_size(text, addr) >= CALL_BYTES;
 }
 
+static bool is_sled_or_function(const struct analysis *a, vaddr_t addr) {
+    uint32_t i = func_at(a, addr);
+    return sled_touches(a, addr, addr + 1) || (i != NO_FUNC && a->funcs[i].start == addr);
+}
+
 /* Is the reference R an entry of a list that says where code can be patched? */
 static bool is_hint(const struct analysis *a, const struct code_ref *r) {
     const struct section *s = module_section_at(a->module, r->from);
@@ -41,6 +46,8 @@ static bool is_hint(const struct analysis *a, const struct code_ref *r) {
         return false;
     if (!strcmp(s->name, "__mcount_loc"))
         return is_profiler_call(a, r->target);
+    if (!strcmp(s->name, "xray_instr_map"))
+        return is_sled_or_function(a, r->target);
     return !strcmp(s->name, "__patchable_function_entries");
 }
 

@@ -17,6 +17,8 @@
  * elsewhere but replaced by a push of its own return address and a jump; its return is
  * mispredicted. In fixed programs, where puns are likely to lead nowhere, such calls come first.
  *
+ * What XRay's runtime writes over is left to it as far as possible: sleds.c.
+ *
  * What is left may become traps (traps.c), where the user asks for that.
  *
  * Padding behind a return or jump is unreachable, so it may be overwritten; the
@@ -95,6 +97,15 @@ static void own(const struct text *text, vaddr_t start, vaddr_t end) {
         *text_fact(text, at) |= FACT_OWNED;
 }
 
+/* May the exit whose sled is at ADDR be told by a window that ends there? */
+static bool ends_beside(const struct analysis *a, const struct func *f, vaddr_t addr) {
+    if (addr >= f->end || !sled_at(a, addr, SLED_EXIT) ||
+        *text_fact(f->text, addr) & (FACT_TARGET | FACT_RETURN_POINT))
+        return false;
+    const struct exit_site *x = exit_at(a, addr);
+    return x && x->tier == TIER_NONE;
+}
+
 /* How many bytes at its start a patch changes. */
 static uint8_t written(const struct analysis *a, const struct window *w) {
     if (w->tier == TIER_PUN)
@@ -104,18 +115,23 @@ static uint8_t written(const struct analysis *a, const struct window *w) {
     return w->hole ? a->arch->hop_bytes : a->arch->jump_bytes;
 }
 
-static void take_exits(struct analysis *a, const struct window *w) {
+static void serve_exit(const struct analysis *a, vaddr_t addr, uint8_t tier) {
+    struct exit_site *x = exit_at(a, addr);
+    x->trap = tier == TIER_TRAP;
+    if (x->trap)
+        return;
+    x->tier = tier;
+    x->refused = REFUSED_NOT;
+}
+
+static void serve_exits(struct analysis *a, const struct window *w) {
     const struct text *text = a->funcs[w->func].text;
     for (vaddr_t at = w->start; at < w->end; at += text_size(text, at)) {
-        if (!(*text_fact(text, at) & FACT_EXIT) || text_kind(text, at) == INSN_LOOP)
-            continue;
-        struct exit_site *x = exit_at(a, at);
-        x->trap = w->tier == TIER_TRAP;
-        if (x->trap)
-            continue;
-        x->tier = w->tier;
-        x->refused = REFUSED_NOT;
+        if (*text_fact(text, at) & FACT_EXIT && text_kind(text, at) != INSN_LOOP)
+            serve_exit(a, at, w->tier);
     }
+    if (w->beside)
+        serve_exit(a, w->end, w->tier);
 }
 
 void window_take(struct analysis *a, const struct window *w) {
@@ -126,7 +142,7 @@ void window_take(struct analysis *a, const struct window *w) {
         own(f->text, w->hole, w->hole + a->arch->jump_bytes);
         *text_fact(f->text, w->hole) &= (uint8_t)~FACT_SPARE;
     }
-    take_exits(a, w);
+    serve_exits(a, w);
     for (vaddr_t at = w->start + a->arch->jump_bytes;
          w->tier == TIER_JUMP && at + a->arch->jump_bytes <= w->end; at += a->arch->jump_bytes)
         *text_fact(f->text, at) |= FACT_SPARE;
@@ -146,6 +162,7 @@ struct choice { /* whom windows are sought for, and which */
     bool first; /* nothing else has been tried: what stands in the way is why a site is refused */
     bool make;  /* holes */
     bool call;  /* a call may be moved, as the last instruction */
+    bool sled;  /* heads of sleds may be taken */
     const bool *wanted;       /* by func */
     const bool *wanted_group; /* by the root of the group */
 };
@@ -156,6 +173,8 @@ struct choice { /* whom windows are sought for, and which */
 static vaddr_t with_near_exit(const struct analysis *a, const struct func *f, vaddr_t end) {
     vaddr_t at = end;
     for (int i = 0; i < NEAR_EXIT_STEPS && at < end + NEAR_EXIT_BYTES; i++) {
+        if (ends_beside(a, f, at))
+            return at - end < a->arch->jump_bytes ? at : end;
         if (window_blocker(f, at, false))
             return end;
         uint8_t kind = text_kind(f->text, at);
@@ -212,10 +231,26 @@ static bool fit(struct analysis *a, const struct text *text, struct window *w,
     return window_fits(a, text, w, c->tier);
 }
 
+/* Takes the head of the sled at ADDR, which W is to become. */
+static bool try_sled(struct analysis *a, struct window *w, vaddr_t addr, const struct choice *c) {
+    const struct text *text = a->funcs[w->func].text;
+    w->start = addr;
+    w->end = addr + text_size(text, addr);
+    w->room = a->arch->hop_bytes;
+    w->in_sled = true;
+    w->beside = false;
+    if (!c->sled || !fit(a, text, w, c))
+        return false;
+    window_take(a, w);
+    return true;
+}
+
 /* Takes W for C's tier, or says why not. */
 static enum refusal try_forward(struct analysis *a, struct window *w, const struct choice *c) {
     const struct func *f = &a->funcs[w->func];
     enum refusal why = reach_forward(a, f, w, c->call);
+    bool open = group_root(a, w->func)->open_flow;
+    w->beside = !open && w->end > w->start && ends_beside(a, f, w->end);
     find_room(a, f->text, w);
     if (!fit(a, f->text, w, c))
         return why;
@@ -233,6 +268,9 @@ static void choose_entry(struct analysis *a, uint32_t i, const struct choice *c,
     struct window w = {.start = f->body, .func = i, .entry = true};
     w.variant = window_entry_variant(a, f);
     enum refusal why = try_forward(a, &w, c);
+    const struct sled_place *sled = why ? sled_before(a, f->body) : NULL;
+    if (sled && try_sled(a, &w, sled->start, c))
+        why = REFUSED_NOT;
     if (!why)
         f->tier = (uint8_t)c->tier;
     if (!why || c->first)
@@ -262,7 +300,25 @@ static void grow(const struct func *f, struct window *w, uint8_t kind, uint8_t s
     }
 }
 
+/* An exit whose return is a sled's. */
+static void choose_beside(struct analysis *a, struct exit_site *x, const struct choice *c) {
+    const struct func *f = &a->funcs[x->func];
+    bool open = group_root(a, x->func)->open_flow;
+    struct window w = {.start = x->addr, .end = x->addr, .func = x->func, .beside = true};
+    for (vaddr_t p; w.end < w.start + a->arch->jump_bytes && (p = before(f, w.start));)
+        w.start = p;
+    find_room(a, f->text, &w);
+    if (w.start < w.end && !open && fit(a, f->text, &w, c))
+        window_take(a, &w);
+    else if (!try_sled(a, &w, x->addr, c) && c->first)
+        x->refused = open ? REFUSED_OPEN_FLOW : REFUSED_SHORT;
+}
+
 static void choose_exit(struct analysis *a, struct exit_site *x, const struct choice *c) {
+    if (sled_at(a, x->addr, SLED_EXIT)) {
+        choose_beside(a, x, c);
+        return;
+    }
     const struct func *f = &a->funcs[x->func];
     struct window w = {.start = x->addr, .end = x->addr + x->size, .func = x->func};
     enum refusal why =
@@ -354,13 +410,18 @@ static void choose_rounds(struct analysis *a, struct choice c, uint8_t *refused)
                                              {.tier = TIER_JUMP, .call = true}};
     _Static_assert(sizeof fixed == sizeof anywhere, "the same rounds");
     c.first = true;
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-        const struct choice *round = a->module->position_independent ? &anywhere[i] : &fixed[i];
+    static const struct choice last = {.tier = TIER_HOP, .make = true, .sled = true};
+    enum { ROUNDS = sizeof fixed / sizeof *fixed };
+    for (size_t i = 0; i < ROUNDS + (a->sleds.count != 0); i++) {
+        const struct choice *round = i == ROUNDS                       ? &last
+                                     : a->module->position_independent ? &anywhere[i]
+                                                                       : &fixed[i];
         if (a->only != TIER_NONE && a->only != round->tier)
             continue;
         c.tier = round->tier;
         c.make = round->make;
         c.call = round->call;
+        c.sled = round->sled;
         choose_all(a, &c, refused);
         c.first = false;
     }

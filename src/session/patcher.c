@@ -35,6 +35,8 @@ static int write_piece(const struct patched *p, int fd, size_t first, size_t end
             return err_set(err, ESTALE, "text-differs",
                            "%s: its code in memory is not its file's: left untraced",
                            p->entry->module->path);
+        if (restore && q->yields && memcmp(text, q->after, q->size) != 0)
+            continue;
         memcpy(text, restore ? q->before : q->after, q->size);
     }
     return memory_write(fd, start, piece, size, err);
@@ -246,6 +248,14 @@ static size_t patch_at(const struct plan_code *c, vaddr_t at) {
     return low;
 }
 
+static int put_back(const struct patched *p, int fd, const struct patch *q, struct err *err) {
+    uint8_t text[sizeof q->after];
+    taddr_t at = q->at + p->bias;
+    bool gone = q->yields && memory_read(fd, at, text, q->size, NULL) == 0 &&
+                memcmp(text, q->after, q->size) != 0;
+    return gone ? 0 : memory_write(fd, at, q->before, q->size, err);
+}
+
 /* Those that rest on patch number I must go first: puns below it that borrow bytes of it, and hops
  * whose holes lie in its window. */
 static int withdraw(const struct patched *p, int fd, size_t i, struct err *err) {
@@ -258,13 +268,13 @@ static int withdraw(const struct patched *p, int fd, size_t i, struct err *err) 
         if (hop)
             rc = withdraw(p, fd, patch_at(c, hop - p->bias), err);
         if (rc == 0)
-            rc = memory_write(fd, patches[j].at + p->bias, patches[j].before, patches[j].size, err);
+            rc = put_back(p, fd, &patches[j], err);
     }
     for (size_t j = i; j-- > 0 && patches[j].at + PUN_MAX_BYTES > q->at && rc == 0;) {
         if (patches[j].at + patches[j].reads > q->at)
             rc = withdraw(p, fd, j, err);
     }
-    return rc < 0 ? rc : memory_write(fd, q->at + p->bias, q->before, q->size, err);
+    return rc < 0 ? rc : put_back(p, fd, q, err);
 }
 
 int patcher_withdraw(struct patched *p, int fd, taddr_t addr, struct err *err) {
@@ -280,8 +290,10 @@ int patcher_withdraw(struct patched *p, int fd, taddr_t addr, struct err *err) {
 bool patcher_stands(const struct patched *p, int fd) {
     uint8_t bytes[sizeof((struct patch *)0)->after];
     const struct patch *first = p->code ? p->code->emitted.patches : NULL;
-    return first && p->code->emitted.patch_count &&
-           memory_read(fd, first->at + p->bias, bytes, first->size, NULL) == 0 &&
+    const struct patch *end = first ? first + p->code->emitted.patch_count : NULL;
+    while (first < end && first->yields)
+        first++;
+    return first < end && memory_read(fd, first->at + p->bias, bytes, first->size, NULL) == 0 &&
            memcmp(bytes, first->after, first->size) == 0;
 }
 

@@ -16,6 +16,7 @@ const struct arch arch_x86_64 = {
     .all_flags = X86_FLAGS,
     .decode = x86_64_decode,
     .landing = x86_64_landing,
+    .sled = x86_64_sled,
     .relocate = x86_64_relocate,
     .can_call = x86_64_can_call,
     .relocated_bytes = x86_64_relocated_bytes,

@@ -11,7 +11,7 @@
  *    its end only, through a word at a known place
  *  - padding that is overwritten, and holes, are padding that only a return or jump stands before,
  *    or bytes that another window has moved away
- *  - nothing is written twice
+ *  - nothing is written twice, and nothing into XRay's sleds but over their first two bytes
  *
  * Files that cannot be planned are told and are no failure: `spoor explain` says why.
  */
@@ -253,14 +253,47 @@ static void check_parts(struct checked *c) {
     ARRAY_FREE(&parts);
 }
 
+static struct oracle_insn insn_at(const struct checked *c, vaddr_t at) {
+    size_t room = 15;
+    const uint8_t *bytes;
+    while (!(bytes = module_bytes(c->module, at, room)) && room > 1)
+        room--;
+    return bytes ? decode(c, bytes, room, at) : (struct oracle_insn){.size = 1};
+}
+
+/* __mcount_loc lists calls of the profiler, and nops instead of them: nobody jumps there. */
+static bool lists_profiler_call(const struct checked *c, const struct code_ref *r) {
+    enum { CALL_BYTES = 5 };
+    const struct section *s = module_section_at(c->module, r->from);
+    if (!s || strcmp(s->name, "__mcount_loc") != 0)
+        return false;
+    struct oracle_insn in = insn_at(c, r->target);
+    return (in.call || in.padding) && in.size >= CALL_BYTES;
+}
+
 static void check_references(struct checked *c) {
     const struct module *m = c->module;
     for (size_t i = 0; i < m->symbol_count; i++)
         lead_to(c, m->symbols[i].addr, "a symbol lies in a window");
-    for (size_t i = 0; i < m->ref_count; i++)
-        lead_to(c, m->refs[i].target, "a reference leads into a window");
+    for (size_t i = 0; i < m->ref_count; i++) {
+        if (!lists_profiler_call(c, &m->refs[i]))
+            lead_to(c, m->refs[i].target, "a reference leads into a window");
+    }
     for (size_t i = 0; i < m->range_count; i++)
         lead_to(c, m->ranges[i].start, "a function begins in a window");
+}
+
+/* Custom events (kinds from 4 on) have no more than a head. */
+static void check_sleds(struct checked *c) {
+    enum { HEAD = 2, SLED_BYTES = 11, CUSTOM = 4 };
+    for (size_t i = 0; i < c->module->sled_count; i++) {
+        const struct sled *s = &c->module->sleds[i];
+        uint8_t there = 0;
+        for (vaddr_t at = s->addr + HEAD; s->kind < CUSTOM && at < s->addr + SLED_BYTES; at++)
+            there |= *fact(c, at);
+        if (there & WRITTEN)
+            wrong(c, "a patch lies in a sled", s->addr);
+    }
 }
 
 /* ---- both ---- */
@@ -271,14 +304,6 @@ static bool all_dead_or_moved(const struct checked *c, vaddr_t at, vaddr_t end) 
             return false;
     }
     return true;
-}
-
-static struct oracle_insn insn_at(const struct checked *c, vaddr_t at) {
-    size_t room = 15;
-    const uint8_t *bytes;
-    while (!(bytes = module_bytes(c->module, at, room)) && room > 1)
-        room--;
-    return bytes ? decode(c, bytes, room, at) : (struct oracle_insn){.size = 1};
 }
 
 /* Padding behind an instruction that traps: the trap takes the patch back before a handler could go
@@ -334,6 +359,7 @@ static size_t check_file(const char *path) {
         note_windows(&c);
         check_parts(&c);
         check_references(&c);
+        check_sleds(&c);
         check_windows(&c);
         printf("%s: %zu windows, %zu wrong\n", path, c.view.windows.count, c.wrong);
         plan_view_done(&c.view);

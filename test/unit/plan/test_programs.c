@@ -178,7 +178,9 @@ static void nothing_else_points_into_a_patch(void) {
             fail_at("a symbol lies in a patch", m->symbols[i].addr);
     }
     for (size_t i = 0; i < m->ref_count; i++) {
-        if (*byte_at(m->refs[i].target) & (INSIDE | MOVED))
+        const struct section *s = module_section_at(m, m->refs[i].from);
+        bool hint = s && !strcmp(s->name, "__mcount_loc"); /* test_sleds.c looks at these */
+        if (!hint && *byte_at(m->refs[i].target) & (INSIDE | MOVED))
             fail_at("a reference leads into a patch", m->refs[i].target);
     }
     for (size_t i = 0; i < m->range_count; i++) {

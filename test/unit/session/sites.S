@@ -113,6 +113,42 @@ function site_through
     ret
 endf site_through
 
+/* As XRay's sleds have it: told beside them. */
+function site_sled
+.Lsled_entry:
+    .byte 0xeb, 9
+    nopw 512(%rax, %rax)
+    lea 3(%rdi), %rax
+    lea 5(%rax, %rsi), %rax
+    lea 7(%rax), %rax
+    lea 9(%rax), %rax
+.Lsled_exit:
+    ret
+    .byte 0x2e, 0x66, 0x0f, 0x1f, 0x84, 0, 0, 2, 0, 0
+endf site_sled
+
+/* By its head, as it is reached by a branch as well. */
+function site_sled_head
+    lea 3(%rdi), %rax
+    lea 5(%rax, %rsi), %rax
+    test $1, %rdi
+    jne .Lhead_exit
+    lea 7(%rax), %rax
+.Lhead_exit:
+    ret
+    .byte 0x2e, 0x66, 0x0f, 0x1f, 0x84, 0, 0, 2, 0, 0
+endf site_sled_head
+
+    .macro sled at, of, kind
+1:  .quad \at - 1b, \of - (1b + 8)
+    .byte \kind, 0, 2
+    .skip 13
+    .endm
+    .section xray_instr_map, "a", @progbits
+    sled .Lsled_entry, .Lsled_entry, 0
+    sled .Lsled_exit, .Lsled_entry, 1
+    sled .Lhead_exit, .Lhead_exit, 1
+
     .section .data.rel.ro, "aw", @progbits
     .balign 8
 site_slot:

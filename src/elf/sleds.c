@@ -1,0 +1,36 @@
+/*
+ * Where Clang says that it has left sleds for XRay: xray_instr_map, whose entries (compiler-rt's
+ * XRaySledEntry) tell of each its address and kind. From version 2 on addresses are relative to
+ * where they stand, before they need relocations. Hints, as those of patchable.c are.
+ */
+#include "elf/internal.h"
+#include "elf/sort.h"
+
+enum { ENTRY_BYTES = 32, AT_KIND = 16, AT_VERSION = 18, RELATIVE_VERSION = 2 };
+
+void sleds_read(const struct module *module, struct patchable_words *ret) {
+    for (size_t i = 0; i < module->section_count; i++) {
+        const struct section *s = module->sections + i;
+        if (!s->bytes || strcmp(s->name, "xray_instr_map") != 0)
+            continue;
+        for (uint64_t at = 0; s->size - at >= ENTRY_BYTES; at += ENTRY_BYTES) {
+            vaddr_t value = LOAD(uint64_t, s->bytes + at);
+            if (s->bytes[at + AT_VERSION] >= RELATIVE_VERSION)
+                value += s->start + at;
+            ARRAY_PUSH(&ret->list, ((struct patchable_word){s->start + at, value}));
+        }
+    }
+}
+
+void sleds_write(struct module *module, struct patchable_words *words) {
+    ARRAY(struct sled) list = {0};
+    for (size_t i = 0; i < words->list.count; i++) {
+        const struct patchable_word *w = &words->list.at[i];
+        if (module_is_text(module, w->value))
+            ARRAY_PUSH(&list, ((struct sled){w->value, *module_bytes(module, w->at + AT_KIND, 1)}));
+    }
+    sort_by_address(list.at, list.count, sizeof *list.at);
+    module->sleds = list.at;
+    module->sled_count = list.count;
+    ARRAY_FREE(&words->list);
+}
