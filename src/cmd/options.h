@@ -21,8 +21,9 @@ struct filter_options {
     pattern_array filters;  /* -F; none: all */
     pattern_array excludes; /* -N */
     string_array modules;   /* -M: globs on a module's file name */
-    uint32_t depth;         /* -D; 0: no limit */
-    uint64_t threshold_ns;  /* -t; 0: none */
+    bool libcalls;
+    uint32_t depth;        /* -D; 0: no limit */
+    uint64_t threshold_ns; /* -t; 0: none */
 };
 
 /* record and attach */

@@ -71,6 +71,7 @@ int cmd_record(struct options *options, int argc, char **argv) {
                                       .exclude_count = f->excludes.count,
                                       .modules = f->modules.at,
                                       .module_count = f->modules.count,
+                                      .libcalls = f->libcalls,
                                       .depth = f->depth,
                                       .threshold_ns = f->threshold_ns,
                                       .overflow = o->overflow,

@@ -69,6 +69,12 @@ const struct option_spec option_table[] = {
      "also of those loaded later; '*' is all of them, libc and the dynamic linker included. "
      "Repeatable. Default: each process's main executable.",
      AT(filter.modules), NULL},
+    {RECORDERS, 0, OPTION_SET, "libcalls", NULL,
+     "Trace the calls that each process's main executable makes into libraries, of functions that "
+     "it imports (with dlsym: of all exported ones), and not its own functions. Those of modules "
+     "that -M, or MODULE! in -F, names are traced besides; -F without MODULE! chooses among "
+     "library calls too.",
+     AT(filter.libcalls), NULL},
     {CALL_VIEWS, 'M', OPTION_STRINGS, "module", "GLOB",
      "Show only functions of modules whose file name matches GLOB. Repeatable.", AT(filter.modules),
      NULL},

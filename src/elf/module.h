@@ -147,6 +147,9 @@ const struct cfa_row *module_row_at(const struct module *module, const struct un
                                     vaddr_t addr);
 /* The name of the symbol whose address SLOT will hold; NULL if it is no import. */
 const char *module_import_at(const struct module *module, vaddr_t slot);
+/* The names, data apart, that its dynamic symbol table leaves to other modules to define: sorted,
+ * each once. To be freed; the names are the module's. */
+const char **module_undefined(const struct module *module, size_t *ret_count);
 /* Finds a defined symbol by exact name; NULL if none. */
 const struct symbol *module_symbol_named(const struct module *module, const char *name);
 

@@ -7,6 +7,8 @@
  *     conditional      insn… j!cc 1f; stub(TAIL); jmp target; 1: insn…
  *     loop             insn… jmp behind the entry's stub
  *
+ * Stubs of filtered functions' entries and exits ask where the call comes from (STUB_CALLER).
+ *
  * The patch of a hop is two: the short jump, and the jump in the hole. That of a pun is written
  * when all others are known (puns.c); where it leads nowhere a trap may take its place. From a trap
  * it is the tool that leads to the trampoline.
@@ -25,6 +27,8 @@ struct emitter {
     vaddr_t area;
     bool *wanted;     /* by site */
     uint32_t *chosen; /* by group: its first function that is traced, UINT32_MAX if none */
+    bool *open;       /* by group: one of its functions is traced whoever calls it */
+    uint8_t *carried; /* bitmap by function: carried.c */
     vaddr_t *behind;  /* by function: what follows its entry stub, 0 if there is none (yet) */
     struct plan_code *code;
     size_t patch_room, mark_room, way_room, trap_room;
@@ -43,6 +47,15 @@ static bool is_traced(const struct emitter *e, uint32_t function) {
     enum tier tier = e->plan->functions.at[function].entry;
     return tier != TIER_NONE && is_selected(e->request, function) &&
            (tier != TIER_TRAP || has_traps(e->request, function));
+}
+
+/* Whether calls of FUNCTION, which is traced, count only if they come from the caller. */
+static bool is_filtered(const struct plan_request *r, uint32_t function) {
+    return r->filtered && r->filtered[function / 8] >> (function % 8) & 1;
+}
+
+static bool is_carried(const struct emitter *e, uint32_t function) {
+    return e->carried[function / 8] >> (function % 8) & 1;
 }
 
 static vaddr_t here(const struct emitter *e) { return e->area + e->code->area_used; }
@@ -68,6 +81,7 @@ static size_t make_stub(const struct emitter *e, uint8_t *out, vaddr_t at, uint8
                              .site = site,
                              .ring_bytes = e->request->ring_bytes,
                              .overflow = e->request->overflow,
+                             .caller = e->request->caller,
                              .agent = (int64_t)(e->area - at)};
     return e->plan->arch->stub_emit(out, &spec);
 }
@@ -110,22 +124,40 @@ static int put_insn(struct emitter *e, const struct site *site, const struct ins
 
 /* A conditional tail call: the event belongs to the taken side only. */
 static int put_branch(struct emitter *e, const struct site *site, const struct step *s,
-                      uint32_t id) {
+                      uint8_t variant, uint32_t id) {
     uint8_t stub[STUB_MAX_BYTES], skip[RELOCATED_MAX_BYTES];
     const struct arch *arch = e->plan->arch;
-    size_t size = make_stub(e, stub, here(e), s->variant, id);
+    size_t size = make_stub(e, stub, here(e), variant, id);
     const uint8_t *bytes = site->bytes + (s->insn.addr - site->start);
     size_t n = arch->skip_unless(&s->insn, bytes, (uint32_t)size + arch->jump_bytes, skip);
     bool start = s->insn.addr == site->start;
     mark(e, (struct mark){.kind = MARK_INSN, .at_start = start, .orig = s->insn.addr});
     put(e, skip, n);
-    put_stub(e, s->variant, id, s->insn.addr, start);
+    put_stub(e, variant, id, s->insn.addr, start);
     return put_jump(e, s->insn.target);
 }
 
-/* Whose event an exit or control of FUNCTION is: its own, or that of one that shares the code. */
-static uint32_t owner_of(const struct emitter *e, uint32_t function) {
-    return is_traced(e, function) ? function : e->chosen[e->plan->groups.at[function]];
+/* Whose EVENT an exit or control of FUNCTION is: its own, or that of one that shares the code;
+ * UINT32_MAX: there is to be none. */
+static uint32_t owner_of(const struct emitter *e, uint32_t function, uint8_t event) {
+    uint32_t owner = is_traced(e, function) ? function : e->chosen[e->plan->groups.at[function]];
+    bool any = event == EVENT_CONTROL ? e->request->controls : is_carried(e, function);
+    return owner == UINT32_MAX && any ? function : owner;
+}
+
+/* The stub of an EVENT of OWNER's. A return of code that functions share ends each one's calls. */
+static uint8_t filter(const struct emitter *e, uint8_t variant, uint32_t owner, uint8_t event) {
+    bool shared = event != EVENT_ENTRY && e->open[e->plan->groups.at[owner]];
+    bool filtered = is_filtered(e->request, owner) || is_carried(e, owner);
+    return variant | (event != EVENT_CONTROL && filtered && !shared ? STUB_CALLER : 0);
+}
+
+/* Whose event the exit S is; UINT32_MAX: none. */
+static uint32_t exit_owner(const struct emitter *e, const struct step *s) {
+    uint32_t owner = s->exit ? owner_of(e, s->function, s->event) : UINT32_MAX;
+    bool goes_on =
+        owner != UINT32_MAX && filter(e, 0, owner, s->event) && carried_on(e->plan, e->carried, s);
+    return goes_on ? UINT32_MAX : owner;
 }
 
 /* A jump back to the entry is no call: it goes on behind the entry's stub. */
@@ -139,16 +171,17 @@ static int put_loop(struct emitter *e, const struct site *site, const struct ste
 static int put_step(struct emitter *e, const struct site *site, const struct step *s) {
     if (site->tier == TIER_PAD)
         return 0; /* nops */
-    uint32_t owner = s->exit ? owner_of(e, s->function) : UINT32_MAX;
+    uint32_t owner = exit_owner(e, s);
     if (owner == UINT32_MAX)
         return s->beside ? 0 : put_insn(e, site, &s->insn);
     if (s->loops)
         return put_loop(e, site, s);
     uint32_t id = event_id(e, owner, s->event);
+    uint8_t variant = filter(e, s->variant, owner, s->event);
     e->code->sites++;
     if (s->insn.kind == INSN_BRANCH && !s->falls)
-        return put_branch(e, site, s, id);
-    put_stub(e, s->variant, id, s->insn.addr, s->insn.addr == site->start);
+        return put_branch(e, site, s, variant, id);
+    put_stub(e, variant, id, s->insn.addr, s->insn.addr == site->start);
     return s->beside ? 0 : put_insn(e, site, &s->insn);
 }
 
@@ -161,7 +194,7 @@ static bool goes_on(const struct site *site, const struct plan *plan) {
 }
 
 static void put_control(struct emitter *e, const struct site *site) {
-    uint32_t owner = site->control ? owner_of(e, site->function) : UINT32_MAX;
+    uint32_t owner = site->control ? owner_of(e, site->function, EVENT_CONTROL) : UINT32_MAX;
     if (owner == UINT32_MAX)
         return;
     put_stub(e, site->variant, event_id(e, owner, EVENT_CONTROL), site->start, true);
@@ -173,7 +206,8 @@ static void put_entry(struct emitter *e, const struct site *site, bool hook, boo
         put_stub(e, HOOK_VARIANT, 0, site->start, true);
     if (!event)
         return;
-    put_stub(e, site->variant, event_id(e, site->function, EVENT_ENTRY), site->start, true);
+    uint8_t variant = filter(e, site->variant, site->function, EVENT_ENTRY);
+    put_stub(e, variant, event_id(e, site->function, EVENT_ENTRY), site->start, true);
     e->behind[site->function] = here(e);
     e->code->sites++;
 }
@@ -250,10 +284,11 @@ static bool is_wanted(const struct emitter *e, const struct site *site, bool sta
     if (site->tier == TIER_TRAP &&
         (!trap_permits_site(e->plan, site) || !has_traps(e->request, site->function)))
         return false;
-    bool wanted = start || (site->control && owner_of(e, site->function) != UINT32_MAX);
+    bool wanted =
+        start || (site->control && owner_of(e, site->function, EVENT_CONTROL) != UINT32_MAX);
     for (uint32_t i = 0; !wanted && i < site->step_count; i++) {
         const struct step *s = &e->plan->steps.at[site->first_step + i];
-        wanted = s->exit && owner_of(e, s->function) != UINT32_MAX;
+        wanted = exit_owner(e, s) != UINT32_MAX;
     }
     return wanted;
 }
@@ -316,10 +351,14 @@ static void choose(struct emitter *e) {
     const struct plan *plan = e->plan;
     e->behind = mem_alloc(plan->functions.count * sizeof *e->behind + 1);
     e->chosen = mem_alloc(plan->group_count * sizeof *e->chosen + 1);
+    e->carried = carried_find(plan, e->request);
+    e->open = mem_alloc(plan->group_count * sizeof *e->open + 1);
     memset(e->chosen, 0xff, plan->group_count * sizeof *e->chosen);
     for (uint32_t i = (uint32_t)plan->functions.count; i-- > 0;) {
-        if (is_traced(e, i))
-            e->chosen[plan->groups.at[i]] = i;
+        if (!is_traced(e, i))
+            continue;
+        e->chosen[plan->groups.at[i]] = i;
+        e->open[plan->groups.at[i]] |= !is_filtered(e->request, i);
     }
 }
 
@@ -367,7 +406,7 @@ static void complete(struct emitter *e) {
 
 static int emit_once(const struct plan *plan, const struct plan_request *request,
                      struct plan_code *ret, struct err *err) {
-    struct plan_code code = {.overflow = request->overflow};
+    struct plan_code code = {.overflow = request->overflow, .caller = request->caller};
     size_t agent = *plan->arch->agent_size;
     if (request->area_size < agent)
         return err_set(err, ENOSPC, "no-room", "%s: the trampoline area is too small",
@@ -395,6 +434,8 @@ static int emit_once(const struct plan *plan, const struct plan_request *request
     ARRAY_FREE(&e.pending);
     free(e.wanted);
     free(e.chosen);
+    free(e.open);
+    free(e.carried);
     free(e.behind);
     if (r)
         plan_code_done(&code);

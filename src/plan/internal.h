@@ -71,6 +71,16 @@ bool trap_permits(const struct plan *plan, uint32_t function);
 /* False: SITE is a trap that was not asked for. */
 bool trap_permits_site(const struct plan *plan, const struct site *site);
 
+/* ---- plan.c ---- */
+/* Number of the function that begins at ADDR; UINT32_MAX: none does. */
+uint32_t plan_index_at(const struct plan *plan, vaddr_t addr);
+
+/* ---- carried.c: whose exits end calls of others ---- */
+/* A bitmap by function, to be freed. */
+uint8_t *carried_find(const struct plan *plan, const struct plan_request *request);
+/* Whether the exit S is a jump to one of CARRIED that goes on with the same call. */
+bool carried_on(const struct plan *plan, const uint8_t *carried, const struct step *s);
+
 /* ---- puns.c: where puns lead to ---- */
 struct pending { /* a pun whose jump is not written yet */
     vaddr_t at;

@@ -133,3 +133,26 @@ const struct plan_function *plan_function(const struct plan *plan, size_t index)
 }
 
 size_t plan_area_size(const struct plan *plan) { return plan->area_size; }
+
+bool plan_has_controls(const struct plan *plan) {
+    for (size_t i = 0; i < plan->sites.count; i++)
+        if (plan->sites.at[i].control)
+            return true;
+    for (size_t i = 0; i < plan->steps.count; i++)
+        if (plan->steps.at[i].exit && plan->steps.at[i].event == EVENT_CONTROL)
+            return true;
+    return false;
+}
+
+uint32_t plan_index_at(const struct plan *plan, vaddr_t addr) {
+    size_t low = 0, high = plan->functions.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (plan->functions.at[middle].addr < addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < plan->functions.count && plan->functions.at[low].addr == addr;
+    return found ? (uint32_t)low : UINT32_MAX;
+}

@@ -73,6 +73,12 @@ size_t plan_function_count(const struct plan *plan);
 /* INDEX < count; sorted by address. The index is the function's number within its module. */
 const struct plan_function *plan_function(const struct plan *plan, size_t index);
 
+/* Sets in RET, a bitmap by index, the functions that the resolver of an indirect function (IFUNC)
+ * at RESOLVER may choose: those whose address its code takes, or that of functions it calls. */
+void plan_implementations(const struct plan *plan, vaddr_t resolver, uint8_t *ret);
+/* Whether it has control sites, which tell what calls have been left (plan_request.controls). */
+bool plan_has_controls(const struct plan *plan);
+
 /* ---- emission ---- */
 
 struct plan_request {
@@ -80,6 +86,9 @@ struct plan_request {
     taddr_t area;            /* where the trampoline area will be mapped (page aligned) */
     size_t area_size;        /* room there */
     const uint8_t *selected; /* bitmap by function index, NULL: all */
+    const uint8_t *filtered; /* likewise, of those: only calls from `caller` count; NULL: none */
+    struct span caller;      /* run-time addresses, less than 2 GiB of them */
+    bool controls;           /* control sites of all functions, selected or not */
     uint32_t first_id;       /* event id of function 0; function i has first_id + i (< 2^30) */
     uint32_t ring_bytes;     /* power of two */
     enum overflow overflow;
@@ -159,6 +168,7 @@ struct plan_code {
     size_t trapped_exits; /* likewise */
     size_t sites;
     enum overflow overflow; /* as requested: stubs differ by it */
+    struct span caller;     /* likewise */
 };
 
 /* Upper bound of the area that any selection needs, in bytes. */

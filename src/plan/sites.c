@@ -1,12 +1,14 @@
 /* Windows become sites: their instructions are decoded once more, and kept. */
 #include "plan/internal.h"
 
+/* Whether calls are filtered is not known yet. */
 static uint32_t stub_room(const struct plan *plan, uint8_t variant) {
     uint8_t scratch[STUB_MAX_BYTES];
     uint32_t room = 0;
     for (int overflow = OVERFLOW_WAIT; overflow <= OVERFLOW_OVERWRITE; overflow++) {
-        struct stub_spec spec = {
-            .variant = variant, .ring_bytes = 4096, .overflow = (enum overflow)overflow};
+        struct stub_spec spec = {.variant = variant | (variant & STUB_HOOK ? 0 : STUB_CALLER),
+                                 .ring_bytes = 4096,
+                                 .overflow = (enum overflow)overflow};
         uint32_t size = (uint32_t)plan->arch->stub_emit(scratch, &spec);
         room = size > room ? size : room;
     }

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "session/describe.h"
+#include "session/libcalls.h"
 #include "session/select.h"
 
 struct catalog {
@@ -21,6 +22,7 @@ struct catalog {
     ARRAY(struct entry *) entries;
     uint32_t next_id;
     struct selection selection;
+    const struct entry *program; /* the first that was met, with --libcalls */
 };
 
 struct catalog *catalog_new(const struct session_options *options, struct trace_writer *writer) {
@@ -39,7 +41,10 @@ void catalog_free(struct catalog *c) {
         struct entry *e = c->entries.at[i];
         plan_free(e->plan);
         module_free(e->module);
+        libcalls_free(e->libcalls);
+        ARRAY_FREE(&e->called);
         free(e->selected);
+        free(e->filtered);
         free(e);
     }
     ARRAY_FREE(&c->entries);
@@ -61,14 +66,18 @@ bool catalog_wants(const struct catalog *c, const char *path, bool is_main) {
     for (size_t i = 0; i < o->filter_count; i++)
         if (pattern_has_module(o->filters[i]) && pattern_match_module(o->filters[i], name))
             return true;
-    return is_main && !o->module_count;
+    return is_main && !o->module_count && !o->libcalls;
 }
 
-bool catalog_wants_libraries(const struct catalog *c) {
+static bool wants_modules(const struct catalog *c) {
     for (size_t i = 0; i < c->options->filter_count; i++)
         if (pattern_has_module(c->options->filters[i]))
             return true;
     return c->options->module_count > 0;
+}
+
+bool catalog_wants_libraries(const struct catalog *c) {
+    return c->options->libcalls || wants_modules(c);
 }
 
 /* Opens PATH if that is the file that MAP maps. Some file systems show another device number in
@@ -209,15 +218,39 @@ void catalog_plan(struct entry *const *entries, size_t count) {
         pthread_join(helpers[--started], NULL);
 }
 
-bool catalog_prepare(struct catalog *c, struct entry *e) {
+struct libcalls *catalog_libcalls(struct catalog *c, struct entry *program) {
+    if (!c->options->libcalls)
+        return NULL;
+    if (!program->libcalls)
+        program->libcalls = libcalls_new(program->module);
+    if (!c->program)
+        c->program = program;
+    return program->libcalls;
+}
+
+static void number(struct catalog *c, struct entry *e) {
+    size_t count = plan_function_count(e->plan);
+    e->first_id = c->next_id;
+    c->next_id += (uint32_t)count;
+    e->selected = mem_alloc(count / 8 + 1);
+    e->filtered = mem_alloc(count / 8 + 1);
+}
+
+bool catalog_prepare(struct catalog *c, struct entry *e, bool wanted,
+                     const struct libcalls *calls) {
     plan_entry(e);
     if (!e->plan)
         return false;
-    if (!e->selected) {
-        e->first_id = c->next_id;
-        c->next_id += (uint32_t)plan_function_count(e->plan);
+    if (!e->selected)
+        number(c, e);
+    if (wanted && !e->wanted) {
+        free(e->selected);
+        memset(e->filtered, 0, plan_function_count(e->plan) / 8 + 1);
         e->selected = selection_apply(&c->selection, e->module, e->plan, &e->selected_count);
+        e->wanted = true;
     }
+    if (calls && libcalls_select(calls, &c->selection, e))
+        e->described = false;
     return e->selected_count > 0;
 }
 
@@ -242,3 +275,20 @@ struct catalog_counts catalog_counts(const struct catalog *c) {
 int catalog_check_matches(const struct catalog *c, struct err *err) {
     return selection_check(&c->selection, err);
 }
+
+int catalog_check_calls(struct catalog *c, struct err *err) {
+    if (!c->options->libcalls || !c->program || wants_modules(c))
+        return 0;
+    size_t count;
+    const char *const *names = libcalls_names(c->program->libcalls, &count);
+    if (!count)
+        return err_set(err, ENOENT, "no-imports",
+                       "%s: imports no functions, so --libcalls has nothing to trace: leave it out "
+                       "to trace the program's own functions",
+                       c->program->module->path);
+    return libcalls_any(c->program->libcalls)
+               ? 0
+               : selection_check_calls(&c->selection, names, count, err);
+}
+
+char *catalog_refused_calls(const struct catalog *c) { return selection_refused(&c->selection); }

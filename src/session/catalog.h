@@ -6,12 +6,19 @@
 #ifndef SPOOR_SESSION_CATALOG_H
 #define SPOOR_SESSION_CATALOG_H
 
+#include "base/mem.h"
 #include "elf/module.h"
 #include "plan/plan.h"
 #include "session/session.h"
 #include "target/maps.h"
 
 struct catalog;
+struct libcalls;
+
+struct called_name { /* by which a function that bears another name, or none, is called */
+    uint32_t function;
+    const char *name;
+};
 
 struct entry {
     dev_t device;
@@ -24,10 +31,14 @@ struct entry {
     struct err why;    /* nothing of it is traced */
     bool warned;       /* the user knows that */
     uint32_t first_id;
-    uint8_t *selected;     /* bitmap by function index; NULL until prepared */
-    size_t selected_count; /* of those, with a tier */
-    size_t missed_count;   /* of those, how many have no patch where they were loaded first */
-    bool described;        /* in the trace */
+    uint8_t *selected; /* bitmap by function index; NULL until prepared */
+    uint8_t *filtered; /* of those: only calls from executables count (libcalls.h) */
+    ARRAY(struct called_name) called;
+    struct libcalls *libcalls; /* what it calls itself; NULL until it is met as an executable */
+    size_t selected_count;     /* of those, with a tier */
+    size_t missed_count;       /* of those, how many have no patch where they were loaded first */
+    bool wanted;               /* what -F and -N choose is selected, whoever calls it */
+    bool described;            /* in the trace */
 };
 
 struct catalog *catalog_new(const struct session_options *options, struct trace_writer *writer);
@@ -47,9 +58,13 @@ int catalog_find(struct catalog *catalog, pid_t tid, const struct map *map, stru
                  struct err *err);
 /* Plans those of COUNT entries that are not planned yet, on all processors. */
 void catalog_plan(struct entry *const *entries, size_t count);
-/* Plans and selects, once. Returns whether anything is to be instrumented. */
-bool catalog_prepare(struct catalog *catalog, struct entry *entry);
-/* Tells the trace, once, of a module that is now instrumented by CODE. */
+/* What an executable calls; NULL without --libcalls. */
+struct libcalls *catalog_libcalls(struct catalog *catalog, struct entry *program);
+/* Plans, and selects: WANTED, as catalog_wants() says, and what CALLS, which may be NULL, lead to.
+ * Returns whether anything is to be instrumented. */
+bool catalog_prepare(struct catalog *catalog, struct entry *entry, bool wanted,
+                     const struct libcalls *calls);
+/* Tells the trace of a module that is now instrumented by CODE; again when more of it is. */
 void catalog_describe(struct catalog *catalog, struct entry *entry, const struct plan_code *code);
 
 /* Sums over described entries. */
@@ -60,5 +75,10 @@ struct catalog_counts catalog_counts(const struct catalog *catalog);
 /* When -F has matched nothing so far: fills ERR ("no-match") with near names and returns −ENOENT.
  */
 int catalog_check_matches(const struct catalog *catalog, struct err *err);
+/* With --libcalls and nothing else to trace: −ENOENT "no-imports" when the program, the first that
+ * was met, imports no functions, "no-match" when -F chooses none of those. */
+int catalog_check_calls(struct catalog *catalog, struct err *err);
+/* One line about library calls that cannot be traced, or NULL; to be freed. */
+char *catalog_refused_calls(const struct catalog *catalog);
 
 #endif

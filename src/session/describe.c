@@ -4,17 +4,38 @@
 
 _Static_assert((int)TIER_COUNT == (int)TRACE_TIERS, "the trace counts by the planner's tiers");
 
-static char *join_aliases(struct arena *arena, const char **aliases) {
-    if (!aliases)
-        return NULL;
+typedef ARRAY(const char *) name_list;
+
+static void add_name(name_list *names, const char *name) {
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->at[i], name) == 0)
+            return;
+    ARRAY_PUSH(names, name);
+}
+
+/* Names of function I of E, the one to show first: its own, and those by which it is called. */
+static name_list names_of(const struct entry *e, size_t i) {
+    const struct plan_function *f = plan_function(e->plan, i);
+    name_list names = {0};
+    if (f->name)
+        add_name(&names, f->name);
+    for (const char **a = f->aliases; a && *a; a++)
+        add_name(&names, *a);
+    for (size_t c = 0; c < e->called.count; c++)
+        if (e->called.at[c].function == i)
+            add_name(&names, e->called.at[c].name);
+    return names;
+}
+
+static char *join(struct arena *arena, const char *const *names, size_t count) {
     size_t size = 1;
-    for (const char **a = aliases; *a; a++)
-        size += strlen(*a) + 1;
+    for (size_t i = 0; i < count; i++)
+        size += strlen(names[i]) + 1;
     char *text = arena_alloc(arena, size), *at = text;
-    for (const char **a = aliases; *a; a++) {
-        if (at != text)
+    for (size_t i = 0; i < count; i++) {
+        if (i)
             *at++ = '\n';
-        at = stpcpy(at, *a);
+        at = stpcpy(at, names[i]);
     }
     return text;
 }
@@ -57,13 +78,17 @@ size_t describe_module(struct trace_writer *writer, const struct entry *e,
         bool missed = is_set(code->missed, i), exact = f->exact && !is_set(code->inexact, i);
         bool instrumented = f->entry != TIER_NONE && is_set(e->selected, i) && !missed;
         enum tier tier = is_set(code->trapped, i) ? TIER_TRAP : f->entry;
-        functions[i] = (struct trace_function){.address = f->addr,
-                                               .size = f->size,
-                                               .name = f->name,
-                                               .aliases = join_aliases(arena, f->aliases),
-                                               .entry_tier = (uint8_t)tier,
-                                               .instrumented = instrumented,
-                                               .exact = exact};
+        name_list names = names_of(e, i);
+        size_t others = names.count > 1 ? names.count - 1 : 0;
+        functions[i] =
+            (struct trace_function){.address = f->addr,
+                                    .size = f->size,
+                                    .name = names.count ? names.at[0] : NULL,
+                                    .aliases = others ? join(arena, names.at + 1, others) : NULL,
+                                    .entry_tier = (uint8_t)tier,
+                                    .instrumented = instrumented,
+                                    .exact = exact};
+        ARRAY_FREE(&names);
         count(&m, refused, f, &functions[i]);
         refused[REFUSED_NO_ADDRESS] += missed;
     }

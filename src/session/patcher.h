@@ -12,8 +12,10 @@ struct patch_request {
     struct space *space;
     pid_t caller;
     struct maps *maps;
-    bool selected; /* trace the selected functions; else only the hook */
-    vaddr_t hook;  /* 0: none */
+    bool selected;    /* trace the selected functions; else only the hook */
+    bool controls;    /* all control sites */
+    struct span from; /* run-time addresses: calls of filtered functions from there count */
+    vaddr_t hook;     /* 0: none */
     uint32_t ring_bytes;
     enum overflow overflow;
 };

@@ -148,6 +148,8 @@ static int adopt(struct record *r, struct err *err) {
     int rc = tracer_adopt(r->tracer, r->pid, err);
     if (rc == 0 && tracer_task_count(r->tracer) && !catalog_wants_libraries(r->catalog))
         rc = catalog_check_matches(r->catalog, err);
+    if (rc == 0 && tracer_task_count(r->tracer))
+        rc = catalog_check_calls(r->catalog, err);
     if (rc < 0 && !is_killed(r, rc))
         return rc;
     tracer_start(r->tracer, r->pid);
@@ -176,6 +178,12 @@ static void warn_of_no_match(const struct record *r) {
         r->options->warn(r->options->ctx, err.text);
 }
 
+static void warn_of_refused_calls(const struct record *r) {
+    AUTO_FREE char *text = catalog_refused_calls(r->catalog);
+    if (text && r->options->warn)
+        r->options->warn(r->options->ctx, text);
+}
+
 /* Everything is read and written: fills the result, ends the trace. */
 static void finish(struct record *r) {
     struct session_result *result = r->result;
@@ -199,6 +207,7 @@ static void finish(struct record *r) {
     result->functions_seen = counts.seen;
     result->functions_instrumented = counts.instrumented;
     warn_of_no_match(r);
+    warn_of_refused_calls(r);
     result->duration_ns = now.ns - timing_started().ns;
 }
 

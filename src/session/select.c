@@ -15,6 +15,9 @@ void selection_init(struct selection *s, const struct session_options *options) 
 void selection_done(struct selection *s) {
     for (int i = 0; i < SELECTION_NEAR; i++)
         free(s->near[i]);
+    for (size_t i = 0; i < s->refused.count; i++)
+        free(s->refused.at[i].name);
+    ARRAY_FREE(&s->refused);
 }
 
 /* Remembers NAME if it is among the nearest to what the user typed. */
@@ -62,37 +65,49 @@ static void judge_name(const struct session_options *o, const char *module, cons
     v->named |= any_match(o->filters, o->filter_count, pattern_names, module, name);
 }
 
-/* A function goes by its demangled names, without their parameters too, and by its symbols. */
+/* By its demangled name, without parameters too, and by the symbol itself. */
+static void judge_symbol(const struct session_options *o, const char *module, const char *symbol,
+                         struct verdict *v) {
+    AUTO_FREE char *name = demangle(symbol);
+    judge_name(o, module, name, v);
+    judge_name(o, module, symbol, v);
+    char *parameters = strchr(name, '(');
+    if (parameters && parameters != name) {
+        *parameters = '\0';
+        judge_name(o, module, name, v);
+    }
+}
+
+static void judge_names(const struct session_options *o, const char *module,
+                        const struct plan_function *f, struct verdict *v) {
+    const char *const none[] = {NULL};
+    const char *const *alias = f->aliases ? (const char *const *)f->aliases : none;
+    for (const char *symbol = f->name; symbol; symbol = *alias++)
+        judge_symbol(o, module, symbol, v);
+}
+
 static struct verdict judge(const struct session_options *o, const char *module,
                             const struct plan_function *f) {
     struct verdict v = {.chosen = !o->filter_count};
-    const char *const none[] = {NULL};
-    const char *const *alias = f->aliases ? (const char *const *)f->aliases : none;
-    for (const char *symbol = f->name; symbol; symbol = *alias++) {
-        AUTO_FREE char *name = demangle(symbol);
-        judge_name(o, module, name, &v);
-        judge_name(o, module, symbol, &v);
-        char *parameters = strchr(name, '(');
-        if (parameters && parameters != name) {
-            *parameters = '\0';
-            judge_name(o, module, name, &v);
-        }
-    }
+    judge_names(o, module, f, &v);
     if (!f->name)
         v.chosen |= any_match(o->filters, o->filter_count, pattern_match, module, NULL);
     return v;
 }
 
+static void note_symbol(struct selection *s, const char *symbol) {
+    AUTO_FREE char *name = demangle(symbol);
+    char *parameters = strchr(name, '(');
+    if (parameters && parameters != name)
+        *parameters = '\0';
+    note_near(s, name);
+}
+
 static void note_names(struct selection *s, const struct plan_function *f) {
     const char *const none[] = {NULL};
     const char *const *alias = f->aliases ? (const char *const *)f->aliases : none;
-    for (const char *symbol = f->name; symbol; symbol = *alias++) {
-        AUTO_FREE char *name = demangle(symbol);
-        char *parameters = strchr(name, '(');
-        if (parameters && parameters != name)
-            *parameters = '\0';
-        note_near(s, name);
-    }
+    for (const char *symbol = f->name; symbol; symbol = *alias++)
+        note_symbol(s, symbol);
 }
 
 static bool selects(struct selection *s, const char *module, const struct plan_function *f) {
@@ -101,6 +116,62 @@ static bool selects(struct selection *s, const char *module, const struct plan_f
         note_names(s, f);
     return v.chosen && !v.excluded;
 }
+
+/* ---- library calls ---- */
+
+static bool limits_calls(const struct session_options *o) {
+    for (size_t i = 0; i < o->filter_count; i++)
+        if (!pattern_has_module(o->filters[i]))
+            return true;
+    return false;
+}
+
+bool selection_takes_call(struct selection *s, const char *module, const struct plan_function *f,
+                          const char *name) {
+    struct verdict v = {.chosen = !limits_calls(s->options)};
+    judge_symbol(s->options, module, name, &v);
+    judge_names(s->options, module, f, &v);
+    bool taken = v.chosen && !v.excluded;
+    s->matched += taken;
+    return taken;
+}
+
+int selection_check_calls(struct selection *s, const char *const *names, size_t count,
+                          struct err *err) {
+    struct verdict v = {.chosen = !limits_calls(s->options)};
+    for (size_t i = 0; i < count && !v.chosen; i++) {
+        judge_symbol(s->options, NULL, names[i], &v);
+        note_symbol(s, names[i]);
+    }
+    return v.chosen ? 0 : selection_check(s, err);
+}
+
+void selection_note_refused(struct selection *s, const char *name, enum refusal why) {
+    for (size_t i = 0; i < s->refused.count; i++)
+        if (strcmp(s->refused.at[i].name, name) == 0)
+            return;
+    ARRAY_PUSH(&s->refused, ((struct refused_call){mem_strdup(name), why}));
+}
+
+char *selection_refused(const struct selection *s) {
+    enum { MOST_SHOWN = 12 };
+    char *text = NULL;
+    size_t shown = s->refused.count < MOST_SHOWN ? s->refused.count : MOST_SHOWN;
+    for (size_t i = 0; i < shown; i++) {
+        const struct refused_call *r = &s->refused.at[i];
+        AUTO_FREE char *before = text;
+        AUTO_FREE char *name = demangle(r->name);
+        text = mem_printf("%s%s%s (%s)", before ? before : "library calls that are not traced: ",
+                          before ? ", " : "", name, refusal_tag(r->why));
+    }
+    if (s->refused.count > shown) {
+        AUTO_FREE char *before = text;
+        text = mem_printf("%s, and %zu more", before, s->refused.count - shown);
+    }
+    return text;
+}
+
+/* ---- functions of modules ---- */
 
 uint8_t *selection_named(const struct session_options *options, const struct module *module,
                          const struct plan *plan) {

@@ -2,11 +2,17 @@
 #ifndef SPOOR_SESSION_SELECT_H
 #define SPOOR_SESSION_SELECT_H
 
+#include "base/mem.h"
 #include "elf/module.h"
 #include "plan/plan.h"
 #include "session/session.h"
 
 enum { SELECTION_NEAR = 3 };
+
+struct refused_call { /* a library call that cannot be traced */
+    char *name;
+    enum refusal why;
+};
 
 struct selection {
     const struct session_options *options;
@@ -14,6 +20,7 @@ struct selection {
     size_t traceable;           /* of those, with a tier */
     char *near[SELECTION_NEAR]; /* names like the first -F's, nearest first; NULL: none */
     unsigned distance[SELECTION_NEAR];
+    ARRAY(struct refused_call) refused; /* each name once */
 };
 
 void selection_init(struct selection *s, const struct session_options *options);
@@ -25,8 +32,18 @@ uint8_t *selection_apply(struct selection *s, const struct module *module, const
  */
 uint8_t *selection_named(const struct session_options *options, const struct module *module,
                          const struct plan *plan);
+/* Whether library calls of F of MODULE by NAME are wanted: -F without a module chooses among them.
+ */
+bool selection_takes_call(struct selection *s, const char *module, const struct plan_function *f,
+                          const char *name);
+void selection_note_refused(struct selection *s, const char *name, enum refusal why);
+/* One line about those, or NULL; to be freed. */
+char *selection_refused(const struct selection *s);
 /* 0, or −ENOENT "no-match" when -F was given and has matched no function that can be traced, of any
  * module so far. */
 int selection_check(const struct selection *s, struct err *err);
+/* The same, before libraries are known, for library calls by COUNT NAMES. */
+int selection_check_calls(struct selection *s, const char *const *names, size_t count,
+                          struct err *err);
 
 #endif

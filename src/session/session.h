@@ -19,6 +19,7 @@ struct session_options {
     size_t exclude_count; /* -N */
     const char *const *modules;
     size_t module_count;   /* -M; none: main executables */
+    bool libcalls;         /* calls of main executables into libraries; then no -M means none */
     uint32_t depth;        /* -D: 0 no limit */
     uint64_t threshold_ns; /* -t: 0 none */
     enum overflow overflow;

@@ -119,6 +119,17 @@ int settle_registers(const struct space *space, pid_t tid, struct slot *slot, en
     return w.changed ? thread_set_regs(tid, &w.regs) : 0;
 }
 
+/* Whether the stub of M would write its event for a thread that comes to it with REGS. */
+static bool passes_filter(const struct space *space, const struct patched *p, const struct mark *m,
+                          const struct regs *regs) {
+    const struct span *caller = &p->code->emitted.caller;
+    uint64_t top;
+    if (!(m->variant & STUB_CALLER))
+        return true;
+    return memory_read(space->remote.memory_fd, regs_sp(regs), &top, sizeof top, NULL) == 0 &&
+           top - caller->start < caller->end - caller->start;
+}
+
 /* The thread stands before a stub in the middle of a window. Stepping through it would show the
  * trap flag to its pushfq; so the tool writes the event itself and passes the stub by. */
 static int pass_stub(const struct space *space, pid_t tid, struct slot *slot) {
@@ -133,7 +144,7 @@ static int pass_stub(const struct space *space, pid_t tid, struct slot *slot) {
         return 0;
     enum overflow overflow = p->code->emitted.overflow;
     uint32_t site;
-    if (slot && !(m->variant & STUB_HOOK) &&
+    if (slot && !(m->variant & STUB_HOOK) && passes_filter(space, p, m, &regs) &&
         memory_read(space->remote.memory_fd, pc + stub_site_offset(m->variant, overflow), &site,
                     sizeof site, NULL) == 0)
         slot_put(slot, site, regs_sp(&regs), overflow);

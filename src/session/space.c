@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "base/log.h"
+#include "session/libcalls.h"
 #include "session/patcher.h"
 #include "target/auxv.h"
 #include "target/maps.h"
@@ -375,6 +376,8 @@ static void patch_module(struct update *u, struct patched *p, bool wanted, bool 
                                     .caller = u->caller,
                                     .maps = u->maps,
                                     .selected = wanted,
+                                    .controls = u->ctx->options->libcalls,
+                                    .from = u->space->program.text,
                                     .ring_bytes = u->ctx->ring_bytes,
                                     .overflow = u->ctx->options->overflow};
     struct err err = {0};
@@ -399,8 +402,32 @@ struct newcomer { /* a file that is mapped and not known yet in this space */
     struct patched patched;
     struct map map;
     bool wanted, hook;
+    bool called;  /* its functions are, by the program */
+    bool program; /* that is it */
 };
 typedef ARRAY(struct newcomer) newcomer_array;
+
+/* Whether M is of the executable whose library calls are to be traced. */
+static bool is_program(const struct update *u, const struct map *m) {
+    return u->ctx->options->libcalls && is_same_file(m, &u->program);
+}
+
+/* Where the program's own text is: what it calls is known by that. */
+static void find_program(struct update *u) {
+    struct program *program = &u->space->program;
+    for (size_t i = 0; i < u->maps->list.count && !program->entry; i++) {
+        const struct map *m = &u->maps->list.at[i];
+        struct entry *e;
+        taddr_t bias;
+        if (!m->executable || !is_program(u, m) ||
+            catalog_find(u->ctx->catalog, u->caller, m, &e, NULL) < 0 ||
+            !find_bias(e->module, m, &bias))
+            continue;
+        program->entry = e;
+        program->text = (struct span){e->module->text_low + bias, e->module->text_high + bias};
+        catalog_libcalls(u->ctx->catalog, e);
+    }
+}
 
 static void look_at(struct update *u, const struct map *m, newcomer_array *ret) {
     struct newcomer n = {.patched = {.text = m->start, .device = m->device, .inode = m->inode},
@@ -408,12 +435,20 @@ static void look_at(struct update *u, const struct map *m, newcomer_array *ret) 
     struct err err = {0};
     n.wanted = catalog_wants(u->ctx->catalog, m->path, is_same_file(m, &u->program));
     n.hook = is_same_file(m, &u->loader) && catalog_wants_libraries(u->ctx->catalog);
-    if (!n.wanted && !n.hook)
+    n.program = is_program(u, m);
+    n.called = u->space->program.entry && !n.program;
+    if (!n.wanted && !n.hook && !n.called && !n.program)
         return;
-    if (catalog_find(u->ctx->catalog, u->caller, m, &n.patched.entry, &err) < 0)
+    if (catalog_find(u->ctx->catalog, u->caller, m, &n.patched.entry, &err) < 0) {
         warn(u->ctx, &err);
-    else
+        return;
+    }
+    n.called =
+        n.called && libcalls_touch(u->space->program.entry->libcalls, n.patched.entry->module);
+    if (n.wanted || n.hook || n.called || n.program)
         ARRAY_PUSH(ret, n);
+    else
+        ARRAY_PUSH(&u->space->modules, n.patched);
 }
 
 /* Says once why nothing of the file is traced. */
@@ -428,11 +463,22 @@ static void warn_of(const struct update *u, struct entry *e) {
     e->warned = true;
 }
 
+/* Returns whether more than the hook is to be patched: of the program itself it may be just what
+ * tells of calls that are left. */
+static bool prepare(struct update *u, const struct newcomer *n) {
+    struct entry *e = n->patched.entry;
+    const struct libcalls *calls = n->called ? u->space->program.entry->libcalls : NULL;
+    if (!n->wanted && !n->called && !n->program)
+        return false;
+    bool any = catalog_prepare(u->ctx->catalog, e, n->wanted, calls);
+    return any || (n->program && e->plan && plan_has_controls(e->plan));
+}
+
 static void meet(struct update *u, struct newcomer *n) {
     struct patched *p = &n->patched;
     if (find_bias(p->entry->module, &n->map, &p->bias) && !is_known(u->space, p)) {
-        bool wanted = n->wanted && catalog_prepare(u->ctx->catalog, p->entry);
-        if (n->wanted || !p->entry->plan)
+        bool wanted = prepare(u, n);
+        if (n->wanted || n->called || !p->entry->plan)
             warn_of(u, p->entry);
         if (p->entry->plan && (wanted || n->hook))
             patch_module(u, p, wanted, n->hook);
@@ -486,6 +532,7 @@ int space_update(const struct space_context *ctx, struct space *s, pid_t caller,
     if (!u.loader.inode)
         u.loader = u.program;
     newcomer_array newcomers = {0};
+    find_program(&u);
     for (size_t i = 0; i < maps.list.count; i++) {
         const struct map *m = &maps.list.at[i];
         if (m->executable && m->path[0] == '/' && !find_mapped(s, m->start))

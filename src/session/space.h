@@ -30,6 +30,11 @@ struct patched { /* one module mapped into one space */
     struct code *code;
 };
 
+struct program {         /* with --libcalls: whose library calls are traced */
+    struct entry *entry; /* NULL: not known yet */
+    struct span text;
+};
+
 struct space {
     unsigned refs;
     pid_t pid; /* for messages and maps; updated when that thread ends */
@@ -39,6 +44,7 @@ struct space {
     bool stopping;       /* being changed: its tasks' reports wait (tracer.c) */
     unsigned filters;    /* seccomp filters when it was set up */
     taddr_t loader_hook; /* run-time address of _dl_debug_state; 0: none */
+    struct program program;
     ARRAY(struct slab *) slabs;
     ARRAY(struct patched) modules;
 };

@@ -33,23 +33,31 @@ static bool load_thread(struct trace_reader *r, struct fields *f) {
     return true;
 }
 
-static bool load_module(struct trace_reader *r, struct fields *f) {
-    struct trace_module module;
-    if (!fields_module(f, &module)) {
-        free((void *)module.refused);
-        return false;
-    }
-    ARRAY_PUSH(&r->modules, module);
-    ARRAY_PUSH(&r->tables, (function_table){0});
-    return true;
-}
-
 /* The newest module with these ids: one without functions may share its first id with the next. */
 static size_t module_of(const struct trace_reader *r, uint32_t first_id) {
     size_t i = r->modules.count;
     while (i && (r->modules.at[i - 1].first_id != first_id || !r->modules.at[i - 1].function_count))
         i--;
     return i ? i - 1 : SIZE_MAX;
+}
+
+/* A module that is told of again replaces what was known of it: more of it was instrumented. */
+static bool load_module(struct trace_reader *r, struct fields *f) {
+    struct trace_module module;
+    if (!fields_module(f, &module)) {
+        free((void *)module.refused);
+        return false;
+    }
+    size_t known = module.function_count ? module_of(r, module.first_id) : SIZE_MAX;
+    if (known == SIZE_MAX) {
+        ARRAY_PUSH(&r->modules, module);
+        ARRAY_PUSH(&r->tables, (function_table){0});
+        return true;
+    }
+    free((void *)r->modules.at[known].refused);
+    r->modules.at[known] = module;
+    r->tables.at[known].count = 0;
+    return true;
 }
 
 /* Functions whose block is damaged still take their ids. There cannot be more of them in all than

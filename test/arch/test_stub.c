@@ -26,7 +26,13 @@ enum { RING_BYTES = 4096, CODE_BYTES = 8192, SITE = 0x2468ace1, SLOT_AT = 32 };
 enum { VARIANTS = STUB_SAVE_FLAGS + STUB_SKIP_RED_ZONE + 1, OVERFLOWS = OVERFLOW_OVERWRITE + 1 };
 enum { ARITHMETIC_FLAGS = 0x8d5, DIRECTION_FLAG = 0x400, ALWAYS_SET = 0x202 };
 
+/* Number N of those that write events. */
+static uint8_t variant_of(uint8_t n) {
+    return (uint8_t)(n % VARIANTS | (n / VARIANTS ? STUB_CALLER : 0));
+}
+
 static struct lane *lane;
+static struct span caller;
 static struct control control;
 static uint8_t *code;
 
@@ -48,6 +54,7 @@ static int fresh_lane(void **state) {
     memset(lane, 0, LANE_RING + RING_BYTES);
     control = (struct control){0};
     lane->control = (uint64_t)(uintptr_t)&control;
+    caller = (struct span){(uint64_t)(uintptr_t)run_code, (uint64_t)(uintptr_t)run_code + 4096};
     lane->head = SLOT_AT;
     lane->limit = SLOT_AT + RING_BYTES;
     return 0;
@@ -60,7 +67,8 @@ static uint8_t *make(uint8_t variant, enum overflow overflow) {
                              .site = SITE,
                              .ring_bytes = RING_BYTES,
                              .overflow = overflow,
-                             .agent = code - at};
+                             .agent = code - at,
+                             .caller = caller};
     size_t size = stub_emit(at, &spec);
     assert_true(size <= STUB_MAX_BYTES);
     assert_int_equal(size, stub_size(variant, overflow));
@@ -91,7 +99,8 @@ static struct cpu run(uint8_t variant, enum overflow overflow, uint64_t flags) {
 }
 
 static void every_stub_preserves_registers_flags_and_red_zone(void **state) {
-    for (uint8_t v = 0; v < VARIANTS; v++) {
+    for (uint8_t n = 0; n < 2 * VARIANTS; n++) {
+        uint8_t v = variant_of(n);
         for (int o = 0; o < OVERFLOWS; o++) {
             for (int bits = 0; bits < 3; bits++) {
                 static const uint64_t flags[] = {0, ARITHMETIC_FLAGS, DIRECTION_FLAG | 0x41};
@@ -104,16 +113,47 @@ static void every_stub_preserves_registers_flags_and_red_zone(void **state) {
 }
 
 static void an_event_holds_clock_site_and_stack_pointer(void **state) {
-    for (uint8_t v = 0; v < VARIANTS; v++) {
+    for (uint8_t n = 0; n < 2 * VARIANTS; n++) {
         for (int o = 0; o < OVERFLOWS; o++) {
             fresh_lane(state);
             uint64_t start = __rdtsc();
-            struct cpu cpu = run(v, (enum overflow)o, 0);
+            struct cpu cpu = run(variant_of(n), (enum overflow)o, 0);
             const struct event *e = &ring()[SLOT_AT / EVENT_BYTES];
             uint64_t end = __rdtsc();
             assert_in_range(event_ticks(e, end), start, end);
             assert_int_equal(e->site, SITE);
             assert_int_equal(event_sp(e), cpu.sp);
+        }
+    }
+}
+
+/* Where run_code's call returns to. */
+static uint64_t return_address(void) {
+    enum { CALL_INDIRECT = 0xff };
+    static uint64_t found;
+    const uint8_t *p = (const uint8_t *)(uintptr_t)run_code;
+    while (!found && !(p[0] == CALL_INDIRECT && p[1] == 0x15))
+        p++;
+    if (!found)
+        found = (uint64_t)(uintptr_t)p + 6;
+    return found;
+}
+
+static void only_calls_from_the_caller_are_events(void **state) {
+    static const struct {
+        int start, end; /* from the return address */
+        bool seen;
+    } tries[] = {{0, 1, true},   {-1, 1, true}, {0, 0x7ffffff, true},   {1, 2, false},
+                 {-1, 0, false}, {0, 0, false}, {1, 0x7fffffff, false}, {-0x7fffffff, 0, false}};
+    for (uint8_t n = VARIANTS; n < 2 * VARIANTS; n++) {
+        for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+            static const uint64_t flags[] = {0, ARITHMETIC_FLAGS};
+            fresh_lane(state);
+            caller.start = return_address() + (uint64_t)(int64_t)tries[i].start;
+            caller.end = return_address() + (uint64_t)(int64_t)tries[i].end;
+            run(variant_of(n), OVERFLOW_DROP, flags[i & 1]);
+            assert_int_equal(lane->head, SLOT_AT + (tries[i].seen ? EVENT_BYTES : 0));
+            assert_int_equal(lane->lost, 0);
         }
     }
 }
@@ -225,9 +265,9 @@ static void check_states(uint8_t variant, enum overflow overflow) {
 
 static void every_point_of_a_stub_has_its_state(void **state) {
     (void)state;
-    for (uint8_t v = 0; v < VARIANTS; v++) {
+    for (uint8_t n = 0; n < 2 * VARIANTS; n++) {
         for (int o = 0; o < OVERFLOWS; o++)
-            check_states(v, (enum overflow)o);
+            check_states(variant_of(n), (enum overflow)o);
     }
 }
 
@@ -235,6 +275,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_stub_preserves_registers_flags_and_red_zone),
         cmocka_unit_test(an_event_holds_clock_site_and_stack_pointer),
+        cmocka_unit_test(only_calls_from_the_caller_are_events),
         cmocka_unit_test_setup(the_ring_wraps, fresh_lane),
         cmocka_unit_test_setup(a_full_ring_drops_and_counts, fresh_lane),
         cmocka_unit_test_setup(a_full_ring_waits_for_room, fresh_lane),

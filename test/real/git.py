@@ -58,4 +58,4 @@ def prepare(directory):
     git(directory, 24, "merge", "-q", "-m", "merge", "side")
 
 
-real_program(["/bin/sh", "-c", SHELL], prepare, status=128, processes=10)
+real_program(["/bin/sh", "-c", SHELL], prepare, status=128, processes=10, libcalls=True)

@@ -68,4 +68,4 @@ except IndexError:
 sys.exit(3)
 '''
 
-real_program([which("python3"), "-c", SCRIPT], status=3, processes=2)
+real_program([which("python3"), "-c", SCRIPT], status=3, processes=2, libcalls=True)

@@ -37,4 +37,5 @@ def prepare(directory):
         script.write(WORKLOAD)
 
 
-real_program([which("sqlite3"), "-batch", "-header", "base.db", ".read workload.sql"], prepare, status=1)
+real_program([which("sqlite3"), "-batch", "-header", "base.db", ".read workload.sql"], prepare, status=1,
+             libcalls=True)

@@ -8,7 +8,7 @@
 
 #include "agent-x86_64.inc"
 
-enum { MAX_STEPS = 32 };
+enum { MAX_STEPS = 40 };
 
 struct step {
     uint8_t offset; /* of the instruction that follows this state */
@@ -22,6 +22,7 @@ struct writer {
     struct step *steps;      /* NULL when nobody asks */
     size_t step_count;
     uint32_t retry, site_at; /* offsets */
+    size_t other;            /* behind the jump that leaves a call from elsewhere out; 0: none */
 };
 
 /* Ends an instruction: what comes next starts in the writer's present state. */
@@ -49,6 +50,20 @@ static void insn32(struct writer *w, const char *p, size_t n, uint32_t value) {
 }
 #define INSN32(w, text, value) insn32(w, text, sizeof(text) - 1, value)
 
+/* The word on top of the stack at the site, relative to S->caller, decides whether to go on. */
+static void ask_caller(struct writer *w, const struct stub_spec *s) {
+    uint32_t up = w->state.pushed * 8u + (w->state.skipped ? 128u : 0u);
+    INSN32(w, "\x48\x8b\x84\x24", up); /* mov up(%rsp),%rax */
+    uint64_t low = s->caller.start;
+    bytes(w, "\x48\xba", 2);
+    bytes(w, &low, sizeof low);
+    mark(w);                                                /* movabs $low,%rdx */
+    INSN(w, "\x48\x29\xd0");                                /* sub %rdx,%rax */
+    INSN32(w, "\x48\x3d", (uint32_t)(s->caller.end - low)); /* cmp $size,%rax */
+    INSN32(w, "\x0f\x83", 0);                               /* jae other */
+    w->other = w->size;
+}
+
 static void save(struct writer *w, const struct stub_spec *s) {
     mark(w);
     if (s->variant & STUB_SKIP_RED_ZONE) {
@@ -63,6 +78,8 @@ static void save(struct writer *w, const struct stub_spec *s) {
     for (int i = 0; i < 3; i++) {
         w->state.pushed++;
         insn(w, push[i], 1);
+        if (i == 1 && s->variant & STUB_CALLER)
+            ask_caller(w, s);
     }
 }
 
@@ -71,6 +88,10 @@ static void restore(struct writer *w, const struct stub_spec *s) {
     for (int i = 0; i < 3; i++) {
         w->state.pushed--;
         insn(w, pop[i], 1);
+        if (i == 0 && w->other) {
+            uint32_t skip = (uint32_t)(w->size - w->other);
+            memcpy(w->out + w->other - 4, &skip, 4);
+        }
     }
     if (s->variant & STUB_SAVE_FLAGS) {
         w->state.pushed--;

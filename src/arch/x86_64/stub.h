@@ -8,7 +8,10 @@
  *
  *     [lea  -128(%rsp),%rsp]     STUB_SKIP_RED_ZONE
  *     [pushfq]                   STUB_SAVE_FLAGS
- *     push  %rax; push %rdx; push %rcx
+ *     push  %rax; push %rdx
+ *     mov   N(%rsp),%rax; movabs $low,%rdx        STUB_CALLER
+ *     sub   %rdx,%rax; cmp $size,%rax; jae other
+ *     push  %rcx
  *  retry:
  *     rdtsc; shl $48,%rdx; shl $16,%rax; or %rdx,%rax
  *     lea   retry|done(%rip),%rdx       where the slow path comes back to
@@ -20,7 +23,12 @@
  *     shr   $32,%rdx; or %rdx,%rax
  *     mov   %rax,%gs:RING(%rcx)                   commit
  *  done:
- *     pop   %rcx; pop %rdx; pop %rax; [popfq]; [lea 128(%rsp),%rsp]
+ *     pop   %rcx
+ *  other:
+ *     pop   %rdx; pop %rax; [popfq]; [lea 128(%rsp),%rsp]
+ *
+ * With STUB_CALLER an event is written only where the word on top of the stack, at entries and
+ * exits the return address, lies in the range that the specification names.
  *
  * A STUB_HOOK stub replaces everything between the pushes and `done` by
  * `lea done(%rip),%rdx; jmp agent_hook`.
@@ -31,15 +39,16 @@
 #include "base/types.h"
 #include "wire/ring.h"
 
-enum { STUB_SAVE_FLAGS = 1, STUB_SKIP_RED_ZONE = 2, STUB_HOOK = 4 };
-enum { STUB_MAX_BYTES = 160 };
+enum { STUB_SAVE_FLAGS = 1, STUB_SKIP_RED_ZONE = 2, STUB_HOOK = 4, STUB_CALLER = 8 };
+enum { STUB_MAX_BYTES = 200 };
 
 struct stub_spec {
     uint8_t variant;     /* STUB_* bits */
     uint32_t site;       /* function id << 2 | enum event_kind; unused by hooks */
     uint32_t ring_bytes; /* power of two */
     enum overflow overflow;
-    int64_t agent; /* address of the area's agent code minus address of the stub */
+    int64_t agent;      /* address of the area's agent code minus address of the stub */
+    struct span caller; /* of STUB_CALLER: run-time addresses, less than 2 GiB of them */
 };
 
 /* Writes the stub to OUT (room for STUB_MAX_BYTES) and returns its size in bytes. It must run at

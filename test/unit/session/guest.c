@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../target/hold.h"
+#include "session/patcher.h"
 #include "target/memory.h"
 
 enum {
@@ -75,6 +76,24 @@ struct guest *guest_new(enum overflow overflow) {
     assert_int_equal(thread_get_regs(g->pid, &g->idle), 0);
     regs_finish_restart(&g->idle);
     return g;
+}
+
+void guest_filter(struct guest *g, struct span from) {
+    struct space *s = g->space;
+    assert_int_equal(space_restore(s, g->pid, NULL), 0);
+    for (size_t i = 0; i < s->modules.count; i++) {
+        struct patched *p = &s->modules.at[i];
+        const struct entry *e = p->entry;
+        if (e->selected)
+            memcpy(e->filtered, e->selected, plan_function_count(e->plan) / 8 + 1);
+        patcher_unmap(p, g->pid, &s->remote, NULL);
+        patcher_forget(p);
+    }
+    s->modules.count = 0;
+    s->program.text = from;
+    assert_int_equal(space_update(&g->context, s, g->pid, NULL), 0);
+    assert_int_equal(thread_get_regs(g->pid, &g->idle), 0);
+    regs_finish_restart(&g->idle);
 }
 
 void guest_free(struct guest *g) {

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 
+#include "../target/hold.h"
 #include "session/patcher.h"
 #include "session/settle.h"
 #include "trial.h"
@@ -111,8 +112,13 @@ static void try_call(struct guest *g, const struct call *call, const struct weat
 static void try_calls(const struct weather *w, const struct call *all, size_t count) {
     struct guest *bare = guest_new_bare(), *g = guest_new(w->overflow);
     struct reference *r = mem_alloc(sizeof *r);
+    taddr_t caller = w->from == FROM_ELSEWHERE ? 4096 : (taddr_t)hold_trap;
+    if (w->from != FROM_ANYWHERE)
+        guest_filter(g, (struct span){caller, caller + 1});
     for (size_t i = 0; i < count; i++) {
         reference_learn(bare, g, &all[i], r);
+        if (w->from != FROM_ANYWHERE)
+            assert_int_equal(r->event_count == 0, w->from == FROM_ELSEWHERE);
         try_call(g, &all[i], w, r);
     }
     free(r);
@@ -149,6 +155,18 @@ static void a_thread_is_settled_while_it_drops(void **state) {
 static void a_thread_is_settled_from_anywhere_in_a_stub_that_overwrites(void **state) {
     (void)state;
     TRY_CALLS(.overflow = OVERFLOW_OVERWRITE);
+}
+
+static void a_thread_is_settled_from_anywhere_in_a_stub_that_asks_for_the_caller(void **state) {
+    (void)state;
+    TRY_CALLS(.overflow = OVERFLOW_WAIT, .from = FROM_CALLER);
+    TRY_CALLS(.overflow = OVERFLOW_WAIT, .full = true, .room_later = true, .from = FROM_CALLER);
+    TRY_CALLS(.overflow = OVERFLOW_DROP, .full = true, .from = FROM_CALLER);
+}
+
+static void a_thread_is_settled_from_anywhere_in_a_stub_that_lets_a_call_pass(void **state) {
+    (void)state;
+    TRY_CALLS(.overflow = OVERFLOW_WAIT, .from = FROM_ELSEWHERE);
 }
 
 static void a_thread_is_settled_while_it_waits_in_the_hook(void **state) {
@@ -302,6 +320,8 @@ int main(void) {
         cmocka_unit_test(a_thread_is_settled_from_anywhere_in_a_stub_that_drops),
         cmocka_unit_test(a_thread_is_settled_while_it_drops),
         cmocka_unit_test(a_thread_is_settled_from_anywhere_in_a_stub_that_overwrites),
+        cmocka_unit_test(a_thread_is_settled_from_anywhere_in_a_stub_that_asks_for_the_caller),
+        cmocka_unit_test(a_thread_is_settled_from_anywhere_in_a_stub_that_lets_a_call_pass),
         cmocka_unit_test(a_thread_is_settled_while_it_waits_in_the_hook),
         cmocka_unit_test(an_instruction_that_faults_tells_where_it_belongs),
         cmocka_unit_test(a_signal_waits_until_the_thread_is_outside),

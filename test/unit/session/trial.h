@@ -34,6 +34,7 @@ struct weather {
     bool full;       /* the ring is, when the call begins */
     bool room_later; /* after TRIAL_LATER instructions there is room again */
     bool dies_later; /* after as many the tool seems to have died */
+    enum { FROM_ANYWHERE, FROM_CALLER, FROM_ELSEWHERE } from; /* FROM_CALLER: whose calls count */
 };
 enum { TRIAL_LATER = 40 };
 

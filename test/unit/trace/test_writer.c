@@ -307,6 +307,39 @@ static void a_function_table_of_several_blocks_comes_back_whole(void **state) {
     trace_reader_free(r);
 }
 
+static void a_module_that_is_told_of_again_replaces_itself(void **state) {
+    struct trace_function functions[] = {{.address = 16, .size = 8, .name = "f"},
+                                         {.address = 32, .size = 8, .name = "g"}};
+    struct trace_refused refused = {"short-window", 3};
+    struct trace_module m = {.first_id = 5,
+                             .name = "m",
+                             .seen = 2,
+                             .instrumented = 1,
+                             .functions = functions,
+                             .function_count = 2,
+                             .refused = &refused,
+                             .refused_count = 1};
+    const struct trace_module *module;
+    const struct trace_function *f;
+    struct trace_writer *w = must_open_writer(*state);
+    trace_writer_module(w, &m);
+    trace_writer_module(w, &(struct trace_module){.first_id = 7, .name = "empty"});
+    m.instrumented = 2;
+    functions[1].instrumented = true;
+    functions[1].name = "h";
+    trace_writer_module(w, &m);
+    must_finish(w);
+    struct trace_reader *r = must_open_reader(*state);
+    assert_null(trace_reader_warning(r));
+    assert_int_equal(trace_reader_module_count(r), 2);
+    assert_int_equal(trace_reader_module(r, 0)->instrumented, 2);
+    assert_int_equal(trace_reader_module(r, 0)->function_count, 2);
+    assert_true(trace_reader_function(r, 6, &module, &f));
+    assert_string_equal(f->name, "h");
+    assert_true(f->instrumented);
+    trace_reader_free(r);
+}
+
 static void texts_of_any_length_are_cut_not_refused(void **state) {
     enum { LONG = 3 * 1024 * 1024 };
     AUTO_FREE char *text = mem_alloc(LONG + 1);
@@ -348,6 +381,7 @@ int main(void) {
         TEST(ten_thousand_short_streams_are_cheap),
         TEST(several_threads_may_feed_streams_and_flush),
         TEST(a_function_table_of_several_blocks_comes_back_whole),
+        TEST(a_module_that_is_told_of_again_replaces_itself),
         TEST(texts_of_any_length_are_cut_not_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

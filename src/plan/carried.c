@@ -1,0 +1,54 @@
+/*
+ * Calls that are filtered by their caller are those of a library from outside. Such a function
+ * often ends by a jump to one inside (qsort: qsort_r), which does the work and which nobody has
+ * asked for: the call is to last until that returns. So the jump is no event, and what it leads to
+ * is *carried*: its exits are observed, where they return to the caller, and not its entry.
+ *
+ *     qsort:  entry event … jmp qsort_r          (no event)
+ *     qsort_r:              …            ret     exit event, which ends qsort by its stack pointer
+ */
+#include "plan/internal.h"
+
+static bool is_set(const uint8_t *bits, uint32_t i) { return bits[i / 8] >> (i % 8) & 1; }
+
+static bool is_traced(const struct plan *plan, const struct plan_request *r, uint32_t f) {
+    return plan->functions.at[f].entry != TIER_NONE && (!r->selected || is_set(r->selected, f));
+}
+
+/* Where the tail jump S leads, or the function runs on; UINT32_MAX: to nowhere that is known. */
+static uint32_t target_of(const struct plan *plan, const struct step *s) {
+    bool direct = s->insn.kind == INSN_JUMP || s->insn.kind == INSN_BRANCH;
+    if (!s->exit || s->loops || s->event != EVENT_TAIL || (!direct && !s->falls))
+        return UINT32_MAX;
+    if (s->falls)
+        return direct ? UINT32_MAX : plan_index_at(plan, s->insn.addr + s->insn.size);
+    return plan_index_at(plan, s->insn.target);
+}
+
+static bool carry(const struct plan *plan, const struct plan_request *r, uint8_t *carried) {
+    bool more = false;
+    for (size_t i = 0; i < plan->steps.count; i++) {
+        const struct step *s = &plan->steps.at[i];
+        uint32_t f = s->function, g = target_of(plan, s);
+        if (g == UINT32_MAX || is_set(carried, g) || is_traced(plan, r, g) ||
+            plan->functions.at[g].entry == TIER_NONE || !plan->functions.at[g].exact)
+            continue;
+        if (is_set(carried, f) || (is_traced(plan, r, f) && is_set(r->filtered, f))) {
+            carried[g / 8] |= (uint8_t)(1u << g % 8);
+            more = true;
+        }
+    }
+    return more;
+}
+
+uint8_t *carried_find(const struct plan *plan, const struct plan_request *r) {
+    uint8_t *carried = mem_alloc(plan->functions.count / 8 + 1);
+    while (r->filtered && carry(plan, r, carried))
+        ;
+    return carried;
+}
+
+bool carried_on(const struct plan *plan, const uint8_t *carried, const struct step *s) {
+    uint32_t g = target_of(plan, s);
+    return g != UINT32_MAX && is_set(carried, g);
+}

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""libcalls.py SPOOR LIBRARY PROGRAM: with --libcalls those calls are seen that the program itself makes into
+its library, and no others; also besides its own functions, and under other ways to choose them.
+
+The program prints the calls that it makes (programs/expect.h) of functions of the library, whose file name
+it gives with them.
+"""
+import collections
+import os
+import sys
+
+from harness import (Spoor, check, check_balanced, check_lossless, check_same, check_same_outcome, main, run)
+from run import KINDS, Expectation, tree_of
+
+
+def sequences(spoor, module):
+    """Marks of each thread that calls MODULE, sorted; and the modules that the trace shows."""
+    seen, modules = collections.defaultdict(list), set()
+    items = list(spoor.replay())
+    check_balanced(items)
+    for item in items:
+        modules.add(item["module"])
+        if item["module"] == module:
+            seen[item["tid"]].append(f"{KINDS[item['kind']]} {item['function']}")
+    return sorted(seen.values()), modules
+
+
+def expected_sequences(expected, keep=lambda name: True):
+    wanted = [[f"{m.mark} {m.function}" for m in marks if keep(m.function)]
+              for marks in expected.threads.values()]
+    return sorted(marks for marks in wanted if marks)
+
+
+def compare_report(spoor, expected, module):
+    wanted = collections.Counter(m.function for marks in expected.threads.values() for m in marks
+                                 if m.mark == ">")
+    seen = {row["function"]: row["calls"] for row in spoor.report() if row["module"] == module}
+    check(seen == dict(wanted), f"report: {seen} instead of {dict(wanted)}")
+
+
+def compare_graph(spoor, expected, module):
+    """Calls of the library by path, what else is called being left out."""
+    names = {m.function for marks in expected.threads.values() for m in marks}
+    wanted, seen = collections.Counter(), collections.Counter()
+    for marks in expected.threads.values():
+        wanted += tree_of(marks)
+
+    def walk(node, path):
+        if node["name"] in names:
+            path = (*path, (module, node["name"]))
+            seen[path] += node["calls"]
+        for child in node["children"]:
+            walk(child, path)
+
+    graph = spoor.graph()
+    for node in graph if isinstance(graph, list) else [graph]:
+        walk(node, ())
+    check_same("graph", sorted(map(str, wanted.items())), sorted(map(str, seen.items())))
+
+
+def test(path, library, program):
+    spoor, module, name = Spoor(path), os.path.basename(library), os.path.basename(program)
+    alone = run([program])
+    expected = Expectation(alone.stdout.decode(), name)
+
+    def record(*options):
+        check_same_outcome(alone, spoor.record(["--libcalls", *options], [program]),
+                           f"spoor record --libcalls {' '.join(options)}")
+        check_lossless(spoor.info())
+        return sequences(spoor, module)
+
+    seen, modules = record()
+    if not spoor.is_whole():
+        return
+    check_same("replay", expected_sequences(expected), seen)
+    check(name not in modules, f"functions of {name} are traced: {modules}")
+    compare_report(spoor, expected, module)
+    compare_graph(spoor, expected, module)
+
+    seen, modules = record("-M", name)
+    check_same("replay with -M", expected_sequences(expected), seen)
+    check(name in modules, f"no functions of {name} are traced: {modules}")
+
+    chosen = sorted({m.function for marks in expected.threads.values() for m in marks})[0]
+    seen, modules = record("-F", chosen)
+    check_same("replay with -F", expected_sequences(expected, lambda f: f == chosen), seen)
+    check(modules == {module}, f"replay with -F {chosen}: shows {modules}")
+
+    seen, modules = record("-F", f"{name}!main", "-N", chosen)
+    check_same("replay with -N", expected_sequences(expected, lambda f: f != chosen), seen)
+    check(name in modules, f"replay with -F {name}!main: shows {modules}")
+
+
+if __name__ == "__main__":
+    sys.setrecursionlimit(20000)
+    arguments = [os.path.realpath(argument) for argument in sys.argv[1:]]
+    main(lambda: test(*arguments))

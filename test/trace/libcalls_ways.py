@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""libcalls_ways.py SPOOR CALLING CATCHING LOADING PLUGIN INTERPOSER STATIC: library calls (--libcalls) of
+several programs in turn, of functions that are looked up, and of those that another library stands in front
+of; and what is refused."""
+import collections
+import os
+import sys
+
+from harness import Spoor, check, check_lossless, check_same_outcome, main, run
+from run import Expectation
+
+
+def expected_calls(*programs):
+    calls = collections.Counter()
+    for program in programs:
+        expected = Expectation(run([program]).stdout.decode(), os.path.basename(program))
+        calls += collections.Counter((m.module, m.function) for marks in expected.threads.values()
+                                     for m in marks if m.mark == ">")
+    return calls
+
+
+def traced(spoor, command, *options):
+    """Calls by (module, function)."""
+    check_same_outcome(run(command), spoor.record(["--libcalls", *options], command), " ".join(command))
+    check_lossless(spoor.info())
+    return collections.Counter({(row["module"], row["function"]): row["calls"] for row in spoor.report()})
+
+
+def of_modules(calls, *modules):
+    return {place: n for place, n in calls.items() if place[0] in modules}
+
+
+def programs_in_turn(spoor, calling, catching):
+    """The second program asks for more of libraries that the first one has used."""
+    seen = traced(spoor, ["/bin/sh", "-c", '"$0"; "$1"; "$0"', calling, catching])
+    if not spoor.is_whole():
+        return
+    wanted = expected_calls(calling, catching, calling)
+    theirs = of_modules(seen, "called.so", "thrown.so")
+    check(theirs == dict(wanted), f"{theirs} instead of {dict(wanted)}")
+    starts = {place: n for place, n in seen.items() if place[1].startswith("__libc_start_main")}
+    check(list(starts.values()) == [4], f"four programs began: {starts}")
+    names = [module["name"] for module in spoor.info()["modules"]]
+    check(len(names) == len(set(names)), f"modules are told of more than once: {names}")
+
+
+def looked_up(spoor, loading, plugin):
+    """With dlsym any function may be called; those that the plug-in calls itself still are not seen."""
+    seen = of_modules(traced(spoor, [loading, plugin]), os.path.basename(plugin))
+    if spoor.is_whole():
+        check(seen == {("plugin.so", "plugin_work"): 50}, f"of the plug-in: {seen}")
+
+
+def interposed(spoor, calling, interposer):
+    """The definition that is bound is the one that is called; it calls the other itself."""
+    seen = traced(spoor, ["/usr/bin/env", f"LD_PRELOAD={interposer}", calling])
+    if not spoor.is_whole():
+        return
+    wanted = expected_calls(calling)
+    leaves = wanted.pop(("called.so", "called_leaf"))
+    check(seen["interposer.so", "called_leaf"] == leaves, f"{seen} instead of {leaves} calls of called_leaf")
+    theirs = of_modules(seen, "called.so")
+    check(theirs == dict(wanted), f"{theirs} instead of {dict(wanted)}")
+
+
+def refused(spoor, options, program, says):
+    done = run([spoor.path, "record", "-o", "trace", *options, "--", program])
+    said = done.stderr.decode()
+    check(done.status == 125 and not done.stdout, f"{options}: status {done.status}, {done.stdout}")
+    check(said.count("\n") == 1 and says in said, f"{options}: said {said}")
+
+
+def test(path, calling, catching, loading, plugin, interposer, static):
+    spoor = Spoor(path)
+    programs_in_turn(spoor, calling, catching)
+    looked_up(spoor, loading, plugin)
+    interposed(spoor, calling, interposer)
+    refused(spoor, ["--libcalls"], static, f"{static}: imports no functions")
+    refused(spoor, ["--libcalls", "-F", "called_loaf"], calling, "did you mean called_leaf")
+    check_same_outcome(run([static]), spoor.record(["--libcalls", "-M", "*"], [static]), "-M '*'")
+
+
+if __name__ == "__main__":
+    arguments = [os.path.realpath(argument) for argument in sys.argv[1:]]
+    main(lambda: test(*arguments))

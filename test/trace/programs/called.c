@@ -1,0 +1,59 @@
+/* The library that calling.c calls: some of its functions call each other, too. */
+#include <stdarg.h>
+
+#include "called.h"
+#include "expect.h"
+
+static volatile int zero;
+
+int called_leaf(int n) { return n + 1 + zero; }
+
+int called_work(int n) {
+    int sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += called_leaf(i);
+    return sum;
+}
+
+int called_tail(int n) { return called_leaf(n * 2); }
+
+static NOINLINE int innermost(int n) {
+    int sum = called_leaf(n);
+    return sum * 3 + zero;
+}
+static NOINLINE int inner(int n) { return n > 100 ? n : innermost(n + zero); }
+int called_inside(int n) { return inner(n + 5); }
+
+static NOINLINE int pick_low(int n) { return n - 7 + zero; }
+static NOINLINE int pick_high(int n) { return n + 7 + zero; }
+static int picks = 1;
+__attribute__((used)) static called_function *resolve(void) { return picks ? pick_high : pick_low; }
+int called_pick(int n) __attribute__((ifunc("resolve")));
+
+int first_old(int n);
+int second_old(int n);
+__asm__(".symver first_old, called_old@FIRST\n\t.symver second_old, called_old@@SECOND");
+int first_old(int n) { return n + 100 + zero; }
+int second_old(int n) { return n + 200 + zero; }
+
+int called_unasked(int n) { return n + 17 + zero; }
+
+double called_sum(int n, ...) {
+    va_list list;
+    double sum = 0;
+    va_start(list, n);
+    while (n--)
+        sum += va_arg(list, double);
+    va_end(list);
+    return sum;
+}
+
+int called_back(called_function *function, int n) {
+    int sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += function(i);
+    return sum;
+}
+
+static called_function *const table[] = {called_unasked, called_leaf};
+called_function *const *called_table(void) { return table; }

@@ -1,0 +1,28 @@
+/* Functions of called.so. */
+#ifndef SPOOR_TEST_CALLED_H
+#define SPOOR_TEST_CALLED_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef int called_function(int);
+
+called_function called_leaf;    /* n + 1 */
+called_function called_work;    /* calls called_leaf n times */
+called_function called_tail;    /* ends by a jump to called_leaf */
+called_function called_inside;  /* ends by a jump to a function that nobody else knows */
+called_function called_pick;    /* an indirect function */
+called_function called_old;     /* of two versions */
+called_function called_unasked; /* exported; only called through called_table */
+called_function called_nowhere __attribute__((weak)); /* not defined by anybody */
+
+double called_sum(int n, ...);                     /* of n doubles */
+int called_back(called_function *function, int n); /* calls it n times, with 0, 1, … */
+called_function *const *called_table(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
