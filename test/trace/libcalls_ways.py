@@ -40,6 +40,9 @@ def programs_in_turn(spoor, calling, catching):
     check(theirs == dict(wanted), f"{theirs} instead of {dict(wanted)}")
     starts = {place: n for place, n in seen.items() if place[1].startswith("__libc_start_main")}
     check(list(starts.values()) == [4], f"four programs began: {starts}")
+    count = spoor.info()["functions"]["instrumented"]
+    check(count >= len(seen), f"{len(seen)} functions were called, and {count} are said to be instrumented")
+    spoor.view("report", "-F", "pthread_create", "trace")  # which the shell does not import
     names = [module["name"] for module in spoor.info()["modules"]]
     check(len(names) == len(set(names)), f"modules are told of more than once: {names}")
 
@@ -63,6 +66,12 @@ def interposed(spoor, calling, interposer):
     check(theirs == dict(wanted), f"{theirs} instead of {dict(wanted)}")
 
 
+def untraceable(spoor, calling):
+    """What the program calls and cannot be traced is named in the end."""
+    said = run([spoor.path, "record", "--libcalls", "-o", "trace", calling]).stderr.decode().splitlines()
+    check("spoor: library calls that are not traced: called_bad (undecodable)" in said, f"it said {said}")
+
+
 def refused(spoor, options, program, says):
     done = run([spoor.path, "record", "-o", "trace", *options, "--", program])
     said = done.stderr.decode()
@@ -75,6 +84,7 @@ def test(path, calling, catching, loading, plugin, interposer, static):
     programs_in_turn(spoor, calling, catching)
     looked_up(spoor, loading, plugin)
     interposed(spoor, calling, interposer)
+    untraceable(spoor, calling)
     refused(spoor, ["--libcalls"], static, f"{static}: imports no functions")
     refused(spoor, ["--libcalls", "-F", "called_loaf"], calling, "did you mean called_leaf")
     check_same_outcome(run([static]), spoor.record(["--libcalls", "-M", "*"], [static]), "-M '*'")

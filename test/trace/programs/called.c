@@ -17,12 +17,20 @@ int called_work(int n) {
 
 int called_tail(int n) { return called_leaf(n * 2); }
 
-static NOINLINE int innermost(int n) {
-    int sum = called_leaf(n);
+static NOINLINE int innermost(called_function *function, int n) {
+    int sum = called_leaf(n) + function(n);
     return sum * 3 + zero;
 }
-static NOINLINE int inner(int n) { return n > 100 ? n : innermost(n + zero); }
-int called_inside(int n) { return inner(n + 5); }
+static NOINLINE int inner(called_function *function, int n) {
+    return n > 100 ? n : innermost(function, n + zero);
+}
+int called_inside(called_function *function, int n) { return inner(function, n + 5); }
+
+/* With a byte in it that is no instruction. */
+__asm__(
+    ".globl called_bad\n\t.type called_bad, @function\n"
+    "called_bad:\n\t.cfi_startproc\n\tlea 9(%rdi), %eax\n\tret\n\t.byte 0x06\n\t.cfi_endproc\n\t"
+    ".size called_bad, . - called_bad");
 
 static NOINLINE int pick_low(int n) { return n - 7 + zero; }
 static NOINLINE int pick_high(int n) { return n + 7 + zero; }

@@ -11,14 +11,16 @@ typedef int called_function(int);
 called_function called_leaf;    /* n + 1 */
 called_function called_work;    /* calls called_leaf n times */
 called_function called_tail;    /* ends by a jump to called_leaf */
-called_function called_inside;  /* ends by a jump to a function that nobody else knows */
 called_function called_pick;    /* an indirect function */
 called_function called_old;     /* of two versions */
+called_function called_bad;     /* cannot be traced */
 called_function called_unasked; /* exported; only called through called_table */
 called_function called_nowhere __attribute__((weak)); /* not defined by anybody */
 
 double called_sum(int n, ...);                     /* of n doubles */
-int called_back(called_function *function, int n); /* calls it n times, with 0, 1, … */
+int called_back(called_function *function, int n); /* calls it with 0, 1, … n − 1 */
+/* Ends by a jump to one that nobody else knows, which calls the function. */
+int called_inside(called_function *function, int n);
 called_function *const *called_table(void);
 
 #ifdef __cplusplus

@@ -26,7 +26,7 @@ static void directly(void) {
     for (int i = 0; i < 5; i++)
         CALL("called_leaf", called_leaf(i));
     CALL("called_work", called_work(100));
-    CALL("called_inside", called_inside(3));
+    total += called_bad(6); /* not traced */
     CALL("called_old", called_old(1));
     CALL("called_sum", (int)called_sum(3, 0.5, 1.5, 2.25));
     CALL("pick_high", called_pick(2)); /* what called_pick resolves to */
@@ -52,6 +52,12 @@ static NOINLINE int callback(int n) {
     return n;
 }
 
+/* What it calls is below what called it, and that lasts until it is done. */
+static void inside(void) {
+    CALL("called_inside", called_inside(callback, 3));
+    CALL("called_leaf", called_leaf(1));
+}
+
 static NOINLINE int jumping(int n) {
     CALL("called_leaf", called_leaf(n));
     longjmp(place, 1);
@@ -65,6 +71,7 @@ static NOINLINE int deeper(int n) {
 }
 
 static void back_and_forth(void) {
+    inside();
     CALL("called_back", called_back(callback, 3));
     if (!setjmp(place)) {
         expect('>', "called.so!called_back");
