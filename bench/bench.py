@@ -33,6 +33,10 @@ def build(directory):
     for name, flags in {"plain": [], "floor": ["-DFLOOR"], "pg": ["-pg"]}.items():
         programs[name] = os.path.join(directory, name)
         run(["gcc", "-O2", "-fno-inline", *flags, source, "-o", programs[name]])
+    library = os.path.join(directory, "libcalls.so")
+    programs["library"] = os.path.join(directory, "library")
+    run(["gcc", "-O2", "-fno-inline", "-DLIBRARY", "-fPIC", "-shared", source, "-o", library])
+    run(["gcc", "-O2", "-DOUTER", source, library, "-Wl,-rpath," + directory, "-o", programs["library"]])
     return programs
 
 
@@ -44,6 +48,8 @@ def variants(programs, directory):
         "floor": [programs["floor"]],
         "spoor, newest kept": [*record, "--overflow=overwrite", "--", programs["plain"]],
         "spoor, lossless": [*record, "--", programs["plain"]],
+        "library": [programs["library"]],
+        "spoor --libcalls, the library's own calls": [*record, "--libcalls", "--", programs["library"]],
     }
     if shutil.which("uftrace"):
         peer = ["uftrace", "record", "--no-libcall", "-d", data]
@@ -62,7 +68,7 @@ def price(programs, directory):
                 samples.setdefault((name, kind), []).append(figures[kind + "_ns"])
     result = {}
     for (name, kind), values in samples.items():
-        base = statistics.median(samples["plain", kind])
+        base = statistics.median(samples["library" if "libra" in name else "plain", kind])
         result.setdefault(name, {})[kind] = statistics.median(values) - base
     floor = result["floor"]
     for figures in result.values():
@@ -144,10 +150,10 @@ def start_up(directory):
 def show(result):
     print("\nPrice per call (entry and exit), ns above the untraced program; ratio to the floor")
     for name, f in result["price_ns"].items():
-        if name == "plain":
+        if name in ("plain", "library"):
             continue
         r = f["of_floor"]
-        print(f"  {name:<22} leaf {f['leaf']:7.1f} ({r['leaf']:.2f} x)   "
+        print(f"  {name:<42} leaf {f['leaf']:7.1f} ({r['leaf']:.2f} x)   "
               f"recursion {f['fib']:7.1f} ({r['fib']:.2f} x)")
     print("\nBytes per call on disk")
     for name, f in result["bytes"].items():

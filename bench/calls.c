@@ -2,14 +2,31 @@
  * The work that the benchmark traces: calls of functions that do next to nothing, timed by the
  * program itself. Prints nanoseconds per call as JSON.
  *
- * Built three times: plain; with -DFLOOR, where every function takes two time stamps and stores
- * 32 bytes by itself (what no tracer can beat that records two time stamps per call); and with
- * -pg, for the peer that needs it.
+ * Built plain; with -DFLOOR, where every function takes two time stamps and stores 32 bytes by
+ * itself (what no tracer can beat that records two time stamps per call); and with -pg, for the
+ * peer that needs it. Once more as a library (-DLIBRARY), which a program calls that
+ * is built of this file, too (-DOUTER): that imports the functions, and the library calls them.
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+#ifdef LIBRARY
+#define TRACED __attribute__((noinline, visibility("protected")))
+#define main calls_main
+long leaf(long x), fib(long n);
+int main(int argc, char **argv);
+#else
+#define TRACED __attribute__((noinline)) static
+#endif
+
+#ifdef OUTER
+long leaf(long x), fib(long n);
+int calls_main(int argc, char **argv);
+long (*volatile imported[])(long) = {leaf, fib};
+int main(int argc, char **argv) { return calls_main(argc, argv); }
+#else
 
 #ifdef FLOOR
 static uint64_t ring[1 << 17];
@@ -29,7 +46,7 @@ static inline __attribute__((always_inline)) void stamp(uint64_t site) {
 #define LEAVE(site) (void)0
 #endif
 
-__attribute__((noinline)) static long leaf(long x) {
+TRACED long leaf(long x) {
     ENTER(1);
     __asm__ volatile("" : "+r"(x));
     long result = x * 3 + 1;
@@ -37,7 +54,7 @@ __attribute__((noinline)) static long leaf(long x) {
     return result;
 }
 
-__attribute__((noinline)) static long fib(long n) {
+TRACED long fib(long n) {
     ENTER(2);
     __asm__ volatile("" : "+r"(n));
     long result = n;
@@ -77,3 +94,4 @@ int main(int argc, char **argv) {
            sum);
     return 0;
 }
+#endif
