@@ -51,6 +51,7 @@ bool libcalls_touch(const struct libcalls *c, const struct module *library) {
 
 /* One module being looked through. */
 struct search {
+    const struct libcalls *calls;
     struct selection *selection;
     struct entry *entry;
     bool more;
@@ -67,7 +68,8 @@ static void choose(struct search *s, size_t i, const struct symbol *symbol) {
         !selection_takes_call(s->selection, e->module->name, f, symbol->name))
         return;
     if (f->entry == TIER_NONE) {
-        selection_note_refused(s->selection, symbol->name, f->refused);
+        if (is_named(s->calls, symbol->name))
+            selection_note_refused(s->selection, symbol->name, f->refused);
         return;
     }
     set(e->selected, i);
@@ -91,7 +93,7 @@ static void choose_implementations(struct search *s, const struct symbol *symbol
 
 /* Symbols and functions are both in the order of addresses. */
 bool libcalls_select(const struct libcalls *c, struct selection *selection, struct entry *e) {
-    struct search s = {selection, e, false};
+    struct search s = {c, selection, e, false};
     const struct module *m = e->module;
     size_t f = 0, count = plan_function_count(e->plan);
     for (size_t i = 0; i < m->symbol_count; i++) {
