@@ -120,8 +120,7 @@ static void on_close(void *ctx, const struct walk_call *call) {
                         .stack = call->stack,
                         .ns = call->end_ns,
                         .duration_ns = call->end_ns - call->start_ns,
-                        .how = call->how,
-                        .inferred = call->inferred};
+                        .how = call->how};
     bool leaf = t->lines->fold && q && q == &t->at[t->end - 1];
     if (q)
         q->closed = true;

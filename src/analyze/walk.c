@@ -57,8 +57,7 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     if (!own.shown || !w->visitor->close)
         return;
     union state up = {.user = parent ? parent->user : NULL};
-    uint32_t function = names_index(w->names, call->id);
-    struct walk_call shown = {.function = function,
+    struct walk_call shown = {.function = names_index(w->names, call->id),
                               .depth = own.above,
                               .stack = call->stack,
                               .value = own.value,
@@ -67,8 +66,6 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
                               .end_ns = call->end,
                               .self_ns = duration - call->child_ticks,
                               .how = call->how,
-                              .inferred =
-                                  call->how == CALL_UNWOUND && !names_exact(w->names, function),
                               .brief = brief};
     w->visitor->close(w->visitor->ctx, &shown);
 }

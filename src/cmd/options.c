@@ -10,12 +10,13 @@
 #include "cmd/command.h"
 #include "cmd/values.h"
 
-enum { RING_LEAST = 4 << 10, RING_MOST = 1 << 30 };
+enum { RING_LEAST = 4 << 10, RING_MOST = 1 << 30, TRAP_LIMIT = 5000 };
 
 void options_init(struct options *options) {
     *options = (struct options){0};
     options->record.output = "spoor.trace";
     options->record.follow = true;
+    options->record.trap_limit = TRAP_LIMIT;
     options->report.sort = REPORT_TOTAL;
     options->view.until_ns = UINT64_MAX;
 }

@@ -36,7 +36,8 @@ struct record_options {
     bool follow;            /* default true */
     bool quiet;
     uint32_t verbose; /* how often -v was given */
-    enum tier tier;   /* --tier: the only one; TIER_NONE: any */
+    uint32_t trap_limit;
+    enum tier tier; /* --tier: the only one; TIER_NONE: any */
 };
 
 enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };

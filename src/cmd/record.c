@@ -77,6 +77,8 @@ int cmd_record(struct options *options, int argc, char **argv) {
                                       .overflow = o->overflow,
                                       .ring_bytes = o->ring_bytes,
                                       .follow = o->follow,
+                                      .trap_limit = o->trap_limit,
+                                      .tier = o->tier,
                                       .progress =
                                           progress_is_wanted(options) ? show_progress : NULL,
                                       .warn = show_warning,

@@ -99,7 +99,12 @@ const struct option_spec option_table[] = {
      "The size of each thread's ring: 64K, 1M; rounded up to a power of two from 4K to 1G. "
      "Default: 2M.",
      AT(record.ring_bytes), NULL},
-    {ONLY(EXPLAIN), 0, OPTION_CHOICE, "tier", NULL, NULL, AT(record.tier),
+    {RECORDERS, 0, OPTION_NUMBER, "trap-limit", "N",
+     "Functions that only a breakpoint serves get one when -F names them in full; take it away "
+     "from "
+     "those that come to it more than N times within a second. Default: 5000.",
+     AT(record.trap_limit), NULL},
+    {RECORDERS | ONLY(EXPLAIN), 0, OPTION_CHOICE, "tier", NULL, NULL, AT(record.tier),
      "any|pad|jump|hop|pun|trap"},
     {RECORDERS, 'f', OPTION_SET, "follow", NULL,
      "Trace child processes too, across fork and exec. The default.", AT(record.follow), NULL},

@@ -19,7 +19,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "elf/sort.h"
 #include "plan/internal.h"
 
 struct emitter {
@@ -240,7 +239,8 @@ static void put_trap(struct emitter *e, const struct site *site) {
         e->trap_room = e->trap_room ? e->trap_room * 2 : 16;
         c->traps = mem_resize(c->traps, e->trap_room, sizeof *c->traps);
     }
-    c->traps[c->trap_count++] = (struct trap){site->start, (uint32_t)c->area_used, site->function};
+    c->traps[c->trap_count++] = (struct trap){site->start, (uint32_t)c->area_used, site->function,
+                                              (uint8_t)(site->end - site->start)};
 }
 
 static uint32_t exit_count(const struct plan *plan, const struct site *site) {
@@ -372,10 +372,26 @@ static bool hook_exists(const struct plan *plan, vaddr_t hook) {
     return false;
 }
 
+static int compare_patch(const void *x, const void *y) {
+    const struct patch *a = x, *b = y;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+static int compare_trap(const void *x, const void *y) {
+    const struct trap *a = x, *b = y;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+static int compare_way(const void *x, const void *y) {
+    const struct way *a = x, *b = y;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
 /* Writes what is still pending, and puts all in order. */
 static void complete(struct emitter *e) {
     struct plan_code *c = e->code;
-    sort_by_address(c->patches, c->patch_count, sizeof *c->patches);
+    if (c->patch_count)
+        qsort(c->patches, c->patch_count, sizeof *c->patches, compare_patch);
     puns_write(e->plan, e->request, c, &e->pending);
     size_t kept = 0;
     for (size_t i = 0; i < c->patch_count; i++) {
@@ -383,8 +399,10 @@ static void complete(struct emitter *e) {
             c->patches[kept++] = c->patches[i];
     }
     c->patch_count = kept;
-    sort_by_address(c->ways, c->way_count, sizeof *c->ways);
-    sort_by_address(c->traps, c->trap_count, sizeof *c->traps);
+    if (c->way_count)
+        qsort(c->ways, c->way_count, sizeof *c->ways, compare_way);
+    if (c->trap_count)
+        qsort(c->traps, c->trap_count, sizeof *c->traps, compare_trap);
 }
 
 static int emit_once(const struct plan *plan, const struct plan_request *request,

@@ -130,6 +130,7 @@ struct trap {
     vaddr_t at;
     uint32_t trampoline; /* offset in the area */
     uint32_t function;   /* whose it is; index in the plan */
+    uint8_t window;      /* bytes from `at` on whose instructions run elsewhere */
 };
 
 /* What stands at an offset of the trampoline area, from `offset` up to the next mark's. */

@@ -223,7 +223,7 @@ static bool make_trap(struct sea *s, struct patch *p, const struct pending *pun)
     vaddr_t area = s->request->area - s->request->bias;
     c->traps = mem_resize(c->traps, c->trap_count + 1, sizeof *c->traps);
     c->traps[c->trap_count++] =
-        (struct trap){p->at, (uint32_t)(pun->trampoline - area), pun->function};
+        (struct trap){p->at, (uint32_t)(pun->trampoline - area), pun->function, p->window};
     c->trapped_exits += pun->exits;
     if (pun->entry)
         set(c->trapped, pun->function);

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "session/breakpoints.h"
 #include "session/describe.h"
 #include "session/libcalls.h"
 #include "session/select.h"
@@ -45,6 +46,8 @@ void catalog_free(struct catalog *c) {
         ARRAY_FREE(&e->called);
         free(e->selected);
         free(e->filtered);
+        free(e->trap_loads);
+        free(e->without_traps);
         free(e);
     }
     ARRAY_FREE(&c->entries);
@@ -177,7 +180,8 @@ int catalog_find(struct catalog *c, pid_t tid, const struct map *map, struct ent
         module_free(module);
     } else {
         e = mem_alloc(sizeof *e);
-        *e = (struct entry){.device = st.st_dev, .inode = st.st_ino, .module = module};
+        *e = (struct entry){
+            .device = st.st_dev, .inode = st.st_ino, .module = module, .only = c->options->tier};
         ARRAY_PUSH(&c->entries, e);
     }
     e->changed_ns = ns_of(st.st_ctim);
@@ -187,7 +191,7 @@ int catalog_find(struct catalog *c, pid_t tid, const struct map *map, struct ent
 }
 
 static void plan_entry(struct entry *e) {
-    if (!e->plan && !e->why.code && plan_new(e->module, &e->plan, &e->why) < 0)
+    if (!e->plan && !e->why.code && plan_new_by(e->module, e->only, &e->plan, &e->why) < 0)
         log_print(1, "%s", e->why.text);
 }
 
@@ -236,13 +240,23 @@ static void number(struct catalog *c, struct entry *e) {
     e->filtered = mem_alloc(count / 8 + 1);
 }
 
+/* Where one tier is wanted that is the traps', everybody has them. */
+static void permit_traps(const struct catalog *c, struct entry *e) {
+    AUTO_FREE uint8_t *named = selection_named(c->options, e->module, e->plan);
+    if (c->options->tier == TIER_TRAP)
+        memset(named, 0xff, plan_function_count(e->plan) / 8 + 1);
+    plan_permit_traps(e->plan, named);
+}
+
 bool catalog_prepare(struct catalog *c, struct entry *e, bool wanted,
                      const struct libcalls *calls) {
     plan_entry(e);
     if (!e->plan)
         return false;
-    if (!e->selected)
+    if (!e->selected) {
+        permit_traps(c, e);
         number(c, e);
+    }
     if (wanted && !e->wanted) {
         free(e->selected);
         memset(e->filtered, 0, plan_function_count(e->plan) / 8 + 1);
@@ -258,6 +272,11 @@ void catalog_describe(struct catalog *c, struct entry *e, const struct plan_code
     if (!e->described)
         e->missed_count = describe_module(c->writer, e, code);
     e->described = true;
+}
+
+void catalog_tell_withdrawn(const struct catalog *c) {
+    for (size_t i = 0; i < c->entries.count; i++)
+        breakpoints_tell_withdrawn(c->options, c->entries.at[i]);
 }
 
 struct catalog_counts catalog_counts(const struct catalog *c) {

@@ -39,6 +39,17 @@ struct entry {
     size_t missed_count;       /* of those, how many have no patch where they were loaded first */
     bool wanted;               /* what -F and -N choose is selected, whoever calls it */
     bool described;            /* in the trace */
+    enum tier only;            /* the one that is wanted; TIER_NONE: any */
+    bool traps_told;           /* the user knows that it has traps */
+    struct trap_load *trap_loads; /* by function; NULL: no trap was met yet */
+    uint8_t *without_traps;       /* bitmap by function: withdrawn; NULL: none is */
+};
+
+/* How often the traps of a function are met, in all processes together. */
+struct trap_load {
+    int64_t since_ns;
+    uint32_t hits; /* since then */
+    uint64_t all;
 };
 
 struct catalog *catalog_new(const struct session_options *options, struct trace_writer *writer);
@@ -66,6 +77,9 @@ bool catalog_prepare(struct catalog *catalog, struct entry *entry, bool wanted,
                      const struct libcalls *calls);
 /* Tells the trace of a module that is now instrumented by CODE; again when more of it is. */
 void catalog_describe(struct catalog *catalog, struct entry *entry, const struct plan_code *code);
+
+/* Tells the user of all functions that have lost their traps. */
+void catalog_tell_withdrawn(const struct catalog *catalog);
 
 /* Sums over described entries. */
 struct catalog_counts {

@@ -7,6 +7,7 @@
 
 #include "arch/clock.h"
 #include "session/access.h"
+#include "session/breakpoints.h"
 #include "session/identity.h"
 #include "session/settle.h"
 #include "session/thin.h"
@@ -96,7 +97,9 @@ int family_set_up_program(struct tracer *t, struct task *task, struct err *err) 
     if (rc < 0)
         return rc;
     give_lane(t, task);
-    return space_update(&t->options.context, task->space, task->tid, err);
+    rc = space_update(&t->options.context, task->space, task->tid, err);
+    traps_arm(t, task->space, task->tid);
+    return rc;
 }
 
 void family_forget_threads(struct tracer *t, const struct task *task) {
@@ -147,8 +150,10 @@ static void leave(struct tracer *t, struct task *task) {
     if (task->space) {
         settle_step_out(task->space, task->tid, NULL, &settled);
         int rc = restore(task, &err);
-        if (rc < 0)
+        if (rc < 0) {
             tracer_warn(t, task->tid, &err);
+            breakpoints_remove(task->space);
+        }
         thread_set_lane(task->tid, rc < 0 ? space_sink(task->space) : 0);
     }
     thread_detach(task->tid, 0);
@@ -202,6 +207,7 @@ void family_birth(struct tracer *t, struct task *parent, int event) {
         parent->vfork_child = tid;
     if (parent->space && !child->space)
         family_inherit(child, parent->space, shares_memory(tid, parent, event));
+    child->action = parent->action;
     child->unwanted = parent->unwanted;
     child->watched = parent->watched;
     child->sink = child->sink ? child->sink : parent->sink;

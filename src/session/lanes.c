@@ -152,6 +152,10 @@ void slabs_reap(void) {
 
 taddr_t slab_frame(const struct slab *s) { return s->at + PAGE; }
 
+/* The upper part of the first page: the control words need little of it. */
+taddr_t slab_scratch(const struct slab *s) { return s->at + PAGE - SLAB_SCRATCH_BYTES; }
+void *slab_scratch_here(const struct slab *s) { return s->local + PAGE - SLAB_SCRATCH_BYTES; }
+
 struct slot *slab_sink(struct slab *s) {
     return &s->sink;
 }

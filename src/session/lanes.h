@@ -59,6 +59,10 @@ void slab_unref(struct slab *slab);
 void slabs_reap(void);
 /* Writable memory of the slab in the target for remote calls' frames. */
 taddr_t slab_frame(const struct slab *slab);
+/* SLAB_SCRATCH_BYTES for what remote calls read and write, as the target has them and as we do. */
+enum { SLAB_SCRATCH_BYTES = 1024 };
+taddr_t slab_scratch(const struct slab *slab);
+void *slab_scratch_here(const struct slab *slab);
 
 /* Writes an event on behalf of SLOT's stopped thread. When the ring is full: waits for the drainer,
  * or counts it as lost. */

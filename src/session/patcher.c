@@ -170,6 +170,7 @@ static int emit(struct patched *p, const struct patch_request *r, size_t most_is
                              .filtered = r->selected ? p->entry->filtered : NULL,
                              .caller = r->from,
                              .controls = r->controls,
+                             .without_traps = p->entry->without_traps,
                              .first_id = p->entry->first_id,
                              .ring_bytes = r->ring_bytes,
                              .overflow = r->overflow,
@@ -288,6 +289,32 @@ int patcher_withdraw(struct patched *p, int fd, taddr_t addr, struct err *err) {
             return withdraw(p, fd, i, err);
     }
     return 0;
+}
+
+static int compare_trap(const void *key, const void *item) {
+    vaddr_t at = *(const vaddr_t *)key, there = ((const struct trap *)item)->at;
+    return (at > there) - (at < there);
+}
+
+const struct trap *patcher_trap_at(const struct patched *p, taddr_t addr) {
+    const struct plan_code *c = &p->code->emitted;
+    vaddr_t at = addr - p->bias;
+    return c->trap_count ? bsearch(&at, c->traps, c->trap_count, sizeof *c->traps, compare_trap)
+                         : NULL;
+}
+
+bool patcher_trap_stands(const struct patched *p, int fd, const struct trap *trap) {
+    const struct patch *q = &p->code->emitted.patches[patch_at(&p->code->emitted, trap->at)];
+    uint8_t bytes[sizeof q->after];
+    return memory_read(fd, trap->at + p->bias, bytes, q->size, NULL) == 0 &&
+           memcmp(bytes, q->after, q->size) == 0;
+}
+
+size_t patcher_standing_traps(const struct patched *p, int fd) {
+    size_t count = 0;
+    for (size_t i = 0; p->code && i < p->code->emitted.trap_count; i++)
+        count += patcher_trap_stands(p, fd, &p->code->emitted.traps[i]);
+    return count;
 }
 
 bool patcher_stands(const struct patched *p, int fd) {

@@ -30,6 +30,11 @@ int patcher_unmap(struct patched *p, pid_t caller, const struct remote_site *rem
                   struct err *err);
 /* Restores the text of the site whose window holds run-time address ADDR. */
 int patcher_withdraw(struct patched *p, int memory_fd, taddr_t addr, struct err *err);
+/* The trap at run-time address ADDR, whether it stands or not; NULL if there has been none. */
+const struct trap *patcher_trap_at(const struct patched *p, taddr_t addr);
+/* Whether a trap of P stands in memory; and how many do. */
+bool patcher_trap_stands(const struct patched *p, int memory_fd, const struct trap *trap);
+size_t patcher_standing_traps(const struct patched *p, int memory_fd);
 /* Whether its patches stand in memory, whatever is mapped there now. */
 bool patcher_stands(const struct patched *p, int memory_fd);
 void patcher_forget(struct patched *p);

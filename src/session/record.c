@@ -208,6 +208,7 @@ static void finish(struct record *r) {
     result->functions_instrumented = counts.instrumented;
     warn_of_no_match(r);
     warn_of_refused_calls(r);
+    catalog_tell_withdrawn(r->catalog);
     result->duration_ns = now.ns - timing_started().ns;
 }
 

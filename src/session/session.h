@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/glob.h"
 #include "base/types.h"
+#include "plan/plan.h"
 #include "trace/writer.h"
 #include "wire/ring.h"
 
@@ -25,6 +26,9 @@ struct session_options {
     enum overflow overflow;
     uint64_t ring_bytes; /* per thread, power of two, ≥ 4096; 0: the default */
     bool follow;
+    uint32_t
+        trap_limit; /* a function that comes to its traps more often within a second loses them */
+    enum tier tier; /* the only one, for tests; TIER_NONE: any */
     /* Called about every 200 ms while recording; may be NULL. */
     void (*progress)(void *ctx, const struct trace_totals *totals);
     /* One line for the user about something that is not fatal. */

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "base/log.h"
+#include "session/breakpoints.h"
 #include "session/libcalls.h"
 #include "session/patcher.h"
 #include "target/auxv.h"
@@ -349,17 +350,18 @@ static struct map map_from_auxv(const struct maps *maps, pid_t tid, uint64_t typ
     return m ? *m : (struct map){0};
 }
 
+static void warn(const struct space_context *ctx, const struct err *err) {
+    if (ctx->options->warn)
+        ctx->options->warn(ctx->options->ctx, err->text);
+}
+
 static void tell_module(const struct update *u, const struct patched *p) {
+    breakpoints_tell(u->ctx->options, p);
     catalog_describe(u->ctx->catalog, p->entry, &p->code->emitted);
     trace_writer_map(u->ctx->writer, &(struct trace_map){.pid = (uint32_t)u->space->pid,
                                                          .first_id = p->entry->first_id,
                                                          .bias = p->bias,
                                                          .ticks = 0});
-}
-
-static void warn(const struct space_context *ctx, const struct err *err) {
-    if (ctx->options->warn)
-        ctx->options->warn(ctx->options->ctx, err->text);
 }
 
 /* A module may have several executable maps: the first stands for all. */
@@ -539,6 +541,7 @@ int space_update(const struct space_context *ctx, struct space *s, pid_t caller,
             look_at(&u, m, &newcomers);
     }
     meet_all(&u, &newcomers);
+    breakpoints_look(s);
     ARRAY_FREE(&newcomers);
     maps_done(&maps);
     return 0;

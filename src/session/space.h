@@ -45,6 +45,9 @@ struct space {
     unsigned filters;    /* seccomp filters when it was set up */
     taddr_t loader_hook; /* run-time address of _dl_debug_state; 0: none */
     struct program program;
+    size_t traps; /* how many of ours stand in it */
+    bool trapped; /* some did: threads may still report that they have come to one */
+    bool armed;   /* its tasks' actions at SIGTRAP are known (traps.c) */
     ARRAY(struct slab *) slabs;
     ARRAY(struct patched) modules;
 };

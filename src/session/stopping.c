@@ -2,6 +2,7 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
+#include "session/breakpoints.h"
 #include "session/settle.h"
 #include "session/tracer_parts.h"
 
@@ -102,6 +103,8 @@ static void release_space(struct tracer *t, struct space *space) {
     bool undone = caller && space_undo(space, caller->tid, &err) == 0;
     if (err.code)
         tracer_warn(t, caller->tid, &err);
+    if (!undone)
+        breakpoints_remove(space);
     space->stopping = false;
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
         next = tasks_next(&t->tasks, k);
@@ -134,6 +137,8 @@ void part_with_task(struct tracer *t, struct task *task) {
         else
             lane = 0;
     }
+    if (task->space && lane)
+        breakpoints_remove(task->space);
     task->leaving = true;
     release(t, task, lane);
 }
@@ -167,6 +172,8 @@ static void part_one_by_one(struct tracer *t, pid_t pid) {
         if (k->pid != pid)
             continue;
         k->leaving = true;
+        if (k->space)
+            breakpoints_remove(k->space);
         thread_interrupt(k->tid);
     }
     while (is_leaving(t, pid)) {

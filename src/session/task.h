@@ -6,6 +6,11 @@
 #include "session/space.h"
 #include "target/thread.h"
 
+/* What a process does at SIGTRAP, as the kernel has it (struct kernel_sigaction). */
+struct trap_action {
+    uint64_t handler, flags, restorer, mask;
+};
+
 struct task {
     pid_t tid, pid;
     struct space *space; /* NULL: not set up (yet), or seen only for its signals and children */
@@ -21,12 +26,21 @@ struct task {
     bool asks;           /* its present call, `asked`, is to succeed though the kernel refuses it */
     bool asked_before;   /* such a call has succeeded */
     struct thread_call_stop asked;
-    bool ceded_told; /* the user knows that it traces others */
-    bool held;       /* by ptrace, while what it has reported is being seen to */
-    bool leaving;    /* to be detached when it stops */
-    bool unwanted;   /* a child that is not followed, but shares memory until it execs */
-    taddr_t sink;    /* of the space that it left when it could not be taken over; else 0 */
-    int status;      /* when stopped: what wait said, to be answered on resume */
+    bool ceded_told;           /* the user knows that it traces others */
+    bool held;                 /* by ptrace, while what it has reported is being seen to */
+    bool leaving;              /* to be detached when it stops */
+    bool unwanted;             /* a child that is not followed, but shares memory until it execs */
+    bool traps_blocked;        /* SIGTRAP is, as it runs now; known while its space holds traps */
+    bool entering;             /* a handler, at whose start it stops */
+    bool regroup;              /* it goes back into its group-stop when a trap has been seen to */
+    struct trap_action action; /* of SIGTRAP; likewise */
+    struct trap_action asked_action;
+    bool asks_action; /* its present call sets asked_action */
+    long call;        /* its present call's number; likewise */
+    taddr_t hit;      /* the trap that it has come to, not counted yet; else 0 */
+    bool walks;       /* while it stepped itself */
+    taddr_t sink;     /* of the space that it left when it could not be taken over; else 0 */
+    int status;       /* when stopped: what wait said, to be answered on resume */
     struct task *next;
 };
 

@@ -20,9 +20,11 @@ void tracer_warn(const struct tracer *t, pid_t tid, const struct err *err) {
         options_of(t)->warn(options_of(t)->ctx, err->text);
 }
 
-void tracer_resume(const struct tracer *t, pid_t tid, int sig) {
-    const struct task *task = tasks_find(&t->tasks, tid);
-    if (task && task->watched)
+void tracer_resume(struct tracer *t, pid_t tid, int sig) {
+    struct task *task = tasks_find(&t->tasks, tid);
+    if (task && task->space && task->space->traps)
+        traps_resume(t, task, sig);
+    else if (task && task->watched)
         thread_continue_to_call(tid, sig);
     else if (task)
         thread_continue(tid, sig);
@@ -56,18 +58,31 @@ static void note_stop(struct tracer *t, const struct task *task, int sig) {
         t->stop.sender = info.si_pid;
 }
 
+/* TASK stands at a system call. Returns false when it is gone. */
+static bool answer_call(struct tracer *t, struct task *task) {
+    if (task->space && task->space->traps)
+        traps_at_call(t, task);
+    return !task->watched || cede_at_call(t, task);
+}
+
 void tracer_answer(struct tracer *t, struct task *task) {
-    int event = task->status >> 16, sig = WSTOPSIG(task->status);
+    pid_t tid = task->tid;
     task->stopped = false;
     if (!task->ready && !family_first_stop(t, task))
         return;
+    if (task->hit) {
+        traps_count(t, task);
+        task = tasks_find(&t->tasks, tid);
+        if (!task)
+            return;
+    }
+    int event = task->status >> 16, sig = WSTOPSIG(task->status);
     if (event) {
         answer_event(t, task, event, sig);
         return;
     }
-    pid_t tid = task->tid;
     if (is_call_stop(task->status)) {
-        if (cede_at_call(t, task))
+        if (answer_call(t, task))
             tracer_resume(t, tid, 0);
         return;
     }
@@ -133,6 +148,10 @@ static void on_stop(struct tracer *t, struct task *task, int status) {
     task->stopped = true;
     task->standing = false;
     task->status = status;
+    if (task->space && task->space->trapped && !traps_meet(t, task)) {
+        task->stopped = false;
+        return;
+    }
     if (is_birth(status >> 16))
         family_birth(t, task, status >> 16);
     if (status >> 16 == PTRACE_EVENT_EXEC)
@@ -212,6 +231,8 @@ static bool handle_hook(struct tracer *t, const struct task *task) {
     bool gained = able && access_gain(space, tid);
     if (able && space_update(&t->options.context, space, tid, &err) < 0)
         tracer_warn(t, tid, &err);
+    if (able)
+        traps_arm(t, space, tid);
     if (gained)
         access_give_back(space, tid);
     if (able)

@@ -10,6 +10,7 @@
  *   access.c    processes that do not want to be looked at
  *   cede.c      tasks that others are about to trace
  *   privilege.c programs that get their rights untraced only
+ *   traps.c     tasks that come to breakpoints of ours
  *
  * Every report is answered in one place, tracer_answer(): at once or, while
  * the task's address space is being changed (space->stopping), when that is
@@ -66,7 +67,7 @@ static inline bool is_call_stop(int status) { return status >> 8 == (SIGTRAP | 0
 /* ---- tracer.c ---- */
 
 /* Lets TID, if it is still there, run on with signal SIG. */
-void tracer_resume(const struct tracer *t, pid_t tid, int sig);
+void tracer_resume(struct tracer *t, pid_t tid, int sig);
 
 /* A newborn may be reported before its parent's event tells who it is: then it waits. */
 static inline bool is_unknown_newborn(const struct task *task) {
@@ -130,6 +131,23 @@ bool cede_at_call(struct tracer *t, struct task *task);
 /* TASK, adopted or at its exec event, has begun a program that has been refused rights because of
  * us: it begins again, untraced. Returns whether so; the task is gone then. */
 bool privilege_let_go(struct tracer *t, struct task *task);
+
+/* ---- traps.c ---- */
+
+/* TASK has stopped in a space that has or had traps. If it has come to one, it is sent on, and its
+ * status becomes one with nothing to deliver. False: it runs on, as it is just about to report a
+ * trap. */
+bool traps_meet(struct tracer *t, struct task *task);
+/* Counts the trap that TASK has met, and takes it away if it is met too often. TASK may be gone
+ * afterwards. */
+void traps_count(struct tracer *t, struct task *task);
+/* TASK, whose space holds traps, stands at a system call. */
+void traps_at_call(struct tracer *t, struct task *task);
+/* Lets TASK, whose space holds traps, run on with signal SIG so that what it does to SIGTRAP is
+ * seen. */
+void traps_resume(struct tracer *t, struct task *task, int sig);
+/* SPACE may hold its first traps now; CALLER is one of its tasks. */
+void traps_arm(struct tracer *t, struct space *space, pid_t caller);
 
 /* ---- stopping.c ---- */
 

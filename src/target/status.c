@@ -49,12 +49,15 @@ pid_t status_process_of(pid_t tid) {
 
 pid_t status_parent_of(pid_t tid) { return (pid_t)field(tid, "PPid:", 10); }
 
-pid_t status_innermost_pid(pid_t tid) {
-    AUTO_FREE char *text =
-        field_text(tid, "NStgid:"); /* one for each namespace, the innermost last */
+/* One for each namespace, the innermost last. */
+static pid_t innermost(pid_t tid, const char *name) {
+    AUTO_FREE char *text = field_text(tid, name);
     const char *last = text ? strrchr(text, '\t') : NULL;
     return last ? (pid_t)strtol(last, NULL, 10) : 0;
 }
+
+pid_t status_innermost_pid(pid_t tid) { return innermost(tid, "NStgid:"); }
+pid_t status_innermost_tid(pid_t tid) { return innermost(tid, "NSpid:"); }
 
 /* Field 47 of stat (proc(5)); the name before field 3 may hold anything but ends with the last ')'.
  */

@@ -12,6 +12,8 @@ pid_t status_parent_of(pid_t tid);
 /* The id of TID's process as it sees it itself, in its own pid namespace; 0 when it cannot be read.
  */
 pid_t status_innermost_pid(pid_t tid);
+/* The same for TID itself. */
+pid_t status_innermost_tid(pid_t tid);
 /* Where the program break of TID's process began; 0: unknown. */
 taddr_t status_break_start(pid_t tid);
 /* 0: no seccomp; strict mode counts as very many. */

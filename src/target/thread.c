@@ -80,6 +80,29 @@ taddr_t thread_get_lane(pid_t tid) {
     return thread_get_regs(tid, &regs) < 0 ? 0 : regs_lane(&regs);
 }
 
+int thread_get_mask(pid_t tid, uint64_t *ret) {
+    return request(PTRACE_GETSIGMASK, tid, (void *)sizeof *ret, ret);
+}
+
+int thread_set_mask(pid_t tid, uint64_t mask) {
+    return request(PTRACE_SETSIGMASK, tid, (void *)sizeof mask, &mask);
+}
+
+bool thread_has_pending(pid_t tid, int sig) {
+    enum { MOST = 16 };
+    siginfo_t info[MOST];
+    struct __ptrace_peeksiginfo_args args = {.nr = MOST};
+    for (long n; (n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, info)) > 0; args.off += (uint64_t)n)
+        for (long i = 0; i < n; i++)
+            if (info[i].si_signo == sig)
+                return true;
+    return false;
+}
+
+int thread_enter_handler(pid_t tid, int sig) {
+    return request(PTRACE_SINGLESTEP, tid, NULL, (void *)(uintptr_t)sig);
+}
+
 unsigned long thread_event_message(pid_t tid) {
     unsigned long message = 0;
     request(PTRACE_GETEVENTMSG, tid, NULL, &message);

@@ -40,6 +40,14 @@ int thread_get_regs(pid_t tid, struct regs *ret);
 int thread_set_regs(pid_t tid, const struct regs *regs);
 int thread_set_lane(pid_t tid, taddr_t lane); /* 0: none */
 taddr_t thread_get_lane(pid_t tid);
+/* Signals that it blocks, by number − 1. While it waits with others blocked (sigsuspend), those
+ * that it blocks again afterwards. */
+int thread_get_mask(pid_t tid, uint64_t *ret);
+int thread_set_mask(pid_t tid, uint64_t mask);
+/* Whether SIGNAL, sent to it alone, waits to be delivered. */
+bool thread_has_pending(pid_t tid, int signal);
+/* Delivers SIGNAL, and stops the thread (by SIGTRAP) at its handler's first instruction. */
+int thread_enter_handler(pid_t tid, int signal);
 unsigned long thread_event_message(pid_t tid);
 
 /* What comes while a thread is made to do something, to be made good for when that is over. */

@@ -1,0 +1,25 @@
+/* Which breakpoints stand in a space, how often they are met, and their withdrawal. What becomes of
+ * the threads that come to them is traps.c's. */
+#ifndef SPOOR_SESSION_BREAKPOINTS_H
+#define SPOOR_SESSION_BREAKPOINTS_H
+
+#include "session/space.h"
+
+/* The trap at ADDR, whether it still stands or not, and its module; NULL if there has been none. */
+const struct trap *breakpoints_at(const struct space *space, taddr_t addr, struct patched **ret);
+/* Counts anew how many stand in SPACE. */
+void breakpoints_look(struct space *space);
+/* Withdraws the one at ADDR, or all of its function. All threads are stopped. */
+void breakpoints_withdraw(struct space *space, taddr_t addr, bool all);
+/* Withdraws all: something that has SPACE's memory, or may get it, will not be traced. */
+void breakpoints_remove(struct space *space);
+
+/* Function NUMBER of ENTRY has come to one, in whatever process. Returns whether that is once too
+ * often: it is to have none any more. */
+bool breakpoints_count(const struct session_options *options, struct entry *entry, uint32_t number);
+/* Tells the user, once of each file, that P has some; of ENTRY's functions that have lost theirs.
+ */
+void breakpoints_tell(const struct session_options *options, const struct patched *p);
+void breakpoints_tell_withdrawn(const struct session_options *options, const struct entry *entry);
+
+#endif

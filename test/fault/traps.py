@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Functions that only a breakpoint serves: the program does as it does alone, and their calls are seen.
+
+    traps.py SPOOR PROGRAM
+"""
+import os
+import signal
+import sys
+
+from fault import Spoor, check, check_lossless, check_right, main, run, said, started
+from harness import check_same_outcome
+
+NAMED = ["-F", "breakpoint", "--trap-limit=1000000"]
+EVERYTHING = ["--tier=trap", "--trap-limit=1000000"]
+
+
+def calls(spoor):
+    return {row["function"]: row["calls"] for row in spoor.report()}
+
+
+def test_state(spoor, program):
+    """Blocked, ignored, handled, pending: after each call all is as before."""
+    check_right(run([program, "all"]), "alone")
+    for way in NAMED, [*NAMED, "--no-follow"], [*NAMED, "--overflow=drop", "--buffer=4K"], EVERYTHING:
+        check_right(spoor.record(way, [program, "all"]), f"record {' '.join(way)}")
+
+
+def test_counts(spoor, program):
+    check_right(spoor.record(NAMED, [program, "hurry"]), "record")
+    info = spoor.info()
+    check_lossless(info)
+    check(info["functions"]["tiers"] == {"pad": 0, "jump": 0, "hop": 0, "pun": 0, "trap": 1},
+          f"tiers: {info['functions']}")
+    if spoor.is_whole():
+        check(calls(spoor) == {"breakpoint": 3000}, f"calls: {calls(spoor)}")
+
+
+def test_others_have_none(spoor, program):
+    """Traps are for functions that are named in full, and no other."""
+    for pattern in "break*", "/breakpoint/":
+        done = spoor.record(["-F", pattern], [program, "hurry"])
+        check(done.status == 125 and "none of which can be traced" in said(done), f"{pattern}: {said(done)}")
+    check_right(spoor.record([], [program, "hurry"]), "record")
+    functions = spoor.info()["functions"]
+    check(functions["tiers"]["trap"] == functions["exit_tiers"]["trap"] == 0, f"tiers: {functions}")
+    check("breakpoint" not in calls(spoor), "it is traced")
+
+
+def test_too_often(spoor, program):
+    done = run([spoor.path, "record", "-o", "trace", "-F", "breakpoint", "--trap-limit=100", "--",
+                program, "hurry"])
+    check_right(done, "record")
+    lines = [line for line in said(done).splitlines() if line.startswith("spoor: breakpoint: ")]
+    check(len(lines) == 1 and "more than 100 times within a second" in lines[0], said(done))
+    check("--trap-limit" in lines[0] and "not seen" in lines[0], said(done))
+    seen = calls(spoor)["breakpoint"]
+    check(100 < seen < 3000, f"{seen} calls seen")
+
+
+def test_steps(spoor, program):
+    """A program that steps itself takes as many steps as alone: the breakpoint is withdrawn."""
+    check_same_outcome(run([program, "walk"]), spoor.record(NAMED, [program, "walk"]), "walk")
+
+
+def test_sandbox(spoor, program):
+    done = run([spoor.path, "record", "-o", "trace", *NAMED, "--", program, "hide"])
+    check_right(done, "hide")
+    check("has entered a sandbox" in said(done), said(done))
+
+
+def test_debugger(spoor, program):
+    for way in NAMED, [*NAMED, "--no-follow"]:
+        check_right(spoor.record(way, [program, "debug"]), f"record {' '.join(way)}")
+
+
+def test_end(spoor, program):
+    """The user ends the session while a background process calls on: it is left without breakpoints."""
+    for options in NAMED, EVERYTHING:
+        command = [spoor.path, "record", "-o", "trace", *options, "--", program, "leave"]
+        with started(command) as tracer:
+            told = any(b"background processes" in line for line in tracer.stderr)
+            check(told, "the background process is not told of")
+            tracer.send_signal(signal.SIGINT)
+            text = tracer.stdout.read()  # ends with the background process
+        check(tracer.returncode == 42, f"status {tracer.returncode}")
+        check(text == b"right\nlater\n", f"the background process: {text}")
+
+
+def test(path, program):
+    spoor = Spoor(path)
+    for story in (test_state, test_counts, test_others_have_none, test_too_often, test_steps,
+                  test_sandbox, test_debugger, test_end):
+        story(spoor, program)
+
+
+if __name__ == "__main__":
+    arguments = [os.path.realpath(argument) for argument in sys.argv[1:]]
+    main(lambda: test(*arguments))
