@@ -120,7 +120,8 @@ static void on_close(void *ctx, const struct walk_call *call) {
                         .stack = call->stack,
                         .ns = call->end_ns,
                         .duration_ns = call->end_ns - call->start_ns,
-                        .how = call->how};
+                        .how = call->how,
+                        .inferred = call->inferred};
     bool leaf = t->lines->fold && q && q == &t->at[t->end - 1];
     if (q)
         q->closed = true;

@@ -173,6 +173,11 @@ bool names_instrumented(const struct names *n, uint32_t function) {
     return f && f->instrumented;
 }
 
+bool names_exact(const struct names *n, uint32_t function) {
+    const struct trace_function *f = facts(n, function);
+    return !f || f->exact;
+}
+
 static bool match_readable(const struct pattern *p, const char *module, const char *name) {
     if (pattern_match(p, module, name))
         return true;

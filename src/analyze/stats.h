@@ -11,7 +11,7 @@ struct function_stats {
         total_ns; /* of all periods in which a call was open, by thread; not if all were brief */
     uint64_t self_ns;
     uint64_t min_ns, max_ns;
-    uint64_t unwound;
+    uint64_t unwound, inferred; /* the latter are among the former */
     struct histogram durations;
     uint64_t busy_since_ns; /* private: the present thread's outermost open call began then */
     uint32_t open;          /* private: how many are */

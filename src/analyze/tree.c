@@ -10,7 +10,10 @@ void tree_init(struct tree *t) {
     *t = (struct tree){.room = FIRST_ROOM, .table_size = 2 * FIRST_ROOM, .count = 1};
     t->nodes = mem_resize(NULL, t->room, sizeof *t->nodes);
     t->table = mem_alloc(t->table_size * sizeof *t->table);
-    t->nodes[0] = (struct tree_node){WALK_NONE, TREE_NONE, TREE_NONE, TREE_NONE, 0, 0, 0, 0};
+    t->nodes[0] = (struct tree_node){.function = WALK_NONE,
+                                     .parent = TREE_NONE,
+                                     .first_child = TREE_NONE,
+                                     .next_sibling = TREE_NONE};
 }
 
 void tree_done(struct tree *t) {
@@ -51,7 +54,10 @@ static uint32_t add(struct tree *t, uint32_t parent, uint32_t function) {
         grow(t);
     uint32_t node = t->count++;
     struct tree_node *p = &t->nodes[parent];
-    t->nodes[node] = (struct tree_node){function, parent, TREE_NONE, p->first_child, 0, 0, 0, 0};
+    t->nodes[node] = (struct tree_node){.function = function,
+                                        .parent = parent,
+                                        .first_child = TREE_NONE,
+                                        .next_sibling = p->first_child};
     p->first_child = node;
     *slot(t, parent, function) = node;
     return node;
@@ -80,6 +86,7 @@ static void on_close(void *ctx, const struct walk_call *call) {
     if (call->brief)
         return;
     node->calls++;
+    node->inferred += call->inferred;
     node->total_ns += call->end_ns - call->start_ns;
     node->self_ns += call->self_ns;
 }
@@ -146,6 +153,7 @@ uint32_t tree_next(const struct tree *t, uint32_t node, uint32_t *depth) {
 
 static void sum(struct tree *t, uint32_t node, const struct tree_node *from, bool outermost) {
     t->nodes[node].calls += from->calls;
+    t->nodes[node].inferred += from->inferred;
     t->nodes[node].self_ns += from->self_ns;
     t->nodes[node].total_ns += outermost ? from->total_ns : 0;
 }

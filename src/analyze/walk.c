@@ -57,7 +57,8 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     if (!own.shown || !w->visitor->close)
         return;
     union state up = {.user = parent ? parent->user : NULL};
-    struct walk_call shown = {.function = names_index(w->names, call->id),
+    uint32_t function = names_index(w->names, call->id);
+    struct walk_call shown = {.function = function,
                               .depth = own.above,
                               .stack = call->stack,
                               .value = own.value,
@@ -66,6 +67,8 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
                               .end_ns = call->end,
                               .self_ns = duration - call->child_ticks,
                               .how = call->how,
+                              .inferred =
+                                  call->how == CALL_UNWOUND && !names_exact(w->names, function),
                               .brief = brief};
     w->visitor->close(w->visitor->ctx, &shown);
 }

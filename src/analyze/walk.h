@@ -31,8 +31,10 @@ struct walk_call {
     /* On closing: */
     uint64_t end_ns, self_ns; /* self: without its shown callees */
     enum call_end how;
-    bool brief; /* shorter than the threshold, or over before the span that is shown: not shown
-                   after all, nor is what it called */
+    bool
+        inferred; /* unwound as far as is known, but it may have left by an exit that is not seen */
+    bool brief;   /* shorter than the threshold, or over before the span that is shown: not shown
+                     after all, nor is what it called */
 };
 
 /* Each member may be NULL. Each call that is opened is closed, at the end of the stream at last. */

@@ -149,7 +149,7 @@ struct arch {
                     struct relocated *ret);
     /* Is INSN a call that can be written so? */
     bool (*can_call)(const struct insn *insn, const uint8_t *bytes);
-    /* How many bytes relocate() writes for INSN. */
+    /* How many bytes relocate() writes for INSN, at most. */
     size_t (*relocated_bytes)(const struct insn *insn);
     /* Writes a jump at AT to TO, jump_bytes long. 0 or −ERANGE. */
     int (*jump)(uint8_t *out, vaddr_t at, vaddr_t to);

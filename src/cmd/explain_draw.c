@@ -79,7 +79,8 @@ static void note_place(struct drawing *d, const struct plan_place *p) {
     AUTO_FREE char *text = NULL;
     d->tiers[p->tier] = true;
     if (!w) {
-        text = mem_printf("%s: none, %s", place_name(p->kind), refusal_tag(p->refused));
+        const char *mark = p->kind == PLACE_ENTRY ? "" : FIGURE_INFERRED " ";
+        text = mem_printf("%s: %snone, %s", place_name(p->kind), mark, refusal_tag(p->refused));
         d->refused[p->refused] = true;
     } else if (w->hole) {
         text = mem_printf("%s: hop to %lx", place_name(p->kind), w->hole);

@@ -31,7 +31,7 @@ static void print_row(const struct plan_function *f, const char *name) {
     if (f->entry == TIER_NONE)
         printf("%-22s", refusal_tag(f->refused));
     else if (f->exits[TIER_NONE])
-        printf("%4u of %-4u exits    ", exits - f->exits[TIER_NONE], exits);
+        printf("%4u of %-4u exits %s  ", exits - f->exits[TIER_NONE], exits, FIGURE_INFERRED);
     else
         printf("%4u exit%-13s", exits, exits == 1 ? "" : "s");
     putchar(' ');

@@ -38,6 +38,8 @@ static void end_event(struct chrome *c, const struct walk_call *call) {
     out_spelled(c->out, &c->speller, call->function);
     if (call->how == CALL_TAIL)
         out_words(c->out, ",\"args\":{\"end\":\"tail call\"}}");
+    else if (call->inferred)
+        out_words(c->out, ",\"args\":{\"end\":\"inferred\"}}");
     else if (call->how == CALL_UNWOUND)
         out_words(c->out, ",\"args\":{\"end\":\"unwound\"}}");
     else if (call->how == CALL_OPEN)

@@ -40,6 +40,7 @@ static void on_close(void *ctx, const struct walk_call *call) {
                                     [CALL_UNWOUND] = ",unwound",
                                     [CALL_OPEN] = ",open"};
     struct csv *c = ctx;
+    const char *end = call->inferred ? ",inferred" : ends[call->how];
     if (call->brief)
         return;
     out_number(c->out, call->start_ns);
@@ -52,7 +53,7 @@ static void on_close(void *ctx, const struct walk_call *call) {
     out_char(c->out, ',');
     out_number(c->out, call->depth);
     out_spelled(c->out, &c->speller, call->function);
-    out_text(c->out, ends[call->how], strlen(ends[call->how]));
+    out_text(c->out, end, strlen(end));
     out_char(c->out, '\n');
 }
 

@@ -54,6 +54,13 @@ void text_print(FILE *out, const char *text) {
 
 static bool begins_column(char c) { return ((unsigned char)c & 0xc0) != 0x80; }
 
+int figure_extra_bytes(const char *text) {
+    int extra = 0;
+    for (; *text; text++)
+        extra += !begins_column(*text);
+    return extra;
+}
+
 void text_print_cut(FILE *out, const char *text, unsigned width) {
     static const char mark[] = "...";
     enum { MARK = sizeof mark - 1 };

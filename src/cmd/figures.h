@@ -14,6 +14,11 @@ void figure_bytes(char text[FIGURE_ROOM], uint64_t bytes);
 /* "12.34 %" */
 void figure_share(char text[FIGURE_ROOM], uint64_t part, uint64_t whole);
 
+/* Marks what is inferred, not seen: ends of calls without a patched exit. */
+#define FIGURE_INFERRED "≈"
+/* Bytes of TEXT beyond one for each column, for field widths. */
+int figure_extra_bytes(const char *text);
+
 /* Text from foreign files with '?' for control characters. */
 void text_print(FILE *out, const char *text);
 /* The same, cut to at most WIDTH columns with "..." at its end; WIDTH 0: not cut. A column is a

@@ -34,8 +34,8 @@ static void json_head(const struct graph *g, const struct tree *t, uint32_t node
     const struct tree_node *n = &t->nodes[node];
     printf("{\"name\": ");
     json_print_string(stdout, node_name(g, t, node));
-    printf(", \"calls\": %lu, \"total_ns\": %lu, \"self_ns\": %lu", n->calls, n->total_ns,
-           n->self_ns);
+    printf(", \"calls\": %lu, \"total_ns\": %lu, \"self_ns\": %lu, \"inferred\": %lu", n->calls,
+           n->total_ns, n->self_ns, n->inferred);
 }
 
 /* The nodes under the root, each with its children. */
@@ -74,6 +74,8 @@ static void print_node(const struct graph *g, const struct tree *t, uint32_t nod
     used += printf("%*s", (int)(depth < DEEP ? depth : DEEP) * 2, "");
     if (depth > DEEP)
         used += printf("[%u] ", depth);
+    if (n->inferred)
+        used += printf(FIGURE_INFERRED " ") - figure_extra_bytes(FIGURE_INFERRED);
     unsigned left = g->term.width > (unsigned)used ? g->term.width - (unsigned)used : 0;
     text_print_cut(stdout, node_name(g, t, node), left);
     printf("\n");
@@ -88,11 +90,16 @@ static void print_tree(const struct graph *g, const struct tree *t, const char *
 
 static void print_end(const struct graph *g) {
     const char *losses = view_losses(&g->view);
-    uint64_t calls = 0;
-    for (uint32_t i = 1; i < g->tree.count; i++)
+    uint64_t calls = 0, inferred = 0;
+    for (uint32_t i = 1; i < g->tree.count; i++) {
         calls += g->tree.nodes[i].calls;
+        inferred += g->tree.nodes[i].inferred;
+    }
     printf("\n%u path%s, %lu call%s; %s\n", g->tree.count - 1, g->tree.count == 2 ? "" : "s", calls,
            calls == 1 ? "" : "s", losses ? losses : "no events lost");
+    if (inferred)
+        printf("%s: the ends of %lu call%s are inferred\n", FIGURE_INFERRED, inferred,
+               inferred == 1 ? "" : "s");
 }
 
 /* ---- both ---- */

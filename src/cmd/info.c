@@ -213,7 +213,7 @@ static void print_tiers(const char *label, const uint64_t *counts, uint64_t infe
         separator = ", ";
     }
     if (inferred)
-        printf("%s%lu inferred", separator, inferred);
+        printf("%s%lu " FIGURE_INFERRED " inferred", separator, inferred);
     else if (!*separator)
         printf("none");
     printf("\n");

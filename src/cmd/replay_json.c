@@ -30,6 +30,8 @@ static void write_exit(struct out *out, struct speller *speller, const struct li
     out_number(out, line->duration_ns);
     if (line->how == CALL_TAIL)
         out_words(out, ",\"tail\":true");
+    if (line->inferred)
+        out_words(out, ",\"inferred\":true");
 }
 
 static void write_line(struct out *out, struct speller *speller, const struct line *line) {

@@ -155,10 +155,20 @@ static void write_margin(const struct text_view *t, const struct line *line) {
 
 /* ---- lines ---- */
 
-static const char *const ends[] = {[CALL_RETURNED] = NULL,
-                                   [CALL_TAIL] = "tail call",
-                                   [CALL_UNWOUND] = "unwound",
-                                   [CALL_OPEN] = "open"};
+static const char *end_of(const struct line *line) {
+    static const char *const ends[] = {[CALL_RETURNED] = NULL,
+                                       [CALL_TAIL] = "tail call",
+                                       [CALL_UNWOUND] = "unwound",
+                                       [CALL_OPEN] = "open"};
+    return line->inferred ? "≈ inferred" : ends[line->how];
+}
+
+static size_t columns_of(const char *text) {
+    size_t columns = 0;
+    for (; *text; text++)
+        columns += begins_character(*text);
+    return columns;
+}
 
 static void write_words(struct out *out, const char *words) { out_text(out, words, strlen(words)); }
 
@@ -172,8 +182,8 @@ static void write_open(const struct text_view *t, const struct line *line) {
 
 static void write_leaf(const struct text_view *t, const struct line *line) {
     const struct label *label = label_of(t, line->function);
-    const char *end = ends[line->how];
-    write_name(t, label, line->depth, (label->bare ? 3 : 1) + (end ? strlen(end) + 7 : 0));
+    const char *end = end_of(line);
+    write_name(t, label, line->depth, (label->bare ? 3 : 1) + (end ? columns_of(end) + 7 : 0));
     if (label->bare)
         out_words(t->out, "()");
     out_char(t->out, ';');
@@ -186,9 +196,9 @@ static void write_leaf(const struct text_view *t, const struct line *line) {
 }
 
 static void write_close(const struct text_view *t, const struct line *line) {
-    const char *end = ends[line->how];
+    const char *end = end_of(line);
     out_words(t->out, "} /* ");
-    write_name(t, label_of(t, line->function), line->depth, 8 + (end ? strlen(end) + 2 : 0));
+    write_name(t, label_of(t, line->function), line->depth, 8 + (end ? columns_of(end) + 2 : 0));
     if (end) {
         out_words(t->out, ": ");
         write_words(t->out, end);

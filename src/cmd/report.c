@@ -21,6 +21,7 @@ struct row {
     uint32_t stream;           /* 0 unless by thread */
     uint64_t module_self;      /* of all rows of its thread and module; 0 unless by module */
     uint64_t numbers[NUMBERS]; /* by column; times in ns; REPORT_SHARE: as REPORT_SELF */
+    uint64_t inferred;         /* calls whose end is */
 };
 
 struct report {
@@ -28,9 +29,9 @@ struct report {
     struct view view;
     struct term term;
     ARRAY(struct row) rows;
-    uint64_t calls, self; /* of all rows */
-    uint8_t *called;      /* by function: has a row */
-    uint32_t functions;   /* that have rows */
+    uint64_t calls, self, inferred; /* of all rows */
+    uint8_t *called;                /* by function: has a row */
+    uint32_t functions;             /* that have rows */
 };
 
 static const struct {
@@ -58,6 +59,7 @@ static void add_row(struct report *r, const struct stats *stats, uint32_t functi
     struct row row = {.function = function,
                       .module = names_module(r->view.source.names, function),
                       .stream = stream,
+                      .inferred = f->inferred,
                       .numbers = {[REPORT_CALLS] = f->calls,
                                   [REPORT_TOTAL] = f->total_ns,
                                   [REPORT_SELF] = f->self_ns,
@@ -72,6 +74,7 @@ static void add_row(struct report *r, const struct stats *stats, uint32_t functi
     r->functions += !r->called[function];
     r->called[function] = 1;
     r->self += f->self_ns;
+    r->inferred += f->inferred;
 }
 
 /* Gives the rows from FIRST on, which are of one thread, the self time of their modules. */
@@ -177,9 +180,10 @@ static void json_row(const struct report *r, const struct row *row) {
     printf(", \"module\": ");
     json_print_string(stdout, names_module_name(n, row->module));
     printf(", \"calls\": %lu, \"total_ns\": %lu, \"self_ns\": %lu, \"min_ns\": %lu, "
-           "\"max_ns\": %lu, \"p50_ns\": %lu, \"p99_ns\": %lu, \"unwound\": %lu",
+           "\"max_ns\": %lu, \"p50_ns\": %lu, \"p99_ns\": %lu, \"unwound\": %lu, "
+           "\"inferred\": %lu",
            v[REPORT_CALLS], v[REPORT_TOTAL], v[REPORT_SELF], v[REPORT_MIN], v[REPORT_MAX],
-           v[REPORT_P50], v[REPORT_P99], v[REPORT_UNWOUND]);
+           v[REPORT_P50], v[REPORT_P99], v[REPORT_UNWOUND], row->inferred);
     if (r->options->by_thread)
         printf(", \"tid\": %u", trace_reader_thread(r->view.source.reader, row->stream)->tid);
     json_aliases(n, row->function);
@@ -203,11 +207,18 @@ static void print_json(const struct report *r) {
 
 /* Prints TEXT in its column; USED counts the terminal's columns. */
 static void print_text(const struct report *r, const char *text, bool is_last, unsigned *used) {
+    enum { WIDTH = 30 };
     unsigned left = r->term.width > *used ? r->term.width - *used : 0;
     if (is_last)
         text_print_cut(stdout, text, left);
     else
-        *used += (unsigned)printf("%-30s", text);
+        *used += (unsigned)printf("%-*s", WIDTH + figure_extra_bytes(text), text);
+}
+
+/* The function's name, marked if the ends of some of its calls are inferred. To be freed. */
+static char *marked_name(const struct report *r, const struct row *row) {
+    const char *name = names_function(r->view.source.names, row->function);
+    return row->inferred ? mem_printf(FIGURE_INFERRED " %s", name) : mem_strdup(name);
 }
 
 static void print_number(const struct report *r, const struct row *row, enum report_column c,
@@ -233,7 +244,8 @@ static struct shape shape_of(const struct report_options *o) {
 }
 
 static void print_row(const struct report *r, const struct shape *shape, const struct row *row) {
-    struct names *n = r->view.source.names;
+    const char *module = names_module_name(r->view.source.names, row->module);
+    AUTO_FREE char *function = marked_name(r, row);
     unsigned used = 0;
     for (size_t i = 0; i < shape->count; i++) {
         enum report_column c = shape->at[i];
@@ -242,10 +254,7 @@ static void print_row(const struct report *r, const struct shape *shape, const s
         if ((unsigned)c < NUMBERS)
             print_number(r, row, c, &used);
         else
-            print_text(r,
-                       c == REPORT_MODULE ? names_module_name(n, row->module)
-                                          : names_function(n, row->function),
-                       i + 1 == shape->count, &used);
+            print_text(r, c == REPORT_MODULE ? module : function, i + 1 == shape->count, &used);
     }
     printf("\n");
 }
@@ -304,6 +313,9 @@ static void print_tables(const struct report *r) {
     printf("\n%u function%s, %lu call%s, %s in all; %s\n", r->functions,
            r->functions == 1 ? "" : "s", r->calls, r->calls == 1 ? "" : "s", time,
            losses ? losses : "no events lost");
+    if (r->inferred)
+        printf("%s: the ends of %lu call%s are inferred\n", FIGURE_INFERRED, r->inferred,
+               r->inferred == 1 ? "" : "s");
 }
 
 int cmd_report(struct options *options, int argc, char **argv) {

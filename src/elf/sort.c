@@ -1,6 +1,8 @@
 /*
  * Least-significant-digit radix sort over (address, index) pairs, then one gather of the records.
  * Digits that all addresses share are skipped: a module's addresses differ in three or four bytes.
+ * Records that are in order already, but for some that were added behind them, are merged with
+ * those.
  */
 #include "elf/sort.h"
 
@@ -49,7 +51,7 @@ static void gather(uint8_t *records, const struct key *keys, size_t count, size_
     memcpy(records, copy, count * size);
 }
 
-void sort_by_address(void *records, size_t count, size_t size) {
+static void sort_all(uint8_t *records, size_t count, size_t size) {
     if (count < 2)
         return;
     AUTO_FREE struct key *a = mem_resize(NULL, count, sizeof *a);
@@ -66,4 +68,47 @@ void sort_by_address(void *records, size_t count, size_t size) {
         b = swap;
     }
     gather(records, a, count, size);
+}
+
+static vaddr_t address_of(const uint8_t *record) {
+    vaddr_t addr;
+    memcpy(&addr, record, sizeof addr);
+    return addr;
+}
+
+/* How many records at the start are in order. */
+static size_t count_ordered(const uint8_t *records, size_t count, size_t size) {
+    size_t n = count ? 1 : 0;
+    while (n < count && address_of(records + (n - 1) * size) <= address_of(records + n * size))
+        n++;
+    return n;
+}
+
+/* Merges the first COUNT records with ADDED ones behind them, both of them in order, from the end.
+ */
+static void merge(uint8_t *records, size_t count, size_t added, size_t size) {
+    AUTO_FREE uint8_t *copy = mem_resize(NULL, added, size);
+    memcpy(copy, records + count * size, added * size);
+    uint8_t *to = records + (count + added) * size;
+    while (added) {
+        vaddr_t addr = address_of(copy + (added - 1) * size);
+        size_t stay = count;
+        while (stay && address_of(records + (stay - 1) * size) > addr)
+            stay--;
+        to -= (count - stay) * size;
+        memmove(to, records + stay * size, (count - stay) * size);
+        count = stay;
+        to -= size;
+        memcpy(to, copy + --added * size, size);
+    }
+}
+
+void sort_by_address(void *records, size_t count, size_t size) {
+    size_t in_order = count_ordered(records, count, size), added = count - in_order;
+    if (added > count / 4) {
+        sort_all(records, count, size);
+    } else if (added) {
+        sort_all((uint8_t *)records + in_order * size, added, size);
+        merge(records, in_order, added, size);
+    }
 }

@@ -6,7 +6,7 @@
 
 /*
  * Sorts COUNT records of SIZE bytes by the vaddr_t each of them starts with. Stable; linear in
- * COUNT, and without any copying when they are in order already.
+ * COUNT, and without any copying of those that are in order already at the start.
  */
 void sort_by_address(void *records, size_t count, size_t size);
 

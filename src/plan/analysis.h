@@ -52,7 +52,10 @@ struct text {
     size_t size;
     const uint8_t *bytes;
     uint8_t *code, *facts;
+    uint32_t *first_funcs; /* by FUNCS_STEP bytes of code: the first function that does not end
+                              before them; NULL until functions are found */
 };
+enum { FUNCS_STEP = 256 };
 
 struct func { /* one unwind range, or the code of a function symbol outside of them */
     vaddr_t start, end;

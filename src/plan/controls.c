@@ -6,6 +6,7 @@
  *  - behind calls of functions that return twice: longjmp and setcontext arrive there
  *  - jumps with another stack pointer (exits.c): longjmp itself, unwinders, coroutines
  */
+#include "elf/sort.h"
 #include "plan/analysis.h"
 
 static int compare_address(const void *x, const void *y) {
@@ -59,11 +60,6 @@ void controls_note_call(struct analysis *a, const struct insn *call, uint32_t fu
         ARRAY_PUSH(&a->controls, ((struct control_site){.addr = after, .func = func}));
 }
 
-static int compare_control(const void *x, const void *y) {
-    const struct control_site *a = x, *b = y;
-    return (a->addr > b->addr) - (a->addr < b->addr);
-}
-
 /* Behind a landing instruction; once each. */
 static void settle(struct analysis *a) {
     size_t kept = 0;
@@ -87,7 +83,6 @@ void controls_find(struct analysis *a) {
         if (func != NO_FUNC)
             ARRAY_PUSH(&a->controls, ((struct control_site){.addr = r->target, .func = func}));
     }
-    if (a->controls.count)
-        qsort(a->controls.at, a->controls.count, sizeof *a->controls.at, compare_control);
+    sort_by_address(a->controls.at, a->controls.count, sizeof *a->controls.at);
     settle(a);
 }

@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "elf/sort.h"
 #include "plan/internal.h"
 
 struct emitter {
@@ -372,26 +373,10 @@ static bool hook_exists(const struct plan *plan, vaddr_t hook) {
     return false;
 }
 
-static int compare_patch(const void *x, const void *y) {
-    const struct patch *a = x, *b = y;
-    return (a->at > b->at) - (a->at < b->at);
-}
-
-static int compare_trap(const void *x, const void *y) {
-    const struct trap *a = x, *b = y;
-    return (a->at > b->at) - (a->at < b->at);
-}
-
-static int compare_way(const void *x, const void *y) {
-    const struct way *a = x, *b = y;
-    return (a->at > b->at) - (a->at < b->at);
-}
-
 /* Writes what is still pending, and puts all in order. */
 static void complete(struct emitter *e) {
     struct plan_code *c = e->code;
-    if (c->patch_count)
-        qsort(c->patches, c->patch_count, sizeof *c->patches, compare_patch);
+    sort_by_address(c->patches, c->patch_count, sizeof *c->patches);
     puns_write(e->plan, e->request, c, &e->pending);
     size_t kept = 0;
     for (size_t i = 0; i < c->patch_count; i++) {
@@ -399,10 +384,8 @@ static void complete(struct emitter *e) {
             c->patches[kept++] = c->patches[i];
     }
     c->patch_count = kept;
-    if (c->way_count)
-        qsort(c->ways, c->way_count, sizeof *c->ways, compare_way);
-    if (c->trap_count)
-        qsort(c->traps, c->trap_count, sizeof *c->traps, compare_trap);
+    sort_by_address(c->ways, c->way_count, sizeof *c->ways);
+    sort_by_address(c->traps, c->trap_count, sizeof *c->traps);
 }
 
 static int emit_once(const struct plan *plan, const struct plan_request *request,

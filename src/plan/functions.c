@@ -10,15 +10,27 @@ bool func_is_start(const struct func *f, vaddr_t addr) {
 }
 
 uint32_t func_at(const struct analysis *a, vaddr_t addr) {
-    size_t low = 0, high = a->func_count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (a->funcs[mid].start <= addr)
-            low = mid + 1;
-        else
-            high = mid;
+    const struct text *text = text_at(a, addr);
+    if (!text)
+        return NO_FUNC;
+    size_t i = text->first_funcs[(addr - text->start) / FUNCS_STEP];
+    while (i < a->func_count && a->funcs[i].end <= addr)
+        i++;
+    return i < a->func_count && a->funcs[i].start <= addr ? (uint32_t)i : NO_FUNC;
+}
+
+static void index_all(struct analysis *a) {
+    uint32_t func = 0;
+    for (size_t i = 0; i < a->texts.count; i++) {
+        struct text *text = &a->texts.at[i];
+        size_t count = text->size / FUNCS_STEP + 1;
+        text->first_funcs = mem_alloc(count * sizeof *text->first_funcs);
+        for (size_t step = 0; step < count; step++) {
+            while (func < a->func_count && a->funcs[func].end <= text->start + step * FUNCS_STEP)
+                func++;
+            text->first_funcs[step] = func;
+        }
     }
-    return low && addr < a->funcs[low - 1].end ? (uint32_t)(low - 1) : NO_FUNC;
 }
 
 int32_t func_depth(const struct analysis *a, const struct func *f, vaddr_t addr) {
@@ -175,5 +187,6 @@ void functions_find(struct analysis *a) {
             find.range++;
         }
     }
+    index_all(a);
     name_all(a);
 }

@@ -32,7 +32,10 @@ static const char *const thunks[] = {
     "__llvm_retpoline_*",
 };
 
+/* Most names differ in the first two letters. */
 static bool matches(const char *pattern, const char *name) {
+    if (pattern[0] != name[0] || pattern[1] != name[1])
+        return false;
     size_t n = strcspn(pattern, "*");
     return pattern[n] ? !strncmp(pattern, name, n) : !strcmp(pattern, name);
 }

@@ -40,6 +40,7 @@ void text_close(struct analysis *a) {
     for (size_t i = 0; i < a->texts.count; i++) {
         free(a->texts.at[i].code);
         free(a->texts.at[i].facts);
+        free(a->texts.at[i].first_funcs);
     }
     ARRAY_FREE(&a->texts);
 }

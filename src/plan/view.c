@@ -1,5 +1,6 @@
 #include "plan/view.h"
 
+#include "elf/sort.h"
 #include "plan/internal.h"
 
 const char *place_name(enum place_kind kind) {
@@ -46,9 +47,16 @@ static void add_site(struct plan_view *v, const struct plan *plan, const struct 
     }
 }
 
-static int compare_place(const void *x, const void *y) {
-    const struct plan_place *a = x, *b = y;
-    return a->at != b->at ? (a->at > b->at) - (a->at < b->at) : (int)a->kind - (int)b->kind;
+/* By address, then by kind. */
+static void sort_places(struct plan_place *places, size_t count) {
+    sort_by_address(places, count, sizeof *places);
+    for (size_t i = 1; i < count; i++) {
+        struct plan_place place = places[i];
+        size_t at = i;
+        for (; at && places[at - 1].at == place.at && places[at - 1].kind > place.kind; at--)
+            places[at] = places[at - 1];
+        places[at] = place;
+    }
 }
 
 void plan_view_init(struct plan_view *view, const struct plan *plan) {
@@ -77,8 +85,7 @@ void plan_view_init(struct plan_view *view, const struct plan *plan) {
         if (f->entry == TIER_NONE)
             ARRAY_PUSH(&view->places, place);
     }
-    if (view->places.count)
-        qsort(view->places.at, view->places.count, sizeof *view->places.at, compare_place);
+    sort_places(view->places.at, view->places.count);
 }
 
 void plan_view_done(struct plan_view *view) {

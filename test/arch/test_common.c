@@ -1,7 +1,8 @@
 /*
- * The quick way to decode answers what the long way does: for every opcode of the two maps, with
- * prefixes in all combinations that occur, with each ModRM byte and kind of SIB byte; also when
- * bytes are missing. And it is not asked in vain: it knows what compilers write.
+ * The quick ways to decode and to learn about flags answer what the long ways do: for every opcode
+ * of the two maps, with prefixes in all combinations that occur, with each ModRM byte and kind of
+ * SIB byte; also when bytes are missing. And it is not asked in vain: it knows what compilers
+ * write.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,6 +60,17 @@ static void assert_same_constants(const struct insn_constants *a, const struct i
         assert_int_equal(a->displacement, b->displacement);
 }
 
+/* The same for flags, of whatever instruction there is. */
+static void same_flags(const uint8_t *bytes) {
+    struct insn in;
+    if (!x86_64_decode_any(bytes, INSN_MAX_BYTES, AT, &in, NULL))
+        return;
+    struct flags_use use = x86_64_flags(bytes, in.size);
+    struct flags_use any = x86_64_flags_any(bytes, in.size);
+    assert_int_equal(use.tested, any.tested);
+    assert_int_equal(use.written, any.written);
+}
+
 /* Decodes BYTES both ways; returns whether the quick one knows them. */
 static bool same(const uint8_t *bytes, size_t room) {
     struct insn common, any;
@@ -98,6 +110,8 @@ static void every_operand(const struct start *s) {
         bytes[s->count] = (uint8_t)modrm;
         memcpy(bytes + s->count + 1, after, sizeof after);
         same(bytes, INSN_MAX_BYTES);
+        if ((modrm & 7) == 0 && (modrm < 0x40 || modrm >= 0xc0))
+            same_flags(bytes); /* all that they depend on: ModRM.reg, memory or not */
         if ((modrm & 7) != 4 || modrm >> 6 == 3)
             continue;
         bytes[s->count + 1] = 0x25;

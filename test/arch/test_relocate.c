@@ -73,7 +73,7 @@ static void relocate_one(const struct form *form, vaddr_t to, struct relocated *
     const uint8_t *bytes = (const uint8_t *)form->bytes;
     assert_true(arch->decode(bytes, form->size, FROM, in, NULL));
     assert_int_equal(arch->relocate(in, bytes, to, out), 0);
-    assert_int_equal(out->size, arch->relocated_bytes(in));
+    assert_in_range(arch->relocated_bytes(in) - out->size, 0, out->address_at ? 7 : 0);
 }
 
 static void each_form_means_the_same_elsewhere(void **state) {
@@ -128,7 +128,7 @@ static void loops_become_branches_over_long_jumps(void **state) {
 static void a_call_becomes_a_push_of_its_own_return_address_and_a_jump(void **state) {
     (void)state;
     const struct form form = FORM("call", "\xe8\x00\x10\x00\x00");
-    vaddr_t to = FROM + 0x1000000;
+    vaddr_t to = FROM + 0x1000001;
     struct relocated out;
     struct insn in;
     struct oracle_insn push, jump;
@@ -139,7 +139,8 @@ static void a_call_becomes_a_push_of_its_own_return_address_and_a_jump(void **st
     memcpy(&operand, out.bytes + 2, sizeof operand);
     assert_memory_equal(out.bytes, "\xff\x35", 2);
     assert_int_equal(push.size + operand, out.address_at);
-    assert_int_equal(push.size + jump.size, out.address_at);
+    assert_in_range(out.address_at - (push.size + jump.size), 0, 7);
+    assert_int_equal((to + out.address_at) % 8, 0);
     assert_int_equal(out.address_at + 8, out.size);
     assert_int_equal(out.address, FROM + form.size);
     assert_int_equal(jump.target, FROM + form.size + 0x1000);
@@ -169,7 +170,8 @@ static void a_call_through_a_word_becomes_a_jump_through_it(void **state) {
         assert_string_equal(strstr(jump.text, "qword"),
                             strstr(call.text, "qword")); /* the same word */
         assert_int_equal(out.address, FROM + calls[i].size);
-        assert_int_equal(out.address_at, push.size + jump.size);
+        assert_in_range(out.address_at - (push.size + jump.size), 0, 7);
+        assert_int_equal((to + out.address_at) % 8, 0);
         assert_int_equal(out.part_count, 2);
         assert_true(out.parts[1].through);
         assert_int_equal(out.parts[1].resume, FROM + calls[i].size + 0x2010);

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""pads.py SPOOR PROGRAM...: functions with nops that the compiler left for patching are patched there, and
-these patches are run: each function that the program names is a pad, and its calls are all seen."""
+"""pads.py SPOOR PROGRAM...
+   pads.py SPOOR LOADER LIBRARY...: functions with nops that the compiler left for patching are patched there, and
+these patches are run: each function that the program names is a pad, and its calls are all seen. LOADER
+(dlopen.c) loads a library (plugin.c) fifty times and calls each function of it."""
 import os
 import sys
 
 from harness import Spoor, check, check_lossless, check_same_outcome, main, run
+
+LOADS = 50
 
 
 def test_one(spoor, program):
@@ -28,9 +32,26 @@ def test_one(spoor, program):
             check(rows.get(name) == calls, f"{program}: {name}: {rows.get(name)} of {calls} calls")
 
 
-def test(path, *programs):
-    for program in programs:
-        test_one(Spoor(path), program)
+def test_library(spoor, loader, library):
+    functions = {f["function"]: f for f in spoor.json("explain", "--json", "-F", "plugin_*", library)}
+    check(len(functions) == 4, f"{library}: {list(functions)}")
+    for name, function in functions.items():
+        check(function["entry"] == "pad", f"{library}: {name}: {function}")
+    options = ["-M", os.path.basename(library), "-F", "plugin_*"]
+    check_same_outcome(run([loader, library]), spoor.record(options, [loader, library]), library)
+    check_lossless(spoor.info())
+    if spoor.is_whole():
+        rows = {row["function"]: row["calls"] for row in spoor.report()}
+        check(rows == dict.fromkeys(functions, LOADS), f"{library}: {rows}")
+
+
+def test(path, *arguments):
+    spoor = Spoor(path)
+    libraries = [argument for argument in arguments if argument.endswith(".so")]
+    for library in libraries:
+        test_library(spoor, arguments[0], library)
+    for program in [] if libraries else arguments:
+        test_one(spoor, program)
 
 
 if __name__ == "__main__":

@@ -47,6 +47,21 @@ def continue_it(process):
     process.send_signal(signal.SIGCONT)
 
 
+# How shapes are patched that are made for other tiers than a jump: entry, and one of the exits.
+TIERS = {"shape_narrow": ("hop", "jump"), "shape_remote": ("hop", "hop"), "shape_pad": ("pad", "jump"),
+         "shape_pad_before": ("pad", "jump"), "shape_pun": ("pun", "jump"),
+         "shape_pun_return": ("jump", "pun")}
+
+
+def check_tiers(spoor, program):
+    shapes = {row["function"]: row for row in spoor.json("explain", "--json", program)
+              if row["function"].startswith("shape_")}
+    for name, shape in shapes.items():
+        entry, leaving = TIERS.get(name, ("jump", "jump"))
+        right = shape["entry"] == entry and shape["exits"].get(leaving) and not shape["exits"]["none"]
+        check(right, f"{name} is not patched by {entry} and {leaving}: {shape}")
+
+
 def check_counts(spoor, right):
     """The counts that the program has printed are in the report."""
     wanted = dict(line.split()[1:] for line in right if line.startswith("calls: "))
@@ -56,6 +71,7 @@ def check_counts(spoor, right):
 
 
 def test(spoor, program):
+    check_tiers(spoor, program)
     alone = run([program, str(BURST)])
     right = lines_of(alone.stdout)
     for overflow in "wait", "drop", "overwrite":

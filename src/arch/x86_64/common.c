@@ -25,7 +25,8 @@ enum { /* what follows an opcode */
        IMM_IF_TEST = 128, /* group 3: the constant is that of its tests, /0 and /1 */
        ADDRESS = 256,     /* the memory operand is not accessed */
 };
-enum { PLAIN = 1, P66 = 2, PF3 = 4, PF2 = 8 }; /* which prefix may stand before it, if any */
+enum { PLAIN = 1, P66 = 2, PF3 = 4, PF2 = 8, P2E = 16 }; /* prefixes; PLAIN: none of 66, F3, F2 */
+enum { NARROW, ORDINARY, WIDE, WIDTHS };                 /* operands: 66, none, REX.W */
 enum { ANY_REG = 0xff, BIT_TESTS = 0xf0, GROUP_5 = 0x57 };
 
 struct shape {
@@ -33,7 +34,8 @@ struct shape {
     uint8_t kind;     /* enum insn_kind; INSN_BAD: not known here */
     uint8_t regs;     /* values of ModRM.reg that are known here, as a bitmap */
     uint8_t prefixes; /* those with which it is */
-    uint8_t readers;  /* values of ModRM.reg with which it reads flags, as a bitmap */
+    uint8_t constant[WIDTHS];
+    uint8_t readers; /* values of ModRM.reg with which it reads flags, as a bitmap */
     bool writes_flags;
 };
 
@@ -61,7 +63,7 @@ static const struct {
     {'S', INSN_OTHER, MODRM | IMM_32, 1 << 0, PLAIN | P66},
     {'5', INSN_JUMP_INDIRECT, MODRM, GROUP_5, PLAIN}, /* see kind_of() */
     {'p', INSN_NOP, 0, ANY_REG, PLAIN | P66},
-    {'P', INSN_NOP, MODRM, ANY_REG, PLAIN | P66},
+    {'P', INSN_NOP, MODRM, ANY_REG, PLAIN | P66 | P2E},
     {'j', INSN_BRANCH, IMM_8 | RELATIVE, ANY_REG, PLAIN},
     {'J', INSN_BRANCH, IMM_32 | RELATIVE, ANY_REG, PLAIN},
     {'g', INSN_JUMP, IMM_8 | RELATIVE, ANY_REG, PLAIN},
@@ -134,6 +136,15 @@ static struct shape shapes[MAPS][256];
 
 static uint8_t digit_of(char c) { return (uint8_t)(c <= '9' ? c - '0' : c - 'a' + 10); }
 
+static uint8_t constant_size(unsigned follows, unsigned width) {
+    static const uint8_t sizes[] = {[NARROW] = 2, [ORDINARY] = 4, [WIDE] = 8};
+    if (follows & IMM_WIDE)
+        return sizes[width];
+    if (follows & IMM_32)
+        return width == NARROW ? 2 : 4;
+    return follows & IMM_8 ? 1 : 0;
+}
+
 static struct shape shape_drawn(uint8_t map, uint8_t opcode) {
     struct shape shape = {0};
     for (size_t i = 0; i < sizeof letters / sizeof *letters; i++) {
@@ -145,6 +156,8 @@ static struct shape shape_drawn(uint8_t map, uint8_t opcode) {
     }
     if (map == AFTER_0F && drawn_prefixes[opcode] != '.')
         shape.prefixes = digit_of(drawn_prefixes[opcode]);
+    for (unsigned width = 0; width < WIDTHS; width++)
+        shape.constant[width] = constant_size(shape.follows, width);
     shape.writes_flags = x86_64_writes_flags(map, opcode);
     for (uint8_t reg = 0; reg < 8; reg++)
         shape.readers |= (uint8_t)(x86_64_reads_flags(map, opcode, reg) << reg);
@@ -157,93 +170,81 @@ __attribute__((constructor)) static void read_drawing(void) {
 }
 
 enum { REX_W = 8 };
-enum { MOST_PREFIXES = 4 };
 
 struct parsed {
-    const uint8_t *bytes; /* INSN_MAX_BYTES of them are readable */
-    struct shape shape;
-    unsigned at;     /* behind what has been read; at last the size */
-    unsigned prefix; /* PLAIN, P66, PF3, PF2; several bits when there are several */
-    bool cs;         /* a prefix that says nothing here */
-    unsigned rex, map, opcode;
-    unsigned modrm, displacement, constant; /* where they stand, 0: nowhere */
+    const uint8_t *bytes, *at; /* first, and behind what has been read */
+    const struct shape *shape;
+    const uint8_t *modrm; /* NULL: there is none */
+    const uint8_t *displacement, *constant;
     unsigned displacement_size, constant_size;
+    unsigned prefixes, reg; /* reg: of ModRM, 0 without */
 };
 
-static void read_prefixes(struct parsed *p) {
-    unsigned seen = 0;
-    for (; p->at < MOST_PREFIXES; p->at++) {
-        switch (p->bytes[p->at]) {
-        case 0x66:
-            seen |= P66;
-            continue;
-        case 0xf2:
-            seen |= PF2;
-            continue;
-        case 0xf3:
-            seen |= PF3;
-            continue;
-        case 0x2e:
-            p->cs = true;
-            continue;
-        default:
-            break;
-        }
-        break;
+static unsigned prefix_bit(uint8_t byte) {
+    switch (byte) {
+    case 0x66:
+        return P66;
+    case 0xf2:
+        return PF2;
+    case 0xf3:
+        return PF3;
+    case 0x2e:
+        return P2E;
+    default:
+        return 0;
     }
-    p->prefix = seen ? seen : PLAIN;
+}
+
+/* False when there are several that select different instructions. */
+static bool read_prefixes(struct parsed *p) {
+    enum { MOST = 4, SELECTORS = P66 | PF3 | PF2 };
+    unsigned seen = 0;
+    for (unsigned bit; p->at < p->bytes + MOST && (bit = prefix_bit(*p->at)); p->at++)
+        seen |= bit;
+    unsigned selectors = seen & SELECTORS;
+    p->prefixes = selectors ? seen : seen | PLAIN;
+    return !(selectors & (selectors - 1));
+}
+
+/* 90 with REX is an exchange with r8; with other prefixes it is not what pads. */
+static bool is_padding(const struct parsed *p) {
+    return p->shape->follows & MODRM || p->at == p->bytes + (p->prefixes == P66 ? 2 : 1);
 }
 
 static bool read_opcode(struct parsed *p) {
-    read_prefixes(p);
-    if ((p->bytes[p->at] & 0xf0) == 0x40)
-        p->rex = p->bytes[p->at++];
-    p->opcode = p->bytes[p->at++];
-    if (p->opcode == ESCAPE) {
-        p->map = AFTER_0F;
-        p->opcode = p->bytes[p->at++];
-    }
-    p->shape = shapes[p->map][p->opcode];
-    if (p->cs && p->shape.kind != INSN_NOP)
+    unsigned rex = 0;
+    p->prefixes = PLAIN;
+    if (prefix_bit(*p->at) && !read_prefixes(p))
         return false;
-    if (p->shape.kind == INSN_NOP && p->map == ONE_BYTE && (p->rex || p->at > 2))
-        return false; /* xchg with r8, or not what pads */
-    return p->shape.kind != INSN_BAD && (p->prefix & ~p->shape.prefixes) == 0;
+    if ((*p->at & 0xf0) == 0x40)
+        rex = *p->at++;
+    p->shape = &shapes[ONE_BYTE][*p->at++];
+    if (p->at[-1] == ESCAPE)
+        p->shape = &shapes[AFTER_0F][*p->at++];
+    p->constant_size = p->shape->constant[rex & REX_W         ? WIDE
+                                          : p->prefixes & P66 ? NARROW
+                                                              : ORDINARY];
+    return !(p->prefixes & ~p->shape->prefixes) && (p->shape->kind != INSN_NOP || is_padding(p));
 }
 
-static unsigned reg_of(const struct parsed *p) { return p->bytes[p->modrm] >> 3 & 7; }
-
-static bool is_pc_relative(const struct parsed *p) {
-    return p->modrm && (p->bytes[p->modrm] & 0xc7) == 5;
-}
+static bool is_pc_relative(const struct parsed *p) { return p->modrm && (*p->modrm & 0xc7) == 5; }
 
 static bool read_modrm(struct parsed *p) {
     static const uint8_t displacement_sizes[] = {0, 1, 4, 0};
+    const struct shape *shape = p->shape;
     p->modrm = p->at++;
-    unsigned modrm = p->bytes[p->modrm], mod = modrm >> 6, base = modrm & 7;
-    if (p->shape.follows & (mod == 3 ? NO_REGISTER : NO_MEMORY) ||
-        !(p->shape.regs >> reg_of(p) & 1))
+    unsigned mod = *p->modrm >> 6, base = *p->modrm & 7;
+    p->reg = *p->modrm >> 3 & 7;
+    if (shape->follows & (mod == 3 ? NO_REGISTER : NO_MEMORY) || !(shape->regs >> p->reg & 1))
         return false;
     if (mod != 3 && base == 4)
-        base = p->bytes[p->at++] & 7;
-    p->displacement_size = mod == 0 && base == 5 ? 4 : displacement_sizes[mod];
+        base = *p->at++ & 7;
     p->displacement = p->at;
+    p->displacement_size = mod == 0 && base == 5 ? 4 : displacement_sizes[mod];
     p->at += p->displacement_size;
+    if (shape->follows & IMM_IF_TEST && p->reg > 1)
+        p->constant_size = 0;
     return true;
-}
-
-/* Operand-size prefixes do not count beside REX.W. */
-static bool is_short(const struct parsed *p) { return p->prefix == P66 && !(p->rex & REX_W); }
-
-static unsigned constant_size(const struct parsed *p) {
-    unsigned follows = p->shape.follows;
-    if (follows & IMM_IF_TEST && reg_of(p) > 1)
-        return 0;
-    if (follows & IMM_WIDE && p->rex & REX_W)
-        return 8;
-    if (follows & (IMM_32 | IMM_WIDE))
-        return is_short(p) ? 2 : 4;
-    return follows & IMM_8 ? 1 : 0;
 }
 
 /* SIZE bytes, as a signed number. */
@@ -265,56 +266,74 @@ static int64_t number_at(const uint8_t *at, unsigned size) {
 static uint8_t kind_of(const struct parsed *p) {
     static const uint8_t group_5[] = {INSN_OTHER,         INSN_OTHER, INSN_CALL_INDIRECT, INSN_BAD,
                                       INSN_JUMP_INDIRECT, INSN_BAD,   INSN_OTHER};
-    return p->shape.kind == INSN_JUMP_INDIRECT ? group_5[reg_of(p)] : p->shape.kind;
+    return p->shape->kind == INSN_JUMP_INDIRECT ? group_5[p->reg] : p->shape->kind;
 }
 
 static void find_constants(const struct parsed *p, struct insn_constants *ret) {
     *ret = (struct insn_constants){0};
-    if (p->shape.kind == INSN_NOP || p->shape.follows & RELATIVE || is_pc_relative(p))
+    if (p->shape->kind == INSN_NOP || p->shape->follows & RELATIVE || is_pc_relative(p))
         return;
     if (p->constant_size >= 4) {
-        int64_t n = number_at(p->bytes + p->constant, p->constant_size);
+        int64_t n = number_at(p->constant, p->constant_size);
         ret->immediate[ret->immediate_count++] = p->constant_size == 4 ? (uint32_t)n : (uint64_t)n;
     }
     if (p->displacement_size == 4) {
         ret->has_displacement = true;
-        ret->displacement = (uint64_t)number_at(p->bytes + p->displacement, 4);
+        ret->displacement = (uint64_t)number_at(p->displacement, 4);
     }
 }
 
 static void find_target(const struct parsed *p, struct insn *ret) {
-    if (p->shape.follows & RELATIVE) {
-        ret->field = (uint8_t)p->constant;
-        ret->target = ret->addr + ret->size;
-        ret->target += (uint64_t)number_at(p->bytes + p->constant, p->constant_size);
-    } else if (is_pc_relative(p) && p->shape.kind != INSN_NOP) {
-        ret->operand = p->shape.follows & ADDRESS ? OPERAND_PC_ADDRESS : OPERAND_PC_MEMORY;
-        ret->field = (uint8_t)p->displacement;
-        ret->target = ret->addr + ret->size + (uint64_t)number_at(p->bytes + p->displacement, 4);
+    const uint8_t *distance = NULL;
+    unsigned size = 4;
+    if (p->shape->follows & RELATIVE) {
+        distance = p->constant;
+        size = p->constant_size;
+    } else if (is_pc_relative(p) && p->shape->kind != INSN_NOP) {
+        distance = p->displacement;
+        ret->operand = p->shape->follows & ADDRESS ? OPERAND_PC_ADDRESS : OPERAND_PC_MEMORY;
     }
+    if (!distance)
+        return;
+    ret->field = (uint8_t)(distance - p->bytes);
+    ret->target = ret->addr + ret->size + (uint64_t)number_at(distance, size);
 }
 
-bool x86_64_decode_common(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
-                          struct insn_constants *constants) {
-    uint8_t padded[INSN_MAX_BYTES + 1] = {0};
-    if (room < INSN_MAX_BYTES)
-        bytes = memcpy(padded, bytes, room);
-    struct parsed p = {.bytes = bytes};
-    if (!read_opcode(&p) || (p.shape.follows & MODRM && !read_modrm(&p)))
+/* INSN_MAX_BYTES are readable at BYTES, whatever ROOM is. */
+static bool decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
+                   struct insn_constants *constants) {
+    struct parsed p;
+    p.bytes = p.at = bytes;
+    p.modrm = p.displacement = NULL;
+    p.displacement_size = p.reg = 0;
+    if (!read_opcode(&p) || (p.shape->follows & MODRM && !read_modrm(&p)))
         return false;
     p.constant = p.at;
-    p.constant_size = constant_size(&p);
-    p.at += p.constant_size;
-    if (p.at > room || p.at > INSN_MAX_BYTES)
+    size_t size = (size_t)(p.at - bytes) + p.constant_size;
+    if (size > room || size > INSN_MAX_BYTES)
         return false;
-    unsigned reg = p.modrm ? reg_of(&p) : 0;
     *ret = (struct insn){.addr = addr,
-                         .size = (uint8_t)p.at,
+                         .size = (uint8_t)size,
                          .kind = kind_of(&p),
-                         .reads_flags = p.shape.readers >> reg & 1,
-                         .writes_flags = p.shape.writes_flags};
+                         .reads_flags = p.shape->readers >> p.reg & 1,
+                         .writes_flags = p.shape->writes_flags};
     find_target(&p, ret);
     if (constants)
         find_constants(&p, constants);
     return true;
+}
+
+bool x86_64_decode_common(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
+                          struct insn_constants *constants) {
+    uint8_t padded[INSN_MAX_BYTES] = {0};
+    if (room < INSN_MAX_BYTES)
+        bytes = memcpy(padded, bytes, room);
+    return decode(bytes, room, addr, ret, constants);
+}
+
+bool x86_64_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
+                   struct insn_constants *constants) {
+    bool common = room < INSN_MAX_BYTES ? x86_64_decode_common(bytes, room, addr, ret, constants)
+                                        : decode(bytes, room, addr, ret, constants);
+    return common || x86_64_decode_any(bytes, room, addr, ret, constants);
 }

@@ -10,12 +10,11 @@
 
 #include "arch/x86_64/x86_64.h"
 
-static ZydisDecoder minimal, full;
+static ZydisDecoder minimal;
 
 __attribute__((constructor)) static void init(void) {
     ZydisDecoderInit(&minimal, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     ZydisDecoderEnableMode(&minimal, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
-    ZydisDecoderInit(&full, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 }
 
 static bool has_prefix(const uint8_t *bytes, size_t end, uint8_t prefix) {
@@ -157,12 +156,6 @@ bool x86_64_decode_any(const uint8_t *bytes, size_t room, vaddr_t addr, struct i
     return true;
 }
 
-bool x86_64_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
-                   struct insn_constants *constants) {
-    return x86_64_decode_common(bytes, room, addr, ret, constants) ||
-           x86_64_decode_any(bytes, room, addr, ret, constants);
-}
-
 /* Clang's -fsanitize=function compares the first words of what a pointer leads to with these: a
  * short jump over a mark and the offset of the function's type (CodeGen's prologue signature,
  * Clang 3.2 to 16). They are part of what callers see, like an endbr64. */
@@ -182,34 +175,4 @@ static size_t landing_instruction(const uint8_t *bytes, size_t room) {
 size_t x86_64_landing(const uint8_t *bytes, size_t room) {
     size_t size = type_mark(bytes, room);
     return size + landing_instruction(bytes + size, room - size);
-}
-
-/* Instructions that change flags only sometimes: shifts by %cl, string instructions with rep. */
-static bool may_keep_flags(const ZydisDecodedInstruction *in) {
-    bool shift =
-        in->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
-        (in->opcode == 0xd2 || in->opcode == 0xd3 || in->opcode == 0xc0 || in->opcode == 0xc1);
-    bool wide =
-        in->opcode_map == ZYDIS_OPCODE_MAP_0F &&
-        (in->opcode == 0xa4 || in->opcode == 0xa5 || in->opcode == 0xac || in->opcode == 0xad);
-    return shift || wide ||
-           (in->attributes &
-            (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE));
-}
-
-_Static_assert(X86_FLAGS == (ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF |
-                             ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_OF),
-               "Zydis numbers flags as the processor does");
-
-struct flags_use x86_64_flags(const uint8_t *bytes, size_t size) {
-    ZydisDecodedInstruction in;
-    if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&full, NULL, bytes, size, &in)))
-        return (struct flags_use){.tested = X86_FLAGS};
-    if (!in.cpu_flags)
-        return (struct flags_use){0};
-    const ZydisAccessedFlags *f = in.cpu_flags;
-    struct flags_use use = {.tested = f->tested & X86_FLAGS};
-    if (!may_keep_flags(&in))
-        use.written = (f->modified | f->set_0 | f->set_1 | f->undefined) & X86_FLAGS;
-    return use;
 }

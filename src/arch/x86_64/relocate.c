@@ -93,15 +93,18 @@ static uint8_t call_jump_bytes(const struct insn *insn) {
 static int call_to(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
                    struct relocated *ret) {
     uint8_t jump = call_jump_bytes(insn);
+    /* The word is aligned, as a thread may have asked for a fault otherwise (EFLAGS.AC). */
+    uint8_t gap = (uint8_t)(-(to + PUSH_BYTES + jump) % ADDRESS_BYTES);
     bool direct = insn->kind == INSN_CALL;
-    memcpy(ret->bytes, (const uint8_t[PUSH_BYTES]){0xff, 0x35, jump}, PUSH_BYTES);
+    memset(ret->bytes, 0xcc, sizeof ret->bytes);
+    memcpy(ret->bytes, (const uint8_t[PUSH_BYTES]){0xff, 0x35, jump + gap}, PUSH_BYTES);
     ret->parts[1].offset = PUSH_BYTES;
     ret->parts[1].resume = insn->target;
     ret->parts[1].through = !direct;
     ret->part_count = 2;
-    ret->address_at = PUSH_BYTES + jump;
+    ret->address_at = PUSH_BYTES + jump + gap;
     ret->address = insn->addr + insn->size;
-    ret->size = PUSH_BYTES + jump + ADDRESS_BYTES;
+    ret->size = ret->address_at + ADDRESS_BYTES;
     memset(ret->bytes + ret->address_at, 0, ADDRESS_BYTES);
     return direct ? x86_64_jump(ret->bytes + PUSH_BYTES, to + PUSH_BYTES, insn->target)
                   : jump_through(insn, bytes, to + PUSH_BYTES, ret->bytes + PUSH_BYTES);
@@ -137,7 +140,7 @@ size_t x86_64_relocated_bytes(const struct insn *insn) {
         return insn->field + 1 + 2 + X86_JUMP_BYTES;
     case INSN_CALL:
     case INSN_CALL_INDIRECT:
-        return PUSH_BYTES + call_jump_bytes(insn) + ADDRESS_BYTES;
+        return PUSH_BYTES + call_jump_bytes(insn) + ADDRESS_BYTES - 1 + ADDRESS_BYTES;
     default:
         return insn->size;
     }

@@ -26,7 +26,9 @@ bool x86_64_writes_flags(uint8_t map, uint8_t op);
 size_t x86_64_landing(const uint8_t *bytes, size_t room);
 size_t x86_64_sled(const uint8_t *bytes, size_t room, enum sled_kind kind);
 size_t x86_64_format(const uint8_t *bytes, size_t room, vaddr_t addr, char out[FORMAT_BYTES]);
+/* SIZE is that of the instruction. The second asks Zydis always, to the same effect. */
 struct flags_use x86_64_flags(const uint8_t *bytes, size_t size);
+struct flags_use x86_64_flags_any(const uint8_t *bytes, size_t size);
 struct stack_effect x86_64_stack(const uint8_t *bytes, size_t size);
 struct dispatch x86_64_dispatch(struct code_bytes jump, const struct code_bytes *past,
                                 size_t count);

@@ -343,6 +343,85 @@ filler filler_before
     narrow shape_remote
 filler filler_behind
 
+# Begin with a call: to a place, and through memory.
+function shape_begins_with_call
+    call shape_plain
+    mov %rax, %rax
+    mov %r11, %r11
+    ret
+finish shape_begins_with_call
+
+function shape_begins_with_pointer
+    call *plain_pointer(%rip)
+    mov %rax, %rax
+    mov %r11, %r11
+    ret
+finish shape_begins_with_pointer
+
+# Nops that were left for patching: at the entry, and most of them before it.
+function shape_pad
+    .fill 5, 1, 0x90
+    mov %rax, %rax
+    mov %r11, %r11
+    ret
+finish shape_pad
+
+    .p2align 4
+    .fill 14, 1, 0x90
+    .globl shape_pad_before
+    .type shape_pad_before, @function
+shape_pad_before:
+    .cfi_startproc
+    endbr64
+    .fill 2, 1, 0x90
+    mov %rax, %rax
+    mov %r11, %r11
+    ret
+finish shape_pad_before
+
+    .section __patchable_function_entries, "awo", @progbits, .text
+    .p2align 3
+    .quad shape_pad
+    .quad shape_pad_before - 14
+    .text
+
+# Neither padding nor code that can be moved, out of a hop's reach.
+.macro wall
+    .fill 300, 1, 0xf4
+.endm
+
+# The last byte that a pun borrows leads where nothing is (narrow-code.S).
+#ifdef __PIE__
+#define FAR 0x90
+#else
+#define FAR 0x7f
+#endif
+
+# Little room at an entry, and at a return of two bytes, and nothing near. The first sets bit 3 of r8.
+    wall
+function shape_pun
+    mov %rax, %rax
+1:  test $FAR, %al
+    btc $3, %r8
+    jc 1b
+    ret
+finish shape_pun
+
+    wall
+function shape_pun_return
+    bt $4, %r9
+    jc 2f
+    bt $5, %r9
+    jc 3f
+    ret
+2:  rep ret
+3:  test $FAR << 8, %eax
+    mov %rax, %rax
+    mov %r11, %r11
+    ret
+finish shape_pun_return
+    wall
+
     .data
     .p2align 3
 plain_pointer:

@@ -48,7 +48,8 @@ void registers_call(const struct state *before, struct state *after);
     x(plain, 0) x(landing, 1) x(tail, 1) x(tail_memory, 1) x(tail_register, 1) x(tail_if_carry, 1) \
         x(calls, 1) x(takes_carry, 1) x(reads_flags, 1) x(reads_by_tail, 1) x(takes_flags, 1)      \
             x(loop_head, 1) x(calls_many, 1) x(return_bounds, 1) x(red_zone, 1) x(narrow, 1)       \
-                x(remote, 1)
+                x(remote, 1) x(begins_with_call, 1) x(begins_with_pointer, 1) x(pad, 1)            \
+                    x(pad_before, 1) x(pun, 1) x(pun_return, 1)
 #define DECLARE(shape, counted) void shape_##shape(void);
 SHAPES(DECLARE)
 
@@ -140,7 +141,7 @@ static void expect_effect(struct state *s) {
     if (s->function == shape_takes_flags)
         s->general[R8] = s->general[R9] = s->flags;
     if (s->function == shape_loop_head || s->function == shape_narrow ||
-        s->function == shape_remote)
+        s->function == shape_remote || s->function == shape_pun)
         s->general[R8] |= 1 << 3;
 }
 
@@ -241,6 +242,6 @@ int main(int argc, char **argv) {
     print_calls("gives_by_tail", laps);
     print_calls("passes_flags", laps);
     print_calls("return_many", laps);
-    print_calls("plain", 5 * laps + carry_laps);
+    print_calls("plain", 7 * laps + carry_laps);
     return 0;
 }

@@ -5,6 +5,7 @@
  *     process PID COMMAND
  *     function NAME                    the name is the rest of the line; with -: none
  *     alias NAME                       another name of the function before
+ *     inexact                          not all exits of that one are patched
  *     entries N N N N N N              sites of the module that comes next, by tier, beginning with
  *     exits N N N N N N                none
  *     refused TAG COUNT                functions of that module that were refused
@@ -66,7 +67,9 @@ static void take_module(struct script *s, const char *name) {
     m->name = name_of(name);
     m->functions = s->functions.at;
     m->function_count = (uint32_t)s->functions.count;
-    m->instrumented = m->exact_exit = m->seen = s->functions.count;
+    m->instrumented = m->seen = s->functions.count;
+    for (size_t i = 0; i < s->functions.count; i++)
+        m->exact_exit += s->functions.at[i].exact;
     m->refused = s->refused.at;
     m->refused_count = (uint32_t)s->refused.count;
     for (size_t i = 0; i < s->refused.count; i++)
@@ -87,6 +90,8 @@ static bool take_detail(struct script *s, const char *line) {
     char tag[64];
     if (strncmp(line, "alias ", 6) == 0 && s->functions.count) {
         s->functions.at[s->functions.count - 1].aliases = name_of(line + 6);
+    } else if (strcmp(line, "inexact") == 0 && s->functions.count) {
+        s->functions.at[s->functions.count - 1].exact = false;
     } else if (sscanf(line, "refused %63s %lu", tag, &refused.count) == 2) {
         refused.reason = name_of(tag);
         ARRAY_PUSH(&s->refused, refused);
@@ -111,6 +116,7 @@ static bool take_fact(struct script *s, const char *line) {
         struct trace_function f = {.address = 0x1000 + 16 * s->functions.count,
                                    .size = 16,
                                    .instrumented = true,
+                                   .exact = true,
                                    .name = strcmp(line + 9, "-") ? name_of(line + 9) : NULL};
         ARRAY_PUSH(&s->functions, f);
     } else if (strncmp(line, "module ", 7) == 0) {

@@ -90,7 +90,7 @@ static void check_call(struct walk *w, const struct oracle_insn *orig,
                        const struct oracle_insn *here) {
     uint32_t at = mark_of(w)->offset;
     struct oracle_insn jump = trampoline_insn(at + here->size);
-    uint64_t word = at + here->size + jump.size, address;
+    uint64_t word = (at + here->size + jump.size + 7ul) & ~7ul, address;
     char push[64];
     snprintf(push, sizeof push, "push qword ptr [%#lx]",
              (unsigned long)trampoline_addr((uint32_t)word));

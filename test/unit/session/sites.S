@@ -149,6 +149,75 @@ endf site_sled_head
     sled .Lsled_exit, .Lsled_entry, 1
     sled .Lhead_exit, .Lhead_exit, 1
 
+    .text
+/* Begins with a direct call. */
+function site_call
+    call site_plain
+    lea 3(%rax), %rax
+    lea 1(%rax, %rsi), %rax
+    ret
+endf site_call
+
+/* Behind nops that were left for patching, at its entry ... */
+function site_pad
+    nop
+    nop
+    nop
+    nop
+    nop
+    lea 3(%rdi), %rax
+    lea 1(%rax, %rsi), %rax
+    ret
+endf site_pad
+
+/* ... and most of them before it, with a landing pad. */
+    .balign 32
+    .fill 5, 1, 0x90
+    .globl site_pad_before
+    .type site_pad_before, @function
+site_pad_before:
+    .cfi_startproc
+    endbr64
+    nop
+    nop
+    lea 3(%rdi), %rax
+    lea 1(%rax, %rsi), %rax
+    ret
+endf site_pad_before
+
+    .section __patchable_function_entries, "awo", @progbits, .text
+    .balign 8
+    .quad site_pad
+    .quad site_pad_before - 5
+    .text
+
+/* Too little room at the entry, and nothing near that could be moved. */
+    .fill 300, 1, 0xf4
+function site_pun
+    lea 5(%rdi), %rax
+1:  mov $0x90, %dl
+    dec %rax
+    cmp %rdi, %rax
+    jg 1b
+    ret
+endf site_pun
+    .fill 300, 1, 0xf4
+
+/* The same of the return for zero. */
+function site_pun_return
+    mov %rdi, %rax
+    test %rsi, %rsi
+    jz 2f
+    js 3f
+    add $1000, %rax
+    ret
+2:  rep ret
+3:  mov $0x9000, %edx
+    neg %rax
+    ret
+endf site_pun_return
+    .fill 300, 1, 0xf4
+
     .section .data.rel.ro, "aw", @progbits
     .balign 8
 site_slot:

@@ -183,6 +183,7 @@ static void try_call(struct trial *t) {
 
 static void try_calls(const struct weather *w, const struct call *all, size_t count) {
     struct guest *bare = guest_new_bare(), *g = guest_new(w->overflow);
+    trial_expect_tiers(g);
     struct reference *r = mem_alloc(sizeof *r);
     for (size_t i = 0; i < count; i++) {
         struct trial t = {g, &all[i], w, r, 0};

@@ -111,6 +111,7 @@ static void try_call(struct guest *g, const struct call *call, const struct weat
 
 static void try_calls(const struct weather *w, const struct call *all, size_t count) {
     struct guest *bare = guest_new_bare(), *g = guest_new(w->overflow);
+    trial_expect_tiers(g);
     struct reference *r = mem_alloc(sizeof *r);
     taddr_t caller = w->from == FROM_ELSEWHERE ? 4096 : (taddr_t)hold_trap;
     if (w->from != FROM_ANYWHERE)

@@ -3,14 +3,40 @@
 #include <string.h>
 
 const struct call trial_calls[TRIAL_CALLS] = {
-    {"site_loop_flags", 5, 3, true}, {"site_maybe", 5, 6, false},     {"site_flags", 5, 6, true},
-    {"site_tail", 5, 6, false},      {"site_flags", 5, 6, false},     {"site_plain", 5, 6, false},
-    {"site_loop", 5, 3, false},      {"site_popf", 5, 6, false},      {"site_maybe", 4, 6, false},
-    {"site_hop", 5, 3, false},       {"site_through", 5, 6, false},   {"site_sled", 5, 6, false},
-    {"site_sled_head", 5, 6, false}, {"site_sled_head", 4, 6, false},
+    {"site_loop_flags", 5, 3, true}, {"site_maybe", 5, 6, false},      {"site_flags", 5, 6, true},
+    {"site_tail", 5, 6, false},      {"site_flags", 5, 6, false},      {"site_plain", 5, 6, false},
+    {"site_loop", 5, 3, false},      {"site_popf", 5, 6, false},       {"site_maybe", 4, 6, false},
+    {"site_hop", 5, 3, false},       {"site_through", 5, 6, false},    {"site_sled", 5, 6, false},
+    {"site_sled_head", 5, 6, false}, {"site_sled_head", 4, 6, false},  {"site_call", 5, 6, false},
+    {"site_pad", 5, 6, true},        {"site_pad_before", 5, 6, false}, {"site_pun", 2, 0, false},
+    {"site_pun_return", 2, 0, true},
 };
 
 const struct call trial_hook_call = {"_dl_debug_state", 0, 0, true};
+
+void trial_expect_tiers(const struct guest *g) {
+    static const struct {
+        const char *function;
+        enum tier entry, exit;
+    } all[] = {
+        {"site_plain", TIER_JUMP, TIER_JUMP},     {"site_tail", TIER_JUMP, TIER_JUMP},
+        {"site_hop", TIER_HOP, TIER_JUMP},        {"site_through", TIER_JUMP, TIER_JUMP},
+        {"site_call", TIER_JUMP, TIER_JUMP},      {"site_pad", TIER_PAD, TIER_JUMP},
+        {"site_pad_before", TIER_PAD, TIER_JUMP}, {"site_pun", TIER_PUN, TIER_JUMP},
+        {"site_pun_return", TIER_JUMP, TIER_PUN},
+    };
+    enum { COUNT = sizeof all / sizeof *all };
+    const struct entry *e = g->space->modules.at[0].entry;
+    size_t right = 0;
+    assert_int_equal(e->missed_count, 0);
+    for (size_t i = 0; i < plan_function_count(e->plan); i++) {
+        const struct plan_function *f = plan_function(e->plan, i);
+        for (size_t k = 0; k < COUNT; k++)
+            right += f->name && strcmp(f->name, all[k].function) == 0 && f->entry == all[k].entry &&
+                     f->exits[all[k].exit];
+    }
+    assert_int_equal(right, COUNT);
+}
 
 static void step_through(struct guest *bare, const struct call *call, struct reference *r) {
     guest_enter(bare, call);

@@ -1,0 +1,79 @@
+/* Records are sorted by address, and those of one address stay in the order they had. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/types.h"
+#include "elf/sort.h"
+
+struct record {
+    vaddr_t addr;
+    uint32_t before; /* how many stood before it */
+};
+
+static uint64_t state;
+
+static uint64_t next_number(void) {
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return state >> 33;
+}
+
+/* ORDERED records in order and ADDED in none, then sorted. */
+static void sort_some(size_t ordered, size_t added, uint64_t span) {
+    size_t count = ordered + added;
+    AUTO_FREE struct record *records = mem_alloc((count + 1) * sizeof *records);
+    vaddr_t addr = 0x400000;
+    for (size_t i = 0; i < count; i++) {
+        addr += i < ordered ? next_number() % 3 : 0;
+        records[i].addr = i < ordered ? addr : 0x400000 + next_number() % span;
+        records[i].before = (uint32_t)i;
+    }
+    AUTO_FREE bool *seen = mem_alloc(count + 1);
+    sort_by_address(records, count, sizeof *records);
+    for (size_t i = 0; i < count; i++) {
+        assert_in_range(records[i].before, 0, count - 1);
+        assert_false(seen[records[i].before]);
+        seen[records[i].before] = true;
+        if (!i)
+            continue;
+        assert_true(records[i - 1].addr <= records[i].addr);
+        if (records[i - 1].addr == records[i].addr)
+            assert_true(records[i - 1].before < records[i].before);
+    }
+}
+
+static void few_and_many_are_sorted(void **unused) {
+    (void)unused;
+    for (size_t count = 0; count < 40; count++)
+        sort_some(0, count, 16);
+    sort_some(0, 5000, 300);
+    sort_some(0, 5000, UINT64_C(1) << 30);
+}
+
+static void what_is_in_order_stays(void **unused) {
+    (void)unused;
+    sort_some(1, 0, 1);
+    sort_some(1000, 0, 1);
+}
+
+static void what_was_added_behind_is_merged(void **unused) {
+    (void)unused;
+    for (size_t added = 1; added < 40; added++)
+        sort_some(100, added, 120);
+    sort_some(5000, 700, 100);     /* before most of the others */
+    sort_some(5000, 700, 1 << 20); /* behind most of them */
+    sort_some(5000, 700, 5000);    /* between */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(few_and_many_are_sorted),
+        cmocka_unit_test(what_is_in_order_stays),
+        cmocka_unit_test(what_was_added_behind_is_merged),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
