@@ -128,10 +128,10 @@ static bool limits_calls(const struct session_options *o) {
 
 bool selection_takes_call(struct selection *s, const char *module, const struct plan_function *f,
                           const char *name) {
-    struct verdict v = {.chosen = !limits_calls(s->options)};
+    struct verdict v = {.chosen = !limits_calls(s->options)}, other = {0};
     judge_symbol(s->options, module, name, &v);
-    judge_names(s->options, module, f, &v);
-    bool taken = v.chosen && !v.excluded;
+    judge_names(s->options, module, f, &other);
+    bool taken = v.chosen && !v.excluded && !other.excluded;
     s->matched += taken;
     return taken;
 }

@@ -32,8 +32,8 @@ uint8_t *selection_apply(struct selection *s, const struct module *module, const
  */
 uint8_t *selection_named(const struct session_options *options, const struct module *module,
                          const struct plan *plan);
-/* Whether library calls of F of MODULE by NAME are wanted: -F without a module chooses among them.
- */
+/* Whether library calls of F of MODULE by NAME are wanted: of -F, patterns without a module choose
+ * among those names; -N knows all names of F. */
 bool selection_takes_call(struct selection *s, const char *module, const struct plan_function *f,
                           const char *name);
 void selection_note_refused(struct selection *s, const char *name, enum refusal why);

@@ -35,6 +35,33 @@ static void thread_local_and_undefined_names_are_left_out(void **state) {
     module_free(module);
 }
 
+static bool is_among(const char *name, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void what_others_define_is_listed_once(void **state) {
+    (void)state;
+    struct module *module;
+    size_t count;
+    assert_int_equal(module_load("/proc/self/exe", 0, &module, NULL), 0);
+    AUTO_FREE const char **names = module_undefined(module, &count);
+    assert_true(is_among("_cmocka_run_group_tests", names, count));
+    assert_true(is_among("__libc_start_main", names, count));
+    assert_true(is_among("free", names, count));
+    assert_false(is_among("stderr", names, count)); /* data */
+    assert_false(is_among("module_undefined", names, count));
+    for (size_t i = 1; i < count; i++)
+        assert_true(strcmp(names[i - 1], names[i]) < 0);
+    module_free(module);
+    module = fixture_load("shapes-static", 0);
+    free(module_undefined(module, &count));
+    assert_int_equal(count, 0);
+    module_free(module);
+}
+
 static void the_name_to_show_comes_first(void **state) {
     (void)state;
     struct module *module = fixture_load("shapes-pie", 0);
@@ -245,6 +272,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_of_symbol_has_its_type),
         cmocka_unit_test(thread_local_and_undefined_names_are_left_out),
+        cmocka_unit_test(what_others_define_is_listed_once),
         cmocka_unit_test(the_name_to_show_comes_first),
         cmocka_unit_test(names_lose_their_versions),
         cmocka_unit_test(one_name_of_both_tables_is_one_symbol),

@@ -119,6 +119,94 @@ static void a_selected_function_brings_its_sites_only(void **state) {
     }
 }
 
+/* ---- library calls ---- */
+
+static uint8_t selected[64], filtered[64];
+
+/* Only NAME and, if there is one, OTHER are selected; FILTER: when the caller calls them. */
+static void select_two(const char *name, const char *other, bool filter) {
+    memset(selected, 0, sizeof selected);
+    uint32_t n = number_of(name), m = other ? number_of(other) : n;
+    selected[n / 8] |= (uint8_t)(1 << n % 8);
+    selected[m / 8] |= (uint8_t)(1 << m % 8);
+    memcpy(filtered, selected, sizeof filtered);
+    request.selected = selected;
+    request.filtered = filter ? filtered : NULL;
+    request.caller = (struct span){0x5500000000, 0x5500001000};
+}
+
+static bool asks(const struct mark *m) { return m->variant & STUB_CALLER; }
+
+/* How many stubs there are of EVENT, all of which ask for the caller or do not. */
+static size_t count_stubs(enum event_kind event, bool asking) {
+    size_t count = 0;
+    for (size_t i = 0; i < code.mark_count; i++) {
+        const struct mark *m = &code.marks[i];
+        if (m->kind != MARK_STUB || (site_of(m) & 3) != event)
+            continue;
+        assert_int_equal(asks(m), asking);
+        count++;
+    }
+    return count;
+}
+
+static void stubs_of_filtered_functions_ask_for_the_caller(void **state) {
+    (void)state;
+    select_two("ordinary", "only_return", true);
+    filtered[number_of("only_return") / 8] &= (uint8_t) ~(1 << number_of("only_return") % 8);
+    emit();
+    assert_memory_equal(&code.caller, &request.caller, sizeof code.caller);
+    assert_int_equal(code.sites, 4);
+    for (size_t i = 0; i < code.mark_count; i++) {
+        const struct mark *m = &code.marks[i];
+        if (m->kind == MARK_STUB)
+            assert_int_equal(asks(m), site_of(m) >> 2 == FIRST_ID + number_of("ordinary"));
+    }
+}
+
+static void a_filtered_call_lasts_until_what_it_jumps_to_returns(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        select_two(i ? "conditional_tail" : "tail_call", NULL, true);
+        emit();
+        assert_int_equal(count_stubs(EVENT_ENTRY, true), 1);
+        assert_int_equal(count_stubs(EVENT_TAIL, true), 0);
+        assert_int_equal(count_stubs(EVENT_RETURN, true), 1 + i);
+        assert_null(stub_at(fixture_place(fixture, "ordinary"), 0));
+        plan_code_done(&code);
+    }
+}
+
+static void a_filtered_call_ends_where_it_jumps_to_another(void **state) {
+    (void)state;
+    select_two("tail_call", "ordinary", true);
+    emit();
+    assert_int_equal(count_stubs(EVENT_ENTRY, true), 2);
+    assert_int_equal(count_stubs(EVENT_TAIL, true), 1);
+    assert_int_equal(count_stubs(EVENT_RETURN, true), 1);
+}
+
+static void an_unfiltered_call_ends_with_its_function(void **state) {
+    (void)state;
+    select_two("tail_call", NULL, false);
+    emit();
+    assert_int_equal(count_stubs(EVENT_ENTRY, false), 1);
+    assert_int_equal(count_stubs(EVENT_TAIL, false), 1);
+    assert_int_equal(count_stubs(EVENT_RETURN, false), 0);
+}
+
+static void control_sites_need_no_selected_function(void **state) {
+    (void)state;
+    uint8_t none[64] = {0};
+    request.selected = none;
+    request.controls = true;
+    emit();
+    assert_true(plan_has_controls(fixture->named_plan));
+    assert_non_null(stub_at(fixture_place(fixture, "at_second_return"), 0));
+    assert_non_null(stub_at(fixture_place(fixture, "at_far_jump"), 0));
+    assert_int_equal(count_stubs(EVENT_CONTROL, false), code.sites);
+}
+
 static void parts_belong_to_their_function(void **state) {
     (void)state;
     emit();
@@ -253,6 +341,11 @@ int main(int argc, char **argv) {
         TEST(patches_jump_from_run_time_addresses_into_the_area),
         TEST(nothing_is_emitted_when_nothing_is_selected),
         TEST(a_selected_function_brings_its_sites_only),
+        TEST(stubs_of_filtered_functions_ask_for_the_caller),
+        TEST(a_filtered_call_lasts_until_what_it_jumps_to_returns),
+        TEST(a_filtered_call_ends_where_it_jumps_to_another),
+        TEST(an_unfiltered_call_ends_with_its_function),
+        TEST(control_sites_need_no_selected_function),
         TEST(parts_belong_to_their_function),
         TEST(a_hook_waits_before_the_entry_event),
         TEST(a_hook_needs_no_selected_function),

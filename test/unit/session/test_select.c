@@ -151,6 +151,64 @@ static void functions_that_cannot_be_traced_are_counted(void **state) {
     expect_said(state, "plain_impossible", "matches 1 functions, none of which can be traced");
 }
 
+/* Whether a library call of puts, which puts_alias is another name of, is wanted. */
+static bool takes_puts(const struct choice *c) {
+    const char *aliases[] = {"puts_alias", NULL};
+    const struct plan_function puts_function = {.name = "_IO_puts", .aliases = aliases};
+    const struct pattern *filters[4], *excludes[4];
+    struct session_options options = {.filters = filters, .excludes = excludes};
+    options.filter_count = parse(c->filters, filters);
+    options.exclude_count = parse(c->excludes, excludes);
+    struct selection s;
+    selection_init(&s, &options);
+    bool taken = selection_takes_call(&s, "libc.so.6", &puts_function, "puts");
+    const char *const names[] = {"printf", "puts"};
+    struct err err = {0};
+    bool hopeless = selection_check_calls(&s, names, 2, &err) < 0;
+    assert_false(hopeless && taken);
+    assert_true(!hopeless || strcmp(err.tag, "no-match") == 0);
+    selection_done(&s);
+    for (size_t i = 0; i < options.filter_count; i++)
+        pattern_free((struct pattern *)filters[i]);
+    for (size_t i = 0; i < options.exclude_count; i++)
+        pattern_free((struct pattern *)excludes[i]);
+    return taken;
+}
+
+static void filters_without_a_module_choose_library_calls(void **state) {
+    (void)state;
+    assert_true(takes_puts(&(struct choice){{NULL}, {NULL}}));
+    assert_true(takes_puts(&(struct choice){{"put*"}, {NULL}}));
+    assert_false(takes_puts(&(struct choice){{"puts_alias"}, {NULL}}));
+    assert_false(takes_puts(&(struct choice){{NULL}, {"puts_alias"}}));
+    assert_false(takes_puts(&(struct choice){{"printf"}, {NULL}}));
+    assert_true(takes_puts(&(struct choice){{"prog!main"}, {NULL}}));
+    assert_false(takes_puts(&(struct choice){{"prog!main", "printf"}, {NULL}}));
+    assert_true(takes_puts(&(struct choice){{"libc.so.6!puts", "printf"}, {NULL}}));
+    assert_false(takes_puts(&(struct choice){{NULL}, {"puts"}}));
+    assert_false(takes_puts(&(struct choice){{"puts"}, {"libc.so*!_IO_puts"}}));
+    assert_true(takes_puts(&(struct choice){{NULL}, {"libm*!puts"}}));
+}
+
+static void library_calls_that_cannot_be_traced_are_told_once(void **state) {
+    (void)state;
+    struct session_options options = {.filter_count = 0};
+    struct selection s;
+    selection_init(&s, &options);
+    assert_null(selection_refused(&s));
+    selection_note_refused(&s, "puts", REFUSED_SHORT);
+    selection_note_refused(&s, "_Z1fi", REFUSED_UNDECODABLE);
+    selection_note_refused(&s, "puts", REFUSED_SHORT);
+    AUTO_FREE char *few = selection_refused(&s);
+    assert_string_equal(few, "library calls that are not traced: puts (short-window), f(int) "
+                             "(undecodable)");
+    for (char name[] = "a"; *name <= 'z'; ++*name)
+        selection_note_refused(&s, name, REFUSED_SHORT);
+    AUTO_FREE char *many = selection_refused(&s);
+    assert_non_null(strstr(many, "j (short-window), and 16 more"));
+    selection_done(&s);
+}
+
 static int setup(void **state) {
     struct fixture *f = mem_alloc(sizeof *f);
     *state = f;
@@ -181,6 +239,8 @@ int main(void) {
         cmocka_unit_test(near_names_are_offered_nearest_first),
         cmocka_unit_test(far_names_are_not_offered),
         cmocka_unit_test(functions_that_cannot_be_traced_are_counted),
+        cmocka_unit_test(filters_without_a_module_choose_library_calls),
+        cmocka_unit_test(library_calls_that_cannot_be_traced_are_told_once),
     };
     return cmocka_run_group_tests_name("session select", tests, setup, teardown);
 }
