@@ -137,6 +137,8 @@ struct arch {
      * Returns false and a one-byte INSN_BAD when there is none. CONSTANTS may be NULL. */
     bool (*decode)(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
                    struct insn_constants *constants);
+    /* Are BYTES (ROOM > 0) a return that takes nothing else off the stack? */
+    bool (*is_return)(const uint8_t *bytes, size_t room);
     /* Size of the landing instruction at BYTES, 0 when there is none. */
     size_t (*landing)(const uint8_t *bytes, size_t room);
     /* Size of XRay's unpatched sled of KIND at BYTES, 0 when there is none. Its first instruction

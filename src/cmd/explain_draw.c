@@ -103,15 +103,21 @@ static size_t place_from(const struct plan_view *v, vaddr_t at) {
     return low;
 }
 
+/* Is there anything that W does, from place number FIRST on? A return right behind W may be. */
+static bool holds_place(const struct plan_view *v, const struct plan_window *w, size_t first) {
+    if (first == v->places.count || v->places.at[first].at > w->end)
+        return false;
+    return v->places.at[first].at < w->end ||
+           v->places.at[first].window == (uint32_t)(w - v->windows.at);
+}
+
 static void print_notes(struct drawing *d, vaddr_t at, size_t size) {
     const struct plan_view *v = &d->subject->view;
     for (size_t i = place_from(v, at); i < v->places.count && v->places.at[i].at == at; i++)
         note_place(d, &v->places.at[i]);
     const struct plan_window *w = window_at(v, at);
     size_t place = place_from(v, at);
-    bool bare =
-        w && w->start == at && (place == v->places.count || v->places.at[place].at >= w->end);
-    if (bare)
+    if (w && w->start == at && !holds_place(v, w, place))
         print_note(d, w->tier, "moved away to make a hole");
     for (size_t i = 0; i < size; i++) {
         const struct plan_window *from = hole_at(v, at + i);

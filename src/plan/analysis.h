@@ -15,6 +15,7 @@
  *   windows    the bytes that a patch takes
  *   pads       nops that compilers left for patching
  *   fit        which tier there is room for
+ *   returns    those without room: the ways to them return themselves
  *   holes      padding for hops
  *   traps      what is left, for those who ask for it by name
  *
@@ -111,8 +112,14 @@ struct exit_site {
     uint8_t event, variant; /* enum event_kind, STUB_* */
     uint8_t tier, refused;  /* enum tier, enum refusal */
     bool loops;             /* a jump to the function's own entry: no end, and no event */
+    bool delegated;         /* a return that the ways to it do in its stead */
     bool falls; /* the last instruction of a function that runs into the next: leaves in any case */
     bool trap;  /* it has no tier, but could be a trap */
+};
+
+struct return_branch { /* a direct branch of described code to a return, in such code, too */
+    vaddr_t to, from;
+    bool all; /* nothing else leads to it but such branches */
 };
 
 struct control_site { /* where a function goes on other than after a call or branch */
@@ -154,9 +161,10 @@ struct analysis {
     ARRAY(vaddr_t) data_starts;       /* addresses of loads; sorted; for depth_follow() */
     ARRAY(vaddr_t) switch_words;      /* words that lead to starts of parts of a switch; sorted */
     ARRAY(struct exit_site) exits;    /* by address */
-    ARRAY(vaddr_t) twice;             /* functions that return twice, their stubs and slots */
-    ARRAY(struct control_site) controls; /* by address */
-    ARRAY(struct window) windows;        /* by address */
+    ARRAY(struct return_branch) to_returns; /* by `to`, from returns_note() on */
+    ARRAY(vaddr_t) twice;                   /* functions that return twice, their stubs and slots */
+    ARRAY(struct control_site) controls;    /* by address */
+    ARRAY(struct window) windows;           /* by address */
 };
 
 /* ---- text.c ---- */
@@ -254,6 +262,7 @@ void groups_find_entries(struct analysis *a);
 
 /* ---- exits.c ---- */
 void exits_find(struct analysis *a);
+struct exit_site *exit_at(const struct analysis *a, vaddr_t addr); /* NULL if there is none */
 
 /* ---- controls.c ---- */
 /* Before text_decode(), which calls controls_note_call() for each call in FUNC (or NO_FUNC). */
@@ -275,8 +284,19 @@ uint8_t window_entry_variant(const struct analysis *a, const struct func *f);
 /* Of that at a control site. */
 enum { CONTROL_VARIANT = STUB_SKIP_RED_ZONE | STUB_SAVE_FLAGS };
 
+/* Takes a window that holds the instruction at ADDR of FUNC; false if there is none. */
+bool window_around(struct analysis *a, uint32_t func, vaddr_t addr);
+
 /* Can the instruction at ADDR of F be moved away? FIRST: as the first of its window. */
 enum refusal window_blocker(const struct func *f, vaddr_t addr, bool first);
+
+/* ---- returns.c ---- */
+/* Makes targets of what branches to returns lead to: text_decode() has not. */
+void returns_note(struct analysis *a);
+/* Makes room on the ways to returns that have none. WANTED_GROUP: by root. */
+void returns_delegate(struct analysis *a, const bool *wanted_group);
+/* Does W end right before ADDR, and what it holds run into that? */
+bool window_runs_into(const struct analysis *a, const struct window *w, vaddr_t addr);
 
 /* ---- fit.c ---- */
 /* Is there room for TIER in W? Finds the hole that a hop needs. */

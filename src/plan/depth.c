@@ -263,7 +263,10 @@ static void follow(struct walk *w, struct path *p) {
             w->lost = true;
             return;
         }
-        if (!first && (*text_fact(f->text, p->at) & FACT_TARGET)) {
+        /* Whether a return is a target is found out later only: returns.c. */
+        bool target =
+            *text_fact(f->text, p->at) & FACT_TARGET || text_kind(f->text, p->at) == INSN_RETURN;
+        if (!first && target) {
             arrive(w, spot, p);
             return;
         }

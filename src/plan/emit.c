@@ -138,6 +138,26 @@ static int put_branch(struct emitter *e, const struct site *site, const struct s
     return put_jump(e, s->insn.target);
 }
 
+/* A branch to a return that has no room of its own: where it is taken, it returns itself. */
+static int put_return(struct emitter *e, const struct site *site, const struct step *s,
+                      uint8_t variant, uint32_t id) {
+    uint8_t stub[STUB_MAX_BYTES], skip[RELOCATED_MAX_BYTES];
+    const struct arch *arch = e->plan->arch;
+    const vaddr_t from = s->insn.addr, to = s->insn.target;
+    bool start = from == site->start;
+    if (s->insn.kind == INSN_BRANCH) {
+        size_t size = make_stub(e, stub, here(e), variant, id);
+        size_t n = arch->skip_unless(&s->insn, site->bytes + (from - site->start),
+                                     (uint32_t)size + s->return_bytes, skip);
+        mark(e, (struct mark){.kind = MARK_INSN, .at_start = start, .orig = from});
+        put(e, skip, n);
+    }
+    put_stub(e, variant, id, from, start);
+    mark(e, (struct mark){.kind = MARK_INSN, .at_start = true, .orig = to});
+    put(e, module_bytes(e->plan->module, to, s->return_bytes), s->return_bytes);
+    return 0;
+}
+
 /* Whose EVENT an exit or control of FUNCTION is: its own, or that of one that shares the code;
  * UINT32_MAX: there is to be none. */
 static uint32_t owner_of(const struct emitter *e, uint32_t function, uint8_t event) {
@@ -180,6 +200,8 @@ static int put_step(struct emitter *e, const struct site *site, const struct ste
     uint32_t id = event_id(e, owner, s->event);
     uint8_t variant = filter(e, s->variant, owner, s->event);
     e->code->sites++;
+    if (s->return_bytes)
+        return put_return(e, site, s, variant, id);
     if (s->insn.kind == INSN_BRANCH && !s->falls)
         return put_branch(e, site, s, variant, id);
     put_stub(e, variant, id, s->insn.addr, s->insn.addr == site->start);

@@ -161,6 +161,15 @@ static bool find_fall(struct analysis *a, uint32_t i, size_t count) {
     return true;
 }
 
+static int compare_exit(const void *key, const void *item) {
+    vaddr_t addr = *(const vaddr_t *)key, at = ((const struct exit_site *)item)->addr;
+    return (addr > at) - (addr < at);
+}
+
+struct exit_site *exit_at(const struct analysis *a, vaddr_t addr) {
+    return bsearch(&addr, a->exits.at, a->exits.count, sizeof *a->exits.at, compare_exit);
+}
+
 void exits_find(struct analysis *a) {
     while (pass_flags_on(a))
         ;

@@ -15,6 +15,7 @@ struct step { /* one instruction of a window */
     bool beside;            /* an exit that another's code makes: the instruction is not run here */
     bool falls;             /* an exit that leaves in any case, also where it does not branch */
     uint8_t event, variant; /* of exits */
+    uint8_t return_bytes;   /* of the return at insn.target, which a branch to it does itself */
     uint32_t function;      /* whose exit it is */
 };
 

@@ -67,6 +67,7 @@ static void analyse(struct plan *plan, struct analysis *a) {
     controls_find(a);
     AUTO_FREE uint8_t *refused = mem_alloc(a->func_count + 1);
     catalog_refusals(a, refused);
+    returns_note(a);
     windows_choose(a, refused);
     catalog_build(plan, a, refused);
     sites_build(plan, a);
@@ -83,6 +84,7 @@ static void analysis_done(struct analysis *a) {
     ARRAY_FREE(&a->bases);
     ARRAY_FREE(&a->switch_words);
     ARRAY_FREE(&a->exits);
+    ARRAY_FREE(&a->to_returns);
     ARRAY_FREE(&a->twice);
     ARRAY_FREE(&a->controls);
     ARRAY_FREE(&a->windows);

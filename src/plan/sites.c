@@ -35,6 +35,35 @@ static const struct exit_site *next_exit(const struct analysis *a, vaddr_t addr,
     return *exit < a->exits.count ? &a->exits.at[*exit] : NULL;
 }
 
+static const struct exit_site *delegated_at(const struct analysis *a, const struct text *text,
+                                            vaddr_t addr) {
+    bool is_exit = text_holds(text, addr) && *text_fact(text, addr) & FACT_EXIT;
+    const struct exit_site *x = is_exit ? exit_at(a, addr) : NULL;
+    return x && x->delegated ? x : NULL;
+}
+
+/* The return that S branches to, if S is to do it. */
+static void take_return(const struct analysis *a, const struct text *text, struct step *s) {
+    bool branch = s->insn.kind == INSN_JUMP || s->insn.kind == INSN_BRANCH;
+    const struct exit_site *x = branch ? delegated_at(a, text, s->insn.target) : NULL;
+    if (!x)
+        return;
+    take_exit(a, x, s);
+    s->return_bytes = x->size;
+}
+
+/* The return that W runs into, if W is to do it. */
+static void add_return_behind(struct plan *plan, const struct analysis *a, const struct window *w) {
+    const struct text *text = a->funcs[w->func].text;
+    const struct exit_site *x = delegated_at(a, text, w->end);
+    if (!x || !window_runs_into(a, w, x->addr))
+        return;
+    struct step s = {0};
+    plan->arch->decode(text_bytes(text, x->addr), x->size, x->addr, &s.insn, NULL);
+    take_exit(a, x, &s);
+    ARRAY_PUSH(&plan->steps, s);
+}
+
 static void add_steps(struct plan *plan, const struct analysis *a, const struct window *w,
                       size_t *exit) {
     const struct text *text = a->funcs[w->func].text;
@@ -44,6 +73,8 @@ static void add_steps(struct plan *plan, const struct analysis *a, const struct 
         const struct exit_site *x = next_exit(a, at, exit);
         if (x && x->addr == at && (x->tier != TIER_NONE || x->trap))
             take_exit(a, x, &s);
+        else
+            take_return(a, text, &s);
         ARRAY_PUSH(&plan->steps, s);
     }
     if (w->beside) {
@@ -51,6 +82,7 @@ static void add_steps(struct plan *plan, const struct analysis *a, const struct 
         take_exit(a, next_exit(a, w->end, exit), &s);
         ARRAY_PUSH(&plan->steps, s);
     }
+    add_return_behind(plan, a, w);
 }
 
 static uint32_t site_room(const struct plan *plan, const struct site *site,

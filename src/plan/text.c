@@ -92,9 +92,28 @@ struct sweep {
     struct insn_constants storage;
 };
 
+/* Notes a branch to a return apart (returns.c). */
+static bool note_to_return(struct sweep *s, const struct insn *in) {
+    struct analysis *a = s->a;
+    if (in->kind == INSN_FIXED || in->kind == INSN_LOOP || s->func == NO_FUNC ||
+        !text_holds(s->text, in->target))
+        return false;
+    size_t room = s->text->size - (in->target - s->text->start);
+    if (!a->arch->is_return(text_bytes(s->text, in->target), room))
+        return false;
+    const struct func *f = &a->funcs[s->func];
+    bool inside = in->target >= f->start && in->target < f->end;
+    uint32_t g = inside ? s->func : func_at(a, in->target);
+    if (!f->range || g == NO_FUNC || !a->funcs[g].range)
+        return false;
+    ARRAY_PUSH(&a->to_returns, ((struct return_branch){.to = in->target, .from = in->addr}));
+    return true;
+}
+
 static void note_branch(struct sweep *s, const struct insn *in) {
     struct analysis *a = s->a;
-    text_note(a, in->target, FACT_TARGET);
+    if (!note_to_return(s, in))
+        text_note(a, in->target, FACT_TARGET);
     if (s->func == NO_FUNC)
         func_note_stray(a, in->target);
     else if (a->funcs[s->func].range)

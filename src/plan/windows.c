@@ -16,6 +16,7 @@
  * come puns, which may lead nowhere, and windows that end with a call. Such a call is not executed
  * elsewhere but replaced by a push of its own return address and a jump; its return is
  * mispredicted. In fixed programs, where puns are likely to lead nowhere, such calls come first.
+ * Before puns, returns are left to the ways to them (returns.c).
  *
  * What XRay's runtime writes over is left to it as far as possible: sleds.c.
  *
@@ -81,15 +82,6 @@ static vaddr_t padding_end(const struct text *text, vaddr_t at, vaddr_t limit) {
         at += size;
     }
     return at < limit ? at : limit;
-}
-
-static int compare_exit(const void *key, const void *item) {
-    vaddr_t addr = *(const vaddr_t *)key, at = ((const struct exit_site *)item)->addr;
-    return (addr > at) - (addr < at);
-}
-
-static struct exit_site *exit_at(const struct analysis *a, vaddr_t addr) {
-    return bsearch(&addr, a->exits.at, a->exits.count, sizeof *a->exits.at, compare_exit);
 }
 
 static void own(const struct text *text, vaddr_t start, vaddr_t end) {
@@ -383,6 +375,27 @@ static void choose_all(struct analysis *a, const struct choice *c, uint8_t *refu
     windows_sort(a);
 }
 
+bool window_around(struct analysis *a, uint32_t func, vaddr_t addr) {
+    static const struct choice choices[] = {
+        {.tier = TIER_JUMP}, {.tier = TIER_HOP}, {.tier = TIER_HOP, .make = true}};
+    const struct func *f = &a->funcs[func];
+    struct window w = {.start = addr, .end = addr + text_size(f->text, addr), .func = func};
+    if (window_blocker(f, addr, true))
+        return false;
+    if (!group_root(a, func)->open_flow)
+        grow(f, &w, text_kind(f->text, addr), a->arch->jump_bytes);
+    if (w.start == f->body && f->entry && !f->tier)
+        return false; /* its entry still waits for a window */
+    find_room(a, f->text, &w);
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        if (!fit(a, f->text, &w, &choices[i]))
+            continue;
+        window_take(a, &w);
+        return true;
+    }
+    return false;
+}
+
 /* Entries that a compiler has left nops for. */
 static void choose_pads(struct analysis *a, const bool *wanted) {
     for (uint32_t i = 0; i < a->func_count; i++) {
@@ -422,6 +435,8 @@ static void choose_rounds(struct analysis *a, struct choice c, uint8_t *refused)
         c.make = round->make;
         c.call = round->call;
         c.sled = round->sled;
+        if (a->only == TIER_NONE && c.tier == TIER_PUN)
+            returns_delegate(a, c.wanted_group);
         choose_all(a, &c, refused);
         c.first = false;
     }

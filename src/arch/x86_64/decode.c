@@ -172,6 +172,11 @@ static size_t landing_instruction(const uint8_t *bytes, size_t room) {
                                                                                  : 0;
 }
 
+bool x86_64_is_return(const uint8_t *bytes, size_t room) {
+    enum { RET = 0xc3, REP = 0xf3, BND = 0xf2 };
+    return bytes[0] == RET || (room > 1 && (bytes[0] == REP || bytes[0] == BND) && bytes[1] == RET);
+}
+
 size_t x86_64_landing(const uint8_t *bytes, size_t room) {
     size_t size = type_mark(bytes, room);
     return size + landing_instruction(bytes + size, room - size);

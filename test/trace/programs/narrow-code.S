@@ -34,6 +34,15 @@
     .endif
 .endm
 
+# Data refers to the next instruction: it cannot be left to the jumps that lead to it.
+.macro referred
+    .pushsection .data.rel.ro, "aw"
+    .balign 8
+    .quad 1f
+    .popsection
+1:
+.endm
+
 .macro short_entry name
 function \name
     lea 5(%rdi), %rax
@@ -59,7 +68,8 @@ function \tier\()_return
     js 3f
     add $1000, %rax
     ret
-2:  rep ret
+2:  referred
+    rep ret
 3:  mov $FAR << 8, %edx
     neg %rax
     ret
@@ -167,12 +177,45 @@ function pun_least
     jz 2f
     add $1000, %rax
     ret
-2:  ret
+2:  referred
+    ret
 3:  nop
     mov $FAR << 8, %edx
     neg %rax
     ret
 finish pun_least
+
+    wall
+# Returns of one byte to which a pun would lead nowhere in a fixed program: the ways to them return.
+function ways_short
+    mov %rdi, %rax
+    test %rdi, %rdi
+    jz 2f
+    js 3f
+    add $1000, %rax
+2:  ret
+3:  mov $0x100, %edx
+    neg %rax
+    jmp 2b
+finish ways_short
+    wall
+function ways_long
+    mov %rdi, %rax
+    cmp $2, %rdi
+    je 2f
+    cmp $-2, %rdi
+    je 4f
+    test %rdi, %rdi
+    jz 3f
+    neg %rax
+2:  ret
+3:  mov $0x100, %edx
+    lea 77(%rdi), %rax
+    jmp 2b
+    .fill 200, 1, 0xf4
+4:  xor %eax, %eax
+    jmp 2b
+finish ways_long
 
     wall
 # A hole is made of what its neighbour can spare after it was moved for that.

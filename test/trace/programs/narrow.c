@@ -12,7 +12,8 @@
     long tier##_second(void);
 DECLARE_SET(hop)
 DECLARE_SET(pun)
-long pun_least(long), hop_made(long), hop_spared(long), jump_giver(void), jump_spender(long);
+long ways_short(long), ways_long(long), pun_least(long), hop_made(long), hop_spared(long),
+    jump_giver(void), jump_spender(long);
 #define CHAIN(link) link(0) link(1) link(2) link(3) link(4) link(5) link(6) link(7) link(8) link(9)
 #define DECLARE_LINK(i) long chain##i(void);
 CHAIN(DECLARE_LINK)
@@ -76,6 +77,10 @@ DRIVE_SET(pun)
 static NOINLINE void drive_others(long n) {
     for (long i = n; i >= -n; i -= n)
         check(LEAF(pun_least, i), i > 0 ? i + 1000 : -i, "pun_least");
+    for (long i = -n; i <= n; i += n)
+        check(LEAF(ways_short, i), i > 0 ? i + 1000 : -i, "ways_short");
+    for (long i = -3; i <= 3; i++)
+        check(LEAF(ways_long, i), i == -2 ? 0 : i == 2 ? 2 : i == 0 ? 77 : -i, "ways_long");
     check(LEAF(hop_made, n), n, "hop_made");
     check(LEAF(jump_giver), ((1 + 0x1000) ^ 0x2000) + 0x3000, "jump_giver");
     check(LEAF(hop_spared, n), n, "hop_spared");

@@ -162,6 +162,28 @@ static void addresses_in_code_and_data_of_fixed_programs_are_targets(void **stat
     ASSERT_FREE(fixed, "at_immediate", "at_pointed");
 }
 
+/* ---- returns without room ---- */
+
+static void a_return_without_room_is_left_to_the_ways_to_it(void **state) {
+    (void)state;
+    const struct plan_function *f = fixture_bare(fixed, "all_ways");
+    assert_exits(f, 1, 0);
+    ASSERT_FREE(fixed, "at_all_ways");
+    assert_non_null(fixture_stub(fixed, fixture_place(fixed, "at_all_ways"), EVENT_RETURN));
+    assert_null(fixture_patch_at(fixed, fixture_place(fixed, "at_all_ways")));
+}
+
+static void a_return_to_which_other_ways_lead_is_not_exact(void **state) {
+    (void)state;
+    static const char *const names[] = {"way_by_table", "way_by_counter"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct plan_function *f = fixture_bare(fixed, names[i]);
+        assert_int_equal(f->exits[TIER_NONE], 1);
+        assert_false(f->exact);
+    }
+    ASSERT_FREE(fixed, "at_way_by_table", "at_way_by_counter");
+}
+
 /* ---- rule 4: parts that look like functions ---- */
 
 static void a_part_at_entry_depth_that_jumps_back_is_no_function(void **state) {
@@ -478,6 +500,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_jump_through_a_table_of_functions_is_a_tail_call),
         cmocka_unit_test(tables_of_addresses_are_judged_by_their_content),
         cmocka_unit_test(addresses_in_code_and_data_of_fixed_programs_are_targets),
+        cmocka_unit_test(a_return_without_room_is_left_to_the_ways_to_it),
+        cmocka_unit_test(a_return_to_which_other_ways_lead_is_not_exact),
         cmocka_unit_test(a_part_at_entry_depth_that_jumps_back_is_no_function),
         cmocka_unit_test(a_part_that_only_a_switch_reaches_is_no_function),
         cmocka_unit_test(a_function_that_falls_into_the_next_ends_there),

@@ -15,6 +15,7 @@
 struct walk {
     size_t mark;
     vaddr_t orig; /* the next original instruction */
+    vaddr_t end;  /* of the window */
     bool done;
 };
 
@@ -42,19 +43,35 @@ struct oracle_insn original_insn(vaddr_t addr) {
     return in;
 }
 
-/* A conditional tail call: inverted branch, stub, jump to the target. */
+/* Where a branch would be taken: a jump to its target, or that itself if it is a return. */
+static bool arrives(const struct walk *w, vaddr_t target, const struct oracle_insn *last) {
+    bool leads = last->jump && last->direct && last->target == target;
+    bool returns = last->ret && !strcmp(last->text, original_insn(target).text);
+    return (leads || returns) && mark_of(w)->orig == target;
+}
+
+/* A branch to a return: the stub, and a return. */
+static void check_return(struct walk *w, const struct oracle_insn *orig) {
+    struct oracle_insn here = trampoline_insn(mark_of(w)->offset);
+    if (!here.ret || !arrives(w, orig->target, &here) || mark_of(w)[-1].kind != MARK_STUB)
+        fail_at("a branch to a return does something else", w->orig);
+    w->orig += orig->size;
+    w->done = true;
+}
+
+/* A conditional tail call, or a branch to a return: inverted branch, stub, and what it leads to. */
 static void check_conditional(struct walk *w, const struct oracle_insn *orig,
                               const struct oracle_insn *here) {
     uint32_t at = mark_of(w)->offset;
     w->mark++;
     assert_int_equal(mark_of(w)->kind, MARK_STUB);
-    assert_true(mark_of(w)->variant & STUB_SAVE_FLAGS);
+    bool saves = mark_of(w)->variant & STUB_SAVE_FLAGS;
     assert_int_equal(mark_of(w)->offset, at + here->size);
     w->mark++;
-    struct oracle_insn jump = trampoline_insn(mark_of(w)->offset);
-    if (!jump.jump || jump.target != orig->target || mark_of(w)->orig != orig->target)
+    struct oracle_insn last = trampoline_insn(mark_of(w)->offset);
+    if (!arrives(w, orig->target, &last) || (!saves && !last.ret))
         fail_at("a conditional tail call leads elsewhere", w->orig);
-    if (here->target != trampoline_addr(mark_of(w)->offset + jump.size))
+    if (here->target != trampoline_addr(mark_of(w)->offset + last.size))
         fail_at("an inverted branch skips too much or too little", w->orig);
 }
 
@@ -169,8 +186,13 @@ static void check_insn(struct walk *w) {
     while (k->orig > w->orig &&
            original_insn(w->orig).padding) /* nops that were left for patching */
         w->orig += original_insn(w->orig).size;
-    if (k->orig != w->orig)
-        fail_at("a mark names the wrong instruction", w->orig);
+    if (k->orig != w->orig) {
+        struct oracle_insn moved = original_insn(w->orig);
+        if (!moved.jump || !moved.direct || k->orig != moved.target)
+            fail_at("a mark names the wrong instruction", w->orig);
+        check_return(w, &moved);
+        return;
+    }
     w->done = is_back_jump(w);
     if (w->done || skip_unknown(w))
         return;
@@ -187,7 +209,7 @@ static void check_insn(struct walk *w) {
         check_conditional(w, &orig, &here);
     else if (!same)
         fail_at("a moved instruction means something else", w->orig);
-    w->orig += orig.size;
+    w->orig += w->orig < w->end ? orig.size : 0; /* a return right behind the window stays */
     w->done =
         orig.jump || orig.ret || !strncmp(orig.text, "ud", 2) || !strncmp(orig.text, "hlt", 3);
 }
@@ -201,7 +223,7 @@ static void check_stub(const struct walk *w, const struct patch *p) {
 }
 
 void check_trampoline(const struct patch *p, uint32_t offset) {
-    struct walk w = {.mark = mark_at(offset), .orig = p->at};
+    struct walk w = {.mark = mark_at(offset), .orig = p->at, .end = p->at + p->window};
     assert_int_equal(mark_of(&w)->offset, offset);
     assert_true(mark_of(&w)->at_start);
     for (; !w.done; w.mark++) {
@@ -210,6 +232,6 @@ void check_trampoline(const struct patch *p, uint32_t offset) {
         else
             check_stub(&w, p);
     }
-    if (w.orig != p->at + p->window)
+    if (w.orig != w.end)
         fail_at("a trampoline goes on elsewhere than behind its window", p->at);
 }
