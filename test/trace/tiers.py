@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""tiers.py SPOOR PROGRAM...: each program runs with all of its functions patched by one tier only, by each
+in turn. It does as it does alone, and the calls of the functions that the tier serves are those that are
+seen when each function has the tier that suits it best.
+"""
+import collections
+import os
+import sys
+
+from harness import (Spoor, check, check_balanced, check_lossless, check_same, check_same_outcome, main,
+                     run)
+
+TIERS = ("jump", "hop", "pun", "trap")
+LEAST = 3  # functions that a tier must serve
+
+
+def sequences(spoor, names, trace):
+    """Entries and ends of the functions NAMES, by thread in the order in which threads began."""
+    items = list(spoor.replay(trace))
+    check_balanced(items)
+    threads = collections.defaultdict(list)
+    for item in items:
+        if item["function"] in names:
+            threads[item["tid"]].append(f"{item['kind']} {item['function']}")
+    return sorted(threads.values())
+
+
+def served_by(functions, tier):
+    """Those of which every site is patched by it."""
+    return {f["function"] for f in functions
+            if f["entry"] == tier and set(f["exits"]) <= {tier, "none"} and not f["exits"].get("none")}
+
+
+def count_of(functions, tier):
+    return (sum(f["entry"] == tier for f in functions),
+            sum(f["exits"].get(tier, 0) for f in functions if f["entry"] != "none"))
+
+
+def test_tier(spoor, program, alone, tier, whole):
+    way = [f"--tier={tier}", "--trap-limit=1000000000"]
+    check_same_outcome(alone, spoor.record(way, [program], "tier"), f"{program}: {tier}")
+    whole = spoor.is_whole("tier") and whole
+    info = spoor.info("tier")
+    check_lossless(info)
+    functions = spoor.json("explain", "--json", f"--tier={tier}", program)
+    entries, exits = count_of(functions, tier)
+    counts = info["functions"]
+    got = counts["tiers"][tier], counts["exit_tiers"][tier]
+    others = sum(counts["tiers"].values()) - got[0]
+    # Where a pun leads to is known only when the program is loaded.
+    right = got <= (entries, exits) if tier == "pun" else got == (entries, exits)
+    check(right and got[0] >= LEAST and not others,
+          f"{program}: {tier}: {counts} instead of {entries} entries and {exits} exits")
+    if not whole or got != (entries, exits):
+        return
+    names = served_by(functions, tier)
+    check(len(names) >= LEAST, f"{program}: {tier} serves {names} only")
+    check_same(f"{program}: {tier}", sequences(spoor, names, "best"), sequences(spoor, names, "tier"))
+
+
+def test(path, *programs):
+    for program in programs:
+        spoor = Spoor(path)
+        alone = run([program])
+        check_same_outcome(alone, spoor.record([], [program], "best"), program)
+        whole = spoor.is_whole("best")
+        for tier in TIERS:
+            test_tier(spoor, program, alone, tier, whole)
+
+
+if __name__ == "__main__":
+    arguments = [os.path.realpath(argument) for argument in sys.argv[1:]]
+    main(lambda: test(*arguments))
