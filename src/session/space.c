@@ -13,6 +13,7 @@
 #include "session/breakpoints.h"
 #include "session/libcalls.h"
 #include "session/patcher.h"
+#include "session/program.h"
 #include "target/auxv.h"
 #include "target/maps.h"
 #include "target/memory.h"
@@ -319,19 +320,6 @@ static void drop_gone(struct space *s, pid_t caller, const struct maps *maps) {
     }
 }
 
-/* The load bias of MODULE, whose executable segment is mapped by MAP. */
-static bool find_bias(const struct module *module, const struct map *map, taddr_t *ret) {
-    for (size_t i = 0; i < module->segment_count; i++) {
-        const struct segment *g = &module->segments[i];
-        uint64_t page = ~(uint64_t)(PAGE - 1);
-        if (g->executable && (g->offset & page) == map->offset) {
-            *ret = map->start - (g->start & page);
-            return true;
-        }
-    }
-    return false;
-}
-
 struct update {
     const struct space_context *ctx;
     struct space *space;
@@ -339,10 +327,6 @@ struct update {
     struct maps *maps;
     struct map program, loader; /* one map of each; a static program is its own loader */
 };
-
-static bool is_same_file(const struct map *a, const struct map *b) {
-    return a->inode && a->inode == b->inode && a->device == b->device;
-}
 
 /* The map that holds what TID's auxiliary vector says under TYPE. */
 static struct map map_from_auxv(const struct maps *maps, pid_t tid, uint64_t type) {
@@ -389,7 +373,7 @@ static void patch_module(struct update *u, struct patched *p, bool wanted, bool 
         err_set(&err, ENOENT, "no-hook",
                 "%s: does not tell what it loads: libraries loaded later are left untraced",
                 p->entry->module->path);
-        if (!is_same_file(&u->program, &u->loader)) /* else it may load nothing at all */
+        if (!map_is_same_file(&u->program, &u->loader)) /* else it may load nothing at all */
             warn(u->ctx, &err);
         if (!wanted)
             return;
@@ -411,32 +395,15 @@ typedef ARRAY(struct newcomer) newcomer_array;
 
 /* Whether M is of the executable whose library calls are to be traced. */
 static bool is_program(const struct update *u, const struct map *m) {
-    return u->ctx->options->libcalls && is_same_file(m, &u->program);
-}
-
-/* Where the program's own text is: what it calls is known by that. */
-static void find_program(struct update *u) {
-    struct program *program = &u->space->program;
-    for (size_t i = 0; i < u->maps->list.count && !program->entry; i++) {
-        const struct map *m = &u->maps->list.at[i];
-        struct entry *e;
-        taddr_t bias;
-        if (!m->executable || !is_program(u, m) ||
-            catalog_find(u->ctx->catalog, u->caller, m, &e, NULL) < 0 ||
-            !find_bias(e->module, m, &bias))
-            continue;
-        program->entry = e;
-        program->text = (struct span){e->module->text_low + bias, e->module->text_high + bias};
-        catalog_libcalls(u->ctx->catalog, e);
-    }
+    return u->ctx->options->libcalls && map_is_same_file(m, &u->program);
 }
 
 static void look_at(struct update *u, const struct map *m, newcomer_array *ret) {
     struct newcomer n = {.patched = {.text = m->start, .device = m->device, .inode = m->inode},
                          .map = *m};
     struct err err = {0};
-    n.wanted = catalog_wants(u->ctx->catalog, m->path, is_same_file(m, &u->program));
-    n.hook = is_same_file(m, &u->loader) && catalog_wants_libraries(u->ctx->catalog);
+    n.wanted = catalog_wants(u->ctx->catalog, m->path, map_is_same_file(m, &u->program));
+    n.hook = map_is_same_file(m, &u->loader) && catalog_wants_libraries(u->ctx->catalog);
     n.program = is_program(u, m);
     n.called = u->space->program.entry && !n.program;
     if (!n.wanted && !n.hook && !n.called && !n.program)
@@ -478,7 +445,7 @@ static bool prepare(struct update *u, const struct newcomer *n) {
 
 static void meet(struct update *u, struct newcomer *n) {
     struct patched *p = &n->patched;
-    if (find_bias(p->entry->module, &n->map, &p->bias) && !is_known(u->space, p)) {
+    if (map_bias(&n->map, p->entry->module, &p->bias) && !is_known(u->space, p)) {
         bool wanted = prepare(u, n);
         if (n->wanted || n->called || !p->entry->plan)
             warn_of(u, p->entry);
@@ -534,7 +501,7 @@ int space_update(const struct space_context *ctx, struct space *s, pid_t caller,
     if (!u.loader.inode)
         u.loader = u.program;
     newcomer_array newcomers = {0};
-    find_program(&u);
+    program_find(ctx, s, caller, &maps, &u.program);
     for (size_t i = 0; i < maps.list.count; i++) {
         const struct map *m = &maps.list.at[i];
         if (m->executable && m->path[0] == '/' && !find_mapped(s, m->start))
