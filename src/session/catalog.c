@@ -48,6 +48,9 @@ void catalog_free(struct catalog *c) {
         free(e->filtered);
         free(e->trap_loads);
         free(e->without_traps);
+        free(e->outcome.missed);
+        free(e->outcome.inexact);
+        free(e->outcome.trapped);
         free(e);
     }
     ARRAY_FREE(&c->entries);
@@ -269,8 +272,9 @@ bool catalog_prepare(struct catalog *c, struct entry *e, bool wanted,
 }
 
 void catalog_describe(struct catalog *c, struct entry *e, const struct plan_code *code) {
-    if (!e->described)
-        e->missed_count = describe_module(c->writer, e, code);
+    bool news = describe_load(e, code);
+    if (news || !e->described)
+        e->missed_count = describe_module(c->writer, e);
     e->described = true;
 }
 

@@ -36,11 +36,18 @@ struct entry {
     ARRAY(struct called_name) called;
     struct libcalls *libcalls; /* what it calls itself; NULL until it is met as an executable */
     size_t selected_count;     /* of those, with a tier */
-    size_t missed_count;       /* of those, how many have no patch where they were loaded first */
-    bool wanted;               /* what -F and -N choose is selected, whoever calls it */
-    bool described;            /* in the trace */
-    enum tier only;            /* the one that is wanted; TIER_NONE: any */
-    bool traps_told;           /* the user knows that it has traps */
+    size_t missed_count;       /* of those, how many have had no patch wherever it was loaded */
+    struct load_outcome {      /* what depends on where it is loaded, of all times so far */
+        uint8_t *missed;       /* bitmaps by function, as in struct plan_code: each time */
+        uint8_t *inexact;      /* ever */
+        uint8_t *trapped;      /* ever */
+        size_t missed_exits;   /* when they were fewest */
+        size_t trapped_exits;  /* when they were most */
+    } outcome;
+    bool wanted;                  /* what -F and -N choose is selected, whoever calls it */
+    bool described;               /* in the trace */
+    enum tier only;               /* the one that is wanted; TIER_NONE: any */
+    bool traps_told;              /* the user knows that it has traps */
     struct trap_load *trap_loads; /* by function; NULL: no trap was met yet */
     uint8_t *without_traps;       /* bitmap by function: withdrawn; NULL: none is */
 };
@@ -75,7 +82,8 @@ struct libcalls *catalog_libcalls(struct catalog *catalog, struct entry *program
  * Returns whether anything is to be instrumented. */
 bool catalog_prepare(struct catalog *catalog, struct entry *entry, bool wanted,
                      const struct libcalls *calls);
-/* Tells the trace of a module that is now instrumented by CODE; again when more of it is. */
+/* Tells the trace of a module that is now instrumented by CODE; again when more of it is, or when
+ * it is elsewhere where other sites have patches. */
 void catalog_describe(struct catalog *catalog, struct entry *entry, const struct plan_code *code);
 
 /* Tells the user of all functions that have lost their traps. */

@@ -59,8 +59,40 @@ static void count(struct trace_module *m, uint64_t *refused, const struct plan_f
         m->exit_tiers[t] += f->exits[t];
 }
 
-size_t describe_module(struct trace_writer *writer, const struct entry *e,
-                       const struct plan_code *code) {
+static uint8_t *copy(const uint8_t *bitmap, size_t bytes) {
+    return memcpy(mem_alloc(bytes), bitmap, bytes);
+}
+
+/* What has a patch at one place is traced; a call of it may come from another place. */
+bool describe_load(struct entry *e, const struct plan_code *code) {
+    size_t bytes = plan_function_count(e->plan) / 8 + 1;
+    struct load_outcome *o = &e->outcome;
+    if (!o->missed) {
+        *o = (struct load_outcome){copy(code->missed, bytes), copy(code->inexact, bytes),
+                                   copy(code->trapped, bytes), code->missed_exits,
+                                   code->trapped_exits};
+        return true;
+    }
+    struct load_outcome before = *o;
+    bool news = false;
+    for (size_t i = 0; i < bytes; i++) {
+        uint8_t missed = o->missed[i] & code->missed[i], inexact = o->inexact[i] | code->inexact[i];
+        uint8_t trapped = o->trapped[i] | code->trapped[i];
+        news |= missed != o->missed[i] || inexact != o->inexact[i] || trapped != o->trapped[i];
+        o->missed[i] = missed;
+        o->inexact[i] = inexact;
+        o->trapped[i] = trapped;
+    }
+    if (code->missed_exits < o->missed_exits)
+        o->missed_exits = code->missed_exits;
+    if (code->trapped_exits > o->trapped_exits)
+        o->trapped_exits = code->trapped_exits;
+    return news || o->missed_exits != before.missed_exits ||
+           o->trapped_exits != before.trapped_exits;
+}
+
+size_t describe_module(struct trace_writer *writer, const struct entry *e) {
+    const struct load_outcome *code = &e->outcome;
     struct arena *arena = arena_new();
     const struct module *from = e->module;
     size_t n = plan_function_count(e->plan);

@@ -4,8 +4,10 @@
 
 #include "session/catalog.h"
 
-/* CODE: where it was loaded first. Returns how many functions have no patch there. */
-size_t describe_module(struct trace_writer *writer, const struct entry *entry,
-                       const struct plan_code *code);
+/* Adds what CODE, where ENTRY is loaded now, serves to ENTRY's outcome. Returns whether that is
+ * news. */
+bool describe_load(struct entry *entry, const struct plan_code *code);
+/* After that. Returns how many functions have had no patch so far. */
+size_t describe_module(struct trace_writer *writer, const struct entry *entry);
 
 #endif
