@@ -173,6 +173,11 @@ bool names_instrumented(const struct names *n, uint32_t function) {
     return f && f->instrumented;
 }
 
+uint8_t names_tier(const struct names *n, uint32_t function) {
+    const struct trace_function *f = facts(n, function);
+    return f ? f->entry_tier : 0;
+}
+
 bool names_exact(const struct names *n, uint32_t function) {
     const struct trace_function *f = facts(n, function);
     return !f || f->exact;

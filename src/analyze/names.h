@@ -35,6 +35,8 @@ uint32_t names_module(const struct names *n, uint32_t function);
 const char *names_module_name(struct names *n, uint32_t module);
 
 bool names_instrumented(const struct names *n, uint32_t function);
+/* How its entry is patched, as enum tier; TIER_NONE (0) for the unknown function. */
+uint8_t names_tier(const struct names *n, uint32_t function);
 /* Whether all its exits are patched: else the ends of its calls may be inferred. */
 bool names_exact(const struct names *n, uint32_t function);
 /* Whether P matches the function by any of its names: demangled, demangled without parameters, and

@@ -65,6 +65,7 @@ enum report_column {
     REPORT_SHARE,
     REPORT_FUNCTION,
     REPORT_MODULE,
+    REPORT_TIER,
     REPORT_COLUMNS
 };
 

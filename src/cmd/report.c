@@ -13,6 +13,7 @@
 #include "cmd/say.h"
 #include "cmd/term.h"
 #include "cmd/view.h"
+#include "plan/plan.h"
 
 #define NUMBERS ((unsigned)REPORT_SHARE + 1) /* columns before are numbers, the others names */
 
@@ -44,7 +45,7 @@ static const struct {
     [REPORT_MAX] = {"MAX", 8, true},        [REPORT_P50] = {"P50", 8, true},
     [REPORT_P99] = {"P99", 8, true},        [REPORT_UNWOUND] = {"UNWOUND", 9, false},
     [REPORT_SHARE] = {"SHARE", 8, false},   [REPORT_FUNCTION] = {"FUNCTION", 0, false},
-    [REPORT_MODULE] = {"MODULE", 0, false},
+    [REPORT_MODULE] = {"MODULE", 0, false}, [REPORT_TIER] = {"TIER", 0, false},
 };
 
 static const unsigned char default_columns[] = {REPORT_CALLS, REPORT_TOTAL,   REPORT_SELF,
@@ -120,6 +121,8 @@ static int compare_texts(struct names *n, enum report_column by, const struct ro
                          const struct row *b) {
     if (by == REPORT_MODULE && a->module != b->module)
         return strcmp(names_module_name(n, a->module), names_module_name(n, b->module));
+    if (by == REPORT_TIER && names_tier(n, a->function) != names_tier(n, b->function))
+        return names_tier(n, a->function) - names_tier(n, b->function);
     return strcmp(names_function(n, a->function), names_function(n, b->function));
 }
 
@@ -181,9 +184,10 @@ static void json_row(const struct report *r, const struct row *row) {
     json_print_string(stdout, names_module_name(n, row->module));
     printf(", \"calls\": %lu, \"total_ns\": %lu, \"self_ns\": %lu, \"min_ns\": %lu, "
            "\"max_ns\": %lu, \"p50_ns\": %lu, \"p99_ns\": %lu, \"unwound\": %lu, "
-           "\"inferred\": %lu",
+           "\"inferred\": %lu, \"tier\": \"%s\"",
            v[REPORT_CALLS], v[REPORT_TOTAL], v[REPORT_SELF], v[REPORT_MIN], v[REPORT_MAX],
-           v[REPORT_P50], v[REPORT_P99], v[REPORT_UNWOUND], row->inferred);
+           v[REPORT_P50], v[REPORT_P99], v[REPORT_UNWOUND], row->inferred,
+           tier_name(names_tier(n, row->function)));
     if (r->options->by_thread)
         printf(", \"tid\": %u", trace_reader_thread(r->view.source.reader, row->stream)->tid);
     json_aliases(n, row->function);
@@ -244,8 +248,13 @@ static struct shape shape_of(const struct report_options *o) {
 }
 
 static void print_row(const struct report *r, const struct shape *shape, const struct row *row) {
-    const char *module = names_module_name(r->view.source.names, row->module);
+    struct names *n = r->view.source.names;
     AUTO_FREE char *function = marked_name(r, row);
+    const char *const texts[] = {
+        [REPORT_FUNCTION] = function,
+        [REPORT_MODULE] = names_module_name(n, row->module),
+        [REPORT_TIER] = tier_name(names_tier(n, row->function)),
+    };
     unsigned used = 0;
     for (size_t i = 0; i < shape->count; i++) {
         enum report_column c = shape->at[i];
@@ -254,7 +263,7 @@ static void print_row(const struct report *r, const struct shape *shape, const s
         if ((unsigned)c < NUMBERS)
             print_number(r, row, c, &used);
         else
-            print_text(r, c == REPORT_MODULE ? module : function, i + 1 == shape->count, &used);
+            print_text(r, texts[c], i + 1 == shape->count, &used);
     }
     printf("\n");
 }

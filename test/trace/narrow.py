@@ -52,6 +52,11 @@ def test(path, program):
         check(seen == wanted > 0, f"{seen} exits by {tier} instead of {wanted}")
     marks = alone.stdout.decode().splitlines()
     rows = {row["function"]: row for row in spoor.report()}
+    for tier in TIERS: # that they are run shows by tier, too
+        wanted = sum(mark == f"|0 > {name}" for name, f in functions.items() if f["entry"] == tier
+                     for mark in marks)
+        seen = sum(row["calls"] for row in rows.values() if row["tier"] == tier)
+        check(seen == wanted > 0, f"report --json: {seen} calls by {tier} instead of {wanted}")
     for name in functions:
         calls = sum(mark == f"|0 > {name}" for mark in marks)
         row = rows.get(name, {"calls": 0, "unwound": 0})

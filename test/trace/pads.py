@@ -25,6 +25,7 @@ def test_one(spoor, program):
     check_lossless(info)
     check(info["functions"]["tiers"]["pad"] == len(named), f"{program}: {info['functions']}")
     if spoor.is_whole():
+        check({row["tier"] for row in spoor.report()} == {"pad"}, f"{program}: calls not by pads")
         rows = {row["function"]: row["calls"] for row in spoor.report()}
         marks = alone.stdout.decode().splitlines()
         for name in named:
