@@ -139,6 +139,9 @@ struct arch {
                    struct insn_constants *constants);
     /* Are BYTES (ROOM > 0) a return that takes nothing else off the stack? */
     bool (*is_return)(const uint8_t *bytes, size_t room);
+    /* Is the instruction at BYTES one that the processor refuses to all programs but those with
+     * access to devices? */
+    bool (*is_barred)(const uint8_t *bytes, size_t size);
     /* Size of the landing instruction at BYTES, 0 when there is none. */
     size_t (*landing)(const uint8_t *bytes, size_t room);
     /* Size of XRay's unpatched sled of KIND at BYTES, 0 when there is none. Its first instruction

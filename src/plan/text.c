@@ -208,7 +208,6 @@ static void decode_range(struct sweep *s, vaddr_t start, vaddr_t end) {
     bool (*decode)(const uint8_t *, size_t, vaddr_t, struct insn *, struct insn_constants *) =
         s->a->arch->decode;
     uint8_t *code = s->text->code - s->text->start;
-    s->called = 0;
     for (vaddr_t at = start; at < end;) {
         struct insn in;
         size_t room = end - at < INSN_MAX_BYTES ? end - at : INSN_MAX_BYTES;
@@ -229,6 +228,36 @@ static void decode_range(struct sweep *s, vaddr_t start, vaddr_t end) {
     }
 }
 
+/* Does control not simply go on behind an instruction of KIND? A call may not come back. */
+static bool ends_run(uint8_t kind) {
+    return kind == INSN_RETURN || kind == INSN_JUMP || kind == INSN_JUMP_INDIRECT ||
+           kind == INSN_CALL || kind == INSN_CALL_INDIRECT || kind == INSN_TRAP;
+}
+
+/* Bytes that belong to no function may be code or data. A run that would go on into what no program
+ * executes is data: text and tables are full of such, and what reads like a branch in them is none.
+ */
+static void decode_gap(struct sweep *s, vaddr_t start, vaddr_t end) {
+    const struct arch *arch = s->a->arch;
+    vaddr_t run = start;
+    s->func = NO_FUNC;
+    s->called = 0;
+    for (vaddr_t at = start; at < end;) {
+        struct insn in;
+        const uint8_t *bytes = text_bytes(s->text, at);
+        size_t room = end - at < INSN_MAX_BYTES ? end - at : INSN_MAX_BYTES;
+        bool good = arch->decode(bytes, room, at, &in, NULL) && !arch->is_barred(bytes, in.size);
+        s->text->code[at - s->text->start] = (uint8_t)(in.size << 4 | in.kind);
+        at += in.size;
+        if (good && (ends_run(in.kind) || at >= end))
+            decode_range(s, run, at);
+        if (!good || ends_run(in.kind))
+            run = at;
+        if (!good)
+            s->called = 0;
+    }
+}
+
 /* Decodes [start, end) with the functions in it, from *FUNC on. */
 static void decode_span(struct sweep *s, vaddr_t start, vaddr_t end, uint32_t *func) {
     struct analysis *a = s->a;
@@ -236,14 +265,13 @@ static void decode_span(struct sweep *s, vaddr_t start, vaddr_t end, uint32_t *f
     while (*func < a->func_count && a->funcs[*func].start < start)
         ++*func;
     for (; *func < a->func_count && a->funcs[*func].end <= end; ++*func) {
-        s->func = NO_FUNC;
-        decode_range(s, at, a->funcs[*func].start);
+        decode_gap(s, at, a->funcs[*func].start);
         s->func = *func;
+        s->called = 0;
         decode_range(s, a->funcs[*func].start, a->funcs[*func].end);
         at = a->funcs[*func].end;
     }
-    s->func = NO_FUNC;
-    decode_range(s, at, end);
+    decode_gap(s, at, end);
 }
 
 void text_decode(struct analysis *a) {

@@ -166,6 +166,29 @@ static void flags_are_told_as_tested_or_written_for_certain(void **state) {
     assert_int_equal(mov.tested | mov.written, 0);
 }
 
+static void plain_returns_are_told_by_their_bytes(void **state) {
+    (void)state;
+    const struct arch *arch = arch_for_machine(EM_X86_64);
+    assert_true(arch->is_return((const uint8_t *)"\xc3", 1));
+    assert_true(arch->is_return((const uint8_t *)"\xf3\xc3", 2));
+    assert_true(arch->is_return((const uint8_t *)"\xf2\xc3", 2));
+    assert_false(arch->is_return((const uint8_t *)"\xf3\xc3", 1));
+    assert_false(arch->is_return((const uint8_t *)"\xc2\x08\x00", 3));
+    assert_false(arch->is_return((const uint8_t *)"\xcb", 1));
+}
+
+static void only_programs_with_devices_move_strings_to_ports(void **state) {
+    (void)state;
+    const struct arch *arch = arch_for_machine(EM_X86_64);
+    static const char *const barred[] = {"\x6c", "\x6f", "\x66\x6d", "\xf3\x6e", "\xf3\x48\x6d"};
+    for (size_t i = 0; i < sizeof barred / sizeof *barred; i++)
+        assert_true(arch->is_barred((const uint8_t *)barred[i], strlen(barred[i])));
+    static const char *const others[] = {
+        "\x0f\x6f\xc1", "\x66\x0f\x6f\x6f\x6f", "\x8b\x6c\x24\x6c", "\xec", "\xb0\x6c", "\x70\x6e"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(arch->is_barred((const uint8_t *)others[i], strlen(others[i])));
+}
+
 static void no_backend_answers_for_a_foreign_machine(void **state) {
     (void)state;
     assert_null(arch_for_machine(EM_S390));
@@ -183,6 +206,8 @@ int main(void) {
         cmocka_unit_test(absolute_numbers_are_reported_for_programs_without_relocations),
         cmocka_unit_test(bytes_that_are_no_instruction_are_bad),
         cmocka_unit_test(flags_are_told_as_tested_or_written_for_certain),
+        cmocka_unit_test(plain_returns_are_told_by_their_bytes),
+        cmocka_unit_test(only_programs_with_devices_move_strings_to_ports),
         cmocka_unit_test(no_backend_answers_for_a_foreign_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

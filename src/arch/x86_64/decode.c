@@ -177,6 +177,18 @@ bool x86_64_is_return(const uint8_t *bytes, size_t room) {
     return bytes[0] == RET || (room > 1 && (bytes[0] == REP || bytes[0] == BND) && bytes[1] == RET);
 }
 
+/* ins and outs, which have no operand bytes: the letters l to o, which few texts are without. */
+bool x86_64_is_barred(const uint8_t *bytes, size_t size) {
+    enum { INSB = 0x6c, OUTSD = 0x6f, LONGEST = 4 };
+    for (size_t i = 0; i + 1 < size; i++) {
+        bool prefix = (bytes[i] & 0xf0) == 0x40 || bytes[i] == 0x66 || bytes[i] == 0x67 ||
+                      bytes[i] == 0xf2 || bytes[i] == 0xf3;
+        if (!prefix)
+            return false;
+    }
+    return size <= LONGEST && bytes[size - 1] >= INSB && bytes[size - 1] <= OUTSD;
+}
+
 size_t x86_64_landing(const uint8_t *bytes, size_t room) {
     size_t size = type_mark(bytes, room);
     return size + landing_instruction(bytes + size, room - size);

@@ -16,6 +16,7 @@ const struct arch arch_x86_64 = {
     .all_flags = X86_FLAGS,
     .decode = x86_64_decode,
     .is_return = x86_64_is_return,
+    .is_barred = x86_64_is_barred,
     .landing = x86_64_landing,
     .sled = x86_64_sled,
     .relocate = x86_64_relocate,

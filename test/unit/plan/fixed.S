@@ -86,6 +86,27 @@ at_pointed:
     ud2
 END label_in_data
 
+/* Between functions: text, which reads like a jump to what behind it is no start; and such a jump. */
+    .p2align 4
+    jne at_text_target
+    .ascii "llnn"
+FUNC after_text
+    mov %edi, %eax
+at_text_target:
+    add $3, %eax
+    ret
+END after_text
+    .p2align 4
+    jne at_code_target
+    call after_text
+    .ascii "llnn"
+FUNC after_code
+    mov %edi, %eax
+at_code_target:
+    add $3, %eax
+    ret
+END after_code
+
 /* Returns without room: the number behind them would make a pun lead into the heap. All ways to the
  * first are known; to the second leads a table, too; to the third a jump that cannot be moved. */
     .macro RETURN_AMID name, branch

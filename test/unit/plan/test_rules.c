@@ -162,6 +162,19 @@ static void addresses_in_code_and_data_of_fixed_programs_are_targets(void **stat
     ASSERT_FREE(fixed, "at_immediate", "at_pointed");
 }
 
+/* ---- bytes of no function ---- */
+
+static void text_that_reads_like_a_jump_is_none(void **state) {
+    (void)state;
+    assert_int_equal(fixture_bare(fixed, "after_text")->entry, TIER_JUMP);
+    assert_false(fixture_is_free(fixed, fixture_place(fixed, "at_text_target")));
+}
+
+static void a_jump_of_no_function_is_one(void **state) {
+    (void)state;
+    ASSERT_FREE(fixed, "at_code_target");
+}
+
 /* ---- returns without room ---- */
 
 static void a_return_without_room_is_left_to_the_ways_to_it(void **state) {
@@ -500,6 +513,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_jump_through_a_table_of_functions_is_a_tail_call),
         cmocka_unit_test(tables_of_addresses_are_judged_by_their_content),
         cmocka_unit_test(addresses_in_code_and_data_of_fixed_programs_are_targets),
+        cmocka_unit_test(text_that_reads_like_a_jump_is_none),
+        cmocka_unit_test(a_jump_of_no_function_is_one),
         cmocka_unit_test(a_return_without_room_is_left_to_the_ways_to_it),
         cmocka_unit_test(a_return_to_which_other_ways_lead_is_not_exact),
         cmocka_unit_test(a_part_at_entry_depth_that_jumps_back_is_no_function),
