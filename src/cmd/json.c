@@ -44,10 +44,23 @@ static size_t encode(const uint8_t **p, char piece[JSON_MOST + 1]) {
     return strlen(piece);
 }
 
+/* How many characters at P stand for themselves: most do. */
+static size_t count_plain(const uint8_t *p) {
+    size_t n = 0;
+    while (p[n] >= 0x20 && p[n] < 0x7f && p[n] != '"' && p[n] != '\\')
+        n++;
+    return n;
+}
+
 void json_print_string(FILE *out, const char *text) {
     char piece[JSON_MOST + 1];
     putc_unlocked('"', out);
     for (const uint8_t *p = (const uint8_t *)text; *p;) {
+        size_t plain = count_plain(p);
+        fwrite(p, 1, plain, out);
+        p += plain;
+        if (!*p)
+            break;
         size_t length = encode(&p, piece);
         fwrite(piece, 1, length, out);
     }
@@ -57,8 +70,13 @@ void json_print_string(FILE *out, const char *text) {
 char *json_string(const char *text) {
     char *string = mem_resize(NULL, strlen(text) + 1, JSON_MOST), *end = string;
     *end++ = '"';
-    for (const uint8_t *p = (const uint8_t *)text; *p;)
-        end += encode(&p, end);
+    for (const uint8_t *p = (const uint8_t *)text; *p;) {
+        size_t plain = count_plain(p);
+        end = mempcpy(end, p, plain);
+        p += plain;
+        if (*p)
+            end += encode(&p, end);
+    }
     memcpy(end, "\"", sizeof "\"");
     return string;
 }
