@@ -8,8 +8,10 @@ read the ratios. Nothing here is a test: no figure fails a build.
 import json
 import os
 import re
+import resource
 import shutil
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -20,6 +22,10 @@ SPOOR = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build/spoor")
 OUTPUT = sys.argv[2] if len(sys.argv) > 2 else "build/bench.json"
 ROUNDS = int(os.environ.get("ROUNDS", "7"))
 CALLS, DEPTH = "2000000", "27"
+PLANNED = ("/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
+           "/usr/bin/node", "/usr/lib/gcc/x86_64-linux-gnu/12/cc1",
+           "/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1")
+EXECUTABLE = 4  # a flag of ELF section headers
 
 
 def run(command, **more):
@@ -134,6 +140,40 @@ def views(programs, directory):
     return result
 
 
+def code_bytes(path):
+    """The size of a file's executable sections."""
+    with open(path, "rb") as f:
+        head = f.read(64)
+        offset, = struct.unpack_from("<Q", head, 40)
+        size, count = struct.unpack_from("<HH", head, 58)
+        f.seek(offset)
+        table = f.read(size * count)
+    headers = [struct.unpack_from("<IIQQQQ", table, i * size) for i in range(count)]
+    return sum(h[5] for h in headers if h[2] & EXECUTABLE)
+
+
+def processor_seconds(command):
+    best = float("inf")
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        run(command)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return best
+
+
+def planning():
+    """Deciding on every function of a file (and printing a table of it): processor time, as one core does
+    it all."""
+    result = {}
+    for path in PLANNED:
+        if os.path.exists(path):
+            s, size = processor_seconds([SPOOR, "explain", path]), code_bytes(path)
+            result[os.path.basename(path)] = {"processor_s": s, "code_bytes": size,
+                                              "mb_per_s": size / s / 1e6}
+    return result
+
+
 def start_up(directory):
     trace = os.path.join(directory, "s.trace")
     result = {"untraced": seconds(["/bin/true"]),
@@ -163,6 +203,9 @@ def show(result):
         peer = f"   uftrace {f['uftrace']:.3f}" if "uftrace" in f else ""
         print(f"  {name:<22} {f['spoor']:.3f}{peer}")
     print(f"  report reads {result['views']['report']['events_per_s'] / 1e6:.1f} million events/s")
+    print("\nPlanning a file, processor time")
+    for name, f in result["planning"].items():
+        print(f"  {name:<22} {f['processor_s']:6.2f} s   {f['mb_per_s']:5.1f} MB of code a second")
     print("\nStart to end of a program that does nothing, ms")
     for name, s in result["start_up_s"].items():
         print(f"  {name:<22} {s * 1000:7.1f}")
@@ -175,7 +218,8 @@ def main():
         result = {"cpu": cpu.group(1) if cpu else "", "rounds": ROUNDS,
                   "price_ns": price(programs, directory),
                   "bytes": bytes_per_call(programs, directory),
-                  "views": views(programs, directory), "start_up_s": start_up(directory)}
+                  "views": views(programs, directory), "planning": planning(),
+                  "start_up_s": start_up(directory)}
     with open(OUTPUT, "w") as out:
         json.dump(result, out, indent=2)
     show(result)
