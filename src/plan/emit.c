@@ -138,21 +138,22 @@ static int put_branch(struct emitter *e, const struct site *site, const struct s
     return put_jump(e, s->insn.target);
 }
 
-/* A branch to a return that has no room of its own: where it is taken, it returns itself. */
+/* A branch to a return that has no room of its own: where it is taken, it returns itself. The stub
+ * of a conditional one stands for that return: it leaves no flags by which to branch once more. */
 static int put_return(struct emitter *e, const struct site *site, const struct step *s,
                       uint8_t variant, uint32_t id) {
     uint8_t stub[STUB_MAX_BYTES], skip[RELOCATED_MAX_BYTES];
     const struct arch *arch = e->plan->arch;
     const vaddr_t from = s->insn.addr, to = s->insn.target;
-    bool start = from == site->start;
-    if (s->insn.kind == INSN_BRANCH) {
+    const bool conditional = s->insn.kind == INSN_BRANCH, start = from == site->start;
+    if (conditional) {
         size_t size = make_stub(e, stub, here(e), variant, id);
         size_t n = arch->skip_unless(&s->insn, site->bytes + (from - site->start),
                                      (uint32_t)size + s->return_bytes, skip);
         mark(e, (struct mark){.kind = MARK_INSN, .at_start = start, .orig = from});
         put(e, skip, n);
     }
-    put_stub(e, variant, id, from, start);
+    put_stub(e, variant, id, conditional ? to : from, !conditional && start);
     mark(e, (struct mark){.kind = MARK_INSN, .at_start = true, .orig = to});
     put(e, module_bytes(e->plan->module, to, s->return_bytes), s->return_bytes);
     return 0;

@@ -69,7 +69,8 @@ static void check_conditional(struct walk *w, const struct oracle_insn *orig,
     assert_int_equal(mark_of(w)->offset, at + here->size);
     w->mark++;
     struct oracle_insn last = trampoline_insn(mark_of(w)->offset);
-    if (!arrives(w, orig->target, &last) || (!saves && !last.ret))
+    bool rolls_back = mark_of(w)[-1].orig == w->orig; /* to where flags are needed once more */
+    if (!arrives(w, orig->target, &last) || (!saves && (!last.ret || rolls_back)))
         fail_at("a conditional tail call leads elsewhere", w->orig);
     if (here->target != trampoline_addr(mark_of(w)->offset + last.size))
         fail_at("an inverted branch skips too much or too little", w->orig);

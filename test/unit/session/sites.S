@@ -105,6 +105,31 @@ function site_hop
     ret
 endf site_hop
 
+/* The ways to its return return themselves: by a branch, by a jump, and by running into it. */
+function site_ways
+    lea 3(%rdi), %rax
+    cmp $2, %rsi
+    jb 1f
+    je 2f
+    lea 5(%rax, %rsi), %rax
+1:  ret
+2:  lea 9(%rax, %rax), %rax
+    lea 1(%rax), %rax
+    jmp 1b
+endf site_ways
+
+/* Runs into the next one. */
+function site_falls
+    lea 3(%rdi), %rdi
+    lea 5(%rsi), %rsi
+    lea 2(%rdi, %rsi), %rdi
+endf site_falls
+function site_fallen
+    lea 0x11(%rdi), %rax
+    lea 0x22(%rax, %rsi), %rax
+    ret
+endf site_fallen
+
 /* Begins with a call through a word, and has no hole near. */
 function site_through
     call *site_slot(%rip)

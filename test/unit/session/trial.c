@@ -9,7 +9,8 @@ const struct call trial_calls[TRIAL_CALLS] = {
     {"site_hop", 5, 3, false},       {"site_through", 5, 6, false},    {"site_sled", 5, 6, false},
     {"site_sled_head", 5, 6, false}, {"site_sled_head", 4, 6, false},  {"site_call", 5, 6, false},
     {"site_pad", 5, 6, true},        {"site_pad_before", 5, 6, false}, {"site_pun", 2, 0, false},
-    {"site_pun_return", 2, 0, true},
+    {"site_pun_return", 2, 0, true}, {"site_ways", 5, 1, false},       {"site_ways", 5, 2, false},
+    {"site_ways", 5, 3, false},      {"site_falls", 5, 6, false},
 };
 
 const struct call trial_hook_call = {"_dl_debug_state", 0, 0, true};
@@ -23,7 +24,8 @@ void trial_expect_tiers(const struct guest *g) {
         {"site_hop", TIER_HOP, TIER_JUMP},        {"site_through", TIER_JUMP, TIER_JUMP},
         {"site_call", TIER_JUMP, TIER_JUMP},      {"site_pad", TIER_PAD, TIER_JUMP},
         {"site_pad_before", TIER_PAD, TIER_JUMP}, {"site_pun", TIER_PUN, TIER_JUMP},
-        {"site_pun_return", TIER_JUMP, TIER_PUN},
+        {"site_pun_return", TIER_JUMP, TIER_PUN}, {"site_ways", TIER_JUMP, TIER_JUMP},
+        {"site_falls", TIER_JUMP, TIER_JUMP},
     };
     enum { COUNT = sizeof all / sizeof *all };
     const struct entry *e = g->space->modules.at[0].entry;
