@@ -26,8 +26,9 @@ void sleds_write(struct module *module, struct patchable_words *words) {
     ARRAY(struct sled) list = {0};
     for (size_t i = 0; i < words->list.count; i++) {
         const struct patchable_word *w = &words->list.at[i];
-        if (module_is_text(module, w->value))
-            ARRAY_PUSH(&list, ((struct sled){w->value, *module_bytes(module, w->at + AT_KIND, 1)}));
+        const uint8_t *kind = module_bytes(module, w->at + AT_KIND, 1);
+        if (kind && module_is_text(module, w->value))
+            ARRAY_PUSH(&list, ((struct sled){w->value, *kind}));
     }
     sort_by_address(list.at, list.count, sizeof *list.at);
     module->sleds = list.at;

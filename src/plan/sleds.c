@@ -29,22 +29,33 @@ static enum sled_kind kind_of(uint8_t kind) {
     }
 }
 
+/* What is not understood may be written over all the same. */
+static struct sled_place place_of(const struct analysis *a, const struct text *text,
+                                  const struct sled *sled) {
+    struct sled_place s = {.start = sled->addr, .kind = kind_of(sled->kind)};
+    size_t room = text->size - (s.start - text->start);
+    s.end = s.start + a->arch->sled(text_bytes(text, s.start), room, s.kind);
+    if (s.end == s.start) {
+        s.kind = SLED_EVENT;
+        s.end += room < INSN_MAX_BYTES ? room : INSN_MAX_BYTES;
+    }
+    return s;
+}
+
 void sleds_find(struct analysis *a) {
     const struct module *m = a->module;
-    vaddr_t end = 0;
     for (size_t i = 0; i < m->sled_count; i++) {
-        struct text *text = text_at(a, m->sleds[i].addr);
-        if (!text || m->sleds[i].addr < end)
+        const struct text *text = text_at(a, m->sleds[i].addr);
+        if (!text)
             continue;
-        struct sled_place s = {.start = m->sleds[i].addr, .kind = kind_of(m->sleds[i].kind)};
-        size_t room = text->size - (s.start - text->start);
-        s.end = s.start + a->arch->sled(text_bytes(text, s.start), room, s.kind);
-        if (s.end == s.start) { /* not understood, and yet it may be written over */
-            s.kind = SLED_EVENT;
-            s.end += room < INSN_MAX_BYTES ? room : INSN_MAX_BYTES;
+        struct sled_place s = place_of(a, text, &m->sleds[i]);
+        struct sled_place *last = a->sleds.count ? &a->sleds.at[a->sleds.count - 1] : NULL;
+        if (!last || s.start >= last->end) {
+            ARRAY_PUSH(&a->sleds, s);
+        } else if (s.start != last->start || s.kind != last->kind) {
+            last->kind = SLED_EVENT;
+            last->end = s.end > last->end ? s.end : last->end;
         }
-        ARRAY_PUSH(&a->sleds, s);
-        end = s.end;
     }
 }
 
@@ -70,16 +81,16 @@ static size_t sled_from(const struct analysis *a, vaddr_t at) {
 }
 
 const struct sled_place *sled_at(const struct analysis *a, vaddr_t addr, enum sled_kind kind) {
-    size_t i = a->sleds.count ? sled_from(a, addr) : 0;
-    const struct sled_place *s = &a->sleds.at[i];
-    return i < a->sleds.count && s->start == addr && s->kind == kind ? s : NULL;
+    size_t i = sled_from(a, addr);
+    const struct sled_place *s = i < a->sleds.count ? &a->sleds.at[i] : NULL;
+    return s && s->start == addr && s->kind == kind ? s : NULL;
 }
 
 vaddr_t sled_of_entry(const struct analysis *a, const struct text *text, vaddr_t addr) {
     enum { ALIGNMENT = 2 }; /* a nop may stand before it */
-    size_t i = a->sleds.count ? sled_from(a, addr) : 0;
-    const struct sled_place *s = &a->sleds.at[i];
-    if (i == a->sleds.count || s->kind != SLED_ENTRY || s->start - addr >= ALIGNMENT)
+    size_t i = sled_from(a, addr);
+    const struct sled_place *s = i < a->sleds.count ? &a->sleds.at[i] : NULL;
+    if (!s || s->kind != SLED_ENTRY || s->start - addr >= ALIGNMENT)
         return addr;
     struct insn in = {0};
     if (s->start != addr)
@@ -88,12 +99,12 @@ vaddr_t sled_of_entry(const struct analysis *a, const struct text *text, vaddr_t
 }
 
 const struct sled_place *sled_before(const struct analysis *a, vaddr_t addr) {
-    size_t i = a->sleds.count ? sled_from(a, addr) : 0;
+    size_t i = sled_from(a, addr);
     const struct sled_place *s = i ? &a->sleds.at[i - 1] : NULL;
     return s && s->end == addr && s->kind == SLED_ENTRY ? s : NULL;
 }
 
 bool sled_touches(const struct analysis *a, vaddr_t start, vaddr_t end) {
-    size_t i = a->sleds.count ? sled_from(a, start) : 0;
+    size_t i = sled_from(a, start);
     return i < a->sleds.count && a->sleds.at[i].start < end;
 }

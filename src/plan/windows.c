@@ -91,7 +91,7 @@ static void own(const struct text *text, vaddr_t start, vaddr_t end) {
 
 /* May the exit whose sled is at ADDR be told by a window that ends there? */
 static bool ends_beside(const struct analysis *a, const struct func *f, vaddr_t addr) {
-    if (addr >= f->end || !sled_at(a, addr, SLED_EXIT) ||
+    if (addr >= f->end || !a->exits.count || !sled_at(a, addr, SLED_EXIT) ||
         *text_fact(f->text, addr) & (FACT_TARGET | FACT_RETURN_POINT))
         return false;
     const struct exit_site *x = exit_at(a, addr);
