@@ -388,8 +388,8 @@ struct newcomer { /* a file that is mapped and not known yet in this space */
     struct patched patched;
     struct map map;
     bool wanted, hook;
-    bool called;  /* its functions are, by the program */
-    bool program; /* that is it */
+    const struct libcalls *calls; /* those that the program makes into it; NULL: none */
+    bool program;                 /* that is it */
 };
 typedef ARRAY(struct newcomer) newcomer_array;
 
@@ -405,16 +405,17 @@ static void look_at(struct update *u, const struct map *m, newcomer_array *ret) 
     n.wanted = catalog_wants(u->ctx->catalog, m->path, map_is_same_file(m, &u->program));
     n.hook = map_is_same_file(m, &u->loader) && catalog_wants_libraries(u->ctx->catalog);
     n.program = is_program(u, m);
-    n.called = u->space->program.entry && !n.program;
-    if (!n.wanted && !n.hook && !n.called && !n.program)
+    if (u->space->program.entry && !n.program)
+        n.calls = u->space->program.entry->libcalls;
+    if (!n.wanted && !n.hook && !n.calls && !n.program)
         return;
     if (catalog_find(u->ctx->catalog, u->caller, m, &n.patched.entry, &err) < 0) {
         warn(u->ctx, &err);
         return;
     }
-    n.called =
-        n.called && libcalls_touch(u->space->program.entry->libcalls, n.patched.entry->module);
-    if (n.wanted || n.hook || n.called || n.program)
+    if (n.calls && !libcalls_touch(n.calls, n.patched.entry->module))
+        n.calls = NULL;
+    if (n.wanted || n.hook || n.calls || n.program)
         ARRAY_PUSH(ret, n);
     else
         ARRAY_PUSH(&u->space->modules, n.patched);
@@ -436,10 +437,9 @@ static void warn_of(const struct update *u, struct entry *e) {
  * tells of calls that are left. */
 static bool prepare(struct update *u, const struct newcomer *n) {
     struct entry *e = n->patched.entry;
-    const struct libcalls *calls = n->called ? u->space->program.entry->libcalls : NULL;
-    if (!n->wanted && !n->called && !n->program)
+    if (!n->wanted && !n->calls && !n->program)
         return false;
-    bool any = catalog_prepare(u->ctx->catalog, e, n->wanted, calls);
+    bool any = catalog_prepare(u->ctx->catalog, e, n->wanted, n->calls);
     return any || (n->program && e->plan && plan_has_controls(e->plan));
 }
 
@@ -447,7 +447,7 @@ static void meet(struct update *u, struct newcomer *n) {
     struct patched *p = &n->patched;
     if (map_bias(&n->map, p->entry->module, &p->bias) && !is_known(u->space, p)) {
         bool wanted = prepare(u, n);
-        if (n->wanted || n->called || !p->entry->plan)
+        if (n->wanted || n->calls || !p->entry->plan)
             warn_of(u, p->entry);
         if (p->entry->plan && (wanted || n->hook))
             patch_module(u, p, wanted, n->hook);
