@@ -110,6 +110,22 @@ static void lock_sequences(struct analysis *a, const struct section *s) {
     }
 }
 
+/* A nop of one byte before a call, that no compiler has listed: behind it is where the first
+ * function of a stack returns to, which nobody called. It looks as if it stood behind a call, so
+ * that unwinders find the function (Go's goexit). */
+static void note_bottoms(struct analysis *a) {
+    for (uint32_t i = 0; i < a->func_count; i++) {
+        const struct func *f = &a->funcs[i];
+        vaddr_t next = f->body + 1;
+        if (f->pad || next >= f->end || text_kind(f->text, f->body) != INSN_NOP ||
+            text_size(f->text, f->body) != 1 || !text_is_insn(a, next))
+            continue;
+        uint8_t kind = text_kind(f->text, next);
+        if (kind == INSN_CALL || kind == INSN_CALL_INDIRECT)
+            text_note(a, next, FACT_TARGET);
+    }
+}
+
 void targets_note(struct analysis *a) {
     const struct module *m = a->module;
     note_symbols(a);
@@ -118,6 +134,7 @@ void targets_note(struct analysis *a) {
         if (!pad_note(a, m->patchables[i].addr))
             text_note(a, m->patchables[i].addr, FACT_TARGET);
     }
+    note_bottoms(a);
     for (size_t i = 0; i < m->section_count; i++) {
         const struct section *s = &m->sections[i];
         if (s->bytes && !strcmp(s->name, "__rseq_cs"))

@@ -1,0 +1,56 @@
+/* What a stack's first function returns to, that nobody called: one byte behind the beginning of
+ * another function, a nop, so that it looks like what stands behind a call (Go's goexit). */
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "expect.h"
+
+enum { STACK_BYTES = 65536, ROUNDS = 3 };
+
+extern jmp_buf back;
+void bottom(void);
+
+#define FUNCTION(name)                                                                             \
+    ".globl " name "; .type " name ", @function; .p2align 4, 0xcc\n" name ": .cfi_startproc\n"
+#define END(name) ".cfi_endproc; .size " name ", . - " name "\n"
+
+__asm__(".text\n" FUNCTION("bottom") "    nop\n"
+                                     "    call at_end\n"
+                                     "    nop\n" END("bottom")
+                                         FUNCTION("at_end") "    lea back(%rip), %rdi\n"
+                                                            "    mov $1, %esi\n"
+                                                            "    jmp longjmp@PLT\n" END("at_end"));
+
+jmp_buf back;
+static void (*volatile beginning)(void) = bottom; /* so that nothing in the file tells */
+
+static NOINLINE void work(void) {
+    ENTER;
+    LEAVE;
+}
+
+int main(void) {
+    ENTER;
+    /* Far enough from the first stack to be another. */
+    uintptr_t place = (uintptr_t)__builtin_frame_address(0) - ((uintptr_t)64 << 32);
+    char *stack = mmap((void *)(place & ~(uintptr_t)4095), STACK_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (stack == MAP_FAILED)
+        return 77;
+    for (volatile int i = 0; i < ROUNDS; i++) {
+        if (!setjmp(back)) {
+            expect_stack(1);
+            uintptr_t *top = (uintptr_t *)(void *)(stack + STACK_BYTES - 24);
+            *top = (uintptr_t)beginning + 1;
+            __asm__ volatile("mov %0, %%rsp; jmp *%1" ::"r"(top), "r"(work) : "memory");
+        }
+        expect_all("> at_end", "< at_end", NULL);
+        expect_stack(0);
+    }
+    LEAVE;
+    expect_print();
+    return 0;
+}
