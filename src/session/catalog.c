@@ -193,6 +193,13 @@ int catalog_find(struct catalog *c, pid_t tid, const struct map *map, struct ent
     return 0;
 }
 
+bool catalog_may_select(struct catalog *c, struct entry *e) {
+    if (!e->judged)
+        e->selectable = selection_may_select(&c->selection, e->module);
+    e->judged = true;
+    return e->selectable;
+}
+
 static void plan_entry(struct entry *e) {
     if (!e->plan && !e->why.code && plan_new_by(e->module, e->only, &e->plan, &e->why) < 0)
         log_print(1, "%s", e->why.text);

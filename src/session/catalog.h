@@ -44,6 +44,7 @@ struct entry {
         size_t missed_exits;   /* when they were fewest */
         size_t trapped_exits;  /* when they were most */
     } outcome;
+    bool judged, selectable;      /* whether filters can select anything of it, once judged */
     bool wanted;                  /* what -F and -N choose is selected, whoever calls it */
     bool described;               /* in the trace */
     enum tier only;               /* the one that is wanted; TIER_NONE: any */
@@ -74,6 +75,8 @@ bool catalog_wants_libraries(const struct catalog *catalog);
  */
 int catalog_find(struct catalog *catalog, pid_t tid, const struct map *map, struct entry **ret,
                  struct err *err);
+/* Whether the filters can select any of its functions. */
+bool catalog_may_select(struct catalog *catalog, struct entry *entry);
 /* Plans those of COUNT entries that are not planned yet, on all processors. */
 void catalog_plan(struct entry *const *entries, size_t count);
 /* What an executable calls; NULL without --libcalls. */

@@ -117,6 +117,24 @@ static bool selects(struct selection *s, const char *module, const struct plan_f
     return v.chosen && !v.excluded;
 }
 
+static bool is_function(const struct symbol *s) {
+    return s->type == SYMBOL_FUNCTION || s->type == SYMBOL_IFUNC;
+}
+
+bool selection_may_select(struct selection *s, const struct module *module) {
+    const struct session_options *o = s->options;
+    const char *name = module->name;
+    struct verdict v = {.chosen = !o->filter_count || any_match(o->filters, o->filter_count,
+                                                                pattern_match, name, NULL)};
+    for (size_t i = 0; i < module->symbol_count && !v.chosen; i++)
+        if (module->symbols[i].type != SYMBOL_OBJECT)
+            judge_symbol(o, name, module->symbols[i].name, &v);
+    for (size_t i = 0; i < module->symbol_count && !v.chosen && !s->matched; i++)
+        if (is_function(&module->symbols[i]))
+            note_symbol(s, module->symbols[i].name);
+    return v.chosen;
+}
+
 /* ---- library calls ---- */
 
 static bool limits_calls(const struct session_options *o) {

@@ -25,6 +25,9 @@ struct selection {
 
 void selection_init(struct selection *s, const struct session_options *options);
 void selection_done(struct selection *s);
+/* Whether the filters can select any function of MODULE, as far as its symbols tell. If not, there
+ * is no need to plan it. */
+bool selection_may_select(struct selection *s, const struct module *module);
 /* A bitmap by function index (to be freed); *ret_count: selected functions that have a tier. */
 uint8_t *selection_apply(struct selection *s, const struct module *module, const struct plan *plan,
                          size_t *ret_count);

@@ -413,6 +413,7 @@ static void look_at(struct update *u, const struct map *m, newcomer_array *ret) 
         warn(u->ctx, &err);
         return;
     }
+    n.wanted = n.wanted && catalog_may_select(u->ctx->catalog, n.patched.entry);
     if (n.calls && !libcalls_touch(n.calls, n.patched.entry->module))
         n.calls = NULL;
     if (n.wanted || n.hook || n.calls || n.program)
