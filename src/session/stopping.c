@@ -48,6 +48,7 @@ bool may_call(const struct task *task) { return task->status >> 16 == PTRACE_EVE
 /* Lets TASK, which is stopped, run on without us, with what it was stopped for. */
 static void release(struct tracer *t, struct task *task, taddr_t lane) {
     int event = task->status >> 16, sig = WSTOPSIG(task->status);
+    traps_ignore_again(task);
     thread_set_lane(task->tid, event == PTRACE_EVENT_EXEC ? 0 : lane);
     thread_detach(task->tid, event || is_call_stop(task->status) ? 0 : sig);
     family_forget(t, task);

@@ -31,6 +31,7 @@ struct task {
     bool leaving;              /* to be detached when it stops */
     bool unwanted;             /* a child that is not followed, but shares memory until it execs */
     bool traps_blocked;        /* SIGTRAP is, as it runs now; known while its space holds traps */
+    bool owes_ignore;          /* of SIGTRAP: a trap has set the default action instead */
     bool entering;             /* a handler, at whose start it stops */
     bool regroup;              /* it goes back into its group-stop when a trap has been seen to */
     struct trap_action action; /* of SIGTRAP; likewise */

@@ -60,8 +60,8 @@ static void note_stop(struct tracer *t, const struct task *task, int sig) {
 
 /* TASK stands at a system call. Returns false when it is gone. */
 static bool answer_call(struct tracer *t, struct task *task) {
-    if (task->space && task->space->traps)
-        traps_at_call(t, task);
+    if (task->space && task->space->traps && !traps_at_call(t, task))
+        return false;
     return !task->watched || cede_at_call(t, task);
 }
 
@@ -88,7 +88,7 @@ void tracer_answer(struct tracer *t, struct task *task) {
     }
     if (is_stop_signal(sig))
         note_stop(t, task, sig);
-    bool wanted = deliver_prepare(t, task, sig);
+    bool wanted = !traps_ignore(task, sig) && deliver_prepare(t, task, sig);
     task = tasks_find(&t->tasks, tid); /* it may be gone: killed meanwhile */
     if (wanted && task && dying_let_go(t, task, sig))
         return;

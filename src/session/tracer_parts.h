@@ -141,8 +141,13 @@ bool traps_meet(struct tracer *t, struct task *task);
 /* Counts the trap that TASK has met, and takes it away if it is met too often. TASK may be gone
  * afterwards. */
 void traps_count(struct tracer *t, struct task *task);
-/* TASK, whose space holds traps, stands at a system call. */
-void traps_at_call(struct tracer *t, struct task *task);
+/* TASK, whose space holds traps, stands at a system call. Returns whether it is still there. */
+bool traps_at_call(struct tracer *t, struct task *task);
+/* TASK's program ignores SIGTRAP, but may not do so just now because of a trap: it does again. All
+ * tasks of its space stand still. */
+void traps_ignore_again(struct task *task);
+/* Whether SIG, which was sent to TASK, is ignored, though the kernel may not know just now. */
+bool traps_ignore(const struct task *task, int sig);
 /* Lets TASK, whose space holds traps, run on with signal SIG so that what it does to SIGTRAP is
  * seen. */
 void traps_resume(struct tracer *t, struct task *task, int sig);

@@ -14,6 +14,10 @@
  * before a trap is restored behind it. A SIGTRAP that was waiting, blocked, takes the place of
  * ours; it is sent again.
  *
+ * To ignore a signal discards those that wait (do_sigaction()): also one by which another thread is
+ * about to report a breakpoint, behind which it would then go on. So SIGTRAP is ignored, by us or
+ * the program, only while all tasks of the space stand still and have reported.
+ *
  * A thread may be stopped for another reason between the breakpoint and its report. It stands
  * behind the breakpoint then, where nothing is: it goes on until it has reported.
  */
@@ -121,13 +125,9 @@ static void respect_sandbox(const struct tracer *t, struct task *task) {
     tracer_warn(t, task->tid, &err);
 }
 
-void traps_at_call(struct tracer *t, struct task *task) {
-    struct thread_call_stop stop;
+/* TASK has come back from its call. */
+static void note_result(struct tracer *t, struct task *task) {
     struct regs regs;
-    if (thread_at_call(task->tid, &stop)) {
-        note_call(task, &stop);
-        return;
-    }
     bool set = task->asks_action && thread_get_regs(task->tid, &regs) == 0 &&
                regs_syscall_result(&regs) == 0;
     task->asks_action = false;
@@ -151,12 +151,70 @@ void traps_resume(struct tracer *t, struct task *task, int sig) {
         thread_continue_to_call(task->tid, sig);
 }
 
+/* Lets all tasks of SPACE but TID go on, which is answered by our caller; answering others may stop
+ * the space again meanwhile. Returns whether TID is still there. */
+static bool go_on(struct tracer *t, struct space *space, pid_t tid) {
+    struct task *task = tasks_find(&t->tasks, tid);
+    if (task) {
+        task->stopped = false;
+        task->held = true;
+    }
+    resume_space(t, space);
+    space_unref(space);
+    task = tasks_find(&t->tasks, tid);
+    if (task)
+        task->held = false;
+    return task;
+}
+
+void traps_ignore_again(struct task *task) {
+    if (task->owes_ignore)
+        set_action(task->space, task->tid, &task->action);
+    task->owes_ignore = false;
+}
+
+/* TASK is about to ask for or change the action at SIGTRAP: its call runs to its end while all
+ * others stand still, and what traps have left is in order. Returns whether TASK is still there. */
+static bool call_alone(struct tracer *t, struct task *task) {
+    struct space *space = space_ref(task->space);
+    pid_t tid = task->tid;
+    task->stopped = true;
+    stop_space(t, space);
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space && k->stopped && k->tid != tid)
+            traps_ignore_again(k);
+    task = tasks_find(&t->tasks, tid);
+    bool here = task && thread_finish_call(tid, NULL) == 0;
+    if (here)
+        note_result(t, task);
+    return go_on(t, space, tid);
+}
+
+bool traps_at_call(struct tracer *t, struct task *task) {
+    struct thread_call_stop stop;
+    if (!thread_at_call(task->tid, &stop)) {
+        note_result(t, task);
+        return true;
+    }
+    note_call(task, &stop);
+    bool alone = stop.number == SYS_rt_sigaction && stop.args[0] == SIGTRAP;
+    return !alone || call_alone(t, task);
+}
+
+bool traps_ignore(const struct task *task, int sig) {
+    siginfo_t info;
+    return sig == SIGTRAP && task->space && task->space->trapped &&
+           task->action.handler == IGNORE &&
+           ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) == 0 && info.si_code <= 0;
+}
+
 /* TASK, whose SIGTRAP was raised whether that was blocked or not. */
-static void restore(const struct task *task) {
+static void restore(struct task *task) {
     uint64_t mask;
     if (task->traps_blocked && thread_get_mask(task->tid, &mask) == 0)
         thread_set_mask(task->tid, mask | TRAP_BIT);
-    if (task->action.handler == IGNORE || (task->traps_blocked && task->action.handler != DEFAULT))
+    task->owes_ignore |= task->action.handler == IGNORE;
+    if (task->traps_blocked && task->action.handler > IGNORE)
         set_action(task->space, task->tid, &task->action);
 }
 
@@ -239,15 +297,15 @@ void traps_count(struct tracer *t, struct task *task) {
     const struct trap *trap = breakpoints_at(task->space, at, &p);
     task->hit = 0;
     bool often = trap && !walks && breakpoints_count(options_of(t), p->entry, trap->function);
-    if (!often && !walks)
+    if (!often && !walks && !task->owes_ignore)
         return;
     struct space *space = space_ref(task->space);
     task->stopped = true;
     stop_space(t, space);
-    breakpoints_withdraw(space, at, often);
+    if (often || walks)
+        breakpoints_withdraw(space, at, often);
     task = tasks_find(&t->tasks, tid);
     if (task)
-        task->stopped = false; /* answered by our caller */
-    resume_space(t, space);
-    space_unref(space);
+        traps_ignore_again(task);
+    go_on(t, space, tid);
 }

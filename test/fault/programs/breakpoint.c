@@ -390,6 +390,8 @@ static int all(void) {
     in_handlers();
     amid_signals();
     in_threads();
+    signal(SIGTRAP, SIG_IGN);
+    in_threads();
     in_children();
     in_each_state(check_call);
     return 0;
