@@ -49,10 +49,13 @@ void sleds_find(struct analysis *a) {
         if (!text)
             continue;
         struct sled_place s = place_of(a, text, &m->sleds[i]);
-        struct sled_place *last = a->sleds.count ? &a->sleds.at[a->sleds.count - 1] : NULL;
-        if (!last || s.start >= last->end) {
+        size_t count = a->sleds.count;
+        if (!count || s.start >= a->sleds.at[count - 1].end) {
             ARRAY_PUSH(&a->sleds, s);
-        } else if (s.start != last->start || s.kind != last->kind) {
+            continue;
+        }
+        struct sled_place *last = &a->sleds.at[count - 1];
+        if (s.start != last->start || s.kind != last->kind) {
             last->kind = SLED_EVENT;
             last->end = s.end > last->end ? s.end : last->end;
         }

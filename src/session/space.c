@@ -334,8 +334,9 @@ static struct map map_from_auxv(const struct maps *maps, pid_t tid, uint64_t typ
     return m ? *m : (struct map){0};
 }
 
+/* A process that is gone needs no words. */
 static void warn(const struct space_context *ctx, const struct err *err) {
-    if (ctx->options->warn)
+    if (ctx->options->warn && err->code != ESRCH)
         ctx->options->warn(ctx->options->ctx, err->text);
 }
 

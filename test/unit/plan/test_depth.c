@@ -42,6 +42,7 @@ static void close_analysis(struct analysis *a) {
     ARRAY_FREE(&a->rows);
     ARRAY_FREE(&a->data_starts);
     ARRAY_FREE(&a->transfers);
+    ARRAY_FREE(&a->to_returns);
     ARRAY_FREE(&a->loads);
     ARRAY_FREE(&a->bases);
 }
