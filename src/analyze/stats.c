@@ -63,7 +63,7 @@ static void on_close(void *ctx, const struct walk_call *call) {
     f->min_ns = duration < f->min_ns ? duration : f->min_ns;
     f->max_ns = duration > f->max_ns ? duration : f->max_ns;
     f->self_ns += call->self_ns;
-    f->unwound += call->how == CALL_UNWOUND;
+    f->unwound += call->how == CALL_UNWOUND || call->how == CALL_ENDED;
     f->inferred += call->inferred;
     add_duration(s, &f->durations, duration);
 }

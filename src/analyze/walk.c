@@ -58,6 +58,7 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
         return;
     union state up = {.user = parent ? parent->user : NULL};
     uint32_t function = names_index(w->names, call->id);
+    bool unseen = call->how == CALL_UNWOUND || call->how == CALL_ENDED;
     struct walk_call shown = {.function = function,
                               .depth = own.above,
                               .stack = call->stack,
@@ -67,8 +68,7 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
                               .end_ns = call->end,
                               .self_ns = duration - call->child_ticks,
                               .how = call->how,
-                              .inferred =
-                                  call->how == CALL_UNWOUND && !names_exact(w->names, function),
+                              .inferred = unseen && !names_exact(w->names, function),
                               .brief = brief};
     w->visitor->close(w->visitor->ctx, &shown);
 }

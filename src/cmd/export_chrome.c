@@ -42,7 +42,7 @@ static void end_event(struct chrome *c, const struct walk_call *call) {
         out_words(c->out, ",\"args\":{\"end\":\"inferred\"}}");
     else if (call->how == CALL_UNWOUND)
         out_words(c->out, ",\"args\":{\"end\":\"unwound\"}}");
-    else if (call->how == CALL_OPEN)
+    else if (call->how == CALL_ENDED || call->how == CALL_OPEN)
         out_words(c->out, ",\"args\":{\"end\":\"open\"}}");
     else
         out_char(c->out, '}');

@@ -38,6 +38,7 @@ static void on_close(void *ctx, const struct walk_call *call) {
     static const char ends[][10] = {[CALL_RETURNED] = ",returned",
                                     [CALL_TAIL] = ",tail",
                                     [CALL_UNWOUND] = ",unwound",
+                                    [CALL_ENDED] = ",open",
                                     [CALL_OPEN] = ",open"};
     struct csv *c = ctx;
     const char *end = call->inferred ? ",inferred" : ends[call->how];

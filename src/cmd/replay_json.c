@@ -21,7 +21,7 @@ static void write_begin(struct out *out, const struct trace_reader *reader,
 }
 
 static void write_exit(struct out *out, struct speller *speller, const struct line *line) {
-    if (line->how == CALL_UNWOUND)
+    if (line->how == CALL_UNWOUND || line->how == CALL_ENDED)
         out_words(out, ",\"kind\":\"unwound");
     else
         out_words(out, ",\"kind\":\"exit");
@@ -32,6 +32,8 @@ static void write_exit(struct out *out, struct speller *speller, const struct li
         out_words(out, ",\"tail\":true");
     if (line->inferred)
         out_words(out, ",\"inferred\":true");
+    else if (line->how == CALL_ENDED)
+        out_words(out, ",\"open\":true");
 }
 
 static void write_line(struct out *out, struct speller *speller, const struct line *line) {

@@ -159,6 +159,7 @@ static const char *end_of(const struct line *line) {
     static const char *const ends[] = {[CALL_RETURNED] = NULL,
                                        [CALL_TAIL] = "tail call",
                                        [CALL_UNWOUND] = "unwound",
+                                       [CALL_ENDED] = "open",
                                        [CALL_OPEN] = "open"};
     return line->inferred ? "≈ inferred" : ends[line->how];
 }

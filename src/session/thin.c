@@ -17,7 +17,6 @@ struct thin {
     struct calls *calls;
     uint32_t stream;
     ARRAY(struct record) open; /* in order of opening */
-    bool ending;
     size_t settled; /* records below this one are written or unwanted */
     struct trace_event batch[BATCH];
     size_t count;
@@ -73,7 +72,7 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
         write_open(t);
     if (r->written && (call->how == CALL_RETURNED || call->how == CALL_TAIL))
         put(t, call->end, r, call->how == CALL_TAIL ? EVENT_TAIL : EVENT_RETURN);
-    if (r->written && call->how == CALL_UNWOUND && !t->ending)
+    if (r->written && call->how == CALL_UNWOUND)
         put_unwound(t, call->end, r);
     r->ended = true;
     while (t->open.count && t->open.at[t->open.count - 1].ended)
@@ -102,7 +101,6 @@ void thin_events(struct thin *t, const struct trace_event *events, size_t count)
 void thin_free(struct thin *t, uint64_t ticks) {
     if (!t)
         return;
-    t->ending = true;
     calls_finish(t->calls, ticks, true);
     flush(t);
     calls_free(t->calls);

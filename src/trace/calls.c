@@ -123,5 +123,5 @@ void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind k
 void calls_finish(struct calls *c, uint64_t ticks, bool thread_ended) {
     for (uint32_t i = 0; i < c->stacks.count; i++)
         while (c->stacks.at[i].count)
-            close_frame(c, i, ticks, thread_ended ? CALL_UNWOUND : CALL_OPEN);
+            close_frame(c, i, ticks, thread_ended ? CALL_ENDED : CALL_OPEN);
 }

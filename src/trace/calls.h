@@ -23,6 +23,7 @@ enum call_end {
     CALL_RETURNED,
     CALL_TAIL,    /* replaced by a tail-called function */
     CALL_UNWOUND, /* exception, longjmp, or its exit is not patched (inferred) */
+    CALL_ENDED,   /* its thread has ended meanwhile: nothing has left it */
     CALL_OPEN     /* still open when the stream ended */
 };
 
@@ -49,7 +50,7 @@ struct calls;
 /* Of THREAD only the stack's range is used. */
 struct calls *calls_new(const struct trace_thread *thread, const struct calls_ops *ops, void *ctx);
 void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint64_t sp);
-/* Closes everything that is open (how = CALL_OPEN, or CALL_UNWOUND if the thread has ended). */
+/* Closes everything that is open (how = CALL_OPEN, or CALL_ENDED if the thread has ended). */
 void calls_finish(struct calls *c, uint64_t ticks, bool thread_ended);
 uint64_t calls_strays(const struct calls *c);
 void calls_free(struct calls *c);

@@ -1,7 +1,7 @@
 /*
  * The rules of calls.h, one a test. Each test plays events and draws what is
  * expected: "+a" a call of function a opens, "-a" it returned, "~a" it gave way
- * to a tail call, "!a" it was unwound, "?a" it was open at the end; a digit
+ * to a tail call, "!a" it was unwound, ".a" its thread ended, "?a" it was open at the end; a digit
  * before it is its stack, if not 0; behind each close stands its parent.
  */
 #include <stdio.h>
@@ -42,8 +42,11 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
 }
 
 static void on_close(void *ctx, struct call *call, struct call *parent) {
-    static const char signs[] = {
-        [CALL_RETURNED] = '-', [CALL_TAIL] = '~', [CALL_UNWOUND] = '!', [CALL_OPEN] = '?'};
+    static const char signs[] = {[CALL_RETURNED] = '-',
+                                 [CALL_TAIL] = '~',
+                                 [CALL_UNWOUND] = '!',
+                                 [CALL_ENDED] = '.',
+                                 [CALL_OPEN] = '?'};
     assert_ptr_equal(ctx, &play);
     assert_int_equal((uintptr_t)call->user, call->id);
     assert_int_equal(call->end, play.clock);
@@ -267,7 +270,7 @@ static void a_longjmp_out_of_a_signal_stack_is_shown_by_the_next_handler(void **
     expect("+a 1+s 1+t -a 1!ts 1!s 1+s 1!s 1+u");
 }
 
-static void what_is_open_at_the_end_is_open_or_unwound(void **state) {
+static void what_is_open_at_the_end_is_open_or_ended(void **state) {
     (void)state;
     enters('a', TOP);
     enters('b', TOP - 16);
@@ -276,7 +279,7 @@ static void what_is_open_at_the_end_is_open_or_unwound(void **state) {
     expect("+a +b 1+c ?ba ?a 1?c");
     enters('a', TOP);
     finish(true);
-    expect("+a +b 1+c ?ba ?a 1?c +a !a");
+    expect("+a +b 1+c ?ba ?a 1?c +a .a");
 }
 
 static void without_a_stack_range_the_first_stack_is_number_0(void **state) {
@@ -421,7 +424,7 @@ int main(void) {
         TEST(neighbouring_small_stacks_are_told_apart_by_the_nearest_top),
         TEST(a_signal_handler_on_its_own_stack_leaves_the_interrupted_frames_open),
         TEST(a_longjmp_out_of_a_signal_stack_is_shown_by_the_next_handler),
-        TEST(what_is_open_at_the_end_is_open_or_unwound),
+        TEST(what_is_open_at_the_end_is_open_or_ended),
         TEST(without_a_stack_range_the_first_stack_is_number_0),
         TEST(a_stack_across_4_gib_is_one_stack),
         TEST(time_of_direct_children_is_summed),
