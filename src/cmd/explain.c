@@ -29,8 +29,7 @@ static bool is_shown(const struct explain *e, const struct module *m, const char
 }
 
 char *subject_name(const struct subject *s, size_t i) {
-    const struct plan_function *f = plan_function(s->plan, i);
-    return f->name ? demangle(f->name) : mem_printf("%s+0x%lx", s->module->name, f->addr);
+    return plan_function_shown(plan_function(s->plan, i), s->module->name);
 }
 
 static void choose_functions(const struct explain *e, struct subject *s) {

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "elf/demangle.h"
 #include "plan/depth.h"
 #include "plan/internal.h"
 
@@ -157,4 +158,8 @@ uint32_t plan_index_at(const struct plan *plan, vaddr_t addr) {
     }
     bool found = low < plan->functions.count && plan->functions.at[low].addr == addr;
     return found ? (uint32_t)low : UINT32_MAX;
+}
+
+char *plan_function_shown(const struct plan_function *f, const char *module) {
+    return f->name ? demangle(f->name) : mem_printf("%s+0x%lx", module, f->addr);
 }

@@ -72,6 +72,9 @@ void plan_permit_traps(struct plan *plan, const uint8_t *named);
 size_t plan_function_count(const struct plan *plan);
 /* INDEX < count; sorted by address. The index is the function's number within its module. */
 const struct plan_function *plan_function(const struct plan *plan, size_t index);
+/* What a function of MODULE (a file name) is shown as: demangled, or MODULE+0xADDRESS. To be freed.
+ */
+char *plan_function_shown(const struct plan_function *f, const char *module);
 
 /* Sets in RET, a bitmap by index, the functions that the resolver of an indirect function (IFUNC)
  * at RESOLVER may choose: those whose address its code takes, or that of functions it calls. */

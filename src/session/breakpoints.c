@@ -109,8 +109,7 @@ void breakpoints_tell(const struct session_options *o, const struct patched *p) 
 
 static void tell_function(const struct session_options *o, const struct entry *e, uint32_t i) {
     const struct plan_function *f = plan_function(e->plan, i);
-    AUTO_FREE char *name =
-        f->name ? demangle(f->name) : mem_printf("%s+0x%lx", e->module->name, f->addr);
+    AUTO_FREE char *name = plan_function_shown(f, e->module->name);
     bool only_ends = f->entry != TIER_TRAP && f->exits[TIER_TRAP];
     const char *loss =
         only_ends ? "the ends of its later calls are inferred" : "its later calls were not seen";

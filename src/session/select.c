@@ -90,8 +90,10 @@ static struct verdict judge(const struct session_options *o, const char *module,
                             const struct plan_function *f) {
     struct verdict v = {.chosen = !o->filter_count};
     judge_names(o, module, f, &v);
-    if (!f->name)
-        v.chosen |= any_match(o->filters, o->filter_count, pattern_match, module, NULL);
+    if (!f->name) {
+        AUTO_FREE char *shown = plan_function_shown(f, module);
+        judge_name(o, module, shown, &v);
+    }
     return v;
 }
 
@@ -121,11 +123,21 @@ static bool is_function(const struct symbol *s) {
     return s->type == SYMBOL_FUNCTION || s->type == SYMBOL_IFUNC;
 }
 
+/* Whether a filter may choose functions that have no names but by their places. */
+static bool may_choose_places(const struct session_options *o, const char *module) {
+    AUTO_FREE char *like = mem_printf("%s+0x0", module);
+    for (size_t i = 0; i < o->filter_count; i++)
+        if (pattern_match_module(o->filters[i], module) &&
+            (strstr(pattern_text(o->filters[i]), "0x") ||
+             pattern_match(o->filters[i], module, like)))
+            return true;
+    return false;
+}
+
 bool selection_may_select(struct selection *s, const struct module *module) {
     const struct session_options *o = s->options;
     const char *name = module->name;
-    struct verdict v = {.chosen = !o->filter_count || any_match(o->filters, o->filter_count,
-                                                                pattern_match, name, NULL)};
+    struct verdict v = {.chosen = !o->filter_count || may_choose_places(o, name)};
     for (size_t i = 0; i < module->symbol_count && !v.chosen; i++)
         if (module->symbols[i].type != SYMBOL_OBJECT)
             judge_symbol(o, name, module->symbols[i].name, &v);
