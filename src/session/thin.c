@@ -17,7 +17,7 @@ struct thin {
     struct calls *calls;
     uint32_t stream;
     ARRAY(struct record) open; /* in order of opening */
-    size_t settled; /* records below this one are written or unwanted */
+    size_t settled;            /* records below this one are written or unwanted */
     struct trace_event batch[BATCH];
     size_t count;
 };
