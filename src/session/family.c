@@ -223,8 +223,10 @@ static void open_borrowed(struct task *task) {
     int rc = access_open_memory(space, task->tid, NULL);
     if (gained)
         access_give_back(space, task->tid);
-    if (rc == 0)
+    if (rc == 0) {
+        space_forget_unmapped(space);
         return;
+    }
     task->sink = space_sink(space);
     task->space = NULL;
     space_unref(space);

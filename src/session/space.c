@@ -195,6 +195,27 @@ int space_new(const struct space_context *ctx, pid_t tid, struct space **ret, st
     return 0;
 }
 
+void space_forget_unmapped(struct space *s) {
+    uint64_t word;
+    size_t slabs = 1, modules = 0; /* the first slab is as old as the space */
+    for (size_t i = 1; i < s->slabs.count; i++) {
+        struct slab *slab = s->slabs.at[i];
+        if (memory_read(s->remote.memory_fd, slab->at, &word, sizeof word, NULL) == 0)
+            s->slabs.at[slabs++] = slab;
+        else
+            slab_unref(slab);
+    }
+    for (size_t i = 0; i < s->modules.count; i++) {
+        struct patched p = s->modules.at[i];
+        if (!p.code || memory_read(s->remote.memory_fd, p.area, &word, sizeof word, NULL) == 0)
+            s->modules.at[modules++] = p;
+        else
+            patcher_forget(&p);
+    }
+    s->slabs.count = s->slabs.count ? slabs : 0;
+    s->modules.count = modules;
+}
+
 struct space *space_fork(const struct space *parent, pid_t tid, struct err *err) {
     int fd;
     bool opened = memory_open(tid, &fd, err) == 0;
@@ -218,6 +239,8 @@ struct space *space_fork(const struct space *parent, pid_t tid, struct err *err)
         if (parent->modules.at[i].code)
             parent->modules.at[i].code->refs++;
     }
+    if (opened)
+        space_forget_unmapped(s);
     return s;
 }
 

@@ -65,6 +65,9 @@ int space_new(const struct space_context *ctx, pid_t tid, struct space **ret, st
 /* The copy that a fork makes. When its memory may not be opened, its maker's is borrowed for the
  * time being: that holds what both share, such as the frames of remote calls. */
 struct space *space_fork(const struct space *parent, pid_t tid, struct err *err);
+/* Another thread of the maker may have been answered between a fork and its report: what was mapped
+ * then is not in the copy. */
+void space_forget_unmapped(struct space *space);
 struct space *space_ref(struct space *space);
 void space_unref(struct space *space);
 
