@@ -26,15 +26,7 @@ static void withdraw_site(struct tracer *t, pid_t tid, struct space *space,
         regs_set_pc(&regs, place->original);
         thread_set_regs(tid, &regs);
     }
-    struct task *task = tasks_find(&t->tasks, tid);
-    if (task) { /* answered by our caller, not by resume_space(), which may stop the space again */
-        task->stopped = false;
-        task->held = true;
-    }
-    resume_space(t, space);
-    task = tasks_find(&t->tasks, tid);
-    if (task)
-        task->held = false;
+    resume_others(t, space, tid);
     space_unref(space);
 }
 

@@ -40,9 +40,10 @@ void dying_prepare(struct tracer *t, struct task *task, int sig) {
             continue;
         if (k->tid != tid)
             settle_step_out(space, k->tid, k->slot, &settled);
-        k->stopped = false; /* its next report is its end; TID is answered by our caller */
+        k->stopped = false; /* its next report is its end */
+        k->held = true;
     }
-    resume_space(t, space);
+    resume_others(t, space, tid);
     space_unref(space);
 }
 

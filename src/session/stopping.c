@@ -43,6 +43,19 @@ void resume_space(struct tracer *t, struct space *space) {
     tracer_answer_newborns(t);
 }
 
+bool resume_others(struct tracer *t, struct space *space, pid_t tid) {
+    struct task *task = tasks_find(&t->tasks, tid);
+    if (task) {
+        task->stopped = false;
+        task->held = true;
+    }
+    resume_space(t, space);
+    task = tasks_find(&t->tasks, tid);
+    if (task)
+        task->held = false;
+    return task;
+}
+
 bool may_call(const struct task *task) { return task->status >> 16 == PTRACE_EVENT_STOP; }
 
 /* Lets TASK, which is stopped, run on without us, with what it was stopped for. */

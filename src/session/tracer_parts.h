@@ -158,6 +158,9 @@ void traps_arm(struct tracer *t, struct space *space, pid_t caller);
 
 void stop_space(struct tracer *t, struct space *space);
 void resume_space(struct tracer *t, struct space *space);
+/* The same but for TID, which is answered by our caller. Those that are answered here may stop the
+ * space again. Returns whether TID is still there. */
+bool resume_others(struct tracer *t, struct space *space, pid_t tid);
 /* Whether TASK, which is stopped, may make a remote call: not within a system call, nor before a
  * signal. */
 bool may_call(const struct task *task);

@@ -151,22 +151,6 @@ void traps_resume(struct tracer *t, struct task *task, int sig) {
         thread_continue_to_call(task->tid, sig);
 }
 
-/* Lets all tasks of SPACE but TID go on, which is answered by our caller; answering others may stop
- * the space again meanwhile. Returns whether TID is still there. */
-static bool go_on(struct tracer *t, struct space *space, pid_t tid) {
-    struct task *task = tasks_find(&t->tasks, tid);
-    if (task) {
-        task->stopped = false;
-        task->held = true;
-    }
-    resume_space(t, space);
-    space_unref(space);
-    task = tasks_find(&t->tasks, tid);
-    if (task)
-        task->held = false;
-    return task;
-}
-
 void traps_ignore_again(struct task *task) {
     if (task->owes_ignore)
         set_action(task->space, task->tid, &task->action);
@@ -187,7 +171,9 @@ static bool call_alone(struct tracer *t, struct task *task) {
     bool here = task && thread_finish_call(tid, NULL) == 0;
     if (here)
         note_result(t, task);
-    return go_on(t, space, tid);
+    here = resume_others(t, space, tid);
+    space_unref(space);
+    return here;
 }
 
 bool traps_at_call(struct tracer *t, struct task *task) {
@@ -307,5 +293,6 @@ void traps_count(struct tracer *t, struct task *task) {
     task = tasks_find(&t->tasks, tid);
     if (task)
         traps_ignore_again(task);
-    go_on(t, space, tid);
+    resume_others(t, space, tid);
+    space_unref(space);
 }
