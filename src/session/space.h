@@ -81,6 +81,10 @@ int space_restore(struct space *space, pid_t tid, struct err *err);
  * "sandboxed" (all text is restored), "memory", "remote-call", "read-maps". */
 int space_undo(struct space *space, pid_t caller, struct err *err);
 
+/* 0; "sandboxed" when CALLER may have got a seccomp filter since SPACE was set up, which might kill
+ * it for calls of ours. */
+int space_check_sandbox(const struct space *space, pid_t caller, struct err *err);
+
 /* A lane for a new thread; a sink when none can be had (then the thread goes untraced). */
 struct slot *space_take_lane(const struct space_context *ctx, struct space *space, pid_t caller,
                              uint32_t stream);
