@@ -15,6 +15,7 @@
 #include "session/patcher.h"
 #include "session/program.h"
 #include "target/auxv.h"
+#include "target/candidate.h"
 #include "target/maps.h"
 #include "target/memory.h"
 #include "target/status.h"
@@ -144,32 +145,8 @@ static int check_sandbox(struct space *s, pid_t tid, struct err *err) {
     return s->filters > status_seccomp_filters(getpid()) ? sandboxed(s, err) : 0;
 }
 
-static int unreadable(pid_t tid, struct err *err) {
-    char command[32];
-    status_name(tid, command, sizeof command);
-    return err_set(
-        err, EACCES, "unreadable",
-        "process %d (%s): its program may be executed, but not read: it cannot be traced", tid,
-        command);
-}
-
-/* Only 64-bit programs of this machine: others have other registers and other code. */
-static int check_program(pid_t tid, struct err *err) {
-    AUTO_FREE char *name = mem_printf("/proc/%d/exe", tid);
-    AUTO_FD int fd = open(name, O_RDONLY | O_CLOEXEC);
-    Elf64_Ehdr header;
-    if (fd < 0 && errno == EACCES)
-        return unreadable(tid, err);
-    if (fd < 0 || read(fd, &header, sizeof header) != (ssize_t)sizeof header)
-        return 0; /* no right to look: what the kernel runs natively is the best guess */
-    if (header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == EM_X86_64)
-        return 0;
-    return err_set(err, ENOEXEC, "foreign-program",
-                   "process %d: is not a 64-bit x86 program: spoor traces only those", tid);
-}
-
 static int set_up(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
-    int rc = check_program(tid, err);
+    int rc = candidate_check_program(tid, err);
     if (rc == 0)
         rc = check_sandbox(s, tid, err);
     if (rc == 0)

@@ -5,11 +5,12 @@
 #include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "target/status.h"
 
-enum { POLICY_NONE = -1, POLICY_ADMINISTRATORS = 2, POLICY_NOBODY = 3 };
+enum { POLICY_NONE = -1, POLICY_DESCENDANTS = 1, POLICY_ADMINISTRATORS = 2, POLICY_NOBODY = 3 };
 
 static int read_policy(void) {
     char text[8] = {0};
@@ -19,40 +20,122 @@ static int read_policy(void) {
     return (int)strtol(text, NULL, 10);
 }
 
+static int say(const char *what, const struct refusal_facts *f, struct err *err, const char *why) {
+    return err_set(err, f->code, "seize", "%s: cannot be traced: %s", what, why);
+}
+
+static int say_tracer(const char *what, const struct refusal_facts *f, struct err *err) {
+    AUTO_FREE char *why =
+        f->attached  ? mem_printf("another spoor (process %d) is attached to it already: 'kill %d' "
+                                   "ends that",
+                                  f->tracer, f->tracer)
+        : f->records ? mem_printf("another spoor (process %d) records it already", f->tracer)
+                     : mem_printf("process %d (%s) traces it already: end that first", f->tracer,
+                                  f->tracer_name);
+    return say(what, f, err, why);
+}
+
+/* What the kernel looks at before it asks any policy. NULL: nothing of that. */
+static char *why_unprivileged(const struct refusal_facts *f) {
+    if (f->foreign)
+        return mem_printf("it is another user's (uid %u): run spoor as root (sudo)", f->user);
+    if (f->stronger)
+        return mem_strdup("it has rights that spoor has not: run spoor as root (sudo)");
+    if (f->hides)
+        return mem_strdup("it hides from its own user (PR_SET_DUMPABLE, or a program that may not "
+                          "be read): run spoor as root (sudo)");
+    return NULL;
+}
+
+static const char *why_policy(const struct refusal_facts *f) {
+    if (f->policy == POLICY_NOBODY)
+        return "nothing can on this machine until it is restarted (kernel.yama.ptrace_scope is 3)";
+    if (f->policy == POLICY_ADMINISTRATORS && !f->capable)
+        return "only root may here (kernel.yama.ptrace_scope is 2): run spoor as root, or 'sysctl "
+               "kernel.yama.ptrace_scope=1'";
+    return NULL;
+}
+
 int refusal_explain(const char *what, const struct refusal_facts *f, struct err *err) {
     bool refused = f->code == EPERM || f->code == EACCES;
     if (refused && f->tracer)
-        return err_set(err, f->code, "seize",
-                       "%s: cannot be traced: process %d (%s) traces it already", what, f->tracer,
-                       f->tracer_name);
-    if (refused && f->policy == POLICY_NOBODY)
-        return err_set(err, f->code, "seize",
-                       "%s: cannot be traced: nothing can on this machine until it is restarted "
-                       "(kernel.yama.ptrace_scope is 3)",
-                       what);
-    if (refused && f->policy == POLICY_ADMINISTRATORS && !f->capable)
-        return err_set(err, f->code, "seize",
-                       "%s: cannot be traced: only root may here (kernel.yama.ptrace_scope is 2): "
-                       "run spoor as root, or 'sysctl kernel.yama.ptrace_scope=1'",
-                       what);
+        return say_tracer(what, f, err);
+    if (refused && why_policy(f))
+        return say(what, f, err, why_policy(f));
+    AUTO_FREE char *unprivileged = refused && !f->capable ? why_unprivileged(f) : NULL;
+    if (unprivileged)
+        return say(what, f, err, unprivileged);
     if ((refused || f->code == ENOSYS) && f->filters)
-        return err_set(err, f->code, "seize",
-                       "%s: cannot be traced: the seccomp sandbox that spoor runs in forbids it "
-                       "(for a container: allow ptrace, as by '--cap-add=SYS_PTRACE')",
-                       what);
+        return say(what, f, err,
+                   "the seccomp sandbox that spoor runs in forbids it (for a container: allow "
+                   "ptrace, as by '--cap-add=SYS_PTRACE')");
+    if (refused && f->policy == POLICY_DESCENDANTS && !f->capable && !f->descendant)
+        return say(what, f, err,
+                   "only what spoor has started can here (kernel.yama.ptrace_scope is 1): run "
+                   "spoor as root (sudo), or 'sysctl kernel.yama.ptrace_scope=0'");
+    if (refused && f->capable && f->inner)
+        return say(what, f, err,
+                   "spoor is root in a user namespace (container) only: run it where the process "
+                   "was started from, or as the machine's root");
     return err_set(err, f->code, "seize", "%s: cannot be traced: %s%s", what, strerror(f->code),
                    refused ? " (a security module may forbid it)" : "");
 }
 
+/* The file's owner tells; it is root's anyway where the process is (task_dump_owner() in
+ * fs/proc/base.c). */
+static bool hides(pid_t tid) {
+    AUTO_FREE char *name = mem_printf("/proc/%d/mem", tid);
+    struct stat st;
+    return stat(name, &st) == 0 && st.st_uid != getuid();
+}
+
+static bool descends_from_us(pid_t tid) {
+    for (pid_t pid = status_process_of(tid); pid > 0; pid = status_parent_of(pid))
+        if (pid == getpid())
+            return true;
+    return false;
+}
+
+static bool in_inner_namespace(void) {
+    static const char initial[] = "user:[4026531837]"; /* linux/proc_ns.h */
+    char link[64] = {0};
+    return readlink("/proc/self/ns/user", link, sizeof link - 1) > 0 && strcmp(link, initial) != 0;
+}
+
+/* The first argument of PID's is WORD. */
+static bool has_argument(pid_t pid, const char *word) {
+    char text[4096] = {0};
+    AUTO_FREE char *name = mem_printf("/proc/%d/cmdline", pid);
+    AUTO_FD int fd = open(name, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    size_t program = strlen(text) + 1;
+    return size > (ssize_t)program && strcmp(text + program, word) == 0;
+}
+
+static void find_tracer(pid_t tid, struct refusal_facts *f) {
+    f->tracer = status_tracer_of(tid);
+    if (!f->tracer)
+        return;
+    status_name(f->tracer, f->tracer_name, sizeof f->tracer_name);
+    if (strcmp(f->tracer_name, "spoor") != 0)
+        return;
+    f->attached = has_argument(f->tracer, "attach");
+    f->records = !f->attached;
+}
+
 int refusal(pid_t tid, const char *what, int code, struct err *err) {
-    struct status_rights ours;
+    struct status_rights ours, its;
     status_rights(getpid(), &ours);
+    status_rights(tid, &its);
     struct refusal_facts facts = {.code = code,
                                   .policy = read_policy(),
                                   .capable = ours.permitted >> CAP_SYS_PTRACE & 1,
+                                  .inner = in_inner_namespace(),
                                   .filters = status_seccomp_filters(getpid()),
-                                  .tracer = status_tracer_of(tid)};
-    if (facts.tracer)
-        status_name(facts.tracer, facts.tracer_name, sizeof facts.tracer_name);
+                                  .descendant = descends_from_us(tid),
+                                  .stronger = its.permitted & ~ours.permitted,
+                                  .hides = hides(tid)};
+    facts.foreign = !status_is_ours(tid, &facts.user) && facts.user != getuid();
+    find_tracer(tid, &facts);
     return refusal_explain(what, &facts, err);
 }

@@ -1,9 +1,11 @@
 #include "target/status.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -59,21 +61,31 @@ static pid_t innermost(pid_t tid, const char *name) {
 pid_t status_innermost_pid(pid_t tid) { return innermost(tid, "NStgid:"); }
 pid_t status_innermost_tid(pid_t tid) { return innermost(tid, "NSpid:"); }
 
-/* Field 47 of stat (proc(5)); the name before field 3 may hold anything but ends with the last ')'.
- */
-taddr_t status_break_start(pid_t tid) {
-    enum { START_BRK = 47, AFTER_NAME = 3 };
+/* Field NUMBER of stat (proc(5)), which is the fourth or a later one; the name before the third may
+ * hold anything but ends with the last ')'. 0 when it cannot be read. */
+static uint64_t stat_field(pid_t tid, int number) {
+    enum { AFTER_NAME = 3 };
     AUTO_FREE char *line = NULL;
     size_t room = 0;
     FILE *f = open_proc(tid, "stat");
     const char *at = f && getdelim(&line, &room, '\0', f) > 0 ? strrchr(line, ')') : NULL;
     if (f)
         fclose(f);
-    for (int i = AFTER_NAME - 1; at && i < START_BRK; i++) {
+    for (int i = AFTER_NAME - 1; at && i < number; i++) {
         at = strchr(at, ' ');
         at = at ? at + 1 : NULL;
     }
     return at ? strtoull(at, NULL, 10) : 0;
+}
+
+taddr_t status_break_start(pid_t tid) {
+    enum { START_BRK = 47 };
+    return stat_field(tid, START_BRK);
+}
+
+bool status_is_kernel_thread(pid_t tid) {
+    enum { FLAGS = 9, PF_KTHREAD = 0x200000 /* linux/sched.h */ };
+    return stat_field(tid, FLAGS) & PF_KTHREAD;
 }
 
 unsigned status_seccomp_filters(pid_t tid) {
@@ -103,6 +115,21 @@ bool status_has_ended(pid_t tid) {
     return ended;
 }
 
+size_t status_threads(pid_t pid, pid_t **ret) {
+    ARRAY(pid_t) list = {0};
+    AUTO_FREE char *folder = mem_printf("/proc/%d/task", pid);
+    DIR *d = opendir(folder);
+    for (const struct dirent *e; d && (e = readdir(d));) {
+        pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
+        if (tid && !status_has_ended(tid))
+            ARRAY_PUSH(&list, tid);
+    }
+    if (d)
+        closedir(d);
+    *ret = list.at;
+    return list.count;
+}
+
 bool status_call_of(pid_t tid, long *ret_number, uint64_t *ret_argument) {
     FILE *f = open_proc(tid, "syscall"); /* proc(5) */
     bool known = f && fscanf(f, "%ld %lx", ret_number, ret_argument) == 2 && *ret_number >= 0;
@@ -122,6 +149,19 @@ void status_rights(pid_t tid, struct status_rights *ret) {
                                   .permitted = field(tid, "CapPrm:", 16),
                                   .bounding = field(tid, "CapBnd:", 16),
                                   .no_new = field(tid, "NoNewPrivs:", 10)};
+}
+
+bool status_is_ours(pid_t tid, uid_t *ret_user) {
+    enum { SETS = 3 }; /* real, effective, saved */
+    for (unsigned i = 0; i < SETS; i++) {
+        *ret_user = (uid_t)field_at(tid, "Uid:", 10, i);
+        if (*ret_user != getuid())
+            return false;
+    }
+    for (unsigned i = 0; i < SETS; i++)
+        if ((gid_t)field_at(tid, "Gid:", 10, i) != getgid())
+            return false;
+    return true;
 }
 
 void status_name(pid_t tid, char *out, size_t size) {

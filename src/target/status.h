@@ -26,6 +26,9 @@ bool status_catches(pid_t tid, int signal);
 bool status_ignores(pid_t tid, int signal);
 /* Whether TID is dead, even if wait() does not tell yet. */
 bool status_has_ended(pid_t tid);
+bool status_is_kernel_thread(pid_t tid);
+/* The threads of PID's process that have not ended, to be freed; how many. */
+size_t status_threads(pid_t pid, pid_t **ret);
 /* The system call that TID, stopped, is in, and its first argument. Returns false when it is in
  * none, or may not be looked at. */
 bool status_call_of(pid_t tid, long *ret_number, uint64_t *ret_argument);
@@ -39,6 +42,10 @@ struct status_rights {
     bool no_new;                  /* it gets no more by executing programs */
 };
 void status_rights(pid_t tid, struct status_rights *ret);
+/* Whether all user and group ids of TID's are those of whom we act for: the condition under which
+ * an unprivileged process may look at another (ptrace(2), "Ptrace access mode checking"). If not,
+ * *ret_user is the first user id that is not. */
+bool status_is_ours(pid_t tid, uid_t *ret_user);
 /* The thread's name as ps shows it; "" when it is gone. */
 void status_name(pid_t tid, char *out, size_t size);
 

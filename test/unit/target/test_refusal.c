@@ -21,7 +21,10 @@ static void a_policy_explains_a_refusal(void **state) {
     expect(&(struct refusal_facts){.code = EPERM, .policy = 3, .capable = true}, "restarted");
     expect(&(struct refusal_facts){.code = EPERM, .policy = 2}, "as root");
     expect(&(struct refusal_facts){.code = EPERM, .policy = 2, .capable = true}, "security module");
-    expect(&(struct refusal_facts){.code = EPERM, .policy = 1}, "security module");
+    expect(&(struct refusal_facts){.code = EPERM, .policy = 1}, "ptrace_scope is 1");
+    expect(&(struct refusal_facts){.code = EPERM, .policy = 1, .descendant = true},
+           "security module");
+    expect(&(struct refusal_facts){.code = EPERM, .policy = 1, .capable = true}, "security module");
     expect(&(struct refusal_facts){.code = EPERM, .policy = -1}, "security module");
 }
 
@@ -30,6 +33,33 @@ static void a_sandbox_explains_a_refusal(void **state) {
     expect(&(struct refusal_facts){.code = EPERM, .policy = 1, .filters = 1}, "sandbox");
     expect(&(struct refusal_facts){.code = ENOSYS, .policy = -1, .filters = 1}, "sandbox");
     expect(&(struct refusal_facts){.code = EPERM, .policy = 3, .filters = 1}, "restarted");
+}
+
+static void another_user_explains_a_refusal(void **state) {
+    (void)state;
+    struct refusal_facts facts = {.code = EPERM, .policy = 1, .foreign = true, .user = 33};
+    expect(&facts, "it is another user's (uid 33): run spoor as root");
+    facts.filters = 1;
+    expect(&facts, "another user's");
+    facts.capable = true;
+    expect(&facts, "sandbox");
+}
+
+static void rights_that_we_have_not_explain_a_refusal(void **state) {
+    (void)state;
+    expect(&(struct refusal_facts){.code = EPERM, .policy = -1, .stronger = true}, "as root");
+    expect(&(struct refusal_facts){.code = EPERM, .policy = -1, .hides = true}, "DUMPABLE");
+    expect(&(struct refusal_facts){.code = EPERM, .policy = -1, .capable = true, .inner = true},
+           "container");
+}
+
+static void another_spoor_explains_a_refusal_and_how_it_ends(void **state) {
+    (void)state;
+    struct refusal_facts facts = {.code = EPERM, .policy = 3, .tracer = 17};
+    facts.attached = true;
+    expect(&facts, "another spoor (process 17) is attached to it already: 'kill 17'");
+    facts = (struct refusal_facts){.code = EPERM, .policy = 3, .tracer = 17, .records = true};
+    expect(&facts, "another spoor (process 17) records it already");
 }
 
 static void what_is_no_refusal_is_said_as_it_is(void **state) {
@@ -65,6 +95,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_policy_explains_a_refusal),
         cmocka_unit_test(a_sandbox_explains_a_refusal),
+        cmocka_unit_test(another_user_explains_a_refusal),
+        cmocka_unit_test(rights_that_we_have_not_explain_a_refusal),
+        cmocka_unit_test(another_spoor_explains_a_refusal_and_how_it_ends),
         cmocka_unit_test(what_is_no_refusal_is_said_as_it_is),
         cmocka_unit_test(another_tracer_explains_a_refusal),
     };

@@ -1,0 +1,136 @@
+#include "target/candidate.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "target/refusal.h"
+#include "target/status.h"
+
+enum { NAME_ROOM = 32 };
+
+/* A thread of PID's that lives: its first one, unless that has ended before the others. 0: none. */
+static pid_t living_thread(pid_t pid) {
+    AUTO_FREE pid_t *tids = NULL;
+    if (!status_has_ended(pid))
+        return pid;
+    size_t count = status_threads(pid, &tids);
+    return count ? tids[0] : 0;
+}
+
+/* /proc does not show PID: that need not mean that there is none. */
+static int not_shown(pid_t pid, struct err *err) {
+    if (pid > 0 && (kill(pid, 0) == 0 || errno == EPERM))
+        return err_set(err, EPERM, "seize",
+                       "process %d: cannot be traced: /proc does not show it here (it may be "
+                       "mounted with hidepid): run spoor as root (sudo)",
+                       pid);
+    return err_set(err, ESRCH, "no-process", "process %d: there is no such process", pid);
+}
+
+static int has_ended(pid_t pid, struct err *err) {
+    char name[NAME_ROOM], parent_name[NAME_ROOM];
+    pid_t parent = status_parent_of(pid);
+    status_name(pid, name, sizeof name);
+    status_name(parent, parent_name, sizeof parent_name);
+    return err_set(
+        err, ESRCH, "ended",
+        "process %d (%s): has ended: only its parent, process %d (%s), has not asked how", pid,
+        name, parent, parent_name);
+}
+
+int candidate_check_process(pid_t pid, struct err *err) {
+    char name[NAME_ROOM];
+    AUTO_FREE char *folder = mem_printf("/proc/%d", pid);
+    if (pid <= 0 || access(folder, F_OK) < 0)
+        return not_shown(pid, err);
+    pid_t process = status_process_of(pid);
+    status_name(process, name, sizeof name);
+    if (process != pid)
+        return err_set(err, EINVAL, "thread-id",
+                       "process %d: is a thread of process %d (%s): trace that, as all threads of "
+                       "a process are traced together",
+                       pid, process, name);
+    if (status_is_kernel_thread(pid))
+        return err_set(err, EINVAL, "kernel-thread",
+                       "process %d (%s): is a thread of the kernel: it runs no program", pid, name);
+    return living_thread(pid) ? 0 : has_ended(pid, err);
+}
+
+static int unreadable(pid_t tid, struct err *err) {
+    char command[NAME_ROOM];
+    status_name(tid, command, sizeof command);
+    return err_set(
+        err, EACCES, "unreadable",
+        "process %d (%s): its program may be executed, but not read: it cannot be traced", tid,
+        command);
+}
+
+int candidate_check_program(pid_t tid, struct err *err) {
+    AUTO_FREE char *name = mem_printf("/proc/%d/exe", tid);
+    AUTO_FD int fd = open(name, O_RDONLY | O_CLOEXEC);
+    Elf64_Ehdr header;
+    if (fd < 0 && errno == EACCES)
+        return unreadable(tid, err);
+    if (fd < 0 || read(fd, &header, sizeof header) != (ssize_t)sizeof header)
+        return 0; /* no right to look: what the kernel runs natively is the best guess */
+    if (header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == EM_X86_64)
+        return 0;
+    return err_set(err, ENOEXEC, "foreign-program",
+                   "process %d: is not a 64-bit x86 program: spoor traces only those", tid);
+}
+
+/* Any of its threads may have a tracer. */
+static int check_tracers(pid_t pid, const char *what, struct err *err) {
+    AUTO_FREE pid_t *tids = NULL;
+    size_t count = status_threads(pid, &tids);
+    for (size_t i = 0; i < count; i++)
+        if (status_tracer_of(tids[i]))
+            return refusal(tids[i], what, EPERM, err);
+    return 0;
+}
+
+/* To open a process's memory takes the same rights as to trace it (proc_mem_open(), ptrace(2)). */
+static int check_rights(pid_t tid, const char *what, struct err *err) {
+    AUTO_FREE char *name = mem_printf("/proc/%d/mem", tid);
+    AUTO_FD int fd = open(name, O_RDONLY | O_CLOEXEC);
+    return fd < 0 && (errno == EACCES || errno == EPERM) ? refusal(tid, what, EPERM, err) : 0;
+}
+
+int candidate_check(pid_t pid, struct err *err) {
+    char name[NAME_ROOM];
+    int rc = candidate_check_process(pid, err);
+    if (rc < 0)
+        return rc;
+    if (pid == getpid())
+        return err_set(err, EINVAL, "own-process", "process %d: is this spoor itself", pid);
+    pid_t tid = living_thread(pid);
+    status_name(pid, name, sizeof name);
+    AUTO_FREE char *what = mem_printf("process %d (%s)", pid, name);
+    rc = check_tracers(pid, what, err);
+    if (rc == 0)
+        rc = check_rights(tid, what, err);
+    return rc < 0 ? rc : candidate_check_program(tid, err);
+}
+
+size_t candidate_sharers(pid_t pid, pid_t **ret) {
+    enum { KCMP_VM = 1 };
+    ARRAY(pid_t) list = {0};
+    pid_t tid = living_thread(pid);
+    DIR *d = opendir("/proc");
+    for (const struct dirent *e; d && tid && (e = readdir(d));) {
+        pid_t other = (pid_t)strtol(e->d_name, NULL, 10);
+        pid_t thread = other && other != pid ? living_thread(other) : 0;
+        if (thread && syscall(SYS_kcmp, tid, thread, KCMP_VM, 0, 0) == 0)
+            ARRAY_PUSH(&list, other);
+    }
+    if (d)
+        closedir(d);
+    *ret = list.at;
+    return list.count;
+}

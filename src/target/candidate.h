@@ -1,0 +1,29 @@
+/*
+ * Which processes can be attached to, as far as that can be told before anything is touched: all
+ * of it is read from /proc.
+ */
+#ifndef SPOOR_TARGET_CANDIDATE_H
+#define SPOOR_TARGET_CANDIDATE_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/*
+ * Whether PID is a process that spoor can attach to. Errors: those of the two below; "own-process"
+ * (spoor itself); "seize" (somebody traces it already, or we have not the right to: refusal.h). The
+ * kernel may still refuse what this accepts.
+ */
+int candidate_check(pid_t pid, struct err *err);
+/* Whether PID is a living process of a program. Errors: "no-process", "thread-id", "kernel-thread",
+ * "ended". */
+int candidate_check_process(pid_t pid, struct err *err);
+/* Whether TID runs a 64-bit program of this machine, which we may read: others have other registers
+ * and other code. Errors: "foreign-program", "unreadable". */
+int candidate_check_program(pid_t tid, struct err *err);
+
+/* The other processes that have PID's very memory (CLONE_VM without CLONE_THREAD), to be freed; how
+ * many. None where the kernel does not let us compare. */
+size_t candidate_sharers(pid_t pid, pid_t **ret);
+
+#endif

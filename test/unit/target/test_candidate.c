@@ -1,0 +1,308 @@
+/* Which processes can be attached to, and what is said of the others. */
+#include <elf.h>
+#include <errno.h>
+#include <grp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "child.h"
+#include "target/candidate.h"
+#include "target/status.h"
+
+enum { ABSENT = 0x7ffffff0 /* above pid_max */, NOBODY = 65534 };
+
+static struct shared {
+    uint32_t ready;
+    pid_t tid;
+    struct err err;
+} * shared;
+
+static int wait_for_ever(void *arg) {
+    (void)arg;
+    __atomic_store_n(&shared->ready, 1, __ATOMIC_RELEASE);
+    for (;;)
+        pause();
+    return 0;
+}
+
+static pid_t start(int (*body)(void *)) {
+    shared->ready = 0;
+    pid_t pid = child_start(body, NULL);
+    await_word(&shared->ready);
+    return pid;
+}
+
+static void check_text(const struct err *err, const char *tag, const char *says) {
+    assert_string_equal(err->tag, tag);
+    if (!strstr(err->text, says))
+        fail_msg("'%s' does not say '%s'", err->text, says);
+    assert_null(strchr(err->text, '\n'));
+}
+
+static void expect(pid_t pid, const char *tag, const char *says) {
+    struct err err = {0};
+    assert_true(candidate_check(pid, &err) < 0);
+    check_text(&err, tag, says);
+}
+
+static void a_process_of_ours_can_be_attached_to(void **state) {
+    (void)state;
+    struct err err = {0};
+    pid_t pid = start(wait_for_ever);
+    if (candidate_check(pid, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(status_tracer_of(pid), 0);
+    child_kill(pid);
+}
+
+static void what_is_not_there_cannot(void **state) {
+    (void)state;
+    expect(ABSENT, "no-process", "process 2147483632: there is no such process");
+    expect(0, "no-process", "process 0: ");
+    expect(-1, "no-process", "process -1: ");
+}
+
+static void *tell_and_wait(void *arg) {
+    shared->tid = gettid();
+    wait_for_ever(arg);
+    return NULL;
+}
+
+static int run_a_thread(void *arg) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, tell_and_wait, NULL);
+    return pthread_join(thread, arg);
+}
+
+static void a_thread_is_named_with_its_process(void **state) {
+    (void)state;
+    char says[64];
+    pid_t pid = start(run_a_thread);
+    snprintf(says, sizeof says, ": is a thread of process %d (", pid);
+    expect(shared->tid, "thread-id", says);
+    child_kill(pid);
+}
+
+static int end_its_first_thread(void *arg) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, tell_and_wait, arg);
+    syscall(SYS_exit, 0);
+    return 1;
+}
+
+static void a_process_whose_first_thread_has_ended_can(void **state) {
+    (void)state;
+    struct err err = {0};
+    pid_t pid = start(end_its_first_thread);
+    while (!status_has_ended(pid))
+        sched_yield();
+    if (candidate_check(pid, &err) < 0)
+        fail_msg("%s", err.text);
+    child_kill(pid);
+}
+
+static void a_thread_of_the_kernel_is_told(void **state) {
+    (void)state;
+    enum { KTHREADD = 2 };
+    char name[32];
+    status_name(KTHREADD, name, sizeof name);
+    if (strcmp(name, "kthreadd") != 0)
+        skip(); /* in a namespace that has none */
+    expect(KTHREADD, "kernel-thread", "process 2 (kthreadd): ");
+}
+
+static int end_at_once(void *arg) {
+    (void)arg;
+    return 0;
+}
+
+static void what_has_ended_is_told_with_who_does_not_ask(void **state) {
+    (void)state;
+    char says[64];
+    pid_t pid = child_start(end_at_once, NULL);
+    while (!status_has_ended(pid))
+        sched_yield();
+    snprintf(says, sizeof says, "its parent, process %d (", getpid());
+    expect(pid, "ended", says);
+    child_end(pid);
+    expect(pid, "no-process", "no such process");
+}
+
+static void we_cannot_trace_ourselves(void **state) {
+    (void)state;
+    expect(getpid(), "own-process", "this spoor itself");
+}
+
+/* What a sibling, or somebody with other rights, finds of *ARG; its errors come in shared->err. */
+static int check_it(void *arg) {
+    const pid_t *target = arg;
+    return candidate_check(*target, &shared->err) < 0;
+}
+
+static void expect_of_sibling(pid_t pid, int (*body)(void *), const char *tag, const char *says) {
+    shared->err = (struct err){0};
+    assert_int_equal(child_end(child_start(body, &pid)), 1);
+    check_text(&shared->err, tag, says);
+}
+
+static void what_has_a_tracer_is_told_with_its_name(void **state) {
+    (void)state;
+    char says[64];
+    pid_t pid = start(wait_for_ever);
+    child_seize(pid);
+    snprintf(says, sizeof says, "cannot be traced: process %d (", getpid());
+    expect_of_sibling(pid, check_it, "seize", says);
+    child_kill(pid);
+}
+
+static void a_tracer_of_one_thread_counts(void **state) {
+    (void)state;
+    char says[64];
+    pid_t pid = start(run_a_thread);
+    assert_int_equal(thread_seize(shared->tid, NULL), 0);
+    snprintf(says, sizeof says, "cannot be traced: process %d (", getpid());
+    expect_of_sibling(pid, check_it, "seize", says);
+    kill(pid, SIGKILL);
+    waitpid(shared->tid, NULL,
+            __WALL); /* its process has ended when its tracer knows that it has */
+    child_kill(pid);
+}
+
+static int become_nobody(void) { return setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY); }
+
+static int check_as_nobody(void *arg) { return become_nobody() ? 2 : check_it(arg); }
+
+static void another_user_s_process_needs_root(void **state) {
+    (void)state;
+    if (getuid() != 0)
+        skip();
+    pid_t pid = start(wait_for_ever);
+    expect_of_sibling(pid, check_as_nobody, "seize", "it is another user's (uid 0): run spoor as");
+    child_kill(pid);
+}
+
+static int hide_as_nobody(void *arg) {
+    if (become_nobody() || prctl(PR_SET_DUMPABLE, 0) < 0)
+        return 1;
+    return wait_for_ever(arg);
+}
+
+static void a_process_that_hides_needs_root(void **state) {
+    (void)state;
+    if (getuid() != 0)
+        skip();
+    pid_t pid = start(hide_as_nobody);
+    struct err err = {0};
+    if (candidate_check(pid, &err) < 0)
+        fail_msg("%s", err.text);
+    expect_of_sibling(pid, check_as_nobody, "seize", "hides");
+    child_kill(pid);
+}
+
+/* pause() in a loop, by `int $0x80`. */
+static int run_a_32_bit_program(void *arg) {
+    static const uint8_t code[] = {0xb8, 29, 0, 0, 0, 0xcd, 0x80, 0xeb, 0xf7};
+    enum { AT = 0x10000 };
+    struct {
+        Elf32_Ehdr header;
+        Elf32_Phdr segment;
+        uint8_t code[sizeof code];
+    } file = {.header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT},
+                         .e_type = ET_EXEC,
+                         .e_machine = EM_386,
+                         .e_version = EV_CURRENT,
+                         .e_ehsize = sizeof(Elf32_Ehdr),
+                         .e_phentsize = sizeof(Elf32_Phdr),
+                         .e_phnum = 1},
+              .segment = {.p_type = PT_LOAD, .p_vaddr = AT, .p_flags = PF_R | PF_X}};
+    (void)arg;
+    memcpy(file.code, code, sizeof code);
+    file.header.e_phoff = offsetof(__typeof__(file), segment);
+    file.header.e_entry = AT + offsetof(__typeof__(file), code);
+    file.segment.p_filesz = file.segment.p_memsz = sizeof file;
+    char *const argv[] = {"small", NULL}, *const env[] = {NULL};
+    int fd = memfd_create("small", MFD_CLOEXEC);
+    if (write(fd, &file, sizeof file) == (ssize_t)sizeof file)
+        fexecve(fd, argv, env);
+    return 3;
+}
+
+static void a_32_bit_program_is_told(void **state) {
+    (void)state;
+    char name[32] = "";
+    pid_t pid = child_start(run_a_32_bit_program, NULL);
+    for (bool same = true; same && !status_has_ended(pid); sched_yield()) {
+        AUTO_FREE char *link = mem_printf("/proc/%d/exe", pid);
+        same = readlink(link, name, sizeof name - 1) > 0 && !strstr(name, "memfd:small");
+    }
+    if (status_has_ended(pid)) {
+        child_end(pid);
+        skip(); /* the kernel runs no such programs */
+    }
+    expect(pid, "foreign-program", "is not a 64-bit x86 program");
+    child_kill(pid);
+}
+
+static int share(void *arg) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    shared->tid = getpid();
+    return wait_for_ever(arg);
+}
+
+static void *idle(void *arg) {
+    pause();
+    return arg;
+}
+
+/* Has a thread, a copy of its memory in a child, and a child that shares its memory. */
+static int run_all_kinds(void *arg) {
+    static char stack[16384] __attribute__((aligned(16)));
+    pthread_t thread;
+    if (fork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            pause();
+    }
+    pthread_create(&thread, NULL, idle, NULL);
+    clone(share, stack + sizeof stack, CLONE_VM | SIGCHLD, arg);
+    return pthread_join(thread, NULL);
+}
+
+static void who_shares_the_memory_is_found_and_nobody_else(void **state) {
+    (void)state;
+    AUTO_FREE pid_t *none = NULL, *list = NULL;
+    pid_t pid = start(run_all_kinds);
+    assert_int_equal(candidate_sharers(getpid(), &none), 0);
+    assert_int_equal(candidate_sharers(pid, &list), 1);
+    assert_int_equal(list[0], shared->tid);
+    child_kill(pid);
+}
+
+int main(void) {
+    shared = shared_new(sizeof *shared);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_process_of_ours_can_be_attached_to),
+        cmocka_unit_test(what_is_not_there_cannot),
+        cmocka_unit_test(a_thread_is_named_with_its_process),
+        cmocka_unit_test(a_process_whose_first_thread_has_ended_can),
+        cmocka_unit_test(a_thread_of_the_kernel_is_told),
+        cmocka_unit_test(what_has_ended_is_told_with_who_does_not_ask),
+        cmocka_unit_test(we_cannot_trace_ourselves),
+        cmocka_unit_test(what_has_a_tracer_is_told_with_its_name),
+        cmocka_unit_test(a_tracer_of_one_thread_counts),
+        cmocka_unit_test(another_user_s_process_needs_root),
+        cmocka_unit_test(a_process_that_hides_needs_root),
+        cmocka_unit_test(a_32_bit_program_is_told),
+        cmocka_unit_test(who_shares_the_memory_is_found_and_nobody_else),
+    };
+    return cmocka_run_group_tests_name("target candidate", tests, NULL, NULL);
+}
