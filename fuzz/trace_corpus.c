@@ -31,6 +31,10 @@ static void write_tiny_blocks(const char *path, enum shape shape) {
         trace_writer_flush(w);
     }
     trace_writer_lost(w, 0, 0, 3);
+    for (uint64_t i = 0; i < EVENTS; i += 4 * PIECE) {
+        struct trace_frame frames[] = {{1, events[i].sp + 64}, {events[i].site >> 2, events[i].sp}};
+        trace_writer_frames(w, &(struct trace_frames){0, events[i].ticks, 2, frames});
+    }
     must_finish(w);
 }
 

@@ -58,6 +58,8 @@ static void read_stream(struct trace_reader *r, uint32_t stream) {
         for (ptrdiff_t i = 0; i < n; i++) {
             if (items[i].kind == TRACE_EVENT)
                 calls_event(calls, items[i].ticks, items[i].id, items[i].event, items[i].sp);
+            else if (items[i].kind == TRACE_FRAMES)
+                calls_frames(calls, items[i].ticks, items[i].frames);
         }
     calls_finish(calls, UINT64_MAX, true);
     calls_free(calls);

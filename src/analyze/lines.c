@@ -98,9 +98,10 @@ static uint32_t on_open(void *ctx, const struct walk_call *call) {
                         .function = call->function,
                         .depth = call->depth,
                         .stack = call->stack,
-                        .ns = call->start_ns};
+                        .ns = call->start_ns,
+                        .before = call->before};
     uint32_t number = push(t, &line);
-    if (!t->lines->threshold_ns && !walk_is_early(t->walk))
+    if ((!t->lines->threshold_ns || call->before) && !walk_is_early(t->walk))
         t->certain = number + 1;
     return number;
 }
@@ -121,7 +122,8 @@ static void on_close(void *ctx, const struct walk_call *call) {
                         .ns = call->end_ns,
                         .duration_ns = call->end_ns - call->start_ns,
                         .how = call->how,
-                        .inferred = call->inferred};
+                        .inferred = call->inferred,
+                        .before = call->before};
     bool leaf = t->lines->fold && q && q == &t->at[t->end - 1];
     if (q)
         q->closed = true;
@@ -144,7 +146,8 @@ static void on_lost(void *ctx, uint64_t ns, uint64_t count) {
 static bool is_certain(const struct thread *t, const struct queued *q) {
     if (q->line.kind != LINE_ENTRY || q->closed)
         return true;
-    if (walk_now_ns(t->walk) - q->line.ns < t->lines->threshold_ns || walk_is_early(t->walk))
+    bool is_short = walk_now_ns(t->walk) - q->line.ns < t->lines->threshold_ns;
+    if ((is_short && !q->line.before) || walk_is_early(t->walk))
         return false;
     return !t->lines->fold || (int32_t)(t->certain - t->number) > 1;
 }

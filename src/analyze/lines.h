@@ -26,6 +26,7 @@ struct line {
     uint64_t duration_ns;     /* of LINE_EXIT and LINE_LEAF */
     enum call_end how;        /* of LINE_EXIT and LINE_LEAF */
     bool inferred;            /* likewise; as in struct walk_call */
+    bool before;              /* not of LINE_LOST; as in struct walk_call */
     uint64_t lost;            /* of LINE_LOST */
 };
 

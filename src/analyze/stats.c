@@ -56,14 +56,18 @@ static void on_close(void *ctx, const struct walk_call *call) {
     }
     if (call->brief)
         return;
-    if (!f->calls++) {
+    if (!f->calls && !f->before)
         ARRAY_PUSH(&s->called, call->function);
-        f->min_ns = duration;
+    f->self_ns += call->self_ns;
+    if (call->before) {
+        f->before++;
+        return;
     }
+    if (!f->calls++)
+        f->min_ns = duration;
     f->min_ns = duration < f->min_ns ? duration : f->min_ns;
     f->max_ns = duration > f->max_ns ? duration : f->max_ns;
-    f->self_ns += call->self_ns;
-    f->unwound += call->how == CALL_UNWOUND || call->how == CALL_ENDED;
+    f->unwound += call->how == CALL_UNWOUND || call->how == CALL_MISSED || call->how == CALL_ENDED;
     f->inferred += call->inferred;
     add_duration(s, &f->durations, duration);
 }
@@ -115,6 +119,8 @@ const struct function_stats *stats_of(const struct stats *s, uint32_t function) 
 
 /* The nearest rank, kept within what was measured exactly. */
 uint64_t stats_percentile(const struct function_stats *f, unsigned percent) {
+    if (!f->calls)
+        return 0;
     uint64_t rank =
         f->calls - f->calls / 100 * (100 - percent) - f->calls % 100 * (100 - percent) / 100;
     uint64_t value = histogram_value(&f->durations, rank ? rank : 1);

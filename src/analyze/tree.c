@@ -85,8 +85,9 @@ static void on_close(void *ctx, const struct walk_call *call) {
     struct tree_node *node = &t->nodes[call->value];
     if (call->brief)
         return;
-    node->calls++;
-    node->inferred += call->inferred;
+    node->before += call->before;
+    node->calls += !call->before;
+    node->inferred += call->inferred && !call->before;
     node->total_ns += call->end_ns - call->start_ns;
     node->self_ns += call->self_ns;
 }
@@ -122,7 +123,7 @@ void tree_sort(struct tree *t, struct names *names) {
     for (uint32_t node = 0; node < t->count; node++) {
         children.count = 0;
         for (uint32_t i = t->nodes[node].first_child; i != TREE_NONE; i = t->nodes[i].next_sibling)
-            if (t->nodes[i].calls)
+            if (t->nodes[i].calls || t->nodes[i].before)
                 ARRAY_PUSH(&children, i);
         if (children.count > 1)
             qsort_r(children.at, children.count, sizeof *children.at, compare, &ordering);
@@ -154,6 +155,7 @@ uint32_t tree_next(const struct tree *t, uint32_t node, uint32_t *depth) {
 static void sum(struct tree *t, uint32_t node, const struct tree_node *from, bool outermost) {
     t->nodes[node].calls += from->calls;
     t->nodes[node].inferred += from->inferred;
+    t->nodes[node].before += from->before;
     t->nodes[node].self_ns += from->self_ns;
     t->nodes[node].total_ns += outermost ? from->total_ns : 0;
 }
@@ -181,7 +183,7 @@ void tree_focus(const struct tree *tree, const uint8_t *chosen, struct tree *cal
         const struct tree_node *n = &tree->nodes[i];
         bool outermost = to[n->parent] == TREE_NONE;
         to[i] = TREE_NONE;
-        if (!n->calls)
+        if (!n->calls && !n->before)
             continue;
         if (chosen[n->function])
             add_callers(callers, tree, i, chosen, outermost);

@@ -15,6 +15,7 @@ struct tree_node {
     uint32_t parent, first_child, next_sibling; /* TREE_NONE: none */
     uint64_t calls, total_ns, self_ns;
     uint64_t inferred; /* calls whose end is */
+    uint64_t before;   /* calls that began untraced: not among `calls`, nor `inferred` */
     uint32_t recent_child;
 };
 

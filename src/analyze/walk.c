@@ -41,7 +41,8 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
                                   .depth = own.above,
                                   .stack = call->stack,
                                   .caller_value = up.value,
-                                  .start_ns = call->start};
+                                  .start_ns = call->start,
+                                  .before = call->before};
         own.value = w->visitor->open(w->visitor->ctx, &shown);
     }
     call->user = own.user;
@@ -51,13 +52,14 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     struct walk *w = ctx;
     union state own = {.user = call->user};
     uint64_t duration = call->end - call->start;
-    bool brief = duration < w->threshold_ns || w->early;
+    bool brief = (duration < w->threshold_ns && !call->before) || w->early;
     if ((!own.shown || brief) && parent)
         parent->child_ticks -= duration - call->child_ticks; /* that time becomes its own */
     if (!own.shown || !w->visitor->close)
         return;
     union state up = {.user = parent ? parent->user : NULL};
     uint32_t function = names_index(w->names, call->id);
+    bool missed = call->how == CALL_MISSED;
     bool unseen = call->how == CALL_UNWOUND || call->how == CALL_ENDED;
     struct walk_call shown = {.function = function,
                               .depth = own.above,
@@ -65,10 +67,11 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
                               .value = own.value,
                               .caller_value = parent ? up.value : WALK_NONE,
                               .start_ns = call->start,
+                              .before = call->before,
                               .end_ns = call->end,
                               .self_ns = duration - call->child_ticks,
                               .how = call->how,
-                              .inferred = unseen && !names_exact(w->names, function),
+                              .inferred = missed || (unseen && !names_exact(w->names, function)),
                               .brief = brief};
     w->visitor->close(w->visitor->ctx, &shown);
 }
@@ -100,6 +103,8 @@ static bool finish(struct walk *w, uint64_t ns) {
 static void take_item(struct walk *w, const struct trace_item *item) {
     if (item->kind == TRACE_EVENT) {
         calls_event(w->calls, w->now_ns, item->id, item->event, item->sp);
+    } else if (item->kind == TRACE_FRAMES) {
+        calls_frames(w->calls, w->now_ns, item->frames);
     } else if (item->kind == TRACE_THREAD_END) {
         w->ended = true;
     } else {

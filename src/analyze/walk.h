@@ -28,6 +28,7 @@ struct walk_call {
     uint32_t value;        /* what visitor.open gave for it */
     uint32_t caller_value; /* the same of its nearest shown caller; WALK_NONE: there is none */
     uint64_t start_ns;
+    bool before; /* it began before that, untraced: how long it lasts is not known, nor too brief */
     /* On closing: */
     uint64_t end_ns, self_ns; /* self: without its shown callees */
     enum call_end how;

@@ -5,6 +5,7 @@
  * ("b", "e"), which viewers show as a track a stack.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "cmd/export.h"
@@ -34,18 +35,30 @@ static void begin_event(struct chrome *c, char phase, uint64_t ns) {
     out_micros(c->out, ns);
 }
 
+static const char *end_of(const struct walk_call *call) {
+    static const char *const ends[] = {
+        [CALL_RETURNED] = NULL,    [CALL_TAIL] = "tail call", [CALL_UNWOUND] = "unwound",
+        [CALL_MISSED] = "unwound", [CALL_ENDED] = "open",     [CALL_OPEN] = "open"};
+    return call->inferred ? "inferred" : ends[call->how];
+}
+
 static void end_event(struct chrome *c, const struct walk_call *call) {
+    const char *end = end_of(call);
     out_spelled(c->out, &c->speller, call->function);
-    if (call->how == CALL_TAIL)
-        out_words(c->out, ",\"args\":{\"end\":\"tail call\"}}");
-    else if (call->inferred)
-        out_words(c->out, ",\"args\":{\"end\":\"inferred\"}}");
-    else if (call->how == CALL_UNWOUND)
-        out_words(c->out, ",\"args\":{\"end\":\"unwound\"}}");
-    else if (call->how == CALL_ENDED || call->how == CALL_OPEN)
-        out_words(c->out, ",\"args\":{\"end\":\"open\"}}");
-    else
+    if (call->before || end)
+        out_words(c->out, ",\"args\":{");
+    if (call->before)
+        out_words(c->out, "\"before\":true");
+    if (call->before && end)
+        out_char(c->out, ',');
+    if (end) {
+        out_words(c->out, "\"end\":\"");
+        out_text(c->out, end, strlen(end));
+        out_char(c->out, '"');
+    }
+    if (call->before || end)
         out_char(c->out, '}');
+    out_char(c->out, '}');
 }
 
 static void write_async(struct chrome *c, char phase, uint64_t ns, const struct walk_call *call) {

@@ -35,11 +35,9 @@ static char *compose(struct names *names, uint32_t function) {
 }
 
 static void on_close(void *ctx, const struct walk_call *call) {
-    static const char ends[][10] = {[CALL_RETURNED] = ",returned",
-                                    [CALL_TAIL] = ",tail",
-                                    [CALL_UNWOUND] = ",unwound",
-                                    [CALL_ENDED] = ",open",
-                                    [CALL_OPEN] = ",open"};
+    static const char ends[][10] = {
+        [CALL_RETURNED] = ",returned", [CALL_TAIL] = ",tail",  [CALL_UNWOUND] = ",unwound",
+        [CALL_MISSED] = ",unwound",    [CALL_ENDED] = ",open", [CALL_OPEN] = ",open"};
     struct csv *c = ctx;
     const char *end = call->inferred ? ",inferred" : ends[call->how];
     if (call->brief)
@@ -55,7 +53,7 @@ static void on_close(void *ctx, const struct walk_call *call) {
     out_number(c->out, call->depth);
     out_spelled(c->out, &c->speller, call->function);
     out_text(c->out, end, strlen(end));
-    out_char(c->out, '\n');
+    out_text(c->out, call->before ? ",1\n" : ",0\n", 3);
 }
 
 static void on_stream(void *ctx, uint32_t stream) {
@@ -67,7 +65,7 @@ void export_csv(const struct view *view, struct out *out) {
     struct csv csv = {.view = view, .out = out};
     struct visitor visitor = {.ctx = &csv, .close = on_close};
     speller_init(&csv.speller, view->source.names, compose);
-    out_words(out, "start_ns,duration_ns,pid,tid,depth,function,module,how\n");
+    out_words(out, "start_ns,duration_ns,pid,tid,depth,function,module,how,before\n");
     export_walk(view, &visitor, on_stream, out);
     speller_done(&csv.speller);
 }

@@ -78,3 +78,10 @@ void text_print_cut(FILE *out, const char *text, unsigned width) {
     }
     fputs(mark, out);
 }
+
+void figure_print_before(uint64_t calls) {
+    if (calls)
+        printf("%s: %lu call%s open before tracing began: in TOTAL and SELF from there on, not in "
+               "CALLS\n",
+               FIGURE_BEFORE, calls, calls == 1 ? " was" : "s were");
+}

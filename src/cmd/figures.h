@@ -16,6 +16,10 @@ void figure_share(char text[FIGURE_ROOM], uint64_t part, uint64_t whole);
 
 /* Marks what is inferred, not seen: ends of calls without a patched exit. */
 #define FIGURE_INFERRED "≈"
+/* Marks calls that were open before they were traced. */
+#define FIGURE_BEFORE "«"
+/* The line that explains the mark, if there are such calls, to standard output. */
+void figure_print_before(uint64_t calls);
 /* Bytes of TEXT beyond one for each column, for field widths. */
 int figure_extra_bytes(const char *text);
 

@@ -34,8 +34,9 @@ static void json_head(const struct graph *g, const struct tree *t, uint32_t node
     const struct tree_node *n = &t->nodes[node];
     printf("{\"name\": ");
     json_print_string(stdout, node_name(g, t, node));
-    printf(", \"calls\": %lu, \"total_ns\": %lu, \"self_ns\": %lu, \"inferred\": %lu", n->calls,
-           n->total_ns, n->self_ns, n->inferred);
+    printf(", \"calls\": %lu, \"total_ns\": %lu, \"self_ns\": %lu, \"inferred\": %lu, "
+           "\"before\": %lu",
+           n->calls, n->total_ns, n->self_ns, n->inferred, n->before);
 }
 
 /* The nodes under the root, each with its children. */
@@ -74,6 +75,8 @@ static void print_node(const struct graph *g, const struct tree *t, uint32_t nod
     used += printf("%*s", (int)(depth < DEEP ? depth : DEEP) * 2, "");
     if (depth > DEEP)
         used += printf("[%u] ", depth);
+    if (n->before)
+        used += printf(FIGURE_BEFORE " ") - figure_extra_bytes(FIGURE_BEFORE);
     if (n->inferred)
         used += printf(FIGURE_INFERRED " ") - figure_extra_bytes(FIGURE_INFERRED);
     unsigned left = g->term.width > (unsigned)used ? g->term.width - (unsigned)used : 0;
@@ -90,16 +93,18 @@ static void print_tree(const struct graph *g, const struct tree *t, const char *
 
 static void print_end(const struct graph *g) {
     const char *losses = view_losses(&g->view);
-    uint64_t calls = 0, inferred = 0;
+    uint64_t calls = 0, inferred = 0, before = 0;
     for (uint32_t i = 1; i < g->tree.count; i++) {
         calls += g->tree.nodes[i].calls;
         inferred += g->tree.nodes[i].inferred;
+        before += g->tree.nodes[i].before;
     }
     printf("\n%u path%s, %lu call%s; %s\n", g->tree.count - 1, g->tree.count == 2 ? "" : "s", calls,
            calls == 1 ? "" : "s", losses ? losses : "no events lost");
     if (inferred)
         printf("%s: the ends of %lu call%s are inferred\n", FIGURE_INFERRED, inferred,
                inferred == 1 ? "" : "s");
+    figure_print_before(before);
 }
 
 /* ---- both ---- */

@@ -112,6 +112,20 @@ static size_t count_processes(const struct trace_reader *r) {
     return distinct;
 }
 
+/* How many calls were open when the tracing of their thread began; *RET_THREADS: of how many. */
+static uint64_t count_before(const struct trace_reader *r, size_t *ret_threads) {
+    uint64_t sum = 0;
+    *ret_threads = 0;
+    for (uint32_t i = 0; i < trace_reader_stream_count(r); i++) {
+        size_t records;
+        const struct trace_frames *first = trace_reader_frames(r, i, &records);
+        uint32_t count = records ? first->count : 0;
+        sum += count;
+        *ret_threads += count > 0;
+    }
+    return sum;
+}
+
 static void json_tasks(const struct trace_reader *r) {
     printf("\"process_list\": [");
     for (size_t i = 0; i < trace_reader_process_count(r); i++) {
@@ -151,8 +165,9 @@ static void print_json(const struct trace_reader *r, const struct functions *f) 
     printf("\"processes\": %zu,\n\"threads\": %zu,\n", count_processes(r),
            trace_reader_stream_count(r));
     json_functions(f);
-    printf("\"events\": {\"entry\": %lu, \"exit\": %lu, \"lost\": %lu},\n", counts.entries,
-           counts.exits, counts.lost);
+    size_t threads_before;
+    printf("\"events\": {\"entry\": %lu, \"exit\": %lu, \"lost\": %lu, \"before\": %lu},\n",
+           counts.entries, counts.exits, counts.lost, count_before(r, &threads_before));
     printf("\"bytes\": %lu,\n", trace_reader_file_bytes(r));
     json_modules(r);
     json_tasks(r);
@@ -195,6 +210,11 @@ static void print_events(const struct trace_reader *r) {
     char text[FIGURE_ROOM];
     printf("%-11sentries %lu, exits %lu, lost %lu%s\n", "events", c.entries, c.exits, c.lost,
            trace_reader_complete(r) ? "" : " (that are known of: the recording did not end)");
+    size_t threads;
+    uint64_t before = count_before(r, &threads);
+    if (before)
+        printf("%-11s%lu call%s of %zu thread%s when tracing began\n", "open", before,
+               before == 1 ? "" : "s", threads, threads == 1 ? "" : "s");
     figure_bytes(text, trace_reader_file_bytes(r));
     printf("%-11s%s", "file", text);
     if (c.entries)

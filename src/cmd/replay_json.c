@@ -20,8 +20,13 @@ static void write_begin(struct out *out, const struct trace_reader *reader,
     out_number(out, line->depth);
 }
 
+static void write_before(struct out *out, const struct line *line) {
+    if (line->before)
+        out_words(out, ",\"before\":true");
+}
+
 static void write_exit(struct out *out, struct speller *speller, const struct line *line) {
-    if (line->how == CALL_UNWOUND || line->how == CALL_ENDED)
+    if (line->how == CALL_UNWOUND || line->how == CALL_MISSED || line->how == CALL_ENDED)
         out_words(out, ",\"kind\":\"unwound");
     else
         out_words(out, ",\"kind\":\"exit");
@@ -34,12 +39,14 @@ static void write_exit(struct out *out, struct speller *speller, const struct li
         out_words(out, ",\"inferred\":true");
     else if (line->how == CALL_ENDED)
         out_words(out, ",\"open\":true");
+    write_before(out, line);
 }
 
 static void write_line(struct out *out, struct speller *speller, const struct line *line) {
     if (line->kind == LINE_ENTRY) {
         out_words(out, ",\"kind\":\"entry");
         out_spelled(out, speller, line->function);
+        write_before(out, line);
     } else if (line->kind == LINE_EXIT) {
         write_exit(out, speller, line);
     } else {

@@ -8,6 +8,7 @@
 
 #include "analyze/lines.h"
 #include "base/mem.h"
+#include "cmd/figures.h"
 #include "cmd/replay.h"
 
 enum { TIME_COLUMNS = 16, DURATION_COLUMNS = 10, LEAST_NAME_COLUMNS = 12 };
@@ -155,13 +156,17 @@ static void write_margin(const struct text_view *t, const struct line *line) {
 
 /* ---- lines ---- */
 
-static const char *end_of(const struct line *line) {
-    static const char *const ends[] = {[CALL_RETURNED] = NULL,
-                                       [CALL_TAIL] = "tail call",
-                                       [CALL_UNWOUND] = "unwound",
-                                       [CALL_ENDED] = "open",
-                                       [CALL_OPEN] = "open"};
-    return line->inferred ? "≈ inferred" : ends[line->how];
+enum { NOTE_ROOM = 48 };
+
+/* What is unusual about a call, or "". */
+static void note_of(const struct line *line, char note[NOTE_ROOM]) {
+    static const char *const ends[] = {
+        [CALL_RETURNED] = "",      [CALL_TAIL] = "tail call", [CALL_UNWOUND] = "unwound",
+        [CALL_MISSED] = "unwound", [CALL_ENDED] = "open",     [CALL_OPEN] = "open"};
+    bool ended = line->kind != LINE_ENTRY;
+    const char *end = !ended ? "" : line->inferred ? FIGURE_INFERRED " inferred" : ends[line->how];
+    snprintf(note, NOTE_ROOM, "%s%s%s", line->before ? FIGURE_BEFORE " before" : "",
+             line->before && *end ? ", " : "", end);
 }
 
 static size_t columns_of(const char *text) {
@@ -173,36 +178,44 @@ static size_t columns_of(const char *text) {
 
 static void write_words(struct out *out, const char *words) { out_text(out, words, strlen(words)); }
 
-static void write_open(const struct text_view *t, const struct line *line) {
+/* SIGN and, if there is any, a note in a comment; BARE as in struct label. */
+static void write_after_name(struct out *out, bool bare, const char *sign, const char *note) {
+    if (bare)
+        out_words(out, "()");
+    write_words(out, sign);
+    if (*note) {
+        out_words(out, " /* ");
+        write_words(out, note);
+        out_words(out, " */");
+    }
+    out_char(out, '\n');
+}
+
+static void write_begun(const struct text_view *t, const struct line *line, const char *sign) {
     const struct label *label = label_of(t, line->function);
-    write_name(t, label, line->depth, label->bare ? 4 : 2);
-    if (label->bare)
-        out_words(t->out, "()");
-    out_words(t->out, " {\n");
+    char note[NOTE_ROOM];
+    note_of(line, note);
+    write_name(t, label, line->depth,
+               (label->bare ? 2 : 0) + strlen(sign) + (*note ? columns_of(note) + 7 : 0));
+    write_after_name(t->out, label->bare, sign, note);
+}
+
+static void write_open(const struct text_view *t, const struct line *line) {
+    write_begun(t, line, " {");
 }
 
 static void write_leaf(const struct text_view *t, const struct line *line) {
-    const struct label *label = label_of(t, line->function);
-    const char *end = end_of(line);
-    write_name(t, label, line->depth, (label->bare ? 3 : 1) + (end ? columns_of(end) + 7 : 0));
-    if (label->bare)
-        out_words(t->out, "()");
-    out_char(t->out, ';');
-    if (end) {
-        out_words(t->out, " /* ");
-        write_words(t->out, end);
-        out_words(t->out, " */");
-    }
-    out_char(t->out, '\n');
+    write_begun(t, line, ";");
 }
 
 static void write_close(const struct text_view *t, const struct line *line) {
-    const char *end = end_of(line);
+    char note[NOTE_ROOM];
+    note_of(line, note);
     out_words(t->out, "} /* ");
-    write_name(t, label_of(t, line->function), line->depth, 8 + (end ? columns_of(end) + 2 : 0));
-    if (end) {
+    write_name(t, label_of(t, line->function), line->depth, 8 + (*note ? columns_of(note) + 2 : 0));
+    if (*note) {
         out_words(t->out, ": ");
-        write_words(t->out, end);
+        write_words(t->out, note);
     }
     out_words(t->out, " */\n");
 }

@@ -23,6 +23,7 @@ struct row {
     uint64_t module_self;      /* of all rows of its thread and module; 0 unless by module */
     uint64_t numbers[NUMBERS]; /* by column; times in ns; REPORT_SHARE: as REPORT_SELF */
     uint64_t inferred;         /* calls whose end is */
+    uint64_t before;           /* those that were open before they were traced */
 };
 
 struct report {
@@ -30,9 +31,9 @@ struct report {
     struct view view;
     struct term term;
     ARRAY(struct row) rows;
-    uint64_t calls, self, inferred; /* of all rows */
-    uint8_t *called;                /* by function: has a row */
-    uint32_t functions;             /* that have rows */
+    uint64_t calls, self, inferred, before; /* of all rows */
+    uint8_t *called;                        /* by function: has a row */
+    uint32_t functions;                     /* that have rows */
 };
 
 static const struct {
@@ -61,6 +62,7 @@ static void add_row(struct report *r, const struct stats *stats, uint32_t functi
                       .module = names_module(r->view.source.names, function),
                       .stream = stream,
                       .inferred = f->inferred,
+                      .before = f->before,
                       .numbers = {[REPORT_CALLS] = f->calls,
                                   [REPORT_TOTAL] = f->total_ns,
                                   [REPORT_SELF] = f->self_ns,
@@ -76,6 +78,7 @@ static void add_row(struct report *r, const struct stats *stats, uint32_t functi
     r->called[function] = 1;
     r->self += f->self_ns;
     r->inferred += f->inferred;
+    r->before += f->before;
 }
 
 /* Gives the rows from FIRST on, which are of one thread, the self time of their modules. */
@@ -184,9 +187,9 @@ static void json_row(const struct report *r, const struct row *row) {
     json_print_string(stdout, names_module_name(n, row->module));
     printf(", \"calls\": %lu, \"total_ns\": %lu, \"self_ns\": %lu, \"min_ns\": %lu, "
            "\"max_ns\": %lu, \"p50_ns\": %lu, \"p99_ns\": %lu, \"unwound\": %lu, "
-           "\"inferred\": %lu, \"tier\": \"%s\"",
+           "\"inferred\": %lu, \"before\": %lu, \"tier\": \"%s\"",
            v[REPORT_CALLS], v[REPORT_TOTAL], v[REPORT_SELF], v[REPORT_MIN], v[REPORT_MAX],
-           v[REPORT_P50], v[REPORT_P99], v[REPORT_UNWOUND], row->inferred,
+           v[REPORT_P50], v[REPORT_P99], v[REPORT_UNWOUND], row->inferred, row->before,
            tier_name(names_tier(n, row->function)));
     if (r->options->by_thread)
         printf(", \"tid\": %u", trace_reader_thread(r->view.source.reader, row->stream)->tid);
@@ -219,16 +222,21 @@ static void print_text(const struct report *r, const char *text, bool is_last, u
         *used += (unsigned)printf("%-*s", WIDTH + figure_extra_bytes(text), text);
 }
 
-/* The function's name, marked if the ends of some of its calls are inferred. To be freed. */
+/* The function's name, marked if some of its calls are not known from entry to exit. To be freed.
+ */
 static char *marked_name(const struct report *r, const struct row *row) {
     const char *name = names_function(r->view.source.names, row->function);
-    return row->inferred ? mem_printf(FIGURE_INFERRED " %s", name) : mem_strdup(name);
+    return mem_printf("%s%s%s", row->before ? FIGURE_BEFORE " " : "",
+                      row->inferred ? FIGURE_INFERRED " " : "", name);
 }
 
 static void print_number(const struct report *r, const struct row *row, enum report_column c,
                          unsigned *used) {
     char text[FIGURE_ROOM];
-    if (c == REPORT_SHARE)
+    bool of_calls = c == REPORT_MIN || c == REPORT_MAX || c == REPORT_P50 || c == REPORT_P99;
+    if (of_calls && !row->numbers[REPORT_CALLS])
+        snprintf(text, sizeof text, "-");
+    else if (c == REPORT_SHARE)
         figure_share(text, row->numbers[c], r->self);
     else if (columns[c].is_time)
         figure_time(text, row->numbers[c]);
@@ -325,6 +333,7 @@ static void print_tables(const struct report *r) {
     if (r->inferred)
         printf("%s: the ends of %lu call%s are inferred\n", FIGURE_INFERRED, r->inferred,
                r->inferred == 1 ? "" : "s");
+    figure_print_before(r->before);
 }
 
 int cmd_report(struct options *options, int argc, char **argv) {

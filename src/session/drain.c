@@ -22,11 +22,17 @@ enum {
     UNPACK = 512,          /* events that are unpacked at a time */
 };
 
+struct handed { /* what a slot's thread had open */
+    struct slot *slot;
+    struct trace_frames frames; /* its list is ours */
+};
+
 struct drain {
     struct drain_options options;
     pthread_t thread;
-    pthread_mutex_t lock; /* guards incoming */
+    pthread_mutex_t lock; /* guards what is incoming */
     ARRAY(struct slot *) incoming;
+    ARRAY(struct handed) frames; /* also incoming */
     ARRAY(struct slot *) active; /* drainer only */
     _Atomic bool finish;
     struct trace_event unpacked[UNPACK];
@@ -77,7 +83,9 @@ static void put(struct drain *d, struct slot *s, const struct event *at, size_t 
 }
 
 static void report_lost(struct drain *d, struct slot *s, uint64_t lost) {
-    if (lost > s->lost)
+    if (lost > s->lost && s->thin)
+        thin_lost(s->thin, clock_ticks(), lost - s->lost);
+    else if (lost > s->lost)
         trace_writer_lost(d->options.writer, s->stream, clock_ticks(), lost - s->lost);
     s->lost = lost;
 }
@@ -165,6 +173,13 @@ static void take_incoming(struct drain *d) {
     for (size_t i = 0; i < d->incoming.count; i++)
         ARRAY_PUSH(&d->active, d->incoming.at[i]);
     d->incoming.count = 0;
+    for (size_t i = 0; i < d->frames.count; i++) {
+        struct handed *h = &d->frames.at[i];
+        if (h->slot->thin && h->slot->stream == h->frames.stream)
+            thin_frames(h->slot->thin, &h->frames);
+        free((void *)h->frames.frames);
+    }
+    d->frames.count = 0;
     pthread_mutex_unlock(&d->lock);
 }
 
@@ -173,6 +188,8 @@ static void wake_tracer(struct drain *d) {
     ssize_t n = write(d->options.hook_event, &one, sizeof one);
     (void)n;
 }
+
+static bool awaits_frames(const struct slot *s) { return s->thin && thin_holds(s->thin); }
 
 /* One look at every lane; returns how full the fullest ring was, in percent (0: nothing new). */
 static unsigned look(struct drain *d) {
@@ -192,7 +209,7 @@ static unsigned look(struct drain *d) {
         if (fill > fullest)
             fullest = fill;
         hook |= state == LANE_ACTIVE && __atomic_load_n(&s->lane->hook, __ATOMIC_RELAXED);
-        if (state == LANE_CLOSING)
+        if (state == LANE_CLOSING && (!awaits_frames(s) || atomic_load(&d->finish)))
             retire(d, s);
         else
             d->active.at[kept++] = s;
@@ -259,6 +276,27 @@ void drain_add(struct drain *d, struct slot *s) {
     pthread_mutex_unlock(&d->lock);
 }
 
+void drain_add_running(struct drain *d, struct slot *s) {
+    if (s->thin)
+        thin_hold(s->thin);
+    drain_add(d, s);
+}
+
+void drain_frames(struct drain *d, struct slot *s, const struct trace_frames *frames) {
+    if (!s->thin) {
+        trace_writer_frames(d->options.writer, frames);
+        return;
+    }
+    struct handed h = {s, *frames};
+    struct trace_frame *copy = mem_alloc(frames->count * sizeof *copy);
+    if (frames->count)
+        memcpy(copy, frames->frames, frames->count * sizeof *copy);
+    h.frames.frames = copy;
+    pthread_mutex_lock(&d->lock);
+    ARRAY_PUSH(&d->frames, h);
+    pthread_mutex_unlock(&d->lock);
+}
+
 void drain_close(struct drain *d, struct slot *s) {
     (void)d;
     s->end_ticks = clock_ticks();
@@ -272,6 +310,7 @@ void drain_finish(struct drain *d) {
     pthread_join(d->thread, NULL);
     pthread_mutex_destroy(&d->lock);
     ARRAY_FREE(&d->incoming);
+    ARRAY_FREE(&d->frames);
     ARRAY_FREE(&d->active);
     free(d);
 }

@@ -1,5 +1,7 @@
 #include "session/thin.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 
 enum { BATCH = 4096 };
@@ -12,6 +14,11 @@ struct record { /* an open call; call.user is its index + 1 */
     bool ended;   /* closed, but younger calls (of other stacks) are still open */
 };
 
+struct held { /* an event, or a loss */
+    struct trace_event event;
+    uint64_t lost; /* 0: an event */
+};
+
 struct thin {
     struct thin_options options;
     struct calls *calls;
@@ -20,6 +27,9 @@ struct thin {
     size_t settled;            /* records below this one are written or unwanted */
     struct trace_event batch[BATCH];
     size_t count;
+    ARRAY(struct trace_frames) frames; /* still to come, in order of time; their lists are ours */
+    bool holds;
+    ARRAY(struct held) held;
 };
 
 static void flush(struct thin *t) {
@@ -57,6 +67,7 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
     struct thin *t = ctx;
     bool wanted = !t->options.depth || call->depth < t->options.depth;
     struct record r = {.start = call->start, .id = call->id, .sp = call->sp, .wanted = wanted};
+    r.written = wanted && call->before; /* by a record of frames */
     ARRAY_PUSH(&t->open, r);
     call->user = (void *)(uintptr_t)t->open.count;
     if (!t->options.threshold_ticks)
@@ -90,20 +101,107 @@ struct thin *thin_new(const struct thin_options *options, const struct trace_thr
     return t;
 }
 
+/* Whether F, which is open, is in the trace. *NEXT is where its record is looked for first. */
+static bool is_written(const struct thin *t, const struct trace_frame *f, size_t *next) {
+    for (size_t tried = 0; tried < t->open.count; tried++) {
+        size_t i = (*next + tried) % t->open.count;
+        const struct record *r = &t->open.at[i];
+        if (r->ended || r->sp != f->sp || r->id != f->id)
+            continue;
+        *next = i + 1;
+        return r->written;
+    }
+    return false;
+}
+
+static void apply_frames(struct thin *t, const struct trace_frames *frames) {
+    struct trace_frame *left = mem_alloc(frames->count * sizeof *left);
+    struct trace_frames written = {t->stream, frames->ticks, 0, left};
+    calls_frames(t->calls, frames->ticks, frames);
+    write_open(t);
+    flush(t);
+    size_t next = 0;
+    for (uint32_t i = 0; i < frames->count; i++)
+        if (is_written(t, &frames->frames[i], &next))
+            left[written.count++] = frames->frames[i];
+    trace_writer_frames(t->options.writer, &written);
+    free(left);
+}
+
+/* Those whose time has come by TICKS. */
+static void apply_due_frames(struct thin *t, uint64_t ticks) {
+    size_t due = 0;
+    for (; due < t->frames.count && t->frames.at[due].ticks <= ticks; due++) {
+        apply_frames(t, &t->frames.at[due]);
+        free((void *)t->frames.at[due].frames);
+    }
+    t->frames.count -= due;
+    memmove(t->frames.at, t->frames.at + due, t->frames.count * sizeof *t->frames.at);
+}
+
+static void take(struct thin *t, const struct trace_event *e) {
+    if (t->frames.count && t->frames.at[0].ticks <= e->ticks)
+        apply_due_frames(t, e->ticks);
+    calls_event(t->calls, e->ticks, e->site >> 2, (enum event_kind)(e->site & 3), e->sp);
+}
+
 void thin_events(struct thin *t, const struct trace_event *events, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        const struct trace_event *e = &events[i];
-        calls_event(t->calls, e->ticks, e->site >> 2, (enum event_kind)(e->site & 3), e->sp);
+        if (t->holds)
+            ARRAY_PUSH(&t->held, ((struct held){.event = events[i]}));
+        else
+            take(t, &events[i]);
     }
     flush(t);
+}
+
+void thin_lost(struct thin *t, uint64_t ticks, uint64_t count) {
+    if (t->holds)
+        ARRAY_PUSH(&t->held, ((struct held){{.ticks = ticks}, count}));
+    else
+        trace_writer_lost(t->options.writer, t->stream, ticks, count);
+}
+
+void thin_hold(struct thin *t) { t->holds = true; }
+bool thin_holds(const struct thin *t) { return t->holds; }
+
+static void release(struct thin *t) {
+    t->holds = false;
+    for (size_t i = 0; i < t->held.count; i++) {
+        const struct held *h = &t->held.at[i];
+        if (h->lost) {
+            flush(t);
+            thin_lost(t, h->event.ticks, h->lost);
+        } else {
+            take(t, &h->event);
+        }
+    }
+    flush(t);
+    ARRAY_FREE(&t->held);
+}
+
+void thin_frames(struct thin *t, const struct trace_frames *frames) {
+    struct trace_frames copy = *frames;
+    struct trace_frame *list = mem_alloc(frames->count * sizeof *list);
+    if (frames->count)
+        memcpy(list, frames->frames, frames->count * sizeof *list);
+    copy.frames = list;
+    ARRAY_PUSH(&t->frames, copy);
+    if (!t->holds)
+        return;
+    apply_due_frames(t, frames->ticks);
+    release(t);
 }
 
 void thin_free(struct thin *t, uint64_t ticks) {
     if (!t)
         return;
+    release(t);
+    apply_due_frames(t, UINT64_MAX);
     calls_finish(t->calls, ticks, true);
     flush(t);
     calls_free(t->calls);
     ARRAY_FREE(&t->open);
+    ARRAY_FREE(&t->frames);
     free(t);
 }

@@ -7,7 +7,9 @@
  * of its callers that are not yet written: they last longer still. So an entry
  * never comes after an exit that is later than it. For the same reason calls
  * of other stacks (coroutines) that are open then are written, too, before it
- * is known how long they last.
+ * is known how long they last; and calls that are open at a record of frames,
+ * which says what is: those that have begun before it was known do not count as
+ * short.
  */
 #ifndef SPOOR_SESSION_THIN_H
 #define SPOOR_SESSION_THIN_H
@@ -25,6 +27,14 @@ struct thin_options {
 
 struct thin *thin_new(const struct thin_options *options, const struct trace_thread *thread);
 void thin_events(struct thin *t, const struct trace_event *events, size_t count);
+/* COUNT events were lost at this point. */
+void thin_lost(struct thin *t, uint64_t ticks, uint64_t count);
+/* The thread was running before it was traced, and it is not known yet what it had open: all that
+ * comes is kept until thin_frames(). */
+void thin_hold(struct thin *t);
+bool thin_holds(const struct thin *t);
+/* What was open before the first event that is not earlier; of a thread that holds, before all. */
+void thin_frames(struct thin *t, const struct trace_frames *frames);
 /* The thread has ended at TICKS: writes what was open, and frees T. */
 void thin_free(struct thin *t, uint64_t ticks);
 

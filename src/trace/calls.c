@@ -48,16 +48,17 @@ static __attribute__((noinline)) void grow(struct stack *stack) {
     stack->frames = mem_resize(stack->frames, stack->room, sizeof *stack->frames);
 }
 
-static void open_frame(struct calls *c, uint64_t ticks, uint32_t id, uint64_t sp) {
+static void open_frame(struct calls *c, const struct call *new) {
     struct stack *stack = current(c);
     if (stack->count == stack->room)
         grow(stack);
     struct call *call = &stack->frames[stack->count];
-    *call = (struct call){
-        .id = id, .sp = sp, .depth = stack->count, .stack = stack->number, .start = ticks};
-    c->stacks.top[c->stacks.current] = sp;
+    *call = *new;
+    call->depth = stack->count;
+    call->stack = stack->number;
+    c->stacks.top[c->stacks.current] = new->sp;
     if (!stack->count)
-        c->stacks.base[c->stacks.current] = sp;
+        c->stacks.base[c->stacks.current] = new->sp;
     stack->count++;
     if (c->ops.on_open)
         c->ops.on_open(c->ctx, call, call->depth ? call - 1 : NULL);
@@ -71,11 +72,11 @@ static struct call *unwind(struct calls *c, uint64_t ticks, uint64_t sp) {
     return stack->count ? &stack->frames[stack->count - 1] : NULL;
 }
 
-static void enter(struct calls *c, uint64_t ticks, uint32_t id, uint64_t sp) {
-    struct call *top = unwind(c, ticks, sp);
-    if (top && top->sp == sp)
-        close_frame(c, c->stacks.current, ticks, CALL_UNWOUND);
-    open_frame(c, ticks, id, sp);
+static void enter(struct calls *c, const struct call *new) {
+    struct call *top = unwind(c, new->start, new->sp);
+    if (top && top->sp == new->sp)
+        close_frame(c, c->stacks.current, new->start, CALL_UNWOUND);
+    open_frame(c, new);
 }
 
 /* An exit whose entry was not seen. A stack without frames is known by its latest address. */
@@ -113,11 +114,57 @@ void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind k
         return;
     }
     if (kind == EVENT_ENTRY)
-        enter(c, ticks, id, sp);
+        enter(c, &(struct call){.id = id, .sp = sp, .start = ticks});
     else if (kind == EVENT_CONTROL)
         unwind(c, ticks, sp);
     else
         leave(c, ticks, kind, sp);
+}
+
+/* The stack whose next call that may stay (KEPT: how many do) is F's, tried from GUESS on;
+ * UINT32_MAX: none. */
+static uint32_t stack_of_frame(const struct stacks *s, const struct trace_frame *f,
+                               const uint32_t *kept, uint32_t guess) {
+    for (uint32_t tried = 0; tried < s->count; tried++) {
+        uint32_t i = (guess + tried) % s->count;
+        if (kept[i] == s->at[i].count)
+            continue;
+        const struct call *call = &s->at[i].frames[kept[i]];
+        if (call->sp == f->sp && call->id == f->id)
+            return i;
+    }
+    return UINT32_MAX;
+}
+
+/*
+ * Counts, by stack, the open calls that stay: the outermost ones, as far as the frames are the same
+ * from the first on. One that was not open would have to come between calls that are, whose callers
+ * and depths have been told: then those inside of it count as new, too. Returns how many frames are
+ * of calls that stay.
+ */
+static uint32_t match(const struct stacks *s, const struct trace_frames *frames, uint32_t *kept) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; n < frames->count; n++, kept[i]++) {
+        i = stack_of_frame(s, &frames->frames[n], kept, i);
+        if (i == UINT32_MAX)
+            break;
+    }
+    return n;
+}
+
+void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *frames) {
+    uint32_t *kept = mem_alloc(c->stacks.count * sizeof *kept);
+    uint32_t known = match(&c->stacks, frames, kept);
+    for (uint32_t i = 0; i < c->stacks.count; i++)
+        while (c->stacks.at[i].count > kept[i])
+            close_frame(c, i, ticks, CALL_MISSED);
+    free(kept);
+    for (uint32_t n = known; n < frames->count; n++) {
+        const struct trace_frame *f = &frames->frames[n];
+        if (!stacks_sure(&c->stacks, f->sp, true))
+            change_stack(c, ticks, f->sp, EVENT_ENTRY);
+        enter(c, &(struct call){.id = f->id, .sp = f->sp, .start = ticks, .before = true});
+    }
 }
 
 void calls_finish(struct calls *c, uint64_t ticks, bool thread_ended) {

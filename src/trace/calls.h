@@ -11,6 +11,9 @@
  *    closed, whatever its function; if there is none the event is stray and ignored.
  *  - control at sp: a catch, longjmp or stack switch goes on at sp; frames with frame.sp < sp were
  *    unwound.
+ *  - frames at a time (struct trace_frames): open calls that are among them, each outside all
+ * others, stay; all other open calls, of any stack, have ended unseen; the rest is opened, as calls
+ * that have begun before.
  *  - each stack has its own frames: the thread's native stack (known range) and further ones
  *    (coroutines, signal stacks), told apart by their addresses.
  */
@@ -23,6 +26,7 @@ enum call_end {
     CALL_RETURNED,
     CALL_TAIL,    /* replaced by a tail-called function */
     CALL_UNWOUND, /* exception, longjmp, or its exit is not patched (inferred) */
+    CALL_MISSED,  /* it was open, and later it was not; how it ended was not recorded (inferred) */
     CALL_ENDED,   /* its thread has ended meanwhile: nothing has left it */
     CALL_OPEN     /* still open when the stream ended */
 };
@@ -35,6 +39,7 @@ struct call {
     uint64_t start;       /* ticks */
     uint64_t end;         /* ticks; valid in on_close */
     enum call_end how;    /* valid in on_close */
+    bool before;          /* it began before `start`, untraced */
     uint64_t child_ticks; /* time spent in direct children; valid in on_close */
     void *user;           /* the callbacks' own; NULL in on_open, kept until on_close */
 };
@@ -50,6 +55,8 @@ struct calls;
 /* Of THREAD only the stack's range is used. */
 struct calls *calls_new(const struct trace_thread *thread, const struct calls_ops *ops, void *ctx);
 void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint64_t sp);
+/* Of FRAMES the stream is not looked at. */
+void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *frames);
 /* Closes everything that is open (how = CALL_OPEN, or CALL_ENDED if the thread has ended). */
 void calls_finish(struct calls *c, uint64_t ticks, bool thread_ended);
 uint64_t calls_strays(const struct calls *c);

@@ -143,6 +143,25 @@ bool fields_module(struct fields *f, struct trace_module *ret) {
     return !f->bad;
 }
 
+/* A frame takes two bytes at least. */
+bool fields_frames(struct fields *f, struct trace_frames *ret) {
+    *ret = (struct trace_frames){0};
+    ret->stream = fields_bounded(f, UINT32_MAX);
+    ret->ticks = fields_number(f);
+    uint32_t most = (uint32_t)(f->end - f->at) / 2;
+    ret->count = fields_bounded(f, most < DISK_FRAMES_MAX ? most : DISK_FRAMES_MAX);
+    struct trace_frame *frames = mem_alloc(ret->count * sizeof *frames);
+    uint64_t above = 0;
+    for (uint32_t i = 0; i < ret->count && !f->bad; i++) {
+        frames[i].id = fields_bounded(f, DISK_ID_MAX);
+        frames[i].sp = above -= (uint64_t)fields_signed(f);
+        if (above > DISK_SP_MAX)
+            bad(f);
+    }
+    ret->frames = frames;
+    return !f->bad;
+}
+
 bool fields_functions(struct fields *f, struct functions_head *ret) {
     ret->first_id = fields_bounded(f, DISK_ID_MAX);
     ret->first = fields_bounded(f, DISK_ID_MAX);

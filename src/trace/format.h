@@ -79,6 +79,21 @@ struct trace_map { /* a module was mapped into a process */
     uint64_t bias, ticks;
 };
 
+struct trace_frame { /* a call that is open */
+    uint32_t id;     /* function */
+    uint64_t sp;     /* that the function had at its entry; 48 bits, as in events */
+};
+
+/* At TICKS the stack of the stream's thread consisted of exactly these calls of traced functions:
+ * those that were open before and are not among them have ended unseen, and those among them that
+ * were not have begun so. */
+struct trace_frames {
+    uint32_t stream;
+    uint64_t ticks;
+    uint32_t count;
+    const struct trace_frame *frames; /* the outermost first */
+};
+
 struct trace_end {  /* written last; absent after a crash */
     int32_t status; /* wait status as the shell would show it */
     uint64_t ticks;

@@ -24,6 +24,7 @@ enum {
     DISK_RAW_TARGET = 1024 * 1024,  /* what the writer aims to stay below */
     DISK_STRING_MAX = 512 * 1024,   /* longer strings are cut */
     DISK_INDEX_ENTRIES = 32 * 1024, /* in one index block, at most */
+    DISK_FRAMES_MAX = 64 * 1024,    /* in one record, at most */
     DISK_ID_MAX = 0x3fffffff        /* event ids have 30 bits */
 };
 
@@ -37,6 +38,7 @@ enum disk_type {
     DISK_MAP = 7,
     DISK_END = 8,
     DISK_INDEX = 9,
+    DISK_FRAMES = 10,
     DISK_EVENTS = 16
 };
 
@@ -99,7 +101,8 @@ enum disk_code {
 };
 
 enum { DISK_HIGH_MAX = 0xffff };
-enum { DISK_SHADOWS = 64 }; /* shadow stacks of a block, at most */
+#define DISK_SP_MAX (((uint64_t)1 << 48) - 1) /* stack pointers have 48 bits */
+enum { DISK_SHADOWS = 64 };                   /* shadow stacks of a block, at most */
 
 _Static_assert(sizeof(struct disk_header) == 32, "no padding");
 _Static_assert(sizeof(struct disk_block) == 72, "no padding");

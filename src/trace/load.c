@@ -90,6 +90,17 @@ static bool load_functions(struct trace_reader *r, struct fields *f) {
     return true;
 }
 
+static bool load_frames(struct trace_reader *r, struct fields *f) {
+    struct trace_frames frames;
+    bool ok = fields_frames(f, &frames) && frames.stream < file_most_blocks(r);
+    r->payload_bytes += frames.count * sizeof *frames.frames;
+    if (ok)
+        ARRAY_PUSH(&r->frames, frames);
+    else
+        free((void *)frames.frames);
+    return ok;
+}
+
 static bool load_record(struct trace_reader *r, unsigned type, struct fields *f) {
     struct trace_clock clock;
     struct trace_process process;
@@ -120,6 +131,8 @@ static bool load_record(struct trace_reader *r, unsigned type, struct fields *f)
         return true;
     case DISK_END:
         return r->has_end = fields_end(f, &r->end);
+    case DISK_FRAMES:
+        return load_frames(r, f);
     default:
         return true; /* of a later spoor */
     }
@@ -128,7 +141,7 @@ static bool load_record(struct trace_reader *r, unsigned type, struct fields *f)
 /* Unpacks one metadata block; its payload stays as long as the reader. */
 static bool load_block(struct trace_reader *r, const struct disk_index_entry *entry) {
     struct bytes payload = {0};
-    if (entry->block.type < DISK_SESSION || entry->block.type > DISK_END)
+    if (entry->block.type < DISK_SESSION || entry->block.type > DISK_FRAMES)
         return true;
     if (!payload_fits(r, entry->block.raw) || !unpack(r, entry, &payload)) {
         free(payload.at);

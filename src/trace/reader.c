@@ -48,6 +48,30 @@ static void group_streams(struct trace_reader *r) {
     r->stream_first = first;
 }
 
+static int compare_frames(const void *a, const void *b) {
+    const struct trace_frames *x = a, *y = b;
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    return (x->ticks > y->ticks) - (x->ticks < y->ticks);
+}
+
+/* A stream may have nothing but frames. */
+static void group_frames(struct trace_reader *r) {
+    if (r->frames.count)
+        qsort(r->frames.at, r->frames.count, sizeof *r->frames.at, compare_frames);
+    for (size_t i = 0; i < r->frames.count; i++)
+        while (r->threads.count <= r->frames.at[i].stream)
+            ARRAY_PUSH(&r->threads,
+                       ((struct trace_thread){.stream = (uint32_t)r->threads.count, .name = ""}));
+}
+
+static void see_ticks(struct trace_reader *r, uint64_t first, uint64_t last) {
+    if (first < r->first_ticks)
+        r->first_ticks = first;
+    if (last > r->last_ticks)
+        r->last_ticks = last;
+}
+
 static void sum_blocks(struct trace_reader *r) {
     r->first_ticks = r->clocks.count ? r->clocks.at[0].ticks : UINT64_MAX;
     r->last_ticks = r->has_end ? r->end.ticks : 0;
@@ -58,11 +82,10 @@ static void sum_blocks(struct trace_reader *r) {
         r->counts.entries += b->entries;
         r->counts.exits += b->exits;
         r->counts.lost += b->lost;
-        if (b->first < r->first_ticks)
-            r->first_ticks = b->first;
-        if (b->last > r->last_ticks)
-            r->last_ticks = b->last;
+        see_ticks(r, b->first, b->last);
     }
+    for (size_t i = 0; i < r->frames.count; i++)
+        see_ticks(r, r->frames.at[i].ticks, r->frames.at[i].ticks);
     if (r->first_ticks > r->last_ticks)
         r->first_ticks = r->last_ticks;
 }
@@ -118,6 +141,7 @@ static int read_all(struct trace_reader *r, struct err *err) {
                        "%s: is cut off before anything was recorded", r->path);
     if (r->by_id.count)
         qsort_r(r->by_id.at, r->by_id.count, sizeof *r->by_id.at, compare_first_id, r->modules.at);
+    group_frames(r);
     group_streams(r);
     sum_blocks(r);
     fix_scale(r);
@@ -148,6 +172,8 @@ void trace_reader_free(struct trace_reader *r) {
         free((void *)r->modules.at[i].refused);
         ARRAY_FREE(&r->tables.at[i]);
     }
+    for (size_t i = 0; i < r->frames.count; i++)
+        free((void *)r->frames.at[i].frames);
     for (size_t i = 0; i < r->payloads.count; i++)
         free(r->payloads.at[i]);
     free((void *)r->session.command);
@@ -159,6 +185,7 @@ void trace_reader_free(struct trace_reader *r) {
     ARRAY_FREE(&r->tables);
     ARRAY_FREE(&r->by_id);
     ARRAY_FREE(&r->maps);
+    ARRAY_FREE(&r->frames);
     ARRAY_FREE(&r->payloads);
     unpack_pool_done(&r->pool);
     free(r->stream_first);
@@ -201,6 +228,22 @@ size_t trace_reader_map_count(const struct trace_reader *r) { return r->maps.cou
 
 const struct trace_map *trace_reader_map(const struct trace_reader *r, size_t i) {
     return i < r->maps.count ? &r->maps.at[i] : NULL;
+}
+
+const struct trace_frames *trace_reader_frames(const struct trace_reader *r, uint32_t stream,
+                                               size_t *ret_count) {
+    size_t low = 0, high = r->frames.count, end; /* the first that is not of an earlier stream */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (r->frames.at[middle].stream < stream)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (end = low; end < r->frames.count && r->frames.at[end].stream == stream;)
+        end++;
+    *ret_count = end - low;
+    return r->frames.at + low;
 }
 
 bool trace_reader_function(const struct trace_reader *r, uint32_t id,

@@ -30,6 +30,9 @@ const struct trace_module *trace_reader_module(const struct trace_reader *r, siz
 /* Which module was mapped where, in order of time. */
 size_t trace_reader_map_count(const struct trace_reader *r);
 const struct trace_map *trace_reader_map(const struct trace_reader *r, size_t i);
+/* What was open in a stream, and when: in order of time. Cursors give it in its place. */
+const struct trace_frames *trace_reader_frames(const struct trace_reader *r, uint32_t stream,
+                                               size_t *ret_count);
 /* The module and function of an event id (site >> 2); false when no module has it. */
 bool trace_reader_function(const struct trace_reader *r, uint32_t id,
                            const struct trace_module **ret_module,
@@ -48,7 +51,12 @@ uint64_t trace_reader_duration_ns(const struct trace_reader *r);
 /* One stream, read forward. Several cursors may be open, also in different threads; each holds one
  * block's memory. The reader must outlive them. Errors of opening: "no-stream". */
 struct trace_cursor;
-enum trace_item_kind { TRACE_EVENT, TRACE_LOST, TRACE_THREAD_END };
+enum trace_item_kind {
+    TRACE_EVENT,
+    TRACE_LOST,
+    TRACE_THREAD_END,
+    TRACE_FRAMES /* before the first other item whose ticks are not smaller */
+};
 struct trace_item {
     enum trace_item_kind kind;
     uint32_t stream;
@@ -56,7 +64,10 @@ struct trace_item {
     uint32_t id;           /* function; events only */
     enum event_kind event; /* events only */
     uint64_t sp;           /* events only; 48 bits */
-    uint64_t lost;         /* TRACE_LOST only */
+    union {
+        uint64_t lost;                     /* TRACE_LOST only */
+        const struct trace_frames *frames; /* TRACE_FRAMES only; the reader's */
+    };
 };
 int trace_cursor_open(struct trace_reader *r, uint32_t stream, struct trace_cursor **ret,
                       struct err *err);

@@ -109,6 +109,22 @@ struct block *record_map(const struct trace_map *map) {
     return block;
 }
 
+struct block *record_frames(const struct trace_frames *frames) {
+    struct block *block = block_new(DISK_FRAMES);
+    struct bytes *b = payload(block);
+    uint32_t skip = frames->count > DISK_FRAMES_MAX ? frames->count - DISK_FRAMES_MAX : 0;
+    uint64_t above = 0;
+    put_numbers(b, (uint64_t[]){frames->stream, frames->ticks, frames->count - skip}, 3);
+    for (uint32_t i = skip; i < frames->count; i++) {
+        const struct trace_frame *f = &frames->frames[i];
+        uint64_t sp = f->sp & DISK_SP_MAX;
+        bytes_put_varint(b, f->id);
+        bytes_put_varint(b, zigzag((int64_t)(above - sp)));
+        above = sp;
+    }
+    return block;
+}
+
 struct block *record_end(const struct trace_end *end) {
     struct block *block = block_new(DISK_END);
     put_numbers(payload(block), (uint64_t[]){zigzag(end->status), end->ticks, end->lost}, 3);

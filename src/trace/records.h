@@ -18,6 +18,8 @@ struct block *record_module(const struct trace_module *module);
 /* The functions from number *NEXT on, as many as go into one block; moves *NEXT on. */
 struct block *record_functions(const struct trace_module *module, uint32_t *next);
 struct block *record_map(const struct trace_map *map);
+/* Of more than DISK_FRAMES_MAX frames the innermost. */
+struct block *record_frames(const struct trace_frames *frames);
 struct block *record_end(const struct trace_end *end);
 
 /* A payload being read. After an attempt to read past its end, or a string that is none, BAD is
@@ -44,6 +46,7 @@ bool fields_end(struct fields *f, struct trace_end *ret);
 /* Those with lists, which are allocated: what is claimed is compared with what is there. */
 bool fields_session(struct fields *f, struct trace_session *ret); /* free ret->command */
 bool fields_module(struct fields *f, struct trace_module *ret);   /* free ret->refused */
+bool fields_frames(struct fields *f, struct trace_frames *ret);   /* free ret->frames */
 /* The head of a part of a function table. */
 struct functions_head {
     uint32_t first_id; /* names the module */

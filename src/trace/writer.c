@@ -126,6 +126,10 @@ void trace_writer_map(struct trace_writer *w, const struct trace_map *map) {
     sink_push(w->sink, record_map(map));
 }
 
+void trace_writer_frames(struct trace_writer *w, const struct trace_frames *frames) {
+    sink_push(w->sink, record_frames(frames));
+}
+
 int trace_writer_error(struct trace_writer *w, struct err *err) { return sink_error(w->sink, err); }
 
 struct trace_totals trace_writer_totals(struct trace_writer *w) {

@@ -24,6 +24,9 @@ void trace_writer_process(struct trace_writer *w, const struct trace_process *pr
 void trace_writer_thread(struct trace_writer *w, const struct trace_thread *thread);
 void trace_writer_module(struct trace_writer *w, const struct trace_module *module);
 void trace_writer_map(struct trace_writer *w, const struct trace_map *map);
+/* What was open in a stream at a time. May come after events of later times. Of very many frames
+ * (65 536) the innermost are kept. */
+void trace_writer_frames(struct trace_writer *w, const struct trace_frames *frames);
 
 /* Appends COUNT events of one stream, in ring order; clocks may step back slightly and are made
  * monotone. A slot whose kind is none of enum event_kind becomes the loss of one event. Each stream

@@ -1,7 +1,8 @@
 """All views of a trace tell the same: test_agree.py WRITER SPOOR [real]
 
 Random programs run on four threads, with exceptions, tail calls, losses and a second stack each;
-their streams are longer than what the reader takes at a time.
+their streams are longer than what the reader takes at a time. Some were running before, and are not
+recorded all the time.
 """
 import collections
 import csv
@@ -17,16 +18,30 @@ import tempfile
 writer, spoor = (os.path.abspath(path) for path in sys.argv[1:3])
 FUNCTIONS, THREADS, STACKS = 12, 4, (0x1f000, 0x80f000)
 
-Call = collections.namedtuple("Call", "start duration tid depth function how")
+Call = collections.namedtuple("Call", "start duration tid depth function how before")
+
+
+def pause(rng, stacks):
+    """What is open afterwards."""
+    for base, frames in stacks.items():
+        del frames[rng.randrange(len(frames) + 1):]
+        for _ in range(rng.randrange(4)):
+            frames.append((rng.randrange(1, FUNCTIONS + 1), base - 64 * len(frames)))
+    return ",".join(f"{f}@{sp:x}" for frames in stacks.values() for f, sp in frames[:7]) or "-"
 
 
 def thread_events(rng, stream):
     """(ticks, text) of one thread, whose stack pointers are those of real frames."""
     ticks, stacks = rng.randrange(1000), {base: [] for base in STACKS}
+    if rng.random() < 0.5:
+        yield ticks, f"{stream} frames {pause(rng, stacks)}"
     for _ in range(rng.choice((40, 3000))):
         ticks += rng.choice((1, 5, 40, 40, 2000))
         base = STACKS[rng.random() < 0.1]
         frames = stacks[base]
+        if rng.random() < 0.003:
+            yield ticks, f"{stream} frames {pause(rng, stacks)}"
+            ticks += 1
         if rng.random() < 0.003:
             yield ticks, f"{stream} lost {rng.randrange(1, 9)}"
         elif not frames or (len(frames) < 30 and rng.random() < 0.5):
@@ -60,7 +75,7 @@ def view(trace, *arguments):
 def calls_of_csv(trace, *options):
     rows = csv.DictReader(io.StringIO(view(trace, "export", "--format=csv", *options)))
     return sorted(Call(int(r["start_ns"]), int(r["duration_ns"]), int(r["tid"]), int(r["depth"]),
-                       r["function"], r["how"]) for r in rows)
+                       r["function"], r["how"], r["before"] == "1") for r in rows)
 
 
 def calls_of_json(trace, *options):
@@ -70,14 +85,15 @@ def calls_of_json(trace, *options):
         o = json.loads(line)
         assert last <= o["t_ns"], ("not in the order of time", line)
         last = o["t_ns"]
-        key = o["tid"], o["depth"], o["function"]
+        key = o["tid"], o["depth"], o["function"], "before" in o
         if o["kind"] == "entry":
             opened[key].append(o["t_ns"])
         elif o["kind"] != "lost" and "open" not in o:
             start = o["t_ns"] - o["duration_ns"]
             opened[key].remove(start)
-            how = "unwound" if o["kind"] == "unwound" else "tail" if "tail" in o else "returned"
-            done.append(Call(start, o["duration_ns"], *key, how))
+            how = "inferred" if "inferred" in o else "unwound" if o["kind"] == "unwound" else \
+                "tail" if "tail" in o else "returned"
+            done.append(Call(start, o["duration_ns"], *key[:3], how, key[3]))
     return sorted(done), sorted((start, *key) for key in opened for start in opened[key])
 
 
@@ -85,7 +101,7 @@ def check_json(trace, *options):
     calls = calls_of_csv(trace, *options)
     done, opened = calls_of_json(trace, *options)
     assert done == [c for c in calls if c.how != "open"], options
-    assert opened == sorted((c.start, c.tid, c.depth, c.function) for c in calls
+    assert opened == sorted((c.start, c.tid, c.depth, c.function, c.before) for c in calls
                             if c.how == "open"), options
     return calls
 
@@ -98,8 +114,9 @@ def check_text(trace, *options):
     assert len(begun) == len(calls), options
     times = [float(line.split()[0]) for line in begun]
     assert times == sorted(times), options
-    unwound = sum("unwound" in line for line in lines if "events lost" not in line)
-    assert unwound == sum(c.how == "unwound" for c in calls), options
+    for how in ("unwound", "inferred"):
+        assert sum(how in line for line in lines) == sum(c.how == how for c in calls), options
+    assert sum("before" in line for line in begun) == sum(c.before for c in calls), options
 
 
 def check_exports(trace):
@@ -135,17 +152,19 @@ def check_report(trace, *options):
     assert set(rows) == {c.function for c in calls}, options
     left = collections.Counter(o["function"] for o in
                                map(json.loads, view(trace, "replay", "--json", *options).splitlines())
-                               if o["kind"] == "unwound")
+                               if o["kind"] == "unwound" and "before" not in o)
     for name, row in rows.items():
-        mine = [c for c in calls if c.function == name]
-        durations = sorted(c.duration for c in mine)
-        total = sum(busy([c for c in brief_too if c.function == name and c.tid == tid], set(mine))
-                    for tid in {c.tid for c in mine})
+        every = [c for c in calls if c.function == name]
+        mine = [c for c in every if not c.before]
+        durations = sorted(c.duration for c in mine) or [0]
+        total = sum(busy([c for c in brief_too if c.function == name and c.tid == tid], set(every))
+                    for tid in {c.tid for c in every})
+        assert row["before"] == len(every) - len(mine), (name, row, options)
         assert row["calls"] == len(mine) and row["total_ns"] == total, (name, row, options)
         assert row["unwound"] == left[name], (name, row, options)
         assert (row["min_ns"], row["max_ns"]) == (durations[0], durations[-1]), (name, row, options)
         for percent in (50, 99):
-            right = durations[-(-len(mine) * percent // 100) - 1]
+            right = durations[-(-len(durations) * percent // 100) - 1]
             assert abs(row[f"p{percent}_ns"] - right) <= right / 100, (name, row, options)
     return rows
 
@@ -161,7 +180,7 @@ def check_graph(trace, *options):
     graph = json.loads(view(trace, "graph", "--json", *options))
     assert graph["total_ns"] == sum(child["total_ns"] for child in graph["children"])
     assert graph["total_ns"] == sum(row["self_ns"] for row in rows.values()), options
-    for key in ("calls", "self_ns"):
+    for key in ("calls", "before", "self_ns"):
         sums = collections.Counter()
         for node in nodes(graph):
             sums[node["name"]] += node[key]
@@ -182,7 +201,7 @@ def check(trace):
     check_text(trace)
     check_graph(trace)
     check_exports(trace)
-    assert calls_of_csv(trace, "-t", "700") == [c for c in calls if c.duration >= 700]
+    assert calls_of_csv(trace, "-t", "700") == [c for c in calls if c.duration >= 700 or c.before]
     assert calls_of_csv(trace, "-D", "2") == [c for c in calls if c.depth < 2]
     assert calls_of_csv(trace, "--tid", "101") == [c for c in calls if c.tid == 101]
 

@@ -16,6 +16,7 @@
  *     TICKS STREAM return FUNCTION SP  lie below 0x20000, which the trace knows, others above
  *     TICKS STREAM tail FUNCTION SP
  *     TICKS STREAM lost COUNT
+ *     TICKS STREAM frames FUNCTION@SP,…  what is open, the outermost first; or "frames -"
  *     TICKS STREAM end
  *     crash                            the recording stops here, FILE.part is left
  *
@@ -127,6 +128,24 @@ static bool take_fact(struct script *s, const char *line) {
     return true;
 }
 
+static bool take_frames(struct script *s, const char *line) {
+    struct trace_frame frames[16];
+    struct trace_frames f = {.frames = frames};
+    int next = 0;
+    uint32_t sp;
+    if (sscanf(line, "%lu %u frames %n", &f.ticks, &f.stream, &next) != 2 || !next)
+        return false;
+    for (const char *at = line + next; f.count < 16; at += next) {
+        if (sscanf(at, "%u@%x%n", &frames[f.count].id, &sp, &next) != 2)
+            break;
+        frames[f.count++].sp = sp;
+        next += at[next] == ',';
+    }
+    s->last = f.ticks;
+    trace_writer_frames(s->writer, &f);
+    return true;
+}
+
 static bool take_event(struct script *s, const char *line) {
     static const char *const kinds[] = {
         [EVENT_ENTRY] = "enter", [EVENT_RETURN] = "return", [EVENT_TAIL] = "tail"};
@@ -156,7 +175,8 @@ static bool take_line(struct script *s, char *line) {
     line += strspn(line, " ");
     if (strcmp(line, "crash") == 0)
         s->crashed = true;
-    return !*line || *line == '#' || s->crashed || take_fact(s, line) || take_event(s, line);
+    return !*line || *line == '#' || s->crashed || take_fact(s, line) || take_frames(s, line) ||
+           take_event(s, line);
 }
 
 static bool finish(struct script *s) {

@@ -15,7 +15,9 @@
 
 #include "../target/child.h"
 #include "arch/arch.h"
+#include "arch/clock.h"
 #include "recorded.h"
+#include "session/thin.h"
 
 /* ---- the code that writes ---- */
 
@@ -362,6 +364,40 @@ static void a_head_that_cannot_be_stops_nothing(void **state) {
 
 /* ---- the hook ---- */
 
+/* Of function 1's call only the return is seen: that it is not too deep, but what it called is,
+ * shows by the frames. */
+static void the_lane_of_a_running_thread_waits_for_its_frames(void **state) {
+    (void)state;
+    enum { DEPTH_ONE = 1 };
+    struct rig *g = rig_new(SMALL_RING, OVERFLOW_WAIT);
+    struct trace_thread thread = {.stream = 0, .name = "t"};
+    struct thin_options options = {g->writer, DEPTH_ONE, 0};
+    struct slot *slot = slab_take(g->slab, 0, false);
+    recorded_thread(g->writer, 0);
+    slot->thin = thin_new(&options, &thread);
+    drain_add_running(g->drain, slot);
+    uint64_t before = clock_ticks();
+    slot_put(slot, 2 << 2 | EVENT_ENTRY, 0x7000, OVERFLOW_WAIT);
+    slot_put(slot, 2 << 2 | EVENT_RETURN, 0x7000, OVERFLOW_WAIT);
+    slot_put(slot, 1 << 2 | EVENT_RETURN, 0x7100, OVERFLOW_WAIT);
+    await_drained(slot);
+    drain_close(g->drain, slot);
+    struct slot *other = rig_take(g, 1);
+    assert_ptr_not_equal(other, slot); /* which waits */
+    drain_close(g->drain, other);
+    struct trace_frame frame = {1, 0x7100};
+    drain_frames(g->drain, slot, &(struct trace_frames){0, before, 1, &frame});
+    while (atomic_load(&slot->state) != LANE_FREE)
+        sched_yield();
+    struct recorded r;
+    rig_read(g, 0, &r);
+    assert_int_equal(r.items.count, 1); /* the others are too deep */
+    assert_int_equal(r.items.at[0].id, 1);
+    assert_int_equal(r.items.at[0].event, EVENT_RETURN);
+    recorded_done(&r);
+    rig_free(g);
+}
+
 static void the_tracer_is_woken_when_a_thread_waits_in_the_hook(void **state) {
     (void)state;
     struct rig *g = rig_new(SMALL_RING, OVERFLOW_WAIT);
@@ -384,6 +420,7 @@ int main(void) {
         cmocka_unit_test(the_newest_events_are_kept_where_old_ones_are_overwritten),
         cmocka_unit_test(a_slot_that_was_never_written_is_not_read),
         cmocka_unit_test(a_head_that_cannot_be_stops_nothing),
+        cmocka_unit_test(the_lane_of_a_running_thread_waits_for_its_frames),
         cmocka_unit_test(the_tracer_is_woken_when_a_thread_waits_in_the_hook),
     };
     return cmocka_run_group_tests_name("session drain", tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /*
  * What -D and -t leave of a thread's events. A test draws its calls as letters: "a" enters function
  * a, "A" returns from it, "." lets time pass, "1" and "2" change to another stack; and so what must
- * be left of it.
+ * be left of it. "[ab]" stands for frames: a and b are open.
  */
 #include "session/thin.h"
 
@@ -183,6 +183,137 @@ static void many_events_are_left_in_order(void **state) {
     scratch_free(steal(path));
 }
 
+/* ---- what was open before ---- */
+
+struct frames_play {
+    struct drawing d;
+    struct thin *thin;
+};
+
+/* Feeds the part of a drawing that is in brackets: these are open, and no others. */
+static const char *stand(struct frames_play *p, const char *c) {
+    enum { FRAME_BYTES = 64 };
+    struct trace_frame list[16];
+    struct trace_frames f = {.ticks = ++p->d.now, .frames = list};
+    for (; *c != ']'; c++, f.count++) {
+        uint64_t sp = stack_start(0) - (f.count + 1) * FRAME_BYTES;
+        list[f.count] = (struct trace_frame){(uint32_t)*c, sp};
+        p->d.open[0][f.count] = *c;
+    }
+    p->d.depth[0] = f.count;
+    thin_frames(p->thin, &f);
+    return c;
+}
+
+static void feed_drawing(struct frames_play *p, const char *drawing) {
+    for (const char *c = drawing; *c; c++) {
+        struct trace_event event;
+        if (*c == '[')
+            c = stand(p, c + 1);
+        else if (draw(&p->d, *c, &event))
+            thin_events(p->thin, &event, 1);
+    }
+}
+
+/* A trace as a drawing, "?" for a loss. */
+static void check_drawn(const char *path, const char *want) {
+    struct trace_reader *r = must_open_reader(path);
+    struct trace_cursor *c;
+    struct trace_item item;
+    char got[256] = "";
+    size_t n = 0;
+    uint64_t last = 0;
+    assert_int_equal(trace_cursor_open(r, 0, &c, NULL), 0);
+    while (trace_cursor_next(c, &item, NULL) > 0) {
+        assert_true(item.ticks >= last);
+        last = item.ticks;
+        if (item.kind == TRACE_FRAMES) {
+            got[n++] = '[';
+            for (uint32_t i = 0; i < item.frames->count; i++)
+                got[n++] = (char)item.frames->frames[i].id;
+            got[n++] = ']';
+        } else {
+            got[n++] = (char)(item.kind != TRACE_EVENT      ? '?'
+                              : item.event == EVENT_CONTROL ? '!'
+                              : item.event == EVENT_ENTRY   ? item.id
+                                                            : (uint32_t)toupper((int)item.id));
+        }
+    }
+    trace_cursor_free(c);
+    trace_reader_free(r);
+    assert_string_equal(got, want);
+}
+
+/* HELD comes before it is known what was open; NULL: that is known at once, or never. */
+static void expect_frames(struct thin_options options, const char *held, const char *drawing,
+                          const char *want) {
+    AUTO_FREE char *path = scratch_new();
+    struct trace_thread thread = {
+        .stack_low = stack_start(0) - STACK_BYTES, .stack_high = stack_start(0), .name = "t"};
+    struct frames_play p = {.d = {.now = 1000}};
+    options.writer = must_open_writer(path);
+    trace_writer_thread(options.writer, &thread);
+    p.thin = thin_new(&options, &thread);
+    if (held) {
+        struct trace_frame frame = {'a', stack_start(0) - 64};
+        thin_hold(p.thin);
+        p.d.open[0][0] = 'a';
+        p.d.depth[0] = 1;
+        feed_drawing(&p, held);
+        thin_lost(p.thin, p.d.now, 3);
+        assert_true(thin_holds(p.thin));
+        thin_frames(p.thin, &(struct trace_frames){0, 1000, 1, &frame});
+        assert_false(thin_holds(p.thin));
+    }
+    feed_drawing(&p, drawing);
+    thin_free(p.thin, p.d.now + 1);
+    must_finish(options.writer);
+    check_drawn(path, want);
+    scratch_free(steal(path));
+}
+
+static void what_was_open_before_is_deep_too(void **state) {
+    (void)state;
+    expect_frames((struct thin_options){.depth = 2}, NULL, "[abc]CBdDA", "[ab]BdDA");
+    expect_frames((struct thin_options){.depth = 1}, NULL, "[a]bBA[bc]CBaA", "[a]A[b]BaA");
+}
+
+static void what_was_open_before_is_never_short(void **state) {
+    (void)state;
+    struct thin_options options = {.threshold_ticks = TICKS};
+    expect_frames(options, NULL, "[ab]BcCd.DA", "[ab]BdDA");
+}
+
+static void what_is_still_open_later_is_written_first(void **state) {
+    (void)state;
+    struct thin_options options = {.threshold_ticks = TICKS};
+    expect_frames(options, NULL, "abc[ab]BcCA", "ab[ab]BA");
+    expect_frames(options, NULL, "ab.[a]A", "ab[a]A");
+    expect_frames(options, NULL, "ab[c]C", "[c]C");
+}
+
+static void events_wait_until_it_is_known_what_was_open(void **state) {
+    (void)state;
+    expect_frames((struct thin_options){.depth = 2}, "bcCBbB", "cCA", "[a]bBbB?cCA");
+    expect_frames((struct thin_options){.threshold_ticks = TICKS}, "bBc.C", "A", "[a]cC?A");
+}
+
+static void events_of_a_thread_that_is_never_told_of_are_written_at_its_end(void **state) {
+    (void)state;
+    struct trace_event event = {1000, 'a' << 2 | EVENT_ENTRY, NATIVE - 64};
+    AUTO_FREE char *path = scratch_new();
+    struct trace_thread thread = {.stack_low = NATIVE - STACK_BYTES, .stack_high = NATIVE};
+    struct thin_options options = {must_open_writer(path), 1, 0};
+    trace_writer_thread(options.writer, &thread);
+    struct thin *t = thin_new(&options, &thread);
+    thin_hold(t);
+    thin_events(t, &event, 1);
+    thin_free(t, 2000);
+    must_finish(options.writer);
+    check_drawn(path, "a");
+    scratch_free(steal(path));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_limits_all_is_left),
@@ -195,6 +326,11 @@ int main(void) {
         cmocka_unit_test(calls_that_do_not_return_are_left_if_they_are_long),
         cmocka_unit_test(stacks_that_interleave_stay_in_order),
         cmocka_unit_test(many_events_are_left_in_order),
+        cmocka_unit_test(what_was_open_before_is_deep_too),
+        cmocka_unit_test(what_was_open_before_is_never_short),
+        cmocka_unit_test(what_is_still_open_later_is_written_first),
+        cmocka_unit_test(events_wait_until_it_is_known_what_was_open),
+        cmocka_unit_test(events_of_a_thread_that_is_never_told_of_are_written_at_its_end),
     };
     return cmocka_run_group_tests_name("session thin", tests, NULL, NULL);
 }

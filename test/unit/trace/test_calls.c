@@ -1,8 +1,9 @@
 /*
  * The rules of calls.h, one a test. Each test plays events and draws what is
  * expected: "+a" a call of function a opens, "-a" it returned, "~a" it gave way
- * to a tail call, "!a" it was unwound, ".a" its thread ended, "?a" it was open at the end; a digit
- * before it is its stack, if not 0; behind each close stands its parent.
+ * to a tail call, "!a" it was unwound, "xa" frames showed that it was over, ".a" its thread ended,
+ * "?a" it was open at the end; a digit before it is its stack, if not 0; behind each close stands
+ * its parent.
  */
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static void draw(char sign, const struct call *call, const struct call *parent) 
     char stack[16] = "", of[16] = "";
     if (call->stack)
         snprintf(stack, sizeof stack, "%u", call->stack);
-    if (sign != '+' && parent)
+    if (sign != '+' && sign != '*' && parent)
         snprintf(of, sizeof of, "%c", (char)parent->id);
     snprintf(play.drawn + n, sizeof play.drawn - n, "%s%s%c%c%s", n ? " " : "", stack, sign,
              (char)call->id, of);
@@ -38,15 +39,12 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
     assert_int_equal(call->depth, parent ? parent->depth + 1 : 0);
     assert_int_equal(call->start, play.clock);
     call->user = (void *)(uintptr_t)call->id;
-    draw('+', call, parent);
+    draw(call->before ? '*' : '+', call, parent);
 }
 
 static void on_close(void *ctx, struct call *call, struct call *parent) {
-    static const char signs[] = {[CALL_RETURNED] = '-',
-                                 [CALL_TAIL] = '~',
-                                 [CALL_UNWOUND] = '!',
-                                 [CALL_ENDED] = '.',
-                                 [CALL_OPEN] = '?'};
+    static const char signs[] = {[CALL_RETURNED] = '-', [CALL_TAIL] = '~',  [CALL_UNWOUND] = '!',
+                                 [CALL_MISSED] = 'x',   [CALL_ENDED] = '.', [CALL_OPEN] = '?'};
     assert_ptr_equal(ctx, &play);
     assert_int_equal((uintptr_t)call->user, call->id);
     assert_int_equal(call->end, play.clock);
@@ -83,6 +81,16 @@ static void tails(char id, uint64_t sp) { event(id, EVENT_TAIL, sp); }
 
 static void arrives(char id, uint64_t sp) { event(id, EVENT_CONTROL, sp); }
 
+/* IDS are open, each 16 bytes below the one before. */
+static void stands(const char *ids, uint64_t sp) {
+    struct trace_frame frames[16];
+    struct trace_frames f = {.frames = frames};
+    for (; ids[f.count]; f.count++)
+        frames[f.count] = (struct trace_frame){(uint32_t)ids[f.count], sp - 16 * f.count};
+    play.clock += 10;
+    calls_frames(play.calls, play.clock, &f);
+}
+
 static void finish(bool ended) {
     play.clock += 10;
     calls_finish(play.calls, play.clock, ended);
@@ -99,6 +107,47 @@ static void calls_nest_and_return(void **state) {
     returns('c', TOP - 16);
     returns('a', TOP);
     expect("+a +b -ba +c -ca -a");
+}
+
+static void calls_that_were_open_before_return_like_others(void **state) {
+    (void)state;
+    stands("abc", TOP);
+    returns('c', TOP - 32);
+    enters('d', TOP - 32);
+    returns('d', TOP - 32);
+    returns('b', TOP - 16);
+    returns('a', TOP);
+    expect("*a *b *c -cb +d -db -ba -a");
+}
+
+static void frames_confirm_what_is_open(void **state) {
+    (void)state;
+    enters('a', TOP);
+    enters('b', TOP - 16);
+    stands("ab", TOP);
+    stands("ab", TOP);
+    returns('b', TOP - 16);
+    expect("+a +b -ba");
+}
+
+static void frames_end_what_is_open_no_more(void **state) {
+    (void)state;
+    enters('a', TOP);
+    enters('b', TOP - 16);
+    enters('c', TOP - 32);
+    stands("ad", TOP);
+    returns('d', TOP - 16);
+    stands("", TOP);
+    expect("+a +b +c xcb xba *d -da xa");
+}
+
+static void a_call_that_was_open_between_others_begins_those_inside_anew(void **state) {
+    (void)state;
+    enters('a', TOP);
+    enters('c', TOP - 32);
+    stands("abc", TOP);
+    returns('c', TOP - 32);
+    expect("+a +c xca *b *c -cb");
 }
 
 static void an_exception_unwinds_the_frames_below_the_next_event(void **state) {
@@ -270,6 +319,32 @@ static void a_longjmp_out_of_a_signal_stack_is_shown_by_the_next_handler(void **
     expect("+a 1+s 1+t -a 1!ts 1!s 1+s 1!s 1+u");
 }
 
+static void frames_may_be_of_several_stacks(void **state) {
+    (void)state;
+    struct trace_frame list[] = {{'a', TOP}, {'h', OTHER}, {'i', OTHER - 16}};
+    struct trace_frames frames = {.count = 3, .frames = list};
+    calls_frames(play.calls, play.clock, &frames);
+    enters('j', OTHER - 32);
+    returns('j', OTHER - 32);
+    calls_frames(play.calls, play.clock, &frames);
+    returns('i', OTHER - 16);
+    frames.count = 1;
+    calls_frames(play.calls, play.clock, &frames);
+    returns('a', TOP);
+    expect("*a 1*h 1*i 1+j 1-ji 1-ih 1xh -a");
+}
+
+/* Of a damaged trace. */
+static void frames_without_sense_are_taken(void **state) {
+    (void)state;
+    struct trace_frame list[] = {{'a', 0}, {'b', 8}, {'c', 8}, {'d', UINT64_MAX >> 16}, {'e', TOP}};
+    struct trace_frames frames = {.count = 5, .frames = list};
+    calls_frames(play.calls, play.clock, &frames);
+    calls_frames(play.calls, play.clock, &frames);
+    enters('f', 0);
+    finish(true);
+}
+
 static void what_is_open_at_the_end_is_open_or_ended(void **state) {
     (void)state;
     enters('a', TOP);
@@ -424,6 +499,12 @@ int main(void) {
         TEST(neighbouring_small_stacks_are_told_apart_by_the_nearest_top),
         TEST(a_signal_handler_on_its_own_stack_leaves_the_interrupted_frames_open),
         TEST(a_longjmp_out_of_a_signal_stack_is_shown_by_the_next_handler),
+        TEST(calls_that_were_open_before_return_like_others),
+        TEST(frames_confirm_what_is_open),
+        TEST(frames_end_what_is_open_no_more),
+        TEST(a_call_that_was_open_between_others_begins_those_inside_anew),
+        TEST(frames_may_be_of_several_stacks),
+        TEST(frames_without_sense_are_taken),
         TEST(what_is_open_at_the_end_is_open_or_ended),
         TEST(without_a_stack_range_the_first_stack_is_number_0),
         TEST(a_stack_across_4_gib_is_one_stack),
