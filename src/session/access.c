@@ -5,8 +5,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "session/permits.h"
 #include "target/memory.h"
-#include "target/status.h"
 
 static bool is_refused(pid_t tid) {
     AUTO_FREE char *name = mem_printf("/proc/%d/maps", tid);
@@ -22,7 +22,7 @@ static int64_t call_prctl(const struct space *space, pid_t caller, int what, uin
 }
 
 bool access_gain(const struct space *space, pid_t caller) {
-    return is_refused(caller) && status_seccomp_filters(caller) <= space->filters &&
+    return is_refused(caller) && permits(space, caller, PERMIT_LOOK) &&
            call_prctl(space, caller, PR_GET_DUMPABLE, 0) == 0 &&
            call_prctl(space, caller, PR_SET_DUMPABLE, 1) == 0;
 }

@@ -13,6 +13,7 @@
 #include "session/breakpoints.h"
 #include "session/libcalls.h"
 #include "session/patcher.h"
+#include "session/permits.h"
 #include "session/program.h"
 #include "target/auxv.h"
 #include "target/candidate.h"
@@ -129,20 +130,14 @@ static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid,
     return 0;
 }
 
-static int sandboxed(const struct space *s, struct err *err) {
-    return err_set(err, EPERM, "sandboxed",
-                   "process %d: its seccomp sandbox may kill it for calls that tracing needs: what "
-                   "it loads from now on is left untraced",
-                   s->pid);
-}
-
 int space_check_sandbox(const struct space *s, pid_t caller, struct err *err) {
-    return status_seccomp_filters(caller) > s->filters ? sandboxed(s, err) : 0;
+    return permits_check(s, caller, PERMIT_CODE, "what it loads from now on is left untraced", err);
 }
 
 static int check_sandbox(struct space *s, pid_t tid, struct err *err) {
-    s->filters = status_seccomp_filters(tid);
-    return s->filters > status_seccomp_filters(getpid()) ? sandboxed(s, err) : 0;
+    s->filters = status_seccomp_filters(getpid());
+    return permits_check(s, tid, PERMIT_CODE | PERMIT_LANES | PERMIT_LEAVE, "it is left untraced",
+                         err);
 }
 
 static int set_up(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
@@ -253,7 +248,8 @@ struct slot *space_take_lane(const struct space_context *ctx, struct space *s, p
             return slot;
     }
     struct err err = {0};
-    if (space_check_sandbox(s, caller, &err) == 0 && add_slab(ctx, s, caller, &err) == 0)
+    if (permits_check(s, caller, PERMIT_LANES, "its new threads are left untraced", &err) == 0 &&
+        add_slab(ctx, s, caller, &err) == 0)
         return slab_take(s->slabs.at[s->slabs.count - 1], stream, limitless);
     log_print(1, "no lane for thread %d: %s", caller, err.text);
     return slab_sink(s->slabs.at[0]);
@@ -308,11 +304,7 @@ static int unmap_all(struct space *s, pid_t caller, struct err *err) {
 
 int space_undo(struct space *s, pid_t caller, struct err *err) {
     int rc = space_restore(s, caller, err);
-    if (rc == 0 && status_seccomp_filters(caller) > s->filters)
-        return err_set(
-            err, EPERM, "sandboxed",
-            "process %d: its seccomp sandbox may kill it for giving back the memory that "
-            "tracing took: that stays",
-            s->pid);
+    if (rc == 0)
+        rc = permits_check(s, caller, PERMIT_LEAVE, "the memory that tracing took stays", err);
     return rc < 0 ? rc : unmap_all(s, caller, err);
 }

@@ -42,7 +42,7 @@ struct space {
     taddr_t agent;       /* one page with the agent, for remote calls */
     bool borrowed;       /* remote.memory_fd is that of the space it was copied from */
     bool stopping;       /* being changed: its tasks' reports wait (tracer.c) */
-    unsigned filters;    /* seccomp filters when it was set up */
+    unsigned filters;    /* seccomp filters that need no look: our own (permits.h) */
     taddr_t loader_hook; /* run-time address of _dl_debug_state; 0: none */
     struct program program;
     size_t traps; /* how many of ours stand in it */
@@ -81,8 +81,7 @@ int space_restore(struct space *space, pid_t tid, struct err *err);
  * "sandboxed" (all text is restored), "memory", "remote-call", "read-maps". */
 int space_undo(struct space *space, pid_t caller, struct err *err);
 
-/* 0; "sandboxed" when CALLER may have got a seccomp filter since SPACE was set up, which might kill
- * it for calls of ours. */
+/* Whether CALLER's seccomp filters let us map code. Errors: "sandboxed". */
 int space_check_sandbox(const struct space *space, pid_t caller, struct err *err);
 
 /* A lane for a new thread; a sink when none can be had (then the thread goes untraced). */

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include "session/breakpoints.h"
+#include "session/permits.h"
 #include "session/settle.h"
 #include "session/tracer_parts.h"
 
@@ -67,19 +68,37 @@ static void release(struct tracer *t, struct task *task, taddr_t lane) {
     family_forget(t, task);
 }
 
-/* A stopped task of SPACE that may make remote calls; NULL if there is none just now. */
+static bool is_free(const struct task *k) {
+    return permits(k->space, k->tid, PERMIT_CODE | PERMIT_LANES | PERMIT_LEAVE);
+}
+
+/* A stopped task of SPACE that may make remote calls, if possible one whose sandbox allows all that
+ * may be needed; NULL if there is none just now. */
 static struct task *find_caller(const struct tracer *t, const struct space *space) {
-    struct task *parent = NULL;
+    struct task *parent = NULL, *any = NULL;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         int event = k->status >> 16;
         if (k->space != space || !k->stopped)
             continue;
-        if (may_call(k))
+        if (may_call(k) && is_free(k))
             return k;
+        if (may_call(k))
+            any = k;
         if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_CLONE)
             parent = k;
     }
+    if (any)
+        return any;
     return parent && thread_finish_call(parent->tid, NULL) == 0 ? parent : NULL;
+}
+
+pid_t free_caller(const struct tracer *t, const struct task *task) {
+    if (is_free(task))
+        return task->tid;
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == task->space && k->stopped && may_call(k) && is_free(k))
+            return k->tid;
+    return task->tid;
 }
 
 /* Some task stands before a signal, or at a system call, from where it soon comes. */

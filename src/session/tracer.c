@@ -228,13 +228,14 @@ static bool handle_hook(struct tracer *t, const struct task *task) {
     task = tasks_find(&t->tasks, tid);
     bool here = task && task->slot == slot;
     bool able = here && may_call(task);
-    bool gained = able && access_gain(space, tid);
-    if (able && space_update(&t->options.context, space, tid, &err) < 0)
+    pid_t caller = able ? free_caller(t, task) : tid;
+    bool gained = able && access_gain(space, caller);
+    if (able && space_update(&t->options.context, space, caller, &err) < 0)
         tracer_warn(t, tid, &err);
     if (able)
-        traps_arm(t, space, tid);
+        traps_arm(t, space, caller);
     if (gained)
-        access_give_back(space, tid);
+        access_give_back(space, caller);
     if (able)
         __atomic_store_n(&slot->lane->hook, 0, __ATOMIC_RELEASE);
     resume_space(t, space);

@@ -164,6 +164,9 @@ bool resume_others(struct tracer *t, struct space *space, pid_t tid);
 /* Whether TASK, which is stopped, may make a remote call: not within a system call, nor before a
  * signal. */
 bool may_call(const struct task *task);
+/* TASK, if its sandbox allows remote calls; else another stopped one of its space that may make
+ * them and whose sandbox does, if there is one. */
+pid_t free_caller(const struct tracer *t, const struct task *task);
 
 /* ---- deliver.c ---- */
 

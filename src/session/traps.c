@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "session/breakpoints.h"
+#include "session/permits.h"
 #include "session/tracer_parts.h"
 #include "target/memory.h"
 #include "target/status.h"
@@ -49,8 +50,8 @@ _Static_assert(sizeof(struct trap_action) == 32, "struct kernel_sigaction of x86
 /* A system call with scratch memory; false: it was not made, or failed. */
 static bool call(const struct space *s, pid_t tid, const struct remote_call *c) {
     int64_t result;
-    return status_seccomp_filters(tid) <= s->filters &&
-           thread_call(tid, &s->remote, c, &result, NULL) == 0 && result == 0;
+    return permits(s, tid, PERMIT_TRAPS) && thread_call(tid, &s->remote, c, &result, NULL) == 0 &&
+           result == 0;
 }
 
 static bool get_action(const struct space *s, pid_t tid, struct trap_action *ret) {
@@ -115,13 +116,10 @@ static void note_call(struct task *task, const struct thread_call_stop *stop) {
 /* What a sandbox might not allow cannot be restored: then there shall be nothing to restore. */
 static void respect_sandbox(const struct tracer *t, struct task *task) {
     struct err err = {0};
-    if (status_seccomp_filters(task->tid) <= task->space->filters)
+    if (permits_check(task->space, task->tid, PERMIT_TRAPS,
+                      "breakpoints could not be hidden there: they are withdrawn", &err) == 0)
         return;
     breakpoints_remove(task->space);
-    err_set(&err, EPERM, "sandboxed",
-            "process %d: has entered a sandbox, in which breakpoints could not be hidden from it: "
-            "they are withdrawn",
-            task->pid);
     tracer_warn(t, task->tid, &err);
 }
 

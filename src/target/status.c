@@ -88,9 +88,14 @@ bool status_is_kernel_thread(pid_t tid) {
     return stat_field(tid, FLAGS) & PF_KTHREAD;
 }
 
+bool status_seccomp_is_strict(pid_t tid) {
+    enum { STRICT = 1 };
+    return field(tid, "Seccomp:", 10) == STRICT;
+}
+
 unsigned status_seccomp_filters(pid_t tid) {
-    enum { STRICT = 1, NO_CALLS = 1 << 20 };
-    if (field(tid, "Seccomp:", 10) == STRICT)
+    enum { NO_CALLS = 1 << 20 };
+    if (status_seccomp_is_strict(tid))
         return NO_CALLS;
     return (unsigned)field(tid, "Seccomp_filters:", 10);
 }

@@ -18,6 +18,7 @@ pid_t status_innermost_tid(pid_t tid);
 taddr_t status_break_start(pid_t tid);
 /* 0: no seccomp; strict mode counts as very many. */
 unsigned status_seccomp_filters(pid_t tid);
+bool status_seccomp_is_strict(pid_t tid);
 /* Whether a signal is pending for TID that it does not block. */
 bool status_signal_pending(pid_t tid);
 /* Whether TID's process has a handler for SIGNAL. */

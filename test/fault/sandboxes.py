@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""What a sandbox (seccomp) allows is done in it, what it does not allow is left.
+
+    sandboxes.py SPOOR PROGRAM LIBRARY
+
+PROGRAM is programs/warded.c. Only root, in no sandbox, can see what others allow.
+"""
+import os
+import sys
+
+from fault import WAYS, Spoor, check, check_right, main, run, said
+
+THREADS, LOADED = 100, 7
+
+
+def sees_filters():
+    with open("/proc/self/status", encoding="ascii") as status:
+        return os.getuid() == 0 and "\nSeccomp:\t0\n" in status.read()
+
+
+def calls(spoor):
+    ours = "library_add", "crowd_work", "inner_work"
+    return {row["function"]: row["calls"] for row in spoor.report() if row["function"] in ours}
+
+
+def try_kind(spoor, words, told=""):
+    """Returns how often each function was seen to be called."""
+    check_right(run(words), f"{words[1]}: alone")
+    for way in WAYS:
+        check_right(spoor.record(way, words), f"{words[1]}: record {' '.join(way)}")
+    done = run([spoor.path, "record", "-o", "trace", "-M", "*", "--", *words])
+    check_right(done, f"{words[1]}: record")
+    check(told in said(done) if told else len(said(done).splitlines()) == 1,
+          f"{words[1]}: '{told}' is not what is said: {said(done)}")
+    return calls(spoor)
+
+
+def test(spoor, program, library):
+    def kind(name, told=""):
+        told = told if sees_filters() or not told else "seccomp sandbox"
+        if not sees_filters() and not told:
+            check_right(spoor.record(["-M", "*"], [program, name, library]), name)
+            return None
+        return try_kind(spoor, [program, name, library], told)
+
+    for name in "spares", "guards":
+        seen = kind(name)
+        if seen:
+            expect = {"library_add": LOADED, "crowd_work": THREADS, "inner_work": 1}
+            check(expect.items() <= seen.items(), f"{name}: {seen}")
+    seen = kind("fails", "sandbox forbids memfd_create, which tracing needs: it is left untraced")
+    if sees_filters():
+        check(seen["library_add"] == LOADED and seen["crowd_work"] < THREADS and
+              "inner_work" not in seen, f"fails: {seen}")
+    seen = kind("kills", "sandbox forbids mmap, which tracing needs: what it loads from now on")
+    if sees_filters():
+        check("library_add" not in seen and seen["crowd_work"] == THREADS and
+              "inner_work" not in seen, f"kills: {seen}")
+    seen = kind("thread")
+    if seen:
+        check(seen["library_add"] == LOADED, f"thread: {seen}")
+
+
+if __name__ == "__main__":
+    tracer, given = Spoor(sys.argv[1]), [os.path.realpath(word) for word in sys.argv[2:4]]
+    main(lambda: test(tracer, *given))
