@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "arch/clock.h"
+#include "session/rings.h"
 #include "session/thin.h"
 
 enum {
@@ -17,7 +18,6 @@ enum {
     TARGET_PERCENT = 40,
     TIMER_SLACK_NS = 1000,
     CLOCK_EVERY_NS = 1000 * 1000 * 1000,
-    SKEW_TICKS = 2000, /* more than two cores' counters differ by, less than any ring's lap takes */
     CHUNK_BYTES = 1 << 18, /* the limit moves at least this often while a full ring is read */
     UNPACK = 512,          /* events that are unpacked at a time */
 };
@@ -44,28 +44,6 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static struct event *ring_of(const struct slot *s) {
-    return (struct event *)((uint8_t *)s->lane + LANE_RING);
-}
-
-/*
- * Bytes that may be read now: all but, possibly, the newest slot, which may be reserved and not
- * yet committed (see wire/ring.h). What a full lap ago stood there is older than its predecessor.
- */
-static uint64_t committed_head(const struct slot *s, uint32_t ring_bytes) {
-    uint64_t head = __atomic_load_n(&s->lane->head, __ATOMIC_ACQUIRE) & ~(uint64_t)15;
-    if (head == s->tail)
-        return head;
-    const struct event *ring = ring_of(s);
-    uint64_t last = (head - EVENT_BYTES) & (ring_bytes - 1);
-    uint64_t before = s->last_clock;
-    if (head - s->tail >= 2 * EVENT_BYTES)
-        before = ring[((head - 2 * EVENT_BYTES) & (ring_bytes - 1)) / EVENT_BYTES].clock_sp >> 16;
-    uint64_t clock = __atomic_load_n(&ring[last / EVENT_BYTES].clock_sp, __ATOMIC_ACQUIRE) >> 16;
-    bool newer = ((clock + SKEW_TICKS - before) & EVENT_CLOCK_MASK) <= EVENT_CLOCK_MASK / 2;
-    return newer ? head : head - EVENT_BYTES;
-}
-
 /* COUNT events from AT on, written until LATEST. */
 static void put(struct drain *d, struct slot *s, const struct event *at, size_t count,
                 uint64_t latest) {
@@ -82,11 +60,11 @@ static void put(struct drain *d, struct slot *s, const struct event *at, size_t 
     }
 }
 
-static void report_lost(struct drain *d, struct slot *s, uint64_t lost) {
+static void report_lost(struct drain *d, struct slot *s, uint64_t ticks, uint64_t lost) {
     if (lost > s->lost && s->thin)
-        thin_lost(s->thin, clock_ticks(), lost - s->lost);
+        thin_lost(s->thin, ticks, lost - s->lost);
     else if (lost > s->lost)
-        trace_writer_lost(d->options.writer, s->stream, clock_ticks(), lost - s->lost);
+        trace_writer_lost(d->options.writer, s->stream, ticks, lost - s->lost);
     s->lost = lost;
 }
 
@@ -98,15 +76,17 @@ static void stay_near(struct slot *s) {
         s->last_clock = now - EPOCH_TICKS / 2;
 }
 
-/* The ring went round unread (overwrite): what it no longer holds is lost. A slot that is reserved
- * beyond HEAD is overwritten already. */
-static void skip_overwritten(struct drain *d, struct slot *s, uint64_t head, uint32_t ring_bytes) {
-    uint64_t beyond = (s->lane->head & ~(uint64_t)15) - head;
-    if (head + beyond - s->tail <= ring_bytes)
+/* The ring went round unread (overwrite): what it no longer holds was lost before the first event
+ * that it does. */
+static void skip_overwritten(struct drain *d, struct slot *s, uint64_t head) {
+    uint64_t oldest = ring_oldest(s, head), ticks = clock_ticks();
+    if (oldest <= s->tail)
         return;
-    uint64_t tail = head + beyond - ring_bytes;
-    report_lost(d, s, s->lost + (tail - s->tail) / EVENT_BYTES);
-    s->tail = tail;
+    if (oldest < head)
+        ticks = event_ticks(&ring_of(s)[(oldest & (s->ring_bytes - 1)) / EVENT_BYTES],
+                            epochs_of(&s->epochs, oldest).ticks);
+    report_lost(d, s, ticks, s->lost + (oldest - s->tail) / EVENT_BYTES);
+    s->tail = oldest;
 }
 
 /* The lane belongs to the target, which may have written anything there. A head where no thread can
@@ -115,7 +95,7 @@ static uint64_t check_head(struct drain *d, struct slot *s, uint64_t head, uint3
     if (head - s->tail > ring_bytes) {
         s->tail = head;
         __atomic_store_n(&s->lane->limit, head + ring_bytes, __ATOMIC_RELEASE);
-        report_lost(d, s, s->lost + ring_bytes / EVENT_BYTES);
+        report_lost(d, s, clock_ticks(), s->lost + ring_bytes / EVENT_BYTES);
     }
     return head;
 }
@@ -128,17 +108,18 @@ static void look_on(struct slot *s) {
 
 /* Reads what is there; returns how full the ring was, in percent. */
 static unsigned drain_slot(struct drain *d, struct slot *s, uint32_t ring_bytes, bool limitless) {
-    uint64_t head = committed_head(s, ring_bytes);
-    if (limitless)
-        skip_overwritten(d, s, head, ring_bytes);
-    else if (head == s->tail)
-        stay_near(s);
-    else
-        head = check_head(d, s, head, ring_bytes);
-    uint64_t fill = head - s->tail;
+    uint64_t head = ring_head(s, s->tail, s->last_clock);
     struct epoch epoch = {head, clock_ticks() + SKEW_TICKS};
-    if (limitless)
+    if (limitless) {
         epochs_look(&s->epochs, epoch.head, epoch.ticks);
+        skip_overwritten(d, s, head);
+    } else if (head == s->tail) {
+        stay_near(s);
+    } else {
+        head = check_head(d, s, head, ring_bytes);
+        epoch.head = head;
+    }
+    uint64_t fill = head - s->tail;
     while (s->tail < head) {
         uint64_t at = s->tail & (ring_bytes - 1);
         uint64_t n = head - s->tail;
@@ -156,7 +137,7 @@ static unsigned drain_slot(struct drain *d, struct slot *s, uint32_t ring_bytes,
             __atomic_store_n(&s->lane->limit, s->tail + ring_bytes, __ATOMIC_RELEASE);
     }
     if (!limitless)
-        report_lost(d, s, __atomic_load_n(&s->lane->lost, __ATOMIC_RELAXED));
+        report_lost(d, s, clock_ticks(), __atomic_load_n(&s->lane->lost, __ATOMIC_RELAXED));
     return (unsigned)(fill * 100 / ring_bytes) + (fill != 0);
 }
 

@@ -274,10 +274,10 @@ static void events_that_do_not_fit_are_counted(void **state) {
 
 static void the_newest_events_are_kept_where_old_ones_are_overwritten(void **state) {
     (void)state;
-    static const size_t counts[] = {10, SMALL_RING / EVENT_BYTES, SMALL_RING / EVENT_BYTES + 1,
-                                    5000};
+    const size_t room = SMALL_RING / EVENT_BYTES - 1; /* one slot may have been begun anew */
+    const size_t counts[] = {10, room, room + 1, room + 2, 5000};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        const size_t room = SMALL_RING / EVENT_BYTES, kept = counts[i] < room ? counts[i] : room;
+        const size_t kept = counts[i] < room ? counts[i] : room;
         struct rig *g = rig_new(SMALL_RING, OVERFLOW_OVERWRITE);
         struct slot *slot = rig_take(g, 0);
         struct recorded r;
@@ -290,6 +290,26 @@ static void the_newest_events_are_kept_where_old_ones_are_overwritten(void **sta
         recorded_done(&r);
         rig_free(g);
     }
+}
+
+static void what_is_kept_keeps_its_times(void **state) {
+    (void)state;
+    enum { COUNT = 5000 };
+    struct rig *g = rig_new(SMALL_RING, OVERFLOW_OVERWRITE);
+    struct slot *slot = rig_take(g, 0);
+    struct recorded r;
+    produce_in_thread(g, slot, 1, COUNT);
+    const struct event *ring = (const struct event *)((uint8_t *)slot->lane + LANE_RING);
+    uint64_t clocks[SMALL_RING / EVENT_BYTES];
+    for (size_t i = 0; i < SMALL_RING / EVENT_BYTES; i++)
+        clocks[i] = ring[(COUNT + i) % (SMALL_RING / EVENT_BYTES)].clock_sp >> 16;
+    drain_close(g->drain, slot);
+    rig_read(g, 0, &r);
+    for (size_t i = 0; i < r.items.count; i++)
+        assert_int_equal(r.items.at[i].ticks & EVENT_CLOCK_MASK, clocks[i + 1]);
+    assert_true(r.items.at[0].ticks < r.items.at[r.items.count - 1].ticks);
+    recorded_done(&r);
+    rig_free(g);
 }
 
 /* Leaves the lane as a thread does that is killed before it commits its newest slot. */
@@ -418,6 +438,7 @@ int main(void) {
         cmocka_unit_test(lanes_are_used_again_without_old_events),
         cmocka_unit_test(events_that_do_not_fit_are_counted),
         cmocka_unit_test(the_newest_events_are_kept_where_old_ones_are_overwritten),
+        cmocka_unit_test(what_is_kept_keeps_its_times),
         cmocka_unit_test(a_slot_that_was_never_written_is_not_read),
         cmocka_unit_test(a_head_that_cannot_be_stops_nothing),
         cmocka_unit_test(the_lane_of_a_running_thread_waits_for_its_frames),
