@@ -1,4 +1,4 @@
-/* The counter that events carry, read by the tool. */
+/* The counter that events carry, read by the tool: after everything that stands before. */
 #ifndef SPOOR_ARCH_CLOCK_H
 #define SPOOR_ARCH_CLOCK_H
 
@@ -6,7 +6,7 @@
 
 static inline uint64_t clock_ticks(void) {
     uint32_t low, high;
-    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    __asm__ volatile("lfence\n\trdtsc" : "=a"(low), "=d"(high) : : "memory");
     return (uint64_t)high << 32 | low;
 }
 

@@ -81,4 +81,12 @@ size_t regs_signal_frame_size(size_t extended_size);
 void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64_t signal_mask,
                        const struct regs_extended *extended);
 
+/* Where a signal handler returns to, of the frame that the kernel has made for it. */
+struct regs_context {
+    taddr_t pc, sp;
+};
+enum { REGS_CONTEXT_WORDS = 4 };
+/* Whether WORDS are of such a frame: the part that holds pc and stack pointer. */
+bool regs_look_like_context(const uint64_t words[REGS_CONTEXT_WORDS], struct regs_context *ret);
+
 #endif

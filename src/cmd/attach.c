@@ -1,9 +1,54 @@
-/* spoor attach: its place on the command line; tracing a running process is not built yet. */
+/* spoor attach: traces a running process for a while, and leaves it as it was. */
+#include <stdlib.h>
+
 #include "cmd/command.h"
+#include "cmd/figures.h"
+#include "cmd/recorder.h"
 #include "cmd/say.h"
+#include "cmd/values.h"
+
+/* 0: none was given, or one that is none, which was said. */
+static pid_t pid_of(const struct options *options, int argc, char **argv) {
+    uint32_t operand = 0;
+    if (argc && (!value_number(argv[0], &operand) || !operand || operand > INT32_MAX)) {
+        say_error("%s: is not a process id: 'ps' and 'pgrep' show them", argv[0]);
+        return 0;
+    }
+    if (argc && options->record.pid && options->record.pid != operand) {
+        say_error("attach: only one process at a time: give --pid or PID");
+        return 0;
+    }
+    if (!argc && !options->record.pid)
+        say_error("attach: no process: give its PID");
+    return (pid_t)(argc ? operand : options->record.pid);
+}
+
+static void show_pauses(pid_t pid, const struct session_result *r) {
+    char attach[FIGURE_ROOM], leave[FIGURE_ROOM];
+    figure_time(attach, r->attach_ns);
+    figure_time(leave, r->leave_ns);
+    if (r->leave_ns)
+        say_note("process %d: stood for %s when it was attached to, for %s when it was left", pid,
+                 attach, leave);
+    else
+        say_note("process %d: stood for %s when it was attached to; it has ended", pid, attach);
+}
 
 int cmd_attach(struct options *options, int argc, char **argv) {
-    (void)options, (void)argc, (void)argv;
-    say_error("attach: not available yet: use 'spoor record -- PROGRAM'");
-    return STATUS_FAILED;
+    struct recorder recorder = {.shown = false};
+    struct session_options session = recorder_options(&recorder, options);
+    struct session_result result;
+    struct err err = {0};
+    pid_t pid = pid_of(options, argc, argv);
+    if (!pid)
+        return STATUS_USAGE;
+    int rc = session_attach(&session, pid, &result, &err);
+    recorder_clear_progress(&recorder);
+    if (rc < 0) {
+        say_err(&err);
+        return STATUS_FAILED;
+    }
+    recorder_summary(&session, &result);
+    show_pauses(pid, &result);
+    return result.trace_error < 0 ? STATUS_FAILED : STATUS_OK;
 }

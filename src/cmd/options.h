@@ -32,6 +32,7 @@ struct record_options {
     enum overflow overflow; /* --overflow; default by command */
     uint64_t ring_bytes;    /* --buffer: a power of two, 4 KiB to 1 GiB; 0: the default */
     uint64_t duration_ns;   /* --duration; 0: until interrupted */
+    uint32_t events;        /* --events; 0: no limit */
     uint32_t pid;           /* -p; 0: not given */
     bool follow;            /* default true */
     bool quiet;

@@ -11,7 +11,7 @@
 const struct command commands[COMMAND_COUNT] = {
     [COMMAND_RECORD] = {"record", "[--] PROGRAM [ARGUMENT...]", "launch a program and trace it",
                         STATUS_RECORD_FAILED, "PROGRAM", -1},
-    [COMMAND_ATTACH] = {"attach", "PID", "trace a running process (not available yet)",
+    [COMMAND_ATTACH] = {"attach", "PID", "trace a running process, and leave it as it was",
                         STATUS_USAGE, NULL, 1},
     [COMMAND_REPLAY] = {"replay", "[TRACE]", "show every call, indented, with its duration",
                         STATUS_USAGE, NULL, 1},
@@ -115,6 +115,8 @@ const struct option_spec option_table[] = {
     {ONLY(ATTACH), 0, OPTION_TIME, "duration", "TIME",
      "Detach after TIME. Default: when interrupted, or when the process ends.",
      AT(record.duration_ns), NULL},
+    {ONLY(ATTACH), 0, OPTION_NUMBER, "events", "N",
+     "Detach when about N events (entries and exits) have been recorded.", AT(record.events), NULL},
     {RECORDERS, 'q', OPTION_SET, "quiet", NULL, "Print errors only, no summary.", AT(record.quiet),
      NULL},
     {ONLY(EXPLAIN), 'v', OPTION_TALLY, "verbose", NULL,

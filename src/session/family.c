@@ -15,25 +15,36 @@
 #include "target/memory.h"
 #include "target/status.h"
 
-static void give_lane(struct tracer *t, struct task *task) {
+/* THREAD says who it is. */
+static void give_lane_to(struct tracer *t, struct task *task, struct trace_thread *thread) {
     const struct space_context *ctx = &t->options.context;
-    if (!task->space)
-        return;
-    struct trace_thread thread;
     task->stream = t->next_stream++;
     task->slot = space_take_lane(ctx, task->space, task->tid, task->stream);
     thread_set_lane(task->tid, task->slot->at);
-    identity_of_thread(task->tid, task->pid, &thread);
-    thread.stream = task->stream;
-    trace_writer_thread(ctx->writer, &thread);
+    thread->stream = task->stream;
+    trace_writer_thread(ctx->writer, thread);
     if (task->slot->unread)
         return;
     const struct session_options *o = options_of(t);
     if (o->depth || o->threshold_ns) {
         struct thin_options thin = {ctx->writer, o->depth, timing_ticks(o->threshold_ns)};
-        task->slot->thin = thin_new(&thin, &thread);
+        task->slot->thin = thin_new(&thin, thread);
     }
     drain_add(t->options.drain, task->slot);
+}
+
+static void give_lane(struct tracer *t, struct task *task) {
+    struct trace_thread thread;
+    if (!task->space)
+        return;
+    identity_of_thread(task->tid, task->pid, &thread);
+    give_lane_to(t, task, &thread);
+}
+
+void family_join(struct tracer *t, struct task *task, const struct maps *maps) {
+    struct trace_thread thread;
+    identity_of_running(task->tid, task->pid, maps, &thread);
+    give_lane_to(t, task, &thread);
 }
 
 /* The end of a thread without a lane of its own: what it wrote nobody has read. */
@@ -77,7 +88,7 @@ void family_forget(struct tracer *t, struct task *task) {
     slabs_reap();
 }
 
-static void tell_process(struct tracer *t, pid_t pid) {
+void family_tell_process(struct tracer *t, pid_t pid) {
     struct identity id;
     identity_of_process(pid, &id);
     trace_writer_process(t->options.context.writer,
@@ -87,19 +98,22 @@ static void tell_process(struct tracer *t, pid_t pid) {
                                                  .command = id.command});
 }
 
-/* TASK stands at the start of a new program. */
-int family_set_up_program(struct tracer *t, struct task *task, struct err *err) {
-    int rc = thread_finish_call(task->tid, err);
-    if (rc < 0)
-        return rc;
-    tell_process(t, task->pid);
-    rc = space_new(&t->options.context, task->tid, &task->space, err);
+/* TASK stands still where it may call, and is its process's only one. */
+static int set_up(struct tracer *t, struct task *task, struct err *err) {
+    family_tell_process(t, task->pid);
+    int rc = space_new(&t->options.context, task->tid, &task->space, err);
     if (rc < 0)
         return rc;
     give_lane(t, task);
     rc = space_update(&t->options.context, task->space, task->tid, err);
     traps_arm(t, task->space, task->tid);
     return rc;
+}
+
+/* TASK stands at the start of a new program. */
+int family_set_up_program(struct tracer *t, struct task *task, struct err *err) {
+    int rc = thread_finish_call(task->tid, err);
+    return rc < 0 ? rc : set_up(t, task, err);
 }
 
 void family_forget_threads(struct tracer *t, const struct task *task) {
@@ -190,6 +204,8 @@ void family_inherit(struct task *child, struct space *space, bool shared) {
         return;
     }
     child->forked = true;
+    if (!space->agent)
+        return; /* it has nothing of ours */
     child->space = space_fork(space, child->tid, NULL);
     if (!child->space)
         child->sink = space_sink(space);
@@ -235,17 +251,34 @@ static void open_borrowed(struct task *task) {
 static void begin_task(struct tracer *t, struct task *task, bool process) {
     bool gained = task->space && may_call(task) && access_gain(task->space, task->tid);
     if (process)
-        tell_process(t, task->pid);
+        family_tell_process(t, task->pid);
     give_lane(t, task);
     if (gained)
         access_give_back(task->space, task->tid);
 }
 
+/* TASK was made while its maker was being attached to, which is not done yet. Threads wait for that
+ * with the others; a copy of the process begins with nothing of ours. */
+static bool begin_early(struct tracer *t, struct task *task) {
+    struct err err = {0};
+    if (!task->forked)
+        return true;
+    if (!options_of(t)->follow) {
+        leave(t, task);
+        return false;
+    }
+    if (set_up(t, task, &err) < 0)
+        tracer_warn(t, task->tid, &err);
+    return true;
+}
+
 bool family_first_stop(struct tracer *t, struct task *task) {
     bool process = task->pid == task->tid;
     task->ready = true;
-    open_borrowed(task);
     thread_watch_exit(task->tid, process);
+    if (task->space ? !task->space->agent : task->forked && !task->sink)
+        return begin_early(t, task);
+    open_borrowed(task);
     if (task->sink)
         thread_set_lane(task->tid, task->sink);
     if (process && !options_of(t)->follow) {

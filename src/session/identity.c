@@ -30,28 +30,36 @@ static uint64_t stack_limit(pid_t tid) {
     return limit.rlim_cur < usual ? usual : limit.rlim_cur;
 }
 
-/* The map that holds SP, with the room it may grow into. */
+/* The range of the first thread's stack, with the room it may grow into. */
+static void first_stack(pid_t tid, const struct map *m, struct trace_thread *ret) {
+    ret->stack_low = m->end - stack_limit(tid);
+    ret->stack_high = m->end;
+}
+
+/* The map that holds SP. */
 static void mapped_stack(pid_t tid, taddr_t sp, struct trace_thread *ret) {
     struct maps maps;
     if (maps_read(tid, &maps, NULL) < 0)
         return;
     const struct map *m = maps_at(&maps, sp);
-    if (m) {
-        ret->stack_low = m->start;
-        ret->stack_high = m->end;
-        if (strcmp(m->path, "[stack]") == 0)
-            ret->stack_low = m->end - stack_limit(tid);
-    }
+    if (m && strcmp(m->path, "[stack]") == 0)
+        first_stack(tid, m, ret);
+    else if (m)
+        ret->stack_low = m->start, ret->stack_high = m->end;
     maps_done(&maps);
+}
+
+static void name_thread(pid_t tid, pid_t pid, struct trace_thread *ret) {
+    static char name[32];
+    status_name(tid, name, sizeof name);
+    *ret = (struct trace_thread){.pid = (uint32_t)pid, .tid = (uint32_t)tid, .name = name};
+    ret->start = clock_ticks();
 }
 
 void identity_of_thread(pid_t tid, pid_t pid, struct trace_thread *ret) {
     enum { ABOVE = 64 * 1024 }; /* thread-local storage and the like */
-    static char name[32];
     struct regs regs;
-    status_name(tid, name, sizeof name);
-    *ret = (struct trace_thread){.pid = (uint32_t)pid, .tid = (uint32_t)tid, .name = name};
-    ret->start = clock_ticks();
+    name_thread(tid, pid, ret);
     if (thread_get_regs(tid, &regs) < 0)
         return;
     taddr_t sp = regs_sp(&regs);
@@ -61,6 +69,22 @@ void identity_of_thread(pid_t tid, pid_t pid, struct trace_thread *ret) {
         ret->stack_low = sp - stack_limit(tid);
         ret->stack_high = sp + ABOVE;
     }
+}
+
+/* It may be in a handler or a coroutine, whose stack is taken for its own then; but not a stretch
+ * of memory that holds many. */
+void identity_of_running(pid_t tid, pid_t pid, const struct maps *maps, struct trace_thread *ret) {
+    enum { BESIDES = 1 << 20 };
+    struct regs regs;
+    name_thread(tid, pid, ret);
+    for (size_t i = 0; tid == pid && i < maps->list.count; i++)
+        if (strcmp(maps->list.at[i].path, "[stack]") == 0)
+            first_stack(tid, &maps->list.at[i], ret);
+    if (ret->stack_high || thread_get_regs(tid, &regs) < 0)
+        return;
+    const struct map *m = maps_at(maps, regs_sp(&regs));
+    if (m && m->end - m->start <= stack_limit(tid) + BESIDES)
+        ret->stack_low = m->start, ret->stack_high = m->end;
 }
 
 static struct trace_clock start;

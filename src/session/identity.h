@@ -16,6 +16,10 @@ void identity_of_process(pid_t pid, struct identity *ret);
  * instruction: its stack pointer tells its native stack. */
 void identity_of_thread(pid_t tid, pid_t pid, struct trace_thread *ret);
 
+/* The same for a thread that stands anywhere; MAPS are its process's. */
+struct maps;
+void identity_of_running(pid_t tid, pid_t pid, const struct maps *maps, struct trace_thread *ret);
+
 /* The counter and the clock, read together. */
 struct trace_clock timing_now(void);
 /* Remembers the start; call once, some milliseconds before timing_ticks(). */

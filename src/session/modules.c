@@ -43,6 +43,7 @@ static void drop_gone(struct space *s, pid_t caller, const struct maps *maps) {
 }
 
 struct update {
+    bool ahead; /* nothing is installed yet */
     const struct space_context *ctx;
     struct space *space;
     pid_t caller;
@@ -71,12 +72,51 @@ static void tell_module(const struct update *u, const struct patched *p) {
                                                          .ticks = 0});
 }
 
+static bool is_same(const struct patched *a, const struct patched *b) {
+    return a->inode == b->inode && a->device == b->device && a->bias == b->bias;
+}
+
+static struct patched *find_prepared(struct space *s, const struct patched *p) {
+    for (size_t i = 0; i < s->prepared.count; i++)
+        if (is_same(&s->prepared.at[i], p))
+            return &s->prepared.at[i];
+    return NULL;
+}
+
 /* A module may have several executable maps: the first stands for all. */
-static bool is_known(const struct space *s, const struct patched *p) {
+static bool is_known(struct space *s, const struct patched *p) {
     for (size_t i = 0; i < s->modules.count; i++)
-        if (s->modules.at[i].inode == p->inode && s->modules.at[i].device == p->device &&
-            s->modules.at[i].bias == p->bias)
+        if (is_same(&s->modules.at[i], p))
             return true;
+    return false;
+}
+
+/* What was chosen ahead may be taken by now: then it is chosen anew. Returns whether it is patched;
+ * *RET_TOLD: the trace knows. */
+static bool install(struct update *u, struct patched *p, const struct patch_request *request,
+                    bool *ret_told) {
+    struct patched *ready = find_prepared(u->space, p);
+    struct err err = {0};
+    *ret_told = false;
+    if (ready) {
+        *p = *ready;
+        *ready = u->space->prepared.at[--u->space->prepared.count];
+        *ret_told = patcher_install(p, request, NULL) == 0;
+    }
+    if (*ret_told || patcher_apply(p, request, &err) == 0)
+        return true;
+    warn(u->ctx, &err);
+    return false;
+}
+
+static bool prepare_patches(struct update *u, struct patched *p,
+                            const struct patch_request *request) {
+    struct err err = {0};
+    if (patcher_prepare(p, request, &err) == 0) {
+        ARRAY_PUSH(&u->space->prepared, *p);
+        return true;
+    }
+    warn(u->ctx, &err);
     return false;
 }
 
@@ -101,9 +141,9 @@ static void patch_module(struct update *u, struct patched *p, bool wanted, bool 
         if (!wanted)
             return;
     }
-    if (patcher_apply(p, &request, &err) < 0)
-        warn(u->ctx, &err);
-    else if (wanted)
+    bool told = false;
+    bool done = u->ahead ? prepare_patches(u, p, &request) : install(u, p, &request, &told);
+    if (done && wanted && !told)
         tell_module(u, p);
 }
 
@@ -141,7 +181,7 @@ static void look_at(struct update *u, const struct map *m, newcomer_array *ret) 
         n.calls = NULL;
     if (n.wanted || n.hook || n.calls || n.program)
         ARRAY_PUSH(ret, n);
-    else
+    else if (!u->ahead)
         ARRAY_PUSH(&u->space->modules, n.patched);
 }
 
@@ -169,14 +209,16 @@ static bool prepare(struct update *u, const struct newcomer *n) {
 
 static void meet(struct update *u, struct newcomer *n) {
     struct patched *p = &n->patched;
-    if (map_bias(&n->map, p->entry->module, &p->bias) && !is_known(u->space, p)) {
+    if (map_bias(&n->map, p->entry->module, &p->bias) && !is_known(u->space, p) &&
+        !(u->ahead && find_prepared(u->space, p))) {
         bool wanted = prepare(u, n);
         if (n->wanted || n->calls || !p->entry->plan)
             warn_of(u, p->entry);
         if (p->entry->plan && (wanted || n->hook))
             patch_module(u, p, wanted, n->hook);
     }
-    ARRAY_PUSH(&u->space->modules, *p);
+    if (!u->ahead)
+        ARRAY_PUSH(&u->space->modules, *p);
 }
 
 typedef ARRAY(struct entry *) entry_array;
@@ -210,6 +252,23 @@ static void use_former_names(struct maps *maps) {
     }
 }
 
+/* Everything of MAPS that is not known yet. */
+static void look_at_all(struct update *u) {
+    newcomer_array newcomers = {0};
+    u->program = map_from_auxv(u->maps, u->caller, AT_PHDR);
+    u->loader = map_from_auxv(u->maps, u->caller, AT_BASE);
+    if (!u->loader.inode)
+        u->loader = u->program;
+    program_find(u->ctx, u->space, u->caller, u->maps, &u->program);
+    for (size_t i = 0; i < u->maps->list.count; i++) {
+        const struct map *m = &u->maps->list.at[i];
+        if (m->executable && m->path[0] == '/' && !find_mapped(u->space, m->start))
+            look_at(u, m, &newcomers);
+    }
+    meet_all(u, &newcomers);
+    ARRAY_FREE(&newcomers);
+}
+
 int space_update(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
     struct maps maps;
     int rc = space_check_sandbox(s, caller, err);
@@ -219,21 +278,23 @@ int space_update(const struct space_context *ctx, struct space *s, pid_t caller,
         return rc;
     use_former_names(&maps);
     drop_gone(s, caller, &maps);
-    struct update u = {.ctx = ctx, .space = s, .caller = caller, .maps = &maps};
-    u.program = map_from_auxv(&maps, caller, AT_PHDR);
-    u.loader = map_from_auxv(&maps, caller, AT_BASE);
-    if (!u.loader.inode)
-        u.loader = u.program;
-    newcomer_array newcomers = {0};
-    program_find(ctx, s, caller, &maps, &u.program);
-    for (size_t i = 0; i < maps.list.count; i++) {
-        const struct map *m = &maps.list.at[i];
-        if (m->executable && m->path[0] == '/' && !find_mapped(s, m->start))
-            look_at(&u, m, &newcomers);
-    }
-    meet_all(&u, &newcomers);
+    look_at_all(&(struct update){.ctx = ctx, .space = s, .caller = caller, .maps = &maps});
+    for (size_t i = 0; i < s->prepared.count; i++) /* unmapped meanwhile */
+        patcher_forget(&s->prepared.at[i]);
+    s->prepared.count = 0;
     breakpoints_look(s);
-    ARRAY_FREE(&newcomers);
+    maps_done(&maps);
+    return 0;
+}
+
+int space_prepare(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
+    struct maps maps;
+    int rc = maps_read(caller, &maps, err);
+    if (rc < 0)
+        return rc;
+    use_former_names(&maps);
+    look_at_all(
+        &(struct update){.ahead = true, .ctx = ctx, .space = s, .caller = caller, .maps = &maps});
     maps_done(&maps);
     return 0;
 }

@@ -63,26 +63,33 @@ static int write_patches(const struct patched *p, int fd, bool restore, size_t *
     return 0;
 }
 
-static int map_area(struct patched *p, const struct patch_request *r, struct err *err) {
+static int no_room(const struct patched *p, int code, struct err *err) {
+    return err_set(err, code, "no-room",
+                   "%s: no room for trampolines within reach of its code: left untraced",
+                   p->entry->module->path);
+}
+
+/* Where the area can be; from now on nothing else is taken to fit there. */
+static int choose_area(struct patched *p, const struct patch_request *r, struct err *err) {
     const struct module *m = p->entry->module;
     p->area_size = (plan_area_size(p->entry->plan) + PAGE - 1) & ~(size_t)(PAGE - 1);
     p->area = maps_find_room(r->maps, m->low + p->bias, m->high + p->bias, p->area_size, REACH);
     if (!p->area)
-        return err_set(err, ENOSPC, "no-room",
-                       "%s: no room for trampolines within reach of its code: left untraced",
-                       m->path);
+        return no_room(p, ENOSPC, err);
+    maps_add(r->maps, p->area, p->area + p->area_size);
+    return 0;
+}
+
+/* Maps memory for our code exactly at [START, START + SIZE). */
+static int map_code(const struct patched *p, const struct patch_request *r, taddr_t start,
+                    size_t size, struct err *err) {
     struct remote_call call = {SYS_mmap,
-                               {p->area, p->area_size, PROT_READ | PROT_EXEC,
+                               {start, size, PROT_READ | PROT_EXEC,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, (uint64_t)-1,
                                 0}};
     int64_t at;
     int rc = thread_call(r->caller, &r->space->remote, &call, &at, err);
-    if (rc == 0 && (taddr_t)at != p->area)
-        rc = err_set(err, ENOMEM, "no-room", "%s: cannot map trampolines at 0x%lx: left untraced",
-                     m->path, p->area);
-    if (rc == 0)
-        maps_add(r->maps, p->area, p->area + p->area_size);
-    return rc;
+    return rc == 0 && (taddr_t)at != start ? no_room(p, ENOMEM, err) : rc;
 }
 
 static int unmap(pid_t caller, const struct remote_site *remote, taddr_t at, size_t size,
@@ -118,20 +125,10 @@ int patcher_unmap(struct patched *p, pid_t caller, const struct remote_site *rem
 static int map_run(struct patched *p, const struct patch_request *r, size_t first, size_t count,
                    struct err *err) {
     const struct island *islands = p->code->emitted.islands;
-    taddr_t start = islands[first].at;
-    struct remote_call call = {SYS_mmap,
-                               {start, count * ISLAND_BYTES, PROT_READ | PROT_EXEC,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, (uint64_t)-1,
-                                0}};
-    int64_t at;
-    int rc = thread_call(r->caller, &r->space->remote, &call, &at, err);
-    if (rc == 0 && (taddr_t)at != start)
-        rc = err_set(err, ENOMEM, "no-room", "%s: cannot map trampolines at 0x%lx",
-                     p->entry->module->path, start);
+    int rc = map_code(p, r, islands[first].at, count * ISLAND_BYTES, err);
     if (rc < 0)
         return rc;
     p->islands = first + count;
-    maps_add(r->maps, start, start + count * ISLAND_BYTES);
     for (size_t i = first; i < first + count && rc == 0; i++)
         rc = memory_write(r->space->remote.memory_fd, islands[i].at, islands[i].bytes, ISLAND_BYTES,
                           err);
@@ -155,6 +152,8 @@ static size_t islands_left(const struct space *s) {
     size_t used = 0;
     for (size_t i = 0; i < s->modules.count; i++)
         used += s->modules.at[i].islands;
+    for (size_t i = 0; i < s->prepared.count; i++)
+        used += s->prepared.at[i].code->emitted.island_count;
     return used < MOST_ISLANDS ? MOST_ISLANDS - used : 0;
 }
 
@@ -183,13 +182,34 @@ static int emit(struct patched *p, const struct patch_request *r, size_t most_is
     return plan_emit(p->entry->plan, &q, &p->code->emitted, err);
 }
 
-/* Without islands, where they cannot be mapped, a few functions stay untraced. */
-static int emit_and_map(struct patched *p, const struct patch_request *r, struct err *err) {
-    int rc = emit(p, r, islands_left(r->space), err);
+static void note_islands(const struct patched *p, const struct patch_request *r) {
+    const struct plan_code *c = &p->code->emitted;
+    for (size_t i = 0; i < c->island_count;) {
+        size_t run = island_run(c, i);
+        maps_add(r->maps, c->islands[i].at, c->islands[i].at + run * ISLAND_BYTES);
+        i += run;
+    }
+}
+
+int patcher_prepare(struct patched *p, const struct patch_request *r, struct err *err) {
+    int rc = choose_area(p, r, err);
     if (rc == 0)
-        rc = map_islands(p, r, err);
-    if (rc == 0 || !p->code->emitted.island_count)
+        rc = emit(p, r, islands_left(r->space), err);
+    if (rc < 0) {
+        patcher_forget(p);
+        p->area = 0;
         return rc;
+    }
+    note_islands(p, r);
+    return 0;
+}
+
+/* Without islands, where they cannot be mapped, a few functions stay untraced. */
+static int map_or_renounce_islands(struct patched *p, const struct patch_request *r,
+                                   struct err *err) {
+    int rc = map_islands(p, r, err);
+    if (rc == 0)
+        return 0;
     taddr_t area = p->area;
     p->area = 0;
     patcher_unmap(p, r->caller, &r->space->remote, NULL);
@@ -198,25 +218,30 @@ static int emit_and_map(struct patched *p, const struct patch_request *r, struct
     return emit(p, r, 0, err);
 }
 
-int patcher_apply(struct patched *p, const struct patch_request *r, struct err *err) {
-    int rc = map_area(p, r, err);
-    if (rc < 0) {
-        p->area = 0;
-        return rc;
-    }
+int patcher_install(struct patched *p, const struct patch_request *r, struct err *err) {
     size_t done = 0;
     int fd = r->space->remote.memory_fd;
-    rc = emit_and_map(p, r, err);
+    int rc = map_code(p, r, p->area, p->area_size, err);
+    if (rc < 0)
+        p->area = 0;
+    if (rc == 0)
+        rc = map_or_renounce_islands(p, r, err);
     if (rc == 0)
         rc = memory_write(fd, p->area, p->code->emitted.area, p->code->emitted.area_used, err);
     if (rc == 0)
         rc = write_patches(p, fd, false, &done, err);
     if (rc < 0) {
-        write_patches(p, fd, true, &done, NULL);
+        if (p->code)
+            write_patches(p, fd, true, &done, NULL);
         patcher_unmap(p, r->caller, &r->space->remote, NULL);
         patcher_forget(p);
     }
     return rc;
+}
+
+int patcher_apply(struct patched *p, const struct patch_request *r, struct err *err) {
+    int rc = patcher_prepare(p, r, err);
+    return rc < 0 ? rc : patcher_install(p, r, err);
 }
 
 int patcher_undo(struct patched *p, int fd, struct err *err) {
@@ -345,63 +370,24 @@ vaddr_t patcher_loader_hook(const struct entry *loader) {
     return 0;
 }
 
-/* ---- the first remote call ---- */
-
-static bool all_zero(const uint8_t *bytes, size_t size) {
-    while (size && *bytes == 0)
-        bytes++, size--;
-    return size == 0;
+bool patcher_breaks(const struct patched *p, taddr_t addr) {
+    enum { LONGEST_WINDOW = 255 };
+    const struct plan_code *c = &p->code->emitted;
+    vaddr_t at = addr - p->bias;
+    for (size_t i = patch_at(c, at); i-- > 0 && at - c->patches[i].at <= LONGEST_WINDOW;)
+        if (at - c->patches[i].at < c->patches[i].window)
+            return true;
+    return false;
 }
 
-/*
- * The linker pads the last page of code with zeros (ld's -z separate-code, the default): bytes that
- * are mapped executable and that no code can run into. Without such a place the first bytes of the
- * last executable map serve; only there a tool that is killed right now would do harm.
- */
-int patcher_borrow_slack(int fd, const struct maps *maps, struct patch_slack *ret,
-                         struct err *err) {
-    struct agent_entries e = agent_entries();
-    size_t size = e.end - e.syscall;
-    struct patch_slack s = {0};
-    for (size_t i = 0; i < maps->list.count; i++) {
-        const struct map *m = &maps->list.at[i];
-        if (!m->executable || m->path[0] != '/')
-            continue;
-        s.at = m->end - sizeof s.before;
-        if (memory_read(fd, s.at, s.before, sizeof s.before, NULL) == 0 &&
-            all_zero(s.before, sizeof s.before))
-            break;
+taddr_t patcher_copy_of(const struct patched *p, taddr_t addr) {
+    const struct plan_code *c = &p->code->emitted;
+    for (size_t i = 0; i < c->mark_count; i++) {
+        const struct mark *m = &c->marks[i];
+        if (m->orig == addr - p->bias && (m->kind == MARK_STUB || m->kind == MARK_INSN))
+            return p->area + m->offset;
     }
-    if (!s.at)
-        return err_set(err, ENOEXEC, "remote-call", "target: has no executable memory of a file");
-    int rc = memory_read(fd, s.at, s.before, sizeof s.before, err);
-    if (rc == 0)
-        rc = memory_write(fd, s.at, agent_bytes + e.syscall, size, err);
-    *ret = s;
-    return rc;
-}
-
-int patcher_return_slack(int fd, const struct patch_slack *slack, struct err *err) {
-    return memory_write(fd, slack->at, slack->before, sizeof slack->before, err);
-}
-
-int patcher_unmap_agent(struct space *s, pid_t caller, struct err *err) {
-    struct maps maps;
-    struct patch_slack slack;
-    int64_t ignored;
-    int rc = maps_read(caller, &maps, err);
-    if (rc < 0)
-        return rc;
-    rc = patcher_borrow_slack(s->remote.memory_fd, &maps, &slack, err);
-    maps_done(&maps);
-    if (rc < 0)
-        return rc;
-    s->remote.code = slack.at;
-    s->remote.frame = 0;
-    rc = thread_call(caller, &s->remote, &(struct remote_call){SYS_munmap, {s->agent, PAGE}},
-                     &ignored, err);
-    int back = patcher_return_slack(s->remote.memory_fd, &slack, err);
-    return rc < 0 ? rc : back;
+    return 0;
 }
 
 const struct mark *patcher_mark_at(const struct patched *p, uint64_t offset) {

@@ -20,8 +20,15 @@ struct patch_request {
     enum overflow overflow;
 };
 
-/* Errors: "no-room" (no trampoline area within reach), "text-differs", "remote-call", "memory",
- * those of plan_emit(). On error the module is as it was. */
+/* Chooses room for the trampolines and makes them: the target may run, and nothing in it changes.
+ * Needs of SPACE its modules only, of CALLER that it is one of its threads. What was chosen is
+ * noted in MAPS. Errors: "no-room" (no trampoline area within reach), those of plan_emit(). */
+int patcher_prepare(struct patched *p, const struct patch_request *request, struct err *err);
+/* Maps and writes what was prepared. Errors: "no-room" (something else has come there),
+ * "text-differs", "remote-call", "memory". On error the module is as it was before it was prepared.
+ */
+int patcher_install(struct patched *p, const struct patch_request *request, struct err *err);
+/* Both. */
 int patcher_apply(struct patched *p, const struct patch_request *request, struct err *err);
 /* Writes the original text back; the area stays mapped. */
 int patcher_undo(struct patched *p, int memory_fd, struct err *err);
@@ -42,20 +49,15 @@ void patcher_forget(struct patched *p);
 /* Where the dynamic linker calls out after it has mapped or unmapped something; 0: unknown. */
 vaddr_t patcher_loader_hook(const struct entry *loader);
 
-/* A few bytes of executable memory that no program runs, lent for the first remote call. */
-struct patch_slack {
-    taddr_t at;
-    uint8_t before[16];
-};
-int patcher_borrow_slack(int memory_fd, const struct maps *maps, struct patch_slack *ret,
-                         struct err *err);
-int patcher_return_slack(int memory_fd, const struct patch_slack *slack, struct err *err);
-/* Unmaps the agent's page, with borrowed slack. */
-int patcher_unmap_agent(struct space *space, pid_t caller, struct err *err);
-
 /* Where the thread that stands at run-time address ADDR, on its way from a site to its trampoline,
  * comes from; 0: ADDR is not on such a way. */
 taddr_t patcher_way_back(const struct patched *p, taddr_t addr);
+
+/* Whether run-time address ADDR is in the middle of a window: who goes on there goes astray. */
+bool patcher_breaks(const struct patched *p, taddr_t addr);
+/* Where the instruction at run-time address ADDR, in a window, is executed instead, or the stub
+ * before it; 0: nowhere. */
+taddr_t patcher_copy_of(const struct patched *p, taddr_t addr);
 
 /* The mark that OFFSET bytes into the module's area belongs to; NULL: the agent or filler. */
 const struct mark *patcher_mark_at(const struct patched *p, uint64_t offset);

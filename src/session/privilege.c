@@ -5,8 +5,8 @@
  */
 #include <errno.h>
 
+#include "session/foothold.h"
 #include "session/identity.h"
-#include "session/patcher.h"
 #include "session/tracer_parts.h"
 #include "target/maps.h"
 #include "target/memory.h"
@@ -15,20 +15,20 @@
 static int exec_again(pid_t tid, struct err *err) {
     AUTO_FD int fd = -1;
     struct maps maps = {0};
-    struct patch_slack slack;
+    struct foothold foothold;
     int rc = thread_finish_call(tid, err);
     if (rc == 0)
         rc = memory_open(tid, &fd, err);
     if (rc == 0)
         rc = maps_read(tid, &maps, err);
     if (rc == 0)
-        rc = patcher_borrow_slack(fd, &maps, &slack, err);
+        rc = foothold_take(fd, &maps, tid, &foothold, err);
     maps_done(&maps);
     if (rc < 0)
         return rc;
-    rc = rights_exec_again(tid, &(struct remote_site){.memory_fd = fd, .code = slack.at}, err);
+    rc = rights_exec_again(tid, &(struct remote_site){.memory_fd = fd, .code = foothold.code}, err);
     if (rc < 0)
-        patcher_return_slack(fd, &slack, NULL);
+        foothold_leave(&foothold, NULL);
     return rc;
 }
 

@@ -5,6 +5,8 @@
 #ifndef SPOOR_SESSION_SESSION_H
 #define SPOOR_SESSION_SESSION_H
 
+#include <sys/types.h>
+
 #include "base/err.h"
 #include "base/glob.h"
 #include "base/types.h"
@@ -29,6 +31,8 @@ struct session_options {
     uint32_t
         trap_limit; /* a function that comes to its traps more often within a second loses them */
     enum tier tier; /* the only one, for tests; TIER_NONE: any */
+    uint64_t duration_ns; /* attach: leave after that long; 0: no limit */
+    uint64_t events;      /* attach: leave after about so many; 0: no limit */
     /* Called about every 200 ms while recording; may be NULL. */
     void (*progress)(void *ctx, const struct trace_totals *totals);
     /* One line for the user about something that is not fatal. */
@@ -41,6 +45,8 @@ struct session_result {
     uint64_t functions_seen, functions_instrumented;
     struct trace_totals totals;
     uint64_t duration_ns;
+    uint64_t attach_ns,
+        leave_ns;    /* attach: for how long the program stood; leave 0: it has ended */
     int trace_error; /* 0, or −errno: the trace is incomplete, the program was not harmed */
     struct err trace_why;
 };
@@ -52,5 +58,13 @@ struct session_result {
  */
 int session_record(const struct session_options *options, char *const argv[],
                    struct session_result *ret, struct err *err);
+/*
+ * Traces process PID, which runs, until it and what it starts meanwhile have ended, or for as long
+ * as OPTIONS say, or until SIGINT, SIGTERM or SIGHUP come to spoor: then leaves it as it was.
+ * Errors: "no-process", "seize", "busy" (it cannot be stopped), "no-match", "foreign-program",
+ * "sandboxed"; those of trace_writer_open().
+ */
+int session_attach(const struct session_options *options, pid_t pid, struct session_result *ret,
+                   struct err *err);
 
 #endif

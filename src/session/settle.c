@@ -248,3 +248,19 @@ bool settle_clockless(const struct space *space, pid_t tid, struct slot *slot) {
     return leave_stub(&w, p, m, stub_retry(m->variant), false) &&
            thread_set_regs(tid, &w.regs) == 0 && pass_stub(space, tid, slot) == 0;
 }
+
+void settle_in(struct space *space, pid_t tid) {
+    struct regs regs;
+    if (thread_get_regs(tid, &regs) < 0)
+        return;
+    struct patched *p = space_breaks(space, regs_pc(&regs));
+    if (!p)
+        return;
+    taddr_t copy = patcher_copy_of(p, regs_pc(&regs));
+    if (!copy) {
+        patcher_withdraw(p, space->remote.memory_fd, regs_pc(&regs), NULL);
+        return;
+    }
+    regs_set_pc(&regs, copy);
+    thread_set_regs(tid, &regs);
+}

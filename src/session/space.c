@@ -10,12 +10,9 @@
 #include <sys/syscall.h>
 
 #include "base/log.h"
-#include "session/breakpoints.h"
-#include "session/libcalls.h"
+#include "session/foothold.h"
 #include "session/patcher.h"
 #include "session/permits.h"
-#include "session/program.h"
-#include "target/auxv.h"
 #include "target/candidate.h"
 #include "target/maps.h"
 #include "target/memory.h"
@@ -36,22 +33,16 @@ static int call(struct space *s, pid_t tid, const struct remote_call *call, int6
     return 0;
 }
 
-/* Maps one page and puts the agent there, by means of a few bytes of unused text. */
-static int map_agent(struct space *s, pid_t tid, const struct maps *maps, struct err *err) {
-    struct patch_slack slack;
-    int rc = patcher_borrow_slack(s->remote.memory_fd, maps, &slack, err);
+/* Maps one page and puts the agent there. Remote calls are made in it from then on. */
+static int map_agent(struct space *s, pid_t tid, struct err *err) {
+    int64_t at;
+    int rc = call(s, tid,
+                  &(struct remote_call){SYS_mmap,
+                                        {0, PAGE, PROT_READ | PROT_EXEC,
+                                         MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0}},
+                  &at, err);
     if (rc < 0)
         return rc;
-    s->remote.code = slack.at;
-    int64_t at;
-    rc = call(s, tid,
-              &(struct remote_call){
-                  SYS_mmap,
-                  {0, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0}},
-              &at, err);
-    int back = patcher_return_slack(s->remote.memory_fd, &slack, rc < 0 ? NULL : err);
-    if (rc < 0 || back < 0)
-        return rc < 0 ? rc : back;
     s->agent = (taddr_t)at;
     rc = memory_write(s->remote.memory_fd, s->agent, agent_bytes, agent_size, err);
     if (rc == 0)
@@ -140,29 +131,62 @@ static int check_sandbox(struct space *s, pid_t tid, struct err *err) {
                          err);
 }
 
-static int set_up(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
-    int rc = candidate_check_program(tid, err);
-    if (rc == 0)
-        rc = check_sandbox(s, tid, err);
-    if (rc == 0)
-        rc = memory_open(tid, &s->remote.memory_fd, err);
-    struct maps maps = {0};
-    if (rc == 0)
-        rc = maps_read(tid, &maps, err);
-    if (rc == 0)
-        rc = map_agent(s, tid, &maps, err);
-    if (rc == 0)
-        rc = add_slab(ctx, s, tid, err);
+static int take_foothold(const struct space *s, pid_t tid, struct foothold *ret, struct err *err) {
+    struct maps maps;
+    int rc = maps_read(tid, &maps, err);
+    if (rc < 0)
+        return rc;
+    rc = foothold_take(s->remote.memory_fd, &maps, tid, ret, err);
     maps_done(&maps);
     return rc;
 }
 
-int space_new(const struct space_context *ctx, pid_t tid, struct space **ret, struct err *err) {
+static int move_in(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
+    struct foothold foothold;
+    int rc = take_foothold(s, tid, &foothold, err);
+    if (rc < 0)
+        return rc;
+    s->remote = foothold_site(&foothold);
+    rc = map_agent(s, tid, err);
+    if (rc == 0)
+        rc = add_slab(ctx, s, tid, err);
+    int back = foothold_leave(&foothold, rc < 0 ? NULL : err);
+    return rc < 0 ? rc : back;
+}
+
+int space_enter(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
+    int rc = check_sandbox(s, caller, err);
+    if (rc == 0)
+        rc = memory_open(caller, &s->remote.memory_fd, err);
+    return rc < 0 ? rc : move_in(ctx, s, caller, err);
+}
+
+static struct space *alloc(pid_t pid) {
     struct space *s = mem_alloc(sizeof *s);
     s->refs = 1;
-    s->pid = tid;
+    s->pid = pid;
     s->remote.memory_fd = -1;
-    int rc = set_up(ctx, s, tid, err);
+    return s;
+}
+
+int space_new(const struct space_context *ctx, pid_t tid, struct space **ret, struct err *err) {
+    struct space *s = alloc(tid);
+    int rc = candidate_check_program(tid, err);
+    if (rc == 0)
+        rc = space_enter(ctx, s, tid, err);
+    if (rc < 0) {
+        space_unref(s);
+        return rc;
+    }
+    *ret = s;
+    return 0;
+}
+
+int space_foresee(const struct space_context *ctx, pid_t tid, struct space **ret, struct err *err) {
+    struct space *s = alloc(tid);
+    int rc = candidate_check_program(tid, err);
+    if (rc == 0)
+        rc = space_prepare(ctx, s, tid, err);
     if (rc < 0) {
         space_unref(s);
         return rc;
@@ -208,6 +232,7 @@ struct space *space_fork(const struct space *parent, pid_t tid, struct err *err)
     s->stopping = false; /* its parent may be in the middle of that */
     memset(&s->slabs, 0, sizeof s->slabs);
     memset(&s->modules, 0, sizeof s->modules);
+    memset(&s->prepared, 0, sizeof s->prepared);
     for (size_t i = 0; i < parent->slabs.count; i++)
         ARRAY_PUSH(&s->slabs, slab_ref(parent->slabs.at[i]));
     for (size_t i = 0; i < parent->modules.count; i++) {
@@ -232,8 +257,11 @@ void space_unref(struct space *s) {
         slab_unref(s->slabs.at[i]);
     for (size_t i = 0; i < s->modules.count; i++)
         patcher_forget(&s->modules.at[i]);
+    for (size_t i = 0; i < s->prepared.count; i++)
+        patcher_forget(&s->prepared.at[i]);
     ARRAY_FREE(&s->slabs);
     ARRAY_FREE(&s->modules);
+    ARRAY_FREE(&s->prepared);
     if (s->remote.memory_fd >= 0)
         close(s->remote.memory_fd);
     free(s);
@@ -285,26 +313,47 @@ struct patched *space_owner_at(const struct space *s, taddr_t addr) {
     return p ? p : way_at(s, addr);
 }
 
-/* Unmaps all that is ours, the agent last. */
-static int unmap_all(struct space *s, pid_t caller, struct err *err) {
+struct patched *space_breaks(const struct space *s, taddr_t addr) {
+    for (size_t i = 0; i < s->modules.count; i++) {
+        struct patched *p = &s->modules.at[i];
+        if (p->code && patcher_breaks(p, addr))
+            return p;
+    }
+    return NULL;
+}
+
+void space_spare(struct space *s, const taddr_t *pcs, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct patched *p = space_breaks(s, pcs[i]);
+        if (p)
+            patcher_withdraw(p, s->remote.memory_fd, pcs[i], NULL);
+    }
+}
+
+/* Unmaps what is shared with us, then the agent. */
+static int move_out(struct space *s, pid_t caller, struct err *err) {
+    struct foothold foothold;
     int64_t ignored;
-    int rc = 0;
-    for (size_t i = 0; i < s->modules.count && rc == 0; i++)
-        rc = patcher_unmap(&s->modules.at[i], caller, &s->remote, err);
-    struct remote_site bare = s->remote;
+    int rc = take_foothold(s, caller, &foothold, err);
+    if (rc < 0)
+        return rc;
+    s->remote = foothold_site(&foothold);
     for (size_t i = s->slabs.count; i-- > 0 && rc == 0;) {
-        struct slab *slab = s->slabs.at[i];
-        s->remote.frame = i ? s->remote.frame : 0;
+        const struct slab *slab = s->slabs.at[i];
         rc = call(s, caller, &(struct remote_call){SYS_munmap, {slab->at, slab->size}}, &ignored,
                   err);
     }
-    s->remote = bare;
-    return rc < 0 ? rc : patcher_unmap_agent(s, caller, err);
+    if (rc == 0)
+        rc = call(s, caller, &(struct remote_call){SYS_munmap, {s->agent, PAGE}}, &ignored, err);
+    int back = foothold_leave(&foothold, rc < 0 ? NULL : err);
+    return rc < 0 ? rc : back;
 }
 
 int space_undo(struct space *s, pid_t caller, struct err *err) {
     int rc = space_restore(s, caller, err);
     if (rc == 0)
         rc = permits_check(s, caller, PERMIT_LEAVE, "the memory that tracing took stays", err);
-    return rc < 0 ? rc : unmap_all(s, caller, err);
+    for (size_t i = 0; i < s->modules.count && rc == 0; i++)
+        rc = patcher_unmap(&s->modules.at[i], caller, &s->remote, err);
+    return rc < 0 ? rc : move_out(s, caller, err);
 }

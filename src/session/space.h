@@ -50,6 +50,7 @@ struct space {
     bool armed;   /* its tasks' actions at SIGTRAP are known (traps.c) */
     ARRAY(struct slab *) slabs;
     ARRAY(struct patched) modules;
+    ARRAY(struct patched) prepared; /* what is to be installed when all threads stand */
 };
 
 struct space_context { /* what all spaces of a session share */
@@ -62,6 +63,13 @@ struct space_context { /* what all spaces of a session share */
 /* For a process that stands at its exec event: maps the agent and a slab. Errors: "sandboxed",
  * "remote-call", "memory", "foreign-program" (not a 64-bit x86 program), "unreadable". */
 int space_new(const struct space_context *ctx, pid_t tid, struct space **ret, struct err *err);
+/* For a process that runs: loads, plans and prepares what of it is to be traced, while it does. It
+ * is not touched. Errors: "foreign-program", "unreadable", "read-maps". */
+int space_foresee(const struct space_context *ctx, pid_t tid, struct space **ret, struct err *err);
+/* All threads of that process stand still now: maps the agent and a slab. Errors: as space_new().
+ */
+int space_enter(const struct space_context *ctx, struct space *space, pid_t caller,
+                struct err *err);
 /* The copy that a fork makes. When its memory may not be opened, its maker's is borrowed for the
  * time being: that holds what both share, such as the frames of remote calls. */
 struct space *space_fork(const struct space *parent, pid_t tid, struct err *err);
@@ -71,6 +79,9 @@ void space_forget_unmapped(struct space *space);
 struct space *space_ref(struct space *space);
 void space_unref(struct space *space);
 
+/* Prepares for space_update() those that are mapped now; CALLER may run. */
+int space_prepare(const struct space_context *ctx, struct space *space, pid_t caller,
+                  struct err *err);
 /* Looks at what is mapped: patches modules that are new and wanted, forgets those that are gone. */
 int space_update(const struct space_context *ctx, struct space *space, pid_t caller,
                  struct err *err);
@@ -96,6 +107,10 @@ taddr_t space_sink(const struct space *space);
 taddr_t space_way_back(const struct space *space, taddr_t addr);
 /* Which patched module's trampoline area, or way to it, holds ADDR; NULL if none. */
 struct patched *space_owner_at(const struct space *space, taddr_t addr);
+/* Which patched module has a window that holds ADDR, not as its first byte; NULL if none. */
+struct patched *space_breaks(const struct space *space, taddr_t addr);
+/* Takes back the windows that hold any of COUNT PCS so. */
+void space_spare(struct space *space, const taddr_t *pcs, size_t count);
 /* Which patched module's trampoline area holds ADDR; NULL if none. */
 struct patched *space_area_at(const struct space *space, taddr_t addr);
 

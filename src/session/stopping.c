@@ -1,8 +1,11 @@
 #include <errno.h>
+#include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "session/breakpoints.h"
+#include "session/identity.h"
 #include "session/permits.h"
 #include "session/settle.h"
 #include "session/tracer_parts.h"
@@ -19,11 +22,36 @@ static bool all_stopped(const struct tracer *t, const struct space *space) {
     return true;
 }
 
-void stop_space(struct tracer *t, struct space *space) {
+static void begin_to_stop(const struct tracer *t, struct space *space) {
     space->stopping = true;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (k->space == space && !stands_still(k))
             thread_interrupt(k->tid);
+}
+
+bool stop_space_within(struct tracer *t, struct space *space, unsigned ms) {
+    const struct timespec nap = {.tv_nsec = 1000000};
+    sigset_t reports;
+    sigemptyset(&reports);
+    sigaddset(&reports, SIGCHLD);
+    begin_to_stop(t, space);
+    tracer_handle_reports(t);
+    for (unsigned i = 0; i < ms && !all_stopped(t, space); i++) {
+        sigtimedwait(&reports, NULL, &nap); /* they are blocked: the session's loop reads them */
+        tracer_handle_reports(t);
+    }
+    return all_stopped(t, space);
+}
+
+pid_t stopping_laggard(const struct tracer *t, const struct space *space) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space && !stands_still(k))
+            return k->tid;
+    return 0;
+}
+
+void stop_space(struct tracer *t, struct space *space) {
+    begin_to_stop(t, space);
     while (!all_stopped(t, space)) {
         int status;
         pid_t tid = waitpid(-1, &status, __WALL);
@@ -109,8 +137,7 @@ static bool before_signal(const struct tracer *t, const struct space *space) {
     return false;
 }
 
-/* Stops the space at a moment when one of its tasks may call. NULL: there is no such moment. */
-static struct task *stop_with_caller(struct tracer *t, struct space *space) {
+struct task *stop_with_caller(struct tracer *t, struct space *space) {
     enum { MOST_TRIES = 100 };
     for (int i = 0;; i++) {
         stop_space(t, space);
@@ -128,12 +155,11 @@ static void settle_all(const struct tracer *t, const struct space *space) {
             settle_step_out(space, k->tid, k->slot, &settled);
 }
 
-/* What cannot be undone goes on harmlessly: its threads write into the sink. */
-static void release_space(struct tracer *t, struct space *space) {
+void release_stopped(struct tracer *t, struct space *space) {
     struct err err = {0};
-    struct task *caller = stop_with_caller(t, space);
+    const struct task *caller = find_caller(t, space);
     settle_all(t, space);
-    bool undone = caller && space_undo(space, caller->tid, &err) == 0;
+    bool undone = !space->agent || (caller && space_undo(space, caller->tid, &err) == 0);
     if (err.code)
         tracer_warn(t, caller->tid, &err);
     if (!undone)
@@ -144,8 +170,13 @@ static void release_space(struct tracer *t, struct space *space) {
         if (k->space == space && k->stopped)
             release(t, k, undone ? 0 : space_sink(space));
         else if (k->space == space)
-            family_forget(t, k); /* in the kernel: that lets it go with us */
+            family_forget(t, k); /* in the kernel: it is let go with our end */
     }
+}
+
+static void release_space(struct tracer *t, struct space *space) {
+    stop_with_caller(t, space);
+    release_stopped(t, space);
 }
 
 /* Whether another task than TASK has its memory; of ANOTHER process, if that is asked. */
@@ -237,11 +268,13 @@ static struct task *find_in_space(const struct tracer *t) {
 }
 
 void tracer_release_all(struct tracer *t) {
+    uint64_t begin = timing_now().ns;
     for (struct task *k; (k = find_in_space(t));) {
         struct space *space = space_ref(k->space);
         release_space(t, space);
         space_unref(space);
     }
+    t->pauses.leave_ns = timing_now().ns - begin;
     for (struct task *k; (k = tasks_next(&t->tasks, NULL));)
         family_forget(t, k); /* nothing of ours is in it */
 }

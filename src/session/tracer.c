@@ -248,6 +248,10 @@ void tracer_handle_hooks(struct tracer *t) {
         ;
 }
 
+struct tracer_pauses tracer_pauses(const struct tracer *t) {
+    return t->pauses;
+}
+
 size_t tracer_task_count(const struct tracer *t) { return t->tasks.count; }
 
 bool tracer_traces(const struct tracer *t, pid_t pid) { return tasks_find(&t->tasks, pid); }

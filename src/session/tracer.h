@@ -21,6 +21,12 @@ void tracer_free(struct tracer *t);
 /* PID stands at its exec event (launch()): sets it up, and leaves it there; or lets it go, when it
  * may not be traced: its end is reported all the same. */
 int tracer_adopt(struct tracer *t, pid_t pid, struct err *err);
+/* PID runs: prepares what it will be given when it is seized; it is not touched. Errors: of
+ * space_foresee(). */
+int tracer_foresee(const struct tracer *t, pid_t pid, struct space **ret, struct err *err);
+/* PID runs; SPACE was foreseen for it: seizes it, instruments it, lets it run on. Errors: "seize",
+ * "busy" (it cannot be stopped), those of space_enter(); the process is as it was then. */
+int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *err);
 void tracer_start(struct tracer *t, pid_t pid);
 /* Handles all that ptrace has to report now, without waiting. */
 void tracer_handle_reports(struct tracer *t);
@@ -28,6 +34,13 @@ void tracer_handle_reports(struct tracer *t);
 void tracer_handle_hooks(struct tracer *t);
 /* Restores every process that is still traced and lets it run on untraced. */
 void tracer_release_all(struct tracer *t);
+
+/* For how long the threads of the process that was attached to stood: until it was instrumented,
+ * and until it was left. */
+struct tracer_pauses {
+    uint64_t attach_ns, leave_ns;
+};
+struct tracer_pauses tracer_pauses(const struct tracer *t);
 
 size_t tracer_task_count(const struct tracer *t);
 /* Whether there is something to wait for: tasks, or the adopted process's end. */

@@ -3,6 +3,7 @@
  *
  *   tracer.c    reports of wait() and their answers; the interface
  *   family.c    tasks: births, programs, lanes, ends
+ *   seizing.c   processes that run already
  *   stopping.c  all tasks of one address space stopped, resumed, released
  *   deliver.c   a signal on its way to a task
  *   dying.c     a signal that ends a process with a core
@@ -25,6 +26,7 @@
 
 #include "session/task.h"
 #include "session/tracer.h"
+#include "target/maps.h"
 
 struct ended {
     pid_t pid;
@@ -44,7 +46,8 @@ struct tracer {
     uint32_t next_stream;
     ARRAY(struct ended) ended; /* of adopted processes */
     pid_t adopted;
-    struct tracer_stop stop;   /* the adopted process's last */
+    struct tracer_stop stop; /* the adopted process's last */
+    struct tracer_pauses pauses;
     unsigned unknown_newborns; /* stopped, and nobody has told yet whose children they are */
     struct grave graves[GRAVES];
     unsigned next_grave;
@@ -85,6 +88,10 @@ void tracer_answer_all(struct tracer *t, tid_array *tids);
 
 /* TASK, adopted or at its exec event, stands at the start of a new program. */
 int family_set_up_program(struct tracer *t, struct task *task, struct err *err);
+/* TASK stands somewhere in a program that runs: gets a lane. MAPS are its process's. */
+void family_join(struct tracer *t, struct task *task, const struct maps *maps);
+/* Tells the trace of a process. */
+void family_tell_process(struct tracer *t, pid_t pid);
 /* TASK stands at its exec event, which has ended all other threads of its process: forgets them. */
 void family_forget_threads(struct tracer *t, const struct task *task);
 /* Returns whether it stays traced. */
@@ -157,6 +164,17 @@ void traps_arm(struct tracer *t, struct space *space, pid_t caller);
 /* ---- stopping.c ---- */
 
 void stop_space(struct tracer *t, struct space *space);
+/* The same, but for MS milliseconds at most: returns whether all tasks have stopped; if not, it
+ * goes on with those that have. */
+bool stop_space_within(struct tracer *t, struct space *space, unsigned ms);
+/* A task of SPACE that has not stopped; 0: none. */
+pid_t stopping_laggard(const struct tracer *t, const struct space *space);
+/* Stops the space at a moment when one of its tasks may make remote calls. NULL: there is no such
+ * moment. */
+struct task *stop_with_caller(struct tracer *t, struct space *space);
+/* SPACE is stopped: restores it, and leaves its tasks. What cannot be undone goes on harmlessly:
+ * its threads write into the sink. */
+void release_stopped(struct tracer *t, struct space *space);
 void resume_space(struct tracer *t, struct space *space);
 /* The same but for TID, which is answered by our caller. Those that are answered here may stop the
  * space again. Returns whether TID is still there. */

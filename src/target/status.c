@@ -1,10 +1,12 @@
 #include "target/status.h"
 
 #include <dirent.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -141,6 +143,17 @@ bool status_call_of(pid_t tid, long *ret_number, uint64_t *ret_argument) {
     if (f)
         fclose(f);
     return known;
+}
+
+/* As it waits uninterruptedly, what it is in can be seen though it is not stopped; clone3's flags
+ * are in memory. */
+bool status_is_in_vfork(pid_t tid) {
+    long number;
+    uint64_t flags;
+    if (!status_call_of(tid, &number, &flags))
+        return false;
+    return number == SYS_vfork || number == SYS_clone3 ||
+           (number == SYS_clone && flags & CLONE_VFORK);
 }
 
 pid_t status_tracer_of(pid_t tid) { return (pid_t)field(tid, "TracerPid:", 10); }

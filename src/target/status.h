@@ -33,6 +33,8 @@ size_t status_threads(pid_t pid, pid_t **ret);
 /* The system call that TID, stopped, is in, and its first argument. Returns false when it is in
  * none, or may not be looked at. */
 bool status_call_of(pid_t tid, long *ret_number, uint64_t *ret_argument);
+/* Whether TID waits for a child of vfork, or of a clone like it. */
+bool status_is_in_vfork(pid_t tid);
 /* The thread that traces TID; 0: none. */
 pid_t status_tracer_of(pid_t tid);
 /* What TID may do. */

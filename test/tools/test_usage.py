@@ -40,8 +40,11 @@ class Usage(unittest.TestCase):
         self.refused(2, "explain: an operand is missing (BINARY|PID): try 'spoor explain --help'",
                      "explain")
 
-    def test_attach_says_that_it_is_not_there_yet(self):
-        self.refused(1, "attach: not available yet: use 'spoor record -- PROGRAM'", "attach", "1")
+    def test_attach_wants_one_process(self):
+        self.refused(2, "attach: no process: give its PID", "attach")
+        self.refused(2, "x: is not a process id: 'ps' and 'pgrep' show them", "attach", "x")
+        self.refused(2, "attach: only one process at a time: give --pid or PID", "attach", "-p", "1",
+                     "2")
 
     def test_control_characters_do_not_break_the_line(self):
         self.refused(2, "a?b?[31m: unknown command: try 'spoor --help'", "a\nb\x1b[31m")

@@ -186,3 +186,14 @@ void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64
     }
     memcpy(out, &f, sizeof f);
 }
+
+/* rsp, rip, eflags, then cs, gs, fs and ss, 16 bits each (struct sigcontext): 64-bit programs have
+ * one code and one stack segment, and gs and fs are stored as 0. */
+bool regs_look_like_context(const uint64_t words[REGS_CONTEXT_WORDS], struct regs_context *ret) {
+    const uint64_t segments = UINT64_C(0x002b000000000033);
+    const uint64_t always = 1 << 1, possible = (1 << 22) - 1; /* of eflags */
+    if (words[3] != segments || !(words[2] & always) || words[2] & ~possible)
+        return false;
+    *ret = (struct regs_context){words[1], words[0]};
+    return true;
+}

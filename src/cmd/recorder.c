@@ -1,0 +1,77 @@
+#include "cmd/recorder.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cmd/say.h"
+
+static const char DEFAULT_OUTPUT[] = "spoor.trace";
+
+/* The program's output comes first: progress shows only where it cannot get in its way. */
+static bool progress_is_wanted(const struct options *options) {
+    return !options->record.quiet && isatty(2) && !isatty(1);
+}
+
+void recorder_clear_progress(struct recorder *r) {
+    if (r->shown)
+        fputs("\r\033[K", stderr);
+    r->shown = false;
+}
+
+static double millions(uint64_t n) { return (double)n / 1e6; }
+
+static void show_progress(void *ctx, const struct trace_totals *totals) {
+    struct recorder *p = ctx;
+    p->shown = true;
+    fprintf(stderr, "\rspoor: recording: %.1f M events, %.1f MB",
+            millions(totals->entries + totals->exits), millions(totals->bytes));
+    if (totals->lost)
+        fprintf(stderr, ", %lu lost", totals->lost);
+    fputs("\033[K", stderr);
+    fflush(stderr);
+}
+
+static void show_warning(void *ctx, const char *text) {
+    recorder_clear_progress(ctx);
+    say_note("%s", text);
+}
+
+static void show_totals(const struct session_result *r, const char *output) {
+    uint64_t events = r->totals.entries + r->totals.exits;
+    say_note("%s: %lu of %lu functions instrumented, %lu events, %lu lost, %.1f MB, %.3f s", output,
+             r->functions_instrumented, r->functions_seen, events, r->totals.lost,
+             millions(r->totals.bytes), (double)r->duration_ns / 1e9);
+}
+
+struct session_options recorder_options(struct recorder *r, const struct options *options) {
+    const struct filter_options *f = &options->filter;
+    const struct record_options *o = &options->record;
+    return (struct session_options){.output = o->output ? o->output : DEFAULT_OUTPUT,
+                                    .filters = f->filters.at,
+                                    .filter_count = f->filters.count,
+                                    .excludes = f->excludes.at,
+                                    .exclude_count = f->excludes.count,
+                                    .modules = f->modules.at,
+                                    .module_count = f->modules.count,
+                                    .libcalls = f->libcalls,
+                                    .depth = f->depth,
+                                    .threshold_ns = f->threshold_ns,
+                                    .overflow = o->overflow,
+                                    .ring_bytes = o->ring_bytes,
+                                    .follow = o->follow,
+                                    .trap_limit = o->trap_limit,
+                                    .tier = o->tier,
+                                    .duration_ns = o->duration_ns,
+                                    .events = o->events,
+                                    .progress = progress_is_wanted(options) ? show_progress : NULL,
+                                    .warn = show_warning,
+                                    .ctx = r};
+}
+
+void recorder_summary(const struct session_options *session, const struct session_result *result) {
+    AUTO_FREE char *part = mem_printf("%s.part", session->output);
+    if (result->trace_error < 0)
+        say_err(&result->trace_why);
+    bool partial = result->trace_error < 0 && access(part, F_OK) == 0;
+    show_totals(result, partial ? part : session->output);
+}

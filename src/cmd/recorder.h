@@ -1,0 +1,18 @@
+/* What record and attach have in common: options for the session, progress, the summary. */
+#ifndef SPOOR_CMD_RECORDER_H
+#define SPOOR_CMD_RECORDER_H
+
+#include "cmd/options.h"
+#include "session/session.h"
+
+struct recorder {
+    bool shown; /* progress stands on the terminal's present line */
+};
+
+/* R must stay where it is while the session lasts. */
+struct session_options recorder_options(struct recorder *r, const struct options *options);
+void recorder_clear_progress(struct recorder *r);
+/* The session has ended: what it has done, and what has gone wrong with its trace. */
+void recorder_summary(const struct session_options *session, const struct session_result *result);
+
+#endif

@@ -1,0 +1,140 @@
+/* Recording a program that runs already, for a while. */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "session/identity.h"
+#include "session/recording.h"
+#include "target/candidate.h"
+
+enum { STEP_MS = 200, COUNTING_STEP_MS = 20 /* when events are limited */ };
+
+struct attached {
+    struct space *space;
+    bool leaving; /* the user wants no more */
+};
+
+static void on_signal(struct recording *r, const struct signalfd_siginfo *info) {
+    struct attached *a = r->ctx;
+    a->leaving |= info->ssi_signo != SIGCHLD;
+}
+
+/* ^Z would stop spoor alone, and with it whatever the program does that spoor has to answer. */
+static int open_signals(struct recording *r, struct err *err) {
+    static const int stops[] = {SIGTSTP, SIGTTIN, SIGTTOU};
+    static const int wanted[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        sigaddset(&set, wanted[i]);
+    int rc = recording_open_signals(r, &set, err);
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        sigaddset(&set, stops[i]);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    return rc;
+}
+
+/* The arguments that PID was started with, as a NULL-terminated list; *RET_TEXT holds them. Both
+ * are the caller's to free. */
+static const char **command_of(pid_t pid, char **ret_text) {
+    AUTO_FREE char *name = mem_printf("/proc/%d/cmdline", pid);
+    ARRAY(const char *) list = {0};
+    size_t room = 0;
+    *ret_text = NULL;
+    FILE *f = fopen(name, "re");
+    ssize_t size = f ? getdelim(ret_text, &room, EOF, f) : 0;
+    if (f)
+        fclose(f);
+    for (ssize_t i = 0; i < size; i += (ssize_t)strlen(*ret_text + i) + 1)
+        ARRAY_PUSH(&list, *ret_text + i);
+    ARRAY_PUSH(&list, NULL);
+    return list.at;
+}
+
+static int open_recording(struct recording *r, struct err *err) {
+    AUTO_FREE char *text = NULL;
+    AUTO_FREE const char **command = command_of(r->pid, &text);
+    recording_lift_limits(r);
+    return recording_open(r, command, err);
+}
+
+/* Everything that takes long is done while the program runs. */
+static int begin(struct recording *r, struct err *err) {
+    struct attached *a = r->ctx;
+    int rc = candidate_check(r->pid, err);
+    if (rc == 0)
+        rc = open_signals(r, err);
+    if (rc == 0)
+        rc = open_recording(r, err);
+    if (rc == 0)
+        rc = tracer_foresee(r->tracer, r->pid, &a->space, err);
+    if (rc == 0 && !catalog_wants_libraries(r->catalog))
+        rc = catalog_check_matches(r->catalog, err);
+    if (rc == 0)
+        rc = catalog_check_calls(r->catalog, err);
+    return rc < 0 ? rc : tracer_attach(r->tracer, a->space, r->pid, err);
+}
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* How long to wait at most, in ms; 0: the time is over. */
+static int patience(const struct recording *r, uint64_t begun) {
+    const struct session_options *o = r->options;
+    uint64_t ms = o->events ? COUNTING_STEP_MS : STEP_MS, gone = now_ns() - begun;
+    if (!o->duration_ns)
+        return (int)ms;
+    if (gone >= o->duration_ns)
+        return 0;
+    uint64_t left = (o->duration_ns - gone + 999999) / 1000000;
+    return (int)(left < ms ? left : ms);
+}
+
+static bool is_enough(const struct recording *r) {
+    struct trace_totals totals = trace_writer_totals(r->writer);
+    return r->options->events && totals.entries + totals.exits >= r->options->events;
+}
+
+static void run(struct recording *r) {
+    const struct attached *a = r->ctx;
+    uint64_t begun = now_ns();
+    bool told = false;
+    for (int ms; tracer_task_count(r->tracer) && !a->leaving && !is_enough(r) &&
+                 (ms = patience(r, begun)) > 0;) {
+        recording_step(r, ms);
+        told = told || recording_tell_ended(r);
+    }
+    bool lives = tracer_task_count(r->tracer) > 0;
+    tracer_release_all(r->tracer);
+    struct tracer_pauses pauses = tracer_pauses(r->tracer);
+    r->result->attach_ns = pauses.attach_ns;
+    r->result->leave_ns = lives ? pauses.leave_ns : 0;
+}
+
+int session_attach(const struct session_options *options, pid_t pid, struct session_result *ret,
+                   struct err *err) {
+    struct attached a = {.leaving = false};
+    struct recording r = {.options = options,
+                          .result = ret,
+                          .signals = -1,
+                          .hook_event = -1,
+                          .pid = pid,
+                          .on_signal = on_signal,
+                          .ctx = &a};
+    *ret = (struct session_result){0};
+    timing_start();
+    int rc = begin(&r, err);
+    if (rc == 0) {
+        run(&r);
+        recording_finish(&r, recording_status(&r));
+    }
+    space_unref(a.space);
+    recording_done(&r);
+    return rc;
+}

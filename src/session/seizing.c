@@ -1,0 +1,199 @@
+/*
+ * Attaching: a process that runs is seized thread by thread, stops as a whole, gets what a launched
+ * program gets before its first instruction, and runs on.
+ *
+ * Who is seized stops at once and makes no more threads; those that it has made since are the
+ * kernel's to seize. So what a whole look at the process's threads does not add to is complete.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/identity.h"
+#include "session/settle.h"
+#include "session/sigframes.h"
+#include "session/tracer_parts.h"
+#include "target/candidate.h"
+#include "target/maps.h"
+#include "target/status.h"
+
+enum { MOST_LOOKS = 1000, PATIENCE_MS = 100, PATIENCE_LOOKS = 30 };
+
+struct seizing {
+    struct tracer *tracer;
+    struct space *space;
+    pid_t pid;
+    size_t added;
+};
+
+/* TID is of PROCESS, and not ours yet. */
+static int seize(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
+    struct err why = {0};
+    int rc = thread_seize(tid, &why);
+    if (rc < 0 && (status_has_ended(tid) || status_tracer_of(tid) == gettid()))
+        return 0; /* dead; or new, and seized by the kernel: to be reported */
+    if (rc < 0) {
+        *err = why;
+        return rc;
+    }
+    struct task *task = tasks_add(&s->tracer->tasks, tid);
+    task->pid = process;
+    task->space = space_ref(s->space);
+    task->ready = true;
+    s->added++;
+    thread_interrupt(tid);
+    return 0;
+}
+
+/* One look at all threads of PROCESS. */
+static int seize_new(struct seizing *s, pid_t process, struct err *err) {
+    AUTO_FREE char *name = mem_printf("/proc/%d/task", process);
+    DIR *folder = opendir(name);
+    int rc = 0;
+    for (const struct dirent *e; folder && rc == 0 && (e = readdir(folder));) {
+        pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
+        if (tid > 0 && !tasks_find(&s->tracer->tasks, tid))
+            rc = seize(s, process, tid, err);
+    }
+    if (folder)
+        closedir(folder);
+    return rc;
+}
+
+static int busy(const struct seizing *s, struct err *err) {
+    pid_t tid = stopping_laggard(s->tracer, s->space);
+    return err_set(
+        err, EBUSY, "busy",
+        "process %d: cannot be stopped: thread %d waits in the kernel for something that "
+        "cannot be interrupted: try again later",
+        s->pid, tid);
+}
+
+/* Other processes with the same memory run the same code. */
+static int seize_sharers(struct seizing *s, struct err *err) {
+    AUTO_FREE pid_t *sharers = NULL;
+    size_t count = candidate_sharers(s->pid, &sharers);
+    int rc = 0;
+    for (size_t i = 0; i < count && rc == 0; i++)
+        rc = seize_new(s, sharers[i], err);
+    return rc;
+}
+
+/* Who waits for a child of vfork stops when that has begun another program: until then the child
+ * runs in its place. */
+static void note_vforks(const struct seizing *s) {
+    const struct tasks *tasks = &s->tracer->tasks;
+    for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k)) {
+        if (k->space != s->space || k->stopped || k->vfork_child || !status_is_in_vfork(k->tid))
+            continue;
+        for (struct task *c = tasks_next(tasks, NULL); c; c = tasks_next(tasks, c))
+            if (c->space == s->space && c->pid != k->pid && status_parent_of(c->pid) == k->pid)
+                k->vfork_child = c->tid;
+    }
+}
+
+static int seize_once(struct seizing *s, int look, struct err *err) {
+    int rc = seize_new(s, s->pid, err);
+    if (rc == 0 && look == 0)
+        rc = seize_sharers(s, err);
+    for (int i = 0; rc == 0 && i < PATIENCE_LOOKS; i++) {
+        if (stop_space_within(s->tracer, s->space, PATIENCE_MS))
+            return 0;
+        rc = seize_sharers(s, err);
+        note_vforks(s);
+    }
+    return rc < 0 ? rc : busy(s, err);
+}
+
+/* All threads, stopped. A list of threads that end meanwhile may leave some out: so the process is
+ * looked at once more when nobody runs. */
+static int seize_all(struct seizing *s, struct err *err) {
+    for (int i = 0; i < MOST_LOOKS; i++) {
+        s->added = 0;
+        int rc = seize_once(s, i, err);
+        if (rc < 0 || !s->added)
+            return rc;
+    }
+    return err_set(err, EBUSY, "busy", "process %d: makes threads faster than they can be stopped",
+                   s->pid);
+}
+
+static void look_at_task(struct task *task, const struct task *first) {
+    thread_watch_exit(task->tid, task->tid == task->pid);
+    if (task == first)
+        cede_look_at(task);
+    task->watched = first->watched;
+}
+
+static void give_lanes(const struct seizing *s) {
+    struct tracer *t = s->tracer;
+    struct task *first = NULL;
+    struct maps maps = {0};
+    maps_read(s->pid, &maps, NULL);
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (k->space != s->space || !k->stopped || !k->ready)
+            continue;
+        first = first ? first : k;
+        look_at_task(k, first);
+        family_join(t, k, &maps);
+    }
+    maps_done(&maps);
+}
+
+/* Patches stand now. Handlers that return into the middle of a window need its code where it was;
+ * threads that stand there themselves are moved. */
+static void settle_all_in(const struct seizing *s) {
+    struct maps maps;
+    taddr_array pcs = {0};
+    if (maps_read(s->pid, &maps, NULL) < 0)
+        return;
+    const struct tasks *tasks = &s->tracer->tasks;
+    for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
+        if (k->space == s->space && k->stopped)
+            sigframes_find(s->space->remote.memory_fd, &maps, k->tid, &pcs);
+    space_spare(s->space, pcs.at, pcs.count);
+    for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
+        if (k->space == s->space && k->stopped)
+            settle_in(s->space, k->tid);
+    ARRAY_FREE(&pcs);
+    maps_done(&maps);
+}
+
+/* All threads stand. */
+static int instrument(const struct seizing *s, struct err *err) {
+    struct tracer *t = s->tracer;
+    const struct task *caller = stop_with_caller(t, s->space);
+    if (!caller)
+        return busy(s, err);
+    pid_t tid = caller->tid;
+    int rc = space_enter(&t->options.context, s->space, tid, err);
+    if (rc < 0)
+        return rc;
+    give_lanes(s);
+    rc = space_update(&t->options.context, s->space, tid, err);
+    traps_arm(t, s->space, tid);
+    settle_all_in(s);
+    return rc;
+}
+
+int tracer_foresee(const struct tracer *t, pid_t pid, struct space **ret, struct err *err) {
+    return space_foresee(&t->options.context, pid, ret, err);
+}
+
+int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *err) {
+    struct seizing s = {.tracer = t, .space = space, .pid = pid};
+    t->adopted = pid;
+    family_tell_process(t, pid);
+    uint64_t begin = timing_now().ns;
+    int rc = seize_all(&s, err);
+    if (rc == 0)
+        rc = instrument(&s, err);
+    if (rc < 0) {
+        release_stopped(t, space);
+        return rc;
+    }
+    resume_space(t, space);
+    t->pauses.attach_ns = timing_now().ns - begin;
+    return 0;
+}

@@ -1,0 +1,87 @@
+"""What the tests in this folder share: a program that runs, what its memory holds, and spoor coming and
+going."""
+import contextlib
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "trace"))
+# pylint: disable=wrong-import-position
+from harness import SKIP, TIMEOUT, Failure, Spoor, check, main, run  # noqa: E402,F401
+
+
+def code_of(pid):
+    """What is mapped executable in process PID, and a digest of what it holds."""
+    digest, lines = hashlib.sha256(), []
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
+        for line in maps:
+            fields = line.split()
+            if "x" not in fields[1] or line.endswith("[vsyscall]\n"):
+                continue
+            start, end = (int(word, 16) for word in fields[0].split("-"))
+            memory.seek(start)
+            digest.update(memory.read(end - start))
+            lines.append(line)
+    return "".join(lines) + digest.hexdigest()
+
+
+def threads_of(pid):
+    return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+
+
+def traces_of_us(pid):
+    """What of spoor is still to be seen in process PID."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+        found = [line for line in maps if "spoor (deleted)" in line or "memfd:spoor" in line]
+    with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+        return found + [line for line in status if line.startswith("TracerPid:") and
+                        line.split()[1] != "0"]
+
+
+@contextlib.contextmanager
+def running(command):
+    """COMMAND, which has said that it is ready. It is asked to end when the caller is done, and must have
+    found everything right."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            line = process.stdout.readline()
+            check(line == b"ready\n", f"{command[0]}: is not ready: {line}")
+            yield process
+            out, _ = process.communicate(timeout=TIMEOUT)
+            check(out == b"right\n" and process.returncode == 0,
+                  f"{' '.join(command[:2])}: ended with {process.returncode}: {out.decode()}")
+        except subprocess.TimeoutExpired as late:
+            raise Failure(f"{command[0]}: does not end") from late
+        finally:
+            process.kill()
+
+
+def attach(spoor, pid, *options, trace="trace"):
+    return run([spoor.path, "attach", "-o", trace, *options, str(pid)])
+
+
+def attach_for(spoor, pid, duration, *options, trace="trace"):
+    """Attaches for DURATION; returns what info says."""
+    done = attach(spoor, pid, f"--duration={duration}", *options, trace=trace)
+    check(done.status == 0, f"attach ended with {done.status}: {done.stderr.decode()}")
+    return spoor.json("info", "--json", trace)
+
+
+def check_left(pid, before):
+    """Process PID holds again what it held before."""
+    found = traces_of_us(pid)
+    check(not found, f"left in the process: {found}")
+    check(code_of(pid) == before, f"its code is not what it was:\n{before}\n{code_of(pid)}")
+
+
+def ends_by_signal(spoor, pid, number, *options):
+    """Attaches, and ends that by signal NUMBER once it records."""
+    command = [spoor.path, "attach", "-v", "-o", "trace", *options, str(pid)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        while not traces_of_us(pid):
+            check(process.poll() is None, f"attach ended: {process.returncode}")
+        process.send_signal(number)
+        _, said = process.communicate(timeout=TIMEOUT)
+    check(process.returncode == 0, f"{signal.Signals(number).name}: status {process.returncode}: {said}")

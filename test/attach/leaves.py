@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""spoor comes to a program at work and leaves it, several times: the program must not notice, its code
+and maps must be what they were, and what was recorded must be true.
+
+    leaves.py [--cycles=N] [--steady] SPOOR PROGRAM [ARGUMENT...]
+
+--steady: the program's own maps do not change while it runs.
+"""
+import os
+import signal
+import sys
+
+from attach import Spoor, attach_for, check, check_left, code_of, ends_by_signal, main, running, \
+    traces_of_us
+
+WAYS = ([], ["-M", "*"], ["-M", "*", "--overflow=wait"], ["-M", "libc.so*", "--overflow=overwrite"],
+        ["-M", "*", "--no-follow"])
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def check_recorded(info, way):
+    check(info["functions"]["instrumented"] > 0, f"{way}: nothing was instrumented")
+    check(info["events"]["entry"] > 0, f"{way}: no event")
+    check(info["command"][1:], f"{way}: the command is not known: {info['command']}")
+
+
+def come_and_go(spoor, process, cycles, steady):
+    pid = process.pid
+    before = code_of(pid) if steady else None
+    for number in range(cycles):
+        way = WAYS[number % len(WAYS)]
+        info = attach_for(spoor, pid, "300ms", *way)
+        check_recorded(info, way)
+        check(info["processes"] > 1 or "forks" not in process.args or "--no-follow" in way,
+              f"{way}: no child was traced")
+        if steady:
+            check_left(pid, before)
+        check(not traces_of_us(pid), f"{way}: left something: {traces_of_us(pid)}")
+    for number in ENDINGS:
+        ends_by_signal(spoor, pid, number, "-M", "*")
+        check(not traces_of_us(pid), f"after {number}: left something")
+    if steady:
+        check_left(pid, before)
+
+
+def test(spoor, options, command):
+    cycles = next((int(o.split("=")[1]) for o in options if o.startswith("--cycles=")), len(WAYS))
+    with running(command) as process:
+        come_and_go(spoor, process, cycles, "--steady" in options)
+
+
+if __name__ == "__main__":
+    words = [w for w in sys.argv[1:] if not w.startswith("--")]
+    chosen = [w for w in sys.argv[1:] if w.startswith("--")]
+    program = [os.path.realpath(words[1]), words[2], *map(os.path.realpath, words[3:])]
+    subject = Spoor(words[0])
+    main(lambda: test(subject, chosen, program))
