@@ -19,6 +19,22 @@ taddr_t regs_pc(const struct regs *regs);
 void regs_set_pc(struct regs *regs, taddr_t pc);
 taddr_t regs_sp(const struct regs *regs);
 
+/* As call-frame information numbers registers; in place of the return address, the pc. */
+enum {
+    REGS_DWARF_FP = 6,
+    REGS_DWARF_SP = 7,
+    REGS_DWARF_PC = 16,
+    REGS_DWARF_COUNT = 17,
+    REGS_ELF_MACHINE = 62 /* EM_X86_64 */
+};
+void regs_dwarf(const struct regs *regs, uint64_t ret[REGS_DWARF_COUNT]);
+/* Whether BYTES are the code that a signal handler returns to, which calls rt_sigreturn. */
+enum { REGS_SIGNAL_RETURN_BYTES = 9 };
+bool regs_is_signal_return(const uint8_t bytes[REGS_SIGNAL_RETURN_BYTES]);
+/* Where what it restores register NUMBER (as above) from is, relative to the stack pointer there.
+ */
+size_t regs_signal_offset(int number);
+
 /* Makes REGS call system call NUMBER with ARGS (six) at CODE, a `syscall` instruction, with the
  * stack at SP. No pending restart of an interrupted system call is triggered by it. */
 void regs_set_syscall(struct regs *regs, taddr_t code, taddr_t sp, long number,

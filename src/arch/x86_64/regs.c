@@ -19,6 +19,15 @@ void regs_set_pc(struct regs *regs, taddr_t pc) { regs->raw.rip = pc; }
 taddr_t regs_sp(const struct regs *regs) { return regs->raw.rsp; }
 taddr_t regs_lane(const struct regs *regs) { return regs->raw.gs_base; }
 
+/* System V ABI, AMD64, figure 3.36 "DWARF Register Number Mapping". */
+void regs_dwarf(const struct regs *regs, uint64_t ret[REGS_DWARF_COUNT]) {
+    const struct user_regs_struct *r = &regs->raw;
+    const uint64_t order[REGS_DWARF_COUNT] = {r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi,
+                                              r->rbp, r->rsp, r->r8,  r->r9,  r->r10, r->r11,
+                                              r->r12, r->r13, r->r14, r->r15, r->rip};
+    memcpy(ret, order, sizeof order);
+}
+
 void regs_set_syscall(struct regs *regs, taddr_t code, taddr_t sp, long number,
                       const uint64_t args[6]) {
     struct user_regs_struct *r = &regs->raw;
@@ -143,6 +152,21 @@ struct signal_frame {
         uint64_t sigmask;
     } uc;
 };
+
+bool regs_is_signal_return(const uint8_t bytes[REGS_SIGNAL_RETURN_BYTES]) {
+    static const uint8_t wide[] = {0x48, 0xc7, 0xc0, SYS_rt_sigreturn, 0, 0, 0, 0x0f, 0x05};
+    static const uint8_t narrow[] = {0xb8, SYS_rt_sigreturn, 0, 0, 0, 0x0f, 0x05};
+    return memcmp(bytes, wide, sizeof wide) == 0 || memcmp(bytes, narrow, sizeof narrow) == 0;
+}
+
+size_t regs_signal_offset(int number) {
+#define OF(reg) offsetof(struct signal_frame, uc.mc.reg)
+    static const uint16_t order[REGS_DWARF_COUNT] = {
+        OF(ax), OF(dx),  OF(cx),  OF(bx),  OF(si),  OF(di),  OF(bp),  OF(sp), OF(r8),
+        OF(r9), OF(r10), OF(r11), OF(r12), OF(r13), OF(r14), OF(r15), OF(ip)};
+#undef OF
+    return order[number] - sizeof(uint64_t); /* the return address is gone */
+}
 
 enum { XSTATE_ALIGN = 64, SW_RESERVED = 464, XFEATURES = 512 };
 static const uint32_t MAGIC1 = 0x46505853, MAGIC2 = 0x46505845; /* asm/sigcontext.h */

@@ -1,0 +1,180 @@
+#include "unwind/images.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "target/memory.h"
+
+struct image_cfi {
+    dev_t device; /* of the file, and where its first byte would be: what is shared by its maps */
+    uint64_t inode;
+    taddr_t origin;
+    int fd;
+    Elf *elf;
+    Dwarf_CFI *eh; /* .eh_frame */
+    Dwarf *dwarf;  /* opened where that has nothing */
+    bool tried_dwarf;
+    taddr_t bias;
+};
+
+int unwind_image(int memory_fd, const struct map *map) {
+    enum { MOST = 1 << 20 };
+    size_t size = map->end - map->start;
+    if (size > MOST)
+        return -1;
+    AUTO_FREE uint8_t *bytes = mem_alloc(size);
+    AUTO_FD int fd = memfd_create("image", MFD_CLOEXEC);
+    if (fd < 0 || memory_read(memory_fd, map->start, bytes, size, NULL) < 0 ||
+        write(fd, bytes, size) != (ssize_t)size)
+        return -1;
+    int ret = fd;
+    fd = -1;
+    return ret;
+}
+
+/* ---- one file ---- */
+
+/* The segment that MAP maps tells where the file is. */
+static bool find_bias(Elf *elf, const struct map *map, taddr_t *ret) {
+    enum { PAGE = 4096 };
+    size_t count;
+    GElf_Phdr p;
+    if (elf_getphdrnum(elf, &count) < 0)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_LOAD || !(p.p_flags & PF_X))
+            continue;
+        uint64_t first = p.p_offset & ~(uint64_t)(PAGE - 1);
+        if (map->offset < first || map->offset >= p.p_offset + p.p_filesz)
+            continue;
+        *ret = map->start - (p.p_vaddr + (map->offset - p.p_offset));
+        return true;
+    }
+    return false;
+}
+
+static bool is_own_machine(Elf *elf) {
+    GElf_Ehdr header;
+    return elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header) &&
+           header.e_machine == REGS_ELF_MACHINE && header.e_ident[EI_CLASS] == ELFCLASS64;
+}
+
+static void open_file(struct image_cfi *i, const struct unwind_files *files,
+                      const struct map *map) {
+    i->fd = files->open(files->ctx, map);
+    if (i->fd < 0)
+        return;
+    elf_version(EV_CURRENT);
+    i->elf = elf_begin(i->fd, ELF_C_READ_MMAP, NULL);
+    if (i->elf && is_own_machine(i->elf) && find_bias(i->elf, map, &i->bias)) {
+        i->eh = dwarf_getcfi_elf(i->elf);
+        return;
+    }
+    elf_end(i->elf);
+    i->elf = NULL;
+}
+
+/* Opening the debugging information reads more of it than one would like (it is decompressed), so
+ * only for files that have that section. */
+static bool has_debug_frame(Elf *elf) {
+    size_t names;
+    GElf_Shdr header;
+    if (elf_getshdrstrndx(elf, &names) < 0)
+        return false;
+    for (Elf_Scn *s = NULL; (s = elf_nextscn(elf, s));) {
+        const char *name = gelf_getshdr(s, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+        if (name && strcmp(name, ".debug_frame") == 0)
+            return true;
+    }
+    return false;
+}
+
+static Dwarf_CFI *second_cfi(struct image_cfi *i) {
+    if (!i->tried_dwarf && i->elf && has_debug_frame(i->elf))
+        i->dwarf = dwarf_begin_elf(i->elf, DWARF_C_READ, NULL);
+    i->tried_dwarf = true;
+    return i->dwarf ? dwarf_getcfi(i->dwarf) : NULL;
+}
+
+static void close_file(struct image_cfi *i) {
+    if (i->eh)
+        dwarf_cfi_end(i->eh);
+    if (i->dwarf)
+        dwarf_end(i->dwarf);
+    elf_end(i->elf);
+    if (i->fd >= 0)
+        close(i->fd);
+    free(i);
+}
+
+/* ---- all ---- */
+
+void images_init(struct images *images, const struct maps *maps, const struct unwind_files *files) {
+    *images = (struct images){.files = *files};
+    for (size_t i = 0; i < maps->list.count; i++)
+        if (maps->list.at[i].executable)
+            ARRAY_PUSH(&images->code, (struct code){.map = &maps->list.at[i]});
+}
+
+void images_done(struct images *images) {
+    for (size_t i = 0; i < images->open.count; i++)
+        close_file(images->open.at[i]);
+    ARRAY_FREE(&images->open);
+    ARRAY_FREE(&images->code);
+}
+
+struct code *images_at(const struct images *images, taddr_t pc) {
+    size_t low = 0, high = images->code.count; /* the first map that ends above PC */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (images->code.at[middle].map->end <= pc)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == images->code.count || images->code.at[low].map->start > pc)
+        return NULL;
+    return &images->code.at[low];
+}
+
+static struct image_cfi *image_of(struct images *images, const struct map *map) {
+    taddr_t origin = map->start - map->offset;
+    for (size_t i = 0; map->inode && i < images->open.count; i++) {
+        struct image_cfi *known = images->open.at[i];
+        if (known->inode == map->inode && known->device == map->device && known->origin == origin)
+            return known;
+    }
+    struct image_cfi *image = mem_alloc(sizeof *image);
+    *image = (struct image_cfi){map->device, map->inode, origin, .fd = -1};
+    if (map->path[0])
+        open_file(image, &images->files, map);
+    ARRAY_PUSH(&images->open, image);
+    return image;
+}
+
+static struct image_cfi *look_at(struct images *images, struct code *code) {
+    if (!code->cfi)
+        code->cfi = image_of(images, code->map);
+    return code->cfi;
+}
+
+bool images_bytes(struct images *images, struct code *code, taddr_t pc, void *ret, size_t size) {
+    const struct image_cfi *image = look_at(images, code);
+    uint64_t offset = pc - code->map->start + code->map->offset;
+    size_t all;
+    const char *bytes = image->elf ? elf_rawfile(image->elf, &all) : NULL;
+    if (!bytes || pc < code->map->start || code->map->end - pc < size || offset > all ||
+        all - offset < size)
+        return false;
+    memcpy(ret, bytes + offset, size);
+    return true;
+}
+
+Dwarf_CFI *images_cfi(struct images *images, struct code *code, taddr_t pc, bool second,
+                      vaddr_t *ret_addr) {
+    struct image_cfi *image = look_at(images, code);
+    *ret_addr = pc - image->bias;
+    return second ? second_cfi(image) : image->eh;
+}

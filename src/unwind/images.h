@@ -1,0 +1,34 @@
+/* The executable memory of a process, and the call-frame information of the files behind it.
+ * Private to src/unwind. */
+#ifndef SPOOR_UNWIND_IMAGES_H
+#define SPOOR_UNWIND_IMAGES_H
+
+#include <elfutils/libdw.h>
+
+#include "unwind/unwind.h"
+
+struct image_cfi; /* of one file at one place */
+
+struct code { /* an executable map */
+    const struct map *map;
+    struct image_cfi *cfi; /* NULL: not looked at yet */
+};
+
+struct images {
+    struct unwind_files files;
+    ARRAY(struct code) code; /* ascending */
+    ARRAY(struct image_cfi *) open;
+};
+
+void images_init(struct images *images, const struct maps *maps, const struct unwind_files *files);
+void images_done(struct images *images);
+/* NULL: PC is not in executable memory. */
+struct code *images_at(const struct images *images, taddr_t pc);
+/* SIZE bytes at PC, which is in CODE, as its file has them. False: they are not known. */
+bool images_bytes(struct images *images, struct code *code, taddr_t pc, void *ret, size_t size);
+/* The call-frame information for PC, which is in CODE, and the link-time address of PC there. NULL:
+ * there is none. SECOND: what the file has in second place, .debug_frame. */
+Dwarf_CFI *images_cfi(struct images *images, struct code *code, taddr_t pc, bool second,
+                      vaddr_t *ret_addr);
+
+#endif

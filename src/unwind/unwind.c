@@ -1,0 +1,232 @@
+#include "unwind/unwind.h"
+
+#include <string.h>
+
+#include "arch/arch.h"
+#include "unwind/images.h"
+#include "unwind/rows.h"
+
+enum { FIRST_ROOM = 256, WORD = 8 };
+
+struct known { /* a row that was read */
+    taddr_t pc;
+    struct row *row; /* NULL: a free place */
+};
+
+struct unwinder {
+    struct images images;
+    struct known *table; /* by pc, open addressing, at most half full */
+    size_t room, count;
+};
+
+struct unwinder *unwinder_new(const struct maps *maps, const struct unwind_files *files) {
+    struct unwinder *u = mem_alloc(sizeof *u);
+    images_init(&u->images, maps, files);
+    u->room = FIRST_ROOM;
+    u->table = mem_alloc(u->room * sizeof *u->table);
+    return u;
+}
+
+void unwinder_free(struct unwinder *u) {
+    if (!u)
+        return;
+    for (size_t i = 0; i < u->room; i++)
+        free(u->table[i].row);
+    free(u->table);
+    images_done(&u->images);
+    free(u);
+}
+
+/* ---- rows ---- */
+
+static struct known *place_of(const struct unwinder *u, taddr_t pc) {
+    size_t i = (pc * 0x9e3779b97f4a7c15u) >> 32 & (u->room - 1);
+    while (u->table[i].row && u->table[i].pc != pc)
+        i = (i + 1) & (u->room - 1);
+    return &u->table[i];
+}
+
+static void grow(struct unwinder *u) {
+    struct known *old = u->table;
+    size_t had = u->room;
+    u->room *= 2;
+    u->table = mem_alloc(u->room * sizeof *u->table);
+    for (size_t i = 0; i < had; i++)
+        if (old[i].row)
+            *place_of(u, old[i].pc) = old[i];
+    free(old);
+}
+
+/* The row of PC, which is in CODE. */
+static const struct row *row_at(struct unwinder *u, struct code *code, taddr_t pc) {
+    struct known *k = place_of(u, pc);
+    if (k->row)
+        return k->row;
+    if (++u->count > u->room / 2) {
+        grow(u);
+        k = place_of(u, pc);
+    }
+    struct row *row = mem_alloc(sizeof *row);
+    *k = (struct known){pc, row};
+    for (int second = 0; second < 2 && !row->known; second++) {
+        vaddr_t addr;
+        Dwarf_CFI *cfi = images_cfi(&u->images, code, pc, second, &addr);
+        row_read(cfi, addr, row);
+    }
+    return row;
+}
+
+/* ---- from a frame to its caller ---- */
+
+/* A way to the caller makes M's registers those of the caller and fills in FRAME; or false, and
+ * says in *RET_END what it is the end of. */
+
+static bool step_by_row(struct machine *m, const struct row *row, struct unwind_frame *frame,
+                        enum unwind_end *ret_end) {
+    struct machine caller = *m;
+    *ret_end = UNWIND_LOST;
+    if (!rule_apply(m, &row->cfa, 0, &frame->cfa))
+        return false;
+    frame->how = row->signal ? UNWIND_SIGNAL : UNWIND_CFI;
+    for (int i = 0; i < REGS_DWARF_COUNT; i++) {
+        const struct rule *rule = &row->registers[i];
+        if (rule->kind == RULE_SAME)
+            continue;
+        bool undefined = rule->kind == RULE_UNDEFINED;
+        if (!undefined && rule_apply(m, rule, frame->cfa, &caller.registers[i]))
+            continue;
+        caller.registers[i] = 0;
+        if (i != row->return_register)
+            continue;
+        *ret_end = undefined ? UNWIND_BOTTOM : UNWIND_LOST;
+        return false;
+    }
+    if (row->registers[REGS_DWARF_SP].kind == RULE_SAME)
+        caller.registers[REGS_DWARF_SP] = frame->cfa;
+    caller.registers[REGS_DWARF_PC] = caller.registers[row->return_register];
+    *m = caller;
+    return true;
+}
+
+/* Code that returns from signal handlers need not say so (musl's does not): by its instructions. */
+static bool step_by_signal_return(struct machine *m, struct unwind_frame *frame,
+                                  enum unwind_end *ret_end) {
+    uint64_t registers[REGS_DWARF_COUNT];
+    taddr_t sp = m->registers[REGS_DWARF_SP];
+    *ret_end = UNWIND_LOST;
+    for (int i = 0; i < REGS_DWARF_COUNT; i++)
+        if (!machine_read(m, sp + regs_signal_offset(i), &registers[i]))
+            return false;
+    memcpy(m->registers, registers, sizeof registers);
+    frame->cfa = registers[REGS_DWARF_SP];
+    frame->how = UNWIND_SIGNAL;
+    return true;
+}
+
+/* By the chain of frame pointers: each points to the caller's, with the return address above it. */
+static bool step_by_frame_pointer(struct machine *m, struct unwind_frame *frame,
+                                  enum unwind_end *ret_end) {
+    taddr_t fp = m->registers[REGS_DWARF_FP], above, pc;
+    *ret_end = fp ? UNWIND_LOST : UNWIND_BOTTOM;
+    if (fp < m->registers[REGS_DWARF_SP] || fp % WORD || !machine_read(m, fp, &above) ||
+        !machine_read(m, fp + WORD, &pc))
+        return false;
+    frame->cfa = fp + 2 * WORD;
+    frame->how = UNWIND_FRAME_POINTER;
+    m->registers[REGS_DWARF_FP] = above;
+    m->registers[REGS_DWARF_SP] = frame->cfa;
+    m->registers[REGS_DWARF_PC] = pc;
+    return true;
+}
+
+/* Whether PC follows a call; *RET_TARGET: of what, 0 if that cannot be told. */
+static bool follows_call(struct unwinder *u, taddr_t pc, taddr_t *ret_target) {
+    enum { LEAST = 2, MOST = 7 };
+    const struct arch *arch = arch_for_machine(REGS_ELF_MACHINE);
+    struct code *code = images_at(&u->images, pc - 1);
+    uint8_t bytes[MOST];
+    struct insn insn;
+    for (size_t size = MOST; code && size >= LEAST; size--) {
+        if (!images_bytes(&u->images, code, pc - size, bytes, size) ||
+            !arch->decode(bytes, size, pc - size, &insn, NULL) || insn.size != size)
+            continue;
+        *ret_target = insn.kind == INSN_CALL ? insn.target : 0;
+        if (insn.kind == INSN_CALL || insn.kind == INSN_CALL_INDIRECT)
+            return true;
+    }
+    return false;
+}
+
+/* FRAME, the innermost, may have put nothing on the stack (assembly, as in the C library's
+ * clone()): if it is SURE, there is a call of it. */
+static bool step_from_leaf(struct unwinder *u, struct machine *m, struct unwind_frame *frame,
+                           bool sure) {
+    enum { FUNCTION_BYTES = 4096 };
+    taddr_t sp = m->registers[REGS_DWARF_SP], target;
+    uint64_t pc;
+    if (!frame->exact || !machine_read(m, sp, &pc) || !follows_call(u, pc, &target) ||
+        (sure && frame->pc - target >= FUNCTION_BYTES))
+        return false;
+    frame->cfa = sp + WORD;
+    frame->how = UNWIND_RETURN_ADDRESS;
+    m->registers[REGS_DWARF_SP] = frame->cfa;
+    m->registers[REGS_DWARF_PC] = pc;
+    return true;
+}
+
+static bool step_any_way(struct unwinder *u, struct machine *m, struct unwind_frame *frame,
+                         enum unwind_end *ret_end) {
+    taddr_t lookup = frame->pc - !frame->exact;
+    struct code *code = images_at(&u->images, lookup);
+    if (!code)
+        code = images_at(&u->images, frame->pc);
+    const struct row *row = row_at(u, code, lookup);
+    if (row->known)
+        return step_by_row(m, row, frame, ret_end);
+    uint8_t bytes[REGS_SIGNAL_RETURN_BYTES];
+    if (images_bytes(&u->images, code, frame->pc, bytes, sizeof bytes) &&
+        regs_is_signal_return(bytes))
+        return step_by_signal_return(m, frame, ret_end);
+    return step_from_leaf(u, m, frame, true) || step_by_frame_pointer(m, frame, ret_end) ||
+           step_from_leaf(u, m, frame, false);
+}
+
+/* Stacks grow down: so does the way to the caller lead up, unless the kernel changed the stack. */
+static bool step(struct unwinder *u, struct machine *m, struct unwind_frame *frame,
+                 enum unwind_end *ret_end) {
+    taddr_t sp = m->registers[REGS_DWARF_SP];
+    bool found = step_any_way(u, m, frame, ret_end);
+    if (frame->how != UNWIND_SIGNAL && frame->cfa <= sp) {
+        frame->cfa = 0;
+        frame->how = UNWIND_NOT;
+    }
+    if (!found && m->missed && *ret_end == UNWIND_LOST)
+        *ret_end = UNWIND_CUT;
+    if (!found || frame->how == UNWIND_NOT)
+        return false;
+    taddr_t pc = m->registers[REGS_DWARF_PC];
+    if (images_at(&u->images, pc))
+        return true;
+    *ret_end = pc ? UNWIND_LOST : UNWIND_BOTTOM;
+    return false;
+}
+
+enum unwind_end unwind_stack(struct unwinder *u, const struct unwind_stack *stack,
+                             unwind_frames *ret) {
+    struct machine m = {.stack = stack};
+    enum unwind_end end = UNWIND_LOST;
+    regs_dwarf(&stack->regs, m.registers);
+    struct unwind_frame frame = {.pc = m.registers[REGS_DWARF_PC], .exact = true};
+    if (!images_at(&u->images, frame.pc))
+        return UNWIND_LOST;
+    for (int i = 0; i < UNWIND_MAX; i++) {
+        m.missed = false;
+        bool goes_on = step(u, &m, &frame, &end);
+        ARRAY_PUSH(ret, frame);
+        if (!goes_on)
+            return end;
+        frame = (struct unwind_frame){.pc = m.registers[REGS_DWARF_PC],
+                                      .exact = frame.how == UNWIND_SIGNAL};
+    }
+    return UNWIND_DEEP;
+}

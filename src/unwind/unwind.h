@@ -1,0 +1,80 @@
+/*
+ * The calls on a thread's stack, from a copy of it that was made while the thread stood still: the
+ * process itself may run on meanwhile.
+ *
+ * Callers are found by call-frame information (libdw's, of .eh_frame or .debug_frame), and where
+ * code has none, by frame pointers or by what the stack pointer points to. Nothing that stands on a
+ * stack is trusted: every frame's CFA lies above the one before, every pc in executable memory, and
+ * there is an end to it.
+ *
+ * An unwinder serves one process as it was mapped at one time, one thread of the caller at a time.
+ * Files are opened when a pc first leads to them, rules are kept: threads mostly stand in the same
+ * few places.
+ */
+#ifndef SPOOR_UNWIND_UNWIND_H
+#define SPOOR_UNWIND_UNWIND_H
+
+#include "arch/regs.h"
+#include "base/mem.h"
+#include "target/maps.h"
+
+/* Where files come from. */
+struct unwind_files {
+    void *ctx;
+    /* A descriptor of what MAP, which is executable, maps, to be closed by the unwinder; −1: there
+     * is none to be had. The vDSO is asked for, too: see unwind_image(). */
+    int (*open)(void *ctx, const struct map *map);
+};
+
+/* MAP's bytes, read from the memory behind MEMORY_FD, as a file; −1 on failure. */
+int unwind_image(int memory_fd, const struct map *map);
+
+struct unwinder;
+/* MAPS is borrowed. */
+struct unwinder *unwinder_new(const struct maps *maps, const struct unwind_files *files);
+void unwinder_free(struct unwinder *u);
+
+struct unwind_piece { /* [at, at + size) of the stopped process's memory */
+    taddr_t at;
+    const uint8_t *bytes;
+    size_t size;
+};
+
+struct unwind_stack {
+    struct regs regs;
+    /* Where frames lie: one piece, or, with a signal handler on a stack of its own, two. */
+    const struct unwind_piece *pieces;
+    size_t count;
+};
+
+/* How a frame's CFA was found. */
+enum unwind_how {
+    UNWIND_NOT,
+    UNWIND_CFI,
+    UNWIND_SIGNAL, /* the frame is the kernel's, which has interrupted its caller */
+    UNWIND_FRAME_POINTER,
+    UNWIND_RETURN_ADDRESS /* without either: it has nothing on the stack but where it returns to */
+};
+
+struct unwind_frame {
+    taddr_t pc;  /* where it goes on */
+    taddr_t cfa; /* 0: not known */
+    enum unwind_how how;
+    bool exact; /* pc is an instruction that is about to run; else it follows a call */
+};
+
+enum unwind_end {
+    UNWIND_BOTTOM, /* of the stack: nobody has called the last frame */
+    UNWIND_CUT,    /* memory would have been needed that is not in the pieces */
+    UNWIND_DEEP,   /* there are more than UNWIND_MAX frames */
+    UNWIND_LOST    /* the last frame's caller cannot be told, or makes no sense */
+};
+enum { UNWIND_MAX = 10000 };
+
+typedef ARRAY(struct unwind_frame) unwind_frames;
+
+/* Adds the frames to RET, the innermost first. */
+enum unwind_end unwind_stack(struct unwinder *u, const struct unwind_stack *stack,
+                             unwind_frames *ret);
+
+#endif

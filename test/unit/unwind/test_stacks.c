@@ -1,0 +1,383 @@
+/*
+ * Stacks of real programs that were stopped, compared with what their functions have noted of
+ * themselves (standing.c).
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "../target/child.h"
+#include "target/memory.h"
+#include "unwind/unwind.h"
+
+enum { LINKS = 1024, CHAINS = 8, FUNCTION_BYTES = 4096, RED_ZONE = 128 };
+
+struct chain { /* as in standing.c */
+    struct {
+        taddr_t function, cfa;
+    } links[LINKS];
+    uint64_t count, tid;
+};
+
+struct stand {
+    pid_t pid;
+    int memory_fd;
+    struct maps maps;
+    struct unwinder *unwinder;
+    taddr_t chains; /* where they are */
+    size_t cut;     /* copies of stacks are no longer than that */
+    enum unwind_end end;
+    unwind_frames frames;
+};
+
+/* ---- programs ---- */
+
+static int open_file(void *ctx, const struct map *map) {
+    const struct stand *s = ctx;
+    if (strcmp(map->path, "[vdso]") == 0)
+        return unwind_image(s->memory_fd, map);
+    return open(map->path, O_RDONLY | O_CLOEXEC);
+}
+
+static void run_program(const char *build, const char *place, int out, int in) {
+    AUTO_FREE char *path = mem_printf("%s/standing-%s", PROGRAMS, build);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(out, 1);
+    dup2(in, 0);
+    execl(path, path, place, NULL);
+    _exit(127);
+}
+
+static bool is_built(const char *build) {
+    AUTO_FREE char *path = mem_printf("%s/standing-%s", PROGRAMS, build);
+    return access(path, X_OK) == 0;
+}
+
+static struct stand *stand_new(const char *build, const char *place, int tellers) {
+    int told[2], quiet[2];
+    struct stand *s = mem_alloc(sizeof *s);
+    assert_int_equal(pipe2(told, O_CLOEXEC) | pipe2(quiet, O_CLOEXEC), 0);
+    s->pid = fork();
+    if (!s->pid)
+        run_program(build, place, told[1], quiet[0]);
+    close(told[1]);
+    for (int i = 0; i < tellers; i++)
+        assert_int_equal(read(told[0], &s->chains, sizeof s->chains), sizeof s->chains);
+    close(told[0]);
+    close(quiet[0]);
+    child_seize(s->pid);
+    assert_int_equal(fcntl(quiet[1], F_SETFD, FD_CLOEXEC), 0); /* stays open: it reads for ever */
+    assert_int_equal(memory_open(s->pid, &s->memory_fd, NULL), 0);
+    assert_int_equal(maps_read(s->pid, &s->maps, NULL), 0);
+    s->unwinder = unwinder_new(&s->maps, &(struct unwind_files){s, open_file});
+    s->cut = SIZE_MAX;
+    return s;
+}
+
+static void stand_free(struct stand *s) {
+    kill(s->pid, SIGKILL); /* the process ends when all its threads' ends have been seen */
+    while (waitpid(-1, NULL, __WALL) > 0)
+        continue;
+    unwinder_free(s->unwinder);
+    maps_done(&s->maps);
+    close(s->memory_fd);
+    ARRAY_FREE(&s->frames);
+    free(s);
+}
+
+/* ---- copies ---- */
+
+static struct unwind_piece copy_from(const struct stand *s, taddr_t at) {
+    const struct map *m = maps_at(&s->maps, at);
+    assert_non_null(m);
+    size_t size = m->end - at < s->cut ? m->end - at : s->cut;
+    uint8_t *bytes = mem_alloc(size);
+    assert_int_equal(memory_read(s->memory_fd, at, bytes, size, NULL), 0);
+    return (struct unwind_piece){at, bytes, size};
+}
+
+static taddr_t main_stack(const struct stand *s) {
+    for (size_t i = 0; i < s->maps.list.count; i++)
+        if (strcmp(s->maps.list.at[i].path, "[stack]") == 0)
+            return s->maps.list.at[i].start;
+    fail_msg("no stack");
+    return 0;
+}
+
+/* Unwinds TID, which stands still, from a copy: its own stack, and the main one if that is another.
+ */
+static void unwind(struct stand *s, pid_t tid) {
+    struct unwind_piece pieces[2];
+    struct unwind_stack stack = {.pieces = pieces, .count = 1};
+    assert_int_equal(thread_get_regs(tid, &stack.regs), 0);
+    /* Epilogues may have left what they restored, and rules that lead there. */
+    pieces[0] = copy_from(s, regs_sp(&stack.regs) - RED_ZONE);
+    if (strcmp(maps_at(&s->maps, pieces[0].at)->path, "[stack]") != 0)
+        pieces[stack.count++] = copy_from(s, main_stack(s));
+    s->frames.count = 0;
+    s->end = unwind_stack(s->unwinder, &stack, &s->frames);
+    for (size_t i = 0; i < stack.count; i++)
+        free((void *)pieces[i].bytes);
+}
+
+static struct chain *chain_of(const struct stand *s, pid_t tid) {
+    struct chain *c = mem_alloc(sizeof *c);
+    for (int i = 0; i < CHAINS; i++) {
+        taddr_t at = s->chains + (taddr_t)i * sizeof *c;
+        assert_int_equal(memory_read(s->memory_fd, at, c, sizeof *c, NULL), 0);
+        if (c->tid == (uint64_t)tid)
+            return c;
+    }
+    fail_msg("no notes of thread %d", tid);
+    return c;
+}
+
+static void fail_with_frames(const struct stand *s, const struct chain *c, uint64_t missing) {
+    for (size_t i = 0; i < s->frames.count; i++) {
+        const struct unwind_frame *f = &s->frames.at[i];
+        const struct map *m = maps_at(&s->maps, f->pc);
+        print_message("%3zu  pc %lx cfa %lx how %d  %s\n", i, f->pc, f->cfa, f->how,
+                      m ? m->path : "?");
+    }
+    fail_msg("end %d; link %lu of %lu is missing: function %lx, cfa %lx", s->end, missing, c->count,
+             c->links[missing].function, c->links[missing].cfa);
+}
+
+/* Each link of the chain but the innermost LEAVE is a frame, in this order, and what else is in the
+ * program's own text is none that would stand between them. */
+static void check_chain(struct stand *s, pid_t tid, uint64_t leave, enum unwind_how how) {
+    AUTO_FREE struct chain *c = chain_of(s, tid);
+    size_t at = 0, last = 0;
+    for (uint64_t n = c->count - leave; n-- > 0;) {
+        while (at < s->frames.count && s->frames.at[at].cfa != c->links[n].cfa)
+            at++;
+        if (at == s->frames.count)
+            fail_with_frames(s, c, n);
+        const struct unwind_frame *f = &s->frames.at[at];
+        assert_true(f->pc - c->links[n].function < FUNCTION_BYTES);
+        assert_int_equal(f->how, how);
+        if (n + 1 <
+            c->count) /* but for the kernel's frame and the handler's return nothing is between */
+            assert_true(at - last <= 2);
+        last = at++;
+    }
+}
+
+static void expect_chain(const char *build, const char *place, enum unwind_how how) {
+    struct stand *s = stand_new(build, place, 1);
+    unwind(s, s->pid);
+    check_chain(s, s->pid, 0, how);
+    assert_int_equal(s->end, UNWIND_BOTTOM);
+    stand_free(s);
+}
+
+static const char *const with_cfi[] = {"cfi", "plain", "static", "stripped", "debugframe"};
+enum { WITH_CFI = sizeof with_cfi / sizeof *with_cfi };
+
+/* ---- tests ---- */
+
+static void deep_recursion_is_seen_whole(void **state) {
+    (void)state;
+    for (int i = 0; i < WITH_CFI; i++)
+        expect_chain(with_cfi[i], "deep", UNWIND_CFI);
+}
+
+static void a_handler_on_a_stack_of_its_own_leads_to_what_it_interrupted(void **state) {
+    (void)state;
+    for (int i = 0; i < WITH_CFI; i++)
+        expect_chain(with_cfi[i], "signal", UNWIND_CFI);
+}
+
+static void a_handler_on_the_same_stack_does_so_too(void **state) {
+    (void)state;
+    for (int i = 0; i < WITH_CFI; i++)
+        expect_chain(with_cfi[i], "plain", UNWIND_CFI);
+}
+
+static void a_stack_ends_where_its_outermost_function_cannot_return(void **state) {
+    (void)state;
+    for (int i = 0; i < WITH_CFI; i++)
+        expect_chain(with_cfi[i], "bottom", UNWIND_CFI);
+}
+
+static void code_without_cfi_is_followed_by_its_frame_pointers(void **state) {
+    (void)state;
+    static const char *const places[] = {"deep", "signal", "plain", "bottom"};
+    for (int i = 0; i < 4; i++)
+        expect_chain("pointers", places[i], UNWIND_FRAME_POINTER);
+}
+
+/* musl's says nothing about itself. Nor does its read(), where the thread stands: who has called
+ * that cannot be told, but for the caller's frame pointer. */
+static void a_handler_s_return_is_known_by_its_instructions(void **state) {
+    (void)state;
+    static const char *const places[] = {"plain", "signal"};
+    for (int i = 0; i < 2; i++) {
+        if (!is_built("musl"))
+            skip();
+        struct stand *s = stand_new("musl", places[i], 1);
+        unwind(s, s->pid);
+        check_chain(s, s->pid, 1, UNWIND_CFI);
+        stand_free(s);
+    }
+}
+
+static void threads_have_their_own(void **state) {
+    (void)state;
+    enum { THREADS = 6 };
+    struct stand *s = stand_new("cfi", "threads", THREADS);
+    unwind(s, s->pid);
+    check_chain(s, s->pid, 0, UNWIND_CFI);
+    struct chain all[CHAINS];
+    assert_int_equal(memory_read(s->memory_fd, s->chains, all, sizeof all, NULL), 0);
+    for (int i = 1; i <= THREADS; i++) {
+        pid_t tid = (pid_t)all[i].tid;
+        child_seize(tid);
+        unwind(s, tid);
+        check_chain(s, tid, 0, UNWIND_CFI);
+        assert_int_equal(s->end, UNWIND_BOTTOM);
+    }
+    stand_free(s);
+}
+
+/* At every instruction the callers are found, in prologues and epilogues, too. */
+static void a_thread_may_stand_at_any_instruction(void **state) {
+    (void)state;
+    enum { STEPS = 4000 };
+    for (int i = 0; i < WITH_CFI; i++) {
+        struct stand *s = stand_new(with_cfi[i], "turns", 1);
+        for (int k = 0; k < STEPS; k++) {
+            assert_int_equal(ptrace(PTRACE_SINGLESTEP, s->pid, 0, 0), 0);
+            child_await_stop(s->pid);
+            if (k % 4 && k > STEPS / 8)
+                continue;
+            unwind(s, s->pid);
+            check_chain(s, s->pid, 0, UNWIND_CFI);
+        }
+        stand_free(s);
+    }
+}
+
+static void a_copy_that_is_cut_off_gives_the_innermost_calls_and_says_so(void **state) {
+    (void)state;
+    enum { CUT = 4096 };
+    struct stand *s = stand_new("cfi", "deep", 1);
+    s->cut = CUT;
+    unwind(s, s->pid);
+    assert_int_equal(s->end, UNWIND_CUT);
+    AUTO_FREE struct chain *c = chain_of(s, s->pid);
+    size_t found = 0;
+    for (size_t i = 0; i < s->frames.count; i++) {
+        const struct unwind_frame *f = &s->frames.at[i];
+        found += found < c->count && f->cfa == c->links[c->count - 1 - found].cfa;
+    }
+    assert_in_range(found, 20, 200);
+    assert_true(s->frames.count <= found + 2); /* read() */
+    stand_free(s);
+}
+
+static uint64_t random_next(uint64_t *x) {
+    *x = *x * 6364136223846793005u + 1442695040888963407u;
+    return *x >> 24;
+}
+
+/* Words become anything: mostly other words of the stack, which look right. */
+static void corrupt(uint8_t *bytes, size_t size, uint64_t seed) {
+    uint64_t x = seed * 2 + 1;
+    for (uint64_t n = 1 + random_next(&x) % 64; n; n--) {
+        uint64_t *to = (uint64_t *)(void *)(bytes + random_next(&x) % (size / 8) * 8);
+        const uint64_t *from = (uint64_t *)(void *)(bytes + random_next(&x) % (size / 8) * 8);
+        *to = random_next(&x) % 4 ? *from : random_next(&x) << (random_next(&x) % 40);
+    }
+}
+
+static void stacks_of_any_content_come_to_an_end(void **state) {
+    (void)state;
+    static const char *const builds[] = {"cfi", "pointers"};
+    enum { ROUNDS = 1500, NEAR = 4096 };
+    for (int i = 0; i < 2; i++) {
+        struct stand *s = stand_new(builds[i], "plain", 1);
+        struct unwind_stack stack = {.count = 1};
+        assert_int_equal(thread_get_regs(s->pid, &stack.regs), 0);
+        s->cut = NEAR;
+        struct unwind_piece piece = copy_from(s, regs_sp(&stack.regs));
+        AUTO_FREE uint8_t *bytes = mem_alloc(piece.size);
+        for (uint64_t k = 0; k < ROUNDS; k++) {
+            memcpy(bytes, piece.bytes, piece.size);
+            corrupt(bytes, piece.size, k);
+            s->frames.count = 0;
+            stack.pieces = &(struct unwind_piece){piece.at, bytes, piece.size};
+            unwind_stack(s->unwinder, &stack, &s->frames);
+            assert_true(s->frames.count <= UNWIND_MAX);
+            if (k % 8 == 0)
+                stack.regs.raw.rbp = stack.regs.raw.rsp + k % NEAR;
+        }
+        free((void *)piece.bytes);
+        stand_free(s);
+    }
+}
+
+/* A signal frame that leads to itself has no end. */
+static void circles_are_left(void **state) {
+    (void)state;
+    struct stand *s = stand_new("cfi", "plain", 1);
+    struct unwind_stack stack = {.count = 1};
+    assert_int_equal(thread_get_regs(s->pid, &stack.regs), 0);
+    struct unwind_piece piece = copy_from(s, regs_sp(&stack.regs));
+    unwind(s, s->pid);
+    size_t i = 0;
+    while (i < s->frames.count && s->frames.at[i].how != UNWIND_SIGNAL)
+        i++;
+    assert_true(i && i < s->frames.count);
+    /* What the signal has interrupted is where the thread stands. */
+    uint64_t inner[REGS_DWARF_COUNT];
+    regs_dwarf(&stack.regs, inner);
+    taddr_t frame = s->frames.at[i - 1].cfa;
+    for (int r = 0; r < REGS_DWARF_COUNT; r++)
+        memcpy((uint8_t *)piece.bytes + (frame + regs_signal_offset(r) - piece.at), &inner[r], 8);
+    stack.pieces = &piece;
+    s->frames.count = 0;
+    assert_int_equal(unwind_stack(s->unwinder, &stack, &s->frames), UNWIND_DEEP);
+    assert_int_equal(s->frames.count, UNWIND_MAX);
+    free((void *)piece.bytes);
+    stand_free(s);
+}
+
+/* Without the files there are frame pointers still, and nothing is known of where they end. */
+static int open_nothing(void *ctx, const struct map *map) {
+    (void)ctx, (void)map;
+    return -1;
+}
+
+static void files_that_are_not_to_be_had_leave_frame_pointers(void **state) {
+    (void)state;
+    struct stand *s = stand_new("pointers", "turns", 1);
+    unwinder_free(s->unwinder);
+    s->unwinder = unwinder_new(&s->maps, &(struct unwind_files){NULL, open_nothing});
+    unwind(s, s->pid);
+    assert_true(s->frames.count > 0);
+    assert_true(s->end != UNWIND_DEEP);
+    stand_free(s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(deep_recursion_is_seen_whole),
+        cmocka_unit_test(a_handler_on_a_stack_of_its_own_leads_to_what_it_interrupted),
+        cmocka_unit_test(a_handler_on_the_same_stack_does_so_too),
+        cmocka_unit_test(a_stack_ends_where_its_outermost_function_cannot_return),
+        cmocka_unit_test(code_without_cfi_is_followed_by_its_frame_pointers),
+        cmocka_unit_test(a_handler_s_return_is_known_by_its_instructions),
+        cmocka_unit_test(threads_have_their_own),
+        cmocka_unit_test(a_thread_may_stand_at_any_instruction),
+        cmocka_unit_test(a_copy_that_is_cut_off_gives_the_innermost_calls_and_says_so),
+        cmocka_unit_test(stacks_of_any_content_come_to_an_end),
+        cmocka_unit_test(circles_are_left),
+        cmocka_unit_test(files_that_are_not_to_be_had_leave_frame_pointers),
+    };
+    return cmocka_run_group_tests_name("unwind stacks", tests, NULL, NULL);
+}
