@@ -8,7 +8,10 @@
 #include "cmd/command.h"
 #include "cmd/say.h"
 #include "elf/demangle.h"
+#include "session/mapped.h"
+#include "session/program.h"
 #include "session/select.h"
+#include "target/candidate.h"
 #include "target/maps.h"
 
 enum { MOST_DRAWN = 3 }; /* functions that a filter selects, to be drawn and not listed */
@@ -71,13 +74,10 @@ static void permit_traps(const struct explain *e, const struct module *m, struct
     plan_permit_traps(plan, named);
 }
 
-static int explain_file(struct explain *e, const char *path, struct err *err) {
-    struct module *module;
+/* MODULE is freed. */
+static int explain_module(struct explain *e, struct module *module, struct err *err) {
     struct plan *plan;
-    int rc = module_load(path, MODULE_DEBUG_FILES, &module, err);
-    if (rc < 0)
-        return rc;
-    rc = plan_new_by(module, e->options->record.tier, &plan, err);
+    int rc = plan_new_by(module, e->options->record.tier, &plan, err);
     if (rc == 0) {
         struct subject s = {.module = module, .plan = plan};
         permit_traps(e, module, plan);
@@ -92,24 +92,43 @@ static int explain_file(struct explain *e, const char *path, struct err *err) {
     return rc;
 }
 
+static int explain_file(struct explain *e, const char *path, struct err *err) {
+    struct module *module;
+    int rc = module_load(path, MODULE_DEBUG_FILES, &module, err);
+    return rc < 0 ? rc : explain_module(e, module, err);
+}
+
+/* What PID has mapped, as it would be found when it is traced. */
+static int explain_mapped(struct explain *e, pid_t pid, const struct map *map, struct err *err) {
+    struct module *module;
+    struct stat st;
+    AUTO_FD int fd = mapped_open(pid, map, &st);
+    int rc = fd >= 0 ? module_load_fd(fd, map->path, MODULE_DEBUG_FILES, &module, err)
+                     : mapped_load(pid, map, &module, err);
+    return rc < 0 ? rc : explain_module(e, module, err);
+}
+
 static bool seen_before(const struct maps *maps, size_t i) {
     for (size_t j = 0; j < i; j++)
-        if (maps->list.at[j].executable && maps->list.at[j].inode == maps->list.at[i].inode)
+        if (maps->list.at[j].executable && map_is_same_file(&maps->list.at[j], &maps->list.at[i]))
             return true;
     return false;
 }
 
 static int explain_process(struct explain *e, pid_t pid, struct err *err) {
     struct maps maps;
-    int rc = maps_read(pid, &maps, err);
+    int rc = candidate_check_process(pid, err);
+    if (rc == 0)
+        rc = candidate_check_program(pid, err);
+    if (rc == 0)
+        rc = maps_read(pid, &maps, err);
     if (rc < 0)
         return rc;
+    maps_use_former_names(&maps);
     for (size_t i = 0; i < maps.list.count; i++) {
         const struct map *m = &maps.list.at[i];
-        if (!m->executable || m->path[0] != '/' || seen_before(&maps, i))
-            continue;
-        AUTO_FREE char *path = mem_printf("/proc/%d/root%s", pid, m->path);
-        if (explain_file(e, path, err) < 0)
+        if (m->executable && m->path[0] == '/' && !seen_before(&maps, i) &&
+            explain_mapped(e, pid, m, err) < 0)
             say_err(err);
     }
     maps_done(&maps);

@@ -76,6 +76,9 @@ void cfi_read(struct module *module);
 /* refs.c */
 void refs_read(struct module *module);
 
+/* stubs.c: the sections `plt` of a file without section headers. */
+void stubs_find(struct module *module);
+
 /*
  * patchable.c: the words of all sections __patchable_function_entries. As the file holds them they
  * may be zero (lld leaves them to relocations); what they are in memory decides.

@@ -41,6 +41,7 @@ int module_from_image(struct image *image, const char *name, unsigned flags, str
     symbols_read(module);
     cfi_read(module);
     refs_read(module);
+    stubs_find(module);
     *ret = module;
     return 0;
 }

@@ -134,6 +134,16 @@ enum {
 int module_load(const char *path, unsigned flags, struct module **ret, struct err *err);
 /* The same for an open descriptor (kept by the caller); NAME is what messages and views call it. */
 int module_load_fd(int fd, const char *name, unsigned flags, struct module **ret, struct err *err);
+/* What a process has in memory of a file. */
+struct loaded {
+    uint8_t *bytes; /* from malloc(), at their offsets in the file; what is not loaded is 0 */
+    size_t size;
+    uint64_t bias; /* where it is loaded, minus where it was linked to */
+};
+/* The same for a file that nobody can open any more. LOADED's bytes are taken over, on failure too.
+ * There are no section headers then, and only dynamic symbols, unless a debug file is found. */
+int module_load_mapped(const struct loaded *loaded, const char *name, unsigned flags,
+                       struct module **ret, struct err *err);
 void module_free(struct module *module);
 
 /* SIZE bytes at ADDR as the file holds them (zero-filled memory is not served); NULL if not there.

@@ -1,8 +1,6 @@
 #include "session/catalog.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,6 +13,7 @@
 #include "session/breakpoints.h"
 #include "session/describe.h"
 #include "session/libcalls.h"
+#include "session/mapped.h"
 #include "session/select.h"
 
 struct catalog {
@@ -86,53 +85,6 @@ bool catalog_wants_libraries(const struct catalog *c) {
     return c->options->libcalls || wants_modules(c);
 }
 
-/* Opens PATH if that is the file that MAP maps. Some file systems show another device number in
- * maps than in stat. */
-static int open_if_mapped(const char *path, const struct map *map, struct stat *ret_stat) {
-    struct stat st;
-    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_ino != map->inode)
-        return -1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && fstat(fd, ret_stat) == 0 && ret_stat->st_ino == map->inode)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
-
-/* What has no name any more may still be open in the process, as memfds are. */
-static int open_from_descriptors(pid_t tid, const struct map *map, struct stat *ret_stat) {
-    AUTO_FREE char *folder = mem_printf("/proc/%d/fd", tid);
-    DIR *d = opendir(folder);
-    int fd = -1;
-    for (const struct dirent *e; d && fd < 0 && (e = readdir(d));) {
-        AUTO_FREE char *path = mem_printf("%s/%s", folder, e->d_name);
-        fd = open_if_mapped(path, map, ret_stat);
-    }
-    if (d)
-        closedir(d);
-    return fd;
-}
-
-/* The file behind MAP as the process has it: by its path, in the process's own root too, if that is
- * still the mapped file; else by what the kernel keeps open. */
-static int open_mapped(pid_t tid, const struct map *map, struct stat *ret_stat, struct err *err) {
-    AUTO_FREE char *by_path = mem_printf("/proc/%d/root%s", tid, map->path);
-    AUTO_FREE char *by_exe = mem_printf("/proc/%d/exe", tid);
-    AUTO_FREE char *by_map = mem_printf("/proc/%d/map_files/%lx-%lx", tid, map->start, map->end);
-    const char *const ways[] = {map->path, by_path, by_exe, by_map};
-    int fd = -1;
-    for (size_t i = 0; i < sizeof ways / sizeof *ways && fd < 0; i++)
-        fd = open_if_mapped(ways[i], map, ret_stat);
-    if (fd < 0)
-        fd = open_from_descriptors(tid, map, ret_stat);
-    if (fd >= 0)
-        return fd;
-    return err_set(err, ESTALE, "replaced",
-                   "%s: was replaced on disk since it was mapped: restart the program to trace it",
-                   map->path);
-}
-
 static int64_t ns_of(struct timespec t) { return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec; }
 
 /* Whether a change made from now on might leave the file's time as it is. */
@@ -165,12 +117,43 @@ static struct entry *find_rebuilt(const struct catalog *c, const struct stat *st
     return NULL;
 }
 
+static struct entry *add_entry(struct catalog *c, struct entry e) {
+    struct entry *new = mem_alloc(sizeof *new);
+    *new = e;
+    new->only = c->options->tier;
+    ARRAY_PUSH(&c->entries, new);
+    return new;
+}
+
+/* A file that nobody can open any more: what the process has in its memory of it. */
+static int find_in_memory(struct catalog *c, pid_t tid, const struct map *map, struct entry **ret,
+                          struct err *err) {
+    struct stat st = {
+        .st_dev = map->device, .st_ino = map->inode, .st_ctim.tv_sec = -1 /* no file's */};
+    if ((*ret = find_unchanged(c, &st)))
+        return 0;
+    struct module *module;
+    int rc = mapped_load(tid, map, &module, err);
+    if (rc < 0)
+        return rc;
+    log_print(1, "%s: was replaced on disk: its code is read from the memory of process %d",
+              map->path, tid);
+    if ((*ret = find_rebuilt(c, &st, module)))
+        module_free(module);
+    else
+        *ret = add_entry(c, (struct entry){.device = st.st_dev,
+                                           .inode = st.st_ino,
+                                           .changed_ns = ns_of(st.st_ctim),
+                                           .module = module});
+    return 0;
+}
+
 int catalog_find(struct catalog *c, pid_t tid, const struct map *map, struct entry **ret,
                  struct err *err) {
     struct stat st;
-    AUTO_FD int fd = open_mapped(tid, map, &st, err);
+    AUTO_FD int fd = mapped_open(tid, map, &st);
     if (fd < 0)
-        return fd;
+        return find_in_memory(c, tid, map, ret, err);
     if ((*ret = find_unchanged(c, &st)))
         return 0;
     bool fresh = is_fresh(&st);
@@ -179,14 +162,10 @@ int catalog_find(struct catalog *c, pid_t tid, const struct map *map, struct ent
     if (rc < 0)
         return rc;
     struct entry *e = find_rebuilt(c, &st, module);
-    if (e) {
+    if (e)
         module_free(module);
-    } else {
-        e = mem_alloc(sizeof *e);
-        *e = (struct entry){
-            .device = st.st_dev, .inode = st.st_ino, .module = module, .only = c->options->tier};
-        ARRAY_PUSH(&c->entries, e);
-    }
+    else
+        e = add_entry(c, (struct entry){.device = st.st_dev, .inode = st.st_ino, .module = module});
     e->changed_ns = ns_of(st.st_ctim);
     e->fresh = fresh;
     *ret = e;

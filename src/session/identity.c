@@ -16,6 +16,7 @@ void identity_of_process(pid_t pid, struct identity *ret) {
     snprintf(link, sizeof link, "/proc/%d/exe", pid);
     ssize_t n = readlink(link, path, sizeof path - 1);
     path[n > 0 ? n : 0] = '\0';
+    maps_use_former_name(path);
     const char *slash = strrchr(path, '/');
     snprintf(ret->command, sizeof ret->command, "%.255s", slash ? slash + 1 : path);
     ret->parent = status_parent_of(pid);

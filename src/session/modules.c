@@ -241,17 +241,6 @@ static void meet_all(struct update *u, newcomer_array *newcomers) {
     ARRAY_FREE(&entries);
 }
 
-/* What was removed or replaced since it was mapped goes by the name that it had. */
-static void use_former_names(struct maps *maps) {
-    static const char suffix[] = " (deleted)";
-    for (size_t i = 0; i < maps->list.count; i++) {
-        char *path = maps->list.at[i].path;
-        size_t length = strlen(path);
-        if (length >= sizeof suffix && strcmp(path + length - (sizeof suffix - 1), suffix) == 0)
-            path[length - (sizeof suffix - 1)] = '\0';
-    }
-}
-
 /* Everything of MAPS that is not known yet. */
 static void look_at_all(struct update *u) {
     newcomer_array newcomers = {0};
@@ -276,7 +265,7 @@ int space_update(const struct space_context *ctx, struct space *s, pid_t caller,
         rc = maps_read(caller, &maps, err);
     if (rc < 0)
         return rc;
-    use_former_names(&maps);
+    maps_use_former_names(&maps);
     drop_gone(s, caller, &maps);
     look_at_all(&(struct update){.ctx = ctx, .space = s, .caller = caller, .maps = &maps});
     for (size_t i = 0; i < s->prepared.count; i++) /* unmapped meanwhile */
@@ -292,7 +281,7 @@ int space_prepare(const struct space_context *ctx, struct space *s, pid_t caller
     int rc = maps_read(caller, &maps, err);
     if (rc < 0)
         return rc;
-    use_former_names(&maps);
+    maps_use_former_names(&maps);
     look_at_all(
         &(struct update){.ahead = true, .ctx = ctx, .space = s, .caller = caller, .maps = &maps});
     maps_done(&maps);

@@ -58,6 +58,18 @@ void maps_add(struct maps *maps, taddr_t start, taddr_t end) {
     maps->list.at[i] = added;
 }
 
+void maps_use_former_name(char *path) {
+    static const char suffix[] = " (deleted)";
+    size_t length = strlen(path), end = sizeof suffix - 1;
+    if (length > end && strcmp(path + length - end, suffix) == 0)
+        path[length - end] = '\0';
+}
+
+void maps_use_former_names(struct maps *maps) {
+    for (size_t i = 0; i < maps->list.count; i++)
+        maps_use_former_name(maps->list.at[i].path);
+}
+
 const struct map *maps_at(const struct maps *maps, taddr_t addr) {
     for (size_t i = 0; i < maps->list.count; i++)
         if (addr >= maps->list.at[i].start && addr < maps->list.at[i].end)

@@ -26,6 +26,10 @@ int maps_read(pid_t tid, struct maps *ret, struct err *err);
 void maps_done(struct maps *maps);
 /* Notes that [start, end) is taken since the maps were read. */
 void maps_add(struct maps *maps, taddr_t start, taddr_t end);
+/* What was removed or replaced since it was mapped goes by the name that it had from now on. */
+void maps_use_former_names(struct maps *maps);
+/* The same for one PATH as the kernel names it. */
+void maps_use_former_name(char *path);
 const struct map *maps_at(const struct maps *maps, taddr_t addr);
 
 /* What is mapped, with the room that the program break (BREAK_START: where it began) and the stack

@@ -1,0 +1,158 @@
+/*
+ * A file as a dynamic linker has left it in memory: what it has written there is taken back, so
+ * that the rest of this folder finds what the file says. Section headers are never loaded, so the
+ * file has none, nor symbols but the dynamic ones.
+ *
+ * Words that relocations fill get the addend, where that is an address in the file itself, or 0:
+ * what the file holds in their place nobody needs. The pointers in the dynamic section are
+ * addresses in memory after glibc has seen them, and offsets after musl has.
+ */
+#include <errno.h>
+
+#include "elf/internal.h"
+
+struct mapping {
+    const struct image *image;
+    uint8_t *bytes; /* the image's, to be changed */
+    uint64_t bias;
+    vaddr_t low, high; /* span of all PT_LOADs */
+    struct table rela, plt, relr;
+};
+
+/* SIZE bytes that are loaded at ADDR; NULL: not all of them are the file's. */
+static uint8_t *loaded_at(const struct mapping *m, vaddr_t addr, uint64_t size) {
+    for (uint32_t i = 0; i < m->image->segment_count; i++) {
+        Elf64_Phdr ph = image_segment(m->image, i);
+        uint64_t at = addr - ph.p_vaddr;
+        if (ph.p_type == PT_LOAD && addr >= ph.p_vaddr && at <= ph.p_filesz &&
+            size <= ph.p_filesz - at && image_at(m->image, ph.p_offset, ph.p_filesz))
+            return m->bytes + ph.p_offset + at;
+    }
+    return NULL;
+}
+
+static void find_span(struct mapping *m) {
+    m->low = UINT64_MAX;
+    for (uint32_t i = 0; i < m->image->segment_count; i++) {
+        Elf64_Phdr ph = image_segment(m->image, i);
+        if (ph.p_type != PT_LOAD)
+            continue;
+        m->low = ph.p_vaddr < m->low ? ph.p_vaddr : m->low;
+        m->high = ph.p_vaddr + ph.p_memsz > m->high ? ph.p_vaddr + ph.p_memsz : m->high;
+    }
+}
+
+/* An address in memory as the file has it; what is none stays as it is. */
+static uint64_t without_bias(const struct mapping *m, uint64_t value) {
+    uint64_t addr = value - m->bias;
+    return addr >= m->low && addr < m->high ? addr : value;
+}
+
+static void store(const struct mapping *m, vaddr_t addr, uint64_t value) {
+    uint8_t *at = loaded_at(m, addr, sizeof value);
+    if (at)
+        memcpy(at, &value, sizeof value);
+}
+
+static void restore_dynamic_entry(struct mapping *m, Elf64_Dyn *entry) {
+    static const int64_t pointers[] = {
+        DT_PLTGOT, DT_HASH,   DT_STRTAB,     DT_SYMTAB,     DT_RELA,         DT_REL,
+        DT_JMPREL, DT_VERSYM, DT_GNU_HASH,   DT_RELR,       DT_VERNEED,      DT_VERDEF,
+        DT_INIT,   DT_FINI,   DT_INIT_ARRAY, DT_FINI_ARRAY, DT_PREINIT_ARRAY};
+    uint64_t *value = &entry->d_un.d_val;
+    for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++)
+        if (entry->d_tag == pointers[i])
+            *value = without_bias(m, *value);
+    if (entry->d_tag == DT_DEBUG)
+        *value = 0;
+    if (entry->d_tag == DT_RELA)
+        m->rela.addr = *value;
+    if (entry->d_tag == DT_RELASZ)
+        m->rela.size = *value;
+    if (entry->d_tag == DT_JMPREL)
+        m->plt.addr = *value;
+    if (entry->d_tag == DT_PLTRELSZ)
+        m->plt.size = *value;
+    if (entry->d_tag == DT_RELR)
+        m->relr.addr = *value;
+    if (entry->d_tag == DT_RELRSZ)
+        m->relr.size = *value;
+}
+
+static void restore_dynamic(struct mapping *m) {
+    for (uint32_t i = 0; i < m->image->segment_count; i++) {
+        Elf64_Phdr ph = image_segment(m->image, i);
+        uint8_t *at = ph.p_type == PT_DYNAMIC ? loaded_at(m, ph.p_vaddr, ph.p_filesz) : NULL;
+        for (uint64_t n = ph.p_filesz / sizeof(Elf64_Dyn); at && n > 0; n--) {
+            Elf64_Dyn entry = LOAD(Elf64_Dyn, at);
+            if (entry.d_tag == DT_NULL)
+                break;
+            restore_dynamic_entry(m, &entry);
+            memcpy(at, &entry, sizeof entry);
+            at += sizeof entry;
+        }
+    }
+}
+
+/* What R_X86_64_COPY copies lies where the file has nothing. */
+static void restore_table(const struct mapping *m, struct table table) {
+    const uint8_t *bytes = loaded_at(m, table.addr, table.size);
+    for (uint64_t at = 0; bytes && at + sizeof(Elf64_Rela) <= table.size;
+         at += sizeof(Elf64_Rela)) {
+        Elf64_Rela rela = LOAD(Elf64_Rela, bytes + at);
+        uint32_t type = ELF64_R_TYPE(rela.r_info);
+        bool own = type == R_X86_64_RELATIVE || type == R_X86_64_IRELATIVE;
+        if (type == R_X86_64_RELATIVE || type == R_X86_64_IRELATIVE || type == R_X86_64_64 ||
+            type == R_X86_64_GLOB_DAT || type == R_X86_64_JUMP_SLOT)
+            store(m, rela.r_offset, own ? (uint64_t)rela.r_addend : 0);
+    }
+}
+
+static void restore_relr_word(const struct mapping *m, vaddr_t addr) {
+    const uint8_t *at = loaded_at(m, addr, sizeof(uint64_t));
+    if (at)
+        store(m, addr, without_bias(m, LOAD(uint64_t, at)));
+}
+
+/* As read_relr() in refs.c reads it. */
+static void restore_relr(const struct mapping *m, struct table table) {
+    const uint8_t *bytes = loaded_at(m, table.addr, table.size);
+    vaddr_t next = 0;
+    for (uint64_t i = 0; bytes && i < table.size / 8; i++) {
+        uint64_t entry = LOAD(uint64_t, bytes + i * 8);
+        if (!(entry & 1)) {
+            restore_relr_word(m, entry);
+            next = entry + 8;
+            continue;
+        }
+        for (uint64_t bits = entry >> 1; bits; bits &= bits - 1)
+            restore_relr_word(m, next + 8 * (uint64_t)__builtin_ctzll(bits));
+        next += 63 * 8;
+    }
+}
+
+static void drop_sections(struct image *image, uint8_t *bytes) {
+    Elf64_Ehdr *header = &image->header;
+    header->e_shoff = header->e_shnum = header->e_shstrndx = 0;
+    memcpy(bytes, header, sizeof *header);
+    image->section_count = 0;
+    image->section_names = (Elf64_Shdr){0};
+}
+
+int module_load_mapped(const struct loaded *loaded, const char *name, unsigned flags,
+                       struct module **ret, struct err *err) {
+    struct image image;
+    int rc = image_adopt(&image, loaded->bytes, loaded->size, name, err);
+    if (rc < 0)
+        return rc;
+    struct mapping m = {.image = &image, .bytes = loaded->bytes, .bias = loaded->bias};
+    drop_sections(&image, loaded->bytes);
+    find_span(&m);
+    restore_dynamic(&m);
+    if (image.header.e_machine == EM_X86_64) {
+        restore_table(&m, m.rela);
+        restore_table(&m, m.plt);
+    }
+    restore_relr(&m, m.relr);
+    return module_from_image(&image, name, flags, ret, err);
+}
