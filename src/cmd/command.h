@@ -52,6 +52,7 @@ enum option_type {                  /* the first three take no value */
                    OPTION_CHOICES,  /* ARRAY(unsigned char) of such numbers, separated by commas */
                    OPTION_STRINGS,  /* ARRAY(const char *), one each time it is given */
                    OPTION_PATTERNS, /* ARRAY(const struct pattern *), one each time it is given */
+                   OPTION_TRIGGERS, /* ARRAY(struct trigger), one each time it is given */
 };
 
 struct option_spec {

@@ -155,10 +155,15 @@ static void print_json(const struct trace_reader *r, const struct functions *f) 
     json_print_string(stdout, s->arch);
     printf(",\n");
     json_command(s->command);
-    if (end)
+    if (end && !end->snapshot)
         printf("\"status\": %d,\n", end->status);
     else
         printf("\"status\": null,\n");
+    if (end && end->snapshot) {
+        printf("\"snapshot\": %u,\n\"reason\": ", end->snapshot);
+        json_print_string(stdout, end->reason);
+        printf(",\n");
+    }
     printf("\"complete\": %s,\n\"start_unix_ns\": %lu,\n\"duration_ns\": %lu,\n",
            trace_reader_complete(r) ? "true" : "false", s->start_unix_ns,
            trace_reader_duration_ns(r));
@@ -193,7 +198,11 @@ static void print_recording(const struct trace_reader *r) {
         printf("%-11s%s\n", "started", when);
     figure_time(text, trace_reader_duration_ns(r));
     printf("%-11s%s\n", "duration", text);
-    if (end)
+    if (end && end->snapshot) {
+        printf("%-11snumber %u, made for ", "snapshot", end->snapshot);
+        text_print(stdout, end->reason);
+        printf("; the program ran on\n");
+    } else if (end)
         printf("%-11s%d\n", "status", end->status);
     else
         printf("%-11sunknown: the recording did not end\n", "status");

@@ -8,15 +8,20 @@
 
 #include "base/near.h"
 #include "cmd/command.h"
+#include "cmd/trigger.h"
 #include "cmd/values.h"
 
-enum { RING_LEAST = 4 << 10, RING_MOST = 1 << 30, TRAP_LIMIT = 5000 };
+enum { RING_LEAST = 4 << 10, RING_MOST = 1 << 30, TRAP_LIMIT = 5000, SNAPSHOTS = 100 };
+static const uint64_t SNAPSHOT_GAP_NS = 100 * 1000 * 1000;
+static const enum overflow UNSAID = (enum overflow)7; /* no --overflow was given */
 
 void options_init(struct options *options) {
     *options = (struct options){0};
     options->record.output = "spoor.trace";
     options->record.follow = true;
     options->record.trap_limit = TRAP_LIMIT;
+    options->record.snapshot_limit = SNAPSHOTS;
+    options->record.snapshot_gap_ns = SNAPSHOT_GAP_NS;
     options->report.sort = REPORT_TOTAL;
     options->view.until_ns = UINT64_MAX;
 }
@@ -30,6 +35,9 @@ static void free_patterns(pattern_array *patterns) {
 void options_done(struct options *options) {
     free_patterns(&options->filter.filters);
     free_patterns(&options->filter.excludes);
+    for (size_t i = 0; i < options->record.triggers.count; i++)
+        pattern_free((struct pattern *)options->record.triggers.at[i].pattern);
+    ARRAY_FREE(&options->record.triggers);
     ARRAY_FREE(&options->filter.modules);
     ARRAY_FREE(&options->report.columns);
 }
@@ -82,6 +90,14 @@ static int add_pattern(const char *value, pattern_array *array, struct err *err)
     return 0;
 }
 
+static int add_trigger(const char *value, trigger_array *array, struct err *err) {
+    struct trigger trigger;
+    int rc = trigger_parse(value, &trigger, err);
+    if (rc == 0)
+        ARRAY_PUSH(array, trigger);
+    return rc;
+}
+
 static void store_flag(struct options *options, const struct option_spec *o) {
     void *at = (char *)options + o->offset;
     if (o->type == OPTION_TALLY)
@@ -121,6 +137,8 @@ static int store_value(struct options *options, const struct option_spec *o, con
         return 0;
     case OPTION_PATTERNS:
         return add_pattern(value, at, err);
+    case OPTION_TRIGGERS:
+        return add_trigger(value, at, err);
     default:
         __builtin_unreachable();
     }
@@ -224,13 +242,29 @@ static int parse_letters(struct walk *w, const char *arg, struct err *err) {
     return 0;
 }
 
+/* What a full ring means, where that depends on other options. */
+static int settle_overflow(const struct command *command, struct record_options *o,
+                           struct err *err) {
+    static const char *const names[] = {"wait", "drop", "overwrite"};
+    bool attach = command == &commands[COMMAND_ATTACH];
+    if (o->overflow == UNSAID && o->triggers.count)
+        o->overflow = OVERFLOW_OVERWRITE;
+    if (o->overflow == UNSAID)
+        o->overflow = attach ? OVERFLOW_DROP : OVERFLOW_WAIT;
+    if (o->triggers.count && o->overflow != OVERFLOW_OVERWRITE)
+        return err_set(err, EINVAL, "contradiction",
+                       "option '--trigger' goes with --overflow=overwrite, and not with "
+                       "--overflow=%s, which writes all events anyway",
+                       names[o->overflow]);
+    return 0;
+}
+
 int options_parse(const struct command *command, char **argv, struct options *options,
                   int *ret_count, struct err *err) {
     struct walk w = {command, options, argv + 1};
     char **operand = argv + 1;
     bool open = true; /* options may still follow */
-    if (command == &commands[COMMAND_ATTACH])
-        options->record.overflow = OVERFLOW_DROP;
+    options->record.overflow = UNSAID;
     while (*w.next && !options->help) {
         char *arg = *w.next++;
         int rc = 0;
@@ -247,5 +281,5 @@ int options_parse(const struct command *command, char **argv, struct options *op
     }
     *ret_count = (int)(operand - (argv + 1));
     *operand = NULL;
-    return 0;
+    return settle_overflow(command, &options->record, err);
 }

@@ -10,11 +10,13 @@
 #include "base/mem.h"
 #include "base/types.h"
 #include "plan/plan.h"
+#include "session/session.h"
 #include "wire/ring.h"
 
 typedef ARRAY(const struct pattern *) pattern_array;
 typedef ARRAY(const char *) string_array;
 typedef ARRAY(unsigned char) choice_array;
+typedef ARRAY(struct trigger) trigger_array;
 
 /* Which functions and calls. */
 struct filter_options {
@@ -28,13 +30,16 @@ struct filter_options {
 
 /* record and attach */
 struct record_options {
-    const char *output;     /* -o */
-    enum overflow overflow; /* --overflow; default by command */
-    uint64_t ring_bytes;    /* --buffer: a power of two, 4 KiB to 1 GiB; 0: the default */
-    uint64_t duration_ns;   /* --duration; 0: until interrupted */
-    uint32_t events;        /* --events; 0: no limit */
-    uint32_t pid;           /* -p; 0: not given */
-    bool follow;            /* default true */
+    const char *output;      /* -o */
+    enum overflow overflow;  /* --overflow; default by command */
+    trigger_array triggers;  /* --trigger */
+    uint32_t snapshot_limit; /* --snapshots */
+    uint64_t snapshot_gap_ns;
+    uint64_t ring_bytes;  /* --buffer: a power of two, 4 KiB to 1 GiB; 0: the default */
+    uint64_t duration_ns; /* --duration; 0: until interrupted */
+    uint32_t events;      /* --events; 0: no limit */
+    uint32_t pid;         /* -p; 0: not given */
+    bool follow;          /* default true */
     bool quiet;
     uint32_t verbose; /* how often -v was given */
     uint32_t trap_limit;
@@ -111,7 +116,7 @@ void options_done(struct options *options);
  * NULL-terminated.
  *
  * Errors, EINVAL: "unknown-option" (with the nearest one), "missing-value", "unexpected-value",
- * "bad-value", "bad-pattern".
+ * "bad-value", "bad-pattern", "contradiction".
  */
 int options_parse(const struct command *command, char **argv, struct options *options,
                   int *ret_count, struct err *err);

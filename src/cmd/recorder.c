@@ -36,11 +36,26 @@ static void show_warning(void *ctx, const char *text) {
     say_note("%s", text);
 }
 
-static void show_totals(const struct session_result *r, const char *output) {
+static void show_complaint(void *ctx, const char *text) {
+    recorder_clear_progress(ctx);
+    say_error("%s", text);
+}
+
+/* ", snapshots A to B", or nothing. To be freed. */
+static char *list_snapshots(const struct session_result *r, const char *output) {
+    if (!r->snapshots)
+        return mem_strdup("");
+    if (r->snapshots == 1)
+        return mem_printf(", snapshot %s.1", output);
+    return mem_printf(", snapshots %s.1 to %s.%u", output, output, r->snapshots);
+}
+
+static void show_totals(const struct session_result *r, const char *file, const char *output) {
     uint64_t events = r->totals.entries + r->totals.exits;
-    say_note("%s: %lu of %lu functions instrumented, %lu events, %lu lost, %.1f MB, %.3f s", output,
+    AUTO_FREE char *snapshots = list_snapshots(r, output);
+    say_note("%s: %lu of %lu functions instrumented, %lu events, %lu lost, %.1f MB, %.3f s%s", file,
              r->functions_instrumented, r->functions_seen, events, r->totals.lost,
-             millions(r->totals.bytes), (double)r->duration_ns / 1e9);
+             millions(r->totals.bytes), (double)r->duration_ns / 1e9, snapshots);
 }
 
 struct session_options recorder_options(struct recorder *r, const struct options *options) {
@@ -58,6 +73,10 @@ struct session_options recorder_options(struct recorder *r, const struct options
                                     .threshold_ns = f->threshold_ns,
                                     .overflow = o->overflow,
                                     .ring_bytes = o->ring_bytes,
+                                    .triggers = o->triggers.at,
+                                    .trigger_count = o->triggers.count,
+                                    .snapshot_limit = o->snapshot_limit,
+                                    .snapshot_gap_ns = o->snapshot_gap_ns,
                                     .follow = o->follow,
                                     .trap_limit = o->trap_limit,
                                     .tier = o->tier,
@@ -65,6 +84,7 @@ struct session_options recorder_options(struct recorder *r, const struct options
                                     .events = o->events,
                                     .progress = progress_is_wanted(options) ? show_progress : NULL,
                                     .warn = show_warning,
+                                    .complain = show_complaint,
                                     .ctx = r};
 }
 
@@ -73,5 +93,5 @@ void recorder_summary(const struct session_options *session, const struct sessio
     if (result->trace_error < 0)
         say_err(&result->trace_why);
     bool partial = result->trace_error < 0 && access(part, F_OK) == 0;
-    show_totals(result, partial ? part : session->output);
+    show_totals(result, partial ? part : session->output, session->output);
 }

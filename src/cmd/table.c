@@ -95,6 +95,17 @@ const struct option_spec option_table[] = {
      "What a thread does whose ring is full: wait for spoor, drop the event and count it, or "
      "overwrite the oldest. Default: wait for record, drop for attach.",
      AT(record.overflow), "wait|drop|overwrite"},
+    {RECORDERS, 0, OPTION_TRIGGERS, "trigger", "FUNC[>TIME]",
+     "Write a snapshot, FILE.1 and so on, of what the rings hold when a traced function that "
+     "matches FUNC (a pattern as for --filter) is entered or, with >TIME, when a call of it ends "
+     "that took longer. Repeatable; implies --overflow=overwrite.",
+     AT(record.triggers), NULL},
+    {RECORDERS, 0, OPTION_NUMBER, "snapshots", "N",
+     "Let triggers cause N snapshots at most. Default: 100.", AT(record.snapshot_limit), NULL},
+    {RECORDERS, 0, OPTION_TIME, "snapshot-gap", "TIME",
+     "Let at least TIME pass between a snapshot and the next that a trigger causes; what fires "
+     "sooner only counts. Default: 100ms.",
+     AT(record.snapshot_gap_ns), NULL},
     {RECORDERS, 0, OPTION_SIZE, "buffer", "SIZE",
      "The size of each thread's ring: 64K, 1M; rounded up to a power of two from 4K to 1G. "
      "Default: 2M.",

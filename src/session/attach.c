@@ -71,10 +71,8 @@ static int begin(struct recording *r, struct err *err) {
         rc = open_recording(r, err);
     if (rc == 0)
         rc = tracer_foresee(r->tracer, r->pid, &a->space, err);
-    if (rc == 0 && !catalog_wants_libraries(r->catalog))
-        rc = catalog_check_matches(r->catalog, err);
     if (rc == 0)
-        rc = catalog_check_calls(r->catalog, err);
+        rc = recording_check(r, err);
     return rc < 0 ? rc : tracer_attach(r->tracer, a->space, r->pid, err);
 }
 

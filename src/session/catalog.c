@@ -15,6 +15,7 @@
 #include "session/libcalls.h"
 #include "session/mapped.h"
 #include "session/select.h"
+#include "session/triggers.h"
 
 struct catalog {
     const struct session_options *options;
@@ -23,6 +24,7 @@ struct catalog {
     uint32_t next_id;
     struct selection selection;
     const struct entry *program; /* the first that was met, with --libcalls */
+    struct triggers *triggers;   /* borrowed; NULL: there are none */
 };
 
 struct catalog *catalog_new(const struct session_options *options, struct trace_writer *writer) {
@@ -33,6 +35,8 @@ struct catalog *catalog_new(const struct session_options *options, struct trace_
     selection_init(&c->selection, options);
     return c;
 }
+
+void catalog_watch(struct catalog *c, struct triggers *triggers) { c->triggers = triggers; }
 
 void catalog_free(struct catalog *c) {
     if (!c)
@@ -246,14 +250,20 @@ bool catalog_prepare(struct catalog *c, struct entry *e, bool wanted,
         permit_traps(c, e);
         number(c, e);
     }
+    bool news = false;
     if (wanted && !e->wanted) {
+        news = true;
         free(e->selected);
         memset(e->filtered, 0, plan_function_count(e->plan) / 8 + 1);
         e->selected = selection_apply(&c->selection, e->module, e->plan, &e->selected_count);
         e->wanted = true;
     }
-    if (calls && libcalls_select(calls, &c->selection, e))
+    if (calls && libcalls_select(calls, &c->selection, e)) {
+        news = true;
         e->described = false;
+    }
+    if (news && c->triggers)
+        triggers_look(c->triggers, e);
     return e->selected_count > 0;
 }
 

@@ -14,6 +14,7 @@
 
 struct catalog;
 struct libcalls;
+struct triggers;
 
 struct called_name { /* by which a function that bears another name, or none, is called */
     uint32_t function;
@@ -61,6 +62,8 @@ struct trap_load {
 };
 
 struct catalog *catalog_new(const struct session_options *options, struct trace_writer *writer);
+/* TRIGGERS shall know of all functions that are selected; before any is. */
+void catalog_watch(struct catalog *catalog, struct triggers *triggers);
 void catalog_free(struct catalog *catalog);
 
 /* Whether -M, or a module named in -F, asks for the file at PATH; IS_MAIN: the process's own

@@ -7,12 +7,14 @@
 #include <time.h>
 
 #include "arch/clock.h"
+#include "session/flight.h"
 #include "session/rings.h"
 #include "session/thin.h"
 
 enum {
     NAP_SHORT_NS = 400 * 1000,     /* between looks while there is work */
     NAP_LONG_NS = 4 * 1000 * 1000, /* after IDLE_LOOKS in vain */
+    NAP_WATCH_NS = 1000 * 1000,    /* instead, where a burst must not lap who looks for triggers */
     IDLE_LOOKS = 200,
     NAP_LEAST_NS = 30 * 1000,
     TARGET_PERCENT = 40,
@@ -142,6 +144,7 @@ static unsigned drain_slot(struct drain *d, struct slot *s, uint32_t ring_bytes,
 }
 
 static void retire(struct drain *d, struct slot *s) {
+    flight_retire(d->options.flight, s);
     if (s->thin)
         thin_free(s->thin, s->end_ticks);
     s->thin = NULL;
@@ -175,10 +178,10 @@ static bool awaits_frames(const struct slot *s) { return s->thin && thin_holds(s
 /* One look at every lane; returns how full the fullest ring was, in percent (0: nothing new). */
 static unsigned look(struct drain *d) {
     bool overwrite = d->options.overflow == OVERFLOW_OVERWRITE;
-    unsigned fullest = 0;
     size_t kept = 0;
     bool hook = false;
     take_incoming(d);
+    unsigned fullest = flight_look(d->options.flight, d->active.at, d->active.count);
     for (size_t i = 0; i < d->active.count; i++) {
         struct slot *s = d->active.at[i];
         int state = atomic_load_explicit(&s->state, memory_order_acquire);
@@ -196,6 +199,7 @@ static unsigned look(struct drain *d) {
             d->active.at[kept++] = s;
     }
     d->active.count = kept;
+    flight_settle(d->options.flight, d->active.at, kept);
     if (hook)
         wake_tracer(d);
     return fullest;
@@ -205,8 +209,9 @@ static unsigned look(struct drain *d) {
  * Sleeps until the ring that fills fastest is expected to be at TARGET_PERCENT: FULLEST percent
  * came in the last PERIOD_NS. Too short a sleep is none.
  */
-static void nap(unsigned idle, unsigned fullest, uint64_t period_ns) {
-    uint64_t ns = idle < IDLE_LOOKS ? NAP_SHORT_NS : NAP_LONG_NS;
+static void nap(const struct drain *d, unsigned idle, unsigned fullest, uint64_t period_ns) {
+    uint64_t longest = flight_watches(d->options.flight) ? NAP_WATCH_NS : NAP_LONG_NS;
+    uint64_t ns = idle < IDLE_LOOKS ? NAP_SHORT_NS : longest;
     if (fullest && period_ns * TARGET_PERCENT / fullest < ns)
         ns = period_ns * TARGET_PERCENT / fullest;
     struct timespec t = {0, (long)ns};
@@ -233,7 +238,7 @@ static void *run(void *arg) {
             next_clock = ns + CLOCK_EVERY_NS;
         }
         if (!finish)
-            nap(idle, fullest, period);
+            nap(d, idle, fullest, period);
     }
 }
 

@@ -10,11 +10,13 @@
 #include "trace/writer.h"
 
 struct drain;
+struct flight;
 
 struct drain_options {
     struct trace_writer *writer;
     enum overflow overflow;
-    int hook_event; /* eventfd, written when a lane's hook flag is seen */
+    int hook_event;        /* eventfd, written when a lane's hook flag is seen */
+    struct flight *flight; /* NULL: no snapshots */
 };
 
 /* Starts the thread. */

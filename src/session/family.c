@@ -25,6 +25,7 @@ static void give_lane_to(struct tracer *t, struct task *task, struct trace_threa
     trace_writer_thread(ctx->writer, thread);
     if (task->slot->unread)
         return;
+    slot_assign(task->slot, thread);
     const struct session_options *o = options_of(t);
     if (o->depth || o->threshold_ns) {
         struct thin_options thin = {ctx->writer, o->depth, timing_ticks(o->threshold_ns)};

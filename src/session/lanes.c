@@ -2,6 +2,7 @@
 
 #include <linux/futex.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -183,6 +184,12 @@ struct slot *slab_take(struct slab *s, uint32_t stream, bool limitless) {
         return slot;
     }
     return NULL;
+}
+
+void slot_assign(struct slot *slot, const struct trace_thread *thread) {
+    slot->thread = *thread;
+    snprintf(slot->name, sizeof slot->name, "%s", thread->name);
+    slot->thread.name = slot->name;
 }
 
 void slot_put(struct slot *slot, uint32_t site, uint64_t sp, enum overflow overflow) {

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/types.h"
 #include "session/epochs.h"
+#include "trace/format.h"
 #include "wire/ring.h"
 
 enum lane_state {
@@ -23,19 +24,26 @@ enum lane_state {
 };
 
 struct thin;
+struct watch;
+enum { THREAD_NAME_ROOM = 32 };
+
 struct slot {          /* the tool's side of one lane */
     struct lane *lane; /* in the tool */
     taddr_t at;        /* in the target */
     _Atomic int state; /* enum lane_state */
     uint32_t ring_bytes;
     uint32_t stream;
-    uint64_t tail;        /* drainer: bytes read */
-    uint64_t last_clock;  /* drainer: of the newest event read */
-    uint64_t lost;        /* drainer: already reported */
-    struct epochs epochs; /* drainer; for rings that are overwritten */
-    uint64_t end_ticks;   /* set before LANE_CLOSING */
-    bool unread;          /* a slab's sink: only lane, at, ring_bytes and lost are used */
-    struct thin *thin;    /* drainer: depth and threshold filter, or NULL */
+    uint64_t tail;              /* drainer: bytes read */
+    uint64_t last_clock;        /* drainer: of the newest event read */
+    uint64_t lost;              /* drainer: already reported */
+    struct epochs epochs;       /* drainer; for rings that are overwritten */
+    uint64_t end_ticks;         /* set before LANE_CLOSING */
+    bool unread;                /* a slab's sink: only lane, at, ring_bytes and lost are used */
+    struct thin *thin;          /* drainer: depth and threshold filter, or NULL */
+    struct watch *watch;        /* drainer: what triggers snapshots, or NULL */
+    struct trace_thread thread; /* as told to the trace; its name is the following */
+    char name[THREAD_NAME_ROOM];
+    bool imaged; /* drainer: all of it, its end included, is in a snapshot */
 };
 
 struct slab {
@@ -63,6 +71,9 @@ taddr_t slab_frame(const struct slab *slab);
 enum { SLAB_SCRATCH_BYTES = 1024 };
 taddr_t slab_scratch(const struct slab *slab);
 void *slab_scratch_here(const struct slab *slab);
+
+/* Notes whose lane SLOT is. */
+void slot_assign(struct slot *slot, const struct trace_thread *thread);
 
 /* Writes an event on behalf of SLOT's stopped thread. When the ring is full: waits for the drainer,
  * or counts it as lost. */

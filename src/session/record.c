@@ -68,10 +68,8 @@ static bool is_killed(const struct recording *r, int rc) {
 /* The program stands at its first instruction: refuses what cannot work before anything has run. */
 static int adopt(struct recording *r, struct err *err) {
     int rc = tracer_adopt(r->tracer, r->pid, err);
-    if (rc == 0 && tracer_task_count(r->tracer) && !catalog_wants_libraries(r->catalog))
-        rc = catalog_check_matches(r->catalog, err);
     if (rc == 0 && tracer_task_count(r->tracer))
-        rc = catalog_check_calls(r->catalog, err);
+        rc = recording_check(r, err);
     if (rc < 0 && !is_killed(r, rc))
         return rc;
     tracer_start(r->tracer, r->pid);

@@ -14,8 +14,10 @@
 enum { DEFAULT_RING_BYTES = 2 << 20 };
 
 int recording_open_signals(struct recording *r, const sigset_t *wanted, struct err *err) {
-    sigprocmask(SIG_BLOCK, wanted, &r->mask);
-    r->signals = signalfd(-1, wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+    sigset_t set = *wanted;
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, &r->mask);
+    r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     r->hook_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (r->signals < 0 || r->hook_event < 0)
         return err_set(err, errno, "signals", "cannot wait for signals: %s", strerror(errno));
@@ -26,6 +28,7 @@ void recording_lift_limits(struct recording *r) {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, tell = {.sa_handler = SIG_DFL};
     sigaction(SIGXFSZ, &ignore, &r->too_large);
     sigaction(SIGCHLD, &tell, &r->children);
+    sigaction(SIGUSR1, &tell, &r->snapshots);
     getrlimit(RLIMIT_NOFILE, &r->files);
     struct rlimit all = {r->files.rlim_max, r->files.rlim_max};
     setrlimit(RLIMIT_NOFILE, &all);
@@ -37,13 +40,17 @@ static void restore_limits(const struct recording *r) {
         return;
     sigaction(SIGXFSZ, &r->too_large, NULL);
     sigaction(SIGCHLD, &r->children, NULL);
+    sigaction(SIGUSR1, &r->snapshots, NULL);
     setrlimit(RLIMIT_NOFILE, &r->files);
 }
 
 static void drain_fds(struct recording *r) {
     struct signalfd_siginfo info;
     while (read(r->signals, &info, sizeof info) == (ssize_t)sizeof info)
-        r->on_signal(r, &info);
+        if (info.ssi_signo == SIGUSR1)
+            flight_snapshot(r->flight, "SIGUSR1");
+        else
+            r->on_signal(r, &info);
     uint64_t count;
     if (read(r->hook_event, &count, sizeof count) == (ssize_t)sizeof count)
         tracer_handle_hooks(r->tracer);
@@ -62,6 +69,7 @@ void recording_step(struct recording *r, int ms) {
     poll(fds, 2, ms);
     drain_fds(r);
     tracer_handle_reports(r->tracer);
+    flight_tell(r->flight);
     show_progress(r);
 }
 
@@ -109,18 +117,38 @@ int recording_open(struct recording *r, const char *const *command, struct err *
         return rc;
     struct trace_clock start = timing_started();
     trace_writer_clock(r->writer, &start);
+    struct flight_options flight = {r->options, r->writer, r->hook_event};
+    rc = flight_new(&flight, &r->flight, err);
+    if (rc < 0)
+        return rc;
     r->catalog = catalog_new(r->options, r->writer);
-    struct drain_options drain = {r->writer, r->options->overflow, r->hook_event};
+    catalog_watch(r->catalog, flight_triggers(r->flight));
+    struct drain_options drain = {r->writer, r->options->overflow, r->hook_event, r->flight};
     rc = drain_start(&drain, &r->drain, err);
     if (rc == 0)
         r->tracer = make_tracer(r);
     return rc;
 }
 
+int recording_check(const struct recording *r, struct err *err) {
+    int rc = 0;
+    if (!catalog_wants_libraries(r->catalog))
+        rc = catalog_check_matches(r->catalog, err);
+    if (rc == 0)
+        rc = catalog_check_calls(r->catalog, err);
+    if (rc == 0 && !catalog_wants_libraries(r->catalog))
+        rc = triggers_check(flight_triggers(r->flight), err);
+    return rc;
+}
+
 /* Filters for libraries can only be judged in the end. */
 static void warn_of_no_match(const struct recording *r) {
     struct err err = {0};
-    if (r->options->warn && catalog_check_matches(r->catalog, &err) < 0)
+    if (!r->options->warn)
+        return;
+    if (catalog_check_matches(r->catalog, &err) < 0)
+        r->options->warn(r->options->ctx, err.text);
+    if (triggers_check(flight_triggers(r->flight), &err) < 0)
         r->options->warn(r->options->ctx, err.text);
 }
 
@@ -135,6 +163,7 @@ void recording_finish(struct recording *r, int exit_status) {
     result->exit_status = exit_status;
     drain_finish(r->drain);
     r->drain = NULL;
+    result->snapshots = flight_finish(r->flight);
     struct trace_clock now = timing_now();
     trace_writer_clock(r->writer, &now);
     result->trace_error = trace_writer_error(r->writer, &result->trace_why);
@@ -166,6 +195,7 @@ void recording_done(struct recording *r) {
     forget_signals(r);
     tracer_free(r->tracer);
     drain_finish(r->drain);
+    flight_free(r->flight);
     if (r->writer) { /* nothing was recorded */
         AUTO_FREE char *part = mem_printf("%s.part", r->options->output);
         trace_writer_abandon(r->writer);

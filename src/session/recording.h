@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 
+#include "session/flight.h"
 #include "session/session.h"
 #include "session/tracer.h"
 
@@ -17,24 +18,26 @@ struct recording {
     struct session_result *result;
     struct trace_writer *writer;
     struct catalog *catalog;
+    struct flight *flight;
     struct drain *drain;
     struct tracer *tracer;
     int hook_event, signals;
     sigset_t mask; /* the tool's own */
-    struct sigaction too_large, children;
+    struct sigaction too_large, children, snapshots;
     struct rlimit files;
     bool lifted;
     pid_t pid; /* of the program; 0: there is none yet */
-    /* A signal has come to spoor; those of children are seen to. */
+    /* A signal has come to spoor; those of children, and requests for snapshots, are seen to. */
     void (*on_signal)(struct recording *r, const struct signalfd_siginfo *info);
     void *ctx;
 };
 
-/* Signals in WANTED become readable, and do nothing else from now on. */
+/* Signals in WANTED, and the one that asks for a snapshot, become readable, and do nothing else
+ * from now on. */
 int recording_open_signals(struct recording *r, const sigset_t *wanted, struct err *err);
 /* What limits the program need not limit us: we hold a descriptor for each process, a trace that
- * may not grow shall end the trace, not us, and without SIGCHLD nothing would wake us. Called after
- * a launched program has inherited what was. */
+ * may not grow shall end the trace, not us, and whoever has made us may have chosen to ignore
+ * SIGCHLD and SIGUSR1. Called after a launched program has inherited what was. */
 void recording_lift_limits(struct recording *r);
 /* Opens the trace of COMMAND, a NULL-terminated list, and begins to drain; makes the tracer. */
 int recording_open(struct recording *r, const char *const *command, struct err *err);
@@ -42,6 +45,9 @@ int recording_open(struct recording *r, const char *const *command, struct err *
 void recording_step(struct recording *r, int ms);
 /* If the program has ended and others that it has made go on, tells the user and returns true. */
 bool recording_tell_ended(const struct recording *r);
+/* Whether the options name functions that are not there, as far as that is known. Errors:
+ * "no-match", "no-imports". */
+int recording_check(const struct recording *r, struct err *err);
 /* The program's status as a shell shows it; 0 when it has not ended. */
 int recording_status(const struct recording *r);
 /* Everything has happened: reads and writes the rest, fills the result, ends the trace. EXIT_STATUS

@@ -233,6 +233,18 @@ uint8_t *selection_apply(struct selection *s, const struct module *module, const
     return bits;
 }
 
+void selection_near(const struct selection *s, char *ret, size_t room) {
+    size_t used = 0;
+    ret[0] = '\0';
+    for (int i = 0; i < SELECTION_NEAR && s->near[i]; i++) {
+        int n = snprintf(ret + used, room - used, "%s%s", i ? ", " : ": did you mean ", s->near[i]);
+        if (n < 0 || (size_t)n + 2 > room - used)
+            break;
+        used += (size_t)n;
+    }
+    snprintf(ret + used, room - used, "%s", used ? "?" : "");
+}
+
 int selection_check(const struct selection *s, struct err *err) {
     if (!s->options->filter_count || s->traceable)
         return 0;
@@ -241,18 +253,10 @@ int selection_check(const struct selection *s, struct err *err) {
                        "filter '%s': matches %zu functions, none of which can be traced: 'spoor "
                        "explain' tells why",
                        pattern_text(s->options->filters[0]), s->matched);
-    char near[256] = "";
-    size_t used = 0;
-    for (int i = 0; i < SELECTION_NEAR && s->near[i]; i++) {
-        int n = snprintf(near + used, sizeof near - used, "%s%s", i ? ", " : ": did you mean ",
-                         s->near[i]);
-        if (n < 0 || (size_t)n >= sizeof near - used)
-            break;
-        used += (size_t)n;
-    }
-    near[used] = '\0';
-    return err_set(err, ENOENT, "no-match", "filter '%s': matches no function%s%s",
-                   pattern_text(s->options->filters[0]), near,
-                   used ? "?"
-                        : " of the traced modules (see 'spoor explain', and -M for libraries)");
+    char near[256];
+    selection_near(s, near, sizeof near);
+    return err_set(err, ENOENT, "no-match", "filter '%s': matches no function%s",
+                   pattern_text(s->options->filters[0]),
+                   near[0] ? near
+                           : " of the traced modules (see 'spoor explain', and -M for libraries)");
 }

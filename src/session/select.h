@@ -42,6 +42,8 @@ bool selection_takes_call(struct selection *s, const char *module, const struct 
 void selection_note_refused(struct selection *s, const char *name, enum refusal why);
 /* One line about those, or NULL; to be freed. */
 char *selection_refused(const struct selection *s);
+/* ": did you mean A, B?", or nothing, into ROOM bytes at RET. */
+void selection_near(const struct selection *s, char *ret, size_t room);
 /* 0, or −ENOENT "no-match" when -F was given and has matched no function that can be traced, of any
  * module so far. */
 int selection_check(const struct selection *s, struct err *err);

@@ -14,6 +14,13 @@
 #include "trace/writer.h"
 #include "wire/ring.h"
 
+struct trigger { /* --trigger */
+    const struct pattern *pattern;
+    bool at_exit; /* when a call that took longer than that ends; else at each entry */
+    uint64_t longer_ns;
+    const char *text; /* as typed */
+};
+
 struct session_options {
     const char *output;
     const struct pattern *const *filters;
@@ -26,7 +33,11 @@ struct session_options {
     uint32_t depth;        /* -D: 0 no limit */
     uint64_t threshold_ns; /* -t: 0 none */
     enum overflow overflow;
-    uint64_t ring_bytes; /* per thread, power of two, ≥ 4096; 0: the default */
+    uint64_t ring_bytes;            /* per thread, power of two, ≥ 4096; 0: the default */
+    const struct trigger *triggers; /* with OVERFLOW_OVERWRITE only */
+    size_t trigger_count;
+    uint32_t snapshot_limit;  /* how many snapshots triggers may cause */
+    uint64_t snapshot_gap_ns; /* they come no closer than that */
     bool follow;
     uint32_t
         trap_limit; /* a function that comes to its traps more often within a second loses them */
@@ -37,6 +48,8 @@ struct session_options {
     void (*progress)(void *ctx, const struct trace_totals *totals);
     /* One line for the user about something that is not fatal. */
     void (*warn)(void *ctx, const char *text);
+    /* One line about something that has failed, though the recording goes on; may be NULL. */
+    void (*complain)(void *ctx, const char *text);
     void *ctx;
 };
 
@@ -45,6 +58,7 @@ struct session_result {
     uint64_t functions_seen, functions_instrumented;
     struct trace_totals totals;
     uint64_t duration_ns;
+    uint32_t snapshots; /* made: OUTPUT.1 and so on */
     uint64_t attach_ns,
         leave_ns;    /* attach: for how long the program stood; leave 0: it has ended */
     int trace_error; /* 0, or −errno: the trace is incomplete, the program was not harmed */
@@ -54,6 +68,7 @@ struct session_result {
 /*
  * Launches ARGV and traces until it and what it started have ended. SIGTERM and SIGHUP are passed
  * on to it. Errors: of launch(); "no-match" (with near names); "foreign-program", "sandboxed";
+ * "no-snapshots" (triggers, but OUTPUT is not a file);
  * those of trace_writer_open().
  */
 int session_record(const struct session_options *options, char *const argv[],

@@ -10,6 +10,14 @@ struct block *block_new(enum disk_type type) {
     return block;
 }
 
+struct block *block_copy(const struct block *block) {
+    struct block *copy = block_new((enum disk_type)block->head.type);
+    copy->head = block->head;
+    for (int i = 0; i < BLOCK_PARTS; i++)
+        bytes_put(&copy->parts[i], block->parts[i].at, block->parts[i].count);
+    return copy;
+}
+
 void block_free(struct block *block) {
     if (!block)
         return;

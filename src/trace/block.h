@@ -22,6 +22,7 @@ struct block {
 
 struct block *block_new(enum disk_type type);
 void block_free(struct block *block); /* and its parts */
+struct block *block_copy(const struct block *block);
 size_t block_raw_bytes(const struct block *block);
 
 /* Makes room for COUNT more bytes and returns where they go; the caller adds to b->count. */

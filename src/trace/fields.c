@@ -84,10 +84,16 @@ bool fields_map(struct fields *f, struct trace_map *ret) {
     return !f->bad;
 }
 
+/* Earlier spoors have written no more than the first three. */
 bool fields_end(struct fields *f, struct trace_end *ret) {
+    *ret = (struct trace_end){.reason = ""};
     ret->status = (int32_t)fields_signed(f);
     ret->ticks = fields_number(f);
     ret->lost = fields_number(f);
+    if (f->at < f->end && !f->bad) {
+        ret->snapshot = fields_bounded(f, UINT32_MAX);
+        ret->reason = text(f);
+    }
     return !f->bad;
 }
 

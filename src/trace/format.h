@@ -98,6 +98,8 @@ struct trace_end {  /* written last; absent after a crash */
     int32_t status; /* wait status as the shell would show it */
     uint64_t ticks;
     uint64_t lost;
+    uint32_t snapshot;  /* its number; the program ran on, and has no status. 0: none */
+    const char *reason; /* why it was made, or NULL */
 };
 
 #endif

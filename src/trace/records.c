@@ -127,6 +127,8 @@ struct block *record_frames(const struct trace_frames *frames) {
 
 struct block *record_end(const struct trace_end *end) {
     struct block *block = block_new(DISK_END);
-    put_numbers(payload(block), (uint64_t[]){zigzag(end->status), end->ticks, end->lost}, 3);
+    struct bytes *b = payload(block);
+    put_numbers(b, (uint64_t[]){zigzag(end->status), end->ticks, end->lost, end->snapshot}, 4);
+    bytes_put_string(b, end->reason);
     return block;
 }

@@ -17,7 +17,27 @@ struct trace_writer {
     struct sink *sink;
     pthread_mutex_t lock; /* of the table; a stream, once in it, stays */
     ARRAY(struct stream *) streams;
+    bool keeps;                 /* the following; guarded by the lock, like it */
+    ARRAY(struct block *) kept; /* copies: the session and the first clock in any case */
+    bool clock_kept;
 };
+
+/* Whether a branch of W begins with BLOCK. */
+static bool is_to_keep(struct trace_writer *w, const struct block *block) {
+    bool first_clock = block->head.type == DISK_CLOCK && !w->clock_kept;
+    w->clock_kept |= first_clock;
+    return first_clock || block->head.type == DISK_SESSION ||
+           (w->keeps && block->head.type != DISK_CLOCK);
+}
+
+/* Sends off metadata that is not of a stream. */
+static void tell(struct trace_writer *w, struct block *block) {
+    pthread_mutex_lock(&w->lock);
+    if (is_to_keep(w, block))
+        ARRAY_PUSH(&w->kept, block_copy(block));
+    pthread_mutex_unlock(&w->lock);
+    sink_push(w->sink, block);
+}
 
 /* Returns the stream with its lock held. */
 static struct stream *stream_lock(struct trace_writer *w, uint32_t number) {
@@ -105,11 +125,11 @@ void trace_writer_flush(struct trace_writer *w) {
 void trace_writer_sync(struct trace_writer *w) { sink_sync(w->sink); }
 
 void trace_writer_clock(struct trace_writer *w, const struct trace_clock *clock) {
-    sink_push(w->sink, record_clock(clock));
+    tell(w, record_clock(clock));
 }
 
 void trace_writer_process(struct trace_writer *w, const struct trace_process *process) {
-    sink_push(w->sink, record_process(process));
+    tell(w, record_process(process));
 }
 
 void trace_writer_thread(struct trace_writer *w, const struct trace_thread *thread) {
@@ -117,13 +137,13 @@ void trace_writer_thread(struct trace_writer *w, const struct trace_thread *thre
 }
 
 void trace_writer_module(struct trace_writer *w, const struct trace_module *module) {
-    sink_push(w->sink, record_module(module));
+    tell(w, record_module(module));
     for (uint32_t next = 0; next < module->function_count;)
-        sink_push(w->sink, record_functions(module, &next));
+        tell(w, record_functions(module, &next));
 }
 
 void trace_writer_map(struct trace_writer *w, const struct trace_map *map) {
-    sink_push(w->sink, record_map(map));
+    tell(w, record_map(map));
 }
 
 void trace_writer_frames(struct trace_writer *w, const struct trace_frames *frames) {
@@ -136,17 +156,40 @@ struct trace_totals trace_writer_totals(struct trace_writer *w) {
     return sink_totals(w->sink);
 }
 
-int trace_writer_open(const char *path, const struct trace_session *session,
-                      struct trace_writer **ret, struct err *err) {
+static int writer_new(const char *path, struct trace_writer **ret, struct err *err) {
     struct sink *sink;
     int rc = sink_open(path, &sink, err);
     if (rc)
         return rc;
-    struct trace_writer *w = mem_alloc(sizeof *w);
-    w->sink = sink;
-    pthread_mutex_init(&w->lock, NULL);
-    sink_push(sink, record_session(session));
-    *ret = w;
+    *ret = mem_alloc(sizeof **ret);
+    (*ret)->sink = sink;
+    pthread_mutex_init(&(*ret)->lock, NULL);
+    return 0;
+}
+
+int trace_writer_open(const char *path, const struct trace_session *session,
+                      struct trace_writer **ret, struct err *err) {
+    int rc = writer_new(path, ret, err);
+    if (rc == 0)
+        tell(*ret, record_session(session));
+    return rc;
+}
+
+void trace_writer_keep(struct trace_writer *w) {
+    pthread_mutex_lock(&w->lock);
+    w->keeps = true;
+    pthread_mutex_unlock(&w->lock);
+}
+
+int trace_writer_branch(struct trace_writer *w, const char *path, struct trace_writer **ret,
+                        struct err *err) {
+    int rc = writer_new(path, ret, err);
+    if (rc)
+        return rc;
+    pthread_mutex_lock(&w->lock);
+    for (size_t i = 0; i < w->kept.count; i++)
+        sink_push((*ret)->sink, block_copy(w->kept.at[i]));
+    pthread_mutex_unlock(&w->lock);
     return 0;
 }
 
@@ -157,6 +200,9 @@ static void writer_free(struct trace_writer *w) {
         free(w->streams.at[i]);
     }
     ARRAY_FREE(&w->streams);
+    for (size_t i = 0; i < w->kept.count; i++)
+        block_free(w->kept.at[i]);
+    ARRAY_FREE(&w->kept);
     pthread_mutex_destroy(&w->lock);
     sink_free(w->sink);
     free(w);

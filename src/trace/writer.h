@@ -17,6 +17,13 @@ struct trace_writer;
 int trace_writer_open(const char *path, const struct trace_session *session,
                       struct trace_writer **ret, struct err *err);
 
+/* What W is told from now on of processes, modules and maps is kept, for trace_writer_branch(). */
+void trace_writer_keep(struct trace_writer *w);
+/* A further trace, at PATH, that begins with what W has kept, and with the same session and first
+ * clock; threads and their streams are its own. Errors: those of trace_writer_open(). */
+int trace_writer_branch(struct trace_writer *w, const char *path, struct trace_writer **ret,
+                        struct err *err);
+
 /* Metadata. Each is on disk (or queued) before any event that needs it may be added. These, and
  * trace_writer_events(), may be called from different threads; the writer locks. */
 void trace_writer_clock(struct trace_writer *w, const struct trace_clock *clock);

@@ -42,6 +42,40 @@ static void assert_refused(enum command_id id, const char *words, const char *ta
     done(&l);
 }
 
+static void expect_trigger(const char *words, const char *text, bool at_exit, uint64_t longer_ns) {
+    struct line l;
+    parse(&l, COMMAND_RECORD, words);
+    if (l.rc < 0)
+        fail_msg("%s", l.err.text);
+    assert_int_equal(l.options.record.overflow, OVERFLOW_OVERWRITE);
+    assert_int_equal(l.options.record.triggers.count, 1);
+    const struct trigger *t = &l.options.record.triggers.at[0];
+    assert_string_equal(pattern_text(t->pattern), text);
+    assert_int_equal(t->at_exit, at_exit);
+    assert_int_equal(t->longer_ns, longer_ns);
+    done(&l);
+}
+
+static void a_trigger_is_a_pattern_and_perhaps_a_time(void **state) {
+    (void)state;
+    expect_trigger("--trigger=f p", "f", false, 0);
+    expect_trigger("--trigger=f>5ms p", "f", true, 5000000);
+    expect_trigger("--trigger=f>100 p", "f", true, 100);
+    expect_trigger("--trigger=lib*!f*>1.5s --overflow=overwrite p", "lib*!f*", true, 1500000000);
+    expect_trigger("--trigger=std::list<int>::size p", "std::list<int>::size", false, 0);
+    expect_trigger("--trigger=std::list<int>::size>1us p", "std::list<int>::size", true, 1000);
+    expect_trigger("--trigger=operator>>2us p", "operator>", true, 2000);
+    expect_trigger("--trigger=operator> p", "operator>", false, 0);
+    expect_trigger("--trigger=operator-> p", "operator->", false, 0);
+    assert_refused(COMMAND_RECORD, "--trigger=f>5parsecs p", "bad-value");
+    assert_refused(COMMAND_RECORD, "--trigger=f>=5ms p", "bad-value");
+    assert_refused(COMMAND_RECORD, "--trigger=>5ms p", "bad-value");
+    assert_refused(COMMAND_RECORD, "--trigger= p", "bad-value");
+    assert_refused(COMMAND_RECORD, "--trigger=/(/ p", "bad-pattern");
+    assert_refused(COMMAND_RECORD, "--trigger=f --overflow=wait p", "contradiction");
+    assert_refused(COMMAND_ATTACH, "--trigger=f --overflow=drop 1", "contradiction");
+}
+
 static void without_options_the_defaults_hold(void **state) {
     (void)state;
     struct line l;
@@ -260,6 +294,7 @@ static void the_table_is_sound(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_options_the_defaults_hold),
+        cmocka_unit_test(a_trigger_is_a_pattern_and_perhaps_a_time),
         cmocka_unit_test(record_reads_every_form_of_an_option),
         cmocka_unit_test(the_traced_program_keeps_its_own_options),
         cmocka_unit_test(views_take_options_after_the_trace),

@@ -90,7 +90,7 @@ static struct rig *rig_new(uint32_t ring_bytes, enum overflow overflow) {
     g->code = new_code(ring_bytes, overflow);
     g->hook_event = eventfd(0, EFD_NONBLOCK);
     g->limitless = overflow == OVERFLOW_OVERWRITE;
-    struct drain_options options = {g->writer, overflow, g->hook_event};
+    struct drain_options options = {g->writer, overflow, g->hook_event, NULL};
     assert_int_equal(drain_start(&options, &g->drain, NULL), 0);
     return g;
 }

@@ -213,6 +213,51 @@ static void facts_come_back_exactly(void **state) {
     trace_reader_free(r);
 }
 
+/* A further trace of the same session, as snapshots are. */
+static void a_branch_begins_with_what_was_kept(void **state) {
+    AUTO_FREE char *path = mem_printf("%s.1", (char *)*state);
+    static const struct trace_function function = {.address = 16, .size = 8, .name = "f"};
+    static const struct trace_module module = {
+        .first_id = 1, .path = "/m", .name = "m", .functions = &function, .function_count = 1};
+    static const struct trace_end end = {.ticks = 900, .snapshot = 4, .reason = "f>5ms"};
+    struct trace_writer *w = must_open_writer(*state), *branch;
+    trace_writer_clock(w, &(struct trace_clock){100, 1000});
+    trace_writer_keep(w);
+    trace_writer_process(w, &(struct trace_process){.pid = 5, .command = "p"});
+    trace_writer_thread(w, &(struct trace_thread){.stream = 77, .pid = 5, .tid = 6, .name = "t"});
+    trace_writer_module(w, &module);
+    trace_writer_map(w, &(struct trace_map){.pid = 5, .first_id = 1, .bias = 4096});
+    trace_writer_clock(w, &(struct trace_clock){200, 2000});
+    assert_int_equal(trace_writer_branch(w, path, &branch, NULL), 0);
+    trace_writer_clock(branch, &(struct trace_clock){1100, 2000});
+    trace_writer_thread(branch, &(struct trace_thread){.pid = 5, .tid = 6, .name = "t"});
+    trace_writer_events(branch, 0, &(struct trace_event){300, 1 << 2, 4096}, 1);
+    assert_int_equal(trace_writer_finish(branch, &end, NULL, NULL), 0);
+    must_finish(w);
+
+    struct trace_reader *r = must_open_reader(path);
+    const struct trace_module *m;
+    const struct trace_function *f;
+    assert_null(trace_reader_warning(r));
+    assert_int_equal(trace_reader_process_count(r), 1);
+    assert_int_equal(trace_reader_stream_count(r), 1);
+    assert_int_equal(trace_reader_module_count(r), 1);
+    assert_int_equal(trace_reader_map_count(r), 1);
+    assert_true(trace_reader_function(r, 1, &m, &f));
+    assert_string_equal(f->name, "f");
+    assert_int_equal(trace_reader_ns(r, 1100), 1000); /* from the session's first clock on */
+    assert_int_equal(trace_reader_counts(r).entries, 1);
+    assert_int_equal(trace_reader_end(r)->snapshot, 4);
+    assert_string_equal(trace_reader_end(r)->reason, "f>5ms");
+    trace_reader_free(r);
+    unlink(path);
+
+    r = must_open_reader(*state);
+    assert_int_equal(trace_reader_counts(r).entries, 0);
+    assert_int_equal(trace_reader_end(r)->snapshot, 0);
+    trace_reader_free(r);
+}
+
 static void ticks_become_nanoseconds_by_the_first_and_last_clock(void **state) {
     write_small_trace(*state); /* 2 000 000 ticks are 1 000 000 ns, from tick 1 000 000 */
     struct trace_reader *r = must_open_reader(*state);
@@ -248,6 +293,7 @@ int main(void) {
         TEST(recursion_of_200000_frames_comes_back_exactly),
         TEST(losses_and_the_end_of_a_thread_keep_their_place),
         TEST(facts_come_back_exactly),
+        TEST(a_branch_begins_with_what_was_kept),
         TEST(ticks_become_nanoseconds_by_the_first_and_last_clock),
         TEST(a_merge_gives_all_streams_in_order_of_time),
     };

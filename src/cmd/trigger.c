@@ -1,0 +1,42 @@
+#include "cmd/trigger.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cmd/values.h"
+
+/* Whether TEXT, behind a '>', was meant as a time. */
+static bool looks_like_time(const char *text) {
+    text += *text == '=';
+    while (isspace((unsigned char)*text))
+        text++;
+    return isdigit((unsigned char)*text) || *text == '.';
+}
+
+int trigger_parse(const char *text, struct trigger *ret, struct err *err) {
+    struct trigger t = {.text = text};
+    AUTO_FREE char *name = mem_strdup(text);
+    char *sign = strrchr(name, '>');
+    if (sign && looks_like_time(sign + 1)) {
+        const char *time = sign + 1 + strspn(sign + 1, " ");
+        if (!value_time(time, &t.longer_ns))
+            return err_set(err, EINVAL, "bad-value",
+                           "option '--trigger': '%s' is not FUNC>TIME, like 'handle>5ms'", text);
+        t.at_exit = true;
+        while (sign > name && sign[-1] == ' ')
+            sign--;
+        *sign = '\0';
+    }
+    if (!*name)
+        return err_set(err, EINVAL, "bad-value", "option '--trigger': '%s' names no function",
+                       text);
+    struct pattern *pattern;
+    int rc = pattern_new(name, &pattern, err);
+    if (rc < 0)
+        return rc;
+    t.pattern = pattern;
+    *ret = t;
+    return 0;
+}

@@ -1,0 +1,128 @@
+#include "session/snapshot.h"
+
+#include <string.h>
+
+#include "arch/clock.h"
+#include "session/rings.h"
+#include "session/thin.h"
+
+enum { UNPACK = 512 };
+
+static void copy_epochs(struct epochs *to, const struct epochs *from) {
+    *to = *from;
+    memset(&to->notes, 0, sizeof to->notes);
+    for (size_t i = 0; i < from->notes.count; i++)
+        ARRAY_PUSH(&to->notes, from->notes.at[i]);
+}
+
+struct ring_image ring_image_take(struct slot *slot, uint64_t most_bytes) {
+    struct ring_image image = {.thread = slot->thread};
+    uint64_t head = ring_head(slot, slot->tail, slot->last_clock), from = ring_oldest(slot, head);
+    epochs_look(&slot->epochs, head, clock_ticks() + SKEW_TICKS);
+    if (head - from > most_bytes)
+        from = head - most_bytes / EVENT_BYTES * EVENT_BYTES;
+    image.events = mem_resize(NULL, (head - from) / EVENT_BYTES + 1, EVENT_BYTES);
+    image.at = ring_copy(slot, from, head, image.events);
+    image.first = image.events + (image.at - from) / EVENT_BYTES;
+    image.count = (head - image.at) / EVENT_BYTES;
+    memcpy(image.name, slot->name, sizeof image.name);
+    copy_epochs(&image.epochs, &slot->epochs);
+    return image;
+}
+
+void ring_image_done(struct ring_image *image) {
+    free(image->events);
+    ARRAY_FREE(&image->epochs.notes);
+    *image = (struct ring_image){0};
+}
+
+void snapshot_free(struct snapshot *s) {
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->images.count; i++)
+        ring_image_done(&s->images.at[i]);
+    ARRAY_FREE(&s->images);
+    free(s);
+}
+
+/* ---- writing ---- */
+
+struct writing {
+    const struct snapshot_options *options;
+    struct trace_writer *writer;
+    struct snapshot_facts *facts;
+    uint64_t first, last; /* ticks of events so far */
+};
+
+static struct trace_event unpacked(const struct ring_image *image, size_t i) {
+    const struct event *e = &image->first[i];
+    uint64_t latest = epochs_of(&image->epochs, image->at + i * EVENT_BYTES).ticks;
+    return (struct trace_event){event_ticks(e, latest), e->site, event_sp(e)};
+}
+
+static void write_events(struct writing *w, const struct ring_image *image, struct thin *thin) {
+    struct trace_event events[UNPACK];
+    for (size_t at = 0, n; at < image->count; at += n) {
+        n = image->count - at < UNPACK ? image->count - at : UNPACK;
+        for (size_t i = 0; i < n; i++)
+            events[i] = unpacked(image, at + i);
+        if (thin)
+            thin_events(thin, events, n);
+        else
+            trace_writer_events(w->writer, image->thread.stream, events, n);
+    }
+}
+
+static void note_span(struct writing *w, const struct ring_image *image) {
+    uint64_t first = unpacked(image, 0).ticks, last = unpacked(image, image->count - 1).ticks;
+    if (!w->facts->threads++ || first < w->first)
+        w->first = first;
+    if (last > w->last)
+        w->last = last;
+}
+
+static void write_image(struct writing *w, const struct ring_image *image, uint64_t now) {
+    const struct snapshot_options *o = w->options;
+    struct thin_options thinned = {w->writer, o->depth, o->threshold_ticks};
+    struct thin *thin = NULL;
+    uint32_t stream = image->thread.stream;
+    uint64_t end = image->ended ? image->end_ticks : now;
+    if (image->count)
+        note_span(w, image);
+    if (image->at)
+        trace_writer_lost(w->writer, stream, image->count ? unpacked(image, 0).ticks : end,
+                          image->at / EVENT_BYTES);
+    if (o->depth || o->threshold_ticks)
+        thin = thin_new(&thinned, &image->thread);
+    write_events(w, image, thin);
+    thin_free(thin, end);
+    if (image->ended)
+        trace_writer_thread_end(w->writer, stream, end);
+}
+
+int snapshot_write(struct snapshot *s, const struct snapshot_options *options,
+                   struct snapshot_facts *ret, struct err *err) {
+    AUTO_FREE char *path = mem_printf("%s.%u", options->output, s->number);
+    *ret = (struct snapshot_facts){0};
+    struct writing w = {.options = options, .facts = ret};
+    int rc = trace_writer_branch(options->writer, path, &w.writer, err);
+    if (rc < 0)
+        return rc;
+    trace_writer_clock(w.writer, &s->clock);
+    for (size_t i = 0; i < s->images.count; i++) { /* views count on small numbers of streams */
+        struct trace_thread *thread = &s->images.at[i].thread;
+        thread->stream = (uint32_t)i;
+        thread->name = s->images.at[i].name;
+        trace_writer_thread(w.writer, thread);
+    }
+    for (size_t i = 0; i < s->images.count; i++) {
+        write_image(&w, &s->images.at[i], s->clock.ticks);
+        ring_image_done(&s->images.at[i]);
+    }
+    ret->span_ticks = w.last - w.first;
+    struct trace_end end = {.ticks = s->clock.ticks, .snapshot = s->number, .reason = s->reason};
+    struct trace_totals totals;
+    rc = trace_writer_finish(w.writer, &end, &totals, err);
+    ret->events = totals.entries + totals.exits;
+    return rc;
+}
