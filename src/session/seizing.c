@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/goroutines.h"
 #include "session/identity.h"
 #include "session/settle.h"
 #include "session/sigframes.h"
@@ -141,8 +142,8 @@ static void give_lanes(const struct seizing *s) {
     maps_done(&maps);
 }
 
-/* Patches stand now. Handlers that return into the middle of a window need its code where it was;
- * threads that stand there themselves are moved. */
+/* Patches stand now. Handlers and goroutines that return into the middle of a window need its code
+ * where it was; threads that stand there themselves are moved. */
 static void settle_all_in(const struct seizing *s) {
     struct maps maps;
     taddr_array pcs = {0};
@@ -153,6 +154,7 @@ static void settle_all_in(const struct seizing *s) {
         if (k->space == s->space && k->stopped)
             sigframes_find(s->space->remote.memory_fd, &maps, k->tid, &pcs);
     space_spare(s->space, pcs.at, pcs.count);
+    goroutines_spare(s->space);
     for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
         if (k->space == s->space && k->stopped)
             settle_in(s->space, k->tid);

@@ -1,0 +1,95 @@
+#include "session/goroutines.h"
+
+#include <string.h>
+
+#include "target/memory.h"
+
+enum { WORD = 8, CHUNK = 8192, MOST_GOROUTINES = 1 << 24, HIGHEST_STACK = 1 << 30 };
+
+/* What the runtime's record of a goroutine begins with (runtime2.go, type g, since Go 1.5; the
+ * preemption by signals is of Go 1.14). */
+struct goroutine {
+    uint64_t low, high; /* its stack */
+    uint64_t guards[2], panic, defer;
+    uint64_t machine; /* which thread runs it; 0: none, then SP holds */
+    uint64_t sp;
+};
+
+struct slice {
+    uint64_t at, count, capacity;
+};
+
+/* Where the windows of all modules lie. */
+static struct span windows_of(const struct space *space) {
+    struct span found = {UINT64_MAX, 0};
+    for (size_t i = 0; i < space->modules.count; i++) {
+        const struct patched *p = &space->modules.at[i];
+        const struct plan_code *c = p->code ? &p->code->emitted : NULL;
+        if (!c || !c->patch_count)
+            continue;
+        taddr_t start = c->patches[0].at + p->bias;
+        taddr_t end = p->entry->module->text_high + p->bias;
+        found.start = start < found.start ? start : found.start;
+        found.end = end > found.end ? end : found.end;
+    }
+    return found;
+}
+
+static bool makes_sense(const struct goroutine *g) {
+    return g->low && g->low < g->high && g->high - g->low <= HIGHEST_STACK;
+}
+
+static taddr_t first_word_of(const struct goroutine *g) {
+    bool rests = !g->machine && g->sp >= g->low && g->sp < g->high;
+    return ((rests ? g->sp : g->low) + WORD - 1) & ~(taddr_t)(WORD - 1);
+}
+
+static void spare_stack(struct space *space, const struct goroutine *g, struct span windows) {
+    uint64_t words[CHUNK / WORD];
+    for (taddr_t at = first_word_of(g), next; at + WORD <= g->high; at = next) {
+        next = (at & ~(taddr_t)(CHUNK - 1)) + CHUNK;
+        size_t size = (size_t)((next < g->high ? next : g->high) - at) & ~(size_t)(WORD - 1);
+        if (memory_read(space->remote.memory_fd, at, words, size, NULL) < 0)
+            continue;
+        for (size_t i = 0; i < size / WORD; i++)
+            if (words[i] > windows.start && words[i] < windows.end)
+                space_spare(space, &words[i], 1);
+    }
+}
+
+static void spare_all(struct space *space, const struct slice *list, struct span windows) {
+    int fd = space->remote.memory_fd;
+    uint64_t records[CHUNK / WORD];
+    struct goroutine g;
+    for (uint64_t i = 0; i < list->count; i += CHUNK / WORD) {
+        uint64_t count = list->count - i < CHUNK / WORD ? list->count - i : CHUNK / WORD;
+        if (memory_read(fd, list->at + i * WORD, records, count * WORD, NULL) < 0)
+            return;
+        for (uint64_t k = 0; k < count; k++)
+            if (memory_read(fd, records[k], &g, sizeof g, NULL) == 0 && makes_sense(&g))
+                spare_stack(space, &g, windows);
+    }
+}
+
+/* Looked up here, as an index of all names would take longer than the process may stand. */
+static const struct symbol *list_in(const struct module *m) {
+    for (size_t i = 0; i < m->symbol_count; i++)
+        if (m->symbols[i].type == SYMBOL_OBJECT && strcmp(m->symbols[i].name, "runtime.allgs") == 0)
+            return &m->symbols[i];
+    return NULL;
+}
+
+static bool read_list(const struct space *space, const struct patched *p, struct slice *ret) {
+    const struct symbol *all = p->code ? list_in(p->entry->module) : NULL;
+    return all &&
+           memory_read(space->remote.memory_fd, all->addr + p->bias, ret, sizeof *ret, NULL) == 0 &&
+           ret->count <= ret->capacity && ret->count <= MOST_GOROUTINES;
+}
+
+void goroutines_spare(struct space *space) {
+    struct span windows = windows_of(space);
+    struct slice list;
+    for (size_t i = 0; i < space->modules.count; i++)
+        if (read_list(space, &space->modules.at[i], &list))
+            spare_all(space, &list, windows);
+}
