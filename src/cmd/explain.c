@@ -98,13 +98,13 @@ static int explain_file(struct explain *e, const char *path, struct err *err) {
     return rc < 0 ? rc : explain_module(e, module, err);
 }
 
-/* What PID has mapped, as it would be found when it is traced. */
-static int explain_mapped(struct explain *e, pid_t pid, const struct map *map, struct err *err) {
+/* What TID has mapped, as it would be found when it is traced. */
+static int explain_mapped(struct explain *e, pid_t tid, const struct map *map, struct err *err) {
     struct module *module;
     struct stat st;
-    AUTO_FD int fd = mapped_open(pid, map, &st);
+    AUTO_FD int fd = mapped_open(tid, map, &st);
     int rc = fd >= 0 ? module_load_fd(fd, map->path, MODULE_DEBUG_FILES, &module, err)
-                     : mapped_load(pid, map, &module, err);
+                     : mapped_load(tid, map, &module, err);
     return rc < 0 ? rc : explain_module(e, module, err);
 }
 
@@ -118,17 +118,18 @@ static bool seen_before(const struct maps *maps, size_t i) {
 static int explain_process(struct explain *e, pid_t pid, struct err *err) {
     struct maps maps;
     int rc = candidate_check_process(pid, err);
+    pid_t tid = rc == 0 ? candidate_thread(pid) : 0;
     if (rc == 0)
-        rc = candidate_check_program(pid, err);
+        rc = candidate_check_program(tid, err);
     if (rc == 0)
-        rc = maps_read(pid, &maps, err);
+        rc = maps_read(tid, &maps, err);
     if (rc < 0)
         return rc;
     maps_use_former_names(&maps);
     for (size_t i = 0; i < maps.list.count; i++) {
         const struct map *m = &maps.list.at[i];
         if (m->executable && m->path[0] == '/' && !seen_before(&maps, i) &&
-            explain_mapped(e, pid, m, err) < 0)
+            explain_mapped(e, tid, m, err) < 0)
             say_err(err);
     }
     maps_done(&maps);

@@ -14,8 +14,7 @@
 
 enum { NAME_ROOM = 32 };
 
-/* A thread of PID's that lives: its first one, unless that has ended before the others. 0: none. */
-static pid_t living_thread(pid_t pid) {
+pid_t candidate_thread(pid_t pid) {
     AUTO_FREE pid_t *tids = NULL;
     if (!status_has_ended(pid))
         return pid;
@@ -59,7 +58,7 @@ int candidate_check_process(pid_t pid, struct err *err) {
     if (status_is_kernel_thread(pid))
         return err_set(err, EINVAL, "kernel-thread",
                        "process %d (%s): is a thread of the kernel: it runs no program", pid, name);
-    return living_thread(pid) ? 0 : has_ended(pid, err);
+    return candidate_thread(pid) ? 0 : has_ended(pid, err);
 }
 
 static int unreadable(pid_t tid, struct err *err) {
@@ -109,7 +108,7 @@ int candidate_check(pid_t pid, struct err *err) {
         return rc;
     if (pid == getpid())
         return err_set(err, EINVAL, "own-process", "process %d: is this spoor itself", pid);
-    pid_t tid = living_thread(pid);
+    pid_t tid = candidate_thread(pid);
     status_name(pid, name, sizeof name);
     AUTO_FREE char *what = mem_printf("process %d (%s)", pid, name);
     rc = check_tracers(pid, what, err);
@@ -121,11 +120,11 @@ int candidate_check(pid_t pid, struct err *err) {
 size_t candidate_sharers(pid_t pid, pid_t **ret) {
     enum { KCMP_VM = 1 };
     ARRAY(pid_t) list = {0};
-    pid_t tid = living_thread(pid);
+    pid_t tid = candidate_thread(pid);
     DIR *d = opendir("/proc");
     for (const struct dirent *e; d && tid && (e = readdir(d));) {
         pid_t other = (pid_t)strtol(e->d_name, NULL, 10);
-        pid_t thread = other && other != pid ? living_thread(other) : 0;
+        pid_t thread = other && other != pid ? candidate_thread(other) : 0;
         if (thread && syscall(SYS_kcmp, tid, thread, KCMP_VM, 0, 0) == 0)
             ARRAY_PUSH(&list, other);
     }

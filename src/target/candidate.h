@@ -18,6 +18,9 @@ int candidate_check(pid_t pid, struct err *err);
 /* Whether PID is a living process of a program. Errors: "no-process", "thread-id", "kernel-thread",
  * "ended". */
 int candidate_check_process(pid_t pid, struct err *err);
+/* A thread of PID's that lives: its first one, unless that has ended before the others, when /proc
+ * shows no memory under PID. 0: none. */
+pid_t candidate_thread(pid_t pid);
 /* Whether TID runs a 64-bit program of this machine, which we may read: others have other registers
  * and other code. Errors: "foreign-program", "unreadable". */
 int candidate_check_program(pid_t tid, struct err *err);

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""Which processes can be attached to. Of the others spoor says in one line why not, and leaves them as
+they are; what can be traced is, wherever its files are.
+
+    targets.py SPOOR PROGRAM LIBRARY
+
+PROGRAM is programs/bystander.c.
+"""
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from fault import Spoor, check, check_right, main, run, said
+from harness import Outcome, check_same
+from rights import NOBODY, become_nobody
+from sandboxes import sees_filters
+
+PATIENCE_S = 60
+ABSENT = 2**31 - 17  # above pid_max
+ROOT = os.getuid() == 0
+
+
+def state(pid):
+    """What a process is like from outside: its maps, who traces it, whether it is stopped."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+        lines = [line for line in maps if "[heap]" not in line]
+    with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+        lines += [line for line in status if line.startswith("TracerPid")]
+    return lines
+
+
+@contextlib.contextmanager
+def bystander(command, **how):
+    """The id of the process, which must do right to its end."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how) as process:
+        try:
+            words = process.stdout.readline().split()
+            check(words, f"{command}: has not begun")
+            yield int(words[0])
+            os.kill(int(words[0]), signal.SIGTERM)
+            out, err = process.communicate(timeout=PATIENCE_S)
+            check_right(Outcome(out, err, process.returncode), " ".join(command))
+        finally:
+            process.kill()
+
+
+def check_refused(spoor, pid, text, **how):
+    done = run([spoor.path, "attach", "-o", "refused", "--duration=5s", str(pid)], **how)
+    check(done.status == 1 and not done.stdout, f"{pid}: {done.status}, {done.stdout!r}: {said(done)}")
+    check(said(done).startswith("spoor: ") and said(done).count("\n") == 1 and text in said(done),
+          f"{pid}: '{text}' is not what is said: {said(done)}")
+    check(not os.path.exists("refused") and not os.path.exists("refused.part"), "a trace is left")
+
+
+def check_untouched(spoor, pid, text, **how):
+    before = state(pid)
+    check_refused(spoor, pid, text, **how)
+    check_same(f"{text}: the process", before, state(pid))
+
+
+def check_traced(spoor, pid, function="library_add", **how):
+    """Attaches until some calls were seen; returns a row of the report."""
+    command = [spoor.path, "attach", "-q", "-o", "trace", "-M", "*", "-F", "library_add", "--events=20", "--duration=60s",
+               str(pid)]
+    if os.path.exists("trace"):
+        os.unlink("trace")
+    done = run(command, **how)
+    check(done.status == 0 and not said(done), f"attach: {done.status}: {said(done)}")
+    rows = [row for row in spoor.report() if row["function"] == function]
+    check(len(rows) == 1 and rows[0]["calls"] >= 5, f"{function}: {rows}")
+    return rows[0]
+
+
+def test_what_is_none(spoor, program, library):
+    check_refused(spoor, ABSENT, "there is no such process")
+    with open("/proc/2/comm", encoding="ascii") as name:
+        if name.read() == "kthreadd\n":
+            check_refused(spoor, 2, "is a thread of the kernel")
+    with subprocess.Popen(["true"]) as process:
+        while " Z " not in open(f"/proc/{process.pid}/stat", encoding="ascii").read():
+            time.sleep(0.01)
+        check_refused(spoor, process.pid, "has ended")
+    with bystander([program, "plain", library]) as pid:
+        thread = max(int(tid) for tid in os.listdir(f"/proc/{pid}/task"))
+        check_refused(spoor, thread, f"is a thread of process {pid} (")
+
+
+def test_tracers(spoor, program, library):
+    """Another spoor, attached or recording."""
+    with bystander([program, "plain", library]) as pid:
+        attach = [spoor.path, "attach", "-q", "-o", "other", "-M", "*", str(pid)]
+        with subprocess.Popen(attach) as other:
+            while not os.path.exists("other.part") or state(pid)[-1].endswith("\t0\n") or \
+                    "memfd:spoor" not in "".join(state(pid)):
+                time.sleep(0.01)
+            check_refused(spoor, pid, f"'kill {other.pid}' ends that")
+            other.terminate()
+            check(other.wait(PATIENCE_S) == 0, "the other spoor failed")
+        check_traced(spoor, pid)
+    with bystander([spoor.path, "record", "-q", "-o", "other", "--", program, "plain", library]) as pid:
+        check_refused(spoor, pid, "records it already")
+
+
+def test_others(spoor, program, library):
+    """Those of other users, and those that hide."""
+    if not ROOT:
+        return
+    nobody = {"preexec_fn": become_nobody, "cwd": "open"}
+    with bystander([program, "plain", library]) as pid:
+        check_untouched(spoor, pid, "it is another user's (uid 0): run spoor as root", **nobody)
+    with bystander([program, "hides", library], **nobody) as pid:
+        check_untouched(spoor, pid, "hides from its own user", **nobody)
+        check_traced(spoor, pid)
+
+
+def test_sandboxes(spoor, program, library):
+    with bystander([program, "fenced", library]) as pid:
+        check_untouched(spoor, pid, "its seccomp sandbox")
+    with bystander([program, "strict", library]) as pid:
+        check_untouched(spoor, pid, "its seccomp sandbox")
+    with bystander([program, "loose", library]) as pid:
+        if sees_filters():
+            check_traced(spoor, pid)
+        else:
+            check_untouched(spoor, pid, "its seccomp sandbox may forbid")
+
+
+def explained(spoor, pid, module, **how):
+    done = run([spoor.path, "explain", "--json", str(pid)], **how)
+    check(done.status == 0, f"explain: {said(done)}")
+    return [f["function"] for f in json.loads(done.stdout) if f["module"] == module]
+
+
+def test_files(spoor, program, library):
+    """The program and a library are removed once they run."""
+    for kind, name in ("plain", "loaded.so"), ("late", "loaded.so"):
+        shutil.copy(program, "running")
+        shutil.copy(library, name)
+        with bystander([os.path.realpath("running"), kind, os.path.realpath(name)]) as pid:
+            os.unlink("running")
+            os.unlink(name)
+            row = check_traced(spoor, pid) if ROOT or kind == "plain" else {"module": name}
+            check(row["module"] == name, f"{kind}: {row}")
+            check("library_add" in explained(spoor, pid, name), "explain does not know library_add")
+            check("call_once" in explained(spoor, pid, "running"), "explain does not know call_once")
+    as_nobody = {"preexec_fn": become_nobody, "cwd": "open"} if ROOT else {}
+    with bystander([program, "gone", library], **as_nobody) as pid:
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+            name = [line for line in maps if "spoor-gone" in line][0].split()[5].split("/")[-1]
+        check("library_add" in explained(spoor, pid, name, **as_nobody), "no library_add in memory")
+        check_traced(spoor, pid)
+        if ROOT:
+            shutil.move("trace", "root")
+            done = run([spoor.path, "attach", "-q", "-M", "*", "--events=20", "--duration=60s", str(pid)],
+                       **as_nobody)
+            check(done.status == 0, said(done))
+            names = {row["function"] for row in spoor.report("open/spoor.trace")}
+            check("library_add" in names, f"{names}")
+
+
+def test_containers(spoor, program, library):
+    """In namespaces of its own it has files that we do not see, and other ids."""
+    inside = "mount -t tmpfs none /mnt && cp $0 /mnt/inner && cp $1 /mnt/inner.so && exec /mnt/inner plain /mnt/inner.so"
+    command = ["unshare", "-mpf", "--mount-proc", "sh", "-c", inside, program, library]
+    if not ROOT or run(["unshare", "-mpf", "--mount-proc", "mount", "-t", "tmpfs", "none", "/mnt"]).status:
+        return
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        try:
+            check(process.stdout.readline() == b"1\n", "it is not the first process")
+            with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as children:
+                pid = int(children.read())
+            row = check_traced(spoor, pid)
+            check(row["module"] == "inner.so", f"{row}")
+            tids = {item["tid"] for item in spoor.replay()}
+            check(tids == {pid}, f"{tids} are seen, not {pid}")
+            os.kill(pid, signal.SIGTERM)
+            check(process.stdout.read() == b"right\n" and process.wait(PATIENCE_S) == 42, "the inner process")
+        finally:
+            process.kill()
+
+
+def test(spoor, program, library):
+    os.chmod(".", 0o755)
+    os.mkdir("open")
+    if ROOT:
+        os.chown("open", NOBODY, NOBODY)
+        for name in spoor.path, program, library:
+            shutil.copy(name, ".")
+        spoor.path = os.path.realpath("spoor")
+        program, library = (os.path.realpath(os.path.basename(name)) for name in (program, library))
+    for one in (test_what_is_none, test_tracers, test_others, test_sandboxes, test_files,
+                test_containers):
+        one(spoor, program, library)
+
+
+if __name__ == "__main__":
+    tracer, given = Spoor(sys.argv[1]), [os.path.realpath(word) for word in sys.argv[2:4]]
+    main(lambda: test(tracer, *given))
