@@ -42,7 +42,7 @@ struct space {
     taddr_t agent;       /* one page with the agent, for remote calls */
     bool borrowed;       /* remote.memory_fd is that of the space it was copied from */
     bool stopping;       /* being changed: its tasks' reports wait (tracer.c) */
-    unsigned filters;    /* seccomp filters that need no look: our own (permits.h) */
+    unsigned filters;    /* seccomp filters that need no look (permits.h) */
     taddr_t loader_hook; /* run-time address of _dl_debug_state; 0: none */
     struct program program;
     size_t traps; /* how many of ours stand in it */

@@ -89,13 +89,6 @@ static bool hides(pid_t tid) {
     return stat(name, &st) == 0 && st.st_uid != getuid();
 }
 
-static bool descends_from_us(pid_t tid) {
-    for (pid_t pid = status_process_of(tid); pid > 0; pid = status_parent_of(pid))
-        if (pid == getpid())
-            return true;
-    return false;
-}
-
 static bool in_inner_namespace(void) {
     static const char initial[] = "user:[4026531837]"; /* linux/proc_ns.h */
     char link[64] = {0};
@@ -132,7 +125,7 @@ int refusal(pid_t tid, const char *what, int code, struct err *err) {
                                   .capable = ours.permitted >> CAP_SYS_PTRACE & 1,
                                   .inner = in_inner_namespace(),
                                   .filters = status_seccomp_filters(getpid()),
-                                  .descendant = descends_from_us(tid),
+                                  .descendant = status_descends(tid, getpid()),
                                   .stronger = its.permitted & ~ours.permitted,
                                   .hides = hides(tid)};
     facts.foreign = !status_is_ours(tid, &facts.user) && facts.user != getuid();

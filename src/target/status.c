@@ -53,6 +53,13 @@ pid_t status_process_of(pid_t tid) {
 
 pid_t status_parent_of(pid_t tid) { return (pid_t)field(tid, "PPid:", 10); }
 
+bool status_descends(pid_t tid, pid_t pid) {
+    pid_t at = status_process_of(tid);
+    while (at > 0 && at != pid)
+        at = status_parent_of(at);
+    return at == pid;
+}
+
 /* One for each namespace, the innermost last. */
 static pid_t innermost(pid_t tid, const char *name) {
     AUTO_FREE char *text = field_text(tid, name);

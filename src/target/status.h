@@ -9,6 +9,8 @@
 /* The process that thread TID belongs to; TID itself when it cannot be read. */
 pid_t status_process_of(pid_t tid);
 pid_t status_parent_of(pid_t tid);
+/* Whether TID's process is PID, a child of it, a child's child, and so on. */
+bool status_descends(pid_t tid, pid_t pid);
 /* The id of TID's process as it sees it itself, in its own pid namespace; 0 when it cannot be read.
  */
 pid_t status_innermost_pid(pid_t tid);

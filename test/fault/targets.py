@@ -17,11 +17,13 @@ import time
 
 from fault import Spoor, check, check_right, main, run, said
 from harness import Outcome, check_same
+from refused import EPERM, forbid
 from rights import NOBODY, become_nobody
 from sandboxes import sees_filters
 
 PATIENCE_S = 60
 ABSENT = 2**31 - 17  # above pid_max
+PIVOT_ROOT = 155  # x86-64
 ROOT = os.getuid() == 0
 
 
@@ -130,6 +132,17 @@ def test_sandboxes(spoor, program, library):
             check_untouched(spoor, pid, "its seccomp sandbox may forbid")
 
 
+def test_spoor_in_a_sandbox(spoor, program, library):
+    """It cannot see what filters are those that it has itself, unless it has started the process."""
+    outside = os.readlink("/proc/self/ns/pid") == "pid:[4026531836]"
+    ours = {"preexec_fn": forbid([PIVOT_ROOT], EPERM)}
+    with bystander([program, "fenced", library]) as pid:
+        if outside:
+            check_untouched(spoor, pid, "its seccomp sandbox may forbid", **ours)
+    with bystander([program, "plain", library]) as pid:
+        check_traced(spoor, pid, **ours)
+
+
 def explained(spoor, pid, module, **how):
     done = run([spoor.path, "explain", "--json", str(pid)], **how)
     check(done.status == 0, f"explain: {said(done)}")
@@ -193,7 +206,8 @@ def test(spoor, program, library):
             shutil.copy(name, ".")
         spoor.path = os.path.realpath("spoor")
         program, library = (os.path.realpath(os.path.basename(name)) for name in (program, library))
-    for one in (test_what_is_none, test_tracers, test_others, test_sandboxes, test_files,
+    for one in (test_what_is_none, test_tracers, test_others, test_sandboxes,
+                test_spoor_in_a_sandbox, test_files,
                 test_containers):
         one(spoor, program, library)
 
