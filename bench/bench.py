@@ -53,6 +53,7 @@ def variants(programs, directory):
         "plain": [programs["plain"]],
         "floor": [programs["floor"]],
         "spoor, newest kept": [*record, "--overflow=overwrite", "--", programs["plain"]],
+        "spoor, newest kept, a trigger armed": [*record, "--trigger=fib>60m", "--", programs["plain"]],
         "spoor, lossless": [*record, "--", programs["plain"]],
         "library": [programs["library"]],
         "spoor --libcalls, the library's own calls": [*record, "--libcalls", "--", programs["library"]],

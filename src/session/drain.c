@@ -143,7 +143,25 @@ static unsigned drain_slot(struct drain *d, struct slot *s, uint32_t ring_bytes,
     return (unsigned)(fill * 100 / ring_bytes) + (fill != 0);
 }
 
+/* What threads had open, which the tracer has found out meanwhile. */
+static void take_frames(struct drain *d) {
+    pthread_mutex_lock(&d->lock);
+    for (size_t i = 0; i < d->frames.count; i++) {
+        struct handed *h = &d->frames.at[i];
+        bool same = h->slot->stream == h->frames.stream;
+        if (same && h->slot->thin)
+            thin_frames(h->slot->thin, &h->frames);
+        if (same && d->options.flight)
+            slot_open(h->slot, &h->frames);
+        free((void *)h->frames.frames);
+    }
+    d->frames.count = 0;
+    pthread_mutex_unlock(&d->lock);
+}
+
+/* What is handed over for S was so before its lane was closed; once it is free it may vanish. */
 static void retire(struct drain *d, struct slot *s) {
+    take_frames(d);
     flight_retire(d->options.flight, s);
     if (s->thin)
         thin_free(s->thin, s->end_ticks);
@@ -157,14 +175,8 @@ static void take_incoming(struct drain *d) {
     for (size_t i = 0; i < d->incoming.count; i++)
         ARRAY_PUSH(&d->active, d->incoming.at[i]);
     d->incoming.count = 0;
-    for (size_t i = 0; i < d->frames.count; i++) {
-        struct handed *h = &d->frames.at[i];
-        if (h->slot->thin && h->slot->stream == h->frames.stream)
-            thin_frames(h->slot->thin, &h->frames);
-        free((void *)h->frames.frames);
-    }
-    d->frames.count = 0;
     pthread_mutex_unlock(&d->lock);
+    take_frames(d);
 }
 
 static void wake_tracer(struct drain *d) {
@@ -269,10 +281,10 @@ void drain_add_running(struct drain *d, struct slot *s) {
 }
 
 void drain_frames(struct drain *d, struct slot *s, const struct trace_frames *frames) {
-    if (!s->thin) {
+    if (!s->thin)
         trace_writer_frames(d->options.writer, frames);
+    if (!s->thin && !d->options.flight)
         return;
-    }
     struct handed h = {s, *frames};
     struct trace_frame *copy = mem_alloc(frames->count * sizeof *copy);
     if (frames->count)

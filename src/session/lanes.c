@@ -128,6 +128,11 @@ void slab_unref(struct slab *s) {
         s->refs--;
 }
 
+static void slot_forget(struct slot *slot) {
+    ARRAY_FREE(&slot->epochs.notes);
+    free((void *)slot->opened.frames);
+}
+
 void slabs_reap(void) {
     size_t kept = 0, had = slabs.count;
     ARRAY(struct slab *) dead = {0};
@@ -144,7 +149,7 @@ void slabs_reap(void) {
     for (size_t i = 0; i < dead.count; i++) {
         unmap_slab(dead.at[i]);
         for (uint32_t k = 0; k < dead.at[i]->slot_count; k++)
-            ARRAY_FREE(&dead.at[i]->slots[k].epochs.notes);
+            slot_forget(&dead.at[i]->slots[k]);
         free(dead.at[i]->slots);
         free(dead.at[i]);
     }
@@ -184,6 +189,12 @@ struct slot *slab_take(struct slab *s, uint32_t stream, bool limitless) {
         return slot;
     }
     return NULL;
+}
+
+void slot_open(struct slot *slot, struct trace_frames *frames) {
+    free((void *)slot->opened.frames);
+    slot->opened = *frames;
+    *frames = (struct trace_frames){0};
 }
 
 void slot_assign(struct slot *slot, const struct trace_thread *thread) {

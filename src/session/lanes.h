@@ -43,7 +43,8 @@ struct slot {          /* the tool's side of one lane */
     struct watch *watch;        /* drainer: what triggers snapshots, or NULL */
     struct trace_thread thread; /* as told to the trace; its name is the following */
     char name[THREAD_NAME_ROOM];
-    bool imaged; /* drainer: all of it, its end included, is in a snapshot */
+    struct trace_frames opened; /* drainer: what it had open when tracing began; its list is ours */
+    bool imaged;                /* drainer: all of it, its end included, is in a snapshot */
 };
 
 struct slab {
@@ -74,6 +75,9 @@ void *slab_scratch_here(const struct slab *slab);
 
 /* Notes whose lane SLOT is. */
 void slot_assign(struct slot *slot, const struct trace_thread *thread);
+
+/* Notes what its thread had open; takes over FRAMES' list. Drainer only. */
+void slot_open(struct slot *slot, struct trace_frames *frames);
 
 /* Writes an event on behalf of SLOT's stopped thread. When the ring is full: waits for the drainer,
  * or counts it as lost. */

@@ -15,6 +15,15 @@ static void copy_epochs(struct epochs *to, const struct epochs *from) {
         ARRAY_PUSH(&to->notes, from->notes.at[i]);
 }
 
+static struct trace_frames copy_frames(const struct trace_frames *from) {
+    struct trace_frames copy = *from;
+    struct trace_frame *list = mem_alloc(from->count * sizeof *list);
+    if (from->count)
+        memcpy(list, from->frames, from->count * sizeof *list);
+    copy.frames = list;
+    return copy;
+}
+
 struct ring_image ring_image_take(struct slot *slot, uint64_t most_bytes) {
     struct ring_image image = {.thread = slot->thread};
     uint64_t head = ring_head(slot, slot->tail, slot->last_clock), from = ring_oldest(slot, head);
@@ -27,12 +36,15 @@ struct ring_image ring_image_take(struct slot *slot, uint64_t most_bytes) {
     image.count = (head - image.at) / EVENT_BYTES;
     memcpy(image.name, slot->name, sizeof image.name);
     copy_epochs(&image.epochs, &slot->epochs);
+    if (!image.at && slot->opened.count && slot->opened.stream == slot->stream)
+        image.opened = copy_frames(&slot->opened);
     return image;
 }
 
 void ring_image_done(struct ring_image *image) {
     free(image->events);
     ARRAY_FREE(&image->epochs.notes);
+    free((void *)image->opened.frames);
     *image = (struct ring_image){0};
 }
 
@@ -58,6 +70,17 @@ static struct trace_event unpacked(const struct ring_image *image, size_t i) {
     const struct event *e = &image->first[i];
     uint64_t latest = epochs_of(&image->epochs, image->at + i * EVENT_BYTES).ticks;
     return (struct trace_event){event_ticks(e, latest), e->site, event_sp(e)};
+}
+
+static void write_opened(struct writing *w, const struct ring_image *image, struct thin *thin) {
+    struct trace_frames frames = image->opened;
+    frames.stream = image->thread.stream;
+    if (!frames.count)
+        return;
+    if (thin)
+        thin_frames(thin, &frames);
+    else
+        trace_writer_frames(w->writer, &frames);
 }
 
 static void write_events(struct writing *w, const struct ring_image *image, struct thin *thin) {
@@ -94,6 +117,7 @@ static void write_image(struct writing *w, const struct ring_image *image, uint6
                           image->at / EVENT_BYTES);
     if (o->depth || o->threshold_ticks)
         thin = thin_new(&thinned, &image->thread);
+    write_opened(w, image, thin);
     write_events(w, image, thin);
     thin_free(thin, end);
     if (image->ended)

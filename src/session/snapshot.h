@@ -14,6 +14,7 @@ struct ring_image { /* of one thread */
     size_t count;
     uint64_t at; /* position of the first (rings.h): what stood before is lost */
     struct epochs epochs;
+    struct trace_frames opened; /* what was open before the first; none if something is lost */
     bool ended;
     uint64_t end_ticks; /* if so */
 };

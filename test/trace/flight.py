@@ -17,6 +17,12 @@ PATIENCE_S = 60
 STATUS = 5
 
 
+def messages():
+    """On standard error, so far."""
+    with open("errors", encoding="utf-8") as errors:
+        return errors.read()
+
+
 class Session:
     """The program under spoor, at work on what it is told line by line."""
 
@@ -43,9 +49,9 @@ class Session:
             answer = self.process.stdout.readline()
             check(answer == line + "\n", f"'{line}' was answered by '{answer}': {self.said()}")
 
-    def said(self):
-        with open("errors", encoding="utf-8") as errors:
-            return errors.read()
+    @staticmethod
+    def said():
+        return messages()
 
     def wait_for(self, condition, what):
         deadline = time.monotonic() + PATIENCE_S
@@ -65,10 +71,14 @@ class Session:
         return self.said()
 
 
-def session(spoor, options, program, **how):
+def remove_traces():
     for name in os.listdir("."):
         if name.startswith("trace"):
             os.unlink(name)
+
+
+def session(spoor, options, program, **how):
+    remove_traces()
     return Session(spoor, options, program, **how)
 
 
@@ -258,6 +268,35 @@ def test_a_full_disk(spoor, program):
         said = s.end()
     check(snapshots() == [] and os.path.exists("trace.1.part"), f"snapshots {snapshots()}")
     check("trace.1.part: cannot write the trace: File too large" in said, said)
+
+
+def test_attached(spoor, program):
+    """A process that runs already, for which SIGUSR1 would be the end."""
+    remove_traces()
+    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as traced:
+        with open("errors", "w", encoding="utf-8") as errors:
+            tracer = subprocess.Popen([spoor.path, "attach", "-o", "trace", "--trigger=rare", "--snapshot-gap=60m",
+                                       str(traced.pid)], stderr=errors)
+        deadline = time.monotonic() + PATIENCE_S
+        try:
+            for number, ask_for in (1, lambda: None), (2, lambda: tracer.send_signal(signal.SIGUSR1)):
+                ask_for()
+                while not os.path.exists(f"trace.{number}"):
+                    check(time.monotonic() < deadline and tracer.poll() is None, f"no snapshot {number}: {messages()}")
+                    traced.stdin.write("rare 1\n")
+                    check(traced.stdout.readline() == "rare 1\n", "the program has ended")
+            tracer.send_signal(signal.SIGINT)
+            check(tracer.wait(PATIENCE_S) == 0, messages())
+        finally:
+            tracer.kill()
+            tracer.wait()
+        traced.stdin.close()
+        check(traced.wait(PATIENCE_S) == STATUS, f"the program ended with {traced.returncode}")
+    check_numbers([1, 2], messages())
+    check("snapshots trace.1 to trace.2" in messages(), messages())
+    for number, reason in (1, "rare"), (2, "SIGUSR1"):
+        check(spoor.info(f"trace.{number}")["reason"] == reason, "wrong reason")
+        check("rare" in {call[0] for call in calls_of(spoor, f"trace.{number}")}, "no call")
 
 
 def refused(spoor, options, program):

@@ -1,5 +1,6 @@
 /* What can be read of a ring whose thread may be anywhere in a stub. */
 #include "session/rings.h"
+#include "session/snapshot.h"
 
 #include <string.h>
 
@@ -79,12 +80,38 @@ static void a_copy_is_in_order_and_says_what_of_it_is_whole(void **state) {
     assert_int_equal(ring_copy(&s, from, head, copy), head);
 }
 
+static void an_image_tells_what_was_open_while_nothing_is_lost(void **state) {
+    (void)state;
+    struct slot s = new_ring();
+    struct trace_frame list[] = {{7, 4096}};
+    s.opened = (struct trace_frames){.ticks = 1, .count = 1, .frames = list};
+    write_event(&s, 5);
+    struct ring_image whole = ring_image_take(&s, RING);
+    assert_int_equal(whole.count, 1);
+    assert_int_equal(whole.opened.count, 1);
+    assert_int_equal(whole.opened.frames[0].id, 7);
+    ring_image_done(&whole);
+    for (uint64_t i = 0; i < ROOM; i++)
+        write_event(&s, 6 + i);
+    struct ring_image later = ring_image_take(&s, RING);
+    assert_int_equal(later.at, 2 * EVENT_BYTES);
+    assert_int_equal(later.count, ROOM - 1);
+    assert_int_equal(later.opened.count, 0);
+    ring_image_done(&later);
+    struct ring_image newest = ring_image_take(&s, 10 * EVENT_BYTES);
+    assert_int_equal(newest.count, 10);
+    assert_int_equal(newest.at, s.lane->head - 10 * EVENT_BYTES);
+    assert_int_equal(newest.first[9].clock_sp >> 16, 5 + ROOM);
+    ring_image_done(&newest);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_ring_s_slot_is_not_read_before_it_is_written),
         cmocka_unit_test(a_slot_of_the_last_lap_is_not_read),
         cmocka_unit_test(the_slot_behind_the_head_may_have_been_begun),
         cmocka_unit_test(a_copy_is_in_order_and_says_what_of_it_is_whole),
+        cmocka_unit_test(an_image_tells_what_was_open_while_nothing_is_lost),
     };
     return cmocka_run_group_tests_name("session rings", tests, NULL, NULL);
 }
