@@ -48,8 +48,20 @@ static void load_from_file(const uint8_t *bytes, size_t size) {
     finish(r, module, &err);
 }
 
+/* As if a process had it in memory. */
+static void load_mapped(const uint8_t *bytes, size_t size, uint64_t bias) {
+    struct module *module = NULL;
+    struct err err = {0};
+    uint8_t *copy = mem_resize(NULL, size, 1);
+    memcpy(copy, bytes, size);
+    int r = module_load_mapped(&(struct loaded){copy, size, bias}, "input", 0, &module, &err);
+    finish(r, module, &err);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     load_from_heap(bytes, size);
     load_from_file(bytes, size);
+    load_mapped(bytes, size, 0);
+    load_mapped(bytes, size, 0x1000);
     return 0;
 }

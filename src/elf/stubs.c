@@ -57,7 +57,8 @@ static int compare_address(const void *key, const void *record) {
 static bool is_function(const struct module *m, vaddr_t addr, uint64_t size) {
     const struct unwind_range *r = module_range_at(m, addr);
     return (r && r->start == addr && r->end - addr < size) ||
-           bsearch(&addr, m->symbols, m->symbol_count, sizeof *m->symbols, compare_address);
+           (m->symbol_count &&
+            bsearch(&addr, m->symbols, m->symbol_count, sizeof *m->symbols, compare_address));
 }
 
 /* The size of the stub at offset AT of SECTION; 0: there is none. */
