@@ -13,6 +13,9 @@ const struct command commands[COMMAND_COUNT] = {
                         STATUS_RECORD_FAILED, "PROGRAM", -1},
     [COMMAND_ATTACH] = {"attach", "PID", "trace a running process, and leave it as it was",
                         STATUS_USAGE, NULL, 1},
+    [COMMAND_CTL] = {"ctl", "PID pause|resume|filter|status|stop",
+                     "control a recording: pause it, change its filter, end it",
+                     STATUS_USAGE, "PID", 2},
     [COMMAND_REPLAY] = {"replay", "[TRACE]", "show every call, indented, with its duration",
                         STATUS_USAGE, NULL, 1},
     [COMMAND_REPORT] = {"report", "[TRACE]", "show a table of functions: calls and times",
@@ -59,15 +62,26 @@ const struct option_spec option_table[] = {
      "Show only functions that match PATTERN: a glob, or a regular expression between slashes. "
      "Repeatable.",
      AT(filter.filters), NULL},
+    {ONLY(CTL), 'F', OPTION_PATTERNS, "filter", "PATTERN",
+     "With filter: from now on trace only functions that match PATTERN: a glob, or a regular "
+     "expression between slashes; MODULE!PATTERN limits it to a module. Repeatable.",
+     AT(filter.filters), NULL},
     {RECORDERS, 'N', OPTION_PATTERNS, "notrace", "PATTERN",
      "Leave functions that match PATTERN untouched. Repeatable; wins over -F.", AT(filter.excludes),
      NULL},
+    {ONLY(CTL), 'N', OPTION_PATTERNS, "notrace", "PATTERN",
+     "With filter: leave functions that match PATTERN untouched. Repeatable; wins over -F.",
+     AT(filter.excludes), NULL},
     {CALL_VIEWS, 'N', OPTION_PATTERNS, "notrace", "PATTERN",
      "Hide functions that match PATTERN. Repeatable; wins over -F.", AT(filter.excludes), NULL},
     {RECORDERS, 'M', OPTION_STRINGS, "module", "GLOB",
      "Trace functions of modules (the executable, shared libraries) whose file name matches GLOB, "
      "also of those loaded later; '*' is all of them, libc and the dynamic linker included. "
      "Repeatable. Default: each process's main executable.",
+     AT(filter.modules), NULL},
+    {ONLY(CTL), 'M', OPTION_STRINGS, "module", "GLOB",
+     "With filter: trace functions of modules whose file name matches GLOB, also of those loaded "
+     "later; '*' is all of them. Repeatable. Default: each process's main executable.",
      AT(filter.modules), NULL},
     {RECORDERS, 0, OPTION_SET, "libcalls", NULL,
      "Trace the calls that each process's main executable makes into libraries, of functions that "

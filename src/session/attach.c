@@ -73,7 +73,11 @@ static int begin(struct recording *r, struct err *err) {
         rc = tracer_foresee(r->tracer, r->pid, &a->space, err);
     if (rc == 0)
         rc = recording_check(r, err);
-    return rc < 0 ? rc : tracer_attach(r->tracer, a->space, r->pid, err);
+    if (rc == 0)
+        rc = tracer_attach(r->tracer, a->space, r->pid, err);
+    if (rc == 0)
+        recording_listen(r);
+    return rc;
 }
 
 static uint64_t now_ns(void) {
@@ -103,7 +107,7 @@ static void run(struct recording *r) {
     const struct attached *a = r->ctx;
     uint64_t begun = now_ns();
     bool told = false;
-    for (int ms; tracer_task_count(r->tracer) && !a->leaving && !is_enough(r) &&
+    for (int ms; tracer_task_count(r->tracer) && !a->leaving && !r->stop && !is_enough(r) &&
                  (ms = patience(r, begun)) > 0;) {
         recording_step(r, ms);
         told = told || recording_tell_ended(r);

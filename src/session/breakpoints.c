@@ -48,6 +48,19 @@ void breakpoints_withdraw(struct space *s, taddr_t addr, bool all) {
     breakpoints_look(s);
 }
 
+static bool is_withdrawn(const struct entry *e, uint32_t number) {
+    return e->without_traps && e->without_traps[number / 8] >> (number % 8) & 1;
+}
+
+void breakpoints_withdraw_again(struct space *s) {
+    for (size_t i = 0; i < s->modules.count; i++) {
+        struct patched *p = &s->modules.at[i];
+        for (size_t k = 0; p->code && k < p->code->emitted.trap_count; k++)
+            if (is_withdrawn(p->entry, p->code->emitted.traps[k].function))
+                withdraw(s, p, p->code->emitted.traps[k].function);
+    }
+}
+
 void breakpoints_remove(struct space *s) {
     if (!s->traps)
         return;
@@ -62,10 +75,6 @@ static int64_t now_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-static bool is_withdrawn(const struct entry *e, uint32_t number) {
-    return e->without_traps && e->without_traps[number / 8] >> (number % 8) & 1;
 }
 
 bool breakpoints_count(const struct session_options *o, struct entry *e, uint32_t number) {

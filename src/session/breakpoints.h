@@ -11,6 +11,8 @@ const struct trap *breakpoints_at(const struct space *space, taddr_t addr, struc
 void breakpoints_look(struct space *space);
 /* Withdraws the one at ADDR, or all of its function. All threads are stopped. */
 void breakpoints_withdraw(struct space *space, taddr_t addr, bool all);
+/* What was withdrawn from any process for being met too often is withdrawn from SPACE. */
+void breakpoints_withdraw_again(struct space *space);
 /* Withdraws all: something that has SPACE's memory, or may get it, will not be traced. */
 void breakpoints_remove(struct space *space);
 

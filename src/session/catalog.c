@@ -17,22 +17,35 @@
 #include "session/select.h"
 #include "session/triggers.h"
 
+struct former { /* what was selected of an entry */
+    uint8_t *selected, *filtered;
+    size_t selected_count;
+    bool judged, selectable, chosen, wanted;
+};
+
+struct choice { /* what is chosen by which filters */
+    struct filter filter;
+    struct selection selection;
+    ARRAY(struct former) entries;
+};
+
 struct catalog {
-    const struct session_options *options;
+    struct session_options options; /* the filters are those of now */
     struct trace_writer *writer;
     ARRAY(struct entry *) entries;
     uint32_t next_id;
     struct selection selection;
+    struct choice before;        /* while another is tried */
     const struct entry *program; /* the first that was met, with --libcalls */
     struct triggers *triggers;   /* borrowed; NULL: there are none */
 };
 
 struct catalog *catalog_new(const struct session_options *options, struct trace_writer *writer) {
     struct catalog *c = mem_alloc(sizeof *c);
-    c->options = options;
+    c->options = *options;
     c->writer = writer;
     c->next_id = 1; /* 0 names no function */
-    selection_init(&c->selection, options);
+    selection_init(&c->selection, &c->options);
     return c;
 }
 
@@ -49,9 +62,11 @@ void catalog_free(struct catalog *c) {
         ARRAY_FREE(&e->called);
         free(e->selected);
         free(e->filtered);
+        free(e->named);
         free(e->trap_loads);
         free(e->without_traps);
-        free(e->outcome.missed);
+        free(e->outcome.chosen);
+        free(e->outcome.placed);
         free(e->outcome.inexact);
         free(e->outcome.trapped);
         free(e);
@@ -67,7 +82,7 @@ static const char *base_name(const char *path) {
 }
 
 bool catalog_wants(const struct catalog *c, const char *path, bool is_main) {
-    const struct session_options *o = c->options;
+    const struct session_options *o = &c->options;
     const char *name = base_name(path);
     for (size_t i = 0; i < o->module_count; i++)
         if (fnmatch(o->modules[i], name, 0) == 0 || fnmatch(o->modules[i], path, 0) == 0)
@@ -79,14 +94,14 @@ bool catalog_wants(const struct catalog *c, const char *path, bool is_main) {
 }
 
 static bool wants_modules(const struct catalog *c) {
-    for (size_t i = 0; i < c->options->filter_count; i++)
-        if (pattern_has_module(c->options->filters[i]))
+    for (size_t i = 0; i < c->options.filter_count; i++)
+        if (pattern_has_module(c->options.filters[i]))
             return true;
-    return c->options->module_count > 0;
+    return c->options.module_count > 0;
 }
 
 bool catalog_wants_libraries(const struct catalog *c) {
-    return c->options->libcalls || wants_modules(c);
+    return c->options.libcalls || wants_modules(c);
 }
 
 static int64_t ns_of(struct timespec t) { return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec; }
@@ -124,7 +139,7 @@ static struct entry *find_rebuilt(const struct catalog *c, const struct stat *st
 static struct entry *add_entry(struct catalog *c, struct entry e) {
     struct entry *new = mem_alloc(sizeof *new);
     *new = e;
-    new->only = c->options->tier;
+    new->only = c->options.tier;
     ARRAY_PUSH(&c->entries, new);
     return new;
 }
@@ -216,7 +231,7 @@ void catalog_plan(struct entry *const *entries, size_t count) {
 }
 
 struct libcalls *catalog_libcalls(struct catalog *c, struct entry *program) {
-    if (!c->options->libcalls)
+    if (!c->options.libcalls)
         return NULL;
     if (!program->libcalls)
         program->libcalls = libcalls_new(program->module);
@@ -229,16 +244,30 @@ static void number(struct catalog *c, struct entry *e) {
     size_t count = plan_function_count(e->plan);
     e->first_id = c->next_id;
     c->next_id += (uint32_t)count;
-    e->selected = mem_alloc(count / 8 + 1);
-    e->filtered = mem_alloc(count / 8 + 1);
 }
 
 /* Where one tier is wanted that is the traps', everybody has them. */
 static void permit_traps(const struct catalog *c, struct entry *e) {
-    AUTO_FREE uint8_t *named = selection_named(c->options, e->module, e->plan);
-    if (c->options->tier == TIER_TRAP)
-        memset(named, 0xff, plan_function_count(e->plan) / 8 + 1);
+    size_t bytes = plan_function_count(e->plan) / 8 + 1;
+    uint8_t *named = selection_named(&c->options, e->module, e->plan);
+    if (c->options.tier == TIER_TRAP)
+        memset(named, 0xff, bytes);
+    for (size_t i = 0; e->named && i < bytes; i++)
+        named[i] |= e->named[i];
+    free(e->named);
+    e->named = named;
     plan_permit_traps(e->plan, named);
+}
+
+static void begin_to_choose(struct catalog *c, struct entry *e) {
+    size_t bytes = plan_function_count(e->plan) / 8 + 1;
+    if (!e->first_id)
+        number(c, e);
+    permit_traps(c, e);
+    describe_choice(e);
+    e->selected = mem_alloc(bytes);
+    e->filtered = mem_alloc(bytes);
+    e->chosen = true;
 }
 
 bool catalog_prepare(struct catalog *c, struct entry *e, bool wanted,
@@ -246,10 +275,8 @@ bool catalog_prepare(struct catalog *c, struct entry *e, bool wanted,
     plan_entry(e);
     if (!e->plan)
         return false;
-    if (!e->selected) {
-        permit_traps(c, e);
-        number(c, e);
-    }
+    if (!e->chosen)
+        begin_to_choose(c, e);
     bool news = false;
     if (wanted && !e->wanted) {
         news = true;
@@ -270,13 +297,81 @@ bool catalog_prepare(struct catalog *c, struct entry *e, bool wanted,
 void catalog_describe(struct catalog *c, struct entry *e, const struct plan_code *code) {
     bool news = describe_load(e, code);
     if (news || !e->described)
-        e->missed_count = describe_module(c->writer, e);
+        describe_module(c->writer, e);
     e->described = true;
+}
+
+static void use_filter(struct catalog *c, const struct filter *f) {
+    c->options.filters = f->filters;
+    c->options.filter_count = f->filter_count;
+    c->options.excludes = f->excludes;
+    c->options.exclude_count = f->exclude_count;
+    c->options.modules = f->modules;
+    c->options.module_count = f->module_count;
+}
+
+struct filter filter_of_options(const struct session_options *o) {
+    return (struct filter){o->filters,       o->filter_count, o->excludes,
+                           o->exclude_count, o->modules,      o->module_count};
+}
+
+void catalog_choose(struct catalog *c, const struct filter *filter) {
+    c->before.filter = filter_of_options(&c->options);
+    c->before.selection = c->selection;
+    for (size_t i = 0; i < c->entries.count; i++) {
+        struct entry *e = c->entries.at[i];
+        struct former f = {e->selected,   e->filtered, e->selected_count, e->judged,
+                           e->selectable, e->chosen,   e->wanted};
+        ARRAY_PUSH(&c->before.entries, f);
+        e->selected = e->filtered = NULL;
+        e->selected_count = 0;
+        e->judged = e->selectable = e->chosen = e->wanted = false;
+    }
+    use_filter(c, filter);
+    selection_init(&c->selection, &c->options);
+}
+
+void catalog_keep_choice(struct catalog *c) {
+    for (size_t i = 0; i < c->before.entries.count; i++) {
+        free(c->before.entries.at[i].selected);
+        free(c->before.entries.at[i].filtered);
+    }
+    selection_done(&c->before.selection);
+    ARRAY_FREE(&c->before.entries);
+}
+
+void catalog_undo_choice(struct catalog *c) {
+    for (size_t i = 0; i < c->entries.count; i++) {
+        struct entry *e = c->entries.at[i];
+        struct former f = {0}; /* of what was not known then */
+        if (i < c->before.entries.count)
+            f = c->before.entries.at[i];
+        free(e->selected);
+        free(e->filtered);
+        e->selected = f.selected;
+        e->filtered = f.filtered;
+        e->selected_count = f.selected_count;
+        e->judged = f.judged;
+        e->selectable = f.selectable;
+        e->chosen = f.chosen;
+        e->wanted = f.wanted;
+    }
+    selection_done(&c->selection);
+    c->selection = c->before.selection;
+    use_filter(c, &c->before.filter);
+    ARRAY_FREE(&c->before.entries);
+}
+
+size_t catalog_selected(const struct catalog *c) {
+    size_t sum = 0;
+    for (size_t i = 0; i < c->entries.count; i++)
+        sum += c->entries.at[i]->selected_count;
+    return sum;
 }
 
 void catalog_tell_withdrawn(const struct catalog *c) {
     for (size_t i = 0; i < c->entries.count; i++)
-        breakpoints_tell_withdrawn(c->options, c->entries.at[i]);
+        breakpoints_tell_withdrawn(&c->options, c->entries.at[i]);
 }
 
 struct catalog_counts catalog_counts(const struct catalog *c) {
@@ -286,7 +381,7 @@ struct catalog_counts catalog_counts(const struct catalog *c) {
         if (!e->described)
             continue;
         sum.seen += plan_function_count(e->plan);
-        sum.instrumented += e->selected_count - e->missed_count;
+        sum.instrumented += e->instrumented_count;
     }
     return sum;
 }
@@ -296,7 +391,7 @@ int catalog_check_matches(const struct catalog *c, struct err *err) {
 }
 
 int catalog_check_calls(struct catalog *c, struct err *err) {
-    if (!c->options->libcalls || !c->program || wants_modules(c))
+    if (!c->options.libcalls || !c->program || wants_modules(c))
         return 0;
     size_t count;
     const char *const *names = libcalls_names(c->program->libcalls, &count);

@@ -33,19 +33,25 @@ struct entry {
     bool warned;       /* the user knows that */
     uint32_t first_id;
     uint8_t *selected; /* bitmap by function index; NULL until prepared */
+    uint8_t *named;    /* likewise: those that filters have named so far, and that may have traps */
     uint8_t *filtered; /* of those: only calls from executables count (libcalls.h) */
     ARRAY(struct called_name) called;
-    struct libcalls *libcalls; /* what it calls itself; NULL until it is met as an executable */
-    size_t selected_count;     /* of those, with a tier */
-    size_t missed_count;       /* of those, how many have had no patch wherever it was loaded */
-    struct load_outcome {      /* what depends on where it is loaded, of all times so far */
-        uint8_t *missed;       /* bitmaps by function, as in struct plan_code: each time */
-        uint8_t *inexact;      /* ever */
-        uint8_t *trapped;      /* ever */
-        size_t missed_exits;   /* when they were fewest */
-        size_t trapped_exits;  /* when they were most */
+    struct libcalls *libcalls;    /* what it calls itself; NULL until it is met as an executable */
+    size_t selected_count;        /* of those, with a tier */
+    size_t instrumented_count;    /* ever, as far as the trace was told */
+    size_t missed_count;          /* ever selected, but without a patch wherever it was loaded */
+    struct load_outcome {         /* what depends on where it is loaded, and on what was selected */
+        uint8_t *chosen;          /* bitmaps by function: ever selected */
+        uint8_t *placed;          /* of those: ever patched */
+        uint8_t *inexact;         /* ever, as in struct plan_code */
+        uint8_t *trapped;         /* ever */
+        bool judged;              /* the present selection has been loaded somewhere */
+        size_t missed_exits;      /* of it, when they were fewest */
+        size_t past_missed_exits; /* of earlier selections, of the one that had most */
+        size_t trapped_exits;     /* when they were most */
     } outcome;
     bool judged, selectable;      /* whether filters can select anything of it, once judged */
+    bool chosen;                  /* selected is of the present filters */
     bool wanted;                  /* what -F and -N choose is selected, whoever calls it */
     bool described;               /* in the trace */
     enum tier only;               /* the one that is wanted; TIER_NONE: any */
@@ -91,6 +97,28 @@ bool catalog_prepare(struct catalog *catalog, struct entry *entry, bool wanted,
 /* Tells the trace of a module that is now instrumented by CODE; again when more of it is, or when
  * it is elsewhere where other sites have patches. */
 void catalog_describe(struct catalog *catalog, struct entry *entry, const struct plan_code *code);
+
+/* Which functions -F, -N and -M choose. */
+struct filter {
+    const struct pattern *const *filters;
+    size_t filter_count;
+    const struct pattern *const *excludes;
+    size_t exclude_count;
+    const char *const *modules;
+    size_t module_count;
+};
+struct filter filter_of_options(const struct session_options *options);
+/*
+ * Chooses anew, by FILTER, which must outlive the catalog: of every entry nothing is selected until
+ * it is prepared again. What was chosen before is kept aside, until one of the other two is called.
+ */
+void catalog_choose(struct catalog *catalog, const struct filter *filter);
+/* The new choice stays. */
+void catalog_keep_choice(struct catalog *catalog);
+/* The choice before that again. */
+void catalog_undo_choice(struct catalog *catalog);
+/* How many functions are selected now. */
+size_t catalog_selected(const struct catalog *catalog);
 
 /* Tells the user of all functions that have lost their traps. */
 void catalog_tell_withdrawn(const struct catalog *catalog);

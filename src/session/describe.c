@@ -59,31 +59,35 @@ static void count(struct trace_module *m, uint64_t *refused, const struct plan_f
         m->exit_tiers[t] += f->exits[t];
 }
 
-static uint8_t *copy(const uint8_t *bitmap, size_t bytes) {
-    return memcpy(mem_alloc(bytes), bitmap, bytes);
+static bool add_bits(uint8_t *to, uint8_t bits) {
+    bool news = bits & ~*to;
+    *to |= bits;
+    return news;
 }
 
-/* What has a patch at one place is traced; a call of it may come from another place. */
+/* What has a patch at one place, at one time, is traced; a call of it may come from another place.
+ * Places are compared for the same functions only: what others were chosen before does not count.
+ */
 bool describe_load(struct entry *e, const struct plan_code *code) {
     size_t bytes = plan_function_count(e->plan) / 8 + 1;
     struct load_outcome *o = &e->outcome;
-    if (!o->missed) {
-        *o = (struct load_outcome){copy(code->missed, bytes), copy(code->inexact, bytes),
-                                   copy(code->trapped, bytes), code->missed_exits,
-                                   code->trapped_exits};
-        return true;
+    bool first = !o->chosen, again = o->judged;
+    if (first) {
+        o->chosen = mem_alloc(bytes);
+        o->placed = mem_alloc(bytes);
+        o->inexact = mem_alloc(bytes);
+        o->trapped = mem_alloc(bytes);
     }
     struct load_outcome before = *o;
-    bool news = false;
+    bool news = first;
     for (size_t i = 0; i < bytes; i++) {
-        uint8_t missed = o->missed[i] & code->missed[i], inexact = o->inexact[i] | code->inexact[i];
-        uint8_t trapped = o->trapped[i] | code->trapped[i];
-        news |= missed != o->missed[i] || inexact != o->inexact[i] || trapped != o->trapped[i];
-        o->missed[i] = missed;
-        o->inexact[i] = inexact;
-        o->trapped[i] = trapped;
+        news |= add_bits(&o->chosen[i], e->selected[i]);
+        news |= add_bits(&o->placed[i], e->selected[i] & ~code->missed[i]);
+        news |= add_bits(&o->inexact[i], code->inexact[i]);
+        news |= add_bits(&o->trapped[i], code->trapped[i]);
     }
-    if (code->missed_exits < o->missed_exits)
+    o->judged = true;
+    if (!again || code->missed_exits < o->missed_exits)
         o->missed_exits = code->missed_exits;
     if (code->trapped_exits > o->trapped_exits)
         o->trapped_exits = code->trapped_exits;
@@ -91,7 +95,16 @@ bool describe_load(struct entry *e, const struct plan_code *code) {
            o->trapped_exits != before.trapped_exits;
 }
 
-size_t describe_module(struct trace_writer *writer, const struct entry *e) {
+static size_t worst(size_t a, size_t b) { return a > b ? a : b; }
+
+void describe_choice(struct entry *e) {
+    struct load_outcome *o = &e->outcome;
+    o->past_missed_exits = worst(o->missed_exits, o->past_missed_exits);
+    o->missed_exits = 0;
+    o->judged = false;
+}
+
+void describe_module(struct trace_writer *writer, struct entry *e) {
     const struct load_outcome *code = &e->outcome;
     struct arena *arena = arena_new();
     const struct module *from = e->module;
@@ -107,8 +120,8 @@ size_t describe_module(struct trace_writer *writer, const struct entry *e) {
     memcpy(m.build_id, from->build_id, sizeof m.build_id);
     for (size_t i = 0; i < n; i++) {
         const struct plan_function *f = plan_function(e->plan, i);
-        bool missed = is_set(code->missed, i), exact = f->exact && !is_set(code->inexact, i);
-        bool instrumented = f->entry != TIER_NONE && is_set(e->selected, i) && !missed;
+        bool placed = is_set(code->placed, i), exact = f->exact && !is_set(code->inexact, i);
+        bool instrumented = f->entry != TIER_NONE && placed;
         enum tier tier = is_set(code->trapped, i) ? TIER_TRAP : f->entry;
         name_list names = names_of(e, i);
         size_t others = names.count > 1 ? names.count - 1 : 0;
@@ -122,11 +135,12 @@ size_t describe_module(struct trace_writer *writer, const struct entry *e) {
                                     .exact = exact};
         ARRAY_FREE(&names);
         count(&m, refused, f, &functions[i]);
-        refused[REFUSED_NO_ADDRESS] += missed;
+        refused[REFUSED_NO_ADDRESS] += f->entry != TIER_NONE && is_set(code->chosen, i) && !placed;
     }
-    m.exit_tiers[TIER_PUN] -= code->missed_exits + code->trapped_exits;
+    size_t missed_exits = worst(code->missed_exits, code->past_missed_exits);
+    m.exit_tiers[TIER_PUN] -= missed_exits + code->trapped_exits;
     m.exit_tiers[TIER_TRAP] += code->trapped_exits;
-    m.exit_tiers[TIER_NONE] += code->missed_exits;
+    m.exit_tiers[TIER_NONE] += missed_exits;
     struct trace_refused list[REFUSED_COUNT];
     for (int r = 0; r < REFUSED_COUNT; r++)
         if (refused[r])
@@ -136,5 +150,6 @@ size_t describe_module(struct trace_writer *writer, const struct entry *e) {
     trace_writer_module(writer, &m);
     free(functions);
     arena_free(arena);
-    return refused[REFUSED_NO_ADDRESS];
+    e->instrumented_count = m.instrumented;
+    e->missed_count = refused[REFUSED_NO_ADDRESS];
 }

@@ -4,10 +4,12 @@
 
 #include "session/catalog.h"
 
-/* Adds what CODE, where ENTRY is loaded now, serves to ENTRY's outcome. Returns whether that is
- * news. */
+/* Adds what CODE, made where ENTRY is loaded now for what is selected now, serves to ENTRY's
+ * outcome. Returns whether that is news. */
 bool describe_load(struct entry *entry, const struct plan_code *code);
-/* After that. Returns how many functions have had no patch so far. */
-size_t describe_module(struct trace_writer *writer, const struct entry *entry);
+/* What will be told to describe_load() from now on is of another selection. */
+void describe_choice(struct entry *entry);
+/* After describe_load(): sets ENTRY's instrumented_count and missed_count, too. */
+void describe_module(struct trace_writer *writer, struct entry *entry);
 
 #endif

@@ -61,7 +61,8 @@ void job_follow(struct job *job, struct tracer *tracer, pid_t pid) {
         return;
     /* Whoever continues the group has done it to the program as well: a second signal is one with
      * the first, as the program cannot take that before we let it. */
-    tracer_handle_reports(tracer);
+    while (tracer_handle_reports(tracer))
+        ;
     if (tracer_stopped(tracer, &stop) && stop.number == job->stop_seen)
         kill(pid, SIGCONT);
 }

@@ -25,7 +25,8 @@ static bool maps_file_of(const struct map *m, const struct patched *p) {
 /* Programs may move their code to other memory at its place, patches and all. */
 static bool still_mapped(const struct space *s, const struct maps *maps, const struct patched *p) {
     const struct map *m = maps_at(maps, p->text);
-    return m && m->executable && (maps_file_of(m, p) || patcher_stands(p, s->remote.memory_fd));
+    return m && m->executable &&
+           (maps_file_of(m, p) || patcher_stands(p, s->remote.memory_fd, !s->lifted));
 }
 
 /* Modules that the dynamic linker has unmapped: their areas are ours to unmap. */
@@ -44,6 +45,7 @@ static void drop_gone(struct space *s, pid_t caller, const struct maps *maps) {
 
 struct update {
     bool ahead; /* nothing is installed yet */
+    bool anew;  /* nor told */
     const struct space_context *ctx;
     struct space *space;
     pid_t caller;
@@ -63,13 +65,14 @@ static void warn(const struct space_context *ctx, const struct err *err) {
         ctx->options->warn(ctx->options->ctx, err->text);
 }
 
-static void tell_module(const struct update *u, const struct patched *p) {
-    breakpoints_tell(u->ctx->options, p);
-    catalog_describe(u->ctx->catalog, p->entry, &p->code->emitted);
-    trace_writer_map(u->ctx->writer, &(struct trace_map){.pid = (uint32_t)u->space->pid,
-                                                         .first_id = p->entry->first_id,
-                                                         .bias = p->bias,
-                                                         .ticks = 0});
+static void tell_module(const struct space_context *ctx, const struct space *s, struct patched *p) {
+    breakpoints_tell(ctx->options, p);
+    catalog_describe(ctx->catalog, p->entry, &p->code->emitted);
+    trace_writer_map(ctx->writer, &(struct trace_map){.pid = (uint32_t)s->pid,
+                                                      .first_id = p->entry->first_id,
+                                                      .bias = p->bias,
+                                                      .ticks = 0});
+    p->told = true;
 }
 
 static bool is_same(const struct patched *a, const struct patched *b) {
@@ -91,33 +94,38 @@ static bool is_known(struct space *s, const struct patched *p) {
     return false;
 }
 
-/* What was chosen ahead may be taken by now: then it is chosen anew. Returns whether it is patched;
- * *RET_TOLD: the trace knows. */
-static bool install(struct update *u, struct patched *p, const struct patch_request *request,
-                    bool *ret_told) {
+/* What was chosen ahead may be taken by now: then it is chosen anew. */
+static void install(struct update *u, struct patched *p, const struct patch_request *request) {
     struct patched *ready = find_prepared(u->space, p);
     struct err err = {0};
-    *ret_told = false;
+    bool done = false;
     if (ready) {
         *p = *ready;
         *ready = u->space->prepared.at[--u->space->prepared.count];
-        *ret_told = patcher_install(p, request, NULL) == 0;
+        done = patcher_install(p, request, NULL) == 0;
     }
-    if (*ret_told || patcher_apply(p, request, &err) == 0)
-        return true;
-    warn(u->ctx, &err);
-    return false;
+    if (!done) {
+        p->told = false;
+        done = patcher_apply(p, request, &err) == 0;
+    }
+    p->traced = done && request->selected;
+    if (!done)
+        warn(u->ctx, &err);
+    else if (p->traced && !p->told)
+        tell_module(u->ctx, u->space, p);
 }
 
-static bool prepare_patches(struct update *u, struct patched *p,
+static void prepare_patches(struct update *u, struct patched *p,
                             const struct patch_request *request) {
     struct err err = {0};
-    if (patcher_prepare(p, request, &err) == 0) {
-        ARRAY_PUSH(&u->space->prepared, *p);
-        return true;
+    if (patcher_prepare(p, request, &err) < 0) {
+        warn(u->ctx, &err);
+        return;
     }
-    warn(u->ctx, &err);
-    return false;
+    p->traced = request->selected;
+    if (p->traced && !u->anew)
+        tell_module(u->ctx, u->space, p);
+    ARRAY_PUSH(&u->space->prepared, *p);
 }
 
 static void patch_module(struct update *u, struct patched *p, bool wanted, bool hook) {
@@ -141,10 +149,10 @@ static void patch_module(struct update *u, struct patched *p, bool wanted, bool 
         if (!wanted)
             return;
     }
-    bool told = false;
-    bool done = u->ahead ? prepare_patches(u, p, &request) : install(u, p, &request, &told);
-    if (done && wanted && !told)
-        tell_module(u, p);
+    if (u->ahead)
+        prepare_patches(u, p, &request);
+    else
+        install(u, p, &request);
 }
 
 struct newcomer { /* a file that is mapped and not known yet in this space */
@@ -260,6 +268,8 @@ static void look_at_all(struct update *u) {
 
 int space_update(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
     struct maps maps;
+    if (s->lifted)
+        return 0;
     int rc = space_check_sandbox(s, caller, err);
     if (rc == 0)
         rc = maps_read(caller, &maps, err);
@@ -268,9 +278,7 @@ int space_update(const struct space_context *ctx, struct space *s, pid_t caller,
     maps_use_former_names(&maps);
     drop_gone(s, caller, &maps);
     look_at_all(&(struct update){.ctx = ctx, .space = s, .caller = caller, .maps = &maps});
-    for (size_t i = 0; i < s->prepared.count; i++) /* unmapped meanwhile */
-        patcher_forget(&s->prepared.at[i]);
-    s->prepared.count = 0;
+    space_forget_prepared(s); /* unmapped meanwhile */
     breakpoints_look(s);
     maps_done(&maps);
     return 0;
@@ -286,6 +294,104 @@ int space_prepare(const struct space_context *ctx, struct space *s, pid_t caller
         &(struct update){.ahead = true, .ctx = ctx, .space = s, .caller = caller, .maps = &maps});
     maps_done(&maps);
     return 0;
+}
+
+/* Islands have little choice where they can be: those that will be gone are no hindrance. */
+static void without_islands(const struct space *s, struct maps *maps) {
+    for (size_t i = 0; i < s->modules.count; i++) {
+        const struct patched *p = &s->modules.at[i];
+        for (size_t k = 0; k < p->islands; k++) {
+            taddr_t at = p->code->emitted.islands[k].at;
+            maps_remove(maps, at, at + ISLAND_BYTES);
+        }
+    }
+}
+
+int space_prepare_anew(const struct space_context *ctx, struct space *s, pid_t caller,
+                       struct err *err) {
+    struct maps maps;
+    int rc = maps_read(caller, &maps, err);
+    if (rc == 0 && !maps.list.count) {
+        maps_done(&maps);
+        return -ESRCH; /* it ends */
+    }
+    if (rc < 0)
+        return rc;
+    space_forget_prepared(s);
+    maps_use_former_names(&maps);
+    without_islands(s, &maps);
+    __typeof__(s->modules) present = s->modules;
+    memset(&s->modules, 0, sizeof s->modules);
+    look_at_all(&(struct update){
+        .ahead = true, .anew = true, .ctx = ctx, .space = s, .caller = caller, .maps = &maps});
+    ARRAY_FREE(&s->modules);
+    s->modules = present;
+    maps_done(&maps);
+    return 0;
+}
+
+void space_tell_prepared(const struct space_context *ctx, struct space *s) {
+    for (size_t i = 0; i < s->prepared.count; i++)
+        if (s->prepared.at[i].traced && !s->prepared.at[i].told)
+            tell_module(ctx, s, &s->prepared.at[i]);
+}
+
+void space_forget_prepared(struct space *s) {
+    for (size_t i = 0; i < s->prepared.count; i++)
+        patcher_forget(&s->prepared.at[i]);
+    s->prepared.count = 0;
+}
+
+/* ---- for a while ---- */
+
+int space_lift(struct space *s, pid_t tid, struct err *err) {
+    int rc = space_restore(s, tid, err);
+    breakpoints_look(s);
+    s->lifted = true;
+    s->armed = false; /* nobody sees what the program does at SIGTRAP meanwhile */
+    return rc;
+}
+
+/* Patches P again; what cannot be is left untraced. */
+static void lay_again(const struct space_context *ctx, const struct space *s, pid_t caller,
+                      struct patched *p) {
+    struct err err = {0};
+    if (!p->code || patcher_redo(p, s->remote.memory_fd, &err) == 0)
+        return;
+    warn(ctx, &err);
+    if (patcher_undo(p, s->remote.memory_fd, NULL) < 0)
+        return;
+    patcher_unmap(p, caller, &s->remote, NULL);
+    patcher_forget(p);
+}
+
+int space_lay(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
+    struct maps maps;
+    int rc = maps_read(caller, &maps, err);
+    if (rc < 0)
+        return rc;
+    maps_use_former_names(&maps);
+    drop_gone(s, caller, &maps);
+    maps_done(&maps);
+    for (size_t i = 0; i < s->modules.count; i++)
+        lay_again(ctx, s, caller, &s->modules.at[i]);
+    s->lifted = false;
+    breakpoints_withdraw_again(s);
+    return space_update(ctx, s, caller, err);
+}
+
+int space_replace(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
+    int rc = space_restore(s, caller, err);
+    for (size_t i = 0; i < s->modules.count && rc == 0; i++)
+        rc = patcher_unmap(&s->modules.at[i], caller, &s->remote, err);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < s->modules.count; i++)
+        patcher_forget(&s->modules.at[i]);
+    s->modules.count = 0;
+    s->lifted = s->armed = false;
+    s->filter = ctx->filter;
+    return space_update(ctx, s, caller, err);
 }
 
 int space_restore(struct space *s, pid_t tid, struct err *err) {

@@ -251,6 +251,14 @@ int patcher_undo(struct patched *p, int fd, struct err *err) {
     return write_patches(p, fd, true, &all, err);
 }
 
+int patcher_redo(struct patched *p, int fd, struct err *err) {
+    size_t done = 0;
+    int rc = write_patches(p, fd, false, &done, err);
+    if (rc < 0)
+        write_patches(p, fd, true, &done, NULL);
+    return rc;
+}
+
 taddr_t patcher_way_back(const struct patched *p, taddr_t addr) {
     const struct plan_code *c = &p->code->emitted;
     vaddr_t at = addr - p->bias;
@@ -342,14 +350,14 @@ size_t patcher_standing_traps(const struct patched *p, int fd) {
     return count;
 }
 
-bool patcher_stands(const struct patched *p, int fd) {
+bool patcher_stands(const struct patched *p, int fd, bool patched) {
     uint8_t bytes[sizeof((struct patch *)0)->after];
     const struct patch *first = p->code ? p->code->emitted.patches : NULL;
     const struct patch *end = first ? first + p->code->emitted.patch_count : NULL;
     while (first < end && first->yields)
         first++;
     return first < end && memory_read(fd, first->at + p->bias, bytes, first->size, NULL) == 0 &&
-           memcmp(bytes, first->after, first->size) == 0;
+           memcmp(bytes, patched ? first->after : first->before, first->size) == 0;
 }
 
 void patcher_forget(struct patched *p) {

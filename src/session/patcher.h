@@ -32,6 +32,8 @@ int patcher_install(struct patched *p, const struct patch_request *request, stru
 int patcher_apply(struct patched *p, const struct patch_request *request, struct err *err);
 /* Writes the original text back; the area stays mapped. */
 int patcher_undo(struct patched *p, int memory_fd, struct err *err);
+/* The other way. Errors: "text-differs", "memory"; the text is as it was then. */
+int patcher_redo(struct patched *p, int memory_fd, struct err *err);
 /* Unmaps what patcher_apply() has mapped; threads must have left it. */
 int patcher_unmap(struct patched *p, pid_t caller, const struct remote_site *remote,
                   struct err *err);
@@ -42,8 +44,9 @@ const struct trap *patcher_trap_at(const struct patched *p, taddr_t addr);
 /* Whether a trap of P stands in memory; and how many do. */
 bool patcher_trap_stands(const struct patched *p, int memory_fd, const struct trap *trap);
 size_t patcher_standing_traps(const struct patched *p, int memory_fd);
-/* Whether its patches stand in memory, whatever is mapped there now. */
-bool patcher_stands(const struct patched *p, int memory_fd);
+/* Whether its patches stand in memory or, if not PATCHED, what was there before them; whatever is
+ * mapped there now. */
+bool patcher_stands(const struct patched *p, int memory_fd, bool patched);
 void patcher_forget(struct patched *p);
 
 /* Where the dynamic linker calls out after it has mapped or unmapped something; 0: unknown. */

@@ -41,13 +41,23 @@ static int open_signals(struct recording *r, struct err *err) {
 static void run(struct recording *r) {
     struct launched *launched = r->ctx;
     bool told = false;
-    while (tracer_waits(r->tracer) && !launched->leaving) {
+    while (tracer_waits(r->tracer) && !launched->leaving && !r->stop) {
         recording_step(r, PROGRESS_MS);
         job_follow(&launched->job, r->tracer, r->pid);
         told = told || recording_tell_ended(r);
     }
-    if (launched->leaving)
+    if (launched->leaving || r->stop)
         tracer_release_all(r->tracer);
+}
+
+/* The program runs on untraced. Whoever waits for us waits for it. */
+static void outlast(struct recording *r) {
+    struct launched *launched = r->ctx;
+    while (tracer_waits(r->tracer)) {
+        recording_step(r, PROGRESS_MS);
+        job_follow(&launched->job, r->tracer, r->pid);
+    }
+    r->result->exit_status = recording_status(r);
 }
 
 /* The program has not run an instruction yet, and shall not. */
@@ -84,7 +94,11 @@ static int begin(struct recording *r, char *const argv[], struct err *err) {
         return rc;
     recording_lift_limits(r);
     rc = recording_open(r, (const char *const *)argv, err);
-    return rc < 0 ? rc : adopt(r, err);
+    if (rc == 0)
+        rc = adopt(r, err);
+    if (rc == 0)
+        recording_listen(r);
+    return rc;
 }
 
 int session_record(const struct session_options *options, char *const argv[],
@@ -102,6 +116,7 @@ int session_record(const struct session_options *options, char *const argv[],
     if (rc == 0) {
         run(&r);
         recording_finish(&r, recording_status(&r));
+        outlast(&r);
     } else if (r.pid) {
         put_down(&r);
     }

@@ -10,6 +10,7 @@
 
 #include "arch/clock.h"
 #include "session/identity.h"
+#include "session/obey.h"
 
 enum { DEFAULT_RING_BYTES = 2 << 20 };
 
@@ -57,7 +58,7 @@ static void drain_fds(struct recording *r) {
 }
 
 static void show_progress(struct recording *r) {
-    if (!r->options->progress)
+    if (!r->options->progress || !r->writer)
         return;
     struct trace_totals totals = trace_writer_totals(r->writer);
     r->options->progress(r->options->ctx, &totals);
@@ -65,10 +66,13 @@ static void show_progress(struct recording *r) {
 
 void recording_step(struct recording *r, int ms) {
     struct pollfd fds[] = {{.fd = r->signals, .events = POLLIN},
-                           {.fd = r->hook_event, .events = POLLIN}};
-    poll(fds, 2, ms);
+                           {.fd = r->hook_event, .events = POLLIN},
+                           {.fd = control_fd(r->control), .events = POLLIN}};
+    poll(fds, sizeof fds / sizeof *fds, r->busy ? 0 : ms);
     drain_fds(r);
-    tracer_handle_reports(r->tracer);
+    r->busy = tracer_handle_reports(r->tracer);
+    tracer_catch_up(r->tracer);
+    control_handle(r->control);
     flight_tell(r->flight);
     show_progress(r);
 }
@@ -182,6 +186,9 @@ void recording_finish(struct recording *r, int exit_status) {
     warn_of_refused_calls(r);
     catalog_tell_withdrawn(r->catalog);
     result->duration_ns = now.ns - timing_started().ns;
+    control_answer_waiting(r->control, "the program is untraced, and the trace is complete");
+    control_free(r->control);
+    r->control = NULL;
 }
 
 /* What has come too late to be heeded shall not end or stop us now. */
@@ -202,6 +209,10 @@ void recording_done(struct recording *r) {
         unlink(part);
     }
     catalog_free(r->catalog);
+    control_free(r->control);
+    for (size_t i = 0; i < r->choices.count; i++)
+        chosen_free(r->choices.at[i]);
+    ARRAY_FREE(&r->choices);
     slabs_reap();
     if (r->signals >= 0)
         close(r->signals);

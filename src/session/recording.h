@@ -9,9 +9,17 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 
+#include "session/control.h"
 #include "session/flight.h"
 #include "session/session.h"
 #include "session/tracer.h"
+
+/* A filter that came by 'spoor ctl'. */
+struct chosen {
+    struct pattern **filters, **excludes;
+    char **modules;
+    struct filter filter; /* of those */
+};
 
 struct recording {
     const struct session_options *options;
@@ -21,6 +29,10 @@ struct recording {
     struct flight *flight;
     struct drain *drain;
     struct tracer *tracer;
+    struct control *control;        /* NULL: nobody can reach us */
+    ARRAY(struct chosen *) choices; /* all that there have been */
+    bool stop;                      /* by 'spoor ctl': the program is to be left */
+    bool busy;                      /* there may be more reports */
     int hook_event, signals;
     sigset_t mask; /* the tool's own */
     struct sigaction too_large, children, snapshots;
@@ -41,6 +53,8 @@ int recording_open_signals(struct recording *r, const sigset_t *wanted, struct e
 void recording_lift_limits(struct recording *r);
 /* Opens the trace of COMMAND, a NULL-terminated list, and begins to drain; makes the tracer. */
 int recording_open(struct recording *r, const char *const *command, struct err *err);
+/* Lets 'spoor ctl' reach us, if that is possible. */
+void recording_listen(struct recording *r);
 /* Waits until something has happened, but for MS milliseconds at most, and sees to it. */
 void recording_step(struct recording *r, int ms);
 /* If the program has ended and others that it has made go on, tells the user and returns true. */

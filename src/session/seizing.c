@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/frames.h"
 #include "session/goroutines.h"
 #include "session/identity.h"
 #include "session/settle.h"
@@ -143,22 +142,19 @@ static void give_lanes(const struct seizing *s) {
     maps_done(&maps);
 }
 
-/* Patches stand now. Handlers and goroutines that return into the middle of a window need its code
- * where it was; threads that stand there themselves are moved. */
-static void settle_all_in(const struct seizing *s) {
+void settle_space_in(const struct tracer *t, struct space *space, pid_t caller) {
     struct maps maps;
     taddr_array pcs = {0};
-    if (maps_read(s->pid, &maps, NULL) < 0)
+    if (maps_read(caller, &maps, NULL) < 0)
         return;
-    const struct tasks *tasks = &s->tracer->tasks;
-    for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
-        if (k->space == s->space && k->stopped)
-            sigframes_find(s->space->remote.memory_fd, &maps, k->tid, &pcs);
-    space_spare(s->space, pcs.at, pcs.count);
-    goroutines_spare(s->space);
-    for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
-        if (k->space == s->space && k->stopped)
-            settle_in(s->space, k->tid);
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space && k->stopped)
+            sigframes_find(space->remote.memory_fd, &maps, k->tid, &pcs);
+    space_spare(space, pcs.at, pcs.count);
+    goroutines_spare(space);
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space && k->stopped)
+            settle_in(space, k->tid);
     ARRAY_FREE(&pcs);
     maps_done(&maps);
 }
@@ -176,7 +172,7 @@ static int instrument(const struct seizing *s, struct err *err) {
     give_lanes(s);
     rc = space_update(&t->options.context, s->space, tid, err);
     traps_arm(t, s->space, tid);
-    settle_all_in(s);
+    settle_space_in(t, s->space, tid);
     return rc;
 }
 
@@ -184,43 +180,19 @@ int tracer_foresee(const struct tracer *t, pid_t pid, struct space **ret, struct
     return space_foresee(&t->options.context, pid, ret, err);
 }
 
-/* Stacks as they are before anybody is made to do anything. */
-static void copy_stacks(const struct seizing *s, struct frames *frames) {
-    const struct tasks *tasks = &s->tracer->tasks;
-    for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
-        if (k->space == s->space && k->stopped)
-            frames_copy(frames, k->tid);
-}
-
-/* Whose events go where; from now on. */
-static void name_stacks(const struct seizing *s, struct frames *frames) {
-    const struct tasks *tasks = &s->tracer->tasks;
-    frames_stand(frames);
-    for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
-        if (k->space == s->space && k->slot && !k->slot->unread)
-            frames_name(frames, k->tid, k->stream, k->slot);
-}
-
 int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *err) {
     struct seizing s = {.tracer = t, .space = space, .pid = pid};
-    struct frames *frames = frames_new(space);
     t->adopted = pid;
     family_tell_process(t, pid);
     uint64_t begin = timing_now().ns;
     int rc = seize_all(&s, err);
-    if (rc == 0) {
-        copy_stacks(&s, frames);
+    if (rc == 0)
         rc = instrument(&s, err);
-    }
     if (rc < 0) {
         release_stopped(t, space);
-        frames_free(frames);
         return rc;
     }
-    name_stacks(&s, frames);
     resume_space(t, space);
     t->pauses.attach_ns = timing_now().ns - begin;
-    frames_tell(frames, t->options.drain);
-    frames_free(frames);
     return 0;
 }

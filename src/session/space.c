@@ -172,6 +172,8 @@ static struct space *alloc(pid_t pid) {
 int space_new(const struct space_context *ctx, pid_t tid, struct space **ret, struct err *err) {
     struct space *s = alloc(tid);
     int rc = candidate_check_program(tid, err);
+    s->lifted = ctx->paused;
+    s->filter = ctx->filter;
     if (rc == 0)
         rc = space_enter(ctx, s, tid, err);
     if (rc < 0) {
@@ -257,8 +259,7 @@ void space_unref(struct space *s) {
         slab_unref(s->slabs.at[i]);
     for (size_t i = 0; i < s->modules.count; i++)
         patcher_forget(&s->modules.at[i]);
-    for (size_t i = 0; i < s->prepared.count; i++)
-        patcher_forget(&s->prepared.at[i]);
+    space_forget_prepared(s);
     ARRAY_FREE(&s->slabs);
     ARRAY_FREE(&s->modules);
     ARRAY_FREE(&s->prepared);

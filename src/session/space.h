@@ -28,6 +28,8 @@ struct patched { /* one module mapped into one space */
     size_t area_size;
     size_t islands; /* of code's, how many are mapped */
     struct code *code;
+    bool traced; /* more than the dynamic linker's hook is to be patched */
+    bool told;   /* the trace knows of that */
 };
 
 struct program {         /* with --libcalls: whose library calls are traced */
@@ -42,6 +44,9 @@ struct space {
     taddr_t agent;       /* one page with the agent, for remote calls */
     bool borrowed;       /* remote.memory_fd is that of the space it was copied from */
     bool stopping;       /* being changed: its tasks' reports wait (tracer.c) */
+    bool lifted;         /* all text is the program's, for the time being: nothing is patched */
+    bool renounced;      /* it is lifted for good */
+    unsigned filter;     /* by which of the session's its patches were chosen: space_context's */
     unsigned filters;    /* seccomp filters that need no look (permits.h) */
     taddr_t loader_hook; /* run-time address of _dl_debug_state; 0: none */
     struct program program;
@@ -58,6 +63,8 @@ struct space_context { /* what all spaces of a session share */
     struct catalog *catalog;
     struct trace_writer *writer;
     uint32_t ring_bytes;
+    bool paused;     /* all spaces are to be lifted; new ones begin so */
+    unsigned filter; /* how often the user has chosen anew */
 };
 
 /* For a process that stands at its exec event: maps the agent and a slab. Errors: "sandboxed",
@@ -85,6 +92,25 @@ int space_prepare(const struct space_context *ctx, struct space *space, pid_t ca
 /* Looks at what is mapped: patches modules that are new and wanted, forgets those that are gone. */
 int space_update(const struct space_context *ctx, struct space *space, pid_t caller,
                  struct err *err);
+/*
+ * The same as space_prepare() for all that is mapped, known or not: by what the catalog chooses
+ * now, for space_replace(). The trace is told later, by space_tell_prepared().
+ */
+int space_prepare_anew(const struct space_context *ctx, struct space *space, pid_t caller,
+                       struct err *err);
+void space_tell_prepared(const struct space_context *ctx, struct space *space);
+void space_forget_prepared(struct space *space);
+
+/* Restores all text for a while; what is ours stays mapped. Errors: as space_restore(). */
+int space_lift(struct space *space, pid_t tid, struct err *err);
+/* SPACE is lifted: patches what it was lifted from, as far as that is still there, and what has
+ * been mapped since. Errors: as space_update(). */
+int space_lay(const struct space_context *ctx, struct space *space, pid_t caller, struct err *err);
+/* Takes away all patches, which threads must have left (settle.h), and installs what was prepared
+ * anew. Errors: as space_undo() and space_update(). */
+int space_replace(const struct space_context *ctx, struct space *space, pid_t caller,
+                  struct err *err);
+
 /* Restores all text, which no thread may be about to leave by a patch. Errors: "memory",
  * "read-maps". */
 int space_restore(struct space *space, pid_t tid, struct err *err);

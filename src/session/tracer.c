@@ -183,11 +183,13 @@ void tracer_report(struct tracer *t, pid_t tid, int status) {
     tracer_answer_newborns(t);
 }
 
-void tracer_handle_reports(struct tracer *t) {
+bool tracer_handle_reports(struct tracer *t) {
+    enum { MOST_AT_ONCE = 500 };
     int status;
-    pid_t tid;
-    while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
+    pid_t tid = 0;
+    for (int i = 0; i < MOST_AT_ONCE && (tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0; i++)
         tracer_report(t, tid, status);
+    return tid > 0;
 }
 
 int tracer_adopt(struct tracer *t, pid_t pid, struct err *err) {

@@ -28,12 +28,31 @@ int tracer_foresee(const struct tracer *t, pid_t pid, struct space **ret, struct
  * "busy" (it cannot be stopped), those of space_enter(); the process is as it was then. */
 int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *err);
 void tracer_start(struct tracer *t, pid_t pid);
-/* Handles all that ptrace has to report now, without waiting. */
-void tracer_handle_reports(struct tracer *t);
+/* Handles what ptrace has to report now, without waiting. Returns whether there may be more: who
+ * makes threads all the time shall not keep us from everything else. */
+bool tracer_handle_reports(struct tracer *t);
 /* Some thread waits in the dynamic linker's hook: looks at the modules and lets it go on. */
 void tracer_handle_hooks(struct tracer *t);
 /* Restores every process that is still traced and lets it run on untraced. */
 void tracer_release_all(struct tracer *t);
+
+/*
+ * Changes while programs run. The text of all processes is restored (tracer_pause()), until
+ * tracer_go_on(); or patched for other functions (tracer_choose()): FILTER must outlive the tracer.
+ * Each sees to all processes before it returns, if they let themselves be stopped; if not, it fails
+ * with "busy", and those follow as soon as they can.
+ * Errors of tracer_choose() besides, when nothing has changed: "no-match" (with near names),
+ * "libcalls" (the calls of libraries cannot be chosen anew).
+ * RET_NS: for how long a process stood, at most.
+ */
+int tracer_pause(struct tracer *t, uint64_t *ret_ns, struct err *err);
+int tracer_go_on(struct tracer *t, uint64_t *ret_ns, struct err *err);
+int tracer_choose(struct tracer *t, const struct filter *filter, uint64_t *ret_ns, struct err *err);
+bool tracer_paused(const struct tracer *t);
+/* How many processes are traced. */
+size_t tracer_process_count(const struct tracer *t);
+/* Sees to what could not be changed before. */
+void tracer_catch_up(struct tracer *t);
 
 /* For how long the threads of the process that was attached to stood: until it was instrumented,
  * and until it was left. */

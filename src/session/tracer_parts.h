@@ -4,6 +4,7 @@
  *   tracer.c    reports of wait() and their answers; the interface
  *   family.c    tasks: births, programs, lanes, ends
  *   seizing.c   processes that run already
+ *   live.c      what is patched, changed while it runs
  *   stopping.c  all tasks of one address space stopped, resumed, released
  *   deliver.c   a signal on its way to a task
  *   dying.c     a signal that ends a process with a core
@@ -48,6 +49,7 @@ struct tracer {
     pid_t adopted;
     struct tracer_stop stop; /* the adopted process's last */
     struct tracer_pauses pauses;
+    bool stale;                /* some space may not be as it is to be (live.c) */
     unsigned unknown_newborns; /* stopped, and nobody has told yet whose children they are */
     struct grave graves[GRAVES];
     unsigned next_grave;
@@ -125,6 +127,12 @@ void part_with_task(struct tracer *t, struct task *task);
 void part_when_stopped(struct tracer *t, struct task *task);
 /* Leaves all of process PID, which runs. */
 void part_with_process(struct tracer *t, pid_t pid);
+
+/* ---- seizing.c ---- */
+
+/* All tasks of SPACE stand, and patches have come upon them. Handlers and goroutines that return
+ * into the middle of a window need its code where it was; threads that stand there are moved. */
+void settle_space_in(const struct tracer *t, struct space *space, pid_t caller);
 
 /* ---- cede.c ---- */
 

@@ -70,6 +70,37 @@ void maps_use_former_names(struct maps *maps) {
         maps_use_former_name(maps->list.at[i].path);
 }
 
+/* Takes [START, END) out of map number I. Returns how many maps are in its place. */
+static size_t cut_out(struct maps *maps, size_t i, taddr_t start, taddr_t end) {
+    struct map *m = &maps->list.at[i], rest = *m;
+    bool below = m->start<start, above = m->end> end;
+    if (below)
+        m->end = start;
+    else if (above)
+        m->start = end;
+    if (below && above) {
+        rest.start = end;
+        rest.path = mem_strdup(m->path);
+        ARRAY_GROW(&maps->list);
+        memmove(&maps->list.at[i + 2], &maps->list.at[i + 1],
+                (maps->list.count - i - 1) * sizeof rest);
+        maps->list.at[i + 1] = rest;
+        maps->list.count++;
+    } else if (!below && !above) {
+        free(m->path);
+        memmove(m, m + 1, (maps->list.count - i - 1) * sizeof rest);
+        maps->list.count--;
+    }
+    return (size_t)below + above;
+}
+
+void maps_remove(struct maps *maps, taddr_t start, taddr_t end) {
+    for (size_t i = 0; i < maps->list.count;)
+        i += maps->list.at[i].start < end && maps->list.at[i].end > start
+                 ? cut_out(maps, i, start, end)
+                 : 1;
+}
+
 const struct map *maps_at(const struct maps *maps, taddr_t addr) {
     for (size_t i = 0; i < maps->list.count; i++)
         if (addr >= maps->list.at[i].start && addr < maps->list.at[i].end)

@@ -30,6 +30,8 @@ void maps_add(struct maps *maps, taddr_t start, taddr_t end);
 void maps_use_former_names(struct maps *maps);
 /* The same for one PATH as the kernel names it. */
 void maps_use_former_name(char *path);
+/* Notes that nothing of [start, end) will be taken. */
+void maps_remove(struct maps *maps, taddr_t start, taddr_t end);
 const struct map *maps_at(const struct maps *maps, taddr_t addr);
 
 /* What is mapped, with the room that the program break (BREAK_START: where it began) and the stack

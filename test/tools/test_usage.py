@@ -46,6 +46,15 @@ class Usage(unittest.TestCase):
         self.refused(2, "attach: only one process at a time: give --pid or PID", "attach", "-p", "1",
                      "2")
 
+    def test_ctl_wants_a_process_and_a_command(self):
+        self.refused(2, "ctl: an operand is missing (PID): try 'spoor ctl --help'", "ctl")
+        self.refused(2, "ctl: no command: give pause, resume, filter, status or stop", "ctl", "1")
+        self.refused(2, "x: is not a process id: it is that of the recorded program", "ctl", "x", "pause")
+        self.refused(2, "ctl: halt: is no command: give pause, resume, filter, status or stop", "ctl", "1",
+                     "halt")
+        self.refused(2, "ctl: pause: takes no options: -F, -N and -M go with 'filter'", "ctl", "1", "pause",
+                     "-F", "f")
+
     def test_control_characters_do_not_break_the_line(self):
         self.refused(2, "a?b?[31m: unknown command: try 'spoor --help'", "a\nb\x1b[31m")
 

@@ -35,7 +35,7 @@ static bool load(struct fixture *f, struct place p) {
     set(trapped, p.trapped);
     bool news = describe_load(&f->entry, &code);
     if (news)
-        f->entry.missed_count = describe_module(f->writer, &f->entry);
+        describe_module(f->writer, &f->entry);
     return news;
 }
 
@@ -142,7 +142,8 @@ static int close_all(void **state) {
     module_free(f->module);
     free(e->selected);
     free(e->filtered);
-    free(e->outcome.missed);
+    free(e->outcome.chosen);
+    free(e->outcome.placed);
     free(e->outcome.inexact);
     free(e->outcome.trapped);
     free(f);

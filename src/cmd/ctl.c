@@ -1,0 +1,74 @@
+/* spoor ctl: tells the spoor that records a process what to do. */
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cmd/command.h"
+#include "cmd/say.h"
+#include "cmd/values.h"
+#include "session/control.h"
+
+static void add_patterns(const pattern_array *from, string_array *to) {
+    for (size_t i = 0; i < from->count; i++)
+        ARRAY_PUSH(to, pattern_text(from->at[i]));
+}
+
+static void fill_lists(const struct filter_options *f, struct request *request) {
+    string_array filters = {0}, excludes = {0};
+    add_patterns(&f->filters, &filters);
+    add_patterns(&f->excludes, &excludes);
+    request->filters.at = filters.at;
+    request->filters.count = filters.count;
+    request->excludes.at = excludes.at;
+    request->excludes.count = excludes.count;
+    for (size_t i = 0; i < f->modules.count; i++)
+        ARRAY_PUSH(&request->modules, f->modules.at[i]);
+}
+
+static bool has_filter(const struct filter_options *f) {
+    return f->filters.count || f->excludes.count || f->modules.count;
+}
+
+/* False: wrong usage, which was said. */
+static bool understand(const struct options *options, int argc, char **argv, uint32_t *ret_pid,
+                       struct request *ret) {
+    if (!value_number(argv[0], ret_pid) || *ret_pid > INT32_MAX) {
+        say_error("%s: is not a process id: it is that of the recorded program", argv[0]);
+        return false;
+    }
+    if (argc < 2) {
+        say_error("ctl: no command: give pause, resume, filter, status or stop");
+        return false;
+    }
+    ret->command = request_command(argv[1]);
+    if (ret->command == REQUEST_COMMANDS) {
+        say_error("ctl: %s: is no command: give pause, resume, filter, status or stop", argv[1]);
+        return false;
+    }
+    if (ret->command != REQUEST_FILTER && has_filter(&options->filter)) {
+        say_error("ctl: %s: takes no options: -F, -N and -M go with 'filter'", argv[1]);
+        return false;
+    }
+    return true;
+}
+
+int cmd_ctl(struct options *options, int argc, char **argv) {
+    struct request request = {.command = REQUEST_COMMANDS};
+    struct control_answer answer;
+    struct err err = {0};
+    uint32_t pid;
+    if (!understand(options, argc, argv, &pid, &request))
+        return STATUS_USAGE;
+    fill_lists(&options->filter, &request);
+    int rc = control_ask((pid_t)pid, &request, &answer, &err);
+    request_done(&request);
+    if (rc < 0) {
+        say_err(&err);
+        return STATUS_FAILED;
+    }
+    if (answer.failed) {
+        say_error("%s", answer.text);
+        return STATUS_FAILED;
+    }
+    puts(answer.text);
+    return STATUS_OK;
+}

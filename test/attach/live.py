@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""What is traced of a program at work is changed over and over: paused, resumed, other functions. The
+program must not notice; what is paused must be as if nobody were there; and from the moment of each answer
+only what was chosen is recorded.
+
+    live.py [--cycles=N] [--quiet=FUNCTION] [--choices=A,B] [--all] SPOOR PROGRAM [ARGUMENT...]
+
+--quiet: a function that the program does not call.
+--choices: two functions that it calls; compute and mean if not given.
+--all: now and then all modules are traced.
+"""
+import collections
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+
+from attach import TIMEOUT, Spoor, check, check_left, code_of, main, run, running, traces_of_us
+
+THREADS = 12  # more than ever run at once
+
+
+def text_of(pid):
+    """What the executable maps of files hold in process PID."""
+    digests = {}
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
+        for line in maps:
+            fields = line.split()
+            if "x" in fields[1] and len(fields) > 5 and fields[5].startswith("/"):
+                start, end = (int(word, 16) for word in fields[0].split("-"))
+                try:
+                    memory.seek(start)
+                    digests[line] = hashlib.sha256(memory.read(end - start)).hexdigest()
+                except OSError:
+                    pass  # unloaded meanwhile
+    return digests
+
+
+def check_text(pid, before):
+    now = text_of(pid)
+    for line in before.keys() & now.keys():
+        check(now[line] == before[line], f"paused, but its code is not its own: {line}")
+
+
+class Control:
+    """A recording that goes on."""
+
+    def __init__(self, spoor, pid, options):
+        self.spoor, self.pid, self.changes = spoor, str(pid), 0
+        self.options, self.choices = options, options.get("--choices", "compute,mean*").split(",")
+
+    def ask(self, *words):
+        return run([self.spoor.path, "ctl", self.pid, *words])
+
+    def tell(self, *words):
+        """What is answered; it must be done."""
+        done = self.ask(*words)
+        check(done.status == 0, f"ctl {words}: status {done.status}: {done.stderr.decode()}")
+        check(done.stdout.count(b"\n") == 1, f"ctl {words}: not one line: {done.stdout}")
+        self.changes += words[0] != "status"
+        return done.stdout.decode()
+
+    def events(self):
+        return self.tell("status").split(" events")[0].split()[-1]
+
+    def check_silent(self, why):
+        """What was written before may still be on its way; nothing follows."""
+        until, last = time.monotonic() + 30, None
+        while last != (last := self.events()):
+            check(time.monotonic() < until, f"{why}: events go on")
+            time.sleep(0.05)
+
+    def await_ready(self, recorder):
+        while self.ask("status").status:
+            check(recorder.poll() is None, f"attach ended: {recorder.returncode}")
+            time.sleep(0.01)
+
+
+def refuse(control):
+    done = control.ask("filter", "-F", "computin")
+    check(done.status == 1 and b"did you mean computing" in done.stderr, f"not refused: {done}")
+    check(control.ask("filter", "-F", "/(/").status == 2, "a bad pattern was not refused")
+
+
+def change(control, before):
+    for number in range(int(control.options.get("--cycles", 30))):
+        for choice in control.choices:
+            said = control.tell("filter", "-F", choice)
+            check(said.startswith("filter: 1 functions, "), said)
+        check(control.tell("pause").startswith("paused: "), "not paused")
+        check_text(control.pid, before)
+        if number % 10 == 0:
+            check(control.tell("pause").startswith("paused: "), "not paused again")
+            control.check_silent("paused")
+            check_text(control.pid, before)
+        if number % 10 == 1:
+            check("still paused" in control.tell("filter", "-F", control.choices[0]), "resumed by a filter")
+            check_text(control.pid, before)
+        check(control.tell("resume").startswith("recording: "), "not resumed")
+        if number % 10 == 2:
+            control.tell("filter", "-F", control.options["--quiet"])
+            control.check_silent("a function that is not called")
+            refuse(control)
+        if number % 3 == 0 and "--all" in control.options:
+            control.tell("filter", "-M", "*")
+            control.tell("filter")
+
+
+def check_order(spoor, choices, most):
+    """Calls begin and end in order, and of each function at most one run between two changes."""
+    stacks, runs, last = collections.defaultdict(list), collections.Counter(), {}
+    for line in spoor.view("replay", "--json", *(f"--filter={c}" for c in choices), "trace").splitlines():
+        event = json.loads(line)
+        stack = stacks[event["tid"]]
+        if event["kind"] == "entry":
+            check(event["depth"] == len(stack), f"depth {event}, open: {stack}")
+            stack.append(event["function"])
+            runs[event["tid"]] += last.get(event["tid"]) != event["function"]
+            last[event["tid"]] = event["function"]
+        elif event["kind"] != "lost":
+            check(stack and stack.pop() == event["function"], f"ends without having begun: {event}")
+    check(last, "no event")
+    check(max(runs.values()) <= most, f"{max(runs.values())} runs of functions, {most} changes")
+
+
+def check_recorded(control):
+    spoor, changes = control.spoor, control.changes
+    info = spoor.json("info", "--json", "trace")
+    check(info["events"]["lost"] == 0, f"lost: {info['events']}")
+    for row in spoor.json("report", "--json", "trace"):
+        check(row["unwound"] <= changes * THREADS, f"not balanced: {row}")
+    check_order(spoor, control.choices, sys.maxsize if "--all" in control.options else changes)
+
+
+def control_it(spoor, pid, options):
+    control, before = Control(spoor, pid, options), text_of(pid)
+    command = [spoor.path, "attach", "-q", "-o", "trace", "--overflow=wait", "-F", control.choices[0],
+               str(pid)]
+    with subprocess.Popen(command) as recorder:
+        control.await_ready(recorder)
+        change(control, before)
+        control.tell("stop")
+        check(not traces_of_us(pid), f"left something: {traces_of_us(pid)}")
+        check(control.ask("status").status == 1, "it still listens")
+        check(recorder.wait(TIMEOUT) == 0, f"attach ended with {recorder.returncode}")
+    return control
+
+
+def test(spoor, options, command):
+    steady = "loads" not in command
+    with running(command) as process:
+        before = code_of(process.pid) if steady else None
+        control = control_it(spoor, process.pid, options)
+        if steady:
+            check_left(process.pid, before)
+    check_recorded(control)
+
+
+if __name__ == "__main__":
+    words = [w for w in sys.argv[1:] if not w.startswith("--")]
+    chosen = dict((w + "=").split("=")[:2] for w in sys.argv[1:] if w.startswith("--"))
+    program = [os.path.realpath(words[1]), words[2], *map(os.path.realpath, words[3:])]
+    subject = Spoor(words[0])
+    main(lambda: test(subject, chosen, program))
