@@ -100,6 +100,13 @@ static bool is_free(const struct task *k) {
     return permits(k->space, k->tid, PERMIT_CODE | PERMIT_LANES | PERMIT_LEAVE);
 }
 
+/* TASK is about to come from the call that has made a child: once is enough, or it would go on into
+ * its next call. */
+static bool finish_birth(struct task *task) {
+    task->finished = task->finished || thread_finish_call(task->tid, NULL) == 0;
+    return task->finished;
+}
+
 /* A stopped task of SPACE that may make remote calls, if possible one whose sandbox allows all that
  * may be needed; NULL if there is none just now. */
 static struct task *find_caller(const struct tracer *t, const struct space *space) {
@@ -117,7 +124,7 @@ static struct task *find_caller(const struct tracer *t, const struct space *spac
     }
     if (any)
         return any;
-    return parent && thread_finish_call(parent->tid, NULL) == 0 ? parent : NULL;
+    return parent && finish_birth(parent) ? parent : NULL;
 }
 
 pid_t free_caller(const struct tracer *t, const struct task *task) {

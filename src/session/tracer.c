@@ -147,6 +147,7 @@ static void on_stop(struct tracer *t, struct task *task, int status) {
     task->vfork_child = 0; /* it runs, so its child is done with the shared memory */
     task->stopped = true;
     task->standing = false;
+    task->finished = false;
     task->status = status;
     if (task->space && task->space->trapped && !traps_meet(t, task)) {
         task->stopped = false;

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""spoor comes to a program and leaves it, many times in a row, each time for a moment: nothing of it may
+pile up. Prints how long the program stood still.
+
+    often.py --visits=N [--moment=TIME] SPOOR PROGRAM [ARGUMENT...]
+"""
+import os
+import re
+import statistics
+import sys
+
+from attach import Failure, Spoor, attach, check, check_left, code_of, main, running
+
+STOOD = re.compile(r"stood for ([0-9.]+) +(\w+) when it was attached to, for ([0-9.]+) +(\w+)")
+MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1e3}
+WAYS = ([], ["-M", "*"], ["-M", "*", "--overflow=wait"])
+
+
+def holdings_of(pid):
+    """How many files, and how many pieces of files in its memory."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+        named = [line for line in maps if "/" in line]
+    return len(os.listdir(f"/proc/{pid}/fd")), len(named)
+
+
+def visit(spoor, pid, moment, way):
+    done = attach(spoor, pid, f"--duration={moment}", *way)
+    said = done.stderr.decode()
+    check(done.status == 0, f"attach ended with {done.status}: {said}")
+    stood = STOOD.search(said)
+    check(stood, f"does not say how long the process stood: {said}")
+    return [float(stood[i]) * MILLISECONDS[stood[i + 1]] for i in (1, 3)]
+
+
+def test(spoor, visits, moment, command):
+    stood, events = [], 0
+    with running(command) as process:
+        before, held = code_of(process.pid), holdings_of(process.pid)
+        for number in range(visits):
+            try:
+                stood.append(visit(spoor, process.pid, moment, WAYS[number % len(WAYS)]))
+                check_left(process.pid, before)
+            except Failure as failure:
+                raise Failure(f"visit {number}: {failure}") from failure
+            events += spoor.json("info", "--json", "trace")["events"]["entry"]
+        check(events > 0, "no event")
+        check(holdings_of(process.pid) == held, f"holds {holdings_of(process.pid)} instead of {held}")
+    print(f"{visits} visits, {events} calls; stood still in ms (median, most): " +
+          "; ".join(f"{name} {statistics.median(times):.2f}, {max(times):.2f}"
+                    for name, times in zip(("attach", "leave"), zip(*stood))))
+
+
+def option(name, default):
+    return next((w.split("=")[1] for w in sys.argv[1:] if w.startswith(f"--{name}=")), default)
+
+
+if __name__ == "__main__":
+    words = [w for w in sys.argv[1:] if not w.startswith("--")]
+    program = [os.path.realpath(words[1]), *words[2:]]
+    subject = Spoor(words[0])
+    main(lambda: test(subject, int(option("visits", "10")), option("moment", "1ms"), program))
