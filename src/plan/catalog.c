@@ -113,8 +113,12 @@ static void number_groups(struct plan *plan, struct analysis *a) {
         }
     }
     for (uint32_t i = 0; i < a->func_count; i++) {
-        if (a->funcs[i].number == NO_FUNC)
-            a->funcs[i].number = first[group_of(a, i)];
+        struct func *f = &a->funcs[i];
+        if (f->number != NO_FUNC)
+            continue;
+        f->number = first[group_of(a, i)];
+        if (f->number != NO_FUNC)
+            ARRAY_PUSH(&plan->parts, ((struct part){f->start, f->end, f->number}));
     }
     for (size_t i = 0; i < plan->groups.count; i++) {
         if (plan->groups.at[i] == UINT32_MAX)

@@ -43,6 +43,11 @@ struct function_exit {
     bool inferred; /* has no tier, and its function's entry is seen */
 };
 
+struct part { /* of a function, away from it */
+    vaddr_t start, end;
+    uint32_t function;
+};
+
 struct plan {
     const struct module *module;
     const struct arch *arch;
@@ -50,6 +55,7 @@ struct plan {
     ARRAY(struct plan_function) functions;
     ARRAY(uint32_t) groups; /* by function: number of its group < group_count */
     uint32_t group_count;
+    ARRAY(struct part) parts; /* by address */
     ARRAY(struct site) sites; /* by address */
     ARRAY(struct step) steps;
     ARRAY(struct function_exit) exits; /* by address */

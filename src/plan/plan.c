@@ -121,6 +121,7 @@ void plan_free(struct plan *plan) {
     arena_free(plan->arena);
     ARRAY_FREE(&plan->functions);
     ARRAY_FREE(&plan->groups);
+    ARRAY_FREE(&plan->parts);
     ARRAY_FREE(&plan->sites);
     ARRAY_FREE(&plan->steps);
     ARRAY_FREE(&plan->exits);

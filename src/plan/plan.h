@@ -82,6 +82,14 @@ void plan_implementations(const struct plan *plan, vaddr_t resolver, uint8_t *re
 /* Whether it has control sites, which tell what calls have been left (plan_request.controls). */
 bool plan_has_controls(const struct plan *plan);
 
+/* Number of the function whose code, parts that lie elsewhere (.cold) included, holds ADDR;
+ * UINT32_MAX: none does. */
+uint32_t plan_function_at(const struct plan *plan, vaddr_t addr);
+/* A thread is about to run the instruction at ADDR, of FUNCTION, when patches are written: whether
+ * its entry is yet to be seen, and whether it leaves without being seen. */
+bool plan_is_before_entry(const struct plan *plan, uint32_t function, vaddr_t addr);
+bool plan_is_past_exit(const struct plan *plan, vaddr_t addr);
+
 /* ---- emission ---- */
 
 struct plan_request {

@@ -15,8 +15,9 @@
 #include "target/memory.h"
 #include "target/status.h"
 
-/* THREAD says who it is. */
-static void give_lane_to(struct tracer *t, struct task *task, struct trace_thread *thread) {
+/* THREAD says who it is. RUNNING: it has run before, and has calls open. */
+static void give_lane_to(struct tracer *t, struct task *task, struct trace_thread *thread,
+                         bool running) {
     const struct space_context *ctx = &t->options.context;
     task->stream = t->next_stream++;
     task->slot = space_take_lane(ctx, task->space, task->tid, task->stream);
@@ -31,7 +32,10 @@ static void give_lane_to(struct tracer *t, struct task *task, struct trace_threa
         struct thin_options thin = {ctx->writer, o->depth, timing_ticks(o->threshold_ns)};
         task->slot->thin = thin_new(&thin, thread);
     }
-    drain_add(t->options.drain, task->slot);
+    if (running)
+        drain_add_running(t->options.drain, task->slot);
+    else
+        drain_add(t->options.drain, task->slot);
 }
 
 static void give_lane(struct tracer *t, struct task *task) {
@@ -39,13 +43,13 @@ static void give_lane(struct tracer *t, struct task *task) {
     if (!task->space)
         return;
     identity_of_thread(task->tid, task->pid, &thread);
-    give_lane_to(t, task, &thread);
+    give_lane_to(t, task, &thread, false);
 }
 
 void family_join(struct tracer *t, struct task *task, const struct maps *maps) {
     struct trace_thread thread;
     identity_of_running(task->tid, task->pid, maps, &thread);
-    give_lane_to(t, task, &thread);
+    give_lane_to(t, task, &thread, true);
 }
 
 /* The end of a thread without a lane of its own: what it wrote nobody has read. */

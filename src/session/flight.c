@@ -217,8 +217,7 @@ static double span_ms(const struct snapshot *s, uint64_t ticks) {
     return (double)ticks * rate / 1e6;
 }
 
-/* Returns whether that has worked. */
-static bool write_snapshot(struct flight *f, struct snapshot *s) {
+static struct note write_snapshot(const struct flight *f, struct snapshot *s) {
     const struct session_options *o = f->options.session;
     struct snapshot_options options = {.writer = f->options.writer,
                                        .output = o->output,
@@ -227,16 +226,13 @@ static bool write_snapshot(struct flight *f, struct snapshot *s) {
                                            o->threshold_ns ? timing_ticks(o->threshold_ns) : 0};
     struct snapshot_facts facts;
     struct err err = {0};
-    int rc = snapshot_write(s, &options, &facts, &err);
-    if (rc < 0)
-        add_note(f, mem_printf("no snapshot for %s: %s", s->reason, err.text), true);
-    else
-        add_note(f,
-                 mem_printf("%s.%u: snapshot for %s: %lu events of %lu thread%s, over %.3f ms",
-                            o->output, s->number, s->reason, facts.events, facts.threads,
-                            facts.threads == 1 ? "" : "s", span_ms(s, facts.span_ticks)),
-                 false);
-    return rc == 0;
+    if (snapshot_write(s, &options, &facts, &err) < 0)
+        return (struct note){mem_printf("no snapshot for %s: %s", s->reason, err.text), true};
+    return (struct note){
+        mem_printf("%s.%u: snapshot for %s: %lu events of %lu thread%s, over %.3f ms", o->output,
+                   s->number, s->reason, facts.events, facts.threads, facts.threads == 1 ? "" : "s",
+                   span_ms(s, facts.span_ticks)),
+        false};
 }
 
 /* The next snapshot to write, or NULL: there will be none. */
@@ -253,15 +249,17 @@ static struct snapshot *next_taken(struct flight *f) {
 static void *run(void *arg) {
     struct flight *f = arg;
     for (struct snapshot *s; (s = next_taken(f));) {
-        bool done = write_snapshot(f, s);
+        struct note note = write_snapshot(f, s);
         snapshot_free(s);
-        pthread_mutex_lock(&f->lock);
-        f->made += done;
+        pthread_mutex_lock(&f->lock); /* who reads the note may ask for the next one */
+        ARRAY_PUSH(&f->notes, note);
+        f->made += !note.failure;
         f->state = f->again ? WANTED : QUIET;
         f->reason = f->again;
         f->again = NULL;
         pthread_cond_broadcast(&f->changed);
         pthread_mutex_unlock(&f->lock);
+        wake(f);
     }
     return NULL;
 }

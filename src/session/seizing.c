@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/frames.h"
 #include "session/goroutines.h"
 #include "session/identity.h"
 #include "session/settle.h"
@@ -180,19 +181,43 @@ int tracer_foresee(const struct tracer *t, pid_t pid, struct space **ret, struct
     return space_foresee(&t->options.context, pid, ret, err);
 }
 
+/* Stacks as they are before anybody is made to do anything. */
+static void copy_stacks(const struct seizing *s, struct frames *frames) {
+    const struct tasks *tasks = &s->tracer->tasks;
+    for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
+        if (k->space == s->space && k->stopped)
+            frames_copy(frames, k->tid);
+}
+
+/* Whose events go where; from now on. */
+static void name_stacks(const struct seizing *s, struct frames *frames) {
+    const struct tasks *tasks = &s->tracer->tasks;
+    frames_stand(frames);
+    for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
+        if (k->space == s->space && k->slot && !k->slot->unread)
+            frames_name(frames, k->tid, k->stream, k->slot);
+}
+
 int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *err) {
     struct seizing s = {.tracer = t, .space = space, .pid = pid};
+    struct frames *frames = frames_new(space);
     t->adopted = pid;
     family_tell_process(t, pid);
     uint64_t begin = timing_now().ns;
     int rc = seize_all(&s, err);
-    if (rc == 0)
+    if (rc == 0) {
+        copy_stacks(&s, frames);
         rc = instrument(&s, err);
+    }
     if (rc < 0) {
         release_stopped(t, space);
+        frames_free(frames);
         return rc;
     }
+    name_stacks(&s, frames);
     resume_space(t, space);
     t->pauses.attach_ns = timing_now().ns - begin;
+    frames_tell(frames, t->options.drain);
+    frames_free(frames);
     return 0;
 }

@@ -160,6 +160,11 @@ static struct image_cfi *look_at(struct images *images, struct code *code) {
     return code->cfi;
 }
 
+void images_open(struct images *images) {
+    for (size_t i = 0; i < images->code.count; i++)
+        look_at(images, &images->code.at[i]);
+}
+
 bool images_bytes(struct images *images, struct code *code, taddr_t pc, void *ret, size_t size) {
     const struct image_cfi *image = look_at(images, code);
     uint64_t offset = pc - code->map->start + code->map->offset;

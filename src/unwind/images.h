@@ -22,6 +22,7 @@ struct images {
 
 void images_init(struct images *images, const struct maps *maps, const struct unwind_files *files);
 void images_done(struct images *images);
+void images_open(struct images *images); /* all */
 /* NULL: PC is not in executable memory. */
 struct code *images_at(const struct images *images, taddr_t pc);
 /* SIZE bytes at PC, which is in CODE, as its file has them. False: they are not known. */

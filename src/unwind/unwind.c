@@ -37,6 +37,8 @@ void unwinder_free(struct unwinder *u) {
     free(u);
 }
 
+void unwinder_open_files(struct unwinder *u) { images_open(&u->images); }
+
 /* ---- rows ---- */
 
 static struct known *place_of(const struct unwinder *u, taddr_t pc) {

@@ -33,6 +33,8 @@ struct unwinder;
 /* MAPS is borrowed. */
 struct unwinder *unwinder_new(const struct maps *maps, const struct unwind_files *files);
 void unwinder_free(struct unwinder *u);
+/* Opens all files now that may be needed later. */
+void unwinder_open_files(struct unwinder *u);
 
 struct unwind_piece { /* [at, at + size) of the stopped process's memory */
     taddr_t at;

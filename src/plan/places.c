@@ -1,0 +1,50 @@
+/* Where in a plan's functions an address lies, for threads that stand there. */
+#include "plan/internal.h"
+
+/* How many of COUNT elements begin at ADDR or before it; FIRST is the first one's address. */
+static size_t count_up_to(vaddr_t addr, const vaddr_t *first, size_t stride, size_t count) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const vaddr_t *at = (const vaddr_t *)((const char *)first + middle * stride);
+        if (*at <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+#define COUNT_UP_TO(addr, array, member)                                                           \
+    ((array).count ? count_up_to(addr, &(array).at[0].member, sizeof *(array).at, (array).count)   \
+                   : 0)
+
+uint32_t plan_function_at(const struct plan *plan, vaddr_t addr) {
+    size_t n = COUNT_UP_TO(addr, plan->parts, start);
+    if (n && addr < plan->parts.at[n - 1].end)
+        return plan->parts.at[n - 1].function;
+    n = COUNT_UP_TO(addr, plan->functions, addr);
+    if (!n || addr - plan->functions.at[n - 1].addr >= plan->functions.at[n - 1].size)
+        return UINT32_MAX;
+    return (uint32_t)(n - 1);
+}
+
+/* The patch stands at the entry or, if an instruction must stay there, right behind that. */
+bool plan_is_before_entry(const struct plan *plan, uint32_t function, vaddr_t addr) {
+    const struct plan_function *f = &plan->functions.at[function];
+    for (size_t i = f->addr ? COUNT_UP_TO(f->addr - 1, plan->sites, start) : 0;
+         i < plan->sites.count && plan->sites.at[i].start < f->addr + f->size; i++) {
+        const struct site *s = &plan->sites.at[i];
+        if (s->entry && s->function == function)
+            return addr >= f->addr && addr <= s->start;
+    }
+    return addr == f->addr;
+}
+
+/* An exit without a window of its own is done by the ways to it, or inferred. */
+bool plan_is_past_exit(const struct plan *plan, vaddr_t addr) {
+    size_t n = COUNT_UP_TO(addr, plan->exits, at);
+    if (!n || plan->exits.at[n - 1].at != addr)
+        return false;
+    size_t s = COUNT_UP_TO(addr, plan->sites, start);
+    return !s || addr >= plan->sites.at[s - 1].end;
+}

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""What was open when spoor came is in the trace, and returns from it like other calls.
+
+    opened.py SPOOR PROGRAM [CYCLES]
+"""
+import collections
+import json
+import os
+import subprocess
+import sys
+
+from attach import TIMEOUT, Spoor, attach_for, check, main, running
+
+RECURSION = ["recurse"] * 6 + ["stand"]
+IN_HANDLER = ["on_signal", "recurse", "recurse", "stand"]
+# By thread, the outermost first. The thread on a coroutine's stack has nothing else on it.
+OPEN = sorted([["main", "nested", *RECURSION], ["handles", "interrupted", *IN_HANDLER],
+               ["handles_apart", "interrupted", *IN_HANDLER],
+               ["routine", "recurse", "recurse", "recurse", "stand"], ["stands", "stand"],
+               ["opens", "wait_for_end"]])
+INLINED = {"nested", "wait_for_end"}
+
+
+def lines_of(spoor, trace):
+    return [json.loads(line) for line in spoor.view("replay", "--json", trace).splitlines()]
+
+
+def is_attached(pid):
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+        return "spoor (deleted)" in maps.read()
+
+
+def attach_until_end(spoor, process, *options):
+    """Attaches; when all threads have been seen to, the program returns from all its calls."""
+    command = [spoor.path, "attach", "-o", "trace", *options, str(process.pid)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as recorder:
+        while not is_attached(process.pid):
+            check(recorder.poll() is None, f"attach ended: {recorder.returncode}")
+        process.stdin.close()
+        process.stdin = None
+        _, said = recorder.communicate(timeout=TIMEOUT)
+    check(recorder.returncode == 0, f"{options}: {recorder.returncode}: {said.decode()}")
+    return lines_of(spoor, "trace")
+
+
+def check_ends(lines, options, may_stay):
+    """Each call that was open returned, the innermost first."""
+    stacks = collections.defaultdict(list)
+    for line in lines:
+        stack = stacks[line["tid"]]
+        if line["kind"] == "entry":
+            stack.append(line)
+        elif line["kind"] == "exit" or may_stay(line):
+            check(stack and stack[-1]["function"] == line["function"] and
+                  stack[-1].get("before") == line.get("before"), f"{options}: {line} after {stack}")
+            stack.pop()
+        else:
+            check(False, f"{options}: {line}")
+    check(not any(stacks.values()), f"{options}: never left: {dict(stacks)}")
+
+
+def check_nested(spoor, program, shown, *options, may_stay=lambda line: False):
+    with running([program, "nested"]) as process:
+        lines = attach_until_end(spoor, process, *options)
+    before = collections.defaultdict(list)
+    for line in lines:
+        if line["kind"] == "entry" and "before" in line and line["module"] == "open":
+            before[line["tid"]].append(line["function"])
+    wanted = sorted(filter(None, map(shown, OPEN)))
+    found = sorted([name for name in names if name not in INLINED] for names in before.values())
+    check(found == wanted, f"{options}: open were {found}, not {wanted}")
+    check_ends(lines, options, may_stay)
+
+
+def is_of_a_thread_s_start(line):
+    """The C library ends threads, and the program, in the middle of its own functions."""
+    return line["module"] != "open" and "open" in line
+
+
+def known(names):
+    return [name for name in names if name not in INLINED]
+
+
+def shallow(names):
+    """Two of each stack."""
+    return known(names)[:4 if names[0] == "handles_apart" else 2]
+
+
+def nested(spoor, program):
+    check_nested(spoor, program, known)
+    check_nested(spoor, program, known, "--threshold=1000s")
+    check_nested(spoor, program, known, "--overflow=wait", "--buffer=4096")
+    check_nested(spoor, program, shallow, "--depth=2")
+    check_nested(spoor, program, lambda names: [n for n in names if n == "recurse"], "-F", "recurse")
+    check_nested(spoor, program, known, "-M", "*", may_stay=is_of_a_thread_s_start)
+
+
+def check_cycle(spoor, info):
+    """Wherever it was stopped: what was open leads down from main(), and each exit has its entry."""
+    rows = spoor.view("export", "--format=csv", "trace").decode().splitlines()[1:]
+    ends = collections.Counter(row.rsplit(",", 2)[1] for row in rows)
+    before = [row.split(",")[4:6] for row in rows if row.endswith(",1")]
+    names = [name for _, name in sorted(before)]
+    check(names[:2] == ["main", "turns"], f"open were {names}")
+    check(ends["returned"] + ends["tail"] == info["events"]["exit"], f"strays: {ends}, {info}, {names}")
+    check(len(rows) - len(before) == info["events"]["entry"], f"{len(rows)}, {info}, {names}")
+    check(not ends["unwound"] and not ends["inferred"], f"left without a return: {ends}, {names}")
+
+
+def turns(spoor, program, cycles):
+    with running([program, "turns"]) as process:
+        for _ in range(cycles):
+            check_cycle(spoor, attach_for(spoor, process.pid, "1ms", "--overflow=wait"))
+
+
+def test(spoor, program, cycles):
+    nested(spoor, program)
+    turns(spoor, program, cycles)
+
+
+if __name__ == "__main__":
+    subject, target = Spoor(sys.argv[1]), os.path.realpath(sys.argv[2])
+    main(lambda: test(subject, target, int((sys.argv[3:] or ["10"])[0])))
