@@ -1,0 +1,14 @@
+"""A Go HTTP server under wrk, whose goroutines compute besides and are preempted by signals."""
+import os
+
+from real import compiled
+from serving import Kind, load_http, serve, which
+
+SERVED = os.path.join(compiled([which("go"), "build", "-o", "served"], "served.go", GO111MODULE="off",
+                               GOFLAGS="", CGO_ENABLED="0"), "served")
+
+serve(Kind(
+    lambda port: [SERVED, f"127.0.0.1:{port}"], [load_http, load_http], pids=lambda pid: [pid],
+    ways=([], ["-F", "main.*"], ["-F", "net/http.*"], ["--overflow=wait"],
+          ["-F", "main.*", "--overflow=wait"]),
+    wrong="wrong|panic|fatal|error|SIG"))

@@ -1,0 +1,13 @@
+"""A Java HTTP server under wrk: the virtual machine and its libraries; the code that it makes is its own."""
+from real import compiled
+from serving import Kind, load_http, serve, which
+
+JAVA = which("java")
+DIRECTORY = compiled([which("javac"), "-d", "."], "Served.java")
+
+serve(Kind(
+    lambda port: [JAVA, "-cp", DIRECTORY, "-Xmx64m", "Served", str(port)],
+    [load_http, load_http], pids=lambda pid: [pid],
+    ways=(["-M", "lib*"], ["-M", "*"], ["-M", "libc.so*"], ["-M", "libjvm.so"],
+          ["-M", "*", "--overflow=wait"]),
+    wrong="Exception|Error|SIG|#", generates=True))

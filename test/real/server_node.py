@@ -1,0 +1,17 @@
+"""node's HTTP server under wrk; its JIT's code is its own."""
+from serving import Kind, load_http, serve, which
+
+SCRIPT = """
+const http = require("http");
+http.createServer((request, response) => {
+  let sum = 0;
+  for (const word of "some words in a row".split(" ")) sum += word.length;
+  response.end(JSON.stringify({ path: request.url, sum }));
+}).listen(%d, "127.0.0.1");
+"""
+
+serve(Kind(
+    lambda port: [which("node"), "-e", SCRIPT % port],
+    [load_http, load_http], pids=lambda pid: [pid],
+    ways=([], ["-M", "*"], ["-F", "llhttp*"], ["-M", "*", "--overflow=wait"], ["-M", "libc.so*"]),
+    wrong="Error|Warning|Fatal", generates=True))

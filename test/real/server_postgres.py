@@ -1,0 +1,108 @@
+"""PostgreSQL under pgbench: its postmaster, which forks a process for each connection, and those that are
+at work."""
+import atexit
+import glob
+import os
+import pwd
+import re
+import subprocess
+import sys
+
+from serving import SKIP, Kind, Period, check, generator, serve, which
+
+USER = "postgres"
+FOLDERS = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
+if os.geteuid() or not FOLDERS or USER not in (entry.pw_name for entry in pwd.getpwall()):
+    print("PostgreSQL is not installed, or we may not become its user")
+    sys.exit(SKIP)
+AS_USER = [which("setpriv"), f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--reset-env"]
+
+
+def program(name):
+    return os.path.join(FOLDERS[-1], name)
+
+
+def do(*command):
+    done = subprocess.run([*AS_USER, *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          check=False)
+    check(done.returncode == 0, f"{' '.join(command)}: {done.stdout.decode()}")
+
+
+def start(port):
+    data, single = os.path.realpath("data"), [program("pg_ctl"), "-w", "-D"]
+    os.mkdir(data, 0o700)
+    os.chown(data, *pwd.getpwnam(USER)[2:4])
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -k {data}"
+    do(program("initdb"), "-A", "trust", "-N", "--no-locale", "-D", data)
+    do(*single, data, "-l", f"{data}/log", "-o", options, "start")
+    do(program("pgbench"), *address(port), "-i", "-q")
+    do(*single, data, "-m", "fast", "stop")
+    return [*AS_USER, program("postgres"), "-D", data, "-F", *options.split()]
+
+
+def address(port):
+    return "-h", "127.0.0.1", "-p", str(port), "-U", USER, USER
+
+
+def pgbench(port, seconds, *options):
+    text, _, failed = generator([program("pgbench"), "-n", "-T", str(max(1, round(seconds))), *options,
+                                 *address(port)], seconds)
+    done = re.search(r"transactions actually processed: (\d+)", text)
+    rate = re.search(r"tps = ([0-9.]+) \(", text)
+    wrong = failed or not done or not rate or "number of failed transactions: 0 " not in text
+    return Period(int(done[1]), int(done[1]) / float(rate[1]), "") if not wrong else Period(0, seconds, text)
+
+
+def answers(port):
+    _, _, failed = generator([program("pg_isready"), "-q", *address(port)[:-1], "-d", USER], 1)
+    return not failed
+
+
+def load(port, seconds):
+    return pgbench(port, seconds, "-c", "4", "-S")
+
+
+def load_connecting(port, seconds):
+    return pgbench(port, seconds, "-c", "2", "-C")
+
+
+class Held:
+    """Clients that stay connected as long as the server runs."""
+    process = None
+
+    def start(self, port):
+        # pylint: disable=consider-using-with
+        self.process = subprocess.Popen(
+            [program("pgbench"), "-n", "-T", "100000", "-c", "2", *address(port)],
+            env={**os.environ, "PGAPPNAME": "held"}, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        atexit.register(self.process.kill)
+
+    def backends(self, port):
+        if not self.process:
+            self.start(port)
+        check(self.process.poll() is None, "a client has given up")
+        while True:
+            text, _, failed = generator(
+                [program("psql"), "-At", *address(port), "-c",
+                 "select pid from pg_stat_activity where application_name = 'held'"], 1)
+            check(not failed, f"psql: {text}")
+            if len(text.split()) == 2:
+                return [int(word) for word in text.split()]
+
+
+def postmaster(pid):
+    return [pid]
+
+
+def backends(pid):
+    with open(f"/proc/{pid}/cmdline", encoding="utf-8") as words:
+        return held.backends(int(re.search(r"-p\0(\d+)", words.read())[1]))
+
+
+held = Held()
+serve(Kind(
+    start, [load, load_connecting], pids=backends if "--backends" in sys.argv else postmaster,
+    ways=([], ["-M", "*"], ["-F", "ExecutorRun"], ["-M", "*", "--overflow=wait"],
+          ["--overflow=wait", "--no-follow", "-M", "*"]),
+    answers=answers, wrong=r"ERROR|FATAL(?!.*starting up)|PANIC|WARNING|terminated by"))

@@ -1,0 +1,38 @@
+"""python3's ThreadingHTTPServer under wrk: each connection has a thread of its own."""
+import os
+
+from serving import Kind, load_http, serve, which
+
+SCRIPT = """
+import http.server, json, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        body = json.dumps({"path": self.path, "headers": dict(self.headers), "sum": sum(range(100))})
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body.encode())
+    def log_message(self, *unused):
+        pass
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 64
+    def handle_error(self, *unused):
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(*unused)
+Server(("127.0.0.1", %d), Handler).serve_forever()
+"""
+
+
+def load_closing(port, seconds):
+    return load_http(port, seconds, header="Connection: close")
+
+
+serve(Kind(
+    lambda port: [which("python3"), "-c", SCRIPT % port],
+    [load_http, load_closing], pids=lambda pid: [pid],
+    ways=([], ["-M", "*"], ["-F", "_PyEval_EvalFrameDefault"], ["-M", "*", "--overflow=wait"],
+          ["-M", "libc.so*"]),
+    wrong="Traceback|Error|Exception", environment={"PATH": os.defpath}))

@@ -1,0 +1,30 @@
+"""redis-server under redis-benchmark. Debian's redis-tools has the server, too, under another name: it is
+one program, which looks at what it is called."""
+import os
+
+from serving import Kind, Period, generator, serve, which
+
+REQUESTS = 1000
+TESTS = "set", "get", "incr", "lpush", "lpop", "sadd", "hset", "zadd", "lrange_100"
+
+
+def start(port):
+    os.symlink(which("redis-check-rdb"), "redis-server")
+    return [os.path.realpath(".") + "/redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "",
+            "--io-threads", "2", "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-random"]
+
+
+def load(port, seconds):
+    text, took, failed = generator(
+        [which("redis-benchmark"), "-p", str(port), "-c", "20", "-P", "4", "-q",
+         "-n", str(REQUESTS), "-t", ",".join(TESTS)], seconds)
+    return Period(REQUESTS * text.count("requests per second"), took,
+                  text if failed or "rror" in text else "")
+
+
+serve(Kind(
+    start, [load, load], pids=lambda pid: [pid],
+    ways=([], ["-M", "*"], ["-F", "processCommand"], ["-M", "*", "--overflow=wait"],
+          ["--overflow=wait", "--buffer=16K"]),
+    wrong=r"# (?!WARNING|Server initialized|oO0OoO0OoO0Oo|Redis version|Configuration loaded|Warning)"
+          r"|BUG REPORT|Crashed"))
