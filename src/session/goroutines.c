@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "session/patcher.h"
 #include "target/memory.h"
 
 enum { WORD = 8, CHUNK = 8192, MOST_GOROUTINES = 1 << 24, HIGHEST_STACK = 1 << 30 };
@@ -19,11 +20,21 @@ struct slice {
     uint64_t at, count, capacity;
 };
 
-/* Where the windows of all modules lie. */
+/* Modules whose patches may come now: those that are prepared, and those that were lifted. */
+static size_t module_count(const struct space *space) {
+    return space->prepared.count + space->modules.count;
+}
+
+static const struct patched *module_at(const struct space *space, size_t i) {
+    return i < space->prepared.count ? &space->prepared.at[i]
+                                     : &space->modules.at[i - space->prepared.count];
+}
+
+/* Where all their windows lie. */
 static struct span windows_of(const struct space *space) {
     struct span found = {UINT64_MAX, 0};
-    for (size_t i = 0; i < space->modules.count; i++) {
-        const struct patched *p = &space->modules.at[i];
+    for (size_t i = 0; i < module_count(space); i++) {
+        const struct patched *p = module_at(space, i);
         const struct plan_code *c = p->code ? &p->code->emitted : NULL;
         if (!c || !c->patch_count)
             continue;
@@ -44,7 +55,15 @@ static taddr_t first_word_of(const struct goroutine *g) {
     return ((rests ? g->sp : g->low) + WORD - 1) & ~(taddr_t)(WORD - 1);
 }
 
-static void spare_stack(struct space *space, const struct goroutine *g, struct span windows) {
+static bool breaks(const struct space *space, taddr_t pc) {
+    for (size_t i = 0; i < module_count(space); i++)
+        if (module_at(space, i)->code && patcher_breaks(module_at(space, i), pc))
+            return true;
+    return false;
+}
+
+static void look_at_stack(const struct space *space, const struct goroutine *g, struct span windows,
+                          struct arrival *ret) {
     uint64_t words[CHUNK / WORD];
     for (taddr_t at = first_word_of(g), next; at + WORD <= g->high; at = next) {
         next = (at & ~(taddr_t)(CHUNK - 1)) + CHUNK;
@@ -52,12 +71,13 @@ static void spare_stack(struct space *space, const struct goroutine *g, struct s
         if (memory_read(space->remote.memory_fd, at, words, size, NULL) < 0)
             continue;
         for (size_t i = 0; i < size / WORD; i++)
-            if (words[i] > windows.start && words[i] < windows.end)
-                space_spare(space, &words[i], 1);
+            if (words[i] > windows.start && words[i] < windows.end && breaks(space, words[i]))
+                ARRAY_PUSH(&ret->pcs, words[i]);
     }
 }
 
-static void spare_all(struct space *space, const struct slice *list, struct span windows) {
+static void look_at_all(const struct space *space, const struct slice *list, struct span windows,
+                        struct arrival *ret) {
     int fd = space->remote.memory_fd;
     uint64_t records[CHUNK / WORD];
     struct goroutine g;
@@ -67,7 +87,7 @@ static void spare_all(struct space *space, const struct slice *list, struct span
             return;
         for (uint64_t k = 0; k < count; k++)
             if (memory_read(fd, records[k], &g, sizeof g, NULL) == 0 && makes_sense(&g))
-                spare_stack(space, &g, windows);
+                look_at_stack(space, &g, windows, ret);
     }
 }
 
@@ -86,10 +106,13 @@ static bool read_list(const struct space *space, const struct patched *p, struct
            ret->count <= ret->capacity && ret->count <= MOST_GOROUTINES;
 }
 
-void goroutines_spare(struct space *space) {
+void goroutines_find(const struct space *space, struct arrival *ret) {
     struct span windows = windows_of(space);
     struct slice list;
-    for (size_t i = 0; i < space->modules.count; i++)
-        if (read_list(space, &space->modules.at[i], &list))
-            spare_all(space, &list, windows);
+    for (size_t i = 0; i < module_count(space); i++) {
+        if (!read_list(space, module_at(space, i), &list))
+            continue;
+        look_at_all(space, &list, windows, ret);
+        ret->as_prepared = true;
+    }
 }

@@ -6,10 +6,11 @@
 #ifndef SPOOR_SESSION_GOROUTINES_H
 #define SPOOR_SESSION_GOROUTINES_H
 
-#include "session/space.h"
+#include "session/arrival.h"
 
-/* Takes back the windows of SPACE, all of whose threads stand still, that goroutines may come back
- * into the middle of. Too many are possible: words that stacks of running goroutines once held. */
-void goroutines_spare(struct space *space);
+/* Adds to RET where goroutines may come back into the middle of windows that are prepared for
+ * SPACE, all of whose threads stand still. Too many are possible: words that stacks of running
+ * goroutines once held. */
+void goroutines_find(const struct space *space, struct arrival *ret);
 
 #endif

@@ -68,14 +68,14 @@ static struct task *stand(struct tracer *t, struct space *space, struct err *err
     return caller;
 }
 
-/* Moves all threads out of trampolines. False: one cannot be. */
+/* The text is the program's: moves all threads out of trampolines. False: one cannot be. */
 static bool settle_space_out(const struct tracer *t, const struct space *space) {
     bool all = true;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        enum settled settled;
+        enum settled settled = SETTLED_OUTSIDE;
         if (k->space != space || !k->stopped)
             continue;
-        int rc = settle_step_out(space, k->tid, k->slot, &settled);
+        int rc = settle_out(space, k->tid, k->slot, &settled);
         all &= rc == -ESRCH || (rc == 0 && settled == SETTLED_OUTSIDE);
         traps_ignore_again(k);
         k->asks_action = false;
@@ -111,19 +111,29 @@ static int replace(struct tracer *t, struct space *space, pid_t caller, struct e
     return space_replace(context_of(t), space, caller, err);
 }
 
+/* SPACE is lifted, and its threads are in the program's own code. */
+static int lay(struct tracer *t, struct space *space, pid_t caller, struct err *err) {
+    const struct space_context *ctx = context_of(t);
+    struct arrival arrival = {.pcs = {0}};
+    gather_arrival(t, space, &arrival);
+    space->arrival = &arrival;
+    int rc = space->filter != ctx->filter ? replace(t, space, caller, err)
+                                          : space_lay(ctx, space, caller, err);
+    space->arrival = NULL;
+    arrival_done(&arrival);
+    traps_arm(t, space, caller);
+    return rc;
+}
+
 /* All tasks of SPACE stand; CALLER may make remote calls. */
 static int change_standing(struct tracer *t, struct space *space, pid_t caller, struct err *err) {
-    const struct space_context *ctx = context_of(t);
-    bool out = settle_space_out(t, space), anew = !ctx->paused && space->filter != ctx->filter;
-    if (anew && !out)
+    int rc = space->lifted ? 0 : space_lift(space, caller, err);
+    if (rc < 0)
+        return rc;
+    if (!settle_space_out(t, space))
         return busy(space, err);
     end_calls(t, space);
-    if (ctx->paused)
-        return space_lift(space, caller, err);
-    int rc = anew ? replace(t, space, caller, err) : space_lay(ctx, space, caller, err);
-    traps_arm(t, space, caller);
-    settle_space_in(t, space, caller);
-    return rc;
+    return context_of(t)->paused ? 0 : lay(t, space, caller, err);
 }
 
 /* Prepares SPACE, which runs. Threads may have ended, and not be reported yet: the first hardly

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "session/arrival.h"
 #include "session/breakpoints.h"
 #include "session/libcalls.h"
 #include "session/patcher.h"
@@ -94,6 +95,10 @@ static bool is_known(struct space *s, const struct patched *p) {
     return false;
 }
 
+static bool may_apply(const struct space *s, const struct patched *p) {
+    return !p->stuck && !(s->arrival && s->arrival->as_prepared);
+}
+
 /* What was chosen ahead may be taken by now: then it is chosen anew. */
 static void install(struct update *u, struct patched *p, const struct patch_request *request) {
     struct patched *ready = find_prepared(u->space, p);
@@ -102,9 +107,9 @@ static void install(struct update *u, struct patched *p, const struct patch_requ
     if (ready) {
         *p = *ready;
         *ready = u->space->prepared.at[--u->space->prepared.count];
-        done = patcher_install(p, request, NULL) == 0;
+        done = patcher_install(p, request, &err) == 0;
     }
-    if (!done) {
+    if (!done && may_apply(u->space, p)) {
         p->told = false;
         done = patcher_apply(p, request, &err) == 0;
     }
@@ -356,10 +361,10 @@ int space_lift(struct space *s, pid_t tid, struct err *err) {
 static void lay_again(const struct space_context *ctx, const struct space *s, pid_t caller,
                       struct patched *p) {
     struct err err = {0};
-    if (!p->code || patcher_redo(p, s->remote.memory_fd, &err) == 0)
+    if (!p->code || patcher_redo(p, s, &err) == 0)
         return;
     warn(ctx, &err);
-    if (patcher_undo(p, s->remote.memory_fd, NULL) < 0)
+    if (p->stuck || patcher_undo(p, s->remote.memory_fd, NULL) < 0)
         return;
     patcher_unmap(p, caller, &s->remote, NULL);
     patcher_forget(p);
@@ -381,7 +386,7 @@ int space_lay(const struct space_context *ctx, struct space *s, pid_t caller, st
 }
 
 int space_replace(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
-    int rc = space_restore(s, caller, err);
+    int rc = s->lifted ? 0 : space_restore(s, caller, err);
     for (size_t i = 0; i < s->modules.count && rc == 0; i++)
         rc = patcher_unmap(&s->modules.at[i], caller, &s->remote, err);
     if (rc < 0)

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "arch/arch.h"
+#include "session/arrival.h"
 #include "target/cpu.h"
 #include "target/maps.h"
 #include "target/memory.h"
@@ -18,49 +19,85 @@ enum {
 };
 static const uint64_t REACH = 0x7fff0000; /* of a 32-bit displacement, less some slack */
 
-/* Patches FIRST..END-1 lie in one piece of text: rewrites it in one go. */
-static int write_piece(const struct patched *p, int fd, size_t first, size_t end, bool restore,
-                       struct err *err) {
-    const struct patch *patches = p->code->emitted.patches;
-    uint8_t piece[CHUNK_BYTES];
-    taddr_t start = patches[first].at + p->bias;
-    size_t size = patches[end - 1].at + patches[end - 1].size - patches[first].at;
-    int rc = memory_read(fd, start, piece, size, err);
-    if (rc < 0)
-        return rc;
-    for (size_t i = first; i < end; i++) {
-        const struct patch *q = &patches[i];
-        uint8_t *text = piece + (q->at - patches[first].at);
-        if (!restore && memcmp(text, q->before, q->size) != 0)
-            return err_set(err, ESTALE, "text-differs",
-                           "%s: its code in memory is not its file's: left untraced",
-                           p->entry->module->path);
-        if (restore && q->yields && memcmp(text, q->after, q->size) != 0)
-            continue;
-        memcpy(text, restore ? q->before : q->after, q->size);
-    }
-    return memory_write(fd, start, piece, size, err);
+static bool is_spared(const struct patched *p, size_t i) {
+    return p->spared && p->spared[i / 8] >> i % 8 & 1;
 }
 
-/* Writes all patches (or their originals) of P up to *DONE, or all; *DONE counts what is written.
- */
-static int write_patches(const struct patched *p, int fd, bool restore, size_t *done,
-                         struct err *err) {
+/* Patches FIRST..END-1 lie in one piece of text. */
+struct piece {
+    size_t first, end;
+};
+typedef ARRAY(struct piece) piece_array;
+
+/* What belongs together, such as a short jump and the hole that it leads to, is rarely cut. */
+static size_t cut(const struct patch *patches, size_t first, size_t end) {
+    enum { APART = 256 };
+    for (size_t i = end; i > first + 1; i--)
+        if (patches[i].at - patches[i - 1].at >= APART)
+            return i;
+    return end;
+}
+
+static void find_pieces(const struct patched *p, piece_array *ret) {
     const struct patch *patches = p->code->emitted.patches;
-    size_t count = restore ? *done : p->code->emitted.patch_count;
+    size_t count = p->code->emitted.patch_count;
     for (size_t i = 0; i < count;) {
         size_t end = i + 1;
         while (end < count && patches[end].at - patches[end - 1].at < NEAR_BYTES &&
                patches[end].at + patches[end].size - patches[i].at <= CHUNK_BYTES)
             end++;
-        int rc = write_piece(p, fd, i, end, restore, err);
-        if (rc < 0)
-            return rc;
+        if (end < count && patches[end].at - patches[end - 1].at < NEAR_BYTES)
+            end = cut(patches, i, end);
+        struct piece piece = {i, end};
+        ARRAY_PUSH(ret, piece);
         i = end;
-        if (!restore)
-            *done = i;
     }
-    return 0;
+}
+
+static int differs(const struct patched *p, struct err *err) {
+    return err_set(err, ESTALE, "text-differs",
+                   "%s: its code in memory is not its file's: left untraced",
+                   p->entry->module->path);
+}
+
+enum action { CHECK, WRITE, RESTORE };
+
+/* Rewrites the piece in one go, or only sees whether it may be. */
+static int treat_piece(const struct patched *p, int fd, const struct piece *piece,
+                       enum action action, struct err *err) {
+    const struct patch *patches = p->code->emitted.patches;
+    const struct patch *first = &patches[piece->first], *last = &patches[piece->end - 1];
+    uint8_t bytes[CHUNK_BYTES];
+    size_t size = last->at + last->size - first->at;
+    int rc = memory_read(fd, first->at + p->bias, bytes, size, err);
+    for (size_t i = piece->first; i < piece->end && rc == 0; i++) {
+        const struct patch *q = &patches[i];
+        uint8_t *text = bytes + (q->at - first->at);
+        bool gone = action == RESTORE && q->yields && memcmp(text, q->after, q->size) != 0;
+        if (gone || is_spared(p, i))
+            continue;
+        if (action == CHECK && memcmp(text, q->before, q->size) != 0)
+            return differs(p, err);
+        memcpy(text, action == RESTORE ? q->before : q->after, q->size);
+    }
+    return rc < 0 || action == CHECK ? rc : memory_write(fd, first->at + p->bias, bytes, size, err);
+}
+
+/*
+ * All pieces. Puns borrow bytes of what stands behind them, which must be as they read it for as
+ * long as they stand: so what is higher is written first, and restored last. Who dies in between
+ * leaves code that runs.
+ */
+static int treat(const struct patched *p, int fd, enum action action, struct err *err) {
+    piece_array pieces = {0};
+    int rc = 0;
+    find_pieces(p, &pieces);
+    for (size_t i = 0; i < pieces.count && rc == 0; i++) {
+        size_t which = action == WRITE ? pieces.count - 1 - i : i;
+        rc = treat_piece(p, fd, &pieces.at[which], action, err);
+    }
+    ARRAY_FREE(&pieces);
+    return rc;
 }
 
 static int no_room(const struct patched *p, int code, struct err *err) {
@@ -218,21 +255,36 @@ static int map_or_renounce_islands(struct patched *p, const struct patch_request
     return emit(p, r, 0, err);
 }
 
+/* Threads may be in the trampolines by now: so what cannot be written leaves those where they are.
+ */
+static int write_text(struct patched *p, const struct space *space, struct err *err) {
+    int fd = space->remote.memory_fd;
+    int rc = treat(p, fd, CHECK, err);
+    if (rc == 0 && space->arrival)
+        arrival_settle(space->arrival, p);
+    if (rc == 0)
+        rc = treat(p, fd, WRITE, err);
+    else
+        return rc;
+    if (rc < 0) {
+        treat(p, fd, RESTORE, NULL);
+        p->stuck = space->arrival != NULL;
+    }
+    return rc;
+}
+
 int patcher_install(struct patched *p, const struct patch_request *r, struct err *err) {
-    size_t done = 0;
-    int fd = r->space->remote.memory_fd;
     int rc = map_code(p, r, p->area, p->area_size, err);
     if (rc < 0)
         p->area = 0;
     if (rc == 0)
         rc = map_or_renounce_islands(p, r, err);
     if (rc == 0)
-        rc = memory_write(fd, p->area, p->code->emitted.area, p->code->emitted.area_used, err);
+        rc = memory_write(r->space->remote.memory_fd, p->area, p->code->emitted.area,
+                          p->code->emitted.area_used, err);
     if (rc == 0)
-        rc = write_patches(p, fd, false, &done, err);
-    if (rc < 0) {
-        if (p->code)
-            write_patches(p, fd, true, &done, NULL);
+        rc = write_text(p, r->space, err);
+    if (rc < 0 && !p->stuck) {
         patcher_unmap(p, r->caller, &r->space->remote, NULL);
         patcher_forget(p);
     }
@@ -247,16 +299,13 @@ int patcher_apply(struct patched *p, const struct patch_request *r, struct err *
 int patcher_undo(struct patched *p, int fd, struct err *err) {
     if (!p->code)
         return 0;
-    size_t all = p->code->emitted.patch_count;
-    return write_patches(p, fd, true, &all, err);
+    return treat(p, fd, RESTORE, err);
 }
 
-int patcher_redo(struct patched *p, int fd, struct err *err) {
-    size_t done = 0;
-    int rc = write_patches(p, fd, false, &done, err);
-    if (rc < 0)
-        write_patches(p, fd, true, &done, NULL);
-    return rc;
+int patcher_redo(struct patched *p, const struct space *space, struct err *err) {
+    free(p->spared);
+    p->spared = NULL;
+    return write_text(p, space, err);
 }
 
 taddr_t patcher_way_back(const struct patched *p, taddr_t addr) {
@@ -314,6 +363,33 @@ static int withdraw(const struct patched *p, int fd, size_t i, struct err *err) 
     return rc < 0 ? rc : put_back(p, fd, q, err);
 }
 
+/* As withdraw(), of what was not written yet. */
+static void spare(struct patched *p, size_t i) {
+    const struct plan_code *c = &p->code->emitted;
+    const struct patch *patches = c->patches, *q = &patches[i];
+    if (is_spared(p, i))
+        return;
+    p->spared[i / 8] |= (uint8_t)(1 << i % 8);
+    for (size_t j = i + 1; j < c->patch_count && patches[j].at < q->at + q->window; j++) {
+        taddr_t hop = patcher_way_back(p, patches[j].at + p->bias);
+        if (hop)
+            spare(p, patch_at(c, hop - p->bias));
+        spare(p, j);
+    }
+    for (size_t j = i; j-- > 0 && patches[j].at + PUN_MAX_BYTES > q->at;)
+        if (patches[j].at + patches[j].reads > q->at)
+            spare(p, j);
+}
+
+void patcher_spare(struct patched *p, taddr_t addr) {
+    const struct plan_code *c = &p->code->emitted;
+    vaddr_t at = addr - p->bias;
+    p->spared = p->spared ? p->spared : mem_alloc(c->patch_count / 8 + 1);
+    for (size_t i = 0; i < c->patch_count; i++)
+        if (at - c->patches[i].at < c->patches[i].window)
+            spare(p, i);
+}
+
 int patcher_withdraw(struct patched *p, int fd, taddr_t addr, struct err *err) {
     vaddr_t at = addr - p->bias;
     for (size_t i = 0; p->code && i < p->code->emitted.patch_count; i++) {
@@ -354,10 +430,24 @@ bool patcher_stands(const struct patched *p, int fd, bool patched) {
     uint8_t bytes[sizeof((struct patch *)0)->after];
     const struct patch *first = p->code ? p->code->emitted.patches : NULL;
     const struct patch *end = first ? first + p->code->emitted.patch_count : NULL;
-    while (first < end && first->yields)
+    while (first < end &&
+           (first->yields || is_spared(p, (size_t)(first - p->code->emitted.patches))))
         first++;
     return first < end && memory_read(fd, first->at + p->bias, bytes, first->size, NULL) == 0 &&
            memcmp(bytes, patched ? first->after : first->before, first->size) == 0;
+}
+
+struct patched patcher_copy(const struct patched *p) {
+    struct patched copy = *p;
+    if (!copy.code)
+        return copy;
+    copy.code->refs++;
+    if (copy.spared) {
+        size_t size = copy.code->emitted.patch_count / 8 + 1;
+        copy.spared = mem_alloc(size);
+        memcpy(copy.spared, p->spared, size);
+    }
+    return copy;
 }
 
 void patcher_forget(struct patched *p) {
@@ -366,6 +456,8 @@ void patcher_forget(struct patched *p) {
         free(p->code);
     }
     p->code = NULL;
+    free(p->spared);
+    p->spared = NULL;
 }
 
 vaddr_t patcher_loader_hook(const struct entry *loader) {

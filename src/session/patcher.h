@@ -33,10 +33,13 @@ int patcher_apply(struct patched *p, const struct patch_request *request, struct
 /* Writes the original text back; the area stays mapped. */
 int patcher_undo(struct patched *p, int memory_fd, struct err *err);
 /* The other way. Errors: "text-differs", "memory"; the text is as it was then. */
-int patcher_redo(struct patched *p, int memory_fd, struct err *err);
+int patcher_redo(struct patched *p, const struct space *space, struct err *err);
 /* Unmaps what patcher_apply() has mapped; threads must have left it. */
 int patcher_unmap(struct patched *p, pid_t caller, const struct remote_site *remote,
                   struct err *err);
+/* Of P, prepared and not yet installed: leaves out the site whose window holds run-time address
+ * ADDR, and those that rest on it. */
+void patcher_spare(struct patched *p, taddr_t addr);
 /* Restores the text of the site whose window holds run-time address ADDR. */
 int patcher_withdraw(struct patched *p, int memory_fd, taddr_t addr, struct err *err);
 /* The trap at run-time address ADDR, whether it stands or not; NULL if there has been none. */
@@ -47,6 +50,8 @@ size_t patcher_standing_traps(const struct patched *p, int memory_fd);
 /* Whether its patches stand in memory or, if not PATCHED, what was there before them; whatever is
  * mapped there now. */
 bool patcher_stands(const struct patched *p, int memory_fd, bool patched);
+/* The same in a copy of its space. */
+struct patched patcher_copy(const struct patched *p);
 void patcher_forget(struct patched *p);
 
 /* Where the dynamic linker calls out after it has mapped or unmapped something; 0: unknown. */

@@ -10,11 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/arrival.h"
 #include "session/frames.h"
 #include "session/goroutines.h"
 #include "session/identity.h"
-#include "session/settle.h"
-#include "session/sigframes.h"
 #include "session/tracer_parts.h"
 #include "target/candidate.h"
 #include "target/maps.h"
@@ -105,7 +104,7 @@ static int seize_once(struct seizing *s, int look, struct err *err) {
         rc = seize_sharers(s, err);
         note_vforks(s);
     }
-    return rc < 0 ? rc : busy(s, err);
+    return rc < 0 || !stopping_laggard(s->tracer, s->space) ? rc : busy(s, err);
 }
 
 /* All threads, stopped. A list of threads that end meanwhile may leave some out: so the process is
@@ -143,20 +142,16 @@ static void give_lanes(const struct seizing *s) {
     maps_done(&maps);
 }
 
-void settle_space_in(const struct tracer *t, struct space *space, pid_t caller) {
-    struct maps maps;
-    taddr_array pcs = {0};
-    if (maps_read(caller, &maps, NULL) < 0)
-        return;
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+void gather_arrival(const struct tracer *t, const struct space *space, struct arrival *ret) {
+    struct maps maps = {0};
+    const struct tasks *tasks = &t->tasks;
+    for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
+        if (k->space == space && k->stopped && maps_read(k->tid, &maps, NULL) == 0)
+            break;
+    for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
         if (k->space == space && k->stopped)
-            sigframes_find(space->remote.memory_fd, &maps, k->tid, &pcs);
-    space_spare(space, pcs.at, pcs.count);
-    goroutines_spare(space);
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->stopped)
-            settle_in(space, k->tid);
-    ARRAY_FREE(&pcs);
+            arrival_add(ret, space->remote.memory_fd, &maps, k->tid);
+    goroutines_find(space, ret);
     maps_done(&maps);
 }
 
@@ -171,9 +166,13 @@ static int instrument(const struct seizing *s, struct err *err) {
     if (rc < 0)
         return rc;
     give_lanes(s);
+    struct arrival arrival = {.pcs = {0}};
+    gather_arrival(t, s->space, &arrival);
+    s->space->arrival = &arrival;
     rc = space_update(&t->options.context, s->space, tid, err);
+    s->space->arrival = NULL;
+    arrival_done(&arrival);
     traps_arm(t, s->space, tid);
-    settle_space_in(t, s->space, tid);
     return rc;
 }
 

@@ -16,7 +16,8 @@ struct where {
     pid_t tid;
     struct slot *slot;
     struct regs regs;
-    bool changed; /* regs differ from the thread's */
+    bool changed;  /* regs differ from the thread's */
+    bool restored; /* the text is: the thread can go on at any instruction of it */
 };
 
 static void release_reservation(struct where *w) {
@@ -100,7 +101,8 @@ static bool move(struct where *w, enum settled *ret, struct settle_place *place)
     place->original = original_place(w, p, m);
     if (m->kind == MARK_STUB && offset != m->offset)
         return leave_stub(w, p, m, (uint32_t)(offset - m->offset), false);
-    if (!m->at_start || offset != m->offset || !place->original || is_behind_its_stub(p, m))
+    bool here = w->restored || (m->at_start && !is_behind_its_stub(p, m));
+    if (!here || offset != m->offset || !place->original)
         return false;
     regs_set_pc(&w->regs, place->original);
     w->changed = true;
@@ -108,15 +110,20 @@ static bool move(struct where *w, enum settled *ret, struct settle_place *place)
     return false;
 }
 
+static int move_on(struct where *w, enum settled *ret, struct settle_place *place) {
+    int rc = thread_get_regs(w->tid, &w->regs);
+    if (rc < 0)
+        return rc;
+    w->changed = false;
+    for (int i = 0; i < 4 && move(w, ret, place); i++)
+        ;
+    return w->changed ? thread_set_regs(w->tid, &w->regs) : 0;
+}
+
 int settle_registers(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret,
                      struct settle_place *place) {
     struct where w = {.space = space, .tid = tid, .slot = slot};
-    int rc = thread_get_regs(tid, &w.regs);
-    if (rc < 0)
-        return rc;
-    for (int i = 0; i < 4 && move(&w, ret, place); i++)
-        ;
-    return w.changed ? thread_set_regs(tid, &w.regs) : 0;
+    return move_on(&w, ret, place);
 }
 
 /* Whether the stub of M would write its event for a thread that comes to it with REGS. */
@@ -193,17 +200,18 @@ static int step(int memory_fd, pid_t tid, struct meanwhile *m, bool *ret_fault) 
     return rc;
 }
 
-static int step_on(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret) {
+static int step_on(struct where *w, enum settled *ret) {
+    pid_t tid = w->tid;
     struct meanwhile m = {0};
     struct settle_place place;
     bool fault = false;
     int rc = 0;
     for (int i = 0; i < MAX_STEPS && rc == 0 && !fault; i++) {
-        rc = pass_stub(space, tid, slot);
+        rc = pass_stub(w->space, tid, w->slot);
         if (rc == 0)
-            rc = step(space->remote.memory_fd, tid, &m, &fault);
+            rc = step(w->space->remote.memory_fd, tid, &m, &fault);
         if (rc == 0)
-            rc = settle_registers(space, tid, slot, ret, &place);
+            rc = move_on(w, ret, &place);
         if (*ret == SETTLED_OUTSIDE)
             break;
     }
@@ -211,12 +219,13 @@ static int step_on(const struct space *space, pid_t tid, struct slot *slot, enum
     return rc;
 }
 
-int settle_step_out(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret) {
+static int move_out(struct where *w, enum settled *ret) {
+    pid_t tid = w->tid;
     struct settle_place place;
     struct regs regs;
     uint64_t mask, during = all_but_faults();
     siginfo_t info;
-    int rc = settle_registers(space, tid, slot, ret, &place);
+    int rc = move_on(w, ret, &place);
     if (rc < 0 || *ret == SETTLED_OUTSIDE)
         return rc;
     if (thread_get_regs(tid, &regs) < 0 ||
@@ -226,13 +235,23 @@ int settle_step_out(const struct space *space, pid_t tid, struct slot *slot, enu
     /* Each step is a stop of its own; a signal that is delivered at the last of them must be what
      * it was at the first. */
     bool known = ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0;
-    rc = step_on(space, tid, slot, ret);
+    rc = step_on(w, ret);
     if (!regs_trap_flag(&regs))
         clear_trap_flag(tid);
     if (known)
         ptrace(PTRACE_SETSIGINFO, tid, NULL, &info);
     ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof mask, &mask);
     return rc;
+}
+
+int settle_step_out(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret) {
+    struct where w = {.space = space, .tid = tid, .slot = slot};
+    return move_out(&w, ret);
+}
+
+int settle_out(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret) {
+    struct where w = {.space = space, .tid = tid, .slot = slot, .restored = true};
+    return move_out(&w, ret);
 }
 
 bool settle_clockless(const struct space *space, pid_t tid, struct slot *slot) {
@@ -247,20 +266,4 @@ bool settle_clockless(const struct space *space, pid_t tid, struct slot *slot) {
         return false;
     return leave_stub(&w, p, m, stub_retry(m->variant), false) &&
            thread_set_regs(tid, &w.regs) == 0 && pass_stub(space, tid, slot) == 0;
-}
-
-void settle_in(struct space *space, pid_t tid) {
-    struct regs regs;
-    if (thread_get_regs(tid, &regs) < 0)
-        return;
-    struct patched *p = space_breaks(space, regs_pc(&regs));
-    if (!p)
-        return;
-    taddr_t copy = patcher_copy_of(p, regs_pc(&regs));
-    if (!copy) {
-        patcher_withdraw(p, space->remote.memory_fd, regs_pc(&regs), NULL);
-        return;
-    }
-    regs_set_pc(&regs, copy);
-    thread_set_regs(tid, &regs);
 }

@@ -1,7 +1,7 @@
 /*
  * Moves stopped threads out of stubs and trampolines, so that signal handlers,
  * core dumps and debuggers see the program's own code, and so that trampolines
- * can be taken away. And into them, where patches come upon a running program.
+ * can be taken away. (arrival.h moves them in.)
  *
  * A thread in a stub is rolled back to the site: registers as they were, the
  * reserved slot given back. A thread between relocated instructions is put
@@ -34,10 +34,10 @@ int settle_registers(const struct space *space, pid_t tid, struct slot *slot,
 int settle_step_out(const struct space *space, pid_t tid, struct slot *slot,
                     enum settled *ret_settled);
 /*
- * Patches have been written where the thread stands: if that is in the middle of a window, it goes
- * on at the same instruction's copy. Where there is none, the window is taken back.
+ * The program's text is its own again: brings the thread to where it would be without us. It is
+ * stepped only out of what several instructions do for one.
  */
-void settle_in(struct space *space, pid_t tid);
+int settle_out(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret_settled);
 /*
  * The thread stands at a stub's reading of the clock, which has faulted: it may not read it
  * (PR_SET_TSC, seccomp's strict mode). Writes the event in its stead and puts it behind the stub.

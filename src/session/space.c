@@ -238,9 +238,7 @@ struct space *space_fork(const struct space *parent, pid_t tid, struct err *err)
     for (size_t i = 0; i < parent->slabs.count; i++)
         ARRAY_PUSH(&s->slabs, slab_ref(parent->slabs.at[i]));
     for (size_t i = 0; i < parent->modules.count; i++) {
-        ARRAY_PUSH(&s->modules, parent->modules.at[i]);
-        if (parent->modules.at[i].code)
-            parent->modules.at[i].code->refs++;
+        ARRAY_PUSH(&s->modules, patcher_copy(&parent->modules.at[i]));
     }
     if (opened)
         space_forget_unmapped(s);
@@ -284,7 +282,9 @@ struct slot *space_take_lane(const struct space_context *ctx, struct space *s, p
     return slab_sink(s->slabs.at[0]);
 }
 
-taddr_t space_sink(const struct space *s) { return slab_sink(s->slabs.at[0])->at; }
+taddr_t space_sink(const struct space *s) {
+    return s->slabs.count ? slab_sink(s->slabs.at[0])->at : 0;
+}
 
 struct patched *space_area_at(const struct space *s, taddr_t addr) {
     for (size_t i = 0; i < s->modules.count; i++) {
@@ -314,23 +314,6 @@ struct patched *space_owner_at(const struct space *s, taddr_t addr) {
     return p ? p : way_at(s, addr);
 }
 
-struct patched *space_breaks(const struct space *s, taddr_t addr) {
-    for (size_t i = 0; i < s->modules.count; i++) {
-        struct patched *p = &s->modules.at[i];
-        if (p->code && patcher_breaks(p, addr))
-            return p;
-    }
-    return NULL;
-}
-
-void space_spare(struct space *s, const taddr_t *pcs, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        struct patched *p = space_breaks(s, pcs[i]);
-        if (p)
-            patcher_withdraw(p, s->remote.memory_fd, pcs[i], NULL);
-    }
-}
-
 /* Unmaps what is shared with us, then the agent. */
 static int move_out(struct space *s, pid_t caller, struct err *err) {
     struct foothold foothold;
@@ -350,11 +333,14 @@ static int move_out(struct space *s, pid_t caller, struct err *err) {
     return rc < 0 ? rc : back;
 }
 
-int space_undo(struct space *s, pid_t caller, struct err *err) {
-    int rc = space_restore(s, caller, err);
-    if (rc == 0)
-        rc = permits_check(s, caller, PERMIT_LEAVE, "the memory that tracing took stays", err);
+int space_clear(struct space *s, pid_t caller, struct err *err) {
+    int rc = permits_check(s, caller, PERMIT_LEAVE, "the memory that tracing took stays", err);
     for (size_t i = 0; i < s->modules.count && rc == 0; i++)
         rc = patcher_unmap(&s->modules.at[i], caller, &s->remote, err);
     return rc < 0 ? rc : move_out(s, caller, err);
+}
+
+int space_undo(struct space *s, pid_t caller, struct err *err) {
+    int rc = space_restore(s, caller, err);
+    return rc < 0 ? rc : space_clear(s, caller, err);
 }

@@ -26,7 +26,9 @@ struct patched { /* one module mapped into one space */
     taddr_t text; /* start of its first executable map: tells whether it is still there */
     taddr_t area;
     size_t area_size;
-    size_t islands; /* of code's, how many are mapped */
+    size_t islands;  /* of code's, how many are mapped */
+    uint8_t *spared; /* bitmap by number of patch: not written; NULL: all are */
+    bool stuck;      /* its text could not be written, but threads were about to run in its area */
     struct code *code;
     bool traced; /* more than the dynamic linker's hook is to be patched */
     bool told;   /* the trace knows of that */
@@ -56,6 +58,7 @@ struct space {
     ARRAY(struct slab *) slabs;
     ARRAY(struct patched) modules;
     ARRAY(struct patched) prepared; /* what is to be installed when all threads stand */
+    const struct arrival *arrival;  /* whom patches come upon now; NULL: new modules only */
 };
 
 struct space_context { /* what all spaces of a session share */
@@ -114,6 +117,9 @@ int space_replace(const struct space_context *ctx, struct space *space, pid_t ca
 /* Restores all text, which no thread may be about to leave by a patch. Errors: "memory",
  * "read-maps". */
 int space_restore(struct space *space, pid_t tid, struct err *err);
+/* Unmaps what is ours, when all text is restored and threads have left it (settle.h). Errors:
+ * "sandboxed", "memory", "remote-call", "read-maps". */
+int space_clear(struct space *space, pid_t caller, struct err *err);
 /* Restores all text and unmaps what is ours; threads must have left it (settle.h). Errors:
  * "sandboxed" (all text is restored), "memory", "remote-call", "read-maps". */
 int space_undo(struct space *space, pid_t caller, struct err *err);
@@ -125,7 +131,7 @@ int space_check_sandbox(const struct space *space, pid_t caller, struct err *err
 struct slot *space_take_lane(const struct space_context *ctx, struct space *space, pid_t caller,
                              uint32_t stream);
 
-/* Where its threads' lanes are when they have none: slab_sink(). */
+/* Where its threads' lanes are when they have none: slab_sink(); 0 before there is a slab. */
 taddr_t space_sink(const struct space *space);
 
 /* The site that a thread at ADDR has left for its trampoline, which it has not reached yet; 0: ADDR
@@ -133,10 +139,6 @@ taddr_t space_sink(const struct space *space);
 taddr_t space_way_back(const struct space *space, taddr_t addr);
 /* Which patched module's trampoline area, or way to it, holds ADDR; NULL if none. */
 struct patched *space_owner_at(const struct space *space, taddr_t addr);
-/* Which patched module has a window that holds ADDR, not as its first byte; NULL if none. */
-struct patched *space_breaks(const struct space *space, taddr_t addr);
-/* Takes back the windows that hold any of COUNT PCS so. */
-void space_spare(struct space *space, const taddr_t *pcs, size_t count);
 /* Which patched module's trampoline area holds ADDR; NULL if none. */
 struct patched *space_area_at(const struct space *space, taddr_t addr);
 

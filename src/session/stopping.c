@@ -155,20 +155,31 @@ struct task *stop_with_caller(struct tracer *t, struct space *space) {
     }
 }
 
-static void settle_all(const struct tracer *t, const struct space *space) {
+/* Where the text is RESTORED, threads find what they were about to do. */
+static void settle_all(const struct tracer *t, const struct space *space, bool restored) {
     enum settled settled;
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->stopped)
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (k->space != space || !k->stopped)
+            continue;
+        if (restored)
+            settle_out(space, k->tid, k->slot, &settled);
+        else
             settle_step_out(space, k->tid, k->slot, &settled);
+    }
 }
 
 void release_stopped(struct tracer *t, struct space *space) {
     struct err err = {0};
     const struct task *caller = find_caller(t, space);
-    settle_all(t, space);
-    bool undone = !space->agent || (caller && space_undo(space, caller->tid, &err) == 0);
+    pid_t tid = caller ? caller->tid : space->pid;
+    bool undone = !space->agent;
+    if (!undone) {
+        bool restored = space_restore(space, tid, &err) == 0;
+        settle_all(t, space, restored);
+        undone = restored && caller && space_clear(space, tid, &err) == 0;
+    }
     if (err.code)
-        tracer_warn(t, caller->tid, &err);
+        tracer_warn(t, tid, &err);
     if (!undone)
         breakpoints_remove(space);
     space->stopping = false;

@@ -25,6 +25,7 @@
 #include <signal.h>
 #include <sys/ptrace.h>
 
+#include "session/arrival.h"
 #include "session/task.h"
 #include "session/tracer.h"
 #include "target/maps.h"
@@ -130,9 +131,8 @@ void part_with_process(struct tracer *t, pid_t pid);
 
 /* ---- seizing.c ---- */
 
-/* All tasks of SPACE stand, and patches have come upon them. Handlers and goroutines that return
- * into the middle of a window need its code where it was; threads that stand there are moved. */
-void settle_space_in(const struct tracer *t, struct space *space, pid_t caller);
+/* All tasks of SPACE stand, and are about to be patched: where they are. */
+void gather_arrival(const struct tracer *t, const struct space *space, struct arrival *ret);
 
 /* ---- cede.c ---- */
 

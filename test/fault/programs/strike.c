@@ -1,12 +1,18 @@
 /*
  * Loaded into spoor: strikes at an exact moment of its work on processes, namely before its Nth
- * request to ptrace, or its Nth access to another's memory, all counted together.
+ * request to ptrace, or its Nth access to another's memory, all counted together. Or the Nth of
+ * what can fail does: to seize a thread, to access memory, a system call that the program makes for
+ * spoor.
  *
  *     STRIKE=spoor:N      spoor is killed
  *     STRIKE=program:N    the process that the request is for is killed
+ *     STRIKE=seize:N      EPERM
+ *     STRIKE=memory:N     EIO
+ *     STRIKE=call:N       ENOSYS, since it is none any more
  *     STRIKE=count:FILE   at its end spoor writes to FILE how many there were
  */
-#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,9 +20,13 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
 #include <unistd.h>
 
-static enum { NOTHING, SPOOR, PROGRAM, COUNT } who;
+enum who { SPOOR, PROGRAM, SEIZE, MEMORY, CALL, COUNT, NOTHING };
+static const char *const names[] = {"spoor:", "program:", "seize:", "memory:", "call:", "count:"};
+static enum who who = NOTHING;
 static long left, count;
 static char file[256];
 static pid_t last; /* whom the latest request was for */
@@ -26,9 +36,8 @@ __attribute__((constructor)) static void begin(void) {
     unsetenv("LD_PRELOAD"); /* the program shall not have it */
     if (!how)
         return;
-    who = strncmp(how, "spoor:", 6) == 0     ? SPOOR
-          : strncmp(how, "program:", 8) == 0 ? PROGRAM
-                                             : COUNT;
+    for (who = SPOOR; who < NOTHING && strncmp(how, names[who], strlen(names[who])) != 0;)
+        who++;
     const char *rest = strchr(how, ':') + 1;
     left = strtol(rest, NULL, 10);
     snprintf(file, sizeof file, "%s", rest);
@@ -51,6 +60,21 @@ static void step(void) {
         kill(last, SIGKILL);
 }
 
+static int fails(enum who what, int error) {
+    if (who != what || left-- != 0)
+        return 0;
+    errno = error;
+    return 1;
+}
+
+/* Registers as they are set before a call of ours: it stands at a system call instruction, and none
+ * is to be restarted. */
+static int is_call(pid_t pid, const struct iovec *io) {
+    const struct user_regs_struct *regs = io->iov_base;
+    long text = syscall(SYS_ptrace, PTRACE_PEEKTEXT, pid, regs->rip, &text) < 0 ? 0 : text;
+    return (text & 0xffff) == 0x050f && regs->orig_rax == (unsigned long)-1;
+}
+
 long ptrace(enum __ptrace_request request, ...) {
     va_list ap;
     va_start(ap, request);
@@ -59,11 +83,17 @@ long ptrace(enum __ptrace_request request, ...) {
     va_end(ap);
     last = pid;
     step();
+    if (request == PTRACE_SEIZE && fails(SEIZE, EPERM))
+        return -1;
+    if (request == PTRACE_SETREGSET && who == CALL && is_call(pid, data) && fails(CALL, 0))
+        ((struct user_regs_struct *)((struct iovec *)data)->iov_base)->rax = (unsigned long)-1;
     return syscall(SYS_ptrace, request, pid, addr, data);
 }
 
 ssize_t pread(int fd, void *buffer, size_t size, off_t offset) {
     step();
+    if (fails(MEMORY, EIO))
+        return -1;
     return syscall(SYS_pread64, fd, buffer, size, offset);
 }
 ssize_t pread64(int fd, void *buffer, size_t size, off_t offset) {
@@ -72,6 +102,8 @@ ssize_t pread64(int fd, void *buffer, size_t size, off_t offset) {
 
 ssize_t pwrite(int fd, const void *buffer, size_t size, off_t offset) {
     step();
+    if (fails(MEMORY, EIO))
+        return -1;
     return syscall(SYS_pwrite64, fd, buffer, size, offset);
 }
 ssize_t pwrite64(int fd, const void *buffer, size_t size, off_t offset) {

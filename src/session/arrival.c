@@ -1,0 +1,34 @@
+#include "session/arrival.h"
+
+#include "session/patcher.h"
+
+void arrival_add(struct arrival *a, int memory_fd, const struct maps *maps, pid_t tid) {
+    ARRAY_PUSH(&a->tids, tid);
+    sigframes_find(memory_fd, maps, tid, &a->pcs);
+}
+
+void arrival_done(struct arrival *a) {
+    ARRAY_FREE(&a->tids);
+    ARRAY_FREE(&a->pcs);
+}
+
+static void move_in(struct patched *p, pid_t tid) {
+    struct regs regs;
+    if (thread_get_regs(tid, &regs) < 0 || !patcher_breaks(p, regs_pc(&regs)))
+        return;
+    taddr_t copy = patcher_copy_of(p, regs_pc(&regs));
+    if (!copy) {
+        patcher_spare(p, regs_pc(&regs));
+        return;
+    }
+    regs_set_pc(&regs, copy);
+    thread_set_regs(tid, &regs);
+}
+
+void arrival_settle(const struct arrival *a, struct patched *p) {
+    for (size_t i = 0; i < a->pcs.count; i++)
+        if (patcher_breaks(p, a->pcs.at[i]))
+            patcher_spare(p, a->pcs.at[i]);
+    for (size_t i = 0; i < a->tids.count; i++)
+        move_in(p, a->tids.at[i]);
+}

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Something goes wrong at each step of coming to a program and leaving it: a request to the kernel fails,
+spoor is killed, the program is killed.
+
+    strikes.py SPOOR STRIKE PROGRAM [ARGUMENT...]
+
+STRIKE is the library that strikes at an exact request (test/fault/programs/strike.c). Whatever fails, the
+program must run on to its right end; when it is killed, spoor must end. Of the many steps some are tried,
+spread evenly; with SPOOR_TEST_SEED others each time.
+"""
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+from attach import Failure, Spoor, attach, attach_for, check, check_left, code_of, main, running
+from harness import SEED
+
+TRIED = 10  # steps of each kind
+FIRST = 60
+WAYS = ([], ["-M", "*"])
+KINDS = (("seize", 8), ("memory", 60), ("call", 16))  # and how many there are of the first steps
+PATIENCE_S = 60
+
+
+class Strikes:
+    def __init__(self, spoor, strike, program):
+        self.spoor, self.strike, self.program = spoor, os.path.realpath(strike), program
+        self.dice = random.Random(SEED or 1)
+
+    def attach(self, pid, way, how):
+        """Attaches for a moment, with STRIKE=HOW; returns its status, negative when it was killed."""
+        environment = dict(os.environ, LD_PRELOAD=self.strike, STRIKE=how)
+        command = [self.spoor.path, "attach", "-o", "trace", "--duration=5ms", *way, str(pid)]
+        try:
+            return subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, timeout=PATIENCE_S,
+                                  stderr=subprocess.DEVNULL, check=False).returncode
+        except subprocess.TimeoutExpired as late:
+            raise Failure(f"{way}: {how}: spoor does not end") from late
+
+    def count(self, way):
+        with running(self.program) as process:
+            check(self.attach(process.pid, way, "count:steps") == 0, "uninterrupted")
+        with open("steps", encoding="ascii") as steps:
+            return int(steps.read())
+
+    def steps(self, count):
+        """Some of COUNT steps, many of them early: the first ones differ most."""
+        early = [self.dice.randrange(min(count, FIRST)) for _ in range(TRIED // 2)]
+        return sorted(early + [self.dice.randrange(count) for _ in range(TRIED - len(early))])
+
+    def fail(self, way, _):
+        """Then comes one that works; not where what failed may have been to give code back."""
+        for kind, count in KINDS:
+            for step in self.steps(count):
+                with running(self.program) as process:
+                    before = code_of(process.pid)
+                    status = self.attach(process.pid, way, f"{kind}:{step}")
+                    check(status in (0, 1), f"{way}: {kind} {step} fails: status {status}")
+                    if kind == "seize" or (kind == "call" and status == 1):
+                        check_left(process.pid, before)
+                        attach_for(self.spoor, process.pid, "10ms", *way)
+                        check_left(process.pid, before)
+
+    def kill_spoor(self, way, count):
+        for step in self.steps(count):
+            with running(self.program) as process:
+                status = self.attach(process.pid, way, f"spoor:{step}")
+                check(status in (0, -signal.SIGKILL), f"{way}: killed at step {step}: status {status}")
+                time.sleep(0.01)
+
+    def kill_program(self, way, count):
+        for step in self.steps(count):
+            with subprocess.Popen(self.program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+                process.stdout.readline()
+                status = self.attach(process.pid, way, f"program:{step}")
+                check(status in (0, 1), f"{way}: program killed at step {step}: status {status}")
+                process.kill()
+
+    def limits(self):
+        """What the kernel does not give to the program."""
+        for limit, value in (("AS", 1 << 20), ("NOFILE", 0)):
+            with running(self.program) as process:
+                before = code_of(process.pid)
+                subprocess.run(["prlimit", f"--pid={process.pid}", f"--{limit.lower()}={value}:"],
+                               check=True)
+                done = attach(self.spoor, process.pid, "--duration=10ms")
+                check(done.status == 1 and done.stderr.count(b"\n") == 1, f"{limit}: {done}")
+                check_left(process.pid, before)
+
+
+def test(strikes):
+    for way in WAYS:
+        count = strikes.count(way)
+        for strike in (strikes.fail, strikes.kill_spoor, strikes.kill_program):
+            strike(way, count)
+    strikes.limits()
+
+
+if __name__ == "__main__":
+    words = [os.path.realpath(sys.argv[3]), *sys.argv[4:]]
+    subject = Strikes(Spoor(sys.argv[1]), sys.argv[2], words)
+    main(lambda: test(subject))
