@@ -5,12 +5,13 @@
  * the same inode on the same device; some file systems show other numbers in maps than in stat
  * (btrfs: the device; overlayfs before Linux 6.6: also the inode): then the contents decide.
  *
- *     way                           right because             needs
- *     /proc/PID/map_files/…         it is the map's file      CAP_CHECKPOINT_RESTORE, not in a
- * container /proc/PID/root/NAME, NAME     same inode, or contents   that the name is still that
- * file's /proc/PID/exe                 same inode, or contents   that it is the executable
- *     /proc/PID/fd/…                same inode                that the process holds it open
- * (memfds) the memory itself             it is what runs           that its headers are mapped
+ * In this order:
+ *  - /proc/PID/map_files/START-END is the map's file; it needs CAP_CHECKPOINT_RESTORE, and is not
+ * to be had in a container;
+ *  - the map's name, below the process's root and below ours, and /proc/PID/exe: the same inode, or
+ *    the same contents;
+ *  - what the process holds open (/proc/PID/fd), such as a memfd: the same inode;
+ *  - the memory itself, which is what runs: its headers must be mapped.
  */
 #include "session/mapped.h"
 
