@@ -36,12 +36,13 @@ static bool understand(const struct options *options, int argc, char **argv, uin
         return false;
     }
     if (argc < 2) {
-        say_error("ctl: no command: give pause, resume, filter, status or stop");
+        say_error("ctl: no command: give pause, resume, filter, snapshot, status or stop");
         return false;
     }
     ret->command = request_command(argv[1]);
     if (ret->command == REQUEST_COMMANDS) {
-        say_error("ctl: %s: is no command: give pause, resume, filter, status or stop", argv[1]);
+        say_error("ctl: %s: is no command: give pause, resume, filter, snapshot, status or stop",
+                  argv[1]);
         return false;
     }
     if (ret->command != REQUEST_FILTER && has_filter(&options->filter)) {

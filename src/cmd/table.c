@@ -13,7 +13,7 @@ const struct command commands[COMMAND_COUNT] = {
                         STATUS_RECORD_FAILED, "PROGRAM", -1},
     [COMMAND_ATTACH] = {"attach", "PID", "trace a running process, and leave it as it was",
                         STATUS_USAGE, NULL, 1},
-    [COMMAND_CTL] = {"ctl", "PID pause|resume|filter|status|stop",
+    [COMMAND_CTL] = {"ctl", "PID pause|resume|filter|snapshot|status|stop",
                      "control a recording: pause it, change its filter, end it",
                      STATUS_USAGE, "PID", 2},
     [COMMAND_REPLAY] = {"replay", "[TRACE]", "show every call, indented, with its duration",

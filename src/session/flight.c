@@ -300,17 +300,21 @@ struct triggers *flight_triggers(const struct flight *f) {
     return f->triggers;
 }
 
+int flight_check(const struct flight *f, struct err *err) {
+    if (f->possible)
+        return 0;
+    if (f->options.session->overflow != OVERFLOW_OVERWRITE)
+        return err_set(err, ENOTSUP, "no-snapshots",
+                       "all events are written anyway: snapshots need --overflow=overwrite");
+    return err_set(err, ENOTSUP, "no-snapshots",
+                   "%s is not a file, and snapshots go to files beside it",
+                   f->options.session->output);
+}
+
 void flight_snapshot(struct flight *f, const char *reason) {
-    bool overwrites = f->options.session->overflow == OVERFLOW_OVERWRITE;
-    if (!f->possible) {
-        add_note(f,
-                 overwrites ? mem_printf("no snapshot for %s: %s is not a file, and snapshots go "
-                                         "to files beside it",
-                                         reason, f->options.session->output)
-                            : mem_printf("no snapshot for %s: all events are written anyway: "
-                                         "snapshots need --overflow=overwrite",
-                                         reason),
-                 true);
+    struct err err = {0};
+    if (flight_check(f, &err) < 0) {
+        add_note(f, mem_printf("no snapshot for %s: %s", reason, err.text), true);
         return;
     }
     pthread_mutex_lock(&f->lock);

@@ -34,6 +34,8 @@ struct triggers *flight_triggers(const struct flight *f);
 /* Asks for a snapshot, for REASON, which stays. It is made soon; of requests that come meanwhile
  * one is kept. */
 void flight_snapshot(struct flight *f, const char *reason);
+/* 0, or why there cannot be any snapshot: "no-snapshots". */
+int flight_check(const struct flight *f, struct err *err);
 /* Tells the user what has been made, or has failed, since. */
 void flight_tell(struct flight *f);
 /* All lanes are closed and the drainer has ended: makes what is still wanted, and tells. Returns

@@ -10,7 +10,8 @@
  * moved in.
  *
  * Between two sets of patches nothing tells what calls have ended. So each thread's calls end, for
- * the trace, where its patches do.
+ * the trace, where its patches do, but for those that its stack shows to be open when it gets
+ * others (frames.h), which go on or have begun before.
  */
 #include <errno.h>
 #include <signal.h>
@@ -18,6 +19,7 @@
 
 #include "arch/clock.h"
 #include "session/breakpoints.h"
+#include "session/frames.h"
 #include "session/identity.h"
 #include "session/patcher.h"
 #include "session/permits.h"
@@ -111,10 +113,25 @@ static int replace(struct tracer *t, struct space *space, pid_t caller, struct e
     return space_replace(context_of(t), space, caller, err);
 }
 
+static void copy_stacks(const struct tracer *t, const struct space *space, struct frames *frames) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space && k->stopped)
+            frames_copy(frames, k->tid);
+}
+
+static void name_stacks(const struct tracer *t, const struct space *space, struct frames *frames) {
+    frames_stand(frames);
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space && k->slot && !k->slot->unread)
+            frames_name(frames, k->tid, k->stream, k->slot);
+}
+
 /* SPACE is lifted, and its threads are in the program's own code. */
-static int lay(struct tracer *t, struct space *space, pid_t caller, struct err *err) {
+static int lay(struct tracer *t, struct space *space, pid_t caller, struct frames *frames,
+               struct err *err) {
     const struct space_context *ctx = context_of(t);
     struct arrival arrival = {.pcs = {0}};
+    copy_stacks(t, space, frames);
     gather_arrival(t, space, &arrival);
     space->arrival = &arrival;
     int rc = space->filter != ctx->filter ? replace(t, space, caller, err)
@@ -122,18 +139,25 @@ static int lay(struct tracer *t, struct space *space, pid_t caller, struct err *
     space->arrival = NULL;
     arrival_done(&arrival);
     traps_arm(t, space, caller);
+    name_stacks(t, space, frames);
+    if (options_of(t)->depth || options_of(t)->threshold_ns) /* those judge events as they come */
+        frames_tell(frames, t->options.drain);
     return rc;
 }
 
-/* All tasks of SPACE stand; CALLER may make remote calls. */
-static int change_standing(struct tracer *t, struct space *space, pid_t caller, struct err *err) {
+/* All tasks of SPACE stand; CALLER may make remote calls. FRAMES: NULL if nothing is to be patched.
+ */
+static int change_standing(struct tracer *t, struct space *space, pid_t caller,
+                           struct frames *frames, struct err *err) {
     int rc = space->lifted ? 0 : space_lift(space, caller, err);
     if (rc < 0)
         return rc;
     if (!settle_space_out(t, space))
         return busy(space, err);
+    if (frames)
+        return lay(t, space, caller, frames, err);
     end_calls(t, space);
-    return context_of(t)->paused ? 0 : lay(t, space, caller, err);
+    return 0;
 }
 
 /* Prepares SPACE, which runs. Threads may have ended, and not be reported yet: the first hardly
@@ -165,16 +189,20 @@ static void prepare(struct tracer *t, struct space *space, pid_t tid) {
 static int change(struct tracer *t, struct task *task, uint64_t *ret_ns, struct err *err) {
     struct space *space = space_ref(task->space);
     prepare(t, space, task->tid);
+    struct frames *frames = context_of(t)->paused ? NULL : frames_new(space);
     uint64_t begin = timing_now().ns;
     const struct task *caller = stand(t, space, err);
     int rc = -EBUSY;
     if (caller) {
-        rc = change_standing(t, space, caller->tid, err);
+        rc = change_standing(t, space, caller->tid, frames, err);
         resume_space(t, space);
     }
     uint64_t stood = timing_now().ns - begin;
     if (ret_ns && stood > *ret_ns)
         *ret_ns = stood;
+    if (frames && rc != -EBUSY && !options_of(t)->depth && !options_of(t)->threshold_ns)
+        frames_tell(frames, t->options.drain);
+    frames_free(frames);
     space_unref(space);
     return rc;
 }

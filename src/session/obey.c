@@ -127,6 +127,17 @@ static int obey_filter(struct recording *r, const struct request *request,
     return 0;
 }
 
+static int obey_snapshot(const struct recording *r, struct control_answer *ret, struct err *err) {
+    int rc = flight_check(r->flight, err);
+    if (rc < 0) {
+        err_prefix(err, "no snapshot");
+        return rc;
+    }
+    flight_snapshot(r->flight, "spoor ctl");
+    say(ret, "snapshot: is made, beside %s", r->options->output);
+    return 0;
+}
+
 static void obey_status(const struct recording *r, struct control_answer *ret) {
     struct trace_totals totals = trace_writer_totals(r->writer);
     say(ret, "%s: %zu functions, ", tracer_paused(r->tracer) ? "paused" : "recording",
@@ -150,6 +161,9 @@ void obey(void *ctx, const struct request *request, struct control_answer *ret) 
         break;
     case REQUEST_FILTER:
         rc = obey_filter(r, request, ret, &err);
+        break;
+    case REQUEST_SNAPSHOT:
+        rc = obey_snapshot(r, ret, &err);
         break;
     case REQUEST_STATUS:
         obey_status(r, ret);

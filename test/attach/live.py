@@ -3,11 +3,12 @@
 program must not notice; what is paused must be as if nobody were there; and from the moment of each answer
 only what was chosen is recorded.
 
-    live.py [--cycles=N] [--quiet=FUNCTION] [--choices=A,B] [--all] SPOOR PROGRAM [ARGUMENT...]
+    live.py [--cycles=N] [--quiet=FUNCTION] [--choices=A,B] [--all] [--snapshot] SPOOR PROGRAM [ARGUMENT...]
 
 --quiet: a function that the program does not call.
 --choices: two functions that it calls; compute and mean if not given.
 --all: now and then all modules are traced.
+--snapshot: one is asked for, too.
 """
 import collections
 import hashlib
@@ -81,6 +82,8 @@ class Control:
 def refuse(control):
     done = control.ask("filter", "-F", "computin")
     check(done.status == 1 and b"did you mean computing" in done.stderr, f"not refused: {done}")
+    done = control.ask("snapshot")
+    check(done.status == 1 and b"snapshots need --overflow=overwrite" in done.stderr, f"not refused: {done}")
     check(control.ask("filter", "-F", "/(/").status == 2, "a bad pattern was not refused")
 
 
@@ -134,14 +137,32 @@ def check_recorded(control):
     check_order(spoor, control.choices, sys.maxsize if "--all" in control.options else changes)
 
 
-def control_it(spoor, pid, options):
+def keep_snapshot(control, before):
+    """Of a paused program: what its rings hold stays."""
+    control.tell("filter", "-F", control.choices[1])
+    control.tell("pause")
+    check_text(control.pid, before)
+    check(control.tell("snapshot").startswith("snapshot: "), "no snapshot")
+    until = time.monotonic() + 30
+    while not os.path.exists("trace.1"):
+        check(time.monotonic() < until, "there is no snapshot")
+        time.sleep(0.01)
+    check(control.spoor.json("info", "--json", "trace.1")["snapshot"] == 1, "not a snapshot")
+    control.tell("resume")
+
+
+def control_it(spoor, pid, options, overflow="wait", what=change):
     control, before = Control(spoor, pid, options), text_of(pid)
-    command = [spoor.path, "attach", "-q", "-o", "trace", "--overflow=wait", "-F", control.choices[0],
-               str(pid)]
+    command = [spoor.path, "attach", "-q", "-o", "trace", f"--overflow={overflow}", "-F",
+               control.choices[0], str(pid)]
     with subprocess.Popen(command) as recorder:
-        control.await_ready(recorder)
-        change(control, before)
-        control.tell("stop")
+        try:
+            control.await_ready(recorder)
+            what(control, before)
+            control.tell("stop")
+        except BaseException:
+            recorder.terminate()
+            raise
         check(not traces_of_us(pid), f"left something: {traces_of_us(pid)}")
         check(control.ask("status").status == 1, "it still listens")
         check(recorder.wait(TIMEOUT) == 0, f"attach ended with {recorder.returncode}")
@@ -155,7 +176,10 @@ def test(spoor, options, command):
         control = control_it(spoor, process.pid, options)
         if steady:
             check_left(process.pid, before)
-    check_recorded(control)
+        check_recorded(control)
+        if "--snapshot" in options:
+            control_it(spoor, process.pid, options, "overwrite", keep_snapshot)
+            check_left(process.pid, before)
 
 
 if __name__ == "__main__":
