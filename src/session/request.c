@@ -6,7 +6,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-static const char *const names[REQUEST_COMMANDS] = {"pause", "resume", "filter", "snapshot", "status", "stop"};
+static const char *const names[REQUEST_COMMANDS] = {"pause",    "resume", "filter",
+                                                    "snapshot", "status", "stop"};
 
 enum request_command request_command(const char *name) {
     unsigned i = 0;
