@@ -331,4 +331,5 @@ def test(spoor, program):
 
 
 if __name__ == "__main__":
-    main(lambda: test(Spoor(sys.argv[1]), os.path.realpath(sys.argv[2])))
+    subject, traced = Spoor(sys.argv[1]), os.path.realpath(sys.argv[2])
+    main(lambda: test(subject, traced))
