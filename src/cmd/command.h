@@ -11,6 +11,7 @@ enum command_id {
     COMMAND_RECORD,
     COMMAND_ATTACH,
     COMMAND_CTL,
+    COMMAND_DETACH,
     COMMAND_REPLAY,
     COMMAND_REPORT,
     COMMAND_GRAPH,
@@ -89,6 +90,7 @@ static inline bool option_takes_value(const struct option_spec *o) {
  */
 int cmd_attach(struct options *options, int argc, char **argv);
 int cmd_ctl(struct options *options, int argc, char **argv);
+int cmd_detach(struct options *options, int argc, char **argv);
 int cmd_explain(struct options *options, int argc, char **argv);
 int cmd_export(struct options *options, int argc, char **argv);
 int cmd_graph(struct options *options, int argc, char **argv);

@@ -16,6 +16,9 @@ const struct command commands[COMMAND_COUNT] = {
     [COMMAND_CTL] = {"ctl", "PID pause|resume|filter|snapshot|status|stop",
                      "control a recording: pause it, change its filter, end it", STATUS_USAGE,
                      "PID", 2},
+    [COMMAND_DETACH] = {"detach", "PID",
+                        "remove from a process what a spoor that was killed has left", STATUS_USAGE,
+                        "PID", 1},
     [COMMAND_REPLAY] = {"replay", "[TRACE]", "show every call, indented, with its duration",
                         STATUS_USAGE, NULL, 1},
     [COMMAND_REPORT] = {"report", "[TRACE]", "show a table of functions: calls and times",
@@ -147,6 +150,7 @@ const struct option_spec option_table[] = {
     {ONLY(EXPLAIN), 'v', OPTION_TALLY, "verbose", NULL,
      "List every function, not only how many there are of each tier and reason.",
      AT(record.verbose), NULL},
+    {ONLY(DETACH), 'q', OPTION_SET, "quiet", NULL, "Print errors only.", AT(record.quiet), NULL},
     {RECORDERS, 'v', OPTION_TALLY, "verbose", NULL,
      "Tell on standard error what is done; twice for more.", AT(record.verbose), NULL},
 

@@ -137,6 +137,7 @@ const struct plan_function *plan_function(const struct plan *plan, size_t index)
 }
 
 size_t plan_area_size(const struct plan *plan) { return plan->area_size; }
+size_t plan_site_count(const struct plan *plan) { return plan->sites.count; }
 
 bool plan_has_controls(const struct plan *plan) {
     for (size_t i = 0; i < plan->sites.count; i++)

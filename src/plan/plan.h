@@ -185,6 +185,8 @@ struct plan_code {
 
 /* Upper bound of the area that any selection needs, in bytes. */
 size_t plan_area_size(const struct plan *plan);
+/* How many sites there can be. Each has at most two patches, one way and one island. */
+size_t plan_site_count(const struct plan *plan);
 /* Errors: ERANGE "out-of-reach" when AREA is not within reach of the text or its data; ENOSPC
  * "no-room" when it is too small; ENOENT "no-hook" when the hook's entry cannot be patched. */
 int plan_emit(const struct plan *plan, const struct plan_request *request, struct plan_code *ret,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "session/detach.h"
 #include "session/identity.h"
 #include "session/recording.h"
 #include "target/candidate.h"
@@ -61,12 +62,26 @@ static int open_recording(struct recording *r, struct err *err) {
     return recording_open(r, command, err);
 }
 
+static int take_over(const struct recording *r, struct err *err) {
+    bool found;
+    int rc = session_detach(r->options, r->pid, &found, err);
+    if (rc < 0 || !found)
+        return rc;
+    AUTO_FREE char *text =
+        mem_printf("process %d: what a spoor that was killed has left in it is removed", r->pid);
+    if (r->options->warn)
+        r->options->warn(r->options->ctx, text);
+    return 0;
+}
+
 /* Everything that takes long is done while the program runs. */
 static int begin(struct recording *r, struct err *err) {
     struct attached *a = r->ctx;
     int rc = candidate_check(r->pid, err);
     if (rc == 0)
         rc = open_signals(r, err);
+    if (rc == 0)
+        rc = take_over(r, err);
     if (rc == 0)
         rc = open_recording(r, err);
     if (rc == 0)

@@ -10,6 +10,7 @@
 
 #include "arch/clock.h"
 #include "target/thread.h"
+#include "wire/undo.h"
 
 /*
  * A slab: one page with the control words, REMOTE_FRAME_BYTES of scratch, the sink, then the lanes.
@@ -24,9 +25,11 @@ enum { PAGE = 4096, SLAB_TARGET_BYTES = 64 << 20, MIN_SLOTS = 8, MAX_SLOTS = 64 
 struct control_page {
     struct control control;
     struct control dead; /* the sink's: says from the start that nobody reads */
+    struct undo_sign sign;
 };
 _Static_assert(CONTROL_OWNER_DIED == FUTEX_OWNER_DIED, "linux/futex.h");
 _Static_assert(offsetof(struct control_page, control.owner) == 0, "futex_offset");
+_Static_assert(offsetof(struct control_page, sign) == UNDO_SIGN_AT, "wire/undo.h");
 
 static struct robust_list_head owned = {
     .list = {&owned.list},
@@ -111,6 +114,12 @@ struct slab *slab_new(int fd, taddr_t at, uint32_t ring_bytes) {
     return s;
 }
 
+void slab_sign(struct slab *s, taddr_t agent) {
+    struct undo_sign *sign = &((struct control_page *)s->local)->sign;
+    *sign = (struct undo_sign){.self = s->at, .agent = agent};
+    __atomic_store_n(&sign->magic, UNDO_MAGIC, __ATOMIC_RELEASE);
+}
+
 struct slab *slab_ref(struct slab *s) {
     s->refs++;
     return s;
@@ -123,9 +132,16 @@ static bool drained(struct slab *s) {
     return true;
 }
 
+struct slab *slab_of_another(taddr_t at, size_t size) {
+    struct slab *s = mem_alloc(sizeof *s);
+    *s = (struct slab){.refs = 1, .size = size, .at = at};
+    s->sink.at = at + lane_offset(0, 0);
+    return s;
+}
+
 void slab_unref(struct slab *s) {
-    if (s)
-        s->refs--;
+    if (s && !--s->refs && !s->local)
+        free(s);
 }
 
 static void slot_forget(struct slot *slot) {

@@ -62,6 +62,11 @@ size_t slab_bytes(uint32_t ring_bytes);
 /* FD: a memfd of slab_bytes(ring_bytes), mapped at AT in the target. NULL if it cannot be mapped
  * here. The caller is the thread whose death the lanes' waiting loops shall notice. */
 struct slab *slab_new(int fd, taddr_t at, uint32_t ring_bytes);
+/* Says in the slab whose it is: whoever finds it comes to the agent's page. */
+void slab_sign(struct slab *slab, taddr_t agent);
+/* One that a tool has made which is gone, as it is in the target: only at, size and slab_frame()
+ * are of use, and where its sink is. */
+struct slab *slab_of_another(taddr_t at, size_t size);
 struct slab *slab_ref(struct slab *slab);
 void slab_unref(struct slab *slab);
 /* Unmaps slabs that no address space refers to and whose lanes are all drained. */

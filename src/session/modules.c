@@ -38,7 +38,7 @@ static void drop_gone(struct space *s, pid_t caller, const struct maps *maps) {
             i++;
             continue;
         }
-        patcher_unmap(p, caller, &s->remote, NULL);
+        patcher_unmap(p, s, caller, NULL);
         patcher_forget(p);
         s->modules.at[i] = s->modules.at[--s->modules.count];
     }
@@ -366,7 +366,7 @@ static void lay_again(const struct space_context *ctx, const struct space *s, pi
     warn(ctx, &err);
     if (p->stuck || patcher_undo(p, s->remote.memory_fd, NULL) < 0)
         return;
-    patcher_unmap(p, caller, &s->remote, NULL);
+    patcher_unmap(p, s, caller, NULL);
     patcher_forget(p);
 }
 
@@ -386,9 +386,9 @@ int space_lay(const struct space_context *ctx, struct space *s, pid_t caller, st
 }
 
 int space_replace(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
-    int rc = s->lifted ? 0 : space_restore(s, caller, err);
+    int rc = space_restore(s, caller, err); /* lifted or not: others may have changed some */
     for (size_t i = 0; i < s->modules.count && rc == 0; i++)
-        rc = patcher_unmap(&s->modules.at[i], caller, &s->remote, err);
+        rc = patcher_unmap(&s->modules.at[i], s, caller, err);
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < s->modules.count; i++)

@@ -7,98 +7,15 @@
 
 #include "arch/arch.h"
 #include "session/arrival.h"
+#include "session/rewrite.h"
+#include "session/undolog.h"
 #include "target/cpu.h"
 #include "target/maps.h"
 #include "target/memory.h"
 #include "target/status.h"
 
-enum {
-    PAGE = 4096,
-    CHUNK_BYTES = 64 * 1024, /* text is read, changed and written in pieces up to this size */
-    NEAR_BYTES = 4096,       /* patches this close share a piece */
-};
+enum { PAGE = 4096 };
 static const uint64_t REACH = 0x7fff0000; /* of a 32-bit displacement, less some slack */
-
-static bool is_spared(const struct patched *p, size_t i) {
-    return p->spared && p->spared[i / 8] >> i % 8 & 1;
-}
-
-/* Patches FIRST..END-1 lie in one piece of text. */
-struct piece {
-    size_t first, end;
-};
-typedef ARRAY(struct piece) piece_array;
-
-/* What belongs together, such as a short jump and the hole that it leads to, is rarely cut. */
-static size_t cut(const struct patch *patches, size_t first, size_t end) {
-    enum { APART = 256 };
-    for (size_t i = end; i > first + 1; i--)
-        if (patches[i].at - patches[i - 1].at >= APART)
-            return i;
-    return end;
-}
-
-static void find_pieces(const struct patched *p, piece_array *ret) {
-    const struct patch *patches = p->code->emitted.patches;
-    size_t count = p->code->emitted.patch_count;
-    for (size_t i = 0; i < count;) {
-        size_t end = i + 1;
-        while (end < count && patches[end].at - patches[end - 1].at < NEAR_BYTES &&
-               patches[end].at + patches[end].size - patches[i].at <= CHUNK_BYTES)
-            end++;
-        if (end < count && patches[end].at - patches[end - 1].at < NEAR_BYTES)
-            end = cut(patches, i, end);
-        struct piece piece = {i, end};
-        ARRAY_PUSH(ret, piece);
-        i = end;
-    }
-}
-
-static int differs(const struct patched *p, struct err *err) {
-    return err_set(err, ESTALE, "text-differs",
-                   "%s: its code in memory is not its file's: left untraced",
-                   p->entry->module->path);
-}
-
-enum action { CHECK, WRITE, RESTORE };
-
-/* Rewrites the piece in one go, or only sees whether it may be. */
-static int treat_piece(const struct patched *p, int fd, const struct piece *piece,
-                       enum action action, struct err *err) {
-    const struct patch *patches = p->code->emitted.patches;
-    const struct patch *first = &patches[piece->first], *last = &patches[piece->end - 1];
-    uint8_t bytes[CHUNK_BYTES];
-    size_t size = last->at + last->size - first->at;
-    int rc = memory_read(fd, first->at + p->bias, bytes, size, err);
-    for (size_t i = piece->first; i < piece->end && rc == 0; i++) {
-        const struct patch *q = &patches[i];
-        uint8_t *text = bytes + (q->at - first->at);
-        bool gone = action == RESTORE && q->yields && memcmp(text, q->after, q->size) != 0;
-        if (gone || is_spared(p, i))
-            continue;
-        if (action == CHECK && memcmp(text, q->before, q->size) != 0)
-            return differs(p, err);
-        memcpy(text, action == RESTORE ? q->before : q->after, q->size);
-    }
-    return rc < 0 || action == CHECK ? rc : memory_write(fd, first->at + p->bias, bytes, size, err);
-}
-
-/*
- * All pieces. Puns borrow bytes of what stands behind them, which must be as they read it for as
- * long as they stand: so what is higher is written first, and restored last. Who dies in between
- * leaves code that runs.
- */
-static int treat(const struct patched *p, int fd, enum action action, struct err *err) {
-    piece_array pieces = {0};
-    int rc = 0;
-    find_pieces(p, &pieces);
-    for (size_t i = 0; i < pieces.count && rc == 0; i++) {
-        size_t which = action == WRITE ? pieces.count - 1 - i : i;
-        rc = treat_piece(p, fd, &pieces.at[which], action, err);
-    }
-    ARRAY_FREE(&pieces);
-    return rc;
-}
 
 static int no_room(const struct patched *p, int code, struct err *err) {
     return err_set(err, code, "no-room",
@@ -106,10 +23,16 @@ static int no_room(const struct patched *p, int code, struct err *err) {
                    p->entry->module->path);
 }
 
+/* How large the area can become, with its log. */
+static size_t area_room(const struct patched *p) {
+    size_t size = plan_area_size(p->entry->plan) + undolog_room(p->entry->plan);
+    return (size + PAGE - 1) & ~(size_t)(PAGE - 1);
+}
+
 /* Where the area can be; from now on nothing else is taken to fit there. */
 static int choose_area(struct patched *p, const struct patch_request *r, struct err *err) {
     const struct module *m = p->entry->module;
-    p->area_size = (plan_area_size(p->entry->plan) + PAGE - 1) & ~(size_t)(PAGE - 1);
+    p->area_size = area_room(p);
     p->area = maps_find_room(r->maps, m->low + p->bias, m->high + p->bias, p->area_size, REACH);
     if (!p->area)
         return no_room(p, ENOSPC, err);
@@ -129,11 +52,25 @@ static int map_code(const struct patched *p, const struct patch_request *r, tadd
     return rc == 0 && (taddr_t)at != start ? no_room(p, ENOMEM, err) : rc;
 }
 
-static int unmap(pid_t caller, const struct remote_site *remote, taddr_t at, size_t size,
-                 struct err *err) {
+static int unmap(const struct space *s, pid_t caller, taddr_t at, size_t size, struct err *err) {
     struct remote_call call = {SYS_munmap, {at, size}};
     int64_t ignored;
-    return thread_call(caller, remote, &call, &ignored, err);
+    return thread_call(caller, &s->remote, &call, &ignored, err);
+}
+
+/* Maps P's area, and puts the log there, by which all that follows can be undone. */
+static int map_area(struct patched *p, const struct patch_request *r, struct err *err) {
+    int rc = undolog_announce(r->space, p, err);
+    if (rc == 0)
+        rc = map_code(p, r, p->area, p->area_size, err);
+    if (rc < 0) {
+        undolog_end(r->space, NULL);
+        return rc;
+    }
+    rc = undolog_link(r->space, p, err);
+    if (rc < 0)
+        unmap(r->space, r->caller, p->area, p->area_size, NULL);
+    return rc;
 }
 
 /* How many of the islands from FIRST on lie side by side. */
@@ -144,18 +81,21 @@ static size_t island_run(const struct plan_code *c, size_t first) {
     return end - first;
 }
 
-int patcher_unmap(struct patched *p, pid_t caller, const struct remote_site *remote,
-                  struct err *err) {
-    int rc = p->area ? unmap(caller, remote, p->area, p->area_size, err) : 0;
-    p->area = 0;
-    for (size_t i = 0; p->code && i < p->islands && rc == 0;) {
+int patcher_unmap(struct patched *p, const struct space *s, pid_t caller, struct err *err) {
+    if (!p->area)
+        return 0;
+    int rc = p->log ? undolog_unlink(s, p, err) : 0;
+    for (size_t i = 0; i < p->islands && rc == 0;) {
         const struct plan_code *c = &p->code->emitted;
         size_t run = island_run(c, i);
-        rc = unmap(caller, remote, c->islands[i].at, run * ISLAND_BYTES, err);
+        rc = unmap(s, caller, c->islands[i].at, run * ISLAND_BYTES, err);
         i += run;
     }
+    if (rc == 0)
+        rc = unmap(s, caller, p->area, p->area_size, err);
+    p->area = 0;
     p->islands = 0;
-    return rc;
+    return rc < 0 ? rc : undolog_end(s, err);
 }
 
 /* Maps COUNT islands from number FIRST on, which lie side by side, and fills them. */
@@ -216,7 +156,10 @@ static int emit(struct patched *p, const struct patch_request *r, size_t most_is
     q.taken = taken;
     p->code = mem_alloc(sizeof *p->code);
     p->code->refs = 1;
-    return plan_emit(p->entry->plan, &q, &p->code->emitted, err);
+    int rc = plan_emit(p->entry->plan, &q, &p->code->emitted, err);
+    if (rc == 0)
+        undolog_make(p);
+    return rc;
 }
 
 static void note_islands(const struct patched *p, const struct patch_request *r) {
@@ -244,48 +187,50 @@ int patcher_prepare(struct patched *p, const struct patch_request *r, struct err
 /* Without islands, where they cannot be mapped, a few functions stay untraced. */
 static int map_or_renounce_islands(struct patched *p, const struct patch_request *r,
                                    struct err *err) {
-    int rc = map_islands(p, r, err);
-    if (rc == 0)
-        return 0;
     taddr_t area = p->area;
-    p->area = 0;
-    patcher_unmap(p, r->caller, &r->space->remote, NULL);
+    int rc = map_area(p, r, err);
+    if (rc < 0 || map_islands(p, r, err) == 0)
+        return rc;
+    rc = patcher_unmap(p, r->space, r->caller, err);
     patcher_forget(p);
     p->area = area;
-    return emit(p, r, 0, err);
+    p->area_size = area_room(p);
+    if (rc < 0)
+        return rc;
+    rc = emit(p, r, 0, err);
+    return rc < 0 ? rc : map_area(p, r, err);
 }
 
 /* Threads may be in the trampolines by now: so what cannot be written leaves those where they are.
  */
 static int write_text(struct patched *p, const struct space *space, struct err *err) {
     int fd = space->remote.memory_fd;
-    int rc = treat(p, fd, CHECK, err);
-    if (rc == 0 && space->arrival)
-        arrival_settle(space->arrival, p);
-    if (rc == 0)
-        rc = treat(p, fd, WRITE, err);
-    else
+    int rc = rewrite_check(p, fd, err);
+    if (rc < 0)
         return rc;
+    if (space->arrival)
+        arrival_settle(space->arrival, p);
+    rc = rewrite_patch(p, fd, err);
     if (rc < 0) {
-        treat(p, fd, RESTORE, NULL);
+        rewrite_restore(p, fd, NULL);
         p->stuck = space->arrival != NULL;
     }
     return rc;
 }
 
 int patcher_install(struct patched *p, const struct patch_request *r, struct err *err) {
-    int rc = map_code(p, r, p->area, p->area_size, err);
-    if (rc < 0)
+    int rc = map_or_renounce_islands(p, r, err);
+    if (rc < 0) {
         p->area = 0;
-    if (rc == 0)
-        rc = map_or_renounce_islands(p, r, err);
-    if (rc == 0)
-        rc = memory_write(r->space->remote.memory_fd, p->area, p->code->emitted.area,
-                          p->code->emitted.area_used, err);
+        patcher_forget(p);
+        return rc;
+    }
+    rc = memory_write(r->space->remote.memory_fd, p->area, p->code->emitted.area,
+                      p->code->emitted.area_used, err);
     if (rc == 0)
         rc = write_text(p, r->space, err);
     if (rc < 0 && !p->stuck) {
-        patcher_unmap(p, r->caller, &r->space->remote, NULL);
+        patcher_unmap(p, r->space, r->caller, NULL);
         patcher_forget(p);
     }
     return rc;
@@ -297,9 +242,7 @@ int patcher_apply(struct patched *p, const struct patch_request *r, struct err *
 }
 
 int patcher_undo(struct patched *p, int fd, struct err *err) {
-    if (!p->code)
-        return 0;
-    return treat(p, fd, RESTORE, err);
+    return p->code ? rewrite_restore(p, fd, err) : 0;
 }
 
 int patcher_redo(struct patched *p, const struct space *space, struct err *err) {
@@ -363,11 +306,19 @@ static int withdraw(const struct patched *p, int fd, size_t i, struct err *err) 
     return rc < 0 ? rc : put_back(p, fd, q, err);
 }
 
+void patcher_leave_way(struct patched *p, taddr_t addr) {
+    struct plan_code *c = &p->code->emitted;
+    size_t i = patch_at(c, addr - p->bias);
+    if (i == c->patch_count || c->patches[i].at != addr - p->bias)
+        return;
+    memmove(&c->patches[i], &c->patches[i + 1], (--c->patch_count - i) * sizeof *c->patches);
+}
+
 /* As withdraw(), of what was not written yet. */
 static void spare(struct patched *p, size_t i) {
     const struct plan_code *c = &p->code->emitted;
     const struct patch *patches = c->patches, *q = &patches[i];
-    if (is_spared(p, i))
+    if (patched_spares(p, i))
         return;
     p->spared[i / 8] |= (uint8_t)(1 << i % 8);
     for (size_t j = i + 1; j < c->patch_count && patches[j].at < q->at + q->window; j++) {
@@ -431,7 +382,7 @@ bool patcher_stands(const struct patched *p, int fd, bool patched) {
     const struct patch *first = p->code ? p->code->emitted.patches : NULL;
     const struct patch *end = first ? first + p->code->emitted.patch_count : NULL;
     while (first < end &&
-           (first->yields || is_spared(p, (size_t)(first - p->code->emitted.patches))))
+           (first->yields || patched_spares(p, (size_t)(first - p->code->emitted.patches))))
         first++;
     return first < end && memory_read(fd, first->at + p->bias, bytes, first->size, NULL) == 0 &&
            memcmp(bytes, patched ? first->after : first->before, first->size) == 0;
@@ -453,6 +404,7 @@ struct patched patcher_copy(const struct patched *p) {
 void patcher_forget(struct patched *p) {
     if (p->code && --p->code->refs == 0) {
         plan_code_done(&p->code->emitted);
+        free(p->code->undo.bytes);
         free(p->code);
     }
     p->code = NULL;

@@ -30,13 +30,16 @@ int patcher_prepare(struct patched *p, const struct patch_request *request, stru
 int patcher_install(struct patched *p, const struct patch_request *request, struct err *err);
 /* Both. */
 int patcher_apply(struct patched *p, const struct patch_request *request, struct err *err);
-/* Writes the original text back; the area stays mapped. */
+/* Writes the original text back; the area stays mapped. What others have written over it stays.
+ * Errors: "text-changed" (there is such text; the rest is restored), "memory". */
 int patcher_undo(struct patched *p, int memory_fd, struct err *err);
 /* The other way. Errors: "text-differs", "memory"; the text is as it was then. */
 int patcher_redo(struct patched *p, const struct space *space, struct err *err);
 /* Unmaps what patcher_apply() has mapped; threads must have left it. */
-int patcher_unmap(struct patched *p, pid_t caller, const struct remote_site *remote,
-                  struct err *err);
+int patcher_unmap(struct patched *p, const struct space *space, pid_t caller, struct err *err);
+/* A thread will come to the way at run-time address ADDR, if there is one in the module's text:
+ * that patch stays for good. */
+void patcher_leave_way(struct patched *p, taddr_t addr);
 /* Of P, prepared and not yet installed: leaves out the site whose window holds run-time address
  * ADDR, and those that rest on it. */
 void patcher_spare(struct patched *p, taddr_t addr);

@@ -133,8 +133,12 @@ static void give_lanes(const struct seizing *s) {
     struct maps maps = {0};
     maps_read(s->pid, &maps, NULL);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        if (k->space != s->space || !k->stopped || !k->ready)
+        if (k->space != s->space || !k->stopped)
             continue;
+        if (!k->ready) { /* born, and to be answered; unless we are killed before that */
+            thread_set_lane(k->tid, space_sink(s->space));
+            continue;
+        }
         first = first ? first : k;
         look_at_task(k, first);
         family_join(t, k, &maps);
@@ -176,6 +180,10 @@ static int instrument(const struct seizing *s, struct err *err) {
     return rc;
 }
 
+int seizing_stop_all(struct tracer *t, struct space *space, pid_t pid, struct err *err) {
+    return seize_all(&(struct seizing){.tracer = t, .space = space, .pid = pid}, err);
+}
+
 int tracer_foresee(const struct tracer *t, pid_t pid, struct space **ret, struct err *err) {
     return space_foresee(&t->options.context, pid, ret, err);
 }
@@ -209,7 +217,7 @@ int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *
         rc = instrument(&s, err);
     }
     if (rc < 0) {
-        release_stopped(t, space);
+        release_stopped(t, space, NULL);
         frames_free(frames);
         return rc;
     }

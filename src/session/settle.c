@@ -223,7 +223,7 @@ static int move_out(struct where *w, enum settled *ret) {
     pid_t tid = w->tid;
     struct settle_place place;
     struct regs regs;
-    uint64_t mask, during = all_but_faults();
+    uint64_t mask, during = all_but_faults(), all = ~UINT64_C(0);
     siginfo_t info;
     int rc = move_on(w, ret, &place);
     if (rc < 0 || *ret == SETTLED_OUTSIDE)
@@ -238,8 +238,10 @@ static int move_out(struct where *w, enum settled *ret) {
     rc = step_on(w, ret);
     if (!regs_trap_flag(&regs))
         clear_trap_flag(tid);
-    if (known)
+    if (known && info.si_code >> 8 != PTRACE_EVENT_STOP)
         ptrace(PTRACE_SETSIGINFO, tid, NULL, &info);
+    else if (rc == 0 && ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof all, &all) == 0)
+        rc = thread_end_steps(tid);
     ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof mask, &mask);
     return rc;
 }

@@ -13,6 +13,7 @@
 #include "session/foothold.h"
 #include "session/patcher.h"
 #include "session/permits.h"
+#include "session/undolog.h"
 #include "target/candidate.h"
 #include "target/maps.h"
 #include "target/memory.h"
@@ -44,11 +45,13 @@ static int map_agent(struct space *s, pid_t tid, struct err *err) {
     if (rc < 0)
         return rc;
     s->agent = (taddr_t)at;
-    rc = memory_write(s->remote.memory_fd, s->agent, agent_bytes, agent_size, err);
-    if (rc == 0)
-        rc = memory_write(s->remote.memory_fd, s->agent + NAME_AT, "spoor", 6, err);
     s->remote.code = s->agent + agent_entries().syscall;
-    return rc;
+    uint8_t page[PAGE] = {0};
+    struct undo_head head = undolog_head(s);
+    memcpy(page, agent_bytes, agent_size);
+    memcpy(page + NAME_AT, "spoor", sizeof "spoor");
+    memcpy(page + UNDO_AT, &head, sizeof head);
+    return memory_write(s->remote.memory_fd, s->agent, page, sizeof page, err);
 }
 
 /* Takes descriptor FD out of the process of TID. −1 with errno. */
@@ -116,6 +119,7 @@ static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid,
     if (!slab)
         return err_set(err, ENOMEM, "remote-call",
                        "process %d: cannot map the memory shared with it", s->pid);
+    slab_sign(slab, s->agent);
     ARRAY_PUSH(&s->slabs, slab);
     s->remote.frame = slab_frame(s->slabs.at[0]);
     return 0;
@@ -161,7 +165,7 @@ int space_enter(const struct space_context *ctx, struct space *s, pid_t caller, 
     return rc < 0 ? rc : move_in(ctx, s, caller, err);
 }
 
-static struct space *alloc(pid_t pid) {
+struct space *space_blank(pid_t pid) {
     struct space *s = mem_alloc(sizeof *s);
     s->refs = 1;
     s->pid = pid;
@@ -170,7 +174,7 @@ static struct space *alloc(pid_t pid) {
 }
 
 int space_new(const struct space_context *ctx, pid_t tid, struct space **ret, struct err *err) {
-    struct space *s = alloc(tid);
+    struct space *s = space_blank(tid);
     int rc = candidate_check_program(tid, err);
     s->lifted = ctx->paused;
     s->filter = ctx->filter;
@@ -185,7 +189,7 @@ int space_new(const struct space_context *ctx, pid_t tid, struct space **ret, st
 }
 
 int space_foresee(const struct space_context *ctx, pid_t tid, struct space **ret, struct err *err) {
-    struct space *s = alloc(tid);
+    struct space *s = space_blank(tid);
     int rc = candidate_check_program(tid, err);
     if (rc == 0)
         rc = space_prepare(ctx, s, tid, err);
@@ -259,6 +263,7 @@ void space_unref(struct space *s) {
         patcher_forget(&s->modules.at[i]);
     space_forget_prepared(s);
     ARRAY_FREE(&s->slabs);
+    ARRAY_FREE(&s->files);
     ARRAY_FREE(&s->modules);
     ARRAY_FREE(&s->prepared);
     if (s->remote.memory_fd >= 0)
@@ -314,6 +319,16 @@ struct patched *space_owner_at(const struct space *s, taddr_t addr) {
     return p ? p : way_at(s, addr);
 }
 
+/* Closes what was to be closed when a slab had been mapped. */
+static void close_files(struct space *s, pid_t caller) {
+    int64_t ignored;
+    if (!s->files.count || !permits(s, caller, PERMIT_LANES))
+        return;
+    for (size_t i = 0; i < s->files.count; i++)
+        call(s, caller, &(struct remote_call){SYS_close, {(uint64_t)s->files.at[i]}}, &ignored,
+             NULL);
+}
+
 /* Unmaps what is shared with us, then the agent. */
 static int move_out(struct space *s, pid_t caller, struct err *err) {
     struct foothold foothold;
@@ -322,6 +337,7 @@ static int move_out(struct space *s, pid_t caller, struct err *err) {
     if (rc < 0)
         return rc;
     s->remote = foothold_site(&foothold);
+    close_files(s, caller);
     for (size_t i = s->slabs.count; i-- > 0 && rc == 0;) {
         const struct slab *slab = s->slabs.at[i];
         rc = call(s, caller, &(struct remote_call){SYS_munmap, {slab->at, slab->size}}, &ignored,
@@ -335,8 +351,17 @@ static int move_out(struct space *s, pid_t caller, struct err *err) {
 
 int space_clear(struct space *s, pid_t caller, struct err *err) {
     int rc = permits_check(s, caller, PERMIT_LEAVE, "the memory that tracing took stays", err);
-    for (size_t i = 0; i < s->modules.count && rc == 0; i++)
-        rc = patcher_unmap(&s->modules.at[i], caller, &s->remote, err);
+    bool kept = false;
+    for (size_t i = 0; i < s->modules.count && rc == 0; i++) {
+        kept |= s->modules.at[i].kept;
+        if (!s->modules.at[i].kept)
+            rc = patcher_unmap(&s->modules.at[i], s, caller, err);
+    }
+    if (rc == 0 && kept)
+        return err_set(err, EBUSY, "returns-later",
+                       "process %d: a thread of it has yet to come back from a signal's handler to "
+                       "memory that tracing took: that stays",
+                       s->pid);
     return rc < 0 ? rc : move_out(s, caller, err);
 }
 

@@ -16,6 +16,10 @@
 struct code { /* the emitted code of one mapped module; shared by forked spaces */
     unsigned refs;
     struct plan_code emitted;
+    struct {
+        uint8_t *bytes; /* until it is in the target */
+        size_t size;
+    } undo; /* log */
 };
 
 struct patched { /* one module mapped into one space */
@@ -24,15 +28,21 @@ struct patched { /* one module mapped into one space */
     ino_t inode;
     taddr_t bias;
     taddr_t text; /* start of its first executable map: tells whether it is still there */
-    taddr_t area;
+    taddr_t area; /* trampolines, and behind them the log (undolog.h); 0: not mapped */
     size_t area_size;
+    taddr_t log;
     size_t islands;  /* of code's, how many are mapped */
     uint8_t *spared; /* bitmap by number of patch: not written; NULL: all are */
     bool stuck;      /* its text could not be written, but threads were about to run in its area */
+    bool kept;       /* what it has mapped stays: a thread is to come back there */
     struct code *code;
     bool traced; /* more than the dynamic linker's hook is to be patched */
     bool told;   /* the trace knows of that */
 };
+
+static inline bool patched_spares(const struct patched *p, size_t patch) {
+    return p->spared && p->spared[patch / 8] >> patch % 8 & 1;
+}
 
 struct program {         /* with --libcalls: whose library calls are traced */
     struct entry *entry; /* NULL: not known yet */
@@ -45,6 +55,7 @@ struct space {
     struct remote_site remote;
     taddr_t agent;       /* one page with the agent, for remote calls */
     bool borrowed;       /* remote.memory_fd is that of the space it was copied from */
+    bool inherited;      /* from a spoor that was killed (leftovers.h): its lanes are not ours */
     bool stopping;       /* being changed: its tasks' reports wait (tracer.c) */
     bool lifted;         /* all text is the program's, for the time being: nothing is patched */
     bool renounced;      /* it is lifted for good */
@@ -56,6 +67,7 @@ struct space {
     bool trapped; /* some did: threads may still report that they have come to one */
     bool armed;   /* its tasks' actions at SIGTRAP are known (traps.c) */
     ARRAY(struct slab *) slabs;
+    ARRAY(int) files; /* inherited: descriptors in the target that belong to slabs */
     ARRAY(struct patched) modules;
     ARRAY(struct patched) prepared; /* what is to be installed when all threads stand */
     const struct arrival *arrival;  /* whom patches come upon now; NULL: new modules only */
@@ -86,6 +98,8 @@ struct space *space_fork(const struct space *parent, pid_t tid, struct err *err)
 /* Another thread of the maker may have been answered between a fork and its report: what was mapped
  * then is not in the copy. */
 void space_forget_unmapped(struct space *space);
+/* Of a process that nothing of ours is in. */
+struct space *space_blank(pid_t pid);
 struct space *space_ref(struct space *space);
 void space_unref(struct space *space);
 
@@ -114,11 +128,11 @@ int space_lay(const struct space_context *ctx, struct space *space, pid_t caller
 int space_replace(const struct space_context *ctx, struct space *space, pid_t caller,
                   struct err *err);
 
-/* Restores all text, which no thread may be about to leave by a patch. Errors: "memory",
- * "read-maps". */
+/* Restores all text, which no thread may be about to leave by a patch. Errors: "text-changed",
+ * "memory", "read-maps". */
 int space_restore(struct space *space, pid_t tid, struct err *err);
 /* Unmaps what is ours, when all text is restored and threads have left it (settle.h). Errors:
- * "sandboxed", "memory", "remote-call", "read-maps". */
+ * "sandboxed", "returns-later" (some is kept), "memory", "remote-call", "read-maps". */
 int space_clear(struct space *space, pid_t caller, struct err *err);
 /* Restores all text and unmaps what is ours; threads must have left it (settle.h). Errors:
  * "sandboxed" (all text is restored), "memory", "remote-call", "read-maps". */

@@ -6,6 +6,7 @@
 
 #include "session/breakpoints.h"
 #include "session/identity.h"
+#include "session/leftovers.h"
 #include "session/permits.h"
 #include "session/settle.h"
 #include "session/tracer_parts.h"
@@ -91,7 +92,8 @@ bool may_call(const struct task *task) { return task->status >> 16 == PTRACE_EVE
 static void release(struct tracer *t, struct task *task, taddr_t lane) {
     int event = task->status >> 16, sig = WSTOPSIG(task->status);
     traps_ignore_again(task);
-    thread_set_lane(task->tid, event == PTRACE_EVENT_EXEC ? 0 : lane);
+    if (task->space->agent)
+        thread_set_lane(task->tid, event == PTRACE_EVENT_EXEC ? 0 : lane);
     thread_detach(task->tid, event || is_call_stop(task->status) ? 0 : sig);
     family_forget(t, task);
 }
@@ -156,30 +158,45 @@ struct task *stop_with_caller(struct tracer *t, struct space *space) {
 }
 
 /* Where the text is RESTORED, threads find what they were about to do. */
-static void settle_all(const struct tracer *t, const struct space *space, bool restored) {
-    enum settled settled;
+static void settle_all(const struct tracer *t, struct space *space, bool restored) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        enum settled settled = SETTLED_INSIDE;
         if (k->space != space || !k->stopped)
             continue;
         if (restored)
             settle_out(space, k->tid, k->slot, &settled);
         else
             settle_step_out(space, k->tid, k->slot, &settled);
+        if (settled != SETTLED_OUTSIDE)
+            leftovers_keep_place(space, k->tid);
     }
 }
 
-void release_stopped(struct tracer *t, struct space *space) {
-    struct err err = {0};
+/* Signals that were delivered while nobody saw to it have interrupted threads in trampolines. */
+static void keep_returns(const struct tracer *t, struct space *space) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (space->inherited && k->space == space && k->stopped)
+            leftovers_keep_returns(space, k->tid);
+}
+
+static int undo_stopped(struct tracer *t, struct space *space, struct err *err) {
     const struct task *caller = find_caller(t, space);
-    pid_t tid = caller ? caller->tid : space->pid;
-    bool undone = !space->agent;
-    if (!undone) {
-        bool restored = space_restore(space, tid, &err) == 0;
-        settle_all(t, space, restored);
-        undone = restored && caller && space_clear(space, tid, &err) == 0;
-    }
-    if (err.code)
-        tracer_warn(t, tid, &err);
+    if (!space->agent)
+        return 0;
+    keep_returns(t, space);
+    int rc = space_restore(space, caller ? caller->tid : space->pid, err);
+    settle_all(t, space, rc == 0);
+    if (rc == 0)
+        rc = caller ? space_clear(space, caller->tid, err) : -EBUSY;
+    return rc;
+}
+
+int release_stopped(struct tracer *t, struct space *space, struct err *ret) {
+    struct err err = {0};
+    int rc = undo_stopped(t, space, &err);
+    bool undone = rc == 0;
+    if (err.code && !ret)
+        tracer_warn(t, space->pid, &err);
     if (!undone)
         breakpoints_remove(space);
     space->stopping = false;
@@ -190,11 +207,14 @@ void release_stopped(struct tracer *t, struct space *space) {
         else if (k->space == space)
             family_forget(t, k); /* in the kernel: it is let go with our end */
     }
+    if (ret && err.code)
+        *ret = err;
+    return rc;
 }
 
 static void release_space(struct tracer *t, struct space *space) {
     stop_with_caller(t, space);
-    release_stopped(t, space);
+    release_stopped(t, space, NULL);
 }
 
 /* Whether another task than TASK has its memory; of ANOTHER process, if that is asked. */

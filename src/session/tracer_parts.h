@@ -181,8 +181,9 @@ pid_t stopping_laggard(const struct tracer *t, const struct space *space);
  * moment. */
 struct task *stop_with_caller(struct tracer *t, struct space *space);
 /* SPACE is stopped: restores it, and leaves its tasks. What cannot be undone goes on harmlessly:
- * its threads write into the sink. */
-void release_stopped(struct tracer *t, struct space *space);
+ * its threads write into the sink. Returns what space_undo() does; an error is said, unless RET
+ * takes it. */
+int release_stopped(struct tracer *t, struct space *space, struct err *ret);
 void resume_space(struct tracer *t, struct space *space);
 /* The same but for TID, which is answered by our caller. Those that are answered here may stop the
  * space again. Returns whether TID is still there. */
@@ -193,6 +194,12 @@ bool may_call(const struct task *task);
 /* TASK, if its sandbox allows remote calls; else another stopped one of its space that may make
  * them and whose sandbox does, if there is one. */
 pid_t free_caller(const struct tracer *t, const struct task *task);
+
+/* ---- seizing.c ---- */
+
+/* PID runs: seizes all its tasks, for SPACE, and stops them. Errors: "seize", "busy"; what is
+ * seized then stays so. */
+int seizing_stop_all(struct tracer *t, struct space *space, pid_t pid, struct err *err);
 
 /* ---- deliver.c ---- */
 

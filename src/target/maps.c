@@ -102,10 +102,16 @@ void maps_remove(struct maps *maps, taddr_t start, taddr_t end) {
 }
 
 const struct map *maps_at(const struct maps *maps, taddr_t addr) {
-    for (size_t i = 0; i < maps->list.count; i++)
-        if (addr >= maps->list.at[i].start && addr < maps->list.at[i].end)
-            return &maps->list.at[i];
-    return NULL;
+    size_t low = 0, high = maps->list.count; /* the first that ends behind ADDR */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (maps->list.at[middle].end <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct map *m = low < maps->list.count ? &maps->list.at[low] : NULL;
+    return m && m->start <= addr ? m : NULL;
 }
 
 enum { PAGE = 4096 };

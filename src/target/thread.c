@@ -243,6 +243,19 @@ int thread_step(pid_t tid, struct meanwhile *m, bool *ret_fault) {
     }
 }
 
+int thread_end_steps(pid_t tid) {
+    struct meanwhile m = {0};
+    int status, rc = thread_interrupt(tid);
+    if (rc == 0)
+        rc = thread_continue(tid, 0);
+    if (rc == 0)
+        rc = thread_wait(tid, &status);
+    if (rc == 0)
+        note(&m, status >> 16, WSTOPSIG(status));
+    thread_make_good(tid, &m);
+    return rc;
+}
+
 /* Runs the thread to the end of the system call it is set up for. */
 static int run_call(pid_t tid, struct meanwhile *m) {
     for (int stops = 0; stops < 2;) {

@@ -57,6 +57,10 @@ struct meanwhile {
 };
 /* Runs one instruction. Signals other than faults must be blocked. *ret_fault: it raised one. */
 int thread_step(pid_t tid, struct meanwhile *m, bool *ret_fault);
+/* TID was stepped: as long as it is not resumed in another way, the kernel would let it raise
+ * SIGTRAP once more when its tracer dies. Resumes it without letting it run; all its signals are
+ * blocked. */
+int thread_end_steps(pid_t tid);
 /* The signal is sent again, the group-stop is reported again after thread_continue(). */
 void thread_make_good(pid_t tid, const struct meanwhile *m);
 

@@ -55,6 +55,10 @@ class Usage(unittest.TestCase):
         self.refused(2, "ctl: pause: takes no options: -F, -N and -M go with 'filter'", "ctl", "1", "pause",
                      "-F", "f")
 
+    def test_detach_wants_one_process(self):
+        self.refused(2, "detach: an operand is missing (PID): try 'spoor detach --help'", "detach")
+        self.refused(2, "x: is not a process id: 'ps' and 'pgrep' show them", "detach", "x")
+
     def test_control_characters_do_not_break_the_line(self):
         self.refused(2, "a?b?[31m: unknown command: try 'spoor --help'", "a\nb\x1b[31m")
 

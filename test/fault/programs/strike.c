@@ -5,6 +5,8 @@
  * spoor.
  *
  *     STRIKE=spoor:N      spoor is killed
+ *     STRIKE=patient:N    the same; but if it is single-stepping a thread then, which the thread
+ *                         would not outlive (doc/LIMITS.md), as soon as it no longer does
  *     STRIKE=program:N    the process that the request is for is killed
  *     STRIKE=seize:N      EPERM
  *     STRIKE=memory:N     EIO
@@ -24,12 +26,14 @@
 #include <sys/user.h>
 #include <unistd.h>
 
-enum who { SPOOR, PROGRAM, SEIZE, MEMORY, CALL, COUNT, NOTHING };
-static const char *const names[] = {"spoor:", "program:", "seize:", "memory:", "call:", "count:"};
+enum who { SPOOR, PATIENT, PROGRAM, SEIZE, MEMORY, CALL, COUNT, NOTHING };
+static const char *const names[] = {
+    "spoor:", "patient:", "program:", "seize:", "memory:", "call:", "count:"};
 static enum who who = NOTHING;
 static long left, count;
 static char file[256];
-static pid_t last; /* whom the latest request was for */
+static pid_t last;    /* whom the latest request was for */
+static pid_t stepped; /* the thread whose latest way to be resumed was by a single step; 0: none */
 
 __attribute__((constructor)) static void begin(void) {
     const char *how = getenv("STRIKE");
@@ -55,6 +59,8 @@ __attribute__((destructor)) static void end(void) {
 static void step(void) {
     count++;
     if (who == SPOOR && left-- == 0)
+        kill(getpid(), SIGKILL);
+    if (who == PATIENT && left-- <= 0 && !stepped)
         kill(getpid(), SIGKILL);
     if (who == PROGRAM && left-- == 0 && last)
         kill(last, SIGKILL);
@@ -87,7 +93,13 @@ long ptrace(enum __ptrace_request request, ...) {
         return -1;
     if (request == PTRACE_SETREGSET && who == CALL && is_call(pid, data) && fails(CALL, 0))
         ((struct user_regs_struct *)((struct iovec *)data)->iov_base)->rax = (unsigned long)-1;
-    return syscall(SYS_ptrace, request, pid, addr, data);
+    long result = syscall(SYS_ptrace, request, pid, addr, data);
+    if (request == PTRACE_SINGLESTEP)
+        stepped = pid;
+    else if (pid == stepped && (request == PTRACE_CONT || request == PTRACE_SYSCALL ||
+                                request == PTRACE_DETACH || request == PTRACE_LISTEN))
+        stepped = 0;
+    return result;
 }
 
 ssize_t pread(int fd, void *buffer, size_t size, off_t offset) {

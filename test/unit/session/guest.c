@@ -86,7 +86,7 @@ void guest_filter(struct guest *g, struct span from) {
         const struct entry *e = p->entry;
         if (e->selected)
             memcpy(e->filtered, e->selected, plan_function_count(e->plan) / 8 + 1);
-        patcher_unmap(p, g->pid, &s->remote, NULL);
+        patcher_unmap(p, s, g->pid, NULL);
         patcher_forget(p);
     }
     s->modules.count = 0;
