@@ -13,14 +13,22 @@
 #include "wire/undo.h"
 
 /*
- * A slab: one page with the control words, REMOTE_FRAME_BYTES of scratch, the sink, then the lanes.
+ * A slab: one page with the control words, HANDLER_ROOM, REMOTE_FRAME_BYTES of scratch, the sink,
+ * then the lanes. A remote call's stack pointer is at that scratch: were the tool killed just
+ * before it blocks the thread's signals, a handler would run below.
  *
  * The control word is a robust futex owned by the tracer's thread. When that thread dies, however
  * it dies, the kernel walks its robust list and sets FUTEX_OWNER_DIED in each word. The kernel
  * finds a word at node + futex_offset (Documentation/locking/robust-futexes.rst). Targets can write
  * to the slab, so the node stands before it, in memory of our own.
  */
-enum { PAGE = 4096, SLAB_TARGET_BYTES = 64 << 20, MIN_SLOTS = 8, MAX_SLOTS = 64 };
+enum {
+    PAGE = 4096,
+    HANDLER_ROOM = 64 << 10,
+    SLAB_TARGET_BYTES = 64 << 20,
+    MIN_SLOTS = 8,
+    MAX_SLOTS = 64
+};
 
 struct control_page {
     struct control control;
@@ -76,7 +84,7 @@ static uint32_t slot_count(uint32_t ring_bytes) {
 
 /* Lane 0 is the sink. */
 static size_t lane_offset(uint32_t ring_bytes, uint32_t i) {
-    return PAGE + REMOTE_FRAME_BYTES + (size_t)i * (LANE_RING + (size_t)ring_bytes);
+    return PAGE + HANDLER_ROOM + REMOTE_FRAME_BYTES + (size_t)i * (LANE_RING + (size_t)ring_bytes);
 }
 
 size_t slab_bytes(uint32_t ring_bytes) {
@@ -172,7 +180,7 @@ void slabs_reap(void) {
     ARRAY_FREE(&dead);
 }
 
-taddr_t slab_frame(const struct slab *s) { return s->at + PAGE; }
+taddr_t slab_frame(const struct slab *s) { return s->at + PAGE + HANDLER_ROOM; }
 
 /* The upper part of the first page: the control words need little of it. */
 taddr_t slab_scratch(const struct slab *s) { return s->at + PAGE - SLAB_SCRATCH_BYTES; }

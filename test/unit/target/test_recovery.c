@@ -119,14 +119,15 @@ static int in_read(void *arg) {
 }
 
 static int in_nanosleep(void *arg) {
+    enum { SLEEP_NS = 150000000 }; /* long enough for a tracer to come, on a busy machine */
     (void)arg;
-    struct timespec t = {0, 50000000}, start, end;
+    struct timespec t = {0, SLEEP_NS}, start, end;
     clock_gettime(CLOCK_MONOTONIC, &start);
     __atomic_store_n(ready, 1, __ATOMIC_RELEASE);
     if (syscall(SYS_nanosleep, &t, &t) != 0)
         return 1;
     clock_gettime(CLOCK_MONOTONIC, &end);
-    return (end.tv_sec - start.tv_sec) * 1000000000 + end.tv_nsec - start.tv_nsec < 50000000;
+    return (end.tv_sec - start.tv_sec) * 1000000000 + end.tv_nsec - start.tv_nsec < SLEEP_NS;
 }
 
 static void got(int sig) { (void)sig; }
@@ -187,7 +188,9 @@ static bool survive(const struct target *target, taddr_t frame, int requests) {
 }
 
 static void survive_all(const struct target *target) {
-    const taddr_t frames[] = {0, (taddr_t)shared_new(REMOTE_FRAME_BYTES)};
+    enum { HANDLER_ROOM = 64 << 10 };
+    const taddr_t room = (taddr_t)shared_new(HANDLER_ROOM + REMOTE_FRAME_BYTES);
+    const taddr_t frames[] = {0, room + HANDLER_ROOM};
     for (int i = 0; i < 2; i++) {
         int requests = 0;
         while (!survive(target, frames[i], requests))
