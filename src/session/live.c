@@ -149,6 +149,7 @@ static int lay(struct tracer *t, struct space *space, pid_t caller, struct frame
  */
 static int change_standing(struct tracer *t, struct space *space, pid_t caller,
                            struct frames *frames, struct err *err) {
+    settle_ways(t, space);
     int rc = space->lifted ? 0 : space_lift(space, caller, err);
     if (rc < 0)
         return rc;

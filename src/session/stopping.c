@@ -157,6 +157,14 @@ struct task *stop_with_caller(struct tracer *t, struct space *space) {
     }
 }
 
+void settle_ways(const struct tracer *t, const struct space *space) {
+    struct settle_place place;
+    enum settled settled;
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space && k->stopped)
+            settle_registers(space, k->tid, k->slot, &settled, &place);
+}
+
 /* Where the text is RESTORED, threads find what they were about to do. */
 static void settle_all(const struct tracer *t, struct space *space, bool restored) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
@@ -184,6 +192,7 @@ static int undo_stopped(struct tracer *t, struct space *space, struct err *err) 
     if (!space->agent)
         return 0;
     keep_returns(t, space);
+    settle_ways(t, space);
     int rc = space_restore(space, caller ? caller->tid : space->pid, err);
     settle_all(t, space, rc == 0);
     if (rc == 0)

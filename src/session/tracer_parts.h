@@ -188,6 +188,9 @@ void resume_space(struct tracer *t, struct space *space);
 /* The same but for TID, which is answered by our caller. Those that are answered here may stop the
  * space again. Returns whether TID is still there. */
 bool resume_others(struct tracer *t, struct space *space, pid_t tid);
+/* SPACE is stopped, and its text about to be restored: nobody shall stand where that changes what
+ * is executed, on a way from a site to its trampoline. */
+void settle_ways(const struct tracer *t, const struct space *space);
 /* Whether TASK, which is stopped, may make a remote call: not within a system call, nor before a
  * signal. */
 bool may_call(const struct task *task);

@@ -184,13 +184,15 @@ static void start_signals(pthread_t *threads) {
     struct sigaction alarm = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
     struct sigaction nap = {.sa_handler = on_nap, .sa_flags = SA_RESTART};
     struct itimerval timer = {{0, 500}, {0, 500}};
-    sigaction(SIGPROF, &alarm, NULL);
+    sigaction(SIGALRM, &alarm, NULL);
     sigaction(SIGUSR1, &nap, NULL);
-    setitimer(ITIMER_PROF, &timer, NULL);
+    setitimer(ITIMER_REAL, &timer, NULL);
     for (int i = 0; i < 2; i++)
         pthread_create(&threads[i], NULL, computing_at_length, NULL);
     for (int i = 0; i < 2; i++)
         pthread_create(&threads[2 + i], NULL, napping, &threads[i]);
+    while (!ticks)
+        usleep(1000);
 }
 
 /* ---- forks ---- */
