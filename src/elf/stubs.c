@@ -3,8 +3,9 @@
  * jumps through words that relocations fill, each in its own 8 or 16 aligned bytes. Forms as GNU
  * ld, gold, lld and mold write them (elf_x86_64_lazy_plt_entry and the like in bfd/elf64-x86-64.c).
  *
- * A compiler's function may look the same (a wrapper compiled with -fno-plt): it has a name, or
- * call-frame information that ends with it. That of stubs, where they have any, is for a table.
+ * A compiler's function may look the same (a wrapper compiled with -fno-plt), and so may its last
+ * jump: it has a name, or call-frame information that ends with it or begins with something else.
+ * That of stubs, where they have any, is for a table.
  */
 #include "elf/internal.h"
 
@@ -54,22 +55,38 @@ static int compare_address(const void *key, const void *record) {
     return (a > b) - (a < b);
 }
 
-static bool is_function(const struct module *m, vaddr_t addr, uint64_t size) {
+/* How many bytes at offset AT of SECTION look like a stub; 0: none. */
+static uint64_t form_size(const struct module *m, const struct section *section, uint64_t at) {
+    vaddr_t addr = section->start + at;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        uint64_t size = match(m, forms[i], section->bytes + at, section->size - at, addr);
+        if (size)
+            return addr % (size < 16 ? 8 : 16) == 0 ? size : 0;
+    }
+    return 0;
+}
+
+/* Whether call-frame information has ADDR in a function: a jump at its end is no stub. */
+static bool is_in_function(const struct module *m, const struct section *section, vaddr_t addr,
+                           uint64_t size) {
     const struct unwind_range *r = module_range_at(m, addr);
-    return (r && r->start == addr && r->end - addr < size) ||
-           (m->symbol_count &&
-            bsearch(&addr, m->symbols, m->symbol_count, sizeof *m->symbols, compare_address));
+    if (!r)
+        return false;
+    if (r->start == addr)
+        return r->end - addr < size;
+    return r->start < section->start || !form_size(m, section, r->start - section->start);
+}
+
+static bool is_named(const struct module *m, vaddr_t addr) {
+    return m->symbol_count &&
+           bsearch(&addr, m->symbols, m->symbol_count, sizeof *m->symbols, compare_address);
 }
 
 /* The size of the stub at offset AT of SECTION; 0: there is none. */
 static uint64_t stub_size(const struct module *m, const struct section *section, uint64_t at) {
     vaddr_t addr = section->start + at;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        uint64_t size = match(m, forms[i], section->bytes + at, section->size - at, addr);
-        if (size && addr % (size < 16 ? 8 : 16) == 0)
-            return is_function(m, addr, size) ? 0 : size;
-    }
-    return 0;
+    uint64_t size = form_size(m, section, at);
+    return size && !is_in_function(m, section, addr, size) && !is_named(m, addr) ? size : 0;
 }
 
 typedef ARRAY(struct section) section_list;
