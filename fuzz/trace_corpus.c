@@ -35,6 +35,9 @@ static void write_tiny_blocks(const char *path, enum shape shape) {
         struct trace_frame frames[] = {{1, events[i].sp + 64}, {events[i].site >> 2, events[i].sp}};
         trace_writer_frames(w, &(struct trace_frames){0, events[i].ticks, 2, frames});
     }
+    for (uint32_t kind = TRACE_PAUSED; kind <= TRACE_ENDED; kind++)
+        trace_writer_change(
+            w, &(struct trace_change){events[10 * kind].ticks, kind, kind % 3, kind, 2, "-F f"});
     must_finish(w);
 }
 

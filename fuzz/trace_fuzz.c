@@ -42,6 +42,8 @@ static void read_facts(struct trace_reader *r) {
             touch(m->functions[k].aliases);
         }
     }
+    for (size_t i = 0; i < trace_reader_change_count(r); i++)
+        touch(trace_reader_change(r, i)->filter);
     sink += trace_reader_duration_ns(r) + trace_reader_counts(r).lost;
 }
 

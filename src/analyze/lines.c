@@ -41,6 +41,8 @@ struct lines {
     uint64_t threshold_ns;
     struct thread **heap; /* the earliest first */
     size_t count;
+    struct changes changes;
+    size_t next_change;
     struct line line; /* as given out */
 };
 
@@ -217,6 +219,8 @@ struct lines *lines_new(const struct source *source, bool fold_leaves) {
     }
     for (size_t i = l->count / 2; i-- > 0;)
         sift_down(l, i);
+    changes_read(source->reader, &l->changes);
+    changes_show(&l->changes, source->filter, source->reader);
     return l;
 }
 
@@ -241,17 +245,30 @@ static void give_out(struct thread *t, struct line *line) {
     drop_front(t);
 }
 
+/* The next change, if it is earlier than any thread's next line. */
+static bool give_change(struct lines *l) {
+    if (l->next_change == l->changes.list.count)
+        return false;
+    const struct change *change = &l->changes.list.at[l->next_change];
+    if (l->count && l->heap[0]->ns <= change->ns)
+        return false;
+    l->line = (struct line){.kind = LINE_CHANGE, .ns = change->ns, .change = change};
+    l->next_change++;
+    return true;
+}
+
 const struct line *lines_next(struct lines *l) {
-    while (l->count) {
-        struct thread *t = l->heap[0];
-        if (!t->ready) {
-            settle(l);
-            continue;
+    while (!give_change(l)) {
+        struct thread *t = l->count ? l->heap[0] : NULL;
+        if (!t)
+            return NULL;
+        if (t->ready) {
+            give_out(t, &l->line);
+            break;
         }
-        give_out(t, &l->line);
-        return &l->line;
+        settle(l);
     }
-    return NULL;
+    return &l->line;
 }
 
 void lines_free(struct lines *l) {
@@ -259,6 +276,7 @@ void lines_free(struct lines *l) {
         return;
     for (size_t i = 0; i < l->count; i++)
         thread_free(l->heap[i]);
+    changes_done(&l->changes);
     free(l->heap);
     free(l);
 }

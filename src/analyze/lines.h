@@ -1,5 +1,6 @@
 /*
- * A trace as lines in the order of time: entries, exits and losses, of all threads. A reader of one
+ * A trace as lines in the order of time: entries, exits and losses, of all threads, and what has
+ * changed of what is recorded. A reader of one
  * thread looks ahead until it is known whether a call is long enough to be shown and, when leaves
  * are to be folded, whether it makes calls itself.
  *
@@ -8,26 +9,31 @@
 #ifndef SPOOR_ANALYZE_LINES_H
 #define SPOOR_ANALYZE_LINES_H
 
+#include "analyze/changes.h"
 #include "analyze/walk.h"
 
 enum line_kind {
     LINE_ENTRY,
     LINE_EXIT,
     LINE_LEAF, /* both in one: a call without shown callees */
-    LINE_LOST
+    LINE_LOST,
+    LINE_CHANGE /* of what is recorded: of a process or all, no thread's */
 };
 
 struct line {
     enum line_kind kind;
-    uint32_t stream;
-    uint32_t function, stack; /* not of LINE_LOST */
+    uint32_t stream;          /* not of LINE_CHANGE */
+    uint32_t function, stack; /* of calls */
     uint32_t depth;           /* of LINE_LOST: under the calls that are shown as open */
     uint64_t ns;              /* of LINE_LEAF: the entry's */
     uint64_t duration_ns;     /* of LINE_EXIT and LINE_LEAF */
     enum call_end how;        /* of LINE_EXIT and LINE_LEAF */
     bool inferred;            /* likewise; as in struct walk_call */
-    bool before;              /* not of LINE_LOST; as in struct walk_call */
-    uint64_t lost;            /* of LINE_LOST */
+    bool before;              /* of calls; as in struct walk_call */
+    union {
+        uint64_t lost;               /* of LINE_LOST */
+        const struct change *change; /* of LINE_CHANGE */
+    };
 };
 
 struct lines;

@@ -2,12 +2,14 @@
  * Trace events, the JSON that Perfetto and chrome://tracing load: a complete event ("X") a call, in
  * the order in which the calls of each thread ended; metadata first. Coroutines' stacks do not nest
  * within their thread's: calls on other stacks than the native one are pairs of asynchronous events
- * ("b", "e"), which viewers show as a track a stack.
+ * ("b", "e"), which viewers show as a track a stack. Pauses
+ * are such pairs, too; other changes of what was recorded are instants.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "cmd/changed.h"
 #include "cmd/export.h"
 #include "cmd/json.h"
 #include "cmd/spell.h"
@@ -97,6 +99,35 @@ static void on_lost(void *ctx, uint64_t ns, uint64_t count) {
         out_words(c->out, " events lost\"}");
 }
 
+/* Spans on a track of their process's, instants of it, or of all. */
+static void write_change(struct out *out, char phase, uint64_t ns, const struct change *change) {
+    AUTO_FREE char *text = changed_text(change), *name = json_string(text);
+    AUTO_FREE char *head = mem_printf(",\n{\"ph\":\"%c\",\"pid\":%u,\"tid\":%u,\"ts\":", phase,
+                                      change->pid, change->pid);
+    AUTO_FREE char *tail = phase == 'i' ? mem_printf(",\"s\":\"%c\"", change->pid ? 'p' : 'g')
+                                        : mem_printf(",\"id\":\"paused.%u\"", change->pid);
+    out_text(out, head, strlen(head));
+    out_micros(out, ns);
+    out_text(out, tail, strlen(tail));
+    out_words(out, ",\"name\":");
+    out_text(out, name, strlen(name));
+    out_words(out, ",\"cat\":\"spoor\"}");
+}
+
+static void write_changes(const struct source *s, struct out *out) {
+    struct changes changes;
+    changes_read(s->reader, &changes);
+    changes_show(&changes, s->filter, s->reader);
+    for (size_t i = 0; i < changes.list.count; i++) {
+        const struct change *change = &changes.list.at[i];
+        bool paused = change->kind == TRACE_PAUSED;
+        write_change(out, paused ? 'b' : 'i', change->ns, change);
+        if (paused)
+            write_change(out, 'e', change->end_ns, change);
+    }
+    changes_done(&changes);
+}
+
 static void on_stream(void *ctx, uint32_t stream) {
     struct chrome *c = ctx;
     const struct trace_thread *t = trace_reader_thread(c->view->source.reader, stream);
@@ -138,6 +169,7 @@ void export_chrome(const struct view *view, struct out *out) {
     speller_init(&c.speller, view->source.names, compose);
     out_words(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
     write_names(view->source.reader, out);
+    write_changes(&view->source, out);
     export_walk(view, &visitor, on_stream, out);
     out_words(out, "\n]}\n");
     speller_done(&c.speller);

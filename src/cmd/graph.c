@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/tree.h"
+#include "cmd/changed.h"
 #include "cmd/command.h"
 #include "cmd/figures.h"
 #include "cmd/json.h"
@@ -105,9 +106,19 @@ static void print_end(const struct graph *g) {
         printf("%s: the ends of %lu call%s are inferred\n", FIGURE_INFERRED, inferred,
                inferred == 1 ? "" : "s");
     figure_print_before(before);
+    changed_print_end(&g->view);
 }
 
 /* ---- both ---- */
+
+/* Of the root only: how long was not recorded. */
+static void json_end(const struct graph *g) {
+    struct changes changes;
+    changes_read(g->view.source.reader, &changes);
+    changes_show(&changes, g->view.source.filter, g->view.source.reader);
+    printf(",\n\"paused_ns\": %lu}\n", changes_paused_ns(&changes));
+    changes_done(&changes);
+}
 
 static void show_focus(struct graph *g) {
     struct tree callees, callers;
@@ -118,7 +129,7 @@ static void show_focus(struct graph *g) {
         json_head(g, &callees, 0);
         json_children(g, &callees, "children");
         json_children(g, &callers, "callers");
-        printf("}\n");
+        json_end(g);
     } else {
         print_tree(g, &callers, "callers, the nearest first");
         printf("\n");
@@ -134,7 +145,7 @@ static void show_whole(struct graph *g) {
     if (g->json) {
         json_head(g, &g->tree, 0);
         json_children(g, &g->tree, "children");
-        printf("}\n");
+        json_end(g);
     } else {
         print_tree(g, &g->tree, NULL);
         print_end(g);

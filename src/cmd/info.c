@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cmd/changed.h"
 #include "cmd/command.h"
 #include "cmd/figures.h"
 #include "cmd/json.h"
@@ -126,6 +127,17 @@ static uint64_t count_before(const struct trace_reader *r, size_t *ret_threads) 
     return sum;
 }
 
+static void json_changes(const struct changes *c) {
+    printf("\"paused_ns\": %lu,\n\"changes\": [", changes_paused_ns(c));
+    for (size_t i = 0; i < c->list.count; i++) {
+        const struct change *change = &c->list.at[i];
+        AUTO_FREE char *members = changed_members(change);
+        printf("%s\n  {\"t_ns\":%lu,\"pid\":%u,\"kind\":\"%s\"%s}", i ? "," : "", change->ns,
+               change->pid, changed_kind(change), members);
+    }
+    printf("],\n");
+}
+
 static void json_tasks(const struct trace_reader *r) {
     printf("\"process_list\": [");
     for (size_t i = 0; i < trace_reader_process_count(r); i++) {
@@ -145,7 +157,8 @@ static void json_tasks(const struct trace_reader *r) {
     printf("]");
 }
 
-static void print_json(const struct trace_reader *r, const struct functions *f) {
+static void print_json(const struct trace_reader *r, const struct functions *f,
+                       const struct changes *c) {
     const struct trace_session *s = trace_reader_session(r);
     const struct trace_end *end = trace_reader_end(r);
     struct trace_counts counts = trace_reader_counts(r);
@@ -174,6 +187,7 @@ static void print_json(const struct trace_reader *r, const struct functions *f) 
     printf("\"events\": {\"entry\": %lu, \"exit\": %lu, \"lost\": %lu, \"before\": %lu},\n",
            counts.entries, counts.exits, counts.lost, count_before(r, &threads_before));
     printf("\"bytes\": %lu,\n", trace_reader_file_bytes(r));
+    json_changes(c);
     json_modules(r);
     json_tasks(r);
     printf("}\n");
@@ -301,13 +315,41 @@ static void print_threads(const struct trace_reader *r) {
     }
 }
 
-static void print_text(const struct trace_reader *r, const struct functions *f) {
+static void print_paused(const struct trace_reader *r, const struct changes *c) {
+    char time[FIGURE_ROOM], share[FIGURE_ROOM];
+    uint64_t ns = changes_paused_ns(c);
+    if (!c->pauses)
+        return;
+    figure_time(time, ns);
+    figure_share(share, ns, trace_reader_duration_ns(r));
+    printf("%-11s%zu time%s, %s in all (%s)\n", "paused", c->pauses, c->pauses == 1 ? "" : "s",
+           time, share);
+}
+
+static void print_changes(const struct changes *c) {
+    if (!c->list.count)
+        return;
+    printf("\n%zu change%s while recording\n", c->list.count, c->list.count == 1 ? "" : "s");
+    for (size_t i = 0; i < c->list.count; i++) {
+        const struct change *change = &c->list.at[i];
+        AUTO_FREE char *text = changed_text(change);
+        printf("%8lu.%09lu  ", change->ns / 1000000000, change->ns % 1000000000);
+        if (change->pid)
+            printf("process %u: ", change->pid);
+        printf("%s\n", text);
+    }
+}
+
+static void print_text(const struct trace_reader *r, const struct functions *f,
+                       const struct changes *c) {
     print_recording(r);
+    print_paused(r, c);
     print_events(r);
     print_functions(f);
     print_modules(r);
     print_processes(r);
     print_threads(r);
+    print_changes(c);
 }
 
 int cmd_info(struct options *options, int argc, char **argv) {
@@ -321,13 +363,16 @@ int cmd_info(struct options *options, int argc, char **argv) {
     if (trace_reader_warning(r))
         say_note("%s", trace_reader_warning(r));
     struct functions functions = sum_functions(r);
+    struct changes changes;
+    changes_read(r, &changes);
     pager_start(&term, &options->view);
     if (options->view.json)
-        print_json(r, &functions);
+        print_json(r, &functions, &changes);
     else
-        print_text(r, &functions);
+        print_text(r, &functions, &changes);
     pager_finish();
     ARRAY_FREE(&functions.refused);
+    changes_done(&changes);
     trace_reader_free(r);
     return STATUS_OK;
 }

@@ -1,5 +1,6 @@
 #include "analyze/lines.h"
 #include "base/mem.h"
+#include "cmd/changed.h"
 #include "cmd/json.h"
 #include "cmd/replay.h"
 #include "cmd/spell.h"
@@ -42,6 +43,20 @@ static void write_exit(struct out *out, struct speller *speller, const struct li
     write_before(out, line);
 }
 
+static void write_change(struct out *out, const struct change *change) {
+    AUTO_FREE char *members = changed_members(change);
+    const char *kind = changed_kind(change);
+    out_words(out, "{\"t_ns\":");
+    out_number(out, change->ns);
+    out_words(out, ",\"tid\":");
+    out_number(out, change->pid);
+    out_words(out, ",\"depth\":0,\"kind\":\"");
+    out_text(out, kind, strlen(kind));
+    out_words(out, "\",\"function\":null,\"module\":null");
+    out_text(out, members, strlen(members));
+    out_words(out, "}\n");
+}
+
 static void write_line(struct out *out, struct speller *speller, const struct line *line) {
     if (line->kind == LINE_ENTRY) {
         out_words(out, ",\"kind\":\"entry");
@@ -63,6 +78,10 @@ void replay_json(const struct view *view, struct out *out) {
     for (const struct line *line; !out->error && (line = lines_next(lines));) {
         if (line->kind == LINE_EXIT && line->how == CALL_OPEN)
             continue; /* it did not end in the trace */
+        if (line->kind == LINE_CHANGE) {
+            write_change(out, line->change);
+            continue;
+        }
         write_begin(out, view->source.reader, line);
         write_line(out, &speller, line);
     }

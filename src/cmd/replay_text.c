@@ -8,6 +8,7 @@
 
 #include "analyze/lines.h"
 #include "base/mem.h"
+#include "cmd/changed.h"
 #include "cmd/figures.h"
 #include "cmd/replay.h"
 
@@ -133,10 +134,18 @@ static void write_duration(const struct text_view *t, uint64_t ns) {
     end_color(t);
 }
 
+/* The thread, or the process, of LINE; 0: all. */
+static uint32_t tid_of(const struct text_view *t, const struct line *line) {
+    return line->kind == LINE_CHANGE
+               ? line->change->pid
+               : trace_reader_thread(t->view->source.reader, line->stream)->tid;
+}
+
 /* Everything before the function. */
 static void write_margin(const struct text_view *t, const struct line *line) {
     struct out *out = t->out;
     bool ended = line->kind == LINE_EXIT || line->kind == LINE_LEAF;
+    uint32_t tid = tid_of(t, line);
     if (t->look->time) {
         out_padded(out, line->ns / 1000000000, TIME_COLUMNS - 11, ' ');
         out_char(out, '.');
@@ -148,8 +157,10 @@ static void write_margin(const struct text_view *t, const struct line *line) {
     else
         out_spaces(out, DURATION_COLUMNS);
     out_words(out, " [");
-    out_padded(out, trace_reader_thread(t->view->source.reader, line->stream)->tid, t->tid_columns,
-               ' ');
+    if (tid)
+        out_padded(out, tid, t->tid_columns, ' ');
+    else
+        out_spaces(out, t->tid_columns);
     out_words(out, "] | ");
     out_spaces(out, 2 * (size_t)line->depth);
 }
@@ -229,12 +240,23 @@ static void write_lost(const struct text_view *t, const struct line *line) {
     out_char(t->out, '\n');
 }
 
+static void write_change(const struct text_view *t, const struct line *line) {
+    AUTO_FREE char *text = changed_text(line->change);
+    begin_color(t, YELLOW);
+    out_words(t->out, "/* ");
+    write_words(t->out, text);
+    out_words(t->out, " */");
+    end_color(t);
+    out_char(t->out, '\n');
+}
+
 static void write_line(const struct text_view *t, const struct line *line) {
     static void (*const writers[])(const struct text_view *,
                                    const struct line *) = {[LINE_ENTRY] = write_open,
                                                            [LINE_EXIT] = write_close,
                                                            [LINE_LEAF] = write_leaf,
-                                                           [LINE_LOST] = write_lost};
+                                                           [LINE_LOST] = write_lost,
+                                                           [LINE_CHANGE] = write_change};
     write_margin(t, line);
     writers[line->kind](t, line);
 }

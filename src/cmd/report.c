@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/stats.h"
+#include "cmd/changed.h"
 #include "cmd/command.h"
 #include "cmd/figures.h"
 #include "cmd/json.h"
@@ -334,6 +335,7 @@ static void print_tables(const struct report *r) {
         printf("%s: the ends of %lu call%s are inferred\n", FIGURE_INFERRED, r->inferred,
                r->inferred == 1 ? "" : "s");
     figure_print_before(r->before);
+    changed_print_end(&r->view);
 }
 
 int cmd_report(struct options *options, int argc, char **argv) {

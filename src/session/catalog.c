@@ -331,7 +331,27 @@ void catalog_choose(struct catalog *c, const struct filter *filter) {
     selection_init(&c->selection, &c->options);
 }
 
-void catalog_keep_choice(struct catalog *c) {
+static bool is_set(const uint8_t *bitmap, size_t i) {
+    return bitmap && bitmap[i / 8] >> (i % 8) & 1;
+}
+
+/* How many functions of E, of those with a tier, are in A and not in B. */
+static size_t count_only(const struct entry *e, const uint8_t *a, const uint8_t *b) {
+    size_t count = 0;
+    for (size_t i = 0; a && i < plan_function_count(e->plan); i++)
+        count += is_set(a, i) && !is_set(b, i) && plan_function(e->plan, i)->entry != TIER_NONE;
+    return count;
+}
+
+void catalog_keep_choice(struct catalog *c, size_t *ret_added, size_t *ret_removed) {
+    *ret_added = *ret_removed = 0;
+    for (size_t i = 0; i < c->entries.count; i++) {
+        const struct entry *e = c->entries.at[i];
+        bool known = i < c->before.entries.count;
+        const uint8_t *before = known ? c->before.entries.at[i].selected : NULL;
+        *ret_added += count_only(e, e->selected, before);
+        *ret_removed += count_only(e, before, e->selected);
+    }
     for (size_t i = 0; i < c->before.entries.count; i++) {
         free(c->before.entries.at[i].selected);
         free(c->before.entries.at[i].filtered);

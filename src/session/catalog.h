@@ -113,8 +113,8 @@ struct filter filter_of_options(const struct session_options *options);
  * it is prepared again. What was chosen before is kept aside, until one of the other two is called.
  */
 void catalog_choose(struct catalog *catalog, const struct filter *filter);
-/* The new choice stays. */
-void catalog_keep_choice(struct catalog *catalog);
+/* The new choice stays: how many functions it has that the one before had not, and the reverse. */
+void catalog_keep_choice(struct catalog *catalog, size_t *ret_added, size_t *ret_removed);
 /* The choice before that again. */
 void catalog_undo_choice(struct catalog *catalog);
 /* How many functions are selected now. */

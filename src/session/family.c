@@ -88,6 +88,8 @@ void family_forget(struct tracer *t, struct task *task) {
     take_lane_back(t, task);
     if (!task->leaving) /* else it lives on, and its parent waits on */
         end_vfork(t, task->tid);
+    if (task->space && task->space->lifted && task->tid == task->pid)
+        tell_change(t, task->pid, TRACE_ENDED);
     space_unref(task->space);
     tasks_remove(&t->tasks, task);
     slabs_reap();
@@ -104,11 +106,12 @@ void family_tell_process(struct tracer *t, pid_t pid) {
 }
 
 /* TASK stands still where it may call, and is its process's only one. */
-static int set_up(struct tracer *t, struct task *task, struct err *err) {
+static int set_up(struct tracer *t, struct task *task, bool was_lifted, struct err *err) {
     family_tell_process(t, task->pid);
     int rc = space_new(&t->options.context, task->tid, &task->space, err);
     if (rc < 0)
         return rc;
+    tell_of_program(t, task, was_lifted);
     give_lane(t, task);
     rc = space_update(&t->options.context, task->space, task->tid, err);
     traps_arm(t, task->space, task->tid);
@@ -116,9 +119,9 @@ static int set_up(struct tracer *t, struct task *task, struct err *err) {
 }
 
 /* TASK stands at the start of a new program. */
-int family_set_up_program(struct tracer *t, struct task *task, struct err *err) {
+int family_set_up_program(struct tracer *t, struct task *task, bool was_lifted, struct err *err) {
     int rc = thread_finish_call(task->tid, err);
-    return rc < 0 ? rc : set_up(t, task, err);
+    return rc < 0 ? rc : set_up(t, task, was_lifted, err);
 }
 
 void family_forget_threads(struct tracer *t, const struct task *task) {
@@ -131,6 +134,7 @@ void family_forget_threads(struct tracer *t, const struct task *task) {
 }
 
 bool family_exec(struct tracer *t, struct task *task) {
+    bool was_lifted = task->space && task->space->lifted;
     take_lane_back(t, task);
     space_unref(task->space);
     task->space = NULL;
@@ -145,7 +149,7 @@ bool family_exec(struct tracer *t, struct task *task) {
     struct err err = {0};
     cede_look_at(task);
     thread_watch_exit(task->tid, true);
-    if (family_set_up_program(t, task, &err) < 0)
+    if (family_set_up_program(t, task, was_lifted, &err) < 0)
         tracer_warn(t, task->tid, &err);
     slabs_reap();
     return true;
@@ -257,6 +261,8 @@ static void begin_task(struct tracer *t, struct task *task, bool process) {
     bool gained = task->space && may_call(task) && access_gain(task->space, task->tid);
     if (process)
         family_tell_process(t, task->pid);
+    if (process)
+        tell_of_program(t, task, false);
     give_lane(t, task);
     if (gained)
         access_give_back(task->space, task->tid);
@@ -272,7 +278,7 @@ static bool begin_early(struct tracer *t, struct task *task) {
         leave(t, task);
         return false;
     }
-    if (set_up(t, task, &err) < 0)
+    if (set_up(t, task, false, &err) < 0)
         tracer_warn(t, task->tid, &err);
     return true;
 }

@@ -195,7 +195,12 @@ static int change(struct tracer *t, struct task *task, uint64_t *ret_ns, struct 
     const struct task *caller = stand(t, space, err);
     int rc = -EBUSY;
     if (caller) {
+        bool was_lifted = space->lifted;
+        uint64_t ticks = clock_ticks(); /* no later than what is found open */
         rc = change_standing(t, space, caller->tid, frames, err);
+        if (space->lifted != was_lifted)
+            tell_change_of_space(t, space, space->lifted ? TRACE_PAUSED : TRACE_RESUMED,
+                                 space->lifted ? clock_ticks() : ticks);
         resume_space(t, space);
     }
     uint64_t stood = timing_now().ns - begin;
@@ -311,7 +316,9 @@ int tracer_choose(struct tracer *t, const struct filter *filter, uint64_t *ret_n
         catalog_undo_choice(ctx->catalog);
         return rc;
     }
-    catalog_keep_choice(ctx->catalog);
+    size_t added, removed;
+    catalog_keep_choice(ctx->catalog, &added, &removed);
+    tell_choice(t, filter, added, removed);
     ctx->filter++;
     each_space(t, tell_prepared);
     return follow(t, ret_ns, err);

@@ -251,6 +251,7 @@ void part_with_task(struct tracer *t, struct task *task) {
     if (task->space && lane)
         breakpoints_remove(task->space);
     task->leaving = true;
+    tell_change(t, task->pid, TRACE_LEFT);
     release(t, task, lane);
 }
 
@@ -299,6 +300,8 @@ static void part_one_by_one(struct tracer *t, pid_t pid) {
 
 void part_with_process(struct tracer *t, pid_t pid) {
     struct task *first = find_in_process(t, pid);
+    if (first && first->space)
+        tell_change(t, pid, TRACE_LEFT);
     if (first && first->space && !shares_space(t, first, true)) {
         struct space *space = space_ref(first->space);
         release_space(t, space);

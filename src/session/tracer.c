@@ -203,7 +203,7 @@ int tracer_adopt(struct tracer *t, pid_t pid, struct err *err) {
         return 0;
     cede_look_at(task);
     thread_watch_exit(pid, true);
-    return family_set_up_program(t, task, err);
+    return family_set_up_program(t, task, false, err);
 }
 
 void tracer_start(struct tracer *t, pid_t pid) {

@@ -5,6 +5,7 @@
  *   family.c    tasks: births, programs, lanes, ends
  *   seizing.c   processes that run already
  *   live.c      what is patched, changed while it runs
+ *   told.c      what the trace is told of that
  *   stopping.c  all tasks of one address space stopped, resumed, released
  *   deliver.c   a signal on its way to a task
  *   dying.c     a signal that ends a process with a core
@@ -89,8 +90,9 @@ void tracer_answer_all(struct tracer *t, tid_array *tids);
 
 /* ---- family.c ---- */
 
-/* TASK, adopted or at its exec event, stands at the start of a new program. */
-int family_set_up_program(struct tracer *t, struct task *task, struct err *err);
+/* TASK, adopted or at its exec event, stands at the start of a new program. WAS_LIFTED: the one
+ * before was not recorded. */
+int family_set_up_program(struct tracer *t, struct task *task, bool was_lifted, struct err *err);
 /* TASK stands somewhere in a program that runs: gets a lane. MAPS are its process's. */
 void family_join(struct tracer *t, struct task *task, const struct maps *maps);
 /* Tells the trace of a process. */
@@ -128,6 +130,18 @@ void part_with_task(struct tracer *t, struct task *task);
 void part_when_stopped(struct tracer *t, struct task *task);
 /* Leaves all of process PID, which runs. */
 void part_with_process(struct tracer *t, pid_t pid);
+
+/* ---- told.c ---- */
+
+/* Of process PID, from now on. */
+void tell_change(const struct tracer *t, pid_t pid, enum trace_change_kind kind);
+/* Of each process that has SPACE, at TICKS. */
+void tell_change_of_space(const struct tracer *t, const struct space *space,
+                          enum trace_change_kind kind, uint64_t ticks);
+/* TASK has begun its program, or its life: in a pause? WAS_LIFTED: so was what it was before. */
+void tell_of_program(const struct tracer *t, const struct task *task, bool was_lifted);
+/* FILTER has been chosen; ADDED and REMOVED: functions, compared with the one before. */
+void tell_choice(const struct tracer *t, const struct filter *filter, size_t added, size_t removed);
 
 /* ---- seizing.c ---- */
 

@@ -84,6 +84,16 @@ bool fields_map(struct fields *f, struct trace_map *ret) {
     return !f->bad;
 }
 
+bool fields_change(struct fields *f, struct trace_change *ret) {
+    ret->kind = fields_bounded(f, UINT32_MAX);
+    ret->pid = fields_bounded(f, UINT32_MAX);
+    ret->ticks = fields_number(f);
+    ret->added = fields_number(f);
+    ret->removed = fields_number(f);
+    ret->filter = text(f);
+    return !f->bad;
+}
+
 /* Earlier spoors have written no more than the first three. */
 bool fields_end(struct fields *f, struct trace_end *ret) {
     *ret = (struct trace_end){.reason = ""};

@@ -44,8 +44,9 @@ struct trace_reader {
     ARRAY(function_table) tables; /* of the modules */
     ARRAY(uint32_t) by_id;        /* modules with functions, in order of their ids */
     ARRAY(struct trace_map) maps;
-    ARRAY(struct trace_frames) frames; /* by stream, then time; each frames[] is ours */
-    ARRAY(uint8_t *) payloads;         /* that the texts above point into */
+    ARRAY(struct trace_frames) frames;  /* by stream, then time; each frames[] is ours */
+    ARRAY(struct trace_change) changes; /* by time */
+    ARRAY(uint8_t *) payloads;          /* that the texts above point into */
     uint64_t payload_bytes, missing_functions;
 
     bool has_session, has_end;

@@ -94,6 +94,23 @@ struct trace_frames {
     const struct trace_frame *frames; /* the outermost first */
 };
 
+enum trace_change_kind {
+    TRACE_PAUSED,  /* from then on nothing of the process is recorded */
+    TRACE_RESUMED, /* from then on it is again */
+    TRACE_CHOSEN,  /* other functions are recorded: asked for then, done within moments */
+    TRACE_LEFT,    /* the process runs on untraced */
+    TRACE_ENDED    /* it has ended while it was paused */
+};
+
+/* What is recorded has changed while the programs ran. */
+struct trace_change {
+    uint64_t ticks;
+    uint32_t kind;           /* enum trace_change_kind; others are of later spoors */
+    uint32_t pid;            /* 0: all processes */
+    uint64_t added, removed; /* of TRACE_CHOSEN: how many functions */
+    const char *filter;      /* likewise: the options that have asked for it, or NULL */
+};
+
 struct trace_end {  /* written last; absent after a crash */
     int32_t status; /* wait status as the shell would show it */
     uint64_t ticks;

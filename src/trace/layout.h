@@ -39,6 +39,7 @@ enum disk_type {
     DISK_END = 8,
     DISK_INDEX = 9,
     DISK_FRAMES = 10,
+    DISK_CHANGE = 11,
     DISK_EVENTS = 16
 };
 

@@ -105,6 +105,7 @@ static bool load_record(struct trace_reader *r, unsigned type, struct fields *f)
     struct trace_clock clock;
     struct trace_process process;
     struct trace_map map;
+    struct trace_change change;
     switch (type) {
     case DISK_SESSION:
         return load_session(r, f);
@@ -129,6 +130,11 @@ static bool load_record(struct trace_reader *r, unsigned type, struct fields *f)
             return false;
         ARRAY_PUSH(&r->maps, map);
         return true;
+    case DISK_CHANGE:
+        if (!fields_change(f, &change))
+            return false;
+        ARRAY_PUSH(&r->changes, change);
+        return true;
     case DISK_END:
         return r->has_end = fields_end(f, &r->end);
     case DISK_FRAMES:
@@ -141,7 +147,7 @@ static bool load_record(struct trace_reader *r, unsigned type, struct fields *f)
 /* Unpacks one metadata block; its payload stays as long as the reader. */
 static bool load_block(struct trace_reader *r, const struct disk_index_entry *entry) {
     struct bytes payload = {0};
-    if (entry->block.type < DISK_SESSION || entry->block.type > DISK_FRAMES)
+    if (entry->block.type < DISK_SESSION || entry->block.type > DISK_CHANGE)
         return true;
     if (!payload_fits(r, entry->block.raw) || !unpack(r, entry, &payload)) {
         free(payload.at);

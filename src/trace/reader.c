@@ -65,6 +65,14 @@ static void group_frames(struct trace_reader *r) {
                        ((struct trace_thread){.stream = (uint32_t)r->threads.count, .name = ""}));
 }
 
+static int compare_changes(const void *a, const void *b) {
+    const struct trace_change *x = a, *y = b;
+    if (x->ticks != y->ticks)
+        return x->ticks < y->ticks ? -1 : 1;
+    return x->pid != y->pid ? (x->pid > y->pid) - (x->pid < y->pid)
+                            : (x->kind > y->kind) - (x->kind < y->kind);
+}
+
 static void see_ticks(struct trace_reader *r, uint64_t first, uint64_t last) {
     if (first < r->first_ticks)
         r->first_ticks = first;
@@ -141,6 +149,8 @@ static int read_all(struct trace_reader *r, struct err *err) {
                        "%s: is cut off before anything was recorded", r->path);
     if (r->by_id.count)
         qsort_r(r->by_id.at, r->by_id.count, sizeof *r->by_id.at, compare_first_id, r->modules.at);
+    if (r->changes.count)
+        qsort(r->changes.at, r->changes.count, sizeof *r->changes.at, compare_changes);
     group_frames(r);
     group_streams(r);
     sum_blocks(r);
@@ -186,6 +196,7 @@ void trace_reader_free(struct trace_reader *r) {
     ARRAY_FREE(&r->by_id);
     ARRAY_FREE(&r->maps);
     ARRAY_FREE(&r->frames);
+    ARRAY_FREE(&r->changes);
     ARRAY_FREE(&r->payloads);
     unpack_pool_done(&r->pool);
     free(r->stream_first);
@@ -244,6 +255,12 @@ const struct trace_frames *trace_reader_frames(const struct trace_reader *r, uin
         end++;
     *ret_count = end - low;
     return r->frames.at + low;
+}
+
+size_t trace_reader_change_count(const struct trace_reader *r) { return r->changes.count; }
+
+const struct trace_change *trace_reader_change(const struct trace_reader *r, size_t i) {
+    return i < r->changes.count ? &r->changes.at[i] : NULL;
 }
 
 bool trace_reader_function(const struct trace_reader *r, uint32_t id,

@@ -33,6 +33,9 @@ const struct trace_map *trace_reader_map(const struct trace_reader *r, size_t i)
 /* What was open in a stream, and when: in order of time. Cursors give it in its place. */
 const struct trace_frames *trace_reader_frames(const struct trace_reader *r, uint32_t stream,
                                                size_t *ret_count);
+/* What has changed while it was recorded, in order of time. */
+size_t trace_reader_change_count(const struct trace_reader *r);
+const struct trace_change *trace_reader_change(const struct trace_reader *r, size_t i);
 /* The module and function of an event id (site >> 2); false when no module has it. */
 bool trace_reader_function(const struct trace_reader *r, uint32_t id,
                            const struct trace_module **ret_module,

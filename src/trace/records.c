@@ -125,6 +125,16 @@ struct block *record_frames(const struct trace_frames *frames) {
     return block;
 }
 
+struct block *record_change(const struct trace_change *change) {
+    struct block *block = block_new(DISK_CHANGE);
+    struct bytes *b = payload(block);
+    put_numbers(
+        b, (uint64_t[]){change->kind, change->pid, change->ticks, change->added, change->removed},
+        5);
+    bytes_put_string(b, change->filter);
+    return block;
+}
+
 struct block *record_end(const struct trace_end *end) {
     struct block *block = block_new(DISK_END);
     struct bytes *b = payload(block);

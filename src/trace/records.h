@@ -20,6 +20,7 @@ struct block *record_functions(const struct trace_module *module, uint32_t *next
 struct block *record_map(const struct trace_map *map);
 /* Of more than DISK_FRAMES_MAX frames the innermost. */
 struct block *record_frames(const struct trace_frames *frames);
+struct block *record_change(const struct trace_change *change);
 struct block *record_end(const struct trace_end *end);
 
 /* A payload being read. After an attempt to read past its end, or a string that is none, BAD is
@@ -41,6 +42,7 @@ bool fields_clock(struct fields *f, struct trace_clock *ret);
 bool fields_process(struct fields *f, struct trace_process *ret);
 bool fields_thread(struct fields *f, struct trace_thread *ret);
 bool fields_map(struct fields *f, struct trace_map *ret);
+bool fields_change(struct fields *f, struct trace_change *ret);
 bool fields_end(struct fields *f, struct trace_end *ret);
 
 /* Those with lists, which are allocated: what is claimed is compared with what is there. */

@@ -150,6 +150,10 @@ void trace_writer_frames(struct trace_writer *w, const struct trace_frames *fram
     sink_push(w->sink, record_frames(frames));
 }
 
+void trace_writer_change(struct trace_writer *w, const struct trace_change *change) {
+    tell(w, record_change(change));
+}
+
 int trace_writer_error(struct trace_writer *w, struct err *err) { return sink_error(w->sink, err); }
 
 struct trace_totals trace_writer_totals(struct trace_writer *w) {

@@ -17,7 +17,8 @@ struct trace_writer;
 int trace_writer_open(const char *path, const struct trace_session *session,
                       struct trace_writer **ret, struct err *err);
 
-/* What W is told from now on of processes, modules and maps is kept, for trace_writer_branch(). */
+/* What W is told from now on of processes, modules, maps and changes is kept, for
+ * trace_writer_branch(). */
 void trace_writer_keep(struct trace_writer *w);
 /* A further trace, at PATH, that begins with what W has kept, and with the same session and first
  * clock; threads and their streams are its own. Errors: those of trace_writer_open(). */
@@ -34,6 +35,8 @@ void trace_writer_map(struct trace_writer *w, const struct trace_map *map);
 /* What was open in a stream at a time. May come after events of later times. Of very many frames
  * (65 536) the innermost are kept. */
 void trace_writer_frames(struct trace_writer *w, const struct trace_frames *frames);
+/* What is recorded from now on. */
+void trace_writer_change(struct trace_writer *w, const struct trace_change *change);
 
 /* Appends COUNT events of one stream, in ring order; clocks may step back slightly and are made
  * monotone. A slot whose kind is none of enum event_kind becomes the loss of one event. Each stream

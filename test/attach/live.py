@@ -49,7 +49,7 @@ class Control:
     """A recording that goes on."""
 
     def __init__(self, spoor, pid, options):
-        self.spoor, self.pid, self.changes = spoor, str(pid), 0
+        self.spoor, self.pid, self.changes, self.done = spoor, str(pid), 0, []
         self.options, self.choices = options, options.get("--choices", "compute,mean*").split(",")
 
     def ask(self, *words):
@@ -61,6 +61,7 @@ class Control:
         check(done.status == 0, f"ctl {words}: status {done.status}: {done.stderr.decode()}")
         check(done.stdout.count(b"\n") == 1, f"ctl {words}: not one line: {done.stdout}")
         self.changes += words[0] != "status"
+        self.done.append(words)
         return done.stdout.decode()
 
     def events(self):
@@ -111,30 +112,51 @@ def change(control, before):
             control.tell("filter")
 
 
-def check_order(spoor, choices, most):
-    """Calls begin and end in order, and of each function at most one run between two changes."""
-    stacks, runs, last = collections.defaultdict(list), collections.Counter(), {}
+def check_order(spoor, choices, most, threads):
+    """Calls begin and end in order, none in a pause, and of each function at most one run between two changes.
+    THREADS: whose they are."""
+    stacks, runs, last, ends = collections.defaultdict(list), collections.Counter(), {}, {}
     for line in spoor.view("replay", "--json", *(f"--filter={c}" for c in choices), "trace").splitlines():
         event = json.loads(line)
         stack = stacks[event["tid"]]
+        if event["kind"] == "paused":
+            ends[event["tid"]] = event["t_ns"] + event["duration_ns"]
+        elif event["kind"] in ("entry", "exit"):
+            check(event["t_ns"] >= ends.get(threads[event["tid"]], 0), f"in a pause: {event}")
         if event["kind"] == "entry":
             check(event["depth"] == len(stack), f"depth {event}, open: {stack}")
             stack.append(event["function"])
             runs[event["tid"]] += last.get(event["tid"]) != event["function"]
             last[event["tid"]] = event["function"]
-        elif event["kind"] != "lost":
+        elif event["kind"] not in ("lost", "paused", "filter"):
             check(stack and stack.pop() == event["function"], f"ends without having begun: {event}")
     check(last, "no event")
     check(max(runs.values()) <= most, f"{max(runs.values())} runs of functions, {most} changes")
+
+
+def check_told(control, info):
+    """The trace knows of each pause and each filter."""
+    pid, done, paused, pauses = int(control.pid), control.done, False, 0
+    for words in done:
+        pauses += words == ("pause",) and not paused
+        paused = words == ("pause",) or (paused and words != ("resume",))
+    found = [c for c in info["changes"] if c["kind"] == "paused" and c["pid"] == pid]
+    check(len(found) == pauses and not any("open" in p for p in found), f"{pauses} pauses: {found}")
+    told = [c["filter"] for c in info["changes"] if c["kind"] == "filter"]
+    wanted = [" ".join(words[1:] or ("-F", control.choices[0])) for words in done if words[0] == "filter"]
+    check(told == wanted, f"filters: {told}, not {wanted}")
+    check(info["paused_ns"] >= sum(p["duration_ns"] for p in found) > 0, f"paused {info['paused_ns']} ns")
 
 
 def check_recorded(control):
     spoor, changes = control.spoor, control.changes
     info = spoor.json("info", "--json", "trace")
     check(info["events"]["lost"] == 0, f"lost: {info['events']}")
+    check_told(control, info)
     for row in spoor.json("report", "--json", "trace"):
         check(row["unwound"] <= changes * THREADS, f"not balanced: {row}")
-    check_order(spoor, control.choices, sys.maxsize if "--all" in control.options else changes)
+    check_order(spoor, control.choices, sys.maxsize if "--all" in control.options else changes,
+                {t["tid"]: t["pid"] for t in info["thread_list"]})
 
 
 def keep_snapshot(control, before):

@@ -18,6 +18,8 @@
  *     TICKS STREAM lost COUNT
  *     TICKS STREAM frames FUNCTION@SP,…  what is open, the outermost first; or "frames -"
  *     TICKS STREAM end
+ *     TICKS PID paused                 likewise resumed, left, ended
+ *     TICKS choose ADDED REMOVED OPTIONS
  *     crash                            the recording stops here, FILE.part is left
  *
  * In names, \x1b and the like stand for bytes.
@@ -146,6 +148,27 @@ static bool take_frames(struct script *s, const char *line) {
     return true;
 }
 
+static bool take_change(struct script *s, const char *line) {
+    static const char *const kinds[] = {[TRACE_PAUSED] = "paused",
+                                        [TRACE_RESUMED] = "resumed",
+                                        [TRACE_CHOSEN] = "choose",
+                                        [TRACE_LEFT] = "left",
+                                        [TRACE_ENDED] = "ended"};
+    struct trace_change c = {.kind = TRACE_CHOSEN};
+    char what[8] = "choose";
+    int rest = 0;
+    if (sscanf(line, "%lu choose %lu %lu%n", &c.ticks, &c.added, &c.removed, &rest) == 3)
+        c.filter = name_of(line + rest + (line[rest] == ' '));
+    else if (sscanf(line, "%lu %u %7s%n", &c.ticks, &c.pid, what, &rest) != 3 || line[rest])
+        return false;
+    for (c.kind = TRACE_PAUSED; c.kind <= TRACE_ENDED; c.kind++)
+        if (strcmp(what, kinds[c.kind]) == 0) {
+            trace_writer_change(s->writer, &c);
+            return true;
+        }
+    return false;
+}
+
 static bool take_event(struct script *s, const char *line) {
     static const char *const kinds[] = {
         [EVENT_ENTRY] = "enter", [EVENT_RETURN] = "return", [EVENT_TAIL] = "tail"};
@@ -176,7 +199,7 @@ static bool take_line(struct script *s, char *line) {
     if (strcmp(line, "crash") == 0)
         s->crashed = true;
     return !*line || *line == '#' || s->crashed || take_fact(s, line) || take_frames(s, line) ||
-           take_event(s, line);
+           take_change(s, line) || take_event(s, line);
 }
 
 static bool finish(struct script *s) {

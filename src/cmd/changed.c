@@ -1,0 +1,65 @@
+#include "cmd/changed.h"
+
+#include <ctype.h>
+
+#include "cmd/figures.h"
+#include "cmd/json.h"
+
+static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
+
+/* TEXT with '?' for control characters; to be freed. */
+static char *clean(const char *text) {
+    char *copy = mem_strdup(text);
+    for (char *p = copy; *p; p++)
+        if (iscntrl((unsigned char)*p))
+            *p = '?';
+    return copy;
+}
+
+static char *text_of_choice(const struct trace_change *record) {
+    AUTO_FREE char *filter = clean(record->filter);
+    return mem_printf("%s%s: %lu function%s added, %lu removed", *filter ? "filter " : "no filter",
+                      filter, record->added, plural(record->added), record->removed);
+}
+
+char *changed_text(const struct change *c) {
+    char duration[FIGURE_ROOM];
+    if (c->kind == TRACE_CHOSEN)
+        return text_of_choice(c->record);
+    if (c->kind == TRACE_LEFT)
+        return mem_strdup("left: runs on untraced");
+    figure_time(duration, c->end_ns - c->ns);
+    return mem_printf("paused for %s%s", duration, c->open ? ", to the end" : "");
+}
+
+const char *changed_kind(const struct change *c) {
+    return c->kind == TRACE_PAUSED ? "paused" : c->kind == TRACE_CHOSEN ? "filter" : "left";
+}
+
+char *changed_members(const struct change *c) {
+    if (c->kind == TRACE_LEFT)
+        return mem_strdup("");
+    if (c->kind == TRACE_PAUSED)
+        return mem_printf(",\"duration_ns\":%lu%s", c->end_ns - c->ns,
+                          c->open ? ",\"open\":true" : "");
+    AUTO_FREE char *filter = json_string(c->record->filter);
+    return mem_printf(",\"added\":%lu,\"removed\":%lu,\"filter\":%s", c->record->added,
+                      c->record->removed, filter);
+}
+
+void changed_print_end(const struct view *view) {
+    const struct source *s = &view->source;
+    struct changes c;
+    char time[FIGURE_ROOM];
+    changes_read(s->reader, &c);
+    changes_show(&c, s->filter, s->reader);
+    figure_time(time, changes_paused_ns(&c));
+    if (c.pauses)
+        printf("%zu pause%s, %s in all: what was called then is not in the trace\n", c.pauses,
+               plural(c.pauses), time);
+    if (c.choices)
+        printf("the filter was changed %zu time%s: calls count only while their function was "
+               "chosen\n",
+               c.choices, plural(c.choices));
+    changes_done(&c);
+}
