@@ -3,6 +3,7 @@ going."""
 import contextlib
 import hashlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -41,16 +42,17 @@ def traces_of_us(pid):
 
 
 @contextlib.contextmanager
-def running(command):
+def running(command, tells=""):
     """COMMAND, which has said that it is ready. It is asked to end when the caller is done, and must have
-    found everything right."""
+    found everything right. What it says before that matches TELLS: process.told."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
             line = process.stdout.readline()
             check(line == b"ready\n", f"{command[0]}: is not ready: {line}")
             yield process
             out, _ = process.communicate(timeout=TIMEOUT)
-            check(out == b"right\n" and process.returncode == 0,
+            process.told = re.fullmatch(tells + "right\n", out.decode())
+            check(process.told and process.returncode == 0,
                   f"{' '.join(command[:2])}: ended with {process.returncode}: {out.decode()}")
         except subprocess.TimeoutExpired as late:
             raise Failure(f"{command[0]}: does not end") from late

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """spoor comes to a program and leaves it, many times in a row, each time for a moment: nothing of it may
-pile up. Prints how long the program stood still.
+pile up. Prints how long the program stood still. Where threads are born at a rate, that must be kept.
 
     often.py --visits=N [--moment=TIME] SPOOR PROGRAM [ARGUMENT...]
 """
@@ -8,11 +8,15 @@ import os
 import re
 import statistics
 import sys
+import time
 
-from attach import Failure, Spoor, attach, check, check_left, code_of, main, running
+from attach import SKIP, Failure, Spoor, attach, check, check_left, code_of, main, running
 
 STOOD = re.compile(r"stood for ([0-9.]+) +(\w+) when it was attached to, for ([0-9.]+) +(\w+)")
 MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1e3}
+PACE = r"(?:(\d+) of (\d+) threads a second\n)?"
+LEAST_PACE = 0.9  # the last stop may not have been made up for
+RESERVE = 4       # how much faster a machine must be that is fast enough
 WAYS = ([], ["-M", "*"], ["-M", "*", "--overflow=wait"])
 
 
@@ -32,9 +36,27 @@ def visit(spoor, pid, moment, way):
     return [float(stood[i]) * MILLISECONDS[stood[i + 1]] for i in (1, 3)]
 
 
+def pace_alone(program, rate):
+    with running([program, "births", str(rate)], PACE) as process:
+        time.sleep(1)
+    return int(process.told[1])
+
+
+def check_pace(program, pace, rate):
+    """Threads are born at RATE, if the machine is not so busy that this would be hard even for a program
+    that is left alone."""
+    if pace >= LEAST_PACE * rate:
+        return
+    alone = pace_alone(program, RESERVE * rate)
+    if alone < LEAST_PACE * RESERVE * rate:
+        print(f"the machine is too busy: {pace} of {rate} threads a second, {alone} at most without spoor")
+        sys.exit(SKIP)
+    raise Failure(f"{pace} of {rate} threads a second are born, though {alone} are without spoor")
+
+
 def test(spoor, visits, moment, command):
     stood, events = [], 0
-    with running(command) as process:
+    with running(command, PACE) as process:
         before, held = code_of(process.pid), holdings_of(process.pid)
         for number in range(visits):
             try:
@@ -48,6 +70,9 @@ def test(spoor, visits, moment, command):
     print(f"{visits} visits, {events} calls; stood still in ms (median, most): " +
           "; ".join(f"{name} {statistics.median(times):.2f}, {max(times):.2f}"
                     for name, times in zip(("attach", "leave"), zip(*stood))))
+    if process.told[1]:
+        print(process.told[0].splitlines()[0])
+        check_pace(command[0], *map(int, process.told.groups()))
 
 
 def option(name, default):
