@@ -2,13 +2,17 @@
 import os
 
 from real import compiled
-from serving import Kind, load_http, serve, which
+from serving import Kind, load_http, which
+from visiting import serve
 
 SERVED = os.path.join(compiled([which("go"), "build", "-o", "served"], "served.go", GO111MODULE="off",
                                GOFLAGS="", CGO_ENABLED="0"), "served")
 
-serve(Kind(
+KIND = Kind(
     lambda port: [SERVED, f"127.0.0.1:{port}"], [load_http, load_http], pids=lambda pid: [pid],
     ways=([], ["-F", "main.*"], ["-F", "net/http.*"], ["--overflow=wait"],
           ["-F", "main.*", "--overflow=wait"]),
-    wrong="wrong|panic|fatal|error|SIG"))
+    wrong="wrong|panic|fatal|error|SIG")
+
+if __name__ == "__main__":
+    serve(KIND)

@@ -1,13 +1,17 @@
 """A Java HTTP server under wrk: the virtual machine and its libraries; the code that it makes is its own."""
 from real import compiled
-from serving import Kind, load_http, serve, which
+from serving import Kind, load_http, which
+from visiting import serve
 
 JAVA = which("java")
 DIRECTORY = compiled([which("javac"), "-d", "."], "Served.java")
 
-serve(Kind(
+KIND = Kind(
     lambda port: [JAVA, "-cp", DIRECTORY, "-Xmx64m", "Served", str(port)],
     [load_http, load_http], pids=lambda pid: [pid],
     ways=(["-M", "lib*"], ["-M", "*"], ["-M", "libc.so*"], ["-M", "libjvm.so"],
           ["-M", "*", "--overflow=wait"]),
-    wrong="Exception|Error|SIG|#", generates=True))
+    wrong="Exception|Error|SIG|#", generates=True)
+
+if __name__ == "__main__":
+    serve(KIND)

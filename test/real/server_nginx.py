@@ -1,7 +1,8 @@
 """nginx under wrk: static files and redirections, by its worker process."""
 import os
 
-from serving import Kind, children_of, load_http, serve, which
+from serving import Kind, answers_http, children_of, load_http, which
+from visiting import serve
 
 CONFIGURATION = """daemon off;
 worker_processes 1;
@@ -33,6 +34,10 @@ def start(port):
     return [which("nginx"), "-c", os.path.join(folder, "configuration"), "-e", "stderr"]
 
 
+def answers(port):
+    return answers_http(port, "/page")
+
+
 def load(port, seconds):
     return load_http(port, seconds, "/page", header="Accept-Encoding: gzip")
 
@@ -41,7 +46,10 @@ def load_closing(port, seconds):
     return load_http(port, seconds, "/page", header="Connection: close")
 
 
-serve(Kind(
+KIND = Kind(
     start, [load, load_closing], pids=children_of,
     ways=([], ["-M", "*"], ["-F", "ngx_*"], ["-M", "*", "--overflow=wait"], ["--overflow=wait"]),
-    wrong=r"\[(warn|error|crit|alert|emerg)\](?!.*\"user\" directive)"))
+    answers=answers, wrong=r"\[(warn|error|crit|alert|emerg)\](?!.*\"user\" directive)")
+
+if __name__ == "__main__":
+    serve(KIND)

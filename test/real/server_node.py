@@ -1,5 +1,6 @@
 """node's HTTP server under wrk; its JIT's code is its own."""
-from serving import Kind, load_http, serve, which
+from serving import Kind, load_http, which
+from visiting import serve
 
 SCRIPT = """
 const http = require("http");
@@ -10,8 +11,11 @@ http.createServer((request, response) => {
 }).listen(%d, "127.0.0.1");
 """
 
-serve(Kind(
+KIND = Kind(
     lambda port: [which("node"), "-e", SCRIPT % port],
     [load_http, load_http], pids=lambda pid: [pid],
     ways=([], ["-M", "*"], ["-F", "llhttp*"], ["-M", "*", "--overflow=wait"], ["-M", "libc.so*"]),
-    wrong="Error|Warning|Fatal", generates=True))
+    wrong="Error|Warning|Fatal", generates=True)
+
+if __name__ == "__main__":
+    serve(KIND)

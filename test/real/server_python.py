@@ -1,7 +1,8 @@
 """python3's ThreadingHTTPServer under wrk: each connection has a thread of its own."""
 import os
 
-from serving import Kind, load_http, serve, which
+from serving import Kind, load_http, which
+from visiting import serve
 
 SCRIPT = """
 import http.server, json, sys
@@ -30,9 +31,12 @@ def load_closing(port, seconds):
     return load_http(port, seconds, header="Connection: close")
 
 
-serve(Kind(
+KIND = Kind(
     lambda port: [which("python3"), "-c", SCRIPT % port],
     [load_http, load_closing], pids=lambda pid: [pid],
     ways=([], ["-M", "*"], ["-F", "_PyEval_EvalFrameDefault"], ["-M", "*", "--overflow=wait"],
           ["-M", "libc.so*"]),
-    wrong="Traceback|Error|Exception", environment={"PATH": os.defpath}))
+    wrong="Traceback|Error|Exception", environment={"PATH": os.defpath})
+
+if __name__ == "__main__":
+    serve(KIND)

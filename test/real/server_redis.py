@@ -1,8 +1,11 @@
 """redis-server under redis-benchmark. Debian's redis-tools has the server, too, under another name: it is
 one program, which looks at what it is called."""
+import contextlib
 import os
+import socket
 
-from serving import Kind, Period, generator, serve, which
+from serving import PATIENCE, Kind, Period, generator, which
+from visiting import serve
 
 REQUESTS = 1000
 TESTS = "set", "get", "incr", "lpush", "lpop", "sadd", "hset", "zadd", "lrange_100"
@@ -14,6 +17,14 @@ def start(port):
             "--io-threads", "2", "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-random"]
 
 
+def answers(port):
+    with contextlib.suppress(OSError), \
+            socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
+        connection.sendall(b"PING\r\n")
+        return connection.recv(100) == b"+PONG\r\n"
+    return False
+
+
 def load(port, seconds):
     text, took, failed = generator(
         [which("redis-benchmark"), "-p", str(port), "-c", "20", "-P", "4", "-q",
@@ -22,9 +33,13 @@ def load(port, seconds):
                   text if failed or "rror" in text else "")
 
 
-serve(Kind(
+KIND = Kind(
     start, [load, load], pids=lambda pid: [pid],
     ways=([], ["-M", "*"], ["-F", "processCommand"], ["-M", "*", "--overflow=wait"],
           ["--overflow=wait", "--buffer=16K"]),
+    answers=answers,
     wrong=r"# (?!WARNING|Server initialized|oO0OoO0OoO0Oo|Redis version|Configuration loaded|Warning)"
-          r"|BUG REPORT|Crashed"))
+          r"|BUG REPORT|Crashed")
+
+if __name__ == "__main__":
+    serve(KIND)

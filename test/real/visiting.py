@@ -1,0 +1,204 @@
+"""What the tests of servers share: a server under load all the time, to which spoor comes and which it
+leaves, over and over. No request may fail, the server may log no error, its code must be what it was
+after each time, and in the end it must be as fast as its twin, to which spoor never came.
+
+A script of this folder describes its server as KIND and calls serve(KIND); its options are
+
+    [--cycles=N] [--seed=N] SPOOR
+
+What was measured is printed as one line; `make bench-servers` measures more.
+"""
+import hashlib
+import os
+import random
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+from serving import PATIENCE, Failure, Pressure, check, serving
+from attach import Spoor, main, traces_of_us
+
+LEAST_RATE = 0.5    # of the twin's; the machine may be noisy
+PERIODS, MOST_PERIODS = 5, 25
+STOOD = re.compile(r"stood for ([0-9.]+) +(\w+) when it was attached to(?:, for ([0-9.]+) +(\w+))?")
+UNITS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1, "s": 1e3}
+
+
+def code_of_files(pid):
+    """What process PID maps executable, and a digest of what that holds; of what it makes itself the
+    place alone."""
+    found = {}
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
+        for line in maps:
+            fields = line.split(maxsplit=5)
+            if "x" not in fields[1] or line.endswith("[vsyscall]\n"):
+                continue
+            if len(fields) < 6 or not fields[5].startswith("/"):
+                found[line] = ""
+                continue
+            start, end = (int(word, 16) for word in fields[0].split("-"))
+            memory.seek(start)
+            found[line] = hashlib.sha256(memory.read(end - start)).hexdigest()
+    return found
+
+
+def check_as_before(kind, pid, before):
+    left = traces_of_us(pid)
+    check(not left, f"left in process {pid}: {left}")
+    after = code_of_files(pid)
+    changed = [line for line in before if before[line] and after.get(line) != before[line]]
+    check(not changed, f"process {pid}: code has changed: {changed}")
+    if not kind.generates:
+        check(before.keys() == after.keys(),
+              f"process {pid}: other code is mapped: {sorted(before.keys() ^ after.keys())}")
+
+
+def is_here(pid):
+    """Whether spoor has mapped its memory in process PID. That stands still then, and goes on traced."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+        return "/memfd:spoor" in maps.read()
+
+
+class Attached:
+    """spoor, attached to process PID as long as this is entered; then it has left, and said what it
+    said. It has a session of its own, so that where these share the processor (CONFIG_SCHED_AUTOGROUP)
+    it need not share with the generators of load."""
+
+    def __init__(self, spoor, pid, way):
+        self.command = [spoor.path, "attach", "-o", "trace", *way, str(pid)]
+        self.pid, self.process, self.said = pid, None, ""
+
+    def __enter__(self):
+        # pylint: disable=consider-using-with
+        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        start_new_session=True)
+        try:
+            self.await_here()
+        except BaseException:
+            self.leave()
+            raise
+        return self
+
+    def await_here(self):
+        until = time.monotonic() + PATIENCE
+        while not is_here(self.pid):
+            if self.process.poll() is not None:
+                self.leave()
+                raise Failure(f"attach ended: {self.said}")
+            check(time.monotonic() < until, f"attach is not done after {PATIENCE} s")
+            time.sleep(0.002)
+
+    def leave(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            said, _ = self.process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired as late:
+            self.process.kill()
+            raise Failure(f"attach does not end within {PATIENCE} s") from late
+        self.said += said.decode()
+
+    def __exit__(self, wrong, *unused):
+        self.leave()
+        check(wrong or self.process.returncode == 0, f"attach failed: {self.said}")
+
+    def stood(self):
+        """For how long the process stood still, in ms, when it was attached to and when it was left."""
+        match = STOOD.search(self.said)
+        check(match and match[3], f"attach does not say how long the process stood: {self.said}")
+        return float(match[1]) * UNITS[match[2]], float(match[3]) * UNITS[match[4]]
+
+
+def do_work(kind, port, pid):
+    """Returns when process PID has worked for the load, from now on."""
+    if kind.works:
+        kind.works(port, pid)
+    else:
+        check(kind.answers(port), "a request was not answered")
+
+
+class Visits:
+    """spoor coming and going."""
+
+    def __init__(self, spoor, seed):
+        self.spoor, self.seed, self.dice = spoor, seed, random.Random(seed)
+        self.count, self.stood, self.events = 0, [], 0
+
+    def pay(self, server):
+        """One visit, of some process of SERVER. However busy the machine, it works meanwhile."""
+        kind = server.kind
+        pid = self.dice.choice(kind.pids(server.process.pid))
+        way = kind.ways[self.count % len(kind.ways)]
+        seconds = self.dice.randint(50, 500) / 1000
+        before = code_of_files(pid)
+        attached = Attached(self.spoor, pid, way)
+        try:
+            with attached:
+                begin = time.monotonic()
+                do_work(kind, server.port, pid)
+                time.sleep(max(0, begin + seconds - time.monotonic()))
+            server.check_well()
+            check_as_before(kind, pid, before)
+            self.stood.append(attached.stood())
+            events = self.spoor.json("info", "--json", "trace")["events"]
+            check(events["entry"] + events["lost"] > 0, "no event")
+        except Failure as failure:
+            raise Failure(f"visit {self.count}, --seed={self.seed}: attach {' '.join(way)} for {seconds} "
+                          f"s: {failure}\nattach said: {attached.said}") from failure
+        self.events += events["entry"] + events["exit"]
+        self.count += 1
+
+    def figures(self):
+        attach, leave = zip(*self.stood)
+        return (f"{self.count} visits, {self.events / 1e6:.1f} M events; stood still at attach "
+                f"{statistics.median(attach):.1f} ms (at most {max(attach):.1f}), at leave "
+                f"{statistics.median(leave):.1f} ms (at most {max(leave):.1f})")
+
+
+def is_as_fast(visited, twin):
+    return statistics.median(visited) >= LEAST_RATE * statistics.median(twin)
+
+
+def compared_rates(visited, twin, seconds):
+    """Requests a second of both, measured in turn: medians. Measures on when the machine may have been
+    busy with something else."""
+    rates = {visited: [], twin: []}
+    for number in range(MOST_PERIODS):
+        if number >= PERIODS and is_as_fast(rates[visited], rates[twin]):
+            break
+        for server, found in rates.items():
+            period = server.kind.loads[0](server.port, seconds)
+            check(not period.failed, f"{server.name}: requests failed: {period.failed}")
+            found.append(period.done / period.seconds)
+    return statistics.median(rates[visited]), statistics.median(rates[twin])
+
+
+def option(name, default):
+    return next((int(w.split("=")[1]) for w in sys.argv[1:] if w.startswith(f"--{name}=")), default)
+
+
+def serve(kind, seconds=1):
+    """The test. A rate is measured for SECONDS at a time."""
+    cycles, seed = option("cycles", 100), option("seed", random.SystemRandom().randrange(10**6))
+    visits = Visits(Spoor(sys.argv[-1]), seed)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # late: ends what was started
+
+    def test():
+        os.chmod(".", 0o755)  # servers may run as another user
+        with serving(kind, "visited") as visited:
+            with Pressure(visited) as pressure:
+                for _ in range(cycles):
+                    visits.pay(visited)
+                    pressure.check_well()
+            pressure.check_well()
+            with serving(kind, "twin") as twin:
+                after, untouched = compared_rates(visited, twin, seconds)
+        print(f"{visits.figures()}; requests a second: {pressure.rate():.0f} during visits, "
+              f"{after:.0f} after them, {untouched:.0f} of a twin without: {after / untouched:.2f}")
+        check(after >= LEAST_RATE * untouched, "it has become slower")
+
+    main(test)
