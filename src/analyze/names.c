@@ -18,6 +18,7 @@ struct names {
     size_t range_count;   /* the last one not counted */
     size_t recent;        /* the range of the id that was looked up last */
     uint32_t function_count, module_count;
+    bool grow_stacks;
     char **functions, **modules; /* the readable names that were asked for */
     const char *const **aliases;
     struct arena *arena;
@@ -26,6 +27,13 @@ struct names {
 static int compare_ranges(const void *a, const void *b) {
     const struct range *x = a, *y = b;
     return (x->first_id > y->first_id) - (x->first_id < y->first_id);
+}
+
+static bool has_function(const struct trace_module *m, const char *name) {
+    for (size_t i = 0; i < m->function_count; i++)
+        if (m->functions[i].name && strcmp(m->functions[i].name, name) == 0)
+            return true;
+    return false;
 }
 
 struct names *names_new(const struct trace_reader *r) {
@@ -40,6 +48,7 @@ struct names *names_new(const struct trace_reader *r) {
             n->ranges[n->range_count++] =
                 (struct range){m->first_id, m->function_count, n->function_count, i};
             n->function_count += m->function_count;
+            n->grow_stacks = n->grow_stacks || has_function(m, "__morestack");
         }
     }
     qsort(n->ranges, n->range_count, sizeof *n->ranges, compare_ranges);
@@ -63,6 +72,7 @@ void names_free(struct names *n) {
 }
 
 uint32_t names_count(const struct names *n) { return n->function_count; }
+bool names_grow_stacks(const struct names *n) { return n->grow_stacks; }
 uint32_t names_module_count(const struct names *n) { return n->module_count; }
 
 /* The last range that begins at or before ID, if it holds it; else that of the unknown function. */

@@ -34,6 +34,9 @@ uint32_t names_module(const struct names *n, uint32_t function);
 /* A file name without directory. */
 const char *names_module_name(struct names *n, uint32_t module);
 
+/* Whether stacks grow in pieces (-fsplit-stack): some module has what makes them do so. */
+bool names_grow_stacks(const struct names *n);
+
 bool names_instrumented(const struct names *n, uint32_t function);
 /* How its entry is patched, as enum tier; TIER_NONE (0) for the unknown function. */
 uint8_t names_tier(const struct names *n, uint32_t function);

@@ -88,6 +88,8 @@ struct walk *walk_new(const struct source *source, uint32_t stream, const struct
     w->depth = spec->depth ? spec->depth : UINT32_MAX;
     w->now_ns = spec->since_ns; /* what lies before happens then */
     w->calls = calls_new(trace_reader_thread(source->reader, stream), &ops, w);
+    if (names_grow_stacks(w->names))
+        calls_expect_pieces(w->calls);
     trace_cursor_open(source->reader, stream, &w->cursor, NULL);
     return w;
 }

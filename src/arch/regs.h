@@ -42,6 +42,9 @@ void regs_set_syscall(struct regs *regs, taddr_t code, taddr_t sp, long number,
 /* After it: the result, −errno on failure. */
 int64_t regs_syscall_result(const struct regs *regs);
 
+/* The system call that the thread, stopped, is in, and its first argument. False: in none. */
+bool regs_call(const struct regs *regs, long *ret_number, uint64_t *ret_argument);
+
 /* The thread was stopped by us while in a system call that the kernel would restart on its way
  * back (ERESTART*): does the same to REGS, so that they may be set at any kind of stop. */
 void regs_finish_restart(struct regs *regs);

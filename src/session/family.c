@@ -42,7 +42,7 @@ static void give_lane(struct tracer *t, struct task *task) {
     struct trace_thread thread;
     if (!task->space)
         return;
-    identity_of_thread(task->tid, task->pid, &thread);
+    identity_of_thread(task->tid, task->pid, &task->stack, &thread);
     give_lane_to(t, task, &thread, false);
 }
 
@@ -232,6 +232,8 @@ void family_birth(struct tracer *t, struct task *parent, int event) {
         parent->vfork_child = tid;
     if (parent->space && !child->space)
         family_inherit(child, parent->space, shares_memory(tid, parent, event));
+    if (event == PTRACE_EVENT_CLONE && child->space == parent->space && child->space)
+        child->stack = identity_given_stack(parent->tid, parent->space->remote.memory_fd);
     child->action = parent->action;
     child->unwanted = parent->unwanted;
     child->watched = parent->watched;

@@ -1,13 +1,16 @@
 #include "session/identity.h"
 
+#include <linux/sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "arch/clock.h"
 #include "target/maps.h"
+#include "target/memory.h"
 #include "target/status.h"
 #include "target/thread.h"
 
@@ -57,14 +60,27 @@ static void name_thread(pid_t tid, pid_t pid, struct trace_thread *ret) {
     ret->start = clock_ticks();
 }
 
-void identity_of_thread(pid_t tid, pid_t pid, struct trace_thread *ret) {
+struct span identity_given_stack(pid_t maker, int memory_fd) {
+    struct regs regs;
+    struct clone_args args;
+    long number;
+    uint64_t at;
+    bool known = thread_get_regs(maker, &regs) == 0 && regs_call(&regs, &number, &at) &&
+                 number == SYS_clone3 && memory_read(memory_fd, at, &args, sizeof args, NULL) == 0;
+    return known ? (struct span){args.stack, args.stack + args.stack_size} : (struct span){0, 0};
+}
+
+void identity_of_thread(pid_t tid, pid_t pid, const struct span *stack, struct trace_thread *ret) {
     enum { ABOVE = 64 * 1024 }; /* thread-local storage and the like */
     struct regs regs;
     name_thread(tid, pid, ret);
     if (thread_get_regs(tid, &regs) < 0)
         return;
     taddr_t sp = regs_sp(&regs);
-    if (tid == pid) {
+    if (sp - 1 - stack->start < stack->end - stack->start) {
+        ret->stack_low = stack->start;
+        ret->stack_high = stack->end;
+    } else if (tid == pid) {
         mapped_stack(tid, sp, ret);
     } else {
         ret->stack_low = sp - stack_limit(tid);

@@ -12,9 +12,14 @@ struct identity {
 };
 void identity_of_process(pid_t pid, struct identity *ret);
 
+/* The stack that MAKER, which stands in a call that makes a thread, gives to that; MEMORY_FD is of
+ * its memory. Empty: that is not known. */
+struct span identity_given_stack(pid_t maker, int memory_fd);
+
 /* Fills all but `stream`; the name lives until the next call. TID is stopped before its first
- * instruction: its stack pointer tells its native stack. */
-void identity_of_thread(pid_t tid, pid_t pid, struct trace_thread *ret);
+ * instruction: where it was not given STACK, its stack pointer tells about where its native stack
+ * is. */
+void identity_of_thread(pid_t tid, pid_t pid, const struct span *stack, struct trace_thread *ret);
 
 /* The same for a thread that stands anywhere; MAPS are its process's. */
 struct maps;

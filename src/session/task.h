@@ -16,6 +16,7 @@ struct task {
     struct space *space; /* NULL: not set up (yet), or seen only for its signals and children */
     struct slot *slot;   /* NULL: untraced */
     uint32_t stream;     /* in the trace, with a slot */
+    struct span stack;   /* that its maker has given it; empty: not known */
     bool ready;          /* its first stop has been handled */
     bool forked;         /* space is a copy that has not run yet */
     bool stopped;        /* by ptrace, and not yet resumed */

@@ -7,6 +7,7 @@ struct calls {
     struct calls_ops ops;
     void *ctx;
     struct stacks stacks;
+    bool pieces; /* the stacks come in such */
     uint64_t strays;
 };
 
@@ -16,6 +17,11 @@ struct calls *calls_new(const struct trace_thread *thread, const struct calls_op
     c->ctx = ctx;
     stacks_init(&c->stacks, thread->stack_low, thread->stack_high);
     return c;
+}
+
+void calls_expect_pieces(struct calls *c) {
+    c->pieces = true;
+    stacks_come_in_pieces(&c->stacks);
 }
 
 void calls_free(struct calls *c) {
@@ -29,14 +35,23 @@ uint64_t calls_strays(const struct calls *c) { return c->strays; }
 
 static struct stack *current(struct calls *c) { return &c->stacks.at[c->stacks.current]; }
 
-/* Closes the innermost frame of stack number INDEX. */
+/* The caller of the frame at DEPTH of STACK; NULL: none. */
+static struct call *caller_of(const struct calls *c, const struct stack *stack, uint32_t depth) {
+    if (depth)
+        return &stack->frames[depth - 1];
+    return stack->grown_from ? &c->stacks.at[stack->grown_from - 1].frames[stack->grown_at - 1]
+                             : NULL;
+}
+
+/* Closes the innermost frame of stack number INDEX, from which no others have grown. */
 static void close_frame(struct calls *c, uint32_t index, uint64_t ticks, enum call_end how) {
     struct stack *stack = &c->stacks.at[index];
+    stacks_cut(&c->stacks, index);
     struct call *call = &stack->frames[--stack->count];
-    struct call *parent = stack->count ? call - 1 : NULL;
+    struct call *parent = caller_of(c, stack, stack->count);
     call->end = ticks > call->start ? ticks : call->start;
     call->how = how;
-    c->stacks.top[index] = parent ? parent->sp : call->sp;
+    c->stacks.top[index] = stack->count ? parent->sp : call->sp;
     if (parent)
         parent->child_ticks += call->end - call->start;
     if (c->ops.on_close)
@@ -53,29 +68,53 @@ static void open_frame(struct calls *c, const struct call *new) {
     if (stack->count == stack->room)
         grow(stack);
     struct call *call = &stack->frames[stack->count];
+    struct call *parent = caller_of(c, stack, stack->count);
     *call = *new;
-    call->depth = stack->count;
+    call->depth = parent ? parent->depth + 1 : 0;
     call->stack = stack->number;
     c->stacks.top[c->stacks.current] = new->sp;
     if (!stack->count)
         c->stacks.base[c->stacks.current] = new->sp;
     stack->count++;
     if (c->ops.on_open)
-        c->ops.on_open(c->ctx, call, call->depth ? call - 1 : NULL);
+        c->ops.on_open(c->ctx, call, parent);
+}
+
+/* Closes what stands on pieces that have grown from the innermost frame of stack number INDEX, and
+ * from those. */
+static void close_pieces(struct calls *c, uint32_t index, uint64_t ticks, enum call_end how) {
+    while (stacks_piece_of(&c->stacks, index) != UINT32_MAX) {
+        uint32_t last = index;
+        for (uint32_t next = index; next != UINT32_MAX; next = stacks_piece_of(&c->stacks, next))
+            last = next;
+        close_frame(c, last, ticks, how);
+    }
+}
+
+static void unwind_frame(struct calls *c, uint32_t index, uint64_t ticks) {
+    close_pieces(c, index, ticks, CALL_UNWOUND);
+    close_frame(c, index, ticks, CALL_UNWOUND);
 }
 
 /* Closes what lies below SP on the current stack; returns the frame then on top, or NULL. */
 static struct call *unwind(struct calls *c, uint64_t ticks, uint64_t sp) {
     struct stack *stack = current(c);
     while (stack->count && stack->frames[stack->count - 1].sp < sp)
-        close_frame(c, c->stacks.current, ticks, CALL_UNWOUND);
+        unwind_frame(c, c->stacks.current, ticks);
     return stack->count ? &stack->frames[stack->count - 1] : NULL;
+}
+
+/* Where the call of a function goes on after something else than a return. */
+static void go_on(struct calls *c, uint64_t ticks, uint64_t sp) {
+    const struct call *top = unwind(c, ticks, sp);
+    if (top && top->sp == sp)
+        close_pieces(c, c->stacks.current, ticks, CALL_UNWOUND);
 }
 
 static void enter(struct calls *c, const struct call *new) {
     struct call *top = unwind(c, new->start, new->sp);
     if (top && top->sp == new->sp)
-        close_frame(c, c->stacks.current, new->start, CALL_UNWOUND);
+        unwind_frame(c, c->stacks.current, new->start);
     open_frame(c, new);
 }
 
@@ -109,14 +148,17 @@ static __attribute__((noinline)) bool change_stack(struct calls *c, uint64_t tic
 }
 
 void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint64_t sp) {
+    uint32_t before = c->stacks.current;
     if (!stacks_sure(&c->stacks, sp, kind == EVENT_ENTRY) && !change_stack(c, ticks, sp, kind)) {
         c->strays += kind != EVENT_CONTROL;
         return;
     }
+    if (c->pieces && kind == EVENT_ENTRY && c->stacks.current != before)
+        stacks_join(&c->stacks, before);
     if (kind == EVENT_ENTRY)
         enter(c, &(struct call){.id = id, .sp = sp, .start = ticks});
     else if (kind == EVENT_CONTROL)
-        unwind(c, ticks, sp);
+        go_on(c, ticks, sp);
     else
         leave(c, ticks, kind, sp);
 }
@@ -168,7 +210,11 @@ void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *fr
 }
 
 void calls_finish(struct calls *c, uint64_t ticks, bool thread_ended) {
-    for (uint32_t i = 0; i < c->stacks.count; i++)
-        while (c->stacks.at[i].count)
-            close_frame(c, i, ticks, thread_ended ? CALL_ENDED : CALL_OPEN);
+    enum call_end how = thread_ended ? CALL_ENDED : CALL_OPEN;
+    for (uint32_t i = 0; i < c->stacks.count; i++) {
+        while (c->stacks.at[i].count) {
+            close_pieces(c, i, ticks, how);
+            close_frame(c, i, ticks, how);
+        }
+    }
 }

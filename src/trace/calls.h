@@ -15,7 +15,8 @@
  * others, stay; all other open calls, of any stack, have ended unseen; the rest is opened, as calls
  * that have begun before.
  *  - each stack has its own frames: the thread's native stack (known range) and further ones
- *    (coroutines, signal stacks), told apart by their addresses.
+ *    (coroutines, signal stacks), told apart by their addresses. Where stacks grow in pieces each
+    piece is one, and what stands on it ends with the frame that it has grown from at the latest.
  */
 #ifndef SPOOR_TRACE_CALLS_H
 #define SPOOR_TRACE_CALLS_H
@@ -55,6 +56,9 @@ struct calls;
 /* Of THREAD only the stack's range is used. */
 struct calls *calls_new(const struct trace_thread *thread, const struct calls_ops *ops, void *ctx);
 void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint64_t sp);
+/* The program's stacks grow in pieces (-fsplit-stack): when a call is unwound, so is what has been
+ * called from it on further pieces. Before the first event. */
+void calls_expect_pieces(struct calls *c);
 /* Of FRAMES the stream is not looked at. */
 void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *frames);
 /* Closes everything that is open (how = CALL_OPEN, or CALL_ENDED if the thread has ended). */

@@ -6,6 +6,7 @@
 
 void stacks_init(struct stacks *s, uint64_t stack_low, uint64_t stack_high) {
     memset(s, 0, sizeof *s);
+    s->reach = REACH_BELOW;
     if (stack_high <= stack_low)
         return;
     s->native_low = stack_low;
@@ -24,7 +25,7 @@ void stacks_done(struct stacks *s) {
 static uint64_t distance(uint64_t a, uint64_t b) { return a < b ? b - a : a - b; }
 
 static bool reaches(const struct stacks *s, uint32_t i, uint64_t sp) {
-    return sp + (i ? REACH_BELOW : REACH_FIRST) >= s->top[i] && sp <= s->base[i] + REACH_ABOVE;
+    return sp + (i ? s->reach : REACH_FIRST) >= s->top[i] && sp <= s->base[i] + REACH_ABOVE;
 }
 
 /* The nearest of the stacks that reach SP, the current one if equal; UINT32_MAX: none does. */
@@ -80,6 +81,41 @@ bool stacks_find(struct stacks *s, uint64_t sp, bool is_entry) {
     s->recall[slot].index = i;
     make_current(s, i);
     return true;
+}
+
+void stacks_come_in_pieces(struct stacks *s) { s->reach = SURE_BELOW; }
+
+void stacks_cut_pieces(struct stacks *s, uint32_t i) {
+    uint32_t count = s->at[i].count;
+    for (uint32_t k = 0; k < s->count; k++)
+        if (s->at[k].grown_from == i + 1 && s->at[k].grown_at >= count)
+            s->at[k].grown_from = 0;
+    s->at[i].grown_to = count - 1;
+}
+
+void stacks_join(struct stacks *s, uint32_t from) {
+    struct stack *piece = &s->at[s->current];
+    uint32_t at = s->at[from].count;
+    if (!s->current || piece->count)
+        return;
+    if (!at && s->at[from].grown_from) { /* those who stand there are not traced */
+        at = s->at[from].grown_at;
+        from = s->at[from].grown_from - 1;
+    }
+    piece->grown_from = at ? from + 1 : 0;
+    piece->grown_at = at;
+    if (s->at[from].grown_to < at)
+        s->at[from].grown_to = at;
+}
+
+uint32_t stacks_piece_of(const struct stacks *s, uint32_t i) {
+    uint32_t k = 0, count = s->at[i].count;
+    if (s->at[i].grown_to < count)
+        return UINT32_MAX;
+    while (k < s->count &&
+           !(s->at[k].count && s->at[k].grown_from == i + 1 && s->at[k].grown_at == count))
+        k++;
+    return k < s->count ? k : UINT32_MAX;
 }
 
 uint32_t stacks_victim(const struct stacks *s) {

@@ -32,8 +32,11 @@ enum {
 struct stack {
     struct call *frames; /* [count − 1] is the innermost */
     uint32_t count, room;
-    uint32_t number;    /* as in struct call */
-    uint64_t last_used; /* by stacks.switches */
+    uint32_t number;               /* as in struct call */
+    uint64_t last_used;            /* by stacks.switches */
+    uint32_t grown_from, grown_at; /* it goes on where another, at this index + 1, had so many
+                                      frames; 0: where none had */
+    uint32_t grown_to;             /* no other goes on where this has more frames than that */
 };
 
 struct stacks {
@@ -44,6 +47,7 @@ struct stacks {
     uint64_t native_low, native_size; /* at[0]'s addresses; size 0: not known */
     uint32_t next_number;
     uint64_t switches;
+    uint64_t reach; /* below top frames, but for at[0] */
     struct {
         uint64_t page;
         uint32_t index;
@@ -53,6 +57,20 @@ struct stacks {
 /* STACK_LOW and STACK_HIGH as in struct trace_thread. */
 void stacks_init(struct stacks *s, uint64_t stack_low, uint64_t stack_high);
 void stacks_done(struct stacks *s);
+/* The stacks grow in pieces, any of which may lie near any other: each is a stack, and reaches no
+ * farther than the page between two. */
+void stacks_come_in_pieces(struct stacks *s);
+/* The current stack has just been come to from the one at index FROM: if it has no frames, it goes
+ * on where that has come to. */
+void stacks_join(struct stacks *s, uint32_t from);
+/* A stack with frames that goes on where the innermost frame of that at I is; UINT32_MAX: none. */
+uint32_t stacks_piece_of(const struct stacks *s, uint32_t i);
+void stacks_cut_pieces(struct stacks *s, uint32_t i);
+/* The innermost frame of the stack at I ends: none goes on there any more. */
+static inline void stacks_cut(struct stacks *s, uint32_t i) {
+    if (s->at[i].grown_to >= s->at[i].count)
+        stacks_cut_pieces(s, i);
+}
 
 /* Makes the stack of SP current, if any is near. False: none is, and stacks_add() is due. */
 bool stacks_find(struct stacks *s, uint64_t sp, bool is_entry);

@@ -45,6 +45,12 @@ void regs_set_syscall(struct regs *regs, taddr_t code, taddr_t sp, long number,
 
 int64_t regs_syscall_result(const struct regs *regs) { return (int64_t)regs->raw.rax; }
 
+bool regs_call(const struct regs *regs, long *ret_number, uint64_t *ret_argument) {
+    *ret_number = (long)regs->raw.orig_rax;
+    *ret_argument = regs->raw.rdi;
+    return *ret_number >= 0;
+}
+
 static void again(struct user_regs_struct *r, uint64_t number) {
     r->rax = number;
     r->rip -= SYSCALL_BYTES;

@@ -1,15 +1,60 @@
 /* Stacks that grow in pieces (-fsplit-stack): functions that find no room for their frame run it on
  * a new piece, and return through code of the compiler's. Deep, again and again at the border of a
- * piece, with variable frames, with longjmp, in threads. */
+ * piece, with variable frames, with longjmp, in threads. Of the first thread the kernel chooses
+ * where the pieces lie; of each other one this program does: downwards, upwards, between one
+ * another, with the thread's first piece in their middle. */
 #include <alloca.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "expect.h"
 
-enum { DEPTH = 30, THREADS = 3, STACK_BYTES = 128 * 1024 };
+enum { DEPTH = 30, THREADS = 3, STACK_BYTES = 128 * 1024, BITS = 9, SLOT_BYTES = 40 * 1024 };
+enum { SLOTS = 1 << BITS, HALF_BYTES = SLOTS / 2 * SLOT_BYTES };
+
+static __thread struct {
+    char *low; /* NULL: anywhere. Half of the slots, the thread's first stack, the other half */
+    int way;
+    unsigned used;
+} place;
+
+/* The slot of the piece with that number. */
+static __attribute__((no_split_stack)) unsigned slot(int way, unsigned number) {
+    unsigned reversed = 0;
+    for (unsigned i = 0; i < BITS; i++)
+        reversed |= (number >> i & 1) << (BITS - 1 - i);
+    return way == 0 ? SLOTS - 1 - number : way == 1 ? number : reversed;
+}
+
+static __attribute__((no_split_stack)) long call_mmap(void *addr, size_t size, int prot,
+                                                      int flags) {
+    register long r10 __asm__("r10") = flags, r8 __asm__("r8") = -1, r9 __asm__("r9") = 0;
+    long ret;
+    __asm__ volatile("syscall"
+                     : "=a"(ret)
+                     : "a"(SYS_mmap), "D"(addr), "S"(size), "d"(prot), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return ret;
+}
+
+/* In place of the C library's: what makes new pieces, which is part of this program, calls it. */
+__attribute__((no_split_stack)) void *mmap(void *addr, size_t size, int prot, int flags, int fd,
+                                           off_t offset) {
+    (void)fd;
+    (void)offset;
+    if (place.low) {
+        unsigned at = slot(place.way, place.used++);
+        if (place.used > SLOTS || size > SLOT_BYTES)
+            __builtin_trap();
+        addr = place.low + (size_t)at * SLOT_BYTES + (at < SLOTS / 2 ? 0 : STACK_BYTES);
+        flags |= MAP_FIXED;
+    }
+    return (void *)call_mmap(addr, size, prot, flags);
+}
 
 static volatile int zero;
 static __thread jmp_buf back;
@@ -82,10 +127,14 @@ static NOINLINE long everything(void) {
     return sum;
 }
 
+static char *rooms[THREADS];
+
 static NOINLINE void *body(void *argument) {
     long *result = argument;
     expect_thread((int)*result);
     ENTER;
+    place.way = (int)*result - 1;
+    place.low = rooms[place.way];
     *result = everything();
     LEAVE;
     return NULL;
@@ -94,13 +143,15 @@ static NOINLINE void *body(void *argument) {
 int main(void) {
     pthread_t threads[THREADS];
     long results[THREADS];
-    pthread_attr_t small;
+    pthread_attr_t inside;
     ENTER;
-    pthread_attr_init(&small);
-    pthread_attr_setstacksize(&small, STACK_BYTES);
+    pthread_attr_init(&inside);
     for (int i = 0; i < THREADS; i++) {
         results[i] = i + 1;
-        pthread_create(&threads[i], &small, body, &results[i]);
+        rooms[i] = mmap(NULL, 2L * HALF_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        pthread_attr_setstack(&inside, rooms[i] + HALF_BYTES, STACK_BYTES);
+        pthread_create(&threads[i], &inside, body, &results[i]);
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);

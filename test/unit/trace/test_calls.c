@@ -275,6 +275,43 @@ static void coroutines_keep_their_frames_while_others_run(void **state) {
     expect("+r 1+g 1+y -r +r 2+h 2+y -r +r 1-yg 1-g -r");
 }
 
+static void what_stands_on_further_pieces_of_a_stack_is_unwound_with_it(void **state) {
+    (void)state;
+    calls_expect_pieces(play.calls);
+    enters('a', TOP);
+    enters('b', TOP - 16);
+    enters('c', OTHER); /* on a new piece; the next ones lie above and below, and close by */
+    enters('d', OTHER + 0x4000);
+    enters('e', OTHER - 0x2000);
+    enters('f', OTHER + 0x2000);
+    arrives('a', TOP); /* longjmp */
+    enters('g', OTHER + 0x2000);
+    enters('h', OTHER + 0x4000);
+    returns('h', OTHER + 0x4000);
+    returns('g', OTHER + 0x2000);
+    returns('a', TOP);
+    expect("+a +b 1+c 2+d 3+e 4+f 4!fe 3!ed 2!dc 1!cb !ba 4+g 2+h 2-hg 4-ga -a");
+}
+
+static void pieces_of_calls_that_stay_keep_theirs(void **state) {
+    (void)state;
+    calls_expect_pieces(play.calls);
+    enters('a', TOP);
+    enters('c', OTHER);
+    enters('d', OTHER + 0x4000);
+    enters('e', OTHER - 0x2000);
+    arrives('d', OTHER + 0x4000);
+    returns('d', OTHER + 0x4000);
+    enters('f', OTHER + 0x8000); /* code that makes no event stands between */
+    arrives('a', TOP);
+    expect("+a 1+c 2+d 3+e 3!ed 2-dc 4+f 4!fc 1!ca");
+    enters('b', TOP - 64);
+    enters('c', OTHER);
+    arrives('u', TOP - 32); /* of a function that is not traced */
+    enters('d', TOP);
+    expect("+a 1+c 2+d 3+e 3!ed 2-dc 4+f 4!fc 1!ca +b 1+c 1!cb !ba !a +d");
+}
+
 static void neighbouring_small_stacks_are_told_apart_by_the_nearest_top(void **state) {
     (void)state;
     uint64_t a = OTHER, b = OTHER + 0x4000; /* b's stack is 16 KiB and used nearly to its end */
@@ -496,6 +533,8 @@ int main(void) {
         TEST(a_return_from_anothers_code_closes_the_frame_at_its_stack_pointer),
         TEST(exits_without_a_frame_are_stray),
         TEST(coroutines_keep_their_frames_while_others_run),
+        TEST(what_stands_on_further_pieces_of_a_stack_is_unwound_with_it),
+        TEST(pieces_of_calls_that_stay_keep_theirs),
         TEST(neighbouring_small_stacks_are_told_apart_by_the_nearest_top),
         TEST(a_signal_handler_on_its_own_stack_leaves_the_interrupted_frames_open),
         TEST(a_longjmp_out_of_a_signal_stack_is_shown_by_the_next_handler),
