@@ -6,6 +6,7 @@
 #   make check-long  stress, soak and sweeps besides; ROUNDS=20 of the tests that trace programs, with
 #                    ring sizes and overflow policies by chance, repeatable by SEED=
 #   make bench       build/bench.json and a table
+#   make bench-pauses   how long programs stand still when spoor comes, and when it leaves
 #   make lint        format, static analysis, layers, sizes
 #   make sanitize    the unit tests with ASan and UBSan
 #   make install     DESTDIR= PREFIX=
@@ -16,7 +17,7 @@ BUILD = build
 SANITIZE = build-sanitize
 PREFIX = /usr/local
 
-.PHONY: all demo check check-long bench lint sanitize install clean setup \
+.PHONY: all demo check check-long bench bench-pauses lint sanitize install clean setup \
 	built-with-tests built-with-sanitizers
 
 all: setup
@@ -64,6 +65,10 @@ check-long: packages-long
 bench: packages-bench
 	$(MAKE) all
 	python3 bench/bench.py $(BUILD)/spoor $(BUILD)/bench.json
+
+bench-pauses: packages-bench
+	$(MAKE) all
+	python3 bench/pauses.py $(BUILD)/spoor
 
 lint: built-with-tests
 	tools/run-tests $(BUILD) --suite=lint

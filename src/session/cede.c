@@ -8,7 +8,9 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "elf/uses.h"
@@ -16,9 +18,30 @@
 #include "session/tracer_parts.h"
 #include "target/status.h"
 
+/* The last answer stands for as long as the same file is asked about. */
+bool cede_watches(pid_t tid) {
+    static struct {
+        dev_t device;
+        ino_t inode;
+        struct timespec changed;
+        bool watched;
+    } last;
+    AUTO_FREE char *program = mem_printf("/proc/%d/exe", tid);
+    struct stat file;
+    if (stat(program, &file) < 0)
+        return false;
+    if (file.st_dev != last.device || file.st_ino != last.inode ||
+        memcmp(&file.st_ctim, &last.changed, sizeof last.changed) != 0) {
+        last.device = file.st_dev;
+        last.inode = file.st_ino;
+        last.changed = file.st_ctim;
+        last.watched = elf_uses(program, "ptrace");
+    }
+    return last.watched;
+}
+
 void cede_look_at(struct task *task) {
-    AUTO_FREE char *program = mem_printf("/proc/%d/exe", task->tid);
-    task->watched = elf_uses(program, "ptrace");
+    task->watched = cede_watches(task->tid);
     task->ceded_told = task->asked_before = false;
 }
 

@@ -20,6 +20,7 @@
 #include "arch/clock.h"
 #include "session/breakpoints.h"
 #include "session/frames.h"
+#include "session/haste.h"
 #include "session/identity.h"
 #include "session/patcher.h"
 #include "session/permits.h"
@@ -191,6 +192,8 @@ static int change(struct tracer *t, struct task *task, uint64_t *ret_ns, struct 
     struct space *space = space_ref(task->space);
     prepare(t, space, task->tid);
     struct frames *frames = context_of(t)->paused ? NULL : frames_new(space);
+    struct haste haste;
+    haste_begin(&haste);
     uint64_t begin = timing_now().ns;
     const struct task *caller = stand(t, space, err);
     int rc = -EBUSY;
@@ -204,6 +207,7 @@ static int change(struct tracer *t, struct task *task, uint64_t *ret_ns, struct 
         resume_space(t, space);
     }
     uint64_t stood = timing_now().ns - begin;
+    haste_end(&haste);
     if (ret_ns && stood > *ret_ns)
         *ret_ns = stood;
     if (frames && rc != -EBUSY && !options_of(t)->depth && !options_of(t)->threshold_ns)

@@ -130,6 +130,8 @@ static void prepare_patches(struct update *u, struct patched *p,
     p->traced = request->selected;
     if (p->traced && !u->anew)
         tell_module(u->ctx, u->space, p);
+    if (!u->anew) /* else what stands there is ours */
+        patcher_look_ahead(p, u->space->remote.memory_fd);
     ARRAY_PUSH(&u->space->prepared, *p);
 }
 
@@ -289,14 +291,23 @@ int space_update(const struct space_context *ctx, struct space *s, pid_t caller,
     return 0;
 }
 
+/* The kernel puts what can be anywhere next to the libraries, where islands and areas are to be
+ * that cannot: so that goes where no 32-bit displacement leads. */
+static taddr_t room_apart(const struct update *u) {
+    const uint64_t apart = 8ull << 30, room = 8ull << 30, reach = 1ull << 40;
+    taddr_t from = u->loader.start > 2 * apart ? u->loader.start - apart : u->loader.end + apart;
+    return maps_find_room(u->maps, from, from, room, reach);
+}
+
 int space_prepare(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
     struct maps maps;
     int rc = maps_read(caller, &maps, err);
     if (rc < 0)
         return rc;
     maps_use_former_names(&maps);
-    look_at_all(
-        &(struct update){.ahead = true, .ctx = ctx, .space = s, .caller = caller, .maps = &maps});
+    struct update u = {.ahead = true, .ctx = ctx, .space = s, .caller = caller, .maps = &maps};
+    look_at_all(&u);
+    s->room = room_apart(&u);
     maps_done(&maps);
     return 0;
 }

@@ -205,7 +205,8 @@ static int map_or_renounce_islands(struct patched *p, const struct patch_request
  */
 static int write_text(struct patched *p, const struct space *space, struct err *err) {
     int fd = space->remote.memory_fd;
-    int rc = rewrite_check(p, fd, err);
+    int rc = p->checked ? 0 : rewrite_check(p, fd, err);
+    p->checked = false;
     if (rc < 0)
         return rc;
     if (space->arrival)
@@ -235,6 +236,8 @@ int patcher_install(struct patched *p, const struct patch_request *r, struct err
     }
     return rc;
 }
+
+void patcher_look_ahead(struct patched *p, int fd) { p->checked = rewrite_check(p, fd, NULL) == 0; }
 
 int patcher_apply(struct patched *p, const struct patch_request *r, struct err *err) {
     int rc = patcher_prepare(p, r, err);

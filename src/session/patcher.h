@@ -24,6 +24,9 @@ struct patch_request {
  * Needs of SPACE its modules only, of CALLER that it is one of its threads. What was chosen is
  * noted in MAPS. Errors: "no-room" (no trampoline area within reach), those of plan_emit(). */
 int patcher_prepare(struct patched *p, const struct patch_request *request, struct err *err);
+/* What was prepared need not be compared with the text again while the program stands still for it:
+ * text that has changed between is found while it is written. */
+void patcher_look_ahead(struct patched *p, int memory_fd);
 /* Maps and writes what was prepared. Errors: "no-room" (something else has come there),
  * "text-differs", "remote-call", "memory". On error the module is as it was before it was prepared.
  */

@@ -15,7 +15,7 @@ enum { PAGE = 4096, MASK_BYTES = 8 };
 enum { A = 1, B = 2, C = 4, D = 8, E = 16 }; /* the first to fifth argument, not known here */
 
 /* All remote calls of this folder, and the one by which a thread recovers from them alone. What a
- * program's sandbox allows is exactly this in test/fault/programs/needs.h. */
+ * program's sandbox allows is exactly this in test/fault/programs/warded.c. */
 static const struct {
     unsigned purposes;
     bool spare; /* may fail */
@@ -26,7 +26,7 @@ static const struct {
     {PERMIT_CODE,
      false,
      "mmap",
-     {SYS_mmap, {0, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0}, 0}},
+     {SYS_mmap, {0, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0}, A}},
     {PERMIT_CODE,
      false,
      "mmap",
@@ -42,7 +42,7 @@ static const struct {
     {PERMIT_LANES,
      false,
      "mmap",
-     {SYS_mmap, {0, 0, PROT_READ | PROT_WRITE, MAP_SHARED, 0, 0}, B | E}},
+     {SYS_mmap, {0, 0, PROT_READ | PROT_WRITE, MAP_SHARED, 0, 0}, A | B | E}},
     {PERMIT_LANES, false, "close", {SYS_close, {0}, A}},
     {PERMIT_LANES, true, "madvise", {SYS_madvise, {0, 0, MADV_DONTDUMP}, A | B}},
     {PERMIT_LOOK, true, "prctl", {SYS_prctl, {PR_GET_DUMPABLE, 0}, 0}},

@@ -69,13 +69,13 @@ static void put(struct rewriting *w, uint8_t *text, const uint8_t *bytes, size_t
 /* Changes TEXT, where patch Q is or will be. Returns whether it may. */
 static bool treat_patch(struct rewriting *w, const struct patch *q, uint8_t *text) {
     bool before = memcmp(text, q->before, q->size) == 0;
-    if (w->action == WRITE)
+    if (w->action == WRITE && before)
         put(w, text, q->after, q->size);
     else if (w->action == RESTORE && !before && is_ours(q, text))
         put(w, text, q->before, q->size);
     else if (w->action == RESTORE)
         w->alien += !before && !q->yields;
-    return before || w->action != CHECK;
+    return before || w->action == RESTORE;
 }
 
 /* Rewrites the piece in one go, or only sees whether it may be. */

@@ -7,7 +7,7 @@
 /* Whether P's patches may be written, but for those that are spared. Errors: "text-differs",
  * "memory". */
 int rewrite_check(const struct patched *p, int memory_fd, struct err *err);
-/* Writes them. Errors: "memory". */
+/* Writes them, as far as they may be. Errors: "text-differs", "memory". */
 int rewrite_patch(const struct patched *p, int memory_fd, struct err *err);
 /* Writes back what P's patches have changed, where they stand. What others have written there since
  * stays. Errors: "text-changed" (there is such text; the rest is restored), "memory". */

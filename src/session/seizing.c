@@ -13,6 +13,7 @@
 #include "session/arrival.h"
 #include "session/frames.h"
 #include "session/goroutines.h"
+#include "session/haste.h"
 #include "session/identity.h"
 #include "session/tracer_parts.h"
 #include "target/candidate.h"
@@ -24,7 +25,7 @@ enum { MOST_LOOKS = 1000, PATIENCE_MS = 100, PATIENCE_LOOKS = 30 };
 struct seizing {
     struct tracer *tracer;
     struct space *space;
-    pid_t pid;
+    struct sharing sharing;
     size_t added;
 };
 
@@ -68,16 +69,15 @@ static int busy(const struct seizing *s, struct err *err) {
         err, EBUSY, "busy",
         "process %d: cannot be stopped: thread %d waits in the kernel for something that "
         "cannot be interrupted: try again later",
-        s->pid, tid);
+        s->sharing.pid, tid);
 }
 
 /* Other processes with the same memory run the same code. */
 static int seize_sharers(struct seizing *s, struct err *err) {
-    AUTO_FREE pid_t *sharers = NULL;
-    size_t count = candidate_sharers(s->pid, &sharers);
     int rc = 0;
-    for (size_t i = 0; i < count && rc == 0; i++)
-        rc = seize_new(s, sharers[i], err);
+    sharing_look(&s->sharing);
+    for (size_t i = 0; i < s->sharing.sharers.count && rc == 0; i++)
+        rc = seize_new(s, s->sharing.sharers.at[i], err);
     return rc;
 }
 
@@ -95,7 +95,7 @@ static void note_vforks(const struct seizing *s) {
 }
 
 static int seize_once(struct seizing *s, int look, struct err *err) {
-    int rc = seize_new(s, s->pid, err);
+    int rc = seize_new(s, s->sharing.pid, err);
     if (rc == 0 && look == 0)
         rc = seize_sharers(s, err);
     for (int i = 0; rc == 0 && i < PATIENCE_LOOKS; i++) {
@@ -117,7 +117,7 @@ static int seize_all(struct seizing *s, struct err *err) {
             return rc;
     }
     return err_set(err, EBUSY, "busy", "process %d: makes threads faster than they can be stopped",
-                   s->pid);
+                   s->sharing.pid);
 }
 
 static void look_at_task(struct task *task, const struct task *first) {
@@ -131,7 +131,7 @@ static void give_lanes(const struct seizing *s) {
     struct tracer *t = s->tracer;
     struct task *first = NULL;
     struct maps maps = {0};
-    maps_read(s->pid, &maps, NULL);
+    maps_read(s->sharing.pid, &maps, NULL);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (k->space != s->space || !k->stopped)
             continue;
@@ -181,7 +181,11 @@ static int instrument(const struct seizing *s, struct err *err) {
 }
 
 int seizing_stop_all(struct tracer *t, struct space *space, pid_t pid, struct err *err) {
-    return seize_all(&(struct seizing){.tracer = t, .space = space, .pid = pid}, err);
+    struct seizing s = {.tracer = t, .space = space, .sharing.pid = pid};
+    sharing_look(&s.sharing);
+    int rc = seize_all(&s, err);
+    sharing_done(&s.sharing);
+    return rc;
 }
 
 int tracer_foresee(const struct tracer *t, pid_t pid, struct space **ret, struct err *err) {
@@ -205,26 +209,37 @@ static void name_stacks(const struct seizing *s, struct frames *frames) {
             frames_name(frames, k->tid, k->stream, k->slot);
 }
 
-int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *err) {
-    struct seizing s = {.tracer = t, .space = space, .pid = pid};
-    struct frames *frames = frames_new(space);
-    t->adopted = pid;
-    family_tell_process(t, pid);
-    uint64_t begin = timing_now().ns;
-    int rc = seize_all(&s, err);
+static int stop_and_instrument(struct seizing *s, struct frames *frames, struct err *err) {
+    int rc = seize_all(s, err);
     if (rc == 0) {
-        copy_stacks(&s, frames);
-        rc = instrument(&s, err);
+        copy_stacks(s, frames);
+        rc = instrument(s, err);
     }
     if (rc < 0) {
-        release_stopped(t, space, NULL);
-        frames_free(frames);
+        release_stopped(s->tracer, s->space, NULL);
         return rc;
     }
-    name_stacks(&s, frames);
-    resume_space(t, space);
-    t->pauses.attach_ns = timing_now().ns - begin;
-    frames_tell(frames, t->options.drain);
-    frames_free(frames);
+    name_stacks(s, frames);
+    resume_space(s->tracer, s->space);
     return 0;
+}
+
+int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *err) {
+    struct seizing s = {.tracer = t, .space = space, .sharing.pid = pid};
+    struct frames *frames = frames_new(space);
+    struct haste haste;
+    t->adopted = pid;
+    family_tell_process(t, pid);
+    cede_watches(pid); /* known when all stand */
+    sharing_look(&s.sharing);
+    haste_begin(&haste);
+    uint64_t begin = timing_now().ns;
+    int rc = stop_and_instrument(&s, frames, err);
+    t->pauses.attach_ns = timing_now().ns - begin;
+    haste_end(&haste);
+    if (rc == 0)
+        frames_tell(frames, t->options.drain);
+    frames_free(frames);
+    sharing_done(&s.sharing);
+    return rc;
 }

@@ -34,12 +34,20 @@ static int call(struct space *s, pid_t tid, const struct remote_call *call, int6
     return 0;
 }
 
+/* Where SIZE bytes that can be anywhere should be: a wish, by which the kernel goes if it can. */
+static taddr_t take_room(struct space *s, size_t size) {
+    taddr_t at = s->room;
+    if (at)
+        s->room += (size + PAGE - 1) & ~(size_t)(PAGE - 1);
+    return at;
+}
+
 /* Maps one page and puts the agent there. Remote calls are made in it from then on. */
 static int map_agent(struct space *s, pid_t tid, struct err *err) {
     int64_t at;
     int rc = call(s, tid,
                   &(struct remote_call){SYS_mmap,
-                                        {0, PAGE, PROT_READ | PROT_EXEC,
+                                        {take_room(s, PAGE), PAGE, PROT_READ | PROT_EXEC,
                                          MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0}},
                   &at, err);
     if (rc < 0)
@@ -105,8 +113,9 @@ static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid,
         too_large(s, size, -rc, err);
     if (rc == 0)
         rc = call(s, tid,
-                  &(struct remote_call){
-                      SYS_mmap, {0, size, PROT_READ | PROT_WRITE, MAP_SHARED, (uint64_t)fd, 0}},
+                  &(struct remote_call){SYS_mmap,
+                                        {take_room(s, size), size, PROT_READ | PROT_WRITE,
+                                         MAP_SHARED, (uint64_t)fd, 0}},
                   &at, err);
     if (rc == -ENOMEM)
         too_large(s, size, ENOMEM, err);
@@ -160,6 +169,9 @@ static int move_in(const struct space_context *ctx, struct space *s, pid_t tid, 
 
 int space_enter(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
     int rc = check_sandbox(s, caller, err);
+    if (s->remote.memory_fd >= 0)
+        close(s->remote.memory_fd); /* it may have begun another program since */
+    s->remote.memory_fd = -1;
     if (rc == 0)
         rc = memory_open(caller, &s->remote.memory_fd, err);
     return rc < 0 ? rc : move_in(ctx, s, caller, err);
@@ -191,6 +203,8 @@ int space_new(const struct space_context *ctx, pid_t tid, struct space **ret, st
 int space_foresee(const struct space_context *ctx, pid_t tid, struct space **ret, struct err *err) {
     struct space *s = space_blank(tid);
     int rc = candidate_check_program(tid, err);
+    if (rc == 0)
+        rc = memory_open(tid, &s->remote.memory_fd, err);
     if (rc == 0)
         rc = space_prepare(ctx, s, tid, err);
     if (rc < 0) {

@@ -33,6 +33,7 @@ struct patched { /* one module mapped into one space */
     taddr_t log;
     size_t islands;  /* of code's, how many are mapped */
     uint8_t *spared; /* bitmap by number of patch: not written; NULL: all are */
+    bool checked;    /* its text was seen to be its file's, a moment ago */
     bool stuck;      /* its text could not be written, but threads were about to run in its area */
     bool kept;       /* what it has mapped stays: a thread is to come back there */
     struct code *code;
@@ -53,6 +54,7 @@ struct space {
     unsigned refs;
     pid_t pid; /* for messages and maps; updated when that thread ends */
     struct remote_site remote;
+    taddr_t room;        /* where what can be anywhere is out of others' way; 0: not known */
     taddr_t agent;       /* one page with the agent, for remote calls */
     bool borrowed;       /* remote.memory_fd is that of the space it was copied from */
     bool inherited;      /* from a spoor that was killed (leftovers.h): its lanes are not ours */

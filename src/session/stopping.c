@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "session/breakpoints.h"
+#include "session/haste.h"
 #include "session/identity.h"
 #include "session/leftovers.h"
 #include "session/permits.h"
@@ -318,6 +319,8 @@ static struct task *find_in_space(const struct tracer *t) {
 }
 
 void tracer_release_all(struct tracer *t) {
+    struct haste haste;
+    haste_begin(&haste);
     uint64_t begin = timing_now().ns;
     for (struct task *k; (k = find_in_space(t));) {
         struct space *space = space_ref(k->space);
@@ -325,6 +328,7 @@ void tracer_release_all(struct tracer *t) {
         space_unref(space);
     }
     t->pauses.leave_ns = timing_now().ns - begin;
+    haste_end(&haste);
     for (struct task *k; (k = tasks_next(&t->tasks, NULL));)
         family_forget(t, k); /* nothing of ours is in it */
 }

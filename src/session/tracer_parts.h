@@ -150,6 +150,9 @@ void gather_arrival(const struct tracer *t, const struct space *space, struct ar
 
 /* ---- cede.c ---- */
 
+/* Whether the program that TID runs is to be watched. That takes some time, when it was not the
+ * last that was asked about. */
+bool cede_watches(pid_t tid);
 /* TASK stands at the start of a program: tells whether it is to be watched. */
 void cede_look_at(struct task *task);
 /* TASK, watched, stands at a system call. Returns false when it is gone: let go. */

@@ -117,19 +117,47 @@ int candidate_check(pid_t pid, struct err *err) {
     return rc < 0 ? rc : candidate_check_program(tid, err);
 }
 
-size_t candidate_sharers(pid_t pid, pid_t **ret) {
-    enum { KCMP_VM = 1 };
-    ARRAY(pid_t) list = {0};
-    pid_t tid = candidate_thread(pid);
+static int compare_pid(const void *a, const void *b) {
+    pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* All that /proc shows, ascending. */
+static void list_processes(struct sharing *now) {
     DIR *d = opendir("/proc");
-    for (const struct dirent *e; d && tid && (e = readdir(d));) {
-        pid_t other = (pid_t)strtol(e->d_name, NULL, 10);
-        pid_t thread = other && other != pid ? candidate_thread(other) : 0;
-        if (thread && syscall(SYS_kcmp, tid, thread, KCMP_VM, 0, 0) == 0)
-            ARRAY_PUSH(&list, other);
+    for (const struct dirent *e; d && (e = readdir(d));) {
+        pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+        if (pid > 0)
+            ARRAY_PUSH(&now->seen, pid);
     }
     if (d)
         closedir(d);
-    *ret = list.at;
-    return list.count;
+    if (now->seen.count)
+        qsort(now->seen.at, now->seen.count, sizeof *now->seen.at, compare_pid);
+}
+
+static bool is_seen(const struct sharing *s, pid_t pid) {
+    return s->seen.count &&
+           bsearch(&pid, s->seen.at, s->seen.count, sizeof *s->seen.at, compare_pid);
+}
+
+void sharing_look(struct sharing *s) {
+    enum { KCMP_VM = 1 };
+    struct sharing now = {.pid = s->pid};
+    pid_t tid = candidate_thread(s->pid);
+    list_processes(&now);
+    for (size_t i = 0; tid && i < now.seen.count; i++) {
+        pid_t other = now.seen.at[i];
+        pid_t thread = other != s->pid && !is_seen(s, other) ? candidate_thread(other) : 0;
+        if (thread && syscall(SYS_kcmp, tid, thread, KCMP_VM, 0, 0) == 0)
+            ARRAY_PUSH(&s->sharers, other);
+    }
+    ARRAY_FREE(&s->seen);
+    s->seen.at = now.seen.at;
+    s->seen.count = now.seen.count;
+}
+
+void sharing_done(struct sharing *s) {
+    ARRAY_FREE(&s->sharers);
+    ARRAY_FREE(&s->seen);
 }

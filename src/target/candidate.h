@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 
 /*
  * Whether PID is a process that spoor can attach to. Errors: those of the two below; "own-process"
@@ -25,8 +26,17 @@ pid_t candidate_thread(pid_t pid);
  * and other code. Errors: "foreign-program", "unreadable". */
 int candidate_check_program(pid_t tid, struct err *err);
 
-/* The other processes that have PID's very memory (CLONE_VM without CLONE_THREAD), to be freed; how
- * many. None where the kernel does not let us compare. */
-size_t candidate_sharers(pid_t pid, pid_t **ret);
+/* The other processes that have PID's very memory (CLONE_VM without CLONE_THREAD). */
+struct sharing {
+    pid_t pid;
+    ARRAY(pid_t) sharers;
+    ARRAY(pid_t) seen; /* at the last look; ascending */
+};
+
+/* Adds those that were not there at the last look. None where the kernel does not let us compare.
+ * All that others have takes a while to look at: so the first look is for a time when nobody waits.
+ */
+void sharing_look(struct sharing *sharing);
+void sharing_done(struct sharing *sharing);
 
 #endif

@@ -18,6 +18,20 @@ WAYS = ([], ["-M", "*"], ["-M", "*", "--overflow=wait"], ["-M", "libc.so*", "--o
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+DURATIONS = ("300ms", "3s", "20s")  # a busy machine may let a program do nothing for a while
+
+
+def record(spoor, process, way):
+    """What a visit has recorded that was long enough to see something."""
+    children = "forks" in process.args and "--no-follow" not in way
+    for duration in DURATIONS:
+        info = attach_for(spoor, process.pid, duration, *way)
+        if info["events"]["entry"] > 0 and (info["processes"] > 1 or not children):
+            return info
+    check(not children or info["processes"] > 1, f"{way}: no child was traced")
+    return info
+
+
 def check_recorded(info, way):
     check(info["functions"]["instrumented"] > 0, f"{way}: nothing was instrumented")
     check(info["events"]["entry"] > 0, f"{way}: no event")
@@ -29,10 +43,7 @@ def come_and_go(spoor, process, cycles, steady):
     before = code_of(pid) if steady else None
     for number in range(cycles):
         way = WAYS[number % len(WAYS)]
-        info = attach_for(spoor, pid, "300ms", *way)
-        check_recorded(info, way)
-        check(info["processes"] > 1 or "forks" not in process.args or "--no-follow" in way,
-              f"{way}: no child was traced")
+        check_recorded(record(spoor, process, way), way)
         if steady:
             check_left(pid, before)
         check(not traces_of_us(pid), f"{way}: left something: {traces_of_us(pid)}")

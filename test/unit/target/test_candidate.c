@@ -21,7 +21,7 @@
 enum { ABSENT = 0x7ffffff0 /* above pid_max */, NOBODY = 65534 };
 
 static struct shared {
-    uint32_t ready;
+    uint32_t ready, go;
     pid_t tid;
     struct err err;
 } * shared;
@@ -263,7 +263,8 @@ static void *idle(void *arg) {
     return arg;
 }
 
-/* Has a thread, a copy of its memory in a child, and a child that shares its memory. */
+/* Has a thread, a copy of its memory in a child, and, when it is told, a child that shares its
+ * memory. */
 static int run_all_kinds(void *arg) {
     static char stack[16384] __attribute__((aligned(16)));
     pthread_t thread;
@@ -273,17 +274,30 @@ static int run_all_kinds(void *arg) {
             pause();
     }
     pthread_create(&thread, NULL, idle, NULL);
+    __atomic_store_n(&shared->ready, 1, __ATOMIC_RELEASE);
+    await_word(&shared->go);
     clone(share, stack + sizeof stack, CLONE_VM | SIGCHLD, arg);
     return pthread_join(thread, NULL);
 }
 
 static void who_shares_the_memory_is_found_and_nobody_else(void **state) {
     (void)state;
-    AUTO_FREE pid_t *none = NULL, *list = NULL;
     pid_t pid = start(run_all_kinds);
-    assert_int_equal(candidate_sharers(getpid(), &none), 0);
-    assert_int_equal(candidate_sharers(pid, &list), 1);
-    assert_int_equal(list[0], shared->tid);
+    struct sharing none = {.pid = getpid()}, sharing = {.pid = pid};
+    sharing_look(&sharing);
+    assert_int_equal(sharing.sharers.count, 0);
+    shared->ready = 0;
+    __atomic_store_n(&shared->go, 1, __ATOMIC_RELEASE);
+    await_word(&shared->ready);
+    for (int look = 0; look < 2; look++) { /* the second adds nothing */
+        sharing_look(&sharing);
+        assert_int_equal(sharing.sharers.count, 1);
+        assert_int_equal(sharing.sharers.at[0], shared->tid);
+    }
+    sharing_look(&none);
+    assert_int_equal(none.sharers.count, 0);
+    sharing_done(&none);
+    sharing_done(&sharing);
     child_kill(pid);
 }
 
