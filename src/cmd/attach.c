@@ -34,6 +34,15 @@ static void show_pauses(pid_t pid, const struct session_result *r) {
         say_note("process %d: stood for %s when it was attached to; it has ended", pid, attach);
 }
 
+/* Launchers (java) and programs that wait have hardly any calls of their own. */
+static void suggest_libraries(const struct session_options *o, const struct session_result *r) {
+    const struct trace_totals *t = &r->totals;
+    if (!t->entries && !t->exits && !t->lost && !o->module_count && !o->filter_count &&
+        !o->libcalls)
+        say_note("no function of the executable itself was called or returned: -M '*' traces its "
+                 "libraries, too");
+}
+
 int cmd_attach(struct options *options, int argc, char **argv) {
     struct recorder recorder = {.shown = false};
     struct session_options session = recorder_options(&recorder, options);
@@ -50,5 +59,6 @@ int cmd_attach(struct options *options, int argc, char **argv) {
     }
     recorder_summary(&session, &result);
     show_pauses(pid, &result);
+    suggest_libraries(&session, &result);
     return result.trace_error < 0 ? STATUS_FAILED : STATUS_OK;
 }

@@ -39,7 +39,8 @@ static int open_signals(struct recording *r, struct err *err) {
 }
 
 /* The arguments that PID was started with, as a NULL-terminated list; *RET_TEXT holds them. Both
- * are the caller's to free. */
+ * are the caller's to free. Where it has written a title of its own there, and null bytes behind
+ * that, it is the title alone. */
 static const char **command_of(pid_t pid, char **ret_text) {
     AUTO_FREE char *name = mem_printf("/proc/%d/cmdline", pid);
     ARRAY(const char *) list = {0};
@@ -51,6 +52,8 @@ static const char **command_of(pid_t pid, char **ret_text) {
         fclose(f);
     for (ssize_t i = 0; i < size; i += (ssize_t)strlen(*ret_text + i) + 1)
         ARRAY_PUSH(&list, *ret_text + i);
+    while (list.count > 1 && !*list.at[list.count - 1])
+        list.count--;
     ARRAY_PUSH(&list, NULL);
     return list.at;
 }
