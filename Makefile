@@ -7,6 +7,8 @@
 #                    ring sizes and overflow policies by chance, repeatable by SEED=
 #   make bench       build/bench.json and a table
 #   make bench-pauses   how long programs stand still when spoor comes, and when it leaves
+#   make bench-servers  whether servers are as fast as before when spoor has come and left;
+#                    SERVERS="redis node" are some of them
 #   make lint        format, static analysis, layers, sizes
 #   make sanitize    the unit tests with ASan and UBSan
 #   make install     DESTDIR= PREFIX=
@@ -17,7 +19,7 @@ BUILD = build
 SANITIZE = build-sanitize
 PREFIX = /usr/local
 
-.PHONY: all demo check check-long bench bench-pauses lint sanitize install clean setup \
+.PHONY: all demo check check-long bench bench-pauses bench-servers lint sanitize install clean setup \
 	built-with-tests built-with-sanitizers
 
 all: setup
@@ -69,6 +71,11 @@ bench: packages-bench
 bench-pauses: packages-bench
 	$(MAKE) all
 	python3 bench/pauses.py $(BUILD)/spoor
+
+# The servers are those of make check-long.
+bench-servers: packages-long
+	$(MAKE) all
+	python3 bench/servers.py $(BUILD)/spoor $(SERVERS)
 
 lint: built-with-tests
 	tools/run-tests $(BUILD) --suite=lint

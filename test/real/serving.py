@@ -140,6 +140,11 @@ class Server:
             self.process.wait()
 
 
+def end_on_sigterm():
+    """Whoever is late ends what it has started."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+
+
 @contextlib.contextmanager
 def serving(kind, name):
     server = Server(kind, name)

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 
-from serving import PATIENCE, Failure, Pressure, check, serving
+from serving import PATIENCE, Failure, Pressure, check, end_on_sigterm, serving
 from attach import Spoor, main, traces_of_us
 
 LEAST_RATE = 0.5    # of the twin's; the machine may be noisy
@@ -185,7 +185,7 @@ def serve(kind, seconds=1):
     """The test. A rate is measured for SECONDS at a time."""
     cycles, seed = option("cycles", 100), option("seed", random.SystemRandom().randrange(10**6))
     visits = Visits(Spoor(sys.argv[-1]), seed)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # late: ends what was started
+    end_on_sigterm()
 
     def test():
         os.chmod(".", 0o755)  # servers may run as another user

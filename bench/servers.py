@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""make bench-servers: whether a server is as fast as before when spoor has come and left many times, and
+what it costs while spoor is there.
+
+    servers.py SPOOR [NAME...]
+
+Two servers of a kind run side by side under the same load all the time; spoor comes to one of them, its
+twin is what the machine makes of the other. Both are measured in turn, before the first visit and after
+the last: requests a second, of which the machine's other work takes its share, and processor time for each
+request, of which it does not. What the visited one does is taken in parts of its twin; the table shows
+what that is after the visits in parts of what it was before: 1.00 is the same. It shows the same for the
+time of the visits and while spoor stays, and for how long the server stood when spoor came and left.
+
+VISITS=20 ROUNDS=9 SECONDS=1 are how many there are, and how long each measurement is.
+"""
+import contextlib
+import importlib
+import os
+import statistics
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "test", "real"))
+# pylint: disable=wrong-import-position
+from serving import Failure, Pressure, end_on_sigterm, serving  # noqa: E402
+from visiting import Attached, Visits  # noqa: E402
+from attach import Spoor  # noqa: E402
+
+VISITS, ROUNDS, SECONDS = (int(os.environ.get(name, default))
+                           for name, default in (("VISITS", 20), ("ROUNDS", 9), ("SECONDS", 1)))
+KINDS = {
+    "redis": ("redis-server", "server_redis", "KIND"),
+    "nginx": ("nginx", "server_nginx", "KIND"),
+    "postgres": ("PostgreSQL", "server_postgres", "POSTMASTER"),
+    "python": ("python3", "server_python", "KIND"),
+    "node": ("node", "server_node", "KIND"),
+    "go": ("Go", "server_go", "KIND"),
+    "java": ("Java", "server_java", "KIND"),
+}
+TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+
+
+def stat_of(pid):
+    """Parent, and processor time in seconds, of its children that have been waited for too."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return int(fields[1]), sum(map(int, fields[11:15])) * TICK_S
+
+
+def processor_time(pid):
+    """Of PID and all that descend from it, in seconds."""
+    table = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            table[int(name)] = stat_of(name)
+    total, family = 0, {pid}
+    while family:
+        total += sum(table[member][1] for member in family if member in table)
+        family = {child for child, (parent, _) in table.items() if parent in family}
+    return total
+
+
+class Sample:
+    """What a server has done in some periods."""
+
+    def __init__(self):
+        self.rates, self.requests, self.seconds = [], 0, 0
+
+    def take(self, server):
+        begin = processor_time(server.process.pid)
+        period = server.kind.loads[0](server.port, SECONDS)
+        if period.failed:
+            raise Failure(f"{server.name}: requests failed: {period.failed}")
+        self.seconds += processor_time(server.process.pid) - begin
+        self.rates.append(period.done / period.seconds)
+        self.requests += period.done
+
+    def price(self):
+        return self.seconds / max(self.requests, 1)
+
+
+def compared(visited, twin, there=contextlib.nullcontext):
+    """(requests a second, processor time each) of the visited in parts of its twin. THERE makes what is
+    entered while the visited is measured."""
+    mine, other = Sample(), Sample()
+    for number in range(ROUNDS):
+        order = [(mine, visited, there), (other, twin, contextlib.nullcontext)]
+        for sample, server, context in order if number % 2 else reversed(order):
+            with context():
+                sample.take(server)
+    return (statistics.median(a / b for a, b in zip(mine.rates, other.rates)),
+            mine.price() / other.price())
+
+
+def pay_visits(visits, visited, twin):
+    with Pressure(visited) as pressure, Pressure(twin) as other:
+        for _ in range(VISITS):
+            visits.pay(visited)
+    pressure.check_well()
+    other.check_well()
+    return pressure.rate() / other.rate()
+
+
+def measure(kind, visits):
+    """All in parts of what it was before: (requests a second, processor time each) after the visits,
+    requests a second during them, while traced as usual, and with all modules."""
+    with serving(kind, "visited") as visited, serving(kind, "twin") as twin:
+        pid, _ = [kind.pids(server.process.pid)[0] for server in (visited, twin)]
+        with Pressure(visited), Pressure(twin):
+            pass  # what makes code while it runs has made the most of it
+        rate, price = compared(visited, twin)
+        during = pay_visits(visits, visited, twin)
+        after = compared(visited, twin)
+        traced = [compared(visited, twin, lambda way=way: Attached(visits.spoor, pid, way))[0]
+                  for way in (kind.ways[0], ["-M", "*"])]
+    return [after[0] / rate, after[1] / price, during / rate, *(other / rate for other in traced)]
+
+
+def row(name, figures, stood):
+    cells = [f"{figure:.2f}" for figure in figures]
+    cells += [f"{statistics.median(times):.1f} ({max(times):.0f})" for times in zip(*stood)]
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def main():
+    spoor, names = Spoor(sys.argv[1]), sys.argv[2:] or list(KINDS)
+    if not set(names) <= KINDS.keys():
+        sys.exit(f"servers.py: {' '.join(names)}: the servers are {' '.join(KINDS)}")
+    end_on_sigterm()
+    print(f"{VISITS} visits; medians of {ROUNDS} pairs of {SECONDS} s\n\n"
+          "| server | requests a second after visits | processor time of each | requests during visits | "
+          "while traced | `-M '*'` | stood at attach, ms | at leave |\n|---" + "|--:" * 7 + "|",
+          flush=True)
+    for name in names:
+        title, module, member = KINDS[name]
+        visits = Visits(spoor, 1)
+        with tempfile.TemporaryDirectory() as directory:
+            os.chmod(directory, 0o755)  # servers may run as another user
+            os.chdir(directory)
+            try:
+                figures = measure(getattr(importlib.import_module(module), member), visits)
+                print(row(title, figures, visits.stood), flush=True)
+            except (Failure, SystemExit) as failure:  # also where the server is not installed
+                print(f"| {title} | {failure} |", flush=True)
+            finally:
+                os.chdir(HERE)
+
+
+main()
