@@ -1,5 +1,6 @@
 /* spoor info: what was traced, how, and what was lost. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -302,11 +303,22 @@ static void print_processes(const struct trace_reader *r) {
     }
 }
 
+static int by_tid(const void *a, const void *b) {
+    const struct trace_thread *x = *(const struct trace_thread *const *)a;
+    const struct trace_thread *y = *(const struct trace_thread *const *)b;
+    return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* Streams of a process that was attached to have no order of their own. */
 static void print_threads(const struct trace_reader *r) {
     size_t count = trace_reader_stream_count(r);
+    AUTO_FREE const struct trace_thread **threads = mem_alloc((count + 1) * sizeof *threads);
+    for (size_t i = 0; i < count; i++)
+        threads[i] = trace_reader_thread(r, i);
+    qsort(threads, count, sizeof *threads, by_tid);
     printf("\n%zu thread%s\n", count, count == 1 ? "" : "s");
     for (size_t i = 0; i < count; i++) {
-        const struct trace_thread *t = trace_reader_thread(r, i);
+        const struct trace_thread *t = threads[i];
         printf("%10u  ", t->tid);
         text_print(stdout, t->name);
         if (t->tid != t->pid)
