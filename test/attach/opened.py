@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What was open when spoor came is in the trace, and returns from it like other calls.
+"""What was open when spoor came is in the trace, and returns from it like other calls; so is what was open when a
+pause ended, or other functions were chosen.
 
     opened.py SPOOR PROGRAM [CYCLES]
 """
@@ -9,7 +10,7 @@ import os
 import subprocess
 import sys
 
-from attach import TIMEOUT, Spoor, attach_for, check, main, running
+from attach import TIMEOUT, Spoor, attach_for, check, main, run, running
 
 RECURSION = ["recurse"] * 6 + ["stand"]
 IN_HANDLER = ["on_signal", "recurse", "recurse", "stand"]
@@ -30,17 +31,35 @@ def is_attached(pid):
         return "spoor (deleted)" in maps.read()
 
 
-def attach_until_end(spoor, process, *options):
-    """Attaches; when all threads have been seen to, the program returns from all its calls."""
+def control(spoor, recorder, pid, *words):
+    """Asks as soon as somebody listens."""
+    while (done := run([spoor.path, "ctl", str(pid), *words])).status:
+        check(recorder.poll() is None and b"no spoor" in done.stderr, f"{words}: {done}")
+
+
+def attach_until_end(spoor, process, changes, *options):
+    """Attaches; when all threads have been seen to, and CHANGES been made, the program returns from all its
+    calls. Returns what there is after the last of them."""
     command = [spoor.path, "attach", "-o", "trace", *options, str(process.pid)]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as recorder:
         while not is_attached(process.pid):
             check(recorder.poll() is None, f"attach ended: {recorder.returncode}")
+        for words in changes:
+            control(spoor, recorder, process.pid, *words)
         process.stdin.close()
         process.stdin = None
         _, said = recorder.communicate(timeout=TIMEOUT)
     check(recorder.returncode == 0, f"{options}: {recorder.returncode}: {said.decode()}")
-    return lines_of(spoor, "trace")
+    return since(changes, lines_of(spoor, "trace"))
+
+
+def since(changes, lines):
+    """Those of LINES that come after CHANGES, beginning with what was open then."""
+    told = [at for at, line in enumerate(lines) if line["kind"] in ("paused", "filter")]
+    check(len(told) == sum(words[0] != "resume" for words in changes), f"{changes}: {told}")
+    rest = lines[told[-1] + 1:] if changes else lines
+    begin = min(line["t_ns"] for line in rest if line["kind"] == "entry")
+    return [line for line in rest if line["kind"] != "unwound" or line["t_ns"] > begin]
 
 
 def check_ends(lines, options, may_stay):
@@ -59,9 +78,9 @@ def check_ends(lines, options, may_stay):
     check(not any(stacks.values()), f"{options}: never left: {dict(stacks)}")
 
 
-def check_nested(spoor, program, shown, *options, may_stay=lambda line: False):
+def check_nested(spoor, program, shown, *options, may_stay=lambda line: False, changes=()):
     with running([program, "nested"]) as process:
-        lines = attach_until_end(spoor, process, *options)
+        lines = attach_until_end(spoor, process, changes, *options)
     before = collections.defaultdict(list)
     for line in lines:
         if line["kind"] == "entry" and "before" in line and line["module"] == "open":
@@ -91,8 +110,23 @@ def nested(spoor, program):
     check_nested(spoor, program, known, "--threshold=1000s")
     check_nested(spoor, program, known, "--overflow=wait", "--buffer=4096")
     check_nested(spoor, program, shallow, "--depth=2")
-    check_nested(spoor, program, lambda names: [n for n in names if n == "recurse"], "-F", "recurse")
+    check_nested(spoor, program, only("recurse"), "-F", "recurse")
     check_nested(spoor, program, known, "-M", "*", may_stay=is_of_a_thread_s_start)
+
+
+def only(function):
+    return lambda names: [name for name in names if name == function]
+
+
+def changed(spoor, program):
+    """Others judge what is shown by depth and duration: the drainer, as the events come."""
+    pause = (("pause",), ("resume",))
+    choose = (("filter", "-M", "open"),)
+    for options, shown in (((), known), (("--threshold=1000s",), known), (("--depth=2",), shallow)):
+        check_nested(spoor, program, shown, *options, changes=pause)
+        check_nested(spoor, program, shown, "-F", "stand", *options, changes=choose)
+        check_nested(spoor, program, shown, "-F", "stand", *options, changes=pause[:1] + choose + pause[1:])
+        check_nested(spoor, program, only("stand"), *options, changes=(("filter", "-F", "stand"),))
 
 
 def check_cycle(spoor, info):
@@ -115,6 +149,7 @@ def turns(spoor, program, cycles):
 
 def test(spoor, program, cycles):
     nested(spoor, program)
+    changed(spoor, program)
     turns(spoor, program, cycles)
 
 
