@@ -12,7 +12,7 @@
 #include "session/space.h"
 
 struct arrival {
-    ARRAY(pid_t) tids; /* all threads of the space; they stand still */
+    ARRAY(pid_t) tids; /* all threads of the space; they stand still, or wait in the kernel */
     taddr_array pcs;   /* where something returns to that cannot be moved */
     bool as_prepared;  /* it was looked for in prepared windows only: there must be no others */
 };

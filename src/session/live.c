@@ -123,7 +123,9 @@ static void copy_stacks(const struct tracer *t, const struct space *space, struc
 static void name_stacks(const struct tracer *t, const struct space *space, struct frames *frames) {
     frames_stand(frames);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->slot && !k->slot->unread)
+        if (k->space == space && k->ready && k->slot && !k->stopped)
+            k->late = true;
+        else if (k->space == space && k->slot && !k->slot->unread)
             frames_name(frames, k->tid, k->stream, k->slot);
 }
 

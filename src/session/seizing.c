@@ -20,13 +20,14 @@
 #include "target/maps.h"
 #include "target/status.h"
 
-enum { MOST_LOOKS = 1000, PATIENCE_MS = 100, PATIENCE_LOOKS = 30 };
+enum { MOST_LOOKS = 1000, PATIENCE_MS = 3000, LOOK_MS = 100 };
 
 struct seizing {
     struct tracer *tracer;
     struct space *space;
     struct sharing sharing;
     size_t added;
+    bool sharers; /* some that are not of the process were added */
 };
 
 /* TID is of PROCESS, and not ours yet. */
@@ -44,6 +45,7 @@ static int seize(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
     task->space = space_ref(s->space);
     task->ready = true;
     s->added++;
+    s->sharers |= process != s->sharing.pid;
     thread_interrupt(tid);
     return 0;
 }
@@ -65,6 +67,8 @@ static int seize_new(struct seizing *s, pid_t process, struct err *err) {
 
 static int busy(const struct seizing *s, struct err *err) {
     pid_t tid = stopping_laggard(s->tracer, s->space);
+    if (!tid && status_has_ended(s->sharing.pid))
+        return err_set(err, ESRCH, "busy", "process %d: has ended meanwhile", s->sharing.pid);
     return err_set(
         err, EBUSY, "busy",
         "process %d: cannot be stopped: thread %d waits in the kernel for something that "
@@ -89,19 +93,22 @@ static void note_vforks(const struct seizing *s) {
         if (k->space != s->space || k->stopped || k->vfork_child || !status_is_in_vfork(k->tid))
             continue;
         for (struct task *c = tasks_next(tasks, NULL); c; c = tasks_next(tasks, c))
-            if (c->space == s->space && c->pid != k->pid && status_parent_of(c->pid) == k->pid)
+            if (c->space == s->space && c->pid != k->pid && status_has_made(k->tid, c->pid))
                 k->vfork_child = c->tid;
     }
 }
 
 static int seize_once(struct seizing *s, int look, struct err *err) {
+    bool others = look == 0 || s->sharers;
+    s->sharers = false;
     int rc = seize_new(s, s->sharing.pid, err);
-    if (rc == 0 && look == 0)
+    if (rc == 0 && others)
         rc = seize_sharers(s, err);
-    for (int i = 0; rc == 0 && i < PATIENCE_LOOKS; i++) {
-        if (stop_space_within(s->tracer, s->space, PATIENCE_MS))
+    for (int i = 1; rc == 0 && i <= PATIENCE_MS; i++) {
+        if (stop_space_within(s->tracer, s->space, 1))
             return 0;
-        rc = seize_sharers(s, err);
+        if (i % LOOK_MS == 0)
+            rc = seize_sharers(s, err);
         note_vforks(s);
     }
     return rc < 0 || !stopping_laggard(s->tracer, s->space) ? rc : busy(s, err);
@@ -133,8 +140,10 @@ static void give_lanes(const struct seizing *s) {
     struct maps maps = {0};
     maps_read(s->sharing.pid, &maps, NULL);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        if (k->space != s->space || !k->stopped)
+        if (k->space != s->space || !k->stopped) {
+            k->late |= k->space == s->space && k->ready;
             continue;
+        }
         if (!k->ready) { /* born, and to be answered; unless we are killed before that */
             thread_set_lane(k->tid, space_sink(s->space));
             continue;
@@ -153,7 +162,7 @@ void gather_arrival(const struct tracer *t, const struct space *space, struct ar
         if (k->space == space && k->stopped && maps_read(k->tid, &maps, NULL) == 0)
             break;
     for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
-        if (k->space == space && k->stopped)
+        if (k->space == space && (k->stopped || k->vfork_child))
             arrival_add(ret, space->remote.memory_fd, &maps, k->tid);
     goroutines_find(space, ret);
     maps_done(&maps);
@@ -178,6 +187,26 @@ static int instrument(const struct seizing *s, struct err *err) {
     arrival_done(&arrival);
     traps_arm(t, s->space, tid);
     return rc;
+}
+
+/* What happens to others while they stand. In a pause it is not told what is open. */
+void join_late(struct tracer *t, struct task *task) {
+    struct frames *frames = frames_new(task->space);
+    task->late = false;
+    if (!task->space->lifted)
+        frames_copy(frames, task->tid);
+    if (!task->slot) {
+        struct maps maps = {0};
+        maps_read(task->tid, &maps, NULL);
+        thread_watch_exit(task->tid, task->tid == task->pid);
+        family_join(t, task, &maps);
+        maps_done(&maps);
+    }
+    frames_stand(frames);
+    if (!task->slot->unread)
+        frames_name(frames, task->tid, task->stream, task->slot);
+    frames_tell(frames, t->options.drain);
+    frames_free(frames);
 }
 
 int seizing_stop_all(struct tracer *t, struct space *space, pid_t pid, struct err *err) {

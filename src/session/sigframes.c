@@ -4,6 +4,7 @@
 
 #include "arch/arch.h"
 #include "target/memory.h"
+#include "target/status.h"
 #include "target/thread.h"
 
 enum { CHUNK = 64 * 1024, MOST_BYTES = 8 << 20, MOST_STACKS = 8 };
@@ -51,9 +52,11 @@ static void look_through(int memory_fd, const struct maps *maps, struct stretche
 void sigframes_find(int memory_fd, const struct maps *maps, pid_t tid, taddr_array *ret) {
     struct stretches stretches = {.count = 0};
     struct regs regs;
-    if (thread_get_regs(tid, &regs) < 0)
-        return;
-    add(&stretches, maps, regs_sp(&regs));
+    taddr_t sp;
+    if (thread_get_regs(tid, &regs) == 0)
+        add(&stretches, maps, regs_sp(&regs));
+    else if (status_stack_of(tid, &sp)) /* it waits for a child of vfork */
+        add(&stretches, maps, sp);
     for (size_t i = 0; i < stretches.count; i++)
         look_through(memory_fd, maps, &stretches, i, ret);
 }

@@ -18,6 +18,8 @@ struct task {
     uint32_t stream;     /* in the trace, with a slot */
     struct span stack;   /* that its maker has given it; empty: not known */
     bool ready;          /* its first stop has been handled */
+    bool late;           /* it waited in the kernel when its space got patches: it is joined when
+                            it stops */
     bool forked;         /* space is a copy that has not run yet */
     bool stopped;        /* by ptrace, and not yet resumed */
     bool standing;       /* in a group-stop, until it reports something else */

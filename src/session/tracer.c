@@ -70,6 +70,8 @@ void tracer_answer(struct tracer *t, struct task *task) {
     task->stopped = false;
     if (!task->ready && !family_first_stop(t, task))
         return;
+    if (task->late)
+        join_late(t, task);
     if (task->hit) {
         traps_count(t, task);
         task = tasks_find(&t->tasks, tid);

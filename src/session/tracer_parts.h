@@ -148,6 +148,10 @@ void tell_choice(const struct tracer *t, const struct filter *filter, size_t add
 /* All tasks of SPACE stand, and are about to be patched: where they are. */
 void gather_arrival(const struct tracer *t, const struct space *space, struct arrival *ret);
 
+/* TASK stands, and waited in the kernel when its space got patches: it gets its lane, and what it
+ * has open is told. */
+void join_late(struct tracer *t, struct task *task);
+
 /* ---- cede.c ---- */
 
 /* Whether the program that TID runs is to be watched. That takes some time, when it was not the

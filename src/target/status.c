@@ -152,6 +152,27 @@ bool status_call_of(pid_t tid, long *ret_number, uint64_t *ret_argument) {
     return known;
 }
 
+bool status_stack_of(pid_t tid, taddr_t *ret_sp) {
+    FILE *f = open_proc(tid, "syscall");
+    bool known = f && fscanf(f, "%*d %*x %*x %*x %*x %*x %*x %lx", ret_sp) == 1;
+    if (f)
+        fclose(f);
+    return known;
+}
+
+bool status_has_made(pid_t tid, pid_t child) {
+    AUTO_FREE char *name = mem_printf("task/%d/children", tid);
+    FILE *f = open_proc(tid, name);
+    if (!f)
+        return status_parent_of(child) == status_process_of(tid);
+    int listed = 0;
+    bool found = false;
+    while (!found && fscanf(f, "%d", &listed) == 1)
+        found = listed == child;
+    fclose(f);
+    return found;
+}
+
 /* As it waits uninterruptedly, what it is in can be seen though it is not stopped; clone3's flags
  * are in memory. */
 bool status_is_in_vfork(pid_t tid) {

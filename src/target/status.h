@@ -35,6 +35,12 @@ size_t status_threads(pid_t pid, pid_t **ret);
 /* The system call that TID, stopped, is in, and its first argument. Returns false when it is in
  * none, or may not be looked at. */
 bool status_call_of(pid_t tid, long *ret_number, uint64_t *ret_argument);
+/* The stack pointer of TID, which waits in a system call: it need not be stopped. False: it does
+ * not wait, or may not be looked at. */
+bool status_stack_of(pid_t tid, taddr_t *ret_sp);
+/* Whether it is thread TID that has made CHILD; if the kernel does not tell that, whether its
+ * process has. */
+bool status_has_made(pid_t tid, pid_t child);
 /* Whether TID waits for a child of vfork, or of a clone like it. */
 bool status_is_in_vfork(pid_t tid);
 /* The thread that traces TID; 0: none. */

@@ -3,6 +3,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -215,6 +216,36 @@ static int setup(void **state) {
     return 0;
 }
 
+static void *make_child(void *ret) {
+    *(pid_t *)ret = start(wait_for_ever);
+    pause();
+    return NULL;
+}
+
+static void a_child_is_of_the_thread_that_has_made_it(void **state) {
+    (void)state;
+    pid_t own = start(wait_for_ever), others = 0;
+    pthread_t thread;
+    assert_true(status_has_made(getpid(), own));
+    assert_false(status_has_made(getpid(), getpid()));
+    assert_int_equal(pthread_create(&thread, NULL, make_child, &others), 0);
+    while (!__atomic_load_n((volatile pid_t *)&others, __ATOMIC_ACQUIRE))
+        sched_yield();
+    assert_false(status_has_made(getpid(), others));
+    child_kill(own);
+    child_kill(others);
+}
+
+static void the_stack_of_who_waits_is_known(void **state) {
+    (void)state;
+    taddr_t sp = 0, here = (taddr_t)__builtin_frame_address(0);
+    pid_t child = start(wait_for_ever);
+    while (!status_stack_of(child, &sp)) /* it is about to wait */
+        sched_yield();
+    assert_true(sp < here && here - sp < 1 << 20); /* forked: its stack is where ours is */
+    child_kill(child);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_belongs_to_its_process),
@@ -227,6 +258,8 @@ int main(void) {
         cmocka_unit_test(seccomp_filters_are_counted),
         cmocka_unit_test(strict_seccomp_counts_as_very_many_filters),
         cmocka_unit_test(a_member_of_many_groups_is_no_riddle),
+        cmocka_unit_test(a_child_is_of_the_thread_that_has_made_it),
+        cmocka_unit_test(the_stack_of_who_waits_is_known),
     };
     return cmocka_run_group_tests_name("target status", tests, setup, NULL);
 }

@@ -1,0 +1,168 @@
+/*
+ * Makes kin of itself, over and over, until its standard input ends; checks how each ends, and says
+ * "right". It says "ready" when all of it runs.
+ *
+ *     kin sharers    children that share its memory: by vfork, which execute or end, by clone; one
+ *                    lives as long
+ *     kin execs      it executes itself
+ *     kin child N    ends with status N, after some work
+ *     kin traps      calls a function that only a breakpoint serves
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { STACK = 65536, STATUS = 7 };
+
+static _Atomic bool over;
+static _Atomic long done;
+
+__attribute__((noinline)) static void require(bool right, const char *what) {
+    if (right)
+        return;
+    printf("wrong: %s: %s\n", what, strerror(errno));
+    fflush(stdout);
+    _Exit(1);
+}
+
+__attribute__((noinline)) static long fib(long n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+
+/* Adds 1 to *SUM, TIMES times. A branch leads into its first instruction, behind the prefix. */
+int breakpoint(int *sum, int times);
+__asm__(".globl breakpoint\n\t"
+        ".type breakpoint, @function\n"
+        "breakpoint:\n\t"
+        ".cfi_startproc\n\t"
+        ".byte 0xf0\n"
+        "1: addl $1, (%rdi)\n\t"
+        "decl %esi\n\t"
+        "jnz 1b\n\t"
+        "movl (%rdi), %eax\n\t"
+        "ret\n\t"
+        ".cfi_endproc\n\t"
+        ".size breakpoint, . - breakpoint");
+
+/* ---- those that share its memory ---- */
+
+__attribute__((noinline)) static void await(pid_t child, const char *what) {
+    int status;
+    require(child > 0 && waitpid(child, &status, __WALL) == child, what);
+    require(WIFEXITED(status) && WEXITSTATUS(status) == STATUS, what);
+    done++;
+}
+
+/* A child of vfork may write nothing of ours: what it is given is there already. */
+static void *vforking(void *path) {
+    char *const words[] = {path, "child", "7", NULL};
+    while (!over) {
+        pid_t child = vfork();
+        if (child == 0) {
+            execv(path, words);
+            _exit(1);
+        }
+        await(child, "executed");
+        child = vfork();
+        if (child == 0)
+            _exit(fib(6) == 8 ? STATUS : 1);
+        await(child, "vforked");
+    }
+    return NULL;
+}
+
+static int share(void *until) {
+    const _Atomic bool *end = until;
+    long rounds = 0;
+    do
+        rounds += fib(10) == 55;
+    while (!*end);
+    return rounds > 0 ? STATUS : 1;
+}
+
+static char *stack_new(void) {
+    char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    require(stack != MAP_FAILED, "stack");
+    return stack;
+}
+
+/* Its memory is shared, nothing else: no thread's. */
+static void *cloning(void *unused) {
+    static _Atomic bool at_once = true;
+    char *stack = stack_new();
+    while (!over) {
+        pid_t child = clone(share, stack + STACK, CLONE_VM | SIGCHLD, &at_once);
+        await(child, "shared");
+        child = clone(share, stack + STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, &at_once);
+        await(child, "shared and waited for");
+    }
+    munmap(stack, STACK);
+    return unused;
+}
+
+static void sharers(char *path) {
+    pthread_t threads[2];
+    pid_t child = clone(share, stack_new() + STACK, CLONE_VM | SIGCHLD, &over);
+    require(child > 0, "cloned");
+    pthread_create(&threads[0], NULL, vforking, path);
+    pthread_create(&threads[1], NULL, cloning, NULL);
+    puts("ready");
+    fflush(stdout);
+    for (char c; read(0, &c, 1) != 0;)
+        continue;
+    over = true;
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    await(child, "shared all the time");
+}
+
+/* ---- alone ---- */
+
+static bool goes_on(int ms) {
+    struct pollfd input = {.fd = 0, .events = POLLIN};
+    return poll(&input, 1, ms) == 0;
+}
+
+static void execs(char **argv) {
+    char *const words[] = {argv[0], argv[1], "again", NULL};
+    if (!argv[2]) {
+        puts("ready");
+        fflush(stdout);
+    }
+    for (int i = 0; i < 20; i++)
+        done += fib(10) == 55;
+    if (goes_on(1)) {
+        execv("/proc/self/exe", words);
+        require(false, "executed");
+    }
+}
+
+static void traps(void) {
+    puts("ready");
+    fflush(stdout);
+    for (int sum = 5; goes_on(1); sum = 5, done++)
+        require(breakpoint(&sum, 3) == 8 && fib(10) == 55, "the function");
+}
+
+int main(int argc, char **argv) {
+    require(argc > 1, "arguments");
+    if (strcmp(argv[1], "child") == 0)
+        return fib(10) == 55 ? atoi(argv[2]) : 1;
+    if (strcmp(argv[1], "sharers") == 0)
+        sharers(argv[0]);
+    else if (strcmp(argv[1], "execs") == 0)
+        execs(argv);
+    else
+        traps();
+    require(done > 0, "nothing was done");
+    puts("right");
+    return 0;
+}
