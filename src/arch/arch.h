@@ -142,6 +142,10 @@ struct arch {
     /* Is the instruction at BYTES one that the processor refuses to all programs but those with
      * access to devices? */
     bool (*is_barred)(const uint8_t *bytes, size_t size);
+    /* Does the instruction at BYTES (SIZE: its own) write the register that lanes hang off? */
+    bool (*writes_lane)(const uint8_t *bytes, size_t size);
+    /* Do BYTES, any piece of code, seem to ask the kernel to write it? */
+    bool (*asks_for_lane)(const uint8_t *bytes, size_t size);
     /* Size of the landing instruction at BYTES, 0 when there is none. */
     size_t (*landing)(const uint8_t *bytes, size_t room);
     /* Size of XRay's unpatched sled of KIND at BYTES, 0 when there is none. Its first instruction

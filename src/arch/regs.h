@@ -73,6 +73,13 @@ taddr_t regs_agent_return(const struct regs *regs);
 void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state *state,
                      const uint64_t *words);
 
+/* The thread stands at its entry to a system call: it shall make it once more, instead. */
+void regs_put_off_call(struct regs *regs);
+
+/* Whether the register through which stubs find lanes holds something; the call that sets it. */
+bool regs_lane_taken(const struct regs *regs);
+bool regs_call_sets_lane(long number, uint64_t argument);
+
 /* The register through which stubs find the thread's lane; and for PTRACE_POKEUSER, where it is. */
 taddr_t regs_lane(const struct regs *regs);
 enum { REGS_LANE_OFFSET = offsetof(struct user_regs_struct, gs_base) };

@@ -177,6 +177,8 @@ struct text *text_at(const struct analysis *a, vaddr_t addr);
 const struct section *text_section_at(const struct analysis *a, vaddr_t addr);
 /* The instruction before ADDR, if one ends there; 0 if not. */
 vaddr_t text_previous(const struct text *text, vaddr_t addr);
+/* Whether an instruction of a function writes the register that lanes hang off. */
+bool text_takes_lane(const struct analysis *a);
 
 static inline uint8_t *text_fact(const struct text *text, vaddr_t addr) {
     return &text->facts[addr - text->start];

@@ -60,7 +60,8 @@ struct plan {
     ARRAY(struct step) steps;
     ARRAY(struct function_exit) exits; /* by address */
     size_t area_size;
-    uint32_t hook_room;        /* what a hook adds to its site */
+    uint32_t hook_room; /* what a hook adds to its site */
+    bool takes_lane;
     bool *named, *named_group; /* by function, by group: may have traps; NULL: none may */
 };
 

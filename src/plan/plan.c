@@ -72,6 +72,7 @@ static void analyse(struct plan *plan, struct analysis *a) {
     windows_choose(a, refused);
     catalog_build(plan, a, refused);
     sites_build(plan, a);
+    plan->takes_lane = text_takes_lane(a);
 }
 
 static void analysis_done(struct analysis *a) {
@@ -138,6 +139,8 @@ const struct plan_function *plan_function(const struct plan *plan, size_t index)
 
 size_t plan_area_size(const struct plan *plan) { return plan->area_size; }
 size_t plan_site_count(const struct plan *plan) { return plan->sites.count; }
+
+bool plan_takes_lane(const struct plan *plan) { return plan->takes_lane; }
 
 bool plan_has_controls(const struct plan *plan) {
     for (size_t i = 0; i < plan->sites.count; i++)

@@ -81,6 +81,8 @@ char *plan_function_shown(const struct plan_function *f, const char *module);
 void plan_implementations(const struct plan *plan, vaddr_t resolver, uint8_t *ret);
 /* Whether it has control sites, which tell what calls have been left (plan_request.controls). */
 bool plan_has_controls(const struct plan *plan);
+/* Whether code of a function writes the register that lanes hang off. */
+bool plan_takes_lane(const struct plan *plan);
 
 /* Number of the function whose code, parts that lie elsewhere (.cold) included, holds ADDR;
  * UINT32_MAX: none does. */

@@ -81,6 +81,21 @@ vaddr_t text_previous(const struct text *text, vaddr_t addr) {
     return 0;
 }
 
+static bool takes_lane(const struct analysis *a, const struct text *t) {
+    for (size_t i = 0; i < t->size; i++)
+        if (t->code[i] && a->arch->writes_lane(t->bytes + i, text_size(t, t->start + i)) &&
+            func_at(a, t->start + i) != NO_FUNC)
+            return true;
+    return false;
+}
+
+bool text_takes_lane(const struct analysis *a) {
+    for (size_t i = 0; i < a->texts.count; i++)
+        if (takes_lane(a, &a->texts.at[i]))
+            return true;
+    return false;
+}
+
 /* ---- the pass ---- */
 
 struct sweep {

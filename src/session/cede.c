@@ -4,7 +4,8 @@
  *
  * To see these calls the program runs from one system call to the next (watching), which costs it
  * what strace costs. So only programs that use ptrace() by name are watched: those execute few
- * other things; and the children that they fork, until these execute something else.
+ * other things; and the children that they fork, until these execute something else. Programs
+ * that may take the register that lanes hang off (taking.h) are watched and let go in the same way.
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 
 #include "elf/uses.h"
 #include "session/identity.h"
+#include "session/taking.h"
 #include "session/tracer_parts.h"
 #include "target/status.h"
 
@@ -41,7 +43,7 @@ bool cede_watches(pid_t tid) {
 }
 
 void cede_look_at(struct task *task) {
-    task->watched = cede_watches(task->tid);
+    task->watched = cede_watches(task->tid) || taking_is_possible(task->tid);
     task->ceded_told = task->asked_before = false;
 }
 
@@ -101,11 +103,27 @@ static void grant(struct task *task) {
     thread_set_regs(task->tid, &regs);
 }
 
+/* TASK is about to take the register that lanes hang off: its process is left before. Returns
+ * whether it is gone. */
+static bool let_go(struct tracer *t, struct task *task) {
+    struct err err = {0};
+    pid_t tid = task->tid, pid = task->pid;
+    taking_tell(pid, &err);
+    tracer_warn(t, tid, &err);
+    if (!status_seccomp_filters(tid) && thread_put_off_call(tid) == 0)
+        task->status = PTRACE_EVENT_STOP << 16 | SIGTRAP << 8 | 0x7f;
+    task->stopped = true;
+    part_with_process(t, pid);
+    return !tasks_find(&t->tasks, tid);
+}
+
 bool cede_at_call(struct tracer *t, struct task *task) {
     struct thread_call_stop stop;
     bool enters = thread_at_call(task->tid, &stop);
     if (!enters && task->asks)
         grant(task);
+    if (enters && task->space && regs_call_sets_lane(stop.number, stop.args[0]))
+        return !let_go(t, task);
     if (!enters || stop.number != SYS_ptrace)
         return true;
     long request = (long)stop.args[0];

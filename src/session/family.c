@@ -10,6 +10,7 @@
 #include "session/breakpoints.h"
 #include "session/identity.h"
 #include "session/settle.h"
+#include "session/taking.h"
 #include "session/thin.h"
 #include "session/tracer_parts.h"
 #include "target/memory.h"
@@ -105,6 +106,18 @@ void family_tell_process(struct tracer *t, pid_t pid) {
                                                  .command = id.command});
 }
 
+/* TASK, as below, is not to be traced because of ERR. */
+static int undo(struct tracer *t, struct task *task, const struct err *err) {
+    struct err why = {0};
+    if (space_undo(task->space, task->tid, &why) < 0)
+        tracer_warn(t, task->tid, &why);
+    thread_set_lane(task->tid, 0);
+    take_lane_back(t, task);
+    space_unref(task->space);
+    task->space = NULL;
+    return -err->code;
+}
+
 /* TASK stands still where it may call, and is its process's only one. */
 static int set_up(struct tracer *t, struct task *task, bool was_lifted, struct err *err) {
     family_tell_process(t, task->pid);
@@ -114,6 +127,8 @@ static int set_up(struct tracer *t, struct task *task, bool was_lifted, struct e
     tell_of_program(t, task, was_lifted);
     give_lane(t, task);
     rc = space_update(&t->options.context, task->space, task->tid, err);
+    if (rc == 0 && taking_check_code(task->space, err) < 0)
+        return undo(t, task, err);
     traps_arm(t, task->space, task->tid);
     return rc;
 }

@@ -229,7 +229,8 @@ static void meet(struct update *u, struct newcomer *n) {
         bool wanted = prepare(u, n);
         if (n->wanted || n->calls || !p->entry->plan)
             warn_of(u, p->entry);
-        if (p->entry->plan && (wanted || n->hook))
+        u->space->taken |= p->entry->plan && plan_takes_lane(p->entry->plan);
+        if (p->entry->plan && !u->space->taken && (wanted || n->hook))
             patch_module(u, p, wanted, n->hook);
     }
     if (!u->ahead)

@@ -15,6 +15,7 @@
 #include "session/goroutines.h"
 #include "session/haste.h"
 #include "session/identity.h"
+#include "session/taking.h"
 #include "session/tracer_parts.h"
 #include "target/candidate.h"
 #include "target/maps.h"
@@ -186,7 +187,7 @@ static int instrument(const struct seizing *s, struct err *err) {
     s->space->arrival = NULL;
     arrival_done(&arrival);
     traps_arm(t, s->space, tid);
-    return rc;
+    return rc < 0 ? rc : taking_check_code(s->space, err);
 }
 
 /* What happens to others while they stand. In a pause it is not told what is open. */
@@ -218,7 +219,18 @@ int seizing_stop_all(struct tracer *t, struct space *space, pid_t pid, struct er
 }
 
 int tracer_foresee(const struct tracer *t, pid_t pid, struct space **ret, struct err *err) {
-    return space_foresee(&t->options.context, pid, ret, err);
+    int rc = space_foresee(&t->options.context, pid, ret, err);
+    return rc < 0 ? rc : taking_check_code(*ret, err);
+}
+
+/* Whether all threads have the register free that lanes hang off. */
+static int check_lanes(const struct seizing *s, struct err *err) {
+    const struct tasks *tasks = &s->tracer->tasks;
+    int rc = 0;
+    for (struct task *k = tasks_next(tasks, NULL); k && rc == 0; k = tasks_next(tasks, k))
+        if (k->space == s->space)
+            rc = taking_check_thread(k->tid, err);
+    return rc;
 }
 
 /* Stacks as they are before anybody is made to do anything. */
@@ -240,6 +252,8 @@ static void name_stacks(const struct seizing *s, struct frames *frames) {
 
 static int stop_and_instrument(struct seizing *s, struct frames *frames, struct err *err) {
     int rc = seize_all(s, err);
+    if (rc == 0)
+        rc = check_lanes(s, err);
     if (rc == 0) {
         copy_stacks(s, frames);
         rc = instrument(s, err);
@@ -260,6 +274,7 @@ int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *
     t->adopted = pid;
     family_tell_process(t, pid);
     cede_watches(pid); /* known when all stand */
+    taking_is_possible(pid);
     sharing_look(&s.sharing);
     haste_begin(&haste);
     uint64_t begin = timing_now().ns;

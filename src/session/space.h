@@ -60,6 +60,7 @@ struct space {
     bool inherited;      /* from a spoor that was killed (leftovers.h): its lanes are not ours */
     bool stopping;       /* being changed: its tasks' reports wait (tracer.c) */
     bool lifted;         /* all text is the program's, for the time being: nothing is patched */
+    bool taken;          /* some code that was to be patched writes the lanes' register */
     bool renounced;      /* it is lifted for good */
     unsigned filter;     /* by which of the session's its patches were chosen: space_context's */
     unsigned filters;    /* seccomp filters that need no look (permits.h) */

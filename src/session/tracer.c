@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "session/access.h"
+#include "session/taking.h"
 #include "session/tracer_parts.h"
 #include "target/status.h"
 
@@ -223,6 +224,18 @@ static struct task *find_hooked(const struct tracer *t) {
     return NULL;
 }
 
+/* SPACE, stopped, may have loaded what takes the register that lanes hang off: it is watched, or
+ * (*RET_LEAVE) to be left at once. */
+static void look_for_taking(struct tracer *t, const struct space *space, bool *ret_leave) {
+    struct err err = {0};
+    bool possible = taking_is_possible(space->pid);
+    *ret_leave = taking_check_code(space, &err) < 0;
+    if (*ret_leave)
+        tracer_warn(t, space->pid, &err);
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        k->watched |= possible && k->space == space;
+}
+
 /* Returns whether TASK needs no more to wait. If it stands before a signal, that comes first. */
 static bool handle_hook(struct tracer *t, const struct task *task) {
     struct space *space = space_ref(task->space);
@@ -234,16 +247,21 @@ static bool handle_hook(struct tracer *t, const struct task *task) {
     bool here = task && task->slot == slot;
     bool able = here && may_call(task);
     pid_t caller = able ? free_caller(t, task) : tid;
-    bool gained = able && access_gain(space, caller);
+    bool gained = able && access_gain(space, caller), leave = false;
     if (able && space_update(&t->options.context, space, caller, &err) < 0)
         tracer_warn(t, tid, &err);
     if (able)
         traps_arm(t, space, caller);
+    if (able)
+        look_for_taking(t, space, &leave);
     if (gained)
         access_give_back(space, caller);
     if (able)
         __atomic_store_n(&slot->lane->hook, 0, __ATOMIC_RELEASE);
-    resume_space(t, space);
+    if (leave)
+        part_with_process(t, space->pid);
+    else
+        resume_space(t, space);
     space_unref(space);
     return able || !here;
 }

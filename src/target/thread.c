@@ -61,6 +61,20 @@ bool thread_at_call(pid_t tid, struct thread_call_stop *ret) {
     return true;
 }
 
+int thread_put_off_call(pid_t tid) {
+    struct regs regs;
+    int status, rc = thread_get_regs(tid, &regs);
+    if (rc < 0)
+        return rc;
+    regs_put_off_call(&regs);
+    rc = thread_set_regs(tid, &regs);
+    if (rc == 0)
+        rc = thread_interrupt(tid);
+    if (rc == 0)
+        rc = thread_continue(tid, 0);
+    return rc < 0 ? rc : thread_wait(tid, &status);
+}
+
 int thread_get_regs(pid_t tid, struct regs *ret) {
     struct iovec io = {&ret->raw, sizeof ret->raw};
     return request(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io);

@@ -27,6 +27,9 @@ int thread_wait(pid_t tid, int *ret_status);
 /* TID stands at an exec, fork or clone event, inside that system call: runs it to the end of the
  * call, where registers can be set. */
 int thread_finish_call(pid_t tid, struct err *err);
+/* TID has stopped at its entry to a system call: makes that the next thing that it does, and stops
+ * it before. Not for one with seccomp filters, which would see a call that does not exist. */
+int thread_put_off_call(pid_t tid);
 /* Whether TID stops once more when it exits (as its ptrace options, this is inherited by what it
  * creates). */
 int thread_watch_exit(pid_t tid, bool watch);

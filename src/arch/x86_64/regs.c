@@ -5,6 +5,7 @@
  */
 #include "arch/regs.h"
 
+#include <asm/prctl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -72,6 +73,14 @@ static void finish_restart(struct user_regs_struct *r, uint64_t timed_call) {
     default:
         r->orig_rax = (uint64_t)NO_SYSCALL;
     }
+}
+
+void regs_put_off_call(struct regs *regs) { again(&regs->raw, regs->raw.orig_rax); }
+
+bool regs_lane_taken(const struct regs *regs) { return regs->raw.gs_base || regs->raw.gs; }
+
+bool regs_call_sets_lane(long number, uint64_t argument) {
+    return number == SYS_arch_prctl && argument == ARCH_SET_GS;
 }
 
 void regs_finish_restart(struct regs *regs) { finish_restart(&regs->raw, SYS_restart_syscall); }

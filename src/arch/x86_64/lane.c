@@ -1,0 +1,103 @@
+/*
+ * Code that uses gs itself, whose base is the thread's lane. AMD64 Architecture Programmer's
+ * Manual, volume 3: WRGSBASE, MOV, POP and LGS of the segment register.
+ */
+#include <string.h>
+
+#include "arch/x86_64/x86_64.h"
+
+enum { REPEAT = 0xf3, OPERAND_SIZE = 0x66, TWO_BYTES = 0x0f, GS = 5, WRGSBASE = 3 };
+
+static bool is_rex(uint8_t byte) { return byte >> 4 == 4; }
+static uint8_t reg_of(uint8_t modrm) { return modrm >> 3 & 7; }
+
+bool x86_64_writes_lane(const uint8_t *bytes, size_t size) {
+    bool repeat = false;
+    size_t i = 0;
+    for (; i < size && (bytes[i] == REPEAT || bytes[i] == OPERAND_SIZE || is_rex(bytes[i])); i++)
+        repeat |= bytes[i] == REPEAT;
+    if (size - i < 2)
+        return false;
+    const uint8_t *op = bytes + i;
+    if (op[0] == 0x8e) /* mov */
+        return reg_of(op[1]) == GS;
+    if (op[0] != TWO_BYTES)
+        return false;
+    if (op[1] == 0xa9 || op[1] == 0xb5) /* pop, lgs */
+        return true;
+    return op[1] == 0xae && repeat && size - i > 2 && op[2] >> 6 == 3 && reg_of(op[2]) == WRGSBASE;
+}
+
+/* Whether `mov $imm32` to the register numbered REG ends at FIELD, its number. */
+static bool is_move(const uint8_t *bytes, const uint8_t *field, uint8_t reg) {
+    size_t before = (size_t)(field - bytes);
+    return (before >= 1 && field[-1] == (0xb8 | reg)) ||
+           (before >= 2 && field[-2] == 0xc7 && field[-1] == (0xc0 | reg));
+}
+
+/* Whether SIZE bytes hold the number of the call, as its first argument or in place of it. */
+static bool has_call(const uint8_t *bytes, size_t size, uint8_t reg) {
+    static const uint8_t arch_prctl[] = {158, 0, 0, 0};
+    const uint8_t *end = bytes + size, *at = bytes;
+    while ((at = memmem(at, (size_t)(end - at), arch_prctl, sizeof arch_prctl))) {
+        if (is_move(bytes, at, reg))
+            return true;
+        at++;
+    }
+    return false;
+}
+
+/* Whether what stands within a few instructions from AT on calls a function, within BYTES, that
+ * makes the call with the arguments that it was given. */
+static bool calls_maker(const uint8_t *bytes, const uint8_t *end, const uint8_t *at) {
+    enum { NEAR = 16, CALL = 0xe8, CALL_BYTES = 5 };
+    static const uint8_t landing[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    static const uint8_t maker[] = {0xb8, 158, 0, 0, 0, 0x0f, 0x05};
+    for (const uint8_t *p = at; p < at + NEAR && end - p >= CALL_BYTES; p++) {
+        int32_t far;
+        memcpy(&far, p + 1, sizeof far);
+        int64_t to = p + CALL_BYTES - bytes + far, room = end - bytes - to;
+        if (*p != CALL || to < 0 || room < (int64_t)(sizeof landing + sizeof maker))
+            continue;
+        bool lands = memcmp(bytes + to, landing, sizeof landing) == 0;
+        if (memcmp(bytes + to + (lands ? sizeof landing : 0), maker, sizeof maker) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the number of what the call shall do, at AT, is that. It is loaded into one of the call's
+ * registers, or of the C library's function syscall(); near it, so is the call's own. */
+static bool asks_at(const uint8_t *bytes, const uint8_t *end, const uint8_t *at) {
+    enum { NEAR = 48, RAX = 0, RSI = 6, RDI = 7 };
+    const uint8_t *low = at - bytes > NEAR ? at - NEAR : bytes;
+    size_t room = (size_t)((end - at > NEAR ? at + NEAR : end) - low);
+    if (is_move(bytes, at, RDI))
+        return has_call(low, room, RAX) || calls_maker(bytes, end, at + 4);
+    return is_move(bytes, at, RSI) && has_call(low, room, RDI);
+}
+
+enum { NUMBER_BYTES = 4, BLOCK = 4096 };
+static bool is_set_gs(const uint8_t *p) {
+    return (p[0] == 0x01) & (p[1] == 0x10) & (p[2] == 0) & (p[3] == 0);
+}
+
+/* Written so that compilers make vectors of it: all text of a program goes through here. */
+static bool may_hold_set_gs(const uint8_t *bytes, size_t count) {
+    uint8_t any = 0;
+    for (size_t i = 0; i < count; i++)
+        any |= is_set_gs(bytes + i);
+    return any;
+}
+
+bool x86_64_asks_for_lane(const uint8_t *bytes, size_t size) {
+    for (size_t at = 0; at + NUMBER_BYTES <= size; at += BLOCK) {
+        size_t left = size - NUMBER_BYTES + 1 - at, count = left < BLOCK ? left : BLOCK;
+        if (!may_hold_set_gs(bytes + at, count))
+            continue;
+        for (const uint8_t *p = bytes + at; p < bytes + at + count; p++)
+            if (is_set_gs(p) && asks_at(bytes, bytes + size, p))
+                return true;
+    }
+    return false;
+}

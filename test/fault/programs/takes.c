@@ -1,0 +1,86 @@
+/*
+ * A program that keeps something of its own in the gs base, by HOW:
+ *   1  the C library's function for that, in one of two threads
+ *   2  its function for any system call
+ *   3  an instruction of its own that makes the call
+ *   4  the instruction that writes the base
+ *   5  the instruction that writes the segment register, which clears the base
+ * What it has there must stay, and what it finds through it be its own. With the argument "before"
+ * or "behind" it says so, and waits until its input ends, when it comes there.
+ */
+#include <asm/prctl.h>
+#include <pthread.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+
+#include "story.h"
+
+enum { WORDS = 8192, HWCAP2_FSGSBASE = 2 };
+static uint64_t own[WORDS];
+
+int arch_prctl(int code, unsigned long address);
+
+static __attribute__((noinline)) void take(void) {
+#if HOW == 1
+    check(arch_prctl(ARCH_SET_GS, (unsigned long)own) == 0, "arch_prctl");
+#elif HOW == 2
+    check(syscall(SYS_arch_prctl, ARCH_SET_GS, own) == 0, "syscall");
+#elif HOW == 3
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(SYS_arch_prctl), "D"(ARCH_SET_GS), "S"(own)
+                     : "rcx", "r11", "memory");
+    check(result == 0, "the call");
+#elif HOW == 4
+    if (!(getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE))
+        exit(77);
+    __asm__ volatile("wrgsbase %0" : : "r"(own) : "memory");
+#else
+    __asm__ volatile("mov %0,%%gs" : : "r"(0) : "memory");
+#endif
+}
+
+static __attribute__((noinline)) uint64_t word(unsigned long index) {
+    uint64_t value;
+    __asm__ volatile("mov %%gs:(%1),%0" : "=r"(value) : "r"(index * sizeof value) : "memory");
+    return value;
+}
+
+static __attribute__((noinline)) void use(void) {
+    for (unsigned i = 0; i < WORDS; i++)
+        own[i] = i;
+    check_work();
+    for (unsigned i = 0; i < WORDS && HOW != 5; i++)
+        check(word(i) == i && own[i] == i, "what is kept there");
+}
+
+static void *body(void *argument) {
+    check_work();
+    take();
+    use();
+    return argument;
+}
+
+static void wait_at(const char *place, const char *asked) {
+    char byte;
+    if (!asked || strcmp(place, asked) != 0)
+        return;
+    check(write(1, "there\n", 6) == 6, "output");
+    check(read(0, &byte, 1) == 0, "input");
+}
+
+int main(int argc, char **argv) {
+    pthread_t thread;
+    check_work();
+    wait_at("before", argc > 1 ? argv[1] : NULL);
+    if (HOW == 1) {
+        check(pthread_create(&thread, NULL, body, NULL) == 0, "thread");
+        check_work();
+        pthread_join(thread, NULL);
+    }
+    take();
+    wait_at("behind", argc > 1 ? argv[1] : NULL);
+    use();
+    return right();
+}

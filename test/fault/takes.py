@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Programs that use the gs base themselves are traced up to there, or not at all, and come to no harm.
+
+    takes.py SPOOR BY PROGRAM
+
+PROGRAM is programs/takes.c; BY: "call" if it asks the kernel to ("bare": and has no symbols), "code" if it
+has instructions for it.
+"""
+import os
+import subprocess
+import sys
+import time
+
+from fault import (RIGHT, SKIP, Spoor, check, check_right, check_runs_right, main, run,
+                   said)
+
+TEXT = "the gs base"
+PATIENCE_S = 60
+
+
+def check_told(text, what):
+    lines = [line for line in text.splitlines() if TEXT in line]
+    check(len(lines) == 1 and lines[0].startswith("spoor: process "), f"{what}: not told once: {text}")
+
+
+def record(spoor, by, program):
+    if by != "code":
+        check_runs_right(spoor, [program])
+        done = run([spoor.path, "record", "-o", "trace", "--", program])
+        check_right(done, "record")
+        check_told(said(done), "record")
+        if by == "bare":
+            return
+        calls = {row["function"]: row["calls"] for row in spoor.report()}
+        check(calls.get("take") == 1 and "use" not in calls, f"calls up to there: {calls}")
+        return
+    for way in [], ["-M", "*"]:
+        done = spoor.record(way, [program])
+        check(done.status == 125 and not done.stdout, f"record: {done.status}, {done.stdout}")
+        check_told(said(done), "record")
+
+
+class Waiting:
+    """PROGRAM, which stands at PLACE."""
+
+    def __init__(self, program, place):
+        self.process = subprocess.Popen([program, place], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        first = self.process.stdout.readline()
+        check(first == b"there\n", f"{place}: {first}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def end(self):
+        out, err = self.process.communicate(timeout=PATIENCE_S)
+        check(self.process.returncode == RIGHT and out == b"right\n",
+              f"attached to: {self.process.returncode}, {out} {err}")
+
+    def await_spoor(self):
+        deadline = time.monotonic() + PATIENCE_S
+        with open(f"/proc/{self.process.pid}/maps", encoding="utf-8") as maps:
+            while "memfd:spoor" not in maps.read():
+                check(time.monotonic() < deadline, "spoor does not come")
+                time.sleep(0.001)
+                maps.seek(0)
+
+
+def attach(spoor, by, program):
+    with Waiting(program, "behind") as waiting:
+        done = run([spoor.path, "attach", "-o", "trace", str(waiting.process.pid)])
+        check(done.status == 1, f"attach: {done.status}, {said(done)}")
+        check_told(said(done), "attach")
+        waiting.end()
+    if by == "code":
+        return
+    with Waiting(program, "before") as waiting, \
+            subprocess.Popen([spoor.path, "attach", "-o", "trace", str(waiting.process.pid)],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as tracer:
+        try:
+            waiting.await_spoor()
+            waiting.end()
+            text = tracer.communicate(timeout=PATIENCE_S)[1].decode()
+        finally:
+            tracer.kill()
+        check(tracer.returncode == 0, f"attach: {tracer.returncode}, {text}")
+        check_told(text, "attach")
+
+
+def test(spoor, by, program):
+    if run([program]).status == SKIP:
+        print("this processor, or its kernel, does not let programs write the gs base")
+        sys.exit(SKIP)
+    record(spoor, by, program)
+    attach(spoor, by, program)
+
+
+if __name__ == "__main__":
+    main(lambda: test(Spoor(sys.argv[1]), sys.argv[2], os.path.realpath(sys.argv[3])))
