@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""SIGALRM every 100 microseconds, while patches of one tier after the other carry all events.
+
+    shower.py SPOOR PROGRAM
+
+PROGRAM is programs/shower.c. It does right, and each call is seen, and ends by a return.
+"""
+import ctypes
+import os
+import sys
+
+from harness import Spoor, check, check_lossless, check_same_outcome, main, run
+
+ADDR_NO_RANDOMIZE = 0x0040000
+TIERS = ("hop", "pun", "trap")
+# Where each call of the handler costs many stops, nothing else would be done.
+SLOWER = {"trap": ["5000"]}
+LEAST = 3  # sites that a tier must serve
+
+
+def counts():
+    with open("counts", encoding="ascii") as file:
+        return {name: int(number) for name, number in (line.split() for line in file)}
+
+
+def check_tiers(spoor, way, tiers):
+    functions = spoor.info()["functions"]
+    for tier in tiers:
+        sites = functions["tiers"][tier] + functions["exit_tiers"][tier]
+        check(sites >= LEAST, f"{way}: {tier} serves {sites} sites: {functions}")
+
+
+def check_calls(spoor, way, all_are_traced):
+    rows = {row["function"]: row for row in spoor.report()}
+    for name, number in counts().items():
+        if name not in rows:
+            check(not all_are_traced, f"{way}: {name} is not traced")
+            continue
+        inferred = 0 if all_are_traced else rows[name]["inferred"]  # by one tier not all exits are
+        check(rows[name]["calls"] == number and rows[name]["unwound"] == inferred,
+              f"{way}: {name}: {number} calls, and {rows[name]}")
+
+
+def test(spoor, program):
+    ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)  # as the program asks for
+    command = [program, "counts"]
+    alone = run(command)
+    check(alone.stdout == b"right\n", f"alone: {alone}")
+    for way, tiers in [([], TIERS[:2]), *(([f"--tier={tier}"], (tier,)) for tier in TIERS)]:
+        way = [*way, "--trap-limit=1000000000"]
+        words = command + SLOWER.get(tiers[0], [])
+        check_same_outcome(alone, spoor.record(way, words), f"spoor record {' '.join(way)}")
+        check_lossless(spoor.info())
+        check_tiers(spoor, way, tiers)
+        if spoor.is_whole():
+            check_calls(spoor, way, len(tiers) > 1)
+
+
+if __name__ == "__main__":
+    tracer, traced = Spoor(sys.argv[1]), os.path.realpath(sys.argv[2])
+    main(lambda: test(tracer, traced))
