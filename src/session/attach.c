@@ -77,8 +77,18 @@ static int take_over(const struct recording *r, struct err *err) {
     return 0;
 }
 
-/* Everything that takes long is done while the program runs. */
+static int foresee(struct recording *r, struct err *err) {
+    struct attached *a = r->ctx;
+    space_unref(a->space);
+    a->space = NULL;
+    int rc = tracer_foresee(r->tracer, r->pid, &a->space, err);
+    return rc < 0 ? rc : recording_check(r, err);
+}
+
+/* Everything that takes long is done while the program runs. If that executes another one just now,
+ * nothing is mapped in it: what cannot be found is looked for once more. */
 static int begin(struct recording *r, struct err *err) {
+    const struct timespec exec = {.tv_nsec = 20000000};
     struct attached *a = r->ctx;
     int rc = candidate_check(r->pid, err);
     if (rc == 0)
@@ -87,10 +97,10 @@ static int begin(struct recording *r, struct err *err) {
         rc = take_over(r, err);
     if (rc == 0)
         rc = open_recording(r, err);
-    if (rc == 0)
-        rc = tracer_foresee(r->tracer, r->pid, &a->space, err);
-    if (rc == 0)
-        rc = recording_check(r, err);
+    if (rc == 0 && (rc = foresee(r, err)) < 0) {
+        nanosleep(&exec, NULL);
+        rc = foresee(r, err);
+    }
     if (rc == 0)
         rc = tracer_attach(r->tracer, a->space, r->pid, err);
     if (rc == 0)

@@ -27,7 +27,7 @@
 #include "session/settle.h"
 #include "session/tracer_parts.h"
 
-enum { PATIENCE_MS = 1000, MOST_TRIES = 1000 /* of a ms each */ };
+enum { PATIENCE_MS = 1000, MOST_TRIES = 1000 /* of a ms each */, EXEC_NS = 20000000 };
 
 static struct space_context *context_of(struct tracer *t) { return &t->options.context; }
 
@@ -306,6 +306,22 @@ static int check_choice(const struct tracer *t, struct err *err) {
     return rc;
 }
 
+/* What FILTER chooses is prepared, unless that must wait for the end of a pause. On error nothing
+ * has changed. */
+static int try_choice(struct tracer *t, const struct filter *filter, struct err *err) {
+    const struct space_context *ctx = context_of(t);
+    catalog_choose(ctx->catalog, filter);
+    each_space(t, prepare_anew);
+    int rc = check_choice(t, err);
+    if (rc < 0 || ctx->paused)
+        each_space(t, forget_prepared);
+    if (rc < 0)
+        catalog_undo_choice(ctx->catalog);
+    return rc;
+}
+
+/* While a process executes another program nothing is mapped in it: what matches nothing is tried
+ * once more, and as long as that may take. */
 int tracer_choose(struct tracer *t, const struct filter *filter, uint64_t *ret_ns,
                   struct err *err) {
     struct space_context *ctx = context_of(t);
@@ -313,15 +329,15 @@ int tracer_choose(struct tracer *t, const struct filter *filter, uint64_t *ret_n
     if (options_of(t)->libcalls)
         return err_set(err, ENOTSUP, "libcalls",
                        "with --libcalls the filter cannot be changed: record again");
-    catalog_choose(ctx->catalog, filter);
-    each_space(t, prepare_anew);
-    int rc = check_choice(t, err);
-    if (rc < 0 || ctx->paused)
-        each_space(t, forget_prepared);
-    if (rc < 0) {
-        catalog_undo_choice(ctx->catalog);
-        return rc;
+    int rc = try_choice(t, filter, err);
+    uint64_t begin = timing_now().ns;
+    for (int i = 0; rc < 0 && (i == 0 || timing_now().ns - begin < EXEC_NS); i++) {
+        nap();
+        tracer_handle_reports(t);
+        rc = try_choice(t, filter, err);
     }
+    if (rc < 0)
+        return rc;
     size_t added, removed;
     catalog_keep_choice(ctx->catalog, &added, &removed);
     tell_choice(t, filter, added, removed);

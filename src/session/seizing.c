@@ -68,8 +68,12 @@ static int seize_new(struct seizing *s, pid_t process, struct err *err) {
 
 static int busy(const struct seizing *s, struct err *err) {
     pid_t tid = stopping_laggard(s->tracer, s->space);
-    if (!tid && status_has_ended(s->sharing.pid))
+    if (!tid && !tasks_find(&s->tracer->tasks, s->sharing.pid))
         return err_set(err, ESRCH, "busy", "process %d: has ended meanwhile", s->sharing.pid);
+    if (!tid)
+        return err_set(err, EBUSY, "busy",
+                       "process %d: has begun another program meanwhile: try again",
+                       s->sharing.pid);
     return err_set(
         err, EBUSY, "busy",
         "process %d: cannot be stopped: thread %d waits in the kernel for something that "

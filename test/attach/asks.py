@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""Who may ask a recording, and what programs it can be asked about: one that spoor has launched, one that
+executes itself, one with breakpoints, one of which library calls are traced. Two who come at once.
+
+    asks.py SPOOR BUSY KIN
+"""
+import os
+import subprocess
+import sys
+import time
+
+from attach import TIMEOUT, Spoor, check, check_left, code_of, main, run, running, traces_of_us
+
+NOBODY, OTHER = 65534, 65533
+
+
+class Recording:
+    """By COMMAND, of process PID; it is asked to end at last."""
+
+    def __init__(self, spoor, pid, command):
+        self.spoor, self.pid, self.command = spoor, str(pid), command
+
+    def __enter__(self):
+        self.begin()
+        while self.ask("status").status:
+            if self.recorder.poll() is not None:
+                said = self.recorder.stderr.read().decode()
+                check("has begun another program meanwhile: try again" in said, f"{self.command}: {said}")
+                self.begin()
+        return self
+
+    def begin(self):
+        # pylint: disable=consider-using-with
+        self.recorder = subprocess.Popen(self.command, stderr=subprocess.PIPE)
+
+    def __exit__(self, kind, *_):
+        if kind:
+            self.recorder.kill()
+        else:
+            self.tell("stop")
+            _, said = self.recorder.communicate(timeout=TIMEOUT)
+            check(self.recorder.returncode == 0, f"{self.command}: {self.recorder.returncode}: {said}")
+
+    def ask(self, *words, user=None):
+        return run([self.spoor.path, "ctl", self.pid, *words], user=user)
+
+    def tell(self, *words):
+        done = self.ask(*words)
+        check(done.status == 0, f"ctl {words}: {done}")
+        return done.stdout.decode()
+
+    def refuse(self, why, *words, user=None):
+        done = self.ask(*words, user=user)
+        check(done.status == 1 and done.stderr.count(b"\n") == 1 and why in done.stderr.decode(),
+              f"ctl {words} is not refused, or not so: {done}")
+
+    def events(self):
+        return int(self.tell("status").split(" events")[0].split()[-1])
+
+    def await_change(self, wanted):
+        """Until events come, or come no more."""
+        until, last = time.monotonic() + 60, None
+        while (last != (last := self.events())) != wanted:
+            check(time.monotonic() < until, f"events: {wanted} is wanted")
+            time.sleep(0.1)
+
+    def pause_and_resume(self):
+        self.await_change(True)
+        self.tell("pause")
+        self.await_change(False)
+        self.tell("resume")
+        self.await_change(True)
+
+
+def attaching(spoor, pid, *options):
+    return Recording(spoor, pid, [spoor.path, "attach", "-q", "-o", "trace", *options, str(pid)])
+
+
+def test_users(spoor, busy):
+    """Root may ask everybody, everybody themselves."""
+    if os.geteuid():
+        return
+    os.chmod(".", 0o777)
+    for owner in None, NOBODY:
+        become = ["setpriv", f"--reuid={owner}", f"--regid={owner}", "--clear-groups"] if owner else []
+        with running([*become, busy, "compute"]) as process:
+            before = code_of(process.pid)
+            command = [*become, *attaching(spoor, process.pid).command]
+            with Recording(spoor, process.pid, command) as recording:
+                recording.refuse("recorded by another user: ask that user, or root", "pause", user=OTHER)
+                recording.await_change(True)
+                check(recording.ask("status", user=owner).status == 0, "its own user is refused")
+            check_left(process.pid, before)
+        os.remove("trace")
+
+
+def test_two_at_once(spoor, busy):
+    """One comes first; the other is told who it is."""
+    with running([busy, "compute"]) as process:
+        before, command = code_of(process.pid), attaching(spoor, process.pid).command
+        for number in range(3):
+            both = [subprocess.Popen([*command, f"--output=trace.{i}"], stderr=subprocess.PIPE) for i in "ab"]
+            while all(one.poll() is None for one in both):
+                time.sleep(0.01)
+            late = next(one for one in both if one.poll() is not None)
+            first = both[both[0] is late]
+            said = late.stderr.read().decode()
+            check(late.returncode == 1 and said.count("\n") == 1 and f"process {process.pid}" in said and
+                  ("another spoor" in said or "traces it already" in said), f"{number}: {late.returncode}: {said}")
+            while run([spoor.path, "ctl", str(process.pid), "stop"]).status:
+                check(first.poll() is None, f"{number}: the first has ended, too: {first.returncode}")
+            check(first.wait(TIMEOUT) == 0, f"{number}: {first.stderr.read()}")
+            check_left(process.pid, before)
+
+
+def child_of(pid):
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
+            for child in children.read().split():
+                if run([recorder_path, "ctl", child, "status"]).status == 0:
+                    return int(child)
+        time.sleep(0.01)
+    check(False, "nobody records a child")
+    return 0
+
+
+def test_launched(spoor):
+    """Its program is left and runs on; record waits for it, and has its status."""
+    command = [spoor.path, "record", "-q", "-o", "trace", "--", "sh", "-c", "while read x; do echo $x; done; exit 7"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as recorder:
+        pid = child_of(recorder.pid)
+        for words in ("pause",), ("resume",), ("stop",):
+            check(run([spoor.path, "ctl", str(pid), *words]).status == 0, f"{words}")
+        check(not traces_of_us(pid), f"left: {traces_of_us(pid)}")
+        check(run([spoor.path, "ctl", str(pid), "status"]).status == 1, "it still listens")
+        out, _ = recorder.communicate(b"on\n", timeout=TIMEOUT)
+    check(out == b"on\n" and recorder.returncode == 7, f"record: {recorder.returncode}, {out}")
+    info = spoor.json("info", "--json", "trace")
+    check(info["complete"] and len(info["changes"]) == 1, f"{info['changes']}")
+
+
+def test_execs(spoor, kin):
+    """Of each of its programs, in a pause or not, the same is true."""
+    with running([kin, "execs"]) as process:
+        with attaching(spoor, process.pid, "-F", "fib") as recording:
+            for choice in "breakpoint", "fib", "*":
+                recording.pause_and_resume()
+                recording.tell("pause")
+                recording.tell("filter", "-F", choice)
+                recording.await_change(False)
+                recording.tell("resume")
+                recording.await_change(choice != "breakpoint")
+                recording.tell("filter")
+        check(not traces_of_us(process.pid), f"left: {traces_of_us(process.pid)}")
+    pauses = [c for c in spoor.json("info", "--json", "trace")["changes"] if c["kind"] == "paused"]
+    check(len(pauses) == 6 and all(p["duration_ns"] for p in pauses), f"pauses: {pauses}")
+
+
+def test_traps(spoor, kin):
+    """They stand only while their function is traced."""
+    limit = "--trap-limit=1000000"
+    with running([kin, "traps"]) as process:
+        before = code_of(process.pid)
+        with attaching(spoor, process.pid, "-F", "breakpoint", limit) as recording:
+            recording.pause_and_resume()
+            recording.tell("filter", "-F", "fib")
+            recording.await_change(True)
+            recording.tell("filter", "-F", "breakpoint")
+            recording.pause_and_resume()
+        check_left(process.pid, before)
+    tiers = spoor.json("info", "--json", "trace")["functions"]["tiers"]
+    check(tiers["trap"] == 1, f"tiers: {tiers}")
+    calls = {row["function"]: row["calls"] for row in spoor.report()}
+    check(set(calls) == {"breakpoint", "fib"}, f"calls: {calls}")
+
+
+def test_libcalls(spoor, busy):
+    with running([busy, "compute"]) as process:
+        before = code_of(process.pid)
+        with attaching(spoor, process.pid, "--libcalls", "-F", "qsort") as recording:
+            recording.refuse("--libcalls", "filter", "-F", "snprintf")
+            recording.pause_and_resume()
+        check_left(process.pid, before)
+    calls = {row["function"]: row["calls"] for row in spoor.report()}
+    check(list(calls) == ["qsort"], f"calls: {calls}")
+
+
+def test(spoor, busy, kin):
+    test_users(spoor, busy)
+    test_two_at_once(spoor, busy)
+    test_launched(spoor)
+    test_execs(spoor, kin)
+    test_traps(spoor, kin)
+    test_libcalls(spoor, busy)
+
+
+if __name__ == "__main__":
+    subject = Spoor(sys.argv[1])
+    recorder_path = subject.path
+    programs = [os.path.realpath(word) for word in sys.argv[2:4]]
+    main(lambda: test(subject, *programs))
