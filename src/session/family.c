@@ -9,6 +9,7 @@
 #include "session/access.h"
 #include "session/breakpoints.h"
 #include "session/identity.h"
+#include "session/limits.h"
 #include "session/settle.h"
 #include "session/taking.h"
 #include "session/thin.h"
@@ -151,6 +152,8 @@ void family_forget_threads(struct tracer *t, const struct task *task) {
 bool family_exec(struct tracer *t, struct task *task) {
     bool was_lifted = task->space && task->space->lifted;
     take_lane_back(t, task);
+    if (task->space)
+        limits_lower(task->space, task->tid);
     space_unref(task->space);
     task->space = NULL;
     task->exiting = false;

@@ -7,6 +7,7 @@
 
 #include "arch/arch.h"
 #include "session/arrival.h"
+#include "session/limits.h"
 #include "session/rewrite.h"
 #include "session/undolog.h"
 #include "target/cpu.h"
@@ -48,7 +49,9 @@ static int map_code(const struct patched *p, const struct patch_request *r, tadd
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, (uint64_t)-1,
                                 0}};
     int64_t at;
-    int rc = thread_call(r->caller, &r->space->remote, &call, &at, err);
+    int rc = limits_raise(r->space, r->caller, size, err);
+    if (rc == 0)
+        rc = thread_call(r->caller, &r->space->remote, &call, &at, err);
     return rc == 0 && (taddr_t)at != start ? no_room(p, ENOMEM, err) : rc;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "session/foothold.h"
+#include "session/limits.h"
 #include "session/patcher.h"
 #include "session/permits.h"
 #include "session/undolog.h"
@@ -24,7 +25,9 @@ enum { PAGE = 4096, NAME_AT = 2048 /* in the agent's page */ };
 /* One remote call whose failure is an error too. */
 static int call(struct space *s, pid_t tid, const struct remote_call *call, int64_t *ret,
                 struct err *err) {
-    int rc = thread_call(tid, &s->remote, call, ret, err);
+    int rc = call->number == SYS_mmap ? limits_raise(s, tid, call->args[1], err) : 0;
+    if (rc == 0)
+        rc = thread_call(tid, &s->remote, call, ret, err);
     if (rc < 0)
         return rc;
     if (*ret < 0 && *ret > -PAGE)
@@ -358,6 +361,8 @@ static int move_out(struct space *s, pid_t caller, struct err *err) {
     }
     if (rc == 0)
         rc = call(s, caller, &(struct remote_call){SYS_munmap, {s->agent, PAGE}}, &ignored, err);
+    if (rc == 0)
+        limits_lower(s, caller);
     int back = foothold_leave(&foothold, rc < 0 ? NULL : err);
     return rc < 0 ? rc : back;
 }

@@ -69,6 +69,9 @@ struct space {
     size_t traps; /* how many of ours stand in it */
     bool trapped; /* some did: threads may still report that they have come to one */
     bool armed;   /* its tasks' actions at SIGTRAP are known (traps.c) */
+    struct {
+        uint64_t now, added;
+    } limit; /* of its memory (limits.h), as we have left it, and how much of it is for us */
     ARRAY(struct slab *) slabs;
     ARRAY(int) files; /* inherited: descriptors in the target that belong to slabs */
     ARRAY(struct patched) modules;

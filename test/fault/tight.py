@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""A limit of a program's memory leaves it what it leaves it untraced.
+
+    tight.py SPOOR PROGRAM
+
+PROGRAM is programs/tight.c, which takes all that there is. Where spoor may not raise the limit it says so.
+"""
+import os
+import subprocess
+import sys
+import time
+
+from fault import RIGHT, Spoor, check, main, run, said
+
+LIMITS_KB = (3000, 4000, 6000, 12000, 40000, 66000, 67000, 70000, 100000, 200000)
+LIMITS_MB = (4, 8, 40, 66, 100)
+PATIENCE_S = 60
+
+
+def limited(program, kb, kind):
+    return ["sh", "-c", f"ulimit {kind} -v {kb} && exec {program}"]
+
+
+def record(spoor, program):
+    for kb in LIMITS_KB:
+        command = limited(program, kb, "-S")
+        alone, traced = run(command), spoor.record(["-M", "*"], command)
+        check(alone.status == RIGHT and traced[:1] + traced[2:] == alone[:1] + alone[2:],
+              f"{kb} KB: {alone}, {traced}")
+        calls = {row["function"]: row["calls"] for row in spoor.report()}
+        check(not spoor.is_whole() or calls.get("take") == int(alone.stdout.split()[0]) + 1,
+              f"{kb} KB: {alone}, {calls.get('take')} calls")
+
+
+def forbidden(spoor, program):
+    """Without the right to raise a hard limit."""
+    without = ["setpriv", "--bounding-set=-sys_resource", "--inh-caps=-sys_resource"]
+    if run([*without, "true"]).status:
+        without = []  # not root: has it not
+    for kb in LIMITS_KB:
+        command = limited(program, kb, "")
+        alone = run(command)
+        done = run([*without, spoor.path, "record", "-o", "trace", "--", *command])
+        lines = [line for line in said(done).splitlines() if "its memory is limited" in line]
+        check((done.stdout, done.status) == (alone.stdout, RIGHT) and len(lines) == 1,
+              f"{kb} KB, not to be raised: {alone}, {done}")
+
+
+def waits(program, mb, tracer=None):
+    """What PROGRAM says while what TRACER starts is there."""
+    with subprocess.Popen([program, "waits", str(mb)], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as process:
+        try:
+            check(process.stdout.readline() == b"there\n", "it does not begin")
+            attached = tracer and tracer(process.pid)
+            said_by_it = process.communicate(timeout=PATIENCE_S)[0]
+            if attached:
+                attached.communicate(timeout=PATIENCE_S)
+        finally:
+            process.kill()
+    return process.returncode, said_by_it
+
+
+def attach(spoor, program):
+    def come(pid):
+        tracer = subprocess.Popen([spoor.path, "attach", "-q", "-M", "*", "-o", "trace", str(pid)])
+        deadline = time.monotonic() + PATIENCE_S
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+            while "memfd:spoor" not in maps.read():
+                check(time.monotonic() < deadline and tracer.poll() is None, "spoor does not come")
+                time.sleep(0.001)
+                maps.seek(0)
+        return tracer
+
+    for mb in LIMITS_MB:
+        alone, traced = waits(program, mb), waits(program, mb, come)
+        check(alone[0] == RIGHT and alone == traced, f"{mb} MB: {alone}, attached to: {traced}")
+
+
+def come_and_go(spoor, program):
+    """What was raised is lowered when spoor leaves."""
+    def come(pid):
+        done = run([spoor.path, "attach", "-q", "-M", "*", "--duration=50ms", "-o", "trace", str(pid)])
+        check(done.status == 0, f"attach: {done}")
+
+    check(waits(program, 40) == waits(program, 40, come), "when spoor has left")
+
+
+def test(spoor, program):
+    record(spoor, program)
+    attach(spoor, program)
+    come_and_go(spoor, program)
+    forbidden(spoor, program)
+
+
+if __name__ == "__main__":
+    subject = Spoor(sys.argv[1]), os.path.realpath(sys.argv[2])
+    main(lambda: test(*subject))
