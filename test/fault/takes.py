@@ -100,4 +100,5 @@ def test(spoor, by, program):
 
 
 if __name__ == "__main__":
-    main(lambda: test(Spoor(sys.argv[1]), sys.argv[2], os.path.realpath(sys.argv[3])))
+    subject = Spoor(sys.argv[1]), sys.argv[2], os.path.realpath(sys.argv[3])
+    main(lambda: test(*subject))
