@@ -105,6 +105,21 @@ int mapped_open(pid_t tid, const struct map *map, struct stat *ret) {
     return fd >= 0 ? fd : open_from_descriptors(tid, map, ret);
 }
 
+int mapped_open_surely(pid_t tid, const struct map *map) {
+    AUTO_FREE char *by_map = mem_printf("/proc/%d/map_files/%lx-%lx", tid, map->start, map->end);
+    AUTO_FREE char *by_root = mem_printf("/proc/%d/root%s", tid, map->path);
+    struct stat st;
+    int fd = open_file(by_map, &st);
+    if (fd >= 0)
+        return fd;
+    fd = open_file(by_root, &st);
+    if (fd >= 0 && is_same_inode(&st, map))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
 /* ---- from memory ---- */
 
 struct remains { /* of a file, in a process */

@@ -14,6 +14,8 @@
 /* Opens the file that MAP, by its former name (maps_use_former_names()), maps into process TID.
  * Returns −1 when we cannot. */
 int mapped_open(pid_t tid, const struct map *map, struct stat *ret_stat);
+/* The same where the kernel itself says that it is this file, without a look at what it holds. */
+int mapped_open_surely(pid_t tid, const struct map *map);
 /* What process TID has in its memory of that file, as a module. Errors: "replaced" (that is not
  * enough to make one of). */
 int mapped_load(pid_t tid, const struct map *map, struct module **ret, struct err *err);

@@ -45,6 +45,7 @@ static const struct {
      {SYS_mmap, {0, 0, PROT_READ | PROT_WRITE, MAP_SHARED, 0, 0}, A | B | E}},
     {PERMIT_LANES, false, "close", {SYS_close, {0}, A}},
     {PERMIT_LANES, true, "madvise", {SYS_madvise, {0, 0, MADV_DONTDUMP}, A | B}},
+    {PERMIT_PAGES, true, "madvise", {SYS_madvise, {0, 0, MADV_DONTNEED}, A | B}},
     {PERMIT_LOOK, true, "prctl", {SYS_prctl, {PR_GET_DUMPABLE, 0}, 0}},
     {PERMIT_LOOK, true, "prctl", {SYS_prctl, {PR_SET_DUMPABLE, 1}, 0}},
     {PERMIT_LOOK, false, "prctl", {SYS_prctl, {PR_SET_DUMPABLE, 0}, 0}},

@@ -11,12 +11,13 @@
 
 #include "session/space.h"
 
-enum permit {                   /* what calls are made for */
-              PERMIT_CODE = 1,  /* to map and unmap code */
-              PERMIT_LANES = 2, /* to share memory */
-              PERMIT_LEAVE = 4, /* to unmap it all */
-              PERMIT_LOOK = 8,  /* access_gain() */
-              PERMIT_TRAPS = 16 /* traps.c */
+enum permit {                    /* what calls are made for */
+              PERMIT_CODE = 1,   /* to map and unmap code */
+              PERMIT_LANES = 2,  /* to share memory */
+              PERMIT_LEAVE = 4,  /* to unmap it all */
+              PERMIT_LOOK = 8,   /* access_gain() */
+              PERMIT_TRAPS = 16, /* traps.c */
+              PERMIT_PAGES = 32  /* pages.c */
 };
 
 /* How many filters of TID's need no look: as many as spoor has itself, if TID must have inherited

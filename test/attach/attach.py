@@ -28,6 +28,30 @@ def code_of(pid):
     return "".join(lines) + digest.hexdigest()
 
 
+def private_text(pid):
+    """How many KB of the code that process PID maps of files are its own copies."""
+    total, is_code = 0, False
+    with open(f"/proc/{pid}/smaps", encoding="utf-8") as smaps:
+        for line in smaps:
+            fields = line.split()
+            if "-" in fields[0]:
+                is_code = fields[1] == "r-xp" and fields[-1].startswith("/")
+            elif is_code and fields[0] == "Anonymous:":
+                total += int(fields[1])
+    return total
+
+
+def shows_its_files(pid):
+    """Whether the files that process PID maps can be told for sure: the kernel shows them to us, or their
+    numbers (some file systems show others)."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+        place, _, _, device, inode, path = maps.readline().split()
+    file, (major, minor) = os.stat(path), (int(number, 16) for number in device.split(":"))
+    start, end = (f"{int(number, 16):x}" for number in place.split("-"))
+    return (os.access(f"/proc/{pid}/map_files/{start}-{end}", os.R_OK) or
+            (file.st_dev, file.st_ino) == (os.makedev(major, minor), int(inode)))
+
+
 def threads_of(pid):
     return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
 

@@ -10,11 +10,13 @@ import statistics
 import sys
 import time
 
-from attach import SKIP, Failure, Spoor, attach, check, check_left, code_of, main, running
+from attach import (SKIP, Failure, Spoor, attach, check, check_left, code_of, main, private_text, running,
+                    shows_its_files)
 
 STOOD = re.compile(r"stood for ([0-9.]+) +(\w+) when it was attached to, for ([0-9.]+) +(\w+)")
 MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1e3}
 PACE = r"(?:(\d+) of (\d+) threads a second\n)?"
+MOST_PRIVATE_KB = 4  # the page from which the first remote call is made
 LEAST_PACE = 0.9  # the last stop may not have been made up for
 RESERVE = 4       # how much faster a machine must be that is fast enough
 WAYS = ([], ["-M", "*"], ["-M", "*", "--overflow=wait"])
@@ -66,6 +68,8 @@ def test(spoor, visits, moment, command):
                 raise Failure(f"visit {number}: {failure}") from failure
             events += spoor.json("info", "--json", "trace")["events"]["entry"]
         check(events > 0, "no event")
+        check(private_text(process.pid) <= MOST_PRIVATE_KB or not shows_its_files(process.pid),
+              f"{private_text(process.pid)} KB of its code are private by now")
         check(holdings_of(process.pid) == held, f"holds {holdings_of(process.pid)} instead of {held}")
     print(f"{visits} visits, {events} calls; stood still in ms (median, most): " +
           "; ".join(f"{name} {statistics.median(times):.2f}, {max(times):.2f}"
