@@ -62,22 +62,24 @@ def processor_time(pid):
 
 
 class Sample:
-    """What a server has done in some periods."""
+    """What a server has done in some periods: requests a second, and processor time for each."""
 
     def __init__(self):
-        self.rates, self.requests, self.seconds = [], 0, 0
+        self.rates, self.prices = [], []
 
     def take(self, server):
         begin = processor_time(server.process.pid)
         period = server.kind.loads[0](server.port, SECONDS)
         if period.failed:
             raise Failure(f"{server.name}: requests failed: {period.failed}")
-        self.seconds += processor_time(server.process.pid) - begin
+        seconds = processor_time(server.process.pid) - begin
         self.rates.append(period.done / period.seconds)
-        self.requests += period.done
+        self.prices.append(seconds / max(period.done, 1))
 
-    def price(self):
-        return self.seconds / max(self.requests, 1)
+
+def median_ratio(mine, others):
+    """Of pairs; those in which the other had no time to do anything say nothing."""
+    return statistics.median(a / b for a, b in zip(mine, others) if b)
 
 
 def compared(visited, twin, there=contextlib.nullcontext):
@@ -89,8 +91,7 @@ def compared(visited, twin, there=contextlib.nullcontext):
         for sample, server, context in order if number % 2 else reversed(order):
             with context():
                 sample.take(server)
-    return (statistics.median(a / b for a, b in zip(mine.rates, other.rates)),
-            mine.price() / other.price())
+    return median_ratio(mine.rates, other.rates), median_ratio(mine.prices, other.prices)
 
 
 def pay_visits(visits, visited, twin):
