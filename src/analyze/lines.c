@@ -1,12 +1,13 @@
 /*
- * Each thread has a queue of lines, whose front is given out as soon as it is certain. A call puts
- * its entry there when it opens, and its exit when it closes. The entry is uncertain
+ * Each strand, mostly a thread, has a queue of lines, whose front is given out as soon as it is
+ * certain. A call puts its entry there when it opens, and its exit when it closes. The entry is
+ * uncertain
  *  - while the call is younger than the threshold, or the span that is shown has not begun: if it
  *    ends so, its line is struck out;
  *  - when leaves are folded, while the call is open and no certain line follows its own: if it ends
  *    so, its line becomes that of a leaf.
- * What a call waits for is always ahead in its own thread, so that other threads' lines need not be
- * kept meanwhile. The threads' fronts are merged by a heap.
+ * What a call waits for is always ahead in its own strand, so that others' lines need not be kept
+ * meanwhile. The strands' fronts are merged by a heap.
  */
 #include "analyze/lines.h"
 
@@ -20,17 +21,17 @@ struct queued {
     bool struck; /* out */
 };
 
-struct thread {
+struct queue {
     struct lines *lines;
     struct walk *walk; /* NULL: not yet begun */
     struct visitor visitor;
-    struct queued *at; /* [head … end): the queue */
+    struct queued *at; /* [head … end): its lines */
     size_t head, end, room;
     uint32_t number;  /* of at[head]: they are counted on, modulo 2^32 */
     uint32_t certain; /* the number after that of the last certain line */
-    uint32_t stream;
+    struct strand strand;
     uint32_t depth; /* after the line that was given out last */
-    bool over;      /* the stream has been read */
+    bool over;      /* the strand has been read */
     bool ready;     /* the front is certain */
     uint64_t ns;    /* the front's; or, when it is not ready, no line of it is earlier */
 };
@@ -39,24 +40,24 @@ struct lines {
     const struct source *source;
     bool fold;
     uint64_t threshold_ns;
-    struct thread **heap; /* the earliest first */
+    struct queue **heap; /* the earliest first */
     size_t count;
     struct changes changes;
     size_t next_change;
     struct line line; /* as given out */
 };
 
-/* ---- a thread's queue ---- */
+/* ---- a queue ---- */
 
-static struct queued *front(struct thread *t) { return t->head < t->end ? &t->at[t->head] : NULL; }
+static struct queued *front(struct queue *t) { return t->head < t->end ? &t->at[t->head] : NULL; }
 
-static void drop_front(struct thread *t) {
+static void drop_front(struct queue *t) {
     t->head++;
     t->number++;
 }
 
 /* Returns the line's number. */
-static uint32_t push(struct thread *t, const struct line *line) {
+static uint32_t push(struct queue *t, const struct line *line) {
     if (t->head == t->end) {
         t->head = t->end = 0;
     } else if (t->end == t->room && t->head >= t->room / 2) {
@@ -72,12 +73,12 @@ static uint32_t push(struct thread *t, const struct line *line) {
     return t->number + (uint32_t)(t->end++ - t->head);
 }
 
-static void push_certain(struct thread *t, const struct line *line) {
+static void push_certain(struct queue *t, const struct line *line) {
     t->certain = push(t, line) + 1;
 }
 
 /* The entry of CALL, whose number was NUMBER; NULL: it has been given out. */
-static struct queued *entry_of(struct thread *t, const struct walk_call *call) {
+static struct queued *entry_of(struct queue *t, const struct walk_call *call) {
     uint32_t place = call->value - t->number;
     if (place >= t->end - t->head)
         return NULL;
@@ -87,16 +88,16 @@ static struct queued *entry_of(struct thread *t, const struct walk_call *call) {
     return same ? q : NULL;
 }
 
-static void strike(struct thread *t, struct queued *q) {
+static void strike(struct queue *t, struct queued *q) {
     q->struck = true;
     while (t->head < t->end && t->at[t->end - 1].struck)
         t->end--;
 }
 
 static uint32_t on_open(void *ctx, const struct walk_call *call) {
-    struct thread *t = ctx;
+    struct queue *t = ctx;
     struct line line = {.kind = LINE_ENTRY,
-                        .stream = t->stream,
+                        .stream = call->stream,
                         .function = call->function,
                         .depth = call->depth,
                         .stack = call->stack,
@@ -109,7 +110,7 @@ static uint32_t on_open(void *ctx, const struct walk_call *call) {
 }
 
 static void on_close(void *ctx, const struct walk_call *call) {
-    struct thread *t = ctx;
+    struct queue *t = ctx;
     struct queued *q = entry_of(t, call);
     if (call->brief) {
         if (q)
@@ -117,7 +118,8 @@ static void on_close(void *ctx, const struct walk_call *call) {
         return;
     }
     struct line line = {.kind = LINE_EXIT,
-                        .stream = t->stream,
+                        .stream = call->end_stream,
+                        .began = call->stream,
                         .function = call->function,
                         .depth = call->depth,
                         .stack = call->stack,
@@ -126,7 +128,7 @@ static void on_close(void *ctx, const struct walk_call *call) {
                         .how = call->how,
                         .inferred = call->inferred,
                         .before = call->before};
-    bool leaf = t->lines->fold && q && q == &t->at[t->end - 1];
+    bool leaf = t->lines->fold && q && q == &t->at[t->end - 1] && call->stream == call->end_stream;
     if (q)
         q->closed = true;
     if (!leaf) {
@@ -139,13 +141,13 @@ static void on_close(void *ctx, const struct walk_call *call) {
     t->certain = call->value + 1;
 }
 
-static void on_lost(void *ctx, uint64_t ns, uint64_t count) {
-    struct thread *t = ctx;
-    struct line line = {.kind = LINE_LOST, .stream = t->stream, .ns = ns, .lost = count};
+static void on_lost(void *ctx, uint32_t stream, uint64_t ns, uint64_t count) {
+    struct queue *t = ctx;
+    struct line line = {.kind = LINE_LOST, .stream = stream, .ns = ns, .lost = count};
     push_certain(t, &line);
 }
 
-static bool is_certain(const struct thread *t, const struct queued *q) {
+static bool is_certain(const struct queue *t, const struct queued *q) {
     if (q->line.kind != LINE_ENTRY || q->closed)
         return true;
     bool is_short = walk_now_ns(t->walk) - q->line.ns < t->lines->threshold_ns;
@@ -155,9 +157,9 @@ static bool is_certain(const struct thread *t, const struct queued *q) {
 }
 
 /* Reads on until the front is certain. False: there are no more lines. */
-static bool advance(struct thread *t) {
+static bool advance(struct queue *t) {
     if (!t->walk)
-        t->walk = walk_new(t->lines->source, t->stream, &t->visitor);
+        t->walk = walk_new(t->lines->source, t->strand, &t->visitor);
     for (;;) {
         struct queued *q = front(t);
         if (q && q->struck) {
@@ -173,14 +175,14 @@ static bool advance(struct thread *t) {
     }
 }
 
-/* ---- all threads ---- */
+/* ---- all of them ---- */
 
-static bool before(const struct thread *a, const struct thread *b) {
-    return a->ns < b->ns || (a->ns == b->ns && a->stream < b->stream);
+static bool before(const struct queue *a, const struct queue *b) {
+    return a->ns < b->ns || (a->ns == b->ns && a->strand.streams[0] < b->strand.streams[0]);
 }
 
 static void sift_down(struct lines *l, size_t i) {
-    struct thread *moved = l->heap[i];
+    struct queue *moved = l->heap[i];
     for (size_t child; (child = 2 * i + 1) < l->count; i = child) {
         if (child + 1 < l->count && before(l->heap[child + 1], l->heap[child]))
             child++;
@@ -191,30 +193,40 @@ static void sift_down(struct lines *l, size_t i) {
     l->heap[i] = moved;
 }
 
-static void thread_free(struct thread *t) {
+static void queue_free(struct queue *t) {
     walk_free(t->walk);
     free(t->at);
     free(t);
+}
+
+/* No line of STRAND is earlier. */
+static uint64_t start_of(const struct source *source, struct strand strand) {
+    uint64_t first = UINT64_MAX;
+    for (uint32_t i = 0; i < strand.count; i++) {
+        uint64_t ticks = trace_reader_thread(source->reader, strand.streams[i])->start;
+        first = ticks < first ? ticks : first;
+    }
+    return trace_reader_ns(source->reader, first);
 }
 
 /* Threads are read from when their time comes, so that ended ones take no memory, nor do those that
  * will be started later. */
 struct lines *lines_new(const struct source *source, bool fold_leaves) {
     struct lines *l = mem_alloc(sizeof *l);
-    size_t count = trace_reader_stream_count(source->reader);
+    size_t count = strands_count(source->strands);
     l->source = source;
     l->fold = fold_leaves;
     l->threshold_ns = source->filter->spec.threshold_ns;
     l->heap = mem_alloc(count * sizeof *l->heap);
     for (size_t i = 0; i < count; i++) {
-        const struct trace_thread *thread = trace_reader_thread(source->reader, i);
-        if (!filter_shows_thread(source->filter, thread))
+        struct strand strand = strands_at(source->strands, i);
+        if (!walk_shows(source, strand))
             continue;
-        struct thread *t = mem_alloc(sizeof *t);
+        struct queue *t = mem_alloc(sizeof *t);
         t->lines = l;
-        t->stream = (uint32_t)i;
+        t->strand = strand;
         t->visitor = (struct visitor){t, on_open, on_close, on_lost};
-        t->ns = trace_reader_ns(source->reader, thread->start);
+        t->ns = start_of(source, strand);
         l->heap[l->count++] = t;
     }
     for (size_t i = l->count / 2; i-- > 0;)
@@ -226,17 +238,17 @@ struct lines *lines_new(const struct source *source, bool fold_leaves) {
 
 /* Finds out when the first thread's next line is, which may put others before it. */
 static void settle(struct lines *l) {
-    struct thread *t = l->heap[0];
+    struct queue *t = l->heap[0];
     t->ready = advance(t);
     if (!t->ready) {
-        thread_free(t);
+        queue_free(t);
         l->heap[0] = l->heap[--l->count];
     }
     if (l->count)
         sift_down(l, 0);
 }
 
-static void give_out(struct thread *t, struct line *line) {
+static void give_out(struct queue *t, struct line *line) {
     *line = front(t)->line;
     if (line->kind == LINE_LOST)
         line->depth = t->depth;
@@ -259,7 +271,7 @@ static bool give_change(struct lines *l) {
 
 const struct line *lines_next(struct lines *l) {
     while (!give_change(l)) {
-        struct thread *t = l->count ? l->heap[0] : NULL;
+        struct queue *t = l->count ? l->heap[0] : NULL;
         if (!t)
             return NULL;
         if (t->ready) {
@@ -275,7 +287,7 @@ void lines_free(struct lines *l) {
     if (!l)
         return;
     for (size_t i = 0; i < l->count; i++)
-        thread_free(l->heap[i]);
+        queue_free(l->heap[i]);
     changes_done(&l->changes);
     free(l->heap);
     free(l);

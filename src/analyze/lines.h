@@ -1,8 +1,8 @@
 /*
  * A trace as lines in the order of time: entries, exits and losses, of all threads, and what has
- * changed of what is recorded. A reader of one
- * thread looks ahead until it is known whether a call is long enough to be shown and, when leaves
- * are to be folded, whether it makes calls itself.
+ * changed of what is recorded. A reader of one strand (strands.h) looks ahead until it is known
+ * whether a call is long enough to be shown and, when leaves are to be folded, whether anything
+ * comes between its entry and its exit.
  *
  * Memory: what one block of each running thread takes, and a line for each open call.
  */
@@ -22,7 +22,8 @@ enum line_kind {
 
 struct line {
     enum line_kind kind;
-    uint32_t stream;          /* not of LINE_CHANGE */
+    uint32_t stream;          /* where it happened; not of LINE_CHANGE */
+    uint32_t began;           /* of LINE_EXIT: the stream where the call began */
     uint32_t function, stack; /* of calls */
     uint32_t depth;           /* of LINE_LOST: under the calls that are shown as open */
     uint64_t ns;              /* of LINE_LEAF: the entry's */

@@ -6,14 +6,14 @@ enum { PENDING = 16 };
 
 struct stats {
     const struct source *source;
-    struct visitor visitor;
     struct function_stats *functions; /* by number */
     ARRAY(uint32_t) called;
     /* Counters of histograms that are still to be incremented. They are rarely in a near cache:
      * by the time that one has come, its turn has. */
     uint64_t *pending[PENDING];
     uint32_t next_pending;
-    uint64_t nothing; /* what else pending[] points to */
+    uint64_t nothing;        /* what else pending[] points to */
+    struct period **periods; /* while a strand of several streams is added: by stream, function */
 };
 
 static void count_pending(struct stats *s) {
@@ -36,23 +36,20 @@ static void add_duration(struct stats *s, struct histogram *h, uint64_t duration
     *turn = slot;
 }
 
-static uint32_t on_open(void *ctx, const struct walk_call *call) {
-    struct stats *s = ctx;
-    struct function_stats *f = &s->functions[call->function];
-    if (!f->open++)
-        f->busy_since_ns = call->start_ns;
+static inline uint32_t begin(struct period *p, const struct walk_call *call) {
+    if (!p->open++)
+        p->since_ns = call->start_ns;
     return 0;
 }
 
 /* On one stack the outermost call is the longest; on several, calls may overlap in any way. */
-static void on_close(void *ctx, const struct walk_call *call) {
-    struct stats *s = ctx;
+static inline void end(struct stats *s, struct period *p, const struct walk_call *call) {
     struct function_stats *f = &s->functions[call->function];
     uint64_t duration = call->end_ns - call->start_ns;
-    f->lasting |= !call->brief;
-    if (!--f->open && f->lasting) {
-        f->total_ns += call->end_ns - f->busy_since_ns;
-        f->lasting = false;
+    p->lasting |= !call->brief;
+    if (!--p->open && p->lasting) {
+        f->total_ns += call->end_ns - p->since_ns;
+        p->lasting = false;
     }
     if (call->brief)
         return;
@@ -72,10 +69,36 @@ static void on_close(void *ctx, const struct walk_call *call) {
     add_duration(s, &f->durations, duration);
 }
 
+/* One thread at a time. */
+static uint32_t on_open(void *ctx, const struct walk_call *call) {
+    struct stats *s = ctx;
+    return begin(&s->functions[call->function].period, call);
+}
+
+static void on_close(void *ctx, const struct walk_call *call) {
+    struct stats *s = ctx;
+    end(s, &s->functions[call->function].period, call);
+}
+
+/* Threads of one strand take turns: each has its own notes of what is open. */
+static struct period *period_of(struct stats *s, const struct walk_call *call) {
+    struct period **of_stream = &s->periods[call->stream];
+    if (!*of_stream)
+        *of_stream = mem_alloc(names_count(s->source->names) * sizeof **of_stream);
+    return &(*of_stream)[call->function];
+}
+
+static uint32_t on_turn_open(void *ctx, const struct walk_call *call) {
+    return begin(period_of(ctx, call), call);
+}
+
+static void on_turn_close(void *ctx, const struct walk_call *call) {
+    end(ctx, period_of(ctx, call), call);
+}
+
 struct stats *stats_new(const struct source *source) {
     struct stats *s = mem_alloc(sizeof *s);
     s->source = source;
-    s->visitor = (struct visitor){.ctx = s, .open = on_open, .close = on_close};
     s->functions = mem_alloc(names_count(source->names) * sizeof *s->functions);
     for (int i = 0; i < PENDING; i++)
         s->pending[i] = &s->nothing;
@@ -91,13 +114,58 @@ void stats_free(struct stats *s) {
     free(s);
 }
 
-void stats_add_stream(struct stats *s, uint32_t stream) {
-    walk_stream(s->source, stream, &s->visitor);
-    count_pending(s);
+/* ---- strands ---- */
+
+struct division {
+    struct stats *const *each;
+    struct strand strand;
+};
+
+static int compare_streams(const void *a, const void *b) {
+    const uint32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static struct stats *share_of(const struct division *d, const struct walk_call *call) {
+    const uint32_t *found =
+        bsearch(&call->stream, d->strand.streams, d->strand.count, sizeof *found, compare_streams);
+    return d->each[found - d->strand.streams];
+}
+
+static uint32_t divide_open(void *ctx, const struct walk_call *call) {
+    return on_open(share_of(ctx, call), call);
+}
+
+static void divide_close(void *ctx, const struct walk_call *call) {
+    on_close(share_of(ctx, call), call);
+}
+
+void stats_add_strand(struct stats *const *each, struct strand strand) {
+    struct division division = {each, strand};
+    struct visitor visitor = {.ctx = &division, .open = divide_open, .close = divide_close};
+    walk_strand(each[0]->source, strand, &visitor);
+    for (uint32_t i = 0; i < strand.count; i++)
+        count_pending(each[i]);
+}
+
+static void add_turns(struct stats *s, struct strand strand) {
+    struct visitor visitor = {.ctx = s, .open = on_turn_open, .close = on_turn_close};
+    s->periods = mem_alloc(trace_reader_stream_count(s->source->reader) * sizeof *s->periods);
+    walk_strand(s->source, strand, &visitor);
+    for (uint32_t i = 0; i < strand.count; i++)
+        free(s->periods[strand.streams[i]]);
+    free(s->periods);
 }
 
 void stats_add_all(struct stats *s) {
-    walk_all(s->source, &s->visitor);
+    struct visitor visitor = {.ctx = s, .open = on_open, .close = on_close};
+    for (size_t i = 0; i < strands_count(s->source->strands); i++) {
+        struct strand strand = strands_at(s->source->strands, i);
+        if (strand.count > 1)
+            add_turns(s, strand);
+        else
+            walk_strand(s->source, strand, &visitor);
+    }
     count_pending(s);
 }
 

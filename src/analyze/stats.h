@@ -7,23 +7,26 @@
 
 struct function_stats {
     uint64_t calls;
-    uint64_t
-        total_ns; /* of all periods in which a call was open, by thread; not if all were brief */
+    uint64_t total_ns; /* of all periods in which a call was open, by the threads where they began;
+                          not if all were brief */
     uint64_t self_ns;
     uint64_t min_ns, max_ns;
     uint64_t unwound, inferred; /* the latter are among the former */
     uint64_t before; /* calls that began untraced: they count in total and self time alone */
     struct histogram durations;
-    uint64_t busy_since_ns; /* private: the present thread's outermost open call began then */
-    uint32_t open;          /* private: how many are */
-    bool lasting;           /* private: one that was not brief has ended since then */
+    struct period {        /* private: in which calls of one thread are open */
+        uint64_t since_ns; /* the first of them began then */
+        uint32_t open;     /* how many are */
+        bool lasting;      /* one that was not brief has ended since then */
+    } period;              /* of the present thread */
 };
 
 struct stats;
 struct stats *stats_new(const struct source *source);
 void stats_free(struct stats *s);
-/* Adds what one stream holds. */
-void stats_add_stream(struct stats *s, uint32_t stream);
+/* Adds what one strand holds, to each in EACH, by number among the strand's streams, the calls that
+ * began in that stream. */
+void stats_add_strand(struct stats *const *each, struct strand strand);
 void stats_add_all(struct stats *s);
 /* Forgets what was added. */
 void stats_clear(struct stats *s);

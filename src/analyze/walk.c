@@ -2,18 +2,32 @@
 
 #include "base/mem.h"
 
+/* A stream of the strand. */
+struct reel {
+    uint32_t stream;
+    uint32_t thread; /* its number among the strand's */
+    struct trace_cursor *cursor;
+    const struct trace_item *items; /* [next … count): read, and still to come */
+    size_t next, count;
+    uint64_t ticks; /* of the next one */
+    bool ended;     /* the thread has */
+};
+
 struct walk {
     const struct source *source;
     const struct visitor *visitor;
     struct names *names;
     struct filter *filter;
-    struct trace_cursor *cursor;
     struct calls *calls;
+    struct reel *reels;  /* of the strand */
+    struct reel **heap;  /* those that go on: the one whose next item is the earliest first */
+    uint32_t count;      /* how many do */
+    uint32_t reel_count; /* all */
+    struct reel *reel;   /* whose items are taken */
     uint64_t now_ns;
     uint64_t threshold_ns;
     uint32_t depth; /* limit */
     bool early;     /* what is read lies before the span */
-    bool ended;     /* the thread has */
 };
 
 /* What is kept of an open call, in call.user. */
@@ -27,6 +41,12 @@ union state {
 };
 _Static_assert(sizeof(union state) == sizeof(void *), "fits a pointer");
 
+/* Whether calls that begin now are shown, as far as their thread goes. */
+static bool shows_thread(const struct walk *w) {
+    return w->reel_count == 1 ||
+           filter_shows_thread(w->filter, trace_reader_thread(w->source->reader, w->reel->stream));
+}
+
 static void on_open(void *ctx, struct call *call, struct call *parent) {
     struct walk *w = ctx;
     union state up = {.user = parent ? parent->user : NULL}, own = {0};
@@ -35,9 +55,10 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
     own.above = (up.above + up.shown) & 0x7fffffff;
     own.value = up.value;
     uint32_t function = names_index(w->names, call->id);
-    own.shown = own.above < w->depth && filter_shows(w->filter, function);
+    own.shown = own.above < w->depth && filter_shows(w->filter, function) && shows_thread(w);
     if (own.shown && w->visitor->open) {
         struct walk_call shown = {.function = function,
+                                  .stream = w->reel->stream,
                                   .depth = own.above,
                                   .stack = call->stack,
                                   .caller_value = up.value,
@@ -61,7 +82,11 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     uint32_t function = names_index(w->names, call->id);
     bool missed = call->how == CALL_MISSED;
     bool unseen = call->how == CALL_UNWOUND || call->how == CALL_ENDED;
+    bool stays = call->how == CALL_OPEN || call->how == CALL_ENDED;
+    uint32_t stream = w->reels[call->thread].stream;
     struct walk_call shown = {.function = function,
+                              .stream = stream,
+                              .end_stream = stays ? stream : w->reel->stream,
                               .depth = own.above,
                               .stack = call->stack,
                               .value = own.value,
@@ -76,7 +101,41 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     w->visitor->close(w->visitor->ctx, &shown);
 }
 
-struct walk *walk_new(const struct source *source, uint32_t stream, const struct visitor *visitor) {
+/* ---- the streams of a strand, merged by time ---- */
+
+static bool before(const struct reel *a, const struct reel *b) {
+    return a->ticks < b->ticks || (a->ticks == b->ticks && a->stream < b->stream);
+}
+
+static void sift_down(struct walk *w, uint32_t i) {
+    struct reel *moved = w->heap[i];
+    for (uint32_t child; (child = 2 * i + 1) < w->count; i = child) {
+        if (child + 1 < w->count && before(w->heap[child + 1], w->heap[child]))
+            child++;
+        if (!before(w->heap[child], moved))
+            break;
+        w->heap[i] = w->heap[child];
+    }
+    w->heap[i] = moved;
+}
+
+/* The stream whose turn is next when REEL, the first, has had its own; NULL: there is no other. */
+static const struct reel *second(const struct walk *w) {
+    if (w->count < 2)
+        return NULL;
+    bool right = w->count > 2 && before(w->heap[2], w->heap[1]);
+    return w->heap[right ? 2 : 1];
+}
+
+static void use_reel(struct walk *w, struct reel *reel) {
+    if (w->reel_count > 1)
+        calls_set_thread(w->calls, reel->thread);
+    w->reel = reel;
+}
+
+/* A thread has begun before its first event: items before that are not asked for. */
+struct walk *walk_new(const struct source *source, struct strand strand,
+                      const struct visitor *visitor) {
     static const struct calls_ops ops = {on_open, on_close};
     const struct filter_spec *spec = &source->filter->spec;
     struct walk *w = mem_alloc(sizeof *w);
@@ -87,19 +146,66 @@ struct walk *walk_new(const struct source *source, uint32_t stream, const struct
     w->threshold_ns = spec->threshold_ns;
     w->depth = spec->depth ? spec->depth : UINT32_MAX;
     w->now_ns = spec->since_ns; /* what lies before happens then */
-    w->calls = calls_new(trace_reader_thread(source->reader, stream), &ops, w);
+    w->reels = mem_alloc(strand.count * sizeof *w->reels);
+    w->heap = mem_alloc(strand.count * sizeof *w->heap);
+    for (uint32_t i = 0; i < strand.count; i++) {
+        const struct trace_thread *thread = trace_reader_thread(source->reader, strand.streams[i]);
+        w->reels[i] = (struct reel){.stream = strand.streams[i], .thread = i};
+        w->reels[i].ticks = trace_reader_first_ticks(source->reader, strand.streams[i]);
+        w->heap[i] = &w->reels[i];
+        if (i)
+            calls_add_thread(w->calls, thread);
+        else
+            w->calls = calls_new(thread, &ops, w);
+    }
     if (names_grow_stacks(w->names))
         calls_expect_pieces(w->calls);
-    trace_cursor_open(source->reader, stream, &w->cursor, NULL);
+    w->count = w->reel_count = strand.count;
+    for (uint32_t i = w->count / 2; i-- > 0;)
+        sift_down(w, i);
+    use_reel(w, w->heap[0]);
     return w;
 }
 
+/* Its thread's own calls are over; others may go on on the stacks that it ran on. */
+static void end_reel(struct walk *w, struct reel *reel) {
+    trace_cursor_free(reel->cursor);
+    reel->cursor = NULL;
+    w->heap[0] = w->heap[--w->count];
+    if (!w->count)
+        return;
+    calls_finish_thread(w->calls, w->now_ns, reel->ended);
+    sift_down(w, 0);
+}
+
 static bool finish(struct walk *w, uint64_t ns) {
+    bool ended = true;
     w->now_ns = ns;
-    calls_finish(w->calls, ns, w->ended);
-    trace_cursor_free(w->cursor);
-    w->cursor = NULL;
+    for (uint32_t i = 0; i < w->reel_count; i++) {
+        ended &= w->reels[i].ended;
+        trace_cursor_free(w->reels[i].cursor);
+        w->reels[i].cursor = NULL;
+    }
+    w->count = 0;
+    calls_finish(w->calls, ns, ended);
     return false;
+}
+
+/* More items of the first stream. False: it has ended. */
+static bool refill(struct walk *w, struct reel *reel) {
+    struct err err;
+    if (!reel->cursor)
+        trace_cursor_open(w->source->reader, reel->stream, &reel->cursor, NULL);
+    ptrdiff_t count = trace_cursor_batch(reel->cursor, &reel->items, &err);
+    if (count < 0 && w->source->on_damage)
+        w->source->on_damage(w->source->ctx, &err);
+    reel->next = 0;
+    reel->count = count > 0 ? (size_t)count : 0;
+    if (count > 0)
+        reel->ticks = reel->items[0].ticks;
+    if (count > 0 && w->source->on_progress)
+        w->source->on_progress(w->source->ctx, (size_t)count);
+    return count != 0;
 }
 
 static void take_item(struct walk *w, const struct trace_item *item) {
@@ -108,36 +214,50 @@ static void take_item(struct walk *w, const struct trace_item *item) {
     } else if (item->kind == TRACE_FRAMES) {
         calls_frames(w->calls, w->now_ns, item->frames);
     } else if (item->kind == TRACE_THREAD_END) {
-        w->ended = true;
+        w->reel->ended = true;
     } else {
         if (w->visitor->lost && !w->early)
-            w->visitor->lost(w->visitor->ctx, w->now_ns, item->lost);
+            w->visitor->lost(w->visitor->ctx, w->reel->stream, w->now_ns, item->lost);
     }
 }
 
-bool walk_step(struct walk *w) {
+/* Takes what REEL has read and what is not later than UNTIL. False: the span is over. */
+static bool take_items(struct walk *w, struct reel *reel, uint64_t until) {
     const struct filter_spec *spec = &w->filter->spec;
-    const struct trace_item *items;
-    struct err err;
-    if (!w->cursor)
-        return false;
-    ptrdiff_t count = trace_cursor_batch(w->cursor, &items, &err);
-    if (count < 0 && w->source->on_damage)
-        w->source->on_damage(w->source->ctx, &err);
-    if (count == 0)
-        return finish(w, w->now_ns);
-    for (ptrdiff_t i = 0; i < count; i++) {
-        uint64_t ns = trace_reader_ns(w->source->reader, items[i].ticks);
+    const struct trace_item *item = reel->items + reel->next, *end = reel->items + reel->count;
+    for (; item < end && item->ticks <= until; item++) {
+        uint64_t ns = trace_reader_ns(w->source->reader, item->ticks);
         if (ns > spec->until_ns) {
             w->early = false; /* what is open has been so all the span */
             return finish(w, spec->until_ns);
         }
         w->early = ns < spec->since_ns;
         w->now_ns = ns > w->now_ns ? ns : w->now_ns; /* a damaged file may step back */
-        take_item(w, &items[i]);
+        take_item(w, item);
     }
-    if (count > 0 && w->source->on_progress)
-        w->source->on_progress(w->source->ctx, (size_t)count);
+    reel->next = (size_t)(item - reel->items);
+    if (item < end)
+        reel->ticks = item->ticks;
+    return true;
+}
+
+bool walk_step(struct walk *w) {
+    if (!w->count)
+        return false;
+    struct reel *reel = w->heap[0];
+    if (reel != w->reel)
+        use_reel(w, reel);
+    if (reel->next == reel->count) {
+        if (!refill(w, reel)) {
+            end_reel(w, reel);
+            return w->count || finish(w, w->now_ns);
+        }
+    }
+    const struct reel *other = second(w);
+    if (!take_items(w, reel, other ? other->ticks : UINT64_MAX))
+        return false;
+    if (other)
+        sift_down(w, 0);
     return true;
 }
 
@@ -147,22 +267,32 @@ bool walk_is_early(const struct walk *w) { return w->early; }
 void walk_free(struct walk *w) {
     if (!w)
         return;
+    for (uint32_t i = 0; i < w->reel_count; i++)
+        trace_cursor_free(w->reels[i].cursor);
     calls_free(w->calls);
-    trace_cursor_free(w->cursor);
+    free(w->reels);
+    free(w->heap);
     free(w);
 }
 
-void walk_stream(const struct source *source, uint32_t stream, const struct visitor *visitor) {
-    if (!filter_shows_thread(source->filter, trace_reader_thread(source->reader, stream)))
+bool walk_shows(const struct source *source, struct strand strand) {
+    bool shown = false;
+    for (uint32_t i = 0; i < strand.count; i++)
+        shown |= filter_shows_thread(source->filter,
+                                     trace_reader_thread(source->reader, strand.streams[i]));
+    return shown;
+}
+
+void walk_strand(const struct source *source, struct strand strand, const struct visitor *visitor) {
+    if (!walk_shows(source, strand))
         return;
-    struct walk *w = walk_new(source, stream, visitor);
+    struct walk *w = walk_new(source, strand, visitor);
     while (walk_step(w))
         continue;
     walk_free(w);
 }
 
 void walk_all(const struct source *source, const struct visitor *visitor) {
-    size_t count = trace_reader_stream_count(source->reader);
-    for (size_t i = 0; i < count; i++)
-        walk_stream(source, (uint32_t)i, visitor);
+    for (size_t i = 0; i < strands_count(source->strands); i++)
+        walk_strand(source, strands_at(source->strands, i), visitor);
 }

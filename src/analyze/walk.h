@@ -1,17 +1,20 @@
 /*
- * A walk through one stream of a trace: events become calls (trace/calls.h), the filter decides
- * which are shown, and a visitor sees those. All times are nanoseconds since the trace's start, so
- * that whatever is added up agrees with what replay prints, to the nanosecond.
+ * A walk through one strand of a trace, which is a stream or several (strands.h): events become
+ * calls (trace/calls.h), the filter decides which are shown, and a visitor sees those. All times
+ * are nanoseconds since the trace's start, so that whatever is added up agrees with what replay
+ * prints, to the nanosecond.
  */
 #ifndef SPOOR_ANALYZE_WALK_H
 #define SPOOR_ANALYZE_WALK_H
 
 #include "analyze/filter.h"
+#include "analyze/strands.h"
 #include "trace/calls.h"
 
 /* What is analysed, and whom to tell. One thread at a time. */
 struct source {
     struct trace_reader *reader;
+    struct strands *strands;
     struct names *names;
     struct filter *filter;
     void *ctx;
@@ -23,6 +26,7 @@ enum { WALK_NONE = UINT32_MAX };
 
 struct walk_call {
     uint32_t function;     /* as in names.h */
+    uint32_t stream;       /* where it began */
     uint32_t depth;        /* among the shown calls of its stack */
     uint32_t stack;        /* as in struct call */
     uint32_t value;        /* what visitor.open gave for it */
@@ -30,6 +34,7 @@ struct walk_call {
     uint64_t start_ns;
     bool before; /* it began before that, untraced: how long it lasts is not known, nor too brief */
     /* On closing: */
+    uint32_t end_stream;      /* where it ended: a stack may go on in another thread */
     uint64_t end_ns, self_ns; /* self: without its shown callees */
     enum call_end how;
     bool
@@ -38,18 +43,20 @@ struct walk_call {
                      after all, nor is what it called */
 };
 
-/* Each member may be NULL. Each call that is opened is closed, at the end of the stream at last. */
+/* Each member may be NULL. Each call that is opened is closed, at the end of the strand at last. */
 struct visitor {
     void *ctx;
     uint32_t (*open)(void *ctx, const struct walk_call *call);
     void (*close)(void *ctx, const struct walk_call *call);
-    void (*lost)(void *ctx, uint64_t ns, uint64_t count);
+    void (*lost)(void *ctx, uint32_t stream, uint64_t ns, uint64_t count);
 };
 
 struct walk;
-/* SOURCE and VISITOR are borrowed. STREAM must exist. */
-struct walk *walk_new(const struct source *source, uint32_t stream, const struct visitor *visitor);
-/* Reads on, some hundred events. False: the stream has ended and all its calls are closed. */
+/* SOURCE and VISITOR are borrowed. */
+struct walk *walk_new(const struct source *source, struct strand strand,
+                      const struct visitor *visitor);
+/* Reads on, some hundred events at most. False: the strand has ended and all its calls are closed.
+ */
 bool walk_step(struct walk *w);
 /* The time of what was read last. */
 uint64_t walk_now_ns(const struct walk *w);
@@ -57,9 +64,11 @@ uint64_t walk_now_ns(const struct walk *w);
 bool walk_is_early(const struct walk *w);
 void walk_free(struct walk *w);
 
-/* Reads a whole stream; one that the filter does not show is passed over. */
-void walk_stream(const struct source *source, uint32_t stream, const struct visitor *visitor);
-/* Reads all streams, one after the other. */
+/* Whether one of its threads is shown: of that, calls that began there are. */
+bool walk_shows(const struct source *source, struct strand strand);
+/* Reads a whole strand; one that the filter does not show is passed over. */
+void walk_strand(const struct source *source, struct strand strand, const struct visitor *visitor);
+/* Reads all strands, one after the other. */
 void walk_all(const struct source *source, const struct visitor *visitor);
 
 #endif

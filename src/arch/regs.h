@@ -80,6 +80,10 @@ void regs_put_off_call(struct regs *regs);
 bool regs_lane_taken(const struct regs *regs);
 bool regs_call_sets_lane(long number, uint64_t argument);
 
+/* What the stub of VARIANT writes besides site and clock for a thread that comes to it with REGS.
+ */
+taddr_t regs_told_by_stub(const struct regs *regs, uint8_t variant);
+
 /* The register through which stubs find the thread's lane; and for PTRACE_POKEUSER, where it is. */
 taddr_t regs_lane(const struct regs *regs);
 enum { REGS_LANE_OFFSET = offsetof(struct user_regs_struct, gs_base) };

@@ -13,14 +13,16 @@ static export_write *const formats[] = {[EXPORT_CHROME] = export_chrome,
                                         [EXPORT_JSON] = replay_json};
 
 void export_walk(const struct view *view, const struct visitor *visitor,
-                 void (*on_stream)(void *ctx, uint32_t stream), const struct out *out) {
+                 void (*on_strand)(void *ctx, struct strand strand), const struct out *out) {
     const struct source *source = &view->source;
-    size_t count = trace_reader_stream_count(source->reader);
+    size_t count = strands_count(source->strands);
     for (size_t i = 0; i < count && !out->error; i++) {
-        if (!filter_shows_thread(source->filter, trace_reader_thread(source->reader, i)))
+        struct strand strand = strands_at(source->strands, i);
+        if (!walk_shows(source, strand))
             continue;
-        on_stream(visitor->ctx, (uint32_t)i);
-        struct walk *walk = walk_new(source, (uint32_t)i, visitor);
+        if (on_strand)
+            on_strand(visitor->ctx, strand);
+        struct walk *walk = walk_new(source, strand, visitor);
         while (!out->error && walk_step(walk))
             continue;
         walk_free(walk);

@@ -9,10 +9,10 @@ typedef void export_write(const struct view *view, struct out *out);
 
 export_write export_chrome, export_csv, export_folded;
 
-/* Shows VISITOR all streams that are shown, each after ON_STREAM was called with VISITOR's ctx;
- * until OUT has an error. */
+/* Shows VISITOR all strands that are shown, each after ON_STRAND, which may be NULL, was called
+ * with VISITOR's ctx; until OUT has an error. */
 void export_walk(const struct view *view, const struct visitor *visitor,
-                 void (*on_stream)(void *ctx, uint32_t stream), const struct out *out);
+                 void (*on_strand)(void *ctx, struct strand strand), const struct out *out);
 
 /* The program that a thread runs. */
 const char *export_command(const struct view *view, uint32_t stream);

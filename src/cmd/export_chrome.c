@@ -2,8 +2,9 @@
  * Trace events, the JSON that Perfetto and chrome://tracing load: a complete event ("X") a call, in
  * the order in which the calls of each thread ended; metadata first. Coroutines' stacks do not nest
  * within their thread's: calls on other stacks than the native one are pairs of asynchronous events
- * ("b", "e"), which viewers show as a track a stack. Pauses
- * are such pairs, too; other changes of what was recorded are instants.
+ * ("b", "e"), which viewers show as a track a stack. A stack may go on in another thread: each of
+ * the pair is of the thread where it happened. Pauses are such pairs, too; other changes of what
+ * was recorded are instants.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,8 +19,9 @@ struct chrome {
     const struct view *view;
     struct out *out;
     struct speller speller;
-    uint32_t stream;
-    char head[48]; /* what each event of the stream begins with, after its "ph" */
+    uint32_t strand; /* its first stream: with a stack's number it names that */
+    uint32_t stream; /* of the head */
+    char head[48];   /* what each event of a stream begins with, after its "ph" */
     size_t head_length;
 };
 
@@ -29,8 +31,17 @@ static char *compose(struct names *names, uint32_t function) {
     return mem_printf(",\"name\":%s,\"cat\":%s", name, module);
 }
 
+static void set_stream(struct chrome *c, uint32_t stream) {
+    const struct trace_thread *t = trace_reader_thread(c->view->source.reader, stream);
+    c->stream = stream;
+    c->head_length = (size_t)snprintf(c->head, sizeof c->head,
+                                      "\",\"pid\":%u,\"tid\":%u,\"ts\":", t->pid, t->tid);
+}
+
 /* ",\n{"ph":"X","pid":1,"tid":2,"ts":3.456" */
-static void begin_event(struct chrome *c, char phase, uint64_t ns) {
+static void begin_event(struct chrome *c, char phase, uint32_t stream, uint64_t ns) {
+    if (stream != c->stream)
+        set_stream(c, stream);
     out_words(c->out, ",\n{\"ph\":\"");
     out_char(c->out, phase);
     out_text(c->out, c->head, c->head_length);
@@ -63,10 +74,13 @@ static void end_event(struct chrome *c, const struct walk_call *call) {
     out_char(c->out, '}');
 }
 
-static void write_async(struct chrome *c, char phase, uint64_t ns, const struct walk_call *call) {
-    begin_event(c, phase, ns);
+static void write_async(struct chrome *c, char phase, const struct walk_call *call) {
+    if (phase == 'b')
+        begin_event(c, phase, call->stream, call->start_ns);
+    else
+        begin_event(c, phase, call->end_stream, call->end_ns);
     out_words(c->out, ",\"id\":\"");
-    out_number(c->out, c->stream);
+    out_number(c->out, c->strand);
     out_char(c->out, '.');
     out_number(c->out, call->stack);
     out_char(c->out, '"');
@@ -78,19 +92,19 @@ static void on_close(void *ctx, const struct walk_call *call) {
     if (call->brief)
         return;
     if (call->stack) {
-        write_async(c, 'b', call->start_ns, call);
-        write_async(c, 'e', call->end_ns, call);
+        write_async(c, 'b', call);
+        write_async(c, 'e', call);
         return;
     }
-    begin_event(c, 'X', call->start_ns);
+    begin_event(c, 'X', call->stream, call->start_ns);
     out_words(c->out, ",\"dur\":");
     out_micros(c->out, call->end_ns - call->start_ns);
     end_event(c, call);
 }
 
-static void on_lost(void *ctx, uint64_t ns, uint64_t count) {
+static void on_lost(void *ctx, uint32_t stream, uint64_t ns, uint64_t count) {
     struct chrome *c = ctx;
-    begin_event(c, 'i', ns);
+    begin_event(c, 'i', stream, ns);
     out_words(c->out, ",\"s\":\"t\",\"name\":\"");
     out_number(c->out, count);
     if (count == 1)
@@ -128,12 +142,10 @@ static void write_changes(const struct source *s, struct out *out) {
     changes_done(&changes);
 }
 
-static void on_stream(void *ctx, uint32_t stream) {
+static void on_strand(void *ctx, struct strand strand) {
     struct chrome *c = ctx;
-    const struct trace_thread *t = trace_reader_thread(c->view->source.reader, stream);
-    c->stream = stream;
-    c->head_length = (size_t)snprintf(c->head, sizeof c->head,
-                                      "\",\"pid\":%u,\"tid\":%u,\"ts\":", t->pid, t->tid);
+    c->strand = strand.streams[0];
+    set_stream(c, c->strand);
 }
 
 /* The names of a process (TID 0) or thread. */
@@ -170,7 +182,7 @@ void export_chrome(const struct view *view, struct out *out) {
     out_words(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
     write_names(view->source.reader, out);
     write_changes(&view->source, out);
-    export_walk(view, &visitor, on_stream, out);
+    export_walk(view, &visitor, on_strand, out);
     out_words(out, "\n]}\n");
     speller_done(&c.speller);
 }

@@ -10,7 +10,6 @@ struct csv {
     const struct view *view;
     struct out *out;
     struct speller speller;
-    const struct trace_thread *thread; /* the present one */
 };
 
 /* TEXT as a field, to be freed. */
@@ -42,13 +41,14 @@ static void on_close(void *ctx, const struct walk_call *call) {
     const char *end = call->inferred ? ",inferred" : ends[call->how];
     if (call->brief)
         return;
+    const struct trace_thread *thread = trace_reader_thread(c->view->source.reader, call->stream);
     out_number(c->out, call->start_ns);
     out_char(c->out, ',');
     out_number(c->out, call->end_ns - call->start_ns);
     out_char(c->out, ',');
-    out_number(c->out, c->thread->pid);
+    out_number(c->out, thread->pid);
     out_char(c->out, ',');
-    out_number(c->out, c->thread->tid);
+    out_number(c->out, thread->tid);
     out_char(c->out, ',');
     out_number(c->out, call->depth);
     out_spelled(c->out, &c->speller, call->function);
@@ -56,16 +56,11 @@ static void on_close(void *ctx, const struct walk_call *call) {
     out_text(c->out, call->before ? ",1\n" : ",0\n", 3);
 }
 
-static void on_stream(void *ctx, uint32_t stream) {
-    struct csv *c = ctx;
-    c->thread = trace_reader_thread(c->view->source.reader, stream);
-}
-
 void export_csv(const struct view *view, struct out *out) {
     struct csv csv = {.view = view, .out = out};
     struct visitor visitor = {.ctx = &csv, .close = on_close};
     speller_init(&csv.speller, view->source.names, compose);
     out_words(out, "start_ns,duration_ns,pid,tid,depth,function,module,how,before\n");
-    export_walk(view, &visitor, on_stream, out);
+    export_walk(view, &visitor, NULL, out);
     speller_done(&csv.speller);
 }

@@ -18,7 +18,7 @@ struct folded {
     struct speller speller;
     ARRAY(struct program) programs;
     ARRAY(uint32_t) path; /* functions, the innermost first */
-    struct tree *tree;    /* of the present stream */
+    struct tree *tree;    /* of the present strand */
 };
 
 /* Semicolons separate frames, and line feeds lines. Returns it, to be freed. */
@@ -47,9 +47,9 @@ static void on_close(void *ctx, const struct walk_call *call) {
         f->tree->nodes[call->value].self_ns += call->self_ns;
 }
 
-static void on_stream(void *ctx, uint32_t stream) {
+static void on_strand(void *ctx, struct strand strand) {
     struct folded *f = ctx;
-    const char *command = export_command(f->view, stream);
+    const char *command = export_command(f->view, strand.streams[0]);
     for (size_t i = 0; i < f->programs.count; i++) {
         f->tree = &f->programs.at[i].tree;
         if (strcmp(f->programs.at[i].command, command) == 0)
@@ -79,7 +79,7 @@ void export_folded(const struct view *view, struct out *out) {
     struct folded f = {.view = view};
     struct visitor visitor = {.ctx = &f, .open = on_open, .close = on_close};
     speller_init(&f.speller, view->source.names, compose);
-    export_walk(view, &visitor, on_stream, out);
+    export_walk(view, &visitor, on_strand, out);
     for (size_t i = 0; i < f.programs.count; i++) {
         struct program *p = &f.programs.at[i];
         for (uint32_t node = 1; node < p->tree.count && !out->error; node++)

@@ -26,7 +26,8 @@ static void write_before(struct out *out, const struct line *line) {
         out_words(out, ",\"before\":true");
 }
 
-static void write_exit(struct out *out, struct speller *speller, const struct line *line) {
+static void write_exit(struct out *out, const struct trace_reader *reader, struct speller *speller,
+                       const struct line *line) {
     if (line->how == CALL_UNWOUND || line->how == CALL_MISSED || line->how == CALL_ENDED)
         out_words(out, ",\"kind\":\"unwound");
     else
@@ -34,6 +35,10 @@ static void write_exit(struct out *out, struct speller *speller, const struct li
     out_spelled(out, speller, line->function);
     out_words(out, ",\"duration_ns\":");
     out_number(out, line->duration_ns);
+    if (line->began != line->stream) {
+        out_words(out, ",\"began_tid\":");
+        out_number(out, trace_reader_thread(reader, line->began)->tid);
+    }
     if (line->how == CALL_TAIL)
         out_words(out, ",\"tail\":true");
     if (line->inferred)
@@ -57,13 +62,14 @@ static void write_change(struct out *out, const struct change *change) {
     out_words(out, "}\n");
 }
 
-static void write_line(struct out *out, struct speller *speller, const struct line *line) {
+static void write_line(struct out *out, const struct trace_reader *reader, struct speller *speller,
+                       const struct line *line) {
     if (line->kind == LINE_ENTRY) {
         out_words(out, ",\"kind\":\"entry");
         out_spelled(out, speller, line->function);
         write_before(out, line);
     } else if (line->kind == LINE_EXIT) {
-        write_exit(out, speller, line);
+        write_exit(out, reader, speller, line);
     } else {
         out_words(out, ",\"kind\":\"lost\",\"function\":null,\"module\":null,\"count\":");
         out_number(out, line->lost);
@@ -83,7 +89,7 @@ void replay_json(const struct view *view, struct out *out) {
             continue;
         }
         write_begin(out, view->source.reader, line);
-        write_line(out, &speller, line);
+        write_line(out, view->source.reader, &speller, line);
     }
     lines_free(lines);
     speller_done(&speller);

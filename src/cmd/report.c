@@ -99,16 +99,28 @@ static void add_rows(struct report *r, const struct stats *stats, uint32_t strea
         add_module_self(r, first);
 }
 
+/* STATS is empty, before and after. */
+static void read_by_thread(struct report *r, struct stats *stats, struct strand strand) {
+    AUTO_FREE struct stats **each = mem_alloc(strand.count * sizeof *each);
+    for (uint32_t i = 0; i < strand.count; i++)
+        each[i] = i ? stats_new(&r->view.source) : stats;
+    stats_add_strand(each, strand);
+    for (uint32_t i = 0; i < strand.count; i++) {
+        add_rows(r, each[i], strand.streams[i]);
+        if (i)
+            stats_free(each[i]);
+        else
+            stats_clear(stats);
+    }
+}
+
 static void read_trace(struct report *r) {
     const struct source *source = &r->view.source;
     struct stats *stats = stats_new(source);
     r->called = mem_alloc(names_count(source->names));
     if (r->options->by_thread) {
-        for (uint32_t i = 0; i < trace_reader_stream_count(source->reader); i++) {
-            stats_add_stream(stats, i);
-            add_rows(r, stats, i);
-            stats_clear(stats);
-        }
+        for (size_t i = 0; i < strands_count(source->strands); i++)
+            read_by_thread(r, stats, strands_at(source->strands, i));
     } else {
         stats_add_all(stats);
         add_rows(r, stats, 0);

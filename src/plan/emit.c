@@ -7,6 +7,9 @@
  *     conditional      insn… j!cc 1f; stub(TAIL); jmp target; 1: insn…
  *     loop             insn… jmp behind the entry's stub
  *
+ * Where Go's runtime makes, frees and moves stacks, stubs that tell of that stand before those of
+ * the entry or return (go_stacks.c).
+ *
  * Stubs of filtered functions' entries and exits ask where the call comes from (STUB_CALLER).
  *
  * The patch of a hop is two: the short jump, and the jump in the hole. That of a pun is written
@@ -190,10 +193,23 @@ static int put_loop(struct emitter *e, const struct site *site, const struct ste
     return put_insn(e, site, &insn);
 }
 
+/* Two words tell where a stack is, or one event that it moves. */
+static void put_stack(struct emitter *e, uint8_t variant, enum stack_event first, vaddr_t orig,
+                      bool start) {
+    if (first == STACK_MOVES) {
+        put_stub(e, variant, (uint32_t)first << 2 | EVENT_CONTROL, orig, start);
+        return;
+    }
+    put_stub(e, variant | STUB_GO_FIRST, (uint32_t)first << 2 | EVENT_CONTROL, orig, start);
+    put_stub(e, variant | STUB_GO_SECOND, ((uint32_t)first + 1) << 2 | EVENT_CONTROL, orig, start);
+}
+
 static int put_step(struct emitter *e, const struct site *site, const struct step *s) {
     if (site->tier == TIER_PAD)
         return 0; /* nops */
     uint32_t owner = exit_owner(e, s);
+    if (go_stacks_step(e->plan, s))
+        put_stack(e, s->variant, STACK_MADE_LOW, s->insn.addr, s->insn.addr == site->start);
     if (owner == UINT32_MAX)
         return s->beside ? 0 : put_insn(e, site, &s->insn);
     if (s->loops)
@@ -228,6 +244,10 @@ static void put_control(struct emitter *e, const struct site *site) {
 static void put_entry(struct emitter *e, const struct site *site, bool hook, bool event) {
     if (hook)
         put_stub(e, HOOK_VARIANT, 0, site->start, true);
+    if (go_stacks_entry(e->plan, site))
+        put_stack(e, site->variant,
+                  site->function == e->plan->go.mover ? STACK_MOVES : STACK_FREED_LOW, site->start,
+                  true);
     if (!event)
         return;
     uint8_t variant = filter(e, site->variant, site->function, EVENT_ENTRY);
@@ -313,9 +333,9 @@ static bool is_wanted(const struct emitter *e, const struct site *site, bool sta
         start || (site->control && owner_of(e, site->function, EVENT_CONTROL) != UINT32_MAX);
     for (uint32_t i = 0; !wanted && i < site->step_count; i++) {
         const struct step *s = &e->plan->steps.at[site->first_step + i];
-        wanted = exit_owner(e, s) != UINT32_MAX;
+        wanted = exit_owner(e, s) != UINT32_MAX || go_stacks_step(e->plan, s);
     }
-    return wanted;
+    return wanted || go_stacks_entry(e->plan, site);
 }
 
 /* Never a trap: a program that outlives the tool would die of it. */

@@ -43,6 +43,11 @@ struct function_exit {
     bool inferred; /* has no tier, and its function's entry is seen */
 };
 
+/* Functions of Go's runtime that tell what becomes of its stacks; UINT32_MAX: there are none. */
+struct go_stacks {
+    uint32_t maker, freer, mover;
+};
+
 struct part { /* of a function, away from it */
     vaddr_t start, end;
     uint32_t function;
@@ -59,6 +64,7 @@ struct plan {
     ARRAY(struct site) sites; /* by address */
     ARRAY(struct step) steps;
     ARRAY(struct function_exit) exits; /* by address */
+    struct go_stacks go;
     size_t area_size;
     uint32_t hook_room; /* what a hook adds to its site */
     bool takes_lane;
@@ -83,6 +89,13 @@ bool trap_permits_site(const struct plan *plan, const struct site *site);
 /* Number of the function that begins at ADDR; UINT32_MAX: none does. */
 uint32_t plan_index_at(const struct plan *plan, vaddr_t addr);
 
+/* ---- go_stacks.c ---- */
+/* Which functions tell of stacks; to be called when sites are built. */
+void go_stacks_find(struct plan *plan);
+/* Whether the start of SITE, or a step of it, does. */
+bool go_stacks_entry(const struct plan *plan, const struct site *site);
+bool go_stacks_step(const struct plan *plan, const struct step *s);
+
 /* ---- carried.c: whose exits end calls of others ---- */
 /* A bitmap by function, to be freed. */
 uint8_t *carried_find(const struct plan *plan, const struct plan_request *request);
@@ -105,6 +118,8 @@ void puns_write(const struct plan *plan, const struct plan_request *request, str
                 const pending_array *pending);
 
 /* ---- sites.c: windows → sites and steps ---- */
+/* How much code a stub takes at most. */
+uint32_t sites_stub_room(const struct plan *plan, uint8_t variant);
 void sites_build(struct plan *plan, const struct analysis *a);
 
 #endif

@@ -73,6 +73,7 @@ static void analyse(struct plan *plan, struct analysis *a) {
     catalog_build(plan, a, refused);
     sites_build(plan, a);
     plan->takes_lane = text_takes_lane(a);
+    go_stacks_find(plan);
 }
 
 static void analysis_done(struct analysis *a) {

@@ -2,7 +2,7 @@
 #include "plan/internal.h"
 
 /* Whether calls are filtered is not known yet. */
-static uint32_t stub_room(const struct plan *plan, uint8_t variant) {
+uint32_t sites_stub_room(const struct plan *plan, uint8_t variant) {
     uint8_t scratch[STUB_MAX_BYTES];
     uint32_t room = 0;
     for (int overflow = OVERFLOW_WAIT; overflow <= OVERFLOW_OVERWRITE; overflow++) {
@@ -115,7 +115,7 @@ static uint32_t maker_of(const struct analysis *a, vaddr_t hole) {
 void sites_build(struct plan *plan, const struct analysis *a) {
     struct rooms rooms = {0};
     for (int v = 0; v < VARIANTS; v++)
-        rooms.stub[v] = stub_room(plan, (uint8_t)v);
+        rooms.stub[v] = sites_stub_room(plan, (uint8_t)v);
     plan->hook_room = rooms.stub[HOOK_VARIANT];
     plan->area_size = *plan->arch->agent_size + plan->hook_room;
     size_t exit = 0;

@@ -154,7 +154,7 @@ static int pass_stub(const struct space *space, pid_t tid, struct slot *slot) {
     if (slot && !(m->variant & STUB_HOOK) && passes_filter(space, p, m, &regs) &&
         memory_read(space->remote.memory_fd, pc + stub_site_offset(m->variant, overflow), &site,
                     sizeof site, NULL) == 0)
-        slot_put(slot, site, regs_sp(&regs), overflow);
+        slot_put(slot, site, regs_told_by_stub(&regs, m->variant), overflow);
     regs_set_pc(&regs, pc + stub_size(m->variant, overflow));
     return thread_set_regs(tid, &regs);
 }

@@ -38,10 +38,14 @@ static void flush(struct thin *t) {
     t->count = 0;
 }
 
-static void put(struct thin *t, uint64_t ticks, const struct record *r, enum event_kind kind) {
-    t->batch[t->count++] = (struct trace_event){ticks, r->id << 2 | kind, r->sp};
+static void put_event(struct thin *t, const struct trace_event *e) {
+    t->batch[t->count++] = *e;
     if (t->count == BATCH)
         flush(t);
+}
+
+static void put(struct thin *t, uint64_t ticks, const struct record *r, enum event_kind kind) {
+    put_event(t, &(struct trace_event){ticks, r->id << 2 | kind, r->sp});
 }
 
 /* What has shown that the call is left may not be written itself. */
@@ -81,6 +85,7 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     struct record *r = &t->open.at[index];
     if (r->written || (r->wanted && call->end - call->start >= t->options.threshold_ticks))
         write_open(t);
+    r->sp = call->sp; /* its stack may have moved since */
     if (r->written && (call->how == CALL_RETURNED || call->how == CALL_TAIL))
         put(t, call->end, r, call->how == CALL_TAIL ? EVENT_TAIL : EVENT_RETURN);
     if (r->written && call->how == CALL_UNWOUND)
@@ -142,7 +147,12 @@ static void apply_due_frames(struct thin *t, uint64_t ticks) {
 static void take(struct thin *t, const struct trace_event *e) {
     if (t->frames.count && t->frames.at[0].ticks <= e->ticks)
         apply_due_frames(t, e->ticks);
+    bool of_stacks = e->site >> 2 >= STACK_EVENTS;
+    if (of_stacks)
+        write_open(t);
     calls_event(t->calls, e->ticks, e->site >> 2, (enum event_kind)(e->site & 3), e->sp);
+    if (of_stacks)
+        put_event(t, e);
 }
 
 void thin_events(struct thin *t, const struct trace_event *events, size_t count) {

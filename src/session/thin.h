@@ -9,7 +9,8 @@
  * of other stacks (coroutines) that are open then are written, too, before it
  * is known how long they last; and calls that are open at a record of frames,
  * which says what is: those that have begun before it was known do not count as
- * short.
+ * short; and calls that are open when the program tells of its stacks, as their
+ * entries stand before that.
  */
 #ifndef SPOOR_SESSION_THIN_H
 #define SPOOR_SESSION_THIN_H

@@ -7,17 +7,33 @@ struct calls {
     struct calls_ops ops;
     void *ctx;
     struct stacks stacks;
-    bool pieces; /* the stacks come in such */
+    struct told *told; /* by thread */
+    bool pieces;       /* the stacks come in such */
     uint64_t strays;
+};
+
+struct told { /* by a thread, of stacks (enum stack_event) */
+    uint64_t low;
+    bool moves;
+    struct span made; /* since it said that one moves */
 };
 
 struct calls *calls_new(const struct trace_thread *thread, const struct calls_ops *ops, void *ctx) {
     struct calls *c = mem_alloc(sizeof *c);
     c->ops = *ops;
     c->ctx = ctx;
-    stacks_init(&c->stacks, thread->stack_low, thread->stack_high);
+    stacks_init(&c->stacks);
+    calls_add_thread(c, thread);
     return c;
 }
+
+void calls_add_thread(struct calls *c, const struct trace_thread *thread) {
+    stacks_add_thread(&c->stacks, thread->stack_low, thread->stack_high);
+    c->told = mem_resize(c->told, c->stacks.thread_count, sizeof *c->told);
+    c->told[c->stacks.thread_count - 1] = (struct told){0};
+}
+
+void calls_set_thread(struct calls *c, uint32_t thread) { stacks_set_thread(&c->stacks, thread); }
 
 void calls_expect_pieces(struct calls *c) {
     c->pieces = true;
@@ -28,6 +44,7 @@ void calls_free(struct calls *c) {
     if (!c)
         return;
     stacks_done(&c->stacks);
+    free(c->told);
     free(c);
 }
 
@@ -51,7 +68,7 @@ static void close_frame(struct calls *c, uint32_t index, uint64_t ticks, enum ca
     struct call *parent = caller_of(c, stack, stack->count);
     call->end = ticks > call->start ? ticks : call->start;
     call->how = how;
-    c->stacks.top[index] = stack->count ? parent->sp : call->sp;
+    c->stacks.top[index] = stack->count ? stack->frames[stack->count - 1].sp : call->sp;
     if (parent)
         parent->child_ticks += call->end - call->start;
     if (c->ops.on_close)
@@ -72,6 +89,7 @@ static void open_frame(struct calls *c, const struct call *new) {
     *call = *new;
     call->depth = parent ? parent->depth + 1 : 0;
     call->stack = stack->number;
+    call->thread = c->stacks.thread;
     c->stacks.top[c->stacks.current] = new->sp;
     if (!stack->count)
         c->stacks.base[c->stacks.current] = new->sp;
@@ -83,9 +101,9 @@ static void open_frame(struct calls *c, const struct call *new) {
 /* Closes what stands on pieces that have grown from the innermost frame of stack number INDEX, and
  * from those. */
 static void close_pieces(struct calls *c, uint32_t index, uint64_t ticks, enum call_end how) {
-    while (stacks_piece_of(&c->stacks, index) != UINT32_MAX) {
+    while (stacks_piece_of(&c->stacks, index) != NO_STACK) {
         uint32_t last = index;
-        for (uint32_t next = index; next != UINT32_MAX; next = stacks_piece_of(&c->stacks, next))
+        for (uint32_t next = index; next != NO_STACK; next = stacks_piece_of(&c->stacks, next))
             last = next;
         close_frame(c, last, ticks, how);
     }
@@ -133,6 +151,14 @@ static void leave(struct calls *c, uint64_t ticks, enum event_kind kind, uint64_
         stray(c, sp);
 }
 
+/* Closes all frames of stack number INDEX. */
+static void empty(struct calls *c, uint32_t index, uint64_t ticks, enum call_end how) {
+    while (c->stacks.at[index].count) {
+        close_pieces(c, index, ticks, how);
+        close_frame(c, index, ticks, how);
+    }
+}
+
 /* Makes the stack of SP current. False: an exit or control on a stack that has not been seen. */
 static __attribute__((noinline)) bool change_stack(struct calls *c, uint64_t ticks, uint64_t sp,
                                                    enum event_kind kind) {
@@ -141,13 +167,80 @@ static __attribute__((noinline)) bool change_stack(struct calls *c, uint64_t tic
     if (kind != EVENT_ENTRY)
         return false;
     uint32_t victim = stacks_victim(&c->stacks);
-    while (victim != UINT32_MAX && c->stacks.at[victim].count)
-        close_frame(c, victim, ticks, CALL_UNWOUND);
+    if (victim != NO_STACK)
+        empty(c, victim, ticks, CALL_UNWOUND);
     stacks_add(&c->stacks, sp, victim);
     return true;
 }
 
+/* ---- what the program tells of its stacks ---- */
+
+static void drop_stack(struct calls *c, uint32_t index, uint64_t ticks) {
+    empty(c, index, ticks, CALL_UNWOUND);
+    stacks_forget(&c->stacks, index);
+}
+
+static void make_stack(struct calls *c, uint64_t ticks, struct span bounds) {
+    for (uint32_t i; (i = stacks_overlapping(&c->stacks, bounds)) != NO_STACK;)
+        drop_stack(c, i, ticks);
+    stacks_make(&c->stacks, bounds);
+}
+
+/* The stack in FROM continues in TO, which was made for that. */
+static void move_stack(struct calls *c, uint64_t ticks, struct span from, struct span to) {
+    uint32_t moved = stacks_in(&c->stacks, from), place = stacks_in(&c->stacks, to);
+    if (moved == NO_STACK || place == NO_STACK || moved == place)
+        return;
+    drop_stack(c, place, ticks);
+    stacks_move(&c->stacks, moved, from, to);
+}
+
+static void free_stack(struct calls *c, uint64_t ticks, struct span bounds) {
+    struct told *t = &c->told[c->stacks.thread];
+    if (t->moves && t->made.end) {
+        move_stack(c, ticks, bounds, t->made);
+        t->moves = false;
+        return;
+    }
+    uint32_t freed = stacks_in(&c->stacks, bounds);
+    if (freed != NO_STACK && c->stacks.at[freed].bounds.end)
+        drop_stack(c, freed, ticks);
+}
+
+/* Stacks are powers of two, made of whole grains. What is not so is nothing that spoor knows. */
+static bool is_stack(struct span s) {
+    enum { LARGEST = 1 << 30 };
+    uint64_t size = s.end - s.start;
+    return s.end > s.start && size <= LARGEST && !(size & (size - 1)) &&
+           !((s.start | s.end) % GRAIN_BYTES);
+}
+
+static void stack_event(struct calls *c, uint64_t ticks, uint32_t id, uint64_t address) {
+    struct told *t = &c->told[c->stacks.thread];
+    struct span bounds = {t->low, address};
+    if (id == STACK_MOVES) {
+        t->moves = true;
+        t->made = (struct span){0, 0};
+    } else if (id == STACK_MADE_LOW || id == STACK_FREED_LOW) {
+        t->low = address;
+    } else if (!is_stack(bounds)) {
+        return;
+    } else if (id == STACK_FREED_HIGH) {
+        free_stack(c, ticks, bounds);
+    } else {
+        make_stack(c, ticks, bounds);
+        if (t->moves && !t->made.end)
+            t->made = bounds;
+    }
+}
+
+/* ---- events ---- */
+
 void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint64_t sp) {
+    if (kind == EVENT_CONTROL && id >= STACK_EVENTS) {
+        stack_event(c, ticks, id, sp);
+        return;
+    }
     uint32_t before = c->stacks.current;
     if (!stacks_sure(&c->stacks, sp, kind == EVENT_ENTRY) && !change_stack(c, ticks, sp, kind)) {
         c->strays += kind != EVENT_CONTROL;
@@ -169,7 +262,8 @@ static uint32_t stack_of_frame(const struct stacks *s, const struct trace_frame 
                                const uint32_t *kept, uint32_t guess) {
     for (uint32_t tried = 0; tried < s->count; tried++) {
         uint32_t i = (guess + tried) % s->count;
-        if (kept[i] == s->at[i].count)
+        bool other = i < s->natives && i != s->native; /* another thread's own */
+        if (other || kept[i] == s->at[i].count)
             continue;
         const struct call *call = &s->at[i].frames[kept[i]];
         if (call->sp == f->sp && call->id == f->id)
@@ -197,9 +291,11 @@ static uint32_t match(const struct stacks *s, const struct trace_frames *frames,
 void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *frames) {
     uint32_t *kept = mem_alloc(c->stacks.count * sizeof *kept);
     uint32_t known = match(&c->stacks, frames, kept);
-    for (uint32_t i = 0; i < c->stacks.count; i++)
-        while (c->stacks.at[i].count > kept[i])
+    for (uint32_t i = 0; i < c->stacks.count; i++) {
+        bool meant = kept[i] || c->stacks.at[i].thread == c->stacks.thread;
+        while (meant && c->stacks.at[i].count > kept[i])
             close_frame(c, i, ticks, CALL_MISSED);
+    }
     free(kept);
     for (uint32_t n = known; n < frames->count; n++) {
         const struct trace_frame *f = &frames->frames[n];
@@ -209,12 +305,12 @@ void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *fr
     }
 }
 
+void calls_finish_thread(struct calls *c, uint64_t ticks, bool thread_ended) {
+    if (c->stacks.native != NO_STACK)
+        empty(c, c->stacks.native, ticks, thread_ended ? CALL_ENDED : CALL_OPEN);
+}
+
 void calls_finish(struct calls *c, uint64_t ticks, bool thread_ended) {
-    enum call_end how = thread_ended ? CALL_ENDED : CALL_OPEN;
-    for (uint32_t i = 0; i < c->stacks.count; i++) {
-        while (c->stacks.at[i].count) {
-            close_pieces(c, i, ticks, how);
-            close_frame(c, i, ticks, how);
-        }
-    }
+    for (uint32_t i = 0; i < c->stacks.count; i++)
+        empty(c, i, ticks, thread_ended ? CALL_ENDED : CALL_OPEN);
 }

@@ -1,7 +1,7 @@
 /*
- * Turns one thread's events into calls: opens and closes frames by stack
- * pointer, never by name (DESIGN.md, section 8). Used while recording (-D, -t)
- * and by every analysis.
+ * Turns events into calls: opens and closes frames by stack pointer, never by name (DESIGN.md,
+ * section 8). Used while recording (-D, -t), there of one thread, and by every analysis: of one
+ * thread, or of all threads of a process that may run on each other's stacks, in order of time.
  *
  * Rules
  *  - entry at sp: frames of the same stack at or below sp (frame.sp <= sp) are gone without an exit
@@ -12,11 +12,14 @@
  *  - control at sp: a catch, longjmp or stack switch goes on at sp; frames with frame.sp < sp were
  *    unwound.
  *  - frames at a time (struct trace_frames): open calls that are among them, each outside all
- * others, stay; all other open calls, of any stack, have ended unseen; the rest is opened, as calls
- * that have begun before.
- *  - each stack has its own frames: the thread's native stack (known range) and further ones
- *    (coroutines, signal stacks), told apart by their addresses. Where stacks grow in pieces each
-    piece is one, and what stands on it ends with the frame that it has grown from at the latest.
+ * others, stay; all other open calls, of any stack that the thread was the last to run on, have
+ * ended unseen; the rest is opened, as calls that have begun before.
+ *  - each stack has its own frames: threads' native stacks (known ranges) and further ones
+ *    (coroutines, signal stacks), told apart by their addresses. On those each thread may run: a
+ *    call may begin in one and end in another. Where stacks grow in pieces each piece is one, and
+ *    what stands on it ends with the frame that it has grown from at the latest.
+ *  - a stack that the program says it has moved (enum stack_event) takes its open calls along;
+ * calls that are open on one that it frees were unwound.
  */
 #ifndef SPOOR_TRACE_CALLS_H
 #define SPOOR_TRACE_CALLS_H
@@ -37,6 +40,7 @@ struct call {
     uint32_t id;          /* function */
     uint32_t depth;       /* 0: outermost of its stack */
     uint32_t stack;       /* 0: native stack; others numbered in order of appearance */
+    uint32_t thread;      /* that it began in, as numbered by calls_add_thread(); 0: the first */
     uint64_t start;       /* ticks */
     uint64_t end;         /* ticks; valid in on_close */
     enum call_end how;    /* valid in on_close */
@@ -55,13 +59,20 @@ struct calls_ops {
 struct calls;
 /* Of THREAD only the stack's range is used. */
 struct calls *calls_new(const struct trace_thread *thread, const struct calls_ops *ops, void *ctx);
+/* A further thread of the same process, numbered from 1; before all events. Of THREAD only the
+ * stack's range is used. */
+void calls_add_thread(struct calls *c, const struct trace_thread *thread);
+/* What follows is of THREAD; at first, of the first one. */
+void calls_set_thread(struct calls *c, uint32_t thread);
 void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint64_t sp);
 /* The program's stacks grow in pieces (-fsplit-stack): when a call is unwound, so is what has been
  * called from it on further pieces. Before the first event. */
 void calls_expect_pieces(struct calls *c);
 /* Of FRAMES the stream is not looked at. */
 void calls_frames(struct calls *c, uint64_t ticks, const struct trace_frames *frames);
-/* Closes everything that is open (how = CALL_OPEN, or CALL_ENDED if the thread has ended). */
+/* Closes what is open on the present thread's native stack, as calls_finish() does. */
+void calls_finish_thread(struct calls *c, uint64_t ticks, bool thread_ended);
+/* Closes everything that is open (how = CALL_OPEN, or CALL_ENDED if the threads have ended). */
 void calls_finish(struct calls *c, uint64_t ticks, bool thread_ended);
 uint64_t calls_strays(const struct calls *c);
 void calls_free(struct calls *c);

@@ -76,6 +76,13 @@ bool fields_thread(struct fields *f, struct trace_thread *ret) {
     return !f->bad;
 }
 
+bool fields_extent(struct fields *f, struct trace_extent *ret) {
+    ret->stream = fields_bounded(f, UINT32_MAX);
+    ret->low = fields_number(f);
+    ret->high = ret->low + fields_number(f);
+    return !f->bad && ret->high >= ret->low;
+}
+
 bool fields_map(struct fields *f, struct trace_map *ret) {
     ret->pid = fields_bounded(f, UINT32_MAX);
     ret->first_id = fields_bounded(f, DISK_ID_MAX);

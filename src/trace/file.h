@@ -40,6 +40,7 @@ struct trace_reader {
     ARRAY(struct trace_clock) clocks;
     ARRAY(struct trace_process) processes;
     ARRAY(struct trace_thread) threads; /* by stream */
+    ARRAY(struct trace_extent) extents; /* by stream; of those beyond nothing is known */
     ARRAY(struct trace_module) modules;
     ARRAY(function_table) tables; /* of the modules */
     ARRAY(uint32_t) by_id;        /* modules with functions, in order of their ids */

@@ -45,6 +45,12 @@ struct trace_thread { /* one stream of events */
     const char *name;
 };
 
+struct trace_extent { /* where the stacks are that a stream's events tell of */
+    uint32_t stream;
+    uint64_t low, high; /* their lowest and highest stack pointers; 0, UINT64_MAX: anywhere;
+                           0, 0: there are none */
+};
+
 struct trace_function {
     uint64_t address; /* link-time */
     uint64_t size;

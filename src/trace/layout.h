@@ -25,6 +25,7 @@ enum {
     DISK_STRING_MAX = 512 * 1024,   /* longer strings are cut */
     DISK_INDEX_ENTRIES = 32 * 1024, /* in one index block, at most */
     DISK_FRAMES_MAX = 64 * 1024,    /* in one record, at most */
+    DISK_EXTENTS_MAX = 64 * 1024,   /* likewise */
     DISK_ID_MAX = 0x3fffffff        /* event ids have 30 bits */
 };
 
@@ -40,6 +41,7 @@ enum disk_type {
     DISK_INDEX = 9,
     DISK_FRAMES = 10,
     DISK_CHANGE = 11,
+    DISK_EXTENTS = 12,
     DISK_EVENTS = 16
 };
 

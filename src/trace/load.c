@@ -101,6 +101,20 @@ static bool load_frames(struct trace_reader *r, struct fields *f) {
     return ok;
 }
 
+static bool load_extents(struct trace_reader *r, struct fields *f) {
+    uint32_t count = fields_bounded(f, DISK_EXTENTS_MAX);
+    struct trace_extent extent;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!fields_extent(f, &extent) || extent.stream >= file_most_blocks(r))
+            return false;
+        while (r->extents.count <= extent.stream)
+            ARRAY_PUSH(&r->extents,
+                       ((struct trace_extent){(uint32_t)r->extents.count, 0, UINT64_MAX}));
+        r->extents.at[extent.stream] = extent;
+    }
+    return !f->bad;
+}
+
 static bool load_record(struct trace_reader *r, unsigned type, struct fields *f) {
     struct trace_clock clock;
     struct trace_process process;
@@ -139,6 +153,8 @@ static bool load_record(struct trace_reader *r, unsigned type, struct fields *f)
         return r->has_end = fields_end(f, &r->end);
     case DISK_FRAMES:
         return load_frames(r, f);
+    case DISK_EXTENTS:
+        return load_extents(r, f);
     default:
         return true; /* of a later spoor */
     }
@@ -147,7 +163,7 @@ static bool load_record(struct trace_reader *r, unsigned type, struct fields *f)
 /* Unpacks one metadata block; its payload stays as long as the reader. */
 static bool load_block(struct trace_reader *r, const struct disk_index_entry *entry) {
     struct bytes payload = {0};
-    if (entry->block.type < DISK_SESSION || entry->block.type > DISK_CHANGE)
+    if (entry->block.type < DISK_SESSION || entry->block.type > DISK_EXTENTS)
         return true;
     if (!payload_fits(r, entry->block.raw) || !unpack(r, entry, &payload)) {
         free(payload.at);

@@ -36,17 +36,6 @@ static void sift_down(struct trace_merge *m, size_t i) {
     m->heap[i] = moved;
 }
 
-/* When a stream's first item is; false: it has none. */
-static bool first_ticks(const struct trace_reader *r, uint32_t stream, uint64_t *ret) {
-    size_t block = r->stream_first[stream], count;
-    const struct trace_frames *frames = trace_reader_frames(r, stream, &count);
-    bool has_blocks = block < r->stream_first[stream + 1];
-    *ret = has_blocks ? r->blocks.at[block].block.first : UINT64_MAX;
-    if (count && frames->ticks < *ret)
-        *ret = frames->ticks;
-    return has_blocks || count;
-}
-
 int trace_merge_open(struct trace_reader *r, struct trace_merge **ret, struct err *err) {
     (void)err; /* blocks are read later */
     struct trace_merge *m = mem_alloc(sizeof *m);
@@ -54,8 +43,8 @@ int trace_merge_open(struct trace_reader *r, struct trace_merge **ret, struct er
     m->sources = mem_alloc(r->threads.count * sizeof *m->sources);
     m->heap = mem_alloc(r->threads.count * sizeof *m->heap);
     for (size_t i = 0; i < r->threads.count; i++) {
-        uint64_t ticks;
-        if (first_ticks(r, (uint32_t)i, &ticks))
+        uint64_t ticks = trace_reader_first_ticks(r, i);
+        if (ticks != UINT64_MAX)
             m->heap[m->count++] = (struct place){ticks, i};
     }
     for (size_t i = m->count / 2; i-- > 0;)

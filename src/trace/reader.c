@@ -194,6 +194,7 @@ void trace_reader_free(struct trace_reader *r) {
     ARRAY_FREE(&r->modules);
     ARRAY_FREE(&r->tables);
     ARRAY_FREE(&r->by_id);
+    ARRAY_FREE(&r->extents);
     ARRAY_FREE(&r->maps);
     ARRAY_FREE(&r->frames);
     ARRAY_FREE(&r->changes);
@@ -224,6 +225,34 @@ const struct trace_process *trace_reader_process(const struct trace_reader *r, s
 }
 
 size_t trace_reader_stream_count(const struct trace_reader *r) { return r->threads.count; }
+
+uint64_t trace_reader_first_ticks(const struct trace_reader *r, size_t stream) {
+    size_t block = r->stream_first[stream], count;
+    const struct trace_frames *frames = trace_reader_frames(r, (uint32_t)stream, &count);
+    bool has_blocks = block < r->stream_first[stream + 1];
+    uint64_t ticks = has_blocks ? r->blocks.at[block].block.first : UINT64_MAX;
+    return count && frames->ticks < ticks ? frames->ticks : ticks;
+}
+
+static bool is_own_stack(const struct trace_thread *t, uint64_t sp) {
+    return sp >= t->stack_low && sp < t->stack_high;
+}
+
+bool trace_reader_roams(const struct trace_reader *r, size_t stream) {
+    const struct trace_thread *t = &r->threads.at[stream];
+    const struct trace_extent *x = &r->extents.at[stream];
+    if (stream >= r->extents.count)
+        return true;
+    if (x->high && (!is_own_stack(t, x->low) || !is_own_stack(t, x->high)))
+        return true;
+    size_t count;
+    const struct trace_frames *frames = trace_reader_frames(r, (uint32_t)stream, &count);
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < frames[i].count; k++)
+            if (!is_own_stack(t, frames[i].frames[k].sp))
+                return true;
+    return false;
+}
 
 const struct trace_thread *trace_reader_thread(const struct trace_reader *r, size_t stream) {
     return stream < r->threads.count ? &r->threads.at[stream] : NULL;

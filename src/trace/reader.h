@@ -25,6 +25,10 @@ size_t trace_reader_process_count(const struct trace_reader *r);
 const struct trace_process *trace_reader_process(const struct trace_reader *r, size_t i);
 size_t trace_reader_stream_count(const struct trace_reader *r);
 const struct trace_thread *trace_reader_thread(const struct trace_reader *r, size_t stream);
+/* The ticks of its first item; UINT64_MAX: it has none. */
+uint64_t trace_reader_first_ticks(const struct trace_reader *r, size_t stream);
+/* Whether its events may be of other stacks than the thread's own. */
+bool trace_reader_roams(const struct trace_reader *r, size_t stream);
 size_t trace_reader_module_count(const struct trace_reader *r);
 const struct trace_module *trace_reader_module(const struct trace_reader *r, size_t i);
 /* Which module was mapped where, in order of time. */

@@ -135,6 +135,15 @@ struct block *record_change(const struct trace_change *change) {
     return block;
 }
 
+struct block *record_extents(const struct trace_extent *extents, size_t count) {
+    struct block *block = block_new(DISK_EXTENTS);
+    struct bytes *b = payload(block);
+    bytes_put_varint(b, count);
+    for (const struct trace_extent *x = extents; x < extents + count; x++)
+        put_numbers(b, (uint64_t[]){x->stream, x->low, x->high - x->low}, 3);
+    return block;
+}
+
 struct block *record_end(const struct trace_end *end) {
     struct block *block = block_new(DISK_END);
     struct bytes *b = payload(block);

@@ -21,6 +21,7 @@ struct block *record_map(const struct trace_map *map);
 /* Of more than DISK_FRAMES_MAX frames the innermost. */
 struct block *record_frames(const struct trace_frames *frames);
 struct block *record_change(const struct trace_change *change);
+struct block *record_extents(const struct trace_extent *extents, size_t count);
 struct block *record_end(const struct trace_end *end);
 
 /* A payload being read. After an attempt to read past its end, or a string that is none, BAD is
@@ -43,6 +44,7 @@ bool fields_process(struct fields *f, struct trace_process *ret);
 bool fields_thread(struct fields *f, struct trace_thread *ret);
 bool fields_map(struct fields *f, struct trace_map *ret);
 bool fields_change(struct fields *f, struct trace_change *ret);
+bool fields_extent(struct fields *f, struct trace_extent *ret); /* one of a list */
 bool fields_end(struct fields *f, struct trace_end *ret);
 
 /* Those with lists, which are allocated: what is claimed is compared with what is there. */

@@ -4,14 +4,10 @@
 
 #include "base/mem.h"
 
-void stacks_init(struct stacks *s, uint64_t stack_low, uint64_t stack_high) {
+void stacks_init(struct stacks *s) {
     memset(s, 0, sizeof *s);
+    s->current = s->native = NO_STACK;
     s->reach = REACH_BELOW;
-    if (stack_high <= stack_low)
-        return;
-    s->native_low = stack_low;
-    s->native_size = stack_high - stack_low;
-    stacks_add(s, stack_high, UINT32_MAX);
 }
 
 void stacks_done(struct stacks *s) {
@@ -20,21 +16,86 @@ void stacks_done(struct stacks *s) {
     free(s->at);
     free(s->top);
     free(s->base);
+    free(s->threads);
+    grains_done(&s->grains);
+    ARRAY_FREE(&s->idle);
 }
+
+static void make_current(struct stacks *s, uint32_t i) {
+    s->current = i;
+    s->at[i].last_used = ++s->switches;
+    s->at[i].thread = s->thread;
+}
+
+/* Its place, empty. */
+static uint32_t new_stack(struct stacks *s) {
+    if (s->count == s->room) {
+        s->room = s->room ? s->room * 2 : 2;
+        s->at = mem_resize(s->at, s->room, sizeof *s->at);
+        s->top = mem_resize(s->top, s->room, sizeof *s->top);
+        s->base = mem_resize(s->base, s->room, sizeof *s->base);
+    }
+    s->at[s->count] = (struct stack){0};
+    return s->count++;
+}
+
+/* ---- threads ---- */
+
+static void load_thread(struct stacks *s) {
+    const struct native *n = &s->threads[s->thread];
+    s->native_low = n->low;
+    s->native_size = n->size;
+    s->native = n->index;
+    s->current = n->current;
+}
+
+void stacks_add_thread(struct stacks *s, uint64_t low, uint64_t high) {
+    uint32_t thread = s->thread_count++;
+    s->threads = mem_resize(s->threads, s->thread_count, sizeof *s->threads);
+    struct native *n = &s->threads[thread];
+    *n = (struct native){.index = NO_STACK, .current = NO_STACK};
+    if (high > low) {
+        *n = (struct native){low, high - low, new_stack(s), s->natives};
+        s->at[n->index].thread = thread;
+        s->top[n->index] = s->base[n->index] = high;
+        s->natives++;
+        s->next_number = 1;
+    }
+    if (!thread)
+        load_thread(s);
+}
+
+void stacks_set_thread(struct stacks *s, uint32_t thread) {
+    s->threads[s->thread].current = s->current;
+    s->thread = thread;
+    load_thread(s);
+}
+
+/* ---- addresses ---- */
 
 static uint64_t distance(uint64_t a, uint64_t b) { return a < b ? b - a : a - b; }
 
-static bool reaches(const struct stacks *s, uint32_t i, uint64_t sp) {
-    return sp + (i ? s->reach : REACH_FIRST) >= s->top[i] && sp <= s->base[i] + REACH_ABOVE;
+static bool has_bounds(const struct stacks *s, uint32_t i) { return s->at[i].bounds.end != 0; }
+
+static bool holds(struct span span, uint64_t address) {
+    return address >= span.start && address < span.end;
 }
 
-/* The nearest of the stacks that reach SP, the current one if equal; UINT32_MAX: none does. */
+/* Whether I, a stack of unknown bounds, may be that of SP. One that another thread ran on last has
+ * a short reach: it may have neighbours that no thread has been seen on. */
+static bool reaches(const struct stacks *s, uint32_t i, uint64_t sp) {
+    bool first = !i && !s->natives && s->thread_count == 1;
+    uint64_t below = s->at[i].thread == s->thread ? s->reach : SURE_BELOW;
+    return sp + (first ? REACH_FIRST : below) >= s->top[i] && sp <= s->base[i] + REACH_ABOVE;
+}
+
+/* The nearest of the stacks that reach SP, the current one if equal; NO_STACK: none does. */
 static uint32_t nearest(const struct stacks *s, uint64_t sp) {
-    uint32_t found = UINT32_MAX;
+    uint32_t found = NO_STACK;
     uint64_t best = UINT64_MAX;
-    for (uint32_t i = s->native_size ? 1 : 0; i < s->count; i++) {
+    for (uint32_t i = s->natives; i < s->count; i++) {
         uint64_t d = distance(s->top[i], sp);
-        if (d > best || (d == best && i != s->current) || !reaches(s, i, sp))
+        if (d > best || (d == best && i != s->current) || !reaches(s, i, sp) || has_bounds(s, i))
             continue;
         best = d;
         found = i;
@@ -42,7 +103,7 @@ static uint32_t nearest(const struct stacks *s, uint64_t sp) {
     return found;
 }
 
-/* Whether stack I has an open frame exactly at SP. */
+/* Whether the stack has an open frame exactly at SP. */
 static bool has_frame(const struct stack *stack, uint64_t sp) {
     uint32_t low = 0, high = stack->count; /* frames[low …] are at or below SP */
     while (low < high) {
@@ -55,33 +116,39 @@ static bool has_frame(const struct stack *stack, uint64_t sp) {
     return low < stack->count && stack->frames[low].sp == sp;
 }
 
-static void make_current(struct stacks *s, uint32_t i) {
-    s->current = i;
-    s->at[i].last_used = ++s->switches;
+static uint32_t with_bounds_at(const struct stacks *s, uint64_t sp) {
+    uint32_t i = s->bounded ? grains_find(&s->grains, sp) : NO_STACK;
+    return i != NO_STACK && holds(s->at[i].bounds, sp) ? i : NO_STACK;
+}
+
+static bool recalled(const struct stacks *s, uint32_t i, uint64_t sp) {
+    return i >= s->natives && i < s->count && distance(s->top[i], sp) <= SURE_BELOW &&
+           reaches(s, i, sp) && !has_bounds(s, i);
 }
 
 bool stacks_find(struct stacks *s, uint64_t sp, bool is_entry) {
-    if (sp - s->native_low < s->native_size) {
-        make_current(s, 0);
+    uint32_t i = sp - s->native_low < s->native_size ? s->native : with_bounds_at(s, sp);
+    if (i != NO_STACK) {
+        make_current(s, i);
         return true;
     }
-    if (!s->count)
-        return false;
-    bool other = !s->native_size || s->current; /* the current one is compared like the others */
+    /* The current one, if it is neither, is compared like the others. */
+    bool other = s->current < s->count && s->current >= s->natives && !has_bounds(s, s->current);
     if (other && !is_entry && has_frame(&s->at[s->current], sp))
         return true;
     uint64_t page = sp / 4096, slot = page % RECALL;
-    uint32_t i = s->recall[slot].index;
-    if (s->recall[slot].page != page || i >= s->count || (!i && s->native_size) ||
-        distance(s->top[i], sp) > SURE_BELOW || !reaches(s, i, sp))
+    i = s->recall[slot].index;
+    if (s->recall[slot].page != page || !recalled(s, i, sp))
         i = nearest(s, sp);
-    if (i == UINT32_MAX)
+    if (i == NO_STACK)
         return false;
     s->recall[slot].page = page;
     s->recall[slot].index = i;
     make_current(s, i);
     return true;
 }
+
+/* ---- pieces ---- */
 
 void stacks_come_in_pieces(struct stacks *s) { s->reach = SURE_BELOW; }
 
@@ -95,9 +162,9 @@ void stacks_cut_pieces(struct stacks *s, uint32_t i) {
 
 void stacks_join(struct stacks *s, uint32_t from) {
     struct stack *piece = &s->at[s->current];
-    uint32_t at = s->at[from].count;
-    if (!s->current || piece->count)
+    if (from == NO_STACK || !s->current || s->current < s->natives || piece->count)
         return;
+    uint32_t at = s->at[from].count;
     if (!at && s->at[from].grown_from) { /* those who stand there are not traced */
         at = s->at[from].grown_at;
         from = s->at[from].grown_from - 1;
@@ -111,20 +178,24 @@ void stacks_join(struct stacks *s, uint32_t from) {
 uint32_t stacks_piece_of(const struct stacks *s, uint32_t i) {
     uint32_t k = 0, count = s->at[i].count;
     if (s->at[i].grown_to < count)
-        return UINT32_MAX;
+        return NO_STACK;
     while (k < s->count &&
            !(s->at[k].count && s->at[k].grown_from == i + 1 && s->at[k].grown_at == count))
         k++;
-    return k < s->count ? k : UINT32_MAX;
+    return k < s->count ? k : NO_STACK;
 }
 
+/* ---- further stacks ---- */
+
 uint32_t stacks_victim(const struct stacks *s) {
-    uint32_t found = UINT32_MAX;
-    if (s->count < STACKS_MAX)
+    uint32_t found = NO_STACK, own = s->natives ? s->natives - 1 : 0;
+    if (s->idle.count || s->count - s->bounded - own < STACKS_MAX)
         return found;
-    for (uint32_t i = s->native_size ? 1 : 0; i < s->count; i++) {
-        const struct stack *a = &s->at[i], *b = found == UINT32_MAX ? a : &s->at[found];
-        if (found == UINT32_MAX || (!a->count && b->count) ||
+    for (uint32_t i = s->natives; i < s->count; i++) {
+        const struct stack *a = &s->at[i], *b = found == NO_STACK ? a : &s->at[found];
+        if (has_bounds(s, i))
+            continue;
+        if (found == NO_STACK || (!a->count && b->count) ||
             (!a->count == !b->count && a->last_used < b->last_used))
             found = i;
     }
@@ -132,17 +203,88 @@ uint32_t stacks_victim(const struct stacks *s) {
 }
 
 void stacks_add(struct stacks *s, uint64_t sp, uint32_t victim) {
-    if (victim == UINT32_MAX) {
-        if (s->count == s->room) {
-            s->room = s->room ? s->room * 2 : 2;
-            s->at = mem_resize(s->at, s->room, sizeof *s->at);
-            s->top = mem_resize(s->top, s->room, sizeof *s->top);
-            s->base = mem_resize(s->base, s->room, sizeof *s->base);
-        }
-        victim = s->count++;
-        s->at[victim] = (struct stack){0};
-    }
+    if (victim == NO_STACK && s->idle.count)
+        victim = s->idle.at[--s->idle.count];
+    if (victim == NO_STACK)
+        victim = new_stack(s);
     s->at[victim].number = s->next_number++;
     s->top[victim] = s->base[victim] = sp;
     make_current(s, victim);
+}
+
+/* ---- bounds ---- */
+
+uint32_t stacks_overlapping(const struct stacks *s, struct span bounds) {
+    for (uint64_t at = bounds.start; at < bounds.end; at += GRAIN_BYTES) {
+        uint32_t i = with_bounds_at(s, at);
+        if (i != NO_STACK)
+            return i;
+    }
+    return NO_STACK;
+}
+
+/* An only stack of unknown bounds with frames in BOUNDS, and none elsewhere. */
+static uint32_t only_one_in(const struct stacks *s, struct span bounds) {
+    uint32_t found = NO_STACK;
+    for (uint32_t i = s->natives; i < s->count; i++) {
+        bool inside = s->at[i].count && s->top[i] < bounds.end && s->base[i] >= bounds.start;
+        if (has_bounds(s, i) || !inside)
+            continue;
+        if (found != NO_STACK || !holds(bounds, s->top[i]) || !holds(bounds, s->base[i]))
+            return NO_STACK;
+        found = i;
+    }
+    return found;
+}
+
+uint32_t stacks_in(const struct stacks *s, struct span bounds) {
+    uint32_t i = with_bounds_at(s, bounds.start);
+    if (i == NO_STACK)
+        return stacks_overlapping(s, bounds) == NO_STACK ? only_one_in(s, bounds) : NO_STACK;
+    const struct span *known = &s->at[i].bounds;
+    return known->start == bounds.start && known->end == bounds.end ? i : NO_STACK;
+}
+
+static void set_bounds(struct stacks *s, uint32_t index, struct span bounds) {
+    s->bounded += !has_bounds(s, index);
+    s->at[index].bounds = bounds;
+    grains_set(&s->grains, bounds, index);
+}
+
+/* Ranges of threads that were estimated from their first stack pointers. */
+static void correct_natives(struct stacks *s, struct span bounds) {
+    s->threads[s->thread].current = s->current;
+    for (uint32_t i = 0; i < s->thread_count; i++) {
+        struct native *n = &s->threads[i];
+        if (n->size && bounds.start < n->low + n->size && bounds.end > n->low)
+            n->size = 0;
+    }
+    load_thread(s);
+}
+
+void stacks_make(struct stacks *s, struct span bounds) {
+    uint32_t i = s->idle.count ? s->idle.at[--s->idle.count] : new_stack(s);
+    s->at[i].number = s->next_number++;
+    s->at[i].thread = s->thread;
+    s->top[i] = s->base[i] = bounds.end;
+    set_bounds(s, i, bounds);
+    correct_natives(s, bounds);
+}
+
+void stacks_forget(struct stacks *s, uint32_t index) {
+    s->bounded -= has_bounds(s, index);
+    s->at[index].bounds = (struct span){0, 0};
+    s->at[index].grown_from = 0;
+    s->top[index] = s->base[index] = 0;
+    ARRAY_PUSH(&s->idle, index);
+}
+
+void stacks_move(struct stacks *s, uint32_t index, struct span from, struct span bounds) {
+    struct stack *stack = &s->at[index];
+    uint64_t up = bounds.end - from.end; /* modulo 2^64 */
+    for (uint32_t i = 0; i < stack->count; i++)
+        stack->frames[i].sp += up;
+    s->top[index] += up;
+    s->base[index] += up;
+    set_bounds(s, index, bounds);
 }

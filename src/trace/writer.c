@@ -10,6 +10,7 @@
 
 struct stream {
     pthread_mutex_t lock;
+    uint64_t low, high;      /* of its events' stack pointers; none yet: UINT64_MAX, 0 */
     struct encoder *encoder; /* NULL before the first and after the last event */
 };
 
@@ -45,6 +46,7 @@ static struct stream *stream_lock(struct trace_writer *w, uint32_t number) {
     while (w->streams.count <= number) {
         struct stream *new = mem_alloc(sizeof *new);
         pthread_mutex_init(&new->lock, NULL);
+        new->low = UINT64_MAX;
         ARRAY_PUSH(&w->streams, new);
     }
     struct stream *stream = w->streams.at[number];
@@ -70,6 +72,19 @@ static void count_since(struct trace_writer *w, const struct stream *stream,
                now.lost - before.lost);
 }
 
+static void note_extent(struct stream *stream, const struct trace_event *events, size_t count) {
+    uint64_t low = stream->low, high = stream->high;
+    uint32_t site = 0;
+    for (const struct trace_event *e = events; e < events + count; e++) {
+        low = e->sp < low ? e->sp : low;
+        high = e->sp > high ? e->sp : high;
+        site = e->site > site ? e->site : site;
+    }
+    bool of_stacks = site >> 2 >= STACK_EVENTS;
+    stream->low = of_stacks ? 0 : low;
+    stream->high = of_stacks ? UINT64_MAX : high;
+}
+
 void trace_writer_events(struct trace_writer *w, uint32_t stream, const struct trace_event *events,
                          size_t count) {
     if (sink_failed(w->sink)) {
@@ -77,6 +92,7 @@ void trace_writer_events(struct trace_writer *w, uint32_t stream, const struct t
         return;
     }
     struct stream *s = stream_lock(w, stream);
+    note_extent(s, events, count);
     while (count) {
         struct trace_totals before = encoder_totals(s->encoder);
         size_t n = encoder_events(s->encoder, events, count);
@@ -212,9 +228,24 @@ static void writer_free(struct trace_writer *w) {
     free(w);
 }
 
+static void tell_extents(struct trace_writer *w) {
+    ARRAY(struct trace_extent) list = {0};
+    for (uint32_t i = 0; i < w->streams.count; i++) {
+        const struct stream *s = w->streams.at[i];
+        bool any = s->low <= s->high;
+        ARRAY_PUSH(&list, ((struct trace_extent){i, any ? s->low : 0, any ? s->high : 0}));
+    }
+    for (size_t at = 0, n; at < list.count; at += n) {
+        n = list.count - at < DISK_EXTENTS_MAX ? list.count - at : DISK_EXTENTS_MAX;
+        sink_push(w->sink, record_extents(list.at + at, n));
+    }
+    ARRAY_FREE(&list);
+}
+
 int trace_writer_finish(struct trace_writer *w, const struct trace_end *end,
                         struct trace_totals *ret_totals, struct err *err) {
     trace_writer_flush(w);
+    tell_extents(w);
     sink_push(w->sink, record_end(end));
     int rc = sink_close(w->sink, true, err);
     if (ret_totals)

@@ -46,6 +46,20 @@ enum event_kind {
         3 /* control came here by neither call nor return; sp is the one it goes on with */
 };
 
+/*
+ * A control event of one of these in a function's place tells of a stack that the program has made
+ * itself (Go's runtime): its stack pointer is an address. First the lower end, then the upper one;
+ * a thread that was interrupted in between tells both again.
+ */
+enum stack_event {
+    STACK_MOVES = 0x3ffffffb, /* what is made next takes the place of what is freed next */
+    STACK_MADE_LOW,
+    STACK_MADE_HIGH,
+    STACK_FREED_LOW,
+    STACK_FREED_HIGH
+};
+enum { STACK_EVENTS = STACK_MOVES }; /* ids from here on are no functions */
+
 #define EVENT_CLOCK_MASK (((uint64_t)1 << 48) - 1)
 
 static inline struct event event_make(uint64_t ticks, uint32_t site, uint64_t sp) {

@@ -183,14 +183,14 @@ def check_lossless(info):
 
 
 def check_balanced(items):
-    """Each end belongs to the call of its function and depth that was opened last in its thread and is
-    still open, and nothing stays open. Returns the number of entries."""
+    """Each end belongs to the call of its function and depth that was opened last in the thread where
+    it says that it began and is still open, and nothing stays open. Returns the number of entries."""
     calls = collections.defaultdict(list)
     entries = 0
     for item in items:
         if item["kind"] == "lost":
             raise Failure(f"replay: events lost at {item['t_ns']} ns")
-        place = (item["tid"], item["module"], item["function"], item["depth"])
+        place = (item.get("began_tid", item["tid"]), item["module"], item["function"], item["depth"])
         if item["kind"] == "entry":
             entries += 1
             calls[place].append(item["t_ns"])

@@ -27,13 +27,13 @@ import sys
 from harness import (Failure, Spoor, check, check_balanced, check_lossless, check_same,
                      check_same_outcome, main, run)
 
-MARK = re.compile(r"^\|(\d+)(?:\.(\d+))? ([><!]) (?:([^!]+\.so)!)?(.+)$")
+MARK = re.compile(r"^\|(\d+)(?:\.(\d+)(?:@(\d+))?)? ([><!]) (?:([^!]+\.so)!)?(.+)$")
 COUNT = re.compile(r"^calls: (?:([^!]+\.so)!)?(.+) (\d+)$")
 KINDS = {"entry": ">", "exit": "<", "unwound": "!"}
 # What compilers and linkers add to every program, and what the program marks its calls with.
 NOT_OURS = re.compile(r"^(_|expect|frame_dummy|(de)?register_tm_clones|std::|.*\b(std|__gnu_cxx)::)")
 
-Mark = collections.namedtuple("Mark", "stack mark module function")
+Mark = collections.namedtuple("Mark", "stack order mark module function")
 
 
 class Expectation:
@@ -46,9 +46,9 @@ class Expectation:
         for line in text.splitlines():
             mark, count = MARK.match(line), COUNT.match(line)
             if mark:
-                thread, stack, kind, module, function = mark.groups()
+                thread, stack, order, kind, module, function = mark.groups()
                 self.threads[int(thread)].append(
-                    Mark(int(stack or 0), kind, module or program, function))
+                    Mark(int(stack or 0), order and int(order), kind, module or program, function))
             elif count:
                 module, function, calls = count.groups()
                 self.counts[module or program, function] = int(calls)
@@ -238,8 +238,11 @@ class Comparison:
 
     def compare_graph(self):
         wanted = collections.Counter()
+        shared = []
         for marks in self.expected.limited(self.modules, self.dropped).values():
-            wanted += tree_of(marks)
+            wanted += tree_of([m for m in marks if m.order is None])
+            shared += [m for m in marks if m.order is not None]
+        wanted += tree_of(sorted(shared, key=lambda m: m.order))
         names = {function: module for module, function in self.named}
         seen = collections.Counter()
 

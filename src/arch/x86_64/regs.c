@@ -134,6 +134,12 @@ enum agent_place regs_agent_place(uint64_t offset) {
 
 taddr_t regs_agent_return(const struct regs *regs) { return regs->raw.rdx; }
 
+taddr_t regs_told_by_stub(const struct regs *regs, uint8_t variant) {
+    if (variant & STUB_GO_FIRST)
+        return regs->raw.rax;
+    return variant & STUB_GO_SECOND ? regs->raw.rbx : regs->raw.rsp;
+}
+
 void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state *state,
                      const uint64_t *words) {
     struct user_regs_struct *r = &regs->raw;

@@ -103,6 +103,22 @@ static void restore(struct writer *w, const struct stub_spec *s) {
     }
 }
 
+/* What the event tells besides its site, into rdx. */
+static void load_address(struct writer *w, const struct stub_spec *s) {
+    enum { SAVED_RAX = 16 }; /* above rcx and rdx */
+    uint32_t up = w->state.pushed * 8u + (w->state.skipped ? 128u : 0u);
+    if (s->variant & STUB_GO_FIRST)
+        INSN32(w, "\x48\x8b\x94\x24", SAVED_RAX); /* mov 16(%rsp),%rdx */
+    else if (s->variant & STUB_GO_SECOND)
+        INSN(w, "\x48\x89\xda"); /* mov %rbx,%rdx */
+    else
+        INSN32(w, "\x48\x8d\x94\x24", up); /* lea up(%rsp),%rdx */
+    if (s->variant & (STUB_GO_FIRST | STUB_GO_SECOND)) {
+        INSN(w, "\x48\xc1\xe2\x10"); /* shl $16,%rdx: there is room for 48 bits */
+        INSN(w, "\x48\xc1\xea\x10"); /* shr $16,%rdx */
+    }
+}
+
 static void event(struct writer *w, const struct stub_spec *s) {
     w->retry = (uint32_t)w->size;
     INSN(w, "\x0f\x31");         /* rdtsc */
@@ -119,8 +135,7 @@ static void event(struct writer *w, const struct stub_spec *s) {
     struct agent_entries entries = agent_entries();
     int64_t slow = s->agent + (again ? entries.wait : entries.drop);
     INSN32(w, "\x0f\x83", (uint32_t)(slow - (int64_t)(w->size + 6))); /* jae slow */
-    uint32_t up = w->state.pushed * 8u + (w->state.skipped ? 128u : 0u);
-    INSN32(w, "\x48\x8d\x94\x24", up);        /* lea up(%rsp),%rdx */
+    load_address(w, s);
     INSN32(w, "\x81\xe1", s->ring_bytes - 1); /* and $ring-1,%ecx */
     bytes(w, "\x65\xc7\x81\x08\x10\x00\x00", 7);
     w->site_at = (uint32_t)w->size;

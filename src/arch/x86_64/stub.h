@@ -27,6 +27,9 @@
  *  other:
  *     pop   %rdx; pop %rax; [popfq]; [lea 128(%rsp),%rsp]
  *
+ * With STUB_GO_FIRST or STUB_GO_SECOND the event has, instead of rsp, the first or the second word
+ * that a function of Go takes or gives back (rax, rbx; since Go 1.17).
+ *
  * With STUB_CALLER an event is written only where the word on top of the stack, at entries and
  * exits the return address, lies in the range that the specification names.
  *
@@ -39,7 +42,14 @@
 #include "base/types.h"
 #include "wire/ring.h"
 
-enum { STUB_SAVE_FLAGS = 1, STUB_SKIP_RED_ZONE = 2, STUB_HOOK = 4, STUB_CALLER = 8 };
+enum {
+    STUB_SAVE_FLAGS = 1,
+    STUB_SKIP_RED_ZONE = 2,
+    STUB_HOOK = 4,
+    STUB_CALLER = 8,
+    STUB_GO_FIRST = 16,
+    STUB_GO_SECOND = 32
+};
 enum { STUB_MAX_BYTES = 200 };
 
 struct stub_spec {

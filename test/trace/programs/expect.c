@@ -8,6 +8,7 @@
 
 struct mark {
     const char *function;
+    unsigned order; /* of marks on shared stacks */
     char mark;
     uint8_t stack;
 };
@@ -19,13 +20,16 @@ static struct log {
 
 static __thread int current;
 static __thread int stack;
+static unsigned shared_marks;
 
 void expect(char mark, const char *function) {
     struct log *log = &logs[current];
     unsigned at = __atomic_fetch_add(&log->used, 1, __ATOMIC_RELAXED);
     if (at >= EXPECT_MARKS)
         abort();
-    log->marks[at] = (struct mark){function, mark, (uint8_t)stack};
+    unsigned order =
+        stack < EXPECT_SHARED ? 0 : __atomic_fetch_add(&shared_marks, 1, __ATOMIC_RELAXED);
+    log->marks[at] = (struct mark){function, order, mark, (uint8_t)stack};
 }
 
 void expect_all(const char *first, ...) {
@@ -54,7 +58,9 @@ void expect_print(void) {
     for (int thread = 0; thread < EXPECT_THREADS; thread++) {
         const struct log *log = &logs[thread];
         for (const struct mark *m = log->marks; m < log->marks + log->used; m++) {
-            if (m->stack)
+            if (m->stack >= EXPECT_SHARED)
+                printf("|%d.%d@%u %c %s\n", thread, m->stack, m->order, m->mark, m->function);
+            else if (m->stack)
                 printf("|%d.%d %c %s\n", thread, m->stack, m->mark, m->function);
             else
                 printf("|%d %c %s\n", thread, m->mark, m->function);

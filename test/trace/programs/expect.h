@@ -2,13 +2,14 @@
  * A test program's account of its own calls, printed to standard output next to whatever else it
  * prints. run.py compares it with what spoor saw:
  *
- *     |THREAD[.STACK] MARK FUNCTION
+ *     |THREAD[.STACK[@ORDER]] MARK FUNCTION
  *
  * MARK is > for an entry, < for an exit by return or tail jump, ! for a call that ended otherwise
  * (exception, longjmp, end of the thread). Marks of one thread stand in the order of time. STACK
- * tells the stacks of one thread apart, 0 (left out) being its own. FUNCTION may be MODULE!NAME for
- * functions of another module than the program, which are traced with -M only. NAME is as spoor
- * shows it: demangled, with parameters.
+ * tells the stacks of one thread apart, 0 (left out) being its own; those from EXPECT_SHARED on are
+ * the program's, and ORDER tells in which order their marks were set, in whatever thread. FUNCTION
+ * may be MODULE!NAME for functions of another module than the program, which are traced with -M
+ * only. NAME is as spoor shows it: demangled, with parameters.
  *
  * Marks may be set in signal handlers and in any thread. None of these functions is compared.
  */
@@ -19,7 +20,7 @@
 extern "C" {
 #endif
 
-enum { EXPECT_THREADS = 256, EXPECT_MARKS = 6000 };
+enum { EXPECT_THREADS = 256, EXPECT_MARKS = 6000, EXPECT_SHARED = 200 };
 
 /* FUNCTION must stay valid. */
 void expect(char mark, const char *function);

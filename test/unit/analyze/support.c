@@ -41,6 +41,7 @@ void lab_init(struct lab *lab) {
 static void close_source(struct lab *lab) {
     filter_free(lab->source.filter);
     names_free(lab->source.names);
+    strands_free(lab->source.strands);
     trace_reader_free(lab->source.reader);
     lab->source = (struct source){0};
 }
@@ -134,6 +135,7 @@ int lab_try(struct lab *lab, const char *line, struct err *err) {
     struct names *names = names_new(reader);
     lab->source =
         (struct source){.reader = reader, .names = names, .ctx = lab, .on_damage = on_damage};
+    lab->source.strands = strands_new(reader);
     return filter_new(&spec, reader, names, &lab->source.filter, err);
 }
 

@@ -87,11 +87,11 @@ static void one_thread_at_a_time_can_be_looked_at(void **state) {
     lab_return(&lab, 1, 2007, LEAF, 0x1ff00);
     lab_open(&lab, "");
     stats = stats_new(&lab.source);
-    stats_add_stream(stats, 0);
+    stats_add_strand(&stats, strands_at(lab.source.strands, 0));
     expect(LEAF, 1, 10, 10);
     stats_clear(stats);
     assert_int_equal(stats_function_count(stats), 0);
-    stats_add_stream(stats, 1);
+    stats_add_strand(&stats, strands_at(lab.source.strands, 1));
     expect(LEAF, 1, 7, 7);
     expect(MAIN, 0, 0, 0);
 }

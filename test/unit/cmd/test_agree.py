@@ -2,7 +2,7 @@
 
 Random programs run on four threads, with exceptions, tail calls, losses and a second stack each;
 their streams are longer than what the reader takes at a time. Some were running before, and are not
-recorded all the time.
+recorded all the time. In other traces the second stacks go from thread to thread.
 """
 import collections
 import csv
@@ -16,9 +16,14 @@ import sys
 import tempfile
 
 writer, spoor = (os.path.abspath(path) for path in sys.argv[1:3])
-FUNCTIONS, THREADS, STACKS = 12, 4, (0x1f000, 0x80f000)
+POOLS = 3  # random numbers from here on make threads that share stacks
+FUNCTIONS, THREADS, NATIVE, SECOND = 12, 4, 0x1f000, 0x80f000
 
 Call = collections.namedtuple("Call", "start duration tid depth function how before")
+
+
+def second_stack(i):
+    return SECOND + i * 0x100000
 
 
 def pause(rng, stacks):
@@ -30,29 +35,53 @@ def pause(rng, stacks):
     return ",".join(f"{f}@{sp:x}" for frames in stacks.values() for f, sp in frames[:7]) or "-"
 
 
+def step(rng, base, frames):
+    """An event of a stack that stands below BASE."""
+    if not frames or (len(frames) < 30 and rng.random() < 0.5):
+        frames.append((rng.randrange(1, FUNCTIONS + 1), base - 64 * len(frames)))
+        return f"enter {frames[-1][0]} {frames[-1][1]:x}"
+    if rng.random() < 0.05:  # frames below are unwound
+        del frames[rng.randrange(len(frames)) + 1:]
+    function, sp = frames.pop()
+    return f"{'tail' if rng.random() < 0.1 else 'return'} {function} {sp:x}"
+
+
+def pool_events(rng):
+    """(ticks, text) of all threads, which share their second stacks."""
+    native = [[] for _ in range(THREADS)]
+    shared = [[] for _ in range(THREADS + 2)]
+    ticks, stream = 5, 0
+    for _ in range(4000):
+        ticks += rng.choice((1, 5, 40, 40, 2000))
+        stream = rng.randrange(THREADS) if rng.random() < 0.2 else stream
+        i = rng.randrange(len(shared))
+        on_own = rng.random() < 0.5
+        base, frames = (NATIVE, native[stream]) if on_own else (second_stack(i), shared[i])
+        if rng.random() < 0.003:
+            yield ticks, f"{stream} lost {rng.randrange(1, 9)}"
+        else:
+            yield ticks, f"{stream} {step(rng, base, frames)}"
+    for stream in range(THREADS):
+        yield ticks + 7 + stream, f"{stream} end"
+
+
 def thread_events(rng, stream):
     """(ticks, text) of one thread, whose stack pointers are those of real frames."""
-    ticks, stacks = rng.randrange(1000), {base: [] for base in STACKS}
+    bases = NATIVE, second_stack(stream)
+    ticks, stacks = rng.randrange(1000), {base: [] for base in bases}
     if rng.random() < 0.5:
         yield ticks, f"{stream} frames {pause(rng, stacks)}"
     for _ in range(rng.choice((40, 3000))):
         ticks += rng.choice((1, 5, 40, 40, 2000))
-        base = STACKS[rng.random() < 0.1]
+        base = bases[rng.random() < 0.1]
         frames = stacks[base]
         if rng.random() < 0.003:
             yield ticks, f"{stream} frames {pause(rng, stacks)}"
             ticks += 1
         if rng.random() < 0.003:
             yield ticks, f"{stream} lost {rng.randrange(1, 9)}"
-        elif not frames or (len(frames) < 30 and rng.random() < 0.5):
-            frames.append((rng.randrange(1, FUNCTIONS + 1), base - 64 * len(frames)))
-            yield ticks, f"{stream} enter {frames[-1][0]} {frames[-1][1]:x}"
         else:
-            if rng.random() < 0.05:  # frames below are unwound
-                del frames[rng.randrange(len(frames)) + 1:]
-            function, sp = frames.pop()
-            kind = "tail" if rng.random() < 0.1 else "return"
-            yield ticks, f"{stream} {kind} {function} {sp:x}"
+            yield ticks, f"{stream} {step(rng, base, frames)}"
     if rng.random() < 0.5:
         yield ticks + 7, f"{stream} end"
 
@@ -61,7 +90,10 @@ def describe(seed):
     rng = random.Random(seed)
     lines = ["process 9 prog"] + [f"function f{i}" for i in range(FUNCTIONS)] + ["module prog"]
     lines += [f"thread 9 {100 + i} t{i}" for i in range(THREADS)]
-    events = [event for i in range(THREADS) for event in thread_events(rng, i)]
+    if seed >= POOLS:
+        events = pool_events(rng)
+    else:
+        events = [event for i in range(THREADS) for event in thread_events(rng, i)]
     return "\n".join(lines + [f"{ticks} {what}" for ticks, what in sorted(events)]) + "\n"
 
 
@@ -85,7 +117,7 @@ def calls_of_json(trace, *options):
         o = json.loads(line)
         assert last <= o["t_ns"], ("not in the order of time", line)
         last = o["t_ns"]
-        key = o["tid"], o["depth"], o["function"], "before" in o
+        key = o.get("began_tid", o["tid"]), o["depth"], o["function"], "before" in o
         if o["kind"] == "entry":
             opened[key].append(o["t_ns"])
         elif o["kind"] != "lost" and "open" not in o:
@@ -190,6 +222,10 @@ def check_graph(trace, *options):
         assert node["total_ns"] == node["self_ns"] + inner, (node["name"], options)
 
 
+def flat(calls):
+    return sorted(c._replace(depth=0) for c in calls)
+
+
 def check(trace):
     calls = check_json(trace)
     assert len(calls) > 50
@@ -203,7 +239,8 @@ def check(trace):
     check_exports(trace)
     assert calls_of_csv(trace, "-t", "700") == [c for c in calls if c.duration >= 700 or c.before]
     assert calls_of_csv(trace, "-D", "2") == [c for c in calls if c.depth < 2]
-    assert calls_of_csv(trace, "--tid", "101") == [c for c in calls if c.tid == 101]
+    # Callers that began in another thread are hidden.
+    assert flat(calls_of_csv(trace, "--tid", "101")) == flat(c for c in calls if c.tid == 101)
 
 
 def check_real(directory):
@@ -224,7 +261,7 @@ if sys.argv[3:] == ["real"]:
     with tempfile.TemporaryDirectory() as scratch:
         check_real(scratch)
         sys.exit()
-for seed in range(4):
+for seed in range(POOLS + 1):
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "t")
         subprocess.run([writer, path], input=describe(seed), text=True, check=True)

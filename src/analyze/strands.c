@@ -1,0 +1,127 @@
+#include "analyze/strands.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+/* Of a stream: what it shares with those that may run on the same stacks. */
+struct place {
+    uint32_t pid;
+    uint32_t program; /* a process that calls exec has several */
+    uint32_t stream;
+    uint32_t leader; /* the strand's first stream */
+};
+
+struct strands {
+    uint32_t *streams;     /* strand after strand */
+    ARRAY(uint32_t) first; /* of each strand in `streams`; one more at the end */
+};
+
+static int by_program(const void *a, const void *b) {
+    const struct place *x = a, *y = b;
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    if (x->program != y->program)
+        return x->program < y->program ? -1 : 1;
+    return (x->stream > y->stream) - (x->stream < y->stream);
+}
+
+static int by_leader(const void *a, const void *b) {
+    const struct place *x = a, *y = b;
+    if (x->leader != y->leader)
+        return x->leader < y->leader ? -1 : 1;
+    return (x->stream > y->stream) - (x->stream < y->stream);
+}
+
+struct start { /* of a program */
+    uint32_t pid;
+    uint64_t ticks;
+};
+
+static int compare_starts(const void *a, const void *b) {
+    const struct start *x = a, *y = b;
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    return (x->ticks > y->ticks) - (x->ticks < y->ticks);
+}
+
+/* How many programs, of T's process and lower ones, had begun when it did; of its own at least one.
+ * STARTS are sorted. */
+static uint32_t program_of(const struct start *starts, size_t count, const struct trace_thread *t) {
+    const struct start key = {.pid = t->pid, .ticks = t->start};
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_starts(&starts[middle], &key) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool none = low < count && starts[low].pid == t->pid && (!low || starts[low - 1].pid != t->pid);
+    return (uint32_t)(low + none);
+}
+
+static struct place *places_of(const struct trace_reader *r) {
+    size_t programs = trace_reader_process_count(r), count = trace_reader_stream_count(r);
+    struct start *starts = mem_alloc(programs * sizeof *starts + 1);
+    for (size_t i = 0; i < programs; i++) {
+        const struct trace_process *p = trace_reader_process(r, i);
+        starts[i] = (struct start){p->pid, p->start};
+    }
+    qsort(starts, programs, sizeof *starts, compare_starts);
+    struct place *places = mem_alloc(count * sizeof *places + 1);
+    for (size_t i = 0; i < count; i++) {
+        const struct trace_thread *t = trace_reader_thread(r, i);
+        places[i] =
+            (struct place){t->pid, program_of(starts, programs, t), (uint32_t)i, (uint32_t)i};
+    }
+    free(starts);
+    return places;
+}
+
+/* Gives streams of one strand the same leader. */
+static void unite(const struct trace_reader *r, struct place *places, size_t count) {
+    qsort(places, count, sizeof *places, by_program);
+    const struct place *leader = NULL;
+    for (size_t i = 0; i < count; i++) {
+        struct place *p = &places[i];
+        bool same = leader && leader->pid == p->pid && leader->program == p->program;
+        if (!trace_reader_roams(r, p->stream))
+            continue;
+        if (same)
+            p->leader = leader->leader;
+        else
+            leader = p;
+    }
+    qsort(places, count, sizeof *places, by_leader);
+}
+
+struct strands *strands_new(const struct trace_reader *r) {
+    struct strands *s = mem_alloc(sizeof *s);
+    size_t count = trace_reader_stream_count(r);
+    struct place *places = places_of(r);
+    unite(r, places, count);
+    s->streams = mem_alloc(count * sizeof *s->streams + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        s->streams[i] = places[i].stream;
+        if (!i || places[i].leader != places[i - 1].leader)
+            ARRAY_PUSH(&s->first, i);
+    }
+    ARRAY_PUSH(&s->first, (uint32_t)count);
+    free(places);
+    return s;
+}
+
+void strands_free(struct strands *s) {
+    if (!s)
+        return;
+    free(s->streams);
+    ARRAY_FREE(&s->first);
+    free(s);
+}
+
+size_t strands_count(const struct strands *s) { return s->first.count - 1; }
+
+struct strand strands_at(const struct strands *s, size_t i) {
+    return (struct strand){s->streams + s->first.at[i], s->first.at[i + 1] - s->first.at[i]};
+}
