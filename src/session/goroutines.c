@@ -106,13 +106,37 @@ static bool read_list(const struct space *space, const struct patched *p, struct
            ret->count <= ret->capacity && ret->count <= MOST_GOROUTINES;
 }
 
+static bool is_go(const struct module *m) {
+    static const char name[] = "gopclntab"; /* alone, or behind what it is relocated like */
+    for (size_t i = 0; i < m->section_count; i++) {
+        const char *dot = strrchr(m->sections[i].name, '.');
+        if (dot && strcmp(dot + 1, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* P is Go's, but nothing names the list: what is stripped. Of its own functions those are known
+ * that C code calls, and others that are exported: without call-frame information, which Go keeps
+ * with what is stripped. Anybody may have stopped in the middle of their windows. */
+static void spare_all(const struct patched *p, struct arrival *ret) {
+    const struct plan_code *c = &p->code->emitted;
+    for (size_t i = 0; i < c->patch_count; i++)
+        if (c->patches[i].window > 1 && !module_range_at(p->entry->module, c->patches[i].at))
+            ARRAY_PUSH(&ret->pcs, c->patches[i].at + 1 + p->bias);
+}
+
 void goroutines_find(const struct space *space, struct arrival *ret) {
     struct span windows = windows_of(space);
     struct slice list;
     for (size_t i = 0; i < module_count(space); i++) {
-        if (!read_list(space, module_at(space, i), &list))
+        const struct patched *p = module_at(space, i);
+        if (read_list(space, p, &list))
+            look_at_all(space, &list, windows, ret);
+        else if (p->code && is_go(p->entry->module))
+            spare_all(p, ret);
+        else
             continue;
-        look_at_all(space, &list, windows, ret);
         ret->as_prepared = true;
     }
 }

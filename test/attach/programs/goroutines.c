@@ -2,7 +2,8 @@
  * Has stacks as Go's scheduler keeps them, whose owners were stopped in the middle of what a patch
  * would cover, and lets them go on from there, over and over, until its standard input ends; checks
  * what they then compute and says "right". Half of the stacks tell where they stopped, the others
- * do not, as if they ran.
+ * do not, as if they ran. With -DSTRIPPED (of the assembler, too) nothing tells where the stacks
+ * are, nor of what function that is.
  */
 #include <poll.h>
 #include <stdint.h>
@@ -10,6 +11,13 @@
 #include <stdlib.h>
 
 enum { COUNT = 600, STACK_WORDS = 512, REST_MS = 300 };
+
+#ifdef STRIPPED
+#define LIST "nameless"
+__asm__(".section .gopclntab, \"a\"\n\t.byte 0\n\t.text");
+#else
+#define LIST "runtime.allgs"
+#endif
 
 struct goroutine { /* what Go's begins with */
     uint64_t *low, *high;
@@ -22,7 +30,7 @@ static struct goroutine goroutines[COUNT], *pointers[COUNT];
 static struct {
     struct goroutine **at;
     uint64_t count, capacity;
-} list __asm__("runtime.allgs") __attribute__((used)) = {pointers, COUNT, COUNT};
+} list __asm__(LIST) __attribute__((used)) = {pointers, COUNT, COUNT};
 
 /* What a signal, and no code, may stop at: behind the first instruction of same. resume(SP) goes on
  * at the address on SP, and returns what comes out. */
@@ -35,14 +43,22 @@ __asm__(".text\n"
         ".globl same\n"
         ".type same, @function\n"
         "same:\n"
+        "    .ifndef STRIPPED\n"
         "    .cfi_startproc\n"
+        "    .endif\n"
         "    push %rdi\n"
+        "    .ifndef STRIPPED\n"
         "    .cfi_adjust_cfa_offset 8\n"
+        "    .endif\n"
         "    pop %rax\n"
+        "    .ifndef STRIPPED\n"
         "    .cfi_adjust_cfa_offset -8\n"
+        "    .endif\n"
         "    test %rax, %rax\n"
         "    ret\n"
+        "    .ifndef STRIPPED\n"
         "    .cfi_endproc\n"
+        "    .endif\n"
         "    .size same, . - same\n"
         "    .balign 16, 0xcc\n"
         "resume:\n"
