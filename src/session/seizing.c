@@ -21,7 +21,7 @@
 #include "target/maps.h"
 #include "target/status.h"
 
-enum { MOST_LOOKS = 1000, PATIENCE_MS = 3000, LOOK_MS = 100 };
+enum { MOST_LOOKS = 1000, PATIENCE_MS = 3000, STARVED_MS = 60000, LOOK_MS = 100 };
 
 struct seizing {
     struct tracer *tracer;
@@ -103,13 +103,20 @@ static void note_vforks(const struct seizing *s) {
     }
 }
 
+/* Whether it is worth waiting on after so many MS. On a busy machine a thread may have to wait long
+ * for a processor, to stop on it. */
+static bool is_patient(const struct seizing *s, int ms) {
+    return ms <= PATIENCE_MS ||
+           (ms <= STARVED_MS && status_is_runnable(stopping_laggard(s->tracer, s->space)));
+}
+
 static int seize_once(struct seizing *s, int look, struct err *err) {
     bool others = look == 0 || s->sharers;
     s->sharers = false;
     int rc = seize_new(s, s->sharing.pid, err);
     if (rc == 0 && others)
         rc = seize_sharers(s, err);
-    for (int i = 1; rc == 0 && i <= PATIENCE_MS; i++) {
+    for (int i = 1; rc == 0 && is_patient(s, i); i++) {
         if (stop_space_within(s->tracer, s->space, 1))
             return 0;
         if (i % LOOK_MS == 0)

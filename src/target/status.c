@@ -119,15 +119,23 @@ bool status_ignores(pid_t tid, int sig) {
     return field(tid, "SigIgn:", 16) >> (sig - 1) & 1 || (by_default && !status_catches(tid, sig));
 }
 
-bool status_has_ended(pid_t tid) {
+/* A letter, as proc(5) has it; 'X' when TID is gone. */
+static char state_of(pid_t tid) {
     char line[256];
     FILE *f = open_proc(tid, "stat");
     const char *name_end = f && fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
-    bool ended = !name_end || name_end[2] == 'Z' || name_end[2] == 'X';
+    char state = name_end ? name_end[2] : 'X';
     if (f)
         fclose(f);
-    return ended;
+    return state;
 }
+
+bool status_has_ended(pid_t tid) {
+    char state = state_of(tid);
+    return state == 'Z' || state == 'X';
+}
+
+bool status_is_runnable(pid_t tid) { return state_of(tid) == 'R'; }
 
 size_t status_threads(pid_t pid, pid_t **ret) {
     ARRAY(pid_t) list = {0};

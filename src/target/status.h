@@ -29,6 +29,8 @@ bool status_catches(pid_t tid, int signal);
 bool status_ignores(pid_t tid, int signal);
 /* Whether TID is dead, even if wait() does not tell yet. */
 bool status_has_ended(pid_t tid);
+/* Whether TID runs, or waits for nothing but a processor. */
+bool status_is_runnable(pid_t tid);
 bool status_is_kernel_thread(pid_t tid);
 /* The threads of PID's process that have not ended, to be freed; how many. */
 size_t status_threads(pid_t pid, pid_t **ret);
