@@ -78,3 +78,14 @@ bool go_stacks_entry(const struct plan *plan, const struct site *site) {
 bool go_stacks_step(const struct plan *plan, const struct step *s) {
     return s->exit && !s->loops && s->function == plan->go.maker;
 }
+
+bool plan_stack_tellers(const struct plan *plan, struct span ret[PLAN_STACK_TELLERS]) {
+    const uint32_t tellers[PLAN_STACK_TELLERS] = {plan->go.maker, plan->go.freer, plan->go.mover};
+    for (size_t i = 0; i < PLAN_STACK_TELLERS; i++) {
+        if (tellers[i] == UINT32_MAX)
+            return false;
+        const struct plan_function *f = &plan->functions.at[tellers[i]];
+        ret[i] = (struct span){f->addr, f->addr + f->size};
+    }
+    return true;
+}

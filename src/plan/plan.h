@@ -81,6 +81,10 @@ char *plan_function_shown(const struct plan_function *f, const char *module);
 void plan_implementations(const struct plan *plan, vaddr_t resolver, uint8_t *ret);
 /* Whether it has control sites, which tell what calls have been left (plan_request.controls). */
 bool plan_has_controls(const struct plan *plan);
+/* Where the functions are whose events tell what becomes of goroutines' stacks (enum stack_event).
+ * False: there are none, or some of them cannot be patched: then none is. */
+enum { PLAN_STACK_TELLERS = 3 };
+bool plan_stack_tellers(const struct plan *plan, struct span ret[PLAN_STACK_TELLERS]);
 /* Whether code of a function writes the register that lanes hang off. */
 bool plan_takes_lane(const struct plan *plan);
 

@@ -10,6 +10,7 @@ void arrival_add(struct arrival *a, int memory_fd, const struct maps *maps, pid_
 void arrival_done(struct arrival *a) {
     ARRAY_FREE(&a->tids);
     ARRAY_FREE(&a->pcs);
+    ARRAY_FREE(&a->stacks);
 }
 
 static void move_in(struct patched *p, pid_t tid) {

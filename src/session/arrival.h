@@ -14,7 +14,8 @@
 struct arrival {
     ARRAY(pid_t) tids; /* all threads of the space; they stand still, or wait in the kernel */
     taddr_array pcs;   /* where something returns to that cannot be moved */
-    bool as_prepared;  /* it was looked for in prepared windows only: there must be no others */
+    ARRAY(struct span) stacks; /* goroutines', which stay where they are until all go on */
+    bool as_prepared; /* it was looked for in prepared windows only: there must be no others */
 };
 
 void arrival_add(struct arrival *a, int memory_fd, const struct maps *maps, pid_t tid);

@@ -2,8 +2,10 @@
 
 #include <string.h>
 
+#include "session/lanes.h"
 #include "session/patcher.h"
 #include "target/memory.h"
+#include "wire/ring.h"
 
 enum { WORD = 8, CHUNK = 8192, MOST_GOROUTINES = 1 << 24, HIGHEST_STACK = 1 << 30 };
 
@@ -86,8 +88,10 @@ static void look_at_all(const struct space *space, const struct slice *list, str
         if (memory_read(fd, list->at + i * WORD, records, count * WORD, NULL) < 0)
             return;
         for (uint64_t k = 0; k < count; k++)
-            if (memory_read(fd, records[k], &g, sizeof g, NULL) == 0 && makes_sense(&g))
+            if (memory_read(fd, records[k], &g, sizeof g, NULL) == 0 && makes_sense(&g)) {
+                ARRAY_PUSH(&ret->stacks, ((struct span){g.low, g.high}));
                 look_at_stack(space, &g, windows, ret);
+            }
     }
 }
 
@@ -138,5 +142,40 @@ void goroutines_find(const struct space *space, struct arrival *ret) {
         else
             continue;
         ret->as_prepared = true;
+    }
+}
+
+/* ---- what goes on on them ---- */
+
+static bool is_spared(const struct patched *p, vaddr_t start, vaddr_t end) {
+    const struct plan_code *c = &p->code->emitted;
+    for (size_t i = 0; p->spared && i < c->patch_count; i++)
+        if (c->patches[i].at >= start && c->patches[i].at < end && patched_spares(p, i))
+            return true;
+    return false;
+}
+
+/* Whether P's text tells what becomes of stacks from now on. */
+static bool tells(const struct patched *p) {
+    struct span tellers[PLAN_STACK_TELLERS];
+    if (!p->code || !p->traced || !plan_stack_tellers(p->entry->plan, tellers))
+        return false;
+    for (size_t i = 0; i < PLAN_STACK_TELLERS; i++)
+        if (is_spared(p, tellers[i].start, tellers[i].end))
+            return false;
+    return true;
+}
+
+static uint32_t site_of(enum stack_event event) { return (uint32_t)event << 2 | EVENT_CONTROL; }
+
+void goroutines_tell(const struct space *space, const struct arrival *arrival, struct slot *slot,
+                     enum overflow overflow) {
+    size_t most = slot->ring_bytes / EVENT_BYTES / 4; /* it is empty, and nobody is to wait */
+    bool told = false;
+    for (size_t i = 0; i < space->modules.count; i++)
+        told = told || tells(&space->modules.at[i]);
+    for (size_t i = 0; told && i < arrival->stacks.count && i < most; i++) {
+        slot_put(slot, site_of(STACK_MADE_LOW), arrival->stacks.at[i].start, overflow);
+        slot_put(slot, site_of(STACK_MADE_HIGH), arrival->stacks.at[i].end, overflow);
     }
 }

@@ -12,5 +12,9 @@
  * SPACE, all of whose threads stand still. Too many are possible: words that stacks of running
  * goroutines once held. */
 void goroutines_find(const struct space *space, struct arrival *ret);
+/* SPACE is patched now: writes into SLOT, as the program's own events would say it, where the
+ * stacks are that ARRIVAL has found; nothing, if the program will not say what becomes of them. */
+void goroutines_tell(const struct space *space, const struct arrival *arrival, struct slot *slot,
+                     enum overflow overflow);
 
 #endif

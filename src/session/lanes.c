@@ -1,11 +1,11 @@
 #include "session/lanes.h"
 
 #include <linux/futex.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "arch/clock.h"
@@ -228,13 +228,14 @@ void slot_assign(struct slot *slot, const struct trace_thread *thread) {
 }
 
 void slot_put(struct slot *slot, uint32_t site, uint64_t sp, enum overflow overflow) {
+    const struct timespec moment = {.tv_nsec = 50000};
     struct lane *lane = slot->lane;
     while (lane->head >= __atomic_load_n(&lane->limit, __ATOMIC_ACQUIRE)) {
         if (overflow == OVERFLOW_DROP) {
             lane->lost++;
             return;
         }
-        sched_yield();
+        nanosleep(&moment, NULL); /* the drainer may have no other processor than ours */
     }
     uint8_t *ring = (uint8_t *)lane + LANE_RING;
     struct event *e = (struct event *)(ring + (lane->head & (slot->ring_bytes - 1)));

@@ -140,6 +140,7 @@ static int lay(struct tracer *t, struct space *space, pid_t caller, struct frame
     int rc = space->filter != ctx->filter ? replace(t, space, caller, err)
                                           : space_lay(ctx, space, caller, err);
     space->arrival = NULL;
+    tell_arrival(t, space, &arrival);
     arrival_done(&arrival);
     traps_arm(t, space, caller);
     name_stacks(t, space, frames);

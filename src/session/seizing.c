@@ -146,11 +146,21 @@ static void look_at_task(struct task *task, const struct task *first) {
     task->watched = first->watched;
 }
 
-static void give_lanes(const struct seizing *s) {
+/* Where goroutines' stacks lie no thread has one that is its own. */
+static void leave_out_goroutines(struct maps *maps, const struct arrival *arrival) {
+    for (size_t i = 0; i < arrival->stacks.count; i++) {
+        const struct map *m = maps_at(maps, arrival->stacks.at[i].start);
+        if (m)
+            maps_remove(maps, m->start, m->end);
+    }
+}
+
+static void give_lanes(const struct seizing *s, const struct arrival *arrival) {
     struct tracer *t = s->tracer;
     struct task *first = NULL;
     struct maps maps = {0};
     maps_read(s->sharing.pid, &maps, NULL);
+    leave_out_goroutines(&maps, arrival);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (k->space != s->space || !k->stopped) {
             k->late |= k->space == s->space && k->ready;
@@ -180,6 +190,16 @@ void gather_arrival(const struct tracer *t, const struct space *space, struct ar
     maps_done(&maps);
 }
 
+void tell_arrival(const struct tracer *t, const struct space *space,
+                  const struct arrival *arrival) {
+    const struct tasks *tasks = &t->tasks;
+    for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
+        if (k->space == space && k->slot && !k->slot->unread) {
+            goroutines_tell(space, arrival, k->slot, options_of(t)->overflow);
+            return;
+        }
+}
+
 /* All threads stand. */
 static int instrument(const struct seizing *s, struct err *err) {
     struct tracer *t = s->tracer;
@@ -190,12 +210,13 @@ static int instrument(const struct seizing *s, struct err *err) {
     int rc = space_enter(&t->options.context, s->space, tid, err);
     if (rc < 0)
         return rc;
-    give_lanes(s);
     struct arrival arrival = {.pcs = {0}};
     gather_arrival(t, s->space, &arrival);
+    give_lanes(s, &arrival);
     s->space->arrival = &arrival;
     rc = space_update(&t->options.context, s->space, tid, err);
     s->space->arrival = NULL;
+    tell_arrival(t, s->space, &arrival);
     arrival_done(&arrival);
     traps_arm(t, s->space, tid);
     return rc < 0 ? rc : taking_check_code(s->space, err);

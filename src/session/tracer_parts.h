@@ -147,6 +147,8 @@ void tell_choice(const struct tracer *t, const struct filter *filter, size_t add
 
 /* All tasks of SPACE stand, and are about to be patched: where they are. */
 void gather_arrival(const struct tracer *t, const struct space *space, struct arrival *ret);
+/* They have been patched: tells the trace what is known by that. */
+void tell_arrival(const struct tracer *t, const struct space *space, const struct arrival *arrival);
 
 /* TASK stands, and waited in the kernel when its space got patches: it gets its lane, and what it
  * has open is told. */

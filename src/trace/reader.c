@@ -234,8 +234,9 @@ uint64_t trace_reader_first_ticks(const struct trace_reader *r, size_t stream) {
     return count && frames->ticks < ticks ? frames->ticks : ticks;
 }
 
+/* At its upper end a stack is empty; below that it is in use. */
 static bool is_own_stack(const struct trace_thread *t, uint64_t sp) {
-    return sp >= t->stack_low && sp < t->stack_high;
+    return sp > t->stack_low && sp <= t->stack_high;
 }
 
 bool trace_reader_roams(const struct trace_reader *r, size_t stream) {

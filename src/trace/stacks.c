@@ -55,7 +55,7 @@ void stacks_add_thread(struct stacks *s, uint64_t low, uint64_t high) {
     struct native *n = &s->threads[thread];
     *n = (struct native){.index = NO_STACK, .current = NO_STACK};
     if (high > low) {
-        *n = (struct native){low, high - low, new_stack(s), s->natives};
+        *n = (struct native){low + 1, high - low, new_stack(s), s->natives};
         s->at[n->index].thread = thread;
         s->top[n->index] = s->base[n->index] = high;
         s->natives++;
@@ -256,7 +256,7 @@ static void correct_natives(struct stacks *s, struct span bounds) {
     s->threads[s->thread].current = s->current;
     for (uint32_t i = 0; i < s->thread_count; i++) {
         struct native *n = &s->threads[i];
-        if (n->size && bounds.start < n->low + n->size && bounds.end > n->low)
+        if (n->size && bounds.start + 1 < n->low + n->size && bounds.end >= n->low)
             n->size = 0;
     }
     load_thread(s);

@@ -51,7 +51,7 @@ struct stack {
 };
 
 struct native {         /* a thread's own stack */
-    uint64_t low, size; /* its addresses; size 0: not known */
+    uint64_t low, size; /* stack pointers on it, from that to its upper end; size 0: not known */
     uint32_t index, current;
 };
 

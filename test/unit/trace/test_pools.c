@@ -168,6 +168,16 @@ static void threads_own_stacks_stay(void **state) {
     expect("+a +b -b .a");
 }
 
+/* A function that nobody has called finds its stack empty (clone3). Where one ends, the next may
+ * begin. */
+static void a_threads_own_stack_begins_at_its_very_end(void **state) {
+    (void)state;
+    enters(B, 'b', OWN_B);
+    enters(B, 'c', OWN_B - 16);
+    enters(B, 'd', OWN_B - 0x10000); /* the end of what stands below */
+    expect("+b +cb 1+d");
+}
+
 static void frames_of_a_thread_end_what_it_ran_last(void **state) {
     (void)state;
     struct trace_frames none = {.ticks = 50};
@@ -382,6 +392,7 @@ int main(void) {
         TEST(frames_of_a_thread_are_not_anothers),
         TEST(handlers_on_neighbouring_stacks_are_told_apart),
         TEST(threads_own_stacks_stay),
+        TEST(a_threads_own_stack_begins_at_its_very_end),
         TEST(frames_of_a_thread_end_what_it_ran_last),
         TEST(stacks_of_known_bounds_may_touch),
         TEST(a_moved_stack_takes_its_calls_along),

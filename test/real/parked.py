@@ -1,0 +1,38 @@
+"""spoor comes to a Go program whose goroutines stand in the middle of calls, on stacks side by side that it
+has not seen being made: calls of one are not shown below those of another."""
+import os
+import sys
+
+from real import SPOOR, compiled, which
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
+# pylint: disable=wrong-import-position
+from attach import Spoor, attach_for, check, main, running  # noqa: E402
+
+DIRECTORY = compiled([which("go"), "build", "-o", "parked"], "parked.go", GO111MODULE="off",
+                     GOFLAGS="", CGO_ENABLED="0")
+WORKERS = 40  # each is in one call when spoor leaves
+WAYS = ["-F", "main.*"], ["-F", "main.*", "-M", "*"], ["-F", "main.*"]
+
+
+def below(node, name, found):
+    """How many calls of NAME are shown below others of NAME."""
+    inside = found or node["name"] == name
+    return sum((child["calls"] if inside and child["name"] == name else 0) +
+               below(child, name, inside) for child in node["children"])
+
+
+def test():
+    spoor = Spoor(SPOOR)
+    with running([os.path.join(DIRECTORY, "parked")]) as process:
+        for way in WAYS:
+            info = attach_for(spoor, process.pid, "300ms", "--overflow=wait", *way)
+            rows = {row["function"]: row for row in spoor.report()}
+            check(info["events"]["lost"] == 0, f"{way}: {info['events']}")
+            check(rows["main.work"]["calls"] > 1000, f"{way}: {rows['main.work']}")
+            check(rows["main.work"]["unwound"] <= WORKERS, f"{way}: {rows['main.work']}")
+            check(below(spoor.graph(), "main.work", False) == 0, f"{way}: calls below others' calls")
+
+
+if __name__ == "__main__":
+    main(test)
