@@ -46,5 +46,5 @@ def test(spoor, program, padded):
 
 
 if __name__ == "__main__":
-    subject, programs = Spoor(sys.argv[1]), map(os.path.realpath, sys.argv[2:4])
+    subject, programs = Spoor(sys.argv[1]), [os.path.realpath(word) for word in sys.argv[2:4]]
     main(lambda: test(subject, *programs))
