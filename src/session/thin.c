@@ -140,6 +140,8 @@ static void apply_due_frames(struct thin *t, uint64_t ticks) {
         apply_frames(t, &t->frames.at[due]);
         free((void *)t->frames.at[due].frames);
     }
+    if (!due)
+        return;
     t->frames.count -= due;
     memmove(t->frames.at, t->frames.at + due, t->frames.count * sizeof *t->frames.at);
 }

@@ -103,6 +103,7 @@ static void an_image_tells_what_was_open_while_nothing_is_lost(void **state) {
     assert_int_equal(newest.at, s.lane->head - 10 * EVENT_BYTES);
     assert_int_equal(newest.first[9].clock_sp >> 16, 5 + ROOM);
     ring_image_done(&newest);
+    ARRAY_FREE(&s.epochs.notes);
 }
 
 int main(void) {
