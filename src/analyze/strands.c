@@ -79,19 +79,31 @@ static struct place *places_of(const struct trace_reader *r) {
     return places;
 }
 
+static bool is_same_program(const struct place *a, const struct place *b) {
+    return a->pid == b->pid && a->program == b->program;
+}
+
+/* Those of one program, PLACES[0 … COUNT). */
+static void unite_program(const struct trace_reader *r, struct place *places, size_t count) {
+    const struct place *leader = NULL;
+    bool told = false;
+    for (size_t i = 0; i < count; i++)
+        told = told || trace_reader_tells_stacks(r, places[i].stream);
+    for (size_t i = 0; i < count; i++) {
+        if (!told && !trace_reader_roams(r, places[i].stream))
+            continue;
+        leader = leader ? leader : &places[i];
+        places[i].leader = leader->leader;
+    }
+}
+
 /* Gives streams of one strand the same leader. */
 static void unite(const struct trace_reader *r, struct place *places, size_t count) {
     qsort(places, count, sizeof *places, by_program);
-    const struct place *leader = NULL;
-    for (size_t i = 0; i < count; i++) {
-        struct place *p = &places[i];
-        bool same = leader && leader->pid == p->pid && leader->program == p->program;
-        if (!trace_reader_roams(r, p->stream))
-            continue;
-        if (same)
-            p->leader = leader->leader;
-        else
-            leader = p;
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && is_same_program(&places[i], &places[end]); end++)
+            ;
+        unite_program(r, &places[i], end - i);
     }
     qsort(places, count, sizeof *places, by_leader);
 }

@@ -255,6 +255,11 @@ bool trace_reader_roams(const struct trace_reader *r, size_t stream) {
     return false;
 }
 
+bool trace_reader_tells_stacks(const struct trace_reader *r, size_t stream) {
+    const struct trace_extent *x = &r->extents.at[stream];
+    return stream < r->extents.count && x->low == 0 && x->high == UINT64_MAX;
+}
+
 const struct trace_thread *trace_reader_thread(const struct trace_reader *r, size_t stream) {
     return stream < r->threads.count ? &r->threads.at[stream] : NULL;
 }

@@ -29,6 +29,9 @@ const struct trace_thread *trace_reader_thread(const struct trace_reader *r, siz
 uint64_t trace_reader_first_ticks(const struct trace_reader *r, size_t stream);
 /* Whether its events may be of other stacks than the thread's own. */
 bool trace_reader_roams(const struct trace_reader *r, size_t stream);
+/* Whether STREAM's events tell where stacks of its process are: then what else is taken for a
+ * thread's own there may hold such. */
+bool trace_reader_tells_stacks(const struct trace_reader *r, size_t stream);
 size_t trace_reader_module_count(const struct trace_reader *r);
 const struct trace_module *trace_reader_module(const struct trace_reader *r, size_t i);
 /* Which module was mapped where, in order of time. */

@@ -147,4 +147,7 @@ func main() {
 	}
 	wait.Wait()
 	fmt.Println(sums, ask(), shrink())
+	for runtime.NumGoroutine() > 1 { // their last calls return
+		runtime.Gosched()
+	}
 }

@@ -1,0 +1,58 @@
+/* Which streams are read together (strands.h). */
+#include "analyze/strands.h"
+#include "support.h"
+
+enum { ELSEWHERE = 0x900000 }; /* no thread's own stack */
+
+static void each_calls(struct lab *lab, const uint32_t *sp) {
+    lab_init(lab);
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        lab_enter(lab, i, 10 + i, MAIN, sp[i]);
+        lab_return(lab, i, 20 + i, MAIN, sp[i]);
+    }
+}
+
+static void expect(struct lab *lab, size_t count, size_t longest) {
+    size_t found = 0;
+    lab_open(lab, "");
+    assert_int_equal(strands_count(lab->source.strands), count);
+    for (size_t i = 0; i < count; i++) {
+        size_t n = strands_at(lab->source.strands, i).count;
+        found = n > found ? n : found;
+    }
+    assert_int_equal(found, longest);
+    lab_done(lab);
+}
+
+static void threads_on_their_own_stacks_are_read_by_themselves(void **state) {
+    (void)state;
+    struct lab lab;
+    each_calls(&lab, (uint32_t[]){TOP - 64, TOP - 64, TOP});
+    expect(&lab, 3, 1);
+}
+
+static void those_on_others_are_read_together(void **state) {
+    (void)state;
+    struct lab lab;
+    each_calls(&lab, (uint32_t[]){ELSEWHERE, TOP - 64, ELSEWHERE});
+    expect(&lab, 2, 2);
+}
+
+/* What was estimated to be a thread's own may hold what another tells of. */
+static void where_stacks_are_told_all_are_read_together(void **state) {
+    (void)state;
+    struct lab lab;
+    each_calls(&lab, (uint32_t[]){TOP - 64, TOP - 64, TOP - 64});
+    struct trace_event told = {30, (uint32_t)STACK_MADE_LOW << 2 | EVENT_CONTROL, ELSEWHERE};
+    trace_writer_events(lab.writer, 1, &told, 1);
+    expect(&lab, 1, 3);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_on_their_own_stacks_are_read_by_themselves),
+        cmocka_unit_test(those_on_others_are_read_together),
+        cmocka_unit_test(where_stacks_are_told_all_are_read_together),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
