@@ -18,6 +18,7 @@ enum command_id {
     COMMAND_INFO,
     COMMAND_EXPORT,
     COMMAND_EXPLAIN,
+    COMMAND_SYMBOLIZE,
     COMMAND_COUNT
 };
 
@@ -48,6 +49,7 @@ enum option_type {                  /* the first three take no value */
                    OPTION_TALLY,    /* uint32_t: how often it was given */
                    OPTION_NUMBER,   /* uint32_t, from 1 */
                    OPTION_STRING,   /* const char * */
+                   OPTION_ADDRESS,  /* uint64_t: hexadecimal */
                    OPTION_SIZE,     /* uint64_t bytes: 64K, 1M; a power of two is made of it */
                    OPTION_TIME,     /* uint64_t ns: 10us, 1.5ms, 2s */
                    OPTION_CHOICE,   /* an enum, numbered as in choices */
@@ -98,5 +100,6 @@ int cmd_info(struct options *options, int argc, char **argv);
 int cmd_record(struct options *options, int argc, char **argv);
 int cmd_replay(struct options *options, int argc, char **argv);
 int cmd_report(struct options *options, int argc, char **argv);
+int cmd_symbolize(struct options *options, int argc, char **argv);
 
 #endif

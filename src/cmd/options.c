@@ -24,6 +24,7 @@ void options_init(struct options *options) {
     options->record.snapshot_gap_ns = SNAPSHOT_GAP_NS;
     options->report.sort = REPORT_TOTAL;
     options->view.until_ns = UINT64_MAX;
+    options->image.base = NO_BASE;
 }
 
 static void free_patterns(pattern_array *patterns) {
@@ -123,6 +124,9 @@ static int store_value(struct options *options, const struct option_spec *o, con
         return value_number(value, at) ? 0 : bad_value(o, value, "a number from 1 on", err);
     case OPTION_SIZE:
         return ring_size(value, at) ? 0 : bad_value(o, value, "a size up to 1G, like 64K", err);
+    case OPTION_ADDRESS:
+        return value_address(value, at) ? 0
+                                        : bad_value(o, value, "an address, like 0x8000000", err);
     case OPTION_TIME:
         return value_time(value, at) ? 0 : bad_value(o, value, "a time, like 10us or 1.5ms", err);
     case OPTION_STRING:

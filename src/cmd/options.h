@@ -93,6 +93,13 @@ struct export_options {
     const char *output; /* NULL: standard output */
 };
 
+/* symbolize */
+struct image_options {
+    uint64_t base; /* where the image is loaded; NO_BASE: where it was linked to */
+    bool returns;  /* all addresses are return addresses */
+};
+#define NO_BASE UINT64_MAX
+
 struct options {
     struct filter_options filter;
     struct record_options record;
@@ -100,6 +107,7 @@ struct options {
     struct report_options report;
     struct replay_options replay;
     struct export_options export;
+    struct image_options image;
     bool help; /* --help was met: nothing after it was read */
 };
 

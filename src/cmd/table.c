@@ -4,6 +4,7 @@
  *
  * Help texts are plain ASCII, one paragraph, without line breaks; a default is named at the end.
  */
+#include <limits.h>
 #include <stddef.h>
 
 #include "cmd/command.h"
@@ -33,6 +34,9 @@ const struct command commands[COMMAND_COUNT] = {
     [COMMAND_EXPLAIN] = {"explain", "BINARY|PID",
                          "show how each function would be traced, or why not", STATUS_USAGE,
                          "BINARY|PID", 1},
+    [COMMAND_SYMBOLIZE] = {"symbolize", "IMAGE [ADDRESS...]",
+                           "show functions and lines at addresses, also within a log", STATUS_USAGE,
+                           "IMAGE", INT_MAX},
 };
 
 #define ONLY(name) (1u << COMMAND_##name)
@@ -176,7 +180,16 @@ const struct option_spec option_table[] = {
     {CALL_VIEWS, 0, OPTION_TIME, "until", "TIME", "Show calls up to TIME after the trace's start.",
      AT(view.until_ns), NULL},
     {CALL_VIEWS, 0, OPTION_NUMBER, "tid", "TID", "Show only the thread TID.", AT(view.tid), NULL},
-    {TABLES, 0, OPTION_SET, "json", NULL, "Print JSON.", AT(view.json), NULL},
+    {ONLY(SYMBOLIZE), 0, OPTION_ADDRESS, "base", "ADDR",
+     "The image is loaded at ADDR (its lowest page, as maps show it). Default: where it was linked "
+     "to.",
+     AT(image.base), NULL},
+    {ONLY(SYMBOLIZE), 'r', OPTION_SET, "return", NULL,
+     "All addresses are where calls return to: show the calls, not what comes after them. In a "
+     "log this is so behind #1, #2 and so on, and behind lr, x30 and r14.",
+     AT(image.returns), NULL},
+
+    {TABLES | ONLY(SYMBOLIZE), 0, OPTION_SET, "json", NULL, "Print JSON.", AT(view.json), NULL},
     {TABLES, 0, OPTION_CHOICE, "color", NULL,
      "Use colour. Default: auto, that is on a terminal unless NO_COLOR is set.", AT(view.color),
      "auto|always|never"},

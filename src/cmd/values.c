@@ -81,6 +81,20 @@ bool value_number(const char *text, uint32_t *ret) {
     return true;
 }
 
+bool value_address(const char *text, uint64_t *ret) {
+    enum { DIGITS = 16 };
+    const char *s = text[0] == '0' && (text[1] | 0x20) == 'x' ? text + 2 : text;
+    uint64_t value = 0;
+    size_t count = strspn(s, "0123456789abcdefABCDEF");
+    if (count == 0 || count > DIGITS || s[count])
+        return false;
+    for (; *s; s++)
+        value =
+            value << 4 | (uint64_t)(isdigit((unsigned char)*s) ? *s - '0' : (*s | 0x20) - 'a' + 10);
+    *ret = value;
+    return true;
+}
+
 int value_choice(const char *text, size_t length, const char *choices) {
     for (int i = 0;; i++) {
         size_t n = strcspn(choices, "|");

@@ -12,6 +12,8 @@ bool value_size(const char *text, uint64_t *ret_bytes);
 bool value_time(const char *text, uint64_t *ret_ns);
 /* A decimal number from 1 to UINT32_MAX. */
 bool value_number(const char *text, uint32_t *ret);
+/* Hexadecimal, with or without 0x; below 2^64. */
+bool value_address(const char *text, uint64_t *ret);
 /* The place of the LENGTH bytes at TEXT in CHOICES ("a|b|c"); −1: not there. */
 int value_choice(const char *text, size_t length, const char *choices);
 

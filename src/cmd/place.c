@@ -1,0 +1,56 @@
+#include "cmd/place.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+
+#include "cmd/json.h"
+
+/* Names come from files that may be anybody's: no terminal shall obey them. */
+static void print_name(FILE *out, const char *name) {
+    for (; *name; name++)
+        putc(iscntrl((unsigned char)*name) ? '?' : *name, out);
+}
+
+void place_print_frame(FILE *out, const struct line_place *place, size_t i) {
+    const struct line_frame *f = &place->frames[i];
+    print_name(out, f->function ? f->function : "??");
+    if (f->function && !f->inlined)
+        fprintf(out, "+0x%" PRIx64, place->offset);
+    if (!f->file)
+        return;
+    fputs(" at ", out);
+    print_name(out, f->file);
+    if (f->line)
+        fprintf(out, ":%u", f->line);
+}
+
+static void print_member(FILE *out, const char *name, const char *text) {
+    fprintf(out, "\"%s\": ", name);
+    if (text)
+        json_print_string(out, text);
+    else
+        fputs("null", out);
+}
+
+static void print_number(FILE *out, const char *name, bool known, uint64_t number) {
+    if (known)
+        fprintf(out, ", \"%s\": %" PRIu64, name, number);
+    else
+        fprintf(out, ", \"%s\": null", name);
+}
+
+void place_print_json(FILE *out, const struct line_place *place) {
+    putc('[', out);
+    for (size_t i = 0; i < place->count; i++) {
+        const struct line_frame *f = &place->frames[i];
+        fputs(i ? ", {" : "{", out);
+        print_member(out, "function", f->function);
+        print_number(out, "offset", f->function && !f->inlined, place->offset);
+        fputs(", ", out);
+        print_member(out, "file", f->file);
+        print_number(out, "line", f->line, f->line);
+        print_number(out, "column", f->column, f->column);
+        fprintf(out, ", \"inlined\": %s}", f->inlined ? "true" : "false");
+    }
+    putc(']', out);
+}

@@ -1,0 +1,15 @@
+/* How places in code (elf/lineinfo.h) are printed. */
+#ifndef SPOOR_CMD_PLACE_H
+#define SPOOR_CMD_PLACE_H
+
+#include <stdio.h>
+
+#include "elf/lineinfo.h"
+
+/* Frame I of PLACE, "function+0x1c at file:line"; what is not known is left out, the function's
+ * name is "??" then. An inlined function has no offset. */
+void place_print_frame(FILE *out, const struct line_place *place, size_t i);
+/* The frames as a JSON array of objects. */
+void place_print_json(FILE *out, const struct line_place *place);
+
+#endif
