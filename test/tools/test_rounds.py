@@ -69,6 +69,12 @@ class Rounds(unittest.TestCase):
         self.describe([("a", ["trace"], 0), ("b", ["trace"], 0)])
         self.assertEqual(self.rounds("--rounds=1", "--seed=9", "--test=b")[2], [("b", "9")])
 
+    def test_the_longest_tests_are_told_with_their_times(self):
+        self.describe([("a", ["trace"], 0), ("b", ["trace"], 0)])
+        lines, _, _ = self.rounds("--rounds=1", "--longest=1")
+        self.assertRegex(lines[2], r"^ *\d+\.\d s, \d+\.\d s of work: [ab]$")
+        self.assertEqual(len(lines), 4)
+
     def test_nothing_is_no_success(self):
         self.describe([])
         lines, status, _ = self.rounds("--rounds=1")
