@@ -100,6 +100,9 @@ int filter_new(const struct filter_spec *spec, const struct trace_reader *r, str
     struct filter *f = mem_alloc(sizeof *f);
     f->spec = *spec;
     f->names = names;
+    const struct trace_session *session = trace_reader_session(r);
+    f->recorded_depth = session->depth ? session->depth : UINT32_MAX;
+    f->recorded_ns = session->threshold_ns;
     if (spec->shown_count || spec->hidden_count || spec->module_count)
         f->verdicts = mem_alloc(names_count(names));
     *ret = f;

@@ -5,6 +5,9 @@
  * its own time belongs to that caller. A call that is too deep or too short vanishes with all that
  * it calls. SINCE and UNTIL cut out a span: calls that overlap it are shown, and times count inside
  * it only: a call that began before begins with it, one that goes on is still open at its end.
+ *
+ * What record was to leave out (-D, -t) is not shown either: it may be there, where that could not
+ * be told while recording (session/thin.h). There callers that are not shown count for depth.
  */
 #ifndef SPOOR_ANALYZE_FILTER_H
 #define SPOOR_ANALYZE_FILTER_H
@@ -30,7 +33,9 @@ enum filter_verdict { FILTER_UNDECIDED, FILTER_SHOWS, FILTER_HIDES };
 struct filter {
     struct filter_spec spec;
     struct names *names;
-    uint8_t *verdicts; /* enum filter_verdict, by function; NULL: all are shown */
+    uint8_t *verdicts;       /* enum filter_verdict, by function; NULL: all are shown */
+    uint32_t recorded_depth; /* of the recording; UINT32_MAX: no limit */
+    uint64_t recorded_ns;
 };
 
 /* Errors, ENOENT: "no-match" (a pattern of SHOWN fits no function of the trace, or none that was

@@ -216,7 +216,9 @@ struct lines *lines_new(const struct source *source, bool fold_leaves) {
     size_t count = strands_count(source->strands);
     l->source = source;
     l->fold = fold_leaves;
-    l->threshold_ns = source->filter->spec.threshold_ns;
+    const struct filter *filter = source->filter;
+    l->threshold_ns = filter->spec.threshold_ns > filter->recorded_ns ? filter->spec.threshold_ns
+                                                                      : filter->recorded_ns;
     l->heap = mem_alloc(count * sizeof *l->heap);
     for (size_t i = 0; i < count; i++) {
         struct strand strand = strands_at(source->strands, i);

@@ -55,7 +55,8 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
     own.above = (up.above + up.shown) & 0x7fffffff;
     own.value = up.value;
     uint32_t function = names_index(w->names, call->id);
-    own.shown = own.above < w->depth && filter_shows(w->filter, function) && shows_thread(w);
+    own.shown = own.above < w->depth && call->depth < w->filter->recorded_depth &&
+                filter_shows(w->filter, function) && shows_thread(w);
     if (own.shown && w->visitor->open) {
         struct walk_call shown = {.function = function,
                                   .stream = w->reel->stream,
@@ -69,11 +70,21 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
     call->user = own.user;
 }
 
+/* What the span cuts off may have been as long as record was asked for. */
+static bool is_brief(const struct walk *w, const struct call *call) {
+    const struct filter_spec *spec = &w->filter->spec;
+    uint64_t duration = call->end - call->start;
+    bool is_cut = (spec->since_ns && call->start <= spec->since_ns) || call->end >= spec->until_ns;
+    if (call->before || w->early)
+        return w->early;
+    return duration < w->threshold_ns || (duration < w->filter->recorded_ns && !is_cut);
+}
+
 static void on_close(void *ctx, struct call *call, struct call *parent) {
     struct walk *w = ctx;
     union state own = {.user = call->user};
     uint64_t duration = call->end - call->start;
-    bool brief = (duration < w->threshold_ns && !call->before) || w->early;
+    bool brief = is_brief(w, call);
     if ((!own.shown || brief) && parent)
         parent->child_ticks -= duration - call->child_ticks; /* that time becomes its own */
     if (!own.shown || !w->visitor->close)

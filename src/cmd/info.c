@@ -187,6 +187,7 @@ static void print_json(const struct trace_reader *r, const struct functions *f,
     size_t threads_before;
     printf("\"events\": {\"entry\": %lu, \"exit\": %lu, \"lost\": %lu, \"before\": %lu},\n",
            counts.entries, counts.exits, counts.lost, count_before(r, &threads_before));
+    printf("\"limits\": {\"depth\": %u, \"threshold_ns\": %lu},\n", s->depth, s->threshold_ns);
     printf("\"bytes\": %lu,\n", trace_reader_file_bytes(r));
     json_changes(c);
     json_modules(r);
@@ -197,6 +198,18 @@ static void print_json(const struct trace_reader *r, const struct functions *f,
 /* ---- text ---- */
 
 static void print_label(const char *label) { printf("%-11s", label); }
+
+/* Views show no more than what was asked for. */
+static void print_limits(const struct trace_session *s) {
+    char text[FIGURE_ROOM];
+    if (!s->depth && !s->threshold_ns)
+        return;
+    print_label("limits");
+    if (s->depth)
+        printf("depth %u%s", s->depth, s->threshold_ns ? ", " : "");
+    figure_time(text, s->threshold_ns);
+    printf("%s%s\n", s->threshold_ns ? text : "", s->threshold_ns ? " or longer" : "");
+}
 
 static void print_recording(const struct trace_reader *r) {
     const struct trace_session *s = trace_reader_session(r);
@@ -227,6 +240,7 @@ static void print_recording(const struct trace_reader *r) {
     printf(", ");
     text_print(stdout, s->arch);
     printf(", format %d\n", TRACE_FORMAT_VERSION);
+    print_limits(s);
 }
 
 static void print_events(const struct trace_reader *r) {

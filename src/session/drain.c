@@ -46,9 +46,12 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* COUNT events from AT on, written until LATEST. */
+/* COUNT events from AT on, written until LATEST. Before another thread comes to a stack that they
+ * tell of, it is known that there is one. */
 static void put(struct drain *d, struct slot *s, const struct event *at, size_t count,
                 uint64_t latest) {
+    if (s->thin && atomic_load(&s->shared))
+        thin_share(s->thin);
     for (size_t n; count; count -= n, at += n) {
         n = count < UNPACK ? count : UNPACK;
         for (size_t i = 0; i < n; i++)

@@ -17,6 +17,17 @@
 #include "target/memory.h"
 #include "target/status.h"
 
+/* Before TASK runs, who has a lane. */
+static void note_shared(struct tracer *t, struct task *task) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (k == task || k->space != task->space)
+            continue;
+        atomic_store(&task->slot->shared, true);
+        if (k->slot)
+            atomic_store(&k->slot->shared, true);
+    }
+}
+
 /* THREAD says who it is. RUNNING: it has run before, and has calls open. */
 static void give_lane_to(struct tracer *t, struct task *task, struct trace_thread *thread,
                          bool running) {
@@ -33,6 +44,7 @@ static void give_lane_to(struct tracer *t, struct task *task, struct trace_threa
     if (o->depth || o->threshold_ns) {
         struct thin_options thin = {ctx->writer, o->depth, timing_ticks(o->threshold_ns)};
         task->slot->thin = thin_new(&thin, thread);
+        note_shared(t, task);
     }
     if (running)
         drain_add_running(t->options.drain, task->slot);

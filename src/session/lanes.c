@@ -208,6 +208,7 @@ struct slot *slab_take(struct slab *s, uint32_t stream, bool limitless) {
         lane->control = s->at;
         slot->stream = stream;
         slot->tail = slot->lost = 0;
+        atomic_store(&slot->shared, false);
         slot->last_clock = clock_ticks(); /* what the ring still holds is older */
         epochs_begin(&slot->epochs, slot->last_clock);
         return slot;

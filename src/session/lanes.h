@@ -40,6 +40,7 @@ struct slot {          /* the tool's side of one lane */
     uint64_t end_ticks;         /* set before LANE_CLOSING */
     bool unread;                /* a slab's sink: only lane, at, ring_bytes and lost are used */
     struct thin *thin;          /* drainer: depth and threshold filter, or NULL */
+    _Atomic bool shared;        /* its thread has not always been the only one of its memory */
     struct watch *watch;        /* drainer: what triggers snapshots, or NULL */
     struct trace_thread thread; /* as told to the trace; its name is the following */
     char name[THREAD_NAME_ROOM];

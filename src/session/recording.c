@@ -100,7 +100,9 @@ static int open_trace(struct recording *r, const char *const *command, struct er
                                     .arch = "x86_64",
                                     .command = command,
                                     .start_unix_ns =
-                                        (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec};
+                                        (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec,
+                                    .depth = r->options->depth,
+                                    .threshold_ns = r->options->threshold_ns};
     return trace_writer_open(r->options->output, &session, &r->writer, err);
 }
 

@@ -27,6 +27,7 @@ static struct trace_frames copy_frames(const struct trace_frames *from) {
 struct ring_image ring_image_take(struct slot *slot, uint64_t most_bytes) {
     struct ring_image image = {.thread = slot->thread};
     uint64_t head = ring_head(slot, slot->tail, slot->last_clock), from = ring_oldest(slot, head);
+    image.shared = atomic_load(&slot->shared);
     epochs_look(&slot->epochs, head, clock_ticks() + SKEW_TICKS);
     if (head - from > most_bytes)
         from = head - most_bytes / EVENT_BYTES * EVENT_BYTES;
@@ -117,6 +118,8 @@ static void write_image(struct writing *w, const struct ring_image *image, uint6
                           image->at / EVENT_BYTES);
     if (o->depth || o->threshold_ticks)
         thin = thin_new(&thinned, &image->thread);
+    if (thin && image->shared)
+        thin_share(thin);
     write_opened(w, image, thin);
     write_events(w, image, thin);
     thin_free(thin, end);

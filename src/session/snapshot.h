@@ -15,6 +15,7 @@ struct ring_image { /* of one thread */
     uint64_t at; /* position of the first (rings.h): what stood before is lost */
     struct epochs epochs;
     struct trace_frames opened; /* what was open before the first; none if something is lost */
+    bool shared;                /* as the slot */
     bool ended;
     uint64_t end_ticks; /* if so */
 };

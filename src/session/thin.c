@@ -23,8 +23,10 @@ struct thin {
     struct thin_options options;
     struct calls *calls;
     uint32_t stream;
-    ARRAY(struct record) open; /* in order of opening */
-    size_t settled;            /* records below this one are written or unwanted */
+    uint64_t stack_low, stack_bytes; /* the thread's own: its stack pointers are above the former */
+    bool shared;                     /* other stacks may go on in other threads */
+    ARRAY(struct record) open;       /* in order of opening */
+    size_t settled;                  /* records below this one are written or unwanted */
     struct trace_event batch[BATCH];
     size_t count;
     ARRAY(struct trace_frames) frames; /* still to come, in order of time; their lists are ours */
@@ -66,10 +68,15 @@ static void write_open(struct thin *t) {
     }
 }
 
+/* Whether SP is on a stack that other threads may have run on, and may yet. */
+static bool may_roam(const struct thin *t, uint64_t sp) {
+    return t->shared && sp - t->stack_low - 1 >= t->stack_bytes;
+}
+
 static void on_open(void *ctx, struct call *call, struct call *parent) {
     (void)parent;
     struct thin *t = ctx;
-    bool wanted = !t->options.depth || call->depth < t->options.depth;
+    bool wanted = !t->options.depth || call->depth < t->options.depth || may_roam(t, call->sp);
     struct record r = {.start = call->start, .id = call->id, .sp = call->sp, .wanted = wanted};
     r.written = wanted && call->before; /* by a record of frames */
     ARRAY_PUSH(&t->open, r);
@@ -102,6 +109,8 @@ struct thin *thin_new(const struct thin_options *options, const struct trace_thr
     struct thin *t = mem_alloc(sizeof *t);
     t->options = *options;
     t->stream = thread->stream;
+    t->stack_low = thread->stack_low;
+    t->stack_bytes = thread->stack_high - thread->stack_low;
     t->calls = calls_new(thread, &ops, t);
     return t;
 }
@@ -149,12 +158,19 @@ static void apply_due_frames(struct thin *t, uint64_t ticks) {
 static void take(struct thin *t, const struct trace_event *e) {
     if (t->frames.count && t->frames.at[0].ticks <= e->ticks)
         apply_due_frames(t, e->ticks);
-    bool of_stacks = e->site >> 2 >= STACK_EVENTS;
-    if (of_stacks)
+    bool of_stacks = e->site >> 2 >= STACK_EVENTS, roams = !of_stacks && may_roam(t, e->sp);
+    if (of_stacks || roams)
         write_open(t);
-    calls_event(t->calls, e->ticks, e->site >> 2, (enum event_kind)(e->site & 3), e->sp);
-    if (of_stacks)
+    if (!roams)
+        calls_event(t->calls, e->ticks, e->site >> 2, (enum event_kind)(e->site & 3), e->sp);
+    if (of_stacks || roams)
         put_event(t, e);
+}
+
+void thin_share(struct thin *t) {
+    if (!t->shared)
+        write_open(t);
+    t->shared = true;
 }
 
 void thin_events(struct thin *t, const struct trace_event *events, size_t count) {

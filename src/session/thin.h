@@ -11,6 +11,11 @@
  * which says what is: those that have begun before it was known do not count as
  * short; and calls that are open when the program tells of its stacks, as their
  * entries stand before that.
+ *
+ * Of a program with several threads a stack that is none's own may go on in another one, whose
+ * events are not looked at here: neither how deep a call on it is would be known then, nor when it
+ * ends. So all that happens on such stacks is written, and views, which see all threads, apply the
+ * limits (struct trace_session).
  */
 #ifndef SPOOR_SESSION_THIN_H
 #define SPOOR_SESSION_THIN_H
@@ -28,6 +33,8 @@ struct thin_options {
 
 struct thin *thin_new(const struct thin_options *options, const struct trace_thread *thread);
 void thin_events(struct thin *t, const struct trace_event *events, size_t count);
+/* The program has other threads, or may have had some since the events that come next. */
+void thin_share(struct thin *t);
 /* COUNT events were lost at this point. */
 void thin_lost(struct thin *t, uint64_t ticks, uint64_t count);
 /* The thread was running before it was traced, and it is not known yet what it had open: all that

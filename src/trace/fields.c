@@ -114,6 +114,7 @@ bool fields_end(struct fields *f, struct trace_end *ret) {
     return !f->bad;
 }
 
+/* Earlier spoors have written no limits. */
 bool fields_session(struct fields *f, struct trace_session *ret) {
     ret->version = text(f);
     ret->arch = text(f);
@@ -123,6 +124,10 @@ bool fields_session(struct fields *f, struct trace_session *ret) {
     for (uint32_t i = 0; i < count && !f->bad; i++)
         command[i] = text(f);
     ret->command = command;
+    if (f->at < f->end && !f->bad) {
+        ret->depth = fields_bounded(f, UINT32_MAX);
+        ret->threshold_ns = fields_number(f);
+    }
     return !f->bad;
 }
 

@@ -18,6 +18,8 @@ struct trace_session {          /* written first */
     const char *arch;           /* "x86_64" */
     const char *const *command; /* NULL-terminated */
     uint64_t start_unix_ns;     /* wall clock at start */
+    uint32_t depth;             /* -D, 0: none. What views show of the trace is no deeper, and */
+    uint64_t threshold_ns;      /* -t, 0: none. no shorter, whatever has been written */
 };
 
 struct trace_clock { /* a pair of readings taken together; two or more fix the scale */

@@ -26,6 +26,7 @@ struct block *record_session(const struct trace_session *session) {
     bytes_put_varint(b, count);
     for (size_t i = 0; i < count; i++)
         bytes_put_string(b, session->command[i]);
+    put_numbers(b, (uint64_t[]){session->depth, session->threshold_ns}, 2);
     return block;
 }
 

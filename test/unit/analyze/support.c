@@ -20,9 +20,11 @@ static const struct trace_function libdraw[] = {
     {.address = 0x2020, .size = 16, .name = "skipped\x1b[2J"},
 };
 
-void lab_init(struct lab *lab) {
+void lab_init(struct lab *lab) { lab_init_limited(lab, 0, 0); }
+
+void lab_init_limited(struct lab *lab, uint32_t depth, uint64_t threshold_ns) {
     *lab = (struct lab){.path = scratch_new()};
-    lab->writer = must_open_writer(lab->path);
+    lab->writer = must_open_limited(lab->path, depth, threshold_ns);
     trace_writer_clock(lab->writer, &(struct trace_clock){0, 0});
     for (uint32_t i = 0; i < STREAMS; i++) {
         struct trace_thread t = {i, 100, 100 + i, 0, 0x10000, TOP, "thread"};

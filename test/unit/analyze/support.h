@@ -28,6 +28,8 @@ struct lab {
 };
 
 void lab_init(struct lab *lab);
+/* Of a recording with these limits, all of which need not have been applied. */
+void lab_init_limited(struct lab *lab, uint32_t depth, uint64_t threshold_ns);
 void lab_done(struct lab *lab);
 
 void lab_enter(struct lab *lab, uint32_t stream, uint64_t ns, uint32_t id, uint32_t sp);

@@ -197,6 +197,26 @@ static void depth_counts_shown_calls_only(void **state) {
     expect(LEAF, 1, 10, 10);
 }
 
+static void what_record_was_to_leave_out_is_not_shown(void **state) {
+    (void)state;
+    lab_done(&lab);
+    lab_init_limited(&lab, 2, 60);
+    write_recursion(0);
+    analyse("");
+    expect(MAIN, 1, 1000, 600);
+    expect(FIB, 1, 400, 400);
+    expect(LEAF, 0, 0, 0);
+    analyse("-N main"); /* it counts none the less: record has seen it */
+    expect(FIB, 1, 400, 400);
+    analyse("-t 500");
+    expect(MAIN, 1, 1000, 1000);
+    expect(FIB, 0, 0, 0);
+    analyse("-D 1");
+    expect(MAIN, 1, 1000, 1000);
+    analyse("-s 1980"); /* it is longer than what is shown of it */
+    expect(MAIN, 1, 20, 20);
+}
+
 static void brief_calls_leave_their_time_to_their_callers(void **state) {
     (void)state;
     write_recursion(0);
@@ -317,6 +337,7 @@ int main(void) {
         WITH_LAB(coroutines_have_trees_of_their_own),
         WITH_LAB(hidden_functions_leave_their_time_to_their_callers),
         WITH_LAB(depth_counts_shown_calls_only),
+        WITH_LAB(what_record_was_to_leave_out_is_not_shown),
         WITH_LAB(brief_calls_leave_their_time_to_their_callers),
         WITH_LAB(a_brief_call_on_another_stack_takes_nothing_away),
         WITH_LAB(a_span_shows_what_overlaps_it_with_the_time_inside),

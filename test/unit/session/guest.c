@@ -48,7 +48,7 @@ static void fail_on_warning(void *ctx, const char *text) {
 
 static struct trace_writer *open_writer(struct guest *g) {
     static const char *const command[] = {"guest", NULL};
-    struct trace_session session = {"0", "x86_64", command, 0};
+    struct trace_session session = {.version = "0", .arch = "x86_64", .command = command};
     struct trace_writer *w;
     static unsigned number;
     g->trace = mem_printf("/tmp/spoor-guest-%d-%u", getpid(), number++);

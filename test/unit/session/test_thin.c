@@ -1,7 +1,7 @@
 /*
  * What -D and -t leave of a thread's events. A test draws its calls as letters: "a" enters function
  * a, "A" returns from it, "." lets time pass, "1" and "2" change to another stack; and so what must
- * be left of it. "[ab]" stands for frames: a and b are open.
+ * be left of it. "[ab]" stands for frames: a and b are open; "|" for a further thread that comes.
  */
 #include "session/thin.h"
 
@@ -210,6 +210,8 @@ static void feed_drawing(struct frames_play *p, const char *drawing) {
         struct trace_event event;
         if (*c == '[')
             c = stand(p, c + 1);
+        else if (*c == '|')
+            thin_share(p->thin);
         else if (draw(&p->d, *c, &event))
             thin_events(p->thin, &event, 1);
     }
@@ -314,6 +316,21 @@ static void events_of_a_thread_that_is_never_told_of_are_written_at_its_end(void
     scratch_free(steal(path));
 }
 
+static void stacks_that_other_threads_may_run_on_are_left_whole(void **state) {
+    (void)state;
+    struct thin_options deep = {.depth = 1}, brief = {.threshold_ticks = TICKS};
+    expect_frames(deep, NULL, "ab|1cdDC0BA", "acdDCA");
+    expect_frames(brief, NULL, "a|1cC0A", "acCA");
+    expect_frames(brief, NULL, "1cd|DC", "cdDC");
+}
+
+static void a_thread_s_own_stack_stays_limited_beside_others(void **state) {
+    (void)state;
+    struct thin_options deep = {.depth = 1}, brief = {.threshold_ticks = TICKS};
+    expect_frames(deep, NULL, "|abBA1cC0abBA", "aAcCaA");
+    expect_frames(brief, NULL, "|abB.cC1dD0cCA", "adDA");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_limits_all_is_left),
@@ -330,6 +347,8 @@ int main(void) {
         cmocka_unit_test(what_was_open_before_is_never_short),
         cmocka_unit_test(what_is_still_open_later_is_written_first),
         cmocka_unit_test(events_wait_until_it_is_known_what_was_open),
+        cmocka_unit_test(stacks_that_other_threads_may_run_on_are_left_whole),
+        cmocka_unit_test(a_thread_s_own_stack_stays_limited_beside_others),
         cmocka_unit_test(events_of_a_thread_that_is_never_told_of_are_written_at_its_end),
     };
     return cmocka_run_group_tests_name("session thin", tests, NULL, NULL);

@@ -23,9 +23,17 @@ void scratch_free(char *path) {
 }
 
 struct trace_writer *must_open_writer(const char *path) {
+    return must_open_limited(path, 0, 0);
+}
+
+struct trace_writer *must_open_limited(const char *path, uint32_t depth, uint64_t threshold_ns) {
     static const char *const command[] = {"prog", "--flag", "ünï", NULL};
-    struct trace_session session = {
-        .version = "1.2", .arch = "x86_64", .command = command, .start_unix_ns = 1234567890123};
+    struct trace_session session = {.version = "1.2",
+                                    .arch = "x86_64",
+                                    .command = command,
+                                    .start_unix_ns = 1234567890123,
+                                    .depth = depth,
+                                    .threshold_ns = threshold_ns};
     struct trace_writer *w = NULL;
     struct err err = {0};
     if (trace_writer_open(path, &session, &w, &err))

@@ -19,6 +19,8 @@ char *scratch_new(void);
 void scratch_free(char *path);
 
 struct trace_writer *must_open_writer(const char *path);
+/* Of a recording with these limits. */
+struct trace_writer *must_open_limited(const char *path, uint32_t depth, uint64_t threshold_ns);
 void must_finish(struct trace_writer *w);
 struct trace_reader *must_open_reader(const char *path);
 

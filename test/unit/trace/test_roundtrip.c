@@ -188,6 +188,15 @@ static void check_module(const struct trace_reader *r) {
     assert_false(trace_reader_function(r, 14, &found, &f));
 }
 
+static void limits_come_back(void **state) {
+    struct trace_writer *w = must_open_limited(*state, 3, 5000000000);
+    must_finish(w);
+    struct trace_reader *r = must_open_reader(*state);
+    assert_int_equal(trace_reader_session(r)->depth, 3);
+    assert_int_equal(trace_reader_session(r)->threshold_ns, 5000000000);
+    trace_reader_free(r);
+}
+
 static void facts_come_back_exactly(void **state) {
     write_small_trace(*state);
     struct trace_reader *r = must_open_reader(*state);
@@ -292,6 +301,7 @@ int main(void) {
         TEST(stacks_may_be_anywhere_and_look_alike),
         TEST(recursion_of_200000_frames_comes_back_exactly),
         TEST(losses_and_the_end_of_a_thread_keep_their_place),
+        TEST(limits_come_back),
         TEST(facts_come_back_exactly),
         TEST(a_branch_begins_with_what_was_kept),
         TEST(ticks_become_nanoseconds_by_the_first_and_last_clock),
