@@ -218,12 +218,20 @@ int space_foresee(const struct space_context *ctx, pid_t tid, struct space **ret
     return 0;
 }
 
+/* Whether SLAB is mapped in S, and nothing else in its place. */
+static bool has_slab(const struct space *s, const struct slab *slab) {
+    struct undo_sign sign;
+    return memory_read(s->remote.memory_fd, slab->at + UNDO_SIGN_AT, &sign, sizeof sign, NULL) ==
+               0 &&
+           sign.magic == UNDO_MAGIC && sign.self == slab->at;
+}
+
 void space_forget_unmapped(struct space *s) {
     uint64_t word;
     size_t slabs = 1, modules = 0; /* the first slab is as old as the space */
     for (size_t i = 1; i < s->slabs.count; i++) {
         struct slab *slab = s->slabs.at[i];
-        if (memory_read(s->remote.memory_fd, slab->at, &word, sizeof word, NULL) == 0)
+        if (has_slab(s, slab))
             s->slabs.at[slabs++] = slab;
         else
             slab_unref(slab);
