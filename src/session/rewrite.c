@@ -66,7 +66,8 @@ static void put(struct rewriting *w, uint8_t *text, const uint8_t *bytes, size_t
     w->changed = true;
 }
 
-/* Changes TEXT, where patch Q is or will be. Returns whether it may. */
+/* Changes TEXT, where patch Q is or will be, if that is not the program's by now. Returns whether
+ * it may. */
 static bool treat_patch(struct rewriting *w, const struct patch *q, uint8_t *text) {
     bool before = memcmp(text, q->before, q->size) == 0;
     if (w->action == WRITE && before)
@@ -75,7 +76,7 @@ static bool treat_patch(struct rewriting *w, const struct patch *q, uint8_t *tex
         put(w, text, q->before, q->size);
     else if (w->action == RESTORE)
         w->alien += !before && !q->yields;
-    return before || w->action == RESTORE;
+    return before || q->yields || w->action == RESTORE;
 }
 
 /* Rewrites the piece in one go, or only sees whether it may be. */
