@@ -7,7 +7,7 @@
 #ifndef SPOOR_ARCH_ARCH_H
 #define SPOOR_ARCH_ARCH_H
 
-#include "arch/x86_64/stub.h"
+#include "arch/stub.h"
 #include "base/types.h"
 
 enum insn_kind {             /* fits four bits */
@@ -23,23 +23,40 @@ enum insn_kind {             /* fits four bits */
                  INSN_JUMP_INDIRECT, /* through a register or memory */
                  INSN_CALL,
                  INSN_CALL_INDIRECT,
-                 INSN_BREAK,   /* breakpoint; compilers and linkers also pad with it */
-                 INSN_TRAP,    /* never goes on */
-                 INSN_SYSCALL, /* enters the kernel, where threads block, restart and are born */
-                 INSN_FIXED,   /* cannot run elsewhere, or not understood well enough */
+                 INSN_BREAK,     /* breakpoint; compilers and linkers also pad with it */
+                 INSN_TRAP,      /* never goes on */
+                 INSN_SYSCALL,   /* enters the kernel, where threads block, restart and are born */
+                 INSN_FIXED,     /* cannot run elsewhere, or not understood well enough */
+                 INSN_EXCLUSIVE, /* of a pair that loads and stores exclusively: stays beside it */
 };
 
-enum insn_operand { OPERAND_PLAIN, OPERAND_PC_ADDRESS, OPERAND_PC_MEMORY };
+enum insn_operand {
+    OPERAND_PLAIN,
+    OPERAND_PC_ADDRESS,
+    OPERAND_PC_MEMORY,
+    OPERAND_PC_PAGE /* the page of an address that other instructions complete: arch.follow() */
+};
+enum insn_exclusive { EXCLUSIVE_NO, EXCLUSIVE_BEGINS, EXCLUSIVE_ENDS };
 
 struct insn {
     vaddr_t addr;
     vaddr_t target; /* of direct branches and calls; the address of a pc-relative operand; else 0 */
-    uint8_t size;   /* 1 for INSN_BAD */
+    uint8_t size;   /* arch.insn_bytes at most for INSN_BAD */
     uint8_t kind;   /* enum insn_kind */
     uint8_t operand;   /* enum insn_operand: whether its address is computed or accessed */
     uint8_t field;     /* offset of the displacement that encodes `target` */
     bool reads_flags;  /* is a conditional of the sort that follows a flag-returning call */
     bool writes_flags; /* may change flags (also when not sure) */
+    uint8_t exclusive; /* enum insn_exclusive */
+    uint8_t copies;    /* bytes at target that relocate() copies: they must be constant */
+};
+
+/* What registers hold along a straight line, where one instruction alone does not make an address:
+ * by number, those in `known`. */
+enum { TRAIL_REGISTERS = 32 };
+struct trail {
+    vaddr_t at[TRAIL_REGISTERS];
+    uint32_t known;
 };
 
 /* Absolute numbers in an instruction that are wide enough to be addresses. */
@@ -65,6 +82,8 @@ struct relocated {
     } parts[RELOCATED_MAX_PARTS];
     uint8_t address_at; /* where the run-time address of `address` is to stand; 0: nowhere */
     vaddr_t address;
+    uint8_t copy_at, copy_bytes; /* where constants of the program are to stand; 0: nowhere */
+    vaddr_t copy;                /* which */
 };
 
 /* What decides where an indirect jump goes, as far as the instructions before it tell. */
@@ -77,12 +96,17 @@ enum dispatch_kind {
 };
 struct dispatch {
     uint8_t kind;  /* enum dispatch_kind */
-    vaddr_t table; /* DISPATCH_ADDRESSES: where the table stands, 0 when not known */
+    vaddr_t table; /* where the table stands, 0 when not known */
+    /* Of DISPATCH_OFFSETS whose table is known: a target is base + (entry << shift). */
+    vaddr_t base;
+    uint8_t entry_bytes, shift;
+    bool is_signed;
 };
 enum { DISPATCH_PAST = 16 };
 struct code_bytes {
     const uint8_t *at;
     uint8_t size;
+    vaddr_t addr;
 };
 
 enum sled_kind { SLED_ENTRY, SLED_EXIT, SLED_TAIL, SLED_EVENT }; /* XRay's */
@@ -105,7 +129,7 @@ enum { PUN_FORMS = 4, PUN_MAX_BYTES = 8 };
 enum stack_op {
     STACK_NONE,  /* nothing but what `changed` tells */
     STACK_SET,   /* reg = base + displacement */
-    STACK_ALIGN, /* reg is rounded */
+    STACK_ALIGN, /* reg = base, rounded down */
     STACK_LOAD,  /* reg = the word at base + displacement */
     STACK_STORE, /* `size` bytes at base + displacement = reg */
     STACK_PUSH,  /* a word, reg */
@@ -113,7 +137,7 @@ enum stack_op {
     STACK_LEAVE, /* sp = reg, then a word is popped into reg */
     STACK_CALL,  /* sp is as before when it returns */
 };
-enum { STACK_REGISTERS = 32, STACK_NO_REGISTER = 255 };
+enum { STACK_REGISTERS = 32, STACK_NO_REGISTER = 255, STACK_MAX_EFFECTS = 3 };
 struct stack_effect {
     uint8_t op, reg, base; /* reg: STACK_NO_REGISTER when it is something else */
     uint16_t size;
@@ -126,6 +150,7 @@ struct arch {
     const char *name;
     int16_t sp_register;      /* DWARF number of the stack pointer */
     int32_t entry_cfa;        /* CFA minus stack pointer at a function's first instruction */
+    uint8_t insn_bytes;       /* of the shortest instruction; all are aligned to so many */
     uint8_t jump_bytes;       /* size of the ordinary patch */
     uint8_t hop_bytes;        /* of a short jump */
     int16_t hop_back, hop_on; /* how far that leads at most, from its start */
@@ -134,9 +159,15 @@ struct arch {
     uint32_t all_flags; /* every flag that stubs may change, as in struct flags_use */
 
     /* Decodes the instruction at BYTES (ROOM > 0 bytes are readable), which stands at ADDR.
-     * Returns false and a one-byte INSN_BAD when there is none. CONSTANTS may be NULL. */
+     * Returns false and an INSN_BAD of insn_bytes at most when there is none. CONSTANTS may be
+     * NULL. */
     bool (*decode)(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
                    struct insn_constants *constants);
+    /* Runs INSN, whose bytes are BYTES, on TRAIL. Returns whether it makes an address so, or
+     * accesses the memory there: INSN's copy *RET says so as pc-relative operands do. NULL: those
+     * say all. */
+    bool (*follow)(struct trail *trail, const struct insn *insn, const uint8_t *bytes,
+                   struct insn *ret);
     /* Are BYTES (ROOM > 0) a return that takes nothing else off the stack? */
     bool (*is_return)(const uint8_t *bytes, size_t room);
     /* Is the instruction at BYTES one that the processor refuses to all programs but those with
@@ -162,11 +193,12 @@ struct arch {
     size_t (*relocated_bytes)(const struct insn *insn);
     /* Writes a jump at AT to TO, jump_bytes long. 0 or −ERANGE. */
     int (*jump)(uint8_t *out, vaddr_t at, vaddr_t to);
-    /* Writes a jump at AT to TO, hop_bytes long, for which TO must be near. 0 or −ERANGE. */
+    /* Writes a jump at AT to TO, hop_bytes long, for which TO must be near. 0 or −ERANGE. NULL:
+     * there are no shorter jumps than the ordinary ones. */
     int (*hop)(uint8_t *out, vaddr_t at, vaddr_t to);
     /* Where a pun at AT can lead to whose first OWN bytes (fewer than jump_bytes) are free to
      * choose and whose others are those of BYTES (PUN_MAX_BYTES from AT on). FORM < PUN_FORMS:
-     * there are several. False: not that form. */
+     * there are several. False: not that form. NULL: there are no puns. */
     bool (*pun)(const uint8_t *bytes, vaddr_t at, uint8_t own, uint8_t form, struct pun *ret);
     /* Its own bytes for target TO, which is one of those. */
     void (*pun_write)(uint8_t *out, vaddr_t at, uint8_t own, uint8_t form, vaddr_t to);
@@ -180,7 +212,8 @@ struct arch {
     /* Writes the instruction at BYTES as text. Returns its size; 1 when there is none. */
     size_t (*format)(const uint8_t *bytes, size_t room, vaddr_t addr, char out[FORMAT_BYTES]);
     struct flags_use (*flags)(const uint8_t *bytes, size_t size);
-    struct stack_effect (*stack)(const uint8_t *bytes, size_t size);
+    /* Writes what the instruction does, in this order, to RET; returns how much that is (> 0). */
+    size_t (*stack)(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
 
     size_t (*stub_emit)(uint8_t *out, const struct stub_spec *spec);
     const uint8_t *agent;

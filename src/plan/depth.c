@@ -208,7 +208,8 @@ static void call(struct walk *w, struct path *p, const struct insn *in,
     p->call = p->at;
     if (in->kind == INSN_CALL && in->target == p->at) /* to learn where it is */
         p->call = 0;
-    frame_step(&p->frame, w->a->arch, p->call ? effect : &push, 0);
+    bool pushes = !p->call && w->a->arch->entry_cfa; /* what is called would pop its address */
+    frame_step(&p->frame, w->a->arch, pushes ? &push : effect, 0);
 }
 
 /* One instruction. False when the path ends there. */
@@ -240,12 +241,14 @@ static bool step(struct walk *w, struct path *p, const struct text *text) {
     default:
         break;
     }
-    struct stack_effect effect = arch->stack(bytes, size);
+    struct stack_effect effects[STACK_MAX_EFFECTS];
+    size_t count = arch->stack(bytes, size, effects);
     if (in.kind == INSN_CALL || in.kind == INSN_CALL_INDIRECT) {
-        call(w, p, &in, &effect);
+        call(w, p, &in, effects);
         return !p->call || returns_to(w, p->call);
     }
-    frame_step(&p->frame, arch, &effect, BASE_ROUNDED + (uint32_t)(p->at - text->start));
+    for (size_t i = 0; i < count; i++)
+        frame_step(&p->frame, arch, &effects[i], BASE_ROUNDED + (uint32_t)(p->at - text->start));
     p->call = in.kind == INSN_NOP ? p->call : 0;
     p->at += size;
     return true;

@@ -10,7 +10,7 @@ static size_t past_of(const struct func *f, vaddr_t addr, struct code_bytes past
         uint8_t kind = text_kind(f->text, p);
         if (kind == INSN_CALL || kind == INSN_CALL_INDIRECT)
             break;
-        past[count++] = (struct code_bytes){text_bytes(f->text, p), text_size(f->text, p)};
+        past[count++] = (struct code_bytes){text_bytes(f->text, p), text_size(f->text, p), p};
     }
     return count;
 }
@@ -30,7 +30,8 @@ void transfers_resolve(struct analysis *a) {
         if (t->kind != INSN_JUMP_INDIRECT)
             continue;
         struct code_bytes past[DISPATCH_PAST];
-        struct code_bytes jump = {text_bytes(f->text, t->from), text_size(f->text, t->from)};
+        struct code_bytes jump = {text_bytes(f->text, t->from), text_size(f->text, t->from),
+                                  t->from};
         struct dispatch d = a->arch->dispatch(jump, past, past_of(f, t->from, past));
         t->dispatch = d.kind;
         t->to = d.table;

@@ -122,6 +122,9 @@ static int put_insn(struct emitter *e, const struct site *site, const struct ins
         uint64_t address = out.address + e->request->bias;
         memcpy(out.bytes + out.address_at, &address, sizeof address);
     }
+    if (out.copy_bytes)
+        memcpy(out.bytes + out.copy_at, module_bytes(e->plan->module, out.copy, out.copy_bytes),
+               out.copy_bytes);
     put(e, out.bytes, out.size);
     return r;
 }

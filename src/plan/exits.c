@@ -128,10 +128,16 @@ static bool pass_flags_on(struct analysis *a) {
 
 /* Is the stack behind the instruction at ADDR as it is before it? */
 static bool keeps_stack(const struct analysis *a, const struct text *text, vaddr_t addr) {
-    struct stack_effect e = a->arch->stack(text_bytes(text, addr), text_size(text, addr));
-    bool other = e.op == STACK_SET || e.op == STACK_ALIGN || e.op == STACK_LOAD;
-    return !(e.changed >> a->arch->sp_register & 1) && e.reg != a->arch->sp_register &&
-           (other || e.op == STACK_NONE || e.op == STACK_STORE);
+    struct stack_effect effects[STACK_MAX_EFFECTS];
+    size_t count = a->arch->stack(text_bytes(text, addr), text_size(text, addr), effects);
+    for (size_t i = 0; i < count; i++) {
+        const struct stack_effect *e = &effects[i];
+        bool other = e->op == STACK_SET || e->op == STACK_ALIGN || e->op == STACK_LOAD;
+        if (e->changed >> a->arch->sp_register & 1 || (other && e->reg == a->arch->sp_register) ||
+            !(other || e->op == STACK_NONE || e->op == STACK_STORE))
+            return false;
+    }
+    return true;
 }
 
 /* Makes an exit of the last instruction of F, which runs into the next function. False: there the

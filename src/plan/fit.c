@@ -32,7 +32,7 @@ static bool is_final(const struct text *text, vaddr_t at, vaddr_t end) {
 }
 
 static bool fits_pun(const struct analysis *a, const struct text *text, const struct window *w) {
-    if (!w->room || !text_holds(text, w->start + PUN_MAX_BYTES - 1) ||
+    if (!a->arch->pun || !w->room || !text_holds(text, w->start + PUN_MAX_BYTES - 1) ||
         sled_touches(a, w->start + w->room, w->start + PUN_MAX_BYTES))
         return false;
     for (int form = 0; form < PUN_FORMS; form++) {
@@ -54,7 +54,7 @@ bool window_fits(const struct analysis *a, const struct text *text, struct windo
         fits = w->room >= a->arch->jump_bytes;
         break;
     case TIER_HOP:
-        w->hole = any && w->room >= a->arch->hop_bytes ? hole_near(a, text, w) : 0;
+        w->hole = a->arch->hop && any && w->room >= a->arch->hop_bytes ? hole_near(a, text, w) : 0;
         fits = w->hole != 0;
         break;
     case TIER_PUN:

@@ -10,6 +10,8 @@ enum { FLAGS_STEPS = 24 };
 
 bool flags_live_at(const struct analysis *a, vaddr_t addr) {
     uint32_t written = 0;
+    if (!a->arch->all_flags) /* of no interest to stubs */
+        return false;
     for (int i = 0; i < FLAGS_STEPS; i++) {
         const struct text *t = text_at(a, addr);
         if (!t || !t->code[addr - t->start])

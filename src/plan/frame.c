@@ -78,10 +78,10 @@ static void pop_into(struct frame *frame, struct place *sp, uint8_t reg) {
         frame->regs[reg] = value;
 }
 
-static void round_down(struct frame *frame, uint8_t reg, uint32_t rounded) {
-    bool known = reg_of(frame, reg).base != BASE_UNKNOWN;
+static void round_down(struct frame *frame, const struct stack_effect *e, uint32_t rounded) {
+    bool known = reg_of(frame, e->base).base != BASE_UNKNOWN;
     forget_base(frame, rounded);
-    frame->regs[reg] = known ? (struct place){rounded, 0} : nowhere;
+    frame->regs[e->reg] = known ? (struct place){rounded, 0} : nowhere;
 }
 
 void frame_step(struct frame *frame, const struct arch *arch, const struct stack_effect *e,
@@ -99,7 +99,7 @@ void frame_step(struct frame *frame, const struct arch *arch, const struct stack
         frame->regs[e->reg] = beyond(base, e->displacement);
         return;
     case STACK_ALIGN:
-        round_down(frame, e->reg, rounded);
+        round_down(frame, e, rounded);
         return;
     case STACK_LOAD:
         frame->regs[e->reg] = load(frame, beyond(base, e->displacement));

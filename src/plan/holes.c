@@ -109,7 +109,8 @@ static vaddr_t movable(const struct search *s, const struct func *f, vaddr_t sta
 
 bool hole_make(const struct analysis *a, const struct text *text, const struct window *w,
                struct window *ret) {
-    if (w->end == w->start || w->room < a->arch->hop_bytes || hole_near(a, text, w))
+    if (!a->arch->hop || w->end == w->start || w->room < a->arch->hop_bytes ||
+        hole_near(a, text, w))
         return false;
     struct search s = search_new(a, text, w);
     const uint8_t size = a->arch->jump_bytes;

@@ -35,6 +35,9 @@ static struct sled_place place_of(const struct analysis *a, const struct text *t
     struct sled_place s = {.start = sled->addr, .kind = kind_of(sled->kind)};
     size_t room = text->size - (s.start - text->start);
     s.end = s.start + a->arch->sled(text_bytes(text, s.start), room, s.kind);
+    if (s.kind == SLED_EXIT && s.end > s.start &&
+        !a->arch->is_return(text_bytes(text, s.start), room))
+        s.kind = SLED_EVENT; /* its return stands behind it, and stays as it is */
     if (s.end == s.start) {
         s.kind = SLED_EVENT;
         s.end += room < INSN_MAX_BYTES ? room : INSN_MAX_BYTES;

@@ -105,7 +105,16 @@ struct sweep {
     vaddr_t called; /* target of a direct call just passed, while flags are as it left them */
     struct insn_constants *constants; /* non-PIE */
     struct insn_constants storage;
+    struct trail trail;
+    vaddr_t exclusive; /* where a pair of exclusive accesses has begun; 0: nowhere */
 };
+
+static void begin_run(struct sweep *s, uint32_t func) {
+    s->func = func;
+    s->called = 0;
+    s->exclusive = 0;
+    s->trail.known = 0;
+}
 
 /* Notes a branch to a return apart (returns.c). */
 static bool note_to_return(struct sweep *s, const struct insn *in) {
@@ -187,8 +196,33 @@ static void note_flags(struct sweep *s, const struct insn *in) {
         s->called = 0;
 }
 
+/* Between an exclusive load and the store that belongs to it other accesses may make that fail each
+ * time, so stubs must not stand there. Pairs are short (Arm ARM, "Synchronization and semaphores":
+ * 128 bytes). */
+static void note_exclusive(struct sweep *s, const struct insn *in) {
+    enum { LONGEST = 128 };
+    if (in->exclusive == EXCLUSIVE_BEGINS)
+        s->exclusive = in->addr;
+    if (in->exclusive != EXCLUSIVE_ENDS || !s->exclusive)
+        return;
+    for (vaddr_t at = s->exclusive; in->addr - s->exclusive < LONGEST && at <= in->addr; at++)
+        *text_fact(s->text, at) |= FACT_OWNED;
+    s->exclusive = 0;
+}
+
+/* An address that several instructions make. */
+static void note_trail(struct sweep *s, const struct insn *in) {
+    struct insn whole;
+    if (s->a->arch->follow(&s->trail, in, text_bytes(s->text, in->addr), &whole))
+        note_pc_address(s, &whole);
+}
+
 static void note_insn(struct sweep *s, const struct insn *in) {
     note_flags(s, in);
+    if (in->exclusive)
+        note_exclusive(s, in);
+    if (s->a->arch->follow)
+        note_trail(s, in);
     switch (in->kind) {
     case INSN_JUMP:
     case INSN_BRANCH:
@@ -212,10 +246,15 @@ static void note_insn(struct sweep *s, const struct insn *in) {
     default:
         break;
     }
-    if (in->operand != OPERAND_PLAIN)
+    if (in->operand == OPERAND_PC_ADDRESS || in->operand == OPERAND_PC_MEMORY)
         note_pc_address(s, in);
     else if (s->constants)
         note_constants(s);
+}
+
+static bool is_constant(const struct module *m, vaddr_t addr, uint8_t size) {
+    const struct segment *segment = module_segment_at(m, addr);
+    return segment && !segment->writable && module_bytes(m, addr, size);
 }
 
 static void decode_range(struct sweep *s, vaddr_t start, vaddr_t end) {
@@ -227,6 +266,8 @@ static void decode_range(struct sweep *s, vaddr_t start, vaddr_t end) {
         struct insn in;
         size_t room = end - at < INSN_MAX_BYTES ? end - at : INSN_MAX_BYTES;
         bool good = decode(text_bytes(s->text, at), room, at, &in, s->constants);
+        if (in.copies && !is_constant(s->a->module, in.target, in.copies))
+            in.kind = INSN_FIXED;
         code[at] = (uint8_t)(in.size << 4 | in.kind);
         if (f && !good)
             f->bad = true;
@@ -255,8 +296,7 @@ static bool ends_run(uint8_t kind) {
 static void decode_gap(struct sweep *s, vaddr_t start, vaddr_t end) {
     const struct arch *arch = s->a->arch;
     vaddr_t run = start;
-    s->func = NO_FUNC;
-    s->called = 0;
+    begin_run(s, NO_FUNC);
     for (vaddr_t at = start; at < end;) {
         struct insn in;
         const uint8_t *bytes = text_bytes(s->text, at);
@@ -281,8 +321,7 @@ static void decode_span(struct sweep *s, vaddr_t start, vaddr_t end, uint32_t *f
         ++*func;
     for (; *func < a->func_count && a->funcs[*func].end <= end; ++*func) {
         decode_gap(s, at, a->funcs[*func].start);
-        s->func = *func;
-        s->called = 0;
+        begin_run(s, *func);
         decode_range(s, a->funcs[*func].start, a->funcs[*func].end);
         at = a->funcs[*func].end;
     }

@@ -21,6 +21,7 @@ static bool can_move(const struct analysis *a, const struct text *text, vaddr_t 
     case INSN_FIXED:
     case INSN_BREAK:
     case INSN_LANDING:
+    case INSN_EXCLUSIVE:
         return false;
     default:
         return a->arch->trap_bytes <= text_size(text, addr);

@@ -63,6 +63,7 @@ enum refusal window_blocker(const struct func *f, vaddr_t addr, bool first) {
     case INSN_FIXED:
     case INSN_BREAK:
     case INSN_LANDING:
+    case INSN_EXCLUSIVE:
         return REFUSED_UNRELOCATABLE;
     default:
         return entered_or_owned(f, addr, first);
@@ -164,6 +165,8 @@ struct choice { /* whom windows are sought for, and which */
 /* An exit that stands too close behind the window for one of its own joins it. */
 static vaddr_t with_near_exit(const struct analysis *a, const struct func *f, vaddr_t end) {
     vaddr_t at = end;
+    if (a->arch->insn_bytes >= a->arch->jump_bytes) /* any instruction has room of its own */
+        return end;
     for (int i = 0; i < NEAR_EXIT_STEPS && at < end + NEAR_EXIT_BYTES; i++) {
         if (ends_beside(a, f, at))
             return at - end < a->arch->jump_bytes ? at : end;

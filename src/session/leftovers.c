@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "arch/arch.h"
+#include "arch/x86_64/stub.h"
 #include "session/patcher.h"
 #include "session/permits.h"
 #include "session/sigframes.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "arch/x86_64/stub.h"
 #include "target/memory.h"
 #include "trace/varint.h"
 

@@ -10,7 +10,7 @@
 
 #include "arch/arch.h"
 
-#define CODE(text) ((struct code_bytes){(const uint8_t *)(text), sizeof(text) - 1})
+#define CODE(text) ((struct code_bytes){(const uint8_t *)(text), sizeof(text) - 1, 0})
 #define JMP_RAX CODE("\xff\xe0")
 #define ADD_RDX_RAX CODE("\x48\x01\xd0")
 

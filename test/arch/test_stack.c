@@ -24,7 +24,9 @@ struct example {
 static struct stack_effect effect_of(const char *bytes, size_t size) {
     uint8_t code[16] = {0};
     memcpy(code, bytes, size);
-    return arch_for_machine(EM_X86_64)->stack(code, size);
+    struct stack_effect effects[STACK_MAX_EFFECTS];
+    assert_int_equal(arch_for_machine(EM_X86_64)->stack(code, size, effects), 1);
+    return effects[0];
 }
 
 static void check(const struct example *x, size_t count) {
@@ -72,7 +74,7 @@ static void frames_are_made_and_left_by_arithmetic(void **state) {
           {BYTES("\x48\x89\xe5"), STACK_SET, BP, SP, 0},                    /* mov %rsp,%rbp */
           {BYTES("\x48\x8b\xec"), STACK_SET, BP, SP, 0},                    /* the same */
           {BYTES("\x48\x89\xec"), STACK_SET, SP, BP, 0},                    /* mov %rbp,%rsp */
-          {BYTES("\x48\x83\xe4\xf0"), STACK_ALIGN, SP, 0, 0});              /* and $-16,%rsp */
+          {BYTES("\x48\x83\xe4\xf0"), STACK_ALIGN, SP, SP, 0});             /* and $-16,%rsp */
 }
 
 static void words_are_saved_and_loaded(void **state) {

@@ -81,14 +81,15 @@ static struct dispatch through_register(uint8_t reg, const struct code_bytes *pa
             continue;
         added |= adds_into(&f, reg);
         if (added && f.mod != 3 && f.opcode == 0x63 && f.wide)
-            return (struct dispatch){DISPATCH_OFFSETS, 0};
+            return (struct dispatch){.kind = DISPATCH_OFFSETS};
         if (added && f.sib && f.opcode == 0x8b && extended && !f.wide)
-            return (struct dispatch){DISPATCH_OFFSETS, 0};
+            return (struct dispatch){.kind = DISPATCH_OFFSETS};
         bool loads = f.opcode == 0x8b && f.wide && (f.reg == reg || reg == ANY_REGISTER);
         if (loads && !added && f.sib && f.scale == SCALE_8)
-            return (struct dispatch){DISPATCH_ADDRESSES, absolute_table(past[i], &f)};
+            return (struct dispatch){.kind = DISPATCH_ADDRESSES,
+                                     .table = absolute_table(past[i], &f)};
     }
-    return (struct dispatch){DISPATCH_ANY, 0};
+    return (struct dispatch){.kind = DISPATCH_ANY};
 }
 
 /* mov r/m,%rsp and mov %r,%rsp, but for %rbp: that is how frames are left. */
@@ -106,15 +107,15 @@ struct dispatch x86_64_dispatch(struct code_bytes jump, const struct code_bytes 
     struct form f;
     for (size_t i = 0; i < count; i++) {
         if (loads_sp(&past[i]))
-            return (struct dispatch){DISPATCH_STACK, 0};
+            return (struct dispatch){.kind = DISPATCH_STACK};
     }
     if (!parse(jump, &f) || f.opcode != 0xff) /* a jump to a thunk */
         return through_register(ANY_REGISTER, past, count);
     if (f.mod == 3)
         return through_register(f.rm, past, count);
     if (f.sib && f.scale == SCALE_8)
-        return (struct dispatch){DISPATCH_ADDRESSES, absolute_table(jump, &f)};
+        return (struct dispatch){.kind = DISPATCH_ADDRESSES, .table = absolute_table(jump, &f)};
     if (f.mod == 0 && (f.rm & 7) == 5)
-        return (struct dispatch){DISPATCH_VARIABLE, 0};
-    return (struct dispatch){DISPATCH_ANY, 0};
+        return (struct dispatch){.kind = DISPATCH_VARIABLE};
+    return (struct dispatch){.kind = DISPATCH_ANY};
 }

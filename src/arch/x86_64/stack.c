@@ -112,7 +112,7 @@ static struct stack_effect computed(const struct decoded *d) {
     case ZYDIS_MNEMONIC_SUB:
         return set(reg, reg, -value);
     case ZYDIS_MNEMONIC_AND:
-        return (struct stack_effect){.op = STACK_ALIGN, .reg = reg};
+        return (struct stack_effect){.op = STACK_ALIGN, .reg = reg, .base = reg};
     default:
         return (struct stack_effect){.op = STACK_NONE};
     }
@@ -181,15 +181,18 @@ static uint32_t explained(const struct stack_effect *e) {
     }
 }
 
-struct stack_effect x86_64_stack(const uint8_t *bytes, size_t size) {
+size_t x86_64_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]) {
     struct decoded d;
-    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &d.in, d.operands)))
-        return (struct stack_effect){.op = STACK_NONE, .changed = UINT32_MAX};
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &d.in, d.operands))) {
+        ret[0] = (struct stack_effect){.op = STACK_NONE, .changed = UINT32_MAX};
+        return 1;
+    }
     struct stack_effect e = effect_of(&d);
     e.changed = written_registers(&d) & ~explained(&e);
     if (e.op == STACK_CALL)
         e.changed = not_kept_by_calls;
     if (d.in.mnemonic == ZYDIS_MNEMONIC_SYSCALL)
         e.changed |= 1U << RAX;
-    return e;
+    ret[0] = e;
+    return 1;
 }

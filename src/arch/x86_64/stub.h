@@ -39,40 +39,15 @@
 #ifndef SPOOR_ARCH_X86_64_STUB_H
 #define SPOOR_ARCH_X86_64_STUB_H
 
-#include "base/types.h"
-#include "wire/ring.h"
-
-enum {
-    STUB_SAVE_FLAGS = 1,
-    STUB_SKIP_RED_ZONE = 2,
-    STUB_HOOK = 4,
-    STUB_CALLER = 8,
-    STUB_GO_FIRST = 16,
-    STUB_GO_SECOND = 32
-};
-enum { STUB_MAX_BYTES = 200 };
-
-struct stub_spec {
-    uint8_t variant;     /* STUB_* bits */
-    uint32_t site;       /* function id << 2 | enum event_kind; unused by hooks */
-    uint32_t ring_bytes; /* power of two */
-    enum overflow overflow;
-    int64_t agent;      /* address of the area's agent code minus address of the stub */
-    struct span caller; /* of STUB_CALLER: run-time addresses, less than 2 GiB of them */
-};
+#include "arch/stub.h"
 
 /* Writes the stub to OUT (room for STUB_MAX_BYTES) and returns its size in bytes. It must run at
  * the address that spec->agent was computed for; falling off its end continues the site. */
 size_t stub_emit(uint8_t *out, const struct stub_spec *spec);
 
-/* What a thread whose pc is OFFSET bytes into a stub has done so far. */
-struct stub_state {
-    uint8_t pushed; /* 8-byte words on the stack: flags (if saved), rax, rdx, rcx, in this order */
-    bool skipped;   /* the red zone is skipped: 128 further bytes */
-    bool reserved;  /* a slot is reserved and not yet committed */
-    bool committed; /* the event is in the ring (or dropped, or the hook was waited for) */
-};
-/* OFFSET must be an instruction boundary of the stub. Returns false if it is none. */
+/* What a thread whose pc is OFFSET bytes into a stub has done so far. The words that are pushed are
+ * flags (if saved), rax, rdx, rcx, in this order; 128 bytes are skipped. OFFSET must be an
+ * instruction boundary of the stub. Returns false if it is none. */
 bool stub_state_at(uint8_t variant, enum overflow overflow, uint32_t offset,
                    struct stub_state *ret);
 

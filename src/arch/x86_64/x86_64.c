@@ -2,11 +2,14 @@
 
 #include <elf.h>
 
+#include "arch/x86_64/stub.h"
+
 const struct arch arch_x86_64 = {
     .machine = EM_X86_64,
     .name = "x86_64",
     .sp_register = 7, /* System V ABI, AMD64, figure 3.36 */
     .entry_cfa = 8,   /* the return address */
+    .insn_bytes = 1,
     .jump_bytes = X86_JUMP_BYTES,
     .hop_bytes = X86_HOP_BYTES,
     .hop_back = X86_HOP_BYTES + INT8_MIN,

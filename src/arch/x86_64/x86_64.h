@@ -33,7 +33,7 @@ size_t x86_64_format(const uint8_t *bytes, size_t room, vaddr_t addr, char out[F
 /* SIZE is that of the instruction. The second asks Zydis always, to the same effect. */
 struct flags_use x86_64_flags(const uint8_t *bytes, size_t size);
 struct flags_use x86_64_flags_any(const uint8_t *bytes, size_t size);
-struct stack_effect x86_64_stack(const uint8_t *bytes, size_t size);
+size_t x86_64_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
 struct dispatch x86_64_dispatch(struct code_bytes jump, const struct code_bytes *past,
                                 size_t count);
 int x86_64_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to,

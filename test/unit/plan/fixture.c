@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "arch/x86_64/stub.h"
 #include "base/mem.h"
 
 enum { FIRST_ID = 1000, RING_BYTES = 1 << 16, PAGE = 0x1000, GAP = 0x100000 };

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/x86_64/stub.h"
 #include "base/mem.h"
 #include "fixture.h"
 #include "route.h"

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "arch/x86_64/stub.h"
 #include "base/mem.h"
 #include "oracle.h"
 #include "plan/plan.h"

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arch/x86_64/stub.h"
 #include "base/mem.h"
 #include "target/memory.h"
 
