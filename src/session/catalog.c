@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "arch/regs.h"
 #include "base/log.h"
 #include "session/breakpoints.h"
 #include "session/describe.h"
@@ -199,7 +200,15 @@ bool catalog_may_select(struct catalog *c, struct entry *e) {
 }
 
 static void plan_entry(struct entry *e) {
-    if (!e->plan && !e->why.code && plan_new_by(e->module, e->only, &e->plan, &e->why) < 0)
+    if (e->plan || e->why.code)
+        return;
+    const struct module *m = e->module;
+    int r = m->machine == REGS_ELF_MACHINE
+                ? plan_new_by(m, e->only, &e->plan, &e->why)
+                : err_set(&e->why, ENOTSUP, "foreign-machine",
+                          "%s: code for machine %u, which this processor does not run", m->name,
+                          m->machine); /* an emulator's, say */
+    if (r < 0)
         log_print(1, "%s", e->why.text);
 }
 

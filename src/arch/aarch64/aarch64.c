@@ -1,0 +1,57 @@
+#include "arch/aarch64/aarch64.h"
+
+#include <elf.h>
+
+#include "arch/aarch64/stub.h"
+
+/* The thread pointer, which lanes are found by, is each thread's own in any case: no program takes
+ * it away from anybody. */
+static bool writes_lane(const uint8_t *bytes, size_t size) {
+    (void)bytes;
+    (void)size;
+    return false;
+}
+
+/* A call's return address is in a register that the callee saves at once: no window has room for
+ * more than the call itself, and nothing is gained by moving it. */
+static bool can_call(const struct insn *insn, const uint8_t *bytes) {
+    (void)insn;
+    (void)bytes;
+    return false;
+}
+
+/* Code that goes in front of all trampolines is there once AArch64 programs can be traced. */
+static const uint8_t agent[1];
+static const size_t agent_size = 0;
+
+const struct arch arch_aarch64 = {
+    .machine = EM_AARCH64,
+    .name = "aarch64",
+    .sp_register = A64_SP, /* AADWARF64, 4.1 */
+    .entry_cfa = 0,        /* the return address is in a register */
+    .insn_bytes = A64_BYTES,
+    .jump_bytes = A64_BYTES,
+    .trap_bytes = A64_BYTES,
+    .trap = {0x00, 0x6a, 0x2e, 0xd4}, /* brk #0x7350 */
+    .all_flags = 0,                   /* stubs change none */
+    .decode = a64_decode,
+    .follow = a64_follow,
+    .is_return = a64_is_return,
+    .is_barred = a64_is_barred,
+    .writes_lane = writes_lane,
+    .asks_for_lane = writes_lane,
+    .landing = a64_landing,
+    .sled = a64_sled,
+    .relocate = a64_relocate,
+    .can_call = can_call,
+    .relocated_bytes = a64_relocated_bytes,
+    .jump = a64_jump,
+    .skip_unless = a64_skip_unless,
+    .dispatch = a64_dispatch,
+    .format = a64_format,
+    .flags = a64_flags,
+    .stack = a64_stack,
+    .stub_emit = a64_stub_emit,
+    .agent = agent,
+    .agent_size = &agent_size,
+};

@@ -1,0 +1,163 @@
+/*
+ * How an indirect jump of A64 finds its target, from the instructions before it. The forms are
+ * those of GCC and Clang, and of hand-written code of glibc:
+ *
+ *     ldrb w1, [xt, w1, uxtw]; adr x0, base; add x1, x0, w1, sxtb #2; br x1      offsets, GCC
+ *     ldrsw x2, [xt, x1, lsl #2]; add x1, xt, x2; br x1                          offsets, Clang
+ *     ldr x1, [xt, x1, lsl #3]; br x1                                            addresses
+ *     adrp x0, page; ldr x1, [x0, #low]; br x1                                   a variable
+ *     mov sp, x5; … br x30                                                       another stack
+ *     add sp, sp, x5; … br x6                                  the same, of GCC's eh_return
+ */
+#include "arch/aarch64/aarch64.h"
+
+enum { FP = 29, MOVES = 3 };
+
+struct line { /* what runs before, nearest first */
+    const struct code_bytes *past;
+    size_t count;
+};
+
+static uint32_t word_at(const struct line *line, size_t i) { return a64_word(line->past[i].at); }
+static uint8_t form_at(const struct line *line, size_t i) {
+    return a64_classify(word_at(line, i)).form;
+}
+
+static uint32_t written_by(const struct code_bytes *code) {
+    struct stack_effect effects[STACK_MAX_EFFECTS];
+    size_t count = a64_stack(code->at, code->size, effects);
+    uint32_t written = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint8_t op = effects[i].op;
+        written |= effects[i].changed;
+        if (op == STACK_SET || op == STACK_LOAD || op == STACK_ALIGN)
+            written |= UINT32_C(1) << effects[i].reg;
+    }
+    return written;
+}
+
+/* Which instruction, from number FROM on, wrote REG last; the count if none did. */
+static size_t writer(const struct line *line, size_t from, uint8_t reg) {
+    while (from < line->count && !(written_by(&line->past[from]) >> reg & 1))
+        from++;
+    return from;
+}
+
+/* The address that REG holds behind number FROM; 0 when it is not told. */
+static vaddr_t address_in(const struct line *line, size_t from, uint8_t reg) {
+    vaddr_t low = 0;
+    size_t i = reg == A64_ZERO ? line->count : writer(line, from, reg);
+    if (i < line->count && (word_at(line, i) & 0xff800000) == 0x91000000) { /* add, 64 bits */
+        uint32_t word = word_at(line, i);
+        low = (vaddr_t)a64_bits(word, 10, 12) << (a64_bits(word, 22, 1) ? 12 : 0);
+        i = writer(line, i + 1, a64_rn(word));
+    }
+    if (i == line->count || (form_at(line, i) != A64_ADR && form_at(line, i) != A64_ADRP))
+        return 0;
+    struct insn in;
+    a64_decode(line->past[i].at, line->past[i].size, line->past[i].addr, &in, NULL);
+    return in.target + low;
+}
+
+/* What REG holds behind number FROM was loaded from a table: how. */
+static bool read_entry(const struct line *line, size_t from, uint8_t reg, struct dispatch *ret) {
+    size_t i = reg == A64_ZERO ? line->count : writer(line, from, reg);
+    if (i == line->count || form_at(line, i) != A64_INDEXED)
+        return false;
+    uint32_t word = word_at(line, i);
+    ret->table = address_in(line, i + 1, a64_rn(word));
+    ret->entry_bytes = (uint8_t)(1U << (word >> 30));
+    ret->is_signed = a64_bits(word, 23, 1);
+    return true;
+}
+
+/* Number I adds: an offset, extended or shifted, to a base. */
+static struct dispatch added(const struct line *line, size_t i) {
+    enum { EXTENDED_SIGNED = 4 };
+    struct dispatch d = {.kind = DISPATCH_OFFSETS};
+    uint32_t word = word_at(line, i);
+    bool extended = form_at(line, i) == A64_ADD_EXTENDED;
+    uint8_t base = a64_rn(word), offset = a64_rm(word);
+    d.shift = (uint8_t)(extended ? a64_bits(word, 10, 3) : a64_bits(word, 10, 6));
+    bool found = read_entry(line, i + 1, offset, &d);
+    if (!found && !extended && !d.shift && read_entry(line, i + 1, base, &d)) {
+        found = true;
+        base = offset;
+    }
+    if (extended && a64_bits(word, 13, 2) != 3)
+        d.is_signed = a64_bits(word, 13, 3) >= EXTENDED_SIGNED;
+    d.base = found ? address_in(line, i + 1, base) : 0;
+    bool subtracts = a64_bits(word, 30, 1);
+    if (!d.base || !d.table || subtracts)
+        d.table = 0;
+    return d;
+}
+
+static struct dispatch loaded(const struct line *line, size_t i) {
+    enum { LDR_X_INDEXED = (int)0xf8600800, LDR_X = (int)0xf9400000 };
+    uint32_t word = word_at(line, i);
+    if ((word & 0xffe00c00) == (uint32_t)LDR_X_INDEXED)
+        return (struct dispatch){.kind = DISPATCH_ADDRESSES,
+                                 .table = address_in(line, i + 1, a64_rn(word))};
+    size_t page = a64_rn(word) == A64_SP ? line->count : writer(line, i + 1, a64_rn(word));
+    bool variable = (word & 0xffc00000) == (uint32_t)LDR_X && page < line->count &&
+                    form_at(line, page) == A64_ADRP;
+    return (struct dispatch){.kind = variable ? DISPATCH_VARIABLE : DISPATCH_ANY};
+}
+
+static struct dispatch through(const struct line *line, uint8_t reg) {
+    size_t i = 0;
+    for (int moves = 0; moves < MOVES; moves++, i++) {
+        i = writer(line, i, reg);
+        if (i == line->count)
+            break;
+        uint32_t word = word_at(line, i);
+        switch (form_at(line, i)) {
+        case A64_ADD_EXTENDED:
+        case A64_ADD_SHIFTED:
+            return added(line, i);
+        case A64_LITERAL:
+            return (struct dispatch){.kind = DISPATCH_VARIABLE};
+        case A64_INDEXED:
+        case A64_SCALED:
+            return loaded(line, i);
+        case A64_LOGICAL_SHIFTED:
+            if ((word & 0xffe0ffe0) != 0xaa0003e0) /* mov */
+                return (struct dispatch){.kind = DISPATCH_ANY};
+            reg = a64_rm(word);
+            break;
+        default:
+            return (struct dispatch){.kind = DISPATCH_ANY};
+        }
+    }
+    return (struct dispatch){.kind = DISPATCH_ANY};
+}
+
+/* Large frames are left by adding a constant, too, made by moves of its pieces. */
+static bool is_constant(const struct line *line, size_t from, uint8_t reg) {
+    size_t i = writer(line, from, reg);
+    return i < line->count && (word_at(line, i) & 0x1f800000) == 0x12800000;
+}
+
+/* Does number I go over to another stack? */
+static bool loads_sp(const struct line *line, size_t i) {
+    uint32_t word = word_at(line, i);
+    uint8_t rn = a64_rn(word);
+    if ((word & 0xfffffc1f) == 0x9100001f) /* mov sp, xn */
+        return rn != FP && rn != A64_SP;
+    if ((word & 0xffe0001f) == 0x8b20001f) /* add sp, xn, xm */
+        return !is_constant(line, i + 1, a64_rm(word));
+    return false;
+}
+
+struct dispatch a64_dispatch(struct code_bytes jump, const struct code_bytes *past, size_t count) {
+    struct line line = {past, count};
+    for (size_t i = 0; i < count; i++) {
+        if (loads_sp(&line, i))
+            return (struct dispatch){.kind = DISPATCH_STACK};
+    }
+    uint32_t word = a64_word(jump.at);
+    if (a64_classify(word).form != A64_INDIRECT)
+        return (struct dispatch){.kind = DISPATCH_ANY};
+    return through(&line, a64_rn(word));
+}

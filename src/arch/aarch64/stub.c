@@ -1,0 +1,176 @@
+#include "arch/aarch64/stub.h"
+
+#include "arch/aarch64/aarch64.h"
+
+enum { FRAME = 32, SIGN = 63 };
+
+struct writer {
+    uint8_t *out;
+    size_t size;
+    int64_t agent; /* relative to out */
+};
+
+static void put(struct writer *w, uint32_t word) {
+    memcpy(w->out + w->size, &word, sizeof word);
+    w->size += sizeof word;
+}
+
+/* ---- instructions, by their registers and constants ---- */
+
+static uint32_t three(uint32_t word, uint32_t rd, uint32_t rn, uint32_t rm) {
+    return word | rm << 16 | rn << 5 | rd;
+}
+static uint32_t sub(uint32_t rd, uint32_t rn, uint32_t rm) { return three(0xcb000000, rd, rn, rm); }
+static uint32_t move(uint32_t rd, uint32_t rm) { return three(0xaa0003e0, rd, 0, rm); }
+static uint32_t add_constant(uint32_t rd, uint32_t rn, uint32_t value) {
+    return three(0x91000000, rd, rn, 0) | value << 10;
+}
+static uint32_t ldr(uint32_t rt, uint32_t rn, uint32_t offset) {
+    return three(0xf9400000, rt, rn, 0) | offset / 8 << 10;
+}
+static uint32_t pair(uint32_t word, uint32_t rt, uint32_t rt2, int32_t offset) {
+    return word | ((uint32_t)(offset / 8) & 0x7f) << 15 | rt2 << 10 | A64_SP << 5 | rt;
+}
+
+/* The lower HALVES × 16 bits of VALUE, always by as many instructions. */
+static void put_constant(struct writer *w, uint32_t reg, uint64_t value, unsigned halves) {
+    for (uint32_t i = 0; i < halves; i++)
+        put(w, (i ? 0xf2800000 : 0xd2800000) | i << 21 | (uint32_t)(value >> 16 * i & 0xffff) << 5 |
+                   reg);
+}
+
+/* tbz, or tbnz where SET, of the sign of REG; over the COUNT instructions that follow. */
+static uint32_t over(uint32_t reg, bool set, uint32_t count) {
+    return 0xb6000000 | (set ? 1U << 24 : 0) | (SIGN & 31) << 19 | (count + 1) << 5 | reg;
+}
+
+/* Makes the branch at AT, written before with no distance, lead to here. */
+static void land(struct writer *w, size_t at) {
+    uint32_t word = a64_word(w->out + at), count = (uint32_t)(w->size - at) / A64_BYTES;
+    word = (word & ~(UINT32_C(0x3fff) << 5)) | count << 5;
+    memcpy(w->out + at, &word, sizeof word);
+}
+
+static void put_adr(struct writer *w, uint32_t reg, size_t to) {
+    uint32_t distance = (uint32_t)((int64_t)to - (int64_t)w->size);
+    put(w, 0x10000000 | (distance & 3) << 29 | (distance >> 2 & 0x7ffff) << 5 | reg);
+}
+
+static void put_agent(struct writer *w, int64_t entry) {
+    int64_t distance = w->agent + entry - (int64_t)w->size;
+    put(w, 0x14000000 | ((uint32_t)(distance / A64_BYTES) & 0x3ffffff));
+}
+
+/* ---- the stub's parts ---- */
+
+static void save(struct writer *w) {
+    put(w, pair(0xa9800000, 0, 1, -FRAME)); /* stp x0, x1, [sp, #-32]! */
+    put(w, pair(0xa9000000, 2, 3, FRAME / 2));
+}
+
+static void restore(struct writer *w) {
+    put(w, pair(0xa9400000, 2, 3, FRAME / 2));
+    put(w, pair(0xa8c00000, 0, 1, FRAME));
+}
+
+/* The return address decides. It may be signed: xpaclri, which is a nop where nothing is, strips
+ * x30. */
+static void ask_caller(struct writer *w, const struct span *caller, size_t leaves[2]) {
+    put(w, move(1, A64_LR));
+    put(w, 0xd50320ff); /* xpaclri */
+    put(w, move(2, A64_LR));
+    put(w, move(A64_LR, 1));
+    put_constant(w, 1, caller->start, 3);
+    put(w, sub(2, 2, 1));
+    leaves[0] = w->size;
+    put(w, over(2, true, 0));
+    put_constant(w, 1, caller->end - caller->start, 2);
+    put(w, sub(2, 2, 1));
+    leaves[1] = w->size;
+    put(w, over(2, false, 0));
+}
+
+/* The lane into x3; the agent looks further where another thread's pointer is in its place. */
+static void find_lane(struct writer *w, size_t retry) {
+    int64_t here = (int64_t)w->size - w->agent, lanes = -(int64_t)A64_LANES_BYTES;
+    put(w, 0xd53bd041); /* mrs x1, tpidr_el0 */
+    put(w, three(0xd3400000, 2, 1, 0) | A64_LANES_SHIFT << 16 |
+               (A64_LANES_SHIFT + A64_LANES_BITS - 1) << 10); /* ubfx x2, x1, … */
+    here += 2 * A64_BYTES;
+    uint32_t pages = (uint32_t)((lanes >> 12) - (here >> 12));
+    put(w, 0x90000000 | (pages & 3) << 29 | (pages >> 2 & 0x7ffff) << 5 | 3); /* adrp x3 */
+    put(w, add_constant(3, 3, (uint32_t)lanes & (A64_PAGE - 1)));
+    put(w, three(0x8b000000, 3, 3, 2) | 4 << 10); /* add x3, x3, x2, lsl #4 */
+    put(w, 0xa9400c62);                           /* ldp x2, x3, [x3] */
+    put(w, sub(2, 2, 1));
+    put(w, 0xb4000000 | 3 << 5 | 2); /* cbz x2, behind the next two */
+    put_adr(w, 0, retry);
+    put_agent(w, A64_AGENT_SEEK);
+}
+
+/* A slot; the head before into x1. A signal between the two accesses makes the second fail. */
+static void reserve(struct writer *w) {
+    put(w, 0xc85f7c61);                                 /* ldxr x1, [x3] */
+    put(w, add_constant(2, 1, EVENT_BYTES));            /* add x2, x1, #16 */
+    put(w, 0xc8007c62);                                 /* stxr w0, x2, [x3] */
+    put(w, 0x35000000 | (0x7ffff & (uint32_t)-3) << 5); /* cbnz w0, ldxr */
+}
+
+static void put_value(struct writer *w, uint8_t variant) {
+    if (variant & STUB_GO_FIRST)
+        put(w, ldr(1, A64_SP, 0));
+    else if (variant & STUB_GO_SECOND)
+        put(w, ldr(1, A64_SP, 8));
+    else
+        put(w, add_constant(1, A64_SP, FRAME));
+}
+
+static void event(struct writer *w, const struct stub_spec *s) {
+    size_t retry = w->size;
+    find_lane(w, retry);
+    reserve(w);
+    put(w, ldr(2, 3, LANE_LIMIT));
+    put(w, sub(2, 1, 2));
+    put(w, over(2, true, 2));
+    bool again = s->overflow != OVERFLOW_DROP;
+    size_t full = w->size;
+    put_adr(w, 0, retry);
+    put_agent(w, again ? A64_AGENT_WAIT : A64_AGENT_DROP);
+    put(w, 0xd53be040); /* mrs x0, cntvct_el0 */
+    unsigned bits = (unsigned)__builtin_ctz(s->ring_bytes);
+    put(w, three(0x92400000, 1, 1, 0) | (bits - 1) << 10);      /* and x1, x1, #ring-1 */
+    put(w, three(0x8b000000, 3, 3, 1));                         /* add x3, x3, x1 */
+    put(w, add_constant(3, 3, LANE_RING / A64_PAGE) | 1 << 22); /* add x3, x3, #RING */
+    put_value(w, s->variant);
+    put_constant(w, 2, s->site, 2);
+    put(w, 0x29000000 | EVENT_SITE / 4 << 15 | 0x462);        /* stp w2, w1, [x3, #8] */
+    put(w, three(0xd3400000, 1, 1, 0) | 32 << 16 | 47 << 10); /* ubfx x1, x1, #32, #16 */
+    put(w, three(0xaa000000, 0, 1, 0) | 16 << 10);            /* orr x0, x1, x0, lsl #16 */
+    put(w, 0xc89ffc60);                                       /* stlr x0, [x3] */
+    if (again)
+        return;
+    struct writer patched = *w;
+    patched.size = full;
+    put_adr(&patched, 0, w->size);
+}
+_Static_assert(EVENT_SP_LOW == EVENT_SITE + 4 && EVENT_CLOCK_SP == 0 && LANE_HEAD == 0,
+               "spelt out in event() and reserve()");
+_Static_assert(LANE_RING % A64_PAGE == 0, "added at once");
+
+size_t a64_stub_emit(uint8_t *out, const struct stub_spec *spec) {
+    struct writer w = {.out = out, .agent = spec->agent};
+    size_t leaves[2] = {0};
+    save(&w);
+    if (spec->variant & STUB_CALLER)
+        ask_caller(&w, &spec->caller, leaves);
+    if (spec->variant & STUB_HOOK) {
+        put_adr(&w, 0, w.size + 2 * (size_t)A64_BYTES);
+        put_agent(&w, A64_AGENT_HOOK);
+    } else {
+        event(&w, spec);
+    }
+    for (int i = 0; i < 2 && leaves[i]; i++)
+        land(&w, leaves[i]);
+    restore(&w);
+    return w.size;
+}

@@ -1,0 +1,56 @@
+/*
+ * Event stubs for AArch64: the code that a patched site runs. doc/ARM.md says why it looks so.
+ *
+ * A stub may stand anywhere: what lies below sp is dead at any time (AAPCS64, 6.4.5.1), and no flag
+ * is changed. So STUB_SAVE_FLAGS and STUB_SKIP_RED_ZONE mean nothing here.
+ *
+ *     stp   x0, x1, [sp, #-32]!; stp x2, x3, [sp, #16]
+ *     mov   x1, x30; xpaclri; mov x2, x30; mov x30, x1     STUB_CALLER: the return address,
+ * unsigned mov   x1, #low; sub x2, x2, x1; tbnz x2, #63, other mov   x1, #size; sub x2, x2, x1; tbz
+ * x2, #63, other retry: mrs   x1, tpidr_el0               the lane is found by the thread pointer
+ *     ubfx  x2, x1, #LANES_SHIFT, #LANES_BITS
+ *     adrp  x3, lanes; add x3, x3, #low of lanes; add x3, x3, x2, lsl #4
+ *     ldp   x2, x3, [x3]; sub x2, x2, x1; cbz x2, reserve
+ *     adr   x0, retry; b agent_seek
+ *  reserve:
+ *     ldxr  x1, [x3]; add x2, x1, #16; stxr w0, x2, [x3]; cbnz w0, reserve
+ *     ldr   x2, [x3, #LIMIT]; sub x2, x1, x2; tbnz x2, #63, go
+ *     adr   x0, retry|done; b agent_wait|agent_drop        full
+ *  go:
+ *     mrs   x0, cntvct_el0
+ *     and   x1, x1, #ring-1; add x3, x3, x1; add x3, x3, #RING
+ *     add   x1, sp, #32                                    sp as it was at the site
+ *     mov   w2, #site; stp w2, w1, [x3, #SITE]
+ *     ubfx  x1, x1, #32, #16; orr x0, x1, x0, lsl #16
+ *     stlr  x0, [x3]                                       commit
+ *  done, other:
+ *     ldp   x2, x3, [sp, #16]; ldp x0, x1, [sp], #32
+ *
+ * A STUB_HOOK stub replaces everything between the pushes and `done` by
+ * `adr x0, done; b agent_hook`.
+ *
+ * At agent_wait and agent_drop the slot is reserved still, x3 is the lane and x1 the head before.
+ *
+ * The agent's code begins with a branch for each of its entries, AGENT_* bytes in. The table of
+ * lanes stands LANES_BYTES before it; its other keys are found by the agent. Both are the tool's to
+ * write.
+ */
+#ifndef SPOOR_ARCH_AARCH64_STUB_H
+#define SPOOR_ARCH_AARCH64_STUB_H
+
+#include "arch/stub.h"
+
+enum { A64_LANES_SHIFT = 12, A64_LANES_BITS = 8, A64_LANES_BYTES = 16 << A64_LANES_BITS };
+enum { A64_AGENT_SEEK = 0, A64_AGENT_WAIT = 4, A64_AGENT_DROP = 8, A64_AGENT_HOOK = 12 };
+
+/* An entry of the table of lanes. */
+struct a64_lane_key {
+    uint64_t thread_pointer, lane;
+};
+
+/* Writes the stub to OUT (room for STUB_MAX_BYTES) and returns its size in bytes, which depends on
+ * variant and overflow only. It must run at the distance spec->agent from the agent, which begins a
+ * page; falling off its end continues the site. */
+size_t a64_stub_emit(uint8_t *out, const struct stub_spec *spec);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * Runs code with all registers filled, and tells what has become of them: for AArch64, on it or
+ * under its emulator. Offsets are state.S's as well.
+ */
+#ifndef SPOOR_TEST_ARCH_A64_STATE_H
+#define SPOOR_TEST_ARCH_A64_STATE_H
+
+#define STATE_X 0
+#define STATE_SP 248
+#define STATE_NZCV 256
+#define STATE_ARRIVED 264
+#define STATE_Q 272
+
+#ifndef __ASSEMBLER__
+#include <stddef.h>
+#include <stdint.h>
+
+struct state {
+    uint64_t x[31], sp, nzcv;
+    uint64_t arrived; /* where the code has left: number of arrive_*() */
+    uint64_t q[32][2];
+};
+_Static_assert(offsetof(struct state, sp) == STATE_SP, "");
+_Static_assert(offsetof(struct state, nzcv) == STATE_NZCV, "");
+_Static_assert(offsetof(struct state, arrived) == STATE_ARRIVED, "");
+_Static_assert(offsetof(struct state, q) == STATE_Q, "");
+
+/* Goes to the code that state_leave (an instruction to be written: `b`) leads to, in the state IN;
+ * returns when it jumps to one of arrive_*(), with its state then in OUT. */
+void state_run(const struct state *in, struct state *out);
+extern uint32_t state_leave[];
+
+/* Not to be called. */
+enum { ARRIVALS = 6 };
+void arrive_0(void);
+void arrive_1(void);
+void arrive_2(void);
+void arrive_3(void);
+void arrive_4(void);
+void arrive_5(void);
+#endif
+
+#endif

@@ -1,0 +1,219 @@
+/*
+ * The decoder of A64 agrees with Capstone about words of all groups: what branches and where to,
+ * what is relative to the pc, what tests and writes flags, which registers are written.
+ */
+#include <elf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "oracle_a64.h"
+
+static const vaddr_t AT = 0x40000000;
+static const struct arch *arch;
+
+/* Deterministic: xorshift, Marsaglia 2003. */
+static uint32_t next_word(void) {
+    static uint32_t state = 2463534242;
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    return state;
+}
+
+static void differ(uint32_t word, const struct oracle_a64 *o, const char *what) {
+    fail_msg("%08" PRIx32 " %s: %s", word, o->text, what);
+}
+
+static bool decode(uint32_t word, struct insn *ret) {
+    return arch->decode((const uint8_t *)&word, sizeof word, AT, ret, NULL);
+}
+
+static void check_flow(uint32_t word, const struct insn *in, const struct oracle_a64 *o) {
+    bool call = in->kind == INSN_CALL || in->kind == INSN_CALL_INDIRECT;
+    bool jump = in->kind == INSN_JUMP || in->kind == INSN_JUMP_INDIRECT;
+    /* A return by another register than the link register is a jump to us. */
+    bool other_return = o->ret && jump && !in->target;
+    if (call != o->call || (jump != o->jump && !other_return) ||
+        (in->kind == INSN_BRANCH) != o->branch)
+        differ(word, o, "another kind of flow");
+    if ((in->kind == INSN_RETURN) != (o->ret && !other_return))
+        differ(word, o, "a return, or none");
+    if (o->direct && in->target != o->target)
+        differ(word, o, "another target");
+    if ((in->kind == INSN_SYSCALL) != o->svc || (in->kind == INSN_NOP) != o->nop)
+        differ(word, o, "a system call, a nop, or none");
+    if ((in->kind == INSN_EXCLUSIVE) != o->exclusive)
+        differ(word, o, "an exclusive access, or none");
+    if (o->exclusive && (in->exclusive == EXCLUSIVE_BEGINS) != o->load)
+        differ(word, o, "an exclusive load, or none");
+}
+
+static void check_operand(uint32_t word, const struct insn *in, const struct oracle_a64 *o) {
+    uint8_t expected = o->address   ? OPERAND_PC_ADDRESS
+                       : o->page    ? OPERAND_PC_PAGE
+                       : o->literal ? OPERAND_PC_MEMORY
+                                    : OPERAND_PLAIN;
+    if (in->operand != expected)
+        differ(word, o, "another pc-relative operand");
+    if (expected != OPERAND_PLAIN && in->target != o->target)
+        differ(word, o, "another address");
+}
+
+static uint32_t written_registers(uint32_t word) {
+    struct stack_effect effects[STACK_MAX_EFFECTS];
+    size_t count = arch->stack((const uint8_t *)&word, sizeof word, effects);
+    uint32_t written = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint8_t op = effects[i].op;
+        written |= effects[i].changed;
+        if (op == STACK_SET || op == STACK_ALIGN || op == STACK_LOAD)
+            written |= UINT32_C(1) << effects[i].reg;
+    }
+    return written;
+}
+
+/* More may count as written than is, where that is hard to tell; never less. */
+static void check_registers(uint32_t word, const struct oracle_a64 *o) {
+    if (!o->call && o->written & ~written_registers(word))
+        differ(word, o, "writes a register that it is not known to write");
+}
+
+static void check_flags(uint32_t word, const struct insn *in, const struct oracle_a64 *o) {
+    if (in->writes_flags != o->writes_flags)
+        differ(word, o, "writes flags, or not");
+    if (in->reads_flags != o->reads_flags)
+        differ(word, o, "tests flags, or not");
+}
+
+static bool check(uint32_t word) {
+    struct oracle_a64 o;
+    struct insn in;
+    bool known = oracle_a64_decode(word, AT, &o), good = decode(word, &in);
+    if (!known)
+        return false;
+    if (!good)
+        differ(word, &o, "is no instruction to us");
+    check_flow(word, &in, &o);
+    check_operand(word, &in, &o);
+    check_registers(word, &o);
+    check_flags(word, &in, &o);
+    return true;
+}
+
+static void words_of_all_groups_are_what_capstone_says(void **state) {
+    (void)state;
+    enum { WORDS = 600000 };
+    size_t known = 0;
+    for (int i = 0; i < WORDS; i++)
+        known += check(next_word());
+    assert_in_range(known, WORDS / 4, WORDS);
+}
+
+/* Rare ones are met by varying what is around their fixed bits. */
+static void words_of_rare_forms_are_what_capstone_says(void **state) {
+    (void)state;
+    static const uint32_t forms[] = {
+        0xd61f0000, 0xd63f0000, 0xd65f0000, 0xd61f081f, 0xd71f0800, 0xd65f0bff, 0xd4000001,
+        0xd4200000, 0xd503201f, 0xd51b4200, 0xd53b4200, 0xd5000000, 0x08000000, 0x88000000,
+        0x1a000000, 0x3a400000, 0x1e202000, 0x1e200400, 0x9ac00000, 0xd8000000, 0x38000000,
+        0xf8200800, 0x28000000, 0xa9000000, 0x10000000, 0x54000000, 0x8b200000, 0x92000000,
+    };
+    enum { EACH = 8000, KEPT = (int)0xfffff000 };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        for (int k = 0; k < EACH; k++) {
+            uint32_t noise = next_word();
+            check(forms[i] ^ (noise & 0x3ff));
+            check(forms[i] ^ (noise & next_word() & next_word()));
+        }
+    }
+}
+
+static void what_is_cut_off_or_askew_is_no_instruction(void **state) {
+    (void)state;
+    static const uint8_t ret[] = {0xc0, 0x03, 0x5f, 0xd6};
+    struct insn in;
+    for (size_t room = 1; room < sizeof ret; room++) {
+        assert_false(arch->decode(ret, room, AT, &in, NULL));
+        assert_int_equal(in.kind, INSN_BAD);
+        assert_int_equal(in.size, room);
+    }
+    for (vaddr_t off = 1; off < 4; off++) {
+        assert_false(arch->decode(ret, sizeof ret, AT + off, &in, NULL));
+        assert_int_equal(in.size, 4 - off); /* what comes next is aligned */
+    }
+    assert_true(arch->is_return(ret, sizeof ret));
+    assert_false(arch->is_return(ret, 3));
+}
+
+static void landing_instructions_are_those_that_bti_asks_for(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t word;
+        bool lands;
+    } words[] = {{0xd503245f, true},  {0xd503249f, true}, {0xd50324df, true},  {0xd503241f, false},
+                 {0xd503233f, true},  {0xd503237f, true}, {0xd503231f, false}, {0xd503201f, false},
+                 {0xd50323bf, false}, {0xd65f03c0, false}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        assert_int_equal(arch->landing((const uint8_t *)&words[i].word, 4), words[i].lands ? 4 : 0);
+    }
+    static const uint32_t both[] = {0xd503245f, 0xd503233f, 0xd503233f};
+    assert_int_equal(arch->landing((const uint8_t *)both, sizeof both), 8);
+    assert_int_equal(arch->landing((const uint8_t *)both, 7), 4);
+    assert_int_equal(arch->landing((const uint8_t *)both, 3), 0);
+}
+
+/* What the text says, where it says more than the word, is what Capstone says; whitespace and the
+ * way to write numbers apart. */
+static void text_names_the_instruction(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t word;
+        const char *text;
+    } words[] = {{0xa9bf7bfd, "stp x29, x30, [sp, #-16]!"},
+                 {0xa8c17bfd, "ldp x29, x30, [sp], #16"},
+                 {0x910003fd, "mov x29, sp"},
+                 {0xd10083ff, "sub sp, sp, #0x20"},
+                 {0xf9400fe0, "ldr x0, [sp, #24]"},
+                 {0x54000040, "b.eq 40000008"},
+                 {0x3707ffe0, "tbnz w0, #0, 3ffffffc"},
+                 {0xb4000080, "cbz x0, 40000010"},
+                 {0x14000001, "b 40000004"},
+                 {0x94000001, "bl 40000004"},
+                 {0xd61f0200, "br x16"},
+                 {0xd65f03c0, "ret"},
+                 {0xd65f0bff, "retaa"},
+                 {0xd71f0a11, "braa x16, x17"},
+                 {0x90000000, "adrp x0, 40000000"},
+                 {0x9c000041, "ldr q1, 40000008"},
+                 {0x98000041, "ldrsw x1, 40000008"},
+                 {0xd4000001, "svc #0x0"},
+                 {0xaa0103e0, "mov x0, x1"},
+                 {0x7100081f, "cmp w0, #0x2"},
+                 {0xd503245f, "bti c"},
+                 {0x4f03f600, ".inst 0x4f03f600"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        char text[FORMAT_BYTES];
+        assert_int_equal(arch->format((const uint8_t *)&words[i].word, 4, AT, text), 4);
+        assert_string_equal(text, words[i].text);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_of_all_groups_are_what_capstone_says),
+        cmocka_unit_test(words_of_rare_forms_are_what_capstone_says),
+        cmocka_unit_test(what_is_cut_off_or_askew_is_no_instruction),
+        cmocka_unit_test(landing_instructions_are_those_that_bti_asks_for),
+        cmocka_unit_test(text_names_the_instruction),
+    };
+    arch = arch_for_machine(EM_AARCH64);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
