@@ -50,6 +50,7 @@ static int detach(struct tracer *t, pid_t pid, bool *ret_found, struct err *err)
     if (rc == 0)
         rc = take_over(t, space, pid, ret_found, err);
     release_stopped(t, space, NULL); /* those that are still there */
+    await_leavers(t);
     space_unref(space);
     return rc;
 }

@@ -75,7 +75,7 @@ static void leave_sink(struct tracer *t, const struct task *task) {
     trace_writer_thread_end(w, task->stream, clock_ticks());
 }
 
-static void take_lane_back(struct tracer *t, struct task *task) {
+void family_close_lane(struct tracer *t, struct task *task) {
     if (task->slot && task->slot->unread)
         leave_sink(t, task);
     else if (task->slot)
@@ -94,12 +94,12 @@ void family_exit(struct tracer *t, struct task *task) {
     task->exiting = true;
     if (WIFSIGNALED((int)thread_event_message(task->tid)))
         orphans_remember(t, task);
-    take_lane_back(t, task);
+    family_close_lane(t, task);
     thread_continue(task->tid, 0);
 }
 
 void family_forget(struct tracer *t, struct task *task) {
-    take_lane_back(t, task);
+    family_close_lane(t, task);
     if (!task->leaving) /* else it lives on, and its parent waits on */
         end_vfork(t, task->tid);
     if (task->space && task->space->lifted && task->tid == task->pid)
@@ -125,7 +125,7 @@ static int undo(struct tracer *t, struct task *task, const struct err *err) {
     if (space_undo(task->space, task->tid, &why) < 0)
         tracer_warn(t, task->tid, &why);
     thread_set_lane(task->tid, 0);
-    take_lane_back(t, task);
+    family_close_lane(t, task);
     space_unref(task->space);
     task->space = NULL;
     return -err->code;
@@ -163,7 +163,7 @@ void family_forget_threads(struct tracer *t, const struct task *task) {
 
 bool family_exec(struct tracer *t, struct task *task) {
     bool was_lifted = task->space && task->space->lifted;
-    take_lane_back(t, task);
+    family_close_lane(t, task);
     if (task->space)
         limits_lower(task->space, task->tid);
     space_unref(task->space);

@@ -93,9 +93,10 @@ bool may_call(const struct task *task) { return task->status >> 16 == PTRACE_EVE
 static void release(struct tracer *t, struct task *task, taddr_t lane) {
     int event = task->status >> 16, sig = WSTOPSIG(task->status);
     traps_ignore_again(task);
-    if (task->space->agent)
+    if (!task->space || task->space->agent)
         thread_set_lane(task->tid, event == PTRACE_EVENT_EXEC ? 0 : lane);
     thread_detach(task->tid, event || is_call_stop(task->status) ? 0 : sig);
+    task->leaving = true; /* it lives on: who waits for it as its child of vfork does so, too */
     family_forget(t, task);
 }
 
@@ -201,6 +202,21 @@ static int undo_stopped(struct tracer *t, struct space *space, struct err *err) 
     return rc;
 }
 
+/* TASK is in the kernel. When it waits for a child of vfork it is let go as it comes from there;
+ * else that is left to our end. */
+static void release_unstopped(struct tracer *t, struct task *task, bool undone) {
+    if (!task->vfork_child) {
+        family_forget(t, task);
+        return;
+    }
+    family_close_lane(t, task);
+    task->sink = undone ? 0 : space_sink(task->space);
+    task->rid = undone;
+    task->leaving = true;
+    space_unref(task->space);
+    task->space = NULL;
+}
+
 int release_stopped(struct tracer *t, struct space *space, struct err *ret) {
     struct err err = {0};
     int rc = undo_stopped(t, space, &err);
@@ -215,7 +231,7 @@ int release_stopped(struct tracer *t, struct space *space, struct err *ret) {
         if (k->space == space && k->stopped)
             release(t, k, undone ? 0 : space_sink(space));
         else if (k->space == space)
-            family_forget(t, k); /* in the kernel: it is let go with our end */
+            release_unstopped(t, k, undone);
     }
     if (ret && err.code)
         *ret = err;
@@ -237,7 +253,11 @@ static bool shares_space(const struct tracer *t, const struct task *task, bool a
 
 /* Where TASK may write events that nobody reads, as long as its code is patched. */
 static taddr_t lane_of_leaver(const struct task *task) {
-    return task->space ? space_sink(task->space) : thread_get_lane(task->tid);
+    if (task->rid)
+        return 0;
+    if (task->space)
+        return space_sink(task->space);
+    return task->sink ? task->sink : thread_get_lane(task->tid);
 }
 
 void part_with_task(struct tracer *t, struct task *task) {
@@ -318,6 +338,33 @@ static struct task *find_in_space(const struct tracer *t) {
     return k;
 }
 
+static bool some_leave(const struct tracer *t) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->leaving)
+            return true;
+    return false;
+}
+
+static bool is_urged(void) {
+    sigset_t pending;
+    return sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
+            sigismember(&pending, SIGHUP) || sigismember(&pending, SIGQUIT));
+}
+
+void await_leavers(struct tracer *t) {
+    static const uint64_t PATIENCE_NS = 5000000000;
+    const struct timespec nap = {.tv_nsec = 1000000};
+    sigset_t reports;
+    sigemptyset(&reports);
+    sigaddset(&reports, SIGCHLD);
+    uint64_t until = timing_now().ns + PATIENCE_NS;
+    while (some_leave(t) && !is_urged() && timing_now().ns < until) {
+        sigtimedwait(&reports, NULL, &nap); /* blocked, as ever */
+        tracer_handle_reports(t);
+    }
+}
+
 void tracer_release_all(struct tracer *t) {
     struct haste haste;
     haste_begin(&haste);
@@ -329,6 +376,10 @@ void tracer_release_all(struct tracer *t) {
     }
     t->pauses.leave_ns = timing_now().ns - begin;
     haste_end(&haste);
-    for (struct task *k; (k = tasks_next(&t->tasks, NULL));)
-        family_forget(t, k); /* nothing of ours is in it */
+    await_leavers(t);
+    for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
+        next = tasks_next(&t->tasks, k);
+        if (!k->leaving)
+            family_forget(t, k); /* nothing of ours is in it */
+    }
 }

@@ -33,6 +33,7 @@ struct task {
     bool ceded_told;           /* the user knows that it traces others */
     bool held;                 /* by ptrace, while what it has reported is being seen to */
     bool leaving;              /* to be detached when it stops */
+    bool rid;                  /* it is leaving a process in which nothing of ours is any more */
     bool unwanted;             /* a child that is not followed, but shares memory until it execs */
     bool traps_blocked;        /* SIGTRAP is, as it runs now; known while its space holds traps */
     bool owes_ignore;          /* of SIGTRAP: a trap has set the default action instead */

@@ -112,6 +112,8 @@ bool family_first_stop(struct tracer *t, struct task *task);
 void family_exit(struct tracer *t, struct task *task);
 /* CHILD has SPACE itself (SHARED), or a copy. */
 void family_inherit(struct task *child, struct space *space, bool shared);
+/* It writes no more events. */
+void family_close_lane(struct tracer *t, struct task *task);
 /* Closes its lane and frees it. */
 void family_forget(struct tracer *t, struct task *task);
 
@@ -207,6 +209,9 @@ struct task *stop_with_caller(struct tracer *t, struct space *space);
  * its threads write into the sink. Returns what space_undo() does; an error is said, unless RET
  * takes it. */
 int release_stopped(struct tracer *t, struct space *space, struct err *ret);
+/* Lets those go that were to leave and waited for a child of vfork, as they come from there. Not
+ * for ever, and not when somebody asks spoor to end once more. */
+void await_leavers(struct tracer *t);
 void resume_space(struct tracer *t, struct space *space);
 /* The same but for TID, which is answered by our caller. Those that are answered here may stop the
  * space again. Returns whether TID is still there. */

@@ -140,6 +140,14 @@ def test_launched(spoor):
     check(info["complete"] and len(info["changes"]) == 1, f"{info['changes']}")
 
 
+def test_left_in_vfork(spoor, kin):
+    """A thread that waits for a child when its program is left goes on when that has ended."""
+    with running([spoor.path, "record", "-q", "-o", "trace", "--", kin, "waits"]) as recorder:
+        pid = child_of(recorder.pid)
+        check(run([spoor.path, "ctl", str(pid), "stop"]).status == 0, "not stopped")
+        check(not traces_of_us(pid), f"left: {traces_of_us(pid)}")
+
+
 def test_execs(spoor, kin):
     """Of each of its programs, in a pause or not, the same is true."""
     with running([kin, "execs"]) as process:
@@ -190,6 +198,7 @@ def test(spoor, busy, kin):
     test_users(spoor, busy)
     test_two_at_once(spoor, busy)
     test_launched(spoor)
+    test_left_in_vfork(spoor, kin)
     test_execs(spoor, kin)
     test_traps(spoor, kin)
     test_libcalls(spoor, busy)

@@ -4,6 +4,7 @@
  *
  *     kin sharers    children that share its memory: by vfork, which execute or end, by clone; one
  *                    lives as long
+ *     kin waits      waits for children of vfork, nearly all the time; and nobody's gs base is left
  *     kin execs      it executes itself
  *     kin child N    ends with status N, after some work
  *     kin traps      calls a function that only a breakpoint serves
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,6 +126,41 @@ static void sharers(char *path) {
     await(child, "shared all the time");
 }
 
+/* ---- those that it waits for ---- */
+
+/* No thread of ours sets it. */
+static bool has_no_gs_base(void) {
+    enum { ARCH_GET_GS = 0x1004 };
+    unsigned long base = 1;
+    return syscall(SYS_arch_prctl, ARCH_GET_GS, &base) == 0 && base == 0;
+}
+
+static void *waiting(void *unused) {
+    enum { LIFE_MS = 300 };
+    while (!over) {
+        pid_t child = vfork();
+        if (child == 0) {
+            poll(NULL, 0, LIFE_MS);
+            _exit(STATUS);
+        }
+        if (over)
+            require(has_no_gs_base(), "the gs base");
+        await(child, "waited for");
+    }
+    return unused;
+}
+
+static void waits(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, waiting, NULL);
+    puts("ready");
+    fflush(stdout);
+    for (struct pollfd input = {.fd = 0, .events = POLLIN}; poll(&input, 1, 1) == 0;)
+        require(fib(10) == 55, "fib");
+    over = true;
+    pthread_join(thread, NULL);
+}
+
 /* ---- alone ---- */
 
 static bool goes_on(int ms) {
@@ -158,6 +195,8 @@ int main(int argc, char **argv) {
         return fib(10) == 55 ? atoi(argv[2]) : 1;
     if (strcmp(argv[1], "sharers") == 0)
         sharers(argv[0]);
+    else if (strcmp(argv[1], "waits") == 0)
+        waits();
     else if (strcmp(argv[1], "execs") == 0)
         execs(argv);
     else
