@@ -110,11 +110,23 @@ static bool read_list(const struct space *space, const struct patched *p, struct
            ret->count <= ret->capacity && ret->count <= MOST_GOROUTINES;
 }
 
+/* The table of functions of its runtime begins with the number of its layout, two zeros, the sizes
+ * of the shortest instruction and of a word (runtime/symtab.go, pcHeader), aligned. */
+static bool holds_table(const struct section *s) {
+    static const uint8_t head[] = {0xff, 0xff, 0xff, 0, 0, 1, WORD};
+    for (uint64_t i = -s->start % WORD; s->bytes && i + WORD <= s->size; i += WORD)
+        if (memcmp(s->bytes + i + 1, head, sizeof head) == 0)
+            return true;
+    return false;
+}
+
+/* Where there are no section headers the sections are made up, and bear no names of their own. */
 static bool is_go(const struct module *m) {
     static const char name[] = "gopclntab"; /* alone, or behind what it is relocated like */
     for (size_t i = 0; i < m->section_count; i++) {
         const char *dot = strrchr(m->sections[i].name, '.');
-        if (dot && strcmp(dot + 1, name) == 0)
+        if (dot ? strcmp(dot + 1, name) == 0
+                : m->sections[i].name[0] == '(' && holds_table(&m->sections[i]))
             return true;
     }
     return false;

@@ -14,7 +14,11 @@ enum { COUNT = 600, STACK_WORDS = 512, REST_MS = 300 };
 
 #ifdef STRIPPED
 #define LIST "nameless"
-__asm__(".section .gopclntab, \"a\"\n\t.byte 0\n\t.text");
+__asm__(".section .gopclntab, \"a\"\n\t"
+        ".balign 32\n\t"
+        ".long 0xfffffff1\n\t"
+        ".byte 0, 0, 1, 8\n\t"
+        ".text");
 #else
 #define LIST "runtime.allgs"
 #endif
