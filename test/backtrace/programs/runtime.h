@@ -1,0 +1,20 @@
+/* What the runtimes of test programs share: printing, and walks with each walker alone and with
+ * all. */
+#ifndef RUNTIME_H
+#define RUNTIME_H
+
+#include "../../../backtrace/spoor_backtrace.h"
+
+/* Given by the runtime. */
+void put_text(const char *text, unsigned size);
+void quit(int status) __attribute__((noreturn));
+
+/* Runs all scenarios; each fault comes back through walk_all(). */
+void run_scenarios(void);
+
+/* Walks from REGS in each way and prints what is found; the runtime has set image. */
+void walk_all(const struct spoor_regs *regs);
+
+extern struct spoor_image image;
+
+#endif
