@@ -19,6 +19,7 @@ enum command_id {
     COMMAND_EXPORT,
     COMMAND_EXPLAIN,
     COMMAND_SYMBOLIZE,
+    COMMAND_UNWIND,
     COMMAND_COUNT
 };
 
@@ -101,5 +102,6 @@ int cmd_record(struct options *options, int argc, char **argv);
 int cmd_replay(struct options *options, int argc, char **argv);
 int cmd_report(struct options *options, int argc, char **argv);
 int cmd_symbolize(struct options *options, int argc, char **argv);
+int cmd_unwind(struct options *options, int argc, char **argv);
 
 #endif

@@ -17,7 +17,7 @@ static command_run *const runs[COMMAND_COUNT] = {
     [COMMAND_EXPORT] = cmd_export,       [COMMAND_GRAPH] = cmd_graph,
     [COMMAND_INFO] = cmd_info,           [COMMAND_RECORD] = cmd_record,
     [COMMAND_REPLAY] = cmd_replay,       [COMMAND_REPORT] = cmd_report,
-    [COMMAND_SYMBOLIZE] = cmd_symbolize,
+    [COMMAND_SYMBOLIZE] = cmd_symbolize, [COMMAND_UNWIND] = cmd_unwind,
 };
 
 static const struct command *find_command(const char *name) {

@@ -24,7 +24,7 @@ void options_init(struct options *options) {
     options->record.snapshot_gap_ns = SNAPSHOT_GAP_NS;
     options->report.sort = REPORT_TOTAL;
     options->view.until_ns = UINT64_MAX;
-    options->image.base = NO_BASE;
+    options->image.base = options->image.stack_base = NO_BASE;
 }
 
 static void free_patterns(pattern_array *patterns) {
@@ -41,6 +41,7 @@ void options_done(struct options *options) {
     ARRAY_FREE(&options->record.triggers);
     ARRAY_FREE(&options->filter.modules);
     ARRAY_FREE(&options->report.columns);
+    ARRAY_FREE(&options->image.stacks);
 }
 
 /* ---- values ---- */

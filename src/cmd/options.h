@@ -93,10 +93,13 @@ struct export_options {
     const char *output; /* NULL: standard output */
 };
 
-/* symbolize */
+/* symbolize and unwind */
 struct image_options {
     uint64_t base; /* where the image is loaded; NO_BASE: where it was linked to */
     bool returns;  /* all addresses are return addresses */
+    const char *registers;
+    string_array stacks; /* files */
+    uint64_t stack_base; /* NO_BASE: not given */
 };
 #define NO_BASE UINT64_MAX
 

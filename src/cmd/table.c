@@ -37,6 +37,8 @@ const struct command commands[COMMAND_COUNT] = {
     [COMMAND_SYMBOLIZE] = {"symbolize", "IMAGE [ADDRESS...]",
                            "show functions and lines at addresses, also within a log", STATUS_USAGE,
                            "IMAGE", INT_MAX},
+    [COMMAND_UNWIND] = {"unwind", "IMAGE", "show the calls that a dump of a stack holds",
+                        STATUS_USAGE, "IMAGE", 1},
 };
 
 #define ONLY(name) (1u << COMMAND_##name)
@@ -180,7 +182,22 @@ const struct option_spec option_table[] = {
     {CALL_VIEWS, 0, OPTION_TIME, "until", "TIME", "Show calls up to TIME after the trace's start.",
      AT(view.until_ns), NULL},
     {CALL_VIEWS, 0, OPTION_NUMBER, "tid", "TID", "Show only the thread TID.", AT(view.tid), NULL},
-    {ONLY(SYMBOLIZE), 0, OPTION_ADDRESS, "base", "ADDR",
+    {ONLY(UNWIND), 0, OPTION_STRING, "regs", "NAME=VALUE,...",
+     "The registers, pc and sp at least; what is missing is not needed for every stack. "
+     "Hexadecimal "
+     "values begin with 0x.",
+     AT(image.registers), NULL},
+    {ONLY(UNWIND), 0, OPTION_STRINGS, "stack", "FILE",
+     "The dump, from the stack pointer on or from below; - is standard input. Raw bytes, Intel "
+     "HEX, "
+     "or hexadecimal text as gdb (x/64xw $sp), xxd, hexdump or a fault handler prints it. "
+     "Repeatable.",
+     AT(image.stacks), NULL},
+    {ONLY(UNWIND), 0, OPTION_ADDRESS, "stack-base", "ADDR",
+     "The dump's first byte was at ADDR. Default: what its lines say; without addresses, or with "
+     "such that count from 0, the stack pointer.",
+     AT(image.stack_base), NULL},
+    {ONLY(SYMBOLIZE) | ONLY(UNWIND), 0, OPTION_ADDRESS, "base", "ADDR",
      "The image is loaded at ADDR (its lowest page, as maps show it). Default: where it was linked "
      "to.",
      AT(image.base), NULL},
@@ -189,7 +206,8 @@ const struct option_spec option_table[] = {
      "log this is so behind #1, #2 and so on, and behind lr, x30 and r14.",
      AT(image.returns), NULL},
 
-    {TABLES | ONLY(SYMBOLIZE), 0, OPTION_SET, "json", NULL, "Print JSON.", AT(view.json), NULL},
+    {TABLES | ONLY(SYMBOLIZE) | ONLY(UNWIND), 0, OPTION_SET, "json", NULL, "Print JSON.",
+     AT(view.json), NULL},
     {TABLES, 0, OPTION_CHOICE, "color", NULL,
      "Use colour. Default: auto, that is on a terminal unless NO_COLOR is set.", AT(view.color),
      "auto|always|never"},

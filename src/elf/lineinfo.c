@@ -168,7 +168,6 @@ void lineinfo_close(struct lineinfo *info) {
 uint16_t lineinfo_machine(const struct lineinfo *info) { return info->machine; }
 bool lineinfo_is_64bit(const struct lineinfo *info) { return info->is_64bit; }
 vaddr_t lineinfo_low(const struct lineinfo *info) { return info->low; }
-Dwfl_Module *lineinfo_module(const struct lineinfo *info) { return info->module; }
 
 /* ---- addresses ---- */
 

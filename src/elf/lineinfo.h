@@ -27,8 +27,9 @@ uint16_t lineinfo_machine(const struct lineinfo *info); /* EM_* */
 bool lineinfo_is_64bit(const struct lineinfo *info);
 /* The page that the lowest segment begins in. */
 vaddr_t lineinfo_low(const struct lineinfo *info);
-/* For call-frame information; its addresses are link-time too. */
-Dwfl_Module *lineinfo_module(const struct lineinfo *info);
+/* Call-frame information, of .eh_frame or, SECOND, of .debug_frame; its addresses are link-time
+ * too. NULL: there is none. */
+Dwarf_CFI *lineinfo_cfi(struct lineinfo *info, bool second);
 
 /* Whether ADDR, as a processor or a stack holds it, is in executable sections (or segments, where
  * there are no sections). Then *RET is the address proper: without Arm's Thumb bit, and without

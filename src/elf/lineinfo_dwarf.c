@@ -16,7 +16,7 @@ enum { DEEPEST = 200, DISCARDED = 1 };
 
 /* ---- ranges ---- */
 
-static bool is_discarded(const struct lineinfo *info, vaddr_t start) {
+bool lineinfo_is_discarded(const struct lineinfo *info, vaddr_t start) {
     if (start > DISCARDED)
         return false;
     const struct named *first = info->symbols.at;
@@ -33,7 +33,7 @@ static int compare(const void *a, const void *b) {
 static void add_unit(struct lineinfo *info, Dwarf_Die *unit) {
     Dwarf_Addr base, start, end;
     for (ptrdiff_t at = 0; (at = dwarf_ranges(unit, at, &base, &start, &end)) > 0;)
-        if (end > start && !is_discarded(info, start))
+        if (end > start && !lineinfo_is_discarded(info, start))
             ARRAY_PUSH(&info->units, ((struct unit_range){start, end, dwarf_dieoffset(unit)}));
 }
 
@@ -72,7 +72,7 @@ static bool unit_at(const struct lineinfo *info, vaddr_t addr, Dwarf_Die *ret) {
 static bool covers(const struct lineinfo *info, Dwarf_Die *die, vaddr_t addr) {
     Dwarf_Addr base, start, end;
     for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &start, &end)) > 0;)
-        if (addr >= start && addr < end && !is_discarded(info, start))
+        if (addr >= start && addr < end && !lineinfo_is_discarded(info, start))
             return true;
     return false;
 }
@@ -185,7 +185,7 @@ static vaddr_t discarded_end(const struct lineinfo *info, Dwarf_Die *unit) {
         return 0;
     do {
         if (dwarf_tag(&die) == DW_TAG_subprogram && dwarf_lowpc(&die, &start) == 0 &&
-            is_discarded(info, start) && dwarf_highpc(&die, &end) == 0 && end > most)
+            lineinfo_is_discarded(info, start) && dwarf_highpc(&die, &end) == 0 && end > most)
             most = end;
     } while (dwarf_siblingof(&die, &die) == 0);
     return most;

@@ -35,6 +35,7 @@ struct lineinfo {
     ARRAY(struct named) symbols;    /* ascending; of one address the best first */
     ARRAY(struct unit_range) units; /* ascending */
     Dwarf *dwarf;                   /* NULL: none */
+    bool is_cleansed;               /* lineinfo_cfi.c */
 };
 
 /* lineinfo_symbols.c */
@@ -43,6 +44,8 @@ void lineinfo_read_symbols(struct lineinfo *info);
 const struct named *lineinfo_symbol(const struct lineinfo *info, vaddr_t addr);
 
 /* lineinfo_dwarf.c */
+/* Whether what begins at START in debugging information was thrown away by the linker. */
+bool lineinfo_is_discarded(const struct lineinfo *info, vaddr_t start);
 void lineinfo_read_units(struct lineinfo *info);
 /* The frames at ADDR as debugging information has them, none if it has nothing about ADDR. The
  * last is the function's own; *RET_START is where that begins. */

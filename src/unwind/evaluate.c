@@ -8,17 +8,36 @@
 
 #include "unwind/rows.h"
 
+static uint64_t narrow(const struct machine *m, uint64_t value) {
+    return m->word == sizeof value ? value : (uint32_t)value;
+}
+
+/* Little-endian, as the host is. */
 bool machine_read(struct machine *m, taddr_t addr, uint64_t *ret) {
-    for (size_t i = 0; i < m->stack->count; i++) {
-        const struct unwind_piece *p = &m->stack->pieces[i];
+    addr = narrow(m, addr);
+    for (size_t i = 0; i < m->piece_count; i++) {
+        const struct unwind_piece *p = &m->pieces[i];
         uint64_t offset = addr - p->at;
-        if (offset < p->size && p->size - offset >= sizeof *ret) {
-            memcpy(ret, p->bytes + offset, sizeof *ret);
+        if (offset < p->size && p->size - offset >= m->word) {
+            *ret = 0;
+            memcpy(ret, p->bytes + offset, m->word);
             return true;
         }
     }
     m->missed = true;
+    m->missed_at = addr;
     return false;
+}
+
+bool machine_register(struct machine *m, uint64_t number, uint64_t *ret) {
+    if (number >= m->count)
+        return false;
+    if (!(m->known >> number & 1)) {
+        m->lacking |= (uint64_t)1 << number;
+        return false;
+    }
+    *ret = m->registers[number];
+    return true;
 }
 
 enum { DEPTH = 16 };
@@ -34,19 +53,22 @@ static bool push(struct values *v, uint64_t value) {
     return true;
 }
 
+static bool push_register(struct machine *m, uint64_t number, uint64_t offset, struct values *v) {
+    uint64_t value;
+    return machine_register(m, number, &value) && push(v, value + offset);
+}
+
 /* Operations that need no operand from the stack of values. Whether OP is one is told by *RET_IS.
  */
-static bool push_plain(const struct machine *m, const Dwarf_Op *op, taddr_t cfa, struct values *v,
+static bool push_plain(struct machine *m, const Dwarf_Op *op, taddr_t cfa, struct values *v,
                        bool *ret_is) {
     *ret_is = true;
     if (op->atom == DW_OP_call_frame_cfa)
         return push(v, cfa);
     if (op->atom == DW_OP_bregx)
-        return op->number < REGS_DWARF_COUNT && push(v, m->registers[op->number] + op->number2);
-    if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31) {
-        unsigned reg = op->atom - (unsigned)DW_OP_breg0;
-        return reg < REGS_DWARF_COUNT && push(v, m->registers[reg] + op->number);
-    }
+        return push_register(m, op->number, op->number2, v);
+    if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31)
+        return push_register(m, op->atom - (unsigned)DW_OP_breg0, op->number, v);
     if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31)
         return push(v, op->atom - (unsigned)DW_OP_lit0);
     if (op->atom >= DW_OP_const1u && op->atom <= DW_OP_consts)
@@ -166,7 +188,7 @@ static bool run(struct machine *m, const struct rule *rule, taddr_t cfa, uint64_
     return v.count > 0;
 }
 
-bool rule_apply(struct machine *m, const struct rule *rule, taddr_t cfa, uint64_t *ret) {
+static bool apply(struct machine *m, const struct rule *rule, taddr_t cfa, uint64_t *ret) {
     uint64_t at;
     switch (rule->kind) {
     case RULE_AT:
@@ -175,7 +197,9 @@ bool rule_apply(struct machine *m, const struct rule *rule, taddr_t cfa, uint64_
         *ret = cfa + (uint64_t)rule->offset;
         return true;
     case RULE_REGISTER:
-        *ret = m->registers[rule->reg] + (uint64_t)rule->offset;
+        if (!machine_register(m, rule->reg, &at))
+            return false;
+        *ret = at + (uint64_t)rule->offset;
         return true;
     case RULE_EXPRESSION:
         return run(m, rule, cfa, &at) && machine_read(m, at, ret);
@@ -184,4 +208,12 @@ bool rule_apply(struct machine *m, const struct rule *rule, taddr_t cfa, uint64_
     default:
         return false;
     }
+}
+
+bool rule_apply(struct machine *m, const struct rule *rule, taddr_t cfa, uint64_t *ret) {
+    uint64_t value;
+    if (!apply(m, rule, cfa, &value))
+        return false;
+    *ret = narrow(m, value);
+    return true;
 }

@@ -13,7 +13,7 @@ static bool read_cfa(Dwarf_Frame *frame, struct rule *ret) {
         *ret = (struct rule){.kind = RULE_REGISTER,
                              .reg = (uint8_t)ops[0].number,
                              .offset = (int64_t)ops[0].number2};
-        return ops[0].number < REGS_DWARF_COUNT;
+        return ops[0].number < REGISTERS_MOST;
     }
     *ret = (struct rule){.kind = RULE_EXPRESSION_VALUE, .ops = ops, .op_count = (uint32_t)count};
     return true;
@@ -50,7 +50,7 @@ static bool read_register(Dwarf_Frame *frame, int number, bool is_return, struct
         *ret = (struct rule){.kind = ops && is_return ? RULE_UNDEFINED : RULE_SAME};
     } else if (count == 1 && is_register(&ops[0], &reg)) {
         *ret = (struct rule){.kind = RULE_REGISTER, .reg = (uint8_t)reg};
-        return reg < REGS_DWARF_COUNT;
+        return reg < REGISTERS_MOST;
     } else if (ops[0].atom != DW_OP_call_frame_cfa || !read_offset(ops, count, ret)) {
         bool is_value = ops[count - 1].atom == DW_OP_stack_value;
         *ret = (struct rule){.kind = is_value ? RULE_EXPRESSION_VALUE : RULE_EXPRESSION,
@@ -61,21 +61,21 @@ static bool read_register(Dwarf_Frame *frame, int number, bool is_return, struct
     return true;
 }
 
-static bool read_frame(Dwarf_Frame *frame, struct row *ret) {
+static bool read_frame(Dwarf_Frame *frame, unsigned count, struct row *ret) {
     int column = dwarf_frame_info(frame, NULL, NULL, &ret->signal);
-    if (column < 0 || column >= REGS_DWARF_COUNT || !read_cfa(frame, &ret->cfa))
+    if (column < 0 || column >= (int)count || !read_cfa(frame, &ret->cfa))
         return false;
     ret->return_register = (uint8_t)column;
-    for (int i = 0; i < REGS_DWARF_COUNT; i++)
+    for (int i = 0; i < (int)count; i++)
         if (!read_register(frame, i, i == column, &ret->registers[i]))
             return false;
     return true;
 }
 
-void row_read(Dwarf_CFI *cfi, vaddr_t addr, struct row *ret) {
+void row_read(Dwarf_CFI *cfi, vaddr_t addr, unsigned count, struct row *ret) {
     Dwarf_Frame *frame = NULL;
     *ret = (struct row){0};
-    ret->known =
-        cfi && dwarf_cfi_addrframe(cfi, addr, &frame) == 0 && frame && read_frame(frame, ret);
+    ret->known = cfi && dwarf_cfi_addrframe(cfi, addr, &frame) == 0 && frame &&
+                 read_frame(frame, count, ret);
     free(frame);
 }

@@ -73,7 +73,7 @@ static const struct row *row_at(struct unwinder *u, struct code *code, taddr_t p
     for (int second = 0; second < 2 && !row->known; second++) {
         vaddr_t addr;
         Dwarf_CFI *cfi = images_cfi(&u->images, code, pc, second, &addr);
-        row_read(cfi, addr, row);
+        row_read(cfi, addr, REGS_DWARF_COUNT, row);
     }
     return row;
 }
@@ -215,7 +215,11 @@ static bool step(struct unwinder *u, struct machine *m, struct unwind_frame *fra
 
 enum unwind_end unwind_stack(struct unwinder *u, const struct unwind_stack *stack,
                              unwind_frames *ret) {
-    struct machine m = {.stack = stack};
+    struct machine m = {.known = UINT64_MAX,
+                        .count = REGS_DWARF_COUNT,
+                        .word = WORD,
+                        .pieces = stack->pieces,
+                        .piece_count = stack->count};
     enum unwind_end end = UNWIND_LOST;
     regs_dwarf(&stack->regs, m.registers);
     struct unwind_frame frame = {.pc = m.registers[REGS_DWARF_PC], .exact = true};

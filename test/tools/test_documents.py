@@ -48,7 +48,7 @@ class Documents(unittest.TestCase):
                     self.assertEqual(options[name], letter, line)
 
     def test_every_command_has_a_manual_page_with_the_same_options(self):
-        self.assertEqual(len(commands()), 11)
+        self.assertEqual(len(commands()), 12)
         for command in commands():
             self.assertEqual(man_options(command), help_options(command), command)
 

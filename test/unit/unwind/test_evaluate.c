@@ -8,7 +8,11 @@ enum { CFA = 0x1040 };
 static uint64_t words[16]; /* at 0x1000 */
 
 static struct machine machine_with(const struct unwind_stack *stack) {
-    struct machine m = {.stack = stack};
+    struct machine m = {.known = UINT64_MAX,
+                        .count = REGS_DWARF_COUNT,
+                        .word = 8,
+                        .pieces = stack->pieces,
+                        .piece_count = stack->count};
     for (unsigned i = 0; i < REGS_DWARF_COUNT; i++)
         m.registers[i] = 0x100 * i;
     for (unsigned i = 0; i < 16; i++)

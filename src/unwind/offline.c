@@ -1,0 +1,302 @@
+/* See offline.h: the walk. */
+#include "unwind/offline.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "unwind/offline_machine.h"
+#include "unwind/rows.h"
+
+_Static_assert((int)OFFLINE_REGISTERS_MOST == (int)REGISTERS_MOST, "the same registers");
+
+struct walk {
+    const struct offline_program *program;
+    const struct offline_machine *machine;
+    struct machine m;
+    struct offline_frame frame; /* the one that the registers are of */
+    uint64_t psp;
+    bool psp_is_known;
+    struct err *end;
+};
+
+/* The walk ends here. */
+#define END(w, tag, ...) (err_set((w)->end, ENODATA, tag, __VA_ARGS__), false)
+
+const char *offline_how_name(enum offline_how how) {
+    static const char *const names[] = {
+        [OFFLINE_REGISTERS] = "registers",         [OFFLINE_CFI] = "call-frame information",
+        [OFFLINE_LINK_REGISTER] = "link register", [OFFLINE_EXCEPTION] = "exception frame",
+        [OFFLINE_SIGNAL] = "signal frame",         [OFFLINE_RETURN_ADDRESS] = "return address"};
+    return names[how];
+}
+
+static int digits(const struct walk *w) { return w->machine->word * 2; }
+
+/* ---- what is not known ---- */
+
+static bool end_for_lack(struct walk *w, const char *tag, const char *why) {
+    if (w->m.missed)
+        return END(w, "cut", "the dump has no memory at 0x%0*" PRIx64, digits(w), w->m.missed_at);
+    for (int i = 0; i < w->machine->count; i++)
+        if (w->m.lacking >> i & 1) {
+            const char *name = w->machine->names[i];
+            return END(w, "no-register", "the value of %.*s is not known there",
+                       (int)strcspn(name, " "), name);
+        }
+    return END(w, tag, "%s", why);
+}
+
+/* ---- addresses of code ---- */
+
+static bool find_code(const struct walk *w, uint64_t pc, bool exact, vaddr_t *ret) {
+    const struct offline_program *p = w->program;
+    uint64_t at = pc - p->bias;
+    if (w->machine->word == 4)
+        at = (uint32_t)at;
+    return exact ? lineinfo_code(p->info, at, ret) : lineinfo_return(p->info, at, ret);
+}
+
+static bool follows_call(const struct walk *w, uint64_t pc, vaddr_t addr, bool *ret_indirect) {
+    size_t size = OFFLINE_CALL_BYTES, left;
+    const uint8_t *before = lineinfo_bytes(w->program->info, addr - size, &left);
+    while (size && (!before || left < size))
+        before = lineinfo_bytes(w->program->info, addr - --size, &left);
+    return size && w->machine->follows_call(pc, before, size, ret_indirect);
+}
+
+/* ---- exceptions of Cortex-M ---- */
+
+/* Armv7-M, B1.5.8, Armv8-M, "EXC_RETURN": all ones above bit 6, but not the reset value of lr. */
+static bool is_exc_return(const struct walk *w, uint64_t pc) {
+    return w->machine->stacks_exceptions && pc >= 0xffffff80 && pc != UINT32_MAX;
+}
+
+enum {
+    EXC_RETURN_PROCESS_STACK = 1 << 2,
+    EXC_RETURN_BASIC_FRAME = 1 << 4,
+    EXC_RETURN_CALLEE_REGISTERS = 1 << 5, /* 0: they are stacked, too (Armv8-M) */
+    EXC_RETURN_V7 = 0xffffffe0,           /* the bits that are set before Armv8-M */
+    XPSR_PADDING = 1 << 9,
+    XPSR_THUMB = 1 << 24,
+    BASIC_FRAME = 0x20,
+    EXTENDED_FRAME = 0x68,
+    CALLEE_REGISTERS = 0x28,
+};
+
+/* Where r0 is stacked. */
+static bool exception_stack(struct walk *w, uint32_t how, uint64_t *ret) {
+    *ret = w->m.registers[w->machine->sp];
+    if (how & EXC_RETURN_PROCESS_STACK) {
+        if (!w->psp_is_known)
+            return END(w, "no-register",
+                       "an exception has interrupted the process stack, whose pointer is not "
+                       "known: give psp=VALUE");
+        *ret = w->psp;
+    }
+    return true;
+}
+
+/* r4 to r11 behind a mark and a word, where secure code was left for non-secure code's handler. */
+static bool skip_callee_registers(struct walk *w, uint32_t how, uint64_t *at) {
+    static const uint32_t mark = 0xfefa125a;
+    uint64_t word;
+    if ((how & EXC_RETURN_V7) == EXC_RETURN_V7 || how & EXC_RETURN_CALLEE_REGISTERS)
+        return true;
+    if (!machine_read(&w->m, *at, &word) || (word & ~(uint64_t)1) != (mark & ~1u))
+        return end_for_lack(w, "bad-exception", "what the exception has stacked is not a record");
+    for (unsigned i = 0; i < 8; i++)
+        if (!machine_read(&w->m, *at + 8 + 4 * (uint64_t)i, &w->m.registers[4 + i]))
+            return end_for_lack(w, "cut", "");
+    *at += CALLEE_REGISTERS;
+    return true;
+}
+
+/* Makes the registers those of what the exception has interrupted. */
+static bool step_by_exception(struct walk *w, uint32_t how) {
+    enum { R0, R1, R2, R3, R12, LR, PC, XPSR, WORDS };
+    static const uint8_t numbers[] = {0, 1, 2, 3, 12, 14, 15};
+    uint64_t at, words[WORDS];
+    if (!exception_stack(w, how, &at) || !skip_callee_registers(w, how, &at))
+        return false;
+    for (unsigned i = 0; i < WORDS; i++)
+        if (!machine_read(&w->m, at + 4 * (uint64_t)i, &words[i]))
+            return end_for_lack(w, "cut", "");
+    if (at % 4 || !(words[XPSR] & XPSR_THUMB))
+        return END(w, "bad-exception",
+                   "what lies at 0x%08" PRIx64 " is not what an exception stacks", at);
+    for (unsigned i = 0; i < sizeof numbers; i++)
+        w->m.registers[numbers[i]] = words[i];
+    w->m.known |= 0x5000 | 0xf | 1u << w->machine->pc;
+    at += how & EXC_RETURN_BASIC_FRAME ? BASIC_FRAME : EXTENDED_FRAME;
+    w->m.registers[w->machine->sp] = at + (words[XPSR] & XPSR_PADDING ? 4 : 0);
+    if (how & EXC_RETURN_PROCESS_STACK)
+        w->psp_is_known = false; /* it is sp now */
+    w->frame = (struct offline_frame){.pc = words[PC], .exact = true, .how = OFFLINE_EXCEPTION};
+    return true;
+}
+
+/* ---- calls ---- */
+
+static void read_row(const struct walk *w, vaddr_t addr, struct row *ret) {
+    *ret = (struct row){0};
+    for (int second = 0; second < 2 && !ret->known; second++)
+        row_read(lineinfo_cfi(w->program->info, second), addr, w->machine->count, ret);
+}
+
+/* The frame that was called stands at PC, where it had nothing done yet: it was a call that led
+ * there, by a pointer that leads nowhere. */
+static bool step_from_nowhere(struct walk *w) {
+    unsigned lr = w->machine->machine == EM_ARM ? 14 : 30;
+    bool indirect = false;
+    vaddr_t addr;
+    uint64_t pc, sp = w->m.registers[w->machine->sp];
+    bool on_stack = w->machine->machine == EM_X86_64;
+    bool known = on_stack ? machine_read(&w->m, sp, &pc) : machine_register(&w->m, lr, &pc);
+    if (!known || !find_code(w, pc, false, &addr) || !follows_call(w, pc, addr, &indirect) ||
+        !indirect)
+        return END(w, "no-code", "the pc is not in the image's code, and no call led there");
+    if (on_stack)
+        w->m.registers[w->machine->sp] = sp + w->machine->word;
+    w->m.registers[w->machine->pc] = pc;
+    w->m.known &= ~w->machine->scratch;
+    w->frame = (struct offline_frame){.pc = pc, .how = OFFLINE_LINK_REGISTER};
+    if (on_stack)
+        w->frame.how = OFFLINE_RETURN_ADDRESS;
+    return true;
+}
+
+/* The caller's registers, but for the pc. False: the rule of the return address gives nothing. */
+static bool apply_rules(struct walk *w, const struct row *row, uint64_t cfa,
+                        struct machine *caller) {
+    caller->known &= ~w->machine->scratch;
+    for (unsigned i = 0; i < w->machine->count; i++) {
+        const struct rule *rule = &row->registers[i];
+        uint64_t bit = (uint64_t)1 << i;
+        if (rule->kind == RULE_SAME)
+            continue;
+        caller->known |= bit;
+        if (rule->kind == RULE_UNDEFINED || !rule_apply(&w->m, rule, cfa, &caller->registers[i]))
+            caller->known &= ~bit;
+    }
+    if (row->registers[w->machine->sp].kind == RULE_SAME)
+        caller->registers[w->machine->sp] = cfa;
+    caller->known |= (uint64_t)1 << w->machine->sp;
+    return true;
+}
+
+static bool is_called(struct walk *w, const struct row *row) {
+    const struct rule *rule = &row->registers[row->return_register];
+    if (rule->kind == RULE_UNDEFINED)
+        return END(w, "bottom", "nothing has called it");
+    if (rule->kind == RULE_SAME && !w->frame.exact)
+        return END(w, "bottom", "it keeps no return address");
+    return true;
+}
+
+static bool find_return(struct walk *w, const struct row *row, uint64_t cfa, uint64_t *ret) {
+    const struct rule *rule = &row->registers[row->return_register];
+    w->m.missed = false;
+    w->m.lacking = 0;
+    bool known = rule->kind == RULE_SAME ? machine_register(&w->m, row->return_register, ret)
+                                         : rule_apply(&w->m, rule, cfa, ret);
+    return known || end_for_lack(w, "no-stack", "its return address cannot be told");
+}
+
+static bool step_by_row(struct walk *w, const struct row *row) {
+    struct machine caller = w->m;
+    uint64_t cfa, pc, sp = w->m.registers[w->machine->sp];
+    w->m.missed = false;
+    w->m.lacking = 0;
+    if (!is_called(w, row))
+        return false;
+    if (!rule_apply(&w->m, &row->cfa, 0, &cfa))
+        return end_for_lack(w, "no-stack", "its frame cannot be told");
+    if (!row->signal && (cfa < sp || (cfa == sp && !w->frame.exact)))
+        return END(w, "loop", "the stack gets no shorter");
+    if (!find_return(w, row, cfa, &pc))
+        return false;
+    apply_rules(w, row, cfa, &caller);
+    bool in_register = row->registers[row->return_register].kind == RULE_SAME;
+    w->m = caller;
+    w->m.registers[w->machine->pc] = pc;
+    w->frame = (struct offline_frame){.pc = pc, .exact = row->signal};
+    w->frame.how = in_register ? OFFLINE_LINK_REGISTER : OFFLINE_CFI;
+    if (row->signal)
+        w->frame.how = OFFLINE_SIGNAL;
+    return true;
+}
+
+/* Where nobody has called the first function, its return address is what start-up code or the
+ * processor has left there. */
+static bool check_return(struct walk *w, bool *ret_exception) {
+    uint64_t pc = w->frame.pc;
+    bool indirect;
+    vaddr_t addr;
+    *ret_exception = is_exc_return(w, pc);
+    if (*ret_exception || w->frame.exact)
+        return true;
+    if (pc == 0 || (w->machine->stacks_exceptions && pc == UINT32_MAX))
+        return END(w, "bottom", "nothing has called it");
+    if (!find_code(w, pc, false, &addr))
+        return END(w, "no-code",
+                   "it would return to 0x%0*" PRIx64 ", which is no code of the image", digits(w),
+                   pc);
+    if (!follows_call(w, pc, addr, &indirect))
+        return END(w, "no-call", "it would return to 0x%0*" PRIx64 ", where no call stands before",
+                   digits(w), pc);
+    return true;
+}
+
+/* ---- the walk ---- */
+
+/* From a frame to the next. */
+static bool step(struct walk *w) {
+    struct row row;
+    bool exception = false;
+    if (!w->frame.is_code) {
+        if (!w->frame.exact || !step_from_nowhere(w))
+            return false;
+    } else {
+        read_row(w, w->frame.addr - !w->frame.exact, &row);
+        if (!row.known)
+            return END(w, "no-cfi", "the image has no call-frame information of it");
+        if (!step_by_row(w, &row))
+            return false;
+    }
+    if (!check_return(w, &exception))
+        return false;
+    return !exception || step_by_exception(w, (uint32_t)w->frame.pc);
+}
+
+static void add_frame(struct walk *w, offline_frames *ret) {
+    w->frame.is_code = find_code(w, w->frame.pc, w->frame.exact, &w->frame.addr);
+    ARRAY_PUSH(ret, w->frame);
+}
+
+void offline_unwind(const struct offline_program *program, const struct offline_registers *from,
+                    offline_frames *ret, struct err *ret_end) {
+    const struct offline_machine *machine = program->machine;
+    struct walk w = {.program = program,
+                     .machine = machine,
+                     .m = {.known = from->known,
+                           .count = machine->count,
+                           .word = machine->word,
+                           .pieces = program->pieces,
+                           .piece_count = program->piece_count},
+                     .frame = {.pc = from->value[machine->pc], .exact = true},
+                     .psp = from->psp,
+                     .psp_is_known = from->psp_is_known,
+                     .end = ret_end};
+    memcpy(w.m.registers, from->value, sizeof w.m.registers);
+    if (is_exc_return(&w, w.frame.pc) && !step_by_exception(&w, (uint32_t)w.frame.pc))
+        return;
+    add_frame(&w, ret);
+    for (int i = 1; step(&w); i++) {
+        if (i == OFFLINE_MOST) {
+            err_set(ret_end, ENODATA, "deep", "there are more than %d frames", OFFLINE_MOST);
+            return;
+        }
+        add_frame(&w, ret);
+    }
+}
