@@ -1,6 +1,8 @@
 /* A timer every 100 microseconds, whose handler calls what it interrupts: the functions of
- * narrow-code.S, which have little room for patches. Writes to the file that is its first argument
- * how often each was called. A second argument is another time, in microseconds. */
+ * narrow-code.S, which have little room for patches. Each must leave registers alone that it does
+ * not change. Writes to the file that is its first argument how often each was called. The
+ * second and the third argument are other numbers, of microseconds and of signals that must come.
+ */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,17 +37,64 @@ enum { COUNT = sizeof functions / sizeof *functions };
 static volatile long calls[COUNT];
 static volatile sig_atomic_t signals, wrong;
 
-/* For 3 each does what it does to what is greater than zero. */
-static void call(int i) {
-    long value = functions[i].function(3);
-    if (value != 3 && value != 1003)
-        wrong = 1;
+enum { RCX, RDX, RSI, R8, R9, R10, R11, FILLED };
+
+/* FUNCTION(ARGUMENT), with something in every register that it need not keep. */
+static long call_filled(long (*function)(long), long argument, unsigned long *filled) {
+    register unsigned long r8 __asm__("r8") = filled[R8], r9 __asm__("r9") = filled[R9];
+    register unsigned long r10 __asm__("r10") = filled[R10], r11 __asm__("r11") = filled[R11];
+    long value;
+    __asm__ volatile("lea -128(%%rsp), %%rsp\n\tcall *%%rbx\n\tlea 128(%%rsp), %%rsp"
+                     : "=a"(value), "+D"(argument), "+c"(filled[RCX]), "+d"(filled[RDX]),
+                       "+S"(filled[RSI]), "+r"(r8), "+r"(r9), "+r"(r10), "+r"(r11)
+                     : "b"(function)
+                     : "cc", "memory");
+    filled[R8] = r8;
+    filled[R9] = r9;
+    filled[R10] = r10;
+    filled[R11] = r11;
+    return value;
+}
+
+/* Where flags decide, what is less than zero, zero, and greater goes different ways. */
+enum { ARGUMENTS = 3 };
+static struct outcome {
+    long value;
+    unsigned long rdx; /* some change it */
+} right[COUNT][ARGUMENTS];
+
+static struct outcome outcome_of(int i, int argument) {
+    unsigned long filled[FILLED];
+    for (int k = 0; k < FILLED; k++)
+        filled[k] = 0x0123456789abcdef * (unsigned long)(k + 1);
+    long value = call_filled(functions[i].function, 3 * (argument - 1), filled);
+    for (int k = 0; k < FILLED; k++)
+        if (k != RDX && filled[k] != 0x0123456789abcdef * (unsigned long)(k + 1))
+            wrong = 1;
     __atomic_fetch_add(&calls[i], 1, __ATOMIC_RELAXED);
+    return (struct outcome){value, filled[RDX]};
+}
+
+static void call(int i, int argument) {
+    struct outcome o = outcome_of(i, argument);
+    if (o.value != right[i][argument].value || o.rdx != right[i][argument].rdx)
+        wrong = 1;
+}
+
+/* And prints it: without signals, too, it must be what it is untraced. */
+static void learn(void) {
+    for (int i = 0; i < COUNT; i++)
+        for (int argument = 0; argument < ARGUMENTS; argument++) {
+            right[i][argument] = outcome_of(i, argument);
+            printf("%s %ld %lx\n", functions[i].name, right[i][argument].value,
+                   right[i][argument].rdx);
+        }
 }
 
 static void on_alarm(int signal) {
     (void)signal;
-    call((int)(signals++ % COUNT));
+    call((int)(signals % COUNT), (int)(signals / COUNT % ARGUMENTS));
+    signals++;
 }
 
 /* Where puns lead must not depend on chance. */
@@ -58,16 +107,18 @@ __attribute__((constructor)) static void expect_no_chance(int argc, char **argv)
 
 int main(int argc, char **argv) {
     long us = argc > 2 ? strtol(argv[2], NULL, 10) : 100;
+    long wanted = argc > 3 ? strtol(argv[3], NULL, 10) : SIGNALS;
     struct itimerval timer = {{0, us}, {0, us}}, off = {{0, 0}, {0, 0}};
     struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
     sigset_t unblocked;
+    learn();
     sigemptyset(&unblocked);
     sigprocmask(SIG_SETMASK, &unblocked, NULL);
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &timer, NULL);
-    for (long lap = 0; lap < LAPS || signals < SIGNALS; lap++)
+    for (long lap = 0; lap < LAPS || signals < wanted; lap++)
         for (int i = 0; i < COUNT; i++)
-            call(i);
+            call(i, (int)(lap % ARGUMENTS));
     setitimer(ITIMER_REAL, &off, NULL);
     sigaction(SIGALRM, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
     FILE *file = argc > 1 ? fopen(argv[1], "w") : NULL;
