@@ -17,7 +17,7 @@ __all__ = ["Failure", "check", "compiled", "real_program", "run", "which"]
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC", "TERM": "dumb",
                "PYTHONHASHSEED": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_PAGER": "cat"}
-SPOOR = sys.argv[1]
+SPOOR = os.path.realpath(sys.argv[1])  # tests have directories of their own
 
 
 def which(name):
