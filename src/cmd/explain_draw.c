@@ -181,7 +181,9 @@ static void draw_range(struct drawing *d, vaddr_t start, vaddr_t end) {
 static vaddr_t shown_end(const struct drawing *d, vaddr_t end) {
     enum { MOST = 32 };
     vaddr_t last = end;
-    for (vaddr_t at = end; at < end + MOST && !module_range_at(d->subject->module, at); at++) {
+    for (vaddr_t at = end; at < end + MOST && !module_range_at(d->subject->module, at) &&
+                           plan_function_at(d->subject->plan, at) == UINT32_MAX;
+         at++) {
         if (is_written(&d->subject->view, at))
             last = at + 1;
     }

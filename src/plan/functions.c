@@ -36,6 +36,8 @@ static void index_all(struct analysis *a) {
 int32_t func_depth(const struct analysis *a, const struct func *f, vaddr_t addr) {
     if (!f->range)
         return depth_at(a, f, addr);
+    if (addr < f->range->start) /* in what runs up to it */
+        addr = f->range->start;
     const struct cfa_row *row = module_row_at(a->module, f->range, addr);
     return row && row->reg == a->arch->sp_register ? row->offset : DEPTH_UNKNOWN;
 }
@@ -134,6 +136,22 @@ static vaddr_t flow_end(const struct analysis *a, vaddr_t start, vaddr_t limit) 
     return limit;
 }
 
+/* Does code from START on do nothing until it gets to END? GCC leaves what is for patching, with
+ * the landing instruction before it, out of the unwind information of AArch64. */
+static bool runs_up_to(const struct analysis *a, vaddr_t start, vaddr_t end) {
+    enum { LONGEST = 1024 };
+    const struct text *text = text_at(a, start);
+    if (!text || end - start > LONGEST || !text_holds(text, end - 1))
+        return false;
+    struct insn in;
+    for (vaddr_t at = start; at < end; at += in.size) {
+        if (!a->arch->decode(text_bytes(text, at), end - at, at, &in, NULL) ||
+            (in.kind != INSN_NOP && in.kind != INSN_LANDING))
+            return false;
+    }
+    return true;
+}
+
 /* The function that the symbols at one address name. Assembly often states no size. */
 static void add_symbols(struct finder *find) {
     const struct module *m = find->a->module;
@@ -149,6 +167,11 @@ static void add_symbols(struct finder *find) {
     if (!function || first->addr < find->done)
         return;
     const struct unwind_range *next = find->range < m->range_count ? &m->ranges[find->range] : NULL;
+    if (next && first->addr + size == next->end && runs_up_to(find->a, first->addr, next->start)) {
+        add(find, first->addr, next->end, next);
+        find->range++;
+        return;
+    }
     vaddr_t end =
         size ? first->addr + size : flow_end(find->a, first->addr, limit_of(find, first->addr));
     if (!next || end <= next->start)

@@ -64,7 +64,8 @@ const struct section *text_section_at(const struct analysis *a, vaddr_t addr) {
 
 void text_note(const struct analysis *a, vaddr_t addr, uint8_t facts) {
     const struct text *t = text_at(a, addr);
-    if (t)
+    bool arrives = facts & (FACT_TARGET | FACT_CALLED | FACT_TAKEN | FACT_RETURN_POINT);
+    if (t && !(arrives && addr % a->arch->insn_bytes)) /* a number that looks like an address */
         *text_fact(t, addr) |= facts;
 }
 

@@ -13,6 +13,7 @@ struct oracle_insn {
     bool call, ret, jump, branch; /* jump: unconditional, also indirect */
     bool direct;                  /* target is set */
     bool padding, landing, syscall;
+    bool exclusive, exclusive_load; /* of AArch64 (oracle_a64.h) */
     uint64_t target;
     char text[192]; /* mnemonic and operands, with absolute addresses for pc-relative ones */
 };

@@ -12,15 +12,18 @@
  *  - padding that is overwritten, and holes, are padding that only a return or jump stands before,
  *    or bytes that another window has moved away
  *  - nothing is written twice, and nothing into XRay's sleds but over their first two bytes
+ *  - of AArch64: nothing is patched between an exclusive load and its store
  *
  * Files that cannot be planned are told and are no failure: `spoor explain` says why.
  */
+#include <elf.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "arch/arch.h"
 #include "base/mem.h"
 #include "oracle.h"
+#include "oracle_a64.h"
 #include "plan/view.h"
 
 /* Facts about one byte of text. */
@@ -93,12 +96,42 @@ static void lead_to(struct checked *c, vaddr_t target, const char *what) {
         wrong(c, what, target);
 }
 
+static struct oracle_insn decode_a64(const uint8_t *p, size_t room, vaddr_t at) {
+    enum { BYTES = 4 };
+    static const char *const landings[] = {"paciasp", "pacibsp", "hint #0x22", "hint #0x24",
+                                           "hint #0x26"};
+    struct oracle_insn in = {.size = (uint8_t)(room < BYTES ? room : BYTES)};
+    struct oracle_a64 a;
+    uint32_t word;
+    if (room < BYTES)
+        return in;
+    memcpy(&word, p, sizeof word);
+    if (!oracle_a64_decode(word, at, &a))
+        return in;
+    in = (struct oracle_insn){.size = BYTES,
+                              .call = a.call,
+                              .ret = a.ret,
+                              .jump = a.jump,
+                              .branch = a.branch,
+                              .direct = a.direct,
+                              .padding = a.nop,
+                              .syscall = a.svc,
+                              .exclusive = a.exclusive,
+                              .exclusive_load = a.exclusive && a.load,
+                              .target = a.target};
+    for (size_t i = 0; i < sizeof landings / sizeof *landings; i++)
+        in.landing |= strncmp(a.text, landings[i], strlen(landings[i])) == 0;
+    return in;
+}
+
 /* Capstone 4 misreads some of AVX-512; over that the decoder under test leads. */
 static struct oracle_insn decode(const struct checked *c, const uint8_t *p, size_t room,
                                  vaddr_t at) {
     enum { EVEX = 0x62 };
     struct oracle_insn in = {0};
     struct insn own;
+    if (c->module->machine == EM_AARCH64)
+        return decode_a64(p, room, at);
     if (*p != EVEX && oracle_decode(p, room, at, &in))
         return in;
     arch_for_machine(c->module->machine)->decode(p, room, at, &own, NULL);
@@ -171,13 +204,32 @@ static void note_table(const struct checked *c, table_array *tables, const struc
         ARRAY_PUSH(tables, t);
 }
 
+/* Between an exclusive load and the store that follows it nothing is patched: *LOAD is where the
+ * last such load stands, 0 when its store has come. */
+static void check_exclusive(struct checked *c, const struct oracle_insn *in, vaddr_t at,
+                            vaddr_t *load) {
+    enum { LONGEST = 128 };
+    if (in->exclusive_load)
+        *load = at;
+    if (!in->exclusive || in->exclusive_load || !*load)
+        return;
+    uint8_t any = 0;
+    for (vaddr_t i = *load; at - *load < LONGEST && i <= at; i++)
+        any |= *fact(c, i);
+    if (any & (MOVED | WRITTEN))
+        wrong(c, "a window lies between an exclusive load and its store", *load);
+    *load = 0;
+}
+
 static void check_code(struct checked *c, vaddr_t start, vaddr_t end) {
     const uint8_t *bytes = end > start ? module_bytes(c->module, start, end - start) : NULL;
     table_array tables = {0};
     bool indirect = false, dead = false;
+    vaddr_t exclusive = 0;
     for (vaddr_t at = start; bytes && at < end;) {
         struct oracle_insn in = decode(c, bytes + (at - start), end - at, at);
         check_insn(c, &in, at);
+        check_exclusive(c, &in, at, &exclusive);
         note_table(c, &tables, &in);
         indirect |= in.jump && !in.direct;
         dead = in.ret || in.jump || (in.padding && dead);
@@ -275,8 +327,9 @@ static void check_references(struct checked *c) {
     const struct module *m = c->module;
     for (size_t i = 0; i < m->symbol_count; i++)
         lead_to(c, m->symbols[i].addr, "a symbol lies in a window");
+    const unsigned aligned = m->machine == EM_AARCH64 ? 4 : 1; /* other numbers lead nowhere */
     for (size_t i = 0; i < m->ref_count; i++) {
-        if (!lists_profiler_call(c, &m->refs[i]))
+        if (m->refs[i].target % aligned == 0 && !lists_profiler_call(c, &m->refs[i]))
             lead_to(c, m->refs[i].target, "a reference leads into a window");
     }
     for (size_t i = 0; i < m->range_count; i++)
@@ -285,11 +338,13 @@ static void check_references(struct checked *c) {
 
 /* Custom events (kinds from 4 on) have no more than a head. */
 static void check_sleds(struct checked *c) {
-    enum { HEAD = 2, SLED_BYTES = 11, CUSTOM = 4 };
+    enum { CUSTOM = 4 };
+    const bool words = c->module->machine == EM_AARCH64;
+    const unsigned head = words ? 0 : 2, size = words ? 32 : 11;
     for (size_t i = 0; i < c->module->sled_count; i++) {
         const struct sled *s = &c->module->sleds[i];
         uint8_t there = 0;
-        for (vaddr_t at = s->addr + HEAD; s->kind < CUSTOM && at < s->addr + SLED_BYTES; at++)
+        for (vaddr_t at = s->addr + head; s->kind < CUSTOM && at < s->addr + size; at++)
             there |= *fact(c, at);
         if (there & WRITTEN)
             wrong(c, "a patch lies in a sled", s->addr);

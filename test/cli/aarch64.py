@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""`spoor explain` plans AArch64 files on any host: shapes that are known, and what compilers write."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SPOOR, SHAPES = os.environ["SPOOR"], sys.argv[1]
+GCC, CLANG = shutil.which("aarch64-linux-gnu-gcc"), shutil.which("clang")
+LINK = ["-shared", "-nostdlib", "-fPIC", "-O2", "-Wl,--build-id=none"]
+
+C = """
+int out(int); extern int (*through)(int); extern volatile int sink;
+__attribute__((noinline)) int plain(int a) { return out(a) + 1; }
+int tail(int a) { sink = a; return out(a); }
+int many(int a, int b) { switch (a) {
+  case 0: return b * 7; case 1: return out(b) + 3; case 2: return b / 3; case 3: sink = b; return 9;
+  case 4: return b ^ 55; case 5: return out(b * 2) - 1; case 6: return b << 3; case 7: return ~b;
+  case 8: return out(b + 8) * 5; case 9: return b % 11; case 10: sink = b + 1; return 1; case 11: return -b;
+  case 12: return out(b - 1) ^ 3; case 13: return b * b; case 14: return b & 77; case 15: return out(out(b)); }
+  return 0; }
+"""
+
+
+def run(*command):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+
+
+class Explained(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def build(self, *options, text=None, compiler=(GCC,)):
+        source, program = SHAPES, os.path.join(self.folder.name, "subject")
+        if text:
+            source = os.path.join(self.folder.name, "subject.c")
+            with open(source, "w", encoding="utf-8") as f:
+                f.write(text)
+        else:
+            options = ("-march=armv8.5-a", *options)
+        result = run(*compiler, *LINK, *options, source, "-o", program)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return program
+
+    def plan(self, program):
+        result = run(SPOOR, "explain", "--json", program)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return {f["function"]: f for f in json.loads(result.stdout)}
+
+    def drawn(self, program, name):
+        return run(SPOOR, "explain", "-F", name, program).stdout
+
+    def exits(self, f):
+        return {tier: n for tier, n in f["exits"].items() if n}
+
+
+class Shapes(Explained):
+    def setUp(self):
+        super().setUp()
+        self.program = self.build()
+        self.functions = self.plan(self.program)
+
+    def traced(self, name, exits):
+        f = self.functions[name]
+        self.assertEqual((f["entry"], f["refused"], self.exits(f), f["inferred"]), ("jump", None, exits, []))
+
+    def test_entries_and_ends_have_windows_of_one_instruction(self):
+        for name, exits in (("first_page", 1), ("first_vector", 1), ("tail_direct", 1), ("tail_indirect", 1),
+                            ("tail_if", 2), ("leaf_switch", 3), ("large_frame", 1),
+                            ("undescribed", 2), ("lands", 1)):
+            with self.subTest(name):
+                self.traced(name, {"jump": exits})
+
+    def test_the_site_is_behind_landing_instructions(self):
+        self.assertRegex(self.drawn(self.program, "lands"),
+                         r"bti c\n.* 3f 23 03 d5 .*paciasp\n +entry: jump\n\|.*\[00 04 00 91\] +add x0, x0, #0x1\n"
+                         r" +return: jump\n\|.*\[ff 0b 5f d6\] +retaa")
+
+    def test_only_the_instruction_of_the_site_is_moved(self):
+        text = self.drawn(self.program, "leaf_switch")
+        moved = [line for line in text.splitlines() if line.startswith("|")]
+        self.assertEqual(len(moved), 4)  # the entry and three returns
+        self.assertIn("tail: jump", self.drawn(self.program, "tail_indirect"))
+        self.assertNotIn("tail", text)
+        self.assertIn("control: jump", self.drawn(self.program, "by_another_stack"))
+
+    def test_a_pair_of_exclusive_accesses_is_not_parted(self):
+        self.assertEqual(self.functions["atomic_first"]["refused"], "unrelocatable")
+        f = self.functions["atomic_inside"]
+        self.assertEqual((f["entry"], self.exits(f)), ("jump", {"jump": 1, "none": 1}))
+
+    def test_calls_and_system_calls_stay(self):
+        self.assertEqual(self.functions["calls_first"]["refused"], "call-in-window")
+        self.assertEqual(self.functions["kernel_first"]["refused"], "syscall-in-window")
+
+
+class Compiled(Explained):
+    COMPILERS = {"gcc": (GCC,), "clang": (CLANG, "--target=aarch64-linux-gnu", "-fuse-ld=lld")}
+
+    def each(self):
+        for name, compiler in self.COMPILERS.items():
+            lld = name == "gcc" or shutil.which("ld.lld")
+            if compiler[0] and lld:
+                yield name, compiler
+
+    def test_switches_are_no_tail_calls(self):
+        for name, compiler in self.each():
+            with self.subTest(name):
+                f = self.plan(self.build("-fno-stack-protector", text=C, compiler=compiler))
+                drawn = self.drawn(os.path.join(self.folder.name, "subject"), "many")
+                self.assertIn("br x", drawn)
+                self.assertEqual(f["many"]["inferred"], [])
+                self.assertNotRegex(drawn, r"tail: jump\n\|.*br x")
+                self.assertEqual(self.exits(f["tail"]), {"jump": 1})
+
+    def test_nops_left_for_patching_are_pads_with_and_without_bti(self):
+        for name, compiler in self.each():
+            for entry in ("1", "2,1", "6,5"):
+                for protection in ("none", "bti", "standard", "pac-ret+leaf"):
+                    with self.subTest(compiler=name, entry=entry, protection=protection):
+                        program = self.build(f"-fpatchable-function-entry={entry}",
+                                             f"-mbranch-protection={protection}", text=C, compiler=compiler)
+                        for f in self.plan(program).values():
+                            self.assertEqual((f["entry"], f["inferred"]), ("pad", []), f)
+                        self.landing_stays(self.drawn(program, "plain"))
+
+    def landing_stays(self, text):
+        self.assertNotRegex(text, r"(?m)^\|.*(bti|pac.asp)")
+        self.assertEqual(len(re.findall(r"\[1f 20 03 d5\]", text)), 1)
+
+    def test_protected_functions_are_traced(self):
+        for name, compiler in self.each():
+            for protection in ("bti", "standard", "pac-ret+leaf+b-key"):
+                with self.subTest(compiler=name, protection=protection):
+                    program = self.build(f"-mbranch-protection={protection}", text=C, compiler=compiler)
+                    for f in self.plan(program).values():
+                        self.assertEqual((f["entry"], f["inferred"]), ("jump", []), f)
+
+
+if __name__ == "__main__":
+    if not GCC:
+        print("aarch64-linux-gnu-gcc is missing")
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1])
