@@ -24,11 +24,13 @@ struct search {
     pid_t tid;
     int fd; /* its memory */
     struct maps maps;
+    struct err *unread; /* why something that is mapped could not be read; NULL: whatever */
 };
 
 static int begin(pid_t tid, struct search *ret, struct err *err) {
     ret->tid = tid;
     ret->fd = -1;
+    ret->unread = NULL;
     int rc = maps_read(tid, &ret->maps, err);
     if (rc < 0)
         return rc;
@@ -45,7 +47,7 @@ static void end(struct search *s) {
 }
 
 static bool read_at(const struct search *s, taddr_t at, void *out, size_t size) {
-    return memory_read(s->fd, at, out, size, NULL) == 0;
+    return memory_read(s->fd, at, out, size, maps_at(&s->maps, at) ? s->unread : NULL) == 0;
 }
 
 /* Private memory of no file, as our code is mapped. */
@@ -68,7 +70,8 @@ static const uint8_t *call_code(void) { return agent_bytes + agent_entries().sys
 static bool is_foothold(const struct search *s, const struct map *m, taddr_t *ret) {
     uint8_t bytes[FOOTHOLD_BYTES];
     *ret = m->end - sizeof bytes;
-    return m->executable && m->path[0] == '/' && read_at(s, *ret, bytes, sizeof bytes) &&
+    return m->executable && m->path[0] == '/' &&
+           memory_read(s->fd, *ret, bytes, sizeof bytes, NULL) == 0 && /* it may end before */
            memcmp(bytes, call_code(), CALL_BYTES) == 0;
 }
 
@@ -148,17 +151,26 @@ static taddr_t find_agent(const struct search *s, struct undo_head *ret) {
     return find_lonely(s, ret);
 }
 
+static int not_read(const struct search *s, struct err *err) {
+    return err_set(err, s->unread->code, "memory", "process %d: %s: try again", s->tid,
+                   s->unread->text);
+}
+
 int leftovers_exist(pid_t tid, bool *ret, struct err *err) {
     struct search s;
     struct undo_head head;
+    struct err unread = {0};
     const struct map *m;
     taddr_t at;
     int rc = begin(tid, &s, err);
     if (rc < 0)
         return rc;
+    s.unread = &unread;
     *ret = find_agent(&s, &head) || find_foothold(&s, &at, &m);
+    if (!*ret && unread.code)
+        rc = not_read(&s, err);
     end(&s);
-    return 0;
+    return rc;
 }
 
 /* ---- modules ---- */
@@ -223,7 +235,9 @@ static bool is_listed(const struct space *space, taddr_t log) {
 static void add_chain(const struct search *s, struct space *space, taddr_t log) {
     struct patched p;
     taddr_t next;
-    for (; log && !is_listed(space, log) && undolog_read(s->fd, log, &p, &next); log = next) {
+    for (; log && !is_listed(space, log) && is_code_of_ours(maps_at(&s->maps, log)) &&
+           undolog_read(s->fd, log, &p, &next, s->unread);
+         log = next) {
         forget_strange_islands(s, &p);
         forget_idle_ways(s, &p);
         ARRAY_PUSH(&space->modules, p);
@@ -298,12 +312,14 @@ static int check_version(const struct search *s, const struct undo_head *head, s
 int leftovers_find(pid_t tid, struct space **ret, struct err *err) {
     struct search s;
     struct undo_head head = {.magic = 0};
+    struct err unread = {0};
     const struct map *m;
     taddr_t at;
     *ret = NULL;
     int rc = begin(tid, &s, err);
     if (rc < 0)
         return rc;
+    s.unread = &unread;
     taddr_t agent = find_agent(&s, &head);
     if (agent)
         rc = check_version(&s, &head, err);
@@ -314,6 +330,11 @@ int leftovers_find(pid_t tid, struct space **ret, struct err *err) {
     if (rc == 0 && agent) {
         *ret = take_up(&s, agent, &head);
         s.fd = -1; /* the space's now */
+    }
+    if (rc == 0 && unread.code) {
+        space_unref(*ret);
+        *ret = NULL;
+        rc = not_read(&s, err);
     }
     end(&s);
     return rc;

@@ -267,9 +267,9 @@ static bool get_ways(struct source *s, uint32_t count, struct plan_code *c) {
     return c->way_count == count && s->at == s->end;
 }
 
-static bool read_lists(int fd, const struct undo_log *log, struct plan_code *c) {
+static bool read_lists(int fd, const struct undo_log *log, struct plan_code *c, struct err *err) {
     AUTO_FREE uint8_t *bytes = mem_alloc((size_t)log->bytes + PATCH_BYTES + PAIR_BYTES);
-    if (memory_read(fd, log->self + sizeof *log, bytes, log->bytes, NULL) < 0)
+    if (memory_read(fd, log->self + sizeof *log, bytes, log->bytes, err) < 0)
         return false;
     struct source s = {bytes, bytes + log->bytes};
     return get_runs(&s, log->run_count, c) && get_patches(&s, log->patch_count, c) &&
@@ -282,9 +282,9 @@ static bool is_log(const struct undo_log *log, taddr_t at) {
            log->bytes <= log->area.bytes - (at - log->area.at);
 }
 
-bool undolog_read(int fd, taddr_t at, struct patched *ret, taddr_t *ret_next) {
+bool undolog_read(int fd, taddr_t at, struct patched *ret, taddr_t *ret_next, struct err *err) {
     struct undo_log log;
-    if (memory_read(fd, at, &log, sizeof log, NULL) < 0 || !is_log(&log, at))
+    if (memory_read(fd, at, &log, sizeof log, err) < 0 || !is_log(&log, at))
         return false;
     struct patched p = {.device = log.device,
                         .inode = log.inode,
@@ -295,7 +295,7 @@ bool undolog_read(int fd, taddr_t at, struct patched *ret, taddr_t *ret_next) {
                         .log = at,
                         .code = mem_alloc(sizeof *p.code)};
     p.code->refs = 1;
-    if (!read_lists(fd, &log, &p.code->emitted)) {
+    if (!read_lists(fd, &log, &p.code->emitted, err)) {
         plan_code_done(&p.code->emitted);
         free(p.code);
         return false;

@@ -26,6 +26,7 @@ int undolog_end(const struct space *space, struct err *err);
 
 /* Reads the log of a module at AT. Its code has patches, islands (without bytes) and ways only.
  * Returns false when there is none (any more). */
-bool undolog_read(int memory_fd, taddr_t at, struct patched *ret, taddr_t *ret_next);
+bool undolog_read(int memory_fd, taddr_t at, struct patched *ret, taddr_t *ret_next,
+                  struct err *err);
 
 #endif

@@ -6,6 +6,7 @@
  *                    lives as long
  *     kin waits      waits for children of vfork, nearly all the time; and nobody's gs base is left
  *     kin execs      it executes itself
+ *     kin asked      computes on several threads; executes itself at SIGUSR1, forks at SIGUSR2
  *     kin child N    ends with status N, after some work
  *     kin traps      calls a function that only a breakpoint serves
  */
@@ -163,9 +164,10 @@ static void waits(void) {
 
 /* ---- alone ---- */
 
+/* Its call may be the one that is struck (strike.c). */
 static bool goes_on(int ms) {
     struct pollfd input = {.fd = 0, .events = POLLIN};
-    return poll(&input, 1, ms) == 0;
+    return poll(&input, 1, ms) <= 0;
 }
 
 static void execs(char **argv) {
@@ -180,6 +182,48 @@ static void execs(char **argv) {
         execv("/proc/self/exe", words);
         require(false, "executed");
     }
+}
+
+/* ---- when it is asked to ---- */
+
+static volatile sig_atomic_t asked;
+
+static void on_ask(int sig) { asked = sig; }
+
+static void *computing(void *unused) {
+    while (!over)
+        require(fib(10) == 55, "fib");
+    return unused;
+}
+
+static void fork_one(void) {
+    pid_t child = fork();
+    if (child == 0)
+        _exit(fib(10) == 55 ? STATUS : 1);
+    await(child, "forked");
+}
+
+static void asks(char **argv) {
+    char *const words[] = {argv[0], argv[1], "again", NULL};
+    pthread_t threads[2];
+    signal(SIGUSR1, on_ask);
+    signal(SIGUSR2, on_ask);
+    for (int i = 0; i < 2; i++)
+        require(pthread_create(&threads[i], NULL, computing, NULL) == 0, "thread");
+    if (!argv[2]) {
+        puts("ready");
+        fflush(stdout);
+    }
+    for (; goes_on(1); asked = 0, done++) {
+        if (asked == SIGUSR1)
+            execv("/proc/self/exe", words);
+        if (asked == SIGUSR2)
+            fork_one();
+    }
+    over = true;
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    done++;
 }
 
 static void traps(void) {
@@ -197,6 +241,8 @@ int main(int argc, char **argv) {
         sharers(argv[0]);
     else if (strcmp(argv[1], "waits") == 0)
         waits();
+    else if (strcmp(argv[1], "asked") == 0)
+        asks(argv);
     else if (strcmp(argv[1], "execs") == 0)
         execs(argv);
     else

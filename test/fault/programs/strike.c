@@ -8,9 +8,12 @@
  *     STRIKE=patient:N    the same; but if it is single-stepping a thread then, which the thread
  *                         would not outlive (doc/LIMITS.md), as soon as it no longer does
  *     STRIKE=program:N    the process that the request is for is killed
+ *     STRIKE=exec:N       it gets SIGUSR1
+ *     STRIKE=fork:N       it gets SIGUSR2
  *     STRIKE=seize:N      EPERM
  *     STRIKE=memory:N     EIO
  *     STRIKE=call:N       ENOSYS, since it is none any more
+ *     STRIKE=room:N       the same, but ENOMEM
  *     STRIKE=count:FILE   at its end spoor writes to FILE how many there were
  */
 #include <elf.h>
@@ -20,15 +23,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <unistd.h>
 
-enum who { SPOOR, PATIENT, PROGRAM, SEIZE, MEMORY, CALL, COUNT, NOTHING };
-static const char *const names[] = {
-    "spoor:", "patient:", "program:", "seize:", "memory:", "call:", "count:"};
+enum who { SPOOR, PATIENT, PROGRAM, EXEC, FORK, SEIZE, MEMORY, CALL, ROOM, COUNT, NOTHING };
+static const char *const names[] = {"spoor:", "patient:", "program:", "exec:", "fork:",
+                                    "seize:", "memory:",  "call:",    "room:", "count:"};
 static enum who who = NOTHING;
 static long left, count;
 static char file[256];
@@ -62,8 +66,8 @@ static void step(void) {
         kill(getpid(), SIGKILL);
     if (who == PATIENT && left-- <= 0 && !stepped)
         kill(getpid(), SIGKILL);
-    if (who == PROGRAM && left-- == 0 && last)
-        kill(last, SIGKILL);
+    if ((who == PROGRAM || who == EXEC || who == FORK) && left-- == 0 && last)
+        kill(last, who == PROGRAM ? SIGKILL : who == EXEC ? SIGUSR1 : SIGUSR2);
 }
 
 static int fails(enum who what, int error) {
@@ -81,6 +85,25 @@ static int is_call(pid_t pid, const struct iovec *io) {
     return (text & 0xffff) == 0x050f && regs->orig_rax == (unsigned long)-1;
 }
 
+/* The call asks for more memory than there can be. */
+static void make_greedy(struct user_regs_struct *regs) {
+    regs->rax = SYS_mmap;
+    regs->rdi = regs->rdx = regs->r9 = 0;
+    regs->rsi = 1ul << 60;
+    regs->r10 = MAP_PRIVATE | MAP_ANONYMOUS;
+    regs->r8 = (unsigned long)-1;
+}
+
+static void spoil_call(pid_t pid, struct iovec *io) {
+    struct user_regs_struct *regs = io->iov_base;
+    if ((who != CALL && who != ROOM) || !is_call(pid, io))
+        return;
+    if (fails(CALL, 0))
+        regs->rax = (unsigned long)-1;
+    if (fails(ROOM, 0))
+        make_greedy(regs);
+}
+
 long ptrace(enum __ptrace_request request, ...) {
     va_list ap;
     va_start(ap, request);
@@ -91,8 +114,8 @@ long ptrace(enum __ptrace_request request, ...) {
     step();
     if (request == PTRACE_SEIZE && fails(SEIZE, EPERM))
         return -1;
-    if (request == PTRACE_SETREGSET && who == CALL && is_call(pid, data) && fails(CALL, 0))
-        ((struct user_regs_struct *)((struct iovec *)data)->iov_base)->rax = (unsigned long)-1;
+    if (request == PTRACE_SETREGSET)
+        spoil_call(pid, data);
     long result = syscall(SYS_ptrace, request, pid, addr, data);
     if (request == PTRACE_SINGLESTEP)
         stepped = pid;
