@@ -6,7 +6,8 @@ Every program is built (chain.c, twice; the library), run in QEMU, and walks fro
 walker alone and with all together. A walk is compared with the chain of functions that was called: it is
 complete, or it stops before its end (and says so), or it has a frame that is wrong. Wrong frames fail the
 test, as does a chain that all walkers together do not find complete. --some: a part that is quick.
---keep DIR keeps the programs, --only TEXT takes those whose name has it."""
+--keep DIR keeps the programs, --only TEXT takes those whose name has it, --document FILE writes the
+table into doc/BACKTRACE.md."""
 import bisect
 import os
 import re
@@ -19,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 SKIP = 77
 PROGRAMS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "programs")
 OPTIMIZATIONS = ["-O0", "-O1", "-O2", "-Os"]
+MARKS = ["<!-- written by test/backtrace/matrix.py -->", "<!-- end -->"]
 WALKERS = ["table", "return", "prologue", "chain", "all"]
 
 # Chains from the fault outwards. A function that ends in a jump to the next one is left out, if it does.
@@ -50,7 +52,19 @@ class Target:
         self.name, self.flags, self.runs, self.clang = name, flags, runs, clang
         self.other = other if other is not None else flags
         self.gcc = "aarch64-linux-gnu-" if clang.startswith("aarch64") else "arm-none-eabi-"
+        self.defines = []
         self.is_a64 = clang.startswith("aarch64")
+
+
+class Board(Target):
+    """A Cortex-M: its programs run without anything below them."""
+
+    def __init__(self, name, flags, machine, on_process_stack=False):
+        super().__init__(name, ["-mthumb", *flags], runs="qemu-system-arm")
+        self.machine = machine
+        self.has_status = "armv7" in name or "main" in name
+        self.defines = ["-DPROCESS"] * on_process_stack
+        self.rom, self.ram = (0x10000000, 0x38000000) if machine == "mps2-an505" else (0, 0x20000000)
 
 
 ARMV7 = ["-march=armv7-a", "-mfloat-abi=soft"]
@@ -63,10 +77,31 @@ USER = [
     Target("A32/T32 interworking", ARMV7 + ["-marm"], ARMV7 + ["-mthumb"]),
     Target("Thumb-1", ["-march=armv5te", "-mfloat-abi=soft", "-mthumb"]),
 ]
-TARGETS = USER
+HARD = ["-march=armv7e-m", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"]
+BOARDS = [
+    Board("armv6-m", ["-march=armv6-m"], "microbit"),
+    Board("armv7-m", ["-march=armv7-m"], "mps2-an385", on_process_stack=True),
+    Board("armv7e-m with floating point", HARD, "mps2-an386"),
+    Board("armv7e-m on M7", ["-march=armv7e-m"], "mps2-an500"),
+    Board("armv8-m.base", ["-march=armv8-m.base"], "mps2-an505"),
+    Board("armv8-m.main", ["-march=armv8-m.main"], "mps2-an505", on_process_stack=True),
+]
+TARGETS = USER + BOARDS
+# Of the boards' own runtime, before the last.
+BOARD_CHAIN = ["leaf", "serve", "service", "s_service"]
 # With and without a frame pointer, with and without tables.
 BUILDS = {"fp": ["-fno-omit-frame-pointer", "-funwind-tables"],
           "bare": ["-fomit-frame-pointer", "-fno-unwind-tables", "-fno-asynchronous-unwind-tables"]}
+
+
+# What calls the scenarios.
+OUTER = [["run_scenarios"], ["run_more", "run_scenarios"]]
+OUTERMOST = [["start_here", "_start"], ["begin", "reset"]]
+
+
+SOME = [(compiler, optimization, build, target.name)
+        for compiler, optimization, build in (("gcc", "-O2", "bare"), ("clang", "-Os", "fp"))
+        for target in [*USER, BOARDS[0], BOARDS[2], BOARDS[5]]]
 
 
 class Broken(Exception):
@@ -99,7 +134,7 @@ class Cell:
             return [self.target.gcc + "gcc"]
         return ["clang", "--target=" + self.target.clang]
 
-    def compile(self, source, directory):
+    def compile(self, directory):
         objects = []
         for part, flags in enumerate([self.target.flags, self.target.other]):
             objects.append(os.path.join(directory, self.file(f".{part}.o")))
@@ -117,7 +152,7 @@ class Cell:
             if not os.path.exists(objects[-1]):
                 run([self.target.gcc + "gcc", *self.target.flags, "-Os", "-std=gnu99", "-Wall",
                      "-Wextra", "-Werror", "-ffreestanding", "-fno-stack-protector", "-fno-pic",
-                     "-fno-tree-loop-distribute-patterns", *BUILDS["fp"], "-c", path,
+                     "-fno-tree-loop-distribute-patterns", *BUILDS["fp"], *self.target.defines, "-c", path,
                      "-o", objects[-1] + ".part"])
                 os.rename(objects[-1] + ".part", objects[-1])
         return objects
@@ -126,23 +161,40 @@ class Cell:
         """Which frame pointers lead on: enum spoor_flags."""
         return 0 if self.build != "fp" else 2 if self.compiler == "gcc" else 3
 
+    def is_board(self):
+        return isinstance(self.target, Board)
+
     def sources(self, source):
-        return [os.path.join(source, "backtrace", "spoor_backtrace.c"),
-                os.path.join(PROGRAMS, "runtime.c"), os.path.join(PROGRAMS, "linux.c")]
+        library = os.path.join(source, "backtrace")
+        yield os.path.join(library, "spoor_backtrace.c")
+        if self.is_board():
+            yield os.path.join(library, "spoor_fault.c")
+        yield os.path.join(PROGRAMS, "runtime.c")
+        yield os.path.join(PROGRAMS, "board.c" if self.is_board() else "linux.c")
 
     def make(self, source, directory):
         program = os.path.join(directory, self.file(".elf"))
+        script = ["-T", os.path.join(PROGRAMS, "linux.ld")]
+        if self.is_board():
+            script = ["-T", os.path.join(PROGRAMS, "board.ld"), f"-Wl,--defsym=rom={self.target.rom}",
+                      f"-Wl,--defsym=ram={self.target.ram}"]
         run([self.target.gcc + "gcc", *self.target.flags, "-nostdlib", "-static",
-             f"-Wl,--defsym=chains={self.chains()}",
-             "-Wl,--no-warn-rwx-segments", "-Wl,--build-id=none", "-T",
-             os.path.join(PROGRAMS, "linux.ld"), *self.compile(source, directory),
+             f"-Wl,--defsym=chains={self.chains()}", "-Wl,--no-warn-rwx-segments",
+             "-Wl,--build-id=none", *script, *self.compile(directory),
              *self.library(source, directory), "-lgcc", "-o", program])
         return program
 
     def execute(self, program):
         if self.target.is_a64:
             return run([self.target.runs, "-cpu", "max", program])
+        if self.is_board():
+            return run([self.target.runs, "-M", self.target.machine, "-nographic", "-monitor", "none",
+                        "-serial", "null", "-semihosting-config", "enable=on,target=native",
+                        "-kernel", program])
         return run([self.target.runs, program])
+
+    def chains_called(self):
+        return CHAINS[:-1] + [BOARD_CHAIN] * self.is_board() + CHAINS[-1:]
 
     def test(self, source, directory):
         try:
@@ -154,15 +206,29 @@ class Cell:
 
     def judge(self, program, output):
         faults = [fault.splitlines() for fault in output.split("fault\n")[1:]]
-        if len(faults) != len(CHAINS) or "done" not in faults[-1]:
-            raise Broken(f"{len(faults)} of {len(CHAINS)} faults:\n{output[-1500:]}")
-        for number, (chain, lines) in enumerate(zip(CHAINS, faults)):
+        chains = self.chains_called()
+        if len(faults) != len(chains) or "done" not in faults[-1]:
+            raise Broken(f"{len(faults)} of {len(chains)} faults:\n{output[-1500:]}")
+        if self.is_board():
+            self.judge_printed(program, output)
+        for number, (chain, lines) in enumerate(zip(chains, faults)):
             expected = program.called(chain)
-            outer = program.called([chain[-1], "run_scenarios", "start_here", "_start"])[1:]
+            outer = program.called([chain[-1], *OUTER[chain == BOARD_CHAIN], *OUTERMOST[self.is_board()]])[1:]
             for line in lines[:len(WALKERS)]:
                 name, *sites, result = line.split()
                 self.compare(name, (expected, outer), [program.name(int(site[:-1], 16)) for site in sites],
                              f"{name} in {chain[-1]} {number} ({result}: {' '.join(sites)})")
+
+    def judge_printed(self, program, output):
+        """What the fault handler of the library prints."""
+        printed = output.split("spoor: ")[-1].split("\nfault")[0]
+        expected = ["leaf_with_locals", "s_printed", "run_more", "run_scenarios", "begin", "reset"]
+        names = [program.name(int(site, 16)) for site in re.findall(r"(?m)^#\d+ ([0-9a-f]{8})$", printed)]
+        pc = re.search(r"  pc ([0-9a-f]{8})$", printed, re.M)
+        status = " FORCED UNDEFINSTR" * self.target.has_status
+        if not printed.startswith(f"HardFault:{status}\nr0 ") or names[:3] != expected[:3] or \
+                names != expected[:len(names)] or program.name(int(pc[1], 16)) != names[0]:
+            raise Broken(f"printed of {expected}:\n{printed}")
 
     def compare(self, walker, chain, names, told):
         """A walk is complete when it comes to the scenario's function; it need not go further."""
@@ -223,34 +289,60 @@ def cells(some):
         for compiler in ("gcc", "clang"):
             for optimization in OPTIMIZATIONS:
                 for build in BUILDS:
-                    if not some or (optimization, build) in (("-O0", "fp"), ("-O2", "bare")):
+                    if not some or (compiler, optimization, build, target.name) in SOME:
                         yield Cell(compiler, target, optimization, build)
+
+
+def rows(done):
+    """Lines of the table in doc/BACKTRACE.md: chains found complete, over all optimizations."""
+    yield "| instruction set | compiler | build | " + " | ".join(WALKERS) + " |"
+    yield "|---|---|---|" + "---|" * len(WALKERS)
+    groups = {}
+    for cell in done:
+        groups.setdefault((cell.target.name, cell.compiler, cell.build), []).append(cell)
+    for (target, compiler, build), group in groups.items():
+        total = sum(len(cell.chains_called()) for cell in group)
+        counts = [sum(cell.found.get(walker, 0) for cell in group) for walker in WALKERS]
+        shown = ["yes" if count == total else f"{count} of {total}" for count in counts]
+        yield f"| {target} | {compiler} | {build} | " + " | ".join(shown) + " |"
+
+
+def write_document(path, done):
+    """Puts the table between the marks in the document."""
+    with open(path, encoding="utf-8") as document:
+        head, _, rest = document.read().partition(MARKS[0])
+    tail = rest.partition(MARKS[1])[2]
+    with open(path, "w", encoding="utf-8") as document:
+        document.write(head + MARKS[0] + "\n" + "\n".join(rows(done)) + "\n" + MARKS[1] + tail)
 
 
 def main(words):
     source, some = words[0], "--some" in words
     keep = words[words.index("--keep") + 1] if "--keep" in words else None
     only = words[words.index("--only") + 1] if "--only" in words else ""
-    for tool in ("clang", "arm-none-eabi-gcc", "aarch64-linux-gnu-gcc", "qemu-arm-static"):
+    for tool in ("clang", "arm-none-eabi-gcc", "aarch64-linux-gnu-gcc", "qemu-arm-static",
+                 "qemu-system-arm"):
         if not shutil.which(tool):
             print(f"{tool} is not installed")
             return SKIP
     directory = keep or tempfile.mkdtemp()
     os.makedirs(directory, exist_ok=True)
     chosen = [cell for cell in cells(some) if only in cell.name]
-    for cell in chosen:  # before programs that share it are built at once
-        cell.library(source, directory)
-    with ThreadPoolExecutor(2) as pool:
+    one_each = list({cell.target.name: cell for cell in chosen}.values())
+    with ThreadPoolExecutor(2) as pool:  # libraries first: several programs share each
+        list(pool.map(lambda cell: cell.library(source, directory), one_each))
         done = list(pool.map(lambda cell: cell.test(source, directory), chosen))
     if not keep:
         shutil.rmtree(directory)
     failed = False
     for cell in done:
         counts = " ".join(f"{walker} {cell.found.get(walker, 0)}" for walker in WALKERS)
-        print(f"{cell.name:44} of {len(CHAINS)}: {counts}")
+        print(f"{cell.name:44} of {len(cell.chains_called())}: {counts}")
         for text in [cell.error] * bool(cell.error) + cell.wrong + cell.short:
             print("   ", text)
             failed = True
+    if "--document" in words and not failed:
+        write_document(words[words.index("--document") + 1], done)
     return 1 if failed or not done else 0
 
 

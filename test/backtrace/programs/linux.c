@@ -39,6 +39,8 @@ void quit(int status) {
         call(EXIT, status, 0, 0, 0);
 }
 
+void run_more(void) {}
+
 /* rt_sigframe's ucontext: asm/ucontext.h, asm/sigcontext.h. */
 void handle(int number, void *info, void *context) {
     struct spoor_regs regs = {0};

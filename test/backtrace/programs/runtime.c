@@ -30,12 +30,13 @@ void __aeabi_unwind_cpp_pr1(void) {}
 void __aeabi_unwind_cpp_pr2(void) {}
 int raise(int number) { quit(number); }
 
-static char line[128];
+static char line[128]; /* the last is a zero */
 static unsigned used;
 
 static void put(char c) {
     line[used++] = c;
-    if (c == '\n' || used == sizeof line) {
+    if (c == '\n' || used == sizeof line - 1) {
+        line[used] = 0;
         put_text(line, used);
         used = 0;
     }
@@ -89,6 +90,7 @@ void run_scenarios(void) {
         s_pointer, s_choose,           s_looping,    s_many,  s_wide};
     for (unsigned i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
         scenarios[i]();
+    run_more();
     last = 1;
     s_forever();
 }

@@ -5,9 +5,12 @@
 
 #include "../../../backtrace/spoor_backtrace.h"
 
-/* Given by the runtime. */
+/* Given by the runtime. TEXT ends with a zero. */
 void put_text(const char *text, unsigned size);
 void quit(int status) __attribute__((noreturn));
+
+/* The runtime's own scenarios. */
+void run_more(void);
 
 /* Runs all scenarios; each fault comes back through walk_all(). */
 void run_scenarios(void);
