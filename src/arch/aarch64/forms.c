@@ -43,7 +43,7 @@ static const struct row branches[] = {
     {0xfffff0ff, 0xd503305f, INSN_OTHER, A64_SYSTEM},   /* clrex */
     {0xffffffe0, 0xd5233060, INSN_FIXED, A64_SYSTEM},   /* tstart: goes back to where it stands */
     {0xff000000, 0xd5000000, INSN_OTHER, A64_SYSTEM},
-    {0x0e000000, 0x0a000000, INSN_BAD, A64_OTHER}, /* none of the group that is known */
+    {0x00000000, 0x00000000, INSN_BAD, A64_OTHER}, /* none of the group that is known */
 };
 
 /* C4.1.2 and C4.1.92, data processing with immediates and loads of literals. */

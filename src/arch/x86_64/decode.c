@@ -84,9 +84,10 @@ static enum insn_kind plain_kind(const ZydisDecodedInstruction *in, const uint8_
     }
 }
 
+/* (Moves of control registers take any ModRM for two registers.) */
 static bool pc_relative(const ZydisDecodedInstruction *in) {
     return (in->attributes & ZYDIS_ATTRIB_HAS_MODRM) && in->raw.modrm.mod == 0 &&
-           in->raw.modrm.rm == 5;
+           in->raw.modrm.rm == 5 && in->raw.disp.size;
 }
 
 _Static_assert(ZYDIS_OPCODE_MAP_DEFAULT == 0 && ZYDIS_OPCODE_MAP_0F == 1, "as x86_64.h counts");
@@ -135,8 +136,12 @@ bool x86_64_decode_any(const uint8_t *bytes, size_t room, vaddr_t addr, struct i
         ret->kind = direct_kind(&in);
         ret->field = in.raw.imm[0].offset;
         ret->target = addr + in.length + (uint64_t)in.raw.imm[0].value.s;
-        /* Processors disagree on an operand-size prefix here. */
-        if (ret->kind != INSN_CALL && has_prefix(bytes, ret->field, 0x66))
+        /* Processors disagree on an operand-size prefix here. With more than so many prefixes the
+         * long form would be no instruction. */
+        enum { LATEST_FIELD = INSN_MAX_BYTES - 5 };
+        bool is_short = ret->size == ret->field + 1;
+        if (ret->kind != INSN_CALL &&
+            (has_prefix(bytes, ret->field, 0x66) || (is_short && ret->field > LATEST_FIELD)))
             ret->kind = INSN_FIXED;
         return true;
     }
