@@ -3,7 +3,8 @@
  * of registers, logs; and walks over stacks of any content, with the fuzzer's own program as image.
  *
  *   clang -g -O1 -D_GNU_SOURCE -Isrc -Ibuild/src/agent -fsanitize=fuzzer,address,undefined \
- *       fuzz/unwind_fuzz.c src/unwind/{dump,offline,offline_machine,rows,evaluate}.c \
+ *       fuzz/unwind_fuzz.c -Ibacktrace backtrace/spoor_backtrace.c \
+ *       src/unwind/{dump,offline,offline_code,offline_machine,rows,evaluate}.c \
  *       $(find src/arch src/elf -name '*.c') src/cmd/{scan,values}.c src/base/{err,mem,log}.c \
  *       -ldw -lelf -lZydis -liberty -lz -lzstd -llzma -o unwind-fuzz && ./unwind-fuzz CORPUS
  *

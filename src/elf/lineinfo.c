@@ -130,6 +130,7 @@ static int report(struct lineinfo *info, int fd, const char *path, struct err *e
     dwfl_report_end(info->dwfl, NULL, NULL);
     read_segments(info, elf);
     read_sections(info, elf);
+    lineinfo_read_arm(info, elf);
     lineinfo_read_symbols(info);
     lineinfo_read_units(info);
     return 0;
@@ -217,6 +218,16 @@ const uint8_t *lineinfo_bytes(const struct lineinfo *info, vaddr_t addr, size_t 
         }
     }
     return NULL;
+}
+
+struct span lineinfo_text(const struct lineinfo *info) {
+    struct span all = {UINT64_MAX, 0};
+    for (size_t i = 0; i < info->code.count; i++) {
+        const struct span *s = &info->code.at[i];
+        all.start = s->start < all.start ? s->start : all.start;
+        all.end = s->end > all.end ? s->end : all.end;
+    }
+    return info->code.count ? all : (struct span){0, 0};
 }
 
 /* ---- places ---- */

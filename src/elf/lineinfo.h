@@ -40,6 +40,15 @@ bool lineinfo_return(const struct lineinfo *info, uint64_t addr, vaddr_t *ret);
 /* Bytes of the file at ADDR up to the end of its segment; NULL if not there. */
 const uint8_t *lineinfo_bytes(const struct lineinfo *info, vaddr_t addr, size_t *ret_size);
 
+/* From the first byte of code to behind the last. */
+struct span lineinfo_text(const struct lineinfo *info);
+/* Arm's unwind tables (.ARM.exidx); empty: none. */
+struct span lineinfo_exidx(const struct lineinfo *info);
+/* Whether it is for the M profile (Cortex-M), as its build attributes say. */
+bool lineinfo_is_m_profile(const struct lineinfo *info);
+/* Where the function that ADDR is in begins, with Thumb bit, as its symbol says; 0: not known. */
+vaddr_t lineinfo_function_start(const struct lineinfo *info, vaddr_t addr);
+
 struct line_frame {
     char *function;        /* demangled; NULL: not known */
     char *file;            /* as debugging information has it; NULL: not known */

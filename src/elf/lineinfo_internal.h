@@ -11,6 +11,7 @@ struct named { /* a symbol */
     vaddr_t most; /* of all ends of symbols up to this one */
     const char *name;
     uint8_t rank; /* of names of one address: lower is better */
+    bool thumb;
 };
 
 struct unit_range {
@@ -36,7 +37,12 @@ struct lineinfo {
     ARRAY(struct unit_range) units; /* ascending */
     Dwarf *dwarf;                   /* NULL: none */
     bool is_cleansed;               /* lineinfo_cfi.c */
+    struct span exidx;
+    bool is_m_profile;
 };
+
+/* lineinfo_arm.c */
+void lineinfo_read_arm(struct lineinfo *info, Elf *elf);
 
 /* lineinfo_symbols.c */
 void lineinfo_read_symbols(struct lineinfo *info);

@@ -32,13 +32,13 @@ static void add(struct lineinfo *info, const GElf_Sym *sym, vaddr_t addr, const 
     unsigned type = GELF_ST_TYPE(sym->st_info);
     if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
         return;
-    if (info->machine == EM_ARM && type != STT_NOTYPE)
-        addr &= ~(vaddr_t)1;
+    bool thumb = info->machine == EM_ARM && type != STT_NOTYPE && addr & 1;
+    addr -= thumb;
     if (!name || !*name || is_mark(name) || !in_code(info, addr))
         return;
     vaddr_t end = addr + sym->st_size < addr ? addr : addr + sym->st_size;
-    ARRAY_PUSH(&info->symbols,
-               ((struct named){addr, end, .name = name, .rank = rank_of(sym, name)}));
+    struct named symbol = {addr, end, .name = name, .rank = rank_of(sym, name), .thumb = thumb};
+    ARRAY_PUSH(&info->symbols, symbol);
 }
 
 static int compare(const void *a, const void *b) {
@@ -104,4 +104,9 @@ const struct named *lineinfo_symbol(const struct lineinfo *info, vaddr_t addr) {
         if (s->end > s->addr)
             return NULL;
     return same_section(info, before->addr, addr) ? before : NULL;
+}
+
+vaddr_t lineinfo_function_start(const struct lineinfo *info, vaddr_t addr) {
+    const struct named *symbol = lineinfo_symbol(info, addr);
+    return symbol && symbol->end > symbol->addr ? symbol->addr + symbol->thumb : 0;
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "unwind/offline_code.h"
 #include "unwind/offline_machine.h"
 #include "unwind/rows.h"
 
@@ -24,10 +25,15 @@ struct walk {
 #define END(w, tag, ...) (err_set((w)->end, ENODATA, tag, __VA_ARGS__), false)
 
 const char *offline_how_name(enum offline_how how) {
-    static const char *const names[] = {
-        [OFFLINE_REGISTERS] = "registers",         [OFFLINE_CFI] = "call-frame information",
-        [OFFLINE_LINK_REGISTER] = "link register", [OFFLINE_EXCEPTION] = "exception frame",
-        [OFFLINE_SIGNAL] = "signal frame",         [OFFLINE_RETURN_ADDRESS] = "return address"};
+    static const char *const names[] = {[OFFLINE_REGISTERS] = "registers",
+                                        [OFFLINE_CFI] = "call-frame information",
+                                        [OFFLINE_LINK_REGISTER] = "link register",
+                                        [OFFLINE_EXCEPTION] = "exception frame",
+                                        [OFFLINE_SIGNAL] = "signal frame",
+                                        [OFFLINE_RETURN_ADDRESS] = "return address",
+                                        [OFFLINE_CODE] = "code",
+                                        [OFFLINE_PROLOGUE] = "prologue",
+                                        [OFFLINE_EXIDX] = "exidx"};
     return names[how];
 }
 
@@ -49,20 +55,26 @@ static bool end_for_lack(struct walk *w, const char *tag, const char *why) {
 
 /* ---- addresses of code ---- */
 
-static bool find_code(const struct walk *w, uint64_t pc, bool exact, vaddr_t *ret) {
-    const struct offline_program *p = w->program;
+static bool find_code(const struct offline_program *p, uint64_t pc, bool exact, vaddr_t *ret) {
     uint64_t at = pc - p->bias;
-    if (w->machine->word == 4)
+    if (p->machine->word == 4)
         at = (uint32_t)at;
     return exact ? lineinfo_code(p->info, at, ret) : lineinfo_return(p->info, at, ret);
 }
 
-static bool follows_call(const struct walk *w, uint64_t pc, vaddr_t addr, bool *ret_indirect) {
+static bool follows_call(const struct offline_program *p, uint64_t pc, vaddr_t addr,
+                         bool *ret_indirect) {
     size_t size = OFFLINE_CALL_BYTES, left;
-    const uint8_t *before = lineinfo_bytes(w->program->info, addr - size, &left);
+    const uint8_t *before = lineinfo_bytes(p->info, addr - size, &left);
     while (size && (!before || left < size))
-        before = lineinfo_bytes(w->program->info, addr - --size, &left);
-    return size && w->machine->follows_call(pc, before, size, ret_indirect);
+        before = lineinfo_bytes(p->info, addr - --size, &left);
+    return size && p->machine->follows_call(pc, before, size, ret_indirect);
+}
+
+bool offline_is_return(const struct offline_program *program, uint64_t pc) {
+    bool indirect;
+    vaddr_t addr;
+    return find_code(program, pc, false, &addr) && follows_call(program, pc, addr, &indirect);
 }
 
 /* ---- exceptions of Cortex-M ---- */
@@ -153,8 +165,8 @@ static bool step_from_nowhere(struct walk *w) {
     uint64_t pc, sp = w->m.registers[w->machine->sp];
     bool on_stack = w->machine->machine == EM_X86_64;
     bool known = on_stack ? machine_read(&w->m, sp, &pc) : machine_register(&w->m, lr, &pc);
-    if (!known || !find_code(w, pc, false, &addr) || !follows_call(w, pc, addr, &indirect) ||
-        !indirect)
+    if (!known || !find_code(w->program, pc, false, &addr) ||
+        !follows_call(w->program, pc, addr, &indirect) || !indirect)
         return END(w, "no-code", "the pc is not in the image's code, and no call led there");
     if (on_stack)
         w->m.registers[w->machine->sp] = sp + w->machine->word;
@@ -208,8 +220,6 @@ static bool step_by_row(struct walk *w, const struct row *row) {
     uint64_t cfa, pc, sp = w->m.registers[w->machine->sp];
     w->m.missed = false;
     w->m.lacking = 0;
-    if (!is_called(w, row))
-        return false;
     if (!rule_apply(&w->m, &row->cfa, 0, &cfa))
         return end_for_lack(w, "no-stack", "its frame cannot be told");
     if (!row->signal && (cfa < sp || (cfa == sp && !w->frame.exact)))
@@ -238,11 +248,11 @@ static bool check_return(struct walk *w, bool *ret_exception) {
         return true;
     if (pc == 0 || (w->machine->stacks_exceptions && pc == UINT32_MAX))
         return END(w, "bottom", "nothing has called it");
-    if (!find_code(w, pc, false, &addr))
+    if (!find_code(w->program, pc, false, &addr))
         return END(w, "no-code",
                    "it would return to 0x%0*" PRIx64 ", which is no code of the image", digits(w),
                    pc);
-    if (!follows_call(w, pc, addr, &indirect))
+    if (!follows_call(w->program, pc, addr, &indirect))
         return END(w, "no-call", "it would return to 0x%0*" PRIx64 ", where no call stands before",
                    digits(w), pc);
     return true;
@@ -250,19 +260,33 @@ static bool check_return(struct walk *w, bool *ret_exception) {
 
 /* ---- the walk ---- */
 
+/* Compilers describe prologues, but not all describe epilogues (GCC of Thumb-1, Clang of Arm):
+ * where a function was interrupted the code comes first. Behind a call the stack is as the body has
+ * it. */
+static bool step_in_code(struct walk *w) {
+    struct row row;
+    struct offline_frame next;
+    read_row(w, w->frame.addr - !w->frame.exact, &row);
+    if (row.known && !is_called(w, &row))
+        return false;
+    if ((w->frame.exact || !row.known) &&
+        offline_step_by_code(w->program, &w->frame, &w->m, w->psp_is_known ? w->psp : 0, &next)) {
+        w->frame = next;
+        return true;
+    }
+    if (!row.known)
+        return END(w, "no-cfi", "the image has no call-frame information of it");
+    return step_by_row(w, &row);
+}
+
 /* From a frame to the next. */
 static bool step(struct walk *w) {
-    struct row row;
     bool exception = false;
-    if (!w->frame.is_code) {
-        if (!w->frame.exact || !step_from_nowhere(w))
+    if (w->frame.is_code) {
+        if (!step_in_code(w))
             return false;
-    } else {
-        read_row(w, w->frame.addr - !w->frame.exact, &row);
-        if (!row.known)
-            return END(w, "no-cfi", "the image has no call-frame information of it");
-        if (!step_by_row(w, &row))
-            return false;
+    } else if (!w->frame.exact || !step_from_nowhere(w)) {
+        return false;
     }
     if (!check_return(w, &exception))
         return false;
@@ -270,7 +294,7 @@ static bool step(struct walk *w) {
 }
 
 static void add_frame(struct walk *w, offline_frames *ret) {
-    w->frame.is_code = find_code(w, w->frame.pc, w->frame.exact, &w->frame.addr);
+    w->frame.is_code = find_code(w->program, w->frame.pc, w->frame.exact, &w->frame.addr);
     ARRAY_PUSH(ret, w->frame);
 }
 

@@ -47,13 +47,16 @@ struct offline_program {
 
 /* How a frame was found. */
 enum offline_how {
-    OFFLINE_REGISTERS,     /* it is where the registers are */
-    OFFLINE_CFI,           /* by call-frame information of the frame below it */
-    OFFLINE_LINK_REGISTER, /* likewise, which says that the return address was still there; or the
-                              frame below it is where no code is, and a call has led there */
-    OFFLINE_EXCEPTION,     /* the processor has stacked it (Cortex-M) */
-    OFFLINE_SIGNAL,        /* the kernel has */
-    OFFLINE_RETURN_ADDRESS /* the call that led nowhere has left it on top of the stack */
+    OFFLINE_REGISTERS,      /* it is where the registers are */
+    OFFLINE_CFI,            /* by call-frame information of the frame below it */
+    OFFLINE_LINK_REGISTER,  /* likewise, which says that the return address was still there; or the
+                               frame below it is where no code is, and a call has led there */
+    OFFLINE_EXCEPTION,      /* the processor has stacked it (Cortex-M) */
+    OFFLINE_SIGNAL,         /* the kernel has */
+    OFFLINE_RETURN_ADDRESS, /* the call that led nowhere has left it on top of the stack */
+    OFFLINE_CODE,           /* the code of the frame below was followed to its return */
+    OFFLINE_PROLOGUE,       /* or from the function's start */
+    OFFLINE_EXIDX           /* by Arm's unwind tables */
 };
 const char *offline_how_name(enum offline_how how);
 

@@ -17,6 +17,9 @@ struct offline_machine {
     bool (*follows_call)(uint64_t pc, const uint8_t *before, size_t size, bool *ret_indirect);
 };
 
+/* offline.c: whether a call stands before PC, as a register holds it, in the image's code. */
+bool offline_is_return(const struct offline_program *program, uint64_t pc);
+
 enum { OFFLINE_CALL_BYTES = 8 }; /* follows_call() looks at no more */
 
 #endif

@@ -87,6 +87,11 @@ NOINLINE int run(void) {
     return n;
 }
 
+#ifdef __arm__ /* what unwind tables name, and nobody calls */
+void __aeabi_unwind_cpp_pr0(void) {}
+void __aeabi_unwind_cpp_pr1(void) {}
+#endif
+
 #ifdef CORTEX_M
 extern unsigned stack_top[];
 void reset(void);
@@ -149,11 +154,11 @@ __attribute__((used)) void begin(void) {
 __asm__(
     ".syntax unified\n.thumb\n.section .text.reset,\"ax\",%progbits\n.globl reset\n.thumb_func\n"
     ".type reset, %function\nreset:\n.cfi_sections .debug_frame\n.cfi_startproc\n"
-    ".cfi_undefined lr\n"
+    ".cfi_undefined lr\n.fnstart\n.cantunwind\n"
 #ifdef PROCESS_STACK
     "ldr r0, =process + 4096\nmsr psp, r0\nmovs r0, #2\nmsr control, r0\nisb\n"
 #endif
-    "bl begin\n.cfi_endproc\n.ltorg\n.size reset, . - reset\n.text\n");
+    "bl begin\n.fnend\n.cfi_endproc\n.ltorg\n.size reset, . - reset\n.text\n");
 #else
 /* The first function: nothing has called it. */
 #if defined(__aarch64__)

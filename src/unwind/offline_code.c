@@ -1,0 +1,145 @@
+/* See offline_code.h. The work is done by the library in backtrace/, which devices use, too. */
+#include "unwind/offline_code.h"
+
+#include <elf.h>
+#include <spoor_backtrace.h>
+#include <string.h>
+
+#include "unwind/offline_machine.h"
+
+struct view { /* what the library sees */
+    const struct offline_program *program;
+    const struct machine *m;
+};
+
+static int read_memory(void *arg, spoor_word from, void *to, size_t size) {
+    const struct view *v = arg;
+    size_t left;
+    for (size_t i = 0; i < v->m->piece_count; i++) {
+        const struct unwind_piece *p = &v->m->pieces[i];
+        if (from - p->at < p->size && p->size - (from - p->at) >= size) {
+            memcpy(to, p->bytes + (from - p->at), size);
+            return 0;
+        }
+    }
+    const uint8_t *bytes = lineinfo_bytes(v->program->info, from - v->program->bias, &left);
+    if (!bytes || left < size)
+        return -1;
+    memcpy(to, bytes, size);
+    return 0;
+}
+
+static spoor_word find_start(void *arg, spoor_word address) {
+    const struct view *v = arg;
+    vaddr_t start = lineinfo_function_start(v->program->info, address - v->program->bias);
+    return start ? start + v->program->bias : 0;
+}
+
+static struct spoor_stack stack_at(const struct view *v, uint64_t sp) {
+    for (size_t i = 0; i < v->m->piece_count; i++) {
+        const struct unwind_piece *piece = &v->m->pieces[i];
+        if (sp && sp - piece->at <= piece->size)
+            return (struct spoor_stack){piece->at, piece->at + piece->size};
+    }
+    return (struct spoor_stack){0, 0};
+}
+
+static struct spoor_image image_of(struct view *v, uint64_t sp, uint64_t psp) {
+    const struct offline_program *p = v->program;
+    struct span text = lineinfo_text(p->info), exidx = lineinfo_exidx(p->info);
+    struct spoor_image image = {.text_low = text.start + p->bias,
+                                .text_high = text.end + p->bias,
+                                .exidx_low = exidx.start + p->bias,
+                                .exidx_high = exidx.end + p->bias,
+                                .walkers = SPOOR_BY_TABLE | SPOOR_BY_RETURN | SPOOR_BY_PROLOGUE,
+                                .read = read_memory,
+                                .start = find_start,
+                                .arg = v};
+    image.isa = SPOOR_ISA_ARM;
+    if (lineinfo_machine(p->info) == EM_AARCH64)
+        image.isa = SPOOR_ISA_A64;
+    else if (lineinfo_is_m_profile(p->info))
+        image.isa = SPOOR_ISA_M;
+    image.stacks[0] = stack_at(v, sp);
+    image.stacks[1] = stack_at(v, psp);
+    return image;
+}
+
+/* Of an interrupted pc the processor's state has the Thumb bit, not the pc itself. */
+static uint64_t with_thumb(const struct offline_program *p, const struct offline_frame *frame) {
+    vaddr_t start = lineinfo_function_start(p->info, frame->addr);
+    return frame->exact ? frame->addr + p->bias + (start & 1) : frame->pc;
+}
+
+static enum offline_how how_of(uint8_t by) {
+    switch (by) {
+    case SPOOR_BY_EXCEPTION:
+        return OFFLINE_EXCEPTION;
+    case SPOOR_BY_TABLE:
+        return OFFLINE_EXIDX;
+    case SPOOR_BY_PROLOGUE:
+        return OFFLINE_PROLOGUE;
+    default:
+        return OFFLINE_CODE;
+    }
+}
+
+/*
+ * The end of Thumb-1 functions that have saved arguments: the return address is in a low register
+ * already, "pop {r3}; add sp, #16; bx r3", and cannot be told from the code that is left. It is if
+ * nothing changes that register up to there, and it holds an address that a call stands before: a
+ * function's start, of a tail call, does not.
+ */
+static bool step_by_bx(const struct view *v, const struct offline_frame *frame, struct machine *m,
+                       struct offline_frame *ret) {
+    enum { MOST = 4, PC = 15, BX_MASK = 0xff87, BX = 0x4700, LR = 14 };
+    uint64_t sp = m->registers[SPOOR_SP];
+    for (unsigned i = 0; i < MOST; i++) {
+        uint16_t insn;
+        if (read_memory((void *)v, frame->addr + v->program->bias + 2 * i, &insn, sizeof insn) != 0)
+            return false;
+        unsigned reg = insn >> 3 & 15;
+        if ((insn & BX_MASK) == BX && reg < 8 && m->known >> reg & 1) {
+            *ret = (struct offline_frame){.pc = m->registers[reg], .how = OFFLINE_CODE};
+            m->registers[SPOOR_SP] = sp;
+            m->known &= ~(uint64_t)0x500f; /* what a call may change */
+            return offline_is_return(v->program, ret->pc);
+        }
+        if ((insn & 0xff80) != 0xb000) /* add sp, #n */
+            return false;
+        sp += (insn & 0x7fu) * 4;
+    }
+    return false;
+}
+
+bool offline_step_by_code(const struct offline_program *program, const struct offline_frame *frame,
+                          struct machine *m, uint64_t psp, struct offline_frame *ret) {
+    uint16_t machine = lineinfo_machine(program->info);
+    bool is_arm = machine == EM_ARM;
+    unsigned sp = is_arm ? SPOOR_SP : SPOOR_A64_SP, pc = is_arm ? SPOOR_PC : SPOOR_A64_PC;
+    if (!is_arm && machine != EM_AARCH64)
+        return false;
+    struct view view = {program, m};
+    struct machine before = *m;
+    if (is_arm && frame->exact && with_thumb(program, frame) & 1 &&
+        step_by_bx(&view, frame, m, ret))
+        return true;
+    *m = before;
+    struct spoor_image image = image_of(&view, m->registers[sp], psp);
+    struct spoor_regs regs = {.known = m->known, .psp = psp};
+    struct spoor_walk walk;
+    struct spoor_frame found;
+    memcpy(regs.r, m->registers, m->count * sizeof *regs.r);
+    regs.r[pc] = is_arm ? with_thumb(program, frame) : frame->addr + program->bias;
+    spoor_walk_begin(&walk, &image, &regs, frame->exact ? SPOOR_INTERRUPTED : SPOOR_AT_CALL);
+    enum spoor_result result = spoor_walk_next(&walk, &found); /* the frame itself */
+    if (result == SPOOR_FRAME)
+        result = spoor_walk_next(&walk, &found);
+    if (result != SPOOR_FRAME || found.trust != SPOOR_PROVEN || !(walk.regs.known >> sp & 1))
+        return false;
+    memcpy(m->registers, walk.regs.r, m->count * sizeof *regs.r);
+    m->known = walk.regs.known;
+    *ret =
+        (struct offline_frame){.pc = found.pc, .exact = found.interrupted, .how = how_of(found.by)};
+    return true;
+}
