@@ -63,6 +63,7 @@ class Board(Target):
         super().__init__(name, ["-mthumb", *flags], runs="qemu-system-arm")
         self.machine = machine
         self.has_status = "armv7" in name or "main" in name
+        self.on_main_stack = not on_process_stack
         self.defines = ["-DPROCESS"] * on_process_stack
         self.rom, self.ram = (0x10000000, 0x38000000) if machine == "mps2-an505" else (0, 0x20000000)
 
@@ -229,6 +230,9 @@ class Cell:
         if not printed.startswith(f"HardFault:{status}\nr0 ") or names[:3] != expected[:3] or \
                 names != expected[:len(names)] or program.name(int(pc[1], 16)) != names[0]:
             raise Broken(f"printed of {expected}:\n{printed}")
+        here = [program.name(int(site, 16)) for site in re.search(r"here(.*)", output)[1].split()]
+        if here[:2] != ["s_here", "run_more"] and self.target.on_main_stack:
+            raise Broken(f"spoor_backtrace() found {here}")
 
     def compare(self, walker, chain, names, told):
         """A walk is complete when it comes to the scenario's function; it need not go further."""

@@ -59,7 +59,19 @@ __attribute__((noinline)) int s_service(int a) {
 
 __attribute__((noinline)) int s_printed(int a) { return leaf_with_locals(a) + 1; }
 
+/* The short way. Its sites are printed as the library's handler prints them. */
+__attribute__((noinline)) int s_here(int a) {
+    spoor_word sites[4];
+    size_t count = spoor_backtrace(sites, 4);
+    put_word("here");
+    for (size_t i = 0; i < count; i++)
+        put_number(sites[i]);
+    put_word("\n");
+    return a + (int)count;
+}
+
 void run_more(void) {
+    served = s_here(1) + 1;
     s_service(1);
     printing = 1;
     s_printed(1);

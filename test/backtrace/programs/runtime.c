@@ -42,12 +42,12 @@ static void put(char c) {
     }
 }
 
-static void put_word(const char *word) {
+void put_word(const char *word) {
     while (*word)
         put(*word++);
 }
 
-static void put_number(spoor_word number) {
+void put_number(spoor_word number) {
     put(' ');
     for (int shift = (int)sizeof number * 8 - 4; shift >= 0; shift -= 4)
         put("0123456789abcdef"[number >> shift & 15]);

@@ -9,6 +9,10 @@
 void put_text(const char *text, unsigned size);
 void quit(int status) __attribute__((noreturn));
 
+/* A word, a number behind a space; printed when the line ends. */
+void put_word(const char *word);
+void put_number(spoor_word number);
+
 /* The runtime's own scenarios. */
 void run_more(void);
 
