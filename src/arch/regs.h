@@ -62,7 +62,8 @@ enum agent_place {
     AGENT_RESERVED, /* in the slow path, with the slot still reserved */
     AGENT_RELEASED, /* in the slow path, nothing reserved */
     AGENT_DROPPED,  /* in the slow path, the event is counted as lost */
-    AGENT_HOOK      /* waits for the tool */
+    AGENT_HOOK,     /* waits for the tool */
+    AGENT_BRIDGE    /* is brought out of a trampoline (bridge.h) */
 };
 enum agent_place regs_agent_place(uint64_t offset);
 /* In the agent: the address in the stub that the thread would come back to. */
@@ -92,12 +93,17 @@ enum { REGS_LANE_OFFSET = offsetof(struct user_regs_struct, gs_base) };
  * stepped over an instruction that sets flags: the kernel forgets then that the wish was the
  * tracer's (Linux arch/x86/kernel/step.c). */
 bool regs_trap_flag(const struct regs *regs);
-void regs_clear_trap_flag(struct regs *regs);
-/* Whether the instruction of which these are the first bytes puts flags on the stack; and those
- * flags, as they are 8 bytes at the stack pointer then, without the trap flag. */
-enum { REGS_INSN_START = 2 };
-bool regs_pushes_flags(const uint8_t insn[REGS_INSN_START]);
-uint64_t regs_pushed_flags(uint64_t word);
+void regs_set_trap_flag(struct regs *regs, bool set);
+
+/* Does to REGS what the branch at their pc does, of which CODE is the first ROOM bytes. */
+enum regs_branch {
+    REGS_NO_BRANCH, /* nothing: it is none, or one that is better left to the processor */
+    REGS_BRANCHED,
+    REGS_THROUGH, /* all but pc, which becomes the word at *ret_word */
+    REGS_RETURNED /* the same by a return, of which a shadow stack would have to know */
+};
+enum regs_branch regs_take_branch(struct regs *regs, const uint8_t *code, size_t room,
+                                  taddr_t *ret_word);
 
 /* Extended state as NT_X86_XSTATE gives it; may be empty. */
 struct regs_extended {

@@ -8,14 +8,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/bridge.h"
 #include "arch/clock.h"
 #include "target/thread.h"
 #include "wire/undo.h"
 
 /*
- * A slab: one page with the control words, HANDLER_ROOM, REMOTE_FRAME_BYTES of scratch, the sink,
- * then the lanes. A remote call's stack pointer is at that scratch: were the tool killed just
- * before it blocks the thread's signals, a handler would run below.
+ * A slab: one page with the control words and slab_saved(), HANDLER_ROOM, REMOTE_FRAME_BYTES of
+ * scratch, the sink, then the lanes. A remote call's stack pointer is at that scratch: were the
+ * tool killed just before it blocks the thread's signals, a handler would run below.
  *
  * The control word is a robust futex owned by the tracer's thread. When that thread dies, however
  * it dies, the kernel walks its robust list and sets FUTEX_OWNER_DIED in each word. The kernel
@@ -26,6 +27,7 @@ enum {
     PAGE = 4096,
     HANDLER_ROOM = 64 << 10,
     SLAB_TARGET_BYTES = 64 << 20,
+    SAVED_AT = 64,
     MIN_SLOTS = 8,
     MAX_SLOTS = 64
 };
@@ -35,6 +37,8 @@ struct control_page {
     struct control dead; /* the sink's: says from the start that nobody reads */
     struct undo_sign sign;
 };
+_Static_assert(sizeof(struct control_page) <= SAVED_AT, "stands before slab_saved()");
+_Static_assert(BRIDGE_WORDS * sizeof(uint64_t) <= SLAB_SAVED_BYTES, "holds what the gate saves");
 _Static_assert(CONTROL_OWNER_DIED == FUTEX_OWNER_DIED, "linux/futex.h");
 _Static_assert(offsetof(struct control_page, control.owner) == 0, "futex_offset");
 _Static_assert(offsetof(struct control_page, sign) == UNDO_SIGN_AT, "wire/undo.h");
@@ -185,6 +189,11 @@ taddr_t slab_frame(const struct slab *s) { return s->at + PAGE + HANDLER_ROOM; }
 /* The upper part of the first page: the control words need little of it. */
 taddr_t slab_scratch(const struct slab *s) { return s->at + PAGE - SLAB_SCRATCH_BYTES; }
 void *slab_scratch_here(const struct slab *s) { return s->local + PAGE - SLAB_SCRATCH_BYTES; }
+
+taddr_t slab_saved(const struct slab *s, pid_t pid) {
+    enum { PLACES = (PAGE - SLAB_SCRATCH_BYTES - SAVED_AT) / SLAB_SAVED_BYTES };
+    return s->at + SAVED_AT + (taddr_t)(pid % PLACES) * SLAB_SAVED_BYTES;
+}
 
 struct slot *slab_sink(struct slab *s) {
     return &s->sink;

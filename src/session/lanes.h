@@ -10,6 +10,7 @@
 #define SPOOR_SESSION_LANES_H
 
 #include <stdatomic.h>
+#include <sys/types.h>
 
 #include "base/mem.h"
 #include "base/types.h"
@@ -78,6 +79,11 @@ taddr_t slab_frame(const struct slab *slab);
 enum { SLAB_SCRATCH_BYTES = 1024 };
 taddr_t slab_scratch(const struct slab *slab);
 void *slab_scratch_here(const struct slab *slab);
+
+/* SLAB_SAVED_BYTES in the target for a thread of process PID that is brought out of a trampoline
+ * (crossing.h): processes that have the slab from one another by fork have places of their own. */
+enum { SLAB_SAVED_BYTES = 64 };
+taddr_t slab_saved(const struct slab *slab, pid_t pid);
 
 /* Notes whose lane SLOT is. */
 void slot_assign(struct slot *slot, const struct trace_thread *thread);

@@ -352,37 +352,32 @@ static bool is_in_call(const struct search *s, taddr_t pc) {
     return read_head(s, pc & ~(taddr_t)(PAGE - 1), &head) && pc - head.call < CALL_BYTES;
 }
 
-/* All signals are blocked, as the one who made it call has left it, up to the last step. */
-static int step_out(const struct search *s, bool *ret_stepped) {
-    enum { MOST = 16 };
+/* Through the call and the return to the signal frame, whose end is outside. All signals are
+ * blocked, as the one who made it call has left it, up to there. */
+static int run_out(const struct search *s) {
+    enum { MOST = 8 };
     struct meanwhile m = {0};
     struct regs regs;
-    bool fault = false;
-    int rc = 0;
-    for (int i = 0; i < MOST && rc == 0 && !fault; i++) {
-        rc = thread_get_regs(s->tid, &regs);
-        if (rc < 0 || !is_in_call(s, regs_pc(&regs)))
-            break;
-        rc = thread_step(s->tid, &m, &fault);
-        *ret_stepped = true;
+    bool fault = false, ran = false;
+    int rc = thread_get_regs(s->tid, &regs);
+    for (int i = 0; i < MOST && rc == 0 && !fault && is_in_call(s, regs_pc(&regs)); i++) {
+        rc = thread_run_to_call(s->tid, &m, &fault);
+        ran = true;
+        if (rc == 0)
+            rc = thread_get_regs(s->tid, &regs);
     }
+    if (rc == 0 && ran)
+        rc = thread_halt(s->tid, &m);
     thread_make_good(s->tid, &m);
     return rc;
 }
 
 int leftovers_end_call(pid_t tid) {
     struct search s;
-    uint64_t mask;
-    bool stepped = false;
     int rc = begin(tid, &s, NULL);
     if (rc < 0)
         return rc;
-    rc = step_out(&s, &stepped);
-    if (rc == 0 && stepped && thread_get_mask(tid, &mask) == 0 &&
-        thread_set_mask(tid, ~UINT64_C(0)) == 0) {
-        rc = thread_end_steps(tid);
-        thread_set_mask(tid, mask);
-    }
+    rc = run_out(&s);
     end(&s);
     return rc;
 }

@@ -1,14 +1,12 @@
 #include "session/settle.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdint.h>
-#include <sys/ptrace.h>
 
+#include "arch/arch.h"
+#include "session/crossing.h"
 #include "session/patcher.h"
 #include "target/memory.h"
-
-enum { MAX_STEPS = 256 };
 
 /* The thread as settle sees it. */
 struct where {
@@ -62,6 +60,20 @@ static bool leave_agent(struct where *w, const struct patched *p, enum agent_pla
     return leave_stub(w, p, m, at, place == AGENT_RESERVED);
 }
 
+/* pc is on the bridge, where a tracer has left the thread: this one, when it comes to the other
+ * side, or one that was killed. */
+static bool leave_bridge(struct where *w, const struct patched *p) {
+    struct bridge_notes notes;
+    uint64_t words[BRIDGE_WORDS];
+    if (memory_read(w->space->remote.memory_fd, bridge_notes_at(p->area), &notes, sizeof notes,
+                    NULL) < 0 ||
+        memory_read(w->space->remote.memory_fd, notes.saved, words, sizeof words, NULL) < 0)
+        return false;
+    w->changed =
+        bridge_leave(&w->regs, p->area, &notes, words) && thread_set_mask(w->tid, notes.mask) == 0;
+    return w->changed;
+}
+
 /* Mark M is of an instruction whose site's stub has run: to go back to the site would record its
  * event again. */
 static bool is_behind_its_stub(const struct patched *p, const struct mark *m) {
@@ -93,6 +105,8 @@ static bool move(struct where *w, enum settled *ret, struct settle_place *place)
     enum agent_place agent = regs_agent_place(offset);
     *ret = SETTLED_INSIDE;
     *place = (struct settle_place){p, 0};
+    if (agent == AGENT_BRIDGE)
+        return leave_bridge(w, p);
     if (agent != AGENT_OUTSIDE)
         return leave_agent(w, p, agent);
     const struct mark *m = patcher_mark_at(p, offset);
@@ -137,8 +151,8 @@ static bool passes_filter(const struct space *space, const struct patched *p, co
            top - caller->start < caller->end - caller->start;
 }
 
-/* The thread stands before a stub in the middle of a window. Stepping through it would show the
- * trap flag to its pushfq; so the tool writes the event itself and passes the stub by. */
+/* The thread stands before a stub in the middle of a window: the tool writes the event itself and
+ * passes the stub by. */
 static int pass_stub(const struct space *space, pid_t tid, struct slot *slot) {
     struct regs regs;
     int rc = thread_get_regs(tid, &regs);
@@ -159,90 +173,77 @@ static int pass_stub(const struct space *space, pid_t tid, struct slot *slot) {
     return thread_set_regs(tid, &regs);
 }
 
-/* Faults must stay deliverable, or the kernel would reset their dispositions. */
-static uint64_t all_but_faults(void) {
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
-    uint64_t mask = ~(uint64_t)0;
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        mask &= ~(UINT64_C(1) << (faults[i] - 1));
-    return mask;
+enum { AHEAD = BRIDGE_BYTES + INSN_MAX_BYTES };
+
+/* Reads the code at PC of P up to the next stub, at most AHEAD bytes. Returns how many. */
+static size_t read_ahead(const struct where *w, const struct patched *p, taddr_t pc,
+                         uint8_t out[AHEAD]) {
+    const struct plan_code *c = &p->code->emitted;
+    uint64_t offset = pc - p->area, end = p->area_size;
+    const struct mark *m = patcher_mark_at(p, offset);
+    while (m && ++m < c->marks + c->mark_count)
+        if (m->kind == MARK_STUB) {
+            end = m->offset;
+            break;
+        }
+    size_t size = end - offset < AHEAD ? end - offset : AHEAD;
+    return memory_read(w->space->remote.memory_fd, pc, out, size, NULL) == 0 ? size : 0;
 }
 
-static void clear_trap_flag(pid_t tid) {
-    struct regs regs;
-    if (thread_get_regs(tid, &regs) < 0 || !regs_trap_flag(&regs))
-        return;
-    regs_clear_trap_flag(&regs);
-    thread_set_regs(tid, &regs);
+/* Returns whether the thread has got on. */
+static bool take_branch(struct where *w, const uint8_t *code, size_t size) {
+    struct regs regs = w->regs;
+    taddr_t word = 0, to;
+    enum regs_branch branch = regs_take_branch(&regs, code, size, &word);
+    if (branch == REGS_NO_BRANCH || (branch == REGS_RETURNED && thread_guards_returns(w->tid)))
+        return false;
+    if (word) {
+        if (memory_read(w->space->remote.memory_fd, word, &to, sizeof to, NULL) < 0)
+            return false;
+        regs_set_pc(&regs, to);
+    }
+    return thread_set_regs(w->tid, &regs) == 0;
 }
 
-/* Flags that are pushed while the thread is stepped say so: that must not be seen. */
-static void hide_step(int memory_fd, pid_t tid) {
-    struct regs regs;
-    uint64_t word;
-    if (thread_get_regs(tid, &regs) < 0 ||
-        memory_read(memory_fd, regs_sp(&regs), &word, sizeof word, NULL) < 0)
-        return;
-    word = regs_pushed_flags(word);
-    memory_write(memory_fd, regs_sp(&regs), &word, sizeof word, NULL);
+static int cross(const struct crossing *c, bool *ret_stuck) {
+    struct crossing_before before;
+    *ret_stuck = true;
+    int rc = crossing_is_possible(c) ? crossing_begin(c, &before) : -ERANGE;
+    if (rc == 0)
+        rc = crossing_end(c, &before, ret_stuck);
+    return rc == -ERANGE ? 0 : rc;
 }
 
-static int step(int memory_fd, pid_t tid, struct meanwhile *m, bool *ret_fault) {
-    struct regs regs;
-    uint8_t insn[REGS_INSN_START] = {0};
-    int rc = thread_get_regs(tid, &regs);
+/* Gets the thread, between instructions of a trampoline, to the next branch or stub, or beyond the
+ * branch. *RET_STUCK: to where it cannot get on. */
+static int get_on(struct where *w, bool *ret_stuck) {
+    uint8_t code[AHEAD];
+    int rc = thread_get_regs(w->tid, &w->regs);
     if (rc < 0)
         return rc;
-    memory_read(memory_fd, regs_pc(&regs), insn, sizeof insn, NULL);
-    rc = thread_step(tid, m, ret_fault);
-    if (rc == 0 && !*ret_fault && regs_pushes_flags(insn))
-        hide_step(memory_fd, tid);
-    return rc;
-}
-
-static int step_on(struct where *w, enum settled *ret) {
-    pid_t tid = w->tid;
-    struct meanwhile m = {0};
-    struct settle_place place;
-    bool fault = false;
-    int rc = 0;
-    for (int i = 0; i < MAX_STEPS && rc == 0 && !fault; i++) {
-        rc = pass_stub(w->space, tid, w->slot);
-        if (rc == 0)
-            rc = step(w->space->remote.memory_fd, tid, &m, &fault);
-        if (rc == 0)
-            rc = move_on(w, ret, &place);
-        if (*ret == SETTLED_OUTSIDE)
-            break;
-    }
-    thread_make_good(tid, &m);
-    return rc;
+    taddr_t pc = regs_pc(&w->regs);
+    const struct patched *p = space_area_at(w->space, pc);
+    bool inside = p && p->code && regs_agent_place(pc - p->area) != AGENT_BRIDGE;
+    size_t size = inside ? read_ahead(w, p, pc, code) : 0;
+    struct crossing c = {w->space, p, w->tid, code, bridge_fit(code, size, pc), pc};
+    if (c.size)
+        return cross(&c, ret_stuck);
+    *ret_stuck = !size || !take_branch(w, code, size);
+    return 0;
 }
 
 static int move_out(struct where *w, enum settled *ret) {
-    pid_t tid = w->tid;
+    enum { MOST_MOVES = 256 };
     struct settle_place place;
-    struct regs regs;
-    uint64_t mask, during = all_but_faults(), all = ~UINT64_C(0);
-    siginfo_t info;
+    bool stuck = false;
     int rc = move_on(w, ret, &place);
-    if (rc < 0 || *ret == SETTLED_OUTSIDE)
-        return rc;
-    if (thread_get_regs(tid, &regs) < 0 ||
-        ptrace(PTRACE_GETSIGMASK, tid, (void *)sizeof mask, &mask) < 0 ||
-        ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof during, &during) < 0)
-        return -errno;
-    /* Each step is a stop of its own; a signal that is delivered at the last of them must be what
-     * it was at the first. */
-    bool known = ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0;
-    rc = step_on(w, ret);
-    if (!regs_trap_flag(&regs))
-        clear_trap_flag(tid);
-    if (known && info.si_code >> 8 != PTRACE_EVENT_STOP)
-        ptrace(PTRACE_SETSIGINFO, tid, NULL, &info);
-    else if (rc == 0 && ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof all, &all) == 0)
-        rc = thread_end_steps(tid);
-    ptrace(PTRACE_SETSIGMASK, tid, (void *)sizeof mask, &mask);
+    for (int i = 0; i < MOST_MOVES && rc == 0 && !stuck && *ret == SETTLED_INSIDE; i++) {
+        rc = pass_stub(w->space, w->tid, w->slot);
+        if (rc == 0)
+            rc = get_on(w, &stuck);
+        if (rc == 0)
+            rc = move_on(w, ret, &place);
+    }
     return rc;
 }
 

@@ -6,7 +6,7 @@
  * A thread in a stub is rolled back to the site: registers as they were, the
  * reserved slot given back. A thread between relocated instructions is put
  * back to the original code where resuming is always right (the start of a
- * window); else it is stepped on until it has left the trampoline.
+ * window); else it is brought on until it has left the trampoline (crossing.h).
  */
 #ifndef SPOOR_SESSION_SETTLE_H
 #define SPOOR_SESSION_SETTLE_H
@@ -27,15 +27,15 @@ struct settle_place { /* where a thread stands that could not be moved by regist
 int settle_registers(const struct space *space, pid_t tid, struct slot *slot,
                      enum settled *ret_settled, struct settle_place *ret_place);
 /*
- * Steps the thread until it has left the trampoline. Asynchronous signals stay blocked meanwhile;
- * an instruction that faults ends it with *ret_settled = SETTLED_INSIDE (the fault will happen
- * again when the thread is resumed). −ESRCH: the thread died.
+ * Brings the thread on until it has left the trampoline. Asynchronous signals stay blocked
+ * meanwhile; an instruction that faults ends it with *ret_settled = SETTLED_INSIDE (the fault will
+ * happen again when the thread is resumed). −ESRCH: the thread died.
  */
 int settle_step_out(const struct space *space, pid_t tid, struct slot *slot,
                     enum settled *ret_settled);
 /*
  * The program's text is its own again: brings the thread to where it would be without us. It is
- * stepped only out of what several instructions do for one.
+ * brought on only through what several instructions do for one.
  */
 int settle_out(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret_settled);
 /*

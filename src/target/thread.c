@@ -243,31 +243,67 @@ void thread_make_good(pid_t tid, const struct meanwhile *m) {
         thread_interrupt(tid);
 }
 
-int thread_step(pid_t tid, struct meanwhile *m, bool *ret_fault) {
-    for (;;) {
-        int status, rc = request(PTRACE_SINGLESTEP, tid, NULL, NULL);
+/* Whether an instruction of the thread has raised SIG, before which it stands. */
+static bool is_raised(pid_t tid, int sig) {
+    siginfo_t info;
+    bool may_be = sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL ||
+                  sig == SIGTRAP || sig == SIGSYS;
+    return may_be && request(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code > 0;
+}
+
+static int also_block(pid_t tid, int sig) {
+    uint64_t mask;
+    int rc = thread_get_mask(tid, &mask);
+    return rc < 0 ? rc : thread_set_mask(tid, mask | UINT64_C(1) << (sig - 1));
+}
+
+int thread_run_to_call(pid_t tid, struct meanwhile *m, bool *ret_fault) {
+    for (int later = 0;;) {
+        int status, rc = thread_continue_to_call(tid, later);
         if (rc == 0)
             rc = thread_wait(tid, &status);
         if (rc < 0)
             return rc;
-        if (note(m, status >> 16, WSTOPSIG(status)))
-            continue;
-        *ret_fault = WSTOPSIG(status) != SIGTRAP;
-        return 0;
+        int sig = WSTOPSIG(status);
+        bool noted = note(m, status >> 16, sig);
+        *ret_fault = !noted && is_raised(tid, sig);
+        if (*ret_fault || sig == (SIGTRAP | 0x80))
+            return 0;
+        later = noted ? 0 : sig;
+        rc = noted ? 0 : also_block(tid, sig);
+        if (rc < 0)
+            return rc;
     }
 }
 
-int thread_end_steps(pid_t tid) {
-    struct meanwhile m = {0};
+int thread_run_to_signal(pid_t tid, int sig, struct meanwhile *m) {
+    int status, rc = thread_continue(tid, sig);
+    if (rc == 0)
+        rc = thread_wait(tid, &status);
+    while (rc == 0 && note(m, status >> 16, WSTOPSIG(status))) {
+        rc = thread_continue(tid, 0);
+        if (rc == 0)
+            rc = thread_wait(tid, &status);
+    }
+    return rc;
+}
+
+int thread_halt(pid_t tid, struct meanwhile *m) {
     int status, rc = thread_interrupt(tid);
     if (rc == 0)
         rc = thread_continue(tid, 0);
     if (rc == 0)
         rc = thread_wait(tid, &status);
     if (rc == 0)
-        note(&m, status >> 16, WSTOPSIG(status));
-    thread_make_good(tid, &m);
+        note(m, status >> 16, WSTOPSIG(status));
     return rc;
+}
+
+bool thread_guards_returns(pid_t tid) {
+    enum { NT_SHADOW_STACK = 0x204 }; /* linux/elf.h, NT_X86_SHSTK, since Linux 6.6 */
+    uint64_t pointer;
+    struct iovec io = {&pointer, sizeof pointer};
+    return request(PTRACE_GETREGSET, tid, (void *)NT_SHADOW_STACK, &io) == 0;
 }
 
 /* Runs the thread to the end of the system call it is set up for. */

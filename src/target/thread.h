@@ -47,6 +47,8 @@ taddr_t thread_get_lane(pid_t tid);
  * that it blocks again afterwards. */
 int thread_get_mask(pid_t tid, uint64_t *ret);
 int thread_set_mask(pid_t tid, uint64_t mask);
+/* Whether the processor compares its returns with a shadow stack. */
+bool thread_guards_returns(pid_t tid);
 /* Whether SIGNAL, sent to it alone, waits to be delivered. */
 bool thread_has_pending(pid_t tid, int signal);
 /* Delivers SIGNAL, and stops the thread (by SIGTRAP) at its handler's first instruction. */
@@ -58,12 +60,15 @@ struct meanwhile {
     bool group_stop; /* it belongs into a group-stop */
     bool sigstop;    /* the one signal that cannot be blocked */
 };
-/* Runs one instruction. Signals other than faults must be blocked. *ret_fault: it raised one. */
-int thread_step(pid_t tid, struct meanwhile *m, bool *ret_fault);
-/* TID was stepped: as long as it is not resumed in another way, the kernel would let it raise
- * SIGTRAP once more when its tracer dies. Resumes it without letting it run; all its signals are
- * blocked. */
-int thread_end_steps(pid_t tid);
+/* Runs it to its next entry to or exit from a system call, or to a fault (*ret_fault) before that.
+ * Other signals that come are blocked from then on, and wait. Leaves nothing behind in the kernel
+ * that a tracer that dies would have to take back (a single step does). */
+int thread_run_to_call(pid_t tid, struct meanwhile *m, bool *ret_fault);
+/* It stands at a system call: makes that, and stops before SIGNAL, which is sent to it for that;
+ * all others are blocked. */
+int thread_run_to_signal(pid_t tid, int signal, struct meanwhile *m);
+/* Stops it where it stands in another way: as by thread_interrupt(). */
+int thread_halt(pid_t tid, struct meanwhile *m);
 /* The signal is sent again, the group-stop is reported again after thread_continue(). */
 void thread_make_good(pid_t tid, const struct meanwhile *m);
 

@@ -110,6 +110,7 @@ _Static_assert(sizeof(struct event) == 16, "stubs store 16 bytes");
 #define EVENT_SITE 8
 #define EVENT_SP_LOW 12
 #define CONTROL_OWNER_DIED 0x40000000
+#define BRIDGE_BYTES 96 /* room for code in the agent (arch/bridge.h) */
 
 #ifndef __ASSEMBLER__
 _Static_assert(__builtin_offsetof(struct lane, limit) == LANE_LIMIT, "");

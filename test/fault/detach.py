@@ -215,7 +215,7 @@ class Test:
             what = f"detach killed at step {step}"
             with self.orphan(way, what) as program:
                 run([self.spoor.path, "detach", str(program.pid)],
-                    env=dict(os.environ, LD_PRELOAD=self.strike, STRIKE=f"patient:{step}"))
+                    env=dict(os.environ, LD_PRELOAD=self.strike, STRIKE=f"spoor:{step}"))
                 self.detach_and_check(program, what)
                 program.expect_right_end(what)
 

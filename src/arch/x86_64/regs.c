@@ -111,16 +111,14 @@ bool regs_restart_interrupted(struct regs *regs) {
 
 enum { TRAP_FLAG = 0x100 };
 bool regs_trap_flag(const struct regs *regs) { return regs->raw.eflags & TRAP_FLAG; }
-void regs_clear_trap_flag(struct regs *regs) { regs->raw.eflags &= ~(uint64_t)TRAP_FLAG; }
-
-bool regs_pushes_flags(const uint8_t insn[REGS_INSN_START]) {
-    enum { OPERAND_SIZE = 0x66, PUSHF = 0x9c };
-    return insn[insn[0] == OPERAND_SIZE] == PUSHF;
+void regs_set_trap_flag(struct regs *regs, bool set) {
+    regs->raw.eflags = (regs->raw.eflags & ~(uint64_t)TRAP_FLAG) | (set ? TRAP_FLAG : 0);
 }
-uint64_t regs_pushed_flags(uint64_t word) { return word & ~(uint64_t)TRAP_FLAG; }
 
 enum agent_place regs_agent_place(uint64_t offset) {
     struct agent_entries e = agent_entries();
+    if (offset >= e.bridge && offset < e.gate_end)
+        return AGENT_BRIDGE;
     if (offset < e.wait || offset >= e.syscall)
         return AGENT_OUTSIDE;
     if (offset >= e.hook)

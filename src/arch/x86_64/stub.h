@@ -63,6 +63,7 @@ extern const size_t agent_size; /* rounded up to 16 */
 /* Offsets of its entry points within agent_bytes. */
 struct agent_entries {
     uint16_t wait, wait_released, drop, drop_released, drop_counted, hook, syscall, end;
+    uint16_t bridge, gate, gate_saving, gate_saved, gate_restored, gate_end, notes;
 };
 struct agent_entries agent_entries(void);
 

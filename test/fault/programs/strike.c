@@ -5,8 +5,8 @@
  * spoor.
  *
  *     STRIKE=spoor:N      spoor is killed
- *     STRIKE=patient:N    the same; but if it is single-stepping a thread then, which the thread
- *                         would not outlive (doc/LIMITS.md), as soon as it no longer does
+ *     STRIKE=settling:N   the same, counted from when it first brings a thread out of a trampoline:
+ *                         from its request that blocks all of its signals but those of faults
  *     STRIKE=program:N    the process that the request is for is killed
  *     STRIKE=exec:N       it gets SIGUSR1
  *     STRIKE=fork:N       it gets SIGUSR2
@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,14 +31,14 @@
 #include <sys/user.h>
 #include <unistd.h>
 
-enum who { SPOOR, PATIENT, PROGRAM, EXEC, FORK, SEIZE, MEMORY, CALL, ROOM, COUNT, NOTHING };
-static const char *const names[] = {"spoor:", "patient:", "program:", "exec:", "fork:",
-                                    "seize:", "memory:",  "call:",    "room:", "count:"};
+enum who { SPOOR, SETTLING, PROGRAM, EXEC, FORK, SEIZE, MEMORY, CALL, ROOM, COUNT, NOTHING };
+static const char *const names[] = {"spoor:", "settling:", "program:", "exec:", "fork:",
+                                    "seize:", "memory:",   "call:",    "room:", "count:"};
 static enum who who = NOTHING;
 static long left, count;
 static char file[256];
-static pid_t last;    /* whom the latest request was for */
-static pid_t stepped; /* the thread whose latest way to be resumed was by a single step; 0: none */
+static pid_t last;   /* whom the latest request was for */
+static int settling; /* whether the time has come that SETTLING counts from */
 
 __attribute__((constructor)) static void begin(void) {
     const char *how = getenv("STRIKE");
@@ -64,7 +65,7 @@ static void step(void) {
     count++;
     if (who == SPOOR && left-- == 0)
         kill(getpid(), SIGKILL);
-    if (who == PATIENT && left-- <= 0 && !stepped)
+    if (who == SETTLING && settling && left-- == 0)
         kill(getpid(), SIGKILL);
     if ((who == PROGRAM || who == EXEC || who == FORK) && left-- == 0 && last)
         kill(last, who == PROGRAM ? SIGKILL : who == EXEC ? SIGUSR1 : SIGUSR2);
@@ -104,6 +105,14 @@ static void spoil_call(pid_t pid, struct iovec *io) {
         make_greedy(regs);
 }
 
+static int blocks_all_but_faults(const uint64_t *mask) {
+    uint64_t faults = 0;
+    const int list[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        faults |= (uint64_t)1 << (list[i] - 1);
+    return *mask == ~faults;
+}
+
 long ptrace(enum __ptrace_request request, ...) {
     va_list ap;
     va_start(ap, request);
@@ -111,18 +120,13 @@ long ptrace(enum __ptrace_request request, ...) {
     void *addr = va_arg(ap, void *), *data = va_arg(ap, void *);
     va_end(ap);
     last = pid;
+    settling |= request == PTRACE_SETSIGMASK && blocks_all_but_faults(data);
     step();
     if (request == PTRACE_SEIZE && fails(SEIZE, EPERM))
         return -1;
     if (request == PTRACE_SETREGSET)
         spoil_call(pid, data);
-    long result = syscall(SYS_ptrace, request, pid, addr, data);
-    if (request == PTRACE_SINGLESTEP)
-        stepped = pid;
-    else if (pid == stepped && (request == PTRACE_CONT || request == PTRACE_SYSCALL ||
-                                request == PTRACE_DETACH || request == PTRACE_LISTEN))
-        stepped = 0;
-    return result;
+    return syscall(SYS_ptrace, request, pid, addr, data);
 }
 
 ssize_t pread(int fd, void *buffer, size_t size, off_t offset) {

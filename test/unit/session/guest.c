@@ -158,7 +158,7 @@ static void end_step(const struct guest *g) {
     assert_int_equal(thread_get_regs(g->pid, &regs), 0);
     if (!regs_trap_flag(&regs))
         return;
-    regs_clear_trap_flag(&regs);
+    regs_set_trap_flag(&regs, false);
     assert_int_equal(thread_set_regs(g->pid, &regs), 0);
 }
 
@@ -175,15 +175,13 @@ static void hide_trap_flag(const struct guest *g) {
 bool guest_step(struct guest *g) {
     enum { PUSHF = 0x9c };
     struct regs regs;
-    struct meanwhile m = {0};
     uint8_t opcode;
-    bool fault = false;
     assert_int_equal(thread_get_regs(g->pid, &regs), 0);
     if (regs_pc(&regs) == (taddr_t)hold_trap)
         return false;
     assert_int_equal(memory_read(g->memory_fd, regs_pc(&regs), &opcode, 1, NULL), 0);
-    assert_int_equal(thread_step(g->pid, &m, &fault), 0);
-    assert_false(fault);
+    assert_int_equal(ptrace(PTRACE_SINGLESTEP, g->pid, NULL, NULL), 0);
+    assert_int_equal(child_await_stop(g->pid) >> 8, SIGTRAP);
     if (opcode == PUSHF)
         hide_trap_flag(g);
     end_step(g);

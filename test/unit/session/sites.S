@@ -75,6 +75,30 @@ function site_maybe
     ret
 endf site_maybe
 
+/* Leaves through a word, and through a register. */
+function site_leap
+    lea 3(%rdi), %rdi
+    lea 5(%rsi), %rsi
+    lea 2(%rdi, %rsi), %rdi
+    jmp *site_slot(%rip)
+endf site_leap
+
+function site_leap_register
+    mov site_slot(%rip), %rax
+    lea 5(%rsi), %rsi
+    lea 2(%rdi, %rsi), %rdi
+    jmp *%rax
+endf site_leap_register
+
+/* Branches by a counter in its window. */
+function site_count
+    lea 3(%rsi), %rsi
+    jrcxz 1f
+    lea 9(%rdi, %rsi), %rax
+    lea 1(%rax, %rax), %rax
+1:  ret
+endf site_count
+
 /* Reads where rdi says, in the middle of its window. */
 function site_fault
     lea 3(%rsi), %rsi

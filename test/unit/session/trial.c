@@ -3,14 +3,19 @@
 #include <string.h>
 
 const struct call trial_calls[TRIAL_CALLS] = {
-    {"site_loop_flags", 5, 3, true}, {"site_maybe", 5, 6, false},      {"site_flags", 5, 6, true},
-    {"site_tail", 5, 6, false},      {"site_flags", 5, 6, false},      {"site_plain", 5, 6, false},
-    {"site_loop", 5, 3, false},      {"site_popf", 5, 6, false},       {"site_maybe", 4, 6, false},
-    {"site_hop", 5, 3, false},       {"site_through", 5, 6, false},    {"site_sled", 5, 6, false},
-    {"site_sled_head", 5, 6, false}, {"site_sled_head", 4, 6, false},  {"site_call", 5, 6, false},
-    {"site_pad", 5, 6, true},        {"site_pad_before", 5, 6, false}, {"site_pun", 2, 0, false},
-    {"site_pun_return", 2, 0, true}, {"site_ways", 5, 1, false},       {"site_ways", 5, 2, false},
-    {"site_ways", 5, 3, false},      {"site_falls", 5, 6, false},
+    {"site_loop_flags", 5, 3, true},     {"site_maybe", 5, 6, false},
+    {"site_flags", 5, 6, true},          {"site_tail", 5, 6, false},
+    {"site_flags", 5, 6, false},         {"site_plain", 5, 6, false},
+    {"site_loop", 5, 3, false},          {"site_popf", 5, 6, false},
+    {"site_maybe", 4, 6, false},         {"site_hop", 5, 3, false},
+    {"site_through", 5, 6, false},       {"site_sled", 5, 6, false},
+    {"site_sled_head", 5, 6, false},     {"site_sled_head", 4, 6, false},
+    {"site_call", 5, 6, false},          {"site_pad", 5, 6, true},
+    {"site_pad_before", 5, 6, false},    {"site_pun", 2, 0, false},
+    {"site_pun_return", 2, 0, true},     {"site_ways", 5, 1, false},
+    {"site_ways", 5, 2, false},          {"site_ways", 5, 3, false},
+    {"site_falls", 5, 6, false},         {"site_leap", 5, 6, false},
+    {"site_leap_register", 5, 6, false}, {"site_count", 5, 6, false},
 };
 
 const struct call trial_hook_call = {"_dl_debug_state", 0, 0, true};

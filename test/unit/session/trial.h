@@ -51,7 +51,7 @@ void trial_change_weather(const struct trial *t);
 void trial_fail(const struct trial *t, const char *what);
 
 /* Calls that come to stubs of all kinds; and one that comes to the hook. */
-enum { TRIAL_CALLS = 23 };
+enum { TRIAL_CALLS = 26 };
 extern const struct call trial_calls[TRIAL_CALLS];
 extern const struct call trial_hook_call;
 /* That functions are patched in the ways that they are made for. */

@@ -1,0 +1,45 @@
+/*
+ * The bridge: code in the agent over which a stopped thread is let go to run straight code of a
+ * trampoline and no more (session/crossing.c). Pure functions over bytes; like regs.h those of the
+ * host.
+ *
+ *     bridge:  copies of the instructions     AREA's first bytes are the agent
+ *              jmp gate
+ *     gate:    saves what it uses in memory of ours, calls the kernel twice (agent/x86_64.S), puts
+ * it back jmp *notes.back
+ */
+#ifndef SPOOR_ARCH_BRIDGE_H
+#define SPOOR_ARCH_BRIDGE_H
+
+#include "arch/regs.h"
+
+enum { BRIDGE_WORDS = 7 };
+struct bridge_notes { /* in the target's memory, with the bridge */
+    uint64_t mask;    /* of signals, as the thread has it */
+    taddr_t from;     /* where the instructions stand in the trampoline */
+    taddr_t back;     /* where they end */
+    taddr_t saved;    /* where the gate keeps registers: BRIDGE_WORDS of writable memory */
+};
+
+/* How many of the SIZE bytes at CODE, which stand at FROM in the target, are whole instructions
+ * that are run one after the other, and fit. */
+size_t bridge_fit(const uint8_t *code, size_t size, taddr_t from);
+/* Writes the instructions from NOTES->from to NOTES->back, which are CODE (as above), the jump and
+ * the beginning of the gate as they are to stand from bridge_at(AREA) on. 0, or −ERANGE when one of
+ * them cannot run there. */
+enum { BRIDGE_WRITTEN = BRIDGE_BYTES + 2 + 8 /* movabs %rax, saved */ };
+int bridge_write(const uint8_t *code, const struct bridge_notes *notes, taddr_t area,
+                 uint8_t out[BRIDGE_WRITTEN]);
+
+/* Run-time addresses: its start, its notes. */
+taddr_t bridge_at(taddr_t area);
+taddr_t bridge_notes_at(taddr_t area);
+/* Whether ADDR is in the gate, and not on the bridge itself. */
+bool bridge_is_gate(taddr_t area, taddr_t addr);
+
+/* Makes of REGS, of a thread on the bridge of AREA, what they would be in the trampoline; WORDS are
+ * those at notes->saved. False: no thread stands so on a bridge with these notes. */
+bool bridge_leave(struct regs *regs, taddr_t area, const struct bridge_notes *notes,
+                  const uint64_t words[BRIDGE_WORDS]);
+
+#endif

@@ -1,0 +1,115 @@
+/*
+ * Branches, taken by the tool for a stopped thread. Facts: Intel SDM volume 2, Jcc, LOOP, JCXZ, JMP
+ * and RET; which condition a number stands for is in appendix B.1.4.
+ */
+#include <string.h>
+
+#include <Zydis/Zydis.h>
+
+#include "arch/regs.h"
+#include "arch/x86_64/x86_64.h"
+
+enum { CARRY = 1, PARITY = 4, ZERO = 0x40, SIGN = 0x80, OVERFLOWED = 0x800 };
+
+static ZydisDecoder decoder;
+
+__attribute__((constructor)) static void init(void) {
+    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+}
+
+static bool holds(unsigned condition, uint64_t flags) {
+    bool less = !(flags & SIGN) != !(flags & OVERFLOWED);
+    const bool all[] = {flags & OVERFLOWED, flags & CARRY,  flags & ZERO, flags & (CARRY | ZERO),
+                        flags & SIGN,       flags & PARITY, less,         less || flags & ZERO};
+    return all[condition >> 1] != (condition & 1);
+}
+
+/* loopne, loope, loop and jrcxz, by the last two bits of their opcodes. */
+static bool counts_on(struct user_regs_struct *r, uint8_t opcode) {
+    enum { LOOPNE, LOOPE, LOOP, JRCXZ };
+    bool zero = r->eflags & ZERO;
+    switch (opcode & 3) {
+    case LOOPNE:
+        return --r->rcx && !zero;
+    case LOOPE:
+        return --r->rcx && zero;
+    case LOOP:
+        return --r->rcx;
+    default:
+        return r->rcx == 0;
+    }
+}
+
+/* A counter of 32 bits: nobody writes such. */
+static bool has_small_counter(const struct insn *insn, const uint8_t *code) {
+    return memchr(code, 0x67, insn->field - 1u);
+}
+
+static void set_context(const struct user_regs_struct *r, ZydisRegisterContext *ret) {
+    const uint64_t values[] = {r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp, r->rsi, r->rdi,
+                               r->r8,  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15};
+    memset(ret, 0, sizeof *ret);
+    memcpy(&ret->values[ZYDIS_REGISTER_RAX], values, sizeof values);
+}
+
+static enum regs_branch jump_indirect(struct user_regs_struct *r, const uint8_t *code, size_t room,
+                                      taddr_t *ret_word) {
+    ZydisDecodedInstruction in;
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    ZydisRegisterContext context;
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code, room, &in, operands)) ||
+        operands[0].size != 64 || in.address_width != 64)
+        return REGS_NO_BRANCH;
+    set_context(r, &context);
+    if (operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+        r->rip = context.values[operands[0].reg.value];
+        return REGS_BRANCHED;
+    }
+    if (!ZYAN_SUCCESS(ZydisCalcAbsoluteAddressEx(&in, &operands[0], r->rip, &context, ret_word)))
+        return REGS_NO_BRANCH;
+    if (operands[0].mem.segment == ZYDIS_REGISTER_FS)
+        *ret_word += r->fs_base;
+    if (operands[0].mem.segment == ZYDIS_REGISTER_GS)
+        *ret_word += r->gs_base;
+    return REGS_THROUGH;
+}
+
+static enum regs_branch return_to(struct user_regs_struct *r, const struct insn *insn,
+                                  const uint8_t *code, taddr_t *ret_word) {
+    enum { RET_MORE = 0xc2, MORE_BYTES = 3 };
+    uint16_t more = 0;
+    if (insn->size >= MORE_BYTES && code[insn->size - MORE_BYTES] == RET_MORE)
+        memcpy(&more, code + insn->size - sizeof more, sizeof more);
+    *ret_word = r->rsp;
+    r->rsp += sizeof r->rip + more;
+    return REGS_RETURNED;
+}
+
+enum regs_branch regs_take_branch(struct regs *regs, const uint8_t *code, size_t room,
+                                  taddr_t *ret_word) {
+    struct user_regs_struct *r = &regs->raw;
+    struct insn insn;
+    bool taken = true;
+    if (!x86_64_decode(code, room, r->rip, &insn, NULL))
+        return REGS_NO_BRANCH;
+    switch (insn.kind) {
+    case INSN_JUMP:
+        break;
+    case INSN_BRANCH:
+        taken = holds(code[insn.field - 1] & 15, r->eflags);
+        break;
+    case INSN_LOOP:
+        if (has_small_counter(&insn, code))
+            return REGS_NO_BRANCH;
+        taken = counts_on(r, code[insn.field - 1]);
+        break;
+    case INSN_JUMP_INDIRECT:
+        return jump_indirect(r, code, room, ret_word);
+    case INSN_RETURN:
+        return return_to(r, &insn, code, ret_word);
+    default:
+        return REGS_NO_BRANCH;
+    }
+    r->rip = taken ? insn.target : insn.addr + insn.size;
+    return REGS_BRANCHED;
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Spoor is killed while it brings a thread out of a trampoline, at each request that this takes. The
+program must not notice.
+
+    settling.py SPOOR STRIKE PROGRAM
+
+STRIKE is the library that strikes at an exact request (programs/strike.c), PROGRAM is
+programs/pelted.c.
+"""
+import os
+import signal
+import sys
+
+from fault import (RIGHT, Spoor, await_orphans, check, check_right, communicate, kill_children, main,
+                   run, started, take_in_orphans)
+
+REQUESTS = 24  # more than it takes from the first to the last
+
+
+def killed_at(spoor, strike, program, step):
+    what = f"killed at request {step} of settling"
+    environment = dict(os.environ, LD_PRELOAD=strike, STRIKE=f"settling:{step}")
+    with started(spoor.command([], [program]), env=environment) as tracer:
+        out, err = communicate(tracer, what)
+    ends = await_orphans(what)
+    check(tracer.returncode == -signal.SIGKILL, f"{what}: it was not: {tracer.returncode} {err}")
+    check(ends == [RIGHT] and out == b"right\n", f"{what}: the program ended with {ends}: {err}")
+
+
+def test(spoor, strike, program):
+    take_in_orphans()
+    check_right(run([program]), "alone")
+    for step in range(REQUESTS):
+        killed_at(spoor, strike, program, step)
+    check_right(spoor.record([], [program, "sealed"]), "sealed")
+
+
+if __name__ == "__main__":
+    try:
+        main(lambda: test(Spoor(sys.argv[1]), *(os.path.realpath(word) for word in sys.argv[2:])))
+    finally:
+        kill_children()
