@@ -376,7 +376,7 @@ static void lay_again(const struct space_context *ctx, const struct space *s, pi
     if (!p->code || patcher_redo(p, s, &err) == 0)
         return;
     warn(ctx, &err);
-    if (p->stuck || patcher_undo(p, s->remote.memory_fd, NULL) < 0)
+    if (p->stuck || patcher_undo(p, s->remote.memory_fd, NULL, NULL) < 0)
         return;
     patcher_unmap(p, s, caller, NULL);
     patcher_forget(p);
@@ -411,16 +411,33 @@ int space_replace(const struct space_context *ctx, struct space *s, pid_t caller
     return space_update(ctx, s, caller, err);
 }
 
-int space_restore(struct space *s, pid_t tid, struct err *err) {
+/* CALLER is TID, or 0. */
+static int restore(struct space *s, pid_t tid, pid_t caller, struct err *err) {
+    struct pages pages;
     struct maps maps;
     int rc = maps_read(tid, &maps, err);
     if (rc < 0)
         return rc;
+    maps_use_former_names(&maps);
+    pages_begin(&pages, s, caller, &maps);
     for (size_t i = s->modules.count; i-- > 0;) {
         struct patched *p = &s->modules.at[i]; /* one may be unmapped, and not yet reported to us */
-        int failed = still_mapped(s, &maps, p) ? patcher_undo(p, s->remote.memory_fd, err) : 0;
+        int failed =
+            still_mapped(s, &maps, p) ? patcher_undo(p, s->remote.memory_fd, &pages, err) : 0;
         rc = rc < 0 ? rc : failed;
     }
+    pages_end(&pages);
     maps_done(&maps);
     return rc;
+}
+
+void space_take_pages(const struct space *s) {
+    for (size_t i = 0; i < s->prepared.count; i++)
+        patcher_take_pages(&s->prepared.at[i], s->remote.memory_fd);
+}
+
+int space_restore(struct space *s, pid_t tid, struct err *err) { return restore(s, tid, 0, err); }
+
+int space_give_back(struct space *s, pid_t caller, struct err *err) {
+    return restore(s, caller, caller, err);
 }

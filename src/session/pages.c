@@ -3,100 +3,110 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "session/mapped.h"
 #include "session/permits.h"
 #include "target/memory.h"
 
-enum {
-    PAGE = 4096,
-    CHUNK = 64 * 1024,
-    NEAR = 4 * PAGE, /* pages this close are looked at together */
-};
+enum { BRIDGE = 16 }; /* pages between others: to look at them takes less time than another call */
 
-struct giving {
-    const struct space *space;
-    pid_t caller;
-    const struct map *map;
-    int fd;          /* the map's file */
-    struct span run; /* of pages that hold what the file holds, not given back yet */
-};
-
-static taddr_t page_of(taddr_t addr) { return addr & ~(taddr_t)(PAGE - 1); }
-
-/* The kernel reads from the file again when somebody comes to them. */
-static void give_run(struct giving *g) {
-    int64_t ignored;
-    struct remote_call call = {SYS_madvise,
-                               {g->run.start, g->run.end - g->run.start, MADV_DONTNEED}};
-    if (g->run.end > g->run.start)
-        thread_call(g->caller, &g->space->remote, &call, &ignored, NULL);
-    g->run = (struct span){0, 0};
-}
-
-static void add_page(struct giving *g, taddr_t page) {
-    if (page > g->run.end || page < g->run.start)
-        give_run(g);
-    if (g->run.end == 0)
-        g->run.start = page;
-    g->run.end = page + PAGE;
-}
-
-/* Whole pages [START, END) of the map, CHUNK bytes at most. */
-static void look_at_chunk(struct giving *g, taddr_t start, taddr_t end) {
-    uint8_t file[CHUNK], memory[CHUNK];
-    size_t size = end - start;
-    ssize_t got = pread(g->fd, file, size, (off_t)(g->map->offset + (start - g->map->start)));
-    if (memory_read(g->space->remote.memory_fd, start, memory, size, NULL) < 0)
+/* From the first patch to the last. */
+static void read_text(pid_t tid, const struct maps *maps, const struct patched *p) {
+    const struct plan_code *c = p->code ? &p->code->emitted : NULL;
+    const struct map *m = c && c->patch_count ? maps_at(maps, c->patches[0].at + p->bias) : NULL;
+    uint8_t bytes[BRIDGE * PAGES_BYTES];
+    if (!m || !m->inode)
         return;
-    for (size_t at = 0; at + PAGE <= size && (ssize_t)(at + PAGE) <= got; at += PAGE)
-        if (memcmp(file + at, memory + at, PAGE) == 0)
-            add_page(g, start + at);
+    int fd = mapped_open_surely(tid, m);
+    off_t first = (off_t)(c->patches[0].at + p->bias - m->start + m->offset);
+    off_t last = first + (off_t)(c->patches[c->patch_count - 1].at - c->patches[0].at);
+    for (off_t at = first; fd >= 0 && at <= last; at += (off_t)sizeof bytes)
+        if (pread(fd, bytes, sizeof bytes, at) <= 0)
+            break;
+    if (fd >= 0)
+        close(fd);
 }
 
-/* Pages [START, END), which patches stand in. */
-static void look_at(struct giving *g, const struct maps *maps, taddr_t start, taddr_t end) {
-    const struct map *m = maps_at(maps, start);
-    if (!m || end > m->end || !m->executable || m->writable || m->shared || !m->inode)
-        return;
-    if (m != g->map) {
-        give_run(g);
-        if (g->fd >= 0)
-            close(g->fd);
-        g->map = m;
-        g->fd = mapped_open_surely(g->caller, m);
-    }
-    if (g->fd >= 0)
-        look_at_chunk(g, start, end);
-}
-
-static void give_back_module(struct giving *g, const struct maps *maps, const struct patched *p) {
-    const struct patch *patches = p->code->emitted.patches;
-    size_t count = p->code->emitted.patch_count;
-    for (size_t i = 0; i < count;) {
-        taddr_t start = page_of(patches[i].at + p->bias), end = start;
-        for (; i < count; i++) {
-            taddr_t at = patches[i].at + p->bias, last = page_of(at + patches[i].size - 1);
-            if (last + PAGE - start > CHUNK || page_of(at) > end + NEAR)
-                break;
-            end = last + PAGE;
-        }
-        look_at(g, maps, start, end);
-    }
-}
-
-void pages_give_back(const struct space *s, pid_t caller) {
-    struct giving giving = {.space = s, .caller = caller, .fd = -1};
+void pages_foresee(const struct space *s) {
     struct maps maps;
-    if (!s->agent || !permits(s, caller, PERMIT_PAGES) || maps_read(caller, &maps, NULL) < 0)
+    if (maps_read(s->pid, &maps, NULL) < 0)
         return;
     maps_use_former_names(&maps);
     for (size_t i = 0; i < s->modules.count; i++)
-        if (s->modules.at[i].code)
-            give_back_module(&giving, &maps, &s->modules.at[i]);
-    give_run(&giving);
-    if (giving.fd >= 0)
-        close(giving.fd);
+        read_text(s->pid, &maps, &s->modules.at[i]);
     maps_done(&maps);
+}
+
+void pages_begin(struct pages *ret, const struct space *s, pid_t caller, const struct maps *maps) {
+    bool can = caller && s->agent && permits(s, caller, PERMIT_PAGES);
+    *ret = (struct pages){.space = can ? s : NULL, .caller = caller, .maps = maps, .fd = -1};
+    if (can)
+        ret->file = mem_alloc(PAGES_MOST * PAGES_BYTES);
+}
+
+static void open_file(struct pages *g, const struct map *m) {
+    if (g->fd >= 0)
+        close(g->fd);
+    g->map = m;
+    g->fd = mapped_open_surely(g->caller, m);
+}
+
+/* What is not in memory is not waited for: the process stands still. */
+static size_t read_file(const struct pages *g, taddr_t start, void *out, size_t size) {
+    struct iovec to = {out, size};
+    off_t at = (off_t)(g->map->offset + (start - g->map->start));
+    ssize_t got = g->fd < 0 ? -1 : preadv2(g->fd, &to, 1, at, RWF_NOWAIT);
+    return got > 0 ? (size_t)got : 0;
+}
+
+void pages_look(struct pages *g, taddr_t start, size_t size) {
+    const struct map *m = g->space ? maps_at(g->maps, start) : NULL;
+    g->got = 0;
+    if (!m || start + size > m->end || !m->executable || m->writable || m->shared || !m->inode)
+        return;
+    if (m != g->map)
+        open_file(g, m);
+    g->got = read_file(g, start, g->file, size);
+}
+
+bool pages_hold(const struct pages *g, size_t at, const uint8_t *bytes) {
+    return at + PAGES_BYTES <= g->got && memcmp(g->file + at, bytes, PAGES_BYTES) == 0;
+}
+
+/* The kernel reads from the file again when somebody comes to them; where pages are locked into
+ * memory it refuses to. */
+void pages_flush(struct pages *g) {
+    int64_t result = 0;
+    struct remote_call call = {SYS_madvise,
+                               {g->run.start, g->run.end - g->run.start, MADV_DONTNEED}};
+    if (g->run.end > g->run.start)
+        g->failed |= thread_call(g->caller, &g->space->remote, &call, &result, NULL) < 0 || result;
+    g->run = (struct span){0, 0};
+}
+
+/* Whether the run can go on to PAGE: what is between them is its file's, too. */
+static bool reaches(const struct pages *g, taddr_t page) {
+    uint8_t file[BRIDGE * PAGES_BYTES], memory[sizeof file];
+    taddr_t start = g->run.end, size = page - start;
+    return page == start || page == start - PAGES_BYTES ||
+           (page > start && start > g->map->start && size <= sizeof file &&
+            read_file(g, start, file, size) == size &&
+            memory_read(g->space->remote.memory_fd, start, memory, size, NULL) == 0 &&
+            memcmp(file, memory, size) == 0);
+}
+
+void pages_give(struct pages *g, taddr_t page) {
+    if (!reaches(g, page))
+        pages_flush(g);
+    if (g->run.end == 0)
+        g->run.start = page;
+    g->run.end = page + PAGES_BYTES;
+}
+
+void pages_end(struct pages *g) {
+    if (g->fd >= 0)
+        close(g->fd);
+    free(g->file);
 }

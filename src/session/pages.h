@@ -1,15 +1,42 @@
 /*
  * Pages of text that were written are private to their process from then on, whatever they hold:
- * memory that it shares with nobody any more, and that each of its forks makes dearer.
+ * memory that it shares with nobody any more, and that each of its forks makes dearer. So text is
+ * restored, where that is possible, by making such pages their file's again. That takes less time,
+ * too, than to write them.
  */
 #ifndef SPOOR_SESSION_PAGES_H
 #define SPOOR_SESSION_PAGES_H
 
 #include "session/space.h"
+#include "target/maps.h"
 
-/* Makes the pages that SPACE's patches stood in their file's again, if they hold what that does;
- * its threads stand still, and CALLER may make calls. Where this is not possible they stay private.
- */
-void pages_give_back(const struct space *space, pid_t caller);
+enum { PAGES_BYTES = 4096, PAGES_MOST = 20 /* that are looked at together */ };
+
+struct pages {
+    const struct space *space; /* NULL: nothing can be given back */
+    pid_t caller;
+    const struct maps *maps;
+    const struct map *map; /* that was looked at last */
+    int fd;                /* its file; −1: not to be had */
+    uint8_t *file;         /* what that holds of the pages that are looked at, so many bytes */
+    size_t got;
+    struct span run; /* of pages to give back */
+    bool failed;     /* the kernel refused some, which are as before */
+};
+
+/* Sees to it that SPACE's files are at hand when its threads stand still; they may run. */
+void pages_foresee(const struct space *space);
+/* SPACE's threads stand still, and CALLER may make calls, or is 0. MAPS, by their former names
+ * (maps_use_former_names()), must outlive PAGES. */
+void pages_begin(struct pages *ret, const struct space *space, pid_t caller,
+                 const struct maps *maps);
+/* Looks at what the file holds of the pages [START, START + SIZE), PAGES_MOST at most. */
+void pages_look(struct pages *pages, taddr_t start, size_t size);
+/* Whether it holds BYTES in the page AT bytes behind START. */
+bool pages_hold(const struct pages *pages, size_t at, const uint8_t *bytes);
+/* Makes that page its file's, some time until pages_flush(). */
+void pages_give(struct pages *pages, taddr_t page);
+void pages_flush(struct pages *pages);
+void pages_end(struct pages *pages);
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef SPOOR_SESSION_PATCHER_H
 #define SPOOR_SESSION_PATCHER_H
 
-#include "session/space.h"
+#include "session/pages.h"
 
 struct patch_request {
     struct space *space;
@@ -33,9 +33,13 @@ void patcher_look_ahead(struct patched *p, int memory_fd);
 int patcher_install(struct patched *p, const struct patch_request *request, struct err *err);
 /* Both. */
 int patcher_apply(struct patched *p, const struct patch_request *request, struct err *err);
-/* Writes the original text back; the area stays mapped. What others have written over it stays.
+/* Of P, looked at ahead: makes the pages that will be written the process's own already, while it
+ * runs and nobody else can write there. */
+void patcher_take_pages(const struct patched *p, int memory_fd);
+/* Writes the original text back, or, as far as PAGES (may be NULL) can do it, makes pages their
+ * file's again; the area stays mapped. What others have written over it stays.
  * Errors: "text-changed" (there is such text; the rest is restored), "memory". */
-int patcher_undo(struct patched *p, int memory_fd, struct err *err);
+int patcher_undo(struct patched *p, int memory_fd, struct pages *pages, struct err *err);
 /* The other way. Errors: "text-differs", "memory"; the text is as it was then. */
 int patcher_redo(struct patched *p, const struct space *space, struct err *err);
 /* Unmaps what patcher_apply() has mapped; threads must have left it. */
@@ -66,6 +70,9 @@ vaddr_t patcher_loader_hook(const struct entry *loader);
 /* Where the thread that stands at run-time address ADDR, on its way from a site to its trampoline,
  * comes from; 0: ADDR is not on such a way. */
 taddr_t patcher_way_back(const struct patched *p, taddr_t addr);
+
+/* The number of the first patch at link-time address AT or above. */
+size_t patcher_patch_at(const struct plan_code *code, vaddr_t at);
 
 /* Whether run-time address ADDR is in the middle of a window: who goes on there goes astray. */
 bool patcher_breaks(const struct patched *p, taddr_t addr);

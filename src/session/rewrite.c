@@ -3,12 +3,18 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/arch.h"
+#include "session/patcher.h"
 #include "target/memory.h"
 
 enum {
     CHUNK_BYTES = 64 * 1024, /* text is read, changed and written in pieces up to this size */
     NEAR_BYTES = 4096,       /* patches this close share a piece */
+    APART = 256,             /* patches this far apart do not need each other */
+    PAGE = PAGES_BYTES,
+    PIECE_BYTES = PAGES_MOST * PAGE, /* room for one, to whole pages */
 };
+_Static_assert(CHUNK_BYTES + 2 * PAGE <= PIECE_BYTES, "a piece fits");
 
 /* Patches FIRST..END-1 lie in one piece of text. */
 struct piece {
@@ -18,7 +24,6 @@ typedef ARRAY(struct piece) piece_array;
 
 /* What belongs together, such as a short jump and the hole that it leads to, is rarely cut. */
 static size_t cut(const struct patch *patches, size_t first, size_t end) {
-    enum { APART = 256 };
     for (size_t i = end; i > first + 1; i--)
         if (patches[i].at - patches[i - 1].at >= APART)
             return i;
@@ -41,14 +46,15 @@ static void find_pieces(const struct patched *p, piece_array *ret) {
     }
 }
 
-enum action { CHECK, WRITE, RESTORE };
+enum action { CHECK, TOUCH, WRITE, RESTORE };
 
 struct rewriting {
     const struct patched *patched;
     int fd;
     enum action action;
-    size_t alien; /* patches in whose place something else stands, which stays */
-    bool changed; /* the piece at hand */
+    struct pages *pages; /* that can be their file's again; or NULL */
+    size_t alien;        /* patches in whose place something else stands, which stays */
+    bool changed;        /* the piece at hand */
 };
 
 /* Whether patch Q stands in TEXT, or a part of it: a tool may have been killed while it wrote. */
@@ -79,23 +85,151 @@ static bool treat_patch(struct rewriting *w, const struct patch *q, uint8_t *tex
     return before || q->yields || w->action == RESTORE;
 }
 
+/* Patch number I, restored by itself. */
+static int put_back(const struct patched *p, int fd, size_t i, struct err *err) {
+    const struct patch *q = &p->code->emitted.patches[i];
+    uint8_t text[sizeof q->after];
+    taddr_t at = q->at + p->bias;
+    int rc = patched_spares(p, i) ? 0 : memory_read(fd, at, text, q->size, err);
+    if (rc < 0 || patched_spares(p, i) || !is_ours(q, text))
+        return rc;
+    return memory_write(fd, at, q->before, q->size, err);
+}
+
+/* The patch from whose site patch number I is reached, if that is on its way; else I itself. */
+static size_t site_of(const struct patched *p, size_t i) {
+    taddr_t site = patcher_way_back(p, p->code->emitted.patches[i].at + p->bias);
+    return site ? patcher_patch_at(&p->code->emitted, site - p->bias) : i;
+}
+
+int rewrite_withdraw(const struct patched *p, int fd, size_t i, struct err *err) {
+    const struct plan_code *c = &p->code->emitted;
+    const struct patch *patches = c->patches, *q = &patches[i];
+    int rc = 0;
+    for (size_t j = i + 1; j < c->patch_count && patches[j].at < q->at + q->window && rc == 0;
+         j++) {
+        size_t hop = site_of(p, j);
+        if (hop != j)
+            rc = rewrite_withdraw(p, fd, hop, err);
+        if (rc == 0)
+            rc = put_back(p, fd, j, err);
+    }
+    for (size_t j = i; j-- > 0 && patches[j].at + PUN_MAX_BYTES > q->at && rc == 0;) {
+        if (patches[j].at + patches[j].reads > q->at)
+            rc = rewrite_withdraw(p, fd, j, err);
+    }
+    return rc < 0 ? rc : put_back(p, fd, i, err);
+}
+
+/* What is below run-time address AT will be restored at another time than what is above: so that
+ * nothing leads from one to the other, sites near AT are restored one by one. */
+static int prepare_cut(const struct rewriting *w, taddr_t at, struct err *err) {
+    const struct plan_code *c = &w->patched->code->emitted;
+    vaddr_t cut = at - w->patched->bias;
+    size_t end = patcher_patch_at(c, cut + APART), first = patcher_patch_at(c, cut - APART);
+    size_t middle = patcher_patch_at(c, cut);
+    int rc = 0;
+    for (size_t i = first; i < end && first < middle && middle < end && rc == 0; i++)
+        if (site_of(w->patched, i) == i)
+            rc = rewrite_withdraw(w->patched, w->fd, i, err);
+    return rc;
+}
+
+struct text { /* of a piece, to whole pages where some may be given back */
+    const struct piece *piece;
+    taddr_t start;
+    size_t size;
+    uint8_t now[PIECE_BYTES], then[PIECE_BYTES];
+};
+
+/* Its patches may be restored before or after others. */
+static int prepare_ends(const struct rewriting *w, const struct piece *piece, struct err *err) {
+    const struct plan_code *c = &w->patched->code->emitted;
+    taddr_t bias = w->patched->bias;
+    int rc = w->action == RESTORE ? prepare_cut(w, c->patches[piece->first].at + bias, err) : 0;
+    if (rc == 0 && w->action == RESTORE && piece->end < c->patch_count)
+        rc = prepare_cut(w, c->patches[piece->end].at + bias, err);
+    return rc;
+}
+
+/* Writes T from FROM to TO after what is below has been given back. */
+static int put_between(struct rewriting *w, const struct text *t, size_t from, size_t to,
+                       struct err *err) {
+    int rc = prepare_ends(w, t->piece, err);
+    if (rc == 0)
+        rc = prepare_cut(w, t->start + from, err);
+    if (rc == 0)
+        rc = prepare_cut(w, t->start + to, err);
+    if (rc < 0)
+        return rc;
+    pages_flush(w->pages);
+    return w->pages->failed ? -EBUSY
+                            : memory_write(w->fd, t->start + from, t->then + from, to - from, err);
+}
+
+/* Pages that their file holds as they will be are made that's, the others are written if they
+ * change. */
+static int put_pages(struct rewriting *w, const struct text *t, struct err *err) {
+    int rc = 0;
+    pages_look(w->pages, t->start, t->size);
+    for (size_t at = 0, end; at < t->size && rc == 0; at = end) {
+        end = at + PAGE;
+        if (pages_hold(w->pages, at, t->then + at)) {
+            pages_give(w->pages, t->start + at);
+            continue;
+        }
+        while (end < t->size && !pages_hold(w->pages, end, t->then + end))
+            end += PAGE;
+        if (memcmp(t->now + at, t->then + at, end - at) != 0)
+            rc = put_between(w, t, at, end, err);
+    }
+    return rc == 0 && w->pages->failed ? -EBUSY : rc;
+}
+
+/* Writes a byte that is there already to each page that patches FIRST..END-1 begin in: it becomes
+ * the process's own, which takes long, before that has to stand still for it. */
+static int touch_pages(const struct rewriting *w, const struct piece *piece, struct err *err) {
+    const struct patched *p = w->patched;
+    const struct patch *patches = p->code->emitted.patches;
+    taddr_t last = 0;
+    int rc = 0;
+    for (size_t i = piece->first; i < piece->end && rc == 0; i++) {
+        taddr_t at = patches[i].at + p->bias;
+        if (last == 0 || at / PAGE != last / PAGE)
+            rc = memory_write(w->fd, at, patches[i].before, 1, err);
+        last = at;
+    }
+    return rc;
+}
+
 /* Rewrites the piece in one go, or only sees whether it may be. */
 static int treat_piece(struct rewriting *w, const struct piece *piece, struct err *err) {
     const struct patched *p = w->patched;
     const struct patch *patches = p->code->emitted.patches;
-    const struct patch *first = &patches[piece->first], *last = &patches[piece->end - 1];
-    uint8_t bytes[CHUNK_BYTES];
-    size_t size = last->at + last->size - first->at;
-    int rc = memory_read(w->fd, first->at + p->bias, bytes, size, err);
+    uint64_t mask = w->pages ? PAGE - 1 : 0;
+    taddr_t end = patches[piece->end - 1].at + patches[piece->end - 1].size + p->bias;
+    struct text t;
+    t.piece = piece;
+    t.start = (patches[piece->first].at + p->bias) & ~mask;
+    t.size = ((end + mask) & ~mask) - t.start;
+    int rc = memory_read(w->fd, t.start, t.then, t.size, err);
+    if (rc == 0 && w->pages)
+        memcpy(t.now, t.then, t.size);
     w->changed = false;
     for (size_t i = piece->first; i < piece->end && rc == 0; i++) {
         const struct patch *q = &patches[i];
-        if (!patched_spares(p, i) && !treat_patch(w, q, bytes + (q->at - first->at)))
+        if (!patched_spares(p, i) && !treat_patch(w, q, t.then + (q->at + p->bias - t.start)))
             return err_set(err, ESTALE, "text-differs",
                            "%s: its code in memory is not its file's: left untraced",
                            p->entry->module->path);
     }
-    return rc < 0 || !w->changed ? rc : memory_write(w->fd, first->at + p->bias, bytes, size, err);
+    if (rc == 0 && w->action == TOUCH)
+        return touch_pages(w, piece, err);
+    if (rc == 0 && w->pages)
+        return put_pages(w, &t, err);
+    if (rc == 0 && w->changed)
+        rc = prepare_ends(w, piece, err);
+    return rc < 0 || !w->changed ? rc : memory_write(w->fd, t.start, t.then, t.size, err);
 }
 
 /*
@@ -116,15 +250,19 @@ static int treat(struct rewriting *w, struct err *err) {
 }
 
 int rewrite_check(const struct patched *p, int fd, struct err *err) {
-    return treat(&(struct rewriting){p, fd, CHECK, 0, false}, err);
+    return treat(&(struct rewriting){.patched = p, .fd = fd, .action = CHECK}, err);
+}
+
+int rewrite_touch(const struct patched *p, int fd, struct err *err) {
+    return treat(&(struct rewriting){.patched = p, .fd = fd, .action = TOUCH}, err);
 }
 
 int rewrite_patch(const struct patched *p, int fd, struct err *err) {
-    return treat(&(struct rewriting){p, fd, WRITE, 0, false}, err);
+    return treat(&(struct rewriting){.patched = p, .fd = fd, .action = WRITE}, err);
 }
 
-int rewrite_restore(const struct patched *p, int fd, struct err *err) {
-    struct rewriting w = {p, fd, RESTORE, 0, false};
+static int restore(const struct patched *p, int fd, struct pages *pages, struct err *err) {
+    struct rewriting w = {.patched = p, .fd = fd, .action = RESTORE, .pages = pages};
     int rc = treat(&w, err);
     if (rc == 0 && w.alien)
         return err_set(err, EBUSY, "text-changed",
@@ -132,4 +270,13 @@ int rewrite_restore(const struct patched *p, int fd, struct err *err) {
                        "others: they stay so, and what they may lead to stays mapped",
                        p->text, w.alien);
     return rc;
+}
+
+int rewrite_restore(const struct patched *p, int fd, struct pages *pages, struct err *err) {
+    if (!pages || !pages->space)
+        return restore(p, fd, NULL, err);
+    pages->failed = false;
+    int rc = restore(p, fd, pages, err);
+    pages_flush(pages);
+    return pages->failed ? restore(p, fd, NULL, err) : rc;
 }

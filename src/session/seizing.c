@@ -31,8 +31,8 @@ struct seizing {
     bool sharers; /* some that are not of the process were added */
 };
 
-/* TID is of PROCESS, and not ours yet. */
-static int seize(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
+/* TID is of PROCESS, and not ours yet. It runs on. */
+static int seize_running(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
     struct err why = {0};
     int rc = thread_seize(tid, &why);
     if (rc < 0 && (status_has_ended(tid) || status_tracer_of(tid) == gettid()))
@@ -47,8 +47,24 @@ static int seize(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
     task->ready = true;
     s->added++;
     s->sharers |= process != s->sharing.pid;
-    thread_interrupt(tid);
     return 0;
+}
+
+static int seize(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
+    int rc = seize_running(s, process, tid, err);
+    if (rc == 0 && tasks_find(&s->tracer->tasks, tid))
+        thread_interrupt(tid);
+    return rc;
+}
+
+/* While one thread is ours nobody else can trace the process and write to its text. */
+static void take_pages(struct seizing *s) {
+    pid_t pid = s->sharing.pid;
+    struct err told_later;
+    if (seize_running(s, pid, pid, &told_later) < 0 || !tasks_find(&s->tracer->tasks, pid))
+        return;
+    space_take_pages(s->space);
+    thread_interrupt(pid);
 }
 
 /* One look at all threads of PROCESS. */
@@ -308,6 +324,7 @@ int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *
     cede_watches(pid); /* known when all stand */
     taking_is_possible(pid);
     sharing_look(&s.sharing);
+    take_pages(&s);
     haste_begin(&haste);
     uint64_t begin = timing_now().ns;
     int rc = stop_and_instrument(&s, frames, err);

@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "session/foothold.h"
 #include "session/limits.h"
-#include "session/pages.h"
 #include "session/patcher.h"
 #include "session/permits.h"
 #include "session/undolog.h"
@@ -379,8 +378,6 @@ static int move_out(struct space *s, pid_t caller, struct err *err) {
 int space_clear(struct space *s, pid_t caller, struct err *err) {
     int rc = permits_check(s, caller, PERMIT_LEAVE, "the memory that tracing took stays", err);
     bool kept = false;
-    if (rc == 0)
-        pages_give_back(s, caller);
     for (size_t i = 0; i < s->modules.count && rc == 0; i++) {
         kept |= s->modules.at[i].kept;
         if (!s->modules.at[i].kept)
@@ -395,6 +392,6 @@ int space_clear(struct space *s, pid_t caller, struct err *err) {
 }
 
 int space_undo(struct space *s, pid_t caller, struct err *err) {
-    int rc = space_restore(s, caller, err);
+    int rc = space_give_back(s, caller, err);
     return rc < 0 ? rc : space_clear(s, caller, err);
 }

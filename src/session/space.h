@@ -137,6 +137,12 @@ int space_replace(const struct space_context *ctx, struct space *space, pid_t ca
 /* Restores all text, which no thread may be about to leave by a patch. Errors: "text-changed",
  * "memory", "read-maps". */
 int space_restore(struct space *space, pid_t tid, struct err *err);
+/* The same for good: what pages hold of their files is the files' again, as far as CALLER may ask
+ * the kernel for that. */
+int space_give_back(struct space *space, pid_t caller, struct err *err);
+/* Makes the pages that what is prepared will be written to the process's own, while that runs and
+ * one of its threads at least is ours. */
+void space_take_pages(const struct space *space);
 /* Unmaps what is ours, when all text is restored and threads have left it (settle.h). Errors:
  * "sandboxed", "returns-later" (some is kept), "memory", "remote-call", "read-maps". */
 int space_clear(struct space *space, pid_t caller, struct err *err);

@@ -8,6 +8,7 @@
 #include "session/haste.h"
 #include "session/identity.h"
 #include "session/leftovers.h"
+#include "session/pages.h"
 #include "session/permits.h"
 #include "session/settle.h"
 #include "session/tracer_parts.h"
@@ -195,7 +196,8 @@ static int undo_stopped(struct tracer *t, struct space *space, struct err *err) 
         return 0;
     keep_returns(t, space);
     settle_ways(t, space);
-    int rc = space_restore(space, caller ? caller->tid : space->pid, err);
+    int rc =
+        caller ? space_give_back(space, caller->tid, err) : space_restore(space, space->pid, err);
     settle_all(t, space, rc == 0);
     if (rc == 0)
         rc = caller ? space_clear(space, caller->tid, err) : -EBUSY;
@@ -367,6 +369,9 @@ void await_leavers(struct tracer *t) {
 
 void tracer_release_all(struct tracer *t) {
     struct haste haste;
+    const struct task *first = find_in_space(t);
+    if (first)
+        pages_foresee(first->space); /* its children have the same files, most of them */
     haste_begin(&haste);
     uint64_t begin = timing_now().ns;
     for (struct task *k; (k = find_in_space(t));) {

@@ -2,7 +2,7 @@
  * Does one kind of work, over and over and on several threads, until its standard input ends;
  * checks all its results itself and says "right". It says "ready" when all of it runs.
  *
- *     busy compute|wait|births|signals|forks|loads [LIBRARY]
+ *     busy compute|locked|wait|births|signals|forks|loads [LIBRARY]
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -222,6 +223,12 @@ static void *loading(void *unused) {
     return unused;
 }
 
+/* The kernel does not let pages go that are locked. */
+static void lock_code(void) {
+    extern const char __executable_start[], etext[];
+    require(mlock(__executable_start, (size_t)(etext - __executable_start)) == 0, "mlock");
+}
+
 struct kind {
     const char *name;
     void *(*work[WORKERS + 1])(void *);
@@ -229,6 +236,7 @@ struct kind {
 
 static const struct kind kinds[] = {
     {"compute", {computing, computing, computing}},
+    {"locked", {computing, computing, computing}},
     {"wait", {sleeping, polling, epolling, awaiting_signal, awaiting_condition}},
     {"births", {bearing, bearing}},
     {"signals", {NULL}},
@@ -247,6 +255,8 @@ int main(int argc, char **argv) {
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     while (strcmp(kind->name, argv[1]) != 0)
         kind++;
+    if (strcmp(kind->name, "locked") == 0)
+        lock_code();
     for (; count <= WORKERS && kind->work[count]; count++)
         require(pthread_create(&threads[count], NULL, kind->work[count], NULL) == 0, "thread");
     if (!count) {
