@@ -97,6 +97,8 @@ void tracer_answer(struct tracer *t, struct task *task) {
         return;
     if (wanted && task)
         dying_prepare(t, task, sig);
+    if (is_stop_signal(sig) && thread_is_continued(tid))
+        wanted = false;
     tracer_resume(t, tid, wanted ? sig : 0);
 }
 

@@ -102,15 +102,22 @@ int thread_set_mask(pid_t tid, uint64_t mask) {
     return request(PTRACE_SETSIGMASK, tid, (void *)sizeof mask, &mask);
 }
 
-bool thread_has_pending(pid_t tid, int sig) {
+/* FLAGS: PTRACE_PEEKSIGINFO_SHARED, of the whole process; or 0. */
+static bool is_in_queue(pid_t tid, int sig, uint32_t flags) {
     enum { MOST = 16 };
     siginfo_t info[MOST];
-    struct __ptrace_peeksiginfo_args args = {.nr = MOST};
+    struct __ptrace_peeksiginfo_args args = {.nr = MOST, .flags = flags};
     for (long n; (n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, info)) > 0; args.off += (uint64_t)n)
         for (long i = 0; i < n; i++)
             if (info[i].si_signo == sig)
                 return true;
     return false;
+}
+
+bool thread_has_pending(pid_t tid, int sig) { return is_in_queue(tid, sig, 0); }
+
+bool thread_is_continued(pid_t tid) {
+    return is_in_queue(tid, SIGCONT, 0) || is_in_queue(tid, SIGCONT, PTRACE_PEEKSIGINFO_SHARED);
 }
 
 int thread_enter_handler(pid_t tid, int sig) {

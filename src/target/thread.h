@@ -51,6 +51,10 @@ int thread_set_mask(pid_t tid, uint64_t mask);
 bool thread_guards_returns(pid_t tid);
 /* Whether SIGNAL, sent to it alone, waits to be delivered. */
 bool thread_has_pending(pid_t tid, int signal);
+/* Whether SIGCONT waits for TID or its process. A stop signal takes away one that was there before
+ * it; so one that has come since, and the program is not to stop any more. The kernel knows that by
+ * itself, but not where a thread had to do something before it is given the stop signal. */
+bool thread_is_continued(pid_t tid);
 /* Delivers SIGNAL, and stops the thread (by SIGTRAP) at its handler's first instruction. */
 int thread_enter_handler(pid_t tid, int signal);
 unsigned long thread_event_message(pid_t tid);
