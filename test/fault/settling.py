@@ -36,7 +36,8 @@ def test(spoor, strike, program):
 
 
 if __name__ == "__main__":
+    subject, files = Spoor(sys.argv[1]), [os.path.realpath(word) for word in sys.argv[2:]]
     try:
-        main(lambda: test(Spoor(sys.argv[1]), *(os.path.realpath(word) for word in sys.argv[2:])))
+        main(lambda: test(subject, *files))
     finally:
         kill_children()
