@@ -15,8 +15,8 @@
 
 #include "../target/child.h"
 #include "arch/arch.h"
-#include "arch/x86_64/stub.h"
 #include "arch/clock.h"
+#include "arch/x86_64/stub.h"
 #include "recorded.h"
 #include "session/thin.h"
 
