@@ -31,12 +31,12 @@ void pages_foresee(const struct space *space);
 void pages_begin(struct pages *ret, const struct space *space, pid_t caller,
                  const struct maps *maps);
 /* Looks at what the file holds of the pages [START, START + SIZE), PAGES_MOST at most. */
-void pages_look(struct pages *pages, taddr_t start, size_t size);
+void pages_look(struct pages *g, taddr_t start, size_t size);
 /* Whether it holds BYTES in the page AT bytes behind START. */
-bool pages_hold(const struct pages *pages, size_t at, const uint8_t *bytes);
+bool pages_hold(const struct pages *g, size_t at, const uint8_t *bytes);
 /* Makes that page its file's, some time until pages_flush(). */
-void pages_give(struct pages *pages, taddr_t page);
-void pages_flush(struct pages *pages);
-void pages_end(struct pages *pages);
+void pages_give(struct pages *g, taddr_t page);
+void pages_flush(struct pages *g);
+void pages_end(struct pages *g);
 
 #endif

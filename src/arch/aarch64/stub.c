@@ -153,8 +153,9 @@ static void event(struct writer *w, const struct stub_spec *s) {
     patched.size = full;
     put_adr(&patched, 0, w->size);
 }
-_Static_assert(EVENT_SP_LOW == EVENT_SITE + 4 && EVENT_CLOCK_SP == 0 && LANE_HEAD == 0,
-               "spelt out in event() and reserve()");
+_Static_assert(EVENT_SP_LOW == EVENT_SITE + 4, "spelt out in event()");
+_Static_assert(EVENT_CLOCK_SP == 0, "spelt out in event()");
+_Static_assert(LANE_HEAD == 0, "spelt out in reserve()");
 _Static_assert(LANE_RING % A64_PAGE == 0, "added at once");
 
 size_t a64_stub_emit(uint8_t *out, const struct stub_spec *spec) {
