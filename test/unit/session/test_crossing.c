@@ -129,9 +129,8 @@ static void a_thread_that_is_left_on_the_bridge_comes_to_the_other_side(void **s
 
 /* ---- signals ---- */
 
-/* Stops the guest where only the bridge leads out, and returns that. */
-static struct crosser enter_inside(struct guest *g) {
-    struct crosser x;
+/* Stops the guest where only the bridge leads out. */
+static void enter_inside(struct guest *g, struct crosser *ret) {
     enum settled settled = SETTLED_OUTSIDE;
     struct settle_place place;
     struct snapshot before;
@@ -142,8 +141,7 @@ static struct crosser enter_inside(struct guest *g) {
         assert_int_equal(settle_registers(g->space, g->pid, g->slot, &settled, &place), 0);
         guest_restore(g, &before);
     }
-    assert_true(find_crossing(g, &x));
-    return x;
+    assert_true(find_crossing(g, ret));
 }
 
 /* Queues SIG COUNT times for the guest's one thread, with values from 0 on. */
@@ -175,7 +173,8 @@ static void signals_that_are_queued_keep_their_order(void **state) {
     (void)state;
     enum { COUNT = 3 };
     struct guest *g = guest_new(OVERFLOW_WAIT);
-    struct crosser x = enter_inside(g);
+    struct crosser x;
+    enter_inside(g, &x);
     struct regs inside;
     assert_int_equal(thread_get_regs(g->pid, &inside), 0);
     queue(g, SIGRTMIN, COUNT);
@@ -194,7 +193,8 @@ static void signals_that_are_queued_keep_their_order(void **state) {
 static void signals_of_one_number_that_are_told_apart_stay_two(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
-    struct crosser x = enter_inside(g);
+    struct crosser x;
+    enter_inside(g, &x);
     queue(g, SIGUSR1, 1);
     assert_int_equal(thread_continue(g->pid, 0), 0);
     assert_int_equal(child_await_stop(g->pid), SIGUSR1 << 8 | 0x7f);
@@ -209,7 +209,8 @@ static void signals_of_one_number_that_are_told_apart_stay_two(void **state) {
 static void a_signal_of_jobs_does_not_undo_another(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
-    struct crosser x = enter_inside(g);
+    struct crosser x;
+    enter_inside(g, &x);
     queue(g, SIGTSTP, 1);
     assert_int_equal(thread_continue(g->pid, 0), 0);
     assert_int_equal(child_await_stop(g->pid), SIGTSTP << 8 | 0x7f);
@@ -225,7 +226,8 @@ static void a_signal_of_jobs_does_not_undo_another(void **state) {
 static void a_fault_that_was_sent_waits_like_other_signals(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
-    struct crosser x = enter_inside(g);
+    struct crosser x;
+    enter_inside(g, &x);
     struct crossing_before before;
     bool fault;
     uint64_t mask;
@@ -266,7 +268,8 @@ static void a_thread_that_may_not_set_its_mask_is_left_where_it_is(void **state)
     assert_int_equal(call_in(g, SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0), 0);
     assert_int_equal(call_in(g, SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (uint64_t)&program), 0);
     assert_int_equal(thread_get_regs(g->pid, &g->idle), 0);
-    struct crosser x = enter_inside(g);
+    struct crosser x;
+    enter_inside(g, &x);
     assert_false(crossing_is_possible(&x.c));
     assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), 0);
     assert_int_equal(settled, SETTLED_INSIDE);
