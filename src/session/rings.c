@@ -16,8 +16,10 @@ uint64_t ring_head(const struct slot *s, uint64_t tail, uint64_t last_clock) {
     if (head - tail >= 2 * EVENT_BYTES)
         before = ring[((head - 2 * EVENT_BYTES) & mask) / EVENT_BYTES].clock_sp >> 16;
     uint64_t word = __atomic_load_n(&ring[last / EVENT_BYTES].clock_sp, __ATOMIC_ACQUIRE);
+    if (!before) /* never written: a hole; or the head is not the stub's */
+        return head;
     bool newer = (((word >> 16) + SKEW_TICKS - before) & EVENT_CLOCK_MASK) <= EVENT_CLOCK_MASK / 2;
-    return newer && (word || !before) ? head : head - EVENT_BYTES;
+    return newer && word ? head : head - EVENT_BYTES;
 }
 
 /*

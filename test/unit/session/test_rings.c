@@ -39,6 +39,18 @@ static void a_new_ring_s_slot_is_not_read_before_it_is_written(void **state) {
     }
 }
 
+/* A handler jumped away between the two stores of a stub; or somebody has written over the head. */
+static void behind_a_slot_that_was_never_written_all_is_read(void **state) {
+    (void)state;
+    static const uint64_t clocks[] = {1000000, LATE};
+    for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
+        struct slot s = new_ring();
+        reserve(&s);
+        write_event(&s, clocks[i]);
+        assert_int_equal(ring_head(&s, 0, clocks[i] - 5), 2 * EVENT_BYTES);
+    }
+}
+
 static void a_slot_of_the_last_lap_is_not_read(void **state) {
     (void)state;
     struct slot s = new_ring();
@@ -109,6 +121,7 @@ static void an_image_tells_what_was_open_while_nothing_is_lost(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_new_ring_s_slot_is_not_read_before_it_is_written),
+        cmocka_unit_test(behind_a_slot_that_was_never_written_all_is_read),
         cmocka_unit_test(a_slot_of_the_last_lap_is_not_read),
         cmocka_unit_test(the_slot_behind_the_head_may_have_been_begun),
         cmocka_unit_test(a_copy_is_in_order_and_says_what_of_it_is_whole),
