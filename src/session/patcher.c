@@ -8,7 +8,6 @@
 #include "arch/arch.h"
 #include "session/arrival.h"
 #include "session/limits.h"
-#include "session/permits.h"
 #include "session/rewrite.h"
 #include "session/undolog.h"
 #include "target/cpu.h"
@@ -16,7 +15,7 @@
 #include "target/memory.h"
 #include "target/status.h"
 
-enum { PAGE = 4096, LARGE_PAGE = 2 * 1024 * 1024 };
+enum { PAGE = 4096 };
 static const uint64_t REACH = 0x7fff0000; /* of a 32-bit displacement, less some slack */
 
 static int no_room(const struct patched *p, int code, struct err *err) {
@@ -35,13 +34,9 @@ static size_t area_room(const struct patched *p) {
 static int choose_area(struct patched *p, const struct patch_request *r, struct err *err) {
     const struct module *m = p->entry->module;
     p->area_size = area_room(p);
-    bool large = p->area_size >= LARGE_PAGE;
-    p->area = maps_find_room(r->maps, m->low + p->bias, m->high + p->bias,
-                             p->area_size + (large ? LARGE_PAGE - PAGE : 0), REACH);
+    p->area = maps_find_room(r->maps, m->low + p->bias, m->high + p->bias, p->area_size, REACH);
     if (!p->area)
         return no_room(p, ENOSPC, err);
-    if (large)
-        p->area = (p->area + LARGE_PAGE - 1) & ~(taddr_t)(LARGE_PAGE - 1);
     maps_add(r->maps, p->area, p->area + p->area_size);
     return 0;
 }
@@ -66,15 +61,6 @@ static int unmap(const struct space *s, pid_t caller, taddr_t at, size_t size, s
     return thread_call(caller, &s->remote, &call, &ignored, err);
 }
 
-/* They are filled in less time while threads stand, and take less room in the processor's cache of
- * addresses. The whole area is asked for, so that it stays one map. */
-static void ask_for_large_pages(const struct patched *p, const struct patch_request *r) {
-    struct remote_call call = {SYS_madvise, {p->area, p->area_size, MADV_HUGEPAGE}};
-    int64_t ignored;
-    if (p->area_size >= LARGE_PAGE && permits(r->space, r->caller, PERMIT_LARGE))
-        thread_call(r->caller, &r->space->remote, &call, &ignored, NULL);
-}
-
 /* Maps P's area, and puts the log there, by which all that follows can be undone. */
 static int map_area(struct patched *p, const struct patch_request *r, struct err *err) {
     int rc = undolog_announce(r->space, p, err);
@@ -84,7 +70,6 @@ static int map_area(struct patched *p, const struct patch_request *r, struct err
         undolog_end(r->space, NULL);
         return rc;
     }
-    ask_for_large_pages(p, r);
     rc = undolog_link(r->space, p, err);
     if (rc < 0)
         unmap(r->space, r->caller, p->area, p->area_size, NULL);

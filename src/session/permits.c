@@ -46,7 +46,6 @@ static const struct {
     {PERMIT_LANES, false, "close", {SYS_close, {0}, A}},
     {PERMIT_LANES, true, "madvise", {SYS_madvise, {0, 0, MADV_DONTDUMP}, A | B}},
     {PERMIT_PAGES, true, "madvise", {SYS_madvise, {0, 0, MADV_DONTNEED}, A | B}},
-    {PERMIT_LARGE, true, "madvise", {SYS_madvise, {0, 0, MADV_HUGEPAGE}, A | B}},
     {PERMIT_LOOK, true, "prctl", {SYS_prctl, {PR_GET_DUMPABLE, 0}, 0}},
     {PERMIT_LOOK, true, "prctl", {SYS_prctl, {PR_SET_DUMPABLE, 1}, 0}},
     {PERMIT_LOOK, false, "prctl", {SYS_prctl, {PR_SET_DUMPABLE, 0}, 0}},

@@ -18,8 +18,7 @@ enum permit {                    /* what calls are made for */
               PERMIT_LOOK = 8,   /* access_gain() */
               PERMIT_TRAPS = 16, /* traps.c */
               PERMIT_PAGES = 32, /* pages.c */
-              PERMIT_MASK = 64,  /* crossing.c: the thread's own calls, should spoor be killed */
-              PERMIT_LARGE = 128 /* to ask for large pages */
+              PERMIT_MASK = 64   /* crossing.c: the thread's own calls, should spoor be killed */
 };
 
 /* How many filters of TID's need no look: as many as spoor has itself, if TID must have inherited
