@@ -187,16 +187,18 @@ static int put_pages(struct rewriting *w, const struct text *t, struct err *err)
 }
 
 /* Writes a byte that is there already to each page that patches FIRST..END-1 begin in: it becomes
- * the process's own, which takes long, before that has to stand still for it. */
+ * the process's own, which takes long, before that has to stand still for it. Never where the
+ * program itself may write. */
 static int touch_pages(const struct rewriting *w, const struct piece *piece, struct err *err) {
     const struct patched *p = w->patched;
-    const struct patch *patches = p->code->emitted.patches;
     taddr_t last = 0;
     int rc = 0;
     for (size_t i = piece->first; i < piece->end && rc == 0; i++) {
-        taddr_t at = patches[i].at + p->bias;
-        if (last == 0 || at / PAGE != last / PAGE)
-            rc = memory_write(w->fd, at, patches[i].before, 1, err);
+        const struct patch *q = &p->code->emitted.patches[i];
+        taddr_t at = q->at + p->bias;
+        if (q->yields || (last != 0 && at / PAGE == last / PAGE))
+            continue;
+        rc = memory_write(w->fd, at, q->before, 1, err);
         last = at;
     }
     return rc;

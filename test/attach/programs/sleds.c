@@ -52,6 +52,19 @@ NOINLINE static void early(long n) {
     zero = 0;
 }
 
+/* Pages of code in which nothing is patched but what is in sleds. */
+#define MORE(n)                                                                                    \
+    NOINLINE __attribute__((used)) static void more_##n(void) { __asm__ volatile(""); }
+#define MORE_8(n)                                                                                  \
+    MORE(n##0) MORE(n##1) MORE(n##2) MORE(n##3) MORE(n##4) MORE(n##5) MORE(n##6) MORE(n##7)
+#define MORE_64(n)                                                                                 \
+    MORE_8(n##0)                                                                                   \
+    MORE_8(n##1) MORE_8(n##2) MORE_8(n##3) MORE_8(n##4) MORE_8(n##5) MORE_8(n##6) MORE_8(n##7)
+MORE_64(a)
+MORE_64(b)
+MORE_64(c)
+MORE_64(d)
+
 NOINLINE static void compute(void) {
     require(fib(15) == 610, "fib");
     for (long n = 0; n < 9; n++) {
