@@ -329,8 +329,22 @@ static int leave_by_return(struct spoor_walk *walk, struct sim *sim) {
     return leave(walk, &sim->now, SPOOR_BY_RETURN, SPOOR_PROVEN);
 }
 
+/* At a function's first instruction, just called: also of those that never return. */
+static int step_from_start(struct spoor_walk *walk, struct sim *sim) {
+    const struct spoor_image *image = walk->image;
+    spoor_word back = plain_address(image, walk->regs.r[LR_OF(image)]);
+    if (!walk->exact || !knows(walk, LR_OF(image)) ||
+        called(walk, back) != walk->regs.r[PC_OF(image)])
+        return -1;
+    sim_begin(sim, walk);
+    sim->now.r[PC_OF(image)] = back;
+    return leave(walk, &sim->now, SPOOR_BY_RETURN, SPOOR_PROVEN);
+}
+
 static int step_by_return(struct spoor_walk *walk, struct sim *sim) {
     struct path path;
+    if (!step_from_start(walk, sim))
+        return 0;
     path.forks = 0;
     path.budget = ALL_STEPS;
     do {
@@ -410,7 +424,7 @@ static enum spoor_result step_out(struct spoor_walk *walk) {
     const struct spoor_image *image = walk->image;
     struct sim sim;
     unsigned ways = walk->exact ? SPOOR_BY_RETURN | SPOOR_BY_PROLOGUE : image->walkers;
-    if (!is_in_text(image, walk->regs.r[PC_OF(image)]))
+    if (!is_in_text(image, walk->regs.r[PC_OF(image)] - 2u * !walk->exact))
         return leave_wild(walk);
     if (!walk->stack.high)
         return SPOOR_NO_STACK;

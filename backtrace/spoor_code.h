@@ -151,7 +151,8 @@ static int a64_call(const struct spoor_walk *walk, spoor_word back, spoor_word *
 static int call_before(const struct spoor_walk *walk, spoor_word back, spoor_word *ret_target) {
     const struct spoor_image *image = walk->image;
     *ret_target = 0;
-    if (!is_in_text(image, back) || (IS_M(image) && !(back & 1)))
+    if (!is_in_text(image, back - 2) || /* a call that never returns may end the text */
+        (IS_M(image) && !(back & 1)))
         return -1;
 #if HAVE_A64
     if (IS_A64(image))

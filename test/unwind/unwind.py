@@ -42,7 +42,7 @@ BOARDS = {"cortex-m0": ("microbit", "0", "0x20000000"), "cortex-m3": AT_0,
           "cortex-m33": ("mps2-an505", "0x10000000", "0x38000000")}
 FLOAT = ("-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", "-DFLOATING")
 METAL = [(GCC, "cortex-m0", ("-Os",)), (GCC, "cortex-m3", ("-O2", LEAN, "-DPROCESS_STACK")),
-         (GCC, "cortex-m4", ("-O1", *FLOAT))]
+         (GCC, "cortex-m4", ("-O1", *FLOAT)), (GCC, "cortex-m7", ("-O2", "-funwind-tables"))]
 if ALL:
     METAL = [(compiler, cpu, (level, *more)) for level in ("-O0", "-O1", "-O2", "-Os")
              for compiler in (GCC, CLANG) for cpu in BOARDS
