@@ -5,6 +5,7 @@
 #   make check       install missing packages, build, run all tests; lint and sanitizers too
 #   make check-long  stress, soak and sweeps besides; ROUNDS=20 of the tests that trace programs, with
 #                    ring sizes and overflow policies by chance, repeatable by SEED=
+#   make check-arm   what runs on AArch64, in machines that QEMU emulates; make check-long has it, too
 #   make bench       build/bench.json and a table
 #   make bench-pauses   how long programs stand still when spoor comes, and when it leaves
 #   make bench-servers  whether servers are as fast as before when spoor has come and left;
@@ -19,8 +20,8 @@ BUILD = build
 SANITIZE = build-sanitize
 PREFIX = /usr/local
 
-.PHONY: all demo check check-long bench bench-pauses bench-servers lint sanitize install clean setup \
-	built-with-tests built-with-sanitizers
+.PHONY: all demo check check-long check-arm bench bench-pauses bench-servers lint sanitize install clean \
+	setup built-with-tests built-with-sanitizers
 
 all: setup
 	ninja -C $(BUILD)
@@ -47,7 +48,10 @@ packages-%:
 	@tools/packages install build $*
 
 packages-long:
-	@tools/packages install build check long
+	@tools/packages install build check long arm
+
+packages-arm:
+	@tools/packages install build check arm
 
 # With make -j, too, nothing is built before its packages are there.
 demo: packages-demo
@@ -58,8 +62,16 @@ check: packages-check
 	$(MAKE) built-with-tests built-with-sanitizers
 	tools/run-tests $(BUILD) --setup=default -- $(SANITIZE) --setup=sanitize
 
+# What these tests run in the guest is built for them only.
+check-arm: packages-arm
+	$(MAKE) setup
+	@meson configure $(BUILD) | grep -Eq '^ *tests +enabled ' || meson configure $(BUILD) -Dtests=enabled
+	ninja -C $(BUILD) spoor arm-programs
+	tools/run-tests $(BUILD) --setup=long --suite=arm
+
 check-long: packages-long
 	$(MAKE) built-with-tests built-with-sanitizers
+	ninja -C $(BUILD) arm-programs
 	tools/run-tests $(BUILD) --setup=long -- $(SANITIZE) --setup=sanitize; first=$$?; \
 		tools/run-rounds $(BUILD) $(if $(ROUNDS),--rounds=$(ROUNDS)) $(if $(SEED),--seed=$(SEED)) \
 		&& exit $$first

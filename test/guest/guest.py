@@ -1,133 +1,110 @@
 #!/usr/bin/env python3
-"""guest.py SPOOR CACHE [--next PROGRAM OPTION...]...: programs of test/trace in a guest whose processor
-has all that QEMU can emulate (-cpu max), under Debian's kernel.
+"""guest.py SPOOR CACHE [--machine=NAME] [--inside=FILE] [--real] [--next PROGRAM OPTION...]...
 
-In the guest each program runs alone and under spoor; what it printed and the traces come back and are
-compared here, as run.py does it with its OPTIONs. With SPOOR_TEST_SEED (harness.py) these are some of the
-programs, by chance: what is slow here has been run outside in the same round. Neither root nor KVM is needed. The kernel's package
-is fetched by apt-get once and kept in the directory CACHE."""
-import glob
-import io
+Programs of test/trace in an emulated machine (machine.py) whose processor has all that QEMU can emulate,
+under Debian's kernel. In the guest each PROGRAM runs alone and under spoor; what it printed and the traces
+come back and are compared here, with SPOOR, as run.py does it with its OPTIONs. With SPOOR_TEST_SEED
+(harness.py) these are some of the programs, by chance: what is slow here has been run outside in the same round.
+
+--inside is the spoor that runs in there, if that is another one than SPOOR; where there is no such file,
+programs run alone only, and what they print must be an account of calls. --real: Debian's own python3, bash
+and so on as well (real_programs.py)."""
+import argparse
 import os
 import random
 import re
-import shlex
 import shutil
 import subprocess
 import sys
-import tarfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "trace"))
 
+import machine  # noqa: E402
+import real_programs  # noqa: E402
 import run as runner  # noqa: E402
-from harness import SEED, SKIP, Failure, Outcome, Spoor, check, main  # noqa: E402
+from harness import (SEED, SKIP, Failure, Outcome, Spoor, check, check_balanced,  # noqa: E402
+                     check_lossless, check_same_outcome, main)
 
-HERE = os.path.dirname(os.path.realpath(__file__))
-SECONDS, MEMORY, PROCESSORS = 3000, "1536", "2"
 # What the guest is for: features that few machines have today.
-FEATURES = {"la57", "pku"}
+FEATURES = {"amd64": {"la57", "pku"}, "arm64": {"paca", "bti", "sve2", "mte"}, "armhf": {"neon", "idiva"}}
 UNWINDER = "/lib/x86_64-linux-gnu/libgcc_s.so.1"  # loaded for pthread_cancel()
+LIBRARIES_OF_SPOOR = ["libdw1", "libzydis4.0", "libzstd1"]
 NAMES = ["default", "all"]  # of runner.WAYS
 SOME = 8
+NOT_ITS_OWN = 126  # statuses from here on are a shell's, for what could not be run or was killed
 
 
-def skip(why):
-    print(why)
-    sys.exit(SKIP)
-
-
-def output_of(*command, **how):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                          check=False, **how)
+def output_of(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
     return done.stdout if done.returncode == 0 else ""
 
 
-def kernel(cache):
-    """The kernel's image, from Debian's package for virtual machines."""
-    found = sorted(glob.glob(os.path.join(cache, "boot", "vmlinuz-*")))
-    if found:
-        return found[-1]
-    depends = output_of("apt-cache", "depends", "linux-image-cloud-amd64")
-    package = re.search(r"Depends: (linux-image-\d\S*)", depends)
-    if not package:
-        skip("apt-cache knows no linux-image-cloud-amd64")
-    os.makedirs(cache, exist_ok=True)
-    output_of("apt-get", "-q", "download", package[1], cwd=cache)
-    for archive in glob.glob(os.path.join(cache, "*.deb")):
-        output_of("dpkg-deb", "-x", archive, cache)
-        os.remove(archive)
-    found = sorted(glob.glob(os.path.join(cache, "boot", "vmlinuz-*")))
-    if not found:
-        skip(f"apt-get cannot fetch {package[1]}")
-    return found[-1]
-
-
 def needed_by(path):
-    """The interpreter and the libraries that the dynamic linker finds for an ELF file."""
+    """The interpreter and the libraries that the dynamic linker finds for an ELF file of this machine's."""
     interpreter = re.search(r"interpreter: (\S+)\]", output_of("readelf", "-lW", path))
     yield from [interpreter[1]] if interpreter else []
     if not interpreter or "musl" not in interpreter[1]:
         yield from re.findall(r"(/\S+) \(0x", output_of("ldd", path))
 
 
-def install(root, path):
-    to = root + path
-    if not os.path.exists(to):
-        os.makedirs(os.path.dirname(to), exist_ok=True)
-        shutil.copy(path, to)
+class Job:
+    """A program that runs alone and under spoor."""
+
+    def __init__(self, name, command, files):
+        self.name, self.command, self.files = name, command, files
+        self.lossy = {}  # which of the traces may lack events, by chance
+
+    def steps(self, spoor):
+        """SPOOR is the one in the guest, or None."""
+        yield "alone", self.command
+        for name, options in zip(NAMES, runner.WAYS) if spoor else ():
+            record = spoor.command(options, self.command, f"{name}.trace")
+            self.lossy[name] = spoor.lossy
+            yield name, record
+
+    def check(self, spoor):
+        """What came back is in the current directory. SPOOR reads the traces."""
+        alone = outcome("alone")
+        check(alone.status != SKIP, "the guest's processor lacks what it needs")
+        self.check_alone(alone)
+        for name, options in zip(NAMES, runner.WAYS):
+            if name in self.lossy:
+                os.replace(f"{name}.trace", "trace")
+                spoor.lossy = self.lossy[name]
+                self.compare(spoor, alone, outcome(name), options)
 
 
-def job_of(spoor, arguments):
-    """Shell commands for init. Notes in ARGUMENTS which of the traces may lack events, by chance."""
-    command = runner.command_of(arguments)
-    arguments.lossy = {}
-    lines = [shlex.join(["one", "alone", *command])]
-    for name, options in zip(NAMES, runner.WAYS):
-        record = spoor.command(options, command, f"{name}.trace")
-        arguments.lossy[name] = spoor.lossy
-        lines.append(shlex.join(["one", name, *record]))
-    return "\n".join(lines) + "\n"
+class TraceProgram(Job):
+    """One of test/trace, which tells of its calls."""
+
+    def __init__(self, arguments):
+        files = [arguments.program, *arguments.library, *(arguments.load_by or [])[1:]]
+        super().__init__(os.path.basename(arguments.program), runner.command_of(arguments), files)
+        self.arguments = arguments
+
+    def check_alone(self, alone):
+        runner.Expectation(alone.stdout.decode(), self.name)
+        said = alone.stderr.decode(errors="replace")
+        check(alone.status < NOT_ITS_OWN, f"alone: status {alone.status}; it said:\n{said}")
+
+    def compare(self, spoor, alone, traced, options):
+        runner.compare(self.arguments, spoor, alone, traced, options)
 
 
-def file_system(root, spoor, jobs):
-    for folder in ("bin", "proc", "sys", "dev", "tmp", "jobs"):
-        os.makedirs(os.path.join(root, folder))
-    shutil.copy(shutil.which("busybox"), os.path.join(root, "bin", "busybox"))
-    shutil.copy(os.path.join(HERE, "init"), os.path.join(root, "init"))
-    os.chmod(os.path.join(root, "init"), 0o755)
-    files = {spoor.path, *needed_by(spoor.path), UNWINDER}
-    for number, arguments in enumerate(jobs):
-        files |= {arguments.program, *arguments.library}
-        files |= {arguments.load_by[1]} if arguments.load_by else set()
-        for path in [arguments.program, *arguments.library]:
-            files |= set(needed_by(path))
-        with open(os.path.join(root, "jobs", f"{number:03}"), "w", encoding="utf-8") as job:
-            job.write(job_of(spoor, arguments))
-    for path in files:
-        install(root, path)
+class RealProgram(Job):
+    """One of Debian's."""
 
+    def __init__(self, name, command, wanted):
+        super().__init__(name, command, [])
+        self.wanted = wanted
 
-def boot(image, root):
-    """Runs the guest; what it sent is left in the folder results."""
-    names = subprocess.run(["find", "."], cwd=root, stdout=subprocess.PIPE, check=True).stdout
-    archive = subprocess.run(["cpio", "-o", "-H", "newc", "--quiet", "-R", "0:0"], cwd=root,
-                             input=names, stdout=subprocess.PIPE, check=True).stdout
-    with open("initrd", "wb") as initrd:
-        initrd.write(archive)
-    # A busy machine lets the emulated one wait: then no timer tick comes while Linux counts them.
-    command = ["qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-M", "q35", "-m", MEMORY,
-               "-smp", PROCESSORS, "-display", "none", "-monitor", "none", "-no-reboot",
-               "-nic", "none", "-serial", "file:console", "-serial", "file:sent",
-               "-kernel", image, "-initrd", "initrd", "-append", "console=ttyS0 panic=-1 quiet no_timer_check"]
-    try:
-        subprocess.run(command, stdin=subprocess.DEVNULL, timeout=SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        print(f"the guest was not done after {SECONDS} s", file=sys.stderr)
-    with open("sent", "rb") as sent, open("console", errors="replace", encoding="utf-8") as console:
-        data = sent.read()
-        check(data, "the guest sent nothing; its console's end:\n" + console.read()[-2000:])
-    with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as results:
-        results.extractall("results")
+    def check_alone(self, alone):
+        check((alone.stdout.decode(), alone.status) == (self.wanted, 0), f"alone: {alone}")
+
+    def compare(self, spoor, alone, traced, options):
+        check_same_outcome(alone, traced, f"spoor record {' '.join(options)}")
+        check_lossless(spoor.info())
+        check(check_balanced(spoor.replay()), "no call was recorded")
 
 
 def outcome(name):
@@ -136,61 +113,87 @@ def outcome(name):
         return Outcome(out.read(), err.read(), int(status.read()))
 
 
-def check_job(spoor, arguments):
-    alone = outcome("alone")
-    check(alone.status != SKIP, "the guest's processor lacks what it needs")
-    for name, options in zip(NAMES, runner.WAYS):
-        os.replace(f"{name}.trace", "trace")
-        spoor.lossy = arguments.lossy[name]
-        runner.compare(arguments, spoor, alone, outcome(name), options)
-
-
-def check_processor():
+def check_processor(name):
     with open("results/cpuinfo", encoding="utf-8") as info, \
             open("results/kernel", encoding="utf-8") as release:
-        text = info.read()
-        flags = set(re.search(r"flags\s*: (.*)", text)[1].split())
-        print("processor:", re.search(r"model name\s*: (.*)", text)[1], "under", release.read().strip())
-    print("features:", " ".join(sorted(flags)))
-    check(flags >= FEATURES, f"the processor lacks {FEATURES - flags}")
+        found = re.search(r"(?:flags|Features)\s*: (.*)", info.read())
+        flags = set(found[1].split()) if found else set()
+        print("kernel:", release.read().strip(), "features:", " ".join(sorted(flags)))
+    check(flags >= FEATURES[name], f"the processor lacks {FEATURES[name] - flags}")
 
 
-def test(spoor, image, jobs):
-    os.mkdir("root")
-    file_system(os.path.realpath("root"), spoor, jobs)
-    boot(image, "root")
-    check_processor()
+def prepare(arguments, inside):
+    packages = LIBRARIES_OF_SPOOR if inside and arguments.machine != "amd64" else []
+    packages = packages + (real_programs.PACKAGES if arguments.real else [])
+    guest = machine.Guest(arguments.machine, arguments.cache, packages)
+    files = {inside.path} if inside else set()
+    for number, job in enumerate(arguments.jobs):
+        guest.job(f"{number:03}", job.steps(inside))
+        files.update(job.files)
+    if arguments.machine == "amd64":
+        files.update({UNWINDER}, *map(needed_by, files))
+    for path in files:
+        guest.add(path)
+    return guest
+
+
+def test(arguments, guest):
+    wrong = guest.boot()
+    check(not wrong, wrong)
+    check_processor(arguments.machine)
+    spoor = Spoor(arguments.spoor)
     failed = []
     top = os.getcwd()
-    for number, arguments in enumerate(jobs):
+    for number, job in enumerate(arguments.jobs):
         os.chdir(os.path.join(top, "results", f"{number:03}"))
         try:
-            check_job(spoor, arguments)
+            job.check(spoor)
         except (Failure, OSError) as failure:
-            failed.append(f"{os.path.basename(arguments.program)}: {failure}")
+            failed.append(f"{job.name}: {failure}")
     os.chdir(top)
-    print(f"{len(jobs)} programs, {len(failed)} failed")
+    print(f"{len(arguments.jobs)} programs, {len(failed)} failed")
     check(not failed, "\n".join(failed))
 
 
 def parse(words):
-    """(path of spoor, cache, arguments of each program)."""
-    jobs = []
-    for word in words[2:]:
+    first = words.index("--next") if "--next" in words else len(words)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("spoor", type=os.path.realpath)
+    parser.add_argument("cache", type=os.path.realpath)
+    parser.add_argument("--machine", choices=machine.MACHINES, default="amd64")
+    parser.add_argument("--inside", type=os.path.realpath)
+    parser.add_argument("--real", action="store_true")
+    arguments = parser.parse_args(words[:first])
+    programs = []
+    for word in words[first:]:
         if word == "--next":
-            jobs.append([words[0]])
+            programs.append([arguments.spoor])
         else:
-            jobs[-1].append(word)
-    return words[0], os.path.realpath(words[1]), [runner.parse(job) for job in jobs]
+            programs[-1].append(word)
+    arguments.jobs = [TraceProgram(runner.parse(program)) for program in programs]
+    if arguments.real:
+        arguments.jobs += [RealProgram(*program) for program in real_programs.PROGRAMS]
+    if SEED:
+        arguments.jobs = random.Random(SEED).sample(arguments.jobs, SOME)
+    return arguments
+
+
+def main_of(arguments):
+    path = arguments.inside or arguments.spoor
+    inside = Spoor(path) if os.path.exists(path) else None
+    if not inside:
+        print(f"{path} is not built: programs run alone")
+    try:
+        guest = prepare(arguments, inside)
+    except machine.Unavailable as why:
+        print(why)
+        sys.exit(SKIP)
+    main(lambda: test(arguments, guest))
 
 
 if __name__ == "__main__":
     sys.setrecursionlimit(20000)
-    for tool in ("qemu-system-x86_64", "cpio", "busybox", "readelf", "apt-get"):
-        if not shutil.which(tool):
-            skip(f"{tool} is not installed")
-    given, given_cache, given_jobs = parse(sys.argv[1:])
-    if SEED:
-        given_jobs = random.Random(SEED).sample(given_jobs, SOME)
-    tracer, image_file = Spoor(given), kernel(given_cache)
-    main(lambda: test(tracer, image_file, given_jobs))
+    if not shutil.which("readelf"):
+        print("readelf is not installed")
+        sys.exit(SKIP)
+    main_of(parse(sys.argv[1:]))

@@ -5,7 +5,7 @@ import unittest
 
 from support import SOURCE, read, run, tool
 
-PURPOSES = ("build", "demo", "check", "long", "bench")
+PURPOSES = ("build", "demo", "check", "arm", "long", "bench")
 
 
 def listed(purpose):
@@ -42,7 +42,8 @@ class Packages(unittest.TestCase):
             self.assertNotIn("apt-get", read(os.path.join(SOURCE, path)), path)
         for target in ("demo", "check", "bench"):
             self.assertRegex(makefile, rf"(?m)^{target}: packages-{target}$")
-        self.assertRegex(makefile, r"(?m)^check-long: packages-long$")
+        for target in ("arm", "long"):
+            self.assertRegex(makefile, rf"(?m)^check-{target}: packages-{target}$")
 
 
 if __name__ == "__main__":

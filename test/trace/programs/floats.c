@@ -60,13 +60,19 @@ static NOINLINE double keep(double x, int n) {
     return total;
 }
 
+#ifdef __x86_64__
+#define WIDE __attribute__((target("avx")))
+#define HAS_WIDE __builtin_cpu_supports("avx")
+#else
+#define WIDE
+#define HAS_WIDE 1
+#endif
+
 typedef double quad __attribute__((vector_size(32)));
 
-__attribute__((target("avx"))) static NOINLINE quad rotate(quad a, quad b) {
-    return (quad){b[1], a[2], b[3], a[0]} * a;
-}
+WIDE static NOINLINE quad rotate(quad a, quad b) { return (quad){b[1], a[2], b[3], a[0]} * a; }
 
-__attribute__((target("avx"))) static void print_rotated(void) {
+WIDE static void print_rotated(void) {
     quad a = {1.5, 2.5, 3.5, 4.5}, b = {.1, .2, .3, .4};
     ENTER;
     expect('>', "rotate");
@@ -95,7 +101,7 @@ int main(void) {
     printf("%ld %ld %La %ld\n", l.at[0], l.at[4], e.x, e.n);
     printf("%a\n", LEAF(many, pairs[0], pairs[1], pairs[2], pairs[3], pairs[4]));
     printf("%a\n", keep(.3, 20));
-    if (__builtin_cpu_supports("avx"))
+    if (HAS_WIDE)
         print_rotated();
     LEAVE;
     expect_print();

@@ -1,0 +1,109 @@
+"""Packages of Debian for any architecture, fetched by apt-get, without installing anything: what the
+emulated machines of this folder start.
+
+Of the host's own package management only the address of its archive is used, and nothing is changed:
+lists and archives are in a directory of ours. Neither root nor `dpkg --add-architecture` is needed."""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+
+SOURCES = ("/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list")
+
+
+class Unavailable(Exception):
+    """A package cannot be had; the text says why."""
+
+
+def settings_of_host():
+    """How the host reaches archives (proxies), in the form of apt.conf."""
+    dump = subprocess.run(["apt-config", "dump"], stdout=subprocess.PIPE, text=True, check=True)
+    return re.findall(r'(?m)^Acquire::.* ".+";$', dump.stdout)
+
+
+class Packages:
+    """Those of one architecture, fetched by way of the directory PLACE."""
+
+    def __init__(self, place, architecture):
+        self.place = os.path.realpath(place)
+        self.architecture = architecture
+        self.config = os.path.join(self.place, "apt.conf")
+
+    def _configure(self):
+        sources = next((path for path in SOURCES if os.path.exists(path)), None)
+        if not sources or not shutil.which("apt-get"):
+            raise Unavailable("there is no apt-get that knows Debian's archive")
+        for folder in ("lists/partial", "cache/archives/partial"):
+            os.makedirs(os.path.join(self.place, folder), exist_ok=True)
+        with open(os.path.join(self.place, "status"), "w", encoding="utf-8"):
+            pass  # nothing is installed
+        lines = [*settings_of_host(),
+                 f'APT::Architecture "{self.architecture}";',
+                 f'APT::Architectures {{ "{self.architecture}"; }};',
+                 'APT::Install-Recommends "false";',
+                 'APT::Sandbox::User "root";',  # whoever runs this, and nobody else
+                 'Acquire::Languages "none";',
+                 'Debug::NoLocking "true";',
+                 'Dir::Etc::parts "/dev/null";',
+                 f'Dir::Etc::sourcelist "{sources}";',
+                 'Dir::Etc::sourceparts "/dev/null";',
+                 f'Dir::State "{self.place}";',
+                 f'Dir::State::status "{self.place}/status";',
+                 f'Dir::Cache "{self.place}/cache";']
+        with open(self.config, "w", encoding="utf-8") as config:
+            config.write("\n".join(lines) + "\n")
+
+    def _apt(self, *command, cwd=None):
+        done = subprocess.run(command, cwd=cwd or self.place, text=True, check=False,
+                              env={**os.environ, "APT_CONFIG": self.config, "LC_ALL": "C"},
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if done.returncode:
+            raise Unavailable(f"{' '.join(command)}: {done.stderr.strip()}")
+        return done.stdout
+
+    def update(self):
+        """Reads anew what there is. To be called before the others, once."""
+        self._configure()
+        self._apt("apt-get", "-q", "update")
+
+    def depended_on(self, name, pattern):
+        """The package that NAME depends on whose name is like PATTERN."""
+        found = re.search(rf"Depends: ({pattern})", self._apt("apt-cache", "depends", name))
+        if not found:
+            raise Unavailable(f"{name} depends on nothing like {pattern}")
+        return found[1]
+
+    def fetch_alone(self, name):
+        """The path of the archive of NAME, without what it depends on."""
+        return self._fetched("apt-get", "-q", "download", name)[0]
+
+    def fetch(self, names):
+        """Paths of the archives of NAMES and all that they depend on."""
+        return self._fetched("apt-get", "-q", "-y", "--download-only", "install", *names)
+
+    def _fetched(self, *command):
+        archives = os.path.join(self.place, "cache", "archives")
+        for old in glob.glob(os.path.join(archives, "*.deb")):
+            os.remove(old)
+        self._apt(*command, cwd=archives)
+        found = sorted(glob.glob(os.path.join(archives, "*.deb")))
+        if not found:
+            raise Unavailable(f"{' '.join(command)} brought nothing")
+        return found
+
+    def remove_traces(self):
+        """Lists and archives are large, and needed no more."""
+        for folder in ("lists", "cache"):
+            shutil.rmtree(os.path.join(self.place, folder), ignore_errors=True)
+
+
+def contents(archive):
+    """Its files, each as (tarfile.TarInfo, bytes or None), in their order."""
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", archive], stdout=subprocess.PIPE) as unpack:
+        with tarfile.open(fileobj=unpack.stdout, mode="r|") as files:
+            for item in files:
+                yield item, files.extractfile(item).read() if item.isreg() else None
+    if unpack.returncode:
+        raise Unavailable(f"{archive} cannot be unpacked")

@@ -1,0 +1,158 @@
+"""Machines that QEMU emulates, under Debian's kernels, with what Debian's packages hold as their file system.
+Neither root nor KVM is needed, and no image of a disk is made.
+
+    guest = Guest("arm64", cache)           fetched once, kept in the directory cache
+    guest.add("/path/of/program")           files of the host
+    guest.job("name", [("alone", ["/path/of/program", "argument"])])
+    guest.boot()                            results/name/alone.out, .err, .status, and what the job left
+
+A job is a list of steps, run one after the other in a directory of the job's own, which comes back. Steps
+that do not end are killed (status 143), and so is a guest that does not."""
+import collections
+import contextlib
+import fcntl
+import hashlib
+import io
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tarfile
+
+import debian
+from debian import Unavailable
+from initramfs import Archive
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+SECONDS, MEMORY, PROCESSORS = 3000, "1536", "2"
+STEP_SECONDS = 240
+IMAGE = "1"  # to be counted up when what is kept in the cache is made in another way
+KERNELS, KERNEL = r"linux-image-\d\S*", re.compile(r"^\./boot/vmlinuz-")
+# What no program of a test reads. (A kernel's modules are not there: what is needed is built in.)
+LEFT_OUT = tuple(f"usr/share/{name}/" for name in (
+    "doc", "man", "locale", "info", "lintian", "bash-completion", "i18n", "zoneinfo", "X11", "icons"))
+BASE = ["busybox-static", "libc6", "libgcc-s1", "libstdc++6"]
+
+# The second serial port carries the results.
+ON_PCI = ["-chardev", "file,id=sent,path=sent", "-device", "pci-serial,chardev=sent"]
+Machine = collections.namedtuple("Machine", "kernel emulator options console results words")
+MACHINES = {
+    # A busy machine lets the emulated one wait: then no timer tick comes while Linux counts them.
+    "amd64": Machine("linux-image-cloud-amd64", "qemu-system-x86_64",
+                     ["-cpu", "max", "-M", "q35", "-serial", "file:console", "-serial", "file:sent"],
+                     "ttyS0", "ttyS1", "no_timer_check"),
+    # Pointers signed by QEMU's own function instead of the architecture's cost a fifth.
+    "arm64": Machine("linux-image-cloud-arm64", "qemu-system-aarch64",
+                     ["-cpu", "max,pauth-impdef=on", "-M", "virt,gic-version=3,mte=on",
+                      "-serial", "file:console", *ON_PCI], "ttyAMA0", "ttyS0", ""),
+    # Its kernel reaches no PCI device above 4 GB.
+    "armhf": Machine("linux-image-armmp", "qemu-system-arm",
+                     ["-cpu", "max", "-M", "virt,highmem=off", "-serial", "file:console", *ON_PCI],
+                     "ttyAMA0", "ttyS0", ""),
+}
+
+
+@contextlib.contextmanager
+def only_one(path):
+    """Others wait that hold the same PATH."""
+    with open(path, "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def fetch(cache, architecture, names):
+    """Paths of the kernel's image and of an archive with the packages NAMES and all that they depend on."""
+    wanted = f"{IMAGE} {' '.join(sorted(names))}"
+    place = os.path.join(os.path.realpath(cache), architecture)
+    kernel = os.path.join(place, "vmlinuz")
+    image = os.path.join(place, hashlib.sha256(wanted.encode()).hexdigest()[:12] + ".cpio")
+    os.makedirs(place, exist_ok=True)
+    with only_one(os.path.join(place, "lock")):
+        if not os.path.exists(kernel) or not os.path.exists(image):
+            packages = debian.Packages(place, architecture)
+            packages.update()
+            make_kernel(packages, MACHINES[architecture].kernel, kernel)
+            make_image(packages, names, image)
+            packages.remove_traces()
+    return kernel, image
+
+
+def make_kernel(packages, name, path):
+    """The image that the package depends on which NAME stands for."""
+    archive = packages.fetch_alone(packages.depended_on(name, KERNELS))
+    found = [data for item, data in debian.contents(archive) if KERNEL.match(item.name)]
+    if not found:
+        raise Unavailable(f"{archive} holds no kernel")
+    with open(path + ".part", "wb") as kernel:
+        kernel.write(found[0])
+    os.replace(path + ".part", path)
+
+
+def make_image(packages, names, path):
+    with open(path + ".part", "wb") as file, Archive(file) as image:
+        for archive in packages.fetch(names):
+            image.package(debian.contents(archive), LEFT_OUT)
+    os.replace(path + ".part", path)
+
+
+class Guest:
+    """A machine that is to start once. Directories are relative to the current one."""
+
+    def __init__(self, architecture, cache, packages=()):
+        self.machine = MACHINES[architecture]
+        if not shutil.which(self.machine.emulator):
+            raise Unavailable(f"{self.machine.emulator} is not installed")
+        self.kernel, self.image = fetch(cache, architecture, [*BASE, *packages])
+        self.files = {}
+        self.jobs = {}
+
+    def add(self, path, to=None):
+        self.files[to or path] = path
+
+    def job(self, name, steps):
+        """STEPS: (name, command) each."""
+        self.jobs[name] = "".join(shlex.join(["step", step, *command]) + "\n" for step, command in steps)
+
+    def _write(self, path):
+        with open(path, "wb") as file:
+            with open(self.image, "rb") as image:
+                shutil.copyfileobj(image, file)
+            with Archive(file) as own:
+                for folder in "proc", "sys", "dev", "tmp", "root", "results":
+                    own.folder(folder)
+                own.copy(os.path.join(HERE, "init"), "init")
+                own.link("bin/sh", "busybox")
+                own.text("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n")
+                own.text("etc/group", "root:x:0:\n")
+                for to, source in sorted(self.files.items()):
+                    own.copy(source, to)
+                for name, steps in self.jobs.items():
+                    own.text(f"jobs/{name}", steps)
+
+    def command(self):
+        m = self.machine
+        return [m.emulator, "-accel", "tcg", *m.options, "-m", MEMORY, "-smp", PROCESSORS,
+                "-display", "none", "-monitor", "none", "-no-reboot", "-nic", "none",
+                "-kernel", self.kernel, "-initrd", "initrd",
+                "-append", f"console={m.console} panic=-1 quiet {m.words} results=/dev/{m.results} "
+                f"seconds={STEP_SECONDS}"]
+
+    def boot(self, seconds=SECONDS):
+        """Runs the jobs. Their results are in the directory "results" then; returns what is wrong if not
+        all of them are there."""
+        self._write("initrd")
+        late = ""
+        try:
+            subprocess.run(self.command(), stdin=subprocess.DEVNULL, timeout=seconds, check=False)
+        except subprocess.TimeoutExpired:
+            late = f"the guest was not done after {seconds} s; "
+        os.remove("initrd")
+        with open("sent", "rb") as sent, open("console", errors="replace", encoding="utf-8") as console:
+            data, said = sent.read(), console.read()
+        try:
+            with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as results:
+                results.extractall("results")
+        except (tarfile.TarError, EOFError, OSError):
+            return f"{late}the guest sent no results; its console's end:\n{said[-2000:]}"
+        return ""
