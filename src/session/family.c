@@ -102,7 +102,7 @@ void family_forget(struct tracer *t, struct task *task) {
     family_close_lane(t, task);
     if (!task->leaving) /* else it lives on, and its parent waits on */
         end_vfork(t, task->tid);
-    if (task->space && task->space->lifted && task->tid == task->pid)
+    if (task->space && space_is_paused(task->space) && task->tid == task->pid)
         tell_change(t, task->pid, TRACE_ENDED);
     space_unref(task->space);
     tasks_remove(&t->tasks, task);
@@ -162,7 +162,7 @@ void family_forget_threads(struct tracer *t, const struct task *task) {
 }
 
 bool family_exec(struct tracer *t, struct task *task) {
-    bool was_lifted = task->space && task->space->lifted;
+    bool was_lifted = task->space && space_is_paused(task->space);
     family_close_lane(t, task);
     if (task->space)
         limits_lower(task->space, task->tid);

@@ -33,7 +33,7 @@ static struct space_context *context_of(struct tracer *t) { return &t->options.c
 
 static bool is_stale(const struct tracer *t, const struct space *s) {
     const struct space_context *ctx = &t->options.context;
-    if (!s->agent || s->renounced)
+    if (!s->agent || s->renounced || s->leaving)
         return false;
     return ctx->paused ? !s->lifted : s->lifted || s->filter != ctx->filter;
 }
@@ -201,10 +201,10 @@ static int change(struct tracer *t, struct task *task, uint64_t *ret_ns, struct 
     const struct task *caller = stand(t, space, err);
     int rc = -EBUSY;
     if (caller) {
-        bool was_lifted = space->lifted;
+        bool was_lifted = space->lifted, comes = space->coming;
         uint64_t ticks = clock_ticks(); /* no later than what is found open */
         rc = change_standing(t, space, caller->tid, frames, err);
-        if (space->lifted != was_lifted)
+        if (space->lifted != was_lifted && !comes)
             tell_change_of_space(t, space, space->lifted ? TRACE_PAUSED : TRACE_RESUMED,
                                  space->lifted ? clock_ticks() : ticks);
         resume_space(t, space);
@@ -251,6 +251,25 @@ static int follow(struct tracer *t, uint64_t *ret_ns, struct err *err) {
                     : err_set(err, EBUSY, "busy",
                               "a process that has just been made cannot be changed yet: it follows "
                               "when it can");
+}
+
+int live_begin(struct tracer *t, uint64_t *ret_ns, struct err *err) {
+    return follow(t, ret_ns, err);
+}
+
+/* Those that cannot be stopped soon are left in one go. */
+void live_end(struct tracer *t, struct space *space) {
+    struct haste haste;
+    struct err err = {0};
+    haste_begin(&haste);
+    const struct task *caller = space->agent && !space->lifted ? stand(t, space, &err) : NULL;
+    if (caller) {
+        settle_ways(t, space);
+        if (space_lift_for_good(space, caller->tid, &err) == 0)
+            settle_space_out(t, space);
+        resume_space(t, space);
+    }
+    haste_end(&haste);
 }
 
 void tracer_catch_up(struct tracer *t) {

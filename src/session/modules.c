@@ -359,14 +359,42 @@ void space_forget_prepared(struct space *s) {
     s->prepared.count = 0;
 }
 
+void space_map_prepared(struct space *s, pid_t caller) {
+    s->lifted = s->coming = true;
+    for (size_t i = 0; i < s->prepared.count; i++) {
+        struct patched *p = &s->prepared.at[i];
+        if (patcher_map(p, s, caller, NULL) == 0)
+            ARRAY_PUSH(&s->modules, *p);
+    }
+    s->prepared.count = 0;
+}
+
+void space_fill(const struct space *s) {
+    for (size_t i = 0; i < s->modules.count; i++)
+        patcher_fill(&s->modules.at[i], s->remote.memory_fd);
+}
+
 /* ---- for a while ---- */
 
-int space_lift(struct space *s, pid_t tid, struct err *err) {
-    int rc = space_restore(s, tid, err);
+static void note_lifted(struct space *s) {
     breakpoints_look(s);
     s->lifted = true;
     s->armed = false; /* nobody sees what the program does at SIGTRAP meanwhile */
+}
+
+int space_lift(struct space *s, pid_t tid, struct err *err) {
+    int rc = space_restore(s, tid, err);
+    note_lifted(s);
     return rc;
+}
+
+int space_lift_for_good(struct space *s, pid_t caller, struct err *err) {
+    int rc = space_give_back(s, caller, err);
+    if (rc < 0)
+        return rc;
+    note_lifted(s);
+    s->leaving = true;
+    return 0;
 }
 
 /* Patches P again; what cannot be is left untraced. */
@@ -392,7 +420,7 @@ int space_lay(const struct space_context *ctx, struct space *s, pid_t caller, st
     maps_done(&maps);
     for (size_t i = 0; i < s->modules.count; i++)
         lay_again(ctx, s, caller, &s->modules.at[i]);
-    s->lifted = false;
+    s->lifted = s->coming = false;
     breakpoints_withdraw_again(s);
     return space_update(ctx, s, caller, err);
 }
@@ -406,7 +434,7 @@ int space_replace(const struct space_context *ctx, struct space *s, pid_t caller
     for (size_t i = 0; i < s->modules.count; i++)
         patcher_forget(&s->modules.at[i]);
     s->modules.count = 0;
-    s->lifted = s->armed = false;
+    s->lifted = s->coming = s->armed = false;
     s->filter = ctx->filter;
     return space_update(ctx, s, caller, err);
 }
@@ -429,11 +457,6 @@ static int restore(struct space *s, pid_t tid, pid_t caller, struct err *err) {
     pages_end(&pages);
     maps_done(&maps);
     return rc;
-}
-
-void space_take_pages(const struct space *s) {
-    for (size_t i = 0; i < s->prepared.count; i++)
-        patcher_take_pages(&s->prepared.at[i], s->remote.memory_fd);
 }
 
 int space_restore(struct space *s, pid_t tid, struct err *err) { return restore(s, tid, 0, err); }

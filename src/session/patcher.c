@@ -222,6 +222,30 @@ static int write_text(struct patched *p, const struct space *space, struct err *
     return rc;
 }
 
+static int fill(struct patched *p, int fd, struct err *err) {
+    const struct plan_code *c = &p->code->emitted;
+    int rc = p->filled ? 0 : memory_write(fd, p->area, c->area, c->area_used, err);
+    p->filled = rc == 0;
+    return rc;
+}
+
+int patcher_map(struct patched *p, struct space *space, pid_t caller, struct err *err) {
+    const struct patch_request r = {.space = space, .caller = caller};
+    int rc = map_area(p, &r, err);
+    if (rc < 0)
+        p->area = 0;
+    else if ((rc = map_islands(p, &r, err)) < 0)
+        patcher_unmap(p, space, caller, NULL);
+    if (rc < 0)
+        patcher_forget(p);
+    return rc;
+}
+
+void patcher_fill(struct patched *p, int fd) {
+    if (p->code && fill(p, fd, NULL) == 0 && p->checked)
+        rewrite_touch(p, fd, NULL);
+}
+
 int patcher_install(struct patched *p, const struct patch_request *r, struct err *err) {
     int rc = map_or_renounce_islands(p, r, err);
     if (rc < 0) {
@@ -229,8 +253,7 @@ int patcher_install(struct patched *p, const struct patch_request *r, struct err
         patcher_forget(p);
         return rc;
     }
-    rc = memory_write(r->space->remote.memory_fd, p->area, p->code->emitted.area,
-                      p->code->emitted.area_used, err);
+    rc = fill(p, r->space->remote.memory_fd, err);
     if (rc == 0)
         rc = write_text(p, r->space, err);
     if (rc < 0 && !p->stuck) {
@@ -247,11 +270,6 @@ int patcher_apply(struct patched *p, const struct patch_request *r, struct err *
     return rc < 0 ? rc : patcher_install(p, r, err);
 }
 
-void patcher_take_pages(const struct patched *p, int fd) {
-    if (p->checked)
-        rewrite_touch(p, fd, NULL);
-}
-
 int patcher_undo(struct patched *p, int fd, struct pages *pages, struct err *err) {
     return p->code ? rewrite_restore(p, fd, pages, err) : 0;
 }
@@ -259,7 +277,8 @@ int patcher_undo(struct patched *p, int fd, struct pages *pages, struct err *err
 int patcher_redo(struct patched *p, const struct space *space, struct err *err) {
     free(p->spared);
     p->spared = NULL;
-    return write_text(p, space, err);
+    int rc = fill(p, space->remote.memory_fd, err);
+    return rc < 0 ? rc : write_text(p, space, err);
 }
 
 taddr_t patcher_way_back(const struct patched *p, taddr_t addr) {

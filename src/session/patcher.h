@@ -27,20 +27,24 @@ int patcher_prepare(struct patched *p, const struct patch_request *request, stru
 /* What was prepared need not be compared with the text again while the program stands still for it:
  * text that has changed between is found while it is written. */
 void patcher_look_ahead(struct patched *p, int memory_fd);
+/* Maps what was prepared, islands too; patcher_redo() does the rest. Errors: "no-room",
+ * "remote-call", "memory"; then it is forgotten. */
+int patcher_map(struct patched *p, struct space *space, pid_t caller, struct err *err);
+/* Does some of that rest while the program runs, and all of its threads are ours: writes the
+ * trampolines, and makes the pages that will be written the process's own. */
+void patcher_fill(struct patched *p, int memory_fd);
 /* Maps and writes what was prepared. Errors: "no-room" (something else has come there),
  * "text-differs", "remote-call", "memory". On error the module is as it was before it was prepared.
  */
 int patcher_install(struct patched *p, const struct patch_request *request, struct err *err);
 /* Both. */
 int patcher_apply(struct patched *p, const struct patch_request *request, struct err *err);
-/* Of P, looked at ahead: makes the pages that will be written the process's own already, while it
- * runs and nobody else can write there. */
-void patcher_take_pages(const struct patched *p, int memory_fd);
 /* Writes the original text back, or, as far as PAGES (may be NULL) can do it, makes pages their
  * file's again; the area stays mapped. What others have written over it stays.
  * Errors: "text-changed" (there is such text; the rest is restored), "memory". */
 int patcher_undo(struct patched *p, int memory_fd, struct pages *pages, struct err *err);
-/* The other way. Errors: "text-differs", "memory"; the text is as it was then. */
+/* The other way, or the first time after patcher_map(). Errors: "text-differs", "memory"; the text
+ * is as it was then. */
 int patcher_redo(struct patched *p, const struct space *space, struct err *err);
 /* Unmaps what patcher_apply() has mapped; threads must have left it. */
 int patcher_unmap(struct patched *p, const struct space *space, pid_t caller, struct err *err);

@@ -214,7 +214,9 @@ static int treat_piece(struct rewriting *w, const struct piece *piece, struct er
     t.piece = piece;
     t.start = (patches[piece->first].at + p->bias) & ~mask;
     t.size = ((end + mask) & ~mask) - t.start;
-    int rc = memory_read(w->fd, t.start, t.then, t.size, err);
+    int rc = 0;
+    if (!w->pages || !memory_read_fast(w->pages->caller, t.start, t.then, t.size))
+        rc = memory_read(w->fd, t.start, t.then, t.size, err);
     if (rc == 0 && w->pages)
         memcpy(t.now, t.then, t.size);
     w->changed = false;

@@ -1,6 +1,8 @@
 /*
- * Attaching: a process that runs is seized thread by thread, stops as a whole, gets what a launched
- * program gets before its first instruction, and runs on.
+ * Attaching: a process that runs is seized thread by thread, stops as a whole, gets memory for what
+ * a launched program gets before its first instruction, and runs on while that is filled. From then
+ * on it is as one in a pause: it stops again to be patched (live.c). Either stop takes half as long
+ * as both would take in one.
  *
  * Who is seized stops at once and makes no more threads; those that it has made since are the
  * kernel's to seize. So what a whole look at the process's threads does not add to is complete.
@@ -31,8 +33,8 @@ struct seizing {
     bool sharers; /* some that are not of the process were added */
 };
 
-/* TID is of PROCESS, and not ours yet. It runs on. */
-static int seize_running(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
+/* TID is of PROCESS, and not ours yet. */
+static int seize(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
     struct err why = {0};
     int rc = thread_seize(tid, &why);
     if (rc < 0 && (status_has_ended(tid) || status_tracer_of(tid) == gettid()))
@@ -47,24 +49,8 @@ static int seize_running(struct seizing *s, pid_t process, pid_t tid, struct err
     task->ready = true;
     s->added++;
     s->sharers |= process != s->sharing.pid;
+    thread_interrupt(tid);
     return 0;
-}
-
-static int seize(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
-    int rc = seize_running(s, process, tid, err);
-    if (rc == 0 && tasks_find(&s->tracer->tasks, tid))
-        thread_interrupt(tid);
-    return rc;
-}
-
-/* While one thread is ours nobody else can trace the process and write to its text. */
-static void take_pages(struct seizing *s) {
-    pid_t pid = s->sharing.pid;
-    struct err told_later;
-    if (seize_running(s, pid, pid, &told_later) < 0 || !tasks_find(&s->tracer->tasks, pid))
-        return;
-    space_take_pages(s->space);
-    thread_interrupt(pid);
 }
 
 /* One look at all threads of PROCESS. */
@@ -217,7 +203,7 @@ void tell_arrival(const struct tracer *t, const struct space *space,
 }
 
 /* All threads stand. */
-static int instrument(const struct seizing *s, struct err *err) {
+static int move_in(const struct seizing *s, struct err *err) {
     struct tracer *t = s->tracer;
     const struct task *caller = stop_with_caller(t, s->space);
     if (!caller)
@@ -227,15 +213,11 @@ static int instrument(const struct seizing *s, struct err *err) {
     if (rc < 0)
         return rc;
     struct arrival arrival = {.pcs = {0}};
-    gather_arrival(t, s->space, &arrival);
+    goroutines_find(s->space, &arrival);
     give_lanes(s, &arrival);
-    s->space->arrival = &arrival;
-    rc = space_update(&t->options.context, s->space, tid, err);
-    s->space->arrival = NULL;
-    tell_arrival(t, s->space, &arrival);
     arrival_done(&arrival);
-    traps_arm(t, s->space, tid);
-    return rc < 0 ? rc : taking_check_code(s->space, err);
+    space_map_prepared(s->space, tid);
+    return 0;
 }
 
 /* What happens to others while they stand. In a pause it is not told what is open. */
@@ -281,58 +263,51 @@ static int check_lanes(const struct seizing *s, struct err *err) {
     return rc;
 }
 
-/* Stacks as they are before anybody is made to do anything. */
-static void copy_stacks(const struct seizing *s, struct frames *frames) {
-    const struct tasks *tasks = &s->tracer->tasks;
-    for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
-        if (k->space == s->space && k->stopped)
-            frames_copy(frames, k->tid);
-}
-
-/* Whose events go where; from now on. */
-static void name_stacks(const struct seizing *s, struct frames *frames) {
-    const struct tasks *tasks = &s->tracer->tasks;
-    frames_stand(frames);
-    for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
-        if (k->space == s->space && k->slot && !k->slot->unread)
-            frames_name(frames, k->tid, k->stream, k->slot);
-}
-
-static int stop_and_instrument(struct seizing *s, struct frames *frames, struct err *err) {
+/* On error no thread of it is ours any more. */
+static int enter(struct seizing *s, struct err *err) {
     int rc = seize_all(s, err);
     if (rc == 0)
         rc = check_lanes(s, err);
-    if (rc == 0) {
-        copy_stacks(s, frames);
-        rc = instrument(s, err);
-    }
-    if (rc < 0) {
+    if (rc == 0)
+        rc = move_in(s, err);
+    if (rc < 0)
         release_stopped(s->tracer, s->space, NULL);
-        return rc;
-    }
-    name_stacks(s, frames);
-    resume_space(s->tracer, s->space);
-    return 0;
+    else
+        resume_space(s->tracer, s->space);
+    return rc;
+}
+
+/* It has been entered. Who cannot be stopped a second time follows when it can. */
+static int patch(const struct seizing *s, uint64_t *ret_ns, struct err *err) {
+    struct tracer *t = s->tracer;
+    struct err later = {0};
+    space_fill(s->space);
+    if (live_begin(t, ret_ns, &later) < 0)
+        tracer_warn(t, s->sharing.pid, &later);
+    int rc = taking_check_code(s->space, err);
+    if (rc < 0)
+        tracer_release_all(t);
+    return rc;
 }
 
 int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *err) {
     struct seizing s = {.tracer = t, .space = space, .sharing.pid = pid};
-    struct frames *frames = frames_new(space);
     struct haste haste;
+    uint64_t patched_ns = 0;
     t->adopted = pid;
     family_tell_process(t, pid);
     cede_watches(pid); /* known when all stand */
     taking_is_possible(pid);
     sharing_look(&s.sharing);
-    take_pages(&s);
     haste_begin(&haste);
     uint64_t begin = timing_now().ns;
-    int rc = stop_and_instrument(&s, frames, err);
+    int rc = enter(&s, err);
     t->pauses.attach_ns = timing_now().ns - begin;
     haste_end(&haste);
     if (rc == 0)
-        frames_tell(frames, t->options.drain);
-    frames_free(frames);
+        rc = patch(&s, &patched_ns, err);
+    if (patched_ns > t->pauses.attach_ns)
+        t->pauses.attach_ns = patched_ns;
     sharing_done(&s.sharing);
     return rc;
 }

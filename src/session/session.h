@@ -60,7 +60,7 @@ struct session_result {
     uint64_t duration_ns;
     uint32_t snapshots; /* made: OUTPUT.1 and so on */
     uint64_t attach_ns,
-        leave_ns;    /* attach: for how long the program stood; leave 0: it has ended */
+        leave_ns;    /* attach: for how long the program stood, at most; leave 0: it has ended */
     int trace_error; /* 0, or −errno: the trace is incomplete, the program was not harmed */
     struct err trace_why;
 };

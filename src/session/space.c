@@ -266,7 +266,10 @@ struct space *space_fork(const struct space *parent, pid_t tid, struct err *err)
     for (size_t i = 0; i < parent->slabs.count; i++)
         ARRAY_PUSH(&s->slabs, slab_ref(parent->slabs.at[i]));
     for (size_t i = 0; i < parent->modules.count; i++) {
-        ARRAY_PUSH(&s->modules, patcher_copy(&parent->modules.at[i]));
+        struct patched copy = patcher_copy(&parent->modules.at[i]);
+        if (s->coming) /* what was written since is not in it */
+            copy.filled = copy.checked = false;
+        ARRAY_PUSH(&s->modules, copy);
     }
     if (opened)
         space_forget_unmapped(s);

@@ -34,6 +34,7 @@ struct patched { /* one module mapped into one space */
     size_t islands;  /* of code's, how many are mapped */
     uint8_t *spared; /* bitmap by number of patch: not written; NULL: all are */
     bool checked;    /* its text was seen to be its file's, a moment ago */
+    bool filled;     /* the area holds what it is to hold */
     bool stuck;      /* its text could not be written, but threads were about to run in its area */
     bool kept;       /* what it has mapped stays: a thread is to come back there */
     struct code *code;
@@ -62,6 +63,8 @@ struct space {
     bool lifted;         /* all text is the program's, for the time being: nothing is patched */
     bool taken;          /* some code that was to be patched writes the lanes' register */
     bool renounced;      /* it is lifted for good */
+    bool coming;         /* lifted: it has not been patched yet (seizing.c) */
+    bool leaving;        /* lifted, and to be left (stopping.c) */
     unsigned filter;     /* by which of the session's its patches were chosen: space_context's */
     unsigned filters;    /* seccomp filters that need no look (permits.h) */
     taddr_t loader_hook; /* run-time address of _dl_debug_state; 0: none */
@@ -124,8 +127,20 @@ int space_prepare_anew(const struct space_context *ctx, struct space *space, pid
 void space_tell_prepared(const struct space_context *ctx, struct space *space);
 void space_forget_prepared(struct space *space);
 
+/* Whether it is lifted because the user wants a pause. */
+static inline bool space_is_paused(const struct space *s) {
+    return s->lifted && !s->coming && !s->leaving;
+}
 /* Restores all text for a while; what is ours stays mapped. Errors: as space_restore(). */
 int space_lift(struct space *space, pid_t tid, struct err *err);
+/* The same for good, as space_give_back(). */
+int space_lift_for_good(struct space *space, pid_t caller, struct err *err);
+/* SPACE has just been entered: maps what is prepared, as if that had been lifted from it. What
+ * cannot be mapped is left to space_lay(). */
+void space_map_prepared(struct space *space, pid_t caller);
+/* Writes what has been mapped so, and makes the pages that will be written the process's own, while
+ * that runs and all of its threads are ours. */
+void space_fill(const struct space *space);
 /* SPACE is lifted: patches what it was lifted from, as far as that is still there, and what has
  * been mapped since. Errors: as space_update(). */
 int space_lay(const struct space_context *ctx, struct space *space, pid_t caller, struct err *err);
@@ -140,9 +155,6 @@ int space_restore(struct space *space, pid_t tid, struct err *err);
 /* The same for good: what pages hold of their files is the files' again, as far as CALLER may ask
  * the kernel for that. */
 int space_give_back(struct space *space, pid_t caller, struct err *err);
-/* Makes the pages that what is prepared will be written to the process's own, while that runs and
- * one of its threads at least is ours. */
-void space_take_pages(const struct space *space);
 /* Unmaps what is ours, when all text is restored and threads have left it (settle.h). Errors:
  * "sandboxed", "returns-later" (some is kept), "memory", "remote-call", "read-maps". */
 int space_clear(struct space *space, pid_t caller, struct err *err);

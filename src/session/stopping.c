@@ -196,8 +196,10 @@ static int undo_stopped(struct tracer *t, struct space *space, struct err *err) 
         return 0;
     keep_returns(t, space);
     settle_ways(t, space);
-    int rc =
-        caller ? space_give_back(space, caller->tid, err) : space_restore(space, space->pid, err);
+    int rc = 0;
+    if (!space->leaving)
+        rc = caller ? space_give_back(space, caller->tid, err)
+                    : space_restore(space, space->pid, err);
     settle_all(t, space, rc == 0);
     if (rc == 0)
         rc = caller ? space_clear(space, caller->tid, err) : -EBUSY;
@@ -367,20 +369,35 @@ void await_leavers(struct tracer *t) {
     }
 }
 
-void tracer_release_all(struct tracer *t) {
+static void note_pause(struct tracer *t, uint64_t begin) {
+    uint64_t ns = timing_now().ns - begin;
+    if (ns > t->pauses.leave_ns)
+        t->pauses.leave_ns = ns;
+}
+
+/* In two stops: what the text is to be is the program's own again after the first; in the second
+ * the rest is unmapped. */
+static void leave_space(struct tracer *t, struct space *space) {
     struct haste haste;
+    uint64_t begin = timing_now().ns;
+    live_end(t, space);
+    note_pause(t, begin);
+    haste_begin(&haste);
+    begin = timing_now().ns;
+    release_space(t, space);
+    note_pause(t, begin);
+    haste_end(&haste);
+}
+
+void tracer_release_all(struct tracer *t) {
     const struct task *first = find_in_space(t);
     if (first)
         pages_foresee(first->space); /* its children have the same files, most of them */
-    haste_begin(&haste);
-    uint64_t begin = timing_now().ns;
     for (struct task *k; (k = find_in_space(t));) {
         struct space *space = space_ref(k->space);
-        release_space(t, space);
+        leave_space(t, space);
         space_unref(space);
     }
-    t->pauses.leave_ns = timing_now().ns - begin;
-    haste_end(&haste);
     await_leavers(t);
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
         next = tasks_next(&t->tasks, k);

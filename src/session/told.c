@@ -34,7 +34,7 @@ void tell_change_of_space(const struct tracer *t, const struct space *space,
 }
 
 void tell_of_program(const struct tracer *t, const struct task *task, bool was_lifted) {
-    bool lifted = task->space && task->space->lifted;
+    bool lifted = task->space && space_is_paused(task->space);
     if (lifted)
         tell_change(t, task->pid, TRACE_PAUSED);
     else if (was_lifted)

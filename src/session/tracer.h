@@ -54,8 +54,8 @@ size_t tracer_process_count(const struct tracer *t);
 /* Sees to what could not be changed before. */
 void tracer_catch_up(struct tracer *t);
 
-/* For how long the threads of the process that was attached to stood: until it was instrumented,
- * and until it was left. */
+/* For how long the threads of the process that was attached to stood, at most: until it was
+ * instrumented, and until it was left. Each is done in two stops. */
 struct tracer_pauses {
     uint64_t attach_ns, leave_ns;
 };

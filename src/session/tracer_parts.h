@@ -156,6 +156,15 @@ void tell_arrival(const struct tracer *t, const struct space *space, const struc
  * has open is told. */
 void join_late(struct tracer *t, struct task *task);
 
+/* ---- live.c ---- */
+
+/* Patches what is coming, and its children. RET_NS: for how long a space stood, at most. Errors:
+ * "busy" (those follow when they can). */
+int live_begin(struct tracer *t, uint64_t *ret_ns, struct err *err);
+/* SPACE is about to be left: takes its patches away, and its threads out of trampolines, if it can
+ * be stopped soon and that can be done. */
+void live_end(struct tracer *t, struct space *space);
+
 /* ---- cede.c ---- */
 
 /* Whether the program that TID runs is to be watched. That takes some time, when it was not the

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 int memory_open(pid_t tid, int *ret_fd, struct err *err) {
@@ -33,6 +34,11 @@ int memory_read(int fd, taddr_t addr, void *out, size_t size, struct err *err) {
         done += (size_t)n;
     }
     return 0;
+}
+
+bool memory_read_fast(pid_t tid, taddr_t addr, void *out, size_t size) {
+    struct iovec to = {out, size}, from = {(void *)addr, size};
+    return process_vm_readv(tid, &to, 1, &from, 1, 0) == (ssize_t)size;
 }
 
 int memory_write(int fd, taddr_t addr, const void *bytes, size_t size, struct err *err) {

@@ -5,6 +5,7 @@
 #ifndef SPOOR_TARGET_MEMORY_H
 #define SPOOR_TARGET_MEMORY_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -13,6 +14,9 @@
 /* A descriptor for the address space that TID has now; stays with it across exec. */
 int memory_open(pid_t tid, int *ret_fd, struct err *err);
 int memory_read(int fd, taddr_t addr, void *out, size_t size, struct err *err);
+/* Of TID, if it may be read there: faster than memory_read() when it is much. False: it is to be
+ * read by that. */
+bool memory_read_fast(pid_t tid, taddr_t addr, void *out, size_t size);
 int memory_write(int fd, taddr_t addr, const void *bytes, size_t size, struct err *err);
 
 #endif

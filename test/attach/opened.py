@@ -26,11 +26,6 @@ def lines_of(spoor, trace):
     return [json.loads(line) for line in spoor.view("replay", "--json", trace).splitlines()]
 
 
-def is_attached(pid):
-    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
-        return "spoor (deleted)" in maps.read()
-
-
 def control(spoor, recorder, pid, *words):
     """Asks as soon as somebody listens."""
     while (done := run([spoor.path, "ctl", str(pid), *words])).status:
@@ -42,9 +37,7 @@ def attach_until_end(spoor, process, changes, *options):
     calls. Returns what there is after the last of them."""
     command = [spoor.path, "attach", "-o", "trace", *options, str(process.pid)]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as recorder:
-        while not is_attached(process.pid):
-            check(recorder.poll() is None, f"attach ended: {recorder.returncode}")
-        for words in changes:
+        for words in (("status",), *changes):
             control(spoor, recorder, process.pid, *words)
         process.stdin.close()
         process.stdin = None
