@@ -111,8 +111,11 @@ static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid,
     if (rc < 0)
         return rc;
     AUTO_FD int mine = take_fd(tid, (int)fd);
-    rc = mine < 0 ? -errno : size_memory(mine, size);
-    if (rc < 0)
+    if (mine < 0)
+        rc = err_set(err, errno, "remote-call",
+                     "process %d: cannot take the memory that it is to share: %s", s->pid,
+                     strerror(errno));
+    else if ((rc = size_memory(mine, size)) < 0)
         too_large(s, size, -rc, err);
     if (rc == 0)
         rc = call(s, tid,

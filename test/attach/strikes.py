@@ -79,6 +79,15 @@ class Strikes:
                 check(status in (0, 1), f"{way}: program killed at step {step}: status {status}")
                 process.kill()
 
+    def share(self):
+        """The memory that both are to have: there are two ways to take it out of the program."""
+        for how, wanted in (("take:1", 0), ("take:2", 1), ("size:0", 1)):
+            with running(self.program) as process:
+                before = code_of(process.pid)
+                status = self.attach(process.pid, [], how)
+                check(status == wanted, f"{how}: status {status}")
+                check_left(process.pid, before)
+
     def limits(self):
         """What the kernel does not give to the program."""
         for limit, value in (("AS", 1 << 20), ("NOFILE", 0)):
@@ -96,6 +105,7 @@ def test(strikes):
         count = strikes.count(way)
         for strike in (strikes.fail, strikes.kill_spoor, strikes.kill_program):
             strike(way, count)
+    strikes.share()
     strikes.limits()
 
 

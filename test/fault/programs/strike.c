@@ -14,10 +14,13 @@
  *     STRIKE=memory:N     EIO
  *     STRIKE=call:N       ENOSYS, since it is none any more
  *     STRIKE=room:N       the same, but ENOMEM
+ *     STRIKE=take:N       EPERM for the first N ways to take a descriptor out of the program
+ *     STRIKE=size:N       ENOSPC, to give shared memory its size
  *     STRIKE=count:FILE   at its end spoor writes to FILE how many there were
  */
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -31,9 +34,23 @@
 #include <sys/user.h>
 #include <unistd.h>
 
-enum who { SPOOR, SETTLING, PROGRAM, EXEC, FORK, SEIZE, MEMORY, CALL, ROOM, COUNT, NOTHING };
-static const char *const names[] = {"spoor:", "settling:", "program:", "exec:", "fork:",
-                                    "seize:", "memory:",   "call:",    "room:", "count:"};
+enum who {
+    SPOOR,
+    SETTLING,
+    PROGRAM,
+    EXEC,
+    FORK,
+    SEIZE,
+    MEMORY,
+    CALL,
+    ROOM,
+    TAKE,
+    SIZE,
+    COUNT,
+    NOTHING
+};
+static const char *const names[] = {"spoor:",  "settling:", "program:", "exec:", "fork:", "seize:",
+                                    "memory:", "call:",     "room:",    "take:", "size:", "count:"};
 static enum who who = NOTHING;
 static long left, count;
 static char file[256];
@@ -61,6 +78,20 @@ __attribute__((destructor)) static void end(void) {
         fclose(f);
 }
 
+/* As syscall(), which is ours here. */
+static long kernel(long number, long a, long b, long c, long d, long e, long f) {
+    register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    if (result >= 0 || result < -4095)
+        return result;
+    errno = (int)-result;
+    return -1;
+}
+
 static void step(void) {
     count++;
     if (who == SPOOR && left-- == 0)
@@ -82,7 +113,8 @@ static int fails(enum who what, int error) {
  * is to be restarted. */
 static int is_call(pid_t pid, const struct iovec *io) {
     const struct user_regs_struct *regs = io->iov_base;
-    long text = syscall(SYS_ptrace, PTRACE_PEEKTEXT, pid, regs->rip, &text) < 0 ? 0 : text;
+    long text =
+        kernel(SYS_ptrace, PTRACE_PEEKTEXT, pid, (long)regs->rip, (long)&text, 0, 0) < 0 ? 0 : text;
     return (text & 0xffff) == 0x050f && regs->orig_rax == (unsigned long)-1;
 }
 
@@ -126,14 +158,14 @@ long ptrace(enum __ptrace_request request, ...) {
         return -1;
     if (request == PTRACE_SETREGSET)
         spoil_call(pid, data);
-    return syscall(SYS_ptrace, request, pid, addr, data);
+    return kernel(SYS_ptrace, request, pid, (long)addr, (long)data, 0, 0);
 }
 
 ssize_t pread(int fd, void *buffer, size_t size, off_t offset) {
     step();
     if (fails(MEMORY, EIO))
         return -1;
-    return syscall(SYS_pread64, fd, buffer, size, offset);
+    return kernel(SYS_pread64, fd, (long)buffer, (long)size, offset, 0, 0);
 }
 ssize_t pread64(int fd, void *buffer, size_t size, off_t offset) {
     return pread(fd, buffer, size, offset);
@@ -143,8 +175,54 @@ ssize_t pwrite(int fd, const void *buffer, size_t size, off_t offset) {
     step();
     if (fails(MEMORY, EIO))
         return -1;
-    return syscall(SYS_pwrite64, fd, buffer, size, offset);
+    return kernel(SYS_pwrite64, fd, (long)buffer, (long)size, offset, 0, 0);
 }
 ssize_t pwrite64(int fd, const void *buffer, size_t size, off_t offset) {
     return pwrite(fd, buffer, size, offset);
+}
+
+ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigned long tos,
+                         const struct iovec *from, unsigned long froms, unsigned long flags) {
+    step();
+    if (fails(MEMORY, EIO))
+        return -1;
+    return kernel(SYS_process_vm_readv, pid, (long)to, (long)tos, (long)from, (long)froms,
+                  (long)flags);
+}
+
+static int cannot_take(void) {
+    if (who != TAKE || left <= 0)
+        return 0;
+    left--;
+    errno = EPERM;
+    return 1;
+}
+
+long syscall(long number, ...) {
+    va_list ap;
+    long given[6];
+    va_start(ap, number);
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        given[i] = va_arg(ap, long);
+    va_end(ap);
+    if (number == SYS_pidfd_getfd && cannot_take())
+        return -1;
+    return kernel(number, given[0], given[1], given[2], given[3], given[4], given[5]);
+}
+
+int open64(const char *name, int flags, ...) {
+    va_list ap;
+    va_start(ap, flags);
+    unsigned mode = va_arg(ap, unsigned);
+    va_end(ap);
+    const char *descriptor = strncmp(name, "/proc/", 6) == 0 ? strstr(name, "/fd/") : NULL;
+    if (descriptor && cannot_take())
+        return -1;
+    return (int)kernel(SYS_openat, AT_FDCWD, (long)name, flags, mode, 0, 0);
+}
+
+int ftruncate64(int fd, off_t size) {
+    if (fcntl(fd, F_GET_SEALS) >= 0 && fails(SIZE, ENOSPC))
+        return -1;
+    return (int)kernel(SYS_ftruncate, fd, size, 0, 0, 0, 0);
 }
