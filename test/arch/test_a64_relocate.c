@@ -261,6 +261,25 @@ static void vectors_are_loaded_from_a_copy(void **state) {
         }
 }
 
+static void calls_return_to_where_the_original_would(void **state) {
+    (void)state;
+    const uint32_t bl = 0x94000041; /* to FROM + 0x104 */
+    struct insn in;
+    arch->decode((const uint8_t *)&bl, sizeof bl, FROM, &in, NULL);
+    assert_true(arch->can_call(&in, (const uint8_t *)&bl));
+    EACH_PLACE(to) {
+        struct relocated r;
+        assert_int_equal(relocate(bl, FROM, to, &r), 0);
+        assert_int_equal(r.size, 12);
+        check_parts(&r, 3, (const vaddr_t[]){FROM, FROM, FROM + 0x104});
+        assert_int_equal(read_back(&r, to, 0).target, FROM & ~(vaddr_t)0xfff);
+        assert_int_equal(word_at(&r, 0) & 31, 30);
+        assert_int_equal(word_at(&r, 4), 0x910013de); /* add x30, x30, #4 */
+        assert_int_equal(read_back(&r, to, 8).target, FROM + 0x104);
+        assert_false(read_back(&r, to, 8).call);
+    }
+}
+
 static void prefetches_are_left_out(void **state) {
     (void)state;
     struct relocated r;
@@ -275,13 +294,13 @@ static void what_must_stay_is_told(void **state) {
         uint32_t word;
         uint8_t kind;
     } words[] = {
-        {0x94000004, INSN_CALL},      {0xd63f0200, INSN_CALL_INDIRECT},
-        {0xd4000001, INSN_SYSCALL},   {0xc85f7c20, INSN_EXCLUSIVE}, /* ldxr */
-        {0xc8027c20, INSN_EXCLUSIVE}, {0xc87f0c22, INSN_EXCLUSIVE}, /* stxr, ldxp */
-        {0x1800009f, INSN_FIXED},     {0x5800009f, INSN_FIXED},     /* ldr wzr, ldr xzr */
-        {0xd503245f, INSN_LANDING},   {0xd503233f, INSN_LANDING},
-        {0xd4400000, INSN_FIXED},     {0xd69f03e0, INSN_FIXED}, /* hlt, eret */
-        {0xd4200000, INSN_BREAK},     {0xd4207d00, INSN_TRAP},  /* brk #0, brk #1000 */
+        {0xd63f0200, INSN_CALL_INDIRECT}, {0xd4000001, INSN_SYSCALL},
+        {0xc85f7c20, INSN_EXCLUSIVE},                                   /* ldxr */
+        {0xc8027c20, INSN_EXCLUSIVE},     {0xc87f0c22, INSN_EXCLUSIVE}, /* stxr, ldxp */
+        {0x1800009f, INSN_FIXED},         {0x5800009f, INSN_FIXED},     /* ldr wzr, ldr xzr */
+        {0xd503245f, INSN_LANDING},       {0xd503233f, INSN_LANDING},
+        {0xd4400000, INSN_FIXED},         {0xd69f03e0, INSN_FIXED}, /* hlt, eret */
+        {0xd4200000, INSN_BREAK},         {0xd4207d00, INSN_TRAP},  /* brk #0, brk #1000 */
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         struct insn in;
@@ -297,10 +316,9 @@ static void what_is_too_far_is_refused(void **state) {
     static const struct {
         uint32_t word;
         vaddr_t near, far;
-    } forms[] = {{0x14000000, 0x8000000, 0x8000004},
-                 {0x54000000, 0x7fffffc, 0x8000000},
-                 {0x10000000, 0xfffff000, 0x100001000},
-                 {0x90000000, 0xfffff000, 0x100001000},
+    } forms[] = {{0x14000000, 0x8000000, 0x8000004},    {0x54000000, 0x7fffffc, 0x8000000},
+                 {0x94000000, 0x7fffff8, 0x7fffffc}, /* its jump stands 8 bytes on */
+                 {0x10000000, 0xfffff000, 0x100001000}, {0x90000000, 0xfffff000, 0x100001000},
                  {0x58000000, 0xfffff000, 0x100001000}};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         struct relocated r;
@@ -343,6 +361,7 @@ int main(void) {
         cmocka_unit_test(pages_are_computed_in_one),
         cmocka_unit_test(literals_are_loaded_from_where_they_are),
         cmocka_unit_test(vectors_are_loaded_from_a_copy),
+        cmocka_unit_test(calls_return_to_where_the_original_would),
         cmocka_unit_test(prefetches_are_left_out),
         cmocka_unit_test(what_must_stay_is_told),
         cmocka_unit_test(what_is_too_far_is_refused),

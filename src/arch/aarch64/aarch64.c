@@ -12,14 +12,6 @@ static bool writes_lane(const uint8_t *bytes, size_t size) {
     return false;
 }
 
-/* A call's return address is in a register that the callee saves at once: no window has room for
- * more than the call itself, and nothing is gained by moving it. */
-static bool can_call(const struct insn *insn, const uint8_t *bytes) {
-    (void)insn;
-    (void)bytes;
-    return false;
-}
-
 /* Code that goes in front of all trampolines is there once AArch64 programs can be traced. */
 static const uint8_t agent[1];
 static const size_t agent_size = 0;
@@ -43,7 +35,7 @@ const struct arch arch_aarch64 = {
     .landing = a64_landing,
     .sled = a64_sled,
     .relocate = a64_relocate,
-    .can_call = can_call,
+    .can_call = a64_can_call,
     .relocated_bytes = a64_relocated_bytes,
     .jump = a64_jump,
     .skip_unless = a64_skip_unless,

@@ -8,11 +8,13 @@
  *     ldr xd, literal         adrp xd, page; ldr xd, [xd, #low], or with an add between
  *     ldr qd, literal         ldr qd, copy; b over; copy: …
  *     prfm literal            nop: a hint
+ *     bl target               adrp x30, page; add x30, x30, #low; b target
  *
  * What is left of a form before its last instruction is a register that the form overwrites in any
  * case, so a thread that stands in between may as well run the original once more. A vector load
- * has no such register: its constant, which must be one, stands beside it. As no form but a branch
- * makes a difference by where it stands, nothing else is changed.
+ * has no such register: its constant, which must be one, stands beside it. A call returns to where
+ * the original would. As no form but a branch makes a difference by where it stands, nothing else
+ * is changed.
  */
 #include <errno.h>
 
@@ -71,15 +73,15 @@ static int put_page(struct relocated *ret, vaddr_t to, uint8_t reg, vaddr_t targ
 
 static uint32_t low_of(vaddr_t address) { return (uint32_t)(address & (A64_PAGE - 1)); }
 
-static void put_low(struct relocated *ret, const struct insn *insn, uint8_t reg) {
+static void put_low(struct relocated *ret, const struct insn *insn, uint8_t reg, vaddr_t address) {
     begin_part(ret, insn->addr);
-    put(ret, (uint32_t)ADD | low_of(insn->target) << 10 | (uint32_t)reg << 5 | reg);
+    put(ret, (uint32_t)ADD | low_of(address) << 10 | (uint32_t)reg << 5 | reg);
 }
 
 static int address_to(const struct insn *insn, uint32_t word, vaddr_t to, struct relocated *ret) {
     int r = put_page(ret, to, a64_rd(word), insn->target);
     if (insn->operand == OPERAND_PC_ADDRESS && a64_rd(word) != A64_ZERO)
-        put_low(ret, insn, a64_rd(word));
+        put_low(ret, insn, a64_rd(word), insn->target);
     return r;
 }
 
@@ -92,7 +94,7 @@ static int literal_to(const struct insn *insn, uint32_t word, vaddr_t to, struct
     uint32_t load = loads[opc] | (uint32_t)reg << 5 | reg, low = low_of(insn->target);
     int r = put_page(ret, to, reg, insn->target);
     if (low % (1U << shift)) {
-        put_low(ret, insn, reg);
+        put_low(ret, insn, reg, insn->target);
         low = 0;
     }
     begin_part(ret, insn->addr);
@@ -129,6 +131,20 @@ static int branch_to(const struct insn *insn, uint32_t word, vaddr_t to, struct 
     return put_jump(ret, to, insn->target);
 }
 
+static int call_to(const struct insn *insn, vaddr_t to, struct relocated *ret) {
+    vaddr_t back = insn->addr + insn->size;
+    int r = put_page(ret, to, A64_LR, back);
+    put_low(ret, insn, A64_LR, back);
+    begin_part(ret, insn->target);
+    int jump = put_jump(ret, to, insn->target);
+    return r ? r : jump;
+}
+
+bool a64_can_call(const struct insn *insn, const uint8_t *bytes) {
+    (void)bytes;
+    return insn->kind == INSN_CALL;
+}
+
 int a64_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to, struct relocated *ret) {
     uint32_t word = a64_word(bytes);
     struct a64_insn in = a64_classify(word);
@@ -138,6 +154,8 @@ int a64_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to, stru
     case A64_B:
     case A64_IMM19:
     case A64_IMM14:
+        if (insn->kind == INSN_CALL)
+            return call_to(insn, to, ret);
         return insn->kind == INSN_BRANCH ? branch_to(insn, word, to, ret)
                                          : put_jump(ret, to, insn->target);
     case A64_ADR:
@@ -160,6 +178,8 @@ int a64_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to, stru
 size_t a64_relocated_bytes(const struct insn *insn) {
     if (insn->kind == INSN_BRANCH || insn->operand == OPERAND_PC_ADDRESS)
         return 2 * (size_t)A64_BYTES;
+    if (insn->kind == INSN_CALL)
+        return 3 * (size_t)A64_BYTES;
     return insn->operand == OPERAND_PC_MEMORY ? 2 * (size_t)A64_BYTES + 16 : A64_BYTES;
 }
 

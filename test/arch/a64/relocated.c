@@ -50,6 +50,8 @@ static const struct form forms[] = {
     {"ldr q, literal", 0x9c000200, 0x9c00021f, 1, 0x40, true},
     {"ldr q, literal before", 0x9cfffe20, 0x9cfffe3f, 1, -0x3c, true},
     {"prfm, literal", 0xd8000200, 0xd8000202, 1, 0x40, true},
+    {"bl", 0x94000010, 0x94000010, 1, 0x40, false},
+    {"bl, backwards", 0x97fffff0, 0x97fffff0, 1, -0x40, false},
     {"br", 0xd61f0200, 0xd61f0200, 1, 0x40, false},
     {"ret", 0xd65f03c0, 0xd65f03c0, 1, 0x40, false},
     {"ret x16", 0xd65f0200, 0xd65f0200, 1, 0x40, false},
