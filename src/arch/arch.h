@@ -97,10 +97,12 @@ enum dispatch_kind {
 struct dispatch {
     uint8_t kind;  /* enum dispatch_kind */
     vaddr_t table; /* where the table stands, 0 when not known */
-    /* Of DISPATCH_OFFSETS whose table is known: a target is base + (entry << shift). */
-    vaddr_t base;
+    /* Of DISPATCH_OFFSETS, where entry_bytes tells how the table is read: a target is base + (entry
+     * << shift). */
+    vaddr_t base; /* 0 when not known; the table is not, then */
     uint8_t entry_bytes, shift;
     bool is_signed;
+    uint32_t count; /* of entries; 0 when not known */
 };
 enum { DISPATCH_PAST = 16 };
 struct code_bytes {
@@ -183,8 +185,9 @@ struct arch {
      * is the only one of it that is ever arrived at; that of an exit is a return. */
     size_t (*sled)(const uint8_t *bytes, size_t room, enum sled_kind kind);
     /* Writes the instruction INSN, whose bytes are BYTES, for address TO. Never for landing
-     * instructions and INSN_FIXED. A call (one that can_call() agrees to) becomes a push of its own
-     * return address and a jump. 0, or −ERANGE when TO is too far from what INSN refers to. */
+     * instructions and INSN_FIXED. A call (one that can_call() agrees to) becomes its own return
+     * address, put where calls put it, and a jump. 0, or −ERANGE when TO is too far from what INSN
+     * refers to. */
     int (*relocate)(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
                     struct relocated *ret);
     /* Is INSN a call that can be written so? */
@@ -222,5 +225,14 @@ struct arch {
 
 /* NULL when the machine is not supported. */
 const struct arch *arch_for_machine(uint16_t machine);
+
+/* IN, which was decoded from BYTES, goes on with the line that TRAIL knows: if it makes an address
+ * or accesses memory so, it says so from now on as pc-relative instructions do. */
+static inline void arch_complete(const struct arch *arch, struct trail *trail, const uint8_t *bytes,
+                                 struct insn *in) {
+    struct insn whole;
+    if (arch->follow && arch->follow(trail, in, bytes, &whole))
+        *in = whole;
+}
 
 #endif

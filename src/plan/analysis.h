@@ -100,6 +100,11 @@ struct transfer { /* a return, an indirect jump, or a direct branch that leaves 
     bool inside; /* an indirect jump that was followed as a switch */
 };
 
+struct switch_table { /* of offsets, which a jump of FUNC reads as HOW tells */
+    uint32_t func;
+    struct dispatch how;
+};
+
 struct address_load { /* a pc-relative address computed in a function */
     vaddr_t address;
     uint32_t func;
@@ -155,12 +160,13 @@ struct analysis {
     vaddr_t bare_low,
         bare_high;              /* where functions without unwind information stand; both 0: none */
     ARRAY(struct cfa_row) rows; /* of functions that depth_follow() went through */
-    ARRAY(struct transfer) transfers; /* by address */
-    ARRAY(struct address_load) loads; /* of other addresses than bases; by function */
-    ARRAY(struct address_load) bases; /* of the function's own code; by function */
-    ARRAY(vaddr_t) data_starts;       /* addresses of loads; sorted; for depth_follow() */
-    ARRAY(vaddr_t) switch_words;      /* words that lead to starts of parts of a switch; sorted */
-    ARRAY(struct exit_site) exits;    /* by address */
+    ARRAY(struct transfer) transfers;    /* by address */
+    ARRAY(struct address_load) loads;    /* of other addresses than bases; by function */
+    ARRAY(struct address_load) bases;    /* of the function's own code; by function */
+    ARRAY(struct switch_table) switches; /* whose form the jump's instructions tell; by function */
+    ARRAY(vaddr_t) data_starts;          /* addresses of loads; sorted; for data_room() */
+    ARRAY(vaddr_t) switch_words;   /* words that lead to starts of parts of a switch; sorted */
+    ARRAY(struct exit_site) exits; /* by address */
     ARRAY(struct return_branch) to_returns; /* by `to`, from returns_note() on */
     ARRAY(vaddr_t) twice;                   /* functions that return twice, their stubs and slots */
     ARRAY(struct control_site) controls;    /* by address */
@@ -244,6 +250,12 @@ void transfers_resolve(struct analysis *a);
 
 /* ---- table.c; after groups_join() ---- */
 void tables_decode(struct analysis *a);
+/* Where ENTRY of a table leads to that is read as HOW tells. */
+vaddr_t table_target(const struct dispatch *how, const uint8_t *entry);
+/* Does a jump of FUNC, whose instructions tell how, read the table of offsets at TABLE? */
+bool table_is_switch(const struct analysis *a, uint32_t func, vaddr_t table);
+/* Index of the first of analysis.switches that is of FUNC or of a later function. */
+size_t table_first(const struct analysis *a, uint32_t func);
 /* What a table of addresses leads to. */
 enum table_use { TABLE_UNKNOWN, TABLE_SWITCH, TABLE_FUNCTIONS };
 enum table_use table_use(const struct analysis *a, uint32_t func, vaddr_t table);
@@ -267,9 +279,11 @@ void exits_find(struct analysis *a);
 struct exit_site *exit_at(const struct analysis *a, vaddr_t addr); /* NULL if there is none */
 
 /* ---- controls.c ---- */
-/* Before text_decode(), which calls controls_note_call() for each call in FUNC (or NO_FUNC). */
+/* Before text_decode(), which calls controls_note_call() for each call in FUNC (or NO_FUNC). SLOT:
+ * the word of memory that was last accessed at a known place before a call through a register; 0:
+ * none. (If another one was called, the control site behind that tells nothing wrong.) */
 void controls_find_twice(struct analysis *a);
-void controls_note_call(struct analysis *a, const struct insn *call, uint32_t func);
+void controls_note_call(struct analysis *a, const struct insn *call, vaddr_t slot, uint32_t func);
 void controls_find(struct analysis *a);
 
 /* ---- windows.c ---- */

@@ -16,16 +16,26 @@ static int compare_address(const void *x, const void *y) {
 
 static bool is_twice(const char *name) { return name && special_returns_twice(name); }
 
-/* The linker's stubs of SECTION that jump through an import's slot. */
+/* The linker's stubs of SECTION that jump to what they have loaded from an import's slot, or
+ * through that. */
 static void find_stubs(struct analysis *a, const struct section *section) {
-    vaddr_t end = section->start + section->size, landing = 0;
+    vaddr_t end = section->start + section->size, begin = 0, slot = 0;
+    struct trail trail = {.known = 0};
     for (vaddr_t at = section->start; at < end;) {
         struct insn in;
-        a->arch->decode(section->bytes + (at - section->start), end - at, at, &in, NULL);
-        bool through = in.kind == INSN_JUMP_INDIRECT && in.operand == OPERAND_PC_MEMORY;
-        if (through && is_twice(module_import_at(a->module, in.target)))
-            ARRAY_PUSH(&a->twice, landing ? landing : at);
-        landing = in.kind == INSN_LANDING ? at : 0;
+        const uint8_t *bytes = section->bytes + (at - section->start);
+        if (a->arch->decode(bytes, end - at, at, &in, NULL))
+            arch_complete(a->arch, &trail, bytes, &in);
+        if (!begin && in.kind != INSN_NOP)
+            begin = at;
+        if (in.operand == OPERAND_PC_MEMORY)
+            slot = in.target;
+        if (in.kind == INSN_JUMP_INDIRECT && slot && is_twice(module_import_at(a->module, slot)))
+            ARRAY_PUSH(&a->twice, begin);
+        if (in.kind == INSN_BAD || in.kind == INSN_JUMP || in.kind == INSN_JUMP_INDIRECT) {
+            begin = slot = 0;
+            trail.known = 0;
+        }
         at += in.size;
     }
 }
@@ -52,11 +62,12 @@ void controls_find_twice(struct analysis *a) {
         qsort(a->twice.at, a->twice.count, sizeof *a->twice.at, compare_address);
 }
 
-void controls_note_call(struct analysis *a, const struct insn *call, uint32_t func) {
-    if (!a->twice.count || func == NO_FUNC || !call->target)
+void controls_note_call(struct analysis *a, const struct insn *call, vaddr_t slot, uint32_t func) {
+    vaddr_t target = call->target || call->kind == INSN_CALL ? call->target : slot;
+    if (!a->twice.count || func == NO_FUNC || !target)
         return;
     vaddr_t after = call->addr + call->size;
-    if (bsearch(&call->target, a->twice.at, a->twice.count, sizeof(vaddr_t), compare_address))
+    if (bsearch(&target, a->twice.at, a->twice.count, sizeof(vaddr_t), compare_address))
         ARRAY_PUSH(&a->controls, ((struct control_site){.addr = after, .func = func}));
 }
 

@@ -28,6 +28,10 @@ void anchors_find(struct analysis *a);
 typedef ARRAY(vaddr_t) label_list;
 /* Adds the places in FUNC and in parts that FUNC's indirect jumps may lead to; all are targets. */
 void labels_find(struct analysis *a, uint32_t func, label_list *ret);
+/* Index of the first of LOADS that is of FUNC or of a later function. */
+size_t loads_first(const struct address_load *loads, size_t count, uint32_t func);
+/* How many words of SIZE bytes there can be in a table at TABLE: up to other data. */
+size_t data_room(struct analysis *a, vaddr_t table, size_t size);
 /* Index of the first transfer at or behind FROM. */
 size_t transfer_at(const struct analysis *a, vaddr_t from);
 

@@ -1,5 +1,5 @@
 /* Transfers get what the instructions around them and the unwind information tell. */
-#include "plan/analysis.h"
+#include "plan/depth.h"
 
 /* The instructions that run before the one at ADDR in a straight line, nearest first. A call ends
  * the line: registers do not survive it. */
@@ -20,6 +20,38 @@ static bool leads_to_thunk(const struct analysis *a, vaddr_t to) {
     return f != NO_FUNC && a->funcs[f].thunk && a->funcs[f].start == to;
 }
 
+/* Does HOW read a table all of whose entries lead to instructions of F? Notes it then. */
+static void try_table(struct analysis *a, uint32_t func, struct dispatch how) {
+    const struct func *f = &a->funcs[func];
+    const uint8_t *at = module_bytes(a->module, how.table, (uint64_t)how.count * how.entry_bytes);
+    if (!at || how.table % how.entry_bytes || func_at(a, how.table) != NO_FUNC)
+        return;
+    for (uint32_t i = 0; i < how.count; i++) {
+        vaddr_t to = table_target(&how, at + (size_t)i * how.entry_bytes);
+        if (to < f->start || to >= f->end || !text_is_insn(a, to))
+            return;
+    }
+    ARRAY_PUSH(&a->switches, ((struct switch_table){.func = func, .how = how}));
+}
+
+/* The instructions before the jump tell how the table is read, and how many entries it has, but its
+ * address, and perhaps that which offsets count from, were loaded earlier (before a loop): they are
+ * among those that the function computes. */
+static void find_table(struct analysis *a, uint32_t func, struct dispatch how) {
+    size_t first = loads_first(a->bases.at, a->bases.count, func);
+    vaddr_t base = how.base;
+    for (size_t i = loads_first(a->loads.at, a->loads.count, func);
+         i < a->loads.count && a->loads.at[i].func == func; i++) {
+        how.table = a->loads.at[i].address;
+        how.base = base ? base : how.table;
+        try_table(a, func, how);
+        for (size_t j = first; !base && j < a->bases.count && a->bases.at[j].func == func; j++) {
+            how.base = a->bases.at[j].address;
+            try_table(a, func, how);
+        }
+    }
+}
+
 void transfers_resolve(struct analysis *a) {
     for (size_t i = 0; i < a->transfers.count; i++) {
         struct transfer *t = &a->transfers.at[i];
@@ -35,5 +67,9 @@ void transfers_resolve(struct analysis *a) {
         struct dispatch d = a->arch->dispatch(jump, past, past_of(f, t->from, past));
         t->dispatch = d.kind;
         t->to = d.table;
+        if (d.kind == DISPATCH_OFFSETS && d.table)
+            ARRAY_PUSH(&a->switches, ((struct switch_table){.func = t->func, .how = d}));
+        else if (d.kind == DISPATCH_OFFSETS && d.count)
+            find_table(a, t->func, d);
     }
 }

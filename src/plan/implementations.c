@@ -65,9 +65,11 @@ static void read_function(struct search *s, vaddr_t addr, int nested) {
         return;
     s->seen[i / 8] |= (uint8_t)(1u << i % 8);
     struct insn insn;
+    struct trail trail = {.known = 0};
     for (uint64_t at = 0; at < size; at += insn.size) {
         struct insn_constants constants = {.immediate_count = 0};
-        plan->arch->decode(bytes + at, size - at, addr + at, &insn, &constants);
+        if (plan->arch->decode(bytes + at, size - at, addr + at, &insn, &constants))
+            arch_complete(plan->arch, &trail, bytes + at, &insn);
         read_insn(s, &insn, &constants, nested);
     }
 }

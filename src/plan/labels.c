@@ -5,8 +5,6 @@
  * Nothing tells where a table ends. It ends at the latest where other data begins, as far as some
  * code computes its address.
  */
-#include <string.h>
-
 #include "plan/depth.h"
 
 enum { MAX_ENTRIES = 8192, MAX_BASES = 16 };
@@ -56,30 +54,40 @@ static vaddr_t next_data(const struct analysis *a, vaddr_t addr) {
     return low < a->data_starts.count ? a->data_starts.at[low] : UINT64_MAX;
 }
 
-/* Words of SIZE bytes at TABLE, each an offset from BASE or an address, as long as they lead to
- * code; those that lead into the function are labels. */
-static void read_table(const struct search *s, vaddr_t table, size_t size, vaddr_t base) {
-    const struct segment *segment = module_segment_at(s->a->module, table);
+size_t data_room(struct analysis *a, vaddr_t table, size_t size) {
+    const struct segment *segment = module_segment_at(a->module, table);
     if (!segment || table % size || table - segment->start >= segment->file_size)
-        return;
-    vaddr_t end = segment->start + segment->file_size, next = next_data(s->a, table);
+        return 0;
+    find_data_starts(a);
+    vaddr_t end = segment->start + segment->file_size, next = next_data(a, table);
     size_t room = ((next < end ? next : end) - table) / size;
-    const uint8_t *at = segment->bytes + (table - segment->start);
-    for (size_t i = 0; i < room && i < MAX_ENTRIES; i++, at += size) {
-        int32_t offset;
-        uint64_t address = 0;
-        memcpy(&offset, at, sizeof offset);
-        memcpy(&address, at, size);
-        vaddr_t to = size == sizeof offset ? base + (vaddr_t)(int64_t)offset : address;
-        bool inside = within(s->a, s->f, to);
-        if (inside)
+    return room < MAX_ENTRIES ? room : MAX_ENTRIES;
+}
+
+/* The words at HOW's table, as many as are known to be, or as long as they lead to code (addresses,
+ * and offsets of a form of its own: into the function); those that lead into the function are
+ * labels. */
+static void read_table(const struct search *s, const struct dispatch *how) {
+    size_t size = how->entry_bytes, room = data_room(s->a, how->table, size);
+    const uint8_t *at = module_bytes(s->a->module, how->table, room * size);
+    bool offsets = size == sizeof(int32_t) && !how->shift;
+    if (how->count && how->count < room)
+        room = how->count;
+    for (size_t i = 0; at && i < room; i++, at += size) {
+        vaddr_t to = table_target(how, at);
+        if (within(s->a, s->f, to))
             ARRAY_PUSH(s->found, to);
-        else if (size == sizeof address || !text_is_insn(s->a, to))
+        else if (!how->count && !(offsets && text_is_insn(s->a, to)))
             return;
     }
 }
 
-static size_t first_load(const struct address_load *loads, size_t count, uint32_t func) {
+static struct dispatch offsets_at(vaddr_t table, vaddr_t base) {
+    return (struct dispatch){
+        .table = table, .base = base, .entry_bytes = sizeof(int32_t), .is_signed = true};
+}
+
+size_t loads_first(const struct address_load *loads, size_t count, uint32_t func) {
     size_t low = 0;
     for (size_t high = count; low < high;) {
         size_t middle = low + (high - low) / 2;
@@ -93,17 +101,26 @@ static size_t first_load(const struct address_load *loads, size_t count, uint32_
 
 static void read_offsets(const struct search *s, uint32_t func) {
     const struct analysis *a = s->a;
-    size_t base = first_load(a->bases.at, a->bases.count, func);
-    for (size_t i = first_load(a->loads.at, a->loads.count, func);
+    size_t base = loads_first(a->bases.at, a->bases.count, func);
+    for (size_t i = loads_first(a->loads.at, a->loads.count, func);
          i < a->loads.count && a->loads.at[i].func == func; i++) {
         vaddr_t table = a->loads.at[i].address;
+        struct dispatch from_itself = offsets_at(table, table);
+        if (table_is_switch(a, func, table))
+            continue;
         if (func_at(a, table) == NO_FUNC)
-            read_table(s, table, sizeof(int32_t), table);
+            read_table(s, &from_itself);
         for (size_t j = base; j < a->bases.count && j < base + MAX_BASES; j++) {
             if (a->bases.at[j].func != func)
                 break;
-            read_table(s, table, sizeof(int32_t), a->bases.at[j].address);
+            struct dispatch from_base = offsets_at(table, a->bases.at[j].address);
+            read_table(s, &from_base);
         }
+    }
+    for (size_t i = table_first(a, func); i < a->switches.count; i++) {
+        if (a->switches.at[i].func != func)
+            break;
+        read_table(s, &a->switches.at[i].how);
     }
 }
 
@@ -125,8 +142,9 @@ static void read_addresses(const struct search *s) {
         const struct transfer *t = &a->transfers.at[i];
         if (t->from >= s->f->end)
             return;
+        struct dispatch addresses = {.table = t->to, .entry_bytes = sizeof(uint64_t)};
         if (t->kind == INSN_JUMP_INDIRECT && t->dispatch == DISPATCH_ADDRESSES && t->to)
-            read_table(s, t->to, sizeof(uint64_t), 0);
+            read_table(s, &addresses);
     }
 }
 
@@ -150,7 +168,6 @@ static void read_refs(const struct search *s) {
 
 void labels_find(struct analysis *a, uint32_t func, label_list *ret) {
     struct search s = {a, &a->funcs[func], ret};
-    find_data_starts(a);
     read_offsets(&s, func);
     read_addresses(&s);
     read_refs(&s);

@@ -81,6 +81,7 @@ static void analysis_done(struct analysis *a) {
     free(a->funcs);
     ARRAY_FREE(&a->sleds);
     ARRAY_FREE(&a->rows);
+    ARRAY_FREE(&a->switches);
     ARRAY_FREE(&a->data_starts);
     ARRAY_FREE(&a->transfers);
     ARRAY_FREE(&a->loads);

@@ -7,13 +7,17 @@
  * printf). Where data looks like a table by accident the harm is a target too
  * many, which costs a window at most.
  *
+ * Where the instructions before a jump tell how it reads its table (AArch64: entries of one, two or
+ * four bytes, shifted, from a label or the table), that is read so, as far as the comparison before
+ * the jump says; if none is in sight up to other data, or to an entry that leads elsewhere.
+ *
  * Tables of addresses (non-PIE) are found from the jump; their words are
  * targets anyway. What counts is whether they lead into the jump's own function
  * (a switch) or to others (a tail call through a table of functions).
  */
 #include <string.h>
 
-#include "plan/analysis.h"
+#include "plan/depth.h"
 
 enum { MAX_ENTRIES = 8192, MAX_BASES = 16, MAX_ADDRESSES = 64, MIN_OWN = 3 };
 
@@ -21,11 +25,13 @@ struct table {
     const struct analysis *a;
     uint32_t func;
     const uint8_t *bytes;
-    size_t room; /* entries that the segment has */
-    vaddr_t base;
+    size_t room;         /* entries that the segment has */
+    struct dispatch how; /* entry_bytes of it at least */
+    bool own_only;       /* the table ends where an entry leads elsewhere */
 };
 
-static bool open_table(struct table *t, vaddr_t at, size_t entry) {
+static bool open_table(struct table *t, vaddr_t at) {
+    size_t entry = t->how.entry_bytes;
     const struct segment *s = module_segment_at(t->a->module, at);
     if (!s || at - s->start >= s->file_size || at % entry)
         return false;
@@ -36,10 +42,36 @@ static bool open_table(struct table *t, vaddr_t at, size_t entry) {
     return true;
 }
 
-static vaddr_t offset_entry(const struct table *t, size_t i) {
-    int32_t offset;
-    memcpy(&offset, t->bytes + i * sizeof offset, sizeof offset);
-    return t->base + (vaddr_t)(int64_t)offset;
+vaddr_t table_target(const struct dispatch *how, const uint8_t *entry) {
+    uint64_t offset = 0, sign = how->is_signed ? UINT64_C(1) << (8 * how->entry_bytes - 1) : 0;
+    memcpy(&offset, entry, how->entry_bytes);
+    return how->base + (((offset ^ sign) - sign) << how->shift);
+}
+
+static vaddr_t entry_of(const struct table *t, size_t i) {
+    return table_target(&t->how, t->bytes + i * t->how.entry_bytes);
+}
+
+size_t table_first(const struct analysis *a, uint32_t func) {
+    size_t low = 0;
+    for (size_t high = a->switches.count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (a->switches.at[middle].func < func)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool table_is_switch(const struct analysis *a, uint32_t func, vaddr_t table) {
+    for (size_t i = table_first(a, func); i < a->switches.count; i++) {
+        if (a->switches.at[i].func != func)
+            return false;
+        if (a->switches.at[i].how.table == table)
+            return true;
+    }
+    return false;
 }
 
 static bool own(const struct analysis *a, uint32_t func, uint32_t other) {
@@ -53,15 +85,16 @@ static uint32_t follow(const struct table *t, size_t *ret_count) {
     uint32_t owned = 0;
     size_t i = 0;
     for (; i < t->room; i++) {
-        vaddr_t to = offset_entry(t, i);
+        vaddr_t to = entry_of(t, i);
         if (!text_is_insn(a, to))
             break;
         bool inside = to >= f->start && to < f->end;
         uint32_t g = inside ? t->func : func_at(a, to);
-        if (!i && g == NO_FUNC)
+        bool ours = inside || own(a, t->func, g);
+        if ((!i && g == NO_FUNC) || (t->own_only && !ours))
             break;
         text_note(a, to, FACT_TARGET);
-        owned += inside || own(a, t->func, g);
+        owned += ours;
     }
     *ret_count = i;
     return owned;
@@ -70,7 +103,7 @@ static uint32_t follow(const struct table *t, size_t *ret_count) {
 /* Parts of the function that only its switch reaches belong to it. */
 static void adopt(struct analysis *a, const struct table *t, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        vaddr_t to = offset_entry(t, i);
+        vaddr_t to = entry_of(t, i);
         uint32_t g = func_at(a, to);
         if (g == NO_FUNC || a->funcs[g].start != to || own(a, t->func, g))
             continue;
@@ -81,26 +114,44 @@ static void adopt(struct analysis *a, const struct table *t, size_t count) {
     }
 }
 
-static void from_itself(struct analysis *a, const struct address_load *load) {
-    struct table t = {.a = a, .func = load->func, .base = load->address};
+/* Entries of four bytes, from BASE. */
+static struct dispatch offsets_from(vaddr_t base) {
+    return (struct dispatch){.base = base, .entry_bytes = sizeof(int32_t), .is_signed = true};
+}
+
+static void follow_and_adopt(struct analysis *a, const struct table *t) {
     size_t count;
-    if (func_at(a, load->address) != NO_FUNC || !open_table(&t, load->address, 4))
-        return;
-    if (follow(&t, &count)) {
-        a->funcs[load->func].tables++;
-        adopt(a, &t, count);
+    if (follow(t, &count)) {
+        a->funcs[t->func].tables++;
+        adopt(a, t, count);
     }
+}
+
+static void from_itself(struct analysis *a, const struct address_load *load) {
+    struct table t = {.a = a, .func = load->func, .how = offsets_from(load->address)};
+    if (func_at(a, load->address) == NO_FUNC && open_table(&t, load->address))
+        follow_and_adopt(a, &t);
+}
+
+static void from_switch(struct analysis *a, const struct switch_table *s) {
+    struct table t = {.a = a, .func = s->func, .how = s->how, .own_only = !s->how.count};
+    if (!open_table(&t, s->how.table))
+        return;
+    size_t most = s->how.count ? s->how.count : data_room(a, s->how.table, s->how.entry_bytes);
+    if (t.room > most)
+        t.room = most;
+    follow_and_adopt(a, &t);
 }
 
 /* Offsets from a label: only entries inside the function count. */
 static void from_base(struct analysis *a, const struct address_load *load, vaddr_t base) {
-    struct table t = {.a = a, .func = load->func, .base = base};
+    struct table t = {.a = a, .func = load->func, .how = offsets_from(base)};
     const struct func *f = &a->funcs[load->func];
-    if (!open_table(&t, load->address, 4))
+    if (!open_table(&t, load->address))
         return;
     size_t i = 0;
     for (; i < t.room; i++) {
-        vaddr_t to = offset_entry(&t, i);
+        vaddr_t to = entry_of(&t, i);
         if (to < f->start || to >= f->end || !text_is_insn(a, to))
             break;
         text_note(a, to, FACT_TARGET);
@@ -113,6 +164,8 @@ static void offset_tables(struct analysis *a) {
     size_t first = 0;
     for (size_t i = 0; i < a->loads.count; i++) {
         const struct address_load *load = &a->loads.at[i];
+        if (table_is_switch(a, load->func, load->address))
+            continue;
         from_itself(a, load);
         while (first < a->bases.count && a->bases.at[first].func < load->func)
             first++;
@@ -126,8 +179,7 @@ static void offset_tables(struct analysis *a) {
 
 /* Entry I of a table of addresses if it leads to code, else 0. */
 static vaddr_t address_entry(const struct table *t, size_t i) {
-    uint64_t to;
-    memcpy(&to, t->bytes + i * sizeof to, sizeof to);
+    vaddr_t to = entry_of(t, i);
     return text_is_insn(t->a, to) ? to : 0;
 }
 
@@ -138,8 +190,8 @@ static bool inner(const struct analysis *a, uint32_t func, vaddr_t to) {
 }
 
 enum table_use table_use(const struct analysis *a, uint32_t func, vaddr_t table) {
-    struct table t = {.a = a, .func = func};
-    if (!table || a->module->position_independent || !open_table(&t, table, sizeof(uint64_t)))
+    struct table t = {.a = a, .func = func, .how = {.entry_bytes = sizeof(uint64_t)}};
+    if (!table || a->module->position_independent || !open_table(&t, table))
         return TABLE_UNKNOWN;
     for (size_t i = 0; i < t.room && i < MAX_ADDRESSES; i++) {
         vaddr_t to = address_entry(&t, i);
@@ -153,8 +205,8 @@ enum table_use table_use(const struct analysis *a, uint32_t func, vaddr_t table)
 
 /* Parts that only the switch reaches belong to it: the words that lead to them take no address. */
 static void claim_parts(struct analysis *a, const struct transfer *jump) {
-    struct table t = {.a = a, .func = jump->func};
-    if (!open_table(&t, jump->to, sizeof(uint64_t)))
+    struct table t = {.a = a, .func = jump->func, .how = {.entry_bytes = sizeof(uint64_t)}};
+    if (!open_table(&t, jump->to))
         return;
     a->funcs[jump->func].tables++;
     for (size_t i = 0; i < t.room; i++) {
@@ -181,6 +233,8 @@ static int compare_address(const void *x, const void *y) {
 
 void tables_decode(struct analysis *a) {
     offset_tables(a);
+    for (size_t i = 0; i < a->switches.count; i++)
+        from_switch(a, &a->switches.at[i]);
     for (size_t i = 0; i < a->transfers.count; i++) {
         const struct transfer *t = &a->transfers.at[i];
         bool table = t->kind == INSN_JUMP_INDIRECT && t->dispatch == DISPATCH_ADDRESSES;

@@ -107,12 +107,14 @@ struct sweep {
     struct insn_constants *constants; /* non-PIE */
     struct insn_constants storage;
     struct trail trail;
+    vaddr_t slot;      /* the word of memory at a known place that was accessed last; 0: none */
     vaddr_t exclusive; /* where a pair of exclusive accesses has begun; 0: nowhere */
 };
 
 static void begin_run(struct sweep *s, uint32_t func) {
     s->func = func;
     s->called = 0;
+    s->slot = 0;
     s->exclusive = 0;
     s->trail.known = 0;
 }
@@ -158,13 +160,15 @@ static void note_call(struct sweep *s, const struct insn *in) {
     if (in->kind == INSN_CALL && s->func != NO_FUNC && s->a->funcs[s->func].range)
         func_note_branch(s->a, in->target);
     text_note(s->a, in->addr + in->size, FACT_RETURN_POINT);
-    controls_note_call(s->a, in, s->func);
+    controls_note_call(s->a, in, s->slot, s->func);
+    s->slot = 0;
     s->called = in->kind == INSN_CALL ? in->target : 0;
 }
 
 static void note_pc_address(struct sweep *s, const struct insn *in) {
     struct analysis *a = s->a;
     if (in->operand == OPERAND_PC_MEMORY) {
+        s->slot = in->target;
         text_note(a, in->target, FACT_TARGET);
         return;
     }

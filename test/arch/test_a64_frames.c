@@ -10,7 +10,7 @@
 
 #include "arch/arch.h"
 
-enum { FP = 29, LR = 30, SP = 31, NONE = STACK_NO_REGISTER, MOST = 6 };
+enum { FP = 29, LR = 30, SP = 31, NONE = STACK_NO_REGISTER, MOST = 10 };
 static const vaddr_t AT = 0x40000000;
 static const struct arch *arch;
 
@@ -139,6 +139,34 @@ static void switches_of_clang_add_an_offset_to_the_table_or_a_label(void **state
                   1, 2, false);
 }
 
+static void the_comparison_before_a_switch_tells_how_many_entries_it_has(void **state) {
+    (void)state;
+    enum { CMP_W1 = 0x71002c3f, B_HI = 0x54000148, B_CS = 0x54000142, B_EQ = 0x54000140 };
+    enum { MOV_W1_W0 = 0x2a0003e1, ADD_X1 = (int)0x8b218801 };
+    const struct {
+        uint32_t code[6], count;
+    } cases[] = {
+        {{CMP_W1, B_HI, ADRP_X2, ADD_X2, LDRB_W1, ADR_X0}, 12},
+        {{CMP_W1, B_CS, ADRP_X2, ADD_X2, LDRB_W1, ADR_X0}, 11},
+        {{CMP_W1, B_EQ, ADRP_X2, ADD_X2, LDRB_W1, ADR_X0}, 0},
+        {{0x71002c1f /* cmp w0 */, B_HI, ADRP_X2, ADD_X2, LDRB_W1, ADR_X0}, 0},
+        {{0x710ffc3f /* cmp w1, #1023 */, B_HI, ADRP_X2, ADD_X2, LDRB_W1, ADR_X0}, 1024},
+        {{B_HI, CMP_W1, ADRP_X2, ADD_X2, LDRB_W1, ADR_X0}, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const uint32_t *c = cases[i].code;
+        struct dispatch d = ASK(c[0], c[1], c[2], c[3], c[4], c[5], ADD_X1, BR_X1);
+        assert_int_equal(d.table, AT + 0x1123);
+        assert_int_equal(d.count, cases[i].count);
+    }
+    /* The register may have been copied since; it may not have been written otherwise. */
+    const uint32_t cmp_w0 = 0x71002c1f, load = 0x38404441; /* ldrb w1, [x2], #4 */
+    assert_int_equal(
+        ASK(cmp_w0, B_HI, MOV_W1_W0, ADRP_X2, ADD_X2, LDRB_W1, ADR_X0, ADD_X1, BR_X1).count, 12);
+    assert_int_equal(ASK(CMP_W1, B_HI, load, ADRP_X2, ADD_X2, LDRB_W1, ADR_X0, ADD_X1, BR_X1).count,
+                     0);
+}
+
 static void a_switch_whose_table_is_not_in_sight_is_one_all_the_same(void **state) {
     (void)state;
     struct dispatch d = ASK(LDRB_W1, 0x8b218801, BR_X1);
@@ -193,6 +221,7 @@ int main(void) {
         cmocka_unit_test(calls_keep_what_the_abi_says),
         cmocka_unit_test(switches_of_gcc_add_a_scaled_offset_to_a_label),
         cmocka_unit_test(switches_of_clang_add_an_offset_to_the_table_or_a_label),
+        cmocka_unit_test(the_comparison_before_a_switch_tells_how_many_entries_it_has),
         cmocka_unit_test(a_switch_whose_table_is_not_in_sight_is_one_all_the_same),
         cmocka_unit_test(tables_of_addresses_and_variables_are_told_apart),
         cmocka_unit_test(another_stack_is_seen),

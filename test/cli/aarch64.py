@@ -26,6 +26,28 @@ int many(int a, int b) { switch (a) {
 """
 
 
+# Arms that return, so that a function without call-frame information is traced only if all of them are found.
+SWITCHES = """
+int out(int); extern volatile int sink;
+#define ARM(n) case n: sink = b + n; return out(b ^ n) + n;
+int bytes(int a, int b) { switch (a) { ARM(0) ARM(1) ARM(2) ARM(3) ARM(4) ARM(5) ARM(6) ARM(7) ARM(8) } return b; }
+int halves(int a, int b) { switch (a - 40) { ARM(0) ARM(1) ARM(2) ARM(3) ARM(4) ARM(5) ARM(6) ARM(7) ARM(8) ARM(9) ARM(10)
+  ARM(11) ARM(12) ARM(13) ARM(14) ARM(15) ARM(16) ARM(17) ARM(18) ARM(19) ARM(20) ARM(21) ARM(22) ARM(23) ARM(24) ARM(25)
+  ARM(26) ARM(27) ARM(28) ARM(29) ARM(30) ARM(31) ARM(32) ARM(33) ARM(34) ARM(35) ARM(36) ARM(37) ARM(38) ARM(39) } return 1; }
+int loops(const unsigned char *p, int b) { for (;;) switch (*p++ & 15) { case 0: b = out(b); break; case 1: b += 3; break;
+  case 2: sink = b; break; case 3: b = out(b * 3); break; case 5: b ^= 9; break; case 6: b = -out(b); break;
+  case 7: sink = 2; break; case 8: b <<= 1; break; case 9: return b; case 10: return out(b) - 1; default: b = ~b; } }
+"""
+TWICE = """
+#include <setjmp.h>
+#include <unistd.h>
+extern jmp_buf buffer; int out(int);
+int jumps(void) { int r = setjmp(buffer); return out(r) + 1; }
+int forks(void) { int r = vfork(); return r ? out(r) + 2 : 0; }
+int neither(void) { return out(3) + out(4); }
+"""
+
+
 def run(*command):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
 
@@ -117,6 +139,28 @@ class Compiled(Explained):
                 self.assertEqual(f["many"]["inferred"], [])
                 self.assertNotRegex(drawn, r"tail: jump\n\|.*br x")
                 self.assertEqual(self.exits(f["tail"]), {"jump": 1})
+
+    def test_switches_are_followed_where_only_the_code_tells(self):
+        no_cfi = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-stack-protector")
+        for name, compiler in self.each():
+            for level in ("-O1", "-O2", "-O3", "-Os"):
+                for protection in ("none", "standard"):
+                    with self.subTest(compiler=name, level=level, protection=protection):
+                        program = self.build(level, *no_cfi, f"-mbranch-protection={protection}",
+                                             text=SWITCHES, compiler=compiler)
+                        functions = self.plan(program)
+                        self.assertIn("br x", self.drawn(program, "halves"))
+                        for function in "bytes", "halves", "loops":
+                            f = functions[function]
+                            self.assertEqual((f["entry"], f["refused"], f["inferred"]), ("jump", None, []))
+
+    def test_what_returns_twice_is_known_through_the_linker_s_stubs(self):
+        for name, compiler in self.each():
+            for options in ((), ("-mbranch-protection=standard",), ("-fno-plt",), ("-Wl,-z,now",)):
+                with self.subTest(compiler=name, options=options):
+                    program = self.build(*options, text=TWICE, compiler=compiler)
+                    for function, count in ("jumps", 1), ("forks", 1), ("neither", 0):
+                        self.assertEqual(self.drawn(program, function).count("control: jump"), count, function)
 
     def test_nops_left_for_patching_are_pads_with_and_without_bti(self):
         for name, compiler in self.each():

@@ -59,6 +59,42 @@ static vaddr_t address_in(const struct line *line, size_t from, uint8_t reg) {
     return in.target + low;
 }
 
+/* The register that WORD copies to another one, or A64_ZERO: mov; ubfx and sxtw of the lower half.
+ */
+static uint8_t copied(uint32_t word) {
+    if ((word & 0x7fe0ffe0) == 0x2a0003e0)
+        return a64_rm(word);
+    return (word & 0xfffffc00) == 0xd3407c00 || (word & 0xfffffc00) == 0x93407c00 ? a64_rn(word)
+                                                                                  : A64_ZERO;
+}
+
+/* How many values REG can have behind number FROM: a comparison guards the jump.
+ *
+ *     cmp wi, #last; b.hi elsewhere; …        or   cmp wi, #count; b.cs elsewhere
+ *
+ * 0 when none is in sight. */
+static uint32_t values_of(const struct line *line, size_t from, uint8_t reg) {
+    enum { CARRY_SET = 2, HIGHER = 8 };
+    uint32_t guard = 0; /* the condition on which a branch leaves, told by flags that live here */
+    for (size_t i = from; i < line->count; i++) {
+        uint32_t word = word_at(line, i), condition = word & 15;
+        bool branch = (word & 0xff000010) == 0x54000000;
+        bool compares = (word & 0x7f80001f) == 0x7100001f;
+        if (branch && (condition == HIGHER || condition == CARRY_SET))
+            guard = condition;
+        if (compares && guard && a64_rn(word) == reg)
+            return (a64_bits(word, 10, 12) << (a64_bits(word, 22, 1) ? 12 : 0)) + (guard == HIGHER);
+        if (a64_flags(line->past[i].at, A64_BYTES).written)
+            guard = 0;
+        if (!(written_by(&line->past[i]) >> reg & 1))
+            continue;
+        reg = copied(word);
+        if (reg == A64_ZERO)
+            return 0;
+    }
+    return 0;
+}
+
 /* What REG holds behind number FROM was loaded from a table: how. */
 static bool read_entry(const struct line *line, size_t from, uint8_t reg, struct dispatch *ret) {
     size_t i = reg == A64_ZERO ? line->count : writer(line, from, reg);
@@ -68,6 +104,7 @@ static bool read_entry(const struct line *line, size_t from, uint8_t reg, struct
     ret->table = address_in(line, i + 1, a64_rn(word));
     ret->entry_bytes = (uint8_t)(1U << (word >> 30));
     ret->is_signed = a64_bits(word, 23, 1);
+    ret->count = values_of(line, i + 1, a64_rm(word));
     return true;
 }
 
@@ -88,8 +125,10 @@ static struct dispatch added(const struct line *line, size_t i) {
         d.is_signed = a64_bits(word, 13, 3) >= EXTENDED_SIGNED;
     d.base = found ? address_in(line, i + 1, base) : 0;
     bool subtracts = a64_bits(word, 30, 1);
-    if (!d.base || !d.table || subtracts)
+    if (!d.base)
         d.table = 0;
+    if (subtracts)
+        d.table = d.base = d.count = 0;
     return d;
 }
 

@@ -40,6 +40,7 @@ static void close_analysis(struct analysis *a) {
     text_close(a);
     free(a->funcs);
     ARRAY_FREE(&a->rows);
+    ARRAY_FREE(&a->switches);
     ARRAY_FREE(&a->data_starts);
     ARRAY_FREE(&a->transfers);
     ARRAY_FREE(&a->to_returns);

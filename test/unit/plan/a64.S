@@ -1,0 +1,165 @@
+// Shapes of AArch64 that take several instructions to understand: test_a64.c says what each gets.
+
+        .macro  function name
+        .globl  \name
+        .hidden \name
+        .type   \name, %function
+        .balign 16
+\name:
+        .cfi_startproc
+        .endm
+        .macro  end name
+        .cfi_endproc
+        .size   \name, . - \name
+        .endm
+        .macro  place name              // a place to ask for, in the copy with symbols
+        .globl  \name
+        .hidden \name
+\name:
+        .endm
+
+        .text
+
+// No call-frame information: its code tells, if the table is read to its end, and not beyond.
+        .globl  guarded
+        .type   guarded, %function
+        .balign 16
+guarded:
+        stp     x29, x30, [sp, #-16]!
+        cmp     w0, #2
+        b.hi    9f
+        adrp    x1, guarded_table
+        add     x1, x1, :lo12:guarded_table
+        ldrb    w1, [x1, w0, uxtw]
+        adr     x2, 0f
+        add     x1, x2, w1, sxtb #2
+        br      x1
+0:      ldp     x29, x30, [sp], #16
+        ret
+1:      mov     w0, #1
+        ldp     x29, x30, [sp], #16
+        ret
+2:      mov     w0, #2
+9:      ldp     x29, x30, [sp], #16
+        ret
+        .size   guarded, . - guarded
+
+// The same, where other data says where the table ends.
+        .globl  masked
+        .type   masked, %function
+        .balign 16
+masked:
+        stp     x29, x30, [sp, #-16]!
+        and     x0, x0, #1
+        adrp    x1, masked_table
+        add     x1, x1, :lo12:masked_table
+        ldrh    w1, [x1, w0, uxtw #1]
+        adr     x2, 0f
+        add     x1, x2, w1, sxth #2
+        br      x1
+0:      ldp     x29, x30, [sp], #16
+        ret
+1:      mov     w0, #1
+        ldp     x29, x30, [sp], #16
+        ret
+        .size   masked, . - masked
+
+        function reads_beyond           // what stands behind that table
+        adrp    x0, beyond
+        add     x0, x0, :lo12:beyond
+        ret
+        end     reads_beyond
+
+// Its last arm stands elsewhere, and nothing but the table leads there.
+        function parted
+        cmp     w0, #1
+        b.hi    9f
+        adrp    x1, parted_table
+        add     x1, x1, :lo12:parted_table
+        ldrh    w1, [x1, w0, uxtw #1]
+        adr     x2, 0f
+        add     x1, x2, w1, sxth #2
+        br      x1
+0:      mov     w0, #10
+        ret
+9:      mov     w0, #0
+        ret
+        end     parted
+        .balign 16
+        place   parted_rest
+        .cfi_startproc
+        mov     w0, #11
+        ret
+        .cfi_endproc
+
+        function calls_twice            // through a stub of the linker's
+        stp     x29, x30, [sp, #-16]!
+        .cfi_def_cfa_offset 16
+        .cfi_offset 29, -16
+        .cfi_offset 30, -8
+        bl      setjmp
+        place   behind_setjmp
+        cbz     w0, 1f
+        bl      puts
+        place   behind_puts
+        nop
+1:      adrp    x1, :got:vfork          // and through its slot
+        ldr     x1, [x1, :got_lo12:vfork]
+        blr     x1
+        place   behind_vfork
+        add     w0, w0, #1
+        adrp    x1, :got:puts
+        ldr     x1, [x1, :got_lo12:puts]
+        blr     x1
+        place   behind_second_puts
+        add     w0, w0, #1
+        ldp     x29, x30, [sp], #16
+        .cfi_def_cfa_offset 0
+        ret
+        end     calls_twice
+
+        function first_choice
+        mov     w0, #1
+        ret
+        end     first_choice
+        function second_choice
+        mov     w0, #2
+        ret
+        end     second_choice
+        function third_choice
+        mov     w0, #3
+        ret
+        end     third_choice
+        function no_choice
+        mov     w0, #4
+        ret
+        end     no_choice
+
+        function resolver               // by two instructions each, and by a variable
+        adrp    x1, first_choice
+        add     x1, x1, :lo12:first_choice
+        adrp    x2, second_choice
+        add     x2, x2, :lo12:second_choice
+        tst     x0, #1
+        csel    x0, x1, x2, eq
+        b.ne    1f
+        adrp    x3, third
+        ldr     x0, [x3, :lo12:third]
+1:      ret
+        end     resolver
+
+        .section .rodata
+guarded_table:
+        .byte   0, 2, 5
+        .byte   1, 1, 1                 // lead to where a frame is gone
+        .balign 2
+masked_table:
+        .hword  0, 2
+beyond: .hword  1, 1, 1
+parted_table:
+        .hword  0, (parted_rest - parted - 32) / 4
+
+        .data
+        .balign 8
+third:  .quad   third_choice
+        .section .note.GNU-stack, "", %progbits
