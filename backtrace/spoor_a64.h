@@ -14,21 +14,7 @@ static spoor_word a64_signed(uint32_t value, unsigned bits) {
 /* 31 is no register where it means zero. */
 static void a64_forget(struct sim *sim, unsigned n) {
     if (n != 31)
-        forget(sim, BIT(n));
-}
-
-/* ldp, stp and ldr, str of 64-bit registers: ONE at AT, TWO behind it (31: none). */
-static enum step a64_move(struct sim *sim, int is_load, unsigned one, unsigned two, spoor_word at) {
-    if (!is_load) {
-        if ((one != 31 && store(sim, one, at)) || (two != 31 && store(sim, two, at + 8)))
-            return STEP_DEAD;
-        return STEP_NEXT;
-    }
-    if (one != 31)
-        load(sim, one, at);
-    if (two != 31)
-        load(sim, two, at + 8);
-    return STEP_NEXT;
+        forget(sim, n);
 }
 
 /* One load or store: its base, what is added to it, and whether that is kept. */
@@ -38,18 +24,21 @@ struct a64_access {
     int is_load, before, back, is_x;
 };
 
+/* ldp, stp and ldr, str of 64-bit registers: ONE, and TWO behind it (31: none). */
 static enum step a64_access(struct sim *sim, const struct a64_access *access) {
-    spoor_word at = sim->now.r[access->base] + (access->before ? access->add : 0);
-    int follow = access->is_x && is_known(sim, access->base) && is_stack(sim, at);
+    spoor_word at = sim->r[access->base] + (access->before ? access->add : 0);
+    unsigned one = access->one, two = access->two;
     if (access->back)
         set_sum(sim, access->base, access->base, access->add);
-    if (access->is_x && access->is_load && !follow) {
-        a64_forget(sim, access->one);
-        a64_forget(sim, access->two);
-    }
-    if (!follow || (!access->is_load && access->one < 19 && access->two < 19 && !access->back))
+    if (!access->is_x)
         return STEP_NEXT;
-    return a64_move(sim, access->is_load, access->one, access->two, at);
+    if (!access->is_load && !access->back && one < 19 && two < 19)
+        return STEP_NEXT;
+    if (one != 31)
+        move_word(sim, one, at, MOVE_FOLLOW | (unsigned)access->is_load);
+    if (two != 31)
+        move_word(sim, two, at + 8, MOVE_FOLLOW | (unsigned)access->is_load);
+    return STEP_NEXT;
 }
 
 static enum step a64_load_store(struct sim *sim, uint32_t i) {
@@ -64,7 +53,7 @@ static enum step a64_load_store(struct sim *sim, uint32_t i) {
         access.back = mode == 1 || mode == 3;
         access.is_x = size == 2 && !is_vector;
         if (!access.is_x && access.is_load && !is_vector)
-            forget(sim, BIT(access.one) | BIT(access.two));
+            forget(sim, access.one), forget(sim, access.two);
         return a64_access(sim, &access);
     }
     if ((i & 0x3b000000) == 0x18000000) { /* literal */
@@ -106,18 +95,18 @@ static void a64_immediate(struct sim *sim, uint32_t i) {
         break;
     case 0x1a5: /* movz */
     case 0xa5:
-        set_known(sim, to, wide);
+        set(sim, to, wide);
         break;
     case 0x125: /* movn */
-        set_known(sim, to, ~wide);
+        set(sim, to, ~wide);
         break;
     case 0x1e5: /* movk */
         if (is_known(sim, to))
-            set_known(sim, to, (sim->now.r[to] & ~((spoor_word)0xffff << at)) | wide);
+            set(sim, to, (sim->r[to] & ~((spoor_word)0xffff << at)) | wide);
         break;
     default: /* logical ones may write sp */
         if (to != 31 || ((i >> 23 & 0x3f) == 0x24 && (i >> 29 & 3) != 3))
-            forget(sim, BIT(to));
+            forget(sim, to);
     }
 }
 
@@ -128,11 +117,11 @@ static void a64_register(struct sim *sim, uint32_t i) {
     if (i >> 16 == 0xdac1) /* pacia and the like: the address stays the same */
         return;
     if ((op == 0x8b206000 || op == 0xcb206000) && is_known(sim, by))
-        set_sum(sim, to, from, i >> 30 & 1 ? -sim->now.r[by] : sim->now.r[by]);
+        set_sum(sim, to, from, i >> 30 & 1 ? -sim->r[by] : sim->r[by]);
     else if ((i & 0xffe0ffe0) == 0xaa0003e0 && by != 31 && to != 31)
         set_sum(sim, to, by, 0);
     else if ((i & 0x1f200000) == 0x0b200000 && to == 31)
-        forget(sim, i >> 29 & 1 ? 0 : BIT(31));
+        sim->r[31] = i >> 29 & 1 ? sim->r[31] : UNKNOWN;
     else
         a64_forget(sim, to);
 }

@@ -20,7 +20,8 @@
  * walk stops, with a reason: a wrong frame is worse than a missing one. Memory is read inside of
  * the bounds given here only, or through the callback: no stack, whatever is in it, makes the walk
  * fault, loop or leave its bounds. May be called in any context, in handlers of faults too; some
- * 600 bytes of stack.
+ * 800 bytes of stack, all that the short way takes included. On Cortex-M less than 4 KB of code:
+ * only the walkers of SPOOR_WALKERS are compiled there, 6 (by return and by prologue) unless told.
  */
 #ifndef SPOOR_BACKTRACE_H
 #define SPOOR_BACKTRACE_H
@@ -132,11 +133,11 @@ enum spoor_begin { SPOOR_INTERRUPTED, SPOOR_AT_CALL };
 
 /* Private, but here so that it can be on the stack. */
 struct spoor_walk {
-    const struct spoor_image *image;
     struct spoor_regs regs;
+    const struct spoor_image *image;
     struct spoor_stack stack; /* in which the frame is */
-    uint8_t exact;            /* pc is where it stands, not behind a call */
-    uint8_t by, trust, ended, thread_mode;
+    unsigned exact;           /* pc is where it stands, not behind a call */
+    unsigned by, ended, thread_mode;
 };
 
 /* The walk begins with REGS: at an instruction, or behind a call that the pc returns from. A pc
@@ -158,8 +159,12 @@ size_t spoor_backtrace_from(const struct spoor_image *image, const struct spoor_
                             enum spoor_begin how, struct spoor_sites ret_sites,
                             enum spoor_result *ret_end);
 
-/* In a word what a result means. */
-const char *spoor_result_name(enum spoor_result result);
+/* In a word what a result means. In the program only if that calls it. */
+static inline const char *spoor_result_name(enum spoor_result result) {
+    static const char *const names[] = {"frame",   "end",           "no way",     "no stack",
+                                        "no code", "bad exception", "other state"};
+    return names[result <= SPOOR_OTHER_STATE ? result : SPOOR_NO_WAY];
+}
 
 #if defined(__arm__) || defined(__aarch64__)
 /* The registers that a function keeps for its caller, as they are when this call returns. */

@@ -5,26 +5,20 @@
 
 #include "spoor_step.h"
 
-#if HAVE_ARM
-enum { CANT_UNWIND = 1, OPCODES = 1024 };
+#if HAVE_TABLE
+enum { CANT_UNWIND = 1, FINISH = 0xb0, OPCODES = 1024 };
 
-static int read_prel31(const struct spoor_walk *walk, uint32_t at, uint32_t *ret_address) {
-    uint32_t word;
-    if (read_u32(walk, at, &word))
-        return -1;
-    *ret_address = at + (uint32_t)sign_extend(word & 0x7fffffff, 31);
-    return 0;
+static spoor_word prel31(const struct spoor_walk *walk, spoor_word at) {
+    return (uint32_t)at + sign_extend((uint32_t)peek(walk, at, 4), 31);
 }
 
 /* The entry of the last function that starts at or before PC; 0: there is none. */
-static uint32_t table_entry(const struct spoor_walk *walk, spoor_word pc) {
-    uint32_t low = (uint32_t)walk->image->exidx_low, start;
-    uint32_t count = (uint32_t)(walk->image->exidx_high - low) / 8, first = 0;
+static spoor_word table_entry(const struct spoor_walk *walk, spoor_word pc) {
+    spoor_word low = walk->image->exidx_low, high = walk->image->exidx_high, first = 0;
+    uint32_t count = (uint32_t)(high - low) / 8;
     while (first < count) {
-        uint32_t middle = first + (count - first) / 2;
-        if (read_prel31(walk, low + middle * 8, &start))
-            return 0;
-        if (start <= (uint32_t)pc)
+        uint32_t middle = (uint32_t)(first + count) / 2;
+        if (prel31(walk, low + middle * 8) <= pc)
             first = middle + 1;
         else
             count = middle;
@@ -35,160 +29,135 @@ static uint32_t table_entry(const struct spoor_walk *walk, spoor_word pc) {
 /* Bytes of a table, the highest of each word first. */
 struct opcodes {
     const struct spoor_walk *walk;
-    uint32_t at, word, left, words; /* left: bytes in word; words: behind it */
+    spoor_word at;
+    uint32_t word, left, words; /* left: bytes in word; words: behind it */
 };
 
 /* The next byte: "finish" behind the end. */
 static uint32_t next_opcode(struct opcodes *codes) {
     if (!codes->left) {
-        if (!codes->words || read_u32(codes->walk, codes->at, &codes->word))
-            return 0xb0;
-        codes->words--;
-        codes->at += 4;
+        if (!codes->words--)
+            return FINISH;
+        codes->word = (uint32_t)peek(codes->walk, codes->at += 4, 4);
         codes->left = 4;
     }
     return codes->word >> --codes->left * 8 & 0xff;
 }
 
 /* Where the opcodes of an entry are; else it has none. */
-static int find_opcodes(const struct spoor_walk *walk, uint32_t entry, struct opcodes *codes) {
-    uint32_t word, at = entry + 4;
-    if (read_u32(walk, at, &word) || word == CANT_UNWIND)
+static int find_opcodes(const struct spoor_walk *walk, spoor_word entry, struct opcodes *codes) {
+    spoor_word at = entry + 4;
+    uint32_t word = (uint32_t)peek(walk, at, 4), most = 0x80;
+    if (word == CANT_UNWIND)
         return -1;
-    int is_inline = word >> 31 & 1;
-    if (!is_inline && (read_prel31(walk, at, &at) || read_u32(walk, at, &word)))
-        return -1;
+    if (!(word >> 31)) {
+        at = prel31(walk, at);
+        word = (uint32_t)peek(walk, at, 4);
+        most = 0x82;
+    }
+    codes->walk = walk;
+    codes->left = 3;
+    codes->words = 0;
     if (!(word >> 31)) { /* a personality routine of the program's language */
         at += 4;
-        if (read_u32(walk, at, &word))
-            return -1;
-        *codes = (struct opcodes){walk, at + 4, word, 3, word >> 24};
-        return 0;
-    }
-    unsigned index = word >> 24 & 15;
-    if (word >> 28 != 8 || index > 2 || (is_inline && index))
+        word = (uint32_t)peek(walk, at, 4);
+        codes->words = word >> 24;
+    } else if (word >> 24 > most)
         return -1;
-    *codes = (struct opcodes){walk, at + 4, word, index ? 2 : 3, index ? word >> 16 & 0xff : 0};
+    else if (word >> 24 > 0x80) {
+        codes->left = 2;
+        codes->words = word >> 16 & 0xff;
+    }
+    codes->at = at;
+    codes->word = word;
     return 0;
 }
 
-static void pop_many(struct sim *sim, uint32_t list) {
-    spoor_word base = sim->now.r[SPOOR_SP];
-    for (unsigned n = 0; n < 16; n++)
-        if (list >> n & 1) {
-            load(sim, n, (uint32_t)base);
-            base += 4;
-        }
-    if (!(list >> SPOOR_SP & 1))
-        set_known(sim, SPOOR_SP, base);
-}
-
-/* Opcodes from 0xb1 on. */
-static int undo_rare(struct sim *sim, struct opcodes *codes, uint32_t code) {
-    uint32_t more, shift = 0;
-    spoor_word add = 0;
-    switch (code) {
-    case 0xb1:
-        more = next_opcode(codes);
-        pop_many(sim, more);
-        return more == 0 || more > 15 ? -1 : 0;
-    case 0xb2:
+/* Opcodes that do not only pop core registers: what they add to sp; 0 for those that are spare. */
+static uint32_t rare_size(struct opcodes *codes, uint32_t code) {
+    uint32_t more, size = 0, shift = 0;
+    if (code == 0xb2) {
         do {
             more = next_opcode(codes);
-            add |= shift < 24 ? (spoor_word)(more & 0x7f) << shift : 0;
+            size |= (more & 0x7f) << shift;
             shift += 7;
-        } while (more & 0x80 && shift < 35);
-        add = 0x204 + add * 4;
-        break;
-    case 0xb3:
-        add = ((next_opcode(codes) & 15) + 1) * 8 + 4;
-        break;
-    case 0xb4: /* return address authentication code */
-        add = 4;
-        break;
-    case 0xb5:
-        break;
-    case 0xc7:
+        } while (more & 0x80 && shift < 32);
+        return 0x204 + size * 4;
+    }
+    if (code == 0xb4) /* return address authentication code */
+        return 4;
+    if (!HAVE_FP)
+        return 0;
+    if (code == 0xb3 || code == 0xc8 || code == 0xc9 || (HAVE_A32 && code == 0xc6))
+        size = next_opcode(codes) & 15;
+    else if ((code >= 0xb8 && code < 0xc6) || code >> 3 == 0x1a)
+        size = code & 7;
+    else if (HAVE_A32 && code == 0xc7) {
         for (more = next_opcode(codes) & 15; more; more &= more - 1)
-            add += 4;
-        break;
-    case 0xc6:
-    case 0xc8:
-    case 0xc9:
-        add = ((next_opcode(codes) & 15) + 1) * 8;
-        break;
-    default:
-        if (code < 0xb8 || code > 0xd7 || (code >= 0xca && code < 0xd0))
+            size += 4;
+        return size;
+    } else
+        return 0;
+    return size * 8 + (code < 0xc0 ? 12 : 8);
+}
+
+static int undo_one(struct sim *sim, struct opcodes *codes, uint32_t code) {
+    uint32_t list = 0, add = (code << 2 & 0xfc) + 4;
+    if (code < 0x80) {
+        add = code & 0x40 ? -add : add;
+    } else if (code < 0x90) {
+        list = (code & 15) << 12 | next_opcode(codes) << 4;
+    } else if (code < 0xa0) {
+        set_sum(sim, SPOOR_SP, code & 15, 0);
+        return (code & 13) == 13 ? -1 : 0;
+    } else if (code < 0xb0) {
+        list = ((0x20u << (code & 7)) - 0x10u) | (code & 8) << 11; /* r4 to r4 + n; lr */
+    } else if (code == 0xb1) {
+        list = next_opcode(codes);
+        list = list > 15 ? 0 : list;
+    } else if (code != 0xb5) {
+        add = rare_size(codes, code);
+        if (!add)
             return -1;
-        add = ((code & 7) + 1) * 8 + (code < 0xc0 ? 4 : 0);
+    } else {
+        return 0;
+    }
+    if (code >= 0x80 && code <= 0xb1) {
+        move_many(sim, SPOOR_SP, list, MOVE_LOAD);
+        return list ? 0 : -1;
     }
     set_sum(sim, SPOOR_SP, SPOOR_SP, add);
     return 0;
 }
 
-static int undo_one(struct sim *sim, struct opcodes *codes, uint32_t code) {
-    uint32_t list;
-    switch (code >> 4) {
-    case 0:
-    case 1:
-    case 2:
-    case 3:
-        set_sum(sim, SPOOR_SP, SPOOR_SP, (code & 0x3f) * 4 + 4);
-        return 0;
-    case 4:
-    case 5:
-    case 6:
-    case 7:
-        set_sum(sim, SPOOR_SP, SPOOR_SP, -(spoor_word)((code & 0x3f) * 4 + 4));
-        return 0;
-    case 8:
-        list = (code & 15) << 8 | next_opcode(codes);
-        pop_many(sim, list << 4);
-        return list ? 0 : -1;
-    case 9:
-        set_sum(sim, SPOOR_SP, code & 15, 0);
-        return (code & 13) == 13 ? -1 : 0;
-    case 10:
-        list = (0x20u << (code & 7)) - 0x10u; /* r4 to r4 + n */
-        pop_many(sim, list | (code & 8) << 11);
-        return 0;
-    default:
-        return undo_rare(sim, codes, code);
-    }
-}
-
-static int step_by_table(struct spoor_walk *walk, struct sim *sim) {
-    if (IS_A64(walk->image))
-        return -1;
+static int step_by_table(struct sim *sim) {
+    const struct spoor_walk *walk = sim->walk;
     struct opcodes codes;
-    uint32_t entry = table_entry(walk, walk->regs.r[SPOOR_PC] - 2), code;
+    uint32_t code;
+    spoor_word entry = IS_A64(walk->image) ? 0 : table_entry(walk, here_of(walk) - 2);
     if (!entry || find_opcodes(walk, entry, &codes))
         return -1;
-    sim_begin(sim, walk);
-    for (unsigned n = 0; n < OPCODES && (code = next_opcode(&codes)) != 0xb0; n++)
-        if (undo_one(sim, &codes, code) || !is_known(sim, SPOOR_SP))
+    sim_begin(sim);
+    forget(sim, SPOOR_PC);
+    for (unsigned n = 0; n < OPCODES && (code = next_opcode(&codes)) != FINISH; n++)
+        if (undo_one(sim, &codes, code))
             return -1;
-    unsigned back = is_known(sim, SPOOR_PC) ? SPOOR_PC : SPOOR_LR;
-    if (!is_known(sim, back) || !is_known(sim, SPOOR_SP) || !may_be_caller(walk, sim->now.r[back]))
-        return -1;
-    sim->now.r[SPOOR_PC] = sim->now.r[back];
-    return leave(walk, &sim->now, SPOOR_BY_TABLE, SPOOR_PROVEN);
+    return leave(sim, sim->r[is_known(sim, SPOOR_PC) ? SPOOR_PC : SPOOR_LR], SPOOR_BY_TABLE);
 }
 
-static spoor_word table_start(const struct spoor_walk *walk, spoor_word pc) {
-    uint32_t start, entry = IS_A64(walk->image) ? 0 : table_entry(walk, pc);
-    if (!entry || read_prel31(walk, entry, &start))
-        return 0;
-    return (start & ~1u) | (walk->regs.r[SPOOR_PC] & 1);
+static spoor_word table_start(const struct spoor_walk *walk) {
+    spoor_word entry =
+        IS_A64(walk->image) ? 0 : table_entry(walk, here_of(walk) - 2 * !walk->exact);
+    return entry ? prel31(walk, entry) : 0;
 }
 #else
-static int step_by_table(struct spoor_walk *walk, struct sim *sim) {
-    (void)walk, (void)sim;
+static int step_by_table(struct sim *sim) {
+    (void)sim;
     return -1;
 }
 
-static spoor_word table_start(const struct spoor_walk *walk, spoor_word pc) {
-    (void)walk, (void)pc;
+static spoor_word table_start(const struct spoor_walk *walk) {
+    (void)walk;
     return 0;
 }
 #endif

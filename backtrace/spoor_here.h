@@ -70,38 +70,38 @@ __asm__(".text\n"
 #define WEAK_SYMBOL(name) extern char name[] __attribute__((weak))
 WEAK_SYMBOL(__executable_start);
 WEAK_SYMBOL(__text_start);
-WEAK_SYMBOL(__text_end);
 WEAK_SYMBOL(__etext);
 WEAK_SYMBOL(_etext);
 WEAK_SYMBOL(__exidx_start);
 WEAK_SYMBOL(__exidx_end);
 extern void *__libc_stack_end __attribute__((weak));
 
-static spoor_word first_of(const char *one, const char *two, const char *three) {
-    return (spoor_word)(uintptr_t)(one ? one : two ? two : three);
-}
-
 void spoor_image_find(struct spoor_image *ret_image) {
-    spoor_word low = first_of(__text_start, __executable_start, NULL);
-    spoor_word stack = 0;
-    *ret_image = (struct spoor_image){0};
+    const char *low = __text_start;
+    spoor_word stack = 0, *words = (spoor_word *)(void *)ret_image;
+    for (unsigned i = 0; i < sizeof *ret_image / sizeof *words; i++) {
+        words[i] = 0;
+        __asm__("" ::: "memory"); /* no call of memset */
+    }
 #if HAVE_M
     /* VTOR: the table begins with the main stack's top. */
     volatile const uint32_t *vtor = (volatile const uint32_t *)0xe000ed08u;
-    volatile const uint32_t *vectors = (volatile const uint32_t *)(uintptr_t)*vtor;
+    const char *vectors = (const char *)(uintptr_t)*vtor;
     __asm__("" : "+r"(vectors));
-    stack = *vectors;
-    low = low ? low : (spoor_word)(uintptr_t)vectors;
+    stack = *(volatile const uint32_t *)(const void *)vectors;
     ret_image->isa = SPOOR_ISA_M;
-#elif defined(__aarch64__)
-    ret_image->isa = SPOOR_ISA_A64;
-#endif
+#else
+    const char *vectors = __executable_start;
     if (&__libc_stack_end)
         stack = (spoor_word)(uintptr_t)__libc_stack_end;
-    ret_image->text_low = low;
-    ret_image->text_high = first_of(__text_end, __etext, _etext);
-    ret_image->exidx_low = first_of(__exidx_start, NULL, NULL);
-    ret_image->exidx_high = first_of(__exidx_end, NULL, NULL);
+    ret_image->isa = HAVE_A64 ? SPOOR_ISA_A64 : SPOOR_ISA_ARM;
+#endif
+    ret_image->text_low = (spoor_word)(uintptr_t)(low ? low : vectors);
+    ret_image->text_high = (spoor_word)(uintptr_t)(__etext ? __etext : _etext);
+#if HAVE_TABLE
+    ret_image->exidx_low = (spoor_word)(uintptr_t)__exidx_start;
+    ret_image->exidx_high = (spoor_word)(uintptr_t)__exidx_end;
+#endif
     ret_image->stacks[0].high = stack;
     ret_image->walkers = SPOOR_BY_ALL;
 }
@@ -111,15 +111,11 @@ __attribute__((noinline)) size_t spoor_backtrace(spoor_word *ret_sites, size_t m
     struct spoor_image image;
     struct spoor_walk walk;
     struct spoor_frame frame;
-    size_t count = 0;
     spoor_image_find(&image);
     spoor_regs_here(&regs);
     spoor_walk_begin(&walk, &image, &regs, SPOOR_AT_CALL);
-    if (spoor_walk_next(&walk, &frame) != SPOOR_FRAME) /* that is this function */
-        return 0;
-    while (count < most && spoor_walk_next(&walk, &frame) == SPOOR_FRAME)
-        ret_sites[count++] = frame.site;
-    return count;
+    spoor_walk_next(&walk, &frame); /* that is this function */
+    return walk_on(&walk, ret_sites, most);
 }
 
 #endif

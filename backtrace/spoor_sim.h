@@ -6,38 +6,69 @@
  * else becomes "not known". Two uses:
  *
  *   forward   from where a frame stands to a return, with the registers as they are and the stack
- * as it is; on return the caller's registers are those of the state virtual   from a function's
- * start, where each register holds a tag of its own and the stack is a range of addresses that does
- * not exist; behind the prologue the slots tell what was saved where, and how deep the stack is
+ *             as it is; on return the caller's registers are those of the state
+ *   virtual   from a function's start, where each register holds a tag of its own and the stack is
+ *             a range of addresses that does not exist; behind the prologue the slots tell what
+ *             was saved where, and how deep the stack is
  *
- * What followed code stores to the stack is kept in slots: memory is never written.
+ * Whatever instructions of any kind do, and opcodes of tables, is one of a few effects: a register
+ * becomes a number, a sum, a word of memory, or unknown; a register is stored. What followed code
+ * stores to the stack is kept in slots: memory is never written.
  */
 #ifndef SPOOR_SIM_H
 #define SPOOR_SIM_H
 
 #include "spoor_backtrace.h"
 
+/* What there is to follow on the processor that this is compiled for. Elsewhere: all of it. */
 #if defined(__arm__)
 #define HAVE_ARM 1
 #define HAVE_A64 0
 #if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
 #define HAVE_A32 0
 #define HAVE_M 1
+#define HAVE_SECURE (__ARM_ARCH >= 8)
 #else
 #define HAVE_A32 1
 #define HAVE_M 0
+#define HAVE_SECURE 0
+#endif
+#define HAVE_T32 (HAVE_A32 || __ARM_ARCH_ISA_THUMB >= 2)
+#define HAVE_WIDE (HAVE_T32 || __ARM_ARCH >= 8) /* of T32 in Armv8-M Baseline: movw, b.w */
+#if HAVE_A32 || defined(__ARM_FP)
+#define HAVE_FP 1
+#else
+#define HAVE_FP 0
 #endif
 #elif defined(__aarch64__)
 #define HAVE_ARM 0
 #define HAVE_A32 0
 #define HAVE_M 0
+#define HAVE_SECURE 0
+#define HAVE_T32 0
+#define HAVE_WIDE 0
+#define HAVE_FP 0
 #define HAVE_A64 1
 #else
 #define HAVE_ARM 1
 #define HAVE_A32 1
 #define HAVE_M 1
+#define HAVE_SECURE 1
+#define HAVE_T32 1
+#define HAVE_WIDE 1
+#define HAVE_FP 1
 #define HAVE_A64 1
 #endif
+
+/* Which walkers there are: the sum of their SPOOR_BY_..., with 2 and 4 in any case. */
+#ifndef SPOOR_WALKERS
+#define SPOOR_WALKERS (HAVE_M && !HAVE_A32 ? 6 : 15)
+#endif
+#define HAVE_TABLE (HAVE_ARM && (SPOOR_WALKERS & 1))
+#define HAVE_CHAIN (SPOOR_WALKERS >> 3 & 1)
+
+/* More than a Cortex-M: with stacks anywhere, and large ones. */
+#define IS_LARGE (HAVE_A32 || HAVE_A64)
 
 #define IS_A64(image) (HAVE_A64 && (!HAVE_ARM || (image)->isa == SPOOR_ISA_A64))
 #define IS_M(image) (HAVE_M && (!HAVE_A32 || (image)->isa == SPOOR_ISA_M))
@@ -48,34 +79,36 @@
 #define BIT(n) ((spoor_word)1 << (n))
 
 /* Of a virtual state: no program has these addresses and values. */
-#define VIRTUAL_SP ((spoor_word)0xd1ce0000u)
+#define VIRTUAL_SP ((spoor_word)0xd1000000u)
 #define VIRTUAL_DEPTH 0x8000u
-#define VIRTUAL_TAG ((spoor_word)0xd0d0b100u)
+#define VIRTUAL_TAG ((spoor_word)0xd0000000u)
 
-enum { SLOTS = 24 };
+/* What is not known, or cannot be read. As code of T32 it is undefined, as an address nothing is
+   there, nor near it. */
+#define UNKNOWN ((spoor_word)0xffffffffffffdeffu)
+
+/* Registers that there are not: never known, and always 0. */
+enum { SLOTS = 24, NONE = SPOOR_REGS, ZERO = SPOOR_REGS + 1 };
 
 struct slot {
     spoor_word at, value;
 };
 
-struct sim_registers {
-    spoor_word r[SPOOR_REGS];
-    spoor_word known;
-    spoor_word loaded; /* bit n: r[n] was read from the stack itself: a save of the frame, maybe */
-};
-
+/* In the order in which it takes the least code to get at what is in it. */
 struct sim {
-    const struct spoor_walk *walk;
-    struct sim_registers now;
+    spoor_word r[SPOOR_REGS + 2]; /* UNKNOWN, or what they hold */
+    struct spoor_walk *walk;
+    unsigned slots;
+    unsigned size;     /* of the instruction */
+    unsigned reg;      /* of STEP_RETURN: the register with the address */
     spoor_word target; /* of a branch */
+    unsigned it;       /* IT block of T32: whether each instruction of it is a "then", as ITSTATE */
+    unsigned then;     /* the "then" ones are executed, or the others (0); or none of them (2) */
+    unsigned at_trap;  /* it began at an instruction that traps */
+#if IS_LARGE
+    unsigned is_virtual; /* on M nothing can be read at such addresses */
+#endif
     struct slot slot[SLOTS];
-    uint32_t slot_known; /* bit n: what slot[n] holds is */
-    uint8_t slots;
-    uint8_t is_virtual;
-    uint8_t it;      /* instructions left of a T32 IT block */
-    uint8_t at_trap; /* it began at an instruction that traps */
-    uint8_t reg;     /* of STEP_RETURN: the register with the address */
-    uint8_t size;    /* of the instruction */
 };
 
 enum step {
@@ -92,143 +125,118 @@ static int is_in(spoor_word at, size_t size, spoor_word low, spoor_word high) {
     return at >= low && at < high && high - at >= size;
 }
 
-/* Copies memory within the bounds: text, tables, and the stack of the frame. 0, or else. */
-static int read_bytes(const struct spoor_walk *walk, spoor_word at, void *to, size_t size) {
+/* Memory within the bounds: text, tables, and the stack of the frame. Little-endian, as all of
+   these processors run today. */
+static spoor_word peek(const struct spoor_walk *walk, spoor_word at, size_t size) {
     const struct spoor_image *image = walk->image;
+    spoor_word value = 0;
     if (!is_in(at, size, image->text_low, image->text_high) &&
-        !is_in(at, size, image->exidx_low, image->exidx_high) &&
+        !(HAVE_TABLE && is_in(at, size, image->exidx_low, image->exidx_high)) &&
         !is_in(at, size, walk->stack.low, walk->stack.high))
-        return -1;
+        return UNKNOWN;
     if (image->read)
-        return image->read(image->arg, at, to, size);
-    for (size_t i = 0; i < size; i++)
-        ((uint8_t *)to)[i] = ((const volatile uint8_t *)(uintptr_t)at)[i];
-    return 0;
+        return image->read(image->arg, at, &value, size) ? UNKNOWN : value;
+    for (size_t i = size; i--;)
+        value = value << 8 | ((const volatile uint8_t *)(uintptr_t)at)[i];
+    return value;
 }
 
-static int read_u16(const struct spoor_walk *walk, spoor_word at, uint16_t *ret_value) {
-    uint16_t value;
-    if (read_bytes(walk, at, &value, 2))
-        return -1;
-    *ret_value = value;
-    return 0;
+#if HAVE_ARM
+/* Two halfwords of code, the first one above. */
+static uint32_t peek_code(const struct spoor_walk *walk, spoor_word at) {
+    return (uint32_t)peek(walk, at, 2) << 16 | (uint16_t)peek(walk, at + 2, 2);
+}
+#endif
+
+static spoor_word peek_word(const struct spoor_walk *walk, spoor_word at) {
+    return peek(walk, at, WORD_OF(walk->image));
 }
 
-static int read_u32(const struct spoor_walk *walk, spoor_word at, uint32_t *ret_value) {
-    uint32_t value;
-    if (read_bytes(walk, at, &value, 4))
-        return -1;
-    *ret_value = value;
-    return 0;
-}
+static int is_known(const struct sim *sim, unsigned n) { return sim->r[n] != UNKNOWN; }
 
-static int read_word(const struct spoor_walk *walk, spoor_word at, spoor_word *ret_value) {
-    spoor_word value = 0; /* little-endian, as all of these processors run today */
-    if (read_bytes(walk, at, &value, WORD_OF(walk->image)))
-        return -1;
-    *ret_value = value;
-    return 0;
-}
+static void forget(struct sim *sim, unsigned n) { sim->r[n] = UNKNOWN; }
 
-static int is_known(const struct sim *sim, unsigned n) { return (sim->now.known >> n) & 1; }
-
-static void forget(struct sim *sim, spoor_word bits) {
-    sim->now.known &= ~bits;
-    sim->now.loaded &= ~bits;
-}
-
-static void set_known(struct sim *sim, unsigned n, spoor_word value) {
-    sim->now.r[n] = HAVE_ARM && !IS_A64(sim->walk->image) ? (uint32_t)value : value;
-    sim->now.known |= BIT(n);
-    sim->now.loaded &= ~BIT(n);
+static void set(struct sim *sim, unsigned n, spoor_word value) {
+    sim->r[n] = HAVE_ARM && !IS_A64(sim->walk->image) ? (uint32_t)value : value;
 }
 
 /* to = from + add, of unknown values unknown. */
 static void set_sum(struct sim *sim, unsigned to, unsigned from, spoor_word add) {
-    if (!is_known(sim, from)) {
-        forget(sim, BIT(to));
-        return;
-    }
-    spoor_word loaded = add == 0 && ((sim->now.loaded >> from) & 1);
-    set_known(sim, to, sim->now.r[from] + add);
-    sim->now.loaded |= loaded << to;
+    if (!is_known(sim, from))
+        forget(sim, to);
+    else
+        set(sim, to, sim->r[from] + add);
 }
 
-/* May the program's stack be there, or become that? */
+/* May the program's stack be there, or become that? On M only what is pushed is followed. */
 static int is_stack(const struct sim *sim, spoor_word at) {
+#if IS_LARGE
     const struct spoor_stack *stack = &sim->walk->stack;
-    spoor_word low = stack->low < VIRTUAL_DEPTH ? 0 : stack->low - VIRTUAL_DEPTH;
     if (sim->is_virtual)
         return at - (VIRTUAL_SP - VIRTUAL_DEPTH) <= 2 * VIRTUAL_DEPTH;
-    return at >= low && at <= stack->high;
+    return at <= stack->high && (at >= stack->low || stack->low - at < VIRTUAL_DEPTH);
+#else
+    (void)sim, (void)at;
+    return 1;
+#endif
 }
 
-/* What register n holds goes to the stack; 0, or else when there is no slot left. */
-static int store(struct sim *sim, unsigned n, spoor_word at) {
-    unsigned i = 0;
-    while (i < sim->slots && sim->slot[i].at != at)
-        i++;
-    if (i == SLOTS)
-        return -1;
-    if (i == sim->slots)
-        sim->slots++;
-    sim->slot[i].at = at;
-    sim->slot[i].value = sim->now.r[n];
-    sim->slot_known &= ~(1u << i);
-    sim->slot_known |= (uint32_t)is_known(sim, n) << i;
-    return 0;
-}
+enum { MOVE_LOAD = 1, MOVE_FOLLOW = 2 };
 
-/* Register n comes from memory; unknown when that is no stack, or was never written. */
-static void load(struct sim *sim, unsigned n, spoor_word at) {
-    spoor_word value;
-    forget(sim, BIT(n));
-    for (unsigned i = 0; i < sim->slots; i++)
-        if (sim->slot[i].at == at) {
-            if (sim->slot_known >> i & 1)
-                set_known(sim, n, sim->slot[i].value);
+/*
+ * A word between register n and memory. Stores count on the stack only; what is loaded is unknown
+ * if it cannot be read. What need not be followed is no save of a prologue, nor its opposite: it
+ * would take slots for nothing.
+ */
+static void move_word(struct sim *sim, unsigned n, spoor_word at, unsigned how) {
+    struct slot *slot = sim->slot, *end = slot + sim->slots;
+    while (slot < end && slot->at != at)
+        slot++;
+    if (how == MOVE_LOAD) {
+        forget(sim, n);
+    } else if (how & MOVE_LOAD) {
+#if IS_LARGE
+        const struct spoor_image *image = sim->walk->image;
+        if (sim->is_virtual && !is_in(at, 4, image->text_low, image->text_high))
+            at = UNKNOWN;
+#endif
+        sim->r[n] = slot < end ? slot->value : peek_word(sim->walk, at);
+    } else if (how && is_stack(sim, at)) {
+        if (slot == sim->slot + SLOTS) { /* what is there cannot be known any more */
+            forget(sim, SP_OF(sim->walk->image));
             return;
         }
-    if (sim->is_virtual || !is_in(at, 1, sim->walk->stack.low, sim->walk->stack.high) ||
-        read_word(sim->walk, at, &value))
-        return;
-    set_known(sim, n, value);
-    sim->now.loaded |= BIT(n);
+        slot->at = at;
+        slot->value = sim->r[n];
+        sim->slots += slot == end;
+    }
 }
 
 /* What calls need not keep. */
 static void forget_call(struct sim *sim) {
-    forget(sim, IS_A64(sim->walk->image) ? 0x4007ffff : 0x500f);
+    for (unsigned n = 0; n < (IS_A64(sim->walk->image) ? 19 : 4); n++)
+        forget(sim, n);
+    if (!IS_A64(sim->walk->image))
+        forget(sim, 12);
+    forget(sim, LR_OF(sim->walk->image));
 }
 
 #if HAVE_ARM
-enum { MANY_LOAD = 1, MANY_BACK = 2, MANY_UP = 4, MANY_BEFORE = 8 };
-
-/* LDM and STM of the registers in LIST, in each of their modes. */
-static enum step transfer_many(struct sim *sim, unsigned base, uint32_t list, unsigned mode) {
-    uint32_t size = 0, from = (uint32_t)sim->now.r[base], at, back;
-    for (uint32_t rest = list; rest; rest &= rest - 1)
-        size += 4;
-    back = mode & MANY_UP ? from + size : from - size;
-    at = (mode & MANY_UP ? from : back) + (!(mode & MANY_UP) == !(mode & MANY_BEFORE) ? 4 : 0);
-    int follow = is_known(sim, base) && is_stack(sim, from);
-    if (mode & MANY_BACK)
-        set_sum(sim, base, base, back - from);
-    for (unsigned n = 0; n < 16; n++) {
-        if (!((list >> n) & 1))
-            continue;
-        if (!follow && (mode & MANY_LOAD))
-            forget(sim, BIT(n));
-        else if (follow && (mode & MANY_LOAD))
-            load(sim, n, at);
-        else if (follow && store(sim, n, at))
-            return STEP_DEAD;
-        at += 4;
+/* Registers of LIST, from where the base points to upwards if they are loaded, else downwards; the
+   base moves along. */
+static enum step move_many(struct sim *sim, unsigned base, uint32_t list, unsigned is_load) {
+    spoor_word at = sim->r[base], step = is_load ? 4 : -(spoor_word)4;
+    for (unsigned i = 0; i < 16; i++) {
+        unsigned n = is_load ? i : 15 - i;
+        if (list >> n & 1) {
+            move_word(sim, n, is_load ? at : at - 4, is_load | MOVE_FOLLOW);
+            at += step;
+        }
     }
-    if (!(mode & MANY_LOAD) || !(list & 0x8000))
-        return STEP_NEXT;
+    if (!(list >> base & 1) && is_known(sim, base))
+        set(sim, base, at);
     sim->reg = SPOOR_PC;
-    return STEP_RETURN;
+    return is_load && list >> SPOOR_PC & 1 ? STEP_RETURN : STEP_NEXT;
 }
 #endif
 

@@ -1,5 +1,10 @@
-/* Part of spoor_backtrace.c: follows T32 (Thumb-1 included). Arm Architecture Reference Manual, A5
- * to A7. */
+/*
+ * Part of spoor_backtrace.c: follows T32 (Thumb-1 included). Arm Architecture Reference Manual, A5
+ * to A7.
+ *
+ * Where nothing is lost by it a register counts as written that an instruction only reads: what a
+ * function uses of the registers that it keeps for its caller, it restores in the end.
+ */
 #ifndef SPOOR_T32_H
 #define SPOOR_T32_H
 
@@ -7,390 +12,309 @@
 
 #if HAVE_ARM
 
-static int32_t sign_extend(uint32_t value, unsigned bits) {
-    uint32_t sign = 1u << (bits - 1);
-    return (int32_t)((value ^ sign) - sign);
+static uint32_t sign_extend(uint32_t value, unsigned bits) {
+    return (uint32_t)((int32_t)(value << (32 - bits)) >> (32 - bits));
 }
 
 static int t32_is_wide(uint32_t first) { return first >= 0xe800; }
 
-/* Modified immediate constant of 12 bits. */
-static uint32_t t32_constant(uint32_t imm12) {
-    uint32_t byte = imm12 & 0xff, rotation = imm12 >> 7;
-    if (rotation >= 8) {
-        byte = (imm12 & 0x7f) | 0x80;
-        return byte >> rotation | byte << (32 - rotation);
-    }
-    return byte * (imm12 < 0x100   ? 1u
-                   : imm12 < 0x200 ? 0x10001u
-                   : imm12 < 0x300 ? 0x1000100u
-                                   : 0x1010101u);
-}
+/* What most instructions do: to = from + add. */
+struct effect {
+    unsigned to, from;
+    spoor_word add;
+};
 
-static enum step t32_jump(struct sim *sim, unsigned reg) {
-    sim->reg = (uint8_t)reg;
-    return STEP_RETURN;
-}
-
-/* 0x0000 to 0x3fff: shifts, sums, 8-bit constants. */
-static void t32_shift_add(struct sim *sim, uint32_t i) {
-    unsigned low = i & 7, from = i >> 3 & 7, high = i >> 8 & 7;
-    switch (i >> 11) {
-    case 0: /* lsl, and mov as lsl #0 */
-        set_sum(sim, low, from, 0);
-        if (is_known(sim, low) && i >> 6)
-            set_known(sim, low, (uint32_t)sim->now.r[low] << (i >> 6));
-        break;
-    case 3:
-        if (i & 0x400)
-            set_sum(sim, low, from, i & 0x200 ? -(spoor_word)(i >> 6 & 7) : (i >> 6 & 7));
-        else
-            forget(sim, BIT(low));
-        break;
-    case 4:
-        set_known(sim, high, i & 0xff);
-        break;
-    case 6:
-        set_sum(sim, high, high, i & 0xff);
-        break;
-    case 7:
-        set_sum(sim, high, high, -(spoor_word)(i & 0xff));
-        break;
-    case 5: /* cmp */
-        break;
-    default:
-        forget(sim, BIT(low));
-    }
-}
-
-/* 0x4000 to 0x4fff. */
-static enum step t32_high(struct sim *sim, uint32_t i, uint32_t pc) {
-    unsigned to = (i & 7) | (i >> 4 & 8), from = i >> 3 & 15, high = i >> 8 & 7;
-    uint32_t value;
-    switch (i >> 8 & 15) {
-    case 4: /* add */
-        if (to == SPOOR_PC)
-            return STEP_DEAD;
-        if (is_known(sim, from))
-            set_sum(sim, to, to, sim->now.r[from]);
-        else
-            forget(sim, BIT(to));
-        return STEP_NEXT;
-    case 5:
-        return STEP_NEXT;
-    case 6:
-        if (to == SPOOR_PC)
-            return t32_jump(sim, from);
-        set_sum(sim, to, from, 0);
-        return STEP_NEXT;
-    case 7:
-        if (from == SPOOR_PC)
-            set_known(sim, SPOOR_PC, (pc + 4) & ~3u);
-        return i & 0x80 ? STEP_CALL : t32_jump(sim, from);
-    default:
-        if (i & 0x800) {
-            forget(sim, BIT(high));
-            if (!read_u32(sim->walk, ((pc + 4) & ~3u) + (i & 0xff) * 4, &value))
-                set_known(sim, high, value);
-        } else if ((i & 0xffc0) == 0x4240 && is_known(sim, i >> 3 & 7)) { /* negs */
-            set_known(sim, i & 7, -sim->now.r[i >> 3 & 7]);
-        } else {
-            forget(sim, BIT(i & 7));
-        }
-        return STEP_NEXT;
-    }
-}
-
-/* 0x5000 to 0xafff: loads and stores, addresses. */
-static enum step t32_load_store(struct sim *sim, uint32_t i) {
-    unsigned high = i >> 8 & 7;
-    switch (i >> 12) {
-    case 5:
-        if ((i >> 9 & 7) >= 3)
-            forget(sim, BIT(i & 7));
-        break;
-    case 9:
-        if (i & 0x800)
-            load(sim, high, sim->now.r[SPOOR_SP] + (i & 0xff) * 4);
-        else if (high >= 4 && is_known(sim, SPOOR_SP))
-            return store(sim, high, sim->now.r[SPOOR_SP] + (i & 0xff) * 4) ? STEP_DEAD : STEP_NEXT;
-        break;
-    case 10:
-        forget(sim, BIT(high));
-        if (i & 0x800)
-            set_sum(sim, high, SPOOR_SP, (i & 0xff) * 4);
-        break;
-    default:
-        if (i & 0x800)
-            forget(sim, BIT(i & 7));
+/* 0x4400 to 0x47ff: what has high registers. */
+static enum step t16_high(struct sim *sim, uint32_t i, struct effect *ret) {
+    unsigned to = (i & 7) | (i >> 4 & 8), from = i >> 3 & 15, op = i >> 8 & 3;
+    sim->reg = from;
+    if (op == 3 || to == SPOOR_PC) /* bx, blx, mov; add is for switches */
+        return !op ? STEP_DEAD : op == 3 && i & 0x80 ? STEP_CALL : STEP_RETURN;
+    ret->to = op == 1 ? NONE : to;
+    ret->from = from;
+    if (!op && is_known(sim, from)) {
+        ret->add = sim->r[from];
+        ret->from = to;
     }
     return STEP_NEXT;
 }
 
 /* 0xb000 to 0xbfff. */
-static enum step t32_misc(struct sim *sim, uint32_t i, uint32_t pc) {
-    switch (i >> 8 & 15) {
-    case 0:
-        set_sum(sim, SPOOR_SP, SPOOR_SP, i & 0x80 ? -(spoor_word)(i & 0x7f) * 4 : (i & 0x7f) * 4);
-        return STEP_NEXT;
-    case 1:
-    case 3:
-    case 9:
-    case 11: /* cbz, cbnz */
-        sim->target = pc + 4 + ((i >> 2 & 0x3e) | (i >> 3 & 0x40));
-        return STEP_FORK;
-    case 4:
-    case 5:
-        return transfer_many(sim, SPOOR_SP, (i & 0xff) | (i & 0x100) << 6, MANY_BACK | MANY_BEFORE);
-    case 12:
-    case 13:
-        return transfer_many(sim, SPOOR_SP, (i & 0xff) | (i & 0x100) << 7,
-                             MANY_LOAD | MANY_BACK | MANY_UP);
-    case 14: /* bkpt */
-        return STEP_DEAD;
-    case 15:
-        if (i & 15)
-            sim->it = i & 1 ? 4 : i & 2 ? 3 : i & 4 ? 2 : 1;
-        return STEP_NEXT;
-    default:
-        forget(sim, BIT(i & 7));
-        return STEP_NEXT;
+static enum step t16_misc(struct sim *sim, uint32_t i, struct effect *ret) {
+    unsigned op = i >> 8 & 15, is_load = op >> 3;
+    spoor_word imm = (i & 0x7f) << 2;
+    if ((op & 6) == 4) { /* push, pop */
+        ret->to = NONE;
+        return move_many(sim, SPOOR_SP, (i & 0xff) | (i & 0x100) << (6 + is_load), is_load);
     }
+    if (HAVE_WIDE && (op & 5) == 1) { /* cbz, cbnz */
+        sim->target += (i >> 2 & 0x3e) | (i >> 3 & 0x40);
+        return STEP_FORK;
+    }
+    if (op == 0) { /* add, sub */
+        ret->to = ret->from = SPOOR_SP;
+        ret->add = i & 0x80 ? -imm : imm;
+    } else if (op == 15) {
+        ret->to = NONE;
+        sim->target -= 2;
+        sim->it = i & 0x1f;
+        return HAVE_T32 && i & 15 ? STEP_FORK : STEP_NEXT;
+    }
+    return op == 14 ? STEP_DEAD : STEP_NEXT; /* bkpt; extensions */
 }
 
-static enum step t32_branch(struct sim *sim, uint32_t i, uint32_t pc) {
-    if (i >> 12 == 14) {
-        sim->target = pc + 4 + 2 * (uint32_t)sign_extend(i & 0x7ff, 11);
+static enum step t16_step(struct sim *sim, uint32_t i, struct effect *ret) {
+    unsigned high = i >> 8 & 7, op = i >> 11;
+    spoor_word imm = i & 0xff;
+    ret->to = i & 7;
+    switch (op) {
+    case 0: /* lsls, and movs as lsls #0 */
+    case 3:
+        ret->from = i >> 3 & 7;
+        imm = i >> 6 & 7;
+        ret->add = i & 0x200 ? -imm : imm;
+        if (op == 0)
+            ret->add = (sim->r[ret->from] << (i >> 6)) - sim->r[ret->from];
+        else if (!(i & 0x400))
+            ret->from = NONE;
+        break;
+    case 4: /* movs */
+        *ret = (struct effect){high, ZERO, imm};
+        break;
+    case 5: /* cmp */
+        ret->to = NONE;
+        break;
+    case 6:
+    case 7:
+        *ret = (struct effect){high, high, op & 1 ? -imm : imm};
+        break;
+    case 8:
+        if (i & 0x400)
+            return t16_high(sim, i, ret);
+        break;
+    case 9: /* ldr of a constant */
+        *ret = (struct effect){high, ZERO, peek(sim->walk, sim->r[SPOOR_PC] + imm * 4, 4)};
+        break;
+    case 20: /* adr, add relative to sp */
+    case 21:
+        *ret = (struct effect){high, op & 1 ? SPOOR_SP : SPOOR_PC, imm * 4};
+        break;
+    case 22:
+    case 23:
+        return t16_misc(sim, i, ret);
+    case 18: /* str, ldr relative to sp: spilled, not saved */
+    case 19:
+    case 24: /* stmia */
+        ret->to = high;
+        break;
+    case 25:
+        ret->to = NONE;
+        return move_many(sim, high, i & 0xff, MOVE_LOAD);
+    case 26: /* b with a condition; udf, svc */
+    case 27:
+        ret->to = NONE;
+        sim->target += 2 * sign_extend(i, 8);
+        return i >> 8 == 0xdf ? STEP_NEXT : i >> 8 == 0xde ? STEP_DEAD : STEP_FORK;
+    case 28:
+        sim->target += 2 * sign_extend(i, 11);
         return STEP_BRANCH;
     }
-    sim->target = pc + 4 + 2 * (uint32_t)sign_extend(i & 0xff, 8);
-    if ((i >> 8 & 15) == 15) /* svc */
-        return STEP_NEXT;
-    return (i >> 8 & 15) == 14 ? STEP_DEAD : STEP_FORK;
+    return STEP_NEXT;
 }
 
 /* Displacement of b.w and bl (25 bits). */
-static uint32_t t32_displacement(uint32_t first, uint32_t second) {
-    uint32_t s = first >> 10 & 1, i1 = !((second >> 13 & 1) ^ s), i2 = !((second >> 11 & 1) ^ s);
-    return (uint32_t)sign_extend(
-        s << 24 | i1 << 23 | i2 << 22 | (first & 0x3ff) << 12 | (second & 0x7ff) << 1, 25);
+static uint32_t t32_displacement(uint32_t i) {
+    uint32_t s = sign_extend(i >> 26, 1), j = ~(i ^ s);
+    return s << 24 | (j & 0x2000) << 10 | (j & 0x800) << 11 | (i >> 4 & 0x3ff000) |
+           (i & 0x7ff) << 1;
 }
 
-static enum step t32_wide_branch(struct sim *sim, uint32_t first, uint32_t second, uint32_t pc) {
+#if HAVE_FP
+/* vpush, vpop, of A32 and of T32. What comes from floating-point registers is of no interest. */
+static void coprocessor(struct sim *sim, uint32_t i) {
+    spoor_word size = (i & 0xff) * 4;
+    if ((i & 0xe2f0000) == 0xc2d0000)
+        set_sum(sim, SPOOR_SP, SPOOR_SP, i & 0x800000 ? size : -size);
+}
+#endif
+
+#if HAVE_WIDE
+static enum step t32_branch(struct sim *sim, uint32_t first, uint32_t second, struct effect *ret) {
     if (second & 0x4000)
         return STEP_CALL;
     if (second & 0x1000) {
-        sim->target = pc + 4 + t32_displacement(first, second);
+        sim->target += t32_displacement(first << 16 | second);
         return STEP_BRANCH;
     }
-    if ((first >> 6 & 15) < 14) {
-        sim->target = pc + 4 +
-                      (uint32_t)sign_extend((first >> 10 & 1) << 20 | (second >> 11 & 1) << 19 |
-                                                (second >> 13 & 1) << 18 | (first & 0x3f) << 12 |
-                                                (second & 0x7ff) << 1,
-                                            21);
+    if ((first & 0x380) != 0x380) {
+        sim->target += sign_extend(first >> 10, 1) << 20 | (second & 0x800) << 8 |
+                       (second & 0x2000) << 5 | (first & 0x3f) << 12 | (second & 0x7ff) << 1;
         return STEP_FORK;
     }
-    if (first >= 0xf7f0 && (second & 0x2000)) /* udf.w */
-        return STEP_DEAD;
-    if ((first & 0xffe0) == 0xf3e0) /* mrs */
-        forget(sim, BIT(second >> 8 & 15));
-    return STEP_NEXT;
+    ret->to = second >> 8 & 15;                     /* mrs */
+    return second & 0x2000 ? STEP_DEAD : STEP_NEXT; /* udf.w */
 }
 
 /* Data processing with an immediate. */
-static void t32_immediate(struct sim *sim, uint32_t first, uint32_t second) {
+static void t32_immediate(struct sim *sim, uint32_t first, uint32_t second, struct effect *ret) {
     unsigned to = second >> 8 & 15, from = first & 15;
-    uint32_t imm = (first >> 10 & 1) << 11 | (second >> 12 & 7) << 8 | (second & 0xff);
-    switch (first >> 4 & 0x3f & ~1u) {
-    case 0x10: /* add, cmn */
-        if (to != SPOOR_PC)
-            set_sum(sim, to, from, t32_constant(imm));
-        break;
-    case 0x1a: /* sub, cmp */
-        if (to != SPOOR_PC)
-            set_sum(sim, to, from, -(spoor_word)t32_constant(imm));
-        break;
-    case 0x20: /* addw, adr */
-    case 0x2a: /* subw */
-        if (from == SPOOR_PC)
-            forget(sim, BIT(to));
-        else
-            set_sum(sim, to, from, (first & 0xa0) == 0xa0 ? -(spoor_word)imm : imm);
-        break;
-    case 0x04: /* mov, orr */
-        forget(sim, BIT(to));
-        if (from == 15)
-            set_known(sim, to, t32_constant(imm));
-        break;
-    case 0x24: /* movw */
-        set_known(sim, to, from << 12 | imm);
-        break;
-    case 0x2c: /* movt */
-        if (is_known(sim, to))
-            set_known(sim, to, (sim->now.r[to] & 0xffff) | (from << 12 | imm) << 16);
-        break;
-    default:
-        if (to != SPOOR_PC)
-            forget(sim, BIT(to));
-    }
-}
-
-/* Data processing with a register: sums and moves without a shift are followed. */
-static void t32_register(struct sim *sim, uint32_t first, uint32_t second) {
-    unsigned to = second >> 8 & 15, from = first & 15, by = second & 15, op = first >> 5 & 15;
-    if (to == SPOOR_PC)
-        return; /* cmp and the like */
-    int plain = !(second & 0x70f0);
-    if (plain && op == 2 && from == 15)
-        set_sum(sim, to, by, 0);
-    else if (plain && (op == 8 || op == 13) && is_known(sim, by))
-        set_sum(sim, to, from, op == 8 ? sim->now.r[by] : -sim->now.r[by]);
-    else
-        forget(sim, BIT(to));
-}
-
-/* May a store be that of a prologue? Others need no slot. */
-static int is_saved(unsigned base, unsigned reg, int back) {
-    return back || (base == SPOOR_SP && reg >= 4);
-}
-
-/* ldr and str of a word with an immediate offset; others are loads of what is not known. */
-static enum step t32_single(struct sim *sim, uint32_t first, uint32_t second) {
-    unsigned to = second >> 12, base = first & 15;
-    int is_load = (first & 0x10) != 0, is_word = (first & 0x60) == 0x40 && !(first & 0x100);
-    int before = 1, back = 0;
-    spoor_word add = second & 0xfff;
-    if (!(first & 0x80)) {
-        if (!(second & 0x800) || base == 15) { /* by register; literal below pc */
-            if (is_load && to != 15)
-                forget(sim, BIT(to));
-            return is_load && to == 15 && is_word ? STEP_DEAD : STEP_NEXT;
+    uint32_t imm = (first << 1 & 0x800) | (second >> 4 & 0x700) | (second & 0xff);
+    uint32_t op = first >> 4 & 0x3e, wide = from << 12 | imm;
+    if (op == 0x24) { /* movw */
+        from = ZERO;
+        imm = wide;
+    } else if (op == 0x2c) { /* movt */
+        from = to;
+        imm = (wide << 16) - ((uint32_t)sim->r[to] & 0xffff0000u);
+    } else if (op < 0x10 || op >= 0x30 || op & 5) { /* neither add nor sub */
+        from = NONE;
+    } else {
+        if (op < 0x20 && imm >= 0x100) { /* seven bits behind a one, rotated; bytes repeated */
+            from = imm < 0x400 ? NONE : from;
+            imm = (0x80 | (imm & 0x7f)) << (32 - (imm >> 7)) % 32;
         }
-        add = second & 0x200 ? second & 0xff : -(spoor_word)(second & 0xff);
-        before = (second & 0x400) != 0;
-        back = (second & 0x100) != 0;
+        imm = op & 8 ? -imm : imm;
     }
-    uint32_t at = (uint32_t)(sim->now.r[base] + (before ? add : 0));
-    int follow = is_word && base != 15 && is_known(sim, base) && is_stack(sim, at);
-    enum step step = STEP_NEXT;
-    if (!is_load && follow && is_saved(base, to, back) && store(sim, to, at))
-        step = STEP_DEAD;
+    *ret = (struct effect){to, from, imm};
+}
+#endif
+
+#if HAVE_T32
+#if HAVE_A32
+/* ldrd, strd: for M compilers use neither to save registers. */
+static void t32_double(struct sim *sim, uint32_t first, uint32_t second) {
+    unsigned base = first & 15, one = second >> 12, two = second >> 8 & 15;
+    unsigned how = first >> 4 & MOVE_LOAD;
+    uint32_t back = first & 0x20;
+    spoor_word add = (second & 0xff) * 4, at = sim->r[base];
+    add = first & 0x80 ? add : -add;
     if (back)
         set_sum(sim, base, base, add);
-    if (is_load && follow)
-        load(sim, to, at);
-    else if (is_load && to != 15)
-        forget(sim, BIT(to));
-    if (is_load && to == 15 && is_word)
-        return follow ? t32_jump(sim, SPOOR_PC) : STEP_DEAD;
+    if (base == SPOOR_SP && (back || one >= 4))
+        how |= MOVE_FOLLOW;
+    at += first & 0x100 ? add : 0;
+    move_word(sim, one, at, how);
+    move_word(sim, two, at + 4, how);
+}
+#endif
+
+/* ldr of a constant, ldr and str that move sp; others are loads of what is not known. */
+static enum step t32_single(struct sim *sim, uint32_t first, uint32_t second) {
+    unsigned base = first & 15, one = second >> 12,
+             mode = second >> 8; /* 4: before, 2: up, 1: back */
+    unsigned how = 0;
+    spoor_word add = second & 0xff, at = sim->r[base];
+    if (first & 0x80 || base == SPOOR_PC) {
+        add = second & 0xfff;
+        at += first & 0x80 ? add : -add;
+        if (base == SPOOR_PC || (HAVE_A32 && base == SPOOR_SP && one >= 4))
+            how = MOVE_FOLLOW;
+    } else if (mode & 1) {
+        add = mode & 2 ? add : -add;
+        set_sum(sim, base, base, add);
+        at += mode & 4 ? add : 0;
+        if (base == SPOOR_SP)
+            how = MOVE_FOLLOW;
+    }
+    if ((first & 0x160) != 0x40) /* no word */
+        how = 0;
+    move_word(sim, one, at, how | (first >> 4 & MOVE_LOAD));
+    sim->reg = SPOOR_PC;
+    return one == SPOOR_PC && (first & 0x170) == 0x50 ? STEP_RETURN : STEP_NEXT;
+}
+
+/* ldrd, strd, exclusives; tbb, tbh. */
+static enum step t32_two(struct sim *sim, uint32_t first, uint32_t second, struct effect *ret) {
+#if HAVE_A32
+    if (first & 0x120) {
+        t32_double(sim, first, second);
+        return STEP_NEXT;
+    }
+#endif
+    forget(sim, second >> 12);
+    forget(sim, second >> 8 & 15);
+    if (first & 0x20)
+        ret->to = first & 15;
+    return second >> 12 == SPOOR_PC ? STEP_DEAD : STEP_NEXT;
+}
+
+static enum step t32_many(struct sim *sim, uint32_t first, uint32_t second) {
+    unsigned base = first & 15, is_load = first >> 4 & MOVE_LOAD;
+    spoor_word old = sim->r[base];
+    enum step step = is_load ? STEP_DEAD : STEP_NEXT;
+    if ((first >> 7 & 1) == is_load) { /* push, ldmia; others save nothing */
+        step = move_many(sim, base, second, is_load);
+        if (!(first & 0x20))
+            sim->r[base] = old;
+    }
     return step;
 }
 
-/* ldrd, strd; tbb, tbh, ldrex and strex are among them. */
-static enum step t32_double(struct sim *sim, uint32_t first, uint32_t second) {
-    unsigned one = second >> 12, two = second >> 8 & 15, base = first & 15;
-    uint32_t before = first & 0x100, back = first & 0x20;
-    spoor_word add = (second & 0xff) * 4;
-    if (!before && !back) {
-        forget(sim, first & 0x10 ? BIT(one) | BIT(two) : BIT(second & 15) | BIT(two));
-        return (first & 0xfff0) == 0xe8d0 && (second & 0xffe0) == 0xf000 ? STEP_DEAD : STEP_NEXT;
-    }
-    add = first & 0x80 ? add : -add;
-    uint32_t at = (uint32_t)(sim->now.r[base] + (before ? add : 0));
-    int follow = base != 15 && is_known(sim, base) && is_stack(sim, at);
-    if (back)
-        set_sum(sim, base, base, add);
-    if (!(first & 0x10))
-        return follow && is_saved(base, one, back != 0) &&
-                       (store(sim, one, at) || store(sim, two, at + 4))
-                   ? STEP_DEAD
-                   : STEP_NEXT;
-    forget(sim, BIT(one) | BIT(two));
-    if (follow) {
-        load(sim, one, at);
-        load(sim, two, at + 4);
-    }
-    return STEP_NEXT;
-}
-
-/* Loads and stores of floating-point registers (A32 and T32 have the same bits): only their base.
- */
-static void vfp_transfer(struct sim *sim, uint32_t i) {
-    unsigned base = i >> 16 & 15;
-    if (!(i & 0x200000))
-        return;
-    if ((i >> 8 & 14) == 10)
-        set_sum(sim, base, base, i & 0x800000 ? (i & 0xff) * 4 : -(spoor_word)(i & 0xff) * 4);
-    else
-        forget(sim, BIT(base));
-}
-
-/* Coprocessors: moves to core registers. */
-static void coprocessor(struct sim *sim, uint32_t i) {
-    if ((i >> 25 & 7) == 6 && (i & 0x1e00000) != 0x400000)
-        vfp_transfer(sim, i);
-    else if ((i & 0xfe00000) == 0xc400000) {
-        if (i & 0x100000)
-            forget(sim, BIT(i >> 12 & 15) | BIT(i >> 16 & 15));
-    } else if ((i & 0xf100010) == 0xe100010 && (i >> 12 & 15) != 15)
-        forget(sim, BIT(i >> 12 & 15));
-}
-
-static enum step t32_wide(struct sim *sim, uint32_t first, uint32_t second, uint32_t pc) {
-    uint32_t class = first >> 9 & 15;
-    if ((first & 0xec00) == 0xec00) {
+static enum step t32_wide(struct sim *sim, uint32_t first, uint32_t second, struct effect *ret) {
+    unsigned to = second >> 8 & 15, by = second & 15, class = first >> 9 & 15;
+    if (class == 4)
+        return first & 0x40 ? t32_two(sim, first, second, ret) : t32_many(sim, first, second);
+    if (class == 12)
+        return t32_single(sim, first, second);
+#if HAVE_FP
+    if ((class & 6) == 6) {
         coprocessor(sim, first << 16 | second);
         return STEP_NEXT;
     }
-    if (first >> 11 == 0x1e) {
-        if (second & 0x8000)
-            return t32_wide_branch(sim, first, second, pc);
-        t32_immediate(sim, first, second);
-        return STEP_NEXT;
+#endif
+    if ((first & 0xff4f) == 0xeb0d && !(second & 0x70f0) && is_known(sim, by)) { /* add, sub */
+        ret->from = SPOOR_SP;
+        ret->add = first & 0x80 ? -sim->r[by] : sim->r[by];
     }
-    if (class == 4 && !(first & 0x40)) {
-        unsigned mode = (first >> 4 & 1) | (first >> 4 & 2);
-        return transfer_many(sim, first & 15, second,
-                             mode | (first & 0x80 ? MANY_UP : MANY_BEFORE));
-    }
-    if (class == 4)
-        return t32_double(sim, first, second);
-    if (class == 5)
-        t32_register(sim, first, second);
-    else if ((first & 0xff10) == 0xf900) /* vld1 and the like */
-        forget(sim, BIT(first & 15));
-    else if (class == 12)
-        return t32_single(sim, first, second);
-    else /* extensions, products */
-        forget(sim, BIT(second >> 8 & 15) | ((first & 0x180) == 0x180 ? BIT(second >> 12) : 0));
+    ret->to = to;
+    if (class != 5) /* products */
+        forget(sim, second >> 12);
     return STEP_NEXT;
 }
+#elif HAVE_WIDE
+/* Divisions, exclusives. */
+static enum step t32_wide(struct sim *sim, uint32_t first, uint32_t second, struct effect *ret) {
+    (void)first;
+    ret->to = second >> 8 & 15;
+    forget(sim, second >> 12);
+    forget(sim, second & 15);
+    return STEP_NEXT;
+}
+#endif
 
-static enum step t32_plain(struct sim *sim, uint32_t pc, uint32_t first, uint32_t second) {
-    if (t32_is_wide(first))
-        return t32_wide(sim, first, second, pc);
-    switch (first >> 12) {
-    case 0:
-    case 1:
-    case 2:
-    case 3:
-        t32_shift_add(sim, first);
+static enum step t32_decode(struct sim *sim, uint32_t i, struct effect *ret) {
+    uint32_t first = i >> 16, second = (uint16_t)i;
+    if (!t32_is_wide(first))
+        return t16_step(sim, first, ret);
+#if HAVE_WIDE
+    if (first >> 11 != 0x1e)
+        return t32_wide(sim, first, second, ret);
+    if (second & 0x8000)
+        return t32_branch(sim, first, second, ret);
+    t32_immediate(sim, first, second, ret);
+    return STEP_NEXT;
+#else /* of Armv6-M: bl, barriers, and mrs */
+    ret->to = second >> 8 & 15;
+    return second & 0x4000 ? STEP_CALL : second & 0x2000 ? STEP_DEAD : STEP_NEXT;
+#endif
+}
+
+static enum step t32_step(struct sim *sim, uint32_t pc) {
+    uint32_t i = peek_code(sim->walk, pc);
+    struct effect effect = {NONE, NONE, 0};
+    enum step step;
+    unsigned it = sim->it;
+    sim->it = it << 1 & 0x1f;
+    sim->size = t32_is_wide(i >> 16) ? 4 : 2;
+    pc += 4;
+    sim->target = pc;
+    sim->r[SPOOR_PC] = pc & ~3u;
+    if (HAVE_T32 && it & 15 && it >> 4 != sim->then)
         return STEP_NEXT;
-    case 4:
-        return t32_high(sim, first, pc);
-    case 11:
-        return t32_misc(sim, first, pc);
-    case 12:
-        return transfer_many(sim, first >> 8 & 7, first & 0xff,
-                             (first & 0x800 ? MANY_LOAD : 0) | MANY_UP |
-                                 (first >> (first >> 8 & 7) & 1 && first & 0x800 ? 0 : MANY_BACK));
-    case 13:
-    case 14:
-        return t32_branch(sim, first, pc);
-    default:
-        return t32_load_store(sim, first);
-    }
+    step = t32_decode(sim, i, &effect);
+    if (step == STEP_NEXT)
+        set_sum(sim, effect.to, effect.from, effect.add);
+    return step;
 }
 #endif
 

@@ -145,15 +145,17 @@ class Cell:
         return objects
 
     def library(self, source, directory):
-        """The library and the runtime: the same for all programs of an instruction set."""
-        base = re.sub(r"\W+", "_", "-".join(self.target.flags) + self.target.gcc)
+        """The library and the runtime: the same for all programs of an instruction set. For boards in
+        "bare" builds the library is as it is by default, below 4 KB; else it has all walkers."""
+        walkers = ["-DSPOOR_WALKERS=15"] * (self.build == "fp")
+        base = re.sub(r"\W+", "_", "-".join(self.target.flags + walkers) + self.target.gcc)
         objects = []
         for path in self.sources(source):
             objects.append(os.path.join(directory, base + os.path.basename(path) + ".o"))
             if not os.path.exists(objects[-1]):
                 run([self.target.gcc + "gcc", *self.target.flags, "-Os", "-std=gnu99", "-Wall",
                      "-Wextra", "-Werror", "-ffreestanding", "-fno-stack-protector", "-fno-pic",
-                     "-fno-tree-loop-distribute-patterns", *BUILDS["fp"], *self.target.defines, "-c", path,
+                     "-fno-tree-loop-distribute-patterns", *BUILDS["fp"], *walkers, *self.target.defines, "-c", path,
                      "-o", objects[-1] + ".part"])
                 os.rename(objects[-1] + ".part", objects[-1])
         return objects
@@ -332,7 +334,7 @@ def main(words):
     directory = keep or tempfile.mkdtemp()
     os.makedirs(directory, exist_ok=True)
     chosen = [cell for cell in cells(some) if only in cell.name]
-    one_each = list({cell.target.name: cell for cell in chosen}.values())
+    one_each = list({(cell.target.name, cell.build): cell for cell in chosen}.values())
     with ThreadPoolExecutor(2) as pool:  # libraries first: several programs share each
         list(pool.map(lambda cell: cell.library(source, directory), one_each))
         done = list(pool.map(lambda cell: cell.test(source, directory), chosen))

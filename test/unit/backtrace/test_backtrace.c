@@ -192,6 +192,24 @@ static void a_stale_lr_behind_a_trap_is_no_caller(void **state) {
     assert_int_equal(walk(0x1103, SPOOR_INTERRUPTED), 2);
 }
 
+/* The end of Thumb-1 functions with variable arguments. */
+static void
+a_return_address_in_a_low_register_is_one_if_its_call_is_of_this_function(void **state) {
+    (void)state;
+    put_call(0x1200, 0x1100);
+    put16(0x1100, 0xb40f, 0xb500); /* push {r0-r3}; push {lr} */
+    put16(0x1104, 0xbc08, 0xb004); /* pop {r3}; add sp, #16 */
+    put16(0x1108, 0x4718, 0);      /* bx r3 */
+    given.regs.r[3] = 0x1201;
+    for (spoor_word at = 0x1106; at <= 0x1108; at += 2) {
+        assert_int_equal(walk(at | 1, SPOOR_INTERRUPTED), 2);
+        assert_int_equal(given.sites[1], 0x11fe);
+    }
+    put_call(0x1200, 0x1400); /* the call of another function */
+    assert_int_equal(walk(0x1107, SPOOR_INTERRUPTED), 1);
+    assert_int_equal(given.end, SPOOR_NO_WAY);
+}
+
 static void chains_that_lead_back_end_the_walk(void **state) {
     (void)state;
     given.image.walkers = SPOOR_BY_CHAIN;
@@ -287,6 +305,8 @@ static void a_call_of_what_is_no_code_has_its_caller(void **state) {
     given.regs.r[3] = 0;
     assert_int_equal(walk(0x50000001, SPOOR_INTERRUPTED), 1);
     assert_int_equal(given.end, SPOOR_NO_CODE);
+    assert_int_equal(walk(0, SPOOR_INTERRUPTED), 2); /* a pointer that is NULL */
+    assert_int_equal(given.sites[1], 0x11fe);
 }
 
 static void memory_of_any_content_is_walked_within_its_bounds(void **state) {
@@ -318,6 +338,8 @@ int main(void) {
         cmocka_unit_test_setup(code_is_followed_to_its_return, setup),
         cmocka_unit_test_setup(a_return_address_that_no_call_precedes_is_none, setup),
         cmocka_unit_test_setup(a_stale_lr_behind_a_trap_is_no_caller, setup),
+        cmocka_unit_test_setup(
+            a_return_address_in_a_low_register_is_one_if_its_call_is_of_this_function, setup),
         cmocka_unit_test_setup(chains_that_lead_back_end_the_walk, setup),
         cmocka_unit_test_setup(exceptions_are_found_on_either_stack, setup),
         cmocka_unit_test_setup(padding_and_floating_point_registers_are_skipped, setup),
