@@ -30,6 +30,7 @@ class Packages:
         self.place = os.path.realpath(place)
         self.architecture = architecture
         self.config = os.path.join(self.place, "apt.conf")
+        self.trouble = ""  # what update() met
 
     def _configure(self):
         sources = next((path for path in SOURCES if os.path.exists(path)), None)
@@ -45,6 +46,7 @@ class Packages:
                  'APT::Install-Recommends "false";',
                  'APT::Sandbox::User "root";',  # whoever runs this, and nobody else
                  'Acquire::Languages "none";',
+                 'Acquire::Retries "2";',
                  'Debug::NoLocking "true";',
                  'Dir::Etc::parts "/dev/null";',
                  f'Dir::Etc::sourcelist "{sources}";',
@@ -60,13 +62,17 @@ class Packages:
                               env={**os.environ, "APT_CONFIG": self.config, "LC_ALL": "C"},
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if done.returncode:
-            raise Unavailable(f"{' '.join(command)}: {done.stderr.strip()}")
+            raise Unavailable(f"{' '.join(command)}: {done.stderr.strip()}{self.trouble}")
         return done.stdout
 
     def update(self):
-        """Reads anew what there is. To be called before the others, once."""
+        """Reads anew what there is. To be called before the others, once. A part of the archive that is out
+        of order (a mirror that is being brought up to date) matters only if packages are missing then."""
         self._configure()
-        self._apt("apt-get", "-q", "update")
+        try:
+            self._apt("apt-get", "-q", "update")
+        except Unavailable as why:
+            self.trouble = f"\n(before that: {why})"
 
     def depended_on(self, name, pattern):
         """The package that NAME depends on whose name is like PATTERN."""
