@@ -5,7 +5,7 @@
 #   make check       install missing packages, build, run all tests; lint and sanitizers too
 #   make check-long  stress, soak and sweeps besides; ROUNDS=20 of the tests that trace programs, with
 #                    ring sizes and overflow policies by chance, repeatable by SEED=
-#   make check-arm   what runs on AArch64, in machines that QEMU emulates; make check-long has it, too
+#   make check-arm   what runs on Arm's processors, in machines that QEMU emulates; make check-long has it, too
 #   make bench       build/bench.json and a table
 #   make bench-pauses   how long programs stand still when spoor comes, and when it leaves
 #   make bench-servers  whether servers are as fast as before when spoor has come and left;
