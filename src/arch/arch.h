@@ -93,10 +93,12 @@ enum dispatch_kind {
     DISPATCH_OFFSETS,   /* an offset from a table, added to a base: a switch */
     DISPATCH_STACK,     /* to where another stack pointer, loaded before, goes on */
     DISPATCH_ADDRESSES, /* an address from a table: a switch or a table of functions */
+    DISPATCH_COMPUTED,  /* so many bytes from a place: where that is code, between its instructions
+                         */
 };
 struct dispatch {
     uint8_t kind;  /* enum dispatch_kind */
-    vaddr_t table; /* where the table stands, 0 when not known */
+    vaddr_t table; /* where the table stands, or that place; 0 when not known */
     /* Of DISPATCH_OFFSETS, where entry_bytes tells how the table is read: a target is base + (entry
      * << shift). */
     vaddr_t base; /* 0 when not known; the table is not, then */

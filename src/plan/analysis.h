@@ -268,6 +268,8 @@ static inline struct func *group_root(const struct analysis *a, uint32_t func) {
 /* A branch to the first byte behind its own function, with a frame still up: the compiler knew that
  * it is never taken (the default of a switch that has none). */
 bool transfer_is_idle(const struct analysis *a, const struct transfer *t);
+/* An indirect jump to somewhere in its own function, so many bytes from a place there. */
+bool transfer_is_computed(const struct analysis *a, const struct transfer *t);
 void groups_unite(struct analysis *a, uint32_t x, uint32_t y);
 /* Ranges that jump into each other other than by tail calls are one function. */
 void groups_join(struct analysis *a);

@@ -163,6 +163,7 @@ static bool is_switch(const struct walk *w, const struct transfer *t, int32_t de
     case DISPATCH_OFFSETS:
     case DISPATCH_ADDRESSES:
         return true;
+    case DISPATCH_COMPUTED:
     case DISPATCH_ANY:
         return depth != w->a->arch->entry_cfa;
     default:

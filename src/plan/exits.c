@@ -76,6 +76,12 @@ static bool is_switch(const struct analysis *a, const struct transfer *t, bool *
         default:
             return false;
         }
+    case DISPATCH_COMPUTED:
+        if (transfer_is_computed(a, t)) {
+            *ret_known = false;
+            return true;
+        }
+        return (labels || root->tables) && !t->entry_depth;
     case DISPATCH_ANY:
         return (labels || root->tables) && !t->entry_depth;
     default:

@@ -39,6 +39,12 @@ bool transfer_is_idle(const struct analysis *a, const struct transfer *t) {
     return g == NO_FUNC || (a->funcs[g].entry_depth && !a->funcs[g].cold);
 }
 
+bool transfer_is_computed(const struct analysis *a, const struct transfer *t) {
+    uint32_t g =
+        t->dispatch == DISPATCH_COMPUTED && text_is_insn(a, t->to) ? func_at(a, t->to) : NO_FUNC;
+    return g != NO_FUNC && group_of(a, g) == group_of(a, t->func);
+}
+
 /* The function that T leads into: not its own, not the linker's. NO_FUNC if none. */
 static uint32_t other_function(const struct analysis *a, const struct transfer *t) {
     uint32_t g = is_direct(t) && !transfer_is_idle(a, t) ? func_at(a, t->to) : NO_FUNC;

@@ -28,7 +28,7 @@ static bool proven(const struct analysis *a, const struct transfer *t) {
         return t->entry_depth;
     case INSN_JUMP_INDIRECT:
         return t->inside || t->dispatch == DISPATCH_STACK ||
-               (t->entry_depth && t->dispatch != DISPATCH_OFFSETS);
+               (t->entry_depth && t->dispatch != DISPATCH_OFFSETS && !transfer_is_computed(a, t));
     default:
         return direct_proven(a, t);
     }

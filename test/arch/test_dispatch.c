@@ -42,7 +42,7 @@ static void unoptimised_code_loads_extends_and_adds(void **state) {
     struct code_bytes load = CODE("\x8b\x04\x02"), cltq = CODE("\x48\x98");
     struct code_bytes lea = CODE("\x48\x8d\x15\x00\x00\x00\x00");
     assert_int_equal(ASK(JMP_RAX, ADD_RDX_RAX, lea, cltq, load).kind, DISPATCH_OFFSETS);
-    assert_int_equal(ASK(JMP_RAX, ADD_RDX_RAX, lea, load).kind, DISPATCH_ANY);
+    assert_int_equal(ASK(JMP_RAX, ADD_RDX_RAX, lea, load).kind, DISPATCH_COMPUTED);
 }
 
 static void an_offset_that_is_not_added_to_the_target_is_none(void **state) {
@@ -72,6 +72,25 @@ static void a_variable_is_never_a_switch(void **state) {
     assert_int_equal(ASK(CODE("\xff\x25\x00\x10\x00\x00"), ADD_RDX_RAX).kind, DISPATCH_VARIABLE);
 }
 
+static void a_target_may_be_computed_from_a_place(void **state) {
+    (void)state;
+    struct code_bytes place = {(const uint8_t *)"\x48\x8d\x15\x10\x00\x00\x00", 7, 0x1000};
+    struct code_bytes scaled = CODE("\x48\x8d\x04\xfa"); /* lea (%rdx,%rdi,8),%rax */
+    struct code_bytes copied = CODE("\x48\x89\xd0");     /* mov %rdx,%rax */
+    struct dispatch d = ASK(JMP_RAX, scaled, place);
+    assert_int_equal(d.kind, DISPATCH_COMPUTED);
+    assert_int_equal(d.table, 0x1017);
+    assert_int_equal(ASK(JMP_RAX, CODE("\x31\xc9"), ADD_RDX_RAX, place).table, 0x1017);
+    assert_int_equal(ASK(JMP_RAX, CODE("\x48\x01\xc8"), copied, place).table, 0x1017);
+    d = ASK(JMP_RAX, CODE("\x48\x8d\x04\xbd\x00\x20\x40\x00")); /* lea 0x402000(,%rdi,4),%rax */
+    assert_int_equal(d.kind, DISPATCH_COMPUTED);
+    assert_int_equal(d.table, 0x402000);
+    /* mov (%rax),%rax: from memory, wherever that is */
+    assert_int_equal(ASK(JMP_RAX, CODE("\x48\x8b\x00"), scaled, place).kind, DISPATCH_ANY);
+    assert_int_equal(ASK(JMP_RAX, scaled, CODE("\x31\xd2"), place).kind, DISPATCH_ANY); /* xor */
+    assert_int_equal(ASK(JMP_RAX, copied, place).kind, DISPATCH_ANY); /* to that place itself */
+}
+
 static void anything_else_goes_anywhere(void **state) {
     (void)state;
     assert_int_equal(ask(JMP_RAX, NULL, 0).kind, DISPATCH_ANY);
@@ -86,6 +105,7 @@ int main(void) {
         cmocka_unit_test(an_offset_that_is_not_added_to_the_target_is_none),
         cmocka_unit_test(addresses_come_from_tables_in_memory_or_register),
         cmocka_unit_test(a_variable_is_never_a_switch),
+        cmocka_unit_test(a_target_may_be_computed_from_a_place),
         cmocka_unit_test(anything_else_goes_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,8 @@
  *     mov (%base,%i),%e; cltq; … add %base,%r; jmp *%r        offsets, -O0
  *     jmp *table(,%i,8)    jmp *(%base,%i,8)                  addresses
  *     mov table(,%i,8),%r; jmp *%r                            addresses
+ *     lea place(%rip),%b; lea (%b,%i,2),%r; jmp *%r           computed
+ *     lea place(,%i,2),%r; jmp *%r                            computed
  *     jmp *variable(%rip)                                     a variable
  *     mov %r,%rsp; … jmp *%r                                  another stack
  *     jmp __x86_indirect_thunk_r                              as jmp *%r
@@ -21,7 +23,7 @@ enum { ANY_REGISTER = 16, SCALE_8 = 3, NO_BASE = 5 };
 struct form {
     uint8_t opcode, mod, reg, rm; /* reg and rm with REX bits */
     bool wide, sib;
-    uint8_t scale, base; /* base without REX.B */
+    uint8_t scale, base, index; /* base without REX.B */
     const uint8_t *disp;
 };
 
@@ -44,6 +46,7 @@ static bool parse(struct code_bytes code, struct form *ret) {
             return false;
         ret->scale = p[2] >> 6;
         ret->base = p[2] & 7;
+        ret->index = ((p[2] >> 3) & 7) | ((rex & 2) << 2);
         ret->disp = p + 3;
     }
     return true;
@@ -72,6 +75,86 @@ static bool is_cltq(struct code_bytes code) {
     return code.size == 2 && code.at[0] == 0x48 && code.at[1] == 0x98;
 }
 
+/* ---- computed places ---- */
+
+enum { MOV = 0x89, MOV_LOAD = 0x8b, LEA = 0x8d, ADD = 0x01, ADD_LOAD = 0x03, IN_RIP = 5 };
+
+/* The register that instructions call REG, as stack effects do. */
+static uint32_t bit_of(uint8_t reg) {
+    static const uint8_t dwarf[] = {0, 2, 1, 3, 7, 6, 4, 5}; /* System V ABI, AMD64, figure 3.36 */
+    return 1u << (reg < sizeof dwarf ? dwarf[reg] : reg);
+}
+
+/* Registers that CODE changes, as a bitmap. */
+static uint32_t changes(struct code_bytes code) {
+    struct stack_effect effects[STACK_MAX_EFFECTS];
+    size_t count = x86_64_stack(code.at, code.size, effects);
+    uint32_t changed = 0;
+    for (size_t i = 0; i < count; i++) {
+        changed |= effects[i].changed;
+        if (effects[i].op != STACK_NONE && effects[i].op != STACK_STORE)
+            changed |= 1u << effects[i].reg;
+    }
+    return changed;
+}
+
+static bool is_copy(const struct form *f) {
+    return f->mod == 3 && (f->opcode == MOV || f->opcode == MOV_LOAD);
+}
+
+/* The registers that F adds up into one of FROM, or copies there; 0: it does something else. */
+static uint32_t summands(const struct form *f, uint32_t from) {
+    uint32_t rm = bit_of(f->rm), reg = bit_of(f->reg);
+    if (!f->wide)
+        return 0;
+    if (is_copy(f))
+        return f->opcode == MOV ? reg : rm;
+    if (f->opcode == ADD && f->mod == 3)
+        return from & rm ? rm | reg : 0;
+    if (f->opcode == ADD_LOAD && f->mod == 3)
+        return from & reg ? rm | reg : 0;
+    if (f->opcode == LEA && f->sib && from & reg)
+        return bit_of(f->base | (f->rm & 8)) | bit_of(f->index);
+    return 0;
+}
+
+/* What `lea place(%rip)` brings; 0: it is something else. */
+static vaddr_t place_of(struct code_bytes code, const struct form *f) {
+    int32_t place;
+    if (f->opcode != LEA || !f->wide || f->mod != 0 || (f->rm & 7) != IN_RIP ||
+        code.at + code.size != f->disp + sizeof place)
+        return 0;
+    memcpy(&place, f->disp, sizeof place);
+    return code.addr + code.size + (vaddr_t)(int64_t)place;
+}
+
+/* The place that the jump through REG counts from; 0: it does not compute its target so. */
+static vaddr_t computed_from(uint8_t reg, const struct code_bytes *past, size_t count) {
+    uint32_t from = bit_of(reg); /* one of these holds it */
+    bool added = false;
+    for (size_t i = 0; i < count && from; i++) {
+        struct form f = {0};
+        uint32_t changed = changes(past[i]) & from;
+        if (!changed)
+            continue;
+        bool known = parse(past[i], &f);
+        uint32_t parts = known ? summands(&f, from) : 0;
+        if (parts && f.opcode == LEA && f.mod == 0 && f.base == NO_BASE)
+            return absolute_table(past[i], &f);
+        vaddr_t place = known && added ? place_of(past[i], &f) : 0;
+        if (place)
+            return place;
+        from = (from & ~changed) | parts;
+        added |= parts && !is_copy(&f);
+    }
+    return 0;
+}
+
+static struct dispatch computed(uint8_t reg, const struct code_bytes *past, size_t count) {
+    vaddr_t place = computed_from(reg, past, count);
+    return (struct dispatch){.kind = place ? DISPATCH_COMPUTED : DISPATCH_ANY, .table = place};
+}
+
 static struct dispatch through_register(uint8_t reg, const struct code_bytes *past, size_t count) {
     bool added = false, extended = false;
     for (size_t i = 0; i < count; i++) {
@@ -89,7 +172,8 @@ static struct dispatch through_register(uint8_t reg, const struct code_bytes *pa
             return (struct dispatch){.kind = DISPATCH_ADDRESSES,
                                      .table = absolute_table(past[i], &f)};
     }
-    return (struct dispatch){.kind = DISPATCH_ANY};
+    return reg == ANY_REGISTER ? (struct dispatch){.kind = DISPATCH_ANY}
+                               : computed(reg, past, count);
 }
 
 /* mov r/m,%rsp and mov %r,%rsp, but for %rbp: that is how frames are left. */
