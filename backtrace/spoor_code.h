@@ -152,6 +152,8 @@ static spoor_word call_before(const struct spoor_walk *walk, spoor_word back) {
 
 /* The function that the call before BACK calls, as the code tells, or a register that may still
    have its address; 0: neither does. */
+static int is_direct(spoor_word call) { return call & 1 || (IS_LARGE && call >= CALLS_FUNCTION); }
+
 static spoor_word called(const struct spoor_walk *walk, spoor_word back) {
     spoor_word target = call_before(walk, back);
     if (target & 1 || target - CALLS_REGISTER >= CALLS_FUNCTION - CALLS_REGISTER)

@@ -127,15 +127,24 @@ static int try_told(struct sim *sim, spoor_word ask) {
     return start ? try_start(sim, without_thumb(image, start) | thumb_of(image, here), ask) : -1;
 }
 
-/* By the function's start: from the stacked return address of its call, or as it is told (on M that
-   is asked for each word, small as the stack is: it takes less code). */
+/*
+ * By the function's start: from the stacked return address of its call, or as it is told (on M that
+ * is asked for each word, small as the stack is: it takes less code). Functions that save nothing
+ * cannot be told from the end of the one before them: where that may be one it has been called by
+ * the call before lr, and no other return address than that counts.
+ */
 static int step_by_prologue(struct sim *sim) {
     const struct spoor_walk *walk = sim->walk;
     spoor_word at = walk->stack.low, end = walk->stack.high;
+    spoor_word lr = plain_address(walk->image, walk->regs.r[LR_OF(walk->image)]);
+    spoor_word call = call_before(walk, lr);
+    int only_lr = call != NO_CALL && (!is_direct(call) || !try_call(sim, lr, ASK_LEAF));
     if (IS_LARGE && end - at > SCAN_BYTES)
         end = at + SCAN_BYTES;
     for (; at < end; at += WORD_OF(walk->image)) {
         spoor_word back = plain_address(walk->image, peek_word(walk, at));
+        if (only_lr && back != lr)
+            continue;
         if (!try_call(sim, back, at) ||
             ((!IS_LARGE || may_be_caller(walk, back)) && !try_told(sim, at | UNSURE)))
             return 0;

@@ -39,12 +39,13 @@ void spoor_putchar(char c) {
 /* In place of the library's: walks in all ways or prints, and goes on behind the faulting
  * instruction. */
 void spoor_fault(const struct spoor_regs *regs) {
+    int go_on = 1;
     if (printing)
         spoor_fault_print(&image, regs, spoor_putchar);
     else
-        walk_all(regs);
+        go_on = walk_all(regs);
     uint32_t *frame = (uint32_t *)(regs->r[SPOOR_PC] & 4 ? regs->psp : regs->r[SPOOR_SP]);
-    frame[6] += 2;
+    frame[6] += go_on ? 2 : 0;
 }
 
 __attribute__((noinline)) int serve(int a) { return leaf(a) + a; }

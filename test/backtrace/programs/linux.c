@@ -54,8 +54,7 @@ void handle(int number, void *info, void *context) {
         regs.r[SPOOR_PC] |= 1;
         size = 2;
     }
-    walk_all(&regs);
-    saved[NUMBERS - 1] += size;
+    saved[NUMBERS - 1] += walk_all(&regs) ? size : 0;
 }
 
 void start_here(spoor_word *sp) {

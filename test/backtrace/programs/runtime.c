@@ -7,6 +7,20 @@ extern const char chains[];
 struct spoor_image image;
 static int last;
 
+#ifdef STEPS
+/* The smallest instruction that is undefined. */
+#if defined(__thumb__)
+typedef uint16_t code_unit;
+enum { UNDEFINED = 0xde00 };
+#elif defined(__arm__)
+typedef uint32_t code_unit;
+#define UNDEFINED 0xe7f000f0u
+#else
+typedef uint32_t code_unit;
+enum { UNDEFINED = 0 };
+#endif
+#endif
+
 int s_leaf(void), s_leaf_with_locals(void), s_after_call(void), s_plain(void), s_locals(void);
 int s_dynamic(void), s_various(void), s_deep(void), s_tail(void), s_saved(void), s_pointer(void);
 int s_choose(void), s_looping(void), s_many(void), s_wide(void);
@@ -70,7 +84,30 @@ static void walk_by(const char *name, unsigned walkers, const struct spoor_regs 
     put('\n');
 }
 
-void walk_all(const struct spoor_regs *regs) {
+#ifdef STEPS
+/* What steps.py writes: where to stop, and in which scenario that is reached; the last is 0. */
+struct stop {
+    uint32_t at, scenario;
+};
+__attribute__((section(".steps"))) volatile struct stop stops[6000] = {{1, 1}};
+static volatile code_unit *patched;
+static code_unit original;
+
+/* Stopped where an instruction was replaced, which is there again, or by a fault of its own. */
+int walk_all(const struct spoor_regs *regs) {
+    spoor_word pc = regs->r[sizeof pc == 8 ? SPOOR_A64_PC : SPOOR_PC] & ~(spoor_word)1;
+    if (!patched || pc != (spoor_word)patched)
+        return 1;
+    *patched = original;
+    patched = 0;
+    put_word("at");
+    put_number(pc);
+    put(' ');
+    walk_by("all", SPOOR_BY_ALL, regs);
+    return 0;
+}
+#else
+int walk_all(const struct spoor_regs *regs) {
     put_word("fault\n");
     walk_by("table", SPOOR_BY_TABLE, regs);
     walk_by("return", SPOOR_BY_RETURN, regs);
@@ -81,13 +118,27 @@ void walk_all(const struct spoor_regs *regs) {
         put_word("done\n");
         quit(0);
     }
+    return 1;
 }
+#endif
 
 void run_scenarios(void) {
     static int (*const scenarios[])(void) = {
         s_leaf,    s_leaf_with_locals, s_after_call, s_plain, s_locals,
         s_dynamic, s_various,          s_deep,       s_tail,  s_saved,
         s_pointer, s_choose,           s_looping,    s_many,  s_wide};
+#ifdef STEPS
+    for (unsigned i = 0; stops[i].at; i++) {
+        patched = (volatile code_unit *)(uintptr_t)stops[i].at;
+        original = *patched;
+        *patched = UNDEFINED;
+        scenarios[stops[i].scenario]();
+        if (patched)
+            *patched = original;
+    }
+    put_word("done\n");
+    quit(0);
+#endif
     for (unsigned i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
         scenarios[i]();
     run_more();

@@ -19,8 +19,9 @@ void run_more(void);
 /* Runs all scenarios; each fault comes back through walk_all(). */
 void run_scenarios(void);
 
-/* Walks from REGS in each way and prints what is found; the runtime has set image. */
-void walk_all(const struct spoor_regs *regs);
+/* Walks from REGS in each way and prints what is found; the runtime has set image. Returns whether
+ * the program goes on behind the instruction, or with it. */
+int walk_all(const struct spoor_regs *regs);
 
 extern struct spoor_image image;
 
