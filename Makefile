@@ -1,6 +1,8 @@
 # A thin front of Meson.
 #
 #   make             build/spoor, without root, once the packages are there
+#   make ARCH=aarch64   the same for AArch64, in build-aarch64: with Debian's cross compiler, and libraries
+#                    that tools/sysroot fetches into that directory
 #   make demo        install missing packages, build, trace a real program, show its report
 #   make check       install missing packages, build, run all tests; lint and sanitizers too
 #   make check-long  stress, soak and sweeps besides; ROUNDS=20 of the tests that trace programs, with
@@ -16,7 +18,8 @@
 #
 # Debian packages are listed in tools/packages.txt.
 
-BUILD = build
+ARCH =
+BUILD = build$(ARCH:%=-%)
 SANITIZE = build-sanitize
 PREFIX = /usr/local
 
@@ -29,9 +32,16 @@ all: setup
 # Ninja itself sets up anew when a meson.build has changed; a directory whose setup was cut short has
 # no build.ninja.
 set-up = test -f $(1)/build.ninja || \
-	meson setup $$(test ! -f $(1)/meson-private/coredata.dat || echo --reconfigure) $(1)
+	meson setup $$(test ! -f $(1)/meson-private/coredata.dat || echo --reconfigure) $(cross-file) $(1)
 
-setup:
+# What is linked with that is not of this machine; nothing of the system changes.
+cross-file = $(if $(ARCH),--cross-file $(BUILD)/sysroot/meson.ini)
+debian-aarch64 = arm64
+$(BUILD)/sysroot/meson.ini: tools/sysroot
+	tools/sysroot $(debian-$(ARCH)) $(BUILD)/sysroot
+	touch $@
+
+setup: $(if $(ARCH),$(BUILD)/sysroot/meson.ini)
 	@$(call set-up,$(BUILD))
 
 # An earlier "make" may have found no test libraries.

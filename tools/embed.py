@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Turns a flat binary into a C array: embed.py INPUT OUTPUT NAME."""
+"""Turns a flat binary, or nothing, into a C array: embed.py OUTPUT NAME [INPUT]."""
 import sys
 
-source, target, name = sys.argv[1:]
-data = open(source, "rb").read()
-rows = [", ".join(f"0x{b:02x}" for b in data[i:i + 12]) for i in range(0, len(data), 12)]
+target, name, *sources = sys.argv[1:]
+data = b"".join(open(source, "rb").read() for source in sources)
+ROOM = 64  # of one that is empty: so much may be looked at
+shown = data or bytes(ROOM)
+rows = [", ".join(f"0x{b:02x}" for b in shown[i:i + 12]) for i in range(0, len(shown), 12)]
 with open(target, "w") as out:
     out.write("/* Generated from the agent's assembly. */\n")
     out.write(f"const uint8_t {name}_bytes[] = {{\n    " + ",\n    ".join(rows) + ",\n};\n")

@@ -1,6 +1,7 @@
 #include "arch/arch.h"
 
 #include "arch/aarch64/aarch64.h"
+#include "arch/host.h"
 #include "arch/x86_64/x86_64.h"
 
 static const struct arch *const backends[] = {&arch_x86_64, &arch_aarch64};
@@ -12,3 +13,5 @@ const struct arch *arch_for_machine(uint16_t machine) {
     }
     return NULL;
 }
+
+const struct arch *arch_host(void) { return arch_for_machine(REGS_ELF_MACHINE); }

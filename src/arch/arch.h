@@ -221,12 +221,27 @@ struct arch {
     size_t (*stack)(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
 
     size_t (*stub_emit)(uint8_t *out, const struct stub_spec *spec);
+    /* What a thread has done whose pc is OFFSET bytes into a stub. False: no instruction begins
+     * there. */
+    bool (*stub_state)(uint8_t variant, enum overflow overflow, uint32_t offset,
+                       struct stub_state *ret);
+    uint32_t (*stub_size)(uint8_t variant, enum overflow overflow);
+    /* The instruction of a stub that a full ring comes back to. */
+    uint32_t (*stub_retry)(uint8_t variant);
+    /* The site that the stub STUB, all of it, tells. */
+    uint32_t (*stub_site)(const uint8_t *stub, uint8_t variant, enum overflow overflow);
+    /* What each trampoline area begins with. Backends of other machines than the host's have none.
+     */
     const uint8_t *agent;
     const size_t *agent_size;
+    uint16_t agent_code; /* where in it the code begins, relative to which stubs find it */
+    uint64_t reach;      /* how far jumps and what relocate() writes lead */
 };
 
 /* NULL when the machine is not supported. */
 const struct arch *arch_for_machine(uint16_t machine);
+/* That of the processor that we run on. */
+const struct arch *arch_host(void);
 
 /* IN, which was decoded from BYTES, goes on with the line that TRAIL knows: if it makes an address
  * or accesses memory so, it says so from now on as pc-relative instructions do. */

@@ -4,16 +4,15 @@
  * host.
  *
  *     bridge:  copies of the instructions     AREA's first bytes are the agent
- *              jmp gate
- *     gate:    saves what it uses in memory of ours, calls the kernel twice (agent/x86_64.S), puts
- * it back jmp *notes.back
+ *              jump to the gate
+ *     gate:    saves what it uses in memory of ours, calls the kernel twice (src/agent), puts it
+ *              back, and jumps to notes.back
  */
 #ifndef SPOOR_ARCH_BRIDGE_H
 #define SPOOR_ARCH_BRIDGE_H
 
 #include "arch/regs.h"
 
-enum { BRIDGE_WORDS = 7 };
 struct bridge_notes { /* in the target's memory, with the bridge */
     uint64_t mask;    /* of signals, as the thread has it */
     taddr_t from;     /* where the instructions stand in the trampoline */
@@ -25,9 +24,8 @@ struct bridge_notes { /* in the target's memory, with the bridge */
  * that are run one after the other, and fit. */
 size_t bridge_fit(const uint8_t *code, size_t size, taddr_t from);
 /* Writes the instructions from NOTES->from to NOTES->back, which are CODE (as above), the jump and
- * the beginning of the gate as they are to stand from bridge_at(AREA) on. 0, or −ERANGE when one of
- * them cannot run there. */
-enum { BRIDGE_WRITTEN = BRIDGE_BYTES + 2 + 8 /* movabs %rax, saved */ };
+ * what of the gate is to be written, as they are to stand from bridge_at(AREA) on. 0, or −ERANGE
+ * when one of them cannot run there. */
 int bridge_write(const uint8_t *code, const struct bridge_notes *notes, taddr_t area,
                  uint8_t out[BRIDGE_WRITTEN]);
 

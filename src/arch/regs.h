@@ -6,41 +6,29 @@
 #ifndef SPOOR_ARCH_REGS_H
 #define SPOOR_ARCH_REGS_H
 
-#include <sys/user.h>
-
-#include "arch/x86_64/stub.h"
+#include "arch/host.h"
+#include "arch/stub.h"
 #include "base/types.h"
-
-struct regs {
-    struct user_regs_struct raw; /* as PTRACE_GETREGSET NT_PRSTATUS gives them */
-};
 
 taddr_t regs_pc(const struct regs *regs);
 void regs_set_pc(struct regs *regs, taddr_t pc);
 taddr_t regs_sp(const struct regs *regs);
 
-/* As call-frame information numbers registers; in place of the return address, the pc. */
-enum {
-    REGS_DWARF_FP = 6,
-    REGS_DWARF_SP = 7,
-    REGS_DWARF_PC = 16,
-    REGS_DWARF_COUNT = 17,
-    REGS_ELF_MACHINE = 62 /* EM_X86_64 */
-};
 void regs_dwarf(const struct regs *regs, uint64_t ret[REGS_DWARF_COUNT]);
 /* Whether BYTES are the code that a signal handler returns to, which calls rt_sigreturn. */
-enum { REGS_SIGNAL_RETURN_BYTES = 9 };
 bool regs_is_signal_return(const uint8_t bytes[REGS_SIGNAL_RETURN_BYTES]);
 /* Where what it restores register NUMBER (as above) from is, relative to the stack pointer there.
  */
 size_t regs_signal_offset(int number);
 
-/* Makes REGS call system call NUMBER with ARGS (six) at CODE, a `syscall` instruction, with the
- * stack at SP. No pending restart of an interrupted system call is triggered by it. */
+/* Makes REGS call system call NUMBER with ARGS (six) at CODE, an instruction that calls the kernel,
+ * with the stack at SP. No pending restart of an interrupted system call is triggered by it. */
 void regs_set_syscall(struct regs *regs, taddr_t code, taddr_t sp, long number,
                       const uint64_t args[6]);
 /* After it: the result, −errno on failure. */
 int64_t regs_syscall_result(const struct regs *regs);
+/* The thread stands behind a call, which shall have had ARGS and RESULT. */
+void regs_set_syscall_result(struct regs *regs, int64_t result, const uint64_t args[6]);
 
 /* The system call that the thread, stopped, is in, and its first argument. False: in none. */
 bool regs_call(const struct regs *regs, long *ret_number, uint64_t *ret_argument);
@@ -51,12 +39,7 @@ void regs_finish_restart(struct regs *regs);
 /* The same for registers that go into a signal frame: rt_sigreturn makes the kernel forget how far
  * a timed call has come, so it begins anew, where else it would fail with EINTR. */
 void regs_finish_restart_in_frame(struct regs *regs);
-/* The same for calls that the kernel does not restart after a mere stop (epoll_wait and others
- * that return EINTR). Returns whether it did. Only right when no signal is about to be delivered.
- */
-bool regs_restart_interrupted(struct regs *regs);
-
-/* Where in the agent a pc at OFFSET bytes into a trampoline area stands. */
+/* Where in the agent of the trampoline area AREA a thread with REGS stands. */
 enum agent_place {
     AGENT_OUTSIDE,
     AGENT_RESERVED, /* in the slow path, with the slot still reserved */
@@ -65,7 +48,7 @@ enum agent_place {
     AGENT_HOOK,     /* waits for the tool */
     AGENT_BRIDGE    /* is brought out of a trampoline (bridge.h) */
 };
-enum agent_place regs_agent_place(uint64_t offset);
+enum agent_place regs_agent_place(const struct regs *regs, taddr_t area);
 /* In the agent: the address in the stub that the thread would come back to. */
 taddr_t regs_agent_return(const struct regs *regs);
 
@@ -73,6 +56,10 @@ taddr_t regs_agent_return(const struct regs *regs);
  * STATE->pushed words at the stack pointer, in address order. */
 void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state *state,
                      const uint64_t *words);
+/* Where STATE is unsure: whether the slot is reserved. */
+bool regs_has_reserved(const struct regs *regs);
+/* The thread stands in a stub or the agent and has reserved a slot: of the lane at AT? */
+bool regs_has_lane(const struct regs *regs, taddr_t at);
 
 /* The thread stands at its entry to a system call: it shall make it once more, instead. */
 void regs_put_off_call(struct regs *regs);
@@ -85,9 +72,11 @@ bool regs_call_sets_lane(long number, uint64_t argument);
  */
 taddr_t regs_told_by_stub(const struct regs *regs, uint8_t variant);
 
-/* The register through which stubs find the thread's lane; and for PTRACE_POKEUSER, where it is. */
+/* The register through which stubs find the thread's lane, where it is a general one; else 0. */
 taddr_t regs_lane(const struct regs *regs);
-enum { REGS_LANE_OFFSET = offsetof(struct user_regs_struct, gs_base) };
+/* The thread stands where a function begins or ends: the address that it was called from, if that
+ * is in a register, and not on the stack. */
+bool regs_return_address(const struct regs *regs, taddr_t *ret);
 
 /* Whether the thread raises SIGTRAP after each instruction, by its own wish or because it was
  * stepped over an instruction that sets flags: the kernel forgets then that the wish was the
@@ -105,14 +94,14 @@ enum regs_branch {
 enum regs_branch regs_take_branch(struct regs *regs, const uint8_t *code, size_t room,
                                   taddr_t *ret_word);
 
-/* Extended state as NT_X86_XSTATE gives it; may be empty. */
+/* Extended state as REGS_EXTENDED_NOTE gives it; may be empty. */
 struct regs_extended {
     const uint8_t *bytes;
     size_t size;
 };
 /* A signal frame that restores REGS when rt_sigreturn is made with the stack pointer at its
- * address + 8. Writes to OUT (room for regs_signal_frame_size()) as for address AT (64-byte
- * aligned). */
+ * address + REGS_FRAME_SP. Writes to OUT (room for regs_signal_frame_size()) as for address AT
+ * (64-byte aligned). */
 size_t regs_signal_frame_size(size_t extended_size);
 void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64_t signal_mask,
                        const struct regs_extended *extended);
@@ -121,7 +110,6 @@ void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64
 struct regs_context {
     taddr_t pc, sp;
 };
-enum { REGS_CONTEXT_WORDS = 4 };
 /* Whether WORDS are of such a frame: the part that holds pc and stack pointer. */
 bool regs_look_like_context(const uint64_t words[REGS_CONTEXT_WORDS], struct regs_context *ret);
 

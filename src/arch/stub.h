@@ -35,6 +35,8 @@ struct stub_state {
     bool skipped;   /* the red zone is skipped */
     bool reserved;  /* a slot is reserved and not yet committed */
     bool committed; /* the event is in the ring (or dropped, or the hook was waited for) */
+    bool unsure;    /* whether a slot is reserved: regs_has_reserved() tells */
+    bool lent;      /* a register besides those is changed; which, the backend tells */
 };
 
 #endif

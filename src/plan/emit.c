@@ -86,7 +86,7 @@ static size_t make_stub(const struct emitter *e, uint8_t *out, vaddr_t at, uint8
                              .ring_bytes = e->request->ring_bytes,
                              .overflow = e->request->overflow,
                              .caller = e->request->caller,
-                             .agent = (int64_t)(e->area - at)};
+                             .agent = (int64_t)(e->area + e->plan->arch->agent_code - at)};
     return e->plan->arch->stub_emit(out, &spec);
 }
 

@@ -99,7 +99,7 @@ static void grant(struct task *task) {
     task->asks = false;
     if (thread_get_regs(task->tid, &regs) < 0)
         return;
-    regs_set_syscall(&regs, regs_pc(&regs), regs_sp(&regs), 0 /* the result */, task->asked.args);
+    regs_set_syscall_result(&regs, 0, task->asked.args);
     thread_set_regs(task->tid, &regs);
 }
 

@@ -32,6 +32,7 @@ static int write_bridge(const struct crossing *c, const struct bridge_notes *not
  * is not on the bridge, and there its own is written down. */
 int crossing_begin(const struct crossing *c, struct crossing_before *ret) {
     struct regs regs;
+    ret->vectors = NULL;
     ret->notes = (struct bridge_notes){.from = c->from,
                                        .back = c->from + c->size,
                                        .saved = slab_saved(c->space->slabs.at[0], c->space->pid)};
@@ -47,6 +48,7 @@ int crossing_begin(const struct crossing *c, struct crossing_before *ret) {
     ret->trap_flag = regs_trap_flag(&regs);
     regs_set_trap_flag(&regs, false);
     regs_set_pc(&regs, bridge_at(c->module->area));
+    ret->vectors = thread_save_vectors(c->tid);
     rc = thread_set_regs(c->tid, &regs);
     return rc < 0 ? rc : thread_set_mask(c->tid, all_but_faults());
 }
@@ -96,6 +98,8 @@ int crossing_end(const struct crossing *c, const struct crossing_before *before,
         regs_set_trap_flag(&regs, true);
         rc = thread_set_regs(tid, &regs);
     }
+    thread_restore_vectors(tid, before->vectors);
+    free(before->vectors);
     thread_make_good(tid, &m);
     *ret_fault = fault && rc == 0 && !bridge_is_gate(c->module->area, regs_pc(&regs));
     return rc;

@@ -34,6 +34,7 @@ struct crossing_before {
     bool before_signal; /* that is about to be delivered */
     siginfo_t signal;
     bool trap_flag;
+    void *vectors; /* that its calls would forget */
 };
 int crossing_begin(const struct crossing *c, struct crossing_before *ret);
 /* Lets it go, and stops it at the other side as it was stopped: before the same signal, with the

@@ -207,7 +207,8 @@ static unsigned look(struct drain *d) {
             fill = drain_slot(d, s, s->ring_bytes, overwrite);
         if (fill > fullest)
             fullest = fill;
-        hook |= state == LANE_ACTIVE && __atomic_load_n(&s->lane->hook, __ATOMIC_RELAXED);
+        hook |= state == LANE_ACTIVE && (__atomic_load_n(&s->lane->hook, __ATOMIC_RELAXED) ||
+                                         __atomic_load_n(&s->sink->hook, __ATOMIC_RELAXED));
         if (state == LANE_CLOSING && (!awaits_frames(s) || atomic_load(&d->finish)))
             retire(d, s);
         else

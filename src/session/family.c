@@ -28,13 +28,25 @@ static void note_shared(struct tracer *t, struct task *task) {
     }
 }
 
+/* Whether its maker waits until TASK is done with what both have. */
+static bool takes_place(const struct tracer *t, const struct task *task) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->vfork_child == task->tid)
+            return true;
+    return false;
+}
+
 /* THREAD says who it is. RUNNING: it has run before, and has calls open. */
 static void give_lane_to(struct tracer *t, struct task *task, struct trace_thread *thread,
                          bool running) {
     const struct space_context *ctx = &t->options.context;
     task->stream = t->next_stream++;
     task->slot = space_take_lane(ctx, task->space, task->tid, task->stream);
-    thread_set_lane(task->tid, task->slot->at);
+    if (takes_place(t, task))
+        keys_pass(task->space, task->tid, task->slot->at);
+    else
+        keys_give_newborn(task->space, task->tid, task->slot->at, task->maker);
+    task->mark = keys_mark(task->tid);
     thread->stream = task->stream;
     trace_writer_thread(ctx->writer, thread);
     if (task->slot->unread)
@@ -75,12 +87,22 @@ static void leave_sink(struct tracer *t, const struct task *task) {
     trace_writer_thread_end(w, task->stream, clock_ticks());
 }
 
+/* Threads that have lanes may have written to the sink nevertheless (keys.h). */
+static void tell_lost(struct tracer *t, const struct task *task) {
+    uint64_t lost = slab_sink_lost(slab_sink(task->space->slabs.at[0]));
+    if (lost)
+        trace_writer_lost(t->options.context.writer, task->stream, clock_ticks(), lost);
+}
+
 void family_close_lane(struct tracer *t, struct task *task) {
+    if (task->slot && !task->slot->unread && task->space && task->space->keys.loses)
+        tell_lost(t, task);
     if (task->slot && task->slot->unread)
         leave_sink(t, task);
     else if (task->slot)
         drain_close(t->options.drain, task->slot);
     task->slot = NULL;
+    keys_forget(task->space, task->tid);
 }
 
 /* The parent that waits for vfork child TID, if there is one, goes on. */
@@ -124,7 +146,7 @@ static int undo(struct tracer *t, struct task *task, const struct err *err) {
     struct err why = {0};
     if (space_undo(task->space, task->tid, &why) < 0)
         tracer_warn(t, task->tid, &why);
-    thread_set_lane(task->tid, 0);
+    keys_give(task->space, task->tid, 0);
     family_close_lane(t, task);
     space_unref(task->space);
     task->space = NULL;
@@ -207,7 +229,7 @@ static void leave(struct tracer *t, struct task *task) {
             tracer_warn(t, task->tid, &err);
             breakpoints_remove(task->space);
         }
-        thread_set_lane(task->tid, rc < 0 ? space_sink(task->space) : 0);
+        keys_give(task->space, task->tid, rc < 0 ? space_sink(task->space) : 0);
     }
     thread_detach(task->tid, 0);
     family_forget(t, task);
@@ -259,11 +281,12 @@ void family_birth(struct tracer *t, struct task *parent, int event) {
         child = tasks_add(&t->tasks, tid);
     child->pid = status_process_of(tid);
     if (event == PTRACE_EVENT_VFORK)
-        parent->vfork_child = tid;
+        parent->vfork_child = tid, parent->lent = true;
     if (parent->space && !child->space)
         family_inherit(child, parent->space, shares_memory(tid, parent, event));
     if (event == PTRACE_EVENT_CLONE && child->space == parent->space && child->space)
         child->stack = identity_given_stack(parent->tid, parent->space->remote.memory_fd);
+    child->maker = parent->tid;
     child->action = parent->action;
     child->unwanted = parent->unwanted;
     child->watched = parent->watched;
@@ -323,7 +346,7 @@ bool family_first_stop(struct tracer *t, struct task *task) {
         return begin_early(t, task);
     open_borrowed(task);
     if (task->sink)
-        thread_set_lane(task->tid, task->sink);
+        keys_give(task->space, task->tid, task->sink);
     if (process && !options_of(t)->follow) {
         if (!task->space || task->forked) {
             leave(t, task);
@@ -332,7 +355,7 @@ bool family_first_stop(struct tracer *t, struct task *task) {
         task->unwanted = true;
     }
     if (task->unwanted) {
-        thread_set_lane(task->tid, space_sink(task->space));
+        keys_give(task->space, task->tid, space_sink(task->space));
         return true;
     }
     begin_task(t, task, process);

@@ -3,8 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "arch/arch.h"
-#include "arch/x86_64/stub.h"
+#include "arch/agent.h"
 #include "target/memory.h"
 #include "target/status.h"
 
@@ -61,7 +60,6 @@ static void find_frame(int fd, const struct maps *maps, pid_t tid, struct footho
 }
 
 int foothold_take(int fd, const struct maps *maps, pid_t tid, struct foothold *f, struct err *err) {
-    struct agent_entries e = agent_entries();
     f->memory_fd = fd;
     f->code = f->frame = 0;
     find_code(fd, maps, f);
@@ -69,7 +67,8 @@ int foothold_take(int fd, const struct maps *maps, pid_t tid, struct foothold *f
         return err_set(err, ENOEXEC, "remote-call", "target: has no executable memory of a file");
     find_frame(fd, maps, tid, f);
     int rc = memory_read(fd, f->code, f->code_before, sizeof f->code_before, err);
-    return rc < 0 ? rc : memory_write(fd, f->code, agent_bytes + e.syscall, e.end - e.syscall, err);
+    return rc < 0 ? rc
+                  : memory_write(fd, f->code, agent_code() + agent_call(), agent_call_size(), err);
 }
 
 int foothold_leave(const struct foothold *f, struct err *err) {

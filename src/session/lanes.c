@@ -104,7 +104,7 @@ static struct slot slot_at(const struct slab *s, uint32_t lane) {
 static void init_sink(struct slab *s) {
     s->sink = slot_at(s, 0);
     s->sink.unread = true;
-    s->sink.lane->limit = UINT64_MAX;
+    s->sink.lane->limit = INT64_MAX; /* also as a signed number */
     s->sink.lane->control = s->at + offsetof(struct control_page, dead);
     ((struct control_page *)s->local)->dead.owner = CONTROL_OWNER_DIED;
 }
@@ -121,6 +121,8 @@ struct slab *slab_new(int fd, taddr_t at, uint32_t ring_bytes) {
     for (uint32_t i = 0; i < s->slot_count; i++)
         s->slots[i] = slot_at(s, 1 + i);
     init_sink(s);
+    for (uint32_t i = 0; i < s->slot_count; i++)
+        s->slots[i].sink = s->sink.lane;
     ARRAY_PUSH(&slabs, s);
     link_owned();
     return s;
@@ -213,7 +215,7 @@ struct slot *slab_take(struct slab *s, uint32_t stream, bool limitless) {
             continue;
         struct lane *lane = slot->lane;
         memset(lane, 0, sizeof *lane);
-        lane->limit = limitless ? UINT64_MAX : s->ring_bytes;
+        lane->limit = limitless ? INT64_MAX : s->ring_bytes;
         lane->control = s->at;
         slot->stream = stream;
         slot->tail = slot->lost = 0;

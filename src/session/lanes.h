@@ -32,6 +32,7 @@ struct slot {          /* the tool's side of one lane */
     struct lane *lane; /* in the tool */
     taddr_t at;        /* in the target */
     _Atomic int state; /* enum lane_state */
+    struct lane *sink; /* of its space: through its hook threads ask that have no lane (keys.h) */
     uint32_t ring_bytes;
     uint32_t stream;
     uint64_t tail;              /* drainer: bytes read */

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "arch/agent.h"
 #include "arch/arch.h"
-#include "arch/x86_64/stub.h"
 #include "session/patcher.h"
 #include "session/permits.h"
 #include "session/sigframes.h"
@@ -65,7 +65,7 @@ static bool is_zero(const uint8_t *bytes, size_t size) {
 
 enum { FOOTHOLD_BYTES = 16, CALL_BYTES = 11 };
 
-static const uint8_t *call_code(void) { return agent_bytes + agent_entries().syscall; }
+static const uint8_t *call_code(void) { return agent_code() + agent_call(); }
 
 static bool is_foothold(const struct search *s, const struct map *m, taddr_t *ret) {
     uint8_t bytes[FOOTHOLD_BYTES];
@@ -183,7 +183,7 @@ static int compare_way(const void *key, const void *item) {
 /* Whether the page at AT is an island of P's, or was about to be filled. */
 static bool is_island(const struct search *s, const struct patched *p, taddr_t at) {
     const struct plan_code *c = &p->code->emitted;
-    const struct arch *arch = arch_for_machine(EM_X86_64);
+    const struct arch *arch = arch_host();
     uint8_t bytes[ISLAND_BYTES];
     struct insn insn;
     if (!is_code_of_ours(maps_at(&s->maps, at)) || !read_at(s, at, bytes, sizeof bytes))
@@ -383,7 +383,7 @@ int leftovers_end_call(pid_t tid) {
 }
 
 bool leftovers_has_lane(const struct space *space, pid_t tid) {
-    taddr_t lane = thread_get_lane(tid);
+    taddr_t lane = keys_lane(space, tid);
     for (size_t i = 0; i < space->slabs.count; i++)
         if (lane - space->slabs.at[i]->at < space->slabs.at[i]->size)
             return true;

@@ -4,12 +4,13 @@
  * The kernel lets a fork's child run (we see its first stop) before the parent comes to its fork
  * event, and a parent that is killed in between never does. Nothing says then whose child it is:
  * its parent by now is whoever takes in orphans. But its registers are a copy, and one of them is
- * the address of its maker's lane. So the lanes and spaces of the killed are remembered for a
- * while.
+ * what its maker's lane was found by (keys.h). So that and the spaces of the killed are remembered
+ * for a while.
  */
 #include <string.h>
 #include <sys/wait.h>
 
+#include "arch/agent.h"
 #include "session/tracer_parts.h"
 #include "target/memory.h"
 #include "target/status.h"
@@ -18,7 +19,7 @@ void orphans_remember(struct tracer *t, const struct task *killed) {
     struct grave *g = &t->graves[t->next_grave++ % GRAVES];
     space_unref(g->space);
     g->space = killed->space ? space_ref(killed->space) : NULL;
-    g->lane = killed->slot ? killed->slot->at : 0;
+    g->mark = killed->mark;
     g->used = true;
 }
 
@@ -28,21 +29,21 @@ static bool is_copy_of(const struct space *space, pid_t pid) {
     uint8_t there[64];
     return memory_open(pid, &fd, NULL) == 0 &&
            memory_read(fd, space->agent, there, sizeof there, NULL) == 0 &&
-           memcmp(there, agent_bytes, sizeof there) == 0;
+           memcmp(there, agent_code(), sizeof there) == 0;
 }
 
-/* Whether the task that has LANE is alive, and so will tell of its child in process PARENT. */
-static bool is_expected(const struct tracer *t, taddr_t lane, pid_t parent) {
+/* Whether the task that has MARK is alive, and so will tell of its child in process PARENT. */
+static bool is_expected(const struct tracer *t, uint64_t mark, pid_t parent) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->pid == parent && (k->slot ? k->slot->at : 0) == lane)
+        if (k->pid == parent && k->mark == mark)
             return true;
     return false;
 }
 
-static const struct grave *find_grave(const struct tracer *t, taddr_t lane, pid_t child) {
+static const struct grave *find_grave(const struct tracer *t, uint64_t mark, pid_t child) {
     for (size_t i = 0; i < GRAVES; i++) {
         const struct grave *g = &t->graves[i];
-        if (g->used && g->lane == lane && (!g->space || is_copy_of(g->space, child)))
+        if (g->used && g->mark == mark && (!g->space || is_copy_of(g->space, child)))
             return g;
     }
     return NULL;
@@ -52,10 +53,10 @@ void orphans_adopt(struct tracer *t) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (!is_unknown_newborn(k) || !k->stopped || status_process_of(k->tid) != k->tid)
             continue; /* a thread dies with its process */
-        taddr_t lane = thread_get_lane(k->tid);
-        if (is_expected(t, lane, status_parent_of(k->tid)))
+        uint64_t mark = keys_mark(k->tid);
+        if (is_expected(t, mark, status_parent_of(k->tid)))
             continue;
-        const struct grave *g = find_grave(t, lane, k->tid);
+        const struct grave *g = find_grave(t, mark, k->tid);
         if (!g)
             continue;
         k->pid = k->tid;

@@ -7,6 +7,7 @@
 
 #include "arch/arch.h"
 #include "session/arrival.h"
+#include "session/keys.h"
 #include "session/limits.h"
 #include "session/rewrite.h"
 #include "session/undolog.h"
@@ -16,7 +17,6 @@
 #include "target/status.h"
 
 enum { PAGE = 4096 };
-static const uint64_t REACH = 0x7fff0000; /* of a 32-bit displacement, less some slack */
 
 static int no_room(const struct patched *p, int code, struct err *err) {
     return err_set(err, code, "no-room",
@@ -30,11 +30,22 @@ static size_t area_room(const struct patched *p) {
     return (size + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
+/* Between P's module and the start of the break, which the kernel puts by chance up to a gigabyte
+ * behind a program: where the reach leaves no other room above. */
+static struct span before_break(const struct patched *p, pid_t tid) {
+    const struct module *m = p->entry->module;
+    taddr_t top = m->low + p->bias + arch_host()->reach, start = status_break_start(tid);
+    return (struct span){m->high + p->bias, start < top ? start : top};
+}
+
 /* Where the area can be; from now on nothing else is taken to fit there. */
 static int choose_area(struct patched *p, const struct patch_request *r, struct err *err) {
     const struct module *m = p->entry->module;
     p->area_size = area_room(p);
-    p->area = maps_find_room(r->maps, m->low + p->bias, m->high + p->bias, p->area_size, REACH);
+    p->area = maps_find_room(r->maps, m->low + p->bias, m->high + p->bias, p->area_size,
+                             arch_host()->reach);
+    if (!p->area)
+        p->area = maps_find_room_between(r->maps, before_break(p, r->caller), p->area_size);
     if (!p->area)
         return no_room(p, ENOSPC, err);
     maps_add(r->maps, p->area, p->area + p->area_size);
@@ -254,6 +265,8 @@ int patcher_install(struct patched *p, const struct patch_request *r, struct err
         return rc;
     }
     rc = fill(p, r->space->remote.memory_fd, err);
+    if (rc == 0)
+        rc = keys_install(r->space, p->area, err);
     if (rc == 0)
         rc = write_text(p, r->space, err);
     if (rc < 0 && !p->stuck) {

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "arch/clock.h"
 #include "session/identity.h"
 #include "session/obey.h"
@@ -97,7 +98,7 @@ static int open_trace(struct recording *r, const char *const *command, struct er
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     struct trace_session session = {.version = SPOOR_VERSION,
-                                    .arch = "x86_64",
+                                    .arch = arch_host()->name,
                                     .command = command,
                                     .start_unix_ns =
                                         (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec,

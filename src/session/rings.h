@@ -5,10 +5,11 @@
 #ifndef SPOOR_SESSION_RINGS_H
 #define SPOOR_SESSION_RINGS_H
 
+#include "arch/clock.h"
 #include "session/lanes.h"
 
 enum {
-    SKEW_TICKS = 2000, /* more than two cores' counters differ by, less than any ring's lap takes */
+    SKEW_TICKS = CLOCK_SKEW_TICKS, /* less than any ring's lap takes */
 };
 
 static inline struct event *ring_of(const struct slot *s) {

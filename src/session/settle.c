@@ -19,7 +19,7 @@ struct where {
 };
 
 static void release_reservation(struct where *w) {
-    if (w->slot)
+    if (w->slot && regs_has_lane(&w->regs, w->slot->at))
         __atomic_store_n(&w->slot->lane->head, w->slot->lane->head - EVENT_BYTES, __ATOMIC_RELEASE);
 }
 
@@ -34,15 +34,16 @@ static bool leave_stub(struct where *w, const struct patched *p, const struct ma
                        uint32_t offset, bool reserved) {
     struct stub_state state;
     uint64_t words[8];
-    if (!stub_state_at(m->variant, p->code->emitted.overflow, offset, &state) ||
+    if (!arch_host()->stub_state(m->variant, p->code->emitted.overflow, offset, &state) ||
         !read_words(w, state.pushed, words))
         return false;
-    if (state.reserved || reserved)
+    if (state.reserved || reserved || (state.unsure && regs_has_reserved(&w->regs)))
         release_reservation(w);
     regs_leave_stub(&w->regs, m->variant, &state, words);
     taddr_t start = p->area + m->offset;
-    regs_set_pc(&w->regs,
-                state.committed ? start + stub_size(m->variant, p->code->emitted.overflow) : start);
+    regs_set_pc(&w->regs, state.committed ? start + arch_host()->stub_size(
+                                                        m->variant, p->code->emitted.overflow)
+                                          : start);
     w->changed = true;
     return true;
 }
@@ -56,7 +57,7 @@ static bool leave_agent(struct where *w, const struct patched *p, enum agent_pla
         return false;
     uint32_t at = (uint32_t)(offset - m->offset);
     if (place == AGENT_HOOK || place == AGENT_RESERVED || place == AGENT_RELEASED)
-        at = stub_retry(m->variant); /* nothing has happened yet, as seen from there */
+        at = arch_host()->stub_retry(m->variant); /* nothing has happened yet, as seen from there */
     return leave_stub(w, p, m, at, place == AGENT_RESERVED);
 }
 
@@ -102,7 +103,7 @@ static bool move(struct where *w, enum settled *ret, struct settle_place *place)
     if (site || !p || !p->code)
         return false;
     uint64_t offset = pc - p->area;
-    enum agent_place agent = regs_agent_place(offset);
+    enum agent_place agent = regs_agent_place(&w->regs, p->area);
     *ret = SETTLED_INSIDE;
     *place = (struct settle_place){p, 0};
     if (agent == AGENT_BRIDGE)
@@ -144,11 +145,13 @@ int settle_registers(const struct space *space, pid_t tid, struct slot *slot, en
 static bool passes_filter(const struct space *space, const struct patched *p, const struct mark *m,
                           const struct regs *regs) {
     const struct span *caller = &p->code->emitted.caller;
-    uint64_t top;
+    uint64_t from;
     if (!(m->variant & STUB_CALLER))
         return true;
-    return memory_read(space->remote.memory_fd, regs_sp(regs), &top, sizeof top, NULL) == 0 &&
-           top - caller->start < caller->end - caller->start;
+    if (!regs_return_address(regs, &from) &&
+        memory_read(space->remote.memory_fd, regs_sp(regs), &from, sizeof from, NULL) < 0)
+        return false;
+    return from - caller->start < caller->end - caller->start;
 }
 
 /* The thread stands before a stub in the middle of a window: the tool writes the event itself and
@@ -164,12 +167,13 @@ static int pass_stub(const struct space *space, pid_t tid, struct slot *slot) {
     if (!m || m->kind != MARK_STUB || pc != p->area + m->offset)
         return 0;
     enum overflow overflow = p->code->emitted.overflow;
-    uint32_t site;
+    uint32_t size = arch_host()->stub_size(m->variant, overflow);
+    uint8_t stub[STUB_MAX_BYTES];
     if (slot && !(m->variant & STUB_HOOK) && passes_filter(space, p, m, &regs) &&
-        memory_read(space->remote.memory_fd, pc + stub_site_offset(m->variant, overflow), &site,
-                    sizeof site, NULL) == 0)
-        slot_put(slot, site, regs_told_by_stub(&regs, m->variant), overflow);
-    regs_set_pc(&regs, pc + stub_size(m->variant, overflow));
+        memory_read(space->remote.memory_fd, pc, stub, size, NULL) == 0)
+        slot_put(slot, arch_host()->stub_site(stub, m->variant, overflow),
+                 regs_told_by_stub(&regs, m->variant), overflow);
+    regs_set_pc(&regs, pc + size);
     return thread_set_regs(tid, &regs);
 }
 
@@ -223,7 +227,7 @@ static int get_on(struct where *w, bool *ret_stuck) {
         return rc;
     taddr_t pc = regs_pc(&w->regs);
     const struct patched *p = space_area_at(w->space, pc);
-    bool inside = p && p->code && regs_agent_place(pc - p->area) != AGENT_BRIDGE;
+    bool inside = p && p->code && regs_agent_place(&w->regs, p->area) != AGENT_BRIDGE;
     size_t size = inside ? read_ahead(w, p, pc, code) : 0;
     struct crossing c = {w->space, p, w->tid, code, bridge_fit(code, size, pc), pc};
     if (c.size)
@@ -265,8 +269,8 @@ bool settle_clockless(const struct space *space, pid_t tid, struct slot *slot) {
     const struct patched *p = space_area_at(space, pc);
     const struct mark *m = p && p->code ? patcher_mark_at(p, pc - p->area) : NULL;
     if (!m || m->kind != MARK_STUB || m->variant & STUB_HOOK ||
-        pc - p->area - m->offset != stub_retry(m->variant))
+        pc - p->area - m->offset != arch_host()->stub_retry(m->variant))
         return false;
-    return leave_stub(&w, p, m, stub_retry(m->variant), false) &&
+    return leave_stub(&w, p, m, arch_host()->stub_retry(m->variant), false) &&
            thread_set_regs(tid, &w.regs) == 0 && pass_stub(space, tid, slot) == 0;
 }

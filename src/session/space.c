@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "arch/agent.h"
 #include "base/log.h"
 #include "session/foothold.h"
 #include "session/limits.h"
@@ -56,10 +57,10 @@ static int map_agent(struct space *s, pid_t tid, struct err *err) {
     if (rc < 0)
         return rc;
     s->agent = (taddr_t)at;
-    s->remote.code = s->agent + agent_entries().syscall;
+    s->remote.code = s->agent + agent_call();
     uint8_t page[PAGE] = {0};
     struct undo_head head = undolog_head(s);
-    memcpy(page, agent_bytes, agent_size);
+    memcpy(page, agent_code(), agent_code_size());
     memcpy(page + NAME_AT, "spoor", sizeof "spoor");
     memcpy(page + UNDO_AT, &head, sizeof head);
     return memory_write(s->remote.memory_fd, s->agent, page, sizeof page, err);
@@ -266,6 +267,7 @@ struct space *space_fork(const struct space *parent, pid_t tid, struct err *err)
     memset(&s->slabs, 0, sizeof s->slabs);
     memset(&s->modules, 0, sizeof s->modules);
     memset(&s->prepared, 0, sizeof s->prepared);
+    keys_copy(&s->keys, &parent->keys);
     for (size_t i = 0; i < parent->slabs.count; i++)
         ARRAY_PUSH(&s->slabs, slab_ref(parent->slabs.at[i]));
     for (size_t i = 0; i < parent->modules.count; i++) {
@@ -292,6 +294,7 @@ void space_unref(struct space *s) {
     for (size_t i = 0; i < s->modules.count; i++)
         patcher_forget(&s->modules.at[i]);
     space_forget_prepared(s);
+    keys_done(&s->keys);
     ARRAY_FREE(&s->slabs);
     ARRAY_FREE(&s->files);
     ARRAY_FREE(&s->modules);
@@ -304,17 +307,21 @@ void space_unref(struct space *s) {
 struct slot *space_take_lane(const struct space_context *ctx, struct space *s, pid_t caller,
                              uint32_t stream) {
     bool limitless = ctx->options->overflow == OVERFLOW_OVERWRITE;
-    for (size_t i = 0; i < s->slabs.count; i++) {
-        struct slot *slot = slab_take(s->slabs.at[i], stream, limitless);
-        if (slot)
-            return slot;
-    }
     struct err err = {0};
-    if (permits_check(s, caller, PERMIT_LANES, "its new threads are left untraced", &err) == 0 &&
+    struct slot *slot = NULL;
+    for (size_t i = 0; i < s->slabs.count && !slot; i++)
+        slot = slab_take(s->slabs.at[i], stream, limitless);
+    if (!slot &&
+        permits_check(s, caller, PERMIT_LANES, "its new threads are left untraced", &err) == 0 &&
         add_slab(ctx, s, caller, &err) == 0)
-        return slab_take(s->slabs.at[s->slabs.count - 1], stream, limitless);
-    log_print(1, "no lane for thread %d: %s", caller, err.text);
-    return slab_sink(s->slabs.at[0]);
+        slot = slab_take(s->slabs.at[s->slabs.count - 1], stream, limitless);
+    struct slot *sink = slab_sink(s->slabs.at[0]);
+    if (!slot) {
+        log_print(1, "no lane for thread %d: %s", caller, err.text);
+        return sink;
+    }
+    slot->sink = sink->lane;
+    return slot;
 }
 
 taddr_t space_sink(const struct space *s) {

@@ -10,6 +10,7 @@
 #define SPOOR_SESSION_SPACE_H
 
 #include "session/catalog.h"
+#include "session/keys.h"
 #include "session/lanes.h"
 #include "target/thread.h"
 
@@ -75,6 +76,7 @@ struct space {
     struct {
         uint64_t now, added;
     } limit; /* of its memory (limits.h), as we have left it, and how much of it is for us */
+    struct keys keys; /* by which its threads find their lanes */
     ARRAY(struct slab *) slabs;
     ARRAY(int) files; /* inherited: descriptors in the target that belong to slabs */
     ARRAY(struct patched) modules;
@@ -92,7 +94,7 @@ struct space_context { /* what all spaces of a session share */
 };
 
 /* For a process that stands at its exec event: maps the agent and a slab. Errors: "sandboxed",
- * "remote-call", "memory", "foreign-program" (not a 64-bit x86 program), "unreadable". */
+ * "remote-call", "memory", "foreign-program" (not one of our processor), "unreadable". */
 int space_new(const struct space_context *ctx, pid_t tid, struct space **ret, struct err *err);
 /* For a process that runs: loads, plans and prepares what of it is to be traced, while it does. It
  * is not touched. Errors: "foreign-program", "unreadable", "read-maps". */

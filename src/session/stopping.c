@@ -95,7 +95,7 @@ static void release(struct tracer *t, struct task *task, taddr_t lane) {
     int event = task->status >> 16, sig = WSTOPSIG(task->status);
     traps_ignore_again(task);
     if (!task->space || task->space->agent)
-        thread_set_lane(task->tid, event == PTRACE_EVENT_EXEC ? 0 : lane);
+        keys_give(task->space, task->tid, event == PTRACE_EVENT_EXEC ? 0 : lane);
     thread_detach(task->tid, event || is_call_stop(task->status) ? 0 : sig);
     task->leaving = true; /* it lives on: who waits for it as its child of vfork does so, too */
     family_forget(t, task);
@@ -261,7 +261,7 @@ static taddr_t lane_of_leaver(const struct task *task) {
         return 0;
     if (task->space)
         return space_sink(task->space);
-    return task->sink ? task->sink : thread_get_lane(task->tid);
+    return task->sink ? task->sink : keys_lane(task->space, task->tid);
 }
 
 void part_with_task(struct tracer *t, struct task *task) {

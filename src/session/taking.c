@@ -26,7 +26,7 @@ static bool is_of(const struct looked *f, const struct stat *s) {
 /* By the C library's function for it, by that for any call, or, which only programs are looked
  * through for, by itself. */
 static bool asks(const char *path, bool program) {
-    const struct arch *arch = arch_for_machine(REGS_ELF_MACHINE);
+    const struct arch *arch = arch_host();
     if (elf_needs(path, "arch_prctl"))
         return true;
     return (program || elf_needs(path, "syscall")) && elf_has_code(path, arch->asks_for_lane);

@@ -16,6 +16,8 @@ struct task {
     struct space *space; /* NULL: not set up (yet), or seen only for its signals and children */
     struct slot *slot;   /* NULL: untraced */
     uint32_t stream;     /* in the trace, with a slot */
+    uint64_t mark;       /* keys_mark(), since it has one */
+    pid_t maker;         /* 0: not known */
     struct span stack;   /* that its maker has given it; empty: not known */
     bool ready;          /* its first stop has been handled */
     bool late;           /* it waited in the kernel when its space got patches: it is joined when
@@ -25,6 +27,7 @@ struct task {
     bool standing;       /* in a group-stop, until it reports something else */
     bool finished;       /* the call that it has made a child by, since it stopped */
     pid_t vfork_child;   /* not 0: it waits in the kernel until that child execs or ends */
+    bool lent;           /* such a child has, or had, what its lane is found by (keys.h) */
     bool exiting;        /* a main thread that has ended, or is about to, before its process */
     bool watched;        /* stops at system calls (cede.c), as do its threads and children */
     bool asks;           /* its present call, `asked`, is to succeed though the kernel refuses it */

@@ -149,6 +149,9 @@ static bool is_birth(int event) {
 }
 
 static void on_stop(struct tracer *t, struct task *task, int status) {
+    if (task->lent && task->space && task->slot)
+        keys_pass(task->space, task->tid, task->slot->at);
+    task->lent = false;
     task->vfork_child = 0; /* it runs, so its child is done with the shared memory */
     task->stopped = true;
     task->standing = false;
@@ -268,7 +271,49 @@ static bool handle_hook(struct tracer *t, const struct task *task) {
     return able || !here;
 }
 
+/* Some threads of SPACE have changed their thread pointers: where lanes are found by these, the
+ * threads wait. */
+static void handle_asking(struct tracer *t, struct space *space) {
+    space_ref(space);
+    stop_space(t, space);
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (k->space != space || !k->stopped || !k->slot)
+            continue;
+        keys_give(space, k->tid, k->slot->at);
+        k->mark = keys_mark(k->tid);
+    }
+    keys_are_asked_for(space); /* up to now */
+    resume_space(t, space);
+    space_unref(space);
+}
+
+static bool is_among(struct space *const *spaces, size_t count, const struct space *space) {
+    for (size_t i = 0; i < count; i++)
+        if (spaces[i] == space)
+            return true;
+    return false;
+}
+
+/* Spaces share what they ask by with those that they come from by fork: all are looked at. */
+static void handle_askers(struct tracer *t) {
+    ARRAY(struct space *) asking = {0};
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (!k->space || !k->space->slabs.count || !keys_are_asked_for(k->space))
+            continue;
+        for (struct task *o = tasks_next(&t->tasks, NULL); o; o = tasks_next(&t->tasks, o))
+            if (o->space && space_sink(o->space) == space_sink(k->space) &&
+                !is_among(asking.at, asking.count, o->space))
+                ARRAY_PUSH(&asking, space_ref(o->space));
+    }
+    for (size_t i = 0; i < asking.count; i++) {
+        handle_asking(t, asking.at[i]);
+        space_unref(asking.at[i]);
+    }
+    ARRAY_FREE(&asking);
+}
+
 void tracer_handle_hooks(struct tracer *t) {
+    handle_askers(t);
     for (const struct task *k; (k = find_hooked(t)) && handle_hook(t, k);)
         ;
 }

@@ -38,7 +38,7 @@ struct ended {
 
 struct grave { /* what a killed task had */
     bool used;
-    taddr_t lane;        /* 0: none */
+    uint64_t mark;       /* keys_mark() */
     struct space *space; /* or NULL */
 };
 enum { GRAVES = 64 };

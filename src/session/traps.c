@@ -208,7 +208,7 @@ static void restore(struct task *task) {
  * waited has taken its place: one that was blocked, or one that came between two instructions where
  * there are none. */
 static bool is_hit(const struct task *task, const struct trap *trap, const siginfo_t *info) {
-    return info->si_code == SI_KERNEL || task->traps_blocked || trap->window > 1;
+    return info->si_code == REGS_TRAP_CODE || task->traps_blocked || trap->window > 1;
 }
 
 static void send_on(struct task *task, const struct patched *p, const struct trap *trap,
@@ -224,13 +224,13 @@ static void send_on(struct task *task, const struct patched *p, const struct tra
 static void take_report(struct task *task, struct regs *regs, bool entering) {
     struct patched *p;
     siginfo_t info;
-    const struct trap *trap = breakpoints_at(task->space, regs_pc(regs) - 1, &p);
+    const struct trap *trap = breakpoints_at(task->space, regs_pc(regs) - REGS_TRAP_BYTES, &p);
     if (ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) < 0)
         return;
     if (trap && is_hit(task, trap, &info)) {
         send_on(task, p, trap, regs);
         restore(task);
-        if (info.si_code != SI_KERNEL)
+        if (info.si_code != REGS_TRAP_CODE)
             send_again(task->space, task->tid, &info);
         if (task->regroup)
             thread_interrupt(task->tid);
@@ -245,7 +245,7 @@ static void take_report(struct task *task, struct regs *regs, bool entering) {
 static bool is_about_to_report(const struct task *task, const struct regs *regs) {
     struct patched *p;
     uint64_t mask;
-    return breakpoints_at(task->space, regs_pc(regs) - 1, &p) &&
+    return breakpoints_at(task->space, regs_pc(regs) - REGS_TRAP_BYTES, &p) &&
            thread_has_pending(task->tid, SIGTRAP) && thread_get_mask(task->tid, &mask) == 0 &&
            !(mask & TRAP_BIT);
 }

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/agent.h"
 #include "arch/arch.h"
-#include "arch/x86_64/stub.h"
 #include "target/memory.h"
 #include "trace/varint.h"
 
@@ -25,7 +25,7 @@ struct undo_head undolog_head(const struct space *s) {
     return (struct undo_head){.magic = UNDO_MAGIC,
                               .version = UNDO_VERSION,
                               .maker = SPOOR_VERSION,
-                              .call = s->agent + agent_entries().syscall};
+                              .call = s->agent + agent_call()};
 }
 
 static int read_chain(const struct space *s, struct undo_chain *ret, struct err *err) {

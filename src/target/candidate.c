@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/regs.h"
 #include "base/mem.h"
 #include "target/refusal.h"
 #include "target/status.h"
@@ -78,10 +79,15 @@ int candidate_check_program(pid_t tid, struct err *err) {
         return unreadable(tid, err);
     if (fd < 0 || read(fd, &header, sizeof header) != (ssize_t)sizeof header)
         return 0; /* no right to look: what the kernel runs natively is the best guess */
-    if (header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == EM_X86_64)
+    if (sysconf(_SC_PAGESIZE) != REGS_PAGE)
+        return err_set(err, ENOTSUP, "foreign-program",
+                       "process %d: runs under a kernel with pages of %ld bytes: spoor traces only "
+                       "under one whose pages have %d",
+                       tid, sysconf(_SC_PAGESIZE), REGS_PAGE);
+    if (header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == REGS_ELF_MACHINE)
         return 0;
     return err_set(err, ENOEXEC, "foreign-program",
-                   "process %d: is not a 64-bit x86 program: spoor traces only those", tid);
+                   "process %d: is not a " REGS_PROGRAMS " program: spoor traces only those", tid);
 }
 
 /* Any of its threads may have a tracer. */
@@ -101,6 +107,16 @@ static int check_rights(pid_t tid, const char *what, struct err *err) {
     return fd < 0 && (errno == EACCES || errno == EPERM) ? refusal(tid, what, EPERM, err) : 0;
 }
 
+/* Stacks of threads that run, and what a killed spoor has left, are understood on x86-64 only. */
+static int check_attaching(pid_t pid, struct err *err) {
+    if (REGS_ATTACHES)
+        return 0;
+    return err_set(err, ENOTSUP, "foreign-program",
+                   "process %d: is an " REGS_PROGRAMS
+                   " program: spoor does not attach to those yet: start it by 'spoor record'",
+                   pid);
+}
+
 int candidate_check(pid_t pid, struct err *err) {
     char name[NAME_ROOM];
     int rc = candidate_check_process(pid, err);
@@ -114,7 +130,9 @@ int candidate_check(pid_t pid, struct err *err) {
     rc = check_tracers(pid, what, err);
     if (rc == 0)
         rc = check_rights(tid, what, err);
-    return rc < 0 ? rc : candidate_check_program(tid, err);
+    if (rc == 0)
+        rc = candidate_check_program(tid, err);
+    return rc < 0 ? rc : check_attaching(pid, err);
 }
 
 static int compare_pid(const void *a, const void *b) {

@@ -8,10 +8,10 @@
  * unknown goes both ways. That takes in every way that a filter can go, and perhaps some that it
  * cannot.
  */
-#include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <string.h>
 
+#include "arch/host.h"
 #include "target/sandbox.h"
 
 struct value {
@@ -39,7 +39,7 @@ static struct value known(uint32_t bits) { return (struct value){true, bits}; }
 static void set_input(struct run *r, const struct sandbox_call *call) {
     enum { NUMBER, ARCHITECTURE, PLACE, ARGUMENTS = PLACE + 2 };
     r->input[NUMBER] = known((uint32_t)call->number);
-    r->input[ARCHITECTURE] = known(AUDIT_ARCH_X86_64);
+    r->input[ARCHITECTURE] = known(REGS_CALLS);
     for (unsigned i = 0; i < 6; i++)
         if (!(call->unknown >> i & 1)) {
             r->input[ARGUMENTS + 2 * i] = known((uint32_t)call->args[i]);

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "arch/host.h"
+
 static bool parse_line(char *line, struct map *m) {
     unsigned major, minor;
     char mode[5];
@@ -117,26 +119,27 @@ const struct map *maps_at(const struct maps *maps, taddr_t addr) {
 enum { PAGE = 4096 };
 static const uint64_t MIB = 1 << 20;
 static const uint64_t BREAK_ROOM = 1024 << 20;
-static const taddr_t LOWEST = 0x100000, HIGHEST = 0x7ffff0000000;
+static const taddr_t LOWEST = 0x100000;
 
-/* What a map may grow into. */
-static void with_room_to_grow(const struct map *m, taddr_t *start, taddr_t *end) {
+/* What map I may grow into. A stack gets no farther than to the next map. */
+static void with_room_to_grow(const struct maps *maps, size_t i, taddr_t *start, taddr_t *end) {
+    const struct map *m = &maps->list.at[i];
+    taddr_t before = i ? m[-1].end : 0;
     *start = m->start;
     *end = m->end;
     if (strcmp(m->path, "[heap]") == 0)
         *end += BREAK_ROOM;
     if (strcmp(m->path, "[stack]") == 0)
-        *start -= *start > 256 * MIB ? 256 * MIB : *start;
+        *start = *start > before + 256 * MIB ? *start - 256 * MIB : before;
 }
 
 /* The highest free place for SIZE bytes that ends at or below TOP and starts at or above BOTTOM.
- * One way down is enough: what a map grows into reaches up over maps that were passed already, or
- * down over maps that are still to come. */
+ * One way down is enough: what a map grows into reaches up over maps that were passed already. */
 static taddr_t room_below(const struct maps *maps, taddr_t bottom, taddr_t top, uint64_t size) {
     taddr_t at = (top - size) & ~(taddr_t)(PAGE - 1);
     for (size_t i = maps->list.count; i-- > 0;) {
         taddr_t start, end;
-        with_room_to_grow(&maps->list.at[i], &start, &end);
+        with_room_to_grow(maps, i, &start, &end);
         if (end <= at || start >= at + size)
             continue;
         if (start < bottom + size)
@@ -151,7 +154,7 @@ static taddr_t room_above(const struct maps *maps, taddr_t bottom, taddr_t top, 
     taddr_t at = (bottom + PAGE - 1) & ~(taddr_t)(PAGE - 1);
     for (size_t i = 0; i < maps->list.count; i++) {
         taddr_t start, end;
-        with_room_to_grow(&maps->list.at[i], &start, &end);
+        with_room_to_grow(maps, i, &start, &end);
         if (end <= at || start >= at + size)
             continue;
         at = (end + PAGE - 1) & ~(taddr_t)(PAGE - 1);
@@ -176,7 +179,7 @@ struct span *maps_taken(const struct maps *maps, taddr_t break_start, size_t *re
     bool pending = break_start != 0;
     for (size_t i = 0; i < maps->list.count; i++) {
         struct span s;
-        with_room_to_grow(&maps->list.at[i], &s.start, &s.end);
+        with_room_to_grow(maps, i, &s.start, &s.end);
         if (pending && maps->list.at[i].start >= heap.start) {
             add_span(&spans, heap);
             pending = false;
@@ -193,7 +196,7 @@ taddr_t maps_find_room(const struct maps *maps, taddr_t low, taddr_t high, uint6
                        uint64_t reach) {
     size = (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
     taddr_t bottom = high > reach + LOWEST ? high - reach : LOWEST;
-    taddr_t top = low + reach < HIGHEST ? low + reach : HIGHEST;
+    taddr_t top = low + reach < HOST_HIGHEST ? low + reach : HOST_HIGHEST;
     /* Below the module, at a distance that leaves the neighbourhood to the program; else above it,
      * far enough for a break that starts behind it; else wherever there is room. */
     taddr_t at = 0;
@@ -206,4 +209,8 @@ taddr_t maps_find_room(const struct maps *maps, taddr_t low, taddr_t high, uint6
     if (!at)
         at = room_above(maps, high + 256 * MIB, top, size);
     return at;
+}
+
+taddr_t maps_find_room_between(const struct maps *maps, struct span within, uint64_t size) {
+    return within.end > within.start ? room_above(maps, within.start, within.end, size) : 0;
 }

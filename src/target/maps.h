@@ -42,5 +42,7 @@ struct span *maps_taken(const struct maps *maps, taddr_t break_start, size_t *re
  * keeps clear of the program break's and the stack's room to grow. 0 when there is no room. */
 taddr_t maps_find_room(const struct maps *maps, taddr_t low, taddr_t high, uint64_t size,
                        uint64_t reach);
+/* The lowest place for SIZE bytes in WITHIN, whatever may grow into it; 0 when there is none. */
+taddr_t maps_find_room_between(const struct maps *maps, struct span within, uint64_t size);
 
 #endif

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/host.h"
 #include "base/mem.h"
 
 static FILE *open_proc(pid_t tid, const char *file) {
@@ -188,7 +189,7 @@ bool status_is_in_vfork(pid_t tid) {
     uint64_t flags;
     if (!status_call_of(tid, &number, &flags))
         return false;
-    return number == SYS_vfork || number == SYS_clone3 ||
+    return number == REGS_CALL_VFORK || number == SYS_clone3 ||
            (number == SYS_clone && flags & CLONE_VFORK);
 }
 

@@ -69,6 +69,8 @@ int thread_put_off_call(pid_t tid) {
     regs_put_off_call(&regs);
     rc = thread_set_regs(tid, &regs);
     if (rc == 0)
+        rc = thread_forget_call(tid);
+    if (rc == 0)
         rc = thread_interrupt(tid);
     if (rc == 0)
         rc = thread_continue(tid, 0);
@@ -83,15 +85,6 @@ int thread_get_regs(pid_t tid, struct regs *ret) {
 int thread_set_regs(pid_t tid, const struct regs *regs) {
     struct iovec io = {(void *)&regs->raw, sizeof regs->raw};
     return request(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &io);
-}
-
-int thread_set_lane(pid_t tid, taddr_t lane) {
-    return request(PTRACE_POKEUSER, tid, (void *)(uintptr_t)REGS_LANE_OFFSET, (void *)lane);
-}
-
-taddr_t thread_get_lane(pid_t tid) {
-    struct regs regs;
-    return thread_get_regs(tid, &regs) < 0 ? 0 : regs_lane(&regs);
 }
 
 int thread_get_mask(pid_t tid, uint64_t *ret) {
@@ -145,19 +138,19 @@ struct caller {
 /* Puts a signal frame with all registers to where the site keeps it, or below the red zone. */
 static int write_frame(pid_t tid, const struct remote_site *site, const struct regs *regs,
                        struct caller *c) {
-    enum { XSTATE_ROOM = 16384, RED_ZONE = 128 };
-    AUTO_FREE uint8_t *xstate = mem_alloc(XSTATE_ROOM);
-    struct iovec io = {xstate, XSTATE_ROOM};
-    if (request(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &io) < 0)
+    enum { EXTENDED_ROOM = 16384, RED_ZONE = 128 };
+    AUTO_FREE uint8_t *bytes = mem_alloc(EXTENDED_ROOM);
+    struct iovec io = {bytes, EXTENDED_ROOM};
+    if (request(PTRACE_GETREGSET, tid, (void *)REGS_EXTENDED_NOTE, &io) < 0)
         io.iov_len = 0;
     if (site->frame && regs_signal_frame_size(io.iov_len) > REMOTE_FRAME_BYTES)
         io.iov_len = 0;
     size_t size = regs_signal_frame_size(io.iov_len);
     AUTO_FREE uint8_t *frame = mem_alloc(size);
     taddr_t at = site->frame ? site->frame : (regs_sp(regs) - RED_ZONE - size) & ~(taddr_t)63;
-    struct regs_extended extended = {xstate, io.iov_len};
+    struct regs_extended extended = {bytes, io.iov_len};
     regs_signal_frame(frame, at, regs, c->mask, &extended);
-    c->sp = at + 8; /* what rt_sigreturn needs */
+    c->sp = at + REGS_FRAME_SP;
     return memory_write(site->memory_fd, at, frame, size, NULL);
 }
 
@@ -306,13 +299,6 @@ int thread_halt(pid_t tid, struct meanwhile *m) {
     return rc;
 }
 
-bool thread_guards_returns(pid_t tid) {
-    enum { NT_SHADOW_STACK = 0x204 }; /* linux/elf.h, NT_X86_SHSTK, since Linux 6.6 */
-    uint64_t pointer;
-    struct iovec io = {&pointer, sizeof pointer};
-    return request(PTRACE_GETREGSET, tid, (void *)NT_SHADOW_STACK, &io) == 0;
-}
-
 /* Runs the thread to the end of the system call it is set up for. */
 static int run_call(pid_t tid, struct meanwhile *m) {
     for (int stops = 0; stops < 2;) {
@@ -341,6 +327,7 @@ int thread_call(pid_t tid, const struct remote_site *site, const struct remote_c
     int rc = remember(tid, site, &c);
     if (rc < 0)
         return died(err, tid, rc);
+    AUTO_FREE void *vectors = thread_save_vectors(tid);
     uint64_t all = ~(uint64_t)0;
     struct regs regs = c.regs;
     regs_set_syscall(&regs, site->code, c.sp, call->number, call->args);
@@ -353,6 +340,7 @@ int thread_call(pid_t tid, const struct remote_site *site, const struct remote_c
         rc = thread_get_regs(tid, &regs);
     request(PTRACE_SETSIGMASK, tid, (void *)sizeof c.mask, &c.mask);
     int back = thread_set_regs(tid, &c.regs);
+    thread_restore_vectors(tid, vectors);
     thread_make_good(tid, &m);
     if (rc < 0 || back < 0)
         return died(err, tid, rc < 0 ? rc : back);

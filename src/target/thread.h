@@ -41,8 +41,20 @@ struct thread_call_stop {
 bool thread_at_call(pid_t tid, struct thread_call_stop *ret);
 int thread_get_regs(pid_t tid, struct regs *ret);
 int thread_set_regs(pid_t tid, const struct regs *regs);
-int thread_set_lane(pid_t tid, taddr_t lane); /* 0: none */
+/* Where lanes hang off a register of their own (session/keys.h). 0: none. */
+int thread_set_lane(pid_t tid, taddr_t lane);
 taddr_t thread_get_lane(pid_t tid);
+/* Where they hang off the thread pointer: that. */
+int thread_get_pointer(pid_t tid, uint64_t *ret);
+/* TID stands at its entry to a call whose registers were changed so that it will come back to it:
+ * does not make it now. */
+int thread_forget_call(pid_t tid);
+/* REGS are of TID, which was stopped by us or before a signal that does nothing: if that has ended
+ * a call early, which the kernel does not make again, they shall. Returns whether it was so. */
+bool thread_restart_interrupted(pid_t tid, struct regs *regs);
+/* What of a thread's state the kernel forgets when it makes a call, to be freed; NULL: nothing. */
+void *thread_save_vectors(pid_t tid);
+void thread_restore_vectors(pid_t tid, const void *vectors); /* which may be NULL */
 /* Signals that it blocks, by number − 1. While it waits with others blocked (sigsuspend), those
  * that it blocks again afterwards. */
 int thread_get_mask(pid_t tid, uint64_t *ret);
@@ -79,7 +91,7 @@ void thread_make_good(pid_t tid, const struct meanwhile *m);
 /* Where an address space lets its threads make remote calls. */
 struct remote_site {
     int memory_fd;
-    taddr_t code;  /* the agent's `syscall` instruction */
+    taddr_t code;  /* the agent's instruction that calls the kernel */
     taddr_t frame; /* REMOTE_FRAME_BYTES of writable memory, 64-byte aligned; 0: use the stack */
 };
 enum { REMOTE_FRAME_BYTES = 3 * 4096 };
@@ -94,7 +106,7 @@ struct remote_call {
  * which it goes on by thread_continue(tid, 0). It must not stand inside a system call (at a fork or
  * exec event), nor before a signal: that would lose its siginfo. A group-stop is reported anew
  * after thread_continue(). A thread whose tracer dies in the middle recovers alone: the code behind
- * the call restores all registers from the signal frame (agent/x86_64.S).
+ * the call restores all registers from the signal frame (src/agent).
  * *ret_result: the call's result, −errno.
  * Errors: "remote-call" (the thread died or was stopped otherwise).
  */

@@ -144,7 +144,7 @@ static bool step_by_frame_pointer(struct machine *m, struct unwind_frame *frame,
 /* Whether PC follows a call; *RET_TARGET: of what, 0 if that cannot be told. */
 static bool follows_call(struct unwinder *u, taddr_t pc, taddr_t *ret_target) {
     enum { LEAST = 2, MOST = 7 };
-    const struct arch *arch = arch_for_machine(REGS_ELF_MACHINE);
+    const struct arch *arch = arch_host();
     struct code *code = images_at(&u->images, pc - 1);
     uint8_t bytes[MOST];
     struct insn insn;

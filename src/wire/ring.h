@@ -4,11 +4,13 @@
  * Each traced thread owns one *lane*: a page of counters (struct lane) directly
  * followed by its ring of events. The thread's gs base (x86-64) points at the
  * lane, so that every stub addresses both with one fixed displacement and the
- * same stub serves all threads.
+ * same stub serves all threads. (AArch64 has a table of thread pointers and
+ * lanes before each trampoline area's agent.)
  *
  * How an event is written, and why it can be interrupted anywhere
  *
- *     head          = xadd(lane.head, 16)        one instruction reserves
+ *     head          = xadd(lane.head, 16)        one instruction reserves (AArch64: an
+ *                                                exclusive pair, which a signal breaks)
  *     if head >= lane.limit: slow path           (un-reserves, waits or drops)
  *     slot          = ring[head & mask]
  *     slot.site, slot.sp_low = site, sp
@@ -33,7 +35,7 @@
 #include <stdint.h>
 
 struct event {
-    uint64_t clock_sp; /* raw counter (TSC on x86-64) << 16 | bits 32 … 47 of sp; stored last */
+    uint64_t clock_sp; /* raw counter (TSC, CNTVCT) << 16 | bits 32 … 47 of sp; stored last */
     uint32_t site;     /* function id << 2 | enum event_kind */
     uint32_t sp_low;   /* bits 0 … 31 of the stack pointer the function had at its entry */
 };
@@ -110,7 +112,8 @@ _Static_assert(sizeof(struct event) == 16, "stubs store 16 bytes");
 #define EVENT_SITE 8
 #define EVENT_SP_LOW 12
 #define CONTROL_OWNER_DIED 0x40000000
-#define BRIDGE_BYTES 96 /* room for code in the agent (arch/bridge.h) */
+#define BRIDGE_BYTES 96      /* room for code in the agent (arch/bridge.h) */
+#define BRIDGE_GATE_BYTES 84 /* AArch64: of what stands behind it */
 
 #ifndef __ASSEMBLER__
 _Static_assert(__builtin_offsetof(struct lane, limit) == LANE_LIMIT, "");

@@ -31,7 +31,7 @@ MARK = re.compile(r"^\|(\d+)(?:\.(\d+)(?:@(\d+))?)? ([><!]) (?:([^!]+\.so)!)?(.+
 COUNT = re.compile(r"^calls: (?:([^!]+\.so)!)?(.+) (\d+)$")
 KINDS = {"entry": ">", "exit": "<", "unwound": "!"}
 # What compilers and linkers add to every program, and what the program marks its calls with.
-NOT_OURS = re.compile(r"^(_|expect|frame_dummy|(de)?register_tm_clones|std::|.*\b(std|__gnu_cxx)::)")
+NOT_OURS = re.compile(r"^(_|expect|frame_dummy|call_weak_fn|init_have_lse_atomics|atexit$|(de)?register_tm_clones|std::|.*\b(std|__gnu_cxx)::)")
 
 Mark = collections.namedtuple("Mark", "stack order mark module function")
 

@@ -2,6 +2,7 @@
 
 #include <elf.h>
 
+#include "arch/aarch64/agent.h"
 #include "arch/aarch64/stub.h"
 
 /* The thread pointer, which lanes are found by, is each thread's own in any case: no program takes
@@ -12,9 +13,7 @@ static bool writes_lane(const uint8_t *bytes, size_t size) {
     return false;
 }
 
-/* Code that goes in front of all trampolines is there once AArch64 programs can be traced. */
-static const uint8_t agent[1];
-static const size_t agent_size = 0;
+#include "agent-aarch64.inc"
 
 const struct arch arch_aarch64 = {
     .machine = EM_AARCH64,
@@ -44,6 +43,12 @@ const struct arch arch_aarch64 = {
     .flags = a64_flags,
     .stack = a64_stack,
     .stub_emit = a64_stub_emit,
-    .agent = agent,
-    .agent_size = &agent_size,
+    .stub_state = a64_stub_state,
+    .stub_size = a64_stub_size,
+    .stub_retry = a64_stub_retry,
+    .stub_site = a64_stub_site,
+    .agent = a64_agent_bytes,
+    .agent_size = &a64_agent_size,
+    .agent_code = A64_LANES_BYTES,
+    .reach = 0x7ff0000, /* of `b`, less some slack */
 };

@@ -63,7 +63,8 @@ static int put_jump(struct relocated *ret, vaddr_t to, vaddr_t target) {
 }
 
 static int put_page(struct relocated *ret, vaddr_t to, uint8_t reg, vaddr_t target) {
-    int64_t pages = (int64_t)(target >> PAGE_BITS) - (int64_t)((to + ret->size) >> PAGE_BITS);
+    /* Of link-time addresses, either may have wrapped around. */
+    int64_t pages = (int64_t)(target - ((to + ret->size) & -(vaddr_t)A64_PAGE)) >> PAGE_BITS;
     if (!fits(pages, 21))
         return -ERANGE;
     put(ret,

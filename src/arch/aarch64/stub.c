@@ -2,15 +2,20 @@
 
 #include "arch/aarch64/aarch64.h"
 
-enum { FRAME = 32, SIGN = 63 };
+enum { FRAME = A64_STUB_FRAME, SIGN = 63 };
 
 struct writer {
     uint8_t *out;
     size_t size;
-    int64_t agent; /* relative to out */
+    int64_t agent;             /* relative to out */
+    struct stub_state state;   /* before the instruction that is written next */
+    struct stub_state *states; /* of all, where somebody asks; else NULL */
+    uint32_t retry, site_at;   /* offsets */
 };
 
 static void put(struct writer *w, uint32_t word) {
+    if (w->states)
+        w->states[w->size / A64_BYTES] = w->state;
     memcpy(w->out + w->size, &word, sizeof word);
     w->size += sizeof word;
 }
@@ -65,12 +70,16 @@ static void put_agent(struct writer *w, int64_t entry) {
 
 static void save(struct writer *w) {
     put(w, pair(0xa9800000, 0, 1, -FRAME)); /* stp x0, x1, [sp, #-32]! */
+    w->state.pushed = 2;
     put(w, pair(0xa9000000, 2, 3, FRAME / 2));
+    w->state.pushed = 4;
 }
 
 static void restore(struct writer *w) {
     put(w, pair(0xa9400000, 2, 3, FRAME / 2));
+    w->state.pushed = 2;
     put(w, pair(0xa8c00000, 0, 1, FRAME));
+    w->state.pushed = 0;
 }
 
 /* The return address decides. It may be signed: xpaclri, which is a nop where nothing is, strips
@@ -78,8 +87,10 @@ static void restore(struct writer *w) {
 static void ask_caller(struct writer *w, const struct span *caller, size_t leaves[2]) {
     put(w, move(1, A64_LR));
     put(w, 0xd50320ff); /* xpaclri */
+    w->state.lent = true;
     put(w, move(2, A64_LR));
     put(w, move(A64_LR, 1));
+    w->state.lent = false;
     put_constant(w, 1, caller->start, 3);
     put(w, sub(2, 2, 1));
     leaves[0] = w->size;
@@ -110,10 +121,13 @@ static void find_lane(struct writer *w, size_t retry) {
 
 /* A slot; the head before into x1. A signal between the two accesses makes the second fail. */
 static void reserve(struct writer *w) {
-    put(w, 0xc85f7c61);                                 /* ldxr x1, [x3] */
-    put(w, add_constant(2, 1, EVENT_BYTES));            /* add x2, x1, #16 */
-    put(w, 0xc8007c62);                                 /* stxr w0, x2, [x3] */
+    put(w, 0xc85f7c61);                      /* ldxr x1, [x3] */
+    put(w, add_constant(2, 1, EVENT_BYTES)); /* add x2, x1, #16 */
+    put(w, 0xc800fc62);                      /* stlxr w0, x2, [x3] */
+    w->state.unsure = true;
     put(w, 0x35000000 | (0x7ffff & (uint32_t)-3) << 5); /* cbnz w0, ldxr */
+    w->state.unsure = false;
+    w->state.reserved = true;
 }
 
 static void put_value(struct writer *w, uint8_t variant) {
@@ -127,6 +141,7 @@ static void put_value(struct writer *w, uint8_t variant) {
 
 static void event(struct writer *w, const struct stub_spec *s) {
     size_t retry = w->size;
+    w->retry = (uint32_t)retry;
     find_lane(w, retry);
     reserve(w);
     put(w, ldr(2, 3, LANE_LIMIT));
@@ -136,17 +151,22 @@ static void event(struct writer *w, const struct stub_spec *s) {
     size_t full = w->size;
     put_adr(w, 0, retry);
     put_agent(w, again ? A64_AGENT_WAIT : A64_AGENT_DROP);
-    put(w, 0xd53be040); /* mrs x0, cntvct_el0 */
+    if (s->overflow == OVERFLOW_OVERWRITE)
+        put(w, 0xd5033abf); /* dmb ishst */
+    put(w, 0xd53be040);     /* mrs x0, cntvct_el0 */
     unsigned bits = (unsigned)__builtin_ctz(s->ring_bytes);
     put(w, three(0x92400000, 1, 1, 0) | (bits - 1) << 10);      /* and x1, x1, #ring-1 */
     put(w, three(0x8b000000, 3, 3, 1));                         /* add x3, x3, x1 */
     put(w, add_constant(3, 3, LANE_RING / A64_PAGE) | 1 << 22); /* add x3, x3, #RING */
     put_value(w, s->variant);
+    w->site_at = (uint32_t)w->size;
     put_constant(w, 2, s->site, 2);
     put(w, 0x29000000 | EVENT_SITE / 4 << 15 | 0x462);        /* stp w2, w1, [x3, #8] */
     put(w, three(0xd3400000, 1, 1, 0) | 32 << 16 | 47 << 10); /* ubfx x1, x1, #32, #16 */
     put(w, three(0xaa000000, 0, 1, 0) | 16 << 10);            /* orr x0, x1, x0, lsl #16 */
     put(w, 0xc89ffc60);                                       /* stlr x0, [x3] */
+    w->state.reserved = false;
+    w->state.committed = true;
     if (again)
         return;
     struct writer patched = *w;
@@ -158,20 +178,62 @@ _Static_assert(EVENT_CLOCK_SP == 0, "spelt out in event()");
 _Static_assert(LANE_HEAD == 0, "spelt out in reserve()");
 _Static_assert(LANE_RING % A64_PAGE == 0, "added at once");
 
+static void hook(struct writer *w) {
+    w->retry = (uint32_t)w->size;
+    put_adr(w, 0, w->size + 2 * (size_t)A64_BYTES);
+    put_agent(w, A64_AGENT_HOOK);
+    w->state.committed = true; /* what follows is `done` */
+}
+
+static void write_stub(struct writer *w, const struct stub_spec *s) {
+    size_t leaves[2] = {0};
+    save(w);
+    if (s->variant & STUB_CALLER)
+        ask_caller(w, &s->caller, leaves);
+    if (s->variant & STUB_HOOK)
+        hook(w);
+    else
+        event(w, s);
+    for (int i = 0; i < 2 && leaves[i]; i++)
+        land(w, leaves[i]);
+    restore(w);
+}
+
 size_t a64_stub_emit(uint8_t *out, const struct stub_spec *spec) {
     struct writer w = {.out = out, .agent = spec->agent};
-    size_t leaves[2] = {0};
-    save(&w);
-    if (spec->variant & STUB_CALLER)
-        ask_caller(&w, &spec->caller, leaves);
-    if (spec->variant & STUB_HOOK) {
-        put_adr(&w, 0, w.size + 2 * (size_t)A64_BYTES);
-        put_agent(&w, A64_AGENT_HOOK);
-    } else {
-        event(&w, spec);
-    }
-    for (int i = 0; i < 2 && leaves[i]; i++)
-        land(&w, leaves[i]);
-    restore(&w);
+    write_stub(&w, spec);
     return w.size;
+}
+
+/* Writes a stub to nowhere, for its layout. STATES may be NULL. */
+static struct writer lay_out(uint8_t variant, enum overflow overflow, struct stub_state *states) {
+    uint8_t scratch[STUB_MAX_BYTES];
+    struct stub_spec spec = {.variant = variant, .ring_bytes = 4096, .overflow = overflow};
+    struct writer w = {.out = scratch, .states = states};
+    write_stub(&w, &spec);
+    w.out = NULL;
+    return w;
+}
+
+uint32_t a64_stub_size(uint8_t variant, enum overflow overflow) {
+    return (uint32_t)lay_out(variant, overflow, NULL).size;
+}
+
+uint32_t a64_stub_retry(uint8_t variant) { return lay_out(variant, OVERFLOW_WAIT, NULL).retry; }
+
+uint32_t a64_stub_site(const uint8_t *stub, uint8_t variant, enum overflow overflow) {
+    uint32_t at = lay_out(variant, overflow, NULL).site_at, site = 0;
+    for (uint32_t i = 0; i < 2; i++)
+        site |= a64_bits(a64_word(stub + at + i * A64_BYTES), 5, 16) << 16 * i;
+    return site;
+}
+
+bool a64_stub_state(uint8_t variant, enum overflow overflow, uint32_t offset,
+                    struct stub_state *ret) {
+    struct stub_state states[STUB_MAX_BYTES / A64_BYTES];
+    struct writer w = lay_out(variant, overflow, states);
+    if (offset >= w.size || offset % A64_BYTES)
+        return false;
+    *ret = states[offset / A64_BYTES];
+    return true;
 }

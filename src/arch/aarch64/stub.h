@@ -13,10 +13,11 @@
  *     ldp   x2, x3, [x3]; sub x2, x2, x1; cbz x2, reserve
  *     adr   x0, retry; b agent_seek
  *  reserve:
- *     ldxr  x1, [x3]; add x2, x1, #16; stxr w0, x2, [x3]; cbnz w0, reserve
+ *     ldxr  x1, [x3]; add x2, x1, #16; stlxr w0, x2, [x3]; cbnz w0, reserve
  *     ldr   x2, [x3, #LIMIT]; sub x2, x1, x2; tbnz x2, #63, go
  *     adr   x0, retry|done; b agent_wait|agent_drop        full
  *  go:
+ *     [dmb ishst]                                          rings that are overwritten
  *     mrs   x0, cntvct_el0
  *     and   x1, x1, #ring-1; add x3, x3, x1; add x3, x3, #RING
  *     add   x1, sp, #32                                    sp as it was at the site
@@ -29,11 +30,14 @@
  * A STUB_HOOK stub replaces everything between the pushes and `done` by
  * `adr x0, done; b agent_hook`.
  *
+ * The head is stored by a release, so that who sees it sees all events before; and where nobody
+ * waits for the reader, the slot is stored to only after that.
+ *
  * At agent_wait and agent_drop the slot is reserved still, x3 is the lane and x1 the head before.
  *
  * The agent's code begins with a branch for each of its entries, AGENT_* bytes in. The table of
  * lanes stands LANES_BYTES before it; its other keys are found by the agent. Both are the tool's to
- * write.
+ * write. A key that no thread has stands where there is none.
  */
 #ifndef SPOOR_ARCH_AARCH64_STUB_H
 #define SPOOR_ARCH_AARCH64_STUB_H
@@ -41,8 +45,10 @@
 #include "arch/stub.h"
 
 enum { A64_LANES_SHIFT = 12, A64_LANES_BITS = 8, A64_LANES_BYTES = 16 << A64_LANES_BITS };
+enum { A64_STUB_FRAME = 32 }; /* what it takes of the stack */
 enum { A64_AGENT_SEEK = 0, A64_AGENT_WAIT = 4, A64_AGENT_DROP = 8, A64_AGENT_HOOK = 12 };
 
+static const uint64_t A64_NO_KEY = UINT64_MAX;
 /* An entry of the table of lanes. */
 struct a64_lane_key {
     uint64_t thread_pointer, lane;
@@ -52,5 +58,13 @@ struct a64_lane_key {
  * variant and overflow only. It must run at the distance spec->agent from the agent, which begins a
  * page; falling off its end continues the site. */
 size_t a64_stub_emit(uint8_t *out, const struct stub_spec *spec);
+
+/* As in struct arch. The words that are pushed are x0, x1, x2, x3, in this order; the first two
+ * take the room of all. Lent: x1 holds what x30 shall. */
+bool a64_stub_state(uint8_t variant, enum overflow overflow, uint32_t offset,
+                    struct stub_state *ret);
+uint32_t a64_stub_size(uint8_t variant, enum overflow overflow);
+uint32_t a64_stub_retry(uint8_t variant);
+uint32_t a64_stub_site(const uint8_t *stub, uint8_t variant, enum overflow overflow);
 
 #endif

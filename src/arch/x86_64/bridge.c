@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/x86_64/stub.h"
 #include "arch/x86_64/x86_64.h"
 
 enum { ROOM = BRIDGE_BYTES - X86_JUMP_BYTES };

@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include "arch/x86_64/stub.h"
+
 /* Linux include/linux/errno.h: seen by tracers only. */
 enum { ERESTARTSYS = 512, ERESTARTNOINTR = 513, ERESTARTNOHAND = 514, ERESTART_RESTARTBLOCK = 516 };
 enum { SYSCALL_BYTES = 2, NO_SYSCALL = -1 };
@@ -42,6 +44,11 @@ void regs_set_syscall(struct regs *regs, taddr_t code, taddr_t sp, long number,
     r->r10 = args[3];
     r->r8 = args[4];
     r->r9 = args[5];
+}
+
+/* The arguments' registers are as they were made for the call. */
+void regs_set_syscall_result(struct regs *regs, int64_t result, const uint64_t args[6]) {
+    regs_set_syscall(regs, regs->raw.rip, regs->raw.rsp, result, args);
 }
 
 int64_t regs_syscall_result(const struct regs *regs) { return (int64_t)regs->raw.rax; }
@@ -115,8 +122,9 @@ void regs_set_trap_flag(struct regs *regs, bool set) {
     regs->raw.eflags = (regs->raw.eflags & ~(uint64_t)TRAP_FLAG) | (set ? TRAP_FLAG : 0);
 }
 
-enum agent_place regs_agent_place(uint64_t offset) {
+enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
     struct agent_entries e = agent_entries();
+    uint64_t offset = regs->raw.rip - area;
     if (offset >= e.bridge && offset < e.gate_end)
         return AGENT_BRIDGE;
     if (offset < e.wait || offset >= e.syscall)
@@ -131,6 +139,25 @@ enum agent_place regs_agent_place(uint64_t offset) {
 }
 
 taddr_t regs_agent_return(const struct regs *regs) { return regs->raw.rdx; }
+
+/* One instruction reserves. */
+bool regs_has_reserved(const struct regs *regs) {
+    (void)regs;
+    return true;
+}
+
+/* The lane is in a register that is the thread's own. */
+bool regs_has_lane(const struct regs *regs, taddr_t at) {
+    (void)regs;
+    (void)at;
+    return true;
+}
+
+bool regs_return_address(const struct regs *regs, taddr_t *ret) {
+    (void)regs;
+    (void)ret;
+    return false;
+}
 
 taddr_t regs_told_by_stub(const struct regs *regs, uint8_t variant) {
     if (variant & STUB_GO_FIRST)

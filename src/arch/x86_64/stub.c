@@ -192,6 +192,12 @@ uint32_t stub_site_offset(uint8_t variant, enum overflow overflow) {
     return lay_out(variant, overflow, NULL).site_at;
 }
 
+uint32_t stub_site(const uint8_t *stub, uint8_t variant, enum overflow overflow) {
+    uint32_t site;
+    memcpy(&site, stub + stub_site_offset(variant, overflow), sizeof site);
+    return site;
+}
+
 uint32_t stub_retry(uint8_t variant) { return lay_out(variant, OVERFLOW_WAIT, NULL).retry; }
 
 bool stub_state_at(uint8_t variant, enum overflow overflow, uint32_t offset,

@@ -55,6 +55,7 @@ bool stub_state_at(uint8_t variant, enum overflow overflow, uint32_t offset,
  */
 uint32_t stub_size(uint8_t variant, enum overflow overflow);
 uint32_t stub_site_offset(uint8_t variant, enum overflow overflow);
+uint32_t stub_site(const uint8_t *stub, uint8_t variant, enum overflow overflow);
 uint32_t stub_retry(uint8_t variant);
 
 /* The agent: position-independent code at the start of each trampoline area. */

@@ -37,6 +37,11 @@ const struct arch arch_x86_64 = {
     .flags = x86_64_flags,
     .stack = x86_64_stack,
     .stub_emit = stub_emit,
+    .stub_state = stub_state_at,
+    .stub_size = stub_size,
+    .stub_retry = stub_retry,
+    .stub_site = stub_site,
     .agent = agent_bytes,
     .agent_size = &agent_size,
+    .reach = 0x7fff0000, /* of a 32-bit displacement, less some slack */
 };

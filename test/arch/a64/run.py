@@ -13,6 +13,17 @@ import sys
 import tempfile
 
 COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64-static"
+OBJCOPY = "aarch64-linux-gnu-objcopy"
+
+
+def embed_agent(source, folder):
+    """What src/agent/meson.build makes of the agent for the host."""
+    built = os.path.join(folder, "agent")
+    subprocess.run([COMPILER, "-c", "-ffreestanding", "-I", os.path.join(source, "src"),
+                    os.path.join(source, "src/agent/aarch64.S"), "-o", built + ".o"], check=True)
+    subprocess.run([OBJCOPY, "-O", "binary", "-j", ".text", built + ".o", built + ".bin"], check=True)
+    subprocess.run([sys.executable, os.path.join(source, "tools/embed.py"),
+                    os.path.join(folder, "agent-aarch64.inc"), "a64_agent", built + ".bin"], check=True)
 
 
 def main():
@@ -26,10 +37,11 @@ def main():
               *sorted(glob.glob(os.path.join(source, "src/arch/aarch64/*.c")))]
     status = 0
     with tempfile.TemporaryDirectory() as folder:
+        embed_agent(source, folder)
         for name in names:
             program = os.path.join(folder, name)
             subprocess.run([compiler, "-static", "-O1", "-D_GNU_SOURCE", "-I", os.path.join(source, "src"),
-                            "-I", here, os.path.join(here, name + ".c"), *common, "-o", program], check=True)
+                            "-I", here, "-I", folder, os.path.join(here, name + ".c"), *common, "-o", program], check=True)
             status |= subprocess.run([emulator, "-cpu", "max", program], check=False).returncode
     return status
 

@@ -31,7 +31,7 @@ static bool find_crossing(const struct guest *g, struct crosser *ret) {
     assert_int_equal(thread_get_regs(g->pid, &regs), 0);
     taddr_t pc = regs_pc(&regs);
     const struct patched *p = space_area_at(g->space, pc);
-    if (!p || regs_agent_place(pc - p->area) != AGENT_OUTSIDE ||
+    if (!p || regs_agent_place(&regs, p->area) != AGENT_OUTSIDE ||
         memory_read(g->memory_fd, pc, ret->code, sizeof ret->code, NULL) < 0)
         return false;
     size_t size = bridge_fit(ret->code, sizeof ret->code, pc);
@@ -42,7 +42,7 @@ static bool find_crossing(const struct guest *g, struct crosser *ret) {
 static bool is_on_bridge(const struct guest *g, const struct crosser *x) {
     struct regs regs;
     assert_int_equal(thread_get_regs(g->pid, &regs), 0);
-    return regs_agent_place(regs_pc(&regs) - x->c.module->area) == AGENT_BRIDGE;
+    return regs_agent_place(&regs, x->c.module->area) == AGENT_BRIDGE;
 }
 
 static void check_mask(const struct trial *t) {

@@ -71,7 +71,7 @@ static void a_lane_is_new_for_each_thread(void **state) {
     assert_int_equal(slot->tail, 0);
     assert_int_equal(slot->lost, 0);
     assert_int_equal(slot->stream, 2);
-    assert_int_equal(slab_take(s, 3, true)->lane->limit, UINT64_MAX);
+    assert_int_equal(slab_take(s, 3, true)->lane->limit, INT64_MAX);
     slab_unref(s);
     slabs_reap();
 }
@@ -109,7 +109,7 @@ static void the_sink_is_never_full_and_belongs_to_no_living_tool(void **state) {
     struct slab *s = new_slab();
     const struct slot *sink = slab_sink(s);
     assert_true(sink->unread);
-    assert_int_equal(sink->lane->limit, UINT64_MAX);
+    assert_int_equal(sink->lane->limit, INT64_MAX);
     uint32_t *owner = (uint32_t *)(s->local + (sink->lane->control - AT));
     assert_true(*owner & CONTROL_OWNER_DIED);
     assert_false(*(uint32_t *)s->local & CONTROL_OWNER_DIED); /* the others' */

@@ -1,0 +1,191 @@
+/*
+ * The agent on AArch64: where stubs find threads' lanes, what they come to when there is none or the
+ * ring is full, the wait of the dynamic linker's hook, the place where remote system calls are made,
+ * and the bridge by which the tool brings threads out of trampolines.
+ *
+ * A copy stands at the start of each trampoline area. It is position independent and calls nothing.
+ * What stubs come to makes no system call, changes no flag, and uses only x0 to x3, which the stub
+ * has saved. So a thread that is stopped here for a signal can be rolled back to its site like one
+ * in a stub: x0 tells the stub. (Its `br` needs no landing instruction: areas are not guarded.)
+ *
+ * Its first page is the table of lanes (struct a64_lane_key in arch/aarch64/stub.h). Only the tool
+ * writes it, and the two words at `asks`, by /proc/PID/mem. Behind it stands a branch for each of
+ * the agent's entries, then struct a64_agent_entries, each an offset from the start.
+ */
+#include "wire/ring.h"
+
+#define KEY_BYTES 16
+#define LANES_SHIFT 12 /* as stubs look it up */
+#define LANES_BITS 8
+#define RESERVE 40     /* from a stub's `retry` to where it has found its lane */
+#define NOBODY 30      /* CONTROL_OWNER_DIED, as a number of a bit */
+
+    .text
+start:
+    .fill (KEY_BYTES / 8) << LANES_BITS, 8, -1
+lanes_end:
+    b seek
+    b wait
+    b drop
+    b hook
+    .short seek - start, wait - start, wait_released - start
+    .short drop - start, drop_released - start, drop_counted - start
+    .short hook - start, call - start, end - start
+    .short bridge - start, gate - start, gate_saving - start, gate_saved - start
+    .short gate_restored - start, gate_end - start, notes - start, asks - start
+    .balign 16
+asks:
+    .quad 0 /* address of the struct control to be watched */
+    .quad 0 /* address of the lane of those that have none, whose `hook` asks the tool to look */
+
+/* Looks through the keys from x2 on for x1, a thread pointer. To FOUND, with x2 behind the key. */
+    .macro look found
+1:  ldr x3, [x2], #KEY_BYTES
+    sub x3, x3, x1
+    cbz x3, \found
+    adr x3, lanes_end
+    sub x3, x2, x3
+    cbnz x3, 1b
+    .endm
+
+/* The same through all keys, from the one on where x1's would stand. */
+    .macro look_all found
+    ubfx x2, x1, #LANES_SHIFT, #LANES_BITS
+    adr x3, start
+    add x2, x3, x2, lsl #4
+    look \found
+    adr x2, start
+    look \found
+    .endm
+
+/* Asks the tool to look what thread pointers there are; to GONE if nobody would. */
+    .macro ask gone
+    ldr x2, asks
+    ldr w2, [x2]
+    tbnz w2, #NOBODY, \gone
+    ldr x3, asks + 8
+    mov x2, #1
+    str x2, [x3, #LANE_HOOK]
+    yield
+    .endm
+
+/* The lane was not where x1, the thread pointer, leads to: goes on behind that at x0, the stub's
+ * `retry`, with x3 the lane. */
+seek:
+    look_all 3f
+    ask 2f
+    b seek
+2:  ldr x3, asks + 8
+    b 4f
+3:  ldur x3, [x2, #8 - KEY_BYTES]
+4:  add x0, x0, #RESERVE
+    br x0
+
+    .balign 16
+/* OVERFLOW_WAIT: gives the reservation in x3's lane back, waits for room, and begins again at x0. */
+wait:
+    ldxr x1, [x3]
+    sub x1, x1, #EVENT_BYTES
+    stxr w2, x1, [x3]
+    cbnz w2, wait
+wait_released:
+    ldr x1, [x3, #LANE_WAITS]
+    add x1, x1, #1
+    str x1, [x3, #LANE_WAITS]
+1:  ldr x1, [x3, #LANE_HEAD]
+    ldr x2, [x3, #LANE_LIMIT]
+    sub x2, x1, x2
+    tbnz x2, #63, 3f
+    ldr x2, [x3, #LANE_CONTROL]
+    ldr w2, [x2]
+    tbnz w2, #NOBODY, 2f
+    yield
+    b 1b
+2:  mov x2, #0x7fffffffffffffff /* nobody reads any more: the ring goes round for ever */
+    str x2, [x3, #LANE_LIMIT]
+3:  br x0
+
+    .balign 16
+/* OVERFLOW_DROP: gives the reservation back, counts, and goes on at x0 without an event. */
+drop:
+    ldxr x1, [x3]
+    sub x1, x1, #EVENT_BYTES
+    stxr w2, x1, [x3]
+    cbnz w2, drop
+drop_released:
+    ldr x1, [x3, #LANE_LOST]
+    add x1, x1, #1
+    str x1, [x3, #LANE_LOST]
+drop_counted:
+    br x0
+
+    .balign 16
+/* Waits until the tool has looked at the modules (or is gone), then goes on at x0. */
+hook:
+    mrs x1, tpidr_el0
+    look_all 2f
+    ask 4f
+    b hook
+2:  ldur x3, [x2, #8 - KEY_BYTES]
+    mov x2, #1
+    str x2, [x3, #LANE_HOOK]
+3:  ldr x2, [x3, #LANE_HOOK]
+    cbz x2, 4f
+    ldr x2, [x3, #LANE_CONTROL]
+    ldr w2, [x2]
+    tbnz w2, #NOBODY, 4f
+    yield
+    b 3b
+4:  br x0
+
+    .balign 16
+/* A remote call by the tracer, then the way back if the tracer has died meanwhile: sp points at a
+ * signal frame that holds all registers (target/thread.c). */
+call:
+    svc #0
+    mov x8, #139 /* rt_sigreturn */
+    svc #0
+    udf #0
+end:
+    .balign 16
+/*
+ * Where one thread at a time goes over what is left of the straight code of a trampoline, while its
+ * signals are blocked (session/crossing.c). The tool writes the instructions here, a jump to the
+ * gate, the jump back, and the notes. The first call of the gate does nothing; at it the tool takes
+ * the thread away. Without a tool the thread goes on: the second call gives it its signal mask back,
+ * then it is where it would have come to in the trampoline. No flag changes. Of the stack 16 bytes
+ * are used, half of what the stub had.
+ */
+bridge:
+    .skip BRIDGE_BYTES, 0
+gate:
+    str x0, [sp, #-16]!
+gate_saving:
+    ldr x0, notes + 24
+    stp x1, x2, [x0, #8]
+    stp x3, x8, [x0, #24]
+    ldr x1, [sp], #16
+    str x1, [x0]
+gate_saved:
+    mov x8, #135 /* rt_sigprocmask: how, set, old set, size of sets */
+    mov x0, #0   /* SIG_BLOCK */
+    mov x1, #0   /* nothing */
+    mov x2, #0
+    mov x3, #8
+    svc #0
+    mov x8, #135
+    mov x0, #2 /* SIG_SETMASK */
+    adr x1, notes
+    svc #0
+    ldr x0, notes + 24
+    ldp x1, x2, [x0, #8]
+    ldp x3, x8, [x0, #24]
+    ldr x0, [x0]
+gate_restored:
+    b . /* the tool writes where */
+gate_end:
+    .org gate + BRIDGE_GATE_BYTES /* fails if it is longer */
+    .balign 8
+notes: /* struct bridge_notes in arch/bridge.h */
+    .quad 0, 0, 0, 0
+    .balign 16

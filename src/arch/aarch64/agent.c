@@ -1,0 +1,18 @@
+#include "arch/agent.h"
+
+#include <string.h>
+
+#include "arch/aarch64/agent.h"
+
+enum { ENTRIES_AT = A64_LANES_BYTES + 16 /* behind four branches */ };
+
+const uint8_t *agent_code(void) { return a64_agent_bytes + A64_LANES_BYTES; }
+size_t agent_code_size(void) { return a64_agent_size - A64_LANES_BYTES; }
+size_t agent_call(void) { return a64_agent_entries().call - (size_t)A64_LANES_BYTES; }
+size_t agent_call_size(void) { return a64_agent_entries().end - a64_agent_entries().call; }
+
+struct a64_agent_entries a64_agent_entries(void) {
+    struct a64_agent_entries e;
+    memcpy(&e, a64_agent_bytes + ENTRIES_AT, sizeof e);
+    return e;
+}

@@ -1,0 +1,78 @@
+#include "arch/bridge.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "arch/aarch64/aarch64.h"
+#include "arch/aarch64/agent.h"
+
+enum { ROOM = BRIDGE_BYTES - A64_BYTES };
+
+static bool is_straight(const struct insn *insn) {
+    return insn->kind == INSN_OTHER || insn->kind == INSN_NOP || insn->kind == INSN_LANDING;
+}
+
+/* What is moved once more must be no longer than it is. */
+static bool fits(const struct insn *insn, const uint8_t *code) {
+    struct relocated moved;
+    return is_straight(insn) &&
+           (insn->operand == OPERAND_PLAIN || (a64_relocate(insn, code, insn->addr, &moved) == 0 &&
+                                               moved.size == A64_BYTES && !moved.copy_bytes));
+}
+
+size_t bridge_fit(const uint8_t *code, size_t size, taddr_t from) {
+    size_t fit = 0;
+    struct insn insn;
+    while (fit < size && a64_decode(code + fit, size - fit, from + fit, &insn, NULL) &&
+           fits(&insn, code + fit) && fit + insn.size <= ROOM)
+        fit += insn.size;
+    return fit;
+}
+
+int bridge_write(const uint8_t *code, const struct bridge_notes *notes, taddr_t area,
+                 uint8_t out[BRIDGE_WRITTEN]) {
+    struct a64_agent_entries e = a64_agent_entries();
+    size_t size = notes->back - notes->from;
+    taddr_t to = bridge_at(area);
+    struct relocated moved;
+    struct insn insn;
+    memcpy(out, a64_agent_bytes + e.bridge, BRIDGE_WRITTEN);
+    for (size_t at = 0; at < size; at += insn.size) {
+        if (!a64_decode(code + at, size - at, notes->from + at, &insn, NULL) ||
+            a64_relocate(&insn, code + at, to + at, &moved) < 0 || moved.size != insn.size)
+            return -ERANGE;
+        memcpy(out + at, moved.bytes, insn.size);
+    }
+    int rc = a64_jump(out + size, to + size, area + e.gate);
+    return rc < 0
+               ? rc
+               : a64_jump(out + (e.gate_restored - e.bridge), area + e.gate_restored, notes->back);
+}
+
+taddr_t bridge_at(taddr_t area) { return area + a64_agent_entries().bridge; }
+taddr_t bridge_notes_at(taddr_t area) { return area + a64_agent_entries().notes; }
+
+bool bridge_is_gate(taddr_t area, taddr_t addr) {
+    struct a64_agent_entries e = a64_agent_entries();
+    return addr - area >= e.gate && addr - area < e.gate_end;
+}
+
+/* For the few instructions that use the stack it is too early: nobody is stopped there but by a
+ * tracer that comes after another's end. */
+bool bridge_leave(struct regs *regs, taddr_t area, const struct bridge_notes *notes,
+                  const uint64_t words[BRIDGE_WORDS]) {
+    static const uint8_t saved[BRIDGE_WORDS] = {0, 1, 2, 3, 8};
+    struct a64_agent_entries e = a64_agent_entries();
+    struct user_regs_struct *r = &regs->raw;
+    uint64_t at = r->pc - area;
+    if (at < e.gate) {
+        r->pc = notes->from + (at - e.bridge);
+        return r->pc <= notes->back;
+    }
+    if (at >= e.gate_saving && at < e.gate_saved)
+        return false;
+    for (int i = 0; at >= e.gate_saved && at < e.gate_restored && i < BRIDGE_WORDS; i++)
+        r->regs[saved[i]] = words[i];
+    r->pc = notes->back;
+    return true;
+}

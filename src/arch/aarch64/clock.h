@@ -1,0 +1,15 @@
+/* The counter of AArch64: through arch/clock.h only. */
+#ifndef SPOOR_ARCH_AARCH64_CLOCK_H
+#define SPOOR_ARCH_AARCH64_CLOCK_H
+
+#include <stdint.h>
+
+/* CNTVCT_EL0, which all processors share. */
+enum { CLOCK_SKEW_TICKS = 1 };
+static inline uint64_t clock_ticks(void) {
+    uint64_t ticks;
+    __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(ticks) : : "memory");
+    return ticks;
+}
+
+#endif

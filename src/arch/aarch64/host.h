@@ -1,0 +1,52 @@
+/* AArch64 as a host: through arch/host.h only. */
+#ifndef SPOOR_ARCH_AARCH64_HOST_H
+#define SPOOR_ARCH_AARCH64_HOST_H
+
+#include <elf.h>
+#include <linux/audit.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/user.h>
+
+#include "wire/ring.h"
+
+struct regs {
+    struct user_regs_struct raw; /* as PTRACE_GETREGSET NT_PRSTATUS gives them */
+};
+
+#define REGS_PROGRAMS "AArch64" /* what it runs, for messages */
+enum {
+    REGS_ELF_MACHINE = EM_AARCH64,
+    REGS_PAGE = 4096,  /* of kernels that its programs are traced under */
+    REGS_ATTACHES = 0, /* whether that can begin when they run */
+    /* As call-frame information numbers registers (AADWARF64, 4.1), and behind them the pc. */
+    REGS_DWARF_FP = 29,
+    REGS_DWARF_SP = 31,
+    REGS_DWARF_PC = 32,
+    REGS_DWARF_COUNT = 33,
+    REGS_SIGNAL_RETURN_BYTES = 8,
+    REGS_CONTEXT_WORDS = 5,
+    REGS_EXTENDED_NOTE = NT_PRFPREG, /* how ptrace names the state besides general registers */
+    REGS_FRAME_SP = 0,               /* from a signal frame's start to what its return takes */
+    REGS_TRAP_BYTES = 0,             /* how far behind a breakpoint the pc stands */
+    REGS_TRAP_CODE = TRAP_BRKPT,     /* its siginfo's */
+    REGS_CALL_VFORK = -1             /* there is none: clone does it */
+};
+static const uint32_t REGS_CALLS = AUDIT_ARCH_AARCH64; /* whose calls are numbered so, for filters
+                                                        */
+
+enum {
+    BRIDGE_WORDS = 5,
+    BRIDGE_WRITTEN = BRIDGE_BYTES + BRIDGE_GATE_BYTES /* all up to the jump back */
+};
+
+/* Whether the thread comes from a call that the kernel does not restart after a mere stop and that
+ * has returned EINTR; and to make it again, with its first ARGUMENT, which the result has replaced.
+ */
+bool regs_is_interrupted(const struct regs *regs);
+void regs_call_again(struct regs *regs, uint64_t argument);
+
+static const uint64_t HOST_HIGHEST = 0xfffff0000000; /* where programs have memory */
+
+#endif

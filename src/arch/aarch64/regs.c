@@ -1,0 +1,234 @@
+/*
+ * Registers of stopped AArch64 threads. Facts: AAPCS64; Linux arch/arm64/kernel/signal.c (restart
+ * of system calls, signal frames) and arch/arm64/include/uapi/asm/sigcontext.h.
+ */
+#include "arch/regs.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "arch/aarch64/aarch64.h"
+#include "arch/aarch64/agent.h"
+
+enum { CALL_NUMBER = 8, SVC = 0xd4000001 };
+
+taddr_t regs_pc(const struct regs *regs) { return regs->raw.pc; }
+void regs_set_pc(struct regs *regs, taddr_t pc) { regs->raw.pc = pc; }
+taddr_t regs_sp(const struct regs *regs) { return regs->raw.sp; }
+
+/* Lanes hang off thread pointers, which every thread has of its own accord. */
+taddr_t regs_lane(const struct regs *regs) {
+    (void)regs;
+    return 0;
+}
+bool regs_lane_taken(const struct regs *regs) {
+    (void)regs;
+    return false;
+}
+bool regs_call_sets_lane(long number, uint64_t argument) {
+    (void)number;
+    (void)argument;
+    return false;
+}
+
+void regs_dwarf(const struct regs *regs, uint64_t ret[REGS_DWARF_COUNT]) {
+    memcpy(ret, regs->raw.regs, sizeof regs->raw.regs);
+    ret[REGS_DWARF_SP] = regs->raw.sp;
+    ret[REGS_DWARF_PC] = regs->raw.pc;
+}
+
+/* ---- system calls ---- */
+
+void regs_set_syscall(struct regs *regs, taddr_t code, taddr_t sp, long number,
+                      const uint64_t args[6]) {
+    struct user_regs_struct *r = &regs->raw;
+    r->pc = code;
+    r->sp = sp;
+    r->regs[CALL_NUMBER] = (uint64_t)number;
+    memcpy(r->regs, args, 6 * sizeof *args);
+}
+
+int64_t regs_syscall_result(const struct regs *regs) { return (int64_t)regs->raw.regs[0]; }
+void regs_set_syscall_result(struct regs *regs, int64_t result, const uint64_t args[6]) {
+    memcpy(regs->raw.regs, args, 6 * sizeof *args);
+    regs->raw.regs[0] = (uint64_t)result;
+}
+
+/* The first argument's register gets the result only when the call returns. */
+bool regs_call(const struct regs *regs, long *ret_number, uint64_t *ret_argument) {
+    *ret_number = (long)regs->raw.regs[CALL_NUMBER];
+    *ret_argument = regs->raw.regs[0];
+    return *ret_number >= 0;
+}
+
+/* Up to here the argument's register is as it was. */
+void regs_put_off_call(struct regs *regs) { regs->raw.pc -= A64_BYTES; }
+
+/* Before it lets a tracer see a thread that is on its way back from a call, the kernel has put the
+ * registers to the call's beginning where it would be restarted (do_signal()). */
+void regs_finish_restart(struct regs *regs) { (void)regs; }
+void regs_finish_restart_in_frame(struct regs *regs) { (void)regs; }
+
+/* signal(7), "Interruption by stop signals": these, and sockets that have a timeout. */
+bool regs_is_interrupted(const struct regs *regs) {
+    static const int calls[] = {
+        SYS_epoll_pwait,  SYS_epoll_pwait2,  SYS_rt_sigtimedwait, SYS_semop,  SYS_semtimedop,
+        SYS_io_getevents, SYS_io_pgetevents, SYS_io_uring_enter,  SYS_read,   SYS_readv,
+        SYS_recvfrom,     SYS_recvmsg,       SYS_recvmmsg,        SYS_write,  SYS_writev,
+        SYS_sendto,       SYS_sendmsg,       SYS_sendmmsg,        SYS_accept, SYS_accept4,
+        SYS_connect};
+    const struct user_regs_struct *r = &regs->raw;
+    bool found = false;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls && !found; i++)
+        found = r->regs[CALL_NUMBER] == (uint64_t)calls[i];
+    return found && (int64_t)r->regs[0] == -4 /* EINTR */;
+}
+
+void regs_call_again(struct regs *regs, uint64_t argument) {
+    regs->raw.regs[0] = argument;
+    regs->raw.pc -= A64_BYTES;
+}
+
+/* Programs cannot step themselves: the flag is the kernel's and goes with the tracer. */
+bool regs_trap_flag(const struct regs *regs) {
+    (void)regs;
+    return false;
+}
+void regs_set_trap_flag(struct regs *regs, bool set) {
+    (void)regs;
+    (void)set;
+}
+
+/* ---- the agent and stubs ---- */
+
+/* Whether the give-back of a slot that begins at FROM has been done; behind its four instructions
+ * it has. The third may have failed, as the fourth would find out. */
+static bool is_given_back(const struct regs *regs, uint64_t offset, uint64_t from) {
+    return offset == from + 3 * (uint64_t)A64_BYTES && (uint32_t)regs->raw.regs[2] == 0;
+}
+
+enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
+    struct a64_agent_entries e = a64_agent_entries();
+    uint64_t offset = regs->raw.pc - area, code = A64_LANES_BYTES;
+    if (offset >= e.bridge && offset < e.gate_end)
+        return AGENT_BRIDGE;
+    if (offset < code || offset >= e.call)
+        return AGENT_OUTSIDE;
+    if (offset >= e.hook || offset == code + A64_AGENT_HOOK)
+        return AGENT_HOOK;
+    if (offset >= e.drop_counted)
+        return AGENT_DROPPED;
+    if (offset == code + A64_AGENT_WAIT || offset == code + A64_AGENT_DROP)
+        return AGENT_RESERVED;
+    bool waits = offset >= e.wait && offset < e.wait_released;
+    bool drops = offset >= e.drop && offset < e.drop_released;
+    bool reserved = (waits && !is_given_back(regs, offset, e.wait)) ||
+                    (drops && !is_given_back(regs, offset, e.drop));
+    return reserved ? AGENT_RESERVED : AGENT_RELEASED;
+}
+
+taddr_t regs_agent_return(const struct regs *regs) { return regs->raw.regs[0]; }
+
+/* Behind the exclusive store. */
+bool regs_has_reserved(const struct regs *regs) { return (uint32_t)regs->raw.regs[0] == 0; }
+
+bool regs_has_lane(const struct regs *regs, taddr_t at) {
+    return regs->raw.regs[3] - at <= UINT32_MAX; /* it may point into the ring by now */
+}
+
+/* A signed address has its signature above the bits that addresses have. */
+bool regs_return_address(const struct regs *regs, taddr_t *ret) {
+    *ret = regs->raw.regs[A64_LR] & ((UINT64_C(1) << 48) - 1);
+    return true;
+}
+
+taddr_t regs_told_by_stub(const struct regs *regs, uint8_t variant) {
+    if (variant & STUB_GO_FIRST)
+        return regs->raw.regs[0];
+    return variant & STUB_GO_SECOND ? regs->raw.regs[1] : regs->raw.sp;
+}
+
+void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state *state,
+                     const uint64_t *words) {
+    struct user_regs_struct *r = &regs->raw;
+    (void)variant;
+    if (state->lent)
+        r->regs[A64_LR] = r->regs[1];
+    memcpy(r->regs, words, state->pushed * sizeof *words);
+    r->sp += state->pushed ? A64_STUB_FRAME : 0;
+}
+
+/* ---- signal frames ---- */
+
+/* struct rt_sigframe, arch/arm64/kernel/signal.c */
+struct signal_frame {
+    uint8_t info[128];
+    uint64_t flags, link;
+    stack_t stack;
+    uint64_t sigmask;
+    uint8_t more_signals[1024 / 8 - sizeof(uint64_t)];
+    struct {
+        uint64_t fault_address, regs[31], sp, pc, pstate;
+        _Alignas(16) uint8_t records[4096];
+    } mc;
+};
+struct record { /* struct _aarch64_ctx */
+    uint32_t magic, size;
+};
+struct vectors { /* struct fpsimd_context */
+    struct record head;
+    uint32_t status, control;
+    uint8_t registers[32 * 16];
+};
+enum { VECTORS_MAGIC = 0x46508001 }; /* FPSIMD_MAGIC */
+struct extended {                    /* struct user_fpsimd_state */
+    uint8_t registers[32 * 16];
+    uint32_t status, control;
+};
+
+bool regs_is_signal_return(const uint8_t bytes[REGS_SIGNAL_RETURN_BYTES]) {
+    enum { LOAD_NUMBER = 0xd2800008 | SYS_rt_sigreturn << 5 };
+    return a64_word(bytes) == LOAD_NUMBER && a64_word(bytes + A64_BYTES) == SVC;
+}
+
+size_t regs_signal_offset(int number) {
+    if (number == REGS_DWARF_SP)
+        return offsetof(struct signal_frame, mc.sp);
+    if (number == REGS_DWARF_PC)
+        return offsetof(struct signal_frame, mc.pc);
+    return offsetof(struct signal_frame, mc.regs) + (size_t)number * sizeof(uint64_t);
+}
+
+size_t regs_signal_frame_size(size_t extended_size) {
+    (void)extended_size;
+    return sizeof(struct signal_frame);
+}
+
+void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64_t signal_mask,
+                       const struct regs_extended *extended) {
+    struct signal_frame f = {.sigmask = signal_mask};
+    struct vectors v = {.head = {VECTORS_MAGIC, sizeof v}};
+    struct extended e = {.status = 0};
+    (void)at;
+    /* f.stack stays zero: an impossible size, so that the kernel keeps the thread's own. */
+    memcpy(f.mc.regs, regs->raw.regs, sizeof f.mc.regs);
+    f.mc.sp = regs->raw.sp;
+    f.mc.pc = regs->raw.pc;
+    f.mc.pstate = regs->raw.pstate;
+    memcpy(&e, extended->bytes, extended->size < sizeof e ? extended->size : sizeof e);
+    v.status = e.status;
+    v.control = e.control;
+    memcpy(v.registers, e.registers, sizeof v.registers);
+    memcpy(f.mc.records, &v, sizeof v);
+    memcpy(out, &f, sizeof f);
+}
+
+/* sp, pc, pstate, a word that is nothing, and the head of the record that comes first. */
+bool regs_look_like_context(const uint64_t words[REGS_CONTEXT_WORDS], struct regs_context *ret) {
+    const uint64_t head = (uint64_t)sizeof(struct vectors) << 32 | (uint32_t)VECTORS_MAGIC;
+    if (words[4] != head || words[1] % A64_BYTES)
+        return false;
+    *ret = (struct regs_context){words[1], words[0]};
+    return true;
+}

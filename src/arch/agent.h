@@ -1,0 +1,17 @@
+/* The host's agent (src/agent), as those see it who put it into a target. */
+#ifndef SPOOR_ARCH_AGENT_H
+#define SPOOR_ARCH_AGENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Its code, without what stands before that in trampoline areas. */
+const uint8_t *agent_code(void);
+size_t agent_code_size(void);
+/* The code for remote calls (target/thread.h), which can stand alone: where it is in that, and its
+ * size. */
+enum { AGENT_CALL_MOST = 16 };
+size_t agent_call(void);
+size_t agent_call_size(void);
+
+#endif

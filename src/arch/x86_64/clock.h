@@ -1,0 +1,14 @@
+/* The counter of x86-64: through arch/clock.h only. */
+#ifndef SPOOR_ARCH_X86_64_CLOCK_H
+#define SPOOR_ARCH_X86_64_CLOCK_H
+
+#include <stdint.h>
+
+enum { CLOCK_SKEW_TICKS = 2000 }; /* more than two cores' counters differ by */
+static inline uint64_t clock_ticks(void) {
+    uint32_t low, high;
+    __asm__ volatile("lfence\n\trdtsc" : "=a"(low), "=d"(high) : : "memory");
+    return (uint64_t)high << 32 | low;
+}
+
+#endif

@@ -1,0 +1,50 @@
+/* x86-64 as a host: through arch/host.h only. */
+#ifndef SPOOR_ARCH_X86_64_HOST_H
+#define SPOOR_ARCH_X86_64_HOST_H
+
+#include <elf.h>
+#include <linux/audit.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+
+#include "wire/ring.h"
+
+struct regs {
+    struct user_regs_struct raw; /* as PTRACE_GETREGSET NT_PRSTATUS gives them */
+};
+
+#define REGS_PROGRAMS "64-bit x86" /* what it runs, for messages */
+enum {
+    REGS_ELF_MACHINE = EM_X86_64,
+    REGS_PAGE = 4096,  /* of kernels that its programs are traced under */
+    REGS_ATTACHES = 1, /* whether that can begin when they run */
+    /* As call-frame information numbers registers; in place of the return address, the pc. */
+    REGS_DWARF_FP = 6,
+    REGS_DWARF_SP = 7,
+    REGS_DWARF_PC = 16,
+    REGS_DWARF_COUNT = 17,
+    REGS_SIGNAL_RETURN_BYTES = 9,
+    REGS_CONTEXT_WORDS = 4,
+    REGS_EXTENDED_NOTE = NT_X86_XSTATE, /* how ptrace names the state besides general registers */
+    REGS_FRAME_SP = 8,                  /* from a signal frame's start to what its return takes */
+    REGS_TRAP_BYTES = 1,                /* how far behind a breakpoint the pc stands */
+    REGS_TRAP_CODE = 0x80,              /* its siginfo's: SI_KERNEL */
+    REGS_CALL_VFORK = SYS_vfork
+};
+static const uint32_t REGS_CALLS = AUDIT_ARCH_X86_64; /* whose calls are numbered so, for filters */
+
+enum {
+    BRIDGE_WORDS = 7,
+    BRIDGE_WRITTEN = BRIDGE_BYTES + 2 + 8 /* movabs %rax, saved */
+};
+
+/* As regs_finish_restart() does, for calls that the kernel does not restart after a mere stop
+ * (epoll_wait and others that return EINTR). Returns whether it did. Only right when no signal is
+ * about to be delivered. */
+bool regs_restart_interrupted(struct regs *regs);
+
+static const uint64_t HOST_HIGHEST = 0x7ffff0000000; /* where programs have memory */
+
+#endif

@@ -1,0 +1,47 @@
+/* What only x86-64's threads have: the gs base, which lanes hang off; shadow stacks. */
+#include <elf.h>
+#include <errno.h>
+#include <stddef.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+
+#include "target/thread.h"
+
+int thread_set_lane(pid_t tid, taddr_t lane) {
+    const uintptr_t gs_base = offsetof(struct user_regs_struct, gs_base);
+    return ptrace(PTRACE_POKEUSER, tid, (void *)gs_base, (void *)lane) < 0 ? -errno : 0;
+}
+
+taddr_t thread_get_lane(pid_t tid) {
+    struct regs regs;
+    return thread_get_regs(tid, &regs) < 0 ? 0 : regs_lane(&regs);
+}
+
+bool thread_guards_returns(pid_t tid) {
+    enum { NT_SHADOW_STACK = 0x204 }; /* linux/elf.h, NT_X86_SHSTK, since Linux 6.6 */
+    uint64_t pointer;
+    struct iovec io = {&pointer, sizeof pointer};
+    return ptrace(PTRACE_GETREGSET, tid, (void *)NT_SHADOW_STACK, &io) == 0;
+}
+
+/* The registers say it all (regs_put_off_call()). */
+int thread_forget_call(pid_t tid) {
+    (void)tid;
+    return 0;
+}
+
+bool thread_restart_interrupted(pid_t tid, struct regs *regs) {
+    (void)tid;
+    return regs_restart_interrupted(regs);
+}
+
+/* It forgets nothing. */
+void *thread_save_vectors(pid_t tid) {
+    (void)tid;
+    return NULL;
+}
+
+void thread_restore_vectors(pid_t tid, const void *vectors) {
+    (void)tid;
+    (void)vectors;
+}
