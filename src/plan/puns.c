@@ -17,6 +17,7 @@ static const struct span SHADOW = {0x7fff0000, 0x100000000};
 struct shore { /* an island while it is being filled */
     taddr_t at;
     uint8_t *bytes;
+    bool occupied;
     uint16_t free; /* bytes before it are taken; beyond, used[] tells */
     uint8_t used[ISLAND_BYTES / 8];
 };
@@ -128,9 +129,19 @@ static taddr_t find_place(struct sea *s, taddr_t low, taddr_t end, unsigned size
     return 0;
 }
 
+/* A place for a jump to TRAMPOLINE that PUN reaches. */
+static taddr_t find_place_for(struct sea *s, const struct pun *pun, taddr_t trampoline) {
+    const struct arch *arch = s->plan->arch;
+    taddr_t low = trampoline > arch->reach ? trampoline - arch->reach : 0;
+    taddr_t end = trampoline + arch->reach;
+    return find_place(s, pun->low > low ? pun->low : low,
+                      pun->low + pun->span < end ? pun->low + pun->span : end, arch->jump_bytes);
+}
+
 static void occupy(struct sea *s, taddr_t at, const uint8_t *bytes, unsigned size) {
     struct shore *shore = &s->shores.at[shore_from(s, at & ~(taddr_t)(ISLAND_BYTES - 1))];
     unsigned offset = (unsigned)(at - shore->at);
+    shore->occupied = true;
     memcpy(shore->bytes + offset, bytes, size);
     for (unsigned i = offset; i < offset + size; i++)
         shore->used[i / 8] |= (uint8_t)(1u << i % 8);
@@ -184,7 +195,7 @@ static bool write_pun(struct sea *s, struct patch *p, vaddr_t trampoline) {
         struct pun pun;
         if (!arch->pun(bytes, p->at + bias, p->size, (uint8_t)form, &pun))
             continue;
-        taddr_t at = find_place(s, pun.low, pun.low + pun.span, arch->jump_bytes);
+        taddr_t at = find_place_for(s, &pun, trampoline + bias);
         if (!at || arch->jump(jump, at - bias, trampoline))
             continue;
         occupy(s, at, jump, arch->jump_bytes);
@@ -199,8 +210,13 @@ static bool write_pun(struct sea *s, struct patch *p, vaddr_t trampoline) {
 static void finish(struct sea *s) {
     struct plan_code *c = s->code;
     c->islands = mem_alloc(s->shores.count * sizeof *c->islands + 1);
-    for (size_t i = 0; i < s->shores.count; i++)
-        c->islands[c->island_count++] = (struct island){s->shores.at[i].at, s->shores.at[i].bytes};
+    for (size_t i = 0; i < s->shores.count; i++) {
+        const struct shore *shore = &s->shores.at[i];
+        if (shore->occupied)
+            c->islands[c->island_count++] = (struct island){shore->at, shore->bytes};
+        else
+            free(shore->bytes);
+    }
     ARRAY_FREE(&s->shores);
 }
 

@@ -151,7 +151,7 @@ static vaddr_t computed_from(uint8_t reg, const struct code_bytes *past, size_t 
 }
 
 static struct dispatch computed(uint8_t reg, const struct code_bytes *past, size_t count) {
-    vaddr_t place = computed_from(reg, past, count);
+    vaddr_t place = reg == ANY_REGISTER ? 0 : computed_from(reg, past, count);
     return (struct dispatch){.kind = place ? DISPATCH_COMPUTED : DISPATCH_ANY, .table = place};
 }
 
@@ -172,8 +172,7 @@ static struct dispatch through_register(uint8_t reg, const struct code_bytes *pa
             return (struct dispatch){.kind = DISPATCH_ADDRESSES,
                                      .table = absolute_table(past[i], &f)};
     }
-    return reg == ANY_REGISTER ? (struct dispatch){.kind = DISPATCH_ANY}
-                               : computed(reg, past, count);
+    return computed(reg, past, count);
 }
 
 /* mov r/m,%rsp and mov %r,%rsp, but for %rbp: that is how frames are left. */

@@ -281,6 +281,13 @@ static void ways_are_sorted(void) {
         assert_true(fixture.code.ways[i - 1].at < fixture.code.ways[i].at);
 }
 
+static bool leads_somewhere(taddr_t island) {
+    for (size_t i = 0; i < fixture.code.way_count; i++)
+        if (fixture.code.ways[i].at + fixture.bias - island < ISLAND_BYTES)
+            return true;
+    return false;
+}
+
 static void islands_are_where_nothing_else_is(void) {
     struct scene s = scene();
     for (size_t i = 0; i < fixture.code.island_count; i++) {
@@ -288,6 +295,8 @@ static void islands_are_where_nothing_else_is(void) {
         if (!route_is_clear(&s, i, &area, 1) ||
             !route_is_clear(&s, i, fixture.taken, fixture.taken_count))
             fail_at("an island lies on something", fixture.code.islands[i].at);
+        if (!leads_somewhere(fixture.code.islands[i].at))
+            fail_at("an island is empty", fixture.code.islands[i].at);
     }
 }
 
