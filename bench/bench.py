@@ -175,6 +175,25 @@ def planning():
     return result
 
 
+def stacks(directory):
+    """What --stack adds to a call, by how many functions are open: processor time of the calling thread
+    (copying) and of all (finding callers too), with rings that never fill. Frames: those recorded."""
+    program, trace = os.path.join(directory, "deep"), os.path.join(directory, "d.trace")
+    calls = 10000
+    run(["gcc", "-O2", os.path.join(HERE, "deep.c"), "-o", program])
+    result = {}
+    for depth in (2, 10, 30, 100):
+        command = [program, str(depth), str(calls)]
+        plain, stack = ([SPOOR, "record", "-q", "-o", trace, "-F", "leaf", "--buffer=512M", *options, "--", *command]
+                        for options in ([], ["--stack=200"]))
+        thread = [statistics.median(float(run(c)) for _ in range(ROUNDS)) for c in (plain, stack)]
+        total = [processor_seconds(c) * 1e9 / calls for c in (plain, stack)]
+        row = json.loads(run([SPOOR, "report", "--json", "--stack", trace]))[0]
+        result[depth] = {"frames": len(row["stack"]), "end": row["stack_end"],
+                         "thread_ns": thread[1] - thread[0], "total_ns": total[1] - total[0]}
+    return result
+
+
 def start_up(directory):
     trace = os.path.join(directory, "s.trace")
     result = {"untraced": seconds(["/bin/true"]),
@@ -204,6 +223,10 @@ def show(result):
         peer = f"   uftrace {f['uftrace']:.3f}" if "uftrace" in f else ""
         print(f"  {name:<22} {f['spoor']:.3f}{peer}")
     print(f"  report reads {result['views']['report']['events_per_s'] / 1e6:.1f} million events/s")
+    print("\nWho called (--stack): processor time that it adds to a call, ns")
+    for f in result["stacks"].values():
+        print(f"  {f['frames']:3} callers {f['thread_ns']:9.0f} in the thread {f['total_ns']:9.0f} in all: "
+              f"{f['thread_ns'] / f['frames']:.0f} and {f['total_ns'] / f['frames']:.0f} each")
     print("\nPlanning a file, processor time")
     for name, f in result["planning"].items():
         print(f"  {name:<22} {f['processor_s']:6.2f} s   {f['mb_per_s']:5.1f} MB of code a second")
@@ -220,7 +243,7 @@ def main():
                   "price_ns": price(programs, directory),
                   "bytes": bytes_per_call(programs, directory),
                   "views": views(programs, directory), "planning": planning(),
-                  "start_up_s": start_up(directory)}
+                  "start_up_s": start_up(directory), "stacks": stacks(directory)}
     with open(OUTPUT, "w") as out:
         json.dump(result, out, indent=2)
     show(result)

@@ -61,7 +61,8 @@ static void print_option_head(const struct option_spec *o) {
     print_roff(o->name);
     fputs("\\fR", stdout);
     if (option_takes_value(o))
-        printf("=\\fI%s\\fR", o->value ? o->value : o->choices);
+        printf(option_needs_value(o) ? "=\\fI%s\\fR" : "[=\\fI%s\\fR]",
+               o->value ? o->value : o->choices);
     putchar('\n');
 }
 

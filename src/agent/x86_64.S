@@ -5,7 +5,8 @@
  *
  * A copy stands at the start of each trampoline area. It is position
  * independent and calls nothing. What stubs come to makes no system call and
- * uses only rax, rcx, rdx and flags, which the stub has saved (or proven dead). So a
+ * uses only rax, rcx, rdx, flags and, in slices, rsi, which the stub has saved (or proven dead), and
+ * of the stack what a leaf function may use. So a
  * thread that is stopped here for a signal can be rolled back to its site like
  * one in a stub: rdx tells the stub. It begins with a table of its entry
  * points (struct agent_entries in arch/x86_64/stub.h), each an offset from
@@ -17,7 +18,7 @@
 start:
     .short wait - start, wait_released - start
     .short drop - start, drop_released - start, drop_counted - start
-    .short hook - start, syscall - start, end - start
+    .short slice - start, hook - start, syscall - start, end - start
     .short bridge - start, gate - start, gate_saving - start, gate_saved - start
     .short gate_restored - start, gate_end - start, notes - start
 
@@ -46,6 +47,111 @@ drop_released:
     incq %gs:LANE_LOST
 drop_counted:
     notrack jmp *%rdx
+
+/* One slot of a slice, which tells of rax, 48 bits; changes rax and rsi. It is written before it is
+ * reserved: until then nobody reads it, and it is the one that need not be whole in a ring that is
+ * overwritten. */
+    .macro slot_tail
+    movl %eax, %gs:LANE_RING + EVENT_SP_LOW(%rsi)
+    shrq $32, %rax
+    movzwl %ax, %eax
+    orq -24(%rsp), %rax
+    movq %rax, %gs:LANE_RING + EVENT_CLOCK_SP(%rsi)
+    .endm
+    .macro slot id
+    movq %gs:LANE_HEAD, %rsi
+    andq %gs:LANE_RING_MASK, %rsi
+    movl $(\id * 4 + EVENT_CONTROL_KIND), %gs:LANE_RING + EVENT_SITE(%rsi)
+    slot_tail
+    incq %gs:LANE_SLICE_SLOTS
+    addq $EVENT_BYTES, %gs:LANE_HEAD
+    .endm
+
+    .balign 16
+/*
+ * A slice of the stack from rcx on (STUB_SLICE): as much as is asked for, to the end of the thread's
+ * own stack or else of the page, since there is memory at rcx. rax: the clock, as events have it; esi: whether
+ * to wait for room. What is at -8, -16, … of rsp: the end, where it begins, the clock, esi. Only these and
+ * registers decide what is read: where spoor is gone, threads that were born since share a lane.
+ */
+slice:
+    cmpq $0, %gs:LANE_SLICE_BYTES
+    je 9f
+    movq %rcx, -16(%rsp)
+    movq %rax, -24(%rsp)
+    movl %esi, -32(%rsp)
+    movq %gs:LANE_CONTROL, %rax
+    testl $CONTROL_OWNER_DIED, (%rax)
+    jnz 9f
+    movq %rcx, %rax
+    subq %gs:LANE_STACK_LOW, %rax
+    movq %gs:LANE_STACK_BYTES, %rsi
+    subq %rax, %rsi
+    ja 1f
+    movl %ecx, %esi
+    orl $-4096, %esi
+    negl %esi
+1:  cmpq %gs:LANE_SLICE_BYTES, %rsi
+    jbe 2f
+    movq %gs:LANE_SLICE_BYTES, %rsi
+2:  andq $-8, %rsi
+    leaq (%rcx, %rsi), %rax
+    movq %rax, -8(%rsp)
+    leaq SLICE_HEAD_SLOTS * EVENT_BYTES(, %rsi, EVENT_BYTES / 8), %rsi
+    movq %gs:LANE_HEAD, %rax
+    addq %rsi, %rax
+    cmpq %gs:LANE_LIMIT, %rax
+    jbe 5f
+    cmpl $0, -32(%rsp)
+    je 4f
+    incq %gs:LANE_WAITS
+3:  movq %gs:LANE_HEAD, %rax
+    addq %rsi, %rax
+    cmpq %gs:LANE_LIMIT, %rax
+    jbe 5f
+    movq %gs:LANE_CONTROL, %rax
+    testl $CONTROL_OWNER_DIED, (%rax)
+    jnz 9f
+    pause
+    jmp 3b
+4:  movq %gs:LANE_HEAD, %rax /* only that there should have been one */
+    addq $EVENT_BYTES, %rax
+    cmpq %gs:LANE_LIMIT, %rax
+    ja 9f
+    movq %rcx, -8(%rsp)
+5:  movq %gs:LANE_SLICE_SLOTS, %rax
+    slot SLICE_BEGIN_ID
+    movq -8(%rsp), %rax
+    cmpq %rcx, %rax
+    je 9f
+    slot (SLICE_BEGIN_ID + 1)
+    .set number, SLICE_BEGIN_ID + 2
+    .irp register, rbx, rbp, r12, r13, r14, r15
+    movq %\register, %rax
+    slot number
+    .set number, number + 1
+    .endr
+6:  cmpq -8(%rsp), %rcx
+    jae 9f
+    movq (%rcx), %rax
+    movq %rax, %rsi
+    shrq $47, %rsi
+    jnz 7f
+    cmpq $0xffff, %rax
+    jbe 7f
+    movq %gs:LANE_HEAD, %rsi
+    andq %gs:LANE_RING_MASK, %rsi
+    slot_tail
+    movl %ecx, %eax
+    subl -16(%rsp), %eax
+    shrl $1, %eax
+    addl $(SLICE_WORD_ID << 2 | EVENT_CONTROL_KIND), %eax
+    movl %eax, %gs:LANE_RING + EVENT_SITE(%rsi)
+    incq %gs:LANE_SLICE_SLOTS
+    addq $EVENT_BYTES, %gs:LANE_HEAD
+7:  addq $8, %rcx
+    jmp 6b
+9:  notrack jmp *%rdx
 
     .balign 16
 /* Waits until the tool has looked at the modules (or is gone), then goes on at *rdx. */

@@ -101,6 +101,7 @@ static uint32_t on_open(void *ctx, const struct walk_call *call) {
                         .function = call->function,
                         .depth = call->depth,
                         .stack = call->stack,
+                        .chain = call->chain,
                         .ns = call->start_ns,
                         .before = call->before};
     uint32_t number = push(t, &line);
@@ -123,6 +124,7 @@ static void on_close(void *ctx, const struct walk_call *call) {
                         .function = call->function,
                         .depth = call->depth,
                         .stack = call->stack,
+                        .chain = call->chain,
                         .ns = call->end_ns,
                         .duration_ns = call->end_ns - call->start_ns,
                         .how = call->how,

@@ -25,6 +25,7 @@ struct line {
     uint32_t stream;          /* where it happened; not of LINE_CHANGE */
     uint32_t began;           /* of LINE_EXIT: the stream where the call began */
     uint32_t function, stack; /* of calls */
+    uint32_t chain;           /* of LINE_ENTRY and LINE_LEAF; as in struct call */
     uint32_t depth;           /* of LINE_LOST: under the calls that are shown as open */
     uint64_t ns;              /* of LINE_LEAF: the entry's */
     uint64_t duration_ns;     /* of LINE_EXIT and LINE_LEAF */

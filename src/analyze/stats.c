@@ -6,6 +6,8 @@ enum { PENDING = 16 };
 
 struct stats {
     const struct source *source;
+    const struct groups *groups;      /* or NULL */
+    uint32_t count;                   /* of functions */
     struct function_stats *functions; /* by number */
     ARRAY(uint32_t) called;
     /* Counters of histograms that are still to be incremented. They are rarely in a near cache:
@@ -36,6 +38,10 @@ static void add_duration(struct stats *s, struct histogram *h, uint64_t duration
     *turn = slot;
 }
 
+static inline uint32_t number_of(const struct stats *s, const struct walk_call *call) {
+    return s->groups ? groups_number(s->groups, call->function, call->chain) : call->function;
+}
+
 static inline uint32_t begin(struct period *p, const struct walk_call *call) {
     if (!p->open++)
         p->since_ns = call->start_ns;
@@ -43,8 +49,9 @@ static inline uint32_t begin(struct period *p, const struct walk_call *call) {
 }
 
 /* On one stack the outermost call is the longest; on several, calls may overlap in any way. */
-static inline void end(struct stats *s, struct period *p, const struct walk_call *call) {
-    struct function_stats *f = &s->functions[call->function];
+static inline void end(struct stats *s, struct period *p, uint32_t number,
+                       const struct walk_call *call) {
+    struct function_stats *f = &s->functions[number];
     uint64_t duration = call->end_ns - call->start_ns;
     p->lasting |= !call->brief;
     if (!--p->open && p->lasting) {
@@ -54,7 +61,7 @@ static inline void end(struct stats *s, struct period *p, const struct walk_call
     if (call->brief)
         return;
     if (!f->calls && !f->before)
-        ARRAY_PUSH(&s->called, call->function);
+        ARRAY_PUSH(&s->called, number);
     f->self_ns += call->self_ns;
     if (call->before) {
         f->before++;
@@ -72,34 +79,38 @@ static inline void end(struct stats *s, struct period *p, const struct walk_call
 /* One thread at a time. */
 static uint32_t on_open(void *ctx, const struct walk_call *call) {
     struct stats *s = ctx;
-    return begin(&s->functions[call->function].period, call);
+    return begin(&s->functions[number_of(s, call)].period, call);
 }
 
 static void on_close(void *ctx, const struct walk_call *call) {
     struct stats *s = ctx;
-    end(s, &s->functions[call->function].period, call);
+    uint32_t number = number_of(s, call);
+    end(s, &s->functions[number].period, number, call);
 }
 
 /* Threads of one strand take turns: each has its own notes of what is open. */
-static struct period *period_of(struct stats *s, const struct walk_call *call) {
+static struct period *period_of(struct stats *s, uint32_t number, const struct walk_call *call) {
     struct period **of_stream = &s->periods[call->stream];
     if (!*of_stream)
-        *of_stream = mem_alloc(names_count(s->source->names) * sizeof **of_stream);
-    return &(*of_stream)[call->function];
+        *of_stream = mem_alloc(s->count * sizeof **of_stream);
+    return &(*of_stream)[number];
 }
 
 static uint32_t on_turn_open(void *ctx, const struct walk_call *call) {
-    return begin(period_of(ctx, call), call);
+    return begin(period_of(ctx, number_of(ctx, call), call), call);
 }
 
 static void on_turn_close(void *ctx, const struct walk_call *call) {
-    end(ctx, period_of(ctx, call), call);
+    uint32_t number = number_of(ctx, call);
+    end(ctx, period_of(ctx, number, call), number, call);
 }
 
-struct stats *stats_new(const struct source *source) {
+struct stats *stats_new(const struct source *source, const struct groups *groups) {
     struct stats *s = mem_alloc(sizeof *s);
     s->source = source;
-    s->functions = mem_alloc(names_count(source->names) * sizeof *s->functions);
+    s->groups = groups;
+    s->count = groups ? groups_count(groups) : names_count(source->names);
+    s->functions = mem_alloc(s->count * sizeof *s->functions);
     for (int i = 0; i < PENDING; i++)
         s->pending[i] = &s->nothing;
     return s;

@@ -2,6 +2,7 @@
 #ifndef SPOOR_ANALYZE_STATS_H
 #define SPOOR_ANALYZE_STATS_H
 
+#include "analyze/groups.h"
 #include "analyze/histogram.h"
 #include "analyze/walk.h"
 
@@ -22,7 +23,8 @@ struct function_stats {
 };
 
 struct stats;
-struct stats *stats_new(const struct source *source);
+/* GROUPS: what is a function in the following is one of these instead; NULL: it is one. */
+struct stats *stats_new(const struct source *source, const struct groups *groups);
 void stats_free(struct stats *s);
 /* Adds what one strand holds, to each in EACH, by number among the strand's streams, the calls that
  * began in that stream. */

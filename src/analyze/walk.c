@@ -62,6 +62,7 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
                                   .stream = w->reel->stream,
                                   .depth = own.above,
                                   .stack = call->stack,
+                                  .chain = call->chain,
                                   .caller_value = up.value,
                                   .start_ns = call->start,
                                   .before = call->before};
@@ -100,6 +101,7 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
                               .end_stream = stays ? stream : w->reel->stream,
                               .depth = own.above,
                               .stack = call->stack,
+                              .chain = call->chain,
                               .value = own.value,
                               .caller_value = parent ? up.value : WALK_NONE,
                               .start_ns = call->start,

@@ -28,7 +28,7 @@ struct walk_call {
     uint32_t function;     /* as in names.h */
     uint32_t stream;       /* where it began */
     uint32_t depth;        /* among the shown calls of its stack */
-    uint32_t stack;        /* as in struct call */
+    uint32_t stack, chain; /* as in struct call */
     uint32_t value;        /* what visitor.open gave for it */
     uint32_t caller_value; /* the same of its nearest shown caller; WALK_NONE: there is none */
     uint64_t start_ns;

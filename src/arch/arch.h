@@ -230,6 +230,7 @@ struct arch {
     uint32_t (*stub_retry)(uint8_t variant);
     /* The site that the stub STUB, all of it, tells. */
     uint32_t (*stub_site)(const uint8_t *stub, uint8_t variant, enum overflow overflow);
+    bool has_slices; /* it knows STUB_SLICE, and the agent does */
     /* What each trampoline area begins with. Backends of other machines than the host's have none.
      */
     const uint8_t *agent;

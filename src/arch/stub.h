@@ -12,11 +12,12 @@
 enum {
     STUB_SAVE_FLAGS = 1, /* flags may be live here */
     STUB_SKIP_RED_ZONE =
-        2,              /* what lies below the stack pointer may be live, where the ABI has it */
-    STUB_HOOK = 4,      /* no event: the thread waits for the tool */
-    STUB_CALLER = 8,    /* only where the return address lies within stub_spec.caller */
-    STUB_GO_FIRST = 16, /* the event tells, instead of the stack pointer, the first … */
-    STUB_GO_SECOND = 32 /* … or second word that a function of Go takes or gives back */
+        2,               /* what lies below the stack pointer may be live, where the ABI has it */
+    STUB_HOOK = 4,       /* no event: the thread waits for the tool */
+    STUB_CALLER = 8,     /* only where the return address lies within stub_spec.caller */
+    STUB_GO_FIRST = 16,  /* the event tells, instead of the stack pointer, the first … */
+    STUB_GO_SECOND = 32, /* … or second word that a function of Go takes or gives back */
+    STUB_SLICE = 64      /* no event: a slice of the stack (wire/ring.h) */
 };
 enum { STUB_MAX_BYTES = 200 };
 

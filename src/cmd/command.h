@@ -58,6 +58,7 @@ enum option_type {                  /* the first three take no value */
                    OPTION_STRINGS,  /* ARRAY(const char *), one each time it is given */
                    OPTION_PATTERNS, /* ARRAY(const struct pattern *), one each time it is given */
                    OPTION_TRIGGERS, /* ARRAY(struct trigger), one each time it is given */
+                   OPTION_STACKS,   /* struct stack_options; its value may be missing */
 };
 
 struct option_spec {
@@ -82,6 +83,9 @@ static inline bool option_belongs(const struct option_spec *o, const struct comm
 }
 static inline bool option_is_shown(const struct option_spec *o, const struct command *command) {
     return option_belongs(o, command) && o->help;
+}
+static inline bool option_needs_value(const struct option_spec *o) {
+    return o->type > OPTION_TALLY && o->type != OPTION_STACKS;
 }
 static inline bool option_takes_value(const struct option_spec *o) {
     return o->type > OPTION_TALLY;

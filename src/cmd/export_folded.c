@@ -1,11 +1,15 @@
 /*
  * Folded stacks, the input of flame graph programs: one line for each path that has time of its
  * own, "program;outermost;…;innermost nanoseconds". Memory is that of the different paths.
+ *
+ * Where it was recorded who called (record --stack) that is a call's path, traced or not.
  */
+#include <string.h>
+
+#include "analyze/places.h"
 #include "analyze/tree.h"
 #include "base/mem.h"
 #include "cmd/export.h"
-#include "cmd/spell.h"
 
 /* All threads of processes that run the same program. */
 struct program {
@@ -15,7 +19,8 @@ struct program {
 
 struct folded {
     const struct view *view;
-    struct speller speller;
+    struct places *places;
+    char **frames; /* by function; NULL: not yet written */
     ARRAY(struct program) programs;
     ARRAY(uint32_t) path; /* functions, the innermost first */
     struct tree *tree;    /* of the present strand */
@@ -30,15 +35,37 @@ static char *frame(const char *name) {
     return text;
 }
 
-static char *compose(struct names *names, uint32_t function) {
-    AUTO_FREE char *name = frame(names_function(names, function));
-    return mem_printf(";%s", name);
+/* Stands for what is not known of a chain, in a function's place. */
+static uint32_t unknown(const struct folded *f) { return places_count(f->places); }
+
+static void write_frame(struct folded *f, uint32_t function, struct out *out) {
+    if (!f->frames[function])
+        f->frames[function] =
+            frame(function == unknown(f) ? "[unknown]" : places_function(f->places, function));
+    out_char(out, ';');
+    out_text(out, f->frames[function], strlen(f->frames[function]));
+}
+
+/* The node of the callers that CHAIN tells of. */
+static uint32_t node_of_chain(struct folded *f, uint32_t chain) {
+    uint32_t function, node = 0;
+    f->path.count = 0;
+    while (places_next(f->places, &chain, &function))
+        ARRAY_PUSH(&f->path, function);
+    if (chain != CHAIN_WHOLE)
+        node = tree_child(f->tree, node, unknown(f));
+    for (size_t i = f->path.count; i-- > 0;)
+        node = tree_child(f->tree, node, f->path.at[i]);
+    return node;
 }
 
 static uint32_t on_open(void *ctx, const struct walk_call *call) {
     struct folded *f = ctx;
-    return tree_child(f->tree, call->caller_value == WALK_NONE ? 0 : call->caller_value,
-                      call->function);
+    bool known = call->chain != CHAIN_NONE && call->chain != CHAIN_MISSED;
+    uint32_t caller = call->caller_value == WALK_NONE ? 0 : call->caller_value;
+    if (known)
+        caller = node_of_chain(f, call->chain);
+    return tree_child(f->tree, caller, call->function);
 }
 
 static void on_close(void *ctx, const struct walk_call *call) {
@@ -69,7 +96,7 @@ static void write_path(struct folded *f, const struct program *program, uint32_t
         ARRAY_PUSH(&f->path, nodes[i].function);
     out_text(out, root, strlen(root));
     for (size_t i = f->path.count; i-- > 0;)
-        out_spelled(out, &f->speller, f->path.at[i]);
+        write_frame(f, f->path.at[i], out);
     out_char(out, ' ');
     out_number(out, nodes[node].self_ns);
     out_char(out, '\n');
@@ -78,7 +105,8 @@ static void write_path(struct folded *f, const struct program *program, uint32_t
 void export_folded(const struct view *view, struct out *out) {
     struct folded f = {.view = view};
     struct visitor visitor = {.ctx = &f, .open = on_open, .close = on_close};
-    speller_init(&f.speller, view->source.names, compose);
+    f.places = places_new(view->source.reader, view->source.names);
+    f.frames = mem_alloc((places_count(f.places) + 1) * sizeof *f.frames);
     export_walk(view, &visitor, on_strand, out);
     for (size_t i = 0; i < f.programs.count; i++) {
         struct program *p = &f.programs.at[i];
@@ -89,5 +117,8 @@ void export_folded(const struct view *view, struct out *out) {
     }
     ARRAY_FREE(&f.programs);
     ARRAY_FREE(&f.path);
-    speller_done(&f.speller);
+    for (uint32_t i = 0; i <= places_count(f.places); i++)
+        free(f.frames[i]);
+    free(f.frames);
+    places_free(f.places);
 }

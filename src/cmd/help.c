@@ -31,7 +31,9 @@ static void print_option(const struct option_spec *o, FILE *out) {
         fprintf(out, "  -%c, --%s", o->letter, o->name);
     else
         fprintf(out, "      --%s", o->name);
-    fprintf(out, "%s%s\n%*s", value ? "=" : "", value ? value : "", OPTION_INDENT, "");
+    if (value)
+        fprintf(out, option_needs_value(o) ? "=%s" : "[=%s]", value);
+    fprintf(out, "\n%*s", OPTION_INDENT, "");
     print_wrapped(o->help, OPTION_INDENT, OPTION_INDENT, out);
 }
 

@@ -3,6 +3,7 @@
  */
 #include "cmd/options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -39,6 +40,7 @@ void options_done(struct options *options) {
     for (size_t i = 0; i < options->record.triggers.count; i++)
         pattern_free((struct pattern *)options->record.triggers.at[i].pattern);
     ARRAY_FREE(&options->record.triggers);
+    free_patterns(&options->record.stacks.filters);
     ARRAY_FREE(&options->filter.modules);
     ARRAY_FREE(&options->report.columns);
     ARRAY_FREE(&options->image.stacks);
@@ -100,6 +102,22 @@ static int add_trigger(const char *value, trigger_array *array, struct err *err)
     return rc;
 }
 
+/* VALUE is how many callers, or whose. */
+static int add_stacks(const struct option_spec *o, const char *value, struct stack_options *at,
+                      struct err *err) {
+    uint32_t frames = at->frames ? at->frames : STACK_FRAMES;
+    if (value && isdigit((unsigned char)*value)) {
+        if (!value_number(value, &frames) || frames > STACK_FRAMES_MOST)
+            return bad_value(o, value, "a number from 1 to 1000, nor a pattern", err);
+    } else if (value) {
+        int rc = add_pattern(value, &at->filters, err);
+        if (rc < 0)
+            return rc;
+    }
+    at->frames = frames;
+    return 0;
+}
+
 static void store_flag(struct options *options, const struct option_spec *o) {
     void *at = (char *)options + o->offset;
     if (o->type == OPTION_TALLY)
@@ -144,6 +162,8 @@ static int store_value(struct options *options, const struct option_spec *o, con
         return add_pattern(value, at, err);
     case OPTION_TRIGGERS:
         return add_trigger(value, at, err);
+    case OPTION_STACKS:
+        return add_stacks(o, value, at, err);
     default:
         __builtin_unreachable();
     }
@@ -218,6 +238,8 @@ static int parse_long(struct walk *w, const char *arg, struct err *err) {
         return equals ? unexpected_value(o, err) : 0;
     }
     const char *value = equals ? equals + 1 : *w->next;
+    if (!equals && !option_needs_value(o))
+        return store_value(w->options, o, NULL, err);
     if (!value)
         return missing_value(o, err);
     w->next += !equals;

@@ -18,6 +18,13 @@ typedef ARRAY(const char *) string_array;
 typedef ARRAY(unsigned char) choice_array;
 typedef ARRAY(struct trigger) trigger_array;
 
+/* Whose callers, and how many. */
+struct stack_options {
+    uint32_t frames;       /* 0: none */
+    pattern_array filters; /* none: of all functions */
+};
+enum { STACK_FRAMES = 32, STACK_FRAMES_MOST = 1000 };
+
 /* Which functions and calls. */
 struct filter_options {
     pattern_array filters;  /* -F; none: all */
@@ -30,10 +37,11 @@ struct filter_options {
 
 /* record and attach */
 struct record_options {
-    const char *output;      /* -o */
-    enum overflow overflow;  /* --overflow; default by command */
-    trigger_array triggers;  /* --trigger */
-    uint32_t snapshot_limit; /* --snapshots */
+    const char *output;          /* -o */
+    enum overflow overflow;      /* --overflow; default by command */
+    trigger_array triggers;      /* --trigger */
+    struct stack_options stacks; /* --stack */
+    uint32_t snapshot_limit;     /* --snapshots */
     uint64_t snapshot_gap_ns;
     uint64_t ring_bytes;  /* --buffer: a power of two, 4 KiB to 1 GiB; 0: the default */
     uint64_t duration_ns; /* --duration; 0: until interrupted */
@@ -80,10 +88,12 @@ struct report_options {
     choice_array columns;    /* enum report_column, as typed; none: the default */
     uint32_t limit;          /* 0: all rows */
     bool by_module, by_thread;
+    bool by_stack; /* rows are of functions and their callers */
 };
 
 struct replay_options {
-    bool time; /* a column of time stamps */
+    bool time;   /* a column of time stamps */
+    bool stacks; /* callers, where they were recorded */
 };
 
 enum export_format { EXPORT_CHROME, EXPORT_FOLDED, EXPORT_CSV, EXPORT_JSON };

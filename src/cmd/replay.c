@@ -5,14 +5,17 @@
 #include "cmd/say.h"
 
 static int replay(const struct options *options, struct view *view) {
-    struct replay_look look = {term_open(&options->view), options->replay.time};
+    struct replay_look look = {term_open(&options->view), options->replay.time,
+                               options->replay.stacks};
     struct out out;
     if (out_open(&out, NULL, NULL) < 0)
         return STATUS_FAILED;
     if (look.term.is_terminal)
         view_end_progress(view);
     pager_start(&look.term, &options->view);
-    if (options->view.json)
+    if (options->view.json && look.stacks)
+        replay_json_stacks(view, &out);
+    else if (options->view.json)
         replay_json(view, &out);
     else
         replay_text(view, &look, &out);

@@ -1,5 +1,8 @@
+#include <string.h>
+
 #include "analyze/lines.h"
 #include "base/mem.h"
+#include "cmd/callers.h"
 #include "cmd/changed.h"
 #include "cmd/json.h"
 #include "cmd/replay.h"
@@ -62,12 +65,21 @@ static void write_change(struct out *out, const struct change *change) {
     out_words(out, "}\n");
 }
 
+/* PLACES: NULL, or to be asked who called. */
+static void write_entry(struct out *out, struct places *places, const struct line *line) {
+    write_before(out, line);
+    if (!places)
+        return;
+    AUTO_FREE char *callers = callers_json(places, line->chain);
+    out_text(out, callers, strlen(callers));
+}
+
 static void write_line(struct out *out, const struct trace_reader *reader, struct speller *speller,
-                       const struct line *line) {
+                       struct places *places, const struct line *line) {
     if (line->kind == LINE_ENTRY) {
         out_words(out, ",\"kind\":\"entry");
         out_spelled(out, speller, line->function);
-        write_before(out, line);
+        write_entry(out, places, line);
     } else if (line->kind == LINE_EXIT) {
         write_exit(out, reader, speller, line);
     } else {
@@ -77,7 +89,7 @@ static void write_line(struct out *out, const struct trace_reader *reader, struc
     out_words(out, "}\n");
 }
 
-void replay_json(const struct view *view, struct out *out) {
+static void write_lines(const struct view *view, struct places *places, struct out *out) {
     struct speller speller;
     speller_init(&speller, view->source.names, compose);
     struct lines *lines = lines_new(&view->source, false);
@@ -89,8 +101,16 @@ void replay_json(const struct view *view, struct out *out) {
             continue;
         }
         write_begin(out, view->source.reader, line);
-        write_line(out, view->source.reader, &speller, line);
+        write_line(out, view->source.reader, &speller, places, line);
     }
     lines_free(lines);
     speller_done(&speller);
+}
+
+void replay_json(const struct view *view, struct out *out) { write_lines(view, NULL, out); }
+
+void replay_json_stacks(const struct view *view, struct out *out) {
+    struct places *places = places_new(view->source.reader, view->source.names);
+    write_lines(view, places, out);
+    places_free(places);
 }

@@ -8,6 +8,7 @@
 
 #include "analyze/lines.h"
 #include "base/mem.h"
+#include "cmd/callers.h"
 #include "cmd/changed.h"
 #include "cmd/figures.h"
 #include "cmd/replay.h"
@@ -26,6 +27,7 @@ struct text_view {
     const struct view *view;
     const struct replay_look *look;
     struct label *labels;          /* by function */
+    struct places *places;         /* NULL: who called is not shown */
     unsigned tid_columns;          /* of the widest */
     size_t margin;                 /* columns before a function of depth 0 */
     ARRAY(struct line) still_open; /* exits of calls that the trace does not see end */
@@ -250,6 +252,15 @@ static void write_change(const struct text_view *t, const struct line *line) {
     out_char(t->out, '\n');
 }
 
+/* Who has made the call, under it. */
+static void write_callers(const struct text_view *t, const struct line *line) {
+    AUTO_FREE char *callers = callers_text(t->places, line->chain);
+    out_spaces(t->out, t->margin + 2 * (size_t)line->depth + 2);
+    out_words(t->out, "/* < ");
+    write_words(t->out, callers);
+    out_words(t->out, " */\n");
+}
+
 static void write_line(const struct text_view *t, const struct line *line) {
     static void (*const writers[])(const struct text_view *,
                                    const struct line *) = {[LINE_ENTRY] = write_open,
@@ -259,6 +270,8 @@ static void write_line(const struct text_view *t, const struct line *line) {
                                                            [LINE_CHANGE] = write_change};
     write_margin(t, line);
     writers[line->kind](t, line);
+    if (t->places && (line->kind == LINE_ENTRY || line->kind == LINE_LEAF) && line->chain)
+        write_callers(t, line);
 }
 
 static void write_header(const struct text_view *t) {
@@ -295,6 +308,8 @@ void replay_text(const struct view *view, const struct replay_look *look, struct
     t.labels = mem_alloc(names_count(view->source.names) * sizeof *t.labels);
     t.tid_columns = widest_tid(view->source.reader);
     t.margin = (look->time ? TIME_COLUMNS : 0) + DURATION_COLUMNS + t.tid_columns + 6;
+    if (look->stacks)
+        t.places = places_new(view->source.reader, view->source.names);
     struct lines *lines = lines_new(&view->source, true);
     write_header(&t);
     for (const struct line *line; !out->error && (line = lines_next(lines));) {
@@ -308,5 +323,6 @@ void replay_text(const struct view *view, const struct replay_look *look, struct
     write_footer(&t);
     lines_free(lines);
     ARRAY_FREE(&t.still_open);
+    places_free(t.places);
     free(t.labels);
 }

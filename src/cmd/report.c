@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/stats.h"
+#include "cmd/callers.h"
 #include "cmd/changed.h"
 #include "cmd/command.h"
 #include "cmd/figures.h"
@@ -20,6 +21,7 @@
 
 struct row {
     uint32_t function, module;
+    uint32_t chain;            /* of its callers; CHAIN_NONE unless by stack */
     uint32_t stream;           /* 0 unless by thread */
     uint64_t module_self;      /* of all rows of its thread and module; 0 unless by module */
     uint64_t numbers[NUMBERS]; /* by column; times in ns; REPORT_SHARE: as REPORT_SELF */
@@ -35,6 +37,8 @@ struct report {
     uint64_t calls, self, inferred, before; /* of all rows */
     uint8_t *called;                        /* by function: has a row */
     uint32_t functions;                     /* that have rows */
+    struct groups *groups;                  /* by stack, else NULL */
+    struct places *places;                  /* likewise */
 };
 
 static const struct {
@@ -56,11 +60,16 @@ static const unsigned char default_columns[] = {REPORT_CALLS, REPORT_TOTAL,   RE
 
 /* ---- rows ---- */
 
-static void add_row(struct report *r, const struct stats *stats, uint32_t function,
-                    uint32_t stream) {
-    const struct function_stats *f = stats_of(stats, function);
+/* NUMBER: as stats_function() gives it. */
+static void add_row(struct report *r, const struct stats *stats, uint32_t number, uint32_t stream) {
+    const struct function_stats *f = stats_of(stats, number);
+    struct group group = {number, CHAIN_NONE};
+    if (r->groups)
+        group = *groups_at(r->groups, number);
+    uint32_t function = group.function;
     struct row row = {.function = function,
                       .module = names_module(r->view.source.names, function),
+                      .chain = group.chain,
                       .stream = stream,
                       .inferred = f->inferred,
                       .before = f->before,
@@ -103,7 +112,7 @@ static void add_rows(struct report *r, const struct stats *stats, uint32_t strea
 static void read_by_thread(struct report *r, struct stats *stats, struct strand strand) {
     AUTO_FREE struct stats **each = mem_alloc(strand.count * sizeof *each);
     for (uint32_t i = 0; i < strand.count; i++)
-        each[i] = i ? stats_new(&r->view.source) : stats;
+        each[i] = i ? stats_new(&r->view.source, r->groups) : stats;
     stats_add_strand(each, strand);
     for (uint32_t i = 0; i < strand.count; i++) {
         add_rows(r, each[i], strand.streams[i]);
@@ -116,7 +125,11 @@ static void read_by_thread(struct report *r, struct stats *stats, struct strand 
 
 static void read_trace(struct report *r) {
     const struct source *source = &r->view.source;
-    struct stats *stats = stats_new(source);
+    if (r->options->by_stack) {
+        r->groups = groups_new(source);
+        r->places = places_new(source->reader, source->names);
+    }
+    struct stats *stats = stats_new(source, r->groups);
     r->called = mem_alloc(names_count(source->names));
     if (r->options->by_thread) {
         for (size_t i = 0; i < strands_count(source->strands); i++)
@@ -157,7 +170,9 @@ static int compare_rows(const void *a, const void *b, void *ctx) {
         rc = compare_numbers(x->numbers[by], y->numbers[by]);
     if (!rc)
         rc = compare_texts(n, by, x, y);
-    return rc ? rc : compare_numbers(y->function, x->function);
+    if (!rc)
+        rc = compare_numbers(y->function, x->function);
+    return rc ? rc : compare_numbers(y->chain, x->chain);
 }
 
 static bool same_group(const struct report *r, const struct row *a, const struct row *b) {
@@ -207,6 +222,10 @@ static void json_row(const struct report *r, const struct row *row) {
     if (r->options->by_thread)
         printf(", \"tid\": %u", trace_reader_thread(r->view.source.reader, row->stream)->tid);
     json_aliases(n, row->function);
+    if (r->places) {
+        AUTO_FREE char *callers = callers_json(r->places, row->chain);
+        printf("%s", callers);
+    }
     printf("}");
 }
 
@@ -289,6 +308,15 @@ static void print_row(const struct report *r, const struct shape *shape, const s
     printf("\n");
 }
 
+/* Who has made the calls of ROW, under it. */
+static void print_callers(const struct report *r, const struct row *row) {
+    enum { INDENT = 4 };
+    AUTO_FREE char *callers = callers_text(r->places, row->chain);
+    printf("%*s< ", INDENT, "");
+    text_print_cut(stdout, callers, r->term.width > INDENT + 2 ? r->term.width - INDENT - 2 : 0);
+    printf("\n");
+}
+
 static void print_head(const struct report *r, const struct shape *shape) {
     if (r->term.color)
         printf("\033[1m");
@@ -332,8 +360,11 @@ static void print_tables(const struct report *r) {
             print_group_name(r, i, end);
         print_head(r, &shape);
         size_t last = shown_end(r, i, end);
-        for (size_t k = i; k < last; k++)
+        for (size_t k = i; k < last; k++) {
             print_row(r, &shape, &r->rows.at[k]);
+            if (r->places)
+                print_callers(r, &r->rows.at[k]);
+        }
         if (last < end)
             printf("(%zu more)\n", end - last);
     }
@@ -368,6 +399,8 @@ int cmd_report(struct options *options, int argc, char **argv) {
     pager_finish();
     ARRAY_FREE(&r.rows);
     free(r.called);
+    groups_free(r.groups);
+    places_free(r.places);
     int status = r.view.is_damaged ? STATUS_FAILED : STATUS_OK;
     view_close(&r.view);
     return status;

@@ -114,6 +114,11 @@ const struct option_spec option_table[] = {
      "nanoseconds.",
      AT(filter.threshold_ns), NULL},
 
+    {RECORDERS, 0, OPTION_STACKS, "stack", "N|PATTERN",
+     "Record who called, at each entry: up to N callers, traced or not. With PATTERN (as for "
+     "--filter) only of functions that match it; may be given for several, and once with N. "
+     "Default: 32 callers, of all traced functions.",
+     AT(record.stacks), NULL},
     {RECORDERS, 0, OPTION_CHOICE, "overflow", NULL,
      "What a thread does whose ring is full: wait for spoor, drop the event and count it, or "
      "overwrite the oldest. Default: wait for record, drop for attach.",
@@ -160,6 +165,8 @@ const struct option_spec option_table[] = {
     {RECORDERS, 'v', OPTION_TALLY, "verbose", NULL,
      "Tell on standard error what is done; twice for more.", AT(record.verbose), NULL},
 
+    {ONLY(REPLAY), 0, OPTION_SET, "stack", NULL,
+     "Show who called, as record --stack has found it, below each entry.", AT(replay.stacks), NULL},
     {ONLY(REPLAY), 0, OPTION_SET, "time", NULL,
      "Begin each line with the time since the trace's start.", AT(replay.time), NULL},
     {ONLY(REPORT), 0, OPTION_CHOICE, "sort", "COLUMN",
@@ -176,6 +183,10 @@ const struct option_spec option_table[] = {
      AT(report.by_module), NULL},
     {ONLY(REPORT), 0, OPTION_SET, "by-thread", NULL, "One table for each thread.",
      AT(report.by_thread), NULL},
+
+    {ONLY(REPORT), 0, OPTION_SET, "stack", NULL,
+     "A row for each function and each chain of callers that record --stack has found for it.",
+     AT(report.by_stack), NULL},
 
     {CALL_VIEWS, 0, OPTION_TIME, "since", "TIME",
      "Show calls from TIME after the trace's start on.", AT(view.since_ns), NULL},

@@ -10,6 +10,9 @@
  * Where Go's runtime makes, frees and moves stacks, stubs that tell of that stand before those of
  * the entry or return (go_stacks.c).
  *
+ * Where the stack is asked for a stub that copies some of it stands before the entry's
+ * (STUB_SLICE).
+ *
  * Stubs of filtered functions' entries and exits ask where the call comes from (STUB_CALLER).
  *
  * The patch of a hop is two: the short jump, and the jump in the hole. That of a pun is written
@@ -56,6 +59,11 @@ static bool is_traced(const struct emitter *e, uint32_t function) {
 /* Whether calls of FUNCTION, which is traced, count only if they come from the caller. */
 static bool is_filtered(const struct plan_request *r, uint32_t function) {
     return r->filtered && r->filtered[function / 8] >> (function % 8) & 1;
+}
+
+static bool is_sliced(const struct emitter *e, uint32_t function) {
+    const uint8_t *sliced = e->plan->arch->has_slices ? e->request->sliced : NULL;
+    return sliced && sliced[function / 8] >> (function % 8) & 1;
 }
 
 static bool is_carried(const struct emitter *e, uint32_t function) {
@@ -254,6 +262,8 @@ static void put_entry(struct emitter *e, const struct site *site, bool hook, boo
     if (!event)
         return;
     uint8_t variant = filter(e, site->variant, site->function, EVENT_ENTRY);
+    if (is_sliced(e, site->function))
+        put_stub(e, variant | STUB_SLICE, 0, site->start, true);
     put_stub(e, variant, event_id(e, site->function, EVENT_ENTRY), site->start, true);
     e->behind[site->function] = here(e);
     e->code->sites++;
@@ -374,7 +384,8 @@ static int put_site(struct emitter *e, const struct site *site, struct err *err)
     struct plan_code *c = e->code;
     bool hook = is_hook(e, site);
     bool event = site->entry && is_traced(e, site->function);
-    uint32_t room = site->room + (hook ? plan->hook_room : 0);
+    bool slice = event && is_sliced(e, site->function);
+    uint32_t room = site->room + (hook ? plan->hook_room : 0) + (slice ? plan->slice_room : 0);
     if (e->request->area_size - c->area_used < room)
         return err_set(err, ENOSPC, "no-room", "%s: the trampoline area is too small",
                        plan->module->name);
@@ -444,7 +455,8 @@ static int emit_once(const struct plan *plan, const struct plan_request *request
     if (request->hook && !hook_exists(plan, request->hook))
         return err_set(err, ENOENT, "no-hook", "%s: no patchable function at %#lx",
                        plan->module->name, (unsigned long)request->hook);
-    size_t room = plan->area_size < request->area_size ? plan->area_size : request->area_size;
+    size_t most = plan->area_size + (request->sliced ? plan_slices_size(plan) : 0);
+    size_t room = most < request->area_size ? most : request->area_size;
     struct emitter e = {.plan = plan, .request = request, .code = &code};
     e.area = request->area - request->bias;
     code.area = mem_alloc(room);

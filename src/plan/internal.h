@@ -66,7 +66,8 @@ struct plan {
     ARRAY(struct function_exit) exits; /* by address */
     struct go_stacks go;
     size_t area_size;
-    uint32_t hook_room; /* what a hook adds to its site */
+    uint32_t hook_room;  /* what a hook adds to its site */
+    uint32_t slice_room; /* likewise a slice */
     bool takes_lane;
     bool *named, *named_group; /* by function, by group: may have traps; NULL: none may */
 };

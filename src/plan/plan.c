@@ -140,6 +140,14 @@ const struct plan_function *plan_function(const struct plan *plan, size_t index)
 }
 
 size_t plan_area_size(const struct plan *plan) { return plan->area_size; }
+
+size_t plan_slices_size(const struct plan *plan) {
+    size_t entries = 0;
+    for (size_t i = 0; i < plan->sites.count; i++)
+        entries += plan->sites.at[i].entry;
+    return entries * plan->slice_room;
+}
+
 size_t plan_site_count(const struct plan *plan) { return plan->sites.count; }
 
 bool plan_takes_lane(const struct plan *plan) { return plan->takes_lane; }

@@ -104,6 +104,7 @@ struct plan_request {
     size_t area_size;        /* room there */
     const uint8_t *selected; /* bitmap by function index, NULL: all */
     const uint8_t *filtered; /* likewise, of those: only calls from `caller` count; NULL: none */
+    const uint8_t *sliced;   /* likewise, of those: their entries leave slices of the stack */
     struct span caller;      /* run-time addresses, less than 2 GiB of them */
     bool controls;           /* control sites of all functions, selected or not */
     uint32_t first_id;       /* event id of function 0; function i has first_id + i (< 2^30) */
@@ -191,6 +192,8 @@ struct plan_code {
 
 /* Upper bound of the area that any selection needs, in bytes. */
 size_t plan_area_size(const struct plan *plan);
+/* How much more it is with slices. */
+size_t plan_slices_size(const struct plan *plan);
 /* How many sites there can be. Each has at most two patches, one way and one island. */
 size_t plan_site_count(const struct plan *plan);
 /* Errors: ERANGE "out-of-reach" when AREA is not within reach of the text or its data; ENOSPC

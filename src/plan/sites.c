@@ -117,6 +117,7 @@ void sites_build(struct plan *plan, const struct analysis *a) {
     for (int v = 0; v < VARIANTS; v++)
         rooms.stub[v] = sites_stub_room(plan, (uint8_t)v);
     plan->hook_room = rooms.stub[HOOK_VARIANT];
+    plan->slice_room = sites_stub_room(plan, STUB_SLICE | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE);
     plan->area_size = *plan->arch->agent_size + plan->hook_room;
     size_t exit = 0;
     for (size_t i = 0; i < a->windows.count; i++) {

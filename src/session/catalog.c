@@ -36,6 +36,8 @@ struct catalog {
     ARRAY(struct entry *) entries;
     uint32_t next_id;
     struct selection selection;
+    struct session_options stack_options; /* as if --stack's patterns were -F */
+    struct selection stacks;
     struct choice before;        /* while another is tried */
     const struct entry *program; /* the first that was met, with --libcalls */
     struct triggers *triggers;   /* borrowed; NULL: there are none */
@@ -47,6 +49,9 @@ struct catalog *catalog_new(const struct session_options *options, struct trace_
     c->writer = writer;
     c->next_id = 1; /* 0 names no function */
     selection_init(&c->selection, &c->options);
+    c->stack_options.filters = options->stack_filters;
+    c->stack_options.filter_count = options->stack_filter_count;
+    selection_init(&c->stacks, &c->stack_options);
     return c;
 }
 
@@ -63,6 +68,7 @@ void catalog_free(struct catalog *c) {
         ARRAY_FREE(&e->called);
         free(e->selected);
         free(e->filtered);
+        free(e->sliced);
         free(e->named);
         free(e->trap_loads);
         free(e->without_traps);
@@ -74,6 +80,7 @@ void catalog_free(struct catalog *c) {
     }
     ARRAY_FREE(&c->entries);
     selection_done(&c->selection);
+    selection_done(&c->stacks);
     free(c);
 }
 
@@ -268,11 +275,19 @@ static void permit_traps(const struct catalog *c, struct entry *e) {
     plan_permit_traps(e->plan, named);
 }
 
+/* Whatever else is chosen: of what is traced, entries of these leave slices. */
+static void choose_sliced(struct catalog *c, struct entry *e) {
+    size_t ignored;
+    if (!e->sliced && c->options.stack_frames)
+        e->sliced = selection_apply(&c->stacks, e->module, e->plan, &ignored);
+}
+
 static void begin_to_choose(struct catalog *c, struct entry *e) {
     size_t bytes = plan_function_count(e->plan) / 8 + 1;
     if (!e->first_id)
         number(c, e);
     permit_traps(c, e);
+    choose_sliced(c, e);
     describe_choice(e);
     e->selected = mem_alloc(bytes);
     e->filtered = mem_alloc(bytes);
@@ -416,7 +431,8 @@ struct catalog_counts catalog_counts(const struct catalog *c) {
 }
 
 int catalog_check_matches(const struct catalog *c, struct err *err) {
-    return selection_check(&c->selection, err);
+    int rc = selection_check(&c->selection, err);
+    return rc < 0 ? rc : selection_check(&c->stacks, err);
 }
 
 int catalog_check_calls(struct catalog *c, struct err *err) {

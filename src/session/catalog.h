@@ -35,6 +35,7 @@ struct entry {
     uint8_t *selected; /* bitmap by function index; NULL until prepared */
     uint8_t *named;    /* likewise: those that filters have named so far, and that may have traps */
     uint8_t *filtered; /* of those: only calls from executables count (libcalls.h) */
+    uint8_t *sliced;   /* likewise: those whose callers are asked for; NULL: none */
     ARRAY(struct called_name) called;
     struct libcalls *libcalls;    /* what it calls itself; NULL until it is met as an executable */
     size_t selected_count;        /* of those, with a tier */

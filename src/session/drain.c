@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "arch/clock.h"
+#include "session/callers.h"
 #include "session/flight.h"
 #include "session/rings.h"
 #include "session/thin.h"
@@ -37,6 +38,7 @@ struct drain {
     ARRAY(struct handed) frames; /* also incoming */
     ARRAY(struct slot *) active; /* drainer only */
     _Atomic bool finish;
+    struct chains *chains;
     struct trace_event unpacked[UNPACK];
 };
 
@@ -46,22 +48,35 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* COUNT slots, at most UNPACK / CALLERS_EVENTS, as events: returns how many. */
+static size_t unpack(struct drain *d, struct slot *s, const struct event *at, size_t count,
+                     uint64_t latest) {
+    size_t n = 0;
+    for (const struct event *e = at; e < at + count; e++) {
+        struct trace_event event = {event_ticks(e, latest), e->site, event_sp(e)};
+        if (s->callers)
+            n += callers_pass(s->callers, &s->slice, d->chains, &event, d->unpacked + n);
+        else
+            d->unpacked[n++] = event;
+    }
+    return n;
+}
+
 /* COUNT events from AT on, written until LATEST. Before another thread comes to a stack that they
  * tell of, it is known that there is one. */
 static void put(struct drain *d, struct slot *s, const struct event *at, size_t count,
                 uint64_t latest) {
     if (s->thin && atomic_load(&s->shared))
         thin_share(s->thin);
-    for (size_t n; count; count -= n, at += n) {
-        n = count < UNPACK ? count : UNPACK;
-        for (size_t i = 0; i < n; i++)
-            d->unpacked[i] =
-                (struct trace_event){event_ticks(&at[i], latest), at[i].site, event_sp(&at[i])};
+    for (size_t n, made; count; count -= n, at += n) {
+        n = count < UNPACK / CALLERS_EVENTS ? count : UNPACK / CALLERS_EVENTS;
+        made = unpack(d, s, at, n, latest);
+        chains_tell(d->chains);
         if (s->thin)
-            thin_events(s->thin, d->unpacked, n);
-        else
-            trace_writer_events(d->options.writer, s->stream, d->unpacked, n);
-        s->last_clock = d->unpacked[n - 1].ticks;
+            thin_events(s->thin, d->unpacked, made);
+        else if (made)
+            trace_writer_events(d->options.writer, s->stream, d->unpacked, made);
+        s->last_clock = event_ticks(&at[n - 1], latest);
     }
 }
 
@@ -83,14 +98,14 @@ static void stay_near(struct slot *s) {
 
 /* The ring went round unread (overwrite): what it no longer holds was lost before the first event
  * that it does. */
-static void skip_overwritten(struct drain *d, struct slot *s, uint64_t head) {
+static void skip_overwritten(struct drain *d, struct slot *s, uint64_t head, uint64_t slots) {
     uint64_t oldest = ring_oldest(s, head), ticks = clock_ticks();
     if (oldest <= s->tail)
         return;
     if (oldest < head)
         ticks = event_ticks(&ring_of(s)[(oldest & (s->ring_bytes - 1)) / EVENT_BYTES],
                             epochs_of(&s->epochs, oldest).ticks);
-    report_lost(d, s, ticks, s->lost + (oldest - s->tail) / EVENT_BYTES);
+    report_lost(d, s, ticks, s->lost + ring_events_before(s, oldest, head, slots));
     s->tail = oldest;
 }
 
@@ -113,11 +128,12 @@ static void look_on(struct slot *s) {
 
 /* Reads what is there; returns how full the ring was, in percent. */
 static unsigned drain_slot(struct drain *d, struct slot *s, uint32_t ring_bytes, bool limitless) {
+    uint64_t slots = __atomic_load_n(&s->lane->slice_slots, __ATOMIC_ACQUIRE);
     uint64_t head = ring_head(s, s->tail, s->last_clock);
     struct epoch epoch = {head, clock_ticks() + SKEW_TICKS};
     if (limitless) {
         epochs_look(&s->epochs, epoch.head, epoch.ticks);
-        skip_overwritten(d, s, head);
+        skip_overwritten(d, s, head, slots);
     } else if (head == s->tail) {
         stay_near(s);
     } else {
@@ -170,6 +186,8 @@ static void retire(struct drain *d, struct slot *s) {
         thin_free(s->thin, s->end_ticks);
     s->thin = NULL;
     trace_writer_thread_end(d->options.writer, s->stream, s->end_ticks);
+    callers_unref(s->callers);
+    s->callers = NULL;
     atomic_store_explicit(&s->state, LANE_FREE, memory_order_release);
 }
 
@@ -261,9 +279,11 @@ static void *run(void *arg) {
 int drain_start(const struct drain_options *options, struct drain **ret, struct err *err) {
     struct drain *d = mem_alloc(sizeof *d);
     d->options = *options;
+    d->chains = chains_new(options->writer);
     pthread_mutex_init(&d->lock, NULL);
     int rc = pthread_create(&d->thread, NULL, run, d);
     if (rc) {
+        chains_free(d->chains);
         free(d);
         return err_set(err, rc, "thread", "cannot start a thread: %s", strerror(rc));
     }
@@ -314,5 +334,6 @@ void drain_finish(struct drain *d) {
     ARRAY_FREE(&d->incoming);
     ARRAY_FREE(&d->frames);
     ARRAY_FREE(&d->active);
+    chains_free(d->chains);
     free(d);
 }

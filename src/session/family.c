@@ -8,6 +8,7 @@
 #include "arch/clock.h"
 #include "session/access.h"
 #include "session/breakpoints.h"
+#include "session/callers.h"
 #include "session/identity.h"
 #include "session/limits.h"
 #include "session/settle.h"
@@ -36,6 +37,18 @@ static bool takes_place(const struct tracer *t, const struct task *task) {
     return false;
 }
 
+/* TASK is about to get a lane: with --stack its entries tell who called. */
+static void ask_callers(const struct space_context *ctx, const struct task *task, bool running) {
+    uint32_t most = ctx->options->stack_frames;
+    if (!most)
+        return;
+    if (!task->space->callers)
+        task->space->callers = callers_new(task->tid, most);
+    task->slot->callers = callers_ref(task->space->callers);
+    slot_set_slices(task->slot, slice_bytes_for(most, ctx->ring_bytes),
+                    callers_stack(task->tid, !running && task->tid != task->pid, &task->stack));
+}
+
 /* THREAD says who it is. RUNNING: it has run before, and has calls open. */
 static void give_lane_to(struct tracer *t, struct task *task, struct trace_thread *thread,
                          bool running) {
@@ -52,6 +65,7 @@ static void give_lane_to(struct tracer *t, struct task *task, struct trace_threa
     if (task->slot->unread)
         return;
     slot_assign(task->slot, thread);
+    ask_callers(ctx, task, running);
     const struct session_options *o = options_of(t);
     if (o->depth || o->threshold_ns) {
         struct thin_options thin = {ctx->writer, o->depth, timing_ticks(o->threshold_ns)};

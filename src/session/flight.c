@@ -62,7 +62,7 @@ static uint64_t image_bytes(const struct ring_image *image) { return image->coun
 
 /* What S takes of the threads that have ended. Those for whom there was no room count as lost. */
 static void take_ended(struct flight *f, struct snapshot *s) {
-    if (f->forgotten.at)
+    if (f->forgotten.lost)
         ARRAY_PUSH(&s->images, f->forgotten);
     for (size_t i = 0; i < f->ended.count; i++)
         ARRAY_PUSH(&s->images, f->ended.at[i]);
@@ -168,9 +168,8 @@ void flight_settle(struct flight *f, struct slot *const *active, size_t count) {
 /* The oldest ended thread's events are not kept any longer. */
 static void forget_oldest(struct flight *f) {
     struct ring_image *oldest = &f->ended.at[0];
-    uint64_t before = f->forgotten.at;
     f->ended_bytes -= image_bytes(oldest);
-    oldest->at += image_bytes(oldest) + before;
+    oldest->lost += ring_image_events(oldest) + f->forgotten.lost;
     oldest->count = 0;
     ring_image_done(&f->forgotten);
     free(steal(oldest->events));

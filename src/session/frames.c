@@ -187,7 +187,7 @@ static void tell(struct frames *f, const struct copy *c, struct drain *drain) {
                                        [UNWIND_CUT] = "deeper than what was copied",
                                        [UNWIND_DEEP] = "too deep",
                                        [UNWIND_LOST] = "not to be followed"};
-    struct unwind_stack stack = {c->regs, c->pieces, c->count};
+    struct unwind_stack stack = {.regs = c->regs, .pieces = c->pieces, .count = c->count};
     f->found.count = f->traced.count = 0;
     if (c->count) {
         enum unwind_end end = unwind_stack(f->unwinder, &stack, &f->found);

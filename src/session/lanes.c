@@ -160,6 +160,7 @@ void slab_unref(struct slab *s) {
 
 static void slot_forget(struct slot *slot) {
     ARRAY_FREE(&slot->epochs.notes);
+    slice_done(&slot->slice);
     free((void *)slot->opened.frames);
 }
 
@@ -219,6 +220,7 @@ struct slot *slab_take(struct slab *s, uint32_t stream, bool limitless) {
         lane->control = s->at;
         slot->stream = stream;
         slot->tail = slot->lost = 0;
+        slice_forget(&slot->slice);
         atomic_store(&slot->shared, false);
         slot->last_clock = clock_ticks(); /* what the ring still holds is older */
         epochs_begin(&slot->epochs, slot->last_clock);
@@ -237,6 +239,14 @@ void slot_assign(struct slot *slot, const struct trace_thread *thread) {
     slot->thread = *thread;
     snprintf(slot->name, sizeof slot->name, "%s", thread->name);
     slot->thread.name = slot->name;
+}
+
+void slot_set_slices(struct slot *slot, uint32_t bytes, struct span stack) {
+    struct lane *lane = slot->lane;
+    lane->ring_mask = slot->ring_bytes - 1;
+    lane->stack_low = stack.start;
+    lane->stack_bytes = stack.end - stack.start;
+    lane->slice_bytes = bytes;
 }
 
 void slot_put(struct slot *slot, uint32_t site, uint64_t sp, enum overflow overflow) {

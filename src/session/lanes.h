@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/types.h"
 #include "session/epochs.h"
+#include "session/slices.h"
 #include "trace/format.h"
 #include "wire/ring.h"
 
@@ -24,6 +25,7 @@ enum lane_state {
     LANE_CLOSING, /* its thread has ended: the drainer reads the rest, then frees it */
 };
 
+struct callers;
 struct thin;
 struct watch;
 enum { THREAD_NAME_ROOM = 32 };
@@ -43,6 +45,8 @@ struct slot {          /* the tool's side of one lane */
     bool unread;                /* a slab's sink: only lane, at, ring_bytes and lost are used */
     struct thin *thin;          /* drainer: depth and threshold filter, or NULL */
     _Atomic bool shared;        /* its thread has not always been the only one of its memory */
+    struct stack_slice slice;   /* drainer: the one that is being read */
+    struct callers *callers;    /* drainer: of its process; NULL: there are no slices */
     struct watch *watch;        /* drainer: what triggers snapshots, or NULL */
     struct trace_thread thread; /* as told to the trace; its name is the following */
     char name[THREAD_NAME_ROOM];
@@ -88,6 +92,9 @@ taddr_t slab_saved(const struct slab *slab, pid_t pid);
 
 /* Notes whose lane SLOT is. */
 void slot_assign(struct slot *slot, const struct trace_thread *thread);
+
+/* What SLOT's thread leaves of its stack, whose readable part is STACK: BYTES at most. */
+void slot_set_slices(struct slot *slot, uint32_t bytes, struct span stack);
 
 /* Notes what its thread had open; takes over FRAMES' list. Drainer only. */
 void slot_open(struct slot *slot, struct trace_frames *frames);

@@ -5,6 +5,7 @@
 
 #include "session/arrival.h"
 #include "session/breakpoints.h"
+#include "session/callers.h"
 #include "session/libcalls.h"
 #include "session/patcher.h"
 #include "session/program.h"
@@ -176,12 +177,17 @@ static bool is_program(const struct update *u, const struct map *m) {
     return u->ctx->options->libcalls && map_is_same_file(m, &u->program);
 }
 
+/* Whether it matters what is loaded later. */
+static bool wants_hook(const struct space_context *ctx) {
+    return ctx->options->stack_frames || catalog_wants_libraries(ctx->catalog);
+}
+
 static void look_at(struct update *u, const struct map *m, newcomer_array *ret) {
     struct newcomer n = {.patched = {.text = m->start, .device = m->device, .inode = m->inode},
                          .map = *m};
     struct err err = {0};
     n.wanted = catalog_wants(u->ctx->catalog, m->path, map_is_same_file(m, &u->program));
-    n.hook = map_is_same_file(m, &u->loader) && catalog_wants_libraries(u->ctx->catalog);
+    n.hook = map_is_same_file(m, &u->loader) && wants_hook(u->ctx);
     n.program = is_program(u, m);
     if (u->space->program.entry && !n.program)
         n.calls = u->space->program.entry->libcalls;
@@ -289,6 +295,8 @@ int space_update(const struct space_context *ctx, struct space *s, pid_t caller,
     space_forget_prepared(s); /* unmapped meanwhile */
     breakpoints_look(s);
     maps_done(&maps);
+    if (s->callers)
+        callers_look(s->callers, caller);
     return 0;
 }
 

@@ -27,6 +27,8 @@ static int no_room(const struct patched *p, int code, struct err *err) {
 /* How large the area can become, with its log. */
 static size_t area_room(const struct patched *p) {
     size_t size = plan_area_size(p->entry->plan) + undolog_room(p->entry->plan);
+    if (p->entry->sliced)
+        size += plan_slices_size(p->entry->plan);
     return (size + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
@@ -158,6 +160,7 @@ static int emit(struct patched *p, const struct patch_request *r, size_t most_is
                              .keep_calls = cpu_guards_returns(),
                              .selected = r->selected ? p->entry->selected : none,
                              .filtered = r->selected ? p->entry->filtered : NULL,
+                             .sliced = p->entry->sliced,
                              .caller = r->from,
                              .controls = r->controls,
                              .without_traps = p->entry->without_traps,

@@ -119,6 +119,9 @@ static struct tracer *make_tracer(const struct recording *r) {
 }
 
 int recording_open(struct recording *r, const char *const *command, struct err *err) {
+    if (r->options->stack_frames && !arch_host()->has_slices)
+        return err_set(err, ENOTSUP, "stack",
+                       "--stack: not supported on this processor yet: leave it out");
     int rc = open_trace(r, command, err);
     if (rc < 0)
         return rc;

@@ -22,6 +22,19 @@ uint64_t ring_head(const struct slot *s, uint64_t tail, uint64_t last_clock) {
     return newer && word ? head : head - EVENT_BYTES;
 }
 
+uint64_t ring_events_before(const struct slot *s, uint64_t at, uint64_t head, uint64_t slots) {
+    const struct event *ring = ring_of(s);
+    const uint64_t mask = s->ring_bytes - 1, all = at / EVENT_BYTES;
+    if (!slots)
+        return all;
+    uint64_t first = s->ring_bytes - (at & mask); /* up to the ring's end */
+    size_t n = (head - at < first ? head - at : first) / EVENT_BYTES;
+    size_t rest = (head - at) / EVENT_BYTES - n;
+    uint64_t behind = slice_slots_before(ring, rest, slots);
+    uint64_t before = slice_slots_before(ring + (at & mask) / EVENT_BYTES, n, behind);
+    return before < all ? all - before : 0;
+}
+
 /*
  * Nobody stops the thread meanwhile. It stores to the slot of position P + ring size only after the
  * xadd that moves head beyond that (a full barrier on x86-64, and stores stay in order). So if what

@@ -27,6 +27,10 @@ static inline uint64_t ring_oldest(const struct slot *s, uint64_t head) {
     return end > s->ring_bytes ? end - s->ring_bytes : 0;
 }
 
+/* How many events were written before position AT, in a ring that is whole from there up to HEAD;
+ * SLOTS: the lane's slice_slots, read before HEAD was. */
+uint64_t ring_events_before(const struct slot *s, uint64_t at, uint64_t head, uint64_t slots);
+
 /* Copies what stands from FROM up to HEAD, less than a lap, to TO. Returns where what is whole
  * begins: FROM or later, HEAD at most; what was overwritten meanwhile lies before. */
 uint64_t ring_copy(const struct slot *s, uint64_t from, uint64_t head, struct event *to);

@@ -32,6 +32,9 @@ struct session_options {
     bool libcalls;         /* calls of main executables into libraries; then no -M means none */
     uint32_t depth;        /* -D: 0 no limit */
     uint64_t threshold_ns; /* -t: 0 none */
+    uint32_t stack_frames; /* --stack: callers of a call that are recorded, at most; 0: none are */
+    const struct pattern *const *stack_filters; /* of functions that match these; none: of all */
+    size_t stack_filter_count;
     enum overflow overflow;
     uint64_t ring_bytes;            /* per thread, power of two, ≥ 4096; 0: the default */
     const struct trigger *triggers; /* with OVERFLOW_OVERWRITE only */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "arch/clock.h"
+#include "session/callers.h"
 #include "session/rings.h"
 #include "session/thin.h"
 
@@ -26,6 +27,7 @@ static struct trace_frames copy_frames(const struct trace_frames *from) {
 
 struct ring_image ring_image_take(struct slot *slot, uint64_t most_bytes) {
     struct ring_image image = {.thread = slot->thread};
+    uint64_t slots = __atomic_load_n(&slot->lane->slice_slots, __ATOMIC_ACQUIRE);
     uint64_t head = ring_head(slot, slot->tail, slot->last_clock), from = ring_oldest(slot, head);
     image.shared = atomic_load(&slot->shared);
     epochs_look(&slot->epochs, head, clock_ticks() + SKEW_TICKS);
@@ -35,6 +37,9 @@ struct ring_image ring_image_take(struct slot *slot, uint64_t most_bytes) {
     image.at = ring_copy(slot, from, head, image.events);
     image.first = image.events + (image.at - from) / EVENT_BYTES;
     image.count = (head - image.at) / EVENT_BYTES;
+    uint64_t before = slice_slots_before(image.first, image.count, slots);
+    image.lost = image.at / EVENT_BYTES - (before < image.at / EVENT_BYTES ? before : 0);
+    image.callers = slot->callers ? callers_ref(slot->callers) : NULL;
     memcpy(image.name, slot->name, sizeof image.name);
     copy_epochs(&image.epochs, &slot->epochs);
     if (!image.at && slot->opened.count && slot->opened.stream == slot->stream)
@@ -42,8 +47,16 @@ struct ring_image ring_image_take(struct slot *slot, uint64_t most_bytes) {
     return image;
 }
 
+uint64_t ring_image_events(const struct ring_image *image) {
+    uint64_t events = 0;
+    for (size_t i = 0; i < image->count; i++)
+        events += !is_slice_event(image->first[i].site >> 2);
+    return events;
+}
+
 void ring_image_done(struct ring_image *image) {
     free(image->events);
+    callers_unref(image->callers);
     ARRAY_FREE(&image->epochs.notes);
     free((void *)image->opened.frames);
     *image = (struct ring_image){0};
@@ -64,6 +77,7 @@ struct writing {
     const struct snapshot_options *options;
     struct trace_writer *writer;
     struct snapshot_facts *facts;
+    struct chains *chains;
     uint64_t first, last; /* ticks of events so far */
 };
 
@@ -85,16 +99,24 @@ static void write_opened(struct writing *w, const struct ring_image *image, stru
 }
 
 static void write_events(struct writing *w, const struct ring_image *image, struct thin *thin) {
-    struct trace_event events[UNPACK];
-    for (size_t at = 0, n; at < image->count; at += n) {
-        n = image->count - at < UNPACK ? image->count - at : UNPACK;
-        for (size_t i = 0; i < n; i++)
-            events[i] = unpacked(image, at + i);
+    struct trace_event events[UNPACK + CALLERS_EVENTS];
+    struct stack_slice slice = {0};
+    for (size_t at = 0; at < image->count;) {
+        size_t n = 0;
+        for (; at < image->count && n < UNPACK; at++) {
+            struct trace_event event = unpacked(image, at);
+            if (image->callers)
+                n += callers_pass(image->callers, &slice, w->chains, &event, events + n);
+            else
+                events[n++] = event;
+        }
+        chains_tell(w->chains);
         if (thin)
             thin_events(thin, events, n);
-        else
+        else if (n)
             trace_writer_events(w->writer, image->thread.stream, events, n);
     }
+    slice_done(&slice);
 }
 
 static void note_span(struct writing *w, const struct ring_image *image) {
@@ -113,9 +135,9 @@ static void write_image(struct writing *w, const struct ring_image *image, uint6
     uint64_t end = image->ended ? image->end_ticks : now;
     if (image->count)
         note_span(w, image);
-    if (image->at)
+    if (image->lost)
         trace_writer_lost(w->writer, stream, image->count ? unpacked(image, 0).ticks : end,
-                          image->at / EVENT_BYTES);
+                          image->lost);
     if (o->depth || o->threshold_ticks)
         thin = thin_new(&thinned, &image->thread);
     if (thin && image->shared)
@@ -135,6 +157,7 @@ int snapshot_write(struct snapshot *s, const struct snapshot_options *options,
     int rc = trace_writer_branch(options->writer, path, &w.writer, err);
     if (rc < 0)
         return rc;
+    w.chains = chains_new(w.writer);
     trace_writer_clock(w.writer, &s->clock);
     for (size_t i = 0; i < s->images.count; i++) { /* views count on small numbers of streams */
         struct trace_thread *thread = &s->images.at[i].thread;
@@ -147,6 +170,7 @@ int snapshot_write(struct snapshot *s, const struct snapshot_options *options,
         ring_image_done(&s->images.at[i]);
     }
     ret->span_ticks = w.last - w.first;
+    chains_free(w.chains);
     struct trace_end end = {.ticks = s->clock.ticks, .snapshot = s->number, .reason = s->reason};
     struct trace_totals totals;
     rc = trace_writer_finish(w.writer, &end, &totals, err);

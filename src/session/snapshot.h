@@ -16,12 +16,16 @@ struct ring_image { /* of one thread */
     struct epochs epochs;
     struct trace_frames opened; /* what was open before the first; none if something is lost */
     bool shared;                /* as the slot */
+    uint64_t lost;              /* events before the first */
+    struct callers *callers;    /* as the slot; NULL: none are asked for */
     bool ended;
     uint64_t end_ticks; /* if so */
 };
 
 /* Of SLOT's ring the newest MOST_BYTES. Drainer only. */
 struct ring_image ring_image_take(struct slot *slot, uint64_t most_bytes);
+/* How many events it holds, slices left out. */
+uint64_t ring_image_events(const struct ring_image *image);
 void ring_image_done(struct ring_image *image);
 
 struct snapshot {

@@ -11,6 +11,7 @@
 
 #include "arch/agent.h"
 #include "base/log.h"
+#include "session/callers.h"
 #include "session/foothold.h"
 #include "session/limits.h"
 #include "session/patcher.h"
@@ -263,6 +264,7 @@ struct space *space_fork(const struct space *parent, pid_t tid, struct err *err)
     s->refs = 1;
     s->pid = tid;
     s->remote.memory_fd = fd;
+    s->callers = NULL;
     s->stopping = false; /* its parent may be in the middle of that */
     memset(&s->slabs, 0, sizeof s->slabs);
     memset(&s->modules, 0, sizeof s->modules);
@@ -295,6 +297,7 @@ void space_unref(struct space *s) {
         patcher_forget(&s->modules.at[i]);
     space_forget_prepared(s);
     keys_done(&s->keys);
+    callers_unref(s->callers);
     ARRAY_FREE(&s->slabs);
     ARRAY_FREE(&s->files);
     ARRAY_FREE(&s->modules);

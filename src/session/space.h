@@ -70,9 +70,10 @@ struct space {
     unsigned filters;    /* seccomp filters that need no look (permits.h) */
     taddr_t loader_hook; /* run-time address of _dl_debug_state; 0: none */
     struct program program;
-    size_t traps; /* how many of ours stand in it */
-    bool trapped; /* some did: threads may still report that they have come to one */
-    bool armed;   /* its tasks' actions at SIGTRAP are known (traps.c) */
+    struct callers *callers; /* NULL: they are not asked for, or not yet */
+    size_t traps;            /* how many of ours stand in it */
+    bool trapped;            /* some did: threads may still report that they have come to one */
+    bool armed;              /* its tasks' actions at SIGTRAP are known (traps.c) */
     struct {
         uint64_t now, added;
     } limit; /* of its memory (limits.h), as we have left it, and how much of it is for us */

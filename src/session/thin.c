@@ -8,7 +8,7 @@ enum { BATCH = 4096 };
 
 struct record { /* an open call; call.user is its index + 1 */
     uint64_t start, sp;
-    uint32_t id;
+    uint32_t id, chain;
     bool wanted;  /* not too deep */
     bool written; /* its entry is in the trace */
     bool ended;   /* closed, but younger calls (of other stacks) are still open */
@@ -25,6 +25,7 @@ struct thin {
     uint32_t stream;
     uint64_t stack_low, stack_bytes; /* the thread's own: its stack pointers are above the former */
     bool shared;                     /* other stacks may go on in other threads */
+    uint32_t chain;                  /* of the event that comes next */
     ARRAY(struct record) open;       /* in order of opening */
     size_t settled;                  /* records below this one are written or unwanted */
     struct trace_event batch[BATCH];
@@ -50,6 +51,10 @@ static void put(struct thin *t, uint64_t ticks, const struct record *r, enum eve
     put_event(t, &(struct trace_event){ticks, r->id << 2 | kind, r->sp});
 }
 
+static void put_chain(struct thin *t, uint64_t ticks, uint32_t chain) {
+    put_event(t, &(struct trace_event){ticks, (uint32_t)CHAIN_EVENT << 2 | EVENT_CONTROL, chain});
+}
+
 /* What has shown that the call is left may not be written itself. */
 static void put_unwound(struct thin *t, uint64_t ticks, const struct record *r) {
     struct record above = {.id = r->id, .sp = r->sp + 1};
@@ -62,6 +67,8 @@ static void write_open(struct thin *t) {
     for (; t->settled < t->open.count; t->settled++) {
         struct record *r = &t->open.at[t->settled];
         if (r->wanted && !r->ended && !r->written) {
+            if (r->chain)
+                put_chain(t, r->start, r->chain);
             put(t, r->start, r, EVENT_ENTRY);
             r->written = true;
         }
@@ -77,7 +84,11 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
     (void)parent;
     struct thin *t = ctx;
     bool wanted = !t->options.depth || call->depth < t->options.depth || may_roam(t, call->sp);
-    struct record r = {.start = call->start, .id = call->id, .sp = call->sp, .wanted = wanted};
+    struct record r = {.start = call->start,
+                       .sp = call->sp,
+                       .id = call->id,
+                       .chain = call->chain,
+                       .wanted = wanted};
     r.written = wanted && call->before; /* by a record of frames */
     ARRAY_PUSH(&t->open, r);
     call->user = (void *)(uintptr_t)t->open.count;
@@ -159,8 +170,16 @@ static void take(struct thin *t, const struct trace_event *e) {
     if (t->frames.count && t->frames.at[0].ticks <= e->ticks)
         apply_due_frames(t, e->ticks);
     bool of_stacks = e->site >> 2 >= STACK_EVENTS, roams = !of_stacks && may_roam(t, e->sp);
+    uint32_t chain = t->chain;
+    t->chain = e->site >> 2 == CHAIN_EVENT ? (uint32_t)e->sp : CHAIN_NONE;
+    if (t->chain)
+        return;
     if (of_stacks || roams)
         write_open(t);
+    if (roams && chain)
+        put_chain(t, e->ticks, chain);
+    else if (chain)
+        calls_event(t->calls, e->ticks, CHAIN_EVENT, EVENT_CONTROL, chain);
     if (!roams)
         calls_event(t->calls, e->ticks, e->site >> 2, (enum event_kind)(e->site & 3), e->sp);
     if (of_stacks || roams)

@@ -88,6 +88,11 @@ static uint64_t stat_field(pid_t tid, int number) {
     return at ? strtoull(at, NULL, 10) : 0;
 }
 
+taddr_t status_stack_start(pid_t tid) {
+    enum { START_STACK = 28 };
+    return stat_field(tid, START_STACK);
+}
+
 taddr_t status_break_start(pid_t tid) {
     enum { START_BRK = 47 };
     return stat_field(tid, START_BRK);

@@ -16,6 +16,8 @@ bool status_descends(pid_t tid, pid_t pid);
 pid_t status_innermost_pid(pid_t tid);
 /* The same for TID itself. */
 pid_t status_innermost_tid(pid_t tid);
+/* Where the first thread's stack was when its program began; 0: unknown. */
+taddr_t status_stack_start(pid_t tid);
 /* Where the program break of TID's process began; 0: unknown. */
 taddr_t status_break_start(pid_t tid);
 /* 0: no seccomp; strict mode counts as very many. */

@@ -9,6 +9,7 @@ struct calls {
     struct stacks stacks;
     struct told *told; /* by thread */
     bool pieces;       /* the stacks come in such */
+    uint32_t chain;    /* of the entry that comes next, if it does */
     uint64_t strays;
 };
 
@@ -237,8 +238,13 @@ static void stack_event(struct calls *c, uint64_t ticks, uint32_t id, uint64_t a
 /* ---- events ---- */
 
 void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint64_t sp) {
-    if (kind == EVENT_CONTROL && id >= STACK_EVENTS) {
-        stack_event(c, ticks, id, sp);
+    uint32_t chain = c->chain;
+    c->chain = CHAIN_NONE;
+    if (kind == EVENT_CONTROL && id >= OWN_EVENTS) {
+        if (id == CHAIN_EVENT)
+            c->chain = (uint32_t)sp;
+        else if (id >= STACK_EVENTS)
+            stack_event(c, ticks, id, sp);
         return;
     }
     uint32_t before = c->stacks.current;
@@ -249,7 +255,7 @@ void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind k
     if (c->pieces && kind == EVENT_ENTRY && c->stacks.current != before)
         stacks_join(&c->stacks, before);
     if (kind == EVENT_ENTRY)
-        enter(c, &(struct call){.id = id, .sp = sp, .start = ticks});
+        enter(c, &(struct call){.id = id, .sp = sp, .chain = chain, .start = ticks});
     else if (kind == EVENT_CONTROL)
         go_on(c, ticks, sp);
     else

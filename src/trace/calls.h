@@ -18,6 +18,7 @@
  *    (coroutines, signal stacks), told apart by their addresses. On those each thread may run: a
  *    call may begin in one and end in another. Where stacks grow in pieces each piece is one, and
  *    what stands on it ends with the frame that it has grown from at the latest.
+ *  - the number of a chain (CHAIN_EVENT) is of the entry right behind it.
  *  - a stack that the program says it has moved (enum stack_event) takes its open calls along;
  * calls that are open on one that it frees were unwound.
  */
@@ -41,6 +42,7 @@ struct call {
     uint32_t depth;       /* 0: outermost of its stack */
     uint32_t stack;       /* 0: native stack; others numbered in order of appearance */
     uint32_t thread;      /* that it began in, as numbered by calls_add_thread(); 0: the first */
+    uint32_t chain;       /* its callers, traced or not (format.h); CHAIN_NONE: not recorded */
     uint64_t start;       /* ticks */
     uint64_t end;         /* ticks; valid in on_close */
     enum call_end how;    /* valid in on_close */

@@ -68,6 +68,8 @@ static bool place(struct decoder *d, const struct run *run, struct trace_item *i
     *ret_delta = (uint32_t)unzigzag(extra(d));
     item->id = d->id[number + 1];
     item->sp = run->high | (uint32_t)(run->top->sp + *ret_delta);
+    if (item->id == CHAIN_EVENT)
+        item->sp = *ret_delta;
     return true;
 }
 

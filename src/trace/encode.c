@@ -178,10 +178,22 @@ static void control(struct encoder *e, struct run *run, uint64_t key) {
     e->controls++;
 }
 
+/* The number of a chain is no stack pointer: nothing is foretold by it, nor of it. */
+static void chain(struct encoder *e, struct run *run, const struct trace_event *event) {
+    *run->code++ = CODE_CONTROL;
+    run->extra = varint_put(run->extra, dictionary_number(&e->dictionary, CHAIN_EVENT) - 1);
+    run->extra = varint_put(run->extra, zigzag((int32_t)event->sp));
+    e->controls++;
+}
+
 /* An event that was not foretold. */
 static __attribute__((noinline)) void rare(struct encoder *e, struct run *run,
                                            const struct trace_event *event) {
     uint64_t key = event_key(event);
+    if (event->site == ((uint32_t)CHAIN_EVENT << 2 | EVENT_CONTROL)) {
+        chain(e, run, event);
+        return;
+    }
     shadow_select(e, run, event->sp);
     if (e->shadows[e->current].high != event_high(event)) {
         e->shadows[e->current].high = event_high(event);

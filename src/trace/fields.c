@@ -190,6 +190,22 @@ bool fields_frames(struct fields *f, struct trace_frames *ret) {
     return !f->bad;
 }
 
+bool fields_place(struct fields *f, struct trace_place *ret) {
+    ret->function = text(f);
+    ret->module = text(f);
+    ret->address = fields_number(f);
+    return !f->bad;
+}
+
+bool fields_chain(struct fields *f, uint32_t number, struct trace_chain *ret) {
+    uint32_t up = fields_bounded(f, number);
+    ret->callers = number - up;
+    ret->place = fields_bounded(f, DISK_CHAINS_MAX);
+    if (!up || ret->callers == CHAIN_NONE)
+        bad(f);
+    return !f->bad;
+}
+
 bool fields_functions(struct fields *f, struct functions_head *ret) {
     ret->first_id = fields_bounded(f, DISK_ID_MAX);
     ret->first = fields_bounded(f, DISK_ID_MAX);

@@ -47,7 +47,9 @@ struct trace_reader {
     ARRAY(struct trace_map) maps;
     ARRAY(struct trace_frames) frames;  /* by stream, then time; each frames[] is ours */
     ARRAY(struct trace_change) changes; /* by time */
-    ARRAY(uint8_t *) payloads;          /* that the texts above point into */
+    ARRAY(struct trace_place) places;
+    ARRAY(struct trace_chain) chains; /* the first CHAIN_FIRST mean nothing */
+    ARRAY(uint8_t *) payloads;        /* that the texts above point into */
     uint64_t payload_bytes, missing_functions;
 
     bool has_session, has_end;

@@ -102,6 +102,40 @@ struct trace_frames {
     const struct trace_frame *frames; /* the outermost first */
 };
 
+/*
+ * Who called, of calls for which that was recorded (--stack): a chain is the function that the call
+ * returns to, and that function's chain. Chains have numbers; the first ones are how a chain ends.
+ */
+enum chain_end {
+    CHAIN_NONE,    /* not a chain: none was recorded */
+    CHAIN_WHOLE,   /* nobody has called the last one: the thread began there */
+    CHAIN_CUT,     /* more of the stack would have been needed */
+    CHAIN_LIMITED, /* there are more callers than were asked for */
+    CHAIN_LOST,    /* the caller of the last one cannot be told */
+    CHAIN_MISSED,  /* the ring had no room for it */
+    CHAIN_FIRST = 8
+};
+
+struct trace_place {      /* a function, traced or not */
+    const char *function; /* as its symbol table names it; "" when it does not */
+    const char *module;   /* file name, or "" */
+    uint64_t
+        address; /* where it begins, as linked; or the return address, if not even that is known */
+};
+
+struct trace_chain {
+    uint32_t callers; /* the chain of the function itself: a smaller number */
+    uint32_t place;
+};
+
+/* Places and chains, from the first new ones on. */
+struct trace_chains {
+    uint32_t first_place, place_count;
+    const struct trace_place *places;
+    uint32_t first_chain, chain_count;
+    const struct trace_chain *chains;
+};
+
 enum trace_change_kind {
     TRACE_PAUSED,  /* from then on nothing of the process is recorded */
     TRACE_RESUMED, /* from then on it is again */

@@ -26,6 +26,7 @@ enum {
     DISK_INDEX_ENTRIES = 32 * 1024, /* in one index block, at most */
     DISK_FRAMES_MAX = 64 * 1024,    /* in one record, at most */
     DISK_EXTENTS_MAX = 64 * 1024,   /* likewise */
+    DISK_CHAINS_MAX = 0x3fffffff,   /* numbers of chains and places */
     DISK_ID_MAX = 0x3fffffff        /* event ids have 30 bits */
 };
 
@@ -42,6 +43,7 @@ enum disk_type {
     DISK_FRAMES = 10,
     DISK_CHANGE = 11,
     DISK_EXTENTS = 12,
+    DISK_CHAINS = 13,
     DISK_EVENTS = 16
 };
 

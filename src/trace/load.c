@@ -101,6 +101,28 @@ static bool load_frames(struct trace_reader *r, struct fields *f) {
     return ok;
 }
 
+static bool load_chains(struct trace_reader *r, struct fields *f) {
+    static const struct trace_place nowhere = {"", "", 0};
+    uint32_t first = fields_bounded(f, DISK_CHAINS_MAX), count = fields_bounded(f, DISK_CHAINS_MAX);
+    struct trace_place place;
+    if (f->bad || first < r->places.count || first - r->places.count > r->size)
+        return false;
+    while (r->places.count < first) /* told of in a block that is damaged */
+        ARRAY_PUSH(&r->places, nowhere);
+    for (uint32_t i = 0; i < count && fields_place(f, &place); i++)
+        ARRAY_PUSH(&r->places, place);
+    first = fields_bounded(f, DISK_CHAINS_MAX), count = fields_bounded(f, DISK_CHAINS_MAX);
+    if (f->bad || first < CHAIN_FIRST || first < r->chains.count ||
+        first - r->chains.count > r->size)
+        return false;
+    while (r->chains.count < first)
+        ARRAY_PUSH(&r->chains, ((struct trace_chain){CHAIN_LOST, UINT32_MAX}));
+    struct trace_chain chain;
+    for (uint32_t i = 0; i < count && fields_chain(f, first + i, &chain); i++)
+        ARRAY_PUSH(&r->chains, chain);
+    return !f->bad;
+}
+
 static bool load_extents(struct trace_reader *r, struct fields *f) {
     uint32_t count = fields_bounded(f, DISK_EXTENTS_MAX);
     struct trace_extent extent;
@@ -155,6 +177,8 @@ static bool load_record(struct trace_reader *r, unsigned type, struct fields *f)
         return load_frames(r, f);
     case DISK_EXTENTS:
         return load_extents(r, f);
+    case DISK_CHAINS:
+        return load_chains(r, f);
     default:
         return true; /* of a later spoor */
     }
@@ -163,7 +187,7 @@ static bool load_record(struct trace_reader *r, unsigned type, struct fields *f)
 /* Unpacks one metadata block; its payload stays as long as the reader. */
 static bool load_block(struct trace_reader *r, const struct disk_index_entry *entry) {
     struct bytes payload = {0};
-    if (entry->block.type < DISK_SESSION || entry->block.type > DISK_EXTENTS)
+    if (entry->block.type < DISK_SESSION || entry->block.type > DISK_CHAINS)
         return true;
     if (!payload_fits(r, entry->block.raw) || !unpack(r, entry, &payload)) {
         free(payload.at);

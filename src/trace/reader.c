@@ -198,6 +198,8 @@ void trace_reader_free(struct trace_reader *r) {
     ARRAY_FREE(&r->maps);
     ARRAY_FREE(&r->frames);
     ARRAY_FREE(&r->changes);
+    ARRAY_FREE(&r->places);
+    ARRAY_FREE(&r->chains);
     ARRAY_FREE(&r->payloads);
     unpack_pool_done(&r->pool);
     free(r->stream_first);
@@ -296,6 +298,26 @@ size_t trace_reader_change_count(const struct trace_reader *r) { return r->chang
 
 const struct trace_change *trace_reader_change(const struct trace_reader *r, size_t i) {
     return i < r->changes.count ? &r->changes.at[i] : NULL;
+}
+
+uint32_t trace_reader_chain_count(const struct trace_reader *r) {
+    return r->chains.count > CHAIN_FIRST ? (uint32_t)r->chains.count : CHAIN_FIRST;
+}
+
+bool trace_reader_chain(const struct trace_reader *r, uint32_t number, struct trace_chain *ret) {
+    if (number < CHAIN_FIRST || number >= r->chains.count ||
+        r->chains.at[number].place >= r->places.count)
+        return false;
+    *ret = r->chains.at[number];
+    return true;
+}
+
+uint32_t trace_reader_place_count(const struct trace_reader *r) {
+    return (uint32_t)r->places.count;
+}
+
+const struct trace_place *trace_reader_place(const struct trace_reader *r, uint32_t i) {
+    return &r->places.at[i];
 }
 
 bool trace_reader_function(const struct trace_reader *r, uint32_t id,

@@ -43,6 +43,11 @@ const struct trace_frames *trace_reader_frames(const struct trace_reader *r, uin
 /* What has changed while it was recorded, in order of time. */
 size_t trace_reader_change_count(const struct trace_reader *r);
 const struct trace_change *trace_reader_change(const struct trace_reader *r, size_t i);
+/* Chains of callers. False: NUMBER is an end (enum chain_end), or unknown, which is CHAIN_LOST. */
+bool trace_reader_chain(const struct trace_reader *r, uint32_t number, struct trace_chain *ret);
+uint32_t trace_reader_chain_count(const struct trace_reader *r); /* numbers are smaller */
+uint32_t trace_reader_place_count(const struct trace_reader *r);
+const struct trace_place *trace_reader_place(const struct trace_reader *r, uint32_t i);
 /* The module and function of an event id (site >> 2); false when no module has it. */
 bool trace_reader_function(const struct trace_reader *r, uint32_t id,
                            const struct trace_module **ret_module,

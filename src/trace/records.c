@@ -136,6 +136,22 @@ struct block *record_change(const struct trace_change *change) {
     return block;
 }
 
+struct block *record_chains(const struct trace_chains *c) {
+    struct block *block = block_new(DISK_CHAINS);
+    struct bytes *b = payload(block);
+    put_numbers(b, (uint64_t[]){c->first_place, c->place_count}, 2);
+    for (const struct trace_place *p = c->places; p < c->places + c->place_count; p++) {
+        bytes_put_string(b, p->function);
+        bytes_put_string(b, p->module);
+        bytes_put_varint(b, p->address);
+    }
+    put_numbers(b, (uint64_t[]){c->first_chain, c->chain_count}, 2);
+    for (uint32_t i = 0; i < c->chain_count; i++)
+        put_numbers(b, (uint64_t[]){c->first_chain + i - c->chains[i].callers, c->chains[i].place},
+                    2);
+    return block;
+}
+
 struct block *record_extents(const struct trace_extent *extents, size_t count) {
     struct block *block = block_new(DISK_EXTENTS);
     struct bytes *b = payload(block);

@@ -21,6 +21,7 @@ struct block *record_map(const struct trace_map *map);
 /* Of more than DISK_FRAMES_MAX frames the innermost. */
 struct block *record_frames(const struct trace_frames *frames);
 struct block *record_change(const struct trace_change *change);
+struct block *record_chains(const struct trace_chains *chains);
 struct block *record_extents(const struct trace_extent *extents, size_t count);
 struct block *record_end(const struct trace_end *end);
 
@@ -57,6 +58,9 @@ struct functions_head {
     uint32_t first, count;
 };
 bool fields_functions(struct fields *f, struct functions_head *ret);
+bool fields_place(struct fields *f, struct trace_place *ret); /* the next one */
+/* The next one, which has NUMBER. */
+bool fields_chain(struct fields *f, uint32_t number, struct trace_chain *ret);
 /* The next function; *END is the end of the one before (0 at first). */
 bool fields_function(struct fields *f, uint64_t *end, struct trace_function *ret);
 

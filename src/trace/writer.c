@@ -76,8 +76,9 @@ static void note_extent(struct stream *stream, const struct trace_event *events,
     uint64_t low = stream->low, high = stream->high;
     uint32_t site = 0;
     for (const struct trace_event *e = events; e < events + count; e++) {
-        low = e->sp < low ? e->sp : low;
-        high = e->sp > high ? e->sp : high;
+        bool number = e->site >> 2 == CHAIN_EVENT; /* not a stack pointer */
+        low = !number && e->sp < low ? e->sp : low;
+        high = !number && e->sp > high ? e->sp : high;
         site = e->site > site ? e->site : site;
     }
     bool of_stacks = site >> 2 >= STACK_EVENTS;
@@ -164,6 +165,10 @@ void trace_writer_map(struct trace_writer *w, const struct trace_map *map) {
 
 void trace_writer_frames(struct trace_writer *w, const struct trace_frames *frames) {
     sink_push(w->sink, record_frames(frames));
+}
+
+void trace_writer_chains(struct trace_writer *w, const struct trace_chains *chains) {
+    sink_push(w->sink, record_chains(chains));
 }
 
 void trace_writer_change(struct trace_writer *w, const struct trace_change *change) {

@@ -35,6 +35,8 @@ void trace_writer_map(struct trace_writer *w, const struct trace_map *map);
 /* What was open in a stream at a time. May come after events of later times. Of very many frames
  * (65 536) the innermost are kept. */
 void trace_writer_frames(struct trace_writer *w, const struct trace_frames *frames);
+/* Chains of callers, before any event tells of them. All numbers below are known. */
+void trace_writer_chains(struct trace_writer *w, const struct trace_chains *chains);
 /* What is recorded from now on. */
 void trace_writer_change(struct trace_writer *w, const struct trace_change *change);
 

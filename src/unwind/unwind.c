@@ -13,8 +13,16 @@ struct known { /* a row that was read */
     struct row *row; /* NULL: a free place */
 };
 
+struct walk { /* through one stack */
+    struct unwind_stack stack;
+    struct machine machine;    /* as at `frame` */
+    struct unwind_frame frame; /* that comes next; only pc and exact are known */
+    size_t frames;
+};
+
 struct unwinder {
     struct images images;
+    struct walk walk;
     struct known *table; /* by pc, open addressing, at most half full */
     size_t room, count;
 };
@@ -213,26 +221,49 @@ static bool step(struct unwinder *u, struct machine *m, struct unwind_frame *fra
     return false;
 }
 
+void unwind_begin(struct unwinder *u, const struct unwind_stack *stack) {
+    struct walk *w = &u->walk;
+    w->stack = *stack;
+    w->machine.known = UINT64_MAX;
+    w->machine.count = REGS_DWARF_COUNT;
+    w->machine.word = WORD;
+    w->machine.pieces = stack->pieces;
+    w->machine.piece_count = stack->count;
+    w->frames = 0;
+    regs_dwarf(&stack->regs, w->machine.registers);
+    w->frame =
+        (struct unwind_frame){.pc = w->machine.registers[REGS_DWARF_PC], .exact = !stack->returned};
+}
+
+bool unwind_next(struct unwinder *u, struct unwind_frame *ret, enum unwind_end *ret_end) {
+    struct walk *w = &u->walk;
+    const size_t most = w->stack.most ? w->stack.most : UNWIND_MAX;
+    w->machine.missed = false;
+    bool goes_on = step(u, &w->machine, &w->frame, ret_end);
+    *ret = w->frame;
+    if (goes_on && ++w->frames == most) {
+        *ret_end = UNWIND_DEEP;
+        return false;
+    }
+    w->frame = (struct unwind_frame){.pc = w->machine.registers[REGS_DWARF_PC],
+                                     .exact = ret->how == UNWIND_SIGNAL};
+    return goes_on;
+}
+
+const uint64_t *unwind_registers(const struct unwinder *u) { return u->walk.machine.registers; }
+
+bool unwind_is_possible(const struct unwinder *u, taddr_t pc) { return images_at(&u->images, pc); }
+
 enum unwind_end unwind_stack(struct unwinder *u, const struct unwind_stack *stack,
                              unwind_frames *ret) {
-    struct machine m = {.known = UINT64_MAX,
-                        .count = REGS_DWARF_COUNT,
-                        .word = WORD,
-                        .pieces = stack->pieces,
-                        .piece_count = stack->count};
     enum unwind_end end = UNWIND_LOST;
-    regs_dwarf(&stack->regs, m.registers);
-    struct unwind_frame frame = {.pc = m.registers[REGS_DWARF_PC], .exact = true};
-    if (!images_at(&u->images, frame.pc))
+    struct unwind_frame frame;
+    unwind_begin(u, stack);
+    if (!images_at(&u->images, u->walk.frame.pc))
         return UNWIND_LOST;
-    for (int i = 0; i < UNWIND_MAX; i++) {
-        m.missed = false;
-        bool goes_on = step(u, &m, &frame, &end);
+    for (bool goes_on = true; goes_on;) {
+        goes_on = unwind_next(u, &frame, &end);
         ARRAY_PUSH(ret, frame);
-        if (!goes_on)
-            return end;
-        frame = (struct unwind_frame){.pc = m.registers[REGS_DWARF_PC],
-                                      .exact = frame.how == UNWIND_SIGNAL};
     }
-    return UNWIND_DEEP;
+    return end;
 }

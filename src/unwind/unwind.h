@@ -47,6 +47,8 @@ struct unwind_stack {
     /* Where frames lie: one piece, or, with a signal handler on a stack of its own, two. */
     const struct unwind_piece *pieces;
     size_t count;
+    bool returned; /* pc is where a call returns to, and the stack pointer what it is then */
+    size_t most;   /* frames; 0: UNWIND_MAX */
 };
 
 /* How a frame's CFA was found. */
@@ -68,7 +70,7 @@ struct unwind_frame {
 enum unwind_end {
     UNWIND_BOTTOM, /* of the stack: nobody has called the last frame */
     UNWIND_CUT,    /* memory would have been needed that is not in the pieces */
-    UNWIND_DEEP,   /* there are more than UNWIND_MAX frames */
+    UNWIND_DEEP,   /* there are more frames than were asked for */
     UNWIND_LOST    /* the last frame's caller cannot be told, or makes no sense */
 };
 enum { UNWIND_MAX = 10000 };
@@ -78,5 +80,15 @@ typedef ARRAY(struct unwind_frame) unwind_frames;
 /* Adds the frames to RET, the innermost first. */
 enum unwind_end unwind_stack(struct unwinder *u, const struct unwind_stack *stack,
                              unwind_frames *ret);
+
+/* The same, frame by frame. STACK's pieces must stay until the last one. */
+void unwind_begin(struct unwinder *u, const struct unwind_stack *stack);
+/* False: *RET is the last one, and *RET_END says why. */
+bool unwind_next(struct unwinder *u, struct unwind_frame *ret, enum unwind_end *ret_end);
+/* The registers of the frame that comes next, numbered as by regs_dwarf(). What is not known is 0,
+ * or as it was. */
+const uint64_t *unwind_registers(const struct unwinder *u);
+/* Whether PC, where a walk would begin, is in executable memory. */
+bool unwind_is_possible(const struct unwinder *u, taddr_t pc);
 
 #endif

@@ -60,7 +60,35 @@ enum stack_event {
     STACK_FREED_LOW,
     STACK_FREED_HIGH
 };
-enum { STACK_EVENTS = STACK_MOVES }; /* ids from here on are no functions */
+enum { STACK_EVENTS = STACK_MOVES }; /* ids from here on tell of stacks */
+
+/*
+ * A *slice* is what the entry behind it found on the stack, for who called (--stack):
+ *
+ *     SLICE_BEGIN  SLICE_END  SLICE_REGISTER …  SLICE_WORD + n …   entry
+ *
+ * Control events, too, of these in a function's place; in place of the stack pointer they have what
+ * they tell: 48 bits. So every slot of a ring is an event with a clock, and the ring's rules hold
+ * as they are. Words and registers that no address can be are left out: what is not there is 0. A
+ * slice that is interrupted, or begun where there was no room for more, has no entry right behind
+ * it or no end, and is none.
+ */
+enum slice_event {
+    SLICE_WORD = 0x3fff0000,  /* + n: the word at the entry's stack pointer + 8 n */
+    SLICE_BEGIN = 0x3fff8000, /* how many slots of slices the thread has written before it */
+    SLICE_END,                /* the address of the first byte that was not looked at */
+    SLICE_REGISTER            /* + n: a register, as the backend numbers them */
+};
+enum { SLICE_EVENTS = SLICE_WORD, SLICE_EVENTS_END = SLICE_REGISTER + 16 };
+enum { SLICE_WORDS_MOST = SLICE_BEGIN - SLICE_WORD };
+
+/* In traces: the callers of the entry behind it, as the number of a chain (trace/format.h). */
+enum { CHAIN_EVENT = 0x3fff9000 };
+enum { OWN_EVENTS = SLICE_EVENTS }; /* ids from here on are no functions */
+
+static inline int is_slice_event(uint32_t id) {
+    return id - SLICE_EVENTS < SLICE_EVENTS_END - SLICE_EVENTS;
+}
 
 #define EVENT_CLOCK_MASK (((uint64_t)1 << 48) - 1)
 
@@ -87,6 +115,12 @@ struct lane {
     uint64_t hook;  /* 1 while the thread waits in the dynamic linker's hook; the tool clears it */
     uint64_t control; /* address of the struct control, in the target */
     uint64_t waits;   /* how often the ring was found full */
+    /* Of slices; set by the tool before the thread runs, but for the last. */
+    uint64_t slice_bytes; /* looked at, at most; 0: there are no slices */
+    uint64_t stack_low;   /* the thread's own stack, as far as it can be read whenever its */
+    uint64_t stack_bytes; /* stack pointer lies there; of other stacks it is one page */
+    uint64_t ring_mask;
+    uint64_t slice_slots; /* ever written; by the thread only */
 };
 
 /* One per address space, shared with the tool. */
@@ -107,10 +141,19 @@ _Static_assert(sizeof(struct event) == 16, "stubs store 16 bytes");
 #define LANE_HOOK 24
 #define LANE_CONTROL 32
 #define LANE_WAITS 40
+#define LANE_SLICE_BYTES 48
+#define LANE_STACK_LOW 56
+#define LANE_STACK_BYTES 64
+#define LANE_RING_MASK 72
+#define LANE_SLICE_SLOTS 80
 #define LANE_RING 4096 /* offset of the ring from the lane */
 #define EVENT_CLOCK_SP 0
 #define EVENT_SITE 8
 #define EVENT_SP_LOW 12
+#define EVENT_CONTROL_KIND 3
+#define SLICE_WORD_ID 0x3fff0000
+#define SLICE_BEGIN_ID 0x3fff8000
+#define SLICE_HEAD_SLOTS 8 /* besides words, at most */
 #define CONTROL_OWNER_DIED 0x40000000
 #define BRIDGE_BYTES 96      /* room for code in the agent (arch/bridge.h) */
 #define BRIDGE_GATE_BYTES 84 /* AArch64: of what stands behind it */
@@ -121,7 +164,14 @@ _Static_assert(__builtin_offsetof(struct lane, lost) == LANE_LOST, "");
 _Static_assert(__builtin_offsetof(struct lane, hook) == LANE_HOOK, "");
 _Static_assert(__builtin_offsetof(struct lane, control) == LANE_CONTROL, "");
 _Static_assert(__builtin_offsetof(struct lane, waits) == LANE_WAITS, "");
+_Static_assert(__builtin_offsetof(struct lane, slice_bytes) == LANE_SLICE_BYTES, "");
+_Static_assert(__builtin_offsetof(struct lane, stack_low) == LANE_STACK_LOW, "");
+_Static_assert(__builtin_offsetof(struct lane, stack_bytes) == LANE_STACK_BYTES, "");
+_Static_assert(__builtin_offsetof(struct lane, ring_mask) == LANE_RING_MASK, "");
+_Static_assert(__builtin_offsetof(struct lane, slice_slots) == LANE_SLICE_SLOTS, "");
 _Static_assert(__builtin_offsetof(struct event, sp_low) == EVENT_SP_LOW, "");
+_Static_assert(SLICE_WORD == SLICE_WORD_ID && SLICE_BEGIN == SLICE_BEGIN_ID, "");
+_Static_assert(SLICE_END == SLICE_BEGIN_ID + 1 && SLICE_REGISTER == SLICE_BEGIN_ID + 2, "");
 #endif
 
 #endif

@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
+#include "arch/host.h"
 #include "arch/x86_64/stub.h"
 #include "oracle.h"
 #include "run_code.h"
@@ -282,6 +283,180 @@ static void every_point_of_a_stub_has_its_state(void **state) {
     }
 }
 
+/* ---- slices ---- */
+
+enum { PAGE = 4096, SLICE_BYTES = 256 };
+
+/* Room in the ring for any slice of SLICE_BYTES; its own stack is as large as can be. */
+static void allow_slices(void **state) {
+    fresh_lane(state);
+    lane->ring_mask = RING_BYTES - 1;
+    lane->stack_bytes = UINT64_MAX;
+    lane->slice_bytes = SLICE_BYTES;
+}
+
+static uint32_t id_at(uint64_t position) {
+    return ring()[(position & (RING_BYTES - 1)) / EVENT_BYTES].site >> 2;
+}
+
+static uint64_t told_at(uint64_t position) {
+    return event_sp(&ring()[(position & (RING_BYTES - 1)) / EVENT_BYTES]);
+}
+
+/* What a slice tells of word N; 0: nothing. */
+static uint64_t word_of_slice(uint32_t n) {
+    for (uint64_t at = SLOT_AT; at < lane->head; at += EVENT_BYTES)
+        if (id_at(at) == SLICE_WORD + n)
+            return told_at(at);
+    return 0;
+}
+
+static void a_slice_preserves_registers_flags_and_red_zone(void **state) {
+    for (uint8_t v = 0; v < VARIANTS; v++) {
+        for (int o = 0; o < OVERFLOWS; o++) {
+            allow_slices(state);
+            run(v | STUB_SLICE, (enum overflow)o, ARITHMETIC_FLAGS);
+            assert_int_equal(id_at(SLOT_AT), SLICE_BEGIN);
+            assert_int_equal(lane->slice_slots, (lane->head - SLOT_AT) / EVENT_BYTES);
+        }
+    }
+}
+
+static void a_slice_tells_of_registers_and_of_the_stack_as_it_was_at_the_site(void **state) {
+    static const int numbers[SLICE_REGISTERS] = {3, 5, 12, 13, 14, 15}; /* as processors count */
+    for (uint8_t v = 0; v < VARIANTS; v++) {
+        allow_slices(state);
+        lane->slice_slots = 7;
+        uint64_t start = __rdtsc();
+        struct cpu cpu = run(v | STUB_SLICE, OVERFLOW_WAIT, 0);
+        assert_int_equal(told_at(SLOT_AT), 7);
+        assert_int_equal(id_at(SLOT_AT + EVENT_BYTES), SLICE_END);
+        assert_int_equal(told_at(SLOT_AT + EVENT_BYTES), cpu.sp + SLICE_BYTES);
+        for (int i = 0; i < SLICE_REGISTERS; i++) {
+            uint64_t at = SLOT_AT + (2 + (uint64_t)i) * EVENT_BYTES;
+            assert_int_equal(id_at(at), SLICE_REGISTER + i);
+            assert_int_equal(told_at(at), cpu.registers[numbers[i]] & (((uint64_t)1 << 48) - 1));
+        }
+        assert_int_equal(word_of_slice(0), return_address());
+        for (uint64_t at = SLOT_AT; at < lane->head; at += EVENT_BYTES)
+            assert_in_range(event_ticks(&ring()[at / EVENT_BYTES], __rdtsc()), start, __rdtsc());
+    }
+}
+
+/* Runs a slice's stub with the stack pointer, at the site, at SP, to whose memory the test writes
+ * what is below. */
+static uint64_t slice_from(void *sp, enum overflow overflow) {
+    uint8_t *stub = make(STUB_SLICE | STUB_SAVE_FLAGS, overflow);
+    void *back;
+    __asm__ volatile("movq %%rsp, %0\n\tmovq %1, %%rsp\n\tcall *%2\n\tmovq %0, %%rsp"
+                     : "=&r"(back)
+                     : "r"((uint8_t *)sp + 8), "r"(stub)
+                     : "memory", "cc");
+    return lane->head;
+}
+
+static void a_slice_ends_with_the_threads_stack_or_with_the_page(void **state) {
+    uint8_t *memory =
+        mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_int_equal(munmap(memory + 2 * PAGE, PAGE), 0);
+    uint64_t *words = (uint64_t *)(memory + PAGE), *last = words + PAGE / 8 - 1;
+    const uint64_t address = 0x7fff12345678, ends[] = {PAGE, PAGE - 16, 2 * PAGE};
+    for (uint64_t *w = (uint64_t *)memory; w <= last; w++)
+        *w = address;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        allow_slices(state); /* of another stack: nothing is known but that its page is there */
+        lane->stack_low = (uint64_t)(uintptr_t)memory + (ends[i] == 2 * PAGE ? 3 * PAGE : PAGE);
+        lane->stack_bytes = ends[i] == 2 * PAGE ? PAGE : ends[i];
+        slice_from(last - 9, OVERFLOW_DROP);
+        uint64_t end = (uint64_t)(uintptr_t)memory + PAGE + (ends[i] == 2 * PAGE ? PAGE : ends[i]);
+        assert_int_equal(told_at(SLOT_AT + EVENT_BYTES), end);
+        assert_int_equal(
+            lane->head, SLOT_AT + (SLICE_HEAD_SLOTS + (end - (uint64_t)(uintptr_t)(last - 9)) / 8) *
+                                      EVENT_BYTES);
+    }
+    allow_slices(state); /* it goes on in the next page */
+    lane->stack_low = (uint64_t)(uintptr_t)memory;
+    lane->stack_bytes = 2 * PAGE;
+    slice_from((uint64_t *)(memory + PAGE) - 2, OVERFLOW_DROP);
+    assert_int_equal(word_of_slice(SLICE_BYTES / 8 - 1), address);
+    munmap(memory, 2 * PAGE);
+}
+
+static void a_slice_leaves_out_what_can_be_no_address(void **state) {
+    uint64_t words[2 + SLICE_BYTES / 8] = {0};
+    words[2] = 0xffff;
+    words[3] = 0x10000;
+    words[4] = 0x7fffffffffff;
+    words[5] = 0x800000000000;
+    words[6] = UINT64_MAX;
+    allow_slices(state);
+    static uint64_t stack[128];
+    memcpy(stack + 64, words, sizeof words);
+    slice_from(stack + 64, OVERFLOW_WAIT);
+    assert_int_equal(word_of_slice(2), 0);
+    assert_int_equal(word_of_slice(3), 0x10000);
+    assert_int_equal(word_of_slice(4), 0x7fffffffffff);
+    assert_int_equal(word_of_slice(5), 0);
+    assert_int_equal(word_of_slice(6), 0);
+    assert_int_equal(lane->head, SLOT_AT + (SLICE_HEAD_SLOTS + 3) * EVENT_BYTES);
+}
+
+static void a_full_ring_has_no_slice_but_says_so(void **state) {
+    const uint64_t need = (SLICE_HEAD_SLOTS + SLICE_BYTES / 8) * EVENT_BYTES;
+    allow_slices(state);
+    lane->limit = SLOT_AT + need - EVENT_BYTES;
+    run(STUB_SLICE, OVERFLOW_DROP, 0);
+    assert_int_equal(lane->head, SLOT_AT + EVENT_BYTES);
+    assert_int_equal(id_at(SLOT_AT), SLICE_BEGIN);
+    assert_int_equal(lane->lost, 0);
+    lane->limit = lane->head; /* not even that fits */
+    run(STUB_SLICE, OVERFLOW_DROP, 0);
+    assert_int_equal(lane->head, SLOT_AT + EVENT_BYTES);
+    allow_slices(state);
+    lane->limit = SLOT_AT + need;
+    run(STUB_SLICE, OVERFLOW_DROP, 0);
+    assert_int_equal(id_at(SLOT_AT + EVENT_BYTES), SLICE_END);
+}
+
+static void *make_all_room(void *unused) {
+    (void)unused;
+    while (!__atomic_load_n(&lane->waits, __ATOMIC_ACQUIRE))
+        ;
+    __atomic_store_n(&lane->limit, lane->limit + RING_BYTES, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void a_slice_waits_for_room(void **state) {
+    pthread_t reader;
+    allow_slices(state);
+    lane->limit = SLOT_AT + EVENT_BYTES;
+    assert_int_equal(pthread_create(&reader, NULL, make_all_room, NULL), 0);
+    run(STUB_SLICE | STUB_SAVE_FLAGS, OVERFLOW_WAIT, ARITHMETIC_FLAGS);
+    pthread_join(reader, NULL);
+    assert_int_equal(lane->waits, 1);
+    assert_int_equal(id_at(SLOT_AT + EVENT_BYTES), SLICE_END);
+}
+
+static void there_are_no_slices_without_a_tool_or_a_lane_of_ones_own(void **state) {
+    allow_slices(state);
+    control.owner = CONTROL_OWNER_DIED;
+    run(STUB_SLICE, OVERFLOW_WAIT, 0);
+    assert_int_equal(lane->head, SLOT_AT);
+    allow_slices(state);
+    lane->slice_bytes = 0;
+    run(STUB_SLICE, OVERFLOW_WAIT, 0);
+    assert_int_equal(lane->head, SLOT_AT);
+}
+
+static void every_point_of_a_slices_stub_has_its_state(void **state) {
+    (void)state;
+    for (uint8_t v = 0; v < VARIANTS; v++)
+        for (int o = 0; o < OVERFLOWS; o++) {
+            check_states(v | STUB_SLICE, (enum overflow)o);
+            check_states(v | STUB_SLICE | STUB_CALLER, (enum overflow)o);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_stub_preserves_registers_flags_and_red_zone),
@@ -294,6 +469,14 @@ int main(void) {
         cmocka_unit_test_setup(a_hook_waits_until_it_is_released, fresh_lane),
         cmocka_unit_test_setup(a_hook_does_not_wait_for_a_dead_tool, fresh_lane),
         cmocka_unit_test(every_point_of_a_stub_has_its_state),
+        cmocka_unit_test(a_slice_preserves_registers_flags_and_red_zone),
+        cmocka_unit_test(a_slice_tells_of_registers_and_of_the_stack_as_it_was_at_the_site),
+        cmocka_unit_test(a_slice_ends_with_the_threads_stack_or_with_the_page),
+        cmocka_unit_test(a_slice_leaves_out_what_can_be_no_address),
+        cmocka_unit_test(a_full_ring_has_no_slice_but_says_so),
+        cmocka_unit_test(a_slice_waits_for_room),
+        cmocka_unit_test(there_are_no_slices_without_a_tool_or_a_lane_of_ones_own),
+        cmocka_unit_test(every_point_of_a_slices_stub_has_its_state),
     };
     return cmocka_run_group_tests(tests, prepare, NULL);
 }

@@ -165,15 +165,18 @@ class Spoor:
         check(lost == told, f"replay shows {lost} lost events, info {told}")
 
     def lines_of_replay(self, trace):
-        with subprocess.Popen([self.path, "replay", "--json", trace],
-                              stdout=subprocess.PIPE) as process:
+        return self.json_lines("replay", "--json", trace)
+
+    def json_lines(self, *words):
+        """The objects that a view prints, one a line, as they come."""
+        with subprocess.Popen([self.path, *words], stdout=subprocess.PIPE) as process:
             for number, line in enumerate(process.stdout, 1):
                 try:
                     yield json.loads(line)
                 except ValueError as error:
                     process.kill()
-                    raise Failure(f"replay --json: line {number}: {error}") from error
-        check(process.returncode == 0, f"spoor replay: status {process.returncode}")
+                    raise Failure(f"{words[0]}: line {number}: {error}") from error
+        check(process.returncode == 0, f"spoor {words[0]}: status {process.returncode}")
 
 
 def check_lossless(info):

@@ -36,6 +36,9 @@ enum {
 static const uint32_t REGS_CALLS = AUDIT_ARCH_AARCH64; /* whose calls are numbered so, for filters
                                                         */
 
+/* How many registers are in slices: x19 to x30, in this order. */
+enum { SLICE_REGISTERS = 12 };
+
 enum {
     BRIDGE_WORDS = 5,
     BRIDGE_WRITTEN = BRIDGE_BYTES + BRIDGE_GATE_BYTES /* all up to the jump back */

@@ -16,6 +16,15 @@ enum { CALL_NUMBER = 8, SVC = 0xd4000001 };
 taddr_t regs_pc(const struct regs *regs) { return regs->raw.pc; }
 void regs_set_pc(struct regs *regs, taddr_t pc) { regs->raw.pc = pc; }
 taddr_t regs_sp(const struct regs *regs) { return regs->raw.sp; }
+void regs_set_sp(struct regs *regs, taddr_t sp) { regs->raw.sp = sp; }
+taddr_t regs_thread_pointer(const struct regs *regs) {
+    (void)regs; /* it is none of them (thread_get_pointer()) */
+    return 0;
+}
+
+void regs_set_slice(struct regs *regs, const uint64_t values[SLICE_REGISTERS]) {
+    memcpy(&regs->raw.regs[19], values, SLICE_REGISTERS * sizeof *values);
+}
 
 /* Lanes hang off thread pointers, which every thread has of its own accord. */
 taddr_t regs_lane(const struct regs *regs) {

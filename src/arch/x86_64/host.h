@@ -35,6 +35,9 @@ enum {
 };
 static const uint32_t REGS_CALLS = AUDIT_ARCH_X86_64; /* whose calls are numbered so, for filters */
 
+/* How many registers are in slices: rbx, rbp, r12 … r15, in this order. */
+enum { SLICE_REGISTERS = 6 };
+
 enum {
     BRIDGE_WORDS = 7,
     BRIDGE_WRITTEN = BRIDGE_BYTES + 2 + 8 /* movabs %rax, saved */

@@ -20,6 +20,15 @@ enum { SYSCALL_BYTES = 2, NO_SYSCALL = -1 };
 taddr_t regs_pc(const struct regs *regs) { return regs->raw.rip; }
 void regs_set_pc(struct regs *regs, taddr_t pc) { regs->raw.rip = pc; }
 taddr_t regs_sp(const struct regs *regs) { return regs->raw.rsp; }
+void regs_set_sp(struct regs *regs, taddr_t sp) { regs->raw.rsp = sp; }
+taddr_t regs_thread_pointer(const struct regs *regs) { return regs->raw.fs_base; }
+
+void regs_set_slice(struct regs *regs, const uint64_t values[SLICE_REGISTERS]) {
+    struct user_regs_struct *r = &regs->raw;
+    r->rbx = values[0], r->rbp = values[1], r->r12 = values[2];
+    r->r13 = values[3], r->r14 = values[4], r->r15 = values[5];
+}
+
 taddr_t regs_lane(const struct regs *regs) { return regs->raw.gs_base; }
 
 /* System V ABI, AMD64, figure 3.36 "DWARF Register Number Mapping". */
@@ -131,6 +140,8 @@ enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
         return AGENT_OUTSIDE;
     if (offset >= e.hook)
         return AGENT_HOOK;
+    if (offset >= e.slice)
+        return AGENT_RELEASED;
     if (offset >= e.drop_counted)
         return AGENT_DROPPED;
     bool reserved = (offset >= e.wait && offset < e.wait_released) ||
@@ -168,7 +179,7 @@ taddr_t regs_told_by_stub(const struct regs *regs, uint8_t variant) {
 void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state *state,
                      const uint64_t *words) {
     struct user_regs_struct *r = &regs->raw;
-    unsigned long long *order[4];
+    unsigned long long *order[5];
     int n = 0;
     unsigned long long flags = r->eflags;
     if (variant & STUB_SAVE_FLAGS)
@@ -176,6 +187,8 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
     order[n++] = &r->rax;
     order[n++] = &r->rdx;
     order[n++] = &r->rcx;
+    if (variant & STUB_SLICE)
+        order[n++] = &r->rsi;
     for (int i = 0; i < state->pushed && i < n; i++)
         *order[i] = words[state->pushed - 1 - i];
     /* The trap flag belongs to whoever steps the thread now. */

@@ -64,6 +64,8 @@ static void ask_caller(struct writer *w, const struct stub_spec *s) {
     w->other = w->size;
 }
 
+static bool is_slice(const struct stub_spec *s) { return s->variant & STUB_SLICE; }
+
 static void save(struct writer *w, const struct stub_spec *s) {
     mark(w);
     if (s->variant & STUB_SKIP_RED_ZONE) {
@@ -74,8 +76,8 @@ static void save(struct writer *w, const struct stub_spec *s) {
         w->state.pushed++;
         INSN(w, "\x9c"); /* pushfq */
     }
-    static const char *const push[] = {"\x50", "\x52", "\x51"}; /* rax rdx rcx */
-    for (int i = 0; i < 3; i++) {
+    static const char *const push[] = {"\x50", "\x52", "\x51", "\x56"}; /* rax rdx rcx rsi */
+    for (int i = 0; i < 3 + is_slice(s); i++) {
         w->state.pushed++;
         insn(w, push[i], 1);
         if (i == 1 && s->variant & STUB_CALLER)
@@ -84,11 +86,11 @@ static void save(struct writer *w, const struct stub_spec *s) {
 }
 
 static void restore(struct writer *w, const struct stub_spec *s) {
-    static const char *const pop[] = {"\x59", "\x5a", "\x58"}; /* rcx rdx rax */
-    for (int i = 0; i < 3; i++) {
+    static const char *const pop[] = {"\x5e", "\x59", "\x5a", "\x58"}; /* rsi rcx rdx rax */
+    for (int i = !is_slice(s); i < 4; i++) {
         w->state.pushed--;
         insn(w, pop[i], 1);
-        if (i == 0 && w->other) {
+        if (i == 1 && w->other) {
             uint32_t skip = (uint32_t)(w->size - w->other);
             memcpy(w->out + w->other - 4, &skip, 4);
         }
@@ -119,12 +121,17 @@ static void load_address(struct writer *w, const struct stub_spec *s) {
     }
 }
 
-static void event(struct writer *w, const struct stub_spec *s) {
-    w->retry = (uint32_t)w->size;
+/* The clock, as events have it, into rax. */
+static void read_clock(struct writer *w) {
     INSN(w, "\x0f\x31");         /* rdtsc */
     INSN(w, "\x48\xc1\xe2\x30"); /* shl $48,%rdx */
     INSN(w, "\x48\xc1\xe0\x10"); /* shl $16,%rax */
     INSN(w, "\x48\x09\xd0");     /* or %rdx,%rax */
+}
+
+static void event(struct writer *w, const struct stub_spec *s) {
+    w->retry = (uint32_t)w->size;
+    read_clock(w);
     bool again = s->overflow != OVERFLOW_DROP;
     INSN32(w, "\x48\x8d\x15", 0); /* lea retry|done(%rip),%rdx */
     size_t lea_end = w->size;
@@ -159,10 +166,25 @@ static void hook(struct writer *w, const struct stub_spec *s) {
     INSN32(w, "\xe9", (uint32_t)(target - (int64_t)(w->size + 5)));
 }
 
+static void slice(struct writer *w, const struct stub_spec *s) {
+    enum { TO_DONE = 10 };
+    uint32_t up = w->state.pushed * 8u + (w->state.skipped ? 128u : 0u);
+    w->retry = (uint32_t)w->size;
+    read_clock(w);
+    INSN32(w, "\x48\x8d\x8c\x24", up);               /* lea up(%rsp),%rcx */
+    INSN32(w, "\x48\x8d\x15", TO_DONE);              /* lea done(%rip),%rdx */
+    INSN32(w, "\xbe", s->overflow != OVERFLOW_DROP); /* mov $wait,%esi */
+    int64_t target = s->agent + agent_entries().slice;
+    w->state.committed = true; /* what follows is `done` */
+    INSN32(w, "\xe9", (uint32_t)(target - (int64_t)(w->size + 5)));
+}
+
 static void write_stub(struct writer *w, const struct stub_spec *s) {
     save(w, s);
     if (s->variant & STUB_HOOK)
         hook(w, s);
+    else if (is_slice(s))
+        slice(w, s);
     else
         event(w, s);
     restore(w, s);

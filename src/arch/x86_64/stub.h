@@ -33,6 +33,16 @@
  * With STUB_CALLER an event is written only where the word on top of the stack, at entries and
  * exits the return address, lies in the range that the specification names.
  *
+ * A STUB_SLICE stub, before that of an entry, has instead of what comes between `push %rcx` and
+ * `done`
+ *
+ *     push  %rsi
+ *  retry:
+ *     rdtsc; shl $48,%rdx; shl $16,%rax; or %rdx,%rax
+ *     lea   N(%rsp),%rcx; lea done(%rip),%rdx; mov $wait,%esi; jmp agent_slice
+ *  done:
+ *     pop   %rsi
+ *
  * A STUB_HOOK stub replaces everything between the pushes and `done` by
  * `lea done(%rip),%rdx; jmp agent_hook`.
  */
@@ -46,8 +56,8 @@
 size_t stub_emit(uint8_t *out, const struct stub_spec *spec);
 
 /* What a thread whose pc is OFFSET bytes into a stub has done so far. The words that are pushed are
- * flags (if saved), rax, rdx, rcx, in this order; 128 bytes are skipped. OFFSET must be an
- * instruction boundary of the stub. Returns false if it is none. */
+ * flags (if saved), rax, rdx, rcx, and of slices rsi, in this order; 128 bytes are skipped. OFFSET
+ * must be an instruction boundary of the stub. Returns false if it is none. */
 bool stub_state_at(uint8_t variant, enum overflow overflow, uint32_t offset,
                    struct stub_state *ret);
 
@@ -63,7 +73,7 @@ extern const uint8_t agent_bytes[];
 extern const size_t agent_size; /* rounded up to 16 */
 /* Offsets of its entry points within agent_bytes. */
 struct agent_entries {
-    uint16_t wait, wait_released, drop, drop_released, drop_counted, hook, syscall, end;
+    uint16_t wait, wait_released, drop, drop_released, drop_counted, slice, hook, syscall, end;
     uint16_t bridge, gate, gate_saving, gate_saved, gate_restored, gate_end, notes;
 };
 struct agent_entries agent_entries(void);

@@ -41,6 +41,7 @@ const struct arch arch_x86_64 = {
     .stub_size = stub_size,
     .stub_retry = stub_retry,
     .stub_site = stub_site,
+    .has_slices = true,
     .agent = agent_bytes,
     .agent_size = &agent_size,
     .reach = 0x7fff0000, /* of a 32-bit displacement, less some slack */

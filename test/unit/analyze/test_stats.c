@@ -26,7 +26,7 @@ static int tear_down(void **state) {
 static void analyse(const char *line) {
     stats_free(stats);
     lab_open(&lab, line);
-    stats = stats_new(&lab.source);
+    stats = stats_new(&lab.source, NULL);
     stats_add_all(stats);
 }
 
@@ -86,7 +86,7 @@ static void one_thread_at_a_time_can_be_looked_at(void **state) {
     lab_enter(&lab, 1, 2000, LEAF, 0x1ff00);
     lab_return(&lab, 1, 2007, LEAF, 0x1ff00);
     lab_open(&lab, "");
-    stats = stats_new(&lab.source);
+    stats = stats_new(&lab.source, NULL);
     stats_add_strand(&stats, strands_at(lab.source.strands, 0));
     expect(LEAF, 1, 10, 10);
     stats_clear(stats);

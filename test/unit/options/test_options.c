@@ -56,6 +56,35 @@ static void expect_trigger(const char *words, const char *text, bool at_exit, ui
     done(&l);
 }
 
+static void expect_stacks(const char *words, uint32_t frames, const char *pattern) {
+    struct line l;
+    parse(&l, COMMAND_RECORD, words);
+    if (l.rc < 0)
+        fail_msg("%s: %s", words, l.err.text);
+    const struct stack_options *stacks = &l.options.record.stacks;
+    assert_int_equal(stacks->frames, frames);
+    assert_int_equal(stacks->filters.count, pattern != NULL);
+    if (pattern)
+        assert_string_equal(pattern_text(stacks->filters.at[0]), pattern);
+    assert_int_equal(l.count, 1); /* what follows is the program, and no value */
+    done(&l);
+}
+
+static void stacks_are_a_number_of_callers_or_a_pattern_or_both(void **state) {
+    (void)state;
+    expect_stacks("true", 0, NULL);
+    expect_stacks("--stack true", STACK_FRAMES, NULL);
+    expect_stacks("--stack=7 true", 7, NULL);
+    expect_stacks("--stack=mem* true", STACK_FRAMES, "mem*");
+    expect_stacks("--stack=mem* --stack=7 true", 7, "mem*");
+    expect_stacks("--stack=7 --stack=mem* true", 7, "mem*");
+    assert_refused(COMMAND_RECORD, "--stack=0 true", "bad-value");
+    assert_refused(COMMAND_RECORD, "--stack=1001 true", "bad-value");
+    assert_refused(COMMAND_RECORD, "--stack=7x true", "bad-value");
+    assert_refused(COMMAND_RECORD, "--stack=/(/ true", "bad-pattern");
+    assert_refused(COMMAND_REPORT, "--stack=7", "unexpected-value");
+}
+
 static void a_trigger_is_a_pattern_and_perhaps_a_time(void **state) {
     (void)state;
     expect_trigger("--trigger=f p", "f", false, 0);
@@ -294,6 +323,7 @@ static void the_table_is_sound(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_options_the_defaults_hold),
+        cmocka_unit_test(stacks_are_a_number_of_callers_or_a_pattern_or_both),
         cmocka_unit_test(a_trigger_is_a_pattern_and_perhaps_a_time),
         cmocka_unit_test(record_reads_every_form_of_an_option),
         cmocka_unit_test(the_traced_program_keeps_its_own_options),

@@ -56,11 +56,14 @@ static struct trace_writer *open_writer(struct guest *g) {
     return w;
 }
 
-struct guest *guest_new(enum overflow overflow) {
+static struct guest *make(enum overflow overflow, uint32_t stack_frames) {
     static const char *const modules[] = {"libsites.so"};
     struct guest *g = guest_new_bare();
-    g->options = (struct session_options){
-        .modules = modules, .module_count = 1, .overflow = overflow, .warn = fail_on_warning};
+    g->options = (struct session_options){.modules = modules,
+                                          .module_count = 1,
+                                          .stack_frames = stack_frames,
+                                          .overflow = overflow,
+                                          .warn = fail_on_warning};
     struct trace_writer *writer = open_writer(g);
     g->context = (struct space_context){.options = &g->options,
                                         .writer = writer,
@@ -75,6 +78,18 @@ struct guest *guest_new(enum overflow overflow) {
     thread_set_lane(g->pid, g->slot->at);
     assert_int_equal(thread_get_regs(g->pid, &g->idle), 0);
     regs_finish_restart(&g->idle);
+    return g;
+}
+
+struct guest *guest_new(enum overflow overflow) {
+    return make(overflow, 0);
+}
+
+struct guest *guest_new_sliced(enum overflow overflow) {
+    enum { BYTES = 32 };
+    struct guest *g = make(overflow, 1);
+    taddr_t sp = regs_sp(&g->idle);
+    slot_set_slices(g->slot, BYTES, (struct span){sp - 4096, sp + 4096});
     return g;
 }
 

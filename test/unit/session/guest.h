@@ -25,6 +25,8 @@ enum { GUEST_RING_BYTES = 4096 };
 /* A child whose functions are instrumented, with a lane; or as they are. */
 struct guest *guest_new(enum overflow overflow);
 struct guest *guest_new_bare(void);
+/* The entries leave slices of the stack, too. */
+struct guest *guest_new_sliced(enum overflow overflow);
 /* From now on only those calls of its functions are events that come from FROM. */
 void guest_filter(struct guest *g, struct span from);
 void guest_free(struct guest *g);

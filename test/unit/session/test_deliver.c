@@ -131,6 +131,23 @@ static size_t check_sequence(const struct trial *t, const struct event *events, 
     return before;
 }
 
+/* Right before each entry is a slice: its last word comes, without gaps, after its beginning. */
+static void check_slices(const struct trial *t) {
+    const struct event *begin = events_of(t->g),
+                       *end = begin + t->g->slot->lane->head / EVENT_BYTES;
+    for (const struct event *e = begin; e < end; e++) {
+        const struct event *back = e;
+        if ((e->site & 3) != EVENT_ENTRY)
+            continue;
+        while (back > begin && is_slice_event(back[-1].site >> 2) && back->site >> 2 != SLICE_BEGIN)
+            back--;
+        if (back->site >> 2 != SLICE_BEGIN || back[1].site >> 2 != SLICE_END)
+            trial_fail(t, "an entry has no slice");
+        if (e - back < SLICE_HEAD_SLOTS)
+            trial_fail(t, "a slice is not whole");
+    }
+}
+
 static size_t check_events(const struct trial *t) {
     const struct lane *lane = t->g->slot->lane;
     bool dropped = t->weather->full && t->weather->overflow == OVERFLOW_DROP;
@@ -138,9 +155,13 @@ static size_t check_events(const struct trial *t) {
     size_t all = t->reference->event_count + HANDLER_EVENTS;
     if (lane->lost != (dropped ? all : 0))
         trial_fail(t, "a wrong number of events is counted as lost");
-    if (lane->head - first != (dropped ? 0 : all * EVENT_BYTES))
+    struct event events[32];
+    size_t count = trial_events(t->g, first, events, sizeof events / sizeof *events);
+    if (count != (dropped ? 0 : all))
         trial_fail(t, "a wrong number of events is recorded");
-    return dropped ? 0 : check_sequence(t, events_of(t->g), all);
+    if (t->weather->sliced)
+        check_slices(t);
+    return dropped ? 0 : check_sequence(t, events, all);
 }
 
 static void forget_handler(const struct guest *g) {
@@ -182,7 +203,8 @@ static void try_call(struct trial *t) {
 }
 
 static void try_calls(const struct weather *w, const struct call *all, size_t count) {
-    struct guest *bare = guest_new_bare(), *g = guest_new(w->overflow);
+    struct guest *bare = guest_new_bare();
+    struct guest *g = w->sliced ? guest_new_sliced(w->overflow) : guest_new(w->overflow);
     trial_expect_tiers(g);
     struct reference *r = mem_alloc(sizeof *r);
     for (size_t i = 0; i < count; i++) {
@@ -226,6 +248,13 @@ static void a_handler_may_run_anywhere_in_a_stub_that_overwrites(void **state) {
     TRY_CALLS(.overflow = OVERFLOW_OVERWRITE);
 }
 
+static void a_handler_may_run_while_a_slice_is_copied(void **state) {
+    (void)state;
+    try_calls(&(const struct weather){.overflow = OVERFLOW_WAIT, .sliced = true}, trial_calls, 2);
+    try_calls(&(const struct weather){.overflow = OVERFLOW_DROP, .sliced = true}, trial_calls + 1,
+              1);
+}
+
 static void a_handler_may_run_while_its_thread_waits_in_the_hook(void **state) {
     (void)state;
     const struct weather fair = {.overflow = OVERFLOW_WAIT}, dead = {.dies_later = true};
@@ -241,6 +270,7 @@ int main(void) {
         cmocka_unit_test(a_handler_may_run_anywhere_in_a_stub_that_drops),
         cmocka_unit_test(a_handler_may_run_while_an_event_is_dropped),
         cmocka_unit_test(a_handler_may_run_anywhere_in_a_stub_that_overwrites),
+        cmocka_unit_test(a_handler_may_run_while_a_slice_is_copied),
         cmocka_unit_test(a_handler_may_run_while_its_thread_waits_in_the_hook),
     };
     return cmocka_run_group_tests_name("session deliver", tests, install_handler, NULL);

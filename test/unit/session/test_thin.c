@@ -133,6 +133,48 @@ static void callers_of_long_calls_are_long(void **state) {
     expect(0, TICKS, "a.bBcdD.CA", "acCA");
 }
 
+/* Letters as in a drawing; "<n" is the number of the chain that the next entry has. */
+static void expect_chains(uint64_t threshold, const char *want) {
+    enum { HIGHEST = NATIVE - 64, LENGTH = 10 };
+    const struct trace_event events[] = {{1, CHAIN_EVENT << 2 | EVENT_CONTROL, 1},
+                                         {1, 'a' << 2 | EVENT_ENTRY, HIGHEST},
+                                         {2, CHAIN_EVENT << 2 | EVENT_CONTROL, 2},
+                                         {2, 'b' << 2 | EVENT_ENTRY, HIGHEST - 64},
+                                         {3, 'b' << 2 | EVENT_RETURN, HIGHEST - 64},
+                                         {4, 'c' << 2 | EVENT_ENTRY, HIGHEST - 64},
+                                         {4 + LENGTH, 'c' << 2 | EVENT_RETURN, HIGHEST - 64},
+                                         {5 + LENGTH, 'a' << 2 | EVENT_RETURN, HIGHEST}};
+    AUTO_FREE char *path = scratch_new();
+    struct trace_writer *w = must_open_writer(path);
+    struct trace_thread thread = {
+        .stack_low = NATIVE - STACK_BYTES, .stack_high = NATIVE, .name = "t"};
+    trace_writer_thread(w, &thread);
+    struct thin_options options = {w, 0, threshold};
+    struct thin *t = thin_new(&options, &thread);
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        thin_events(t, &events[i], 1);
+    thin_free(t, 100);
+    struct recorded r;
+    recorded_read(w, path, 0, &r);
+    AUTO_FREE char *got = mem_strdup("");
+    for (size_t i = 0; i < r.items.count; i++) {
+        const struct trace_item *item = &r.items.at[i];
+        AUTO_FREE char *before = got;
+        int letter = item->event == EVENT_ENTRY ? (int)item->id : toupper((int)item->id);
+        got = item->id == CHAIN_EVENT ? mem_printf("%s<%lu", before, item->sp)
+                                      : mem_printf("%s%c", before, letter);
+    }
+    assert_string_equal(got, want);
+    recorded_done(&r);
+    scratch_free(steal(path));
+}
+
+static void calls_keep_their_chains(void **state) {
+    (void)state;
+    expect_chains(0, "<1a<2bBcCA");
+    expect_chains(5, "<1acCA");
+}
+
 static void a_call_as_long_as_the_limit_is_long_enough(void **state) {
     (void)state;
     expect(0, TICKS + 2, "a.A", "aA");
@@ -338,6 +380,7 @@ int main(void) {
         cmocka_unit_test(each_stack_has_depths_of_its_own),
         cmocka_unit_test(short_calls_are_left_out),
         cmocka_unit_test(callers_of_long_calls_are_long),
+        cmocka_unit_test(calls_keep_their_chains),
         cmocka_unit_test(a_call_as_long_as_the_limit_is_long_enough),
         cmocka_unit_test(depth_and_length_count_together),
         cmocka_unit_test(calls_that_do_not_return_are_left_if_they_are_long),

@@ -8,7 +8,7 @@
 #include "session/rings.h"
 
 enum { RING = 4096, ROOM = RING / EVENT_BYTES };
-enum { OTHER = 1, AT_ENTRY, LONG, BOTH, COUNT };
+enum { OTHER = 1, ENTERED, LONG, BOTH, COUNT };
 enum { LIMIT = 1000 }; /* ticks; for LONG and BOTH */
 #define STACK_LOW UINT64_C(0x7ffc00000000)
 #define TOP (STACK_LOW + 0x10000)
@@ -38,8 +38,8 @@ static struct scene *begin(void) {
     s->list[1] = (struct trigger_rule){.at_exit = "long", .longer_ticks = LIMIT};
     s->list[2] =
         (struct trigger_rule){.at_entry = "entry", .at_exit = "long", .longer_ticks = LIMIT};
-    for (uint32_t i = AT_ENTRY; i <= BOTH; i++)
-        s->rules[i] = i - AT_ENTRY + 1;
+    for (uint32_t i = ENTERED; i <= BOTH; i++)
+        s->rules[i] = i - ENTERED + 1;
     s->table = (struct trigger_table){COUNT, s->rules, s->list};
     s->watch = watch_new(&s->slot);
     return s;
@@ -71,11 +71,11 @@ static void entries_fire_at_once(void **state) {
     struct scene *s = begin();
     event(s, 1, OTHER, EVENT_ENTRY, TOP);
     expect(s, 0, NULL);
-    event(s, 1, AT_ENTRY, EVENT_ENTRY, TOP - 64);
+    event(s, 1, ENTERED, EVENT_ENTRY, TOP - 64);
     expect(s, 1, "entry");
     expect(s, 0, NULL);
-    event(s, 1, AT_ENTRY, EVENT_RETURN, TOP - 64);
-    event(s, 1, AT_ENTRY, EVENT_ENTRY, TOP - 64);
+    event(s, 1, ENTERED, EVENT_RETURN, TOP - 64);
+    event(s, 1, ENTERED, EVENT_ENTRY, TOP - 64);
     event(s, 1, BOTH, EVENT_ENTRY, TOP - 128);
     expect(s, 2, "entry");
     end(s);
@@ -176,7 +176,7 @@ static void an_event_that_is_being_written_is_seen_later(void **state) {
     (void)state;
     struct scene *s = begin();
     event(s, 1, OTHER, EVENT_ENTRY, TOP);
-    event(s, 1, AT_ENTRY, EVENT_ENTRY, TOP - 64);
+    event(s, 1, ENTERED, EVENT_ENTRY, TOP - 64);
     struct event whole = ring_of(&s->slot)[1];
     ring_of(&s->slot)[1].clock_sp = 0;
     expect(s, 0, NULL);

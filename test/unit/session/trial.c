@@ -57,6 +57,18 @@ const struct event *events_of(const struct guest *g) {
     return (const struct event *)((const uint8_t *)g->slot->lane + LANE_RING);
 }
 
+size_t trial_events(const struct guest *g, uint64_t first, struct event *ret, size_t room) {
+    size_t all = (g->slot->lane->head - first) / EVENT_BYTES, count = 0;
+    assert_true(all <= GUEST_RING_BYTES / EVENT_BYTES);
+    for (const struct event *e = events_of(g); e < events_of(g) + all; e++) {
+        if (is_slice_event(e->site >> 2))
+            continue;
+        assert_true(count < room);
+        ret[count++] = *e;
+    }
+    return count;
+}
+
 bool is_natural(const struct reference *r, const struct regs *regs, taddr_t at) {
     struct regs here = *regs;
     regs_set_pc(&here, at);
@@ -79,9 +91,7 @@ void reference_learn(struct guest *bare, struct guest *g, const struct call *cal
     guest_enter(g, call);
     guest_finish(g);
     assert_true(is_at_end(g, r));
-    r->event_count = g->slot->lane->head / EVENT_BYTES;
-    assert_true(r->event_count <= sizeof r->events / sizeof *r->events);
-    memcpy(r->events, events_of(g), g->slot->lane->head);
+    r->event_count = trial_events(g, 0, r->events, sizeof r->events / sizeof *r->events);
 }
 
 void trial_change_weather(const struct trial *t) {

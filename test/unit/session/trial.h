@@ -26,6 +26,9 @@ bool is_natural(const struct reference *r, const struct regs *regs, taddr_t at);
 bool is_at_end(const struct guest *g, const struct reference *r);
 /* The guest's ring. */
 const struct event *events_of(const struct guest *g);
+/* What it holds of the call that has begun with HEAD at FIRST, slices left out: returns how many,
+ * ROOM at most. */
+size_t trial_events(const struct guest *g, uint64_t first, struct event *ret, size_t room);
 
 /* ---- what may be in the way of an event ---- */
 
@@ -34,6 +37,7 @@ struct weather {
     bool full;       /* the ring is, when the call begins */
     bool room_later; /* after TRIAL_LATER instructions there is room again */
     bool dies_later; /* after as many the tool seems to have died */
+    bool sliced;     /* entries leave slices */
     enum { FROM_ANYWHERE, FROM_CALLER, FROM_ELSEWHERE } from; /* FROM_CALLER: whose calls count */
 };
 enum { TRIAL_LATER = 40 };

@@ -1,0 +1,67 @@
+#include "analyze/groups.h"
+
+#include "base/mem.h"
+
+enum { FIRST_ROOM = 256 };
+
+struct groups {
+    ARRAY(struct group) list;
+    uint32_t *table; /* number + 1, open addressing, at most half full; 0: a free place */
+    uint32_t room;
+};
+
+static uint32_t *place_of(const struct groups *g, uint32_t function, uint32_t chain) {
+    uint64_t key = (uint64_t)function << 32 | chain;
+    uint32_t i = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 32) & (g->room - 1);
+    for (; g->table[i]; i = (i + 1) & (g->room - 1)) {
+        const struct group *group = &g->list.at[g->table[i] - 1];
+        if (group->function == function && group->chain == chain)
+            break;
+    }
+    return &g->table[i];
+}
+
+static void grow(struct groups *g) {
+    free(g->table);
+    g->room *= 2;
+    g->table = mem_alloc(g->room * sizeof *g->table);
+    for (uint32_t i = 0; i < g->list.count; i++)
+        *place_of(g, g->list.at[i].function, g->list.at[i].chain) = i + 1;
+}
+
+static uint32_t on_open(void *ctx, const struct walk_call *call) {
+    struct groups *g = ctx;
+    if (*place_of(g, call->function, call->chain))
+        return 0;
+    if (g->list.count + 1 > g->room / 2)
+        grow(g);
+    ARRAY_PUSH(&g->list, ((struct group){call->function, call->chain}));
+    *place_of(g, call->function, call->chain) = (uint32_t)g->list.count;
+    return 0;
+}
+
+struct groups *groups_new(const struct source *source) {
+    struct groups *g = mem_alloc(sizeof *g);
+    struct visitor visitor = {.ctx = g, .open = on_open};
+    g->room = FIRST_ROOM;
+    g->table = mem_alloc(g->room * sizeof *g->table);
+    walk_all(source, &visitor);
+    return g;
+}
+
+void groups_free(struct groups *g) {
+    if (!g)
+        return;
+    ARRAY_FREE(&g->list);
+    free(g->table);
+    free(g);
+}
+
+uint32_t groups_count(const struct groups *g) { return (uint32_t)g->list.count; }
+const struct group *groups_at(const struct groups *g, uint32_t number) {
+    return &g->list.at[number];
+}
+
+uint32_t groups_number(const struct groups *g, uint32_t function, uint32_t chain) {
+    return *place_of(g, function, chain) - 1;
+}

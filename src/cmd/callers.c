@@ -1,0 +1,70 @@
+#include "cmd/callers.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "cmd/json.h"
+#include "trace/format.h"
+
+typedef ARRAY(char) text_array;
+
+static void add(text_array *to, const char *text) {
+    for (; *text; text++)
+        ARRAY_PUSH(to, *text);
+}
+
+static char *finish(text_array *text) {
+    ARRAY_PUSH(text, '\0');
+    return text->at;
+}
+
+/* What is to be said of an end; "": nothing, nobody has called the last one. */
+static const char *end_note(uint32_t end) {
+    static const char *const notes[] = {[CHAIN_NONE] = "not recorded",
+                                        [CHAIN_WHOLE] = "",
+                                        [CHAIN_CUT] = "more of the stack was not copied",
+                                        [CHAIN_LIMITED] = "more were not asked for",
+                                        [CHAIN_LOST] = "its caller cannot be told",
+                                        [CHAIN_MISSED] = "no room in the ring"};
+    return end < sizeof notes / sizeof *notes ? notes[end] : notes[CHAIN_LOST];
+}
+
+char *callers_text(struct places *p, uint32_t chain) {
+    text_array text = {0};
+    uint32_t function;
+    while (places_next(p, &chain, &function)) {
+        if (text.count)
+            add(&text, " < ");
+        add(&text, places_function(p, function));
+    }
+    const char *note = end_note(chain);
+    if (*note && text.count)
+        add(&text, " < ");
+    if (*note) {
+        add(&text, "(");
+        add(&text, note);
+        add(&text, ")");
+    }
+    return finish(&text);
+}
+
+char *callers_json(struct places *p, uint32_t chain) {
+    text_array text = {0};
+    uint32_t function;
+    if (chain == CHAIN_NONE)
+        return mem_strdup(", \"stack\": null");
+    add(&text, ", \"stack\": [");
+    for (bool first = true; places_next(p, &chain, &function); first = false) {
+        AUTO_FREE char *name = json_string(places_function(p, function));
+        AUTO_FREE char *module = json_string(places_module(p, function));
+        add(&text, first ? "{\"function\": " : ", {\"function\": ");
+        add(&text, name);
+        add(&text, ", \"module\": ");
+        add(&text, module);
+        add(&text, "}");
+    }
+    add(&text, "], \"stack_end\": \"");
+    add(&text, places_end(chain));
+    add(&text, "\"");
+    return finish(&text);
+}

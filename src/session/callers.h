@@ -1,0 +1,39 @@
+/*
+ * Who called, in one process: slices of its stacks (slices.h) become chains of callers (chains.h),
+ * by the call-frame information of the files that it has mapped. Functions are named by their
+ * files' symbols, whether they are traced or not.
+ *
+ * The tracer looks at the process while it stands; the drainer, which is later, asks. Files are
+ * opened as long as they are the process's.
+ */
+#ifndef SPOOR_SESSION_CALLERS_H
+#define SPOOR_SESSION_CALLERS_H
+
+#include "session/chains.h"
+#include "session/slices.h"
+#include "target/maps.h"
+#include "trace/format.h"
+
+struct callers;
+/* Of the process of TID, as it is mapped now. Of each call MOST callers are looked for. */
+struct callers *callers_new(pid_t tid, uint32_t most);
+/* The same process has mapped other files, or no longer those. */
+void callers_look(struct callers *c, pid_t tid);
+struct callers *callers_ref(struct callers *c);
+void callers_unref(struct callers *c); /* may be NULL */
+
+/* The chain of a call whose entry, with stack pointer SP, left slice S. */
+uint32_t callers_find(struct callers *c, struct stack_slice *s, uint64_t sp, struct chains *chains);
+
+/* E, the next event of a lane whose slice is S, becomes up to two in RET: none, if it is a part of
+ * a slice; before the entry behind one, the number of its chain. */
+enum { CALLERS_EVENTS = 2 };
+size_t callers_pass(struct callers *c, struct stack_slice *s, struct chains *chains,
+                    const struct trace_event *e, struct trace_event ret[CALLERS_EVENTS]);
+
+/* As much of TID's own stack as can be read whenever its stack pointer lies there; GIVEN: what
+ * its maker gave it, if that is known; BORN: it is a new thread that has run nothing yet. Empty:
+ * none is known. */
+struct span callers_stack(pid_t tid, bool born, const struct span *given);
+
+#endif

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""stacks.py SPOOR PROGRAM...: who called is recorded, as each program itself says (programs/stacks.c):
+functions of its own by name, and those of libraries between them; each view shows it, and what is cut
+off is said to be."""
+import collections
+import os
+import sys
+
+from harness import Spoor, check, check_lossless, check_same_outcome, main, run
+
+CUT = "elsewhere"  # of an alternate stack the handler's own calls can be known
+# What calls coroutines and, in some C libraries, main and threads has no call-frame information.
+UNTOLD = "whole", "lost", "cut"
+
+
+def wanted(text):
+    """Of each call of probe(): functions of the program, modules of all callers or None, how it ends."""
+    lines = text.decode().splitlines()
+    for want, seen in zip(lines[::2], lines[1::2]):
+        names = want.removeprefix("want: ").split()
+        modules = seen.removeprefix("seen: ").split()
+        cut = names[0] == CUT
+        yield names[cut:], None if cut or modules == ["-"] else modules, cut
+
+
+def probes(spoor, trace="trace"):
+    items = [item for item in spoor.json_lines("replay", "--json", "--stack", trace)
+             if item["kind"] == "entry"]
+    return [item for item in items if item["function"] == "probe"]
+
+
+OWN = {"inner", "one", "two", "outer", "recurse", "compare", "sort", "on_signal", "interrupt", "thread", "coroutine",
+       "main"}
+# Static programs contain the C library's functions, too.
+TRACED = [word for name in (*sorted(OWN - {"sort"}), "probe") for word in ("-F", name)]
+
+
+def own(stack, program):
+    """The program's own functions among the callers."""
+    return [frame["function"] for frame in stack
+            if frame["module"] == program and frame["function"] in OWN]
+
+
+def check_stacks(spoor, program, expected):
+    seen = probes(spoor)
+    check(len(seen) == len(expected), f"{len(seen)} calls of probe instead of {len(expected)}")
+    for item, (names, modules, cut) in zip(seen, expected):
+        stack = item["stack"]
+        check(own(stack, program) == names, f"wanted {names}, got {stack}")
+        ends = ("cut",) if cut else ("whole",) if modules and "coroutine" not in names else UNTOLD
+        check(item["stack_end"] in ends, f"{names}: {item['stack_end']}")
+        if modules:
+            got = [frame["module"] for frame in stack]
+            check(got == modules, f"{names}: wanted modules {modules}, got {got}")
+
+
+def check_limit(spoor, program, command, expected):
+    """A number limits how many callers there are, a pattern chooses whose."""
+    spoor.record([*TRACED, "--stack=3", "--stack=pro*"], command)
+    for item, (want, _, _) in zip(probes(spoor), expected, strict=True):
+        names = own(item["stack"], program)
+        check(names == want[:len(names)], f"wanted {want}, got {names}")
+        check(len(item["stack"]) <= 3, f"more than 3 callers: {item}")
+        check(item["stack_end"] != "limited" or len(item["stack"]) == 3, f"limited too early: {item}")
+        check(want[0] != "recurse" or len(names) == 3, f"too few: {names}")
+    others = [item for item in spoor.json_lines("replay", "--json", "--stack", "trace")
+              if item["kind"] == "entry" and item["function"] != "probe"]
+    check(others and not any(item["stack"] for item in others), "stacks of functions not asked for")
+
+
+def check_views(spoor, program, expected):
+    """Rows of report add up to those without stacks, and folded paths are whole ones."""
+    calls = collections.Counter()
+    for row in spoor.json("report", "--json", "--stack", "trace"):
+        calls[row["function"], tuple(own(row["stack"], program))] += row["calls"]
+    for names, count in collections.Counter(tuple(names) for names, _, _ in expected).items():
+        check(calls["probe", names] == count, f"report: {names}: {calls['probe', names]} calls")
+    sums = collections.Counter()
+    for (function, _), count in calls.items():
+        sums[function] += count
+    for row in spoor.report():
+        check(sums[row["function"]] == row["calls"], f"report: {row['function']}: {sums}")
+    folded = spoor.view("export", "--format=folded", "trace").decode()
+    paths = [line.rsplit(" ", 1)[0].split(";") for line in folded.splitlines()]
+    for names, _, cut in expected:
+        tail = [*reversed(names), "probe"]
+        found = [path for path in paths if [name for name in path if name in tail][-len(tail):] == tail]
+        check(found, f"folded: no path {tail}")
+        check(not cut or any("[unknown]" in path for path in found), f"folded: {tail}: {found}")
+    text = spoor.view("report", "--stack", "trace").decode()
+    check("< inner < outer < main" in text, "report does not show callers")
+    check("/* < inner < outer < main" in spoor.view("replay", "--stack", "trace").decode(),
+          "replay does not show callers")
+
+
+def check_full_rings(spoor, program, command, expected):
+    """The least of rings, under each policy: what is told is true, and nothing is told for lost."""
+    truth = [tuple(names) for names, _, _ in expected]
+    for policy in "wait", "drop", "overwrite":
+        done = spoor.record([*TRACED, "--stack", "--buffer=4K", f"--overflow={policy}"], command)
+        check(done.status == 0, f"{policy}: status {done.status}")
+        info = spoor.json("info", "--json", "trace")["events"]
+        check(policy != "wait" or not info["lost"], f"wait: {info['lost']} events lost")
+        seen = probes(spoor)
+        check(policy != "wait" or len(seen) == len(truth), f"wait: {len(seen)} calls of probe")
+        for item in seen:
+            stack = own(item["stack"] or [], program)
+            check(any(list(names[:len(stack)]) == stack for names in truth), f"{policy}: {item}")
+            check(item["stack_end"] != "limited", f"{policy}: {item}")
+
+
+def test(spoor, path):
+    program, command = os.path.basename(path), [path]
+    alone = run(command)
+    expected = list(wanted(alone.stdout))
+    for option in "--stack=probe", "--stack":
+        check_same_outcome(alone, spoor.record([*TRACED, option], command), f"spoor record {option}")
+        check_lossless(spoor.info())
+        if spoor.is_whole():
+            check_stacks(spoor, program, expected)
+    if spoor.is_whole():
+        check_views(spoor, program, expected)
+        check_limit(spoor, program, command, expected)
+    check_full_rings(spoor, program, command, expected)
+
+
+def test_all(spoor, programs):
+    for path in programs:
+        print(os.path.basename(path))
+        test(spoor, path)
+
+
+if __name__ == "__main__":
+    given = os.path.realpath(sys.argv[1]), [os.path.realpath(path) for path in sys.argv[2:]]
+    main(lambda: test_all(Spoor(given[0]), given[1]))
