@@ -144,8 +144,8 @@ void spoor_fault_print(const struct spoor_image *image, const struct spoor_regs 
         if (n >= 10)
             put((char)('0' + n / 10));
         put((char)('0' + n % 10));
-        put(' ');
-        print_hex(put, frame.site);
+        print(put, " 0x");
+        print_hex(put, frame.site | 1); /* Thumb */
         put('\n');
     }
     print(put, spoor_result_name(result));

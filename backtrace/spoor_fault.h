@@ -11,11 +11,13 @@
  *
  *     spoor: HardFault: FORCED UNDEFINSTR
  *     r0 00000001  r1 ...
- *     #0 000001c4
- *     #1 0000021e
+ *     #0 0x000001c5
+ *     #1 0x0000021f
  *     end
  *
- * and stays there, so that a debugger or a watchdog finds it. Needs some 900 bytes of main stack.
+ * and stays there, so that a debugger or a watchdog finds it. The addresses lie within the
+ * instructions that have faulted or called, with Thumb's bit, for `spoor symbolize` and addr2line.
+ * Needs some 1.1 KB of main stack.
  */
 #ifndef SPOOR_FAULT_H
 #define SPOOR_FAULT_H

@@ -226,7 +226,7 @@ class Cell:
         """What the fault handler of the library prints."""
         printed = output.split("spoor: ")[-1].split("\nfault")[0]
         expected = ["leaf_with_locals", "s_printed", "run_more", "run_scenarios", "begin", "reset"]
-        names = [program.name(int(site, 16)) for site in re.findall(r"(?m)^#\d+ ([0-9a-f]{8})$", printed)]
+        names = [program.name(int(site, 16)) for site in re.findall(r"(?m)^#\d+ 0x([0-9a-f]{8})$", printed)]
         pc = re.search(r"  pc ([0-9a-f]{8})$", printed, re.M)
         status = " FORCED UNDEFINSTR" * self.target.has_status
         if not printed.startswith(f"HardFault:{status}\nr0 ") or names[:3] != expected[:3] or \

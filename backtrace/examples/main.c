@@ -1,0 +1,59 @@
+/*
+ * What a program does for backtraces of faults on a Cortex-M: give the library's handler to the
+ * vector table, and a function that prints. It sends three packets; the third one's length is
+ * wrong.
+ */
+#include "board.h"
+#include "spoor_fault.h"
+
+void spoor_putchar(char c) { board_putchar(c); }
+
+static void print(const char *text) {
+    while (*text)
+        board_putchar(*text++);
+}
+
+static volatile unsigned sent;
+
+__attribute__((noinline)) static unsigned checksum(const unsigned char *bytes, unsigned size) {
+    unsigned sum = 0;
+    for (unsigned i = 0; i < size; i++)
+        sum = sum * 31 + bytes[i];
+    if (size > 64)
+        __asm__ volatile("udf #0"); /* what "cannot happen" ends in */
+    return sum;
+}
+
+__attribute__((noinline)) static unsigned send_packet(unsigned size) {
+    unsigned char packet[64];
+    for (unsigned i = 0; i < size && i < sizeof packet; i++)
+        packet[i] = (unsigned char)i;
+    return checksum(packet, size) + 1;
+}
+
+__attribute__((noinline)) static void send_all(void) {
+    static const unsigned sizes[] = {8, 64, 65};
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        print("packet\n");
+        sent += send_packet(sizes[i]);
+    }
+}
+
+void reset(void);
+void reset(void) {
+    send_all();
+    print("all sent\n");
+    for (;;)
+        ;
+}
+
+/* The stack's top, then the handlers: reset, NMI, HardFault, MemManage, BusFault, UsageFault. */
+extern const char stack_top[];
+__attribute__((section(".vectors"), used)) static const void *const vectors[] = {
+    stack_top,
+    (const void *)reset,
+    (const void *)spoor_fault_handler,
+    spoor_fault_handler,
+    (const void *)spoor_fault_handler,
+    (const void *)spoor_fault_handler,
+    spoor_fault_handler};
