@@ -136,9 +136,9 @@ static void callers_of_long_calls_are_long(void **state) {
 /* Letters as in a drawing; "<n" is the number of the chain that the next entry has. */
 static void expect_chains(uint64_t threshold, const char *want) {
     enum { HIGHEST = NATIVE - 64, LENGTH = 10 };
-    const struct trace_event events[] = {{1, CHAIN_EVENT << 2 | EVENT_CONTROL, 1},
+    const struct trace_event events[] = {{1, (uint32_t)CHAIN_EVENT << 2 | EVENT_CONTROL, 1},
                                          {1, 'a' << 2 | EVENT_ENTRY, HIGHEST},
-                                         {2, CHAIN_EVENT << 2 | EVENT_CONTROL, 2},
+                                         {2, (uint32_t)CHAIN_EVENT << 2 | EVENT_CONTROL, 2},
                                          {2, 'b' << 2 | EVENT_ENTRY, HIGHEST - 64},
                                          {3, 'b' << 2 | EVENT_RETURN, HIGHEST - 64},
                                          {4, 'c' << 2 | EVENT_ENTRY, HIGHEST - 64},
