@@ -5,7 +5,8 @@ Runs a command in an emulated machine (machine.py) and ends with its status. --p
 all that it depends on. --file: of this machine's, under the same path or the second one. --keep: where what
 the command leaves in its directory goes. For trying things by hand:
 
-    in_guest.py --file=build-aarch64/spoor:/bin/spoor --package=libdw1 -- sh -c 'spoor record ls; spoor report'
+    in_guest.py --file=build-aarch64/spoor:/bin/spoor --package=libdw1 --package=libzydis4.0 --package=libzstd1 \\
+        --package=libc6 -- sh -c 'spoor record ls; spoor report'
 """
 import argparse
 import os
