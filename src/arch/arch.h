@@ -49,6 +49,8 @@ struct insn {
     bool writes_flags; /* may change flags (also when not sure) */
     uint8_t exclusive; /* enum insn_exclusive */
     uint8_t copies;    /* bytes at target that relocate() copies: they must be constant */
+    bool turns;        /* target is code of the machine's other state (arch.other) */
+    bool goes_on;      /* an INSN_JUMP_INDIRECT with a condition: it may go on behind it, too */
 };
 
 /* What registers hold along a straight line, where one instruction alone does not make an address:
@@ -57,6 +59,8 @@ enum { TRAIL_REGISTERS = 32 };
 struct trail {
     vaddr_t at[TRAIL_REGISTERS];
     uint32_t known;
+    const uint8_t *literal; /* the word at the target of the instruction that is to run, if that is
+                               a constant of the program; else NULL */
 };
 
 /* Absolute numbers in an instruction that are wide enough to be addresses. */
@@ -152,6 +156,8 @@ struct stack_effect {
 struct arch {
     uint16_t machine; /* EM_* */
     const char *name;
+    const struct arch *other; /* that of the machine's other state (A32, T32); NULL: it has one */
+    uint8_t word_bytes;       /* of an address, and of what is pushed and popped */
     int16_t sp_register;      /* DWARF number of the stack pointer */
     int32_t entry_cfa;        /* CFA minus stack pointer at a function's first instruction */
     uint8_t insn_bytes;       /* of the shortest instruction; all are aligned to so many */
@@ -168,8 +174,8 @@ struct arch {
     bool (*decode)(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
                    struct insn_constants *constants);
     /* Runs INSN, whose bytes are BYTES, on TRAIL. Returns whether it makes an address so, or
-     * accesses the memory there: INSN's copy *RET says so as pc-relative operands do. NULL: those
-     * say all. */
+     * accesses the memory there: INSN's copy *RET says so as pc-relative operands do (with the bit
+     * that tells the state, where the program has put it in). NULL: those say all. */
     bool (*follow)(struct trail *trail, const struct insn *insn, const uint8_t *bytes,
                    struct insn *ret);
     /* Are BYTES (ROOM > 0) a return that takes nothing else off the stack? */

@@ -18,6 +18,7 @@ static bool writes_lane(const uint8_t *bytes, size_t size) {
 const struct arch arch_aarch64 = {
     .machine = EM_AARCH64,
     .name = "aarch64",
+    .word_bytes = 8,
     .sp_register = A64_SP, /* AADWARF64, 4.1 */
     .entry_cfa = 0,        /* the return address is in a register */
     .insn_bytes = A64_BYTES,

@@ -7,6 +7,7 @@
 const struct arch arch_x86_64 = {
     .machine = EM_X86_64,
     .name = "x86_64",
+    .word_bytes = 8,
     .sp_register = 7, /* System V ABI, AMD64, figure 3.36 */
     .entry_cfa = 8,   /* the return address */
     .insn_bytes = 1,
