@@ -34,7 +34,8 @@ enum insn_operand {
     OPERAND_PLAIN,
     OPERAND_PC_ADDRESS,
     OPERAND_PC_MEMORY,
-    OPERAND_PC_PAGE /* the page of an address that other instructions complete: arch.follow() */
+    OPERAND_PC_PAGE, /* the page of an address that other instructions complete: arch.follow() */
+    OPERAND_ABSOLUTE /* of arch.follow(): a number, which is an address if the module cannot move */
 };
 enum insn_exclusive { EXCLUSIVE_NO, EXCLUSIVE_BEGINS, EXCLUSIVE_ENDS };
 
@@ -50,8 +51,14 @@ struct insn {
     uint8_t exclusive; /* enum insn_exclusive */
     uint8_t copies;    /* bytes at target that relocate() copies: they must be constant */
     bool turns;        /* target is code of the machine's other state (arch.other) */
-    bool goes_on;      /* an INSN_JUMP_INDIRECT with a condition: it may go on behind it, too */
+    bool goes_on;      /* an INSN_JUMP_INDIRECT or a call, with a condition: where that does not
+                          hold it goes on behind it */
+    bool stays;        /* cannot run elsewhere, though what it does is known; see relocate() */
 };
+
+/* An INSN_BRANCH without a target is an exit with a condition, through a register or memory: a
+ * return, or seldom a tail call (`popeq {r4, pc}`, `bxne r3`). It is moved as it is; stack() tells
+ * what it does where the condition holds. */
 
 /* What registers hold along a straight line, where one instruction alone does not make an address:
  * by number, those in `known`. */
@@ -71,7 +78,7 @@ struct insn_constants {
 };
 
 enum { FORMAT_BYTES = 128 };
-enum { INSN_MAX_BYTES = 15, RELOCATED_MAX_BYTES = 32, RELOCATED_MAX_PARTS = 3 };
+enum { INSN_MAX_BYTES = 15, RELOCATED_MAX_BYTES = 32, RELOCATED_MAX_PARTS = 5 };
 
 /* One instruction, written anew for another address: one or more instructions (parts). A thread
  * that is about to execute part i is in the state of one that is about to execute `resume` in the
@@ -99,13 +106,14 @@ enum dispatch_kind {
     DISPATCH_ADDRESSES, /* an address from a table: a switch or a table of functions */
     DISPATCH_COMPUTED,  /* so many bytes from a place: where that is code, between its instructions
                          */
+    DISPATCH_CALL,      /* a call: its return address was made right before; goes on behind it */
 };
 struct dispatch {
     uint8_t kind;  /* enum dispatch_kind */
     vaddr_t table; /* where the table stands, or that place; 0 when not known */
     /* Of DISPATCH_OFFSETS, where entry_bytes tells how the table is read: a target is base + (entry
-     * << shift). */
-    vaddr_t base; /* 0 when not known; the table is not, then */
+     * << shift). Of DISPATCH_COMPUTED a target is table + i * entry_bytes, for each i < count. */
+    vaddr_t base; /* 0 when not known (the table is not, then), or where entries are addresses */
     uint8_t entry_bytes, shift;
     bool is_signed;
     uint32_t count; /* of entries; 0 when not known */
@@ -145,7 +153,7 @@ enum stack_op {
     STACK_LEAVE, /* sp = reg, then a word is popped into reg */
     STACK_CALL,  /* sp is as before when it returns */
 };
-enum { STACK_REGISTERS = 32, STACK_NO_REGISTER = 255, STACK_MAX_EFFECTS = 3 };
+enum { STACK_REGISTERS = 32, STACK_NO_REGISTER = 255, STACK_MAX_EFFECTS = 17 };
 struct stack_effect {
     uint8_t op, reg, base; /* reg: STACK_NO_REGISTER when it is something else */
     uint16_t size;
@@ -193,7 +201,7 @@ struct arch {
      * is the only one of it that is ever arrived at; that of an exit is a return. */
     size_t (*sled)(const uint8_t *bytes, size_t room, enum sled_kind kind);
     /* Writes the instruction INSN, whose bytes are BYTES, for address TO. Never for landing
-     * instructions and INSN_FIXED. A call (one that can_call() agrees to) becomes its own return
+     * instructions, INSN_FIXED, and what stays. A call (one that can_call() agrees to) becomes its own return
      * address, put where calls put it, and a jump. 0, or −ERANGE when TO is too far from what INSN
      * refers to. */
     int (*relocate)(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
