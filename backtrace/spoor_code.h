@@ -10,6 +10,17 @@
 #if HAVE_A32
 static int is_thumb(spoor_word pc) { return pc & 1; }
 
+/* As an assignment, for which compilers call memcpy. */
+static void sim_copy(struct sim *to, const struct sim *from) {
+    spoor_word *words = (spoor_word *)(void *)to;
+    const spoor_word *others = (const spoor_word *)(const void *)from;
+    for (unsigned i = 0; i < sizeof *to / sizeof *words; i++) {
+        __asm__("" ::: "memory");
+        words[i] = others[i];
+    }
+    __asm__("" ::: "memory");
+}
+
 /*
  * An instruction that was followed although its condition may not hold: as if it did not, but what
  * it would have written is not known any more.
@@ -17,7 +28,7 @@ static int is_thumb(spoor_word pc) { return pc & 1; }
 static enum step sim_undo(struct sim *sim, const struct sim *before, enum step step) {
     if (step == STEP_RETURN) {
         unsigned reg = sim->reg;
-        *sim = *before;
+        sim_copy(sim, before);
         sim->reg = reg;
         sim->size = 4;
         return STEP_MAYBE_RETURN;
@@ -37,7 +48,7 @@ static enum step a32_step(struct sim *sim, uint32_t pc, int take) {
     set(sim, SPOOR_PC, pc + 8);
     if (i >> 28 == 15)
         return a32_unconditional(sim, (uint32_t)i);
-    before = *sim;
+    sim_copy(&before, sim);
     enum step step = a32_plain(sim, pc, (uint32_t)i);
     return i >> 28 == 14 || take ? step : sim_undo(sim, &before, step);
 }

@@ -74,6 +74,8 @@ WEAK_SYMBOL(__etext);
 WEAK_SYMBOL(_etext);
 WEAK_SYMBOL(__exidx_start);
 WEAK_SYMBOL(__exidx_end);
+WEAK_SYMBOL(__StackTop);
+WEAK_SYMBOL(__stack);
 extern void *__libc_stack_end __attribute__((weak));
 
 void spoor_image_find(struct spoor_image *ret_image) {
@@ -94,6 +96,8 @@ void spoor_image_find(struct spoor_image *ret_image) {
     const char *vectors = __executable_start;
     if (&__libc_stack_end)
         stack = (spoor_word)(uintptr_t)__libc_stack_end;
+    else
+        stack = (spoor_word)(uintptr_t)(__StackTop ? __StackTop : __stack);
     ret_image->isa = HAVE_A64 ? SPOOR_ISA_A64 : SPOOR_ISA_ARM;
 #endif
     ret_image->text_low = (spoor_word)(uintptr_t)(low ? low : vectors);

@@ -1,4 +1,5 @@
-/* The serial ports of the boards that QEMU emulates: one of -DMICROBIT, -DMPS2, -DMPS2_SECURE. */
+/* The serial ports of the boards that QEMU emulates: one of -DMICROBIT, -DMPS2, -DMPS2_SECURE,
+ * -DVIRT. */
 #ifndef BOARD_H
 #define BOARD_H
 
@@ -18,6 +19,14 @@ static void board_putchar(char c) {
     *board_register(UART + DATA) = (unsigned char)c;
     while (!*board_register(UART + READY))
         ;
+}
+#elif defined(VIRT) /* PrimeCell UART (PL011) Technical Reference Manual */
+enum { UART = 0x09000000, DATA = 0, FLAGS = 0x18, FULL = 0x20 };
+
+static void board_putchar(char c) {
+    while (*board_register(UART + FLAGS) & FULL)
+        ;
+    *board_register(UART + DATA) = (unsigned char)c;
 }
 #else /* Cortex-M System Design Kit, APB UART; the Cortex-M33 starts in the secure state */
 enum { DATA = 0, STATE = 4, CONTROL = 8, DIVIDER = 16, FULL = 1, TRANSMIT = 1 };

@@ -1,7 +1,7 @@
 /*
- * What a program does for backtraces of faults on a Cortex-M: give the library's handler to the
- * vector table, and a function that prints. It sends three packets; the third one's length is
- * wrong.
+ * What a program does for backtraces of faults: give the library's handlers to the vector table
+ * (below for a Cortex-M, in start.S for others), and a function that prints. It sends three
+ * packets; the third one's length is wrong.
  */
 #include "board.h"
 #include "spoor_fault.h"
@@ -13,6 +13,11 @@ static void print(const char *text) {
         board_putchar(*text++);
 }
 
+/* What "cannot happen" ends in. */
+#ifndef FAULT
+#define FAULT __asm__ volatile("udf #0")
+#endif
+
 static volatile unsigned sent;
 
 __attribute__((noinline)) static unsigned checksum(const unsigned char *bytes, unsigned size) {
@@ -20,7 +25,7 @@ __attribute__((noinline)) static unsigned checksum(const unsigned char *bytes, u
     for (unsigned i = 0; i < size; i++)
         sum = sum * 31 + bytes[i];
     if (size > 64)
-        __asm__ volatile("udf #0"); /* what "cannot happen" ends in */
+        FAULT;
     return sum;
 }
 
@@ -47,6 +52,7 @@ void reset(void) {
         ;
 }
 
+#if !defined(__aarch64__) && __ARM_ARCH_PROFILE == 'M'
 /* The stack's top, then the handlers: reset, NMI, HardFault, MemManage, BusFault, UsageFault. */
 extern const char stack_top[];
 __attribute__((section(".vectors"), used)) static const void *const vectors[] = {
@@ -57,3 +63,4 @@ __attribute__((section(".vectors"), used)) static const void *const vectors[] = 
     (const void *)spoor_fault_handler,
     (const void *)spoor_fault_handler,
     spoor_fault_handler};
+#endif
