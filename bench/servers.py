@@ -9,12 +9,16 @@ twin is what the machine makes of the other. Both are measured in turn, before t
 the last: requests a second, of which the machine's other work takes its share, and processor time for each
 request, of which it does not. What the visited one does is taken in parts of its twin; the table shows
 what that is after the visits in parts of what it was before: 1.00 is the same. It shows the same for the
-time of the visits and while spoor stays, and for how long the server stood when spoor came and left.
+time of the visits and while spoor stays, and for how long the server stood when spoor came and left. In
+brackets stands between which figures the first two lie with a probability of 95 %: a machine that does other
+work as well, or spins where it waits, makes that wide, and only more ROUNDS make it narrow. VISITS=0 shows
+what the two twins differ by when nobody comes.
 
-VISITS=20 ROUNDS=9 SECONDS=1 are how many there are, and how long each measurement is.
+VISITS=20 ROUNDS=25 SECONDS=1 are how many there are, and how long each measurement is.
 """
 import contextlib
 import importlib
+import math
 import os
 import statistics
 import sys
@@ -28,9 +32,9 @@ from visiting import Attached, Visits  # noqa: E402
 from attach import Spoor  # noqa: E402
 
 VISITS, ROUNDS, SECONDS = (int(os.environ.get(name, default))
-                           for name, default in (("VISITS", 20), ("ROUNDS", 9), ("SECONDS", 1)))
+                           for name, default in (("VISITS", 20), ("ROUNDS", 25), ("SECONDS", 1)))
 KINDS = {
-    "redis": ("redis-server", "server_redis", "KIND"),
+    "redis": ("redis-server", "server_redis", "STEADY"),
     "nginx": ("nginx", "server_nginx", "KIND"),
     "postgres": ("PostgreSQL", "server_postgres", "POSTMASTER"),
     "python": ("python3", "server_python", "KIND"),
@@ -77,9 +81,41 @@ class Sample:
         self.prices.append(seconds / max(period.done, 1))
 
 
-def median_ratio(mine, others):
-    """Of pairs; those in which the other had no time to do anything say nothing."""
-    return statistics.median(a / b for a, b in zip(mine, others) if b)
+def between(probability, count):
+    """How many of COUNT sorted values lie below the range that holds the median of what they were taken
+    from with PROBABILITY, whatever that is distributed like: each is below that median by a chance of 1/2."""
+    below, total = 0, 0.0
+    while below < count // 2:
+        total += math.comb(count, below) / 2 ** count
+        if 2 * total > 1 - probability:
+            break
+        below += 1
+    return max(below - 1, 0)
+
+
+class Ratio:
+    """A median of ratios, and how far from it, as a factor, the true one may lie."""
+
+    def __init__(self, value, low, high):
+        self.value, self.low, self.high = value, low, high
+
+    @classmethod
+    def of_pairs(cls, mine, others):
+        """Pairs in which the other had no time to do anything say nothing."""
+        ratios = sorted(a / b for a, b in zip(mine, others) if a and b)
+        if not ratios:
+            raise Failure("nothing was done in any of the measurements: more SECONDS")
+        value, below = statistics.median(ratios), between(0.95, len(ratios))
+        return cls(value, value / ratios[below], ratios[-1 - below] / value)
+
+    def __truediv__(self, other):
+        """Both err on their own."""
+        return Ratio(self.value / other.value,
+                     math.exp(math.hypot(math.log(self.low), math.log(other.high))),
+                     math.exp(math.hypot(math.log(self.high), math.log(other.low))))
+
+    def __str__(self):
+        return f"{self.value:.2f} ({self.value / self.low:.2f}–{self.value * self.high:.2f})"
 
 
 def compared(visited, twin, there=contextlib.nullcontext):
@@ -91,7 +127,7 @@ def compared(visited, twin, there=contextlib.nullcontext):
         for sample, server, context in order if number % 2 else reversed(order):
             with context():
                 sample.take(server)
-    return median_ratio(mine.rates, other.rates), median_ratio(mine.prices, other.prices)
+    return Ratio.of_pairs(mine.rates, other.rates), Ratio.of_pairs(mine.prices, other.prices)
 
 
 def pay_visits(visits, visited, twin):
@@ -115,12 +151,12 @@ def measure(kind, visits):
         after = compared(visited, twin)
         traced = [compared(visited, twin, lambda way=way: Attached(visits.spoor, pid, way))[0]
                   for way in (kind.ways[0], ["-M", "*"])]
-    return [after[0] / rate, after[1] / price, during / rate, *(other / rate for other in traced)]
+    return [str(after[0] / rate), str(after[1] / price), *(f"{other / rate.value:.2f}" for other in
+                                                           [during] + [way.value for way in traced])]
 
 
 def row(name, figures, stood):
-    cells = [f"{figure:.2f}" for figure in figures]
-    cells += [f"{statistics.median(times):.1f} ({max(times):.0f})" for times in zip(*stood)]
+    cells = figures + [f"{statistics.median(times):.1f} ({max(times):.0f})" for times in zip(*stood)]
     return f"| {name} | {' | '.join(cells)} |"
 
 
