@@ -4,8 +4,8 @@
  * and the bridge by which the tool brings threads out of trampolines.
  *
  * A copy stands at the start of each trampoline area. It is position independent and calls nothing.
- * What stubs come to makes no system call, changes no flag, and uses only x0 to x3, which the stub
- * has saved. So a thread that is stopped here for a signal can be rolled back to its site like one
+ * What stubs come to makes no system call, changes no flag, and uses only x0 to x3 and, in slices, x4
+ * to x9, which the stub has saved. So a thread that is stopped here for a signal can be rolled back to its site like one
  * in a stub: x0 tells the stub. (Its `br` needs no landing instruction: areas are not guarded.)
  *
  * Its first page is the table of lanes (struct a64_lane_key in arch/aarch64/stub.h). Only the tool
@@ -27,10 +27,11 @@ lanes_end:
     b seek
     b wait
     b drop
+    b slice
     b hook
     .short seek - start, wait - start, wait_released - start
     .short drop - start, drop_released - start, drop_counted - start
-    .short hook - start, call - start, end - start
+    .short slice - start, hook - start, call - start, end - start
     .short bridge - start, gate - start, gate_saving - start, gate_saved - start
     .short gate_restored - start, gate_end - start, notes - start, asks - start
     .balign 16
@@ -118,6 +119,117 @@ drop_released:
     str x1, [x3, #LANE_LOST]
 drop_counted:
     br x0
+
+/* One slot of a slice: w2 is its site, and x6 what it tells, 48 bits; changes x6, x7, x8. It is
+ * written before it is reserved: until then nobody reads it, and it is the one that need not be whole
+ * in a ring that is overwritten. So the slot before it must be seen reserved first. */
+    .macro slot
+    dmb ishst
+    ldr x7, [x3, #LANE_HEAD]
+    ldr x8, [x3, #LANE_RING_MASK]
+    and x8, x8, x7
+    add x8, x8, x3
+    add x8, x8, #LANE_RING
+    stp w2, w6, [x8, #EVENT_SITE]
+    ubfx x6, x6, #32, #16
+    orr x6, x6, x4
+    str x6, [x8, #EVENT_CLOCK_SP]
+    ldr x8, [x3, #LANE_SLICE_SLOTS]
+    add x8, x8, #1
+    str x8, [x3, #LANE_SLICE_SLOTS]
+    add x7, x7, #EVENT_BYTES
+    stlr x7, [x3]
+    .endm
+    .macro site id
+    movz w2, #(\id * 4 + EVENT_CONTROL_KIND) & 0xffff
+    movk w2, #(\id * 4 + EVENT_CONTROL_KIND) >> 16, lsl #16
+    .endm
+
+    .balign 16
+/*
+ * A slice of the stack from x1 on (STUB_SLICE), for x3's lane: as much as is asked for, to the end of
+ * the thread's own stack or else of the page, since there is memory at x1. x4: the clock, as events
+ * have it; x2: whether to wait for room; x0: the stub's `done`. Only registers decide what is read:
+ * where spoor is gone, threads that were born since share a lane. x5 is the end. Addresses are told
+ * without what authenticates them; what is an address of the kernel's, or too low, is none.
+ */
+slice:
+    ldr x5, [x3, #LANE_SLICE_BYTES]
+    cbz x5, 9f
+    ldr x6, [x3, #LANE_CONTROL]
+    ldr w6, [x6]
+    tbnz w6, #NOBODY, 9f
+    ldr x6, [x3, #LANE_STACK_LOW]
+    sub x6, x1, x6
+    tbnz x6, #63, 1f
+    ldr x7, [x3, #LANE_STACK_BYTES]
+    sub x7, x7, x6
+    tbnz x7, #63, 1f
+    cbnz x7, 2f
+1:  orr x7, x1, #~0xfff
+    neg x7, x7
+2:  sub x6, x7, x5
+    tbnz x6, #63, 3f
+    mov x7, x5
+3:  and x7, x7, #~7
+    add x5, x1, x7
+    lsl x7, x7, #1
+    add x7, x7, #SLICE_HEAD_SLOTS * EVENT_BYTES
+    ldr x8, [x3, #LANE_LIMIT]
+    ldr x6, [x3, #LANE_HEAD]
+    add x6, x6, x7
+    sub x6, x8, x6
+    tbz x6, #63, 6f
+    cbz x2, 5f
+    ldr x6, [x3, #LANE_WAITS]
+    add x6, x6, #1
+    str x6, [x3, #LANE_WAITS]
+4:  ldr x8, [x3, #LANE_LIMIT]
+    ldr x6, [x3, #LANE_HEAD]
+    add x6, x6, x7
+    sub x6, x8, x6
+    tbz x6, #63, 6f
+    ldr x6, [x3, #LANE_CONTROL]
+    ldr w6, [x6]
+    tbnz w6, #NOBODY, 9f
+    yield
+    b 4b
+5:  ldr x6, [x3, #LANE_HEAD] /* only that there should have been one */
+    add x6, x6, #EVENT_BYTES
+    sub x6, x8, x6
+    tbnz x6, #63, 9f
+    mov x5, x1
+6:  ldr x6, [x3, #LANE_SLICE_SLOTS]
+    site SLICE_BEGIN_ID
+    slot
+    sub x6, x5, x1
+    cbz x6, 9f
+    site (SLICE_BEGIN_ID + 1)
+    mov x6, x5
+    adr x9, 7f
+    b slice_slot
+7:
+    .irp register, x19, x20, x21, x22, x23, x24, x25, x26, x27, x28, x29, x30
+    add w2, w2, #4
+    mov x6, \register
+    adr x9, 8f
+    b slice_slot
+8:
+    .endr
+    site SLICE_WORD_ID
+    b 8f
+7:  ldr x6, [x1], #8
+    tbnz x6, #55, 1f
+    ubfx x7, x6, #16, #32
+    cbz x7, 1f
+    slot
+1:  add w2, w2, #4
+8:  sub x6, x5, x1
+    cbnz x6, 7b
+9:  br x0
+slice_slot:
+    slot
+    br x9
 
     .balign 16
 /* Waits until the tool has looked at the modules (or is gone), then goes on at x0. */

@@ -14,11 +14,10 @@ taddr_t regs_pc(const struct regs *regs);
 void regs_set_pc(struct regs *regs, taddr_t pc);
 taddr_t regs_sp(const struct regs *regs);
 void regs_set_sp(struct regs *regs, taddr_t sp);
-/* Where the thread's own control block is, as its C library has told the processor; 0: REGS do not
- * tell. */
-taddr_t regs_thread_pointer(const struct regs *regs);
-/* The registers that slices tell of (wire/ring.h). */
-void regs_set_slice(struct regs *regs, const uint64_t values[SLICE_REGISTERS]);
+/* What a slice (wire/ring.h) tells of the caller: its registers as they will be when the call has
+ * returned. VALUES: the slice's; SP: that of the entry, and TOP the word that stood there. */
+void regs_set_slice(struct regs *regs, const uint64_t values[SLICE_REGISTERS], taddr_t sp,
+                    uint64_t top);
 
 void regs_dwarf(const struct regs *regs, uint64_t ret[REGS_DWARF_COUNT]);
 /* Whether BYTES are the code that a signal handler returns to, which calls rt_sigreturn. */

@@ -14,7 +14,7 @@
 #include "target/thread.h"
 #include "unwind/unwind.h"
 
-enum { FIRST_ROOM = 256, RETURN_ADDRESS = 8, WORD = 8 };
+enum { FIRST_ROOM = 256, WORD = 8 };
 
 struct file { /* that is mapped somewhere */
     dev_t device;
@@ -379,14 +379,12 @@ static uint32_t find(struct callers *c, struct stack_slice *s, uint64_t sp, size
     struct unwind_piece piece = {sp, (const uint8_t *)s->words, bytes};
     struct unwind_stack stack = {.pieces = &piece, .count = 1, .returned = true, .most = c->most};
     size_t again;
-    if (!c->unwinder || !unwind_is_possible(c->unwinder, s->words[0]))
+    regs_set_slice(&stack.regs, s->registers, sp, s->words[0]);
+    if (!c->unwinder || !unwind_is_possible(c->unwinder, regs_pc(&stack.regs)))
         return CHAIN_LOST;
     if (c->last.chains != chains)
         c->last.frames.count = 0;
     c->last.chains = chains;
-    regs_set_slice(&stack.regs, s->registers);
-    regs_set_pc(&stack.regs, s->words[0]);
-    regs_set_sp(&stack.regs, sp + RETURN_ADDRESS);
     unwind_begin(c->unwinder, &stack);
     uint32_t end = walk(c, same_from(&c->last, s, sp, bytes), &again);
     keep_words(&c->last, s, sp, bytes);
@@ -433,10 +431,10 @@ static struct span first_stack(const struct map *m, taddr_t began) {
  * as long as the thread; one that was born without stands at its end. */
 static struct span span_of_map(const struct map *m, pid_t tid, const struct regs *regs, bool born) {
     enum { USUAL = 128 << 10 };
-    taddr_t sp = regs_sp(regs), end = regs_thread_pointer(regs);
+    taddr_t sp = regs_sp(regs), end;
     if (strcmp(m->path, "[stack]") == 0)
         return first_stack(m, status_stack_start(tid));
-    if (end > sp && end < m->end)
+    if (thread_get_pointer(tid, &end) == 0 && end > sp && end < m->end)
         return (struct span){m->start, end};
     if (!born)
         return (struct span){0, 0};

@@ -33,7 +33,7 @@ static bool read_words(const struct where *w, unsigned count, uint64_t *out) {
 static bool leave_stub(struct where *w, const struct patched *p, const struct mark *m,
                        uint32_t offset, bool reserved) {
     struct stub_state state;
-    uint64_t words[8];
+    uint64_t words[12];
     if (!arch_host()->stub_state(m->variant, p->code->emitted.overflow, offset, &state) ||
         !read_words(w, state.pushed, words))
         return false;

@@ -44,7 +44,8 @@ int thread_set_regs(pid_t tid, const struct regs *regs);
 /* Where lanes hang off a register of their own (session/keys.h). 0: none. */
 int thread_set_lane(pid_t tid, taddr_t lane);
 taddr_t thread_get_lane(pid_t tid);
-/* Where they hang off the thread pointer: that. */
+/* The thread pointer: where the thread's own control block is, as its C library has told the
+ * processor. */
 int thread_get_pointer(pid_t tid, uint64_t *ret);
 /* TID stands at its entry to a call whose registers were changed so that it will come back to it:
  * does not make it now. */

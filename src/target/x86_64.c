@@ -17,6 +17,13 @@ taddr_t thread_get_lane(pid_t tid) {
     return thread_get_regs(tid, &regs) < 0 ? 0 : regs_lane(&regs);
 }
 
+int thread_get_pointer(pid_t tid, uint64_t *ret) {
+    struct regs regs;
+    int r = thread_get_regs(tid, &regs);
+    *ret = r < 0 ? 0 : regs.raw.fs_base;
+    return r;
+}
+
 bool thread_guards_returns(pid_t tid) {
     enum { NT_SHADOW_STACK = 0x204 }; /* linux/elf.h, NT_X86_SHSTK, since Linux 6.6 */
     uint64_t pointer;

@@ -153,7 +153,11 @@ _Static_assert(sizeof(struct event) == 16, "stubs store 16 bytes");
 #define EVENT_CONTROL_KIND 3
 #define SLICE_WORD_ID 0x3fff0000
 #define SLICE_BEGIN_ID 0x3fff8000
-#define SLICE_HEAD_SLOTS 8 /* besides words, at most */
+#ifdef __aarch64__ /* besides words, at most: begin, end, and registers */
+#define SLICE_HEAD_SLOTS 14
+#else
+#define SLICE_HEAD_SLOTS 8
+#endif
 #define CONTROL_OWNER_DIED 0x40000000
 #define BRIDGE_BYTES 96      /* room for code in the agent (arch/bridge.h) */
 #define BRIDGE_GATE_BYTES 84 /* AArch64: of what stands behind it */

@@ -4,7 +4,7 @@
 
 #include "arch/aarch64/agent.h"
 
-enum { ENTRIES_AT = A64_LANES_BYTES + 16 /* behind four branches */ };
+enum { ENTRIES_AT = A64_LANES_BYTES + 20 /* behind five branches */ };
 
 const uint8_t *agent_code(void) { return a64_agent_bytes + A64_LANES_BYTES; }
 size_t agent_code_size(void) { return a64_agent_size - A64_LANES_BYTES; }

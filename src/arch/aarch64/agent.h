@@ -6,7 +6,7 @@
 
 /* All offsets from the area's start, where the table of lanes stands. */
 struct a64_agent_entries {
-    uint16_t seek, wait, wait_released, drop, drop_released, drop_counted, hook, call, end;
+    uint16_t seek, wait, wait_released, drop, drop_released, drop_counted, slice, hook, call, end;
     uint16_t bridge, gate, gate_saving, gate_saved, gate_restored, gate_end, notes, asks;
 };
 struct a64_agent_entries a64_agent_entries(void);

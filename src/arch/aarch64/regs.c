@@ -17,13 +17,13 @@ taddr_t regs_pc(const struct regs *regs) { return regs->raw.pc; }
 void regs_set_pc(struct regs *regs, taddr_t pc) { regs->raw.pc = pc; }
 taddr_t regs_sp(const struct regs *regs) { return regs->raw.sp; }
 void regs_set_sp(struct regs *regs, taddr_t sp) { regs->raw.sp = sp; }
-taddr_t regs_thread_pointer(const struct regs *regs) {
-    (void)regs; /* it is none of them (thread_get_pointer()) */
-    return 0;
-}
 
-void regs_set_slice(struct regs *regs, const uint64_t values[SLICE_REGISTERS]) {
-    memcpy(&regs->raw.regs[19], values, SLICE_REGISTERS * sizeof *values);
+void regs_set_slice(struct regs *regs, const uint64_t values[SLICE_REGISTERS], taddr_t sp,
+                    uint64_t top) {
+    (void)top;
+    memcpy(&regs->raw.regs[A64_LR + 1 - SLICE_REGISTERS], values, SLICE_REGISTERS * sizeof *values);
+    regs->raw.pc = regs->raw.regs[A64_LR];
+    regs->raw.sp = sp;
 }
 
 /* Lanes hang off thread pointers, which every thread has of its own accord. */
@@ -124,6 +124,8 @@ enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
         return AGENT_BRIDGE;
     if (offset < code || offset >= e.call)
         return AGENT_OUTSIDE;
+    if (offset == code + A64_AGENT_SLICE || (offset >= e.slice && offset < e.hook))
+        return AGENT_RELEASED;
     if (offset >= e.hook || offset == code + A64_AGENT_HOOK)
         return AGENT_HOOK;
     if (offset >= e.drop_counted)
@@ -161,11 +163,10 @@ taddr_t regs_told_by_stub(const struct regs *regs, uint8_t variant) {
 void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state *state,
                      const uint64_t *words) {
     struct user_regs_struct *r = &regs->raw;
-    (void)variant;
     if (state->lent)
         r->regs[A64_LR] = r->regs[1];
     memcpy(r->regs, words, state->pushed * sizeof *words);
-    r->sp += state->pushed ? A64_STUB_FRAME : 0;
+    r->sp += state->pushed ? a64_stub_frame(variant) : 0;
 }
 
 /* ---- signal frames ---- */

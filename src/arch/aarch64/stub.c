@@ -2,7 +2,7 @@
 
 #include "arch/aarch64/aarch64.h"
 
-enum { FRAME = A64_STUB_FRAME, SIGN = 63 };
+enum { SIGN = 63 };
 
 struct writer {
     uint8_t *out;
@@ -37,6 +37,8 @@ static uint32_t pair(uint32_t word, uint32_t rt, uint32_t rt2, int32_t offset) {
     return word | ((uint32_t)(offset / 8) & 0x7f) << 15 | rt2 << 10 | A64_SP << 5 | rt;
 }
 
+static uint32_t read_clock(uint32_t rd) { return 0xd53be040 | rd; } /* mrs rd, cntvct_el0 */
+
 /* The lower HALVES × 16 bits of VALUE, always by as many instructions. */
 static void put_constant(struct writer *w, uint32_t reg, uint64_t value, unsigned halves) {
     for (uint32_t i = 0; i < halves; i++)
@@ -68,17 +70,23 @@ static void put_agent(struct writer *w, int64_t entry) {
 
 /* ---- the stub's parts ---- */
 
-static void save(struct writer *w) {
-    put(w, pair(0xa9800000, 0, 1, -FRAME)); /* stp x0, x1, [sp, #-32]! */
-    w->state.pushed = 2;
-    put(w, pair(0xa9000000, 2, 3, FRAME / 2));
-    w->state.pushed = 4;
+static void save(struct writer *w, uint8_t variant) {
+    int32_t frame = (int32_t)a64_stub_frame(variant);
+    put(w, pair(0xa9800000, 0, 1, -frame)); /* stp x0, x1, [sp, #-frame]! */
+    for (uint32_t n = 2; n < (uint32_t)frame / 8; n += 2) {
+        w->state.pushed = (uint8_t)n;
+        put(w, pair(0xa9000000, n, n + 1, (int32_t)n * 8));
+    }
+    w->state.pushed = (uint8_t)(frame / 8);
 }
 
-static void restore(struct writer *w) {
-    put(w, pair(0xa9400000, 2, 3, FRAME / 2));
-    w->state.pushed = 2;
-    put(w, pair(0xa8c00000, 0, 1, FRAME));
+static void restore(struct writer *w, uint8_t variant) {
+    int32_t frame = (int32_t)a64_stub_frame(variant);
+    for (uint32_t n = (uint32_t)frame / 8 - 2; n > 0; n -= 2) {
+        put(w, pair(0xa9400000, n, n + 1, (int32_t)n * 8));
+        w->state.pushed = (uint8_t)n;
+    }
+    put(w, pair(0xa8c00000, 0, 1, frame));
     w->state.pushed = 0;
 }
 
@@ -136,7 +144,7 @@ static void put_value(struct writer *w, uint8_t variant) {
     else if (variant & STUB_GO_SECOND)
         put(w, ldr(1, A64_SP, 8));
     else
-        put(w, add_constant(1, A64_SP, FRAME));
+        put(w, add_constant(1, A64_SP, a64_stub_frame(variant)));
 }
 
 static void event(struct writer *w, const struct stub_spec *s) {
@@ -153,7 +161,7 @@ static void event(struct writer *w, const struct stub_spec *s) {
     put_agent(w, again ? A64_AGENT_WAIT : A64_AGENT_DROP);
     if (s->overflow == OVERFLOW_OVERWRITE)
         put(w, 0xd5033abf); /* dmb ishst */
-    put(w, 0xd53be040);     /* mrs x0, cntvct_el0 */
+    put(w, read_clock(0));
     unsigned bits = (unsigned)__builtin_ctz(s->ring_bytes);
     put(w, three(0x92400000, 1, 1, 0) | (bits - 1) << 10);      /* and x1, x1, #ring-1 */
     put(w, three(0x8b000000, 3, 3, 1));                         /* add x3, x3, x1 */
@@ -185,18 +193,33 @@ static void hook(struct writer *w) {
     w->state.committed = true; /* what follows is `done` */
 }
 
+static void slice(struct writer *w, const struct stub_spec *s) {
+    size_t retry = w->size;
+    w->retry = (uint32_t)retry;
+    find_lane(w, retry);
+    put(w, read_clock(4));
+    put(w, three(0xd3400000, 4, 4, 0) | 48 << 16 | 47 << 10); /* lsl x4, x4, #16 */
+    put(w, add_constant(1, A64_SP, a64_stub_frame(s->variant)));
+    put_constant(w, 2, s->overflow != OVERFLOW_DROP, 1);
+    put_adr(w, 0, w->size + 2 * (size_t)A64_BYTES);
+    put_agent(w, A64_AGENT_SLICE);
+    w->state.committed = true; /* what follows is `done` */
+}
+
 static void write_stub(struct writer *w, const struct stub_spec *s) {
     size_t leaves[2] = {0};
-    save(w);
+    save(w, s->variant);
     if (s->variant & STUB_CALLER)
         ask_caller(w, &s->caller, leaves);
     if (s->variant & STUB_HOOK)
         hook(w);
+    else if (s->variant & STUB_SLICE)
+        slice(w, s);
     else
         event(w, s);
     for (int i = 0; i < 2 && leaves[i]; i++)
         land(w, leaves[i]);
-    restore(w);
+    restore(w, s->variant);
 }
 
 size_t a64_stub_emit(uint8_t *out, const struct stub_spec *spec) {

@@ -30,6 +30,11 @@
  * A STUB_HOOK stub replaces everything between the pushes and `done` by
  * `adr x0, done; b agent_hook`.
  *
+ * A STUB_SLICE stub, before that of an entry, pushes x4 to x9, too, and goes on behind `reserve` by
+ *
+ *     mrs   x4, cntvct_el0; lsl x4, x4, #16
+ *     add   x1, sp, #80; mov x2, #wait; adr x0, done; b agent_slice
+ *
  * The head is stored by a release, so that who sees it sees all events before; and where nobody
  * waits for the reader, the slot is stored to only after that.
  *
@@ -45,8 +50,15 @@
 #include "arch/stub.h"
 
 enum { A64_LANES_SHIFT = 12, A64_LANES_BITS = 8, A64_LANES_BYTES = 16 << A64_LANES_BITS };
-enum { A64_STUB_FRAME = 32 }; /* what it takes of the stack */
-enum { A64_AGENT_SEEK = 0, A64_AGENT_WAIT = 4, A64_AGENT_DROP = 8, A64_AGENT_HOOK = 12 };
+enum {
+    A64_AGENT_SEEK = 0,
+    A64_AGENT_WAIT = 4,
+    A64_AGENT_DROP = 8,
+    A64_AGENT_SLICE = 12,
+    A64_AGENT_HOOK = 16
+};
+/* What a stub takes of the stack. */
+static inline uint32_t a64_stub_frame(uint8_t variant) { return variant & STUB_SLICE ? 80 : 32; }
 
 static const uint64_t A64_NO_KEY = UINT64_MAX;
 /* An entry of the table of lanes. */
@@ -59,8 +71,8 @@ struct a64_lane_key {
  * page; falling off its end continues the site. */
 size_t a64_stub_emit(uint8_t *out, const struct stub_spec *spec);
 
-/* As in struct arch. The words that are pushed are x0, x1, x2, x3, in this order; the first two
- * take the room of all. Lent: x1 holds what x30 shall. */
+/* As in struct arch. The words that are pushed are x0, x1, x2, x3 and of slices x4 to x9, in this
+ * order; the first two take the room of all. Lent: x1 holds what x30 shall. */
 bool a64_stub_state(uint8_t variant, enum overflow overflow, uint32_t offset,
                     struct stub_state *ret);
 uint32_t a64_stub_size(uint8_t variant, enum overflow overflow);

@@ -21,10 +21,12 @@ taddr_t regs_pc(const struct regs *regs) { return regs->raw.rip; }
 void regs_set_pc(struct regs *regs, taddr_t pc) { regs->raw.rip = pc; }
 taddr_t regs_sp(const struct regs *regs) { return regs->raw.rsp; }
 void regs_set_sp(struct regs *regs, taddr_t sp) { regs->raw.rsp = sp; }
-taddr_t regs_thread_pointer(const struct regs *regs) { return regs->raw.fs_base; }
 
-void regs_set_slice(struct regs *regs, const uint64_t values[SLICE_REGISTERS]) {
+void regs_set_slice(struct regs *regs, const uint64_t values[SLICE_REGISTERS], taddr_t sp,
+                    uint64_t top) {
     struct user_regs_struct *r = &regs->raw;
+    r->rip = top;
+    r->rsp = sp + sizeof top;
     r->rbx = values[0], r->rbp = values[1], r->r12 = values[2];
     r->r13 = values[3], r->r14 = values[4], r->r15 = values[5];
 }

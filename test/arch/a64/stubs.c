@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "arch/aarch64/stub.h"
+#include "arch/aarch64/agent.h"
 #include "ground.h"
 
 enum { LANES = GROUND + 0x20000, AGENT = LANES + A64_LANES_BYTES, STUB = AGENT + 0x12340 };
 enum { LANE = GROUND + 0x300000, RING = 4096, SITE = 0x12345675, SEEDS = 16, CALLER = 0x55667000 };
-enum { DONE, SEEK, WAIT, DROP, HOOK }; /* ways out: arrive_*() */
+enum { DONE, SEEK, WAIT, DROP, SLICE, HOOK }; /* ways out: arrive_*() */
 
 static void *pointer(uint64_t at) { return (void *)(uintptr_t)at; } /* NOLINT: a number given */
 static struct lane *lane(void) { return pointer(LANE); }
@@ -28,10 +28,10 @@ static uint64_t ticks(void) {
     return value;
 }
 
-/* The agent is four ways out. */
+/* The agent is five ways out. */
 static void write_agent(void) {
-    static const unsigned ways[] = {SEEK, WAIT, DROP, HOOK};
-    for (unsigned i = 0; i < 4; i++)
+    static const unsigned ways[] = {SEEK, WAIT, DROP, SLICE, HOOK};
+    for (unsigned i = 0; i < 5; i++)
         ground_write_jump(AGENT + 4 * i, ground_arrival(ways[i]));
 }
 
@@ -151,19 +151,124 @@ struct way {
 
 /* At the agent's entry: where to come back to, the lane, and the head before. */
 static void check_way(const struct way *w) {
-    enum { FRAME = 32, PUSHES = 8, POPS = 8 };
+    uint32_t frame = a64_stub_frame(w->variant), pushes = frame / 4, pops = pushes;
     struct state in;
     size_t size = write_stub(w->variant, w->overflow);
     write_lane(64, w->full ? 64 : RING, w->known);
     struct state out = run(w->arrives, CALLER, &in);
-    uint64_t back = w->again ? STUB + PUSHES : STUB + size - POPS;
-    if (out.arrived != w->arrives || out.x[0] != back || out.sp != in.sp - FRAME ||
+    uint64_t back = w->again ? STUB + pushes : STUB + size - pops;
+    if (out.arrived != w->arrives || out.x[0] != back || out.sp != in.sp - frame ||
         out.nzcv != in.nzcv || out.x[30] != in.x[30])
         ground_fail("a way to the agent", w->arrives, "another state");
     if (w->full && (out.x[3] != LANE || out.x[1] != 64 || lane()->head != 64 + EVENT_BYTES))
         ground_fail("a way to the agent", w->arrives, "another lane or head");
     if (!w->full && lane()->head != 64)
         ground_fail("a way to the agent", w->arrives, "has reserved a slot");
+}
+
+/* ---- slices, with the agent itself ---- */
+
+enum { SLICE_BYTES = 256, FIRST_REGISTER = 19, REGISTERS = 12 };
+static struct control control;
+
+static void allow_slices(uint64_t head, uint64_t limit, uint64_t stack_bytes) {
+    write_lane(head, limit, true);
+    lane()->control = (uint64_t)(uintptr_t)&control;
+    lane()->slice_bytes = SLICE_BYTES;
+    lane()->stack_bytes = stack_bytes;
+    lane()->ring_mask = RING - 1;
+}
+
+static const struct event *slot(uint64_t head) { return pointer(LANE + LANE_RING + head % RING); }
+
+static void expect_slot(uint64_t head, uint32_t id, uint64_t value) {
+    const struct event *e = slot(head);
+    if (e->site != (id << 2 | EVENT_CONTROL) || event_sp(e) != (value & 0xffffffffffff) ||
+        !(e->clock_sp >> 16))
+        ground_fail("a slice", id, "tells something else");
+}
+
+/* What can be an address of the program's, whatever authenticates it. */
+static bool is_told(uint64_t word) { return !(word >> 55 & 1) && (word & 0xffffffffffff) > 0xffff; }
+
+static struct state run_slice(uint64_t seed) {
+    struct state in, out = run(seed, CALLER | UINT64_C(0x2a) << 48, &in);
+    in.arrived = DONE;
+    ground_compare("a slice", (uint32_t)seed, &in, &out);
+    check_unchanged(seed, STUB_SLICE);
+    return in;
+}
+
+/* All of it, up to END bytes above the stack pointer. */
+static void expect_slice(const struct state *in, uint64_t head, uint64_t end) {
+    uint64_t first = head;
+    expect_slot(head, SLICE_BEGIN, 0);
+    expect_slot(head += EVENT_BYTES, SLICE_END, in->sp + end);
+    for (uint32_t n = 0; n < REGISTERS; n++)
+        expect_slot(head += EVENT_BYTES, SLICE_REGISTER + n, in->x[FIRST_REGISTER + n]);
+    const uint64_t *words = pointer(in->sp);
+    for (uint32_t n = 0; n < end / sizeof *words; n++)
+        if (is_told(words[n]))
+            expect_slot(head += EVENT_BYTES, SLICE_WORD + n, words[n]);
+    head += EVENT_BYTES;
+    if (lane()->head != head || lane()->slice_slots != (head - first) / EVENT_BYTES)
+        ground_fail("a slice", (uint32_t)end, "has another size");
+}
+
+static void check_slice(uint64_t seed, uint64_t head, uint64_t end) {
+    struct state in = run_slice(seed);
+    expect_slice(&in, head, end);
+}
+
+/* Nothing is known of another stack but that its page is there; and words that are no addresses. */
+static void check_other_stack(void) {
+    enum { REST = 64 };
+    struct state in, out;
+    ground_fill(&in, 1);
+    in.sp = GROUND_STACK - REST;
+    uint64_t *words = pointer(in.sp);
+    words[0] = 0xffff;
+    words[1] = 0x10000;
+    words[2] = UINT64_MAX;
+    words[3] = UINT64_C(0x007f000000000123);
+    words[4] = UINT64_C(0xff7f000055555123);
+    allow_slices(0, RING, 8);
+    ground_run(&in, &out);
+    in.arrived = DONE;
+    ground_compare("a slice", REST, &in, &out);
+    expect_slice(&in, 0, REST);
+}
+
+static void check_slices(void) {
+    static const uint64_t all = INT64_MAX;
+    ground_write_bytes(LANES, a64_agent_bytes, a64_agent_size);
+    write_stub(STUB_SLICE, OVERFLOW_WAIT);
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        uint64_t head = seed * 0x310 / EVENT_BYTES * EVENT_BYTES;
+        struct state in;
+        allow_slices(head, head + RING, all);
+        check_slice(seed, head, SLICE_BYTES);
+        ground_fill(&in, seed);
+        allow_slices(head, head + RING, in.sp + 40);
+        check_slice(seed, head, 40);
+    }
+    check_other_stack();
+    allow_slices(0, (SLICE_HEAD_SLOTS + 1) * EVENT_BYTES, all);
+    control.owner = CONTROL_OWNER_DIED;
+    run_slice(1);
+    control.owner = 0;
+    if (lane()->head)
+        ground_fail("a slice", 1, "is made for nobody");
+    write_stub(STUB_SLICE, OVERFLOW_DROP);
+    run_slice(2); /* not all, so only that there should have been one */
+    expect_slot(0, SLICE_BEGIN, 0);
+    if (lane()->head != EVENT_BYTES)
+        ground_fail("a slice", 2, "is not left out");
+    allow_slices(0, RING, all);
+    lane()->slice_bytes = 0;
+    run_slice(3);
+    if (lane()->head)
+        ground_fail("a slice", 3, "is made where none was asked for");
 }
 
 int main(void) {
@@ -181,6 +286,9 @@ int main(void) {
         {0, OVERFLOW_WAIT, false, false, SEEK, true},
         {0, OVERFLOW_DROP, false, false, SEEK, true},
         {STUB_HOOK, OVERFLOW_WAIT, true, false, HOOK, false},
+        {STUB_SLICE, OVERFLOW_WAIT, true, false, SLICE, false},
+        {STUB_SLICE | STUB_CALLER, OVERFLOW_DROP, true, false, SLICE, false},
+        {STUB_SLICE, OVERFLOW_DROP, false, false, SEEK, true},
     };
     ground_open();
     write_agent();
@@ -190,6 +298,7 @@ int main(void) {
     check_callers();
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         check_way(&ways[i]);
+    check_slices();
     printf("%d failures of stubs\n", ground_failures);
     return ground_failures != 0;
 }
