@@ -201,9 +201,9 @@ struct arch {
      * is the only one of it that is ever arrived at; that of an exit is a return. */
     size_t (*sled)(const uint8_t *bytes, size_t room, enum sled_kind kind);
     /* Writes the instruction INSN, whose bytes are BYTES, for address TO. Never for landing
-     * instructions, INSN_FIXED, and what stays. A call (one that can_call() agrees to) becomes its own return
-     * address, put where calls put it, and a jump. 0, or −ERANGE when TO is too far from what INSN
-     * refers to. */
+     * instructions, INSN_FIXED, and what stays. A call (one that can_call() agrees to) becomes its
+     * own return address, put where calls put it, and a jump. 0, or −ERANGE when TO is too far from
+     * what INSN refers to. */
     int (*relocate)(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
                     struct relocated *ret);
     /* Is INSN a call that can be written so? */
