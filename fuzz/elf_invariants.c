@@ -1,6 +1,8 @@
 /* See elf_invariants.h. The promises are those of src/elf/module.h. */
 #include "elf_invariants.h"
 
+#include <elf.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +107,26 @@ static void check_refs(const struct module *module) {
     }
 }
 
+static void check_marks(const struct module *module) {
+    require(module->machine == EM_ARM || (!module->mark_count && !module->exception_count),
+            "marks and exceptions are Arm's");
+    for (size_t i = 0; i < module->mark_count; i++) {
+        const struct code_mark *mark = module->marks + i;
+        require(i == 0 || mark[-1].addr < mark->addr, "marks in order, each once");
+        require(is_text(module, mark->addr) && mark->state <= CODE_DATA, "mark of text");
+        require(module->marks_hold || !(mark->addr & 1), "no bit of the state is left");
+    }
+    for (size_t i = 0; i < module->exception_count; i++) {
+        const struct exception_range *range = module->exceptions + i;
+        require(range->start < range->end, "exception range is not empty");
+        require(i == 0 || range[-1].end <= range->start, "exception ranges in order");
+        require(is_text(module, range->start), "exception range of text");
+        require(!range->lsda || module_bytes(module, range->lsda, 1), "its data is there");
+    }
+}
+
 void elf_check_invariants(const struct module *module) {
+    require(module->word_bytes == 8 || module->word_bytes == 4, "size of words");
     require(module->build_id_size <= sizeof module->build_id, "build ID's size");
     require(strcmp(module->path + strlen(module->path) - strlen(module->name), module->name) == 0,
             "name is the path's end");
@@ -113,4 +134,5 @@ void elf_check_invariants(const struct module *module) {
     check_symbols(module);
     check_ranges(module);
     check_refs(module);
+    check_marks(module);
 }

@@ -78,19 +78,23 @@ static bool is_cie(const struct reader *reader, const struct record *record) {
     return record->id == (record->wide ? UINT64_MAX : UINT32_MAX);
 }
 
+static uint8_t sized_encoding(const struct reader *reader, struct cursor *in) {
+    return cursor_sized_encoding(cursor_u8(in), reader->module->word_bytes);
+}
+
 /* The letters of a "z…" augmentation; their data fills DATA. */
 static bool read_augmentation(const struct reader *reader, struct cie *cie, const char *letters,
                               struct cursor data) {
     for (const char *letter = letters + 1; *letter; letter++) {
         switch (*letter) {
         case 'R':
-            cie->factors.encoding = cursor_u8(&data);
+            cie->factors.encoding = sized_encoding(reader, &data);
             break;
         case 'L':
-            cie->lsda_encoding = cursor_u8(&data);
+            cie->lsda_encoding = sized_encoding(reader, &data);
             break;
         case 'P':
-            cursor_pointer(&data, cursor_u8(&data), &reader->bases);
+            cursor_pointer(&data, sized_encoding(reader, &data), &reader->bases);
             break;
         case 'S':
             cie->signal_frame = true;
@@ -114,7 +118,7 @@ static bool read_cie_body(const struct reader *reader, struct cursor *in, struct
         cursor_u64(in);
     if (version >= 4) {
         uint8_t address_size = cursor_u8(in), segment_size = cursor_u8(in);
-        if (address_size != 8 || segment_size != 0)
+        if (address_size != reader->module->word_bytes || segment_size != 0)
             return false;
     }
     cie->factors.code = cursor_uleb(in);
@@ -139,6 +143,7 @@ static bool read_cie_body(const struct reader *reader, struct cursor *in, struct
 static struct cie read_cie(const struct reader *reader, uint64_t offset) {
     const struct frame_section *section = &reader->section;
     struct cie cie = {.offset = offset, .lsda_encoding = PE_OMIT};
+    cie.factors.encoding = cursor_sized_encoding(PE_ABSPTR, reader->module->word_bytes);
     struct record record;
     if (offset >= section->size)
         return cie;
@@ -181,6 +186,8 @@ static void read_fde(struct reader *reader, const struct record *record) {
         return;
     struct cursor *in = &fde.code;
     fde.start = cursor_pointer(in, cie->factors.encoding, &reader->bases);
+    if (reader->module->word_bytes == sizeof(uint32_t))
+        fde.start = (uint32_t)fde.start;
     uint64_t size = cursor_encoded_value(in, cie->factors.encoding);
     if (cie->has_augmentation_data) {
         uint64_t data_size = cursor_uleb(in);
@@ -192,6 +199,8 @@ static void read_fde(struct reader *reader, const struct record *record) {
         bases.function = fde.start;
         struct cursor augmentation = cursor_over(data, data_size, addr);
         fde.lsda = cursor_pointer(&augmentation, cie->lsda_encoding, &bases);
+        if (reader->module->word_bytes == sizeof(uint32_t))
+            fde.lsda = (uint32_t)fde.lsda;
     }
     if (in->failed || !is_plausible(reader->module, fde.start, size))
         return;

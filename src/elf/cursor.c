@@ -26,6 +26,13 @@ uint64_t cursor_encoded_value(struct cursor *c, uint8_t encoding) {
     }
 }
 
+uint8_t cursor_sized_encoding(uint8_t encoding, uint8_t word_bytes) {
+    uint8_t format = encoding & PE_FORMAT;
+    if (encoding == PE_OMIT || word_bytes == 8 || (format != PE_ABSPTR && format != PE_SIGNED))
+        return encoding;
+    return (uint8_t)((encoding & ~PE_FORMAT) | (format == PE_SIGNED ? PE_SDATA4 : PE_UDATA4));
+}
+
 vaddr_t cursor_pointer(struct cursor *c, uint8_t encoding, const struct pointer_bases *bases) {
     if (encoding == PE_OMIT)
         return 0;

@@ -85,6 +85,9 @@ static inline const char *cursor_string(struct cursor *c) {
 
 /* The value part of a pointer encoding (low nibble), sign-extended, without its base. */
 uint64_t cursor_encoded_value(struct cursor *c, uint8_t encoding);
+/* ENCODING, as a file means it whose addresses have WORD_BYTES: those of no stated size are as
+ * large as that. */
+uint8_t cursor_sized_encoding(uint8_t encoding, uint8_t word_bytes);
 /*
  * A pointer encoded as ENCODING; 0 for null and for DW_EH_PE_omit. An indirect one gives the
  * address of the slot that holds it.

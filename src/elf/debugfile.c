@@ -40,7 +40,7 @@ static bool belongs(const struct module *module, const struct image *debug,
                     const struct link *link) {
     uint8_t id[32];
     size_t size = layout_build_id(debug, id);
-    if (debug->header.e_machine != module->machine)
+    if (debug->header.e_machine != module->machine || debug->sizes != module->priv->file.sizes)
         return false;
     if (size && module->build_id_size)
         return size == module->build_id_size && memcmp(id, module->build_id, size) == 0;
@@ -94,7 +94,12 @@ static bool try_debugdata(struct module *module) {
     const uint8_t *packed = image_section_bytes(&priv->file, &sh);
     size_t size = 0;
     uint8_t *bytes = packed ? unpack_xz(packed, sh.sh_size, &size) : NULL;
-    return bytes && image_adopt(&priv->debug, bytes, size, ".gnu_debugdata", NULL) == 0;
+    if (!bytes || image_adopt(&priv->debug, bytes, size, ".gnu_debugdata", NULL) < 0)
+        return false;
+    if (priv->debug.sizes == priv->file.sizes)
+        return true;
+    image_close(&priv->debug);
+    return false;
 }
 
 static bool try_debuginfod(struct module *module) {

@@ -45,13 +45,14 @@ void dynamic_read(struct module *module) {
         if (ph.p_type != PT_DYNAMIC || !bytes)
             continue;
         d->present = true;
-        for (uint64_t at = 0; at + sizeof(Elf64_Dyn) <= ph.p_filesz; at += sizeof(Elf64_Dyn)) {
-            Elf64_Dyn entry = LOAD(Elf64_Dyn, bytes + at);
+        const size_t size = file->sizes->dynamic;
+        for (uint64_t at = 0; at + size <= ph.p_filesz; at += size) {
+            Elf64_Dyn entry = image_dynamic(file, bytes + at);
             if (entry.d_tag == DT_NULL)
                 break;
             read_entry(d, &entry);
             if (entry.d_tag == DT_INIT || entry.d_tag == DT_FINI)
-                d->calls[entry.d_tag == DT_FINI] = ph.p_vaddr + at + offsetof(Elf64_Dyn, d_un);
+                d->calls[entry.d_tag == DT_FINI] = ph.p_vaddr + at + size / 2;
         }
     }
     module->text_relocations = d->text_relocations;

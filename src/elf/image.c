@@ -6,17 +6,25 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+/* Files of 32 bits are of interest where code for them is understood. */
+static bool is_known_narrow(const struct image *image) {
+    const uint8_t *machine = image->bytes + offsetof(Elf32_Ehdr, e_machine);
+    return image->size >= offsetof(Elf32_Ehdr, e_version) && image->bytes[EI_DATA] == ELFDATA2LSB &&
+           LOAD(uint16_t, machine) == EM_ARM;
+}
+
 /* The identification bytes: what must hold before any other field may be interpreted. */
-static int check_ident(const struct image *image, const char *name, struct err *err) {
+static int check_ident(struct image *image, const char *name, struct err *err) {
     const uint8_t *ident = image->bytes;
     if (image->size < SELFMAG || memcmp(ident, ELFMAG, SELFMAG) != 0)
         return err_set(err, ENOEXEC, "not-elf", "%s: not an ELF program or library", name);
     if (image->size < EI_NIDENT)
         return err_set(err, ENOEXEC, "truncated-elf", "%s: ends within its ELF header", name);
-    if (ident[EI_CLASS] == ELFCLASS32)
+    image->sizes = record_sizes_of(ident[EI_CLASS]);
+    if (ident[EI_CLASS] == ELFCLASS32 && !is_known_narrow(image))
         return err_set(err, ENOTSUP, "elf-class",
                        "%s: is a 32-bit program: spoor traces 64-bit ones", name);
-    if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_VERSION] != EV_CURRENT)
+    if (!image->sizes || ident[EI_VERSION] != EV_CURRENT)
         return err_set(err, ENOEXEC, "corrupt-elf", "%s: its ELF identification is invalid", name);
     if (ident[EI_DATA] == ELFDATA2MSB)
         return err_set(err, ENOTSUP, "elf-byte-order",
@@ -33,12 +41,12 @@ static int check_ident(const struct image *image, const char *name, struct err *
  */
 static void find_sections(struct image *image) {
     const Elf64_Ehdr *header = &image->header;
-    const uint8_t *first = image_at(image, header->e_shoff, sizeof(Elf64_Shdr));
-    if (!header->e_shoff || header->e_shentsize != sizeof(Elf64_Shdr) || !first)
+    const size_t size = image->sizes->section;
+    if (!header->e_shoff || header->e_shentsize != size || !image_at(image, header->e_shoff, size))
         return;
-    Elf64_Shdr zero = LOAD(Elf64_Shdr, first);
+    Elf64_Shdr zero = image_section(image, 0);
     uint64_t count = header->e_shnum ? header->e_shnum : zero.sh_size;
-    if (count > (image->size - header->e_shoff) / sizeof(Elf64_Shdr) || count > UINT32_MAX)
+    if (count > (image->size - header->e_shoff) / size || count > UINT32_MAX)
         return;
     image->section_count = (uint32_t)count;
     uint32_t names = header->e_shstrndx == SHN_XINDEX ? zero.sh_link : header->e_shstrndx;
@@ -47,9 +55,9 @@ static void find_sections(struct image *image) {
 }
 
 static int check_tables(struct image *image, const char *name, struct err *err) {
-    if (image->size < sizeof image->header)
+    if (image->size < image->sizes->header)
         return err_set(err, ENOEXEC, "truncated-elf", "%s: ends within its ELF header", name);
-    image->header = LOAD(Elf64_Ehdr, image->bytes);
+    image->header = image_header(image, image->bytes);
     const Elf64_Ehdr *header = &image->header;
     if (header->e_type != ET_EXEC && header->e_type != ET_DYN)
         return err_set(err, ENOEXEC, "elf-type",
@@ -61,10 +69,10 @@ static int check_tables(struct image *image, const char *name, struct err *err) 
         count = image_section(image, 0).sh_info;
     if (!count)
         return 0;
-    if (header->e_phentsize != sizeof(Elf64_Phdr))
+    if (header->e_phentsize != image->sizes->segment)
         return err_set(err, ENOEXEC, "corrupt-elf", "%s: its program headers have a bad size",
                        name);
-    if (!image_at(image, header->e_phoff, count * sizeof(Elf64_Phdr)))
+    if (!image_at(image, header->e_phoff, count * image->sizes->segment))
         return err_set(err, ENOEXEC, "truncated-elf", "%s: ends before its program headers", name);
     image->segment_count = (uint32_t)count;
     return 0;
@@ -109,14 +117,6 @@ void image_close(struct image *image) {
     else
         free((void *)image->bytes);
     *image = (struct image){0};
-}
-
-Elf64_Phdr image_segment(const struct image *image, uint32_t index) {
-    return LOAD(Elf64_Phdr, image->bytes + image->header.e_phoff + index * sizeof(Elf64_Phdr));
-}
-
-Elf64_Shdr image_section(const struct image *image, uint32_t index) {
-    return LOAD(Elf64_Shdr, image->bytes + image->header.e_shoff + index * sizeof(Elf64_Shdr));
 }
 
 const uint8_t *image_section_bytes(const struct image *image, const Elf64_Shdr *section) {

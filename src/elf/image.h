@@ -1,7 +1,7 @@
 /*
  * The bytes of one ELF file, with its header validated and its tables within bounds. The only
- * place that knows how headers are laid out: everything above sees Elf64_* structures in host byte
- * order, so that another file class is a matter of converting here.
+ * place that knows how records are laid out: everything above sees Elf64_* structures in host byte
+ * order, whatever the file's class (records.c).
  */
 #ifndef SPOOR_ELF_IMAGE_H
 #define SPOOR_ELF_IMAGE_H
@@ -12,10 +12,16 @@
 #include "base/err.h"
 #include "base/types.h"
 
+/* How many bytes records of a file class have. */
+struct record_sizes {
+    uint8_t word, header, segment, section, symbol, dynamic, rel, rela, compression;
+};
+
 struct image {
     const uint8_t *bytes;
     size_t size;
     bool mapped; /* by mmap(), else by malloc() */
+    const struct record_sizes *sizes;
     Elf64_Ehdr header;
     uint32_t segment_count; /* readable program headers */
     uint32_t section_count; /* readable section headers; 0 when there are none or they are bad */
@@ -45,6 +51,21 @@ static inline const uint8_t *image_at(const struct image *image, uint64_t offset
     bool inside = offset <= image->size && size <= image->size - offset;
     return inside ? image->bytes + offset : NULL;
 }
+
+static inline bool image_is_narrow(const struct image *image) { return image->sizes->word == 4; }
+
+/* ---- records.c: records at BYTES, each as large as `sizes` says ---- */
+const struct record_sizes *record_sizes_of(uint8_t elf_class); /* NULL: there is no such */
+Elf64_Ehdr image_header(const struct image *image, const uint8_t *bytes);
+Elf64_Sym image_symbol(const struct image *image, const uint8_t *bytes);
+Elf64_Dyn image_dynamic(const struct image *image, const uint8_t *bytes);
+/* Rela; Rel, whose addend is 0 here, when it has no ADDENDS. */
+Elf64_Rela image_relocation(const struct image *image, const uint8_t *bytes, bool addends);
+/* The header of a compressed section. */
+Elf64_Chdr image_compression(const struct image *image, const uint8_t *bytes);
+uint64_t image_word(const struct image *image, const uint8_t *bytes);
+/* The same as a signed number. */
+int64_t image_signed_word(const struct image *image, const uint8_t *bytes);
 
 /* INDEX is below segment_count or section_count. */
 Elf64_Phdr image_segment(const struct image *image, uint32_t index);

@@ -28,11 +28,15 @@ struct dynamic { /* PT_DYNAMIC; all 0 when there is none */
     vaddr_t calls[2];     /* words with addresses of what is called at start and end; 0: none */
 };
 
+typedef ARRAY(struct code_mark) code_marks;
+
 struct module_private {
     struct image file;
     struct image debug; /* empty when there is no separate debug file */
     struct dynamic dynamic;
     struct arena *names; /* symbol names that had to be rewritten */
+    code_marks mapping;  /* mapping symbols, and what else tells states: until marks_settle() */
+    code_marks points;
     pthread_mutex_t index_lock;
     uint32_t *index; /* of symbols by name, built at first use: see lookup.c */
     size_t index_size;
@@ -49,6 +53,8 @@ _Static_assert(offsetof(struct segment, start) == 0 && offsetof(struct section, 
                    offsetof(struct symbol, addr) == 0 && offsetof(struct cfa_row, pc) == 0 &&
                    offsetof(struct unwind_range, start) == 0 &&
                    offsetof(struct code_ref, target) == 0 &&
+                   offsetof(struct code_mark, addr) == 0 &&
+                   offsetof(struct exception_range, start) == 0 &&
                    offsetof(struct patchable, addr) == 0 && offsetof(struct sled, addr) == 0 &&
                    offsetof(struct import, slot) == 0,
                "records start with their address");
@@ -72,6 +78,17 @@ size_t symbols_dynamic_count(const struct module *module);
 
 /* cfi.c */
 void cfi_read(struct module *module);
+
+/* exidx.c: fills module->exceptions. */
+void exidx_read(struct module *module);
+
+/* marks.c: what tells in which state code runs, for machines that have states. */
+/* A word or symbol that leads to code: notes its state. Returns the address alone. */
+vaddr_t marks_note(struct module *module, vaddr_t value, bool sure);
+/* A mapping symbol. */
+void marks_note_mapping(struct module *module, vaddr_t addr, const char *name);
+/* Fills module->marks. */
+void marks_settle(struct module *module);
 
 /* refs.c */
 void refs_read(struct module *module);
@@ -99,7 +116,7 @@ void patchable_write(struct module *module, struct patchable_words *words);
 void sleds_read(const struct module *module, struct patchable_words *ret);
 void sleds_write(struct module *module, struct patchable_words *words);
 
-/* lsda.c: adds the landing pads of each range that has an LSDA. */
+/* lsda.c: adds the landing pads of each range and exception range that has an LSDA. */
 void lsda_read_all(const struct module *module, code_refs *refs);
 
 /* lookup.c */

@@ -62,6 +62,11 @@ const uint8_t *module_bytes(const struct module *module, vaddr_t addr, uint64_t 
     return size <= there ? bytes : NULL;
 }
 
+const uint8_t *module_constant(const struct module *module, vaddr_t addr, uint64_t size) {
+    const struct segment *s = module_segment_at(module, addr);
+    return s && !s->writable ? module_bytes(module, addr, size) : NULL;
+}
+
 bool module_is_text(const struct module *module, vaddr_t addr) {
     if (addr < module->text_low || addr >= module->text_high)
         return false;

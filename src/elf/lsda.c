@@ -17,20 +17,20 @@ static void add_pad(const struct module *module, vaddr_t pad, vaddr_t lsda, code
         ARRAY_PUSH(refs, ((struct code_ref){pad, lsda, CODE_REF_LANDING_PAD}));
 }
 
-static void read_lsda(const struct module *module, const struct unwind_range *range,
-                      code_refs *refs) {
+/* Of the function that begins at START. */
+static void read_lsda(const struct module *module, vaddr_t start, vaddr_t lsda, code_refs *refs) {
     uint64_t size;
-    const uint8_t *bytes = module_bytes_from(module, range->lsda, &size);
+    const uint8_t *bytes = module_bytes_from(module, lsda, &size);
     if (!bytes)
         return;
-    struct cursor in = cursor_over(bytes, size, range->lsda);
+    struct cursor in = cursor_over(bytes, size, lsda);
     struct pointer_bases bases = {
-        .text = module->text_low, .data = module->priv->dynamic.got, .function = range->start};
-    uint8_t encoding = cursor_u8(&in);
-    vaddr_t base = encoding == PE_OMIT ? range->start : cursor_pointer(&in, encoding, &bases);
+        .text = module->text_low, .data = module->priv->dynamic.got, .function = start};
+    uint8_t encoding = cursor_sized_encoding(cursor_u8(&in), module->word_bytes);
+    vaddr_t base = encoding == PE_OMIT ? start : cursor_pointer(&in, encoding, &bases);
     if (cursor_u8(&in) != PE_OMIT)
         cursor_uleb(&in); /* offset of the type table */
-    encoding = cursor_u8(&in);
+    encoding = cursor_sized_encoding(cursor_u8(&in), module->word_bytes);
     uint64_t table_size = cursor_uleb(&in);
     const uint8_t *table = cursor_take(&in, table_size);
     if (!table)
@@ -42,12 +42,15 @@ static void read_lsda(const struct module *module, const struct unwind_range *ra
         uint64_t pad = cursor_encoded_value(&sites, encoding);
         cursor_uleb(&sites); /* action */
         if (pad && !sites.failed)
-            add_pad(module, base + pad, range->lsda, refs);
+            add_pad(module, base + pad, lsda, refs);
     }
 }
 
 void lsda_read_all(const struct module *module, code_refs *refs) {
     for (size_t i = 0; i < module->range_count; i++)
         if (module->ranges[i].lsda)
-            read_lsda(module, module->ranges + i, refs);
+            read_lsda(module, module->ranges[i].start, module->ranges[i].lsda, refs);
+    for (size_t i = 0; i < module->exception_count; i++)
+        if (module->exceptions[i].lsda)
+            read_lsda(module, module->exceptions[i].start, module->exceptions[i].lsda, refs);
 }

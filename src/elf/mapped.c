@@ -145,6 +145,11 @@ int module_load_mapped(const struct loaded *loaded, const char *name, unsigned f
     int rc = image_adopt(&image, loaded->bytes, loaded->size, name, err);
     if (rc < 0)
         return rc;
+    if (image_is_narrow(&image)) {
+        image_close(&image);
+        return err_set(err, ENOTSUP, "elf-class",
+                       "%s: is a 32-bit program: spoor traces 64-bit ones", name);
+    }
     struct mapping m = {.image = &image, .bytes = loaded->bytes, .bias = loaded->bias};
     drop_sections(&image, loaded->bytes);
     find_span(&m);

@@ -18,8 +18,9 @@ static struct module *module_new(const char *name) {
 static void read_header(struct module *module) {
     const Elf64_Ehdr *header = &module->priv->file.header;
     module->machine = header->e_machine;
+    module->word_bytes = module->priv->file.sizes->word;
     module->position_independent = header->e_type == ET_DYN;
-    module->entry = header->e_entry;
+    module->entry = marks_note(module, header->e_entry, true);
     module->build_id_size = (uint8_t)layout_build_id(&module->priv->file, module->build_id);
 }
 
@@ -40,7 +41,9 @@ int module_from_image(struct image *image, const char *name, unsigned flags, str
         debugfile_find(module);
     symbols_read(module);
     cfi_read(module);
+    exidx_read(module);
     refs_read(module);
+    marks_settle(module);
     stubs_find(module);
     *ret = module;
     return 0;
@@ -68,6 +71,8 @@ void module_free(struct module *module) {
     arena_free(priv->names);
     pthread_mutex_destroy(&priv->index_lock);
     free(priv->index);
+    ARRAY_FREE(&priv->mapping);
+    ARRAY_FREE(&priv->points);
     free(priv);
     free(module->path);
     free(module->segments);
@@ -76,6 +81,8 @@ void module_free(struct module *module) {
     free(module->ranges);
     free(module->rows);
     free(module->refs);
+    free(module->marks);
+    free(module->exceptions);
     free(module->imports);
     free(module->patchables);
     free(module->sleds);

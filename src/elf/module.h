@@ -32,8 +32,8 @@ struct section { /* an allocated section; from section headers, else made up fro
 
 enum symbol_type { SYMBOL_NOTYPE, SYMBOL_FUNCTION, SYMBOL_IFUNC, SYMBOL_OBJECT };
 
-struct symbol { /* names of one address: the one to show comes first */
-    vaddr_t addr;
+struct symbol {   /* names of one address: the one to show comes first */
+    vaddr_t addr; /* without the bit that tells its state, in functions */
     uint64_t size;
     const char *name; /* as in the file (mangled, version suffix removed) */
     enum symbol_type type;
@@ -67,6 +67,23 @@ struct code_ref { /* a place in executable memory that data refers to */
     enum code_ref_kind kind;
 };
 
+/* A machine may have more than one instruction set, told apart by a state of the processor: 32-bit
+ * Arm has A32 and T32. Addresses are without the bit that tells the state in words and symbols. */
+enum code_state { CODE_A32, CODE_T32, CODE_DATA /* in the midst of code */ };
+struct code_mark { /* what the file says of the code at ADDR; none for machines with one state */
+    vaddr_t addr;
+    uint8_t state; /* enum code_state */
+    bool sure;     /* else a word that may be an address, or lead to data */
+};
+
+/* An entry of .ARM.exidx. Linkers merge neighbours that are unwound alike: there may be functions
+ * in its middle. */
+struct exception_range {
+    vaddr_t start, end;
+    vaddr_t lsda;      /* 0 when none */
+    bool ends_unwound; /* nothing is unwound beyond it: EXIDX_CANTUNWIND */
+};
+
 struct import { /* a word that the dynamic linker fills with the address of a named symbol */
     vaddr_t slot;
     const char *name;
@@ -86,6 +103,7 @@ struct module {
     char *path;                /* as opened */
     const char *name;          /* file name without directory, points into path */
     uint16_t machine;          /* EM_* */
+    uint8_t word_bytes;        /* of an address: 8 or 4 */
     bool position_independent; /* ET_DYN */
     bool text_relocations;     /* some lead into code, which changes after mapping */
     bool has_debug_file;       /* some symbols come from a debug file or from .gnu_debugdata */
@@ -108,6 +126,11 @@ struct module {
     size_t row_count;
     struct code_ref *refs;
     size_t ref_count;
+    struct code_mark *marks;
+    size_t mark_count;
+    bool marks_hold; /* each mark holds up to the next one: they are all there, mapping symbols */
+    struct exception_range *exceptions;
+    size_t exception_count;
     struct import *imports; /* by slot: JUMP_SLOT and GLOB_DAT relocations */
     size_t import_count;
     struct patchable *patchables;
@@ -125,7 +148,7 @@ enum {
 
 /*
  * Opens PATH and reads it. Errors (tags): "open" (with errno); ENOEXEC "not-elf", "truncated-elf",
- * "corrupt-elf", "elf-type" (an object or core file); ENOTSUP "elf-class" (32-bit),
+ * "corrupt-elf", "elf-type" (an object or core file); ENOTSUP "elf-class" (32-bit, but for Arm's),
  * "elf-byte-order" (big-endian). "foreign-machine" is NOT raised here: any machine loads.
  * Bytes are untrusted: every offset and count in the file is checked. Parts that make no sense
  * (section headers, one symbol, one FDE) count as absent; the file fails only where the kernel
@@ -140,8 +163,9 @@ struct loaded {
     size_t size;
     uint64_t bias; /* where it is loaded, minus where it was linked to */
 };
-/* The same for a file that nobody can open any more. LOADED's bytes are taken over, on failure too.
- * There are no section headers then, and only dynamic symbols, unless a debug file is found. */
+/* The same for a file of 64 bits that nobody can open any more. LOADED's bytes are taken over, on
+ * failure too. There are no section headers then, and only dynamic symbols, unless a debug file is
+ * found. */
 int module_load_mapped(const struct loaded *loaded, const char *name, unsigned flags,
                        struct module **ret, struct err *err);
 void module_free(struct module *module);
@@ -149,6 +173,8 @@ void module_free(struct module *module);
 /* SIZE bytes at ADDR as the file holds them (zero-filled memory is not served); NULL if not there.
  */
 const uint8_t *module_bytes(const struct module *module, vaddr_t addr, uint64_t size);
+/* The same, of memory that the program cannot write. */
+const uint8_t *module_constant(const struct module *module, vaddr_t addr, uint64_t size);
 const struct segment *module_segment_at(const struct module *module, vaddr_t addr);
 const struct section *module_section_at(const struct module *module, vaddr_t addr);
 const struct unwind_range *module_range_at(const struct module *module, vaddr_t addr);

@@ -6,16 +6,15 @@
 #include "elf/internal.h"
 #include "elf/sort.h"
 
-enum { WORD = 8 };
-
 void patchable_read(const struct module *module, struct patchable_words *ret) {
     for (size_t i = 0; i < module->section_count; i++) {
         const struct section *s = module->sections + i;
         if (!s->bytes || strcmp(s->name, "__patchable_function_entries") != 0)
             continue;
-        for (uint64_t at = 0; s->size - at >= WORD; at += WORD)
+        const struct image *file = &module->priv->file;
+        for (uint64_t at = 0; s->size - at >= module->word_bytes; at += module->word_bytes)
             ARRAY_PUSH(&ret->list,
-                       ((struct patchable_word){s->start + at, LOAD(uint64_t, s->bytes + at)}));
+                       ((struct patchable_word){s->start + at, image_word(file, s->bytes + at)}));
     }
 }
 

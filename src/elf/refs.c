@@ -10,7 +10,7 @@
 #include "elf/sort.h"
 
 struct scan {
-    const struct module *module;
+    struct module *module;
     code_refs refs;
     ARRAY(struct import) imports;
     struct patchable_words patchable, sleds;
@@ -42,8 +42,17 @@ static const struct relocation_types *types_of(uint16_t machine) {
 static void add_ref(struct scan *scan, vaddr_t from, vaddr_t target, enum code_ref_kind kind) {
     patchable_relocate(&scan->patchable, from, target);
     patchable_relocate(&scan->sleds, from, target);
+    if (!module_is_text(scan->module, target))
+        return;
+    target = marks_note(scan->module, target, kind == CODE_REF_RELOCATION && target & 1);
     if (module_is_text(scan->module, target))
         ARRAY_PUSH(&scan->refs, ((struct code_ref){target, from, kind}));
+}
+
+static Elf64_Sym symbol_at(const struct scan *scan, uint64_t index) {
+    const struct image *file = &scan->module->priv->file;
+    vaddr_t at = scan->module->priv->dynamic.symbols + index * file->sizes->symbol;
+    return image_symbol(file, module_bytes(scan->module, at, file->sizes->symbol));
 }
 
 /* The value of dynamic symbol INDEX; false when this file does not define it. */
@@ -54,8 +63,7 @@ static bool symbol_value(const struct scan *scan, uint64_t index, vaddr_t *ret) 
     }
     if (index >= scan->symbol_count)
         return false;
-    vaddr_t at = scan->module->priv->dynamic.symbols + index * sizeof(Elf64_Sym);
-    Elf64_Sym sym = LOAD(Elf64_Sym, module_bytes(scan->module, at, sizeof sym));
+    Elf64_Sym sym = symbol_at(scan, index);
     *ret = sym.st_value;
     return sym.st_shndx != SHN_UNDEF;
 }
@@ -65,8 +73,7 @@ static void add_import(struct scan *scan, vaddr_t slot, uint64_t index) {
     uint64_t room;
     if (!index || index >= scan->symbol_count)
         return;
-    vaddr_t at = d->symbols + index * sizeof(Elf64_Sym);
-    Elf64_Sym sym = LOAD(Elf64_Sym, module_bytes(scan->module, at, sizeof sym));
+    Elf64_Sym sym = symbol_at(scan, index);
     const uint8_t *name = module_bytes_from(scan->module, d->strings.addr + sym.st_name, &room);
     if (name && *name && memchr(name, 0, room))
         ARRAY_PUSH(&scan->imports, ((struct import){slot, (const char *)name}));
@@ -94,53 +101,58 @@ static void add_relocation(struct scan *scan, const struct relocation_types *typ
     } else if (type != types->relative && type != types->irelative) {
         return;
     }
-    add_ref(scan, rela->r_offset, value + (uint64_t)rela->r_addend, CODE_REF_RELOCATION);
+    value += (uint64_t)rela->r_addend;
+    if (scan->module->word_bytes == sizeof(uint32_t))
+        value = (uint32_t)value;
+    add_ref(scan, rela->r_offset, value, CODE_REF_RELOCATION);
 }
 
 /* A table of Rela or, without addends, of Rel, whose addend is the word that is relocated. */
 static void read_table(struct scan *scan, struct table table, bool addends) {
     const struct relocation_types *types = types_of(scan->module->machine);
-    size_t size = addends ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+    const struct image *file = &scan->module->priv->file;
+    size_t size = addends ? file->sizes->rela : file->sizes->rel;
     const uint8_t *bytes = module_bytes(scan->module, table.addr, table.size);
     if (!bytes || !types)
         return;
     for (uint64_t at = 0; at + size <= table.size; at += size) {
-        Elf64_Rela rela = {0};
-        memcpy(&rela, bytes + at, size);
+        Elf64_Rela rela = image_relocation(file, bytes + at, addends);
         if (!addends) {
-            const uint8_t *word = module_bytes(scan->module, rela.r_offset, 8);
+            const uint8_t *word =
+                module_bytes(scan->module, rela.r_offset, scan->module->word_bytes);
             if (!word)
                 continue;
-            rela.r_addend = LOAD(int64_t, word);
+            rela.r_addend = image_signed_word(file, word);
         }
         add_relocation(scan, types, &rela);
     }
 }
 
 static void add_relr_word(struct scan *scan, vaddr_t at) {
-    const uint8_t *word = module_bytes(scan->module, at, 8);
+    const uint8_t *word = module_bytes(scan->module, at, scan->module->word_bytes);
     note_place(scan, at);
     if (word)
-        add_ref(scan, at, LOAD(uint64_t, word), CODE_REF_RELOCATION);
+        add_ref(scan, at, image_word(&scan->module->priv->file, word), CODE_REF_RELOCATION);
 }
 
 /*
  * An even entry is the address of a relative relocation; each odd one that follows is a bitmap of
- * the next 63 words.
+ * the next 63 words, or 31 in files of 32 bits.
  */
 static void read_relr(struct scan *scan, struct table table) {
     const uint8_t *bytes = module_bytes(scan->module, table.addr, table.size);
     vaddr_t next = 0;
-    for (uint64_t i = 0; bytes && i < table.size / 8; i++) {
-        uint64_t entry = LOAD(uint64_t, bytes + i * 8);
+    const uint64_t size = scan->module->word_bytes;
+    for (uint64_t i = 0; bytes && i < table.size / size; i++) {
+        uint64_t entry = image_word(&scan->module->priv->file, bytes + i * size);
         if (!(entry & 1)) {
             add_relr_word(scan, entry);
-            next = entry + 8;
+            next = entry + size;
             continue;
         }
         for (uint64_t bits = entry >> 1; bits; bits &= bits - 1)
-            add_relr_word(scan, next + 8 * (uint64_t)__builtin_ctzll(bits));
-        next += 63 * 8;
+            add_relr_word(scan, next + size * (uint64_t)__builtin_ctzll(bits));
+        next += (8 * size - 1) * size;
     }
 }
 
@@ -164,17 +176,18 @@ static void read_relocations(struct scan *scan) {
     read_relr(scan, d->relr);
     read_table(scan, d->plt, d->plt_has_addends);
     for (int i = 0; i < 2; i++) {
-        const uint8_t *word = module_bytes(scan->module, d->calls[i], sizeof(uint64_t));
+        const uint8_t *word = module_bytes(scan->module, d->calls[i], scan->module->word_bytes);
         if (d->calls[i] && word)
-            add_ref(scan, d->calls[i], LOAD(uint64_t, word), CODE_REF_RELOCATION);
+            add_ref(scan, d->calls[i], image_word(&scan->module->priv->file, word),
+                    CODE_REF_RELOCATION);
     }
 }
 
 static void scan_words(struct scan *scan, const uint8_t *bytes, uint64_t size, vaddr_t start) {
-    uint64_t skip = -start & 7;
+    const uint64_t step = scan->module->word_bytes, skip = -start & (step - 1);
     vaddr_t low = scan->module->text_low, span = scan->module->text_high - low;
-    for (uint64_t at = skip; at + 8 <= size; at += 8) {
-        uint64_t word = LOAD(uint64_t, bytes + at);
+    for (uint64_t at = skip; at + step <= size; at += step) {
+        uint64_t word = image_word(&scan->module->priv->file, bytes + at);
         if (word - low < span)
             add_ref(scan, start + at, word, CODE_REF_DATA);
     }

@@ -6,16 +6,19 @@
 #include "elf/internal.h"
 #include "elf/sort.h"
 
-enum { ENTRY_BYTES = 32, AT_KIND = 16, AT_VERSION = 18, RELATIVE_VERSION = 2 };
+enum { RELATIVE_VERSION = 2 };
+/* In words: an entry, and where in it the kind stands; the version is two bytes behind. */
+enum { ENTRY_WORDS = 4, KIND_WORDS = 2, AT_VERSION = 2 };
 
 void sleds_read(const struct module *module, struct patchable_words *ret) {
     for (size_t i = 0; i < module->section_count; i++) {
         const struct section *s = module->sections + i;
         if (!s->bytes || strcmp(s->name, "xray_instr_map") != 0)
             continue;
-        for (uint64_t at = 0; s->size - at >= ENTRY_BYTES; at += ENTRY_BYTES) {
-            vaddr_t value = LOAD(uint64_t, s->bytes + at);
-            if (s->bytes[at + AT_VERSION] >= RELATIVE_VERSION)
+        const uint64_t word = module->word_bytes;
+        for (uint64_t at = 0; s->size - at >= ENTRY_WORDS * word; at += ENTRY_WORDS * word) {
+            vaddr_t value = image_word(&module->priv->file, s->bytes + at);
+            if (s->bytes[at + KIND_WORDS * word + AT_VERSION] >= RELATIVE_VERSION)
                 value += s->start + at;
             ARRAY_PUSH(&ret->list, ((struct patchable_word){s->start + at, value}));
         }
@@ -26,7 +29,7 @@ void sleds_write(struct module *module, struct patchable_words *words) {
     ARRAY(struct sled) list = {0};
     for (size_t i = 0; i < words->list.count; i++) {
         const struct patchable_word *w = &words->list.at[i];
-        const uint8_t *kind = module_bytes(module, w->at + AT_KIND, 1);
+        const uint8_t *kind = module_bytes(module, w->at + KIND_WORDS * module->word_bytes, 1);
         if (kind && module_is_text(module, w->value))
             ARRAY_PUSH(&list, ((struct sled){w->value, *kind}));
     }

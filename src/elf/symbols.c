@@ -41,6 +41,10 @@ static bool symbol_type_of(unsigned elf_type, enum symbol_type *ret) {
     }
 }
 
+static bool is_function(enum symbol_type type) {
+    return type == SYMBOL_FUNCTION || type == SYMBOL_IFUNC;
+}
+
 /* Whether the symbol's value is an address of loaded memory. */
 static bool is_allocated(const struct symbol_table *table, const Elf64_Sym *sym) {
     if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS || sym->st_shndx == SHN_COMMON)
@@ -55,8 +59,15 @@ static void add_symbol(struct module *module, const struct symbol_table *table,
     struct symbol symbol = {.addr = sym->st_value, .size = sym->st_size};
     const char *name = strings_at(&table->names, sym->st_name);
     if (!name || !*name || !symbol_type_of(ELF64_ST_TYPE(sym->st_info), &symbol.type) ||
-        !is_allocated(table, sym) || is_mapping_symbol(module->machine, name) ||
-        !module_segment_at(module, symbol.addr))
+        !is_allocated(table, sym) || !module_segment_at(module, symbol.addr))
+        return;
+    if (is_mapping_symbol(module->machine, name)) {
+        marks_note_mapping(module, symbol.addr, name);
+        return;
+    }
+    if (is_function(symbol.type))
+        symbol.addr = marks_note(module, symbol.addr, true);
+    if (!module_segment_at(module, symbol.addr))
         return;
     symbol.global = ELF64_ST_BIND(sym->st_info) != STB_LOCAL;
     symbol.name = name;
@@ -70,8 +81,9 @@ static void add_symbol(struct module *module, const struct symbol_table *table,
 }
 
 static void add_table(struct module *module, const struct symbol_table *table, symbol_list *list) {
+    const struct image *file = &module->priv->file; /* a debug file's class is the same */
     for (size_t i = 1; i < table->count; i++) {
-        Elf64_Sym sym = LOAD(Elf64_Sym, table->entries + i * sizeof sym);
+        Elf64_Sym sym = image_symbol(file, table->entries + i * file->sizes->symbol);
         add_symbol(module, table, &sym, list);
     }
 }
@@ -81,12 +93,12 @@ static void add_static(struct module *module, const struct image *image, symbol_
     if (!index)
         return;
     Elf64_Shdr sh = image_section(image, index);
-    if (sh.sh_entsize != sizeof(Elf64_Sym) || sh.sh_link >= image->section_count)
+    if (sh.sh_entsize != image->sizes->symbol || sh.sh_link >= image->section_count)
         return;
     struct symbol_table table = {.image = image, .entries = image_section_bytes(image, &sh)};
     if (!table.entries)
         return;
-    table.count = sh.sh_size / sizeof(Elf64_Sym);
+    table.count = sh.sh_size / image->sizes->symbol;
     Elf64_Shdr names = image_section(image, sh.sh_link);
     table.names = strings_of(image_section_bytes(image, &names), names.sh_size);
     add_table(module, &table, list);
@@ -94,14 +106,15 @@ static void add_static(struct module *module, const struct image *image, symbol_
 
 /*
  * One past the last symbol in DT_GNU_HASH: the end of the chain that starts last. The table is
- * {buckets, first symbol, bloom words, shift}, the bloom filter (64-bit words), buckets, chains.
+ * {buckets, first symbol, bloom words, shift}, the bloom filter (words of addresses' size),
+ * buckets, chains.
  */
 static uint64_t gnu_hash_end(const struct module *module, vaddr_t addr) {
     const uint8_t *head = module_bytes(module, addr, 16);
     if (!head)
         return 0;
     uint64_t buckets = LOAD(uint32_t, head), first = LOAD(uint32_t, head + 4);
-    vaddr_t bucket_addr = addr + 16 + 8 * (uint64_t)LOAD(uint32_t, head + 8);
+    vaddr_t bucket_addr = addr + 16 + module->word_bytes * (uint64_t)LOAD(uint32_t, head + 8);
     const uint8_t *bucket = module_bytes(module, bucket_addr, buckets * 4);
     uint64_t last = 0;
     for (uint64_t i = 0; bucket && i < buckets; i++) {
@@ -124,14 +137,15 @@ size_t symbols_dynamic_count(const struct module *module) {
     uint64_t room, count = 0;
     if (!d->symbols || !module_bytes_from(module, d->symbols, &room))
         return 0;
-    room /= sizeof(Elf64_Sym);
+    const size_t size = module->priv->file.sizes->symbol;
+    room /= size;
     const uint8_t *hash = d->hash ? module_bytes(module, d->hash, 8) : NULL;
     if (hash)
         count = LOAD(uint32_t, hash + 4); /* nchain: as many as there are symbols */
     else if (d->gnu_hash)
         count = gnu_hash_end(module, d->gnu_hash);
     else if (d->strings.addr > d->symbols) /* linkers put the names right after */
-        count = (d->strings.addr - d->symbols) / sizeof(Elf64_Sym);
+        count = (d->strings.addr - d->symbols) / size;
     return count < room ? count : room;
 }
 
@@ -140,7 +154,8 @@ static void add_dynamic(struct module *module, symbol_list *list) {
     struct symbol_table table = {.count = symbols_dynamic_count(module)};
     if (!table.count)
         return;
-    table.entries = module_bytes(module, d->symbols, table.count * sizeof(Elf64_Sym));
+    const size_t size = module->priv->file.sizes->symbol;
+    table.entries = module_bytes(module, d->symbols, table.count * size);
     const uint8_t *names = module_bytes(module, d->strings.addr, d->strings.size);
     table.names = strings_of(names, d->strings.size);
     add_table(module, &table, list);

@@ -25,13 +25,14 @@ static bool may_be_function(const Elf64_Sym *sym) {
 
 const char **module_undefined(const struct module *module, size_t *ret_count) {
     const struct dynamic *d = &module->priv->dynamic;
+    const struct image *file = &module->priv->file;
     size_t count = symbols_dynamic_count(module);
     const uint8_t *text = module_bytes(module, d->strings.addr, d->strings.size);
     struct strings strings = strings_of(text, d->strings.size);
     ARRAY(const char *) names = {0};
     for (size_t i = 1; i < count; i++) {
-        vaddr_t at = d->symbols + i * sizeof(Elf64_Sym);
-        Elf64_Sym sym = LOAD(Elf64_Sym, module_bytes(module, at, sizeof sym));
+        vaddr_t at = d->symbols + i * file->sizes->symbol;
+        Elf64_Sym sym = image_symbol(file, module_bytes(module, at, file->sizes->symbol));
         const char *name = may_be_function(&sym) ? strings_at(&strings, sym.st_name) : NULL;
         if (name && *name)
             ARRAY_PUSH(&names, name);

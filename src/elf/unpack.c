@@ -57,15 +57,16 @@ const uint8_t *unpack_section(const struct image *image, uint32_t index, size_t 
         *ret_size = sh.sh_size;
         return bytes;
     }
-    if (!bytes || sh.sh_size < sizeof(Elf64_Chdr))
+    if (!bytes || sh.sh_size < image->sizes->compression)
         return NULL;
-    Elf64_Chdr header = LOAD(Elf64_Chdr, bytes);
-    size_t packed_size = sh.sh_size - sizeof header;
+    Elf64_Chdr header = image_compression(image, bytes);
+    const size_t head = image->sizes->compression;
+    size_t packed_size = sh.sh_size - head;
     if (!header.ch_size || header.ch_size > UNPACKED_MAX ||
         header.ch_size / RATIO_MAX > packed_size)
         return NULL;
     AUTO_FREE uint8_t *own = mem_alloc(header.ch_size);
-    if (!inflate_into(own, header.ch_size, bytes + sizeof header, packed_size, header.ch_type))
+    if (!inflate_into(own, header.ch_size, bytes + head, packed_size, header.ch_type))
         return NULL;
     *ret_size = header.ch_size;
     return *ret_own = steal(own);

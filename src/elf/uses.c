@@ -22,9 +22,9 @@ static bool has_symbol(const struct image *image, uint32_t table, const char *na
     Elf64_Shdr names = image_section(image, section.sh_link);
     const uint8_t *name_bytes = image_section_bytes(image, &names);
     struct strings strings = strings_of(name_bytes, name_bytes ? names.sh_size : 0);
-    for (uint64_t at = sizeof(Elf64_Sym); at + sizeof(Elf64_Sym) <= section.sh_size;
-         at += sizeof(Elf64_Sym)) {
-        Elf64_Sym symbol = LOAD(Elf64_Sym, symbols + at);
+    const size_t size = image->sizes->symbol;
+    for (uint64_t at = size; at + size <= section.sh_size; at += size) {
+        Elf64_Sym symbol = image_symbol(image, symbols + at);
         const char *its = strings_at(&strings, symbol.st_name);
         if (its && strcmp(its, name) == 0 && (!undefined || symbol.st_shndx == SHN_UNDEF))
             return true;

@@ -41,7 +41,8 @@ static void compare_with_bare(const struct module *file, const char *path) {
 static void stubs_of_every_linker_are_known_by_their_bytes(void **state) {
     (void)state;
     for (const char *const *name = fixture_names; *name; name++) {
-        if (!fixture_exists(*name) || strcmp(*name, "shapes-aarch64") == 0)
+        if (!fixture_exists(*name) || strcmp(*name, "shapes-aarch64") == 0 ||
+            strncmp(*name, "arm-", 4) == 0)
             continue;
         struct module *file = fixture_load(*name, 0);
         compare_with_bare(file, *name);

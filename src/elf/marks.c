@@ -1,0 +1,80 @@
+/*
+ * In which of its two states 32-bit Arm runs the code at an address. Files that are not stripped
+ * say all of it by mapping symbols: $a (A32), $t (T32), $d (data), each with any suffix (ELF for
+ * the Arm Architecture, 5.5.5). Where they are gone there are only hints: the lowest bit of
+ * function symbols, of the entry, and of words that lead to code is set for T32.
+ */
+#include "elf/internal.h"
+#include "elf/sort.h"
+
+static bool has_states(const struct module *module) { return module->machine == EM_ARM; }
+
+vaddr_t marks_note(struct module *module, vaddr_t value, bool sure) {
+    vaddr_t addr = value & ~(vaddr_t)1;
+    if (!has_states(module))
+        return value;
+    struct code_mark mark = {addr, value & 1 ? CODE_T32 : CODE_A32, sure};
+    if (module_is_text(module, addr))
+        ARRAY_PUSH(&module->priv->points, mark);
+    return addr;
+}
+
+void marks_note_mapping(struct module *module, vaddr_t addr, const char *name) {
+    struct code_mark mark = {addr, CODE_DATA, true};
+    if (name[1] != 'd')
+        mark.state = name[1] == 't' ? CODE_T32 : CODE_A32;
+    if (has_states(module) && module_is_text(module, addr))
+        ARRAY_PUSH(&module->priv->mapping, mark);
+}
+
+static bool is_marked(const code_marks *marks, vaddr_t addr) {
+    size_t low = 0;
+    for (size_t high = marks->count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (marks->at[middle].addr < addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < marks->count && marks->at[low].addr == addr;
+}
+
+/* Whether all code is marked: assemblers and linkers mark where sections begin. */
+static bool are_complete(const struct module *module, const code_marks *mapping) {
+    for (size_t i = 0; i < module->section_count; i++) {
+        const struct section *s = module->sections + i;
+        if (s->executable && s->bytes && !is_marked(mapping, s->start))
+            return false;
+    }
+    return mapping->count != 0;
+}
+
+/* Of several marks at one address: in whole lists the last, which has the bytes behind it, as
+ * the others have none; else the first that is sure. */
+static size_t settle(code_marks *marks, bool whole) {
+    size_t kept = 0;
+    for (size_t i = 0; i < marks->count; i++) {
+        const struct code_mark *mark = &marks->at[i];
+        struct code_mark *last = kept ? &marks->at[kept - 1] : NULL;
+        if (!last || last->addr != mark->addr)
+            marks->at[kept++] = *mark;
+        else if (whole || (mark->sure && !last->sure))
+            *last = *mark;
+    }
+    return kept;
+}
+
+void marks_settle(struct module *module) {
+    struct module_private *priv = module->priv;
+    sort_by_address(priv->mapping.at, priv->mapping.count, sizeof *priv->mapping.at);
+    module->marks_hold = are_complete(module, &priv->mapping);
+    code_marks marks = module->marks_hold ? priv->mapping : priv->points;
+    if (module->marks_hold)
+        ARRAY_FREE(&priv->points);
+    else
+        ARRAY_FREE(&priv->mapping);
+    priv->mapping = priv->points = (code_marks){0};
+    sort_by_address(marks.at, marks.count, sizeof *marks.at);
+    module->marks = marks.at;
+    module->mark_count = settle(&marks, module->marks_hold);
+}

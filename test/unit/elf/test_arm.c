@@ -1,0 +1,316 @@
+/* 32-bit Arm: records of 32-bit files, the state of code, .ARM.exidx. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+
+#include "support.h"
+
+static const char *const names[] = {"arm-a32", "arm-t32", "arm-mixed", "arm-fixed", NULL};
+
+static void skip_without_compiler(void) {
+    if (!fixture_exists("arm-t32"))
+        skip();
+}
+
+static Elf *open_elf(const char *name, int *ret_fd) {
+    AUTO_FREE char *path = fixture_path(name);
+    *ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_int_not_equal(elf_version(EV_CURRENT), EV_NONE);
+    Elf *elf = elf_begin(*ret_fd, ELF_C_READ, NULL);
+    assert_non_null(elf);
+    return elf;
+}
+
+static const struct code_mark *mark_at(const struct module *module, vaddr_t addr) {
+    for (size_t i = 0; i < module->mark_count; i++)
+        if (module->marks[i].addr == addr)
+            return &module->marks[i];
+    return NULL;
+}
+
+/* The state of ADDR as the last mark before it tells. */
+static uint8_t state_of(const struct module *module, vaddr_t addr) {
+    uint8_t state = UINT8_MAX;
+    for (size_t i = 0; i < module->mark_count && module->marks[i].addr <= addr; i++)
+        state = module->marks[i].state;
+    return state;
+}
+
+static const struct exception_range *exception_at(const struct module *module, vaddr_t addr) {
+    for (size_t i = 0; i < module->exception_count; i++)
+        if (addr >= module->exceptions[i].start && addr < module->exceptions[i].end)
+            return &module->exceptions[i];
+    return NULL;
+}
+
+static void words_have_four_bytes(void **state) {
+    (void)state;
+    skip_without_compiler();
+    for (const char *const *name = names; *name; name++) {
+        struct module *module = fixture_load(*name, 0);
+        assert_int_equal(module->machine, EM_ARM);
+        assert_int_equal(module->word_bytes, 4);
+        assert_true(module->segment_count >= 2 && module->build_id_size == 20);
+        assert_true(module->position_independent == (strcmp(*name, "arm-fixed") != 0));
+        module_free(module);
+    }
+}
+
+/* Each function symbol, and whether its lowest bit is set, as libelf reads them. */
+static size_t check_symbol(const struct module *module, const char *name, const GElf_Sym *sym) {
+    if (GELF_ST_TYPE(sym->st_info) != STT_FUNC || sym->st_shndx == SHN_UNDEF ||
+        !module_symbol_named(module, name))
+        return 0;
+    vaddr_t addr = sym->st_value & ~(vaddr_t)1;
+    for (size_t i = 0; i < module->symbol_count; i++) {
+        if (strcmp(module->symbols[i].name, name) != 0 || module->symbols[i].addr != addr)
+            continue;
+        assert_int_equal(module->symbols[i].size, sym->st_size);
+        assert_int_equal(state_of(module, addr), sym->st_value & 1 ? CODE_T32 : CODE_A32);
+        return 1;
+    }
+    fail_msg("%s: no symbol %s", module->name, name);
+    return 0;
+}
+
+static void check_mapping_symbol(const struct module *module, const char *name,
+                                 const GElf_Sym *sym) {
+    if (GELF_ST_TYPE(sym->st_info) != STT_NOTYPE || name[0] != '$' || !strchr("atd", name[1]) ||
+        !module_segment_at(module, sym->st_value) ||
+        !module_segment_at(module, sym->st_value)->executable)
+        return;
+    const struct code_mark *mark = mark_at(module, sym->st_value);
+    assert_non_null(mark);
+    assert_null(module_symbol_named(module, name));
+}
+
+static size_t check_symbols(const struct module *module, Elf *elf) {
+    size_t count = 0;
+    for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
+        GElf_Shdr sh;
+        GElf_Sym sym;
+        assert_non_null(gelf_getshdr(scn, &sh));
+        if (sh.sh_type != SHT_SYMTAB)
+            continue;
+        Elf_Data *data = elf_getdata(scn, NULL);
+        for (int i = 1; gelf_getsym(data, i, &sym); i++) {
+            const char *name = elf_strptr(elf, sh.sh_link, sym.st_name);
+            count += check_symbol(module, name, &sym);
+            check_mapping_symbol(module, name, &sym);
+        }
+    }
+    return count;
+}
+
+static void addresses_are_without_the_bit_that_tells_the_state(void **state) {
+    (void)state;
+    skip_without_compiler();
+    for (const char *const *name = names; *name; name++) {
+        int fd;
+        Elf *elf = open_elf(*name, &fd);
+        struct module *module = fixture_load(*name, 0);
+        assert_true(module->marks_hold);
+        assert_true(check_symbols(module, elf) > 5);
+        assert_int_equal(module->entry & 1, 0);
+        module_free(module);
+        elf_end(elf);
+        close(fd);
+    }
+}
+
+static void each_state_is_where_the_compiler_was_told_to(void **state) {
+    (void)state;
+    skip_without_compiler();
+    static const struct {
+        const char *name;
+        bool a32, t32;
+    } cases[] = {{"arm-a32", true, false}, {"arm-t32", false, true}, {"arm-mixed", true, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static const char *const functions[] = {"local_function", "global_function",
+                                                "weak_function", "framed_function",
+                                                "cleaning_function"};
+        struct module *module = fixture_load(cases[i].name, 0);
+        bool a32 = false, t32 = false;
+        for (size_t k = 0; k < sizeof functions / sizeof *functions; k++) {
+            uint8_t here = state_of(module, symbol(module, functions[k])->addr);
+            a32 |= here == CODE_A32;
+            t32 |= here == CODE_T32;
+        }
+        assert_int_equal(a32, cases[i].a32);
+        assert_int_equal(t32, cases[i].t32);
+        module_free(module);
+    }
+}
+
+static void literals_are_data(void **state) {
+    (void)state;
+    skip_without_compiler();
+    struct module *module = fixture_load("arm-t32", 0);
+    const struct symbol *f = symbol(module, "local_function");
+    bool found = false;
+    for (vaddr_t at = f->addr; at < f->addr + f->size; at += 2)
+        found |= state_of(module, at) == CODE_DATA;
+    assert_true(found);
+    module_free(module);
+}
+
+/* Words, whose addends stand in them, with the bit of T32; through symbols, too. */
+static void tables_of_functions_refer_to_them(void **state) {
+    (void)state;
+    skip_without_compiler();
+    static const char *const targets[] = {"local_function", "global_function", "weak_function",
+                                          "framed_function"};
+    for (const char *const *name = names; *name; name++) {
+        struct module *module = fixture_load(*name, 0);
+        vaddr_t slot = symbol(module, "table")->addr;
+        for (size_t i = 0; i < sizeof targets / sizeof *targets; i++, slot += 4) {
+            bool found = false;
+            for (size_t k = 0; k < module->ref_count && !found; k++)
+                found = module->refs[k].from == slot &&
+                        module->refs[k].target == symbol(module, targets[i])->addr;
+            if (!found)
+                fail_msg("%s: no reference to %s", *name, targets[i]);
+        }
+        module_free(module);
+    }
+}
+
+static void imports_are_known_by_their_slots(void **state) {
+    (void)state;
+    skip_without_compiler();
+    for (const char *const *name = names; *name; name++) {
+        struct module *module = fixture_load(*name, 0);
+        bool found = false;
+        for (size_t i = 0; i < module->import_count; i++)
+            found |= !strcmp(module->imports[i].name, "__cxa_finalize") ||
+                     !strcmp(module->imports[i].name, "__libc_start_main");
+        assert_true(found);
+        size_t count;
+        AUTO_FREE const char **undefined = module_undefined(module, &count);
+        assert_true(count > 0);
+        module_free(module);
+    }
+}
+
+/* Its cleanup runs while an exception passes. */
+static void landing_pads_are_found_by_exidx(void **state) {
+    (void)state;
+    skip_without_compiler();
+    for (const char *const *name = names; *name; name++) {
+        struct module *module = fixture_load(*name, 0);
+        const struct symbol *f = symbol(module, "cleaning_function");
+        const struct exception_range *r = exception_at(module, f->addr);
+        assert_non_null(r);
+        assert_int_equal(r->start, f->addr);
+        assert_false(r->ends_unwound);
+        assert_string_equal(module_section_at(module, r->lsda)->name, ".ARM.extab");
+        bool found = false;
+        for (size_t i = 0; i < module->ref_count; i++) {
+            const struct code_ref *ref = &module->refs[i];
+            if (ref->kind != CODE_REF_LANDING_PAD || ref->from != r->lsda)
+                continue;
+            found |= ref->target > f->addr && ref->target < f->addr + f->size;
+            assert_int_equal(state_of(module, ref->target), state_of(module, f->addr));
+        }
+        assert_true(found);
+        module_free(module);
+    }
+}
+
+static void exidx_is_that_of_the_section(void **state) {
+    (void)state;
+    skip_without_compiler();
+    int fd;
+    Elf *elf = open_elf("arm-t32", &fd);
+    struct module *module = fixture_load("arm-t32", 0);
+    size_t entries = 0;
+    for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
+        GElf_Shdr sh;
+        assert_non_null(gelf_getshdr(scn, &sh));
+        entries += sh.sh_type == SHT_ARM_EXIDX ? sh.sh_size / 8 : 0;
+    }
+    assert_true(entries > 2);
+    assert_int_equal(module->exception_count, entries);
+    module_free(module);
+    elf_end(elf);
+    close(fd);
+}
+
+static void stripped_files_tell_states_by_bits_only(void **state) {
+    (void)state;
+    skip_without_compiler();
+    struct module *module = fixture_load("arm-mixed", 0);
+    struct module *stripped = fixture_load("arm-stripped", 0);
+    assert_false(stripped->marks_hold);
+    static const char *const exported[] = {"global_function", "framed_function"};
+    for (size_t i = 0; i < sizeof exported / sizeof *exported; i++) {
+        vaddr_t addr = symbol(stripped, exported[i])->addr;
+        const struct code_mark *mark = mark_at(stripped, addr);
+        assert_non_null(mark);
+        assert_true(mark->sure);
+        assert_int_equal(mark->state, state_of(module, addr));
+    }
+    assert_int_equal(stripped->exception_count, module->exception_count);
+    module_free(stripped);
+    module_free(module);
+}
+
+/* DWARF, of 4-byte addresses. */
+static void debug_frames_of_words_are_read(void **state) {
+    (void)state;
+    skip_without_compiler();
+    struct module *module = fixture_load("arm-debug", 0);
+    const struct symbol *f = symbol(module, "framed_function");
+    const struct unwind_range *r = module_range_at(module, f->addr);
+    assert_non_null(r);
+    assert_int_equal(r->start, f->addr);
+    const struct cfa_row *row = module_row_at(module, r, f->addr);
+    assert_int_equal(row->reg, 13); /* the stack pointer, with nothing pushed yet */
+    assert_int_equal(row->offset, 0);
+    assert_true(r->row_count > 1);
+    module_free(module);
+}
+
+static void files_of_other_machines_are_refused(void **state) {
+    (void)state;
+    skip_without_compiler();
+    size_t size;
+    struct module *module;
+    struct err err = {0};
+    AUTO_FREE uint8_t *bytes = fixture_read("arm-t32", &size);
+    bytes[offsetof(Elf32_Ehdr, e_machine)] = EM_386;
+    assert_int_equal(load_bytes(bytes, size, &module, &err), -ENOTSUP);
+    assert_string_equal(err.tag, "elf-class");
+    assert_string_equal(err.text, "bytes: is a 32-bit program: spoor traces 64-bit ones");
+}
+
+static void no_process_has_them_in_memory(void **state) {
+    (void)state;
+    skip_without_compiler();
+    size_t size;
+    struct module *module;
+    struct err err = {0};
+    uint8_t *bytes = fixture_read("arm-t32", &size);
+    int rc = module_load_mapped(&(struct loaded){bytes, size, 0}, "bytes", 0, &module, &err);
+    assert_int_equal(rc, -ENOTSUP);
+    assert_string_equal(err.tag, "elf-class");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_have_four_bytes),
+        cmocka_unit_test(addresses_are_without_the_bit_that_tells_the_state),
+        cmocka_unit_test(each_state_is_where_the_compiler_was_told_to),
+        cmocka_unit_test(literals_are_data),
+        cmocka_unit_test(tables_of_functions_refer_to_them),
+        cmocka_unit_test(imports_are_known_by_their_slots),
+        cmocka_unit_test(landing_pads_are_found_by_exidx),
+        cmocka_unit_test(exidx_is_that_of_the_section),
+        cmocka_unit_test(stripped_files_tell_states_by_bits_only),
+        cmocka_unit_test(debug_frames_of_words_are_read),
+        cmocka_unit_test(files_of_other_machines_are_refused),
+        cmocka_unit_test(no_process_has_them_in_memory),
+    };
+    return cmocka_run_group_tests_name("elf of 32-bit Arm", tests, NULL, NULL);
+}
