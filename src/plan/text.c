@@ -218,7 +218,9 @@ static void note_exclusive(struct sweep *s, const struct insn *in) {
 /* An address that several instructions make. */
 static void note_trail(struct sweep *s, const struct insn *in) {
     struct insn whole;
-    if (s->a->arch->follow(&s->trail, in, text_bytes(s->text, in->addr), &whole))
+    if (!s->a->arch->follow(&s->trail, in, text_bytes(s->text, in->addr), &whole))
+        return;
+    if (whole.operand != OPERAND_ABSOLUTE || !s->a->module->position_independent)
         note_pc_address(s, &whole);
 }
 
