@@ -1,0 +1,131 @@
+/* The A32 backend's parts, for src/arch/arm only. */
+#ifndef SPOOR_ARCH_ARM_A32_H
+#define SPOOR_ARCH_ARM_A32_H
+
+#include <string.h>
+
+#include "arch/arm/arm.h"
+
+enum { A32_BYTES = 4, A32_AHEAD = 8 }; /* AHEAD: the pc reads as so many bytes on */
+
+static inline uint32_t a32_word(const uint8_t *bytes) {
+    uint32_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+static inline uint8_t a32_rn(uint32_t word) { return (uint8_t)arm_bits(word, 16, 4); }
+static inline uint8_t a32_rd(uint32_t word) { return (uint8_t)arm_bits(word, 12, 4); }
+static inline uint8_t a32_rs(uint32_t word) { return (uint8_t)arm_bits(word, 8, 4); }
+static inline uint8_t a32_rm(uint32_t word) { return (uint8_t)arm_bits(word, 0, 4); }
+static inline uint32_t a32_condition(uint32_t word) { return word >> 28; }
+static inline bool a32_is_conditional(uint32_t word) { return word >> 28 < ARM_ALWAYS; }
+
+/* ---- a32_forms.c: which instruction it is ---- */
+
+enum a32_form {
+    A32_OTHER,  /* `writes` tells all */
+    A32_BRANCH, /* b, bl and blx by a constant */
+    A32_BX,     /* bx, blx; rm is the register */
+    A32_DATA,   /* data processing of three forms: a constant, a register shifted by a constant or
+                   by a register */
+    A32_MOVW,
+    A32_MOVT,
+    A32_STATUS,    /* msr */
+    A32_MULTIPLY,  /* with bit 20 for flags */
+    A32_SINGLE,    /* ldr, str, ldrb, strb */
+    A32_EXTRA,     /* of halfwords, signed bytes and doublewords */
+    A32_SEVERAL,   /* ldm, stm */
+    A32_EXCLUSIVE, /* ldrex and its kin; loads by bit 20; also swp, lda, stl */
+    A32_VECTOR,    /* vldr, vstr */
+    A32_VECTORS,   /* vldm, vstm */
+    A32_ELEMENTS,  /* vld1 to vld4, vst1 to vst4 */
+    A32_PRELOAD,   /* a hint with a place in memory */
+    A32_VMRS,      /* to flags, if rd is the pc */
+};
+/* Fields that name general registers. */
+enum { A32_N = 1, A32_D = 2, A32_S = 4, A32_M = 8, A32_BARRED = 16 };
+
+struct a32_insn {
+    uint8_t kind;   /* enum insn_kind, as far as the pc is not written */
+    uint8_t form;   /* enum a32_form */
+    uint8_t writes; /* which fields name registers that are written */
+    bool barred;    /* refused to programs */
+};
+/* Of a word with the pc in a field where that means nothing the kind is INSN_FIXED. */
+struct a32_insn a32_classify(uint32_t word);
+
+/* ---- a32_operands.c: what it is made of ---- */
+
+enum a32_opcode {
+    A32_AND,
+    A32_EOR,
+    A32_SUB,
+    A32_RSB,
+    A32_ADD,
+    A32_ADC,
+    A32_SBC,
+    A32_RSC,
+    A32_TST,
+    A32_TEQ,
+    A32_CMP,
+    A32_CMN,
+    A32_ORR,
+    A32_MOV,
+    A32_BIC,
+    A32_MVN
+};
+enum { A32_FORM_IMMEDIATE, A32_FORM_SHIFTED, A32_FORM_BY_REGISTER };
+
+struct a32_data {
+    uint8_t opcode, form; /* enum a32_opcode; A32_FORM_* */
+    bool flags, has_result, has_first;
+    uint8_t rd, rn, rm;
+    uint32_t value;        /* of an immediate */
+    uint8_t shift, amount; /* shift: 0 lsl, 1 lsr, 2 asr, 3 ror; amount 0 means what it encodes */
+};
+struct a32_data a32_data_of(uint32_t word);
+/* rm is taken as it is. */
+static inline bool a32_is_plain(const struct a32_data *d) {
+    return d->form == A32_FORM_SHIFTED && !d->shift && !d->amount;
+}
+
+struct a32_access {
+    uint8_t base;
+    bool load, before, after; /* write-back before or after the access */
+    bool indexed, subtracts;  /* by rm, shifted; else by offset */
+    bool whole;               /* whole words to or from general registers … */
+    uint16_t list;            /* … and general registers that are loaded or stored, in order */
+    uint16_t bytes;           /* each; or of all if list is empty */
+    int32_t offset;           /* of the first, from the base before; also what is written back */
+    int32_t moves;            /* how far write-back moves the base */
+};
+/* Of A32_SINGLE, A32_EXTRA, A32_SEVERAL, A32_VECTOR, A32_VECTORS, A32_PRELOAD. */
+struct a32_access a32_access_of(uint32_t word, enum a32_form form);
+/* As an immediate of data processing; false if it is none. */
+bool a32_encode_immediate(uint32_t value, uint32_t *ret);
+
+/* ---- the parts ---- */
+
+bool a32_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
+                struct insn_constants *constants);
+bool a32_follow(struct trail *trail, const struct insn *insn, const uint8_t *bytes,
+                struct insn *ret);
+bool a32_is_return(const uint8_t *bytes, size_t room);
+bool a32_is_barred(const uint8_t *bytes, size_t size);
+size_t a32_sled(const uint8_t *bytes, size_t room, enum sled_kind kind);
+struct flags_use a32_flags(const uint8_t *bytes, size_t size);
+/* Flags that WORD may change. */
+uint32_t a32_flags_changed(uint32_t word);
+size_t a32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
+/* Registers that may have another value behind WORD, when it goes on there. */
+uint32_t a32_written(uint32_t word);
+struct dispatch a32_dispatch(struct code_bytes jump, const struct code_bytes *past, size_t count);
+int a32_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to, struct relocated *ret);
+bool a32_can_call(const struct insn *insn, const uint8_t *bytes);
+size_t a32_relocated_bytes(const struct insn *insn);
+size_t a32_skip_unless(const struct insn *insn, const uint8_t *bytes, uint32_t skip,
+                       uint8_t out[RELOCATED_MAX_BYTES]);
+int a32_jump(uint8_t *out, vaddr_t at, vaddr_t to);
+size_t a32_format(const uint8_t *bytes, size_t room, vaddr_t addr, char out[FORMAT_BYTES]);
+
+#endif

@@ -1,0 +1,178 @@
+/*
+ * What A32 instructions do to the stack pointer and to what may hold a copy of it. Registers go by
+ * their DWARF numbers, which are those of the encoding. `push` is `stmdb sp!`, and so a store of
+ * each register and a change of sp. Whatever is not one of the few forms by which compilers and
+ * people make frames counts as an unknown write of its registers; so does what a condition may
+ * leave out. Of an exit with a condition it is told what it does where that holds.
+ */
+#include "arch/arm/a32.h"
+
+static uint32_t bit(unsigned reg) { return UINT32_C(1) << reg; }
+
+static struct stack_effect set(uint8_t reg, uint8_t base, int64_t displacement) {
+    return (struct stack_effect){
+        .op = STACK_SET, .reg = reg, .base = base, .displacement = displacement};
+}
+
+static struct stack_effect unknown(uint32_t registers) {
+    return (struct stack_effect){.op = STACK_NONE, .changed = registers & ~bit(ARM_PC)};
+}
+
+static struct stack_effect stored(uint8_t reg, uint8_t base, int64_t displacement, uint16_t size) {
+    return (struct stack_effect){
+        .op = STACK_STORE, .reg = reg, .base = base, .displacement = displacement, .size = size};
+}
+
+/* `bic rd, rn, #mask` of low bits. */
+static bool rounds(const struct a32_data *d) {
+    return d->opcode == A32_BIC && !(d->value & (d->value + 1)) && d->rn != ARM_PC;
+}
+
+static struct stack_effect data(uint32_t word) {
+    struct a32_data d = a32_data_of(word);
+    if (!d.has_result)
+        return unknown(0);
+    if (d.rd == ARM_PC || a32_is_conditional(word))
+        return unknown(bit(d.rd));
+    if (d.opcode == A32_MOV && a32_is_plain(&d) && d.rm != ARM_PC)
+        return set(d.rd, d.rm, 0);
+    bool sum = d.opcode == A32_ADD || d.opcode == A32_SUB;
+    if (d.form == A32_FORM_IMMEDIATE && sum && d.rn != ARM_PC)
+        return set(d.rd, d.rn, d.opcode == A32_SUB ? -(int64_t)d.value : (int64_t)d.value);
+    if (d.form == A32_FORM_IMMEDIATE && rounds(&d))
+        return (struct stack_effect){.op = STACK_ALIGN, .reg = d.rd, .base = d.rn};
+    return unknown(bit(d.rd));
+}
+
+/* What an access may write, when it is not known whether or where. */
+static uint32_t written_by(const struct a32_access *a) {
+    return (a->load ? a->list : 0U) | (a->before || a->after ? bit(a->base) : 0);
+}
+
+/* Words or less of general registers, from the access' offset on. The base comes last, as others
+ * are told relative to it. */
+static size_t each_register(const struct a32_access *a, struct stack_effect *ret) {
+    size_t n = 0;
+    struct stack_effect last = {.op = STACK_NONE};
+    int64_t at = a->offset;
+    bool moved = false; /* what is stored of the base is not its value before */
+    for (unsigned number = 0; number <= ARM_PC; number++) {
+        uint8_t reg = (uint8_t)number;
+        if (!(a->list >> reg & 1))
+            continue;
+        bool known = a->whole && !(reg == a->base && moved) && reg != ARM_PC;
+        struct stack_effect e;
+        if (!a->load)
+            e = stored(known ? reg : STACK_NO_REGISTER, a->base, at, a->bytes);
+        else if (a->whole && reg != ARM_PC)
+            e = (struct stack_effect){
+                .op = STACK_LOAD, .reg = reg, .base = a->base, .displacement = at};
+        else
+            e = unknown(bit(reg));
+        if (a->load && reg == a->base)
+            last = e;
+        else
+            ret[n++] = e;
+        moved = a->moves != 0;
+        at += a->bytes;
+    }
+    if (a->load && a->list >> a->base & 1)
+        ret[n++] = last;
+    return n;
+}
+
+static size_t access(uint32_t word, enum a32_form form, struct stack_effect *ret) {
+    struct a32_access a = a32_access_of(word, form);
+    bool back = a.before || a.after, general = form != A32_VECTOR && form != A32_VECTORS;
+    bool leaves = a.load && a.list >> ARM_PC & 1, conditional = a32_is_conditional(word) && !leaves;
+    size_t n = 0;
+    if (a.indexed || a.base == ARM_PC || (conditional && (a.load || back))) {
+        ret[0] = unknown(general ? written_by(&a) : back ? bit(a.base) : 0);
+        return 1;
+    }
+    if (general && !conditional)
+        n = each_register(&a, ret);
+    else if (!a.load)
+        ret[n++] = stored(STACK_NO_REGISTER, a.base, a.offset,
+                          (uint16_t)(general ? a.bytes * __builtin_popcount(a.list) : a.bytes));
+    if (back)
+        ret[n++] = set(a.base, a.base, a.moves);
+    if (!n)
+        ret[n++] = unknown(0);
+    return n;
+}
+
+/* Words that are stored or loaded exclusively, or exchanged, at a register. */
+static size_t exclusive(uint32_t word, uint8_t fields, struct stack_effect *ret) {
+    enum { MOST = 8 };
+    bool two = arm_bits(word, 20, 4) == 0xb; /* ldrexd */
+    bool loads = arm_bits(word, 23, 1) && arm_bits(word, 20, 1);
+    uint32_t registers = fields & A32_D ? bit(a32_rd(word)) : 0;
+    ret[0] = unknown(registers | (two ? registers << 1 : 0));
+    if (!loads)
+        ret[1] = stored(STACK_NO_REGISTER, a32_rn(word), 0, MOST);
+    return loads ? 1 : 2;
+}
+
+/* Element and structure accesses write back 13: their size, or another register than the pc. */
+static size_t elements(uint32_t word, struct stack_effect *ret) {
+    enum { MOST = 32 };
+    size_t n = 0;
+    bool loads = arm_bits(word, 21, 1);
+    if (!loads)
+        ret[n++] = stored(STACK_NO_REGISTER, a32_rn(word), 0, MOST);
+    ret[n++] = unknown(a32_rm(word) == ARM_PC ? 0 : bit(a32_rn(word)));
+    return n;
+}
+
+static uint32_t written_fields(uint32_t word, uint8_t fields) {
+    return (fields & A32_N ? bit(a32_rn(word)) : 0) | (fields & A32_D ? bit(a32_rd(word)) : 0);
+}
+
+static size_t effects_of(uint32_t word, const struct a32_insn *in, struct stack_effect *ret) {
+    switch (in->form) {
+    case A32_DATA:
+        ret[0] = data(word);
+        return 1;
+    case A32_SINGLE:
+    case A32_EXTRA:
+    case A32_SEVERAL:
+    case A32_VECTOR:
+    case A32_VECTORS:
+        return access(word, (enum a32_form)in->form, ret);
+    case A32_EXCLUSIVE:
+        return exclusive(word, in->writes, ret);
+    case A32_ELEMENTS:
+        return elements(word, ret);
+    default:
+        ret[0] = unknown(in->kind == INSN_SYSCALL ? bit(0) : written_fields(word, in->writes));
+        return 1;
+    }
+}
+
+size_t a32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]) {
+    struct insn insn;
+    ret[0] = unknown(UINT32_MAX);
+    if (size < A32_BYTES || !a32_decode(bytes, size, 0, &insn, NULL))
+        return 1;
+    uint32_t word = a32_word(bytes);
+    struct a32_insn in = a32_classify(word);
+    if (insn.kind == INSN_CALL || insn.kind == INSN_CALL_INDIRECT)
+        ret[0] = (struct stack_effect){.op = STACK_CALL, .changed = ARM_CHANGED_BY_CALLS};
+    else if (insn.kind != INSN_FIXED)
+        return effects_of(word, &in, ret);
+    return 1;
+}
+
+uint32_t a32_written(uint32_t word) {
+    struct stack_effect effects[STACK_MAX_EFFECTS];
+    size_t count = a32_stack((const uint8_t *)&word, sizeof word, effects);
+    uint32_t written = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint8_t op = effects[i].op;
+        written |= effects[i].changed;
+        if (op == STACK_SET || op == STACK_LOAD || op == STACK_ALIGN)
+            written |= bit(effects[i].reg);
+    }
+    return written;
+}

@@ -1,0 +1,37 @@
+/* What the backends of A32 and T32 share, for src/arch/arm and arch.c only: others go through
+ * arch.h. Addresses are without the interworking bit: which instance of struct arch decodes tells
+ * the state. */
+#ifndef SPOOR_ARCH_ARM_ARM_H
+#define SPOOR_ARCH_ARM_ARM_H
+
+#include "arch/arch.h"
+
+extern const struct arch arch_a32, arch_t32;
+
+/* By their DWARF numbers (AADWARF32, 4.1). FP is the frame pointer of A32, FP_T32 that of T32. */
+enum { ARM_FP_T32 = 7, ARM_FP = 11, ARM_IP = 12, ARM_SP = 13, ARM_LR = 14, ARM_PC = 15 };
+/* NZCV, as in the upper four bits of APSR. */
+enum { ARM_V = 1, ARM_C = 2, ARM_Z = 4, ARM_N = 8, ARM_FLAGS = 15 };
+enum { ARM_HS = 2, ARM_LO = 3, ARM_HI = 8, ARM_LS = 9, ARM_ALWAYS = 14, ARM_UNCONDITIONAL = 15 };
+enum { ARM_WORD = 4 };
+
+/* Registers that calls may change: r0 to r3, ip and lr (AAPCS32, 6.1.1). */
+enum { ARM_CHANGED_BY_CALLS = 0x500f };
+
+/* COUNT bits from bit LOW on, unsigned and signed. */
+static inline uint32_t arm_bits(uint32_t word, unsigned low, unsigned count) {
+    return word >> low & ((UINT32_C(1) << count) - 1);
+}
+static inline int32_t arm_signed(uint32_t word, unsigned low, unsigned count) {
+    int32_t sign = INT32_C(1) << (count - 1);
+    return (int32_t)(arm_bits(word, low, count) ^ (uint32_t)sign) - sign;
+}
+
+/* Which flags CONDITION tests. */
+static inline uint32_t arm_tested_by(uint32_t condition) {
+    static const uint8_t by_pair[] = {
+        ARM_Z, ARM_C, ARM_N, ARM_V, ARM_C | ARM_Z, ARM_N | ARM_V, ARM_N | ARM_V | ARM_Z, 0};
+    return by_pair[condition >> 1 & 7];
+}
+
+#endif

@@ -1,0 +1,76 @@
+/* See state.h. What is under test owns every register, so what this needs meanwhile is in memory. */
+#include "state.h"
+
+        .syntax unified
+        .arm
+        .fpu    neon
+
+        .bss
+        .balign 8
+saved_sp:
+        .skip 4
+saved_out:
+        .skip 4
+
+        .text
+        .globl state_run, state_start
+        .type state_run, %function
+        /* The word that is written has a page without code: emulators translate code anew when its
+           page is written. */
+        .balign 4096
+        .skip   4096 - 128
+state_run:
+        push    {r4-r11, lr}
+        vpush   {d8-d15}
+        ldr     r2, =saved_sp
+        str     sp, [r2]
+        str     r1, [r2, #4]
+        add     r1, r0, #STATE_D
+        vldmia  r1!, {d0-d15}
+        vldmia  r1, {d16-d31}
+        ldr     r1, [r0, #STATE_APSR]
+        msr     apsr_nzcvq, r1
+        ldr     sp, [r0, #(STATE_R + 52)]
+        ldr     lr, [r0, #(STATE_R + 56)]
+        ldm     r0, {r0-r12}
+        ldr     pc, state_start
+        .size state_run, . - state_run
+        .ltorg
+        .balign 4096
+state_start:
+        .word   0
+        .balign 4096
+
+        .macro  arrival n
+        .globl  arrive_\n
+        .type   arrive_\n, %function
+arrive_\n:
+        push    {r0, r1}
+        mov     r1, #\n
+        b       arrived
+        .endm
+        arrival 0
+        arrival 1
+
+arrived:
+        ldr     r0, =saved_out
+        ldr     r0, [r0]
+        str     r1, [r0, #STATE_ARRIVED]
+        mrs     r1, apsr
+        str     r1, [r0, #STATE_APSR]
+        add     r1, r0, #8
+        stm     r1, {r2-r12}
+        pop     {r2, r3}
+        stm     r0, {r2, r3}
+        str     sp, [r0, #(STATE_R + 52)]
+        str     lr, [r0, #(STATE_R + 56)]
+        add     r1, r0, #STATE_D
+        vstmia  r1!, {d0-d15}
+        vstmia  r1, {d16-d31}
+        ldr     r2, =saved_sp
+        ldr     sp, [r2]
+        vpop    {d8-d15}
+        pop     {r4-r11, pc}
+        .ltorg
+
+        .section .note.GNU-stack, "", %progbits

@@ -1,0 +1,38 @@
+/*
+ * Runs code with all registers filled, and tells what has become of them: for 32-bit Arm, on it or
+ * under its emulator. Offsets are state.S's as well.
+ */
+#ifndef SPOOR_TEST_ARCH_A32_STATE_H
+#define SPOOR_TEST_ARCH_A32_STATE_H
+
+#define STATE_R 0
+#define STATE_APSR 60
+#define STATE_D 64
+#define STATE_ARRIVED 320
+
+#ifndef __ASSEMBLER__
+#include <stddef.h>
+#include <stdint.h>
+
+struct state {
+    uint32_t r[15], apsr; /* r: with the stack pointer */
+    uint64_t d[32];
+    uint32_t arrived; /* where the code has left: number of arrive_*() */
+    uint32_t padding;
+};
+_Static_assert(offsetof(struct state, apsr) == STATE_APSR, "");
+_Static_assert(offsetof(struct state, d) == STATE_D, "");
+_Static_assert(offsetof(struct state, arrived) == STATE_ARRIVED, "");
+
+/* Goes to the code at *state_start (a word among the code, to be written) in the state IN; returns
+ * when it jumps to one of arrive_*(), with its state then in OUT. */
+void state_run(const struct state *in, struct state *out);
+extern uint32_t state_start[];
+
+/* Not to be called. */
+enum { ARRIVALS = 2 };
+void arrive_0(void);
+void arrive_1(void);
+#endif
+
+#endif
