@@ -117,7 +117,7 @@ static void check_dispatch(const struct arch *arch, const uint8_t *bytes, size_t
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
-    static const struct arch *const all[] = {&arch_x86_64, &arch_aarch64, &arch_a32};
+    static const struct arch *const all[] = {&arch_x86_64, &arch_aarch64, &arch_a32, &arch_t32};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const struct arch *arch = all[i];
         struct trail trail = {.known = 0};

@@ -78,7 +78,7 @@ struct insn_constants {
 };
 
 enum { FORMAT_BYTES = 128 };
-enum { INSN_MAX_BYTES = 15, RELOCATED_MAX_BYTES = 32, RELOCATED_MAX_PARTS = 5 };
+enum { INSN_MAX_BYTES = 15, RELOCATED_MAX_BYTES = 32, RELOCATED_MAX_PARTS = 12 };
 
 /* One instruction, written anew for another address: one or more instructions (parts). A thread
  * that is about to execute part i is in the state of one that is about to execute `resume` in the
@@ -89,6 +89,7 @@ struct relocated {
     struct {
         uint8_t offset;
         bool through;
+        uint8_t pushed; /* 1 + the register whose value is on top of the stack; 0: none's is */
         vaddr_t resume;
     } parts[RELOCATED_MAX_PARTS];
     uint8_t address_at; /* where the run-time address of `address` is to stand; 0: nowhere */

@@ -20,6 +20,8 @@ static size_t landing(const uint8_t *bytes, size_t room) {
 const struct arch arch_a32 = {
     .machine = EM_ARM,
     .name = "a32",
+    .other = &arch_t32,
+    .word_bytes = ARM_WORD,
     .sp_register = ARM_SP,
     .entry_cfa = 0, /* the return address is in a register */
     .insn_bytes = A32_BYTES,

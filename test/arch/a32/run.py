@@ -23,7 +23,7 @@ def main():
         return 77
     here = os.path.join(source, "test/arch/a32")
     common = [os.path.join(here, "ground.c"), os.path.join(here, "state.S"),
-              *sorted(glob.glob(os.path.join(source, "src/arch/arm/a32*.c")))]
+              *sorted(glob.glob(os.path.join(source, "src/arch/arm/*.c")))]
     status = 0
     with tempfile.TemporaryDirectory() as folder:
         for name in names:

@@ -1,0 +1,87 @@
+/* The T32 backend. What is short stands here. */
+#include "arch/arm/t32.h"
+
+#include <elf.h>
+
+static bool is_return(const uint8_t *bytes, size_t room) {
+    struct t32 in = t32_classify(bytes, room);
+    return in.kind == INSN_RETURN && (in.row->form == T32_BX || in.row->form == T32_MOV_HIGH);
+}
+
+static bool is_barred(const uint8_t *bytes, size_t size) {
+    return t32_classify(bytes, size).row->form == T32_PRIVILEGED;
+}
+
+/* The thread pointer is each thread's own, and programs cannot write it: CP15's c13 c0 3. */
+static bool writes_lane(const uint8_t *bytes, size_t size) {
+    (void)bytes;
+    (void)size;
+    return false;
+}
+
+/* Indirect branches may arrive anywhere: `bti` is of Armv8.1-M only, a nop here. */
+static size_t landing(const uint8_t *bytes, size_t room) {
+    (void)bytes;
+    (void)room;
+    return 0;
+}
+
+/* XRay's sleds are A32's (compiler-rt, xray_arm.cpp). */
+static size_t sled(const uint8_t *bytes, size_t room, enum sled_kind kind) {
+    (void)bytes;
+    (void)room;
+    (void)kind;
+    return 0;
+}
+
+struct flags_use t32_flags(const uint8_t *bytes, size_t size) {
+    struct t32 in = t32_classify(bytes, size);
+    struct t32_block block;
+    struct flags_use all = {0};
+    if (!in.size)
+        return (struct flags_use){.tested = ARM_FLAGS};
+    if (in.row->form != T32_IT)
+        return t32_flags_of(&in, false);
+    if (!t32_block_at(bytes, size, &block))
+        return (struct flags_use){.tested = ARM_FLAGS};
+    for (uint8_t i = 0; i < block.count; i++)
+        all.tested |=
+            t32_flags_of(&block.at[i].in, true).tested | arm_tested_by(block.at[i].condition);
+    return all;
+}
+
+const struct arch arch_t32 = {
+    .machine = EM_ARM,
+    .name = "t32",
+    .other = &arch_a32,
+    .word_bytes = ARM_WORD,
+    .sp_register = ARM_SP, /* AADWARF32, 4.1 */
+    .entry_cfa = 0,        /* the return address is in a register */
+    .insn_bytes = T32_HALF,
+    .jump_bytes = 2 * T32_HALF,
+    .hop_bytes = T32_HALF,
+    .hop_back = -0x800 + T32_PC,
+    .hop_on = 0x7fe + T32_PC,
+    .trap_bytes = T32_HALF,
+    .trap = {0x73, 0xde},   /* udf #0x73 */
+    .all_flags = ARM_FLAGS, /* to come: what stubs change */
+    .decode = t32_decode,
+    .follow = t32_follow,
+    .is_return = is_return,
+    .is_barred = is_barred,
+    .writes_lane = writes_lane,
+    .asks_for_lane = writes_lane,
+    .landing = landing,
+    .sled = sled,
+    .relocate = t32_relocate,
+    .can_call = t32_can_call,
+    .relocated_bytes = t32_relocated_bytes,
+    .jump = t32_jump,
+    .hop = t32_hop,
+    .skip_unless = t32_skip_unless,
+    .dispatch = t32_dispatch,
+    .format = t32_format,
+    .flags = t32_flags,
+    .stack = t32_stack,
+    .reach = 0xff0000, /* of `b.w`, less some slack */
+};

@@ -1,0 +1,192 @@
+/* The T32 backend's parts, for src/arch/arm only: others go through arch.h. */
+#ifndef SPOOR_ARCH_ARM_T32_H
+#define SPOOR_ARCH_ARM_T32_H
+
+#include <string.h>
+
+#include "arch/arm/arm.h"
+
+enum { T32_HALF = 2, T32_PC = 4 /* how far on the pc reads */, T32_BLOCK_INSNS = 4 };
+
+static inline uint32_t t32_half(const uint8_t *bytes) {
+    uint16_t half;
+    memcpy(&half, bytes, sizeof half);
+    return half;
+}
+
+static inline uint8_t t32_reg(uint32_t word, unsigned low) {
+    return (uint8_t)arm_bits(word, low, 4);
+}
+static inline uint8_t t32_low(uint32_t word, unsigned low) {
+    return (uint8_t)arm_bits(word, low, 3);
+}
+/* Where wide instructions name their registers. */
+static inline uint8_t t32_rn(uint32_t word) { return t32_reg(word, 16); }
+static inline uint8_t t32_rt(uint32_t word) { return t32_reg(word, 12); }
+static inline uint8_t t32_rd(uint32_t word) { return t32_reg(word, 8); }
+static inline uint8_t t32_rm(uint32_t word) { return t32_reg(word, 0); }
+/* That of narrow `add`, `cmp` and `mov`, of all registers. */
+static inline uint8_t t32_high(uint32_t word) {
+    return (uint8_t)(arm_bits(word, 0, 3) | arm_bits(word, 7, 1) << 3);
+}
+
+/* ---- t32_forms.c: which instruction it is ---- */
+
+enum t32_form {
+    T32_PLAIN, /* touches neither pc nor anything that is asked for below */
+    T32_B_N,   /* direct branches, narrow … */
+    T32_B_COND_N,
+    T32_CBZ,
+    T32_B_W, /* … and wide */
+    T32_B_COND_W,
+    T32_BL,
+    T32_BLX,
+    T32_BX,    /* and blx, by a register */
+    T32_TABLE, /* tbb, tbh */
+    T32_ADD_HIGH,
+    T32_MOV_HIGH,
+    T32_MOVS, /* of low registers */
+    T32_MOV_8,
+    T32_ADD_3,
+    T32_ADD_8,
+    T32_ADR_N,
+    T32_ADD_SP, /* a low register is that plus a constant */
+    T32_ADJUST_SP,
+    T32_PUSH,
+    T32_POP,
+    T32_LITERAL_N,
+    T32_ACCESS_N,  /* loads and stores at a register plus a constant */
+    T32_INDEXED_N, /* plus a register */
+    T32_MULTIPLE_N,
+    T32_IT,
+    T32_MULTIPLE,
+    T32_DUAL,
+    T32_SINGLE, /* also by pc, and plus a register */
+    T32_VECTOR_SINGLE,
+    T32_VECTOR_MULTIPLE,
+    T32_VECTOR_ELEMENTS,
+    T32_ADD_IMMEDIATE, /* add, sub; modified or plain constants; adr */
+    T32_ADD_PLAIN,
+    T32_CLEAR_BITS, /* bic with a constant */
+    T32_SHIFTED,    /* data processing with a shifted register; mov */
+    T32_TWICE,      /* one register is named by two fields */
+    T32_MOVW,
+    T32_MOVT,
+    T32_TRANSFER, /* mrc and its kin: rt 15 is the flags */
+    T32_PRIVILEGED,
+};
+
+/* Which fields name registers that are written; what accesses memory says so by its form. */
+enum t32_writes {
+    T32_NOTHING,
+    T32_LOW_0,
+    T32_LOW_8,
+    T32_HIGH,
+    T32_RD,
+    T32_RT,
+    T32_RT_RD,
+    T32_RT_RN,
+    T32_RN,
+    T32_RM,
+};
+
+/* What becomes of flags: those that are tested and written for certain, … */
+#define T32_SETS(which) ((which) << 4)
+enum {
+    T32_ALL = ARM_FLAGS,
+    T32_NZ = ARM_N | ARM_Z,
+    T32_BY_S = 256,    /* written only if bit 20 is set, … */
+    T32_OUTSIDE = 512, /* … only outside of blocks */
+};
+
+/* Fields that must not name the pc; unpredictable otherwise. */
+enum { T32_NO_N = 1, T32_NO_T = 2, T32_NO_D = 4, T32_NO_M = 8 };
+
+struct t32_row {
+    uint32_t mask, value;
+    uint8_t kind;   /* enum insn_kind */
+    uint8_t form;   /* enum t32_form */
+    uint8_t writes; /* enum t32_writes */
+    uint8_t no_pc;
+    uint16_t flags;
+};
+
+struct t32 {
+    uint32_t word; /* of wide ones the first half above */
+    uint8_t size;  /* 0: cut off */
+    uint8_t kind;  /* enum insn_kind */
+    const struct t32_row *row;
+};
+/* One instruction as the processor decodes it; T32_IT alone. */
+struct t32 t32_classify(const uint8_t *bytes, size_t room);
+
+/* An IT instruction and what it makes conditional. */
+struct t32_block {
+    uint8_t count, size; /* of instructions; of all, in bytes */
+    struct t32_member {
+        uint8_t offset, condition;
+        struct t32 in;
+    } at[T32_BLOCK_INSNS];
+};
+/* False when it is none, or not all of it is there. */
+bool t32_block_at(const uint8_t *bytes, size_t room, struct t32_block *ret);
+static inline const struct t32_member *t32_last(const struct t32_block *block) {
+    return &block->at[block->count - 1];
+}
+
+/* ---- t32_access.c: what it does to registers and memory ---- */
+
+enum { T32_MOST_REGISTERS = 16 };
+/* COUNT registers, or as many bytes of something else, from base + offset on. */
+struct t32_access {
+    uint8_t count, bytes; /* registers, and how many bytes each */
+    uint8_t regs[T32_MOST_REGISTERS], base;
+    bool load, general, indexed; /* indexed: no offset is known */
+    bool adds;                   /* write-back: base becomes base + step */
+    bool unknown;                /* by how much is not known */
+    int32_t offset, step;
+};
+/* False when it does not access memory. */
+bool t32_access_of(const struct t32 *in, struct t32_access *ret);
+/* Registers that it may write, as a bitmap. */
+uint32_t t32_written(const struct t32 *in);
+/* The value of a modified constant (Arm ARM, ThumbExpandImm). */
+uint32_t t32_expand(uint32_t word);
+/* That of `movw`, `movt`. */
+uint32_t t32_immediate_16(uint32_t word);
+/* That which `add` and `sub` add, of all sizes. */
+int32_t t32_addend(const struct t32 *in);
+/* Of one instruction that stands outside of blocks, or in one. */
+struct flags_use t32_flags_of(const struct t32 *in, bool in_block);
+
+/* ---- the parts ---- */
+
+/* What of an instruction at ADDR is relative to its pc: enum insn_operand, and the address. That of
+ * direct branches and calls is where they lead to. */
+struct t32_operand {
+    uint8_t kind;
+    vaddr_t target;
+};
+struct t32_operand t32_operand_of(const struct t32 *in, vaddr_t addr);
+/* Can relocate() write it anew, outside of blocks or in one? */
+bool t32_can_move(const struct t32 *in, bool in_block);
+/* How many bytes it takes then. */
+size_t t32_moved_bytes(const struct t32 *in);
+
+bool t32_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
+                struct insn_constants *constants);
+bool t32_follow(struct trail *trail, const struct insn *insn, const uint8_t *bytes,
+                struct insn *ret);
+struct flags_use t32_flags(const uint8_t *bytes, size_t size);
+size_t t32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
+struct dispatch t32_dispatch(struct code_bytes jump, const struct code_bytes *past, size_t count);
+int t32_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to, struct relocated *ret);
+bool t32_can_call(const struct insn *insn, const uint8_t *bytes);
+size_t t32_relocated_bytes(const struct insn *insn);
+size_t t32_skip_unless(const struct insn *insn, const uint8_t *bytes, uint32_t skip,
+                       uint8_t out[RELOCATED_MAX_BYTES]);
+int t32_jump(uint8_t *out, vaddr_t at, vaddr_t to);
+int t32_hop(uint8_t *out, vaddr_t at, vaddr_t to);
+size_t t32_format(const uint8_t *bytes, size_t room, vaddr_t addr, char out[FORMAT_BYTES]);
+
+#endif

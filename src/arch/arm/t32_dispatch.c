@@ -1,0 +1,291 @@
+/*
+ * How an indirect jump of T32 finds its target, from the instructions before it. The forms are
+ * those of GCC and Clang, and of hand-written code of glibc and OpenSSL:
+ *
+ *     tbb [pc, ri]; tbh [pc, ri, lsl #1]                             a table behind the jump
+ *     adr rb, table; ldr.w rx, [rb, ri, lsl #2]; add rx, rb; bx rx   offsets, with the state's bit
+ *     adr rb, table; ldr.w rx, [rb, ri, lsl #2]; add rx, rb; mov pc, rx          offsets
+ *     adr rb, table; ldr.w pc, [rb, ri, lsl #2]                      addresses
+ *     add pc, rx                                                     so many bytes on
+ *     ldr rx, literal; add rx, pc; bx rx; ldr pc, literal            linkers' stubs: a constant
+ *     mov sp, rx; … bx ry                                            another stack
+ */
+#include "arch/arm/t32.h"
+
+enum { MOVES = 3 };
+
+struct line { /* what runs before, nearest first */
+    const struct code_bytes *past;
+    size_t count;
+};
+
+static struct t32 insn_at(const struct line *line, size_t i) {
+    return t32_classify(line->past[i].at, line->past[i].size);
+}
+
+/* Registers that number I may write; all of a block. */
+static uint32_t written_by(const struct line *line, size_t i) {
+    struct t32_block block;
+    struct t32 in = insn_at(line, i);
+    if (!t32_block_at(line->past[i].at, line->past[i].size, &block))
+        return t32_written(&in);
+    uint32_t written = 0;
+    for (uint8_t k = 0; k < block.count; k++)
+        written |= t32_written(&block.at[k].in);
+    return written;
+}
+
+static bool is_block(const struct line *line, size_t i) {
+    return insn_at(line, i).row->form == T32_IT;
+}
+
+/* Which instruction, from number FROM on, wrote REG last; the count if none did, or one that may
+ * have. */
+static size_t writer(const struct line *line, size_t from, uint8_t reg) {
+    while (from < line->count && !(written_by(line, from) >> reg & 1))
+        from++;
+    return from < line->count && is_block(line, from) ? line->count : from;
+}
+
+/* The register that IN sets another one to, or ARM_PC. */
+static uint8_t copied(const struct t32 *in) {
+    uint32_t word = in->word;
+    switch (in->row->form) {
+    case T32_MOV_HIGH:
+        return t32_reg(word, 3);
+    case T32_MOVS:
+        return t32_low(word, 3);
+    case T32_SHIFTED:
+        return (word & 0xffeff0f0) == 0xea4f0000 ? t32_rm(word) : ARM_PC;
+    case T32_PLAIN: /* uxtb, uxth of what the comparison has seen */
+        return (word & 0xff80) == 0xb280 && in->size == T32_HALF ? t32_low(word, 3) : ARM_PC;
+    default:
+        return ARM_PC;
+    }
+}
+
+/* The address that REG holds behind number FROM; 0 when it is not told. */
+static vaddr_t address_in(const struct line *line, size_t from, uint8_t reg) {
+    if (reg == ARM_PC)
+        return 0;
+    size_t i = writer(line, from, reg);
+    for (int moves = 0; i < line->count && moves < MOVES; moves++) {
+        struct t32 in = insn_at(line, i);
+        struct t32_operand operand = t32_operand_of(&in, line->past[i].addr);
+        if (operand.kind == OPERAND_PC_ADDRESS)
+            return operand.target;
+        reg = copied(&in);
+        if (reg == ARM_PC)
+            return 0;
+        i = writer(line, i + 1, reg);
+    }
+    return 0;
+}
+
+/* Does IN compare a register with a constant? */
+static bool compares(const struct t32 *in, uint8_t *ret_reg, uint32_t *ret_value) {
+    uint32_t word = in->word;
+    if (in->size == T32_HALF && (word & 0xf800) == 0x2800) {
+        *ret_reg = t32_low(word, 8);
+        *ret_value = word & 0xff;
+        return true;
+    }
+    if ((word & 0xfbf08f00) != 0xf1b00f00)
+        return false;
+    *ret_reg = t32_rn(word);
+    *ret_value = t32_expand(word);
+    return true;
+}
+
+static bool is_branch(const struct t32 *in, uint32_t *ret_condition) {
+    if (in->row->form != T32_B_COND_N && in->row->form != T32_B_COND_W)
+        return false;
+    *ret_condition = arm_bits(in->word, in->size == T32_HALF ? 8 : 22, 4);
+    return true;
+}
+
+static bool writes_flags(const struct line *line, size_t i) {
+    struct insn in;
+    t32_decode(line->past[i].at, line->past[i].size, line->past[i].addr, &in, NULL);
+    return in.writes_flags;
+}
+
+/* How many values REG can have behind number FROM: a comparison guards the jump.
+ *
+ *     cmp ri, #last; bhi elsewhere; …        or   cmp ri, #count; bcs elsewhere
+ *
+ * 0 when none is in sight. */
+static uint32_t values_of(const struct line *line, size_t from, uint8_t reg) {
+    uint32_t guard = 0, condition, value; /* guard: on which a branch leaves, by flags that live */
+    uint8_t compared;
+    for (size_t i = from; i < line->count; i++) {
+        struct t32 in = insn_at(line, i);
+        if (is_branch(&in, &condition) && (condition == ARM_HI || condition == ARM_HS))
+            guard = condition;
+        if (guard && compares(&in, &compared, &value) && compared == reg)
+            return value + (guard == ARM_HI);
+        if (writes_flags(line, i))
+            guard = 0;
+        if (!(written_by(line, i) >> reg & 1))
+            continue;
+        reg = copied(&in);
+        if (reg == ARM_PC)
+            return 0;
+    }
+    return 0;
+}
+
+/* tbb, tbh: twice what the table tells, from the pc on. */
+static struct dispatch table(const struct line *line, const struct code_bytes *jump,
+                             const struct t32 *in) {
+    vaddr_t pc = jump->addr + T32_PC;
+    uint8_t base = t32_rn(in->word);
+    struct dispatch d = {.kind = DISPATCH_OFFSETS, .base = pc, .shift = 1};
+    d.table = base == ARM_PC ? pc : address_in(line, 0, base);
+    d.entry_bytes = (uint8_t)(1U << arm_bits(in->word, 4, 1));
+    d.count = values_of(line, 0, t32_rm(in->word));
+    if (!d.table)
+        d.base = 0;
+    return d;
+}
+
+/* Does IN load a word from a table of words? */
+static bool reads_table(const struct t32 *in) {
+    return in->size != T32_HALF && (in->word & 0xfff00ff0) == 0xf8500020;
+}
+
+static struct dispatch loaded(const struct line *line, size_t from, const struct t32 *in) {
+    struct t32_access a;
+    if (!t32_access_of(in, &a))
+        return (struct dispatch){.kind = DISPATCH_ANY};
+    if (a.base == ARM_PC)
+        return (struct dispatch){.kind = DISPATCH_VARIABLE};
+    if (!a.indexed)
+        return (struct dispatch){.kind = DISPATCH_ANY};
+    struct dispatch d = {.kind = DISPATCH_ADDRESSES,
+                         .table = address_in(line, from, t32_rn(in->word))};
+    if (reads_table(in))
+        d.count = values_of(line, from, t32_rm(in->word));
+    return d;
+}
+
+/* The operands of `add` of two registers; ARM_PC where IN is none. */
+static void addends(const struct t32 *in, uint8_t ret[2]) {
+    uint32_t word = in->word;
+    ret[0] = ret[1] = ARM_PC;
+    if (in->row->form == T32_ADD_HIGH) {
+        ret[0] = t32_high(word);
+        ret[1] = t32_reg(word, 3);
+    } else if (in->size == T32_HALF && (word & 0xfe00) == 0x1800) {
+        ret[0] = t32_low(word, 3);
+        ret[1] = t32_low(word, 6);
+    } else if (in->row->form == T32_SHIFTED && (word & 0xffe0f0f0) == 0xeb000000) {
+        ret[0] = t32_rn(word);
+        ret[1] = t32_rm(word);
+    }
+}
+
+/* Number I adds an offset from a table to a base, for a jump that takes the state's bit, or not. */
+static struct dispatch added(const struct line *line, size_t i, bool bit) {
+    struct dispatch d = {.kind = DISPATCH_OFFSETS, .entry_bytes = 4, .is_signed = true};
+    struct t32 add = insn_at(line, i);
+    uint8_t two[2];
+    addends(&add, two);
+    for (int k = 0; k < 2 && two[0] != ARM_PC && two[1] != ARM_PC; k++) {
+        size_t load = writer(line, i + 1, two[k]);
+        struct t32 in = {0};
+        if (load < line->count)
+            in = insn_at(line, load);
+        if (load == line->count || !reads_table(&in))
+            continue;
+        d.table = address_in(line, load + 1, t32_rn(in.word));
+        d.count = values_of(line, load + 1, t32_rm(in.word));
+        d.base = address_in(line, i + 1, two[1 - k]);
+        if (!d.base)
+            d.table = 0;
+        else if (bit)
+            d.base--; /* entries have the bit */
+        return d;
+    }
+    return (struct dispatch){.kind = DISPATCH_ANY};
+}
+
+/* Number I adds the pc to REG: a constant in linkers' stubs. */
+static struct dispatch by_pc(const struct line *line, size_t i, uint8_t reg) {
+    size_t w = writer(line, i + 1, reg);
+    struct t32 in = {0};
+    if (w < line->count)
+        in = insn_at(line, w);
+    bool constant = w < line->count &&
+                    (in.row->form == T32_MOVT || t32_operand_of(&in, 0).kind == OPERAND_PC_MEMORY);
+    return (struct dispatch){.kind = constant ? DISPATCH_VARIABLE : DISPATCH_ANY};
+}
+
+static struct dispatch through(const struct line *line, uint8_t reg, bool bit) {
+    size_t i = 0;
+    for (int moves = 0; moves < MOVES; moves++, i++) {
+        i = writer(line, i, reg);
+        if (i == line->count)
+            break;
+        struct t32 in = insn_at(line, i);
+        struct t32_operand operand = t32_operand_of(&in, line->past[i].addr);
+        if (operand.kind == OPERAND_PC_PAGE)
+            return by_pc(line, i, reg);
+        if (operand.kind != OPERAND_PLAIN || in.row->form == T32_MOVT)
+            return (struct dispatch){.kind = DISPATCH_VARIABLE};
+        uint8_t two[2];
+        addends(&in, two);
+        if (two[0] != ARM_PC)
+            return added(line, i, bit);
+        struct t32_access a;
+        if (t32_access_of(&in, &a))
+            return loaded(line, i + 1, &in);
+        reg = copied(&in);
+        if (reg == ARM_PC)
+            break;
+    }
+    return (struct dispatch){.kind = DISPATCH_ANY};
+}
+
+/* Does number I go over to another stack? Frame pointers, and what is computed from one, do not. */
+static bool loads_sp(const struct line *line, size_t i) {
+    struct t32 in = insn_at(line, i);
+    uint8_t from = copied(&in);
+    bool sets = from != ARM_PC && written_by(line, i) >> ARM_SP & 1;
+    if (!sets || from == ARM_FP_T32 || from == ARM_FP)
+        return false;
+    size_t w = writer(line, i + 1, from);
+    if (w == line->count)
+        return true;
+    struct t32 made = insn_at(line, w);
+    bool adds = made.row->form == T32_ADD_IMMEDIATE || made.row->form == T32_ADD_PLAIN;
+    uint8_t base = adds ? t32_rn(made.word) : ARM_PC;
+    return base != ARM_FP_T32 && base != ARM_FP && base != ARM_SP;
+}
+
+struct dispatch t32_dispatch(struct code_bytes jump, const struct code_bytes *past, size_t count) {
+    struct line line = {past, count};
+    struct t32 in = t32_classify(jump.at, jump.size);
+    struct t32_block block;
+    for (size_t i = 0; i < count; i++) {
+        if (loads_sp(&line, i))
+            return (struct dispatch){.kind = DISPATCH_STACK};
+    }
+    if (in.row->form == T32_IT && t32_block_at(jump.at, jump.size, &block)) {
+        in = t32_last(&block)->in;
+        jump.addr += t32_last(&block)->offset;
+        line.count = block.count == 1 ? line.count : 0;
+    }
+    switch (in.row->form) {
+    case T32_TABLE:
+        return table(&line, &jump, &in);
+    case T32_BX:
+        return through(&line, t32_reg(in.word, 3), true);
+    case T32_MOV_HIGH:
+        return through(&line, t32_reg(in.word, 3), false);
+    case T32_ADD_HIGH:
+        return (struct dispatch){.kind = DISPATCH_COMPUTED, .table = jump.addr + T32_PC};
+    default:
+        return loaded(&line, 0, &in);
+    }
+}

@@ -1,0 +1,397 @@
+/*
+ * One T32 instruction, written anew for another address, and jumps.
+ *
+ *     b, b.w target              b.w target
+ *     b<c> target, cbz           the opposite one over it; b.w target
+ *     adr rd, address            movw rd; movt rd; add rd, pc
+ *     mov rd, pc                 the same
+ *     ldr rt, literal            the same, of rt; ldr rt, [rt]      (also ldrd and shorter ones)
+ *     vldr dd, literal           vldr dd, copy; b over; copy: …
+ *     ldr pc, literal            ldr pc, copy; copy: …
+ *     pld, pli of a literal      nop: a hint
+ *     add rd, pc                 push {rs}; movw rs; movt rs; add rs, pc; add rd, rs; pop {rs}
+ *     bl target                  movw lr; movt lr; add lr, pc; b.w target
+ *     blx rm                     the same; bx rm
+ *
+ * The distance that movw and movt tell is that from the add, which reads the pc as its own address
+ * plus 4, aligned or not. What is left of a form before its last instruction is a register that the
+ * form overwrites in any case, so a thread that stands in between may as well run the original once
+ * more. `add rd, pc` has none: a register is saved on the stack meanwhile, which is where a thread
+ * in between has its value (`pushed`).
+ *
+ * Blocks are copied, with b.w where they end with a branch. One with forms that need more than one
+ * instruction is taken apart: each instruction gets an IT of its own. As each tests the condition
+ * of its own anyway, with the flags as they are then, that means the same. A thread that is moved
+ * into a block gets the IT bits of where it is.
+ */
+#include <errno.h>
+
+#include "arch/arm/t32.h"
+
+enum { NOP_W = (int)0xf3af8000, LDR_W = (int)0xf8d00000, B_N = 0xe000, IT = 0xbf00 };
+enum { ADDRESS_BYTES = 10, OPPOSITE_BYTES = 2, JUMP_BYTES = 4, BORROWED_BYTES = 16 };
+
+/* ---- encodings ---- */
+
+static void put_half(uint8_t *out, uint32_t half) {
+    uint16_t value = (uint16_t)half;
+    memcpy(out, &value, sizeof value);
+}
+
+static void put_wide(uint8_t *out, uint32_t word) {
+    put_half(out, word >> 16);
+    put_half(out + T32_HALF, word & 0xffff);
+}
+
+static bool fits(int64_t distance, unsigned bits) {
+    int64_t half = INT64_C(1) << (bits - 1);
+    return distance % 2 == 0 && distance >= -half && distance < half;
+}
+
+int t32_jump(uint8_t *out, vaddr_t at, vaddr_t to) {
+    int64_t distance = (int64_t)(to - at) - T32_PC;
+    uint32_t d = (uint32_t)distance, s = arm_bits(d, 24, 1);
+    uint32_t j1 = 1 ^ s ^ arm_bits(d, 23, 1), j2 = 1 ^ s ^ arm_bits(d, 22, 1);
+    put_wide(out, 0xf0009000 | s << 26 | arm_bits(d, 12, 10) << 16 | j1 << 13 | j2 << 11 |
+                      arm_bits(d, 1, 11));
+    return fits(distance, 25) ? 0 : -ERANGE;
+}
+
+int t32_hop(uint8_t *out, vaddr_t at, vaddr_t to) {
+    int64_t distance = (int64_t)(to - at) - T32_PC;
+    put_half(out, (uint32_t)B_N | arm_bits((uint32_t)distance, 1, 11));
+    return fits(distance, 12) ? 0 : -ERANGE;
+}
+
+/* b<CONDITION>.w over DISTANCE bytes behind it. */
+static bool put_branch_over(uint8_t *out, uint32_t condition, uint32_t distance) {
+    int64_t from_pc = (int64_t)distance + JUMP_BYTES - T32_PC;
+    uint32_t d = (uint32_t)from_pc;
+    put_wide(out, 0xf0008000 | condition << 22 | arm_bits(d, 12, 6) << 16 |
+                      arm_bits(d, 18, 1) << 13 | arm_bits(d, 19, 1) << 11 | arm_bits(d, 1, 11));
+    return fits(from_pc, 21);
+}
+
+/* b<c> and cbz, narrow, over DISTANCE bytes behind it: the opposite of IN or not. */
+static uint32_t short_branch(const struct t32 *in, bool opposite, uint32_t distance) {
+    uint32_t d = distance - T32_HALF;
+    if (in->row->form == T32_CBZ)
+        return ((in->word & 0xfd07) ^ (opposite ? 0x800 : 0)) | arm_bits(d, 6, 1) << 9 |
+               arm_bits(d, 1, 5) << 3;
+    uint32_t condition = arm_bits(in->word, in->size == T32_HALF ? 8 : 22, 4);
+    return 0xd000 | (condition ^ opposite) << 8 | arm_bits(d, 1, 8);
+}
+
+/* ---- what is being written ---- */
+
+struct writer {
+    struct relocated *out;
+    vaddr_t to;        /* where it is to stand */
+    vaddr_t resume;    /* where threads stand in the original */
+    uint8_t pushed;    /* see struct relocated */
+    uint8_t condition; /* in a block of its own; ARM_ALWAYS: in none */
+    int r;
+};
+
+static vaddr_t here(const struct writer *w) { return w->to + w->out->size; }
+
+static void begin_part(struct writer *w, vaddr_t resume) {
+    struct relocated *out = w->out;
+    out->parts[out->part_count].offset = out->size;
+    out->parts[out->part_count].through = false;
+    out->parts[out->part_count].pushed = w->pushed;
+    out->parts[out->part_count++].resume = resume;
+}
+
+static uint8_t *room_for(struct writer *w, uint8_t size) {
+    uint8_t *at = w->out->bytes + w->out->size;
+    w->out->size += size;
+    return at;
+}
+
+static void half(struct writer *w, uint32_t value) {
+    begin_part(w, w->resume);
+    put_half(room_for(w, T32_HALF), value);
+}
+
+static void wide(struct writer *w, uint32_t word) {
+    begin_part(w, w->resume);
+    put_wide(room_for(w, 2 * T32_HALF), word);
+}
+
+static void copy(struct writer *w, const struct t32 *in) {
+    if (in->size == T32_HALF)
+        half(w, in->word);
+    else
+        wide(w, in->word);
+}
+
+static void jump(struct writer *w, vaddr_t target) {
+    begin_part(w, w->resume);
+    vaddr_t at = here(w);
+    int r = t32_jump(room_for(w, JUMP_BYTES), at, target);
+    w->r = w->r ? w->r : r;
+}
+
+/* The IT of COUNT instructions that follow, all under one condition. */
+static void put_it(struct writer *w, unsigned count) {
+    uint32_t low = w->condition & 1, mask = 1U << (4 - count);
+    if (w->condition == ARM_ALWAYS)
+        return;
+    for (unsigned i = 1; i < count; i++)
+        mask |= low << (4 - i);
+    half(w, (uint32_t)IT | (uint32_t)w->condition << 4 | mask);
+}
+
+static uint32_t move_16(uint32_t opcode, uint8_t reg, uint32_t value) {
+    return opcode | arm_bits(value, 12, 4) << 16 | arm_bits(value, 11, 1) << 26 |
+           arm_bits(value, 8, 3) << 12 | (uint32_t)reg << 8 | (value & 0xff);
+}
+
+static uint32_t high(uint32_t opcode, uint8_t reg, uint8_t from) {
+    return opcode | (uint32_t)(reg & 8) << 4 | (uint32_t)from << 3 | (reg & 7);
+}
+
+/* reg = VALUE. */
+static void address(struct writer *w, uint8_t reg, vaddr_t value) {
+    uint32_t distance = (uint32_t)(value - (here(w) + 2 * (vaddr_t)JUMP_BYTES + T32_PC));
+    wide(w, move_16(0xf2400000, reg, distance & 0xffff));
+    wide(w, move_16(0xf2c00000, reg, distance >> 16));
+    half(w, high(0x4400, reg, ARM_PC));
+}
+
+/* ---- forms ---- */
+
+static void literal(struct writer *w, const struct t32 *in, vaddr_t target) {
+    struct t32_access a;
+    t32_access_of(in, &a);
+    uint8_t reg = a.regs[0];
+    if (!a.count) {
+        put_it(w, 1);
+        wide(w, (uint32_t)NOP_W);
+        return;
+    }
+    put_it(w, 4);
+    address(w, reg, target);
+    if (in->row->form == T32_LITERAL_N)
+        wide(w, (uint32_t)LDR_W | (uint32_t)reg << 16 | (uint32_t)reg << 12);
+    else if (in->row->form == T32_DUAL) /* no offset, upwards */
+        wide(w, (in->word & 0xff50ff00) | 1U << 23 | (uint32_t)reg << 16);
+    else
+        wide(w, (in->word & 0xff70f000) | 1U << 23 | (uint32_t)reg << 16);
+}
+
+/* A copy of what is read, aligned, stands behind it. */
+static void copied(struct writer *w, const struct t32 *in, vaddr_t target, uint8_t bytes) {
+    const bool vector = in->row->form == T32_VECTOR_SINGLE;
+    uint8_t code = vector ? 2 * T32_HALF + T32_HALF : 2 * T32_HALF;
+    vaddr_t start = here(w), data = (start + code + 3) & ~(vaddr_t)3;
+    uint32_t offset = (uint32_t)(data - ((start + T32_PC) & ~(vaddr_t)3));
+    if (vector)
+        wide(w, (in->word & 0xffffff00) | 1U << 23 | (bytes == T32_HALF ? offset / 2 : offset / 4));
+    else
+        wide(w, (in->word & 0xfffff000) | 1U << 23 | offset);
+    uint8_t end = (uint8_t)(data - w->to + bytes), at = (uint8_t)(data - w->to);
+    if (vector) {
+        w->resume += in->size;
+        half(w, (uint32_t)B_N | (uint32_t)(end - (w->out->size + T32_PC)) / 2);
+    }
+    memset(w->out->bytes + w->out->size, 0, (size_t)(end - w->out->size));
+    w->out->size = end;
+    w->out->copy_at = at;
+    w->out->copy_bytes = bytes;
+    w->out->copy = target;
+}
+
+static void add_pc(struct writer *w, uint8_t rd, vaddr_t value) {
+    uint8_t saved = rd == 0;
+    half(w, 0xb400 | 1U << saved);
+    w->pushed = saved + 1;
+    address(w, saved, value);
+    half(w, high(0x4400, rd, saved));
+    w->resume += T32_HALF;
+    half(w, 0xbc00 | 1U << saved);
+    w->pushed = 0;
+}
+
+static void call(struct writer *w, const struct t32 *in, vaddr_t target) {
+    address(w, ARM_LR, (w->resume + in->size) | 1);
+    w->resume = in->row->form == T32_BX ? w->resume : target;
+    if (in->row->form == T32_BX)
+        half(w, in->word & ~0x80U);
+    else
+        jump(w, target);
+}
+
+/* Of blocks: instructions that stand alone, or under a condition. */
+static void plain(struct writer *w, const struct t32 *in) {
+    put_it(w, 1);
+    copy(w, in);
+}
+
+static void branch(struct writer *w, const struct t32 *in, vaddr_t target) {
+    half(w, short_branch(in, true, JUMP_BYTES));
+    w->resume = target;
+    jump(w, target);
+}
+
+static void one(struct writer *w, const struct t32 *in) {
+    struct t32_operand operand = t32_operand_of(in, w->resume);
+    struct t32_access a;
+    const uint32_t word = in->word;
+    switch (in->row->form) {
+    case T32_B_N:
+    case T32_B_W:
+        put_it(w, 1);
+        jump(w, operand.target);
+        return;
+    case T32_B_COND_N:
+    case T32_B_COND_W:
+    case T32_CBZ:
+        branch(w, in, operand.target);
+        return;
+    case T32_ADD_HIGH:
+    case T32_MOV_HIGH:
+    case T32_ADR_N:
+    case T32_ADD_PLAIN:
+        break;
+    default:
+        if (in->kind == INSN_CALL || in->kind == INSN_CALL_INDIRECT)
+            call(w, in, operand.target);
+        else if (operand.kind != OPERAND_PC_MEMORY)
+            plain(w, in);
+        else if (in->row->form == T32_VECTOR_SINGLE || in->kind == INSN_JUMP_INDIRECT)
+            copied(w, in, operand.target, t32_access_of(in, &a) ? a.bytes : 0);
+        else
+            literal(w, in, operand.target);
+        return;
+    }
+    if (operand.kind == OPERAND_PLAIN) {
+        plain(w, in);
+    } else if (operand.kind == OPERAND_PC_PAGE) {
+        add_pc(w, t32_high(word), operand.target);
+    } else {
+        uint8_t rd = in->row->form == T32_ADR_N       ? t32_low(word, 8)
+                     : in->row->form == T32_ADD_PLAIN ? t32_rd(word)
+                                                      : t32_high(word);
+        put_it(w, 3);
+        address(w, rd, operand.target);
+    }
+}
+
+static bool is_pc_relative(const struct t32_block *block) {
+    for (uint8_t i = 0; i < block->count; i++) {
+        if (t32_operand_of(&block->at[i].in, 0).kind != OPERAND_PLAIN)
+            return true;
+    }
+    return false;
+}
+
+static void whole_block(struct writer *w, const struct t32_block *block, uint32_t it) {
+    const vaddr_t start = w->resume;
+    half(w, it);
+    for (uint8_t i = 0; i < block->count; i++) {
+        const struct t32 *in = &block->at[i].in;
+        w->resume = start + block->at[i].offset;
+        if (in->kind == INSN_JUMP)
+            jump(w, t32_operand_of(in, w->resume).target);
+        else
+            copy(w, in);
+    }
+}
+
+static void parted_block(struct writer *w, const struct t32_block *block) {
+    const vaddr_t start = w->resume;
+    for (uint8_t i = 0; i < block->count; i++) {
+        w->resume = start + block->at[i].offset;
+        w->condition = block->at[i].condition;
+        one(w, &block->at[i].in);
+    }
+}
+
+int t32_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to, struct relocated *ret) {
+    struct t32 in = t32_classify(bytes, insn->size);
+    struct t32_block block;
+    struct writer w = {.out = ret, .to = to, .resume = insn->addr, .condition = ARM_ALWAYS};
+    ret->size = ret->part_count = ret->address_at = ret->copy_bytes = 0;
+    if (in.row->form != T32_IT)
+        one(&w, &in);
+    else if (t32_block_at(bytes, insn->size, &block) && is_pc_relative(&block))
+        parted_block(&w, &block);
+    else
+        whole_block(&w, &block, in.word);
+    return w.r;
+}
+
+/* ---- what can be written so ---- */
+
+/* In a block, at most four instructions can stand for one. */
+bool t32_can_move(const struct t32 *in, bool in_block) {
+    struct t32_operand operand = t32_operand_of(in, 0);
+    struct t32_access a;
+    switch (in->row->form) {
+    case T32_TABLE:
+    case T32_BLX:
+        return false;
+    case T32_BL:
+        return !in_block;
+    case T32_BX:
+        return !operand.target && !(in_block && in->kind == INSN_CALL_INDIRECT);
+    case T32_ADD_HIGH:
+        return t32_high(in->word) != ARM_PC && !(in_block && operand.kind != OPERAND_PLAIN);
+    case T32_VECTOR_SINGLE:
+        return !(in_block && operand.kind != OPERAND_PLAIN);
+    default:
+        break;
+    }
+    if (operand.kind != OPERAND_PC_MEMORY || !t32_access_of(in, &a) || !a.count)
+        return true;
+    return a.regs[0] != ARM_SP && !(in_block && a.regs[0] == ARM_PC);
+}
+
+size_t t32_moved_bytes(const struct t32 *in) {
+    struct t32_operand operand = t32_operand_of(in, 0);
+    if (operand.kind == OPERAND_PC_MEMORY)
+        return ADDRESS_BYTES + 4;
+    return operand.kind == OPERAND_PC_ADDRESS ? ADDRESS_BYTES : in->size;
+}
+
+bool t32_can_call(const struct insn *insn, const uint8_t *bytes) {
+    struct t32 in = t32_classify(bytes, insn->size);
+    if (insn->kind == INSN_CALL)
+        return in.row->form == T32_BL;
+    return insn->kind == INSN_CALL_INDIRECT && in.row->form == T32_BX &&
+           t32_reg(in.word, 3) != ARM_LR;
+}
+
+size_t t32_relocated_bytes(const struct insn *insn) {
+    if (insn->kind == INSN_CALL || insn->kind == INSN_CALL_INDIRECT)
+        return ADDRESS_BYTES + JUMP_BYTES;
+    if (insn->operand == OPERAND_PLAIN)
+        return insn->size + (size_t)JUMP_BYTES;
+    return insn->size > 2 * T32_HALF ? RELOCATED_MAX_BYTES : BORROWED_BYTES;
+}
+
+/* The condition of a block is that of its last instruction. */
+size_t t32_skip_unless(const struct insn *insn, const uint8_t *bytes, uint32_t skip,
+                       uint8_t out[RELOCATED_MAX_BYTES]) {
+    enum { CBZ_REACH = 126, CBZ_OVER = 6 };
+    struct t32 in = t32_classify(bytes, insn->size);
+    struct t32_block block;
+    uint32_t condition;
+    if (insn->kind != INSN_BRANCH || skip % T32_HALF)
+        return 0;
+    if (in.row->form == T32_CBZ && skip >= T32_HALF && skip <= CBZ_REACH + T32_HALF) {
+        put_half(out, short_branch(&in, true, skip));
+        return T32_HALF;
+    }
+    if (in.row->form == T32_CBZ) {
+        put_half(out, short_branch(&in, false, JUMP_BYTES));
+        return t32_jump(out + T32_HALF, T32_HALF, (vaddr_t)CBZ_OVER + skip) ? 0 : CBZ_OVER;
+    }
+    if (in.row->form == T32_IT && t32_block_at(bytes, insn->size, &block))
+        condition = t32_last(&block)->condition;
+    else
+        condition = arm_bits(in.word, in.size == T32_HALF ? 8 : 22, 4);
+    return put_branch_over(out, condition ^ 1, skip) ? JUMP_BYTES : 0;
+}

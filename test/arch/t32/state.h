@@ -1,0 +1,47 @@
+/*
+ * Runs T32 code with all registers filled, and tells what has become of them, under an emulator of
+ * 32-bit Arm. Offsets are state.S's as well.
+ */
+#ifndef SPOOR_TEST_ARCH_T32_STATE_H
+#define SPOOR_TEST_ARCH_T32_STATE_H
+
+#define STATE_R 0
+#define STATE_SP 52
+#define STATE_LR 56
+#define STATE_APSR 60
+#define STATE_ARRIVED 64
+#define STATE_D 72
+
+#ifndef __ASSEMBLER__
+#include <stddef.h>
+#include <stdint.h>
+
+struct state {
+    uint32_t r[15], apsr; /* with sp and lr */
+    uint32_t arrived;     /* where the code has left: number of arrive_*() */
+    uint32_t none;
+    uint64_t d[32];
+};
+_Static_assert(offsetof(struct state, apsr) == STATE_APSR, "");
+_Static_assert(offsetof(struct state, arrived) == STATE_ARRIVED, "");
+_Static_assert(offsetof(struct state, d) == STATE_D, "");
+
+/* Goes to the code that state_leave (an instruction to be written: `b.w`) leads to, in the state
+ * IN; returns when it jumps to one of arrive_*(), with its state then in OUT. */
+void state_run(const struct state *in, struct state *out);
+extern uint8_t state_leave[];
+
+/* Not to be called. */
+enum { ARRIVALS = 2 };
+void arrive_0(void);
+void arrive_1(void);
+
+/* forms.S: instructions under test, until a name is NULL. */
+struct form {
+    const char *name;
+    const uint8_t *start, *end;
+};
+extern const struct form forms[];
+#endif
+
+#endif
