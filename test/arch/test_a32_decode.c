@@ -396,7 +396,7 @@ static void text_names_the_instruction(void **state) {
                  {0xe79ff103, "ldr pc, [pc, r3, lsl #2]"},
                  {0x908ff103, "addls pc, pc, r3, lsl #2"},
                  {0xe52de004, "str lr, [sp, #-4]!"},
-                 {0xe49df004, "ldr pc, [sp], #4"},
+                 {0xe49df004, "pop {pc}"},
                  {0xeb000001, "bl 4000000c"},
                  {0xfa000001, "blx 4000000c"},
                  {0x1afffffe, "bne 40000000"},

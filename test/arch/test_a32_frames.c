@@ -176,6 +176,20 @@ static void switches_of_gcc_jump_to_branches_behind_them(void **state) {
     assert_int_equal(d.count, 0);
 }
 
+/* ldr r3, [r1, r2]; cmp r3, #11; addls pc, pc, r3, lsl #2 */
+static void a_number_from_memory_is_no_offset(void **state) {
+    (void)state;
+    struct dispatch d = ASK(0xe7913002, CMP_R3, ADDLS_PC);
+    assert_int_equal(d.kind, DISPATCH_COMPUTED);
+    assert_int_equal(d.count, 12);
+    /* ldr r2, literal; cmp r3, r2; addls …: how many is not told */
+    d = ASK(0xe7913002, 0xe59f2000, 0xe1530002, ADDLS_PC);
+    assert_int_equal(d.kind, DISPATCH_COMPUTED);
+    assert_int_equal(d.count, 0);
+    /* ldr r3, literal; add r3, pc, r3; bx r3: a tail call */
+    assert_int_equal(ASK(0xe59f3004, 0xe08f3003, 0xe12fff13).kind, DISPATCH_ANY);
+}
+
 static void switches_of_clang_add_an_offset_to_the_table(void **state) {
     (void)state;
     /* ldr r0, [r1, r3, lsl #2]; add pc, r0, r1 */
@@ -211,8 +225,9 @@ static void switches_of_clang_add_an_offset_to_the_table(void **state) {
 static void tables_of_addresses_and_variables_are_told_apart(void **state) {
     (void)state;
     struct dispatch d = ASK(ADR_R1, CMP_R3, BHI, 0xe791f103); /* ldr pc, [r1, r3, lsl #2] */
-    assert_int_equal(d.kind, DISPATCH_ADDRESSES);
+    assert_int_equal(d.kind, DISPATCH_OFFSETS); /* from 0, in the code: Clang's, for Armv5 */
     assert_int_equal(d.table, AT + 0x108);
+    assert_int_equal(d.base, 0);
     assert_int_equal(d.count, 12);
     /* movw r1, #0x1234; movt r1, #0x5; ldr r2, [r1, r3, lsl #2]; bx r2 */
     d = ASK(0xe3011234, 0xe3401005, 0xe7912103, 0xe12fff12);
@@ -319,6 +334,7 @@ int main(void) {
         cmocka_unit_test(calls_keep_what_the_abi_says),
         cmocka_unit_test(switches_of_gcc_jump_through_addresses_behind_them),
         cmocka_unit_test(switches_of_gcc_jump_to_branches_behind_them),
+        cmocka_unit_test(a_number_from_memory_is_no_offset),
         cmocka_unit_test(switches_of_clang_add_an_offset_to_the_table),
         cmocka_unit_test(tables_of_addresses_and_variables_are_told_apart),
         cmocka_unit_test(calls_of_armv4_make_their_return_address_before),

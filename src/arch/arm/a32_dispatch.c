@@ -140,6 +140,24 @@ static bool read_entry(const struct line *line, size_t from, uint8_t reg, uint32
     return true;
 }
 
+/* Was REG loaded from a literal? */
+static bool is_literal(const struct line *line, size_t from, uint8_t reg) {
+    size_t i = writer(line, from, reg);
+    if (i == line->count || form_at(line, i) != A32_SINGLE)
+        return false;
+    struct a32_access a = a32_access_of(word_at(line, i), A32_SINGLE);
+    return a.base == ARM_PC && !a.indexed;
+}
+
+/* Is the address in REG one that `adr` makes? Tables that it leads to are in the code. */
+static bool is_beside(const struct line *line, size_t from, uint8_t reg) {
+    size_t i = writer(line, from, reg);
+    struct insn in = {.operand = OPERAND_PLAIN};
+    if (i < line->count)
+        a32_decode(line->past[i].at, line->past[i].size, line->past[i].addr, &in, NULL);
+    return in.operand == OPERAND_PC_ADDRESS;
+}
+
 /* A sum of two registers, WORD, which number I of the line would stand before. */
 static struct dispatch added(const struct line *line, size_t i, uint32_t word, vaddr_t addr) {
     struct a32_data d = a32_data_of(word);
@@ -152,18 +170,20 @@ static struct dispatch added(const struct line *line, size_t i, uint32_t word, v
         offset = base;
         base = ARM_PC;
     }
-    bool found = read_entry(line, i, offset, condition, &how);
-    if (!found && !d.amount && base != ARM_PC && read_entry(line, i, base, condition, &how)) {
-        found = true;
-        uint8_t other = base;
-        base = offset;
-        offset = other;
-    }
+    /* What a comparison guards is a number, not an offset, wherever it was loaded from. */
+    bool number = condition == ARM_LS || condition == ARM_LO;
+    if (base == ARM_PC && !number && is_literal(line, i, offset))
+        return (struct dispatch){.kind = DISPATCH_ANY}; /* one place, anywhere */
+    bool found = !number && read_entry(line, i, offset, condition, &how);
     if (!found && base == ARM_PC)
         return (struct dispatch){.kind = DISPATCH_COMPUTED,
                                  .table = addr + A32_AHEAD,
                                  .entry_bytes = (uint8_t)(1U << (d.amount & 7)),
                                  .count = values_of(line, i, offset, condition)};
+    if (!found && !d.amount && read_entry(line, i, base, condition, &how)) {
+        found = true;
+        base = offset;
+    }
     if (!found)
         return (struct dispatch){.kind = DISPATCH_ANY};
     how.base = base == ARM_PC ? addr + A32_AHEAD : address_in(line, i, base);
@@ -188,7 +208,8 @@ static struct dispatch loaded(const struct line *line, size_t i, uint32_t word, 
                                  .count = count};
     if (before_pc)
         return (struct dispatch){.kind = DISPATCH_VARIABLE}; /* at a distance from a literal */
-    return (struct dispatch){.kind = DISPATCH_ADDRESSES,
+    bool switches = is_beside(line, i, a.base);
+    return (struct dispatch){.kind = switches ? DISPATCH_OFFSETS : DISPATCH_ADDRESSES,
                              .table = address_in(line, i, a.base),
                              .entry_bytes = ARM_WORD,
                              .count = count};

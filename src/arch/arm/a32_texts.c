@@ -50,31 +50,22 @@ static const struct row data[] = {
 };
 
 static const struct row singles[] = {
-    {0x0d700000, 0x04000000, "str%c %d, %a"},
-    {0x0d700000, 0x04200000, "strt%c %d, %a"},
-    {0x0d700000, 0x04100000, "ldr%c %d, %a"},
-    {0x0d700000, 0x04300000, "ldrt%c %d, %a"},
-    {0x0d700000, 0x04400000, "strb%c %d, %a"},
-    {0x0d700000, 0x04600000, "strbt%c %d, %a"},
-    {0x0d700000, 0x04500000, "ldrb%c %d, %a"},
-    {0x0d700000, 0x04700000, "ldrbt%c %d, %a"},
-    {0x0c500000, 0x04000000, "str%c %d, %a"},
-    {0x0c500000, 0x04100000, "ldr%c %d, %a"},
-    {0x0c500000, 0x04400000, "strb%c %d, %a"},
-    {0x0c500000, 0x04500000, "ldrb%c %d, %a"},
-    {0, 0, NULL},
+    {0x0fff0fff, 0x049d0004, "pop%c {%d}"},     {0x0d700000, 0x04000000, "str%c %d, %a"},
+    {0x0d700000, 0x04200000, "strt%c %d, %a"},  {0x0d700000, 0x04100000, "ldr%c %d, %a"},
+    {0x0d700000, 0x04300000, "ldrt%c %d, %a"},  {0x0d700000, 0x04400000, "strb%c %d, %a"},
+    {0x0d700000, 0x04600000, "strbt%c %d, %a"}, {0x0d700000, 0x04500000, "ldrb%c %d, %a"},
+    {0x0d700000, 0x04700000, "ldrbt%c %d, %a"}, {0x0c500000, 0x04000000, "str%c %d, %a"},
+    {0x0c500000, 0x04100000, "ldr%c %d, %a"},   {0x0c500000, 0x04400000, "strb%c %d, %a"},
+    {0x0c500000, 0x04500000, "ldrb%c %d, %a"},  {0, 0, NULL},
 };
 
 static const struct row extras[] = {
-    {0x0f2000f0, 0x002000b0, NULL}, /* with the rights of programs */
-    {0x0f3000d0, 0x003000d0, NULL},
-    {0x0e1000f0, 0x000000b0, "strh%c %d, %a"},
-    {0x0e1000f0, 0x001000b0, "ldrh%c %d, %a"},
-    {0x0e1000f0, 0x000000d0, "ldrd%c %d, %t, %a"},
-    {0x0e1000f0, 0x000000f0, "strd%c %d, %t, %a"},
-    {0x0e1000f0, 0x001000d0, "ldrsb%c %d, %a"},
-    {0x0e1000f0, 0x001000f0, "ldrsh%c %d, %a"},
-    {0, 0, NULL},
+    {0x0f3000f0, 0x002000b0, "strht%c %d, %a"}, /* with the rights of programs */
+    {0x0f3000f0, 0x003000b0, "ldrht%c %d, %a"},    {0x0f3000f0, 0x003000d0, "ldrsbt%c %d, %a"},
+    {0x0f3000f0, 0x003000f0, "ldrsht%c %d, %a"},   {0x0e1000f0, 0x000000b0, "strh%c %d, %a"},
+    {0x0e1000f0, 0x001000b0, "ldrh%c %d, %a"},     {0x0e1000f0, 0x000000d0, "ldrd%c %d, %t, %a"},
+    {0x0e1000f0, 0x000000f0, "strd%c %d, %t, %a"}, {0x0e1000f0, 0x001000d0, "ldrsb%c %d, %a"},
+    {0x0e1000f0, 0x001000f0, "ldrsh%c %d, %a"},    {0, 0, NULL},
 };
 
 static const struct row several[] = {
@@ -177,8 +168,19 @@ static const struct row others[] = {
     {0x0fe00070, 0x07c00010, "bfi%c %d, %m, %x, %z"},
     {0x0fe00030, 0x06a00010, "ssat%c %d, %y, %m%g"},
     {0x0fe00030, 0x06e00010, "usat%c %d, %u, %m%g"},
-    {0x0ff00ff0, 0x01600080, "smulbb%c %n, %m, %s"},
+    {0x0ff0f0f0, 0x01600080, "smulbb%c %n, %m, %s"},
+    {0x0ff0f0f0, 0x016000a0, "smultb%c %n, %m, %s"},
+    {0x0ff0f0f0, 0x016000c0, "smulbt%c %n, %m, %s"},
+    {0x0ff0f0f0, 0x016000e0, "smultt%c %n, %m, %s"},
+    {0x0ff0f0f0, 0x012000a0, "smulwb%c %n, %m, %s"},
+    {0x0ff0f0f0, 0x012000e0, "smulwt%c %n, %m, %s"},
     {0x0ff000f0, 0x01000080, "smlabb%c %n, %m, %s, %d"},
+    {0x0ff000f0, 0x010000a0, "smlatb%c %n, %m, %s, %d"},
+    {0x0ff000f0, 0x010000c0, "smlabt%c %n, %m, %s, %d"},
+    {0x0ff000f0, 0x010000e0, "smlatt%c %n, %m, %s, %d"},
+    {0x0ff000f0, 0x01200080, "smlawb%c %n, %m, %s, %d"},
+    {0x0ff000f0, 0x012000c0, "smlawt%c %n, %m, %s, %d"},
+    {0x0ff000f0, 0x01400080, "smlalbb%c %d, %n, %m, %s"},
     {0x0fff0fff, 0x0e1d0f70, "mrc%c p15, #0, %d, c13, c0, #3"},
     {0x0fff0fff, 0x0e070fba, "mcr%c p15, #0, %d, c7, c10, #5"},
     {0x0fff0fff, 0x0e070f9a, "mcr%c p15, #0, %d, c7, c10, #4"},
