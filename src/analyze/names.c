@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "elf/demangle.h"
 
 struct range {
@@ -77,16 +78,9 @@ uint32_t names_module_count(const struct names *n) { return n->module_count; }
 
 /* The last range that begins at or before ID, if it holds it; else that of the unknown function. */
 static __attribute__((noinline)) size_t search(const struct names *n, uint32_t id) {
-    size_t low = 0, high = n->range_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (n->ranges[middle].first_id <= id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && id - n->ranges[low - 1].first_id < n->ranges[low - 1].count ? low - 1
-                                                                              : n->range_count;
+    size_t end = SEARCH(i, n->range_count, n->ranges[i].first_id <= id);
+    const struct range *last = end ? &n->ranges[end - 1] : NULL;
+    return last && id - last->first_id < last->count ? end - 1 : n->range_count;
 }
 
 uint32_t names_index(struct names *n, uint32_t id) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "elf/demangle.h"
 
 struct other { /* a function that is not among the names */
@@ -20,16 +21,9 @@ struct places {
 
 /* The function of M at ADDRESS; m->function_count: none begins there. */
 static uint32_t function_at(const struct trace_module *m, uint64_t address) {
-    uint32_t low = 0, high = m->function_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (m->functions[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low < m->function_count && m->functions[low].address == address;
-    return found ? low : m->function_count;
+    size_t i = SEARCH(k, m->function_count, m->functions[k].address < address);
+    bool found = i < m->function_count && m->functions[i].address == address;
+    return found ? (uint32_t)i : m->function_count;
 }
 
 /* Its number among the names; names_count(): it has none. */

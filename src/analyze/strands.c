@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 
 /* Of a stream: what it shares with those that may run on the same stacks. */
 struct place {
@@ -49,16 +50,9 @@ static int compare_starts(const void *a, const void *b) {
  * STARTS are sorted. */
 static uint32_t program_of(const struct start *starts, size_t count, const struct trace_thread *t) {
     const struct start key = {.pid = t->pid, .ticks = t->start};
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_starts(&starts[middle], &key) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool none = low < count && starts[low].pid == t->pid && (!low || starts[low - 1].pid != t->pid);
-    return (uint32_t)(low + none);
+    size_t end = SEARCH(i, count, compare_starts(&starts[i], &key) <= 0);
+    bool none = end < count && starts[end].pid == t->pid && (!end || starts[end - 1].pid != t->pid);
+    return (uint32_t)(end + none);
 }
 
 static struct place *places_of(const struct trace_reader *r) {

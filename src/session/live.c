@@ -230,8 +230,7 @@ static void nap(void) {
     sigtimedwait(&reports, NULL, &ms); /* they are blocked: the session's loop reads them */
 }
 
-/* Changes all stale spaces. */
-static int follow(struct tracer *t, uint64_t *ret_ns, struct err *err) {
+int live_follow(struct tracer *t, uint64_t *ret_ns, struct err *err) {
     bool any = true;
     struct err why = {0};
     for (int i = 0; any && i < MOST_TRIES;) {
@@ -251,10 +250,6 @@ static int follow(struct tracer *t, uint64_t *ret_ns, struct err *err) {
                     : err_set(err, EBUSY, "busy",
                               "a process that has just been made cannot be changed yet: it follows "
                               "when it can");
-}
-
-int live_begin(struct tracer *t, uint64_t *ret_ns, struct err *err) {
-    return follow(t, ret_ns, err);
 }
 
 /* Those that cannot be stopped soon are left in one go. */
@@ -287,13 +282,13 @@ void tracer_catch_up(struct tracer *t) {
 int tracer_pause(struct tracer *t, uint64_t *ret_ns, struct err *err) {
     *ret_ns = 0;
     context_of(t)->paused = true;
-    return follow(t, ret_ns, err);
+    return live_follow(t, ret_ns, err);
 }
 
 int tracer_go_on(struct tracer *t, uint64_t *ret_ns, struct err *err) {
     *ret_ns = 0;
     context_of(t)->paused = false;
-    return follow(t, ret_ns, err);
+    return live_follow(t, ret_ns, err);
 }
 
 bool tracer_paused(const struct tracer *t) { return t->options.context.paused; }
@@ -363,7 +358,7 @@ int tracer_choose(struct tracer *t, const struct filter *filter, uint64_t *ret_n
     tell_choice(t, filter, added, removed);
     ctx->filter++;
     each_space(t, tell_prepared);
-    return follow(t, ret_ns, err);
+    return live_follow(t, ret_ns, err);
 }
 
 size_t tracer_process_count(const struct tracer *t) {

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "arch/arch.h"
+#include "base/search.h"
 #include "session/arrival.h"
 #include "session/keys.h"
 #include "session/limits.h"
@@ -300,27 +301,12 @@ int patcher_redo(struct patched *p, const struct space *space, struct err *err) 
 taddr_t patcher_way_back(const struct patched *p, taddr_t addr) {
     const struct plan_code *c = &p->code->emitted;
     vaddr_t at = addr - p->bias;
-    size_t low = 0, high = c->way_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->ways[middle].at < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < c->way_count && c->ways[low].at == at ? c->ways[low].site + p->bias : 0;
+    size_t i = SEARCH(k, c->way_count, c->ways[k].at < at);
+    return i < c->way_count && c->ways[i].at == at ? c->ways[i].site + p->bias : 0;
 }
 
 size_t patcher_patch_at(const struct plan_code *c, vaddr_t at) {
-    size_t low = 0, high = c->patch_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->patches[middle].at < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SEARCH(i, c->patch_count, c->patches[i].at < at);
 }
 
 void patcher_leave_way(struct patched *p, taddr_t addr) {
@@ -462,13 +448,6 @@ taddr_t patcher_copy_of(const struct patched *p, taddr_t addr) {
 
 const struct mark *patcher_mark_at(const struct patched *p, uint64_t offset) {
     const struct plan_code *c = &p->code->emitted;
-    size_t low = 0, high = c->mark_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->marks[middle].offset <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && c->marks[low - 1].kind != MARK_NONE ? &c->marks[low - 1] : NULL;
+    size_t end = SEARCH(i, c->mark_count, c->marks[i].offset <= offset);
+    return end && c->marks[end - 1].kind != MARK_NONE ? &c->marks[end - 1] : NULL;
 }

@@ -282,7 +282,7 @@ static int patch(const struct seizing *s, uint64_t *ret_ns, struct err *err) {
     struct tracer *t = s->tracer;
     struct err later = {0};
     space_fill(s->space);
-    if (live_begin(t, ret_ns, &later) < 0)
+    if (live_follow(t, ret_ns, &later) < 0)
         tracer_warn(t, s->sharing.pid, &later);
     int rc = taking_check_code(s->space, err);
     if (rc < 0)

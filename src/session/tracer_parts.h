@@ -158,9 +158,10 @@ void join_late(struct tracer *t, struct task *task);
 
 /* ---- live.c ---- */
 
-/* Patches what is coming, and its children. RET_NS: for how long a space stood, at most. Errors:
- * "busy" (those follow when they can). */
-int live_begin(struct tracer *t, uint64_t *ret_ns, struct err *err);
+/* Patches, or changes, all spaces that are not as is wanted now: what is coming, and its children;
+ * all, when something else is wanted. RET_NS: for how long a space stood, at most. Errors: "busy"
+ * (those follow when they can). */
+int live_follow(struct tracer *t, uint64_t *ret_ns, struct err *err);
 /* SPACE is about to be left: takes its patches away, and its threads out of trampolines, if it can
  * be stopped soon and that can be done. */
 void live_end(struct tracer *t, struct space *space);

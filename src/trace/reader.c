@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/search.h"
 #include "trace/file.h"
 
 static int open_file(struct trace_reader *r, struct err *err) {
@@ -280,18 +281,11 @@ const struct trace_map *trace_reader_map(const struct trace_reader *r, size_t i)
 
 const struct trace_frames *trace_reader_frames(const struct trace_reader *r, uint32_t stream,
                                                size_t *ret_count) {
-    size_t low = 0, high = r->frames.count, end; /* the first that is not of an earlier stream */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (r->frames.at[middle].stream < stream)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (end = low; end < r->frames.count && r->frames.at[end].stream == stream;)
+    size_t first = SEARCH(i, r->frames.count, r->frames.at[i].stream < stream), end = first;
+    while (end < r->frames.count && r->frames.at[end].stream == stream)
         end++;
-    *ret_count = end - low;
-    return r->frames.at + low;
+    *ret_count = end - first;
+    return r->frames.at + first;
 }
 
 size_t trace_reader_change_count(const struct trace_reader *r) { return r->changes.count; }
@@ -323,17 +317,11 @@ const struct trace_place *trace_reader_place(const struct trace_reader *r, uint3
 bool trace_reader_function(const struct trace_reader *r, uint32_t id,
                            const struct trace_module **ret_module,
                            const struct trace_function **ret_function) {
-    size_t low = 0, high = r->by_id.count; /* the last module that begins at or before ID */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (r->modules.at[r->by_id.at[middle]].first_id <= id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low)
+    /* The last module that begins at or before ID. */
+    size_t end = SEARCH(i, r->by_id.count, r->modules.at[r->by_id.at[i]].first_id <= id);
+    if (!end)
         return false;
-    const struct trace_module *m = &r->modules.at[r->by_id.at[low - 1]];
+    const struct trace_module *m = &r->modules.at[r->by_id.at[end - 1]];
     if (id - m->first_id >= m->function_count)
         return false;
     *ret_module = m;

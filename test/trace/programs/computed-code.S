@@ -2,47 +2,49 @@
  * each return there is room. */
     .text
 
-/* int scaled(long n), n < 8: 8 - n. */
-    .globl scaled
-    .type scaled, @function
-scaled:
+    .macro begin name
+    .globl \name
+    .type \name, @function
+\name:
     .cfi_startproc
+    .endm
+
+/* Where the jump goes on: a slot for each count. */
+    .macro slots
+1:  .rept 8
+    inc %eax
+    .endr
+    .endm
+
+    .macro finish name
+    ret
+    .cfi_endproc
+    .skip 8, 0x90
+    .size \name, . - \name - 8
+    .endm
+
+/* int scaled(long n), n < 8: 8 - n. */
+    begin scaled
     lea 1f(%rip),%rdx
     lea (%rdx,%rdi,2),%rdi
     xor %eax,%eax
     jmp *%rdi
-1:  .rept 8
-    inc %eax
-    .endr
-    ret
-    .cfi_endproc
-    .skip 8, 0x90
-    .size scaled, . - scaled - 8
+    slots
+    finish scaled
 
 /* int added(long n): the same. */
-    .globl added
-    .type added, @function
-added:
-    .cfi_startproc
+    begin added
     lea 1f(%rip),%r9
     xor %eax,%eax
     mov %rdi,%r10
     add %r10,%r10
     add %r10,%r9
     jmp *%r9
-1:  .rept 8
-    inc %eax
-    .endr
-    ret
-    .cfi_endproc
-    .skip 8, 0x90
-    .size added, . - added - 8
+    slots
+    finish added
 
 /* int framed(long n): the same, with a frame. */
-    .globl framed
-    .type framed, @function
-framed:
-    .cfi_startproc
+    begin framed
     lea 1f(%rip),%r8
     push %rbx
     .cfi_adjust_cfa_offset 8
@@ -51,32 +53,19 @@ framed:
     lea (%rcx,%rbx),%rbx
     xor %eax,%eax
     jmp *%rbx
-1:  .rept 8
-    inc %eax
-    .endr
+    slots
     pop %rbx
     .cfi_adjust_cfa_offset -8
-    ret
-    .cfi_endproc
-    .skip 8, 0x90
-    .size framed, . - framed - 8
+    finish framed
 
 #ifndef __PIE__
 /* int absolute(long n): the same, in a program at a fixed address. */
-    .globl absolute
-    .type absolute, @function
-absolute:
-    .cfi_startproc
+    begin absolute
     lea 1f(,%rdi,2),%rdi
     xor %eax,%eax
     jmp *%rdi
-1:  .rept 8
-    inc %eax
-    .endr
-    ret
-    .cfi_endproc
-    .skip 8, 0x90
-    .size absolute, . - absolute - 8
+    slots
+    finish absolute
 #endif
 
     .section .note.GNU-stack,"",@progbits

@@ -1,4 +1,4 @@
-/* Sizes, times, numbers and words of the command line; distances between names. */
+/* Sizes, times, numbers and words of the command line; distances between names; searches. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/near.h"
+#include "base/search.h"
 #include "cmd/values.h"
 
 static void sizes_count_in_1024(void **state) {
@@ -117,6 +118,19 @@ static void very_long_names_are_compared_by_their_beginning(void **state) {
     assert_int_equal(near_distance(a, b), 1);
 }
 
+static void a_search_finds_the_first_of_the_rest(void **state) {
+    (void)state;
+    static const int numbers[] = {1, 3, 3, 3, 7};
+    for (size_t count = 0; count <= sizeof numbers / sizeof *numbers; count++) {
+        for (int wanted = 0; wanted < 9; wanted++) {
+            size_t first = 0;
+            while (first < count && numbers[first] < wanted)
+                first++;
+            assert_int_equal(SEARCH(i, count, numbers[i] < wanted), first);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_count_in_1024),
@@ -126,6 +140,7 @@ int main(void) {
         cmocka_unit_test(a_word_is_one_of_its_choices_or_none),
         cmocka_unit_test(a_slip_of_the_fingers_is_one_edit),
         cmocka_unit_test(very_long_names_are_compared_by_their_beginning),
+        cmocka_unit_test(a_search_finds_the_first_of_the_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
