@@ -154,10 +154,13 @@ slice:
 9:  notrack jmp *%rdx
 
     .balign 16
-/* Waits until the tool has looked at the modules (or is gone), then goes on at *rdx. */
+/* Waits until the tool has looked at the modules (or is gone), then goes on at *rdx. Of a lane that is
+ * nobody's own the control word says that from the start: there the tool is not asked at all. */
 hook:
-    movq $1, %gs:LANE_HOOK
     movq %gs:LANE_CONTROL, %rcx
+    testl $CONTROL_OWNER_DIED, (%rcx)
+    jnz 2f
+    movq $1, %gs:LANE_HOOK
 1:  cmpq $0, %gs:LANE_HOOK
     je 2f
     testl $CONTROL_OWNER_DIED, (%rcx)

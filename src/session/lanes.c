@@ -139,9 +139,19 @@ struct slab *slab_ref(struct slab *s) {
     return s;
 }
 
-static bool drained(struct slab *s) {
-    for (uint32_t i = 0; i < s->slot_count; i++)
-        if (atomic_load_explicit(&s->slots[i].state, memory_order_acquire) != LANE_FREE)
+/* Whether the drainer still looks into S for a lane of IN. */
+static bool is_read_for(const struct slab *s, struct slab *in) {
+    for (struct slot *k = in->slots; k < in->slots + in->slot_count; k++)
+        if ((in == s || k->sink == s->sink.lane) &&
+            atomic_load_explicit(&k->state, memory_order_acquire) != LANE_FREE)
+            return true;
+    return false;
+}
+
+/* A space's lanes have one sink, that of its first slab: it is looked at with each of them. */
+static bool drained(const struct slab *s, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (is_read_for(s, slabs.at[i]))
             return false;
     return true;
 }
@@ -169,7 +179,7 @@ void slabs_reap(void) {
     ARRAY(struct slab *) dead = {0};
     for (size_t i = 0; i < had; i++) {
         struct slab *s = slabs.at[i];
-        if (s->refs || !drained(s))
+        if (s->refs || !drained(s, had))
             slabs.at[kept++] = s;
         else
             ARRAY_PUSH(&dead, s);

@@ -241,6 +241,7 @@ static void a_hook_does_not_wait_for_a_dead_tool(void **state) {
     (void)state;
     control.owner = CONTROL_OWNER_DIED;
     run(STUB_HOOK | STUB_SAVE_FLAGS, OVERFLOW_WAIT, 0);
+    assert_int_equal(lane->hook, 0); /* nor is it asked for anything: nobody would ever answer */
 }
 
 /* Words that INSN leaves on the stack more than it found. */

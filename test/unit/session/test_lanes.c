@@ -93,6 +93,23 @@ static void a_slab_lives_until_the_last_has_let_go_and_all_is_read(void **state)
     assert_false(is_mapped(memory));
 }
 
+/* The drainer asks it for each lane whether a thread waits that has none. */
+static void a_sink_lives_as_long_as_lanes_elsewhere_that_it_is_asked_for(void **state) {
+    (void)state;
+    struct slab *first = new_slab(), *second = new_slab();
+    struct slot *slot = slab_take(second, 1, false);
+    const struct lane *sink = first->sink.lane;
+    slot->sink = first->sink.lane;
+    atomic_store(&slot->state, LANE_CLOSING);
+    slab_unref(first);
+    slab_unref(second);
+    slabs_reap();
+    assert_true(is_mapped(sink));
+    atomic_store(&slot->state, LANE_FREE);
+    slabs_reap();
+    assert_false(is_mapped(sink));
+}
+
 static void memory_that_cannot_be_mapped_makes_no_slab(void **state) {
     (void)state;
     int fds[2];
@@ -288,6 +305,7 @@ int main(void) {
         cmocka_unit_test(every_lane_is_taken_once_and_lies_apart),
         cmocka_unit_test(a_lane_is_new_for_each_thread),
         cmocka_unit_test(a_slab_lives_until_the_last_has_let_go_and_all_is_read),
+        cmocka_unit_test(a_sink_lives_as_long_as_lanes_elsewhere_that_it_is_asked_for),
         cmocka_unit_test(memory_that_cannot_be_mapped_makes_no_slab),
         cmocka_unit_test(the_sink_is_never_full_and_belongs_to_no_living_tool),
         cmocka_unit_test(what_goes_into_the_sink_is_counted),
