@@ -148,9 +148,11 @@ drop_counted:
     .balign 16
 /*
  * A slice of the stack from x1 on (STUB_SLICE), for x3's lane: as much as is asked for, to the end of
- * the thread's own stack or else of the page, since there is memory at x1. x4: the clock, as events
- * have it; x2: whether to wait for room; x0: the stub's `done`. Only registers decide what is read:
- * where spoor is gone, threads that were born since share a lane. x5 is the end. Addresses are told
+ * the thread's own stack or else of the page, which the stub has just pushed to. (At a page's start that
+ * was another one, and nothing is looked at: functions begin at the very end of a stack, as there is no return
+ * address on it.) x4: the clock, as events have it; x2: whether to wait for room; x0: the stub's `done`.
+ * Only registers decide what is read: where spoor is gone, threads that were born since share a lane.
+ * x5 is the end; 0: there is no room. Addresses are told
  * without what authenticates them; what is an address of the kernel's, or too low, is none.
  */
 slice:
@@ -166,7 +168,9 @@ slice:
     sub x7, x7, x6
     tbnz x7, #63, 1f
     cbnz x7, 2f
-1:  orr x7, x1, #~0xfff
+1:  ubfx x7, x1, #0, #12
+    cbz x7, 2f
+    orr x7, x1, #~0xfff
     neg x7, x7
 2:  sub x6, x7, x5
     tbnz x6, #63, 3f
@@ -198,12 +202,11 @@ slice:
     add x6, x6, #EVENT_BYTES
     sub x6, x8, x6
     tbnz x6, #63, 9f
-    mov x5, x1
+    mov x5, #0
 6:  ldr x6, [x3, #LANE_SLICE_SLOTS]
     site SLICE_BEGIN_ID
     slot
-    sub x6, x5, x1
-    cbz x6, 9f
+    cbz x5, 9f
     site (SLICE_BEGIN_ID + 1)
     mov x6, x5
     adr x9, 7f

@@ -70,9 +70,11 @@ drop_counted:
     .balign 16
 /*
  * A slice of the stack from rcx on (STUB_SLICE): as much as is asked for, to the end of the thread's
- * own stack or else of the page, since there is memory at rcx. rax: the clock, as events have it; esi: whether
- * to wait for room. What is at -8, -16, … of rsp: the end, where it begins, the clock, esi. Only these and
- * registers decide what is read: where spoor is gone, threads that were born since share a lane.
+ * own stack or else of the page, which the stub has just pushed to. (At a page's start that was another
+ * one, and nothing is looked at: a coroutine may begin right at the end of its stack, without a return
+ * address.) rax: the clock, as events have it; esi: whether to wait for room. What is at -8, -16, … of
+ * rsp: the end (0: there is no room), where it begins, the clock, esi. Only these and registers decide
+ * what is read: where spoor is gone, threads that were born since share a lane.
  */
 slice:
     cmpq $0, %gs:LANE_SLICE_BYTES
@@ -88,6 +90,9 @@ slice:
     movq %gs:LANE_STACK_BYTES, %rsi
     subq %rax, %rsi
     ja 1f
+    xorl %esi, %esi
+    testl $4095, %ecx
+    jz 2f
     movl %ecx, %esi
     orl $-4096, %esi
     negl %esi
@@ -118,12 +123,12 @@ slice:
     addq $EVENT_BYTES, %rax
     cmpq %gs:LANE_LIMIT, %rax
     ja 9f
-    movq %rcx, -8(%rsp)
+    movq $0, -8(%rsp)
 5:  movq %gs:LANE_SLICE_SLOTS, %rax
     slot SLICE_BEGIN_ID
     movq -8(%rsp), %rax
-    cmpq %rcx, %rax
-    je 9f
+    testq %rax, %rax
+    jz 9f
     slot (SLICE_BEGIN_ID + 1)
     .set number, SLICE_BEGIN_ID + 2
     .irp register, rbx, rbp, r12, r13, r14, r15

@@ -6,12 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch/clock.h"
 #include "arch/regs.h"
+#include "base/search.h"
 #include "elf/module.h"
 #include "session/mapped.h"
 #include "target/memory.h"
-#include "target/status.h"
-#include "target/thread.h"
 #include "unwind/unwind.h"
 
 enum { FIRST_ROOM = 256, WORD = 8 };
@@ -26,8 +26,8 @@ struct file { /* that is mapped somewhere */
 
 struct known {  /* a pc that was met */
     taddr_t pc; /* 0: a free place */
-    const struct chains *in;
     uint32_t place;
+    uint64_t in; /* the serial number of the chains whose place that is */
 };
 
 struct walked {                           /* a frame */
@@ -37,8 +37,8 @@ struct walked {                           /* a frame */
 };
 typedef ARRAY(struct walked) walked_array;
 
-struct last { /* slice */
-    const struct chains *chains;
+struct last {    /* slice */
+    uint64_t in; /* as above */
     uint64_t sp, end;
     uint64_t *words;
     size_t room;
@@ -51,6 +51,8 @@ struct callers {
     pthread_mutex_t lock; /* of all that follows */
     uint32_t most;
     struct maps maps;
+    uint64_t *since;  /* by map, ticks: what was written from then on may lead there */
+    uint64_t changed; /* the latest of these */
     ARRAY(struct file) files;
     struct unwinder *unwinder;
     struct known *table; /* open addressing, at most half full */
@@ -105,16 +107,9 @@ static char *function_name(const char *symbol) {
 
 /* The symbol of the code at ADDR, of a function if possible; NULL: none. */
 static const struct symbol *symbol_at(const struct module *m, vaddr_t addr) {
-    size_t low = 0, high = m->symbol_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (m->symbols[middle].addr <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t end = SEARCH(k, m->symbol_count, m->symbols[k].addr <= addr);
     const struct unwind_range *range = module_range_at(m, addr);
-    for (size_t i = low; i-- > 0;) {
+    for (size_t i = end; i-- > 0;) {
         const struct symbol *s = &m->symbols[i];
         if (range ? s->addr < range->start : s->size && addr - s->addr >= s->size)
             return NULL;
@@ -182,13 +177,13 @@ static uint32_t place_of(struct callers *c, const struct unwind_frame *frame,
                          struct chains *chains) {
     taddr_t key = frame->pc - !frame->exact;
     struct known *k = find_known(c, key);
-    if (k->pc && k->in == chains)
+    if (k->pc && k->in == chains_serial(chains))
         return k->place;
     if (!k->pc && ++c->count > c->room / 2) {
         grow(c);
         k = find_known(c, key);
     }
-    *k = (struct known){key, chains, place_at(c, frame, chains)};
+    *k = (struct known){key, place_at(c, frame, chains), chains_serial(chains)};
     return k->place;
 }
 
@@ -199,11 +194,17 @@ static void forget(struct callers *c) {
     c->unwinder = NULL;
     maps_done(&c->maps);
     c->maps = (struct maps){0};
+    free(steal(c->since));
     free(c->table);
     c->last.frames.count = 0;
     c->room = FIRST_ROOM;
     c->count = 0;
     c->table = mem_alloc(c->room * sizeof *c->table);
+}
+
+static bool is_same(const struct map *x, const struct map *y) {
+    return x->start == y->start && x->end == y->end && x->inode == y->inode &&
+           x->device == y->device && x->offset == y->offset;
 }
 
 /* Whether both have the same code at the same places. */
@@ -216,18 +217,31 @@ static bool same_code(const struct maps *a, const struct maps *b) {
             k++;
         if (i == a->list.count || k == b->list.count)
             return i == a->list.count && k == b->list.count;
-        const struct map *x = &a->list.at[i], *y = &b->list.at[k];
-        if (x->start != y->start || x->end != y->end || x->inode != y->inode ||
-            x->device != y->device || x->offset != y->offset)
+        if (!is_same(&a->list.at[i], &b->list.at[k]))
             return false;
     }
+}
+
+/* Since when MAPS hold what they do; what is not among the present ones: since now. At first
+ * nothing has been written yet. */
+static uint64_t *date(struct callers *c, const struct maps *maps) {
+    uint64_t *since = mem_alloc(maps->list.count * sizeof *since), now = clock_ticks();
+    for (size_t i = 0; c->unwinder && i < maps->list.count; i++) {
+        const struct map *map = &maps->list.at[i], *had = maps_at(&c->maps, map->start);
+        since[i] = had && is_same(map, had) ? c->since[had - c->maps.list.at] : now;
+    }
+    if (c->unwinder)
+        c->changed = now;
+    return since;
 }
 
 /* Files stay open that are mapped no more, which matters little; they may come again. */
 static void use_maps(struct callers *c, pid_t tid, const struct maps *maps) {
     int memory_fd = -1;
+    uint64_t *since = date(c, maps);
     memory_open(tid, &memory_fd, NULL);
     forget(c);
+    c->since = since;
     c->maps = *maps;
     for (size_t i = 0; i < maps->list.count; i++)
         open_file(c, tid, memory_fd, &maps->list.at[i]);
@@ -328,10 +342,16 @@ static bool may_join(const struct callers *c, size_t again) {
     return rest && (l->end_chain == CHAIN_LIMITED ? here == again : here + rest <= c->most);
 }
 
-/* Walks through what has been begun, to its end or to a frame from which on it has been walked
- * before: *RET_AGAIN is that one's number. Leaves the frames up to there in c->frames, and returns
- * how the walk has ended. */
-static uint32_t walk(struct callers *c, uint64_t same, size_t *ret_again) {
+/* Whether what is mapped at PC was so at TICKS already. */
+static bool was_there(const struct callers *c, taddr_t pc, uint64_t ticks) {
+    const struct map *m = ticks < c->changed ? maps_at(&c->maps, pc) : NULL;
+    return !m || c->since[m - c->maps.list.at] <= ticks;
+}
+
+/* Walks through what has been begun, at TICKS, to its end or to a frame from which on it has been
+ * walked before: *RET_AGAIN is that one's number. Leaves the frames up to there in c->frames, and
+ * returns how the walk has ended. */
+static uint32_t walk(struct callers *c, uint64_t same, uint64_t ticks, size_t *ret_again) {
     static const uint32_t ends[] = {[UNWIND_BOTTOM] = CHAIN_WHOLE,
                                     [UNWIND_CUT] = CHAIN_CUT,
                                     [UNWIND_DEEP] = CHAIN_LIMITED,
@@ -347,6 +367,10 @@ static uint32_t walk(struct callers *c, uint64_t same, size_t *ret_again) {
             *ret_again = find_again(&c->last, registers);
         if (may_join(c, *ret_again))
             return c->last.end_chain;
+        if (!was_there(c, registers[REGS_DWARF_PC], ticks)) {
+            end = UNWIND_LOST;
+            break;
+        }
         goes_on = unwind_next(c->unwinder, &w.frame, &end);
         ARRAY_PUSH(&c->frames, w);
     }
@@ -374,30 +398,32 @@ static uint32_t number(struct callers *c, uint32_t end, size_t again, struct cha
 }
 
 /* The first frame is the caller's, as it will be when the call has returned. */
-static uint32_t find(struct callers *c, struct stack_slice *s, uint64_t sp, size_t bytes,
-                     struct chains *chains) {
+static uint32_t find(struct callers *c, struct stack_slice *s, const struct trace_event *e,
+                     size_t bytes, struct chains *chains) {
+    const uint64_t sp = e->sp;
     struct unwind_piece piece = {sp, (const uint8_t *)s->words, bytes};
     struct unwind_stack stack = {.pieces = &piece, .count = 1, .returned = true, .most = c->most};
     size_t again;
     regs_set_slice(&stack.regs, s->registers, sp, s->words[0]);
     if (!c->unwinder || !unwind_is_possible(c->unwinder, regs_pc(&stack.regs)))
-        return CHAIN_LOST;
-    if (c->last.chains != chains)
+        return bytes ? CHAIN_LOST : CHAIN_CUT;
+    if (c->last.in != chains_serial(chains))
         c->last.frames.count = 0;
-    c->last.chains = chains;
+    c->last.in = chains_serial(chains);
     unwind_begin(c->unwinder, &stack);
-    uint32_t end = walk(c, same_from(&c->last, s, sp, bytes), &again);
+    uint32_t end = walk(c, same_from(&c->last, s, sp, bytes), e->ticks, &again);
     keep_words(&c->last, s, sp, bytes);
     return number(c, end, again, chains);
 }
 
-uint32_t callers_find(struct callers *c, struct stack_slice *s, uint64_t sp,
+uint32_t callers_find(struct callers *c, struct stack_slice *s, const struct trace_event *e,
                       struct chains *chains) {
-    size_t bytes = slice_bytes(s, sp);
-    if (!bytes)
+    size_t bytes = slice_bytes(s, e->sp);
+    bool nothing = s->whole && s->end == e->sp; /* of the stack could be looked at */
+    if (!bytes && !nothing)
         return CHAIN_MISSED;
     pthread_mutex_lock(&c->lock);
-    uint32_t chain = find(c, s, sp, bytes, chains);
+    uint32_t chain = find(c, s, e, bytes, chains);
     pthread_mutex_unlock(&c->lock);
     return chain;
 }
@@ -408,53 +434,11 @@ size_t callers_pass(struct callers *c, struct stack_slice *s, struct chains *cha
     if (slice_take(s, e))
         return 0;
     if (s->begun && (e->site & 3) == EVENT_ENTRY) {
-        uint32_t chain = callers_find(c, s, e->sp, chains);
+        uint32_t chain = callers_find(c, s, e, chains);
         ret[n++] =
             (struct trace_event){e->ticks, (uint32_t)CHAIN_EVENT << 2 | EVENT_CONTROL, chain};
     }
     slice_forget(s);
     ret[n++] = *e;
     return n;
-}
-
-/* ---- how far a stack can be read ---- */
-
-/* The first thread's stack grows down as it is used, and nothing else comes within so much of its
- * end. Above where the program began are its arguments and environment. */
-static struct span first_stack(const struct map *m, taddr_t began) {
-    enum { GROWS = 8 << 20 };
-    taddr_t end = began >= m->start && began < m->end ? began : m->end;
-    return (struct span){m->end - GROWS, end};
-}
-
-/* A thread's own control block lies at the end of its stack as the C libraries make it, and lives
- * as long as the thread; one that was born without stands at its end. */
-static struct span span_of_map(const struct map *m, pid_t tid, const struct regs *regs, bool born) {
-    enum { USUAL = 128 << 10 };
-    taddr_t sp = regs_sp(regs), end;
-    if (strcmp(m->path, "[stack]") == 0)
-        return first_stack(m, status_stack_start(tid));
-    if (thread_get_pointer(tid, &end) == 0 && end > sp && end < m->end)
-        return (struct span){m->start, end};
-    if (!born)
-        return (struct span){0, 0};
-    return (struct span){sp - m->start > USUAL ? sp - USUAL : m->start, sp};
-}
-
-struct span callers_stack(pid_t tid, bool born, const struct span *given) {
-    struct regs regs;
-    struct maps maps;
-    if (thread_get_regs(tid, &regs) < 0)
-        return (struct span){0, 0};
-    taddr_t last = regs_sp(&regs) - 1; /* a new thread's points behind its stack */
-    if (last - given->start < given->end - given->start)
-        return *given;
-    if (maps_read(tid, &maps, NULL) < 0)
-        return (struct span){0, 0};
-    const struct map *m = maps_at(&maps, last);
-    struct span stack = {0, 0};
-    if (m && m->readable)
-        stack = span_of_map(m, tid, &regs, born);
-    maps_done(&maps);
-    return stack;
 }

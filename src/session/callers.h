@@ -22,18 +22,14 @@ void callers_look(struct callers *c, pid_t tid);
 struct callers *callers_ref(struct callers *c);
 void callers_unref(struct callers *c); /* may be NULL */
 
-/* The chain of a call whose entry, with stack pointer SP, left slice S. */
-uint32_t callers_find(struct callers *c, struct stack_slice *s, uint64_t sp, struct chains *chains);
+/* The chain of a call whose entry, E, left slice S. */
+uint32_t callers_find(struct callers *c, struct stack_slice *s, const struct trace_event *e,
+                      struct chains *chains);
 
 /* E, the next event of a lane whose slice is S, becomes up to two in RET: none, if it is a part of
  * a slice; before the entry behind one, the number of its chain. */
 enum { CALLERS_EVENTS = 2 };
 size_t callers_pass(struct callers *c, struct stack_slice *s, struct chains *chains,
                     const struct trace_event *e, struct trace_event ret[CALLERS_EVENTS]);
-
-/* As much of TID's own stack as can be read whenever its stack pointer lies there; GIVEN: what
- * its maker gave it, if that is known; BORN: it is a new thread that has run nothing yet. Empty:
- * none is known. */
-struct span callers_stack(pid_t tid, bool born, const struct span *given);
 
 #endif

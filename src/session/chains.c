@@ -1,5 +1,6 @@
 #include "session/chains.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -14,6 +15,7 @@ struct table {
 
 struct chains {
     struct trace_writer *writer;
+    uint64_t serial;
     ARRAY(struct trace_place) places; /* their texts are ours */
     ARRAY(struct trace_chain) chains; /* from CHAIN_FIRST on */
     struct table place_table, chain_table;
@@ -26,12 +28,16 @@ static void table_init(struct table *t, size_t room) {
 }
 
 struct chains *chains_new(struct trace_writer *writer) {
+    static atomic_ullong made;
     struct chains *c = mem_alloc(sizeof *c);
     c->writer = writer;
+    c->serial = atomic_fetch_add(&made, 1) + 1;
     table_init(&c->place_table, FIRST_ROOM);
     table_init(&c->chain_table, FIRST_ROOM);
     return c;
 }
+
+uint64_t chains_serial(const struct chains *c) { return c->serial; }
 
 void chains_free(struct chains *c) {
     if (!c)

@@ -11,6 +11,8 @@ struct chains;
 /* WRITER outlives them. */
 struct chains *chains_new(struct trace_writer *writer);
 void chains_free(struct chains *c);
+/* Tells them from all others that there ever were. */
+uint64_t chains_serial(const struct chains *c);
 
 /* The number of PLACE, whose texts are copied when it is a new one. */
 uint32_t chains_place(struct chains *c, const struct trace_place *place);

@@ -11,6 +11,7 @@
 #include "session/callers.h"
 #include "session/identity.h"
 #include "session/limits.h"
+#include "session/own_stack.h"
 #include "session/settle.h"
 #include "session/taking.h"
 #include "session/thin.h"
@@ -38,15 +39,18 @@ static bool takes_place(const struct tracer *t, const struct task *task) {
 }
 
 /* TASK is about to get a lane: with --stack its entries tell who called. */
-static void ask_callers(const struct space_context *ctx, const struct task *task, bool running) {
+static void ask_callers(const struct space_context *ctx, struct task *task, bool running) {
     uint32_t most = ctx->options->stack_frames;
+    enum own_stack_of which = running ? OWN_STACK_OF_RUNNING : OWN_STACK_OF_NEWBORN;
     if (!most)
         return;
+    if (task->readable.start == task->readable.end)
+        task->readable =
+            own_stack(task->tid, task->tid == task->pid ? OWN_STACK_OF_FIRST : which, &task->stack);
     if (!task->space->callers)
         task->space->callers = callers_new(task->tid, most);
     task->slot->callers = callers_ref(task->space->callers);
-    slot_set_slices(task->slot, slice_bytes_for(most, ctx->ring_bytes),
-                    callers_stack(task->tid, !running && task->tid != task->pid, &task->stack));
+    slot_set_slices(task->slot, slice_bytes_for(most, ctx->ring_bytes), task->readable);
 }
 
 /* THREAD says who it is. RUNNING: it has run before, and has calls open. */
@@ -204,6 +208,7 @@ bool family_exec(struct tracer *t, struct task *task) {
         limits_lower(task->space, task->tid);
     space_unref(task->space);
     task->space = NULL;
+    task->stack = task->readable = (struct span){0, 0};
     task->exiting = false;
     if (privilege_let_go(t, task))
         return false;
@@ -300,6 +305,8 @@ void family_birth(struct tracer *t, struct task *parent, int event) {
         family_inherit(child, parent->space, shares_memory(tid, parent, event));
     if (event == PTRACE_EVENT_CLONE && child->space == parent->space && child->space)
         child->stack = identity_given_stack(parent->tid, parent->space->remote.memory_fd);
+    if (event != PTRACE_EVENT_CLONE)
+        child->readable = parent->readable; /* a copy of it, or it itself until the child is done */
     child->maker = parent->tid;
     child->action = parent->action;
     child->unwanted = parent->unwanted;

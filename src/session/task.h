@@ -13,25 +13,26 @@ struct trap_action {
 
 struct task {
     pid_t tid, pid;
-    struct space *space; /* NULL: not set up (yet), or seen only for its signals and children */
-    struct slot *slot;   /* NULL: untraced */
-    uint32_t stream;     /* in the trace, with a slot */
-    uint64_t mark;       /* keys_mark(), since it has one */
-    pid_t maker;         /* 0: not known */
-    struct span stack;   /* that its maker has given it; empty: not known */
-    bool ready;          /* its first stop has been handled */
-    bool late;           /* it waited in the kernel when its space got patches: it is joined when
-                            it stops */
-    bool forked;         /* space is a copy that has not run yet */
-    bool stopped;        /* by ptrace, and not yet resumed */
-    bool standing;       /* in a group-stop, until it reports something else */
-    bool finished;       /* the call that it has made a child by, since it stopped */
-    pid_t vfork_child;   /* not 0: it waits in the kernel until that child execs or ends */
-    bool lent;           /* such a child has, or had, what its lane is found by (keys.h) */
-    bool exiting;        /* a main thread that has ended, or is about to, before its process */
-    bool watched;        /* stops at system calls (cede.c), as do its threads and children */
-    bool asks;           /* its present call, `asked`, is to succeed though the kernel refuses it */
-    bool asked_before;   /* such a call has succeeded */
+    struct space *space;  /* NULL: not set up (yet), or seen only for its signals and children */
+    struct slot *slot;    /* NULL: untraced */
+    uint32_t stream;      /* in the trace, with a slot */
+    uint64_t mark;        /* keys_mark(), since it has one */
+    pid_t maker;          /* 0: not known */
+    struct span stack;    /* that its maker has given it; empty: not known */
+    struct span readable; /* of its own stack (own_stack()); empty: not known, or not asked */
+    bool ready;           /* its first stop has been handled */
+    bool late;            /* it waited in the kernel when its space got patches: it is joined when
+                             it stops */
+    bool forked;          /* space is a copy that has not run yet */
+    bool stopped;         /* by ptrace, and not yet resumed */
+    bool standing;        /* in a group-stop, until it reports something else */
+    bool finished;        /* the call that it has made a child by, since it stopped */
+    pid_t vfork_child;    /* not 0: it waits in the kernel until that child execs or ends */
+    bool lent;            /* such a child has, or had, what its lane is found by (keys.h) */
+    bool exiting;         /* a main thread that has ended, or is about to, before its process */
+    bool watched;         /* stops at system calls (cede.c), as do its threads and children */
+    bool asks;         /* its present call, `asked`, is to succeed though the kernel refuses it */
+    bool asked_before; /* such a call has succeeded */
     struct thread_call_stop asked;
     bool ceded_told;           /* the user knows that it traces others */
     bool held;                 /* by ptrace, while what it has reported is being seen to */

@@ -383,6 +383,24 @@ static void a_slice_ends_with_the_threads_stack_or_with_the_page(void **state) {
     munmap(memory, 2 * PAGE);
 }
 
+/* A thread or a coroutine may begin at the very end of its stack, where nothing need be mapped:
+ * what is there is read only if it is known to belong to the stack. */
+static void where_a_stack_may_end_there_is_no_slice(void **state) {
+    uint8_t *memory =
+        mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (uint64_t pages = 0; pages <= 2; pages++) {
+        allow_slices(state);
+        lane->stack_low = (uint64_t)(uintptr_t)memory;
+        lane->stack_bytes = pages * PAGE;
+        uint64_t sp = (uint64_t)(uintptr_t)memory + PAGE, looked_at = pages == 2 ? SLICE_BYTES : 0;
+        slice_from(memory + PAGE, OVERFLOW_WAIT);
+        assert_int_equal(id_at(SLOT_AT + EVENT_BYTES), SLICE_END);
+        assert_int_equal(told_at(SLOT_AT + EVENT_BYTES), sp + looked_at);
+        assert_int_equal(word_of_slice(0) != 0, pages == 2);
+    }
+    munmap(memory, 2 * PAGE);
+}
+
 static void a_slice_leaves_out_what_can_be_no_address(void **state) {
     uint64_t words[2 + SLICE_BYTES / 8] = {0};
     words[2] = 0xffff;
@@ -473,6 +491,7 @@ int main(void) {
         cmocka_unit_test(a_slice_preserves_registers_flags_and_red_zone),
         cmocka_unit_test(a_slice_tells_of_registers_and_of_the_stack_as_it_was_at_the_site),
         cmocka_unit_test(a_slice_ends_with_the_threads_stack_or_with_the_page),
+        cmocka_unit_test(where_a_stack_may_end_there_is_no_slice),
         cmocka_unit_test(a_slice_leaves_out_what_can_be_no_address),
         cmocka_unit_test(a_full_ring_has_no_slice_but_says_so),
         cmocka_unit_test(a_slice_waits_for_room),

@@ -239,6 +239,18 @@ static void check_other_stack(void) {
     expect_slice(&in, 0, REST);
 }
 
+/* Where functions begin that nobody has called: nothing above need be mapped. */
+static void check_end_of_stack(uint64_t own_bytes) {
+    struct state in, out;
+    ground_fill(&in, 1);
+    in.sp = GROUND_STACK;
+    allow_slices(0, RING, own_bytes);
+    ground_run(&in, &out);
+    in.arrived = DONE;
+    ground_compare("a slice", 0, &in, &out);
+    expect_slice(&in, 0, 0);
+}
+
 static void check_slices(void) {
     static const uint64_t all = INT64_MAX;
     ground_write_bytes(LANES, a64_agent_bytes, a64_agent_size);
@@ -253,6 +265,8 @@ static void check_slices(void) {
         check_slice(seed, head, 40);
     }
     check_other_stack();
+    check_end_of_stack(8);
+    check_end_of_stack(GROUND_STACK);
     allow_slices(0, (SLICE_HEAD_SLOTS + 1) * EVENT_BYTES, all);
     control.owner = CONTROL_OWNER_DIED;
     run_slice(1);

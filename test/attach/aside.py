@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""aside.py SPOOR PROGRAM: spoor comes to a program that stands on a coroutine's stack then (programs/aside.c). It
+runs as without, whatever becomes of the memory around, and who called is recorded as far as is known."""
+import os
+import subprocess
+import sys
+
+from attach import SKIP, TIMEOUT, Spoor, check, main, run
+
+
+def say(process, line, answer):
+    process.stdin.write(line)
+    process.stdin.flush()
+    got = process.stdout.readline()
+    check(got == answer, f"{line} was answered by {got}, status {process.poll()}")
+
+
+def attach_and_say(spoor, process):
+    command = [spoor.path, "attach", "-o", "trace", "-F", "leaf", "--stack", "--overflow=wait", str(process.pid)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as recorder:
+        while run([spoor.path, "ctl", str(process.pid), "status"]).status: # until it records
+            check(recorder.poll() is None, f"attach ended: {recorder.returncode}")
+        say(process, b"go on\n", b"done\n")
+        say(process, b"end\n", b"right\n")
+        _, said = recorder.communicate(timeout=TIMEOUT)
+        check(recorder.returncode == 0, f"attach: status {recorder.returncode}: {said}")
+
+
+def check_callers(spoor):
+    entries = [item for item in spoor.json_lines("replay", "--json", "--stack", "trace") if item["kind"] == "entry"]
+    check(entries, "no call was recorded")
+    for item in entries:
+        check(item["stack"] and item["stack"][0]["function"] == "coroutine", f"{item}")
+
+
+def test(spoor, program):
+    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            if process.stdout.readline() != b"ready\n":
+                sys.exit(SKIP) # its memory is laid out in another way
+            attach_and_say(spoor, process)
+            process.stdin.close()
+            check(process.wait(TIMEOUT) == 0, f"the program ended with {process.returncode}")
+        finally:
+            process.kill()
+    check_callers(spoor)
+
+
+if __name__ == "__main__":
+    subject, path = Spoor(os.path.realpath(sys.argv[1])), os.path.realpath(sys.argv[2])
+    main(lambda: test(subject, path))

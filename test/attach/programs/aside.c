@@ -1,0 +1,68 @@
+/*
+ * Stands on a coroutine's stack when spoor comes: the next map below that of its thread's own
+ * control block, with something between them that is unmapped later. Says "ready"; at the first
+ * line of its standard input unmaps it, calls functions at the stack's end and says "done"; at the
+ * last one says "right".
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+enum { STACK = 64 << 10, CALLS = 1000 };
+#define KEEP __attribute__((noinline, noclone, noipa))
+
+static ucontext_t first, second;
+static char *between;
+static volatile long sum;
+
+/* The lowest address of the map that ADDR is in. */
+static uintptr_t start_of_map(uintptr_t addr) {
+    unsigned long start, end, found = 0;
+    char line[4352];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && !found && fgets(line, sizeof line, maps))
+        if (sscanf(line, "%lx-%lx", &start, &end) == 2 && addr >= start && addr < end)
+            found = start;
+    fclose(maps);
+    return found;
+}
+
+KEEP static void leaf(long n) { sum += n; }
+
+KEEP static void wait_for_line(void) {
+    while (getchar() != '\n')
+        if (feof(stdin))
+            exit(1);
+}
+
+static void coroutine(void) {
+    puts("ready");
+    wait_for_line();
+    munmap(between, STACK);
+    for (long n = 0; n < CALLS; n++)
+        leaf(n);
+    puts("done");
+    wait_for_line();
+}
+
+int main(void) {
+    static char buffers[2][4096]; /* maps must not change when things are printed */
+    uintptr_t block = (uintptr_t)__builtin_thread_pointer();
+    setvbuf(stdin, buffers[0], _IOFBF, sizeof buffers[0]);
+    setvbuf(stdout, buffers[1], _IOLBF, sizeof buffers[1]);
+    char *wanted = (char *)start_of_map(block) - (size_t)2 * STACK; /* NOLINT */
+    char *stack = mmap(wanted, (size_t)2 * STACK, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (stack != wanted || start_of_map(block) > (uintptr_t)stack)
+        return 77;
+    between = stack + STACK;
+    getcontext(&second);
+    second.uc_stack = (stack_t){.ss_sp = stack, .ss_size = STACK};
+    second.uc_link = &first;
+    makecontext(&second, coroutine, 0);
+    swapcontext(&first, &second);
+    puts("right");
+    return 0;
+}
