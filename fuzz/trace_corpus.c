@@ -20,13 +20,24 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
+/* The next event of stream 0, at TICKS, was called by function N, and that by those told of before.
+ */
+static void write_chain(struct trace_writer *w, uint32_t n, uint64_t ticks) {
+    struct trace_place place = {n % 3 ? "caller" : "", "module", 16 * n};
+    struct trace_chain chain = {n % 4 ? CHAIN_FIRST + n - 1 : CHAIN_WHOLE, n};
+    struct trace_event event = {ticks, (uint32_t)CHAIN_EVENT << 2 | EVENT_CONTROL, CHAIN_FIRST + n};
+    trace_writer_chains(w, &(struct trace_chains){n, 1, &place, CHAIN_FIRST + n, 1, &chain});
+    trace_writer_events(w, 0, &event, 1);
+}
+
 /* Blocks so small that they are stored as they are: mutations need no luck with zstd. */
 static void write_tiny_blocks(const char *path, enum shape shape) {
     enum { EVENTS = 120, PIECE = 12 };
     AUTO_FREE struct trace_event *events = generate(shape, EVENTS, 5, 0);
     struct trace_writer *w = must_open_writer(path);
     trace_writer_thread(w, &(struct trace_thread){.stream = 0, .name = "t"});
-    for (size_t i = 0; i < EVENTS; i += PIECE) {
+    for (uint32_t i = 0; i < EVENTS; i += PIECE) {
+        write_chain(w, i / PIECE, events[i].ticks);
         trace_writer_events(w, 0, events + i, PIECE);
         trace_writer_flush(w);
     }

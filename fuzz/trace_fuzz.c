@@ -47,6 +47,20 @@ static void read_facts(struct trace_reader *r) {
     sink += trace_reader_duration_ns(r) + trace_reader_counts(r).lost;
 }
 
+/* Each leads to one that was told of before it, so all come to an end. */
+static void read_chains(struct trace_reader *r) {
+    for (uint32_t i = 0; i < trace_reader_place_count(r); i++) {
+        touch(trace_reader_place(r, i)->function);
+        touch(trace_reader_place(r, i)->module);
+    }
+    for (uint32_t i = 0; i < trace_reader_chain_count(r) + 1; i++) {
+        struct trace_chain chain;
+        if (trace_reader_chain(r, i, &chain) &&
+            (chain.callers >= i || chain.place >= trace_reader_place_count(r)))
+            __builtin_trap();
+    }
+}
+
 static void read_stream(struct trace_reader *r, uint32_t stream) {
     static const struct calls_ops ops = {0};
     struct trace_cursor *c;
@@ -90,6 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (!trace_reader_open(path, &r, NULL)) {
         read_facts(r);
+        read_chains(r);
         for (uint32_t i = 0; i < trace_reader_stream_count(r); i++)
             read_stream(r, i);
         read_merged(r);

@@ -210,6 +210,8 @@ static bool refill(struct walk *w, struct reel *reel) {
     if (!reel->cursor)
         trace_cursor_open(w->source->reader, reel->stream, &reel->cursor, NULL);
     ptrdiff_t count = trace_cursor_batch(reel->cursor, &reel->items, &err);
+    if (count < 0)
+        calls_gap(w->calls);
     if (count < 0 && w->source->on_damage)
         w->source->on_damage(w->source->ctx, &err);
     reel->next = 0;

@@ -34,7 +34,10 @@ void calls_add_thread(struct calls *c, const struct trace_thread *thread) {
     c->told[c->stacks.thread_count - 1] = (struct told){0};
 }
 
-void calls_set_thread(struct calls *c, uint32_t thread) { stacks_set_thread(&c->stacks, thread); }
+void calls_set_thread(struct calls *c, uint32_t thread) {
+    calls_gap(c);
+    stacks_set_thread(&c->stacks, thread);
+}
 
 void calls_expect_pieces(struct calls *c) {
     c->pieces = true;
@@ -236,6 +239,8 @@ static void stack_event(struct calls *c, uint64_t ticks, uint32_t id, uint64_t a
 }
 
 /* ---- events ---- */
+
+void calls_gap(struct calls *c) { c->chain = CHAIN_NONE; }
 
 void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint64_t sp) {
     uint32_t chain = c->chain;

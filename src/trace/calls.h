@@ -67,6 +67,8 @@ void calls_add_thread(struct calls *c, const struct trace_thread *thread);
 /* What follows is of THREAD; at first, of the first one. */
 void calls_set_thread(struct calls *c, uint32_t thread);
 void calls_event(struct calls *c, uint64_t ticks, uint32_t id, enum event_kind kind, uint64_t sp);
+/* Events are missing: what comes next does not belong to what was last. */
+void calls_gap(struct calls *c);
 /* The program's stacks grow in pieces (-fsplit-stack): when a call is unwound, so is what has been
  * called from it on further pieces. Before the first event. */
 void calls_expect_pieces(struct calls *c);

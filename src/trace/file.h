@@ -50,7 +50,8 @@ struct trace_reader {
     ARRAY(struct trace_place) places;
     ARRAY(struct trace_chain) chains; /* the first CHAIN_FIRST mean nothing */
     ARRAY(uint8_t *) payloads;        /* that the texts above point into */
-    uint64_t payload_bytes, missing_functions;
+    uint64_t payload_bytes;
+    uint64_t missing; /* functions, places and chains that damaged blocks tell of */
 
     bool has_session, has_end;
     bool indexed; /* the blocks were found through the index */

@@ -60,12 +60,18 @@ static bool load_module(struct trace_reader *r, struct fields *f) {
     return true;
 }
 
-/* Functions whose block is damaged still take their ids. There cannot be more of them in all than
- * the file has bytes, whatever it claims. */
-static bool fill_gap(struct trace_reader *r, function_table *table, uint32_t first) {
-    if (first < table->count || first - table->count > r->size - r->missing_functions)
+/* What is told of in a damaged block still takes its numbers: those up to FIRST, where there are
+ * COUNT. There cannot be more of them in all than the file has bytes, whatever it claims. */
+static bool may_miss(struct trace_reader *r, size_t count, uint32_t first) {
+    if (first < count || first - count > r->size - r->missing)
         return false;
-    r->missing_functions += first - table->count;
+    r->missing += first - count;
+    return true;
+}
+
+static bool fill_gap(struct trace_reader *r, function_table *table, uint32_t first) {
+    if (!may_miss(r, table->count, first))
+        return false;
     while (table->count < first)
         ARRAY_PUSH(table, (struct trace_function){0});
     return true;
@@ -105,15 +111,14 @@ static bool load_chains(struct trace_reader *r, struct fields *f) {
     static const struct trace_place nowhere = {"", "", 0};
     uint32_t first = fields_bounded(f, DISK_CHAINS_MAX), count = fields_bounded(f, DISK_CHAINS_MAX);
     struct trace_place place;
-    if (f->bad || first < r->places.count || first - r->places.count > r->size)
+    if (f->bad || !may_miss(r, r->places.count, first))
         return false;
-    while (r->places.count < first) /* told of in a block that is damaged */
+    while (r->places.count < first)
         ARRAY_PUSH(&r->places, nowhere);
     for (uint32_t i = 0; i < count && fields_place(f, &place); i++)
         ARRAY_PUSH(&r->places, place);
     first = fields_bounded(f, DISK_CHAINS_MAX), count = fields_bounded(f, DISK_CHAINS_MAX);
-    if (f->bad || first < CHAIN_FIRST || first < r->chains.count ||
-        first - r->chains.count > r->size)
+    if (f->bad || first < CHAIN_FIRST || !may_miss(r, r->chains.count, first))
         return false;
     while (r->chains.count < first)
         ARRAY_PUSH(&r->chains, ((struct trace_chain){CHAIN_LOST, UINT32_MAX}));

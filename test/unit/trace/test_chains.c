@@ -113,7 +113,7 @@ static void note_chain(void *ctx, struct call *call, struct call *parent) {
 static void a_call_has_the_chain_right_before_its_entry(void **state) {
     (void)state;
     static const struct calls_ops ops = {.on_open = note_chain};
-    uint32_t seen[4] = {9, 9, 9, 9};
+    uint32_t seen[5] = {9, 9, 9, 9, 9};
     struct trace_thread thread = {.stack_low = 0x1000, .stack_high = 0x9000};
     struct calls *c = calls_new(&thread, &ops, seen);
     calls_event(c, 1, CHAIN_EVENT, EVENT_CONTROL, 11);
@@ -122,9 +122,13 @@ static void a_call_has_the_chain_right_before_its_entry(void **state) {
     calls_event(c, 3, CHAIN_EVENT, EVENT_CONTROL, 12);
     calls_event(c, 4, 2, EVENT_RETURN, 0x7000);
     calls_event(c, 5, 3, EVENT_ENTRY, 0x7000); /* something was between */
+    calls_event(c, 6, CHAIN_EVENT, EVENT_CONTROL, 13);
+    calls_gap(c);
+    calls_event(c, 7, 4, EVENT_ENTRY, 0x6000); /* something was that is missing now */
     assert_int_equal(seen[1], 11);
     assert_int_equal(seen[2], CHAIN_NONE);
     assert_int_equal(seen[3], CHAIN_NONE);
+    assert_int_equal(seen[4], CHAIN_NONE);
     assert_int_equal(calls_strays(c), 0);
     calls_finish(c, 9, true);
     calls_free(c);
@@ -168,6 +172,26 @@ static void what_is_missing_is_lost(void **state) {
     trace_reader_free(r);
 }
 
+/* One that claims ever more damaged blocks before it, as none can have been. */
+static void what_is_missing_cannot_be_more_than_the_file_has_bytes(void **state) {
+    enum { BLOCKS = 200, STEP = 1000 };
+    struct trace_writer *w = must_open_writer(*state);
+    for (uint32_t n = 1; n <= BLOCKS; n++) {
+        const struct trace_chain chain = {CHAIN_WHOLE, n * STEP};
+        trace_writer_chains(
+            w, &(struct trace_chains){n * STEP, 1, places, CHAIN_FIRST + n * STEP, 1, &chain});
+    }
+    must_finish(w);
+    size_t size;
+    AUTO_FREE uint8_t *bytes = must_load(*state, &size);
+    assert_true(size > STEP && size < BLOCKS * STEP / 2);
+    struct trace_reader *r = must_open_reader(*state);
+    assert_non_null(trace_reader_warning(r));
+    assert_in_range(trace_reader_place_count(r) + trace_reader_chain_count(r), STEP,
+                    size + 2 * BLOCKS);
+    trace_reader_free(r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(chains_come_back_as_they_were, setup, teardown),
@@ -176,6 +200,8 @@ int main(void) {
         cmocka_unit_test(a_call_has_the_chain_right_before_its_entry),
         cmocka_unit_test(damaged_chains_are_left_out),
         cmocka_unit_test_setup_teardown(what_is_missing_is_lost, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_missing_cannot_be_more_than_the_file_has_bytes,
+                                        setup, teardown),
     };
     return cmocka_run_group_tests_name("trace chains", tests, NULL, NULL);
 }
