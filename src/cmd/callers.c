@@ -48,23 +48,24 @@ char *callers_text(struct places *p, uint32_t chain) {
     return finish(&text);
 }
 
-char *callers_json(struct places *p, uint32_t chain) {
+char *callers_json(struct places *p, uint32_t chain, bool compact) {
+    const char *comma = compact ? "," : ", ", *colon = compact ? ":" : ": ";
+    AUTO_FREE char *stack = mem_printf("%s\"stack\"%s", comma, colon);
     text_array text = {0};
     uint32_t function;
-    if (chain == CHAIN_NONE)
-        return mem_strdup(", \"stack\": null");
-    add(&text, ", \"stack\": [");
+    add(&text, stack);
+    add(&text, chain == CHAIN_NONE ? "null" : "[");
     for (bool first = true; places_next(p, &chain, &function); first = false) {
         AUTO_FREE char *name = json_string(places_function(p, function));
         AUTO_FREE char *module = json_string(places_module(p, function));
-        add(&text, first ? "{\"function\": " : ", {\"function\": ");
-        add(&text, name);
-        add(&text, ", \"module\": ");
-        add(&text, module);
-        add(&text, "}");
+        AUTO_FREE char *frame = mem_printf("%s{\"function\"%s%s%s\"module\"%s%s}",
+                                           first ? "" : comma, colon, name, comma, colon, module);
+        add(&text, frame);
     }
-    add(&text, "], \"stack_end\": \"");
-    add(&text, places_end(chain));
-    add(&text, "\"");
+    if (chain != CHAIN_NONE) {
+        AUTO_FREE char *end =
+            mem_printf("]%s\"stack_end\"%s\"%s\"", comma, colon, places_end(chain));
+        add(&text, end);
+    }
     return finish(&text);
 }

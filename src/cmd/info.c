@@ -128,6 +128,14 @@ static uint64_t count_before(const struct trace_reader *r, size_t *ret_threads) 
     return sum;
 }
 
+/* Who called, as far as it was recorded; null: the recording did not end, so nobody has counted. */
+static void json_callers(const struct trace_reader *r) {
+    const struct trace_end *end = trace_reader_end(r);
+    AUTO_FREE char *missed = end ? mem_printf("%lu", end->missed) : mem_strdup("null");
+    printf("\"callers\": {\"chains\": %u, \"functions\": %u, \"missed\": %s},\n",
+           trace_reader_chain_count(r) - CHAIN_FIRST, trace_reader_place_count(r), missed);
+}
+
 static void json_changes(const struct changes *c) {
     printf("\"paused_ns\": %lu,\n\"changes\": [", changes_paused_ns(c));
     for (size_t i = 0; i < c->list.count; i++) {
@@ -187,6 +195,7 @@ static void print_json(const struct trace_reader *r, const struct functions *f,
     size_t threads_before;
     printf("\"events\": {\"entry\": %lu, \"exit\": %lu, \"lost\": %lu, \"before\": %lu},\n",
            counts.entries, counts.exits, counts.lost, count_before(r, &threads_before));
+    json_callers(r);
     printf("\"limits\": {\"depth\": %u, \"threshold_ns\": %lu},\n", s->depth, s->threshold_ns);
     printf("\"bytes\": %lu,\n", trace_reader_file_bytes(r));
     json_changes(c);
@@ -243,6 +252,18 @@ static void print_recording(const struct trace_reader *r) {
     print_limits(s);
 }
 
+static void print_callers(const struct trace_reader *r) {
+    const struct trace_end *end = trace_reader_end(r);
+    uint32_t chains = trace_reader_chain_count(r) - CHAIN_FIRST;
+    uint64_t missed = end ? end->missed : 0;
+    if (!chains && !missed)
+        return;
+    printf("%-11s%u chains of %u functions", "callers", chains, trace_reader_place_count(r));
+    if (missed)
+        printf("; of %lu entr%s none: the ring had no room", missed, missed == 1 ? "y" : "ies");
+    printf("\n");
+}
+
 static void print_events(const struct trace_reader *r) {
     struct trace_counts c = trace_reader_counts(r);
     char text[FIGURE_ROOM];
@@ -253,6 +274,7 @@ static void print_events(const struct trace_reader *r) {
     if (before)
         printf("%-11s%lu call%s of %zu thread%s when tracing began\n", "open", before,
                before == 1 ? "" : "s", threads, threads == 1 ? "" : "s");
+    print_callers(r);
     figure_bytes(text, trace_reader_file_bytes(r));
     printf("%-11s%s", "file", text);
     if (c.entries)

@@ -70,7 +70,7 @@ static void write_entry(struct out *out, struct places *places, const struct lin
     write_before(out, line);
     if (!places)
         return;
-    AUTO_FREE char *callers = callers_json(places, line->chain);
+    AUTO_FREE char *callers = callers_json(places, line->chain, true);
     out_text(out, callers, strlen(callers));
 }
 

@@ -223,7 +223,7 @@ static void json_row(const struct report *r, const struct row *row) {
         printf(", \"tid\": %u", trace_reader_thread(r->view.source.reader, row->stream)->tid);
     json_aliases(n, row->function);
     if (r->places) {
-        AUTO_FREE char *callers = callers_json(r->places, row->chain);
+        AUTO_FREE char *callers = callers_json(r->places, row->chain, false);
         printf("%s", callers);
     }
     printf("}");

@@ -111,6 +111,8 @@ bool fields_end(struct fields *f, struct trace_end *ret) {
         ret->snapshot = fields_bounded(f, UINT32_MAX);
         ret->reason = text(f);
     }
+    if (f->at < f->end && !f->bad)
+        ret->missed = fields_number(f);
     return !f->bad;
 }
 

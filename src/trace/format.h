@@ -159,6 +159,7 @@ struct trace_end {  /* written last; absent after a crash */
     uint64_t lost;
     uint32_t snapshot;  /* its number; the program ran on, and has no status. 0: none */
     const char *reason; /* why it was made, or NULL */
+    uint64_t missed;    /* entries whose callers the ring had no room for (CHAIN_MISSED) */
 };
 
 #endif

@@ -166,5 +166,6 @@ struct block *record_end(const struct trace_end *end) {
     struct bytes *b = payload(block);
     put_numbers(b, (uint64_t[]){zigzag(end->status), end->ticks, end->lost, end->snapshot}, 4);
     bytes_put_string(b, end->reason);
+    put_numbers(b, &end->missed, 1);
     return block;
 }

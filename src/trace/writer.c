@@ -11,6 +11,7 @@
 struct stream {
     pthread_mutex_t lock;
     uint64_t low, high;      /* of its events' stack pointers; none yet: UINT64_MAX, 0 */
+    uint64_t missed;         /* chains, of entries that it holds */
     struct encoder *encoder; /* NULL before the first and after the last event */
 };
 
@@ -79,6 +80,7 @@ static void note_extent(struct stream *stream, const struct trace_event *events,
         bool number = e->site >> 2 == CHAIN_EVENT; /* not a stack pointer */
         low = !number && e->sp < low ? e->sp : low;
         high = !number && e->sp > high ? e->sp : high;
+        stream->missed += number && e->sp == CHAIN_MISSED;
         site = e->site > site ? e->site : site;
     }
     bool of_stacks = site >> 2 >= STACK_EVENTS;
@@ -249,9 +251,12 @@ static void tell_extents(struct trace_writer *w) {
 
 int trace_writer_finish(struct trace_writer *w, const struct trace_end *end,
                         struct trace_totals *ret_totals, struct err *err) {
+    struct trace_end whole = *end;
     trace_writer_flush(w);
     tell_extents(w);
-    sink_push(w->sink, record_end(end));
+    for (size_t i = 0; i < w->streams.count; i++)
+        whole.missed += w->streams.at[i]->missed;
+    sink_push(w->sink, record_end(&whole));
     int rc = sink_close(w->sink, true, err);
     if (ret_totals)
         *ret_totals = sink_totals(w->sink);

@@ -29,6 +29,12 @@ def probes(spoor, trace="trace"):
     return [item for item in items if item["function"] == "probe"]
 
 
+def ends_of(spoor):
+    """How the chains of all entries end."""
+    return collections.Counter(item.get("stack_end") for item in spoor.json_lines("replay", "--json", "--stack", "trace")
+                               if item["kind"] == "entry")
+
+
 OWN = {"inner", "one", "two", "outer", "recurse", "compare", "sort", "on_signal", "interrupt", "thread", "coroutine",
        "main"}
 # Static programs contain the C library's functions, too.
@@ -99,8 +105,11 @@ def check_full_rings(spoor, program, command, expected):
     for policy in "wait", "drop", "overwrite":
         done = spoor.record([*TRACED, "--stack", "--buffer=4K", f"--overflow={policy}"], command)
         check(done.status == 0, f"{policy}: status {done.status}")
-        info = spoor.json("info", "--json", "trace")["events"]
-        check(policy != "wait" or not info["lost"], f"wait: {info['lost']} events lost")
+        info = spoor.json("info", "--json", "trace")
+        missed = info["callers"]["missed"]
+        check(policy == "drop" or not missed, f"{policy}: {missed} chains are missed")
+        check(missed == ends_of(spoor)["missed"], f"info says {missed} chains are missed: {ends_of(spoor)}")
+        check(policy != "wait" or not info["events"]["lost"], f"wait: {info['events']['lost']} events lost")
         seen = probes(spoor)
         check(policy != "wait" or len(seen) == len(truth), f"wait: {len(seen)} calls of probe")
         for item in seen:

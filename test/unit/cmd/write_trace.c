@@ -18,9 +18,11 @@
  *     TICKS STREAM lost COUNT
  *     TICKS STREAM frames FUNCTION@SP,…  what is open, the outermost first; or "frames -"
  *     TICKS STREAM end
- *     TICKS PID paused                 likewise resumed, left, ended
- *     TICKS choose ADDED REMOVED OPTIONS
- *     crash                            the recording stops here, FILE.part is left
+ *     caller CHAIN ADDRESS MODULE FUNCTION   who called: chains are numbered in this order, from 8;
+ * of lower numbers each is an end; ADDRESS hexadecimal; -: no name TICKS STREAM callers CHAIN of
+ * the entry that comes next TICKS PID paused                 likewise resumed, left, ended TICKS
+ * choose ADDED REMOVED OPTIONS crash                            the recording stops here, FILE.part
+ * is left
  *
  * In names, \x1b and the like stand for bytes.
  */
@@ -31,13 +33,14 @@
 #include "trace/writer.h"
 
 enum { STACK_LOW = 0x10000, STACK_HIGH = 0x20000 };
+static const uint32_t CHAIN_SITE = (uint32_t)CHAIN_EVENT << 2 | EVENT_CONTROL;
 
 struct script {
     struct trace_writer *writer;
     ARRAY(struct trace_function) functions; /* of the module that comes next */
     struct trace_module module;             /* the next, as far as it is known; its counts only */
     ARRAY(struct trace_refused) refused;
-    uint32_t first_id, streams;
+    uint32_t first_id, streams, chains;
     uint64_t last;
     int status;
     bool crashed;
@@ -105,6 +108,23 @@ static bool take_detail(struct script *s, const char *line) {
     return true;
 }
 
+static bool take_caller(struct script *s, const char *line) {
+    struct trace_chain chain = {.place = s->chains};
+    char module[64];
+    int rest = 0;
+    struct trace_place place = {.function = ""};
+    if (sscanf(line, "caller %u %lx %63s %n", &chain.callers, &place.address, module, &rest) != 3 ||
+        !rest)
+        return false;
+    place.module = name_of(module);
+    if (strcmp(line + rest, "-") != 0)
+        place.function = name_of(line + rest);
+    trace_writer_chains(s->writer, &(struct trace_chains){s->chains, 1, &place,
+                                                          CHAIN_FIRST + s->chains, 1, &chain});
+    s->chains++;
+    return true;
+}
+
 static bool take_fact(struct script *s, const char *line) {
     uint32_t pid, tid;
     int rest = 0;
@@ -125,7 +145,8 @@ static bool take_fact(struct script *s, const char *line) {
     } else if (strncmp(line, "module ", 7) == 0) {
         take_module(s, line + 7);
     } else {
-        return sscanf(line, "status %d", &s->status) == 1 || take_detail(s, line);
+        return sscanf(line, "status %d", &s->status) == 1 || take_detail(s, line) ||
+               take_caller(s, line);
     }
     return true;
 }
@@ -183,6 +204,8 @@ static bool take_event(struct script *s, const char *line) {
         trace_writer_thread_end(s->writer, stream, ticks);
     else if (strcmp(what, "lost") == 0 && count == 4)
         trace_writer_lost(s->writer, stream, ticks, number);
+    else if (strcmp(what, "callers") == 0 && count == 4)
+        trace_writer_events(s->writer, stream, &(struct trace_event){ticks, CHAIN_SITE, number}, 1);
     else if (count != 5)
         return false;
     for (uint32_t kind = EVENT_ENTRY; kind <= EVENT_TAIL; kind++) {

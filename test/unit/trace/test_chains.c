@@ -192,6 +192,23 @@ static void what_is_missing_cannot_be_more_than_the_file_has_bytes(void **state)
     trace_reader_free(r);
 }
 
+/* Who had no room, and how many those are, the end says. */
+static void chains_that_were_missed_are_counted(void **state) {
+    const struct trace_event events[] = {
+        event(1, CHAIN_EVENT, EVENT_CONTROL, CHAIN_MISSED), event(1, 5, EVENT_ENTRY, SP),
+        event(2, CHAIN_EVENT, EVENT_CONTROL, CHAIN_LOST),   event(2, 6, EVENT_ENTRY, CHAIN_MISSED),
+        event(3, CHAIN_EVENT, EVENT_CONTROL, CHAIN_MISSED), event(3, 7, EVENT_ENTRY, SP - 128)};
+    struct trace_writer *w = must_open_writer(*state);
+    trace_writer_thread(w, &(struct trace_thread){.stream = 0, .name = "t"});
+    trace_writer_thread(w, &(struct trace_thread){.stream = 1, .name = "u"});
+    trace_writer_events(w, 0, events, sizeof events / sizeof *events);
+    trace_writer_events(w, 1, events, 2);
+    must_finish(w);
+    struct trace_reader *r = must_open_reader(*state);
+    assert_int_equal(trace_reader_end(r)->missed, 3);
+    trace_reader_free(r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(chains_come_back_as_they_were, setup, teardown),
@@ -202,6 +219,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_is_missing_is_lost, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_missing_cannot_be_more_than_the_file_has_bytes,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(chains_that_were_missed_are_counted, setup, teardown),
     };
     return cmocka_run_group_tests_name("trace chains", tests, NULL, NULL);
 }
