@@ -192,7 +192,7 @@ static void literals_are_loaded_from_where_they_are(void **state) {
     const struct {
         struct code code;
         const char *reg, *load;
-    } forms[] = {{CODE(0x4b10), "r3", "ldr.w r3, [r3]"},
+    } forms[] = {{CODE(0x4b10), "r3", "ldr r3, [r3]"},
                  {CODE(0xf8df, 0xc040), "ip", "ldr.w ip, [ip]"},
                  {CODE(0xf85f, 0xe040), "lr", "ldr.w lr, [lr]"},
                  {CODE(0xf89f, 0x3041), "r3", "ldrb.w r3, [r3]"},
@@ -205,7 +205,7 @@ static void literals_are_loaded_from_where_they_are(void **state) {
         EACH_PLACE(from, to) {
             struct relocated r;
             assert_int_equal(relocate(&forms[i].code, from, to, &r), 0);
-            assert_int_equal(r.size, 14);
+            assert_int_equal(r.size, forms[i].code.size == 2 ? 12 : 14);
             assert_int_equal(made(&r, to, 0, forms[i].reg, from),
                              decode(&forms[i].code, from).target);
             assert_string_equal(part(&r, to, 3, from).text, forms[i].load);
@@ -327,9 +327,10 @@ static void blocks_keep_their_conditions(void **state) {
     assert_int_equal(relocate(&loads, FROM, FROM + 0x1000, &r), 0);
     check_text(&r, FROM + 0x1000, 0, "itttt hi");
     check_text(&r, FROM + 0x1000, 3, "addhi r0, pc");
-    check_text(&r, FROM + 0x1000, 4, "ldrhi.w r0, [r0]");
+    check_text(&r, FROM + 0x1000, 4, "ldrhi r0, [r0]");
     check_text(&r, FROM + 0x1000, 5, "it ls");
     check_text(&r, FROM + 0x1000, 6, "addls r0, r2");
+    assert_int_equal(r.parts[0].resume, FROM);
     assert_int_equal(r.parts[4].resume, FROM + 2);
     assert_int_equal(r.parts[6].resume, FROM + 4);
 }

@@ -28,7 +28,7 @@
 
 #include "arch/arm/t32.h"
 
-enum { NOP_W = (int)0xf3af8000, LDR_W = (int)0xf8d00000, B_N = 0xe000, IT = 0xbf00 };
+enum { NOP_W = (int)0xf3af8000, LDR_N = 0x6800, B_N = 0xe000, IT = 0xbf00 };
 enum { ADDRESS_BYTES = 10, OPPOSITE_BYTES = 2, JUMP_BYTES = 4, BORROWED_BYTES = 16 };
 
 /* ---- encodings ---- */
@@ -171,11 +171,16 @@ static void literal(struct writer *w, const struct t32 *in, vaddr_t target) {
         wide(w, (uint32_t)NOP_W);
         return;
     }
-    put_it(w, 4);
+    if (in->row->form == T32_LITERAL_N) { /* a block of 14 bytes, as one may be read again */
+        put_it(w, 4);
+        address(w, reg, target);
+        half(w, (uint32_t)LDR_N | (uint32_t)reg << 3 | reg);
+        return;
+    }
+    put_it(w, 3);
     address(w, reg, target);
-    if (in->row->form == T32_LITERAL_N)
-        wide(w, (uint32_t)LDR_W | (uint32_t)reg << 16 | (uint32_t)reg << 12);
-    else if (in->row->form == T32_DUAL) /* no offset, upwards */
+    put_it(w, 1);
+    if (in->row->form == T32_DUAL) /* no offset, upwards */
         wide(w, (in->word & 0xff50ff00) | 1U << 23 | (uint32_t)reg << 16);
     else
         wide(w, (in->word & 0xff70f000) | 1U << 23 | (uint32_t)reg << 16);
@@ -307,6 +312,7 @@ static void parted_block(struct writer *w, const struct t32_block *block) {
         w->condition = block->at[i].condition;
         one(w, &block->at[i].in);
     }
+    w->out->parts[0].resume = start;
 }
 
 int t32_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to, struct relocated *ret) {
@@ -352,7 +358,7 @@ bool t32_can_move(const struct t32 *in, bool in_block) {
 size_t t32_moved_bytes(const struct t32 *in) {
     struct t32_operand operand = t32_operand_of(in, 0);
     if (operand.kind == OPERAND_PC_MEMORY)
-        return ADDRESS_BYTES + 4;
+        return ADDRESS_BYTES + (size_t)(in->size == T32_HALF ? T32_HALF : 3 * T32_HALF);
     return operand.kind == OPERAND_PC_ADDRESS ? ADDRESS_BYTES : in->size;
 }
 
