@@ -318,6 +318,42 @@ static void sleds_of_xray_are_seven_words(void **state) {
     assert_int_equal(arch->sled(bytes, sizeof sled, SLED_EXIT), 0);
 }
 
+static void flags_count_as_written_only_where_they_are_for_certain(void **state) {
+    (void)state;
+    enum { V = ARM_V, C = ARM_C, Z = ARM_Z, N = ARM_N, ALL = ARM_FLAGS };
+    static const struct {
+        uint32_t word, tested, written;
+    } words[] = {
+        {0xe3530001, 0, ALL} /* cmp r3, #1 */,
+        {0x03530001, Z, 0} /* cmpeq */,
+        {0xe0910002, 0, ALL} /* adds */,
+        {0xe0b10002, C, ALL} /* adcs */,
+        {0xe0a10002, C, 0} /* adc */,
+        {0xe1b00001, 0, N | Z} /* movs r0, r1: C stays */,
+        {0xe1b00081, 0, N | Z | C} /* lsls r0, r1, #1 */,
+        {0xe1b00211, 0, N | Z} /* lsls r0, r1, r2: by 0, perhaps */,
+        {0xe1b00061, C, N | Z | C} /* rrxs */,
+        {0xe3b00001, 0, N | Z} /* movs r0, #1 */,
+        {0xe3b00102, 0, N | Z | C} /* movs r0, #0x80000000 */,
+        {0xe0100291, 0, N | Z} /* muls */,
+        {0xe10f0000, ALL, 0} /* mrs */,
+        {0xe128f000, 0, ALL} /* msr */,
+        {0xeef1fa10, 0, ALL} /* vmrs apsr_nzcv, fpscr */,
+        {0xe7910062, C, 0} /* ldr r0, [r1, r2, rrx] */,
+        {0xda000000, Z | N | V, 0} /* ble */,
+        {0x8a000000, C | Z, 0} /* bhi */,
+        {0xea000000, 0, 0},
+        {0xe92d4010, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        struct flags_use use = arch->flags((const uint8_t *)&words[i].word, 4);
+        if (use.tested != words[i].tested || use.written != words[i].written)
+            fail_msg("%08" PRIx32 " tests %x, writes %x", words[i].word, use.tested, use.written);
+    }
+    assert_int_equal(arch->all_flags, ALL);
+    assert_int_equal(arch->flags((const uint8_t *)&words[0].word, 3).tested, ALL);
+}
+
 /* ---- text ---- */
 
 /* Capstone's names of registers, numbers and places as ours. */
@@ -429,6 +465,7 @@ int main(void) {
         cmocka_unit_test(what_programs_may_not_do_is_barred),
         cmocka_unit_test(traps_and_padding_are_told_apart),
         cmocka_unit_test(sleds_of_xray_are_seven_words),
+        cmocka_unit_test(flags_count_as_written_only_where_they_are_for_certain),
         cmocka_unit_test(text_is_what_capstone_says),
         cmocka_unit_test(text_names_the_instruction),
     };
