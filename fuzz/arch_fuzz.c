@@ -90,7 +90,7 @@ static size_t check_insn(const struct arch *arch, const uint8_t *bytes, size_t r
     struct insn_constants constants;
     char text[FORMAT_BYTES];
     bool good = arch->decode(bytes, room, at, &in, &constants);
-    require(in.size && in.size <= room && in.size <= INSN_MAX_BYTES && in.kind < 16);
+    require(in.size && in.size <= room && in.size <= UNIT_MAX_BYTES && in.kind < 16);
     require(good == (in.kind != INSN_BAD));
     require(arch->format(bytes, room, at, text) <= room && memchr(text, 0, sizeof text));
     require(arch->landing(bytes, room) <= room);

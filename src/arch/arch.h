@@ -59,6 +59,9 @@ struct insn {
 /* An INSN_BRANCH without a target is an exit with a condition, through a register or memory: a
  * return, or seldom a tail call (`popeq {r4, pc}`, `bxne r3`). It is moved as it is; stack() tells
  * what it does where the condition holds. */
+static inline bool insn_may_return(const struct insn *in) {
+    return in->kind == INSN_BRANCH && !in->target;
+}
 
 /* What registers hold along a straight line, where one instruction alone does not make an address:
  * by number, those in `known`. */
@@ -79,6 +82,9 @@ struct insn_constants {
 
 enum { FORMAT_BYTES = 128 };
 enum { INSN_MAX_BYTES = 15, RELOCATED_MAX_BYTES = 32, RELOCATED_MAX_PARTS = 12 };
+
+/* Of what decode() takes for one instruction: T32's IT and all that it governs. */
+enum { UNIT_MAX_BYTES = 18 };
 
 /* One instruction, written anew for another address: one or more instructions (parts). A thread
  * that is about to execute part i is in the state of one that is about to execute `resume` in the

@@ -15,7 +15,6 @@
 
 struct drawing {
     const struct subject *subject;
-    const struct arch *arch;
     uint32_t number; /* of the function */
     struct term term;
     unsigned shown; /* bytes of an instruction on a line */
@@ -161,16 +160,29 @@ static void print_insn(struct drawing *d, vaddr_t at, const uint8_t *bytes, size
         fputs("\033[0m", stdout);
 }
 
+/* Data in the midst of code: a word, or half of one. */
+static size_t format_data(const struct drawing *d, vaddr_t at, const uint8_t *bytes,
+                          char text[FORMAT_BYTES]) {
+    enum { HALF = 2 };
+    uint32_t word = 0;
+    bool whole = at % sizeof word == 0 && !plan_arch_at(d->subject->plan, at + HALF);
+    size_t size = whole ? sizeof word : HALF;
+    memcpy(&word, bytes, size);
+    snprintf(text, FORMAT_BYTES, "data %#x", word);
+    return size;
+}
+
 static void draw_range(struct drawing *d, vaddr_t start, vaddr_t end) {
     for (vaddr_t at = start; at < end;) {
         char text[FORMAT_BYTES];
-        size_t room = INSN_MAX_BYTES;
+        size_t room = UNIT_MAX_BYTES;
         const uint8_t *bytes;
         while (!(bytes = module_bytes(d->subject->module, at, room)) && room)
             room--;
         if (!room)
             return;
-        size_t size = d->arch->format(bytes, room, at, text);
+        const struct arch *arch = plan_arch_at(d->subject->plan, at);
+        size_t size = arch ? arch->format(bytes, room, at, text) : format_data(d, at, bytes, text);
         print_notes(d, at, size);
         print_insn(d, at, bytes, size, text);
         at += size;
@@ -190,6 +202,17 @@ static vaddr_t shown_end(const struct drawing *d, vaddr_t end) {
     return last;
 }
 
+/* What unwind information describes around AT, or what else is a part of a function. */
+static bool part_at(const struct drawing *d, vaddr_t at, struct span *ret) {
+    const struct unwind_range *r = module_range_at(d->subject->module, at);
+    if (r)
+        *ret = (struct span){r->start, r->end};
+    for (size_t i = 0; !r && plan_part(d->subject->plan, i, ret); i++)
+        if (at >= ret->start && at < ret->end)
+            return true;
+    return r;
+}
+
 /* Parts of the function that lie elsewhere: those that hold places of it. */
 static void draw_parts(struct drawing *d, const struct plan_function *f) {
     const struct plan_view *v = &d->subject->view;
@@ -198,12 +221,12 @@ static void draw_parts(struct drawing *d, const struct plan_function *f) {
         const struct plan_place *p = &v->places.at[i];
         if (p->function != d->number || p->at - f->addr < f->size || p->at < drawn)
             continue;
-        const struct unwind_range *r = module_range_at(d->subject->module, p->at);
-        if (!r)
+        struct span part;
+        if (!part_at(d, p->at, &part))
             continue;
-        printf("\n  a part of it at %lx, %lu bytes\n", r->start, r->end - r->start);
-        draw_range(d, r->start, shown_end(d, r->end));
-        drawn = r->end;
+        printf("\n  a part of it at %lx, %lu bytes\n", part.start, part.end - part.start);
+        draw_range(d, part.start, shown_end(d, part.end));
+        drawn = part.end;
     }
 }
 
@@ -238,7 +261,6 @@ void explain_draw(const struct subject *s, uint32_t number, const struct term *t
     enum { WIDE = 110, BYTES_WIDE = INSN_MAX_BYTES - 4, BYTES = 7 };
     const struct plan_function *f = plan_function(s->plan, number);
     struct drawing d = {.subject = s, .number = number, .term = *term};
-    d.arch = arch_for_machine(s->module->machine);
     d.shown = term->width >= WIDE ? BYTES_WIDE : BYTES;
     AUTO_FREE char *name = subject_name(s, number);
     printf("%s", term->color ? "\033[1m" : "");

@@ -4,6 +4,7 @@
  * order, each step in the file of its name:
  *
  *   text       instructions; direct branches, calls, addresses taken
+ *   states     which of its states the machine runs code in, where it has several, and what is data
  *   sleds      what XRay's runtime writes over
  *   functions  unwind ranges and function symbols → functions, their names
  *   targets    symbols, data, landing pads that point into code
@@ -47,16 +48,19 @@ enum {
 };
 
 /* An executable segment. code[] holds (size << 4 | kind) at each instruction's first byte, 0
- * elsewhere. Every instruction lies within the segment's bytes. */
+ * elsewhere; size counts 1 << size_shift bytes. Every instruction lies within the segment's bytes.
+ */
 struct text {
     vaddr_t start;
     size_t size;
     const uint8_t *bytes;
     uint8_t *code, *facts;
+    uint8_t size_shift;
+    uint8_t *states;       /* enum code_state, by STATE_BYTES; NULL: the machine has one state */
     uint32_t *first_funcs; /* by FUNCS_STEP bytes of code: the first function that does not end
                               before them; NULL until functions are found */
 };
-enum { FUNCS_STEP = 256 };
+enum { FUNCS_STEP = 256, STATE_BYTES = 2 };
 
 struct func { /* one unwind range, or the code of a function symbol outside of them */
     vaddr_t start, end;
@@ -73,6 +77,7 @@ struct func { /* one unwind range, or the code of a function symbol outside of t
     bool bad;           /* something in it is no instruction */
     bool branched_to;   /* without unwind information: by described code, directly */
     bool loose;         /* without unwind information: nothing ties it to its place */
+    bool weak;          /* known by jumps from other functions only: may be a part of one */
     bool unproven;      /* its code does not tell how deep the stack is wherever that counts */
     bool called;        /* entered from outside its group */
     bool falls_through; /* its end runs into the next range; after exits_find(): unseen */
@@ -99,6 +104,11 @@ struct transfer { /* a return, an indirect jump, or a direct branch that leaves 
     bool entry_depth;
     bool inside; /* an indirect jump that was followed as a switch */
 };
+
+/* Does T return, with a condition or without? */
+static inline bool transfer_returns(const struct transfer *t) {
+    return t->kind == INSN_RETURN || (t->kind == INSN_BRANCH && !t->to);
+}
 
 struct switch_table { /* of offsets, which a jump of FUNC reads as HOW tells */
     uint32_t func;
@@ -149,11 +159,22 @@ struct window {
     uint8_t variant;     /* of the stub for that */
 };
 
+struct code_jump { /* a direct one, conditional or not */
+    vaddr_t from, to;
+};
+
+struct code_start { /* where a function begins that neither ranges nor symbols tell of */
+    vaddr_t addr;
+    bool called; /* else jumped to from another function, and perhaps a part of that */
+};
+
 struct analysis {
     const struct module *module;
-    const struct arch *arch;
-    enum tier only;                 /* the one tier that is wanted (for tests); TIER_NONE: any */
-    ARRAY(struct sled_place) sleds; /* by address, disjoint */
+    const struct arch *arch; /* of one of the machine's states: for what is the same in all */
+    enum tier only;          /* the one tier that is wanted (for tests); TIER_NONE: any */
+    ARRAY(struct sled_place) sleds;  /* by address, disjoint */
+    ARRAY(struct code_start) starts; /* by address, each once; for machines with states */
+    ARRAY(struct code_jump) jumps;   /* likewise, where all code was sought; by `from` */
     ARRAY(struct text) texts; /* by address, disjoint; complete before anything points at one */
     struct func *funcs;       /* by address, disjoint */
     size_t func_count;
@@ -193,7 +214,10 @@ static inline uint8_t text_kind(const struct text *text, vaddr_t addr) {
     return text->code[addr - text->start] & 15;
 }
 static inline uint8_t text_size(const struct text *text, vaddr_t addr) {
-    return text->code[addr - text->start] >> 4;
+    return (uint8_t)(text->code[addr - text->start] >> 4 << text->size_shift);
+}
+static inline uint8_t text_code(const struct text *text, uint8_t size, uint8_t kind) {
+    return (uint8_t)(size >> text->size_shift << 4 | kind);
 }
 static inline const uint8_t *text_bytes(const struct text *text, vaddr_t addr) {
     return text->bytes + (addr - text->start);
@@ -201,9 +225,35 @@ static inline const uint8_t *text_bytes(const struct text *text, vaddr_t addr) {
 static inline bool text_holds(const struct text *text, vaddr_t addr) {
     return addr - text->start < text->size;
 }
+static inline uint8_t *text_state(const struct text *text, vaddr_t addr) {
+    return &text->states[(addr - text->start) / STATE_BYTES];
+}
+/* Of the code at ADDR. */
+static inline const struct arch *text_arch(const struct analysis *a, const struct text *text,
+                                           vaddr_t addr) {
+    return text->states && *text_state(text, addr) == CODE_T32 ? a->arch->other : a->arch;
+}
+/* Is there data in the midst of code? */
+static inline bool text_is_data(const struct text *text, vaddr_t addr) {
+    return text->states && *text_state(text, addr) == CODE_DATA;
+}
+/* What leads to code, without the bit that tells a state. */
+static inline vaddr_t code_address(const struct analysis *a, vaddr_t word) {
+    return a->arch->other ? word & ~(vaddr_t)1 : word;
+}
+/* Behind the bytes from ADDR on, up to LIMIT, that are of the same state. */
+vaddr_t text_state_end(const struct text *text, vaddr_t addr, vaddr_t limit);
 /* Sets FACTS at ADDR if there is code. */
 void text_note(const struct analysis *a, vaddr_t addr, uint8_t facts);
 bool text_is_insn(const struct analysis *a, vaddr_t addr);
+
+/* ---- states.c ---- */
+/* Finds out about the states of all code, and analysis.starts. */
+void states_find(struct analysis *a);
+
+/* ---- starts.c ---- */
+/* Completes analysis.starts by what analysis.jumps lead to, and sorts both. */
+void starts_settle(struct analysis *a);
 
 /* ---- functions.c ---- */
 void functions_find(struct analysis *a);
@@ -211,6 +261,11 @@ uint32_t func_at(const struct analysis *a, vaddr_t addr); /* NO_FUNC if none */
 /* CFA minus stack pointer at ADDR in F; DEPTH_UNKNOWN when the CFA is told otherwise, too. */
 enum { DEPTH_UNKNOWN = INT32_MIN };
 int32_t func_depth(const struct analysis *a, const struct func *f, vaddr_t addr);
+/* Is it known that all of F is code, and entered as is told? By unwind information, or where all
+ * code was found by its states. */
+static inline bool func_is_described(const struct analysis *a, const struct func *f) {
+    return f->range || a->arch->other;
+}
 /* Is the frame at ADDR in F as at F's entry? */
 bool func_entry_depth(const struct analysis *a, const struct func *f, vaddr_t addr);
 bool func_is_start(const struct func *f, vaddr_t addr);

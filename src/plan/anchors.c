@@ -48,13 +48,22 @@ static void refer(struct ties *t, uint32_t i, vaddr_t addr) {
         t->tied[root_of(t, i)] = true;
 }
 
+static vaddr_t behind(const struct func *f, vaddr_t at) {
+    return text_is_data(f->text, at) ? text_state_end(f->text, at, f->end)
+                                     : at + text_size(f->text, at);
+}
+
 static void read_function(struct ties *t, uint32_t i) {
     const struct func *f = &t->a->funcs[i];
-    for (vaddr_t at = f->start; at < f->end && text_is_insn(t->a, at);
-         at += text_size(f->text, at)) {
+    for (vaddr_t at = f->start; at < f->end; at = behind(f, at)) {
         struct insn in;
         struct insn_constants constants;
-        t->a->arch->decode(text_bytes(f->text, at), text_size(f->text, at), at, &in, &constants);
+        if (text_is_data(f->text, at))
+            continue;
+        if (!text_is_insn(t->a, at))
+            break;
+        text_arch(t->a, f->text, at)
+            ->decode(text_bytes(f->text, at), text_size(f->text, at), at, &in, &constants);
         if (in.target)
             refer(t, i, in.target);
         for (int k = 0; !t->a->module->position_independent && k < constants.immediate_count; k++) {
@@ -62,6 +71,29 @@ static void read_function(struct ties *t, uint32_t i) {
             if (is_bare(t->a, j) && t->a->funcs[j].start == constants.immediate[k])
                 unite(t, i, j);
         }
+    }
+}
+
+/* Addresses that several instructions make, of words that stand in the code. */
+static void read_loads(struct ties *t) {
+    const struct analysis *a = t->a;
+    for (size_t i = 0; a->arch->other && i < a->loads.count; i++) {
+        if (is_bare(a, a->loads.at[i].func))
+            refer(t, a->loads.at[i].func, a->loads.at[i].address);
+    }
+}
+
+/* Code that is unwound is described, if only for that. */
+static void read_exceptions(struct ties *t) {
+    const struct module *m = t->a->module;
+    size_t next = 0;
+    for (uint32_t i = 0; i < t->a->func_count; i++) {
+        vaddr_t start = t->a->funcs[i].start;
+        while (next < m->exception_count && m->exceptions[next].end <= start)
+            next++;
+        const struct exception_range *r = next < m->exception_count ? &m->exceptions[next] : NULL;
+        if (r && r->start <= start && !r->ends_unwound && is_bare(t->a, i))
+            t->tied[root_of(t, i)] = true;
     }
 }
 
@@ -91,10 +123,14 @@ static void read_data(struct ties *t) {
 /* Ties what function I, which is tied, branches to; adds that to FRESH. */
 static void pass_on(struct ties *t, uint32_t i, index_list *fresh) {
     const struct func *f = &t->a->funcs[i];
-    for (vaddr_t at = f->start; at < f->end && text_is_insn(t->a, at);
-         at += text_size(f->text, at)) {
+    for (vaddr_t at = f->start; at < f->end; at = behind(f, at)) {
         struct insn in;
-        t->a->arch->decode(text_bytes(f->text, at), text_size(f->text, at), at, &in, NULL);
+        if (text_is_data(f->text, at))
+            continue;
+        if (!text_is_insn(t->a, at))
+            break;
+        text_arch(t->a, f->text, at)
+            ->decode(text_bytes(f->text, at), text_size(f->text, at), at, &in, NULL);
         bool direct = in.kind == INSN_JUMP || in.kind == INSN_BRANCH || in.kind == INSN_CALL;
         uint32_t j = direct ? func_at(t->a, in.target) : NO_FUNC;
         if (!is_bare(t->a, j) || !func_is_start(&t->a->funcs[j], in.target) ||
@@ -137,6 +173,9 @@ void anchors_find(struct analysis *a) {
         if (is_bare(a, i))
             read_function(&t, i);
     }
+    if (t.mostly_bare)
+        read_loads(&t);
+    read_exceptions(&t);
     read_data(&t);
     tie_on(&t);
     for (uint32_t i = 0; i < a->func_count; i++)

@@ -16,22 +16,35 @@ static int compare_address(const void *x, const void *y) {
 
 static bool is_twice(const char *name) { return name && special_returns_twice(name); }
 
+/* Stubs of A32 may have a head of four bytes for callers in T32, which call that. */
+static void note_stub(struct analysis *a, const struct text *text, vaddr_t begin) {
+    enum { HEAD_BYTES = 4 };
+    vaddr_t head = begin - HEAD_BYTES;
+    ARRAY_PUSH(&a->twice, begin);
+    if (text->states && text_holds(text, head) && *text_state(text, head) == CODE_T32)
+        ARRAY_PUSH(&a->twice, head);
+}
+
 /* The linker's stubs of SECTION that jump to what they have loaded from an import's slot, or
  * through that. */
 static void find_stubs(struct analysis *a, const struct section *section) {
     vaddr_t end = section->start + section->size, begin = 0, slot = 0;
     struct trail trail = {.known = 0};
+    const struct text *text = text_at(a, section->start);
+    if (!text || !text_holds(text, end - 1))
+        return;
     for (vaddr_t at = section->start; at < end;) {
         struct insn in;
+        const struct arch *arch = text_arch(a, text, at);
         const uint8_t *bytes = section->bytes + (at - section->start);
-        if (a->arch->decode(bytes, end - at, at, &in, NULL))
-            arch_complete(a->arch, &trail, bytes, &in);
+        if (arch->decode(bytes, end - at, at, &in, NULL))
+            arch_complete(arch, &trail, bytes, &in);
         if (!begin && in.kind != INSN_NOP)
             begin = at;
         if (in.operand == OPERAND_PC_MEMORY)
             slot = in.target;
         if (in.kind == INSN_JUMP_INDIRECT && slot && is_twice(module_import_at(a->module, slot)))
-            ARRAY_PUSH(&a->twice, begin);
+            note_stub(a, text, begin);
         if (in.kind == INSN_BAD || in.kind == INSN_JUMP || in.kind == INSN_JUMP_INDIRECT) {
             begin = slot = 0;
             trail.known = 0;
@@ -79,7 +92,8 @@ static void settle(struct analysis *a) {
         const struct func *f = &a->funcs[c->func];
         if (c->addr >= f->end)
             continue;
-        c->addr += a->arch->landing(text_bytes(f->text, c->addr), f->end - c->addr);
+        c->addr +=
+            text_arch(a, f->text, c->addr)->landing(text_bytes(f->text, c->addr), f->end - c->addr);
         if (!kept || a->controls.at[kept - 1].addr != c->addr)
             a->controls.at[kept++] = *c;
     }

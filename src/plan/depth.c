@@ -47,6 +47,9 @@ struct walk {
     ARRAY(uint32_t) work; /* nodes to go on from */
     ARRAY(uint32_t) late; /* the same, where no path but from behind a call has come so far */
     label_list labels;
+    label_list pads;     /* landing pads */
+    struct frame thrown; /* what is known at all calls: there, too */
+    bool throws;
     ARRAY(vaddr_t) no_way; /* where calls would return to that do not return */
     bool again;            /* one more was found */
     bool lost;             /* control goes where no instruction is known */
@@ -80,11 +83,18 @@ static struct spot *spot_at(struct walk *w, vaddr_t at, struct func **ret) {
     return NULL;
 }
 
-/* The same for a place that is jumped to: a part becomes a piece. */
-static struct spot *spot_entered(struct walk *w, vaddr_t at, struct func **ret) {
+/* A function that is known by jumps only is a part of that which jumps to it with a frame up. */
+static bool becomes_part(const struct walk *w, struct func *g, vaddr_t at, int32_t depth) {
+    if (g->weak && g->start == at && depth != DEPTH_UNKNOWN && depth != w->a->arch->entry_cfa)
+        g->cold = true;
+    return func_is_part(g) && !g->plt;
+}
+
+/* The same for a place that is jumped to from DEPTH: a part becomes a piece. */
+static struct spot *spot_entered(struct walk *w, vaddr_t at, int32_t depth, struct func **ret) {
     struct spot *spot = spot_at(w, at, ret);
     uint32_t g = spot ? NO_FUNC : func_at(w->a, at);
-    if (g == NO_FUNC || !func_is_part(&w->a->funcs[g]) || w->a->funcs[g].plt)
+    if (g == NO_FUNC || !becomes_part(w, &w->a->funcs[g], at, depth))
         return spot;
     add_piece(w, &w->a->funcs[g]);
     return spot_at(w, at, ret);
@@ -147,7 +157,7 @@ static void arrive(struct walk *w, struct spot *spot, const struct path *p) {
 /* A branch. Where it leaves the function is judged by its transfer. */
 static void branch(struct walk *w, const struct path *from, vaddr_t to) {
     struct func *f;
-    struct spot *spot = spot_entered(w, to, &f);
+    struct spot *spot = spot_entered(w, to, depth_of(w, &from->frame), &f);
     struct path p = *from;
     p.at = to;
     p.call = 0;
@@ -164,6 +174,9 @@ static bool is_switch(const struct walk *w, const struct transfer *t, int32_t de
     case DISPATCH_ADDRESSES:
         return true;
     case DISPATCH_COMPUTED:
+        if (table_is_switch(w->a, t->func, t->to))
+            return true;
+        return depth != w->a->arch->entry_cfa;
     case DISPATCH_ANY:
         return depth != w->a->arch->entry_cfa;
     default:
@@ -171,10 +184,16 @@ static bool is_switch(const struct walk *w, const struct transfer *t, int32_t de
     }
 }
 
+/* That at AT; NULL: there is none. */
+static struct transfer *transfer_from(const struct walk *w, vaddr_t at) {
+    size_t i = transfer_at(w->a, at);
+    struct transfer *t = i < w->a->transfers.count ? &w->a->transfers.at[i] : NULL;
+    return t && t->from == at ? t : NULL;
+}
+
 static void jump_indirect(struct walk *w, const struct path *p) {
-    size_t i = transfer_at(w->a, p->at);
-    struct transfer *t = &w->a->transfers.at[i];
-    if (i == w->a->transfers.count || t->from != p->at || !is_switch(w, t, depth_of(w, &p->frame)))
+    struct transfer *t = transfer_from(w, p->at);
+    if (!t || !is_switch(w, t, depth_of(w, &p->frame)))
         return;
     t->inside = true;
     for (size_t k = 0; k < w->labels.count; k++)
@@ -202,21 +221,73 @@ static void run_off(struct walk *w, const struct path *p) {
         g->unproven = true;
 }
 
+/* Unwinders give back the registers of the call that they come from. */
+static void reach_pads(struct walk *w, const struct path *p) {
+    if (w->throws && !frame_merge(&w->thrown, &p->frame))
+        return;
+    if (!w->throws)
+        w->thrown = p->frame;
+    w->throws = true;
+    struct path thrown = {.frame = w->thrown};
+    for (size_t i = 0; i < w->pads.count; i++)
+        branch(w, &thrown, w->pads.at[i]);
+}
+
 static void call(struct walk *w, struct path *p, const struct insn *in,
-                 const struct stack_effect *effect) {
+                 const struct stack_effect *effects, size_t count) {
     static const struct stack_effect push = {.op = STACK_PUSH, .reg = STACK_NO_REGISTER};
     p->at += in->size;
-    p->call = p->at;
+    p->call = in->goes_on ? 0 : p->at;
     if (in->kind == INSN_CALL && in->target == p->at) /* to learn where it is */
         p->call = 0;
     bool pushes = !p->call && w->a->arch->entry_cfa; /* what is called would pop its address */
-    frame_step(&p->frame, w->a->arch, pushes ? &push : effect, 0);
+    for (size_t i = 0; i < (pushes ? 1 : count); i++)
+        frame_step(&p->frame, w->a->arch, pushes ? &push : &effects[i], 0);
+    if (w->pads.count)
+        reach_pads(w, p);
+}
+
+/* mov lr, pc; bx r3 */
+static bool is_call_by_jump(const struct walk *w, vaddr_t at) {
+    const struct transfer *t = transfer_from(w, at);
+    return t && t->dispatch == DISPATCH_CALL;
+}
+
+/* The way behind an instruction that leads away where its condition holds: what it does to the
+ * stack pointer then, it has not done. */
+static void pass_exit(struct path *p, const struct arch *arch, const struct stack_effect *effects,
+                      size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        uint8_t op = effects[i].op, reg = effects[i].reg;
+        struct stack_effect changed = {.changed = effects[i].changed};
+        bool writes = op == STACK_SET || op == STACK_ALIGN || op == STACK_LOAD || op == STACK_POP;
+        if (writes && reg < STACK_REGISTERS && reg != arch->sp_register)
+            changed.changed |= 1U << reg;
+        frame_step(&p->frame, arch, &changed, 0);
+    }
+}
+
+/* Where return addresses are in registers a return may take others off the stack: how deep that is
+ * then, is what tells whether it is one. */
+static void end_at_return(struct walk *w, const struct path *p) {
+    struct func *f = NULL;
+    struct stack_effect effects[STACK_MAX_EFFECTS];
+    struct frame frame = p->frame;
+    struct spot *spot = w->a->arch->entry_cfa ? NULL : spot_at(w, p->at, &f);
+    if (!spot)
+        return;
+    const struct arch *arch = text_arch(w->a, f->text, p->at);
+    size_t count = arch->stack(text_bytes(f->text, p->at), text_size(f->text, p->at), effects);
+    for (size_t i = 0; i < count; i++)
+        frame_step(&frame, arch, &effects[i], BASE_ROUNDED + (uint32_t)(p->at - f->text->start));
+    spot->depth = depth_of(w, &frame);
 }
 
 /* One instruction. False when the path ends there. */
 static bool step(struct walk *w, struct path *p, const struct text *text) {
     struct insn in;
-    const struct arch *arch = w->a->arch;
+    const struct arch *arch = text_arch(w->a, text, p->at);
+    const struct stack_effect any_call = {.op = STACK_CALL, .changed = ~(1U << arch->sp_register)};
     const uint8_t *bytes = text_bytes(text, p->at);
     uint8_t size = text_size(text, p->at);
     arch->decode(bytes, size, p->at, &in, NULL);
@@ -226,18 +297,29 @@ static bool step(struct walk *w, struct path *p, const struct text *text) {
         w->lost = true;
         return false;
     case INSN_RETURN:
+        end_at_return(w, p);
+        return false;
     case INSN_TRAP:
     case INSN_BREAK:
         return false;
     case INSN_JUMP_INDIRECT:
+        if (is_call_by_jump(w, p->at)) {
+            call(w, p, &in, &any_call, 1);
+            return returns_to(w, p->call);
+        }
         jump_indirect(w, p);
-        return false;
+        if (!in.goes_on)
+            return false;
+        break;
     case INSN_JUMP:
         branch(w, p, in.target);
         return false;
     case INSN_BRANCH:
     case INSN_LOOP:
-        branch(w, p, in.target);
+        if (insn_may_return(&in))
+            end_at_return(w, p);
+        else
+            branch(w, p, in.target);
         break;
     default:
         break;
@@ -245,8 +327,12 @@ static bool step(struct walk *w, struct path *p, const struct text *text) {
     struct stack_effect effects[STACK_MAX_EFFECTS];
     size_t count = arch->stack(bytes, size, effects);
     if (in.kind == INSN_CALL || in.kind == INSN_CALL_INDIRECT) {
-        call(w, p, &in, effects);
+        call(w, p, &in, effects, count);
         return !p->call || returns_to(w, p->call);
+    }
+    if (insn_may_return(&in) || in.goes_on) {
+        pass_exit(p, arch, effects, count);
+        count = 0;
     }
     for (size_t i = 0; i < count; i++)
         frame_step(&p->frame, arch, &effects[i], BASE_ROUNDED + (uint32_t)(p->at - text->start));
@@ -263,8 +349,8 @@ static void follow(struct walk *w, struct path *p) {
             run_off(w, p);
             return;
         }
-        if (!text_is_insn(w->a, p->at)) {
-            w->lost = true;
+        if (!text_is_insn(w->a, p->at)) { /* behind a call that does not return may be data */
+            w->lost |= !p->call || !text_is_data(f->text, p->at);
             return;
         }
         /* Whether a return is a target is found out later only: returns.c. */
@@ -285,7 +371,7 @@ static void follow_all(struct walk *w) {
     for (size_t i = 0; i < w->spots.count; i++)
         w->spots.at[i] = (struct spot){0, NOT_REACHED};
     w->nodes.count = w->work.count = w->late.count = 0;
-    w->again = w->lost = w->falls = false;
+    w->again = w->lost = w->falls = w->throws = false;
     struct path start = {.at = f->start};
     frame_enter(&start.frame, w->a->arch);
     branch(w, &start, f->start);
@@ -305,9 +391,14 @@ static void write_rows(struct walk *w, const struct piece *piece) {
     struct func *f = piece->func;
     f->first_row = (uint32_t)a->rows.count;
     int32_t last = NOT_REACHED - 1;
-    for (vaddr_t at = f->start; at < f->end; at += text_size(f->text, at)) {
+    for (vaddr_t at = f->start, next; at < f->end; at = next) {
+        if (text_is_data(f->text, at)) {
+            next = text_state_end(f->text, at, f->end);
+            continue;
+        }
         if (!text_is_insn(a, at))
             break;
+        next = at + text_size(f->text, at);
         int32_t depth = w->spots.at[piece->first + (at - f->start)].depth;
         bool known = depth != NOT_REACHED && depth != DEPTH_UNKNOWN;
         struct cfa_row row = {at, known ? a->arch->sp_register : CFA_EXPRESSION, known ? depth : 0};
@@ -325,7 +416,25 @@ static void walk_done(struct walk *w) {
     ARRAY_FREE(&w->work);
     ARRAY_FREE(&w->late);
     ARRAY_FREE(&w->labels);
+    ARRAY_FREE(&w->pads);
     ARRAY_FREE(&w->no_way);
+}
+
+/* Its frames are told by the code, whereas unwinders are told by tables that only they read. */
+static void find_pads(struct walk *w, const struct func *f) {
+    const struct module *m = w->a->module;
+    size_t low = 0;
+    for (size_t high = m->ref_count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (m->refs[middle].target < f->start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; !f->range && low < m->ref_count && m->refs[low].target < f->end; low++) {
+        if (m->refs[low].kind == CODE_REF_LANDING_PAD)
+            ARRAY_PUSH(&w->pads, m->refs[low].target);
+    }
 }
 
 bool depth_follow(struct analysis *a, uint32_t func) {
@@ -333,6 +442,7 @@ bool depth_follow(struct analysis *a, uint32_t func) {
     struct func *f = &a->funcs[func];
     add_piece(&w, f);
     labels_find(a, func, &w.labels);
+    find_pads(&w, f);
     int walks = 0;
     do
         follow_all(&w);

@@ -64,12 +64,17 @@ void transfers_resolve(struct analysis *a) {
         struct code_bytes past[DISPATCH_PAST];
         struct code_bytes jump = {text_bytes(f->text, t->from), text_size(f->text, t->from),
                                   t->from};
-        struct dispatch d = a->arch->dispatch(jump, past, past_of(f, t->from, past));
+        const struct arch *arch = text_arch(a, f->text, t->from);
+        struct dispatch d = arch->dispatch(jump, past, past_of(f, t->from, past));
         t->dispatch = d.kind;
         t->to = d.table;
         if (d.kind == DISPATCH_OFFSETS && d.table)
             ARRAY_PUSH(&a->switches, ((struct switch_table){.func = t->func, .how = d}));
         else if (d.kind == DISPATCH_OFFSETS && d.count)
             find_table(a, t->func, d);
+        if (d.kind == DISPATCH_COMPUTED && d.count)
+            ARRAY_PUSH(&a->switches, ((struct switch_table){.func = t->func, .how = d}));
+        if (d.kind == DISPATCH_CALL)
+            text_note(a, t->from + jump.size, FACT_RETURN_POINT);
     }
 }

@@ -30,6 +30,7 @@
 
 struct emitter {
     const struct plan *plan;
+    const struct arch *arch; /* of the site that is being written */
     const struct plan_request *request;
     vaddr_t area;
     bool *wanted;     /* by site */
@@ -94,8 +95,8 @@ static size_t make_stub(const struct emitter *e, uint8_t *out, vaddr_t at, uint8
                              .ring_bytes = e->request->ring_bytes,
                              .overflow = e->request->overflow,
                              .caller = e->request->caller,
-                             .agent = (int64_t)(e->area + e->plan->arch->agent_code - at)};
-    return e->plan->arch->stub_emit(out, &spec);
+                             .agent = (int64_t)(e->area + e->arch->agent_code - at)};
+    return e->arch->stub_emit(out, &spec);
 }
 
 static void put_stub(struct emitter *e, uint8_t variant, uint32_t site, vaddr_t orig, bool start) {
@@ -109,14 +110,14 @@ static uint32_t event_id(const struct emitter *e, uint32_t function, uint8_t eve
 
 static int put_jump(struct emitter *e, vaddr_t to) {
     mark(e, (struct mark){.kind = MARK_INSN, .at_start = true, .orig = to});
-    int r = e->plan->arch->jump(e->code->area + e->code->area_used, here(e), to);
-    e->code->area_used += e->plan->arch->jump_bytes;
+    int r = e->arch->jump(e->code->area + e->code->area_used, here(e), to);
+    e->code->area_used += e->arch->jump_bytes;
     return r;
 }
 
 static int put_insn(struct emitter *e, const struct site *site, const struct insn *insn) {
     struct relocated out = {0};
-    int r = e->plan->arch->relocate(insn, site->bytes + (insn->addr - site->start), here(e), &out);
+    int r = site->arch->relocate(insn, site->bytes + (insn->addr - site->start), here(e), &out);
     for (int i = 0; i < out.part_count; i++) {
         vaddr_t orig = out.parts[i].resume;
         bool outside = orig <= site->start || orig >= site->end;
@@ -128,7 +129,7 @@ static int put_insn(struct emitter *e, const struct site *site, const struct ins
     }
     if (out.address_at) {
         uint64_t address = out.address + e->request->bias;
-        memcpy(out.bytes + out.address_at, &address, sizeof address);
+        memcpy(out.bytes + out.address_at, &address, site->arch->word_bytes);
     }
     if (out.copy_bytes)
         memcpy(out.bytes + out.copy_at, module_bytes(e->plan->module, out.copy, out.copy_bytes),
@@ -141,7 +142,7 @@ static int put_insn(struct emitter *e, const struct site *site, const struct ins
 static int put_branch(struct emitter *e, const struct site *site, const struct step *s,
                       uint8_t variant, uint32_t id) {
     uint8_t stub[STUB_MAX_BYTES], skip[RELOCATED_MAX_BYTES];
-    const struct arch *arch = e->plan->arch;
+    const struct arch *arch = site->arch;
     size_t size = make_stub(e, stub, here(e), variant, id);
     const uint8_t *bytes = site->bytes + (s->insn.addr - site->start);
     size_t n = arch->skip_unless(&s->insn, bytes, (uint32_t)size + arch->jump_bytes, skip);
@@ -152,12 +153,28 @@ static int put_branch(struct emitter *e, const struct site *site, const struct s
     return put_jump(e, s->insn.target);
 }
 
+/* A return with a condition: the event belongs to where it holds. Its bytes know no place. */
+static int put_conditional_return(struct emitter *e, const struct site *site, const struct step *s,
+                                  uint8_t variant, uint32_t id) {
+    uint8_t stub[STUB_MAX_BYTES], skip[RELOCATED_MAX_BYTES];
+    const uint8_t *bytes = site->bytes + (s->insn.addr - site->start);
+    size_t size = make_stub(e, stub, here(e), variant, id) + s->insn.size;
+    size_t n = site->arch->skip_unless(&s->insn, bytes, (uint32_t)size, skip);
+    bool start = s->insn.addr == site->start;
+    mark(e, (struct mark){.kind = MARK_INSN, .at_start = start, .orig = s->insn.addr});
+    put(e, skip, n);
+    put_stub(e, variant, id, s->insn.addr, start);
+    mark(e, (struct mark){.kind = MARK_INSN, .at_start = start, .orig = s->insn.addr});
+    put(e, bytes, s->insn.size);
+    return 0;
+}
+
 /* A branch to a return that has no room of its own: where it is taken, it returns itself. The stub
  * of a conditional one stands for that return: it leaves no flags by which to branch once more. */
 static int put_return(struct emitter *e, const struct site *site, const struct step *s,
                       uint8_t variant, uint32_t id) {
     uint8_t stub[STUB_MAX_BYTES], skip[RELOCATED_MAX_BYTES];
-    const struct arch *arch = e->plan->arch;
+    const struct arch *arch = site->arch;
     const vaddr_t from = s->insn.addr, to = s->insn.target;
     const bool conditional = s->insn.kind == INSN_BRANCH, start = from == site->start;
     if (conditional) {
@@ -230,6 +247,8 @@ static int put_step(struct emitter *e, const struct site *site, const struct ste
     e->code->sites++;
     if (s->return_bytes)
         return put_return(e, site, s, variant, id);
+    if (insn_may_return(&s->insn) && !s->falls)
+        return put_conditional_return(e, site, s, variant, id);
     if (s->insn.kind == INSN_BRANCH && !s->falls)
         return put_branch(e, site, s, variant, id);
     put_stub(e, variant, id, s->insn.addr, s->insn.addr == site->start);
@@ -308,7 +327,7 @@ static uint32_t exit_count(const struct plan *plan, const struct site *site) {
 }
 
 static int put_hop(struct emitter *e, const struct site *site, vaddr_t trampoline) {
-    const struct arch *arch = e->plan->arch;
+    const struct arch *arch = site->arch;
     struct patch *hop = new_patch(e, site->start, arch->hop_bytes, site->end - site->start);
     hop->yields = site->in_sled;
     int r = arch->hop(hop->after, site->start, site->hole);
@@ -318,7 +337,7 @@ static int put_hop(struct emitter *e, const struct site *site, vaddr_t trampolin
 }
 
 static int put_patch(struct emitter *e, const struct site *site, vaddr_t trampoline) {
-    const struct arch *arch = e->plan->arch;
+    const struct arch *arch = site->arch;
     const uint64_t window = site->end - site->start;
     if (site->hole)
         return put_hop(e, site, trampoline);
@@ -382,6 +401,7 @@ static void want(struct emitter *e) {
 static int put_site(struct emitter *e, const struct site *site, struct err *err) {
     const struct plan *plan = e->plan;
     struct plan_code *c = e->code;
+    e->arch = site->arch;
     bool hook = is_hook(e, site);
     bool event = site->entry && is_traced(e, site->function);
     bool slice = event && is_sliced(e, site->function);
@@ -448,6 +468,9 @@ static void complete(struct emitter *e) {
 static int emit_once(const struct plan *plan, const struct plan_request *request,
                      struct plan_code *ret, struct err *err) {
     struct plan_code code = {.overflow = request->overflow, .caller = request->caller};
+    if (!plan->arch->agent_size)
+        return err_set(err, ENOTSUP, "foreign-machine", "%s: its code can be planned for only",
+                       plan->module->name);
     size_t agent = *plan->arch->agent_size;
     if (request->area_size < agent)
         return err_set(err, ENOSPC, "no-room", "%s: the trampoline area is too small",

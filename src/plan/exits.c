@@ -78,7 +78,7 @@ static bool is_switch(const struct analysis *a, const struct transfer *t, bool *
         }
     case DISPATCH_COMPUTED:
         if (transfer_is_computed(a, t)) {
-            *ret_known = false;
+            *ret_known = table_is_switch(a, t->func, t->to);
             return true;
         }
         return (labels || root->tables) && !t->entry_depth;
@@ -91,6 +91,8 @@ static bool is_switch(const struct analysis *a, const struct transfer *t, bool *
 
 static void indirect(struct analysis *a, const struct transfer *t) {
     bool known;
+    if (t->dispatch == DISPATCH_CALL)
+        return;
     if (t->dispatch == DISPATCH_STACK)
         push_exit(a, t, EVENT_CONTROL, STUB_SKIP_RED_ZONE | STUB_SAVE_FLAGS);
     else if (is_switch(a, t, &known))
@@ -105,8 +107,8 @@ static void classify(struct analysis *a, const struct transfer *t) {
     const struct func *f = &a->funcs[t->func];
     if (f->plt || f->thunk)
         return;
-    if (t->kind == INSN_RETURN) {
-        bool flags = *text_fact(f->text, f->start) & FACT_FLAGS_OUT;
+    if (transfer_returns(t)) {
+        bool flags = *text_fact(f->text, f->start) & FACT_FLAGS_OUT || conditional(t);
         push_exit(a, t, EVENT_RETURN, flags ? STUB_SAVE_FLAGS : 0);
     } else if (t->kind == INSN_JUMP_INDIRECT) {
         indirect(a, t);
@@ -135,7 +137,8 @@ static bool pass_flags_on(struct analysis *a) {
 /* Is the stack behind the instruction at ADDR as it is before it? */
 static bool keeps_stack(const struct analysis *a, const struct text *text, vaddr_t addr) {
     struct stack_effect effects[STACK_MAX_EFFECTS];
-    size_t count = a->arch->stack(text_bytes(text, addr), text_size(text, addr), effects);
+    size_t count =
+        text_arch(a, text, addr)->stack(text_bytes(text, addr), text_size(text, addr), effects);
     for (size_t i = 0; i < count; i++) {
         const struct stack_effect *e = &effects[i];
         bool other = e->op == STACK_SET || e->op == STACK_ALIGN || e->op == STACK_LOAD;

@@ -32,12 +32,14 @@ static bool is_final(const struct text *text, vaddr_t at, vaddr_t end) {
 }
 
 static bool fits_pun(const struct analysis *a, const struct text *text, const struct window *w) {
-    if (!a->arch->pun || !w->room || !text_holds(text, w->start + PUN_MAX_BYTES - 1) ||
+    if (!text_arch(a, text, w->start)->pun || !w->room ||
+        !text_holds(text, w->start + PUN_MAX_BYTES - 1) ||
         sled_touches(a, w->start + w->room, w->start + PUN_MAX_BYTES))
         return false;
     for (int form = 0; form < PUN_FORMS; form++) {
         struct pun pun;
-        if (!a->arch->pun(text_bytes(text, w->start), w->start, w->room, (uint8_t)form, &pun))
+        if (!text_arch(a, text, w->start)
+                 ->pun(text_bytes(text, w->start), w->start, w->room, (uint8_t)form, &pun))
             continue;
         if (a->module->position_independent || may_lead_somewhere(a, &pun) ||
             !is_final(text, w->start + w->room, w->start + pun.size))
@@ -51,15 +53,19 @@ bool window_fits(const struct analysis *a, const struct text *text, struct windo
     bool any = w->end > w->start, fits = false;
     switch (tier) {
     case TIER_JUMP:
-        fits = w->room >= a->arch->jump_bytes;
+        fits = w->room >= text_arch(a, text, w->start)->jump_bytes;
         break;
     case TIER_HOP:
-        w->hole = a->arch->hop && any && w->room >= a->arch->hop_bytes ? hole_near(a, text, w) : 0;
+        w->hole = text_arch(a, text, w->start)->hop && any &&
+                          w->room >= text_arch(a, text, w->start)->hop_bytes
+                      ? hole_near(a, text, w)
+                      : 0;
         fits = w->hole != 0;
         break;
     case TIER_PUN:
-        if (w->room >= a->arch->jump_bytes)
-            w->room = a->arch->jump_bytes - 1; /* it borrows, even if it need not */
+        if (w->room >= text_arch(a, text, w->start)->jump_bytes)
+            w->room =
+                text_arch(a, text, w->start)->jump_bytes - 1; /* it borrows, even if it need not */
         fits = any && fits_pun(a, text, w);
         break;
     default:

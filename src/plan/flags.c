@@ -27,7 +27,7 @@ bool flags_live_at(const struct analysis *a, vaddr_t addr) {
         case INSN_TRAP:
             return false;
         case INSN_JUMP:
-            a->arch->decode(text_bytes(t, addr), size, addr, &in, NULL);
+            text_arch(a, t, addr)->decode(text_bytes(t, addr), size, addr, &in, NULL);
             addr = in.target;
             if (!text_at(a, addr)) /* another module: the ABI holds */
                 return false;
@@ -35,7 +35,7 @@ bool flags_live_at(const struct analysis *a, vaddr_t addr) {
         default:
             break;
         }
-        struct flags_use use = a->arch->flags(text_bytes(t, addr), size);
+        struct flags_use use = text_arch(a, t, addr)->flags(text_bytes(t, addr), size);
         if (use.tested & ~written)
             return true;
         written |= use.written;

@@ -1,6 +1,6 @@
 #include "plan/frame.h"
 
-enum { WORD = 8, FARTHEST = 1 << 30 };
+enum { FARTHEST = 1 << 30 };
 static const struct place nowhere = {BASE_UNKNOWN, 0};
 
 static struct place beyond(struct place place, int64_t displacement) {
@@ -13,7 +13,7 @@ static struct place beyond(struct place place, int64_t displacement) {
 }
 
 void frame_enter(struct frame *frame, const struct arch *arch) {
-    *frame = (struct frame){0};
+    *frame = (struct frame){.word = arch->word_bytes};
     frame->regs[arch->sp_register] = (struct place){BASE_CFA, -arch->entry_cfa};
 }
 
@@ -26,13 +26,13 @@ static void overwrite(struct frame *frame, struct place place, int32_t size) {
     for (size_t i = frame->saved_count; i-- > 0;) {
         struct place at = frame->saved[i].at;
         if (at.base == place.base && at.offset < place.offset + size &&
-            place.offset < at.offset + WORD)
+            place.offset < at.offset + frame->word)
             drop_saved(frame, i);
     }
 }
 
 static void store(struct frame *frame, struct place at, struct place value) {
-    overwrite(frame, at, WORD);
+    overwrite(frame, at, frame->word);
     if (at.base == BASE_UNKNOWN || value.base == BASE_UNKNOWN || frame->saved_count == FRAME_SAVED)
         return;
     frame->saved[frame->saved_count].at = at;
@@ -73,7 +73,7 @@ static struct place reg_of(const struct frame *frame, uint8_t reg) {
 
 static void pop_into(struct frame *frame, struct place *sp, uint8_t reg) {
     struct place value = load(frame, *sp);
-    *sp = beyond(*sp, WORD);
+    *sp = beyond(*sp, frame->word);
     if (reg < STACK_REGISTERS)
         frame->regs[reg] = value;
 }
@@ -105,13 +105,13 @@ void frame_step(struct frame *frame, const struct arch *arch, const struct stack
         frame->regs[e->reg] = load(frame, beyond(base, e->displacement));
         return;
     case STACK_STORE:
-        if (e->size == WORD)
+        if (e->size == frame->word)
             store(frame, beyond(base, e->displacement), value);
         else
             overwrite(frame, beyond(base, e->displacement), e->size);
         return;
     case STACK_PUSH:
-        *sp = beyond(*sp, -WORD);
+        *sp = beyond(*sp, -frame->word);
         store(frame, *sp, value);
         return;
     case STACK_POP:

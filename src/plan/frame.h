@@ -25,7 +25,7 @@ struct frame {
     struct {
         struct place at, value;
     } saved[FRAME_SAVED];
-    uint8_t saved_count;
+    uint8_t saved_count, word; /* word: its bytes */
 };
 
 /* As at a function's first instruction. */

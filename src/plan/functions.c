@@ -60,15 +60,16 @@ void func_note_branch(const struct analysis *a, vaddr_t addr) {
 
 struct finder {
     struct analysis *a;
-    size_t range, symbol; /* next */
-    vaddr_t done;         /* end of the function before */
+    size_t range, symbol, start; /* next */
+    vaddr_t done;                /* end of the function before */
 };
 
 static void add(struct finder *find, vaddr_t start, vaddr_t end, const struct unwind_range *range) {
     struct analysis *a = find->a;
     const struct section *section = text_section_at(a, start);
     struct text *text = text_at(a, start);
-    if (end <= start || start < find->done || !text || !section || (!range && section->plt))
+    if (end <= start || start < find->done || !text || !section || (!range && section->plt) ||
+        text_is_data(text, start))
         return;
     uint64_t size = end - start;
     if (size > text->size - (start - text->start) ||
@@ -76,7 +77,7 @@ static void add(struct finder *find, vaddr_t start, vaddr_t end, const struct un
         return;
     struct func *f = &a->funcs[a->func_count];
     *f = (struct func){.start = start, .end = end, .range = range, .text = text};
-    f->body = start + a->arch->landing(text_bytes(text, start), size);
+    f->body = start + text_arch(a, text, start)->landing(text_bytes(text, start), size);
     vaddr_t behind = sled_of_entry(a, text, f->body);
     if (behind < end)
         f->body = behind;
@@ -110,6 +111,11 @@ static vaddr_t limit_of(const struct finder *find, vaddr_t start) {
         if (m->symbols[i].addr > start && m->symbols[i].type != SYMBOL_NOTYPE)
             limit = m->symbols[i].addr;
     }
+    const struct analysis *a = find->a;
+    for (size_t i = find->start; i < a->starts.count && a->starts.at[i].addr < limit; i++) {
+        if (a->starts.at[i].addr > start)
+            limit = a->starts.at[i].addr;
+    }
     return limit;
 }
 
@@ -119,12 +125,12 @@ static bool ends_flow(uint8_t kind) {
 }
 
 /* Behind the first jump or return that no branch of the code before leads beyond. */
-static vaddr_t flow_end(const struct analysis *a, vaddr_t start, vaddr_t limit) {
-    const struct text *text = text_at(a, start);
+static vaddr_t flow_end(const struct arch *arch, const struct text *text, vaddr_t start,
+                        vaddr_t limit) {
     vaddr_t farthest = start;
     for (vaddr_t at = start; at < limit;) {
         struct insn in;
-        if (!a->arch->decode(text_bytes(text, at), limit - at, at, &in, NULL))
+        if (!arch->decode(text_bytes(text, at), limit - at, at, &in, NULL))
             return limit;
         bool branch = in.kind == INSN_JUMP || in.kind == INSN_BRANCH || in.kind == INSN_LOOP;
         if (branch && in.target > farthest && in.target < limit)
@@ -133,6 +139,18 @@ static vaddr_t flow_end(const struct analysis *a, vaddr_t start, vaddr_t limit) 
         if (ends_flow(in.kind) && at > farthest)
             return at;
     }
+    return limit;
+}
+
+/* The same where it is known what is code: behind the last of it. */
+static vaddr_t code_end(const struct analysis *a, vaddr_t start, vaddr_t limit) {
+    const struct text *text = text_at(a, start);
+    if (!text)
+        return limit;
+    if (!text->states)
+        return flow_end(a->arch, text, start, limit);
+    while (limit > start && text_is_data(text, limit - 1))
+        limit -= limit - start < STATE_BYTES ? limit - start : STATE_BYTES;
     return limit;
 }
 
@@ -145,7 +163,7 @@ static bool runs_up_to(const struct analysis *a, vaddr_t start, vaddr_t end) {
         return false;
     struct insn in;
     for (vaddr_t at = start; at < end; at += in.size) {
-        if (!a->arch->decode(text_bytes(text, at), end - at, at, &in, NULL) ||
+        if (!text_arch(a, text, at)->decode(text_bytes(text, at), end - at, at, &in, NULL) ||
             (in.kind != INSN_NOP && in.kind != INSN_LANDING))
             return false;
     }
@@ -173,9 +191,34 @@ static void add_symbols(struct finder *find) {
         return;
     }
     vaddr_t end =
-        size ? first->addr + size : flow_end(find->a, first->addr, limit_of(find, first->addr));
+        size ? first->addr + size : code_end(find->a, first->addr, limit_of(find, first->addr));
     if (!next || end <= next->start)
         add(find, first->addr, end, NULL);
+}
+
+/* A function that nothing names. */
+static void add_start(struct finder *find) {
+    const struct code_start *start = &find->a->starts.at[find->start++];
+    size_t count = find->a->func_count;
+    if (start->addr < find->done)
+        return;
+    add(find, start->addr, code_end(find->a, start->addr, limit_of(find, start->addr)), NULL);
+    if (find->a->func_count > count)
+        find->a->funcs[count].weak = !start->called;
+}
+
+/* Where the next of each is. */
+static vaddr_t next_range(const struct finder *find) {
+    const struct module *m = find->a->module;
+    return find->range < m->range_count ? m->ranges[find->range].start : UINT64_MAX;
+}
+static vaddr_t next_symbol(const struct finder *find) {
+    const struct module *m = find->a->module;
+    return find->symbol < m->symbol_count ? m->symbols[find->symbol].addr : UINT64_MAX;
+}
+static vaddr_t next_start(const struct finder *find) {
+    const struct analysis *a = find->a;
+    return find->start < a->starts.count ? a->starts.at[find->start].addr : UINT64_MAX;
 }
 
 /* Names a function after the symbol that says most: any but one of a cold part. */
@@ -200,14 +243,18 @@ static void name_all(struct analysis *a) {
 void functions_find(struct analysis *a) {
     const struct module *m = a->module;
     struct finder find = {.a = a};
-    a->funcs = mem_alloc((m->range_count + m->symbol_count + 1) * sizeof *a->funcs);
-    while (find.range < m->range_count || find.symbol < m->symbol_count) {
-        const struct unwind_range *r = find.range < m->range_count ? &m->ranges[find.range] : NULL;
-        if (!r || (find.symbol < m->symbol_count && m->symbols[find.symbol].addr < r->start)) {
+    size_t most = m->range_count + m->symbol_count + a->starts.count;
+    a->funcs = mem_alloc((most + 1) * sizeof *a->funcs);
+    while (find.range < m->range_count || find.symbol < m->symbol_count ||
+           find.start < a->starts.count) {
+        vaddr_t range = next_range(&find), symbol = next_symbol(&find);
+        if (next_start(&find) < range && next_start(&find) < symbol) {
+            add_start(&find);
+        } else if (symbol < range) {
             add_symbols(&find);
         } else {
+            const struct unwind_range *r = &m->ranges[find.range++];
             add(&find, r->start, r->end, r);
-            find.range++;
         }
     }
     index_all(a);

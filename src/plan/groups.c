@@ -24,6 +24,8 @@ void groups_unite(struct analysis *a, uint32_t x, uint32_t y) {
 }
 
 static bool is_direct(const struct transfer *t) {
+    if (transfer_returns(t))
+        return false;
     return t->kind == INSN_JUMP || t->kind == INSN_BRANCH || t->kind == INSN_LOOP;
 }
 

@@ -17,9 +17,10 @@ struct search {
 
 static struct search search_new(const struct analysis *a, const struct text *text,
                                 const struct window *w) {
-    struct search s = {a, text, w, w->start + (vaddr_t)(int64_t)a->arch->hop_back,
-                       w->start + (vaddr_t)a->arch->hop_on};
-    vaddr_t last = text->start + text->size - a->arch->jump_bytes;
+    const struct arch *arch = text_arch(a, text, w->start);
+    struct search s = {a, text, w, w->start + (vaddr_t)(int64_t)arch->hop_back,
+                       w->start + (vaddr_t)arch->hop_on};
+    vaddr_t last = text->start + text->size - arch->jump_bytes;
     if ((int64_t)(s.low - text->start) < 0)
         s.low = text->start;
     if (s.high > last)
@@ -43,7 +44,7 @@ static bool overlaps(const struct window *w, vaddr_t at) {
 /* The first free bytes for a jump in the padding at AT; 0 if there are none. */
 static vaddr_t free_bytes(const struct search *s, vaddr_t at) {
     const struct text *text = s->text;
-    uint8_t run = 0, size = s->a->arch->jump_bytes;
+    uint8_t run = 0, size = text_arch(s->a, s->text, s->w->start)->jump_bytes;
     while (text_holds(text, at) && text->code[at - text->start] && is_padding(text, at)) {
         for (vaddr_t end = at + text_size(text, at); at < end; at++) {
             uint8_t fact = *text_fact(text, at);
@@ -109,11 +110,11 @@ static vaddr_t movable(const struct search *s, const struct func *f, vaddr_t sta
 
 bool hole_make(const struct analysis *a, const struct text *text, const struct window *w,
                struct window *ret) {
-    if (!a->arch->hop || w->end == w->start || w->room < a->arch->hop_bytes ||
-        hole_near(a, text, w))
+    const struct arch *arch = text_arch(a, text, w->start);
+    if (!arch->hop || w->end == w->start || w->room < arch->hop_bytes || hole_near(a, text, w))
         return false;
     struct search s = search_new(a, text, w);
-    const uint8_t size = a->arch->jump_bytes;
+    const uint8_t size = arch->jump_bytes;
     vaddr_t first = s.low - text->start > size ? s.low - size : text->start;
     for (vaddr_t at = first; at + size <= s.high; at++) {
         uint32_t i = text->code[at - text->start] ? func_at(a, at) : NO_FUNC;

@@ -21,12 +21,17 @@ static void note(struct search *s, vaddr_t addr) {
         s->found[i / 8] |= (uint8_t)(1u << i % 8);
 }
 
+/* What leads to code, without the bit that tells a state. */
+static vaddr_t address_in(const struct search *s, vaddr_t word) {
+    return s->plan->arch->other ? word & ~(vaddr_t)1 : word;
+}
+
 /* The word at SLOT: as the file has it, a relocation makes it, or the dynamic linker finds it. */
 static void note_word(struct search *s, vaddr_t slot) {
     const struct module *m = s->plan->module;
     const char *name = module_import_at(m, slot);
     const struct symbol *symbol = name ? module_symbol_named(m, name) : NULL;
-    const uint8_t *bytes = module_bytes(m, slot, sizeof(uint64_t));
+    const uint8_t *bytes = module_bytes(m, slot, m->word_bytes);
     uint64_t word = 0;
     if (symbol)
         note(s, symbol->addr);
@@ -34,8 +39,8 @@ static void note_word(struct search *s, vaddr_t slot) {
         if (m->refs[i].from == slot)
             note(s, m->refs[i].target);
     if (bytes && !m->position_independent) {
-        memcpy(&word, bytes, sizeof word);
-        note(s, word);
+        memcpy(&word, bytes, m->word_bytes);
+        note(s, address_in(s, word));
     }
 }
 
@@ -44,7 +49,7 @@ static void read_function(struct search *s, vaddr_t addr, int nested);
 static void read_insn(struct search *s, const struct insn *insn, const struct insn_constants *k,
                       int nested) {
     if (insn->operand == OPERAND_PC_ADDRESS)
-        note(s, insn->target);
+        note(s, address_in(s, insn->target));
     else if (insn->operand == OPERAND_PC_MEMORY)
         note_word(s, insn->target);
     else if ((insn->kind == INSN_CALL || insn->kind == INSN_JUMP) && nested < MOST_NESTED)
@@ -68,8 +73,17 @@ static void read_function(struct search *s, vaddr_t addr, int nested) {
     struct trail trail = {.known = 0};
     for (uint64_t at = 0; at < size; at += insn.size) {
         struct insn_constants constants = {.immediate_count = 0};
-        if (plan->arch->decode(bytes + at, size - at, addr + at, &insn, &constants))
-            arch_complete(plan->arch, &trail, bytes + at, &insn);
+        const struct arch *arch = plan_arch_at(plan, addr + at);
+        if (!arch) { /* data */
+            insn.size = plan->arch->other->insn_bytes;
+            continue;
+        }
+        if (arch->decode(bytes + at, size - at, addr + at, &insn, &constants)) {
+            trail.literal = insn.operand == OPERAND_PC_MEMORY
+                                ? module_constant(plan->module, insn.target, arch->word_bytes)
+                                : NULL;
+            arch_complete(arch, &trail, bytes + at, &insn);
+        }
         read_insn(s, &insn, &constants, nested);
     }
 }

@@ -21,7 +21,8 @@ struct step { /* one instruction of a window */
 
 struct site { /* a window and what it does */
     vaddr_t start, end;
-    const uint8_t *bytes; /* at start */
+    const struct arch *arch; /* of its code */
+    const uint8_t *bytes;    /* at start */
     uint32_t first_step, step_count;
     uint32_t function;
     uint32_t room;  /* bytes of trampoline that it takes at most */
@@ -53,9 +54,15 @@ struct part { /* of a function, away from it */
     uint32_t function;
 };
 
+struct span_of_code { /* up to the next one */
+    vaddr_t start;
+    const struct arch *arch; /* NULL: data */
+};
+
 struct plan {
     const struct module *module;
-    const struct arch *arch;
+    const struct arch *arch; /* of one of the machine's states: for what is the same in all */
+    ARRAY(struct span_of_code) spans; /* by address; none where the machine has one state */
     struct arena *arena;
     ARRAY(struct plan_function) functions;
     ARRAY(uint32_t) groups; /* by function: number of its group < group_count */

@@ -64,17 +64,29 @@ size_t data_room(struct analysis *a, vaddr_t table, size_t size) {
     return room < MAX_ENTRIES ? room : MAX_ENTRIES;
 }
 
+static void read_places(const struct search *s, const struct dispatch *how) {
+    for (uint32_t i = 0; i < how->count; i++) {
+        vaddr_t to = how->table + (vaddr_t)i * how->entry_bytes;
+        if (within(s->a, s->f, to))
+            ARRAY_PUSH(s->found, to);
+    }
+}
+
 /* The words at HOW's table, as many as are known to be, or as long as they lead to code (addresses,
  * and offsets of a form of its own: into the function); those that lead into the function are
  * labels. */
 static void read_table(const struct search *s, const struct dispatch *how) {
+    if (how->kind == DISPATCH_COMPUTED) {
+        read_places(s, how);
+        return;
+    }
     size_t size = how->entry_bytes, room = data_room(s->a, how->table, size);
     const uint8_t *at = module_bytes(s->a->module, how->table, room * size);
     bool offsets = size == sizeof(int32_t) && !how->shift;
     if (how->count && how->count < room)
         room = how->count;
     for (size_t i = 0; at && i < room; i++, at += size) {
-        vaddr_t to = table_target(how, at);
+        vaddr_t to = code_address(s->a, table_target(how, at));
         if (within(s->a, s->f, to))
             ARRAY_PUSH(s->found, to);
         else if (!how->count && !(offsets && text_is_insn(s->a, to)))
@@ -142,7 +154,7 @@ static void read_addresses(const struct search *s) {
         const struct transfer *t = &a->transfers.at[i];
         if (t->from >= s->f->end)
             return;
-        struct dispatch addresses = {.table = t->to, .entry_bytes = sizeof(uint64_t)};
+        struct dispatch addresses = {.table = t->to, .entry_bytes = a->arch->word_bytes};
         if (t->kind == INSN_JUMP_INDIRECT && t->dispatch == DISPATCH_ADDRESSES && t->to)
             read_table(s, &addresses);
     }

@@ -78,9 +78,10 @@ static vaddr_t nops_at_entry(const struct func *f, uint8_t need) {
 
 bool pad_window(const struct analysis *a, struct window *w) {
     const struct func *f = &a->funcs[w->func];
-    const uint8_t jump = a->arch->jump_bytes;
+    const struct arch *arch = text_arch(a, f->text, f->body);
+    const uint8_t jump = arch->jump_bytes;
     vaddr_t whole = nops_at_entry(f, jump);
-    vaddr_t some = a->arch->hop ? nops_at_entry(f, a->arch->hop_bytes) : whole;
+    vaddr_t some = arch->hop ? nops_at_entry(f, arch->hop_bytes) : whole;
     bool listed = f->pad, open = group_root(a, w->func)->open_flow;
     if (!some || (!listed && (!whole || open)))
         return false;
@@ -88,7 +89,7 @@ bool pad_window(const struct analysis *a, struct window *w) {
     w->room = (uint8_t)(w->end - w->start);
     w->hole = 0;
     vaddr_t before = f->start - jump;
-    if (listed && a->arch->hop && f->pad + jump <= f->start &&
+    if (listed && arch->hop && f->pad + jump <= f->start &&
         !is_entered(f->text, before, f->start)) {
         w->end = some;
         w->hole = before;

@@ -28,6 +28,13 @@ uint32_t plan_function_at(const struct plan *plan, vaddr_t addr) {
     return (uint32_t)(n - 1);
 }
 
+bool plan_part(const struct plan *plan, size_t number, struct span *ret) {
+    if (number >= plan->parts.count)
+        return false;
+    *ret = (struct span){plan->parts.at[number].start, plan->parts.at[number].end};
+    return true;
+}
+
 /* The patch stands at the entry or, if an instruction must stay there, right behind that. */
 bool plan_is_before_entry(const struct plan *plan, uint32_t function, vaddr_t addr) {
     const struct plan_function *f = &plan->functions.at[function];

@@ -52,6 +52,7 @@ const char *refusal_tag(enum refusal refusal) { return refusals[refusal].tag; }
 const char *refusal_meaning(enum refusal refusal) { return refusals[refusal].meaning; }
 
 static void analyse(struct plan *plan, struct analysis *a) {
+    states_find(a);
     sleds_find(a);
     functions_find(a);
     controls_find_twice(a);
@@ -76,9 +77,23 @@ static void analyse(struct plan *plan, struct analysis *a) {
     go_stacks_find(plan);
 }
 
+/* Keeps which state code is in. */
+static void keep_states(struct plan *plan, const struct analysis *a) {
+    for (size_t i = 0; i < a->texts.count; i++) {
+        const struct text *t = &a->texts.at[i];
+        const vaddr_t end = t->start + t->size;
+        for (vaddr_t at = t->start; t->states && at < end; at = text_state_end(t, at, end)) {
+            const struct arch *arch = text_is_data(t, at) ? NULL : text_arch(a, t, at);
+            ARRAY_PUSH(&plan->spans, ((struct span_of_code){at, arch}));
+        }
+    }
+}
+
 static void analysis_done(struct analysis *a) {
     text_close(a);
     free(a->funcs);
+    ARRAY_FREE(&a->starts);
+    ARRAY_FREE(&a->jumps);
     ARRAY_FREE(&a->sleds);
     ARRAY_FREE(&a->rows);
     ARRAY_FREE(&a->switches);
@@ -112,6 +127,7 @@ int plan_new_by(const struct module *module, enum tier only, struct plan **ret, 
         plan->arch = arch;
         plan->arena = arena_new();
         analyse(plan, &a);
+        keep_states(plan, &a);
         *ret = plan;
     }
     analysis_done(&a);
@@ -122,6 +138,7 @@ void plan_free(struct plan *plan) {
     if (!plan)
         return;
     arena_free(plan->arena);
+    ARRAY_FREE(&plan->spans);
     ARRAY_FREE(&plan->functions);
     ARRAY_FREE(&plan->groups);
     ARRAY_FREE(&plan->parts);
@@ -149,6 +166,18 @@ size_t plan_slices_size(const struct plan *plan) {
 }
 
 size_t plan_site_count(const struct plan *plan) { return plan->sites.count; }
+
+const struct arch *plan_arch_at(const struct plan *plan, vaddr_t addr) {
+    size_t low = 0;
+    for (size_t high = plan->spans.count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (plan->spans.at[middle].start <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? plan->spans.at[low - 1].arch : plan->arch;
+}
 
 bool plan_takes_lane(const struct plan *plan) { return plan->takes_lane; }
 

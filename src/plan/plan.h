@@ -88,9 +88,15 @@ bool plan_stack_tellers(const struct plan *plan, struct span ret[PLAN_STACK_TELL
 /* Whether code of a function writes the register that lanes hang off. */
 bool plan_takes_lane(const struct plan *plan);
 
+struct arch;
+/* What decodes the code at ADDR; NULL: data stands there. */
+const struct arch *plan_arch_at(const struct plan *plan, vaddr_t addr);
+
 /* Number of the function whose code, parts that lie elsewhere (.cold) included, holds ADDR;
  * UINT32_MAX: none does. */
 uint32_t plan_function_at(const struct plan *plan, vaddr_t addr);
+/* The parts of functions that lie elsewhere, by address. False: there is none of that number. */
+bool plan_part(const struct plan *plan, size_t number, struct span *ret);
 /* A thread is about to run the instruction at ADDR, of FUNCTION, when patches are written: whether
  * its entry is yet to be seen, and whether it leaves without being seen. */
 bool plan_is_before_entry(const struct plan *plan, uint32_t function, vaddr_t addr);

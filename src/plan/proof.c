@@ -23,11 +23,11 @@ static bool direct_proven(const struct analysis *a, const struct transfer *t) {
 }
 
 static bool proven(const struct analysis *a, const struct transfer *t) {
-    switch (t->kind) {
-    case INSN_RETURN:
+    if (transfer_returns(t))
         return t->entry_depth;
+    switch (t->kind) {
     case INSN_JUMP_INDIRECT:
-        return t->inside || t->dispatch == DISPATCH_STACK ||
+        return t->inside || t->dispatch == DISPATCH_STACK || t->dispatch == DISPATCH_CALL ||
                (t->entry_depth && t->dispatch != DISPATCH_OFFSETS && !transfer_is_computed(a, t));
     default:
         return direct_proven(a, t);
@@ -36,19 +36,25 @@ static bool proven(const struct analysis *a, const struct transfer *t) {
 
 /* A jump into the middle of another function that its code does not tell of. */
 static bool is_stray(const struct analysis *a, const struct transfer *t) {
-    bool direct = t->kind != INSN_RETURN && t->kind != INSN_JUMP_INDIRECT;
+    bool direct = !transfer_returns(t) && t->kind != INSN_JUMP_INDIRECT;
     uint32_t g = direct ? func_at(a, t->to) : NO_FUNC;
     return g != NO_FUNC && g != t->func && !a->funcs[t->func].cold && !depths_agree(a, t);
+}
+
+/* Those that may be parts of others come last: by then it is known whether they are. */
+static void follow_bare(struct analysis *a, bool weak) {
+    for (uint32_t i = 0; i < a->func_count; i++) {
+        struct func *f = &a->funcs[i];
+        if (!f->range && !f->cold && f->weak == weak)
+            f->unproven |= !f->bad && !depth_follow(a, i);
+    }
 }
 
 void depths_find(struct analysis *a) {
     if (a->bare_high)
         anchors_find(a);
-    for (uint32_t i = 0; i < a->func_count; i++) {
-        struct func *f = &a->funcs[i];
-        if (!f->range && !f->cold)
-            f->unproven |= !f->bad && !depth_follow(a, i);
-    }
+    follow_bare(a, false);
+    follow_bare(a, true);
     for (size_t i = 0; i < a->transfers.count; i++) {
         struct transfer *t = &a->transfers.at[i];
         struct func *f = &a->funcs[t->func];

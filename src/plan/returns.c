@@ -59,12 +59,15 @@ static bool is_left(const struct analysis *a, const struct exit_site *x) {
     size_t i = first_branch(a, x->addr);
     bool all =
         i < a->to_returns.count && a->to_returns.at[i].to == x->addr && a->to_returns.at[i].all;
-    return all && x->kind == INSN_RETURN && x->tier == TIER_NONE && f->range &&
+    return all && x->kind == INSN_RETURN && x->tier == TIER_NONE && func_is_described(a, f) &&
            !func_is_start(f, x->addr) && !(*text_fact(f->text, x->addr) & FACT_OWNED);
 }
 
 static void make_way(struct analysis *a, vaddr_t addr) {
     uint32_t func = func_at(a, addr);
+    const struct func *root = group_root(a, func);
+    if (!a->funcs[func].range && (root->unproven || root->loose || root->bad))
+        return;
     if (!(*text_fact(a->funcs[func].text, addr) & FACT_OWNED))
         window_around(a, func, addr);
 }

@@ -1,18 +1,25 @@
 /* Windows become sites: their instructions are decoded once more, and kept. */
 #include "plan/internal.h"
 
-/* Whether calls are filtered is not known yet. */
-uint32_t sites_stub_room(const struct plan *plan, uint8_t variant) {
+/* Whether calls are filtered is not known yet. No stubs are known for some machines. */
+static uint32_t stub_room(const struct arch *arch, uint8_t variant) {
     uint8_t scratch[STUB_MAX_BYTES];
     uint32_t room = 0;
-    for (int overflow = OVERFLOW_WAIT; overflow <= OVERFLOW_OVERWRITE; overflow++) {
+    for (int overflow = OVERFLOW_WAIT; arch->stub_emit && overflow <= OVERFLOW_OVERWRITE;
+         overflow++) {
         struct stub_spec spec = {.variant = variant | (variant & STUB_HOOK ? 0 : STUB_CALLER),
                                  .ring_bytes = 4096,
                                  .overflow = (enum overflow)overflow};
-        uint32_t size = (uint32_t)plan->arch->stub_emit(scratch, &spec);
+        uint32_t size = (uint32_t)arch->stub_emit(scratch, &spec);
         room = size > room ? size : room;
     }
     return room;
+}
+
+uint32_t sites_stub_room(const struct plan *plan, uint8_t variant) {
+    const struct arch *other = plan->arch->other;
+    uint32_t room = stub_room(plan->arch, variant), more = other ? stub_room(other, variant) : 0;
+    return room > more ? room : more;
 }
 
 enum { VARIANTS = (STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE | STUB_HOOK) + 1 };
@@ -59,7 +66,7 @@ static void add_return_behind(struct plan *plan, const struct analysis *a, const
     if (!x || !window_runs_into(a, w, x->addr))
         return;
     struct step s = {0};
-    plan->arch->decode(text_bytes(text, x->addr), x->size, x->addr, &s.insn, NULL);
+    text_arch(a, text, x->addr)->decode(text_bytes(text, x->addr), x->size, x->addr, &s.insn, NULL);
     take_exit(a, x, &s);
     ARRAY_PUSH(&plan->steps, s);
 }
@@ -69,7 +76,8 @@ static void add_steps(struct plan *plan, const struct analysis *a, const struct 
     const struct text *text = a->funcs[w->func].text;
     for (vaddr_t at = w->start; at < w->end; at += text_size(text, at)) {
         struct step s = {0};
-        plan->arch->decode(text_bytes(text, at), text_size(text, at), at, &s.insn, NULL);
+        text_arch(a, text, at)
+            ->decode(text_bytes(text, at), text_size(text, at), at, &s.insn, NULL);
         const struct exit_site *x = next_exit(a, at, exit);
         if (x && x->addr == at && (x->tier != TIER_NONE || x->trap))
             take_exit(a, x, &s);
@@ -87,12 +95,12 @@ static void add_steps(struct plan *plan, const struct analysis *a, const struct 
 
 static uint32_t site_room(const struct plan *plan, const struct site *site,
                           const struct rooms *rooms) {
-    uint32_t room = TRAMPOLINE_ALIGN - 1u + plan->arch->jump_bytes;
+    uint32_t room = TRAMPOLINE_ALIGN - 1u + site->arch->jump_bytes;
     if (site->entry || site->control)
         room += rooms->stub[site->variant];
     for (uint32_t i = 0; i < site->step_count; i++) {
         const struct step *s = &plan->steps.at[site->first_step + i];
-        room += plan->arch->relocated_bytes(&s->insn);
+        room += site->arch->relocated_bytes(&s->insn);
         if (s->exit)
             room += rooms->stub[s->variant] + RELOCATED_MAX_BYTES;
     }
@@ -118,13 +126,14 @@ void sites_build(struct plan *plan, const struct analysis *a) {
         rooms.stub[v] = sites_stub_room(plan, (uint8_t)v);
     plan->hook_room = rooms.stub[HOOK_VARIANT];
     plan->slice_room = sites_stub_room(plan, STUB_SLICE | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE);
-    plan->area_size = *plan->arch->agent_size + plan->hook_room;
+    plan->area_size = (plan->arch->agent_size ? *plan->arch->agent_size : 0) + plan->hook_room;
     size_t exit = 0;
     for (size_t i = 0; i < a->windows.count; i++) {
         const struct window *w = &a->windows.at[i];
         const struct func *f = &a->funcs[w->func];
         struct site site = {.start = w->start,
                             .end = w->end,
+                            .arch = text_arch(a, f->text, w->start),
                             .bytes = text_bytes(f->text, w->start),
                             .first_step = (uint32_t)plan->steps.count,
                             .function = f->number,

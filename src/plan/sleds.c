@@ -34,9 +34,9 @@ static struct sled_place place_of(const struct analysis *a, const struct text *t
                                   const struct sled *sled) {
     struct sled_place s = {.start = sled->addr, .kind = kind_of(sled->kind)};
     size_t room = text->size - (s.start - text->start);
-    s.end = s.start + a->arch->sled(text_bytes(text, s.start), room, s.kind);
+    s.end = s.start + text_arch(a, text, s.start)->sled(text_bytes(text, s.start), room, s.kind);
     if (s.kind == SLED_EXIT && s.end > s.start &&
-        !a->arch->is_return(text_bytes(text, s.start), room))
+        !text_arch(a, text, s.start)->is_return(text_bytes(text, s.start), room))
         s.kind = SLED_EVENT; /* its return stands behind it, and stays as it is */
     if (s.end == s.start) {
         s.kind = SLED_EVENT;
@@ -100,7 +100,7 @@ vaddr_t sled_of_entry(const struct analysis *a, const struct text *text, vaddr_t
         return addr;
     struct insn in = {0};
     if (s->start != addr)
-        a->arch->decode(text_bytes(text, addr), s->start - addr, addr, &in, NULL);
+        text_arch(a, text, addr)->decode(text_bytes(text, addr), s->start - addr, addr, &in, NULL);
     return s->start == addr || in.kind == INSN_NOP ? s->end : addr;
 }
 

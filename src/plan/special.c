@@ -22,9 +22,20 @@ static const char *const twice[] = {
 };
 /* A star stands for any ending. */
 static const char *const own[] = {
-    "_start",           "_dl_start_user",      "_dl_runtime_resolve*",  "_dl_runtime_profile*",
-    "__morestack*",     "__restore_rt",        "__syscall_cancel_arch", "__syscall_cp_asm",
-    "__x86_indirect_*", "__x86_return_thunk*", "__llvm_retpoline_*",    "__llvm_lvi_thunk_*",
+    "_start",
+    "_dl_start_user",
+    "_dl_runtime_resolve*",
+    "_dl_runtime_profile*",
+    "__morestack*",
+    "__restore_rt",
+    "__syscall_cancel_arch",
+    "__syscall_cp_asm",
+    "__x86_indirect_*",
+    "__x86_return_thunk*",
+    "__llvm_retpoline_*",
+    "__llvm_lvi_thunk_*",
+    "__default_sa_restorer*",
+    "__default_rt_sa_restorer*", /* signal restorers of Arm */
 };
 static const char *const thunks[] = {
     "__x86_indirect_thunk_*",

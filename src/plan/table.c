@@ -133,7 +133,21 @@ static void from_itself(struct analysis *a, const struct address_load *load) {
         follow_and_adopt(a, &t);
 }
 
+/* Places at equal distances. */
+static void from_places(struct analysis *a, const struct switch_table *s) {
+    for (uint32_t i = 0; i < s->how.count; i++) {
+        vaddr_t to = s->how.table + (vaddr_t)i * s->how.entry_bytes;
+        if (text_is_insn(a, to))
+            text_note(a, to, FACT_TARGET);
+    }
+    a->funcs[s->func].tables++;
+}
+
 static void from_switch(struct analysis *a, const struct switch_table *s) {
+    if (s->how.kind == DISPATCH_COMPUTED) {
+        from_places(a, s);
+        return;
+    }
     struct table t = {.a = a, .func = s->func, .how = s->how, .own_only = !s->how.count};
     if (!open_table(&t, s->how.table))
         return;
@@ -179,7 +193,7 @@ static void offset_tables(struct analysis *a) {
 
 /* Entry I of a table of addresses if it leads to code, else 0. */
 static vaddr_t address_entry(const struct table *t, size_t i) {
-    vaddr_t to = entry_of(t, i);
+    vaddr_t to = code_address(t->a, entry_of(t, i));
     return text_is_insn(t->a, to) ? to : 0;
 }
 
@@ -190,7 +204,7 @@ static bool inner(const struct analysis *a, uint32_t func, vaddr_t to) {
 }
 
 enum table_use table_use(const struct analysis *a, uint32_t func, vaddr_t table) {
-    struct table t = {.a = a, .func = func, .how = {.entry_bytes = sizeof(uint64_t)}};
+    struct table t = {.a = a, .func = func, .how = {.entry_bytes = a->arch->word_bytes}};
     if (!table || a->module->position_independent || !open_table(&t, table))
         return TABLE_UNKNOWN;
     for (size_t i = 0; i < t.room && i < MAX_ADDRESSES; i++) {
@@ -205,7 +219,7 @@ enum table_use table_use(const struct analysis *a, uint32_t func, vaddr_t table)
 
 /* Parts that only the switch reaches belong to it: the words that lead to them take no address. */
 static void claim_parts(struct analysis *a, const struct transfer *jump) {
-    struct table t = {.a = a, .func = jump->func, .how = {.entry_bytes = sizeof(uint64_t)}};
+    struct table t = {.a = a, .func = jump->func, .how = {.entry_bytes = a->arch->word_bytes}};
     if (!open_table(&t, jump->to))
         return;
     a->funcs[jump->func].tables++;
@@ -217,7 +231,7 @@ static void claim_parts(struct analysis *a, const struct transfer *jump) {
         bool start = a->funcs[g].start == to;
         bool plain = !(*text_fact(a->funcs[g].text, to) & (FACT_CALLED | FACT_TAKEN));
         if (start && plain) {
-            ARRAY_PUSH(&a->switch_words, jump->to + i * sizeof(uint64_t));
+            ARRAY_PUSH(&a->switch_words, jump->to + i * a->arch->word_bytes);
             a->funcs[g].in_table = true;
             groups_unite(a, jump->func, g);
         } else if (!own(a, jump->func, g)) {

@@ -63,7 +63,7 @@ static void note_refs(struct analysis *a) {
         while (f < a->func_count && a->funcs[f].end <= r->target)
             f++;
         bool middle = f < a->func_count && r->target > a->funcs[f].start &&
-                      r->target % a->arch->insn_bytes == 0;
+                      r->target % text_arch(a, a->funcs[f].text, r->target)->insn_bytes == 0;
         if (middle && r->kind != CODE_REF_LANDING_PAD)
             a->funcs[f].code_refs++;
     }

@@ -9,13 +9,15 @@
 
 enum { MAX_TEXT = INT32_MAX }; /* what a direct branch can span */
 
-static struct text text_new(const struct segment *s) {
+static struct text text_new(const struct analysis *a, const struct segment *s) {
     return (struct text){
         .start = s->start,
         .size = s->file_size,
         .bytes = s->bytes,
         .code = mem_alloc(s->file_size),
         .facts = mem_alloc(s->file_size),
+        .size_shift = a->arch->other ? 1 : 0,
+        .states = a->arch->other ? mem_alloc(s->file_size / STATE_BYTES + 1) : NULL,
     };
 }
 
@@ -30,7 +32,7 @@ int text_open(struct analysis *a, struct err *err) {
         total += s->file_size;
         if (s->file_size > MAX_TEXT || total > MAX_TEXT)
             return err_set(err, EFBIG, "text-too-large", "%s: more than 2 GB of code", m->name);
-        ARRAY_PUSH(&a->texts, text_new(s));
+        ARRAY_PUSH(&a->texts, text_new(a, s));
         done = s->start + s->file_size;
     }
     return 0;
@@ -40,6 +42,7 @@ void text_close(struct analysis *a) {
     for (size_t i = 0; i < a->texts.count; i++) {
         free(a->texts.at[i].code);
         free(a->texts.at[i].facts);
+        free(a->texts.at[i].states);
         free(a->texts.at[i].first_funcs);
     }
     ARRAY_FREE(&a->texts);
@@ -65,7 +68,8 @@ const struct section *text_section_at(const struct analysis *a, vaddr_t addr) {
 void text_note(const struct analysis *a, vaddr_t addr, uint8_t facts) {
     const struct text *t = text_at(a, addr);
     bool arrives = facts & (FACT_TARGET | FACT_CALLED | FACT_TAKEN | FACT_RETURN_POINT);
-    if (t && !(arrives && addr % a->arch->insn_bytes)) /* a number that looks like an address */
+    if (t &&
+        !(arrives && addr % text_arch(a, t, addr)->insn_bytes)) /* only looks like an address */
         *text_fact(t, addr) |= facts;
 }
 
@@ -75,16 +79,26 @@ bool text_is_insn(const struct analysis *a, vaddr_t addr) {
 }
 
 vaddr_t text_previous(const struct text *text, vaddr_t addr) {
-    for (vaddr_t p = addr - 1; text_holds(text, p) && addr - p <= INSN_MAX_BYTES; p--) {
+    for (vaddr_t p = addr - 1; text_holds(text, p) && addr - p <= UNIT_MAX_BYTES; p--) {
         if (text->code[p - text->start])
             return p + text_size(text, p) == addr ? p : 0;
     }
     return 0;
 }
 
+vaddr_t text_state_end(const struct text *text, vaddr_t addr, vaddr_t limit) {
+    vaddr_t end = addr;
+    if (!text->states)
+        return limit;
+    while (end < limit && *text_state(text, end) == *text_state(text, addr))
+        end += STATE_BYTES;
+    return end < limit ? end : limit;
+}
+
 static bool takes_lane(const struct analysis *a, const struct text *t) {
     for (size_t i = 0; i < t->size; i++)
-        if (t->code[i] && a->arch->writes_lane(t->bytes + i, text_size(t, t->start + i)) &&
+        if (t->code[i] &&
+            text_arch(a, t, t->start + i)->writes_lane(t->bytes + i, text_size(t, t->start + i)) &&
             func_at(a, t->start + i) != NO_FUNC)
             return true;
     return false;
@@ -102,7 +116,8 @@ bool text_takes_lane(const struct analysis *a) {
 struct sweep {
     struct analysis *a;
     struct text *text;
-    uint32_t func;  /* NO_FUNC between functions */
+    const struct arch *arch; /* of the code that is being decoded */
+    uint32_t func;           /* NO_FUNC between functions */
     vaddr_t called; /* target of a direct call just passed, while flags are as it left them */
     struct insn_constants *constants; /* non-PIE */
     struct insn_constants storage;
@@ -116,29 +131,40 @@ static void begin_run(struct sweep *s, uint32_t func) {
     s->called = 0;
     s->slot = 0;
     s->exclusive = 0;
-    s->trail.known = 0;
+    s->trail = (struct trail){.known = 0};
 }
 
 /* Notes a branch to a return apart (returns.c). */
 static bool note_to_return(struct sweep *s, const struct insn *in) {
     struct analysis *a = s->a;
     if (in->kind == INSN_FIXED || in->kind == INSN_LOOP || s->func == NO_FUNC ||
-        !text_holds(s->text, in->target))
+        !text_holds(s->text, in->target) || in->turns)
         return false;
     size_t room = s->text->size - (in->target - s->text->start);
-    if (!a->arch->is_return(text_bytes(s->text, in->target), room))
+    if (!s->arch->is_return(text_bytes(s->text, in->target), room))
         return false;
     const struct func *f = &a->funcs[s->func];
     bool inside = in->target >= f->start && in->target < f->end;
     uint32_t g = inside ? s->func : func_at(a, in->target);
-    if (!f->range || g == NO_FUNC || !a->funcs[g].range)
+    if (!func_is_described(a, f) || g == NO_FUNC || !func_is_described(a, &a->funcs[g]))
         return false;
     ARRAY_PUSH(&a->to_returns, ((struct return_branch){.to = in->target, .from = in->addr}));
     return true;
 }
 
+/* A return with a condition. */
+static void note_exit(struct sweep *s, const struct insn *in) {
+    if (s->func != NO_FUNC)
+        ARRAY_PUSH(&s->a->transfers,
+                   ((struct transfer){in->addr, 0, s->func, in->kind, 0, false, false}));
+}
+
 static void note_branch(struct sweep *s, const struct insn *in) {
     struct analysis *a = s->a;
+    if (insn_may_return(in)) {
+        note_exit(s, in);
+        return;
+    }
     if (!note_to_return(s, in))
         text_note(a, in->target, FACT_TARGET);
     if (s->func == NO_FUNC)
@@ -165,8 +191,10 @@ static void note_call(struct sweep *s, const struct insn *in) {
     s->called = in->kind == INSN_CALL ? in->target : 0;
 }
 
-static void note_pc_address(struct sweep *s, const struct insn *in) {
+static void note_pc_address(struct sweep *s, const struct insn *insn) {
     struct analysis *a = s->a;
+    struct insn stateless = *insn, *in = &stateless;
+    in->target = code_address(a, in->target);
     if (in->operand == OPERAND_PC_MEMORY) {
         s->slot = in->target;
         text_note(a, in->target, FACT_TARGET);
@@ -215,10 +243,17 @@ static void note_exclusive(struct sweep *s, const struct insn *in) {
     s->exclusive = 0;
 }
 
+/* The word that IN accesses, if it is a constant; else NULL. */
+static const uint8_t *literal_of(const struct analysis *a, const struct insn *in) {
+    bool memory = in->operand == OPERAND_PC_MEMORY && a->arch->other;
+    return memory ? module_constant(a->module, in->target, a->arch->word_bytes) : NULL;
+}
+
 /* An address that several instructions make. */
 static void note_trail(struct sweep *s, const struct insn *in) {
     struct insn whole;
-    if (!s->a->arch->follow(&s->trail, in, text_bytes(s->text, in->addr), &whole))
+    s->trail.literal = literal_of(s->a, in);
+    if (!s->arch->follow(&s->trail, in, text_bytes(s->text, in->addr), &whole))
         return;
     if (whole.operand != OPERAND_ABSOLUTE || !s->a->module->position_independent)
         note_pc_address(s, &whole);
@@ -228,7 +263,7 @@ static void note_insn(struct sweep *s, const struct insn *in) {
     note_flags(s, in);
     if (in->exclusive)
         note_exclusive(s, in);
-    if (s->a->arch->follow)
+    if (s->arch->follow)
         note_trail(s, in);
     switch (in->kind) {
     case INSN_JUMP:
@@ -259,23 +294,28 @@ static void note_insn(struct sweep *s, const struct insn *in) {
         note_constants(s);
 }
 
-static bool is_constant(const struct module *m, vaddr_t addr, uint8_t size) {
-    const struct segment *segment = module_segment_at(m, addr);
-    return segment && !segment->writable && module_bytes(m, addr, size);
+/* A return with a condition by which no branch can be made cannot be told apart. */
+static bool is_unbranchable(const struct sweep *s, const struct insn *in) {
+    uint8_t scratch[RELOCATED_MAX_BYTES];
+    return insn_may_return(in) &&
+           !s->arch->skip_unless(in, text_bytes(s->text, in->addr), STUB_MAX_BYTES, scratch);
 }
 
-static void decode_range(struct sweep *s, vaddr_t start, vaddr_t end) {
+/* All of one state. */
+static void decode_code(struct sweep *s, vaddr_t start, vaddr_t end) {
     struct func *f = s->func == NO_FUNC ? NULL : &s->a->funcs[s->func];
+    s->arch = text_arch(s->a, s->text, start);
     bool (*decode)(const uint8_t *, size_t, vaddr_t, struct insn *, struct insn_constants *) =
-        s->a->arch->decode;
+        s->arch->decode;
     uint8_t *code = s->text->code - s->text->start;
     for (vaddr_t at = start; at < end;) {
         struct insn in;
-        size_t room = end - at < INSN_MAX_BYTES ? end - at : INSN_MAX_BYTES;
+        size_t room = end - at < UNIT_MAX_BYTES ? end - at : UNIT_MAX_BYTES;
         bool good = decode(text_bytes(s->text, at), room, at, &in, s->constants);
-        if (in.copies && !is_constant(s->a->module, in.target, in.copies))
+        if (in.copies && !module_constant(s->a->module, in.target, in.copies))
             in.kind = INSN_FIXED;
-        code[at] = (uint8_t)(in.size << 4 | in.kind);
+        bool stays = is_unbranchable(s, &in);
+        code[at] = text_code(s->text, in.size, in.stays || stays ? INSN_FIXED : in.kind);
         if (f && !good)
             f->bad = true;
         if (f && in.kind != INSN_NOP && in.kind != INSN_BREAK)
@@ -291,6 +331,16 @@ static void decode_range(struct sweep *s, vaddr_t start, vaddr_t end) {
     }
 }
 
+static void decode_range(struct sweep *s, vaddr_t start, vaddr_t end) {
+    for (vaddr_t at = start, next; at < end; at = next) {
+        next = text_state_end(s->text, at, end);
+        if (text_is_data(s->text, at))
+            begin_run(s, s->func);
+        else
+            decode_code(s, at, next);
+    }
+}
+
 /* Does control not simply go on behind an instruction of KIND? A call may not come back. */
 static bool ends_run(uint8_t kind) {
     return kind == INSN_RETURN || kind == INSN_JUMP || kind == INSN_JUMP_INDIRECT ||
@@ -300,16 +350,16 @@ static bool ends_run(uint8_t kind) {
 /* Bytes that belong to no function may be code or data. A run that would go on into what no program
  * executes is data: text and tables are full of such, and what reads like a branch in them is none.
  */
-static void decode_gap(struct sweep *s, vaddr_t start, vaddr_t end) {
-    const struct arch *arch = s->a->arch;
+static void decode_gap_code(struct sweep *s, vaddr_t start, vaddr_t end) {
+    const struct arch *arch = text_arch(s->a, s->text, start);
     vaddr_t run = start;
     begin_run(s, NO_FUNC);
     for (vaddr_t at = start; at < end;) {
         struct insn in;
         const uint8_t *bytes = text_bytes(s->text, at);
-        size_t room = end - at < INSN_MAX_BYTES ? end - at : INSN_MAX_BYTES;
+        size_t room = end - at < UNIT_MAX_BYTES ? end - at : UNIT_MAX_BYTES;
         bool good = arch->decode(bytes, room, at, &in, NULL) && !arch->is_barred(bytes, in.size);
-        s->text->code[at - s->text->start] = (uint8_t)(in.size << 4 | in.kind);
+        s->text->code[at - s->text->start] = text_code(s->text, in.size, in.kind);
         at += in.size;
         if (good && (ends_run(in.kind) || at >= end))
             decode_range(s, run, at);
@@ -317,6 +367,14 @@ static void decode_gap(struct sweep *s, vaddr_t start, vaddr_t end) {
             run = at;
         if (!good)
             s->called = 0;
+    }
+}
+
+static void decode_gap(struct sweep *s, vaddr_t start, vaddr_t end) {
+    for (vaddr_t at = start, next; at < end; at = next) {
+        next = text_state_end(s->text, at, end);
+        if (!text_is_data(s->text, at))
+            decode_gap_code(s, at, next);
     }
 }
 

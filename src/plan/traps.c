@@ -24,7 +24,7 @@ static bool can_move(const struct analysis *a, const struct text *text, vaddr_t 
     case INSN_EXCLUSIVE:
         return false;
     default:
-        return a->arch->trap_bytes <= text_size(text, addr);
+        return text_arch(a, text, addr)->trap_bytes <= text_size(text, addr);
     }
 }
 
@@ -39,7 +39,7 @@ static bool trap_window(const struct analysis *a, struct window *w) {
         if (*text_fact(f->text, at) & FACT_OWNED)
             return false;
     }
-    w->room = a->arch->trap_bytes;
+    w->room = text_arch(a, f->text, w->start)->trap_bytes;
     w->tier = TIER_TRAP;
     return true;
 }

@@ -25,14 +25,14 @@ static void add(struct plan_view *v, const struct site *s, vaddr_t at, enum plac
 }
 
 static void add_site(struct plan_view *v, const struct plan *plan, const struct site *s) {
-    const struct arch *arch = plan->arch;
+    const struct arch *arch = s->arch;
     struct plan_window w = {.start = s->start,
                             .end = s->end,
                             .hole = s->hole,
                             .tier = (enum tier)s->tier,
                             .function = s->function};
     w.hole_bytes = s->hole ? arch->jump_bytes : 0;
-    w.written = s->tier == TIER_HOP                           ? arch->hop_bytes
+    w.written = s->hole                                       ? arch->hop_bytes
                 : s->tier == TIER_PUN || s->tier == TIER_TRAP ? s->owned
                                                               : arch->jump_bytes;
     ARRAY_PUSH(&v->windows, w);

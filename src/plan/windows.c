@@ -99,13 +99,18 @@ static bool ends_beside(const struct analysis *a, const struct func *f, vaddr_t 
     return x && x->tier == TIER_NONE;
 }
 
+/* Of W's code. */
+static const struct arch *arch_of(const struct analysis *a, const struct window *w) {
+    return text_arch(a, a->funcs[w->func].text, w->start);
+}
+
 /* How many bytes at its start a patch changes. */
 static uint8_t written(const struct analysis *a, const struct window *w) {
     if (w->tier == TIER_PUN)
         return w->room;
     if (w->tier == TIER_TRAP)
-        return a->arch->trap_bytes;
-    return w->hole ? a->arch->hop_bytes : a->arch->jump_bytes;
+        return arch_of(a, w)->trap_bytes;
+    return w->hole ? arch_of(a, w)->hop_bytes : arch_of(a, w)->jump_bytes;
 }
 
 static void serve_exit(const struct analysis *a, vaddr_t addr, uint8_t tier) {
@@ -129,22 +134,22 @@ static void serve_exits(struct analysis *a, const struct window *w) {
 
 void window_take(struct analysis *a, const struct window *w) {
     const struct func *f = &a->funcs[w->func];
+    const uint8_t jump = arch_of(a, w)->jump_bytes;
     vaddr_t end = w->start + written(a, w);
     own(f->text, w->start, end < w->end ? w->end : end);
     if (w->hole) {
-        own(f->text, w->hole, w->hole + a->arch->jump_bytes);
+        own(f->text, w->hole, w->hole + jump);
         *text_fact(f->text, w->hole) &= (uint8_t)~FACT_SPARE;
     }
     serve_exits(a, w);
-    for (vaddr_t at = w->start + a->arch->jump_bytes;
-         w->tier == TIER_JUMP && at + a->arch->jump_bytes <= w->end; at += a->arch->jump_bytes)
+    for (vaddr_t at = w->start + jump; w->tier == TIER_JUMP && at + jump <= w->end; at += jump)
         *text_fact(f->text, at) |= FACT_SPARE;
     ARRAY_PUSH(&a->windows, *w);
 }
 
 /* What is free from the window's start on, up to what a jump takes. */
 static void find_room(const struct analysis *a, const struct text *text, struct window *w) {
-    vaddr_t need = w->start + a->arch->jump_bytes, end = w->end;
+    vaddr_t need = w->start + arch_of(a, w)->jump_bytes, end = w->end;
     if (end > w->start && ends_flow(text_kind(text, text_previous(text, end))))
         end = padding_end(text, end, need);
     w->room = (uint8_t)((end < need ? end : need) - w->start);
@@ -164,19 +169,20 @@ struct choice { /* whom windows are sought for, and which */
 
 /* An exit that stands too close behind the window for one of its own joins it. */
 static vaddr_t with_near_exit(const struct analysis *a, const struct func *f, vaddr_t end) {
+    const struct arch *arch = text_arch(a, f->text, f->start);
     vaddr_t at = end;
-    if (a->arch->insn_bytes >= a->arch->jump_bytes) /* any instruction has room of its own */
+    if (arch->insn_bytes >= arch->jump_bytes) /* any instruction has room of its own */
         return end;
     for (int i = 0; i < NEAR_EXIT_STEPS && at < end + NEAR_EXIT_BYTES; i++) {
         if (ends_beside(a, f, at))
-            return at - end < a->arch->jump_bytes ? at : end;
+            return at - end < arch->jump_bytes ? at : end;
         if (window_blocker(f, at, false))
             return end;
         uint8_t kind = text_kind(f->text, at);
         vaddr_t next = at + text_size(f->text, at);
         if (*text_fact(f->text, at) & FACT_EXIT) {
             bool last = ends_flow(kind) || exit_at(a, at)->falls;
-            return last && at - end < a->arch->jump_bytes ? next : end;
+            return last && at - end < arch->jump_bytes ? next : end;
         }
         if (ends_flow(kind))
             return end;
@@ -188,15 +194,16 @@ static vaddr_t with_near_exit(const struct analysis *a, const struct func *f, va
 static bool is_movable_call(const struct analysis *a, const struct func *f, vaddr_t addr) {
     struct insn in;
     const uint8_t *bytes = text_bytes(f->text, addr);
-    a->arch->decode(bytes, text_size(f->text, addr), addr, &in, NULL);
-    return a->arch->can_call(&in, bytes);
+    const struct arch *arch = text_arch(a, f->text, addr);
+    arch->decode(bytes, text_size(f->text, addr), addr, &in, NULL);
+    return arch->can_call(&in, bytes);
 }
 
 /* The window that begins at its start: its end, and why it goes no further if that is too short.
  * CALL: it may end with a call. */
 static enum refusal reach_forward(const struct analysis *a, const struct func *f, struct window *w,
                                   bool call) {
-    vaddr_t need = w->start + a->arch->jump_bytes;
+    vaddr_t need = w->start + arch_of(a, w)->jump_bytes;
     bool open = group_root(a, w->func)->open_flow, ended = false;
     for (w->end = w->start; w->end < need && !ended; w->end += text_size(f->text, w->end)) {
         bool first = w->end == w->start;
@@ -231,7 +238,7 @@ static bool try_sled(struct analysis *a, struct window *w, vaddr_t addr, const s
     const struct text *text = a->funcs[w->func].text;
     w->start = addr;
     w->end = addr + text_size(text, addr);
-    w->room = a->arch->hop_bytes;
+    w->room = arch_of(a, w)->hop_bytes;
     w->in_sled = true;
     w->beside = false;
     if (!c->sled || !fit(a, text, w, c))
@@ -300,7 +307,7 @@ static void choose_beside(struct analysis *a, struct exit_site *x, const struct 
     const struct func *f = &a->funcs[x->func];
     bool open = group_root(a, x->func)->open_flow;
     struct window w = {.start = x->addr, .end = x->addr, .func = x->func, .beside = true};
-    for (vaddr_t p; w.end < w.start + a->arch->jump_bytes && (p = before(f, w.start));)
+    for (vaddr_t p; w.end < w.start + arch_of(a, &w)->jump_bytes && (p = before(f, w.start));)
         w.start = p;
     find_room(a, f->text, &w);
     if (w.start < w.end && !open && fit(a, f->text, &w, c))
@@ -320,7 +327,7 @@ static void choose_exit(struct analysis *a, struct exit_site *x, const struct ch
         x->kind == INSN_LOOP ? REFUSED_UNRELOCATABLE : window_blocker(f, x->addr, true);
     bool open = group_root(a, x->func)->open_flow;
     if (!why && !open)
-        grow(f, &w, x->kind, a->arch->jump_bytes);
+        grow(f, &w, x->kind, arch_of(a, &w)->jump_bytes);
     find_room(a, f->text, &w);
     if (!why && fit(a, f->text, &w, c))
         window_take(a, &w);
@@ -386,7 +393,7 @@ bool window_around(struct analysis *a, uint32_t func, vaddr_t addr) {
     if (window_blocker(f, addr, true))
         return false;
     if (!group_root(a, func)->open_flow)
-        grow(f, &w, text_kind(f->text, addr), a->arch->jump_bytes);
+        grow(f, &w, text_kind(f->text, addr), arch_of(a, &w)->jump_bytes);
     if (w.start == f->body && f->entry && !f->tier)
         return false; /* its entry still waits for a window */
     find_room(a, f->text, &w);

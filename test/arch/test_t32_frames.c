@@ -177,7 +177,6 @@ static void blocks_that_mean_nothing_are_bad(void **state) {
         CODE(0xbf04, 0x4288, 0x4770), /* cmpeq; bxeq: told by other flags */
         CODE(0xbfe8, 0x4770),         /* always */
         CODE(0xbf0c, 0xb002, 0xbd10), /* addeq sp, #8; popne {r4, pc} */
-        CODE(0xbf01, 0xf8d0, 0x1000, 0xf8d0, 0x2000, 0xf8d0, 0x3000, 0xf8d0, 0x4000), /* 18 bytes */
     };
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         struct insn in;
@@ -185,6 +184,21 @@ static void blocks_that_mean_nothing_are_bad(void **state) {
         assert_int_equal(in.kind, INSN_BAD);
         assert_int_equal(in.size, 2);
     }
+}
+
+static void the_longest_block_is_one_instruction(void **state) {
+    (void)state;
+    const struct code longest =
+        CODE(0xbf01, 0xf8d0, 0x1000, 0xf8d0, 0x2000, 0xf8d0, 0x3000, 0xf8d0, 0x4000);
+    struct insn in;
+    struct relocated r = {.size = 0};
+    assert_true(arch->decode(longest.bytes, longest.size, AT, &in, NULL));
+    assert_int_equal(in.kind, INSN_OTHER);
+    assert_int_equal(in.size, UNIT_MAX_BYTES);
+    assert_int_equal(in.size, longest.size);
+    assert_int_equal(arch->relocate(&in, longest.bytes, AT + 0x1000, &r), 0);
+    assert_int_equal(r.size, longest.size);
+    assert_memory_equal(r.bytes, longest.bytes, longest.size);
 }
 
 /* What may have run is an unknown write; what runs where it is left, a known one. */
@@ -391,6 +405,7 @@ int main(void) {
         cmocka_unit_test(blocks_are_what_they_end_with),
         cmocka_unit_test(blocks_with_literals_branch_where_they_do),
         cmocka_unit_test(blocks_that_mean_nothing_are_bad),
+        cmocka_unit_test(the_longest_block_is_one_instruction),
         cmocka_unit_test(blocks_do_what_their_instructions_do),
         cmocka_unit_test(flags_are_written_outside_of_blocks_only),
         cmocka_unit_test(tables_are_behind_their_jumps),

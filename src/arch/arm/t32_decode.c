@@ -240,7 +240,7 @@ static bool decode_block(const struct t32_block *block, struct insn *ret) {
         if (exclusive_of(&m->in))
             ret->exclusive = exclusive_of(&m->in);
     }
-    if (block->size > INSN_MAX_BYTES)
+    if (block->size > UNIT_MAX_BYTES)
         return false;
     const struct t32 *last = &t32_last(block)->in;
     ret->size = block->size;

@@ -12,7 +12,7 @@
  *  - padding that is overwritten, and holes, are padding that only a return or jump stands before,
  *    or bytes that another window has moved away
  *  - nothing is written twice, and nothing into XRay's sleds but over their first two bytes
- *  - of AArch64: nothing is patched between an exclusive load and its store
+ *  - of Arm: nothing is patched between an exclusive load and its store, and no data is moved
  *
  * Files that cannot be planned are told and are no failure: `spoor explain` says why.
  */
@@ -24,6 +24,7 @@
 #include "base/mem.h"
 #include "oracle.h"
 #include "oracle_a64.h"
+#include "oracle_arm.h"
 #include "plan/view.h"
 
 /* Facts about one byte of text. */
@@ -124,6 +125,17 @@ static struct oracle_insn decode_a64(const uint8_t *p, size_t room, vaddr_t at) 
     return in;
 }
 
+/* Which state code is in is the plan's to say. */
+static struct oracle_insn decode_arm(const struct checked *c, const uint8_t *p, size_t room,
+                                     vaddr_t at) {
+    enum { HALF = 2 };
+    const struct arch *arch = plan_arch_at(c->plan, at);
+    struct oracle_insn in = {.size = (uint8_t)(room < HALF ? room : HALF)};
+    if (arch)
+        oracle_arm_decode(arch->insn_bytes == HALF, p, room, at, &in);
+    return in;
+}
+
 /* Capstone 4 misreads some of AVX-512; over that the decoder under test leads. */
 static struct oracle_insn decode(const struct checked *c, const uint8_t *p, size_t room,
                                  vaddr_t at) {
@@ -132,6 +144,8 @@ static struct oracle_insn decode(const struct checked *c, const uint8_t *p, size
     struct insn own;
     if (c->module->machine == EM_AARCH64)
         return decode_a64(p, room, at);
+    if (c->module->machine == EM_ARM)
+        return decode_arm(c, p, room, at);
     if (*p != EVEX && oracle_decode(p, room, at, &in))
         return in;
     arch_for_machine(c->module->machine)->decode(p, room, at, &own, NULL);
@@ -139,6 +153,8 @@ static struct oracle_insn decode(const struct checked *c, const uint8_t *p, size
 }
 
 static void check_insn(struct checked *c, const struct oracle_insn *in, vaddr_t at) {
+    if (!plan_arch_at(c->plan, at) && *fact(c, at) & (MOVED | WRITTEN))
+        wrong(c, "data is taken for code", at);
     if (in->direct)
         lead_to(c, in->target, "a branch leads into a window");
     if (in->call)
@@ -289,8 +305,14 @@ static void check_parts(struct checked *c) {
     }
     for (size_t i = 0; i < plan_function_count(c->plan); i++) {
         const struct plan_function *f = plan_function(c->plan, i);
-        if (f->entry != TIER_NONE && !module_range_at(m, f->addr))
+        bool known = f->entry != TIER_NONE || m->machine == EM_ARM;
+        if (known && !module_range_at(m, f->addr))
             ARRAY_PUSH(&parts, ((struct part){f->addr, f->addr + f->size}));
+    }
+    struct span part;
+    for (size_t i = 0; plan_part(c->plan, i, &part); i++) {
+        if (!module_range_at(m, part.start))
+            ARRAY_PUSH(&parts, ((struct part){part.start, part.end}));
     }
     if (parts.count)
         qsort(parts.at, parts.count, sizeof *parts.at, compare_part);
@@ -313,13 +335,16 @@ static struct oracle_insn insn_at(const struct checked *c, vaddr_t at) {
     return bytes ? decode(c, bytes, room, at) : (struct oracle_insn){.size = 1};
 }
 
-/* __mcount_loc lists calls of the profiler, and nops instead of them: nobody jumps there. */
-static bool lists_profiler_call(const struct checked *c, const struct code_ref *r) {
+/* Lists say where code can be patched; nobody jumps there. __mcount_loc lists calls of the
+ * profiler, and nops instead of them. */
+static bool is_listed(const struct checked *c, const struct code_ref *r) {
     enum { CALL_BYTES = 5 };
     const struct section *s = module_section_at(c->module, r->from);
+    struct oracle_insn in = insn_at(c, r->target);
+    if (s && strcmp(s->name, "__patchable_function_entries") == 0)
+        return in.padding || in.landing;
     if (!s || strcmp(s->name, "__mcount_loc") != 0)
         return false;
-    struct oracle_insn in = insn_at(c, r->target);
     return (in.call || in.padding) && in.size >= CALL_BYTES;
 }
 
@@ -327,9 +352,10 @@ static void check_references(struct checked *c) {
     const struct module *m = c->module;
     for (size_t i = 0; i < m->symbol_count; i++)
         lead_to(c, m->symbols[i].addr, "a symbol lies in a window");
-    const unsigned aligned = m->machine == EM_AARCH64 ? 4 : 1; /* other numbers lead nowhere */
     for (size_t i = 0; i < m->ref_count; i++) {
-        if (m->refs[i].target % aligned == 0 && !lists_profiler_call(c, &m->refs[i]))
+        const struct arch *arch = plan_arch_at(c->plan, m->refs[i].target);
+        const unsigned aligned = arch ? arch->insn_bytes : 1; /* other numbers lead nowhere */
+        if (m->refs[i].target % aligned == 0 && !is_listed(c, &m->refs[i]))
             lead_to(c, m->refs[i].target, "a reference leads into a window");
     }
     for (size_t i = 0; i < m->range_count; i++)

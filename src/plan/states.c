@@ -1,0 +1,437 @@
+/*
+ * Which state the machine is in at each place of code, and where data stands between: for machines
+ * that have states (A32 and T32).
+ *
+ * Mapping symbols tell it where a file has them. Most files are stripped: there code is what is
+ * reached from where functions are known to begin (symbols, the entry, words that lead to code,
+ * unwind tables), each by its own state, by branches, calls, which keep the state or turn it, and
+ * switches. What no instruction flows into is data: literals, tables, padding of unknown contents.
+ *
+ *     bl  f             f begins a function; what stands behind the call is followed
+ *     …                 when all else is, from low addresses to high: calls that do not
+ *     ldr r0, [pc, #8]  return have the next function or literals behind them, which by
+ *     bl  abort         then are known as such
+ *     .word …
+ */
+#include <string.h>
+
+#include "elf/sort.h"
+#include "plan/analysis.h"
+
+enum { UNKNOWN = CODE_DATA + 1 }; /* a state, while they are sought */
+
+struct place {
+    vaddr_t addr;
+    uint8_t state;
+};
+
+struct late {        /* places behind calls */
+    uint8_t *states; /* by STATE_BYTES: 1 + the state to go on in; UINT8_MAX: that is done */
+    size_t low;      /* none is before this one */
+};
+
+struct search {
+    struct analysis *a;
+    ARRAY(struct place) ready; /* ways that are to be followed */
+    struct late *late;         /* by text */
+    size_t late_count;
+};
+
+struct line {                              /* instructions that run one after the other */
+    struct code_bytes past[DISPATCH_PAST]; /* nearest first */
+    size_t count;
+    struct trail trail;
+};
+
+/* ---- from mapping symbols ---- */
+
+static void fill(const struct text *t, vaddr_t start, vaddr_t end, uint8_t state) {
+    if (end > t->start + t->size)
+        end = t->start + t->size;
+    for (vaddr_t at = start < t->start ? t->start : start; at < end; at += STATE_BYTES)
+        *text_state(t, at) = state;
+}
+
+static void take_marks(struct analysis *a, const struct text *t) {
+    const struct module *m = a->module;
+    for (size_t i = 0; i < m->mark_count; i++) {
+        const struct section *s = text_section_at(a, m->marks[i].addr);
+        if (!s || !text_holds(t, s->start))
+            continue;
+        vaddr_t end = s->start + s->size;
+        if (i + 1 < m->mark_count && m->marks[i + 1].addr < end)
+            end = m->marks[i + 1].addr;
+        fill(t, m->marks[i].addr, end, m->marks[i].state);
+    }
+}
+
+/* ---- ways ---- */
+
+static void go(struct search *s, vaddr_t addr, uint8_t state) {
+    ARRAY_PUSH(&s->ready, ((struct place){addr, state}));
+}
+
+static void begin_function(struct search *s, vaddr_t addr, bool called) {
+    ARRAY_PUSH(&s->a->starts, ((struct code_start){addr, called}));
+}
+
+/* The code of a stub of the linker's is known without following it. */
+static bool is_own(const struct search *s, vaddr_t addr) {
+    const struct section *section = text_section_at(s->a, addr);
+    return section && section->bytes && !section->plt;
+}
+
+static void note_data(const struct search *s, vaddr_t start, size_t size) {
+    const struct text *t = text_at(s->a, start);
+    for (vaddr_t at = start; t && at < start + size && text_holds(t, at); at += STATE_BYTES) {
+        if (*text_state(t, at) == UNKNOWN)
+            *text_state(t, at) = CODE_DATA;
+    }
+}
+
+static void go_later(struct search *s, vaddr_t addr, uint8_t state) {
+    for (size_t i = 0; i < s->a->texts.count; i++) {
+        const struct text *t = &s->a->texts.at[i];
+        size_t k = (addr - t->start) / STATE_BYTES;
+        if (!text_holds(t, addr) || s->late[i].states[k])
+            continue;
+        s->late[i].states[k] = state + 1;
+        s->late[i].low = k < s->late[i].low ? k : s->late[i].low;
+        s->late_count++;
+    }
+}
+
+static uint64_t read_entry(const uint8_t *at, const struct dispatch *d) {
+    uint64_t value = 0, sign = d->is_signed ? UINT64_C(1) << (8 * d->entry_bytes - 1) : 0;
+    memcpy(&value, at, d->entry_bytes);
+    return (value ^ sign) - sign;
+}
+
+/* A table goes on at most to the first place that it leads to, if it stands before that. */
+static void follow_table(struct search *s, const struct dispatch *d, uint8_t state) {
+    enum { MOST = 4096 };
+    vaddr_t lowest = UINT64_MAX;
+    uint32_t most = d->count ? d->count : MOST, i = 0;
+    for (; i < most; i++) {
+        vaddr_t at = d->table + (vaddr_t)i * d->entry_bytes;
+        const uint8_t *entry = module_bytes(s->a->module, at, d->entry_bytes);
+        if (!entry || at >= lowest)
+            break;
+        vaddr_t value = read_entry(entry, d) << d->shift;
+        vaddr_t to = code_address(s->a, d->base + value) & UINT32_MAX;
+        if (!is_own(s, to))
+            break;
+        if (to > d->table && to < lowest)
+            lowest = to;
+        go(s, to, state);
+    }
+    if (is_own(s, d->table))
+        note_data(s, d->table, (size_t)i * d->entry_bytes);
+}
+
+static void follow_switch(struct search *s, const struct text *t, const struct insn *in,
+                          const struct line *line) {
+    uint8_t state = *text_state(t, in->addr);
+    struct code_bytes jump = {text_bytes(t, in->addr), in->size, in->addr};
+    struct dispatch d = text_arch(s->a, t, in->addr)->dispatch(jump, line->past, line->count);
+    if (d.kind == DISPATCH_CALL)
+        go_later(s, in->addr + in->size, state);
+    if (!d.table)
+        return;
+    if (d.kind == DISPATCH_COMPUTED) {
+        for (uint32_t i = 0; i < d.count; i++)
+            go(s, d.table + (vaddr_t)i * d.entry_bytes, state);
+        return;
+    }
+    if (d.kind == DISPATCH_ADDRESSES && !d.entry_bytes)
+        d.entry_bytes = s->a->arch->word_bytes;
+    if ((d.kind == DISPATCH_OFFSETS && d.entry_bytes) || d.kind == DISPATCH_ADDRESSES)
+        follow_table(s, &d, state);
+}
+
+static void note_jump(struct search *s, const struct insn *in, uint8_t state) {
+    if (!is_own(s, in->target))
+        return;
+    ARRAY_PUSH(&s->a->jumps, ((struct code_jump){in->addr, in->target}));
+    go(s, in->target, state);
+}
+
+/* What IN, or what it completes, refers to. */
+static void note_operand(struct search *s, const struct arch *arch, const struct text *t,
+                         const struct insn *in, struct line *line) {
+    const bool memory = in->operand == OPERAND_PC_MEMORY;
+    struct insn whole = *in;
+    line->trail.literal =
+        memory ? module_constant(s->a->module, in->target, arch->word_bytes) : NULL;
+    if (memory && is_own(s, in->target))
+        note_data(s, in->target, arch->word_bytes);
+    if (!arch->follow || !arch->follow(&line->trail, in, text_bytes(t, in->addr), &whole))
+        return;
+    vaddr_t to = code_address(s->a, whole.target);
+    bool address = whole.operand == OPERAND_PC_ADDRESS ||
+                   (whole.operand == OPERAND_ABSOLUTE && !s->a->module->position_independent);
+    if (!address || !(whole.target & 1) || !is_own(s, to))
+        return;
+    begin_function(s, to, true);
+    go(s, to, CODE_T32);
+}
+
+/* Does control go on behind IN? */
+static bool follow_insn(struct search *s, const struct text *t, const struct insn *in,
+                        const struct line *line) {
+    uint8_t state = *text_state(t, in->addr);
+    uint8_t there = in->turns ? state ^ CODE_A32 ^ CODE_T32 : state;
+    switch ((enum insn_kind)in->kind) {
+    case INSN_JUMP:
+        note_jump(s, in, there);
+        return false;
+    case INSN_BRANCH:
+    case INSN_LOOP:
+        if (!insn_may_return(in))
+            note_jump(s, in, there);
+        return true;
+    case INSN_CALL:
+        if (is_own(s, in->target)) {
+            begin_function(s, in->target, true);
+            go(s, in->target, there);
+        }
+        go_later(s, in->addr + in->size, state);
+        return in->goes_on;
+    case INSN_CALL_INDIRECT:
+        go_later(s, in->addr + in->size, state);
+        return in->goes_on;
+    case INSN_JUMP_INDIRECT:
+        follow_switch(s, t, in, line);
+        return in->goes_on;
+    case INSN_FIXED:
+        if (in->operand == OPERAND_PLAIN && in->target)
+            note_jump(s, in, there);
+        return true;
+    default:
+        return in->kind != INSN_RETURN && in->kind != INSN_TRAP;
+    }
+}
+
+static bool is_free(const struct text *t, vaddr_t start, vaddr_t end) {
+    for (vaddr_t at = start; at < end; at += STATE_BYTES) {
+        if (*text_state(t, at) != UNKNOWN)
+            return false;
+    }
+    return true;
+}
+
+static void remember(struct line *line, const struct text *t, const struct insn *in) {
+    size_t kept = line->count < DISPATCH_PAST ? line->count : DISPATCH_PAST - 1;
+    memmove(line->past + 1, line->past, kept * sizeof *line->past);
+    line->past[0] = (struct code_bytes){text_bytes(t, in->addr), in->size, in->addr};
+    line->count = kept + 1;
+}
+
+static void follow(struct search *s, struct place from) {
+    const struct section *section = text_section_at(s->a, from.addr);
+    const struct text *t = section ? text_at(s->a, from.addr) : NULL;
+    const struct arch *arch = from.state == CODE_T32 ? s->a->arch->other : s->a->arch;
+    struct line line = {.count = 0};
+    if (!t || section->plt || from.addr % arch->insn_bytes)
+        return;
+    vaddr_t limit = section->start + section->size;
+    if (limit > t->start + t->size)
+        limit = t->start + t->size;
+    for (vaddr_t at = from.addr; at < limit && *text_state(t, at) == UNKNOWN;) {
+        struct insn in;
+        size_t room = limit - at < UNIT_MAX_BYTES ? limit - at : UNIT_MAX_BYTES;
+        if (!arch->decode(text_bytes(t, at), room, at, &in, NULL) || !is_free(t, at, at + in.size))
+            return;
+        fill(t, at, at + in.size, from.state);
+        note_operand(s, arch, t, &in, &line);
+        if (!follow_insn(s, t, &in, &line))
+            return;
+        remember(&line, t, &in);
+        at += in.size;
+    }
+}
+
+static void follow_ready(struct search *s) {
+    while (s->ready.count)
+        follow(s, s->ready.at[--s->ready.count]);
+}
+
+/* Takes the first place that is left; false if there is none in T. */
+static bool take_late(struct late *late, const struct text *t, struct place *ret) {
+    for (; late->low <= t->size / STATE_BYTES; late->low++) {
+        uint8_t *state = &late->states[late->low];
+        if (!*state || *state == UINT8_MAX)
+            continue;
+        *ret = (struct place){t->start + late->low * STATE_BYTES, (uint8_t)(*state - 1)};
+        *state = UINT8_MAX;
+        return true;
+    }
+    return false;
+}
+
+static void follow_all(struct search *s) {
+    follow_ready(s);
+    while (s->late_count) {
+        struct place next;
+        for (size_t i = 0; i < s->a->texts.count; i++) {
+            while (s->late_count && take_late(&s->late[i], &s->a->texts.at[i], &next)) {
+                s->late_count--;
+                ARRAY_PUSH(&s->ready, next);
+                follow_ready(s);
+            }
+        }
+    }
+}
+
+/* ---- where ways begin ---- */
+
+/* The state of the code that stands before ADDR, or else behind it; A32 where there is none. */
+static uint8_t state_near(const struct text *t, vaddr_t addr) {
+    enum { FAR = 1 << 16 };
+    for (vaddr_t at = addr; text_holds(t, at) && addr - at < FAR; at -= STATE_BYTES) {
+        if (*text_state(t, at) < CODE_DATA)
+            return *text_state(t, at);
+    }
+    for (vaddr_t at = addr; text_holds(t, at) && at - addr < FAR; at += STATE_BYTES) {
+        if (*text_state(t, at) < CODE_DATA)
+            return *text_state(t, at);
+    }
+    return CODE_A32;
+}
+
+static void begin_at_marks(struct search *s) {
+    const struct module *m = s->a->module;
+    for (size_t i = 0; i < m->mark_count; i++) {
+        const struct code_mark *mark = &m->marks[i];
+        if (!mark->sure || mark->state == CODE_DATA || !is_own(s, mark->addr))
+            continue;
+        begin_function(s, mark->addr, true);
+        go(s, mark->addr, mark->state);
+    }
+    follow_all(s);
+}
+
+/* Unwind tables do not tell states: neighbours are of the same, mostly. */
+static void begin_at_exceptions(struct search *s) {
+    const struct module *m = s->a->module;
+    for (size_t i = 0; i < m->exception_count; i++) {
+        vaddr_t addr = m->exceptions[i].start;
+        const struct text *t = text_at(s->a, addr);
+        if (!t || !is_own(s, addr))
+            continue;
+        begin_function(s, addr, false);
+        if (*text_state(t, addr) == UNKNOWN)
+            go(s, addr, state_near(t, addr));
+        follow_all(s);
+    }
+}
+
+/* Words without the bit of T32: they may lead to A32 code, to labels of T32 code, or to data. They
+ * are taken for what stands around there. */
+static void begin_at_words(struct search *s) {
+    const struct module *m = s->a->module;
+    for (size_t i = 0; i < m->mark_count; i++) {
+        const struct code_mark *mark = &m->marks[i];
+        const struct text *t = mark->sure ? NULL : text_at(s->a, mark->addr);
+        if (!t || !is_own(s, mark->addr) || *text_state(t, mark->addr) != UNKNOWN)
+            continue;
+        uint8_t state = state_near(t, mark->addr);
+        if (state == mark->state)
+            begin_function(s, mark->addr, true);
+        go(s, mark->addr, state);
+        follow_all(s);
+    }
+}
+
+/* Landing pads are reached by unwinders only; their functions' states are theirs. */
+static void begin_at_pads(struct search *s) {
+    const struct module *m = s->a->module;
+    for (size_t i = 0; i < m->ref_count; i++) {
+        const struct code_ref *r = &m->refs[i];
+        const struct text *t = r->kind == CODE_REF_LANDING_PAD ? text_at(s->a, r->target) : NULL;
+        if (t && is_own(s, r->target) && *text_state(t, r->target) == UNKNOWN)
+            go(s, r->target, state_near(t, r->target));
+    }
+    follow_all(s);
+}
+
+/* ---- the linker's stubs and padding ---- */
+
+/* A stub of A32 may have a head for callers in T32: bx pc. */
+static void take_stubs(struct analysis *a) {
+    enum { BX_PC = 0x4778, HEAD_BYTES = 4 };
+    for (size_t i = 0; i < a->module->section_count; i++) {
+        const struct section *s = &a->module->sections[i];
+        const struct text *t = s->plt && s->bytes ? text_at(a, s->start) : NULL;
+        if (!t)
+            continue;
+        fill(t, s->start, s->start + s->size, CODE_A32);
+        for (uint64_t at = 0; at + HEAD_BYTES <= s->size; at += HEAD_BYTES) {
+            uint16_t half;
+            memcpy(&half, s->bytes + at, sizeof half);
+            if (half == BX_PC)
+                fill(t, s->start + at, s->start + at + HEAD_BYTES, CODE_T32);
+        }
+    }
+}
+
+/* Nops behind code are padding: they are of use for jumps that have no room elsewhere. */
+static void take_padding(const struct analysis *a, const struct text *t) {
+    for (vaddr_t at = t->start + STATE_BYTES; text_holds(t, at + STATE_BYTES);) {
+        uint8_t before = *text_state(t, at - STATE_BYTES);
+        struct insn in = {.size = STATE_BYTES};
+        if (*text_state(t, at) == UNKNOWN && before < CODE_DATA) {
+            const struct arch *arch = before == CODE_T32 ? a->arch->other : a->arch;
+            size_t room = t->start + t->size - at;
+            room = room < UNIT_MAX_BYTES ? room : UNIT_MAX_BYTES;
+            bool nop = at % arch->insn_bytes == 0 &&
+                       arch->decode(text_bytes(t, at), room, at, &in, NULL) &&
+                       in.kind == INSN_NOP && is_free(t, at, at + in.size);
+            if (nop)
+                fill(t, at, at + in.size, before);
+            else
+                in.size = STATE_BYTES;
+        }
+        at += in.size;
+    }
+}
+
+static void infer(struct search *s) {
+    struct analysis *a = s->a;
+    for (size_t i = 0; i < a->texts.count; i++) {
+        const struct text *t = &a->texts.at[i];
+        s->late[i] = (struct late){mem_alloc(t->size / STATE_BYTES + 1), SIZE_MAX};
+        fill(t, t->start, t->start + t->size, UNKNOWN);
+    }
+    take_stubs(a);
+    begin_at_marks(s);
+    begin_at_exceptions(s);
+    begin_at_words(s);
+    begin_at_pads(s);
+    starts_settle(a);
+    for (size_t i = 0; i < a->texts.count; i++) {
+        const struct text *t = &a->texts.at[i];
+        take_padding(a, t);
+        for (size_t k = 0; k < t->size / STATE_BYTES + 1; k++)
+            t->states[k] = t->states[k] == UNKNOWN ? CODE_DATA : t->states[k];
+        free(s->late[i].states);
+    }
+}
+
+void states_find(struct analysis *a) {
+    if (!a->arch->other)
+        return;
+    if (!a->module->marks_hold) {
+        struct search s = {.a = a};
+        AUTO_FREE struct late *late = mem_alloc((a->texts.count + 1) * sizeof *late);
+        s.late = late;
+        infer(&s);
+        ARRAY_FREE(&s.ready);
+        return;
+    }
+    for (size_t i = 0; i < a->texts.count; i++) {
+        const struct text *t = &a->texts.at[i];
+        fill(t, t->start, t->start + t->size, CODE_DATA);
+        take_marks(a, t);
+    }
+}
