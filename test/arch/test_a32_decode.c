@@ -216,12 +216,14 @@ static void check_known(const struct known *k, size_t count) {
 
 static void returns_are_of_many_forms(void **state) {
     (void)state;
-    CHECK_KNOWN({0xe12fff1e, INSN_RETURN, false, false}, /* bx lr */
-                {0xe1a0f00e, INSN_RETURN, false, false}, /* mov pc, lr */
-                {0xe8bd8010, INSN_RETURN, false, false}, /* pop {r4, pc} */
-                {0xe49df004, INSN_RETURN, false, false}, /* ldr pc, [sp], #4 */
-                {0xe89da800, INSN_RETURN, false, false}, /* ldm sp, {fp, sp, pc} */
-                {0xe91ba800, INSN_RETURN, false, false}, /* ldmdb fp, {fp, sp, pc} */
+    CHECK_KNOWN({0xe12fff1e, INSN_RETURN, false, false},        /* bx lr */
+                {0xe1a0f00e, INSN_RETURN, false, false},        /* mov pc, lr */
+                {0xe8bd8010, INSN_RETURN, false, false},        /* pop {r4, pc} */
+                {0xe49df004, INSN_RETURN, false, false},        /* ldr pc, [sp], #4 */
+                {0xe49df008, INSN_RETURN, false, false},        /* ldr pc, [sp], #8 */
+                {0xe41df004, INSN_JUMP_INDIRECT, false, false}, /* … #-4 */
+                {0xe89da800, INSN_RETURN, false, false},        /* ldm sp, {fp, sp, pc} */
+                {0xe91ba800, INSN_RETURN, false, false},        /* ldmdb fp, {fp, sp, pc} */
                 {0xe8908010, INSN_JUMP_INDIRECT, false, false} /* ldm r0, {r4, pc} */);
     CHECK_KNOWN({0x112fff1e, INSN_BRANCH, false, false}, /* the same on conditions */
                 {0x01a0f00e, INSN_BRANCH, false, false}, {0x08bd8010, INSN_BRANCH, false, false},

@@ -111,7 +111,7 @@ static void data(uint32_t word, struct insn *ret) {
 
 /* A load of the pc through memory. */
 static void load_jump(uint32_t word, const struct a32_access *a, struct insn *ret) {
-    bool popped = a->base == ARM_SP && a->after && a->moves == ARM_WORD;
+    bool popped = a->base == ARM_SP && a->after && a->moves >= ARM_WORD; /* lr, and what aligns */
     if (a->bytes != ARM_WORD || (a->after && arm_bits(word, 21, 1)))
         ret->kind = INSN_FIXED;
     else if (a->indexed || a->base == ARM_PC)

@@ -125,7 +125,7 @@ static const struct row copied[] = {
     {0x0fa00e00, 0x0da00a00, INSN_BAD, A32_OTHER, 0, 0},
     {0x0fa00e00, 0x0c200a00, INSN_BAD, A32_OTHER, 0, 0},
     {0x0e000e00, 0x0c000a00, INSN_OTHER, A32_VECTORS, 0, 0},
-    {0x00000000, 0x00000000, INSN_FIXED, A32_OTHER, 0, 0},
+    {0x00000000, 0x00000000, INSN_OTHER, A32_OTHER, N, N}, /* ldc, stc: setjmp's, of old */
 };
 
 static const struct row coprocessors[] = {
