@@ -276,6 +276,9 @@ static void tables_of_words_are_found(void **state) {
     (void)state;
     /* cmp r3, #9; bhi; adr r2, +32; ldr.w r3, [r2, r3, lsl #2]; add r3, r2; bx r3 */
     const struct code gcc = CODE(0x2b09, 0xd810, 0xa208, 0xf852, 0x3023, 0x4413, 0x4718);
+    /* …; add r3, r2; orr.w r3, r3, #1; bx r3 */
+    const struct code label =
+        CODE(0x2b09, 0xd810, 0xa208, 0xf852, 0x3023, 0x4413, 0xf043, 0x0301, 0x4718);
     /* adr.w r1, …; ldr.w r0, [r1, r0, lsl #2]; adds r0, r0, r1; mov pc, r0 */
     const struct code clang = CODE(0x2809, 0xd810, 0xf20f, 0x0120, 0xf851, 0x0020, 0x1840, 0x4687);
     /* adr r2, …; ldr.w pc, [r2, r3, lsl #2] */
@@ -288,6 +291,9 @@ static void tables_of_words_are_found(void **state) {
     assert_int_equal(d.shift, 0);
     assert_int_equal(d.count, 10);
     assert_true(d.is_signed);
+    d = dispatch_of(&label);
+    assert_int_equal(d.kind, DISPATCH_OFFSETS);
+    assert_int_equal(d.base, AT + 8 + 32);
     d = dispatch_of(&clang);
     assert_int_equal(d.kind, DISPATCH_OFFSETS);
     assert_int_equal(d.table, AT + 8 + 32);

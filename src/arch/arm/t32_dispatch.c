@@ -5,6 +5,7 @@
  *     tbb [pc, ri]; tbh [pc, ri, lsl #1]                             a table behind the jump
  *     adr rb, table; ldr.w rx, [rb, ri, lsl #2]; add rx, rb; bx rx   offsets, with the state's bit
  *     adr rb, table; ldr.w rx, [rb, ri, lsl #2]; add rx, rb; mov pc, rx          offsets
+ *     …; add rx, rb; orr.w rx, rx, #1; bx rx                         the same, of GCC's goto *
  *     adr rb, table; ldr.w pc, [rb, ri, lsl #2]                      addresses
  *     add pc, rx                                                     so many bytes on
  *     ldr rx, literal; add rx, pc; bx rx; ldr pc, literal            linkers' stubs: a constant
@@ -221,6 +222,12 @@ static struct dispatch by_pc(const struct line *line, size_t i, uint8_t reg) {
     return (struct dispatch){.kind = constant ? DISPATCH_VARIABLE : DISPATCH_ANY};
 }
 
+/* orr.w rd, rn, #1: for a jump that takes the state's bit. */
+static bool sets_bit(const struct t32 *in) {
+    return in->size != T32_HALF && (in->word & 0xfbf08000) == 0xf0400000 &&
+           t32_rn(in->word) != ARM_PC && t32_expand(in->word) == 1;
+}
+
 static struct dispatch through(const struct line *line, uint8_t reg, bool bit) {
     size_t i = 0;
     for (int moves = 0; moves < MOVES; moves++, i++) {
@@ -240,7 +247,8 @@ static struct dispatch through(const struct line *line, uint8_t reg, bool bit) {
         struct t32_access a;
         if (t32_access_of(&in, &a))
             return loaded(line, i + 1, &in);
-        reg = copied(&in);
+        reg = sets_bit(&in) ? t32_rn(in.word) : copied(&in);
+        bit &= !sets_bit(&in); /* entries may be without */
         if (reg == ARM_PC)
             break;
     }
