@@ -20,8 +20,9 @@ static void put(struct stack_slice *s, uint32_t id, uint64_t told) {
     assert_true(slice_take(s, &(struct trace_event){1, id << 2 | EVENT_CONTROL, told}));
 }
 
-/* The slice that an entry here would leave. */
-static __attribute__((noinline)) uint64_t slice_here(struct stack_slice *ret) {
+/* The slice that an entry here would leave: whatever is on the stack, its redzones too. */
+static __attribute__((noinline, no_sanitize("address"))) uint64_t
+slice_here(struct stack_slice *ret) {
     const uint64_t *frame = __builtin_frame_address(0); /* the caller's rbp, the return address */
     uint64_t sp = (uintptr_t)(frame + 1);
     put(ret, SLICE_BEGIN, 0);
@@ -101,6 +102,7 @@ static void code_that_has_come_since_is_no_caller(void **state) {
     struct callers *callers = callers_new(getpid(), MOST);
     const uint64_t before = clock_ticks();
     void *library = dlopen(SITES, RTLD_NOW);
+    assert_non_null(library);
     const uint64_t inside = (uintptr_t)dlsym(library, "site_plain") + 4;
     callers_look(callers, getpid());
     const uint64_t moments[] = {before, clock_ticks()};
