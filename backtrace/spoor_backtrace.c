@@ -95,6 +95,9 @@ static enum spoor_result step_out(struct spoor_walk *walk) {
     if ((ways & SPOOR_BY_TABLE && !step_by_table(&sim)) ||
         (ways & SPOOR_BY_RETURN && !step_by_return(&sim)) ||
         (ways & SPOOR_BY_PROLOGUE && !step_by_prologue(&sim)) ||
+#if IS_LARGE
+        (ways & SPOOR_BY_PROLOGUE && !step_at_start(&sim)) ||
+#endif
         (ways & SPOOR_BY_CHAIN && !step_by_chain(&sim)))
         return SPOOR_FRAME;
     return SPOOR_NO_WAY;

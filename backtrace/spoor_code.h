@@ -230,14 +230,19 @@ static int saves_lr(const struct spoor_walk *walk, spoor_word at, int thumb) {
 #endif
 }
 
-/* How many instructions from START on, up to here, save lr; 2 if more. */
+/* How many instructions from START on, up to here, save lr; 2 if more, or (on M there is no room
+   for that) if one of them calls a function that begins between the two. */
 static unsigned count_saves(const struct spoor_walk *walk, spoor_word start, spoor_word here) {
     int thumb = HAVE_ARM && !IS_A64(walk->image) && (!HAVE_A32 || here & 1);
     unsigned count = 0;
     here = without_thumb(walk->image, here);
-    for (spoor_word at = without_thumb(walk->image, start); at < here && count < 2;
-         at += thumb ? 2 : 4)
+    start = without_thumb(walk->image, start);
+    for (spoor_word at = start; at < here && count < 2; at += thumb ? 2 : 4) {
         count += saves_lr(walk, at, thumb) != 0;
+        if (IS_LARGE && without_thumb(walk->image, called(walk, at + (unsigned)thumb)) - start - 1 <
+                            here - start)
+            count = 2;
+    }
     return count;
 }
 

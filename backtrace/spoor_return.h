@@ -101,7 +101,7 @@ static int path_follow(struct sim *sim, struct path *path) {
 
 /* Does something show that the function that is here was called from BACK? ASK_...: how lr is. */
 static int is_called(struct sim *sim, spoor_word back, spoor_word ask) {
-    return (ask == ASK_LEAF && !try_told(sim, ask)) || !try_call(sim, back, ask);
+    return (ask == ASK_UNUSED && !try_told(sim, ask)) || !try_call(sim, back, ask);
 }
 
 /*
@@ -109,8 +109,9 @@ static int is_called(struct sim *sim, spoor_word back, spoor_word ask) {
  * address, or if that is in lr, or if it shows that from there the function was called that is
  * here, and the address is in another register: so functions of Thumb-1 end that have saved
  * arguments. What follows a trap may be another function (code ends there that must not be
- * reached): then lr may be left over, if nothing shows that it is not saved between the function's
- * start and here. To ask for that takes the state: the path is followed again.
+ * reached): then lr may be left over, if nothing shows that it is neither saved nor overwritten
+ * between the function's start and here. To ask for that takes the state: the path is followed
+ * again.
  */
 static int leave_by_return(struct sim *sim, struct path *path) {
     const struct spoor_walk *walk = sim->walk;
@@ -120,7 +121,7 @@ static int leave_by_return(struct sim *sim, struct path *path) {
         if (!walk->exact)
             return -1;
         if (!in_lr || sim->at_trap) {
-            if (!is_called(sim, back, in_lr ? ASK_LEAF : ASK_SAVED))
+            if (!is_called(sim, back, in_lr ? ASK_UNUSED : ASK_SAVED))
                 return -1;
             path_follow(sim, path);
         }

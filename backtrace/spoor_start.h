@@ -13,11 +13,12 @@ enum {
 };
 
 /*
- * What is asked of a start: whether between it and here lr is not saved, or is once; or, an address
+ * What is asked of a start: whether between it and here lr is not saved, or neither saved nor
+ * overwritten by a call, or is saved once; or, an address
  * on the stack, whether it is that of the function that is here, which has its return address
  * there, and the frame is left if so. With UNSURE that address may be another one's.
  */
-enum { ASK_LEAF = 0, ASK_SAVED = 2, UNSURE = 1 };
+enum { ASK_LEAF = 0, ASK_UNUSED = 1, ASK_SAVED = 2, UNSURE = 1 };
 
 /* Where register n of the function's entry was saved, below the stack pointer there; 0: nowhere. */
 static spoor_word saved_below(const struct sim *sim, unsigned n) {
@@ -57,6 +58,16 @@ static spoor_word tail_called(struct sim *sim, spoor_word start) {
     return 0;
 }
 
+/* What SIM's prologue has saved; the stack pointer was TOP before it. */
+static void load_saved(struct sim *sim, spoor_word top) {
+    for (unsigned i = sim->slots; i--;) {
+        spoor_word n = sim->slot[i].value - VIRTUAL_TAG;
+        if (n < SPOOR_REGS)
+            sim->r[n] = peek_word(sim->walk, top + (sim->slot[i].at - VIRTUAL_SP));
+    }
+    set(sim, SP_OF(sim->walk->image), top);
+}
+
 /*
  * Leaves the frame of the function whose prologue SIM has followed, if its return address is at AT:
  * by the stack pointer or by a frame pointer. If that is unsure all of these must agree.
@@ -81,15 +92,43 @@ static int leave_by_prologue(struct sim *sim, spoor_word at) {
     if (!lr || !hits)
         return -1;
     sim_reset(sim);
-    for (unsigned i = sim->slots; i--;) {
-        spoor_word n = sim->slot[i].value - VIRTUAL_TAG;
-        if (n < SPOOR_REGS)
-            sim->r[n] = peek_word(walk, top + (sim->slot[i].at - VIRTUAL_SP));
-    }
+    load_saved(sim, top);
     back = sim->r[LR_OF(image)];
-    set(sim, SP_OF(image), top);
     return leave(sim, plain_address(image, back), SPOOR_BY_PROLOGUE);
 }
+
+#if IS_LARGE
+/*
+ * By the start of the function that the call before lr calls: the code from there to here is one
+ * straight line without calls, and has neither saved nor changed lr. Functions that never return
+ * cannot be left otherwise before lr is saved; nor need they save what they change.
+ */
+static int step_at_start(struct sim *sim) {
+    const struct spoor_walk *walk = sim->walk;
+    const struct spoor_image *image = walk->image;
+    spoor_word back = plain_address(image, walk->regs.r[LR_OF(image)]), here = here_of(walk);
+    spoor_word at = call_before(walk, back), kept = 0, top;
+    if (!walk->exact || !is_direct(at) || here - at >= FUNCTION_BYTES ||
+        (!IS_A64(image) && (at ^ here) & 1))
+        return -1;
+    sim_begin_virtual(sim);
+    for (; at < here; at += sim->size)
+        if (sim_step(sim, at, 0) != STEP_NEXT)
+            return -1;
+    top = VIRTUAL_SP - sim->r[SP_OF(image)];
+    if (at != here || saved_below(sim, LR_OF(image)) ||
+        sim->r[LR_OF(image)] != (VIRTUAL_TAG | LR_OF(image)) || top >= VIRTUAL_DEPTH)
+        return -1;
+    top += stack_pointer(walk);
+    for (unsigned n = 0; n < SPOOR_REGS; n++, forget(sim, n - 1))
+        kept |= (spoor_word)(sim->r[n] == (VIRTUAL_TAG | n)) << n;
+    load_saved(sim, top);
+    for (unsigned n = 0; n < SPOOR_REGS; n++)
+        if (kept >> n & 1)
+            sim->r[n] = walk->regs.r[n];
+    return leave(sim, back, SPOOR_BY_PROLOGUE);
+}
+#endif
 
 /* Answers what is asked of START; 0: yes. */
 static int try_start(struct sim *sim, spoor_word start, spoor_word ask) {
@@ -97,11 +136,12 @@ static int try_start(struct sim *sim, spoor_word start, spoor_word ask) {
     spoor_word here = here_of(walk);
     if (here - start >= FUNCTION_BYTES ||
         (HAVE_A32 && !IS_A64(walk->image) && (start ^ here) & 1) ||
-        !is_in_text(walk->image, start) || count_saves(walk, start, here) != (ask != ASK_LEAF))
+        !is_in_text(walk->image, start) || count_saves(walk, start, here) != (ask > ASK_UNUSED))
         return -1;
+    enum step step = sim_run(sim, start, here);
     if (ask <= ASK_SAVED)
-        return 0;
-    return sim_run(sim, start, here) == STEP_DEAD ? -1 : leave_by_prologue(sim, ask);
+        return ask == ASK_UNUSED && step == STEP_CALL;
+    return step == STEP_DEAD || leave_by_prologue(sim, ask);
 }
 
 /* The same, of the function that is called by the call before BACK, or of one that it ends in. */

@@ -62,13 +62,33 @@ static bool find_code(const struct offline_program *p, uint64_t pc, bool exact, 
     return exact ? lineinfo_code(p->info, at, ret) : lineinfo_return(p->info, at, ret);
 }
 
-static bool follows_call(const struct offline_program *p, uint64_t pc, vaddr_t addr,
-                         bool *ret_indirect) {
+/* As many bytes as there are, but no more than a call instruction may have. */
+static const uint8_t *code_before(const struct offline_program *p, vaddr_t addr, size_t *ret_size) {
     size_t size = OFFLINE_CALL_BYTES, left;
     const uint8_t *before = lineinfo_bytes(p->info, addr - size, &left);
     while (size && (!before || left < size))
         before = lineinfo_bytes(p->info, addr - --size, &left);
+    *ret_size = size;
+    return before;
+}
+
+static bool follows_call(const struct offline_program *p, uint64_t pc, vaddr_t addr,
+                         bool *ret_indirect) {
+    size_t size;
+    const uint8_t *before = code_before(p, addr, &size);
     return size && p->machine->follows_call(pc, before, size, ret_indirect);
+}
+
+/* Whether a call that stands before PC calls the function at START itself. */
+static bool follows_call_of(const struct offline_program *p, uint64_t pc, vaddr_t start) {
+    bool indirect;
+    size_t size;
+    vaddr_t addr;
+    if (!find_code(p, pc, false, &addr) || !follows_call(p, pc, addr, &indirect) || indirect)
+        return false;
+    const uint8_t *before = code_before(p, addr, &size);
+    uint64_t thumb = p->machine->word == 4 ? pc & 1 : 0;
+    return (p->machine->called(addr | thumb, before, size) & ~(uint64_t)1) == start;
 }
 
 bool offline_is_return(const struct offline_program *program, uint64_t pc) {
@@ -178,14 +198,19 @@ static bool step_from_nowhere(struct walk *w) {
     return true;
 }
 
-/* The caller's registers, but for the pc. False: the rule of the return address gives nothing. */
-static bool apply_rules(struct walk *w, const struct row *row, uint64_t cfa,
+/* The caller's registers, but for the pc. GCC says of the frame pointer that it is saved where it
+ * has been popped from already: from there on until the function returns it is the caller's, and
+ * that place may have been written by others, or be missing in the dump. */
+static void apply_rules(struct walk *w, const struct row *row, uint64_t cfa,
                         struct machine *caller) {
+    uint64_t sp = w->m.registers[w->machine->sp];
+    uint64_t restored = w->frame.exact ? offline_kept_to_return(w->program, w->frame.addr) : 0;
     caller->known &= ~w->machine->scratch;
     for (unsigned i = 0; i < w->machine->count; i++) {
         const struct rule *rule = &row->registers[i];
         uint64_t bit = (uint64_t)1 << i;
-        if (rule->kind == RULE_SAME)
+        bool popped = rule->kind == RULE_AT && cfa + (uint64_t)rule->offset < sp;
+        if (rule->kind == RULE_SAME || (popped && restored & bit))
             continue;
         caller->known |= bit;
         if (rule->kind == RULE_UNDEFINED || !rule_apply(&w->m, rule, cfa, &caller->registers[i]))
@@ -194,15 +219,50 @@ static bool apply_rules(struct walk *w, const struct row *row, uint64_t cfa,
     if (row->registers[w->machine->sp].kind == RULE_SAME)
         caller->registers[w->machine->sp] = cfa;
     caller->known |= (uint64_t)1 << w->machine->sp;
+}
+
+/* Whether the function around ADDR, where the return address is in its register, never saves it, as
+ * call-frame information has it; *RET is the function, as far as that is known. */
+static bool never_saves_return(const struct walk *w, vaddr_t addr, struct span *ret) {
+    struct lineinfo *info = w->program->info;
+    vaddr_t start = lineinfo_function_start(info, addr);
+    struct row row;
+    read_row(w, addr, &row);
+    *ret = (struct span){start ? start & ~(vaddr_t)1 : row.start, row.end};
+    for (vaddr_t at = ret->start; start && lineinfo_function_start(info, at) == start;
+         at = row.end) {
+        read_row(w, at, &row);
+        if (!row.known)
+            break;
+        if (row.registers[row.return_register].kind != RULE_SAME)
+            return false;
+        ret->end = row.end > ret->end ? row.end : ret->end;
+    }
     return true;
+}
+
+/* Call-frame information says that the return address is still in its register. Compilers do not
+ * save it in functions that never return (Clang, GCC for Arm), and say so of all of such a
+ * function: from its first call on what the register holds is left over, from that call or from one
+ * that was made there. It is not if it leads behind a call of just this function: such a call
+ * cannot have returned. */
+static bool is_overwritten(const struct walk *w, const struct row *row) {
+    unsigned reg = row->return_register;
+    struct span function;
+    return w->machine->called && w->m.known >> reg & 1 &&
+           never_saves_return(w, w->frame.addr, &function) &&
+           offline_has_call(w->program, &function) &&
+           !follows_call_of(w->program, w->m.registers[reg], function.start);
 }
 
 static bool is_called(struct walk *w, const struct row *row) {
     const struct rule *rule = &row->registers[row->return_register];
     if (rule->kind == RULE_UNDEFINED)
         return END(w, "bottom", "nothing has called it");
-    if (rule->kind == RULE_SAME && !w->frame.exact)
-        return END(w, "bottom", "it keeps no return address");
+    if (rule->kind == RULE_SAME && (!w->frame.exact || is_overwritten(w, row)))
+        return END(w, "no-return",
+                   "it never returns, and has not kept its return address, which its calls "
+                   "overwrite");
     return true;
 }
 

@@ -71,7 +71,8 @@ typedef ARRAY(struct offline_frame) offline_frames;
 
 /*
  * Adds the frames to RET, the innermost first. *RET_END says why there are no more: tag "bottom" if
- * the last one was not called by anything, else "cut" (memory would be needed that is not in the
+ * the last one was not called by anything, else "no-return" (it never returns and has kept no
+ * return address), "cut" (memory would be needed that is not in the
  * pieces), "no-register" (a register that is not known), "no-code" (a return address that does not
  * lie in the image's code), "no-call" (nor behind a call), "no-cfi", "no-stack", "loop",
  * "bad-exception", "deep".

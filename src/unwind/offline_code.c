@@ -5,6 +5,7 @@
 #include <spoor_backtrace.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "unwind/offline_machine.h"
 
 struct view { /* what the library sees */
@@ -142,4 +143,72 @@ bool offline_step_by_code(const struct offline_program *program, const struct of
     *ret =
         (struct offline_frame){.pc = found.pc, .exact = found.interrupted, .how = how_of(found.by)};
     return true;
+}
+
+/* ---- return addresses in registers ---- */
+
+bool offline_has_call(const struct offline_program *program, const struct span *code) {
+    vaddr_t thumb = lineinfo_function_start(program->info, code->start) & 1;
+    vaddr_t step = thumb ? 2 : 4;
+    for (vaddr_t at = code->start + step; at <= code->end; at += step)
+        if (offline_is_return(program, at + thumb + program->bias))
+            return true;
+    return false;
+}
+
+/* ---- straight lines ---- */
+
+struct line {
+    const struct arch *arch; /* NULL: nothing is known of its instructions */
+    struct insn insn;
+    struct stack_effect effects[STACK_MAX_EFFECTS];
+    size_t count; /* of effects */
+};
+
+/* Whether there is an instruction at ADDR. */
+static bool line_step(struct line *line, const struct offline_program *program, vaddr_t addr) {
+    size_t room;
+    const uint8_t *bytes = lineinfo_bytes(program->info, addr, &room);
+    if (!line->arch || !bytes || !line->arch->decode(bytes, room, addr, &line->insn, NULL))
+        return false;
+    line->count = line->arch->stack(bytes, line->insn.size, line->effects);
+    return true;
+}
+
+static bool line_goes_on(const struct line *line) {
+    return line->insn.kind == INSN_OTHER || line->insn.kind == INSN_NOP ||
+           line->insn.kind == INSN_LANDING;
+}
+
+/* Which registers the instruction writes. */
+static uint64_t line_writes(const struct line *line) {
+    uint64_t all = 0;
+    for (size_t i = 0; i < line->count; i++) {
+        const struct stack_effect *e = &line->effects[i];
+        bool writes = e->op != STACK_NONE && e->op != STACK_STORE && e->op != STACK_PUSH;
+        all |= e->changed;
+        if (writes && e->reg != STACK_NO_REGISTER)
+            all |= (uint64_t)1 << e->reg;
+    }
+    return all;
+}
+
+uint64_t offline_kept_to_return(const struct offline_program *program, vaddr_t addr) {
+    enum { MOST = 64 };
+    struct line line = {.arch = arch_for_machine(lineinfo_machine(program->info))};
+    uint64_t kept = line.arch && line.arch->other ? 0 : UINT64_MAX;
+    for (unsigned i = 0; i < MOST && kept && line_step(&line, program, addr); i++) {
+        addr += line.insn.size;
+        if (line.insn.kind == INSN_RETURN)
+            return kept;
+        if (line.insn.kind == INSN_JUMP) {
+            addr = line.insn.target;
+            if (lineinfo_function_start(program->info, addr) == addr)
+                return kept;
+        } else if (!line_goes_on(&line)) {
+            return 0;
+        }
+        kept &= ~line_writes(&line);
+    }
+    return 0;
 }

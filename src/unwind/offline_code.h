@@ -1,4 +1,4 @@
-/* A caller on Arm by what the code itself does, or by its unwind tables: where call-frame
+/* What the code itself tells of a caller, and on Arm its unwind tables: where call-frame
  * information is missing, or cannot be trusted. Private to src/unwind. */
 #ifndef SPOOR_UNWIND_OFFLINE_CODE_H
 #define SPOOR_UNWIND_OFFLINE_CODE_H
@@ -13,5 +13,12 @@
  */
 bool offline_step_by_code(const struct offline_program *program, const struct offline_frame *frame,
                           struct machine *m, uint64_t psp, struct offline_frame *ret);
+
+/* Does a call stand in CODE, a function? (Any halfword of Thumb code is looked at.) */
+bool offline_has_call(const struct offline_program *program, const struct span *code);
+
+/* Bit n: register n has at ADDR what it has when the function returns, or jumps to another one;
+ * none where the way there is not one straight line, and on machines with two states. */
+uint64_t offline_kept_to_return(const struct offline_program *program, vaddr_t addr);
 
 #endif

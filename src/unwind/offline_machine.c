@@ -44,6 +44,36 @@ static bool a64_follows_call(uint64_t pc, const uint8_t *before, size_t size, bo
     return pc % 4 == 0 && (*ret_indirect || (insn & 0xfc000000) == 0x94000000);
 }
 
+/* The lower COUNT bits of VALUE, signed. */
+static uint64_t sign_extend(uint64_t value, unsigned count) {
+    uint64_t sign = (uint64_t)1 << (count - 1);
+    return ((value & (2 * sign - 1)) ^ sign) - sign;
+}
+
+static uint64_t t32_called(uint64_t pc, const uint8_t *end) {
+    uint32_t first = load(end - 4, 2), second = load(end - 2, 2), sign = first >> 10 & 1;
+    uint32_t i1 = ~(second >> 13 ^ sign) & 1, i2 = ~(second >> 11 ^ sign) & 1;
+    uint32_t bits =
+        sign << 24 | i1 << 23 | i2 << 22 | (first & 0x3ff) << 12 | (second & 0x7ff) << 1;
+    uint64_t target = (pc & ~(uint64_t)1) + sign_extend(bits, 25);
+    return (uint32_t)(second & 0x1000 ? target | 1 : target & ~(uint64_t)3);
+}
+
+static uint64_t arm_called(uint64_t pc, const uint8_t *before, size_t size) {
+    const uint8_t *end = before + size;
+    if (size < 4)
+        return 0;
+    if (pc & 1)
+        return t32_called(pc, end);
+    uint32_t insn = load(end - 4, 4);
+    uint64_t target = pc + 4 + 4 * sign_extend(insn, 24);
+    return (uint32_t)(insn >> 28 == 15 ? target + (insn >> 23 & 2) + 1 : target);
+}
+
+static uint64_t a64_called(uint64_t pc, const uint8_t *before, size_t size) {
+    return size < 4 ? 0 : pc - 4 + 4 * sign_extend(load(before + size - 4, 4), 26);
+}
+
 static bool x86_follows_call(uint64_t pc, const uint8_t *before, size_t size, bool *ret_indirect) {
     enum { LEAST = 2, MOST = 7 };
     const struct arch *arch = arch_for_machine(EM_X86_64);
@@ -80,10 +110,11 @@ static const char *const x86_names[] = {
 
 static const struct offline_machine machines[] = {
     {EM_ARM, 4, 16, 13, 15, true, BITS(0, 3) | BITS(12, 12) | BITS(14, 14), arm_names,
-     arm_follows_call},
-    {EM_AARCH64, 8, 33, 31, 32, false, BITS(0, 18) | BITS(30, 30), a64_names, a64_follows_call},
+     arm_follows_call, arm_called},
+    {EM_AARCH64, 8, 33, 31, 32, false, BITS(0, 18) | BITS(30, 30), a64_names, a64_follows_call,
+     a64_called},
     {EM_X86_64, 8, 17, 7, 16, false, BITS(0, 2) | BITS(4, 5) | BITS(8, 11), x86_names,
-     x86_follows_call},
+     x86_follows_call, NULL},
 };
 
 const struct offline_machine *offline_machine(uint16_t machine) {

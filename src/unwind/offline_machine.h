@@ -15,6 +15,8 @@ struct offline_machine {
     /* Whether PC, as a register holds it, is where a call returns to; *RET_INDIRECT: of what a
      * register or memory leads to. SIZE bytes at BEFORE stand before it. */
     bool (*follows_call)(uint64_t pc, const uint8_t *before, size_t size, bool *ret_indirect);
+    /* What that call calls, with Thumb bit, if it is direct. NULL: calls write no register. */
+    uint64_t (*called)(uint64_t pc, const uint8_t *before, size_t size);
 };
 
 /* offline.c: whether a call stands before PC, as a register holds it, in the image's code. */

@@ -62,7 +62,7 @@ static bool read_register(Dwarf_Frame *frame, int number, bool is_return, struct
 }
 
 static bool read_frame(Dwarf_Frame *frame, unsigned count, struct row *ret) {
-    int column = dwarf_frame_info(frame, NULL, NULL, &ret->signal);
+    int column = dwarf_frame_info(frame, &ret->start, &ret->end, &ret->signal);
     if (column < 0 || column >= (int)count || !read_cfa(frame, &ret->cfa))
         return false;
     ret->return_register = (uint8_t)column;

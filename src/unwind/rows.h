@@ -33,7 +33,8 @@ struct row {
     struct rule cfa; /* RULE_REGISTER or RULE_EXPRESSION_VALUE */
     struct rule registers[REGISTERS_MOST];
     uint8_t return_register;
-    bool known; /* false: the pc has no call-frame information */
+    vaddr_t start, end; /* where it says the same */
+    bool known;         /* false: the pc has no call-frame information */
     bool signal;
 };
 

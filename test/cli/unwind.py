@@ -15,10 +15,11 @@ SPOOR = os.environ["SPOOR"]
 SOURCE = """\
 #define CFI(size) ".cfi_startproc\\n.cfi_def_cfa_offset " #size "\\n.cfi_offset 14, -4\\n"
 __asm__(".syntax unified\\n.thumb\\n.cfi_sections .debug_frame\\n"
-".thumb_func\\n.type fault, %function\\nfault: .cfi_startproc\\nnop\\nudf #0\\n.cfi_endproc\\n.size fault, . - fault\\n"
+".thumb_func\\n.type fault, %function\\nfault: .cfi_startproc\\nbeq 1f\\nudf #0\\n1: .cfi_endproc\\n.size fault, . - fault\\n"
 ".thumb_func\\n.type middle, %function\\nmiddle: " CFI(16) "nop\\nbl fault\\nnop\\n.cfi_endproc\\n.size middle, . - middle\\n"
 ".globl _start\\n.thumb_func\\n.type _start, %function\\n_start: .cfi_startproc\\n.cfi_undefined 14\\nbl middle\\n"
-"blx r3\\nnop\\n.cfi_endproc\\n.size _start, . - _start\\n");
+"blx r3\\nnop\\nbl stop\\n.cfi_endproc\\n.size _start, . - _start\\n"
+".thumb_func\\n.type stop, %function\\nstop: .cfi_startproc\\nnop\\nbl fault\\n1: nop\\nb 1b\\n.cfi_endproc\\n.size stop, . - stop\\n");
 """
 
 
@@ -39,6 +40,7 @@ class Unwind(unittest.TestCase):
         rows = re.findall(r"(?m)^ *\d+: ([0-9a-f]+) .* (\w+)$", run("readelf", "-sW", self.image).stdout)
         at = {name: int(value, 16) & ~1 for value, name in rows}
         self.fault, self.middle, self.start = at["fault"] + 2, at["middle"] + 6, at["_start"] + 4
+        self.stop = at["stop"] + 2
 
     def path(self, name):
         return os.path.join(self.directory, name)
@@ -153,6 +155,17 @@ class Unwind(unittest.TestCase):
                                       if registers["sp"] == 0x20000fff else "--json"), (first[:count], end))
         without = {name: value for name, value in self.registers().items() if name != "lr"}
         self.assertEqual(self.ask(without, self.stack()), (first[:1], "no-register"))
+
+    def test_what_never_returns_keeps_no_return_address(self):
+        """Until its first call it is in the link register; then that holds any call's that has returned."""
+        called, behind = self.start + 8, self.stop + 4
+        self.assertEqual(self.ask(self.registers(pc=self.stop, lr=called | 1), self.stack()),
+                         ([(self.stop, False, "registers"), (called, True, "prologue")], "bottom"))
+        for lr in (behind | 1, self.middle | 1, 0):
+            self.assertEqual(self.ask(self.registers(pc=behind, lr=lr), self.stack()),
+                             ([(behind, False, "registers")], "no-return"))
+        self.assertEqual(self.ask(self.registers(lr=behind | 1), self.stack()),
+                         ([(self.fault, False, "registers"), (behind, True, "link register")], "no-return"))
 
     # ---- bad input ----
 

@@ -55,7 +55,7 @@ class Stub:
         """Fewer bytes, where there is no more memory."""
         data = b""
         while len(data) < size:
-            piece = self.ask(f"m{address + len(data):x},{min(size - len(data), 1024):x}")
+            piece = self.ask(f"m{address + len(data):x},{min(size - len(data), 2048):x}")
             if piece.startswith("E") or not piece:
                 break
             data += bytes.fromhex(piece)

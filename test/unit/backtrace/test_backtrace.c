@@ -192,6 +192,49 @@ static void a_stale_lr_behind_a_trap_is_no_caller(void **state) {
     assert_int_equal(walk(0x1103, SPOOR_INTERRUPTED), 2);
 }
 
+static void lr_is_left_over_behind_a_trap_if_there_was_a_call(void **state) {
+    (void)state;
+    put_call(0x1200, 0x1100);
+    put16(0x1100, 0x2001, 0x2002); /* movs r0, #1; movs r0, #2 */
+    put_call(0x1108, 0x1300);
+    put16(0x1108, 0xde00, 0x4770); /* udf; bx lr, of another function */
+    given.regs.r[SPOOR_LR] = 0x1201;
+    assert_int_equal(walk(0x1109, SPOOR_INTERRUPTED), 1);
+    put16(0x1104, 0xbf00, 0xbf00); /* nops */
+    assert_int_equal(walk(0x1109, SPOOR_INTERRUPTED), 2);
+}
+
+static void what_never_returns_is_left_before_it_saves_lr(void **state) {
+    (void)state;
+    put_call(0x1200, 0x1100);
+    put16(0x1100, 0xb082, 0xbf00); /* sub sp, #8; nop */
+    put16(0x1104, 0xb500, 0xe7fe); /* push {lr}; b . */
+    put16(0x1200, 0xbd10, 0);      /* pop {r4, pc} */
+    put_call(0x1400, 0x11f0);
+    put32(STACK + 8 + 4, 0x1401);
+    given.regs.r[SPOOR_LR] = 0x1201;
+    assert_int_equal(walk(0x1103, SPOOR_INTERRUPTED), 3);
+    assert_int_equal(given.sites[1], 0x11fe);
+    assert_int_equal(given.sites[2], 0x13fe);
+    put16(0x1102, 0xd000, 0xbf00); /* beq: from here on it may come back */
+    assert_int_equal(walk(0x1105, SPOOR_INTERRUPTED), 1);
+}
+
+static void what_saves_nothing_and_never_returns_is_not_the_function_before_it(void **state) {
+    (void)state;
+    put_call(0x1400, 0x1100);      /* a function, which another one calls */
+    put16(0x1100, 0xb510, 0xbf00); /* push {r4, lr}; nop */
+    put_call(0x1108, 0x1108);      /* that calls what begins right behind it: */
+    put_call(0x110c, 0x1300);      /* and that has called something */
+    put16(0x110c, 0xbf00, 0xe7fe); /* nop; b . */
+    put32(STACK + 4, 0x1401);
+    given.regs.r[SPOOR_LR] = 0x110d;
+    assert_int_equal(walk(0x110d, SPOOR_INTERRUPTED), 1);
+    put16(0x1104, 0xbf00, 0xbf00); /* nops: all of it is one function */
+    assert_int_equal(walk(0x110d, SPOOR_INTERRUPTED), 2);
+    assert_int_equal(given.sites[1], 0x13fe);
+}
+
 /* The end of Thumb-1 functions with variable arguments. */
 static void
 a_return_address_in_a_low_register_is_one_if_its_call_is_of_this_function(void **state) {
@@ -338,6 +381,10 @@ int main(void) {
         cmocka_unit_test_setup(code_is_followed_to_its_return, setup),
         cmocka_unit_test_setup(a_return_address_that_no_call_precedes_is_none, setup),
         cmocka_unit_test_setup(a_stale_lr_behind_a_trap_is_no_caller, setup),
+        cmocka_unit_test_setup(lr_is_left_over_behind_a_trap_if_there_was_a_call, setup),
+        cmocka_unit_test_setup(what_never_returns_is_left_before_it_saves_lr, setup),
+        cmocka_unit_test_setup(what_saves_nothing_and_never_returns_is_not_the_function_before_it,
+                               setup),
         cmocka_unit_test_setup(
             a_return_address_in_a_low_register_is_one_if_its_call_is_of_this_function, setup),
         cmocka_unit_test_setup(chains_that_lead_back_end_the_walk, setup),
