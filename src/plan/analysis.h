@@ -86,6 +86,7 @@ struct func { /* one unwind range, or the code of a function symbol outside of t
     bool trap;          /* its entry, which has no tier, could be a trap */
     bool loop_head;     /* its entry is a branch target of its own group */
     bool open_flow;     /* root: has an indirect jump whose targets are not known */
+    bool pops;          /* root: leaves with what stood on the stack before it was entered */
     vaddr_t pad;        /* the first of the nops that a compiler left for patching; 0: none */
     bool in_table;      /* its start is an entry of another range's jump table */
     uint32_t tables;    /* jump tables that were decoded; root: the group's */

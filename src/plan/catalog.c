@@ -16,7 +16,7 @@ static enum refusal refusal_of(const struct analysis *a, uint32_t i, const struc
         return REFUSED_SIGNAL_FRAME;
     if (names->special)
         return names->special;
-    if (!f->entry_depth || f->start == a->module->entry)
+    if (!f->entry_depth || group_root(a, i)->pops || f->start == a->module->entry)
         return REFUSED_OWN_ABI;
     if (group_root(a, i)->bad)
         return REFUSED_UNDECODABLE;

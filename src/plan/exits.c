@@ -3,10 +3,11 @@
  * calls, direct or through a pointer); conditional tail calls, where flags live.
  * A jump that goes on with another stack pointer (longjmp, unwinders) ends no call of this function
  * in particular: it is a control site.
- * A jump to the function's own start at entry depth is a loop: it is patched so
- * that it passes the entry's stub by.
- * A function that runs into the next one leaves its call to that, as by a tail call without a jump:
- * its last instruction is the exit, which is told before it.
+ * No function jumps away with its caller's frame gone: what does is entered in a way of its own,
+ * with words on the stack (lazy binding on AArch64), whatever its call-frame information says. A
+ * jump to the function's own start at entry depth is a loop: it is patched so that it passes the
+ * entry's stub by. A function that runs into the next one leaves its call to that, as by a tail
+ * call without a jump: its last instruction is the exit, which is told before it.
  */
 #include "elf/sort.h"
 #include "plan/analysis.h"
@@ -101,6 +102,8 @@ static void indirect(struct analysis *a, const struct transfer *t) {
         push_exit(a, t, EVENT_TAIL, STUB_SKIP_RED_ZONE);
     else
         group_root(a, t->func)->open_flow = true;
+    int32_t depth = func_depth(a, &a->funcs[t->func], t->from);
+    group_root(a, t->func)->pops |= depth < 0 && depth != DEPTH_UNKNOWN;
 }
 
 static void classify(struct analysis *a, const struct transfer *t) {

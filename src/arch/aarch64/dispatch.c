@@ -108,7 +108,14 @@ static bool read_entry(const struct line *line, size_t from, uint8_t reg, struct
     return true;
 }
 
-/* Number I adds: an offset, extended or shifted, to a base. */
+/* What REG holds behind number FROM was loaded as a pointer is, and not by an index. */
+static bool is_pointer(const struct line *line, size_t from, uint8_t reg) {
+    size_t i = writer(line, from, reg);
+    return i < line->count && (word_at(line, i) & 0xffc00000) == 0xf9400000; /* ldr x, [x, #n] */
+}
+
+/* Number I adds: an offset, extended or shifted, to a base. (Or two of a structure's members, as
+ * the dynamic linker does to call what a file names: that is no switch.) */
 static struct dispatch added(const struct line *line, size_t i) {
     enum { EXTENDED_SIGNED = 4 };
     struct dispatch d = {.kind = DISPATCH_OFFSETS};
@@ -123,6 +130,8 @@ static struct dispatch added(const struct line *line, size_t i) {
     }
     if (extended && a64_bits(word, 13, 2) != 3)
         d.is_signed = a64_bits(word, 13, 3) >= EXTENDED_SIGNED;
+    if (!found && !extended && is_pointer(line, i + 1, base) && is_pointer(line, i + 1, offset))
+        return (struct dispatch){.kind = DISPATCH_ANY};
     d.base = found ? address_in(line, i + 1, base) : 0;
     bool subtracts = a64_bits(word, 30, 1);
     if (!d.base)

@@ -148,6 +148,28 @@ masked:
 1:      ret
         end     resolver
 
+        function binds                  // what has called it has pushed x16 and x30
+        nop
+        stp     x8, x9, [sp, #-16]!
+        .cfi_adjust_cfa_offset 16
+        bl      puts
+        ldp     x8, x9, [sp], #16
+        .cfi_adjust_cfa_offset -16
+        ldp     x17, x30, [sp], #16
+        .cfi_adjust_cfa_offset -16
+        br      x16
+        end     binds
+
+        function adds_members           // and goes where their sum leads
+        ldr     x1, [x0]
+        cbz     x1, 1f
+        ldr     x0, [x0, #8]
+        add     x0, x0, x1
+        mov     x16, x0
+        br      x16
+1:      ret
+        end     adds_members
+
         .section .rodata
 guarded_table:
         .byte   0, 2, 5

@@ -58,6 +58,18 @@ static void a_resolver_s_choice_is_told_by_instructions_and_variables(void **sta
     assert_int_equal(found, sizeof chosen / sizeof *chosen);
 }
 
+static void what_pops_what_it_was_called_with_is_no_function(void **state) {
+    (void)state;
+    const struct plan_function *f = fixture_named(a64, "binds");
+    assert_non_null(f);
+    assert_string_equal(refusal_tag(f->refused), refusal_tag(REFUSED_OWN_ABI));
+}
+
+static void a_sum_of_two_members_is_where_a_tail_call_leads(void **state) {
+    (void)state;
+    assert_exact(fixture_named(a64, "adds_members"), 2);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_ends_where_the_comparison_before_the_jump_says),
@@ -65,6 +77,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(what_only_a_scaled_table_leads_to_is_a_part_of_its_function),
         cmocka_unit_test(calls_of_what_returns_twice_are_known_by_stub_and_by_slot),
         cmocka_unit_test(a_resolver_s_choice_is_told_by_instructions_and_variables),
+        cmocka_unit_test(what_pops_what_it_was_called_with_is_no_function),
+        cmocka_unit_test(a_sum_of_two_members_is_where_a_tail_call_leads),
     };
     if (argc != 3)
         return 2;
