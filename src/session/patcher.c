@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "arch/arch.h"
+#include "arch/host.h"
 #include "base/search.h"
 #include "session/arrival.h"
 #include "session/keys.h"
@@ -33,12 +34,16 @@ static size_t area_room(const struct patched *p) {
     return (size + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
-/* Between P's module and the start of the break, which the kernel puts by chance up to a gigabyte
- * behind a program: where the reach leaves no other room above. */
-static struct span before_break(const struct patched *p, pid_t tid) {
+/* Above P's module, however near: where the reach leaves no other room. Behind a program that ends
+ * at the start of the break, which the kernel puts by chance up to a gigabyte farther; behind
+ * libraries, below which threads' stacks may lie, it is what the kernel leaves to the first stack.
+ */
+static struct span right_above(const struct patched *p, pid_t tid) {
     const struct module *m = p->entry->module;
-    taddr_t top = m->low + p->bias + arch_host()->reach, start = status_break_start(tid);
-    return (struct span){m->high + p->bias, start < top ? start : top};
+    taddr_t bottom = m->high + p->bias, top = m->low + p->bias + arch_host()->reach;
+    taddr_t start = status_break_start(tid);
+    top = top < HOST_HIGHEST ? top : HOST_HIGHEST;
+    return (struct span){bottom, start >= bottom && start < top ? start : top};
 }
 
 /* Where the area can be; from now on nothing else is taken to fit there. */
@@ -48,7 +53,7 @@ static int choose_area(struct patched *p, const struct patch_request *r, struct 
     p->area = maps_find_room(r->maps, m->low + p->bias, m->high + p->bias, p->area_size,
                              arch_host()->reach);
     if (!p->area)
-        p->area = maps_find_room_between(r->maps, before_break(p, r->caller), p->area_size);
+        p->area = maps_find_room_between(r->maps, right_above(p, r->caller), p->area_size);
     if (!p->area)
         return no_room(p, ENOSPC, err);
     maps_add(r->maps, p->area, p->area + p->area_size);
