@@ -20,6 +20,11 @@ void regs_set_slice(struct regs *regs, const uint64_t values[SLICE_REGISTERS], t
                     uint64_t top);
 
 void regs_dwarf(const struct regs *regs, uint64_t ret[REGS_DWARF_COUNT]);
+/* Where a function that has put nothing on the stack returns to, by REGISTERS, numbered so. False:
+ * that is on top of the stack. */
+bool regs_link(const uint64_t registers[REGS_DWARF_COUNT], uint64_t *ret);
+/* A return address as it is kept in a register or on the stack, without what authenticates it. */
+taddr_t regs_plain_address(uint64_t kept);
 /* Whether BYTES are the code that a signal handler returns to, which calls rt_sigreturn. */
 bool regs_is_signal_return(const uint8_t bytes[REGS_SIGNAL_RETURN_BYTES]);
 /* Where what it restores register NUMBER (as above) from is, relative to the stack pointer there.
@@ -63,6 +68,12 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
                      const uint64_t *words);
 /* Where STATE is unsure: whether the slot is reserved. */
 bool regs_has_reserved(const struct regs *regs);
+/* Whether CODE, of SIZE bytes in an area, begins with an instruction that only stubs have and that
+ * cannot be run on the bridge (bridge.h). */
+bool regs_is_of_stub(const uint8_t *code, size_t size);
+/* CODE is of such a stub, from some instruction on: how far behind that it begins to give registers
+ * back, which may be done at once. False: that is not in sight. */
+bool regs_find_stub_end(const uint8_t *code, size_t size, size_t *ret);
 /* The thread stands in a stub or the agent and has reserved a slot: of the lane at AT? */
 bool regs_has_lane(const struct regs *regs, taddr_t at);
 

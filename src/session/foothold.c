@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "arch/agent.h"
 #include "target/memory.h"
 #include "target/status.h"
 

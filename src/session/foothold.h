@@ -7,13 +7,14 @@
 #ifndef SPOOR_SESSION_FOOTHOLD_H
 #define SPOOR_SESSION_FOOTHOLD_H
 
+#include "arch/agent.h"
 #include "target/maps.h"
 #include "target/thread.h"
 
 struct foothold {
     int memory_fd;
     taddr_t code, frame; /* frame 0: there is no such stack, the callers' own serve */
-    uint8_t code_before[16];
+    uint8_t code_before[AGENT_CALL_MOST];
     uint8_t frame_before[REMOTE_FRAME_BYTES];
 };
 

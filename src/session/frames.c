@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "arch/arch.h"
 #include "arch/clock.h"
 #include "base/log.h"
 #include "session/mapped.h"
@@ -12,7 +13,6 @@ enum {
     RED_ZONE = 128,          /* what leaf functions use, and epilogues leave, below the top */
     MOST_BYTES = 256 * 1024, /* of one stack: of deeper ones the outermost calls are not known */
     PIECES = 4,              /* stacks of one thread, that its signal handlers have interrupted */
-    ENTRY_BELOW_CFA = 8,     /* an event's stack pointer points to the return address */
 };
 
 struct copy {
@@ -178,7 +178,8 @@ static void add_call(struct frames *f, const struct unwind_frame *frame,
     if (function == UINT32_MAX || !is_traced(p, function) || !is_open(p, function, frame) ||
         !is_asked_for(f, p, function, caller))
         return;
-    struct trace_frame traced = {p->entry->first_id + function, frame->cfa - ENTRY_BELOW_CFA};
+    struct trace_frame traced = {p->entry->first_id + function,
+                                 frame->cfa - arch_host()->entry_cfa};
     ARRAY_PUSH(&f->traced, traced);
 }
 

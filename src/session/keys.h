@@ -25,7 +25,8 @@ struct keys {
 /* TID, of SPACE, writes to LANE from now on; 0: it has nothing of ours any more. SPACE may be NULL:
  * then that is all that can be said. */
 void keys_give(struct space *space, pid_t tid, taddr_t lane);
-/* The same for one that has just been made by MAKER, and runs beside it. */
+/* The same for one that has just been made by MAKER, and runs beside it; or that has run before we
+ * came, MAKER being 0. */
 void keys_give_newborn(struct space *space, pid_t tid, taddr_t lane, pid_t maker);
 /* The same for the one that runs of two threads of which the other waits (vfork). */
 void keys_pass(struct space *space, pid_t tid, taddr_t lane);

@@ -112,15 +112,24 @@ static void own(struct space *s, struct key *k, pid_t tid, uint64_t pointer, tad
     put(s, k);
 }
 
-/* Whether K is of a thread that runs beside the newborn of MAKER. (Another that it was of is dead,
- * even if that was not reported yet: threads' memory is used again as soon as that.) */
-static bool is_beside(const struct key *k, pid_t maker) {
-    return k && k->tid && (k->shared || k->tid == maker);
+static bool stands_with(const struct key *k) {
+    uint64_t pointer;
+    return thread_get_pointer(k->tid, &pointer) == 0 && pointer == k->pair.thread_pointer;
 }
 
-static void give(struct space *s, pid_t tid, taddr_t lane, pid_t maker) {
+/* Whether K is of another thread that runs beside TID, which is NEW here, made by MAKER. (One that
+ * neither stands nor has made it is dead, even if that was not reported yet: threads' memory is
+ * used again as soon as that.) */
+static bool is_beside(const struct key *k, pid_t tid, pid_t maker, bool new) {
+    if (!k || !k->tid || k->tid == tid)
+        return false;
+    return k->shared || (new && (k->tid == maker || stands_with(k)));
+}
+
+/* In what a spoor that was killed has left, threads keep what they have. */
+static void give(struct space *s, pid_t tid, taddr_t lane, pid_t maker, bool new) {
     uint64_t pointer;
-    if (!s || !s->slabs.count || thread_get_pointer(tid, &pointer) < 0)
+    if (!s || s->inherited || !s->slabs.count || thread_get_pointer(tid, &pointer) < 0)
         return;
     begin(&s->keys);
     struct key *mine = find_thread(&s->keys, tid), *k = find_pointer(&s->keys, pointer);
@@ -128,7 +137,7 @@ static void give(struct space *s, pid_t tid, taddr_t lane, pid_t maker) {
         drop(s, mine);
     if (!lane)
         return;
-    if (is_beside(k, maker) && k->tid != tid) {
+    if (is_beside(k, tid, maker, new)) {
         own(s, k, k->tid, pointer, space_sink(s));
         k->shared = s->keys.loses = true;
         return;
@@ -143,13 +152,13 @@ static void give(struct space *s, pid_t tid, taddr_t lane, pid_t maker) {
     k->shared = shared;
 }
 
-void keys_give(struct space *s, pid_t tid, taddr_t lane) { give(s, tid, lane, 0); }
+void keys_give(struct space *s, pid_t tid, taddr_t lane) { give(s, tid, lane, 0, false); }
 
 void keys_give_newborn(struct space *s, pid_t tid, taddr_t lane, pid_t maker) {
-    give(s, tid, lane, maker);
+    give(s, tid, lane, maker, true);
 }
 
-void keys_pass(struct space *s, pid_t tid, taddr_t lane) { give(s, tid, lane, 0); }
+void keys_pass(struct space *s, pid_t tid, taddr_t lane) { give(s, tid, lane, 0, false); }
 
 taddr_t keys_lane(const struct space *s, pid_t tid) {
     const struct key *k = s ? find_thread(&s->keys, tid) : NULL;

@@ -63,7 +63,7 @@ static bool is_zero(const uint8_t *bytes, size_t size) {
 
 /* ---- what the first and the last remote call are made from ---- */
 
-enum { FOOTHOLD_BYTES = 16, CALL_BYTES = 11 };
+enum { FOOTHOLD_BYTES = AGENT_CALL_MOST };
 
 static const uint8_t *call_code(void) { return agent_code() + agent_call(); }
 
@@ -72,7 +72,7 @@ static bool is_foothold(const struct search *s, const struct map *m, taddr_t *re
     *ret = m->end - sizeof bytes;
     return m->executable && m->path[0] == '/' &&
            memory_read(s->fd, *ret, bytes, sizeof bytes, NULL) == 0 && /* it may end before */
-           memcmp(bytes, call_code(), CALL_BYTES) == 0;
+           memcmp(bytes, call_code(), agent_call_size()) == 0;
 }
 
 static bool find_foothold(const struct search *s, taddr_t *ret, const struct map **ret_map) {
@@ -347,9 +347,9 @@ static bool is_in_call(const struct search *s, taddr_t pc) {
     const struct map *m = maps_at(&s->maps, pc);
     struct undo_head head;
     taddr_t at;
-    if (m && is_foothold(s, m, &at) && pc - at < CALL_BYTES)
+    if (m && is_foothold(s, m, &at) && pc - at < agent_call_size())
         return true;
-    return read_head(s, pc & ~(taddr_t)(PAGE - 1), &head) && pc - head.call < CALL_BYTES;
+    return read_head(s, pc & ~(taddr_t)(PAGE - 1), &head) && pc - head.call < agent_call_size();
 }
 
 /* Through the call and the return to the signal frame, whose end is outside. All signals are

@@ -379,7 +379,7 @@ void space_map_prepared(struct space *s, pid_t caller) {
 
 void space_fill(const struct space *s) {
     for (size_t i = 0; i < s->modules.count; i++)
-        patcher_fill(&s->modules.at[i], s->remote.memory_fd);
+        patcher_fill(&s->modules.at[i], s);
 }
 
 /* ---- for a while ---- */

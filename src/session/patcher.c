@@ -242,9 +242,14 @@ static int write_text(struct patched *p, const struct space *space, struct err *
     return rc;
 }
 
-static int fill(struct patched *p, int fd, struct err *err) {
+/* What threads find their lanes by begins the area, and is no part of the code. */
+static int fill(struct patched *p, const struct space *space, struct err *err) {
     const struct plan_code *c = &p->code->emitted;
-    int rc = p->filled ? 0 : memory_write(fd, p->area, c->area, c->area_used, err);
+    if (p->filled)
+        return 0;
+    int rc = memory_write(space->remote.memory_fd, p->area, c->area, c->area_used, err);
+    if (rc == 0)
+        rc = keys_install(space, p->area, err);
     p->filled = rc == 0;
     return rc;
 }
@@ -261,9 +266,9 @@ int patcher_map(struct patched *p, struct space *space, pid_t caller, struct err
     return rc;
 }
 
-void patcher_fill(struct patched *p, int fd) {
-    if (p->code && fill(p, fd, NULL) == 0 && p->checked)
-        rewrite_touch(p, fd, NULL);
+void patcher_fill(struct patched *p, const struct space *space) {
+    if (p->code && fill(p, space, NULL) == 0 && p->checked)
+        rewrite_touch(p, space->remote.memory_fd, NULL);
 }
 
 int patcher_install(struct patched *p, const struct patch_request *r, struct err *err) {
@@ -273,9 +278,7 @@ int patcher_install(struct patched *p, const struct patch_request *r, struct err
         patcher_forget(p);
         return rc;
     }
-    rc = fill(p, r->space->remote.memory_fd, err);
-    if (rc == 0)
-        rc = keys_install(r->space, p->area, err);
+    rc = fill(p, r->space, err);
     if (rc == 0)
         rc = write_text(p, r->space, err);
     if (rc < 0 && !p->stuck) {
@@ -299,7 +302,7 @@ int patcher_undo(struct patched *p, int fd, struct pages *pages, struct err *err
 int patcher_redo(struct patched *p, const struct space *space, struct err *err) {
     free(p->spared);
     p->spared = NULL;
-    int rc = fill(p, space->remote.memory_fd, err);
+    int rc = fill(p, space, err);
     return rc < 0 ? rc : write_text(p, space, err);
 }
 

@@ -32,7 +32,7 @@ void patcher_look_ahead(struct patched *p, int memory_fd);
 int patcher_map(struct patched *p, struct space *space, pid_t caller, struct err *err);
 /* Does some of that rest while the program runs, and all of its threads are ours: writes the
  * trampolines, and makes the pages that will be written the process's own. */
-void patcher_fill(struct patched *p, int memory_fd);
+void patcher_fill(struct patched *p, const struct space *space);
 /* Maps and writes what was prepared. Errors: "no-room" (something else has come there),
  * "text-differs", "remote-call", "memory". On error the module is as it was before it was prepared.
  */

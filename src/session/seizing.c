@@ -169,7 +169,7 @@ static void give_lanes(const struct seizing *s, const struct arrival *arrival) {
             continue;
         }
         if (!k->ready) { /* born, and to be answered; unless we are killed before that */
-            keys_give(s->space, k->tid, space_sink(s->space));
+            keys_give_newborn(s->space, k->tid, space_sink(s->space), k->maker);
             continue;
         }
         first = first ? first : k;

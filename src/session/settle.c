@@ -48,11 +48,29 @@ static bool leave_stub(struct where *w, const struct patched *p, const struct ma
     return true;
 }
 
+/* What a spoor that was killed has left has no marks, and nobody reads its events. */
+static bool is_without_marks(const struct patched *p) { return !p->code->emitted.mark_count; }
+
+/* FROM is in a stub of P's: the thread goes on where that gives registers back. */
+static bool skip_event(struct where *w, const struct patched *p, taddr_t from) {
+    uint8_t code[STUB_MAX_BYTES];
+    size_t left = p->area + p->area_size - from, at;
+    size_t size = left < sizeof code ? left : sizeof code;
+    if (memory_read(w->space->remote.memory_fd, from, code, size, NULL) < 0 ||
+        !regs_find_stub_end(code, size, &at))
+        return false;
+    regs_set_pc(&w->regs, from + at);
+    w->changed = true;
+    return true;
+}
+
 /* pc is in the agent: the stub it came from is told by a register. */
 static bool leave_agent(struct where *w, const struct patched *p, enum agent_place place) {
     taddr_t back = regs_agent_return(&w->regs);
     uint64_t offset = back - p->area;
     const struct mark *m = offset < p->area_size ? patcher_mark_at(p, offset) : NULL;
+    if (offset < p->area_size && is_without_marks(p))
+        skip_event(w, p, back);
     if (!m || m->kind != MARK_STUB)
         return false;
     uint32_t at = (uint32_t)(offset - m->offset);
@@ -209,6 +227,12 @@ static bool take_branch(struct where *w, const uint8_t *code, size_t size) {
     return thread_set_regs(w->tid, &regs) == 0;
 }
 
+/* The same from what of a stub cannot be run on the bridge. */
+static bool pass_by(struct where *w, const struct patched *p, const uint8_t *code, size_t size) {
+    return is_without_marks(p) && regs_is_of_stub(code, size) &&
+           skip_event(w, p, regs_pc(&w->regs)) && thread_set_regs(w->tid, &w->regs) == 0;
+}
+
 static int cross(const struct crossing *c, bool *ret_stuck) {
     struct crossing_before before;
     *ret_stuck = true;
@@ -232,7 +256,7 @@ static int get_on(struct where *w, bool *ret_stuck) {
     struct crossing c = {w->space, p, w->tid, code, bridge_fit(code, size, pc), pc};
     if (c.size)
         return cross(&c, ret_stuck);
-    *ret_stuck = !size || !take_branch(w, code, size);
+    *ret_stuck = !size || !(take_branch(w, code, size) || pass_by(w, p, code, size));
     return 0;
 }
 

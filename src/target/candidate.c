@@ -107,16 +107,6 @@ static int check_rights(pid_t tid, const char *what, struct err *err) {
     return fd < 0 && (errno == EACCES || errno == EPERM) ? refusal(tid, what, EPERM, err) : 0;
 }
 
-/* Stacks of threads that run, and what a killed spoor has left, are understood on x86-64 only. */
-static int check_attaching(pid_t pid, struct err *err) {
-    if (REGS_ATTACHES)
-        return 0;
-    return err_set(err, ENOTSUP, "foreign-program",
-                   "process %d: is an " REGS_PROGRAMS
-                   " program: spoor does not attach to those yet: start it by 'spoor record'",
-                   pid);
-}
-
 int candidate_check(pid_t pid, struct err *err) {
     char name[NAME_ROOM];
     int rc = candidate_check_process(pid, err);
@@ -130,9 +120,7 @@ int candidate_check(pid_t pid, struct err *err) {
     rc = check_tracers(pid, what, err);
     if (rc == 0)
         rc = check_rights(tid, what, err);
-    if (rc == 0)
-        rc = candidate_check_program(tid, err);
-    return rc < 0 ? rc : check_attaching(pid, err);
+    return rc < 0 ? rc : candidate_check_program(tid, err);
 }
 
 static int compare_pid(const void *a, const void *b) {

@@ -7,6 +7,7 @@
 #include "unwind/rows.h"
 
 enum { FIRST_ROOM = 256, WORD = 8 };
+#define SP_BIT (UINT64_C(1) << REGS_DWARF_SP)
 
 struct known { /* a row that was read */
     taddr_t pc;
@@ -113,7 +114,8 @@ static bool step_by_row(struct machine *m, const struct row *row, struct unwind_
     }
     if (row->registers[REGS_DWARF_SP].kind == RULE_SAME)
         caller.registers[REGS_DWARF_SP] = frame->cfa;
-    caller.registers[REGS_DWARF_PC] = caller.registers[row->return_register];
+    caller.known |= SP_BIT;
+    caller.registers[REGS_DWARF_PC] = regs_plain_address(caller.registers[row->return_register]);
     *m = caller;
     return true;
 }
@@ -128,12 +130,15 @@ static bool step_by_signal_return(struct machine *m, struct unwind_frame *frame,
         if (!machine_read(m, sp + regs_signal_offset(i), &registers[i]))
             return false;
     memcpy(m->registers, registers, sizeof registers);
+    m->known |= SP_BIT;
     frame->cfa = registers[REGS_DWARF_SP];
     frame->how = UNWIND_SIGNAL;
     return true;
 }
 
-/* By the chain of frame pointers: each points to the caller's, with the return address above it. */
+/* By the chain of frame pointers: each points to the caller's, with the return address above it.
+ * Where that does not stand at the frame's end, the caller's stack pointer is only known to be
+ * above. */
 static bool step_by_frame_pointer(struct machine *m, struct unwind_frame *frame,
                                   enum unwind_end *ret_end) {
     taddr_t fp = m->registers[REGS_DWARF_FP], above, pc;
@@ -141,11 +146,13 @@ static bool step_by_frame_pointer(struct machine *m, struct unwind_frame *frame,
     if (fp < m->registers[REGS_DWARF_SP] || fp % WORD || !machine_read(m, fp, &above) ||
         !machine_read(m, fp + WORD, &pc))
         return false;
-    frame->cfa = fp + 2 * WORD;
+    frame->cfa = REGS_FRAME_BYTES ? fp + REGS_FRAME_BYTES : 0;
     frame->how = UNWIND_FRAME_POINTER;
     m->registers[REGS_DWARF_FP] = above;
-    m->registers[REGS_DWARF_SP] = frame->cfa;
-    m->registers[REGS_DWARF_PC] = pc;
+    m->registers[REGS_DWARF_SP] = fp + 2 * WORD;
+    m->registers[REGS_DWARF_PC] = regs_plain_address(pc);
+    if (!REGS_FRAME_BYTES)
+        m->known &= ~SP_BIT;
     return true;
 }
 
@@ -173,11 +180,13 @@ static bool step_from_leaf(struct unwinder *u, struct machine *m, struct unwind_
                            bool sure) {
     enum { FUNCTION_BYTES = 4096 };
     taddr_t sp = m->registers[REGS_DWARF_SP], target;
-    uint64_t pc;
-    if (!frame->exact || !machine_read(m, sp, &pc) || !follows_call(u, pc, &target) ||
-        (sure && frame->pc - target >= FUNCTION_BYTES))
+    uint64_t kept;
+    if (!frame->exact || (!regs_link(m->registers, &kept) && !machine_read(m, sp, &kept)))
         return false;
-    frame->cfa = sp + WORD;
+    taddr_t pc = regs_plain_address(kept);
+    if (!follows_call(u, pc, &target) || (sure && frame->pc - target >= FUNCTION_BYTES))
+        return false;
+    frame->cfa = sp + (taddr_t)arch_host()->entry_cfa;
     frame->how = UNWIND_RETURN_ADDRESS;
     m->registers[REGS_DWARF_SP] = frame->cfa;
     m->registers[REGS_DWARF_PC] = pc;
@@ -191,8 +200,11 @@ static bool step_any_way(struct unwinder *u, struct machine *m, struct unwind_fr
     if (!code)
         code = images_at(&u->images, frame->pc);
     const struct row *row = row_at(u, code, lookup);
-    if (row->known)
-        return step_by_row(m, row, frame, ret_end);
+    if (row->known) {
+        bool found = step_by_row(m, row, frame, ret_end);
+        if (found || frame->how != UNWIND_NOT || m->known & SP_BIT)
+            return found;
+    }
     uint8_t bytes[REGS_SIGNAL_RETURN_BYTES];
     if (images_bytes(&u->images, code, frame->pc, bytes, sizeof bytes) &&
         regs_is_signal_return(bytes))
@@ -201,12 +213,19 @@ static bool step_any_way(struct unwinder *u, struct machine *m, struct unwind_fr
            step_from_leaf(u, m, frame, false);
 }
 
-/* Stacks grow down: so does the way to the caller lead up, unless the kernel changed the stack. */
+/* Stacks grow down: so does the way to the caller lead up, unless the kernel changed the stack, or
+ * FRAME, which is interrupted, has put nothing there. */
+static bool leads_up(const struct unwind_frame *frame, taddr_t sp, taddr_t caller_sp) {
+    taddr_t end = frame->cfa ? frame->cfa : caller_sp;
+    bool has_nothing = frame->exact && end == sp && !arch_host()->entry_cfa;
+    return frame->how == UNWIND_SIGNAL || end > sp || has_nothing;
+}
+
 static bool step(struct unwinder *u, struct machine *m, struct unwind_frame *frame,
                  enum unwind_end *ret_end) {
     taddr_t sp = m->registers[REGS_DWARF_SP];
     bool found = step_any_way(u, m, frame, ret_end);
-    if (frame->how != UNWIND_SIGNAL && frame->cfa <= sp) {
+    if (!leads_up(frame, sp, m->registers[REGS_DWARF_SP])) {
         frame->cfa = 0;
         frame->how = UNWIND_NOT;
     }

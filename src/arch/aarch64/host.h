@@ -18,13 +18,14 @@ struct regs {
 #define REGS_PROGRAMS "AArch64" /* what it runs, for messages */
 enum {
     REGS_ELF_MACHINE = EM_AARCH64,
-    REGS_PAGE = 4096,  /* of kernels that its programs are traced under */
-    REGS_ATTACHES = 0, /* whether that can begin when they run */
+    REGS_PAGE = 4096, /* of kernels that its programs are traced under */
     /* As call-frame information numbers registers (AADWARF64, 4.1), and behind them the pc. */
     REGS_DWARF_FP = 29,
     REGS_DWARF_SP = 31,
     REGS_DWARF_PC = 32,
     REGS_DWARF_COUNT = 33,
+    REGS_FRAME_BYTES =
+        0, /* GCC's frames have the pointer's word at their far end (AAPCS64, 6.4.6) */
     REGS_SIGNAL_RETURN_BYTES = 8,
     REGS_CONTEXT_WORDS = 5,
     REGS_EXTENDED_NOTE = NT_PRFPREG, /* how ptrace names the state besides general registers */

@@ -47,6 +47,14 @@ void regs_dwarf(const struct regs *regs, uint64_t ret[REGS_DWARF_COUNT]) {
     ret[REGS_DWARF_PC] = regs->raw.pc;
 }
 
+bool regs_link(const uint64_t registers[REGS_DWARF_COUNT], uint64_t *ret) {
+    *ret = registers[A64_LR];
+    return true;
+}
+
+/* A signed address has its signature above the bits that addresses have. */
+taddr_t regs_plain_address(uint64_t kept) { return kept & ((UINT64_C(1) << 48) - 1); }
+
 /* ---- system calls ---- */
 
 void regs_set_syscall(struct regs *regs, taddr_t code, taddr_t sp, long number,
@@ -148,9 +156,8 @@ bool regs_has_lane(const struct regs *regs, taddr_t at) {
     return regs->raw.regs[3] - at <= UINT32_MAX; /* it may point into the ring by now */
 }
 
-/* A signed address has its signature above the bits that addresses have. */
 bool regs_return_address(const struct regs *regs, taddr_t *ret) {
-    *ret = regs->raw.regs[A64_LR] & ((UINT64_C(1) << 48) - 1);
+    *ret = regs_plain_address(regs->raw.regs[A64_LR]);
     return true;
 }
 
@@ -167,6 +174,11 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
         r->regs[A64_LR] = r->regs[1];
     memcpy(r->regs, words, state->pushed * sizeof *words);
     r->sp += state->pushed ? a64_stub_frame(variant) : 0;
+}
+
+bool regs_is_of_stub(const uint8_t *code, size_t size) { return a64_is_of_stub(code, size); }
+bool regs_find_stub_end(const uint8_t *code, size_t size, size_t *ret) {
+    return a64_find_stub_end(code, size, ret);
 }
 
 /* ---- signal frames ---- */

@@ -80,14 +80,22 @@ static void save(struct writer *w, uint8_t variant) {
     w->state.pushed = (uint8_t)(frame / 8);
 }
 
+enum { LOADS_MOST = 8 };
+/* What gives registers back; returns how many instructions. */
+static uint32_t loads(uint8_t variant, uint32_t ret[LOADS_MOST]) {
+    uint32_t frame = a64_stub_frame(variant), count = 0;
+    for (uint32_t n = frame / 8 - 2; n > 0; n -= 2)
+        ret[count++] = pair(0xa9400000, n, n + 1, (int32_t)n * 8);
+    ret[count++] = pair(0xa8c00000, 0, 1, (int32_t)frame);
+    return count;
+}
+
 static void restore(struct writer *w, uint8_t variant) {
-    int32_t frame = (int32_t)a64_stub_frame(variant);
-    for (uint32_t n = (uint32_t)frame / 8 - 2; n > 0; n -= 2) {
-        put(w, pair(0xa9400000, n, n + 1, (int32_t)n * 8));
-        w->state.pushed = (uint8_t)n;
+    uint32_t words[LOADS_MOST], count = loads(variant, words);
+    for (uint32_t i = 0; i < count; i++) {
+        put(w, words[i]);
+        w->state.pushed = (uint8_t)(2 * (count - 1 - i));
     }
-    put(w, pair(0xa8c00000, 0, 1, frame));
-    w->state.pushed = 0;
 }
 
 /* The return address decides. It may be signed: xpaclri, which is a nop where nothing is, strips
@@ -249,6 +257,27 @@ uint32_t a64_stub_site(const uint8_t *stub, uint8_t variant, enum overflow overf
     for (uint32_t i = 0; i < 2; i++)
         site |= a64_bits(a64_word(stub + at + i * A64_BYTES), 5, 16) << 16 * i;
     return site;
+}
+
+bool a64_is_of_stub(const uint8_t *code, size_t size) {
+    if (size < A64_BYTES)
+        return false;
+    struct a64_insn first = a64_classify(a64_word(code));
+    return first.kind == INSN_EXCLUSIVE || first.form == A64_ADR;
+}
+
+static bool gives_back(const uint8_t *code, size_t size, uint8_t variant) {
+    uint32_t words[LOADS_MOST], count = loads(variant, words);
+    return size >= count * sizeof *words && memcmp(code, words, count * sizeof *words) == 0;
+}
+
+bool a64_find_stub_end(const uint8_t *code, size_t size, size_t *ret) {
+    for (size_t at = 0; at + A64_BYTES <= size; at += A64_BYTES)
+        if (gives_back(code + at, size - at, 0) || gives_back(code + at, size - at, STUB_SLICE)) {
+            *ret = at;
+            return true;
+        }
+    return false;
 }
 
 bool a64_stub_state(uint8_t variant, enum overflow overflow, uint32_t offset,

@@ -18,13 +18,13 @@ struct regs {
 #define REGS_PROGRAMS "64-bit x86" /* what it runs, for messages */
 enum {
     REGS_ELF_MACHINE = EM_X86_64,
-    REGS_PAGE = 4096,  /* of kernels that its programs are traced under */
-    REGS_ATTACHES = 1, /* whether that can begin when they run */
+    REGS_PAGE = 4096, /* of kernels that its programs are traced under */
     /* As call-frame information numbers registers; in place of the return address, the pc. */
     REGS_DWARF_FP = 6,
     REGS_DWARF_SP = 7,
     REGS_DWARF_PC = 16,
     REGS_DWARF_COUNT = 17,
+    REGS_FRAME_BYTES = 16, /* from a frame pointer to the frame's CFA; 0: that is not always so */
     REGS_SIGNAL_RETURN_BYTES = 9,
     REGS_CONTEXT_WORDS = 4,
     REGS_EXTENDED_NOTE = NT_X86_XSTATE, /* how ptrace names the state besides general registers */

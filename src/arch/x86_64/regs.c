@@ -42,6 +42,14 @@ void regs_dwarf(const struct regs *regs, uint64_t ret[REGS_DWARF_COUNT]) {
     memcpy(ret, order, sizeof order);
 }
 
+bool regs_link(const uint64_t registers[REGS_DWARF_COUNT], uint64_t *ret) {
+    (void)registers;
+    (void)ret;
+    return false;
+}
+
+taddr_t regs_plain_address(uint64_t kept) { return kept; }
+
 void regs_set_syscall(struct regs *regs, taddr_t code, taddr_t sp, long number,
                       const uint64_t args[6]) {
     struct user_regs_struct *r = &regs->raw;
@@ -196,6 +204,19 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
     /* The trap flag belongs to whoever steps the thread now. */
     r->eflags = (flags & ~(uint64_t)TRAP_FLAG) | (r->eflags & TRAP_FLAG);
     r->rsp += state->pushed * 8u + (state->skipped ? 128u : 0u);
+}
+
+bool regs_is_of_stub(const uint8_t *code, size_t size) {
+    (void)code;
+    (void)size;
+    return false;
+}
+
+bool regs_find_stub_end(const uint8_t *code, size_t size, size_t *ret) {
+    (void)code;
+    (void)size;
+    (void)ret;
+    return false;
 }
 
 /* struct rt_sigframe, arch/x86/include/asm/sigframe.h */

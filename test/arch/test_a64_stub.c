@@ -1,0 +1,101 @@
+/* What is to be seen of A64's stubs without knowing which they are. */
+#include <elf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "arch/aarch64/stub.h"
+#include "arch/arch.h"
+
+enum { WORD = 4, VARIANTS = 7, OVERFLOWS = OVERFLOW_OVERWRITE + 1 };
+static const uint8_t variants[VARIANTS] = {
+    0,         STUB_HOOK, STUB_CALLER, STUB_GO_FIRST, STUB_GO_SECOND, STUB_CALLER | STUB_SAVE_FLAGS,
+    STUB_SLICE};
+
+/* Two of a kind, one behind the other. Returns the size of one. */
+static size_t write_two(uint8_t variant, enum overflow overflow, uint8_t out[2 * STUB_MAX_BYTES]) {
+    struct stub_spec spec = {.variant = variant,
+                             .site = 0x12345,
+                             .ring_bytes = 4096,
+                             .overflow = overflow,
+                             .agent = -65536};
+    size_t size = a64_stub_emit(out, &spec);
+    spec.agent -= (int64_t)size;
+    assert_int_equal(a64_stub_emit(out + size, &spec), size);
+    return size;
+}
+
+/* From there on nothing is done but that; from behind there it is the next one's. */
+static void check_ends(uint8_t variant, enum overflow overflow) {
+    uint8_t code[2 * STUB_MAX_BYTES];
+    size_t size = write_two(variant, overflow, code), end = 0, at;
+    size_t last = a64_stub_frame(variant) / 16 * WORD; /* two registers each */
+    assert_true(a64_find_stub_end(code, size, &end));
+    assert_int_equal(end, size - last);
+    for (size_t from = 0; from <= end; from += WORD) {
+        assert_true(a64_find_stub_end(code + from, 2 * size - from, &at));
+        assert_int_equal(from + at, end);
+        assert_false(a64_find_stub_end(code + from, end + last - WORD - from, &at));
+    }
+    struct stub_state state;
+    assert_true(a64_stub_state(variant, overflow, (uint32_t)end, &state));
+    assert_int_equal(state.pushed, a64_stub_frame(variant) / 8);
+    assert_true(a64_find_stub_end(code + end + WORD, 2 * size - end - WORD, &at));
+    assert_int_equal(end + WORD + at, size + end);
+}
+
+static void the_end_of_a_stub_is_found_from_everywhere(void **unused) {
+    (void)unused;
+    for (int v = 0; v < VARIANTS; v++)
+        for (int o = 0; o < OVERFLOWS; o++)
+            check_ends(variants[v], (enum overflow)o);
+}
+
+/* ldxr, stlxr, and the addresses that the agent is told; not what can be run elsewhere. */
+static void what_only_stubs_have_is_known(void **unused) {
+    (void)unused;
+    uint8_t code[2 * STUB_MAX_BYTES];
+    size_t size = write_two(0, OVERFLOW_WAIT, code), count = 0;
+    for (size_t at = 0; at < size; at += WORD) {
+        uint32_t word;
+        memcpy(&word, code + at, sizeof word);
+        bool wanted = word == 0xc85f7c61 || word == 0xc800fc62 || (word & 0x9f000000) == 0x10000000;
+        assert_int_equal(a64_is_of_stub(code + at, size - at), wanted);
+        count += wanted;
+    }
+    assert_int_equal(count, 4);
+    assert_false(a64_is_of_stub(code, WORD - 1));
+}
+
+/* Whatever form a program's instruction has where it is moved to. */
+static void programs_have_nothing_of_it(void **unused) {
+    (void)unused;
+    static const uint32_t words[] = {0x10000400, 0x30000401, 0xb0000402, 0x58000403,
+                                     0x18000404, 0x98000405, 0x1c000406, 0x9c000407,
+                                     0xd8000400, 0x54000409, 0xb400040a, 0x3700040b,
+                                     0x14000100, 0x94000100, 0xa9bf7bfd, 0xd503201f};
+    const struct arch *arch = arch_for_machine(EM_AARCH64);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const uint8_t *bytes = (const uint8_t *)&words[i];
+        struct relocated moved;
+        struct insn insn;
+        assert_true(arch->decode(bytes, WORD, 0x40000, &insn, NULL));
+        assert_int_equal(arch->relocate(&insn, bytes, 0x80000, &moved), 0);
+        size_t code = moved.copy_bytes ? moved.copy_at : moved.size;
+        for (size_t at = 0; at < code; at += WORD)
+            assert_false(a64_is_of_stub(moved.bytes + at, moved.size - at));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_end_of_a_stub_is_found_from_everywhere),
+        cmocka_unit_test(what_only_stubs_have_is_known),
+        cmocka_unit_test(programs_have_nothing_of_it),
+    };
+    return cmocka_run_group_tests_name("arch/a64 stub", tests, NULL, NULL);
+}
