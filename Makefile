@@ -76,12 +76,14 @@ check: packages-check
 check-arm: packages-arm
 	$(MAKE) setup
 	@meson configure $(BUILD) | grep -Eq '^ *tests +enabled ' || meson configure $(BUILD) -Dtests=enabled
-	ninja -C $(BUILD) spoor arm-programs
+	ninja -C $(BUILD) spoor arm-programs arm-scripts
+	$(MAKE) ARCH=aarch64
 	tools/run-tests $(BUILD) --setup=long --suite=arm
 
 check-long: packages-long
 	$(MAKE) built-with-tests built-with-sanitizers
-	ninja -C $(BUILD) arm-programs
+	ninja -C $(BUILD) arm-programs arm-scripts
+	$(MAKE) ARCH=aarch64
 	tools/run-tests $(BUILD) --setup=long -- $(SANITIZE) --setup=sanitize; first=$$?; \
 		tools/run-rounds $(BUILD) $(if $(ROUNDS),--rounds=$(ROUNDS)) $(if $(SEED),--seed=$(SEED)) \
 		&& exit $$first

@@ -30,7 +30,7 @@ FEATURES = {"amd64": {"la57", "pku"}, "arm64": {"paca", "bti", "sve2", "mte"}, "
 UNWINDER = "/lib/x86_64-linux-gnu/libgcc_s.so.1"  # loaded for pthread_cancel()
 LIBRARIES_OF_SPOOR = ["libdw1", "libzydis4.0", "libzstd1"]
 NAMES = ["default", "all"]  # of runner.WAYS
-SOME = 8
+SOME = 4  # of which one is taken
 NOT_ITS_OWN = 126  # statuses from here on are a shell's, for what could not be run or was killed
 
 
@@ -125,7 +125,7 @@ def check_processor(name):
 def prepare(arguments, inside):
     packages = LIBRARIES_OF_SPOOR if inside and arguments.machine != "amd64" else []
     packages = packages + (real_programs.PACKAGES if arguments.real else [])
-    guest = machine.Guest(arguments.machine, arguments.cache, packages)
+    guest = machine.Guest(arguments.machine, arguments.cache, packages, workers=machine.PROCESSORS)
     files = {inside.path} if inside else set()
     for number, job in enumerate(arguments.jobs):
         guest.job(f"{number:03}", job.steps(inside))
@@ -174,7 +174,7 @@ def parse(words):
     if arguments.real:
         arguments.jobs += [RealProgram(*program) for program in real_programs.PROGRAMS]
     if SEED:
-        arguments.jobs = random.Random(SEED).sample(arguments.jobs, SOME)
+        arguments.jobs = random.Random(SEED).sample(arguments.jobs, -(-len(arguments.jobs) // SOME))
     return arguments
 
 

@@ -4,7 +4,8 @@ Neither root nor KVM is needed, and no image of a disk is made.
     guest = Guest("arm64", cache)           fetched once, kept in the directory cache
     guest.add("/path/of/program")           files of the host
     guest.job("name", [("alone", ["/path/of/program", "argument"])])
-    guest.boot()                            results/name/alone.out, .err, .status, and what the job left
+    guest.boot()                            results/name/alone.out, .err, .status, .time (seconds since the
+                                            start), and what the job left
 
 A job is a list of steps, run one after the other in a directory of the job's own, which comes back. Steps
 that do not end are killed (status 143), and so is a guest that does not."""
@@ -99,8 +100,9 @@ def make_image(packages, names, path):
 class Guest:
     """A machine that is to start once. Directories are relative to the current one."""
 
-    def __init__(self, architecture, cache, packages=()):
+    def __init__(self, architecture, cache, packages=(), step_seconds=STEP_SECONDS, workers=1):
         self.machine = MACHINES[architecture]
+        self.step_seconds, self.workers = step_seconds, workers
         if not shutil.which(self.machine.emulator):
             raise Unavailable(f"{self.machine.emulator} is not installed")
         self.kernel, self.image = fetch(cache, architecture, [*BASE, *packages])
@@ -136,7 +138,7 @@ class Guest:
                 "-display", "none", "-monitor", "none", "-no-reboot", "-nic", "none",
                 "-kernel", self.kernel, "-initrd", "initrd",
                 "-append", f"console={m.console} panic=-1 quiet {m.words} results=/dev/{m.results} "
-                f"seconds={STEP_SECONDS}"]
+                f"seconds={self.step_seconds} workers={self.workers}"]
 
     def boot(self, seconds=SECONDS):
         """Runs the jobs. Their results are in the directory "results" then; returns what is wrong if not

@@ -4,11 +4,10 @@
  *
  *     kin sharers    children that share its memory: by vfork, which execute or end, by clone; one
  *                    lives as long
- *     kin waits      waits for children of vfork, nearly all the time; and nobody's gs base is left
- *     kin execs      it executes itself
- *     kin asked      computes on several threads; executes itself at SIGUSR1, forks at SIGUSR2
- *     kin child N    ends with status N, after some work
- *     kin traps      calls a function that only a breakpoint serves
+ *     kin waits      waits for children of vfork, nearly all the time; and nobody's gs base
+ * (x86-64) is left kin execs      it executes itself kin asked      computes on several threads;
+ * executes itself at SIGUSR1, forks at SIGUSR2 kin child N    ends with status N, after some work
+ *     kin traps      calls a function that only a breakpoint serves (x86-64)
  */
 #include <errno.h>
 #include <poll.h>
@@ -40,6 +39,7 @@ __attribute__((noinline)) static void require(bool right, const char *what) {
 
 __attribute__((noinline)) static long fib(long n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
 
+#if defined __x86_64__
 /* Adds 1 to *SUM, TIMES times. A branch leads into its first instruction, behind the prefix. */
 int breakpoint(int *sum, int times);
 __asm__(".globl breakpoint\n\t"
@@ -54,6 +54,9 @@ __asm__(".globl breakpoint\n\t"
         "ret\n\t"
         ".cfi_endproc\n\t"
         ".size breakpoint, . - breakpoint");
+#else /* has no such instruction */
+__attribute__((noinline)) static int breakpoint(int *sum, int times) { return *sum += times; }
+#endif
 
 /* ---- those that share its memory ---- */
 
@@ -131,9 +134,13 @@ static void sharers(char *path) {
 
 /* No thread of ours sets it. */
 static bool has_no_gs_base(void) {
+#if defined __x86_64__
     enum { ARCH_GET_GS = 0x1004 };
     unsigned long base = 1;
     return syscall(SYS_arch_prctl, ARCH_GET_GS, &base) == 0 && base == 0;
+#else
+    return true;
+#endif
 }
 
 static void *waiting(void *unused) {

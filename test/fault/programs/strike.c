@@ -78,14 +78,71 @@ __attribute__((destructor)) static void end(void) {
         fclose(f);
 }
 
-/* As syscall(), which is ours here. */
-static long kernel(long number, long a, long b, long c, long d, long e, long f) {
+/* ---- what differs between processors ---- */
+
+/* The kernel's result. */
+static long call_kernel(long number, long a, long b, long c, long d, long e, long f);
+/* Registers as they are set before a call of ours, with PEEK to see the program's text. */
+static int is_call(const struct user_regs_struct *regs, uint64_t (*peek)(pid_t, uint64_t), pid_t);
+static unsigned long *call_number(struct user_regs_struct *regs);
+static unsigned long *call_argument(struct user_regs_struct *regs, int i);
+
+#if defined __x86_64__
+static long call_kernel(long number, long a, long b, long c, long d, long e, long f) {
     register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
     long result;
     __asm__ volatile("syscall"
                      : "=a"(result)
                      : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
                      : "rcx", "r11", "memory");
+    return result;
+}
+
+/* It stands at a system call instruction, and none is to be restarted. */
+static int is_call(const struct user_regs_struct *regs, uint64_t (*peek)(pid_t, uint64_t),
+                   pid_t pid) {
+    return (peek(pid, regs->rip) & 0xffff) == 0x050f && regs->orig_rax == (unsigned long)-1;
+}
+
+static unsigned long *call_number(struct user_regs_struct *regs) {
+    return (unsigned long *)&regs->rax;
+}
+static unsigned long *call_argument(struct user_regs_struct *regs, int i) {
+    return (unsigned long *[]){(unsigned long *)&regs->rdi, (unsigned long *)&regs->rsi,
+                               (unsigned long *)&regs->rdx, (unsigned long *)&regs->r10,
+                               (unsigned long *)&regs->r8,  (unsigned long *)&regs->r9}[i];
+}
+#else
+static long call_kernel(long number, long a, long b, long c, long d, long e, long f) {
+    register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b;
+    register long x2 __asm__("x2") = c, x3 __asm__("x3") = d, x4 __asm__("x4") = e;
+    register long x5 __asm__("x5") = f;
+    __asm__ volatile("svc 0"
+                     : "+r"(x0)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                     : "memory");
+    return x0;
+}
+
+/* It stands at a system call instruction, and behind that is rt_sigreturn. */
+static int is_call(const struct user_regs_struct *regs, uint64_t (*peek)(pid_t, uint64_t),
+                   pid_t pid) {
+    return peek(pid, regs->pc) == 0xd2801168d4000001;
+}
+
+static unsigned long *call_number(struct user_regs_struct *regs) {
+    return (unsigned long *)&regs->regs[8];
+}
+static unsigned long *call_argument(struct user_regs_struct *regs, int i) {
+    return (unsigned long *)&regs->regs[i];
+}
+#endif
+
+/* ---- strikes ---- */
+
+/* As syscall(), which is ours here. */
+static long kernel(long number, long a, long b, long c, long d, long e, long f) {
+    long result = call_kernel(number, a, b, c, d, e, f);
     if (result >= 0 || result < -4095)
         return result;
     errno = (int)-result;
@@ -109,30 +166,26 @@ static int fails(enum who what, int error) {
     return 1;
 }
 
-/* Registers as they are set before a call of ours: it stands at a system call instruction, and none
- * is to be restarted. */
-static int is_call(pid_t pid, const struct iovec *io) {
-    const struct user_regs_struct *regs = io->iov_base;
-    long text =
-        kernel(SYS_ptrace, PTRACE_PEEKTEXT, pid, (long)regs->rip, (long)&text, 0, 0) < 0 ? 0 : text;
-    return (text & 0xffff) == 0x050f && regs->orig_rax == (unsigned long)-1;
+static uint64_t peek(pid_t pid, uint64_t at) {
+    uint64_t text;
+    return kernel(SYS_ptrace, PTRACE_PEEKTEXT, pid, (long)at, (long)&text, 0, 0) < 0 ? 0 : text;
 }
 
 /* The call asks for more memory than there can be. */
 static void make_greedy(struct user_regs_struct *regs) {
-    regs->rax = SYS_mmap;
-    regs->rdi = regs->rdx = regs->r9 = 0;
-    regs->rsi = 1ul << 60;
-    regs->r10 = MAP_PRIVATE | MAP_ANONYMOUS;
-    regs->r8 = (unsigned long)-1;
+    const unsigned long arguments[] = {
+        0, 1ul << 60, 0, MAP_PRIVATE | MAP_ANONYMOUS, (unsigned long)-1, 0};
+    *call_number(regs) = SYS_mmap;
+    for (int i = 0; i < 6; i++)
+        *call_argument(regs, i) = arguments[i];
 }
 
 static void spoil_call(pid_t pid, struct iovec *io) {
     struct user_regs_struct *regs = io->iov_base;
-    if ((who != CALL && who != ROOM) || !is_call(pid, io))
+    if ((who != CALL && who != ROOM) || !is_call(regs, peek, pid))
         return;
     if (fails(CALL, 0))
-        regs->rax = (unsigned long)-1;
+        *call_number(regs) = (unsigned long)-1;
     if (fails(ROOM, 0))
         make_greedy(regs);
 }

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""scripts.py CACHE [--machine=NAME] [--package=NAME]... INSIDE [--next SCRIPT WORD...]...
+
+Scripts of other tests, in an emulated machine (machine.py) as outside: each SCRIPT runs with its WORDs, of which
+"SPOOR" stands for INSIDE, the spoor that is built for that machine, and names of files for these files. It must end
+with 0, or with 77 if it cannot run there; one of them at least must have run.
+
+With SPOOR_TEST_SEED (harness.py) that goes on into the guest."""
+import argparse
+import glob
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "trace"))
+
+import machine  # noqa: E402
+from harness import SEED, SKIP, check, main  # noqa: E402
+
+PYTHON = "/usr/bin/python3"
+PACKAGES = ["python3", "util-linux", "libdw1", "libzydis4.0", "libzstd1"]
+SECONDS = 1200  # a script; machines are emulated ten times slower than they are
+HERE = os.path.dirname(os.path.realpath(__file__))
+SHARED = os.path.join(HERE, "..", "trace", "harness.py")
+
+
+class Script:
+    def __init__(self, inside, words):
+        self.words = [inside if word == "SPOOR" else word for word in words]
+        self.words = [os.path.realpath(word) if os.path.isfile(word) else word for word in self.words]
+        self.path = self.words[0]
+        self.name = " ".join(map(os.path.basename, self.words))
+
+    def files(self):
+        yield from filter(os.path.isfile, self.words)
+        yield from glob.glob(os.path.join(os.path.dirname(self.path), "*.py"))
+
+    def command(self):
+        environment = [f"SPOOR_TEST_SEED={SEED}"] if SEED else []
+        return ["/busybox/env", *environment, PYTHON, *self.words]
+
+    def check(self, folder):
+        """Whether it has run."""
+        def read(what):
+            with open(os.path.join(folder, f"step.{what}"), encoding="utf-8", errors="replace") as file:
+                return file.read()
+        status = int(read("status"))
+        begin, end = map(float, read("time").split())
+        print(f"{self.name}: {status} after {end - begin:.0f} s\n{read('out')}{read('err')}", flush=True)
+        return status
+
+
+def parse(words):
+    first = words.index("--next") if "--next" in words else len(words)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("cache", type=os.path.realpath)
+    parser.add_argument("--machine", choices=machine.MACHINES, default="arm64")
+    parser.add_argument("--package", action="append", default=[])
+    parser.add_argument("inside", type=os.path.realpath)
+    arguments = parser.parse_args(words[:first])
+    scripts = []
+    for word in words[first:]:
+        if word == "--next":
+            scripts.append([])
+        else:
+            scripts[-1].append(word)
+    arguments.scripts = [Script(arguments.inside, script) for script in scripts]
+    return arguments
+
+
+def prepare(arguments):
+    guest = machine.Guest(arguments.machine, arguments.cache, PACKAGES + arguments.package, SECONDS)
+    for path in {arguments.inside, os.path.realpath(SHARED)}.union(*(s.files() for s in arguments.scripts)):
+        guest.add(path)
+    for number, script in enumerate(arguments.scripts):
+        guest.job(f"{number:03}", [("step", script.command())])
+    return guest
+
+
+def test(arguments, guest):
+    wrong = guest.boot()
+    check(not wrong, wrong)
+    statuses = [script.check(f"results/{number:03}") for number, script in enumerate(arguments.scripts)]
+    failed = [s.name for s, status in zip(arguments.scripts, statuses) if status not in (0, SKIP)]
+    check(not failed, "failed: " + ", ".join(failed))
+    if 0 not in statuses:
+        sys.exit(SKIP)
+
+
+def main_of(arguments):
+    if not os.path.exists(arguments.inside):
+        print(f"{arguments.inside} is not built (make ARCH=aarch64)")
+        sys.exit(SKIP)
+    try:
+        guest = prepare(arguments)
+    except machine.Unavailable as why:
+        print(why)
+        sys.exit(SKIP)
+    main(lambda: test(arguments, guest))
+
+
+if __name__ == "__main__":
+    main_of(parse(sys.argv[1:]))
