@@ -100,7 +100,8 @@ static bool is_unnoticed(const struct task *task) {
 
 void deliver_mend_call(const struct task *task) {
     struct regs regs;
-    if (thread_get_regs(task->tid, &regs) == 0 && thread_restart_interrupted(task->tid, &regs) &&
-        is_unnoticed(task) && !status_signal_pending(task->tid))
+    if (thread_get_regs(task->tid, &regs) == 0 &&
+        thread_restart_interrupted(task->tid, &task->wait, &regs) && is_unnoticed(task) &&
+        !status_signal_pending(task->tid))
         thread_set_regs(task->tid, &regs);
 }

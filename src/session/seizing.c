@@ -49,7 +49,7 @@ static int seize(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
     task->ready = true;
     s->added++;
     s->sharers |= process != s->sharing.pid;
-    thread_interrupt(tid);
+    task_interrupt(task);
     return 0;
 }
 

@@ -29,7 +29,7 @@ static void begin_to_stop(const struct tracer *t, struct space *space) {
     space->stopping = true;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (k->space == space && !stands_still(k))
-            thread_interrupt(k->tid);
+            task_interrupt(k);
 }
 
 bool stop_space_within(struct tracer *t, struct space *space, unsigned ms) {
@@ -311,7 +311,7 @@ static void part_one_by_one(struct tracer *t, pid_t pid) {
         k->leaving = true;
         if (k->space)
             breakpoints_remove(k->space);
-        thread_interrupt(k->tid);
+        task_interrupt(k);
     }
     while (is_leaving(t, pid)) {
         int status;

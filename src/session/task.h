@@ -45,14 +45,21 @@ struct task {
     bool regroup;              /* it goes back into its group-stop when a trap has been seen to */
     struct trap_action action; /* of SIGTRAP; likewise */
     struct trap_action asked_action;
-    bool asks_action; /* its present call sets asked_action */
-    long call;        /* its present call's number; likewise */
-    taddr_t hit;      /* the trap that it has come to, not counted yet; else 0 */
-    bool walks;       /* while it stepped itself */
-    taddr_t sink;     /* of the space that it left when it could not be taken over; else 0 */
-    int status;       /* when stopped: what wait said, to be answered on resume */
+    bool asks_action;        /* its present call sets asked_action */
+    long call;               /* its present call's number; likewise */
+    taddr_t hit;             /* the trap that it has come to, not counted yet; else 0 */
+    bool walks;              /* while it stepped itself */
+    taddr_t sink;            /* of the space that it left when it could not be taken over; else 0 */
+    int status;              /* when stopped: what wait said, to be answered on resume */
+    struct status_wait wait; /* what it waited in when it was last interrupted */
     struct task *next;
 };
+
+/* Stops it, as soon as it can be. */
+static inline void task_interrupt(struct task *task) {
+    thread_note_wait(task->tid, &task->wait);
+    thread_interrupt(task->tid);
+}
 
 struct tasks {
     struct task *buckets[1024];

@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
@@ -37,10 +38,28 @@ bool thread_guards_returns(pid_t tid) {
 
 int thread_forget_call(pid_t tid) { return set(tid, NT_ARM_SYSTEM_CALL, &NO_CALL, sizeof NO_CALL); }
 
+/* One that is interrupted again before it has stopped may be on its way out already. */
+void thread_note_wait(pid_t tid, struct status_wait *ret) {
+    struct status_wait now;
+    status_wait_of(tid, &now);
+    if (now.number >= 0)
+        *ret = now;
+}
+
+/* Whether that is the call behind which REGS stand: all but the first argument is still to be seen.
+ */
+static bool is_wait_of(const struct status_wait *w, const struct regs *regs) {
+    const struct user_regs_struct *r = &regs->raw;
+    return w->number >= 0 && (uint64_t)w->number == r->regs[8] && w->sp == r->sp &&
+           w->pc == r->pc && memcmp(&w->args[1], &r->regs[1], 5 * sizeof *w->args) == 0;
+}
+
 /*
- * The result has taken the place of the first argument, which the kernel has still (orig_x0), and
- * shows in /proc/TID/syscall of a thread that is in a call. It has forgotten that this one is: so
- * that is said to it for a moment. While the thread stands nothing else asks.
+ * The result has taken the place of the first argument, which the kernel has still (orig_x0). What
+ * waited when it was interrupted has been looked at before. Else /proc/TID/syscall may tell, which
+ * shows arguments of a thread that is in a call. The kernel has forgotten that this one is: so that
+ * is said to it for a moment. While the thread stands nothing else asks. Kernels that show the
+ * register itself (6.1.192 does) show the result.
  */
 static bool first_argument(pid_t tid, const struct regs *regs, uint64_t *ret) {
     enum { NUMBER = 8 };
@@ -49,7 +68,7 @@ static bool first_argument(pid_t tid, const struct regs *regs, uint64_t *ret) {
     if (set(tid, NT_ARM_SYSTEM_CALL, &number, sizeof number) < 0)
         return false;
     bool known = status_call_of(tid, &seen, ret) && seen == number;
-    return thread_forget_call(tid) == 0 && known;
+    return thread_forget_call(tid) == 0 && known && *ret != regs->raw.regs[0];
 }
 
 /* Whether the instruction before the pc of REGS is `svc #0`. */
@@ -62,10 +81,10 @@ static bool is_behind_call(pid_t tid, const struct regs *regs) {
 /* A thread that has come back with EINTR for a good reason, and was stopped before its next
  * instruction, looks like that, too: then a handler has run, and nothing waits to be delivered. It
  * would have to be stopped within one instruction of it. */
-bool thread_restart_interrupted(pid_t tid, struct regs *regs) {
-    uint64_t argument;
+bool thread_restart_interrupted(pid_t tid, const struct status_wait *wait, struct regs *regs) {
+    uint64_t argument = wait->args[0];
     if (!regs_is_interrupted(regs) || !is_behind_call(tid, regs) ||
-        !first_argument(tid, regs, &argument))
+        !(is_wait_of(wait, regs) || first_argument(tid, regs, &argument)))
         return false;
     regs_call_again(regs, argument);
     return true;

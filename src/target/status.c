@@ -166,6 +166,16 @@ bool status_call_of(pid_t tid, long *ret_number, uint64_t *ret_argument) {
     return known;
 }
 
+void status_wait_of(pid_t tid, struct status_wait *ret) {
+    uint64_t *a = ret->args;
+    FILE *f = open_proc(tid, "syscall");
+    if (!f || fscanf(f, "%ld %lx %lx %lx %lx %lx %lx %lx %lx", &ret->number, &a[0], &a[1], &a[2],
+                     &a[3], &a[4], &a[5], &ret->sp, &ret->pc) != 9)
+        ret->number = -1;
+    if (f)
+        fclose(f);
+}
+
 bool status_stack_of(pid_t tid, taddr_t *ret_sp) {
     FILE *f = open_proc(tid, "syscall");
     bool known = f && fscanf(f, "%*d %*x %*x %*x %*x %*x %*x %lx", ret_sp) == 1;

@@ -36,6 +36,14 @@ bool status_is_runnable(pid_t tid);
 bool status_is_kernel_thread(pid_t tid);
 /* The threads of PID's process that have not ended, to be freed; how many. */
 size_t status_threads(pid_t pid, pid_t **ret);
+/* The system call that TID waits in, with all that it has given to it; number < 0: none, or that
+ * may not be looked at. */
+struct status_wait {
+    long number;
+    uint64_t args[6];
+    taddr_t sp, pc;
+};
+void status_wait_of(pid_t tid, struct status_wait *ret);
 /* The system call that TID, stopped, is in, and its first argument. Returns false when it is in
  * none, or may not be looked at. */
 bool status_call_of(pid_t tid, long *ret_number, uint64_t *ret_argument);

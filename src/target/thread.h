@@ -12,6 +12,7 @@
 #include "arch/regs.h"
 #include "base/err.h"
 #include "base/types.h"
+#include "target/status.h"
 
 /* PTRACE_SEIZE with events for clone, fork, vfork and exec. Errors: "seize". */
 int thread_seize(pid_t tid, struct err *err);
@@ -50,9 +51,12 @@ int thread_get_pointer(pid_t tid, uint64_t *ret);
 /* TID stands at its entry to a call whose registers were changed so that it will come back to it:
  * does not make it now. */
 int thread_forget_call(pid_t tid);
+/* TID is about to be interrupted: what it waits in, as far as that has to be known before. */
+void thread_note_wait(pid_t tid, struct status_wait *ret);
 /* REGS are of TID, which was stopped by us or before a signal that does nothing: if that has ended
- * a call early, which the kernel does not make again, they shall. Returns whether it was so. */
-bool thread_restart_interrupted(pid_t tid, struct regs *regs);
+ * a call early, which the kernel does not make again, they shall. WAIT was noted before, if it was
+ * us. Returns whether it was so. */
+bool thread_restart_interrupted(pid_t tid, const struct status_wait *wait, struct regs *regs);
 /* What of a thread's state the kernel forgets when it makes a call, to be freed; NULL: nothing. */
 void *thread_save_vectors(pid_t tid);
 void thread_restore_vectors(pid_t tid, const void *vectors); /* which may be NULL */

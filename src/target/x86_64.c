@@ -37,8 +37,15 @@ int thread_forget_call(pid_t tid) {
     return 0;
 }
 
-bool thread_restart_interrupted(pid_t tid, struct regs *regs) {
+/* The registers say that, too. */
+void thread_note_wait(pid_t tid, struct status_wait *ret) {
     (void)tid;
+    ret->number = -1;
+}
+
+bool thread_restart_interrupted(pid_t tid, const struct status_wait *wait, struct regs *regs) {
+    (void)tid;
+    (void)wait;
     return regs_restart_interrupted(regs);
 }
 
