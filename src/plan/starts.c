@@ -4,8 +4,8 @@
  * instruction before the next one.
  *
  * One that only jumps of others lead to begins there, too, if no way of the function before leads
- * over that place, but to other such functions. It is weak: it may as well be a part of that which
- * jumps there, with a frame up (depth.c).
+ * over that place, but to other such functions. It is weak if one function jumps there: it may as
+ * well be a part of that, with a frame up (depth.c).
  */
 #include "elf/sort.h"
 #include "plan/analysis.h"
@@ -149,6 +149,32 @@ static bool strike_out(const struct analysis *a, weak_list *list) {
     return any;
 }
 
+struct arrival { /* a jump to a function, of the function of that number */
+    vaddr_t to;
+    size_t from;
+};
+
+/* Parts are jumped to from one function only: what others jump to as well is none. */
+static void note_shared(struct analysis *a) {
+    ARRAY(struct arrival) arrivals = {0};
+    size_t i = 0;
+    for (size_t k = 0; k < a->jumps.count; k++) {
+        const struct code_jump *j = &a->jumps.at[k];
+        struct arrival arrival = {j->to, starts_up_to(a->starts.at, a->starts.count, j->from)};
+        ARRAY_PUSH(&arrivals, arrival);
+    }
+    sort_by_address(arrivals.at, arrivals.count, sizeof *arrivals.at);
+    for (size_t k = 0; k < a->starts.count; k++) {
+        struct code_start *start = &a->starts.at[k];
+        while (i < arrivals.count && arrivals.at[i].to < start->addr)
+            i++;
+        const size_t first = i;
+        for (; i < arrivals.count && arrivals.at[i].to == start->addr; i++)
+            start->called |= arrivals.at[i].from != arrivals.at[first].from;
+    }
+    ARRAY_FREE(&arrivals);
+}
+
 void starts_settle(struct analysis *a) {
     weak_list list = {0};
     sort_starts(a);
@@ -169,4 +195,5 @@ void starts_settle(struct analysis *a) {
     }
     ARRAY_FREE(&list);
     sort_starts(a);
+    note_shared(a);
 }

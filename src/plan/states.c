@@ -311,13 +311,25 @@ static void begin_at_marks(struct search *s) {
     follow_all(s);
 }
 
+/* Where code begins in R. Linkers end what is unwound by entries of their own, behind which is
+ * padding: zeros mean nothing as code. */
+static vaddr_t code_in(const struct analysis *a, const struct exception_range *r) {
+    vaddr_t at = r->start;
+    for (; r->ends_unwound && at < r->end; at += STATE_BYTES) {
+        const uint8_t *bytes = module_bytes(a->module, at, STATE_BYTES);
+        if (!bytes || bytes[0] || bytes[1])
+            break;
+    }
+    return at;
+}
+
 /* Unwind tables do not tell states: neighbours are of the same, mostly. */
 static void begin_at_exceptions(struct search *s) {
     const struct module *m = s->a->module;
     for (size_t i = 0; i < m->exception_count; i++) {
-        vaddr_t addr = m->exceptions[i].start;
+        vaddr_t addr = code_in(s->a, &m->exceptions[i]);
         const struct text *t = text_at(s->a, addr);
-        if (!t || !is_own(s, addr))
+        if (!t || addr == m->exceptions[i].end || !is_own(s, addr))
             continue;
         begin_function(s, addr, false);
         if (*text_state(t, addr) == UNKNOWN)

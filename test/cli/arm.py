@@ -85,6 +85,43 @@ function t32_unknown_depth
 .size t32_unknown_depth, . - t32_unknown_depth
 """
 
+# What is shared has no unwind information, and padding before it that the entry which ends those of others covers.
+SHARED = """
+.syntax unified
+.thumb
+.text
+.type before, %function
+.global before
+before:
+    .fnstart
+    .save {r4, lr}
+    push {r4, lr}
+    bl out
+    pop {r4, pc}
+    .fnend
+.size before, . - before
+.section .text.other, "ax", %progbits
+.balign 32
+.type shared, %function
+shared:
+    rsbs r0, r0, #0
+    movs r1, #1
+    bx lr
+.size shared, . - shared
+.macro jumps name
+.type \\name, %function
+.global \\name
+\\name:
+    cmp r0, #3
+    it lt
+    bxlt lr
+    b.w shared
+.size \\name, . - \\name
+.endm
+jumps one
+jumps two
+"""
+
 
 def run(*command):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
@@ -140,6 +177,13 @@ class Compiled(Explained):
                     there = bare[f["address"]]
                     for key in ("entry", "refused", "exits"):
                         self.assertEqual(there[key], f[key], f["function"])
+
+    def test_what_several_functions_jump_to_is_one_of_its_own_where_nothing_names_it(self):
+        self.build(text=SHARED, suffix="s")
+        address = self.plan()["shared"]["address"]
+        self.build("-s", text=SHARED, suffix="s")
+        functions = self.plan()
+        self.traced(functions, ("before", "one", "two", f"subject+{address:#x}"))
 
     def test_landing_pads_are_control_sites(self):
         """Cleanups are landing pads, which only unwinders come to."""
