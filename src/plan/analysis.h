@@ -310,6 +310,8 @@ void tables_decode(struct analysis *a);
 vaddr_t table_target(const struct dispatch *how, const uint8_t *entry);
 /* Does a jump of FUNC, whose instructions tell how, read the table of offsets at TABLE? */
 bool table_is_switch(const struct analysis *a, uint32_t func, vaddr_t table);
+/* How it does; NULL: it does not. */
+const struct dispatch *table_switch(const struct analysis *a, uint32_t func, vaddr_t table);
 /* Index of the first of analysis.switches that is of FUNC or of a later function. */
 size_t table_first(const struct analysis *a, uint32_t func);
 /* What a table of addresses leads to. */

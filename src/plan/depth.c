@@ -253,16 +253,12 @@ static bool is_call_by_jump(const struct walk *w, vaddr_t at) {
     return t && t->dispatch == DISPATCH_CALL;
 }
 
-/* The way behind an instruction that leads away where its condition holds: what it does to the
- * stack pointer then, it has not done. */
+/* The way behind an instruction that leads away where its condition holds: what it does then it has
+ * not done. What else it may have done, in a block, is told as unknown. */
 static void pass_exit(struct path *p, const struct arch *arch, const struct stack_effect *effects,
                       size_t count) {
     for (size_t i = 0; i < count; i++) {
-        uint8_t op = effects[i].op, reg = effects[i].reg;
         struct stack_effect changed = {.changed = effects[i].changed};
-        bool writes = op == STACK_SET || op == STACK_ALIGN || op == STACK_LOAD || op == STACK_POP;
-        if (writes && reg < STACK_REGISTERS && reg != arch->sp_register)
-            changed.changed |= 1U << reg;
         frame_step(&p->frame, arch, &changed, 0);
     }
 }

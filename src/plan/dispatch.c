@@ -72,7 +72,7 @@ void transfers_resolve(struct analysis *a) {
             ARRAY_PUSH(&a->switches, ((struct switch_table){.func = t->func, .how = d}));
         else if (d.kind == DISPATCH_OFFSETS && d.count)
             find_table(a, t->func, d);
-        if (d.kind == DISPATCH_COMPUTED && d.count)
+        if (d.kind == DISPATCH_COMPUTED && a->arch->other)
             ARRAY_PUSH(&a->switches, ((struct switch_table){.func = t->func, .how = d}));
         if (d.kind == DISPATCH_CALL)
             text_note(a, t->from + jump.size, FACT_RETURN_POINT);

@@ -79,7 +79,8 @@ static bool is_switch(const struct analysis *a, const struct transfer *t, bool *
         }
     case DISPATCH_COMPUTED:
         if (transfer_is_computed(a, t)) {
-            *ret_known = table_is_switch(a, t->func, t->to);
+            const struct dispatch *how = table_switch(a, t->func, t->to);
+            *ret_known = how && how->count;
             return true;
         }
         return (labels || root->tables) && !t->entry_depth;

@@ -64,7 +64,16 @@ size_t data_room(struct analysis *a, vaddr_t table, size_t size) {
     return room < MAX_ENTRIES ? room : MAX_ENTRIES;
 }
 
+/* Places at equal distances; where nothing tells how many, or how far apart, all instructions up to
+ * one that may go elsewhere. */
 static void read_places(const struct search *s, const struct dispatch *how) {
+    const struct text *text = text_at(s->a, how->table);
+    for (vaddr_t to = how->table; !how->count && text && within(s->a, s->f, to);
+         to += text_size(text, to)) {
+        ARRAY_PUSH(s->found, to);
+        if (text_kind(text, to) != INSN_OTHER && text_kind(text, to) != INSN_NOP)
+            return;
+    }
     for (uint32_t i = 0; i < how->count; i++) {
         vaddr_t to = how->table + (vaddr_t)i * how->entry_bytes;
         if (within(s->a, s->f, to))

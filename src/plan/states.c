@@ -139,6 +139,7 @@ static void follow_switch(struct search *s, const struct text *t, const struct i
     if (!d.table)
         return;
     if (d.kind == DISPATCH_COMPUTED) {
+        go(s, d.table, state);
         for (uint32_t i = 0; i < d.count; i++)
             go(s, d.table + (vaddr_t)i * d.entry_bytes, state);
         return;
@@ -331,6 +332,8 @@ static void begin_at_exceptions(struct search *s) {
         const struct text *t = text_at(s->a, addr);
         if (!t || addr == m->exceptions[i].end || !is_own(s, addr))
             continue;
+        if (state_near(t, addr) == CODE_A32)
+            addr &= ~(vaddr_t)3;
         begin_function(s, addr, false);
         if (*text_state(t, addr) == UNKNOWN)
             go(s, addr, state_near(t, addr));

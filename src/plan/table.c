@@ -64,14 +64,18 @@ size_t table_first(const struct analysis *a, uint32_t func) {
     return low;
 }
 
-bool table_is_switch(const struct analysis *a, uint32_t func, vaddr_t table) {
+const struct dispatch *table_switch(const struct analysis *a, uint32_t func, vaddr_t table) {
     for (size_t i = table_first(a, func); i < a->switches.count; i++) {
         if (a->switches.at[i].func != func)
-            return false;
+            return NULL;
         if (a->switches.at[i].how.table == table)
-            return true;
+            return &a->switches.at[i].how;
     }
-    return false;
+    return NULL;
+}
+
+bool table_is_switch(const struct analysis *a, uint32_t func, vaddr_t table) {
+    return table_switch(a, func, table);
 }
 
 static bool own(const struct analysis *a, uint32_t func, uint32_t other) {

@@ -57,6 +57,25 @@ function a32_returns_if
     mov r0, #1
     bx lr
 .size a32_returns_if, . - a32_returns_if
+function a32_goes_on_with_its_frame
+    push {fp, lr}
+    add fp, sp, #4
+    cmp r0, #0
+    popne {fp, pc}
+    sub sp, fp, #4
+    pop {fp, lr}
+    b out
+.size a32_goes_on_with_its_frame, . - a32_goes_on_with_its_frame
+function a32_jumps_so_far
+    push {r4, lr}
+    rsbs r1, r1, #3
+    addne pc, pc, r1, lsl #2
+    nop
+    add r0, r0, #1
+    add r0, r0, #2
+    add r0, r0, #3
+    pop {r4, pc}
+.size a32_jumps_so_far, . - a32_jumps_so_far
 .thumb
 function t32_returns_if
     push {r4, lr}
@@ -204,11 +223,15 @@ class Assembled(Explained):
         self.functions = self.plan()
 
     def test_returns_with_a_condition_are_exits(self):
-        self.traced(self.functions, ("a32_returns_if", "t32_returns_if"))
+        self.traced(self.functions, ("a32_returns_if", "t32_returns_if", "a32_goes_on_with_its_frame"))
         self.assertRegex(self.drawn("a32_returns_if"), r"return: jump\n\|.* popeq +\{r4, pc\}")
         self.assertRegex(self.drawn("t32_returns_if"), r"return: \w+.*\n\|.* it +eq")
         self.assertEqual(sum(self.functions["a32_returns_if"]["exits"].values()), 3)
         self.assertEqual(sum(self.functions["t32_returns_if"]["exits"].values()), 2)
+
+    def test_jumps_by_a_distance_stay_in_their_function(self):
+        self.traced(self.functions, ("a32_jumps_so_far",))
+        self.assertEqual(sum(self.functions["a32_jumps_so_far"]["exits"].values()), 1)
 
     def test_blocks_are_whole(self):
         self.traced(self.functions, ("t32_conditional_block",))
