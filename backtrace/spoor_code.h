@@ -69,7 +69,11 @@ static enum step sim_step(struct sim *sim, spoor_word pc, int take) {
         return a32_step(sim, (uint32_t)pc, take);
 #endif
 #if HAVE_ARM
-    return t32_step(sim, (uint32_t)pc & ~1u);
+    enum step step = t32_step(sim, (uint32_t)pc & ~1u);
+#if HAVE_A64 /* words are wider: branches backwards add what is negative in 32 bits */
+    sim->target = (uint32_t)sim->target;
+#endif
+    return step;
 #else
     return STEP_DEAD;
 #endif

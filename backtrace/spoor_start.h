@@ -98,18 +98,13 @@ static int leave_by_prologue(struct sim *sim, spoor_word at) {
 }
 
 #if IS_LARGE
-/*
- * By the start of the function that the call before lr calls: the code from there to here is one
- * straight line without calls, and has neither saved nor changed lr. Functions that never return
- * cannot be left otherwise before lr is saved; nor need they save what they change.
- */
-static int step_at_start(struct sim *sim) {
+/* Leaves the frame of the function that starts at AT and was called from BACK, which is in lr: if
+   the code from there to here is one straight line that has neither saved nor changed lr. */
+static int leave_at_start(struct sim *sim, spoor_word at, spoor_word back) {
     const struct spoor_walk *walk = sim->walk;
     const struct spoor_image *image = walk->image;
-    spoor_word back = plain_address(image, walk->regs.r[LR_OF(image)]), here = here_of(walk);
-    spoor_word at = call_before(walk, back), kept = 0, top;
-    if (!walk->exact || !is_direct(at) || here - at >= FUNCTION_BYTES ||
-        (!IS_A64(image) && (at ^ here) & 1))
+    spoor_word here = here_of(walk), kept = 0, top;
+    if (here - at >= FUNCTION_BYTES || (!IS_A64(image) && (at ^ here) & 1))
         return -1;
     sim_begin_virtual(sim);
     for (; at < here; at += sim->size)
@@ -127,6 +122,23 @@ static int step_at_start(struct sim *sim) {
         if (kept >> n & 1)
             sim->r[n] = walk->regs.r[n];
     return leave(sim, back, SPOOR_BY_PROLOGUE);
+}
+
+/*
+ * By the start of the function that the call before lr calls, or of one that this ends in. Where
+ * the code leads to no return functions cannot be left otherwise before lr is saved; nor need they
+ * save what they change.
+ */
+static int step_at_start(struct sim *sim) {
+    const struct spoor_walk *walk = sim->walk;
+    spoor_word back = plain_address(walk->image, walk->regs.r[LR_OF(walk->image)]);
+    spoor_word at = walk->exact ? call_before(walk, back) : NO_CALL;
+    for (unsigned tails = 0; is_direct(at) && tails < TAILS; tails++) {
+        if (!leave_at_start(sim, at, back))
+            return 0;
+        at = tail_called(sim, at);
+    }
+    return -1;
 }
 #endif
 

@@ -216,6 +216,10 @@ static void what_never_returns_is_left_before_it_saves_lr(void **state) {
     assert_int_equal(walk(0x1103, SPOOR_INTERRUPTED), 3);
     assert_int_equal(given.sites[1], 0x11fe);
     assert_int_equal(given.sites[2], 0x13fe);
+    put_call(0x1200, 0x1180);
+    put16(0x1180, 0x2001, 0xe7bd); /* movs r0, #1; b 0x1100 */
+    assert_int_equal(walk(0x1103, SPOOR_INTERRUPTED), 3);
+    put_call(0x1200, 0x1100);
     put16(0x1102, 0xd000, 0xbf00); /* beq: from here on it may come back */
     assert_int_equal(walk(0x1105, SPOOR_INTERRUPTED), 1);
 }
