@@ -191,21 +191,20 @@ static void note_call(struct sweep *s, const struct insn *in) {
     s->called = in->kind == INSN_CALL ? in->target : 0;
 }
 
-static void note_pc_address(struct sweep *s, const struct insn *insn) {
+static void note_pc_address(struct sweep *s, const struct insn *in) {
     struct analysis *a = s->a;
-    struct insn stateless = *insn, *in = &stateless;
-    in->target = code_address(a, in->target);
+    vaddr_t target = code_address(a, in->target);
     if (in->operand == OPERAND_PC_MEMORY) {
-        s->slot = in->target;
-        text_note(a, in->target, FACT_TARGET);
+        s->slot = target;
+        text_note(a, target, FACT_TARGET);
         return;
     }
-    text_note(a, in->target, FACT_TARGET | FACT_TAKEN);
+    text_note(a, target, FACT_TARGET | FACT_TAKEN);
     if (s->func == NO_FUNC)
         return;
     const struct func *f = &a->funcs[s->func];
-    struct address_load load = {in->target, s->func};
-    if (in->target >= f->start && in->target < f->end)
+    struct address_load load = {target, s->func};
+    if (target >= f->start && target < f->end)
         ARRAY_PUSH(&a->bases, load);
     else
         ARRAY_PUSH(&a->loads, load);
