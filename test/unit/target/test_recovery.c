@@ -77,6 +77,7 @@ static bool held;
 
 static void hold_in_handler(int sig) {
     (void)sig;
+    __atomic_store_n(ready, 1, __ATOMIC_RELEASE); /* from now on the tracer meets no other signal */
     held = hold_all();
 }
 
@@ -101,7 +102,6 @@ static int hold_on_other_stack(void *arg) {
     stack_t after;
     sigaction(SIGUSR1, &a, NULL);
     sigaltstack(&other_stack, NULL);
-    __atomic_store_n(ready, 1, __ATOMIC_RELEASE);
     raise(SIGUSR1);
     sigaltstack(NULL, &after);
     bool same = after.ss_sp == other_stack.ss_sp && after.ss_size == other_stack.ss_size &&
