@@ -75,6 +75,8 @@ void debugfile_find(struct module *module);
 void symbols_read(struct module *module);
 /* Number of entries of the dynamic symbol table, all of them inside the file. */
 size_t symbols_dynamic_count(const struct module *module);
+/* How many have room where they are: no more are there. */
+size_t symbols_dynamic_room(const struct module *module);
 
 /* cfi.c */
 void cfi_read(struct module *module);

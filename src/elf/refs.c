@@ -14,7 +14,7 @@ struct scan {
     code_refs refs;
     ARRAY(struct import) imports;
     struct patchable_words patchable, sleds;
-    size_t symbol_count; /* of the dynamic symbol table */
+    size_t symbol_count; /* of the dynamic symbol table, at most: relocations say which */
     bool into_code;      /* a relocation changes code */
 };
 
@@ -222,7 +222,7 @@ static size_t drop_repeated(struct code_ref *refs, size_t count) {
 }
 
 void refs_read(struct module *module) {
-    struct scan scan = {.module = module, .symbol_count = symbols_dynamic_count(module)};
+    struct scan scan = {.module = module, .symbol_count = symbols_dynamic_room(module)};
     patchable_read(module, &scan.patchable);
     sleds_read(module, &scan.sleds);
     read_relocations(&scan);

@@ -107,7 +107,8 @@ static void add_static(struct module *module, const struct image *image, symbol_
 /*
  * One past the last symbol in DT_GNU_HASH: the end of the chain that starts last. The table is
  * {buckets, first symbol, bloom words, shift}, the bloom filter (words of addresses' size),
- * buckets, chains.
+ * buckets, chains. 0: it holds none, as in programs that define nothing for others, and does not
+ * tell then how many symbols of others there are.
  */
 static uint64_t gnu_hash_end(const struct module *module, vaddr_t addr) {
     const uint8_t *head = module_bytes(module, addr, 16);
@@ -122,7 +123,7 @@ static uint64_t gnu_hash_end(const struct module *module, vaddr_t addr) {
         last = start > last ? start : last;
     }
     if (last < first)
-        return first;
+        return 0;
     uint64_t left;
     const uint8_t *chain =
         module_bytes_from(module, bucket_addr + (buckets + last - first) * 4, &left);
@@ -132,19 +133,37 @@ static uint64_t gnu_hash_end(const struct module *module, vaddr_t addr) {
     return 0;
 }
 
-size_t symbols_dynamic_count(const struct module *module) {
+size_t symbols_dynamic_room(const struct module *module) {
     const struct dynamic *d = &module->priv->dynamic;
-    uint64_t room, count = 0;
+    uint64_t room;
     if (!d->symbols || !module_bytes_from(module, d->symbols, &room))
         return 0;
+    return room / module->priv->file.sizes->symbol;
+}
+
+/* As the section headers say; 0: they do not. */
+static uint64_t count_of_section(const struct module *module) {
+    const struct image *file = &module->priv->file;
+    for (uint32_t i = 1; i < file->section_count; i++) {
+        Elf64_Shdr sh = image_section(file, i);
+        if (sh.sh_type == SHT_DYNSYM && sh.sh_addr == module->priv->dynamic.symbols)
+            return sh.sh_size / file->sizes->symbol;
+    }
+    return 0;
+}
+
+size_t symbols_dynamic_count(const struct module *module) {
+    const struct dynamic *d = &module->priv->dynamic;
     const size_t size = module->priv->file.sizes->symbol;
-    room /= size;
+    uint64_t room = symbols_dynamic_room(module), count = 0;
     const uint8_t *hash = d->hash ? module_bytes(module, d->hash, 8) : NULL;
     if (hash)
         count = LOAD(uint32_t, hash + 4); /* nchain: as many as there are symbols */
     else if (d->gnu_hash)
         count = gnu_hash_end(module, d->gnu_hash);
-    else if (d->strings.addr > d->symbols) /* linkers put the names right after */
+    if (!count)
+        count = count_of_section(module);
+    if (!count && d->strings.addr > d->symbols) /* linkers put the names right after */
         count = (d->strings.addr - d->symbols) / size;
     return count < room ? count : room;
 }

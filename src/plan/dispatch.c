@@ -52,6 +52,24 @@ static void find_table(struct analysis *a, uint32_t func, struct dispatch how) {
     }
 }
 
+/* Is the stack pointer computed right before T, a return, although all of the frame is gone by
+ * then? Then that goes on elsewhere than behind a call: so unwinders leave for the place that they
+ * have found (__builtin_eh_return). */
+static bool returns_elsewhere(const struct analysis *a, const struct transfer *t) {
+    const struct func *f = &a->funcs[t->func];
+    vaddr_t at = text_previous(f->text, t->from);
+    struct stack_effect effects[STACK_MAX_EFFECTS];
+    if (t->kind != INSN_RETURN || at < f->start || text_kind(f->text, at) != INSN_OTHER ||
+        !func_entry_depth(a, f, at))
+        return false;
+    size_t count =
+        text_arch(a, f->text, at)->stack(text_bytes(f->text, at), text_size(f->text, at), effects);
+    for (size_t i = 0; i < count; i++)
+        if (effects[i].changed >> a->arch->sp_register & 1)
+            return true;
+    return false;
+}
+
 void transfers_resolve(struct analysis *a) {
     for (size_t i = 0; i < a->transfers.count; i++) {
         struct transfer *t = &a->transfers.at[i];
@@ -59,6 +77,11 @@ void transfers_resolve(struct analysis *a) {
         t->entry_depth = func_entry_depth(a, f, t->from);
         if (t->kind == INSN_JUMP && leads_to_thunk(a, t->to))
             t->kind = INSN_JUMP_INDIRECT;
+        if (returns_elsewhere(a, t)) {
+            t->kind = INSN_JUMP_INDIRECT;
+            t->dispatch = DISPATCH_STACK;
+            continue;
+        }
         if (t->kind != INSN_JUMP_INDIRECT)
             continue;
         struct code_bytes past[DISPATCH_PAST];

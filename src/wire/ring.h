@@ -45,7 +45,8 @@ enum event_kind {
     EVENT_RETURN = 1, /* left by a return instruction */
     EVENT_TAIL = 2,   /* left by a tail jump: another function takes its place */
     EVENT_CONTROL =
-        3 /* control came here by neither call nor return; sp is the one it goes on with */
+        3 /* control came here by neither call nor return; sp is the one it goes on with, and on
+             AArch64 one more: above that of what was called from there, which is left */
 };
 
 /*

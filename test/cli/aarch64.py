@@ -162,6 +162,17 @@ class Compiled(Explained):
                     for function, count in ("jumps", 1), ("forks", 1), ("neither", 0):
                         self.assertEqual(self.drawn(program, function).count("control: jump"), count, function)
 
+    def test_what_returns_twice_is_known_in_a_program_that_defines_nothing_for_others(self):
+        text = TWICE + "jmp_buf buffer; int main(void) { return jumps() + forks(); } int out(int n) { return n; }"
+        for name, compiler in self.each():
+            with self.subTest(compiler=name):
+                source, program = (os.path.join(self.folder.name, file) for file in ("main.c", "main"))
+                with open(source, "w", encoding="utf-8") as f:
+                    f.write(text)
+                result = run(*compiler, "-O1", "-fno-inline", source, "-o", program)
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                self.assertEqual(self.drawn(program, "jumps").count("control: jump"), 1)
+
     def test_nops_left_for_patching_are_pads_with_and_without_bti(self):
         for name, compiler in self.each():
             for entry in ("1", "2,1", "6,5"):

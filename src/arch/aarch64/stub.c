@@ -146,13 +146,15 @@ static void reserve(struct writer *w) {
     w->state.reserved = true;
 }
 
-static void put_value(struct writer *w, uint8_t variant) {
+/* A control event's stack pointer is told with one more, which those of calls never have: what was
+ * called from there, and is left, began at the same one, as calls push nothing. */
+static void put_value(struct writer *w, uint8_t variant, enum event_kind kind) {
     if (variant & STUB_GO_FIRST)
         put(w, ldr(1, A64_SP, 0));
     else if (variant & STUB_GO_SECOND)
         put(w, ldr(1, A64_SP, 8));
     else
-        put(w, add_constant(1, A64_SP, a64_stub_frame(variant)));
+        put(w, add_constant(1, A64_SP, a64_stub_frame(variant) + (kind == EVENT_CONTROL)));
 }
 
 static void event(struct writer *w, const struct stub_spec *s) {
@@ -174,7 +176,7 @@ static void event(struct writer *w, const struct stub_spec *s) {
     put(w, three(0x92400000, 1, 1, 0) | (bits - 1) << 10);      /* and x1, x1, #ring-1 */
     put(w, three(0x8b000000, 3, 3, 1));                         /* add x3, x3, x1 */
     put(w, add_constant(3, 3, LANE_RING / A64_PAGE) | 1 << 22); /* add x3, x3, #RING */
-    put_value(w, s->variant);
+    put_value(w, s->variant, s->site & 3);
     w->site_at = (uint32_t)w->size;
     put_constant(w, 2, s->site, 2);
     put(w, 0x29000000 | EVENT_SITE / 4 << 15 | 0x462);        /* stp w2, w1, [x3, #8] */

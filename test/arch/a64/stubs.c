@@ -47,10 +47,12 @@ static void write_lane(uint64_t head, uint64_t limit, bool known) {
     lane()->limit = limit;
 }
 
+static uint32_t site = SITE;
+
 static size_t write_stub(uint8_t variant, enum overflow overflow) {
     uint8_t code[STUB_MAX_BYTES];
     const struct stub_spec spec = {.variant = variant,
-                                   .site = SITE,
+                                   .site = site,
                                    .ring_bytes = RING,
                                    .overflow = overflow,
                                    .agent = (int64_t)AGENT - STUB,
@@ -90,7 +92,7 @@ static void check_event(uint32_t variant, uint64_t head, uint64_t value,
     uint64_t clock = e->clock_sp >> 16;
     if (lane()->head != head + EVENT_BYTES)
         ground_fail("a stub", variant, "reserves no slot");
-    if (e->site != SITE || event_sp(e) != (value & 0xffffffffffff))
+    if (e->site != site || event_sp(e) != (value & 0xffffffffffff))
         ground_fail("a stub", variant, "writes another site or stack pointer");
     if (clock < (between[0] & EVENT_CLOCK_MASK) || clock > (between[1] & EVENT_CLOCK_MASK))
         ground_fail("a stub", variant, "writes another time");
@@ -111,7 +113,7 @@ static void check_recorded(uint8_t variant, uint64_t head) {
         ground_compare("a stub", variant, &in, &out);
         uint64_t value = variant & STUB_GO_FIRST    ? in.x[0]
                          : variant & STUB_GO_SECOND ? in.x[1]
-                                                    : in.sp;
+                                                    : in.sp + ((site & 3) == EVENT_CONTROL);
         check_event(variant, head, value, between);
         check_unchanged(seed, variant);
     }
@@ -309,6 +311,9 @@ int main(void) {
     for (size_t i = 0; i < sizeof variants; i++)
         for (size_t k = 0; k < sizeof heads / sizeof *heads; k++)
             check_recorded(variants[i], heads[k]);
+    site = SITE | EVENT_CONTROL;
+    check_recorded(0, 0);
+    site = SITE;
     check_callers();
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         check_way(&ways[i]);

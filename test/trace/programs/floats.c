@@ -72,7 +72,7 @@ typedef double quad __attribute__((vector_size(32)));
 
 WIDE static NOINLINE quad rotate(quad a, quad b) { return (quad){b[1], a[2], b[3], a[0]} * a; }
 
-WIDE static void print_rotated(void) {
+WIDE static NOINLINE void print_rotated(void) {
     quad a = {1.5, 2.5, 3.5, 4.5}, b = {.1, .2, .3, .4};
     ENTER;
     expect('>', "rotate");
