@@ -188,9 +188,10 @@ static int pass_stub(const struct space *space, pid_t tid, struct slot *slot) {
     uint32_t size = arch_host()->stub_size(m->variant, overflow);
     uint8_t stub[STUB_MAX_BYTES];
     if (slot && !(m->variant & (STUB_HOOK | STUB_SLICE)) && passes_filter(space, p, m, &regs) &&
-        memory_read(space->remote.memory_fd, pc, stub, size, NULL) == 0)
-        slot_put(slot, arch_host()->stub_site(stub, m->variant, overflow),
-                 regs_told_by_stub(&regs, m->variant), overflow);
+        memory_read(space->remote.memory_fd, pc, stub, size, NULL) == 0) {
+        uint32_t site = arch_host()->stub_site(stub, m->variant, overflow);
+        slot_put(slot, site, regs_told_by_stub(&regs, m->variant, site), overflow);
+    }
     regs_set_pc(&regs, pc + size);
     return thread_set_regs(tid, &regs);
 }

@@ -161,10 +161,11 @@ bool regs_return_address(const struct regs *regs, taddr_t *ret) {
     return true;
 }
 
-taddr_t regs_told_by_stub(const struct regs *regs, uint8_t variant) {
+taddr_t regs_told_by_stub(const struct regs *regs, uint8_t variant, uint32_t site) {
     if (variant & STUB_GO_FIRST)
         return regs->raw.regs[0];
-    return variant & STUB_GO_SECOND ? regs->raw.regs[1] : regs->raw.sp;
+    bool control = (site & 3) == EVENT_CONTROL;
+    return variant & STUB_GO_SECOND ? regs->raw.regs[1] : regs->raw.sp + control;
 }
 
 void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state *state,

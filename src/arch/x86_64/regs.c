@@ -180,7 +180,8 @@ bool regs_return_address(const struct regs *regs, taddr_t *ret) {
     return false;
 }
 
-taddr_t regs_told_by_stub(const struct regs *regs, uint8_t variant) {
+taddr_t regs_told_by_stub(const struct regs *regs, uint8_t variant, uint32_t site) {
+    (void)site;
     if (variant & STUB_GO_FIRST)
         return regs->raw.rax;
     return variant & STUB_GO_SECOND ? regs->raw.rbx : regs->raw.rsp;
