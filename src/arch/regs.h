@@ -84,8 +84,8 @@ void regs_put_off_call(struct regs *regs);
 bool regs_lane_taken(const struct regs *regs);
 bool regs_call_sets_lane(long number, uint64_t argument);
 
-/* What the stub of VARIANT writes besides site and clock for a thread that comes to it with REGS.
- */
+/* What the stub of VARIANT, which tells SITE, writes besides that and the clock for a thread that
+ * comes to it with REGS. */
 taddr_t regs_told_by_stub(const struct regs *regs, uint8_t variant, uint32_t site);
 
 /* The register through which stubs find the thread's lane, where it is a general one; else 0. */
