@@ -163,7 +163,7 @@ size_t symbols_dynamic_count(const struct module *module) {
         count = gnu_hash_end(module, d->gnu_hash);
     if (!count)
         count = count_of_section(module);
-    if (!count && d->strings.addr > d->symbols) /* linkers put the names right after */
+    if (!count && !d->gnu_hash && d->strings.addr > d->symbols) /* some put the names right after */
         count = (d->strings.addr - d->symbols) / size;
     return count < room ? count : room;
 }
