@@ -144,7 +144,7 @@ static enum step a32_plain(struct sim *sim, uint32_t pc, uint32_t i) {
         return i & 0x1000000 ? STEP_CALL : STEP_BRANCH;
     default:
         if ((i & 0xf000000) != 0xf000000) /* svc */
-            coprocessor(sim, i);
+            set_sum(sim, SPOOR_SP, SPOOR_SP, coprocessor(i));
         return STEP_NEXT;
     }
 }

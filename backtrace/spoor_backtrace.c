@@ -14,7 +14,7 @@
  *              symbols, or from the frame itself: if the word at A on the stack is the return
  *              address of a call of function F, and F's prologue, taken from here, saves its return
  *              address just at A, and nothing between F's start and here is another function's
- *              prologue, then here is F.
+ *              prologue, and nothing in the text leads to one that starts there, then here is F.
  *   chain      A frame pointer leads to a saved frame pointer and a return address.
  *
  * Every return address lies in the text, behind a call instruction. The stack gets shorter with
@@ -24,6 +24,9 @@
  * On Cortex-M all of it must stay below 4 KB (test/backtrace/size.py): what a processor cannot
  * execute is not compiled for it (HAVE_... of spoor_sim.h), and the walkers share what they do.
  */
+#if defined(__clang__) && defined(__OPTIMIZE_SIZE__) /* for which its -Os does less than GCC's */
+#pragma clang attribute push(__attribute__((minsize)), apply_to = function)
+#endif
 #include "spoor_backtrace.h"
 
 #include "spoor_code.h"
@@ -32,9 +35,6 @@
 #include "spoor_return.h"
 #include "spoor_start.h"
 #include "spoor_step.h"
-
-/* Of struct spoor_walk's BY: the user's word is all there is for it. */
-enum { UNPROVEN = 64 * HAVE_CHAIN };
 
 #if HAVE_CHAIN
 /*
@@ -54,28 +54,28 @@ static int step_by_chain(struct sim *sim) {
     saved = peek_word(walk, at - word);
     back = plain_address(image, peek_word(walk, at));
     if (at % word || (saved && (saved < at || saved >= walk->stack.high)))
-        return -1;
-    if (!try_call(sim, back, at)) {
-        walk->by = SPOOR_BY_CHAIN;
         return 0;
+    if (try_call(sim, back, at)) {
+        walk->by = SPOOR_BY_CHAIN | (walk->by & UNPROVEN);
+        return 1;
     }
     if (!(image->flags & (thumb ? SPOOR_R7_CHAIN : SPOOR_FP_CHAIN)))
-        return -1;
+        return 0;
     for (unsigned n = 0; n < SPOOR_REGS; n++)
         forget(sim, n);
     sim->r[SP_OF(image)] = at + word; /* or more */
     sim->r[fp] = saved ? saved : UNKNOWN;
-    if (leave(sim, back, SPOOR_BY_CHAIN))
-        return -1;
+    if (!leave(sim, back, SPOOR_BY_CHAIN))
+        return 0;
     walk->regs.r[SP_OF(image)] = UNKNOWN;
     walk->by |= UNPROVEN;
-    return 0;
+    return 1;
 }
 
 #else
 static int step_by_chain(struct sim *sim) {
     (void)sim;
-    return -1;
+    return 0;
 }
 #endif
 
@@ -86,19 +86,19 @@ static enum spoor_result step_out(struct spoor_walk *walk) {
     struct sim sim;
     unsigned ways = walk->exact ? SPOOR_BY_RETURN | SPOOR_BY_PROLOGUE : image->walkers;
     sim.walk = walk;
-    if (!step_from_call(&sim))
+    if (step_from_call(&sim))
         return SPOOR_FRAME;
     if (!is_in_text(image, here_of(walk) - 2u * !walk->exact))
         return SPOOR_NO_CODE;
     if (!walk->stack.high)
         return SPOOR_NO_STACK;
-    if ((ways & SPOOR_BY_TABLE && !step_by_table(&sim)) ||
-        (ways & SPOOR_BY_RETURN && !step_by_return(&sim)) ||
-        (ways & SPOOR_BY_PROLOGUE && !step_by_prologue(&sim)) ||
+    if ((ways & SPOOR_BY_TABLE && step_by_table(&sim)) ||
+        (ways & SPOOR_BY_RETURN && step_by_return(&sim)) ||
+        (ways & SPOOR_BY_PROLOGUE && step_by_prologue(&sim)) ||
 #if IS_LARGE
-        (ways & SPOOR_BY_PROLOGUE && !step_at_start(&sim)) ||
+        (ways & SPOOR_BY_PROLOGUE && step_at_start(&sim)) ||
 #endif
-        (ways & SPOOR_BY_CHAIN && !step_by_chain(&sim)))
+        (ways & SPOOR_BY_CHAIN && step_by_chain(&sim)))
         return SPOOR_FRAME;
     return SPOOR_NO_WAY;
 }
@@ -117,6 +117,7 @@ void spoor_walk_begin(struct spoor_walk *walk, const struct spoor_image *image,
     walk->exact = how == SPOOR_INTERRUPTED;
     walk->by = SPOOR_BY_BEGIN;
     walk->ended = walk->thread_mode = 0;
+    walk->unsure = how;
     find_stack(walk, stack_pointer(walk));
 }
 
@@ -147,7 +148,7 @@ enum spoor_result spoor_walk_next(struct spoor_walk *walk, struct spoor_frame *r
     walk->ended = result;
     if (result != SPOOR_FRAME)
         return result;
-#ifndef __arm__
+#if !defined(__arm__) || defined(SPOOR_ALL)
     walk->regs.known = 0;
     for (unsigned n = 0; n < SPOOR_REGS; n++)
         walk->regs.known |= (spoor_word)(walk->regs.r[n] != UNKNOWN) << n;
@@ -157,14 +158,14 @@ enum spoor_result spoor_walk_next(struct spoor_walk *walk, struct spoor_frame *r
     ret_frame->pc = pc;
     ret_frame->site = walk->exact ? site : site - (short_call ? 2 : 4);
     ret_frame->sp = HAVE_CHAIN && stack_pointer(walk) == UNKNOWN ? 0 : stack_pointer(walk);
-    ret_frame->by = (uint8_t)(walk->by & ~(unsigned)UNPROVEN);
+    ret_frame->by = (uint8_t)walk->by;
     ret_frame->trust = walk->by & UNPROVEN ? SPOOR_CHECKED : SPOOR_PROVEN;
     ret_frame->interrupted = (uint8_t)walk->exact;
-    walk->by &= ~(unsigned)SPOOR_BY_BEGIN;
+    walk->by = 0;
     return SPOOR_FRAME;
 }
 
-static size_t walk_on(struct spoor_walk *walk, spoor_word *ret_sites, size_t most) {
+APART static size_t walk_on(struct spoor_walk *walk, spoor_word *ret_sites, size_t most) {
     struct spoor_frame frame;
     size_t count = 0;
     for (; count < most && spoor_walk_next(walk, &frame) == SPOOR_FRAME; count++)
@@ -183,6 +184,9 @@ size_t spoor_backtrace_from(const struct spoor_image *image, const struct spoor_
     return count;
 }
 
-#if defined(__arm__) || defined(__aarch64__)
+#if (defined(__arm__) || defined(__aarch64__)) && !defined(SPOOR_ALL)
 #include "spoor_here.h"
+#endif
+#if defined(__clang__) && defined(__OPTIMIZE_SIZE__)
+#pragma clang attribute pop
 #endif

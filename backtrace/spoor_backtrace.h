@@ -34,8 +34,9 @@ extern "C" {
 #endif
 
 /* A machine word of the program that is walked. On other processors than Arm (a host that looks at
-   a copy of memory) every kind is there, and a word has room for all. */
-#if defined(__arm__)
+   a copy of memory), and where SPOOR_ALL is defined, every kind is there, and a word has room for
+   all. */
+#if defined(__arm__) && !defined(SPOOR_ALL)
 typedef uint32_t spoor_word;
 #define SPOOR_REGS 16
 #else
@@ -100,11 +101,22 @@ struct spoor_image {
     /* Copies memory; other than 0: cannot be read. NULL: memory is there, inside of the bounds
      * above. */
     int (*read)(void *arg, spoor_word from, void *to, size_t size);
-    /* Start of the function that an address is in, as symbols tell, or 0. NULL: no symbols. */
+    /* Start of the function that an address is in, as symbols tell, or 0. NULL: no symbols. On the
+     * M profile asked only with SPOOR_BY_TABLE of SPOOR_WALKERS. */
     spoor_word (*start)(void *arg, spoor_word address);
+    /* Whether it is gone back to though no call stands before it, as where the kernel has signal
+     * handlers return to. NULL: no such is known. Not asked on the M profile. */
+    int (*goes_back)(void *arg, spoor_word address);
     void *arg;
 };
 
+/*
+ * How far to trust a frame. What follows from a prologue is checked only if neither symbols nor a
+ * table tell that it is the prologue of the function that is there: one that never returns, saves
+ * nothing, and stands right behind what has called it cannot always be told from that. So is what
+ * follows from code behind a call that may never come back, unless the caller's call or a told
+ * start shows the same. The short way tells of both kinds.
+ */
 enum spoor_trust {
     SPOOR_CHECKED, /* fits in all that can be seen: bounds, a call before the return address */
     SPOOR_PROVEN   /* follows from the code, a table or hardware */
@@ -137,6 +149,7 @@ struct spoor_walk {
     const struct spoor_image *image;
     struct spoor_stack stack; /* in which the frame is */
     unsigned exact;           /* pc is where it stands, not behind a call */
+    unsigned unsure;          /* of the code that is followed: it may not be reached from here */
     unsigned by, ended, thread_mode;
 };
 
@@ -166,7 +179,7 @@ static inline const char *spoor_result_name(enum spoor_result result) {
     return names[result <= SPOOR_OTHER_STATE ? result : SPOOR_NO_WAY];
 }
 
-#if defined(__arm__) || defined(__aarch64__)
+#if (defined(__arm__) || defined(__aarch64__)) && !defined(SPOOR_ALL)
 /* The registers that a function keeps for its caller, as they are when this call returns. */
 void spoor_regs_here(struct spoor_regs *ret_regs);
 

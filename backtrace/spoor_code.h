@@ -101,7 +101,7 @@ static spoor_word plain_address(const struct spoor_image *image, spoor_word valu
 }
 
 static int is_in_text(const struct spoor_image *image, spoor_word pc) {
-    return is_in(without_thumb(image, pc), 2, image->text_low, image->text_high);
+    return without_thumb(image, pc) - image->text_low < image->text_high - image->text_low;
 }
 
 /* What a call before a return address calls: the address (with the Thumb bit), or what a register
@@ -190,9 +190,14 @@ static int is_outermost(const struct spoor_image *image, spoor_word pc) {
     return pc == 0 || (!IS_A64(image) && (uint32_t)pc == 0xffffffffu);
 }
 
+static int goes_back(const struct spoor_image *image, spoor_word pc) {
+    return IS_LARGE && image->goes_back && image->goes_back(image->arg, pc);
+}
+
 static int may_be_caller(const struct spoor_walk *walk, spoor_word pc) {
     return call_before(walk, pc) != NO_CALL || is_exc_return(walk->image, pc) ||
-           is_fnc_return(walk->image, pc) || is_outermost(walk->image, pc);
+           is_fnc_return(walk->image, pc) || is_outermost(walk->image, pc) ||
+           goes_back(walk->image, pc);
 }
 
 #if HAVE_ARM
@@ -200,7 +205,7 @@ static int may_be_caller(const struct spoor_walk *walk, spoor_word pc) {
 static int t32_saves_lr(const struct spoor_walk *walk, spoor_word at) {
     uint32_t i = peek_code(walk, at);
     return i >> 24 == 0xb5 || (HAVE_T32 && i >> 16 == 0xe92d && i & 0x4000) || /* push, str; strd */
-           (HAVE_T32 && (i & 0xff7ff000) == 0xf84de000) ||
+           (HAVE_A32 && (i & 0xff7ff000) == 0xf84de000) ||
            (HAVE_A32 && (i & 0xfe5f0f00) == 0xe84d0e00 && i & 0x1200000);
 }
 #endif
@@ -234,18 +239,18 @@ static int saves_lr(const struct spoor_walk *walk, spoor_word at, int thumb) {
 #endif
 }
 
-/* How many instructions from START on, up to here, save lr; 2 if more, or (on M there is no room
-   for that) if one of them calls a function that begins between the two. */
+/* How many instructions from START on, up to here, save lr; 2 as well if one of them calls a
+   function that begins between the two (on M is_entered() finds that). */
 static unsigned count_saves(const struct spoor_walk *walk, spoor_word start, spoor_word here) {
     int thumb = HAVE_ARM && !IS_A64(walk->image) && (!HAVE_A32 || here & 1);
     unsigned count = 0;
     here = without_thumb(walk->image, here);
     start = without_thumb(walk->image, start);
-    for (spoor_word at = start; at < here && count < 2; at += thumb ? 2 : 4) {
+    for (spoor_word at = start; at < here; at += thumb ? 2 : 4) {
         count += saves_lr(walk, at, thumb) != 0;
         if (IS_LARGE && without_thumb(walk->image, called(walk, at + (unsigned)thumb)) - start - 1 <
                             here - start)
-            count = 2;
+            return 2;
     }
     return count;
 }

@@ -49,21 +49,24 @@ static enum spoor_result pop_exception(struct spoor_walk *walk) {
         sp += 40;
     }
 #endif
-    if (!is_in(sp, 32, walk->stack.low, walk->stack.high))
+    if (!is_in(sp, 32, sp, walk->stack.high))
         return SPOOR_NO_STACK;
     pop_registers(walk, sp, 0xdfec3210); /* xPSR comes to sp for now */
     xpsr = (uint32_t)regs->r[SPOOR_SP];
-    if (sp & 3 || is_thread != !(xpsr & 0x1ff))
+    if ((IS_LARGE && sp & 3) || !is_thread == !(xpsr << 23))
         return SPOOR_BAD_EXCEPTION;
-    if (HAVE_FP && !(exc & EXC_BASIC))
-        size = HAVE_SECURE && exc & EXC_SECURE && walk->image->flags & SPOOR_SECURE_FP_CALLEE ? 168
-                                                                                              : 104;
+    if (HAVE_FP && !(exc & EXC_BASIC)) {
+        size = 104;
+        if (HAVE_SECURE && exc & EXC_SECURE && walk->image->flags & SPOOR_SECURE_FP_CALLEE)
+            size = 168;
+    }
     sp += size + (xpsr >> 7 & 4); /* padding */
     regs->r[SPOOR_SP] = sp;
     regs->r[SPOOR_PC] |= 1;
     walk->stack.low = sp;
     walk->thread_mode = is_thread;
     walk->exact = 1;
+    walk->unsure = 0;
     walk->by = SPOOR_BY_EXCEPTION;
     return SPOOR_FRAME;
 }

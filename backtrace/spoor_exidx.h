@@ -136,12 +136,12 @@ static int step_by_table(struct sim *sim) {
     uint32_t code;
     spoor_word entry = IS_A64(walk->image) ? 0 : table_entry(walk, here_of(walk) - 2);
     if (!entry || find_opcodes(walk, entry, &codes))
-        return -1;
+        return 0;
     sim_begin(sim);
     forget(sim, SPOOR_PC);
     for (unsigned n = 0; n < OPCODES && (code = next_opcode(&codes)) != FINISH; n++)
         if (undo_one(sim, &codes, code))
-            return -1;
+            return 0;
     return leave(sim, sim->r[is_known(sim, SPOOR_PC) ? SPOOR_PC : SPOOR_LR], SPOOR_BY_TABLE);
 }
 
@@ -153,13 +153,15 @@ static spoor_word table_start(const struct spoor_walk *walk) {
 #else
 static int step_by_table(struct sim *sim) {
     (void)sim;
-    return -1;
+    return 0;
 }
 
+#if HAVE_TOLD
 static spoor_word table_start(const struct spoor_walk *walk) {
     (void)walk;
     return 0;
 }
+#endif
 #endif
 
 #endif

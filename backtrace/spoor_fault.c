@@ -70,7 +70,7 @@ void spoor_fault_print(const struct spoor_image *image, const struct spoor_regs 
         put((char)('0' + n % 10));
         print(put, " 0x");
         print_hex(put, frame.site | (REGISTERS == 16 ? frame.pc & 1 : 0));
-        put('\n');
+        print(put, frame.trust == SPOOR_PROVEN ? "\n" : " ?\n");
     }
     print(put, spoor_result_name(result));
     put('\n');

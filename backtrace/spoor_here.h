@@ -3,7 +3,7 @@
 #ifndef SPOOR_HERE_H
 #define SPOOR_HERE_H
 
-#include "spoor_backtrace.h"
+#include "spoor_sim.h"
 
 /* Offsets are those of struct spoor_regs. */
 #if defined(__aarch64__)
@@ -32,6 +32,18 @@ __asm__(".text\n"
 #else
 #define READ_PSP "    movs r2, #0\n"
 #endif
+#if __ARM_ARCH_ISA_THUMB >= 2 || !defined(__thumb__)
+#define STORE_R4_TO_R12 "    stmia r0!, {r4-r12}\n"
+#else
+#define STORE_R4_TO_R12                                                                            \
+    "    stmia r0!, {r4-r7}\n    mov r1, r8\n    mov r2, r9\n    mov r3, r10\n"                    \
+    "    stmia r0!, {r1-r3}\n    mov r1, r11\n    mov r2, r12\n    stmia r0!, {r1-r2}\n"
+#endif
+#if __ARM_ARCH_ISA_THUMB >= 2
+#define KNOWN_IN_R1 "    movw r1, #0xaff0\n"
+#else
+#define KNOWN_IN_R1 "    movs r1, #0xaf\n    lsls r1, r1, #8\n    adds r1, #0xf0\n"
+#endif
 #if defined(__thumb__)
 #define HERE_MODE ".thumb_func\n"
 #else
@@ -43,23 +55,11 @@ __asm__(".text\n"
         ".p2align 2\n"
         ".globl spoor_regs_here\n"
         ".type spoor_regs_here, %function\n" HERE_MODE "spoor_regs_here:\n"
-        "    adds r0, #16\n"
-        "    stmia r0!, {r4-r7}\n"
-        "    mov r1, r8\n"
-        "    mov r2, r9\n"
-        "    mov r3, r10\n"
-        "    stmia r0!, {r1-r3}\n"
-        "    mov r1, r11\n"
-        "    mov r2, r12\n"
-        "    mov r3, sp\n"
-        "    stmia r0!, {r1-r3}\n"
-        "    mov r1, lr\n"
+        "    adds r0, #16\n" STORE_R4_TO_R12 "    mov r1, sp\n"
         "    mov r2, lr\n"
-        "    stmia r0!, {r1-r2}\n"
-        "    movs r1, #0xaf\n"
-        "    lsls r1, r1, #8\n"
-        "    adds r1, #0xf0\n" /* r4 to r11, sp, pc */
-        READ_PSP "    movs r3, #0\n"
+        "    mov r3, lr\n"
+        "    stmia r0!, {r1-r3}\n" KNOWN_IN_R1 /* r4 to r11, sp, pc */
+            READ_PSP "    movs r3, #0\n"
         "    stmia r0!, {r1-r3}\n"
         "    str r3, [r0]\n"
         "    bx lr\n"
@@ -114,11 +114,10 @@ __attribute__((noinline)) size_t spoor_backtrace(spoor_word *ret_sites, size_t m
     struct spoor_regs regs;
     struct spoor_image image;
     struct spoor_walk walk;
-    struct spoor_frame frame;
     spoor_image_find(&image);
     spoor_regs_here(&regs);
     spoor_walk_begin(&walk, &image, &regs, SPOOR_AT_CALL);
-    spoor_walk_next(&walk, &frame); /* that is this function */
+    walk.by = 0; /* from this function on, without it */
     return walk_on(&walk, ret_sites, most);
 }
 

@@ -21,7 +21,7 @@
 #include "spoor_backtrace.h"
 
 /* What there is to follow on the processor that this is compiled for. Elsewhere: all of it. */
-#if defined(__arm__)
+#if defined(__arm__) && !defined(SPOOR_ALL)
 #define HAVE_ARM 1
 #define HAVE_A64 0
 #if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
@@ -40,7 +40,7 @@
 #else
 #define HAVE_FP 0
 #endif
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) && !defined(SPOOR_ALL)
 #define HAVE_ARM 0
 #define HAVE_A32 0
 #define HAVE_M 0
@@ -70,12 +70,16 @@
 /* More than a Cortex-M: with stacks anywhere, and large ones. */
 #define IS_LARGE (HAVE_A32 || HAVE_A64)
 
+/* Whether starts of functions are told, by symbols or by the table. */
+#define HAVE_TOLD (IS_LARGE || HAVE_TABLE)
+
 #define IS_A64(image) (HAVE_A64 && (!HAVE_ARM || (image)->isa == SPOOR_ISA_A64))
 #define IS_M(image) (HAVE_M && (!HAVE_A32 || (image)->isa == SPOOR_ISA_M))
 #define SP_OF(image) (IS_A64(image) ? (unsigned)SPOOR_A64_SP : (unsigned)SPOOR_SP)
 #define PC_OF(image) (IS_A64(image) ? (unsigned)SPOOR_A64_PC : (unsigned)SPOOR_PC)
 #define LR_OF(image) (IS_A64(image) ? 30u : (unsigned)SPOOR_LR)
 #define WORD_OF(image) (IS_A64(image) ? 8u : 4u)
+#define APART __attribute__((noinline))
 #define BIT(n) ((spoor_word)1 << (n))
 
 /* Of a virtual state: no program has these addresses and values. */
@@ -104,7 +108,6 @@ struct sim {
     spoor_word target; /* of a branch */
     unsigned it;       /* IT block of T32: whether each instruction of it is a "then", as ITSTATE */
     unsigned then;     /* the "then" ones are executed, or the others (0); or none of them (2) */
-    unsigned at_trap;  /* it began at an instruction that traps */
 #if IS_LARGE
     unsigned is_virtual; /* on M nothing can be read at such addresses */
 #endif
@@ -212,7 +215,10 @@ static void move_word(struct sim *sim, unsigned n, spoor_word at, unsigned how) 
     }
 }
 
-/* What calls need not keep. */
+/* What calls need not keep. (Inline it would take a vector all over the caller.) */
+#ifdef __ARM_FEATURE_MVE
+APART
+#endif
 static void forget_call(struct sim *sim) {
     for (unsigned n = 0; n < (IS_A64(sim->walk->image) ? 19 : 4); n++)
         forget(sim, n);
@@ -225,18 +231,18 @@ static void forget_call(struct sim *sim) {
 /* Registers of LIST, from where the base points to upwards if they are loaded, else downwards; the
    base moves along. */
 static enum step move_many(struct sim *sim, unsigned base, uint32_t list, unsigned is_load) {
-    spoor_word at = sim->r[base], step = is_load ? 4 : -(spoor_word)4;
-    for (unsigned i = 0; i < 16; i++) {
-        unsigned n = is_load ? i : 15 - i;
-        if (list >> n & 1) {
-            move_word(sim, n, is_load ? at : at - 4, is_load | MOVE_FOLLOW);
-            at += step;
-        }
+    spoor_word at = sim->r[base], up = 4 * is_load;
+    for (unsigned i = 16; i--;) {
+        unsigned n = is_load ? 15 - i : i;
+        if (!(list >> n & 1))
+            continue;
+        at += up - 4;
+        move_word(sim, n, at, is_load | MOVE_FOLLOW);
+        at += up;
     }
     if (!(list >> base & 1) && is_known(sim, base))
         set(sim, base, at);
-    sim->reg = SPOOR_PC;
-    return is_load && list >> SPOOR_PC & 1 ? STEP_RETURN : STEP_NEXT;
+    return list >> SPOOR_PC & 1 ? STEP_RETURN : STEP_NEXT; /* of stores it is not in LIST */
 }
 #endif
 

@@ -24,15 +24,22 @@ struct effect {
     spoor_word add;
 };
 
+/* Whether registers are added to the stack pointer. T32 adds as many constants as it takes; Thumb-1
+   makes them of pieces. */
+#define HAVE_CONSTANTS (IS_LARGE || !HAVE_T32)
+
 /* 0x4400 to 0x47ff: what has high registers. */
 static enum step t16_high(struct sim *sim, uint32_t i, struct effect *ret) {
     unsigned to = (i & 7) | (i >> 4 & 8), from = i >> 3 & 15, op = i >> 8 & 3;
     sim->reg = from;
-    if (op == 3 || to == SPOOR_PC) /* bx, blx, mov; add is for switches */
-        return !op ? STEP_DEAD : op == 3 && i & 0x80 ? STEP_CALL : STEP_RETURN;
+    if (op == 3 && i & 0x80)
+        return STEP_CALL; /* blx */
+    if (op == 3 || to == SPOOR_PC)
+        return op ? STEP_RETURN : STEP_DEAD; /* bx, mov; add is for switches */
     ret->to = op == 1 ? NONE : to;
-    ret->from = from;
-    if (!op && is_known(sim, from)) {
+    if (op)
+        ret->from = from;
+    if (HAVE_CONSTANTS && !op && is_known(sim, from)) {
         ret->add = sim->r[from];
         ret->from = to;
     }
@@ -68,7 +75,9 @@ static enum step t16_step(struct sim *sim, uint32_t i, struct effect *ret) {
     spoor_word imm = i & 0xff;
     ret->to = i & 7;
     switch (op) {
+#if HAVE_CONSTANTS
     case 0: /* lsls, and movs as lsls #0 */
+#endif
     case 3:
         ret->from = i >> 3 & 7;
         imm = i >> 6 & 7;
@@ -114,7 +123,7 @@ static enum step t16_step(struct sim *sim, uint32_t i, struct effect *ret) {
     case 27:
         ret->to = NONE;
         sim->target += 2 * sign_extend(i, 8);
-        return i >> 8 == 0xdf ? STEP_NEXT : i >> 8 == 0xde ? STEP_DEAD : STEP_FORK;
+        return i >> 9 != 0x6f ? STEP_FORK : i & 0x100 ? STEP_NEXT : STEP_DEAD;
     case 28:
         sim->target += 2 * sign_extend(i, 11);
         return STEP_BRANCH;
@@ -124,17 +133,20 @@ static enum step t16_step(struct sim *sim, uint32_t i, struct effect *ret) {
 
 /* Displacement of b.w and bl (25 bits). */
 static uint32_t t32_displacement(uint32_t i) {
-    uint32_t s = sign_extend(i >> 26, 1), j = ~(i ^ s);
-    return s << 24 | (j & 0x2000) << 10 | (j & 0x800) << 11 | (i >> 4 & 0x3ff000) |
+    uint32_t s = sign_extend(i >> 26, 1);
+    i ^= ~s & 0x2800;
+    return s << 24 | (i & 0x2000) << 10 | (i & 0x800) << 11 | (i >> 4 & 0x3ff000) |
            (i & 0x7ff) << 1;
 }
 
 #if HAVE_FP
-/* vpush, vpop, of A32 and of T32. What comes from floating-point registers is of no interest. */
-static void coprocessor(struct sim *sim, uint32_t i) {
+/* What vpush and vpop, of A32 and of T32, add to sp; other instructions of coprocessors: 0. What
+   comes from floating-point registers is of no interest. */
+static spoor_word coprocessor(uint32_t i) {
     spoor_word size = (i & 0xff) * 4;
-    if ((i & 0xe2f0000) == 0xc2d0000)
-        set_sum(sim, SPOOR_SP, SPOOR_SP, i & 0x800000 ? size : -size);
+    if ((i & 0x22f0000) != 0x2d0000)
+        return 0;
+    return i & 0x800000 ? size : -size;
 }
 #endif
 
@@ -147,8 +159,12 @@ static enum step t32_branch(struct sim *sim, uint32_t first, uint32_t second, st
         return STEP_BRANCH;
     }
     if ((first & 0x380) != 0x380) {
+#if IS_LARGE
         sim->target += sign_extend(first >> 10, 1) << 20 | (second & 0x800) << 8 |
                        (second & 0x2000) << 5 | (first & 0x3f) << 12 | (second & 0x7ff) << 1;
+#else /* inside of a function of less than 128 KB */
+        sim->target += sign_extend(t32_displacement(first << 16 | second), 18);
+#endif
         return STEP_FORK;
     }
     ret->to = second >> 8 & 15;                     /* mrs */
@@ -204,12 +220,12 @@ static enum step t32_single(struct sim *sim, uint32_t first, uint32_t second) {
              mode = second >> 8; /* 4: before, 2: up, 1: back */
     unsigned how = 0;
     spoor_word add = second & 0xff, at = sim->r[base];
-    if (first & 0x80 || base == SPOOR_PC) {
+    if (base == SPOOR_PC || (HAVE_A32 && first & 0x80)) {
         add = second & 0xfff;
         at += first & 0x80 ? add : -add;
         if (base == SPOOR_PC || (HAVE_A32 && base == SPOOR_SP && one >= 4))
             how = MOVE_FOLLOW;
-    } else if (mode & 1) {
+    } else if (!(first & 0x80) && mode & 1) {
         add = mode & 2 ? add : -add;
         set_sum(sim, base, base, add);
         at += mode & 4 ? add : 0;
@@ -219,8 +235,7 @@ static enum step t32_single(struct sim *sim, uint32_t first, uint32_t second) {
     if ((first & 0x160) != 0x40) /* no word */
         how = 0;
     move_word(sim, one, at, how | (first >> 4 & MOVE_LOAD));
-    sim->reg = SPOOR_PC;
-    return one == SPOOR_PC && (first & 0x170) == 0x50 ? STEP_RETURN : STEP_NEXT;
+    return one == SPOOR_PC && first & 0x40 ? STEP_RETURN : STEP_NEXT;
 }
 
 /* ldrd, strd, exclusives; tbb, tbh. */
@@ -251,21 +266,24 @@ static enum step t32_many(struct sim *sim, uint32_t first, uint32_t second) {
 }
 
 static enum step t32_wide(struct sim *sim, uint32_t first, uint32_t second, struct effect *ret) {
-    unsigned to = second >> 8 & 15, by = second & 15, class = first >> 9 & 15;
+    unsigned to = second >> 8 & 15, class = first >> 9 & 15;
     if (class == 4)
         return first & 0x40 ? t32_two(sim, first, second, ret) : t32_many(sim, first, second);
     if (class == 12)
         return t32_single(sim, first, second);
 #if HAVE_FP
     if ((class & 6) == 6) {
-        coprocessor(sim, first << 16 | second);
+        *ret = (struct effect){SPOOR_SP, SPOOR_SP, coprocessor(first << 16 | second)};
         return STEP_NEXT;
     }
 #endif
-    if ((first & 0xff4f) == 0xeb0d && !(second & 0x70f0) && is_known(sim, by)) { /* add, sub */
+#if HAVE_CONSTANTS /* add, sub */
+    unsigned by = second & 15;
+    if ((first & 0xff4f) == 0xeb0d && !(second & 0x70f0) && is_known(sim, by)) {
         ret->from = SPOOR_SP;
         ret->add = first & 0x80 ? -sim->r[by] : sim->r[by];
     }
+#endif
     ret->to = to;
     if (class != 5) /* products */
         forget(sim, second >> 12);
@@ -308,6 +326,7 @@ static enum step t32_step(struct sim *sim, uint32_t pc) {
     sim->size = t32_is_wide(i >> 16) ? 4 : 2;
     pc += 4;
     sim->target = pc;
+    sim->reg = SPOOR_PC;
     sim->r[SPOOR_PC] = pc & ~3u;
     if (HAVE_T32 && it & 15 && it >> 4 != sim->then)
         return STEP_NEXT;

@@ -10,9 +10,9 @@ import tempfile
 
 SKIP = 77
 ARM, AARCH64 = ["qemu-system-arm", "-M"], ["qemu-system-aarch64", "-cpu", "cortex-a57", "-M"]
+VIRT = ["virt", "-nic", "none"]  # a network card would take a package more (ipxe-qemu)
 BOARDS = {"microbit": ARM + ["microbit"], "an385": ARM + ["mps2-an385"], "an386": ARM + ["mps2-an386"],
-          "an505": ARM + ["mps2-an505"], "a15": ARM + ["virt"], "a15-thumb": ARM + ["virt"],
-          "a57": AARCH64 + ["virt"]}
+          "an505": ARM + ["mps2-an505"], "a15": ARM + VIRT, "a15-thumb": ARM + VIRT, "a57": AARCH64 + VIRT}
 WITHOUT_M = ["a15", "a15-thumb", "a57"]
 NOWHERE = "0x0f000000"
 FAULTS = {f"*(volatile int *){NOWHERE} = 1": "data abort: external abort write",
@@ -40,7 +40,7 @@ def check_board(spoor, directory, board, fault):
     log = log_of(directory, board)
     named = subprocess.run([spoor, "symbolize", board], cwd=directory, input=log, stdout=subprocess.PIPE,
                            check=True).stdout.decode()
-    names = re.findall(r"(?m)^#\d+ 0x[0-9a-f]+ \((\w+)[.\w]*\+0x[0-9a-f]+ at \S*main\.c:\d+\)$", named)
+    names = re.findall(r"(?m)^#\d+ 0x[0-9a-f]+ \((\w+)[.\w]*\+0x[0-9a-f]+ at \S*main\.c:\d+\)(?: \?)?$", named)
     if names != CALLS or not re.search(f"(?m)^spoor: {fault}", named):
         sys.exit(f"{board}, {fault}: {names} in\n{named}")
 

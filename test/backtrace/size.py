@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""size.py SOURCE: the library takes less than 4 KB on each Cortex-M, and needs nothing.
+"""size.py SOURCE: the library takes less than 4 KB on each Cortex-M, by each compiler, and needs nothing.
 
 Compiles spoor_backtrace.c as a program for each core would, and counts what it would have in flash:
 code, and constants. What it refers to elsewhere may be symbols of a linker script, which need not be
@@ -13,8 +13,16 @@ import tempfile
 
 SKIP = 77
 LIMIT = 4096
-CORES = ["armv6-m", "armv7-m", "armv8-m.base", "armv8-m.main"]
+HARD = "-mfloat-abi=hard"
+CORES = {"armv6-m": [], "armv7-m": [], "armv7e-m": [], "armv8-m.base": [], "armv8-m.main": [],
+         "armv8.1-m.main": ["-mfloat-abi=soft"],
+         "armv7e-m with floating point": ["-mfpu=fpv4-sp-d16", HARD],
+         "armv8-m.main with floating point": ["-mfpu=fpv5-sp-d16", HARD],
+         "armv8.1-m.main with vectors": ["-march=armv8.1-m.main+mve.fp", HARD]}
 PREFIX = "arm-none-eabi-"
+# Clang keeps frame pointers and makes tables of C unless told otherwise, GCC does not.
+COMPILERS = {"gcc": [PREFIX + "gcc"],
+             "clang": ["clang", "--target=arm-none-eabi", "-fomit-frame-pointer", "-fno-unwind-tables"]}
 IN_FLASH = re.compile(r"^\.(?:text|rodata)\S*\s+(\d+)", re.M)
 IN_MEMORY = re.compile(r"^\.(?:data|bss)\S*\s+(\d+)", re.M)
 
@@ -24,30 +32,34 @@ def run(command):
                           check=True, timeout=60).stdout
 
 
-def complaints(source, core, directory):
-    program = os.path.join(directory, core + ".o")
-    run([PREFIX + "gcc", "-march=" + core, "-mthumb", "-Os", "-std=c99", "-ffreestanding", "-Wall",
-         "-Wextra", "-Werror", "-c", os.path.join(source, "backtrace", "spoor_backtrace.c"), "-o", program])
+def complaints(source, compiler, core, directory):
+    program = os.path.join(directory, "library.o")
+    run([*COMPILERS[compiler], "-march=" + core.split()[0], *CORES[core], "-mthumb", "-Os", "-std=c99",
+         "-ffreestanding", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c",
+         os.path.join(source, "backtrace", "spoor_backtrace.c"), "-o", program])
     sections = run([PREFIX + "size", "-A", program])
     size = sum(map(int, IN_FLASH.findall(sections)))
-    print(f"{core:14} {size} bytes")
+    name = f"{compiler}, {core}"
+    print(f"{name:40} {size} bytes")
     if not 0 < size < LIMIT:
-        yield f"{core}: {size} bytes, not less than {LIMIT}"
+        yield f"{name}: {size} bytes, not less than {LIMIT}"
     if sum(map(int, IN_MEMORY.findall(sections))):
-        yield f"{core}: has data of its own"
+        yield f"{name}: has data of its own"
     for line in run([PREFIX + "nm", "-u", program]).splitlines():
-        kind, name = line.split()
-        if kind != "w" and not name.startswith("__gnu_thumb1_case_"):
-            yield f"{core}: needs {name}"
+        kind, symbol = line.split()
+        if kind != "w" and not symbol.startswith("__gnu_thumb1_case_"):
+            yield f"{name}: needs {symbol}"
 
 
 def main():
-    if not shutil.which(PREFIX + "gcc"):
-        print(PREFIX + "gcc is not installed")
-        return SKIP
+    for tool in (PREFIX + "gcc", "clang"):
+        if not shutil.which(tool):
+            print(tool + " is not installed")
+            return SKIP
     source = os.path.realpath(sys.argv[1])
     with tempfile.TemporaryDirectory() as directory:
-        found = [text for core in CORES for text in complaints(source, core, directory)]
+        found = [text for compiler in COMPILERS for core in CORES
+                 for text in complaints(source, compiler, core, directory)]
     print("\n".join(found))
     return 1 if found else 0
 

@@ -91,7 +91,7 @@ class Steps(matrix.Cell):
         for scenario, index in self.chain_of[at]:
             chain = matrix.CHAINS[scenario]
             expected = self.program.called(chain[index:])
-            outer = self.program.called([chain[-1], *matrix.OUTER[0], *matrix.OUTERMOST[0]])[1:]
+            outer = self.program.called([chain[-1], *matrix.OUTER, *matrix.OUTERMOST[0]])[1:]
             count = len(expected)
             if names[:count] == expected and names[count:] == outer[:len(names) - count]:
                 right = complete = True

@@ -34,6 +34,14 @@ int many(int a, int b, int c, int d, int e, int f), finish(int a);
 long long wide_1(long long a, int b);
 void s_forever(void) __attribute__((noreturn));
 
+/* Behind all other functions, in this order: how a compiler orders them says nothing then. */
+#define BEHIND(n) __attribute__((section("behind." #n)))
+int s_ending(void), s_ending_leaf(void), s_pointed(void), s_kept(void);
+extern void (*volatile kept_at)(int);
+void ending(int a) __attribute__((noreturn)), ending_leaf(int a) __attribute__((noreturn));
+void pointed(int a) __attribute__((noreturn)), kept(int a) __attribute__((noreturn));
+void come_back(void) __attribute__((noreturn));
+
 #if PART == 0
 volatile int chain_one = 1;
 
@@ -149,6 +157,59 @@ APART int s_choose(void) { return choose_1(chain_one) + 1; }
 APART int s_looping(void) { return looping(chain_one) + 1; }
 APART int s_many(void) { return many(1, 2, 3, 4, 5, 6) + 1; }
 APART int s_wide(void) { return (int)wide_1(chain_one, 1) + 1; }
+
+/* What never returns keeps no return address where compilers know of it; here it stands right
+ * behind what calls it, and looks like the end of that. */
+BEHIND(1) APART int s_ending(void) {
+    if (helper(1))
+        ending(chain_one);
+    return 1;
+}
+
+BEHIND(2) APART void ending(int a) {
+    helper(a);
+    FAULT();
+    come_back();
+}
+
+BEHIND(3) APART int s_ending_leaf(void) {
+    if (helper(1))
+        ending_leaf(chain_one);
+    return 1;
+}
+
+BEHIND(4) APART void ending_leaf(int a) {
+    leaf(a);
+    come_back();
+}
+
+/* The same, where no instruction leads there. */
+BEHIND(5) APART int s_pointed(void) {
+    void (*volatile f)(int) = pointed;
+    f(helper(1));
+    return 1;
+}
+
+BEHIND(6) APART void pointed(int a) {
+    helper(a);
+    FAULT();
+    come_back();
+}
+
+/* The same, where only code before it knows of it, which has left its address in memory. Behind it
+ * are the linker's stubs, which are A32 behind Thumb-1: what its last call leads to is no code. */
+BEHIND(7) APART int s_kept(void) {
+    kept_at(helper(1));
+    return 1;
+}
+
+BEHIND(8) APART void kept(int a) {
+    helper(a);
+    FAULT();
+    come_back();
+}
+
+/* So that no stubs of the linker's follow, in the other instruction set. */
 
 /* Never returns; the runtime ends the program when it has walked. */
 APART void s_forever(void) {

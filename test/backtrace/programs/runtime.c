@@ -24,7 +24,10 @@ enum { UNDEFINED = 0 };
 int s_leaf(void), s_leaf_with_locals(void), s_after_call(void), s_plain(void), s_locals(void);
 int s_dynamic(void), s_various(void), s_deep(void), s_tail(void), s_saved(void), s_pointer(void);
 int s_choose(void), s_looping(void), s_many(void), s_wide(void);
-void s_forever(void);
+int s_ending(void), s_ending_leaf(void), s_pointed(void), s_kept(void);
+void kept(int a);
+void (*volatile kept_at)(int);
+void s_forever(void), come_back(void) __attribute__((noreturn));
 
 void *memcpy(void *to, const void *from, size_t size) {
     for (size_t i = 0; i < size; i++)
@@ -77,7 +80,8 @@ static void walk_by(const char *name, unsigned walkers, const struct spoor_regs 
     put_word(name);
     for (int i = 0; i < 40 && (result = spoor_walk_next(&walk, &frame)) == SPOOR_FRAME; i++) {
         put_number(frame.site);
-        put("0123456789abcdefghijklmnopqrstuvwxyz"[frame.by & 31]);
+        put(frame.trust == SPOOR_PROVEN ? "0123456789abcdefghijklmnopqrstuvwxyz"[frame.by & 31]
+                                        : '?');
     }
     put(' ');
     put((char)('0' + result));
@@ -122,6 +126,21 @@ int walk_all(const struct spoor_regs *regs) {
 }
 #endif
 
+static void *left[5];
+
+/* From functions that never return. */
+void come_back(void) { __builtin_longjmp(left, 1); }
+
+static __attribute__((noinline)) void run_endings(void) {
+    static int (*const endings[])(void) = {s_ending, s_ending_leaf, s_pointed, s_kept};
+    static volatile unsigned ran;
+    kept_at = kept;
+    if (__builtin_setjmp(left))
+        ran++;
+    if (ran < sizeof endings / sizeof *endings)
+        endings[ran]();
+}
+
 void run_scenarios(void) {
     static int (*const scenarios[])(void) = {
         s_leaf,    s_leaf_with_locals, s_after_call, s_plain, s_locals,
@@ -142,6 +161,7 @@ void run_scenarios(void) {
     for (unsigned i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
         scenarios[i]();
     run_more();
+    run_endings();
     last = 1;
     s_forever();
 }
