@@ -2,9 +2,9 @@
 #
 #   make             build/spoor, without root, once the packages are there
 #   make ARCH=aarch64   the same for AArch64, in build-aarch64: with Debian's cross compiler, and libraries
-#                    that tools/sysroot fetches into that directory
+#                    that tools/sysroot fetches into that directory; ARCH=arm for 32-bit Arm
 #   make demo        install missing packages, build, trace a real program, show its report
-#   make check       install missing packages, build, run all tests; lint and sanitizers too
+#   make check       install missing packages, build, run all tests; lint and sanitizers, and a part of check-arm
 #   make check-long  stress, soak and sweeps besides; ROUNDS=20 of the tests that trace programs, with
 #                    ring sizes and overflow policies by chance, repeatable by SEED=
 #   make check-arm   what runs on Arm's processors, in machines that QEMU emulates; make check-long has it, too
@@ -24,7 +24,7 @@ SANITIZE = build-sanitize
 PREFIX = /usr/local
 
 .PHONY: all demo check check-long check-arm bench bench-pauses bench-servers lint sanitize install clean \
-	setup built-with-tests built-with-sanitizers
+	setup built-with-tests built-with-sanitizers built-for-arm
 
 all: setup
 	ninja -C $(BUILD)
@@ -37,6 +37,7 @@ set-up = test -f $(1)/build.ninja || \
 # What is linked with that is not of this machine; nothing of the system changes.
 cross-file = $(if $(ARCH),--cross-file $(BUILD)/sysroot/meson.ini)
 debian-aarch64 = arm64
+debian-arm = armhf
 $(BUILD)/sysroot/meson.ini: tools/sysroot
 	tools/sysroot $(debian-$(ARCH)) $(BUILD)/sysroot
 	touch $@
@@ -54,14 +55,19 @@ built-with-sanitizers:
 		-Db_sanitize=address,undefined
 	ninja -C $(SANITIZE)
 
+# For the tests in emulated machines. Where Debian's libraries cannot be fetched, these count as skipped.
+built-for-arm:
+	@for arch in aarch64 arm; do \
+		own="ARCH=$$arch BUILD=build-$$arch"; \
+		if $(MAKE) $$own build-$$arch/sysroot/meson.ini; then $(MAKE) $$own || exit 1; \
+		else echo "make: without libraries for $$arch its tests are skipped" >&2; fi; \
+	done
+
 packages-%:
 	@tools/packages install build $*
 
 packages-long:
-	@tools/packages install build check long arm
-
-packages-arm:
-	@tools/packages install build check arm
+	@tools/packages install build check long
 
 # With make -j, too, nothing is built before its packages are there.
 demo: packages-demo
@@ -69,21 +75,20 @@ demo: packages-demo
 	tools/demo $(BUILD)/spoor
 
 check: packages-check
-	$(MAKE) built-with-tests built-with-sanitizers
+	$(MAKE) built-with-tests built-with-sanitizers built-for-arm
 	tools/run-tests $(BUILD) --setup=default -- $(SANITIZE) --setup=sanitize
 
 # What these tests run in the guest is built for them only.
-check-arm: packages-arm
+check-arm: packages-check
 	$(MAKE) setup
 	@meson configure $(BUILD) | grep -Eq '^ *tests +enabled ' || meson configure $(BUILD) -Dtests=enabled
 	ninja -C $(BUILD) spoor arm-programs arm-scripts
-	$(MAKE) ARCH=aarch64
+	$(MAKE) built-for-arm
 	tools/run-tests $(BUILD) --setup=long --suite=arm
 
 check-long: packages-long
-	$(MAKE) built-with-tests built-with-sanitizers
+	$(MAKE) built-with-tests built-with-sanitizers built-for-arm
 	ninja -C $(BUILD) arm-programs arm-scripts
-	$(MAKE) ARCH=aarch64
 	tools/run-tests $(BUILD) --setup=long -- $(SANITIZE) --setup=sanitize; first=$$?; \
 		tools/run-rounds $(BUILD) $(if $(ROUNDS),--rounds=$(ROUNDS)) $(if $(SEED),--seed=$(SEED)) \
 		&& exit $$first

@@ -39,7 +39,7 @@ KINDS = {
     "postgres": ("PostgreSQL", "server_postgres", "POSTMASTER"),
     "python": ("python3", "server_python", "KIND"),
     "node": ("node", "server_node", "KIND"),
-    "go": ("Go", "server_go", "KIND"),
+    "go": ("Go", "server_go", "STEADY"),
     "java": ("Java", "server_java", "KIND"),
 }
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")

@@ -4,8 +4,10 @@
  *
  *   clang -g -O1 -D_GNU_SOURCE -Isrc -Ibuild/src/agent -fsanitize=fuzzer,address,undefined \
  *       fuzz/unwind_fuzz.c -Ibacktrace backtrace/spoor_backtrace.c \
- *       src/unwind/{dump,offline,offline_code,offline_machine,rows,evaluate}.c \
- *       $(find src/arch src/elf -name '*.c') src/cmd/{scan,values}.c src/base/{err,mem,log}.c \
+ *       src/unwind/{code,dump,offline,offline_code,offline_machine,rows,evaluate}.c \
+ *       $(find src/arch src/elf -name '*.c' |
+ *         grep -vE '/(aarch64|arm)/(regs|bridge|branch|agent)\.c|/no_rest\.c') \
+ *       src/cmd/{scan,values}.c src/base/{err,mem,log,wide}.c \
  *       -ldw -lelf -lZydis -liberty -lz -lzstd -llzma -o unwind-fuzz && ./unwind-fuzz CORPUS
  *
  * With elf_run.c instead of libFuzzer it replays files: an ordinary test.

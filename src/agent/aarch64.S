@@ -8,30 +8,29 @@
  * to x9, which the stub has saved. So a thread that is stopped here for a signal can be rolled back to its site like one
  * in a stub: x0 tells the stub. (Its `br` needs no landing instruction: areas are not guarded.)
  *
- * Its first page is the table of lanes (struct a64_lane_key in arch/aarch64/stub.h). Only the tool
- * writes it, and the two words at `asks`, by /proc/PID/mem. Behind it stands a branch for each of
- * the agent's entries, then struct a64_agent_entries, each an offset from the start.
+ * It begins with the tables of lanes (wire/keys.h). Only the tool writes them, and the two words at
+ * `asks`, by /proc/PID/mem. Behind them stands a branch for each of the agent's entries, then struct
+ * a64_agent_entries, each an offset from the start.
  */
+#include "wire/keys.h"
 #include "wire/ring.h"
 
-#define KEY_BYTES 16
-#define LANES_SHIFT 12 /* as stubs look it up */
-#define LANES_BITS 8
 #define RESERVE 40     /* from a stub's `retry` to where it has found its lane */
 #define NOBODY 30      /* CONTROL_OWNER_DIED, as a number of a bit */
 
     .text
 start:
-    .fill (KEY_BYTES / 8) << LANES_BITS, 8, -1
-lanes_end:
+    .fill LANE_KEYS_BYTES / 8, 8, -1
+stretches:
+    .fill LANE_STRETCHES_BYTES / 8, 8, -1
     b seek
     b wait
     b drop
     b slice
     b hook
-    .short seek - start, wait - start, wait_released - start
+    .short seek - start, seek_end - start, wait - start, wait_released - start
     .short drop - start, drop_released - start, drop_counted - start
-    .short slice - start, hook - start, call - start, end - start
+    .short slice - start, hook - start, hook_seek_end - start, call - start, end - start
     .short bridge - start, gate - start, gate_saving - start, gate_saved - start
     .short gate_restored - start, gate_end - start, notes - start, asks - start
     .balign 16
@@ -41,16 +40,37 @@ asks:
 
 /* Looks through the keys from x2 on for x1, a thread pointer. To FOUND, with x2 behind the key. */
     .macro look found
-1:  ldr x3, [x2], #KEY_BYTES
+1:  ldr x3, [x2], #LANE_KEY_BYTES
     sub x3, x3, x1
     cbz x3, \found
-    adr x3, lanes_end
+    adr x3, stretches
     sub x3, x2, x3
     cbnz x3, 1b
     .endm
 
-/* The same through all keys, from the one on where x1's would stand. */
+/* Looks through the stretches for the one of x1 that the stack pointer is in. To FOUND, with x2 behind it. */
+    .macro look_at_stack found
+    adr x2, stretches
+1:  ldr x3, [x2], #LANE_STRETCH_BYTES
+    sub x3, x3, x1
+    cbz x3, 3f
+2:  ldur x3, [x2, #-LANE_STRETCH_BYTES]
+    add x3, x3, #1
+    cbnz x3, 1b
+    b 4f
+3:  ldur x3, [x2, #LANE_STRETCH_LOW - LANE_STRETCH_BYTES]
+    sub x3, sp, x3
+    tbnz x3, #63, 2b
+    ldur x3, [x2, #LANE_STRETCH_HIGH - LANE_STRETCH_BYTES]
+    sub x3, sp, x3
+    tbz x3, #63, 2b
+    b \found
+4:
+    .endm
+
+/* Looks through all stretches, then through all keys, from the one on where x1's would stand. */
     .macro look_all found
+    look_at_stack \found
     ubfx x2, x1, #LANES_SHIFT, #LANES_BITS
     adr x3, start
     add x2, x3, x2, lsl #4
@@ -76,9 +96,10 @@ seek:
     look_all 3f
     ask 2f
     b seek
+seek_end:
 2:  ldr x3, asks + 8
     b 4f
-3:  ldur x3, [x2, #8 - KEY_BYTES]
+3:  ldur x3, [x2, #8 - LANE_KEY_BYTES]
 4:  add x0, x0, #RESERVE
     br x0
 
@@ -241,7 +262,8 @@ hook:
     look_all 2f
     ask 4f
     b hook
-2:  ldur x3, [x2, #8 - KEY_BYTES]
+hook_seek_end:
+2:  ldur x3, [x2, #8 - LANE_KEY_BYTES]
     mov x2, #1
     str x2, [x3, #LANE_HOOK]
 3:  ldr x2, [x3, #LANE_HOOK]

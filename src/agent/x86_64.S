@@ -1,7 +1,8 @@
 /*
  * The agent on x86-64: what stubs jump to when a ring is full, the wait of the
- * dynamic linker's hook, the place where remote system calls are made, and the
- * bridge by which the tool brings threads out of trampolines.
+ * dynamic linker's hook, the place where remote system calls are made, the
+ * bridge by which the tool brings threads out of trampolines, and the place where
+ * threads make what is left of calls that a stop has cut short.
  *
  * A copy stands at the start of each trampoline area. It is position
  * independent and calls nothing. What stubs come to makes no system call and
@@ -21,6 +22,7 @@ start:
     .short slice - start, hook - start, syscall - start, end - start
     .short bridge - start, gate - start, gate_saving - start, gate_saved - start
     .short gate_restored - start, gate_end - start, notes - start
+    .short rest - start, rest_made - start, rest_left - start, rest_end - start
 
     .balign 16
 /* OVERFLOW_WAIT: gives the reservation back, waits for room, and begins again at *rdx. */
@@ -228,4 +230,35 @@ gate_end:
     .balign 8, 0xcc
 notes: /* struct bridge_notes in arch/bridge.h */
     .quad 0, 0, 0, 0
+    .balign 16, 0xcc
+/*
+ * What is left of a call that had transferred some bytes when a stop of ours ended it (session/rests.c).
+ * The registers are the call's; where it fails, what was done before is the result. Then all registers
+ * are as they would be behind the call, flags and the stack untouched: without a tool the thread goes on,
+ * too.
+ */
+rest:
+    syscall
+rest_made:
+    movq %rax, %gs:LANE_REST + REST_RESULT
+    leaq 512(%rax), %rcx /* ERESTARTSYS: recvmmsg returns that once more, when it can be called again */
+    jrcxz 2f
+    movzbl %gs:LANE_REST + REST_RESULT + 7, %ecx
+    jrcxz 1f
+    movl $0, %eax
+1:  movq %gs:LANE_REST + REST_DONE, %rcx
+    leaq (%rcx, %rax), %rax
+    movq %gs:LANE_REST + REST_REGISTERS, %rdi
+    movq %gs:LANE_REST + REST_REGISTERS + 8, %rsi
+    movq %gs:LANE_REST + REST_REGISTERS + 16, %rdx
+    movq %gs:LANE_REST + REST_REGISTERS + 24, %r10
+    movq %gs:LANE_REST + REST_REGISTERS + 32, %r8
+    movq %gs:LANE_REST + REST_REGISTERS + 40, %r9
+    movq %gs:LANE_REST + REST_BACK, %rcx
+    movq $0, %gs:LANE_REST + REST_BACK
+rest_left:
+    notrack jmp *%rcx
+2:  movq %gs:LANE_REST + REST_NUMBER, %rax
+    jmp rest
+rest_end:
     .balign 16, 0xcc

@@ -130,7 +130,7 @@ const char *names_function(struct names *n, uint32_t function) {
     else if (f->name && *f->name)
         text = demangle(f->name);
     else
-        text = mem_printf("%s+0x%lx", names_module_name(n, names_module(n, function)), f->address);
+        text = mem_printf("%s+0x%jx", names_module_name(n, names_module(n, function)), f->address);
     return n->functions[function] = keep(n, text);
 }
 

@@ -49,7 +49,7 @@ static struct other describe(const struct trace_place *place) {
     const char *module = place->module && *place->module ? place->module : "<unknown>";
     bool named = place->function && *place->function;
     char *function =
-        named ? demangle(place->function) : mem_printf("%s+0x%lx", module, place->address);
+        named ? demangle(place->function) : mem_printf("%s+0x%jx", module, place->address);
     return (struct other){readable(function), readable(mem_strdup(module))};
 }
 

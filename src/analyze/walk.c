@@ -32,14 +32,14 @@ struct walk {
 
 /* What is kept of an open call, in call.user. */
 union state {
-    void *user;
+    uint64_t user;
     struct {
         uint32_t shown : 1;
         uint32_t above : 31; /* shown callers */
         uint32_t value;      /* of the call, or of its nearest shown caller */
     };
 };
-_Static_assert(sizeof(union state) == sizeof(void *), "fits a pointer");
+_Static_assert(sizeof(union state) == sizeof(uint64_t), "is call.user");
 
 /* Whether calls that begin now are shown, as far as their thread goes. */
 static bool shows_thread(const struct walk *w) {
@@ -49,7 +49,7 @@ static bool shows_thread(const struct walk *w) {
 
 static void on_open(void *ctx, struct call *call, struct call *parent) {
     struct walk *w = ctx;
-    union state up = {.user = parent ? parent->user : NULL}, own = {0};
+    union state up = {.user = parent ? parent->user : 0}, own = {0};
     if (!parent)
         up.value = WALK_NONE;
     own.above = (up.above + up.shown) & 0x7fffffff;
@@ -90,7 +90,7 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
         parent->child_ticks -= duration - call->child_ticks; /* that time becomes its own */
     if (!own.shown || !w->visitor->close)
         return;
-    union state up = {.user = parent ? parent->user : NULL};
+    union state up = {.user = parent ? parent->user : 0};
     uint32_t function = names_index(w->names, call->id);
     bool missed = call->how == CALL_MISSED;
     bool unseen = call->how == CALL_UNWOUND || call->how == CALL_ENDED;

@@ -13,5 +13,7 @@ size_t agent_code_size(void);
 enum { AGENT_CALL_MOST = 16 };
 size_t agent_call(void);
 size_t agent_call_size(void);
+/* Where each trampoline area has its struct lane_asks (wire/keys.h); of hosts with such a table. */
+size_t agent_asks(void);
 
 #endif

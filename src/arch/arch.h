@@ -50,6 +50,7 @@ struct insn {
     bool writes_flags; /* may change flags (also when not sure) */
     uint8_t exclusive; /* enum insn_exclusive */
     uint8_t copies;    /* bytes at target that relocate() copies: they must be constant */
+    uint8_t loads;     /* bytes at target of OPERAND_PC_MEMORY; 0: a word or less */
     bool turns;        /* target is code of the machine's other state (arch.other) */
     bool goes_on;      /* an INSN_JUMP_INDIRECT or a call, with a condition: where that does not
                           hold it goes on behind it */
@@ -96,12 +97,20 @@ struct relocated {
         uint8_t offset;
         bool through;
         uint8_t pushed; /* 1 + the register whose value is on top of the stack; 0: none's is */
+        uint8_t it;     /* at `resume`, in a block: what is left of it, as ITSTATE; 0 elsewhere */
         vaddr_t resume;
     } parts[RELOCATED_MAX_PARTS];
     uint8_t address_at; /* where the run-time address of `address` is to stand; 0: nowhere */
     vaddr_t address;
     uint8_t copy_at, copy_bytes; /* where constants of the program are to stand; 0: nowhere */
     vaddr_t copy;                /* which */
+};
+
+/* An exit on a condition that is the last of several instructions (T32's blocks). */
+struct exit_parts {
+    struct relocated before; /* what comes before it; size 0: nothing does */
+    struct insn last;        /* the exit, decoded as without a condition */
+    uint8_t it;              /* there, as above */
 };
 
 /* What decides where an indirect jump goes, as far as the instructions before it tell. */
@@ -169,8 +178,8 @@ struct stack_effect {
 };
 
 struct arch {
-    uint16_t machine; /* EM_* */
-    const char *name;
+    uint16_t machine;         /* EM_* */
+    const char *name;         /* of the machine, as traces tell it */
     const struct arch *other; /* that of the machine's other state (A32, T32); NULL: it has one */
     uint8_t word_bytes;       /* of an address, and of what is pushed and popped */
     int16_t sp_register;      /* DWARF number of the stack pointer */
@@ -181,7 +190,8 @@ struct arch {
     int16_t hop_back, hop_on; /* how far that leads at most, from its start */
     uint8_t trap_bytes;       /* of a breakpoint instruction, and that */
     uint8_t trap[4];
-    uint32_t all_flags; /* every flag that stubs may change, as in struct flags_use */
+    uint32_t all_flags;        /* every flag that stubs may change, as in struct flags_use */
+    uint32_t changed_by_calls; /* registers, where a call may be a jump (DISPATCH_CALL) */
 
     /* Decodes the instruction at BYTES (ROOM > 0 bytes are readable), which stands at ADDR.
      * Returns false and an INSN_BAD of insn_bytes at most when there is none. CONSTANTS may be
@@ -232,14 +242,32 @@ struct arch {
      * side effects, would not be taken. Returns its size, 0 when that cannot be done. */
     size_t (*skip_unless)(const struct insn *insn, const uint8_t *bytes, uint32_t skip,
                           uint8_t out[RELOCATED_MAX_BYTES]);
+    /* Takes INSN, an exit on a condition, apart; what comes before the exit is written for address
+     * TO. 0 or −ERANGE. NULL: an instruction is one. */
+    int (*part_exit)(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
+                     struct exit_parts *ret);
+    /* How many bytes the return at BYTES takes off the stack, on a condition or not, the return
+     * address as the last word of them or the *FIRST; 0: that is in a register. −1: the stack
+     * pointer becomes something else, or the address stands elsewhere. NULL: where calls have put
+     * it. */
+    int (*return_pops)(const uint8_t *bytes, size_t size, bool *ret_first);
     /* PAST: the COUNT instructions before the jump, nearest first. */
     struct dispatch (*dispatch)(struct code_bytes jump, const struct code_bytes *past,
                                 size_t count);
     /* Writes the instruction at BYTES as text. Returns its size; 1 when there is none. */
     size_t (*format)(const uint8_t *bytes, size_t room, vaddr_t addr, char out[FORMAT_BYTES]);
     struct flags_use (*flags)(const uint8_t *bytes, size_t size);
+    /* Does the instruction at BYTES load all flags from the stack, as code does that gives back
+     * what it has interrupted? NULL: stubs change none, so nobody asks. */
+    bool (*restores_flags)(const uint8_t *bytes, size_t size);
     /* Writes what the instruction does, in this order, to RET; returns how much that is (> 0). */
     size_t (*stack)(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
+    /* The condition on which the instruction at BYTES does anything, > 0, of which bit 0 tells two
+     * opposite ones apart; 0: it has none. stack_if() tells what it does where that holds. NULL:
+     * conditions are not looked at, or only branches have them. */
+    uint8_t (*condition)(const uint8_t *bytes, size_t size);
+    size_t (*stack_if)(const uint8_t *bytes, size_t size,
+                       struct stack_effect ret[STACK_MAX_EFFECTS]);
 
     size_t (*stub_emit)(uint8_t *out, const struct stub_spec *spec);
     /* What a thread has done whose pc is OFFSET bytes into a stub. False: no instruction begins
@@ -251,7 +279,6 @@ struct arch {
     uint32_t (*stub_retry)(uint8_t variant);
     /* The site that the stub STUB, all of it, tells. */
     uint32_t (*stub_site)(const uint8_t *stub, uint8_t variant, enum overflow overflow);
-    bool has_slices; /* it knows STUB_SLICE, and the agent does */
     /* What each trampoline area begins with. Backends of other machines than the host's have none.
      */
     const uint8_t *agent;

@@ -16,13 +16,13 @@
 struct bridge_notes { /* in the target's memory, with the bridge */
     uint64_t mask;    /* of signals, as the thread has it */
     taddr_t from;     /* where the instructions stand in the trampoline */
-    taddr_t back;     /* where they end */
+    taddr_t back;     /* where they end, as regs_name_code() names it */
     taddr_t saved;    /* where the gate keeps registers: BRIDGE_WORDS of writable memory */
 };
 
-/* How many of the SIZE bytes at CODE, which stand at FROM in the target, are whole instructions
- * that are run one after the other, and fit. */
-size_t bridge_fit(const uint8_t *code, size_t size, taddr_t from);
+/* How many of the SIZE bytes at CODE, which stand where the thread of REGS does, are whole
+ * instructions that are run one after the other, and fit. */
+size_t bridge_fit(const struct regs *regs, const uint8_t *code, size_t size);
 /* Writes the instructions from NOTES->from to NOTES->back, which are CODE (as above), the jump and
  * what of the gate is to be written, as they are to stand from bridge_at(AREA) on. 0, or −ERANGE
  * when one of them cannot run there. */
@@ -38,6 +38,6 @@ bool bridge_is_gate(taddr_t area, taddr_t addr);
 /* Makes of REGS, of a thread on the bridge of AREA, what they would be in the trampoline; WORDS are
  * those at notes->saved. False: no thread stands so on a bridge with these notes. */
 bool bridge_leave(struct regs *regs, taddr_t area, const struct bridge_notes *notes,
-                  const uint64_t words[BRIDGE_WORDS]);
+                  const regs_word_t words[BRIDGE_WORDS]);
 
 #endif

@@ -5,6 +5,8 @@
 
 #if defined __x86_64__
 #include "arch/x86_64/clock.h"
+#elif defined __arm__
+#include "arch/arm/clock.h"
 #else
 #include "arch/aarch64/clock.h"
 #endif

@@ -10,8 +10,10 @@
 #include "arch/x86_64/host.h"
 #elif defined __aarch64__
 #include "arch/aarch64/host.h"
+#elif defined __arm__
+#include "arch/arm/host.h"
 #else
-#error "spoor records on x86-64 and AArch64"
+#error "spoor records on x86-64, AArch64 and 32-bit Arm"
 #endif
 
 #endif

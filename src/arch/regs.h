@@ -12,6 +12,15 @@
 
 taddr_t regs_pc(const struct regs *regs);
 void regs_set_pc(struct regs *regs, taddr_t pc);
+/* Whether it runs code of the machine's other state (arch.other). */
+bool regs_is_other(const struct regs *regs);
+/* How branches through registers and memory name ADDR, code of the state that REGS are in. */
+taddr_t regs_name_code(const struct regs *regs, taddr_t addr);
+/* Which of its states the machine runs what the pc leads to in: the OTHER one of two (arch.other),
+ * and IT, in the midst of a block of T32: its ITSTATE; else 0. */
+void regs_set_state(struct regs *regs, bool other, uint8_t it);
+/* Takes VALUE, a word, off the stack, into register NUMBER. */
+void regs_pop(struct regs *regs, uint8_t number, uint64_t value);
 taddr_t regs_sp(const struct regs *regs);
 void regs_set_sp(struct regs *regs, taddr_t sp);
 /* What a slice (wire/ring.h) tells of the caller: its registers as they will be when the call has
@@ -19,23 +28,33 @@ void regs_set_sp(struct regs *regs, taddr_t sp);
 void regs_set_slice(struct regs *regs, const uint64_t values[SLICE_REGISTERS], taddr_t sp,
                     uint64_t top);
 
+/* The pc with what tells the state of the machine, as return addresses have it. */
 void regs_dwarf(const struct regs *regs, uint64_t ret[REGS_DWARF_COUNT]);
 /* Where a function that has put nothing on the stack returns to, by REGISTERS, numbered so. False:
  * that is on top of the stack. */
 bool regs_link(const uint64_t registers[REGS_DWARF_COUNT], uint64_t *ret);
-/* A return address as it is kept in a register or on the stack, without what authenticates it. */
+/* A return address as it is kept in a register or on the stack, without what authenticates it; and
+ * the address alone, without what tells the state of the machine there. */
+taddr_t regs_kept_address(uint64_t kept);
 taddr_t regs_plain_address(uint64_t kept);
-/* Whether BYTES are the code that a signal handler returns to, which calls rt_sigreturn. */
-bool regs_is_signal_return(const uint8_t bytes[REGS_SIGNAL_RETURN_BYTES]);
-/* Where what it restores register NUMBER (as above) from is, relative to the stack pointer there.
- */
+/* Whether BYTES are the code that a signal handler returns to, which has the kernel restore
+ * registers. *ret_frame: where what regs_signal_offset() counts from is, relative to the stack
+ * pointer there. */
+bool regs_is_signal_return(const uint8_t bytes[REGS_SIGNAL_RETURN_BYTES], size_t *ret_frame);
+/* Where it restores register NUMBER (as above) from. */
 size_t regs_signal_offset(int number);
+/* PC as a return address has it, of which what is restored by number REGS_SIGNAL_STATE tells the
+ * state. */
+taddr_t regs_in_state(taddr_t pc, uint64_t state);
+/* Whether BYTES end the thread that comes to them. */
+bool regs_is_thread_end(const uint8_t bytes[REGS_SIGNAL_RETURN_BYTES]);
 
 /* Makes REGS call system call NUMBER with ARGS (six) at CODE, an instruction that calls the kernel,
  * with the stack at SP. No pending restart of an interrupted system call is triggered by it. */
 void regs_set_syscall(struct regs *regs, taddr_t code, taddr_t sp, long number,
                       const uint64_t args[6]);
-/* After it: the result, −errno on failure. */
+/* After it: the result, −errno on failure, which lies between −4095 and −1; addresses do not, of
+ * whatever size. */
 int64_t regs_syscall_result(const struct regs *regs);
 /* The thread stands behind a call, which shall have had ARGS and RESULT. */
 void regs_set_syscall_result(struct regs *regs, int64_t result, const uint64_t args[6]);
@@ -49,6 +68,9 @@ void regs_finish_restart(struct regs *regs);
 /* The same for registers that go into a signal frame: rt_sigreturn makes the kernel forget how far
  * a timed call has come, so it begins anew, where else it would fail with EINTR. */
 void regs_finish_restart_in_frame(struct regs *regs);
+/* Whether the kernel would take REGS for those of a call that it has to restart, if they were given
+ * to a thread that stands behind one (which it does not, where they say that it is in none). */
+bool regs_seem_to_restart(const struct regs *regs);
 /* Where in the agent of the trampoline area AREA a thread with REGS stands. */
 enum agent_place {
     AGENT_OUTSIDE,
@@ -59,8 +81,12 @@ enum agent_place {
     AGENT_BRIDGE    /* is brought out of a trampoline (bridge.h) */
 };
 enum agent_place regs_agent_place(const struct regs *regs, taddr_t area);
-/* In the agent: the address in the stub that the thread would come back to. */
-taddr_t regs_agent_return(const struct regs *regs);
+/* If the thread looks there for its lane: it begins with that anew, as the tables (wire/keys.h)
+ * have been written meanwhile. Of hosts with such tables. */
+bool regs_seek_again(struct regs *regs, taddr_t area);
+/* In the agent: the address in the stub that the thread would come back to; OTHER: it is of the
+ * machine's other state (arch.other). */
+taddr_t regs_agent_return(const struct regs *regs, bool *ret_other);
 
 /* Undoes what a stub has done to the registers: STATE says how far it got, WORDS are the
  * STATE->pushed words at the stack pointer, in address order. */
@@ -69,11 +95,11 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
 /* Where STATE is unsure: whether the slot is reserved. */
 bool regs_has_reserved(const struct regs *regs);
 /* Whether CODE, of SIZE bytes in an area, begins with an instruction that only stubs have and that
- * cannot be run on the bridge (bridge.h). */
-bool regs_is_of_stub(const uint8_t *code, size_t size);
+ * cannot be run on the bridge (bridge.h). OTHER, here and below: it is of the other state. */
+bool regs_is_of_stub(bool other, const uint8_t *code, size_t size);
 /* CODE is of such a stub, from some instruction on: how far behind that it begins to give registers
  * back, which may be done at once. False: that is not in sight. */
-bool regs_find_stub_end(const uint8_t *code, size_t size, size_t *ret);
+bool regs_find_stub_end(bool other, const uint8_t *code, size_t size, size_t *ret);
 /* The thread stands in a stub or the agent and has reserved a slot: of the lane at AT? */
 bool regs_has_lane(const struct regs *regs, taddr_t at);
 
@@ -100,15 +126,19 @@ bool regs_return_address(const struct regs *regs, taddr_t *ret);
 bool regs_trap_flag(const struct regs *regs);
 void regs_set_trap_flag(struct regs *regs, bool set);
 
+/* Reads a word of the thread's memory; false: that cannot be done. */
+struct regs_memory {
+    bool (*read)(const void *from, taddr_t at, regs_word_t *ret);
+    const void *from;
+};
 /* Does to REGS what the branch at their pc does, of which CODE is the first ROOM bytes. */
 enum regs_branch {
     REGS_NO_BRANCH, /* nothing: it is none, or one that is better left to the processor */
     REGS_BRANCHED,
-    REGS_THROUGH, /* all but pc, which becomes the word at *ret_word */
-    REGS_RETURNED /* the same by a return, of which a shadow stack would have to know */
+    REGS_RETURNED /* by a return, of which a shadow stack would have to know */
 };
 enum regs_branch regs_take_branch(struct regs *regs, const uint8_t *code, size_t room,
-                                  taddr_t *ret_word);
+                                  const struct regs_memory *memory);
 
 /* Extended state as REGS_EXTENDED_NOTE gives it; may be empty. */
 struct regs_extended {
@@ -127,6 +157,6 @@ struct regs_context {
     taddr_t pc, sp;
 };
 /* Whether WORDS are of such a frame: the part that holds pc and stack pointer. */
-bool regs_look_like_context(const uint64_t words[REGS_CONTEXT_WORDS], struct regs_context *ret);
+bool regs_look_like_context(const regs_word_t words[REGS_CONTEXT_WORDS], struct regs_context *ret);
 
 #endif

@@ -19,7 +19,7 @@ enum {
     STUB_GO_SECOND = 32, /* … or second word that a function of Go takes or gives back */
     STUB_SLICE = 64      /* no event: a slice of the stack (wire/ring.h) */
 };
-enum { STUB_MAX_BYTES = 200 };
+enum { STUB_MAX_BYTES = 256, STUB_MOST_POPS = 64, STUB_MOST_PUSHED = 13 /* words */ };
 
 struct stub_spec {
     uint8_t variant;     /* STUB_* bits */
@@ -28,15 +28,19 @@ struct stub_spec {
     enum overflow overflow;
     int64_t agent;      /* address of the area's agent code minus address of the stub */
     struct span caller; /* of STUB_CALLER: run-time addresses, less than 2 GiB of them */
+    uint16_t pops; /* bytes between the stack pointer at the site and that at the function's entry;
+                      the return address is the last word of them. 0: it is where calls put it */
+    bool link_first; /* the first word, not the last */
 };
 
 /* What a thread whose pc is somewhere in a stub has done so far. */
 struct stub_state {
-    uint8_t pushed; /* 8-byte words that the stub has put on the stack; which, the backend tells */
+    uint8_t pushed; /* words that the stub has put on the stack; which, the backend tells */
     bool skipped;   /* the red zone is skipped */
     bool reserved;  /* a slot is reserved and not yet committed */
     bool committed; /* the event is in the ring (or dropped, or the hook was waited for) */
     bool unsure;    /* whether a slot is reserved: regs_has_reserved() tells */
+    bool ahead;     /* the slot is written already: if it is reserved, it is committed */
     bool lent;      /* a register besides those is changed; which, the backend tells */
 };
 

@@ -34,11 +34,16 @@ static void show_pauses(pid_t pid, const struct session_result *r) {
         say_note("process %d: stood for %s when it was attached to; it has ended", pid, attach);
 }
 
-/* Launchers (java) and programs that wait have hardly any calls of their own. */
-static void suggest_libraries(const struct session_options *o, const struct session_result *r) {
+/* Launchers (java) and programs that wait have hardly any calls of their own; what is stopped has
+ * none at all. */
+static void explain_silence(pid_t pid, const struct session_options *o,
+                            const struct session_result *r) {
     const struct trace_totals *t = &r->totals;
-    if (!t->entries && !t->exits && !t->lost && !o->module_count && !o->filter_count &&
-        !o->libcalls)
+    if (t->entries || t->exits || t->lost)
+        return;
+    if (r->stood)
+        say_note("process %d: was stopped all the time: 'kill -CONT %d' lets it run", pid, pid);
+    else if (!o->module_count && !o->filter_count && !o->libcalls)
         say_note("no function of the executable itself was called or returned: -M '*' traces its "
                  "libraries, too");
 }
@@ -59,6 +64,6 @@ int cmd_attach(struct options *options, int argc, char **argv) {
     }
     recorder_summary(&session, &result);
     show_pauses(pid, &result);
-    suggest_libraries(&session, &result);
+    explain_silence(pid, &session, &result);
     return result.trace_error < 0 ? STATUS_FAILED : STATUS_OK;
 }

@@ -18,7 +18,7 @@ static char *clean(const char *text) {
 
 static char *text_of_choice(const struct trace_change *record) {
     AUTO_FREE char *filter = clean(record->filter);
-    return mem_printf("%s%s: %lu function%s added, %lu removed", *filter ? "filter " : "no filter",
+    return mem_printf("%s%s: %ju function%s added, %ju removed", *filter ? "filter " : "no filter",
                       filter, record->added, plural(record->added), record->removed);
 }
 
@@ -40,10 +40,10 @@ char *changed_members(const struct change *c) {
     if (c->kind == TRACE_LEFT)
         return mem_strdup("");
     if (c->kind == TRACE_PAUSED)
-        return mem_printf(",\"duration_ns\":%lu%s", c->end_ns - c->ns,
+        return mem_printf(",\"duration_ns\":%ju%s", c->end_ns - c->ns,
                           c->open ? ",\"open\":true" : "");
     AUTO_FREE char *filter = json_string(c->record->filter);
-    return mem_printf(",\"added\":%lu,\"removed\":%lu,\"filter\":%s", c->record->added,
+    return mem_printf(",\"added\":%ju,\"removed\":%ju,\"filter\":%s", c->record->added,
                       c->record->removed, filter);
 }
 

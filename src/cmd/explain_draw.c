@@ -82,7 +82,7 @@ static void note_place(struct drawing *d, const struct plan_place *p) {
         text = mem_printf("%s: %snone, %s", place_name(p->kind), mark, refusal_tag(p->refused));
         d->refused[p->refused] = true;
     } else if (w->hole) {
-        text = mem_printf("%s: hop to %lx", place_name(p->kind), w->hole);
+        text = mem_printf("%s: hop to %jx", place_name(p->kind), w->hole);
     } else {
         text = mem_printf("%s: %s", place_name(p->kind), tier_name(p->tier));
     }
@@ -123,7 +123,7 @@ static void print_notes(struct drawing *d, vaddr_t at, size_t size) {
         if (!from || from->hole != at + i)
             continue;
         AUTO_FREE char *text =
-            mem_printf("hole at %lx: of the hop at %lx", from->hole, from->start);
+            mem_printf("hole at %jx: of the hop at %jx", from->hole, from->start);
         print_note(d, TIER_HOP, text);
     }
 }
@@ -224,7 +224,7 @@ static void draw_parts(struct drawing *d, const struct plan_function *f) {
         struct span part;
         if (!part_at(d, p->at, &part))
             continue;
-        printf("\n  a part of it at %lx, %lu bytes\n", part.start, part.end - part.start);
+        printf("\n  a part of it at %jx, %ju bytes\n", part.start, part.end - part.start);
         draw_range(d, part.start, shown_end(d, part.end));
         drawn = part.end;
     }
@@ -265,7 +265,7 @@ void explain_draw(const struct subject *s, uint32_t number, const struct term *t
     AUTO_FREE char *name = subject_name(s, number);
     printf("%s", term->color ? "\033[1m" : "");
     text_print(stdout, name);
-    printf("%s: %s, at %lx, %lu bytes\n", term->color ? "\033[0m" : "", s->module->name, f->addr,
+    printf("%s: %s, at %jx, %ju bytes\n", term->color ? "\033[0m" : "", s->module->name, f->addr,
            f->size);
     draw_range(&d, f->addr, shown_end(&d, f->addr + f->size));
     draw_parts(&d, f);

@@ -17,7 +17,7 @@ static void print_exits(const struct plan_function *f) {
 static void print_inferred(const struct subject *s, const uint32_t *inferred, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const struct plan_place *p = &s->view.places.at[inferred[i]];
-        printf("%s{\"address\": %lu, \"kind\": \"%s\", \"refused\": \"%s\"}", i ? ", " : "", p->at,
+        printf("%s{\"address\": %ju, \"kind\": \"%s\", \"refused\": \"%s\"}", i ? ", " : "", p->at,
                place_name(p->kind), refusal_tag(p->refused));
     }
 }
@@ -54,7 +54,7 @@ void explain_json(const struct subject *s, bool *any) {
         json_print_string(stdout, name);
         printf(", \"module\": ");
         json_print_string(stdout, s->module->name);
-        printf(", \"address\": %lu, \"size\": %lu, \"entry\": \"%s\", \"exits\": {", f->addr,
+        printf(", \"address\": %ju, \"size\": %ju, \"entry\": \"%s\", \"exits\": {", f->addr,
                f->size, tier_name(f->entry));
         print_exits(f);
         printf("}, \"exact\": %s, \"inferred\": [",

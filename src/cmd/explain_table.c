@@ -27,7 +27,7 @@ static void print_row(const struct plan_function *f, const char *name) {
     uint32_t exits = 0;
     for (int i = 0; i < TIER_COUNT; i++)
         exits += f->exits[i];
-    printf("%12lx %8lu  %-5s ", f->addr, f->size, tier_name(f->entry));
+    printf("%12jx %8ju  %-5s ", f->addr, f->size, tier_name(f->entry));
     if (f->entry == TIER_NONE)
         printf("%-22s", refusal_tag(f->refused));
     else if (f->exits[TIER_NONE])

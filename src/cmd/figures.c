@@ -12,18 +12,18 @@ void figure_time(char text[FIGURE_ROOM], uint64_t ns) {
     while (i < sizeof units / sizeof *units && ns < units[i].ns)
         i++;
     if (i == sizeof units / sizeof *units) {
-        snprintf(text, FIGURE_ROOM, "%lu ns", ns);
+        snprintf(text, FIGURE_ROOM, "%ju ns", ns);
         return;
     }
     uint64_t whole = ns / units[i].ns, thousandths = ns % units[i].ns / (units[i].ns / 1000);
     if (whole < 10)
-        snprintf(text, FIGURE_ROOM, "%lu.%03lu %s", whole, thousandths, units[i].name);
+        snprintf(text, FIGURE_ROOM, "%ju.%03ju %s", whole, thousandths, units[i].name);
     else if (whole < 100)
-        snprintf(text, FIGURE_ROOM, "%lu.%02lu %s", whole, thousandths / 10, units[i].name);
+        snprintf(text, FIGURE_ROOM, "%ju.%02ju %s", whole, thousandths / 10, units[i].name);
     else if (whole < 1000)
-        snprintf(text, FIGURE_ROOM, "%lu.%lu %s", whole, thousandths / 100, units[i].name);
+        snprintf(text, FIGURE_ROOM, "%ju.%ju %s", whole, thousandths / 100, units[i].name);
     else
-        snprintf(text, FIGURE_ROOM, "%lu %s", whole, units[i].name);
+        snprintf(text, FIGURE_ROOM, "%ju %s", whole, units[i].name);
 }
 
 void figure_bytes(char text[FIGURE_ROOM], uint64_t bytes) {
@@ -33,9 +33,9 @@ void figure_bytes(char text[FIGURE_ROOM], uint64_t bytes) {
     for (; bytes / unit >= 1000; i++)
         unit *= 1000;
     if (bytes < 1000)
-        snprintf(text, FIGURE_ROOM, "%lu B", bytes);
+        snprintf(text, FIGURE_ROOM, "%ju B", bytes);
     else
-        snprintf(text, FIGURE_ROOM, "%lu.%lu %s", bytes / unit, bytes % unit / (unit / 10),
+        snprintf(text, FIGURE_ROOM, "%ju.%ju %s", bytes / unit, bytes % unit / (unit / 10),
                  names[i]);
 }
 
@@ -81,7 +81,7 @@ void text_print_cut(FILE *out, const char *text, unsigned width) {
 
 void figure_print_before(uint64_t calls) {
     if (calls)
-        printf("%s: %lu call%s open before tracing began: in TOTAL and SELF from there on, not in "
+        printf("%s: %ju call%s open before tracing began: in TOTAL and SELF from there on, not in "
                "CALLS\n",
                FIGURE_BEFORE, calls, calls == 1 ? " was" : "s were");
 }

@@ -35,8 +35,8 @@ static void json_head(const struct graph *g, const struct tree *t, uint32_t node
     const struct tree_node *n = &t->nodes[node];
     printf("{\"name\": ");
     json_print_string(stdout, node_name(g, t, node));
-    printf(", \"calls\": %lu, \"total_ns\": %lu, \"self_ns\": %lu, \"inferred\": %lu, "
-           "\"before\": %lu",
+    printf(", \"calls\": %ju, \"total_ns\": %ju, \"self_ns\": %ju, \"inferred\": %ju, "
+           "\"before\": %ju",
            n->calls, n->total_ns, n->self_ns, n->inferred, n->before);
 }
 
@@ -69,7 +69,7 @@ static void print_node(const struct graph *g, const struct tree *t, uint32_t nod
     const struct tree_node *n = &t->nodes[node];
     char calls[FIGURE_ROOM] = "", total[FIGURE_ROOM], self[FIGURE_ROOM];
     if (node || g->chosen)
-        snprintf(calls, sizeof calls, "%lu", n->calls);
+        snprintf(calls, sizeof calls, "%ju", n->calls);
     figure_time(total, n->total_ns);
     figure_time(self, n->self_ns);
     int used = printf("%9s  %8s  %8s  ", calls, total, self);
@@ -100,10 +100,10 @@ static void print_end(const struct graph *g) {
         inferred += g->tree.nodes[i].inferred;
         before += g->tree.nodes[i].before;
     }
-    printf("\n%u path%s, %lu call%s; %s\n", g->tree.count - 1, g->tree.count == 2 ? "" : "s", calls,
+    printf("\n%u path%s, %ju call%s; %s\n", g->tree.count - 1, g->tree.count == 2 ? "" : "s", calls,
            calls == 1 ? "" : "s", losses ? losses : "no events lost");
     if (inferred)
-        printf("%s: the ends of %lu call%s are inferred\n", FIGURE_INFERRED, inferred,
+        printf("%s: the ends of %ju call%s are inferred\n", FIGURE_INFERRED, inferred,
                inferred == 1 ? "" : "s");
     figure_print_before(before);
     changed_print_end(&g->view);
@@ -116,7 +116,7 @@ static void json_end(const struct graph *g) {
     struct changes changes;
     changes_read(g->view.source.reader, &changes);
     changes_show(&changes, g->view.source.filter, g->view.source.reader);
-    printf(",\n\"paused_ns\": %lu}\n", changes_paused_ns(&changes));
+    printf(",\n\"paused_ns\": %ju}\n", changes_paused_ns(&changes));
     changes_done(&changes);
 }
 

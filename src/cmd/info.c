@@ -68,20 +68,20 @@ static void json_command(const char *const *command) {
 static void json_tiers(const char *name, const uint64_t *counts, enum tier first) {
     printf("  \"%s\": {", name);
     for (enum tier t = first; t < TIER_COUNT; t++)
-        printf("%s\"%s\": %lu", t == first ? "" : ", ", tier_name(t), counts[t]);
+        printf("%s\"%s\": %ju", t == first ? "" : ", ", tier_name(t), counts[t]);
     printf("},\n");
 }
 
 static void json_functions(const struct functions *f) {
-    printf("\"functions\": {\"seen\": %lu, \"instrumented\": %lu, \"exact_exit\": %lu,\n", f->seen,
+    printf("\"functions\": {\"seen\": %ju, \"instrumented\": %ju, \"exact_exit\": %ju,\n", f->seen,
            f->instrumented, f->exact_exit);
     json_tiers("tiers", f->tiers, TIER_PAD);
     json_tiers("exit_tiers", f->exit_tiers, TIER_JUMP);
-    printf("  \"inferred_exits\": %lu,\n  \"refused\": [", f->exit_tiers[TIER_NONE]);
+    printf("  \"inferred_exits\": %ju,\n  \"refused\": [", f->exit_tiers[TIER_NONE]);
     for (size_t i = 0; i < f->refused.count; i++) {
         printf("%s{\"reason\": ", i ? ", " : "");
         json_print_string(stdout, f->refused.at[i].reason);
-        printf(", \"count\": %lu}", f->refused.at[i].count);
+        printf(", \"count\": %ju}", f->refused.at[i].count);
     }
     printf("]},\n");
 }
@@ -97,7 +97,7 @@ static void json_modules(const struct trace_reader *r) {
         printf(", \"build_id\": \"");
         for (int k = 0; k < m->build_id_size; k++)
             printf("%02x", m->build_id[k]);
-        printf("\", \"seen\": %lu, \"instrumented\": %lu}", m->seen, m->instrumented);
+        printf("\", \"seen\": %ju, \"instrumented\": %ju}", m->seen, m->instrumented);
     }
     printf("],\n");
 }
@@ -131,17 +131,17 @@ static uint64_t count_before(const struct trace_reader *r, size_t *ret_threads) 
 /* Who called, as far as it was recorded; null: the recording did not end, so nobody has counted. */
 static void json_callers(const struct trace_reader *r) {
     const struct trace_end *end = trace_reader_end(r);
-    AUTO_FREE char *missed = end ? mem_printf("%lu", end->missed) : mem_strdup("null");
+    AUTO_FREE char *missed = end ? mem_printf("%ju", end->missed) : mem_strdup("null");
     printf("\"callers\": {\"chains\": %u, \"functions\": %u, \"missed\": %s},\n",
            trace_reader_chain_count(r) - CHAIN_FIRST, trace_reader_place_count(r), missed);
 }
 
 static void json_changes(const struct changes *c) {
-    printf("\"paused_ns\": %lu,\n\"changes\": [", changes_paused_ns(c));
+    printf("\"paused_ns\": %ju,\n\"changes\": [", changes_paused_ns(c));
     for (size_t i = 0; i < c->list.count; i++) {
         const struct change *change = &c->list.at[i];
         AUTO_FREE char *members = changed_members(change);
-        printf("%s\n  {\"t_ns\":%lu,\"pid\":%u,\"kind\":\"%s\"%s}", i ? "," : "", change->ns,
+        printf("%s\n  {\"t_ns\":%ju,\"pid\":%u,\"kind\":\"%s\"%s}", i ? "," : "", change->ns,
                change->pid, changed_kind(change), members);
     }
     printf("],\n");
@@ -186,18 +186,18 @@ static void print_json(const struct trace_reader *r, const struct functions *f,
         json_print_string(stdout, end->reason);
         printf(",\n");
     }
-    printf("\"complete\": %s,\n\"start_unix_ns\": %lu,\n\"duration_ns\": %lu,\n",
+    printf("\"complete\": %s,\n\"start_unix_ns\": %ju,\n\"duration_ns\": %ju,\n",
            trace_reader_complete(r) ? "true" : "false", s->start_unix_ns,
            trace_reader_duration_ns(r));
     printf("\"processes\": %zu,\n\"threads\": %zu,\n", count_processes(r),
            trace_reader_stream_count(r));
     json_functions(f);
     size_t threads_before;
-    printf("\"events\": {\"entry\": %lu, \"exit\": %lu, \"lost\": %lu, \"before\": %lu},\n",
+    printf("\"events\": {\"entry\": %ju, \"exit\": %ju, \"lost\": %ju, \"before\": %ju},\n",
            counts.entries, counts.exits, counts.lost, count_before(r, &threads_before));
     json_callers(r);
-    printf("\"limits\": {\"depth\": %u, \"threshold_ns\": %lu},\n", s->depth, s->threshold_ns);
-    printf("\"bytes\": %lu,\n", trace_reader_file_bytes(r));
+    printf("\"limits\": {\"depth\": %u, \"threshold_ns\": %ju},\n", s->depth, s->threshold_ns);
+    printf("\"bytes\": %ju,\n", trace_reader_file_bytes(r));
     json_changes(c);
     json_modules(r);
     json_tasks(r);
@@ -260,19 +260,19 @@ static void print_callers(const struct trace_reader *r) {
         return;
     printf("%-11s%u chains of %u functions", "callers", chains, trace_reader_place_count(r));
     if (missed)
-        printf("; of %lu entr%s none: the ring had no room", missed, missed == 1 ? "y" : "ies");
+        printf("; of %ju entr%s none: the ring had no room", missed, missed == 1 ? "y" : "ies");
     printf("\n");
 }
 
 static void print_events(const struct trace_reader *r) {
     struct trace_counts c = trace_reader_counts(r);
     char text[FIGURE_ROOM];
-    printf("%-11sentries %lu, exits %lu, lost %lu%s\n", "events", c.entries, c.exits, c.lost,
+    printf("%-11sentries %ju, exits %ju, lost %ju%s\n", "events", c.entries, c.exits, c.lost,
            trace_reader_complete(r) ? "" : " (that are known of: the recording did not end)");
     size_t threads;
     uint64_t before = count_before(r, &threads);
     if (before)
-        printf("%-11s%lu call%s of %zu thread%s when tracing began\n", "open", before,
+        printf("%-11s%ju call%s of %zu thread%s when tracing began\n", "open", before,
                before == 1 ? "" : "s", threads, threads == 1 ? "" : "s");
     print_callers(r);
     figure_bytes(text, trace_reader_file_bytes(r));
@@ -289,11 +289,11 @@ static void print_tiers(const char *label, const uint64_t *counts, uint64_t infe
     for (enum tier t = TIER_PAD; t < TIER_COUNT; t++) {
         if (!counts[t])
             continue;
-        printf("%s%lu %s", separator, counts[t], tier_name(t));
+        printf("%s%ju %s", separator, counts[t], tier_name(t));
         separator = ", ";
     }
     if (inferred)
-        printf("%s%lu " FIGURE_INFERRED " inferred", separator, inferred);
+        printf("%s%ju " FIGURE_INFERRED " inferred", separator, inferred);
     else if (!*separator)
         printf("none");
     printf("\n");
@@ -302,14 +302,14 @@ static void print_tiers(const char *label, const uint64_t *counts, uint64_t infe
 static void print_functions(const struct functions *f) {
     char share[FIGURE_ROOM];
     figure_share(share, f->instrumented, f->seen);
-    printf("\n%-11s%lu of %lu instrumented (%s)", "functions", f->instrumented, f->seen, share);
+    printf("\n%-11s%ju of %ju instrumented (%s)", "functions", f->instrumented, f->seen, share);
     figure_share(share, f->exact_exit, f->instrumented);
-    printf(", %lu of them with all exits exact (%s)\n", f->exact_exit, share);
+    printf(", %ju of them with all exits exact (%s)\n", f->exact_exit, share);
     print_tiers("  entries", f->tiers, 0);
     print_tiers("  exits", f->exit_tiers, f->exit_tiers[TIER_NONE]);
     for (size_t i = 0; i < f->refused.count; i++) {
         print_label(i ? "" : "  refused");
-        printf("%lu ", f->refused.at[i].count);
+        printf("%ju ", f->refused.at[i].count);
         text_print(stdout, f->refused.at[i].reason);
         printf("\n");
     }
@@ -320,7 +320,7 @@ static void print_modules(const struct trace_reader *r) {
            trace_reader_module_count(r) == 1 ? "" : "s");
     for (size_t i = 0; i < trace_reader_module_count(r); i++) {
         const struct trace_module *m = trace_reader_module(r, i);
-        printf("%8lu of %-8lu ", m->instrumented, m->seen);
+        printf("%8ju of %-8ju ", m->instrumented, m->seen);
         text_print(stdout, m->path);
         printf("\n");
     }
@@ -381,7 +381,7 @@ static void print_changes(const struct changes *c) {
     for (size_t i = 0; i < c->list.count; i++) {
         const struct change *change = &c->list.at[i];
         AUTO_FREE char *text = changed_text(change);
-        printf("%8lu.%09lu  ", change->ns / 1000000000, change->ns % 1000000000);
+        printf("%8ju.%09ju  ", change->ns / 1000000000, change->ns % 1000000000);
         if (change->pid)
             printf("process %u: ", change->pid);
         printf("%s\n", text);

@@ -26,7 +26,7 @@ static void show_progress(void *ctx, const struct trace_totals *totals) {
     fprintf(stderr, "\rspoor: recording: %.1f M events, %.1f MB",
             millions(totals->entries + totals->exits), millions(totals->bytes));
     if (totals->lost)
-        fprintf(stderr, ", %lu lost", totals->lost);
+        fprintf(stderr, ", %ju lost", totals->lost);
     fputs("\033[K", stderr);
     fflush(stderr);
 }
@@ -53,7 +53,7 @@ static char *list_snapshots(const struct session_result *r, const char *output) 
 static void show_totals(const struct session_result *r, const char *file, const char *output) {
     uint64_t events = r->totals.entries + r->totals.exits;
     AUTO_FREE char *snapshots = list_snapshots(r, output);
-    say_note("%s: %lu of %lu functions instrumented, %lu events, %lu lost, %.1f MB, %.3f s%s", file,
+    say_note("%s: %ju of %ju functions instrumented, %ju events, %ju lost, %.1f MB, %.3f s%s", file,
              r->functions_instrumented, r->functions_seen, events, r->totals.lost,
              millions(r->totals.bytes), (double)r->duration_ns / 1e9, snapshots);
 }

@@ -213,9 +213,9 @@ static void json_row(const struct report *r, const struct row *row) {
     json_print_string(stdout, names_function(n, row->function));
     printf(", \"module\": ");
     json_print_string(stdout, names_module_name(n, row->module));
-    printf(", \"calls\": %lu, \"total_ns\": %lu, \"self_ns\": %lu, \"min_ns\": %lu, "
-           "\"max_ns\": %lu, \"p50_ns\": %lu, \"p99_ns\": %lu, \"unwound\": %lu, "
-           "\"inferred\": %lu, \"before\": %lu, \"tier\": \"%s\"",
+    printf(", \"calls\": %ju, \"total_ns\": %ju, \"self_ns\": %ju, \"min_ns\": %ju, "
+           "\"max_ns\": %ju, \"p50_ns\": %ju, \"p99_ns\": %ju, \"unwound\": %ju, "
+           "\"inferred\": %ju, \"before\": %ju, \"tier\": \"%s\"",
            v[REPORT_CALLS], v[REPORT_TOTAL], v[REPORT_SELF], v[REPORT_MIN], v[REPORT_MAX],
            v[REPORT_P50], v[REPORT_P99], v[REPORT_UNWOUND], row->inferred, row->before,
            tier_name(names_tier(n, row->function)));
@@ -273,7 +273,7 @@ static void print_number(const struct report *r, const struct row *row, enum rep
     else if (columns[c].is_time)
         figure_time(text, row->numbers[c]);
     else
-        snprintf(text, sizeof text, "%lu", row->numbers[c]);
+        snprintf(text, sizeof text, "%ju", row->numbers[c]);
     *used += (unsigned)printf("%*s", columns[c].width, text);
 }
 
@@ -371,11 +371,11 @@ static void print_tables(const struct report *r) {
     char time[FIGURE_ROOM];
     const char *losses = view_losses(&r->view);
     figure_time(time, r->self);
-    printf("\n%u function%s, %lu call%s, %s in all; %s\n", r->functions,
+    printf("\n%u function%s, %ju call%s, %s in all; %s\n", r->functions,
            r->functions == 1 ? "" : "s", r->calls, r->calls == 1 ? "" : "s", time,
            losses ? losses : "no events lost");
     if (r->inferred)
-        printf("%s: the ends of %lu call%s are inferred\n", FIGURE_INFERRED, r->inferred,
+        printf("%s: the ends of %ju call%s are inferred\n", FIGURE_INFERRED, r->inferred,
                r->inferred == 1 ? "" : "s");
     figure_print_before(r->before);
     changed_print_end(&r->view);

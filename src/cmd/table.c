@@ -136,7 +136,7 @@ const struct option_spec option_table[] = {
      AT(record.snapshot_gap_ns), NULL},
     {RECORDERS, 0, OPTION_SIZE, "buffer", "SIZE",
      "The size of each thread's ring: 64K, 1M; rounded up to a power of two from 4K to 1G. "
-     "Default: 2M.",
+     "Default: 2M; 512K where programs have 32 bits.",
      AT(record.ring_bytes), NULL},
     {RECORDERS, 0, OPTION_NUMBER, "trap-limit", "N",
      "Functions that only a breakpoint serves get one when -F names them in full; take it away "

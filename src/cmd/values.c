@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/wide.h"
+
 enum { MOST_FRACTION_DIGITS = 9 };
 
 struct unit {
@@ -55,11 +57,13 @@ static bool read_quantity(const char *text, const struct unit *units, uint64_t *
     }
     while (units->name && strcasecmp(units->name, s) != 0)
         units++;
-    unsigned __int128 value = (unsigned __int128)whole * units->factor +
-                              (unsigned __int128)fraction * units->factor / scale;
-    if (!units->name || value > INT64_MAX)
+    if (!units->name)
         return false;
-    *ret = (uint64_t)value;
+    struct wide value = wide_product(whole, units->factor);
+    uint64_t part = wide_quotient(wide_product(fraction, units->factor), scale, NULL).low;
+    if (value.high || value.low > INT64_MAX || value.low + part > INT64_MAX)
+        return false;
+    *ret = value.low + part;
     return true;
 }
 

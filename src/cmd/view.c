@@ -101,10 +101,10 @@ const char *view_losses(const struct view *v) {
     const char *more = v->is_damaged ? "; more in damaged parts of the trace" : "";
     if (!trace_reader_complete(v->source.reader))
         snprintf(text, sizeof text,
-                 "%lu events known to be lost; the recording did not end: more may be missing",
+                 "%ju events known to be lost; the recording did not end: more may be missing",
                  lost);
     else if (lost || v->is_damaged)
-        snprintf(text, sizeof text, "%lu events lost%s", lost, more);
+        snprintf(text, sizeof text, "%ju events lost%s", lost, more);
     else
         return NULL;
     return text;

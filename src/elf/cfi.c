@@ -34,7 +34,7 @@ enum {
 
 struct frame_section {
     const uint8_t *bytes;
-    size_t size;
+    uint64_t size;
     vaddr_t addr;
     bool eh;           /* .eh_frame, else .debug_frame */
     bool ends_at_zero; /* its size is not known, a zero length ends it */
@@ -285,8 +285,10 @@ static void read_eh_frames(struct reader *reader) {
 static void read_debug_frame(struct reader *reader, const struct image *image, uint8_t **inflated) {
     uint32_t index = image_find_section(image, ".debug_frame", SHT_PROGBITS);
     struct frame_section section = {0};
+    size_t size = 0;
     if (index)
-        section.bytes = unpack_section(image, index, &section.size, inflated);
+        section.bytes = unpack_section(image, index, &size, inflated);
+    section.size = size;
     if (section.bytes)
         read_section(reader, section);
 }

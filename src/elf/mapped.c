@@ -16,7 +16,7 @@ struct mapping {
     uint8_t *bytes; /* the image's, to be changed */
     uint64_t bias;
     vaddr_t low, high; /* span of all PT_LOADs */
-    struct table rela, plt, relr;
+    struct table rela, rel, plt, relr;
 };
 
 /* SIZE bytes that are loaded at ADDR; NULL: not all of them are the file's. */
@@ -48,10 +48,11 @@ static uint64_t without_bias(const struct mapping *m, uint64_t value) {
     return addr >= m->low && addr < m->high ? addr : value;
 }
 
+/* A word, of the file's class. */
 static void store(const struct mapping *m, vaddr_t addr, uint64_t value) {
-    uint8_t *at = loaded_at(m, addr, sizeof value);
+    uint8_t *at = loaded_at(m, addr, m->image->sizes->word);
     if (at)
-        memcpy(at, &value, sizeof value);
+        memcpy(at, &value, m->image->sizes->word); /* little-endian */
 }
 
 static void restore_dynamic_entry(struct mapping *m, Elf64_Dyn *entry) {
@@ -69,6 +70,10 @@ static void restore_dynamic_entry(struct mapping *m, Elf64_Dyn *entry) {
         m->rela.addr = *value;
     if (entry->d_tag == DT_RELASZ)
         m->rela.size = *value;
+    if (entry->d_tag == DT_REL)
+        m->rel.addr = *value;
+    if (entry->d_tag == DT_RELSZ)
+        m->rel.size = *value;
     if (entry->d_tag == DT_JMPREL)
         m->plt.addr = *value;
     if (entry->d_tag == DT_PLTRELSZ)
@@ -80,16 +85,17 @@ static void restore_dynamic_entry(struct mapping *m, Elf64_Dyn *entry) {
 }
 
 static void restore_dynamic(struct mapping *m) {
+    const struct record_sizes *sizes = m->image->sizes;
     for (uint32_t i = 0; i < m->image->segment_count; i++) {
         Elf64_Phdr ph = image_segment(m->image, i);
         uint8_t *at = ph.p_type == PT_DYNAMIC ? loaded_at(m, ph.p_vaddr, ph.p_filesz) : NULL;
-        for (uint64_t n = ph.p_filesz / sizeof(Elf64_Dyn); at && n > 0; n--) {
-            Elf64_Dyn entry = LOAD(Elf64_Dyn, at);
+        for (uint64_t n = ph.p_filesz / sizes->dynamic; at && n > 0; n--) {
+            Elf64_Dyn entry = image_dynamic(m->image, at);
             if (entry.d_tag == DT_NULL)
                 break;
             restore_dynamic_entry(m, &entry);
-            memcpy(at, &entry, sizeof entry);
-            at += sizeof entry;
+            memcpy(at + sizes->word, &entry.d_un.d_val, sizes->word); /* behind the tag */
+            at += sizes->dynamic;
         }
     }
 }
@@ -108,33 +114,55 @@ static void restore_table(const struct mapping *m, struct table table) {
     }
 }
 
-static void restore_relr_word(const struct mapping *m, vaddr_t addr) {
-    const uint8_t *at = loaded_at(m, addr, sizeof(uint64_t));
+static void restore_word(const struct mapping *m, vaddr_t addr) {
+    const uint8_t *at = loaded_at(m, addr, m->image->sizes->word);
     if (at)
-        store(m, addr, without_bias(m, LOAD(uint64_t, at)));
+        store(m, addr, without_bias(m, image_word(m->image, at)));
+}
+
+/* Of Arm's, whose addends stand in the words themselves. */
+static void restore_arm_table(const struct mapping *m, struct table table) {
+    const uint8_t *bytes = loaded_at(m, table.addr, table.size);
+    const uint8_t size = m->image->sizes->rel;
+    for (uint64_t at = 0; bytes && at + size <= table.size; at += size) {
+        Elf64_Rela rel = image_relocation(m->image, bytes + at, false);
+        uint32_t type = ELF64_R_TYPE(rel.r_info);
+        if (type == R_ARM_RELATIVE)
+            restore_word(m, rel.r_offset);
+        else if (type == R_ARM_IRELATIVE || type == R_ARM_ABS32 || type == R_ARM_GLOB_DAT ||
+                 type == R_ARM_JUMP_SLOT)
+            store(m, rel.r_offset, 0);
+    }
 }
 
 /* As read_relr() in refs.c reads it. */
 static void restore_relr(const struct mapping *m, struct table table) {
     const uint8_t *bytes = loaded_at(m, table.addr, table.size);
+    const uint64_t word = m->image->sizes->word;
     vaddr_t next = 0;
-    for (uint64_t i = 0; bytes && i < table.size / 8; i++) {
-        uint64_t entry = LOAD(uint64_t, bytes + i * 8);
+    for (uint64_t i = 0; bytes && i < table.size / word; i++) {
+        uint64_t entry = image_word(m->image, bytes + i * word);
         if (!(entry & 1)) {
-            restore_relr_word(m, entry);
-            next = entry + 8;
+            restore_word(m, entry);
+            next = entry + word;
             continue;
         }
         for (uint64_t bits = entry >> 1; bits; bits &= bits - 1)
-            restore_relr_word(m, next + 8 * (uint64_t)__builtin_ctzll(bits));
-        next += 63 * 8;
+            restore_word(m, next + word * (uint64_t)__builtin_ctzll(bits));
+        next += (8 * word - 1) * word;
     }
 }
 
 static void drop_sections(struct image *image, uint8_t *bytes) {
     Elf64_Ehdr *header = &image->header;
     header->e_shoff = header->e_shnum = header->e_shstrndx = 0;
-    memcpy(bytes, header, sizeof *header);
+    if (image_is_narrow(image)) {
+        Elf32_Ehdr narrow = LOAD(Elf32_Ehdr, bytes);
+        narrow.e_shoff = narrow.e_shnum = narrow.e_shstrndx = 0;
+        memcpy(bytes, &narrow, sizeof narrow);
+    } else {
+        memcpy(bytes, header, sizeof *header);
+    }
     image->section_count = 0;
     image->section_names = (Elf64_Shdr){0};
 }
@@ -145,11 +173,6 @@ int module_load_mapped(const struct loaded *loaded, const char *name, unsigned f
     int rc = image_adopt(&image, loaded->bytes, loaded->size, name, err);
     if (rc < 0)
         return rc;
-    if (image_is_narrow(&image)) {
-        image_close(&image);
-        return err_set(err, ENOTSUP, "elf-class",
-                       "%s: is a 32-bit program: spoor traces 64-bit ones", name);
-    }
     struct mapping m = {.image = &image, .bytes = loaded->bytes, .bias = loaded->bias};
     drop_sections(&image, loaded->bytes);
     find_span(&m);
@@ -157,6 +180,10 @@ int module_load_mapped(const struct loaded *loaded, const char *name, unsigned f
     if (image.header.e_machine == EM_X86_64) {
         restore_table(&m, m.rela);
         restore_table(&m, m.plt);
+    }
+    if (image.header.e_machine == EM_ARM) {
+        restore_arm_table(&m, m.rel);
+        restore_arm_table(&m, m.plt);
     }
     restore_relr(&m, m.relr);
     return module_from_image(&image, name, flags, ret, err);

@@ -163,7 +163,7 @@ struct loaded {
     size_t size;
     uint64_t bias; /* where it is loaded, minus where it was linked to */
 };
-/* The same for a file of 64 bits that nobody can open any more. LOADED's bytes are taken over, on
+/* The same for a file that nobody can open any more. LOADED's bytes are taken over, on
  * failure too. There are no section headers then, and only dynamic symbols, unless a debug file is
  * found. */
 int module_load_mapped(const struct loaded *loaded, const char *name, unsigned flags,

@@ -165,6 +165,19 @@ static void read_relocation_sections(struct scan *scan) {
     }
 }
 
+/* What the dynamic linker calls, at COUNT words, so that each tells its state for sure. */
+static void read_calls(struct scan *scan, const vaddr_t *words, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *word =
+            words[i] ? module_bytes(scan->module, words[i], scan->module->word_bytes) : NULL;
+        uint64_t value = word ? image_word(&scan->module->priv->file, word) : 0;
+        if (!value)
+            continue;
+        marks_note(scan->module, value, true);
+        add_ref(scan, words[i], value, CODE_REF_RELOCATION);
+    }
+}
+
 static void read_relocations(struct scan *scan) {
     const struct dynamic *d = &scan->module->priv->dynamic;
     if (!d->present) {
@@ -175,12 +188,7 @@ static void read_relocations(struct scan *scan) {
     read_table(scan, d->rel, false);
     read_relr(scan, d->relr);
     read_table(scan, d->plt, d->plt_has_addends);
-    for (int i = 0; i < 2; i++) {
-        const uint8_t *word = module_bytes(scan->module, d->calls[i], scan->module->word_bytes);
-        if (d->calls[i] && word)
-            add_ref(scan, d->calls[i], image_word(&scan->module->priv->file, word),
-                    CODE_REF_RELOCATION);
-    }
+    read_calls(scan, d->calls, 2);
 }
 
 static void scan_words(struct scan *scan, const uint8_t *bytes, uint64_t size, vaddr_t start) {

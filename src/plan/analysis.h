@@ -79,6 +79,7 @@ struct func { /* one unwind range, or the code of a function symbol outside of t
     bool loose;         /* without unwind information: nothing ties it to its place */
     bool weak;          /* known by jumps from other functions only: may be a part of one */
     bool unproven;      /* its code does not tell how deep the stack is wherever that counts */
+    uint16_t inner;     /* its callers' stack, when it may return for them; 0: it does not */
     bool called;        /* entered from outside its group */
     bool falls_through; /* its end runs into the next range; after exits_find(): unseen */
     bool entry;         /* what users see as a function */
@@ -127,6 +128,8 @@ struct exit_site {
     uint8_t size, kind;     /* of the instruction */
     uint8_t event, variant; /* enum event_kind, STUB_* */
     uint8_t tier, refused;  /* enum tier, enum refusal */
+    int16_t pops;           /* arch.return_pops(); negative: its event cannot be told */
+    bool link_first;        /* likewise */
     bool loops;             /* a jump to the function's own entry: no end, and no event */
     bool delegated;         /* a return that the ways to it do in its stead */
     bool falls; /* the last instruction of a function that runs into the next: leaves in any case */
@@ -136,6 +139,10 @@ struct exit_site {
 struct return_branch { /* a direct branch of described code to a return, in such code, too */
     vaddr_t to, from;
     bool all; /* nothing else leads to it but such branches */
+};
+
+struct inner_way { /* a call of an inner function, or a jump to one that nobody calls */
+    uint32_t from, to;
 };
 
 struct control_site { /* where a function goes on other than after a call or branch */
@@ -160,6 +167,8 @@ struct window {
     uint8_t variant;     /* of the stub for that */
 };
 
+typedef ARRAY(vaddr_t) address_list;
+
 struct code_jump { /* a direct one, conditional or not */
     vaddr_t from, to;
 };
@@ -167,6 +176,8 @@ struct code_jump { /* a direct one, conditional or not */
 struct code_start { /* where a function begins that neither ranges nor symbols tell of */
     vaddr_t addr;
     bool called; /* else jumped to from another function, and perhaps a part of that */
+    bool direct; /* by a call instruction */
+    vaddr_t jumps_low, jumps_high; /* where the jumps that lead there stand; 0: none do */
 };
 
 struct analysis {
@@ -176,12 +187,14 @@ struct analysis {
     ARRAY(struct sled_place) sleds;  /* by address, disjoint */
     ARRAY(struct code_start) starts; /* by address, each once; for machines with states */
     ARRAY(struct code_jump) jumps;   /* likewise, where all code was sought; by `from` */
+    address_list labels;             /* what switches lead to; likewise, in no order */
     ARRAY(struct text) texts; /* by address, disjoint; complete before anything points at one */
     struct func *funcs;       /* by address, disjoint */
     size_t func_count;
     vaddr_t bare_low,
         bare_high;              /* where functions without unwind information stand; both 0: none */
     ARRAY(struct cfa_row) rows; /* of functions that depth_follow() went through */
+    ARRAY(struct inner_way) inner_ways;
     ARRAY(struct transfer) transfers;    /* by address */
     ARRAY(struct address_load) loads;    /* of other addresses than bases; by function */
     ARRAY(struct address_load) bases;    /* of the function's own code; by function */
@@ -190,7 +203,7 @@ struct analysis {
     ARRAY(vaddr_t) switch_words;   /* words that lead to starts of parts of a switch; sorted */
     ARRAY(struct exit_site) exits; /* by address */
     ARRAY(struct return_branch) to_returns; /* by `to`, from returns_note() on */
-    ARRAY(vaddr_t) twice;                   /* functions that return twice, their stubs and slots */
+    address_list twice;                     /* functions that return twice, their stubs and slots */
     ARRAY(struct control_site) controls;    /* by address */
     ARRAY(struct window) windows;           /* by address */
 };
@@ -234,6 +247,10 @@ static inline const struct arch *text_arch(const struct analysis *a, const struc
                                            vaddr_t addr) {
     return text->states && *text_state(text, addr) == CODE_T32 ? a->arch->other : a->arch;
 }
+/* Can an exit at ADDR be told on its taken side only? A branch that counts cannot. */
+static inline bool text_can_part(const struct analysis *a, const struct text *text, vaddr_t addr) {
+    return text_kind(text, addr) != INSN_LOOP || text_arch(a, text, addr)->part_exit;
+}
 /* Is there data in the midst of code? */
 static inline bool text_is_data(const struct text *text, vaddr_t addr) {
     return text->states && *text_state(text, addr) == CODE_DATA;
@@ -251,6 +268,16 @@ bool text_is_insn(const struct analysis *a, vaddr_t addr);
 /* ---- states.c ---- */
 /* Finds out about the states of all code, and analysis.starts. */
 void states_find(struct analysis *a);
+
+/* ---- endless.c ---- */
+/* LIST is sorted. */
+bool list_holds(const address_list *list, vaddr_t addr);
+/* Adds to RET, which is sorted then, what never returns as its name says, and stubs of the linker's
+ * for such. */
+void endless_by_name(const struct analysis *a, address_list *ret);
+/* Adds to RET_ENDS what stands right behind calls that never return, by address, and to RET_BEGINS
+ * where functions may begin behind them to which nothing leads. Starts are sorted. */
+void endless_find(struct analysis *a, address_list *ret_ends, address_list *ret_begins);
 
 /* ---- starts.c ---- */
 /* Completes analysis.starts by what analysis.jumps lead to, and sorts both. */
@@ -343,6 +370,8 @@ struct exit_site *exit_at(const struct analysis *a, vaddr_t addr); /* NULL if th
  * the word of memory that was last accessed at a known place before a call through a register; 0:
  * none. (If another one was called, the control site behind that tells nothing wrong.) */
 void controls_find_twice(struct analysis *a);
+/* Adds to RET the linker's stubs for imports that are wanted by their names (NULL: not known). */
+void stubs_of_imports(const struct analysis *a, bool (*is_wanted)(const char *), address_list *ret);
 void controls_note_call(struct analysis *a, const struct insn *call, vaddr_t slot, uint32_t func);
 void controls_find(struct analysis *a);
 

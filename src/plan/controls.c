@@ -17,17 +17,18 @@ static int compare_address(const void *x, const void *y) {
 static bool is_twice(const char *name) { return name && special_returns_twice(name); }
 
 /* Stubs of A32 may have a head of four bytes for callers in T32, which call that. */
-static void note_stub(struct analysis *a, const struct text *text, vaddr_t begin) {
+static void note_stub(const struct text *text, vaddr_t begin, address_list *ret) {
     enum { HEAD_BYTES = 4 };
     vaddr_t head = begin - HEAD_BYTES;
-    ARRAY_PUSH(&a->twice, begin);
+    ARRAY_PUSH(ret, begin);
     if (text->states && text_holds(text, head) && *text_state(text, head) == CODE_T32)
-        ARRAY_PUSH(&a->twice, head);
+        ARRAY_PUSH(ret, head);
 }
 
 /* The linker's stubs of SECTION that jump to what they have loaded from an import's slot, or
  * through that. */
-static void find_stubs(struct analysis *a, const struct section *section) {
+static void find_stubs(const struct analysis *a, const struct section *section,
+                       bool (*is_wanted)(const char *), address_list *ret) {
     vaddr_t end = section->start + section->size, begin = 0, slot = 0;
     struct trail trail = {.known = 0};
     const struct text *text = text_at(a, section->start);
@@ -43,13 +44,22 @@ static void find_stubs(struct analysis *a, const struct section *section) {
             begin = at;
         if (in.operand == OPERAND_PC_MEMORY)
             slot = in.target;
-        if (in.kind == INSN_JUMP_INDIRECT && slot && is_twice(module_import_at(a->module, slot)))
-            note_stub(a, text, begin);
+        if (in.kind == INSN_JUMP_INDIRECT && slot && is_wanted(module_import_at(a->module, slot)))
+            note_stub(text, begin, ret);
         if (in.kind == INSN_BAD || in.kind == INSN_JUMP || in.kind == INSN_JUMP_INDIRECT) {
             begin = slot = 0;
             trail.known = 0;
         }
         at += in.size;
+    }
+}
+
+void stubs_of_imports(const struct analysis *a, bool (*is_wanted)(const char *),
+                      address_list *ret) {
+    for (size_t i = 0; i < a->module->section_count; i++) {
+        const struct section *s = &a->module->sections[i];
+        if (s->plt && s->bytes)
+            find_stubs(a, s, is_wanted, ret);
     }
 }
 
@@ -67,10 +77,8 @@ void controls_find_twice(struct analysis *a) {
         ARRAY_PUSH(&a->twice, m->imports[i].slot);
         imported = true;
     }
-    for (size_t i = 0; imported && i < m->section_count; i++) {
-        if (m->sections[i].plt && m->sections[i].bytes)
-            find_stubs(a, &m->sections[i]);
-    }
+    if (imported)
+        stubs_of_imports(a, is_twice, &a->twice);
     if (a->twice.count)
         qsort(a->twice.at, a->twice.count, sizeof *a->twice.at, compare_address);
 }

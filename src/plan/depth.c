@@ -17,7 +17,7 @@
  */
 #include "plan/depth.h"
 
-#include "plan/frame.h"
+#include "plan/fork.h"
 
 enum { MAX_WALKS = 64 };
 enum { NOT_REACHED = INT32_MAX };
@@ -60,6 +60,7 @@ struct path { /* what is being followed */
     vaddr_t at;
     vaddr_t call; /* see struct node */
     struct frame frame;
+    struct fork fork;
 };
 
 /* ---- places ---- */
@@ -158,9 +159,7 @@ static void arrive(struct walk *w, struct spot *spot, const struct path *p) {
 static void branch(struct walk *w, const struct path *from, vaddr_t to) {
     struct func *f;
     struct spot *spot = spot_entered(w, to, depth_of(w, &from->frame), &f);
-    struct path p = *from;
-    p.at = to;
-    p.call = 0;
+    struct path p = {.at = to, .frame = from->frame};
     if (spot)
         arrive(w, spot, &p);
 }
@@ -238,9 +237,11 @@ static void call(struct walk *w, struct path *p, const struct insn *in,
     static const struct stack_effect push = {.op = STACK_PUSH, .reg = STACK_NO_REGISTER};
     p->at += in->size;
     p->call = in->goes_on ? 0 : p->at;
-    if (in->kind == INSN_CALL && in->target == p->at) /* to learn where it is */
+    /* To learn where it is, by a word that is not popped. (Where no word is pushed there are other
+     * means: that is a call of the next function, which does not return.) */
+    bool pushes = in->kind == INSN_CALL && in->target == p->at && w->a->arch->entry_cfa;
+    if (pushes)
         p->call = 0;
-    bool pushes = !p->call && w->a->arch->entry_cfa; /* what is called would pop its address */
     for (size_t i = 0; i < (pushes ? 1 : count); i++)
         frame_step(&p->frame, w->a->arch, pushes ? &push : &effects[i], 0);
     if (w->pads.count)
@@ -279,11 +280,29 @@ static void end_at_return(struct walk *w, const struct path *p) {
     spot->depth = depth_of(w, &frame);
 }
 
+/* Does IN call what keeps no register but the stack pointer? */
+static bool calls_inner(const struct walk *w, const struct insn *in) {
+    uint32_t g = in->kind == INSN_CALL && in->target ? func_at(w->a, in->target) : NO_FUNC;
+    return g != NO_FUNC && w->a->funcs[g].inner;
+}
+
+/* A branch, or an exit, on a condition, which parts frames that it has come with. */
+static void leave(struct walk *w, struct path *p, const struct insn *in) {
+    struct path from = {.at = p->at, .call = p->call, .frame = p->frame};
+    if (p->fork.condition)
+        from.frame = p->fork.held;
+    if (insn_may_return(in))
+        end_at_return(w, &from);
+    else
+        branch(w, &from, in->target);
+    p->fork.condition = 0;
+}
+
 /* One instruction. False when the path ends there. */
 static bool step(struct walk *w, struct path *p, const struct text *text) {
     struct insn in;
     const struct arch *arch = text_arch(w->a, text, p->at);
-    const struct stack_effect any_call = {.op = STACK_CALL, .changed = ~(1U << arch->sp_register)};
+    const struct stack_effect by_hand = {.op = STACK_CALL, .changed = arch->changed_by_calls};
     const uint8_t *bytes = text_bytes(text, p->at);
     uint8_t size = text_size(text, p->at);
     arch->decode(bytes, size, p->at, &in, NULL);
@@ -300,7 +319,7 @@ static bool step(struct walk *w, struct path *p, const struct text *text) {
         return false;
     case INSN_JUMP_INDIRECT:
         if (is_call_by_jump(w, p->at)) {
-            call(w, p, &in, &any_call, 1);
+            call(w, p, &in, &by_hand, 1);
             return returns_to(w, p->call);
         }
         jump_indirect(w, p);
@@ -312,10 +331,7 @@ static bool step(struct walk *w, struct path *p, const struct text *text) {
         return false;
     case INSN_BRANCH:
     case INSN_LOOP:
-        if (insn_may_return(&in))
-            end_at_return(w, p);
-        else
-            branch(w, p, in.target);
+        leave(w, p, &in);
         break;
     default:
         break;
@@ -323,18 +339,33 @@ static bool step(struct walk *w, struct path *p, const struct text *text) {
     struct stack_effect effects[STACK_MAX_EFFECTS];
     size_t count = arch->stack(bytes, size, effects);
     if (in.kind == INSN_CALL || in.kind == INSN_CALL_INDIRECT) {
+        if (calls_inner(w, &in))
+            effects[0].changed = ~(1U << arch->sp_register);
         call(w, p, &in, effects, count);
         return !p->call || returns_to(w, p->call);
     }
-    if (insn_may_return(&in) || in.goes_on) {
+    if (insn_may_return(&in) || in.goes_on)
         pass_exit(p, arch, effects, count);
-        count = 0;
-    }
-    for (size_t i = 0; i < count; i++)
-        frame_step(&p->frame, arch, &effects[i], BASE_ROUNDED + (uint32_t)(p->at - text->start));
+    else
+        fork_step(&p->fork, &p->frame, arch, (struct code_bytes){bytes, size, p->at},
+                  BASE_ROUNDED + (uint32_t)(p->at - text->start));
+    if (in.writes_flags)
+        fork_end(&p->fork, &p->frame);
     p->call = in.kind == INSN_NOP ? p->call : 0;
     p->at += size;
     return true;
+}
+
+/* How deep the stack is where P does what stands there. Ends forks that are not told apart. */
+static int32_t depth_here(const struct walk *w, struct path *p, const struct text *text) {
+    uint8_t kind = text_kind(text, p->at);
+    const struct code_bytes code = {text_bytes(text, p->at), text_size(text, p->at), p->at};
+    if (kind == INSN_BRANCH && fork_is_told_by(&p->fork, text_arch(w->a, text, p->at), code))
+        return depth_of(w, &p->fork.held);
+    if (kind != INSN_OTHER && kind != INSN_NOP)
+        fork_end(&p->fork, &p->frame);
+    int32_t depth = depth_of(w, &p->frame);
+    return p->fork.condition && depth != depth_of(w, &p->fork.held) ? DEPTH_UNKNOWN : depth;
 }
 
 static void follow(struct walk *w, struct path *p) {
@@ -342,6 +373,7 @@ static void follow(struct walk *w, struct path *p) {
         struct func *f;
         struct spot *spot = spot_at(w, p->at, &f);
         if (!spot) {
+            fork_end(&p->fork, &p->frame);
             run_off(w, p);
             return;
         }
@@ -353,10 +385,11 @@ static void follow(struct walk *w, struct path *p) {
         bool target =
             *text_fact(f->text, p->at) & FACT_TARGET || text_kind(f->text, p->at) == INSN_RETURN;
         if (!first && target) {
+            fork_end(&p->fork, &p->frame);
             arrive(w, spot, p);
             return;
         }
-        spot->depth = depth_of(w, &p->frame);
+        spot->depth = depth_here(w, p, f->text);
         if (!step(w, p, f->text))
             return;
     }
@@ -374,7 +407,7 @@ static void follow_all(struct walk *w) {
     while ((w->work.count || w->late.count) && !w->again) {
         uint32_t next = w->work.count ? w->work.at[--w->work.count] : w->late.at[--w->late.count];
         struct node *n = &w->nodes.at[next];
-        struct path p = {n->at, n->call, n->frame};
+        struct path p = {.at = n->at, .call = n->call, .frame = n->frame};
         n->waiting = false;
         follow(w, &p);
     }

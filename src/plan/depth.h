@@ -17,15 +17,21 @@ void depths_find(struct analysis *a);
 bool depth_follow(struct analysis *a, uint32_t func);
 /* func_depth() as F's code tells it, once that was followed. */
 int32_t depth_at(const struct analysis *a, const struct func *f, vaddr_t addr);
-/* A jump into the middle of another function: do both say the same depth there? */
+/* A jump into another function: do both say the same depth there, counted from the frame that inner
+ * functions return for? */
 bool depths_agree(const struct analysis *a, const struct transfer *t);
+
+/* ---- inner.c ---- */
+/* Finds out which functions without call-frame information are inner, and what calls them; those
+ * that are not proven to be. */
+void inner_find(struct analysis *a);
 
 /* ---- anchors.c ---- */
 /* Finds out which functions without call-frame information are loose. */
 void anchors_find(struct analysis *a);
 
 /* ---- labels.c ---- */
-typedef ARRAY(vaddr_t) label_list;
+typedef address_list label_list;
 /* Adds the places in FUNC and in parts that FUNC's indirect jumps may lead to; all are targets. */
 void labels_find(struct analysis *a, uint32_t func, label_list *ret);
 /* Index of the first of LOADS that is of FUNC or of a later function. */

@@ -12,6 +12,14 @@
 #include "elf/sort.h"
 #include "plan/analysis.h"
 
+static void take_pops(const struct analysis *a, const struct text *text, struct exit_site *x) {
+    const struct arch *arch = text_arch(a, text, x->addr);
+    int pops = arch->return_pops
+                   ? arch->return_pops(text_bytes(text, x->addr), x->size, &x->link_first)
+                   : 0;
+    x->pops = pops < 0 || pops > STUB_MOST_POPS ? -1 : (int16_t)pops;
+}
+
 static void push_exit(struct analysis *a, const struct transfer *t, uint8_t event,
                       uint8_t variant) {
     const struct text *text = a->funcs[t->func].text;
@@ -22,6 +30,8 @@ static void push_exit(struct analysis *a, const struct transfer *t, uint8_t even
                           .event = event,
                           .variant = variant};
     x.target = x.kind == INSN_JUMP || x.kind == INSN_BRANCH || x.kind == INSN_LOOP ? t->to : 0;
+    if (event == EVENT_RETURN)
+        take_pops(a, text, &x);
     x.loops = x.target && func_at(a, x.target) == t->func;
     *text_fact(text, t->from) |= FACT_EXIT;
     ARRAY_PUSH(&a->exits, x);
@@ -107,12 +117,27 @@ static void indirect(struct analysis *a, const struct transfer *t) {
     group_root(a, t->func)->pops |= depth < 0 && depth != DEPTH_UNKNOWN;
 }
 
+/* Whether flags are restored right before the return at AT: then they are those of the code that
+ * was interrupted (Go's asyncPreempt), which goes on with them. */
+static bool restores_flags(const struct analysis *a, const struct func *f, vaddr_t at) {
+    enum { NEAR = 8 };
+    for (int i = 0; i < NEAR && at > f->start && a->arch->restores_flags; i++) {
+        at = text_previous(f->text, at);
+        if (!at)
+            return false;
+        if (a->arch->restores_flags(text_bytes(f->text, at), text_size(f->text, at)))
+            return true;
+    }
+    return false;
+}
+
 static void classify(struct analysis *a, const struct transfer *t) {
     const struct func *f = &a->funcs[t->func];
     if (f->plt || f->thunk)
         return;
     if (transfer_returns(t)) {
-        bool flags = *text_fact(f->text, f->start) & FACT_FLAGS_OUT || conditional(t);
+        bool flags = *text_fact(f->text, f->start) & FACT_FLAGS_OUT || conditional(t) ||
+                     restores_flags(a, f, t->from);
         push_exit(a, t, EVENT_RETURN, flags ? STUB_SAVE_FLAGS : 0);
     } else if (t->kind == INSN_JUMP_INDIRECT) {
         indirect(a, t);

@@ -95,6 +95,11 @@ static bool is_function(const struct symbol *s) {
     return s->type == SYMBOL_FUNCTION || s->type == SYMBOL_IFUNC;
 }
 
+static const struct unwind_range *next_unwind(const struct finder *find) {
+    const struct module *m = find->a->module;
+    return find->range < m->range_count ? &m->ranges[find->range] : NULL;
+}
+
 /* Where code that starts at START and has no stated size may end at most. */
 static vaddr_t limit_of(const struct finder *find, vaddr_t start) {
     const struct module *m = find->a->module;
@@ -170,6 +175,65 @@ static bool runs_up_to(const struct analysis *a, vaddr_t start, vaddr_t end) {
     return true;
 }
 
+/* Does START begin a function in the midst of [BEGIN, END), which only others jump to? */
+static bool splits(const struct code_start *start, vaddr_t begin, vaddr_t end) {
+    return start->addr > begin && start->jumps_high &&
+           (start->jumps_low >= end || start->jumps_high < begin);
+}
+
+/* Where code that starts at START, and is END - START bytes long as its symbol says, ends as a
+ * function: where the next one begins, which may be entered in its midst. Where it is known what is
+ * code, that may be told by calls, and by jumps of others, too. */
+static vaddr_t sized_end(const struct finder *find, vaddr_t start, vaddr_t end) {
+    const struct module *m = find->a->module;
+    const struct analysis *a = find->a;
+    if (!a->arch->other)
+        return end;
+    for (size_t i = find->symbol; i < m->symbol_count && m->symbols[i].addr < end; i++) {
+        if (m->symbols[i].addr > start && is_function(&m->symbols[i]))
+            end = m->symbols[i].addr;
+    }
+    for (size_t i = find->start; i < a->starts.count && a->starts.at[i].addr < end; i++) {
+        if (a->starts.at[i].direct && a->starts.at[i].addr > start)
+            end = a->starts.at[i].addr;
+    }
+    for (size_t i = find->start; i < a->starts.count && a->starts.at[i].addr < end; i++) {
+        if (splits(&a->starts.at[i], start, end))
+            return a->starts.at[i].addr;
+    }
+    return end;
+}
+
+/* Whether code from START on is a jump through a word of memory, with data behind it up to END: a
+ * stub of a linker of its own, which finds by the stub's bytes what to look up and which word to
+ * fill (mono's, of what it has compiled ahead of time). It is no function, and stays as it is. */
+static bool is_late_stub(const struct analysis *a, vaddr_t start, vaddr_t end) {
+    const struct text *text = text_at(a, start);
+    struct insn in;
+    if (!text || !text_holds(text, end - 1))
+        return false;
+    start += text_arch(a, text, start)->landing(text_bytes(text, start), end - start);
+    return start < end &&
+           text_arch(a, text, start)
+               ->decode(text_bytes(text, start), end - start, start, &in, NULL) &&
+           in.kind == INSN_JUMP_INDIRECT && in.operand == OPERAND_PC_MEMORY && !in.goes_on &&
+           !runs_up_to(a, start + in.size, end);
+}
+
+/* A function without call-frame information. END 0: not known. */
+static void add_bare(struct finder *find, vaddr_t start, vaddr_t end) {
+    const struct unwind_range *next = next_unwind(find);
+    vaddr_t limit = end ? end : limit_of(find, start);
+    if (!end)
+        end = code_end(find->a, start, limit);
+    if (next && end > next->start)
+        return;
+    if (is_late_stub(find->a, start, limit))
+        find->done = limit;
+    else
+        add(find, start, end, NULL);
+}
+
 /* The function that the symbols at one address name. Assembly often states no size. */
 static void add_symbols(struct finder *find) {
     const struct module *m = find->a->module;
@@ -184,16 +248,13 @@ static void add_symbols(struct finder *find) {
     }
     if (!function || first->addr < find->done)
         return;
-    const struct unwind_range *next = find->range < m->range_count ? &m->ranges[find->range] : NULL;
+    const struct unwind_range *next = next_unwind(find);
     if (next && first->addr + size == next->end && runs_up_to(find->a, first->addr, next->start)) {
         add(find, first->addr, next->end, next);
         find->range++;
         return;
     }
-    vaddr_t end =
-        size ? first->addr + size : code_end(find->a, first->addr, limit_of(find, first->addr));
-    if (!next || end <= next->start)
-        add(find, first->addr, end, NULL);
+    add_bare(find, first->addr, size ? sized_end(find, first->addr, first->addr + size) : 0);
 }
 
 /* A function that nothing names. */
@@ -202,7 +263,7 @@ static void add_start(struct finder *find) {
     size_t count = find->a->func_count;
     if (start->addr < find->done)
         return;
-    add(find, start->addr, code_end(find->a, start->addr, limit_of(find, start->addr)), NULL);
+    add_bare(find, start->addr, 0);
     if (find->a->func_count > count)
         find->a->funcs[count].weak = !start->called;
 }

@@ -68,6 +68,11 @@ void groups_join(struct analysis *a) {
         if (!tail_call && !inexact && (start || told))
             groups_unite(a, t->func, index);
     }
+    for (size_t i = 0; i < a->inner_ways.count; i++) {
+        const struct inner_way *c = &a->inner_ways.at[i];
+        if (c->from != NO_FUNC)
+            groups_unite(a, c->from, c->to);
+    }
 }
 
 /* Where F's end runs into another range: its index, else NO_FUNC. */

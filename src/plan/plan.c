@@ -38,7 +38,8 @@ static const struct {
                            "bytes that would be moved."},
     [REFUSED_NO_ADDRESS] = {"no-address",
                             "Nothing can be mapped where the bytes that follow it would make its "
-                            "patch lead, or the call it begins with must stay in its place."},
+                            "patch lead, all room within reach is taken by others' trampolines, or "
+                            "the call it begins with must stay in its place."},
     [REFUSED_LOOSE] = {"movable-code",
                        "No unwind information describes it, and nothing ties it to its place: the "
                        "program might run a copy of it."},
@@ -47,6 +48,15 @@ static const struct {
                        "the stack is at each place where it may end."},
     [REFUSED_TEXT_RELOCATIONS] = {"text-relocations", "Its code is changed while it is loaded."},
 };
+
+uint64_t plan_reach(const struct plan *plan) {
+    uint64_t reach = plan->arch->reach;
+    for (size_t i = 0; i < plan->spans.count; i++) {
+        const struct arch *arch = plan->spans.at[i].arch;
+        reach = arch && arch->reach < reach ? arch->reach : reach;
+    }
+    return reach;
+}
 
 const char *refusal_tag(enum refusal refusal) { return refusals[refusal].tag; }
 const char *refusal_meaning(enum refusal refusal) { return refusals[refusal].meaning; }
@@ -94,10 +104,12 @@ static void analysis_done(struct analysis *a) {
     free(a->funcs);
     ARRAY_FREE(&a->starts);
     ARRAY_FREE(&a->jumps);
+    ARRAY_FREE(&a->labels);
     ARRAY_FREE(&a->sleds);
     ARRAY_FREE(&a->rows);
     ARRAY_FREE(&a->switches);
     ARRAY_FREE(&a->data_starts);
+    ARRAY_FREE(&a->inner_ways);
     ARRAY_FREE(&a->transfers);
     ARRAY_FREE(&a->loads);
     ARRAY_FREE(&a->bases);
@@ -165,8 +177,6 @@ size_t plan_slices_size(const struct plan *plan) {
     return entries * plan->slice_room;
 }
 
-size_t plan_site_count(const struct plan *plan) { return plan->sites.count; }
-
 const struct arch *plan_arch_at(const struct plan *plan, vaddr_t addr) {
     size_t low = 0;
     for (size_t high = plan->spans.count; low < high;) {
@@ -205,5 +215,5 @@ uint32_t plan_index_at(const struct plan *plan, vaddr_t addr) {
 }
 
 char *plan_function_shown(const struct plan_function *f, const char *module) {
-    return f->name ? demangle(f->name) : mem_printf("%s+0x%lx", module, f->addr);
+    return f->name ? demangle(f->name) : mem_printf("%s+0x%jx", module, f->addr);
 }

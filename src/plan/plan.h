@@ -166,11 +166,19 @@ enum mark_kind {
 };
 struct mark {
     uint32_t offset;
-    uint8_t kind;    /* enum mark_kind */
-    uint8_t variant; /* MARK_STUB: which template, for stub_state_at() */
-    bool at_start;   /* orig is the first byte of its window: resuming there is always safe */
+    uint8_t kind : 3;    /* enum mark_kind */
+    bool at_start : 1;   /* orig is the first byte of its window: resuming there is always safe */
+    bool link_first : 1; /* MARK_STUB: as in struct stub_spec */
+    bool other : 1;      /* code of the machine's other state (arch.other), here and there */
+    uint8_t variant;     /* MARK_STUB: which template, for stub_state_at() */
+    uint8_t it;          /* at orig, in the midst of a block of T32: ITSTATE; else 0 */
+    union {
+        uint8_t pops;   /* MARK_STUB: stub_spec.pops, in words */
+        uint8_t pushed; /* else as in struct relocated */
+    };
     vaddr_t orig;
 };
+_Static_assert(sizeof(struct mark) == 16, "there are millions of them");
 
 struct plan_code {
     uint8_t *area; /* bytes of the trampoline area, agent code first */
@@ -200,10 +208,19 @@ struct plan_code {
 size_t plan_area_size(const struct plan *plan);
 /* How much more it is with slices. */
 size_t plan_slices_size(const struct plan *plan);
-/* How many sites there can be. Each has at most two patches, one way and one island. */
-size_t plan_site_count(const struct plan *plan);
-/* Errors: ERANGE "out-of-reach" when AREA is not within reach of the text or its data; ENOSPC
- * "no-room" when it is too small; ENOENT "no-hook" when the hook's entry cannot be patched. */
+/* What REQUEST needs at most: bytes of its area, and sites that are patched. Its area is not looked
+ * at. */
+struct plan_need {
+    size_t bytes, sites;
+};
+struct plan_need plan_need(const struct plan *plan, const struct plan_request *request);
+/* How far from the text the area may be. */
+uint64_t plan_reach(const struct plan *plan);
+/* Sites have at most two patches, one way and one island each. Functions for which the area is too
+ * small are among those that are missed.
+ * Errors: ERANGE "out-of-reach" when AREA is not within reach of the text or its data; ENOSPC
+ * "no-room" when not even the agent and the hook fit; ENOENT "no-hook" when the hook's entry cannot
+ * be patched. */
 int plan_emit(const struct plan *plan, const struct plan_request *request, struct plan_code *ret,
               struct err *err);
 void plan_code_done(struct plan_code *code);

@@ -6,8 +6,8 @@
 
 bool depths_agree(const struct analysis *a, const struct transfer *t) {
     const struct func *f = &a->funcs[t->func], *g = &a->funcs[func_at(a, t->to)];
-    int32_t depth = func_depth(a, f, t->from);
-    return depth != DEPTH_UNKNOWN && depth == func_depth(a, g, t->to);
+    int32_t from = func_depth(a, f, t->from), to = func_depth(a, g, t->to);
+    return from != DEPTH_UNKNOWN && to != DEPTH_UNKNOWN && from + f->inner == to + g->inner;
 }
 
 static bool direct_proven(const struct analysis *a, const struct transfer *t) {
@@ -17,14 +17,15 @@ static bool direct_proven(const struct analysis *a, const struct transfer *t) {
         return t->entry_depth;
     if (g == f || func_is_part(g)) /* followed */
         return true;
-    if (!func_is_start(g, t->to))
+    if (!func_is_start(g, t->to) || g->inner)
         return f->cold || depths_agree(a, t);
     return t->entry_depth || (transfer_is_idle(a, t) && depth_at(a, f, t->from) != DEPTH_UNKNOWN);
 }
 
 static bool proven(const struct analysis *a, const struct transfer *t) {
+    const struct func *f = &a->funcs[t->func];
     if (transfer_returns(t))
-        return t->entry_depth;
+        return t->entry_depth || (f->inner && func_depth(a, f, t->from) == -(int32_t)f->inner);
     switch (t->kind) {
     case INSN_JUMP_INDIRECT:
         return t->inside || t->dispatch == DISPATCH_STACK || t->dispatch == DISPATCH_CALL ||
@@ -41,6 +42,20 @@ static bool is_stray(const struct analysis *a, const struct transfer *t) {
     return g != NO_FUNC && g != t->func && !a->funcs[t->func].cold && !depths_agree(a, t);
 }
 
+/* Calls that are followed lead to starts, of inner functions only those that agree. */
+static void note_stray(struct analysis *a, vaddr_t addr) {
+    struct func *g = &a->funcs[func_at(a, addr)];
+    func_note_stray(a, addr);
+    g->unproven |= g->inner != 0;
+}
+
+/* What runs into the next function does so where that is entered by calls. */
+static void part_from_inner(struct analysis *a, uint32_t i) {
+    struct func *f = &a->funcs[i], *g = i + 1 < a->func_count ? &a->funcs[i + 1] : NULL;
+    if (f->falls_through && g && (f->inner || g->inner))
+        f->unproven = g->unproven = true;
+}
+
 /* Those that may be parts of others come last: by then it is known whether they are. */
 static void follow_bare(struct analysis *a, bool weak) {
     for (uint32_t i = 0; i < a->func_count; i++) {
@@ -55,11 +70,14 @@ void depths_find(struct analysis *a) {
         anchors_find(a);
     follow_bare(a, false);
     follow_bare(a, true);
+    inner_find(a);
+    for (uint32_t i = 0; i < a->func_count; i++)
+        part_from_inner(a, i);
     for (size_t i = 0; i < a->transfers.count; i++) {
         struct transfer *t = &a->transfers.at[i];
         struct func *f = &a->funcs[t->func];
         if (is_stray(a, t))
-            func_note_stray(a, t->to);
+            note_stray(a, t->to);
         if (f->range)
             continue;
         t->entry_depth = func_entry_depth(a, f, t->from);

@@ -60,7 +60,8 @@ static bool is_left(const struct analysis *a, const struct exit_site *x) {
     bool all =
         i < a->to_returns.count && a->to_returns.at[i].to == x->addr && a->to_returns.at[i].all;
     return all && x->kind == INSN_RETURN && x->tier == TIER_NONE && func_is_described(a, f) &&
-           !func_is_start(f, x->addr) && !(*text_fact(f->text, x->addr) & FACT_OWNED);
+           x->pops >= 0 && !func_is_start(f, x->addr) &&
+           !(*text_fact(f->text, x->addr) & FACT_OWNED);
 }
 
 static void make_way(struct analysis *a, vaddr_t addr) {
@@ -132,6 +133,8 @@ void returns_delegate(struct analysis *a, const bool *wanted_group) {
 
 bool window_runs_into(const struct analysis *a, const struct window *w, vaddr_t addr) {
     const struct text *text = a->funcs[w->func].text;
-    return w->end == addr && w->tier != TIER_PAD && w->tier != TIER_TRAP &&
-           !ends_flow(text_kind(text, text_previous(text, addr)));
+    if (w->end != addr || w->tier == TIER_PAD || w->tier == TIER_TRAP)
+        return false;
+    vaddr_t last = text_previous(text, addr);
+    return !last || !ends_flow(text_kind(text, last));
 }

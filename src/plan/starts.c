@@ -13,10 +13,12 @@
 static size_t drop_repeated(struct code_start *starts, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!kept || starts[kept - 1].addr != starts[i].addr)
+        if (!kept || starts[kept - 1].addr != starts[i].addr) {
             starts[kept++] = starts[i];
-        else
-            starts[kept - 1].called |= starts[i].called;
+            continue;
+        }
+        starts[kept - 1].called |= starts[i].called;
+        starts[kept - 1].direct |= starts[i].direct;
     }
     return kept;
 }
@@ -51,8 +53,10 @@ static size_t jumps_from(const struct analysis *a, vaddr_t addr) {
     return low;
 }
 
-/* Does the instruction before ADDR, in [START, ADDR), run into it? Only data and ends do not. */
-static bool runs_into(const struct analysis *a, vaddr_t start, vaddr_t addr) {
+/* Does the instruction before ADDR, in [START, ADDR), run into it? Only data and ends do not, and
+ * calls that do not come back to any of ENDS. */
+static bool runs_into(const struct analysis *a, const address_list *ends, vaddr_t start,
+                      vaddr_t addr) {
     const struct text *t = text_at(a, addr);
     struct insn in;
     bool runs = true;
@@ -68,7 +72,7 @@ static bool runs_into(const struct analysis *a, vaddr_t start, vaddr_t addr) {
         runs = in.kind != INSN_RETURN && in.kind != INSN_JUMP && in.kind != INSN_TRAP &&
                (in.kind != INSN_JUMP_INDIRECT || in.goes_on);
     }
-    return runs;
+    return runs && !list_holds(ends, addr);
 }
 
 /* A place where a function may begin that only jumps lead to. */
@@ -91,14 +95,31 @@ static const struct weak *weak_at(const weak_list *list, size_t count, vaddr_t a
     return low < count && list->at[low].addr == addr ? &list->at[low] : NULL;
 }
 
-/* Adds TO, if it is no start that is known, and nothing runs into it. KNOWN: so many are. */
-static void add_weak(const struct analysis *a, size_t known, vaddr_t to, weak_list *list) {
+/* Adds TO, if it is no start that is known. KNOWN: so many are. */
+static void add_candidate(const struct analysis *a, size_t known, vaddr_t to, weak_list *list) {
     const struct code_start *starts = a->starts.at;
     size_t i = starts_up_to(starts, known, to);
-    if (!i || starts[i - 1].addr == to || runs_into(a, starts[i - 1].addr, to))
+    if (!i || starts[i - 1].addr == to)
         return;
     struct weak w = {to, starts[i - 1].addr, i < known ? starts[i].addr : UINT64_MAX, false};
     ARRAY_PUSH(list, w);
+}
+
+/* The same, if nothing runs into it. */
+static void add_weak(const struct analysis *a, const address_list *ends, size_t known, vaddr_t to,
+                     weak_list *list) {
+    size_t i = starts_up_to(a->starts.at, known, to);
+    if (i && !runs_into(a, ends, a->starts.at[i - 1].addr, to))
+        add_candidate(a, known, to, list);
+}
+
+/* What only calls run into that never return. */
+static void add_behind_calls(struct analysis *a, address_list *ret_ends, weak_list *list) {
+    address_list begins = {0};
+    endless_find(a, ret_ends, &begins);
+    for (size_t i = 0; i < begins.count; i++)
+        add_candidate(a, a->starts.count, begins.at[i], list);
+    ARRAY_FREE(&begins);
 }
 
 static void sort_weak(weak_list *list) {
@@ -126,12 +147,13 @@ static const struct code_jump *jump_over(const struct analysis *a, const weak_li
 
 /* What begins there jumps to functions of its own, which nobody else knows. */
 static void add_reached(const struct analysis *a, size_t known, weak_list *list) {
+    const address_list none = {0}; /* as one function's blocks stand behind such calls */
     size_t count = list->count;
     for (size_t k = 0; k < count; k++) {
         size_t i = jumps_from(a, list->at[k].start);
         struct weak w = list->at[k];
         for (const struct code_jump *j; (j = jump_over(a, list, count, &w, &i)); i++)
-            add_weak(a, known, j->to, list);
+            add_weak(a, &none, known, j->to, list);
     }
     sort_weak(list);
 }
@@ -150,7 +172,7 @@ static bool strike_out(const struct analysis *a, weak_list *list) {
 }
 
 struct arrival { /* a jump to a function, of the function of that number */
-    vaddr_t to;
+    vaddr_t to, at;
     size_t from;
 };
 
@@ -160,7 +182,8 @@ static void note_shared(struct analysis *a) {
     size_t i = 0;
     for (size_t k = 0; k < a->jumps.count; k++) {
         const struct code_jump *j = &a->jumps.at[k];
-        struct arrival arrival = {j->to, starts_up_to(a->starts.at, a->starts.count, j->from)};
+        struct arrival arrival = {j->to, j->from,
+                                  starts_up_to(a->starts.at, a->starts.count, j->from)};
         ARRAY_PUSH(&arrivals, arrival);
     }
     sort_by_address(arrivals.at, arrivals.count, sizeof *arrivals.at);
@@ -169,21 +192,29 @@ static void note_shared(struct analysis *a) {
         while (i < arrivals.count && arrivals.at[i].to < start->addr)
             i++;
         const size_t first = i;
-        for (; i < arrivals.count && arrivals.at[i].to == start->addr; i++)
-            start->called |= arrivals.at[i].from != arrivals.at[first].from;
+        for (; i < arrivals.count && arrivals.at[i].to == start->addr; i++) {
+            const struct arrival *arrival = &arrivals.at[i];
+            start->called |= arrival->from != arrivals.at[first].from;
+            if (i == first || arrival->at < start->jumps_low)
+                start->jumps_low = arrival->at;
+            if (arrival->at > start->jumps_high)
+                start->jumps_high = arrival->at;
+        }
     }
     ARRAY_FREE(&arrivals);
 }
 
 void starts_settle(struct analysis *a) {
     weak_list list = {0};
+    address_list ends = {0};
     sort_starts(a);
     sort_by_address(a->jumps.at, a->jumps.count, sizeof *a->jumps.at);
     size_t known = a->starts.count;
+    add_behind_calls(a, &ends, &list);
     for (size_t i = 0; i < a->jumps.count; i++) {
         const struct code_jump *j = &a->jumps.at[i];
         if (starts_up_to(a->starts.at, known, j->from) != starts_up_to(a->starts.at, known, j->to))
-            add_weak(a, known, j->to, &list);
+            add_weak(a, &ends, known, j->to, &list);
     }
     sort_weak(&list);
     add_reached(a, known, &list);
@@ -191,9 +222,10 @@ void starts_settle(struct analysis *a) {
         ;
     for (size_t i = 0; i < list.count; i++) {
         if (!list.at[i].no)
-            ARRAY_PUSH(&a->starts, ((struct code_start){list.at[i].addr, false}));
+            ARRAY_PUSH(&a->starts, ((struct code_start){.addr = list.at[i].addr}));
     }
     ARRAY_FREE(&list);
+    ARRAY_FREE(&ends);
     sort_starts(a);
     note_shared(a);
 }

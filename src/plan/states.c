@@ -23,18 +23,22 @@ enum { UNKNOWN = CODE_DATA + 1 }; /* a state, while they are sought */
 struct place {
     vaddr_t addr;
     uint8_t state;
+    bool behind_call; /* to which control may never come back */
 };
 
-struct late {        /* places behind calls */
-    uint8_t *states; /* by STATE_BYTES: 1 + the state to go on in; UINT8_MAX: that is done */
-    size_t low;      /* none is before this one */
+/* Places behind calls: of what is known not to return, and of all else, which come first. */
+enum { ALL_ELSE, NEVER_RETURN, LATES };
+struct late {
+    uint8_t *states;   /* by STATE_BYTES: 1 + the state to go on in; UINT8_MAX: that is done */
+    size_t low, count; /* none is before this one; how many there are */
 };
 
 struct search {
     struct analysis *a;
     ARRAY(struct place) ready; /* ways that are to be followed */
-    struct late *late;         /* by text */
-    size_t late_count;
+    struct late *late[LATES];  /* by text */
+    address_list endless;      /* what never returns by its name; sorted */
+    bool all_begun;            /* nothing else tells where code is */
 };
 
 struct line {                              /* instructions that run one after the other */
@@ -68,11 +72,11 @@ static void take_marks(struct analysis *a, const struct text *t) {
 /* ---- ways ---- */
 
 static void go(struct search *s, vaddr_t addr, uint8_t state) {
-    ARRAY_PUSH(&s->ready, ((struct place){addr, state}));
+    ARRAY_PUSH(&s->ready, ((struct place){addr, state, false}));
 }
 
 static void begin_function(struct search *s, vaddr_t addr, bool called) {
-    ARRAY_PUSH(&s->a->starts, ((struct code_start){addr, called}));
+    ARRAY_PUSH(&s->a->starts, ((struct code_start){.addr = addr, .called = called}));
 }
 
 /* The code of a stub of the linker's is known without following it. */
@@ -89,15 +93,16 @@ static void note_data(const struct search *s, vaddr_t start, size_t size) {
     }
 }
 
-static void go_later(struct search *s, vaddr_t addr, uint8_t state) {
+static void go_later(struct search *s, vaddr_t addr, uint8_t state, int which) {
     for (size_t i = 0; i < s->a->texts.count; i++) {
         const struct text *t = &s->a->texts.at[i];
+        struct late *late = &s->late[which][i];
         size_t k = (addr - t->start) / STATE_BYTES;
-        if (!text_holds(t, addr) || s->late[i].states[k])
+        if (!text_holds(t, addr) || late->states[k])
             continue;
-        s->late[i].states[k] = state + 1;
-        s->late[i].low = k < s->late[i].low ? k : s->late[i].low;
-        s->late_count++;
+        late->states[k] = state + 1;
+        late->low = k < late->low ? k : late->low;
+        late->count++;
     }
 }
 
@@ -123,6 +128,7 @@ static void follow_table(struct search *s, const struct dispatch *d, uint8_t sta
             break;
         if (to > d->table && to < lowest)
             lowest = to;
+        ARRAY_PUSH(&s->a->labels, to);
         go(s, to, state);
     }
     if (is_own(s, d->table))
@@ -135,13 +141,16 @@ static void follow_switch(struct search *s, const struct text *t, const struct i
     struct code_bytes jump = {text_bytes(t, in->addr), in->size, in->addr};
     struct dispatch d = text_arch(s->a, t, in->addr)->dispatch(jump, line->past, line->count);
     if (d.kind == DISPATCH_CALL)
-        go_later(s, in->addr + in->size, state);
+        go_later(s, in->addr + in->size, state, ALL_ELSE);
     if (!d.table)
         return;
     if (d.kind == DISPATCH_COMPUTED) {
+        ARRAY_PUSH(&s->a->labels, d.table);
         go(s, d.table, state);
-        for (uint32_t i = 0; i < d.count; i++)
+        for (uint32_t i = 0; i < d.count; i++) {
+            ARRAY_PUSH(&s->a->labels, d.table + (vaddr_t)i * d.entry_bytes);
             go(s, d.table + (vaddr_t)i * d.entry_bytes, state);
+        }
         return;
     }
     if (d.kind == DISPATCH_ADDRESSES && !d.entry_bytes)
@@ -165,9 +174,11 @@ static void note_operand(struct search *s, const struct arch *arch, const struct
     line->trail.literal =
         memory ? module_constant(s->a->module, in->target, arch->word_bytes) : NULL;
     if (memory && is_own(s, in->target))
-        note_data(s, in->target, arch->word_bytes);
+        note_data(s, in->target, in->loads ? in->loads : arch->word_bytes);
     if (!arch->follow || !arch->follow(&line->trail, in, text_bytes(t, in->addr), &whole))
         return;
+    if (whole.operand == OPERAND_PC_MEMORY && is_own(s, whole.target))
+        note_data(s, whole.target, whole.loads ? whole.loads : arch->word_bytes);
     vaddr_t to = code_address(s->a, whole.target);
     bool address = whole.operand == OPERAND_PC_ADDRESS ||
                    (whole.operand == OPERAND_ABSOLUTE && !s->a->module->position_independent);
@@ -193,13 +204,15 @@ static bool follow_insn(struct search *s, const struct text *t, const struct ins
         return true;
     case INSN_CALL:
         if (is_own(s, in->target)) {
-            begin_function(s, in->target, true);
+            ARRAY_PUSH(&s->a->starts,
+                       ((struct code_start){.addr = in->target, .called = true, .direct = true}));
             go(s, in->target, there);
         }
-        go_later(s, in->addr + in->size, state);
+        go_later(s, in->addr + in->size, state,
+                 list_holds(&s->endless, in->target) ? NEVER_RETURN : ALL_ELSE);
         return in->goes_on;
     case INSN_CALL_INDIRECT:
-        go_later(s, in->addr + in->size, state);
+        go_later(s, in->addr + in->size, state, ALL_ELSE);
         return in->goes_on;
     case INSN_JUMP_INDIRECT:
         follow_switch(s, t, in, line);
@@ -228,6 +241,13 @@ static void remember(struct line *line, const struct text *t, const struct insn 
     line->count = kept + 1;
 }
 
+/* Code that was found in one state, and is come to in the other: who knows which is right. As data
+ * it makes its function one that is not touched. */
+static bool contradicts(const struct text *t, const struct place *from) {
+    uint8_t state = *text_state(t, from->addr);
+    return state < CODE_DATA && state != from->state && !from->behind_call;
+}
+
 static void follow(struct search *s, struct place from) {
     const struct section *section = text_section_at(s->a, from.addr);
     const struct text *t = section ? text_at(s->a, from.addr) : NULL;
@@ -235,6 +255,10 @@ static void follow(struct search *s, struct place from) {
     struct line line = {.count = 0};
     if (!t || section->plt || from.addr % arch->insn_bytes)
         return;
+    if (contradicts(t, &from)) {
+        *text_state(t, from.addr) = CODE_DATA;
+        return;
+    }
     vaddr_t limit = section->start + section->size;
     if (limit > t->start + t->size)
         limit = t->start + t->size;
@@ -259,29 +283,40 @@ static void follow_ready(struct search *s) {
 
 /* Takes the first place that is left; false if there is none in T. */
 static bool take_late(struct late *late, const struct text *t, struct place *ret) {
-    for (; late->low <= t->size / STATE_BYTES; late->low++) {
+    for (; late->count && late->low <= t->size / STATE_BYTES; late->low++) {
         uint8_t *state = &late->states[late->low];
         if (!*state || *state == UINT8_MAX)
             continue;
-        *ret = (struct place){t->start + late->low * STATE_BYTES, (uint8_t)(*state - 1)};
+        *ret = (struct place){t->start + late->low * STATE_BYTES, (uint8_t)(*state - 1), true};
         *state = UINT8_MAX;
+        late->count--;
         return true;
     }
     return false;
 }
 
-static void follow_all(struct search *s) {
-    follow_ready(s);
-    while (s->late_count) {
-        struct place next;
-        for (size_t i = 0; i < s->a->texts.count; i++) {
-            while (s->late_count && take_late(&s->late[i], &s->a->texts.at[i], &next)) {
-                s->late_count--;
-                ARRAY_PUSH(&s->ready, next);
-                follow_ready(s);
-            }
+/* Follows what is left of one of the two, up to the first text's end that is come to with more left
+ * of what comes before it. False: nothing was left. */
+static bool follow_late(struct search *s, int which) {
+    struct place next;
+    bool any = false;
+    for (size_t i = 0; i < s->a->texts.count; i++) {
+        while (take_late(&s->late[which][i], &s->a->texts.at[i], &next)) {
+            any = true;
+            ARRAY_PUSH(&s->ready, next);
+            follow_ready(s);
+            if (which == NEVER_RETURN)
+                return true;
         }
     }
+    return any;
+}
+
+/* Literals of all that is sure to be code are known before what may be some is followed. */
+static void follow_all(struct search *s) {
+    follow_ready(s);
+    while (follow_late(s, ALL_ELSE) || (s->all_begun && follow_late(s, NEVER_RETURN)))
+        ;
 }
 
 /* ---- where ways begin ---- */
@@ -415,21 +450,26 @@ static void infer(struct search *s) {
     struct analysis *a = s->a;
     for (size_t i = 0; i < a->texts.count; i++) {
         const struct text *t = &a->texts.at[i];
-        s->late[i] = (struct late){mem_alloc(t->size / STATE_BYTES + 1), SIZE_MAX};
+        for (int k = 0; k < LATES; k++)
+            s->late[k][i] = (struct late){mem_alloc(t->size / STATE_BYTES + 1), SIZE_MAX, 0};
         fill(t, t->start, t->start + t->size, UNKNOWN);
     }
     take_stubs(a);
+    endless_by_name(a, &s->endless);
     begin_at_marks(s);
     begin_at_exceptions(s);
     begin_at_words(s);
     begin_at_pads(s);
+    s->all_begun = true;
+    follow_all(s);
     starts_settle(a);
     for (size_t i = 0; i < a->texts.count; i++) {
         const struct text *t = &a->texts.at[i];
         take_padding(a, t);
         for (size_t k = 0; k < t->size / STATE_BYTES + 1; k++)
             t->states[k] = t->states[k] == UNKNOWN ? CODE_DATA : t->states[k];
-        free(s->late[i].states);
+        for (int k = 0; k < LATES; k++)
+            free(s->late[k][i].states);
     }
 }
 
@@ -438,10 +478,12 @@ void states_find(struct analysis *a) {
         return;
     if (!a->module->marks_hold) {
         struct search s = {.a = a};
-        AUTO_FREE struct late *late = mem_alloc((a->texts.count + 1) * sizeof *late);
-        s.late = late;
+        AUTO_FREE struct late *late = mem_alloc((LATES * a->texts.count + 1) * sizeof *late);
+        for (int k = 0; k < LATES; k++)
+            s.late[k] = late + (size_t)k * a->texts.count;
         infer(&s);
         ARRAY_FREE(&s.ready);
+        ARRAY_FREE(&s.endless);
         return;
     }
     for (size_t i = 0; i < a->texts.count; i++) {

@@ -55,7 +55,7 @@ static void offer_entry(struct analysis *a, uint32_t i) {
 
 static void offer_exit(struct analysis *a, const struct exit_site *x) {
     struct window w = {.start = x->addr, .func = x->func};
-    if (x->kind != INSN_LOOP && trap_window(a, &w))
+    if (text_can_part(a, a->funcs[x->func].text, x->addr) && trap_window(a, &w))
         window_take(a, &w);
 }
 

@@ -115,6 +115,8 @@ static uint8_t written(const struct analysis *a, const struct window *w) {
 
 static void serve_exit(const struct analysis *a, vaddr_t addr, uint8_t tier) {
     struct exit_site *x = exit_at(a, addr);
+    if (x->pops < 0)
+        return;
     x->trap = tier == TIER_TRAP;
     if (x->trap)
         return;
@@ -125,7 +127,7 @@ static void serve_exit(const struct analysis *a, vaddr_t addr, uint8_t tier) {
 static void serve_exits(struct analysis *a, const struct window *w) {
     const struct text *text = a->funcs[w->func].text;
     for (vaddr_t at = w->start; at < w->end; at += text_size(text, at)) {
-        if (*text_fact(text, at) & FACT_EXIT && text_kind(text, at) != INSN_LOOP)
+        if (*text_fact(text, at) & FACT_EXIT && text_can_part(a, text, at))
             serve_exit(a, at, w->tier);
     }
     if (w->beside)
@@ -323,8 +325,10 @@ static void choose_exit(struct analysis *a, struct exit_site *x, const struct ch
     }
     const struct func *f = &a->funcs[x->func];
     struct window w = {.start = x->addr, .end = x->addr + x->size, .func = x->func};
-    enum refusal why =
-        x->kind == INSN_LOOP ? REFUSED_UNRELOCATABLE : window_blocker(f, x->addr, true);
+    enum refusal why = text_can_part(a, f->text, x->addr) ? window_blocker(f, x->addr, true)
+                                                          : REFUSED_UNRELOCATABLE;
+    if (x->pops < 0)
+        why = REFUSED_DEPTH;
     bool open = group_root(a, x->func)->open_flow;
     if (!why && !open)
         grow(f, &w, x->kind, arch_of(a, &w)->jump_bytes);

@@ -11,6 +11,7 @@ void arrival_done(struct arrival *a) {
     ARRAY_FREE(&a->tids);
     ARRAY_FREE(&a->pcs);
     ARRAY_FREE(&a->stacks);
+    ARRAY_FREE(&a->aside.frames);
 }
 
 static void move_in(struct patched *p, pid_t tid) {
@@ -26,10 +27,16 @@ static void move_in(struct patched *p, pid_t tid) {
     thread_set_regs(tid, &regs);
 }
 
-void arrival_settle(const struct arrival *a, struct patched *p) {
+void arrival_settle(const struct arrival *a, int memory_fd, struct patched *p) {
     for (size_t i = 0; i < a->pcs.count; i++)
         if (patcher_breaks(p, a->pcs.at[i]))
             patcher_spare(p, a->pcs.at[i]);
+    for (size_t i = 0; i < a->aside.frames.count; i++) {
+        const struct aside_frame *f = &a->aside.frames.at[i];
+        if (patcher_breaks(p, f->context.pc) &&
+            aside_counts(f, memory_fd, a->tids.at, a->tids.count))
+            patcher_spare(p, f->context.pc);
+    }
     for (size_t i = 0; i < a->tids.count; i++)
         move_in(p, a->tids.at[i]);
 }

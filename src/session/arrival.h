@@ -8,19 +8,22 @@
 #define SPOOR_SESSION_ARRIVAL_H
 
 #include "base/mem.h"
+#include "session/aside.h"
 #include "session/sigframes.h"
 #include "session/space.h"
 
 struct arrival {
-    ARRAY(pid_t) tids; /* all threads of the space; they stand still, or wait in the kernel */
-    taddr_array pcs;   /* where something returns to that cannot be moved */
+    ARRAY(pid_t) tids;  /* all threads of the space; they stand still, or wait in the kernel */
+    taddr_array pcs;    /* where something returns to that cannot be moved */
+    struct aside aside; /* the same, if it counts */
     ARRAY(struct span) stacks; /* goroutines', which stay where they are until all go on */
     bool as_prepared; /* it was looked for in prepared windows only: there must be no others */
 };
 
 void arrival_add(struct arrival *a, int memory_fd, const struct maps *maps, pid_t tid);
 void arrival_done(struct arrival *a);
-/* The trampolines of P are mapped and filled, and its text is what it was. */
-void arrival_settle(const struct arrival *a, struct patched *p);
+/* The trampolines of P, in the memory of MEMORY_FD, are mapped and filled, and its text is what it
+ * was. */
+void arrival_settle(const struct arrival *a, int memory_fd, struct patched *p);
 
 #endif

@@ -10,6 +10,7 @@
 #include "session/identity.h"
 #include "session/recording.h"
 #include "target/candidate.h"
+#include "target/cpu.h"
 
 enum { STEP_MS = 200, COUNTING_STEP_MS = 20 /* when events are limited */ };
 
@@ -140,7 +141,9 @@ static void run(struct recording *r) {
         recording_step(r, ms);
         told = told || recording_tell_ended(r);
     }
+    struct tracer_stop stop;
     bool lives = tracer_task_count(r->tracer) > 0;
+    r->result->stood = tracer_stopped(r->tracer, &stop) && !stop.number;
     tracer_release_all(r->tracer);
     struct tracer_pauses pauses = tracer_pauses(r->tracer);
     r->result->attach_ns = pauses.attach_ns;
@@ -158,8 +161,11 @@ int session_attach(const struct session_options *options, pid_t pid, struct sess
                           .on_signal = on_signal,
                           .ctx = &a};
     *ret = (struct session_result){0};
+    int rc = cpu_check(err);
+    if (rc < 0)
+        return rc;
     timing_start();
-    int rc = begin(&r, err);
+    rc = begin(&r, err);
     if (rc == 0) {
         run(&r);
         recording_finish(&r, recording_status(&r));

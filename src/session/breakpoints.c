@@ -124,7 +124,7 @@ static void tell_function(const struct session_options *o, const struct entry *e
         only_ends ? "the ends of its later calls are inferred" : "its later calls were not seen";
     AUTO_FREE char *text = mem_printf(
         "%s: its breakpoints were withdrawn, as they were hit more than %u times within a second "
-        "(%lu in all): %s: --trap-limit allows more",
+        "(%ju in all): %s: --trap-limit allows more",
         name, o->trap_limit, e->trap_loads[i].all, loss);
     tell(o, text);
 }

@@ -14,7 +14,7 @@
 #include "target/memory.h"
 #include "unwind/unwind.h"
 
-enum { FIRST_ROOM = 256, WORD = 8 };
+enum { FIRST_ROOM = 256, WORD = REGS_WORD_BYTES };
 
 struct file { /* that is mapped somewhere */
     dev_t device;
@@ -40,7 +40,7 @@ typedef ARRAY(struct walked) walked_array;
 struct last {    /* slice */
     uint64_t in; /* as above */
     uint64_t sp, end;
-    uint64_t *words;
+    regs_word_t *words;
     size_t room;
     walked_array frames;
     uint32_t end_chain; /* how its chain ends */
@@ -50,6 +50,7 @@ struct callers {
     atomic_uint refs;
     pthread_mutex_t lock; /* of all that follows */
     uint32_t most;
+    const struct asked *asked;
     struct maps maps;
     uint64_t *since;  /* by map, ticks: what was written from then on may lead there */
     uint64_t changed; /* the latest of these */
@@ -105,7 +106,8 @@ static char *function_name(const char *symbol) {
     return cold ? mem_printf("%.*s", (int)(cold - symbol), symbol) : mem_strdup(symbol);
 }
 
-/* The symbol of the code at ADDR, of a function if possible; NULL: none. */
+/* The symbol of the code at ADDR, of a function if possible; NULL: none. What nothing tells the end
+ * of goes on to the next symbol if it is a function (_start on 32-bit Arm). */
 static const struct symbol *symbol_at(const struct module *m, vaddr_t addr) {
     size_t end = SEARCH(k, m->symbol_count, m->symbols[k].addr <= addr);
     const struct unwind_range *range = module_range_at(m, addr);
@@ -113,7 +115,8 @@ static const struct symbol *symbol_at(const struct module *m, vaddr_t addr) {
         const struct symbol *s = &m->symbols[i];
         if (range ? s->addr < range->start : s->size && addr - s->addr >= s->size)
             return NULL;
-        if (s->type == SYMBOL_OBJECT || !s->name[0] || (!range && !s->size))
+        bool has_end = range || s->size || s->type == SYMBOL_FUNCTION;
+        if (s->type == SYMBOL_OBJECT || !s->name[0] || !has_end)
             continue;
         while (i && m->symbols[i - 1].addr == s->addr && m->symbols[i - 1].type != SYMBOL_OBJECT &&
                m->symbols[i - 1].name[0])
@@ -263,11 +266,12 @@ void callers_look(struct callers *c, pid_t tid) {
     pthread_mutex_unlock(&c->lock);
 }
 
-struct callers *callers_new(pid_t tid, uint32_t most) {
+struct callers *callers_new(pid_t tid, uint32_t most, const struct asked *asked) {
     struct callers *c = mem_alloc(sizeof *c);
     atomic_init(&c->refs, 1);
     pthread_mutex_init(&c->lock, NULL);
     c->most = most;
+    c->asked = asked;
     callers_look(c, tid);
     return c;
 }
@@ -433,7 +437,7 @@ size_t callers_pass(struct callers *c, struct stack_slice *s, struct chains *cha
     size_t n = 0;
     if (slice_take(s, e))
         return 0;
-    if (s->begun && (e->site & 3) == EVENT_ENTRY) {
+    if ((e->site & 3) == EVENT_ENTRY && asked_has(c->asked, e->site >> 2)) {
         uint32_t chain = callers_find(c, s, e, chains);
         ret[n++] =
             (struct trace_event){e->ticks, (uint32_t)CHAIN_EVENT << 2 | EVENT_CONTROL, chain};

@@ -9,14 +9,16 @@
 #ifndef SPOOR_SESSION_CALLERS_H
 #define SPOOR_SESSION_CALLERS_H
 
+#include "session/asked.h"
 #include "session/chains.h"
 #include "session/slices.h"
 #include "target/maps.h"
 #include "trace/format.h"
 
 struct callers;
-/* Of the process of TID, as it is mapped now. Of each call MOST callers are looked for. */
-struct callers *callers_new(pid_t tid, uint32_t most);
+/* Of the process of TID, as it is mapped now. Of each call MOST callers are looked for, of
+ * functions in ASKED, which outlives it. */
+struct callers *callers_new(pid_t tid, uint32_t most, const struct asked *asked);
 /* The same process has mapped other files, or no longer those. */
 void callers_look(struct callers *c, pid_t tid);
 struct callers *callers_ref(struct callers *c);
@@ -27,7 +29,10 @@ uint32_t callers_find(struct callers *c, struct stack_slice *s, const struct tra
                       struct chains *chains);
 
 /* E, the next event of a lane whose slice is S, becomes up to two in RET: none, if it is a part of
- * a slice; before the entry behind one, the number of its chain. */
+ * a slice; before the entry of a function whose callers are asked for, the number of its chain.
+ * That the slice is missing has several causes: there was no room for as much as its beginning, and
+ * then the reader made some before the entry was written; it has been overwritten; or a thread that
+ * was brought out of a window could not write it. */
 enum { CALLERS_EVENTS = 2 };
 size_t callers_pass(struct callers *c, struct stack_slice *s, struct chains *chains,
                     const struct trace_event *e, struct trace_event ret[CALLERS_EVENTS]);

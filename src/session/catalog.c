@@ -11,6 +11,7 @@
 
 #include "arch/regs.h"
 #include "base/log.h"
+#include "session/asked.h"
 #include "session/breakpoints.h"
 #include "session/describe.h"
 #include "session/libcalls.h"
@@ -38,6 +39,7 @@ struct catalog {
     struct selection selection;
     struct session_options stack_options; /* as if --stack's patterns were -F */
     struct selection stacks;
+    struct asked *asked;         /* NULL: there is no --stack */
     struct choice before;        /* while another is tried */
     const struct entry *program; /* the first that was met, with --libcalls */
     struct triggers *triggers;   /* borrowed; NULL: there are none */
@@ -52,10 +54,14 @@ struct catalog *catalog_new(const struct session_options *options, struct trace_
     c->stack_options.filters = options->stack_filters;
     c->stack_options.filter_count = options->stack_filter_count;
     selection_init(&c->stacks, &c->stack_options);
+    if (options->stack_frames)
+        c->asked = asked_new();
     return c;
 }
 
 void catalog_watch(struct catalog *c, struct triggers *triggers) { c->triggers = triggers; }
+
+const struct asked *catalog_asked(const struct catalog *c) { return c->asked; }
 
 void catalog_free(struct catalog *c) {
     if (!c)
@@ -81,6 +87,7 @@ void catalog_free(struct catalog *c) {
     ARRAY_FREE(&c->entries);
     selection_done(&c->selection);
     selection_done(&c->stacks);
+    asked_free(c->asked);
     free(c);
 }
 
@@ -278,8 +285,10 @@ static void permit_traps(const struct catalog *c, struct entry *e) {
 /* Whatever else is chosen: of what is traced, entries of these leave slices. */
 static void choose_sliced(struct catalog *c, struct entry *e) {
     size_t ignored;
-    if (!e->sliced && c->options.stack_frames)
-        e->sliced = selection_apply(&c->stacks, e->module, e->plan, &ignored);
+    if (e->sliced || !c->asked)
+        return;
+    e->sliced = selection_apply(&c->stacks, e->module, e->plan, &ignored);
+    asked_add(c->asked, e->first_id, e->sliced, plan_function_count(e->plan));
 }
 
 static void begin_to_choose(struct catalog *c, struct entry *e) {

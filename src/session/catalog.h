@@ -68,7 +68,11 @@ struct trap_load {
     uint64_t all;
 };
 
+struct asked;
+
 struct catalog *catalog_new(const struct session_options *options, struct trace_writer *writer);
+/* Those whose entries leave slices; NULL: there are none. It is the catalog's. */
+const struct asked *catalog_asked(const struct catalog *catalog);
 /* TRIGGERS shall know of all functions that are selected; before any is. */
 void catalog_watch(struct catalog *catalog, struct triggers *triggers);
 void catalog_free(struct catalog *catalog);

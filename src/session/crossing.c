@@ -13,9 +13,10 @@ bool crossing_is_possible(const struct crossing *c) {
 
 static uint64_t bit(int sig) { return UINT64_C(1) << (sig - 1); }
 
-/* Faults must stay deliverable, or the kernel would reset their dispositions. */
+/* Faults must stay deliverable, or the kernel would reset their dispositions. So must SIGSYS, which
+ * stops a thread at the gate whose system calls go to a handler of its own. */
 static uint64_t all_but_faults(void) {
-    return ~(bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL) | bit(SIGTRAP));
+    return ~(bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL) | bit(SIGTRAP) | bit(SIGSYS));
 }
 
 static int write_bridge(const struct crossing *c, const struct bridge_notes *notes) {
@@ -33,12 +34,13 @@ static int write_bridge(const struct crossing *c, const struct bridge_notes *not
 int crossing_begin(const struct crossing *c, struct crossing_before *ret) {
     struct regs regs;
     ret->vectors = NULL;
+    int rc = thread_get_regs(c->tid, &regs);
+    if (rc < 0)
+        return rc;
     ret->notes = (struct bridge_notes){.from = c->from,
-                                       .back = c->from + c->size,
+                                       .back = regs_name_code(&regs, c->from + c->size),
                                        .saved = slab_saved(c->space->slabs.at[0], c->space->pid)};
-    int rc = thread_get_mask(c->tid, &ret->notes.mask);
-    if (rc == 0)
-        rc = thread_get_regs(c->tid, &regs);
+    rc = thread_get_mask(c->tid, &ret->notes.mask);
     if (rc == 0)
         rc = write_bridge(c, &ret->notes);
     if (rc < 0)

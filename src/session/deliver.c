@@ -19,13 +19,12 @@ static void withdraw_site(struct tracer *t, pid_t tid, struct space *space,
                           const struct settle_place *place) {
     struct regs regs;
     space_ref(space);
-    tasks_find(&t->tasks, tid)->stopped = true;
+    tasks_find(&t->tasks, tid)->held = true;
     stop_space(t, space);
-    patcher_withdraw(place->module, space->remote.memory_fd, place->original, NULL);
-    if (thread_get_regs(tid, &regs) == 0) {
-        regs_set_pc(&regs, place->original);
+    if (tasks_find(&t->tasks, tid)) /* not let go meanwhile, with all of its space */
+        patcher_withdraw(place->module, space->remote.memory_fd, place->original, NULL);
+    if (thread_get_regs(tid, &regs) == 0 && settle_put_back(space, place, &regs))
         thread_set_regs(tid, &regs);
-    }
     resume_others(t, space, tid);
     space_unref(space);
 }
@@ -63,9 +62,35 @@ static bool step_again(struct tracer *t, pid_t tid, struct space *space) {
     if (!p || settle_registers(space, tid, task->slot, &settled, &place) < 0 ||
         settled != SETTLED_OUTSIDE || thread_get_regs(tid, &regs) < 0)
         return false;
-    place = (struct settle_place){p, regs_pc(&regs)};
+    place = (struct settle_place){.module = p, .original = regs_pc(&regs)};
     withdraw_site(t, tid, space, &place);
     return true;
+}
+
+/*
+ * The copying of a slice has come upon a page of the thread's own stack that the program has made
+ * unreadable since: for slices that stack ends there from now on. The thread is rolled back to its
+ * site and begins the slice anew. Returns whether so.
+ */
+static bool end_slices_there(struct task *task) {
+    enum { LEAST_PAGE = 4096 };
+    struct span *stack = &task->readable;
+    struct regs regs;
+    enum settled settled;
+    struct settle_place place = {0};
+    siginfo_t info;
+    if (!task->slot || ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) ||
+        thread_get_regs(task->tid, &regs) < 0)
+        return false;
+    taddr_t at = (taddr_t)(uintptr_t)info.si_addr;
+    const struct patched *p = space_area_at(task->space, regs_pc(&regs));
+    if (!p || regs_agent_place(&regs, p->area) != AGENT_RELEASED || at < regs_sp(&regs) ||
+        at < stack->start || at >= stack->end)
+        return false;
+    stack->end = at / LEAST_PAGE * LEAST_PAGE;
+    slot_set_slices(task->slot, task->slot->lane->slice_bytes, *stack);
+    return settle_registers(task->space, task->tid, task->slot, &settled, &place) == 0 &&
+           settled == SETTLED_OUTSIDE;
 }
 
 bool deliver_prepare(struct tracer *t, struct task *task, int sig) {
@@ -77,6 +102,8 @@ bool deliver_prepare(struct tracer *t, struct task *task, int sig) {
         return false;
     bool fault = deliver_is_fault(task->tid, sig);
     if (fault && sig == SIGSEGV && settle_clockless(task->space, task->tid, task->slot))
+        return false;
+    if (fault && (sig == SIGSEGV || sig == SIGBUS) && end_slices_there(task))
         return false;
     if (settle_registers(task->space, task->tid, task->slot, &settled, &place) < 0 ||
         settled == SETTLED_OUTSIDE)
@@ -98,10 +125,15 @@ static bool is_unnoticed(const struct task *task) {
                  : status_ignores(task->tid, sig);
 }
 
-void deliver_mend_call(const struct task *task) {
+void deliver_mend_call(struct task *task) {
     struct regs regs;
-    if (thread_get_regs(task->tid, &regs) == 0 &&
-        thread_restart_interrupted(task->tid, &task->wait, &regs) && is_unnoticed(task) &&
-        !status_signal_pending(task->tid))
+    if (thread_get_regs(task->tid, &regs) < 0)
+        return;
+    bool again = thread_restart_interrupted(task->tid, &task->wait, &regs);
+    if (!again)
+        rests_note(task, &regs);
+    bool mend = (again || task->is_cut) && is_unnoticed(task) && !status_signal_pending(task->tid);
+    task->is_cut &= mend;
+    if (again && mend)
         thread_set_regs(task->tid, &regs);
 }

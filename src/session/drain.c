@@ -188,7 +188,7 @@ static void retire(struct drain *d, struct slot *s) {
     trace_writer_thread_end(d->options.writer, s->stream, s->end_ticks);
     callers_unref(s->callers);
     s->callers = NULL;
-    atomic_store_explicit(&s->state, LANE_FREE, memory_order_release);
+    slot_free(s);
 }
 
 static void take_incoming(struct drain *d) {

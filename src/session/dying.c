@@ -33,7 +33,7 @@ void dying_prepare(struct tracer *t, struct task *task, int sig) {
     if (!space || !leaves_core(sig) || !is_deadly(task, sig))
         return;
     space_ref(space);
-    task->stopped = true;
+    task->held = true;
     stop_space(t, space);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (k->space != space || k->pid != pid || !k->stopped)

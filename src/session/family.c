@@ -48,7 +48,7 @@ static void ask_callers(const struct space_context *ctx, struct task *task, bool
         task->readable =
             own_stack(task->tid, task->tid == task->pid ? OWN_STACK_OF_FIRST : which, &task->stack);
     if (!task->space->callers)
-        task->space->callers = callers_new(task->tid, most);
+        task->space->callers = callers_new(task->tid, most, catalog_asked(ctx->catalog));
     task->slot->callers = callers_ref(task->space->callers);
     slot_set_slices(task->slot, slice_bytes_for(most, ctx->ring_bytes), task->readable);
 }
@@ -60,7 +60,7 @@ static void give_lane_to(struct tracer *t, struct task *task, struct trace_threa
     task->stream = t->next_stream++;
     task->slot = space_take_lane(ctx, task->space, task->tid, task->stream);
     if (takes_place(t, task))
-        keys_pass(task->space, task->tid, task->slot->at);
+        keys_pass(task->space, task->tid, task->slot->at, task->maker);
     else
         keys_give_newborn(task->space, task->tid, task->slot->at, task->maker);
     task->mark = keys_mark(task->tid);
@@ -376,7 +376,7 @@ bool family_first_stop(struct tracer *t, struct task *task) {
         task->unwanted = true;
     }
     if (task->unwanted) {
-        keys_give(task->space, task->tid, space_sink(task->space));
+        keys_give_newborn(task->space, task->tid, space_sink(task->space), task->maker);
         return true;
     }
     begin_task(t, task, process);

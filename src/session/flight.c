@@ -228,7 +228,7 @@ static struct note write_snapshot(const struct flight *f, struct snapshot *s) {
     if (snapshot_write(s, &options, &facts, &err) < 0)
         return (struct note){mem_printf("no snapshot for %s: %s", s->reason, err.text), true};
     return (struct note){
-        mem_printf("%s.%u: snapshot for %s: %lu events of %lu thread%s, over %.3f ms", o->output,
+        mem_printf("%s.%u: snapshot for %s: %ju events of %ju thread%s, over %.3f ms", o->output,
                    s->number, s->reason, facts.events, facts.threads, facts.threads == 1 ? "" : "s",
                    span_ms(s, facts.span_ticks)),
         false};
@@ -365,17 +365,17 @@ static bool await_written(struct flight *f) {
 static void tell_missed(const struct flight *f) {
     if (f->too_soon) {
         AUTO_FREE char *text =
-            mem_printf("%lu more triggers came sooner after a snapshot than --snapshot-gap allows",
+            mem_printf("%ju more triggers came sooner after a snapshot than --snapshot-gap allows",
                        f->too_soon);
         say(f, text, false);
     }
     if (f->too_many) {
-        AUTO_FREE char *text = mem_printf("%lu more triggers came after the last of --snapshots=%u",
+        AUTO_FREE char *text = mem_printf("%ju more triggers came after the last of --snapshots=%u",
                                           f->too_many, f->options.session->snapshot_limit);
         say(f, text, false);
     }
     if (f->skipped) {
-        AUTO_FREE char *text = mem_printf("%lu events were overwritten before --trigger could look "
+        AUTO_FREE char *text = mem_printf("%ju events were overwritten before --trigger could look "
                                           "at them: a larger --buffer makes that rarer",
                                           f->skipped);
         say(f, text, false);

@@ -27,6 +27,7 @@ struct copy {
 
 struct frames {
     const struct space *space;
+    pid_t tid;          /* of the process, for /proc */
     int memory_fd;      /* or −1 */
     struct maps code;   /* as it was before the process was stopped */
     struct maps stacks; /* read when it stood; empty before */
@@ -42,15 +43,16 @@ static int open_file(void *ctx, const struct map *map) {
     if (strcmp(map->path, "[vdso]") == 0)
         return unwind_image(f->memory_fd, map);
     struct stat st;
-    return map->path[0] == '/' ? mapped_open(f->space->pid, map, &st) : -1;
+    return map->path[0] == '/' ? mapped_open(f->tid, map, &st) : -1;
 }
 
 struct frames *frames_new(const struct space *space) {
     struct frames *f = mem_alloc(sizeof *f);
     f->space = space;
     f->memory_fd = -1;
-    if (memory_open(space->pid, &f->memory_fd, NULL) == 0)
-        maps_read(space->pid, &f->code, NULL);
+    f->tid = space_thread(space);
+    if (memory_open(f->tid, &f->memory_fd, NULL) == 0)
+        maps_read(f->tid, &f->code, NULL);
     maps_use_former_names(&f->code);
     f->unwinder = unwinder_new(&f->code, &(struct unwind_files){f, open_file});
     unwinder_open_files(f->unwinder);
@@ -101,7 +103,7 @@ static void copy_stack(const struct frames *f, struct copy *c, taddr_t sp) {
 
 /* Adds the stacks that handlers on this one have interrupted. */
 static void copy_interrupted(const struct frames *f, struct copy *c, const struct unwind_piece *p) {
-    const uint64_t *words = (const void *)p->bytes;
+    const regs_word_t *words = (const void *)p->bytes;
     struct regs_context context;
     for (size_t i = 0; i + REGS_CONTEXT_WORDS <= p->size / sizeof *words; i++)
         if (regs_look_like_context(words + i, &context))
@@ -119,6 +121,8 @@ void frames_copy(struct frames *f, pid_t tid) {
         copy_interrupted(f, &c, &c.pieces[i]);
     ARRAY_PUSH(&f->copies, c);
 }
+
+const struct maps *frames_maps(const struct frames *f) { return &f->stacks; }
 
 void frames_stand(struct frames *f) { f->ticks = clock_ticks(); }
 

@@ -1,7 +1,7 @@
 /*
  * By what stubs find a thread's lane. Each ISA has a file of its own: keys_register.c where a
  * register that programs leave alone holds the lane's address; keys_table.c where threads are known
- * by their thread pointers, and each trampoline area begins with a table (arch/aarch64/stub.h).
+ * by their thread pointers, and each trampoline area begins with a table (wire/keys.h).
  *
  * All threads concerned stand still.
  */
@@ -18,8 +18,11 @@ struct space;
 
 struct keys {
     struct key *table; /* as it stands in the target; NULL: no pair yet */
-    bool full;         /* it has no room for some threads */
-    bool loses;        /* some write to the sink, for that or because they cannot be told apart */
+    struct sharing
+        *sharing; /* of those that cannot have pairs (keys_shared.h); NULL: no such yet */
+    bool stale;   /* what it copied still says where the original's stacks are */
+    bool full;    /* it has no room for some threads */
+    bool loses;   /* some write to the sink, for that or because they cannot be told apart */
 };
 
 /* TID, of SPACE, writes to LANE from now on; 0: it has nothing of ours any more. SPACE may be NULL:
@@ -28,8 +31,12 @@ void keys_give(struct space *space, pid_t tid, taddr_t lane);
 /* The same for one that has just been made by MAKER, and runs beside it; or that has run before we
  * came, MAKER being 0. */
 void keys_give_newborn(struct space *space, pid_t tid, taddr_t lane, pid_t maker);
-/* The same for the one that runs of two threads of which the other waits (vfork). */
-void keys_pass(struct space *space, pid_t tid, taddr_t lane);
+/* The same for the one that runs of two threads of which the other waits (vfork): MAKER, or 0 when
+ * that is over. */
+void keys_pass(struct space *space, pid_t tid, taddr_t lane, pid_t maker);
+/* All threads of SPACE stand still, and all that have come to be its threads have their lanes:
+ * those that nothing but their stacks tells apart are found by these. */
+void keys_tell_apart(struct space *space);
 /* Where TID writes to; 0: nowhere, or that is not known. */
 taddr_t keys_lane(const struct space *space, pid_t tid);
 /* TID has ended, or leaves SPACE, which may be NULL. */

@@ -6,23 +6,31 @@
  * as that lives. Who reads one that is half written finds a key that is not his own. So others may
  * run. What was a thread's that has ended stays until its place, or its key, is needed.
  *
- * Two threads that run with one thread pointer (a raw clone without CLONE_SETTLS) cannot be told
- * apart by stubs: both write to the sink, where nobody reads and everything is counted as lost.
+ * Threads that run with one thread pointer (a raw clone without CLONE_SETTLS) are told apart by
+ * where their stacks are (keys_shared.h). Where that pointer is 0 nothing can be behind it:
+ * programs without thread-local storage (Go's without cgo) have all threads so, and stacks that go
+ * from one to another. All of these but one are lent a pointer that leads nowhere, which those that
+ * they make begin with, and get 0 back when we leave. (On 32-bit Arm a tracer cannot: there they
+ * write to the sink, where nobody reads and everything is counted as lost.)
  */
-#include "session/keys.h"
-
 #include <string.h>
 
-#include "arch/aarch64/agent.h"
+#include "arch/agent.h"
+#include "session/keys_shared.h"
 #include "session/space.h"
 #include "target/memory.h"
+#include "wire/keys.h"
 
-enum { ROOM = 1 << A64_LANES_BITS };
+enum { ROOM = 1 << LANES_BITS };
+
+/* Pointers that are lent: no address of a program's, and with a place each in the table. */
+static const uint64_t LENT = UINT64_C(0x7370) << 48;
+static bool is_lent(uint64_t pointer) { return pointer >> 48 == LENT >> 48; }
 
 struct key {
-    struct a64_lane_key pair;
-    pid_t tid; /* whose it is; 0: nobody's (any more) */
-    bool shared;
+    struct lane_key pair;
+    pid_t tid;   /* whose it is; 0: nobody's (any more) */
+    bool shared; /* by several, and so the sink's */
 };
 
 static void begin(struct keys *keys) {
@@ -30,11 +38,11 @@ static void begin(struct keys *keys) {
         return;
     keys->table = mem_alloc(ROOM * sizeof *keys->table);
     for (unsigned i = 0; i < ROOM; i++)
-        keys->table[i].pair.thread_pointer = A64_NO_KEY;
+        keys->table[i].pair.thread_pointer = NO_LANE_KEY;
 }
 
 static unsigned place_of(uint64_t pointer, unsigned nth) {
-    return ((unsigned)(pointer >> A64_LANES_SHIFT) + nth) % ROOM;
+    return ((unsigned)(pointer >> LANES_SHIFT) + nth) % ROOM;
 }
 
 static struct key *find_pointer(const struct keys *keys, uint64_t pointer) {
@@ -62,35 +70,38 @@ static struct key *find_room(const struct keys *keys, uint64_t pointer) {
 
 /* ---- in the target ---- */
 
-static struct a64_agent_asks asks_of(const struct space *s) {
+static struct lane_asks asks_of(const struct space *s) {
     const struct slot *sink = slab_sink(s->slabs.at[0]);
     taddr_t control = s->slabs.at[0]->at;
-    return (struct a64_agent_asks){s->keys.full ? sink->lane->control : control, sink->at};
+    return (struct lane_asks){s->keys.full ? sink->lane->control : control, sink->at};
 }
 
 static int write_asks(const struct space *s, taddr_t area, struct err *err) {
-    struct a64_agent_asks asks = asks_of(s);
-    return memory_write(s->remote.memory_fd, area + a64_agent_entries().asks, &asks, sizeof asks,
-                        err);
+    struct lane_asks asks = asks_of(s);
+    return memory_write(s->remote.memory_fd, area + agent_asks(), &asks, sizeof asks, err);
 }
 
 int keys_install(const struct space *s, taddr_t area, struct err *err) {
-    struct a64_lane_key table[ROOM];
+    struct lane_key table[ROOM];
     for (unsigned i = 0; i < ROOM; i++)
-        table[i] = s->keys.table ? s->keys.table[i].pair : (struct a64_lane_key){A64_NO_KEY, 0};
+        table[i] = s->keys.table ? s->keys.table[i].pair : (struct lane_key){NO_LANE_KEY, 0};
     int rc = memory_write(s->remote.memory_fd, area, table, sizeof table, err);
+    if (rc == 0)
+        rc = shared_install(s, area, err);
     return rc < 0 ? rc : write_asks(s, area, err);
 }
 
 static taddr_t area_of(const struct patched *p) { return p->code ? p->area : 0; }
 
-static void put(const struct space *s, const struct key *k) {
+/* The first SIZE bytes of it. */
+static void put_part(const struct space *s, const struct key *k, size_t size) {
     uint64_t at = (uint64_t)(k - s->keys.table) * sizeof k->pair;
     for (size_t i = 0; i < s->modules.count; i++)
         if (area_of(&s->modules.at[i]))
-            memory_write(s->remote.memory_fd, s->modules.at[i].area + at, &k->pair, sizeof k->pair,
-                         NULL);
+            memory_write(s->remote.memory_fd, s->modules.at[i].area + at, &k->pair, size, NULL);
 }
+
+static void put(const struct space *s, const struct key *k) { put_part(s, k, sizeof k->pair); }
 
 static void say_full(struct space *s) {
     s->keys.full = s->keys.loses = true;
@@ -102,7 +113,7 @@ static void say_full(struct space *s) {
 /* ---- whose is what ---- */
 
 static void drop(const struct space *s, struct key *k) {
-    *k = (struct key){.pair = {A64_NO_KEY, 0}};
+    *k = (struct key){.pair = {NO_LANE_KEY, 0}};
     put(s, k);
 }
 
@@ -126,49 +137,157 @@ static bool is_beside(const struct key *k, pid_t tid, pid_t maker, bool new) {
     return k->shared || (new && (k->tid == maker || stands_with(k)));
 }
 
-/* In what a spoor that was killed has left, threads keep what they have. */
-static void give(struct space *s, pid_t tid, taddr_t lane, pid_t maker, bool new) {
-    uint64_t pointer;
-    if (!s || s->inherited || !s->slabs.count || thread_get_pointer(tid, &pointer) < 0)
+/* TID gets a pointer that no other has. */
+static bool lend(const struct space *s, pid_t tid, uint64_t *ret) {
+    for (uint64_t i = 0; i < ROOM; i++) {
+        uint64_t pointer = LENT | i << LANES_SHIFT;
+        const struct key *k = find_pointer(&s->keys, pointer);
+        if (k && k->tid)
+            continue;
+        if (thread_set_pointer(tid, pointer) < 0)
+            return false;
+        *ret = pointer;
+        return true;
+    }
+    return false;
+}
+
+/* In what way a thread gets its lane. */
+struct gift {
+    pid_t tid;
+    taddr_t lane;
+    pid_t maker; /* 0: not known */
+    bool new;
+    bool passed; /* MAKER waits meanwhile, if there is one; else it waits no more */
+};
+
+/* Where G's thread has begun, if this is the first that is seen of it. */
+static uint64_t top_of(const struct gift *g) {
+    struct regs regs;
+    bool begins = (g->new || g->passed) && g->maker;
+    return begins && thread_get_regs(g->tid, &regs) == 0 ? regs_sp(&regs) : 0;
+}
+
+/* The thread that has K, and may be reading it, shares its pointer from now on. */
+static void share(struct space *s, struct key *k) {
+    struct sharer thread = {.tid = k->tid, .pointer = k->pair.thread_pointer, .lane = k->pair.lane};
+    k->pair.thread_pointer = NO_LANE_KEY;
+    put_part(s, k, sizeof k->pair.thread_pointer);
+    *k = (struct key){.pair = k->pair};
+    shared_add(s, &thread);
+}
+
+/* G's thread is, or comes to be, one of those that share POINTER. */
+static void give_shared(struct space *s, const struct gift *g, uint64_t pointer) {
+    struct sharer *old = shared_find(&s->keys, g->tid), *maker;
+    if (g->passed && (maker = shared_find(&s->keys, g->maker)))
+        maker->waits = true;
+    if (old && old->lane == g->lane && !g->passed)
         return;
-    begin(&s->keys);
-    struct key *mine = find_thread(&s->keys, tid), *k = find_pointer(&s->keys, pointer);
-    if (mine && mine != k)
-        drop(s, mine);
-    if (!lane)
-        return;
-    if (is_beside(k, tid, maker, new)) {
+    shared_add(s, &(struct sharer){.tid = g->tid,
+                                   .waits = old && old->waits && !g->passed,
+                                   .pointer = pointer,
+                                   .lane = g->lane,
+                                   .top = old ? old->top : top_of(g)});
+}
+
+static void give_alone(struct space *s, const struct gift *g, uint64_t pointer) {
+    struct key *k = find_pointer(&s->keys, pointer);
+    if (is_beside(k, g->tid, g->maker, g->new)) { /* a pointer that could not be lent */
         own(s, k, k->tid, pointer, space_sink(s));
         k->shared = s->keys.loses = true;
         return;
     }
-    bool shared = k && k->tid == tid && k->shared;
+    bool shared = k && k->tid == g->tid && k->shared;
     k = k ? k : find_room(&s->keys, pointer);
     if (!k) {
         say_full(s);
         return;
     }
-    own(s, k, tid, pointer, shared ? space_sink(s) : lane);
+    own(s, k, g->tid, pointer, shared ? space_sink(s) : g->lane);
     k->shared = shared;
 }
 
-void keys_give(struct space *s, pid_t tid, taddr_t lane) { give(s, tid, lane, 0, false); }
-
-void keys_give_newborn(struct space *s, pid_t tid, taddr_t lane, pid_t maker) {
-    give(s, tid, lane, maker, true);
+/* What it had by another pointer, or has no more, it is rid of. */
+static void take_old(struct space *s, const struct gift *g, uint64_t pointer) {
+    struct key *mine = find_thread(&s->keys, g->tid);
+    const struct sharer *shared = shared_find(&s->keys, g->tid);
+    if (mine && (!g->lane || mine->pair.thread_pointer != pointer))
+        drop(s, mine);
+    if (shared && (!g->lane || shared->pointer != pointer))
+        shared_remove(s, g->tid);
 }
 
-void keys_pass(struct space *s, pid_t tid, taddr_t lane) { give(s, tid, lane, 0, false); }
+/* In what a spoor that was killed has left, threads keep what they have. */
+static void give(struct space *s, const struct gift *g) {
+    uint64_t pointer;
+    if (thread_get_pointer(g->tid, &pointer) < 0)
+        return;
+    if (!g->lane && is_lent(pointer))
+        thread_set_pointer(g->tid, 0);
+    if (!s || s->inherited || !s->slabs.count)
+        return;
+    begin(&s->keys);
+    if (s->keys.stale)
+        shared_clear(s);
+    s->keys.stale = false;
+    bool leads_nowhere = !pointer || is_lent(pointer);
+    struct key *k = find_pointer(&s->keys, pointer);
+    bool beside = is_beside(k, g->tid, g->maker, g->new);
+    if (g->lane && leads_nowhere && beside)
+        lend(s, g->tid, &pointer);
+    else if (g->lane && beside)
+        share(s, k);
+    take_old(s, g, pointer);
+    if (!g->lane)
+        return;
+    if (shared_find(&s->keys, g->tid) || shared_has(&s->keys, pointer, g->tid))
+        give_shared(s, g, pointer);
+    else
+        give_alone(s, g, pointer);
+}
+
+void keys_give(struct space *s, pid_t tid, taddr_t lane) {
+    give(s, &(struct gift){.tid = tid, .lane = lane});
+}
+
+void keys_give_newborn(struct space *s, pid_t tid, taddr_t lane, pid_t maker) {
+    give(s, &(struct gift){.tid = tid, .lane = lane, .maker = maker, .new = true});
+}
+
+void keys_pass(struct space *s, pid_t tid, taddr_t lane, pid_t maker) {
+    give(s, &(struct gift){.tid = tid, .lane = lane, .maker = maker, .passed = true});
+}
 
 taddr_t keys_lane(const struct space *s, pid_t tid) {
     const struct key *k = s ? find_thread(&s->keys, tid) : NULL;
-    return k ? k->pair.lane : 0;
+    const struct sharer *shared = s ? shared_find(&s->keys, tid) : NULL;
+    return k ? k->pair.lane : shared ? shared->lane : 0;
 }
 
 void keys_forget(struct space *s, pid_t tid) {
     struct key *k = s ? find_thread(&s->keys, tid) : NULL;
     if (k)
         k->tid = 0;
+    if (s)
+        shared_remove(s, tid);
+}
+
+/* Those that are alone with their pointers have pairs again. */
+static bool give_pairs(struct space *s) {
+    for (size_t i = s->keys.sharing->threads.count; i-- > 0;) {
+        struct sharer k = s->keys.sharing->threads.at[i];
+        if (shared_has(&s->keys, k.pointer, k.tid))
+            continue;
+        shared_remove(s, k.tid);
+        keys_give(s, k.tid, k.lane);
+    }
+    return s->keys.sharing->threads.count;
+}
+
+void keys_tell_apart(struct space *s) {
+    if (s->keys.sharing && s->keys.sharing->threads.count && give_pairs(s) && !shared_look(s))
+        say_full(s);
 }
 
 uint64_t keys_mark(pid_t tid) {
@@ -177,7 +296,7 @@ uint64_t keys_mark(pid_t tid) {
 }
 
 void keys_copy(struct keys *to, const struct keys *from) {
-    *to = (struct keys){.full = from->full};
+    *to = (struct keys){.full = from->full, .stale = from->stale || from->sharing};
     if (!from->table)
         return;
     begin(to);
@@ -187,6 +306,7 @@ void keys_copy(struct keys *to, const struct keys *from) {
 }
 
 void keys_done(struct keys *keys) {
+    shared_done(keys);
     free(keys->table);
     keys->table = NULL;
 }

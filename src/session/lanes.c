@@ -10,12 +10,13 @@
 
 #include "arch/bridge.h"
 #include "arch/clock.h"
+#include "base/page.h"
 #include "target/thread.h"
 #include "wire/undo.h"
 
 /*
- * A slab: one page with the control words and slab_saved(), HANDLER_ROOM, REMOTE_FRAME_BYTES of
- * scratch, the sink, then the lanes. A remote call's stack pointer is at that scratch: were the
+ * A slab: a page of 4 KB with the control words and slab_saved(), HANDLER_ROOM, REMOTE_FRAME_BYTES
+ * of scratch, the sink, then the lanes. A remote call's stack pointer is at that scratch: were the
  * tool killed just before it blocks the thread's signals, a handler would run below.
  *
  * The control word is a robust futex owned by the tracer's thread. When that thread dies, however
@@ -24,11 +25,12 @@
  * to the slab, so the node stands before it, in memory of our own.
  */
 enum {
-    PAGE = 4096,
+    CONTROL_BYTES = 4096,
     HANDLER_ROOM = 64 << 10,
-    SLAB_TARGET_BYTES = 64 << 20,
+    NARROW = REGS_WORD_BYTES < 8, /* programs and we have 3 GiB or so */
+    SLAB_TARGET_BYTES = NARROW ? 16 << 20 : 64 << 20,
     SAVED_AT = 64,
-    MIN_SLOTS = 8,
+    MIN_SLOTS = NARROW ? 2 : 8,
     MAX_SLOTS = 64
 };
 
@@ -68,18 +70,19 @@ static void link_owned(void) {
 
 /* A private page, directly followed by the slab. Returns the slab's address, or NULL. */
 static uint8_t *map_slab(int fd, size_t size) {
-    uint8_t *page = mmap(NULL, PAGE + size, PROT_READ | PROT_WRITE,
+    const size_t before = page_bytes();
+    uint8_t *page = mmap(NULL, before + size, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (page == MAP_FAILED)
         return NULL;
-    if (mmap(page + PAGE, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) !=
+    if (mmap(page + before, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) !=
         MAP_FAILED)
-        return page + PAGE;
-    munmap(page, PAGE + size);
+        return page + before;
+    munmap(page, before + size);
     return NULL;
 }
 
-static void unmap_slab(struct slab *s) { munmap(s->local - PAGE, PAGE + s->size); }
+static void unmap_slab(struct slab *s) { munmap(s->local - page_bytes(), page_bytes() + s->size); }
 
 static uint32_t slot_count(uint32_t ring_bytes) {
     uint32_t n = SLAB_TARGET_BYTES / (ring_bytes + LANE_RING);
@@ -88,11 +91,12 @@ static uint32_t slot_count(uint32_t ring_bytes) {
 
 /* Lane 0 is the sink. */
 static size_t lane_offset(uint32_t ring_bytes, uint32_t i) {
-    return PAGE + HANDLER_ROOM + REMOTE_FRAME_BYTES + (size_t)i * (LANE_RING + (size_t)ring_bytes);
+    return CONTROL_BYTES + HANDLER_ROOM + REMOTE_FRAME_BYTES +
+           (size_t)i * (LANE_RING + (size_t)ring_bytes);
 }
 
 size_t slab_bytes(uint32_t ring_bytes) {
-    return lane_offset(ring_bytes, 1 + slot_count(ring_bytes));
+    return page_up(lane_offset(ring_bytes, 1 + slot_count(ring_bytes)));
 }
 
 static struct slot slot_at(const struct slab *s, uint32_t lane) {
@@ -197,14 +201,16 @@ void slabs_reap(void) {
     ARRAY_FREE(&dead);
 }
 
-taddr_t slab_frame(const struct slab *s) { return s->at + PAGE + HANDLER_ROOM; }
+taddr_t slab_frame(const struct slab *s) { return s->at + CONTROL_BYTES + HANDLER_ROOM; }
 
 /* The upper part of the first page: the control words need little of it. */
-taddr_t slab_scratch(const struct slab *s) { return s->at + PAGE - SLAB_SCRATCH_BYTES; }
-void *slab_scratch_here(const struct slab *s) { return s->local + PAGE - SLAB_SCRATCH_BYTES; }
+taddr_t slab_scratch(const struct slab *s) { return s->at + CONTROL_BYTES - SLAB_SCRATCH_BYTES; }
+void *slab_scratch_here(const struct slab *s) {
+    return s->local + CONTROL_BYTES - SLAB_SCRATCH_BYTES;
+}
 
 taddr_t slab_saved(const struct slab *s, pid_t pid) {
-    enum { PLACES = (PAGE - SLAB_SCRATCH_BYTES - SAVED_AT) / SLAB_SAVED_BYTES };
+    enum { PLACES = (CONTROL_BYTES - SLAB_SCRATCH_BYTES - SAVED_AT) / SLAB_SAVED_BYTES };
     return s->at + SAVED_AT + (taddr_t)(pid % PLACES) * SLAB_SAVED_BYTES;
 }
 
@@ -257,6 +263,14 @@ void slot_set_slices(struct slot *slot, uint32_t bytes, struct span stack) {
     lane->stack_low = stack.start;
     lane->stack_bytes = stack.end - stack.start;
     lane->slice_bytes = bytes;
+}
+
+void slot_free(struct slot *slot) {
+    struct lane *lane = slot->lane;
+    __atomic_store_n(&lane->control, slot->sink->control, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->limit, INT64_MAX, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->hook, 0, __ATOMIC_RELAXED);
+    atomic_store_explicit(&slot->state, LANE_FREE, memory_order_release);
 }
 
 void slot_put(struct slot *slot, uint32_t site, uint64_t sp, enum overflow overflow) {

@@ -99,6 +99,10 @@ void slot_set_slices(struct slot *slot, uint32_t bytes, struct span stack);
 /* Notes what its thread had open; takes over FRAMES' list. Drainer only. */
 void slot_open(struct slot *slot, struct trace_frames *frames);
 
+/* SLOT's lane is read no more, until it is another thread's. Who writes there nevertheless, as one
+ * that its maker has kept from tracers (CLONE_UNTRACED), is as with the sink: it waits for nobody.
+ */
+void slot_free(struct slot *slot);
 /* Writes an event on behalf of SLOT's stopped thread. When the ring is full: waits for the drainer,
  * or counts it as lost. */
 void slot_put(struct slot *slot, uint32_t site, uint64_t sp, enum overflow overflow);

@@ -9,6 +9,7 @@
 
 #include "arch/agent.h"
 #include "arch/arch.h"
+#include "base/page.h"
 #include "session/patcher.h"
 #include "session/permits.h"
 #include "session/sigframes.h"
@@ -17,7 +18,7 @@
 #include "target/memory.h"
 #include "target/status.h"
 
-enum { PAGE = 4096 };
+enum { AGENT_BYTES = 4096 };
 static const char SLAB_NAME[] = "/memfd:spoor (deleted)"; /* as the kernel shows it */
 
 struct search {
@@ -117,11 +118,11 @@ static bool read_head(const struct search *s, taddr_t agent, struct undo_head *r
 /* The page of an agent that was about to be written: with a foothold there it can be nothing else.
  */
 static taddr_t find_blank(const struct search *s) {
-    uint8_t bytes[PAGE];
+    uint8_t bytes[AGENT_BYTES];
     for (size_t i = 0; i < s->maps.list.count; i++) {
         const struct map *m = &s->maps.list.at[i];
-        if (is_code_of_ours(m) && m->end - m->start == PAGE && read_at(s, m->start, bytes, PAGE) &&
-            is_zero(bytes, PAGE))
+        if (is_code_of_ours(m) && m->end - m->start == page_bytes() &&
+            read_at(s, m->start, bytes, sizeof bytes) && is_zero(bytes, sizeof bytes))
             return m->start;
     }
     return 0;
@@ -130,12 +131,12 @@ static taddr_t find_blank(const struct search *s) {
 /* Without a slab there is only the page itself to be looked for, at the ends of what it may have
  * become a part of. */
 static taddr_t find_lonely(const struct search *s, struct undo_head *ret) {
-    enum { NEAR = 16 * PAGE };
+    const taddr_t near = 16 * page_bytes();
     for (size_t i = 0; i < s->maps.list.count; i++) {
         const struct map *m = &s->maps.list.at[i];
-        for (taddr_t at = m->start; is_code_of_ours(m) && at < m->end; at += PAGE) {
-            if (at - m->start == NEAR && m->end - at > NEAR)
-                at = m->end - NEAR;
+        for (taddr_t at = m->start; is_code_of_ours(m) && at < m->end; at += page_bytes()) {
+            if (at - m->start == near && m->end - at > near)
+                at = m->end - near;
             if (read_head(s, at, ret))
                 return at;
         }
@@ -246,7 +247,7 @@ static void add_chain(const struct search *s, struct space *space, taddr_t log) 
 
 /* An area that was mapped, or about to be: nothing is in it yet but perhaps its log. */
 static void add_coming(const struct search *s, struct space *space, const struct undo_area *area) {
-    uint8_t page[PAGE];
+    uint8_t page[AGENT_BYTES];
     const struct map *m = area->bytes ? maps_at(&s->maps, area->at) : NULL;
     if (is_code_of_ours(m) && m->end - area->at >= area->bytes &&
         read_at(s, area->at, page, sizeof page) && is_zero(page, sizeof page / 2))
@@ -349,7 +350,7 @@ static bool is_in_call(const struct search *s, taddr_t pc) {
     taddr_t at;
     if (m && is_foothold(s, m, &at) && pc - at < agent_call_size())
         return true;
-    return read_head(s, pc & ~(taddr_t)(PAGE - 1), &head) && pc - head.call < agent_call_size();
+    return read_head(s, page_down(pc), &head) && pc - head.call < agent_call_size();
 }
 
 /* Through the call and the return to the signal frame, whose end is outside. All signals are
@@ -393,6 +394,7 @@ bool leftovers_has_lane(const struct space *space, pid_t tid) {
 /* A thread will come to ADDR. */
 static void keep(struct space *space, taddr_t addr) {
     struct patched *p = space_owner_at(space, addr);
+    space->kept |= addr - space->agent < page_bytes();
     if (!p || !p->code)
         return;
     p->kept = true;

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 
 /* What was added to a limit that the program has changed since is in it no more. */
 static bool is_ours(const struct space *space, const struct rlimit *limit) {
@@ -38,4 +37,19 @@ void limits_lower(struct space *space, pid_t tid) {
         prlimit(tid, RLIMIT_AS, &limit, NULL);
     }
     space->limit.added = 0;
+}
+
+bool limits_lend_file(pid_t tid, struct rlimit *ret_before) {
+    struct rlimit more;
+    if (prlimit(tid, RLIMIT_NOFILE, NULL, &more) < 0)
+        return false;
+    *ret_before = more;
+    more.rlim_cur++;
+    if (more.rlim_max < more.rlim_cur)
+        more.rlim_max = more.rlim_cur;
+    return prlimit(tid, RLIMIT_NOFILE, &more, NULL) == 0;
+}
+
+void limits_take_back_file(pid_t tid, const struct rlimit *before) {
+    prlimit(tid, RLIMIT_NOFILE, before, NULL);
 }

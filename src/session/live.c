@@ -59,10 +59,21 @@ static int busy(const struct space *space, struct err *err) {
                    space->pid);
 }
 
-/* Stops SPACE; a task of it that may make remote calls, or NULL: it runs on. */
-static struct task *stand(struct tracer *t, struct space *space, struct err *err) {
+/* Stops SPACE, and those that share its memory without our having been told. */
+static bool stop_all(struct tracer *t, struct space *space, struct strays *strays) {
+    enum { MOST_LOOKS = 100 };
+    bool all = stop_space_within(t, space, PATIENCE_MS);
+    for (int i = 0; i < MOST_LOOKS && seizing_find_strays(t, space, strays); i++)
+        all = stop_space_within(t, space, PATIENCE_MS);
+    return all;
+}
+
+/* Stops SPACE, and STRAYS, which have been looked for; a task of it that may make remote calls, or
+ * NULL: it runs on. */
+static struct task *stand(struct tracer *t, struct space *space, struct strays *strays,
+                          struct err *err) {
     struct task *caller = NULL;
-    if (stop_space_within(t, space, PATIENCE_MS))
+    if (stop_all(t, space, strays))
         caller = stop_with_caller(t, space);
     if (!caller) {
         busy(space, err);
@@ -135,7 +146,7 @@ static int lay(struct tracer *t, struct space *space, pid_t caller, struct frame
     const struct space_context *ctx = context_of(t);
     struct arrival arrival = {.pcs = {0}};
     copy_stacks(t, space, frames);
-    gather_arrival(t, space, &arrival);
+    gather_arrival(t, space, frames_maps(frames), &arrival);
     space->arrival = &arrival;
     int rc = space->filter != ctx->filter ? replace(t, space, caller, err)
                                           : space_lay(ctx, space, caller, err);
@@ -195,10 +206,14 @@ static int change(struct tracer *t, struct task *task, uint64_t *ret_ns, struct 
     struct space *space = space_ref(task->space);
     prepare(t, space, task->tid);
     struct frames *frames = context_of(t)->paused ? NULL : frames_new(space);
+    if (frames)
+        aside_look(t, space);
+    struct strays strays = {.join = true};
+    seizing_find_strays(t, space, &strays);
     struct haste haste;
     haste_begin(&haste);
     uint64_t begin = timing_now().ns;
-    const struct task *caller = stand(t, space, err);
+    const struct task *caller = stand(t, space, &strays, err);
     int rc = -EBUSY;
     if (caller) {
         bool was_lifted = space->lifted, comes = space->coming;
@@ -211,6 +226,8 @@ static int change(struct tracer *t, struct task *task, uint64_t *ret_ns, struct 
     }
     uint64_t stood = timing_now().ns - begin;
     haste_end(&haste);
+    sharing_done(&strays.sharing);
+    aside_forget(space);
     if (ret_ns && stood > *ret_ns)
         *ret_ns = stood;
     if (frames && rc != -EBUSY && !options_of(t)->depth && !options_of(t)->threshold_ns)
@@ -253,18 +270,26 @@ int live_follow(struct tracer *t, uint64_t *ret_ns, struct err *err) {
 }
 
 /* Those that cannot be stopped soon are left in one go. */
-void live_end(struct tracer *t, struct space *space) {
+uint64_t live_end(struct tracer *t, struct space *space) {
+    struct strays strays = {.join = false};
     struct haste haste;
     struct err err = {0};
+    if (!space->agent || space->lifted)
+        return 0;
+    seizing_find_strays(t, space, &strays);
     haste_begin(&haste);
-    const struct task *caller = space->agent && !space->lifted ? stand(t, space, &err) : NULL;
+    uint64_t begin = timing_now().ns;
+    const struct task *caller = stand(t, space, &strays, &err);
     if (caller) {
         settle_ways(t, space);
         if (space_lift_for_good(space, caller->tid, &err) == 0)
             settle_space_out(t, space);
         resume_space(t, space);
     }
+    uint64_t stood = timing_now().ns - begin;
     haste_end(&haste);
+    sharing_done(&strays.sharing);
+    return stood;
 }
 
 void tracer_catch_up(struct tracer *t) {

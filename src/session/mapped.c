@@ -19,10 +19,13 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "arch/host.h"
 #include "base/mem.h"
+#include "base/page.h"
 #include "session/program.h"
 #include "target/memory.h"
 
@@ -94,7 +97,7 @@ static int open_from_descriptors(pid_t tid, const struct map *map, struct stat *
 }
 
 int mapped_open(pid_t tid, const struct map *map, struct stat *ret) {
-    AUTO_FREE char *by_map = mem_printf("/proc/%d/map_files/%lx-%lx", tid, map->start, map->end);
+    AUTO_FREE char *by_map = mem_printf("/proc/%d/map_files/%jx-%jx", tid, map->start, map->end);
     AUTO_FREE char *by_root = mem_printf("/proc/%d/root%s", tid, map->path);
     AUTO_FREE char *by_exe = mem_printf("/proc/%d/exe", tid);
     AUTO_FREE char *by_odd_name = mem_printf("/proc/%d/root%s (deleted)", tid, map->path);
@@ -106,7 +109,7 @@ int mapped_open(pid_t tid, const struct map *map, struct stat *ret) {
 }
 
 int mapped_open_surely(pid_t tid, const struct map *map) {
-    AUTO_FREE char *by_map = mem_printf("/proc/%d/map_files/%lx-%lx", tid, map->start, map->end);
+    AUTO_FREE char *by_map = mem_printf("/proc/%d/map_files/%jx-%jx", tid, map->start, map->end);
     AUTO_FREE char *by_root = mem_printf("/proc/%d/root%s", tid, map->path);
     struct stat st;
     int fd = open_file(by_map, &st);
@@ -124,8 +127,8 @@ int mapped_open_surely(pid_t tid, const struct map *map) {
 
 struct remains { /* of a file, in a process */
     int memory;
-    Elf64_Ehdr header;
-    Elf64_Phdr *segments;
+    ElfW(Ehdr) header; /* programs are of our own class */
+    ElfW(Phdr) * segments;
     struct loaded loaded;
 };
 
@@ -142,32 +145,33 @@ static const struct map *find_head(const struct maps *maps, const struct map *ma
 
 static bool read_headers(const struct map *head, struct remains *r) {
     enum { MOST_SEGMENTS = 1000 };
-    Elf64_Ehdr *h = &r->header;
+    ElfW(Ehdr) *h = &r->header;
     uint64_t room = head->end - head->start;
     if (memory_read(r->memory, head->start, h, sizeof *h, NULL) < 0 ||
-        memcmp(h->e_ident, ELFMAG, SELFMAG) != 0 || h->e_ident[EI_CLASS] != ELFCLASS64 ||
-        h->e_phentsize != sizeof(Elf64_Phdr) || h->e_phnum > MOST_SEGMENTS || h->e_phoff > room ||
-        h->e_phnum * sizeof(Elf64_Phdr) > room - h->e_phoff)
+        memcmp(h->e_ident, ELFMAG, SELFMAG) != 0 || h->e_ident[EI_CLASS] != REGS_ELF_CLASS ||
+        h->e_phentsize != sizeof *r->segments || h->e_phnum > MOST_SEGMENTS || h->e_phoff > room ||
+        h->e_phnum * sizeof *r->segments > room - h->e_phoff)
         return false;
-    size_t size = h->e_phnum * sizeof(Elf64_Phdr);
+    size_t size = h->e_phnum * sizeof *r->segments;
     r->segments = mem_alloc(size + 1);
     return memory_read(r->memory, head->start + h->e_phoff, r->segments, size, NULL) == 0;
 }
 
 /* Where it is loaded, and up to which offset. */
 static bool measure(taddr_t start, struct remains *r) {
-    static const uint64_t page = ~UINT64_C(4095), most = UINT64_C(1) << 31;
+    static const uint64_t most = SIZE_MAX > UINT32_MAX ? UINT64_C(1) << 31 : 1 << 28;
     bool found = false;
     for (size_t i = 0; i < r->header.e_phnum; i++) {
-        const Elf64_Phdr *p = &r->segments[i];
+        const ElfW(Phdr) *p = &r->segments[i];
         if (p->p_type != PT_LOAD)
             continue;
         if (p->p_offset > most || p->p_filesz > most)
             return false;
-        if (p->p_offset + p->p_filesz > r->loaded.size)
-            r->loaded.size = p->p_offset + p->p_filesz;
-        if (!found && !(p->p_offset & page)) {
-            r->loaded.bias = start - (p->p_vaddr & page);
+        uint64_t end = (uint64_t)p->p_offset + p->p_filesz;
+        if (end > r->loaded.size)
+            r->loaded.size = end;
+        if (!found && !page_down(p->p_offset)) {
+            r->loaded.bias = start - page_down(p->p_vaddr);
             found = true;
         }
     }
@@ -177,7 +181,7 @@ static bool measure(taddr_t start, struct remains *r) {
 static uint8_t *copy(const struct remains *r) {
     AUTO_FREE uint8_t *bytes = mem_alloc(r->loaded.size);
     for (size_t i = 0; i < r->header.e_phnum; i++) {
-        const Elf64_Phdr *p = &r->segments[i];
+        const ElfW(Phdr) *p = &r->segments[i];
         if (p->p_type == PT_LOAD && memory_read(r->memory, r->loaded.bias + p->p_vaddr,
                                                 bytes + p->p_offset, p->p_filesz, NULL) < 0)
             return NULL;

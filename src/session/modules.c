@@ -280,6 +280,16 @@ static void look_at_all(struct update *u) {
     ARRAY_FREE(&newcomers);
 }
 
+/* By MAPS, without what is gone. */
+static void follow(const struct space_context *ctx, struct space *s, pid_t caller,
+                   struct maps *maps) {
+    look_at_all(&(struct update){.ctx = ctx, .space = s, .caller = caller, .maps = maps});
+    space_forget_prepared(s); /* unmapped meanwhile */
+    breakpoints_look(s);
+    if (s->callers)
+        callers_look(s->callers, caller);
+}
+
 int space_update(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
     struct maps maps;
     if (s->lifted)
@@ -291,12 +301,8 @@ int space_update(const struct space_context *ctx, struct space *s, pid_t caller,
         return rc;
     maps_use_former_names(&maps);
     drop_gone(s, caller, &maps);
-    look_at_all(&(struct update){.ctx = ctx, .space = s, .caller = caller, .maps = &maps});
-    space_forget_prepared(s); /* unmapped meanwhile */
-    breakpoints_look(s);
+    follow(ctx, s, caller, &maps);
     maps_done(&maps);
-    if (s->callers)
-        callers_look(s->callers, caller);
     return 0;
 }
 
@@ -425,12 +431,15 @@ int space_lay(const struct space_context *ctx, struct space *s, pid_t caller, st
         return rc;
     maps_use_former_names(&maps);
     drop_gone(s, caller, &maps);
-    maps_done(&maps);
     for (size_t i = 0; i < s->modules.count; i++)
         lay_again(ctx, s, caller, &s->modules.at[i]);
     s->lifted = s->coming = false;
     breakpoints_withdraw_again(s);
-    return space_update(ctx, s, caller, err);
+    rc = space_check_sandbox(s, caller, err);
+    if (rc == 0)
+        follow(ctx, s, caller, &maps);
+    maps_done(&maps);
+    return rc;
 }
 
 int space_replace(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {

@@ -143,7 +143,7 @@ static void obey_status(const struct recording *r, struct control_answer *ret) {
     say(ret, "%s: %zu functions, ", tracer_paused(r->tracer) ? "paused" : "recording",
         catalog_selected(r->catalog));
     say_processes(r, ret);
-    say(ret, ", %lu events, %lu lost, %.1f MB", totals.entries + totals.exits, totals.lost,
+    say(ret, ", %ju events, %ju lost, %.1f MB", totals.entries + totals.exits, totals.lost,
         (double)totals.bytes / 1e6);
 }
 

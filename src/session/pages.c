@@ -1,22 +1,25 @@
 #include "session/pages.h"
 
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "session/mapped.h"
 #include "session/permits.h"
 #include "target/memory.h"
 
-enum { BRIDGE = 16 }; /* pages between others: to look at them takes less time than another call */
+/* Between pages: to look at so much takes less time than another call. */
+enum { BRIDGE_SIZE = 64 << 10 };
 
 /* From the first patch to the last. */
 static void read_text(pid_t tid, const struct maps *maps, const struct patched *p) {
     const struct plan_code *c = p->code ? &p->code->emitted : NULL;
     const struct map *m = c && c->patch_count ? maps_at(maps, c->patches[0].at + p->bias) : NULL;
-    uint8_t bytes[BRIDGE * PAGES_BYTES];
+    uint8_t bytes[BRIDGE_SIZE];
     if (!m || !m->inode)
         return;
     int fd = mapped_open_surely(tid, m);
@@ -31,11 +34,12 @@ static void read_text(pid_t tid, const struct maps *maps, const struct patched *
 
 void pages_foresee(const struct space *s) {
     struct maps maps;
-    if (maps_read(s->pid, &maps, NULL) < 0)
+    pid_t tid = space_thread(s);
+    if (maps_read(tid, &maps, NULL) < 0)
         return;
     maps_use_former_names(&maps);
     for (size_t i = 0; i < s->modules.count; i++)
-        read_text(s->pid, &maps, &s->modules.at[i]);
+        read_text(tid, &maps, &s->modules.at[i]);
     maps_done(&maps);
 }
 
@@ -43,7 +47,15 @@ void pages_begin(struct pages *ret, const struct space *s, pid_t caller, const s
     bool can = caller && s->agent && permits(s, caller, PERMIT_PAGES);
     *ret = (struct pages){.space = can ? s : NULL, .caller = caller, .maps = maps, .fd = -1};
     if (can)
-        ret->file = mem_alloc(PAGES_MOST * PAGES_BYTES);
+        ret->file = mem_alloc(PAGES_LOOK_BYTES);
+}
+
+/* File systems that are memory, and those that lie over others, cannot tell (Linux up to 6.18) what
+ * is in memory. All is there in the former, and in the latter what was foreseen. */
+static bool can_tell(int fd) {
+    struct statfs system;
+    uint32_t type = fstatfs(fd, &system) < 0 ? 0 : (uint32_t)system.f_type;
+    return type != TMPFS_MAGIC && type != RAMFS_MAGIC && type != OVERLAYFS_SUPER_MAGIC;
 }
 
 static void open_file(struct pages *g, const struct map *m) {
@@ -51,13 +63,14 @@ static void open_file(struct pages *g, const struct map *m) {
         close(g->fd);
     g->map = m;
     g->fd = mapped_open_surely(g->caller, m);
+    g->how = can_tell(g->fd) ? RWF_NOWAIT : 0;
 }
 
 /* What is not in memory is not waited for: the process stands still. */
 static size_t read_file(const struct pages *g, taddr_t start, void *out, size_t size) {
     struct iovec to = {out, size};
     off_t at = (off_t)(g->map->offset + (start - g->map->start));
-    ssize_t got = g->fd < 0 ? -1 : preadv2(g->fd, &to, 1, at, RWF_NOWAIT);
+    ssize_t got = g->fd < 0 ? -1 : preadv2(g->fd, &to, 1, at, g->how);
     return got > 0 ? (size_t)got : 0;
 }
 
@@ -72,7 +85,7 @@ void pages_look(struct pages *g, taddr_t start, size_t size) {
 }
 
 bool pages_hold(const struct pages *g, size_t at, const uint8_t *bytes) {
-    return at + PAGES_BYTES <= g->got && memcmp(g->file + at, bytes, PAGES_BYTES) == 0;
+    return at + page_bytes() <= g->got && memcmp(g->file + at, bytes, page_bytes()) == 0;
 }
 
 /* The kernel reads from the file again when somebody comes to them; where pages are locked into
@@ -88,9 +101,9 @@ void pages_flush(struct pages *g) {
 
 /* Whether the run can go on to PAGE: what is between them is its file's, too. */
 static bool reaches(const struct pages *g, taddr_t page) {
-    uint8_t file[BRIDGE * PAGES_BYTES], memory[sizeof file];
+    uint8_t file[BRIDGE_SIZE], memory[sizeof file];
     taddr_t start = g->run.end, size = page - start;
-    return page == start || page == start - PAGES_BYTES ||
+    return page == start || page == start - page_bytes() ||
            (page > start && start > g->map->start && size <= sizeof file &&
             read_file(g, start, file, size) == size &&
             memory_read(g->space->remote.memory_fd, start, memory, size, NULL) == 0 &&
@@ -102,7 +115,7 @@ void pages_give(struct pages *g, taddr_t page) {
         pages_flush(g);
     if (g->run.end == 0)
         g->run.start = page;
-    g->run.end = page + PAGES_BYTES;
+    g->run.end = page + page_bytes();
 }
 
 void pages_end(struct pages *g) {

@@ -7,10 +7,11 @@
 #ifndef SPOOR_SESSION_PAGES_H
 #define SPOOR_SESSION_PAGES_H
 
+#include "base/page.h"
 #include "session/space.h"
 #include "target/maps.h"
 
-enum { PAGES_BYTES = 4096, PAGES_MOST = 20 /* that are looked at together */ };
+enum { PAGES_LOOK_BYTES = (64 << 10) + 2 * PAGE_MOST_BYTES };
 
 struct pages {
     const struct space *space; /* NULL: nothing can be given back */
@@ -18,6 +19,7 @@ struct pages {
     const struct maps *maps;
     const struct map *map; /* that was looked at last */
     int fd;                /* its file; −1: not to be had */
+    int how;               /* it is read: RWF_* */
     uint8_t *file;         /* what that holds of the pages that are looked at, so many bytes */
     size_t got;
     struct span run; /* of pages to give back */
@@ -30,7 +32,8 @@ void pages_foresee(const struct space *space);
  * (maps_use_former_names()), must outlive PAGES. */
 void pages_begin(struct pages *ret, const struct space *space, pid_t caller,
                  const struct maps *maps);
-/* Looks at what the file holds of the pages [START, START + SIZE), PAGES_MOST at most. */
+/* Looks at what the file holds of the pages [START, START + SIZE), PAGES_LOOK_BYTES at
+ * most. */
 void pages_look(struct pages *g, taddr_t start, size_t size);
 /* Whether it holds BYTES in the page AT bytes behind START. */
 bool pages_hold(const struct pages *g, size_t at, const uint8_t *bytes);

@@ -7,6 +7,7 @@
 
 #include "arch/arch.h"
 #include "arch/host.h"
+#include "base/page.h"
 #include "base/search.h"
 #include "session/arrival.h"
 #include "session/keys.h"
@@ -18,20 +19,10 @@
 #include "target/memory.h"
 #include "target/status.h"
 
-enum { PAGE = 4096 };
-
 static int no_room(const struct patched *p, int code, struct err *err) {
     return err_set(err, code, "no-room",
                    "%s: no room for trampolines within reach of its code: left untraced",
                    p->entry->module->path);
-}
-
-/* How large the area can become, with its log. */
-static size_t area_room(const struct patched *p) {
-    size_t size = plan_area_size(p->entry->plan) + undolog_room(p->entry->plan);
-    if (p->entry->sliced)
-        size += plan_slices_size(p->entry->plan);
-    return (size + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
 /* Above P's module, however near: where the reach leaves no other room. Behind a program that ends
@@ -40,44 +31,57 @@ static size_t area_room(const struct patched *p) {
  */
 static struct span right_above(const struct patched *p, pid_t tid) {
     const struct module *m = p->entry->module;
-    taddr_t bottom = m->high + p->bias, top = m->low + p->bias + arch_host()->reach;
+    taddr_t bottom = m->high + p->bias, top = m->text_low + p->bias + plan_reach(p->entry->plan);
     taddr_t start = status_break_start(tid);
     top = top < HOST_HIGHEST ? top : HOST_HIGHEST;
     return (struct span){bottom, start >= bottom && start < top ? start : top};
 }
 
-/* Where the area can be; from now on nothing else is taken to fit there. */
-static int choose_area(struct patched *p, const struct patch_request *r, struct err *err) {
+/* Room within reach of what lies from LOW to HIGH of P's module. */
+static taddr_t room_near(const struct patched *p, const struct maps *maps, vaddr_t low,
+                         vaddr_t high) {
+    return maps_find_room(maps, low + p->bias, high + p->bias, p->room, plan_reach(p->entry->plan));
+}
+
+/* Within reach of all its module; of the text alone, where data takes so much that there is no such
+ * place: most processors reach data farther than code. */
+static taddr_t find_room(const struct patched *p, const struct patch_request *r) {
     const struct module *m = p->entry->module;
-    p->area_size = area_room(p);
-    p->area = maps_find_room(r->maps, m->low + p->bias, m->high + p->bias, p->area_size,
-                             arch_host()->reach);
-    if (!p->area)
-        p->area = maps_find_room_between(r->maps, right_above(p, r->caller), p->area_size);
+    taddr_t area = room_near(p, r->maps, m->low, m->high);
+    if (!area)
+        area = room_near(p, r->maps, m->text_low, m->text_high);
+    if (!area)
+        area = maps_find_room_between(r->maps, right_above(p, r->caller), p->room);
+    return area;
+}
+
+/* Where the area can be, with its log; from now on nothing else is taken to fit there. Where there
+ * is no room for all that NEED tells of, as much as there is, for some of the functions. */
+static int choose_area(struct patched *p, const struct patch_request *r, struct plan_need need,
+                       struct err *err) {
+    const size_t log = undolog_room(need.sites), least = need.bytes / 16;
+    p->area = 0;
+    for (size_t bytes = need.bytes; !p->area && bytes >= least; bytes -= bytes / 8 + 1) {
+        p->room = page_up(bytes + log);
+        p->area = find_room(p, r);
+    }
     if (!p->area)
         return no_room(p, ENOSPC, err);
-    maps_add(r->maps, p->area, p->area + p->area_size);
+    maps_add(r->maps, p->area, p->area + p->room);
     return 0;
 }
 
 /* Maps memory for our code exactly at [START, START + SIZE). */
 static int map_code(const struct patched *p, const struct patch_request *r, taddr_t start,
                     size_t size, struct err *err) {
-    struct remote_call call = {SYS_mmap,
+    struct remote_call call = {REGS_CALL_MMAP,
                                {start, size, PROT_READ | PROT_EXEC,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, (uint64_t)-1,
-                                0}};
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, ~0ul, 0}};
     int64_t at;
     int rc = limits_raise(r->space, r->caller, size, err);
     if (rc == 0)
         rc = thread_call(r->caller, &r->space->remote, &call, &at, err);
     return rc == 0 && (taddr_t)at != start ? no_room(p, ENOMEM, err) : rc;
-}
-
-static int unmap(const struct space *s, pid_t caller, taddr_t at, size_t size, struct err *err) {
-    struct remote_call call = {SYS_munmap, {at, size}};
-    int64_t ignored;
-    return thread_call(caller, &s->remote, &call, &ignored, err);
 }
 
 /* Maps P's area, and puts the log there, by which all that follows can be undone. */
@@ -91,7 +95,7 @@ static int map_area(struct patched *p, const struct patch_request *r, struct err
     }
     rc = undolog_link(r->space, p, err);
     if (rc < 0)
-        unmap(r->space, r->caller, p->area, p->area_size, NULL);
+        space_unmap(r->space, r->caller, p->area, p->area_size, NULL);
     return rc;
 }
 
@@ -110,11 +114,11 @@ int patcher_unmap(struct patched *p, const struct space *s, pid_t caller, struct
     for (size_t i = 0; i < p->islands && rc == 0;) {
         const struct plan_code *c = &p->code->emitted;
         size_t run = island_run(c, i);
-        rc = unmap(s, caller, c->islands[i].at, run * ISLAND_BYTES, err);
+        rc = space_unmap(s, caller, c->islands[i].at, run * ISLAND_BYTES, err);
         i += run;
     }
     if (rc == 0)
-        rc = unmap(s, caller, p->area, p->area_size, err);
+        rc = space_unmap(s, caller, p->area, p->area_size, err);
     p->area = 0;
     p->islands = 0;
     return rc < 0 ? rc : undolog_end(s, err);
@@ -156,24 +160,40 @@ static size_t islands_left(const struct space *s) {
     return used < MOST_ISLANDS ? MOST_ISLANDS - used : 0;
 }
 
+/* NONE: a selection of nothing. */
+static struct plan_request request_of(const struct patched *p, const struct patch_request *r,
+                                      const uint8_t *none) {
+    return (struct plan_request){.bias = p->bias,
+                                 .keep_calls = cpu_guards_returns(),
+                                 .selected = r->selected ? p->entry->selected : none,
+                                 .filtered = r->selected ? p->entry->filtered : NULL,
+                                 .sliced = p->entry->sliced,
+                                 .caller = r->from,
+                                 .controls = r->controls,
+                                 .without_traps = p->entry->without_traps,
+                                 .first_id = p->entry->first_id,
+                                 .ring_bytes = r->ring_bytes,
+                                 .overflow = r->overflow,
+                                 .hook = r->hook};
+}
+
+static uint8_t *select_nothing(const struct patched *p) {
+    return mem_alloc(plan_function_count(p->entry->plan) / 8 + 1);
+}
+
+static struct plan_need need_of(const struct patched *p, const struct patch_request *r) {
+    AUTO_FREE uint8_t *none = select_nothing(p);
+    const struct plan_request q = request_of(p, r, none);
+    return plan_need(p->entry->plan, &q);
+}
+
 static int emit(struct patched *p, const struct patch_request *r, size_t most_islands,
                 struct err *err) {
-    AUTO_FREE uint8_t *none = mem_alloc(plan_function_count(p->entry->plan) / 8 + 1);
-    struct plan_request q = {.bias = p->bias,
-                             .area = p->area,
-                             .area_size = p->area_size,
-                             .most_islands = most_islands,
-                             .keep_calls = cpu_guards_returns(),
-                             .selected = r->selected ? p->entry->selected : none,
-                             .filtered = r->selected ? p->entry->filtered : NULL,
-                             .sliced = p->entry->sliced,
-                             .caller = r->from,
-                             .controls = r->controls,
-                             .without_traps = p->entry->without_traps,
-                             .first_id = p->entry->first_id,
-                             .ring_bytes = r->ring_bytes,
-                             .overflow = r->overflow,
-                             .hook = r->hook};
+    AUTO_FREE uint8_t *none = select_nothing(p);
+    struct plan_request q = request_of(p, r, none);
+    q.area = p->area;
+    q.area_size = p->room - undolog_room(plan_need(p->entry->plan, &q).sites);
+    q.most_islands = most_islands;
     AUTO_FREE struct span *taken =
         maps_taken(r->maps, status_break_start(r->caller), &q.taken_count);
     q.taken = taken;
@@ -195,7 +215,7 @@ static void note_islands(const struct patched *p, const struct patch_request *r)
 }
 
 int patcher_prepare(struct patched *p, const struct patch_request *r, struct err *err) {
-    int rc = choose_area(p, r, err);
+    int rc = choose_area(p, r, need_of(p, r), err);
     if (rc == 0)
         rc = emit(p, r, islands_left(r->space), err);
     if (rc < 0) {
@@ -217,7 +237,6 @@ static int map_or_renounce_islands(struct patched *p, const struct patch_request
     rc = patcher_unmap(p, r->space, r->caller, err);
     patcher_forget(p);
     p->area = area;
-    p->area_size = area_room(p);
     if (rc < 0)
         return rc;
     rc = emit(p, r, 0, err);
@@ -233,7 +252,7 @@ static int write_text(struct patched *p, const struct space *space, struct err *
     if (rc < 0)
         return rc;
     if (space->arrival)
-        arrival_settle(space->arrival, p);
+        arrival_settle(space->arrival, fd, p);
     rc = rewrite_patch(p, fd, err);
     if (rc < 0) {
         rewrite_restore(p, fd, NULL, NULL);
@@ -448,7 +467,8 @@ taddr_t patcher_copy_of(const struct patched *p, taddr_t addr) {
     const struct plan_code *c = &p->code->emitted;
     for (size_t i = 0; i < c->mark_count; i++) {
         const struct mark *m = &c->marks[i];
-        if (m->orig == addr - p->bias && (m->kind == MARK_STUB || m->kind == MARK_INSN))
+        if (m->orig == addr - p->bias && !m->it &&
+            (m->kind == MARK_STUB || (m->kind == MARK_INSN && !m->pushed)))
             return p->area + m->offset;
     }
     return 0;

@@ -1,16 +1,16 @@
 #include "session/program.h"
 
+#include "base/page.h"
+
 bool map_is_same_file(const struct map *a, const struct map *b) {
     return a->inode && a->inode == b->inode && a->device == b->device;
 }
 
 bool map_bias(const struct map *map, const struct module *module, taddr_t *ret) {
-    enum { PAGE = 4096 };
     for (size_t i = 0; i < module->segment_count; i++) {
         const struct segment *g = &module->segments[i];
-        uint64_t page = ~(uint64_t)(PAGE - 1);
-        if (g->executable && (g->offset & page) == map->offset) {
-            *ret = map->start - (g->start & page);
+        if (g->executable && page_down(g->offset) == map->offset) {
+            *ret = map->start - page_down(g->start);
             return true;
         }
     }

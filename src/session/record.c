@@ -6,6 +6,7 @@
 #include "session/identity.h"
 #include "session/job.h"
 #include "session/recording.h"
+#include "target/cpu.h"
 #include "target/launch.h"
 
 enum { PROGRESS_MS = 200 };
@@ -111,8 +112,11 @@ int session_record(const struct session_options *options, char *const argv[],
                           .on_signal = on_signal,
                           .ctx = &launched};
     *ret = (struct session_result){0};
+    int rc = cpu_check(err);
+    if (rc < 0)
+        return rc;
     timing_start();
-    int rc = begin(&r, argv, err);
+    rc = begin(&r, argv, err);
     if (rc == 0) {
         run(&r);
         recording_finish(&r, recording_status(&r));

@@ -10,10 +10,11 @@
 
 #include "arch/arch.h"
 #include "arch/clock.h"
+#include "arch/host.h"
 #include "session/identity.h"
 #include "session/obey.h"
 
-enum { DEFAULT_RING_BYTES = 2 << 20 };
+enum { DEFAULT_RING_BYTES = REGS_WORD_BYTES < 8 ? 512 << 10 : 2 << 20 };
 
 int recording_open_signals(struct recording *r, const sigset_t *wanted, struct err *err) {
     sigset_t set = *wanted;
@@ -119,9 +120,6 @@ static struct tracer *make_tracer(const struct recording *r) {
 }
 
 int recording_open(struct recording *r, const char *const *command, struct err *err) {
-    if (r->options->stack_frames && !arch_host()->has_slices)
-        return err_set(err, ENOTSUP, "stack",
-                       "--stack: not supported on this processor yet: leave it out");
     int rc = open_trace(r, command, err);
     if (rc < 0)
         return rc;

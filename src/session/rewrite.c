@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "base/page.h"
 #include "session/patcher.h"
 #include "target/memory.h"
 
@@ -11,10 +12,9 @@ enum {
     CHUNK_BYTES = 64 * 1024, /* text is read, changed and written in pieces up to this size */
     NEAR_BYTES = 4096,       /* patches this close share a piece */
     APART = 256,             /* patches this far apart do not need each other */
-    PAGE = PAGES_BYTES,
-    PIECE_BYTES = PAGES_MOST * PAGE, /* room for one, to whole pages */
+    PIECE_BYTES = PAGES_LOOK_BYTES, /* room for one, to whole pages */
 };
-_Static_assert(CHUNK_BYTES + 2 * PAGE <= PIECE_BYTES, "a piece fits");
+_Static_assert(CHUNK_BYTES + 2 * PAGE_MOST_BYTES <= PIECE_BYTES, "a piece fits");
 
 /* Patches FIRST..END-1 lie in one piece of text. */
 struct piece {
@@ -22,12 +22,23 @@ struct piece {
 };
 typedef ARRAY(struct piece) piece_array;
 
-/* What belongs together, such as a short jump and the hole that it leads to, is rarely cut. */
+/* Whether patches I - 1 and I lie on different pages. */
+static bool parts_pages(const struct patch *patches, size_t i) {
+    return page_down(patches[i - 1].at + patches[i - 1].size - 1) != page_down(patches[i].at);
+}
+
+/* What belongs together, such as a short jump and the hole that it leads to, is rarely cut, and
+ * pages, which are to be given back as a whole, hardly ever. */
 static size_t cut(const struct patch *patches, size_t first, size_t end) {
-    for (size_t i = end; i > first + 1; i--)
-        if (patches[i].at - patches[i - 1].at >= APART)
+    size_t apart = 0;
+    for (size_t i = end; i > first + (end - first) / 2; i--) {
+        if (patches[i].at - patches[i - 1].at < APART)
+            continue;
+        if (parts_pages(patches, i))
             return i;
-    return end;
+        apart = apart ? apart : i;
+    }
+    return apart ? apart : end;
 }
 
 static void find_pieces(const struct patched *p, piece_array *ret) {
@@ -173,13 +184,13 @@ static int put_pages(struct rewriting *w, const struct text *t, struct err *err)
     int rc = 0;
     pages_look(w->pages, t->start, t->size);
     for (size_t at = 0, end; at < t->size && rc == 0; at = end) {
-        end = at + PAGE;
+        end = at + page_bytes();
         if (pages_hold(w->pages, at, t->then + at)) {
             pages_give(w->pages, t->start + at);
             continue;
         }
         while (end < t->size && !pages_hold(w->pages, end, t->then + end))
-            end += PAGE;
+            end += page_bytes();
         if (memcmp(t->now + at, t->then + at, end - at) != 0)
             rc = put_between(w, t, at, end, err);
     }
@@ -196,7 +207,7 @@ static int touch_pages(const struct rewriting *w, const struct piece *piece, str
     for (size_t i = piece->first; i < piece->end && rc == 0; i++) {
         const struct patch *q = &p->code->emitted.patches[i];
         taddr_t at = q->at + p->bias;
-        if (q->yields || (last != 0 && at / PAGE == last / PAGE))
+        if (q->yields || (last != 0 && page_down(at) == page_down(last)))
             continue;
         rc = memory_write(w->fd, at, q->before, 1, err);
         last = at;
@@ -208,7 +219,7 @@ static int touch_pages(const struct rewriting *w, const struct piece *piece, str
 static int treat_piece(struct rewriting *w, const struct piece *piece, struct err *err) {
     const struct patched *p = w->patched;
     const struct patch *patches = p->code->emitted.patches;
-    uint64_t mask = w->pages ? PAGE - 1 : 0;
+    uint64_t mask = w->pages ? page_bytes() - 1 : 0;
     taddr_t end = patches[piece->end - 1].at + patches[piece->end - 1].size + p->bias;
     struct text t;
     t.piece = piece;
@@ -270,7 +281,7 @@ static int restore(const struct patched *p, int fd, struct pages *pages, struct 
     int rc = treat(&w, err);
     if (rc == 0 && w.alien)
         return err_set(err, EBUSY, "text-changed",
-                       "code at 0x%lx: %zu places that tracing has changed were changed again by "
+                       "code at 0x%jx: %zu places that tracing has changed were changed again by "
                        "others: they stay so, and what they may lead to stays mapped",
                        p->text, w.alien);
     return rc;

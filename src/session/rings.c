@@ -4,8 +4,9 @@
 
 /*
  * All but, possibly, the newest slot are committed: that may be reserved and not yet written (see
- * wire/ring.h). What a full lap ago stood there is older than its predecessor; in a ring that is
- * new it is zero, which no event's clock is (and two of them are no ring of ours).
+ * wire/ring.h; on 32-bit Arm it is committed as well). What a full lap ago stood there is older
+ * than its predecessor; in a ring that is new it is zero, which no event's clock is (and two of
+ * them are no ring of ours).
  */
 uint64_t ring_head(const struct slot *s, uint64_t tail, uint64_t last_clock) {
     uint64_t head = __atomic_load_n(&s->lane->head, __ATOMIC_ACQUIRE) & ~(uint64_t)15;
@@ -37,9 +38,10 @@ uint64_t ring_events_before(const struct slot *s, uint64_t at, uint64_t head, ui
 
 /*
  * Nobody stops the thread meanwhile. It stores to the slot of position P + ring size only after the
- * xadd that moves head beyond that (a full barrier on x86-64, and stores stay in order). So if what
+ * store that moves head beyond that (on x86-64 xadd is a full barrier, and stores stay in order; on
+ * Arm a barrier stands between the two). So if what
  * we have loaded of slot P is of the next lap, our later load of head, which loads before it cannot
- * pass, sees that xadd, and P lies before ring_oldest() of it.
+ * pass, sees that store, and P lies before ring_oldest() of it.
  */
 uint64_t ring_copy(const struct slot *s, uint64_t from, uint64_t head, struct event *to) {
     const uint8_t *ring = (const uint8_t *)ring_of(s);

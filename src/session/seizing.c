@@ -4,8 +4,9 @@
  * on it is as one in a pause: it stops again to be patched (live.c). Either stop takes half as long
  * as both would take in one.
  *
- * Who is seized stops at once and makes no more threads; those that it has made since are the
- * kernel's to seize. So what a whole look at the process's threads does not add to is complete.
+ * Seizing stops nobody: all whom a look at the process's threads shows are seized first, and stop
+ * together. Who stands makes no more threads; those that it has made since it was seized are the
+ * kernel's to seize. So what a look at a process that stands does not add to is complete.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -30,7 +31,9 @@ struct seizing {
     struct space *space;
     struct sharing sharing;
     size_t added;
-    bool sharers; /* some that are not of the process were added */
+    bool late;      /* they get their lanes when they have stopped */
+    bool sharers;   /* some that are not of the process were added */
+    uint64_t begun; /* when the first were told to stop; 0: not yet */
 };
 
 /* TID is of PROCESS, and not ours yet. */
@@ -47,9 +50,9 @@ static int seize(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
     task->pid = process;
     task->space = space_ref(s->space);
     task->ready = true;
+    task->late = s->late;
     s->added++;
     s->sharers |= process != s->sharing.pid;
-    task_interrupt(task);
     return 0;
 }
 
@@ -60,7 +63,7 @@ static int seize_new(struct seizing *s, pid_t process, struct err *err) {
     int rc = 0;
     for (const struct dirent *e; folder && rc == 0 && (e = readdir(folder));) {
         pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
-        if (tid > 0 && !tasks_find(&s->tracer->tasks, tid))
+        if (tid > 0 && !tasks_find(&s->tracer->tasks, tid) && !status_is_worker(tid))
             rc = seize(s, process, tid, err);
     }
     if (folder)
@@ -96,6 +99,11 @@ static int seize_sharers(struct seizing *s, struct err *err) {
  * runs in its place. */
 static void note_vforks(const struct seizing *s) {
     const struct tasks *tasks = &s->tracer->tasks;
+    bool any = false; /* to look at what threads wait in takes long */
+    for (struct task *k = tasks_next(tasks, NULL); k && !any; k = tasks_next(tasks, k))
+        any = k->space == s->space && k->pid != s->sharing.pid;
+    if (!any)
+        return;
     for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k)) {
         if (k->space != s->space || k->stopped || k->vfork_child || !status_is_in_vfork(k->tid))
             continue;
@@ -103,6 +111,14 @@ static void note_vforks(const struct seizing *s) {
             if (c->space == s->space && c->pid != k->pid && status_has_made(k->tid, c->pid))
                 k->vfork_child = c->tid;
     }
+}
+
+/* A first thread that ends while others live tells of that only if it was asked to before. */
+static void note_ends(const struct seizing *s) {
+    const struct tasks *tasks = &s->tracer->tasks;
+    for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
+        if (k->space == s->space && k->tid == k->pid && !k->stopped && !k->exiting)
+            k->exiting = status_has_ended(k->tid);
 }
 
 /* Whether it is worth waiting on after so many MS. On a busy machine a thread may have to wait long
@@ -118,12 +134,14 @@ static int seize_once(struct seizing *s, int look, struct err *err) {
     int rc = seize_new(s, s->sharing.pid, err);
     if (rc == 0 && others)
         rc = seize_sharers(s, err);
+    s->begun = s->begun ? s->begun : timing_now().ns;
     for (int i = 1; rc == 0 && is_patient(s, i); i++) {
         if (stop_space_within(s->tracer, s->space, 1))
             return 0;
         if (i % LOOK_MS == 0)
             rc = seize_sharers(s, err);
         note_vforks(s);
+        note_ends(s);
     }
     return rc < 0 || !stopping_laggard(s->tracer, s->space) ? rc : busy(s, err);
 }
@@ -157,15 +175,15 @@ static void leave_out_goroutines(struct maps *maps, const struct arrival *arriva
     }
 }
 
-static void give_lanes(const struct seizing *s, const struct arrival *arrival) {
+static void give_lanes(const struct seizing *s, pid_t caller, const struct arrival *arrival) {
     struct tracer *t = s->tracer;
     struct task *first = NULL;
     struct maps maps = {0};
-    maps_read(s->sharing.pid, &maps, NULL);
+    maps_read(caller, &maps, NULL);
     leave_out_goroutines(&maps, arrival);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (k->space != s->space || !k->stopped) {
-            k->late |= k->space == s->space && k->ready;
+            k->late |= k->space == s->space && k->ready && !k->exiting;
             continue;
         }
         if (!k->ready) { /* born, and to be answered; unless we are killed before that */
@@ -179,17 +197,14 @@ static void give_lanes(const struct seizing *s, const struct arrival *arrival) {
     maps_done(&maps);
 }
 
-void gather_arrival(const struct tracer *t, const struct space *space, struct arrival *ret) {
-    struct maps maps = {0};
+void gather_arrival(const struct tracer *t, const struct space *space, const struct maps *maps,
+                    struct arrival *ret) {
     const struct tasks *tasks = &t->tasks;
     for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
-        if (k->space == space && k->stopped && maps_read(k->tid, &maps, NULL) == 0)
-            break;
-    for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
         if (k->space == space && (k->stopped || k->vfork_child))
-            arrival_add(ret, space->remote.memory_fd, &maps, k->tid);
+            arrival_add(ret, space->remote.memory_fd, maps, k->tid);
+    aside_gather(space, &ret->aside);
     goroutines_find(space, ret);
-    maps_done(&maps);
 }
 
 void tell_arrival(const struct tracer *t, const struct space *space,
@@ -214,7 +229,7 @@ static int move_in(const struct seizing *s, struct err *err) {
         return rc;
     struct arrival arrival = {.pcs = {0}};
     goroutines_find(s->space, &arrival);
-    give_lanes(s, &arrival);
+    give_lanes(s, tid, &arrival);
     arrival_done(&arrival);
     space_map_prepared(s->space, tid);
     return 0;
@@ -238,6 +253,28 @@ void join_late(struct tracer *t, struct task *task) {
         frames_name(frames, task->tid, task->stream, task->slot);
     frames_tell(frames, t->options.drain);
     frames_free(frames);
+}
+
+/* A process of SPACE's that lives. 0: none. */
+static pid_t living_process(const struct tracer *t, const struct space *space) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space && k->ready && !k->exiting)
+            return k->pid;
+    return 0;
+}
+
+bool seizing_find_strays(struct tracer *t, struct space *space, struct strays *strays) {
+    struct seizing s = {
+        .tracer = t, .space = space, .sharing = strays->sharing, .late = strays->join};
+    struct err err = {0};
+    s.sharing.pid = living_process(t, space);
+    if (s.sharing.pid) {
+        seize_new(&s, s.sharing.pid, &err);
+        seize_sharers(&s, &err);
+        note_vforks(&s);
+    }
+    strays->sharing = s.sharing;
+    return s.added;
 }
 
 int seizing_stop_all(struct tracer *t, struct space *space, pid_t pid, struct err *err) {
@@ -300,9 +337,8 @@ int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *
     taking_is_possible(pid);
     sharing_look(&s.sharing);
     haste_begin(&haste);
-    uint64_t begin = timing_now().ns;
     int rc = enter(&s, err);
-    t->pauses.attach_ns = timing_now().ns - begin;
+    t->pauses.attach_ns = s.begun ? timing_now().ns - s.begun : 0;
     haste_end(&haste);
     if (rc == 0)
         rc = patch(&s, &patched_ns, err);

@@ -23,9 +23,19 @@ static void release_reservation(struct where *w) {
         __atomic_store_n(&w->slot->lane->head, w->slot->lane->head - EVENT_BYTES, __ATOMIC_RELEASE);
 }
 
-static bool read_words(const struct where *w, unsigned count, uint64_t *out) {
-    return memory_read(w->space->remote.memory_fd, regs_sp(&w->regs), out, count * sizeof *out,
-                       NULL) == 0;
+/* COUNT words of the program's at AT. */
+static bool read_words(const struct space *space, taddr_t at, unsigned count, uint64_t *out) {
+    const uint8_t size = arch_host()->word_bytes;
+    for (unsigned i = 0; i < count; i++) {
+        out[i] = 0;
+        if (memory_read(space->remote.memory_fd, at + (taddr_t)i * size, &out[i], size, NULL) < 0)
+            return false;
+    }
+    return true;
+}
+
+static const struct arch *arch_of(const struct mark *m) {
+    return m->other ? arch_host()->other : arch_host();
 }
 
 /* pc is OFFSET bytes into the stub of mark M: takes back what it did. A committed event stays, and
@@ -33,17 +43,20 @@ static bool read_words(const struct where *w, unsigned count, uint64_t *out) {
 static bool leave_stub(struct where *w, const struct patched *p, const struct mark *m,
                        uint32_t offset, bool reserved) {
     struct stub_state state;
-    uint64_t words[12];
-    if (!arch_host()->stub_state(m->variant, p->code->emitted.overflow, offset, &state) ||
-        !read_words(w, state.pushed, words))
+    uint64_t words[STUB_MOST_PUSHED];
+    const struct arch *arch = arch_of(m);
+    const enum overflow overflow = p->code->emitted.overflow;
+    if (!arch->stub_state(m->variant, overflow, offset, &state) ||
+        !read_words(w->space, regs_sp(&w->regs), state.pushed, words))
         return false;
-    if (state.reserved || reserved || (state.unsure && regs_has_reserved(&w->regs)))
+    bool has_slot = state.unsure && regs_has_reserved(&w->regs);
+    if (state.reserved || reserved || (has_slot && !state.ahead))
         release_reservation(w);
+    state.committed |= has_slot && state.ahead;
     regs_leave_stub(&w->regs, m->variant, &state, words);
     taddr_t start = p->area + m->offset;
-    regs_set_pc(&w->regs, state.committed ? start + arch_host()->stub_size(
-                                                        m->variant, p->code->emitted.overflow)
-                                          : start);
+    regs_set_pc(&w->regs, state.committed ? start + arch->stub_size(m->variant, overflow) : start);
+    regs_set_state(&w->regs, m->other, 0);
     w->changed = true;
     return true;
 }
@@ -51,31 +64,34 @@ static bool leave_stub(struct where *w, const struct patched *p, const struct ma
 /* What a spoor that was killed has left has no marks, and nobody reads its events. */
 static bool is_without_marks(const struct patched *p) { return !p->code->emitted.mark_count; }
 
-/* FROM is in a stub of P's: the thread goes on where that gives registers back. */
-static bool skip_event(struct where *w, const struct patched *p, taddr_t from) {
+/* FROM is in a stub of P's, of the OTHER state: the thread goes on where that gives registers back.
+ */
+static bool skip_event(struct where *w, const struct patched *p, taddr_t from, bool other) {
     uint8_t code[STUB_MAX_BYTES];
     size_t left = p->area + p->area_size - from, at;
     size_t size = left < sizeof code ? left : sizeof code;
     if (memory_read(w->space->remote.memory_fd, from, code, size, NULL) < 0 ||
-        !regs_find_stub_end(code, size, &at))
+        !regs_find_stub_end(other, code, size, &at))
         return false;
     regs_set_pc(&w->regs, from + at);
+    regs_set_state(&w->regs, other, 0);
     w->changed = true;
     return true;
 }
 
 /* pc is in the agent: the stub it came from is told by a register. */
 static bool leave_agent(struct where *w, const struct patched *p, enum agent_place place) {
-    taddr_t back = regs_agent_return(&w->regs);
+    bool other;
+    taddr_t back = regs_agent_return(&w->regs, &other);
     uint64_t offset = back - p->area;
     const struct mark *m = offset < p->area_size ? patcher_mark_at(p, offset) : NULL;
     if (offset < p->area_size && is_without_marks(p))
-        skip_event(w, p, back);
+        skip_event(w, p, back, other);
     if (!m || m->kind != MARK_STUB)
         return false;
     uint32_t at = (uint32_t)(offset - m->offset);
     if (place == AGENT_HOOK || place == AGENT_RESERVED || place == AGENT_RELEASED)
-        at = arch_host()->stub_retry(m->variant); /* nothing has happened yet, as seen from there */
+        at = arch_of(m)->stub_retry(m->variant); /* nothing has happened yet, as seen from there */
     return leave_stub(w, p, m, at, place == AGENT_RESERVED);
 }
 
@@ -83,7 +99,7 @@ static bool leave_agent(struct where *w, const struct patched *p, enum agent_pla
  * side, or one that was killed. */
 static bool leave_bridge(struct where *w, const struct patched *p) {
     struct bridge_notes notes;
-    uint64_t words[BRIDGE_WORDS];
+    regs_word_t words[BRIDGE_WORDS];
     if (memory_read(w->space->remote.memory_fd, bridge_notes_at(p->area), &notes, sizeof notes,
                     NULL) < 0 ||
         memory_read(w->space->remote.memory_fd, notes.saved, words, sizeof words, NULL) < 0)
@@ -106,7 +122,22 @@ static taddr_t original_place(const struct where *w, const struct patched *p,
     taddr_t at = m->orig + p->bias, to;
     if (m->kind != MARK_THROUGH)
         return at;
-    return memory_read(w->space->remote.memory_fd, at, &to, sizeof to, NULL) == 0 ? to : 0;
+    return read_words(w->space, at, 1, &to) ? to : 0;
+}
+
+bool settle_put_back(const struct space *space, const struct settle_place *place,
+                     struct regs *regs) {
+    const struct mark *m = place->mark;
+    uint64_t word;
+    if (m && m->kind != MARK_STUB && m->pushed) {
+        if (!read_words(space, regs_sp(regs), 1, &word))
+            return false;
+        regs_pop(regs, m->pushed - 1, word);
+    }
+    if (m)
+        regs_set_state(regs, m->other, m->it);
+    regs_set_pc(regs, place->original);
+    return true;
 }
 
 /* One move by registers. Returns whether pc has changed. */
@@ -123,7 +154,7 @@ static bool move(struct where *w, enum settled *ret, struct settle_place *place)
     uint64_t offset = pc - p->area;
     enum agent_place agent = regs_agent_place(&w->regs, p->area);
     *ret = SETTLED_INSIDE;
-    *place = (struct settle_place){p, 0};
+    *place = (struct settle_place){.module = p};
     if (agent == AGENT_BRIDGE)
         return leave_bridge(w, p);
     if (agent != AGENT_OUTSIDE)
@@ -132,12 +163,13 @@ static bool move(struct where *w, enum settled *ret, struct settle_place *place)
     if (!m)
         return false;
     place->original = original_place(w, p, m);
+    place->mark = m;
     if (m->kind == MARK_STUB && offset != m->offset)
         return leave_stub(w, p, m, (uint32_t)(offset - m->offset), false);
     bool here = w->restored || (m->at_start && !is_behind_its_stub(p, m));
-    if (!here || offset != m->offset || !place->original)
+    if (!here || offset != m->offset || !place->original ||
+        !settle_put_back(w->space, place, &w->regs))
         return false;
-    regs_set_pc(&w->regs, place->original);
     w->changed = true;
     *ret = SETTLED_OUTSIDE;
     return false;
@@ -164,10 +196,11 @@ static bool passes_filter(const struct space *space, const struct patched *p, co
                           const struct regs *regs) {
     const struct span *caller = &p->code->emitted.caller;
     uint64_t from;
+    const unsigned below = m->pops && !m->link_first ? m->pops - 1U : 0; /* so many words */
     if (!(m->variant & STUB_CALLER))
         return true;
-    if (!regs_return_address(regs, &from) &&
-        memory_read(space->remote.memory_fd, regs_sp(regs), &from, sizeof from, NULL) < 0)
+    if ((m->pops || !regs_return_address(regs, &from)) &&
+        !read_words(space, regs_sp(regs) + (taddr_t)below * arch_host()->word_bytes, 1, &from))
         return false;
     return from - caller->start < caller->end - caller->start;
 }
@@ -184,13 +217,15 @@ static int pass_stub(const struct space *space, pid_t tid, struct slot *slot) {
     const struct mark *m = p && p->code ? patcher_mark_at(p, pc - p->area) : NULL;
     if (!m || m->kind != MARK_STUB || pc != p->area + m->offset)
         return 0;
+    const struct arch *arch = arch_of(m);
     enum overflow overflow = p->code->emitted.overflow;
-    uint32_t size = arch_host()->stub_size(m->variant, overflow);
+    uint32_t size = arch->stub_size(m->variant, overflow);
     uint8_t stub[STUB_MAX_BYTES];
     if (slot && !(m->variant & (STUB_HOOK | STUB_SLICE)) && passes_filter(space, p, m, &regs) &&
         memory_read(space->remote.memory_fd, pc, stub, size, NULL) == 0) {
-        uint32_t site = arch_host()->stub_site(stub, m->variant, overflow);
-        slot_put(slot, site, regs_told_by_stub(&regs, m->variant, site), overflow);
+        uint32_t site = arch->stub_site(stub, m->variant, overflow);
+        taddr_t told = regs_told_by_stub(&regs, m->variant, site);
+        slot_put(slot, site, told + (taddr_t)m->pops * arch->word_bytes, overflow);
     }
     regs_set_pc(&regs, pc + size);
     return thread_set_regs(tid, &regs);
@@ -213,25 +248,26 @@ static size_t read_ahead(const struct where *w, const struct patched *p, taddr_t
     return memory_read(w->space->remote.memory_fd, pc, out, size, NULL) == 0 ? size : 0;
 }
 
+static bool read_word(const void *space, taddr_t at, regs_word_t *ret) {
+    const struct space *s = space;
+    return memory_read(s->remote.memory_fd, at, ret, sizeof *ret, NULL) == 0;
+}
+
 /* Returns whether the thread has got on. */
 static bool take_branch(struct where *w, const uint8_t *code, size_t size) {
+    const struct regs_memory memory = {read_word, w->space};
     struct regs regs = w->regs;
-    taddr_t word = 0, to;
-    enum regs_branch branch = regs_take_branch(&regs, code, size, &word);
+    enum regs_branch branch = regs_take_branch(&regs, code, size, &memory);
     if (branch == REGS_NO_BRANCH || (branch == REGS_RETURNED && thread_guards_returns(w->tid)))
         return false;
-    if (word) {
-        if (memory_read(w->space->remote.memory_fd, word, &to, sizeof to, NULL) < 0)
-            return false;
-        regs_set_pc(&regs, to);
-    }
     return thread_set_regs(w->tid, &regs) == 0;
 }
 
 /* The same from what of a stub cannot be run on the bridge. */
 static bool pass_by(struct where *w, const struct patched *p, const uint8_t *code, size_t size) {
-    return is_without_marks(p) && regs_is_of_stub(code, size) &&
-           skip_event(w, p, regs_pc(&w->regs)) && thread_set_regs(w->tid, &w->regs) == 0;
+    bool other = regs_is_other(&w->regs);
+    return is_without_marks(p) && regs_is_of_stub(other, code, size) &&
+           skip_event(w, p, regs_pc(&w->regs), other) && thread_set_regs(w->tid, &w->regs) == 0;
 }
 
 static int cross(const struct crossing *c, bool *ret_stuck) {
@@ -254,7 +290,7 @@ static int get_on(struct where *w, bool *ret_stuck) {
     const struct patched *p = space_area_at(w->space, pc);
     bool inside = p && p->code && regs_agent_place(&w->regs, p->area) != AGENT_BRIDGE;
     size_t size = inside ? read_ahead(w, p, pc, code) : 0;
-    struct crossing c = {w->space, p, w->tid, code, bridge_fit(code, size, pc), pc};
+    struct crossing c = {w->space, p, w->tid, code, bridge_fit(&w->regs, code, size), pc};
     if (c.size)
         return cross(&c, ret_stuck);
     *ret_stuck = !size || !(take_branch(w, code, size) || pass_by(w, p, code, size));
@@ -294,8 +330,8 @@ bool settle_clockless(const struct space *space, pid_t tid, struct slot *slot) {
     const struct patched *p = space_area_at(space, pc);
     const struct mark *m = p && p->code ? patcher_mark_at(p, pc - p->area) : NULL;
     if (!m || m->kind != MARK_STUB || m->variant & STUB_HOOK ||
-        pc - p->area - m->offset != arch_host()->stub_retry(m->variant))
+        pc - p->area - m->offset != arch_of(m)->stub_retry(m->variant))
         return false;
-    return leave_stub(&w, p, m, arch_host()->stub_retry(m->variant), false) &&
+    return leave_stub(&w, p, m, arch_of(m)->stub_retry(m->variant), false) &&
            thread_set_regs(tid, &w.regs) == 0 && pass_stub(space, tid, slot) == 0;
 }

@@ -20,12 +20,17 @@ enum settled {
 
 struct settle_place { /* where a thread stands that could not be moved by registers alone */
     struct patched *module;
-    taddr_t original; /* run-time address that the instruction was taken from */
+    taddr_t original;        /* run-time address that the instruction was taken from */
+    const struct mark *mark; /* what tells so; NULL: the registers are as they would be there */
 };
 
 /* By registers alone: never resumes the thread. SLOT may be NULL. */
 int settle_registers(const struct space *space, pid_t tid, struct slot *slot,
                      enum settled *ret_settled, struct settle_place *ret_place);
+/* Makes of REGS, of the thread for which PLACE was told, what they would be there in the program's
+ * own code. False: the thread's stack could not be read. */
+bool settle_put_back(const struct space *space, const struct settle_place *place,
+                     struct regs *regs);
 /*
  * Brings the thread on until it has left the trampoline. Asynchronous signals stay blocked
  * meanwhile; an instruction that faults ends it with *ret_settled = SETTLED_INSIDE (the fault will

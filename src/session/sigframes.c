@@ -29,7 +29,7 @@ static void add(struct stretches *s, const struct maps *maps, taddr_t sp) {
 
 static void look_through(int memory_fd, const struct maps *maps, struct stretches *s, size_t which,
                          taddr_array *ret) {
-    uint64_t words[CHUNK / sizeof(uint64_t)];
+    regs_word_t words[CHUNK / sizeof(regs_word_t)];
     const size_t before = REGS_CONTEXT_WORDS - 1; /* a frame may lie on two chunks */
     for (taddr_t at = s->at[which].start; at < s->at[which].end;) {
         size_t size = s->at[which].end - at < CHUNK ? s->at[which].end - at : CHUNK;

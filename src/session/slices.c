@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 
-enum { WORD = 8, FRAME_BYTES = 256, LEAST_BYTES = 1024 };
+enum { WORD = REGS_WORD_BYTES, FRAME_BYTES = 256, LEAST_BYTES = 1024 };
 
 void slice_done(struct stack_slice *s) {
     free(s->words);
@@ -30,7 +30,7 @@ static void reserve(struct stack_slice *s, size_t words) {
     s->room = room;
 }
 
-static void put_word(struct stack_slice *s, size_t n, uint64_t word) {
+static void put_word(struct stack_slice *s, size_t n, regs_word_t word) {
     reserve(s, n + 1);
     s->words[n] = word;
     if (n >= s->used)
@@ -51,7 +51,7 @@ bool slice_take(struct stack_slice *s, const struct trace_event *e) {
         s->end = e->sp;
         s->whole = true;
     } else if (id < SLICE_BEGIN) {
-        put_word(s, id - SLICE_WORD, e->sp);
+        put_word(s, id - SLICE_WORD, (regs_word_t)e->sp);
     } else if (id - SLICE_REGISTER < SLICE_REGISTERS) {
         s->registers[id - SLICE_REGISTER] = e->sp;
     }

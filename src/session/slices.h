@@ -12,7 +12,7 @@ struct stack_slice {
     bool begun, whole;
     uint64_t end; /* address */
     uint64_t registers[SLICE_REGISTERS];
-    uint64_t *words; /* all 0 but those that were told of; ours */
+    regs_word_t *words; /* all 0 but those that were told of; ours */
     size_t room, used;
 };
 

@@ -11,6 +11,8 @@
 
 #include "arch/agent.h"
 #include "base/log.h"
+#include "base/page.h"
+#include "session/aside.h"
 #include "session/callers.h"
 #include "session/foothold.h"
 #include "session/limits.h"
@@ -22,17 +24,21 @@
 #include "target/memory.h"
 #include "target/status.h"
 
-enum { PAGE = 4096, NAME_AT = 2048 /* in the agent's page */ };
+enum {
+    AGENT_BYTES = 4096, /* of what is in the agent's page, the name in the middle */
+    NAME_AT = 2048,
+    MAX_ERRNO = 4095 /* of calls that fail */
+};
 
 /* One remote call whose failure is an error too. */
 static int call(struct space *s, pid_t tid, const struct remote_call *call, int64_t *ret,
                 struct err *err) {
-    int rc = call->number == SYS_mmap ? limits_raise(s, tid, call->args[1], err) : 0;
+    int rc = call->number == REGS_CALL_MMAP ? limits_raise(s, tid, call->args[1], err) : 0;
     if (rc == 0)
         rc = thread_call(tid, &s->remote, call, ret, err);
     if (rc < 0)
         return rc;
-    if (*ret < 0 && *ret > -PAGE)
+    if (*ret < 0 && *ret >= -MAX_ERRNO)
         return err_set(err, (int)-*ret, "remote-call",
                        "process %d: system call %ld in it failed: %s", s->pid, call->number,
                        strerror((int)-*ret));
@@ -43,23 +49,24 @@ static int call(struct space *s, pid_t tid, const struct remote_call *call, int6
 static taddr_t take_room(struct space *s, size_t size) {
     taddr_t at = s->room;
     if (at)
-        s->room += (size + PAGE - 1) & ~(size_t)(PAGE - 1);
+        s->room += page_up(size);
     return at;
 }
 
 /* Maps one page and puts the agent there. Remote calls are made in it from then on. */
 static int map_agent(struct space *s, pid_t tid, struct err *err) {
     int64_t at;
-    int rc = call(s, tid,
-                  &(struct remote_call){SYS_mmap,
-                                        {take_room(s, PAGE), PAGE, PROT_READ | PROT_EXEC,
-                                         MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0}},
-                  &at, err);
+    int rc =
+        call(s, tid,
+             &(struct remote_call){REGS_CALL_MMAP,
+                                   {take_room(s, AGENT_BYTES), AGENT_BYTES, PROT_READ | PROT_EXEC,
+                                    MAP_PRIVATE | MAP_ANONYMOUS, ~0ul, 0}},
+             &at, err);
     if (rc < 0)
         return rc;
     s->agent = (taddr_t)at;
     s->remote.code = s->agent + agent_call();
-    uint8_t page[PAGE] = {0};
+    uint8_t page[AGENT_BYTES] = {0};
     struct undo_head head = undolog_head(s);
     memcpy(page, agent_code(), agent_code_size());
     memcpy(page + NAME_AT, "spoor", sizeof "spoor");
@@ -102,14 +109,24 @@ static int too_large(const struct space *s, size_t size, int code, struct err *e
                    s->pid, size >> 20, strerror(code));
 }
 
+/* The target makes a memfd, though it may have as many files open as it is allowed. */
+static int make_memory(struct space *s, pid_t tid, int64_t *ret_fd, struct err *err) {
+    const struct remote_call make = {SYS_memfd_create,
+                                     {s->agent + NAME_AT, MFD_CLOEXEC | MFD_ALLOW_SEALING}};
+    struct rlimit before;
+    int rc = call(s, tid, &make, ret_fd, err);
+    if (rc != -EMFILE || !limits_lend_file(tid, &before))
+        return rc;
+    rc = call(s, tid, &make, ret_fd, err);
+    limits_take_back_file(tid, &before);
+    return rc;
+}
+
 /* The target makes a memfd, the tool takes and sizes it, both map it, the target forgets it. */
 static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
     size_t size = slab_bytes(ctx->ring_bytes);
     int64_t fd, at, ignored;
-    int rc = call(s, tid,
-                  &(struct remote_call){SYS_memfd_create,
-                                        {s->agent + NAME_AT, MFD_CLOEXEC | MFD_ALLOW_SEALING}},
-                  &fd, err);
+    int rc = make_memory(s, tid, &fd, err);
     if (rc < 0)
         return rc;
     AUTO_FD int mine = take_fd(tid, (int)fd);
@@ -121,7 +138,7 @@ static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid,
         too_large(s, size, -rc, err);
     if (rc == 0)
         rc = call(s, tid,
-                  &(struct remote_call){SYS_mmap,
+                  &(struct remote_call){REGS_CALL_MMAP,
                                         {take_room(s, size), size, PROT_READ | PROT_WRITE,
                                          MAP_SHARED, (uint64_t)fd, 0}},
                   &at, err);
@@ -152,11 +169,21 @@ static int check_sandbox(struct space *s, pid_t tid, struct err *err) {
                          err);
 }
 
-static int take_foothold(const struct space *s, pid_t tid, struct foothold *ret, struct err *err) {
+/* Where addresses have 32 bits, jumps reach no farther than what is shared with us is large: next
+ * to the libraries, where the kernel would map that, there would be no room for their trampolines.
+ */
+static taddr_t room_in_the_midst(const struct maps *maps) {
+    const struct span midst = {0x50000000, 0x90000000};
+    return REGS_WORD_BYTES < 8 ? maps_find_room_between(maps, midst, 256 << 20) : 0;
+}
+
+static int take_foothold(struct space *s, pid_t tid, struct foothold *ret, struct err *err) {
     struct maps maps;
     int rc = maps_read(tid, &maps, err);
     if (rc < 0)
         return rc;
+    if (!s->room)
+        s->room = room_in_the_midst(&maps);
     rc = foothold_take(s->remote.memory_fd, &maps, tid, ret, err);
     maps_done(&maps);
     return rc;
@@ -269,6 +296,7 @@ struct space *space_fork(const struct space *parent, pid_t tid, struct err *err)
     memset(&s->slabs, 0, sizeof s->slabs);
     memset(&s->modules, 0, sizeof s->modules);
     memset(&s->prepared, 0, sizeof s->prepared);
+    s->aside = NULL;
     keys_copy(&s->keys, &parent->keys);
     for (size_t i = 0; i < parent->slabs.count; i++)
         ARRAY_PUSH(&s->slabs, slab_ref(parent->slabs.at[i]));
@@ -283,6 +311,8 @@ struct space *space_fork(const struct space *parent, pid_t tid, struct err *err)
     return s;
 }
 
+pid_t space_thread(const struct space *s) { return candidate_thread(s->pid); }
+
 struct space *space_ref(struct space *s) {
     s->refs++;
     return s;
@@ -296,6 +326,7 @@ void space_unref(struct space *s) {
     for (size_t i = 0; i < s->modules.count; i++)
         patcher_forget(&s->modules.at[i]);
     space_forget_prepared(s);
+    aside_forget(s);
     keys_done(&s->keys);
     callers_unref(s->callers);
     ARRAY_FREE(&s->slabs);
@@ -369,10 +400,21 @@ static void close_files(struct space *s, pid_t caller) {
              NULL);
 }
 
+int space_unmap(const struct space *s, pid_t caller, taddr_t at, size_t size, struct err *err) {
+    struct remote_call call = {SYS_munmap, {at, size}};
+    int64_t result = 0;
+    int rc = thread_call(caller, &s->remote, &call, &result, err);
+    if (rc == 0 && result < 0)
+        rc = err_set(err, (int)-result, "remote-call",
+                     "process %d: memory that tracing took cannot be unmapped: %s: 'spoor detach "
+                     "%d' removes it when that is possible again",
+                     s->pid, strerror((int)-result), s->pid);
+    return rc;
+}
+
 /* Unmaps what is shared with us, then the agent. */
 static int move_out(struct space *s, pid_t caller, struct err *err) {
     struct foothold foothold;
-    int64_t ignored;
     int rc = take_foothold(s, caller, &foothold, err);
     if (rc < 0)
         return rc;
@@ -380,11 +422,10 @@ static int move_out(struct space *s, pid_t caller, struct err *err) {
     close_files(s, caller);
     for (size_t i = s->slabs.count; i-- > 0 && rc == 0;) {
         const struct slab *slab = s->slabs.at[i];
-        rc = call(s, caller, &(struct remote_call){SYS_munmap, {slab->at, slab->size}}, &ignored,
-                  err);
+        rc = space_unmap(s, caller, slab->at, slab->size, err);
     }
     if (rc == 0)
-        rc = call(s, caller, &(struct remote_call){SYS_munmap, {s->agent, PAGE}}, &ignored, err);
+        rc = space_unmap(s, caller, s->agent, AGENT_BYTES, err);
     if (rc == 0)
         limits_lower(s, caller);
     int back = foothold_leave(&foothold, rc < 0 ? NULL : err);
@@ -393,7 +434,7 @@ static int move_out(struct space *s, pid_t caller, struct err *err) {
 
 int space_clear(struct space *s, pid_t caller, struct err *err) {
     int rc = permits_check(s, caller, PERMIT_LEAVE, "the memory that tracing took stays", err);
-    bool kept = false;
+    bool kept = s->kept;
     for (size_t i = 0; i < s->modules.count && rc == 0; i++) {
         kept |= s->modules.at[i].kept;
         if (!s->modules.at[i].kept)

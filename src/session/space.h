@@ -28,9 +28,10 @@ struct patched { /* one module mapped into one space */
     dev_t device; /* of its file, as the process's map shows them */
     ino_t inode;
     taddr_t bias;
-    taddr_t text; /* start of its first executable map: tells whether it is still there */
-    taddr_t area; /* trampolines, and behind them the log (undolog.h); 0: not mapped */
-    size_t area_size;
+    taddr_t text;     /* start of its first executable map: tells whether it is still there */
+    taddr_t area;     /* trampolines, and behind them the log (undolog.h); 0: not mapped */
+    size_t area_size; /* of its room, which is as large as the code might become */
+    size_t room;
     taddr_t log;
     size_t islands;  /* of code's, how many are mapped */
     uint8_t *spared; /* bitmap by number of patch: not written; NULL: all are */
@@ -54,11 +55,12 @@ struct program {         /* with --libcalls: whose library calls are traced */
 
 struct space {
     unsigned refs;
-    pid_t pid; /* for messages and maps; updated when that thread ends */
+    pid_t pid; /* for messages and the trace; that thread may have ended: space_thread() */
     struct remote_site remote;
     taddr_t room;        /* where what can be anywhere is out of others' way; 0: not known */
     taddr_t agent;       /* one page with the agent, for remote calls */
     bool borrowed;       /* remote.memory_fd is that of the space it was copied from */
+    bool kept;           /* the agent and lanes stay: a thread is to come back there */
     bool inherited;      /* from a spoor that was killed (leftovers.h): its lanes are not ours */
     bool stopping;       /* being changed: its tasks' reports wait (tracer.c) */
     bool lifted;         /* all text is the program's, for the time being: nothing is patched */
@@ -83,6 +85,7 @@ struct space {
     ARRAY(struct patched) modules;
     ARRAY(struct patched) prepared; /* what is to be installed when all threads stand */
     const struct arrival *arrival;  /* whom patches come upon now; NULL: new modules only */
+    struct aside *aside;            /* what is known of handlers that stand aside; NULL: nothing */
 };
 
 struct space_context { /* what all spaces of a session share */
@@ -113,6 +116,8 @@ void space_forget_unmapped(struct space *space);
 /* Of a process that nothing of ours is in. */
 struct space *space_blank(pid_t pid);
 struct space *space_ref(struct space *space);
+/* A thread by which /proc shows its memory; 0: none. */
+pid_t space_thread(const struct space *space);
 void space_unref(struct space *space);
 
 /* Prepares for space_update() those that are mapped now; CALLER may run. */
@@ -161,6 +166,8 @@ int space_give_back(struct space *space, pid_t caller, struct err *err);
 /* Unmaps what is ours, when all text is restored and threads have left it (settle.h). Errors:
  * "sandboxed", "returns-later" (some is kept), "memory", "remote-call", "read-maps". */
 int space_clear(struct space *space, pid_t caller, struct err *err);
+/* Unmaps what CALLER has mapped for us. Errors: "remote-call". */
+int space_unmap(const struct space *space, pid_t caller, taddr_t at, size_t size, struct err *err);
 /* Restores all text and unmaps what is ours; threads must have left it (settle.h). Errors:
  * "sandboxed" (all text is restored), "memory", "remote-call", "read-maps". */
 int space_undo(struct space *space, pid_t caller, struct err *err);

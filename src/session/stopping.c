@@ -53,15 +53,49 @@ pid_t stopping_laggard(const struct tracer *t, const struct space *space) {
     return 0;
 }
 
+/* Answers all reports, after a millisecond at most. False: nobody is left to make any. */
+static bool await_reports(struct tracer *t) {
+    const struct timespec nap = {.tv_nsec = 1000000};
+    int status;
+    pid_t tid;
+    sigset_t reports;
+    sigemptyset(&reports);
+    sigaddset(&reports, SIGCHLD);
+    sigtimedwait(&reports, NULL, &nap); /* they are blocked: the session's loop reads them */
+    while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0)
+        tracer_report(t, tid, status);
+    return tid == 0;
+}
+
+/* LAGGARD of SPACE, which is being stopped, may wait in the kernel for another thread of its own:
+ * one that fills its page (userfaultfd), or answers its call (seccomp's notifications, FUSE). So
+ * those that have stopped run on until it stops, or for a while. */
+static void let_others_run(struct tracer *t, struct space *space, pid_t laggard) {
+    static const uint64_t WHILE_NS = 100000000;
+    tid_array tids = {0};
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space && k->stopped)
+            ARRAY_PUSH(&tids, k->tid);
+    space->stopping = false;
+    tracer_answer_all(t, &tids);
+    space->stopping = true;
+    uint64_t until = timing_now().ns + WHILE_NS;
+    const struct task *k = tasks_find(&t->tasks, laggard);
+    while (k && !stands_still(k) && timing_now().ns < until && await_reports(t))
+        k = tasks_find(&t->tasks, laggard);
+}
+
 void stop_space(struct tracer *t, struct space *space) {
+    static const uint64_t PATIENCE_NS = 20000000;
     begin_to_stop(t, space);
-    while (!all_stopped(t, space)) {
-        int status;
-        pid_t tid = waitpid(-1, &status, __WALL);
-        if (tid > 0)
-            tracer_report(t, tid, status);
-        else if (errno != EINTR)
-            break;
+    uint64_t begin = timing_now().ns;
+    while (!all_stopped(t, space) && await_reports(t)) {
+        pid_t laggard = stopping_laggard(t, space);
+        if (timing_now().ns - begin < PATIENCE_NS || !status_is_uninterruptible(laggard))
+            continue;
+        let_others_run(t, space, laggard);
+        begin_to_stop(t, space);
+        begin = timing_now().ns;
     }
 }
 
@@ -90,8 +124,7 @@ bool resume_others(struct tracer *t, struct space *space, pid_t tid) {
 
 bool may_call(const struct task *task) { return task->status >> 16 == PTRACE_EVENT_STOP; }
 
-/* Lets TASK, which is stopped, run on without us, with what it was stopped for. */
-static void release(struct tracer *t, struct task *task, taddr_t lane) {
+void release_task(struct tracer *t, struct task *task, taddr_t lane) {
     int event = task->status >> 16, sig = WSTOPSIG(task->status);
     traps_ignore_again(task);
     if (!task->space || task->space->agent)
@@ -233,7 +266,7 @@ int release_stopped(struct tracer *t, struct space *space, struct err *ret) {
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
         next = tasks_next(&t->tasks, k);
         if (k->space == space && k->stopped)
-            release(t, k, undone ? 0 : space_sink(space));
+            release_task(t, k, undone ? 0 : space_sink(space));
         else if (k->space == space)
             release_unstopped(t, k, undone);
     }
@@ -277,14 +310,14 @@ void part_with_task(struct tracer *t, struct task *task) {
         breakpoints_remove(task->space);
     task->leaving = true;
     tell_change(t, task->pid, TRACE_LEFT);
-    release(t, task, lane);
+    release_task(t, task, lane);
 }
 
 void part_when_stopped(struct tracer *t, struct task *task) {
     enum settled settled;
     if (task->space)
         settle_step_out(task->space, task->tid, task->slot, &settled);
-    release(t, task, lane_of_leaver(task));
+    release_task(t, task, lane_of_leaver(task));
 }
 
 static struct task *find_in_process(const struct tracer *t, pid_t pid) {
@@ -342,7 +375,8 @@ static struct task *find_in_space(const struct tracer *t) {
     return k;
 }
 
-static bool some_leave(const struct tracer *t) {
+static bool some_leave(struct tracer *t, const struct space *space) {
+    (void)space;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (k->leaving)
             return true;
@@ -356,36 +390,71 @@ static bool is_urged(void) {
             sigismember(&pending, SIGHUP) || sigismember(&pending, SIGQUIT));
 }
 
-void await_leavers(struct tracer *t) {
+void await_while(struct tracer *t, bool (*turn)(struct tracer *, const struct space *),
+                 const struct space *space) {
     static const uint64_t PATIENCE_NS = 5000000000;
     const struct timespec nap = {.tv_nsec = 1000000};
     sigset_t reports;
     sigemptyset(&reports);
     sigaddset(&reports, SIGCHLD);
     uint64_t until = timing_now().ns + PATIENCE_NS;
-    while (some_leave(t) && !is_urged() && timing_now().ns < until) {
+    while (turn(t, space) && !is_urged() && timing_now().ns < until) {
         sigtimedwait(&reports, NULL, &nap); /* blocked, as ever */
         tracer_handle_reports(t);
     }
 }
 
-static void note_pause(struct tracer *t, uint64_t begin) {
-    uint64_t ns = timing_now().ns - begin;
+void await_leavers(struct tracer *t) { await_while(t, some_leave, NULL); }
+
+static void note_pause(struct tracer *t, uint64_t ns) {
     if (ns > t->pauses.leave_ns)
         t->pauses.leave_ns = ns;
+}
+
+static bool has_cut(const struct tracer *t, const struct space *space) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space && k->stopped && k->is_cut)
+            return true;
+    return false;
+}
+
+/* Nobody comes to a trampoline of SPACE any more; whether nobody is in one, either. */
+static bool is_out(const struct tracer *t, struct space *space) {
+    settle_all(t, space, true);
+    for (size_t i = 0; i < space->modules.count; i++)
+        if (space->modules.at[i].kept)
+            return false;
+    return true;
+}
+
+/* The second stop of SPACE has cut calls short. All who are in none are left already, as those are
+ * waited for: what they need of ours stays until then. Returns whether so. */
+static bool release_others(struct tracer *t, struct space *space) {
+    stop_with_caller(t, space);
+    if (!space->leaving || !has_cut(t, space) || !is_out(t, space))
+        return false;
+    for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
+        next = tasks_next(&t->tasks, k);
+        if (k->space == space && k->stopped && !k->is_cut)
+            release_task(t, k, 0);
+    }
+    return true;
 }
 
 /* In two stops: what the text is to be is the program's own again after the first; in the second
  * the rest is unmapped. */
 static void leave_space(struct tracer *t, struct space *space) {
     struct haste haste;
-    uint64_t begin = timing_now().ns;
-    live_end(t, space);
-    note_pause(t, begin);
+    note_pause(t, live_end(t, space));
     haste_begin(&haste);
-    begin = timing_now().ns;
+    uint64_t begin = timing_now().ns;
+    if (release_others(t, space)) {
+        note_pause(t, timing_now().ns - begin);
+        rests_await(t, space);
+        begin = timing_now().ns;
+    }
     release_space(t, space);
-    note_pause(t, begin);
+    note_pause(t, timing_now().ns - begin);
     haste_end(&haste);
 }
 

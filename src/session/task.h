@@ -2,13 +2,15 @@
 #ifndef SPOOR_SESSION_TASK_H
 #define SPOOR_SESSION_TASK_H
 
+#include "arch/rest.h"
 #include "session/lanes.h"
 #include "session/space.h"
 #include "target/thread.h"
 
 /* What a process does at SIGTRAP, as the kernel has it (struct kernel_sigaction). */
 struct trap_action {
-    uint64_t handler, flags, restorer, mask;
+    unsigned long handler, flags, restorer;
+    uint32_t mask[2];
 };
 
 struct task {
@@ -45,12 +47,21 @@ struct task {
     bool regroup;              /* it goes back into its group-stop when a trap has been seen to */
     struct trap_action action; /* of SIGTRAP; likewise */
     struct trap_action asked_action;
-    bool asks_action;        /* its present call sets asked_action */
-    long call;               /* its present call's number; likewise */
-    taddr_t hit;             /* the trap that it has come to, not counted yet; else 0 */
-    bool walks;              /* while it stepped itself */
-    taddr_t sink;            /* of the space that it left when it could not be taken over; else 0 */
-    int status;              /* when stopped: what wait said, to be answered on resume */
+    bool asks_action; /* its present call sets asked_action */
+    long call;        /* its present call's number; likewise */
+    taddr_t hit;      /* the trap that it has come to, not counted yet; else 0 */
+    bool walks;       /* while it stepped itself */
+    taddr_t sink;     /* of the space that it left when it could not be taken over; else 0 */
+    int status;       /* when stopped: what wait said, to be answered on resume */
+    bool is_cut;      /* the stop has cut short `cut`, whose rest it is to make (rests.c) */
+    struct rest_call cut;
+    enum rest_of rest_of;
+    enum {
+        RESTS_NOT,
+        RESTS_MADE,
+        RESTS_OVER
+    } rests;                 /* when it is left: it is let make a rest; it
+                                has, and is about to stop */
     struct status_wait wait; /* what it waited in when it was last interrupted */
     struct task *next;
 };

@@ -91,7 +91,7 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
                        .wanted = wanted};
     r.written = wanted && call->before; /* by a record of frames */
     ARRAY_PUSH(&t->open, r);
-    call->user = (void *)(uintptr_t)t->open.count;
+    call->user = t->open.count;
     if (!t->options.threshold_ticks)
         write_open(t);
 }
@@ -99,7 +99,7 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
 static void on_close(void *ctx, struct call *call, struct call *parent) {
     (void)parent;
     struct thin *t = ctx;
-    size_t index = (uintptr_t)call->user - 1;
+    size_t index = (size_t)call->user - 1;
     struct record *r = &t->open.at[index];
     if (r->written || (r->wanted && call->end - call->start >= t->options.threshold_ticks))
         write_open(t);

@@ -23,6 +23,10 @@ void tracer_warn(const struct tracer *t, pid_t tid, const struct err *err) {
 
 void tracer_resume(struct tracer *t, pid_t tid, int sig) {
     struct task *task = tasks_find(&t->tasks, tid);
+    if (task)
+        rests_go_on(task);
+    if (task && task->space && sig)
+        aside_note(task->space, tid);
     if (task && task->space && task->space->traps)
         traps_resume(t, task, sig);
     else if (task && task->watched)
@@ -150,13 +154,15 @@ static bool is_birth(int event) {
 
 static void on_stop(struct tracer *t, struct task *task, int status) {
     if (task->lent && task->space && task->slot)
-        keys_pass(task->space, task->tid, task->slot->at);
+        keys_pass(task->space, task->tid, task->slot->at, 0);
     task->lent = false;
     task->vfork_child = 0; /* it runs, so its child is done with the shared memory */
     task->stopped = true;
     task->standing = false;
     task->finished = false;
     task->status = status;
+    if (!is_call_stop(status))
+        rests_end(task);
     if (task->space && task->space->trapped && !traps_meet(t, task)) {
         task->stopped = false;
         return;
@@ -271,8 +277,8 @@ static bool handle_hook(struct tracer *t, const struct task *task) {
     return able || !here;
 }
 
-/* Some threads of SPACE have changed their thread pointers: where lanes are found by these, the
- * threads wait. */
+/* Some threads of SPACE have changed their thread pointers, or their stacks where these tell them
+ * apart: where lanes are found by that, the threads wait. */
 static void handle_asking(struct tracer *t, struct space *space) {
     space_ref(space);
     stop_space(t, space);
@@ -282,6 +288,7 @@ static void handle_asking(struct tracer *t, struct space *space) {
         keys_give(space, k->tid, k->slot->at);
         k->mark = keys_mark(k->tid);
     }
+    keys_tell_apart(space);
     keys_are_asked_for(space); /* up to now */
     resume_space(t, space);
     space_unref(space);

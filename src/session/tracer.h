@@ -71,7 +71,7 @@ bool tracer_ended(const struct tracer *t, pid_t pid, int *ret_status);
 
 /* Why the adopted process has stopped, as job control does it. */
 struct tracer_stop {
-    unsigned number; /* stops are counted from 1 */
+    unsigned number; /* stops are counted from 1; 0: it stood when it was attached to */
     int signal, code;
     pid_t sender;
 };

@@ -8,6 +8,7 @@
  *   told.c      what the trace is told of that
  *   stopping.c  all tasks of one address space stopped, resumed, released
  *   deliver.c   a signal on its way to a task
+ *   rests.c     calls that a stop has cut short
  *   dying.c     a signal that ends a process with a core
  *   orphans.c   births that nobody could tell of
  *   access.c    processes that do not want to be looked at
@@ -29,6 +30,7 @@
 #include "session/arrival.h"
 #include "session/task.h"
 #include "session/tracer.h"
+#include "target/candidate.h"
 #include "target/maps.h"
 
 struct ended {
@@ -147,8 +149,9 @@ void tell_choice(const struct tracer *t, const struct filter *filter, size_t add
 
 /* ---- seizing.c ---- */
 
-/* All tasks of SPACE stand, and are about to be patched: where they are. */
-void gather_arrival(const struct tracer *t, const struct space *space, struct arrival *ret);
+/* All tasks of SPACE, which has MAPS, stand, and are about to be patched: where they are. */
+void gather_arrival(const struct tracer *t, const struct space *space, const struct maps *maps,
+                    struct arrival *ret);
 /* They have been patched: tells the trace what is known by that. */
 void tell_arrival(const struct tracer *t, const struct space *space, const struct arrival *arrival);
 
@@ -163,8 +166,8 @@ void join_late(struct tracer *t, struct task *task);
  * (those follow when they can). */
 int live_follow(struct tracer *t, uint64_t *ret_ns, struct err *err);
 /* SPACE is about to be left: takes its patches away, and its threads out of trampolines, if it can
- * be stopped soon and that can be done. */
-void live_end(struct tracer *t, struct space *space);
+ * be stopped soon and that can be done. Returns for how long it stood, in ns. */
+uint64_t live_end(struct tracer *t, struct space *space);
 
 /* ---- cede.c ---- */
 
@@ -206,6 +209,8 @@ void traps_arm(struct tracer *t, struct space *space, pid_t caller);
 
 /* ---- stopping.c ---- */
 
+/* Stops all tasks of SPACE. They may be let run a few times before they stand. Whose report is
+ * being seen to is `held`, else it would be answered then. */
 void stop_space(struct tracer *t, struct space *space);
 /* The same, but for MS milliseconds at most: returns whether all tasks have stopped; if not, it
  * goes on with those that have. */
@@ -222,6 +227,13 @@ int release_stopped(struct tracer *t, struct space *space, struct err *ret);
 /* Lets those go that were to leave and waited for a child of vfork, as they come from there. Not
  * for ever, and not when somebody asks spoor to end once more. */
 void await_leavers(struct tracer *t);
+/* Handles reports until TURN, which is called between them, returns false; for as long as leavers
+ * are waited for. */
+void await_while(struct tracer *t, bool (*turn)(struct tracer *, const struct space *),
+                 const struct space *space);
+/* Lets TASK, which is stopped, run on without us, with what it was stopped for. LANE: where it may
+ * write events that nobody reads; 0: it comes to no patch. */
+void release_task(struct tracer *t, struct task *task, taddr_t lane);
 void resume_space(struct tracer *t, struct space *space);
 /* The same but for TID, which is answered by our caller. Those that are answered here may stop the
  * space again. Returns whether TID is still there. */
@@ -241,6 +253,14 @@ pid_t free_caller(const struct tracer *t, const struct task *task);
 /* PID runs: seizes all its tasks, for SPACE, and stops them. Errors: "seize", "busy"; what is
  * seized then stays so. */
 int seizing_stop_all(struct tracer *t, struct space *space, pid_t pid, struct err *err);
+/* Seizes those that share SPACE's memory and are not ours: the kernel keeps tasks from their
+ * makers' tracers where it is asked to (CLONE_UNTRACED). Returns whether there were any. To look at
+ * all processes takes long: so the first look is for a time when SPACE runs. */
+struct strays {
+    bool join; /* they are traced from now on, as all others */
+    struct sharing sharing;
+};
+bool seizing_find_strays(struct tracer *t, struct space *space, struct strays *strays);
 
 /* ---- deliver.c ---- */
 
@@ -251,7 +271,22 @@ bool deliver_prepare(struct tracer *t, struct task *task, int sig);
 bool deliver_is_fault(pid_t tid, int sig);
 /* The stop that was reported for TASK has made a system call return that the kernel does not
  * restart (EINTR), and nothing else has: it shall go on. */
-void deliver_mend_call(const struct task *task);
+void deliver_mend_call(struct task *task);
+
+/* ---- rests.c ---- */
+
+/* TASK has stopped, and not at its entry to a call: it makes no rest any more, but stands behind
+ * the call that it was of. */
+void rests_end(struct task *task);
+/* TASK has stopped with REGS: notes whether that has cut a call short. */
+void rests_note(struct task *task, const struct regs *regs);
+/* TASK is about to be resumed, with no signal: if its stop has cut a call short, it makes the rest
+ * of it. Returns whether so. */
+bool rests_go_on(struct task *task);
+/* All other tasks of SPACE, which is stopped and to be left, have been released: those whose calls
+ * were cut short make the rest, and are released as they come from it, but for the last, which
+ * stands. Not for longer than others are waited for. */
+void rests_await(struct tracer *t, const struct space *space);
 
 /* ---- dying.c ---- */
 

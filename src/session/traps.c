@@ -36,14 +36,15 @@
 #include "target/status.h"
 
 static const uint64_t TRAP_BIT = UINT64_C(1) << (SIGTRAP - 1);
-static const uint64_t DEFAULT = 0, IGNORE = 1; /* handlers */
-static const uint64_t RESET_HAND = 0x80000000;
+static const unsigned long DEFAULT = 0, IGNORE = 1; /* handlers */
+static const unsigned long RESET_HAND = 0x80000000;
 /* A stop that has nothing to deliver. */
 static const int NOTHING = PTRACE_EVENT_STOP << 16 | SIGTRAP << 8 | 0x7f;
 
 _Static_assert(sizeof(struct trap_action) <= SLAB_SCRATCH_BYTES, "");
 _Static_assert(sizeof(siginfo_t) <= SLAB_SCRATCH_BYTES, "");
-_Static_assert(sizeof(struct trap_action) == 32, "struct kernel_sigaction of x86-64");
+_Static_assert(sizeof(struct trap_action) == 3 * sizeof(long) + 8,
+               "struct sigaction of the kernel's");
 
 /* ---- what the program does at SIGTRAP ---- */
 
@@ -160,7 +161,7 @@ void traps_ignore_again(struct task *task) {
 static bool call_alone(struct tracer *t, struct task *task) {
     struct space *space = space_ref(task->space);
     pid_t tid = task->tid;
-    task->stopped = true;
+    task->held = true;
     stop_space(t, space);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (k->space == space && k->stopped && k->tid != tid)
@@ -284,7 +285,7 @@ void traps_count(struct tracer *t, struct task *task) {
     if (!often && !walks && !task->owes_ignore)
         return;
     struct space *space = space_ref(task->space);
-    task->stopped = true;
+    task->held = true;
     stop_space(t, space);
     if (often || walks)
         breakpoints_withdraw(space, at, often);

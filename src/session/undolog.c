@@ -5,11 +5,11 @@
 
 #include "arch/agent.h"
 #include "arch/arch.h"
+#include "base/page.h"
 #include "target/memory.h"
 #include "trace/varint.h"
 
 enum {
-    PAGE = 4096,
     JUMP_BYTES = 5, /* of most patches, all of which lead to about the same place */
     PATCH_BYTES = VARINT_MAX_BYTES + 1 + 2 * sizeof((struct patch *)0)->after,
     PAIR_BYTES = 2 * VARINT_MAX_BYTES, /* of a run of islands, and of a way */
@@ -104,9 +104,8 @@ int undolog_end(const struct space *s, struct err *err) {
 
 /* ---- the lists, written ---- */
 
-size_t undolog_room(const struct plan *plan) {
-    return sizeof(struct undo_log) + VARINT_MAX_BYTES +
-           plan_site_count(plan) * (2 * PATCH_BYTES + 2 * PAIR_BYTES);
+size_t undolog_room(size_t sites) {
+    return sizeof(struct undo_log) + VARINT_MAX_BYTES + sites * (2 * PATCH_BYTES + 2 * PAIR_BYTES);
 }
 
 static uint64_t round_up(uint64_t n, uint64_t unit) { return (n + unit - 1) / unit * unit; }
@@ -187,7 +186,7 @@ void undolog_make(struct patched *p) {
     out = put_ways(put_patches(out, c), c);
     size_t size = (size_t)(out - bytes);
     log.bytes = (uint32_t)(size - sizeof log);
-    p->area_size = round_up(p->log + size, PAGE) - p->area;
+    p->area_size = page_up(p->log + size) - p->area;
     log.area = (struct undo_area){p->area, p->area_size};
     memcpy(bytes, &log, sizeof log);
     p->code->undo.bytes = bytes;

@@ -10,8 +10,8 @@
 
 /* The head for SPACE's agent's page, with nothing in the chain. */
 struct undo_head undolog_head(const struct space *space);
-/* How many bytes the log of a module takes at most. */
-size_t undolog_room(const struct plan *plan);
+/* How many bytes the log of a module takes at most of which so many SITES are patched. */
+size_t undolog_room(size_t sites);
 /* P's code is emitted: makes its log, and says where it will be in its area and how large that is.
  */
 void undolog_make(struct patched *p);

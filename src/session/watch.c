@@ -29,7 +29,7 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
     w->astray |= call->stack || !w->thread.stack_high;
     if (!rule || !rule->at_exit)
         return;
-    call->user = w;
+    call->user = 1;
     w->open++;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 
 #include "base/mem.h"
+#include "target/cpu.h"
 #include "target/memory.h"
 #include "target/status.h"
 #include "target/thread.h"
@@ -29,6 +30,9 @@ static int set(pid_t tid, uintptr_t note, const void *bytes, size_t size) {
 }
 
 int thread_get_pointer(pid_t tid, uint64_t *ret) { return get(tid, NT_ARM_TLS, ret, sizeof *ret); }
+int thread_set_pointer(pid_t tid, uint64_t pointer) {
+    return set(tid, NT_ARM_TLS, &pointer, sizeof pointer);
+}
 
 /* Return addresses are not guarded by a second stack (GCS is none that Linux 6.1 knows). */
 bool thread_guards_returns(pid_t tid) {
@@ -104,4 +108,10 @@ void thread_restore_vectors(pid_t tid, const void *vectors) {
     const struct user_sve_header *head = vectors;
     if (head)
         set(tid, NT_ARM_SVE, vectors, head->size);
+}
+
+/* All have the counter, which the kernel reads for programs where they cannot. */
+int cpu_check(struct err *err) {
+    (void)err;
+    return 0;
 }

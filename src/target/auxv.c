@@ -1,14 +1,14 @@
 #include "target/auxv.h"
 
-#include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 
 #include "base/mem.h"
 
 uint64_t auxv_value(pid_t tid, uint64_t type) {
     AUTO_FREE char *name = mem_printf("/proc/%d/auxv", tid);
     AUTO_FD int fd = open(name, O_RDONLY | O_CLOEXEC);
-    Elf64_auxv_t a;
+    ElfW(auxv_t) a; /* of a program of our own class */
     while (fd >= 0 && read(fd, &a, sizeof a) == (ssize_t)sizeof a && a.a_type != AT_NULL)
         if (a.a_type == type)
             return a.a_un.a_val;

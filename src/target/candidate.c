@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -71,20 +72,42 @@ static int unreadable(pid_t tid, struct err *err) {
         command);
 }
 
+/* Valgrind's tools: static programs at a place of their own (Valgrind's configure.ac,
+ * valt_load_address_pri_norml), who run another program themselves, and no code but what they know
+ * to be mapped. */
+static bool runs_others_itself(int fd, const ElfW(Ehdr) * header) {
+    const taddr_t place = 0x58000000;
+    ElfW(Phdr) p[16];
+    ssize_t size = header->e_phnum * (ssize_t)sizeof *p;
+    bool found = false;
+    if (header->e_type != ET_EXEC || header->e_phentsize != sizeof *p || size > (ssize_t)sizeof p ||
+        pread(fd, p, (size_t)size, (off_t)header->e_phoff) != size)
+        return false;
+    for (size_t i = 0; i < header->e_phnum; i++) {
+        if (p[i].p_type == PT_INTERP || p[i].p_type == PT_DYNAMIC)
+            return false;
+        found |= p[i].p_type == PT_LOAD && p[i].p_offset == 0 && p[i].p_vaddr == place;
+    }
+    return found;
+}
+
 int candidate_check_program(pid_t tid, struct err *err) {
     AUTO_FREE char *name = mem_printf("/proc/%d/exe", tid);
     AUTO_FD int fd = open(name, O_RDONLY | O_CLOEXEC);
-    Elf64_Ehdr header;
+    ElfW(Ehdr) header;
     if (fd < 0 && errno == EACCES)
         return unreadable(tid, err);
     if (fd < 0 || read(fd, &header, sizeof header) != (ssize_t)sizeof header)
         return 0; /* no right to look: what the kernel runs natively is the best guess */
-    if (sysconf(_SC_PAGESIZE) != REGS_PAGE)
-        return err_set(err, ENOTSUP, "foreign-program",
-                       "process %d: runs under a kernel with pages of %ld bytes: spoor traces only "
-                       "under one whose pages have %d",
-                       tid, sysconf(_SC_PAGESIZE), REGS_PAGE);
-    if (header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == REGS_ELF_MACHINE)
+    bool native =
+        header.e_ident[EI_CLASS] == REGS_ELF_CLASS && header.e_machine == REGS_ELF_MACHINE;
+    if (native && runs_others_itself(fd, &header))
+        return err_set(
+            err, ENOTSUP, "foreign-program",
+            "process %d: runs another program itself, as Valgrind does, and no code that "
+            "it does not know: left untraced",
+            tid);
+    if (native)
         return 0;
     return err_set(err, ENOEXEC, "foreign-program",
                    "process %d: is not a " REGS_PROGRAMS " program: spoor traces only those", tid);
@@ -147,15 +170,21 @@ static bool is_seen(const struct sharing *s, pid_t pid) {
            bsearch(&pid, s->seen.at, s->seen.count, sizeof *s->seen.at, compare_pid);
 }
 
-void sharing_look(struct sharing *s) {
+/* Threads of the kernel, and what is about to end and has given its memory back, have as much of it
+ * as each other: none. */
+static bool share_memory(pid_t a, pid_t b) {
     enum { KCMP_VM = 1 };
+    return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0 && status_has_memory(b);
+}
+
+void sharing_look(struct sharing *s) {
     struct sharing now = {.pid = s->pid};
     pid_t tid = candidate_thread(s->pid);
     list_processes(&now);
     for (size_t i = 0; tid && i < now.seen.count; i++) {
         pid_t other = now.seen.at[i];
         pid_t thread = other != s->pid && !is_seen(s, other) ? candidate_thread(other) : 0;
-        if (thread && syscall(SYS_kcmp, tid, thread, KCMP_VM, 0, 0) == 0)
+        if (thread && share_memory(tid, thread))
             ARRAY_PUSH(&s->sharers, other);
     }
     ARRAY_FREE(&s->seen);

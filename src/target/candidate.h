@@ -22,8 +22,8 @@ int candidate_check_process(pid_t pid, struct err *err);
 /* A thread of PID's that lives: its first one, unless that has ended before the others, when /proc
  * shows no memory under PID. 0: none. */
 pid_t candidate_thread(pid_t pid);
-/* Whether TID runs a 64-bit program of this machine, which we may read: others have other registers
- * and other code. Errors: "foreign-program", "unreadable". */
+/* Whether TID runs a program of this spoor's machine and class, which we may read: others have
+ * other registers and other code. Errors: "foreign-program", "unreadable". */
 int candidate_check_program(pid_t tid, struct err *err);
 
 /* The other processes that have PID's very memory (CLONE_VM without CLONE_THREAD). */

@@ -42,8 +42,9 @@ static void set_input(struct run *r, const struct sandbox_call *call) {
     r->input[ARCHITECTURE] = known(REGS_CALLS);
     for (unsigned i = 0; i < 6; i++)
         if (!(call->unknown >> i & 1)) {
-            r->input[ARGUMENTS + 2 * i] = known((uint32_t)call->args[i]);
-            r->input[ARGUMENTS + 2 * i + 1] = known((uint32_t)(call->args[i] >> 32));
+            uint64_t arg = (regs_word_t)call->args[i]; /* from a register */
+            r->input[ARGUMENTS + 2 * i] = known((uint32_t)arg);
+            r->input[ARGUMENTS + 2 * i + 1] = known((uint32_t)(arg >> 32));
         }
 }
 

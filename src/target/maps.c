@@ -2,25 +2,37 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
 #include "arch/host.h"
+#include "base/page.h"
 
+/* By hand: sscanf() takes longer than the kernel does to write it, and programs stand meanwhile. */
 static bool parse_line(char *line, struct map *m) {
-    unsigned major, minor;
-    char mode[5];
-    int path_at = 0;
-    if (sscanf(line, "%lx-%lx %4s %lx %x:%x %lu %n", &m->start, &m->end, mode, &m->offset, &major,
-               &minor, &m->inode, &path_at) < 7)
+    enum { MODES = 4 };
+    char *at, *modes;
+    m->start = strtoull(line, &at, 16);
+    if (*at != '-')
         return false;
+    m->end = strtoull(at + 1, &modes, 16);
+    if (strnlen(modes++, MODES + 1) <= MODES)
+        return false;
+    m->readable = modes[0] == 'r';
+    m->writable = modes[1] == 'w';
+    m->executable = modes[2] == 'x';
+    m->shared = modes[3] == 's';
+    m->offset = strtoull(modes + MODES, &at, 16);
+    unsigned major = (unsigned)strtoul(at, &at, 16);
+    if (*at != ':')
+        return false;
+    unsigned minor = (unsigned)strtoul(at + 1, &at, 16);
     m->device = makedev(major, minor);
-    m->readable = mode[0] == 'r';
-    m->writable = mode[1] == 'w';
-    m->executable = mode[2] == 'x';
-    m->shared = mode[3] == 's';
-    line[strcspn(line, "\n")] = '\0';
-    m->path = mem_strdup(line + path_at);
+    m->inode = strtoull(at, &at, 10);
+    at += strspn(at, " ");
+    at[strcspn(at, "\n")] = '\0';
+    m->path = mem_strdup(at);
     return true;
 }
 
@@ -116,9 +128,9 @@ const struct map *maps_at(const struct maps *maps, taddr_t addr) {
     return m && m->start <= addr ? m : NULL;
 }
 
-enum { PAGE = 4096 };
 static const uint64_t MIB = 1 << 20;
 static const uint64_t BREAK_ROOM = 1024 << 20;
+static const uint64_t STACK_ROOM = (REGS_WORD_BYTES < 8 ? 64 : 256) << 20;
 static const taddr_t LOWEST = 0x100000;
 
 /* What map I may grow into. A stack gets no farther than to the next map. */
@@ -130,13 +142,13 @@ static void with_room_to_grow(const struct maps *maps, size_t i, taddr_t *start,
     if (strcmp(m->path, "[heap]") == 0)
         *end += BREAK_ROOM;
     if (strcmp(m->path, "[stack]") == 0)
-        *start = *start > before + 256 * MIB ? *start - 256 * MIB : before;
+        *start = *start > before + STACK_ROOM ? *start - STACK_ROOM : before;
 }
 
 /* The highest free place for SIZE bytes that ends at or below TOP and starts at or above BOTTOM.
  * One way down is enough: what a map grows into reaches up over maps that were passed already. */
 static taddr_t room_below(const struct maps *maps, taddr_t bottom, taddr_t top, uint64_t size) {
-    taddr_t at = (top - size) & ~(taddr_t)(PAGE - 1);
+    taddr_t at = page_down(top - size);
     for (size_t i = maps->list.count; i-- > 0;) {
         taddr_t start, end;
         with_room_to_grow(maps, i, &start, &end);
@@ -144,20 +156,20 @@ static taddr_t room_below(const struct maps *maps, taddr_t bottom, taddr_t top, 
             continue;
         if (start < bottom + size)
             return 0;
-        at = (start - size) & ~(taddr_t)(PAGE - 1);
+        at = page_down(start - size);
     }
     return at >= bottom && top > size ? at : 0;
 }
 
 /* The lowest free place at or above BOTTOM that ends at or below TOP. */
 static taddr_t room_above(const struct maps *maps, taddr_t bottom, taddr_t top, uint64_t size) {
-    taddr_t at = (bottom + PAGE - 1) & ~(taddr_t)(PAGE - 1);
+    taddr_t at = page_up(bottom);
     for (size_t i = 0; i < maps->list.count; i++) {
         taddr_t start, end;
         with_room_to_grow(maps, i, &start, &end);
         if (end <= at || start >= at + size)
             continue;
-        at = (end + PAGE - 1) & ~(taddr_t)(PAGE - 1);
+        at = page_up(end);
     }
     return at + size <= top ? at : 0;
 }
@@ -194,7 +206,7 @@ struct span *maps_taken(const struct maps *maps, taddr_t break_start, size_t *re
 
 taddr_t maps_find_room(const struct maps *maps, taddr_t low, taddr_t high, uint64_t size,
                        uint64_t reach) {
-    size = (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    size = page_up(size);
     taddr_t bottom = high > reach + LOWEST ? high - reach : LOWEST;
     taddr_t top = low + reach < HOST_HIGHEST ? low + reach : HOST_HIGHEST;
     /* Below the module, at a distance that leaves the neighbourhood to the program; else above it,

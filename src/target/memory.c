@@ -11,6 +11,9 @@ int memory_open(pid_t tid, int *ret_fd, struct err *err) {
     char name[32];
     snprintf(name, sizeof name, "/proc/%d/mem", tid);
     int fd = open(name, O_RDWR | O_CLOEXEC);
+    if (fd < 0 && errno == ESRCH)
+        return err_set(err, ESRCH, "open-memory",
+                       "process %d: is ending: it has no memory any more", tid);
     if (fd < 0)
         return err_set(err, errno, "open-memory", "process %d: cannot open its memory: %s", tid,
                        strerror(errno));
@@ -20,7 +23,7 @@ int memory_open(pid_t tid, int *ret_fd, struct err *err) {
 
 static int failed(struct err *err, const char *verb, size_t size, taddr_t addr, ssize_t n) {
     int code = n < 0 ? errno : EIO;
-    return err_set(err, code, "memory", "target memory: cannot %s %zu bytes at 0x%lx: %s", verb,
+    return err_set(err, code, "memory", "target memory: cannot %s %zu bytes at 0x%jx: %s", verb,
                    size, addr, strerror(code));
 }
 
@@ -37,7 +40,7 @@ int memory_read(int fd, taddr_t addr, void *out, size_t size, struct err *err) {
 }
 
 bool memory_read_fast(pid_t tid, taddr_t addr, void *out, size_t size) {
-    struct iovec to = {out, size}, from = {(void *)addr, size};
+    struct iovec to = {out, size}, from = {(void *)(uintptr_t)addr, size};
     return process_vm_readv(tid, &to, 1, &from, 1, 0) == (ssize_t)size;
 }
 

@@ -50,9 +50,12 @@ static char *why_unprivileged(const struct refusal_facts *f) {
 static const char *why_policy(const struct refusal_facts *f) {
     if (f->policy == POLICY_NOBODY)
         return "nothing can on this machine until it is restarted (kernel.yama.ptrace_scope is 3)";
-    if (f->policy == POLICY_ADMINISTRATORS && !f->capable)
+    if (f->policy == POLICY_ADMINISTRATORS && !f->capable && f->descendant)
         return "only root may here (kernel.yama.ptrace_scope is 2): run spoor as root, or 'sysctl "
                "kernel.yama.ptrace_scope=1'";
+    if (f->policy == POLICY_ADMINISTRATORS && !f->capable)
+        return "only root may here (kernel.yama.ptrace_scope is 2): run spoor as root (sudo), or "
+               "'sysctl kernel.yama.ptrace_scope=0'";
     return NULL;
 }
 

@@ -82,7 +82,7 @@ static int find_path(pid_t tid, int memory_fd, taddr_t sp, taddr_t *ret, struct 
 int rights_exec_again(pid_t tid, const struct remote_site *site, struct err *err) {
     struct regs regs;
     taddr_t path;
-    uint64_t argc;
+    regs_word_t argc;
     if (thread_get_regs(tid, &regs) < 0)
         return err_set(err, ESRCH, "remote-call", "process %d: is gone", tid);
     taddr_t sp = regs_sp(&regs);

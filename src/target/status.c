@@ -1,6 +1,7 @@
 #include "target/status.h"
 
 #include <dirent.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -98,9 +99,28 @@ taddr_t status_break_start(pid_t tid) {
     return stat_field(tid, START_BRK);
 }
 
+bool status_has_memory(pid_t tid) {
+    enum { VSIZE = 23 };
+    return stat_field(tid, VSIZE);
+}
+
 bool status_is_kernel_thread(pid_t tid) {
     enum { FLAGS = 9, PF_KTHREAD = 0x200000 /* linux/sched.h */ };
     return stat_field(tid, FLAGS) & PF_KTHREAD;
+}
+
+bool status_is_worker(pid_t tid) {
+    enum { FLAGS = 9, PF_IO_WORKER = 0x10, PF_USER_WORKER = 0x4000 }; /* linux/sched.h */
+    static const struct {
+        const char *name; /* what its name begins with: quicker to be read */
+        uint64_t flag;    /* since Linux 5.12; 6.4 */
+    } kinds[] = {{"iou-", PF_IO_WORKER}, {"vhost-", PF_USER_WORKER}};
+    char name[32];
+    status_name(tid, name, sizeof name);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strncmp(name, kinds[i].name, strlen(kinds[i].name)) == 0)
+            return stat_field(tid, FLAGS) & kinds[i].flag;
+    return false;
 }
 
 bool status_seccomp_is_strict(pid_t tid) {
@@ -115,9 +135,14 @@ unsigned status_seccomp_filters(pid_t tid) {
     return (unsigned)field(tid, "Seccomp_filters:", 10);
 }
 
+/* Of traced processes the kernel queues what they ignore, too: the tracer may wish to see it. */
 bool status_signal_pending(pid_t tid) {
+    static const uint64_t IGNORED =
+        UINT64_C(1) << (SIGCHLD - 1) | UINT64_C(1) << (SIGURG - 1) | UINT64_C(1) << (SIGWINCH - 1);
     uint64_t pending = field(tid, "SigPnd:", 16) | field(tid, "ShdPnd:", 16);
-    return pending & ~field(tid, "SigBlk:", 16);
+    pending &= ~field(tid, "SigBlk:", 16);
+    return pending &&
+           pending & ~field(tid, "SigIgn:", 16) & ~(IGNORED & ~field(tid, "SigCgt:", 16));
 }
 
 bool status_ignores(pid_t tid, int sig) {
@@ -142,6 +167,7 @@ bool status_has_ended(pid_t tid) {
 }
 
 bool status_is_runnable(pid_t tid) { return state_of(tid) == 'R'; }
+bool status_is_uninterruptible(pid_t tid) { return state_of(tid) == 'D'; }
 
 size_t status_threads(pid_t pid, pid_t **ret) {
     ARRAY(pid_t) list = {0};
@@ -149,7 +175,7 @@ size_t status_threads(pid_t pid, pid_t **ret) {
     DIR *d = opendir(folder);
     for (const struct dirent *e; d && (e = readdir(d));) {
         pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
-        if (tid && !status_has_ended(tid))
+        if (tid && !status_has_ended(tid) && !status_is_worker(tid))
             ARRAY_PUSH(&list, tid);
     }
     if (d)
@@ -160,17 +186,18 @@ size_t status_threads(pid_t pid, pid_t **ret) {
 
 bool status_call_of(pid_t tid, long *ret_number, uint64_t *ret_argument) {
     FILE *f = open_proc(tid, "syscall"); /* proc(5) */
-    bool known = f && fscanf(f, "%ld %lx", ret_number, ret_argument) == 2 && *ret_number >= 0;
+    bool known = f && fscanf(f, "%ld %" SCNx64, ret_number, ret_argument) == 2 && *ret_number >= 0;
     if (f)
         fclose(f);
     return known;
 }
 
 void status_wait_of(pid_t tid, struct status_wait *ret) {
-    uint64_t *a = ret->args;
     FILE *f = open_proc(tid, "syscall");
-    if (!f || fscanf(f, "%ld %lx %lx %lx %lx %lx %lx %lx %lx", &ret->number, &a[0], &a[1], &a[2],
-                     &a[3], &a[4], &a[5], &ret->sp, &ret->pc) != 9)
+    bool known = f && fscanf(f, "%ld", &ret->number) == 1;
+    for (size_t i = 0; known && i < sizeof ret->args / sizeof *ret->args; i++)
+        known = fscanf(f, "%" SCNx64, &ret->args[i]) == 1;
+    if (!known || fscanf(f, "%" SCNx64 " %" SCNx64, &ret->sp, &ret->pc) != 2)
         ret->number = -1;
     if (f)
         fclose(f);
@@ -178,7 +205,7 @@ void status_wait_of(pid_t tid, struct status_wait *ret) {
 
 bool status_stack_of(pid_t tid, taddr_t *ret_sp) {
     FILE *f = open_proc(tid, "syscall");
-    bool known = f && fscanf(f, "%*d %*x %*x %*x %*x %*x %*x %lx", ret_sp) == 1;
+    bool known = f && fscanf(f, "%*d %*x %*x %*x %*x %*x %*x %" SCNx64, ret_sp) == 1;
     if (f)
         fclose(f);
     return known;

@@ -23,7 +23,7 @@ taddr_t status_break_start(pid_t tid);
 /* 0: no seccomp; strict mode counts as very many. */
 unsigned status_seccomp_filters(pid_t tid);
 bool status_seccomp_is_strict(pid_t tid);
-/* Whether a signal is pending for TID that it does not block. */
+/* Whether a signal is pending for TID that it neither blocks nor ignores. */
 bool status_signal_pending(pid_t tid);
 /* Whether TID's process has a handler for SIGNAL. */
 bool status_catches(pid_t tid, int signal);
@@ -33,7 +33,14 @@ bool status_ignores(pid_t tid, int signal);
 bool status_has_ended(pid_t tid);
 /* Whether TID runs, or waits for nothing but a processor. */
 bool status_is_runnable(pid_t tid);
+/* Not so: threads of the kernel, and what has ended or is about to. */
+bool status_has_memory(pid_t tid);
+/* Whether it waits in the kernel for something that no stop cuts short. */
+bool status_is_uninterruptible(pid_t tid);
 bool status_is_kernel_thread(pid_t tid);
+/* Whether TID, listed among the threads of a process, is one of the kernel's that works for it
+ * (io_uring, vhost), and never runs code of it. What it waits in fails when it is interrupted. */
+bool status_is_worker(pid_t tid);
 /* The threads of PID's process that have not ended, to be freed; how many. */
 size_t status_threads(pid_t pid, pid_t **ret);
 /* The system call that TID waits in, with all that it has given to it; number < 0: none, or that

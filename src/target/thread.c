@@ -62,15 +62,18 @@ bool thread_at_call(pid_t tid, struct thread_call_stop *ret) {
 }
 
 int thread_put_off_call(pid_t tid) {
-    struct regs regs;
+    struct regs regs, before;
     int status, rc = thread_get_regs(tid, &regs);
     if (rc < 0)
         return rc;
+    before = regs;
     regs_put_off_call(&regs);
     rc = thread_set_regs(tid, &regs);
     if (rc == 0)
         rc = thread_forget_call(tid);
-    if (rc == 0)
+    if (rc < 0)
+        thread_set_regs(tid, &before);
+    else
         rc = thread_interrupt(tid);
     if (rc == 0)
         rc = thread_continue(tid, 0);
@@ -113,8 +116,12 @@ bool thread_is_continued(pid_t tid) {
     return is_in_queue(tid, SIGCONT, 0) || is_in_queue(tid, SIGCONT, PTRACE_PEEKSIGINFO_SHARED);
 }
 
+/* What is to stop a thread that has got a signal stops it when it has entered the handler. */
 int thread_enter_handler(pid_t tid, int sig) {
-    return request(PTRACE_SINGLESTEP, tid, NULL, (void *)(uintptr_t)sig);
+    if (REGS_STEPS)
+        return request(PTRACE_SINGLESTEP, tid, NULL, (void *)(uintptr_t)sig);
+    int rc = thread_interrupt(tid);
+    return rc < 0 ? rc : thread_continue(tid, sig);
 }
 
 unsigned long thread_event_message(pid_t tid) {
@@ -124,6 +131,11 @@ unsigned long thread_event_message(pid_t tid) {
 }
 
 static int died(struct err *err, pid_t tid, int rc) {
+    if (rc == -EOPNOTSUPP)
+        return err_set(err, -rc, "remote-call",
+                       "thread %d: it sends its system calls to a handler of its own "
+                       "(PR_SET_SYSCALL_USER_DISPATCH), past which Linux lets spoor since 6.4 only",
+                       tid);
     return err_set(err, -rc, "remote-call", "thread %d: cannot make it call the kernel: %s", tid,
                    strerror(-rc));
 }
@@ -207,11 +219,19 @@ int thread_wait(pid_t tid, int *ret_status) {
     return -ESRCH;
 }
 
+/* 32-bit Arm's kernel tells of the end of calls whose begin it has told of, and of no others (Linux
+ * arch/arm/kernel/entry-common.S, ret_fast_syscall: seen in 6.1). */
 int thread_finish_call(pid_t tid, struct err *err) {
-    int status = 0;
-    int rc = request(PTRACE_SYSCALL, tid, NULL, NULL);
-    if (rc == 0)
-        rc = thread_wait(tid, &status);
+    struct meanwhile m = {0};
+    int status = 0, rc;
+    if (REGS_TELLS_ENDS) {
+        rc = request(PTRACE_SYSCALL, tid, NULL, NULL);
+        if (rc == 0)
+            rc = thread_wait(tid, &status);
+    } else {
+        rc = thread_halt(tid, &m);
+        thread_make_good(tid, &m);
+    }
     return rc < 0 ? died(err, tid, rc) : 0;
 }
 
@@ -299,20 +319,53 @@ int thread_halt(pid_t tid, struct meanwhile *m) {
     return rc;
 }
 
-/* Runs the thread to the end of the system call it is set up for. */
+/* Runs the thread to the end of the system call it is set up for. −EINTR: it faults; −EOPNOTSUPP:
+ * its calls go to a handler of its own. */
 static int run_call(pid_t tid, struct meanwhile *m) {
-    for (int stops = 0; stops < 2;) {
-        int status, rc = request(PTRACE_SYSCALL, tid, NULL, NULL);
+    for (int stops = 0, later = 0; stops < 2;) {
+        int status, rc = thread_continue_to_call(tid, later);
         if (rc == 0)
             rc = thread_wait(tid, &status);
         if (rc < 0)
             return rc;
-        if (WSTOPSIG(status) == (SIGTRAP | 0x80))
-            stops++;
-        else if (!note(m, status >> 16, WSTOPSIG(status)))
-            return -EINTR; /* a fault */
+        int sig = WSTOPSIG(status);
+        bool call = sig == (SIGTRAP | 0x80), sent = !call && !note(m, status >> 16, sig);
+        if (sent && is_raised(tid, sig))
+            return sig == SIGSYS ? -EOPNOTSUPP : -EINTR;
+        stops += call;
+        later = sent ? sig : 0;
+        rc = sent ? also_block(tid, sig) : 0;
+        if (rc < 0)
+            return rc;
     }
     return 0;
+}
+
+/* Where a thread's own system calls go: struct ptrace_sud_config of linux/ptrace.h. */
+struct dispatch {
+    uint64_t on, selector, start, size;
+};
+enum { SET_DISPATCH = 0x4210, GET_DISPATCH = 0x4211 }; /* since Linux 6.4 */
+
+/* From now on its calls are the kernel's, until what *BEFORE holds is set again. */
+static void suspend_dispatch(pid_t tid, struct dispatch *before) {
+    struct dispatch none = {0};
+    *before = none;
+    if (request(GET_DISPATCH, tid, (void *)sizeof *before, before) < 0)
+        before->on = false;
+    if (before->on)
+        request(SET_DISPATCH, tid, (void *)sizeof none, &none);
+}
+
+static void resume_dispatch(pid_t tid, struct dispatch *before) {
+    if (before->on)
+        request(SET_DISPATCH, tid, (void *)sizeof *before, before);
+}
+
+/* The thread has made its call, and stands where the kernel would take REGS for what that has come
+ * to: makes it stand where it does not. */
+static int leave_call(pid_t tid, const struct regs *regs, struct meanwhile *m) {
+    return regs_seem_to_restart(regs) ? thread_halt(tid, m) : 0;
 }
 
 /*
@@ -323,12 +376,14 @@ static int run_call(pid_t tid, struct meanwhile *m) {
 int thread_call(pid_t tid, const struct remote_site *site, const struct remote_call *call,
                 int64_t *ret_result, struct err *err) {
     struct caller c;
+    struct dispatch dispatch;
     struct meanwhile m = {.group_stop = in_group_stop(tid)};
     int rc = remember(tid, site, &c);
     if (rc < 0)
         return died(err, tid, rc);
     AUTO_FREE void *vectors = thread_save_vectors(tid);
-    uint64_t all = ~(uint64_t)0;
+    uint64_t all = ~(UINT64_C(1) << (SIGSYS - 1)); /* the kernel would forget what it does */
+    suspend_dispatch(tid, &dispatch);
     struct regs regs = c.regs;
     regs_set_syscall(&regs, site->code, c.sp, call->number, call->args);
     rc = thread_set_regs(tid, &regs);
@@ -338,8 +393,11 @@ int thread_call(pid_t tid, const struct remote_site *site, const struct remote_c
         rc = run_call(tid, &m);
     if (rc == 0)
         rc = thread_get_regs(tid, &regs);
+    if (rc == 0)
+        rc = leave_call(tid, &c.regs, &m);
     request(PTRACE_SETSIGMASK, tid, (void *)sizeof c.mask, &c.mask);
     int back = thread_set_regs(tid, &c.regs);
+    resume_dispatch(tid, &dispatch);
     thread_restore_vectors(tid, vectors);
     thread_make_good(tid, &m);
     if (rc < 0 || back < 0)

@@ -48,6 +48,7 @@ taddr_t thread_get_lane(pid_t tid);
 /* The thread pointer: where the thread's own control block is, as its C library has told the
  * processor. */
 int thread_get_pointer(pid_t tid, uint64_t *ret);
+int thread_set_pointer(pid_t tid, uint64_t pointer);
 /* TID stands at its entry to a call whose registers were changed so that it will come back to it:
  * does not make it now. */
 int thread_forget_call(pid_t tid);
@@ -72,7 +73,8 @@ bool thread_has_pending(pid_t tid, int signal);
  * it; so one that has come since, and the program is not to stop any more. The kernel knows that by
  * itself, but not where a thread had to do something before it is given the stop signal. */
 bool thread_is_continued(pid_t tid);
-/* Delivers SIGNAL, and stops the thread (by SIGTRAP) at its handler's first instruction. */
+/* Delivers SIGNAL, which it stands before, and stops the thread at its handler's first instruction:
+ * by SIGTRAP, or where processors do not step (REGS_STEPS) as by thread_interrupt(). */
 int thread_enter_handler(pid_t tid, int signal);
 unsigned long thread_event_message(pid_t tid);
 

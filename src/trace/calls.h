@@ -48,7 +48,7 @@ struct call {
     enum call_end how;    /* valid in on_close */
     bool before;          /* it began before `start`, untraced */
     uint64_t child_ticks; /* time spent in direct children; valid in on_close */
-    void *user;           /* the callbacks' own; NULL in on_open, kept until on_close */
+    uint64_t user;        /* the callbacks' own; 0 in on_open, kept until on_close */
 };
 
 struct calls_ops {

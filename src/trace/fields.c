@@ -25,7 +25,7 @@ uint32_t fields_bounded(struct fields *f, uint32_t max) {
     return value <= max ? (uint32_t)value : (uint32_t)bad(f);
 }
 
-const uint8_t *fields_bytes(struct fields *f, size_t count) {
+const uint8_t *fields_bytes(struct fields *f, uint64_t count) {
     if (count > (size_t)(f->end - f->at)) {
         bad(f);
         return NULL;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/search.h"
+#include "base/wide.h"
 #include "trace/file.h"
 
 static int open_file(struct trace_reader *r, struct err *err) {
@@ -107,10 +108,10 @@ static void fix_scale(struct trace_reader *r) {
     const struct trace_clock *a = &r->clocks.at[0], *b = &r->clocks.at[r->clocks.count - 1];
     if (b->ticks <= a->ticks || b->ns <= a->ns)
         return;
-    unsigned __int128 scale =
-        ((unsigned __int128)(b->ns - a->ns) << SCALE_BITS) / (b->ticks - a->ticks);
-    if (scale && scale <= UINT64_MAX)
-        r->scale = (uint64_t)scale;
+    struct wide ns = wide_product(b->ns - a->ns, (uint64_t)1 << SCALE_BITS);
+    struct wide scale = wide_quotient(ns, b->ticks - a->ticks, NULL);
+    if (scale.low && !scale.high)
+        r->scale = scale.low;
 }
 
 static void explain(struct trace_reader *r) {
@@ -336,13 +337,17 @@ struct trace_counts trace_reader_counts(const struct trace_reader *r) {
 uint64_t trace_reader_ns(const struct trace_reader *r, uint64_t ticks) {
     if (ticks <= r->first_ticks)
         return 0;
-    return (uint64_t)(((unsigned __int128)(ticks - r->first_ticks) * r->scale) >> SCALE_BITS);
+    return wide_shift_right(wide_product(ticks - r->first_ticks, r->scale), SCALE_BITS);
 }
 
 uint64_t trace_reader_ticks(const struct trace_reader *r, uint64_t ns) {
-    unsigned __int128 scaled = (unsigned __int128)ns << SCALE_BITS;
-    unsigned __int128 ticks = scaled / r->scale + (scaled % r->scale != 0);
-    return ticks > UINT64_MAX - r->first_ticks ? UINT64_MAX : r->first_ticks + (uint64_t)ticks;
+    uint64_t rest;
+    struct wide scaled = wide_product(ns, (uint64_t)1 << SCALE_BITS);
+    struct wide ticks = wide_quotient(scaled, r->scale, &rest);
+    uint64_t most = UINT64_MAX - r->first_ticks;
+    if (ticks.high || ticks.low > most || (rest && ticks.low == most))
+        return UINT64_MAX;
+    return r->first_ticks + ticks.low + (rest != 0);
 }
 
 uint64_t trace_reader_duration_ns(const struct trace_reader *r) {

@@ -37,7 +37,7 @@ int64_t fields_signed(struct fields *f);
 /* A number that must not be larger than MAX. */
 uint32_t fields_bounded(struct fields *f, uint32_t max);
 const char *fields_text(struct fields *f);
-const uint8_t *fields_bytes(struct fields *f, size_t count);
+const uint8_t *fields_bytes(struct fields *f, uint64_t count);
 
 /* The simple records; false: not one. Texts point into the payload, NULL ones become "". */
 bool fields_clock(struct fields *f, struct trace_clock *ret);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/page.h"
 #include "target/memory.h"
 
 struct image_cfi {
@@ -17,6 +18,7 @@ struct image_cfi {
     Dwarf *dwarf;  /* opened where that has nothing */
     bool tried_dwarf;
     taddr_t bias;
+    struct image_facts facts;
 };
 
 int unwind_image(int memory_fd, const struct map *map) {
@@ -38,7 +40,6 @@ int unwind_image(int memory_fd, const struct map *map) {
 
 /* The segment that MAP maps tells where the file is. */
 static bool find_bias(Elf *elf, const struct map *map, taddr_t *ret) {
-    enum { PAGE = 4096 };
     size_t count;
     GElf_Phdr p;
     if (elf_getphdrnum(elf, &count) < 0)
@@ -46,7 +47,7 @@ static bool find_bias(Elf *elf, const struct map *map, taddr_t *ret) {
     for (size_t i = 0; i < count; i++) {
         if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_LOAD || !(p.p_flags & PF_X))
             continue;
-        uint64_t first = p.p_offset & ~(uint64_t)(PAGE - 1);
+        uint64_t first = page_down(p.p_offset);
         if (map->offset < first || map->offset >= p.p_offset + p.p_filesz)
             continue;
         *ret = map->start - (p.p_vaddr + (map->offset - p.p_offset));
@@ -58,7 +59,20 @@ static bool find_bias(Elf *elf, const struct map *map, taddr_t *ret) {
 static bool is_own_machine(Elf *elf) {
     GElf_Ehdr header;
     return elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header) &&
-           header.e_machine == REGS_ELF_MACHINE && header.e_ident[EI_CLASS] == ELFCLASS64;
+           header.e_machine == REGS_ELF_MACHINE && header.e_ident[EI_CLASS] == REGS_ELF_CLASS;
+}
+
+static void find_facts(struct image_cfi *i) {
+    GElf_Ehdr header;
+    GElf_Phdr p;
+    size_t count;
+    if (!gelf_getehdr(i->elf, &header) || elf_getphdrnum(i->elf, &count) < 0)
+        return;
+    if (header.e_entry)
+        i->facts.entry = i->bias + header.e_entry;
+    for (size_t k = 0; k < count && header.e_machine == EM_ARM; k++)
+        if (gelf_getphdr(i->elf, (int)k, &p) && p.p_type == PT_ARM_EXIDX)
+            i->facts.exidx = (struct span){i->bias + p.p_vaddr, i->bias + p.p_vaddr + p.p_filesz};
 }
 
 static void open_file(struct image_cfi *i, const struct unwind_files *files,
@@ -70,6 +84,7 @@ static void open_file(struct image_cfi *i, const struct unwind_files *files,
     i->elf = elf_begin(i->fd, ELF_C_READ_MMAP, NULL);
     if (i->elf && is_own_machine(i->elf) && find_bias(i->elf, map, &i->bias)) {
         i->eh = dwarf_getcfi_elf(i->elf);
+        find_facts(i);
         return;
     }
     elf_end(i->elf);
@@ -182,4 +197,30 @@ Dwarf_CFI *images_cfi(struct images *images, struct code *code, taddr_t pc, bool
     struct image_cfi *image = look_at(images, code);
     *ret_addr = pc - image->bias;
     return second ? second_cfi(image) : image->eh;
+}
+
+struct image_facts images_facts(struct images *images, struct code *code) {
+    return look_at(images, code)->facts;
+}
+
+bool images_constants(struct images *images, struct code *code, taddr_t at, void *ret,
+                      size_t size) {
+    const struct image_cfi *image = look_at(images, code);
+    size_t all, count = 0;
+    GElf_Phdr p;
+    const char *bytes = image->elf ? elf_rawfile(image->elf, &all) : NULL;
+    if (!bytes || elf_getphdrnum(image->elf, &count) < 0)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t offset = at - image->bias;
+        if (!gelf_getphdr(image->elf, (int)i, &p) || p.p_type != PT_LOAD || p.p_flags & PF_W)
+            continue;
+        offset -= p.p_vaddr;
+        if (offset < p.p_filesz && p.p_filesz - offset >= size && p.p_offset + offset <= all &&
+            all - (p.p_offset + offset) >= size) {
+            memcpy(ret, bytes + p.p_offset + offset, size);
+            return true;
+        }
+    }
+    return false;
 }

@@ -1,5 +1,5 @@
-/* The executable memory of a process, and the call-frame information of the files behind it.
- * Private to src/unwind. */
+/* The executable memory of a process, and what the files behind it say of its calls: call-frame
+ * information and Arm's unwind tables. Private to src/unwind. */
 #ifndef SPOOR_UNWIND_IMAGES_H
 #define SPOOR_UNWIND_IMAGES_H
 
@@ -31,5 +31,15 @@ bool images_bytes(struct images *images, struct code *code, taddr_t pc, void *re
  * there is none. SECOND: what the file has in second place, .debug_frame. */
 Dwarf_CFI *images_cfi(struct images *images, struct code *code, taddr_t pc, bool second,
                       vaddr_t *ret_addr);
+
+/* What else the file says; run-time addresses. */
+struct image_facts {
+    struct span exidx; /* Arm's unwind tables; empty: there are none */
+    taddr_t entry;     /* where its program begins, as the file has it; 0: it says nothing */
+};
+struct image_facts images_facts(struct images *images, struct code *code);
+/* SIZE bytes at AT of what the file of CODE has mapped, constants beside the code among it, as the
+ * file has them. False: it maps nothing there, or what may be written to. */
+bool images_constants(struct images *images, struct code *code, taddr_t at, void *ret, size_t size);
 
 #endif

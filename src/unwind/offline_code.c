@@ -1,11 +1,11 @@
-/* See offline_code.h. The work is done by the library in backtrace/, which devices use, too. */
+/* See offline_code.h. */
 #include "unwind/offline_code.h"
 
 #include <elf.h>
-#include <spoor_backtrace.h>
 #include <string.h>
 
 #include "arch/arch.h"
+#include "unwind/code.h"
 #include "unwind/offline_machine.h"
 
 struct view { /* what the library sees */
@@ -117,7 +117,7 @@ bool offline_step_by_code(const struct offline_program *program, const struct of
                           struct machine *m, uint64_t psp, struct offline_frame *ret) {
     uint16_t machine = lineinfo_machine(program->info);
     bool is_arm = machine == EM_ARM;
-    unsigned sp = is_arm ? SPOOR_SP : SPOOR_A64_SP, pc = is_arm ? SPOOR_PC : SPOOR_A64_PC;
+    unsigned sp = is_arm ? SPOOR_SP : SPOOR_A64_SP;
     if (!is_arm && machine != EM_AARCH64)
         return false;
     struct view view = {program, m};
@@ -127,21 +127,13 @@ bool offline_step_by_code(const struct offline_program *program, const struct of
         return true;
     *m = before;
     struct spoor_image image = image_of(&view, m->registers[sp], psp);
-    struct spoor_regs regs = {.known = m->known, .psp = psp};
-    struct spoor_walk walk;
-    struct spoor_frame found;
-    memcpy(regs.r, m->registers, m->count * sizeof *regs.r);
-    regs.r[pc] = is_arm ? with_thumb(program, frame) : frame->addr + program->bias;
-    spoor_walk_begin(&walk, &image, &regs, frame->exact ? SPOOR_INTERRUPTED : SPOOR_AT_CALL);
-    enum spoor_result result = spoor_walk_next(&walk, &found); /* the frame itself */
-    if (result == SPOOR_FRAME)
-        result = spoor_walk_next(&walk, &found);
-    if (result != SPOOR_FRAME || found.trust != SPOOR_PROVEN || !(walk.regs.known >> sp & 1))
+    struct code_frame found = {.exact = frame->exact};
+    found.pc = is_arm ? with_thumb(program, frame) : frame->addr + program->bias;
+    if (!code_step(&image, m, psp, &found) || !found.sure) {
+        *m = before;
         return false;
-    memcpy(m->registers, walk.regs.r, m->count * sizeof *regs.r);
-    m->known = walk.regs.known;
-    *ret =
-        (struct offline_frame){.pc = found.pc, .exact = found.interrupted, .how = how_of(found.by)};
+    }
+    *ret = (struct offline_frame){.pc = found.pc, .exact = found.exact, .how = how_of(found.by)};
     return true;
 }
 

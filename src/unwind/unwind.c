@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "unwind/by_code.h"
 #include "unwind/images.h"
 #include "unwind/rows.h"
 
-enum { FIRST_ROOM = 256, WORD = 8 };
+enum { FIRST_ROOM = 256, WORD = REGS_WORD_BYTES };
 #define SP_BIT (UINT64_C(1) << REGS_DWARF_SP)
 
 struct known { /* a row that was read */
@@ -115,22 +116,26 @@ static bool step_by_row(struct machine *m, const struct row *row, struct unwind_
     if (row->registers[REGS_DWARF_SP].kind == RULE_SAME)
         caller.registers[REGS_DWARF_SP] = frame->cfa;
     caller.known |= SP_BIT;
-    caller.registers[REGS_DWARF_PC] = regs_plain_address(caller.registers[row->return_register]);
+    caller.registers[REGS_DWARF_PC] = regs_kept_address(caller.registers[row->return_register]);
     *m = caller;
     return true;
 }
 
-/* Code that returns from signal handlers need not say so (musl's does not): by its instructions. */
-static bool step_by_signal_return(struct machine *m, struct unwind_frame *frame,
+/* Code that returns from signal handlers need not say so (musl's does not): by its instructions.
+ * AT: where what it restores is, from the stack pointer on. */
+static bool step_by_signal_return(struct machine *m, size_t at, struct unwind_frame *frame,
                                   enum unwind_end *ret_end) {
-    uint64_t registers[REGS_DWARF_COUNT];
-    taddr_t sp = m->registers[REGS_DWARF_SP];
+    uint64_t registers[REGS_DWARF_COUNT], state;
+    taddr_t from = m->registers[REGS_DWARF_SP] + at;
     *ret_end = UNWIND_LOST;
     for (int i = 0; i < REGS_DWARF_COUNT; i++)
-        if (!machine_read(m, sp + regs_signal_offset(i), &registers[i]))
+        if (!machine_read(m, from + regs_signal_offset(i), &registers[i]))
             return false;
+    if (!machine_read(m, from + regs_signal_offset(REGS_SIGNAL_STATE), &state))
+        return false;
     memcpy(m->registers, registers, sizeof registers);
-    m->known |= SP_BIT;
+    m->registers[REGS_DWARF_PC] = regs_in_state(registers[REGS_DWARF_PC], state);
+    m->known = UINT64_MAX;
     frame->cfa = registers[REGS_DWARF_SP];
     frame->how = UNWIND_SIGNAL;
     return true;
@@ -150,7 +155,7 @@ static bool step_by_frame_pointer(struct machine *m, struct unwind_frame *frame,
     frame->how = UNWIND_FRAME_POINTER;
     m->registers[REGS_DWARF_FP] = above;
     m->registers[REGS_DWARF_SP] = fp + 2 * WORD;
-    m->registers[REGS_DWARF_PC] = regs_plain_address(pc);
+    m->registers[REGS_DWARF_PC] = regs_kept_address(pc);
     if (!REGS_FRAME_BYTES)
         m->known &= ~SP_BIT;
     return true;
@@ -193,22 +198,38 @@ static bool step_from_leaf(struct unwinder *u, struct machine *m, struct unwind_
     return true;
 }
 
+/* Where code and its processor's own tables tell as well. What call-frame information says of code
+ * that was interrupted is right in prologues only, so that comes second there, and the code first.
+ */
+static bool step_by_row_or_code(struct unwinder *u, struct code *code, struct machine *m,
+                                struct unwind_frame *frame, enum unwind_end *ret_end) {
+    const struct row *row = row_at(u, code, frame->pc - !frame->exact);
+    if (frame->exact && step_by_code(&u->images, code, m, frame, ret_end))
+        return true;
+    if (row->known)
+        return step_by_row(m, row, frame, ret_end);
+    return !frame->exact && step_by_code(&u->images, code, m, frame, ret_end);
+}
+
 static bool step_any_way(struct unwinder *u, struct machine *m, struct unwind_frame *frame,
                          enum unwind_end *ret_end) {
     taddr_t lookup = frame->pc - !frame->exact;
     struct code *code = images_at(&u->images, lookup);
     if (!code)
         code = images_at(&u->images, frame->pc);
-    const struct row *row = row_at(u, code, lookup);
-    if (row->known) {
+    const struct row *row = REGS_CODE_TELLS ? NULL : row_at(u, code, lookup);
+    if (row && row->known) {
         bool found = step_by_row(m, row, frame, ret_end);
         if (found || frame->how != UNWIND_NOT || m->known & SP_BIT)
             return found;
     }
     uint8_t bytes[REGS_SIGNAL_RETURN_BYTES];
+    size_t at;
     if (images_bytes(&u->images, code, frame->pc, bytes, sizeof bytes) &&
-        regs_is_signal_return(bytes))
-        return step_by_signal_return(m, frame, ret_end);
+        regs_is_signal_return(bytes, &at))
+        return step_by_signal_return(m, at, frame, ret_end);
+    if (REGS_CODE_TELLS)
+        return step_by_row_or_code(u, code, m, frame, ret_end);
     return step_from_leaf(u, m, frame, true) || step_by_frame_pointer(m, frame, ret_end) ||
            step_from_leaf(u, m, frame, false);
 }
@@ -233,7 +254,7 @@ static bool step(struct unwinder *u, struct machine *m, struct unwind_frame *fra
         *ret_end = UNWIND_CUT;
     if (!found || frame->how == UNWIND_NOT)
         return false;
-    taddr_t pc = m->registers[REGS_DWARF_PC];
+    taddr_t pc = regs_plain_address(m->registers[REGS_DWARF_PC]);
     if (images_at(&u->images, pc))
         return true;
     *ret_end = pc ? UNWIND_LOST : UNWIND_BOTTOM;
@@ -250,8 +271,7 @@ void unwind_begin(struct unwinder *u, const struct unwind_stack *stack) {
     w->machine.piece_count = stack->count;
     w->frames = 0;
     regs_dwarf(&stack->regs, w->machine.registers);
-    w->frame =
-        (struct unwind_frame){.pc = w->machine.registers[REGS_DWARF_PC], .exact = !stack->returned};
+    w->frame = (struct unwind_frame){.pc = regs_pc(&stack->regs), .exact = !stack->returned};
 }
 
 bool unwind_next(struct unwinder *u, struct unwind_frame *ret, enum unwind_end *ret_end) {
@@ -264,7 +284,7 @@ bool unwind_next(struct unwinder *u, struct unwind_frame *ret, enum unwind_end *
         *ret_end = UNWIND_DEEP;
         return false;
     }
-    w->frame = (struct unwind_frame){.pc = w->machine.registers[REGS_DWARF_PC],
+    w->frame = (struct unwind_frame){.pc = regs_plain_address(w->machine.registers[REGS_DWARF_PC]),
                                      .exact = ret->how == UNWIND_SIGNAL};
     return goes_on;
 }

@@ -3,7 +3,8 @@
  * process itself may run on meanwhile.
  *
  * Callers are found by call-frame information (libdw's, of .eh_frame or .debug_frame), and where
- * code has none, by frame pointers or by what the stack pointer points to. Nothing that stands on a
+ * code has none, by frame pointers or by what the stack pointer points to; on 32-bit Arm by its
+ * unwind tables (.ARM.exidx), and by following the code. Nothing that stands on a
  * stack is trusted: every frame's CFA lies above the one before, every pc in executable memory, and
  * there is an end to it.
  *
@@ -57,7 +58,8 @@ enum unwind_how {
     UNWIND_CFI,
     UNWIND_SIGNAL, /* the frame is the kernel's, which has interrupted its caller */
     UNWIND_FRAME_POINTER,
-    UNWIND_RETURN_ADDRESS /* without either: it has nothing on the stack but where it returns to */
+    UNWIND_RETURN_ADDRESS, /* without either: it has nothing on the stack but where it returns to */
+    UNWIND_CODE            /* by Arm's unwind tables, or by following the code */
 };
 
 struct unwind_frame {
@@ -85,8 +87,8 @@ enum unwind_end unwind_stack(struct unwinder *u, const struct unwind_stack *stac
 void unwind_begin(struct unwinder *u, const struct unwind_stack *stack);
 /* False: *RET is the last one, and *RET_END says why. */
 bool unwind_next(struct unwinder *u, struct unwind_frame *ret, enum unwind_end *ret_end);
-/* The registers of the frame that comes next, numbered as by regs_dwarf(). What is not known is 0,
- * or as it was. */
+/* The registers of the frame that comes next, numbered as by regs_dwarf(), the pc as the machine
+ * names it. What is not known is 0, or as it was. */
 const uint64_t *unwind_registers(const struct unwinder *u);
 /* Whether PC, where a walk would begin, is in executable memory. */
 bool unwind_is_possible(const struct unwinder *u, taddr_t pc);

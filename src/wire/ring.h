@@ -4,8 +4,8 @@
  * Each traced thread owns one *lane*: a page of counters (struct lane) directly
  * followed by its ring of events. The thread's gs base (x86-64) points at the
  * lane, so that every stub addresses both with one fixed displacement and the
- * same stub serves all threads. (AArch64 has a table of thread pointers and
- * lanes before each trampoline area's agent.)
+ * same stub serves all threads. (Arm has a table of thread pointers and lanes
+ * before each trampoline area's agent: wire/keys.h.)
  *
  * How an event is written, and why it can be interrupted anywhere
  *
@@ -22,6 +22,18 @@
  * at most the newest slot of a lane can be uncommitted, namely when its thread
  * was killed there. The reader tells: a committed slot's clock is newer than
  * the clock of the slot before it, a stale one's is older by a whole lap.
+ *
+ * 32-bit Arm stores 64 bits at once by an exclusive pair only (not all of its
+ * processors do by `strd`), so a slot cannot be committed by its last store. There
+ * it is committed by being reserved, when all of it is written:
+ *
+ *     if lane.head >= lane.limit: slow path      nothing is reserved there
+ *     slot = ring[lane.head & mask]              still nobody's
+ *     slot           = clock, sp, site
+ *     lane.head     += 16                        an exclusive pair, behind a barrier
+ *
+ * Below the head all slots are committed then; the one at the head may be half
+ * written, which is the one that readers of rings that are overwritten leave out.
  *
  * The clock has 48 bits: 26 hours at 3 GHz. The reader knows about when an event
  * was written, hence the rest.
@@ -46,7 +58,7 @@ enum event_kind {
     EVENT_TAIL = 2,   /* left by a tail jump: another function takes its place */
     EVENT_CONTROL =
         3 /* control came here by neither call nor return; sp is the one it goes on with, and on
-             AArch64 one more: above that of what was called from there, which is left */
+             Arm one more: above that of what was called from there, which is left */
 };
 
 /*
@@ -75,7 +87,7 @@ enum { STACK_EVENTS = STACK_MOVES }; /* ids from here on tell of stacks */
  * it or no end, and is none.
  */
 enum slice_event {
-    SLICE_WORD = 0x3fff0000,  /* + n: the word at the entry's stack pointer + 8 n */
+    SLICE_WORD = 0x3fff0000,  /* + n: the nth word from the entry's stack pointer on */
     SLICE_BEGIN = 0x3fff8000, /* how many slots of slices the thread has written before it */
     SLICE_END,                /* the address of the first byte that was not looked at */
     SLICE_REGISTER            /* + n: a register, as the backend numbers them */
@@ -109,6 +121,20 @@ static inline uint64_t event_ticks(const struct event *e, uint64_t latest) {
 /* What a thread does that finds its ring full. */
 enum overflow { OVERFLOW_WAIT, OVERFLOW_DROP, OVERFLOW_OVERWRITE };
 
+enum { REST_REGISTER_COUNT = 6, REST_VECTOR = 240 };
+
+/* A system call that a stop of ours has cut short, while its thread makes the rest of it. */
+struct rest {
+    uint64_t back;   /* where it goes on in the program; 0: there is no rest to be made */
+    uint64_t number; /* the call's */
+    uint64_t done;   /* what it has returned */
+    uint64_t result; /* of the rest */
+    uint64_t registers[REST_REGISTER_COUNT]; /* that held the call's arguments */
+    uint64_t wanted;                         /* what the call was to return */
+    uint64_t message[7]; /* struct msghdr and struct iovec of the rest, where there are such */
+    uint64_t vector[REST_VECTOR][2];
+};
+
 struct lane {
     uint64_t head;  /* bytes ever reserved; written by the thread only */
     uint64_t limit; /* head must stay below; written by the tool (tail + ring size) */
@@ -122,6 +148,7 @@ struct lane {
     uint64_t stack_bytes; /* stack pointer lies there; of other stacks it is one page */
     uint64_t ring_mask;
     uint64_t slice_slots; /* ever written; by the thread only */
+    struct rest rest;     /* written by the tool while the thread stands, but for the result */
 };
 
 /* One per address space, shared with the tool. */
@@ -147,6 +174,12 @@ _Static_assert(sizeof(struct event) == 16, "stubs store 16 bytes");
 #define LANE_STACK_BYTES 64
 #define LANE_RING_MASK 72
 #define LANE_SLICE_SLOTS 80
+#define LANE_REST 88
+#define REST_BACK 0
+#define REST_NUMBER 8
+#define REST_DONE 16
+#define REST_RESULT 24
+#define REST_REGISTERS 32
 #define LANE_RING 4096 /* offset of the ring from the lane */
 #define EVENT_CLOCK_SP 0
 #define EVENT_SITE 8
@@ -156,12 +189,18 @@ _Static_assert(sizeof(struct event) == 16, "stubs store 16 bytes");
 #define SLICE_BEGIN_ID 0x3fff8000
 #ifdef __aarch64__ /* besides words, at most: begin, end, and registers */
 #define SLICE_HEAD_SLOTS 14
+#elif defined(__arm__)
+#define SLICE_HEAD_SLOTS 11
 #else
 #define SLICE_HEAD_SLOTS 8
 #endif
 #define CONTROL_OWNER_DIED 0x40000000
-#define BRIDGE_BYTES 96      /* room for code in the agent (arch/bridge.h) */
-#define BRIDGE_GATE_BYTES 84 /* AArch64: of what stands behind it */
+#define BRIDGE_BYTES 96 /* room for code in the agent (arch/bridge.h) */
+#ifdef __arm__
+#define BRIDGE_GATE_BYTES 80 /* of what stands behind it */
+#else
+#define BRIDGE_GATE_BYTES 84 /* the same on AArch64 */
+#endif
 
 #ifndef __ASSEMBLER__
 _Static_assert(__builtin_offsetof(struct lane, limit) == LANE_LIMIT, "");
@@ -174,6 +213,12 @@ _Static_assert(__builtin_offsetof(struct lane, stack_low) == LANE_STACK_LOW, "")
 _Static_assert(__builtin_offsetof(struct lane, stack_bytes) == LANE_STACK_BYTES, "");
 _Static_assert(__builtin_offsetof(struct lane, ring_mask) == LANE_RING_MASK, "");
 _Static_assert(__builtin_offsetof(struct lane, slice_slots) == LANE_SLICE_SLOTS, "");
+_Static_assert(__builtin_offsetof(struct lane, rest) == LANE_REST, "");
+_Static_assert(__builtin_offsetof(struct rest, number) == REST_NUMBER, "");
+_Static_assert(sizeof(struct lane) <= LANE_RING, "");
+_Static_assert(__builtin_offsetof(struct rest, done) == REST_DONE, "");
+_Static_assert(__builtin_offsetof(struct rest, result) == REST_RESULT, "");
+_Static_assert(__builtin_offsetof(struct rest, registers) == REST_REGISTERS, "");
 _Static_assert(__builtin_offsetof(struct event, sp_low) == EVENT_SP_LOW, "");
 _Static_assert(SLICE_WORD == SLICE_WORD_ID && SLICE_BEGIN == SLICE_BEGIN_ID, "");
 _Static_assert(SLICE_END == SLICE_BEGIN_ID + 1 && SLICE_REGISTER == SLICE_BEGIN_ID + 2, "");

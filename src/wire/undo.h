@@ -45,7 +45,7 @@
 #define UNDO_MAGIC UINT64_C(0x6f646e75726f7073) /* "sporundo" */
 
 enum {
-    UNDO_VERSION = 2,  /* of all that is below */
+    UNDO_VERSION = 3,  /* of all that is below */
     UNDO_AT = 2304,    /* of the head in the agent's page */
     UNDO_SIGN_AT = 16, /* of the sign in a slab */
     UNDO_YIELDS = 16,  /* the program may have written there, and that stays */

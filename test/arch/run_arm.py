@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Builds a program of the folder a32 or t32 and runs it in QEMU's emulator of processors.
+"""Builds a program of the folder a32, t32 or stopped and runs it in QEMU's emulator of processors.
 
-    run_arm.py SOURCE a32|t32 NAME...       NAME.c, with the folder's other files and the backend itself
+    run_arm.py SOURCE FOLDER NAME...        NAME.c, with the folder's other files and the backend itself
 
 Ends with the program's status; 77 where compiler or emulator are missing.
 """
@@ -13,7 +13,25 @@ import sys
 import tempfile
 
 COMPILER, EMULATOR = "arm-linux-gnueabihf-gcc", "qemu-arm-static"
-STATES = {"a32": "-marm", "t32": "-mthumb"}
+OBJCOPY = "arm-linux-gnueabihf-objcopy"
+STATES = {"a32": "-marm", "t32": "-mthumb", "stopped": "-marm"}
+SHARED = ("ground.c", "machine.c")
+
+
+def backend_files(folder, stopped):
+    """Without what looks at stopped threads, unless that is asked for."""
+    of_host = () if stopped else ("branch.c", "bridge.c", "regs.c")
+    return [f for f in glob.glob(os.path.join(folder, "*.c")) if os.path.basename(f) not in of_host]
+
+
+def embed_agent(source, folder):
+    """What src/agent/meson.build makes of the agent for the host."""
+    built = os.path.join(folder, "agent")
+    subprocess.run([COMPILER, "-c", "-ffreestanding", "-I", os.path.join(source, "src"),
+                    os.path.join(source, "src/agent/arm.S"), "-o", built + ".o"], check=True)
+    subprocess.run([OBJCOPY, "-O", "binary", "-j", ".text", built + ".o", built + ".bin"], check=True)
+    subprocess.run([sys.executable, os.path.join(source, "tools/embed.py"),
+                    os.path.join(folder, "agent-arm.inc"), "arm_agent", built + ".bin"], check=True)
 
 
 def main():
@@ -23,14 +41,16 @@ def main():
         print(f"{COMPILER} or {EMULATOR} is missing")
         return 77
     here = os.path.join(source, "test/arch", state)
-    common = [*glob.glob(os.path.join(here, "*.S")), *glob.glob(os.path.join(here, "ground.c")),
-              *sorted(glob.glob(os.path.join(source, "src/arch/arm/*.c")))]
+    shared = [os.path.join(here, name) for name in SHARED]
+    common = [*glob.glob(os.path.join(here, "*.S")), *filter(os.path.exists, shared),
+              *sorted(backend_files(os.path.join(source, "src/arch/arm"), state == "stopped"))]
     status = 0
     with tempfile.TemporaryDirectory() as folder:
+        embed_agent(source, folder)
         for name in names:
             program = os.path.join(folder, name)
             subprocess.run([compiler, "-static", STATES[state], "-O1", "-D_GNU_SOURCE",
-                            "-I", os.path.join(source, "src"), "-I", here,
+                            "-I", os.path.join(source, "src"), "-I", here, "-I", folder,
                             os.path.join(here, name + ".c"), *common, "-o", program], check=True)
             status |= subprocess.run([emulator, "-cpu", "max", program], check=False).returncode
     return status

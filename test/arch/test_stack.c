@@ -74,7 +74,8 @@ static void frames_are_made_and_left_by_arithmetic(void **state) {
           {BYTES("\x48\x89\xe5"), STACK_SET, BP, SP, 0},                    /* mov %rsp,%rbp */
           {BYTES("\x48\x8b\xec"), STACK_SET, BP, SP, 0},                    /* the same */
           {BYTES("\x48\x89\xec"), STACK_SET, SP, BP, 0},                    /* mov %rbp,%rsp */
-          {BYTES("\x48\x83\xe4\xf0"), STACK_ALIGN, SP, SP, 0});             /* and $-16,%rsp */
+          {BYTES("\x48\x83\xe4\xf0"), STACK_ALIGN, SP, SP, 0},              /* and $-16,%rsp */
+          {BYTES("\x48\x09\xcc"), STACK_SET, SP, SP, 0}); /* or %rcx,%rsp: of hardened programs */
 }
 
 static void words_are_saved_and_loaded(void **state) {

@@ -60,7 +60,7 @@ class Recording:
 
     def await_change(self, wanted):
         """Until events come, or come no more."""
-        until, last = time.monotonic() + 60, None
+        until, last = time.monotonic() + TIMEOUT, None
         while (last != (last := self.events())) != wanted:
             check(time.monotonic() < until, f"events: {wanted} is wanted")
             time.sleep(0.1)
@@ -115,7 +115,7 @@ def test_two_at_once(spoor, busy):
 
 
 def child_of(pid):
-    until = time.monotonic() + 60
+    until = time.monotonic() + TIMEOUT
     while time.monotonic() < until:
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
             for child in children.read().split():

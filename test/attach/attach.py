@@ -19,7 +19,7 @@ def code_of(pid):
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
         for line in maps:
             fields = line.split()
-            if "x" not in fields[1] or line.endswith("[vsyscall]\n"):
+            if "x" not in fields[1] or line.endswith(("[vsyscall]\n", "[vectors]\n")):
                 continue
             start, end = (int(word, 16) for word in fields[0].split("-"))
             memory.seek(start)

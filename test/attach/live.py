@@ -69,7 +69,7 @@ class Control:
 
     def check_silent(self, why):
         """What was written before may still be on its way; nothing follows."""
-        until, last = time.monotonic() + 30, None
+        until, last = time.monotonic() + TIMEOUT, None
         while last != (last := self.events()):
             check(time.monotonic() < until, f"{why}: events go on")
             time.sleep(0.05)
@@ -165,7 +165,7 @@ def keep_snapshot(control, before):
     control.tell("pause")
     check_text(control.pid, before)
     check(control.tell("snapshot").startswith("snapshot: "), "no snapshot")
-    until = time.monotonic() + 30
+    until = time.monotonic() + TIMEOUT
     while not os.path.exists("trace.1"):
         check(time.monotonic() < until, "there is no snapshot")
         time.sleep(0.01)

@@ -2,12 +2,16 @@
 """spoor comes to a program and leaves it, many times in a row, each time for a moment: nothing of it may
 pile up. Prints how long the program stood still. Where threads are born at a rate, that must be kept.
 
-    often.py --visits=N [--moment=TIME] SPOOR PROGRAM [ARGUMENT...]
+    often.py --visits=N [--moment=TIME] [--from=DIRECTORY] SPOOR PROGRAM [ARGUMENT...]
+
+--from: with a copy of the program there, which may be a file system of another kind.
 """
 import os
 import re
+import shutil
 import statistics
 import sys
+import tempfile
 import time
 
 from attach import (SKIP, Failure, Spoor, attach, check, check_left, code_of, main, private_text, running,
@@ -16,7 +20,7 @@ from attach import (SKIP, Failure, Spoor, attach, check, check_left, code_of, ma
 STOOD = re.compile(r"stood for ([0-9.]+) +(\w+) when it was attached to, for ([0-9.]+) +(\w+)")
 MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1e3}
 PACE = r"(?:(\d+) of (\d+) threads a second\n)?"
-MOST_PRIVATE_KB = 4  # the page from which the first remote call is made
+MOST_PRIVATE_KB = os.sysconf("SC_PAGESIZE") // 1024  # the page from which the first remote call is made
 LEAST_PACE = 0.9  # the last stop may not have been made up for
 RESERVE = 4       # how much faster a machine must be that is fast enough
 WAYS = ([], ["-M", "*"], ["-M", "*", "--overflow=wait"])
@@ -83,8 +87,17 @@ def option(name, default):
     return next((w.split("=")[1] for w in sys.argv[1:] if w.startswith(f"--{name}=")), default)
 
 
+def test_from(folder, spoor, visits, moment, command):
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        test(spoor, visits, moment, [shutil.copy(command[0], place), *command[1:]])
+
+
 if __name__ == "__main__":
     words = [w for w in sys.argv[1:] if not w.startswith("--")]
     program = [os.path.realpath(words[1]), *words[2:]]
-    subject = Spoor(words[0])
-    main(lambda: test(subject, int(option("visits", "10")), option("moment", "1ms"), program))
+    how = (Spoor(words[0]), int(option("visits", "10")), option("moment", "1ms"), program)
+    source = option("from", None)
+    if source and not os.access(source, os.W_OK):
+        print(f"{source} cannot be written to")
+        sys.exit(SKIP)
+    main(lambda: test_from(source, *how) if source else test(*how))

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """spoor comes to a program that has given itself a title, and whose own functions do nothing meanwhile: it
-is called by its title, and whoever has traced nothing hears what else could be traced.
+is called by its title, and whoever has traced nothing hears what else could be traced, or that it was stopped.
 
     silent.py SPOOR PROGRAM
 """
 import os
+import signal
 import sys
 
 from attach import Spoor, attach, check, main, running
 
-HINT = b"-M '*'"
+HINT, STOPPED = b"-M '*'", b"was stopped all the time"
 
 
 def test(spoor, program):
@@ -19,7 +20,13 @@ def test(spoor, program):
             info = spoor.json("info", "--json", "trace")
             check(done.status == 0 and info["events"]["entry"] == 0, f"{options}: {done}, {info}")
             check((HINT in done.stderr) == hinted, f"{options}: {done.stderr.decode()}")
+            check(STOPPED not in done.stderr, f"it was not stopped: {done.stderr.decode()}")
             check(info["command"] == ["title: at rest"], f"called {info['command']}")
+        os.kill(process.pid, signal.SIGSTOP)
+        for options in [], ["-M", "*"]:
+            done = attach(spoor, process.pid, "--duration=1ms", *options)
+            check(STOPPED in done.stderr and HINT not in done.stderr, f"{options}, stopped: {done.stderr.decode()}")
+        os.kill(process.pid, signal.SIGCONT)
 
 
 if __name__ == "__main__":

@@ -76,6 +76,43 @@ function a32_jumps_so_far
     add r0, r0, #3
     pop {r4, pc}
 .size a32_jumps_so_far, . - a32_jumps_so_far
+function a32_ends_if
+    push {r4, lr}
+    sub sp, sp, #8
+    cmp r0, #3
+    addeq sp, sp, #8
+    ldrne r1, [r0]
+    popeq {r4, lr}
+    beq out
+    bl out
+    add sp, sp, #8
+    pop {r4, pc}
+.size a32_ends_if, . - a32_ends_if
+.macro unknown by test condition
+function a32_unknown_\\by
+    push {r4, lr}
+    sub sp, sp, #8
+    cmp r0, #3
+    addeq sp, sp, #8
+    \\test
+    pop\\condition {r4, pc}
+    bl out
+    add sp, sp, #8
+    pop {r4, pc}
+.size a32_unknown_\\by, . - a32_unknown_\\by
+.endm
+unknown "other_flags", "cmp r1, #2", eq
+unknown "another", "mov r1, #2", hi
+function a32_unknown_where_ways_meet
+    push {r4, lr}
+    sub sp, sp, #8
+    cmp r0, #3
+    addeq sp, sp, #8
+1:  popeq {r4, pc}
+    bl out
+    cmp r0, #7
+    b 1b
+.size a32_unknown_where_ways_meet, . - a32_unknown_where_ways_meet
 .thumb
 function t32_returns_if
     push {r4, lr}
@@ -141,6 +178,200 @@ jumps one
 jumps two
 """
 
+# Nothing names what stands behind the first call of a function that never returns; behind the second is code that
+# is never run, in the midst of a function.
+ENDLESS = """
+.syntax unified
+.thumb
+.text
+.type asks, %function
+.global asks
+asks:
+    .fnstart
+    .save {r3, lr}
+    push {r3, lr}
+    mov r3, r1
+    bl out
+    cbz r0, 1f
+    pop {r3, pc}
+1:  bl dies
+    .fnend
+.size asks, . - asks
+.type silent, %function
+silent:
+    push {r4, r5, r6, lr}
+    mov r4, r0
+    bl out
+    pop {r4, r5, r6, pc}
+    nop
+.size silent, . - silent
+.type dies, %function
+dies:
+    .fnstart
+    .save {r4, lr}
+    push {r4, lr}
+    mov r4, r1
+    bl out
+    bl abort
+    .fnend
+.size dies, . - dies
+.type goes_on, %function
+.global goes_on
+goes_on:
+    .fnstart
+    .save {r4, r5, r6, lr}
+    push {r4, r5, r6, lr}
+    cmp r0, #0
+    beq 1f
+    bl dies
+    movs r0, #2
+    bl out
+1:  mov r0, r4
+    pop {r4, r5, r6, pc}
+    .fnend
+.size goes_on, . - goes_on
+"""
+
+# Words behind a call that never returns, which read as code, and which one load reads by an address; and two functions
+# to which nothing but jumps of another lead, one of them right behind such a call.
+WORDS = """
+.syntax unified
+.arm
+.text
+.type reads, %function
+.global reads
+reads:
+    .fnstart
+    .save {r4, lr}
+    push {r4, lr}
+    mov r4, r0
+    adr r3, 2f
+    ldrd r2, r3, [r3]
+    bl out
+    cmp r0, r2
+    bne 3f
+0:  pop {r4, pc}
+3:  bl abort
+    nop
+2:  .word 0x3b9aca00, 0
+    .fnend
+.size reads, . - reads
+.type shared, %function
+shared:
+    push {r4, lr}
+    mov r4, r0
+    cmp r0, #0
+    beq 1f
+    bl out
+    pop {r4, pc}
+1:  bl abort
+.size shared, . - shared
+.type behind, %function
+behind:
+    push {r3, lr}
+    bl out
+    pop {r3, pc}
+.size behind, . - behind
+.type jumps, %function
+.global jumps
+jumps:
+    .fnstart
+    cmp r0, #1
+    beq behind
+    cmp r0, #2
+    beq shared
+    b out
+    .fnend
+.size jumps, . - jumps
+"""
+
+# A jump to labels that only words tell of, which are no functions, though they may be A32 code's; and a part of the
+# function that only others of its own jump to.
+LABELS = """
+.syntax unified
+.arm
+.text
+.type runs, %function
+.global runs
+runs:
+    .fnstart
+    push {r3, r4, r5, lr}
+    mov r4, r0
+    adr r3, 5f
+    ldr r2, [r3]
+    add r3, r3, r2
+    str r3, [sp]
+1:  ldr r2, [r4], #4
+    ldr r3, [sp]
+    ldr pc, [r3, r2, lsl #2]
+2:  bl out
+    cmp r0, #0
+    bne 4f
+    b 1b
+3:  bl out
+    pop {r3, r4, r5, pc}
+4:  mov r0, #1
+    pop {r3, r4, r5, pc}
+5:  .word table - 5b
+    .fnend
+.size runs, . - runs
+.section .data.rel.ro, "aw"
+.balign 4
+table: .word 2b, 3b
+"""
+
+# Every other instruction of T32 a short jump, as hardly any code has it: of A32 these would be words on no condition.
+HALF_JUMPS = """
+.syntax unified
+.thumb
+.text
+.balign 4
+.type hops, %function
+.global hops
+hops:
+    .fnstart
+    .rept 20
+    movs r0, #1
+    b . + 2
+    .endr
+    bx lr
+    .fnend
+.size hops, . - hops
+"""
+
+# As crti.o and GCC's start code do it in libraries of T32: what the dynamic linker calls first is A32, and so is
+# what that calls, which stands behind a call that never returns.
+STARTED = """
+.syntax unified
+.text
+.thumb
+.type never, %function
+.global never
+never:
+    .fnstart
+    .save {r3, lr}
+    push {r3, lr}
+    movs r0, #1
+    bl abort
+    .fnend
+.size never, . - never
+.arm
+.type helps, %function
+helps:
+    cmp r0, #0
+    bxeq lr
+    b out
+.size helps, . - helps
+.type starts, %function
+.global starts
+.hidden starts
+starts:
+    push {r3, lr}
+    bl helps
+    pop {r3, pc}
+.size starts, . - starts
+"""
+
 
 def run(*command):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
@@ -153,14 +384,14 @@ class Explained(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.program = os.path.join(self.folder.name, "subject")
 
-    def build(self, *options, text=C, suffix="c"):
+    def build(self, *options, text=C, suffix="c", good=True):
         source = os.path.join(self.folder.name, "subject." + suffix)
         with open(source, "w", encoding="utf-8") as f:
             f.write(text)
         result = run(GCC, *LINK, *options, source, "-o", self.program)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         checked = run(CHECK, self.program)
-        self.assertEqual((checked.returncode, checked.stderr), (0, ""), checked.stdout)
+        self.assertEqual((checked.returncode == 0, checked.stderr), (good, ""), checked.stdout)
 
     def plan(self):
         result = run(SPOOR, "explain", "--json", self.program)
@@ -204,6 +435,61 @@ class Compiled(Explained):
         functions = self.plan()
         self.traced(functions, ("before", "one", "two", f"subject+{address:#x}"))
 
+    def test_functions_begin_behind_calls_that_never_return_where_nothing_names_them(self):
+        self.build(text=ENDLESS, suffix="s")
+        whole = self.plan()
+        self.build("-s", text=ENDLESS, suffix="s")
+        functions = self.plan()
+        names = {n: n if n in ("asks", "goes_on") else f"subject+{whole[n]['address']:#x}" for n in whole}
+        self.traced(functions, (names["asks"], names["silent"], names["dies"], "goes_on"))
+        self.assertEqual(sorted(functions), sorted(names.values()))
+
+    def test_words_behind_calls_that_never_return_are_no_functions(self):
+        self.build(text=WORDS, suffix="s")
+        whole = self.plan()
+        self.traced(whole, whole)
+        self.build("-s", text=WORDS, suffix="s")
+        bare = {f["address"]: f for f in self.plan().values()}
+        self.assertEqual(sorted(bare), sorted(f["address"] for f in whole.values()))
+        self.traced(bare, bare)
+
+    def test_what_the_dynamic_linker_calls_first_tells_its_state(self):
+        self.build("-Wl,-init=starts", text=STARTED, suffix="s")
+        whole = {f["address"]: f for f in self.plan().values()}
+        self.build("-s", "-Wl,-init=starts", text=STARTED, suffix="s")
+        bare = {f["address"]: f for f in self.plan().values()}
+        for address, f in whole.items():
+            self.assertIn(address, bare, f["function"])
+            for key in ("entry", "refused", "exits"):
+                self.assertEqual(bare[address][key], f[key], f["function"])
+        self.traced(bare, bare)
+
+    def test_labels_begin_no_functions(self):
+        for strip in ((), ("-s",)):
+            with self.subTest(strip):
+                self.build(*strip, text=LABELS, suffix="s")
+                functions = self.plan()
+                self.assertEqual({name: f["size"] for name, f in functions.items()}, {"runs": 72})
+                self.traced(functions, functions)
+
+    def test_states_are_checked_by_others(self):
+        """By mapping symbols of debug files, which here may be of another program; and by the looks of code."""
+        named = "-Wl,--build-id=0x11223344"
+        debug = os.path.join(self.folder.name, "debug")
+        os.makedirs(os.path.join(debug, ".build-id/11"))
+        for state, result in (("t32", 0), ("a32", 1)):
+            self.build(named, *STATES[state])
+            os.replace(self.program, os.path.join(debug, ".build-id/11/223344.debug"))
+            self.build("-s", named, *STATES["t32"])
+            checked = run(CHECK, "--debug", debug, self.program)
+            self.assertEqual(checked.returncode, result, checked.stdout)
+            self.assertRegex(checked.stdout, r"states of [1-9]\d* functions told")
+            self.assertEqual("tells another state" in checked.stdout, result == 1)
+        self.build("-s", text=HALF_JUMPS, suffix="s", good=False)
+        checked = run(CHECK, self.program)
+        self.assertEqual(checked.returncode, 1, checked.stdout)
+        self.assertIn("code reads like that of the other state", checked.stdout)
+
     def test_landing_pads_are_control_sites(self):
         """Cleanups are landing pads, which only unwinders come to."""
         for name, options in STATES.items():
@@ -241,7 +527,14 @@ class Assembled(Explained):
         self.assertIn("data 0x4770bf00", self.drawn("t32_literal"))
 
     def test_code_that_does_not_tell_its_depth_is_refused(self):
-        self.assertEqual(self.functions["t32_unknown_depth"]["refused"], "unknown-depth")
+        unknown = [name for name in self.functions if "_unknown_" in name]
+        self.assertEqual(len(unknown), 4)
+        for name in unknown:
+            self.assertEqual(self.functions[name]["refused"], "unknown-depth", name)
+
+    def test_epilogues_on_a_condition_end_where_it_holds(self):
+        self.traced(self.functions, ("a32_ends_if",))
+        self.assertEqual(sum(self.functions["a32_ends_if"]["exits"].values()), 2)
 
 
 class Refused(Explained):

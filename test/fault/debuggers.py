@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Debuggers do under spoor what they do alone; what they trace is theirs, they themselves are traced.
+"""Debuggers do under spoor what they do alone; what they trace is theirs, they themselves are traced. Valgrind
+does as it does alone, too, and is left untraced.
 
     debuggers.py SPOOR PROGRAM
 
@@ -56,8 +57,21 @@ def try_debugger(spoor, command):
     check(os.path.basename(command[-4]) not in modules, f"{what}: what it traces was traced by spoor too")
 
 
+def try_valgrind(spoor, program):
+    """Its tools run programs themselves, and no code that they do not know of: they are not touched."""
+    command = ["valgrind", "-q", "--tool=none", program, "have", "none", "two words"]
+    alone = run(command)
+    for options in [], ["-M", "*"]:
+        done = run([spoor.path, "record", "-o", "trace", *options, "--", *command])
+        check((done.status, done.stdout) == (alone.status, alone.stdout),
+              f"valgrind: status {done.status} instead of {alone.status}: {said(done)}")
+        check("runs another program itself" in said(done), f"valgrind: nothing was told: {said(done)}")
+
+
 def test(spoor, program):
     os.environ["RIGHTS_TEST"] = "here"
+    if shutil.which("valgrind"):
+        try_valgrind(spoor, program)
     found = [tool for tool in commands("") if shutil.which(tool)]
     print("debuggers here:", found)
     for tool in found:

@@ -32,7 +32,11 @@ def said(done):
 
 def check_runs_right(spoor, command, ways=WAYS, **how):
     """COMMAND does right alone and in each way of recording it; returns the last outcome."""
-    check_right(run(command, **how), "alone")
+    alone = run(command, **how)
+    if alone.status == SKIP:
+        print("not on this machine")
+        sys.exit(SKIP)
+    check_right(alone, "alone")
     done = None
     for way in ways:
         done = spoor.record(way, command, **how)

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -90,6 +91,33 @@ def test_what_is_none(spoor, program, library):
     with bystander([program, "plain", library]) as pid:
         thread = max(int(tid) for tid in os.listdir(f"/proc/{pid}/task"))
         check_refused(spoor, thread, f"is a thread of process {pid} (")
+
+
+def write_narrow(name):
+    """A program of 32 bits, which waits for ever."""
+    code = b"\xb8\x1d\0\0\0\xcd\x80\xeb\xf7"  # 1: mov $29 (pause), %eax; int $0x80; jmp 1b
+    base, headers = 0x8048000, 52 + 32
+    whole = headers + len(code)
+    with open(name, "wb") as file:
+        file.write(struct.pack("<16s2H5I6H", b"\x7fELF\x01\x01\x01", 2, 3, 1, base + headers, 52, 0, 0, 52, 32, 1, 0, 0, 0))
+        file.write(struct.pack("<8I", 1, 0, base, base, whole, whole, 5, 4096) + code)
+    os.chmod(name, 0o755)
+
+
+def test_narrow(spoor, *_):
+    write_narrow("narrow")
+    try:
+        process = subprocess.Popen(["./narrow"])  # pylint: disable=consider-using-with
+    except OSError:
+        return  # this kernel runs none
+    try:
+        while " S " not in open(f"/proc/{process.pid}/stat", encoding="ascii").read():
+            time.sleep(0.01)  # it may still be about to begin
+        check_untouched(spoor, process.pid, "is not a 64-bit x86 program: spoor traces only those")
+        check(process.poll() is None, f"the program has ended with {process.returncode}")
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_tracers(spoor, program, library):
@@ -206,7 +234,7 @@ def test(spoor, program, library):
             shutil.copy(name, ".")
         spoor.path = os.path.realpath("spoor")
         program, library = (os.path.realpath(os.path.basename(name)) for name in (program, library))
-    for one in (test_what_is_none, test_tracers, test_others, test_sandboxes,
+    for one in (test_what_is_none, test_narrow, test_tracers, test_others, test_sandboxes,
                 test_spoor_in_a_sandbox, test_files,
                 test_containers):
         one(spoor, program, library)

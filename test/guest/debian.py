@@ -11,6 +11,7 @@ import subprocess
 import tarfile
 
 SOURCES = ("/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list")
+ARCHIVE = re.compile(r"(?m)^(?:URIs:|deb(?: +\[[^]]*\])?) *(http\S+)")
 
 
 class Unavailable(Exception):
@@ -24,11 +25,12 @@ def settings_of_host():
 
 
 class Packages:
-    """Those of one architecture, fetched by way of the directory PLACE."""
+    """Those of one architecture, fetched by way of the directory PLACE; of the archive's part MORE, too, such as
+    "backports", where the host's own release does not have them."""
 
-    def __init__(self, place, architecture):
+    def __init__(self, place, architecture, more=""):
         self.place = os.path.realpath(place)
-        self.architecture = architecture
+        self.architecture, self.more = architecture, more
         self.config = os.path.join(self.place, "apt.conf")
         self.trouble = ""  # what update() met
 
@@ -50,12 +52,27 @@ class Packages:
                  'Debug::NoLocking "true";',
                  'Dir::Etc::parts "/dev/null";',
                  f'Dir::Etc::sourcelist "{sources}";',
-                 'Dir::Etc::sourceparts "/dev/null";',
+                 f'Dir::Etc::sourceparts "{self._add_source(sources)}";',
                  f'Dir::State "{self.place}";',
                  f'Dir::State::status "{self.place}/status";',
                  f'Dir::Cache "{self.place}/cache";']
         with open(self.config, "w", encoding="utf-8") as config:
             config.write("\n".join(lines) + "\n")
+
+    def _add_source(self, sources):
+        """The directory with what is read besides SOURCES."""
+        if not self.more:
+            return "/dev/null"
+        with open(sources, encoding="utf-8") as file, open("/etc/os-release", encoding="utf-8") as release:
+            archive = ARCHIVE.search(file.read())
+            suite = re.search(r"(?m)^VERSION_CODENAME=(\w+)", release.read())
+        if not archive or not suite:
+            raise Unavailable(f"{sources} names no archive of a release")
+        folder = os.path.join(self.place, "sources")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "more.list"), "w", encoding="utf-8") as file:
+            file.write(f"deb {archive[1]} {suite[1]}-{self.more} main\n")
+        return folder
 
     def _apt(self, *command, cwd=None):
         done = subprocess.run(command, cwd=cwd or self.place, text=True, check=False,

@@ -26,11 +26,13 @@ from harness import (SEED, SKIP, Failure, Outcome, Spoor, check, check_balanced,
                      check_lossless, check_same_outcome, main)
 
 # What the guest is for: features that few machines have today.
-FEATURES = {"amd64": {"la57", "pku"}, "arm64": {"paca", "bti", "sve2", "mte"}, "armhf": {"neon", "idiva"}}
+FEATURES = {"amd64": {"la57", "pku"}, "arm64": {"paca", "bti", "sve2", "mte"},
+            "arm64-16k": {"paca", "bti", "sve2", "mte"}, "armhf": {"neon", "idiva"}}
 UNWINDER = "/lib/x86_64-linux-gnu/libgcc_s.so.1"  # loaded for pthread_cancel()
 LIBRARIES_OF_SPOOR = ["libdw1", "libzydis4.0", "libzstd1"]
 NAMES = ["default", "all"]  # of runner.WAYS
 SOME = 4  # of which one is taken
+REAL_SECONDS = 1200  # a run of one of Debian's, all of whose functions may be traced
 NOT_ITS_OWN = 126  # statuses from here on are a shell's, for what could not be run or was killed
 
 
@@ -125,7 +127,8 @@ def check_processor(name):
 def prepare(arguments, inside):
     packages = LIBRARIES_OF_SPOOR if inside and arguments.machine != "amd64" else []
     packages = packages + (real_programs.PACKAGES if arguments.real else [])
-    guest = machine.Guest(arguments.machine, arguments.cache, packages, workers=machine.PROCESSORS)
+    seconds = REAL_SECONDS if arguments.real else machine.STEP_SECONDS
+    guest = machine.Guest(arguments.machine, arguments.cache, packages, seconds, machine.PROCESSORS)
     files = {inside.path} if inside else set()
     for number, job in enumerate(arguments.jobs):
         guest.job(f"{number:03}", job.steps(inside))

@@ -37,7 +37,8 @@ BASE = ["busybox-static", "libc6", "libgcc-s1", "libstdc++6"]
 
 # The second serial port carries the results.
 ON_PCI = ["-chardev", "file,id=sent,path=sent", "-device", "pci-serial,chardev=sent"]
-Machine = collections.namedtuple("Machine", "kernel emulator options console results words")
+Machine = collections.namedtuple("Machine", "kernel emulator options console results words architecture more",
+                                 defaults=("", ""))
 MACHINES = {
     # A busy machine lets the emulated one wait: then no timer tick comes while Linux counts them.
     "amd64": Machine("linux-image-cloud-amd64", "qemu-system-x86_64",
@@ -47,6 +48,10 @@ MACHINES = {
     "arm64": Machine("linux-image-cloud-arm64", "qemu-system-aarch64",
                      ["-cpu", "max,pauth-impdef=on", "-M", "virt,gic-version=3,mte=on",
                       "-serial", "file:console", *ON_PCI], "ttyAMA0", "ttyS0", ""),
+    # The same with pages of 16 KB. Such a kernel is in the archive's backports only.
+    "arm64-16k": Machine("linux-image-arm64-16k", "qemu-system-aarch64",
+                         ["-cpu", "max,pauth-impdef=on", "-M", "virt,gic-version=3,mte=on",
+                          "-serial", "file:console", *ON_PCI], "ttyAMA0", "ttyS0", "", "arm64", "backports"),
     # Its kernel reaches no PCI device above 4 GB.
     "armhf": Machine("linux-image-armmp", "qemu-system-arm",
                      ["-cpu", "max", "-M", "virt,highmem=off", "-serial", "file:console", *ON_PCI],
@@ -62,18 +67,19 @@ def only_one(path):
         yield
 
 
-def fetch(cache, architecture, names):
+def fetch(cache, machine, names):
     """Paths of the kernel's image and of an archive with the packages NAMES and all that they depend on."""
     wanted = f"{IMAGE} {' '.join(sorted(names))}"
-    place = os.path.join(os.path.realpath(cache), architecture)
+    place = os.path.join(os.path.realpath(cache), machine)
+    kind = MACHINES[machine]
     kernel = os.path.join(place, "vmlinuz")
     image = os.path.join(place, hashlib.sha256(wanted.encode()).hexdigest()[:12] + ".cpio")
     os.makedirs(place, exist_ok=True)
     with only_one(os.path.join(place, "lock")):
         if not os.path.exists(kernel) or not os.path.exists(image):
-            packages = debian.Packages(place, architecture)
+            packages = debian.Packages(place, kind.architecture or machine, kind.more)
             packages.update()
-            make_kernel(packages, MACHINES[architecture].kernel, kernel)
+            make_kernel(packages, kind.kernel, kernel)
             make_image(packages, names, image)
             packages.remove_traces()
     return kernel, image
@@ -100,12 +106,13 @@ def make_image(packages, names, path):
 class Guest:
     """A machine that is to start once. Directories are relative to the current one."""
 
-    def __init__(self, architecture, cache, packages=(), step_seconds=STEP_SECONDS, workers=1):
-        self.machine = MACHINES[architecture]
+    def __init__(self, machine, cache, packages=(), step_seconds=STEP_SECONDS, workers=1):
+        self.machine = MACHINES[machine]
         self.step_seconds, self.workers = step_seconds, workers
         if not shutil.which(self.machine.emulator):
             raise Unavailable(f"{self.machine.emulator} is not installed")
-        self.kernel, self.image = fetch(cache, architecture, [*BASE, *packages])
+        self.kernel, self.image = fetch(cache, machine, [*BASE, *packages])
+        self.has_shell = "dash" in packages  # else it is busybox's
         self.files = {}
         self.jobs = {}
 
@@ -124,7 +131,7 @@ class Guest:
                 for folder in "proc", "sys", "dev", "tmp", "root", "results":
                     own.folder(folder)
                 own.copy(os.path.join(HERE, "init"), "init")
-                own.link("bin/sh", "busybox")
+                own.link("bin/sh", "dash" if self.has_shell else "busybox")
                 own.text("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n")
                 own.text("etc/group", "root:x:0:\n")
                 for to, source in sorted(self.files.items()):

@@ -19,7 +19,7 @@ import sys
 import time
 
 from serving import PATIENCE, Failure, Pressure, check, end_on_sigterm, serving
-from attach import Spoor, main, traces_of_us
+from attach import Spoor, main, run, traces_of_us
 
 LEAST_RATE = 0.5    # of the twin's; the machine may be noisy
 PERIODS, MOST_PERIODS = 5, 25
@@ -56,12 +56,6 @@ def check_as_before(kind, pid, before):
               f"process {pid}: other code is mapped: {sorted(before.keys() ^ after.keys())}")
 
 
-def is_here(pid):
-    """Whether spoor has mapped its memory in process PID. That stands still then, and goes on traced."""
-    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
-        return "/memfd:spoor" in maps.read()
-
-
 class Attached:
     """spoor, attached to process PID as long as this is entered; then it has left, and said what it
     said. It has a session of its own, so that where these share the processor (CONFIG_SCHED_AUTOGROUP)
@@ -69,6 +63,7 @@ class Attached:
 
     def __init__(self, spoor, pid, way):
         self.command = [spoor.path, "attach", "-o", "trace", *way, str(pid)]
+        self.status = [spoor.path, "ctl", str(pid), "status"]
         self.pid, self.process, self.said = pid, None, ""
 
     def __enter__(self):
@@ -84,8 +79,10 @@ class Attached:
         return self
 
     def await_here(self):
+        """Until everything is patched. (That spoor's memory is mapped does not show it: the process runs on untraced
+        then, while that is filled.)"""
         until = time.monotonic() + PATIENCE
-        while not is_here(self.pid):
+        while not traces_of_us(self.pid) or run(self.status).status:
             if self.process.poll() is not None:
                 self.leave()
                 raise Failure(f"attach ended: {self.said}")

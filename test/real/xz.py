@@ -16,5 +16,5 @@ def prepare(directory):
 
 
 real_program(["/bin/sh", "-c", f"{XZ} -T2 -1 -k --block-size=300000 data && {XZ} -l data.xz && "
-              f"{XZ} -T2 -t -v data.xz 2>&1 | wc -c && {XZ} -dc data.xz | cmp - data && "
+              f"{XZ} -T2 -t data.xz 2>&1 | wc -c && {XZ} -dc data.xz | cmp - data && "
               f"{XZ} -dc data"], prepare, status=1, processes=6)

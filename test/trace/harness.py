@@ -4,6 +4,8 @@ spoor, and reading what spoor says about them.
 With SPOOR_TEST_SEED=NUMBER in the environment each recording for which the test does not choose them has
 a ring size and an overflow policy by chance (tools/run-rounds). Then events may be lost: those that are
 must be counted and shown, and what is left must be a part of the truth.
+
+SPOOR_TEST_TIMEOUT=SECONDS: how long a program may take, where that is not what it is on a machine of today.
 """
 import collections
 import json
@@ -14,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-TIMEOUT = 240
+TIMEOUT = int(os.environ.get("SPOOR_TEST_TIMEOUT", "240"))
 SKIP = 77
 SEED = os.environ.get("SPOOR_TEST_SEED", "")
 BY_CHANCE = {"--buffer": ("4K", "8K", "16K", "64K", "256K", "1M", "8M"),

@@ -39,6 +39,8 @@ OWN = {"inner", "one", "two", "outer", "recurse", "compare", "sort", "on_signal"
        "main"}
 # Static programs contain the C library's functions, too.
 TRACED = [word for name in (*sorted(OWN - {"sort"}), "probe") for word in ("-F", name)]
+# Room for whole stacks, where that is not left to chance: a small ring takes a part of each, or none.
+ROOM = "--buffer=1M"
 
 
 def own(stack, program):
@@ -62,7 +64,7 @@ def check_stacks(spoor, program, expected):
 
 def check_limit(spoor, program, command, expected):
     """A number limits how many callers there are, a pattern chooses whose."""
-    spoor.record([*TRACED, "--stack=3", "--stack=pro*"], command)
+    spoor.record([*TRACED, ROOM, "--stack=3", "--stack=pro*"], command)
     for item, (want, _, _) in zip(probes(spoor), expected, strict=True):
         names = own(item["stack"], program)
         check(names == want[:len(names)], f"wanted {want}, got {names}")
@@ -107,8 +109,11 @@ def check_full_rings(spoor, program, command, expected):
         check(done.status == 0, f"{policy}: status {done.status}")
         info = spoor.json("info", "--json", "trace")
         missed = info["callers"]["missed"]
-        check(policy == "drop" or not missed, f"{policy}: {missed} chains are missed")
-        check(missed == ends_of(spoor)["missed"], f"info says {missed} chains are missed: {ends_of(spoor)}")
+        ends = ends_of(spoor)
+        most = info["threads"] if policy == "overwrite" else 0 # the oldest entry may be there without its slice
+        check(policy == "drop" or missed <= most, f"{policy}: {missed} chains are missed")
+        check(missed == ends["missed"], f"info says {missed} chains are missed: {ends}")
+        check(not ends[None], f"{policy}: nothing is said of the callers of {ends[None]} calls")
         check(policy != "wait" or not info["events"]["lost"], f"wait: {info['events']['lost']} events lost")
         seen = probes(spoor)
         check(policy != "wait" or len(seen) == len(truth), f"wait: {len(seen)} calls of probe")
@@ -123,7 +128,7 @@ def test(spoor, path):
     alone = run(command)
     expected = list(wanted(alone.stdout))
     for option in "--stack=probe", "--stack":
-        check_same_outcome(alone, spoor.record([*TRACED, option], command), f"spoor record {option}")
+        check_same_outcome(alone, spoor.record([*TRACED, ROOM, option], command), f"spoor record {option}")
         check_lossless(spoor.info())
         if spoor.is_whole():
             check_stacks(spoor, program, expected)

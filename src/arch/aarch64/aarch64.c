@@ -48,9 +48,8 @@ const struct arch arch_aarch64 = {
     .stub_size = a64_stub_size,
     .stub_retry = a64_stub_retry,
     .stub_site = a64_stub_site,
-    .has_slices = true,
     .agent = a64_agent_bytes,
     .agent_size = &a64_agent_size,
-    .agent_code = A64_LANES_BYTES,
+    .agent_code = LANES_BYTES,
     .reach = 0x7ff0000, /* of `b`, less some slack */
 };

@@ -4,11 +4,12 @@
 
 #include "arch/aarch64/agent.h"
 
-enum { ENTRIES_AT = A64_LANES_BYTES + 20 /* behind five branches */ };
+enum { ENTRIES_AT = LANES_BYTES + 20 /* behind five branches */ };
 
-const uint8_t *agent_code(void) { return a64_agent_bytes + A64_LANES_BYTES; }
-size_t agent_code_size(void) { return a64_agent_size - A64_LANES_BYTES; }
-size_t agent_call(void) { return a64_agent_entries().call - (size_t)A64_LANES_BYTES; }
+const uint8_t *agent_code(void) { return a64_agent_bytes + LANES_BYTES; }
+size_t agent_code_size(void) { return a64_agent_size - LANES_BYTES; }
+size_t agent_asks(void) { return a64_agent_entries().asks; }
+size_t agent_call(void) { return a64_agent_entries().call - (size_t)LANES_BYTES; }
 size_t agent_call_size(void) { return a64_agent_entries().end - a64_agent_entries().call; }
 
 struct a64_agent_entries a64_agent_entries(void) {

@@ -4,18 +4,13 @@
 
 #include "arch/aarch64/stub.h"
 
-/* All offsets from the area's start, where the table of lanes stands. */
+/* All offsets from the area's start, where the tables of lanes stand. */
 struct a64_agent_entries {
-    uint16_t seek, wait, wait_released, drop, drop_released, drop_counted, slice, hook, call, end;
+    uint16_t seek, seek_end, wait, wait_released, drop, drop_released, drop_counted;
+    uint16_t slice, hook, hook_seek_end, call, end;
     uint16_t bridge, gate, gate_saving, gate_saved, gate_restored, gate_end, notes, asks;
 };
 struct a64_agent_entries a64_agent_entries(void);
-
-/* What stands at `asks`. */
-struct a64_agent_asks {
-    uint64_t control; /* address of the struct control that tells whether anybody answers */
-    uint64_t lane;    /* of those that have none, where they ask */
-};
 
 extern const uint8_t a64_agent_bytes[];
 extern const size_t a64_agent_size;

@@ -34,10 +34,10 @@ static bool is_plain(uint32_t word) {
 }
 
 enum regs_branch regs_take_branch(struct regs *regs, const uint8_t *code, size_t room,
-                                  taddr_t *ret_word) {
+                                  const struct regs_memory *memory) {
     struct user_regs_struct *r = &regs->raw;
     struct insn insn;
-    (void)ret_word;
+    (void)memory;
     if (!a64_decode(code, room, r->pc, &insn, NULL))
         return REGS_NO_BRANCH;
     uint32_t word = a64_word(code);

@@ -20,7 +20,8 @@ static bool fits(const struct insn *insn, const uint8_t *code) {
                                                moved.size == A64_BYTES && !moved.copy_bytes));
 }
 
-size_t bridge_fit(const uint8_t *code, size_t size, taddr_t from) {
+size_t bridge_fit(const struct regs *regs, const uint8_t *code, size_t size) {
+    taddr_t from = regs->raw.pc;
     size_t fit = 0;
     struct insn insn;
     while (fit < size && a64_decode(code + fit, size - fit, from + fit, &insn, NULL) &&
@@ -60,7 +61,7 @@ bool bridge_is_gate(taddr_t area, taddr_t addr) {
 /* For the few instructions that use the stack it is too early: nobody is stopped there but by a
  * tracer that comes after another's end. */
 bool bridge_leave(struct regs *regs, taddr_t area, const struct bridge_notes *notes,
-                  const uint64_t words[BRIDGE_WORDS]) {
+                  const regs_word_t words[BRIDGE_WORDS]) {
     static const uint8_t saved[BRIDGE_WORDS] = {0, 1, 2, 3, 8};
     struct a64_agent_entries e = a64_agent_entries();
     struct user_regs_struct *r = &regs->raw;

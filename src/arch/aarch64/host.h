@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <sys/user.h>
 
 #include "wire/ring.h"
@@ -15,10 +16,13 @@ struct regs {
     struct user_regs_struct raw; /* as PTRACE_GETREGSET NT_PRSTATUS gives them */
 };
 
+typedef uint64_t regs_word_t; /* of its memory: what is pushed and popped */
+
 #define REGS_PROGRAMS "AArch64" /* what it runs, for messages */
 enum {
     REGS_ELF_MACHINE = EM_AARCH64,
-    REGS_PAGE = 4096, /* of kernels that its programs are traced under */
+    REGS_ELF_CLASS = ELFCLASS64,
+    REGS_WORD_BYTES = 8,
     /* As call-frame information numbers registers (AADWARF64, 4.1), and behind them the pc. */
     REGS_DWARF_FP = 29,
     REGS_DWARF_SP = 31,
@@ -27,12 +31,18 @@ enum {
     REGS_FRAME_BYTES =
         0, /* GCC's frames have the pointer's word at their far end (AAPCS64, 6.4.6) */
     REGS_SIGNAL_RETURN_BYTES = 8,
+    REGS_SIGNAL_STATE = REGS_DWARF_PC, /* there is but one */
+    REGS_CODE_TELLS = 0, /* callers, by unwind tables of its own or by what code does */
     REGS_CONTEXT_WORDS = 5,
+    REGS_CONTEXT_STACK = 52,         /* so many words before them is the struct sigaltstack */
     REGS_EXTENDED_NOTE = NT_PRFPREG, /* how ptrace names the state besides general registers */
     REGS_FRAME_SP = 0,               /* from a signal frame's start to what its return takes */
+    REGS_STEPS = 1,                  /* PTRACE_SINGLESTEP works */
     REGS_TRAP_BYTES = 0,             /* how far behind a breakpoint the pc stands */
     REGS_TRAP_CODE = TRAP_BRKPT,     /* its siginfo's */
-    REGS_CALL_VFORK = -1             /* there is none: clone does it */
+    REGS_TELLS_ENDS = 1,      /* the kernel reports the end also of calls whose begin it did not */
+    REGS_CALL_VFORK = -1,     /* there is none: clone does it */
+    REGS_CALL_MMAP = SYS_mmap /* with offset 0 only: some count pages there */
 };
 static const uint32_t REGS_CALLS = AUDIT_ARCH_AARCH64; /* whose calls are numbered so, for filters
                                                         */

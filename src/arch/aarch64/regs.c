@@ -54,6 +54,7 @@ bool regs_link(const uint64_t registers[REGS_DWARF_COUNT], uint64_t *ret) {
 
 /* A signed address has its signature above the bits that addresses have. */
 taddr_t regs_plain_address(uint64_t kept) { return kept & ((UINT64_C(1) << 48) - 1); }
+taddr_t regs_kept_address(uint64_t kept) { return regs_plain_address(kept); }
 
 /* ---- system calls ---- */
 
@@ -86,6 +87,9 @@ void regs_put_off_call(struct regs *regs) { regs->raw.pc -= A64_BYTES; }
  * registers to the call's beginning where it would be restarted (do_signal()). */
 void regs_finish_restart(struct regs *regs) { (void)regs; }
 void regs_finish_restart_in_frame(struct regs *regs) { (void)regs; }
+
+/* ERESTART* (Linux include/linux/errno.h), seen by nobody. */
+bool regs_seem_to_restart(const struct regs *regs) { return regs->raw.regs[0] + 516 <= 516 - 512; }
 
 /* signal(7), "Interruption by stop signals": these, and sockets that have a timeout. */
 bool regs_is_interrupted(const struct regs *regs) {
@@ -127,7 +131,7 @@ static bool is_given_back(const struct regs *regs, uint64_t offset, uint64_t fro
 
 enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
     struct a64_agent_entries e = a64_agent_entries();
-    uint64_t offset = regs->raw.pc - area, code = A64_LANES_BYTES;
+    uint64_t offset = regs->raw.pc - area, code = LANES_BYTES;
     if (offset >= e.bridge && offset < e.gate_end)
         return AGENT_BRIDGE;
     if (offset < code || offset >= e.call)
@@ -147,7 +151,22 @@ enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
     return reserved ? AGENT_RESERVED : AGENT_RELEASED;
 }
 
-taddr_t regs_agent_return(const struct regs *regs) { return regs->raw.regs[0]; }
+bool regs_seek_again(struct regs *regs, taddr_t area) {
+    struct a64_agent_entries e = a64_agent_entries();
+    uint64_t offset = regs->raw.pc - area;
+    if (offset >= e.seek && offset < e.seek_end)
+        regs_set_pc(regs, area + e.seek);
+    else if (offset >= e.hook && offset < e.hook_seek_end)
+        regs_set_pc(regs, area + e.hook);
+    else
+        return false;
+    return true;
+}
+
+taddr_t regs_agent_return(const struct regs *regs, bool *ret_other) {
+    *ret_other = false;
+    return regs->raw.regs[0];
+}
 
 /* Behind the exclusive store. */
 bool regs_has_reserved(const struct regs *regs) { return (uint32_t)regs->raw.regs[0] == 0; }
@@ -177,8 +196,12 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
     r->sp += state->pushed ? a64_stub_frame(variant) : 0;
 }
 
-bool regs_is_of_stub(const uint8_t *code, size_t size) { return a64_is_of_stub(code, size); }
-bool regs_find_stub_end(const uint8_t *code, size_t size, size_t *ret) {
+bool regs_is_of_stub(bool other, const uint8_t *code, size_t size) {
+    (void)other;
+    return a64_is_of_stub(code, size);
+}
+bool regs_find_stub_end(bool other, const uint8_t *code, size_t size, size_t *ret) {
+    (void)other;
     return a64_find_stub_end(code, size, ret);
 }
 
@@ -196,6 +219,9 @@ struct signal_frame {
         _Alignas(16) uint8_t records[4096];
     } mc;
 };
+_Static_assert(offsetof(struct signal_frame, mc.sp) - offsetof(struct signal_frame, stack) ==
+                   REGS_CONTEXT_STACK * sizeof(regs_word_t),
+               "before the words that tell of a context");
 struct record { /* struct _aarch64_ctx */
     uint32_t magic, size;
 };
@@ -210,9 +236,21 @@ struct extended {                    /* struct user_fpsimd_state */
     uint32_t status, control;
 };
 
-bool regs_is_signal_return(const uint8_t bytes[REGS_SIGNAL_RETURN_BYTES]) {
+bool regs_is_signal_return(const uint8_t bytes[REGS_SIGNAL_RETURN_BYTES], size_t *ret_frame) {
     enum { LOAD_NUMBER = 0xd2800008 | SYS_rt_sigreturn << 5 };
+    *ret_frame = 0;
     return a64_word(bytes) == LOAD_NUMBER && a64_word(bytes + A64_BYTES) == SVC;
+}
+
+/* What returns has call-frame information that ends there. */
+bool regs_is_thread_end(const uint8_t bytes[REGS_SIGNAL_RETURN_BYTES]) {
+    (void)bytes;
+    return false;
+}
+
+taddr_t regs_in_state(taddr_t pc, uint64_t state) {
+    (void)state;
+    return pc;
 }
 
 size_t regs_signal_offset(int number) {
@@ -248,7 +286,7 @@ void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64
 }
 
 /* sp, pc, pstate, a word that is nothing, and the head of the record that comes first. */
-bool regs_look_like_context(const uint64_t words[REGS_CONTEXT_WORDS], struct regs_context *ret) {
+bool regs_look_like_context(const regs_word_t words[REGS_CONTEXT_WORDS], struct regs_context *ret) {
     const uint64_t head = (uint64_t)sizeof(struct vectors) << 32 | (uint32_t)VECTORS_MAGIC;
     if (words[4] != head || words[1] % A64_BYTES)
         return false;

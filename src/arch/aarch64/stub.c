@@ -119,10 +119,10 @@ static void ask_caller(struct writer *w, const struct span *caller, size_t leave
 
 /* The lane into x3; the agent looks further where another thread's pointer is in its place. */
 static void find_lane(struct writer *w, size_t retry) {
-    uint64_t here = w->size - (uint64_t)w->agent, lanes = -(uint64_t)A64_LANES_BYTES;
+    uint64_t here = w->size - (uint64_t)w->agent, lanes = -(uint64_t)LANES_BYTES;
     put(w, 0xd53bd041); /* mrs x1, tpidr_el0 */
-    put(w, three(0xd3400000, 2, 1, 0) | A64_LANES_SHIFT << 16 |
-               (A64_LANES_SHIFT + A64_LANES_BITS - 1) << 10); /* ubfx x2, x1, … */
+    put(w, three(0xd3400000, 2, 1, 0) | LANES_SHIFT << 16 |
+               (LANES_SHIFT + LANES_BITS - 1) << 10); /* ubfx x2, x1, … */
     here += 2 * A64_BYTES;
     uint32_t pages = (uint32_t)((lanes >> 12) - (here >> 12));
     put(w, 0x90000000 | (pages & 3) << 29 | (pages >> 2 & 0x7ffff) << 5 | 3); /* adrp x3 */

@@ -41,15 +41,14 @@
  * At agent_wait and agent_drop the slot is reserved still, x3 is the lane and x1 the head before.
  *
  * The agent's code begins with a branch for each of its entries, AGENT_* bytes in. The table of
- * lanes stands LANES_BYTES before it; its other keys are found by the agent. Both are the tool's to
- * write. A key that no thread has stands where there is none.
+ * lanes (wire/keys.h) stands before it; what is not at the place that is looked at the agent finds.
  */
 #ifndef SPOOR_ARCH_AARCH64_STUB_H
 #define SPOOR_ARCH_AARCH64_STUB_H
 
 #include "arch/stub.h"
+#include "wire/keys.h"
 
-enum { A64_LANES_SHIFT = 12, A64_LANES_BITS = 8, A64_LANES_BYTES = 16 << A64_LANES_BITS };
 enum {
     A64_AGENT_SEEK = 0,
     A64_AGENT_WAIT = 4,
@@ -59,12 +58,6 @@ enum {
 };
 /* What a stub takes of the stack. */
 static inline uint32_t a64_stub_frame(uint8_t variant) { return variant & STUB_SLICE ? 80 : 32; }
-
-static const uint64_t A64_NO_KEY = UINT64_MAX;
-/* An entry of the table of lanes. */
-struct a64_lane_key {
-    uint64_t thread_pointer, lane;
-};
 
 /* Writes the stub to OUT (room for STUB_MAX_BYTES) and returns its size in bytes, which depends on
  * variant and overflow only. It must run at the distance spec->agent from the agent, which begins a

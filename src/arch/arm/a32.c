@@ -2,6 +2,8 @@
 
 #include <elf.h>
 
+#include "arch/arm/agent.h"
+
 /* The thread pointer, which lanes are found by, is read-only to programs (TPIDRURO); what the
  * system call set_tls writes there is each thread's own in any case. */
 static bool writes_lane(const uint8_t *bytes, size_t size) {
@@ -17,9 +19,11 @@ static size_t landing(const uint8_t *bytes, size_t room) {
     return 0;
 }
 
+#include "agent-arm.inc"
+
 const struct arch arch_a32 = {
     .machine = EM_ARM,
-    .name = "a32",
+    .name = "arm",
     .other = &arch_t32,
     .word_bytes = ARM_WORD,
     .sp_register = ARM_SP,
@@ -27,10 +31,11 @@ const struct arch arch_a32 = {
     .insn_bytes = A32_BYTES,
     .jump_bytes = A32_BYTES,
     .trap_bytes = A32_BYTES,
-    /* udf #0x7350. Linux has taken the numbers 0x10 to 0x1f, and 0xfdee (arch/arm/kernel/ptrace.c,
-     * arch/arm/probes, kgdb). */
-    .trap = {0xf0, 0x35, 0xf7, 0xe7},
-    .all_flags = ARM_FLAGS,
+    /* Linux' own breakpoint (arm_break_hook in arch/arm/kernel/ptrace.c), udf #16: of others it
+     * makes SIGILL. */
+    .trap = {0xf0, 0x01, 0xf0, 0xe7},
+    .all_flags = 0, /* stubs save those that they change, wherever they stand */
+    .changed_by_calls = ARM_CHANGED_BY_CALLS,
     .decode = a32_decode,
     .follow = a32_follow,
     .is_return = a32_is_return,
@@ -44,9 +49,20 @@ const struct arch arch_a32 = {
     .relocated_bytes = a32_relocated_bytes,
     .jump = a32_jump,
     .skip_unless = a32_skip_unless,
+    .return_pops = a32_return_pops,
     .dispatch = a32_dispatch,
     .format = a32_format,
     .flags = a32_flags,
     .stack = a32_stack,
+    .condition = a32_runs_if,
+    .stack_if = a32_stack_if,
+    .stub_emit = a32_stub_emit,
+    .stub_state = a32_stub_state,
+    .stub_size = a32_stub_size,
+    .stub_retry = a32_stub_retry,
+    .stub_site = a32_stub_site,
+    .agent = arm_agent_bytes,
+    .agent_size = &arm_agent_size,
+    .agent_code = LANES_BYTES,
     .reach = 0x1ff0000, /* of `b`, less some slack */
 };

@@ -101,6 +101,8 @@ struct a32_access {
 };
 /* Of A32_SINGLE, A32_EXTRA, A32_SEVERAL, A32_VECTOR, A32_VECTORS, A32_PRELOAD. */
 struct a32_access a32_access_of(uint32_t word, enum a32_form form);
+/* How many bytes it reads or writes. */
+uint32_t a32_accessed(const struct a32_access *a);
 /* As an immediate of data processing; false if it is none. */
 bool a32_encode_immediate(uint32_t value, uint32_t *ret);
 
@@ -117,6 +119,8 @@ struct flags_use a32_flags(const uint8_t *bytes, size_t size);
 /* Flags that WORD may change. */
 uint32_t a32_flags_changed(uint32_t word);
 size_t a32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
+uint8_t a32_runs_if(const uint8_t *bytes, size_t size);
+size_t a32_stack_if(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
 /* Registers that may have another value behind WORD, when it goes on there. */
 uint32_t a32_written(uint32_t word);
 struct dispatch a32_dispatch(struct code_bytes jump, const struct code_bytes *past, size_t count);
@@ -125,6 +129,7 @@ bool a32_can_call(const struct insn *insn, const uint8_t *bytes);
 size_t a32_relocated_bytes(const struct insn *insn);
 size_t a32_skip_unless(const struct insn *insn, const uint8_t *bytes, uint32_t skip,
                        uint8_t out[RELOCATED_MAX_BYTES]);
+int a32_return_pops(const uint8_t *bytes, size_t size, bool *ret_first);
 int a32_jump(uint8_t *out, vaddr_t at, vaddr_t to);
 size_t a32_format(const uint8_t *bytes, size_t room, vaddr_t addr, char out[FORMAT_BYTES]);
 

@@ -126,8 +126,11 @@ static bool access(struct trail *t, const struct insn *insn, uint32_t word, stru
         set(t, a32_rd(word), a32_word(t->literal), false);
     if (a.moves && !a.indexed && base.known && a.base != ARM_PC && !a32_is_conditional(word))
         set(t, a.base, base.at + (vaddr_t)(int64_t)a.moves, base.address);
-    return place.known && place.address && insn->operand == OPERAND_PLAIN &&
-           with_operand(insn, OPERAND_PC_MEMORY, place.at, ret);
+    if (!place.known || !place.address || insn->operand != OPERAND_PLAIN)
+        return false;
+    with_operand(insn, OPERAND_PC_MEMORY, place.at, ret);
+    ret->loads = (uint8_t)a32_accessed(&a);
+    return true;
 }
 
 bool a32_follow(struct trail *trail, const struct insn *insn, const uint8_t *bytes,
@@ -146,6 +149,7 @@ bool a32_follow(struct trail *trail, const struct insn *insn, const uint8_t *byt
         break;
     case A32_SINGLE:
     case A32_EXTRA:
+    case A32_SEVERAL:
     case A32_VECTOR:
         return access(trail, insn, word, ret);
     default:

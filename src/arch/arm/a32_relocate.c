@@ -278,7 +278,7 @@ size_t a32_relocated_bytes(const struct insn *insn) {
 size_t a32_skip_unless(const struct insn *insn, const uint8_t *bytes, uint32_t skip,
                        uint8_t out[RELOCATED_MAX_BYTES]) {
     uint32_t word = a32_word(bytes), over;
-    if (insn->kind != INSN_BRANCH ||
+    if ((insn->kind != INSN_BRANCH && !insn->goes_on) || !a32_is_conditional(word) ||
         branch_word(a32_condition(word) ^ 1, 0, A32_BYTES + skip, &over))
         return 0;
     memcpy(out, &over, sizeof over);

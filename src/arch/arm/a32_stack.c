@@ -3,7 +3,8 @@
  * their DWARF numbers, which are those of the encoding. `push` is `stmdb sp!`, and so a store of
  * each register and a change of sp. Whatever is not one of the few forms by which compilers and
  * people make frames counts as an unknown write of its registers; so does what a condition may
- * leave out. Of an exit with a condition it is told what it does where that holds.
+ * leave out (stack_if() tells what that would do). Of an exit with a condition it is told what it
+ * does where that holds.
  */
 #include "arch/arm/a32.h"
 
@@ -162,6 +163,36 @@ size_t a32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STAC
     else if (insn.kind != INSN_FIXED)
         return effects_of(word, &in, ret);
     return 1;
+}
+
+/* Bit 28 tells opposite conditions apart; eq is 0. */
+uint8_t a32_runs_if(const uint8_t *bytes, size_t size) {
+    enum { FIRST = 2 };
+    uint32_t word = size < A32_BYTES ? UINT32_MAX : a32_word(bytes);
+    return a32_is_conditional(word) ? (uint8_t)(FIRST + a32_condition(word)) : 0;
+}
+
+size_t a32_stack_if(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]) {
+    if (!a32_runs_if(bytes, size))
+        return a32_stack(bytes, size, ret);
+    uint32_t always = arm_bits(a32_word(bytes), 0, 28) | (uint32_t)ARM_ALWAYS << 28;
+    return a32_stack((const uint8_t *)&always, sizeof always, ret);
+}
+
+/* ldr pc, [sp], #8 leaves a word that was there for alignment. */
+int a32_return_pops(const uint8_t *bytes, size_t size, bool *ret_first) {
+    uint32_t word = a32_word(bytes);
+    struct a32_insn in = a32_classify(word);
+    if (size < A32_BYTES || (in.form != A32_SINGLE && in.form != A32_SEVERAL))
+        return 0;
+    struct a32_access a = a32_access_of(word, (enum a32_form)in.form);
+    int32_t all = ARM_WORD * __builtin_popcount(a.list);
+    bool moves = a.before || a.after, sets = a.list >> ARM_SP & 1, pops = a.list >> ARM_PC & 1;
+    if (!sets && (a.base != ARM_SP || !moves))
+        return 0;
+    pops &= a.base == ARM_SP && a.load && a.after && !a.indexed && !sets && !a.offset;
+    *ret_first = a.moves > all && all == ARM_WORD;
+    return pops && (a.moves == all || *ret_first) ? a.moves : -1;
 }
 
 uint32_t a32_written(uint32_t word) {

@@ -3,6 +3,8 @@
 
 #include <elf.h>
 
+#include "arch/arm/agent.h"
+
 static bool is_return(const uint8_t *bytes, size_t room) {
     struct t32 in = t32_classify(bytes, room);
     return in.kind == INSN_RETURN && (in.row->form == T32_BX || in.row->form == T32_MOV_HIGH);
@@ -52,7 +54,7 @@ struct flags_use t32_flags(const uint8_t *bytes, size_t size) {
 
 const struct arch arch_t32 = {
     .machine = EM_ARM,
-    .name = "t32",
+    .name = "arm",
     .other = &arch_a32,
     .word_bytes = ARM_WORD,
     .sp_register = ARM_SP, /* AADWARF32, 4.1 */
@@ -63,8 +65,9 @@ const struct arch arch_t32 = {
     .hop_back = -0x800 + T32_PC,
     .hop_on = 0x7fe + T32_PC,
     .trap_bytes = T32_HALF,
-    .trap = {0x73, 0xde},   /* udf #0x73 */
-    .all_flags = ARM_FLAGS, /* to come: what stubs change */
+    .trap = {0x01, 0xde}, /* Linux' own, as of A32: udf #1 */
+    .all_flags = 0,       /* stubs save those that they change, wherever they stand */
+    .changed_by_calls = ARM_CHANGED_BY_CALLS,
     .decode = t32_decode,
     .follow = t32_follow,
     .is_return = is_return,
@@ -79,9 +82,19 @@ const struct arch arch_t32 = {
     .jump = t32_jump,
     .hop = t32_hop,
     .skip_unless = t32_skip_unless,
+    .part_exit = t32_part_exit,
+    .return_pops = t32_return_pops,
     .dispatch = t32_dispatch,
     .format = t32_format,
     .flags = t32_flags,
     .stack = t32_stack,
+    .stub_emit = t32_stub_emit,
+    .stub_state = t32_stub_state,
+    .stub_size = t32_stub_size,
+    .stub_retry = t32_stub_retry,
+    .stub_site = t32_stub_site,
+    .agent = arm_agent_bytes,
+    .agent_size = &arm_agent_size,
+    .agent_code = LANES_BYTES,
     .reach = 0xff0000, /* of `b.w`, less some slack */
 };

@@ -185,6 +185,9 @@ bool t32_can_call(const struct insn *insn, const uint8_t *bytes);
 size_t t32_relocated_bytes(const struct insn *insn);
 size_t t32_skip_unless(const struct insn *insn, const uint8_t *bytes, uint32_t skip,
                        uint8_t out[RELOCATED_MAX_BYTES]);
+int t32_part_exit(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
+                  struct exit_parts *ret);
+int t32_return_pops(const uint8_t *bytes, size_t size, bool *ret_first);
 int t32_jump(uint8_t *out, vaddr_t at, vaddr_t to);
 int t32_hop(uint8_t *out, vaddr_t at, vaddr_t to);
 size_t t32_format(const uint8_t *bytes, size_t room, vaddr_t addr, char out[FORMAT_BYTES]);

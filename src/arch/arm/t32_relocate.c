@@ -87,7 +87,9 @@ static uint32_t short_branch(const struct t32 *in, bool opposite, uint32_t dista
 struct writer {
     struct relocated *out;
     vaddr_t to;        /* where it is to stand */
-    vaddr_t resume;    /* where threads stand in the original */
+    vaddr_t target;    /* where a branch leads to */
+    vaddr_t resume;    /* where threads stand in the original … */
+    uint8_t it;        /* … with this ITSTATE */
     uint8_t pushed;    /* see struct relocated */
     uint8_t condition; /* in a block of its own; ARM_ALWAYS: in none */
     int r;
@@ -100,6 +102,7 @@ static void begin_part(struct writer *w, vaddr_t resume) {
     out->parts[out->part_count].offset = out->size;
     out->parts[out->part_count].through = false;
     out->parts[out->part_count].pushed = w->pushed;
+    out->parts[out->part_count].it = w->it;
     out->parts[out->part_count++].resume = resume;
 }
 
@@ -131,6 +134,12 @@ static void jump(struct writer *w, vaddr_t target) {
     vaddr_t at = here(w);
     int r = t32_jump(room_for(w, JUMP_BYTES), at, target);
     w->r = w->r ? w->r : r;
+}
+
+/* Of IT's mask what tells the first COUNT instructions: one bit each but the first, then a 1. */
+static uint32_t first_of(uint32_t it, unsigned count) {
+    uint32_t end = 1U << (4 - count);
+    return (it & 15 & ~(2 * end - 1)) | end;
 }
 
 /* The IT of COUNT instructions that follow, all under one condition. */
@@ -248,12 +257,12 @@ static void one(struct writer *w, const struct t32 *in) {
     case T32_B_N:
     case T32_B_W:
         put_it(w, 1);
-        jump(w, operand.target);
+        jump(w, w->target);
         return;
     case T32_B_COND_N:
     case T32_B_COND_W:
     case T32_CBZ:
-        branch(w, in, operand.target);
+        branch(w, in, w->target);
         return;
     case T32_ADD_HIGH:
     case T32_MOV_HIGH:
@@ -292,40 +301,78 @@ static bool is_pc_relative(const struct t32_block *block) {
     return false;
 }
 
+/* ITSTATE before instruction I of the block that the IT instruction begins, which is its own last
+ * eight bits at first; each takes one bit of the mask (Arm ARM, ITAdvance). */
+static uint8_t state_at(uint32_t it, uint8_t i) {
+    return (uint8_t)((it & 0xe0) | (it << i & 0x1f));
+}
+
+/* All of BLOCK, which may be the first of what IT tells. */
 static void whole_block(struct writer *w, const struct t32_block *block, uint32_t it) {
     const vaddr_t start = w->resume;
-    half(w, it);
+    half(w, (it & ~15U) | first_of(it, block->count));
     for (uint8_t i = 0; i < block->count; i++) {
         const struct t32 *in = &block->at[i].in;
         w->resume = start + block->at[i].offset;
+        w->it = state_at(it, i);
         if (in->kind == INSN_JUMP)
-            jump(w, t32_operand_of(in, w->resume).target);
+            jump(w, w->target);
         else
             copy(w, in);
     }
 }
 
-static void parted_block(struct writer *w, const struct t32_block *block) {
+static void parted_block(struct writer *w, const struct t32_block *block, uint32_t it) {
     const vaddr_t start = w->resume;
     for (uint8_t i = 0; i < block->count; i++) {
         w->resume = start + block->at[i].offset;
         w->condition = block->at[i].condition;
+        w->it = state_at(it, i);
         one(w, &block->at[i].in);
     }
     w->out->parts[0].resume = start;
+    w->out->parts[0].it = 0;
+}
+
+static void write_block(struct writer *w, const struct t32_block *block, uint32_t it) {
+    if (is_pc_relative(block))
+        parted_block(w, block, it);
+    else
+        whole_block(w, block, it);
 }
 
 int t32_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to, struct relocated *ret) {
     struct t32 in = t32_classify(bytes, insn->size);
     struct t32_block block;
-    struct writer w = {.out = ret, .to = to, .resume = insn->addr, .condition = ARM_ALWAYS};
+    struct writer w = {.out = ret,
+                       .to = to,
+                       .target = insn->target,
+                       .resume = insn->addr,
+                       .condition = ARM_ALWAYS};
     ret->size = ret->part_count = ret->address_at = ret->copy_bytes = 0;
-    if (in.row->form != T32_IT)
-        one(&w, &in);
-    else if (t32_block_at(bytes, insn->size, &block) && is_pc_relative(&block))
-        parted_block(&w, &block);
+    if (in.row->form == T32_IT && t32_block_at(bytes, insn->size, &block))
+        write_block(&w, &block, in.word);
     else
-        whole_block(&w, &block, in.word);
+        one(&w, &in);
+    return w.r;
+}
+
+/* Without its last instruction what is left of a block keeps the conditions that it has: the IT
+ * says so for fewer. */
+int t32_part_exit(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
+                  struct exit_parts *ret) {
+    struct t32 in = t32_classify(bytes, insn->size);
+    struct t32_block block;
+    struct writer w = {
+        .out = &ret->before, .to = to, .resume = insn->addr, .condition = ARM_ALWAYS};
+    *ret = (struct exit_parts){.last = *insn};
+    if (in.row->form != T32_IT || !t32_block_at(bytes, insn->size, &block))
+        return 0;
+    const struct t32_member *last = t32_last(&block);
+    ret->it = state_at(in.word, (uint8_t)(block.count - 1));
+    t32_decode(bytes + last->offset, last->in.size, insn->addr + last->offset, &ret->last, NULL);
+    if (--block.count)
+        write_block(&w, &block, in.word);
     return w.r;
 }
 
@@ -385,7 +432,7 @@ size_t t32_skip_unless(const struct insn *insn, const uint8_t *bytes, uint32_t s
     struct t32 in = t32_classify(bytes, insn->size);
     struct t32_block block;
     uint32_t condition;
-    if (insn->kind != INSN_BRANCH || skip % T32_HALF)
+    if ((insn->kind != INSN_BRANCH && insn->kind != INSN_LOOP && !insn->goes_on) || skip % T32_HALF)
         return 0;
     if (in.row->form == T32_CBZ && skip >= T32_HALF && skip <= CBZ_REACH + T32_HALF) {
         put_half(out, short_branch(&in, true, skip));

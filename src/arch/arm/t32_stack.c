@@ -168,3 +168,22 @@ size_t t32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STAC
         return t32_block_at(bytes, size, &block) ? block_effects(&block, ret) : 1;
     return in.kind == INSN_BAD ? 1 : effects_of(&in, ret);
 }
+
+int t32_return_pops(const uint8_t *bytes, size_t size, bool *ret_first) {
+    struct t32_block block;
+    struct t32_access a;
+    struct t32 in = t32_classify(bytes, size);
+    if (in.row->form == T32_IT && t32_block_at(bytes, size, &block))
+        in = t32_last(&block)->in;
+    if (!t32_access_of(&in, &a))
+        return 0;
+    bool sets = false, pops = a.count && a.regs[a.count - 1] == ARM_PC;
+    const int32_t all = ARM_WORD * (int32_t)a.count;
+    for (uint8_t i = 0; i < a.count; i++)
+        sets |= a.regs[i] == ARM_SP;
+    if (!sets && (a.base != ARM_SP || !a.adds))
+        return 0;
+    pops &= !sets && !a.unknown && !a.indexed && !a.offset;
+    *ret_first = a.step > all && a.count == 1;
+    return pops && (a.step == all || *ret_first) ? a.step : -1;
+}

@@ -52,8 +52,18 @@ static void set_context(const struct user_regs_struct *r, ZydisRegisterContext *
     memcpy(&ret->values[ZYDIS_REGISTER_RAX], values, sizeof values);
 }
 
+/* pc becomes the word at AT. */
+static bool go_through(struct user_regs_struct *r, taddr_t at, const struct regs_memory *memory) {
+    uint64_t to;
+    if (!memory->read(memory->from, at, &to))
+        return false;
+    r->rip = to;
+    return true;
+}
+
 static enum regs_branch jump_indirect(struct user_regs_struct *r, const uint8_t *code, size_t room,
-                                      taddr_t *ret_word) {
+                                      const struct regs_memory *memory) {
+    taddr_t word;
     ZydisDecodedInstruction in;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
     ZydisRegisterContext context;
@@ -65,28 +75,29 @@ static enum regs_branch jump_indirect(struct user_regs_struct *r, const uint8_t 
         r->rip = context.values[operands[0].reg.value];
         return REGS_BRANCHED;
     }
-    if (!ZYAN_SUCCESS(ZydisCalcAbsoluteAddressEx(&in, &operands[0], r->rip, &context, ret_word)))
+    if (!ZYAN_SUCCESS(ZydisCalcAbsoluteAddressEx(&in, &operands[0], r->rip, &context, &word)))
         return REGS_NO_BRANCH;
     if (operands[0].mem.segment == ZYDIS_REGISTER_FS)
-        *ret_word += r->fs_base;
+        word += r->fs_base;
     if (operands[0].mem.segment == ZYDIS_REGISTER_GS)
-        *ret_word += r->gs_base;
-    return REGS_THROUGH;
+        word += r->gs_base;
+    return go_through(r, word, memory) ? REGS_BRANCHED : REGS_NO_BRANCH;
 }
 
 static enum regs_branch return_to(struct user_regs_struct *r, const struct insn *insn,
-                                  const uint8_t *code, taddr_t *ret_word) {
+                                  const uint8_t *code, const struct regs_memory *memory) {
     enum { RET_MORE = 0xc2, MORE_BYTES = 3 };
     uint16_t more = 0;
     if (insn->size >= MORE_BYTES && code[insn->size - MORE_BYTES] == RET_MORE)
         memcpy(&more, code + insn->size - sizeof more, sizeof more);
-    *ret_word = r->rsp;
+    if (!go_through(r, r->rsp, memory))
+        return REGS_NO_BRANCH;
     r->rsp += sizeof r->rip + more;
     return REGS_RETURNED;
 }
 
 enum regs_branch regs_take_branch(struct regs *regs, const uint8_t *code, size_t room,
-                                  taddr_t *ret_word) {
+                                  const struct regs_memory *memory) {
     struct user_regs_struct *r = &regs->raw;
     struct insn insn;
     bool taken = true;
@@ -104,9 +115,9 @@ enum regs_branch regs_take_branch(struct regs *regs, const uint8_t *code, size_t
         taken = counts_on(r, code[insn.field - 1]);
         break;
     case INSN_JUMP_INDIRECT:
-        return jump_indirect(r, code, room, ret_word);
+        return jump_indirect(r, code, room, memory);
     case INSN_RETURN:
-        return return_to(r, &insn, code, ret_word);
+        return return_to(r, &insn, code, memory);
     default:
         return REGS_NO_BRANCH;
     }

@@ -12,7 +12,8 @@ static bool is_straight(const struct insn *insn) {
     return insn->kind == INSN_OTHER || insn->kind == INSN_NOP || insn->kind == INSN_LANDING;
 }
 
-size_t bridge_fit(const uint8_t *code, size_t size, taddr_t from) {
+size_t bridge_fit(const struct regs *regs, const uint8_t *code, size_t size) {
+    taddr_t from = regs->raw.rip;
     size_t fit = 0;
     struct insn insn;
     while (fit < size && x86_64_decode(code + fit, size - fit, from + fit, &insn, NULL) &&
@@ -48,7 +49,7 @@ bool bridge_is_gate(taddr_t area, taddr_t addr) {
 }
 
 bool bridge_leave(struct regs *regs, taddr_t area, const struct bridge_notes *notes,
-                  const uint64_t words[BRIDGE_WORDS]) {
+                  const regs_word_t words[BRIDGE_WORDS]) {
     struct agent_entries e = agent_entries();
     struct user_regs_struct *r = &regs->raw;
     unsigned long long *const saved[BRIDGE_WORDS] = {&r->rax, &r->rcx, &r->rdx, &r->rsi,

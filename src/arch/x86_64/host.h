@@ -15,10 +15,13 @@ struct regs {
     struct user_regs_struct raw; /* as PTRACE_GETREGSET NT_PRSTATUS gives them */
 };
 
+typedef uint64_t regs_word_t; /* of its memory: what is pushed and popped */
+
 #define REGS_PROGRAMS "64-bit x86" /* what it runs, for messages */
 enum {
     REGS_ELF_MACHINE = EM_X86_64,
-    REGS_PAGE = 4096, /* of kernels that its programs are traced under */
+    REGS_ELF_CLASS = ELFCLASS64,
+    REGS_WORD_BYTES = 8,
     /* As call-frame information numbers registers; in place of the return address, the pc. */
     REGS_DWARF_FP = 6,
     REGS_DWARF_SP = 7,
@@ -26,12 +29,18 @@ enum {
     REGS_DWARF_COUNT = 17,
     REGS_FRAME_BYTES = 16, /* from a frame pointer to the frame's CFA; 0: that is not always so */
     REGS_SIGNAL_RETURN_BYTES = 9,
+    REGS_SIGNAL_STATE = REGS_DWARF_PC, /* there is but one */
+    REGS_CODE_TELLS = 0, /* callers, by unwind tables of its own or by what code does */
     REGS_CONTEXT_WORDS = 4,
+    REGS_CONTEXT_STACK = 18,            /* so many words before them is the struct sigaltstack */
     REGS_EXTENDED_NOTE = NT_X86_XSTATE, /* how ptrace names the state besides general registers */
     REGS_FRAME_SP = 8,                  /* from a signal frame's start to what its return takes */
+    REGS_STEPS = 1,                     /* PTRACE_SINGLESTEP works */
     REGS_TRAP_BYTES = 1,                /* how far behind a breakpoint the pc stands */
     REGS_TRAP_CODE = 0x80,              /* its siginfo's: SI_KERNEL */
-    REGS_CALL_VFORK = SYS_vfork
+    REGS_TELLS_ENDS = 1, /* the kernel reports the end also of calls whose begin it did not */
+    REGS_CALL_VFORK = SYS_vfork,
+    REGS_CALL_MMAP = SYS_mmap /* with offset 0 only: some count pages there */
 };
 static const uint32_t REGS_CALLS = AUDIT_ARCH_X86_64; /* whose calls are numbered so, for filters */
 

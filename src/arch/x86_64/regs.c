@@ -8,6 +8,7 @@
 #include <asm/prctl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 
@@ -49,6 +50,7 @@ bool regs_link(const uint64_t registers[REGS_DWARF_COUNT], uint64_t *ret) {
 }
 
 taddr_t regs_plain_address(uint64_t kept) { return kept; }
+taddr_t regs_kept_address(uint64_t kept) { return regs_plain_address(kept); }
 
 void regs_set_syscall(struct regs *regs, taddr_t code, taddr_t sp, long number,
                       const uint64_t args[6]) {
@@ -115,6 +117,18 @@ void regs_finish_restart_in_frame(struct regs *regs) {
     finish_restart(&regs->raw, regs->raw.orig_rax);
 }
 
+/* That it is in none is told by a register: orig_rax. */
+bool regs_seem_to_restart(const struct regs *regs) {
+    (void)regs;
+    return false;
+}
+
+static bool is_peek_for_all(const struct user_regs_struct *r) {
+    const uint64_t flags = MSG_PEEK | MSG_WAITALL;
+    return (int64_t)r->orig_rax == SYS_recvfrom && (int64_t)r->rax > 0 && r->rax < r->rdx &&
+           (r->r10 & (flags | MSG_DONTWAIT)) == flags;
+}
+
 bool regs_restart_interrupted(struct regs *regs) {
     /* signal(7), "Interruption by stop signals": these, and sockets that have a timeout. */
     static const int calls[] = {
@@ -124,6 +138,10 @@ bool regs_restart_interrupted(struct regs *regs) {
         SYS_writev,     SYS_sendto,       SYS_sendmsg,       SYS_sendmmsg,        SYS_accept,
         SYS_accept4,    SYS_connect};
     struct user_regs_struct *r = &regs->raw;
+    if (is_peek_for_all(r)) { /* it takes nothing away */
+        again(r, r->orig_rax);
+        return true;
+    }
     if ((int64_t)r->rax != -4 /* EINTR */)
         return false;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
@@ -159,7 +177,10 @@ enum agent_place regs_agent_place(const struct regs *regs, taddr_t area) {
     return reserved ? AGENT_RESERVED : AGENT_RELEASED;
 }
 
-taddr_t regs_agent_return(const struct regs *regs) { return regs->raw.rdx; }
+taddr_t regs_agent_return(const struct regs *regs, bool *ret_other) {
+    *ret_other = false;
+    return regs->raw.rdx;
+}
 
 /* One instruction reserves. */
 bool regs_has_reserved(const struct regs *regs) {
@@ -207,13 +228,15 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
     r->rsp += state->pushed * 8u + (state->skipped ? 128u : 0u);
 }
 
-bool regs_is_of_stub(const uint8_t *code, size_t size) {
+bool regs_is_of_stub(bool other, const uint8_t *code, size_t size) {
+    (void)other;
     (void)code;
     (void)size;
     return false;
 }
 
-bool regs_find_stub_end(const uint8_t *code, size_t size, size_t *ret) {
+bool regs_find_stub_end(bool other, const uint8_t *code, size_t size, size_t *ret) {
+    (void)other;
     (void)code;
     (void)size;
     (void)ret;
@@ -236,10 +259,26 @@ struct signal_frame {
     } uc;
 };
 
-bool regs_is_signal_return(const uint8_t bytes[REGS_SIGNAL_RETURN_BYTES]) {
+_Static_assert(offsetof(struct signal_frame, uc.mc.sp) - offsetof(struct signal_frame, uc.stack) ==
+                   REGS_CONTEXT_STACK * sizeof(regs_word_t),
+               "before the words that tell of a context");
+
+bool regs_is_signal_return(const uint8_t bytes[REGS_SIGNAL_RETURN_BYTES], size_t *ret_frame) {
     static const uint8_t wide[] = {0x48, 0xc7, 0xc0, SYS_rt_sigreturn, 0, 0, 0, 0x0f, 0x05};
     static const uint8_t narrow[] = {0xb8, SYS_rt_sigreturn, 0, 0, 0, 0x0f, 0x05};
+    *ret_frame = 0;
     return memcmp(bytes, wide, sizeof wide) == 0 || memcmp(bytes, narrow, sizeof narrow) == 0;
+}
+
+/* What returns has call-frame information that ends there. */
+bool regs_is_thread_end(const uint8_t bytes[REGS_SIGNAL_RETURN_BYTES]) {
+    (void)bytes;
+    return false;
+}
+
+taddr_t regs_in_state(taddr_t pc, uint64_t state) {
+    (void)state;
+    return pc;
 }
 
 size_t regs_signal_offset(int number) {
@@ -296,7 +335,7 @@ void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64
 
 /* rsp, rip, eflags, then cs, gs, fs and ss, 16 bits each (struct sigcontext): 64-bit programs have
  * one code and one stack segment, and gs and fs are stored as 0. */
-bool regs_look_like_context(const uint64_t words[REGS_CONTEXT_WORDS], struct regs_context *ret) {
+bool regs_look_like_context(const regs_word_t words[REGS_CONTEXT_WORDS], struct regs_context *ret) {
     const uint64_t segments = UINT64_C(0x002b000000000033);
     const uint64_t always = 1 << 1, possible = (1 << 22) - 1; /* of eflags */
     if (words[3] != segments || !(words[2] & always) || words[2] & ~possible)

@@ -137,7 +137,17 @@ static struct stack_effect popped(const struct decoded *d) {
     return (struct stack_effect){.op = STACK_POP, .reg = reg};
 }
 
+/* Hardened programs (-mspeculative-load-hardening) spoil the stack pointer so where they run in
+ * speculation only: else the register holds 0, and the stack pointer stays. */
+static bool spoils_speculation(const struct decoded *d) {
+    const ZydisDecodedOperand *to = &d->operands[0], *from = &d->operands[1];
+    return d->in.mnemonic == ZYDIS_MNEMONIC_OR && is_word(to) && is_word(from) &&
+           number_of(to->reg.value) == RSP;
+}
+
 static struct stack_effect effect_of(const struct decoded *d) {
+    if (spoils_speculation(d))
+        return set(RSP, RSP, 0);
     switch (d->in.mnemonic) {
     case ZYDIS_MNEMONIC_MOV:
         return moved(d);

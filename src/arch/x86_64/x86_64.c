@@ -4,6 +4,11 @@
 
 #include "arch/x86_64/stub.h"
 
+static bool restores_flags(const uint8_t *bytes, size_t size) {
+    enum { POPFQ = 0x9d };
+    return size == 1 && bytes[0] == POPFQ;
+}
+
 const struct arch arch_x86_64 = {
     .machine = EM_X86_64,
     .name = "x86_64",
@@ -35,6 +40,7 @@ const struct arch arch_x86_64 = {
     .skip_unless = x86_64_skip_unless,
     .dispatch = x86_64_dispatch,
     .format = x86_64_format,
+    .restores_flags = restores_flags,
     .flags = x86_64_flags,
     .stack = x86_64_stack,
     .stub_emit = stub_emit,
@@ -42,7 +48,6 @@ const struct arch arch_x86_64 = {
     .stub_size = stub_size,
     .stub_retry = stub_retry,
     .stub_site = stub_site,
-    .has_slices = true,
     .agent = agent_bytes,
     .agent_size = &agent_size,
     .reach = 0x7fff0000, /* of a 32-bit displacement, less some slack */

@@ -89,6 +89,7 @@ void ground_compare(const char *what, uint32_t word, const struct state *expecte
 }
 
 uint32_t ground_arrival(unsigned number) {
-    static void (*const arrivals[ARRIVALS])(void) = {arrive_0, arrive_1};
+    static void (*const arrivals[ARRIVALS])(void) = {arrive_0, arrive_1, arrive_2, arrive_3,
+                                                     arrive_4};
     return (uint32_t)(uintptr_t)arrivals[number];
 }

@@ -51,6 +51,9 @@ arrive_\n:
         .endm
         arrival 0
         arrival 1
+        arrival 2
+        arrival 3
+        arrival 4
 
 arrived:
         ldr     r0, =saved_out

@@ -9,7 +9,7 @@
 #include "arch/aarch64/agent.h"
 #include "ground.h"
 
-enum { LANES = GROUND + 0x20000, AGENT = LANES + A64_LANES_BYTES, STUB = AGENT + 0x12340 };
+enum { LANES = GROUND + 0x20000, AGENT = LANES + LANES_BYTES, STUB = AGENT + 0x12340 };
 enum { LANE = GROUND + 0x300000, RING = 4096, SITE = 0x12345675, SEEDS = 16, CALLER = 0x55667000 };
 enum { DONE, SEEK, WAIT, DROP, SLICE, HOOK }; /* ways out: arrive_*() */
 
@@ -37,11 +37,11 @@ static void write_agent(void) {
 
 /* HEAD bytes of the ring are reserved; known: the thread is in the table. */
 static void write_lane(uint64_t head, uint64_t limit, bool known) {
-    struct a64_lane_key *keys = pointer(LANES);
+    struct lane_key *keys = pointer(LANES);
     uint64_t self = thread_pointer();
-    size_t i = self >> A64_LANES_SHIFT & ((1U << A64_LANES_BITS) - 1);
-    memset(keys, 0, A64_LANES_BYTES);
-    keys[i] = (struct a64_lane_key){known ? self : self + 1, LANE};
+    size_t i = self >> LANES_SHIFT & ((1U << LANES_BITS) - 1);
+    memset(keys, 0, LANES_BYTES);
+    keys[i] = (struct lane_key){known ? self : self + 1, LANE};
     memset(lane(), 0, LANE_RING + RING);
     lane()->head = head;
     lane()->limit = limit;

@@ -2,12 +2,26 @@
  * Makes kin of itself, over and over, until its standard input ends; checks how each ends, and says
  * "right". It says "ready" when all of it runs.
  *
- *     kin sharers    children that share its memory: by vfork, which execute or end, by clone; one
- *                    lives as long
- *     kin waits      waits for children of vfork, nearly all the time; and nobody's gs base
- * (x86-64) is left kin execs      it executes itself kin asked      computes on several threads;
- * executes itself at SIGUSR1, forks at SIGUSR2 kin child N    ends with status N, after some work
- *     kin traps      calls a function that only a breakpoint serves (x86-64)
+ *     kin sharers
+ *         children that share its memory: by vfork, which execute or end, or by clone; one stays
+ *
+ *     kin strays
+ *         children that share its memory, kept from whoever traces it (CLONE_UNTRACED)
+ *
+ *     kin waits
+ *         waits for children of vfork, nearly all the time; and nobody's gs base (x86-64) is left
+ *
+ *     kin execs
+ *         it executes itself
+ *
+ *     kin asked
+ *         computes on several threads; executes itself at SIGUSR1, forks at SIGUSR2
+ *
+ *     kin child N
+ *         ends with status N, after some work
+ *
+ *     kin traps
+ *         calls a function that only a breakpoint serves (x86-64)
  */
 #include <errno.h>
 #include <poll.h>
@@ -55,7 +69,9 @@ __asm__(".globl breakpoint\n\t"
         ".cfi_endproc\n\t"
         ".size breakpoint, . - breakpoint");
 #else /* has no such instruction */
-__attribute__((noinline)) static int breakpoint(int *sum, int times) { return *sum += times; }
+__attribute__((noinline, noclone)) static int breakpoint(int *sum, int times) {
+    return *sum += times;
+}
 #endif
 
 /* ---- those that share its memory ---- */
@@ -114,12 +130,8 @@ static void *cloning(void *unused) {
     return unused;
 }
 
-static void sharers(char *path) {
-    pthread_t threads[2];
-    pid_t child = clone(share, stack_new() + STACK, CLONE_VM | SIGCHLD, &over);
-    require(child > 0, "cloned");
-    pthread_create(&threads[0], NULL, vforking, path);
-    pthread_create(&threads[1], NULL, cloning, NULL);
+/* Until the standard input ends. */
+static void go_on_with(const pthread_t threads[2]) {
     puts("ready");
     fflush(stdout);
     for (char c; read(0, &c, 1) != 0;)
@@ -127,7 +139,42 @@ static void sharers(char *path) {
     over = true;
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
+}
+
+static void sharers(char *path) {
+    pthread_t threads[2];
+    pid_t child = clone(share, stack_new() + STACK, CLONE_VM | SIGCHLD, &over);
+    require(child > 0, "cloned");
+    pthread_create(&threads[0], NULL, vforking, path);
+    pthread_create(&threads[1], NULL, cloning, NULL);
+    go_on_with(threads);
     await(child, "shared all the time");
+}
+
+/* Lives for longer than spoor stays; or spoor is there when it begins, or leaves meanwhile. */
+static void *straying(void *unused) {
+    enum { LIFE_MS = 60 };
+    const int kind = CLONE_VM | CLONE_UNTRACED | SIGCHLD;
+    static _Atomic bool at_once = true;
+    char *stack = stack_new();
+    while (!over) {
+        _Atomic bool end = false;
+        pid_t child = clone(share, stack + STACK, kind, &end);
+        poll(NULL, 0, LIFE_MS);
+        end = true;
+        await(child, "strayed");
+        child = clone(share, stack + STACK, kind | CLONE_VFORK, &at_once);
+        await(child, "strayed and waited for");
+    }
+    munmap(stack, STACK);
+    return unused;
+}
+
+static void strays(void) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        require(pthread_create(&threads[i], NULL, straying, NULL) == 0, "thread");
+    go_on_with(threads);
 }
 
 /* ---- those that it waits for ---- */
@@ -246,6 +293,8 @@ int main(int argc, char **argv) {
         return fib(10) == 55 ? atoi(argv[2]) : 1;
     if (strcmp(argv[1], "sharers") == 0)
         sharers(argv[0]);
+    else if (strcmp(argv[1], "strays") == 0)
+        strays();
     else if (strcmp(argv[1], "waits") == 0)
         waits();
     else if (strcmp(argv[1], "asked") == 0)

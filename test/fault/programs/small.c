@@ -1,13 +1,16 @@
 /* May write no more than a page to any file, and then needs shared memory: more threads than there
- * are lanes, a child, a program. small [inside] */
+ * are lanes, a child, a program. small [inside | files]; files: it has as many open as it may,
+ * too. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "story.h"
 
-enum { THREADS = 100 };
+enum { THREADS = 100, FILES = 64 };
 
 static pthread_barrier_t all_here;
 
@@ -27,15 +30,28 @@ static void threads(void) {
         pthread_join(all[i], NULL);
 }
 
+static void open_all(void) {
+    struct rlimit files;
+    check(getrlimit(RLIMIT_NOFILE, &files) == 0, "getrlimit");
+    files.rlim_cur = FILES;
+    check(setrlimit(RLIMIT_NOFILE, &files) == 0, "setrlimit");
+    while (open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0)
+        ;
+    check(errno == EMFILE, "as many files as it may");
+}
+
 int main(int argc, char **argv) {
     struct rlimit page = {4096, 4096};
     int status;
-    (void)argv;
+    bool inside = argc > 1 && strcmp(argv[1], "inside") == 0, files = argc > 1 && !inside;
+    if (files)
+        open_all();
     check(setrlimit(RLIMIT_FSIZE, &page) == 0, "setrlimit");
     signal(SIGXFSZ, SIG_DFL);
     threads();
-    if (argc > 1)
+    if (inside)
         return 7;
+    check(!files || (open("/dev/null", O_RDONLY) < 0 && errno == EMFILE), "no file more");
     pid_t pid = fork();
     if (pid == 0) {
         check_work();

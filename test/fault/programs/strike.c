@@ -14,9 +14,12 @@
  *     STRIKE=memory:N     EIO
  *     STRIKE=call:N       ENOSYS, since it is none any more
  *     STRIKE=room:N       the same, but ENOMEM
+ *     STRIKE=unmap:N      the same, of calls that unmap memory only
  *     STRIKE=take:N       EPERM for the first N ways to take a descriptor out of the program
  *     STRIKE=size:N       ENOSPC, to give shared memory its size
  *     STRIKE=count:FILE   at its end spoor writes to FILE how many there were
+ *     STRIKE=between:     at the first request to stop a thread, when all are seized, a byte goes
+ *                         to the pipe "now", and what the kernel reports of that is awaited
  */
 #include <elf.h>
 #include <errno.h>
@@ -32,6 +35,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum who {
@@ -44,13 +48,16 @@ enum who {
     MEMORY,
     CALL,
     ROOM,
+    UNMAP,
+    BETWEEN,
     TAKE,
     SIZE,
     COUNT,
     NOTHING
 };
-static const char *const names[] = {"spoor:",  "settling:", "program:", "exec:", "fork:", "seize:",
-                                    "memory:", "call:",     "room:",    "take:", "size:", "count:"};
+static const char *const names[] = {
+    "spoor:", "settling:", "program:", "exec:",    "fork:", "seize:", "memory:",
+    "call:",  "room:",     "unmap:",   "between:", "take:", "size:",  "count:"};
 static enum who who = NOTHING;
 static long left, count;
 static char file[256];
@@ -80,12 +87,20 @@ __attribute__((destructor)) static void end(void) {
 
 /* ---- what differs between processors ---- */
 
+#ifdef __arm__
+typedef struct user_regs registers;
+enum { CALL_MMAP = SYS_mmap2 };
+#else
+typedef struct user_regs_struct registers;
+enum { CALL_MMAP = SYS_mmap };
+#endif
+
 /* The kernel's result. */
 static long call_kernel(long number, long a, long b, long c, long d, long e, long f);
 /* Registers as they are set before a call of ours, with PEEK to see the program's text. */
-static int is_call(const struct user_regs_struct *regs, uint64_t (*peek)(pid_t, uint64_t), pid_t);
-static unsigned long *call_number(struct user_regs_struct *regs);
-static unsigned long *call_argument(struct user_regs_struct *regs, int i);
+static int is_call(const registers *regs, uint64_t (*peek)(pid_t, uint64_t), pid_t);
+static unsigned long *call_number(registers *regs);
+static unsigned long *call_argument(registers *regs, int i);
 
 #if defined __x86_64__
 static long call_kernel(long number, long a, long b, long c, long d, long e, long f) {
@@ -99,20 +114,17 @@ static long call_kernel(long number, long a, long b, long c, long d, long e, lon
 }
 
 /* It stands at a system call instruction, and none is to be restarted. */
-static int is_call(const struct user_regs_struct *regs, uint64_t (*peek)(pid_t, uint64_t),
-                   pid_t pid) {
+static int is_call(const registers *regs, uint64_t (*peek)(pid_t, uint64_t), pid_t pid) {
     return (peek(pid, regs->rip) & 0xffff) == 0x050f && regs->orig_rax == (unsigned long)-1;
 }
 
-static unsigned long *call_number(struct user_regs_struct *regs) {
-    return (unsigned long *)&regs->rax;
-}
-static unsigned long *call_argument(struct user_regs_struct *regs, int i) {
+static unsigned long *call_number(registers *regs) { return (unsigned long *)&regs->rax; }
+static unsigned long *call_argument(registers *regs, int i) {
     return (unsigned long *[]){(unsigned long *)&regs->rdi, (unsigned long *)&regs->rsi,
                                (unsigned long *)&regs->rdx, (unsigned long *)&regs->r10,
                                (unsigned long *)&regs->r8,  (unsigned long *)&regs->r9}[i];
 }
-#else
+#elif defined __aarch64__
 static long call_kernel(long number, long a, long b, long c, long d, long e, long f) {
     register long x8 __asm__("x8") = number, x0 __asm__("x0") = a, x1 __asm__("x1") = b;
     register long x2 __asm__("x2") = c, x3 __asm__("x3") = d, x4 __asm__("x4") = e;
@@ -125,28 +137,66 @@ static long call_kernel(long number, long a, long b, long c, long d, long e, lon
 }
 
 /* It stands at a system call instruction, and behind that is rt_sigreturn. */
-static int is_call(const struct user_regs_struct *regs, uint64_t (*peek)(pid_t, uint64_t),
-                   pid_t pid) {
+static int is_call(const registers *regs, uint64_t (*peek)(pid_t, uint64_t), pid_t pid) {
     return peek(pid, regs->pc) == 0xd2801168d4000001;
 }
 
-static unsigned long *call_number(struct user_regs_struct *regs) {
-    return (unsigned long *)&regs->regs[8];
-}
-static unsigned long *call_argument(struct user_regs_struct *regs, int i) {
+static unsigned long *call_number(registers *regs) { return (unsigned long *)&regs->regs[8]; }
+static unsigned long *call_argument(registers *regs, int i) {
     return (unsigned long *)&regs->regs[i];
+}
+#else
+static long call_kernel(long number, long a, long b, long c, long d, long e, long f) {
+    register long r7 __asm__("r7") = number, r0 __asm__("r0") = a, r1 __asm__("r1") = b;
+    register long r2 __asm__("r2") = c, r3 __asm__("r3") = d, r4 __asm__("r4") = e;
+    register long r5 __asm__("r5") = f;
+    __asm__ volatile("svc 0"
+                     : "+r"(r0)
+                     : "r"(r7), "r"(r1), "r"(r2), "r"(r3), "r"(r4), "r"(r5)
+                     : "memory");
+    return r0;
+}
+
+/* As on AArch64. */
+static int is_call(const registers *regs, uint64_t (*peek)(pid_t, uint64_t), pid_t pid) {
+    uint32_t at = regs->uregs[15];
+    return (uint32_t)peek(pid, at) == 0xef000000 && (uint32_t)peek(pid, at + 4) == 0xe3a070ad;
+}
+
+static unsigned long *call_number(registers *regs) { return &regs->uregs[7]; }
+static unsigned long *call_argument(registers *regs, int i) { return &regs->uregs[i]; }
+#endif
+
+/* Numbers of 64 bits, which 32-bit Arm passes in pairs of registers, the first of which is even. */
+#ifdef __arm__
+static long call_at(long number, long a, long b, long c, uint64_t at) {
+    return call_kernel(number, a, b, c, 0, (long)(uint32_t)at, (long)(at >> 32));
+}
+static long set_size(int fd, uint64_t size) {
+    return call_kernel(SYS_ftruncate64, fd, 0, (long)(uint32_t)size, (long)(size >> 32), 0, 0);
+}
+#else
+static long call_at(long number, long a, long b, long c, uint64_t at) {
+    return call_kernel(number, a, b, c, (long)at, 0, 0);
+}
+static long set_size(int fd, uint64_t size) {
+    return call_kernel(SYS_ftruncate, fd, (long)size, 0, 0, 0, 0);
 }
 #endif
 
 /* ---- strikes ---- */
 
-/* As syscall(), which is ours here. */
-static long kernel(long number, long a, long b, long c, long d, long e, long f) {
-    long result = call_kernel(number, a, b, c, d, e, f);
+/* As functions of the C library have it that RESULT of the kernel's. */
+static long returned(long result) {
     if (result >= 0 || result < -4095)
         return result;
     errno = (int)-result;
     return -1;
+}
+
+/* As syscall(), which is ours here. */
+static long kernel(long number, long a, long b, long c, long d, long e, long f) {
+    return returned(call_kernel(number, a, b, c, d, e, f));
 }
 
 static void step(void) {
@@ -172,30 +222,45 @@ static uint64_t peek(pid_t pid, uint64_t at) {
 }
 
 /* The call asks for more memory than there can be. */
-static void make_greedy(struct user_regs_struct *regs) {
+static void make_greedy(registers *regs) {
     const unsigned long arguments[] = {
-        0, 1ul << 60, 0, MAP_PRIVATE | MAP_ANONYMOUS, (unsigned long)-1, 0};
-    *call_number(regs) = SYS_mmap;
+        0, 0ul - (1 << 20), 0, MAP_PRIVATE | MAP_ANONYMOUS, (unsigned long)-1, 0};
+    *call_number(regs) = CALL_MMAP;
     for (int i = 0; i < 6; i++)
         *call_argument(regs, i) = arguments[i];
 }
 
 static void spoil_call(pid_t pid, struct iovec *io) {
-    struct user_regs_struct *regs = io->iov_base;
-    if ((who != CALL && who != ROOM) || !is_call(regs, peek, pid))
+    registers *regs = io->iov_base;
+    if ((who != CALL && who != ROOM && who != UNMAP) || !is_call(regs, peek, pid))
         return;
     if (fails(CALL, 0))
         *call_number(regs) = (unsigned long)-1;
-    if (fails(ROOM, 0))
+    if (fails(ROOM, 0) || (*call_number(regs) == SYS_munmap && fails(UNMAP, 0)))
         make_greedy(regs);
 }
 
 static int blocks_all_but_faults(const uint64_t *mask) {
     uint64_t faults = 0;
-    const int list[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    const int list[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         faults |= (uint64_t)1 << (list[i] - 1);
     return *mask == ~faults;
+}
+
+/* A program that does nothing then which is reported (its first thread ends) has time enough. */
+static void tell_now(void) {
+    enum { MOST_MS = 200 };
+    siginfo_t report = {.si_pid = 0};
+    int pipe = open("now", O_WRONLY);
+    if (write(pipe, "", 1) != 1)
+        abort();
+    close(pipe);
+    for (int i = 0; i < MOST_MS && report.si_pid == 0; i++) {
+        usleep(1000);
+        if (waitid(P_ALL, 0, &report, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) < 0)
+            return;
+    }
 }
 
 long ptrace(enum __ptrace_request request, ...) {
@@ -209,29 +274,31 @@ long ptrace(enum __ptrace_request request, ...) {
     step();
     if (request == PTRACE_SEIZE && fails(SEIZE, EPERM))
         return -1;
+    if (request == PTRACE_INTERRUPT && fails(BETWEEN, 0))
+        tell_now();
     if (request == PTRACE_SETREGSET)
         spoil_call(pid, data);
     return kernel(SYS_ptrace, request, pid, (long)addr, (long)data, 0, 0);
 }
 
-ssize_t pread(int fd, void *buffer, size_t size, off_t offset) {
+ssize_t pread64(int fd, void *buffer, size_t size, off64_t offset) {
     step();
     if (fails(MEMORY, EIO))
         return -1;
-    return kernel(SYS_pread64, fd, (long)buffer, (long)size, offset, 0, 0);
+    return returned(call_at(SYS_pread64, fd, (long)buffer, (long)size, (uint64_t)offset));
 }
-ssize_t pread64(int fd, void *buffer, size_t size, off_t offset) {
-    return pread(fd, buffer, size, offset);
+ssize_t pread(int fd, void *buffer, size_t size, off_t offset) {
+    return pread64(fd, buffer, size, offset);
 }
 
-ssize_t pwrite(int fd, const void *buffer, size_t size, off_t offset) {
+ssize_t pwrite64(int fd, const void *buffer, size_t size, off64_t offset) {
     step();
     if (fails(MEMORY, EIO))
         return -1;
-    return kernel(SYS_pwrite64, fd, (long)buffer, (long)size, offset, 0, 0);
+    return returned(call_at(SYS_pwrite64, fd, (long)buffer, (long)size, (uint64_t)offset));
 }
-ssize_t pwrite64(int fd, const void *buffer, size_t size, off_t offset) {
-    return pwrite(fd, buffer, size, offset);
+ssize_t pwrite(int fd, const void *buffer, size_t size, off_t offset) {
+    return pwrite64(fd, buffer, size, offset);
 }
 
 ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigned long tos,
@@ -274,8 +341,8 @@ int open64(const char *name, int flags, ...) {
     return (int)kernel(SYS_openat, AT_FDCWD, (long)name, flags, mode, 0, 0);
 }
 
-int ftruncate64(int fd, off_t size) {
+int ftruncate64(int fd, off64_t size) {
     if (fcntl(fd, F_GET_SEALS) >= 0 && fails(SIZE, ENOSPC))
         return -1;
-    return (int)kernel(SYS_ftruncate, fd, size, 0, 0, 0, 0);
+    return (int)returned(set_size(fd, (uint64_t)size));
 }

@@ -1,5 +1,6 @@
 // An HTTP server whose goroutines also compute without ever calling the scheduler, so that they are
-// preempted by signals and stay, for a while, where that caught them. See server_go.py.
+// preempted by signals and stay, for a while, where that caught them. A second argument of "steady" has
+// it do nothing but serve. See server_go.py.
 package main
 
 import (
@@ -52,7 +53,7 @@ func compute() {
 }
 
 func main() {
-	for i := 0; i < computing; i++ {
+	for i := 0; i < computing && !(len(os.Args) > 2 && os.Args[2] == "steady"); i++ {
 		go compute()
 	}
 	http.HandleFunc("/", func(answer http.ResponseWriter, request *http.Request) {

@@ -35,7 +35,9 @@ static NOINLINE void visit(const void *, VISIT, int) {
 }
 
 static NOINLINE int look_at(struct dl_phdr_info *, size_t, void *) {
-    Traced traced("look_at(dl_phdr_info*, unsigned long, void*)");
+    Traced traced(sizeof(std::size_t) == sizeof(unsigned)
+                      ? "look_at(dl_phdr_info*, unsigned int, void*)"
+                      : "look_at(dl_phdr_info*, unsigned long, void*)");
     throws(3);
     return 0;
 }

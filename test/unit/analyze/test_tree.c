@@ -33,7 +33,7 @@ static void draw(const struct tree *t, char *text, size_t room) {
         if (node)
             fputc(depth > before ? '(' : ' ', f);
         fprintf(f, "%s", node ? names_function(lab.source.names, n->function) : "root");
-        fprintf(f, " %lu/%lu/%lu", n->calls, n->total_ns, n->self_ns);
+        fprintf(f, " %ju/%ju/%ju", n->calls, n->total_ns, n->self_ns);
     }
     for (uint32_t i = 0; i < before; i++)
         fputc(')', f);

@@ -63,8 +63,8 @@ def files_appear_when_complete(trace, directory):
 
 def interrupted_export_leaves_nothing(directory):
     trace, out = os.path.join(directory, "long"), os.path.join(directory, "out.json")
-    write_trace(trace, 200000)
-    for _ in range(20):
+    for calls in 2 * [200000] + 10 * [1000000]:
+        write_trace(trace, calls)
         with subprocess.Popen([spoor, "export", "-o", out, trace]) as process:
             while not os.path.exists(out + ".part") and process.poll() is None:
                 time.sleep(0.001)

@@ -98,7 +98,7 @@ static bool take_detail(struct script *s, const char *line) {
         s->functions.at[s->functions.count - 1].aliases = name_of(line + 6);
     } else if (strcmp(line, "inexact") == 0 && s->functions.count) {
         s->functions.at[s->functions.count - 1].exact = false;
-    } else if (sscanf(line, "refused %63s %lu", tag, &refused.count) == 2) {
+    } else if (sscanf(line, "refused %63s %ju", tag, &refused.count) == 2) {
         refused.reason = name_of(tag);
         ARRAY_PUSH(&s->refused, refused);
     } else {
@@ -113,7 +113,7 @@ static bool take_caller(struct script *s, const char *line) {
     char module[64];
     int rest = 0;
     struct trace_place place = {.function = ""};
-    if (sscanf(line, "caller %u %lx %63s %n", &chain.callers, &place.address, module, &rest) != 3 ||
+    if (sscanf(line, "caller %u %jx %63s %n", &chain.callers, &place.address, module, &rest) != 3 ||
         !rest)
         return false;
     place.module = name_of(module);
@@ -156,7 +156,7 @@ static bool take_frames(struct script *s, const char *line) {
     struct trace_frames f = {.frames = frames};
     int next = 0;
     uint32_t sp;
-    if (sscanf(line, "%lu %u frames %n", &f.ticks, &f.stream, &next) != 2 || !next)
+    if (sscanf(line, "%ju %u frames %n", &f.ticks, &f.stream, &next) != 2 || !next)
         return false;
     for (const char *at = line + next; f.count < 16; at += next) {
         if (sscanf(at, "%u@%x%n", &frames[f.count].id, &sp, &next) != 2)
@@ -178,9 +178,9 @@ static bool take_change(struct script *s, const char *line) {
     struct trace_change c = {.kind = TRACE_CHOSEN};
     char what[8] = "choose";
     int rest = 0;
-    if (sscanf(line, "%lu choose %lu %lu%n", &c.ticks, &c.added, &c.removed, &rest) == 3)
+    if (sscanf(line, "%ju choose %ju %ju%n", &c.ticks, &c.added, &c.removed, &rest) == 3)
         c.filter = name_of(line + rest + (line[rest] == ' '));
-    else if (sscanf(line, "%lu %u %7s%n", &c.ticks, &c.pid, what, &rest) != 3 || line[rest])
+    else if (sscanf(line, "%ju %u %7s%n", &c.ticks, &c.pid, what, &rest) != 3 || line[rest])
         return false;
     for (c.kind = TRACE_PAUSED; c.kind <= TRACE_ENDED; c.kind++)
         if (strcmp(what, kinds[c.kind]) == 0) {
@@ -196,7 +196,7 @@ static bool take_event(struct script *s, const char *line) {
     uint64_t ticks;
     uint32_t stream, number, sp;
     char what[8];
-    int count = sscanf(line, "%lu %u %7s %u %x", &ticks, &stream, what, &number, &sp);
+    int count = sscanf(line, "%ju %u %7s %u %x", &ticks, &stream, what, &number, &sp);
     if (count < 3 || stream >= s->streams)
         return false;
     s->last = ticks;

@@ -1,7 +1,8 @@
 /*
  * Are a plan's windows what they claim to be? Of any file, judged by Capstone:
  *
- *     check-plan FILE…      a line for each wrong window; status 1 if there is any
+ *     check-plan [--debug DIRECTORY] FILE…      a line for each wrong window; status 1 if there is
+ * any
  *
  *  - a window begins and ends where instructions do
  *  - no branch, call, jump table, symbol, reference from data or landing pad leads into it, unless
@@ -12,6 +13,7 @@
  *  - padding that is overwritten, and holes, are padding that only a return or jump stands before,
  *    or bytes that another window has moved away
  *  - nothing is written twice, and nothing into XRay's sleds but over their first two bytes
+ *  - of 32-bit Arm: it is in the state that others tell (check_states.h)
  *  - of Arm: nothing is patched between an exclusive load and its store, and no data is moved
  *
  * Files that cannot be planned are told and are no failure: `spoor explain` says why.
@@ -22,6 +24,7 @@
 
 #include "arch/arch.h"
 #include "base/mem.h"
+#include "check_states.h"
 #include "oracle.h"
 #include "oracle_a64.h"
 #include "oracle_arm.h"
@@ -417,6 +420,17 @@ static void check_windows(struct checked *c) {
     }
 }
 
+static void wrong_state(void *ctx, const char *what, vaddr_t at) { wrong(ctx, what, at); }
+
+static void check_arm(struct checked *c, const char *directory) {
+    struct checked_states s = {c->module, c->plan, &c->view, wrong_state, c, 0, 0};
+    if (c->module->machine != EM_ARM)
+        return;
+    check_states(&s, directory);
+    printf("%s: states of %zu functions told, of %zu inferred\n", c->module->path, s.told,
+           s.inferred);
+}
+
 static void permit_all_traps(struct plan *plan) {
     size_t bytes = plan_function_count(plan) / 8 + 1;
     AUTO_FREE uint8_t *all = mem_alloc(bytes);
@@ -424,7 +438,7 @@ static void permit_all_traps(struct plan *plan) {
     plan_permit_traps(plan, all);
 }
 
-static size_t check_file(const char *path) {
+static size_t check_file(const char *path, const char *directory) {
     struct err err;
     struct module *module;
     struct plan *plan;
@@ -442,6 +456,7 @@ static size_t check_file(const char *path) {
         check_references(&c);
         check_sleds(&c);
         check_windows(&c);
+        check_arm(&c, directory);
         printf("%s: %zu windows, %zu wrong\n", path, c.view.windows.count, c.wrong);
         plan_view_done(&c.view);
         free(c.facts);
@@ -453,7 +468,8 @@ static size_t check_file(const char *path) {
 
 int main(int argc, char **argv) {
     size_t wrong = 0;
-    for (int i = 1; i < argc; i++)
-        wrong += check_file(argv[i]);
+    const char *directory = argc > 2 && !strcmp(argv[1], "--debug") ? argv[2] : NULL;
+    for (int i = directory ? 3 : 1; i < argc; i++)
+        wrong += check_file(argv[i], directory);
     return wrong != 0;
 }

@@ -349,6 +349,23 @@ FUNC data
     .byte 0x06, 0x07, 0x06, 0x07
 END data
 
+/* Jumps through a word: a stub whose linker reads what stands behind, and one without that. */
+    TIED stub_with_data
+    .p2align 4
+    .type stub_with_data, @function
+stub_with_data:
+    jmp *word(%rip)
+    .long 5
+END stub_with_data
+
+    TIED stub_alone
+    .p2align 4
+    .type stub_alone, @function
+stub_alone:
+    jmp *word(%rip)
+    .nops 2
+END stub_alone
+
     .p2align 4
     .type described_in_part, @function
 described_in_part:
@@ -367,6 +384,10 @@ split.cold:
     pop %rbx
     RETURN
     .size split.cold, . - split.cold
+
+    .data
+word:
+    .quad exported
 
     .section .rodata
     .p2align 2

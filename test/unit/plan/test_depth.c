@@ -82,7 +82,7 @@ static void compare(const struct analysis *a, const struct transfer *t, struct t
         tally->wrong_cfi++;
     } else {
         tally->differ++;
-        print_error("%s: 0x%lx (%s): %d deep by its code, CFA = register %d + %d\n",
+        print_error("%s: 0x%jx (%s): %d deep by its code, CFA = register %d + %d\n",
                     a->module->name, t->from, f->name ? f->name : "no name", depth, row->reg,
                     row->offset);
     }

@@ -261,11 +261,65 @@ static void an_area_out_of_reach_is_an_error(void **state) {
 static void an_area_without_room_is_an_error(void **state) {
     (void)state;
     struct err err;
-    for (size_t size = 0; size < 3000; size += 333) {
+    for (size_t size = 0; size < agent_size; size += agent_size / 5) {
         request.area_size = size;
         assert_int_equal(plan_emit(fixture->named_plan, &request, &code, &err), -ENOSPC);
         assert_string_equal(err.tag, "no-room");
     }
+}
+
+static bool is_missed(uint32_t function) { return code.missed[function / 8] >> function % 8 & 1; }
+
+/* Of all functions the first ones that fit have stubs, and the others are said to be missed. */
+static void what_does_not_fit_is_missed(void **state) {
+    (void)state;
+    const struct plan *plan = fixture->named_plan;
+    size_t count = plan_function_count(plan), all = plan_need(plan, &request).bytes, least = 0;
+    AUTO_FREE bool *can_be = mem_alloc(count);
+    assert_true(all <= plan_area_size(plan));
+    emit();
+    for (uint32_t i = 0; i < count; i++)
+        can_be[i] = !is_missed(i) && stub_at(plan_function(plan, i)->addr, 0);
+    for (size_t size = agent_size; size < all; size += (all - agent_size) / 7) {
+        size_t traced = 0, last = 0, first = count;
+        plan_code_done(&code);
+        request.area_size = size;
+        emit();
+        assert_true(code.area_used <= size);
+        for (uint32_t i = 0; i < count; i++) {
+            if (!can_be[i])
+                continue;
+            assert_int_equal(!stub_at(plan_function(plan, i)->addr, 0), is_missed(i));
+            traced += !is_missed(i);
+            last = is_missed(i) ? last : i;
+            first = is_missed(i) && first == count ? i : first;
+        }
+        assert_true(first < count && last <= first);
+        assert_true(traced >= least);
+        least = traced;
+    }
+    assert_true(least > 0);
+}
+
+static void a_selection_needs_no_room_for_others(void **state) {
+    (void)state;
+    const struct plan *plan = fixture->named_plan;
+    size_t bytes = plan_function_count(plan) / 8 + 1;
+    AUTO_FREE uint8_t *only = mem_alloc(bytes);
+    size_t all = plan_need(plan, &request).bytes;
+    request.selected = only;
+    assert_int_equal(plan_need(plan, &request).bytes, agent_size);
+    uint32_t one = number_of("_start") + 1;
+    while (plan_function(plan, one)->entry == TIER_NONE)
+        one++;
+    only[one / 8] |= (uint8_t)(1u << one % 8);
+    struct plan_need need = plan_need(plan, &request);
+    assert_true(need.bytes < agent_size + (all - agent_size) / 2);
+    assert_in_range(need.sites, 1, 16);
+    request.area_size = need.bytes;
+    emit();
+    assert_non_null(stub_at(plan_function(plan, one)->addr, 0));
+    assert_false(is_missed(one));
 }
 
 static void a_foreign_machine_is_an_error(void **state) {
@@ -353,6 +407,8 @@ int main(int argc, char **argv) {
         TEST(a_hook_that_cannot_be_patched_is_an_error),
         TEST(an_area_out_of_reach_is_an_error),
         TEST(an_area_without_room_is_an_error),
+        TEST(what_does_not_fit_is_missed),
+        TEST(a_selection_needs_no_room_for_others),
         TEST(a_foreign_machine_is_an_error),
         TEST(text_relocations_refuse_every_function),
         TEST(more_code_than_branches_span_is_an_error),

@@ -132,6 +132,12 @@ static void code_that_nothing_ties_to_its_place_is_refused(void **state) {
     assert_traced("calls_one_that_uses_data", 1);
 }
 
+static void a_stub_with_data_for_its_linker_is_left_alone(void **state) {
+    (void)state;
+    assert_refused("stub_with_data", REFUSED_NO_CFI);
+    assert_traced("stub_alone", 1);
+}
+
 static void what_is_no_code_or_described_in_part_is_refused(void **state) {
     (void)state;
     assert_refused("data", REFUSED_UNDECODABLE);
@@ -170,6 +176,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(shared_ends_are_proven_when_depths_agree),
         cmocka_unit_test(a_symbol_within_another_function_is_none),
         cmocka_unit_test(code_that_nothing_ties_to_its_place_is_refused),
+        cmocka_unit_test(a_stub_with_data_for_its_linker_is_left_alone),
         cmocka_unit_test(what_is_no_code_or_described_in_part_is_refused),
     };
     return cmocka_run_group_tests(tests, open_file, close_file);

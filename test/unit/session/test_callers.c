@@ -84,7 +84,7 @@ static void each_trace_has_chains_of_its_own(void **state) {
                                                                                NULL};
     enum { ROUNDS = 40 };
     (void)state;
-    struct callers *callers = callers_new(getpid(), MOST);
+    struct callers *callers = callers_new(getpid(), MOST, NULL);
     for (int i = 0; i < ROUNDS; i++) {
         check_round(callers, find_from_one, one);
         check_round(callers, find_from_two, two);
@@ -99,7 +99,7 @@ static void code_that_has_come_since_is_no_caller(void **state) {
     AUTO_FREE char *path = scratch_new();
     struct trace_writer *w = must_open_writer(path);
     struct chains *chains = chains_new(w);
-    struct callers *callers = callers_new(getpid(), MOST);
+    struct callers *callers = callers_new(getpid(), MOST, NULL);
     const uint64_t before = clock_ticks();
     void *library = dlopen(SITES, RTLD_NOW);
     assert_non_null(library);
@@ -123,10 +123,49 @@ static void code_that_has_come_since_is_no_caller(void **state) {
     scratch_free(steal(path));
 }
 
+enum { ASKED_ID = 70000, OTHER_ID };
+
+/* What ID's entry becomes behind SLICES beginnings of slices: its chain, or CHAIN_NONE. */
+static uint32_t pass(struct callers *callers, struct chains *chains, int slices, uint32_t id) {
+    struct stack_slice slice = {0};
+    struct trace_event ret[CALLERS_EVENTS];
+    while (slices--)
+        put(&slice, SLICE_BEGIN, 0);
+    struct trace_event entry = {1, id << 2 | EVENT_ENTRY, 0x7fff0000};
+    size_t n = callers_pass(callers, &slice, chains, &entry, ret);
+    assert_int_equal(ret[n - 1].site, entry.site);
+    slice_done(&slice);
+    return n == 2 ? (uint32_t)ret[0].sp : CHAIN_NONE;
+}
+
+/* A full ring has room for neither, or for one of the two, or gets room in between. */
+static void who_called_is_missed_of_those_who_were_asked(void **state) {
+    (void)state;
+    AUTO_FREE char *path = scratch_new();
+    struct trace_writer *w = must_open_writer(path);
+    struct chains *chains = chains_new(w);
+    struct asked *asked = asked_new();
+    const uint8_t odd[] = {0x02};
+    asked_add(asked, ASKED_ID - 1, odd, 2);
+    struct callers *callers = callers_new(getpid(), MOST, asked);
+    assert_int_equal(pass(callers, chains, 0, ASKED_ID), CHAIN_MISSED);
+    assert_int_equal(pass(callers, chains, 1, ASKED_ID), CHAIN_MISSED);
+    assert_int_equal(pass(callers, chains, 0, OTHER_ID), CHAIN_NONE);
+    assert_int_equal(pass(callers, chains, 1, OTHER_ID), CHAIN_NONE);
+    assert_int_equal(pass(callers, chains, 0, ASKED_ID - 1), CHAIN_NONE);
+    assert_int_equal(pass(callers, chains, 0, STACK_MADE_LOW), CHAIN_NONE);
+    callers_unref(callers);
+    asked_free(asked);
+    chains_free(chains);
+    must_finish(w);
+    scratch_free(steal(path));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_trace_has_chains_of_its_own),
         cmocka_unit_test(code_that_has_come_since_is_no_caller),
+        cmocka_unit_test(who_called_is_missed_of_those_who_were_asked),
     };
     return cmocka_run_group_tests_name("session callers", tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
  */
 #include "session/crossing.h"
 
+#include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
+#include "../target/hold.h"
 #include "session/patcher.h"
 #include "session/settle.h"
 #include "target/memory.h"
@@ -34,7 +36,7 @@ static bool find_crossing(const struct guest *g, struct crosser *ret) {
     if (!p || regs_agent_place(&regs, p->area) != AGENT_OUTSIDE ||
         memory_read(g->memory_fd, pc, ret->code, sizeof ret->code, NULL) < 0)
         return false;
-    size_t size = bridge_fit(ret->code, sizeof ret->code, pc);
+    size_t size = bridge_fit(&regs, ret->code, sizeof ret->code);
     ret->c = (struct crossing){g->space, p, g->pid, ret->code, size, pc};
     return size;
 }
@@ -243,6 +245,128 @@ static void a_fault_that_was_sent_waits_like_other_signals(void **state) {
     guest_free(g);
 }
 
+/* ---- system calls that go to a handler of the program's ---- */
+
+#ifndef PR_SET_SYSCALL_USER_DISPATCH /* since Linux 5.11 */
+enum { PR_SET_SYSCALL_USER_DISPATCH = 59, PR_SYS_DISPATCH_ON = 1 };
+#endif
+enum { PTRACE_GET_DISPATCH = 0x4211 }; /* linux/ptrace.h, since Linux 6.4 */
+enum { SA_RESTORER = 0x04000000 };     /* asm/signal.h */
+
+/* From now on all calls that the guest makes raise SIGSYS. False: not on this kernel. */
+static bool dispatch_calls(struct guest *g) {
+    static const char blocked = 1; /* at the same place in guests */
+    const struct remote_call call = {
+        SYS_prctl, {PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, (uintptr_t)&blocked}};
+    int64_t result;
+    assert_int_equal(thread_call(g->pid, &g->space->remote, &call, &result, NULL), 0);
+    return result == 0;
+}
+
+/* As the kernel has it. */
+struct action {
+    uint64_t handler, flags, restorer, mask;
+};
+
+/* Sets what the guest does with SIG, if NEW; else reads that to *RET. */
+static void act_on(const struct guest *g, int sig, const struct action *new, struct action *ret) {
+    static struct action here; /* and at the same place in guests */
+    taddr_t place = (uintptr_t)&here;
+    const struct remote_call call = {
+        SYS_rt_sigaction, {(uint64_t)sig, new ? place : 0, new ? 0 : place, sizeof here.mask}};
+    int64_t result;
+    if (new)
+        assert_int_equal(memory_write(g->memory_fd, place, new, sizeof *new, NULL), 0);
+    assert_int_equal(thread_call(g->pid, &g->space->remote, &call, &result, NULL), 0);
+    assert_int_equal(result, 0);
+    if (ret)
+        assert_int_equal(memory_read(g->memory_fd, place, ret, sizeof *ret, NULL), 0);
+}
+
+static void a_thread_that_handles_its_calls_itself_crosses_like_others(void **state) {
+    (void)state;
+    struct guest *g = guest_new(OVERFLOW_WAIT), *bare = guest_new_bare();
+    struct reference *r = mem_alloc(sizeof *r);
+    struct crosser x;
+    struct regs inside;
+    enum settled settled;
+    const struct action own = {.handler = (uintptr_t)hold_trap, .flags = SA_RESTORER};
+    struct action now = own;
+    act_on(g, SIGSYS, &own, NULL);
+    if (!dispatch_calls(g))
+        skip();
+    reference_learn(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
+    enter_inside(g, &x);
+    assert_int_equal(thread_get_regs(g->pid, &inside), 0);
+    queue(g, SIGUSR1, 1);
+    assert_int_equal(thread_continue(g->pid, 0), 0);
+    assert_int_equal(child_await_stop(g->pid), SIGUSR1 << 8 | 0x7f);
+    assert_int_equal(thread_set_regs(g->pid, &inside), 0);
+    assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), 0);
+    assert_int_equal(settled, SETTLED_OUTSIDE);
+    expect_signal(g, SIGUSR1, 0);
+    guest_finish(g);
+    assert_true(is_at_end(g, r));
+    act_on(g, SIGSYS, NULL, &now);
+    assert_int_equal(now.handler, own.handler);
+    free(r);
+    guest_free(g);
+    guest_free(bare);
+}
+
+static void calls_of_ours_do_not_come_to_its_handler(void **state) {
+    (void)state;
+    struct guest *g = guest_new(OVERFLOW_WAIT);
+    const struct remote_call call = {SYS_getpid, {0}};
+    int64_t result;
+    if (!dispatch_calls(g))
+        skip();
+    for (int i = 0; i < 2; i++) {
+        struct err err = {0};
+        if (thread_call(g->pid, &g->space->remote, &call, &result, &err) < 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(result, g->pid);
+    }
+    guest_free(g);
+}
+
+/* As before Linux 6.4. Whatever this process asks for later, it is so for it. */
+static void forget_dispatch(void) {
+    static struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PTRACE_GET_DISPATCH, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EIO),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof code / sizeof *code, code};
+    assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+static void where_calls_of_ours_would_come_there_they_are_not_made(void **state) {
+    (void)state;
+    struct guest *g = guest_new(OVERFLOW_WAIT), *bare = guest_new_bare();
+    struct reference *r = mem_alloc(sizeof *r);
+    const struct remote_call call = {SYS_getpid, {0}};
+    struct err err = {0};
+    int64_t result;
+    if (!dispatch_calls(g))
+        skip();
+    reference_learn(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
+    forget_dispatch();
+    assert_true(thread_call(g->pid, &g->space->remote, &call, &result, &err) < 0);
+    assert_string_equal(err.tag, "remote-call");
+    assert_non_null(strstr(err.text, "handler of its own"));
+    guest_enter(g, &(struct call){"site_plain", 5, 6, false});
+    guest_finish(g);
+    assert_true(is_at_end(g, r));
+    free(r);
+    guest_free(g);
+    guest_free(bare);
+}
+
 /* ---- where it cannot be ---- */
 
 static int64_t call_in(const struct guest *g, long number, uint64_t a, uint64_t b, uint64_t c) {
@@ -288,6 +412,9 @@ int main(void) {
         cmocka_unit_test(a_signal_of_jobs_does_not_undo_another),
         cmocka_unit_test(a_fault_that_was_sent_waits_like_other_signals),
         cmocka_unit_test(a_thread_that_may_not_set_its_mask_is_left_where_it_is),
+        cmocka_unit_test(a_thread_that_handles_its_calls_itself_crosses_like_others),
+        cmocka_unit_test(calls_of_ours_do_not_come_to_its_handler),
+        cmocka_unit_test(where_calls_of_ours_would_come_there_they_are_not_made), /* the last */
     };
     return cmocka_run_group_tests_name("session crossing", tests, NULL, NULL);
 }

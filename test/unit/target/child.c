@@ -103,9 +103,13 @@ static long blocked_in(pid_t pid) {
 
 void child_await_call(pid_t pid, long number) {
     for (;;) {
+        siginfo_t ended = {0}; /* stays so for who is no child of the caller's */
         long now = blocked_in(pid);
         if (now == number || now == SYS_restart_syscall)
             return;
+        waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOHANG | WNOWAIT | __WALL);
+        if (ended.si_pid)
+            fail_msg("the child ended with %d before call %ld", ended.si_status, number);
         sched_yield();
     }
 }

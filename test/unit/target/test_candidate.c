@@ -252,6 +252,18 @@ static void a_32_bit_program_is_told(void **state) {
     child_kill(pid);
 }
 
+/* A thread of the kernel has as much memory as a program that is about to end: none. */
+static void nobody_shares_memory_with_the_kernel(void **state) {
+    (void)state;
+    const pid_t first = 2; /* kthreadd */
+    struct sharing sharing = {.pid = first};
+    if (!status_is_kernel_thread(first))
+        skip(); /* they are not to be seen in a container */
+    sharing_look(&sharing);
+    assert_int_equal(sharing.sharers.count, 0);
+    sharing_done(&sharing);
+}
+
 static int share(void *arg) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     shared->tid = getpid();
@@ -316,6 +328,7 @@ int main(void) {
         cmocka_unit_test(another_user_s_process_needs_root),
         cmocka_unit_test(a_process_that_hides_needs_root),
         cmocka_unit_test(a_32_bit_program_is_told),
+        cmocka_unit_test(nobody_shares_memory_with_the_kernel),
         cmocka_unit_test(who_shares_the_memory_is_found_and_nobody_else),
     };
     return cmocka_run_group_tests_name("target candidate", tests, NULL, NULL);

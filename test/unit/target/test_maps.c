@@ -1,5 +1,6 @@
 /* Reading an address space's maps, and finding room in made-up ones. */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -169,6 +170,10 @@ static void maps_are_read_as_they_are(void **state) {
     assert_true(second->readable && second->writable && second->executable && second->shared);
     const struct map *text = maps_at(&maps, (taddr_t)(uintptr_t)wait_for_ever);
     assert_true(text && text->executable && !text->shared && text->inode && text->path[0] == '/');
+    char name[PATH_MAX + 1] = "";
+    assert_true(readlink("/proc/self/exe", name, PATH_MAX) > 0);
+    assert_string_equal(text->path, name);
+    assert_true(text->offset > 0 && text->offset % 4096 == 0);
     for (size_t i = 1; i < maps.list.count; i++)
         assert_true(maps.list.at[i - 1].end <= maps.list.at[i].start);
     maps_done(&maps);

@@ -118,24 +118,31 @@ static int in_read(void *arg) {
     return read(pipe_fds[0], &c, 1) == 1 && c == 'x' ? 0 : 1;
 }
 
-static int in_nanosleep(void *arg) {
-    enum { SLEEP_NS = 150000000 }; /* long enough for a tracer to come, on a busy machine */
-    (void)arg;
-    struct timespec t = {0, SLEEP_NS}, start, end;
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    __atomic_store_n(ready, 1, __ATOMIC_RELEASE);
-    if (syscall(SYS_nanosleep, &t, &t) != 0)
-        return 1;
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    return (end.tv_sec - start.tv_sec) * 1000000000 + end.tv_nsec - start.tv_nsec < SLEEP_NS;
+static volatile sig_atomic_t woken;
+static void wake(int sig) {
+    (void)sig;
+    woken = true;
 }
 
-static void got(int sig) { (void)sig; }
+/* Only the signal may end the sleep, and what is left must still be to be slept then. */
+static int in_nanosleep(void *arg) {
+    enum { SLEEP_S = 1000, NS = 1000000000 };
+    (void)arg;
+    struct timespec left = {SLEEP_S, 0}, start, end;
+    signal(SIGUSR1, wake);
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    __atomic_store_n(ready, 1, __ATOMIC_RELEASE);
+    if (syscall(SYS_nanosleep, &left, &left) != -1 || errno != EINTR || !woken)
+        return 1;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    int64_t slept = (int64_t)(end.tv_sec - start.tv_sec) * NS + end.tv_nsec - start.tv_nsec;
+    return slept + left.tv_sec * NS + left.tv_nsec < (int64_t)SLEEP_S * NS ? 2 : 0;
+}
 
 static int in_sigsuspend(void *arg) {
     (void)arg;
     uint64_t usr1 = UINT64_C(1) << (SIGUSR1 - 1), none = 0;
-    signal(SIGUSR1, got);
+    signal(SIGUSR1, wake);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &usr1, NULL, 8);
     __atomic_store_n(ready, 1, __ATOMIC_RELEASE);
     if (syscall(SYS_rt_sigsuspend, &none, 8) != -1 || errno != EINTR)
@@ -154,13 +161,14 @@ static void end_read(pid_t pid) {
     (void)pid;
     assert_int_equal(write(pipe_fds[1], "x", 1), 1);
 }
-static void end_sleep(pid_t pid) { (void)pid; }
 /* A signal that comes in the very moment of the tracer's death may be handled before the thread
  * waits again (doc/LIMITS.md). */
-static void end_suspend(pid_t pid) {
-    child_await_call(pid, SYS_rt_sigsuspend);
+static void wake_from(pid_t pid, long call) {
+    child_await_call(pid, call);
     kill(pid, SIGUSR1);
 }
+static void end_sleep(pid_t pid) { wake_from(pid, SYS_nanosleep); }
+static void end_suspend(pid_t pid) { wake_from(pid, SYS_rt_sigsuspend); }
 
 enum { IN_HOLD = -1 }; /* no system call: the loop of hold.S */
 

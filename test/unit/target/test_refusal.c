@@ -19,7 +19,9 @@ static void expect(const struct refusal_facts *facts, const char *why) {
 static void a_policy_explains_a_refusal(void **state) {
     (void)state;
     expect(&(struct refusal_facts){.code = EPERM, .policy = 3, .capable = true}, "restarted");
-    expect(&(struct refusal_facts){.code = EPERM, .policy = 2}, "as root");
+    expect(&(struct refusal_facts){.code = EPERM, .policy = 2}, "ptrace_scope=0'");
+    expect(&(struct refusal_facts){.code = EPERM, .policy = 2, .descendant = true},
+           "ptrace_scope=1'");
     expect(&(struct refusal_facts){.code = EPERM, .policy = 2, .capable = true}, "security module");
     expect(&(struct refusal_facts){.code = EPERM, .policy = 1}, "ptrace_scope is 1");
     expect(&(struct refusal_facts){.code = EPERM, .policy = 1, .descendant = true},

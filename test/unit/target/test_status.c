@@ -141,6 +141,24 @@ static void blocked_signals_do_not_count_as_pending(void **state) {
     child_kill(pid);
 }
 
+static int ignore_one_signal(void *arg) {
+    signal(SIGUSR1, SIG_IGN);
+    return wait_for_ever(arg);
+}
+
+/* Only of traced processes are such queued. */
+static void ignored_signals_do_not_count_as_pending(void **state) {
+    (void)state;
+    pid_t pid = start(ignore_one_signal);
+    child_seize(pid);
+    kill(pid, SIGUSR1);
+    kill(pid, SIGCHLD);
+    assert_false(status_signal_pending(pid));
+    kill(pid, SIGTERM);
+    assert_true(status_signal_pending(pid));
+    child_kill(pid);
+}
+
 static void signals_with_a_handler_are_known(void **state) {
     (void)state;
     pid_t pid = start(block_one_signal);
@@ -254,6 +272,7 @@ int main(void) {
         cmocka_unit_test(nobody_is_a_process_of_its_own_without_properties),
         cmocka_unit_test(names_are_as_ps_shows_them_cut_to_the_room),
         cmocka_unit_test(blocked_signals_do_not_count_as_pending),
+        cmocka_unit_test(ignored_signals_do_not_count_as_pending),
         cmocka_unit_test(signals_with_a_handler_are_known),
         cmocka_unit_test(seccomp_filters_are_counted),
         cmocka_unit_test(strict_seccomp_counts_as_very_many_filters),

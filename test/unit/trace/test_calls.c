@@ -35,10 +35,10 @@ static void draw(char sign, const struct call *call, const struct call *parent) 
 
 static void on_open(void *ctx, struct call *call, struct call *parent) {
     assert_ptr_equal(ctx, &play);
-    assert_null(call->user);
+    assert_int_equal(call->user, 0);
     assert_int_equal(call->depth, parent ? parent->depth + 1 : 0);
     assert_int_equal(call->start, play.clock);
-    call->user = (void *)(uintptr_t)call->id;
+    call->user = call->id;
     draw(call->before ? '*' : '+', call, parent);
 }
 
@@ -46,7 +46,7 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     static const char signs[] = {[CALL_RETURNED] = '-', [CALL_TAIL] = '~',  [CALL_UNWOUND] = '!',
                                  [CALL_MISSED] = 'x',   [CALL_ENDED] = '.', [CALL_OPEN] = '?'};
     assert_ptr_equal(ctx, &play);
-    assert_int_equal((uintptr_t)call->user, call->id);
+    assert_int_equal(call->user, call->id);
     assert_int_equal(call->end, play.clock);
     draw(signs[call->how], call, parent);
 }

@@ -41,9 +41,9 @@ static void expect_drawn(struct trace_reader *r, uint32_t stream, const char *dr
         assert_int_equal(item.stream, stream);
         if (item.kind == TRACE_FRAMES) {
             assert_int_equal(item.frames->ticks, item.ticks);
-            drawn = mem_printf("%s f%u:%lu", before, item.frames->count, item.ticks);
+            drawn = mem_printf("%s f%u:%ju", before, item.frames->count, item.ticks);
         } else {
-            drawn = item.kind == TRACE_EVENT ? mem_printf("%s %lu", before, item.ticks)
+            drawn = item.kind == TRACE_EVENT ? mem_printf("%s %ju", before, item.ticks)
                                              : mem_printf("%s %c", before, "?le"[item.kind]);
         }
     }

@@ -140,7 +140,7 @@ static void fail_with_frames(const struct stand *s, const struct chain *c, uint6
     for (size_t i = 0; i < s->frames.count; i++) {
         const struct unwind_frame *f = &s->frames.at[i];
         const struct map *m = maps_at(&s->maps, f->pc);
-        print_message("%3zu  pc %lx cfa %lx how %d  %s\n", i, f->pc, f->cfa, f->how,
+        print_message("%3zu  pc %jx cfa %jx how %d  %s\n", i, f->pc, f->cfa, f->how,
                       m ? m->path : "?");
     }
     fail_msg("end %d; link %lu of %lu is missing: function %lx, cfa %lx", s->end, missing, c->count,

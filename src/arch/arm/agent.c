@@ -1,0 +1,19 @@
+#include "arch/agent.h"
+
+#include <string.h>
+
+#include "arch/arm/agent.h"
+
+enum { ENTRIES_AT = LANES_BYTES + 20 /* behind five branches */ };
+
+const uint8_t *agent_code(void) { return arm_agent_bytes + LANES_BYTES; }
+size_t agent_code_size(void) { return arm_agent_size - LANES_BYTES; }
+size_t agent_asks(void) { return arm_agent_entries().asks; }
+size_t agent_call(void) { return arm_agent_entries().call - (size_t)LANES_BYTES; }
+size_t agent_call_size(void) { return arm_agent_entries().end - arm_agent_entries().call; }
+
+struct arm_agent_entries arm_agent_entries(void) {
+    struct arm_agent_entries e;
+    memcpy(&e, arm_agent_bytes + ENTRIES_AT, sizeof e);
+    return e;
+}

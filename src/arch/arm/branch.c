@@ -1,0 +1,209 @@
+/*
+ * Branches, taken by the tool for a stopped thread. Facts: Arm ARM (of Armv7-A), A2.3.1 (what is
+ * written to the pc, and which state that leads to), A8.3 (conditions), A8.8 (instructions).
+ */
+#include "arch/arm/a32.h"
+#include "arch/arm/psr.h"
+#include "arch/arm/t32.h"
+#include "arch/regs.h"
+
+struct taking {
+    struct user_regs *r;
+    const struct regs_memory *memory;
+};
+
+static bool holds(uint32_t condition, uint32_t psr) {
+    bool n = psr >> 31 & 1, z = psr >> 30 & 1, c = psr >> 29 & 1, v = psr >> 28 & 1;
+    const bool all[] = {z, c, n, v, c && !z, n == v, n == v && !z, true};
+    bool always = condition >> 1 == 7;
+    return always || all[condition >> 1] != (condition & 1);
+}
+
+/* An address with the bit of the state, or without it one of the state that it has. */
+static void exchange(struct user_regs *r, uint32_t to) {
+    r->uregs[ARM_PC] = to & ~UINT32_C(1);
+    r->uregs[PSR] = psr_with_block(psr_with_state((uint32_t)r->uregs[PSR], to & 1), 0);
+}
+static void go(struct user_regs *r, uint32_t to) {
+    exchange(r, psr_is_t32((uint32_t)r->uregs[PSR]) ? to | 1 : to & ~UINT32_C(1));
+}
+
+/* How the instruction reads register REG: AHEAD is how far on the pc is. */
+static uint32_t value_of(const struct user_regs *r, uint8_t reg, uint32_t ahead) {
+    return (uint32_t)r->uregs[reg] + (reg == ARM_PC ? ahead : 0);
+}
+
+/* What a load that writes the pc does: registers from the words at AT on, then the base. */
+struct loading {
+    uint8_t regs[T32_MOST_REGISTERS];
+    uint8_t count, base;
+    uint32_t at;
+    int32_t moves; /* the base */
+};
+
+static enum regs_branch load(const struct taking *t, const struct loading *l) {
+    regs_word_t words[T32_MOST_REGISTERS];
+    uint32_t to = 0;
+    for (uint8_t i = 0; i < l->count; i++)
+        if (!t->memory->read(t->memory->from, (uint32_t)(l->at + i * (uint32_t)ARM_WORD),
+                             &words[i]))
+            return REGS_NO_BRANCH;
+    t->r->uregs[l->base] += (uint32_t)l->moves;
+    for (uint8_t i = 0; i < l->count; i++) {
+        if (l->regs[i] == ARM_PC)
+            to = words[i];
+        else
+            t->r->uregs[l->regs[i]] = words[i];
+    }
+    exchange(t->r, to);
+    return REGS_BRANCHED;
+}
+
+/* ---- A32 ---- */
+
+static enum regs_branch a32_load(const struct taking *t, uint32_t word, enum a32_form form) {
+    struct a32_access a = a32_access_of(word, form);
+    struct loading l = {.base = a.base, .moves = a.moves};
+    uint32_t index = value_of(t->r, a32_rm(word), 0) << arm_bits(word, 7, 5);
+    if (a.indexed && (arm_bits(word, 5, 2) || a.before || a.after))
+        return REGS_NO_BRANCH; /* shifted otherwise than to the left */
+    l.at = value_of(t->r, a.base, A32_AHEAD);
+    if (a.indexed)
+        l.at += a.subtracts ? -index : index;
+    else
+        l.at += (uint32_t)a.offset;
+    for (int i = 0; i < T32_MOST_REGISTERS; i++)
+        if (a.list >> i & 1)
+            l.regs[l.count++] = (uint8_t)i;
+    return load(t, &l);
+}
+
+/* Which conditions do not hold is known here. */
+static enum regs_branch a32_leave(const struct taking *t, uint32_t word) {
+    enum a32_form form = (enum a32_form)a32_classify(word).form;
+    struct a32_data d;
+    switch (form) {
+    case A32_BX:
+        exchange(t->r, value_of(t->r, a32_rm(word), A32_AHEAD));
+        return REGS_BRANCHED;
+    case A32_DATA:
+        d = a32_data_of(word);
+        if (d.opcode != A32_MOV || d.flags || !a32_is_plain(&d))
+            return REGS_NO_BRANCH;
+        exchange(t->r, value_of(t->r, d.rm, A32_AHEAD));
+        return REGS_BRANCHED;
+    case A32_SINGLE:
+    case A32_SEVERAL:
+        return a32_load(t, word, form);
+    default:
+        return REGS_NO_BRANCH;
+    }
+}
+
+static bool is_way_on(const struct insn *insn) {
+    return insn->kind == INSN_JUMP || insn->kind == INSN_BRANCH || insn->kind == INSN_RETURN ||
+           insn->kind == INSN_JUMP_INDIRECT;
+}
+
+static enum regs_branch a32_take(const struct taking *t, const uint8_t *code, size_t room) {
+    struct user_regs *r = t->r;
+    struct insn insn;
+    if (!a32_decode(code, room, r->uregs[ARM_PC], &insn, NULL) || !is_way_on(&insn) || insn.turns)
+        return REGS_NO_BRANCH;
+    uint32_t word = a32_word(code);
+    if (!holds(a32_condition(word), (uint32_t)r->uregs[PSR]))
+        r->uregs[ARM_PC] += A32_BYTES;
+    else if (insn.target && a32_classify(word).form == A32_BRANCH)
+        go(r, (uint32_t)insn.target);
+    else
+        return a32_leave(t, word);
+    return REGS_BRANCHED;
+}
+
+/* ---- T32 ---- */
+
+static enum regs_branch t32_load(const struct taking *t, const struct t32 *in) {
+    struct t32_access a;
+    if (!t32_access_of(in, &a) || !a.load || !a.general || a.bytes != ARM_WORD || a.unknown ||
+        !a.count || a.regs[a.count - 1] != ARM_PC)
+        return REGS_NO_BRANCH;
+    struct loading l = {.count = a.count, .base = a.base, .moves = a.adds ? a.step : 0};
+    memcpy(l.regs, a.regs, sizeof l.regs);
+    l.at = value_of(t->r, a.base, T32_PC);
+    l.at = (a.base == ARM_PC ? l.at & ~UINT32_C(3) : l.at) + (uint32_t)a.offset;
+    if (a.indexed)
+        l.at += value_of(t->r, t32_rm(in->word), 0) << arm_bits(in->word, 4, 2);
+    return load(t, &l);
+}
+
+static void t32_pass(struct user_regs *r, const struct t32 *in) {
+    uint32_t psr = (uint32_t)r->uregs[PSR];
+    r->uregs[ARM_PC] += in->size;
+    r->uregs[PSR] = psr_with_block(psr, psr_advanced(psr_block(psr)));
+}
+
+static void t32_go_if(const struct taking *t, const struct t32 *in, bool taken) {
+    if (taken)
+        go(t->r, (uint32_t)t32_operand_of(in, t->r->uregs[ARM_PC]).target);
+    else
+        t32_pass(t->r, in);
+}
+
+/* What begins a block is passed alone, so that each instruction of it is taken for itself. */
+static enum regs_branch t32_leave(const struct taking *t, const struct t32 *in) {
+    struct user_regs *r = t->r;
+    const uint32_t word = in->word, psr = (uint32_t)r->uregs[PSR];
+    switch (in->row->form) {
+    case T32_IT:
+        t32_pass(r, in);
+        r->uregs[PSR] = psr_with_block(psr, (uint8_t)word);
+        return REGS_BRANCHED;
+    case T32_B_N:
+    case T32_B_W:
+        t32_go_if(t, in, true);
+        return REGS_BRANCHED;
+    case T32_B_COND_N:
+        t32_go_if(t, in, holds(arm_bits(word, 8, 4), psr));
+        return REGS_BRANCHED;
+    case T32_B_COND_W:
+        t32_go_if(t, in, holds(arm_bits(word, 22, 4), psr));
+        return REGS_BRANCHED;
+    case T32_CBZ:
+        t32_go_if(t, in, (r->uregs[t32_low(word, 0)] != 0) == arm_bits(word, 11, 1));
+        return REGS_BRANCHED;
+    case T32_BX:
+        if (in->kind == INSN_CALL_INDIRECT)
+            return REGS_NO_BRANCH;
+        exchange(r, value_of(r, t32_reg(word, 3), T32_PC) &
+                        (t32_reg(word, 3) == ARM_PC ? ~UINT32_C(3) : ~UINT32_C(0)));
+        return REGS_BRANCHED;
+    case T32_MOV_HIGH:
+        if (t32_high(word) != ARM_PC)
+            return REGS_NO_BRANCH;
+        go(r, value_of(r, t32_reg(word, 3), T32_PC));
+        return REGS_BRANCHED;
+    default:
+        return t32_load(t, in);
+    }
+}
+
+static enum regs_branch t32_take(const struct taking *t, const uint8_t *code, size_t room) {
+    const uint32_t psr = (uint32_t)t->r->uregs[PSR];
+    const uint8_t block = psr_block(psr);
+    struct t32 in = t32_classify(code, room);
+    bool begins = in.size && in.row->form == T32_IT;
+    if (!in.size || (!begins && (in.kind == INSN_BAD || in.kind == INSN_FIXED)))
+        return REGS_NO_BRANCH;
+    if (block && !holds(block >> 4, psr)) {
+        t32_pass(t->r, &in);
+        return REGS_BRANCHED;
+    }
+    return t32_leave(t, &in);
+}
+
+enum regs_branch regs_take_branch(struct regs *regs, const uint8_t *code, size_t room,
+                                  const struct regs_memory *memory) {
+    const struct taking t = {&regs->raw, memory};
+    return psr_is_t32((uint32_t)regs->raw.uregs[PSR]) ? t32_take(&t, code, room)
+                                                      : a32_take(&t, code, room);
+}

@@ -1,0 +1,137 @@
+#include "arch/bridge.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "arch/arm/a32.h"
+#include "arch/arm/agent.h"
+#include "arch/arm/psr.h"
+#include "arch/arm/t32.h"
+
+/* Behind the instructions a jump to the gate: `b`, or in T32, which has none to A32, a load of the
+ * pc from a word behind it, which is aligned. */
+enum {
+    LOAD_BYTES = 4,
+    WAY_BYTES = LOAD_BYTES + T32_HALF + ARM_WORD,
+    ROOM = BRIDGE_BYTES - WAY_BYTES
+};
+
+static const struct arch *arch_of(bool t32) { return t32 ? &arch_t32 : &arch_a32; }
+
+/* One instruction, or all of a block, at ADDR, for TO. What is moved once more must be no longer
+ * than it is. */
+static bool move(bool t32, const struct insn *insn, const uint8_t *code, taddr_t to,
+                 struct relocated *ret) {
+    bool straight =
+        insn->kind == INSN_OTHER || insn->kind == INSN_NOP || insn->kind == INSN_LANDING;
+    return straight && !insn->stays && arch_of(t32)->relocate(insn, code, to, ret) == 0 &&
+           ret->size == insn->size && !ret->copy_bytes && !ret->address_at;
+}
+
+static size_t fit_from(bool t32, const uint8_t *code, size_t size, taddr_t from, unsigned most) {
+    size_t fit = 0;
+    struct insn insn;
+    struct relocated moved;
+    for (unsigned i = 0; i < most && fit < size; i++) {
+        if (!arch_of(t32)->decode(code + fit, size - fit, from + fit, &insn, NULL) ||
+            !move(t32, &insn, code + fit, insn.addr, &moved) || fit + insn.size > ROOM)
+            break;
+        fit += insn.size;
+    }
+    return fit;
+}
+
+/* How many instructions are left of the block that the thread is in the midst of. */
+static unsigned left_of(uint8_t block) {
+    return block ? (unsigned)(T32_BLOCK_INSNS - __builtin_ctz(block)) : 0;
+}
+
+/* The midst of a block is passed with all that is left of it, or not at all. */
+size_t bridge_fit(const struct regs *regs, const uint8_t *code, size_t size) {
+    const uint32_t psr = (uint32_t)regs->raw.uregs[PSR];
+    const unsigned left = left_of(psr_block(psr));
+    struct insn insn;
+    struct relocated moved;
+    size_t at = 0;
+    for (unsigned i = 0; i < left; i++) {
+        if (at >= size || !t32_decode(code + at, size - at, regs_pc(regs) + at, &insn, NULL) ||
+            insn.operand != OPERAND_PLAIN || !move(true, &insn, code + at, insn.addr, &moved))
+            return 0;
+        at += insn.size;
+    }
+    return left ? at : fit_from(psr_is_t32(psr), code, size, regs_pc(regs), BRIDGE_BYTES);
+}
+
+static bool is_t32(const struct bridge_notes *notes) { return notes->back & 1; }
+static size_t size_of(const struct bridge_notes *notes) {
+    return (notes->back & ~(taddr_t)1) - notes->from;
+}
+
+/* Writes the instructions to stand at TO. */
+static int write_code(const uint8_t *code, const struct bridge_notes *notes, taddr_t to,
+                      uint8_t *out) {
+    const size_t size = size_of(notes);
+    struct relocated moved;
+    struct insn insn;
+    for (size_t at = 0; at < size; at += insn.size) {
+        if (!arch_of(is_t32(notes))->decode(code + at, size - at, notes->from + at, &insn, NULL) ||
+            !move(is_t32(notes), &insn, code + at, to + at, &moved))
+            return -ERANGE;
+        memcpy(out + at, moved.bytes, insn.size);
+    }
+    return 0;
+}
+
+/* The way to GATE from AT, which is OUT. */
+static int write_way(bool t32, taddr_t at, taddr_t gate, uint8_t *out) {
+    const uint32_t load = 0xf000f8df; /* ldr.w pc, [pc, #0], as it is stored */
+    const taddr_t pc = (at + T32_PC) & ~(taddr_t)3, word_at = pc + (at % ARM_WORD ? ARM_WORD : 0);
+    const uint32_t word = (uint32_t)gate, distance = (uint32_t)(word_at - pc);
+    if (!t32)
+        return a32_jump(out, at, gate);
+    const uint32_t insn = load | distance << 16;
+    memcpy(out, &insn, sizeof insn);
+    memcpy(out + (word_at - at), &word, sizeof word);
+    return 0;
+}
+
+int bridge_write(const uint8_t *code, const struct bridge_notes *notes, taddr_t area,
+                 uint8_t out[BRIDGE_WRITTEN]) {
+    struct arm_agent_entries e = arm_agent_entries();
+    const size_t size = size_of(notes);
+    const uint32_t back = (uint32_t)notes->back;
+    memcpy(out, arm_agent_bytes + e.bridge, BRIDGE_WRITTEN);
+    memcpy(out + (e.gate_back - e.bridge), &back, sizeof back);
+    int rc = write_code(code, notes, bridge_at(area), out);
+    return rc < 0 ? rc
+                  : write_way(is_t32(notes), bridge_at(area) + size, area + e.gate, out + size);
+}
+
+taddr_t bridge_at(taddr_t area) { return area + arm_agent_entries().bridge; }
+taddr_t bridge_notes_at(taddr_t area) { return area + arm_agent_entries().notes; }
+
+bool bridge_is_gate(taddr_t area, taddr_t addr) {
+    struct arm_agent_entries e = arm_agent_entries();
+    return addr - area >= e.gate && addr - area < e.gate_end;
+}
+
+/* For the few instructions that use the stack it is too early: nobody is stopped there but by a
+ * tracer that comes after another's end. */
+bool bridge_leave(struct regs *regs, taddr_t area, const struct bridge_notes *notes,
+                  const regs_word_t words[BRIDGE_WORDS]) {
+    static const uint8_t saved[BRIDGE_WORDS] = {0, 1, 2, 3, 7};
+    struct arm_agent_entries e = arm_agent_entries();
+    const taddr_t back = notes->back & ~(taddr_t)1;
+    uint64_t at = regs_pc(regs) - area;
+    if (at < e.gate) {
+        regs_set_pc(regs, notes->from + (at - e.bridge));
+        return regs_pc(regs) <= back;
+    }
+    if (at >= e.gate_saving && at < e.gate_saved)
+        return false;
+    for (int i = 0; at >= e.gate_saved && at < e.gate_restored && i < BRIDGE_WORDS; i++)
+        regs->raw.uregs[saved[i]] = words[i];
+    regs_set_pc(regs, back);
+    regs_set_state(regs, notes->back & 1, 0);
+    return true;
+}

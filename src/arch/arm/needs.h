@@ -1,0 +1,16 @@
+/* What stubs and agent of 32-bit Arm (stub.h, src/agent/arm.S) need of a machine: judged on any
+ * host. */
+#ifndef SPOOR_ARCH_ARM_NEEDS_H
+#define SPOOR_ARCH_ARM_NEEDS_H
+
+#include <stdbool.h>
+
+struct arm_machine {
+    const char *platform; /* AT_PLATFORM, such as "v7l"; NULL: not told */
+    bool has_counter;     /* programs can read CNTVCT */
+    bool shares_counter;  /* all processors show the same in it, as far as the kernel tells */
+};
+/* What MACHINE lacks, as a clause; NULL: nothing. */
+const char *arm_lacks(const struct arm_machine *machine);
+
+#endif

@@ -1,0 +1,45 @@
+/* What plan_emit() is made of. Private to it: emit.c, told.c, trampoline.c. */
+#ifndef SPOOR_PLAN_EMITTER_H
+#define SPOOR_PLAN_EMITTER_H
+
+#include "plan/internal.h"
+
+struct emitter {
+    const struct plan *plan;
+    const struct arch *arch; /* of the site that is being written */
+    const struct plan_request *request;
+    vaddr_t area;
+    bool *wanted;     /* by site */
+    uint32_t *chosen; /* by group: its first function that is traced, UINT32_MAX if none */
+    bool *open;       /* by group: one of its functions is traced whoever calls it */
+    uint8_t *carried; /* bitmap by function: carried.c */
+    vaddr_t *behind;  /* by function: what follows its entry stub, 0 if there is none (yet) */
+    struct plan_code *code;
+    size_t patch_room, mark_room, way_room, trap_room;
+    pending_array pending;
+};
+
+static inline bool emitter_is_call(uint8_t kind) {
+    return kind == INSN_CALL || kind == INSN_CALL_INDIRECT;
+}
+
+/* ---- told.c ---- */
+void told_choose(struct emitter *e);
+bool told_has_traps(const struct plan_request *r, uint32_t function);
+bool told_is_traced(const struct emitter *e, uint32_t function);
+bool told_is_sliced(const struct emitter *e, uint32_t function);
+/* Whose EVENT an exit or control of FUNCTION is: its own, or that of one that shares the code;
+ * UINT32_MAX: there is to be none. */
+uint32_t told_owner(const struct emitter *e, uint32_t function, uint8_t event);
+/* Whose event the exit S is; UINT32_MAX: none. */
+uint32_t told_exit_owner(const struct emitter *e, const struct step *s);
+/* The stub of an EVENT of OWNER's, of those of VARIANT. */
+uint8_t told_variant(const struct emitter *e, uint8_t variant, uint32_t owner, uint8_t event);
+
+/* ---- trampoline.c ---- */
+/* M stands for what is written next. */
+void trampoline_mark(struct emitter *e, struct mark m);
+/* HOOK: with the loader's hook; EVENT: its entry is told. 0 or −ERANGE. */
+int trampoline_write(struct emitter *e, const struct site *site, bool hook, bool event);
+
+#endif

@@ -1,0 +1,274 @@
+/*
+ * Calls that never return, where nothing else tells where functions end: behind such a call the
+ * next function begins, or padding and then that, if nothing leads there.
+ *
+ *     cbz  r0, 1f
+ *     pop  {r3, pc}
+ *  1: bl   die            die: bl error; bl abort
+ *     nop
+ *     push {r4, lr}       a function, which may never be called
+ *
+ * A function never returns if all its ways end in such calls or go round for ever. That is found
+ * out from those that are imported by name on; of what is not understood it is taken that it comes
+ * back.
+ */
+#include <string.h>
+
+#include "elf/sort.h"
+#include "plan/analysis.h"
+
+static const char *const names[] = {"abort",
+                                    "exit",
+                                    "_exit",
+                                    "_Exit",
+                                    "quick_exit",
+                                    "pthread_exit",
+                                    "longjmp",
+                                    "_longjmp",
+                                    "siglongjmp",
+                                    "__longjmp_chk",
+                                    "__assert",
+                                    "__assert_fail",
+                                    "__assert_perror_fail",
+                                    "__stack_chk_fail",
+                                    "__chk_fail",
+                                    "__cxa_throw",
+                                    "__cxa_rethrow",
+                                    "__cxa_bad_cast",
+                                    "__cxa_bad_typeid",
+                                    "__cxa_pure_virtual",
+                                    "__cxa_end_cleanup",
+                                    "__cxa_call_unexpected",
+                                    "__cxa_throw_bad_array_new_length",
+                                    "_Unwind_Resume",
+                                    "_ZSt9terminatev"};
+
+static bool never_returns(const char *name) {
+    if (!name)
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i]))
+            return true;
+    return !strncmp(name, "_ZSt", 4) && strstr(name, "__throw_"); /* libstdc++'s own */
+}
+
+struct search {
+    struct analysis *a;
+    address_list named;  /* what is named so, and stubs of it; sorted */
+    address_list led_to; /* by jumps and switches; sorted */
+    address_list ways;   /* of the function at hand: what is left to be followed */
+    bool *endless;       /* by start */
+    uint32_t **seen;     /* by text and STATE_BYTES: 1 + the last start whose ways came there */
+};
+
+/* The number of the first that is not below ADDR. */
+static size_t place_in(const address_list *list, vaddr_t addr) {
+    size_t low = 0;
+    for (size_t high = list->count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (list->at[middle] < addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool list_holds(const address_list *list, vaddr_t addr) {
+    size_t i = place_in(list, addr);
+    return i < list->count && list->at[i] == addr;
+}
+
+/* The number of the start at ADDR; SIZE_MAX: none is there. */
+static size_t start_at(const struct analysis *a, vaddr_t addr) {
+    size_t low = 0;
+    for (size_t high = a->starts.count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (a->starts.at[middle].addr < addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < a->starts.count && a->starts.at[low].addr == addr ? low : SIZE_MAX;
+}
+
+static bool is_endless(const struct search *s, vaddr_t to) {
+    size_t i = start_at(s->a, to);
+    return i == SIZE_MAX ? list_holds(&s->named, to) : s->endless[i];
+}
+
+/* Decodes what stands at ADDR. False: no code. */
+static bool insn_at(const struct analysis *a, vaddr_t addr, struct insn *ret) {
+    const struct text *t = text_at(a, addr);
+    if (!t || *text_state(t, addr) >= CODE_DATA)
+        return false;
+    size_t left = t->start + t->size - addr, most = UNIT_MAX_BYTES;
+    return text_arch(a, t, addr)
+        ->decode(text_bytes(t, addr), left < most ? left : most, addr, ret, NULL);
+}
+
+/* ---- functions ---- */
+
+/* Do ways of start NUMBER come to ADDR for the first time? */
+static bool is_new(const struct search *s, vaddr_t addr, size_t number) {
+    for (size_t i = 0; i < s->a->texts.count; i++) {
+        const struct text *t = &s->a->texts.at[i];
+        if (!text_holds(t, addr))
+            continue;
+        uint32_t *seen = &s->seen[i][(addr - t->start) / STATE_BYTES];
+        bool is = *seen != number + 1;
+        *seen = (uint32_t)number + 1;
+        return is;
+    }
+    return true;
+}
+
+enum onward { WAY_ENDS, WAY_GOES_ON, WAY_RETURNS };
+
+static enum onward jump(struct search *s, const struct span *function, vaddr_t to) {
+    if (to - function->start < function->end - function->start)
+        ARRAY_PUSH(&s->ways, to);
+    else if (!is_endless(s, to))
+        return WAY_RETURNS;
+    return WAY_ENDS;
+}
+
+static enum onward step(struct search *s, const struct span *function, const struct insn *in) {
+    switch ((enum insn_kind)in->kind) {
+    case INSN_JUMP:
+        return jump(s, function, in->target);
+    case INSN_BRANCH:
+    case INSN_LOOP:
+        if (!in->target || jump(s, function, in->target) == WAY_RETURNS)
+            return WAY_RETURNS;
+        return WAY_GOES_ON;
+    case INSN_CALL:
+        return in->goes_on || !is_endless(s, in->target) ? WAY_GOES_ON : WAY_ENDS;
+    case INSN_TRAP:
+        return WAY_ENDS;
+    case INSN_BAD:
+    case INSN_BREAK:
+    case INSN_FIXED:
+    case INSN_RETURN:
+    case INSN_JUMP_INDIRECT:
+        return WAY_RETURNS;
+    default:
+        return WAY_GOES_ON;
+    }
+}
+
+static enum onward follow(struct search *s, const struct span *function, size_t number,
+                          vaddr_t at) {
+    enum onward way = WAY_GOES_ON;
+    struct insn in;
+    while (way == WAY_GOES_ON && is_new(s, at, number)) {
+        if (at >= function->end || !insn_at(s->a, at, &in))
+            return WAY_RETURNS;
+        way = step(s, function, &in);
+        at += in.size;
+    }
+    return way;
+}
+
+static bool may_return(struct search *s, size_t number) {
+    const struct code_start *start = &s->a->starts.at[number];
+    bool last = number + 1 == s->a->starts.count;
+    const struct span function = {start->addr, last ? UINT64_MAX : start[1].addr};
+    s->ways.count = 0;
+    ARRAY_PUSH(&s->ways, start->addr);
+    while (s->ways.count) {
+        vaddr_t at = s->ways.at[--s->ways.count];
+        if (follow(s, &function, number, at) == WAY_RETURNS)
+            return true;
+    }
+    return false;
+}
+
+static void find_endless(struct search *s) {
+    enum { MOST_ROUNDS = 8 };
+    bool more = true;
+    for (int round = 0; more && round < MOST_ROUNDS; round++) {
+        more = false;
+        for (size_t i = 0; i < s->a->texts.count; i++)
+            memset(s->seen[i], 0, (s->a->texts.at[i].size / STATE_BYTES + 1) * sizeof **s->seen);
+        for (size_t i = 0; i < s->a->starts.count; i++) {
+            if (s->endless[i] || may_return(s, i))
+                continue;
+            s->endless[i] = more = true;
+        }
+    }
+}
+
+/* ---- what stands behind calls of them ---- */
+
+static void note_led_to(struct search *s) {
+    const struct analysis *a = s->a;
+    for (size_t i = 0; i < a->jumps.count; i++)
+        ARRAY_PUSH(&s->led_to, a->jumps.at[i].to);
+    for (size_t i = 0; i < a->labels.count; i++)
+        ARRAY_PUSH(&s->led_to, a->labels.at[i]);
+    for (size_t i = 0; i < a->module->ref_count; i++)
+        ARRAY_PUSH(&s->led_to, code_address(a, a->module->refs[i].target));
+    sort_by_address(s->led_to.at, s->led_to.count, sizeof *s->led_to.at);
+}
+
+/* A function may begin at AT, or behind padding there. */
+static void begin_behind(struct search *s, vaddr_t at) {
+    struct insn in;
+    while (insn_at(s->a, at, &in) && !list_holds(&s->led_to, at) &&
+           start_at(s->a, at) == SIZE_MAX) {
+        if (in.kind != INSN_NOP) {
+            ARRAY_PUSH(&s->ways, at);
+            return;
+        }
+        at += in.size;
+    }
+}
+
+static void find_behind(struct search *s, const struct text *t, address_list *ret_ends) {
+    struct insn in = {.size = STATE_BYTES};
+    for (vaddr_t at = t->start; text_holds(t, at); at += in.size) {
+        bool code = insn_at(s->a, at, &in);
+        if (!code)
+            in.size = STATE_BYTES;
+        else if (in.kind == INSN_CALL && !in.goes_on && is_endless(s, in.target)) {
+            ARRAY_PUSH(ret_ends, at + in.size);
+            begin_behind(s, at + in.size);
+        }
+    }
+}
+
+void endless_by_name(const struct analysis *a, address_list *ret) {
+    const struct module *m = a->module;
+    stubs_of_imports(a, never_returns, ret);
+    for (size_t i = 0; i < m->symbol_count; i++) {
+        if (m->symbols[i].type == SYMBOL_FUNCTION && never_returns(m->symbols[i].name))
+            ARRAY_PUSH(ret, m->symbols[i].addr);
+    }
+    sort_by_address(ret->at, ret->count, sizeof *ret->at);
+}
+
+void endless_find(struct analysis *a, address_list *ret_ends, address_list *ret_begins) {
+    struct search s = {.a = a};
+    s.endless = mem_alloc(a->starts.count * sizeof *s.endless + 1);
+    s.seen = mem_alloc(a->texts.count * sizeof *s.seen + 1);
+    for (size_t i = 0; i < a->texts.count; i++)
+        s.seen[i] = mem_alloc((a->texts.at[i].size / STATE_BYTES + 1) * sizeof **s.seen);
+    endless_by_name(a, &s.named);
+    for (size_t i = 0; i < a->starts.count; i++)
+        s.endless[i] = list_holds(&s.named, a->starts.at[i].addr);
+    find_endless(&s);
+    note_led_to(&s);
+    s.ways.count = 0;
+    for (size_t i = 0; i < a->texts.count; i++)
+        find_behind(&s, &a->texts.at[i], ret_ends);
+    for (size_t i = 0; i < s.ways.count; i++)
+        ARRAY_PUSH(ret_begins, s.ways.at[i]);
+    for (size_t i = 0; i < a->texts.count; i++)
+        free(s.seen[i]);
+    free(s.seen);
+    free(s.endless);
+    ARRAY_FREE(&s.named);
+    ARRAY_FREE(&s.led_to);
+    ARRAY_FREE(&s.ways);
+}

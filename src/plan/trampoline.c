@@ -1,0 +1,247 @@
+/* The code that runs in a window's stead: emit.c shows it. */
+#include <string.h>
+
+#include "plan/emitter.h"
+
+struct telling { /* what a stub tells, and how */
+    uint32_t id;
+    uint16_t pops;
+    bool link_first;
+    uint8_t variant;
+};
+
+static vaddr_t here(const struct emitter *e) { return e->area + e->code->area_used; }
+
+void trampoline_mark(struct emitter *e, struct mark m) {
+    struct plan_code *c = e->code;
+    if (c->mark_count == e->mark_room) {
+        e->mark_room = e->mark_room ? e->mark_room * 2 : 256;
+        c->marks = mem_resize(c->marks, e->mark_room, sizeof *c->marks);
+    }
+    m.offset = (uint32_t)c->area_used;
+    m.other = e->arch && e->arch != e->plan->arch;
+    c->marks[c->mark_count++] = m;
+}
+
+static void put(struct emitter *e, const uint8_t *bytes, size_t size) {
+    memcpy(e->code->area + e->code->area_used, bytes, size);
+    e->code->area_used += size;
+}
+
+static size_t make_stub(const struct emitter *e, uint8_t *out, vaddr_t at, struct telling t) {
+    struct stub_spec spec = {.variant = t.variant,
+                             .site = t.id,
+                             .ring_bytes = e->request->ring_bytes,
+                             .overflow = e->request->overflow,
+                             .caller = e->request->caller,
+                             .pops = t.pops,
+                             .link_first = t.link_first,
+                             .agent = (int64_t)(e->area + e->arch->agent_code - at)};
+    return e->arch->stub_emit(out, &spec);
+}
+
+/* PLACE: where its thread stands in the program. */
+static void put_stub(struct emitter *e, struct telling t, struct mark place) {
+    place.kind = MARK_STUB;
+    place.variant = t.variant;
+    place.link_first = t.link_first;
+    place.pops = (uint8_t)(t.pops / e->plan->arch->word_bytes);
+    trampoline_mark(e, place);
+    e->code->area_used += make_stub(e, e->code->area + e->code->area_used, here(e), t);
+}
+
+static struct mark place_of(const struct site *site, vaddr_t orig) {
+    return (struct mark){.kind = MARK_INSN, .at_start = orig == site->start, .orig = orig};
+}
+
+static uint32_t event_id(const struct emitter *e, uint32_t function, uint8_t event) {
+    return (e->request->first_id + function) << 2 | event;
+}
+
+static int put_jump(struct emitter *e, vaddr_t to) {
+    trampoline_mark(e, (struct mark){.kind = MARK_INSN, .at_start = true, .orig = to});
+    int r = e->arch->jump(e->code->area + e->code->area_used, here(e), to);
+    e->code->area_used += e->arch->jump_bytes;
+    return r;
+}
+
+static void put_relocated(struct emitter *e, const struct site *site, struct relocated *out) {
+    for (int i = 0; i < out->part_count; i++) {
+        vaddr_t orig = out->parts[i].resume;
+        bool outside = orig <= site->start || orig >= site->end;
+        e->code->area_used += out->parts[i].offset;
+        trampoline_mark(e, (struct mark){.kind = out->parts[i].through ? MARK_THROUGH : MARK_INSN,
+                                         .at_start = outside,
+                                         .it = out->parts[i].it,
+                                         .pushed = out->parts[i].pushed,
+                                         .orig = orig});
+        e->code->area_used -= out->parts[i].offset;
+    }
+    if (out->address_at) {
+        uint64_t address = out->address + e->request->bias;
+        memcpy(out->bytes + out->address_at, &address, site->arch->word_bytes);
+    }
+    if (out->copy_bytes)
+        memcpy(out->bytes + out->copy_at, module_bytes(e->plan->module, out->copy, out->copy_bytes),
+               out->copy_bytes);
+    put(e, out->bytes, out->size);
+}
+
+static int put_insn(struct emitter *e, const struct site *site, const struct insn *insn) {
+    struct relocated out = {0};
+    int r = site->arch->relocate(insn, site->bytes + (insn->addr - site->start), here(e), &out);
+    put_relocated(e, site, &out);
+    return r;
+}
+
+/* The return at insn.target, which has no room of its own. */
+static void put_return(struct emitter *e, const struct step *s) {
+    vaddr_t to = s->insn.target;
+    trampoline_mark(e, (struct mark){.kind = MARK_INSN, .at_start = true, .orig = to});
+    put(e, module_bytes(e->plan->module, to, s->return_bytes), s->return_bytes);
+}
+
+static bool leads(const struct step *s) {
+    return s->insn.target && s->insn.kind != INSN_JUMP_INDIRECT;
+}
+
+/* What leaves where the condition of S holds, whose exit is LAST at PLACE. The bytes of one that
+ * leads to no place that is known know none. */
+static int put_leave(struct emitter *e, const struct site *site, const struct step *s,
+                     const struct insn *last, struct mark place) {
+    if (s->return_bytes) {
+        put_return(e, s);
+        return 0;
+    }
+    if (leads(s))
+        return put_jump(e, s->insn.target);
+    trampoline_mark(e, place);
+    put(e, site->bytes + (last->addr - site->start), last->size);
+    return 0;
+}
+
+/* An exit on a condition, also by a branch to a return that has no room of its own, which it does
+ * itself then: the event belongs to the taken side only. The stub of that stands for the return: it
+ * may leave no flags by which to branch once more. */
+static int put_conditional(struct emitter *e, const struct site *site, const struct step *s,
+                           struct telling t) {
+    uint8_t stub[STUB_MAX_BYTES], skip[RELOCATED_MAX_BYTES];
+    const struct arch *arch = site->arch;
+    const uint8_t *bytes = site->bytes + (s->insn.addr - site->start);
+    struct exit_parts parts = {.last = s->insn};
+    struct mark place = place_of(site, s->insn.addr);
+    int r = arch->part_exit ? arch->part_exit(&s->insn, bytes, here(e), &parts) : 0;
+    if (parts.before.size) {
+        put_relocated(e, site, &parts.before);
+        place = place_of(site, parts.last.addr);
+        place.it = parts.it;
+    }
+    size_t leave = leads(s) ? arch->jump_bytes : parts.last.size;
+    leave = s->return_bytes ? s->return_bytes : leave;
+    size_t size = make_stub(e, stub, here(e), t);
+    size_t n = arch->skip_unless(&s->insn, bytes, (uint32_t)(size + leave), skip);
+    trampoline_mark(e, place);
+    put(e, skip, n);
+    const struct mark of_return = {.orig = s->insn.target};
+    put_stub(e, t, s->return_bytes ? of_return : place);
+    int left = put_leave(e, site, s, &parts.last, place);
+    return r ? r : left;
+}
+
+/* A jump back to the entry is no call: it goes on behind the entry's stub. */
+static int put_loop(struct emitter *e, const struct site *site, const struct step *s) {
+    struct insn insn = s->insn;
+    if (e->behind[s->function])
+        insn.target = e->behind[s->function];
+    return put_insn(e, site, &insn);
+}
+
+/* Two words tell where a stack is, or one event that it moves. */
+static void put_stack(struct emitter *e, uint8_t variant, enum stack_event first,
+                      struct mark place) {
+    struct telling t = {.id = (uint32_t)first << 2 | EVENT_CONTROL, .variant = variant};
+    if (first == STACK_MOVES) {
+        put_stub(e, t, place);
+        return;
+    }
+    t.variant = variant | STUB_GO_FIRST;
+    put_stub(e, t, place);
+    t.id = ((uint32_t)first + 1) << 2 | EVENT_CONTROL;
+    t.variant = variant | STUB_GO_SECOND;
+    put_stub(e, t, place);
+}
+
+static bool is_conditional(const struct step *s) {
+    const uint8_t kind = s->insn.kind;
+    return !s->falls && (kind == INSN_BRANCH || kind == INSN_LOOP || s->insn.goes_on);
+}
+
+static int put_step(struct emitter *e, const struct site *site, const struct step *s) {
+    if (site->tier == TIER_PAD)
+        return 0; /* nops */
+    uint32_t owner = told_exit_owner(e, s);
+    struct mark place = place_of(site, s->insn.addr);
+    if (go_stacks_step(e->plan, s))
+        put_stack(e, s->variant, STACK_MADE_LOW, place);
+    if (owner == UINT32_MAX)
+        return s->beside ? 0 : put_insn(e, site, &s->insn);
+    if (s->loops)
+        return put_loop(e, site, s);
+    struct telling t = {.id = event_id(e, owner, s->event),
+                        .variant = told_variant(e, s->variant, owner, s->event),
+                        .pops = s->pops,
+                        .link_first = s->link_first};
+    e->code->sites++;
+    if (is_conditional(s))
+        return put_conditional(e, site, s, t);
+    put_stub(e, t, place);
+    if (s->return_bytes)
+        put_return(e, s);
+    return s->return_bytes || s->beside ? 0 : put_insn(e, site, &s->insn);
+}
+
+static bool goes_on(const struct site *site, const struct plan *plan) {
+    const struct insn *last = &plan->steps.at[site->first_step + site->step_count - 1].insn;
+    const uint8_t kind = last->kind;
+    return last->goes_on ||
+           (kind != INSN_RETURN && kind != INSN_JUMP && kind != INSN_JUMP_INDIRECT &&
+            kind != INSN_TRAP && !emitter_is_call(kind));
+}
+
+static void put_control(struct emitter *e, const struct site *site) {
+    uint32_t owner = site->control ? told_owner(e, site->function, EVENT_CONTROL) : UINT32_MAX;
+    if (owner == UINT32_MAX)
+        return;
+    struct telling t = {.id = event_id(e, owner, EVENT_CONTROL), .variant = site->variant};
+    put_stub(e, t, place_of(site, site->start));
+    e->code->sites++;
+}
+
+static void put_entry(struct emitter *e, const struct site *site, bool hook, bool event) {
+    const struct mark place = place_of(site, site->start);
+    if (hook)
+        put_stub(e, (struct telling){.variant = HOOK_VARIANT}, place);
+    if (go_stacks_entry(e->plan, site))
+        put_stack(e, site->variant,
+                  site->function == e->plan->go.mover ? STACK_MOVES : STACK_FREED_LOW, place);
+    if (!event)
+        return;
+    struct telling t = {.variant = told_variant(e, site->variant, site->function, EVENT_ENTRY)};
+    if (told_is_sliced(e, site->function))
+        put_stub(e, (struct telling){.variant = t.variant | STUB_SLICE}, place);
+    t.id = event_id(e, site->function, EVENT_ENTRY);
+    put_stub(e, t, place);
+    e->behind[site->function] = here(e);
+    e->code->sites++;
+}
+
+int trampoline_write(struct emitter *e, const struct site *site, bool hook, bool event) {
+    int r = 0;
+    put_entry(e, site, hook, event);
+    put_control(e, site);
+    for (uint32_t i = 0; !r && i < site->step_count; i++)
+        r = put_step(e, site, &e->plan->steps.at[site->first_step + i]);
+    if (!r && goes_on(site, e->plan))
+        r = put_jump(e, site->end);
+    return r;
+}

@@ -1,0 +1,304 @@
+/*
+ * Calls that a stop of ours has cut short go on (arch/rest.h).
+ *
+ * Whoever stands at a stop is outside of the rest that it may have been making: rests_end() has put
+ * it behind the call in the program's own code, with what was done by then as the result. So nobody
+ * else need know of rests. When it is resumed, and nothing but us has stopped it, rests_go_on()
+ * lets it make what is left. If the tool dies meanwhile, it comes back by itself.
+ */
+#include <signal.h>
+#include <stddef.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "session/tracer_parts.h"
+#include "target/memory.h"
+#include "target/status.h"
+
+/* What TASK's lane says of a rest. A spoor that was killed has left lanes that are not ours. */
+static bool read_rest(const struct task *task, struct rest *ret) {
+    const struct space *space = task->space;
+    taddr_t lane = space->inherited ? keys_lane(space, task->tid) : 0;
+    if (space->inherited)
+        return lane &&
+               memory_read(space->remote.memory_fd, lane + LANE_REST, ret, sizeof *ret, NULL) == 0;
+    if (!task->slot || task->slot->unread || !task->slot->lane->rest.back)
+        return false;
+    *ret = task->slot->lane->rest;
+    return true;
+}
+
+/* Where its system calls go to a handler of its own (PR_SET_SYSCALL_USER_DISPATCH; thread_call()),
+ * the rest, which is none of its own, has not been made, and the handler is not told. */
+void rests_end(struct task *task) {
+    enum { STOPPED = 0x7f };
+    const struct space *space = task->space;
+    struct regs regs;
+    struct rest rest;
+    task->is_cut = false;
+    if (!space || !space->agent || !read_rest(task, &rest) ||
+        thread_get_regs(task->tid, &regs) < 0 || !rest_is_made(&regs, space->agent))
+        return;
+    bool refused = !(task->status >> 16) && WSTOPSIG(task->status) == SIGSYS;
+    if (refused)
+        rest_give_up(&regs, &rest);
+    else
+        task->is_cut = rest_end(&regs, space->agent, &rest, &task->cut);
+    if (task->slot)
+        task->slot->lane->rest.back = 0;
+    thread_set_regs(task->tid, &regs);
+    if (refused)
+        task->status = (PTRACE_EVENT_STOP << 16) | (SIGTRAP << 8) | STOPPED;
+}
+
+void rests_note(struct task *task, const struct regs *regs) {
+    if (!task->is_cut)
+        task->is_cut = (task->rest_of = rest_is_due(regs, &task->cut)) != REST_OF_NONE;
+}
+
+static int copy_of_file(const struct task *task, int fd) {
+    AUTO_FD int process = (int)syscall(SYS_pidfd_open, task->pid, 0);
+    return process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, fd, 0);
+}
+
+/* 0: it is no socket. */
+static int socket_option(int file, int option) {
+    int value = 0;
+    socklen_t size = sizeof value;
+    return file >= 0 && getsockopt(file, SOL_SOCKET, option, &value, &size) == 0 ? value : 0;
+}
+
+/* Numbers: linux/major.h, Documentation/admin-guide/devices.txt. */
+static bool is_terminal(unsigned major_number) {
+    return major_number == 4 || major_number == 5 || (major_number >= 128 && major_number <= 143);
+}
+
+static bool is_endless(unsigned major_number, unsigned minor_number) {
+    enum { MEMORY = 1, ZERO = 5, RANDOM = 8, URANDOM = 9 };
+    return major_number == MEMORY &&
+           (minor_number == ZERO || minor_number == RANDOM || minor_number == URANDOM);
+}
+
+/* How much is read before FILE, a terminal or a socket, lets its readers go; 0: that is not known,
+ * or depends on time. */
+static size_t least_read(int file) {
+    struct termios t;
+    if (file >= 0 && tcgetattr(file, &t) == 0)
+        return t.c_lflag & ICANON || t.c_cc[VTIME] ? 0 : t.c_cc[VMIN];
+    return socket_option(file, SO_TYPE) == SOCK_STREAM ? (size_t)socket_option(file, SO_RCVLOWAT)
+                                                       : 0;
+}
+
+/* Whether who reads FD, whose status is ST, is kept waiting for more: for all, or so much that what
+ * it wants is set to that. */
+static bool waits_to_read(struct task *task, int fd, const struct stat *st) {
+    if (S_ISCHR(st->st_mode) && is_endless(major(st->st_rdev), minor(st->st_rdev)))
+        return true;
+    if (task->cut.in != REST_IN_ONE || (!S_ISCHR(st->st_mode) && !S_ISSOCK(st->st_mode)))
+        return false;
+    AUTO_FD int file = copy_of_file(task, fd);
+    size_t least = least_read(file);
+    if (task->cut.wanted > least)
+        task->cut.wanted = least;
+    return task->cut.done < task->cut.wanted;
+}
+
+static bool is_pipe(const struct task *task, int fd) {
+    AUTO_FREE char *name = mem_printf("/proc/%d/fd/%d", task->tid, fd);
+    struct stat st;
+    return stat(name, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+static bool is_wanted(struct task *task, const struct regs *regs) {
+    enum { SPLICED_TO = 2 };
+    const int fd = (int)rest_argument(regs, 0);
+    AUTO_FREE char *name = mem_printf("/proc/%d/fd/%d", task->tid, fd);
+    struct stat st;
+    if (task->rest_of == REST_OF_ANYTHING)
+        return true;
+    if (task->rest_of == REST_OF_PIPE)
+        return is_pipe(task, fd) && !is_pipe(task, (int)rest_argument(regs, SPLICED_TO));
+    if (stat(name, &st) < 0)
+        return false;
+    if (task->rest_of == REST_OF_READING)
+        return waits_to_read(task, fd, &st);
+    if (task->rest_of == REST_OF_WRITING)
+        return S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) ||
+               (S_ISCHR(st.st_mode) && is_terminal(major(st.st_rdev)));
+    AUTO_FD int file = S_ISSOCK(st.st_mode) ? copy_of_file(task, fd) : -1;
+    int type = socket_option(file, SO_TYPE);
+    return task->rest_of == REST_OF_STREAM ? type == SOCK_STREAM
+                                           : type == SOCK_DGRAM || type == SOCK_SEQPACKET;
+}
+
+/* ---- what lies in pieces ---- */
+
+enum { MOST_PIECES = 1024 /* UIO_MAXIOV */, PIECE = 2 /* words: where, how much */ };
+
+struct pieces {
+    taddr_t at;
+    uint64_t count;
+};
+
+/* Leaves out the first DONE bytes of ALL, in TASK's memory, which are *RET_BYTES bytes. Returns how
+ * many pieces are left; 0: it cannot be read, or they are too many. */
+static size_t pieces_left(const struct task *task, const struct pieces *all, uint64_t done,
+                          struct rest *ret, uint64_t *ret_bytes) {
+    uint64_t words[MOST_PIECES][PIECE];
+    size_t left = 0;
+    *ret_bytes = 0;
+    if (all->count > MOST_PIECES || memory_read(task->space->remote.memory_fd, all->at, words,
+                                                all->count * sizeof *words, NULL) < 0)
+        return 0;
+    for (size_t i = 0; i < all->count; i++) {
+        uint64_t size = words[i][1], skip = done < size ? done : size;
+        *ret_bytes += size;
+        done -= skip;
+        if (skip == size)
+            continue;
+        if (left == REST_VECTOR)
+            return 0;
+        ret->vector[left][0] = words[i][0] + skip;
+        ret->vector[left++][1] = size - skip;
+    }
+    return left;
+}
+
+/* What the arguments are to be, in RET; false: that cannot be made. (How much room there was for
+ * what comes beside a message is written over when a part of it has come.) */
+static bool cut_pieces(struct task *task, const struct regs *regs, struct rest *ret) {
+    enum { NAME, NAME_SIZE, PIECES, COUNT, CONTROL, CONTROL_SIZE }; /* words of struct msghdr */
+    struct pieces all = {rest_argument(regs, 1), rest_argument(regs, 2)};
+    if (task->cut.in == REST_IN_MESSAGE) {
+        bool receives = task->rest_of == REST_OF_STREAM;
+        if (memory_read(task->space->remote.memory_fd, all.at, ret->message, sizeof ret->message,
+                        NULL) < 0 ||
+            (receives && ret->message[CONTROL]))
+            return false;
+        if (receives)
+            ret->message[NAME] = ret->message[NAME_SIZE] = 0;
+        all = (struct pieces){ret->message[PIECES], ret->message[COUNT]};
+    }
+    size_t left = pieces_left(task, &all, task->cut.done, ret, &task->cut.wanted);
+    ret->message[PIECES] = task->slot->at + LANE_REST + offsetof(struct rest, vector);
+    ret->message[COUNT] = left;
+    ret->message[CONTROL] = ret->message[CONTROL_SIZE] = 0; /* went with the first part */
+    return left;
+}
+
+/* For the rest, whose other registers are there. */
+static void set_pieces(const struct task *task, struct regs *regs, const struct rest *rest) {
+    taddr_t at = task->slot->at + LANE_REST;
+    if (task->cut.in == REST_IN_MESSAGE)
+        rest_set_argument(regs, 1, at + offsetof(struct rest, message));
+    if (task->cut.in != REST_IN_VECTOR)
+        return;
+    rest_set_argument(regs, 1, at + offsetof(struct rest, vector));
+    rest_set_argument(regs, 2, rest->message[3]);
+}
+
+/* ---- on its way ---- */
+
+/* A sandbox might judge the call by where it is made; those who are watched stop at it. */
+static bool may_make(const struct task *task) {
+    const struct space *s = task->space;
+    return s && s->agent && !s->traps && !s->trapped && !s->inherited && !task->watched &&
+           task->slot && !task->slot->unread && keys_lane(s, task->tid) == task->slot->at &&
+           status_seccomp_filters(task->tid) <= s->filters;
+}
+
+bool rests_go_on(struct task *task) {
+    struct regs regs;
+    struct rest rest = {.result = 0};
+    if (!task->is_cut)
+        return false;
+    task->is_cut = false;
+    if (!may_make(task) || thread_get_regs(task->tid, &regs) < 0 ||
+        !rest_is_where(&regs, &task->cut) || !is_wanted(task, &regs) ||
+        (task->cut.in != REST_IN_ONE && !cut_pieces(task, &regs, &rest)))
+        return false;
+    rest_begin(&regs, task->space->agent, &task->cut, &rest);
+    set_pieces(task, &regs, &rest);
+    task->slot->lane->rest = rest;
+    if (thread_set_regs(task->tid, &regs) == 0)
+        return true;
+    task->slot->lane->rest.back = 0;
+    return false;
+}
+
+/* ---- when they are left ---- */
+
+static void let_make(struct task *k) {
+    k->rests = RESTS_MADE;
+    k->stopped = false;
+    thread_continue_to_call(k->tid, 0);
+}
+
+/* It has come from the call, and shall stop where calls can be made. */
+static void come_from_rest(struct task *k) {
+    rests_end(k);
+    if (k->is_cut && !status_signal_pending(k->tid) && rests_go_on(k)) {
+        let_make(k);
+        return;
+    }
+    k->rests = RESTS_OVER;
+    k->stopped = false;
+    thread_interrupt(k->tid);
+    thread_continue(k->tid, 0);
+}
+
+/* K, which is let make a rest, has stopped. Returns whether it does so still. */
+static bool get_on(struct task *k) {
+    struct thread_call_stop call;
+    if (k->rests == RESTS_MADE && is_call_stop(k->status)) {
+        if (thread_at_call(k->tid, &call))
+            let_make(k);
+        else
+            come_from_rest(k);
+        return true;
+    }
+    if (k->rests == RESTS_MADE && rests_go_on(k)) {
+        let_make(k);
+        return true;
+    }
+    k->rests = RESTS_NOT;
+    return false;
+}
+
+static bool one_turn(struct tracer *t, const struct space *space) {
+    size_t left = 0;
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        left += k->space == space && k->rests != RESTS_NOT && (!k->stopped || get_on(k));
+    for (struct task *k = tasks_next(&t->tasks, NULL), *next; k && left; k = next) {
+        next = tasks_next(&t->tasks, k);
+        if (k->space == space && k->stopped && k->rests == RESTS_NOT)
+            release_task(t, k, 0);
+    }
+    return left;
+}
+
+/* It waits for somebody who does not come. */
+static void give_up(const struct tracer *t, const struct task *k) {
+    AUTO_FREE char *text =
+        mem_printf("process %d: thread %d waits on to send or receive the rest of "
+                   "what it was asked to: as spoor leaves, that call ends early",
+                   k->pid, k->tid);
+    if (options_of(t)->warn && !status_has_ended(k->tid))
+        options_of(t)->warn(options_of(t)->ctx, text);
+}
+
+void rests_await(struct tracer *t, const struct space *space) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space && k->stopped && rests_go_on(k))
+            let_make(k);
+    await_while(t, one_turn, space);
+    for (const struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space && !k->stopped && k->rests == RESTS_MADE)
+            give_up(t, k);
+}

@@ -1,0 +1,165 @@
+/*
+ * What only threads of 32-bit Arm have: the thread pointer, which lanes hang off; the number of the
+ * call that they are in, apart from the registers. What only its machines may lack. Facts: Linux
+ * arch/arm/kernel/ptrace.c and entry-common.S, arch/arm/include/asm/syscall.h; for the counter
+ * arch/arm/kernel/vdso.c and drivers/clocksource/arm_arch_timer.c.
+ */
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include "arch/arm/needs.h"
+#include "arch/clock.h"
+#include "target/cpu.h"
+#include "target/status.h"
+#include "target/thread.h"
+
+int thread_get_pointer(pid_t tid, uint64_t *ret) {
+    regs_word_t pointer = 0;
+    int rc = ptrace(PTRACE_GET_THREAD_AREA, tid, NULL, &pointer) < 0 ? -errno : 0;
+    *ret = pointer;
+    return rc;
+}
+
+/* Only a thread itself can set it. */
+int thread_set_pointer(pid_t tid, uint64_t pointer) {
+    (void)tid;
+    (void)pointer;
+    return -ENOTSUP;
+}
+
+/* Return addresses are not guarded by a second stack. */
+bool thread_guards_returns(pid_t tid) {
+    (void)tid;
+    return false;
+}
+
+/* Kernels from 5.15 on, until that was mended in 6.6, took −1 for a number that is too large, and
+ * ended who makes such a call: they say so beforehand. */
+int thread_forget_call(pid_t tid) {
+    struct thread_call_stop stop, now;
+    const uintptr_t none = UINTPTR_MAX;
+    if (!thread_at_call(tid, &stop))
+        return -EINVAL;
+    if (ptrace(PTRACE_SET_SYSCALL, tid, NULL, (void *)none) < 0)
+        return -errno;
+    if (thread_at_call(tid, &now) && now.number == -1)
+        return 0;
+    ptrace(PTRACE_SET_SYSCALL, tid, NULL, (void *)(uintptr_t)stop.number);
+    return -ENOTSUP;
+}
+
+/* One that is interrupted again before it has stopped may be on its way out already. */
+void thread_note_wait(pid_t tid, struct status_wait *ret) {
+    struct status_wait now;
+    status_wait_of(tid, &now);
+    if (now.number >= 0)
+        *ret = now;
+}
+
+/* Whether that is the call behind which REGS stand. */
+static bool is_wait_of(const struct status_wait *w, const struct regs *regs) {
+    long number;
+    uint64_t argument;
+    bool same = regs_call(regs, &number, &argument) && w->number == number &&
+                w->sp == regs_sp(regs) && w->pc == regs_pc(regs) && w->args[0] == argument;
+    for (int i = 1; i < 6; i++)
+        same = same && w->args[i] == regs->raw.uregs[i];
+    return same;
+}
+
+/*
+ * The register with the number may be what a handler's return has restored: then the number that
+ * the kernel itself has is of that, whose registers say nothing of this call. Kernels before 5.15
+ * knew the number only of calls that somebody traced.
+ */
+static bool comes_from_call(pid_t tid, const struct status_wait *wait, const struct regs *regs) {
+    long number, seen;
+    uint64_t argument;
+    if (!regs_call(regs, &number, &argument) || !status_call_of(tid, &seen, &argument))
+        return false;
+    bool from_handler = seen == SYS_rt_sigreturn || seen == SYS_sigreturn;
+    return seen == number || (!from_handler && is_wait_of(wait, regs));
+}
+
+/* Whether the instruction before the pc of REGS calls the kernel: `svc`, with 0 in A32. */
+static bool is_behind_call(pid_t tid, const struct regs *regs) {
+    enum { A32_BYTES = 4, T32_BYTES = 2, A32_SVC = (int)0xef000000, T32_SVC = 0xdf };
+    bool t32 = regs_is_other(regs);
+    uintptr_t at = (uintptr_t)regs_pc(regs) - (t32 ? T32_BYTES : A32_BYTES);
+    errno = 0;
+    uint32_t word = (uint32_t)ptrace(PTRACE_PEEKTEXT, tid, (void *)at, NULL);
+    return !errno && (t32 ? (word >> 8 & 0xff) == T32_SVC : word == (uint32_t)A32_SVC);
+}
+
+bool thread_restart_interrupted(pid_t tid, const struct status_wait *wait, struct regs *regs) {
+    if (!regs_is_interrupted(regs) || !is_behind_call(tid, regs) ||
+        !comes_from_call(tid, wait, regs))
+        return false;
+    regs_call_again(regs);
+    return true;
+}
+
+/* It forgets nothing. */
+void *thread_save_vectors(pid_t tid) {
+    (void)tid;
+    return NULL;
+}
+
+void thread_restore_vectors(pid_t tid, const void *vectors) {
+    (void)tid;
+    (void)vectors;
+}
+
+static sigjmp_buf without_counter;
+
+static void leave(int sig) {
+    (void)sig;
+    siglongjmp(without_counter, 1);
+}
+
+/* Nothing but to read it tells for certain: a processor may have none, a kernel may forbid it, or
+ * answer in its place. */
+static bool has_counter(void) {
+    struct sigaction before, ours = {.sa_handler = leave};
+    sigset_t ill, mask;
+    volatile bool has = false;
+    sigemptyset(&ill);
+    sigaddset(&ill, SIGILL);
+    sigaction(SIGILL, &ours, &before);
+    pthread_sigmask(SIG_UNBLOCK, &ill, &mask);
+    if (sigsetjmp(without_counter, 1) == 0) {
+        clock_ticks();
+        has = true;
+    }
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    sigaction(SIGILL, &before, NULL);
+    return has;
+}
+
+/* Where firmware has not given all processors the same counter (cntvct_functional()), the kernel
+ * takes the names of its clocks out of the vDSO. Without a vDSO nothing tells. */
+static bool shares_counter(void) {
+    void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    bool shares = !vdso || dlsym(vdso, "__vdso_clock_gettime");
+    if (vdso)
+        dlclose(vdso);
+    return shares;
+}
+
+int cpu_check(struct err *err) {
+    const struct arm_machine machine = {
+        .platform = (const char *)getauxval(AT_PLATFORM), // NOLINT(performance-no-int-to-ptr)
+        .has_counter = has_counter(),
+        .shares_counter = shares_counter()};
+    const char *lacks = arm_lacks(&machine);
+    return lacks ? err_set(err, ENOTSUP, "machine",
+                           "this machine: nothing can be recorded on it: %s", lacks)
+                 : 0;
+}

@@ -1,0 +1,174 @@
+/*
+ * The library in backtrace/ serves stacks of the process here: see its spoor_backtrace.c for the
+ * ways, and for what proves them. It is given all executable memory for its text, and looks at
+ * nothing else but tables and the pieces of stacks that were copied.
+ */
+#include "unwind/by_code.h"
+
+#include <string.h>
+
+#include "arch/arch.h"
+#include "unwind/code.h"
+
+enum {
+    BEYOND = 1 << 20, /* of a piece: a frame may end there, but not be left any more */
+    START_BYTES = 64, /* of the code that a program begins with */
+    SCRATCH = 0x500f  /* registers that calls do not keep: r0 to r3, ip, lr */
+};
+
+struct view { /* what the library sees */
+    struct images *images;
+    struct code *code; /* of the frame */
+    struct machine *m;
+    bool searches; /* what is not there may be needed by nobody */
+};
+
+static bool is_of(const struct unwind_piece *p, taddr_t at, size_t room) {
+    return at - p->at <= p->size + room;
+}
+
+static bool read_stack(const struct machine *m, taddr_t from, void *to, size_t size) {
+    for (size_t i = 0; i < m->piece_count; i++) {
+        const struct unwind_piece *p = &m->pieces[i];
+        if (from - p->at < p->size && p->size - (from - p->at) >= size) {
+            memcpy(to, p->bytes + (from - p->at), size);
+            return true;
+        }
+    }
+    return false;
+}
+
+static int read_memory(void *arg, spoor_word from, void *to, size_t size) {
+    const struct view *v = arg;
+    struct machine *m = v->m;
+    struct code *code = images_at(v->images, from);
+    if (code && images_bytes(v->images, code, from, to, size))
+        return 0;
+    if (read_stack(m, from, to, size) || images_constants(v->images, v->code, from, to, size))
+        return 0;
+    for (size_t i = 0; i < m->piece_count && !v->searches && !m->missed; i++)
+        m->missed = is_of(&m->pieces[i], from, BEYOND);
+    return -1;
+}
+
+static bool is_signal_return(struct images *images, taddr_t pc) {
+    uint8_t bytes[REGS_SIGNAL_RETURN_BYTES];
+    size_t at;
+    struct code *code = images_at(images, pc);
+    return code && images_bytes(images, code, pc, bytes, sizeof bytes) &&
+           regs_is_signal_return(bytes, &at);
+}
+
+/* Unwinders look a return address up by what stands before it: so code that is returned to, but by
+ * no call, has a nop there. That is where coroutines end (makecontext()). */
+static bool is_last_return(struct images *images, uint64_t address) {
+    taddr_t pc = regs_plain_address(address);
+    struct code *code = images_at(images, pc);
+    const struct arch *arch = arch_host();
+    uint8_t bytes[4];
+    struct insn insn;
+    if (arch->other && address != pc)
+        arch = arch->other;
+    for (size_t size = arch->insn_bytes; code && size <= sizeof bytes; size *= 2)
+        if (images_bytes(images, code, pc - size, bytes, size) &&
+            arch->decode(bytes, size, pc - size, &insn, NULL) && insn.size == size)
+            return insn.kind == INSN_NOP;
+    return false;
+}
+
+static int goes_back(void *arg, spoor_word address) {
+    const struct view *v = arg;
+    return is_signal_return(v->images, regs_plain_address(address)) ||
+           is_last_return(v->images, address);
+}
+
+static struct span stack_of(const struct machine *m) {
+    taddr_t sp = m->registers[REGS_DWARF_SP];
+    for (size_t i = 0; i < m->piece_count; i++)
+        if (is_of(&m->pieces[i], sp, 0))
+            return (struct span){m->pieces[i].at, m->pieces[i].at + m->pieces[i].size + BEYOND};
+    return (struct span){0, 0};
+}
+
+/* ---- ends ---- */
+
+/* Whether CODE's program begins with a straight line that calls something right before PC: nobody
+ * has called what that line is of. */
+static bool is_first(struct view *v, taddr_t pc) {
+    taddr_t entry = images_facts(v->images, v->code).entry, at = regs_plain_address(entry);
+    const struct arch *arch = arch_host();
+    struct insn insn = {.kind = INSN_OTHER};
+    if (arch->other && entry != at)
+        arch = arch->other;
+    if (!entry || pc - at > START_BYTES)
+        return false;
+    for (; at < pc; at += insn.size) {
+        uint8_t bytes[8];
+        size_t room = sizeof bytes;
+        while (room && !images_bytes(v->images, v->code, at, bytes, room))
+            room -= 2;
+        bool goes_on = arch->decode(bytes, room, at, &insn, NULL);
+        if (!goes_on || insn.kind == INSN_RETURN || insn.kind == INSN_JUMP ||
+            insn.kind == INSN_JUMP_INDIRECT)
+            return false;
+    }
+    return at == pc && (insn.kind == INSN_CALL || insn.kind == INSN_CALL_INDIRECT);
+}
+
+/* What is returned to ends the thread or coroutine, or the program has begun there. */
+static bool is_bottom(struct view *v, uint64_t address) {
+    taddr_t pc = regs_plain_address(address);
+    uint8_t bytes[REGS_SIGNAL_RETURN_BYTES];
+    bool ends =
+        images_bytes(v->images, v->code, pc, bytes, sizeof bytes) && regs_is_thread_end(bytes);
+    return ends || is_first(v, pc) || is_last_return(v->images, address);
+}
+
+/* ---- the step ---- */
+
+/* The way by a function's start looks through the stack for its call. */
+static bool step_any_way(struct view *view, struct spoor_image *image, struct machine *caller,
+                         struct code_frame *frame) {
+    static const uint8_t ways[] = {SPOOR_BY_TABLE | SPOOR_BY_RETURN, SPOOR_BY_PROLOGUE};
+    for (size_t i = 0; i < sizeof ways; i++) {
+        view->searches = i > 0 || frame->exact; /* then all ways are taken at once */
+        image->walkers = ways[i];
+        if (code_step(image, caller, 0, frame))
+            return true;
+    }
+    return false;
+}
+
+bool step_by_code(struct images *images, struct code *code, struct machine *m,
+                  struct unwind_frame *frame, enum unwind_end *ret_end) {
+    struct view view = {images, code, m, false};
+    struct span tables = images_facts(images, code).exidx, stack = stack_of(m);
+    size_t last = images->code.count - 1;
+    struct spoor_image image = {.text_low = images->code.at[0].map->start,
+                                .text_high = images->code.at[last].map->end,
+                                .exidx_low = tables.start,
+                                .exidx_high = tables.end,
+                                .stacks[0] = {stack.start, stack.end},
+                                .isa = SPOOR_ISA_ARM,
+                                .read = read_memory,
+                                .goes_back = goes_back,
+                                .arg = &view};
+    struct code_frame found = {.pc = m->registers[REGS_DWARF_PC], .exact = frame->exact};
+    struct machine caller = *m;
+    *ret_end = UNWIND_BOTTOM;
+    if (!frame->exact && is_bottom(&view, found.pc))
+        return false;
+    *ret_end = UNWIND_LOST;
+    if (!frame->exact)
+        caller.known &= ~(uint64_t)SCRATCH;
+    m->missed |= !stack.end;
+    if (!step_any_way(&view, &image, &caller, &found))
+        return false;
+    for (int i = 0; i < m->count; i++)
+        m->registers[i] = caller.known >> i & 1 ? caller.registers[i] : 0;
+    m->known = caller.known;
+    m->registers[REGS_DWARF_PC] = found.pc;
+    frame->cfa = m->registers[REGS_DWARF_SP];
+    frame->how = UNWIND_CODE;
+    return true;
+}

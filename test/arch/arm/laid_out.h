@@ -1,0 +1,30 @@
+/* What lay_out.c writes of a module and trampolines.c reads: these, and what they count, in this
+ * order, each piece of bytes behind what tells of it. */
+#ifndef SPOOR_TEST_ARCH_ARM_LAID_OUT_H
+#define SPOOR_TEST_ARCH_ARM_LAID_OUT_H
+
+#include <stdint.h>
+
+struct laid_out {
+    uint32_t pieces, patches, functions, marks;
+};
+struct laid_piece { /* of the module or its area: `size` bytes follow */
+    uint32_t at, size;
+};
+struct laid_patch {
+    uint32_t at, size;
+    uint32_t trampoline; /* of a trap: where its thread is to go on; else 0 */
+    uint8_t before[8], after[8];
+};
+struct laid_function {
+    uint32_t at, size; /* at: with the bit of the state. Its number is what events tell */
+    uint32_t traced, exact;
+    char name[52];
+};
+
+struct laid_mark { /* plan.h, struct mark: of an instruction or the start of a stub */
+    uint32_t at, orig;
+    uint8_t it, pushed, t32, padding;
+};
+
+#endif

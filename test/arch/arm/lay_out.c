@@ -1,0 +1,146 @@
+/*
+ * Plans a file of 32-bit Arm as any other, and writes what trampolines.c needs to run it patched:
+ *
+ *     lay_out MODULE AREA RESULT whole|traps|filtered LOW HIGH
+ *
+ * AREA is where the trampolines will be. FILTERED: only calls from between LOW and HIGH count.
+ * TRAPS: there is no other tier. In place of an agent, which backends of other machines than the
+ * host's do not have, there is but a table of lanes.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/arm/arm.h"
+#include "base/mem.h"
+#include "laid_out.h"
+#include "plan/internal.h"
+#include "wire/keys.h"
+
+enum { AGENT_BYTES = LANES_BYTES + 64, RING_BYTES = 4096 };
+
+static const uint8_t agent[AGENT_BYTES];
+static const size_t agent_size = AGENT_BYTES;
+static struct arch a32, t32;
+static FILE *out;
+
+static void put(const void *bytes, size_t size) {
+    if (fwrite(bytes, 1, size, out) != size)
+        abort();
+}
+
+static void put_piece(uint64_t at, const uint8_t *bytes, size_t size) {
+    const struct laid_piece piece = {(uint32_t)at, (uint32_t)size};
+    put(&piece, sizeof piece);
+    put(bytes, size);
+}
+
+/* Backends of other machines than the host's have no agent. */
+static void give_agent(struct plan *plan) {
+    a32 = arch_a32;
+    t32 = arch_t32;
+    a32.agent = t32.agent = agent;
+    a32.agent_size = t32.agent_size = &agent_size;
+    a32.agent_code = t32.agent_code = LANES_BYTES;
+    a32.other = &t32;
+    t32.other = &a32;
+    plan->arch = &a32;
+    plan->area_size += AGENT_BYTES;
+    for (size_t i = 0; i < plan->sites.count; i++)
+        plan->sites.at[i].arch = plan->sites.at[i].arch == &arch_a32 ? &a32 : &t32;
+}
+
+static uint32_t trampoline_of(const struct plan_code *code, vaddr_t at, uint64_t area) {
+    for (size_t i = 0; i < code->trap_count; i++)
+        if (code->traps[i].at == at)
+            return (uint32_t)area + code->traps[i].trampoline;
+    return 0;
+}
+
+static void write_patches(const struct plan_code *code, uint64_t area) {
+    for (size_t i = 0; i < code->patch_count; i++) {
+        const struct patch *p = &code->patches[i];
+        struct laid_patch patch = {.at = (uint32_t)p->at, .size = p->size};
+        patch.trampoline = trampoline_of(code, p->at, area);
+        memcpy(patch.before, p->before, sizeof patch.before);
+        memcpy(patch.after, p->after, sizeof patch.after);
+        put(&patch, sizeof patch);
+    }
+}
+
+static void write_functions(const struct plan *plan) {
+    for (size_t i = 0; i < plan_function_count(plan); i++) {
+        const struct plan_function *f = plan_function(plan, i);
+        struct laid_function function = {
+            .size = (uint32_t)f->size, .traced = f->entry != TIER_NONE, .exact = f->exact};
+        function.at = (uint32_t)f->addr | (plan_arch_at(plan, f->addr) == &arch_t32);
+        (void)snprintf(function.name, sizeof function.name, "%s", f->name ? f->name : "?");
+        put(&function, sizeof function);
+    }
+}
+
+static void write_marks(const struct plan_code *code, uint64_t area) {
+    for (size_t i = 0; i < code->mark_count; i++) {
+        const struct mark *m = &code->marks[i];
+        const bool stub = m->kind == MARK_STUB;
+        struct laid_mark mark = {.at = (uint32_t)(area + m->offset),
+                                 .orig = m->kind == MARK_NONE ? 0 : (uint32_t)m->orig,
+                                 .it = m->it,
+                                 .pushed = stub ? 0 : m->pushed,
+                                 .t32 = m->other};
+        put(&mark, sizeof mark);
+    }
+}
+
+static void write_all(const struct plan *plan, const struct plan_code *code, uint64_t area) {
+    const struct module *m = plan->module;
+    struct laid_out head = {1, (uint32_t)code->patch_count, (uint32_t)plan_function_count(plan),
+                            (uint32_t)code->mark_count};
+    for (size_t i = 0; i < m->section_count; i++)
+        head.pieces += m->sections[i].bytes != NULL;
+    put(&head, sizeof head);
+    for (size_t i = 0; i < m->section_count; i++)
+        if (m->sections[i].bytes)
+            put_piece(m->sections[i].start, m->sections[i].bytes, m->sections[i].size);
+    put_piece(area, code->area, code->area_used);
+    write_patches(code, area);
+    write_functions(plan);
+    write_marks(code, area);
+}
+
+static void lay_out(struct module *module, char **args) {
+    struct plan *plan;
+    struct plan_code code;
+    const bool traps = !strcmp(args[3], "traps");
+    if (plan_new_by(module, traps ? TIER_TRAP : TIER_NONE, &plan, NULL))
+        abort();
+    const size_t bytes = plan_function_count(plan) / 8 + 1;
+    AUTO_FREE uint8_t *all = mem_alloc(bytes);
+    memset(all, 0xff, bytes);
+    give_agent(plan);
+    if (traps)
+        plan_permit_traps(plan, all);
+    struct plan_request request = {.area = strtoul(args[1], NULL, 0),
+                                   .area_size = plan_area_size(plan),
+                                   .ring_bytes = RING_BYTES,
+                                   .controls = true,
+                                   .filtered = !strcmp(args[3], "filtered") ? all : NULL,
+                                   .caller = {strtoul(args[4], NULL, 0), strtoul(args[5], NULL, 0)},
+                                   .overflow = OVERFLOW_WAIT};
+    if (plan_emit(plan, &request, &code, NULL))
+        abort();
+    write_all(plan, &code, request.area);
+    plan_code_done(&code);
+    plan_free(plan);
+}
+
+int main(int argc, char **argv) {
+    struct module *module;
+    if (argc != 7 || module_load(argv[1], 0, &module, NULL) || !(out = fopen(argv[3], "wb"))) {
+        (void)fprintf(stderr, "lay_out MODULE AREA RESULT whole|traps|filtered LOW HIGH\n");
+        return 1;
+    }
+    lay_out(module, argv + 1);
+    module_free(module);
+    return fclose(out) != 0;
+}

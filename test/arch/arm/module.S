@@ -1,0 +1,528 @@
+/*
+ * Functions of both states, with entries and exits of all kinds, for trampolines.c. They are
+ * entered with any values in all registers. Each adds to r9 how many functions it goes on with by
+ * tail calls, and to r8 how many it calls; otherwise they leave both alone. (That is added by what
+ * is called so: by itself, too, when that is what is run.)
+ */
+        .syntax unified
+        .arch   armv7-a
+        .fpu    neon
+        .text
+
+        .macro  begin name
+        .balign 4
+        .globl  \name
+        .type   \name, %function
+\name:
+        .fnstart
+        .endm
+        .macro  end name
+        .fnend
+        .size   \name, . - \name
+        .endm
+
+/* ---- A32 ---- */
+        .arm
+        .globl  start /* the file's entry: not a function that is called */
+start:
+        bx      lr
+        begin   a_other
+        add     r9, r9, #1
+        bx      lr
+        end     a_other
+
+        begin   a_called
+        add     r8, r8, #1
+        mov     r10, lr
+        bx      lr
+        end     a_called
+
+        begin   a_leaf
+        adds    r0, r0, r1
+        bx      lr
+        end     a_leaf
+
+        begin   a_one
+        bx      lr
+        end     a_one
+
+        begin   a_move
+        eor     r0, r0, r7
+        mov     pc, lr
+        end     a_move
+
+        begin   a_pops
+        push    {r4-r7, lr}
+        mov     r4, r0
+        mvns    r5, r4
+        pop     {r4-r7, pc}
+        end     a_pops
+
+        begin   a_ends_if
+        push    {r4-r6, lr}
+        sub     sp, sp, #8
+        tst     r0, #1
+        mvn     r4, r0
+        addeq   sp, sp, #8
+        movne   r5, #3
+        popeq   {r4-r6, pc}
+        str     r4, [sp, #4]
+        add     sp, sp, #8
+        pop     {r4-r6, pc}
+        end     a_ends_if
+
+        begin   a_jumps_if
+        push    {r4, lr}
+        tst     r1, #2
+        mov     r4, r1
+        popne   {r4, lr}
+        bne     a_other
+        eor     r2, r2, r4
+        pop     {r4, pc}
+        end     a_jumps_if
+
+        begin   a_pops_one
+        str     lr, [sp, #-4]!
+        mov     lr, r3
+        ldr     pc, [sp], #4
+        end     a_pops_one
+
+        begin   a_pops_aligned
+        str     lr, [sp, #-8]!
+        mov     lr, r3
+        ldr     pc, [sp], #8
+        end     a_pops_aligned
+
+        begin   a_all
+        push    {r0-r12, lr}
+        vpush   {d8-d9}
+        mov     r0, #0
+        vpop    {d8-d9}
+        ldm     sp!, {r0-r12, pc}
+        end     a_all
+
+        begin   a_returns_if
+        bxeq    lr
+        add     r0, r0, #1
+        movmi   pc, lr
+        sub     r0, r0, r2
+        bx      lr
+        end     a_returns_if
+
+        begin   a_pops_if
+        push    {r4, lr}
+        mov     r4, #3
+        pople   {r4, pc}
+        ldmcs   sp!, {r4, pc}
+        mov     r1, r4
+        pop     {r4, pc}
+        end     a_pops_if
+
+        begin   a_tail
+        mov     r0, #4
+        b       a_other
+        end     a_tail
+
+        begin   a_tail_at_once
+        b       a_other
+        end     a_tail_at_once
+
+        begin   a_tail_if
+        beq     a_other
+        bvs     a_other
+        add     r0, r0, #5
+        bhi     a_other
+        bx      lr
+        end     a_tail_if
+
+        begin   a_pops_and_tails
+        push    {r4, lr}
+        mov     r4, r1
+        pop     {r4, lr}
+        b       a_other
+        end     a_pops_and_tails
+
+        begin   a_tail_through
+        movw    ip, #:lower16:t_other
+        movt    ip, #:upper16:t_other
+        bx      ip
+        end     a_tail_through
+
+        begin   a_tail_through_if
+        movw    ip, #:lower16:a_other
+        movt    ip, #:upper16:a_other
+        bxpl    ip
+        ldr     ip, =pointers
+        ldrcc   pc, [ip, #4]
+        bx      lr
+        .ltorg
+        end     a_tail_through_if
+
+        begin   a_selects
+        and     r1, r1, #1
+        movw    ip, #:lower16:pointers
+        movt    ip, #:upper16:pointers
+        ldrls   pc, [ip, r1, lsl #2]
+        add     r0, r0, #1
+        bx      lr
+        end     a_selects
+
+        begin   a_loops
+        movs    r0, r0, lsr #3
+        bne     a_loops
+        bx      lr
+        end     a_loops
+
+        begin   a_loops_behind
+        b       1f
+0:      mov     r1, r0
+        bx      lr
+1:      lsrs    r0, r0, #4
+        beq     0b
+        b       a_loops_behind
+        end     a_loops_behind
+
+        begin   a_literal
+        ldr     r0, =0x12345678
+        ldrls   r1, =0x87654321
+        bx      lr
+        .ltorg
+        end     a_literal
+
+        begin   a_address
+        adr     r2, 1f
+        ldr     r0, [r2]
+        ldr     pc, [pc, #-4]
+        .word   a_other
+1:      .word   0x1020304
+        end     a_address
+
+        begin   a_vector
+        vldr    d5, 1f
+        vmov    r0, r1, d5
+        bx      lr
+        .balign 8
+1:      .quad   0x123456789abcdef0
+        end     a_vector
+
+        begin   a_calls
+        push    {r4, lr}
+        bl      a_called
+        blx     t_called
+        blne    a_called
+        pop     {r4, pc}
+        end     a_calls
+
+        begin   setjmp
+        add     r8, r8, #1
+        bx      lr
+        end     setjmp
+
+        begin   a_comes_twice
+        push    {r4, lr}
+        bl      setjmp
+        movs    r1, r0
+        pop     {r4, pc}
+        end     a_comes_twice
+
+        begin   a_runs_on
+        push    {r4, lr}
+        pop     {r4, lr}
+        add     r9, r9, #1
+        end     a_runs_on
+        begin   a_runs_into
+        mov     r0, #6
+        bx      lr
+        end     a_runs_into
+
+/* ---- T32 ---- */
+        .thumb
+        begin   t_other
+        .thumb_func
+        add     r9, r9, #1
+        bx      lr
+        end     t_other
+
+        begin   t_called
+        .thumb_func
+        add     r8, r8, #1
+        mov     r10, lr
+        bx      lr
+        end     t_called
+
+        begin   t_leaf
+        .thumb_func
+        adds    r0, r0, r1
+        bx      lr
+        end     t_leaf
+
+        begin   t_one
+        .thumb_func
+        bx      lr
+        nop
+        end     t_one
+
+        begin   t_pops
+        .thumb_func
+        push    {r4-r7, lr}
+        mov     r4, r0
+        mvns    r5, r4
+        pop     {r4-r7, pc}
+        end     t_pops
+
+        begin   t_pops_wide
+        .thumb_func
+        push    {r4-r11, lr}
+        mov     r11, r0
+        pop     {r4-r11, pc}
+        end     t_pops_wide
+
+        begin   t_pops_one
+        .thumb_func
+        str     lr, [sp, #-4]!
+        mov     lr, r3
+        ldr     pc, [sp], #4
+        end     t_pops_one
+
+        begin   t_pops_aligned
+        .thumb_func
+        str     lr, [sp, #-16]!
+        mov     lr, r3
+        ldr     pc, [sp], #16
+        end     t_pops_aligned
+
+        begin   t_returns_to_returns
+        .thumb_func
+        cbz     r0, 1f
+        lsls    r0, r0, #2
+        bcs     1f
+        beq     2f
+        movs    r1, #9
+1:      bx      lr
+2:      movs    r2, #0
+        bx      lr
+        end     t_returns_to_returns
+
+        begin   t_returns_if
+        .thumb_func
+        it      eq
+        bxeq    lr
+        adds    r0, r0, #1
+        it      mi
+        bxmi    lr
+        subs    r0, r0, r2
+        bx      lr
+        end     t_returns_if
+
+        begin   t_pops_if
+        .thumb_func
+        push    {r4, lr}
+        mov     r4, #3
+        itt     le
+        movle   r0, #1
+        pople   {r4, pc}
+        ite     cs
+        movcs   r1, #2
+        popcc   {r4, pc}
+        mov     r1, r4
+        pop     {r4, pc}
+        end     t_pops_if
+
+        begin   t_gives_back_if
+        .thumb_func
+        push    {r4, lr}
+        sub     sp, #24
+        ittt    hi
+        addhi   sp, #24
+        ldrhi   r0, 1f
+        pophi   {r4, pc}
+        iteet   vs
+        movvs   r2, #2
+        movvc   r2, r3
+        movvc   r3, #3
+        addvs   r0, r1
+        add     sp, #24
+        pop     {r4, pc}
+        .balign 4
+1:      .word   0x31415926
+        end     t_gives_back_if
+
+        begin   t_tail
+        .thumb_func
+        movs    r0, #4
+        b.w     t_other
+        end     t_tail
+
+        begin   t_tail_short
+        .thumb_func
+        b.n     t_other_next
+        end     t_tail_short
+        begin   t_other_next
+        .thumb_func
+        add     r9, r9, #1
+        bx      lr
+        end     t_other_next
+
+        begin   t_tail_if
+        .thumb_func
+        beq.w   t_other
+        bvs.w   t_other
+        adds    r0, r0, #5
+        bhi.w   t_other
+        bx      lr
+        end     t_tail_if
+
+        begin   t_tail_in_blocks
+        .thumb_func
+        it      eq
+        beq.w   t_other
+        itt     vs
+        movvs   r2, #8
+        bvs.w   t_other
+        ite     mi
+        movmi   r0, #7
+        bpl.w   t_other
+        bx      lr
+        end     t_tail_in_blocks
+
+        begin   t_tail_if_zero
+        .thumb_func
+        cbz     r0, 1f
+        cbnz    r1, 1f
+        adds    r0, #1
+        bx      lr
+        end     t_tail_if_zero
+        begin   t_other_near
+        .thumb_func
+1:      add     r9, r9, #1
+        bx      lr
+        end     t_other_near
+
+        begin   t_pops_and_tails
+        .thumb_func
+        push    {r4, lr}
+        mov     r4, r1
+        pop     {r4, lr}
+        b.w     t_other
+        end     t_pops_and_tails
+
+        begin   t_tail_through
+        .thumb_func
+        movw    ip, #:lower16:a_other
+        movt    ip, #:upper16:a_other
+        bx      ip
+        end     t_tail_through
+
+        begin   t_selects
+        .thumb_func
+        and     r1, r1, #1
+        movw    ip, #:lower16:pointers
+        movt    ip, #:upper16:pointers
+        itt     ls
+        addls   r0, #3
+        ldrls   pc, [ip, r1, lsl #2]
+        adds    r0, #1
+        bx      lr
+        end     t_selects
+
+        begin   t_loops
+        .thumb_func
+        lsrs    r0, r0, #3
+        bne     t_loops
+        bx      lr
+        end     t_loops
+
+        begin   t_loops_in_blocks
+        .thumb_func
+        lsrs    r0, r0, #5
+        it      ne
+        bne.w   t_loops_in_blocks
+        bx      lr
+        end     t_loops_in_blocks
+
+        begin   t_loops_by_number
+        .thumb_func
+        lsrs    r0, r0, #1
+        cmp     r0, #0
+        beq     1f
+        b.n     t_loops_by_number
+1:      bx      lr
+        end     t_loops_by_number
+
+        begin   t_literal
+        .thumb_func
+        ldr     r0, 1f
+        ldr.w   r1, 1f
+        bx      lr
+        .balign 4
+1:      .word   0x12345678
+        end     t_literal
+
+        begin   t_literal_in_block
+        .thumb_func
+        ite     cs
+        ldrcs   r0, 1f
+        ldrcc   r1, 1f
+        bx      lr
+        .balign 4
+1:      .word   0x12345678
+        end     t_literal_in_block
+
+        begin   t_adds_pc
+        .thumb_func
+        add     r0, pc
+        add     r1, pc
+        bx      lr
+        end     t_adds_pc
+
+        begin   t_address
+        .thumb_func
+        adr     r2, 1f
+        ldr     r0, [r2]
+        ldr.w   pc, 1f + 4
+        .balign 4
+1:      .word   0x1020304, a_other
+        end     t_address
+
+        begin   t_calls
+        .thumb_func
+        push    {r4, lr}
+        bl      t_called
+        blx     a_called
+        it      ne
+        blne    t_called
+        pop     {r4, pc}
+        end     t_calls
+
+        begin   t_calls_at_once
+        .thumb_func
+        push    {r3, lr}
+        bl      t_called
+        movs    r1, #0
+        pop     {r3, pc}
+        end     t_calls_at_once
+
+        begin   t_comes_twice
+        .thumb_func
+        push    {r4, lr}
+        blx     setjmp
+        movs    r1, r0
+        movs    r2, r4
+        pop     {r4, pc}
+        end     t_comes_twice
+
+        begin   t_block_at_once
+        .thumb_func
+        itete   ge
+        movge   r0, r1
+        movlt   r1, #3
+        addge   r2, r2, #0x10000
+        addlt   r2, r2, r3
+        bx      lr
+        end     t_block_at_once
+
+        .data
+        .globl  pointers
+pointers:
+        .word   a_other, t_other
+        .section .note.GNU-stack, "", %progbits

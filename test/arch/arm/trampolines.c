@@ -1,0 +1,390 @@
+/*
+ * A planned module (module.S, inner.S), run as it is and patched, with all registers and flags
+ * filled:
+ *
+ *     trampolines RESULT whole|traps|filtered module|inner    RESULT: what lay_out.c has written
+ *
+ * Each function must leave registers, flags and stack as it does unpatched, and the events must
+ * tell the calls: r8 and r9 say how many the function has made, and gone on with. Stopped anywhere
+ * in a trampoline and put back by the mark there, with blocks to be gone on with and registers to
+ * be taken off the stack, it must go on as if nothing had been.
+ */
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "ground.h"
+#include "laid_out.h"
+#include "wire/keys.h"
+#include "wire/ring.h"
+
+enum { LANE = GROUND_STACK - 0x100000, RING = 4096, SEEDS = 48, MOST_CALLS = 8 };
+
+static struct laid_out head;
+static struct laid_patch *patches;
+static struct laid_function *functions;
+static struct laid_mark *marks;
+static bool filtered;
+
+static void *pointer(uint32_t at) { return (void *)(uintptr_t)at; } /* NOLINT: a number given */
+static struct lane *lane(void) { return pointer(LANE); }
+static const struct event *event(uint32_t i) {
+    return (const struct event *)pointer(LANE + LANE_RING) + i;
+}
+
+static void die(const char *what) {
+    printf("%s\n", what);
+    exit(1);
+}
+
+static void *read_some(FILE *f, size_t size) {
+    void *bytes = malloc(size + 1);
+    if (!bytes || fread(bytes, 1, size, f) != size)
+        die("what was laid out is cut off");
+    return bytes;
+}
+
+/* The last piece is the area. */
+static uint32_t read_pieces(FILE *f) {
+    struct laid_piece *piece = NULL;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < head.pieces; i++) {
+        free(piece);
+        piece = read_some(f, sizeof *piece);
+        uint8_t *bytes = read_some(f, piece->size);
+        ground_write_bytes(piece->at, bytes, piece->size);
+        free(bytes);
+        at = piece->at;
+    }
+    free(piece);
+    return at;
+}
+
+static uint32_t load(const char *path) {
+    FILE *f = fopen(path, "rb");
+    if (!f || fread(&head, sizeof head, 1, f) != 1)
+        die("nothing was laid out");
+    uint32_t area = read_pieces(f);
+    patches = read_some(f, head.patches * sizeof *patches);
+    functions = read_some(f, head.functions * sizeof *functions);
+    marks = read_some(f, head.marks * sizeof *marks);
+    (void)fclose(f);
+    return area;
+}
+
+static void patch(bool on) {
+    for (uint32_t i = 0; i < head.patches; i++)
+        ground_write_bytes(patches[i].at, on ? patches[i].after : patches[i].before,
+                           patches[i].size);
+}
+
+static uint32_t thread_pointer(void) {
+    uint32_t value;
+    __asm__("mrc p15, 0, %0, c13, c0, 3" : "=r"(value));
+    return value;
+}
+
+static void know_thread(uint32_t area) {
+    struct lane_key *keys = pointer(area);
+    uint32_t self = thread_pointer();
+    keys[self >> LANES_SHIFT & ((1U << LANES_BITS) - 1)] = (struct lane_key){self, LANE};
+}
+
+/* ---- traps, and the clock, which emulators do not let programs read ---- */
+
+static uint64_t ticks;
+
+static bool clock_registers(const uint8_t *code, bool t32, unsigned *low, unsigned *high) {
+    uint32_t word;
+    memcpy(&word, code, sizeof word);
+    if (t32)
+        word = word << 16 | word >> 16;
+    *low = word >> 12 & 15;
+    *high = word >> 16 & 15;
+    return (word & 0x0ff00fff) == 0x0c500f1e; /* mrrc p15, 1, low, high, c14 */
+}
+
+/* What spoor would do: no code has run yet but the trap. */
+static bool send_on(ucontext_t *c) {
+    for (uint32_t i = 0; i < head.patches; i++)
+        if (patches[i].at == c->uc_mcontext.arm_pc && patches[i].trampoline) {
+            c->uc_mcontext.arm_pc = patches[i].trampoline;
+            return true;
+        }
+    return false;
+}
+
+static const struct laid_mark *stop; /* where a thread is stopped, to be put back by this mark */
+static const struct laid_function *stopped; /* in this function's code, which becomes its own */
+static uint32_t under_stop, stops;
+
+static uint32_t trap_for(const struct laid_mark *m) {
+    uint32_t code;
+    memcpy(&code, pointer(m->at), sizeof code);
+    if (!m->t32)
+        return 0xe7f001f0;
+    return (code & 0xf800) >= 0xe800 ? 0xa000f7f0 : (code & 0xffff0000) | 0xde01;
+}
+
+static void set_stop(const struct laid_function *f, const struct laid_mark *m) {
+    const uint32_t trap = trap_for(m);
+    memcpy(&under_stop, pointer(m->at), sizeof under_stop);
+    stop = m;
+    stopped = f;
+    ground_write(m->at, trap);
+}
+
+static bool is_of(const struct laid_function *f, uint32_t at) {
+    return at - (f->at & ~1U) < f->size;
+}
+
+static void patch_function(const struct laid_function *f, bool on) {
+    for (uint32_t i = 0; i < head.patches; i++)
+        if (is_of(f, patches[i].at))
+            ground_write_bytes(patches[i].at, on ? patches[i].after : patches[i].before,
+                               patches[i].size);
+}
+
+static void end_stop(void) {
+    if (stop)
+        ground_write(stop->at, under_stop);
+    stop = NULL;
+}
+
+/* What spoor does to a stopped thread when it has given the program its code back. */
+static void put_back(ucontext_t *c, const struct laid_mark *m) {
+    enum { STATE = 0x0600fc20 /* IT and T */ };
+    unsigned long *registers = &c->uc_mcontext.arm_r0, *cpsr = &c->uc_mcontext.arm_cpsr;
+    if (m->pushed) {
+        registers[m->pushed - 1] = *(const uint32_t *)pointer(c->uc_mcontext.arm_sp);
+        c->uc_mcontext.arm_sp += 4;
+    }
+    *cpsr = (*cpsr & ~(unsigned long)STATE) | (m->t32 ? 0x20 : 0) | (m->it & 3UL) << 25 |
+            (m->it >> 2 & 0x3fUL) << 10;
+    c->uc_mcontext.arm_pc = m->orig;
+}
+
+static bool is_stop(ucontext_t *c) {
+    if (!stop || c->uc_mcontext.arm_pc != stop->at)
+        return false;
+    const struct laid_mark *m = stop;
+    end_stop();
+    patch_function(stopped, false);
+    put_back(c, m);
+    stops++;
+    return true;
+}
+
+static void take(int sig, siginfo_t *info, void *context) {
+    ucontext_t *c = context;
+    unsigned long *registers = &c->uc_mcontext.arm_r0;
+    unsigned low, high;
+    (void)info;
+    if (is_stop(c) || send_on(c))
+        return;
+    if (!clock_registers(pointer(c->uc_mcontext.arm_pc), c->uc_mcontext.arm_cpsr & 0x20, &low,
+                         &high)) {
+        (void)signal(sig, SIG_DFL);
+        return;
+    }
+    ticks += 0x123456789;
+    registers[low] = (uint32_t)ticks;
+    registers[high] = (uint32_t)(ticks >> 32);
+    c->uc_mcontext.arm_pc += 4;
+}
+
+/* Handlers run on a stack of their own: below that of what is under test are its words. */
+static void catch_signals(void) {
+    static uint8_t stack[65536];
+    struct sigaction action = {.sa_sigaction = take, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
+    sigaction(SIGILL, &action, NULL);
+    sigaction(SIGTRAP, &action, NULL);
+}
+
+/* ---- what must be the same ---- */
+
+struct outcome {
+    struct state state;
+    uint8_t stack[GROUND_PART];
+};
+
+static void run(const struct laid_function *f, uint64_t seed, struct outcome *ret) {
+    struct state in;
+    ground_fill(&in, seed);
+    if (seed % 3 == 0) /* for tests of them */
+        in.r[0] = 0;
+    if (seed % 4 == 0)
+        in.r[1] = 0;
+    in.r[8] = in.r[9] = 0;
+    in.r[14] = ground_arrival(0);
+    memset(lane(), 0, LANE_RING + RING);
+    lane()->limit = RING;
+    ground_run(f->at, &in, &ret->state);
+    memcpy(ret->stack, pointer(GROUND_STACK), sizeof ret->stack);
+}
+
+/* ---- events ---- */
+
+struct call {
+    uint32_t function, sp;
+};
+
+/* How many calls there must be. */
+static uint32_t count_calls(const char *name, const struct outcome *o) {
+    const char *what = name + strcspn(name, "_");
+    uint32_t tails = o->state.r[9] - !strncmp(what, "_other", 6);
+    uint32_t calls = o->state.r[8] - !strncmp(what, "_called", 7);
+    if (filtered && !strncmp(what, "_inner", 6)) /* what it calls goes on with others */
+        return 1;
+    return 1 + tails + (filtered ? 0 : calls);
+}
+
+static uint32_t returned_for; /* callers, by what they had called */
+
+static bool events_are_right(uint32_t number, const struct outcome *o) {
+    struct call open[MOST_CALLS];
+    uint32_t depth = 0, events = (uint32_t)(lane()->head / EVENT_BYTES), controls = 0;
+    uint32_t calls = count_calls(functions[number].name, o), left = 0;
+    const bool inner = strstr(functions[number].name, "inner") != NULL;
+    for (uint32_t i = 0; i < events; i++) {
+        const struct event *e = event(i);
+        const struct call call = {e->site >> 2, e->sp_low};
+        while (inner && depth > 1 && e->site & 3 && open[depth - 1].sp < call.sp) {
+            depth--; /* returned for its caller */
+            left++;
+        }
+        const struct call *top = depth ? &open[depth - 1] : NULL;
+        switch (e->site & 3) {
+        case EVENT_ENTRY:
+            if (depth == MOST_CALLS || (!depth && call.sp != GROUND_STACK) ||
+                (i == 0 && call.function != number))
+                return false;
+            open[depth++] = call;
+            break;
+        case EVENT_CONTROL: /* behind its `push {r4, lr}` */
+            if (!top || call.sp != top->sp - 8 + 1)
+                return false;
+            controls++;
+            break;
+        default:
+            if (!top || (top->function != call.function && !inner) || top->sp != call.sp)
+                return false;
+            depth--;
+            if ((e->site & 3) == EVENT_TAIL &&
+                (i + 1 == events || event(i + 1)->site & 3 || event(i + 1)->sp_low != call.sp))
+                return false;
+        }
+    }
+    returned_for += left;
+    return !depth && events == 2 * calls - left + controls &&
+           controls == (strstr(functions[number].name, "twice") != NULL);
+}
+
+static void tell_events(void) {
+    static const char *const kinds[] = {"entry", "return", "tail", "control"};
+    for (uint32_t i = 0; i < lane()->head / EVENT_BYTES && i < 16; i++)
+        printf("    %s %s, sp %x\n", kinds[event(i)->site & 3],
+               event(i)->site >> 2 < head.functions ? functions[event(i)->site >> 2].name : "?",
+               (unsigned)event(i)->sp_low);
+}
+
+/* What has no name is a routine within a function. */
+static bool is_called_only(const struct laid_function *f) {
+    return !strcmp(f->name, "setjmp") || !strcmp(f->name, "?");
+}
+
+/* The file's entry is no function that is called. */
+static bool is_entry(const struct laid_function *f) { return !strcmp(f->name, "start"); }
+
+static void check(uint32_t number) {
+    static struct outcome here[SEEDS], there[SEEDS];
+    const struct laid_function *f = &functions[number];
+    if (is_entry(f))
+        return;
+    if (!f->traced || !f->exact)
+        ground_fail(f->name, f->at, "is not traced, or not all of its ends");
+    if (is_called_only(f))
+        return;
+    patch(false);
+    for (uint64_t seed = 0; seed < SEEDS; seed++)
+        run(f, seed, &here[seed]);
+    patch(true);
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        run(f, seed, &there[seed]);
+        ground_compare(f->name, f->at, &here[seed].state, &there[seed].state);
+        if (memcmp(here[seed].stack, there[seed].stack, GROUND_PART) != 0)
+            ground_fail(f->name, f->at, "leaves another stack");
+        if (events_are_right(number, &there[seed]))
+            continue;
+        ground_fail(f->name, f->at, "is told wrongly");
+        printf("    seed %u: %u calls, %u tail calls\n", (unsigned)seed,
+               (unsigned)there[seed].state.r[8], (unsigned)there[seed].state.r[9]);
+        tell_events();
+        break;
+    }
+}
+
+/* ---- threads that are stopped anywhere in a trampoline, and put back ---- */
+
+enum { FEW = 8 };
+
+/* Whether F, stopped at M, has gone on as if nothing had been. */
+static void check_move(const struct laid_function *f, const struct laid_mark *m,
+                       const struct outcome here[FEW], uint32_t counts[2]) {
+    const uint32_t before = stops;
+    for (uint64_t seed = 0; seed < FEW; seed++) {
+        struct outcome there;
+        set_stop(f, m);
+        run(f, seed, &there);
+        end_stop();
+        patch_function(f, true);
+        ground_compare(f->name, m->orig, &here[seed].state, &there.state);
+        if (memcmp(here[seed].stack, there.stack, GROUND_PART) != 0)
+            ground_fail(f->name, m->orig, "leaves another stack, put back there");
+    }
+    counts[0] += stops > before && m->it;
+    counts[1] += stops > before && m->pushed;
+}
+
+static void check_moves(bool has_blocks) {
+    static struct outcome here[FEW];
+    uint32_t counts[2] = {0};
+    for (uint32_t i = 0; i < head.functions; i++) {
+        const struct laid_function *f = &functions[i];
+        if (!strcmp(f->name, "?"))
+            continue;
+        patch(false);
+        for (uint64_t seed = 0; seed < FEW; seed++)
+            run(f, seed, &here[seed]);
+        patch(true);
+        for (uint32_t k = 0; k < head.marks; k++)
+            if (marks[k].orig && is_of(f, marks[k].orig))
+                check_move(f, &marks[k], here, counts);
+    }
+    if (has_blocks && (counts[0] < 8 || !counts[1]))
+        ground_fail("marks", counts[0],
+                    "have not been come to in blocks, or with a pushed register");
+    printf("%u stops, %u marks in blocks\n", (unsigned)stops, (unsigned)counts[0]);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 4)
+        die("trampolines RESULT whole|traps|filtered module|inner");
+    const bool inner = strcmp(argv[3], "inner") == 0;
+    filtered = strcmp(argv[2], "filtered") == 0;
+    ground_open();
+    catch_signals();
+    know_thread(load(argv[1]));
+    for (uint32_t i = 0; i < head.functions; i++)
+        check(i);
+    if (inner && !filtered && !returned_for)
+        ground_fail("inner", 0, "has returned for no caller");
+    if (!filtered)
+        check_moves(!inner);
+    printf("%u functions run, %d failures\n", (unsigned)head.functions, ground_failures);
+    return ground_failures != 0 || !head.functions;
+}

@@ -1,0 +1,52 @@
+/*
+ * Runs code of either state in all of a thread's registers, and tells what has become of them: by
+ * signal handlers, so that code may begin in the midst of a block, with any stack pointer. On
+ * 32-bit Arm, or under its emulator.
+ */
+#ifndef SPOOR_TEST_ARCH_ARM_MACHINE_H
+#define SPOOR_TEST_ARCH_ARM_MACHINE_H
+
+#include "arch/arm/psr.h"
+#include "arch/regs.h"
+
+enum { GROUND = 0x800000, GROUND_BYTES = 0x200000, STACK = GROUND + 0x100000 };
+enum { CODE_LOW = GROUND + 0x7f00, CODE_HIGH = GROUND + 0x9100 };
+
+struct machine {
+    struct regs regs;
+    uint64_t vectors[32];
+    uint32_t vector_control;
+};
+
+/* Maps the ground. Between CODE_LOW and CODE_HIGH code of A32 ends where none was written. */
+void machine_open(void);
+void machine_clear(void);
+void machine_write(uint32_t at, const void *bytes, size_t size);
+/* Code that gets to AT ends there. */
+void machine_end(uint32_t at, bool t32);
+/* From IN on to such an end, or a fault: OUT's pc is there. */
+void machine_run(const struct machine *in, struct machine *out);
+/* The signals that were blocked there. */
+uint64_t machine_mask(void);
+/* What tells of ends has INFO, or not, and has LOOK called with its stack pointer, and what it
+ * returns to; NULL: nobody. */
+struct machine_entry {
+    uint32_t sp, back;
+};
+void machine_look(bool info, void (*look)(struct machine_entry entry));
+/* All registers from SEED, the stack pointer in the middle of the ground, in user mode. */
+void machine_fill(struct machine *m, uint32_t seed);
+
+/* Says what is wrong, and counts. */
+void machine_fail(const char *what, const char *detail);
+/* Do they have the same registers, state and flags? */
+void machine_compare(const char *what, const struct machine *expected, const struct machine *found);
+extern int machine_failures;
+
+/* Of the word that ptrace gives. */
+static inline uint32_t machine_pc(const struct machine *m) { return m->regs.raw.uregs[15]; }
+
+/* struct regs_memory's, of this process's own. */
+bool machine_read(const void *from, taddr_t at, regs_word_t *ret);
+
+#endif

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""When spoor has seized all threads of a program, and before it tells the first one to stop, one of them executes a
+program, forks, makes a thread, or ends: each at exactly that moment. The program comes to its right end, what spoor
+has begun is right or undone, and the next one comes as ever.
+
+    between.py SPOOR STRIKE PROGRAM
+
+STRIKE is the library that strikes at an exact request (test/fault/programs/strike.c), PROGRAM is programs/between.c.
+"""
+import os
+import subprocess
+import sys
+
+from attach import TIMEOUT, Spoor, attach_for, check, check_left, code_of, main, run, running, threads_of, traces_of_us
+
+WAYS = ([], ["-M", "*"])
+EXECS = "exec", "takeover"
+STAYING = "fork", "vfork", "thread", "end", "first"  # the same program goes on
+EXITED = 7
+
+
+def come(spoor, strike, pid, way):
+    command = [spoor.path, "attach", "-o", "trace", "--duration=20ms", *way, str(pid)]
+    return run(command, env=dict(os.environ, LD_PRELOAD=strike, STRIKE="between:"))
+
+
+def alive(pid):
+    """Where /proc tells of it: its first thread may have ended."""
+    return f"{pid}/task/{max(threads_of(pid))}"
+
+
+def test_staying(spoor, strike, program, what, way):
+    with running([program, what]) as process:
+        before = code_of(process.pid)
+        done = come(spoor, strike, process.pid, way)
+        check(done.status == 0, f"{what} {way}: {done}")
+        check_left(alive(process.pid), before)
+        check(attach_for(spoor, process.pid, "50ms", *way)["events"]["entry"] > 0, f"{what} {way}: no event")
+        names = {row["function"] for row in spoor.report() if not row["calls"]}
+        check("computing" in names, f"{what} {way}: what was open is {names}")
+        check_left(alive(process.pid), before)
+
+
+def test_exec(spoor, strike, program, what, way):
+    with running([program, what]) as process:
+        done = come(spoor, strike, process.pid, way)
+        check(done.status == 0 or done.status == 1 and b"has begun another program meanwhile: try again" in done.stderr,
+              f"{what} {way}: {done}")
+        check(not traces_of_us(process.pid), f"{what} {way}: {traces_of_us(process.pid)}")
+        before = code_of(process.pid)
+        check(attach_for(spoor, process.pid, "50ms", *way)["events"]["entry"] > 0, f"{what} {way}: no event")
+        check_left(process.pid, before)
+
+
+def test_exit(spoor, strike, program, way):
+    with subprocess.Popen([program, "exit"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        check(process.stdout.readline() == b"ready\n", "it does not begin")
+        done = come(spoor, strike, process.pid, way)
+        check(done.status == 1 and b"has ended meanwhile" in done.stderr and done.stderr.count(b"\n") == 1,
+              f"exit {way}: {done}")
+        check(process.wait(TIMEOUT) == EXITED, f"exit {way}: status {process.returncode}")
+
+
+def test(spoor, strike, program):
+    os.mkfifo("now")
+    for way in WAYS:
+        for what in STAYING:
+            test_staying(spoor, strike, program, what, way)
+        for what in EXECS:
+            test_exec(spoor, strike, program, what, way)
+        test_exit(spoor, strike, program, way)
+
+
+if __name__ == "__main__":
+    files = [os.path.realpath(word) for word in sys.argv[2:4]]
+    subject = Spoor(sys.argv[1])
+    main(lambda: test(subject, *files))

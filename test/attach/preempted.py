@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""spoor comes to a program whose signal handlers have switched stacks and stand aside, and go on later in the middle of
+functions; what is traced changes, and spoor leaves.
+
+    preempted.py SPOOR PROGRAM
+
+PROGRAM is programs/preempted.c.
+"""
+import os
+import subprocess
+import sys
+
+from attach import Spoor, attach_for, check, check_left, code_of, main, run, running
+
+WAYS = ([], ["-M", "*"], ["-F", "schedule", "-F", "fetch"])
+VISITS, CHANGES = 12, 10
+
+
+def come_and_go(spoor, pid):
+    before = code_of(pid)
+    for number in range(VISITS):
+        info = attach_for(spoor, pid, f"{number % 4 * 10 + 1}ms", *WAYS[number % len(WAYS)])
+        check(info["functions"]["instrumented"] > 0, f"nothing is traced: {info}")
+        check_left(pid, before)
+
+
+def change(spoor, pid):
+    before = code_of(pid)
+    with subprocess.Popen([spoor.path, "attach", "-q", "-o", "trace", str(pid)]) as recorder:
+        while run([spoor.path, "ctl", str(pid), "status"]).status:
+            check(recorder.poll() is None, f"attach ended: {recorder.returncode}")
+        for number in range(CHANGES):
+            way = ["pause"], ["resume"], ["filter", "-F", "fetch"], ["filter", "-F", "*"]
+            done = run([spoor.path, "ctl", str(pid), *way[number % len(way)]])
+            check(done.status == 0, f"change {number}: {done}")
+        check(run([spoor.path, "ctl", str(pid), "stop"]).status == 0, "is not stopped")
+    check_left(pid, before)
+
+
+def test(spoor, program):
+    for kind in "made", "own", "signal":
+        with running([program, kind]) as process:
+            come_and_go(spoor, process.pid)
+            change(spoor, process.pid)
+
+
+if __name__ == "__main__":
+    subject, given = Spoor(sys.argv[1]), os.path.realpath(sys.argv[2])
+    main(lambda: test(subject, given))

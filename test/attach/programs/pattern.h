@@ -1,0 +1,39 @@
+/* What programs share that check all bytes they pass on: a pattern known beforehand (transfers.c,
+ * gathers.c). Each includes it once. */
+#ifndef SPOOR_TEST_PATTERN_H
+#define SPOOR_TEST_PATTERN_H
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { PERIOD = 251 };
+
+static _Atomic bool over; /* no new transfers are begun */
+static bool whole;        /* every call does all that it was asked to */
+
+static void fill_pattern(uint8_t *pattern, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        pattern[i] = (uint8_t)(i % PERIOD);
+}
+
+/* Ends the program, telling WHAT is wrong and what it GOT. */
+__attribute__((noinline)) static void require(bool right, const char *what, long got) {
+    if (right)
+        return;
+    printf("wrong: %s: %ld: %s\n", what, got, strerror(errno));
+    fflush(stdout);
+    _Exit(1);
+}
+
+static void rest_ms(int ms) {
+    const struct timespec nap = {.tv_nsec = ms * 1000000L};
+    nanosleep(&nap, NULL);
+}
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * Preempts what it computes as some schedulers of coroutines do: a signal's handler switches to
+ * another stack and stands aside, until the scheduler there switches back. The signal comes where
+ * a patch would cover what it has interrupted. Over and over, until its standard input ends; checks
+ * what is computed, and says "right".
+ *
+ *     preempted made    computes on a stack that it has made, its thread's own is the scheduler's
+ *     preempted own     the other way round
+ *     preempted signal  the same, and the handler has a stack of its own (sigaltstack)
+ */
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+enum { STACK = 256 << 10, REST_MS = 3 };
+
+static ucontext_t computing, scheduling;
+static volatile long word = 1;
+static volatile int over, ended;
+
+/* The word at AT. A signal comes at its second instruction when there is none. */
+long fetch(const volatile long *at);
+__asm__(".text\n"
+        ".balign 16\n"
+        ".globl fetch\n"
+        ".type fetch, @function\n"
+        "fetch:\n"
+        "    .cfi_startproc\n"
+        "    push %rbx\n"
+        "    .cfi_adjust_cfa_offset 8\n"
+        "    mov (%rdi), %rax\n"
+        "    pop %rbx\n"
+        "    .cfi_adjust_cfa_offset -8\n"
+        "    ret\n"
+        "    .cfi_endproc\n"
+        "    .size fetch, . - fetch\n"
+        "    .balign 16, 0xcc\n");
+
+static void *stack_new(void) {
+    return mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void on_fault(int sig, siginfo_t *info, void *context) {
+    ucontext_t *c = context;
+    (void)sig;
+    (void)info;
+    c->uc_mcontext.gregs[REG_RDI] = (greg_t)(uintptr_t)&word;
+    swapcontext(&computing, &scheduling);
+}
+
+/* The kernel forgets it while a handler is on it, so that the next signal does not begin it anew.
+ */
+static void take_signal_stack(void) {
+    static const int autodisarm = (int)(1u << 31); /* linux/signal.h: SS_AUTODISARM */
+    stack_t stack = {.ss_sp = stack_new(), .ss_size = STACK, .ss_flags = autodisarm};
+    if (sigaltstack(&stack, NULL) < 0)
+        exit(1);
+}
+
+static void compute(void) {
+    for (long n = 1; !over; n++) {
+        word = n;
+        if (fetch(NULL) != n) {
+            puts("wrong");
+            exit(1);
+        }
+    }
+    ended = 1;
+    setcontext(&scheduling);
+}
+
+static void schedule(void) {
+    struct pollfd in = {.fd = 0, .events = POLLIN};
+    while (!ended) {
+        over = poll(&in, 1, REST_MS) > 0;
+        swapcontext(&scheduling, &computing);
+    }
+    puts("right");
+    exit(0);
+}
+
+int main(int argc, char **argv) {
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    int made = argc > 1 && strcmp(argv[1], "made") == 0;
+    ucontext_t *other = made ? &computing : &scheduling;
+    sigaction(SIGSEGV, &action, NULL);
+    getcontext(other);
+    other->uc_stack.ss_sp = stack_new();
+    other->uc_stack.ss_size = STACK;
+    makecontext(other, made ? compute : schedule, 0);
+    if (argc > 1 && strcmp(argv[1], "signal") == 0)
+        take_signal_stack(); /* below the other: what is above a stack pointer is looked through */
+    puts("ready");
+    fflush(stdout);
+    (made ? schedule : compute)();
+}

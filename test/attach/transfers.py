@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""A program sends and receives in calls that wait until all is done: each does all, though spoor stops them half-way,
+when it comes and goes, when what is traced changes, and when it is killed meanwhile.
+
+    transfers.py SPOOR TRANSFERS GATHERS
+
+Of programs/.
+"""
+import os
+import random
+import subprocess
+import sys
+import time
+
+from attach import TIMEOUT, Spoor, attach, attach_for, check, check_left, code_of, main, run, running
+from harness import SEED
+
+DICE = random.Random(SEED or 1)
+WAYS = ([], ["-M", "*"], ["-M", "*", "--overflow=wait"])
+VISITS, CHANGES, KILLS = 9, 10, 3
+
+
+def await_here(spoor, pid, recorder):
+    until = time.monotonic() + TIMEOUT
+    while run([spoor.path, "ctl", str(pid), "status"]).status:
+        check(recorder.poll() is None and time.monotonic() < until, f"does not begin: {recorder.returncode}")
+
+
+def come_and_go(spoor, program):
+    with running([program, "whole"]) as process:
+        before = code_of(process.pid)
+        for number in range(VISITS):
+            attach_for(spoor, process.pid, "50ms", *WAYS[number % len(WAYS)])
+            check_left(process.pid, before)
+
+
+def change(spoor, program):
+    with running([program, "whole"]) as process:
+        command = [spoor.path, "attach", "-q", "-o", "trace", str(process.pid)]
+        with subprocess.Popen(command) as recorder:
+            await_here(spoor, process.pid, recorder)
+            for number in range(CHANGES):
+                done = run([spoor.path, "ctl", str(process.pid), ("pause", "resume")[number % 2]])
+                check(done.status == 0, f"change {number}: {done}")
+            check(run([spoor.path, "ctl", str(process.pid), "stop"]).status == 0, "is not stopped")
+
+
+def kill_at_work(spoor, pid):
+    with subprocess.Popen([spoor.path, "attach", "-q", "-o", "trace", "-M", "*", str(pid)]) as recorder:
+        await_here(spoor, pid, recorder)
+        time.sleep(DICE.random() * 0.02)
+        recorder.kill()
+
+
+def be_killed(spoor, program):
+    """Calls go on alone; to remove what is left cuts some short, and does no harm."""
+    with running([program, "whole"]) as process:
+        kill_at_work(spoor, process.pid)
+        time.sleep(0.2)
+    for _ in range(KILLS):
+        with running([program, "parts"]) as process:
+            before = code_of(process.pid)
+            kill_at_work(spoor, process.pid)
+            done = run([spoor.path, "detach", str(process.pid)])
+            check(done.status == 0, f"detach: {done}")
+            check_left(process.pid, before)
+
+
+def wait_in_vain(spoor, program):
+    """What nobody takes is not waited for: all runs meanwhile, and then the call ends, which is said."""
+    with running([program, "stuck"]) as process:
+        before = code_of(process.pid)
+        time.sleep(0.1)  # if it is not stuck by then, it waits for spoor's next visit
+        for _ in range(2):
+            done = attach(spoor, process.pid, "--duration=50ms")
+            check(done.status == 0, f"attach: {done}")
+            check_left(process.pid, before)
+            if b"that call ends early" in done.stderr:
+                return
+        check(False, f"is not told: {done}")
+
+
+def test(spoor, transfers, gathers):
+    for one in come_and_go, change, be_killed:
+        one(spoor, transfers)
+        one(spoor, gathers)
+    wait_in_vain(spoor, transfers)
+
+
+if __name__ == "__main__":
+    subject, given = Spoor(sys.argv[1]), [os.path.realpath(path) for path in sys.argv[2:]]
+    main(lambda: test(subject, *given))

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Each call in turn by which spoor gives memory back is refused, as the kernel does where that would make one map more
+than a process may have: spoor tells it, the program runs on with its own code, and the next spoor removes the rest.
+
+    unmaps.py SPOOR STRIKE PROGRAM [ARGUMENT...]
+
+STRIKE is the library that strikes at an exact request (test/fault/programs/strike.c).
+"""
+import os
+import subprocess
+import sys
+
+from attach import Spoor, check, check_left, code_of, main, run, running
+
+LEAST, MOST = 3, 1000  # an area, what is shared, the agent
+WAY = ["-M", "*"]
+
+
+def own_code(pid):
+    """What of code_of(pid) is the program's."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in maps:
+            fields = line.split()
+            if "x" in fields[1] and fields[-1].startswith("/"):
+                start, end = (int(word, 16) for word in fields[0].split("-"))
+                memory.seek(start)
+                yield fields[-1], memory.read(end - start)
+
+
+def leave_behind(spoor, pid):
+    """A spoor that has patched everything is killed."""
+    with subprocess.Popen([spoor.path, "attach", "-q", "-o", "trace", *WAY, str(pid)]) as recorder:
+        while run([spoor.path, "ctl", str(pid), "status"]).status:
+            check(recorder.poll() is None, f"attach ended with {recorder.returncode}")
+        recorder.kill()
+
+
+def refuse_each(spoor, strike, pid, after_kill):
+    """Until none is left to be refused."""
+    before, own = code_of(pid), dict(own_code(pid))
+    words = ["detach", str(pid)] if after_kill else ["attach", "-o", "trace", "--duration=5ms", *WAY, str(pid)]
+    for number in range(MOST):
+        if after_kill:
+            leave_behind(spoor, pid)
+        done = run([spoor.path, *words], env=dict(os.environ, LD_PRELOAD=strike, STRIKE=f"unmap:{number}"))
+        refused, what = b"cannot be unmapped" in done.stderr, f"{words}, call {number}: {done}"
+        if not refused:
+            check(done.status == 0, what)
+            check_left(pid, before)
+            return number
+        check(done.status == (1 if after_kill else 0) and done.stderr.count(b"cannot be unmapped") == 1, what)
+        check(dict(own_code(pid)) == own, f"{what}: its code is not what it was")
+        again = run([spoor.path, "detach", str(pid)])
+        check(again.status == 0 and b"nothing of a spoor" not in again.stderr, f"{what}; once more: {again}")
+        check_left(pid, before)
+    return MOST
+
+
+def test(spoor, strike, program):
+    with running(program) as process:
+        for after_kill in False, True:
+            count = refuse_each(spoor, strike, process.pid, after_kill)
+            check(LEAST <= count < MOST, f"after a kill: {after_kill}: {count} calls")
+
+
+if __name__ == "__main__":
+    files = [os.path.realpath(word) for word in sys.argv[2:4]]
+    subject = Spoor(sys.argv[1])
+    main(lambda: test(subject, files[0], [files[1], *sys.argv[4:]]))

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""Among the threads of a process are some of the kernel's that work for it. They are left alone: what they wait in would
+fail, and no call can be made in them.
+
+    worker.py SPOOR PROGRAM
+
+PROGRAM is programs/worker.c.
+"""
+import os
+import sys
+
+from attach import SKIP, Spoor, attach_for, check, check_left, code_of, main, run, running, threads_of
+
+WAYS = ([], ["-M", "*"], ["-M", "*", "--overflow=wait"])
+
+
+def test(spoor, program):
+    with running([program]) as process:
+        before = code_of(process.pid)
+        for way in WAYS:
+            info = attach_for(spoor, process.pid, "300ms", *way)
+            check(info["events"]["entry"] > 0, f"{way}: no event")
+            check(info["threads"] == 1, f"{way}: {info['threads']} threads")
+            check_left(process.pid, before)
+        check(len(threads_of(process.pid)) == 2, f"threads: {threads_of(process.pid)}")
+
+
+if __name__ == "__main__":
+    subject, given = Spoor(sys.argv[1]), os.path.realpath(sys.argv[2])
+    if run([given]).status == SKIP:
+        print("no io_uring can be made here")
+        sys.exit(SKIP)
+    main(lambda: test(subject, given))

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""A function in which the kernel has a probe (uprobe) is left alone: the probe sees each of its calls, spoor
+those of all others.
+
+    probed.py SPOOR PROGRAM LIBRARY
+
+PROGRAM is programs/plain.c.
+"""
+import ctypes
+import os
+import platform
+import struct
+import subprocess
+import sys
+
+from fault import SKIP, Spoor, check, check_right, main
+
+SYS_PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
+TYPE = "/sys/bus/event_source/devices/uprobe/type"
+ATTR_BYTES = 112
+PROBED = "work"
+
+
+class Probe:
+    """At function NAME of PROGRAM, whoever runs it on whatever processor."""
+
+    def __init__(self, program, name):
+        with open(TYPE, encoding="ascii") as kind:
+            number = int(kind.read())
+        path = ctypes.create_string_buffer(os.fsencode(program))
+        attr = bytearray(ATTR_BYTES)
+        struct.pack_into("<II", attr, 0, number, ATTR_BYTES)
+        struct.pack_into("<QQ", attr, 56, ctypes.addressof(path), offset_of(program, name))
+        call = ctypes.CDLL(None, use_errno=True).syscall
+        given = (ctypes.c_char * ATTR_BYTES).from_buffer(attr)
+        self.counters = []
+        for cpu in sorted(os.sched_getaffinity(0)):
+            counter = call(SYS_PERF_EVENT_OPEN[platform.machine()], given, -1, cpu, -1, 0)
+            if counter < 0:
+                raise OSError(ctypes.get_errno(), "perf_event_open")
+            self.counters.append(counter)
+
+    def count(self):
+        return sum(struct.unpack("<Q", os.read(counter, 8))[0] for counter in self.counters)
+
+
+def offset_of(program, name):
+    """In a file whose code lies where it is mapped to."""
+    symbols = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
+    return next(int(line.split()[0], 16) for line in symbols.splitlines() if line.split()[-1] == name)
+
+
+def calls_of(spoor, command):
+    check_right(spoor.record(["--overflow=wait"], command), "record")
+    return {row["function"]: row["calls"] for row in spoor.report()}
+
+
+def test(spoor, program, library):
+    command = [program, library]
+    alone = calls_of(spoor, command)
+    check(alone.get(PROBED, 0) > 1, f"without a probe: {alone}")
+    try:
+        probe = Probe(program, PROBED)
+    except OSError as error:
+        print(f"the kernel sets no probe here: {error}")
+        sys.exit(SKIP)
+    probed = calls_of(spoor, command)
+    check(probe.count() >= alone[PROBED], f"the probe has seen {probe.count()} calls of {alone[PROBED]}")
+    check(PROBED not in probed, f"is traced though it is probed: {probed}")
+    del alone[PROBED]
+    check(probed == alone, f"of the others: {probed}, not {alone}")
+
+
+if __name__ == "__main__":
+    subject, files = Spoor(sys.argv[1]), [os.path.realpath(word) for word in sys.argv[2:]]
+    main(lambda: test(subject, *files))

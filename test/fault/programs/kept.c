@@ -1,0 +1,63 @@
+/* Children that are kept from tracers outlive the threads that have made them. kept LIBRARY */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "story.h"
+
+enum { STACK_BYTES = 256 * 1024, MUCH = 300000, STATUS = 9 };
+
+static int ends[2];
+static const char *library;
+
+struct kin {
+    int flags;
+    pid_t pid;
+    char stack[STACK_BYTES];
+};
+
+__attribute__((noinline)) static int next(int number) { return number + 1; }
+
+/* More than a ring holds; its maker has ended when it begins. */
+static int child(void *unused) {
+    char byte;
+    volatile int count = 0;
+    (void)unused;
+    check(read(ends[0], &byte, 1) == 1, "a word from the main thread");
+    while (count < MUCH)
+        count = next(count);
+    void *handle = dlopen(library, RTLD_NOW);
+    check(handle != NULL, "dlopen");
+    return STATUS;
+}
+
+static void *make(void *made) {
+    struct kin *kin = made;
+    kin->pid = clone(child, kin->stack + STACK_BYTES, kin->flags | CLONE_UNTRACED | SIGCHLD, NULL);
+    return NULL;
+}
+
+static void outlive(int flags) {
+    static struct kin kin;
+    pthread_t maker;
+    int status;
+    kin.flags = flags;
+    check(pthread_create(&maker, NULL, make, &kin) == 0, "thread");
+    pthread_join(maker, NULL);
+    usleep(100000); /* for spoor to hear of that; if it takes longer, nothing is shown */
+    check(kin.pid > 0 && write(ends[1], "!", 1) == 1, "the child");
+    check(waitpid(kin.pid, &status, __WALL) == kin.pid, "its end");
+    check(WIFEXITED(status) && WEXITSTATUS(status) == STATUS, "its status");
+}
+
+int main(int argc, char **argv) {
+    check(argc == 2 && pipe(ends) == 0, "usage");
+    library = argv[1];
+    check_work();
+    outlive(0);
+    outlive(CLONE_FILES | CLONE_FS);
+    check_work();
+    return right();
+}

@@ -1,0 +1,30 @@
+/*
+ * The start of programs all of whose code is guarded (BTI) and linked with "-z force-bti": that of
+ * Debian's C library has no landing instructions, and without them no program is guarded.
+ */
+    .text
+    .globl _start
+    .type _start, %function
+_start:
+    bti c
+    mov x29, #0
+    mov x30, #0
+    mov x5, x0 /* to be called at the end */
+    ldr x1, [sp]
+    add x2, sp, #8
+    mov x6, sp
+    adrp x0, main
+    add x0, x0, :lo12:main
+    mov x3, #0
+    mov x4, #0
+    bl __libc_start_main
+    brk #0
+    .size _start, . - _start
+
+    .data
+    .balign 8
+    .globl __dso_handle /* by which C++ tells what to destroy */
+    .hidden __dso_handle
+__dso_handle:
+    .quad __dso_handle
+    .section .note.GNU-stack, "", %progbits

@@ -1,0 +1,160 @@
+@ Functions of A32 and T32 whose patches and trampolines test_arm.c reads, and code whose states contradict each
+@ other. The copy without symbols has neither mapping symbols nor names of what is hidden.
+
+        .syntax unified
+        .arch   armv7-a
+        .text
+
+        .macro  begin name, state
+        .balign 4
+        .globl  \name
+        .type   \name, %function
+        \state
+        .ifc    \state, .thumb
+        .thumb_func
+        .endif
+\name:
+        .fnstart
+        .endm
+        .macro  end name
+        .fnend
+        .size   \name, . - \name
+        .endm
+        .macro  place name              @ a place to ask for, in the copy with symbols
+        .globl  \name
+        .hidden \name
+        .type   \name, %notype
+\name:
+        .endm
+
+@ ---- A32 ----
+        begin   a_leaf, .arm
+        adds    r0, r0, r1
+        bx      lr
+        end     a_leaf
+
+        begin   a_pops, .arm
+        push    {r4-r6, lr}
+        mov     r4, r0
+        pop     {r4-r6, pc}
+        end     a_pops
+
+        begin   a_returns_if, .arm
+        cmp     r0, #3
+        bxeq    lr
+        sub     r0, r0, r2
+        bx      lr
+        end     a_returns_if
+
+        begin   a_tail, .arm
+        mov     r0, #4
+        b       a_leaf
+        end     a_tail
+
+        begin   a_branch, .arm
+        bne     1f
+        mov     r0, #5
+1:      bx      lr
+        end     a_branch
+
+        begin   a_literal, .arm
+        ldr     r0, a_word
+        bx      lr
+        place   a_word
+        .word   0x12345678
+        end     a_literal
+
+@ ---- T32 ----
+        begin   t_leaf, .thumb
+        adds    r0, r0, r1
+        add.w   r0, r0, r2
+        bx      lr
+        nop
+        end     t_leaf
+
+        begin   t_pops, .thumb
+        push    {r4-r6, lr}
+        mov     r4, r0
+        pop     {r4-r6, pc}
+        end     t_pops
+
+        begin   t_returns, .thumb       @ its return has two bytes, and padding behind it
+        push    {r4, lr}
+        cbz     r0, 1f
+        movs    r0, #7
+1:      pop     {r4, pc}
+        nop
+        nop
+        end     t_returns
+
+        begin   t_pops_if, .thumb
+        push    {r4, lr}
+        mov     r4, r1
+        cmp     r0, #3
+        itt     le
+        movle   r0, #1
+        pople   {r4, pc}
+        mov.w   r1, r4
+        pop.w   {r4, pc}
+        end     t_pops_if
+
+        begin   t_tail, .thumb
+        movs    r0, #4
+        b.w     t_leaf
+        end     t_tail
+
+        begin   t_literal, .thumb
+        ldr.w   r0, t_word
+        bx      lr
+        .balign 4
+        place   t_word
+        .word   0x12345678
+        end     t_literal
+
+@ ---- states that contradict each other ----
+@ Calls of what is no function by its symbol are calls in the state they are in: nobody turns them.
+
+        begin   calls_from_a32, .arm
+        push    {r4, lr}
+        bl      only_a32
+        bl      both
+        pop     {r4, pc}
+        end     calls_from_a32
+
+        begin   calls_from_t32, .thumb
+        push    {r4, lr}
+        bl      only_t32
+        bl      both
+        pop     {r4, pc}
+        end     calls_from_t32
+
+        .arm
+        .balign 4
+        place   only_a32
+        adds    r0, r0, r1
+        adds    r0, r0, r2
+        bx      lr
+        place   only_a32_end
+
+        .thumb
+        .balign 4
+        place   both
+        adds    r0, r0, r1
+        movs    r3, #0
+        adds    r0, r0, r2
+        movs    r3, #0
+        add.w   r0, r0, r3
+        bx      lr
+        nop
+        .word   0xe12fff1e              @ to whom all this is A32 it ends here: bx lr
+        place   both_end
+
+        .thumb
+        .balign 4
+        place   only_t32
+        adds    r0, r0, r1
+        add.w   r0, r0, r2
+        bx      lr
+        nop
+        place   only_t32_end
+        nop

@@ -1,0 +1,140 @@
+#include "check_states.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "base/mem.h"
+
+enum { HALF = 2, WORD = 4 };
+
+/* ---- mapping symbols of a file with symbols ---- */
+
+struct mapping {
+    vaddr_t at;
+    char state; /* a, t, d */
+};
+typedef ARRAY(struct mapping) mapping_array;
+
+static int compare_mapping(const void *x, const void *y) {
+    const struct mapping *a = x, *b = y;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+static void read_table(Elf *elf, Elf_Scn *scn, const GElf_Shdr *head, mapping_array *ret) {
+    Elf_Data *data = elf_getdata(scn, NULL);
+    for (size_t i = 0; data && i < head->sh_size / head->sh_entsize; i++) {
+        GElf_Sym symbol;
+        GElf_Shdr section;
+        if (!gelf_getsym(data, (int)i, &symbol) ||
+            !gelf_getshdr(elf_getscn(elf, symbol.st_shndx), &section))
+            continue;
+        const char *name = elf_strptr(elf, head->sh_link, symbol.st_name);
+        bool maps = name && name[0] == '$' && name[1] && strchr("atd", name[1]) &&
+                    (!name[2] || name[2] == '.');
+        if (maps && section.sh_flags & SHF_EXECINSTR)
+            ARRAY_PUSH(ret, ((struct mapping){symbol.st_value, name[1]}));
+    }
+}
+
+static void read_mapping(const char *path, mapping_array *ret) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    Elf *elf =
+        fd < 0 || elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+    for (Elf_Scn *scn = NULL; elf && (scn = elf_nextscn(elf, scn));) {
+        GElf_Shdr head;
+        if (gelf_getshdr(scn, &head) && head.sh_type == SHT_SYMTAB && head.sh_entsize)
+            read_table(elf, scn, &head, ret);
+    }
+    elf_end(elf);
+    if (fd >= 0)
+        (void)close(fd);
+    if (ret->count)
+        qsort(ret->at, ret->count, sizeof *ret->at, compare_mapping);
+}
+
+/* 0: no symbol tells. */
+static char mapped_state(const mapping_array *mapping, vaddr_t at) {
+    size_t low = 0;
+    for (size_t high = mapping->count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (mapping->at[middle].at <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? mapping->at[low - 1].state : 0;
+}
+
+static char planned_state(const struct plan *plan, vaddr_t at) {
+    const struct arch *arch = plan_arch_at(plan, at);
+    return !arch ? 'd' : arch->insn_bytes == HALF ? 't' : 'a';
+}
+
+/* The file itself, or what DIRECTORY, laid out as /usr/lib/debug is, has for it. */
+static void find_mapping(const struct module *m, const char *directory, mapping_array *ret) {
+    char path[4096];
+    size_t at;
+    read_mapping(m->path, ret);
+    if (ret->count || !directory || m->build_id_size < 2)
+        return;
+    at = (size_t)snprintf(path, sizeof path, "%s/.build-id/%02x/", directory, m->build_id[0]);
+    for (size_t i = 1; i < m->build_id_size && at < sizeof path; i++)
+        at += (size_t)snprintf(path + at, sizeof path - at, "%02x", m->build_id[i]);
+    if (at < sizeof path)
+        (void)snprintf(path + at, sizeof path - at, ".debug");
+    read_mapping(path, ret);
+}
+
+/* ---- code itself ---- */
+
+/* Half of A32's words are, on no condition, what computes or loads and stores: they have 0xe0 to
+ * 0xe7 at their top. What T32 makes reads so only where a short jump stands in a word's upper half.
+ * 0: it may be either, or is too short to tell. */
+static char likely_state(const struct checked_states *c, vaddr_t start, vaddr_t end) {
+    enum { FEWEST = 16, A32_LEAST = 40, T32_MOST = 10, WIDE_MOST = 50, PERCENT = 100 };
+    size_t words = 0, plain = 0, any = 0;
+    for (vaddr_t at = (start + WORD - 1) & ~(vaddr_t)(WORD - 1); at + WORD <= end; at += WORD) {
+        const uint8_t *p = module_bytes(c->module, at, WORD);
+        bool whole = planned_state(c->plan, at) != 'd' && planned_state(c->plan, at + HALF) != 'd';
+        words += p && whole;
+        plain += p && whole && p[WORD - 1] >> 3 == 0xe0 >> 3;
+        any += p && whole && p[WORD - 1] >> 4 == 0xe;
+    }
+    if (words < FEWEST)
+        return 0;
+    if (plain * PERCENT > words * A32_LEAST)
+        return 'a';
+    bool t32 = plain * PERCENT < words * T32_MOST && any * PERCENT < words * WIDE_MOST;
+    return t32 ? 't' : 0;
+}
+
+void check_states(struct checked_states *c, const char *directory) {
+    mapping_array mapping = {0};
+    find_mapping(c->module, directory, &mapping);
+    for (size_t i = 0; i < plan_function_count(c->plan); i++) {
+        const struct plan_function *f = plan_function(c->plan, i);
+        char told = mapped_state(&mapping, f->addr), planned = planned_state(c->plan, f->addr);
+        char likely = told ? 0 : likely_state(c, f->addr, f->addr + f->size);
+        c->told += told != 0;
+        c->inferred += likely != 0;
+        if (f->entry == TIER_NONE)
+            continue;
+        if (told && told != planned)
+            c->wrong(c->ctx, "a mapping symbol tells another state", f->addr);
+        if (likely && likely != planned)
+            c->wrong(c->ctx, "code reads like that of the other state", f->addr);
+    }
+    for (size_t i = 0; i < c->view->windows.count; i++) {
+        vaddr_t at = c->view->windows.at[i].start;
+        char told = mapped_state(&mapping, at);
+        if (told && told != planned_state(c->plan, at))
+            c->wrong(c->ctx, "a mapping symbol tells another state of a window", at);
+    }
+    ARRAY_FREE(&mapping);
+}

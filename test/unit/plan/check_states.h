@@ -1,0 +1,23 @@
+/*
+ * Is code of 32-bit Arm planned in the state in which it runs? By what the planner has not seen:
+ * mapping symbols of a file's debug file, and where there are none, the looks of the code.
+ */
+#ifndef SPOOR_TEST_UNIT_PLAN_CHECK_STATES_H
+#define SPOOR_TEST_UNIT_PLAN_CHECK_STATES_H
+
+#include "elf/module.h"
+#include "plan/view.h"
+
+struct checked_states {
+    const struct module *module;
+    const struct plan *plan;
+    const struct plan_view *view;
+    void (*wrong)(void *ctx, const char *what, vaddr_t at);
+    void *ctx;
+    size_t told, inferred; /* functions whose states were told by mapping symbols, or by looks */
+};
+
+/* DIRECTORY: of debug files by build-id, as /usr/lib/debug; NULL: none. */
+void check_states(struct checked_states *c, const char *directory);
+
+#endif

@@ -1,0 +1,305 @@
+/*
+ * What plan_emit() makes of A32 and T32 (arm.S), as Capstone reads it: from each site into the
+ * area, through stubs and what was moved, and back. And code whose states contradict each other.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arch/arm/arm.h"
+#include "fixture.h"
+#include "oracle_arm.h"
+
+enum { LINES = 24, LINE_BYTES = 200, WORD = 4, HALF = 2 };
+
+static struct fixture *arm;
+
+/* What runs from a site on: at OFFSET of the area or, of a hop, nowhere there. */
+struct drawing {
+    size_t count;
+    uint32_t reach; /* up to where branches lead on */
+    struct line {
+        uint32_t offset, to; /* to: of a branch to a line farther on; else 0 */
+        char text[LINE_BYTES];
+    } line[LINES];
+};
+
+static struct line *draw(struct drawing *d, uint32_t offset, const char *text) {
+    assert_true(d->count < LINES);
+    struct line *line = &d->line[d->count++];
+    *line = (struct line){.offset = offset};
+    (void)snprintf(line->text, LINE_BYTES, "%s", text);
+    return line;
+}
+
+/* The function that ADDR is of, and how far in: "name+4". */
+static void name_place(vaddr_t addr, char *out, size_t room) {
+    const struct symbol *s, *best = NULL;
+    for (size_t i = 0; i < arm->named->symbol_count; i++) {
+        s = &arm->named->symbols[i];
+        if (s->addr <= addr && (!best || s->addr > best->addr))
+            best = s;
+    }
+    assert_non_null(best);
+    (void)snprintf(out, room, "%s+%u", best->name, (unsigned)(addr - best->addr));
+}
+
+/* Of branches the mnemonic and where they lead to. */
+static void draw_insn(struct drawing *d, uint32_t offset, const struct oracle_insn *in) {
+    struct line *line = draw(d, offset, in->text);
+    if (!in->direct)
+        return;
+    const size_t bare = strcspn(line->text, "#");
+    if (in->target < arm->bare->high) {
+        name_place(in->target, line->text + bare, LINE_BYTES - bare);
+        return;
+    }
+    line->text[bare] = '\0';
+    line->to = (uint32_t)(in->target - arm->area);
+    assert_true(line->to > offset && line->to < arm->code.area_used);
+    if (line->to > d->reach)
+        d->reach = line->to;
+}
+
+static void draw_stub(struct drawing *d, const struct mark *m) {
+    static const char *const events[] = {"entry", "return", "tail", "control"};
+    const struct arch *arch = m->other ? &arch_t32 : &arch_a32;
+    char text[LINE_BYTES];
+    uint32_t site = arch->stub_site(arm->code.area + m->offset, m->variant, arm->code.overflow);
+    (void)snprintf(text, sizeof text, "%s %u", events[site & 3], m->pops * WORD);
+    draw(d, m->offset, text);
+}
+
+static const struct mark *stub_at(uint32_t offset) {
+    for (size_t i = 0; i < arm->code.mark_count; i++) {
+        if (arm->code.marks[i].offset == offset && arm->code.marks[i].kind == MARK_STUB)
+            return &arm->code.marks[i];
+    }
+    return NULL;
+}
+
+/* Up to where it leaves the area. */
+static void draw_trampoline(struct drawing *d, bool t32, uint32_t offset) {
+    const struct plan_code *c = &arm->code;
+    for (bool on = true; on || offset <= d->reach;) {
+        const struct mark *stub = stub_at(offset);
+        struct oracle_insn in;
+        if (stub) {
+            assert_int_equal(stub->other, t32);
+            draw_stub(d, stub);
+            offset += (t32 ? &arch_t32 : &arch_a32)->stub_size(stub->variant, c->overflow);
+            continue;
+        }
+        assert_true(oracle_arm_decode(t32, c->area + offset, c->area_used - offset,
+                                      arm->area + offset, &in));
+        draw_insn(d, offset, &in);
+        offset += in.size;
+        on = !in.jump;
+    }
+}
+
+/* From the site at AT, over a jump on the way if there is one. */
+static void draw_site(struct drawing *d, bool t32, vaddr_t at) {
+    for (int jumps = 0; jumps < 2; jumps++) {
+        const struct patch *p = fixture_patch_at(arm, at);
+        struct oracle_insn in;
+        if (!p)
+            fail_msg("nothing is patched at %#x", (unsigned)at);
+        assert_true(oracle_arm_decode(t32, p->after, p->size, at, &in));
+        assert_true(in.jump && in.direct && in.size == p->size);
+        if (in.target - arm->area < arm->code.area_used) {
+            draw_trampoline(d, t32, (uint32_t)(in.target - arm->area));
+            return;
+        }
+        assert_true(t32 && in.size == HALF && !jumps);
+        draw(d, UINT32_MAX, "hop");
+        at = in.target;
+    }
+    fail_msg("a hop leads to another");
+}
+
+/* How many lines the branch in line number I leads over. */
+static unsigned lines_over(const struct drawing *d, size_t i) {
+    for (size_t to = i + 1; to < d->count; to++) {
+        if (d->line[to].offset == d->line[i].to)
+            return (unsigned)(to - i - 1);
+    }
+    fail_msg("%s: leads into the midst of something", d->line[i].text);
+    return 0;
+}
+
+/* EXPECTED: lines, each with its end of line. */
+static void assert_runs(const char *name, unsigned offset, const char *expected) {
+    struct drawing d = {.count = 0};
+    char all[LINES * LINE_BYTES];
+    size_t used = 0;
+    const vaddr_t at = fixture_place(arm, name) + offset;
+    draw_site(&d, plan_arch_at(arm->plan, at) == &arch_t32, at);
+    for (size_t i = 0; i < d.count; i++) {
+        const struct line *line = &d.line[i];
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s", line->text);
+        if (line->to)
+            used += (size_t)snprintf(all + used, sizeof all - used, "over %u", lines_over(&d, i));
+        used += (size_t)snprintf(all + used, sizeof all - used, "\n");
+    }
+    if (strcmp(all, expected))
+        fail_msg("%s+%u runs\n%sand not\n%s", name, offset, all, expected);
+}
+
+static void a32_sites_are_one_instruction_each(void **state) {
+    (void)state;
+    assert_runs("a_leaf", 0, "entry 0\nadds r0, r0, r1\nb a_leaf+4\n");
+    assert_runs("a_leaf", 4, "return 0\nbx lr\n");
+    assert_runs("a_tail", 4, "tail 0\nb a_leaf+0\n");
+    assert_runs("a_branch", 0, "entry 0\nbne a_branch+8\nb a_branch+4\n");
+}
+
+static void returns_of_a32_tell_what_they_pop_and_keep_their_conditions(void **state) {
+    (void)state;
+    assert_runs("a_pops", 8, "return 16\npop {r4, r5, r6, pc}\n");
+    assert_runs("a_returns_if", 4, "bne over 2\nreturn 0\nbxeq lr\nb a_returns_if+8\n");
+}
+
+static void t32_windows_hold_as_many_instructions_as_a_branch_needs(void **state) {
+    (void)state;
+    assert_runs("t_leaf", 0, "entry 0\nadds r0, r0, r1\nadd.w r0, r0, r2\nreturn 0\nbx lr\n");
+    assert_runs("t_pops", 0,
+                "entry 0\npush {r4, r5, r6, lr}\nmov r4, r0\nreturn 16\npop {r4, r5, r6, pc}\n");
+    assert_runs("t_returns", 0,
+                "entry 0\npush {r4, lr}\ncbnz r0, over 1\nb.w t_returns+6\nb.w t_returns+4\n");
+    assert_runs("t_returns", 6, "return 8\npop {r4, pc}\n");
+    assert_runs("t_tail", 0, "entry 0\nmovs r0, #4\ntail 0\nb.w t_leaf+0\n");
+}
+
+static void t32_sites_of_two_bytes_hop(void **state) {
+    (void)state;
+    assert_runs("calls_from_t32", 0, "hop\nentry 0\npush {r4, lr}\nb.w calls_from_t32+2\n");
+    assert_runs("calls_from_t32", 10, "hop\nreturn 8\npop {r4, pc}\n");
+}
+
+static void blocks_with_an_exit_are_parted(void **state) {
+    (void)state;
+    assert_runs("t_pops_if", 6,
+                "movle r0, #1\nbgt.w over 2\nreturn 8\npop {r4, pc}\nb.w t_pops_if+12\n");
+    assert_runs("t_pops_if", 16, "return 8\npop.w {r4, pc}\n");
+}
+
+static void a32_reads_its_literals_from_where_they_are(void **state) {
+    (void)state;
+    struct drawing d = {.count = 0};
+    unsigned n[3];
+    draw_site(&d, false, fixture_place(arm, "a_literal"));
+    assert_int_equal(d.count, 5);
+    assert_int_equal(sscanf(d.line[1].text, "sub r0, pc, #%x", &n[0]), 1);
+    assert_int_equal(sscanf(d.line[2].text, "sub r0, r0, #%x", &n[1]), 1);
+    assert_int_equal(sscanf(d.line[3].text, "ldr r0, [r0, #%x]", &n[2]), 1);
+    assert_int_equal(arm->area + d.line[1].offset + 2 * WORD - n[0] - n[1] + n[2],
+                     fixture_place(arm, "a_word"));
+}
+
+static void t32_reads_its_literals_from_where_they_are(void **state) {
+    (void)state;
+    struct drawing d = {.count = 0};
+    unsigned low, high;
+    draw_site(&d, true, fixture_place(arm, "t_literal"));
+    assert_true(d.count > 4);
+    assert_int_equal(sscanf(d.line[1].text, "movw r0, #%x", &low), 1);
+    assert_int_equal(sscanf(d.line[2].text, "movt r0, #%x", &high), 1);
+    assert_string_equal(d.line[3].text, "add r0, pc");
+    assert_string_equal(d.line[4].text, "ldr.w r0, [r0]");
+    assert_int_equal((uint32_t)(arm->area + d.line[3].offset + WORD + (high << 16 | low)),
+                     fixture_place(arm, "t_word"));
+}
+
+/* The address that the stub of M adds up in r5: of `movw r5; movt r5`, and the pc there. */
+static uint32_t table_of_lanes(const struct mark *m) {
+    const struct plan_code *c = &arm->code;
+    unsigned low = 0, high = 0;
+    for (uint32_t at = m->offset;;) {
+        struct oracle_insn in;
+        assert_true(
+            oracle_arm_decode(m->other, c->area + at, c->area_used - at, arm->area + at, &in));
+        if (strcmp(in.text, "add r5, pc, r5") == 0)
+            return (uint32_t)(arm->area + at + 2 * WORD + (high << 16 | low));
+        if (strcmp(in.text, "addw r4, pc, #0") == 0)
+            return (uint32_t)(((arm->area + at + WORD) & ~(taddr_t)3) + (high << 16 | low));
+        (void)sscanf(in.text, "movw r5, #%x", &low);
+        (void)sscanf(in.text, "movt r5, #%x", &high);
+        at += in.size;
+        assert_true(at < m->offset + STUB_MAX_BYTES);
+    }
+}
+
+static void stubs_find_the_table_of_lanes_wherever_they_are(void **state) {
+    (void)state;
+    size_t count[2] = {0};
+    for (size_t i = 0; i < arm->code.mark_count; i++) {
+        const struct mark *m = &arm->code.marks[i];
+        if (m->kind == MARK_STUB) {
+            assert_int_equal(table_of_lanes(m), arm->area);
+            count[m->other]++;
+        }
+    }
+    assert_true(count[0] > 10 && count[1] > 10);
+}
+
+static void code_that_is_come_to_in_both_states_is_left_alone(void **state) {
+    (void)state;
+    const vaddr_t start = fixture_place(arm, "both"), end = fixture_place(arm, "both_end");
+    assert_null(plan_arch_at(arm->plan, start));
+    for (size_t i = 0; i < arm->code.patch_count; i++) {
+        const struct patch *p = &arm->code.patches[i];
+        assert_true(p->at >= end || p->at + p->size <= start);
+    }
+    const struct plan_function *f = fixture_bare(arm, "both");
+    assert_true(!f || f->entry == TIER_NONE);
+}
+
+static void what_stands_beside_it_is_not(void **state) {
+    (void)state;
+    static const char *const names[] = {"only_a32", "only_t32"};
+    for (int i = 0; i < 2; i++) {
+        const struct plan_function *f = fixture_bare(arm, names[i]);
+        assert_non_null(f);
+        assert_int_equal(f->entry, TIER_JUMP);
+        assert_true(f->exact);
+        assert_ptr_equal(plan_arch_at(arm->plan, f->addr), i ? &arch_t32 : &arch_a32);
+    }
+}
+
+static const char *const *files;
+
+static int open_fixture(void **state) {
+    (void)state;
+    arm = fixture_open(files[0], files[1]);
+    return 0;
+}
+
+static int close_fixture(void **state) {
+    (void)state;
+    fixture_close(arm);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    (void)argc;
+    files = (const char *const *)argv + 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a32_sites_are_one_instruction_each),
+        cmocka_unit_test(returns_of_a32_tell_what_they_pop_and_keep_their_conditions),
+        cmocka_unit_test(t32_windows_hold_as_many_instructions_as_a_branch_needs),
+        cmocka_unit_test(t32_sites_of_two_bytes_hop),
+        cmocka_unit_test(blocks_with_an_exit_are_parted),
+        cmocka_unit_test(a32_reads_its_literals_from_where_they_are),
+        cmocka_unit_test(t32_reads_its_literals_from_where_they_are),
+        cmocka_unit_test(stubs_find_the_table_of_lanes_wherever_they_are),
+        cmocka_unit_test(code_that_is_come_to_in_both_states_is_left_alone),
+        cmocka_unit_test(what_stands_beside_it_is_not),
+    };
+    return cmocka_run_group_tests(tests, open_fixture, close_fixture);
+}

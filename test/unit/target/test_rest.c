@@ -1,0 +1,208 @@
+/* What is left of a call that was cut short is made in the agent, and the thread comes back from
+ * it, or is taken out of it at any instruction, as if the call had done all that is done by then.
+ */
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "arch/rest.h"
+#include "arch/x86_64/stub.h"
+#include "base/mem.h"
+#include "child.h"
+
+enum { WANTED = 100, DONE = 40, PAGE = 4096, BACK = 0x12345 };
+
+static struct lane *lane; /* shared */
+static int ends[2];
+static const char text[WANTED] = "what is to be written";
+static pid_t child;
+static taddr_t agent;
+static struct regs idle;
+
+static int stand(void *arg) {
+    (void)arg;
+    return pause();
+}
+
+static int set_up(void **state) {
+    (void)state;
+    lane = shared_new(PAGE);
+    assert_int_equal(pipe(ends), 0);
+    child = child_start(stand, NULL);
+    child_await_call(child, SYS_pause); /* stopped at a fault it would have the resume flag set */
+    child_seize(child);
+    struct remote_site site = child_site(child);
+    close(site.memory_fd);
+    agent = site.code - agent_entries().syscall;
+    assert_int_equal(thread_get_regs(child, &idle), 0);
+    regs_finish_restart(&idle);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    child_kill(child);
+    close(ends[0]);
+    return close(ends[1]);
+}
+
+/* Behind write(FD), which has done DONE bytes. */
+static struct regs behind_write(int fd) {
+    struct regs regs = idle;
+    struct user_regs_struct *r = &regs.raw;
+    r->gs_base = (uint64_t)lane;
+    r->rax = DONE;
+    r->orig_rax = SYS_write;
+    r->rdi = (uint64_t)(int64_t)fd;
+    r->rsi = (uint64_t)text;
+    r->rdx = WANTED;
+    r->r10 = 10;
+    r->r8 = 8;
+    r->r9 = 9;
+    r->rcx = r->rip = BACK;
+    return regs;
+}
+
+/* The same with RESULT, without what only the kernel knows. */
+static void expect(const struct regs *found, int fd, uint64_t result) {
+    struct regs expected = behind_write(fd), plain = *found;
+    expected.raw.rax = result;
+    expected.raw.orig_rax = plain.raw.orig_rax;
+    expected.raw.r11 = plain.raw.r11;
+    regs_set_trap_flag(&plain, false);
+    assert_memory_equal(&plain, &expected, sizeof plain);
+}
+
+static void begin(int fd) {
+    struct regs regs = behind_write(fd);
+    struct rest_call call;
+    assert_int_equal(rest_is_due(&regs, &call), REST_OF_WRITING);
+    assert_int_equal(call.done, DONE);
+    assert_int_equal(call.wanted, WANTED);
+    assert_true(rest_is_where(&regs, &call));
+    rest_begin(&regs, agent, &call, &lane->rest);
+    assert_true(rest_is_made(&regs, agent));
+    assert_int_equal(thread_set_regs(child, &regs), 0);
+}
+
+/* Takes a copy of REGS, of the thread, out. */
+static void check_taken_out(const struct regs *regs, int fd, uint64_t result) {
+    struct rest_call call;
+    struct regs out = *regs;
+    struct rest rest = lane->rest;
+    bool begun = regs_pc(regs) != agent + agent_entries().rest;
+    assert_int_equal(rest_end(&out, agent, &rest, &call), !begun);
+    expect(&out, fd, begun ? result : DONE);
+}
+
+static void step_through(int fd, uint64_t result) {
+    struct regs regs;
+    size_t steps = 0;
+    begin(fd);
+    while (thread_get_regs(child, &regs) == 0 && rest_is_made(&regs, agent)) {
+        check_taken_out(&regs, fd, result);
+        assert_int_equal(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL), 0);
+        child_await_stop(child);
+        steps++;
+    }
+    assert_true(steps > 10);
+    expect(&regs, fd, result);
+    assert_int_equal(lane->rest.back, 0);
+}
+
+static void the_rest_is_done_wherever_the_thread_is_taken_out(void **state) {
+    (void)state;
+    char got[WANTED];
+    step_through(ends[1], WANTED);
+    assert_int_equal(read(ends[0], got, sizeof got), WANTED - DONE);
+    assert_memory_equal(got, text + DONE, WANTED - DONE);
+}
+
+static void what_was_done_counts_if_the_rest_fails(void **state) {
+    (void)state;
+    step_through(-1, DONE);
+}
+
+static void a_rest_that_is_cut_short_has_another(void **state) {
+    (void)state;
+    begin(ends[1]);
+    struct regs regs;
+    struct rest_call call;
+    assert_int_equal(thread_get_regs(child, &regs), 0);
+    regs.raw.rip = agent + agent_entries().rest_made;
+    regs.raw.orig_rax = SYS_write;
+    regs.raw.rax = 25;
+    assert_true(rest_end(&regs, agent, &lane->rest, &call));
+    expect(&regs, ends[1], DONE + 25);
+    assert_int_equal(call.done, DONE + 25);
+    assert_int_equal(call.number, SYS_write);
+    assert_true(rest_is_where(&regs, &call));
+}
+
+static void more_than_the_kernel_takes_is_not_waited_for(void **state) {
+    (void)state;
+    struct regs regs = behind_write(1);
+    struct rest_call call;
+    regs.raw.orig_rax = SYS_sendmmsg;
+    regs.raw.r10 = 0;
+    regs.raw.rdx = 2000;
+    regs.raw.rax = 1024;
+    assert_int_equal(rest_is_due(&regs, &call), REST_OF_NONE);
+    regs.raw.rax = 1000;
+    assert_int_equal(rest_is_due(&regs, &call), REST_OF_PACKETS);
+    rest_begin(&regs, agent, &call, &lane->rest);
+    assert_int_equal(rest_argument(&regs, 2), 24);
+    assert_int_equal(rest_argument(&regs, 1), (uint64_t)text + 1000 * sizeof(struct mmsghdr));
+}
+
+static void only_calls_that_wait_for_all_have_a_rest(void **state) {
+    (void)state;
+    static const struct {
+        long number, result;
+        uint64_t fourth;
+        enum rest_of of;
+    } all[] = {{SYS_write, DONE, 0, REST_OF_WRITING},
+               {SYS_write, WANTED, 0, REST_OF_NONE},
+               {SYS_write, 0, 0, REST_OF_NONE},
+               {SYS_write, -4, 0, REST_OF_NONE},
+               {SYS_read, DONE, 0, REST_OF_READING},
+               {SYS_getpid, DONE, 0, REST_OF_NONE},
+               {-1, DONE, 0, REST_OF_NONE},
+               {SYS_sendto, DONE, MSG_NOSIGNAL, REST_OF_WRITING},
+               {SYS_sendto, DONE, MSG_DONTWAIT, REST_OF_NONE},
+               {SYS_recvfrom, DONE, 0, REST_OF_READING},
+               {SYS_recvfrom, DONE, MSG_WAITALL, REST_OF_STREAM},
+               {SYS_recvfrom, DONE, MSG_WAITALL | MSG_PEEK, REST_OF_NONE},
+               {SYS_sendfile, DONE, WANTED, REST_OF_ANYTHING},
+               {SYS_sendfile, DONE, DONE, REST_OF_NONE},
+               {SYS_recvmmsg, DONE, MSG_WAITFORONE, REST_OF_NONE},
+               {SYS_sendmmsg, DONE, 0, REST_OF_PACKETS},
+               {SYS_sendmmsg, DONE, MSG_DONTWAIT, REST_OF_NONE},
+               {SYS_splice, 7, 0, REST_OF_PIPE},
+               {SYS_splice, 8, 0, REST_OF_NONE},
+               {SYS_copy_file_range, 7, 0, REST_OF_ANYTHING},
+               {SYS_recvmsg, DONE, 0, REST_OF_NONE},
+               {SYS_writev, DONE, 0, REST_OF_WRITING}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct regs regs = behind_write(1);
+        struct rest_call call;
+        regs.raw.orig_rax = (uint64_t)all[i].number;
+        regs.raw.rax = (uint64_t)all[i].result;
+        regs.raw.r10 = all[i].fourth;
+        assert_int_equal(rest_is_due(&regs, &call), all[i].of);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_rest_is_done_wherever_the_thread_is_taken_out, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_was_done_counts_if_the_rest_fails, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_rest_that_is_cut_short_has_another, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(more_than_the_kernel_takes_is_not_waited_for, set_up,
+                                        tear_down),
+        cmocka_unit_test(only_calls_that_wait_for_all_have_a_rest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
