@@ -46,6 +46,7 @@ def test_exec(spoor, strike, program, what, way):
         done = come(spoor, strike, process.pid, way)
         check(done.status == 0 or done.status == 1 and b"has begun another program meanwhile: try again" in done.stderr,
               f"{what} {way}: {done}")
+        check(process.stdout.readline() == b"ready\n", f"{what} {way}: does not begin again")
         check(not traces_of_us(process.pid), f"{what} {way}: {traces_of_us(process.pid)}")
         before = code_of(process.pid)
         check(attach_for(spoor, process.pid, "50ms", *way)["events"]["entry"] > 0, f"{what} {way}: no event")

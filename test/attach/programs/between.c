@@ -1,6 +1,7 @@
 /*
- * Computes on several threads until its standard input ends, and says "right". Once, when a byte
- * comes through the pipe "now", a thread does something that changes who there is to be traced:
+ * Says "ready", computes on several threads until its standard input ends, and says "right". Once,
+ * when a byte comes through the pipe "now", a thread does something that changes who there is to be
+ * traced:
  *
  *     between exec       the first thread executes this program again
  *     between takeover   another one does
@@ -127,10 +128,8 @@ int main(int argc, char **argv) {
     start(computing);
     if (argc == 2 && another)
         start(act);
-    if (argc == 2) {
-        puts("ready");
-        fflush(stdout);
-    }
+    puts("ready");
+    fflush(stdout);
     if (argc == 2 && !another)
         act(NULL);
     for (;;)
