@@ -95,6 +95,11 @@ def attach_for(spoor, pid, duration, *options, trace="trace"):
     return spoor.json("info", "--json", trace)
 
 
+def attach_until_seen(spoor, pid, *options, events=100):
+    """Attaches until so many EVENTS are there, however busy the machine is; returns what info says."""
+    return attach_for(spoor, pid, f"{TIMEOUT / 2}s", f"--events={events}", *options)
+
+
 def check_left(pid, before):
     """Process PID holds again what it held before."""
     found = traces_of_us(pid)

@@ -9,7 +9,7 @@ import os
 import platform
 import sys
 
-from attach import Spoor, attach_for, check, check_left, code_of, main, run, running
+from attach import Spoor, attach_until_seen, check, check_left, code_of, main, run, running
 
 TASKS, CALLS = 5, 2000
 ALL_ARE_TOLD = platform.machine() in ("x86_64", "aarch64")
@@ -30,7 +30,7 @@ def test(spoor, program):
     with running([program]) as process:
         before = code_of(process.pid)
         for _ in range(3):
-            info = attach_for(spoor, process.pid, "300ms", "--overflow=wait")
+            info = attach_until_seen(spoor, process.pid, "--overflow=wait", events=20000)
             check(info["threads"] == 1 + TASKS, f"threads: {info}")
             events = info["events"]
             check(events["entry"] > 0 and (not events["lost"] or not ALL_ARE_TOLD), f"events: {info}")

@@ -11,7 +11,8 @@ import os
 import subprocess
 import sys
 
-from attach import TIMEOUT, Spoor, attach_for, check, check_left, code_of, main, run, running, threads_of, traces_of_us
+from attach import (TIMEOUT, Spoor, attach_until_seen, check, check_left, code_of, main, run, running, threads_of,
+                    traces_of_us)
 
 WAYS = ([], ["-M", "*"])
 EXECS = "exec", "takeover"
@@ -35,7 +36,7 @@ def test_staying(spoor, strike, program, what, way):
         done = come(spoor, strike, process.pid, way)
         check(done.status == 0, f"{what} {way}: {done}")
         check_left(alive(process.pid), before)
-        check(attach_for(spoor, process.pid, "50ms", *way)["events"]["entry"] > 0, f"{what} {way}: no event")
+        check(attach_until_seen(spoor, process.pid, *way)["events"]["entry"] > 0, f"{what} {way}: no event")
         names = {row["function"] for row in spoor.report() if not row["calls"]}
         check("computing" in names, f"{what} {way}: what was open is {names}")
         check_left(alive(process.pid), before)
@@ -49,7 +50,7 @@ def test_exec(spoor, strike, program, what, way):
         check(process.stdout.readline() == b"ready\n", f"{what} {way}: does not begin again")
         check(not traces_of_us(process.pid), f"{what} {way}: {traces_of_us(process.pid)}")
         before = code_of(process.pid)
-        check(attach_for(spoor, process.pid, "50ms", *way)["events"]["entry"] > 0, f"{what} {way}: no event")
+        check(attach_until_seen(spoor, process.pid, *way)["events"]["entry"] > 0, f"{what} {way}: no event")
         check_left(process.pid, before)
 
 

@@ -12,6 +12,8 @@ import sys
 
 from attach import Spoor, attach_for, check, check_left, code_of, main, running
 
+DURATIONS = ("700ms", "5s", "30s")  # a busy machine may let a program do nothing for a while
+
 
 def behead(program):
     """A copy without section headers, whose symbols are those that the dynamic linker needs."""
@@ -25,13 +27,21 @@ def behead(program):
     return os.path.realpath("headless")
 
 
+def visit(spoor, pid):
+    """Comes for long enough to see something; returns how many calls of what there were."""
+    for duration in DURATIONS:
+        info = attach_for(spoor, pid, duration)
+        if info["events"]["entry"]:
+            break
+    check(info["events"]["entry"] > 0, "no event")
+    return {row["function"]: row["calls"] for row in spoor.report()}
+
+
 def test(spoor, program, headless):
     with running([behead(program) if headless else program]) as process:
         before = code_of(process.pid)
         for _ in range(3):
-            info = attach_for(spoor, process.pid, "700ms")
-            check(info["events"]["entry"] > 0, "no event")
-            calls = {row["function"]: row["calls"] for row in spoor.report()}
+            calls = visit(spoor, process.pid)
             check((headless or calls.get("go_on", 0) > 0) and "same" not in calls, f"calls: {calls}")
             check_left(process.pid, before)
 

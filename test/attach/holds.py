@@ -13,7 +13,8 @@ import subprocess
 import sys
 import time
 
-from attach import TIMEOUT, Spoor, attach_for, check, check_left, code_of, main, run, running, threads_of
+from attach import (TIMEOUT, Spoor, attach_for, attach_until_seen, check, check_left, code_of, main, run, running,
+                    threads_of)
 
 WAYS = ([], ["-M", "*"], ["-M", "*", "--overflow=wait"])
 
@@ -45,7 +46,7 @@ def await_calls(spoor, pid):
 def come_to_holders(spoor, pid):
     before = code_of(pid)
     for way in WAYS:
-        info = attach_for(spoor, pid, "100ms", *way)
+        info = attach_until_seen(spoor, pid, *way)
         check(info["events"]["entry"] > 0, f"{way}: no event")
         check_left(pid, before)
 

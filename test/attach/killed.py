@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from attach import (TIMEOUT, Spoor, attach_for, check, check_left, code_of, main, run, running, traces_of_us)
+from attach import (TIMEOUT, Spoor, attach_until_seen, check, check_left, code_of, main, run, running, traces_of_us)
 from harness import SEED
 
 DICE = random.Random(SEED or 1)
@@ -67,7 +67,7 @@ def test(spoor, command):
         done = detach(spoor, pid)
         check(done.status == 0 and b"nothing of a spoor" in done.stderr, f"a clean process: {done}")
         kill_at_work(spoor, pid, [])
-        info = attach_for(spoor, pid, "200ms", "-M", "*")
+        info = attach_until_seen(spoor, pid, "-M", "*")
         check(info["events"]["entry"] > 0, "attach after a kill sees nothing")
         check_left(pid, before)
 

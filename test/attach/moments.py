@@ -13,7 +13,7 @@ import random
 import subprocess
 import sys
 
-from attach import Spoor, attach_for, check, check_left, code_of, main, run, running, traces_of_us
+from attach import Spoor, attach_until_seen, check, check_left, code_of, main, run, running, traces_of_us
 from harness import SEED
 
 TRIED = 3  # steps of each kind
@@ -58,7 +58,7 @@ class Moments:
                 check(not traces_of_us(process.pid), what)
                 if how == "fork":
                     check_left(process.pid, before)
-                check(attach_for(self.spoor, process.pid, "50ms", *WAY)["events"]["entry"] > 0, f"{what}: no event")
+                check(attach_until_seen(self.spoor, process.pid, *WAY)["events"]["entry"] > 0, f"{what}: no event")
 
     def starve(self):
         """A call that it makes for spoor gets no memory."""

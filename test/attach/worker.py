@@ -9,7 +9,7 @@ PROGRAM is programs/worker.c.
 import os
 import sys
 
-from attach import SKIP, Spoor, attach_for, check, check_left, code_of, main, run, running, threads_of
+from attach import SKIP, Spoor, attach_until_seen, check, check_left, code_of, main, run, running, threads_of
 
 WAYS = ([], ["-M", "*"], ["-M", "*", "--overflow=wait"])
 
@@ -18,7 +18,7 @@ def test(spoor, program):
     with running([program]) as process:
         before = code_of(process.pid)
         for way in WAYS:
-            info = attach_for(spoor, process.pid, "300ms", *way)
+            info = attach_until_seen(spoor, process.pid, *way)
             check(info["events"]["entry"] > 0, f"{way}: no event")
             check(info["threads"] == 1, f"{way}: {info['threads']} threads")
             check_left(process.pid, before)

@@ -7,7 +7,7 @@ from real import SPOOR, compiled, which
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attach"))
 # pylint: disable=wrong-import-position
-from attach import Spoor, attach_for, check, main, running  # noqa: E402
+from attach import Spoor, attach_until_seen, check, main, running  # noqa: E402
 
 DIRECTORY = compiled([which("go"), "build", "-o", "parked"], "parked.go", GO111MODULE="off",
                      GOFLAGS="", CGO_ENABLED="0")
@@ -26,7 +26,7 @@ def test():
     spoor = Spoor(SPOOR)
     with running([os.path.join(DIRECTORY, "parked")]) as process:
         for way in WAYS:
-            info = attach_for(spoor, process.pid, "300ms", "--overflow=wait", *way)
+            info = attach_until_seen(spoor, process.pid, "--overflow=wait", *way, events=100000)
             rows = {row["function"]: row for row in spoor.report()}
             check(info["events"]["lost"] == 0, f"{way}: {info['events']}")
             check(rows["main.work"]["calls"] > 1000, f"{way}: {rows['main.work']}")
