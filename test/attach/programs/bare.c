@@ -17,7 +17,7 @@ enum { TASKS = 5, STACK_BYTES = 65536 };
 enum { THREAD = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM };
 
 static char stacks[TASKS][STACK_BYTES] __attribute__((aligned(16)));
-static volatile int over, ended, pointers;
+static volatile int over, begun, ended, pointers;
 static unsigned long most;
 
 static uintptr_t thread_pointer(void) {
@@ -44,6 +44,7 @@ static BARE int work(void *argument) {
     unsigned long task = (unsigned long)argument, calls = 0;
     if (task + 1 < TASKS) /* without CLONE_SETTLS: it begins with what this one has */
         clone(work, stacks[task + 1] + STACK_BYTES, THREAD, (void *)(task + 1));
+    __atomic_fetch_add(&begun, 1, __ATOMIC_SEQ_CST);
     while (most ? calls < most : !over)
         calls = step(calls);
     if (thread_pointer())
@@ -55,6 +56,8 @@ static BARE int work(void *argument) {
 int main(int count, char **arguments) {
     most = count > 1 ? strtoul(arguments[1], NULL, 10) : 0;
     clone(work, stacks[0] + STACK_BYTES, THREAD | CLONE_SETTLS, (void *)0, NULL, NULL);
+    while (begun < TASKS)
+        usleep(1000);
     puts("ready");
     fflush(stdout);
     while (!most && getchar() != EOF)
