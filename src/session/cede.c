@@ -103,17 +103,17 @@ static void grant(struct task *task) {
     thread_set_regs(task->tid, &regs);
 }
 
-/* TASK is about to take the register that lanes hang off: its process is left before. Returns
- * whether it is gone. */
+/* TASK is about to take the register that lanes hang off: before, all processes that have its
+ * memory are left, since it runs their code. Returns whether it is gone. */
 static bool let_go(struct tracer *t, struct task *task) {
     struct err err = {0};
-    pid_t tid = task->tid, pid = task->pid;
-    taking_tell(pid, &err);
+    pid_t tid = task->tid;
+    taking_tell(task->pid, &err);
     tracer_warn(t, tid, &err);
     if (!status_seccomp_filters(tid) && thread_put_off_call(tid) == 0)
         task->status = PTRACE_EVENT_STOP << 16 | SIGTRAP << 8 | 0x7f;
     task->stopped = true;
-    part_with_process(t, pid);
+    part_with_space(t, task->space);
     return !tasks_find(&t->tasks, tid);
 }
 

@@ -356,15 +356,49 @@ static void part_one_by_one(struct tracer *t, pid_t pid) {
     }
 }
 
+/* Leaves SPACE. Those whom the kernel keeps from tracers run its code, too: they are seized, to be
+ * left with it. */
+static void release_with_strays(struct tracer *t, struct space *space) {
+    enum { MOST_LOOKS = 100 };
+    struct strays strays = {.join = false};
+    seizing_find_strays(t, space, &strays); /* takes long: others run */
+    stop_with_caller(t, space);
+    for (int i = 0; i < MOST_LOOKS && seizing_find_strays(t, space, &strays); i++)
+        stop_with_caller(t, space);
+    release_stopped(t, space, NULL);
+    sharing_done(&strays.sharing);
+}
+
+static void add_once(tid_array *pids, pid_t pid) {
+    for (size_t i = 0; i < pids->count; i++)
+        if (pids->at[i] == pid)
+            return;
+    ARRAY_PUSH(pids, pid);
+}
+
+void part_with_space(struct tracer *t, struct space *space) {
+    tid_array pids = {0};
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space)
+            add_once(&pids, k->pid);
+    for (size_t i = 0; i < pids.count; i++)
+        tell_change(t, pids.at[i], TRACE_LEFT);
+    space_ref(space);
+    release_with_strays(t, space);
+    space_unref(space);
+    for (size_t i = 0; i < pids.count; i++)
+        part_one_by_one(t, pids.at[i]);
+    ARRAY_FREE(&pids);
+}
+
 void part_with_process(struct tracer *t, pid_t pid) {
     struct task *first = find_in_process(t, pid);
+    if (first && first->space && !shares_space(t, first, true)) {
+        part_with_space(t, first->space);
+        return;
+    }
     if (first && first->space)
         tell_change(t, pid, TRACE_LEFT);
-    if (first && first->space && !shares_space(t, first, true)) {
-        struct space *space = space_ref(first->space);
-        release_space(t, space);
-        space_unref(space);
-    }
     part_one_by_one(t, pid);
 }
 

@@ -98,5 +98,5 @@ int taking_check_code(const struct space *space, struct err *err) {
 }
 
 void taking_tell(pid_t pid, struct err *err) {
-    taken(pid, "takes", "from here on it is not traced", err);
+    taken(pid, "takes", "from here on it, and who shares its memory, is not traced", err);
 }

@@ -270,7 +270,7 @@ static bool handle_hook(struct tracer *t, const struct task *task) {
     if (able)
         __atomic_store_n(&slot->lane->hook, 0, __ATOMIC_RELEASE);
     if (leave)
-        part_with_process(t, space->pid);
+        part_with_space(t, space);
     else
         resume_space(t, space);
     space_unref(space);

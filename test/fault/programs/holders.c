@@ -1,0 +1,128 @@
+/*
+ * Processes that share memory, one of which takes the gs base. holders LIBRARY CASE
+ *
+ *     child   a child takes it; its parent loads a library then
+ *     vfork   a child of vfork takes it
+ *     maker   the parent takes it while a child calls functions that the kernel keeps from tracers
+ *             (CLONE_UNTRACED)
+ *
+ * What the one has there must stay its own, and the others run on.
+ */
+#include <asm/prctl.h>
+#include <dlfcn.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "story.h"
+
+enum { WORDS = 8192, STACK_BYTES = 256 * 1024, STATUS = 9, SOME = 200 };
+static uint64_t own[WORDS];
+static char stack[STACK_BYTES] __attribute__((aligned(16)));
+static volatile int taken, rounds, go;
+
+int arch_prctl(int code, unsigned long address);
+
+static __attribute__((noinline)) uint64_t word(unsigned long index) {
+    uint64_t value;
+    __asm__ volatile("mov %%gs:(%1),%0" : "=r"(value) : "r"(index * sizeof value) : "memory");
+    return value;
+}
+
+static __attribute__((noinline)) void check_own(const char *when) {
+    check_work();
+    for (unsigned i = 0; i < WORDS; i++)
+        check(word(i) == i && own[i] == i, when);
+}
+
+static __attribute__((noinline)) void take(void) {
+    check_work();
+    for (unsigned i = 0; i < WORDS; i++)
+        own[i] = i;
+    check(arch_prctl(ARCH_SET_GS, (unsigned long)own) == 0, "arch_prctl");
+    check_own("what it has just taken");
+}
+
+static void await_child(pid_t pid) {
+    int status;
+    check(waitpid(pid, &status, __WALL) == pid, "the child's end");
+    check(WIFEXITED(status) && WEXITSTATUS(status) == STATUS, "the child's status");
+}
+
+/* Returns whether PID lives on until THERE is no less than COUNT. */
+static int lives_until(pid_t pid, const volatile int *there, int count) {
+    siginfo_t end = {0};
+    while (*there < count &&
+           waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+           end.si_pid == 0)
+        check_work();
+    return *there >= count;
+}
+
+static int taker(void *unused) {
+    (void)unused;
+    take();
+    taken = 1;
+    while (!go)
+        check_own("what it has while the other loads");
+    check_own("what it has at the end");
+    return STATUS;
+}
+
+static void child_takes(const char *library) {
+    pid_t pid = clone(taker, stack + STACK_BYTES, CLONE_VM | SIGCHLD, NULL);
+    check(pid > 0, "clone");
+    if (lives_until(pid, &taken, 1))
+        check(dlopen(library, RTLD_NOW) != NULL, "dlopen");
+    check_work();
+    go = 1;
+    await_child(pid);
+}
+
+static int hasty(void *unused) {
+    (void)unused;
+    take();
+    return STATUS;
+}
+
+static void child_of_vfork_takes(const char *library) {
+    pid_t pid = clone(hasty, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+    check(pid > 0, "clone");
+    check_work();
+    await_child(pid);
+    check(dlopen(library, RTLD_NOW) != NULL, "dlopen");
+}
+
+static int worker(void *unused) {
+    (void)unused;
+    while (!go) {
+        check_work();
+        rounds++;
+    }
+    return STATUS;
+}
+
+static void maker_takes(const char *library) {
+    pid_t pid = clone(worker, stack + STACK_BYTES, CLONE_VM | CLONE_UNTRACED | SIGCHLD, NULL);
+    check(pid > 0, "clone");
+    lives_until(pid, &rounds, SOME);
+    take();
+    check(dlopen(library, RTLD_NOW) != NULL, "dlopen");
+    lives_until(pid, &rounds, rounds + SOME);
+    go = 1;
+    await_child(pid);
+    check_own("what it has at the end");
+}
+
+int main(int argc, char **argv) {
+    check(argc == 3, "usage");
+    check_work();
+    if (strcmp(argv[2], "child") == 0)
+        child_takes(argv[1]);
+    else if (strcmp(argv[2], "vfork") == 0)
+        child_of_vfork_takes(argv[1]);
+    else
+        maker_takes(argv[1]);
+    check_work();
+    return right();
+}
