@@ -24,7 +24,7 @@ SANITIZE = build-sanitize
 PREFIX = /usr/local
 
 .PHONY: all demo check check-long check-arm bench bench-pauses bench-servers lint sanitize install clean \
-	setup built-with-tests built-with-sanitizers built-for-arm
+	setup built-with-tests built-with-sanitizers built-for-arm units-for-arm
 
 all: setup
 	ninja -C $(BUILD)
@@ -35,7 +35,7 @@ set-up = test -f $(1)/build.ninja || \
 	meson setup $$(test ! -f $(1)/meson-private/coredata.dat || echo --reconfigure) $(cross-file) $(1)
 
 # What is linked with that is not of this machine; nothing of the system changes.
-cross-file = $(if $(ARCH),--cross-file $(BUILD)/sysroot/meson.ini)
+cross-file = $(if $(ARCH),--cross-file $(BUILD)/sysroot/meson.ini -Dtests=disabled)
 debian-aarch64 = arm64
 debian-arm = armhf
 $(BUILD)/sysroot/meson.ini: tools/sysroot
@@ -78,18 +78,26 @@ check: packages-check
 	$(MAKE) built-with-tests built-with-sanitizers built-for-arm
 	tools/run-tests $(BUILD) --setup=default -- $(SANITIZE) --setup=sanitize
 
+# The unit tests that need nothing but a processor: qemu-user has Arm's.
+units-for-arm: built-for-arm
+	@for arch in aarch64 arm; do \
+		test ! -f build-$$arch/build.ninja || \
+			{ meson configure build-$$arch -Dtests=enabled && ninja -C build-$$arch; } || exit 1; \
+	done
+run-units-for-arm = $$(for arch in aarch64 arm; do test ! -f build-$$arch/build.ninja || echo -- build-$$arch --setup=long; done)
+
 # What these tests run in the guest is built for them only.
 check-arm: packages-check
 	$(MAKE) setup
 	@meson configure $(BUILD) | grep -Eq '^ *tests +enabled ' || meson configure $(BUILD) -Dtests=enabled
 	ninja -C $(BUILD) spoor arm-programs arm-scripts
-	$(MAKE) built-for-arm
-	tools/run-tests $(BUILD) --setup=long --suite=arm
+	$(MAKE) units-for-arm
+	tools/run-tests $(BUILD) --setup=long --suite=arm $(run-units-for-arm)
 
 check-long: packages-long
-	$(MAKE) built-with-tests built-with-sanitizers built-for-arm
+	$(MAKE) built-with-tests built-with-sanitizers units-for-arm
 	ninja -C $(BUILD) arm-programs arm-scripts
-	tools/run-tests $(BUILD) --setup=long -- $(SANITIZE) --setup=sanitize; first=$$?; \
+	tools/run-tests $(BUILD) --setup=long -- $(SANITIZE) --setup=sanitize $(run-units-for-arm); first=$$?; \
 		tools/run-rounds $(BUILD) $(if $(ROUNDS),--rounds=$(ROUNDS)) $(if $(SEED),--seed=$(SEED)) \
 		&& exit $$first
 
