@@ -79,7 +79,9 @@ static bool cede_itself(struct tracer *t, struct task *task, const struct thread
     return true;
 }
 
-/* TASK is about to become the tracer of TID. */
+/* TASK is about to become the tracer of TID, whose process is left, and with it those that share
+ * its memory, as nobody but its tracer could stop it where that is changed. Only where TASK is
+ * among these does the memory stay as it is. */
 static void cede_other(struct tracer *t, struct task *task, pid_t tid) {
     const struct task *other = tasks_find(&t->tasks, tid);
     if (!other || other->pid == task->pid)
@@ -87,7 +89,10 @@ static void cede_other(struct tracer *t, struct task *task, pid_t tid) {
     pid_t pid = other->pid, me = task->tid;
     say_ceded(t, task, pid, task->tid);
     task->held = true;
-    part_with_process(t, pid);
+    if (other->space && other->space != task->space)
+        part_with_space(t, other->space);
+    else
+        part_with_process(t, pid);
     task = tasks_find(&t->tasks, me);
     if (task)
         task->held = false;

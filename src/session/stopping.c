@@ -280,10 +280,10 @@ static void release_space(struct tracer *t, struct space *space) {
     release_stopped(t, space, NULL);
 }
 
-/* Whether another task than TASK has its memory; of ANOTHER process, if that is asked. */
-static bool shares_space(const struct tracer *t, const struct task *task, bool another) {
+/* Whether another task than TASK has its memory. */
+static bool shares_space(const struct tracer *t, const struct task *task) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k != task && k->space == task->space && (!another || k->pid != task->pid))
+        if (k != task && k->space == task->space)
             return true;
     return false;
 }
@@ -300,7 +300,7 @@ static taddr_t lane_of_leaver(const struct task *task) {
 void part_with_task(struct tracer *t, struct task *task) {
     struct err err = {0};
     taddr_t lane = lane_of_leaver(task);
-    if (task->space && !shares_space(t, task, false)) {
+    if (task->space && !shares_space(t, task)) {
         if (space_restore(task->space, task->tid, &err) < 0)
             tracer_warn(t, task->tid, &err);
         else
@@ -392,11 +392,7 @@ void part_with_space(struct tracer *t, struct space *space) {
 }
 
 void part_with_process(struct tracer *t, pid_t pid) {
-    struct task *first = find_in_process(t, pid);
-    if (first && first->space && !shares_space(t, first, true)) {
-        part_with_space(t, first->space);
-        return;
-    }
+    const struct task *first = find_in_process(t, pid);
     if (first && first->space)
         tell_change(t, pid, TRACE_LEFT);
     part_one_by_one(t, pid);

@@ -132,9 +132,9 @@ void orphans_done(struct tracer *t);
 void part_with_task(struct tracer *t, struct task *task);
 /* The same for TASK, which is to leave, at the first stop that it comes to. */
 void part_when_stopped(struct tracer *t, struct task *task);
-/* Leaves all of process PID, which runs; its memory too, if that is its own. */
+/* Leaves all of process PID, which runs; its memory stays as it is. */
 void part_with_process(struct tracer *t, pid_t pid);
-/* Leaves SPACE and all processes that have it. */
+/* Leaves SPACE and all processes that have it; none of their tasks is held. */
 void part_with_space(struct tracer *t, struct space *space);
 
 /* ---- told.c ---- */

@@ -1,17 +1,21 @@
 /*
- * Processes that share memory, one of which takes the gs base. holders LIBRARY CASE
+ * Processes that share memory, one of which takes the gs base or gets another tracer.
+ * holders LIBRARY CASE
  *
  *     child   a child takes it; its parent loads a library then
  *     vfork   a child of vfork takes it
  *     maker   the parent takes it while a child calls functions that the kernel keeps from tracers
  *             (CLONE_UNTRACED)
+ *     tracer  another process, with memory of its own, traces one of two that share theirs
  *
- * What the one has there must stay its own, and the others run on.
+ * What the one has there must stay its own, and the others run on. Where a process could be traced,
+ * nothing of another tracer is left in its memory.
  */
 #include <asm/prctl.h>
 #include <dlfcn.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 
 #include "story.h"
@@ -114,6 +118,43 @@ static void maker_takes(const char *library) {
     check_own("what it has at the end");
 }
 
+/* Traces PID to its end. What the kernel says to that goes to OUT: who is not followed himself may
+ * find another tracer there. */
+static void trace(pid_t pid, int out) {
+    int status, why = ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0 ? 0 : errno;
+    check(write(out, &why, sizeof why) == sizeof why, "output");
+    while (!why && waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status))
+        ptrace(PTRACE_CONT, pid, NULL, NULL);
+    _exit(STATUS);
+}
+
+static void check_nothing_is_left(void) {
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    check(maps != NULL, "maps");
+    while (fgets(line, sizeof line, maps))
+        check(strstr(line, "memfd:spoor") == NULL, line);
+    fclose(maps);
+}
+
+static void one_is_traced(const char *library) {
+    int ends[2], why;
+    pid_t pid = clone(worker, stack + STACK_BYTES, CLONE_VM | SIGCHLD, NULL);
+    check(pid > 0 && pipe(ends) == 0, "clone");
+    pid_t tracer = fork();
+    if (tracer == 0)
+        trace(pid, ends[1]);
+    check(read(ends[0], &why, sizeof why) == sizeof why, "the tracer's word");
+    check(why == 0 || why == EPERM, "PTRACE_SEIZE");
+    if (why == 0)
+        check_nothing_is_left();
+    check(dlopen(library, RTLD_NOW) != NULL, "dlopen");
+    check(lives_until(pid, &rounds, rounds + SOME), "the other runs on");
+    go = 1;
+    await_child(tracer);
+    await_child(pid);
+}
+
 int main(int argc, char **argv) {
     check(argc == 3, "usage");
     check_work();
@@ -121,6 +162,8 @@ int main(int argc, char **argv) {
         child_takes(argv[1]);
     else if (strcmp(argv[2], "vfork") == 0)
         child_of_vfork_takes(argv[1]);
+    else if (strcmp(argv[2], "tracer") == 0)
+        one_is_traced(argv[1]);
     else
         maker_takes(argv[1]);
     check_work();
