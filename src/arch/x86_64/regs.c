@@ -1,11 +1,13 @@
 /*
- * Registers of stopped x86-64 threads. Facts: System V ABI, AMD64; Linux
+ * Registers of stopped x86-64 threads. Facts: System V ABI, AMD64; Intel SDM, volume 1, chapter 13
+ * (XSAVE areas); Linux
  * arch/x86/kernel/signal.c (restart of system calls, signal frames) and
  * arch/x86/include/uapi/asm/sigcontext.h.
  */
 #include "arch/regs.h"
 
 #include <asm/prctl.h>
+#include <cpuid.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -290,7 +292,8 @@ size_t regs_signal_offset(int number) {
     return order[number] - sizeof(uint64_t); /* the return address is gone */
 }
 
-enum { XSTATE_ALIGN = 64, SW_RESERVED = 464, XFEATURES = 512 };
+enum { XSTATE_ALIGN = 64, SW_RESERVED = 464, XFEATURES = 512, XSTATE_LEAST = 576 };
+enum { FIRST_EXTENDED = 2, COMPONENTS = 63 };                   /* before the first: x87 and SSE */
 static const uint32_t MAGIC1 = 0x46505853, MAGIC2 = 0x46505845; /* asm/sigcontext.h */
 enum { UC_FP_XSTATE = 1, UC_SIGCONTEXT_SS = 2, UC_STRICT_RESTORE_SS = 4 };
 
@@ -300,16 +303,55 @@ static size_t xstate_offset(void) {
 
 size_t regs_signal_frame_size(size_t extended_size) { return xstate_offset() + extended_size + 64; }
 
+/* Where component NUMBER of an XSAVE area ends; 0: there is none. */
+static size_t component_end(int number) {
+    uint32_t size, offset, about, unused;
+    __cpuid_count(0xd, number, size, offset, about, unused);
+    bool is_of_users = !(about & 1);
+    return size && is_of_users ? (size_t)offset + size : 0;
+}
+
+/* How much of an XSAVE area is in use. */
+static size_t xstate_used(const uint8_t *xstate, size_t size) {
+    uint64_t in_use;
+    size_t used = XSTATE_LEAST;
+    memcpy(&in_use, xstate + XFEATURES, sizeof in_use);
+    for (int i = FIRST_EXTENDED; i < COMPONENTS; i++) {
+        size_t end = in_use >> i & 1 ? component_end(i) : 0;
+        if (end > used && end <= size)
+            used = end;
+    }
+    return used;
+}
+
+/*
+ * XSTATE is as large as it would be with all that the processor has. A thread's own is smaller
+ * while it has not come by what must be asked for (AMX): of a frame that claims to be larger the
+ * kernel takes the x87 and SSE registers alone (check_xstate_in_sigframe() in
+ * arch/x86/kernel/fpu/signal.c). Nothing tells how large it is, but that it ends where some
+ * component does. So the frame claims to have what is in use, and no more; and the second mark is
+ * wherever kernels look for it: some where the frame claims to end, some where the thread's own
+ * state would. There it lies in what is not in use, which is not read.
+ */
 static void frame_xstate(uint8_t *out, const uint8_t *xstate, size_t size) {
+    const uint64_t legacy = 3;
+    const size_t used = xstate_used(xstate, size);
     struct {
         uint32_t magic1, extended_size;
         uint64_t xfeatures;
         uint32_t xstate_size, padding[7];
-    } sw = {MAGIC1, (uint32_t)size + 4, 0, (uint32_t)size, {0}};
+    } sw = {MAGIC1, (uint32_t)(used + sizeof MAGIC2), 0, (uint32_t)used, {0}};
+    memcpy(&sw.xfeatures, xstate + XFEATURES, sizeof sw.xfeatures);
+    sw.xfeatures |= legacy;
     memcpy(out, xstate, size);
-    memcpy(&sw.xfeatures, xstate + SW_RESERVED, 8); /* ptrace leaves XCR0 here */
     memcpy(out + SW_RESERVED, &sw, sizeof sw);
-    memcpy(out + size, &MAGIC2, 4);
+    memcpy(out + used, &MAGIC2, sizeof MAGIC2);
+    memcpy(out + size, &MAGIC2, sizeof MAGIC2);
+    for (int i = FIRST_EXTENDED; i < COMPONENTS; i++) {
+        size_t end = component_end(i);
+        if (end > used && end < size)
+            memcpy(out + end, &MAGIC2, sizeof MAGIC2);
+    }
 }
 
 void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64_t signal_mask,
@@ -325,7 +367,7 @@ void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64
     f.uc.mc.ip = r->rip, f.uc.mc.flags = r->eflags;
     f.uc.mc.cs = (uint16_t)r->cs, f.uc.mc.ss = (uint16_t)r->ss;
     f.uc.sigmask = signal_mask;
-    if (extended->size > XFEATURES + 64) {
+    if (extended->size >= XSTATE_LEAST) {
         f.uc.flags |= UC_FP_XSTATE;
         f.uc.mc.fpstate = at + xstate_offset();
         frame_xstate(out + xstate_offset(), extended->bytes, extended->size);

@@ -1,4 +1,5 @@
-/* Facts: Intel SDM, volume 1, chapter 13 (XSAVE areas). */
+/* Facts: Intel SDM, volume 1, chapter 13 (XSAVE areas), chapter 18 (AMX); Linux,
+ * arch/x86/xstate.rst. */
 #include "hold.h"
 
 #include <cpuid.h>
@@ -6,6 +7,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum {
     AREA_BYTES = 16384,
@@ -17,6 +20,9 @@ enum {
     X87_REGISTERS = 32,
     XMM_REGISTERS = 160,
     XMM_END = 416,
+    TILE_CONFIG = 17,
+    TILE_DATA = 18,
+    COMPONENTS = 19,
 };
 /* Carry, parity, adjust, zero, sign, direction, overflow; interrupts and bit 1 are always set. */
 enum { FLAGS_SET = 0xed7, FLAGS_CLEAR = 0x202 };
@@ -33,12 +39,16 @@ static void fill(uint8_t *at, size_t size) {
         at[i] = (uint8_t)noise();
 }
 
-/* x87, SSE, AVX and AVX-512, as far as there are. */
-static uint64_t components(void) {
+/* x87, SSE, AVX, AVX-512 and AMX, as far as there are; AMX, which must be asked for, only
+ * WITH_TILES. */
+static uint64_t components(bool with_tiles) {
+    enum { ALWAYS = 0xe7, TILES = 3 << TILE_CONFIG, ARCH_REQ_XCOMP_PERM = 0x1023 };
     uint32_t low, high;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     (void)high;
-    return low & 0xe7;
+    bool tiles = with_tiles && (low & TILES) == TILES &&
+                 syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, TILE_DATA) == 0;
+    return low & (tiles ? ALWAYS | TILES : ALWAYS);
 }
 
 static void component(int number, uint32_t *ret_offset, uint32_t *ret_size) {
@@ -47,6 +57,15 @@ static void component(int number, uint32_t *ret_offset, uint32_t *ret_size) {
 }
 
 static void put(uint8_t *at, uint32_t value, size_t size) { memcpy(at, &value, size); }
+
+/* Palette 1: all eight tiles of 16 rows of 64 bytes. */
+static void configure_tiles(uint8_t *at) {
+    put(at, 1, 1);
+    for (int i = 0; i < 8; i++) {
+        put(at + 16 + 2 * i, 64, 2);
+        put(at + 48 + i, 16, 1);
+    }
+}
 
 /* A state in which nothing is as it is initially. */
 static void make_up(struct held *h) {
@@ -62,10 +81,12 @@ static void make_up(struct held *h) {
     }
     fill(area + XMM_REGISTERS, XMM_END - XMM_REGISTERS);
     memcpy(area + XSTATE_BV, &h->components, sizeof h->components);
-    for (int c = 2; c < 8; c++) {
+    for (int c = 2; c < COMPONENTS; c++) {
         uint32_t offset, size;
         component(c, &offset, &size);
-        if (h->components >> c & 1)
+        if (c == TILE_CONFIG && h->components >> c & 1)
+            configure_tiles(area + offset);
+        else if (h->components >> c & 1)
             fill(area + offset, size);
     }
 }
@@ -77,7 +98,7 @@ static bool same(const struct held *a, const struct held *b) {
             return false;
     if (a->flags != b->flags || memcmp(a->extended, b->extended, XMM_END) != 0)
         return false;
-    for (int c = 2; c < 8; c++) {
+    for (int c = 2; c < COMPONENTS; c++) {
         uint32_t offset, size;
         component(c, &offset, &size);
         if (a->components >> c & 1 && memcmp(a->extended + offset, b->extended + offset, size) != 0)
@@ -86,8 +107,8 @@ static bool same(const struct held *a, const struct held *b) {
     return true;
 }
 
-bool hold_all(void) {
-    struct held in = {.components = components()}, out = in, own = in;
+bool hold_all(bool with_tiles) {
+    struct held in = {.components = components(with_tiles)}, out = in, own = in;
     in.extended = aligned_alloc(64, AREA_BYTES);
     out.extended = aligned_alloc(64, AREA_BYTES);
     own.extended = aligned_alloc(64, AREA_BYTES);

@@ -20,8 +20,9 @@ extern const uint8_t hold_loop[], hold_loop_end[];
 /* One instruction that stops a traced thread. */
 extern const uint8_t hold_trap[];
 
-/* Waits as above with made-up registers; returns whether they were the same afterwards. */
-_Bool hold_all(void);
+/* Waits as above with made-up registers; returns whether they were the same afterwards. WITH_TILES:
+ * with those of AMX, too, if there are any. */
+_Bool hold_all(_Bool with_tiles);
 #endif
 
 #define HELD_FLAGS 128

@@ -43,7 +43,7 @@ static void expect_call_works(pid_t pid, const struct remote_site *site) {
 
 static int hold(void *arg) {
     (void)arg;
-    return hold_all() ? 0 : 1;
+    return hold_all(false) ? 0 : 1;
 }
 
 static int end_hold(pid_t pid, const struct remote_site *site) {

@@ -78,7 +78,7 @@ static bool held;
 static void hold_in_handler(int sig) {
     (void)sig;
     __atomic_store_n(ready, 1, __ATOMIC_RELEASE); /* from now on the tracer meets no other signal */
-    held = hold_all();
+    held = hold_all(false);
 }
 
 static uint64_t signal_mask(void) {
@@ -92,7 +92,13 @@ static int hold_with_mask(void *arg) {
     uint64_t mask = UINT64_C(1) << (SIGUSR2 - 1) | UINT64_C(1) << (SIGRTMAX - 1);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
     __atomic_store_n(ready, 1, __ATOMIC_RELEASE);
-    return !hold_all() ? 1 : signal_mask() != mask ? 2 : 0;
+    return !hold_all(false) ? 1 : signal_mask() != mask ? 2 : 0;
+}
+
+static int hold_with_tiles(void *arg) {
+    (void)arg;
+    __atomic_store_n(ready, 1, __ATOMIC_RELEASE);
+    return !hold_all(true);
 }
 
 static int hold_on_other_stack(void *arg) {
@@ -217,6 +223,11 @@ static void a_running_thread_keeps_its_registers_and_signal_mask(void **state) {
     survive_all(&(struct target){hold_with_mask, IN_HOLD, end_hold});
 }
 
+static void a_running_thread_keeps_registers_that_must_be_asked_for(void **state) {
+    (void)state;
+    survive_all(&(struct target){hold_with_tiles, IN_HOLD, end_hold});
+}
+
 static void a_thread_on_an_alternate_signal_stack_stays_there(void **state) {
     (void)state;
     survive_all(&(struct target){hold_on_other_stack, IN_HOLD, end_hold});
@@ -254,6 +265,7 @@ static int teardown(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_running_thread_keeps_its_registers_and_signal_mask),
+        cmocka_unit_test(a_running_thread_keeps_registers_that_must_be_asked_for),
         cmocka_unit_test(a_thread_on_an_alternate_signal_stack_stays_there),
         cmocka_unit_test(a_blocked_read_goes_on),
         cmocka_unit_test(a_sleeping_thread_sleeps_its_time),
