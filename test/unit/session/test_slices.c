@@ -74,7 +74,7 @@ static void what_lacks_its_beginning_is_no_slice(void **state) {
 /* Rings belong to the target, which may have written anything there. */
 static void an_end_without_sense_makes_no_slice(void **state) {
     (void)state;
-    static const uint64_t ends[] = {SP, SP + 7, SP - 1, 0, (uint64_t)1 << 47};
+    static const uint64_t ends[] = {SP, SP + REGS_WORD_BYTES - 1, SP - 1, 0, (uint64_t)1 << 47};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         struct stack_slice s = {0};
         take(&s, SLICE_BEGIN, 0);
@@ -87,14 +87,15 @@ static void an_end_without_sense_makes_no_slice(void **state) {
 
 static void slices_fit_into_half_a_ring(void **state) {
     (void)state;
-    assert_int_equal(slice_bytes_for(1, 2 << 20), 8);
+    assert_int_equal(slice_bytes_for(1, 2 << 20), REGS_WORD_BYTES);
     assert_int_equal(slice_bytes_for(2, 2 << 20), 1024);
     assert_int_equal(slice_bytes_for(32, 2 << 20), 8192);
     for (uint32_t callers = 1; callers <= 1000; callers++) {
         for (uint32_t ring = 4096; ring <= 1u << 30; ring *= 2) {
             uint32_t bytes = slice_bytes_for(callers, ring);
-            assert_true(bytes >= 8 && bytes % 8 == 0 && bytes / 8 < SLICE_WORDS_MOST);
-            assert_true((SLICE_HEAD_SLOTS + bytes / 8) * EVENT_BYTES <= ring / 2);
+            uint32_t words = bytes / REGS_WORD_BYTES;
+            assert_true(words && bytes % REGS_WORD_BYTES == 0 && words < SLICE_WORDS_MOST);
+            assert_true((SLICE_HEAD_SLOTS + words) * EVENT_BYTES <= ring / 2);
         }
     }
 }
