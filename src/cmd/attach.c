@@ -65,5 +65,5 @@ int cmd_attach(struct options *options, int argc, char **argv) {
     recorder_summary(&session, &result);
     show_pauses(pid, &result);
     explain_silence(pid, &session, &result);
-    return result.trace_error < 0 ? STATUS_FAILED : STATUS_OK;
+    return result.trace_error < 0 || result.left ? STATUS_FAILED : STATUS_OK;
 }

@@ -157,8 +157,8 @@ void aside_gather(const struct space *space, struct aside *ret) {
 /* ---- which of them count ---- */
 
 /* Before the context the kernel writes which stack the thread had for signals: struct sigaltstack.
- * One that is disarmed while a handler is on it (SS_AUTODISARM) is meant to be switched away from.
- */
+ * One that is disarmed while a handler is on it (SS_AUTODISARM) is meant to be switched away from:
+ * what lies there is not told from other frames. */
 static bool is_on_signal_stack(int memory_fd, const struct aside_frame *f) {
     enum { BASE, FLAGS, SIZE, FIELDS };
     static const regs_word_t autodisarm = (regs_word_t)1 << 31; /* linux/signal.h */
@@ -166,6 +166,20 @@ static bool is_on_signal_stack(int memory_fd, const struct aside_frame *f) {
     taddr_t at = f->at - REGS_CONTEXT_STACK * sizeof(regs_word_t);
     return memory_read(memory_fd, at, stack, sizeof stack, NULL) == 0 &&
            !(stack[FLAGS] & autodisarm) && f->at - stack[BASE] < stack[SIZE];
+}
+
+/* Whether a thread stands in the map that SP is in, or there is no such map any more. */
+static bool is_run_on(taddr_t sp, const pid_t *tids, size_t count) {
+    struct maps maps;
+    struct regs regs;
+    if (!count || maps_read(tids[0], &maps, NULL) < 0)
+        return false;
+    const struct map *m = maps_at(&maps, sp);
+    bool found = !m;
+    for (size_t i = 0; i < count && !found; i++)
+        found = thread_get_regs(tids[i], &regs) == 0 && maps_at(&maps, regs_sp(&regs)) == m;
+    maps_done(&maps);
+    return found;
 }
 
 /* What lies on its own stack where TID stands, or below, was left or is found from there. */
@@ -182,7 +196,7 @@ static bool is_passed(const struct aside_frame *f, pid_t tid) {
 
 bool aside_counts(const struct aside_frame *frame, int memory_fd, const pid_t *tids, size_t count) {
     if (is_on_signal_stack(memory_fd, frame))
-        return false;
+        return !is_run_on(frame->context.sp, tids, count);
     for (size_t i = 0; i < count; i++)
         if (is_passed(frame, tids[i]))
             return false;

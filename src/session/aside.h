@@ -8,8 +8,9 @@
  *
  * A frame that its handler has left stays in memory until that is used again, and looks the same.
  * So two kinds do not count, of which a program that takes signals has many: those that lie on a
- * thread's own stack where it stands farther up, and those on stacks for signals (sigaltstack),
- * which the next signal begins anew, unless they were disarmed (SS_AUTODISARM) for the handler.
+ * thread's own stack where it stands farther up, and those on stacks for signals (sigaltstack) that
+ * have interrupted what is run on now, since nobody is there while a handler stands aside. (Stacks
+ * are told apart by maps. Of stacks that were disarmed for the handler, SS_AUTODISARM, all count.)
  */
 #ifndef SPOOR_SESSION_ASIDE_H
 #define SPOOR_SESSION_ASIDE_H

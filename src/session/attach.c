@@ -145,6 +145,7 @@ static void run(struct recording *r) {
     bool lives = tracer_task_count(r->tracer) > 0;
     r->result->stood = tracer_stopped(r->tracer, &stop) && !stop.number;
     tracer_release_all(r->tracer);
+    r->result->left = tracer_left_something(r->tracer);
     struct tracer_pauses pauses = tracer_pauses(r->tracer);
     r->result->attach_ns = pauses.attach_ns;
     r->result->leave_ns = lives ? pauses.leave_ns : 0;

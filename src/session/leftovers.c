@@ -413,6 +413,17 @@ void leftovers_keep_returns(struct space *space, pid_t tid) {
     end(&s);
 }
 
+void leftovers_keep_aside(struct space *space, const struct aside *aside, const pid_t *tids,
+                          size_t count) {
+    for (size_t i = 0; i < aside->frames.count; i++) {
+        const struct aside_frame *f = &aside->frames.at[i];
+        taddr_t pc = f->context.pc;
+        if ((pc - space->agent < page_bytes() || space_owner_at(space, pc)) &&
+            aside_counts(f, space->remote.memory_fd, tids, count))
+            keep(space, pc);
+    }
+}
+
 void leftovers_keep_place(struct space *space, pid_t tid) {
     struct regs regs;
     if (thread_get_regs(tid, &regs) == 0)

@@ -5,6 +5,7 @@
 #ifndef SPOOR_SESSION_LEFTOVERS_H
 #define SPOOR_SESSION_LEFTOVERS_H
 
+#include "session/aside.h"
 #include "session/space.h"
 
 /* Whether there seems to be anything; touches nothing. Errors: "read-maps", "memory". */
@@ -23,6 +24,9 @@ int leftovers_find(pid_t tid, struct space **ret, struct err *err);
 /* Text is about to be restored: marks those modules as kept to whose trampolines TID will come back
  * from a signal's handler. */
 void leftovers_keep_returns(struct space *space, pid_t tid);
+/* The same of handlers that stand aside, as ASIDE tells of them; TIDS: all threads. */
+void leftovers_keep_aside(struct space *space, const struct aside *aside, const pid_t *tids,
+                          size_t count);
 /* TID has been settled (settle.h), and is still in a trampoline: that stays, too. */
 void leftovers_keep_place(struct space *space, pid_t tid);
 /* Whether TID's lane is one of SPACE's. */

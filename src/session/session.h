@@ -51,7 +51,8 @@ struct session_options {
     void (*progress)(void *ctx, const struct trace_totals *totals);
     /* One line for the user about something that is not fatal. */
     void (*warn)(void *ctx, const char *text);
-    /* One line about something that has failed, though the recording goes on; may be NULL. */
+    /* One line about something that has failed, though the recording goes on, or that is left in a
+     * process; may be NULL. */
     void (*complain)(void *ctx, const char *text);
     void *ctx;
 };
@@ -64,6 +65,7 @@ struct session_result {
     uint32_t snapshots; /* made: OUTPUT.1 and so on */
     uint64_t attach_ns,
         leave_ns;    /* attach: for how long the program stood, at most; leave 0: it has ended */
+    bool left;       /* attach: something of ours is still in a process, which was said */
     bool stood;      /* attach: it was stopped, as a job is, from the beginning to the end */
     int trace_error; /* 0, or −errno: the trace is incomplete, the program was not harmed */
     struct err trace_why;

@@ -441,10 +441,12 @@ int space_clear(struct space *s, pid_t caller, struct err *err) {
             rc = patcher_unmap(&s->modules.at[i], s, caller, err);
     }
     if (rc == 0 && kept)
-        return err_set(err, EBUSY, "returns-later",
-                       "process %d: a thread of it has yet to come back from a signal's handler to "
-                       "memory that tracing took: that stays",
-                       s->pid);
+        return err_set(
+            err, EBUSY, "returns-later",
+            "process %d: a thread of it may yet come back from a signal's handler to "
+            "memory that tracing took: that stays until 'spoor detach %d' finds that none "
+            "does",
+            s->pid, s->pid);
     return rc < 0 ? rc : move_out(s, caller, err);
 }
 

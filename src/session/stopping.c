@@ -216,27 +216,50 @@ static void settle_all(const struct tracer *t, struct space *space, bool restore
     }
 }
 
-/* Signals that were delivered while nobody saw to it have interrupted threads in trampolines. */
-static void keep_returns(const struct tracer *t, struct space *space) {
+/* Handlers that stand aside are looked for while all stand, as nobody notes what is delivered. */
+static void keep_aside(struct tracer *t, struct space *space) {
+    struct aside aside = {.frames = {0}};
+    tid_array tids = {0};
+    aside_look(t, space);
+    aside_gather(space, &aside);
+    aside_forget(space);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (space->inherited && k->space == space && k->stopped)
+        if (k->space == space && k->stopped)
+            ARRAY_PUSH(&tids, k->tid);
+    leftovers_keep_aside(space, &aside, tids.at, tids.count);
+    ARRAY_FREE(&aside.frames);
+    ARRAY_FREE(&tids);
+}
+
+/* Signals that were delivered while nobody saw to it have interrupted threads in trampolines. */
+static void keep_returns(struct tracer *t, struct space *space) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space && k->stopped)
             leftovers_keep_returns(space, k->tid);
+    keep_aside(t, space);
 }
 
 static int undo_stopped(struct tracer *t, struct space *space, struct err *err) {
-    const struct task *caller = find_caller(t, space);
     if (!space->agent)
         return 0;
-    keep_returns(t, space);
+    if (space->inherited)
+        keep_returns(t, space);
+    const struct task *caller = find_caller(t, space);
     settle_ways(t, space);
     int rc = 0;
     if (!space->leaving)
         rc = caller ? space_give_back(space, caller->tid, err)
                     : space_restore(space, space->pid, err);
     settle_all(t, space, rc == 0);
-    if (rc == 0)
-        rc = caller ? space_clear(space, caller->tid, err) : -EBUSY;
-    return rc;
+    if (rc < 0)
+        return rc;
+    if (caller)
+        return space_clear(space, caller->tid, err);
+    return err_set(
+        err, EBUSY, "busy",
+        "process %d: none of its threads can be made to call the kernel: the memory that "
+        "tracing took stays: 'spoor detach %d' removes it",
+        space->pid, space->pid);
 }
 
 /* TASK is in the kernel. When it waits for a child of vfork it is let go as it comes from there;
@@ -259,7 +282,7 @@ int release_stopped(struct tracer *t, struct space *space, struct err *ret) {
     int rc = undo_stopped(t, space, &err);
     bool undone = rc == 0;
     if (err.code && !ret)
-        tracer_warn(t, space->pid, &err);
+        tracer_tell_left(t, space, &err);
     if (!undone)
         breakpoints_remove(space);
     space->stopping = false;

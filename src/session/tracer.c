@@ -21,6 +21,25 @@ void tracer_warn(const struct tracer *t, pid_t tid, const struct err *err) {
         options_of(t)->warn(options_of(t)->ctx, err->text);
 }
 
+/* Some stopped task of SPACE has the memory that was traced still. */
+static bool has_survivor(const struct tracer *t, const struct space *space) {
+    struct regs regs;
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space && k->stopped && !k->exiting &&
+            k->status >> 16 != PTRACE_EVENT_EXEC && thread_get_regs(k->tid, &regs) == 0)
+            return true;
+    return false;
+}
+
+void tracer_tell_left(struct tracer *t, const struct space *space, const struct err *err) {
+    const struct session_options *o = options_of(t);
+    if (err->code == ESRCH || !has_survivor(t, space))
+        return;
+    t->left = true;
+    if (o->complain)
+        o->complain(o->ctx, err->text);
+}
+
 void tracer_resume(struct tracer *t, pid_t tid, int sig) {
     struct task *task = tasks_find(&t->tasks, tid);
     if (task)
@@ -328,6 +347,8 @@ void tracer_handle_hooks(struct tracer *t) {
 struct tracer_pauses tracer_pauses(const struct tracer *t) {
     return t->pauses;
 }
+
+bool tracer_left_something(const struct tracer *t) { return t->left; }
 
 size_t tracer_task_count(const struct tracer *t) { return t->tasks.count; }
 

@@ -60,6 +60,8 @@ struct tracer_pauses {
     uint64_t attach_ns, leave_ns;
 };
 struct tracer_pauses tracer_pauses(const struct tracer *t);
+/* Whether something of ours has stayed in a process that was left. That was said. */
+bool tracer_left_something(const struct tracer *t);
 
 size_t tracer_task_count(const struct tracer *t);
 /* Whether there is something to wait for: tasks, or the adopted process's end. */

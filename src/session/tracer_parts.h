@@ -53,6 +53,7 @@ struct tracer {
     pid_t adopted;
     struct tracer_stop stop; /* the adopted process's last */
     struct tracer_pauses pauses;
+    bool left;                 /* something of ours has stayed in a process */
     bool stale;                /* some space may not be as it is to be (live.c) */
     unsigned unknown_newborns; /* stopped, and nobody has told yet whose children they are */
     struct grave graves[GRAVES];
@@ -65,6 +66,9 @@ static inline const struct session_options *options_of(const struct tracer *t) {
 /* Says ERR, which happened while something was done to TID: unless TID has died, which explains it.
  */
 void tracer_warn(const struct tracer *t, pid_t tid, const struct err *err);
+/* The same of what of ours stays in SPACE because of ERR, unless all of its tasks have died or
+ * begun another program. */
+void tracer_tell_left(struct tracer *t, const struct space *space, const struct err *err);
 
 static inline bool is_stop_signal(int sig) {
     return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;

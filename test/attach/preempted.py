@@ -38,7 +38,7 @@ def change(spoor, pid):
 
 
 def test(spoor, program):
-    for kind in "made", "own", "signal":
+    for kind in "made", "own", "signal", "kept":
         with running([program, kind]) as process:
             come_and_go(spoor, process.pid)
             change(spoor, process.pid)

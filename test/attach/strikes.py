@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from attach import Failure, Spoor, attach, attach_for, check, check_left, code_of, main, running
+from attach import Failure, Spoor, attach, attach_for, check, check_left, code_of, main, run, running
 from harness import SEED
 
 TRIED = 10  # steps of each kind
@@ -29,14 +29,17 @@ class Strikes:
     def __init__(self, spoor, strike, program):
         self.spoor, self.strike, self.program = spoor, os.path.realpath(strike), program
         self.dice = random.Random(SEED or 1)
+        self.said = b"" # by the last attach
 
     def attach(self, pid, way, how):
         """Attaches for a moment, with STRIKE=HOW; returns its status, negative when it was killed."""
         environment = dict(os.environ, LD_PRELOAD=self.strike, STRIKE=how)
         command = [self.spoor.path, "attach", "-o", "trace", "--duration=5ms", *way, str(pid)]
         try:
-            return subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, timeout=PATIENCE_S,
-                                  stderr=subprocess.DEVNULL, check=False).returncode
+            done = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, timeout=PATIENCE_S,
+                                  stderr=subprocess.PIPE, check=False)
+            self.said = done.stderr
+            return done.returncode
         except subprocess.TimeoutExpired as late:
             raise Failure(f"{way}: {how}: spoor does not end") from late
 
@@ -59,6 +62,9 @@ class Strikes:
                     before = code_of(process.pid)
                     status = self.attach(process.pid, way, f"{kind}:{step}")
                     check(status in (0, 1), f"{way}: {kind} {step} fails: status {status}")
+                    if status == 1 and b"cannot be unmapped" in self.said: # when it left
+                        again = run([self.spoor.path, "detach", str(process.pid)])
+                        check(again.status == 0, f"{way}: {kind} {step} fails: detach: {again}")
                     if kind == "seize" or (kind == "call" and status == 1):
                         check_left(process.pid, before)
                         attach_for(self.spoor, process.pid, "10ms", *way)

@@ -7,6 +7,7 @@
  *     preempted made    computes on a stack that it has made, its thread's own is the scheduler's
  *     preempted own     the other way round
  *     preempted signal  the same, and the handler has a stack of its own (sigaltstack)
+ *     preempted kept    the same, and the kernel does not forget it meanwhile
  */
 #include <poll.h>
 #include <signal.h>
@@ -53,11 +54,11 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     swapcontext(&computing, &scheduling);
 }
 
-/* The kernel forgets it while a handler is on it, so that the next signal does not begin it anew.
- */
-static void take_signal_stack(void) {
+/* Where the kernel FORGETS it while a handler is on it the next signal does not begin it anew; none
+ * comes in the meantime. */
+static void take_signal_stack(int forgets) {
     static const int autodisarm = (int)(1u << 31); /* linux/signal.h: SS_AUTODISARM */
-    stack_t stack = {.ss_sp = stack_new(), .ss_size = STACK, .ss_flags = autodisarm};
+    stack_t stack = {.ss_sp = stack_new(), .ss_size = STACK, .ss_flags = forgets ? autodisarm : 0};
     if (sigaltstack(&stack, NULL) < 0)
         exit(1);
 }
@@ -93,8 +94,11 @@ int main(int argc, char **argv) {
     other->uc_stack.ss_sp = stack_new();
     other->uc_stack.ss_size = STACK;
     makecontext(other, made ? compute : schedule, 0);
-    if (argc > 1 && strcmp(argv[1], "signal") == 0)
-        take_signal_stack(); /* below the other: what is above a stack pointer is looked through */
+    int forgets = argc > 1 && strcmp(argv[1], "signal") == 0;
+    int keeps = argc > 1 && strcmp(argv[1], "kept") == 0;
+    if (forgets || keeps)
+        take_signal_stack(
+            forgets); /* below the other: what is above a stack pointer is looked through */
     puts("ready");
     fflush(stdout);
     (made ? schedule : compute)();

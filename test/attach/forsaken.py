@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""spoor is killed, and in what it has left a program's signal handler stands aside, to go on later in a trampoline: that
+stays until nothing leads there.
+
+    forsaken.py SPOOR PROGRAM
+
+PROGRAM is programs/forsaken.c.
+"""
+import contextlib
+import os
+import select
+import subprocess
+import sys
+
+from attach import TIMEOUT, Spoor, check, check_left, code_of, main, run, running, traces_of_us
+
+LATER = b"may yet come back"
+
+
+def say(process, line, *answers):
+    process.stdin.write(line + b"\n")
+    process.stdin.flush()
+    check(select.select([process.stdout], [], [], TIMEOUT)[0], f"{line} was not answered")
+    got = process.stdout.readline().strip()
+    check(got in answers, f"{line} was answered by {got}, status {process.poll()}")
+    return got
+
+
+def leave_behind(spoor, pid):
+    with subprocess.Popen([spoor.path, "attach", "-q", "-o", "trace", "-F", "fetch", str(pid)]) as recorder:
+        while run([spoor.path, "ctl", str(pid), "status"]).status:
+            check(recorder.poll() is None, f"attach ended with {recorder.returncode}")
+        recorder.kill()
+
+
+def fetch_of(pid, program):
+    """The bytes of the function that was patched."""
+    symbols = run(["nm", program]).stdout.decode().splitlines()
+    at = next(int(line.split()[0], 16) for line in symbols if line.endswith(" T fetch"))
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        start = next(int(line.split("-")[0], 16) for line in maps if line.endswith(program + "\n"))
+        memory.seek(at if at >= start else start + at) # position-independent
+        return memory.read(16)
+
+
+def forsake(spoor, process, program):
+    pid, before = process.pid, code_of(process.pid)
+    own = fetch_of(pid, program)
+    leave_behind(spoor, pid)
+    check(fetch_of(pid, program) != own, "nothing was patched")
+    say(process, b"fault", b"aside, moved")
+    for command in ["detach", str(pid)], ["attach", "-o", "trace", "--duration=1ms", str(pid)], ["detach", str(pid)]:
+        done = run([spoor.path, *command])
+        check(done.status == 1 and LATER in done.stderr, f"{command}: {done}")
+        check(fetch_of(pid, program) == own, f"{command}: is still patched")
+        check(traces_of_us(pid), f"{command}: nothing has stayed")
+    say(process, b"go on", b"done")
+    done = run([spoor.path, "detach", str(pid)])
+    check(done.status == 0, f"at last: {done}")
+    check_left(pid, before)
+
+
+@contextlib.contextmanager
+def recording(spoor, pid):
+    with subprocess.Popen([spoor.path, "attach", "-q", "-o", "trace", "-F", "fetch", str(pid)]) as recorder:
+        while run([spoor.path, "ctl", str(pid), "status"]).status:
+            check(recorder.poll() is None, f"attach ended with {recorder.returncode}")
+        yield
+        check(run([spoor.path, "ctl", str(pid), "stop"]).status == 0, "is not stopped")
+
+
+def come_meanwhile(spoor, process):
+    """The handler stands aside when spoor comes: where it goes on is no window then."""
+    before = code_of(process.pid)
+    say(process, b"fault", b"aside, not moved")
+    with recording(spoor, process.pid):
+        say(process, b"go on", b"done")
+    check_left(process.pid, before)
+
+
+def come_after(spoor, process):
+    """What its handler has left is none that stands aside: nothing is left out for that."""
+    with recording(spoor, process.pid):
+        say(process, b"call", b"called")
+    events = spoor.json("info", "--json", "trace")["events"]
+    check((events["entry"], events["exit"]) == (1, 1), f"the call was not seen: {events}")
+
+
+def test(spoor, program):
+    for kind in "made", "own", "forgotten", "known":
+        with running([program, kind]) as process:
+            come_meanwhile(spoor, process)
+            come_after(spoor, process)
+            forsake(spoor, process, program)
+
+
+if __name__ == "__main__":
+    subject, given = Spoor(sys.argv[1]), os.path.realpath(sys.argv[2])
+    main(lambda: test(subject, given))

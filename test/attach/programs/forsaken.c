@@ -1,0 +1,139 @@
+/*
+ * A signal's handler that stands aside as it is told to: it switches stacks, and goes on when the
+ * scheduler there switches back. The signal comes at the second instruction of a function, which
+ * is executed in a trampoline while that is patched. Says "ready", obeys lines of its standard
+ * input, says "right" at the end of that.
+ *
+ *     forsaken KIND
+ *
+ *     fault    the signal comes, and its handler stands aside: says "aside, moved", or "aside,
+ *              not moved" where the function itself was executed
+ *     go on    the handler goes on; says "done" when what it has interrupted is done, right, and
+ *              has used the memory again that the signal was told in, but for that of KIND "known"
+ *     call     the function is called, and no signal comes: says "called"
+ *
+ * KIND: what is computed, and is interrupted, has a stack that was "made", or its thread's "own",
+ * the other one is the scheduler's; or the same, and the handler is on a stack for signals that
+ * the kernel forgets meanwhile ("forgotten", SS_AUTODISARM) or knows on ("known").
+ */
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+enum { STACK = 256 << 10, USED = 32 << 10, NUMBER = 4711 };
+#define KEEP __attribute__((noinline, noclone, noipa))
+
+static ucontext_t computing, scheduling;
+static volatile long word = NUMBER;
+static volatile int moved, aside;
+static int forgotten;
+
+/* The word at AT. A signal comes at its second instruction when there is none. */
+long fetch(const volatile long *at);
+__asm__(".text\n"
+        ".balign 16\n"
+        ".globl fetch\n"
+        ".type fetch, @function\n"
+        "fetch:\n"
+        "    .cfi_startproc\n"
+        "    push %rbx\n"
+        "    .cfi_adjust_cfa_offset 8\n"
+        "    mov (%rdi), %rax\n"
+        "    pop %rbx\n"
+        "    .cfi_adjust_cfa_offset -8\n"
+        "    ret\n"
+        "    .cfi_endproc\n"
+        "    .size fetch, . - fetch\n"
+        "    .balign 16, 0xcc\n");
+
+static void *stack_new(void) {
+    return mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void on_fault(int sig, siginfo_t *info, void *context) {
+    ucontext_t *c = context;
+    (void)sig;
+    (void)info;
+    moved = (uintptr_t)c->uc_mcontext.gregs[REG_RIP] - (uintptr_t)fetch >= 16;
+    c->uc_mcontext.gregs[REG_RDI] = (greg_t)(uintptr_t)&word;
+    aside = 1;
+    swapcontext(&computing, &scheduling);
+}
+
+static void on_other(int sig) { (void)sig; }
+
+/* Uses what is below on the stack. */
+KEEP static void use_stack(void) {
+    volatile char below[USED];
+    for (size_t i = 0; i < sizeof below; i++)
+        below[i] = 0;
+}
+
+/* Returns whether there is one; false at the end. */
+static int next_line(char *line, int size) { return fgets(line, size, stdin) != NULL; }
+
+static void expect(const char *line, const char *wanted) {
+    if (strcmp(line, wanted) == 0)
+        return;
+    puts("wrong");
+    exit(1);
+}
+
+static void compute(void) {
+    char line[64];
+    while (next_line(line, sizeof line)) {
+        int calm = strcmp(line, "call\n") == 0;
+        expect(line, calm ? "call\n" : "fault\n");
+        if (fetch(calm ? &word : NULL) != NUMBER)
+            expect("another number", "");
+        if (forgotten)
+            raise(SIGUSR1); /* on the same stack for signals */
+        use_stack();
+        puts(calm ? "called" : "done");
+    }
+    puts("right");
+    exit(0);
+}
+
+static void schedule(void) {
+    char line[64];
+    for (;; swapcontext(&scheduling, &computing)) {
+        if (!aside)
+            continue;
+        puts(moved ? "aside, moved" : "aside, not moved");
+        expect(next_line(line, sizeof line) ? line : "", "go on\n");
+        aside = 0;
+    }
+}
+
+static void take_signal_stack(int flags) {
+    stack_t stack = {.ss_sp = stack_new(), .ss_size = STACK, .ss_flags = flags};
+    if (sigaltstack(&stack, NULL) < 0)
+        exit(1);
+}
+
+int main(int argc, char **argv) {
+    static const int autodisarm = (int)(1u << 31); /* linux/signal.h: SS_AUTODISARM */
+    static char buffers[2][4096];                  /* memory must not be used as it comes */
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    struct sigaction other = {.sa_handler = on_other, .sa_flags = SA_ONSTACK};
+    const char *kind = argc > 1 ? argv[1] : "own";
+    int made = strcmp(kind, "made") == 0;
+    ucontext_t *second = made ? &computing : &scheduling;
+    setvbuf(stdin, buffers[0], _IOFBF, sizeof buffers[0]);
+    setvbuf(stdout, buffers[1], _IOLBF, sizeof buffers[1]);
+    sigaction(SIGSEGV, &action, NULL);
+    sigaction(SIGUSR1, &other, NULL);
+    getcontext(second);
+    second->uc_stack = (stack_t){.ss_sp = stack_new(), .ss_size = STACK};
+    makecontext(second, made ? compute : schedule, 0);
+    forgotten = strcmp(kind, "forgotten") == 0;
+    if (forgotten || strcmp(kind, "known") == 0)
+        take_signal_stack(forgotten ? autodisarm : 0);
+    puts("ready");
+    (made ? schedule : compute)();
+}
