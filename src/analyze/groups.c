@@ -5,6 +5,7 @@
 enum { FIRST_ROOM = 256 };
 
 struct groups {
+    const struct places *places;
     ARRAY(struct group) list;
     uint32_t *table; /* number + 1, open addressing, at most half full; 0: a free place */
     uint32_t room;
@@ -31,18 +32,20 @@ static void grow(struct groups *g) {
 
 static uint32_t on_open(void *ctx, const struct walk_call *call) {
     struct groups *g = ctx;
-    if (*place_of(g, call->function, call->chain))
+    uint32_t chain = places_chain(g->places, call->chain);
+    if (*place_of(g, call->function, chain))
         return 0;
     if (g->list.count + 1 > g->room / 2)
         grow(g);
-    ARRAY_PUSH(&g->list, ((struct group){call->function, call->chain}));
-    *place_of(g, call->function, call->chain) = (uint32_t)g->list.count;
+    ARRAY_PUSH(&g->list, ((struct group){call->function, chain}));
+    *place_of(g, call->function, chain) = (uint32_t)g->list.count;
     return 0;
 }
 
-struct groups *groups_new(const struct source *source) {
+struct groups *groups_new(const struct source *source, const struct places *places) {
     struct groups *g = mem_alloc(sizeof *g);
     struct visitor visitor = {.ctx = g, .open = on_open};
+    g->places = places;
     g->room = FIRST_ROOM;
     g->table = mem_alloc(g->room * sizeof *g->table);
     walk_all(source, &visitor);
@@ -63,5 +66,5 @@ const struct group *groups_at(const struct groups *g, uint32_t number) {
 }
 
 uint32_t groups_number(const struct groups *g, uint32_t function, uint32_t chain) {
-    return *place_of(g, function, chain) - 1;
+    return *place_of(g, function, places_chain(g->places, chain)) - 1;
 }

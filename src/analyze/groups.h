@@ -1,10 +1,12 @@
 /*
- * The calls of a trace by function and chain of callers (record --stack), as dense numbers. Calls
- * of a function whose callers were not recorded are one group.
+ * The calls of a trace by function and chain of callers (record --stack), as dense numbers: chains
+ * that are shown alike (places.h) are one. Calls of a function whose callers were not recorded are
+ * one group.
  */
 #ifndef SPOOR_ANALYZE_GROUPS_H
 #define SPOOR_ANALYZE_GROUPS_H
 
+#include "analyze/places.h"
 #include "analyze/walk.h"
 
 struct group {
@@ -12,8 +14,8 @@ struct group {
 };
 
 struct groups;
-/* Reads all that SOURCE shows. */
-struct groups *groups_new(const struct source *source);
+/* Reads all that SOURCE shows. PLACES must outlive the groups. */
+struct groups *groups_new(const struct source *source, const struct places *places);
 void groups_free(struct groups *g);
 uint32_t groups_count(const struct groups *g);
 const struct group *groups_at(const struct groups *g, uint32_t number);

@@ -1,8 +1,10 @@
 #include "analyze/places.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analyze/tree.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "elf/demangle.h"
@@ -17,6 +19,9 @@ struct places {
     uint32_t *numbers;    /* by place */
     struct other *others; /* from names_count() on */
     uint32_t other_count;
+    uint8_t *shared;  /* by number: see places_is_shared() */
+    uint32_t *chains; /* by chain: the first one that is shown so */
+    uint32_t chain_count;
 };
 
 /* The function of M at ADDRESS; m->function_count: none begins there. */
@@ -53,6 +58,66 @@ static struct other describe(const struct trace_place *place) {
     return (struct other){readable(function), readable(mem_strdup(module))};
 }
 
+/* ---- what is shown alike ---- */
+
+static int compare_shown(struct places *p, uint32_t a, uint32_t b) {
+    int rc = strcmp(places_function(p, a), places_function(p, b));
+    return rc ? rc : strcmp(places_module(p, a), places_module(p, b));
+}
+
+static int compare_places(const void *a, const void *b, void *ctx) {
+    struct places *p = ctx;
+    uint32_t x = p->numbers[*(const uint32_t *)a], y = p->numbers[*(const uint32_t *)b];
+    int rc = compare_shown(p, x, y);
+    return rc ? rc : (x > y) - (x < y);
+}
+
+static void join_places(struct places *p, uint32_t count) {
+    AUTO_FREE uint32_t *order = mem_alloc((count + 1) * sizeof *order);
+    p->shared = mem_alloc(places_count(p));
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = i;
+    qsort_r(order, count, sizeof *order, compare_places, p);
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t before = p->numbers[order[i - 1]], *number = &p->numbers[order[i]];
+        if (compare_shown(p, before, *number) == 0)
+            *number = before;
+        else if (strcmp(places_function(p, before), places_function(p, *number)) == 0)
+            p->shared[before] = p->shared[*number] = 1;
+    }
+}
+
+static bool is_end(uint32_t chain) { return chain <= CHAIN_MISSED; }
+
+/* Chains are paths from their ends. */
+static void join_chains(struct places *p) {
+    uint32_t count = p->chain_count = trace_reader_chain_count(p->reader);
+    AUTO_FREE uint32_t *nodes = mem_alloc((count + 1) * sizeof *nodes);
+    AUTO_FREE uint32_t *first = mem_alloc((count + 1) * sizeof *first); /* by node; 0: none yet */
+    struct tree paths;
+    tree_init(&paths);
+    p->chains = mem_alloc((count + 1) * sizeof *p->chains);
+    for (uint32_t i = 0; i < count; i++) {
+        struct trace_chain chain;
+        if (trace_reader_chain(p->reader, i, &chain))
+            nodes[i] = tree_child(&paths, nodes[chain.callers], p->numbers[chain.place]);
+        else
+            nodes[i] = tree_child(&paths, 0, places_count(p) + (is_end(i) ? i : CHAIN_LOST));
+        if (!first[nodes[i]])
+            first[nodes[i]] = i + 1;
+        p->chains[i] = first[nodes[i]] - 1;
+    }
+    tree_done(&paths);
+}
+
+uint32_t places_chain(const struct places *p, uint32_t chain) {
+    if (chain < p->chain_count)
+        return p->chains[chain];
+    return is_end(chain) ? chain : CHAIN_LOST;
+}
+
+bool places_is_shared(const struct places *p, uint32_t function) { return p->shared[function]; }
+
 struct places *places_new(const struct trace_reader *r, struct names *names) {
     struct places *p = mem_alloc(sizeof *p);
     uint32_t count = trace_reader_place_count(r), known = names_count(names);
@@ -68,6 +133,8 @@ struct places *places_new(const struct trace_reader *r, struct names *names) {
         p->others[p->other_count] = describe(place);
         p->numbers[i] = known + p->other_count++;
     }
+    join_places(p, count);
+    join_chains(p);
     return p;
 }
 
@@ -79,6 +146,8 @@ void places_free(struct places *p) {
         free(p->others[i].module);
     }
     free(p->others);
+    free(p->shared);
+    free(p->chains);
     free(p->numbers);
     free(p);
 }

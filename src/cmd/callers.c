@@ -36,6 +36,11 @@ char *callers_text(struct places *p, uint32_t chain) {
         if (text.count)
             add(&text, " < ");
         add(&text, places_function(p, function));
+        if (places_is_shared(p, function)) {
+            add(&text, " (");
+            add(&text, places_module(p, function));
+            add(&text, ")");
+        }
     }
     const char *note = end_note(chain);
     if (*note && text.count)

@@ -1,9 +1,11 @@
 /*
  * Folded stacks, the input of flame graph programs: one line for each path that has time of its
- * own, "program;outermost;…;innermost nanoseconds". Memory is that of the different paths.
+ * own, "program;outermost;…;innermost nanoseconds". Functions of one name are one: what such
+ * programs draw has but names. Memory is that of the different paths.
  *
  * Where it was recorded who called (record --stack) that is a call's path, traced or not.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/places.h"
@@ -20,7 +22,8 @@ struct program {
 struct folded {
     const struct view *view;
     struct places *places;
-    char **frames; /* by function; NULL: not yet written */
+    char **frames;   /* by function; NULL: not met */
+    uint32_t *shown; /* likewise: the first one with the same frame */
     ARRAY(struct program) programs;
     ARRAY(uint32_t) path; /* functions, the innermost first */
     struct tree *tree;    /* of the present strand */
@@ -37,14 +40,6 @@ static char *frame(const char *name) {
 
 /* Stands for what is not known of a chain, in a function's place. */
 static uint32_t unknown(const struct folded *f) { return places_count(f->places); }
-
-static void write_frame(struct folded *f, uint32_t function, struct out *out) {
-    if (!f->frames[function])
-        f->frames[function] =
-            frame(function == unknown(f) ? "[unknown]" : places_function(f->places, function));
-    out_char(out, ';');
-    out_text(out, f->frames[function], strlen(f->frames[function]));
-}
 
 /* The node of the callers that CHAIN tells of. */
 static uint32_t node_of_chain(struct folded *f, uint32_t chain) {
@@ -87,6 +82,51 @@ static void on_strand(void *ctx, struct strand strand) {
     tree_init(f->tree);
 }
 
+/* ---- one path for what is shown alike ---- */
+
+static void add_frame(struct folded *f, uint32_t function) {
+    if (f->frames[function])
+        return;
+    f->frames[function] =
+        frame(function == unknown(f) ? "[unknown]" : places_function(f->places, function));
+    ARRAY_PUSH(&f->path, function);
+}
+
+static int compare_frames(const void *a, const void *b, void *ctx) {
+    const struct folded *f = ctx;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    int rc = strcmp(f->frames[x], f->frames[y]);
+    return rc ? rc : (x > y) - (x < y);
+}
+
+/* Looks at all functions that are to be written. */
+static void join_frames(struct folded *f) {
+    f->path.count = 0;
+    for (size_t i = 0; i < f->programs.count; i++)
+        for (uint32_t node = 1; node < f->programs.at[i].tree.count; node++)
+            add_frame(f, f->programs.at[i].tree.nodes[node].function);
+    if (f->path.count)
+        qsort_r(f->path.at, f->path.count, sizeof *f->path.at, compare_frames, f);
+    for (size_t i = 0; i < f->path.count; i++) {
+        uint32_t function = f->path.at[i], before = i ? f->path.at[i - 1] : function;
+        bool same = strcmp(f->frames[before], f->frames[function]) == 0;
+        f->shown[function] = same && i ? f->shown[before] : function;
+    }
+}
+
+static void join_paths(const struct folded *f, struct tree *tree) {
+    struct tree joined;
+    AUTO_FREE uint32_t *to = mem_alloc(tree->count * sizeof *to);
+    tree_init(&joined);
+    for (uint32_t node = 1; node < tree->count; node++) {
+        const struct tree_node *n = &tree->nodes[node];
+        to[node] = tree_child(&joined, to[n->parent], f->shown[n->function]);
+        joined.nodes[to[node]].self_ns += n->self_ns;
+    }
+    tree_done(tree);
+    *tree = joined;
+}
+
 static void write_path(struct folded *f, const struct program *program, uint32_t node,
                        struct out *out) {
     const struct tree_node *nodes = program->tree.nodes;
@@ -95,8 +135,11 @@ static void write_path(struct folded *f, const struct program *program, uint32_t
     for (uint32_t i = node; i; i = nodes[i].parent)
         ARRAY_PUSH(&f->path, nodes[i].function);
     out_text(out, root, strlen(root));
-    for (size_t i = f->path.count; i-- > 0;)
-        write_frame(f, f->path.at[i], out);
+    for (size_t i = f->path.count; i-- > 0;) {
+        const char *text = f->frames[f->path.at[i]];
+        out_char(out, ';');
+        out_text(out, text, strlen(text));
+    }
     out_char(out, ' ');
     out_number(out, nodes[node].self_ns);
     out_char(out, '\n');
@@ -107,9 +150,12 @@ void export_folded(const struct view *view, struct out *out) {
     struct visitor visitor = {.ctx = &f, .open = on_open, .close = on_close};
     f.places = places_new(view->source.reader, view->source.names);
     f.frames = mem_alloc((places_count(f.places) + 1) * sizeof *f.frames);
+    f.shown = mem_alloc((places_count(f.places) + 1) * sizeof *f.shown);
     export_walk(view, &visitor, on_strand, out);
+    join_frames(&f);
     for (size_t i = 0; i < f.programs.count; i++) {
         struct program *p = &f.programs.at[i];
+        join_paths(&f, &p->tree);
         for (uint32_t node = 1; node < p->tree.count && !out->error; node++)
             if (p->tree.nodes[node].self_ns)
                 write_path(&f, p, node, out);
@@ -120,5 +166,6 @@ void export_folded(const struct view *view, struct out *out) {
     for (uint32_t i = 0; i <= places_count(f.places); i++)
         free(f.frames[i]);
     free(f.frames);
+    free(f.shown);
     places_free(f.places);
 }

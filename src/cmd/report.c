@@ -126,8 +126,8 @@ static void read_by_thread(struct report *r, struct stats *stats, struct strand 
 static void read_trace(struct report *r) {
     const struct source *source = &r->view.source;
     if (r->options->by_stack) {
-        r->groups = groups_new(source);
         r->places = places_new(source->reader, source->names);
+        r->groups = groups_new(source, r->places);
     }
     struct stats *stats = stats_new(source, r->groups);
     r->called = mem_alloc(names_count(source->names));
