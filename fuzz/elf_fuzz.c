@@ -3,8 +3,8 @@
  * beyond its end, and as a file.
  *
  *   clang -g -O1 -D_GNU_SOURCE -Isrc -fsanitize=fuzzer,address,undefined fuzz/elf_fuzz.c \
- *       fuzz/elf_invariants.c $(find src/elf -name '*.c') src/base/{err,mem,log}.c \
- *       -lz -lzstd -llzma -liberty -o elf-fuzz && ./elf-fuzz -max_len=20000 CORPUS
+ *       fuzz/elf_invariants.c src/elf/[a-z]*.c src/base/[a-z]*.c \
+ *       -lz -lzstd -llzma -liberty -ldw -lelf -o elf-fuzz && ./elf-fuzz -max_len=20000 CORPUS
  *
  * With elf_run.c instead of libFuzzer it replays files: an ordinary test.
  */
