@@ -8,12 +8,14 @@ PROGRAM is programs/rights.c, COPIES programs/copies.c.
 """
 import ctypes
 import os
+import platform
 import struct
 import sys
 
 from fault import SKIP, Spoor, check, check_right, main, run, said
 
-PTRACE, KCMP, PIDFD_OPEN, PIDFD_GETFD = 101, 312, 434, 438  # x86-64
+PTRACE, KCMP = {"x86_64": (101, 312), "aarch64": (117, 272)}.get(platform.machine(), (26, 378))  # 32-bit Arm's
+PIDFD_OPEN, PIDFD_GETFD = 434, 438
 EPERM, ENOSYS = 1, 38
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, FILTER_MODE = 38, 22, 2
 LOAD, JUMP_IF_EQUAL, RETURN, ALLOW, FAIL = 0x20, 0x15, 0x06, 0x7FFF0000, 0x00050000

@@ -178,7 +178,7 @@ static void *copying(void *unused) {
     struct iovec pieces[2] = {{room, ZEROS / 2}, {room + ZEROS / 2, ZEROS / 2}};
     require(ftruncate(from, COPIED) == 0 && room != MAP_FAILED, "file", 0);
     while (!over) {
-        off_t begin = 0, there = 0;
+        loff_t begin = 0, there = 0;
         ssize_t n = copy_file_range(from, &begin, to, &there, COPIED, 0);
         require(n == COPIED || (!whole && n > 0), "copy_file_range", n);
         n = readv(zero, pieces, 2);

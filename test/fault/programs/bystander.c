@@ -27,6 +27,9 @@
 
 #include "story.h"
 
+#ifndef SYS_mmap /* 32-bit Arm has another one */
+#define SYS_mmap SYS_mmap2
+#endif
 #define LOAD_NUMBER BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
 #define LOAD_ARG(i) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[i]))
 #define IF(k, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (k), (yes), (no))
@@ -117,7 +120,7 @@ static void stand_strictly(void) {
     dprintf(1, "%d\n", getpid());
     prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
     while (!asked)
-        __builtin_ia32_pause();
+        __asm__ volatile("");
     syscall(SYS_write, 1, "right\n", 6);
     syscall(SYS_exit, RIGHT);
 }

@@ -59,7 +59,7 @@ static void stock_up(void) {
 static uintptr_t take_all_but(size_t size) {
     char *hole = reserve(size);
     check(hole != NULL, "mmap");
-    for (size_t chunk = 1ul << 46; chunk >= 4096; chunk /= 2)
+    for (size_t chunk = (size_t)1 << (sizeof(size_t) == 8 ? 46 : 30); chunk >= 4096; chunk /= 2)
         while (reserve(chunk))
             ;
     munmap(hole, size);

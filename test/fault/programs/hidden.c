@@ -24,10 +24,9 @@ static void *meet(void *arg) {
 }
 
 static void sample(int sig, siginfo_t *info, void *context) {
-    const greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
     (void)sig;
     (void)info;
-    check(maps_is_code((uintptr_t)regs[REG_RIP]), "the pc that is sampled");
+    check(maps_is_code(maps_place(context).pc), "the pc that is sampled");
     samples++;
 }
 

@@ -3,6 +3,9 @@
 #ifndef MAPS_H
 #define MAPS_H
 
+#include <inttypes.h>
+#include <ucontext.h>
+
 #include "story.h"
 
 enum { MOST_MAPS = 200 };
@@ -16,7 +19,8 @@ static void maps_read_code(void) {
     check(maps != NULL, "the memory map");
     while (fgets(line, sizeof line, maps)) {
         uintptr_t start, end;
-        int got = sscanf(line, "%lx-%lx %7s %*s %*s %*s %4095s", &start, &end, flags, path);
+        int got = sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s %*s %*s %*s %4095s", &start, &end,
+                         flags, path);
         if (got < 4 || flags[2] != 'x' || (path[0] != '/' && strcmp(path, "[vdso]") != 0))
             continue;
         check(maps_count < MOST_MAPS, "few maps");
@@ -24,6 +28,21 @@ static void maps_read_code(void) {
         maps_code[maps_count++].end = end;
     }
     fclose(maps);
+}
+
+/* Where a handler has interrupted its thread, and with which stack pointer. */
+struct place {
+    uintptr_t pc, sp;
+};
+static inline struct place maps_place(const void *context) {
+    const mcontext_t *m = &((const ucontext_t *)context)->uc_mcontext;
+#if defined __x86_64__
+    return (struct place){(uintptr_t)m->gregs[REG_RIP], (uintptr_t)m->gregs[REG_RSP]};
+#elif defined __aarch64__
+    return (struct place){m->pc, m->sp};
+#else
+    return (struct place){m->arm_pc, m->arm_sp};
+#endif
 }
 
 static int maps_is_code(uintptr_t pc) {

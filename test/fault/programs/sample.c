@@ -2,7 +2,6 @@
  * each handler finds a pc of the program or of a library, and a stack that belongs to it. */
 #include <signal.h>
 #include <time.h>
-#include <ucontext.h>
 
 #include "maps.h"
 #include "story.h"
@@ -12,10 +11,10 @@ enum { SAMPLES = 3000, STACK_ROOM = 8 << 20 };
 static volatile int samples, inside;
 
 static void sample(int sig, siginfo_t *info, void *context) {
-    const greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+    const struct place place = maps_place(context);
     check(sig == SIGPROF && info->si_code == SI_TIMER && info->si_value.sival_int == 4711, "info");
-    check(maps_is_code((uintptr_t)regs[REG_RIP]), "the pc that is sampled");
-    uintptr_t above = (uintptr_t)regs[REG_RSP] - (uintptr_t)&info;
+    check(maps_is_code(place.pc), "the pc that is sampled");
+    uintptr_t above = place.sp - (uintptr_t)&info;
     check(above < STACK_ROOM, "its stack");
     check(!inside++, "one at a time");
     check(work(5) == 5, "work in the handler");

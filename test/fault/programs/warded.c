@@ -21,6 +21,9 @@
 
 enum { THREADS = 100, LOADED = 7 };
 
+#ifndef SYS_mmap /* 32-bit Arm has another one */
+#define SYS_mmap SYS_mmap2
+#endif
 #define LOAD_NUMBER BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
 #define LOAD_ARG(i) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[i]))
 #define IF(k, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (k), (yes), (no))
