@@ -61,6 +61,7 @@ struct text {
                               before them; NULL until functions are found */
 };
 enum { FUNCS_STEP = 256, STATE_BYTES = 2 };
+enum { CODE_UNKNOWN = CODE_DATA + 1 }; /* a state, while they are sought */
 
 struct func { /* one unwind range, or the code of a function symbol outside of them */
     vaddr_t start, end;
@@ -177,6 +178,7 @@ struct code_start { /* where a function begins that neither ranges nor symbols t
     vaddr_t addr;
     bool called; /* else jumped to from another function, and perhaps a part of that */
     bool direct; /* by a call instruction */
+    bool guess;  /* only a word tells of it, which may be a label */
     vaddr_t jumps_low, jumps_high; /* where the jumps that lead there stand; 0: none do */
 };
 
@@ -268,6 +270,14 @@ bool text_is_insn(const struct analysis *a, vaddr_t addr);
 /* ---- states.c ---- */
 /* Finds out about the states of all code, and analysis.starts. */
 void states_find(struct analysis *a);
+
+/* ---- guess.c; while states are sought ---- */
+/* The state of the code that stands before ADDR in its section, or else behind it; A32 where there
+ * is none. Other sections may be of the other state, as .init mostly is. */
+uint8_t state_near(const struct analysis *a, const struct text *t, vaddr_t addr);
+/* That of a function in [START, END): what is known of START, or else what its words look like;
+ * where these do not tell, that near it. */
+uint8_t state_likely(const struct analysis *a, const struct text *t, vaddr_t start, vaddr_t end);
 
 /* ---- endless.c ---- */
 /* LIST is sorted. */

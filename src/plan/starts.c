@@ -5,7 +5,8 @@
  *
  * One that only jumps of others lead to begins there, too, if no way of the function before leads
  * over that place, but to other such functions. It is weak if one function jumps there: it may as
- * well be a part of that, with a frame up (depth.c).
+ * well be a part of that, with a frame up (depth.c). The same holds for what only words lead to
+ * that may be labels (code_start.guess), but that these are never weak.
  */
 #include "elf/sort.h"
 #include "plan/analysis.h"
@@ -18,6 +19,7 @@ static size_t drop_repeated(struct code_start *starts, size_t count) {
             continue;
         }
         starts[kept - 1].called |= starts[i].called;
+        starts[kept - 1].guess &= starts[i].guess;
         starts[kept - 1].direct |= starts[i].direct;
     }
     return kept;
@@ -41,49 +43,54 @@ static size_t starts_up_to(const struct code_start *starts, size_t count, vaddr_
     return low;
 }
 
-static size_t jumps_from(const struct analysis *a, vaddr_t addr) {
-    size_t low = 0;
-    for (size_t high = a->jumps.count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (a->jumps.at[middle].from < addr)
-            low = middle + 1;
-        else
-            high = middle;
+/* How far the code behind a start has been gone through. */
+struct cursor {
+    vaddr_t start, at;
+    bool runs; /* into AT */
+};
+
+/* Goes on by an instruction of those before END. */
+static void cursor_step(const struct analysis *a, const struct text *t, struct cursor *c,
+                        vaddr_t end) {
+    const struct arch *arch = text_arch(a, t, c->at);
+    struct insn in = {.size = 0};
+    c->runs = false;
+    if (*text_state(t, c->at) < CODE_DATA) {
+        arch->decode(text_bytes(t, c->at), end - c->at, c->at, &in, NULL);
+        c->runs = in.kind != INSN_RETURN && in.kind != INSN_JUMP && in.kind != INSN_TRAP &&
+                  (in.kind != INSN_JUMP_INDIRECT || in.goes_on);
     }
-    return low;
+    c->at += in.size ? in.size : STATE_BYTES;
 }
 
 /* Does the instruction before ADDR, in [START, ADDR), run into it? Only data and ends do not, and
- * calls that do not come back to any of ENDS. */
+ * calls that do not come back to any of ENDS. LAST: all zeros, or where the call before has come;
+ * what is asked for in order is gone through once. */
 static bool runs_into(const struct analysis *a, const address_list *ends, vaddr_t start,
-                      vaddr_t addr) {
+                      vaddr_t addr, struct cursor *last) {
     const struct text *t = text_at(a, addr);
-    struct insn in;
-    bool runs = true;
-    for (vaddr_t at = start; at < addr; at += in.size) {
-        const struct arch *arch = text_arch(a, t, at);
-        in.size = STATE_BYTES;
-        runs = false;
-        if (*text_state(t, at) >= CODE_DATA)
-            continue;
-        arch->decode(text_bytes(t, at), addr - at, at, &in, NULL);
-        if (!in.size)
-            in.size = STATE_BYTES;
-        runs = in.kind != INSN_RETURN && in.kind != INSN_JUMP && in.kind != INSN_TRAP &&
-               (in.kind != INSN_JUMP_INDIRECT || in.goes_on);
-    }
-    return runs && !list_holds(ends, addr);
+    if (start < t->start)
+        start = t->start;
+    if (last->start != start || last->at > addr || !last->at)
+        *last = (struct cursor){start, start, true};
+    while (last->at + UNIT_MAX_BYTES <= addr)
+        cursor_step(a, t, last, addr);
+    struct cursor c = *last; /* what ADDR cuts short may be another instruction than for the next */
+    while (c.at < addr)
+        cursor_step(a, t, &c, addr);
+    return c.runs && !list_holds(ends, addr);
 }
 
-/* A place where a function may begin that only jumps lead to. */
+/* A place where a function may begin that only jumps lead to, or words that may be others. */
 struct weak {
     vaddr_t addr;
-    vaddr_t start, end; /* between the functions that are known */
+    bool guess; /* words lead there */
     bool no;
 };
 typedef ARRAY(struct weak) weak_list;
 
-static const struct weak *weak_at(const weak_list *list, size_t count, vaddr_t addr) {
+/* The number of the first of the first COUNT of LIST, which are sorted, that is not before ADDR. */
+static size_t weak_from(const weak_list *list, size_t count, vaddr_t addr) {
     size_t low = 0;
     for (size_t high = count; low < high;) {
         size_t middle = low + (high - low) / 2;
@@ -92,34 +99,42 @@ static const struct weak *weak_at(const weak_list *list, size_t count, vaddr_t a
         else
             high = middle;
     }
-    return low < count && list->at[low].addr == addr ? &list->at[low] : NULL;
+    return low;
 }
 
 /* Adds TO, if it is no start that is known. KNOWN: so many are. */
-static void add_candidate(const struct analysis *a, size_t known, vaddr_t to, weak_list *list) {
-    const struct code_start *starts = a->starts.at;
-    size_t i = starts_up_to(starts, known, to);
-    if (!i || starts[i - 1].addr == to)
-        return;
-    struct weak w = {to, starts[i - 1].addr, i < known ? starts[i].addr : UINT64_MAX, false};
-    ARRAY_PUSH(list, w);
-}
-
-/* The same, if nothing runs into it. */
-static void add_weak(const struct analysis *a, const address_list *ends, size_t known, vaddr_t to,
-                     weak_list *list) {
+static bool add_candidate(const struct analysis *a, size_t known, vaddr_t to, weak_list *list) {
     size_t i = starts_up_to(a->starts.at, known, to);
-    if (i && !runs_into(a, ends, a->starts.at[i - 1].addr, to))
-        add_candidate(a, known, to, list);
+    if (!i || a->starts.at[i - 1].addr == to)
+        return false;
+    ARRAY_PUSH(list, ((struct weak){.addr = to}));
+    return true;
 }
 
-/* What only calls run into that never return. */
-static void add_behind_calls(struct analysis *a, address_list *ret_ends, weak_list *list) {
-    address_list begins = {0};
-    endless_find(a, ret_ends, &begins);
-    for (size_t i = 0; i < begins.count; i++)
-        add_candidate(a, a->starts.count, begins.at[i], list);
-    ARRAY_FREE(&begins);
+/* The same with all of PLACES that nothing runs into. Sorts them. */
+static void add_weak(const struct analysis *a, const address_list *ends, size_t known,
+                     address_list *places, weak_list *list) {
+    struct cursor last = {0};
+    sort_by_address(places->at, places->count, sizeof *places->at);
+    for (size_t k = 0; k < places->count; k++) {
+        vaddr_t to = places->at[k];
+        size_t i = starts_up_to(a->starts.at, known, to);
+        if (i && !runs_into(a, ends, a->starts.at[i - 1].addr, to, &last))
+            add_candidate(a, known, to, list);
+    }
+}
+
+/* Takes those out of the starts, to the end of the array, that only words tell of which may be
+ * labels. Returns how many are left. */
+static size_t part_guesses(struct analysis *a, address_list *ret) {
+    size_t kept = 0;
+    for (size_t i = 0; i < a->starts.count; i++) {
+        if (a->starts.at[i].guess)
+            ARRAY_PUSH(ret, a->starts.at[i].addr);
+        else
+            a->starts.at[kept++] = a->starts.at[i];
+    }
+    return a->starts.count = kept;
 }
 
 static void sort_weak(weak_list *list) {
@@ -128,47 +143,106 @@ static void sort_weak(weak_list *list) {
     for (size_t i = 0; i < list->count; i++) {
         if (!kept || list->at[kept - 1].addr != list->at[i].addr)
             list->at[kept++] = list->at[i];
+        else
+            list->at[kept - 1].guess |= list->at[i].guess;
     }
     list->count = kept;
 }
 
-/* A jump that leads over W to what is no start; the next one from number *I on. NULL: none. */
-static const struct code_jump *jump_over(const struct analysis *a, const weak_list *list,
-                                         size_t count, const struct weak *w, size_t *i) {
-    for (; *i < a->jumps.count && a->jumps.at[*i].from < w->end; ++*i) {
-        const struct code_jump *j = &a->jumps.at[*i];
-        bool over = j->to >= w->start && j->to < w->end && (j->from < w->addr) != (j->to < w->addr);
-        const struct weak *there = over ? weak_at(list, count, j->to) : NULL;
-        if (over && j->to != w->start && (!there || there->no))
-            return j;
-    }
-    return NULL;
+/* Does J lead from between two functions that are known to there, and not to the first's start? */
+static bool stays_between(const struct analysis *a, size_t known, const struct code_jump *j) {
+    size_t i = starts_up_to(a->starts.at, known, j->from);
+    return i && a->starts.at[i - 1].addr != j->to && starts_up_to(a->starts.at, known, j->to) == i;
 }
 
 /* What begins there jumps to functions of its own, which nobody else knows. */
 static void add_reached(const struct analysis *a, size_t known, weak_list *list) {
     const address_list none = {0}; /* as one function's blocks stand behind such calls */
+    address_list reached = {0};
     size_t count = list->count;
-    for (size_t k = 0; k < count; k++) {
-        size_t i = jumps_from(a, list->at[k].start);
-        struct weak w = list->at[k];
-        for (const struct code_jump *j; (j = jump_over(a, list, count, &w, &i)); i++)
-            add_weak(a, &none, known, j->to, list);
+    for (size_t i = 0; i < a->jumps.count; i++) {
+        const struct code_jump *j = &a->jumps.at[i];
+        vaddr_t low = j->from < j->to ? j->from : j->to, high = j->from < j->to ? j->to : j->from;
+        size_t k = weak_from(list, count, low + 1), there = weak_from(list, count, j->to);
+        bool known_there = there < count && list->at[there].addr == j->to;
+        if (k < count && list->at[k].addr <= high && !known_there && stays_between(a, known, j))
+            ARRAY_PUSH(&reached, j->to);
     }
+    add_weak(a, &none, known, &reached, list);
+    ARRAY_FREE(&reached);
     sort_weak(list);
 }
 
-/* Strikes out what ways of a function lead over. */
-static bool strike_out(const struct analysis *a, weak_list *list) {
-    bool any = false;
-    for (size_t k = 0; k < list->count; k++) {
-        struct weak *w = &list->at[k];
-        size_t i = jumps_from(a, w->start);
-        if (w->no || !jump_over(a, list, list->count, w, &i))
-            continue;
-        w->no = any = true;
+/* A jump that stays between two functions, by where it leads to. */
+struct passage {
+    vaddr_t to, from;
+};
+
+/* Candidates while they are struck out. */
+struct strikes {
+    weak_list *list;
+    size_t *next;      /* by number: the same, or one behind it that is nearer to one left */
+    address_list work; /* those struck out whose jumps are not looked at yet */
+};
+
+/* The first from number K on that is not struck out. */
+static size_t next_left(struct strikes *s, size_t k) {
+    size_t left = k;
+    while (s->next[left] != left)
+        left = s->next[left];
+    while (s->next[k] != left) {
+        size_t then = s->next[k];
+        s->next[k] = left;
+        k = then;
     }
-    return any;
+    return left;
+}
+
+/* Strikes out what W leads over. */
+static void strike_over(struct strikes *s, const struct passage *w) {
+    vaddr_t low = w->from < w->to ? w->from : w->to, high = w->from < w->to ? w->to : w->from;
+    size_t count = s->list->count;
+    size_t k = next_left(s, weak_from(s->list, count, low + 1));
+    for (; k < count && s->list->at[k].addr <= high; k = next_left(s, k)) {
+        s->list->at[k].no = true;
+        s->next[k] = k + 1;
+        ARRAY_PUSH(&s->work, s->list->at[k].addr);
+    }
+}
+
+/* Strikes out what ways of a function lead over: jumps to what is no start. */
+static void strike_out(const struct analysis *a, size_t known, weak_list *list) {
+    ARRAY(struct passage) ways = {0};
+    AUTO_FREE size_t *next = mem_alloc((list->count + 1) * sizeof *next);
+    struct strikes s = {.list = list, .next = next};
+    for (size_t k = 0; k <= list->count; k++)
+        next[k] = k;
+    for (size_t i = 0; i < a->jumps.count; i++) {
+        const struct code_jump *j = &a->jumps.at[i];
+        if (stays_between(a, known, j))
+            ARRAY_PUSH(&ways, ((struct passage){j->to, j->from}));
+    }
+    sort_by_address(ways.at, ways.count, sizeof *ways.at);
+    for (size_t i = 0; i < ways.count; i++) {
+        size_t k = weak_from(list, list->count, ways.at[i].to);
+        if (k == list->count || list->at[k].addr != ways.at[i].to)
+            strike_over(&s, &ways.at[i]);
+    }
+    while (s.work.count) {
+        vaddr_t to = s.work.at[--s.work.count];
+        size_t low = 0;
+        for (size_t high = ways.count; low < high;) {
+            size_t middle = low + (high - low) / 2;
+            if (ways.at[middle].to < to)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        for (; low < ways.count && ways.at[low].to == to; low++)
+            strike_over(&s, &ways.at[low]);
+    }
+    ARRAY_FREE(&s.work);
+    ARRAY_FREE(&ways);
 }
 
 struct arrival { /* a jump to a function, of the function of that number */
@@ -204,28 +278,47 @@ static void note_shared(struct analysis *a) {
     ARRAY_FREE(&arrivals);
 }
 
-void starts_settle(struct analysis *a) {
-    weak_list list = {0};
-    address_list ends = {0};
-    sort_starts(a);
-    sort_by_address(a->jumps.at, a->jumps.count, sizeof *a->jumps.at);
-    size_t known = a->starts.count;
-    add_behind_calls(a, &ends, &list);
+/* Places where functions may begin that nothing is sure to. Returns how many starts are known. */
+static size_t find_candidates(struct analysis *a, weak_list *list) {
+    address_list ends = {0}, begins = {0}, guesses = {0}, jumped = {0};
+    endless_find(a, &ends, &begins);
     for (size_t i = 0; i < a->jumps.count; i++) {
         const struct code_jump *j = &a->jumps.at[i];
-        if (starts_up_to(a->starts.at, known, j->from) != starts_up_to(a->starts.at, known, j->to))
-            add_weak(a, &ends, known, j->to, &list);
+        if (starts_up_to(a->starts.at, a->starts.count, j->from) !=
+            starts_up_to(a->starts.at, a->starts.count, j->to))
+            ARRAY_PUSH(&jumped, j->to);
     }
-    sort_weak(&list);
-    add_reached(a, known, &list);
-    while (strike_out(a, &list))
-        ;
+    size_t known = part_guesses(a, &guesses);
+    for (size_t i = 0; i < guesses.count; i++) {
+        if (add_candidate(a, known, guesses.at[i], list))
+            list->at[list->count - 1].guess = true;
+        else
+            ARRAY_PUSH(&a->starts, ((struct code_start){.addr = guesses.at[i], .called = true}));
+    }
+    for (size_t i = 0; i < begins.count; i++)
+        add_candidate(a, known, begins.at[i], list);
+    add_weak(a, &ends, known, &jumped, list);
+    sort_weak(list);
+    add_reached(a, known, list);
+    ARRAY_FREE(&ends);
+    ARRAY_FREE(&begins);
+    ARRAY_FREE(&guesses);
+    ARRAY_FREE(&jumped);
+    return known;
+}
+
+void starts_settle(struct analysis *a) {
+    weak_list list = {0};
+    sort_starts(a);
+    sort_by_address(a->jumps.at, a->jumps.count, sizeof *a->jumps.at);
+    size_t known = find_candidates(a, &list);
+    strike_out(a, known, &list);
     for (size_t i = 0; i < list.count; i++) {
-        if (!list.at[i].no)
-            ARRAY_PUSH(&a->starts, ((struct code_start){.addr = list.at[i].addr}));
+        const struct weak *w = &list.at[i];
+        if (!w->no)
+            ARRAY_PUSH(&a->starts, ((struct code_start){.addr = w->addr, .called = w->guess}));
     }
     ARRAY_FREE(&list);
-    ARRAY_FREE(&ends);
     sort_starts(a);
     note_shared(a);
 }

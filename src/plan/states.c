@@ -18,8 +18,6 @@
 #include "elf/sort.h"
 #include "plan/analysis.h"
 
-enum { UNKNOWN = CODE_DATA + 1 }; /* a state, while they are sought */
-
 struct place {
     vaddr_t addr;
     uint8_t state;
@@ -88,7 +86,7 @@ static bool is_own(const struct search *s, vaddr_t addr) {
 static void note_data(const struct search *s, vaddr_t start, size_t size) {
     const struct text *t = text_at(s->a, start);
     for (vaddr_t at = start; t && at < start + size && text_holds(t, at); at += STATE_BYTES) {
-        if (*text_state(t, at) == UNKNOWN)
+        if (*text_state(t, at) == CODE_UNKNOWN)
             *text_state(t, at) = CODE_DATA;
     }
 }
@@ -228,7 +226,7 @@ static bool follow_insn(struct search *s, const struct text *t, const struct ins
 
 static bool is_free(const struct text *t, vaddr_t start, vaddr_t end) {
     for (vaddr_t at = start; at < end; at += STATE_BYTES) {
-        if (*text_state(t, at) != UNKNOWN)
+        if (*text_state(t, at) != CODE_UNKNOWN)
             return false;
     }
     return true;
@@ -262,7 +260,7 @@ static void follow(struct search *s, struct place from) {
     vaddr_t limit = section->start + section->size;
     if (limit > t->start + t->size)
         limit = t->start + t->size;
-    for (vaddr_t at = from.addr; at < limit && *text_state(t, at) == UNKNOWN;) {
+    for (vaddr_t at = from.addr; at < limit && *text_state(t, at) == CODE_UNKNOWN;) {
         struct insn in;
         size_t room = limit - at < UNIT_MAX_BYTES ? limit - at : UNIT_MAX_BYTES;
         if (!arch->decode(text_bytes(t, at), room, at, &in, NULL) || !is_free(t, at, at + in.size))
@@ -321,20 +319,6 @@ static void follow_all(struct search *s) {
 
 /* ---- where ways begin ---- */
 
-/* The state of the code that stands before ADDR, or else behind it; A32 where there is none. */
-static uint8_t state_near(const struct text *t, vaddr_t addr) {
-    enum { FAR = 1 << 16 };
-    for (vaddr_t at = addr; text_holds(t, at) && addr - at < FAR; at -= STATE_BYTES) {
-        if (*text_state(t, at) < CODE_DATA)
-            return *text_state(t, at);
-    }
-    for (vaddr_t at = addr; text_holds(t, at) && at - addr < FAR; at += STATE_BYTES) {
-        if (*text_state(t, at) < CODE_DATA)
-            return *text_state(t, at);
-    }
-    return CODE_A32;
-}
-
 static void begin_at_marks(struct search *s) {
     const struct module *m = s->a->module;
     for (size_t i = 0; i < m->mark_count; i++) {
@@ -359,7 +343,7 @@ static vaddr_t code_in(const struct analysis *a, const struct exception_range *r
     return at;
 }
 
-/* Unwind tables do not tell states: neighbours are of the same, mostly. */
+/* Unwind tables do not tell states. */
 static void begin_at_exceptions(struct search *s) {
     const struct module *m = s->a->module;
     for (size_t i = 0; i < m->exception_count; i++) {
@@ -367,11 +351,12 @@ static void begin_at_exceptions(struct search *s) {
         const struct text *t = text_at(s->a, addr);
         if (!t || addr == m->exceptions[i].end || !is_own(s, addr))
             continue;
-        if (state_near(t, addr) == CODE_A32)
+        uint8_t state = state_likely(s->a, t, addr, m->exceptions[i].end);
+        if (state == CODE_A32)
             addr &= ~(vaddr_t)3;
         begin_function(s, addr, false);
-        if (*text_state(t, addr) == UNKNOWN)
-            go(s, addr, state_near(t, addr));
+        if (*text_state(t, addr) == CODE_UNKNOWN)
+            go(s, addr, state);
         follow_all(s);
     }
 }
@@ -383,11 +368,12 @@ static void begin_at_words(struct search *s) {
     for (size_t i = 0; i < m->mark_count; i++) {
         const struct code_mark *mark = &m->marks[i];
         const struct text *t = mark->sure ? NULL : text_at(s->a, mark->addr);
-        if (!t || !is_own(s, mark->addr) || *text_state(t, mark->addr) != UNKNOWN)
+        if (!t || !is_own(s, mark->addr) || *text_state(t, mark->addr) != CODE_UNKNOWN)
             continue;
-        uint8_t state = state_near(t, mark->addr);
+        uint8_t state = state_near(s->a, t, mark->addr);
+        const struct code_start guess = {.addr = mark->addr, .called = true, .guess = true};
         if (state == mark->state)
-            begin_function(s, mark->addr, true);
+            ARRAY_PUSH(&s->a->starts, guess);
         go(s, mark->addr, state);
         follow_all(s);
     }
@@ -399,8 +385,8 @@ static void begin_at_pads(struct search *s) {
     for (size_t i = 0; i < m->ref_count; i++) {
         const struct code_ref *r = &m->refs[i];
         const struct text *t = r->kind == CODE_REF_LANDING_PAD ? text_at(s->a, r->target) : NULL;
-        if (t && is_own(s, r->target) && *text_state(t, r->target) == UNKNOWN)
-            go(s, r->target, state_near(t, r->target));
+        if (t && is_own(s, r->target) && *text_state(t, r->target) == CODE_UNKNOWN)
+            go(s, r->target, state_near(s->a, t, r->target));
     }
     follow_all(s);
 }
@@ -430,7 +416,7 @@ static void take_padding(const struct analysis *a, const struct text *t) {
     for (vaddr_t at = t->start + STATE_BYTES; text_holds(t, at + STATE_BYTES);) {
         uint8_t before = *text_state(t, at - STATE_BYTES);
         struct insn in = {.size = STATE_BYTES};
-        if (*text_state(t, at) == UNKNOWN && before < CODE_DATA) {
+        if (*text_state(t, at) == CODE_UNKNOWN && before < CODE_DATA) {
             const struct arch *arch = before == CODE_T32 ? a->arch->other : a->arch;
             size_t room = t->start + t->size - at;
             room = room < UNIT_MAX_BYTES ? room : UNIT_MAX_BYTES;
@@ -452,7 +438,7 @@ static void infer(struct search *s) {
         const struct text *t = &a->texts.at[i];
         for (int k = 0; k < LATES; k++)
             s->late[k][i] = (struct late){mem_alloc(t->size / STATE_BYTES + 1), SIZE_MAX, 0};
-        fill(t, t->start, t->start + t->size, UNKNOWN);
+        fill(t, t->start, t->start + t->size, CODE_UNKNOWN);
     }
     take_stubs(a);
     endless_by_name(a, &s->endless);
@@ -467,7 +453,7 @@ static void infer(struct search *s) {
         const struct text *t = &a->texts.at[i];
         take_padding(a, t);
         for (size_t k = 0; k < t->size / STATE_BYTES + 1; k++)
-            t->states[k] = t->states[k] == UNKNOWN ? CODE_DATA : t->states[k];
+            t->states[k] = t->states[k] == CODE_UNKNOWN ? CODE_DATA : t->states[k];
         for (int k = 0; k < LATES; k++)
             free(s->late[k][i].states);
     }

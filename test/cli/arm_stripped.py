@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Where functions begin in stripped files of 32-bit Arm, and in which state, if little tells of them."""
+import sys
+import unittest
+
+import arm
+
+# Functions that only unwind tables tell of, beside code of the other state: the first of .text, behind A32 of .init,
+# is too short to look like either; of the others the words tell.
+NEIGHBOURS = """
+.syntax unified
+.section .init, "ax"
+.arm
+.type starts, %function
+.global starts
+.hidden starts
+starts:
+    push {r3, lr}
+    pop {r3, pc}
+.size starts, . - starts
+.text
+.macro function name, state
+.balign 4
+.\\state
+.type \\name, %function
+\\name:
+    .fnstart
+    .save {r4, lr}
+    push {r4, lr}
+.endm
+.macro end name
+    pop {r4, pc}
+    .fnend
+.size \\name, . - \\name
+.endm
+function first, thumb
+    movs r4, #1
+end first
+.global known
+function known, thumb
+    adds r0, r0, r1
+end known
+function behind_t32, arm
+    .pad #8
+    sub sp, sp, #8
+    mov r4, r0
+    cmp r0, r1
+    bleq out
+    ldr r2, [r4]
+    str r2, [sp]
+    add r0, r4, r2
+    add sp, sp, #8
+end behind_t32
+function has_words, arm
+    ldr r0, 1f
+    bl out
+    pop {r4, pc}
+1:  .rept 32
+    .word 0x12345678
+    .endr
+    .fnend
+.size has_words, . - has_words
+function behind_a32, thumb
+    .pad #16
+    sub sp, #16
+    mov r4, r0
+    ldr.w r2, [r4, #4]
+    str r2, [sp, #4]
+    bl out
+    ldr.w r2, [r4, #8]
+    str r2, [sp, #8]
+    bl out
+    adds r0, r0, r4
+    add sp, #16
+end behind_a32
+"""
+
+# A jump to labels that only words tell of, in a function that has no name; behind it are two that only words tell of as
+# well, and begin there all the same.
+PIECES = """
+.syntax unified
+.arm
+.text
+.type begins, %function
+.global begins
+begins:
+    .fnstart
+    .save {r4, lr}
+    push {r4, lr}
+    bl runs
+    pop {r4, pc}
+    .fnend
+.size begins, . - begins
+.type runs, %function
+runs:
+    .fnstart
+    .save {r3, r4, r5, lr}
+    push {r3, r4, r5, lr}
+    mov r4, r0
+    ldr r3, 6f
+7:  add r3, pc, r3
+    str r3, [sp]
+1:  ldr r2, [r4], #4
+    ldr r3, [sp]
+    ldr r2, [r3, r2, lsl #2]
+    mov pc, r2
+2:  bl out
+    cmp r0, #0
+    bne 4f
+    b 1b
+3:  bl out
+    pop {r3, r4, r5, pc}
+5:  ldr r0, [r4]
+    cmp r0, #9
+    beq 2b
+4:  mov r0, #1
+    pop {r3, r4, r5, pc}
+6:  .word table - 7b - 8
+    .fnend
+.size runs, . - runs
+.type one, %function
+one:
+    push {r4, lr}
+    cmp r0, #0
+    beq 1f
+    bl out
+1:  pop {r4, pc}
+.size one, . - one
+.type other, %function
+other:
+    cmp r0, #0
+    bxeq lr
+    b out
+.size other, . - other
+.section .data.rel.ro, "aw"
+.balign 4
+table: .word 2b, 3b, 5b
+.word 0, one, other
+"""
+
+
+@unittest.skipUnless(arm.GCC, "no compiler for 32-bit Arm")
+class Stripped(arm.Explained):
+    def both(self, *options, text):
+        """By address: the functions of the file with symbols, and of that without."""
+        self.build(*options, text=text, suffix="s")
+        whole = {f["address"]: f for f in self.plan().values()}
+        self.build("-s", *options, text=text, suffix="s")
+        return whole, {f["address"]: f for f in self.plan().values()}
+
+    def test_what_only_unwind_tables_tell_of_may_have_another_state_than_its_neighbours(self):
+        whole, bare = self.both("-Wl,-init=starts", text=NEIGHBOURS)
+        self.assertEqual({at: f["exits"] for at, f in bare.items()}, {at: f["exits"] for at, f in whole.items()})
+        self.traced(bare, bare)
+
+    def test_labels_that_only_words_tell_of_are_parted_from_functions(self):
+        whole, bare = self.both(text=PIECES)
+        self.assertEqual(sorted(bare), sorted(whole))
+        self.traced(whole, whole)
+        self.traced(bare, bare)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
