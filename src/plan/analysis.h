@@ -199,6 +199,7 @@ struct analysis {
     ARRAY(struct inner_way) inner_ways;
     ARRAY(struct transfer) transfers;    /* by address */
     ARRAY(struct address_load) loads;    /* of other addresses than bases; by function */
+    ARRAY(vaddr_t) answers;              /* what calls go to that hand results on in flags */
     ARRAY(struct address_load) bases;    /* of the function's own code; by function */
     ARRAY(struct switch_table) switches; /* whose form the jump's instructions tell; by function */
     ARRAY(vaddr_t) data_starts;          /* addresses of loads; sorted; for data_room() */

@@ -146,6 +146,16 @@ static void classify(struct analysis *a, const struct transfer *t) {
     }
 }
 
+/* Calls may go to the middle of functions, too (Go's to runtime.duffzero, which keeps flags): these
+ * have one return for all. */
+static void note_answers(const struct analysis *a) {
+    for (size_t i = 0; i < a->answers.count; i++) {
+        uint32_t g = func_at(a, a->answers.at[i]);
+        if (g != NO_FUNC)
+            *text_fact(a->funcs[g].text, a->funcs[g].start) |= FACT_FLAGS_OUT;
+    }
+}
+
 /* Results in flags pass through tail calls and shared tails. */
 static bool pass_flags_on(struct analysis *a) {
     bool changed = false;
@@ -215,6 +225,7 @@ struct exit_site *exit_at(const struct analysis *a, vaddr_t addr) {
 }
 
 void exits_find(struct analysis *a) {
+    note_answers(a);
     while (pass_flags_on(a))
         ;
     for (size_t i = 0; i < a->transfers.count; i++)

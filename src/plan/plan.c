@@ -112,6 +112,7 @@ static void analysis_done(struct analysis *a) {
     ARRAY_FREE(&a->inner_ways);
     ARRAY_FREE(&a->transfers);
     ARRAY_FREE(&a->loads);
+    ARRAY_FREE(&a->answers);
     ARRAY_FREE(&a->bases);
     ARRAY_FREE(&a->switch_words);
     ARRAY_FREE(&a->exits);

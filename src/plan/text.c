@@ -223,7 +223,7 @@ static void note_flags(struct sweep *s, const struct insn *in) {
     if (!s->called)
         return;
     if (in->reads_flags)
-        text_note(s->a, s->called, FACT_FLAGS_OUT);
+        ARRAY_PUSH(&s->a->answers, s->called);
     if (in->reads_flags || in->writes_flags)
         s->called = 0;
 }
