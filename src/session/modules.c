@@ -61,10 +61,18 @@ static struct map map_from_auxv(const struct maps *maps, pid_t tid, uint64_t typ
     return m ? *m : (struct map){0};
 }
 
-/* A process that is gone needs no words. */
-static void warn(const struct space_context *ctx, const struct err *err) {
-    if (ctx->options->warn && err->code != ESRCH)
-        ctx->options->warn(ctx->options->ctx, err->text);
+/* A process that is gone needs no words. That CALLER, which stands still, has been killed is to be
+ * seen before it is reported: its memory goes at once. 0: the process runs. */
+static void warn(const struct space_context *ctx, pid_t caller, const struct err *err) {
+    const struct session_options *o = ctx->options;
+    struct regs regs;
+    bool gone = err->code == ESRCH || (caller && thread_get_regs(caller, &regs) == -ESRCH);
+    if (o->warn && !gone)
+        o->warn(o->ctx, err->text);
+}
+
+static void warn_about(const struct update *u, const struct err *err) {
+    warn(u->ctx, u->ahead ? 0 : u->caller, err);
 }
 
 static void tell_module(const struct space_context *ctx, const struct space *s, struct patched *p) {
@@ -116,7 +124,7 @@ static void install(struct update *u, struct patched *p, const struct patch_requ
     }
     p->traced = done && request->selected;
     if (!done)
-        warn(u->ctx, &err);
+        warn_about(u, &err);
     else if (p->traced && !p->told)
         tell_module(u->ctx, u->space, p);
 }
@@ -125,7 +133,7 @@ static void prepare_patches(struct update *u, struct patched *p,
                             const struct patch_request *request) {
     struct err err = {0};
     if (patcher_prepare(p, request, &err) < 0) {
-        warn(u->ctx, &err);
+        warn_about(u, &err);
         return;
     }
     p->traced = request->selected;
@@ -153,7 +161,7 @@ static void patch_module(struct update *u, struct patched *p, bool wanted, bool 
                 "%s: does not tell what it loads: libraries loaded later are left untraced",
                 p->entry->module->path);
         if (!map_is_same_file(&u->program, &u->loader)) /* else it may load nothing at all */
-            warn(u->ctx, &err);
+            warn_about(u, &err);
         if (!wanted)
             return;
     }
@@ -194,7 +202,7 @@ static void look_at(struct update *u, const struct map *m, newcomer_array *ret) 
     if (!n.wanted && !n.hook && !n.calls && !n.program)
         return;
     if (catalog_find(u->ctx->catalog, u->caller, m, &n.patched.entry, &err) < 0) {
-        warn(u->ctx, &err);
+        warn_about(u, &err);
         return;
     }
     n.wanted = n.wanted && catalog_may_select(u->ctx->catalog, n.patched.entry);
@@ -214,7 +222,7 @@ static void warn_of(const struct update *u, struct entry *e) {
                 "without text relocations to trace it",
                 e->module->path);
     if (e->why.code && !e->warned)
-        warn(u->ctx, &e->why);
+        warn_about(u, &e->why);
     e->warned = true;
 }
 
@@ -417,7 +425,7 @@ static void lay_again(const struct space_context *ctx, const struct space *s, pi
     struct err err = {0};
     if (!p->code || patcher_redo(p, s, &err) == 0)
         return;
-    warn(ctx, &err);
+    warn(ctx, caller, &err);
     if (p->stuck || patcher_undo(p, s->remote.memory_fd, NULL, NULL) < 0)
         return;
     patcher_unmap(p, s, caller, NULL);

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """A program that checks itself does right under spoor as well.
 
-    lives.py [--told=TEXT] [--lossless] SPOOR PROGRAM [ARGUMENT...]
+    lives.py [--told=TEXT | --silent] [--lossless] SPOOR PROGRAM [ARGUMENT...]
 
---told: with -M '*' spoor says a line with this TEXT. --lossless: no event of any of its threads is lost.
+--told: with -M '*' spoor says a line with this TEXT; --silent: nothing but what it has recorded. --lossless: no event of any of its threads is lost.
 """
 import argparse
 import os
+import re
 
 from fault import Spoor, check, check_lossless, check_right, check_runs_right, main, run, said
 
@@ -15,6 +16,7 @@ def parse():
     parser = argparse.ArgumentParser()
     parser.add_argument("spoor", type=Spoor)
     parser.add_argument("--told")
+    parser.add_argument("--silent", action="store_true")
     parser.add_argument("--lossless", action="store_true")
     parser.add_argument("words", nargs=argparse.REMAINDER)
     given = parser.parse_args()
@@ -29,6 +31,12 @@ def check_told(spoor, words, text):
     check(len(lines) == 1 and lines[0].startswith("spoor: "), f"'{text}' is not told once: {said(done)}")
 
 
+def check_silent(spoor, words):
+    done = run([spoor.path, "record", "-o", "trace", "-M", "*", "--", *words])
+    check_right(done, "record")
+    check(re.fullmatch(r"spoor: trace: .* functions instrumented, .*\n", said(done)), f"said: {said(done)}")
+
+
 def check_all_is_seen(spoor, words):
     for buffer in "4K", "2M":
         way = ["-M", "*", "--overflow=wait", f"--buffer={buffer}"]
@@ -41,6 +49,8 @@ def test(given):
     check_runs_right(given.spoor, words)
     if given.told:
         check_told(given.spoor, words, given.told)
+    if given.silent:
+        check_silent(given.spoor, words)
     if given.lossless:
         check_all_is_seen(given.spoor, words)
 
