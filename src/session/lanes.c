@@ -28,10 +28,12 @@ enum {
     CONTROL_BYTES = 4096,
     HANDLER_ROOM = 64 << 10,
     NARROW = REGS_WORD_BYTES < 8, /* programs and we have 3 GiB or so */
-    SLAB_TARGET_BYTES = NARROW ? 16 << 20 : 64 << 20,
+    USUAL_BYTES = NARROW ? 16 << 20 : 64 << 20,
+    MOST_BYTES = NARROW ? USUAL_BYTES : 256 << 20, /* where many threads are known to want one */
     SAVED_AT = 64,
     MIN_SLOTS = NARROW ? 2 : 8,
-    MAX_SLOTS = 64
+    USUAL_SLOTS = 64,
+    MOST_SLOTS = 256
 };
 
 struct control_page {
@@ -84,9 +86,14 @@ static uint8_t *map_slab(int fd, size_t size) {
 
 static void unmap_slab(struct slab *s) { munmap(s->local - page_bytes(), page_bytes() + s->size); }
 
-static uint32_t slot_count(uint32_t ring_bytes) {
-    uint32_t n = SLAB_TARGET_BYTES / (ring_bytes + LANE_RING);
-    return n < MIN_SLOTS ? MIN_SLOTS : n > MAX_SLOTS ? MAX_SLOTS : n;
+static uint32_t between(uint32_t least, size_t n, uint32_t most) {
+    return n < least ? least : n > most ? most : (uint32_t)n;
+}
+
+uint32_t slab_slots(uint32_t ring_bytes, size_t threads) {
+    const size_t lane = (size_t)ring_bytes + LANE_RING;
+    uint32_t usual = between(MIN_SLOTS, USUAL_BYTES / lane, USUAL_SLOTS);
+    return between(usual, threads, between(usual, MOST_BYTES / lane, MOST_SLOTS));
 }
 
 /* Lane 0 is the sink. */
@@ -95,8 +102,8 @@ static size_t lane_offset(uint32_t ring_bytes, uint32_t i) {
            (size_t)i * (LANE_RING + (size_t)ring_bytes);
 }
 
-size_t slab_bytes(uint32_t ring_bytes) {
-    return page_up(lane_offset(ring_bytes, 1 + slot_count(ring_bytes)));
+size_t slab_bytes(uint32_t ring_bytes, uint32_t slots) {
+    return page_up(lane_offset(ring_bytes, 1 + slots));
 }
 
 static struct slot slot_at(const struct slab *s, uint32_t lane) {
@@ -113,14 +120,14 @@ static void init_sink(struct slab *s) {
     ((struct control_page *)s->local)->dead.owner = CONTROL_OWNER_DIED;
 }
 
-struct slab *slab_new(int fd, taddr_t at, uint32_t ring_bytes) {
-    size_t size = slab_bytes(ring_bytes);
+struct slab *slab_new(int fd, taddr_t at, uint32_t ring_bytes, uint32_t slots) {
+    size_t size = slab_bytes(ring_bytes, slots);
     uint8_t *local = map_slab(fd, size);
     if (!local)
         return NULL;
     struct slab *s = mem_alloc(sizeof *s);
     *s = (struct slab){.refs = 1, .local = local, .size = size, .at = at, .ring_bytes = ring_bytes};
-    s->slot_count = slot_count(ring_bytes);
+    s->slot_count = slots;
     s->slots = mem_alloc(s->slot_count * sizeof *s->slots);
     for (uint32_t i = 0; i < s->slot_count; i++)
         s->slots[i] = slot_at(s, 1 + i);

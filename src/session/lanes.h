@@ -65,10 +65,13 @@ struct slab {
     struct slot sink;
 };
 
-size_t slab_bytes(uint32_t ring_bytes);
-/* FD: a memfd of slab_bytes(ring_bytes), mapped at AT in the target. NULL if it cannot be mapped
+/* How many lanes a slab is to have where so many THREADS are known to want one (0: not known); it
+ * may be fewer. */
+uint32_t slab_slots(uint32_t ring_bytes, size_t threads);
+size_t slab_bytes(uint32_t ring_bytes, uint32_t slots);
+/* FD: a memfd of slab_bytes(), mapped at AT in the target. NULL if it cannot be mapped
  * here. The caller is the thread whose death the lanes' waiting loops shall notice. */
-struct slab *slab_new(int fd, taddr_t at, uint32_t ring_bytes);
+struct slab *slab_new(int fd, taddr_t at, uint32_t ring_bytes, uint32_t slots);
 /* Says in the slab whose it is: whoever finds it comes to the agent's page. */
 void slab_sign(struct slab *slab, taddr_t agent);
 /* One that a tool has made which is gone, as it is in the target: only at, size and slab_frame()

@@ -123,8 +123,9 @@ static int make_memory(struct space *s, pid_t tid, int64_t *ret_fd, struct err *
 }
 
 /* The target makes a memfd, the tool takes and sizes it, both map it, the target forgets it. */
-static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
-    size_t size = slab_bytes(ctx->ring_bytes);
+static int share(const struct space_context *ctx, struct space *s, pid_t tid, uint32_t slots,
+                 struct err *err) {
+    size_t size = slab_bytes(ctx->ring_bytes, slots);
     int64_t fd, at, ignored;
     int rc = make_memory(s, tid, &fd, err);
     if (rc < 0)
@@ -149,7 +150,7 @@ static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid,
         return rc;
     call(s, tid, &(struct remote_call){SYS_madvise, {(uint64_t)at, size, MADV_DONTDUMP}}, &ignored,
          NULL); /* cores shall not grow by it */
-    struct slab *slab = slab_new(mine, (taddr_t)at, ctx->ring_bytes);
+    struct slab *slab = slab_new(mine, (taddr_t)at, ctx->ring_bytes, slots);
     if (!slab)
         return err_set(err, ENOMEM, "remote-call",
                        "process %d: cannot map the memory shared with it", s->pid);
@@ -157,6 +158,16 @@ static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid,
     ARRAY_PUSH(&s->slabs, slab);
     s->remote.frame = slab_frame(s->slabs.at[0]);
     return 0;
+}
+
+/* The first one has room for all threads that are there, as each takes its time while they stand.
+ */
+static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
+    const uint32_t usual = slab_slots(ctx->ring_bytes, 0);
+    uint32_t slots = slab_slots(ctx->ring_bytes, s->slabs.count ? 0 : s->threads);
+    if (slots > usual && share(ctx, s, tid, slots, NULL) == 0)
+        return 0;
+    return share(ctx, s, tid, usual, err);
 }
 
 int space_check_sandbox(const struct space *s, pid_t caller, struct err *err) {
@@ -237,7 +248,9 @@ int space_new(const struct space_context *ctx, pid_t tid, struct space **ret, st
 
 int space_foresee(const struct space_context *ctx, pid_t tid, struct space **ret, struct err *err) {
     struct space *s = space_blank(tid);
+    AUTO_FREE pid_t *threads = NULL;
     int rc = candidate_check_program(tid, err);
+    s->threads = status_threads(tid, &threads);
     memory_open(tid, &s->remote.memory_fd, NULL); /* to compare text early; else that comes late */
     if (rc == 0)
         rc = space_prepare(ctx, s, tid, err);

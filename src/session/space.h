@@ -69,6 +69,7 @@ struct space {
     bool coming;         /* lifted: it has not been patched yet (seizing.c) */
     bool leaving;        /* lifted, and to be left (stopping.c) */
     unsigned filter;     /* by which of the session's its patches were chosen: space_context's */
+    size_t threads;      /* about as many there are when spoor comes; 0: one */
     unsigned filters;    /* seccomp filters that need no look (permits.h) */
     taddr_t loader_hook; /* run-time address of _dl_debug_state; 0: none */
     struct program program;

@@ -1,13 +1,14 @@
 /*
  * Calls functions of their own conventions with every register filled, and says which register came
  * back different: general registers, flags, vector, mask and x87 registers, MXCSR, the x87 control
- * and status words, protection keys.
+ * and status words, protection keys; and errno.
  *
  * registers BURST: calls each function BURST times in a row while its tracer is stopped, so that
  * the ring gets full.
  */
 #include <cpuid.h>
 #include <dirent.h>
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -209,7 +210,10 @@ static void run(const char *name, void (*function)(void), uint64_t mask) {
         after.area = areas[1];
         memcpy(after.area, before.area, AREA_BYTES);
         pid_t stopped = stop_tracer();
+        const int error = errno = 1 + (int)(random_word() & 127);
         registers_call(&before, &after);
+        if (errno != error)
+            printf("%s: errno %d became %d\n", name, error, errno);
         if (stopped)
             kill(stopped, SIGCONT);
         carry_laps += function == shape_tail_if_carry && (before.flags & CARRY);

@@ -80,11 +80,12 @@ struct rig {
 
 static struct rig *rig_new(uint32_t ring_bytes, enum overflow overflow) {
     struct rig *g = mem_alloc(sizeof *g);
-    size_t size = slab_bytes(ring_bytes);
+    const uint32_t slots = slab_slots(ring_bytes, 0);
+    size_t size = slab_bytes(ring_bytes, slots);
     int fd = memfd_create("lanes", MFD_CLOEXEC);
     assert_int_equal(ftruncate(fd, (off_t)size), 0);
     g->target = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    g->slab = slab_new(fd, (taddr_t)g->target, ring_bytes);
+    g->slab = slab_new(fd, (taddr_t)g->target, ring_bytes, slots);
     close(fd);
     g->path = scratch_new();
     g->writer = must_open_writer(g->path);

@@ -17,13 +17,13 @@ static const taddr_t AT = 0x7f0000000000;
 static int new_memory(void) {
     int fd = memfd_create("lanes", MFD_CLOEXEC);
     assert_true(fd >= 0);
-    assert_int_equal(ftruncate(fd, (off_t)slab_bytes(RING)), 0);
+    assert_int_equal(ftruncate(fd, (off_t)slab_bytes(RING, slab_slots(RING, 0))), 0);
     return fd;
 }
 
 static struct slab *new_slab(void) {
     int fd = new_memory();
-    struct slab *s = slab_new(fd, AT, RING);
+    struct slab *s = slab_new(fd, AT, RING, slab_slots(RING, 0));
     assert_non_null(s);
     close(fd);
     return s;
@@ -110,11 +110,23 @@ static void a_sink_lives_as_long_as_lanes_elsewhere_that_it_is_asked_for(void **
     assert_false(is_mapped(sink));
 }
 
+static void a_slab_has_lanes_for_as_many_threads_as_are_known(void **state) {
+    (void)state;
+    enum { LARGE = 2 << 20, HUGE = 64 << 20, MOST_MB = 256 };
+    const uint32_t usual = slab_slots(LARGE, 0);
+    assert_int_equal(slab_slots(LARGE, usual - 1), usual);
+    assert_int_equal(slab_slots(LARGE, usual + 1), usual + 1);
+    assert_int_equal(slab_slots(HUGE, 100), slab_slots(HUGE, 0));
+    assert_in_range(slab_slots(LARGE, 100000), usual + 1, MOST_MB / 2);
+    assert_in_range(slab_slots(RING, 100000), slab_slots(RING, 0) + 1, 1000);
+    assert_in_range(slab_bytes(LARGE, 100), (size_t)100 * LARGE, (size_t)110 * LARGE);
+}
+
 static void memory_that_cannot_be_mapped_makes_no_slab(void **state) {
     (void)state;
     int fds[2];
     assert_int_equal(pipe(fds), 0);
-    assert_null(slab_new(fds[0], AT, RING));
+    assert_null(slab_new(fds[0], AT, RING, slab_slots(RING, 0)));
     close(fds[0]);
     close(fds[1]);
 }
@@ -211,7 +223,7 @@ struct owner {
 static int own(void *arg) {
     struct owner *o = arg;
     for (int i = 0; i < SLABS; i++)
-        if (!slab_new(o->fds[i], AT, RING))
+        if (!slab_new(o->fds[i], AT, RING, slab_slots(RING, 0)))
             return 1;
     __atomic_store_n(o->ready, 1, __ATOMIC_RELEASE);
     o->end();
@@ -228,7 +240,7 @@ static void exit_at_once(void) { _exit(3); }
 static int own_while_somebody_scribbles(void *arg) {
     struct owner *o = arg;
     for (int i = 0; i < SLABS; i++) {
-        struct slab *s = slab_new(o->fds[i], AT, RING);
+        struct slab *s = slab_new(o->fds[i], AT, RING, slab_slots(RING, 0));
         if (!s)
             return 1;
         memset(s->local + 4, 0xee, 4096 - 4);
@@ -278,8 +290,8 @@ static void all_slabs_are_told_though_targets_have_written_over_them(void **stat
 
 static int own_and_give_one_up(void *arg) {
     struct owner *o = arg;
-    struct slab *first = slab_new(o->fds[0], AT, RING);
-    slab_new(o->fds[1], AT, RING);
+    struct slab *first = slab_new(o->fds[0], AT, RING, slab_slots(RING, 0));
+    slab_new(o->fds[1], AT, RING, slab_slots(RING, 0));
     slab_unref(first);
     slabs_reap();
     __atomic_store_n(o->ready, 1, __ATOMIC_RELEASE);
@@ -306,6 +318,7 @@ int main(void) {
         cmocka_unit_test(a_lane_is_new_for_each_thread),
         cmocka_unit_test(a_slab_lives_until_the_last_has_let_go_and_all_is_read),
         cmocka_unit_test(a_sink_lives_as_long_as_lanes_elsewhere_that_it_is_asked_for),
+        cmocka_unit_test(a_slab_has_lanes_for_as_many_threads_as_are_known),
         cmocka_unit_test(memory_that_cannot_be_mapped_makes_no_slab),
         cmocka_unit_test(the_sink_is_never_full_and_belongs_to_no_living_tool),
         cmocka_unit_test(what_goes_into_the_sink_is_counted),
