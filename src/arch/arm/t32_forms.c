@@ -10,8 +10,8 @@ enum { S_ALL = T32_SETS(T32_ALL) | T32_BY_S, S_NZ = T32_SETS(T32_NZ) | T32_BY_S 
 enum { NO_ND = T32_NO_N | T32_NO_D, NO_DM = T32_NO_D | T32_NO_M, NO_NDM = NO_ND | T32_NO_M };
 enum { NO_NT = T32_NO_N | T32_NO_T, NO_NTD = NO_NT | T32_NO_D, NO_NTM = NO_NT | T32_NO_M };
 
-/* F3.2, narrow ones. */
-static const struct t32_row narrow[] = {
+/* F3.2: narrow ones, by their upper four bits. 0 to 3: */
+static const struct t32_row narrow_low[] = {
     {0xfe00, 0x1800, INSN_OTHER, T32_PLAIN, T32_LOW_0, 0, OUT_ALL}, /* adds, subs */
     {0xfe00, 0x1a00, INSN_OTHER, T32_PLAIN, T32_LOW_0, 0, OUT_ALL},
     {0xfc00, 0x1c00, INSN_OTHER, T32_ADD_3, T32_LOW_0, 0, OUT_ALL},
@@ -20,6 +20,11 @@ static const struct t32_row narrow[] = {
     {0xf800, 0x2000, INSN_OTHER, T32_MOV_8, T32_LOW_8, 0, OUT_NZ},
     {0xf800, 0x2800, INSN_OTHER, T32_PLAIN, T32_NOTHING, 0, T32_SETS(T32_ALL)}, /* cmp */
     {0xf000, 0x3000, INSN_OTHER, T32_ADD_8, T32_LOW_8, 0, OUT_ALL},
+    {0x0000, 0x0000, INSN_BAD, T32_PLAIN, T32_NOTHING, 0, 0},
+};
+
+/* 4: data in registers, high registers, jumps to them; loads of literals */
+static const struct t32_row narrow_4[] = {
     {0xffc0, 0x4140, INSN_OTHER, T32_PLAIN, T32_LOW_0, 0, OUT_ALL | ARM_C},     /* adcs */
     {0xffc0, 0x4180, INSN_OTHER, T32_PLAIN, T32_LOW_0, 0, OUT_ALL | ARM_C},     /* sbcs */
     {0xffc0, 0x4200, INSN_OTHER, T32_PLAIN, T32_NOTHING, 0, T32_SETS(T32_NZ)},  /* tst */
@@ -38,11 +43,21 @@ static const struct t32_row narrow[] = {
     {0xff87, 0x4780, INSN_CALL_INDIRECT, T32_BX, T32_NOTHING, 0, 0},
     {0xff00, 0x4700, INSN_FIXED, T32_PLAIN, T32_NOTHING, 0, 0}, /* what is to be 0 is not */
     {0xf800, 0x4800, INSN_OTHER, T32_LITERAL_N, T32_LOW_8, 0, 0},
+    {0x0000, 0x0000, INSN_BAD, T32_PLAIN, T32_NOTHING, 0, 0},
+};
+
+/* 5 to 10: loads and stores, addresses */
+static const struct t32_row narrow_5[] = {
     {0xf000, 0x5000, INSN_OTHER, T32_INDEXED_N, T32_NOTHING, 0, 0},
     {0xe000, 0x6000, INSN_OTHER, T32_ACCESS_N, T32_NOTHING, 0, 0},
     {0xe000, 0x8000, INSN_OTHER, T32_ACCESS_N, T32_NOTHING, 0, 0},
     {0xf800, 0xa000, INSN_OTHER, T32_ADR_N, T32_LOW_8, 0, 0},
     {0xf800, 0xa800, INSN_OTHER, T32_ADD_SP, T32_LOW_8, 0, 0},
+    {0x0000, 0x0000, INSN_BAD, T32_PLAIN, T32_NOTHING, 0, 0},
+};
+
+/* 11 */
+static const struct t32_row narrow_11[] = {
     {0xff00, 0xb000, INSN_OTHER, T32_ADJUST_SP, T32_NOTHING, 0, 0},
     {0xf500, 0xb100, INSN_BRANCH, T32_CBZ, T32_NOTHING, 0, 0},
     {0xff00, 0xb200, INSN_OTHER, T32_PLAIN, T32_LOW_0, 0, 0},   /* sxth and its kin */
@@ -59,6 +74,11 @@ static const struct t32_row narrow[] = {
     {0xffff, 0xbf00, INSN_NOP, T32_PLAIN, T32_NOTHING, 0, 0},
     {0xff0f, 0xbf00, INSN_OTHER, T32_PLAIN, T32_NOTHING, 0, 0}, /* other hints */
     {0xff00, 0xbf00, INSN_FIXED, T32_IT, T32_NOTHING, 0, 0},
+    {0x0000, 0x0000, INSN_BAD, T32_PLAIN, T32_NOTHING, 0, 0},
+};
+
+/* 12 to 14: several registers, branches, calls of the kernel */
+static const struct t32_row narrow_12[] = {
     {0xf0ff, 0xc000, INSN_FIXED, T32_PLAIN, T32_NOTHING, 0, 0},
     {0xf000, 0xc000, INSN_OTHER, T32_MULTIPLE_N, T32_NOTHING, 0, 0},
     {0xffff, 0xde01, INSN_BREAK, T32_PLAIN, T32_NOTHING, 0, 0}, /* the kernel's: ptrace.c */
@@ -231,6 +251,15 @@ static const struct t32_row vectors[] = {
     {0x00000000, 0x00000000, INSN_FIXED, T32_PLAIN, T32_NOTHING, 0, 0},
 };
 
+static const struct t32_row *narrow_group_of(uint32_t half) {
+    uint32_t group = half >> 12;
+    return group < 4     ? narrow_low
+           : group == 4  ? narrow_4
+           : group < 11  ? narrow_5
+           : group == 11 ? narrow_11
+                         : narrow_12;
+}
+
 static const struct t32_row *group_of(uint32_t word) {
     switch (word >> 25) {
     case 0x74:
@@ -372,7 +401,7 @@ struct t32 t32_classify(const uint8_t *bytes, size_t room) {
         in.word = in.word << 16 | t32_half(bytes + T32_HALF);
         in.size = 2 * T32_HALF;
     }
-    in.row = wide ? group_of(in.word) : narrow;
+    in.row = wide ? group_of(in.word) : narrow_group_of(in.word);
     while ((in.word & in.row->mask) != in.row->value)
         in.row++;
     in.kind = in.row->no_pc && names_pc(in.word, in.row->no_pc) ? INSN_FIXED : kind_of(&in);
