@@ -211,6 +211,10 @@ struct analysis {
     ARRAY(struct window) windows;           /* by address */
 };
 
+/* ---- plan.c ---- */
+/* Frees what is in A, which stays the caller's. */
+void analysis_done(struct analysis *a);
+
 /* ---- text.c ---- */
 int text_open(struct analysis *a, struct err *err);
 void text_close(struct analysis *a);

@@ -99,7 +99,7 @@ static void keep_states(struct plan *plan, const struct analysis *a) {
     }
 }
 
-static void analysis_done(struct analysis *a) {
+void analysis_done(struct analysis *a) {
     text_close(a);
     free(a->funcs);
     ARRAY_FREE(&a->starts);

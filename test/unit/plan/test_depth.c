@@ -36,18 +36,6 @@ static struct module *open_analysis(struct analysis *a, const char *path) {
     return m;
 }
 
-static void close_analysis(struct analysis *a) {
-    text_close(a);
-    free(a->funcs);
-    ARRAY_FREE(&a->rows);
-    ARRAY_FREE(&a->switches);
-    ARRAY_FREE(&a->data_starts);
-    ARRAY_FREE(&a->transfers);
-    ARRAY_FREE(&a->to_returns);
-    ARRAY_FREE(&a->loads);
-    ARRAY_FREE(&a->bases);
-}
-
 /* Parts of functions may look like functions where no symbol tells; nobody calls those. */
 static bool is_function(const struct func *f) {
     uint8_t facts = *text_fact(f->text, f->start) | *text_fact(f->text, f->body);
@@ -113,7 +101,7 @@ static void check_file(const char *path, double least) {
     assert_int_equal(tally.differ, 0);
     assert_true(tally.wrong_cfi * 1000 <= all);
     assert_true(share >= least);
-    close_analysis(&a);
+    analysis_done(&a);
     module_free(m);
 }
 
