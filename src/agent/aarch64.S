@@ -8,7 +8,7 @@
  * to x9, which the stub has saved. So a thread that is stopped here for a signal can be rolled back to its site like one
  * in a stub: x0 tells the stub. (Its `br` needs no landing instruction: areas are not guarded.)
  *
- * It begins with the tables of lanes (wire/keys.h). Only the tool writes them, and the two words at
+ * It begins with the tables of lanes (wire/keys.h). Only the tool writes them, and the three words at
  * `asks`, by /proc/PID/mem. Behind them stands a branch for each of the agent's entries, then struct
  * a64_agent_entries, each an offset from the start.
  */
@@ -37,6 +37,7 @@ stretches:
 asks:
     .quad 0 /* address of the struct control to be watched */
     .quad 0 /* address of the lane of those that have none, whose `hook` asks the tool to look */
+    .quad 0 /* address of the struct control of those that have one */
 
 /* Looks through the keys from x2 on for x1, a thread pointer. To FOUND, with x2 behind the key. */
     .macro look found
@@ -79,11 +80,16 @@ asks:
     look \found
     .endm
 
-/* Asks the tool to look what thread pointers there are; to GONE if nobody would. */
-    .macro ask gone
-    ldr x2, asks
+/* To GONE if there is no tool any more, by the word of `asks` AT bytes in. */
+    .macro unless_gone at, gone
+    ldr x2, asks + \at
     ldr w2, [x2]
     tbnz w2, #NOBODY, \gone
+    .endm
+
+/* Asks the tool to look what thread pointers there are; to GONE if nobody would. */
+    .macro ask gone
+    unless_gone 0, \gone
     ldr x3, asks + 8
     mov x2, #1
     str x2, [x3, #LANE_HOOK]
@@ -91,13 +97,15 @@ asks:
     .endm
 
 /* The lane was not where x1, the thread pointer, leads to: goes on behind that at x0, the stub's
- * `retry`, with x3 the lane. */
+ * `retry`, with x3 the lane. Where nobody reads any lane will do. */
 seek:
+    unless_gone 16, no_lane
     look_all 3f
-    ask 2f
+    ask no_lane
     b seek
 seek_end:
-2:  ldr x3, asks + 8
+no_lane:
+    ldr x3, asks + 8
     b 4f
 3:  ldur x3, [x2, #8 - LANE_KEY_BYTES]
 4:  add x0, x0, #RESERVE

@@ -73,7 +73,7 @@ static struct key *find_room(const struct keys *keys, uint64_t pointer) {
 static struct lane_asks asks_of(const struct space *s) {
     const struct slot *sink = slab_sink(s->slabs.at[0]);
     taddr_t control = s->slabs.at[0]->at;
-    return (struct lane_asks){s->keys.full ? sink->lane->control : control, sink->at};
+    return (struct lane_asks){s->keys.full ? sink->lane->control : control, sink->at, control};
 }
 
 static int write_asks(const struct space *s, taddr_t area, struct err *err) {

@@ -5,7 +5,8 @@
  * tell, and the agent through all the others. Threads with one thread pointer that run at the same
  * time have no pair, but stretches of addresses where their stacks are; these the agent looks
  * through first. Only the tool writes the tables, and what the agent has at its `asks`, where it
- * stands in the target.
+ * stands in the target. Once nobody reads any more the agent looks through none: threads that are
+ * born then come to it at each event.
  *
  * A key that no thread has stands where there is none, and behind the last stretch. Stubs of 32-bit
  * Arm compare the lower halves.
@@ -45,6 +46,7 @@ enum { LANE_STRETCHES_MOST = LANE_STRETCHES_BYTES / LANE_STRETCH_BYTES - 1 };
 struct lane_asks {
     uint64_t control; /* address of the struct control that tells whether anybody answers */
     uint64_t lane;    /* of those that have none, where they ask */
+    uint64_t owner;   /* address of the one that tells whether anybody reads; else none is sought */
 };
 
 _Static_assert(sizeof(struct lane_key) == LANE_KEY_BYTES, "");

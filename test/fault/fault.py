@@ -10,7 +10,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "trace"))
 # pylint: disable=wrong-import-position
-from harness import (SEED, SKIP, Failure, Spoor, check, check_lossless,  # noqa: E402,F401
+from harness import (SEED, SKIP, TIMEOUT, Failure, Spoor, check, check_lossless,  # noqa: E402,F401
                      main, run)
 
 RIGHT = 42
@@ -47,7 +47,7 @@ def check_runs_right(spoor, command, ways=WAYS, **how):
 # ---- what is left when spoor is killed ----
 
 PR_SET_CHILD_SUBREAPER = 36
-PATIENCE_S = 60
+PATIENCE_S = TIMEOUT // 4
 
 
 def take_in_orphans():

@@ -21,8 +21,8 @@ enum { LANE = GROUND + 0x300000, SINK = LANE + 0x10000, RING = 4096, SITE = 0x12
 enum { SEEDS = 16, CALLER = 0x55667000, CALLER_BYTES = 0x1000 };
 enum { DONE, SEEK, WAIT, DROP, HOOK }; /* ways out: arrive_*() */
 
-static bool t32; /* which stubs */
-static struct control control;
+static bool t32;                       /* which stubs */
+static struct control control, reader; /* whether anybody answers, and reads */
 
 static void *pointer(uint32_t at) { return (void *)(uintptr_t)at; } /* NOLINT: a number given */
 static struct lane *lane(void) { return pointer(LANE); }
@@ -68,8 +68,9 @@ static void write_ways(void) {
 }
 
 static void write_agent(uint32_t owner) {
-    const struct lane_asks asks = {(uintptr_t)&control, SINK};
+    const struct lane_asks asks = {(uintptr_t)&control, SINK, (uintptr_t)&reader};
     control.owner = owner;
+    reader.owner = 0;
     ground_write_bytes(LANES, arm_agent_bytes, arm_agent_size);
     memcpy(pointer(LANES + arm_agent_entries().asks), &asks, sizeof asks);
 }

@@ -146,6 +146,17 @@ static void check_seeking(void) {
         ground_fail("who is not found", stub_at, "does not write to the sink");
 }
 
+/* Not even who could be found: others would be sought in vain at each event. */
+static void check_nobody_is_sought_for_a_dead_tool(void) {
+    write_agent(CONTROL_OWNER_DIED);
+    reader.owner = CONTROL_OWNER_DIED;
+    write_stub((struct stub_spec){.site = SITE});
+    write_lane(0, RING, 5);
+    expect_run("who would be sought", 0);
+    if (((struct lane *)pointer(SINK))->head != 2 * EVENT_BYTES)
+        ground_fail("who would be sought", stub_at, "is");
+}
+
 /* Threads with one pointer are known by where their stacks are: the stub's is from SP on. */
 static void check_stretches(void) {
     const uint32_t self = thread_pointer(), sp = GROUND_STACK - ARM_STUB_FRAME;
@@ -260,6 +271,7 @@ static void check_all(void) {
     check_waiting(0);
     check_waiting(STUB_HOOK);
     check_nobody_waits_for_a_dead_tool();
+    check_nobody_is_sought_for_a_dead_tool();
     check_interrupted();
 }
 

@@ -10,7 +10,14 @@
 #include "ground.h"
 
 enum { LANES = GROUND + 0x20000, AGENT = LANES + LANES_BYTES, STUB = AGENT + 0x12340 };
-enum { LANE = GROUND + 0x300000, RING = 4096, SITE = 0x12345675, SEEDS = 16, CALLER = 0x55667000 };
+enum {
+    LANE = GROUND + 0x300000,
+    SINK = LANE + 0x10000,
+    RING = 4096,
+    SITE = 0x12345675,
+    SEEDS = 16,
+    CALLER = 0x55667000
+};
 enum { DONE, SEEK, WAIT, DROP, SLICE, HOOK }; /* ways out: arrive_*() */
 
 static void *pointer(uint64_t at) { return (void *)(uintptr_t)at; } /* NOLINT: a number given */
@@ -168,6 +175,52 @@ static void check_way(const struct way *w) {
         ground_fail("a way to the agent", w->arrives, "has reserved a slot");
 }
 
+/* ---- lanes that are not where stubs look, with the agent itself ---- */
+
+static struct control answers, reads;
+
+/* The thread's pair stands OFF places from where stubs look. */
+static void write_pair(unsigned off) {
+    const uint64_t self = thread_pointer();
+    const struct lane_asks asks = {(uintptr_t)&answers, SINK, (uintptr_t)&reads};
+    struct lane_key *keys = pointer(LANES);
+    ground_write_bytes(LANES, a64_agent_bytes, a64_agent_size);
+    memcpy(pointer(LANES + a64_agent_entries().asks), &asks, sizeof asks);
+    memset(keys, 0xff, LANES_BYTES);
+    keys[((self >> LANES_SHIFT) + off) % (1U << LANES_BITS)] = (struct lane_key){self, LANE};
+    memset(lane(), 0, LANE_RING + RING);
+    memset(pointer(SINK), 0, LANE_RING + RING);
+    lane()->limit = ((struct lane *)pointer(SINK))->limit = INT64_MAX;
+}
+
+static void expect_writes_to(const char *who, uint64_t where) {
+    struct state in, out = run(1, CALLER, &in);
+    const struct lane *right = pointer(where), *wrong = pointer(LANE + SINK - where);
+    in.arrived = DONE;
+    ground_compare(who, 0, &in, &out);
+    if (right->head != EVENT_BYTES || wrong->head)
+        ground_fail(who, 0, "writes to another lane");
+}
+
+static void check_seeking(void) {
+    static const unsigned off[] = {1, (1U << LANES_BITS) - 1, 7};
+    write_stub(0, OVERFLOW_WAIT);
+    for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
+        write_pair(off[i]);
+        expect_writes_to("who is sought", LANE);
+    }
+    answers.owner = CONTROL_OWNER_DIED;
+    write_pair(5);
+    expect_writes_to("who is sought where nobody answers", LANE);
+    write_pair(5);
+    memset(pointer(LANES), 0xff, LANE_KEYS_BYTES);
+    expect_writes_to("who is not found", SINK);
+    reads.owner = CONTROL_OWNER_DIED; /* then not even those that could be found */
+    write_pair(5);
+    expect_writes_to("who is not sought where nobody reads", SINK);
+    answers.owner = reads.owner = 0;
+}
+
 /* ---- slices, with the agent itself ---- */
 
 enum { SLICE_BYTES = 256, FIRST_REGISTER = 19, REGISTERS = 12 };
@@ -317,6 +370,7 @@ int main(void) {
     check_callers();
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         check_way(&ways[i]);
+    check_seeking();
     check_slices();
     printf("%d failures of stubs\n", ground_failures);
     return ground_failures != 0;
