@@ -1,7 +1,7 @@
 /*
  * Calls functions of their own conventions with every register filled, and says which register came
- * back different: general registers, flags, vector, mask and x87 registers, MXCSR, the x87 control
- * and status words, protection keys; and errno.
+ * back different: general registers, flags, vector, mask, tile (AMX) and x87 registers, MXCSR, the
+ * x87 control and status words, protection keys; and errno.
  *
  * registers BURST: calls each function BURST times in a row while its tracer is stopped, so that
  * the ring gets full.
@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "expect.h"
 
@@ -29,6 +31,7 @@ enum {
     HEADER_AT = 512,
     HEADER_BYTES = 64,
     KEYS = 1 << 9,
+    TILES = 3 << 17, /* their configuration, their data */
     X87_MASKS = 0x3f,
     X87_CONDITIONS = 0x7f00
 };
@@ -61,7 +64,13 @@ static const char *const names[GENERAL] = {"rax", "rbx", "rcx", "rdx", "rsi", "r
                                            "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
 
 static unsigned long carry_laps, laps = LAPS, burst = 1;
-static uint32_t keys_at; /* in the area */
+static uint32_t keys_at, tile_config_at; /* in the area */
+
+/* A program must ask for them (Linux, Documentation/arch/x86/xstate.rst). */
+static bool may_use_tiles(void) {
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
 
 static uint64_t components(void) {
     unsigned a, b, c, d;
@@ -69,9 +78,13 @@ static uint64_t components(void) {
     if (!(c & bit_OSXSAVE))
         return 0;
     __asm__("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
-    uint64_t mask = ((uint64_t)d << 32 | a) & (0xe7 | KEYS); /* x87, SSE, AVX, AVX-512 */
+    uint64_t mask = ((uint64_t)d << 32 | a) & (0xe7 | KEYS | TILES); /* x87, SSE, AVX, AVX-512 */
+    if ((mask & TILES) != TILES || !may_use_tiles())
+        mask &= ~(uint64_t)TILES;
     if (mask & KEYS)
         __cpuid_count(0xd, 9, a, keys_at, c, d);
+    if (mask & TILES)
+        __cpuid_count(0xd, 17, a, tile_config_at, c, d);
     return mask;
 }
 
@@ -91,6 +104,17 @@ static void put16(unsigned char *at, uint64_t value) {
 static void put32(unsigned char *at, uint64_t value) {
     uint32_t word = (uint32_t)value;
     memcpy(at, &word, sizeof word);
+}
+
+/* Eight tiles as large as can be, so that all of their data counts. */
+static void configure_tiles(unsigned char *config) {
+    enum { CONFIG_BYTES = 64, TILE_COUNT = 8, WIDTHS_AT = 16, HEIGHTS_AT = 48 };
+    memset(config, 0, CONFIG_BYTES);
+    config[0] = 1; /* the palette */
+    for (int i = 0; i < TILE_COUNT; i++) {
+        put16(config + WIDTHS_AT + 2 * (size_t)i, 64);
+        config[HEIGHTS_AT + i] = 16;
+    }
 }
 
 /* Exceptions stay masked, the x87 registers full, and ordinary memory accessible. */
@@ -115,6 +139,8 @@ static void fill(struct state *s) {
         put32(s->area + keys_at, random_word() & ~3ull);
     if (s->mask & KEYS)
         put32(s->area + keys_at + 4, 0);
+    if (s->mask & TILES)
+        configure_tiles(s->area + tile_config_at);
     s->general[R11] = s->function == shape_tail_register ? (uintptr_t)shape_plain : s->general[R11];
 }
 
