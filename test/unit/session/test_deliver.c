@@ -3,7 +3,8 @@
  * the agent counted, and is delivered as a session does it. The handler, which calls a traced
  * function itself, must find the thread where the program by itself would have been at some moment,
  * with all registers; when it has returned the call must come to its right end, each event of the
- * two recorded once, the handler's between the call's.
+ * two recorded once, the handler's between the call's. Where only calls from a certain place count
+ * (library calls), the handler's is none of them.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include <dlfcn.h>
 
+#include "../target/hold.h"
 #include "session/tracer_parts.h"
 #include "target/memory.h"
 #include "trial.h"
@@ -107,6 +109,10 @@ static void check_handler(const struct trial *t) {
         trial_fail(t, "the handler does not find the program's registers");
 }
 
+static size_t handler_events(const struct trial *t) {
+    return t->weather->from == FROM_ANYWHERE ? HANDLER_EVENTS : 0;
+}
+
 /* Of the call or what it calls, not of the handler's, which has a deeper stack. */
 static bool is_of_call(const struct trial *t, const struct event *e) {
     enum { RED_ZONE = 128 };
@@ -120,7 +126,7 @@ static size_t check_sequence(const struct trial *t, const struct event *events, 
     while (before < count && is_of_call(t, &events[before]))
         before++;
     for (size_t i = 0, mine = 0; i < count; i++) {
-        bool of_handler = i >= before && i < before + HANDLER_EVENTS;
+        bool of_handler = i >= before && i < before + handler_events(t);
         if (is_of_call(t, &events[i]) == of_handler)
             trial_fail(t, "the handler's events are not between the call's");
         if (!of_handler && events[i].site != r->events[mine++].site)
@@ -152,7 +158,7 @@ static size_t check_events(const struct trial *t) {
     const struct lane *lane = t->g->slot->lane;
     bool dropped = t->weather->full && t->weather->overflow == OVERFLOW_DROP;
     uint64_t first = t->weather->full ? GUEST_RING_BYTES : 0;
-    size_t all = t->reference->event_count + HANDLER_EVENTS;
+    size_t all = t->reference->event_count + handler_events(t);
     if (lane->lost != (dropped ? all : 0))
         trial_fail(t, "a wrong number of events is counted as lost");
     struct event events[32];
@@ -207,9 +213,14 @@ static void try_calls(const struct weather *w, const struct call *all, size_t co
     struct guest *g = w->sliced ? guest_new_sliced(w->overflow) : guest_new(w->overflow);
     trial_expect_tiers(g);
     struct reference *r = mem_alloc(sizeof *r);
+    taddr_t caller = w->from == FROM_ELSEWHERE ? 4096 : (taddr_t)hold_trap;
+    if (w->from != FROM_ANYWHERE)
+        guest_filter(g, (struct span){caller, caller + 1});
     for (size_t i = 0; i < count; i++) {
         struct trial t = {g, &all[i], w, r, 0};
         reference_learn(bare, g, &all[i], r);
+        if (w->from != FROM_ANYWHERE)
+            assert_int_equal(r->event_count == 0, w->from == FROM_ELSEWHERE);
         try_call(&t);
     }
     free(r);
@@ -248,6 +259,18 @@ static void a_handler_may_run_anywhere_in_a_stub_that_overwrites(void **state) {
     TRY_CALLS(.overflow = OVERFLOW_OVERWRITE);
 }
 
+static void a_handler_may_run_anywhere_in_a_stub_that_asks_for_the_caller(void **state) {
+    (void)state;
+    TRY_CALLS(.overflow = OVERFLOW_WAIT, .from = FROM_CALLER);
+    TRY_CALLS(.overflow = OVERFLOW_WAIT, .full = true, .room_later = true, .from = FROM_CALLER);
+    TRY_CALLS(.overflow = OVERFLOW_DROP, .full = true, .from = FROM_CALLER);
+}
+
+static void a_handler_may_run_anywhere_in_a_stub_that_lets_a_call_pass(void **state) {
+    (void)state;
+    TRY_CALLS(.overflow = OVERFLOW_WAIT, .from = FROM_ELSEWHERE);
+}
+
 static void a_handler_may_run_while_a_slice_is_copied(void **state) {
     (void)state;
     try_calls(&(const struct weather){.overflow = OVERFLOW_WAIT, .sliced = true}, trial_calls, 2);
@@ -270,6 +293,8 @@ int main(void) {
         cmocka_unit_test(a_handler_may_run_anywhere_in_a_stub_that_drops),
         cmocka_unit_test(a_handler_may_run_while_an_event_is_dropped),
         cmocka_unit_test(a_handler_may_run_anywhere_in_a_stub_that_overwrites),
+        cmocka_unit_test(a_handler_may_run_anywhere_in_a_stub_that_asks_for_the_caller),
+        cmocka_unit_test(a_handler_may_run_anywhere_in_a_stub_that_lets_a_call_pass),
         cmocka_unit_test(a_handler_may_run_while_a_slice_is_copied),
         cmocka_unit_test(a_handler_may_run_while_its_thread_waits_in_the_hook),
     };
