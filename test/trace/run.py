@@ -2,7 +2,7 @@
 """Traces a program that prints the calls it makes (programs/expect.h), and compares.
 
     run.py SPOOR PROGRAM [--may-refuse=NAME,...] [--may-miss=NAME,...] [--library=FILE]...
-           [--load-by NAME FILE] [--named-only]
+           [--load-by NAME FILE] [--named-only] [--small-rings]
 
 The program runs alone, traced with the default options, and traced with -M '*'. Each time output and
 exit status must be the same and no event lost; then replay's sequence of entries and exits of each
@@ -17,6 +17,7 @@ that are not compared as they may be among these. --library is a library of the 
 program loads, and that is its argument. --load-by: the program runs with an environment variable that
 makes the dynamic linker load a library (LD_PRELOAD, LD_AUDIT). --named-only: other functions of the
 program than those that it names are not compared (where the program contains parts of libraries).
+--small-rings: both ways also with rings that are full again and again.
 """
 import argparse
 import collections
@@ -115,8 +116,8 @@ class Comparison:
     def __init__(self, arguments, expected, options, spoor):
         self.arguments = arguments
         self.expected = expected
-        self.everything = bool(options)
-        self.modules = {expected.program} | (expected.modules() if options else set())
+        self.everything = "-M" in options
+        self.modules = {expected.program} | (expected.modules() if self.everything else set())
         self.spoor = spoor
         self.unreached = set()
         self.named = expected.functions()
@@ -285,6 +286,7 @@ def parse(words=None):
     parser.add_argument("--library", type=os.path.realpath, action="append", default=[])
     parser.add_argument("--load-by", nargs=2, metavar=("NAME", "FILE"))
     parser.add_argument("--named-only", action="store_true")
+    parser.add_argument("--small-rings", action="store_true")
     arguments = parser.parse_args(words)
     if arguments.load_by:
         arguments.load_by[1] = os.path.realpath(arguments.load_by[1])
@@ -292,6 +294,7 @@ def parse(words=None):
 
 
 WAYS = [], ["-M", "*"]
+SMALL_RINGS = ["--buffer=4K", "--overflow=wait"]
 
 
 def command_of(arguments):
@@ -319,7 +322,8 @@ def test(arguments):
     if alone.status == 77:
         print("not on this machine")
         sys.exit(77)
-    for options in WAYS:
+    smaller = [[*way, *SMALL_RINGS] for way in WAYS if arguments.small_rings]
+    for options in [*WAYS, *smaller]:
         compare(arguments, spoor, alone, spoor.record(options, command), options)
 
 

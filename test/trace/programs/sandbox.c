@@ -1,5 +1,9 @@
-/* A seccomp filter that kills for any call but write and exit. Nothing that traces may make one,
- * full rings included. */
+/* A seccomp filter that kills for any call but those that the program makes itself: write, clone,
+ * wait4 and exit. Nothing that traces its threads and its child may make another one, full rings
+ * included. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -8,7 +12,7 @@
 
 #include "expect.h"
 
-enum { LAPS = 60000 };
+enum { LAPS = 20000, THREADS = 3, EVERYBODY = THREADS + 2 };
 
 /* linux/filter.h and linux/seccomp.h, which not every C library comes with. */
 struct instruction {
@@ -16,10 +20,13 @@ struct instruction {
     uint8_t if_true, if_false;
     uint32_t k;
 };
-enum { LOAD = 0x20, JUMP_IF_EQUAL = 0x15, RETURN = 0x06, ALLOW = 0x7fff0000, FILTER_MODE = 2 };
+enum { LOAD = 0x20, JUMP_IF_EQUAL = 0x15, RETURN = 0x06, ALLOW = 0x7fff0000 };
+enum { SET_FILTER = 1, OF_ALL_THREADS = 1 };
 static const uint32_t kill_process = 0x80000000;
 
 static volatile int zero;
+static atomic_int ready, closed, done;
+static unsigned results[THREADS];
 
 static NOINLINE unsigned leaf(unsigned n) { return n * 2654435761u + (unsigned)zero; }
 
@@ -30,10 +37,24 @@ static NOINLINE unsigned work(unsigned n) {
     return sum;
 }
 
-static int close_sandbox(void) {
+/* What the C library does when a thread starts lies behind it. */
+static void *body(void *argument) {
+    unsigned *result = argument;
+    ready++;
+    while (!closed)
+        ;
+    *result = work(*result);
+    done++;
+    syscall(SYS_exit, 0);
+    return NULL;
+}
+
+static long close_sandbox(void) {
     struct instruction filter[] = {
         {LOAD, 0, 0, 0}, /* the number of the call */
-        {JUMP_IF_EQUAL, 3, 0, SYS_write},
+        {JUMP_IF_EQUAL, 5, 0, SYS_write},
+        {JUMP_IF_EQUAL, 4, 0, SYS_clone},
+        {JUMP_IF_EQUAL, 3, 0, SYS_wait4},
         {JUMP_IF_EQUAL, 2, 0, SYS_exit},
         {JUMP_IF_EQUAL, 1, 0, SYS_exit_group},
         {RETURN, 0, 0, kill_process},
@@ -43,16 +64,39 @@ static int close_sandbox(void) {
         uint16_t length;
         struct instruction *filter;
     } program = {sizeof filter / sizeof *filter, filter};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, FILTER_MODE, &program);
+    long failed = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    return failed ? failed : syscall(SYS_seccomp, SET_FILTER, OF_ALL_THREADS, &program);
+}
+
+static int child(void) {
+    int status = -1;
+    long pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (pid == 0)
+        syscall(SYS_exit_group, work(77) & 0x3f);
+    syscall(SYS_wait4, pid, &status, 0, 0);
+    return status;
 }
 
 int main(void) {
     char line[100];
+    pthread_t thread;
+    for (unsigned i = 0; i < THREADS; i++) {
+        results[i] = i;
+        pthread_create(&thread, NULL, body, &results[i]);
+    }
+    while (ready < THREADS)
+        ;
     if (close_sandbox() != 0)
         return 77;
+    closed = 1;
     unsigned sum = work(5);
-    int length = snprintf(line, sizeof line, "%u\ncalls: leaf %d\ncalls: work 1\n", sum, LAPS);
+    while (done < THREADS)
+        ;
+    for (int i = 0; i < THREADS; i++)
+        sum = sum * 31 + results[i];
+    int length = snprintf(line, sizeof line, "%u %x\ncalls: leaf %d\ncalls: work %d\n", sum,
+                          child(), EVERYBODY * LAPS, EVERYBODY);
     (void)!write(1, line, (size_t)length);
-    syscall(SYS_exit, 11);
+    syscall(SYS_exit_group, 11);
     return 0;
 }
