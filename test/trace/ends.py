@@ -12,8 +12,8 @@ from harness import Spoor, check, check_balanced, check_lossless, check_same_out
 
 # Letters as in programs/ends.c, numbers as status or signal.
 WAYS = (["r0", "r1", "r255", "e3", "e255", "_7", "a", "f0", "t"]
-        + [f"s{number}" for number in (1, 2, 3, 9, 11, 13, 14, 15, 10, 31, 34, 64)]
-        + ["Te3", "T_7", "Ta", "Tf0", f"Ts{int(signal.SIGKILL)}", "pe3", "p_7", "ps15", "px"])
+        + [f"s{number}" for number in (1, 2, 3, 5, 9, 11, 13, 14, 15, 10, 31, 34, 64)]
+        + ["b0", "b1", "b2", "Tb1", "Te3", "T_7", "Ta", "Tf0", f"Ts{int(signal.SIGKILL)}", "pe3", "p_7", "ps15", "px"])
 
 
 def no_core():

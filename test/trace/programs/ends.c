@@ -8,6 +8,20 @@
 
 #include "expect.h"
 
+enum { DEFAULT, IGNORED, BLOCKED };
+
+/* A breakpoint ends a program that ignores or blocks SIGTRAP, too. */
+static NOINLINE void end_by_breakpoint(int number) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTRAP);
+    if (number == IGNORED)
+        signal(SIGTRAP, SIG_IGN);
+    if (number == BLOCKED)
+        pthread_sigmask(SIG_BLOCK, &set, NULL);
+    __asm__ volatile("int3" ::: "memory");
+}
+
 static NOINLINE void end(const char *how) {
     char kind = how[0];
     int number = atoi(how + 1);
@@ -23,6 +37,8 @@ static NOINLINE void end(const char *how) {
         *(volatile int *)(long)number = 1;
     if (kind == 't')
         __asm__ volatile("ud2");
+    if (kind == 'b')
+        end_by_breakpoint(number);
 }
 
 static NOINLINE void *body(void *how) {
