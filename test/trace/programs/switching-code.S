@@ -85,4 +85,47 @@ function call_on
     .cfi_def_cfa %rsp, 8
     ret
 finish call_on
+
+# survives(long (*function)(long), long (*then)(long), long n): calls FUNCTION with N, and when that has
+# returned, or escaped, THEN with what came of it, on a deeper stack.
+function survives
+    save %rbp
+    save %rbx
+    save %r12
+    save %r13
+    save %r14
+    save %r15
+    save %rsi
+    lea -8(%rsp), %rax
+    mov %rax, escape_place(%rip)
+    mov %rdi, %rax
+    mov %rdx, %rdi
+    call *%rax
+    mov (%rsp), %rcx
+    sub $16384, %rsp
+    .cfi_adjust_cfa_offset 16384
+    mov %rax, %rdi
+    call *%rcx
+    add $16384, %rsp
+    .cfi_adjust_cfa_offset -16384
+    restore %rcx
+    restore %r15
+    restore %r14
+    restore %r13
+    restore %r12
+    restore %rbx
+    restore %rbp
+    ret
+finish survives
+
+# escape(long n): leaves all that has been called since, and goes on in survives with N.
+function escape
+    mov %rdi, %rax
+    mov escape_place(%rip), %rsp
+    restore %rcx
+    jmp *%rcx
+finish escape
+
+    .local escape_place
+    .comm escape_place, 8, 8
     .section .note.GNU-stack, "", @progbits

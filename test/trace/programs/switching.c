@@ -1,6 +1,6 @@
 /* Stacks switched by hand-written assembly: coroutines that resume each other by a return and by a
  * jump (which spoor does not take for an exit), calls on another stack and from there on a
- * third, and all of it in a handler, too. */
+ * third, and all of it in a handler, too. And calls that are left by hand, as by longjmp. */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,12 +10,14 @@
 
 #include "expect.h"
 
-enum { COROUTINES = 6, ROUNDS = 4, STACKS = COROUTINES + 2, STACK_BYTES = 65536 };
+enum { COROUTINES = 6, ROUNDS = 4, STACKS = COROUTINES + 2, STACK_BYTES = 65536, DEPTH = 3 };
 
 void switch_by_return(long **here, long *there);
 void switch_by_jump(long **here, long *there);
 void start_stack(void);
 long call_on(long *stack, long (*function)(long), long n);
+long survives(long (*function)(long), long (*then)(long), long n);
+void escape(long n) __attribute__((noreturn));
 
 static long *kept[COROUTINES + 1]; /* [0] is the first stack's */
 static int running, ended[COROUTINES + 1];
@@ -111,6 +113,29 @@ static NOINLINE void on_signal(int signal) {
     LEAVE;
 }
 
+static NOINLINE long dives(long n) {
+    ENTER;
+    if (n == 0) {
+        expect_all("> escape", "! escape", NULL);
+        for (int i = 0; i <= DEPTH; i++)
+            UNWOUND;
+        escape(7);
+    }
+    long result = dives(n - 1) + LEAF(leaf, n);
+    LEAVE;
+    return result;
+}
+
+/* What is called next, in a frame deeper than those that are left, is no callee of theirs. */
+static NOINLINE long escapes(void) {
+    ENTER;
+    expect_all("> survives", NULL);
+    long result = survives(dives, on_third, DEPTH);
+    expect_all("< survives", NULL);
+    LEAVE;
+    return result;
+}
+
 static inline __attribute__((always_inline)) void prepare(int number, long *top) {
     long frame[7] = {0, 0, 0, number, (long)body, 0, (long)start_stack};
     kept[number] = top - 8; /* so that start_stack finds its stack aligned */
@@ -132,6 +157,8 @@ int main(void) {
     total += call_there(0, COROUTINES + 1, tops[0], on_second, 5);
     signal(SIGUSR1, on_signal);
     raise(SIGUSR1);
+    for (int i = 0; i < 3; i++)
+        total = total * 3 + escapes();
     printf("%ld\n", total);
     LEAVE;
     for (int i = 1; i <= COROUTINES; i++) { /* they never return */
