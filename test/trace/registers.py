@@ -47,6 +47,20 @@ def continue_it(process):
     process.send_signal(signal.SIGCONT)
 
 
+def state(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return "none any more"
+
+
+def kill_where_it_waits(process):
+    """The program has stopped spoor, and is waiting for room, or is about to."""
+    if state(process.pid) == "T":
+        process.kill()
+
+
 # How shapes are patched that are made for other tiers than a jump: entry, and one of the exits.
 TIERS = {"shape_narrow": ("hop", "jump"), "shape_remote": ("hop", "hop"), "shape_pad": ("pad", "jump"),
          "shape_pad_before": ("pad", "jump"), "shape_pun": ("pun", "jump"),
@@ -86,7 +100,7 @@ def test(spoor, program):
             check(spoor.info()["events"]["lost"] > BURST, f"{overflow}: too little is lost")
     # Those that wait when spoor is killed go on, without it.
     killed = Recording(spoor, program, "wait")
-    output, errors, status = killed.again_and_again(lambda process: process.kill())
+    output, errors, status = killed.again_and_again(kill_where_it_waits)
     check_same("spoor killed: standard output", right, output)
     check(status == -signal.SIGKILL and not errors, f"spoor is not killed: {status}, {errors}")
 

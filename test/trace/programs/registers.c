@@ -193,6 +193,7 @@ static pid_t tracer(void) {
     return pid;
 }
 
+/* Who has been killed does nothing more, either. */
 static bool all_stopped(pid_t pid) {
     char name[300], state = '?';
     snprintf(name, sizeof name, "/proc/%d/task", pid);
@@ -202,7 +203,7 @@ static bool all_stopped(pid_t pid) {
         snprintf(name, sizeof name, "/proc/%d/task/%s/stat", pid, entry->d_name);
         FILE *stat = entry->d_name[0] != '.' ? fopen(name, "re") : NULL;
         if (stat && fscanf(stat, "%*d (%*[^)]) %c", &state) == 1)
-            stopped = state == 'T';
+            stopped = strchr("TZX", state) != NULL;
         if (stat)
             fclose(stat);
     }
