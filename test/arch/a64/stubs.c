@@ -2,9 +2,11 @@
  * Event stubs, run in many states: they write one event, change no register, no flag and no memory
  * but what lies below the stack pointer, and leave for the agent where they should.
  */
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "arch/aarch64/agent.h"
 #include "ground.h"
@@ -340,6 +342,39 @@ static void check_slices(void) {
         ground_fail("a slice", 3, "is made where none was asked for");
 }
 
+/* ---- a signal between the two exclusive accesses ---- */
+
+static unsigned interruptions;
+
+/* As a handler whose functions have stubs, too. It runs on the stub's stack: what the stub has kept
+ * there lies above its stack pointer. */
+static void interrupt(int sig, siginfo_t *info, void *frame) {
+    if ((uintptr_t)info->si_addr - LANE >= LANE_RING || interruptions++ > 2)
+        signal(sig, SIG_DFL);
+    (void)frame;
+    mprotect(pointer(LANE), LANE_RING, PROT_READ | PROT_WRITE);
+    lane()->head += EVENT_BYTES;
+}
+
+static void check_interrupted(uint8_t variant) {
+    const struct sigaction action = {.sa_sigaction = interrupt, .sa_flags = SA_SIGINFO};
+    struct state in;
+    uint64_t between[2];
+    sigaction(SIGSEGV, &action, NULL);
+    write_stub(variant, OVERFLOW_WAIT);
+    write_lane(0, RING, true);
+    interruptions = 0;
+    mprotect(pointer(LANE), LANE_RING, PROT_READ);
+    between[0] = ticks();
+    struct state out = run(1, CALLER, &in);
+    between[1] = ticks();
+    in.arrived = DONE;
+    ground_compare("a stub that is interrupted", variant, &in, &out);
+    check_event(variant, EVENT_BYTES, in.sp, between);
+    if (interruptions != 1)
+        ground_fail("a stub that is interrupted", variant, "is not");
+}
+
 int main(void) {
     static const uint8_t variants[] = {0,
                                        STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE,
@@ -372,6 +407,8 @@ int main(void) {
         check_way(&ways[i]);
     check_seeking();
     check_slices();
+    check_interrupted(0);
+    check_interrupted(STUB_CALLER);
     printf("%d failures of stubs\n", ground_failures);
     return ground_failures != 0;
 }
