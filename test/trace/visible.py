@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""What a program finds out about itself from the kernel is what it finds untraced, but for what cannot be hidden
+(doc/LIMITS.md): its tracer, the memory that tracing takes, and that LeakSanitizer does not run under one.
+
+    visible.py SPOOR LEAKING
+
+LEAKING is a program that leaks memory, built with AddressSanitizer.
+"""
+import os
+import re
+import sys
+
+from harness import Spoor, check, check_lossless, check_same, lines_of, main, run
+
+FILES = ["status", "limits", "personality", "coredump_filter", "oom_score_adj", "timerslack_ns", "cgroup", "comm",
+         "cmdline", "environ", "uid_map", "setgroups", "attr/current"]
+# Differ from run to run: processes, memory, switches, signals that wait for others of the user; and how many
+# files whoever started it has had open.
+CHANGING = re.compile(r"(Tgid|Pid|PPid|NStgid|NSpid|Vm\w+|Rss\w+|(non)?voluntary_ctxt_switches|FDSize|SigQ):")
+TRACER = re.compile(r"TracerPid:\t(\d+)$")
+MAP = re.compile(r"[0-9a-f]+-[0-9a-f]+ (....) [0-9a-f]+ ([0-9a-f]+:[0-9a-f]+) \d+ *(.*)$")
+WAYS = [], ["-M", "*"]
+HINT = b"LeakSanitizer does not work under ptrace"
+
+
+def told(outcome, file):
+    check(outcome.status == 0 and not outcome.stderr, f"{file}: status {outcome.status}: {outcome.stderr}")
+    return [line for line in lines_of(outcome.stdout) if not CHANGING.match(line) and not TRACER.match(line)]
+
+
+def tracer(outcome):
+    return [int(found[1]) for line in lines_of(outcome.stdout) if (found := TRACER.match(line))][0]
+
+
+def check_files(spoor, environment):
+    for file in FILES:
+        command = ["cat", f"/proc/self/{file}"]
+        alone = run(command, env=environment)
+        if alone.status:
+            continue # this kernel has no such file
+        for options in WAYS:
+            traced = spoor.record(options, command, env=environment)
+            check_same(f"{' '.join(options)}: {file}", told(alone, file), told(traced, file))
+            check(file != "status" or (tracer(alone) == 0 and tracer(traced) != 0), "TracerPid does not tell")
+
+
+def check_descriptors(spoor, environment):
+    """Which are open, and what they are; a directory that is being read is one of them."""
+    command = ["sh", "-c", "for fd in /proc/$$/fd/*; do echo $fd; done"]
+    numbers = lambda outcome: [line.rsplit("/", 1)[1] for line in lines_of(outcome.stdout)]
+    alone = run(command, env=environment)
+    for options in WAYS:
+        check_same(f"{' '.join(options)}: open files", numbers(alone),
+                   numbers(spoor.record(options, command, env=environment)))
+
+
+def check_maps(spoor, environment):
+    """There is more memory: areas that can be executed and not written, of no file, and shared files of spoor's."""
+    command = ["cat", "/proc/self/maps"]
+    kinds = lambda outcome: [MAP.match(line).groups() for line in lines_of(outcome.stdout)]
+    alone = set(kinds(run(command, env=environment)))
+    for options in WAYS:
+        for rights, device, name in set(kinds(spoor.record(options, command, env=environment))) - alone:
+            right = (rights == "r-xp" and not name) or (rights[2:] == "-s" and name.startswith("/memfd:spoor"))
+            check(right, f"{' '.join(options)}: maps: {rights} {device} {name}")
+
+
+def check_leaks(spoor, program):
+    environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=1"}
+    alone = run([program], env=environment)
+    check(b"detected memory leaks" in alone.stderr, f"it leaks nothing: {alone.stderr}")
+    for options in WAYS:
+        traced = spoor.record(options, [program], env=environment)
+        check_same(f"{' '.join(options)}: output", lines_of(alone.stdout), lines_of(traced.stdout))
+        check(HINT in traced.stderr, f"{' '.join(options)}: said {traced.stderr}")
+        check_lossless(spoor.info())
+
+
+def test(spoor, program):
+    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+    check_files(spoor, environment)
+    check_descriptors(spoor, environment)
+    check_maps(spoor, environment)
+    check_leaks(spoor, program)
+
+
+if __name__ == "__main__":
+    tool, leaking = Spoor(sys.argv[1]), os.path.realpath(sys.argv[2])
+    main(lambda: test(tool, leaking))
