@@ -208,7 +208,8 @@ struct arch {
     /* Is the instruction at BYTES one that the processor refuses to all programs but those with
      * access to devices? */
     bool (*is_barred)(const uint8_t *bytes, size_t size);
-    /* Does the instruction at BYTES (SIZE: its own) write the register that lanes hang off? */
+    /* Does the instruction at BYTES (SIZE: its own) write the register that lanes hang off? NULL:
+     * what they hang off cannot be taken away so. */
     bool (*writes_lane)(const uint8_t *bytes, size_t size);
     /* Do BYTES, any piece of code, seem to ask the kernel to write it? */
     bool (*asks_for_lane)(const uint8_t *bytes, size_t size);

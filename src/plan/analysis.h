@@ -55,6 +55,7 @@ struct text {
     size_t size;
     const uint8_t *bytes;
     uint8_t *code, *facts;
+    uint8_t *refers; /* a bit for each byte: set where an instruction has an insn.target */
     uint8_t size_shift;
     uint8_t *states;       /* enum code_state, by STATE_BYTES; NULL: the machine has one state */
     uint32_t *first_funcs; /* by FUNCS_STEP bytes of code: the first function that does not end
@@ -240,6 +241,15 @@ static inline uint8_t text_size(const struct text *text, vaddr_t addr) {
 static inline uint8_t text_code(const struct text *text, uint8_t size, uint8_t kind) {
     return (uint8_t)(size >> text->size_shift << 4 | kind);
 }
+/* Has the instruction at ADDR, which is in TEXT, an insn.target? */
+static inline bool text_refers(const struct text *text, vaddr_t addr) {
+    size_t i = addr - text->start;
+    return text->refers[i / 8] >> i % 8 & 1;
+}
+/* Does an instruction begin at ADDR, which is in TEXT? */
+static inline bool text_begins(const struct text *text, vaddr_t addr) {
+    return text->code[addr - text->start];
+}
 static inline const uint8_t *text_bytes(const struct text *text, vaddr_t addr) {
     return text->bytes + (addr - text->start);
 }
@@ -285,6 +295,10 @@ uint8_t state_near(const struct analysis *a, const struct text *t, vaddr_t addr)
 uint8_t state_likely(const struct analysis *a, const struct text *t, vaddr_t start, vaddr_t end);
 
 /* ---- endless.c ---- */
+/* The instruction at the start of PLACE, in T, which is to end in it, while states are sought. What
+ * ways have come to is known, so only of what may lead elsewhere more is told than kind and size.
+ * False: there is no code (RET's size is 0), or no instruction. */
+bool code_insn(const struct analysis *a, const struct text *t, struct span place, struct insn *ret);
 /* LIST is sorted. */
 bool list_holds(const address_list *list, vaddr_t addr);
 /* Adds to RET, which is sorted then, what never returns as its name says, and stubs of the linker's

@@ -60,8 +60,10 @@ static void read_function(struct ties *t, uint32_t i) {
         struct insn_constants constants;
         if (text_is_data(f->text, at))
             continue;
-        if (!text_is_insn(t->a, at))
+        if (!text_begins(f->text, at))
             break;
+        if (t->a->module->position_independent && !text_refers(f->text, at))
+            continue;
         text_arch(t->a, f->text, at)
             ->decode(text_bytes(f->text, at), text_size(f->text, at), at, &in, &constants);
         if (in.target)
@@ -120,6 +122,13 @@ static void read_data(struct ties *t) {
     }
 }
 
+static bool leads(uint8_t kind) {
+    return kind == INSN_JUMP || kind == INSN_BRANCH || kind == INSN_CALL;
+}
+
+/* The same of what the text tells: what cannot move is told as fixed there. */
+static bool may_lead(uint8_t kind) { return leads(kind) || kind == INSN_FIXED; }
+
 /* Ties what function I, which is tied, branches to; adds that to FRESH. */
 static void pass_on(struct ties *t, uint32_t i, index_list *fresh) {
     const struct func *f = &t->a->funcs[i];
@@ -127,12 +136,13 @@ static void pass_on(struct ties *t, uint32_t i, index_list *fresh) {
         struct insn in;
         if (text_is_data(f->text, at))
             continue;
-        if (!text_is_insn(t->a, at))
+        if (!text_begins(f->text, at))
             break;
+        if (!may_lead(text_kind(f->text, at)))
+            continue;
         text_arch(t->a, f->text, at)
             ->decode(text_bytes(f->text, at), text_size(f->text, at), at, &in, NULL);
-        bool direct = in.kind == INSN_JUMP || in.kind == INSN_BRANCH || in.kind == INSN_CALL;
-        uint32_t j = direct ? func_at(t->a, in.target) : NO_FUNC;
+        uint32_t j = leads(in.kind) ? func_at(t->a, in.target) : NO_FUNC;
         if (!is_bare(t->a, j) || !func_is_start(&t->a->funcs[j], in.target) ||
             t->tied[root_of(t, j)])
             continue;

@@ -22,7 +22,7 @@
 enum { MAX_WALKS = 64 };
 enum { NOT_REACHED = INT32_MAX };
 
-struct spot {      /* a byte of code */
+struct spot {      /* a byte of code, or as many as instructions are aligned to */
     uint32_t node; /* index + 1; 0: none */
     int32_t depth; /* of an instruction's first byte; NOT_REACHED, DEPTH_UNKNOWN */
 };
@@ -68,8 +68,14 @@ struct path { /* what is being followed */
 static void add_piece(struct walk *w, struct func *f) {
     struct piece p = {f, w->spots.count};
     ARRAY_PUSH(&w->pieces, p);
-    for (vaddr_t at = f->start; at < f->end; at++)
+    for (vaddr_t at = f->start; at < f->end; at += UINT64_C(1) << f->text->size_shift)
         ARRAY_PUSH(&w->spots, ((struct spot){0, NOT_REACHED}));
+}
+
+/* That of ADDR, which is in PIECE. */
+static struct spot *spot_in(const struct walk *w, const struct piece *piece, vaddr_t addr) {
+    const struct func *f = piece->func;
+    return &w->spots.at[piece->first + ((addr - f->start) >> f->text->size_shift)];
 }
 
 /* NULL outside the function and its parts. */
@@ -78,7 +84,7 @@ static struct spot *spot_at(struct walk *w, vaddr_t at, struct func **ret) {
         struct func *f = w->pieces.at[i].func;
         if (at >= f->start && at < f->end) {
             *ret = f;
-            return &w->spots.at[w->pieces.at[i].first + (at - f->start)];
+            return spot_in(w, &w->pieces.at[i], at);
         }
     }
     return NULL;
@@ -298,6 +304,16 @@ static void leave(struct walk *w, struct path *p, const struct insn *in) {
     p->fork.condition = 0;
 }
 
+/* What stands where P is. Of what goes on to the next instruction no more is asked for than the
+ * text tells, but, where frames are parted, what it does to flags. */
+static void insn_of(const struct path *p, const struct text *text, const struct arch *arch,
+                    struct insn *ret) {
+    const uint8_t kind = text_kind(text, p->at), size = text_size(text, p->at);
+    *ret = (struct insn){.addr = p->at, .size = size, .kind = kind};
+    if ((kind != INSN_OTHER && kind != INSN_NOP) || p->fork.condition)
+        arch->decode(text_bytes(text, p->at), size, p->at, ret, NULL);
+}
+
 /* One instruction. False when the path ends there. */
 static bool step(struct walk *w, struct path *p, const struct text *text) {
     struct insn in;
@@ -305,7 +321,7 @@ static bool step(struct walk *w, struct path *p, const struct text *text) {
     const struct stack_effect by_hand = {.op = STACK_CALL, .changed = arch->changed_by_calls};
     const uint8_t *bytes = text_bytes(text, p->at);
     uint8_t size = text_size(text, p->at);
-    arch->decode(bytes, size, p->at, &in, NULL);
+    insn_of(p, text, arch, &in);
     switch ((enum insn_kind)in.kind) {
     case INSN_BAD:
     case INSN_FIXED:
@@ -337,18 +353,20 @@ static bool step(struct walk *w, struct path *p, const struct text *text) {
         break;
     }
     struct stack_effect effects[STACK_MAX_EFFECTS];
-    size_t count = arch->stack(bytes, size, effects);
+    const struct fork_insn whole = {.code = {bytes, size, p->at},
+                                    .effects = effects,
+                                    .count = arch->stack(bytes, size, effects),
+                                    .rounded = BASE_ROUNDED + (uint32_t)(p->at - text->start)};
     if (in.kind == INSN_CALL || in.kind == INSN_CALL_INDIRECT) {
         if (calls_inner(w, &in))
             effects[0].changed = ~(1U << arch->sp_register);
-        call(w, p, &in, effects, count);
+        call(w, p, &in, effects, whole.count);
         return !p->call || returns_to(w, p->call);
     }
     if (insn_may_return(&in) || in.goes_on)
-        pass_exit(p, arch, effects, count);
+        pass_exit(p, arch, effects, whole.count);
     else
-        fork_step(&p->fork, &p->frame, arch, (struct code_bytes){bytes, size, p->at},
-                  BASE_ROUNDED + (uint32_t)(p->at - text->start));
+        fork_step(&p->fork, &p->frame, arch, &whole);
     if (in.writes_flags)
         fork_end(&p->fork, &p->frame);
     p->call = in.kind == INSN_NOP ? p->call : 0;
@@ -377,7 +395,7 @@ static void follow(struct walk *w, struct path *p) {
             run_off(w, p);
             return;
         }
-        if (!text_is_insn(w->a, p->at)) { /* behind a call that does not return may be data */
+        if (!text_begins(f->text, p->at)) { /* behind a call that does not return may be data */
             w->lost |= !p->call || !text_is_data(f->text, p->at);
             return;
         }
@@ -425,10 +443,10 @@ static void write_rows(struct walk *w, const struct piece *piece) {
             next = text_state_end(f->text, at, f->end);
             continue;
         }
-        if (!text_is_insn(a, at))
+        if (!text_begins(f->text, at))
             break;
         next = at + text_size(f->text, at);
-        int32_t depth = w->spots.at[piece->first + (at - f->start)].depth;
+        int32_t depth = spot_in(w, piece, at)->depth;
         bool known = depth != NOT_REACHED && depth != DEPTH_UNKNOWN;
         struct cfa_row row = {at, known ? a->arch->sp_register : CFA_EXPRESSION, known ? depth : 0};
         if (depth != last)

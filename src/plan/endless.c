@@ -97,14 +97,30 @@ static bool is_endless(const struct search *s, vaddr_t to) {
     return i == SIZE_MAX ? list_holds(&s->named, to) : s->endless[i];
 }
 
-/* Decodes what stands at ADDR. False: no code. */
+static bool may_lead(uint8_t kind) {
+    return kind == INSN_JUMP || kind == INSN_BRANCH || kind == INSN_LOOP || kind == INSN_CALL ||
+           kind == INSN_JUMP_INDIRECT;
+}
+
+bool code_insn(const struct analysis *a, const struct text *t, struct span place,
+               struct insn *ret) {
+    const vaddr_t at = place.start;
+    const size_t left = place.end - at, most = UNIT_MAX_BYTES;
+    *ret = (struct insn){.addr = at};
+    if (*text_state(t, at) >= CODE_DATA)
+        return false;
+    if (text_begins(t, at) && !may_lead(text_kind(t, at)) && text_size(t, at) <= left) {
+        ret->size = text_size(t, at);
+        ret->kind = text_kind(t, at);
+        return true;
+    }
+    return text_arch(a, t, at)->decode(text_bytes(t, at), left < most ? left : most, at, ret, NULL);
+}
+
+/* The same anywhere. */
 static bool insn_at(const struct analysis *a, vaddr_t addr, struct insn *ret) {
     const struct text *t = text_at(a, addr);
-    if (!t || *text_state(t, addr) >= CODE_DATA)
-        return false;
-    size_t left = t->start + t->size - addr, most = UNIT_MAX_BYTES;
-    return text_arch(a, t, addr)
-        ->decode(text_bytes(t, addr), left < most ? left : most, addr, ret, NULL);
+    return t && code_insn(a, t, (struct span){addr, t->start + t->size}, ret);
 }
 
 /* ---- functions ---- */
@@ -228,7 +244,7 @@ static void begin_behind(struct search *s, vaddr_t at) {
 static void find_behind(struct search *s, const struct text *t, address_list *ret_ends) {
     struct insn in = {.size = STATE_BYTES};
     for (vaddr_t at = t->start; text_holds(t, at); at += in.size) {
-        bool code = insn_at(s->a, at, &in);
+        bool code = code_insn(s->a, t, (struct span){at, t->start + t->size}, &in);
         if (!code)
             in.size = STATE_BYTES;
         else if (in.kind == INSN_CALL && !in.goes_on && is_endless(s, in.target)) {

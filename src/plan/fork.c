@@ -1,20 +1,14 @@
 #include "plan/fork.h"
 
-struct effects {
-    struct stack_effect at[STACK_MAX_EFFECTS];
-    size_t count;
-};
-
-static void run(struct frame *frame, const struct arch *arch, const struct effects *effects,
-                uint32_t rounded) {
-    for (size_t i = 0; i < effects->count; i++)
-        frame_step(frame, arch, &effects->at[i], rounded);
+static void run(struct frame *frame, const struct arch *arch, const struct fork_insn *insn) {
+    for (size_t i = 0; i < insn->count; i++)
+        frame_step(frame, arch, &insn->effects[i], insn->rounded);
 }
 
-/* May they change the stack pointer? */
-static bool move_stack(const struct arch *arch, const struct effects *effects) {
-    for (size_t i = 0; i < effects->count; i++) {
-        if (effects->at[i].changed >> arch->sp_register & 1)
+/* May it change the stack pointer? */
+static bool moves_stack(const struct arch *arch, const struct fork_insn *insn) {
+    for (size_t i = 0; i < insn->count; i++) {
+        if (insn->effects[i].changed >> arch->sp_register & 1)
             return true;
     }
     return false;
@@ -28,27 +22,29 @@ bool fork_is_told_by(const struct fork *fork, const struct arch *arch, struct co
     return fork->condition && condition_of(arch, code) == fork->condition;
 }
 
+/* The same where its condition holds. */
+static void run_held(struct frame *frame, const struct arch *arch, const struct fork_insn *insn) {
+    struct stack_effect effects[STACK_MAX_EFFECTS];
+    struct fork_insn held = *insn;
+    held.count = arch->stack_if(insn->code.at, insn->code.size, effects);
+    held.effects = effects;
+    run(frame, arch, &held);
+}
+
 void fork_step(struct fork *fork, struct frame *frame, const struct arch *arch,
-               struct code_bytes code, uint32_t rounded) {
-    struct effects all, held;
-    const uint8_t condition = condition_of(arch, code);
-    all.count = arch->stack(code.at, code.size, all.at);
-    if (condition && !fork->condition && move_stack(arch, &all))
+               const struct fork_insn *insn) {
+    const uint8_t condition = condition_of(arch, insn->code);
+    if (condition && !fork->condition && moves_stack(arch, insn))
         *fork = (struct fork){condition, *frame};
-    if (condition && fork->condition) {
-        held.count = arch->stack_if(code.at, code.size, held.at);
-        if (condition == fork->condition) {
-            run(&fork->held, arch, &held, rounded);
-            return;
-        }
-        if (condition == (fork->condition ^ 1)) {
-            run(frame, arch, &held, rounded);
-            return;
-        }
+    if (condition && condition == fork->condition) {
+        run_held(&fork->held, arch, insn);
+    } else if (condition && fork->condition && condition == (fork->condition ^ 1)) {
+        run_held(frame, arch, insn);
+    } else {
+        run(frame, arch, insn);
+        if (fork->condition)
+            run(&fork->held, arch, insn);
     }
-    run(frame, arch, &all, rounded);
-    if (fork->condition)
-        run(&fork->held, arch, &all, rounded);
 }
 
 void fork_end(struct fork *fork, struct frame *frame) {

@@ -22,10 +22,16 @@ struct fork {
     struct frame held; /* where that holds; beside it there is that where it does not */
 };
 
-/* Runs CODE, an instruction that leads nowhere else, on FRAME and what was parted from it. ROUNDED:
- * as for frame_step(). */
+/* An instruction that leads nowhere else, and what it does, as arch.stack() tells it. */
+struct fork_insn {
+    struct code_bytes code;
+    const struct stack_effect *effects;
+    size_t count;
+    uint32_t rounded; /* as for frame_step() */
+};
+/* Runs INSN on FRAME and what was parted from it. */
 void fork_step(struct fork *fork, struct frame *frame, const struct arch *arch,
-               struct code_bytes code, uint32_t rounded);
+               const struct fork_insn *insn);
 /* FRAME keeps what is the same in both. */
 void fork_end(struct fork *fork, struct frame *frame);
 /* Does the instruction CODE do something where FORK's condition holds, and only there? */

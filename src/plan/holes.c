@@ -13,19 +13,29 @@ struct search {
     const struct text *text;
     const struct window *w;
     vaddr_t low, high; /* of a hole's first byte */
+    uint8_t step;      /* what instructions are aligned to */
 };
 
 static struct search search_new(const struct analysis *a, const struct text *text,
                                 const struct window *w) {
     const struct arch *arch = text_arch(a, text, w->start);
-    struct search s = {a, text, w, w->start + (vaddr_t)(int64_t)arch->hop_back,
-                       w->start + (vaddr_t)arch->hop_on};
+    struct search s = {a,
+                       text,
+                       w,
+                       w->start + (vaddr_t)(int64_t)arch->hop_back,
+                       w->start + (vaddr_t)arch->hop_on,
+                       arch->insn_bytes};
     vaddr_t last = text->start + text->size - arch->jump_bytes;
     if ((int64_t)(s.low - text->start) < 0)
         s.low = text->start;
     if (s.high > last)
         s.high = last;
     return s;
+}
+
+/* The first place from AT on where an instruction may begin. */
+static vaddr_t first_insn(const struct search *s, vaddr_t at) {
+    return at + (s->step - at % s->step) % s->step;
 }
 
 static bool is_padding(const struct text *text, vaddr_t at) {
@@ -69,7 +79,7 @@ static vaddr_t padding_near(const struct search *s) {
     const struct text *text = s->text;
     vaddr_t at = s->low - text->start > 2 * INSN_MAX_BYTES ? s->low - 2 * INSN_MAX_BYTES
                                                            : text->start; /* it may begin before */
-    for (; at <= s->high; at++) {
+    for (at = first_insn(s, at); at <= s->high; at += s->step) {
         if (!text->code[at - text->start] || !ends_flow(text_kind(text, at)) || !is_code(s, at))
             continue;
         vaddr_t found = free_bytes(s, at + text_size(text, at));
@@ -80,7 +90,7 @@ static vaddr_t padding_near(const struct search *s) {
 }
 
 static vaddr_t spare_near(const struct search *s) {
-    for (vaddr_t at = s->low; at <= s->high; at++) {
+    for (vaddr_t at = first_insn(s, s->low); at <= s->high; at += s->step) {
         if (*text_fact(s->text, at) & FACT_SPARE && !overlaps(s->w, at))
             return at;
     }

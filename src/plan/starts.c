@@ -52,14 +52,10 @@ struct cursor {
 /* Goes on by an instruction of those before END. */
 static void cursor_step(const struct analysis *a, const struct text *t, struct cursor *c,
                         vaddr_t end) {
-    const struct arch *arch = text_arch(a, t, c->at);
-    struct insn in = {.size = 0};
-    c->runs = false;
-    if (*text_state(t, c->at) < CODE_DATA) {
-        arch->decode(text_bytes(t, c->at), end - c->at, c->at, &in, NULL);
-        c->runs = in.kind != INSN_RETURN && in.kind != INSN_JUMP && in.kind != INSN_TRAP &&
-                  (in.kind != INSN_JUMP_INDIRECT || in.goes_on);
-    }
+    struct insn in;
+    code_insn(a, t, (struct span){c->at, end}, &in);
+    c->runs = in.size && in.kind != INSN_RETURN && in.kind != INSN_JUMP && in.kind != INSN_TRAP &&
+              (in.kind != INSN_JUMP_INDIRECT || in.goes_on);
     c->at += in.size ? in.size : STATE_BYTES;
 }
 

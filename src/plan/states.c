@@ -27,9 +27,11 @@ struct place {
 /* Places behind calls: of what is known not to return, and of all else, which come first. */
 enum { ALL_ELSE, NEVER_RETURN, LATES };
 struct late {
-    uint8_t *states;   /* by STATE_BYTES: 1 + the state to go on in; UINT8_MAX: that is done */
-    size_t low, count; /* none is before this one; how many there are */
+    uint8_t *states;   /* by STATE_BYTES: 1 + the state to go on in, also of those that are done */
+    uint64_t *left;    /* a bit for each that is not done */
+    size_t low, count; /* none is left in words of `left` before this one; how many are left */
 };
+enum { LEFT_BITS = 64 };
 
 struct search {
     struct analysis *a;
@@ -40,8 +42,8 @@ struct search {
 };
 
 struct line {                              /* instructions that run one after the other */
-    struct code_bytes past[DISPATCH_PAST]; /* nearest first */
-    size_t count;
+    struct code_bytes past[DISPATCH_PAST]; /* the last of them, number N at N % DISPATCH_PAST */
+    size_t count;                          /* of all */
     struct trail trail;
 };
 
@@ -91,6 +93,18 @@ static void note_data(const struct search *s, vaddr_t start, size_t size) {
     }
 }
 
+static struct late late_new(const struct text *t) {
+    size_t places = t->size / STATE_BYTES + 1;
+    return (struct late){.states = mem_alloc(places),
+                         .left = mem_alloc((places / LEFT_BITS + 1) * sizeof(uint64_t)),
+                         .low = SIZE_MAX};
+}
+
+static void late_done(struct late *late) {
+    free(late->states);
+    free(late->left);
+}
+
 static void go_later(struct search *s, vaddr_t addr, uint8_t state, int which) {
     for (size_t i = 0; i < s->a->texts.count; i++) {
         const struct text *t = &s->a->texts.at[i];
@@ -99,7 +113,8 @@ static void go_later(struct search *s, vaddr_t addr, uint8_t state, int which) {
         if (!text_holds(t, addr) || late->states[k])
             continue;
         late->states[k] = state + 1;
-        late->low = k < late->low ? k : late->low;
+        late->left[k / LEFT_BITS] |= UINT64_C(1) << k % LEFT_BITS;
+        late->low = k / LEFT_BITS < late->low ? k / LEFT_BITS : late->low;
         late->count++;
     }
 }
@@ -137,7 +152,11 @@ static void follow_switch(struct search *s, const struct text *t, const struct i
                           const struct line *line) {
     uint8_t state = *text_state(t, in->addr);
     struct code_bytes jump = {text_bytes(t, in->addr), in->size, in->addr};
-    struct dispatch d = text_arch(s->a, t, in->addr)->dispatch(jump, line->past, line->count);
+    struct code_bytes past[DISPATCH_PAST]; /* nearest first */
+    size_t count = line->count < DISPATCH_PAST ? line->count : DISPATCH_PAST;
+    for (size_t i = 0; i < count; i++)
+        past[i] = line->past[(line->count - 1 - i) % DISPATCH_PAST];
+    struct dispatch d = text_arch(s->a, t, in->addr)->dispatch(jump, past, count);
     if (d.kind == DISPATCH_CALL)
         go_later(s, in->addr + in->size, state, ALL_ELSE);
     if (!d.table)
@@ -233,10 +252,8 @@ static bool is_free(const struct text *t, vaddr_t start, vaddr_t end) {
 }
 
 static void remember(struct line *line, const struct text *t, const struct insn *in) {
-    size_t kept = line->count < DISPATCH_PAST ? line->count : DISPATCH_PAST - 1;
-    memmove(line->past + 1, line->past, kept * sizeof *line->past);
-    line->past[0] = (struct code_bytes){text_bytes(t, in->addr), in->size, in->addr};
-    line->count = kept + 1;
+    line->past[line->count++ % DISPATCH_PAST] =
+        (struct code_bytes){text_bytes(t, in->addr), in->size, in->addr};
 }
 
 /* Code that was found in one state, and is come to in the other: who knows which is right. As data
@@ -247,16 +264,20 @@ static bool contradicts(const struct text *t, const struct place *from) {
 }
 
 static void follow(struct search *s, struct place from) {
-    const struct section *section = text_section_at(s->a, from.addr);
-    const struct text *t = section ? text_at(s->a, from.addr) : NULL;
+    const struct text *t = text_at(s->a, from.addr);
     const struct arch *arch = from.state == CODE_T32 ? s->a->arch->other : s->a->arch;
-    struct line line = {.count = 0};
-    if (!t || section->plt || from.addr % arch->insn_bytes)
+    const bool wrong = t && contradicts(t, &from);
+    bool known = t && *text_state(t, from.addr) != CODE_UNKNOWN;
+    if (!t || from.addr % arch->insn_bytes || (known && !wrong))
         return;
-    if (contradicts(t, &from)) {
+    const struct section *section = text_section_at(s->a, from.addr);
+    if (!section || section->plt)
+        return;
+    if (wrong) {
         *text_state(t, from.addr) = CODE_DATA;
         return;
     }
+    struct line line = {.count = 0};
     vaddr_t limit = section->start + section->size;
     if (limit > t->start + t->size)
         limit = t->start + t->size;
@@ -266,6 +287,7 @@ static void follow(struct search *s, struct place from) {
         if (!arch->decode(text_bytes(t, at), room, at, &in, NULL) || !is_free(t, at, at + in.size))
             return;
         fill(t, at, at + in.size, from.state);
+        t->code[at - t->start] = text_code(t, in.size, in.kind);
         note_operand(s, arch, t, &in, &line);
         if (!follow_insn(s, t, &in, &line))
             return;
@@ -281,16 +303,16 @@ static void follow_ready(struct search *s) {
 
 /* Takes the first place that is left; false if there is none in T. */
 static bool take_late(struct late *late, const struct text *t, struct place *ret) {
-    for (; late->count && late->low <= t->size / STATE_BYTES; late->low++) {
-        uint8_t *state = &late->states[late->low];
-        if (!*state || *state == UINT8_MAX)
-            continue;
-        *ret = (struct place){t->start + late->low * STATE_BYTES, (uint8_t)(*state - 1), true};
-        *state = UINT8_MAX;
-        late->count--;
-        return true;
-    }
-    return false;
+    if (!late->count)
+        return false;
+    while (!late->left[late->low])
+        late->low++;
+    uint64_t *word = &late->left[late->low];
+    size_t k = late->low * LEFT_BITS + (size_t)__builtin_ctzll(*word);
+    *ret = (struct place){t->start + k * STATE_BYTES, (uint8_t)(late->states[k] - 1), true};
+    *word &= *word - 1;
+    late->count--;
+    return true;
 }
 
 /* Follows what is left of one of the two, up to the first text's end that is come to with more left
@@ -437,7 +459,7 @@ static void infer(struct search *s) {
     for (size_t i = 0; i < a->texts.count; i++) {
         const struct text *t = &a->texts.at[i];
         for (int k = 0; k < LATES; k++)
-            s->late[k][i] = (struct late){mem_alloc(t->size / STATE_BYTES + 1), SIZE_MAX, 0};
+            s->late[k][i] = late_new(t);
         fill(t, t->start, t->start + t->size, CODE_UNKNOWN);
     }
     take_stubs(a);
@@ -452,10 +474,11 @@ static void infer(struct search *s) {
     for (size_t i = 0; i < a->texts.count; i++) {
         const struct text *t = &a->texts.at[i];
         take_padding(a, t);
+        memset(t->code, 0, t->size);
         for (size_t k = 0; k < t->size / STATE_BYTES + 1; k++)
             t->states[k] = t->states[k] == CODE_UNKNOWN ? CODE_DATA : t->states[k];
         for (int k = 0; k < LATES; k++)
-            free(s->late[k][i].states);
+            late_done(&s->late[k][i]);
     }
 }
 

@@ -16,6 +16,7 @@ static struct text text_new(const struct analysis *a, const struct segment *s) {
         .bytes = s->bytes,
         .code = mem_alloc(s->file_size),
         .facts = mem_alloc(s->file_size),
+        .refers = mem_alloc(s->file_size / 8 + 1),
         .size_shift = a->arch->other ? 1 : 0,
         .states = a->arch->other ? mem_alloc(s->file_size / STATE_BYTES + 1) : NULL,
     };
@@ -42,6 +43,7 @@ void text_close(struct analysis *a) {
     for (size_t i = 0; i < a->texts.count; i++) {
         free(a->texts.at[i].code);
         free(a->texts.at[i].facts);
+        free(a->texts.at[i].refers);
         free(a->texts.at[i].states);
         free(a->texts.at[i].first_funcs);
     }
@@ -105,6 +107,8 @@ static bool takes_lane(const struct analysis *a, const struct text *t) {
 }
 
 bool text_takes_lane(const struct analysis *a) {
+    if (!a->arch->writes_lane)
+        return false;
     for (size_t i = 0; i < a->texts.count; i++)
         if (takes_lane(a, &a->texts.at[i]))
             return true;
@@ -300,6 +304,11 @@ static bool is_unbranchable(const struct sweep *s, const struct insn *in) {
            !s->arch->skip_unless(in, text_bytes(s->text, in->addr), STUB_MAX_BYTES, scratch);
 }
 
+static void note_reference(struct text *text, vaddr_t at) {
+    size_t i = at - text->start;
+    text->refers[i / 8] |= (uint8_t)(1 << i % 8);
+}
+
 /* All of one state. */
 static void decode_code(struct sweep *s, vaddr_t start, vaddr_t end) {
     struct func *f = s->func == NO_FUNC ? NULL : &s->a->funcs[s->func];
@@ -314,6 +323,8 @@ static void decode_code(struct sweep *s, vaddr_t start, vaddr_t end) {
         if (in.copies && !module_constant(s->a->module, in.target, in.copies))
             in.kind = INSN_FIXED;
         bool stays = is_unbranchable(s, &in);
+        if (in.target)
+            note_reference(s->text, at);
         code[at] = text_code(s->text, in.size, in.stays || stays ? INSN_FIXED : in.kind);
         if (f && !good)
             f->bad = true;

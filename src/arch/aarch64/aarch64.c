@@ -7,7 +7,7 @@
 
 /* The thread pointer, which lanes are found by, is each thread's own in any case: no program takes
  * it away from anybody. */
-static bool writes_lane(const uint8_t *bytes, size_t size) {
+static bool asks_for_lane(const uint8_t *bytes, size_t size) {
     (void)bytes;
     (void)size;
     return false;
@@ -30,8 +30,7 @@ const struct arch arch_aarch64 = {
     .follow = a64_follow,
     .is_return = a64_is_return,
     .is_barred = a64_is_barred,
-    .writes_lane = writes_lane,
-    .asks_for_lane = writes_lane,
+    .asks_for_lane = asks_for_lane,
     .landing = a64_landing,
     .sled = a64_sled,
     .relocate = a64_relocate,

@@ -6,7 +6,7 @@
 
 /* The thread pointer, which lanes are found by, is read-only to programs (TPIDRURO); what the
  * system call set_tls writes there is each thread's own in any case. */
-static bool writes_lane(const uint8_t *bytes, size_t size) {
+static bool asks_for_lane(const uint8_t *bytes, size_t size) {
     (void)bytes;
     (void)size;
     return false;
@@ -40,8 +40,7 @@ const struct arch arch_a32 = {
     .follow = a32_follow,
     .is_return = a32_is_return,
     .is_barred = a32_is_barred,
-    .writes_lane = writes_lane,
-    .asks_for_lane = writes_lane,
+    .asks_for_lane = asks_for_lane,
     .landing = landing,
     .sled = a32_sled,
     .relocate = a32_relocate,

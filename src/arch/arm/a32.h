@@ -116,8 +116,12 @@ bool a32_is_return(const uint8_t *bytes, size_t room);
 bool a32_is_barred(const uint8_t *bytes, size_t size);
 size_t a32_sled(const uint8_t *bytes, size_t room, enum sled_kind kind);
 struct flags_use a32_flags(const uint8_t *bytes, size_t size);
-/* Flags that WORD may change. */
-uint32_t a32_flags_changed(uint32_t word);
+/* The same of WORD, which is IN. */
+struct flags_use a32_flags_of(uint32_t word, const struct a32_insn *in);
+/* Flags that it may change. */
+uint32_t a32_flags_changed(uint32_t word, const struct a32_insn *in);
+/* Its enum insn_kind. */
+uint8_t a32_kind_of(uint32_t word, const struct a32_insn *in);
 size_t a32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
 uint8_t a32_runs_if(const uint8_t *bytes, size_t size);
 size_t a32_stack_if(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);

@@ -236,6 +236,13 @@ static void complete(uint32_t word, enum a32_form form, struct insn *ret) {
     }
 }
 
+uint8_t a32_kind_of(uint32_t word, const struct a32_insn *in) {
+    struct insn insn = {.kind = in->kind};
+    if (in->kind != INSN_BAD && in->kind != INSN_FIXED)
+        complete(word, (enum a32_form)in->form, &insn);
+    return insn.kind;
+}
+
 bool a32_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
                 struct insn_constants *constants) {
     *ret = (struct insn){.addr = addr, .size = A32_BYTES, .kind = INSN_BAD};
@@ -251,9 +258,9 @@ bool a32_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *re
     ret->kind = in.kind;
     if (in.kind == INSN_BAD)
         return false;
-    struct flags_use flags = a32_flags(bytes, A32_BYTES);
+    struct flags_use flags = a32_flags_of(word, &in);
     ret->reads_flags = flags.tested != 0;
-    ret->writes_flags = a32_flags_changed(word) != 0;
+    ret->writes_flags = a32_flags_changed(word, &in) != 0;
     if (in.kind != INSN_FIXED)
         complete(word, (enum a32_form)in.form, ret);
     ret->exclusive = exclusive_of(word, ret->kind);

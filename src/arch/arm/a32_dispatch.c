@@ -96,7 +96,8 @@ static uint32_t values_of(const struct line *line, size_t from, uint8_t reg, uin
         }
         if ((word & 0xfff0f000) == 0xe3500000 && guarded && a32_rn(word) == reg)
             return a32_data_of(word).value + last;
-        if (a32_flags_changed(word))
+        struct a32_insn in = a32_classify(word);
+        if (a32_flags_changed(word, &in))
             guarded = false;
         if (!(a32_written(word) >> reg & 1))
             continue;

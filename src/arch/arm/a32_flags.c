@@ -33,35 +33,30 @@ static bool writes_all(uint32_t word, enum a32_form form) {
            (form == A32_VMRS && a32_rd(word) == ARM_PC);
 }
 
-uint32_t a32_flags_changed(uint32_t word) {
-    struct a32_insn in = a32_classify(word);
-    if (in.form == A32_DATA) {
+uint32_t a32_flags_changed(uint32_t word, const struct a32_insn *in) {
+    if (in->form == A32_DATA) {
         struct a32_data d = a32_data_of(word);
         if (!d.flags)
             return 0;
         return is_logical(d.opcode) ? ARM_N | ARM_Z | ARM_C : ARM_FLAGS;
     }
-    if (in.form == A32_MULTIPLY && arm_bits(word, 20, 1))
+    if (in->form == A32_MULTIPLY && arm_bits(word, 20, 1))
         return ARM_N | ARM_Z;
-    return writes_all(word, (enum a32_form)in.form) || in.kind == INSN_BAD ? ARM_FLAGS : 0;
+    return writes_all(word, (enum a32_form)in->form) || in->kind == INSN_BAD ? ARM_FLAGS : 0;
 }
 
 static bool reads_status(uint32_t word) { return (word & 0x0fff0fff) == 0x010f0000; } /* mrs */
 
-struct flags_use a32_flags(const uint8_t *bytes, size_t size) {
-    if (size < A32_BYTES)
-        return (struct flags_use){.tested = ARM_FLAGS};
-    uint32_t word = a32_word(bytes);
-    struct a32_insn in = a32_classify(word);
+struct flags_use a32_flags_of(uint32_t word, const struct a32_insn *in) {
     struct flags_use use = {0};
-    if (in.form == A32_DATA) {
+    if (in->form == A32_DATA) {
         struct a32_data d = a32_data_of(word);
         use = (struct flags_use){tested_by_data(word, &d), written_by_data(&d)};
-    } else if (in.form == A32_MULTIPLY && arm_bits(word, 20, 1)) {
+    } else if (in->form == A32_MULTIPLY && arm_bits(word, 20, 1)) {
         use.written = ARM_N | ARM_Z;
-    } else if (writes_all(word, (enum a32_form)in.form)) {
+    } else if (writes_all(word, (enum a32_form)in->form)) {
         use.written = ARM_FLAGS;
-    } else if (in.form == A32_SINGLE || arm_bits(word, 25, 7) == 0x7b) { /* or pld */
+    } else if (in->form == A32_SINGLE || arm_bits(word, 25, 7) == 0x7b) { /* or pld */
         use.tested = arm_bits(word, 25, 1) && is_rrx(word) ? ARM_C : 0;
     } else if (a32_condition(word) != ARM_UNCONDITIONAL && reads_status(word)) {
         use.tested = ARM_FLAGS;
@@ -71,4 +66,12 @@ struct flags_use a32_flags(const uint8_t *bytes, size_t size) {
         use.written = 0;
     }
     return use;
+}
+
+struct flags_use a32_flags(const uint8_t *bytes, size_t size) {
+    if (size < A32_BYTES)
+        return (struct flags_use){.tested = ARM_FLAGS};
+    uint32_t word = a32_word(bytes);
+    struct a32_insn in = a32_classify(word);
+    return a32_flags_of(word, &in);
 }

@@ -18,8 +18,13 @@ struct row {
     uint8_t writes; /* fields, and BARRED */
 };
 
-/* With a condition in bits 28 to 31, by bits 25 to 27: data processing and what is among it. */
-static const struct row registers[] = {
+/* With a condition in bits 28 to 31, by bits 25 to 27: data processing, … */
+static const struct row data[] = {
+    {0x00000000, 0x00000000, INSN_OTHER, A32_DATA, 0, 0},
+};
+
+/* … what is among it where bits 4 and 7 are set, … */
+static const struct row multiplications[] = {
     {0x0fc000f0, 0x00000090, INSN_OTHER, A32_MULTIPLY, N | D | S | M, N},  /* mul, mla */
     {0x0ff000f0, 0x00400090, INSN_OTHER, A32_OTHER, N | D | S | M, N | D}, /* umaal */
     {0x0ff000f0, 0x00600090, INSN_OTHER, A32_OTHER, N | D | S | M, N},     /* mls */
@@ -34,7 +39,11 @@ static const struct row registers[] = {
     {0x0f900fff, 0x01900c9f, INSN_OTHER, A32_EXCLUSIVE, N | D, D}, /* lda */
     {0x0f90fff0, 0x0180fc90, INSN_OTHER, A32_EXCLUSIVE, N | M, 0}, /* stl */
     {0x0e0000f0, 0x00000090, INSN_FIXED, A32_OTHER, 0, 0},
-    {0x0e000090, 0x00000090, INSN_OTHER, A32_EXTRA, 0, 0},
+    {0x00000000, 0x00000000, INSN_OTHER, A32_EXTRA, 0, 0},
+};
+
+/* … and where it would compare and not set flags: of registers, */
+static const struct row miscellaneous[] = {
     {0x0fff0fff, 0x010f0000, INSN_OTHER, A32_OTHER, D, D}, /* mrs of the flags, and others */
     {0x0fff0fff, 0x014f0000, INSN_FIXED, A32_OTHER, D, D | BARRED},
     {0x0ff3fff0, 0x0120f000, INSN_OTHER, A32_STATUS, M, 0}, /* msr of flags, and GE bits */
@@ -55,10 +64,10 @@ static const struct row registers[] = {
     {0x0ffffff0, 0x01600070, INSN_FIXED, A32_OTHER, 0, BARRED},            /* smc */
     {0x0ff00090, 0x01400080, INSN_OTHER, A32_OTHER, N | D | S | M, N | D}, /* smlalbb */
     {0x0f900090, 0x01000080, INSN_OTHER, A32_OTHER, N | D | S | M, N},     /* smlabb, smulbb */
-    {0x0f900000, 0x01000000, INSN_FIXED, A32_OTHER, 0, 0},
-    {0x00000000, 0x00000000, INSN_OTHER, A32_DATA, 0, 0},
+    {0x00000000, 0x00000000, INSN_FIXED, A32_OTHER, 0, 0},
 };
 
+/* of constants. */
 static const struct row immediates[] = {
     {0x0ff00000, 0x03000000, INSN_OTHER, A32_MOVW, D, D},
     {0x0ff00000, 0x03400000, INSN_OTHER, A32_MOVT, D, D},
@@ -66,8 +75,7 @@ static const struct row immediates[] = {
     {0x0fffff00, 0x0320f000, INSN_OTHER, A32_OTHER, 0, 0},  /* other hints */
     {0x0ff3f000, 0x0320f000, INSN_OTHER, A32_STATUS, 0, 0}, /* msr */
     {0x0fb0f000, 0x0320f000, INSN_FIXED, A32_OTHER, 0, BARRED},
-    {0x0f900000, 0x03000000, INSN_FIXED, A32_OTHER, 0, 0},
-    {0x00000000, 0x00000000, INSN_OTHER, A32_DATA, 0, 0},
+    {0x00000000, 0x00000000, INSN_FIXED, A32_OTHER, 0, 0},
 };
 
 static const struct row singles[] = {
@@ -175,9 +183,20 @@ static const struct row others[] = {
 };
 
 static const struct row *table_for(uint32_t word) {
-    static const struct row *const tables[] = {registers, immediates, singles, media,
-                                               several,   branches,   copied,  coprocessors};
-    return a32_condition(word) == ARM_UNCONDITIONAL ? others : tables[arm_bits(word, 25, 3)];
+    enum { TWO_BITS = 0x90, COMPARES = 0x01900000, NO_FLAGS = 0x01000000 };
+    static const struct row *const tables[] = {NULL,    NULL,     singles, media,
+                                               several, branches, copied,  coprocessors};
+    const struct row *table = tables[arm_bits(word, 25, 3)];
+    const bool constant = arm_bits(word, 25, 1);
+    if (a32_condition(word) == ARM_UNCONDITIONAL)
+        return others;
+    if (table)
+        return table;
+    if (!constant && (word & TWO_BITS) == TWO_BITS)
+        return multiplications;
+    if ((word & COMPARES) != NO_FLAGS)
+        return data;
+    return constant ? immediates : miscellaneous;
 }
 
 /* Does one of the FIELDS name the pc? */

@@ -152,15 +152,15 @@ static size_t effects_of(uint32_t word, const struct a32_insn *in, struct stack_
 }
 
 size_t a32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]) {
-    struct insn insn;
     ret[0] = unknown(UINT32_MAX);
-    if (size < A32_BYTES || !a32_decode(bytes, size, 0, &insn, NULL))
+    if (size < A32_BYTES)
         return 1;
     uint32_t word = a32_word(bytes);
     struct a32_insn in = a32_classify(word);
-    if (insn.kind == INSN_CALL || insn.kind == INSN_CALL_INDIRECT)
+    uint8_t kind = a32_kind_of(word, &in);
+    if (kind == INSN_CALL || kind == INSN_CALL_INDIRECT)
         ret[0] = (struct stack_effect){.op = STACK_CALL, .changed = ARM_CHANGED_BY_CALLS};
-    else if (insn.kind != INSN_FIXED)
+    else if (kind != INSN_FIXED && kind != INSN_BAD)
         return effects_of(word, &in, ret);
     return 1;
 }

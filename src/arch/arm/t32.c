@@ -15,7 +15,7 @@ static bool is_barred(const uint8_t *bytes, size_t size) {
 }
 
 /* The thread pointer is each thread's own, and programs cannot write it: CP15's c13 c0 3. */
-static bool writes_lane(const uint8_t *bytes, size_t size) {
+static bool asks_for_lane(const uint8_t *bytes, size_t size) {
     (void)bytes;
     (void)size;
     return false;
@@ -72,8 +72,7 @@ const struct arch arch_t32 = {
     .follow = t32_follow,
     .is_return = is_return,
     .is_barred = is_barred,
-    .writes_lane = writes_lane,
-    .asks_for_lane = writes_lane,
+    .asks_for_lane = asks_for_lane,
     .landing = landing,
     .sled = sled,
     .relocate = t32_relocate,

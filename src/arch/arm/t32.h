@@ -52,20 +52,20 @@ enum t32_form {
     T32_ADR_N,
     T32_ADD_SP, /* a low register is that plus a constant */
     T32_ADJUST_SP,
-    T32_PUSH,
+    T32_IT,
+    T32_PUSH, /* from here … */
     T32_POP,
     T32_LITERAL_N,
     T32_ACCESS_N,  /* loads and stores at a register plus a constant */
     T32_INDEXED_N, /* plus a register */
     T32_MULTIPLE_N,
-    T32_IT,
     T32_MULTIPLE,
     T32_DUAL,
     T32_SINGLE, /* also by pc, and plus a register */
     T32_VECTOR_SINGLE,
     T32_VECTOR_MULTIPLE,
-    T32_VECTOR_ELEMENTS,
-    T32_ADD_IMMEDIATE, /* add, sub; modified or plain constants; adr */
+    T32_VECTOR_ELEMENTS, /* … to here: what accesses memory, except what nobody asks for */
+    T32_ADD_IMMEDIATE,   /* add, sub; modified or plain constants; adr */
     T32_ADD_PLAIN,
     T32_CLEAR_BITS, /* bic with a constant */
     T32_SHIFTED,    /* data processing with a shifted register; mov */
@@ -146,10 +146,20 @@ struct t32_access {
     bool unknown;                /* by how much is not known */
     int32_t offset, step;
 };
-/* False when it does not access memory. */
+static inline bool t32_accesses(const struct t32 *in) {
+    return in->row->form >= T32_PUSH && in->row->form <= T32_VECTOR_ELEMENTS;
+}
+/* False when it does not access memory: RET is as it was. */
 bool t32_access_of(const struct t32 *in, struct t32_access *ret);
+/* Does it access memory by the pc? */
+static inline bool t32_accesses_by_pc(const struct t32 *in) {
+    return in->size == T32_HALF ? in->row->form == T32_LITERAL_N
+                                : t32_accesses(in) && t32_rn(in->word) == ARM_PC;
+}
 /* Registers that it may write, as a bitmap. */
 uint32_t t32_written(const struct t32 *in);
+/* The same of one that accesses memory so. */
+uint32_t t32_written_by(const struct t32 *in, const struct t32_access *a);
 /* The value of a modified constant (Arm ARM, ThumbExpandImm). */
 uint32_t t32_expand(uint32_t word);
 /* That of `movw`, `movt`. */

@@ -199,6 +199,8 @@ static void vector_elements(uint32_t word, struct t32_access *a) {
 }
 
 bool t32_access_of(const struct t32 *in, struct t32_access *ret) {
+    if (!t32_accesses(in))
+        return false;
     *ret = (struct t32_access){0};
     switch (in->row->form) {
     case T32_PUSH:
@@ -274,16 +276,18 @@ static uint32_t named(const struct t32 *in) {
     return UINT32_MAX;
 }
 
+uint32_t t32_written_by(const struct t32 *in, const struct t32_access *a) {
+    uint32_t written = named(in) | (a->adds ? bit(a->base) : 0);
+    for (uint8_t i = 0; a->load && a->general && i < a->count; i++)
+        written |= bit(a->regs[i]);
+    return written & ~bit(ARM_PC);
+}
+
 uint32_t t32_written(const struct t32 *in) {
     struct t32_access a;
-    uint32_t written = named(in);
-    if (in->row->form == T32_ADJUST_SP)
-        written |= bit(ARM_SP);
-    if (t32_access_of(in, &a)) {
-        for (uint8_t i = 0; a.load && a.general && i < a.count; i++)
-            written |= bit(a.regs[i]);
-        written |= a.adds ? bit(a.base) : 0;
-    }
+    if (t32_accesses(in) && t32_access_of(in, &a))
+        return t32_written_by(in, &a);
+    uint32_t written = named(in) | (in->row->form == T32_ADJUST_SP ? bit(ARM_SP) : 0);
     return written & ~bit(ARM_PC);
 }
 

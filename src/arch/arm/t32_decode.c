@@ -41,7 +41,7 @@ static struct t32_operand leads(vaddr_t target) {
 
 static struct t32_operand memory_by_pc(const struct t32 *in, vaddr_t aligned) {
     struct t32_access a;
-    if (!t32_access_of(in, &a) || a.base != ARM_PC)
+    if (!t32_accesses_by_pc(in) || !t32_access_of(in, &a))
         return leads(0);
     return (struct t32_operand){OPERAND_PC_MEMORY, sum(aligned, a.offset)};
 }
@@ -94,7 +94,7 @@ struct t32_operand t32_operand_of(const struct t32 *in, vaddr_t addr) {
 /* F6.1, vldr and `ldr pc` have no register to compute the address in. */
 static uint8_t copied_bytes(const struct t32 *in) {
     struct t32_access a;
-    if (!t32_access_of(in, &a) || a.base != ARM_PC)
+    if (!t32_accesses_by_pc(in) || !t32_access_of(in, &a))
         return 0;
     if (in->row->form == T32_VECTOR_SINGLE)
         return a.bytes;
@@ -110,22 +110,33 @@ static uint8_t exclusive_of(const struct t32 *in) {
     return arm_bits(in->word, 20, 1) ? EXCLUSIVE_BEGINS : EXCLUSIVE_ENDS;
 }
 
-static void decode_one(const struct t32 *in, struct insn *ret) {
+/* Most do: they neither read the pc nor write it but by loading it. */
+static bool stands_alone(const struct t32 *in) {
+    return in->row->form == T32_PLAIN || (t32_accesses(in) && !t32_accesses_by_pc(in));
+}
+
+/* What does not. */
+static void decode_relative(const struct t32 *in, struct insn *ret) {
     struct t32_operand operand = t32_operand_of(in, ret->addr);
-    struct flags_use flags = t32_flags_of(in, false);
     bool to_a32 = in->row->form == T32_BX && operand.target; /* as linkers' stubs do */
-    ret->size = in->size ? in->size : T32_HALF;
-    ret->kind = in->kind;
     if (to_a32)
         ret->kind = in->kind == INSN_JUMP_INDIRECT ? INSN_JUMP : INSN_FIXED;
     ret->target = operand.target;
     ret->operand = operand.kind;
     ret->turns = to_a32 || in->row->form == T32_BLX;
-    ret->exclusive = exclusive_of(in);
     ret->copies = copied_bytes(in);
+    ret->stays = !t32_can_move(in, false);
+}
+
+static void decode_one(const struct t32 *in, struct insn *ret) {
+    struct flags_use flags = t32_flags_of(in, false);
+    ret->size = in->size ? in->size : T32_HALF;
+    ret->kind = in->kind;
+    ret->exclusive = exclusive_of(in);
     ret->reads_flags = flags.tested != 0;
     ret->writes_flags = flags.written != 0;
-    ret->stays = !t32_can_move(in, false);
+    if (!stands_alone(in))
+        decode_relative(in, ret);
 }
 
 /* ---- blocks ---- */
@@ -226,12 +237,17 @@ static void take_operand(struct insn *ret, const struct t32_member *m) {
     }
 }
 
-/* The one target that is told is that of a branch, else the first. */
-static bool decode_block(const struct t32_block *block, struct insn *ret) {
+/* The one target that is told is that of a branch, else the first. (Kept apart: most are no
+ * blocks.) */
+static __attribute__((noinline)) bool decode_block(const uint8_t *bytes, size_t room,
+                                                   struct insn *ret) {
+    struct t32_block block;
     struct flags_use all = {0};
     bool pc_relative = false;
-    for (uint8_t i = 0; i < block->count; i++) {
-        const struct t32_member *m = &block->at[i];
+    if (!t32_block_at(bytes, room, &block) || block.size > UNIT_MAX_BYTES)
+        return false;
+    for (uint8_t i = 0; i < block.count; i++) {
+        const struct t32_member *m = &block.at[i];
         struct flags_use use = t32_flags_of(&m->in, true);
         all.tested |= use.tested | arm_tested_by(m->condition);
         all.written |= use.written;
@@ -240,17 +256,15 @@ static bool decode_block(const struct t32_block *block, struct insn *ret) {
         if (exclusive_of(&m->in))
             ret->exclusive = exclusive_of(&m->in);
     }
-    if (block->size > UNIT_MAX_BYTES)
-        return false;
-    const struct t32 *last = &t32_last(block)->in;
-    ret->size = block->size;
-    ret->kind = block_kind(block, all.written);
+    const struct t32 *last = &t32_last(&block)->in;
+    ret->size = block.size;
+    ret->kind = block_kind(&block, all.written);
     ret->turns = last->row->form == T32_BLX;
     ret->goes_on = ret->kind == INSN_JUMP_INDIRECT || ret->kind == INSN_CALL ||
                    ret->kind == INSN_CALL_INDIRECT;
     ret->reads_flags = all.tested != 0;
     ret->writes_flags = all.written != 0;
-    ret->stays = !block_can_move(block);
+    ret->stays = !block_can_move(&block);
     bool exits = ret->kind == INSN_BRANCH || ret->kind == INSN_LOOP;
     if (exits && last->kind != INSN_JUMP)
         ret->target = 0;
@@ -267,12 +281,10 @@ bool t32_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *re
     if (room < T32_HALF || addr % T32_HALF)
         return false;
     struct t32 in = t32_classify(bytes, room);
-    struct t32_block block;
-    if (in.row->form != T32_IT) {
+    if (in.row->form != T32_IT)
         decode_one(&in, ret);
-    } else if (!t32_block_at(bytes, room, &block) || !decode_block(&block, ret)) {
+    else if (!decode_block(bytes, room, ret))
         *ret = (struct insn){.addr = addr, .size = T32_HALF, .kind = INSN_BAD};
-    }
     return ret->kind != INSN_BAD;
 }
 
@@ -295,10 +307,10 @@ static bool with_operand(const struct insn *insn, uint8_t operand, vaddr_t targe
     return true;
 }
 
-/* Loads. What is accessed at a known place is told, and what constants load. */
+/* What accesses memory. What is accessed at a known place is told, and what constants load. */
 static bool follow_access(struct trail *trail, const struct insn *insn, const struct t32 *in,
                           struct insn *ret) {
-    struct t32_access a;
+    struct t32_access a = {0};
     vaddr_t value = 0;
     t32_access_of(in, &a);
     uint8_t index = in->size == T32_HALF ? t32_low(in->word, 6) : t32_rm(in->word);
@@ -313,7 +325,7 @@ static bool follow_access(struct trail *trail, const struct insn *insn, const st
         found = knows(trail, a.base);
     if (found)
         value = sum(trail->at[a.base], a.indexed ? (int64_t)trail->at[index] : a.offset);
-    trail->known &= ~t32_written(in);
+    trail->known &= ~t32_written_by(in, &a);
     if (a.base == ARM_PC && word && trail->literal)
         set(trail, a.regs[0], t32_half(trail->literal) | t32_half(trail->literal + T32_HALF) << 16);
     return found && with_operand(insn, OPERAND_PC_MEMORY, value, ret);
@@ -345,14 +357,9 @@ static bool follow_high(struct trail *trail, const struct insn *insn, const stru
     return adds && by_pc && with_operand(insn, OPERAND_PC_ADDRESS, (uint32_t)value, ret);
 }
 
-static void forget(struct trail *trail, const struct insn *insn, const uint8_t *bytes) {
+static void forget_block(struct trail *trail, const struct insn *insn, const uint8_t *bytes) {
     struct t32_block block;
-    if (insn->kind == INSN_CALL || insn->kind == INSN_CALL_INDIRECT)
-        trail->known &= ~(uint32_t)ARM_CHANGED_BY_CALLS;
-    if (!t32_block_at(bytes, insn->size, &block)) {
-        struct t32 in = t32_classify(bytes, insn->size);
-        trail->known &= ~t32_written(&in);
-    }
+    t32_block_at(bytes, insn->size, &block);
     for (uint8_t i = 0; i < block.count; i++)
         trail->known &= ~t32_written(&block.at[i].in);
 }
@@ -360,8 +367,12 @@ static void forget(struct trail *trail, const struct insn *insn, const uint8_t *
 bool t32_follow(struct trail *trail, const struct insn *insn, const uint8_t *bytes,
                 struct insn *ret) {
     struct t32 in = t32_classify(bytes, insn->size);
-    struct t32_access a;
+    if (insn->kind == INSN_CALL || insn->kind == INSN_CALL_INDIRECT)
+        trail->known &= ~(uint32_t)ARM_CHANGED_BY_CALLS;
     switch (in.row->form) {
+    case T32_IT:
+        forget_block(trail, insn, bytes);
+        return false;
     case T32_ADR_N:
     case T32_ADD_PLAIN:
         trail->known &= ~t32_written(&in);
@@ -377,9 +388,9 @@ bool t32_follow(struct trail *trail, const struct insn *insn, const uint8_t *byt
     case T32_MOV_HIGH:
         return follow_high(trail, insn, &in, ret);
     default:
-        if (t32_access_of(&in, &a))
+        if (t32_accesses(&in))
             return follow_access(trail, insn, &in, ret);
-        forget(trail, insn, bytes);
+        trail->known &= ~t32_written(&in);
         return false;
     }
 }

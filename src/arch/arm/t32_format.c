@@ -47,7 +47,7 @@ static void put_register(struct text *t, uint8_t reg) {
 }
 
 static void put_list(struct text *t) {
-    struct t32_access a;
+    struct t32_access a = {0};
     t32_access_of(t->in, &a);
     put_char(t, '{');
     for (uint8_t i = 0; i < a.count; i++) {
@@ -83,7 +83,7 @@ static void put_vectors(struct text *t) {
 
 /* [base, #n], [base, #n]!, [base], #n or [base, index, lsl #n] */
 static void put_place(struct text *t) {
-    struct t32_access a;
+    struct t32_access a = {0};
     uint32_t shift = arm_bits(t->in->word, 4, 2);
     t32_access_of(t->in, &a);
     bool after = a.adds && !a.offset && a.step;

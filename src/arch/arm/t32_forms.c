@@ -10,53 +10,58 @@ enum { S_ALL = T32_SETS(T32_ALL) | T32_BY_S, S_NZ = T32_SETS(T32_NZ) | T32_BY_S 
 enum { NO_ND = T32_NO_N | T32_NO_D, NO_DM = T32_NO_D | T32_NO_M, NO_NDM = NO_ND | T32_NO_M };
 enum { NO_NT = T32_NO_N | T32_NO_T, NO_NTD = NO_NT | T32_NO_D, NO_NTM = NO_NT | T32_NO_M };
 
-/* F3.2: narrow ones, by their upper four bits. 0 to 3: */
-static const struct t32_row narrow_low[] = {
+/* F3.2: narrow ones, by their upper four bits. 0 and 1: */
+static const struct t32_row narrow_0[] = {
     {0xfe00, 0x1800, INSN_OTHER, T32_PLAIN, T32_LOW_0, 0, OUT_ALL}, /* adds, subs */
     {0xfe00, 0x1a00, INSN_OTHER, T32_PLAIN, T32_LOW_0, 0, OUT_ALL},
     {0xfc00, 0x1c00, INSN_OTHER, T32_ADD_3, T32_LOW_0, 0, OUT_ALL},
     {0xffc0, 0x0000, INSN_OTHER, T32_MOVS, T32_LOW_0, 0, OUT_NZ},
     {0xe000, 0x0000, INSN_OTHER, T32_PLAIN, T32_LOW_0, 0, OUT_NZ}, /* shifts */
+};
+
+/* 2 and 3 */
+static const struct t32_row narrow_2[] = {
     {0xf800, 0x2000, INSN_OTHER, T32_MOV_8, T32_LOW_8, 0, OUT_NZ},
     {0xf800, 0x2800, INSN_OTHER, T32_PLAIN, T32_NOTHING, 0, T32_SETS(T32_ALL)}, /* cmp */
     {0xf000, 0x3000, INSN_OTHER, T32_ADD_8, T32_LOW_8, 0, OUT_ALL},
-    {0x0000, 0x0000, INSN_BAD, T32_PLAIN, T32_NOTHING, 0, 0},
 };
 
-/* 4: data in registers, high registers, jumps to them; loads of literals */
+/* 4, up to 0x47ff: high registers, jumps to them; data in registers */
 static const struct t32_row narrow_4[] = {
+    {0xffff, 0x46c0, INSN_NOP, T32_PLAIN, T32_NOTHING, 0, 0}, /* mov r8, r8 */
+    {0xff00, 0x4600, INSN_OTHER, T32_MOV_HIGH, T32_HIGH, 0, 0},
+    {0xff00, 0x4400, INSN_OTHER, T32_ADD_HIGH, T32_HIGH, 0, 0},
+    {0xffff, 0x4770, INSN_RETURN, T32_BX, T32_NOTHING, 0, 0},
+    {0xff87, 0x4700, INSN_JUMP_INDIRECT, T32_BX, T32_NOTHING, 0, 0},
+    {0xffff, 0x47f8, INSN_FIXED, T32_BX, T32_NOTHING, 0, 0}, /* blx pc */
+    {0xff87, 0x4780, INSN_CALL_INDIRECT, T32_BX, T32_NOTHING, 0, 0},
+    {0xff00, 0x4700, INSN_FIXED, T32_PLAIN, T32_NOTHING, 0, 0}, /* what is to be 0 is not */
+    {0xff78, 0x4578, INSN_FIXED, T32_PLAIN, T32_NOTHING, 0, 0}, /* cmp of the pc */
+    {0xff87, 0x4587, INSN_FIXED, T32_PLAIN, T32_NOTHING, 0, 0},
+    {0xff00, 0x4500, INSN_OTHER, T32_PLAIN, T32_NOTHING, 0, T32_SETS(T32_ALL)},
     {0xffc0, 0x4140, INSN_OTHER, T32_PLAIN, T32_LOW_0, 0, OUT_ALL | ARM_C},     /* adcs */
     {0xffc0, 0x4180, INSN_OTHER, T32_PLAIN, T32_LOW_0, 0, OUT_ALL | ARM_C},     /* sbcs */
     {0xffc0, 0x4200, INSN_OTHER, T32_PLAIN, T32_NOTHING, 0, T32_SETS(T32_NZ)},  /* tst */
     {0xffc0, 0x4240, INSN_OTHER, T32_PLAIN, T32_LOW_0, 0, OUT_ALL},             /* rsbs */
     {0xff80, 0x4280, INSN_OTHER, T32_PLAIN, T32_NOTHING, 0, T32_SETS(T32_ALL)}, /* cmp, cmn */
     {0xfc00, 0x4000, INSN_OTHER, T32_PLAIN, T32_LOW_0, 0, OUT_NZ},
-    {0xff00, 0x4400, INSN_OTHER, T32_ADD_HIGH, T32_HIGH, 0, 0},
-    {0xff78, 0x4578, INSN_FIXED, T32_PLAIN, T32_NOTHING, 0, 0}, /* cmp of the pc */
-    {0xff87, 0x4587, INSN_FIXED, T32_PLAIN, T32_NOTHING, 0, 0},
-    {0xff00, 0x4500, INSN_OTHER, T32_PLAIN, T32_NOTHING, 0, T32_SETS(T32_ALL)},
-    {0xffff, 0x46c0, INSN_NOP, T32_PLAIN, T32_NOTHING, 0, 0}, /* mov r8, r8 */
-    {0xff00, 0x4600, INSN_OTHER, T32_MOV_HIGH, T32_HIGH, 0, 0},
-    {0xffff, 0x4770, INSN_RETURN, T32_BX, T32_NOTHING, 0, 0},
-    {0xff87, 0x4700, INSN_JUMP_INDIRECT, T32_BX, T32_NOTHING, 0, 0},
-    {0xffff, 0x47f8, INSN_FIXED, T32_BX, T32_NOTHING, 0, 0}, /* blx pc */
-    {0xff87, 0x4780, INSN_CALL_INDIRECT, T32_BX, T32_NOTHING, 0, 0},
-    {0xff00, 0x4700, INSN_FIXED, T32_PLAIN, T32_NOTHING, 0, 0}, /* what is to be 0 is not */
-    {0xf800, 0x4800, INSN_OTHER, T32_LITERAL_N, T32_LOW_8, 0, 0},
-    {0x0000, 0x0000, INSN_BAD, T32_PLAIN, T32_NOTHING, 0, 0},
 };
 
-/* 5 to 10: loads and stores, addresses */
+/* from 0x4800 on, and 5 */
 static const struct t32_row narrow_5[] = {
+    {0xf800, 0x4800, INSN_OTHER, T32_LITERAL_N, T32_LOW_8, 0, 0},
     {0xf000, 0x5000, INSN_OTHER, T32_INDEXED_N, T32_NOTHING, 0, 0},
+};
+
+/* 6 to 10: loads and stores, addresses */
+static const struct t32_row narrow_6[] = {
     {0xe000, 0x6000, INSN_OTHER, T32_ACCESS_N, T32_NOTHING, 0, 0},
     {0xe000, 0x8000, INSN_OTHER, T32_ACCESS_N, T32_NOTHING, 0, 0},
     {0xf800, 0xa000, INSN_OTHER, T32_ADR_N, T32_LOW_8, 0, 0},
     {0xf800, 0xa800, INSN_OTHER, T32_ADD_SP, T32_LOW_8, 0, 0},
-    {0x0000, 0x0000, INSN_BAD, T32_PLAIN, T32_NOTHING, 0, 0},
 };
 
-/* 11 */
+/* 11, up to 0xb7ff … */
 static const struct t32_row narrow_11[] = {
     {0xff00, 0xb000, INSN_OTHER, T32_ADJUST_SP, T32_NOTHING, 0, 0},
     {0xf500, 0xb100, INSN_BRANCH, T32_CBZ, T32_NOTHING, 0, 0},
@@ -66,27 +71,44 @@ static const struct t32_row narrow_11[] = {
     {0xfff7, 0xb610, INSN_FIXED, T32_PRIVILEGED, T32_NOTHING, 0, 0}, /* setpan */
     {0xfff7, 0xb650, INSN_FIXED, T32_PLAIN, T32_NOTHING, 0, 0},      /* setend */
     {0xffe8, 0xb660, INSN_FIXED, T32_PRIVILEGED, T32_NOTHING, 0, 0}, /* cps */
-    {0xffc0, 0xba80, INSN_FIXED, T32_PLAIN, T32_NOTHING, 0, 0},      /* hlt */
-    {0xff00, 0xba00, INSN_OTHER, T32_PLAIN, T32_LOW_0, 0, 0},        /* rev and its kin */
-    {0xffff, 0xbc00, INSN_FIXED, T32_PLAIN, T32_NOTHING, 0, 0},
-    {0xfe00, 0xbc00, INSN_OTHER, T32_POP, T32_NOTHING, 0, 0},
-    {0xff00, 0xbe00, INSN_BREAK, T32_PLAIN, T32_NOTHING, 0, 0},
-    {0xffff, 0xbf00, INSN_NOP, T32_PLAIN, T32_NOTHING, 0, 0},
-    {0xff0f, 0xbf00, INSN_OTHER, T32_PLAIN, T32_NOTHING, 0, 0}, /* other hints */
-    {0xff00, 0xbf00, INSN_FIXED, T32_IT, T32_NOTHING, 0, 0},
     {0x0000, 0x0000, INSN_BAD, T32_PLAIN, T32_NOTHING, 0, 0},
 };
 
-/* 12 to 14: several registers, branches, calls of the kernel */
+/* … and from there on */
+static const struct t32_row narrow_11_on[] = {
+    {0xf500, 0xb100, INSN_BRANCH, T32_CBZ, T32_NOTHING, 0, 0},
+    {0xffff, 0xbf00, INSN_NOP, T32_PLAIN, T32_NOTHING, 0, 0},
+    {0xff0f, 0xbf00, INSN_OTHER, T32_PLAIN, T32_NOTHING, 0, 0}, /* other hints */
+    {0xff00, 0xbf00, INSN_FIXED, T32_IT, T32_NOTHING, 0, 0},
+    {0xffff, 0xbc00, INSN_FIXED, T32_PLAIN, T32_NOTHING, 0, 0}, /* no registers */
+    {0xfe00, 0xbc00, INSN_OTHER, T32_POP, T32_NOTHING, 0, 0},
+    {0xffc0, 0xba80, INSN_FIXED, T32_PLAIN, T32_NOTHING, 0, 0}, /* hlt */
+    {0xff00, 0xba00, INSN_OTHER, T32_PLAIN, T32_LOW_0, 0, 0},   /* rev and its kin */
+    {0xff00, 0xbe00, INSN_BREAK, T32_PLAIN, T32_NOTHING, 0, 0},
+    {0x0000, 0x0000, INSN_BAD, T32_PLAIN, T32_NOTHING, 0, 0},
+};
+
+/* 12: several registers */
 static const struct t32_row narrow_12[] = {
     {0xf0ff, 0xc000, INSN_FIXED, T32_PLAIN, T32_NOTHING, 0, 0},
     {0xf000, 0xc000, INSN_OTHER, T32_MULTIPLE_N, T32_NOTHING, 0, 0},
+};
+
+/* 13 and 14: branches, calls of the kernel */
+static const struct t32_row narrow_13[] = {
+    {0xf800, 0xe000, INSN_JUMP, T32_B_N, T32_NOTHING, 0, 0},
     {0xffff, 0xde01, INSN_BREAK, T32_PLAIN, T32_NOTHING, 0, 0}, /* the kernel's: ptrace.c */
     {0xff00, 0xde00, INSN_TRAP, T32_PLAIN, T32_NOTHING, 0, 0},  /* udf */
     {0xff00, 0xdf00, INSN_SYSCALL, T32_PLAIN, T32_NOTHING, 0, 0},
     {0xf000, 0xd000, INSN_BRANCH, T32_B_COND_N, T32_NOTHING, 0, 0},
-    {0xf800, 0xe000, INSN_JUMP, T32_B_N, T32_NOTHING, 0, 0},
-    {0x0000, 0x0000, INSN_BAD, T32_PLAIN, T32_NOTHING, 0, 0},
+};
+
+/* By their upper five bits. Those that are left begin wide instructions. */
+static const struct t32_row *const narrow[] = {
+    narrow_0,  narrow_0,  narrow_0,  narrow_0,  narrow_2,  narrow_2, narrow_2,  narrow_2,
+    narrow_4,  narrow_5,  narrow_5,  narrow_5,  narrow_6,  narrow_6, narrow_6,  narrow_6,
+    narrow_6,  narrow_6,  narrow_6,  narrow_6,  narrow_6,  narrow_6, narrow_11, narrow_11_on,
+    narrow_12, narrow_12, narrow_13, narrow_13, narrow_13,
 };
 
 /* F3.3.2 and F3.3.3: loads and stores of several registers, exclusive ones, tables. */
@@ -135,7 +157,7 @@ static const struct t32_row shifted[] = {
     {0x00000000, 0x00000000, INSN_BAD, T32_PLAIN, T32_NOTHING, 0, 0},
 };
 
-/* F3.3.1 and F3.3.5: constants, modified and plain. */
+/* F3.3.1: modified constants. */
 static const struct t32_row constants[] = {
     {0xfbf08f00, 0xf0100f00, INSN_OTHER, T32_PLAIN, T32_NOTHING, T32_NO_N, T32_SETS(T32_NZ)},
     {0xfbf08f00, 0xf0900f00, INSN_OTHER, T32_PLAIN, T32_NOTHING, T32_NO_N, T32_SETS(T32_NZ)},
@@ -150,6 +172,11 @@ static const struct t32_row constants[] = {
     {0xfbe08000, 0xf1600000, INSN_OTHER, T32_PLAIN, T32_RD, NO_ND, S_ALL | ARM_C},
     {0xfbe08000, 0xf1a00000, INSN_OTHER, T32_ADD_IMMEDIATE, T32_RD, NO_ND, S_ALL},
     {0xfbe08000, 0xf1c00000, INSN_OTHER, T32_PLAIN, T32_RD, NO_ND, S_ALL},
+    {0x00000000, 0x00000000, INSN_BAD, T32_PLAIN, T32_NOTHING, 0, 0},
+};
+
+/* F3.3.5: plain ones. */
+static const struct t32_row plain_constants[] = {
     {0xfbf08000, 0xf2000000, INSN_OTHER, T32_ADD_PLAIN, T32_RD, T32_NO_D, 0},
     {0xfbf08000, 0xf2a00000, INSN_OTHER, T32_ADD_PLAIN, T32_RD, T32_NO_D, 0},
     {0xfbf08000, 0xf2400000, INSN_OTHER, T32_MOVW, T32_RD, T32_NO_D, 0},
@@ -251,15 +278,6 @@ static const struct t32_row vectors[] = {
     {0x00000000, 0x00000000, INSN_FIXED, T32_PLAIN, T32_NOTHING, 0, 0},
 };
 
-static const struct t32_row *narrow_group_of(uint32_t half) {
-    uint32_t group = half >> 12;
-    return group < 4     ? narrow_low
-           : group == 4  ? narrow_4
-           : group < 11  ? narrow_5
-           : group == 11 ? narrow_11
-                         : narrow_12;
-}
-
 static const struct t32_row *group_of(uint32_t word) {
     switch (word >> 25) {
     case 0x74:
@@ -267,10 +285,11 @@ static const struct t32_row *group_of(uint32_t word) {
     case 0x75:
         return shifted;
     case 0x78:
-    case 0x79:
     case 0x7a:
-    case 0x7b:
         return word & 0x8000 ? branches : constants;
+    case 0x79:
+    case 0x7b:
+        return word & 0x8000 ? branches : plain_constants;
     case 0x7c:
         return singles;
     case 0x7d:
@@ -349,6 +368,20 @@ static bool is_strange_single(uint32_t word) {
     return rt == ARM_PC && plainly;
 }
 
+/* May one of those that access memory do so for the pc itself? */
+static bool transfers_pc(const struct t32 *in) {
+    switch (in->row->form) {
+    case T32_SINGLE:
+        return t32_rt(in->word) == ARM_PC;
+    case T32_MULTIPLE:
+        return arm_bits(in->word, ARM_PC, 1);
+    case T32_POP:
+        return arm_bits(in->word, 8, 1);
+    default:
+        return false;
+    }
+}
+
 /* What its fields make of the kind that its row tells. */
 static uint8_t kind_of(const struct t32 *in) {
     struct t32_access a;
@@ -382,17 +415,18 @@ static uint8_t kind_of(const struct t32 *in) {
     default:
         return in->row->kind;
     }
-    return t32_access_of(in, &a) ? kind_of_load(&a) : in->row->kind;
+    return transfers_pc(in) && t32_access_of(in, &a) ? kind_of_load(&a) : in->row->kind;
 }
 
 struct t32 t32_classify(const uint8_t *bytes, size_t room) {
+    enum { NARROW_GROUP = 11 };
     static const struct t32_row cut_off = {.kind = INSN_BAD, .form = T32_PLAIN};
     struct t32 in = {.kind = INSN_BAD, .row = &cut_off};
     if (room < T32_HALF)
         return in;
     in.word = t32_half(bytes);
     in.size = T32_HALF;
-    bool wide = in.word >> 11 > 0x1c;
+    bool wide = in.word >> NARROW_GROUP >= sizeof narrow / sizeof *narrow;
     if (wide && room < 2 * (size_t)T32_HALF) {
         in.size = 0;
         return in;
@@ -401,10 +435,11 @@ struct t32 t32_classify(const uint8_t *bytes, size_t room) {
         in.word = in.word << 16 | t32_half(bytes + T32_HALF);
         in.size = 2 * T32_HALF;
     }
-    in.row = wide ? group_of(in.word) : narrow_group_of(in.word);
-    while ((in.word & in.row->mask) != in.row->value)
-        in.row++;
-    in.kind = in.row->no_pc && names_pc(in.word, in.row->no_pc) ? INSN_FIXED : kind_of(&in);
+    const struct t32_row *row = wide ? group_of(in.word) : narrow[in.word >> NARROW_GROUP];
+    while ((in.word & row->mask) != row->value)
+        row++;
+    in.row = row;
+    in.kind = row->no_pc && names_pc(in.word, row->no_pc) ? INSN_FIXED : kind_of(&in);
     return in;
 }
 

@@ -172,7 +172,7 @@ static void address(struct writer *w, uint8_t reg, vaddr_t value) {
 /* ---- forms ---- */
 
 static void literal(struct writer *w, const struct t32 *in, vaddr_t target) {
-    struct t32_access a;
+    struct t32_access a = {0};
     t32_access_of(in, &a);
     uint8_t reg = a.regs[0];
     if (!a.count) {
@@ -380,7 +380,6 @@ int t32_part_exit(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
 
 /* In a block, at most four instructions can stand for one. */
 bool t32_can_move(const struct t32 *in, bool in_block) {
-    struct t32_operand operand = t32_operand_of(in, 0);
     struct t32_access a;
     switch (in->row->form) {
     case T32_TABLE:
@@ -389,15 +388,16 @@ bool t32_can_move(const struct t32 *in, bool in_block) {
     case T32_BL:
         return !in_block;
     case T32_BX:
-        return !operand.target && !(in_block && in->kind == INSN_CALL_INDIRECT);
+        return !t32_operand_of(in, 0).target && !(in_block && in->kind == INSN_CALL_INDIRECT);
     case T32_ADD_HIGH:
-        return t32_high(in->word) != ARM_PC && !(in_block && operand.kind != OPERAND_PLAIN);
+        return t32_high(in->word) != ARM_PC &&
+               !(in_block && t32_operand_of(in, 0).kind != OPERAND_PLAIN);
     case T32_VECTOR_SINGLE:
-        return !(in_block && operand.kind != OPERAND_PLAIN);
+        return !(in_block && t32_accesses_by_pc(in));
     default:
         break;
     }
-    if (operand.kind != OPERAND_PC_MEMORY || !t32_access_of(in, &a) || !a.count)
+    if (!t32_accesses_by_pc(in) || !t32_access_of(in, &a) || !a.count)
         return true;
     return a.regs[0] != ARM_SP && !(in_block && a.regs[0] == ARM_PC);
 }
