@@ -10,6 +10,7 @@
 
 #include "arch/aarch64/aarch64.h"
 #include "arch/aarch64/agent.h"
+#include "arch/notices.h"
 
 enum { CALL_NUMBER = 8, SVC = 0xd4000001 };
 
@@ -100,7 +101,7 @@ bool regs_is_interrupted(const struct regs *regs) {
         SYS_sendto,       SYS_sendmsg,       SYS_sendmmsg,        SYS_accept, SYS_accept4,
         SYS_connect};
     const struct user_regs_struct *r = &regs->raw;
-    bool found = false;
+    bool found = waits_for_notice(r->regs[CALL_NUMBER], r->regs[1]);
     for (size_t i = 0; i < sizeof calls / sizeof *calls && !found; i++)
         found = r->regs[CALL_NUMBER] == (uint64_t)calls[i];
     return found && (int64_t)r->regs[0] == -4 /* EINTR */;

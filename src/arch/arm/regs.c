@@ -13,6 +13,7 @@
 #include "arch/arm/agent.h"
 #include "arch/arm/psr.h"
 #include "arch/arm/t32.h"
+#include "arch/notices.h"
 
 enum { CALL_NUMBER = 7, ARGUMENTS = 6 };
 
@@ -154,7 +155,7 @@ bool regs_is_interrupted(const struct regs *regs) {
                                 SYS_accept4,
                                 SYS_connect};
     const struct user_regs *r = &regs->raw;
-    bool found = false;
+    bool found = waits_for_notice(r->uregs[CALL_NUMBER], r->uregs[1]);
     for (size_t i = 0; i < sizeof calls / sizeof *calls && !found; i++)
         found = r->uregs[CALL_NUMBER] == (unsigned long)calls[i];
     return found && (int32_t)r->uregs[0] == -4 /* EINTR */ && (int32_t)r->uregs[ORIGINAL_R0] != -1;

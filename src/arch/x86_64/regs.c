@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include "arch/notices.h"
 #include "arch/x86_64/stub.h"
 
 /* Linux include/linux/errno.h: seen by tracers only. */
@@ -146,13 +147,12 @@ bool regs_restart_interrupted(struct regs *regs) {
     }
     if ((int64_t)r->rax != -4 /* EINTR */)
         return false;
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        if ((int64_t)r->orig_rax == calls[i]) {
-            again(r, r->orig_rax);
-            return true;
-        }
-    }
-    return false;
+    bool found = waits_for_notice(r->orig_rax, r->rsi);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls && !found; i++)
+        found = (int64_t)r->orig_rax == calls[i];
+    if (found)
+        again(r, r->orig_rax);
+    return found;
 }
 
 enum { TRAP_FLAG = 0x100 };

@@ -3,9 +3,11 @@
  * and processor make of it: a signal frame of ours is returned from, frames of the kernel's are
  * known, and code goes over the bridge as it goes where it stands.
  */
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 
 #include "arch/arm/agent.h"
@@ -125,6 +127,12 @@ static void check_interrupted(void) {
     if (regs.raw.uregs[0] != 3 || regs.raw.uregs[15] != FROM - 2)
         machine_fail("a call of T32", "is not made again");
     regs.raw.uregs[0] = (uint32_t)-4;
+    regs.raw.uregs[7] = SYS_ioctl;
+    if (regs_is_interrupted(&regs))
+        machine_fail("a call that is for the program to make again", "is made");
+    regs.raw.uregs[1] = (uint32_t)SECCOMP_IOCTL_NOTIF_RECV;
+    if (!regs_is_interrupted(&regs))
+        machine_fail("a wait for others' calls", "is not known");
     regs.raw.uregs[ORIGINAL_R0] = UINT32_MAX; /* it comes from no call */
     if (regs_is_interrupted(&regs))
         machine_fail("what is no call", "is one");

@@ -2,6 +2,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -333,6 +335,19 @@ static void a_blocked_thread_goes_on_where_it_was(void **state) {
         }
 }
 
+/* What other calls of devices have done when they return EINTR is for the program to know. */
+static void a_wait_for_notices_of_others_calls_is_made_again(void **state) {
+    struct regs regs = {.raw = {.orig_rax = SYS_ioctl, .rsi = FIONREAD, .rip = 0x1002}};
+    (void)state;
+    regs.raw.rax = (uint64_t)-EINTR;
+    assert_false(regs_restart_interrupted(&regs));
+    assert_int_equal(regs_pc(&regs), 0x1002);
+    regs.raw.rsi = SECCOMP_IOCTL_NOTIF_RECV;
+    assert_true(regs_restart_interrupted(&regs));
+    assert_int_equal(regs_pc(&regs), 0x1000);
+    assert_int_equal(regs.raw.rax, SYS_ioctl);
+}
+
 /* ---- signals meanwhile ---- */
 
 static uint32_t *ready;
@@ -521,6 +536,7 @@ int main(void) {
         cmocka_unit_test(all_registers_are_as_before),
         cmocka_unit_test(a_signal_frame_beside_the_stack_is_as_good),
         cmocka_unit_test(a_blocked_thread_goes_on_where_it_was),
+        cmocka_unit_test(a_wait_for_notices_of_others_calls_is_made_again),
         cmocka_unit_test(signals_wait_until_the_call_is_over_and_keep_their_values),
         cmocka_unit_test(a_stop_signal_in_the_middle_is_not_lost),
         cmocka_unit_test(a_job_that_is_stopped_stays_stopped),
