@@ -21,7 +21,7 @@ static NOINLINE void *body(void *argument) {
     return (void *)sum;
 }
 
-static void tell_work(int thread, int n) {
+static inline __attribute__((always_inline)) void tell_work(int thread, int n) {
     for (int i = n; i >= 0; i--)
         printf("|%d > work\n", thread);
     for (int i = 0; i <= n; i++)
