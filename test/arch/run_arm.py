@@ -34,25 +34,29 @@ def embed_agent(source, folder):
                     os.path.join(folder, "agent-arm.inc"), "arm_agent", built + ".bin"], check=True)
 
 
-def main():
-    source, state, names = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3:]
-    compiler, emulator = shutil.which(COMPILER), shutil.which(EMULATOR)
-    if not compiler or not emulator:
-        print(f"{COMPILER} or {EMULATOR} is missing")
-        return 77
-    here = os.path.join(source, "test/arch", state)
+def build(source, state, name, folder):
+    """Makes FOLDER/NAME, which has what embed_agent() writes."""
+    here, program = os.path.join(source, "test/arch", state), os.path.join(folder, name)
     shared = [os.path.join(here, name) for name in SHARED]
     common = [*glob.glob(os.path.join(here, "*.S")), *filter(os.path.exists, shared),
               *sorted(backend_files(os.path.join(source, "src/arch/arm"), state == "stopped"))]
+    subprocess.run([COMPILER, "-static", STATES[state], "-O1", "-D_GNU_SOURCE",
+                    "-I", os.path.join(source, "src"), "-I", here, "-I", folder,
+                    os.path.join(here, name + ".c"), *common, "-o", program], check=True)
+    return program
+
+
+def main():
+    source, state, names = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3:]
+    if not shutil.which(COMPILER) or not shutil.which(EMULATOR):
+        print(f"{COMPILER} or {EMULATOR} is missing")
+        return 77
     status = 0
     with tempfile.TemporaryDirectory() as folder:
         embed_agent(source, folder)
         for name in names:
-            program = os.path.join(folder, name)
-            subprocess.run([compiler, "-static", STATES[state], "-O1", "-D_GNU_SOURCE",
-                            "-I", os.path.join(source, "src"), "-I", here, "-I", folder,
-                            os.path.join(here, name + ".c"), *common, "-o", program], check=True)
-            status |= subprocess.run([emulator, "-cpu", "max", program], check=False).returncode
+            program = build(source, state, name, folder)
+            status |= subprocess.run([EMULATOR, "-cpu", "max", program], check=False).returncode
     return status
 
 

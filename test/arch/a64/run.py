@@ -26,23 +26,27 @@ def embed_agent(source, folder):
                     os.path.join(folder, "agent-aarch64.inc"), "a64_agent", built + ".bin"], check=True)
 
 
-def main():
-    source, names = sys.argv[1], sys.argv[2:]
-    compiler, emulator = shutil.which(COMPILER), shutil.which(EMULATOR)
-    if not compiler or not emulator:
-        print(f"{COMPILER} or {EMULATOR} is missing")
-        return 77
-    here = os.path.join(source, "test/arch/a64")
+def build(source, name, folder):
+    """Makes FOLDER/NAME, which has what embed_agent() writes."""
+    here, program = os.path.join(source, "test/arch/a64"), os.path.join(folder, name)
     common = [os.path.join(here, "ground.c"), os.path.join(here, "state.S"),
               *sorted(glob.glob(os.path.join(source, "src/arch/aarch64/*.c")))]
+    subprocess.run([COMPILER, "-static", "-O1", "-D_GNU_SOURCE", "-I", os.path.join(source, "src"),
+                    "-I", here, "-I", folder, os.path.join(here, name + ".c"), *common, "-o", program], check=True)
+    return program
+
+
+def main():
+    source, names = sys.argv[1], sys.argv[2:]
+    if not shutil.which(COMPILER) or not shutil.which(EMULATOR):
+        print(f"{COMPILER} or {EMULATOR} is missing")
+        return 77
     status = 0
     with tempfile.TemporaryDirectory() as folder:
         embed_agent(source, folder)
         for name in names:
-            program = os.path.join(folder, name)
-            subprocess.run([compiler, "-static", "-O1", "-D_GNU_SOURCE", "-I", os.path.join(source, "src"),
-                            "-I", here, "-I", folder, os.path.join(here, name + ".c"), *common, "-o", program], check=True)
-            status |= subprocess.run([emulator, "-cpu", "max", program], check=False).returncode
+            program = build(source, name, folder)
+            status |= subprocess.run([EMULATOR, "-cpu", "max", program], check=False).returncode
     return status
 
 

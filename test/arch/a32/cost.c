@@ -1,0 +1,44 @@
+/*
+ * One slice of the stack, as it is in programs: for bench/slices.py, which counts the instructions.
+ *
+ *     cost STATE                 tells where the code stands, as qemu's -dfilter takes it
+ *     cost STATE WORDS KEPT      runs it over WORDS, of which KEPT look like addresses
+ *
+ * STATE is a32 or t32. Ends with 1 if anything else than that was recorded.
+ */
+#include "stage.h"
+
+/* As a program's own stack: words of nothing, and KEPT first ones that may be addresses. */
+static void fill_stack(uint32_t words, uint32_t kept) {
+    uint32_t *stack = pointer(GROUND_STACK);
+    memset(stack, 0, words * sizeof *stack);
+    for (uint32_t i = 0; i < kept; i++)
+        stack[i] = 0x400000 + i * ARM_WORD;
+}
+
+static bool run_once(uint32_t words, uint32_t kept) {
+    struct state in, out;
+    ground_fill(&in, 1);
+    in.r[ARM_LR] = CALLER;
+    write_lane(0, RING, 0);
+    lane()->slice_bytes = words * ARM_WORD;
+    lane()->stack_bytes = INT32_MAX;
+    lane()->ring_mask = RING - 1;
+    fill_stack(words, kept);
+    ground_run(stub_at | t32, &in, &out);
+    return out.arrived == DONE && lane()->head == (SLICE_HEAD_SLOTS + kept) * (uint64_t)EVENT_BYTES;
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2 && argc != 4)
+        return 2;
+    t32 = argv[1][0] == 't';
+    catch (SIGILL, read_for);
+    ground_open();
+    write_agent(0);
+    uint32_t end = STUB + (uint32_t)write_stub((struct stub_spec){.variant = STUB_SLICE});
+    if (argc == 4)
+        return !run_once((uint32_t)atoi(argv[2]), (uint32_t)atoi(argv[3]));
+    printf("%#x+%#x\n", AGENT, end - AGENT);
+    return 0;
+}
