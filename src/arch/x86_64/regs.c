@@ -303,21 +303,36 @@ static size_t xstate_offset(void) {
 
 size_t regs_signal_frame_size(size_t extended_size) { return xstate_offset() + extended_size + 64; }
 
-/* Where component NUMBER of an XSAVE area ends; 0: there is none. */
-static size_t component_end(int number) {
-    uint32_t size, offset, about, unused;
-    __cpuid_count(0xd, number, size, offset, about, unused);
-    bool is_of_users = !(about & 1);
-    return size && is_of_users ? (size_t)offset + size : 0;
+/* Where components of an XSAVE area end, by number; 0: there is none. The processor is asked once:
+ * in a virtual machine each answer takes microseconds, and each remote call needs a frame, while
+ * the program stands. */
+static const size_t *component_ends(void) {
+    enum { STATE = 0xd };
+    static size_t ends[COMPONENTS];
+    static bool known;
+    uint32_t low, high, size, offset, unused;
+    if (known)
+        return ends;
+    known = true;
+    __cpuid_count(STATE, 0, low, unused, unused, high);
+    const uint64_t of_users = (uint64_t)high << 32 | low;
+    for (int i = FIRST_EXTENDED; i < COMPONENTS; i++) {
+        if (!(of_users >> i & 1))
+            continue;
+        __cpuid_count(STATE, i, size, offset, unused, unused);
+        ends[i] = (size_t)offset + size;
+    }
+    return ends;
 }
 
 /* How much of an XSAVE area is in use. */
 static size_t xstate_used(const uint8_t *xstate, size_t size) {
+    const size_t *ends = component_ends();
     uint64_t in_use;
     size_t used = XSTATE_LEAST;
     memcpy(&in_use, xstate + XFEATURES, sizeof in_use);
     for (int i = FIRST_EXTENDED; i < COMPONENTS; i++) {
-        size_t end = in_use >> i & 1 ? component_end(i) : 0;
+        size_t end = in_use >> i & 1 ? ends[i] : 0;
         if (end > used && end <= size)
             used = end;
     }
@@ -335,6 +350,7 @@ static size_t xstate_used(const uint8_t *xstate, size_t size) {
  */
 static void frame_xstate(uint8_t *out, const uint8_t *xstate, size_t size) {
     const uint64_t legacy = 3;
+    const size_t *ends = component_ends();
     const size_t used = xstate_used(xstate, size);
     struct {
         uint32_t magic1, extended_size;
@@ -348,9 +364,8 @@ static void frame_xstate(uint8_t *out, const uint8_t *xstate, size_t size) {
     memcpy(out + used, &MAGIC2, sizeof MAGIC2);
     memcpy(out + size, &MAGIC2, sizeof MAGIC2);
     for (int i = FIRST_EXTENDED; i < COMPONENTS; i++) {
-        size_t end = component_end(i);
-        if (end > used && end < size)
-            memcpy(out + end, &MAGIC2, sizeof MAGIC2);
+        if (ends[i] > used && ends[i] < size)
+            memcpy(out + ends[i], &MAGIC2, sizeof MAGIC2);
     }
 }
 
