@@ -63,13 +63,13 @@ void regs_set_syscall_result(struct regs *regs, int64_t result, const uint64_t a
 bool regs_call(const struct regs *regs, long *ret_number, uint64_t *ret_argument);
 
 /* The thread was stopped by us while in a system call that the kernel would restart on its way
- * back (ERESTART*): does the same to REGS, so that they may be set at any kind of stop. */
+ * back (ERESTART*): does the same to REGS, which go into a signal frame. rt_sigreturn makes the
+ * kernel forget how far a timed call has come, so it begins anew. */
 void regs_finish_restart(struct regs *regs);
-/* The same for registers that go into a signal frame: rt_sigreturn makes the kernel forget how far
- * a timed call has come, so it begins anew, where else it would fail with EINTR. */
-void regs_finish_restart_in_frame(struct regs *regs);
 /* Whether the kernel would take REGS for those of a call that it has to restart, if they were given
- * to a thread that stands behind one (which it does not, where they say that it is in none). */
+ * to a thread that stands behind one (which it does not, where they say that it is in none). It
+ * does so only on the way back from a stop of ours or of a signal; if a handler runs first, the
+ * call fails with EINTR instead, where that is what the program may rely on. */
 bool regs_seem_to_restart(const struct regs *regs);
 /* Where in the agent of the trampoline area AREA a thread with REGS stands. */
 enum agent_place {

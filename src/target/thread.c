@@ -174,8 +174,7 @@ static int remember(pid_t tid, const struct remote_site *site, struct caller *c)
     if (rc < 0)
         return rc;
     struct regs alone = c->regs;
-    regs_finish_restart(&c->regs);
-    regs_finish_restart_in_frame(&alone);
+    regs_finish_restart(&alone);
     return write_frame(tid, site, &alone, c);
 }
 
@@ -362,8 +361,10 @@ static void resume_dispatch(pid_t tid, struct dispatch *before) {
         request(SET_DISPATCH, tid, (void *)sizeof *before, before);
 }
 
-/* The thread has made its call, and stands where the kernel would take REGS for what that has come
- * to: makes it stand where it does not. */
+/* The thread has made its call, and stands behind that; if REGS, which are to be its again, are of
+ * a call that is to be restarted, makes it stand where the kernel looks for that. So it restarts
+ * the program's call, or if there is a signal by then it does not; on other processors, where it
+ * has seen to that before, it does not take REGS for what our call has come to. */
 static int leave_call(pid_t tid, const struct regs *regs, struct meanwhile *m) {
     return regs_seem_to_restart(regs) ? thread_halt(tid, m) : 0;
 }

@@ -87,7 +87,6 @@ void regs_put_off_call(struct regs *regs) { regs->raw.pc -= A64_BYTES; }
 /* Before it lets a tracer see a thread that is on its way back from a call, the kernel has put the
  * registers to the call's beginning where it would be restarted (do_signal()). */
 void regs_finish_restart(struct regs *regs) { (void)regs; }
-void regs_finish_restart_in_frame(struct regs *regs) { (void)regs; }
 
 /* ERESTART* (Linux include/linux/errno.h), seen by nobody. */
 bool regs_seem_to_restart(const struct regs *regs) { return regs->raw.regs[0] + 516 <= 516 - 512; }

@@ -117,7 +117,6 @@ void regs_put_off_call(struct regs *regs) { step_back(regs); }
  * registers to the call's beginning where it would be restarted (do_signal()); if pc has not
  * changed behind that it does the same without leaving the kernel. */
 void regs_finish_restart(struct regs *regs) { (void)regs; }
-void regs_finish_restart_in_frame(struct regs *regs) { (void)regs; }
 
 /* ERESTART* (Linux include/linux/errno.h), seen by nobody. */
 bool regs_seem_to_restart(const struct regs *regs) {

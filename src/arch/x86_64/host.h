@@ -52,9 +52,9 @@ enum {
     BRIDGE_WRITTEN = BRIDGE_BYTES + 2 + 8 /* movabs %rax, saved */
 };
 
-/* As regs_finish_restart() does, for calls that the kernel does not restart after a mere stop
- * (epoll_wait and others that return EINTR). Returns whether it did. Only right when no signal is
- * about to be delivered. */
+/* For calls that the kernel does not restart after a mere stop (epoll_wait and others that return
+ * EINTR): makes it do so, unless a handler runs first. Returns whether it is such a one. Only for
+ * threads that stand where the kernel looks for that (regs_seem_to_restart()). */
 bool regs_restart_interrupted(struct regs *regs);
 
 static const uint64_t HOST_HIGHEST = 0x7ffff0000000; /* where programs have memory */

@@ -89,23 +89,6 @@ static void again(struct user_regs_struct *r, uint64_t number) {
     r->orig_rax = (uint64_t)NO_SYSCALL;
 }
 
-static void finish_restart(struct user_regs_struct *r, uint64_t timed_call) {
-    if ((int64_t)r->orig_rax < 0)
-        return;
-    switch (-(int64_t)r->rax) {
-    case ERESTARTSYS:
-    case ERESTARTNOINTR:
-    case ERESTARTNOHAND:
-        again(r, r->orig_rax);
-        break;
-    case ERESTART_RESTARTBLOCK:
-        again(r, timed_call);
-        break;
-    default:
-        r->orig_rax = (uint64_t)NO_SYSCALL;
-    }
-}
-
 void regs_put_off_call(struct regs *regs) { again(&regs->raw, regs->raw.orig_rax); }
 
 bool regs_lane_taken(const struct regs *regs) { return regs->raw.gs_base || regs->raw.gs; }
@@ -114,16 +97,21 @@ bool regs_call_sets_lane(long number, uint64_t argument) {
     return number == SYS_arch_prctl && argument == ARCH_SET_GS;
 }
 
-void regs_finish_restart(struct regs *regs) { finish_restart(&regs->raw, SYS_restart_syscall); }
-
-void regs_finish_restart_in_frame(struct regs *regs) {
-    finish_restart(&regs->raw, regs->raw.orig_rax);
-}
-
 /* That it is in none is told by a register: orig_rax. */
 bool regs_seem_to_restart(const struct regs *regs) {
-    (void)regs;
-    return false;
+    const struct user_regs_struct *r = &regs->raw;
+    const int64_t result = (int64_t)r->rax;
+    return (int64_t)r->orig_rax >= 0 &&
+           (result == -ERESTARTSYS || result == -ERESTARTNOINTR || result == -ERESTARTNOHAND ||
+            result == -ERESTART_RESTARTBLOCK);
+}
+
+void regs_finish_restart(struct regs *regs) {
+    struct user_regs_struct *r = &regs->raw;
+    if (regs_seem_to_restart(regs))
+        again(r, r->orig_rax);
+    else if ((int64_t)r->orig_rax >= 0)
+        r->orig_rax = (uint64_t)NO_SYSCALL;
 }
 
 static bool is_peek_for_all(const struct user_regs_struct *r) {
@@ -142,7 +130,7 @@ bool regs_restart_interrupted(struct regs *regs) {
         SYS_accept4,    SYS_connect};
     struct user_regs_struct *r = &regs->raw;
     if (is_peek_for_all(r)) { /* it takes nothing away */
-        again(r, r->orig_rax);
+        r->rax = (uint64_t)-ERESTARTSYS;
         return true;
     }
     if ((int64_t)r->rax != -4 /* EINTR */)
@@ -151,7 +139,7 @@ bool regs_restart_interrupted(struct regs *regs) {
     for (size_t i = 0; i < sizeof calls / sizeof *calls && !found; i++)
         found = (int64_t)r->orig_rax == calls[i];
     if (found)
-        again(r, r->orig_rax);
+        r->rax = (uint64_t)-ERESTARTNOHAND;
     return found;
 }
 

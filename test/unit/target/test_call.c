@@ -360,6 +360,8 @@ static void a_wait_for_notices_of_others_calls_is_made_again(void **state) {
     assert_int_equal(regs_pc(&regs), 0x1002);
     regs.raw.rsi = SECCOMP_IOCTL_NOTIF_RECV;
     assert_true(regs_restart_interrupted(&regs));
+    assert_true(regs_seem_to_restart(&regs));
+    regs_finish_restart(&regs);
     assert_int_equal(regs_pc(&regs), 0x1000);
     assert_int_equal(regs.raw.rax, SYS_ioctl);
 }

@@ -1,0 +1,156 @@
+/* Signals that come while a thread stands, which was stopped in a system call. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "child.h"
+#include "target/memory.h"
+
+static const struct timespec minute = {60, 0};
+static const uint64_t no_signals;
+static const uint32_t word;
+static int pipe_fds[2], socket_fds[2], epoll;
+
+struct waiting {
+    long number;
+    uint64_t args[4];
+};
+
+static volatile sig_atomic_t handled;
+static void handle(int sig) {
+    (void)sig;
+    handled++;
+}
+
+/* FLAGS: of the handler. */
+static long wait_in(const struct waiting *w, int flags) {
+    struct sigaction a = {.sa_handler = handle, .sa_flags = flags};
+    const uint64_t *args = w->args;
+    sigaction(SIGUSR1, &a, NULL);
+    return syscall(w->number, args[0], args[1], args[2], args[3], NULL, NULL);
+}
+
+static int expect_interruption(void *arg) {
+    return wait_in(arg, 0) == -1 && errno == EINTR && handled == 1 ? 0 : 1;
+}
+
+/* signal(7): these are interrupted by any handler. */
+static int expect_interruption_anyway(void *arg) {
+    return wait_in(arg, SA_RESTART) == -1 && errno == EINTR && handled == 1 ? 0 : 1;
+}
+
+static int expect_one_byte(void *arg) {
+    return wait_in(arg, SA_RESTART) == 1 && handled == 1 ? 0 : 1;
+}
+
+/* As the tracer does for a thread that it has stopped. */
+static void mend(pid_t pid) {
+    struct regs regs;
+    assert_int_equal(thread_get_regs(pid, &regs), 0);
+    if (regs_restart_interrupted(&regs))
+        assert_int_equal(thread_set_regs(pid, &regs), 0);
+}
+
+static void call(pid_t pid, const struct remote_site *site) {
+    const struct remote_call c = {SYS_getpid, {0}};
+    int64_t result = 0;
+    assert_int_equal(thread_call(pid, site, &c, &result, NULL), 0);
+    assert_int_equal(result, pid);
+}
+
+/* Passes signals on until the child ends. */
+static int run_to_end(pid_t pid) {
+    int status = 0;
+    while (thread_wait(pid, &status) == 0)
+        thread_continue(pid, status >> 16 ? 0 : WSTOPSIG(status));
+    return child_end(pid);
+}
+
+static pid_t start(int (*body)(void *), const struct waiting *w, int calls) {
+    pid_t pid = child_start(body, (void *)w);
+    child_await_call(pid, w->number);
+    child_seize(pid);
+    struct remote_site site = child_site(pid);
+    mend(pid);
+    for (int i = 0; i < calls; i++)
+        call(pid, &site);
+    close(site.memory_fd);
+    kill(pid, SIGUSR1);
+    thread_continue(pid, 0);
+    return pid;
+}
+
+/* After no, one and two remote calls. */
+static void expect_end(int (*body)(void *), const struct waiting *w) {
+    for (int calls = 0; calls < 3; calls++) {
+        pid_t pid = start(body, w, calls);
+        if (run_to_end(pid))
+            fail_msg("system call %ld, after %d remote calls", w->number, calls);
+    }
+}
+
+/* Untraced it would have come while the thread waits. */
+static void it_ends_the_call(void **state) {
+    (void)state;
+    char byte;
+    const struct waiting all[] = {
+        {SYS_pause, {0}},
+        {SYS_read, {(uint64_t)pipe_fds[0], (uint64_t)&byte, 1}},
+        {SYS_recvfrom, {(uint64_t)socket_fds[0], (uint64_t)&byte, 1}},
+        {SYS_select, {0}},
+        {SYS_poll, {0, 0, 60000}},
+        {SYS_nanosleep, {(uint64_t)&minute}},
+        {SYS_futex, {(uint64_t)&word, FUTEX_WAIT}},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        expect_end(expect_interruption, &all[i]);
+}
+
+static void it_ends_calls_that_no_handler_lets_begin_again(void **state) {
+    (void)state;
+    struct epoll_event event;
+    const struct waiting all[] = {
+        {SYS_epoll_wait, {(uint64_t)epoll, (uint64_t)&event, 1, 60000}},
+        {SYS_rt_sigtimedwait, {(uint64_t)&no_signals, 0, (uint64_t)&minute, 8}},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        expect_end(expect_interruption_anyway, &all[i]);
+}
+
+static void a_handler_may_let_a_call_begin_again(void **state) {
+    (void)state;
+    char byte;
+    const struct waiting reading = {SYS_read, {(uint64_t)pipe_fds[0], (uint64_t)&byte, 1}};
+    for (int calls = 0; calls < 3; calls++) {
+        pid_t pid = start(expect_one_byte, &reading, calls);
+        assert_int_equal(WSTOPSIG(child_await_stop(pid)), SIGUSR1);
+        thread_continue(pid, SIGUSR1);
+        assert_int_equal(write(pipe_fds[1], "x", 1), 1);
+        assert_int_equal(run_to_end(pid), 0);
+    }
+}
+
+static int setup(void **state) {
+    (void)state;
+    epoll = epoll_create1(0);
+    return pipe(pipe_fds) < 0 ? -1 : socketpair(AF_UNIX, SOCK_STREAM, 0, socket_fds);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_ends_the_call),
+        cmocka_unit_test(it_ends_calls_that_no_handler_lets_begin_again),
+        cmocka_unit_test(a_handler_may_let_a_call_begin_again),
+    };
+    return cmocka_run_group_tests_name("signals in system calls", tests, setup, NULL);
+}
