@@ -56,18 +56,29 @@ static int seize(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
     return 0;
 }
 
+/* Of a list that cannot be read nobody knows whether somebody runs who is not on it. */
+static int not_listed(pid_t process, int why, struct err *err) {
+    if (why == ENOENT || why == ESRCH)
+        return 0; /* it has ended, or does so */
+    return err_set(err, why, "threads", "process %d: cannot list its threads: %s", process,
+                   strerror(why));
+}
+
 /* One look at all threads of PROCESS. */
 static int seize_new(struct seizing *s, pid_t process, struct err *err) {
     AUTO_FREE char *name = mem_printf("/proc/%d/task", process);
     DIR *folder = opendir(name);
+    if (!folder)
+        return not_listed(process, errno, err);
     int rc = 0;
-    for (const struct dirent *e; folder && rc == 0 && (e = readdir(folder));) {
+    for (const struct dirent *e; errno = 0, rc == 0 && (e = readdir(folder));) {
         pid_t tid = (pid_t)strtol(e->d_name, NULL, 10);
         if (tid > 0 && !tasks_find(&s->tracer->tasks, tid) && !status_is_worker(tid))
             rc = seize(s, process, tid, err);
     }
-    if (folder)
-        closedir(folder);
+    if (rc == 0 && errno)
+        rc = not_listed(process, errno, err);
+    closedir(folder);
     return rc;
 }
 

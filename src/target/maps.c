@@ -1,6 +1,7 @@
 #include "target/maps.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,8 @@
 #include "arch/host.h"
 #include "base/page.h"
 
-/* By hand: sscanf() takes longer than the kernel does to write it, and programs stand meanwhile. */
+/* By hand: sscanf() takes longer than the kernel does to write it, and programs stand meanwhile.
+ * LINE ends without a line feed. */
 static bool parse_line(char *line, struct map *m) {
     enum { MODES = 4 };
     char *at, *modes;
@@ -31,28 +33,44 @@ static bool parse_line(char *line, struct map *m) {
     m->device = makedev(major, minor);
     m->inode = strtoull(at, &at, 10);
     at += strspn(at, " ");
-    at[strcspn(at, "\n")] = '\0';
     m->path = mem_strdup(at);
     return true;
+}
+
+/* All that can be read from FD, a file of the kernel's, as a text to be freed; NULL with errno. In
+ * few reads: with each the kernel searches anew. */
+static char *read_text(int fd) {
+    enum { AT_ONCE = 1 << 16 };
+    size_t size = 0, room = 0;
+    AUTO_FREE char *text = NULL;
+    ssize_t n;
+    do {
+        if (room - size <= AT_ONCE) {
+            room = 2 * room + AT_ONCE + 1;
+            text = mem_resize(text, room, 1);
+        }
+        n = read(fd, text + size, AT_ONCE);
+        size += n > 0 ? (size_t)n : 0;
+    } while (n > 0);
+    text[size] = '\0';
+    return n < 0 ? NULL : steal(text);
 }
 
 int maps_read(pid_t tid, struct maps *ret, struct err *err) {
     char name[32];
     snprintf(name, sizeof name, "/proc/%d/maps", tid);
-    FILE *f = fopen(name, "re");
-    if (!f)
+    AUTO_FD int fd = open(name, O_RDONLY | O_CLOEXEC);
+    AUTO_FREE char *text = fd < 0 ? NULL : read_text(fd);
+    if (!text) /* a part of it would tell that the rest is unmapped */
         return err_set(err, errno, "read-maps", "process %d: cannot read its memory map: %s", tid,
                        strerror(errno));
-    setvbuf(f, NULL, _IOFBF, 1 << 16); /* few reads: each makes the kernel search anew */
     struct maps maps = {0};
-    AUTO_FREE char *line = NULL;
-    size_t room = 0;
-    while (getline(&line, &room, f) > 0) {
+    for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
         struct map m;
+        *end = '\0';
         if (parse_line(line, &m))
             ARRAY_PUSH(&maps.list, m);
     }
-    fclose(f);
     *ret = maps;
     return 0;
 }

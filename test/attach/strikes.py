@@ -23,6 +23,7 @@ FIRST = 60
 WAYS = ([], ["-M", "*"])
 KINDS = (("seize", 8), ("memory", 60), ("call", 16))  # and how many there are of the first steps
 PATIENCE_S = 60
+MAPS, LISTS = 32, 6
 
 
 class Strikes:
@@ -94,6 +95,18 @@ class Strikes:
                 check(status == wanted, f"{how}: status {status}")
                 check_left(process.pid, before)
 
+    def unread(self):
+        """Each memory map and list of threads that is read; maps by two reads each."""
+        told = []
+        for kind, steps in (("maps", range(0, MAPS, 2)), ("threads", range(LISTS))):
+            for step in steps:
+                with running(self.program) as process:
+                    status = self.attach(process.pid, ["-M", "*"], f"{kind}:{step}")
+                    check(status in (0, 1), f"{kind} {step}: status {status}")
+                    told.append(self.said)
+        for what in (b"cannot read its memory map", b"cannot list its threads"):
+            check(any(what in said for said in told), f"nothing {what}: {told}")
+
     def limits(self):
         """What the kernel does not give to the program."""
         for limit, value in (("AS", 1 << 20), ("NOFILE", 0)):
@@ -112,6 +125,7 @@ def test(strikes):
         for strike in (strikes.fail, strikes.kill_spoor, strikes.kill_program):
             strike(way, count)
     strikes.share()
+    strikes.unread()
     strikes.limits()
 
 

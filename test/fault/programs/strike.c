@@ -17,10 +17,13 @@
  *     STRIKE=unmap:N      the same, of calls that unmap memory only
  *     STRIKE=take:N       EPERM for the first N ways to take a descriptor out of the program
  *     STRIKE=size:N       ENOSPC, to give shared memory its size
+ *     STRIKE=maps:N       ENOMEM, to read of the program's memory map
+ *     STRIKE=threads:N    ENOMEM, to list its threads
  *     STRIKE=count:FILE   at its end spoor writes to FILE how many there were
  *     STRIKE=between:     at the first request to stop a thread, when all are seized, a byte goes
  *                         to the pipe "now", and what the kernel reports of that is awaited
  */
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -52,12 +55,14 @@ enum who {
     BETWEEN,
     TAKE,
     SIZE,
+    MAPS,
+    THREADS,
     COUNT,
     NOTHING
 };
 static const char *const names[] = {
-    "spoor:", "settling:", "program:", "exec:",    "fork:", "seize:", "memory:",
-    "call:",  "room:",     "unmap:",   "between:", "take:", "size:",  "count:"};
+    "spoor:", "settling:", "program:", "exec:", "fork:", "seize:", "memory:",  "call:",
+    "room:",  "unmap:",    "between:", "take:", "size:", "maps:",  "threads:", "count:"};
 static enum who who = NOTHING;
 static long left, count;
 static char file[256];
@@ -345,4 +350,28 @@ int ftruncate64(int fd, off64_t size) {
     if (fcntl(fd, F_GET_SEALS) >= 0 && fails(SIZE, ENOSPC))
         return -1;
     return (int)returned(set_size(fd, (uint64_t)size));
+}
+
+static int ends_in(const char *name, const char *end) {
+    size_t size = strlen(name), least = strlen(end);
+    return size >= least && strcmp(name + size - least, end) == 0;
+}
+
+static int is_map(int fd) {
+    char link[32], name[64] = "";
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    return who == MAPS && readlink(link, name, sizeof name - 1) > 0 && ends_in(name, "/maps");
+}
+
+ssize_t read(int fd, void *buffer, size_t size) {
+    if (is_map(fd) && fails(MAPS, ENOMEM))
+        return -1;
+    return kernel(SYS_read, fd, (long)buffer, (long)size, 0, 0, 0);
+}
+
+DIR *opendir(const char *name) {
+    if (ends_in(name, "/task") && fails(THREADS, ENOMEM))
+        return NULL;
+    int fd = open64(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? NULL : fdopendir(fd);
 }
