@@ -319,7 +319,7 @@ int space_update(const struct space_context *ctx, struct space *s, pid_t caller,
 static taddr_t room_apart(const struct update *u) {
     const uint64_t apart = 8ull << 30, room = 8ull << 30, reach = 1ull << 40;
     taddr_t from = u->loader.start > 2 * apart ? u->loader.start - apart : u->loader.end + apart;
-    return maps_find_room(u->maps, from, from, room, reach);
+    return maps_find_room(u->maps, (struct span){from, from}, room, reach, 0);
 }
 
 int space_prepare(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {

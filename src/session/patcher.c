@@ -38,18 +38,20 @@ static struct span right_above(const struct patched *p, pid_t tid) {
 }
 
 /* Room within reach of what lies from LOW to HIGH of P's module. */
-static taddr_t room_near(const struct patched *p, const struct maps *maps, vaddr_t low,
+static taddr_t room_near(const struct patched *p, const struct patch_request *r, vaddr_t low,
                          vaddr_t high) {
-    return maps_find_room(maps, low + p->bias, high + p->bias, p->room, plan_reach(p->entry->plan));
+    const struct span near = {low + p->bias, high + p->bias};
+    return maps_find_room(r->maps, near, p->room, plan_reach(p->entry->plan),
+                          status_break_start(r->caller));
 }
 
 /* Within reach of all its module; of the text alone, where data takes so much that there is no such
  * place: most processors reach data farther than code. */
 static taddr_t find_room(const struct patched *p, const struct patch_request *r) {
     const struct module *m = p->entry->module;
-    taddr_t area = room_near(p, r->maps, m->low, m->high);
+    taddr_t area = room_near(p, r, m->low, m->high);
     if (!area)
-        area = room_near(p, r->maps, m->text_low, m->text_high);
+        area = room_near(p, r, m->text_low, m->text_high);
     if (!area)
         area = maps_find_room_between(r->maps, right_above(p, r->caller), p->room);
     return area;

@@ -222,22 +222,45 @@ struct span *maps_taken(const struct maps *maps, taddr_t break_start, size_t *re
     return spans.at;
 }
 
-taddr_t maps_find_room(const struct maps *maps, taddr_t low, taddr_t high, uint64_t size,
-                       uint64_t reach) {
+static bool meets(taddr_t at, uint64_t size, struct span s) {
+    return at < s.end && at + size > s.start;
+}
+
+/* The same as the two above, outside of HEAP. */
+static taddr_t room_down(const struct maps *maps, struct span within, uint64_t size,
+                         struct span heap) {
+    taddr_t at = room_below(maps, within.start, within.end, size);
+    return at && meets(at, size, heap) ? room_below(maps, within.start, heap.start, size) : at;
+}
+
+static taddr_t room_up(const struct maps *maps, struct span within, uint64_t size,
+                       struct span heap) {
+    taddr_t at = room_above(maps, within.start, within.end, size);
+    return at && meets(at, size, heap) ? room_above(maps, heap.end, within.end, size) : at;
+}
+
+taddr_t maps_find_room(const struct maps *maps, struct span near, uint64_t size, uint64_t reach,
+                       taddr_t break_start) {
     size = page_up(size);
+    taddr_t low = near.start, high = near.end;
     taddr_t bottom = high > reach + LOWEST ? high - reach : LOWEST;
     taddr_t top = low + reach < HOST_HIGHEST ? low + reach : HOST_HIGHEST;
-    /* Below the module, at a distance that leaves the neighbourhood to the program; else above it,
-     * far enough for a break that starts behind it; else wherever there is room. */
+    const struct span heap = {break_start, break_start ? break_start + BREAK_ROOM : 0};
+    /* Below the module, at a distance that leaves the neighbourhood to the program; else above it:
+     * below a break that the kernel has put some way off (up to a gigabyte: arch_randomize_brk() in
+     * arch/x86/kernel/process.c), or far enough for one that starts behind the module; else
+     * wherever there is room. */
     taddr_t at = 0;
     if (low > bottom + 256 * MIB + size)
-        at = room_below(maps, bottom, low - 256 * MIB, size);
+        at = room_down(maps, (struct span){bottom, low - 256 * MIB}, size, heap);
+    if (!at && high + 1024 * MIB + size < top && heap.start > high + size && heap.start <= top)
+        at = room_below(maps, high, heap.start, size);
     if (!at && high + 1024 * MIB + size < top)
-        at = room_above(maps, high + 1024 * MIB, top, size);
+        at = room_up(maps, (struct span){high + 1024 * MIB, top}, size, heap);
     if (!at && low > bottom + size)
-        at = room_below(maps, bottom, low, size);
+        at = room_down(maps, (struct span){bottom, low}, size, heap);
     if (!at)
-        at = room_above(maps, high + 256 * MIB, top, size);
+        at = room_up(maps, (struct span){high + 256 * MIB, top}, size, heap);
     return at;
 }
 

@@ -38,10 +38,11 @@ const struct map *maps_at(const struct maps *maps, taddr_t addr);
  * may grow into: ascending, disjoint. The array is the caller's. */
 struct span *maps_taken(const struct maps *maps, taddr_t break_start, size_t *ret_count);
 
-/* Where SIZE bytes can be mapped so that all of [low, high) is within REACH bytes of all of it;
- * keeps clear of the program break's and the stack's room to grow. 0 when there is no room. */
-taddr_t maps_find_room(const struct maps *maps, taddr_t low, taddr_t high, uint64_t size,
-                       uint64_t reach);
+/* Where SIZE bytes can be mapped so that all of NEAR is within REACH bytes of all of it; keeps
+ * clear of the program break's (BREAK_START: where it begins, 0 if that is far away) and the
+ * stack's room to grow. 0 when there is no room. */
+taddr_t maps_find_room(const struct maps *maps, struct span near, uint64_t size, uint64_t reach,
+                       taddr_t break_start);
 /* The lowest place for SIZE bytes in WITHIN, whatever may grow into it; 0 when there is none. */
 taddr_t maps_find_room_between(const struct maps *maps, struct span within, uint64_t size);
 

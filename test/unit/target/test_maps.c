@@ -19,6 +19,8 @@ struct stretch {
     const char *path;
 };
 
+static taddr_t break_start; /* 0: far away, or there is a heap already */
+
 static taddr_t find(const struct stretch *spans, size_t count, taddr_t low, taddr_t high,
                     uint64_t size) {
     struct maps maps = {0};
@@ -28,7 +30,7 @@ static taddr_t find(const struct stretch *spans, size_t count, taddr_t low, tadd
                         .path = mem_strdup(spans[i].path ? spans[i].path : "")};
         ARRAY_PUSH(&maps.list, m);
     }
-    taddr_t at = maps_find_room(&maps, low, high, size, REACH);
+    taddr_t at = maps_find_room(&maps, (struct span){low, high}, size, REACH, break_start);
     for (size_t i = 0; at && i < count; i++)
         assert_true(at + size <= spans[i].start || at >= spans[i].end);
     if (at) { /* every byte of one reaches every byte of the other */
@@ -62,6 +64,40 @@ static void a_break_that_does_not_exist_yet_keeps_a_gigabyte(void **state) {
     (void)state;
     const struct stretch spans[] = {{0x400000, 0x500000, "/bin/x"}};
     assert_true(FIND(spans, 0x400000, 0x500000, MIB) >= 0x500000 + GIB);
+}
+
+/* Kernels put it up to a gigabyte behind the program. */
+static void a_break_some_way_off_keeps_all_that_is_above_it(void **state) {
+    (void)state;
+    const struct stretch spans[] = {{0x400000, 0x500000, "/bin/x"}};
+    for (uint64_t gap = 2 * MIB; gap <= GIB; gap += 31 * MIB) {
+        break_start = 0x500000 + gap;
+        taddr_t at = FIND(spans, 0x400000, 0x500000, MIB);
+        assert_true(at >= 0x500000 && at + MIB <= break_start);
+    }
+    break_start = 0;
+}
+
+static void without_room_before_it_a_break_keeps_a_gigabyte(void **state) {
+    (void)state;
+    const uint64_t gap = 600 * MIB;
+    const struct stretch spans[] = {{0x400000, 0x500000, "/bin/x"},
+                                    {0x500000, 0x500000 + gap, "full"}};
+    break_start = 0x500000 + gap;
+    taddr_t at = FIND(spans, 0x400000, 0x500000, MIB);
+    assert_true(at >= break_start + GIB);
+    at = FIND(spans, 0x400000, 0x500000, 300 * MIB);
+    assert_true(at >= break_start + GIB);
+    assert_int_equal(FIND(spans, 0x400000, 0x500000, 500 * MIB), 0);
+    break_start = 0;
+}
+
+static void below_a_program_the_break_keeps_its_room_too(void **state) {
+    (void)state;
+    const struct stretch spans[] = {{PIE, PIE_END, "/bin/x"}};
+    break_start = PIE - 700 * MIB;
+    assert_true(FIND(spans, PIE, PIE_END, MIB) + MIB <= break_start);
+    break_start = 0;
 }
 
 /* The heap grows over maps above it, up to where something could have been placed. */
@@ -195,9 +231,9 @@ static void room_that_was_taken_since_is_not_given_again(void **state) {
     struct maps maps = {0};
     struct map program = {.start = PIE, .end = PIE_END, .path = mem_strdup("/bin/x")};
     ARRAY_PUSH(&maps.list, program);
-    taddr_t first = maps_find_room(&maps, PIE, PIE_END, MIB, REACH);
+    taddr_t first = maps_find_room(&maps, (struct span){PIE, PIE_END}, MIB, REACH, 0);
     maps_add(&maps, first, first + MIB);
-    taddr_t second = maps_find_room(&maps, PIE, PIE_END, MIB, REACH);
+    taddr_t second = maps_find_room(&maps, (struct span){PIE, PIE_END}, MIB, REACH, 0);
     assert_true(second && (second + MIB <= first || second >= first + MIB));
     assert_true(maps.list.at[0].start < maps.list.at[1].start);
     maps_done(&maps);
@@ -218,6 +254,9 @@ int main(void) {
         cmocka_unit_test(a_pie_program_gets_room_near_its_text),
         cmocka_unit_test(the_heap_keeps_a_gigabyte_to_grow),
         cmocka_unit_test(a_break_that_does_not_exist_yet_keeps_a_gigabyte),
+        cmocka_unit_test(a_break_some_way_off_keeps_all_that_is_above_it),
+        cmocka_unit_test(without_room_before_it_a_break_keeps_a_gigabyte),
+        cmocka_unit_test(below_a_program_the_break_keeps_its_room_too),
         cmocka_unit_test(room_is_not_found_where_the_heap_may_grow_over_a_map),
         cmocka_unit_test(the_stack_keeps_room_to_grow_down),
         cmocka_unit_test(a_fixed_program_has_nothing_below_the_lowest_address),
