@@ -7,8 +7,8 @@
  *     removed    the file is removed
  */
 #include <dlfcn.h>
-#include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -24,8 +24,8 @@ static void copy_file(const char *from, const char *to) {
 
 /* Maps the first executable segment of FD. */
 static uint8_t *map_code(int fd, size_t *ret_size, int prot) {
-    Elf64_Ehdr header;
-    Elf64_Phdr p = {0};
+    ElfW(Ehdr) header;
+    ElfW(Phdr) p = {0};
     check(pread(fd, &header, sizeof header, 0) == sizeof header, "read");
     for (int i = 0; i < header.e_phnum && !(p.p_type == PT_LOAD && p.p_flags & PF_X); i++)
         check(pread(fd, &p, sizeof p, (off_t)(header.e_phoff + sizeof p * (size_t)i)) == sizeof p,
