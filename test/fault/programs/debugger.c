@@ -1,6 +1,6 @@
 /* A program that traces others: children that ask for it, children that it attaches to or seizes,
  * running and stopped, with threads, made by fork and vfork. What it traces must be as the
- * program's file has it, and be all its own. */
+ * program's file has it, and be all its own. debugger [STEPS] */
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
@@ -63,9 +63,11 @@ static void check_maps(pid_t pid) {
     fclose(f);
 }
 
-/* Some thousand instructions one by one. */
+static int steps = 3000;
+
+/* Some thousand instructions one by one, or as many as were asked for. */
 static void step(pid_t pid) {
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < steps; i++) {
         check(ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) == 0, "PTRACE_SINGLESTEP");
         check_stop(pid, SIGTRAP, 0);
     }
@@ -215,7 +217,8 @@ static void refused(void) {
     check(ptrace(PTRACE_CONT, getppid(), NULL, NULL) < 0 && errno == ESRCH, "no tracee");
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    steps = argc > 1 ? atoi(argv[1]) : steps;
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (int i = 0; i < 3; i++) {
         refused();

@@ -3,6 +3,7 @@
  * that is stopped. Each that was sent in a queue is handled once. */
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -14,18 +15,28 @@ enum { THREADS = 3, EACH = 400, MOST_DEPTH = 4, STACK_BYTES = 256 * 1024 };
 
 static __thread volatile int depth;
 static __thread volatile unsigned queued;
-static volatile int alarms, masked;
+static volatile int alarms, masked, storm;
 static pthread_t threads[THREADS];
 static pthread_barrier_t all_here;
 
-/* Interrupts everything, itself included, though only so deep. */
+/* As long as there is a storm. */
+static void next_alarm(void) {
+    struct itimerval soon = {.it_value = {0, 300}};
+    if (storm)
+        setitimer(ITIMER_REAL, &soon, NULL);
+}
+
+/* Interrupts everything, itself included, though only so deep: it may take longer than alarms do.
+ */
 static void on_alarm(int sig) {
     sigset_t mask;
+    bool deeper = ++depth < MOST_DEPTH;
     (void)sig;
-    depth++;
     __atomic_fetch_add(&alarms, 1, __ATOMIC_SEQ_CST);
-    if (depth < MOST_DEPTH)
+    if (deeper) {
+        next_alarm();
         raise(SIGALRM);
+    }
     check(work(6) == 8, "work in a handler");
     pthread_sigmask(SIG_BLOCK, NULL, &mask);
     check(!sigismember(&mask, SIGALRM), "the mask of SA_NODEFER");
@@ -63,13 +74,17 @@ static void *exchange(void *arg) {
 }
 
 static void exchange_all(void) {
-    struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
+    struct itimerval never = {{0, 0}, {0, 0}};
     pthread_barrier_init(&all_here, NULL, THREADS);
-    setitimer(ITIMER_REAL, &often, NULL);
+    storm = true;
+    next_alarm();
     for (size_t i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, exchange, (void *)i);
+    for (; masked < THREADS * EACH; usleep(1000))
+        next_alarm(); /* if the last one was too deep for another */
     for (size_t i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
+    storm = false;
     setitimer(ITIMER_REAL, &never, NULL);
     check(masked == THREADS * EACH && alarms > 0, "all signals are handled");
 }
