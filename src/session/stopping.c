@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/page.h"
 #include "session/breakpoints.h"
 #include "session/haste.h"
 #include "session/identity.h"
@@ -15,7 +16,7 @@
 
 /* Whether it cannot come to the program's code before we have answered what it reports next. */
 static bool stands_still(const struct task *k) {
-    return k->stopped || k->held || k->vfork_child || k->exiting;
+    return k->stopped || k->held || k->vfork_child || k->exiting || k->stuck;
 }
 
 static bool all_stopped(const struct tracer *t, const struct space *space) {
@@ -85,13 +86,40 @@ static void let_others_run(struct tracer *t, struct space *space, pid_t laggard)
         k = tasks_find(&t->tasks, laggard);
 }
 
+static bool is_urged(void) {
+    sigset_t pending;
+    return sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
+            sigismember(&pending, SIGHUP) || sigismember(&pending, SIGQUIT));
+}
+
+/* K, which is told to stop, waits in the kernel: it stops before it is in the program's code again.
+ * Where that is nothing of ours is. */
+static bool waits_elsewhere(const struct space *space, const struct task *k) {
+    taddr_t pc;
+    return status_is_uninterruptible(k->tid) && status_pc_of(k->tid, &pc) &&
+           pc - space->agent >= page_bytes() && !space_owner_at(space, pc);
+}
+
+/* The user wants to be rid of us, or has waited long enough for those of SPACE who do not stop:
+ * they count as standing, if all of them may. Returns whether so. */
+static bool give_up_waiting(const struct tracer *t, const struct space *space) {
+    bool all = t->leave_ns && (is_urged() || timing_now().ns >= t->leave_ns);
+    for (struct task *k = tasks_next(&t->tasks, NULL); k && all; k = tasks_next(&t->tasks, k))
+        all = k->space != space || stands_still(k) || waits_elsewhere(space, k);
+    for (struct task *k = tasks_next(&t->tasks, NULL); k && all; k = tasks_next(&t->tasks, k))
+        k->stuck |= k->space == space && !stands_still(k);
+    return all;
+}
+
 void stop_space(struct tracer *t, struct space *space) {
     static const uint64_t PATIENCE_NS = 20000000;
     begin_to_stop(t, space);
     uint64_t begin = timing_now().ns;
     while (!all_stopped(t, space) && await_reports(t)) {
         pid_t laggard = stopping_laggard(t, space);
-        if (timing_now().ns - begin < PATIENCE_NS || !status_is_uninterruptible(laggard))
+        if (timing_now().ns - begin < PATIENCE_NS || !status_is_uninterruptible(laggard) ||
+            give_up_waiting(t, space))
             continue;
         let_others_run(t, space, laggard);
         begin_to_stop(t, space);
@@ -436,21 +464,15 @@ static bool some_leave(struct tracer *t, const struct space *space) {
     return false;
 }
 
-static bool is_urged(void) {
-    sigset_t pending;
-    return sigpending(&pending) == 0 &&
-           (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
-            sigismember(&pending, SIGHUP) || sigismember(&pending, SIGQUIT));
-}
+static const uint64_t LEAVE_PATIENCE_NS = 5000000000;
 
 void await_while(struct tracer *t, bool (*turn)(struct tracer *, const struct space *),
                  const struct space *space) {
-    static const uint64_t PATIENCE_NS = 5000000000;
     const struct timespec nap = {.tv_nsec = 1000000};
     sigset_t reports;
     sigemptyset(&reports);
     sigaddset(&reports, SIGCHLD);
-    uint64_t until = timing_now().ns + PATIENCE_NS;
+    uint64_t until = timing_now().ns + LEAVE_PATIENCE_NS;
     while (turn(t, space) && !is_urged() && timing_now().ns < until) {
         sigtimedwait(&reports, NULL, &nap); /* blocked, as ever */
         tracer_handle_reports(t);
@@ -513,6 +535,7 @@ static void leave_space(struct tracer *t, struct space *space) {
 
 void tracer_release_all(struct tracer *t) {
     const struct task *first = find_in_space(t);
+    t->leave_ns = timing_now().ns + LEAVE_PATIENCE_NS;
     if (first)
         pages_foresee(first->space); /* its children have the same files, most of them */
     for (struct task *k; (k = find_in_space(t));) {

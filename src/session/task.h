@@ -30,6 +30,7 @@ struct task {
     bool standing;        /* in a group-stop, until it reports something else */
     bool finished;        /* the call that it has made a child by, since it stopped */
     pid_t vfork_child;    /* not 0: it waits in the kernel until that child execs or ends */
+    bool stuck;           /* likewise, until who knows when, and is left so */
     bool lent;            /* such a child has, or had, what its lane is found by (keys.h) */
     bool exiting;         /* a main thread that has ended, or is about to, before its process */
     bool watched;         /* stops at system calls (cede.c), as do its threads and children */

@@ -175,6 +175,7 @@ static void on_stop(struct tracer *t, struct task *task, int status) {
     if (task->lent && task->space && task->slot)
         keys_pass(task->space, task->tid, task->slot->at, 0);
     task->lent = false;
+    task->stuck = false;
     task->vfork_child = 0; /* it runs, so its child is done with the shared memory */
     task->stopped = true;
     task->standing = false;

@@ -53,6 +53,7 @@ struct tracer {
     pid_t adopted;
     struct tracer_stop stop; /* the adopted process's last */
     struct tracer_pauses pauses;
+    uint64_t leave_ns;         /* when all are to be left, stopped or not; 0: not to be left */
     bool left;                 /* something of ours has stayed in a process */
     bool stale;                /* some space may not be as it is to be (live.c) */
     unsigned unknown_newborns; /* stopped, and nobody has told yet whose children they are */

@@ -211,6 +211,17 @@ bool status_stack_of(pid_t tid, taddr_t *ret_sp) {
     return known;
 }
 
+/* The last number, whether it is in a system call or not. */
+bool status_pc_of(pid_t tid, taddr_t *ret_pc) {
+    char line[256];
+    FILE *f = open_proc(tid, "syscall");
+    const char *last = f && fgets(line, sizeof line, f) ? strrchr(line, ' ') : NULL;
+    if (f)
+        fclose(f);
+    *ret_pc = last ? strtoull(last, NULL, 16) : 0;
+    return last;
+}
+
 bool status_has_made(pid_t tid, pid_t child) {
     AUTO_FREE char *name = mem_printf("task/%d/children", tid);
     FILE *f = open_proc(tid, name);

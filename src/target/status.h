@@ -57,6 +57,9 @@ bool status_call_of(pid_t tid, long *ret_number, uint64_t *ret_argument);
 /* The stack pointer of TID, which waits in a system call: it need not be stopped. False: it does
  * not wait, or may not be looked at. */
 bool status_stack_of(pid_t tid, taddr_t *ret_sp);
+/* Where in the program TID, which waits in the kernel, will go on; it need not be stopped. False:
+ * it does not wait, or may not be looked at. */
+bool status_pc_of(pid_t tid, taddr_t *ret_pc);
 /* Whether it is thread TID that has made CHILD; if the kernel does not tell that, whether its
  * process has. */
 bool status_has_made(pid_t tid, pid_t child);

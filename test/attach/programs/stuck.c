@@ -1,0 +1,96 @@
+/*
+ * A thread that waits in the kernel, where no tracer can stop it, as those do whose file system
+ * does not answer. Says "ready", obeys lines of its standard input, says "right" at the end of
+ * that.
+ *
+ *     wait     a thread begins to wait; says "waits"
+ *     go on    it goes on; says "done" when it is through with work of its own behind that
+ *
+ * Another thread works all the time, and checks what comes of it.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define KEEP __attribute__((noinline, noclone, noipa))
+
+static int gate[2];
+static volatile pid_t waiter;
+static volatile int over;
+
+KEEP static long fib(long n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+
+static void require(int right, const char *what) {
+    if (right)
+        return;
+    printf("wrong: %s\n", what);
+    exit(1);
+}
+
+static void *work(void *arg) {
+    while (!over) {
+        require(fib(12) == 144, "fib");
+        usleep(500);
+    }
+    return arg;
+}
+
+/* Its maker waits for it as for a child of vfork, of which no tracer is told; it has a copy of the
+ * memory. */
+static void *wait_in_kernel(void *arg) {
+    char byte;
+    int status;
+    waiter = (pid_t)syscall(SYS_gettid);
+    long child = syscall(SYS_clone, CLONE_VFORK | CLONE_UNTRACED | SIGCHLD, 0, 0, 0, 0);
+    if (child == 0) {
+        syscall(SYS_read, gate[0], &byte, 1);
+        syscall(SYS_exit_group, 7);
+    }
+    require(waitpid((pid_t)child, &status, 0) == child && WEXITSTATUS(status) == 7, "child");
+    require(fib(15) == 610, "fib behind it");
+    return arg;
+}
+
+static void await_uninterruptible(void) {
+    char name[64], line[256];
+    const char *state = NULL;
+    while (!state || state[2] != 'D') {
+        usleep(1000);
+        snprintf(name, sizeof name, "/proc/self/task/%d/stat", (int)waiter);
+        FILE *f = fopen(name, "r");
+        state = f && fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
+        if (f)
+            fclose(f);
+    }
+}
+
+int main(void) {
+    pthread_t worker, thread;
+    char line[64];
+    if (pipe(gate) < 0)
+        return 2;
+    pthread_create(&worker, NULL, work, NULL);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    puts("ready");
+    while (fgets(line, sizeof line, stdin)) {
+        if (strcmp(line, "wait\n") == 0) {
+            pthread_create(&thread, NULL, wait_in_kernel, NULL);
+            await_uninterruptible();
+            puts("waits");
+        } else {
+            require(write(gate[1], "x", 1) == 1, "write");
+            pthread_join(thread, NULL);
+            puts("done");
+        }
+    }
+    over = 1;
+    pthread_join(worker, NULL);
+    puts("right");
+    return 0;
+}

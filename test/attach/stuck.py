@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""A thread waits in the kernel where nothing stops it when spoor is asked to leave: it leaves nevertheless, and the
+others are as they were.
+
+    stuck.py SPOOR PROGRAM
+
+PROGRAM is programs/stuck.c.
+"""
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+
+from attach import TIMEOUT, Spoor, check, check_left, code_of, main, run, running
+
+PATIENCE_S = 5  # spoor's
+
+
+def say(process, line, answer):
+    process.stdin.write(line + b"\n")
+    process.stdin.flush()
+    check(select.select([process.stdout], [], [], TIMEOUT)[0], f"{line} was not answered")
+    got = process.stdout.readline().strip()
+    check(got == answer, f"{line} was answered by {got}, status {process.poll()}")
+
+
+def leave(spoor, program, urge):
+    with running([program]) as process:
+        before = code_of(process.pid)
+        with subprocess.Popen([spoor.path, "attach", "-q", "-o", "trace", "-M", "*", str(process.pid)]) as recorder:
+            while run([spoor.path, "ctl", str(process.pid), "status"]).status:
+                check(recorder.poll() is None, f"attach ended with {recorder.returncode}")
+            say(process, b"wait", b"waits")
+            recorder.send_signal(signal.SIGINT)
+            begun = time.monotonic()
+            while urge and recorder.poll() is None and time.monotonic() - begun < TIMEOUT:
+                time.sleep(0.2)
+                recorder.send_signal(signal.SIGINT)
+            try:
+                status = recorder.wait(timeout=TIMEOUT / 2)
+            except subprocess.TimeoutExpired:
+                recorder.kill()
+                status = None
+            check(status == 0, f"attach ended with {status}")
+            if not urge:
+                check(time.monotonic() - begun >= PATIENCE_S, "spoor has not waited")
+        check_left(process.pid, before)
+        say(process, b"go on", b"done")
+
+
+def test(spoor, program):
+    for urge in (False, True):
+        leave(spoor, program, urge)
+
+
+if __name__ == "__main__":
+    subject, given = Spoor(sys.argv[1]), os.path.realpath(sys.argv[2])
+    main(lambda: test(subject, given))
