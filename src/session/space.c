@@ -151,9 +151,11 @@ static int share(const struct space_context *ctx, struct space *s, pid_t tid, ui
     call(s, tid, &(struct remote_call){SYS_madvise, {(uint64_t)at, size, MADV_DONTDUMP}}, &ignored,
          NULL); /* cores shall not grow by it */
     struct slab *slab = slab_new(mine, (taddr_t)at, ctx->ring_bytes, slots);
-    if (!slab)
+    if (!slab) {
+        call(s, tid, &(struct remote_call){SYS_munmap, {(uint64_t)at, size}}, &ignored, NULL);
         return err_set(err, ENOMEM, "remote-call",
                        "process %d: cannot map the memory shared with it", s->pid);
+    }
     slab_sign(slab, s->agent);
     ARRAY_PUSH(&s->slabs, slab);
     s->remote.frame = slab_frame(s->slabs.at[0]);

@@ -7,7 +7,7 @@ time while the program stands.
 import os
 import sys
 
-from attach import Spoor, check, code_of, check_left, main, running
+from attach import Spoor, check, code_of, check_left, main, run, running
 from exact import attached
 
 THREADS = 60
@@ -29,6 +29,19 @@ def test(spoor, program):
         check_left(process.pid, before)
 
 
+def test_without_room(spoor, program):
+    """Spoor has no room for what it shares: then the program has nothing left of it either."""
+    for kilobytes in (130000, 160000, 190000, 220000):
+        with running([program, "threads", str(THREADS)], r"(?s:.*)") as process:
+            before = code_of(process.pid)
+            done = run(["prlimit", f"--as={kilobytes << 10}", spoor.path, "attach", "-o", "trace", "--duration=20ms",
+                        str(process.pid)])
+            if b"out of memory" in done.stderr: # it has ended there and then
+                done = run([spoor.path, "detach", str(process.pid)])
+            check(done.status in (0, 1), f"{kilobytes} KB: {done}")
+            check_left(process.pid, before)
+
+
 if __name__ == "__main__":
     subject = Spoor(sys.argv[1]), os.path.realpath(sys.argv[2])
-    main(lambda: test(*subject))
+    main(lambda: (test(*subject), test_without_room(*subject)))
