@@ -210,6 +210,7 @@ bool family_exec(struct tracer *t, struct task *task) {
     task->space = NULL;
     task->stack = task->readable = (struct span){0, 0};
     task->exiting = false;
+    task->remembered = false;
     if (privilege_let_go(t, task))
         return false;
     if (task->unwanted) {

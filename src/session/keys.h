@@ -43,6 +43,9 @@ taddr_t keys_lane(const struct space *space, pid_t tid);
 void keys_forget(struct space *space, pid_t tid);
 /* What a copy of TID's process, which has not run yet, has in common with it: the same number. */
 uint64_t keys_mark(pid_t tid);
+/* Whether COPY, which has that in common with a task of SPACE that writes to LANE, may be of its
+ * process, for all that COPY's memory tells. SPACE and LANE may be NULL and 0: not known. */
+bool keys_may_be_of(const struct space *space, taddr_t lane, pid_t copy);
 /* SPACE's new area at AREA, which is filled else: for all its threads. */
 int keys_install(const struct space *space, taddr_t area, struct err *err);
 /* Of a copy that a fork makes; and of a space that ends. */

@@ -295,6 +295,29 @@ uint64_t keys_mark(pid_t tid) {
     return thread_get_pointer(tid, &pointer) < 0 ? 0 : pointer;
 }
 
+static taddr_t first_area(const struct space *s) {
+    for (size_t i = 0; i < s->modules.count; i++)
+        if (area_of(&s->modules.at[i]))
+            return s->modules.at[i].area;
+    return 0;
+}
+
+/* Forks of forks have all one pointer, but in each one's table it leads to its own lane, and in a
+ * copy's still to its maker's. */
+bool keys_may_be_of(const struct space *s, taddr_t lane, pid_t copy) {
+    AUTO_FD int fd = -1;
+    struct lane_key table[ROOM];
+    taddr_t area = s && lane ? first_area(s) : 0;
+    uint64_t pointer = keys_mark(copy);
+    if (!area || memory_open(copy, &fd, NULL) < 0 ||
+        memory_read(fd, area, table, sizeof table, NULL) < 0)
+        return true;
+    for (unsigned i = 0; i < ROOM; i++)
+        if (table[i].thread_pointer == pointer)
+            return table[i].lane == lane;
+    return true;
+}
+
 void keys_copy(struct keys *to, const struct keys *from) {
     *to = (struct keys){.full = from->full, .stale = from->stale || from->sharing};
     if (!from->table)

@@ -19,6 +19,7 @@ struct task {
     struct slot *slot;    /* NULL: untraced */
     uint32_t stream;      /* in the trace, with a slot */
     uint64_t mark;        /* keys_mark(), since it has one */
+    bool remembered;      /* by orphans_remember() */
     pid_t maker;          /* 0: not known */
     struct span stack;    /* that its maker has given it; empty: not known */
     struct span readable; /* of its own stack (own_stack()); empty: not known, or not asked */

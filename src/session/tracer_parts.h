@@ -41,6 +41,7 @@ struct ended {
 struct grave { /* what a killed task had */
     bool used;
     uint64_t mark;       /* keys_mark() */
+    taddr_t lane;        /* or 0 */
     struct space *space; /* or NULL */
 };
 enum { GRAVES = 64 };
@@ -127,7 +128,7 @@ void family_forget(struct tracer *t, struct task *task);
 /* ---- orphans.c ---- */
 
 /* Called before the lane of a task that was killed is taken back. */
-void orphans_remember(struct tracer *t, const struct task *killed);
+void orphans_remember(struct tracer *t, struct task *killed);
 /* Finds out about newborns whose makers are gone: they are unknown no more, though not answered. */
 void orphans_adopt(struct tracer *t);
 void orphans_done(struct tracer *t);
