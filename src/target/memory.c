@@ -21,8 +21,10 @@ int memory_open(pid_t tid, int *ret_fd, struct err *err) {
     return 0;
 }
 
+/* N, as pread() and pwrite() return, is 0 where nobody has that memory any more (Linux
+ * fs/proc/base.c, mem_rw()). */
 static int failed(struct err *err, const char *verb, size_t size, taddr_t addr, ssize_t n) {
-    int code = n < 0 ? errno : EIO;
+    int code = n < 0 ? errno : ESRCH;
     return err_set(err, code, "memory", "target memory: cannot %s %zu bytes at 0x%jx: %s", verb,
                    size, addr, strerror(code));
 }

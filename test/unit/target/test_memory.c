@@ -89,8 +89,11 @@ static void no_bytes_are_always_read(void **state) {
 
 static void memory_of_the_dead_is_gone(void **state) {
     struct fixture *f = *state;
+    uint8_t byte;
     child_kill(f->pid);
     expect_unreadable(f, (taddr_t)f->text, 1);
+    assert_int_equal(memory_read(f->fd, (taddr_t)f->text, &byte, 1, NULL), -ESRCH);
+    assert_int_equal(memory_write(f->fd, (taddr_t)f->text, &byte, 1, NULL), -ESRCH);
 }
 
 static void a_process_that_is_gone_cannot_be_opened(void **state) {
