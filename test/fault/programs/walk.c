@@ -109,7 +109,8 @@ static void walk_theirs(void) {
     snprintf(text, sizeof text, "%d %s %.3f", numbers[4], "text", 1.5);
     clear_trap_flag();
     check(strcmp(text, "9 text 1.500") == 0, "what libraries did");
-    check(!strange && steps > 500, "steps in libraries");
+    check(!strange, "a step in libraries");
+    check(steps > 500, "how many steps libraries took");
 }
 
 int main(void) {
