@@ -3,6 +3,8 @@
 more events than its ring holds, so that its thread waits in the agent, drops them, or goes round.
 
     registers.py SPOOR PROGRAM
+
+PROGRAM is programs/registers.c, or registers-a64.c.
 """
 import os
 import signal
@@ -61,10 +63,10 @@ def kill_where_it_waits(process):
         process.kill()
 
 
-# How shapes are patched that are made for other tiers than a jump: entry, and one of the exits.
+# How shapes are patched that are made for other tiers than a jump: entry, and one of the exits, where it has any.
 TIERS = {"shape_narrow": ("hop", "jump"), "shape_remote": ("hop", "hop"), "shape_pad": ("pad", "jump"),
          "shape_pad_before": ("pad", "jump"), "shape_pun": ("pun", "jump"),
-         "shape_pun_return": ("jump", "pun")}
+         "shape_pun_return": ("jump", "pun"), "shape_jumps_back": ("jump", None)}
 
 
 def check_tiers(spoor, program):
@@ -72,7 +74,8 @@ def check_tiers(spoor, program):
               if row["function"].startswith("shape_")}
     for name, shape in shapes.items():
         entry, leaving = TIERS.get(name, ("jump", "jump"))
-        right = shape["entry"] == entry and shape["exits"].get(leaving) and not shape["exits"]["none"]
+        exits = not leaving or shape["exits"].get(leaving)
+        right = shape["entry"] == entry and exits and not shape["exits"]["none"]
         check(right, f"{name} is not patched by {entry} and {leaving}: {shape}")
 
 

@@ -5,6 +5,20 @@
 
 #include "expect.h"
 
+#ifdef __aarch64__
+#define AUDIT_ENTER la_aarch64_gnu_pltenter
+#define AUDIT_EXIT la_aarch64_gnu_pltexit
+typedef La_aarch64_regs audit_registers;
+typedef La_aarch64_retval audit_results;
+#else
+#define AUDIT_ENTER la_x86_64_gnu_pltenter
+#define AUDIT_EXIT la_x86_64_gnu_pltexit
+typedef La_x86_64_regs audit_registers;
+typedef La_x86_64_retval audit_results;
+#endif
+#define TEXT(name) #name
+#define NAME(name) TEXT(name)
+
 static volatile int versions, objects, bindings, entered, left;
 
 unsigned int la_version(unsigned int version) {
@@ -31,9 +45,9 @@ uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned int index, uintptr_t *user, u
     return symbol->st_value;
 }
 
-Elf64_Addr la_x86_64_gnu_pltenter(Elf64_Sym *symbol, unsigned int index, uintptr_t *user,
-                                  uintptr_t *definer, La_x86_64_regs *registers,
-                                  unsigned int *flags, const char *name, long *frame_size) {
+Elf64_Addr AUDIT_ENTER(Elf64_Sym *symbol, unsigned int index, uintptr_t *user, uintptr_t *definer,
+                       audit_registers *registers, unsigned int *flags, const char *name,
+                       long *frame_size) {
     (void)index;
     (void)user;
     (void)definer;
@@ -41,13 +55,12 @@ Elf64_Addr la_x86_64_gnu_pltenter(Elf64_Sym *symbol, unsigned int index, uintptr
     (void)flags;
     (void)name;
     entered++;
-    *frame_size = 64; /* asks for la_x86_64_gnu_pltexit */
+    *frame_size = 64; /* asks for the end, too */
     return symbol->st_value;
 }
 
-unsigned int la_x86_64_gnu_pltexit(Elf64_Sym *symbol, unsigned int index, uintptr_t *user,
-                                   uintptr_t *definer, const La_x86_64_regs *before,
-                                   La_x86_64_retval *after, const char *name) {
+unsigned int AUDIT_EXIT(Elf64_Sym *symbol, unsigned int index, uintptr_t *user, uintptr_t *definer,
+                        const audit_registers *before, audit_results *after, const char *name) {
     (void)symbol;
     (void)index;
     (void)user;
@@ -63,6 +76,6 @@ __attribute__((destructor)) static void auditor_end(void) {
     dprintf(1, "calls: auditor.so!la_version %d\n", versions);
     dprintf(1, "calls: auditor.so!la_objopen %d\n", objects);
     dprintf(1, "calls: auditor.so!la_symbind64 %d\n", bindings);
-    dprintf(1, "calls: auditor.so!la_x86_64_gnu_pltenter %d\n", entered);
-    dprintf(1, "calls: auditor.so!la_x86_64_gnu_pltexit %d\n", left);
+    dprintf(1, "calls: auditor.so!%s %d\n", NAME(AUDIT_ENTER), entered);
+    dprintf(1, "calls: auditor.so!%s %d\n", NAME(AUDIT_EXIT), left);
 }

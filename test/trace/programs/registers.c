@@ -7,19 +7,14 @@
  * the ring gets full.
  */
 #include <cpuid.h>
-#include <dirent.h>
 #include <errno.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "expect.h"
+#include "tracer.h"
 
 enum { GENERAL = 16, RSP = 7, R8 = 8, R9 = 9, R11 = 11, AREA_BYTES = 16384, LAPS = 20 };
 enum { FEW_LAPS = 4 }; /* with bursts */
@@ -181,48 +176,6 @@ static void check_answer(const struct state *s) {
         printf("flags: answered %x instead of %x\n", flag_answer, right);
 }
 
-/* The value of FIELD in a file of /proc, or 0; in stat files the third is the state. */
-static pid_t tracer(void) {
-    char line[256];
-    pid_t pid = 0;
-    FILE *status = fopen("/proc/self/status", "re");
-    while (status && fgets(line, sizeof line, status) && sscanf(line, "TracerPid: %d", &pid) != 1)
-        ;
-    if (status)
-        fclose(status);
-    return pid;
-}
-
-/* Who has been killed does nothing more, either. */
-static bool all_stopped(pid_t pid) {
-    char name[300], state = '?';
-    snprintf(name, sizeof name, "/proc/%d/task", pid);
-    DIR *tasks = opendir(name);
-    bool stopped = true;
-    for (struct dirent *entry; tasks && stopped && (entry = readdir(tasks));) {
-        snprintf(name, sizeof name, "/proc/%d/task/%s/stat", pid, entry->d_name);
-        FILE *stat = entry->d_name[0] != '.' ? fopen(name, "re") : NULL;
-        if (stat && fscanf(stat, "%*d (%*[^)]) %c", &state) == 1)
-            stopped = strchr("TZX", state) != NULL;
-        if (stat)
-            fclose(stat);
-    }
-    if (tasks)
-        closedir(tasks);
-    return stopped;
-}
-
-/* From here on nobody empties the ring. */
-static pid_t stop_tracer(void) {
-    pid_t pid = burst > 1 ? tracer() : 0;
-    do {
-        if (!pid || kill(pid, SIGSTOP) != 0)
-            return 0;
-        sched_yield();
-    } while (!all_stopped(pid));
-    return pid;
-}
-
 static void run(const char *name, void (*function)(void), uint64_t mask) {
     static _Alignas(64) unsigned char areas[3][AREA_BYTES];
     ordinary_area = areas[2];
@@ -236,7 +189,7 @@ static void run(const char *name, void (*function)(void), uint64_t mask) {
         struct state after = before;
         after.area = areas[1];
         memcpy(after.area, before.area, AREA_BYTES);
-        pid_t stopped = stop_tracer();
+        pid_t stopped = burst > 1 ? stop_tracer() : 0;
         const int error = errno = 1 + (int)(random_word() & 127);
         registers_call(&before, &after);
         if (errno != error)

@@ -1,0 +1,55 @@
+/*
+ * A program that stops its tracer, all of it, so that nobody empties its ring (registers.c). For
+ * programs of one file.
+ */
+#ifndef SPOOR_TEST_TRACER_H
+#define SPOOR_TEST_TRACER_H
+
+#include <dirent.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static pid_t tracer(void) {
+    char line[256];
+    pid_t pid = 0;
+    FILE *status = fopen("/proc/self/status", "re");
+    while (status && fgets(line, sizeof line, status) && sscanf(line, "TracerPid: %d", &pid) != 1)
+        ;
+    if (status)
+        fclose(status);
+    return pid;
+}
+
+/* Who has been killed does nothing more, either. */
+static bool all_stopped(pid_t pid) {
+    char name[300], state = '?';
+    snprintf(name, sizeof name, "/proc/%d/task", pid);
+    DIR *tasks = opendir(name);
+    bool stopped = true;
+    for (struct dirent *entry; tasks && stopped && (entry = readdir(tasks));) {
+        snprintf(name, sizeof name, "/proc/%d/task/%s/stat", pid, entry->d_name);
+        FILE *stat = entry->d_name[0] != '.' ? fopen(name, "re") : NULL;
+        if (stat && fscanf(stat, "%*d (%*[^)]) %c", &state) == 1)
+            stopped = strchr("TZX", state) != NULL;
+        if (stat)
+            fclose(stat);
+    }
+    if (tasks)
+        closedir(tasks);
+    return stopped;
+}
+
+/* Returns who is to be continued, or 0 where nobody traces. */
+static pid_t stop_tracer(void) {
+    pid_t pid = tracer();
+    do {
+        if (!pid || kill(pid, SIGSTOP) != 0)
+            return 0;
+        sched_yield();
+    } while (!all_stopped(pid));
+    return pid;
+}
+#endif
