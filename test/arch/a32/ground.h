@@ -12,7 +12,7 @@ enum {
     GROUND_PART = 256, /* so many bytes around stack pointer and data are compared */
 };
 
-/* Maps it, and lets state_start be written. */
+/* Maps it. */
 void ground_open(void);
 /* Writes WORD at AT, as code. */
 void ground_write(uint32_t at, uint32_t word);

@@ -13,12 +13,8 @@ saved_out:
         .skip 4
 
         .text
-        .globl state_run, state_start
+        .globl state_run
         .type state_run, %function
-        /* The word that is written has a page without code: emulators translate code anew when its
-           page is written. */
-        .balign 4096
-        .skip   4096 - 128
 state_run:
         push    {r4-r11, lr}
         vpush   {d8-d15}
@@ -29,17 +25,16 @@ state_run:
         vldmia  r1!, {d0-d15}
         vldmia  r1, {d16-d31}
         ldr     r1, [r0, #STATE_APSR]
-        msr     apsr_nzcvq, r1
+        msr     apsr_nzcvqg, r1
+        ldr     r1, [r0, #STATE_FPSCR]
+        vmsr    fpscr, r1
         ldr     sp, [r0, #(STATE_R + 52)]
+        sub     sp, sp, #4
         ldr     lr, [r0, #(STATE_R + 56)]
         ldm     r0, {r0-r12}
-        ldr     pc, state_start
+        ldr     pc, [sp], #4
         .size state_run, . - state_run
         .ltorg
-        .balign 4096
-state_start:
-        .word   0
-        .balign 4096
 
         .macro  arrival n
         .globl  arrive_\n
@@ -61,6 +56,8 @@ arrived:
         str     r1, [r0, #STATE_ARRIVED]
         mrs     r1, apsr
         str     r1, [r0, #STATE_APSR]
+        vmrs    r1, fpscr
+        str     r1, [r0, #STATE_FPSCR]
         add     r1, r0, #8
         stm     r1, {r2-r12}
         pop     {r2, r3}
@@ -72,6 +69,8 @@ arrived:
         vstmia  r1, {d16-d31}
         ldr     r2, =saved_sp
         ldr     sp, [r2]
+        mov     r2, #0 /* as programs begin */
+        vmsr    fpscr, r2
         vpop    {d8-d15}
         pop     {r4-r11, pc}
         .ltorg

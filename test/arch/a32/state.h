@@ -9,6 +9,7 @@
 #define STATE_APSR 60
 #define STATE_D 64
 #define STATE_ARRIVED 320
+#define STATE_FPSCR 324
 
 #ifndef __ASSEMBLER__
 #include <stddef.h>
@@ -18,16 +19,21 @@ struct state {
     uint32_t r[15], apsr; /* r: with the stack pointer */
     uint64_t d[32];
     uint32_t arrived; /* where the code has left: number of arrive_*() */
-    uint32_t padding;
+    uint32_t fpscr;
 };
 _Static_assert(offsetof(struct state, apsr) == STATE_APSR, "");
 _Static_assert(offsetof(struct state, d) == STATE_D, "");
 _Static_assert(offsetof(struct state, arrived) == STATE_ARRIVED, "");
+_Static_assert(offsetof(struct state, fpscr) == STATE_FPSCR, "");
 
-/* Goes to the code at *state_start (a word among the code, to be written) in the state IN; returns
+/* Of these all that a program may set: flags with Q and GE; flags with QC, modes, exceptions seen.
+ */
+#define STATE_APSR_BITS 0xf80f0000U
+#define STATE_FPSCR_BITS 0xffc0009fU
+
+/* Goes to the code whose address stands right below the stack pointer, in the state IN; returns
  * when it jumps to one of arrive_*(), with its state then in OUT. */
 void state_run(const struct state *in, struct state *out);
-extern uint32_t state_start[];
 
 /* Not to be called. */
 enum { ARRIVALS = 5 };

@@ -108,7 +108,7 @@ static void check_way(const struct way *w) {
     struct state out = run(w->arrives, CALLER, &in);
     uint32_t back = w->arrives == SEEK ? out.r[0] : (stub_at + (w->again ? retry : done)) | t32;
     if (out.arrived != w->arrives || out.r[0] != back || out.r[5] != LANES ||
-        out.r[ARM_SP] != in.r[ARM_SP] - ARM_STUB_FRAME || out.r[7] >> 28 != in.apsr >> 28 ||
+        out.r[ARM_SP] != in.r[ARM_SP] - ARM_STUB_FRAME || (out.r[7] ^ in.apsr) & STATE_APSR_BITS ||
         memcmp(&out.r[8], &in.r[8], 5 * sizeof *in.r) != 0 || out.r[ARM_LR] != in.r[ARM_LR])
         ground_fail("a way to the agent", w->arrives, "another state");
     if ((w->arrives == WAIT || w->arrives == DROP) && out.r[6] != LANE)

@@ -86,7 +86,8 @@ static void fill(struct state *state, uint32_t number) {
         state->r[i] = number % 3 == 0 && number % 2 ? 0 : next(&seed);
     for (int i = 0; i < 32; i++)
         state->d[i] = (uint64_t)next(&seed) << 32 | next(&seed);
-    state->apsr = (number & 15) << 28;
+    state->apsr = ((number & 15) << 28) | (next(&seed) & STATE_APSR_BITS & 0x0fffffff);
+    state->fpscr = next(&seed) & STATE_FPSCR_BITS;
     state->r[1] = DATA;
     state->r[4] = state->r[14] = arrival(TARGET);
     state->r[13] = STACK;

@@ -29,7 +29,9 @@ state_run:
         vldm    r1!, {d0-d15}
         vldm    r1, {d16-d31}
         ldr     r1, [r0, #STATE_APSR]
-        msr     apsr_nzcvq, r1
+        msr     apsr_nzcvqg, r1
+        ldr     r1, [r0, #STATE_FPSCR]
+        vmsr    fpscr, r1
         .irp    n, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
         ldr     r\n, [r0, #(\n * 4)]
         .endr
@@ -62,6 +64,8 @@ arrived:
         str     r1, [r0, #STATE_ARRIVED]
         mrs     r1, apsr
         str     r1, [r0, #STATE_APSR]
+        vmrs    r1, fpscr
+        str     r1, [r0, #STATE_FPSCR]
         .irp    n, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
         str     r\n, [r0, #(\n * 4)]
         .endr
@@ -75,6 +79,8 @@ arrived:
         movw    r2, #:lower16:saved_sp
         movt    r2, #:upper16:saved_sp
         ldr     sp, [r2]
+        mov     r2, #0 /* as programs begin */
+        vmsr    fpscr, r2
         vpop    {d8-d15}
         pop     {r4-r11, pc}
 

@@ -10,6 +10,7 @@
 #define STATE_LR 56
 #define STATE_APSR 60
 #define STATE_ARRIVED 64
+#define STATE_FPSCR 68
 #define STATE_D 72
 
 #ifndef __ASSEMBLER__
@@ -19,12 +20,18 @@
 struct state {
     uint32_t r[15], apsr; /* with sp and lr */
     uint32_t arrived;     /* where the code has left: number of arrive_*() */
-    uint32_t none;
+    uint32_t fpscr;
     uint64_t d[32];
 };
 _Static_assert(offsetof(struct state, apsr) == STATE_APSR, "");
 _Static_assert(offsetof(struct state, arrived) == STATE_ARRIVED, "");
 _Static_assert(offsetof(struct state, d) == STATE_D, "");
+_Static_assert(offsetof(struct state, fpscr) == STATE_FPSCR, "");
+
+/* Of these all that a program may set: flags with Q and GE; flags with QC, modes, exceptions seen.
+ */
+#define STATE_APSR_BITS 0xf80f0000U
+#define STATE_FPSCR_BITS 0xffc0009fU
 
 /* Goes to the code that state_leave (an instruction to be written: `b.w`) leads to, in the state
  * IN; returns when it jumps to one of arrive_*(), with its state then in OUT. */
