@@ -4,7 +4,7 @@ more events than its ring holds, so that its thread waits in the agent, drops th
 
     registers.py SPOOR PROGRAM
 
-PROGRAM is programs/registers.c, or registers-a64.c.
+PROGRAM is programs/registers.c, registers-a64.c or registers-arm.c.
 """
 import os
 import signal
@@ -69,28 +69,33 @@ TIERS = {"shape_narrow": ("hop", "jump"), "shape_remote": ("hop", "hop"), "shape
          "shape_pun_return": ("jump", "pun"), "shape_jumps_back": ("jump", None)}
 
 
-def check_tiers(spoor, program):
-    shapes = {row["function"]: row for row in spoor.json("explain", "--json", program)
-              if row["function"].startswith("shape_")}
-    for name, shape in shapes.items():
+def check_tiers(spoor, program, counted):
+    """Of each function that is counted entry and exits are patched; of shapes as they are meant to be."""
+    rows = {row["function"]: row for row in spoor.json("explain", "--json", program)}
+    check(counted, "no calls are counted")
+    for name in counted:
+        check(rows[name]["entry"] != "none" and not rows[name]["exits"]["none"], f"{name} is not patched: {rows[name]}")
+    for name, shape in rows.items():
+        if not name.startswith("shape_"):
+            continue
         entry, leaving = TIERS.get(name, ("jump", "jump"))
         exits = not leaving or shape["exits"].get(leaving)
         right = shape["entry"] == entry and exits and not shape["exits"]["none"]
         check(right, f"{name} is not patched by {entry} and {leaving}: {shape}")
 
 
-def check_counts(spoor, right):
+def check_counts(spoor, wanted):
     """The counts that the program has printed are in the report."""
-    wanted = dict(line.split()[1:] for line in right if line.startswith("calls: "))
     seen = {row["function"]: str(row["calls"]) for row in spoor.report()}
     for function, count in wanted.items():
         check(seen.get(function) == count, f"{function}: {seen.get(function)} calls, not {count}")
 
 
 def test(spoor, program):
-    check_tiers(spoor, program)
     alone = run([program, str(BURST)])
     right = lines_of(alone.stdout)
+    wanted = dict(line.split()[1:] for line in right if line.startswith("calls: "))
+    check_tiers(spoor, program, wanted)
     for overflow in "wait", "drop", "overwrite":
         act = continue_it if overflow == "wait" else lambda process: None
         output, errors, status = Recording(spoor, program, overflow).again_and_again(act)
@@ -98,7 +103,7 @@ def test(spoor, program):
         check(status == 0 and not errors, f"{overflow}: status {status}: {errors}")
         if overflow == "wait":
             check_lossless(spoor.info())
-            check_counts(spoor, right)
+            check_counts(spoor, wanted)
         else:
             check(spoor.info()["events"]["lost"] > BURST, f"{overflow}: too little is lost")
     # Those that wait when spoor is killed go on, without it.
