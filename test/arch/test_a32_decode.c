@@ -298,6 +298,7 @@ static void traps_and_padding_are_told_apart(void **state) {
     CHECK_KNOWN({0xe7f000f0, INSN_TRAP, false, false},  /* __builtin_trap() of GCC … */
                 {0xe7ffdefe, INSN_TRAP, false, false},  /* … and of Clang */
                 {0xe7f001f0, INSN_BREAK, false, false}, /* gdb's */
+                {0xe7f001f9, INSN_BREAK, false, false}, /* the kernel's probes */
                 {0xe1200070, INSN_BREAK, false, false}, {0xd4d4d4d4, INSN_BREAK, false, false},
                 {0xe320f000, INSN_NOP, false, false}, {0xe1a00000, INSN_NOP, false, false},
                 {0xe1a01001, INSN_OTHER, false, false});

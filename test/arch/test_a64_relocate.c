@@ -301,6 +301,7 @@ static void what_must_stay_is_told(void **state) {
         {0xd503245f, INSN_LANDING},       {0xd503233f, INSN_LANDING},
         {0xd4400000, INSN_FIXED},         {0xd69f03e0, INSN_FIXED}, /* hlt, eret */
         {0xd4200000, INSN_BREAK},         {0xd4207d00, INSN_TRAP},  /* brk #0, brk #1000 */
+        {0xd42000a0, INSN_BREAK},                                   /* the kernel's probes */
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         struct insn in;

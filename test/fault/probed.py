@@ -10,7 +10,6 @@ import ctypes
 import os
 import platform
 import struct
-import subprocess
 import sys
 
 from fault import SKIP, Spoor, check, check_right, main
@@ -24,13 +23,13 @@ PROBED = "work"
 class Probe:
     """At function NAME of PROGRAM, whoever runs it on whatever processor."""
 
-    def __init__(self, program, name):
+    def __init__(self, spoor, program, name):
         with open(TYPE, encoding="ascii") as kind:
             number = int(kind.read())
         path = ctypes.create_string_buffer(os.fsencode(program))
         attr = bytearray(ATTR_BYTES)
         struct.pack_into("<II", attr, 0, number, ATTR_BYTES)
-        struct.pack_into("<QQ", attr, 56, ctypes.addressof(path), offset_of(program, name))
+        struct.pack_into("<QQ", attr, 56, ctypes.addressof(path), offset_of(spoor, program, name))
         call = ctypes.CDLL(None, use_errno=True).syscall
         given = (ctypes.c_char * ATTR_BYTES).from_buffer(attr)
         self.counters = []
@@ -44,10 +43,9 @@ class Probe:
         return sum(struct.unpack("<Q", os.read(counter, 8))[0] for counter in self.counters)
 
 
-def offset_of(program, name):
+def offset_of(spoor, program, name):
     """In a file whose code lies where it is mapped to."""
-    symbols = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
-    return next(int(line.split()[0], 16) for line in symbols.splitlines() if line.split()[-1] == name)
+    return next(row["address"] for row in spoor.json("explain", "--json", program) if row["function"] == name)
 
 
 def calls_of(spoor, command):
@@ -60,7 +58,7 @@ def test(spoor, program, library):
     alone = calls_of(spoor, command)
     check(alone.get(PROBED, 0) > 1, f"without a probe: {alone}")
     try:
-        probe = Probe(program, PROBED)
+        probe = Probe(spoor, program, PROBED)
     except OSError as error:
         print(f"the kernel sets no probe here: {error}")
         sys.exit(SKIP)

@@ -31,7 +31,9 @@ static const struct row branches[] = {
     {0xffe0001f, 0xd4000001, INSN_SYSCALL, A64_SYSTEM}, /* svc */
     {0xffe0001e, 0xd4000002, INSN_FIXED, A64_SYSTEM},   /* hvc, smc */
     {0xffffffff, 0xd4200000, INSN_BREAK, A64_SYSTEM}, /* brk #0: a debugger may go on behind it … */
-    {0xffffffff, 0xd43e0000, INSN_BREAK, A64_SYSTEM}, /* … and #0xf000, Clang's __debugbreak */
+    {0xffffffff, 0xd43e0000, INSN_BREAK, A64_SYSTEM}, /* … and #0xf000, Clang's __debugbreak; */
+    {0xffffffff, 0xd42000a0, INSN_BREAK, A64_SYSTEM}, /* #5, which is the kernel's (brk-imm.h): a
+                                                       * probe, where files are mapped, too */
     {0xffe0001f, 0xd4200000, INSN_TRAP, A64_SYSTEM},
     {0xffe0001f, 0xd4400000, INSN_FIXED, A64_SYSTEM}, /* hlt */
     {0xffe0001c, 0xd4a00000, INSN_FIXED, A64_SYSTEM}, /* dcps */

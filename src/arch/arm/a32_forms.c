@@ -106,6 +106,7 @@ static const struct row media[] = {
     {0x0fa00070, 0x07a00050, INSN_OTHER, A32_OTHER, D | M, D},             /* sbfx, ubfx */
     {0x0fe00070, 0x07c00010, INSN_OTHER, A32_OTHER, D, D},                 /* bfc, bfi */
     {0x0fffffff, 0x07f001f0, INSN_BREAK, A32_OTHER, 0, 0}, /* debuggers', on Linux */
+    {0x0fffffff, 0x07f001f9, INSN_BREAK, A32_OTHER, 0, 0}, /* its probes, where files are mapped */
     {0x0ff000f0, 0x07f000f0, INSN_TRAP, A32_OTHER, 0, 0},  /* udf */
     {0x00000000, 0x00000000, INSN_FIXED, A32_OTHER, 0, 0},
 };
