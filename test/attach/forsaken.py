@@ -33,10 +33,9 @@ def leave_behind(spoor, pid):
         recorder.kill()
 
 
-def fetch_of(pid, program):
+def fetch_of(spoor, pid, program):
     """The bytes of the function that was patched."""
-    symbols = run(["nm", program]).stdout.decode().splitlines()
-    at = next(int(line.split()[0], 16) for line in symbols if line.endswith(" T fetch"))
+    at = next(row["address"] for row in spoor.json("explain", "--json", program) if row["function"] == "fetch")
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
         start = next(int(line.split("-")[0], 16) for line in maps if line.endswith(program + "\n"))
         memory.seek(at if at >= start else start + at) # position-independent
@@ -45,14 +44,14 @@ def fetch_of(pid, program):
 
 def forsake(spoor, process, program):
     pid, before = process.pid, code_of(process.pid)
-    own = fetch_of(pid, program)
+    own = fetch_of(spoor, pid, program)
     leave_behind(spoor, pid)
-    check(fetch_of(pid, program) != own, "nothing was patched")
+    check(fetch_of(spoor, pid, program) != own, "nothing was patched")
     say(process, b"fault", b"aside, moved")
     for command in ["detach", str(pid)], ["attach", "-o", "trace", "--duration=1ms", str(pid)], ["detach", str(pid)]:
         done = run([spoor.path, *command])
         check(done.status == 1 and LATER in done.stderr, f"{command}: {done}")
-        check(fetch_of(pid, program) == own, f"{command}: is still patched")
+        check(fetch_of(spoor, pid, program) == own, f"{command}: is still patched")
         check(traces_of_us(pid), f"{command}: nothing has stayed")
     say(process, b"go on", b"done")
     done = run([spoor.path, "detach", str(pid)])

@@ -24,6 +24,8 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include "fetch.h"
+
 enum { STACK = 256 << 10, USED = 32 << 10, NUMBER = 4711 };
 #define KEEP __attribute__((noinline, noclone, noipa))
 
@@ -31,24 +33,6 @@ static ucontext_t computing, scheduling;
 static volatile long word = NUMBER;
 static volatile int moved, aside;
 static int forgotten;
-
-/* The word at AT. A signal comes at its second instruction when there is none. */
-long fetch(const volatile long *at);
-__asm__(".text\n"
-        ".balign 16\n"
-        ".globl fetch\n"
-        ".type fetch, @function\n"
-        "fetch:\n"
-        "    .cfi_startproc\n"
-        "    push %rbx\n"
-        "    .cfi_adjust_cfa_offset 8\n"
-        "    mov (%rdi), %rax\n"
-        "    pop %rbx\n"
-        "    .cfi_adjust_cfa_offset -8\n"
-        "    ret\n"
-        "    .cfi_endproc\n"
-        "    .size fetch, . - fetch\n"
-        "    .balign 16, 0xcc\n");
 
 static void *stack_new(void) {
     return mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -58,8 +42,8 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     ucontext_t *c = context;
     (void)sig;
     (void)info;
-    moved = (uintptr_t)c->uc_mcontext.gregs[REG_RIP] - (uintptr_t)fetch >= 16;
-    c->uc_mcontext.gregs[REG_RDI] = (greg_t)(uintptr_t)&word;
+    moved = pc_of(c) - (uintptr_t)fetch >= 16;
+    *argument_of(c) = (uintptr_t)&word;
     aside = 1;
     swapcontext(&computing, &scheduling);
 }

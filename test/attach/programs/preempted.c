@@ -18,29 +18,13 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include "fetch.h"
+
 enum { STACK = 256 << 10, REST_MS = 3 };
 
 static ucontext_t computing, scheduling;
 static volatile long word = 1;
 static volatile int over, ended;
-
-/* The word at AT. A signal comes at its second instruction when there is none. */
-long fetch(const volatile long *at);
-__asm__(".text\n"
-        ".balign 16\n"
-        ".globl fetch\n"
-        ".type fetch, @function\n"
-        "fetch:\n"
-        "    .cfi_startproc\n"
-        "    push %rbx\n"
-        "    .cfi_adjust_cfa_offset 8\n"
-        "    mov (%rdi), %rax\n"
-        "    pop %rbx\n"
-        "    .cfi_adjust_cfa_offset -8\n"
-        "    ret\n"
-        "    .cfi_endproc\n"
-        "    .size fetch, . - fetch\n"
-        "    .balign 16, 0xcc\n");
 
 static void *stack_new(void) {
     return mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -50,7 +34,7 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     ucontext_t *c = context;
     (void)sig;
     (void)info;
-    c->uc_mcontext.gregs[REG_RDI] = (greg_t)(uintptr_t)&word;
+    *argument_of(c) = (uintptr_t)&word;
     swapcontext(&computing, &scheduling);
 }
 

@@ -9,8 +9,8 @@
 /*
  * Each function has one instruction that faults, at label 10, and goes on at 11, which is also
  * where a handler may send it; the two offsets are in NAME_offsets (labels that symbols or
- * addresses in data refer to would not be covered by a window). rdi: what is accessed; rax becomes
- * rsi + 1 + what was read.
+ * addresses in data refer to would not be covered by a window). The first argument is what is
+ * accessed; what comes out is the second one + 1 + what was read.
  */
 __asm__(".macro function name\n"
         "    .globl \\name, \\name\\()_offsets\n"
@@ -26,6 +26,100 @@ __asm__(".macro function name\n"
         "\\name\\()_offsets: .byte 10b - \\name, 11b - \\name\n"
         "    .popsection\n"
         ".endm\n"
+#ifdef __aarch64__
+        /* The one that is moved. */
+        "function fault_first\n"
+        "10:\n"
+        "    ldr w2, [x0]\n"
+        "11:\n"
+        "    add x0, x2, x1\n"
+        "    add x0, x0, #1\n"
+        "    ret\n"
+        "endf fault_first\n"
+        /* One that is not. */
+        "function fault_middle\n"
+        "    mov x2, #0\n"
+        "10:\n"
+        "    ldr w2, [x0]\n"
+        "11:\n"
+        "    add x0, x2, x1\n"
+        "    add x0, x0, #1\n"
+        "    ret\n"
+        "endf fault_middle\n"
+        /* Before a return, with a frame. */
+        "function fault_return\n"
+        "    stp x29, x30, [sp, #-16]!\n"
+        "    .cfi_adjust_cfa_offset 16\n"
+        "    add x1, x1, #1\n"
+        "10:\n"
+        "    ldr w2, [x0]\n"
+        "11:\n"
+        "    add x0, x2, x1\n"
+        "    ldp x29, x30, [sp], #16\n"
+        "    .cfi_adjust_cfa_offset -16\n"
+        "    ret\n"
+        "endf fault_return\n"
+        /* Before a tail call. */
+        "function fault_tail\n"
+        "    b 1f\n"
+        "    udf #0\n"
+        "1:\n"
+        "10:\n"
+        "    ldr w2, [x0]\n"
+        "11:\n"
+        "    add x1, x1, x2\n"
+        "    b tail_end\n"
+        "endf fault_tail\n"
+        "function tail_end\n"
+        "10: 11:\n"
+        "    add x0, x1, #1\n"
+        "    ret\n"
+        "endf tail_end\n"
+        /* Moved, behind what stays as calls land there; that signs the return address, too. */
+        ".macro landing name, lands, leaves\n"
+        "function \\name\n"
+        "    hint \\lands\n"
+        "10:\n"
+        "    ldr w2, [x0]\n"
+        "11:\n"
+        "    add x0, x2, x1\n"
+        "    add x0, x0, #1\n"
+        "    hint \\leaves\n"
+        "    ret\n"
+        "endf \\name\n"
+        ".endm\n"
+        "landing fault_hop, #34, #0\n"
+        "landing fault_pun, #25, #29\n"
+        /* Moved, and the head of a loop. */
+        "    .type fault_lender, %function\n"
+        "function fault_lender\n"
+        "10:\n"
+        "    ldr w2, [x0]\n"
+        "11:\n"
+        "    add x0, x2, x1\n"
+        "    add x0, x0, #1\n"
+        "    cbz x0, fault_lender\n"
+        "    ret\n"
+        "endf fault_lender\n"
+        /* Moved, and two are read. */
+        "function fault_giver\n"
+        "10:\n"
+        "    ldp w2, w3, [x0]\n"
+        "11:\n"
+        "    add x0, x2, x1\n"
+        "    add x0, x0, #1\n"
+        "    ret\n"
+        "endf fault_giver\n"
+        "function borrower\n"
+        "10: 11:\n"
+        "    mov x0, #0\n"
+        "    ret\n"
+        "endf borrower\n"
+        "function hopper\n"
+        "10: 11:\n"
+        "    ret\n"
+        "endf hopper\n"
+#else
         /* The first instruction of the entry's window. */
         "function fault_first\n"
         "10:\n"
@@ -145,7 +239,9 @@ __asm__(".macro function name\n"
         "    lea 0x1234(%rdx), %rdx\n"
         "    ret\n"
         "endf fault_giver\n"
-        "    .fill 300, 1, 0xf4\n");
+        "    .fill 300, 1, 0xf4\n"
+#endif
+);
 
 extern uint64_t borrower(uint64_t), hopper(uint64_t);
 
@@ -174,20 +270,31 @@ enum way { REPAIR, REPLACE, SKIP, NEST, WAYS };
 enum { ADD = 1000, VALUE = 7, PAGE = 4096 };
 
 static volatile uint32_t *page;
-static uint32_t good = VALUE;
+static uint32_t good[2] = {VALUE};
 static const struct faulting *present;
 static enum way way;
 static volatile int faults;
 
+/* What the handler finds: where it was, what is accessed, and what was read. */
+#ifdef __aarch64__
+#define PC(context) (context)->uc_mcontext.pc
+#define PLACE(context) (context)->uc_mcontext.regs[0]
+#define READ(context) (context)->uc_mcontext.regs[2]
+#else
+#define PC(context) (context)->uc_mcontext.gregs[REG_RIP]
+#define PLACE(context) (context)->uc_mcontext.gregs[REG_RDI]
+#define READ(context) (context)->uc_mcontext.gregs[REG_RAX]
+#endif
+
 /* The address of PRESENT's label 10 (0) or 11 (1). */
-static greg_t label(int which) { return (greg_t)present->call + present->offsets[which]; }
+static uintptr_t label(int which) { return (uintptr_t)present->call + present->offsets[which]; }
 
 static void on_fault(int sig, siginfo_t *info, void *context) {
-    greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+    ucontext_t *c = context;
     faults++;
     check(sig == SIGSEGV && (uint32_t *)info->si_addr == page, "si_addr");
-    check(regs[REG_RIP] == label(0), "the pc that the handler finds");
-    check(regs[REG_RDI] == (greg_t)page, "rdi as the handler finds it");
+    check((uintptr_t)PC(c) == label(0), "the pc that the handler finds");
+    check((uintptr_t)PLACE(c) == (uintptr_t)page, "the argument as the handler finds it");
     check_work();
     if (way == NEST) {
         way = REPLACE;
@@ -197,9 +304,9 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     if (way == REPAIR)
         mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE);
     else if (way == SKIP)
-        regs[REG_RAX] = VALUE, regs[REG_RIP] = label(1);
+        READ(c) = VALUE, PC(c) = label(1);
     else
-        regs[REG_RDI] = (greg_t)&good;
+        PLACE(c) = (uintptr_t)good;
 }
 
 static void fault(const struct faulting *f, enum way how) {
@@ -220,7 +327,7 @@ int main(void) {
     sigaction(SIGSEGV, &action, NULL);
     page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        check(all[i].call(&good, ADD) == ADD + VALUE + 1, "a function");
+        check(all[i].call(good, ADD) == ADD + VALUE + 1, "a function");
     for (int lap = 0; lap < 3; lap++)
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             fault(&all[i], (enum way)((lap + i) % WAYS));

@@ -1,0 +1,45 @@
+/* A function that a signal comes in, where a patch covers it: for programs of one file. */
+#ifndef SPOOR_TEST_FETCH_H
+#define SPOOR_TEST_FETCH_H
+
+#include <stdint.h>
+#include <ucontext.h>
+
+/* The word at AT. A signal comes when there is none: on x86-64 at the second instruction, on
+ * AArch64, where patches are no larger, at the first. */
+long fetch(const volatile long *at);
+__asm__(".text\n"
+        ".balign 16\n"
+        ".globl fetch\n"
+        ".type fetch, %function\n"
+        "fetch:\n"
+        "    .cfi_startproc\n"
+#ifdef __aarch64__
+        "    ldr x0, [x0]\n"
+        "    ret\n"
+#else
+        "    push %rbx\n"
+        "    .cfi_adjust_cfa_offset 8\n"
+        "    mov (%rdi), %rax\n"
+        "    pop %rbx\n"
+        "    .cfi_adjust_cfa_offset -8\n"
+        "    ret\n"
+#endif
+        "    .cfi_endproc\n"
+        "    .size fetch, . - fetch\n"
+#ifndef __aarch64__
+        "    .balign 16, 0xcc\n"
+#endif
+);
+
+/* Of the thread that the signal has interrupted; AT may be changed. */
+#ifdef __aarch64__
+static unsigned long long *argument_of(ucontext_t *c) { return &c->uc_mcontext.regs[0]; }
+static inline uintptr_t pc_of(const ucontext_t *c) { return c->uc_mcontext.pc; }
+#else
+static greg_t *argument_of(ucontext_t *c) { return &c->uc_mcontext.gregs[REG_RDI]; }
+static inline uintptr_t pc_of(const ucontext_t *c) {
+    return (uintptr_t)c->uc_mcontext.gregs[REG_RIP];
+}
+#endif
+#endif
