@@ -8,22 +8,55 @@
  *             (CLONE_UNTRACED)
  *     tracer  another process, with memory of its own, traces one of two that share theirs
  *
+ * Only x86-64 has that base; elsewhere there is the last case alone.
  * What the one has there must stay its own, and the others run on. Where a process could be traced,
  * nothing of another tracer is left in its memory.
  */
-#include <asm/prctl.h>
 #include <dlfcn.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#ifdef __x86_64__
+#include <asm/prctl.h>
+#endif
 
 #include "story.h"
 
-enum { WORDS = 8192, STACK_BYTES = 256 * 1024, STATUS = 9, SOME = 200 };
-static uint64_t own[WORDS];
+enum { STACK_BYTES = 256 * 1024, STATUS = 9, SOME = 200 };
 static char stack[STACK_BYTES] __attribute__((aligned(16)));
 static volatile int taken, rounds, go;
+
+static void await_child(pid_t pid) {
+    int status;
+    check(waitpid(pid, &status, __WALL) == pid, "the child's end");
+    check(WIFEXITED(status) && WEXITSTATUS(status) == STATUS, "the child's status");
+}
+
+/* Returns whether PID lives on until THERE is no less than COUNT. */
+static int lives_until(pid_t pid, const volatile int *there, int count) {
+    siginfo_t end = {0};
+    while (*there < count &&
+           waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+           end.si_pid == 0)
+        check_work();
+    return *there >= count;
+}
+
+static int worker(void *unused) {
+    (void)unused;
+    while (!go) {
+        check_work();
+        rounds++;
+    }
+    return STATUS;
+}
+
+/* ---- who takes the gs base ---- */
+
+#ifdef __x86_64__
+enum { WORDS = 8192 };
+static uint64_t own[WORDS];
 
 int arch_prctl(int code, unsigned long address);
 
@@ -45,22 +78,6 @@ static __attribute__((noinline)) void take(void) {
         own[i] = i;
     check(arch_prctl(ARCH_SET_GS, (unsigned long)own) == 0, "arch_prctl");
     check_own("what it has just taken");
-}
-
-static void await_child(pid_t pid) {
-    int status;
-    check(waitpid(pid, &status, __WALL) == pid, "the child's end");
-    check(WIFEXITED(status) && WEXITSTATUS(status) == STATUS, "the child's status");
-}
-
-/* Returns whether PID lives on until THERE is no less than COUNT. */
-static int lives_until(pid_t pid, const volatile int *there, int count) {
-    siginfo_t end = {0};
-    while (*there < count &&
-           waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 &&
-           end.si_pid == 0)
-        check_work();
-    return *there >= count;
 }
 
 static int taker(void *unused) {
@@ -97,15 +114,6 @@ static void child_of_vfork_takes(const char *library) {
     check(dlopen(library, RTLD_NOW) != NULL, "dlopen");
 }
 
-static int worker(void *unused) {
-    (void)unused;
-    while (!go) {
-        check_work();
-        rounds++;
-    }
-    return STATUS;
-}
-
 static void maker_takes(const char *library) {
     pid_t pid = clone(worker, stack + STACK_BYTES, CLONE_VM | CLONE_UNTRACED | SIGCHLD, NULL);
     check(pid > 0, "clone");
@@ -117,6 +125,23 @@ static void maker_takes(const char *library) {
     await_child(pid);
     check_own("what it has at the end");
 }
+
+static void someone_takes(const char *library, const char *who) {
+    if (strcmp(who, "child") == 0)
+        child_takes(library);
+    else if (strcmp(who, "vfork") == 0)
+        child_of_vfork_takes(library);
+    else
+        maker_takes(library);
+}
+#else
+static void someone_takes(const char *library, const char *who) {
+    (void)library, (void)who;
+    check(taken, "a base to take");
+}
+#endif
+
+/* ---- another tracer ---- */
 
 /* Traces PID to its end. What the kernel says to that goes to OUT: who is not followed himself may
  * find another tracer there. */
@@ -158,14 +183,10 @@ static void one_is_traced(const char *library) {
 int main(int argc, char **argv) {
     check(argc == 3, "usage");
     check_work();
-    if (strcmp(argv[2], "child") == 0)
-        child_takes(argv[1]);
-    else if (strcmp(argv[2], "vfork") == 0)
-        child_of_vfork_takes(argv[1]);
-    else if (strcmp(argv[2], "tracer") == 0)
+    if (strcmp(argv[2], "tracer") == 0)
         one_is_traced(argv[1]);
     else
-        maker_takes(argv[1]);
+        someone_takes(argv[1], argv[2]);
     check_work();
     return right();
 }
