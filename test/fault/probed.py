@@ -14,7 +14,7 @@ import sys
 
 from fault import SKIP, Spoor, check, check_right, main
 
-SYS_PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
+SYS_PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}.get(platform.machine(), 364)  # 32-bit Arm's
 TYPE = "/sys/bus/event_source/devices/uprobe/type"
 ATTR_BYTES = 112
 PROBED = "work"
@@ -34,7 +34,7 @@ class Probe:
         given = (ctypes.c_char * ATTR_BYTES).from_buffer(attr)
         self.counters = []
         for cpu in sorted(os.sched_getaffinity(0)):
-            counter = call(SYS_PERF_EVENT_OPEN[platform.machine()], given, -1, cpu, -1, 0)
+            counter = call(SYS_PERF_EVENT_OPEN, given, -1, cpu, -1, 0)
             if counter < 0:
                 raise OSError(ctypes.get_errno(), "perf_event_open")
             self.counters.append(counter)
