@@ -10,11 +10,21 @@
 #define AUDIT_EXIT la_aarch64_gnu_pltexit
 typedef La_aarch64_regs audit_registers;
 typedef La_aarch64_retval audit_results;
+#elif defined __arm__
+#define AUDIT_ENTER la_arm_gnu_pltenter
+#define AUDIT_EXIT la_arm_gnu_pltexit
+typedef La_arm_regs audit_registers;
+typedef La_arm_retval audit_results;
 #else
 #define AUDIT_ENTER la_x86_64_gnu_pltenter
 #define AUDIT_EXIT la_x86_64_gnu_pltexit
 typedef La_x86_64_regs audit_registers;
 typedef La_x86_64_retval audit_results;
+#endif
+#if __ELF_NATIVE_CLASS == 32
+#define AUDIT_BIND la_symbind32
+#else
+#define AUDIT_BIND la_symbind64
 #endif
 #define TEXT(name) #name
 #define NAME(name) TEXT(name)
@@ -34,8 +44,8 @@ unsigned int la_objopen(struct link_map *map, Lmid_t namespace, uintptr_t *cooki
     return LA_FLG_BINDTO | LA_FLG_BINDFROM;
 }
 
-uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned int index, uintptr_t *user, uintptr_t *definer,
-                       unsigned int *flags, const char *name) {
+uintptr_t AUDIT_BIND(ElfW(Sym) * symbol, unsigned int index, uintptr_t *user, uintptr_t *definer,
+                     unsigned int *flags, const char *name) {
     (void)index;
     (void)user;
     (void)definer;
@@ -45,7 +55,7 @@ uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned int index, uintptr_t *user, u
     return symbol->st_value;
 }
 
-Elf64_Addr AUDIT_ENTER(Elf64_Sym *symbol, unsigned int index, uintptr_t *user, uintptr_t *definer,
+ElfW(Addr) AUDIT_ENTER(ElfW(Sym) * symbol, unsigned int index, uintptr_t *user, uintptr_t *definer,
                        audit_registers *registers, unsigned int *flags, const char *name,
                        long *frame_size) {
     (void)index;
@@ -59,7 +69,7 @@ Elf64_Addr AUDIT_ENTER(Elf64_Sym *symbol, unsigned int index, uintptr_t *user, u
     return symbol->st_value;
 }
 
-unsigned int AUDIT_EXIT(Elf64_Sym *symbol, unsigned int index, uintptr_t *user, uintptr_t *definer,
+unsigned int AUDIT_EXIT(ElfW(Sym) * symbol, unsigned int index, uintptr_t *user, uintptr_t *definer,
                         const audit_registers *before, audit_results *after, const char *name) {
     (void)symbol;
     (void)index;
@@ -75,7 +85,7 @@ unsigned int AUDIT_EXIT(Elf64_Sym *symbol, unsigned int index, uintptr_t *user, 
 __attribute__((destructor)) static void auditor_end(void) {
     dprintf(1, "calls: auditor.so!la_version %d\n", versions);
     dprintf(1, "calls: auditor.so!la_objopen %d\n", objects);
-    dprintf(1, "calls: auditor.so!la_symbind64 %d\n", bindings);
+    dprintf(1, "calls: auditor.so!%s %d\n", NAME(AUDIT_BIND), bindings);
     dprintf(1, "calls: auditor.so!%s %d\n", NAME(AUDIT_ENTER), entered);
     dprintf(1, "calls: auditor.so!%s %d\n", NAME(AUDIT_EXIT), left);
 }
