@@ -58,8 +58,10 @@ void rests_end(struct task *task) {
 }
 
 void rests_note(struct task *task, const struct regs *regs) {
-    if (!task->is_cut)
-        task->is_cut = (task->rest_of = rest_is_due(regs, &task->cut)) != REST_OF_NONE;
+    if (task->is_cut)
+        return;
+    task->rest_of = rest_is_due(regs, &task->cut);
+    task->is_cut = task->rest_of != REST_OF_NONE && thread_call_is_native(task->tid);
 }
 
 static int copy_of_file(const struct task *task, int fd) {

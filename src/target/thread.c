@@ -50,12 +50,18 @@ int thread_detach(pid_t tid, int sig) {
     return request(PTRACE_DETACH, tid, NULL, (void *)(uintptr_t)sig);
 }
 
+bool thread_call_is_native(pid_t tid) {
+    struct __ptrace_syscall_info info = {0};
+    return ptrace(PTRACE_GET_SYSCALL_INFO, tid, (void *)sizeof info, &info) < 0 ||
+           info.arch == REGS_CALLS;
+}
+
 bool thread_at_call(pid_t tid, struct thread_call_stop *ret) {
     struct __ptrace_syscall_info info = {0};
     if (ptrace(PTRACE_GET_SYSCALL_INFO, tid, (void *)sizeof info, &info) < 0 ||
         info.op != PTRACE_SYSCALL_INFO_ENTRY)
         return false;
-    ret->number = (long)info.entry.nr;
+    ret->number = info.arch == REGS_CALLS ? (long)info.entry.nr : -1;
     for (size_t i = 0; i < 6; i++)
         ret->args[i] = info.entry.args[i];
     return true;
@@ -80,14 +86,18 @@ int thread_put_off_call(pid_t tid) {
     return rc < 0 ? rc : thread_wait(tid, &status);
 }
 
-int thread_get_regs(pid_t tid, struct regs *ret) {
-    struct iovec io = {&ret->raw, sizeof ret->raw};
-    return request(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io);
+/* OP: REGS_GET or REGS_SET. */
+static int transfer_regs(int op, pid_t tid, struct regs *regs) {
+    struct iovec io = {&regs->raw, sizeof regs->raw};
+    bool of_set = op == PTRACE_GETREGSET || op == PTRACE_SETREGSET;
+    return request(op, tid, (void *)NT_PRSTATUS, of_set ? (void *)&io : &regs->raw);
 }
 
+int thread_get_regs(pid_t tid, struct regs *ret) { return transfer_regs(REGS_GET, tid, ret); }
+
 int thread_set_regs(pid_t tid, const struct regs *regs) {
-    struct iovec io = {(void *)&regs->raw, sizeof regs->raw};
-    return request(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &io);
+    struct regs set = *regs;
+    return transfer_regs(REGS_SET, tid, &set);
 }
 
 int thread_get_mask(pid_t tid, uint64_t *ret) {

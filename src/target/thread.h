@@ -34,7 +34,11 @@ int thread_put_off_call(pid_t tid);
 /* Whether TID stops once more when it exits (as its ptrace options, this is inherited by what it
  * creates). */
 int thread_watch_exit(pid_t tid, bool watch);
-/* TID has stopped at a system call: is it about to enter it, and which? */
+/* Whether the system call that TID, stopped, is in or comes back from has its number from
+ * REGS_CALLS; programs of x86-64 may make calls of 32-bit x86, too. */
+bool thread_call_is_native(pid_t tid);
+/* TID has stopped at a system call: is it about to enter it, and which? Number −1: none that
+ * REGS_CALLS numbers. */
 struct thread_call_stop {
     long number;
     uint64_t args[6];

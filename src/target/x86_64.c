@@ -45,9 +45,9 @@ void thread_note_wait(pid_t tid, struct status_wait *ret) {
 }
 
 bool thread_restart_interrupted(pid_t tid, const struct status_wait *wait, struct regs *regs) {
-    (void)tid;
     (void)wait;
-    return regs_restart_interrupted(regs);
+    return thread_call_is_native(tid) ? regs_restart_interrupted(regs)
+                                      : regs_restart_interrupted_32(regs);
 }
 
 /* It forgets nothing. */

@@ -67,11 +67,14 @@ def traces_of_us(pid):
 
 @contextlib.contextmanager
 def running(command, tells=""):
-    """COMMAND, which has said that it is ready. It is asked to end when the caller is done, and must have
+    """COMMAND, which has said that it is ready (or that it cannot run here: skipped). It is asked to end when the caller is done, and must have
     found everything right. What it says before that matches TELLS: process.told."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
             line = process.stdout.readline()
+            if line == b"cannot\n":
+                print(f"{command[0]}: this machine has not what it needs")
+                sys.exit(SKIP)
             check(line == b"ready\n", f"{command[0]}: is not ready: {line}")
             yield process
             out, _ = process.communicate(timeout=TIMEOUT)

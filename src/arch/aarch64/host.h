@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 
@@ -38,8 +39,10 @@ enum {
     REGS_EXTENDED_NOTE = NT_PRFPREG, /* how ptrace names the state besides general registers */
     REGS_FRAME_SP = 0,               /* from a signal frame's start to what its return takes */
     REGS_STEPS = 1,                  /* PTRACE_SINGLESTEP works */
-    REGS_TRAP_BYTES = 0,             /* how far behind a breakpoint the pc stands */
-    REGS_TRAP_CODE = TRAP_BRKPT,     /* its siginfo's */
+    REGS_GET = PTRACE_GETREGSET,     /* the request to ptrace */
+    REGS_SET = PTRACE_SETREGSET,
+    REGS_TRAP_BYTES = 0,         /* how far behind a breakpoint the pc stands */
+    REGS_TRAP_CODE = TRAP_BRKPT, /* its siginfo's */
     REGS_TELLS_ENDS = 1,      /* the kernel reports the end also of calls whose begin it did not */
     REGS_CALL_VFORK = -1,     /* there is none: clone does it */
     REGS_CALL_MMAP = SYS_mmap /* with offset 0 only: some count pages there */

@@ -6,13 +6,14 @@
 #include <linux/audit.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 
 #include "wire/ring.h"
 
 struct regs {
-    struct user_regs_struct raw; /* as PTRACE_GETREGSET NT_PRSTATUS gives them */
+    struct user_regs_struct raw; /* as PTRACE_GETREGS gives them */
 };
 
 typedef uint64_t regs_word_t; /* of its memory: what is pushed and popped */
@@ -36,9 +37,12 @@ enum {
     REGS_EXTENDED_NOTE = NT_X86_XSTATE, /* how ptrace names the state besides general registers */
     REGS_FRAME_SP = 8,                  /* from a signal frame's start to what its return takes */
     REGS_STEPS = 1,                     /* PTRACE_SINGLESTEP works */
-    REGS_TRAP_BYTES = 1,                /* how far behind a breakpoint the pc stands */
-    REGS_TRAP_CODE = 0x80,              /* its siginfo's: SI_KERNEL */
-    REGS_TELLS_ENDS = 1, /* the kernel reports the end also of calls whose begin it did not */
+    /* PTRACE_GETREGSET gives those of a thread in 32-bit code as a 32-bit program's. */
+    REGS_GET = PTRACE_GETREGS,
+    REGS_SET = PTRACE_SETREGS,
+    REGS_TRAP_BYTES = 1,   /* how far behind a breakpoint the pc stands */
+    REGS_TRAP_CODE = 0x80, /* its siginfo's: SI_KERNEL */
+    REGS_TELLS_ENDS = 1,   /* the kernel reports the end also of calls whose begin it did not */
     REGS_CALL_VFORK = SYS_vfork,
     REGS_CALL_MMAP = SYS_mmap /* with offset 0 only: some count pages there */
 };
@@ -56,6 +60,9 @@ enum {
  * EINTR): makes it do so, unless a handler runs first. Returns whether it is such a one. Only for
  * threads that stand where the kernel looks for that (regs_seem_to_restart()). */
 bool regs_restart_interrupted(struct regs *regs);
+/* The same for a call that has its number, and its arguments' registers, from 32-bit x86: 64-bit
+ * programs make such by "int $0x80". */
+bool regs_restart_interrupted_32(struct regs *regs);
 
 static const uint64_t HOST_HIGHEST = 0x7ffff0000000; /* where programs have memory */
 

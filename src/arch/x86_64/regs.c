@@ -57,7 +57,10 @@ taddr_t regs_kept_address(uint64_t kept) { return regs_plain_address(kept); }
 
 void regs_set_syscall(struct regs *regs, taddr_t code, taddr_t sp, long number,
                       const uint64_t args[6]) {
+    enum { CODE = 0x33, STACK = 0x2b }; /* __USER_CS, __USER_DS: the thread may be in 32-bit code */
     struct user_regs_struct *r = &regs->raw;
+    r->cs = CODE;
+    r->ss = STACK;
     r->rip = code;
     r->rsp = sp;
     r->rax = (uint64_t)number;
@@ -138,6 +141,24 @@ bool regs_restart_interrupted(struct regs *regs) {
     bool found = waits_for_notice(r->orig_rax, r->rsi);
     for (size_t i = 0; i < sizeof calls / sizeof *calls && !found; i++)
         found = (int64_t)r->orig_rax == calls[i];
+    if (found)
+        r->rax = (uint64_t)-ERESTARTNOHAND;
+    return found;
+}
+
+bool regs_restart_interrupted_32(struct regs *regs) {
+    /* Linux arch/x86/entry/syscalls/syscall_32.tbl: those of above, and those that they go through
+     * there (ipc, socketcall). */
+    enum { IOCTL = 54 };
+    static const uint16_t calls[] = {3,   4,   102, 117, 145, 146, 177, 247, 256,
+                                     319, 337, 345, 362, 364, 369, 370, 371, 372,
+                                     385, 416, 417, 420, 421, 426, 441};
+    struct user_regs_struct *r = &regs->raw;
+    if ((int32_t)r->rax != -4 /* EINTR */)
+        return false;
+    bool found = r->orig_rax == IOCTL && waits_for_notice(SYS_ioctl, (uint32_t)r->rcx);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls && !found; i++)
+        found = r->orig_rax == calls[i];
     if (found)
         r->rax = (uint64_t)-ERESTARTNOHAND;
     return found;
