@@ -249,8 +249,13 @@ slice:
 8:
     .endr
     site SLICE_WORD_ID
+    ldr x9, [x3, #LANE_SLICE_BYTES]
     b 8f
-7:  ldr x6, [x1], #8
+7:  mov x6, x1
+    tbz x9, #SLICE_TAGGED_BIT, 2f
+    .inst 0xd9600026 /* ldg x6, [x1]: with the tag of what stands there */
+2:  ldr x6, [x6]
+    add x1, x1, #8
     tbnz x6, #55, 1f
     ubfx x7, x6, #16, #32
     cbz x7, 1f

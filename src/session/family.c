@@ -16,6 +16,7 @@
 #include "session/taking.h"
 #include "session/thin.h"
 #include "session/tracer_parts.h"
+#include "target/cpu.h"
 #include "target/memory.h"
 #include "target/status.h"
 
@@ -50,7 +51,8 @@ static void ask_callers(const struct space_context *ctx, struct task *task, bool
     if (!task->space->callers)
         task->space->callers = callers_new(task->tid, most, catalog_asked(ctx->catalog));
     task->slot->callers = callers_ref(task->space->callers);
-    slot_set_slices(task->slot, slice_bytes_for(most, ctx->ring_bytes), task->readable);
+    uint32_t bytes = slice_bytes_for(most, ctx->ring_bytes);
+    slot_set_slices(task->slot, bytes | (cpu_tags_memory() ? SLICE_TAGGED : 0), task->readable);
 }
 
 /* THREAD says who it is. RUNNING: it has run before, and has calls open. */

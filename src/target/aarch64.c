@@ -3,11 +3,13 @@
  * call that they are in, apart from the registers; vectors that calls cut short. Facts: Linux
  * arch/arm64/kernel/ptrace.c, signal.c, and syscall.c.
  */
+#include <asm/hwcap.h>
 #include <asm/ptrace.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
@@ -115,3 +117,5 @@ int cpu_check(struct err *err) {
     (void)err;
     return 0;
 }
+
+bool cpu_tags_memory(void) { return getauxval(AT_HWCAP2) & HWCAP2_MTE; }

@@ -163,3 +163,5 @@ int cpu_check(struct err *err) {
                            "this machine: nothing can be recorded on it: %s", lacks)
                  : 0;
 }
+
+bool cpu_tags_memory(void) { return false; }

@@ -14,4 +14,7 @@ int cpu_check(struct err *err);
  * must be a call. By the flag of /proc/cpuinfo that Linux 6.6 introduced. */
 bool cpu_guards_returns(void);
 
+/* Whether memory can have tags that accesses are checked against (MTE). */
+bool cpu_tags_memory(void);
+
 #endif

@@ -66,3 +66,5 @@ int cpu_check(struct err *err) {
     (void)err;
     return 0;
 }
+
+bool cpu_tags_memory(void) { return false; }

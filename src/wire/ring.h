@@ -93,6 +93,9 @@ enum slice_event {
     SLICE_REGISTER            /* + n: a register, as the backend numbers them */
 };
 enum { SLICE_EVENTS = SLICE_WORD, SLICE_EVENTS_END = SLICE_REGISTER + 16 };
+/* A bit of lane.slice_bytes: the stack may have memory tags of several kinds (MTE), and words are
+ * read by their own. */
+enum { SLICE_TAGGED = 1 };
 enum { SLICE_WORDS_MOST = SLICE_BEGIN - SLICE_WORD };
 
 /* In traces: the callers of the entry behind it, as the number of a chain (trace/format.h). */
@@ -143,7 +146,7 @@ struct lane {
     uint64_t control; /* address of the struct control, in the target */
     uint64_t waits;   /* how often the ring was found full */
     /* Of slices; set by the tool before the thread runs, but for the last. */
-    uint64_t slice_bytes; /* looked at, at most; 0: there are no slices */
+    uint64_t slice_bytes; /* looked at, at most, or SLICE_TAGGED; 0: there are no slices */
     uint64_t stack_low;   /* the thread's own stack, as far as it can be read whenever its */
     uint64_t stack_bytes; /* stack pointer lies there; of other stacks it is one page */
     uint64_t ring_mask;
@@ -185,6 +188,7 @@ _Static_assert(sizeof(struct event) == 16, "stubs store 16 bytes");
 #define EVENT_SITE 8
 #define EVENT_SP_LOW 12
 #define EVENT_CONTROL_KIND 3
+#define SLICE_TAGGED_BIT 0
 #define SLICE_WORD_ID 0x3fff0000
 #define SLICE_BEGIN_ID 0x3fff8000
 #ifdef __aarch64__ /* besides words, at most: begin, end, and registers */
@@ -220,6 +224,7 @@ _Static_assert(__builtin_offsetof(struct rest, done) == REST_DONE, "");
 _Static_assert(__builtin_offsetof(struct rest, result) == REST_RESULT, "");
 _Static_assert(__builtin_offsetof(struct rest, registers) == REST_REGISTERS, "");
 _Static_assert(__builtin_offsetof(struct event, sp_low) == EVENT_SP_LOW, "");
+_Static_assert(SLICE_TAGGED == 1 << SLICE_TAGGED_BIT, "");
 _Static_assert(SLICE_WORD == SLICE_WORD_ID && SLICE_BEGIN == SLICE_BEGIN_ID, "");
 _Static_assert(SLICE_END == SLICE_BEGIN_ID + 1 && SLICE_REGISTER == SLICE_BEGIN_ID + 2, "");
 #endif

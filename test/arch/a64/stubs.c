@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include "arch/aarch64/agent.h"
 #include "ground.h"
@@ -225,6 +226,14 @@ static void check_seeking(void) {
 
 /* ---- slices, with the agent itself ---- */
 
+/* A wrong tag is told at once: PR_TAGGED_ADDR_ENABLE, PR_MTE_TCF_SYNC. */
+enum { TELLS_TAGS = 1 | 1 << 1 };
+
+static void set_tag(char *granule, uint64_t tag) {
+    uint64_t tagged = (uint64_t)(uintptr_t)granule | tag << 56;
+    __asm__ volatile(".arch armv8.5-a+memtag\n\tstg %0, [%0]" : : "r"(tagged) : "memory");
+}
+
 enum { SLICE_BYTES = 256, FIRST_REGISTER = 19, REGISTERS = 12 };
 static struct control control;
 
@@ -308,6 +317,25 @@ static void check_end_of_stack(uint64_t own_bytes) {
     expect_slice(&in, 0, 0);
 }
 
+/* Variables on the stack have memory tags of their own, where the processor has such tags. */
+static void check_tagged_stack(void) {
+    enum { VARIABLE_AT = 32, GRANULE = 16, TAG = 6, MAY_TAG = 0x20 /* PROT_MTE */, PAGE = 4096 };
+    struct state in, out;
+    ground_fill(&in, 1);
+    char *variable = (char *)pointer(in.sp) + VARIABLE_AT;
+    if (prctl(PR_SET_TAGGED_ADDR_CTRL, TELLS_TAGS, 0, 0, 0) ||
+        mprotect(pointer(in.sp & ~(uint64_t)(PAGE - 1)), PAGE, PROT_READ | PROT_WRITE | MAY_TAG))
+        return;
+    allow_slices(0, RING, INT64_MAX);
+    lane()->slice_bytes = SLICE_BYTES | SLICE_TAGGED;
+    set_tag(variable, TAG);
+    ground_run(&in, &out);
+    set_tag(variable, 0);
+    in.arrived = DONE;
+    ground_compare("a slice", TAG, &in, &out);
+    expect_slice(&in, 0, SLICE_BYTES);
+}
+
 static void check_slices(void) {
     static const uint64_t all = INT64_MAX;
     ground_write_bytes(LANES, a64_agent_bytes, a64_agent_size);
@@ -322,6 +350,7 @@ static void check_slices(void) {
         check_slice(seed, head, 40);
     }
     check_other_stack();
+    check_tagged_stack();
     check_end_of_stack(8);
     check_end_of_stack(GROUND_STACK);
     allow_slices(0, (SLICE_HEAD_SLOTS + 1) * EVENT_BYTES, all);
