@@ -4,12 +4,14 @@
 #include <complex.h>
 #include <errno.h>
 #include <fenv.h>
-#include <immintrin.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 #include "expect.h"
 
@@ -29,10 +31,21 @@ static void print_words(const char *what, const void *data, size_t bytes) {
 
 /* ---- vectors ---- */
 
-static NOINLINE __m128 mix128(__m128 a, __m128 b, __m128i c) {
-    return _mm_add_ps(_mm_mul_ps(a, b), _mm_cvtepi32_ps(c));
+typedef float floats128 __attribute__((vector_size(16)));
+typedef int ints128 __attribute__((vector_size(16)));
+
+static NOINLINE floats128 mix128(floats128 a, floats128 b, ints128 c) {
+    return a * b + __builtin_convertvector(c, floats128);
 }
 
+static NOINLINE void vectors128(void) {
+    floats128 a = {.1F, 3.F, -2.25F, 1.5F}, b = {7.F, -.125F, 4.F, .5F};
+    for (int i = 0; i < LAPS; i++)
+        a = mix128(b, a, (ints128){1, 3 + zero, -i, i});
+    print_words("128", &a, sizeof a);
+}
+
+#ifdef __x86_64__
 #define AVX __attribute__((target("avx2"), noinline))
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl"), noinline))
 
@@ -53,13 +66,6 @@ AVX512 static __m512i sum512(__m512i a, __m512i b, __m512i c, __m512i d, __m512i
     return _mm512_mask_sub_epi32(high, less, low, high);
 }
 
-static NOINLINE void vectors128(void) {
-    __m128 a = _mm_set_ps(1.5F, -2.25F, 3.F, .1F), b = _mm_set_ps(.5F, 4.F, -.125F, 7.F);
-    for (int i = 0; i < LAPS; i++)
-        a = mix128(b, a, _mm_set_epi32(i, -i, 3 + zero, 1));
-    print_words("128", &a, sizeof a);
-}
-
 AVX static void vectors256(void) {
     __m256d a = _mm256_set_pd(1.5, -2.25, 3., .1), b = _mm256_set_pd(.5, .25, -.125, .7);
     for (int i = 0; i < LAPS; i++)
@@ -78,14 +84,16 @@ AVX512 static void vectors512(void) {
     print_words("512", &s, sizeof s);
 }
 
-static void vectors(void) {
-    vectors128();
+static void wider_vectors(void) {
     if (__builtin_cpu_supports("avx2"))
         vectors256();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl"))
         vectors512();
 }
+#else
+static void wider_vectors(void) {}
+#endif
 
 /* ---- registers that a callee is known to leave alone (-fipa-ra) ---- */
 
@@ -187,7 +195,8 @@ int main(void) {
     static const double reals[8] = {.3, .1, .4, .1, .5, .9, .2, .6};
     static int firsts[] = {100, 500};
     pthread_t thread;
-    vectors();
+    vectors128();
+    wider_vectors();
     printf("%ld %a\n", keep_integers(integers), keep_reals(reals));
     environment();
     errors(&firsts[0]);
