@@ -9,6 +9,7 @@ PROGRAM is programs/bystander.c.
 import contextlib
 import json
 import os
+import platform
 import shutil
 import signal
 import struct
@@ -24,7 +25,12 @@ from sandboxes import sees_filters
 
 PATIENCE_S = 60
 ABSENT = 2**31 - 17  # above pid_max
-PIVOT_ROOT = 155  # x86-64
+# By what the kernel calls the processor: a system call, whose programs are traced there, and of a program that the same kernel
+# may run and that is none of those, its machine, flags and code: 1: pause(); goto 1b.
+PIVOT_ROOT, PROGRAMS, NARROW = {
+    "x86_64": (155, "64-bit x86", (3, 0, b"\xb8\x1d\0\0\0\xcd\x80\xeb\xf7")),
+    "aarch64": (41, "AArch64", (40, 0x5000000, struct.pack("<3I", 0xe3a0701d, 0xef000000, 0xeafffffc))),
+}[platform.machine()]
 ROOT = os.getuid() == 0
 
 
@@ -95,11 +101,11 @@ def test_what_is_none(spoor, program, library):
 
 def write_narrow(name):
     """A program of 32 bits, which waits for ever."""
-    code = b"\xb8\x1d\0\0\0\xcd\x80\xeb\xf7"  # 1: mov $29 (pause), %eax; int $0x80; jmp 1b
+    machine, flags, code = NARROW
     base, headers = 0x8048000, 52 + 32
     whole = headers + len(code)
     with open(name, "wb") as file:
-        file.write(struct.pack("<16s2H5I6H", b"\x7fELF\x01\x01\x01", 2, 3, 1, base + headers, 52, 0, 0, 52, 32, 1, 0, 0, 0))
+        file.write(struct.pack("<16s2H5I6H", b"\x7fELF\x01\x01\x01", 2, machine, 1, base + headers, 52, 0, flags, 52, 32, 1, 0, 0, 0))
         file.write(struct.pack("<8I", 1, 0, base, base, whole, whole, 5, 4096) + code)
     os.chmod(name, 0o755)
 
@@ -113,7 +119,7 @@ def test_narrow(spoor, *_):
     try:
         while " S " not in open(f"/proc/{process.pid}/stat", encoding="ascii").read():
             time.sleep(0.01)  # it may still be about to begin
-        check_untouched(spoor, process.pid, "is not a 64-bit x86 program: spoor traces only those")
+        check_untouched(spoor, process.pid, f"is not a {PROGRAMS} program: spoor traces only those")
         check(process.poll() is None, f"the program has ended with {process.returncode}")
     finally:
         process.kill()

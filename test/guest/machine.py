@@ -128,7 +128,8 @@ class Guest:
             with open(self.image, "rb") as image:
                 shutil.copyfileobj(image, file)
             with Archive(file) as own:
-                for folder in "proc", "sys", "dev", "tmp", "root", "results":
+                own.folder("tmp", 0o1777)
+                for folder in "proc", "sys", "dev", "root", "results":
                     own.folder(folder)
                 own.copy(os.path.join(HERE, "init"), "init")
                 own.link("bin/sh", "dash" if self.has_shell else "busybox")
