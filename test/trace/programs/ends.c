@@ -8,6 +8,14 @@
 
 #include "expect.h"
 
+#ifdef __aarch64__
+#define BREAKPOINT "brk #0"
+#define ILLEGAL "udf #0"
+#else
+#define BREAKPOINT "int3"
+#define ILLEGAL "ud2"
+#endif
+
 enum { DEFAULT, IGNORED, BLOCKED };
 
 /* A breakpoint ends a program that ignores or blocks SIGTRAP, too. */
@@ -19,7 +27,7 @@ static NOINLINE void end_by_breakpoint(int number) {
         signal(SIGTRAP, SIG_IGN);
     if (number == BLOCKED)
         pthread_sigmask(SIG_BLOCK, &set, NULL);
-    __asm__ volatile("int3" ::: "memory");
+    __asm__ volatile(BREAKPOINT ::: "memory");
 }
 
 static NOINLINE void end(const char *how) {
@@ -36,7 +44,7 @@ static NOINLINE void end(const char *how) {
     if (kind == 'f')
         *(volatile int *)(long)number = 1;
     if (kind == 't')
-        __asm__ volatile("ud2");
+        __asm__ volatile(ILLEGAL);
     if (kind == 'b')
         end_by_breakpoint(number);
 }
