@@ -26,11 +26,11 @@ from sandboxes import sees_filters
 PATIENCE_S = 60
 ABSENT = 2**31 - 17  # above pid_max
 # By what the kernel calls the processor: a system call, whose programs are traced there, and of a program that the same kernel
-# may run and that is none of those, its machine, flags and code: 1: pause(); goto 1b.
+# may run and that is none of those, its machine, flags and code: 1: pause(); goto 1b. (That of 32-bit Arm runs no others.)
 PIVOT_ROOT, PROGRAMS, NARROW = {
     "x86_64": (155, "64-bit x86", (3, 0, b"\xb8\x1d\0\0\0\xcd\x80\xeb\xf7")),
     "aarch64": (41, "AArch64", (40, 0x5000000, struct.pack("<3I", 0xe3a0701d, 0xef000000, 0xeafffffc))),
-}[platform.machine()]
+}.get(platform.machine(), (218, None, None))
 ROOT = os.getuid() == 0
 
 
@@ -111,6 +111,8 @@ def write_narrow(name):
 
 
 def test_narrow(spoor, *_):
+    if not NARROW:
+        return
     write_narrow("narrow")
     try:
         process = subprocess.Popen(["./narrow"])  # pylint: disable=consider-using-with

@@ -63,9 +63,17 @@ static int (*add)(int, int);
 static volatile sig_atomic_t asked;
 static pthread_t first;
 
-static void ask(int sig) {
+static void ask(int sig, siginfo_t *info, void *context) {
     (void)sig;
+    (void)info;
+    (void)context;
     asked = 1;
+}
+
+/* On 32-bit Arm handlers of another kind return by a call that strict sandboxes do not allow. */
+static void listen_to_terminations(void) {
+    const struct sigaction action = {.sa_sigaction = ask, .sa_flags = SA_SIGINFO | SA_RESTART};
+    sigaction(SIGTERM, &action, NULL);
 }
 
 __attribute__((noinline)) static void call_once(void) {
@@ -133,7 +141,7 @@ int main(int argc, char **argv) {
         load_what_is_gone(argv[2]);
     else
         add = (int (*)(int, int))dlsym(dlopen(argv[2], RTLD_NOW), "library_add");
-    signal(SIGTERM, ask);
+    listen_to_terminations();
     if (strcmp(kind, "hides") == 0)
         prctl(PR_SET_DUMPABLE, 0);
     if (strcmp(kind, "strict") == 0)
