@@ -37,8 +37,10 @@ static inline __attribute__((always_inline)) void print_seen(void) {
     int count = backtrace(at, MOST);
     Dl_info info = {.dli_fname = ""};
     printf("seen:");
-    for (int i = 1; i < count && dladdr((char *)at[i] - 1, &info); i++)
-        printf(" %s", strrchr(info.dli_fname, '/') + 1);
+    for (int i = 1; i < count && dladdr((char *)at[i] - 1, &info); i++) {
+        const char *slash = strrchr(info.dli_fname, '/');
+        printf(" %s", slash ? slash + 1 : "[vdso]"); /* the only one that is no file */
+    }
     printf(info.dli_fname[0] ? "\n" : " -\n");
 }
 #else
