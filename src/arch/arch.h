@@ -188,6 +188,7 @@ struct arch {
     uint8_t jump_bytes;       /* size of the ordinary patch */
     uint8_t hop_bytes;        /* of a short jump */
     int16_t hop_back, hop_on; /* how far that leads at most, from its start */
+    uint8_t far_bytes;        /* of a far jump, at most; 0: there is none */
     uint8_t trap_bytes;       /* of a breakpoint instruction, and that */
     uint8_t trap[4];
     uint32_t all_flags;        /* every flag that stubs may change, as in struct flags_use */
@@ -220,8 +221,9 @@ struct arch {
     size_t (*sled)(const uint8_t *bytes, size_t room, enum sled_kind kind);
     /* Writes the instruction INSN, whose bytes are BYTES, for address TO. Never for landing
      * instructions, INSN_FIXED, and what stays. A call (one that can_call() agrees to) becomes its
-     * own return address, put where calls put it, and a jump. 0, or −ERANGE when TO is too far from
-     * what INSN refers to. */
+     * own return address, put where calls put it, and a jump. Where a branch does not reach, a far
+     * jump is made of it if there are such. 0, or −ERANGE when TO is too far from what INSN refers
+     * to. */
     int (*relocate)(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
                     struct relocated *ret);
     /* Is INSN a call that can be written so? */
@@ -230,8 +232,12 @@ struct arch {
     size_t (*relocated_bytes)(const struct insn *insn);
     /* Writes a jump at AT to TO, jump_bytes long. 0 or −ERANGE. */
     int (*jump)(uint8_t *out, vaddr_t at, vaddr_t to);
+    /* Writes a jump at AT to TO, wherever that is. Its last word tells where: the run-time address,
+     * unlike in all else here, so AT and TO are such, or AT is by whole words away from one.
+     * Returns its size, which depends on AT only. NULL: no jump leads anywhere. */
+    uint8_t (*far_jump)(uint8_t *out, vaddr_t at, taddr_t to);
     /* Writes a jump at AT to TO, hop_bytes long, for which TO must be near. 0 or −ERANGE. NULL:
-     * there are no shorter jumps than the ordinary ones. */
+     * there are no shorter jumps than the ordinary ones, nor far ones for which those make way. */
     int (*hop)(uint8_t *out, vaddr_t at, vaddr_t to);
     /* Where a pun at AT can lead to whose first OWN bytes (fewer than jump_bytes) are free to
      * choose and whose others are those of BYTES (PUN_MAX_BYTES from AT on). FORM < PUN_FORMS:
@@ -285,7 +291,8 @@ struct arch {
     const uint8_t *agent;
     const size_t *agent_size;
     uint16_t agent_code; /* where in it the code begins, relative to which stubs find it */
-    uint64_t reach;      /* how far jumps and what relocate() writes lead */
+    /* How far jumps lead, and what relocate() writes that is no far jump. */
+    uint64_t reach;
 };
 
 /* NULL when the machine is not supported. */

@@ -166,6 +166,7 @@ struct window {
     bool entry, control; /* what happens at its first instruction */
     bool beside;         /* behind its last one stands the sled of an exit, which is told there */
     bool in_sled;        /* it is the head of one */
+    bool far;            /* a far jump is to have room */
     uint8_t variant;     /* of the stub for that */
 };
 
@@ -187,6 +188,7 @@ struct analysis {
     const struct module *module;
     const struct arch *arch; /* of one of the machine's states: for what is the same in all */
     enum tier only;          /* the one tier that is wanted (for tests); TIER_NONE: any */
+    bool large;              /* trampolines may be out of reach of its code's ordinary jumps */
     ARRAY(struct sled_place) sleds;  /* by address, disjoint */
     ARRAY(struct code_start) starts; /* by address, each once; for machines with states */
     ARRAY(struct code_jump) jumps;   /* likewise, where all code was sought; by `from` */
@@ -408,6 +410,9 @@ void controls_find(struct analysis *a);
 /* Chooses windows and tiers of entries (refusals into REFUSED, by func), exits and controls. */
 void windows_choose(struct analysis *a, uint8_t *refused);
 
+/* How many bytes at the start of W, as it is, a jump takes. */
+uint8_t window_jump_bytes(const struct analysis *a, const struct window *w);
+
 /* W's bytes are its own from now on, and what it holds is served by it. */
 void window_take(struct analysis *a, const struct window *w);
 /* The window that starts at ADDR, of the first COUNT, which are sorted; NULL: none. */
@@ -438,6 +443,10 @@ bool window_fits(const struct analysis *a, const struct text *text, struct windo
                  enum tier tier);
 
 /* ---- holes.c ---- */
+/* How many bytes of code of ARCH's a hole has; whether hops are of use there, as they are where
+ * windows may be too short for a jump. */
+uint8_t hole_bytes(const struct analysis *a, const struct arch *arch);
+bool hole_may_serve(const struct analysis *a, const struct arch *arch);
 /* Room for a jump, outside W and within reach of a hop at its start: padding, or what another
  * window has to spare; 0 if there is none. */
 vaddr_t hole_near(const struct analysis *a, const struct text *text, const struct window *w);

@@ -66,14 +66,63 @@ static uint32_t exit_count(const struct plan *plan, const struct site *site) {
     return count;
 }
 
+/* Writes to OUT what leads from AT, in SITE's window or hole, to TRAMPOLINE: its size, 0 if nothing
+ * does. */
+static uint8_t make_jump(const struct emitter *e, const struct site *site, vaddr_t at,
+                         vaddr_t trampoline, uint8_t out[PATCH_MAX_BYTES]) {
+    const struct arch *arch = site->arch;
+    if (arch->jump(out, at, trampoline) == 0)
+        return arch->jump_bytes;
+    return site->far ? arch->far_jump(out, at, trampoline + e->request->bias) : 0;
+}
+
 static int put_hop(struct emitter *e, const struct site *site, vaddr_t trampoline) {
     const struct arch *arch = site->arch;
+    uint8_t bytes[PATCH_MAX_BYTES], size = make_jump(e, site, site->hole, trampoline, bytes);
     struct patch *hop = new_patch(e, site->start, arch->hop_bytes, site->end - site->start);
     hop->yields = site->in_sled;
     int r = arch->hop(hop->after, site->start, site->hole);
+    if (r || !size)
+        return -ERANGE;
     put_way(e, site->hole, site->start);
-    struct patch *jump = new_patch(e, site->hole, arch->jump_bytes, 0);
-    return r ? r : arch->jump(jump->after, site->hole, trampoline);
+    memcpy(new_patch(e, site->hole, size, 0)->after, bytes, size);
+    return 0;
+}
+
+/* Never a trap: a program that outlives the tool would die of it. */
+static bool is_hook(const struct emitter *e, const struct site *site) {
+    return site->entry && site->tier != TIER_TRAP && e->request->hook &&
+           e->plan->functions.at[site->function].addr == e->request->hook;
+}
+
+static bool may_trap(const struct emitter *e, const struct site *site) {
+    bool permitted = site->entry ? trap_permits_entry(e->plan, site->function)
+                                 : trap_permits(e->plan, site->function);
+    return permitted && told_has_traps(e->request, site->function) && !is_hook(e, site);
+}
+
+/* Writes the trap to OUT; returns its size. */
+static uint8_t trap_instead(struct emitter *e, const struct site *site, uint8_t *out) {
+    struct plan_code *c = e->code;
+    put_trap(e, site);
+    c->trapped_exits[site->tier] += exit_count(e->plan, site);
+    if (site->entry)
+        c->trapped[site->function / 8] |= (uint8_t)(1u << site->function % 8);
+    memcpy(out, site->arch->trap, site->arch->trap_bytes);
+    return site->arch->trap_bytes;
+}
+
+/* Where neither an ordinary jump nor a far one leads to the trampoline a function that the user has
+ * named gets a trap. */
+static int put_jump(struct emitter *e, const struct site *site, vaddr_t trampoline) {
+    const uint64_t window = site->end - site->start;
+    uint8_t bytes[PATCH_MAX_BYTES], size = make_jump(e, site, site->start, trampoline, bytes);
+    if (!size && !may_trap(e, site))
+        return -ERANGE;
+    if (!size)
+        size = trap_instead(e, site, bytes);
+    memcpy(new_patch(e, site->start, size, window)->after, bytes, size);
+    return 0;
 }
 
 static int put_patch(struct emitter *e, const struct site *site, vaddr_t trampoline) {
@@ -93,8 +142,7 @@ static int put_patch(struct emitter *e, const struct site *site, vaddr_t trampol
                                                   exit_count(e->plan, site), site->entry}));
         return 0;
     }
-    struct patch *jump = new_patch(e, site->start, arch->jump_bytes, window);
-    return arch->jump(jump->after, site->start, trampoline);
+    return put_jump(e, site, trampoline);
 }
 
 static bool is_wanted(const struct emitter *e, const struct site *site, bool start) {
@@ -108,12 +156,6 @@ static bool is_wanted(const struct emitter *e, const struct site *site, bool sta
         wanted = told_exit_owner(e, s) != UINT32_MAX || go_stacks_step(e->plan, s);
     }
     return wanted || go_stacks_entry(e->plan, site);
-}
-
-/* Never a trap: a program that outlives the tool would die of it. */
-static bool is_hook(const struct emitter *e, const struct site *site) {
-    return site->entry && site->tier != TIER_TRAP && e->request->hook &&
-           e->plan->functions.at[site->function].addr == e->request->hook;
 }
 
 static bool holds_call(const struct plan *plan, const struct site *site) {
@@ -133,6 +175,10 @@ static void want(struct emitter *e) {
             if (s->entry)
                 e->code->missed[s->function / 8] |= (uint8_t)(1u << s->function % 8);
         }
+        if (wanted && reach_has_lost(e, i)) {
+            wanted = false;
+            reach_tell_lost(e, i);
+        }
         e->wanted[i] |= wanted;
         if (wanted && s->maker)
             e->wanted[s->maker - 1] = true;
@@ -147,8 +193,15 @@ static uint32_t room_of(const struct emitter *e, const struct site *site) {
            (slice ? e->plan->slice_room : 0);
 }
 
-static int put_site(struct emitter *e, const struct site *site, struct err *err) {
+static int out_of_reach(const struct plan *plan, struct err *err) {
+    return err_set(err, ERANGE, "out-of-reach",
+                   "%s: no room for trampolines within reach of its code", plan->module->name);
+}
+
+/* What is out of reach is lost, but for the hook. */
+static int put_site(struct emitter *e, size_t number, struct err *err) {
     const struct plan *plan = e->plan;
+    const struct site *site = &plan->sites.at[number];
     struct plan_code *c = e->code;
     e->arch = site->arch;
     bool hook = is_hook(e, site);
@@ -163,10 +216,11 @@ static int put_site(struct emitter *e, const struct site *site, struct err *err)
     int r = put_patch(e, site, e->area + c->area_used);
     if (!r)
         r = trampoline_write(e, site, hook, event);
+    if (r && hook)
+        return out_of_reach(plan, err);
     if (r)
-        err_set(err, ERANGE, "out-of-reach", "%s: no room for trampolines within reach of its code",
-                plan->module->name);
-    return r;
+        reach_lose(e, number);
+    return 0;
 }
 
 static bool hook_exists(const struct plan *plan, vaddr_t hook) {
@@ -202,8 +256,9 @@ static void emitter_done(struct emitter *e) {
     free(e->behind);
 }
 
+/* Without what is in LOSSES. If there are more, *RET is of no use. */
 static int emit_once(const struct plan *plan, const struct plan_request *request,
-                     struct plan_code *ret, struct err *err) {
+                     struct losses *losses, struct plan_code *ret, struct err *err) {
     struct plan_code code = {.overflow = request->overflow, .caller = request->caller};
     if (!plan->arch->agent_size)
         return err_set(err, ENOTSUP, "foreign-machine", "%s: its code can be planned for only",
@@ -217,7 +272,7 @@ static int emit_once(const struct plan *plan, const struct plan_request *request
                        plan->module->name, (unsigned long)request->hook);
     size_t most = plan->area_size + (request->sliced ? plan_slices_size(plan) : 0);
     size_t room = most < request->area_size ? most : request->area_size;
-    struct emitter e = {.plan = plan, .request = request, .code = &code};
+    struct emitter e = {.plan = plan, .request = request, .losses = losses, .code = &code};
     e.area = request->area - request->bias;
     code.area = mem_alloc(room);
     code.missed = mem_alloc(plan->functions.count / 8 + 1);
@@ -230,9 +285,9 @@ static int emit_once(const struct plan *plan, const struct plan_request *request
     code.area_used = agent;
     int r = 0;
     for (size_t i = 0; !r && i < plan->sites.count; i++)
-        r = e.wanted[i] ? put_site(&e, &plan->sites.at[i], err) : 0;
+        r = e.wanted[i] ? put_site(&e, i, err) : 0;
     trampoline_mark(&e, (struct mark){.kind = MARK_NONE});
-    if (!r)
+    if (!r && !losses->more)
         complete(&e);
     emitter_done(&e);
     if (r)
@@ -251,8 +306,15 @@ struct plan_need plan_need(const struct plan *plan, const struct plan_request *r
     for (size_t i = 0; i < plan->sites.count; i++) {
         if (!e.wanted[i])
             continue;
-        need.bytes += room_of(&e, &plan->sites.at[i]);
+        const struct site *s = &plan->sites.at[i];
+        need.bytes += room_of(&e, s);
         need.sites++;
+        if (reach_is_far(s)) {
+            need.far++;
+            continue;
+        }
+        need.near.start = need.near.end ? need.near.start : s->start;
+        need.near.end = s->end;
     }
     emitter_done(&e);
     plan_code_done(&code);
@@ -301,6 +363,19 @@ static bool deselect(const uint8_t *missed, uint8_t *selected, uint8_t *all, siz
     return any;
 }
 
+/* Until nothing is lost any more. */
+static int emit_reachable(const struct plan *plan, const struct plan_request *request,
+                          struct losses *losses, struct plan_code *ret, struct err *err) {
+    for (;;) {
+        losses->more = false;
+        int r = emit_once(plan, request, losses, ret, err);
+        if (r || !losses->more)
+            return r;
+        losses->any = true;
+        plan_code_done(ret);
+    }
+}
+
 /* A function whose entry cannot be patched shall not have its exits patched either: once more. */
 int plan_emit(const struct plan *plan, const struct plan_request *request, struct plan_code *ret,
               struct err *err) {
@@ -312,19 +387,25 @@ int plan_emit(const struct plan *plan, const struct plan_request *request, struc
     if (request->selected)
         memcpy(selected, request->selected, bytes);
     again.selected = selected;
+    AUTO_FREE uint8_t *lost = mem_alloc(plan->sites.count / 8 + 1);
+    struct losses losses = {.sites = lost, .any = reach_deselect(plan, request, selected, missed)};
     fit(plan, &again, selected, missed);
+    struct plan_code code = {.area = NULL};
     for (int i = 0;; i++) {
-        struct plan_code code = {.area = NULL};
-        int r = emit_once(plan, &again, &code, err);
+        int r = emit_reachable(plan, &again, &losses, &code, err);
         if (r || !code.missed)
             return r;
-        if (!deselect(code.missed, selected, missed, bytes) || i == TRIES) {
-            memcpy(code.missed, missed, bytes);
-            *ret = code;
-            return 0;
-        }
+        if (!deselect(code.missed, selected, missed, bytes) || i == TRIES)
+            break;
         plan_code_done(&code);
     }
+    if (losses.any && !code.patch_count) {
+        plan_code_done(&code);
+        return out_of_reach(plan, err);
+    }
+    memcpy(code.missed, missed, bytes);
+    *ret = code;
+    return 0;
 }
 
 void plan_code_done(struct plan_code *code) {

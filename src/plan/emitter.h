@@ -4,16 +4,23 @@
 
 #include "plan/internal.h"
 
+struct losses {     /* what is out of reach (reach.c), of all that was emitted so far */
+    uint8_t *sites; /* bitmap by number */
+    bool more;      /* since that was last looked at */
+    bool any;       /* ever */
+};
+
 struct emitter {
     const struct plan *plan;
     const struct arch *arch; /* of the site that is being written */
     const struct plan_request *request;
     vaddr_t area;
-    bool *wanted;     /* by site */
-    uint32_t *chosen; /* by group: its first function that is traced, UINT32_MAX if none */
-    bool *open;       /* by group: one of its functions is traced whoever calls it */
-    uint8_t *carried; /* bitmap by function: carried.c */
-    vaddr_t *behind;  /* by function: what follows its entry stub, 0 if there is none (yet) */
+    bool *wanted;          /* by site */
+    uint32_t *chosen;      /* by group: its first function that is traced, UINT32_MAX if none */
+    bool *open;            /* by group: one of its functions is traced whoever calls it */
+    uint8_t *carried;      /* bitmap by function: carried.c */
+    vaddr_t *behind;       /* by function: what follows its entry stub, 0 if there is none (yet) */
+    struct losses *losses; /* NULL: nothing is emitted, or lost */
     struct plan_code *code;
     size_t patch_room, mark_room, way_room, trap_room;
     pending_array pending;
@@ -35,6 +42,19 @@ uint32_t told_owner(const struct emitter *e, uint32_t function, uint8_t event);
 uint32_t told_exit_owner(const struct emitter *e, const struct step *s);
 /* The stub of an EVENT of OWNER's, of those of VARIANT. */
 uint8_t told_variant(const struct emitter *e, uint8_t variant, uint32_t owner, uint8_t event);
+
+/* ---- reach.c ---- */
+/* Whether S needs no trampoline that is near. */
+bool reach_is_far(const struct site *s);
+/* Whether site number SITE, or what it rests on, is lost; notes that it is. */
+bool reach_has_lost(const struct emitter *e, size_t site);
+void reach_lose(struct emitter *e, size_t site);
+/* The code is without site number SITE, which is wanted. */
+void reach_tell_lost(struct emitter *e, size_t site);
+/* Moves functions from SELECTED to MISSED that the area cannot reach wherever in it their
+ * trampolines are. Returns whether there are such. */
+bool reach_deselect(const struct plan *plan, const struct plan_request *request, uint8_t *selected,
+                    uint8_t *missed);
 
 /* ---- trampoline.c ---- */
 /* M stands for what is written next. */

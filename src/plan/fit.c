@@ -53,10 +53,10 @@ bool window_fits(const struct analysis *a, const struct text *text, struct windo
     bool any = w->end > w->start, fits = false;
     switch (tier) {
     case TIER_JUMP:
-        fits = w->room >= text_arch(a, text, w->start)->jump_bytes;
+        fits = w->room >= window_jump_bytes(a, w);
         break;
     case TIER_HOP:
-        w->hole = text_arch(a, text, w->start)->hop && any &&
+        w->hole = hole_may_serve(a, text_arch(a, text, w->start)) && any &&
                           w->room >= text_arch(a, text, w->start)->hop_bytes
                       ? hole_near(a, text, w)
                       : 0;

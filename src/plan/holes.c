@@ -5,8 +5,18 @@
  *    stands behind a call is not. It ends where anything may point to: there something else begins.
  *  - bytes that a long window has moved away and that its own jump does not need. Where there is no
  *    such window one is made, of instructions that are of no interest in themselves.
+ *
+ * In large modules holes have room for a far jump, and so have the windows that are made.
  */
 #include "plan/analysis.h"
+
+uint8_t hole_bytes(const struct analysis *a, const struct arch *arch) {
+    return a->large ? arch->far_bytes : arch->jump_bytes;
+}
+
+bool hole_may_serve(const struct analysis *a, const struct arch *arch) {
+    return arch->hop && (a->large || arch->hop_bytes < arch->jump_bytes);
+}
 
 struct search {
     const struct analysis *a;
@@ -25,7 +35,7 @@ static struct search search_new(const struct analysis *a, const struct text *tex
                        w->start + (vaddr_t)(int64_t)arch->hop_back,
                        w->start + (vaddr_t)arch->hop_on,
                        arch->insn_bytes};
-    vaddr_t last = text->start + text->size - arch->jump_bytes;
+    vaddr_t last = text->start + text->size - hole_bytes(a, arch);
     if ((int64_t)(s.low - text->start) < 0)
         s.low = text->start;
     if (s.high > last)
@@ -54,7 +64,7 @@ static bool overlaps(const struct window *w, vaddr_t at) {
 /* The first free bytes for a jump in the padding at AT; 0 if there are none. */
 static vaddr_t free_bytes(const struct search *s, vaddr_t at) {
     const struct text *text = s->text;
-    uint8_t run = 0, size = text_arch(s->a, s->text, s->w->start)->jump_bytes;
+    uint8_t run = 0, size = hole_bytes(s->a, text_arch(s->a, s->text, s->w->start));
     while (text_holds(text, at) && text->code[at - text->start] && is_padding(text, at)) {
         for (vaddr_t end = at + text_size(text, at); at < end; at++) {
             uint8_t fact = *text_fact(text, at);
@@ -121,10 +131,11 @@ static vaddr_t movable(const struct search *s, const struct func *f, vaddr_t sta
 bool hole_make(const struct analysis *a, const struct text *text, const struct window *w,
                struct window *ret) {
     const struct arch *arch = text_arch(a, text, w->start);
-    if (!arch->hop || w->end == w->start || w->room < arch->hop_bytes || hole_near(a, text, w))
+    if (!hole_may_serve(a, arch) || w->end == w->start || w->room < arch->hop_bytes ||
+        hole_near(a, text, w))
         return false;
     struct search s = search_new(a, text, w);
-    const uint8_t size = arch->jump_bytes;
+    const uint8_t size = hole_bytes(a, arch);
     vaddr_t first = s.low - text->start > size ? s.low - size : text->start;
     for (vaddr_t at = first; at + size <= s.high; at++) {
         uint32_t i = text->code[at - text->start] ? func_at(a, at) : NO_FUNC;
@@ -136,7 +147,8 @@ bool hole_make(const struct analysis *a, const struct text *text, const struct w
         vaddr_t end = movable(&s, f, at, 2u * size);
         if (end == at)
             continue;
-        *ret = (struct window){.start = at, .end = end, .func = i, .tier = TIER_JUMP, .room = size};
+        *ret = (struct window){
+            .start = at, .end = end, .func = i, .tier = TIER_JUMP, .room = size, .far = a->large};
         return true;
     }
     return false;

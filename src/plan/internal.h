@@ -33,6 +33,7 @@ struct site { /* a window and what it does */
     uint8_t tier;   /* enum tier */
     uint8_t owned;  /* bytes at start that may be written */
     bool entry, control;
+    bool far;        /* it has room for a far jump */
     bool in_sled;    /* the program may write over it */
     uint8_t variant; /* of the stub at its start */
 };

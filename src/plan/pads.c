@@ -81,16 +81,16 @@ bool pad_window(const struct analysis *a, struct window *w) {
     const struct arch *arch = text_arch(a, f->text, f->body);
     const uint8_t jump = arch->jump_bytes;
     vaddr_t whole = nops_at_entry(f, jump);
-    vaddr_t some = arch->hop ? nops_at_entry(f, arch->hop_bytes) : whole;
+    const bool hops = hole_may_serve(a, arch);
+    vaddr_t some = hops ? nops_at_entry(f, arch->hop_bytes) : whole;
     bool listed = f->pad, open = group_root(a, w->func)->open_flow;
     if (!some || (!listed && (!whole || open)))
         return false;
     w->end = whole ? whole : some;
     w->room = (uint8_t)(w->end - w->start);
     w->hole = 0;
-    vaddr_t before = f->start - jump;
-    if (listed && arch->hop && f->pad + jump <= f->start &&
-        !is_entered(f->text, before, f->start)) {
+    vaddr_t before = f->start - hole_bytes(a, arch);
+    if (listed && hops && f->pad <= before && !is_entered(f->text, before, f->start)) {
         w->end = some;
         w->hole = before;
     } else if (!whole) {

@@ -38,8 +38,8 @@ static const struct {
                            "bytes that would be moved."},
     [REFUSED_NO_ADDRESS] = {"no-address",
                             "Nothing can be mapped where the bytes that follow it would make its "
-                            "patch lead, all room within reach is taken by others' trampolines, or "
-                            "the call it begins with must stay in its place."},
+                            "patch lead, all room within reach of it is taken, or the call it "
+                            "begins with must stay in its place."},
     [REFUSED_LOOSE] = {"movable-code",
                        "No unwind information describes it, and nothing ties it to its place: the "
                        "program might run a copy of it."},
@@ -61,7 +61,18 @@ uint64_t plan_reach(const struct plan *plan) {
 const char *refusal_tag(enum refusal refusal) { return refusals[refusal].tag; }
 const char *refusal_meaning(enum refusal refusal) { return refusals[refusal].meaning; }
 
+/* Trampolines take up to three times as much room as code. A program at a fixed address has most
+ * room behind all that is its own. */
+static bool is_large(const struct analysis *a) {
+    const struct module *m = a->module;
+    const struct arch *arch = a->arch, *other = arch->other;
+    uint64_t reach = other && other->reach < arch->reach ? other->reach : arch->reach;
+    uint64_t size = m->position_independent ? m->text_high - m->text_low : m->high - m->low;
+    return arch->far_jump && size > reach / 4;
+}
+
 static void analyse(struct plan *plan, struct analysis *a) {
+    a->large = is_large(a);
     states_find(a);
     sleds_find(a);
     functions_find(a);

@@ -124,15 +124,16 @@ struct plan_request {
     const uint8_t *without_traps; /* bitmap by function index: no trap any more; NULL: none */
 };
 
+enum { PATCH_MAX_BYTES = 10 };
 struct patch { /* bytes to be written over the module's text */
     vaddr_t at;
-    uint8_t window;    /* bytes from `at` on whose instructions run elsewhere */
-    uint8_t size;      /* at most 8 */
-    uint8_t reads;     /* bytes that the processor takes for the jump; more than size if some are
-                          borrowed     from what stands behind */
-    bool yields;       /* the program may write there as well, and what it has written stays */
-    uint8_t before[8]; /* what stands there in the file */
-    uint8_t after[8];
+    uint8_t window; /* bytes from `at` on whose instructions run elsewhere */
+    uint8_t size;   /* PATCH_MAX_BYTES at most */
+    uint8_t reads;  /* bytes that the processor takes for the jump; more than size if some are
+                       borrowed     from what stands behind */
+    bool yields;    /* the program may write there as well, and what it has written stays */
+    uint8_t before[PATCH_MAX_BYTES]; /* what stands there in the file */
+    uint8_t after[PATCH_MAX_BYTES];
 };
 
 /* Pages outside the module and its area, where puns lead to; each holds jumps into the area. */
@@ -194,11 +195,11 @@ struct plan_code {
     uint8_t *missed;  /* bitmap by function: not traced, as its entry cannot be patched at this load
                          address */
     uint8_t *inexact; /* likewise: one of its exits cannot be */
-    size_t missed_exits;
+    size_t missed_exits[TIER_COUNT]; /* by the tier that was planned */
     struct trap *traps;
     size_t trap_count; /* sorted by address */
-    uint8_t *trapped;  /* bitmap by function: planned as puns, which lead nowhere; a trap instead */
-    size_t trapped_exits; /* likewise */
+    uint8_t *trapped;  /* bitmap by function: what was planned leads nowhere; a trap instead */
+    size_t trapped_exits[TIER_COUNT]; /* as missed_exits */
     size_t sites;
     enum overflow overflow; /* as requested: stubs differ by it */
     struct span caller;     /* likewise */
@@ -208,19 +209,21 @@ struct plan_code {
 size_t plan_area_size(const struct plan *plan);
 /* How much more it is with slices. */
 size_t plan_slices_size(const struct plan *plan);
-/* What REQUEST needs at most: bytes of its area, and sites that are patched. Its area is not looked
- * at. */
+/* What REQUEST needs at most: bytes of its area, sites that are patched, and how many of those can
+ * be anywhere; and what of the text has the others, which the area should reach (start and end are
+ * 0 where there are none). Its area is not looked at. */
 struct plan_need {
-    size_t bytes, sites;
+    size_t bytes, sites, far;
+    struct span near;
 };
 struct plan_need plan_need(const struct plan *plan, const struct plan_request *request);
 /* How far from the text the area may be. */
 uint64_t plan_reach(const struct plan *plan);
 /* Sites have at most two patches, one way and one island each. Functions for which the area is too
- * small are among those that are missed.
- * Errors: ERANGE "out-of-reach" when AREA is not within reach of the text or its data; ENOSPC
- * "no-room" when not even the agent and the hook fit; ENOENT "no-hook" when the hook's entry cannot
- * be patched. */
+ * small, or too far away, are among those that are missed.
+ * Errors: ERANGE "out-of-reach" when AREA is too far away from all of them, or from the hook;
+ * ENOSPC "no-room" when not even the agent and the hook fit; ENOENT "no-hook" when the hook's entry
+ * cannot be patched. */
 int plan_emit(const struct plan *plan, const struct plan_request *request, struct plan_code *ret,
               struct err *err);
 void plan_code_done(struct plan_code *code);

@@ -240,7 +240,7 @@ static bool make_trap(struct sea *s, struct patch *p, const struct pending *pun)
     c->traps = mem_resize(c->traps, c->trap_count + 1, sizeof *c->traps);
     c->traps[c->trap_count++] =
         (struct trap){p->at, (uint32_t)(pun->trampoline - area), pun->function, p->window};
-    c->trapped_exits += pun->exits;
+    c->trapped_exits[TIER_PUN] += pun->exits;
     if (pun->entry)
         set(c->trapped, pun->function);
     return true;
@@ -257,7 +257,7 @@ void puns_write(const struct plan *plan, const struct plan_request *request, str
         if (make_trap(&sea, patch, p))
             continue;
         patch->size = 0;
-        code->missed_exits += p->exits;
+        code->missed_exits[TIER_PUN] += p->exits;
         set(p->entry ? code->missed : code->inexact, p->function);
     }
     finish(&sea);

@@ -97,12 +97,14 @@ static void add_steps(struct plan *plan, const struct analysis *a, const struct 
 
 static uint32_t site_room(const struct plan *plan, const struct site *site,
                           const struct rooms *rooms) {
-    uint32_t room = TRAMPOLINE_ALIGN - 1u + site->arch->jump_bytes;
+    const struct arch *arch = site->arch;
+    uint32_t room = TRAMPOLINE_ALIGN - 1u +
+                    (arch->far_bytes > arch->jump_bytes ? arch->far_bytes : arch->jump_bytes);
     if (site->entry || site->control)
         room += rooms->stub[site->variant];
     for (uint32_t i = 0; i < site->step_count; i++) {
         const struct step *s = &plan->steps.at[site->first_step + i];
-        room += site->arch->relocated_bytes(&s->insn);
+        room += arch->relocated_bytes(&s->insn);
         if (s->exit)
             room += rooms->stub[s->variant] + RELOCATED_MAX_BYTES;
     }
@@ -145,6 +147,7 @@ void sites_build(struct plan *plan, const struct analysis *a) {
                             .owned = w->room,
                             .entry = w->entry,
                             .control = w->control,
+                            .far = w->far || (w->hole && a->large),
                             .in_sled = w->in_sled,
                             .variant = w->variant};
         add_steps(plan, a, w, &exit);

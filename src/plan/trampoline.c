@@ -58,10 +58,25 @@ static uint32_t event_id(const struct emitter *e, uint32_t function, uint8_t eve
     return (e->request->first_id + function) << 2 | event;
 }
 
-static int put_jump(struct emitter *e, vaddr_t to) {
+/* Whether a jump to TO that is written soon is a far one. */
+static bool is_far(const struct emitter *e, vaddr_t to) {
+    const vaddr_t at = here(e), apart = to > at ? to - at : at - to;
+    return e->arch->far_jump && apart > e->arch->reach;
+}
+
+static size_t jump_bytes(const struct emitter *e, bool far) {
+    return far ? e->arch->far_bytes : e->arch->jump_bytes;
+}
+
+static int put_jump(struct emitter *e, vaddr_t to, bool far) {
     trampoline_mark(e, (struct mark){.kind = MARK_INSN, .at_start = true, .orig = to});
-    int r = e->arch->jump(e->code->area + e->code->area_used, here(e), to);
-    e->code->area_used += e->arch->jump_bytes;
+    uint8_t *out = e->code->area + e->code->area_used;
+    int r = 0;
+    if (far)
+        e->arch->far_jump(out, here(e), to + e->request->bias);
+    else
+        r = e->arch->jump(out, here(e), to);
+    e->code->area_used += jump_bytes(e, far);
     return r;
 }
 
@@ -105,18 +120,24 @@ static bool leads(const struct step *s) {
     return s->insn.target && s->insn.kind != INSN_JUMP_INDIRECT;
 }
 
-/* What leaves where the condition of S holds, whose exit is LAST at PLACE. The bytes of one that
- * leads to no place that is known know none. */
+struct leave { /* what leaves where a condition holds */
+    const struct insn *exit;
+    struct mark place; /* the exit's */
+    bool far;          /* by a far jump */
+};
+
+/* Where the condition of S holds. The bytes of an exit that leads to no place that is known know
+ * none. */
 static int put_leave(struct emitter *e, const struct site *site, const struct step *s,
-                     const struct insn *last, struct mark place) {
+                     struct leave l) {
     if (s->return_bytes) {
         put_return(e, s);
         return 0;
     }
     if (leads(s))
-        return put_jump(e, s->insn.target);
-    trampoline_mark(e, place);
-    put(e, site->bytes + (last->addr - site->start), last->size);
+        return put_jump(e, s->insn.target, l.far);
+    trampoline_mark(e, l.place);
+    put(e, site->bytes + (l.exit->addr - site->start), l.exit->size);
     return 0;
 }
 
@@ -136,7 +157,8 @@ static int put_conditional(struct emitter *e, const struct site *site, const str
         place = place_of(site, parts.last.addr);
         place.it = parts.it;
     }
-    size_t leave = leads(s) ? arch->jump_bytes : parts.last.size;
+    bool far = leads(s) && is_far(e, s->insn.target);
+    size_t leave = leads(s) ? jump_bytes(e, far) : parts.last.size;
     leave = s->return_bytes ? s->return_bytes : leave;
     size_t size = make_stub(e, stub, here(e), t);
     size_t n = arch->skip_unless(&s->insn, bytes, (uint32_t)(size + leave), skip);
@@ -144,7 +166,7 @@ static int put_conditional(struct emitter *e, const struct site *site, const str
     put(e, skip, n);
     const struct mark of_return = {.orig = s->insn.target};
     put_stub(e, t, s->return_bytes ? of_return : place);
-    int left = put_leave(e, site, s, &parts.last, place);
+    int left = put_leave(e, site, s, (struct leave){&parts.last, place, far});
     return r ? r : left;
 }
 
@@ -242,6 +264,6 @@ int trampoline_write(struct emitter *e, const struct site *site, bool hook, bool
     for (uint32_t i = 0; !r && i < site->step_count; i++)
         r = put_step(e, site, &e->plan->steps.at[site->first_step + i]);
     if (!r && goes_on(site, e->plan))
-        r = put_jump(e, site->end);
+        r = put_jump(e, site->end, is_far(e, site->end));
     return r;
 }

@@ -31,10 +31,10 @@ static void add_site(struct plan_view *v, const struct plan *plan, const struct 
                             .hole = s->hole,
                             .tier = (enum tier)s->tier,
                             .function = s->function};
-    w.hole_bytes = s->hole ? arch->jump_bytes : 0;
-    w.written = s->hole                                       ? arch->hop_bytes
-                : s->tier == TIER_PUN || s->tier == TIER_TRAP ? s->owned
-                                                              : arch->jump_bytes;
+    w.hole_bytes = !s->hole ? 0 : s->far ? arch->far_bytes : arch->jump_bytes;
+    w.written = s->hole                                                 ? arch->hop_bytes
+                : s->tier == TIER_PUN || s->tier == TIER_TRAP || s->far ? s->owned
+                                                                        : arch->jump_bytes;
     ARRAY_PUSH(&v->windows, w);
     if (s->entry && (s->tier != TIER_TRAP || trap_permits_entry(plan, s->function)))
         add(v, s, s->start, PLACE_ENTRY, s->function);

@@ -104,13 +104,19 @@ static const struct arch *arch_of(const struct analysis *a, const struct window 
     return text_arch(a, a->funcs[w->func].text, w->start);
 }
 
+uint8_t window_jump_bytes(const struct analysis *a, const struct window *w) {
+    uint8_t scratch[PATCH_MAX_BYTES];
+    const struct arch *arch = arch_of(a, w);
+    return w->far ? arch->far_jump(scratch, w->start, 0) : arch->jump_bytes;
+}
+
 /* How many bytes at its start a patch changes. */
 static uint8_t written(const struct analysis *a, const struct window *w) {
     if (w->tier == TIER_PUN)
         return w->room;
     if (w->tier == TIER_TRAP)
         return arch_of(a, w)->trap_bytes;
-    return w->hole ? arch_of(a, w)->hop_bytes : arch_of(a, w)->jump_bytes;
+    return w->hole ? arch_of(a, w)->hop_bytes : window_jump_bytes(a, w);
 }
 
 static void serve_exit(const struct analysis *a, vaddr_t addr, uint8_t tier) {
@@ -136,22 +142,23 @@ static void serve_exits(struct analysis *a, const struct window *w) {
 
 void window_take(struct analysis *a, const struct window *w) {
     const struct func *f = &a->funcs[w->func];
-    const uint8_t jump = arch_of(a, w)->jump_bytes;
+    const uint8_t hole = hole_bytes(a, arch_of(a, w));
     vaddr_t end = w->start + written(a, w);
     own(f->text, w->start, end < w->end ? w->end : end);
     if (w->hole) {
-        own(f->text, w->hole, w->hole + jump);
+        own(f->text, w->hole, w->hole + hole);
         *text_fact(f->text, w->hole) &= (uint8_t)~FACT_SPARE;
     }
     serve_exits(a, w);
-    for (vaddr_t at = w->start + jump; w->tier == TIER_JUMP && at + jump <= w->end; at += jump)
+    vaddr_t spare = w->start + window_jump_bytes(a, w);
+    for (vaddr_t at = spare; w->tier == TIER_JUMP && at + hole <= w->end; at += hole)
         *text_fact(f->text, at) |= FACT_SPARE;
     ARRAY_PUSH(&a->windows, *w);
 }
 
 /* What is free from the window's start on, up to what a jump takes. */
 static void find_room(const struct analysis *a, const struct text *text, struct window *w) {
-    vaddr_t need = w->start + arch_of(a, w)->jump_bytes, end = w->end;
+    vaddr_t need = w->start + window_jump_bytes(a, w), end = w->end;
     if (end > w->start && ends_flow(text_kind(text, text_previous(text, end))))
         end = padding_end(text, end, need);
     w->room = (uint8_t)((end < need ? end : need) - w->start);
@@ -160,6 +167,7 @@ static void find_room(const struct analysis *a, const struct text *text, struct 
 struct choice { /* whom windows are sought for, and which */
     enum tier tier;
     bool first; /* nothing else has been tried: what stands in the way is why a site is refused */
+    bool far;   /* with room for far jumps */
     bool make;  /* holes */
     bool call;  /* a call may be moved, as the last instruction */
     bool sled;  /* heads of sleds may be taken */
@@ -169,22 +177,25 @@ struct choice { /* whom windows are sought for, and which */
 
 /* ---- entries ---- */
 
-/* An exit that stands too close behind the window for one of its own joins it. */
-static vaddr_t with_near_exit(const struct analysis *a, const struct func *f, vaddr_t end) {
-    const struct arch *arch = text_arch(a, f->text, f->start);
+/* Where W ends with the exit that stands too close behind it for a window of its own, if one does.
+ */
+static vaddr_t with_near_exit(const struct analysis *a, const struct func *f,
+                              const struct window *w) {
+    const vaddr_t end = w->end;
+    const uint8_t jump = window_jump_bytes(a, w);
     vaddr_t at = end;
-    if (arch->insn_bytes >= arch->jump_bytes) /* any instruction has room of its own */
+    if (arch_of(a, w)->insn_bytes >= jump) /* any instruction has room of its own */
         return end;
     for (int i = 0; i < NEAR_EXIT_STEPS && at < end + NEAR_EXIT_BYTES; i++) {
         if (ends_beside(a, f, at))
-            return at - end < arch->jump_bytes ? at : end;
+            return at - end < jump ? at : end;
         if (window_blocker(f, at, false))
             return end;
         uint8_t kind = text_kind(f->text, at);
         vaddr_t next = at + text_size(f->text, at);
         if (*text_fact(f->text, at) & FACT_EXIT) {
             bool last = ends_flow(kind) || exit_at(a, at)->falls;
-            return last && at - end < arch->jump_bytes ? next : end;
+            return last && at - end < jump ? next : end;
         }
         if (ends_flow(kind))
             return end;
@@ -205,7 +216,7 @@ static bool is_movable_call(const struct analysis *a, const struct func *f, vadd
  * CALL: it may end with a call. */
 static enum refusal reach_forward(const struct analysis *a, const struct func *f, struct window *w,
                                   bool call) {
-    vaddr_t need = w->start + arch_of(a, w)->jump_bytes;
+    vaddr_t need = w->start + window_jump_bytes(a, w);
     bool open = group_root(a, w->func)->open_flow, ended = false;
     for (w->end = w->start; w->end < need && !ended; w->end += text_size(f->text, w->end)) {
         bool first = w->end == w->start;
@@ -222,7 +233,7 @@ static enum refusal reach_forward(const struct analysis *a, const struct func *f
         ended = ends_flow(text_kind(f->text, w->end));
     }
     if (!ended && !open)
-        w->end = with_near_exit(a, f, w->end);
+        w->end = with_near_exit(a, f, w);
     return REFUSED_SHORT;
 }
 
@@ -242,7 +253,7 @@ static bool try_sled(struct analysis *a, struct window *w, vaddr_t addr, const s
     w->end = addr + text_size(text, addr);
     w->room = arch_of(a, w)->hop_bytes;
     w->in_sled = true;
-    w->beside = false;
+    w->beside = w->far = false;
     if (!c->sled || !fit(a, text, w, c))
         return false;
     window_take(a, w);
@@ -269,7 +280,7 @@ uint8_t window_entry_variant(const struct analysis *a, const struct func *f) {
 
 static void choose_entry(struct analysis *a, uint32_t i, const struct choice *c, uint8_t *refused) {
     struct func *f = &a->funcs[i];
-    struct window w = {.start = f->body, .func = i, .entry = true};
+    struct window w = {.start = f->body, .func = i, .entry = true, .far = c->far};
     w.variant = window_entry_variant(a, f);
     enum refusal why = try_forward(a, &w, c);
     const struct sled_place *sled = why ? sled_before(a, f->body) : NULL;
@@ -294,11 +305,13 @@ static vaddr_t before(const struct func *f, vaddr_t start) {
 }
 
 /* Makes WINDOW, which holds an exit, as long as a patch. KIND: of its last instruction. */
-static void grow(const struct func *f, struct window *w, uint8_t kind, uint8_t size) {
-    vaddr_t room = ends_flow(kind) ? padding_end(f->text, w->end, w->start + size) : w->end;
-    for (vaddr_t p; room < w->start + size && (p = before(f, w->start));)
+static void grow(const struct analysis *a, const struct func *f, struct window *w, uint8_t kind) {
+    const vaddr_t most = w->start + window_jump_bytes(a, w);
+    vaddr_t room = ends_flow(kind) ? padding_end(f->text, w->end, most) : w->end;
+    for (vaddr_t p; room < w->start + window_jump_bytes(a, w) && (p = before(f, w->start));)
         w->start = p;
-    while (w->end < w->start + size && !ends_flow(kind) && !window_blocker(f, w->end, false)) {
+    const vaddr_t need = w->start + window_jump_bytes(a, w);
+    while (w->end < need && !ends_flow(kind) && !window_blocker(f, w->end, false)) {
         kind = text_kind(f->text, w->end);
         w->end += text_size(f->text, w->end);
     }
@@ -308,8 +321,9 @@ static void grow(const struct func *f, struct window *w, uint8_t kind, uint8_t s
 static void choose_beside(struct analysis *a, struct exit_site *x, const struct choice *c) {
     const struct func *f = &a->funcs[x->func];
     bool open = group_root(a, x->func)->open_flow;
-    struct window w = {.start = x->addr, .end = x->addr, .func = x->func, .beside = true};
-    for (vaddr_t p; w.end < w.start + arch_of(a, &w)->jump_bytes && (p = before(f, w.start));)
+    struct window w = {
+        .start = x->addr, .end = x->addr, .func = x->func, .beside = true, .far = c->far};
+    for (vaddr_t p; w.end < w.start + window_jump_bytes(a, &w) && (p = before(f, w.start));)
         w.start = p;
     find_room(a, f->text, &w);
     if (w.start < w.end && !open && fit(a, f->text, &w, c))
@@ -318,22 +332,28 @@ static void choose_beside(struct analysis *a, struct exit_site *x, const struct 
         x->refused = open ? REFUSED_OPEN_FLOW : REFUSED_SHORT;
 }
 
+/* Whether W, with room for a far jump, takes the bytes of an entry that waits for an ordinary one.
+ */
+static bool takes_entry(const struct analysis *a, const struct func *f, const struct window *w) {
+    return w->far && f->entry && !f->tier && w->start < f->body + arch_of(a, w)->jump_bytes;
+}
+
 static void choose_exit(struct analysis *a, struct exit_site *x, const struct choice *c) {
     if (sled_at(a, x->addr, SLED_EXIT)) {
         choose_beside(a, x, c);
         return;
     }
     const struct func *f = &a->funcs[x->func];
-    struct window w = {.start = x->addr, .end = x->addr + x->size, .func = x->func};
+    struct window w = {.start = x->addr, .end = x->addr + x->size, .func = x->func, .far = c->far};
     enum refusal why = text_can_part(a, f->text, x->addr) ? window_blocker(f, x->addr, true)
                                                           : REFUSED_UNRELOCATABLE;
     if (x->pops < 0)
         why = REFUSED_DEPTH;
     bool open = group_root(a, x->func)->open_flow;
     if (!why && !open)
-        grow(f, &w, x->kind, arch_of(a, &w)->jump_bytes);
+        grow(a, f, &w, x->kind);
     find_room(a, f->text, &w);
-    if (!why && fit(a, f->text, &w, c))
+    if (!why && !takes_entry(a, f, &w) && fit(a, f->text, &w, c))
         window_take(a, &w);
     else if (c->first)
         x->refused = (uint8_t)(why ? why : open ? REFUSED_OPEN_FLOW : REFUSED_SHORT);
@@ -354,8 +374,11 @@ struct window *window_at(const struct analysis *a, size_t count, vaddr_t addr) {
 /* COUNT of the windows are sorted. */
 static void choose_control(struct analysis *a, const struct control_site *site, size_t count,
                            const struct choice *c) {
-    struct window w = {
-        .start = site->addr, .func = site->func, .control = true, .variant = CONTROL_VARIANT};
+    struct window w = {.start = site->addr,
+                       .func = site->func,
+                       .control = true,
+                       .variant = CONTROL_VARIANT,
+                       .far = c->far};
     struct window *there = window_at(a, count, site->addr);
     if (!there) {
         try_forward(a, &w, c);
@@ -397,7 +420,7 @@ bool window_around(struct analysis *a, uint32_t func, vaddr_t addr) {
     if (window_blocker(f, addr, true))
         return false;
     if (!group_root(a, func)->open_flow)
-        grow(f, &w, text_kind(f->text, addr), arch_of(a, &w)->jump_bytes);
+        grow(a, f, &w, text_kind(f->text, addr));
     if (w.start == f->body && f->entry && !f->tier)
         return false; /* its entry still waits for a window */
     find_room(a, f->text, &w);
@@ -423,6 +446,26 @@ static void choose_pads(struct analysis *a, const bool *wanted) {
     }
 }
 
+/* Of large modules: windows with room for jumps that lead anywhere, or near holes with such room,
+ * before all else; of what has none the ordinary ones, which may do. */
+static void choose_far(struct analysis *a, struct choice c, uint8_t *refused) {
+    static const struct choice rounds[] = {{.tier = TIER_JUMP, .far = true},
+                                           {.tier = TIER_HOP},
+                                           {.tier = TIER_HOP, .make = true},
+                                           {.tier = TIER_JUMP, .far = true, .call = true}};
+    c.first = true;
+    for (size_t i = 0; a->large && i < sizeof rounds / sizeof *rounds; i++) {
+        if (a->only != TIER_NONE && a->only != rounds[i].tier)
+            continue;
+        c.tier = rounds[i].tier;
+        c.far = rounds[i].far;
+        c.make = rounds[i].make;
+        c.call = rounds[i].call;
+        choose_all(a, &c, refused);
+        c.first = false;
+    }
+}
+
 /* With the one tier that is wanted, the first choice of it is the first of all. */
 static void choose_rounds(struct analysis *a, struct choice c, uint8_t *refused) {
     static const struct choice fixed[] = {{.tier = TIER_JUMP},
@@ -436,6 +479,7 @@ static void choose_rounds(struct analysis *a, struct choice c, uint8_t *refused)
                                              {.tier = TIER_PUN},
                                              {.tier = TIER_JUMP, .call = true}};
     _Static_assert(sizeof fixed == sizeof anywhere, "the same rounds");
+    choose_far(a, c, refused);
     c.first = true;
     static const struct choice last = {.tier = TIER_HOP, .make = true, .sled = true};
     enum { ROUNDS = sizeof fixed / sizeof *fixed };

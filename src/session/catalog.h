@@ -37,19 +37,19 @@ struct entry {
     uint8_t *filtered; /* of those: only calls from executables count (libcalls.h) */
     uint8_t *sliced;   /* likewise: those whose callers are asked for; NULL: none */
     ARRAY(struct called_name) called;
-    struct libcalls *libcalls;    /* what it calls itself; NULL until it is met as an executable */
-    size_t selected_count;        /* of those, with a tier */
-    size_t instrumented_count;    /* ever, as far as the trace was told */
-    size_t missed_count;          /* ever selected, but without a patch wherever it was loaded */
-    struct load_outcome {         /* what depends on where it is loaded, and on what was selected */
-        uint8_t *chosen;          /* bitmaps by function: ever selected */
-        uint8_t *placed;          /* of those: ever patched */
-        uint8_t *inexact;         /* ever, as in struct plan_code */
-        uint8_t *trapped;         /* ever */
-        bool judged;              /* the present selection has been loaded somewhere */
-        size_t missed_exits;      /* of it, when they were fewest */
-        size_t past_missed_exits; /* of earlier selections, of the one that had most */
-        size_t trapped_exits;     /* when they were most */
+    struct libcalls *libcalls; /* what it calls itself; NULL until it is met as an executable */
+    size_t selected_count;     /* of those, with a tier */
+    size_t instrumented_count; /* ever, as far as the trace was told */
+    size_t missed_count;       /* ever selected, but without a patch wherever it was loaded */
+    struct load_outcome {      /* what depends on where it is loaded, and on what was selected */
+        uint8_t *chosen;       /* bitmaps by function: ever selected */
+        uint8_t *placed;       /* of those: ever patched */
+        uint8_t *inexact;      /* ever, as in struct plan_code */
+        uint8_t *trapped;      /* ever */
+        bool judged;           /* the present selection has been loaded somewhere */
+        size_t missed_exits[TIER_COUNT];      /* of it, by tier, when they were fewest */
+        size_t past_missed_exits[TIER_COUNT]; /* of earlier ones, of the one that had most */
+        size_t trapped_exits[TIER_COUNT];     /* when they were most */
     } outcome;
     bool judged, selectable;      /* whether filters can select anything of it, once judged */
     bool chosen;                  /* selected is of the present filters */

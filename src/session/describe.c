@@ -87,21 +87,40 @@ bool describe_load(struct entry *e, const struct plan_code *code) {
         news |= add_bits(&o->trapped[i], code->trapped[i]);
     }
     o->judged = true;
-    if (!again || code->missed_exits < o->missed_exits)
-        o->missed_exits = code->missed_exits;
-    if (code->trapped_exits > o->trapped_exits)
-        o->trapped_exits = code->trapped_exits;
-    return news || o->missed_exits != before.missed_exits ||
-           o->trapped_exits != before.trapped_exits;
+    for (int t = 0; t < TIER_COUNT; t++) {
+        if (!again || code->missed_exits[t] < o->missed_exits[t])
+            o->missed_exits[t] = code->missed_exits[t];
+        if (code->trapped_exits[t] > o->trapped_exits[t])
+            o->trapped_exits[t] = code->trapped_exits[t];
+        news |= o->missed_exits[t] != before.missed_exits[t] ||
+                o->trapped_exits[t] != before.trapped_exits[t];
+    }
+    return news;
 }
 
 static size_t worst(size_t a, size_t b) { return a > b ? a : b; }
 
 void describe_choice(struct entry *e) {
     struct load_outcome *o = &e->outcome;
-    o->past_missed_exits = worst(o->missed_exits, o->past_missed_exits);
-    o->missed_exits = 0;
+    for (int t = 0; t < TIER_COUNT; t++) {
+        o->past_missed_exits[t] = worst(o->missed_exits[t], o->past_missed_exits[t]);
+        o->missed_exits[t] = 0;
+    }
     o->judged = false;
+}
+
+/* Moves exits of M that have not got the tier that was planned. A return that is left to several
+ * ways counts once there, and is missed on each. */
+static void move_exits(struct trace_module *m, const struct load_outcome *o) {
+    for (int t = TIER_PAD; t < TIER_TRAP; t++) {
+        uint64_t left = m->exit_tiers[t],
+                 missed = worst(o->missed_exits[t], o->past_missed_exits[t]);
+        uint64_t none = missed < left ? missed : left;
+        uint64_t trapped = o->trapped_exits[t] < left - none ? o->trapped_exits[t] : left - none;
+        m->exit_tiers[t] -= none + trapped;
+        m->exit_tiers[TIER_NONE] += none;
+        m->exit_tiers[TIER_TRAP] += trapped;
+    }
 }
 
 void describe_module(struct trace_writer *writer, struct entry *e) {
@@ -137,10 +156,7 @@ void describe_module(struct trace_writer *writer, struct entry *e) {
         count(&m, refused, f, &functions[i]);
         refused[REFUSED_NO_ADDRESS] += f->entry != TIER_NONE && is_set(code->chosen, i) && !placed;
     }
-    size_t missed_exits = worst(code->missed_exits, code->past_missed_exits);
-    m.exit_tiers[TIER_PUN] -= missed_exits + code->trapped_exits;
-    m.exit_tiers[TIER_TRAP] += code->trapped_exits;
-    m.exit_tiers[TIER_NONE] += missed_exits;
+    move_exits(&m, code);
     struct trace_refused list[REFUSED_COUNT];
     for (int r = 0; r < REFUSED_COUNT; r++)
         if (refused[r])

@@ -45,28 +45,59 @@ static taddr_t room_near(const struct patched *p, const struct patch_request *r,
                           status_break_start(r->caller));
 }
 
+/* Where there is no room within reach of all that NEAR tells of: within reach of its lower or its
+ * upper part, the larger the better. */
+static taddr_t find_room_for_part(const struct patched *p, const struct patch_request *r,
+                                  struct span near) {
+    enum { PARTS = 8 };
+    taddr_t area = 0;
+    for (unsigned i = PARTS - 1; !area && i; i--) {
+        const uint64_t part = (near.end - near.start) * i / PARTS;
+        area = room_near(p, r, near.start, near.start + part);
+        if (!area)
+            area = room_near(p, r, near.end - part, near.end);
+    }
+    return area;
+}
+
+/* Wherever there is some, but near some of what NEED wants near. */
+static taddr_t find_room_anywhere(const struct patched *p, const struct patch_request *r,
+                                  struct plan_need need) {
+    const struct module *m = p->entry->module;
+    const struct span text = {m->text_low + p->bias, m->text_high + p->bias};
+    taddr_t area = need.near.end ? find_room_for_part(p, r, need.near) : 0;
+    return area ? area
+                : maps_find_room(r->maps, text, p->room, HOST_HIGHEST,
+                                 status_break_start(r->caller));
+}
+
 /* Within reach of all its module; of the text alone, where data takes so much that there is no such
- * place: most processors reach data farther than code. */
-static taddr_t find_room(const struct patched *p, const struct patch_request *r) {
+ * place: most processors reach data farther than code; of what of it NEED wants near. */
+static taddr_t find_room(const struct patched *p, const struct patch_request *r,
+                         struct plan_need need) {
     const struct module *m = p->entry->module;
     taddr_t area = room_near(p, r, m->low, m->high);
     if (!area)
         area = room_near(p, r, m->text_low, m->text_high);
     if (!area)
         area = maps_find_room_between(r->maps, right_above(p, r->caller), p->room);
-    return area;
+    if (!area && need.near.end)
+        area = room_near(p, r, need.near.start, need.near.end);
+    return !area && need.far ? find_room_anywhere(p, r, need) : area;
 }
 
 /* Where the area can be, with its log; from now on nothing else is taken to fit there. Where there
- * is no room for all that NEED tells of, as much as there is, for some of the functions. */
+ * is no room for all that NEED tells of, or not within reach of all, as much as there is, for some
+ * of the functions. */
 static int choose_area(struct patched *p, const struct patch_request *r, struct plan_need need,
                        struct err *err) {
     const size_t log = undolog_room(need.sites), least = need.bytes / 16;
     p->area = 0;
-    for (size_t bytes = need.bytes; !p->area && bytes >= least; bytes -= bytes / 8 + 1) {
-        p->room = page_up(bytes + log);
-        p->area = find_room(p, r);
-    }
+    for (int parts = 0; !p->area && parts < 2; parts++)
+        for (size_t bytes = need.bytes; !p->area && bytes >= least; bytes -= bytes / 8 + 1) {
+            p->room = page_up(bytes + log);
+            p->area = parts ? find_room_for_part(p, r, need.near) : find_room(p, r, need);
+        }
     if (!p->area)
         return no_room(p, ENOSPC, err);
     maps_add(r->maps, p->area, p->area + p->room);

@@ -15,6 +15,8 @@ enum {
     PAIR_BYTES = 2 * VARINT_MAX_BYTES, /* of a run of islands, and of a way */
 };
 
+_Static_assert((int)PATCH_MAX_BYTES < (int)UNDO_YIELDS, "the log tells its size");
+
 /* ---- the head ---- */
 
 static taddr_t chain_of(const struct space *s) {

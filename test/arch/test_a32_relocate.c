@@ -29,7 +29,7 @@ static int relocate(uint32_t word, vaddr_t to, struct relocated *ret) {
     memset(ret, 0xee, sizeof *ret);
     int r = arch->relocate(&in, (const uint8_t *)&word, to, ret);
     if (!r)
-        assert_true(ret->size <= arch->relocated_bytes(&in) && ret->address_at == 0);
+        assert_true(ret->size <= arch->relocated_bytes(&in));
     return r;
 }
 
@@ -90,6 +90,27 @@ static void what_has_no_pc_in_it_stays_as_it_is(void **state) {
         }
 }
 
+/* One that loads the pc, on the same condition, with the address of TARGET: where it does not hold
+ * the thread goes on behind that. */
+static void check_far(const struct relocated *r, vaddr_t to, vaddr_t target, uint32_t condition) {
+    const bool always = condition == 14;
+    struct oracle_a32 load = read_back(r, to, 0);
+    assert_int_equal(r->address, target);
+    assert_int_equal(r->address_at, r->size - 4);
+    assert_int_equal(r->size, always ? 8 : 12);
+    assert_int_equal(word_at(r, 0) >> 28, condition);
+    assert_non_null(strstr(load.text, always ? "pc, [pc, #-4]" : "pc, [pc"));
+    if (always) {
+        check_parts(r, 1, FROM);
+        return;
+    }
+    assert_int_equal(word_at(r, 0) & 0xfff, 0); /* two words on */
+    struct oracle_a32 over = read_back(r, to, 4);
+    assert_true(over.leaves && over.direct && !over.conditional);
+    assert_int_equal(over.target, to + 12);
+    check_parts(r, 2, FROM + 4);
+}
+
 static void branches_lead_to_the_same_place_on_the_same_condition(void **state) {
     (void)state;
     static const uint32_t words[] = {
@@ -108,9 +129,12 @@ static void branches_lead_to_the_same_place_on_the_same_condition(void **state) 
             arch->decode((const uint8_t *)&words[i], 4, FROM, &before, NULL);
             int64_t distance = (int64_t)(before.target - to) - AHEAD;
             bool near = distance >= -0x2000000 && distance < 0x2000000;
-            assert_int_equal(relocate(words[i], to, &r), near ? 0 : -ERANGE);
-            if (!near)
+            assert_int_equal(relocate(words[i], to, &r), 0);
+            assert_int_equal(r.address_at == 0, near);
+            if (!near) {
+                check_far(&r, to, before.target, words[i] >> 28);
                 continue;
+            }
             assert_int_equal(r.size, 4);
             struct oracle_a32 after = read_back(&r, to, 0);
             assert_true(after.leaves && after.direct && !after.call);
@@ -316,11 +340,22 @@ static void calls_with_conditions_and_to_t32_are_not_moved(void **state) {
     }
 }
 
-static void what_is_too_far_is_refused(void **state) {
+static void what_is_too_far_has_a_far_jump(void **state) {
     (void)state;
     struct relocated r;
     assert_int_equal(relocate(0xea000000, FROM + 0x2000000, &r), 0); /* its target is 8 on */
-    assert_int_equal(relocate(0xea000000, FROM + 0x2000004, &r), -ERANGE);
+    assert_int_equal(r.address_at, 0);
+    assert_int_equal(relocate(0xea000000, FROM + 0x2000004, &r), 0);
+    check_far(&r, FROM + 0x2000004, FROM + 8, 14);
+    assert_int_equal(relocate(0xeb000000, FROM + 0x4000000, &r), 0); /* bl */
+    assert_int_equal(r.address, FROM + 8);
+    assert_int_equal(r.address_at, r.size - 4);
+    assert_string_equal(read_back(&r, FROM + 0x4000000, r.size - 8u).text, "ldr pc, [pc, #-4]");
+    uint8_t far[8];
+    const uint32_t expected[] = {0xe51ff004, 0x12345678};
+    assert_int_equal(arch->far_jump(far, FROM + 4, 0x12345678), sizeof far);
+    assert_memory_equal(far, expected, sizeof far);
+    assert_int_equal(arch->far_bytes, sizeof far);
     assert_int_equal(relocate(0xe28f3008, FROM + 0x30000000, &r), 0);
     uint8_t jump[4];
     assert_int_equal(arch->jump(jump, FROM, FROM + 0x2000004), 0);
@@ -365,7 +400,7 @@ int main(void) {
         cmocka_unit_test(calls_return_to_where_the_original_would),
         cmocka_unit_test(prefetches_are_left_out),
         cmocka_unit_test(calls_with_conditions_and_to_t32_are_not_moved),
-        cmocka_unit_test(what_is_too_far_is_refused),
+        cmocka_unit_test(what_is_too_far_has_a_far_jump),
         cmocka_unit_test(the_opposite_condition_skips_exactly_what_follows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "arch/arm/arm.h"
@@ -53,7 +54,7 @@ static int relocate(const struct code *c, vaddr_t from, vaddr_t to, struct reloc
     int r = arch->relocate(&in, c->bytes, to, ret);
     assert_true(ret->size <= arch->relocated_bytes(&in));
     assert_true(ret->part_count <= RELOCATED_MAX_PARTS);
-    assert_int_equal(ret->address_at, 0);
+    assert_true(!ret->address_at || ret->address_at + 4 == ret->size);
     for (size_t i = 0; i < ret->part_count; i++)
         assert_false(ret->parts[i].through);
     return r;
@@ -368,16 +369,99 @@ static void what_must_stay_is_told(void **state) {
     }
 }
 
-static void what_is_too_far_is_refused(void **state) {
+/* How far on from its pc LOAD reads the pc. */
+static unsigned distance_of(const struct oracle_t32 *load) {
+    const char *number = strchr(load->text, '#');
+    assert_non_null(strstr(load->text, "pc, [pc"));
+    return number ? (unsigned)strtoul(number + 1, NULL, 0) : 0;
+}
+
+/* Part I of R loads the pc with the word at the end, which is the address of TARGET. */
+static void check_far(const struct relocated *r, vaddr_t to, size_t i, vaddr_t target) {
+    struct oracle_t32 load = part(r, to, i, r->parts[i].resume);
+    const vaddr_t pc = (to + r->parts[i].offset + 4) & ~(vaddr_t)3, at = to + r->address_at;
+    assert_int_equal(r->address, target | 1);
+    assert_int_equal(at % 4, 0);
+    assert_int_equal(distance_of(&load), at - pc);
+}
+
+static void what_is_too_far_has_a_far_jump(void **state) {
     (void)state;
+    static const struct {
+        int64_t distance;
+        bool far;
+    } forms[] = {{0xfffffc, false},   {0xfffffe, true},   {0x1000000, true},
+                 {-0x1000002, false}, {-0x1000004, true}, {-0x1000006, true}};
     struct relocated r;
     const struct code b = CODE(0xe7fe) /* to itself */, bl = CODE(0xf7ff, 0xfffe);
-    assert_int_equal(relocate(&b, FROM, FROM + 0xfffffc, &r), 0);
-    assert_int_equal(relocate(&b, FROM, FROM + 0xfffffe, &r), -ERANGE);
-    assert_int_equal(relocate(&b, FROM, FROM - 0x1000002, &r), 0);
-    assert_int_equal(relocate(&b, FROM, FROM - 0x1000004, &r), -ERANGE);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const vaddr_t to = FROM + (vaddr_t)forms[i].distance;
+        assert_int_equal(relocate(&b, FROM, to, &r), 0);
+        assert_int_equal(r.address_at != 0, forms[i].far);
+        assert_int_equal(r.size, !forms[i].far ? 4 : to % 4 ? 10 : 8);
+        if (forms[i].far)
+            check_far(&r, to, 0, FROM);
+    }
     assert_int_equal(relocate(&bl, FROM, FROM + 0xfffff2, &r), 0); /* its jump is 10 bytes on */
-    assert_int_equal(relocate(&bl, FROM, FROM + 0xfffff4, &r), -ERANGE);
+    assert_int_equal(r.address_at, 0);
+    assert_int_equal(relocate(&bl, FROM, FROM + 0xfffff4, &r), 0);
+    check_far(&r, FROM + 0xfffff4, 3, FROM);
+}
+
+/* The opposite branch leads over all of it. */
+static void branches_that_lead_too_far_skip_a_far_jump(void **state) {
+    (void)state;
+    const struct code codes[] = {CODE(0xd0fe) /* beq */, CODE(0xb103) /* cbz r3 */,
+                                 CODE(0xf000, 0x8000) /* beq.w */};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        for (vaddr_t to = FROM + 0x2000000; to < FROM + 0x2000004; to += 2) {
+            struct relocated r;
+            assert_int_equal(relocate(&codes[i], FROM, to, &r), 0);
+            struct oracle_t32 over = part(&r, to, 0, FROM);
+            assert_true(over.direct);
+            assert_int_equal(over.target, to + r.size);
+            check_far(&r, to, 1, decode(&codes[i], FROM).target);
+        }
+}
+
+/* Where the condition does not hold the thread goes on behind the address. */
+static void a_block_ends_with_a_far_jump_that_may_be_left_out(void **state) {
+    (void)state;
+    const struct code codes[] = {CODE(0xbf08, 0xe7fe) /* it eq; beq */,
+                                 CODE(0xbf0c, 0x2001, 0xe7fe) /* ite eq; moveq; bne */,
+                                 CODE(0xbf08, 0xf7ff, 0xbffe) /* it eq; beq.w */,
+                                 CODE(0xbf04, 0x4b01, 0xe7fe) /* itt eq; ldreq r3; beq */};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        for (vaddr_t to = FROM + 0x2000000; to < FROM + 0x2000004; to += 2) {
+            struct relocated r;
+            assert_int_equal(relocate(&codes[i], FROM, to, &r), 0);
+            const size_t last = r.part_count - 1u;
+            struct oracle_t32 over = part(&r, to, last, FROM + codes[i].size);
+            assert_true(over.jump && over.direct);
+            assert_int_equal(r.parts[last].it, 0);
+            assert_int_equal(over.target, to + r.size);
+            check_far(&r, to, last - 1, decode(&codes[i], FROM).target);
+        }
+}
+
+static void jumps_lead_anywhere(void **state) {
+    (void)state;
+    for (vaddr_t at = FROM; at < FROM + 4; at += 2) {
+        uint8_t far[10];
+        uint32_t address;
+        struct oracle_t32 o;
+        size_t size = arch->far_jump(far, at, 0x7654320);
+        assert_int_equal(size, at % 4 ? 10 : 8);
+        assert_true(size <= arch->far_bytes);
+        memcpy(&address, far + size - 4, sizeof address);
+        assert_int_equal(address, 0x7654321);
+        assert_true(oracle_t32_decode(far, size, at, &o));
+        assert_int_equal(distance_of(&o), at % 4 ? 4 : 0);
+    }
+}
+
+static void hops_lead_as_far_as_is_said(void **state) {
+    (void)state;
     uint8_t hop[2];
     assert_int_equal(arch->hop(hop, FROM, FROM + (vaddr_t)arch->hop_on), 0);
     assert_int_equal(arch->hop(hop, FROM, FROM + (vaddr_t)arch->hop_on + 2), -ERANGE);
@@ -432,7 +516,11 @@ int main(void) {
         cmocka_unit_test(prefetches_are_left_out),
         cmocka_unit_test(blocks_keep_their_conditions),
         cmocka_unit_test(what_must_stay_is_told),
-        cmocka_unit_test(what_is_too_far_is_refused),
+        cmocka_unit_test(what_is_too_far_has_a_far_jump),
+        cmocka_unit_test(branches_that_lead_too_far_skip_a_far_jump),
+        cmocka_unit_test(a_block_ends_with_a_far_jump_that_may_be_left_out),
+        cmocka_unit_test(jumps_lead_anywhere),
+        cmocka_unit_test(hops_lead_as_far_as_is_said),
         cmocka_unit_test(an_exit_that_is_not_taken_skips_exactly_what_follows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

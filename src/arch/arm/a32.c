@@ -30,6 +30,11 @@ const struct arch arch_a32 = {
     .entry_cfa = 0, /* the return address is in a register */
     .insn_bytes = A32_BYTES,
     .jump_bytes = A32_BYTES,
+    /* Of use in large modules only, where holes have room for more than an instruction. */
+    .hop_bytes = A32_BYTES,
+    .hop_back = -0x800,
+    .hop_on = 0x800,
+    .far_bytes = 2 * A32_BYTES,
     .trap_bytes = A32_BYTES,
     /* Linux' own breakpoint (arm_break_hook in arch/arm/kernel/ptrace.c), udf #16: of others it
      * makes SIGILL. */
@@ -47,6 +52,8 @@ const struct arch arch_a32 = {
     .can_call = a32_can_call,
     .relocated_bytes = a32_relocated_bytes,
     .jump = a32_jump,
+    .far_jump = a32_far_jump,
+    .hop = a32_jump,
     .skip_unless = a32_skip_unless,
     .return_pops = a32_return_pops,
     .dispatch = a32_dispatch,

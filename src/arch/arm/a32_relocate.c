@@ -12,18 +12,22 @@
  *     pld literal             nop: a hint
  *     bl target               add lr, pc, #n1; add lr, lr, #n2; …; b target
  *
+ * Where `b` does not reach, `ldr pc, address; address: …` stands in its place (a far jump); of one
+ * on a condition, `ldr<c> pc, address; b over; address: …; over:`.
+ *
  * Each keeps its condition, for all that is written: no flag changes in between. Constants are
- * added eight bits at a time, as immediates go; so no address is written that would depend on where
- * the module is loaded. What is left of a form before its last instruction is a register that the
- * form overwrites in any case and does not read, so a thread that stands in between may as well run
- * the original once more. Where that does not hold the instruction `stays`: `add r3, pc, r3` has no
- * register for half of the sum.
+ * added eight bits at a time, as immediates go; so no address is written, but by far jumps, that
+ * would depend on where the module is loaded. What is left of a form before its last instruction is
+ * a register that the form overwrites in any case and does not read, so a thread that stands in
+ * between may as well run the original once more. Where that does not hold the instruction `stays`:
+ * `add r3, pc, r3` has no register for half of the sum.
  */
 #include <errno.h>
 
 #include "arch/arm/a32.h"
 
 enum { B = 0x0a000000, NOP = (int)0xe1a00000 };
+enum { LDR_PC_UP = 0x059ff000, LDR_PC_DOWN = 0x051ff000 };
 enum { ADD_IMMEDIATE = 0x02800000, SUB_IMMEDIATE = 0x02400000, UP = 0x00800000 };
 
 static void put(struct relocated *ret, uint32_t word) {
@@ -62,11 +66,38 @@ int a32_jump(uint8_t *out, vaddr_t at, vaddr_t to) {
     return r;
 }
 
-static int put_branch(struct relocated *ret, uint32_t condition, vaddr_t to, vaddr_t target) {
-    uint32_t word = 0;
-    int r = branch_word(condition, to + ret->size, target, &word);
-    put(ret, word);
-    return r;
+static uint32_t load_pc(uint32_t condition, bool over) {
+    return condition << 28 | (uint32_t)(over ? LDR_PC_UP : LDR_PC_DOWN) | (over ? 0 : A32_BYTES);
+}
+
+uint8_t a32_far_jump(uint8_t *out, vaddr_t at, taddr_t to) {
+    (void)at;
+    const uint32_t words[] = {load_pc(ARM_ALWAYS, false), (uint32_t)to};
+    memcpy(out, words, sizeof words);
+    return sizeof words;
+}
+
+/* Behind a far jump that was not made the thread goes on with what follows the original. */
+static void put_far(struct relocated *ret, uint32_t condition, vaddr_t target) {
+    const bool over = condition != ARM_ALWAYS;
+    const vaddr_t behind = ret->parts[ret->part_count - 1].resume + A32_BYTES;
+    put(ret, load_pc(condition, over));
+    if (over) {
+        begin_part(ret, behind);
+        put(ret, (uint32_t)ARM_ALWAYS << 28 | (uint32_t)B); /* over one word */
+    }
+    ret->address_at = ret->size;
+    ret->address = target;
+    put(ret, 0);
+}
+
+/* The part that it is has begun. */
+static void put_branch(struct relocated *ret, uint32_t condition, vaddr_t to, vaddr_t target) {
+    uint32_t word;
+    if (branch_word(condition, to + ret->size, target, &word))
+        put_far(ret, condition, target);
+    else
+        put(ret, word);
 }
 
 /* ---- sums ---- */
@@ -180,12 +211,11 @@ static void put_copy(struct relocated *ret, const struct insn *insn) {
     ret->size += insn->copies;
 }
 
-static int vector_to(const struct insn *insn, uint32_t word, vaddr_t to, struct relocated *ret) {
+static void vector_to(const struct insn *insn, uint32_t word, vaddr_t to, struct relocated *ret) {
     put(ret, (word & ~UINT32_C(0xff)) | UP); /* at the pc: two words on */
     begin_part(ret, insn->addr + insn->size);
-    int r = put_branch(ret, ARM_ALWAYS, to, to + 2 * (vaddr_t)A32_BYTES + insn->copies);
+    put_branch(ret, ARM_ALWAYS, to, to + 2 * (vaddr_t)A32_BYTES + insn->copies);
     put_copy(ret, insn);
-    return r;
 }
 
 static void jump_to_literal(const struct insn *insn, uint32_t word, struct relocated *ret) {
@@ -193,37 +223,37 @@ static void jump_to_literal(const struct insn *insn, uint32_t word, struct reloc
     put_copy(ret, insn);
 }
 
-static int access_to(const struct insn *insn, uint32_t word, enum a32_form form, vaddr_t to,
-                     struct relocated *ret) {
+static void access_to(const struct insn *insn, uint32_t word, enum a32_form form, vaddr_t to,
+                      struct relocated *ret) {
     struct a32_access a = a32_access_of(word, form);
     if (a.base != ARM_PC)
         put(ret, word);
     else if (form == A32_PRELOAD)
         put(ret, (uint32_t)NOP);
     else if (form == A32_VECTOR)
-        return vector_to(insn, word, to, ret);
+        vector_to(insn, word, to, ret);
     else if (insn->kind == INSN_JUMP_INDIRECT)
         jump_to_literal(insn, word, ret);
     else if (a.indexed)
         indexed_to(insn, word, to, ret);
     else
         literal_to(insn, word, to, ret);
-    return 0;
 }
 
 /* ---- all ---- */
 
-static int call_to(const struct insn *insn, vaddr_t to, struct relocated *ret) {
+static void call_to(const struct insn *insn, vaddr_t to, struct relocated *ret) {
     vaddr_t back = insn->addr + insn->size;
     put_sum(ret, insn, (struct sum){ARM_ALWAYS, ARM_LR, ARM_PC, from_pc(to, back)});
     begin_part(ret, insn->target);
-    return put_branch(ret, ARM_ALWAYS, to, insn->target);
+    put_branch(ret, ARM_ALWAYS, to, insn->target);
 }
 
-static int branch_to(const struct insn *insn, uint32_t word, vaddr_t to, struct relocated *ret) {
+static void branch_to(const struct insn *insn, uint32_t word, vaddr_t to, struct relocated *ret) {
     if (insn->kind == INSN_CALL)
-        return call_to(insn, to, ret);
-    return put_branch(ret, a32_condition(word), to, insn->target);
+        call_to(insn, to, ret);
+    else
+        put_branch(ret, a32_condition(word), to, insn->target);
 }
 
 bool a32_can_call(const struct insn *insn, const uint8_t *bytes) {
@@ -250,29 +280,34 @@ int a32_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to, stru
     begin_part(ret, insn->addr);
     switch (in.form) {
     case A32_BRANCH:
-        return branch_to(insn, word, to, ret);
+        branch_to(insn, word, to, ret);
+        break;
     case A32_DATA:
         if (insn->kind == INSN_JUMP || (insn->kind == INSN_BRANCH && insn->target))
-            return branch_to(insn, word, to, ret);
-        data_to(insn, word, to, ret);
-        return 0;
+            branch_to(insn, word, to, ret);
+        else
+            data_to(insn, word, to, ret);
+        break;
     case A32_SINGLE:
     case A32_EXTRA:
     case A32_VECTOR:
     case A32_PRELOAD:
-        return access_to(insn, word, (enum a32_form)in.form, to, ret);
+        access_to(insn, word, (enum a32_form)in.form, to, ret);
+        break;
     default:
         put(ret, word);
-        return 0;
     }
+    return 0;
 }
 
 size_t a32_relocated_bytes(const struct insn *insn) {
-    enum { PIECES = 4 };
+    enum { PIECES = 4, FAR_WORDS = 2 };
     bool plain = insn->operand == OPERAND_PLAIN && insn->kind != INSN_CALL;
     /* What reads the pc by a register is not told from others here. */
     bool short_form = plain && insn->kind != INSN_OTHER;
-    return short_form ? A32_BYTES : (PIECES + 1) * (size_t)A32_BYTES;
+    /* A far jump takes a branch over its address, or a call's word more. */
+    size_t far = insn->target && (insn->kind == INSN_CALL || plain) ? FAR_WORDS : 0;
+    return (short_form ? A32_BYTES : (PIECES + 1) * (size_t)A32_BYTES) + far * A32_BYTES;
 }
 
 size_t a32_skip_unless(const struct insn *insn, const uint8_t *bytes, uint32_t skip,

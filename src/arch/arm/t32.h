@@ -199,6 +199,7 @@ int t32_part_exit(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
                   struct exit_parts *ret);
 int t32_return_pops(const uint8_t *bytes, size_t size, bool *ret_first);
 int t32_jump(uint8_t *out, vaddr_t at, vaddr_t to);
+uint8_t t32_far_jump(uint8_t *out, vaddr_t at, taddr_t to);
 int t32_hop(uint8_t *out, vaddr_t at, vaddr_t to);
 size_t t32_format(const uint8_t *bytes, size_t room, vaddr_t addr, char out[FORMAT_BYTES]);
 

@@ -13,6 +13,10 @@
  *     bl target                  movw lr; movt lr; add lr, pc; b.w target
  *     blx rm                     the same; bx rm
  *
+ * Where b.w does not reach, `ldr pc, address; address: …` stands in its place (a far jump), with
+ * the address, and the bit of the state, at the next whole word; at the end of a block, `ldr pc,
+ * address; b over; address: …; over:`.
+ *
  * The distance that movw and movt tell is that from the add, which reads the pc as its own address
  * plus 4, aligned or not. What is left of a form before its last instruction is a register that the
  * form overwrites in any case, so a thread that stands in between may as well run the original once
@@ -28,8 +32,16 @@
 
 #include "arch/arm/t32.h"
 
-enum { NOP_W = (int)0xf3af8000, LDR_N = 0x6800, B_N = 0xe000, IT = 0xbf00 };
+enum {
+    LDR_PC = (int)0xf8dff000,
+    NOP_W = (int)0xf3af8000,
+    LDR_N = 0x6800,
+    B_N = 0xe000,
+    IT = 0xbf00,
+    NOP_N = 0xbf00
+};
 enum { ADDRESS_BYTES = 10, OPPOSITE_BYTES = 2, JUMP_BYTES = 4, BORROWED_BYTES = 16 };
+enum { FAR_BYTES = 10 };
 
 /* ---- encodings ---- */
 
@@ -61,6 +73,31 @@ int t32_hop(uint8_t *out, vaddr_t at, vaddr_t to) {
     int64_t distance = (int64_t)(to - at) - T32_PC;
     put_half(out, (uint32_t)B_N | arm_bits((uint32_t)distance, 1, 11));
     return fits(distance, 12) ? 0 : -ERANGE;
+}
+
+/* ldr.w pc with the word at the address DATA, which is a multiple of four. */
+static uint32_t load_pc(vaddr_t at, vaddr_t data) {
+    return (uint32_t)LDR_PC | (uint32_t)(data - ((at + T32_PC) & ~(vaddr_t)3));
+}
+
+static vaddr_t next_word(vaddr_t at) { return (at + 3) & ~(vaddr_t)3; }
+
+uint8_t t32_far_jump(uint8_t *out, vaddr_t at, taddr_t to) {
+    const vaddr_t data = next_word(at + JUMP_BYTES);
+    const uint32_t address = (uint32_t)to | 1;
+    put_wide(out, load_pc(at, data));
+    if (data > at + JUMP_BYTES)
+        put_half(out + JUMP_BYTES, NOP_N);
+    memcpy(out + (data - at), &address, sizeof address);
+    return (uint8_t)(data - at + sizeof address);
+}
+
+static bool is_near(vaddr_t at, vaddr_t to) { return fits((int64_t)(to - at) - T32_PC, 25); }
+
+/* Of a jump at AT. */
+static uint8_t jump_size(vaddr_t at, vaddr_t to) {
+    uint8_t bytes[FAR_BYTES];
+    return is_near(at, to) ? JUMP_BYTES : t32_far_jump(bytes, at, 0);
 }
 
 /* b<CONDITION>.w over DISTANCE bytes behind it. */
@@ -131,9 +168,37 @@ static void copy(struct writer *w, const struct t32 *in) {
 
 static void jump(struct writer *w, vaddr_t target) {
     begin_part(w, w->resume);
-    vaddr_t at = here(w);
-    int r = t32_jump(room_for(w, JUMP_BYTES), at, target);
-    w->r = w->r ? w->r : r;
+    const vaddr_t at = here(w);
+    uint8_t *out = room_for(w, jump_size(at, target));
+    if (is_near(at, target)) {
+        t32_jump(out, at, target);
+        return;
+    }
+    t32_far_jump(out, at, 0);
+    w->out->address_at = (uint8_t)(w->out->size - ARM_WORD);
+    w->out->address = target | 1;
+}
+
+/* The last instruction of a block, of SIZE in the original, which may be left out. */
+static void jump_or_pass(struct writer *w, uint8_t size, vaddr_t target) {
+    if (is_near(here(w), target)) {
+        jump(w, target);
+        return;
+    }
+    const vaddr_t at = here(w), branch = at + JUMP_BYTES, data = next_word(branch + T32_HALF);
+    const uint8_t end = (uint8_t)(data + ARM_WORD - w->to);
+    if (end > RELOCATED_MAX_BYTES || w->out->part_count + 2 > RELOCATED_MAX_PARTS) {
+        w->r = -ERANGE;
+        return;
+    }
+    wide(w, load_pc(at, data));
+    w->it = 0;
+    w->resume += size;
+    half(w, (uint32_t)B_N | (uint32_t)(data + ARM_WORD - (branch + T32_PC)) / 2);
+    memset(w->out->bytes + w->out->size, 0, (size_t)(end - w->out->size));
+    w->out->size = end;
+    w->out->address_at = (uint8_t)(end - ARM_WORD);
+    w->out->address = target | 1;
 }
 
 /* Of IT's mask what tells the first COUNT instructions: one bit each but the first, then a 1. */
@@ -244,7 +309,7 @@ static void plain(struct writer *w, const struct t32 *in) {
 }
 
 static void branch(struct writer *w, const struct t32 *in, vaddr_t target) {
-    half(w, short_branch(in, true, JUMP_BYTES));
+    half(w, short_branch(in, true, jump_size(here(w) + T32_HALF, target)));
     w->resume = target;
     jump(w, target);
 }
@@ -257,7 +322,10 @@ static void one(struct writer *w, const struct t32 *in) {
     case T32_B_N:
     case T32_B_W:
         put_it(w, 1);
-        jump(w, w->target);
+        if (w->condition == ARM_ALWAYS)
+            jump(w, w->target);
+        else
+            jump_or_pass(w, in->size, w->target);
         return;
     case T32_B_COND_N:
     case T32_B_COND_W:
@@ -316,7 +384,7 @@ static void whole_block(struct writer *w, const struct t32_block *block, uint32_
         w->resume = start + block->at[i].offset;
         w->it = state_at(it, i);
         if (in->kind == INSN_JUMP)
-            jump(w, w->target);
+            jump_or_pass(w, in->size, w->target);
         else
             copy(w, in);
     }
@@ -419,9 +487,9 @@ bool t32_can_call(const struct insn *insn, const uint8_t *bytes) {
 
 size_t t32_relocated_bytes(const struct insn *insn) {
     if (insn->kind == INSN_CALL || insn->kind == INSN_CALL_INDIRECT)
-        return ADDRESS_BYTES + JUMP_BYTES;
+        return ADDRESS_BYTES + FAR_BYTES;
     if (insn->operand == OPERAND_PLAIN)
-        return insn->size + (size_t)JUMP_BYTES;
+        return insn->size + (size_t)(insn->target ? FAR_BYTES + T32_HALF : JUMP_BYTES);
     return insn->size > 2 * T32_HALF ? RELOCATED_MAX_BYTES : BORROWED_BYTES;
 }
 

@@ -14,7 +14,7 @@ struct laid_piece { /* of the module or its area: `size` bytes follow */
 struct laid_patch {
     uint32_t at, size;
     uint32_t trampoline; /* of a trap: where its thread is to go on; else 0 */
-    uint8_t before[8], after[8];
+    uint8_t before[12], after[12];
 };
 struct laid_function {
     uint32_t at, size; /* at: with the bit of the state. Its number is what events tell */

@@ -1,11 +1,12 @@
 /*
  * Plans a file of 32-bit Arm as any other, and writes what trampolines.c needs to run it patched:
  *
- *     lay_out MODULE AREA RESULT whole|traps|filtered LOW HIGH
+ *     lay_out MODULE AREA RESULT whole|traps|filtered|far LOW HIGH
  *
  * AREA is where the trampolines will be. FILTERED: only calls from between LOW and HIGH count.
- * TRAPS: there is no other tier. In place of an agent, which backends of other machines than the
- * host's do not have, there is but a table of lanes.
+ * TRAPS: there is no other tier. FAR: planned as if there were much data behind it. In place of an
+ * agent, which backends of other machines than the host's do not have, there is but a table of
+ * lanes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 #include "plan/internal.h"
 #include "wire/keys.h"
 
-enum { AGENT_BYTES = LANES_BYTES + 64, RING_BYTES = 4096 };
+enum { AGENT_BYTES = LANES_BYTES + 64, RING_BYTES = 4096, MUCH_DATA = 64 << 20 };
 
 static const uint8_t agent[AGENT_BYTES];
 static const size_t agent_size = AGENT_BYTES;
@@ -62,17 +63,21 @@ static void write_patches(const struct plan_code *code, uint64_t area) {
         const struct patch *p = &code->patches[i];
         struct laid_patch patch = {.at = (uint32_t)p->at, .size = p->size};
         patch.trampoline = trampoline_of(code, p->at, area);
-        memcpy(patch.before, p->before, sizeof patch.before);
-        memcpy(patch.after, p->after, sizeof patch.after);
+        memcpy(patch.before, p->before, sizeof p->before);
+        memcpy(patch.after, p->after, sizeof p->after);
         put(&patch, sizeof patch);
     }
 }
 
-static void write_functions(const struct plan *plan) {
+static bool has_bit(const uint8_t *bitmap, size_t i) { return bitmap[i / 8] >> (i % 8) & 1; }
+
+static void write_functions(const struct plan *plan, const struct plan_code *code) {
     for (size_t i = 0; i < plan_function_count(plan); i++) {
         const struct plan_function *f = plan_function(plan, i);
-        struct laid_function function = {
-            .size = (uint32_t)f->size, .traced = f->entry != TIER_NONE, .exact = f->exact};
+        struct laid_function function = {.size = (uint32_t)f->size,
+                                         .traced =
+                                             f->entry != TIER_NONE && !has_bit(code->missed, i),
+                                         .exact = f->exact && !has_bit(code->inexact, i)};
         function.at = (uint32_t)f->addr | (plan_arch_at(plan, f->addr) == &arch_t32);
         (void)snprintf(function.name, sizeof function.name, "%s", f->name ? f->name : "?");
         put(&function, sizeof function);
@@ -104,7 +109,7 @@ static void write_all(const struct plan *plan, const struct plan_code *code, uin
             put_piece(m->sections[i].start, m->sections[i].bytes, m->sections[i].size);
     put_piece(area, code->area, code->area_used);
     write_patches(code, area);
-    write_functions(plan);
+    write_functions(plan, code);
     write_marks(code, area);
 }
 
@@ -112,6 +117,7 @@ static void lay_out(struct module *module, char **args) {
     struct plan *plan;
     struct plan_code code;
     const bool traps = !strcmp(args[3], "traps");
+    module->high += strcmp(args[3], "far") ? 0 : MUCH_DATA;
     if (plan_new_by(module, traps ? TIER_TRAP : TIER_NONE, &plan, NULL))
         abort();
     const size_t bytes = plan_function_count(plan) / 8 + 1;
@@ -137,7 +143,7 @@ static void lay_out(struct module *module, char **args) {
 int main(int argc, char **argv) {
     struct module *module;
     if (argc != 7 || module_load(argv[1], 0, &module, NULL) || !(out = fopen(argv[3], "wb"))) {
-        (void)fprintf(stderr, "lay_out MODULE AREA RESULT whole|traps|filtered LOW HIGH\n");
+        (void)fprintf(stderr, "lay_out MODULE AREA RESULT whole|traps|filtered|far LOW HIGH\n");
         return 1;
     }
     lay_out(module, argv + 1);

@@ -13,7 +13,7 @@ import tempfile
 
 COMPILER, EMULATOR = "arm-linux-gnueabihf-gcc", "qemu-arm-static"
 WITHOUT_MARKS = ["arm-linux-gnueabihf-objcopy", "--strip-symbol=$a", "--strip-symbol=$t", "--strip-symbol=$d"]
-MODULE, AREA, ABOVE_PROGRAM = "0x1000000", "0x1400000", "0x800000"
+MODULE, AREA, FAR_AREA, ABOVE_PROGRAM = "0x1000000", "0x1400000", "0x18000000", "0x800000"
 LINK = ["-nostdlib", "-static", "-no-pie", f"-Wl,-Ttext={MODULE},--build-id=none,-e,start",
         "-Wl,--defsym=__aeabi_unwind_cpp_pr0=0,-z,noexecstack"]
 
@@ -37,8 +37,9 @@ def main():
             subprocess.run([compiler, *LINK, os.path.join(here, f"{name}.S"), "-o", module], check=True)
             if name == "inner":
                 subprocess.run([*WITHOUT_MARKS, module], check=True)
-            for how in ("whole", "traps", "filtered"):
-                subprocess.run([lay_out, module, AREA, result, how, "0", ABOVE_PROGRAM], check=True)
+            for how in ("whole", "traps", "filtered", "far"):
+                area = FAR_AREA if how == "far" else AREA
+                subprocess.run([lay_out, module, area, result, how, "0", ABOVE_PROGRAM], check=True)
                 status |= subprocess.run([emulator, "-cpu", "max", program, result, how, name],
                                          check=False).returncode
     return status

@@ -258,6 +258,58 @@ static void an_area_out_of_reach_is_an_error(void **state) {
     assert_null(code.area);
 }
 
+static bool is_missed(uint32_t function) { return code.missed[function / 8] >> function % 8 & 1; }
+
+/* The area is above all functions, and so far away that just the lower ones reach their
+ * trampolines, which take more room than they do. */
+static void what_is_out_of_reach_is_missed(void **state) {
+    (void)state;
+    const uint64_t jump = UINT64_C(2) * GIGABYTE;
+    const struct plan *plan = fixture->named_plan;
+    size_t count = plan_function_count(plan), traced = 0, missed = 0;
+    AUTO_FREE bool *can_be = mem_alloc(count);
+    emit();
+    for (uint32_t i = 0; i < count; i++)
+        can_be[i] = !is_missed(i) && plan_function(plan, i)->entry == TIER_JUMP &&
+                    stub_at(plan_function(plan, i)->addr, 0);
+    size_t used = code.area_used;
+    plan_code_done(&code);
+    const struct plan_function *middle = plan_function(plan, count / 2);
+    request.area = (request.bias + middle->addr + jump - used / 2) & ~(taddr_t)4095;
+    emit();
+    for (uint32_t i = 0; i < count; i++) {
+        if (!can_be[i])
+            continue;
+        const struct plan_function *f = plan_function(plan, i);
+        const struct mark *stub = stub_at(f->addr, 0);
+        traced += !is_missed(i);
+        missed += is_missed(i);
+        assert_int_equal(!stub, is_missed(i));
+        for (size_t k = 0; k < code.patch_count && is_missed(i); k++)
+            assert_false(code.patches[k].at - f->addr < f->size);
+        if (stub)
+            assert_true(request.area + stub->offset - (request.bias + f->addr) <= jump + 16);
+    }
+    assert_true(traced > 0 && missed > 0);
+}
+
+/* What a selection needs to be near is not all the text. */
+static void a_selection_tells_what_it_wants_near(void **state) {
+    (void)state;
+    const struct plan *plan = fixture->named_plan;
+    AUTO_FREE uint8_t *only = mem_alloc(plan_function_count(plan) / 8 + 1);
+    request.selected = only;
+    assert_int_equal(plan_need(plan, &request).near.end, 0);
+    uint32_t one = number_of("_start") + 1;
+    while (plan_function(plan, one)->entry != TIER_JUMP)
+        one++;
+    only[one / 8] |= (uint8_t)(1u << one % 8);
+    const struct plan_function *f = plan_function(plan, one);
+    struct span near = plan_need(plan, &request).near;
+    assert_in_range(near.start, f->addr, f->addr + f->size);
+    assert_in_range(near.end, near.start + 1, f->addr + f->size + 16);
+}
+
 static void an_area_without_room_is_an_error(void **state) {
     (void)state;
     struct err err;
@@ -267,8 +319,6 @@ static void an_area_without_room_is_an_error(void **state) {
         assert_string_equal(err.tag, "no-room");
     }
 }
-
-static bool is_missed(uint32_t function) { return code.missed[function / 8] >> function % 8 & 1; }
 
 /* Of all functions the first ones that fit have stubs, and the others are said to be missed. */
 static void what_does_not_fit_is_missed(void **state) {
@@ -406,6 +456,8 @@ int main(int argc, char **argv) {
         TEST(a_hook_needs_no_selected_function),
         TEST(a_hook_that_cannot_be_patched_is_an_error),
         TEST(an_area_out_of_reach_is_an_error),
+        TEST(what_is_out_of_reach_is_missed),
+        TEST(a_selection_tells_what_it_wants_near),
         TEST(an_area_without_room_is_an_error),
         TEST(what_does_not_fit_is_missed),
         TEST(a_selection_needs_no_room_for_others),

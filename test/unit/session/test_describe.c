@@ -117,6 +117,41 @@ static void a_trap_is_told_of_wherever_it_was(void **state) {
     trace_reader_free(r);
 }
 
+static uint64_t exits_of(struct fixture *f, uint64_t ret[TIER_COUNT]) {
+    struct trace_reader *r = read_back(f);
+    uint64_t sum = 0;
+    for (int t = 0; t < TIER_COUNT; t++)
+        sum += ret[t] = trace_reader_module(r, 0)->exit_tiers[t];
+    trace_reader_free(r);
+    return sum;
+}
+
+/* More of them than there are may be missed, as what stands for one may be at several places. */
+static void exits_that_are_out_of_reach_have_no_tier(void **state) {
+    struct fixture *f = *state;
+    uint8_t none[MOST_BYTES] = {0};
+    uint64_t planned[TIER_COUNT] = {0}, exits[TIER_COUNT], all = 0;
+    for (size_t i = 0; i < plan_function_count(f->entry.plan); i++) {
+        const struct plan_function *g = plan_function(f->entry.plan, i);
+        for (int t = 0; t < TIER_COUNT && g->entry != TIER_NONE; t++) {
+            planned[t] += g->exits[t];
+            all += g->exits[t];
+        }
+    }
+    assert_true(planned[TIER_JUMP] > 3);
+    struct plan_code code = {.missed = none, .inexact = none, .trapped = none};
+    code.missed_exits[TIER_JUMP] = 2;
+    code.trapped_exits[TIER_JUMP] = 1;
+    code.missed_exits[TIER_HOP] = planned[TIER_HOP] + 7;
+    assert_true(describe_load(&f->entry, &code));
+    describe_module(f->writer, &f->entry);
+    assert_int_equal(exits_of(f, exits), all);
+    assert_int_equal(exits[TIER_JUMP], planned[TIER_JUMP] - 3);
+    assert_int_equal(exits[TIER_HOP], 0);
+    assert_int_equal(exits[TIER_TRAP], planned[TIER_TRAP] + 1);
+    assert_int_equal(exits[TIER_NONE], planned[TIER_NONE] + 2 + planned[TIER_HOP]);
+}
+
 static int open_all(void **state) {
     struct fixture *f = mem_alloc(sizeof *f);
     struct entry *e = &f->entry;
@@ -158,6 +193,7 @@ int main(void) {
         TEST(what_has_no_patch_anywhere_is_refused),
         TEST(exits_are_exact_that_are_so_everywhere),
         TEST(a_trap_is_told_of_wherever_it_was),
+        TEST(exits_that_are_out_of_reach_have_no_tier),
     };
     return cmocka_run_group_tests_name("session describe", tests, NULL, NULL);
 }

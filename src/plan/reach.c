@@ -1,0 +1,67 @@
+/*
+ * What of a module an area reaches. Branches lead so far only (arch.reach), and so does what refers
+ * to the module where it was: a site that is too far away from its trampoline is *lost*. The
+ * function whose entry that is goes without, as one whose pun leads nowhere; one that has lost
+ * another site has an inexact end. A hop is lost with the window that its hole is in.
+ *
+ * On 32-bit Arm an address in memory leads anywhere: `ldr pc, address; address: …`, a *far jump*.
+ * It takes two words, so windows of large modules are as long where they can be (windows.c), and
+ * what leads back from trampolines, and on from what was moved there, is made a far jump where it
+ * needs to. A thread that has come to a trap is sent on by the tool, however far that is.
+ *
+ * How far a site is from its trampoline depends on which others there are. So code is emitted anew
+ * without those that were lost, until none is.
+ */
+#include "plan/emitter.h"
+
+enum { SLACK = 0x10000 }; /* arch.reach is less than what branches reach by so much */
+
+static void set(uint8_t *bitmap, size_t i) { bitmap[i / 8] |= (uint8_t)(1u << i % 8); }
+
+static bool is_set(const uint8_t *bitmap, size_t i) { return bitmap[i / 8] >> (i % 8) & 1; }
+
+bool reach_has_lost(const struct emitter *e, size_t site) {
+    const uint32_t maker = e->plan->sites.at[site].maker;
+    return e->losses &&
+           (is_set(e->losses->sites, site) || (maker && is_set(e->losses->sites, maker - 1)));
+}
+
+void reach_lose(struct emitter *e, size_t site) {
+    set(e->losses->sites, site);
+    e->losses->more = true;
+}
+
+void reach_tell_lost(struct emitter *e, size_t site) {
+    const struct site *s = &e->plan->sites.at[site];
+    struct plan_code *c = e->code;
+    for (uint32_t i = 0; i < s->step_count; i++)
+        c->missed_exits[s->tier] += e->plan->steps.at[s->first_step + i].exit;
+    if (s->function < e->plan->functions.count)
+        set(s->entry ? c->missed : c->inexact, s->function);
+}
+
+bool reach_is_far(const struct site *s) {
+    return s->far || (s->tier == TIER_TRAP && s->arch->far_jump);
+}
+
+/* Whether nothing in the area of REQUEST can be within reach of S. */
+static bool is_beyond(const struct plan_request *request, const struct site *s) {
+    const taddr_t at = s->start + request->bias, end = request->area + request->area_size;
+    const uint64_t reach = s->arch->reach + SLACK;
+    return at < request->area ? request->area - at > reach : at > end && at - end > reach;
+}
+
+bool reach_deselect(const struct plan *plan, const struct plan_request *request, uint8_t *selected,
+                    uint8_t *missed) {
+    bool any = false;
+    for (size_t i = 0; i < plan->sites.count; i++) {
+        const struct site *s = &plan->sites.at[i];
+        if (!s->entry || !is_set(selected, s->function) || reach_is_far(s) ||
+            !is_beyond(request, s) || plan->functions.at[s->function].entry == TIER_NONE)
+            continue;
+        selected[s->function / 8] &= (uint8_t) ~(1u << s->function % 8);
+        set(missed, s->function);
+        any = true;
+    }
+    return any;
+}
