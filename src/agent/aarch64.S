@@ -251,12 +251,9 @@ slice:
     site SLICE_WORD_ID
     ldr x9, [x3, #LANE_SLICE_BYTES]
     b 8f
-7:  mov x6, x1
-    tbz x9, #SLICE_TAGGED_BIT, 2f
-    .inst 0xd9600026 /* ldg x6, [x1]: with the tag of what stands there */
-2:  ldr x6, [x6]
-    add x1, x1, #8
-    tbnz x6, #55, 1f
+7:  tbnz x9, #SLICE_TAGGED_BIT, 3f
+    ldr x6, [x1], #8
+2:  tbnz x6, #55, 1f
     ubfx x7, x6, #16, #32
     cbz x7, 1f
     slot
@@ -264,6 +261,11 @@ slice:
 8:  sub x6, x5, x1
     cbnz x6, 7b
 9:  br x0
+3:  mov x6, x1
+    .inst 0xd9600026 /* ldg x6, [x1]: with the tag of what stands there */
+    ldr x6, [x6]
+    add x1, x1, #8
+    b 2b
 slice_slot:
     slot
     br x9

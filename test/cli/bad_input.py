@@ -2,6 +2,7 @@
 """Bad input: each case of the contract's list gets one clear line and the right status, and no
 program is harmed."""
 import os
+import re
 import shutil
 import signal
 import struct
@@ -112,13 +113,29 @@ class BadInput(unittest.TestCase):
         child.wait()
         self.one_line(run(SPOOR, "explain", str(child.pid)), 1, str(child.pid))
 
-    def test_a_program_without_room_for_trampolines_runs_untraced(self):
-        program = compile_c(self.path("huge"), """
+    def huge(self, name, at, *options):
+        """A fixed program, its code at AT, with two gigabytes behind it; and as much again, wherever that is linked to."""
+        return compile_c(self.path(name), """
             #include <stdio.h>
-            volatile char huge[0x7ff40000];
+            volatile char huge[0x7ff00000];
+            __asm__(".section more, \\"aw\\", @nobits; .zero 0x7f000000; .text");
             __attribute__((noinline)) static int touch(int i) { return huge[i]; }
             int main(int argc, char **argv) { (void)argv; printf("%d fine\\n", touch(argc)); return 6; }""",
-                            "-static", "-no-pie", "-Wl,-Ttext-segment=0x100000")
+                         "-static", "-no-pie", f"-Wl,-Ttext-segment={at:#x}", *options)
+
+    def test_a_program_with_little_room_for_trampolines_is_traced_in_part(self):
+        program = self.huge("less", 0x100000, "-Wl,--section-start=more=0x100000000")
+        result = self.record(program)
+        self.assertEqual((result.returncode, result.stdout), (6, "0 fine\n"))
+        some, of_all = map(int, re.search(r" (\d+) of (\d+) functions instrumented", result.stderr).groups())
+        self.assertTrue(0 < some < of_all, result.stderr)
+
+    def test_a_program_without_room_for_trampolines_runs_untraced(self):
+        with open("/proc/sys/vm/mmap_min_addr", encoding="ascii") as lowest:
+            at = max(int(lowest.read()), 4096)
+        names = run("nm", self.huge("less", at, "-Wl,--section-start=more=0x100000000")).stdout
+        end = int(re.search(r"^(\w+) B _end$", names, re.M)[1], 16)
+        program = self.huge("huge", at, f"-Wl,--section-start=more={-(-end // 4096) * 4096:#x}")
         result = self.record("-q", program)
         self.assertEqual((result.returncode, result.stdout), (6, "0 fine\n"))
         result = self.record(program)
