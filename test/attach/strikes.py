@@ -58,11 +58,13 @@ class Strikes:
     def fail(self, way, _):
         """Then comes one that works; not where what failed may have been to give code back."""
         for kind, count in KINDS:
-            for step in self.steps(count):
+            failed = 0
+            for step in [0, *self.steps(count)]:
                 with running(self.program) as process:
                     before = code_of(process.pid)
                     status = self.attach(process.pid, way, f"{kind}:{step}")
                     check(status in (0, 1), f"{way}: {kind} {step} fails: status {status}")
+                    failed += status
                     if status == 1 and b"cannot be unmapped" in self.said: # when it left
                         again = run([self.spoor.path, "detach", str(process.pid)])
                         check(again.status == 0, f"{way}: {kind} {step} fails: detach: {again}")
@@ -70,6 +72,7 @@ class Strikes:
                         check_left(process.pid, before)
                         attach_for(self.spoor, process.pid, "10ms", *way)
                         check_left(process.pid, before)
+            check(failed or kind == "memory", f"{way}: no {kind} was struck")
 
     def kill_spoor(self, way, count):
         for step in self.steps(count):

@@ -108,6 +108,14 @@ static unsigned long *call_number(registers *regs);
 static unsigned long *call_argument(registers *regs, int i);
 
 #if defined __x86_64__
+static const enum __ptrace_request SET_REGISTERS = PTRACE_SETREGS;
+static registers *registers_of(void *data) { return data; }
+#else
+static const enum __ptrace_request SET_REGISTERS = PTRACE_SETREGSET;
+static registers *registers_of(void *data) { return ((struct iovec *)data)->iov_base; }
+#endif
+
+#if defined __x86_64__
 static long call_kernel(long number, long a, long b, long c, long d, long e, long f) {
     register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
     long result;
@@ -235,8 +243,7 @@ static void make_greedy(registers *regs) {
         *call_argument(regs, i) = arguments[i];
 }
 
-static void spoil_call(pid_t pid, struct iovec *io) {
-    registers *regs = io->iov_base;
+static void spoil_call(pid_t pid, registers *regs) {
     if ((who != CALL && who != ROOM && who != UNMAP) || !is_call(regs, peek, pid))
         return;
     if (fails(CALL, 0))
@@ -281,8 +288,8 @@ long ptrace(enum __ptrace_request request, ...) {
         return -1;
     if (request == PTRACE_INTERRUPT && fails(BETWEEN, 0))
         tell_now();
-    if (request == PTRACE_SETREGSET)
-        spoil_call(pid, data);
+    if (request == SET_REGISTERS)
+        spoil_call(pid, registers_of(data));
     return kernel(SYS_ptrace, request, pid, (long)addr, (long)data, 0, 0);
 }
 
