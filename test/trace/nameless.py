@@ -12,7 +12,7 @@ from harness import Spoor, check, main
 
 
 def calls(spoor, *options):
-    spoor.record(options, [os.path.abspath("stripped")])
+    spoor.record([*options, "--overflow=wait"], [os.path.abspath("stripped")])
     return {row["function"]: row["calls"] for row in spoor.report()}
 
 
@@ -20,7 +20,7 @@ def test(path, program):
     spoor = Spoor(path)
     shutil.copy(program, "stripped")
     subprocess.run(["strip", "stripped"], check=True)
-    everything = calls(spoor, "--overflow=wait")
+    everything = calls(spoor)
     names = [name for name in everything if name.startswith("stripped+0x")]
     check(len(names) > 3, f"functions: {everything}")
     name = max(names, key=lambda n: everything[n])
