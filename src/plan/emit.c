@@ -170,6 +170,8 @@ static void want(struct emitter *e) {
         const struct site *s = &plan->sites.at[i];
         bool wanted =
             is_wanted(e, s, is_hook(e, s) || (s->entry && told_is_traced(e, s->function)));
+        if (wanted && reach_is_served(e, s))
+            wanted = false;
         if (wanted && e->request->keep_calls && holds_call(plan, s)) {
             wanted = false;
             if (s->entry)
@@ -276,6 +278,7 @@ static int emit_once(const struct plan *plan, const struct plan_request *request
     e.area = request->area - request->bias;
     code.area = mem_alloc(room);
     code.missed = mem_alloc(plan->functions.count / 8 + 1);
+    code.beyond = mem_alloc(plan->functions.count / 8 + 1);
     code.inexact = mem_alloc(plan->functions.count / 8 + 1);
     code.trapped = mem_alloc(plan->functions.count / 8 + 1);
     told_choose(&e);
@@ -329,19 +332,24 @@ static void select_first(uint8_t *selected, const uint8_t *all, size_t bytes, si
         selected[count / 8] = all[count / 8] & (uint8_t)((1u << count % 8) - 1);
 }
 
+static bool fits(const struct plan *plan, const struct plan_request *request) {
+    struct plan_need need = plan_need(plan, request);
+    return need.bytes + need.sites * request->site_bytes <= request->area_size;
+}
+
 /* Moves from SELECTED, the request's, to MISSED what does not fit into the area: those behind the
  * functions that do, by address. */
 static void fit(const struct plan *plan, const struct plan_request *request, uint8_t *selected,
                 uint8_t *missed) {
     size_t count = plan->functions.count, bytes = count / 8 + 1, low = 0;
-    if (plan_need(plan, request).bytes <= request->area_size)
+    if (fits(plan, request))
         return;
     AUTO_FREE uint8_t *all = mem_alloc(bytes);
     memcpy(all, selected, bytes);
     for (size_t high = count; low < high;) {
         size_t middle = (low + high + 1) / 2;
         select_first(selected, all, bytes, middle);
-        if (plan_need(plan, request).bytes <= request->area_size)
+        if (fits(plan, request))
             low = middle;
         else
             high = middle - 1;
@@ -352,13 +360,16 @@ static void fit(const struct plan *plan, const struct plan_request *request, uin
             missed[i / 8] |= all[i / 8] & (uint8_t)(1u << i % 8);
 }
 
-/* Moves functions that are in MISSED from SELECTED to ALL. Returns whether there were any. */
-static bool deselect(const uint8_t *missed, uint8_t *selected, uint8_t *all, size_t bytes) {
+/* Moves functions that CODE misses from SELECTED to MISSED, and to BEYOND. Returns whether there
+ * were any. */
+static bool deselect(const struct plan_code *code, uint8_t *selected, uint8_t *missed,
+                     uint8_t *beyond, size_t bytes) {
     bool any = false;
     for (size_t i = 0; i < bytes; i++) {
-        any |= missed[i] & selected[i];
-        all[i] |= missed[i];
-        selected[i] &= (uint8_t)~missed[i];
+        any |= code->missed[i] & selected[i];
+        missed[i] |= code->missed[i];
+        beyond[i] |= code->beyond[i];
+        selected[i] &= (uint8_t)~code->missed[i];
     }
     return any;
 }
@@ -383,6 +394,7 @@ int plan_emit(const struct plan *plan, const struct plan_request *request, struc
     struct plan_request again = *request;
     size_t bytes = plan->functions.count / 8 + 1;
     AUTO_FREE uint8_t *selected = mem_alloc(bytes), *missed = mem_alloc(bytes);
+    AUTO_FREE uint8_t *beyond = mem_alloc(bytes);
     memset(selected, 0xff, bytes);
     if (request->selected)
         memcpy(selected, request->selected, bytes);
@@ -390,12 +402,13 @@ int plan_emit(const struct plan *plan, const struct plan_request *request, struc
     AUTO_FREE uint8_t *lost = mem_alloc(plan->sites.count / 8 + 1);
     struct losses losses = {.sites = lost, .any = reach_deselect(plan, request, selected, missed)};
     fit(plan, &again, selected, missed);
+    memcpy(beyond, missed, bytes);
     struct plan_code code = {.area = NULL};
     for (int i = 0;; i++) {
         int r = emit_reachable(plan, &again, &losses, &code, err);
         if (r || !code.missed)
             return r;
-        if (!deselect(code.missed, selected, missed, bytes) || i == TRIES)
+        if (!deselect(&code, selected, missed, beyond, bytes) || i == TRIES)
             break;
         plan_code_done(&code);
     }
@@ -404,6 +417,7 @@ int plan_emit(const struct plan *plan, const struct plan_request *request, struc
         return out_of_reach(plan, err);
     }
     memcpy(code.missed, missed, bytes);
+    memcpy(code.beyond, beyond, bytes);
     *ret = code;
     return 0;
 }
@@ -417,6 +431,7 @@ void plan_code_done(struct plan_code *code) {
     free(code->islands);
     free(code->ways);
     free(code->missed);
+    free(code->beyond);
     free(code->inexact);
     free(code->traps);
     free(code->trapped);

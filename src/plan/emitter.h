@@ -56,6 +56,9 @@ void reach_tell_lost(struct emitter *e, size_t site);
 bool reach_deselect(const struct plan *plan, const struct plan_request *request, uint8_t *selected,
                     uint8_t *missed);
 
+/* Whether another area serves S, or what it rests on. */
+bool reach_is_served(const struct emitter *e, const struct site *s);
+
 /* ---- trampoline.c ---- */
 /* M stands for what is written next. */
 void trampoline_mark(struct emitter *e, struct mark m);

@@ -108,6 +108,7 @@ struct plan_request {
     taddr_t bias;            /* taddr = vaddr + bias */
     taddr_t area;            /* where the trampoline area will be mapped (page aligned) */
     size_t area_size;        /* room there */
+    size_t site_bytes;       /* of it that each site takes besides, for the caller */
     const uint8_t *selected; /* bitmap by function index, NULL: all */
     const uint8_t *filtered; /* likewise, of those: only calls from `caller` count; NULL: none */
     const uint8_t *sliced;   /* likewise, of those: their entries leave slices of the stack */
@@ -121,7 +122,8 @@ struct plan_request {
     size_t most_islands;
     bool keep_calls; /* return addresses are guarded (shadow stacks): no call may be moved */
     vaddr_t hook;    /* a function whose entry waits for the tool (dynamic linker), or 0 */
-    const uint8_t *without_traps; /* bitmap by function index: no trap any more; NULL: none */
+    const uint8_t *without_traps;  /* bitmap by function index: no trap any more; NULL: none */
+    const struct plan_code *first; /* of another area, whose sites are left alone; NULL: none */
 };
 
 enum { PATCH_MAX_BYTES = 10 };
@@ -194,6 +196,7 @@ struct plan_code {
     size_t way_count; /* sorted by address */
     uint8_t *missed;  /* bitmap by function: not traced, as its entry cannot be patched at this load
                          address */
+    uint8_t *beyond;  /* of those: the area is too small or too far away; another may do */
     uint8_t *inexact; /* likewise: one of its exits cannot be */
     size_t missed_exits[TIER_COUNT]; /* by the tier that was planned */
     struct trap *traps;

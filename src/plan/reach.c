@@ -9,9 +9,13 @@
  * what leads back from trampolines, and on from what was moved there, is made a far jump where it
  * needs to. A thread that has come to a trap is sent on by the tool, however far that is.
  *
+ * What an area does not reach, or has no room for, is *beyond* it. Another one, on the other side
+ * of the module, may serve that; sites that the first one serves it leaves alone.
+ *
  * How far a site is from its trampoline depends on which others there are. So code is emitted anew
  * without those that were lost, until none is.
  */
+#include "base/search.h"
 #include "plan/emitter.h"
 
 enum { SLACK = 0x10000 }; /* arch.reach is less than what branches reach by so much */
@@ -36,8 +40,22 @@ void reach_tell_lost(struct emitter *e, size_t site) {
     struct plan_code *c = e->code;
     for (uint32_t i = 0; i < s->step_count; i++)
         c->missed_exits[s->tier] += e->plan->steps.at[s->first_step + i].exit;
-    if (s->function < e->plan->functions.count)
-        set(s->entry ? c->missed : c->inexact, s->function);
+    if (s->function >= e->plan->functions.count)
+        return;
+    set(s->entry ? c->missed : c->inexact, s->function);
+    if (s->entry)
+        set(c->beyond, s->function);
+}
+
+static bool serves(const struct plan_code *c, const struct site *s) {
+    size_t i = SEARCH(k, c->patch_count, c->patches[k].at < s->start);
+    return i < c->patch_count && c->patches[i].at == s->start;
+}
+
+bool reach_is_served(const struct emitter *e, const struct site *s) {
+    const struct plan_code *first = e->request->first;
+    return first &&
+           (serves(first, s) || (s->maker && serves(first, &e->plan->sites.at[s->maker - 1])));
 }
 
 bool reach_is_far(const struct site *s) {

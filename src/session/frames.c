@@ -147,7 +147,7 @@ static const struct patched *module_at(const struct space *space, taddr_t pc) {
     for (size_t i = 0; i < space->modules.count; i++) {
         const struct patched *p = &space->modules.at[i];
         const struct module *m = p->entry->module;
-        if (p->code && pc - p->bias >= m->text_low && pc - p->bias < m->text_high)
+        if (p->code && !p->first && pc - p->bias >= m->text_low && pc - p->bias < m->text_high)
             return p;
     }
     return NULL;

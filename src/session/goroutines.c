@@ -147,11 +147,12 @@ void goroutines_find(const struct space *space, struct arrival *ret) {
     struct slice list;
     for (size_t i = 0; i < module_count(space); i++) {
         const struct patched *p = module_at(space, i);
-        if (read_list(space, p, &list))
+        bool listed = read_list(space, p, &list);
+        if (listed && !p->first)
             look_at_all(space, &list, windows, ret);
-        else if (p->code && is_go(p->entry->module))
+        else if (!listed && p->code && is_go(p->entry->module))
             spare_all(p, ret);
-        else
+        else if (!listed)
             continue;
         ret->as_prepared = true;
     }
@@ -159,21 +160,34 @@ void goroutines_find(const struct space *space, struct arrival *ret) {
 
 /* ---- what goes on on them ---- */
 
-static bool is_spared(const struct patched *p, vaddr_t start, vaddr_t end) {
+/* Whether what is between START and END is patched, and all of it. */
+static bool is_whole(const struct patched *p, vaddr_t start, vaddr_t end) {
     const struct plan_code *c = &p->code->emitted;
-    for (size_t i = 0; p->spared && i < c->patch_count; i++)
-        if (c->patches[i].at >= start && c->patches[i].at < end && patched_spares(p, i))
+    size_t first = patcher_patch_at(c, start), i = first;
+    for (; i < c->patch_count && c->patches[i].at < end; i++)
+        if (patched_spares(p, i))
+            return false;
+    return i > first;
+}
+
+/* Of P's module, or in its annex. */
+static bool is_patched(const struct space *space, const struct patched *p, struct span teller) {
+    for (size_t i = 0; i < space->modules.count; i++) {
+        const struct patched *q = &space->modules.at[i];
+        if (q->entry == p->entry && q->bias == p->bias && q->code && q->traced &&
+            is_whole(q, teller.start, teller.end))
             return true;
+    }
     return false;
 }
 
 /* Whether P's text tells what becomes of stacks from now on. */
-static bool tells(const struct patched *p) {
+static bool tells(const struct space *space, const struct patched *p) {
     struct span tellers[PLAN_STACK_TELLERS];
     if (!p->code || !p->traced || !plan_stack_tellers(p->entry->plan, tellers))
         return false;
     for (size_t i = 0; i < PLAN_STACK_TELLERS; i++)
-        if (is_spared(p, tellers[i].start, tellers[i].end))
+        if (!is_patched(space, p, tellers[i]))
             return false;
     return true;
 }
@@ -185,7 +199,7 @@ void goroutines_tell(const struct space *space, const struct arrival *arrival, s
     size_t most = slot->ring_bytes / EVENT_BYTES / 4; /* it is empty, and nobody is to wait */
     bool told = false;
     for (size_t i = 0; i < space->modules.count; i++)
-        told = told || tells(&space->modules.at[i]);
+        told = told || tells(space, &space->modules.at[i]);
     for (size_t i = 0; told && i < arrival->stacks.count && i < most; i++) {
         slot_put(slot, site_of(STACK_MADE_LOW), arrival->stacks.at[i].start, overflow);
         slot_put(slot, site_of(STACK_MADE_HIGH), arrival->stacks.at[i].end, overflow);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "session/annex.h"
 #include "session/arrival.h"
 #include "session/breakpoints.h"
 #include "session/callers.h"
@@ -89,40 +90,83 @@ static bool is_same(const struct patched *a, const struct patched *b) {
     return a->inode == b->inode && a->device == b->device && a->bias == b->bias;
 }
 
-static struct patched *find_prepared(struct space *s, const struct patched *p) {
+static struct patched *find_prepared(struct space *s, const struct patched *p, bool annex) {
     for (size_t i = 0; i < s->prepared.count; i++)
-        if (is_same(&s->prepared.at[i], p))
+        if (is_same(&s->prepared.at[i], p) && !s->prepared.at[i].first == !annex)
             return &s->prepared.at[i];
     return NULL;
 }
 
+/* Takes it out of what is prepared. */
+static bool take_prepared(struct space *s, const struct patched *p, bool annex,
+                          struct patched *ret) {
+    struct patched *ready = find_prepared(s, p, annex);
+    if (!ready)
+        return false;
+    *ret = *ready;
+    *ready = s->prepared.at[--s->prepared.count];
+    return true;
+}
+
 /* A module may have several executable maps: the first stands for all. */
-static bool is_known(struct space *s, const struct patched *p) {
+static struct patched *find_known(struct space *s, const struct patched *p) {
     for (size_t i = 0; i < s->modules.count; i++)
-        if (is_same(&s->modules.at[i], p))
-            return true;
-    return false;
+        if (is_same(&s->modules.at[i], p) && !s->modules.at[i].first)
+            return &s->modules.at[i];
+    return NULL;
 }
 
 static bool may_apply(const struct space *s, const struct patched *p) {
     return !p->stuck && !(s->arrival && s->arrival->as_prepared);
 }
 
+/* Makes the annex of P by MAKE. Returns whether it is there. */
+static bool make_annex(struct patched *p, const struct patch_request *request,
+                       int (*make)(struct patched *, const struct patch_request *, struct err *),
+                       struct patched *ret) {
+    struct patch_request without_hook = *request;
+    without_hook.hook = 0;
+    *ret = annex_of(p);
+    if (make(ret, &without_hook, NULL) == 0) {
+        annex_join(p, ret);
+        return true;
+    }
+    if (!ret->stuck)
+        patcher_forget(ret);
+    return ret->stuck;
+}
+
+/* P is installed. The annex that was prepared is of use only if P is as it was then. */
+static void install_annex(struct update *u, struct patched *p,
+                          const struct patch_request *request) {
+    struct patched annex = {0};
+    bool ready = take_prepared(u->space, p, true, &annex), done = false;
+    if (ready && annex.first == p->code) {
+        annex_part(p, &annex);
+        done = patcher_install(&annex, request, NULL) == 0;
+        if (done)
+            annex_join(p, &annex);
+    }
+    if (!done && !annex.stuck) {
+        patcher_forget(&annex);
+        done = annex_is_wanted(p) && may_apply(u->space, p) &&
+               make_annex(p, request, patcher_apply, &annex);
+    }
+    if (done || annex.stuck)
+        ARRAY_PUSH(&u->space->modules, annex);
+}
+
 /* What was chosen ahead may be taken by now: then it is chosen anew. */
 static void install(struct update *u, struct patched *p, const struct patch_request *request) {
-    struct patched *ready = find_prepared(u->space, p);
     struct err err = {0};
-    bool done = false;
-    if (ready) {
-        *p = *ready;
-        *ready = u->space->prepared.at[--u->space->prepared.count];
-        done = patcher_install(p, request, &err) == 0;
-    }
+    bool done = take_prepared(u->space, p, false, p) && patcher_install(p, request, &err) == 0;
     if (!done && may_apply(u->space, p)) {
         p->told = false;
         done = patcher_apply(p, request, &err) == 0;
     }
     p->traced = done && request->selected;
+    if (done)
+        install_annex(u, p, request);
     if (!done)
         warn_about(u, &err);
     else if (p->traced && !p->told)
@@ -136,12 +180,18 @@ static void prepare_patches(struct update *u, struct patched *p,
         warn_about(u, &err);
         return;
     }
+    struct patched annex;
     p->traced = request->selected;
+    bool more = annex_is_wanted(p) && make_annex(p, request, patcher_prepare, &annex);
     if (p->traced && !u->anew)
         tell_module(u->ctx, u->space, p);
     if (!u->anew) /* else what stands there is ours */
         patcher_look_ahead(p, u->space->remote.memory_fd);
+    if (!u->anew && more)
+        patcher_look_ahead(&annex, u->space->remote.memory_fd);
     ARRAY_PUSH(&u->space->prepared, *p);
+    if (more)
+        ARRAY_PUSH(&u->space->prepared, annex);
 }
 
 static void patch_module(struct update *u, struct patched *p, bool wanted, bool hook) {
@@ -238,8 +288,8 @@ static bool prepare(struct update *u, const struct newcomer *n) {
 
 static void meet(struct update *u, struct newcomer *n) {
     struct patched *p = &n->patched;
-    if (map_bias(&n->map, p->entry->module, &p->bias) && !is_known(u->space, p) &&
-        !(u->ahead && find_prepared(u->space, p))) {
+    if (map_bias(&n->map, p->entry->module, &p->bias) && !find_known(u->space, p) &&
+        !(u->ahead && find_prepared(u->space, p, false))) {
         bool wanted = prepare(u, n);
         if (n->wanted || n->calls || !p->entry->plan)
             warn_of(u, p->entry);
@@ -381,11 +431,25 @@ void space_forget_prepared(struct space *s) {
     s->prepared.count = 0;
 }
 
+/* Of a module that could not be mapped the annex is not, either: both are made anew. */
+static bool map_annex(struct space *s, pid_t caller, struct patched *annex) {
+    struct patched *p = find_known(s, annex);
+    if (!p) {
+        patcher_forget(annex);
+        return false;
+    }
+    annex_part(p, annex);
+    bool done = patcher_map(annex, s, caller, NULL) == 0;
+    if (done)
+        annex_join(p, annex);
+    return done;
+}
+
 void space_map_prepared(struct space *s, pid_t caller) {
     s->lifted = s->coming = true;
     for (size_t i = 0; i < s->prepared.count; i++) {
         struct patched *p = &s->prepared.at[i];
-        if (patcher_map(p, s, caller, NULL) == 0)
+        if (p->first ? map_annex(s, caller, p) : patcher_map(p, s, caller, NULL) == 0)
             ARRAY_PUSH(&s->modules, *p);
     }
     s->prepared.count = 0;

@@ -6,9 +6,9 @@
 #include <sys/syscall.h>
 
 #include "arch/arch.h"
-#include "arch/host.h"
 #include "base/page.h"
 #include "base/search.h"
+#include "session/area.h"
 #include "session/arrival.h"
 #include "session/keys.h"
 #include "session/limits.h"
@@ -17,92 +17,6 @@
 #include "target/cpu.h"
 #include "target/maps.h"
 #include "target/memory.h"
-#include "target/status.h"
-
-static int no_room(const struct patched *p, int code, struct err *err) {
-    return err_set(err, code, "no-room",
-                   "%s: no room for trampolines within reach of its code: left untraced",
-                   p->entry->module->path);
-}
-
-/* Above P's module, however near: where the reach leaves no other room. Behind a program that ends
- * at the start of the break, which the kernel puts by chance up to a gigabyte farther; behind
- * libraries, below which threads' stacks may lie, it is what the kernel leaves to the first stack.
- */
-static struct span right_above(const struct patched *p, pid_t tid) {
-    const struct module *m = p->entry->module;
-    taddr_t bottom = m->high + p->bias, top = m->text_low + p->bias + plan_reach(p->entry->plan);
-    taddr_t start = status_break_start(tid);
-    top = top < HOST_HIGHEST ? top : HOST_HIGHEST;
-    return (struct span){bottom, start >= bottom && start < top ? start : top};
-}
-
-/* Room within reach of what lies from LOW to HIGH of P's module. */
-static taddr_t room_near(const struct patched *p, const struct patch_request *r, vaddr_t low,
-                         vaddr_t high) {
-    const struct span near = {low + p->bias, high + p->bias};
-    return maps_find_room(r->maps, near, p->room, plan_reach(p->entry->plan),
-                          status_break_start(r->caller));
-}
-
-/* Where there is no room within reach of all that NEAR tells of: within reach of its lower or its
- * upper part, the larger the better. */
-static taddr_t find_room_for_part(const struct patched *p, const struct patch_request *r,
-                                  struct span near) {
-    enum { PARTS = 8 };
-    taddr_t area = 0;
-    for (unsigned i = PARTS - 1; !area && i; i--) {
-        const uint64_t part = (near.end - near.start) * i / PARTS;
-        area = room_near(p, r, near.start, near.start + part);
-        if (!area)
-            area = room_near(p, r, near.end - part, near.end);
-    }
-    return area;
-}
-
-/* Wherever there is some, but near some of what NEED wants near. */
-static taddr_t find_room_anywhere(const struct patched *p, const struct patch_request *r,
-                                  struct plan_need need) {
-    const struct module *m = p->entry->module;
-    const struct span text = {m->text_low + p->bias, m->text_high + p->bias};
-    taddr_t area = need.near.end ? find_room_for_part(p, r, need.near) : 0;
-    return area ? area
-                : maps_find_room(r->maps, text, p->room, HOST_HIGHEST,
-                                 status_break_start(r->caller));
-}
-
-/* Within reach of all its module; of the text alone, where data takes so much that there is no such
- * place: most processors reach data farther than code; of what of it NEED wants near. */
-static taddr_t find_room(const struct patched *p, const struct patch_request *r,
-                         struct plan_need need) {
-    const struct module *m = p->entry->module;
-    taddr_t area = room_near(p, r, m->low, m->high);
-    if (!area)
-        area = room_near(p, r, m->text_low, m->text_high);
-    if (!area)
-        area = maps_find_room_between(r->maps, right_above(p, r->caller), p->room);
-    if (!area && need.near.end)
-        area = room_near(p, r, need.near.start, need.near.end);
-    return !area && need.far ? find_room_anywhere(p, r, need) : area;
-}
-
-/* Where the area can be, with its log; from now on nothing else is taken to fit there. Where there
- * is no room for all that NEED tells of, or not within reach of all, as much as there is, for some
- * of the functions. */
-static int choose_area(struct patched *p, const struct patch_request *r, struct plan_need need,
-                       struct err *err) {
-    const size_t log = undolog_room(need.sites), least = need.bytes / 16;
-    p->area = 0;
-    for (int parts = 0; !p->area && parts < 2; parts++)
-        for (size_t bytes = need.bytes; !p->area && bytes >= least; bytes -= bytes / 8 + 1) {
-            p->room = page_up(bytes + log);
-            p->area = parts ? find_room_for_part(p, r, need.near) : find_room(p, r, need);
-        }
-    if (!p->area)
-        return no_room(p, ENOSPC, err);
-    maps_add(r->maps, p->area, p->area + p->room);
-    return 0;
-}
 
 /* Maps memory for our code exactly at [START, START + SIZE). */
 static int map_code(const struct patched *p, const struct patch_request *r, taddr_t start,
@@ -114,7 +28,7 @@ static int map_code(const struct patched *p, const struct patch_request *r, tadd
     int rc = limits_raise(r->space, r->caller, size, err);
     if (rc == 0)
         rc = thread_call(r->caller, &r->space->remote, &call, &at, err);
-    return rc == 0 && (taddr_t)at != start ? no_room(p, ENOMEM, err) : rc;
+    return rc == 0 && (taddr_t)at != start ? area_no_room(p, ENOMEM, err) : rc;
 }
 
 /* Maps P's area, and puts the log there, by which all that follows can be undone. */
@@ -196,9 +110,11 @@ static size_t islands_left(const struct space *s) {
 /* NONE: a selection of nothing. */
 static struct plan_request request_of(const struct patched *p, const struct patch_request *r,
                                       const uint8_t *none) {
+    const uint8_t *selected = p->first ? p->first->emitted.beyond : p->entry->selected;
     return (struct plan_request){.bias = p->bias,
+                                 .site_bytes = undolog_site_bytes(),
                                  .keep_calls = cpu_guards_returns(),
-                                 .selected = r->selected ? p->entry->selected : none,
+                                 .selected = r->selected ? selected : none,
                                  .filtered = r->selected ? p->entry->filtered : NULL,
                                  .sliced = p->entry->sliced,
                                  .caller = r->from,
@@ -207,7 +123,8 @@ static struct plan_request request_of(const struct patched *p, const struct patc
                                  .first_id = p->entry->first_id,
                                  .ring_bytes = r->ring_bytes,
                                  .overflow = r->overflow,
-                                 .hook = r->hook};
+                                 .hook = r->hook,
+                                 .first = p->first ? &p->first->emitted : NULL};
 }
 
 static uint8_t *select_nothing(const struct patched *p) {
@@ -225,7 +142,7 @@ static int emit(struct patched *p, const struct patch_request *r, size_t most_is
     AUTO_FREE uint8_t *none = select_nothing(p);
     struct plan_request q = request_of(p, r, none);
     q.area = p->area;
-    q.area_size = p->room - undolog_room(plan_need(p->entry->plan, &q).sites);
+    q.area_size = p->room - undolog_bytes();
     q.most_islands = most_islands;
     AUTO_FREE struct span *taken =
         maps_taken(r->maps, status_break_start(r->caller), &q.taken_count);
@@ -238,6 +155,21 @@ static int emit(struct patched *p, const struct patch_request *r, size_t most_is
     return rc;
 }
 
+static void code_unref(struct code *code) {
+    if (!code || --code->refs)
+        return;
+    plan_code_done(&code->emitted);
+    free(code->undo.bytes);
+    free(code);
+}
+
+static void forget_code(struct patched *p) {
+    code_unref(p->code);
+    p->code = NULL;
+    free(p->spared);
+    p->spared = NULL;
+}
+
 static void note_islands(const struct patched *p, const struct patch_request *r) {
     const struct plan_code *c = &p->code->emitted;
     for (size_t i = 0; i < c->island_count;) {
@@ -248,7 +180,7 @@ static void note_islands(const struct patched *p, const struct patch_request *r)
 }
 
 int patcher_prepare(struct patched *p, const struct patch_request *r, struct err *err) {
-    int rc = choose_area(p, r, need_of(p, r), err);
+    int rc = area_choose(p, r, need_of(p, r), err);
     if (rc == 0)
         rc = emit(p, r, islands_left(r->space), err);
     if (rc < 0) {
@@ -268,7 +200,7 @@ static int map_or_renounce_islands(struct patched *p, const struct patch_request
     if (rc < 0 || map_islands(p, r, err) == 0)
         return rc;
     rc = patcher_unmap(p, r->space, r->caller, err);
-    patcher_forget(p);
+    forget_code(p);
     p->area = area;
     if (rc < 0)
         return rc;
@@ -454,6 +386,8 @@ bool patcher_stands(const struct patched *p, int fd, bool patched) {
 
 struct patched patcher_copy(const struct patched *p) {
     struct patched copy = *p;
+    if (copy.first)
+        copy.first->refs++;
     if (!copy.code)
         return copy;
     copy.code->refs++;
@@ -466,14 +400,9 @@ struct patched patcher_copy(const struct patched *p) {
 }
 
 void patcher_forget(struct patched *p) {
-    if (p->code && --p->code->refs == 0) {
-        plan_code_done(&p->code->emitted);
-        free(p->code->undo.bytes);
-        free(p->code);
-    }
-    p->code = NULL;
-    free(p->spared);
-    p->spared = NULL;
+    forget_code(p);
+    code_unref(p->first);
+    p->first = NULL;
 }
 
 vaddr_t patcher_loader_hook(const struct entry *loader) {

@@ -23,7 +23,7 @@ struct code { /* the emitted code of one mapped module; shared by forked spaces 
     } undo; /* log */
 };
 
-struct patched { /* one module mapped into one space */
+struct patched { /* one module mapped into one space, or its annex */
     struct entry *entry;
     dev_t device; /* of its file, as the process's map shows them */
     ino_t inode;
@@ -40,8 +40,9 @@ struct patched { /* one module mapped into one space */
     bool stuck;      /* its text could not be written, but threads were about to run in its area */
     bool kept;       /* what it has mapped stays: a thread is to come back there */
     struct code *code;
-    bool traced; /* more than the dynamic linker's hook is to be patched */
-    bool told;   /* the trace knows of that */
+    struct code *first; /* of an annex (annex.h): the code of the module's first area; else NULL */
+    bool traced;        /* more than the dynamic linker's hook is to be patched */
+    bool told;          /* the trace knows of that */
 };
 
 static inline bool patched_spares(const struct patched *p, size_t patch) {

@@ -106,9 +106,9 @@ int undolog_end(const struct space *s, struct err *err) {
 
 /* ---- the lists, written ---- */
 
-size_t undolog_room(size_t sites) {
-    return sizeof(struct undo_log) + VARINT_MAX_BYTES + sites * (2 * PATCH_BYTES + 2 * PAIR_BYTES);
-}
+size_t undolog_bytes(void) { return sizeof(uint64_t) + sizeof(struct undo_log) + VARINT_MAX_BYTES; }
+
+size_t undolog_site_bytes(void) { return 2 * (PATCH_BYTES + PAIR_BYTES); }
 
 static uint64_t round_up(uint64_t n, uint64_t unit) { return (n + unit - 1) / unit * unit; }
 

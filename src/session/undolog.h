@@ -10,8 +10,9 @@
 
 /* The head for SPACE's agent's page, with nothing in the chain. */
 struct undo_head undolog_head(const struct space *space);
-/* How many bytes the log of a module takes at most of which so many SITES are patched. */
-size_t undolog_room(size_t sites);
+/* How many bytes the log of a module takes at most: without sites, and for each more. */
+size_t undolog_bytes(void);
+size_t undolog_site_bytes(void);
 /* P's code is emitted: makes its log, and says where it will be in its area and how large that is.
  */
 void undolog_make(struct patched *p);

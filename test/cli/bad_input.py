@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Bad input: each case of the contract's list gets one clear line and the right status, and no
 program is harmed."""
+import json
 import os
 import re
 import shutil
@@ -129,6 +130,26 @@ class BadInput(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (6, "0 fine\n"))
         some, of_all = map(int, re.search(r" (\d+) of (\d+) functions instrumented", result.stderr).groups())
         self.assertTrue(0 < some < of_all, result.stderr)
+
+    def no_address(self, at, mid):
+        """How many functions of a fixed program at AT find no room, which is there from the first megabyte up to it,
+        but for a page at MID."""
+        program = compile_c(self.path("cramped"), """
+            #include <stdio.h>
+            __asm__(".section far, \\"aw\\", @nobits; .zero 0x7fff0000; .section mid, \\"aw\\", @nobits; .zero 4096;"
+                    ".section more, \\"aw\\", @nobits; .zero 0x7f000000; .text");
+            int main(void) { puts("fine"); return 6; }""", "-static", "-no-pie", f"-Wl,-Ttext-segment={at:#x}",
+                            f"-Wl,--section-start=far={at + 0xf0000:#x}", f"-Wl,--section-start=mid={mid:#x}",
+                            "-Wl,--section-start=more=0x100000000")
+        result = self.record(program)
+        self.assertEqual((result.returncode, result.stdout), (6, "fine\n"))
+        functions = json.loads(run(SPOOR, "info", "--json", self.trace).stdout)["functions"]
+        self.assertGreater(functions["instrumented"], 0)
+        return sum(refused["count"] for refused in functions["refused"] if refused["reason"] == "no-address")
+
+    def test_what_has_no_room_in_one_place_has_it_in_another(self):
+        self.assertGreater(self.no_address(0x1a0000, 0x80000), 0)
+        self.assertEqual(self.no_address(0x200000, 0x1a0000), 0)
 
     def test_a_program_without_room_for_trampolines_runs_untraced(self):
         with open("/proc/sys/vm/mmap_min_addr", encoding="ascii") as lowest:

@@ -293,6 +293,71 @@ static void what_is_out_of_reach_is_missed(void **state) {
     assert_true(traced > 0 && missed > 0);
 }
 
+/* Whether code of function I of the plan is patched by C at its start. */
+static bool patches(const struct plan_code *c, uint32_t i) {
+    for (size_t k = 0; k < c->patch_count; k++)
+        if (c->patches[k].at == plan_function(fixture->named_plan, i)->addr)
+            return true;
+    return false;
+}
+
+/* Functions that one area has no room for, or does not reach, are served by a second one, with all
+ * of their sites; and none by both. */
+static void a_second_area_serves_what_is_beyond_the_first(void **state) {
+    (void)state;
+    const struct plan *plan = fixture->named_plan;
+    size_t count = plan_function_count(plan), bytes = count / 8 + 1, moved = 0, all = 0;
+    AUTO_FREE uint8_t *none = mem_alloc(bytes);
+    request.controls = true;
+    emit();
+    struct plan_code whole = code;
+    request.area_size = plan_need(plan, &request).bytes / 2;
+    request.selected = none;
+    request.area_size += plan_need(plan, &request).bytes / 2;
+    request.selected = NULL;
+    assert_int_equal(plan_emit(plan, &request, &code, NULL), 0);
+    struct plan_code first = code;
+    for (size_t i = 0; i < bytes; i++)
+        assert_int_equal(first.beyond[i], first.missed[i] & ~whole.missed[i]);
+    request.first = &first;
+    request.selected = first.beyond;
+    request.area += GIGABYTE;
+    request.area_size = plan_need(plan, &request).bytes;
+    emit();
+    for (size_t i = 0; i < first.patch_count; i++)
+        for (size_t k = 0; k < code.patch_count; k++)
+            assert_int_not_equal(first.patches[i].at, code.patches[k].at);
+    for (uint32_t i = 0; i < count; i++) {
+        bool there = patches(&whole, i) && !(whole.missed[i / 8] >> i % 8 & 1);
+        assert_false(patches(&first, i) && patches(&code, i));
+        assert_true(!there || patches(&first, i) || patches(&code, i));
+        moved += there && patches(&code, i);
+        all += there;
+    }
+    assert_in_range(moved, 1, all - 1);
+    assert_in_range(first.patch_count + code.patch_count,
+                    whole.patch_count - whole.patch_count / 50, whole.patch_count);
+    assert_int_equal(first.sites + code.sites, whole.sites);
+    plan_code_done(&first);
+    plan_code_done(&whole);
+}
+
+/* What the caller needs for each site leaves room for fewer of them. */
+static void sites_take_room_of_the_callers(void **state) {
+    (void)state;
+    const struct plan *plan = fixture->named_plan;
+    struct plan_need need = plan_need(plan, &request);
+    request.area_size = need.bytes + need.sites;
+    request.site_bytes = 1;
+    emit();
+    size_t all = code.patch_count;
+    plan_code_done(&code);
+    request.site_bytes = 100;
+    emit();
+    assert_in_range(code.patch_count, 1, all - 1);
+    assert_true(code.area_used + code.sites * 100 <= request.area_size);
+}
+
 /* What a selection needs to be near is not all the text. */
 static void a_selection_tells_what_it_wants_near(void **state) {
     (void)state;
@@ -457,6 +522,8 @@ int main(int argc, char **argv) {
         TEST(a_hook_that_cannot_be_patched_is_an_error),
         TEST(an_area_out_of_reach_is_an_error),
         TEST(what_is_out_of_reach_is_missed),
+        TEST(a_second_area_serves_what_is_beyond_the_first),
+        TEST(sites_take_room_of_the_callers),
         TEST(a_selection_tells_what_it_wants_near),
         TEST(an_area_without_room_is_an_error),
         TEST(what_does_not_fit_is_missed),

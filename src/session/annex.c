@@ -1,0 +1,49 @@
+#include "session/annex.h"
+
+static size_t bitmap_bytes(const struct patched *p) {
+    return plan_function_count(p->entry->plan) / 8 + 1;
+}
+
+bool annex_is_wanted(const struct patched *p) {
+    for (size_t i = 0; p->traced && p->code && i < bitmap_bytes(p); i++)
+        if (p->code->emitted.beyond[i])
+            return true;
+    return false;
+}
+
+struct patched annex_of(const struct patched *p) {
+    p->code->refs++;
+    return (struct patched){.entry = p->entry,
+                            .device = p->device,
+                            .inode = p->inode,
+                            .bias = p->bias,
+                            .text = p->text,
+                            .first = p->code,
+                            .traced = true,
+                            .told = true};
+}
+
+void annex_join(struct patched *p, const struct patched *annex) {
+    struct plan_code *c = &p->code->emitted;
+    const struct plan_code *more = &annex->code->emitted;
+    for (size_t i = 0; i < bitmap_bytes(p); i++) {
+        uint8_t served = c->beyond[i] & (uint8_t)~more->missed[i];
+        c->missed[i] &= (uint8_t)~served;
+        c->inexact[i] = (c->inexact[i] & (uint8_t)~served) | more->inexact[i];
+        c->trapped[i] |= more->trapped[i];
+    }
+    for (int t = 0; t < TIER_COUNT; t++) {
+        c->missed_exits[t] += more->missed_exits[t];
+        c->trapped_exits[t] += more->trapped_exits[t];
+    }
+}
+
+void annex_part(struct patched *p, const struct patched *annex) {
+    struct plan_code *c = &p->code->emitted;
+    for (size_t i = 0; i < bitmap_bytes(p); i++)
+        c->missed[i] |= c->beyond[i];
+    for (int t = 0; t < TIER_COUNT; t++) {
+        c->missed_exits[t] -= annex->code->emitted.missed_exits[t];
+        c->trapped_exits[t] -= annex->code->emitted.trapped_exits[t];
+    }
+}

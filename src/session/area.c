@@ -1,0 +1,102 @@
+#include "session/area.h"
+
+#include <errno.h>
+
+#include "arch/host.h"
+#include "base/page.h"
+#include "session/undolog.h"
+#include "target/maps.h"
+#include "target/status.h"
+
+int area_no_room(const struct patched *p, int code, struct err *err) {
+    return err_set(err, code, "no-room",
+                   "%s: no room for trampolines within reach of its code: left untraced",
+                   p->entry->module->path);
+}
+
+/* Above P's module, however near: where the reach leaves no other room. Behind a program that ends
+ * at the start of the break, which the kernel puts by chance up to a gigabyte farther; behind
+ * libraries, below which threads' stacks may lie, it is what the kernel leaves to the first stack.
+ */
+static struct span right_above(const struct patched *p, pid_t tid) {
+    const struct module *m = p->entry->module;
+    taddr_t bottom = m->high + p->bias, top = m->text_low + p->bias + plan_reach(p->entry->plan);
+    taddr_t start = status_break_start(tid);
+    top = top < HOST_HIGHEST ? top : HOST_HIGHEST;
+    return (struct span){bottom, start >= bottom && start < top ? start : top};
+}
+
+/* Room within reach of what lies from LOW to HIGH of P's module. */
+static taddr_t room_near(const struct patched *p, const struct patch_request *r, vaddr_t low,
+                         vaddr_t high) {
+    const struct span near = {low + p->bias, high + p->bias};
+    return maps_find_room(r->maps, near, p->room, plan_reach(p->entry->plan),
+                          status_break_start(r->caller));
+}
+
+enum { PARTS = 8 }; /* of what should be near */
+
+/* Within reach of COUNT parts of NEAR, its lower or its upper ones. */
+static taddr_t room_for_parts(const struct patched *p, const struct patch_request *r,
+                              struct span near, unsigned count) {
+    const uint64_t part = (near.end - near.start) * count / PARTS;
+    taddr_t area = room_near(p, r, near.start, near.start + part);
+    return area ? area : room_near(p, r, near.end - part, near.end);
+}
+
+/* Where there is no room for BYTES within reach of all that NEAR tells of: for what some of it may
+ * need within reach of that, the more the better. */
+static taddr_t find_room_for_some(struct patched *p, const struct patch_request *r,
+                                  struct span near, size_t bytes) {
+    const size_t uneven = 1 << 20;
+    taddr_t area = 0;
+    for (unsigned i = PARTS - 1; !area && i; i--) {
+        const size_t some = bytes / PARTS * i + uneven;
+        p->room = page_up(some < bytes ? some : bytes);
+        area = room_for_parts(p, r, near, i);
+    }
+    return area;
+}
+
+/* Wherever there is some, but near some of what NEED wants near. */
+static taddr_t find_room_anywhere(const struct patched *p, const struct patch_request *r,
+                                  struct plan_need need) {
+    const struct module *m = p->entry->module;
+    const struct span text = {m->text_low + p->bias, m->text_high + p->bias};
+    taddr_t area = 0;
+    for (unsigned i = PARTS - 1; !area && need.near.end && i; i--)
+        area = room_for_parts(p, r, need.near, i);
+    return area ? area
+                : maps_find_room(r->maps, text, p->room, HOST_HIGHEST,
+                                 status_break_start(r->caller));
+}
+
+/* Within reach of all its module; of the text alone, where data takes so much that there is no such
+ * place: most processors reach data farther than code; of what of it NEED wants near. */
+static taddr_t find_room(const struct patched *p, const struct patch_request *r,
+                         struct plan_need need) {
+    const struct module *m = p->entry->module;
+    taddr_t area = room_near(p, r, m->low, m->high);
+    if (!area)
+        area = room_near(p, r, m->text_low, m->text_high);
+    if (!area)
+        area = maps_find_room_between(r->maps, right_above(p, r->caller), p->room);
+    if (!area && need.near.end)
+        area = room_near(p, r, need.near.start, need.near.end);
+    return !area && need.far ? find_room_anywhere(p, r, need) : area;
+}
+
+int area_choose(struct patched *p, const struct patch_request *r, struct plan_need need,
+                struct err *err) {
+    const size_t all = need.bytes + undolog_bytes() + need.sites * undolog_site_bytes();
+    p->area = 0;
+    for (int parts = 0; !p->area && parts < 2; parts++)
+        for (size_t bytes = all; !p->area && bytes >= all / 16; bytes -= bytes / 8 + 1) {
+            p->room = page_up(bytes);
+            p->area = parts ? find_room_for_some(p, r, need.near, bytes) : find_room(p, r, need);
+        }
+    if (!p->area)
+        return area_no_room(p, ENOSPC, err);
+    maps_add(r->maps, p->area, p->area + p->room);
+    return 0;
+}
