@@ -4,8 +4,8 @@ and maps must be what they were, and what was recorded must be true.
 
     leaves.py [--cycles=N] [--steady] [--whole] SPOOR PROGRAM [ARGUMENT...]
 
---steady: the program's own maps do not change while it runs. --whole: it is static, and nothing is refused for want
-of room.
+--steady: the program's own maps do not change while it runs. --whole: nothing of it is refused for want
+of room; it may be static.
 """
 import os
 import signal

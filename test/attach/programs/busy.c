@@ -23,6 +23,14 @@
 
 enum { WORKERS = 4, SIZE = 200 };
 
+/* Who says APART puts half of the code, its section FAR_TEXT, where it is farther away than jumps
+ * lead. */
+#ifdef APART
+#define FAR __attribute__((noinline, section("far_text")))
+#else
+#define FAR
+#endif
+
 static _Atomic bool over;
 static const char *library;
 
@@ -36,7 +44,9 @@ __attribute__((noinline)) static void require(bool right, const char *what) {
 
 /* ---- compute: values in all kinds of registers, recursion, many small functions ---- */
 
-__attribute__((noinline)) static long fib(long n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+FAR __attribute__((noinline)) static long fib(long n) {
+    return n < 2 ? n : fib(n - 1) + fib(n - 2);
+}
 __attribute__((noinline)) static double mean(const double *v, int n) {
     double sum = 0;
     for (int i = 0; i < n; i++)
@@ -45,7 +55,7 @@ __attribute__((noinline)) static double mean(const double *v, int n) {
 }
 static int ascending(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
-static void compute(void) {
+FAR static void compute(void) {
     double values[SIZE];
     int order[SIZE];
     char text[64];
@@ -84,7 +94,7 @@ static void *sleeping(void *unused) {
     return unused;
 }
 
-static void *polling(void *unused) {
+FAR static void *polling(void *unused) {
     int ends[2];
     require(pipe(ends) == 0, "pipe");
     struct pollfd fd = {.fd = ends[0], .events = POLLIN};
@@ -130,12 +140,12 @@ static void *awaiting_condition(void *unused) {
 
 /* ---- births: threads that begin and end all the time ---- */
 
-static void *one_computation(void *unused) {
+FAR static void *one_computation(void *unused) {
     compute();
     return unused;
 }
 
-static void *bearing(void *unused) {
+FAR static void *bearing(void *unused) {
     while (!over) {
         pthread_t threads[4];
         for (int i = 0; i < 4; i++)
@@ -150,7 +160,7 @@ static void *bearing(void *unused) {
 
 static _Atomic long ticks;
 
-static void on_alarm(int sig) {
+FAR static void on_alarm(int sig) {
     int before = errno;
     (void)sig;
     ticks += fib(5) == 5;
@@ -171,7 +181,7 @@ static void *computing_at_length(void *arg) {
     return arg;
 }
 
-static void *napping(void *arg) {
+FAR static void *napping(void *arg) {
     pthread_t victim = *(pthread_t *)arg;
     const struct timespec nap = {.tv_nsec = 3000000};
     while (!over) {
@@ -198,7 +208,7 @@ static void start_signals(pthread_t *threads) {
 
 /* ---- forks ---- */
 
-static void *forking(void *unused) {
+FAR static void *forking(void *unused) {
     while (!over) {
         pid_t child = fork();
         if (child == 0) {
