@@ -417,7 +417,8 @@ int plan_emit(const struct plan *plan, const struct plan_request *request, struc
         return out_of_reach(plan, err);
     }
     memcpy(code.missed, missed, bytes);
-    memcpy(code.beyond, beyond, bytes);
+    for (size_t i = 0; i < bytes; i++) /* what is told of Go's stacks is asked for by nobody */
+        code.beyond[i] = beyond[i] & (request->selected ? request->selected[i] : 0xff);
     *ret = code;
     return 0;
 }

@@ -4,16 +4,20 @@ static size_t bitmap_bytes(const struct patched *p) {
     return plan_function_count(p->entry->plan) / 8 + 1;
 }
 
-bool annex_is_wanted(const struct patched *p) {
-    for (size_t i = 0; p->traced && p->code && i < bitmap_bytes(p); i++)
+static bool is_wanted(const struct patched *p) {
+    for (size_t i = 0; i < bitmap_bytes(p); i++)
         if (p->code->emitted.beyond[i])
             return true;
     return false;
 }
 
-struct patched annex_of(const struct patched *p) {
+bool annex_prepare(struct patched *p, const struct patch_request *request, struct patched *ret) {
+    struct patch_request without_hook = *request;
+    without_hook.hook = 0;
+    if (!is_wanted(p))
+        return false;
     p->code->refs++;
-    return (struct patched){.entry = p->entry,
+    *ret = (struct patched){.entry = p->entry,
                             .device = p->device,
                             .inode = p->inode,
                             .bias = p->bias,
@@ -21,6 +25,10 @@ struct patched annex_of(const struct patched *p) {
                             .first = p->code,
                             .traced = true,
                             .told = true};
+    if (patcher_prepare(ret, &without_hook, NULL) == 0 && ret->code->emitted.patch_count)
+        return true;
+    patcher_forget(ret);
+    return false;
 }
 
 void annex_join(struct patched *p, const struct patched *annex) {

@@ -120,42 +120,6 @@ static bool may_apply(const struct space *s, const struct patched *p) {
     return !p->stuck && !(s->arrival && s->arrival->as_prepared);
 }
 
-/* Makes the annex of P by MAKE. Returns whether it is there. */
-static bool make_annex(struct patched *p, const struct patch_request *request,
-                       int (*make)(struct patched *, const struct patch_request *, struct err *),
-                       struct patched *ret) {
-    struct patch_request without_hook = *request;
-    without_hook.hook = 0;
-    *ret = annex_of(p);
-    if (make(ret, &without_hook, NULL) == 0) {
-        annex_join(p, ret);
-        return true;
-    }
-    if (!ret->stuck)
-        patcher_forget(ret);
-    return ret->stuck;
-}
-
-/* P is installed. The annex that was prepared is of use only if P is as it was then. */
-static void install_annex(struct update *u, struct patched *p,
-                          const struct patch_request *request) {
-    struct patched annex = {0};
-    bool ready = take_prepared(u->space, p, true, &annex), done = false;
-    if (ready && annex.first == p->code) {
-        annex_part(p, &annex);
-        done = patcher_install(&annex, request, NULL) == 0;
-        if (done)
-            annex_join(p, &annex);
-    }
-    if (!done && !annex.stuck) {
-        patcher_forget(&annex);
-        done = annex_is_wanted(p) && may_apply(u->space, p) &&
-               make_annex(p, request, patcher_apply, &annex);
-    }
-    if (done || annex.stuck)
-        ARRAY_PUSH(&u->space->modules, annex);
-}
-
 /* What was chosen ahead may be taken by now: then it is chosen anew. */
 static void install(struct update *u, struct patched *p, const struct patch_request *request) {
     struct err err = {0};
@@ -165,12 +129,8 @@ static void install(struct update *u, struct patched *p, const struct patch_requ
         done = patcher_apply(p, request, &err) == 0;
     }
     p->traced = done && request->selected;
-    if (done)
-        install_annex(u, p, request);
     if (!done)
         warn_about(u, &err);
-    else if (p->traced && !p->told)
-        tell_module(u->ctx, u->space, p);
 }
 
 static void prepare_patches(struct update *u, struct patched *p,
@@ -180,29 +140,25 @@ static void prepare_patches(struct update *u, struct patched *p,
         warn_about(u, &err);
         return;
     }
-    struct patched annex;
     p->traced = request->selected;
-    bool more = annex_is_wanted(p) && make_annex(p, request, patcher_prepare, &annex);
-    if (p->traced && !u->anew)
-        tell_module(u->ctx, u->space, p);
     if (!u->anew) /* else what stands there is ours */
         patcher_look_ahead(p, u->space->remote.memory_fd);
-    if (!u->anew && more)
-        patcher_look_ahead(&annex, u->space->remote.memory_fd);
     ARRAY_PUSH(&u->space->prepared, *p);
-    if (more)
-        ARRAY_PUSH(&u->space->prepared, annex);
+}
+
+static struct patch_request request_for(const struct update *u, bool selected) {
+    return (struct patch_request){.space = u->space,
+                                  .caller = u->caller,
+                                  .maps = u->maps,
+                                  .selected = selected,
+                                  .controls = u->ctx->options->libcalls,
+                                  .from = u->space->program.text,
+                                  .ring_bytes = u->ctx->ring_bytes,
+                                  .overflow = u->ctx->options->overflow};
 }
 
 static void patch_module(struct update *u, struct patched *p, bool wanted, bool hook) {
-    struct patch_request request = {.space = u->space,
-                                    .caller = u->caller,
-                                    .maps = u->maps,
-                                    .selected = wanted,
-                                    .controls = u->ctx->options->libcalls,
-                                    .from = u->space->program.text,
-                                    .ring_bytes = u->ctx->ring_bytes,
-                                    .overflow = u->ctx->options->overflow};
+    struct patch_request request = request_for(u, wanted);
     struct err err = {0};
     if (hook)
         request.hook = patcher_loader_hook(p->entry);
@@ -227,6 +183,7 @@ struct newcomer { /* a file that is mapped and not known yet in this space */
     bool wanted, hook;
     const struct libcalls *calls; /* those that the program makes into it; NULL: none */
     bool program;                 /* that is it */
+    bool met;                     /* it is patched, or was to be */
 };
 typedef ARRAY(struct newcomer) newcomer_array;
 
@@ -294,11 +251,65 @@ static void meet(struct update *u, struct newcomer *n) {
         if (n->wanted || n->calls || !p->entry->plan)
             warn_of(u, p->entry);
         u->space->taken |= p->entry->plan && plan_takes_lane(p->entry->plan);
-        if (p->entry->plan && !u->space->taken && (wanted || n->hook))
+        n->met = p->entry->plan && !u->space->taken && (wanted || n->hook);
+        if (n->met)
             patch_module(u, p, wanted, n->hook);
     }
     if (!u->ahead)
         ARRAY_PUSH(&u->space->modules, *p);
+}
+
+/* As install(), of P's annex. What was prepared is of use only if P is as it was then. */
+static bool install_annex(struct update *u, struct patched *p, const struct patch_request *request,
+                          struct patched *ret) {
+    *ret = (struct patched){0};
+    bool ready = take_prepared(u->space, p, true, ret) && ret->first == p->code, done = false;
+    if (ready) {
+        annex_part(p, ret);
+        done = patcher_install(ret, request, NULL) == 0;
+    }
+    if (!done && !ret->stuck) {
+        patcher_forget(ret);
+        ready = may_apply(u->space, p) && annex_prepare(p, request, ret);
+        done = ready && patcher_install(ret, request, NULL) == 0;
+    }
+    if (done)
+        annex_join(p, ret);
+    return done || ret->stuck;
+}
+
+static bool make_annex(struct update *u, struct patched *p, struct patched *ret) {
+    struct patch_request request = request_for(u, true);
+    if (!u->ahead)
+        return install_annex(u, p, &request, ret);
+    if (!annex_prepare(p, &request, ret))
+        return false;
+    annex_join(p, ret);
+    if (!u->anew)
+        patcher_look_ahead(ret, u->space->remote.memory_fd);
+    return true;
+}
+
+/* When each module has its first area, those that need one get an annex, and the trace is told. */
+static void complete(struct update *u, const newcomer_array *newcomers) {
+    __typeof__(u->space->modules) annexes = {0};
+    struct patched annex;
+    for (size_t i = 0; i < newcomers->count; i++) {
+        const struct newcomer *n = &newcomers->at[i];
+        struct patched *p = u->ahead ? find_prepared(u->space, &n->patched, false)
+                                     : find_known(u->space, &n->patched);
+        if (!n->met || !p || !p->traced)
+            continue;
+        if (make_annex(u, p, &annex))
+            ARRAY_PUSH(&annexes, annex);
+        if (!p->told && !u->anew)
+            tell_module(u->ctx, u->space, p);
+    }
+    for (size_t i = 0; i < annexes.count && u->ahead; i++)
+        ARRAY_PUSH(&u->space->prepared, annexes.at[i]);
+    for (size_t i = 0; i < annexes.count && !u->ahead; i++)
+        ARRAY_PUSH(&u->space->modules, annexes.at[i]);
+    ARRAY_FREE(&annexes);
 }
 
 typedef ARRAY(struct entry *) entry_array;
@@ -318,6 +329,7 @@ static void meet_all(struct update *u, newcomer_array *newcomers) {
     catalog_plan(entries.at, entries.count);
     for (size_t i = 0; i < newcomers->count; i++)
         meet(u, &newcomers->at[i]);
+    complete(u, newcomers);
     ARRAY_FREE(&entries);
 }
 
