@@ -39,6 +39,14 @@ static bool takes_place(const struct tracer *t, const struct task *task) {
     return false;
 }
 
+/* TASK, which has not run yet, writes to LANE. */
+static void begin_to_write(const struct tracer *t, const struct task *task, taddr_t lane) {
+    if (takes_place(t, task))
+        keys_pass(task->space, task->tid, lane, task->maker);
+    else
+        keys_give_newborn(task->space, task->tid, lane, task->maker);
+}
+
 /* TASK is about to get a lane: with --stack its entries tell who called. */
 static void ask_callers(const struct space_context *ctx, struct task *task, bool running) {
     uint32_t most = ctx->options->stack_frames;
@@ -61,10 +69,7 @@ static void give_lane_to(struct tracer *t, struct task *task, struct trace_threa
     const struct space_context *ctx = &t->options.context;
     task->stream = t->next_stream++;
     task->slot = space_take_lane(ctx, task->space, task->tid, task->stream);
-    if (takes_place(t, task))
-        keys_pass(task->space, task->tid, task->slot->at, task->maker);
-    else
-        keys_give_newborn(task->space, task->tid, task->slot->at, task->maker);
+    begin_to_write(t, task, task->slot->at);
     task->mark = keys_mark(task->tid);
     thread->stream = task->stream;
     trace_writer_thread(ctx->writer, thread);
@@ -379,7 +384,7 @@ bool family_first_stop(struct tracer *t, struct task *task) {
         task->unwanted = true;
     }
     if (task->unwanted) {
-        keys_give_newborn(task->space, task->tid, space_sink(task->space), task->maker);
+        begin_to_write(t, task, space_sink(task->space));
         return true;
     }
     begin_task(t, task, process);
