@@ -16,6 +16,7 @@ const (
 	depth   = 1500
 	holders = 4
 	served  = 50
+	visits  = 5
 )
 
 //go:noinline
@@ -73,14 +74,16 @@ func grow(n int) int {
 	return grow(n-1) + room[n%32] - n + 1
 }
 
-// Its stack is too large when it waits, so that a collection moves it to a smaller one.
+// Its stack is too large when it waits, so that a collection moves it to a smaller one; unless it has not come
+// to its waiting yet, so there are several.
 //
 //go:noinline
 func hold(ready, more chan int, moved *int) {
 	grow(depth)
 	before := place()
-	ready <- 1
-	<-more
+	for left := visits; left > 0; left = <-more {
+		ready <- 1
+	}
 	if place() != before {
 		*moved++
 	}
@@ -119,13 +122,14 @@ func shrink() int {
 	for i := range moved {
 		go hold(ready, more, &moved[i])
 	}
-	for range moved {
-		<-ready
-	}
-	runtime.GC()
-	runtime.GC()
-	for range moved {
-		more <- 1
+	for left := visits; left > 0; left-- {
+		for range moved {
+			<-ready
+		}
+		runtime.GC()
+		for range moved {
+			more <- left - 1
+		}
 	}
 	for range moved {
 		<-ready
