@@ -3,6 +3,7 @@
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
@@ -66,12 +67,25 @@ static void open_file(struct pages *g, const struct map *m) {
     g->how = can_tell(g->fd) ? RWF_NOWAIT : 0;
 }
 
+/* GOT bytes of the file FD that end at END have been read to OUT: if the file does, too, what is
+ * behind them in its last page is zeros. Returns how many there are then, SIZE at most. */
+static size_t complete(int fd, off_t end, uint8_t *out, size_t got, size_t size) {
+    struct stat st;
+    size_t all = got + (page_bytes() - (size_t)end % page_bytes()) % page_bytes();
+    if (all > size || fstat(fd, &st) < 0 || st.st_size != end)
+        return got;
+    memset(out + got, 0, all - got);
+    return all;
+}
+
 /* What is not in memory is not waited for: the process stands still. */
-static size_t read_file(const struct pages *g, taddr_t start, void *out, size_t size) {
+static size_t read_file(const struct pages *g, taddr_t start, uint8_t *out, size_t size) {
     struct iovec to = {out, size};
     off_t at = (off_t)(g->map->offset + (start - g->map->start));
     ssize_t got = g->fd < 0 ? -1 : preadv2(g->fd, &to, 1, at, g->how);
-    return got > 0 ? (size_t)got : 0;
+    if (got <= 0)
+        return 0;
+    return (size_t)got == size ? size : complete(g->fd, at + got, out, (size_t)got, size);
 }
 
 void pages_look(struct pages *g, taddr_t start, size_t size) {
