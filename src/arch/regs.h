@@ -126,19 +126,23 @@ bool regs_return_address(const struct regs *regs, taddr_t *ret);
 bool regs_trap_flag(const struct regs *regs);
 void regs_set_trap_flag(struct regs *regs, bool set);
 
-/* Reads a word of the thread's memory; false: that cannot be done. */
-struct regs_memory {
+/* The thread's memory and what of its registers REGS does not hold; false: that cannot be done. */
+struct regs_reach {
     bool (*read)(const void *from, taddr_t at, regs_word_t *ret);
+    /* Writes COUNT words to floating-point registers; those of 32 bits, and the halves of others,
+     * are numbered from 0. NULL where no instruction that is taken writes any. */
+    bool (*fill)(const void *from, unsigned first, const regs_word_t *words, unsigned count);
     const void *from;
 };
-/* Does to REGS what the branch at their pc does, of which CODE is the first ROOM bytes. */
-enum regs_branch {
-    REGS_NO_BRANCH, /* nothing: it is none, or one that is better left to the processor */
-    REGS_BRANCHED,
+/* Does to REGS what the instruction at their pc does, of which CODE is the first ROOM bytes: a
+ * branch, or what cannot be run on the bridge (bridge.h) because it reads the pc. */
+enum regs_taken {
+    REGS_NOT_TAKEN, /* nothing: it is none of these, or one that is better left to the processor */
+    REGS_TAKEN,
     REGS_RETURNED /* by a return, of which a shadow stack would have to know */
 };
-enum regs_branch regs_take_branch(struct regs *regs, const uint8_t *code, size_t room,
-                                  const struct regs_memory *memory);
+enum regs_taken regs_take(struct regs *regs, const uint8_t *code, size_t room,
+                          const struct regs_reach *reach);
 
 /* Extended state as REGS_EXTENDED_NOTE gives it; may be empty. */
 struct regs_extended {

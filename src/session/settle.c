@@ -248,17 +248,22 @@ static size_t read_ahead(const struct where *w, const struct patched *p, taddr_t
     return memory_read(w->space->remote.memory_fd, pc, out, size, NULL) == 0 ? size : 0;
 }
 
-static bool read_word(const void *space, taddr_t at, regs_word_t *ret) {
-    const struct space *s = space;
-    return memory_read(s->remote.memory_fd, at, ret, sizeof *ret, NULL) == 0;
+static bool read_word(const void *where, taddr_t at, regs_word_t *ret) {
+    const struct where *w = where;
+    return memory_read(w->space->remote.memory_fd, at, ret, sizeof *ret, NULL) == 0;
+}
+
+static bool fill(const void *where, unsigned first, const regs_word_t *words, unsigned count) {
+    const struct where *w = where;
+    return thread_fill_vectors(w->tid, first, words, count) == 0;
 }
 
 /* Returns whether the thread has got on. */
-static bool take_branch(struct where *w, const uint8_t *code, size_t size) {
-    const struct regs_memory memory = {read_word, w->space};
+static bool take(struct where *w, const uint8_t *code, size_t size) {
+    const struct regs_reach reach = {read_word, fill, w};
     struct regs regs = w->regs;
-    enum regs_branch branch = regs_take_branch(&regs, code, size, &memory);
-    if (branch == REGS_NO_BRANCH || (branch == REGS_RETURNED && thread_guards_returns(w->tid)))
+    enum regs_taken taken = regs_take(&regs, code, size, &reach);
+    if (taken == REGS_NOT_TAKEN || (taken == REGS_RETURNED && thread_guards_returns(w->tid)))
         return false;
     return thread_set_regs(w->tid, &regs) == 0;
 }
@@ -293,7 +298,7 @@ static int get_on(struct where *w, bool *ret_stuck) {
     struct crossing c = {w->space, p, w->tid, code, bridge_fit(&w->regs, code, size), pc};
     if (c.size)
         return cross(&c, ret_stuck);
-    *ret_stuck = !size || !(take_branch(w, code, size) || pass_by(w, p, code, size));
+    *ret_stuck = !size || !(pass_by(w, p, code, size) || take(w, code, size));
     return 0;
 }
 

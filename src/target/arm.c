@@ -13,6 +13,7 @@
 #include <sys/auxv.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include "arch/arm/needs.h"
 #include "arch/clock.h"
@@ -115,6 +116,20 @@ void *thread_save_vectors(pid_t tid) {
 void thread_restore_vectors(pid_t tid, const void *vectors) {
     (void)tid;
     (void)vectors;
+}
+
+int thread_fill_vectors(pid_t tid, unsigned first, const regs_word_t *words, unsigned count) {
+    enum { WORDS = 64 };
+    struct {
+        uint32_t words[WORDS], control;
+    } all; /* linux/arch/arm/include/asm/user.h, struct user_vfp */
+    struct iovec io = {&all, sizeof all};
+    if (first + count > WORDS)
+        return -EINVAL;
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_ARM_VFP, &io) < 0)
+        return -errno;
+    memcpy(all.words + first, words, count * sizeof *words);
+    return ptrace(PTRACE_SETREGSET, tid, (void *)NT_ARM_VFP, &io) < 0 ? -errno : 0;
 }
 
 static sigjmp_buf without_counter;

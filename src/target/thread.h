@@ -65,6 +65,9 @@ bool thread_restart_interrupted(pid_t tid, const struct status_wait *wait, struc
 /* What of a thread's state the kernel forgets when it makes a call, to be freed; NULL: nothing. */
 void *thread_save_vectors(pid_t tid);
 void thread_restore_vectors(pid_t tid, const void *vectors); /* which may be NULL */
+/* Writes COUNT words to its floating-point registers, as struct regs_reach says. −ENOTSUP: on this
+ * machine nobody has to. */
+int thread_fill_vectors(pid_t tid, unsigned first, const regs_word_t *words, unsigned count);
 /* Signals that it blocks, by number − 1. While it waits with others blocked (sigsuspend), those
  * that it blocks again afterwards. */
 int thread_get_mask(pid_t tid, uint64_t *ret);

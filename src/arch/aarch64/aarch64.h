@@ -83,6 +83,9 @@ struct flags_use a64_flags(const uint8_t *bytes, size_t size);
 size_t a64_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
 struct dispatch a64_dispatch(struct code_bytes jump, const struct code_bytes *past, size_t count);
 int a64_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to, struct relocated *ret);
+/* Makes of WORD, a load of what is beside the code, one that stands AT; −ERANGE: that is too far.
+ */
+int a64_load_by_pc(uint32_t *word, vaddr_t at, vaddr_t target);
 bool a64_can_call(const struct insn *insn, const uint8_t *bytes);
 size_t a64_relocated_bytes(const struct insn *insn);
 size_t a64_skip_unless(const struct insn *insn, const uint8_t *bytes, uint32_t skip,

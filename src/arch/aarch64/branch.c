@@ -33,28 +33,28 @@ static bool is_plain(uint32_t word) {
     return (word & 0xfffffc1f) == 0xd61f0000 || (word & 0xfffffc1f) == 0xd65f0000;
 }
 
-enum regs_branch regs_take_branch(struct regs *regs, const uint8_t *code, size_t room,
-                                  const struct regs_memory *memory) {
+enum regs_taken regs_take(struct regs *regs, const uint8_t *code, size_t room,
+                          const struct regs_reach *reach) {
     struct user_regs_struct *r = &regs->raw;
     struct insn insn;
-    (void)memory;
+    (void)reach;
     if (!a64_decode(code, room, r->pc, &insn, NULL))
-        return REGS_NO_BRANCH;
+        return REGS_NOT_TAKEN;
     uint32_t word = a64_word(code);
     switch (insn.kind) {
     case INSN_JUMP:
         r->pc = insn.target;
-        return REGS_BRANCHED;
+        return REGS_TAKEN;
     case INSN_BRANCH:
         r->pc = is_taken(r, word) ? insn.target : insn.addr + insn.size;
-        return REGS_BRANCHED;
+        return REGS_TAKEN;
     case INSN_JUMP_INDIRECT:
     case INSN_RETURN:
         if (!is_plain(word))
-            return REGS_NO_BRANCH;
+            return REGS_NOT_TAKEN;
         r->pc = value_of(r, a64_rn(word));
-        return REGS_BRANCHED;
+        return REGS_TAKEN;
     default:
-        return REGS_NO_BRANCH;
+        return REGS_NOT_TAKEN;
     }
 }

@@ -12,12 +12,22 @@ static bool is_straight(const struct insn *insn) {
     return insn->kind == INSN_OTHER || insn->kind == INSN_NOP || insn->kind == INSN_LANDING;
 }
 
-/* What is moved once more must be no longer than it is. */
-static bool fits(const struct insn *insn, const uint8_t *code) {
+/* Writes what has been moved once already for TO; it must be no longer than it is. */
+static int move(const struct insn *insn, const uint8_t *code, taddr_t to, uint32_t *ret) {
     struct relocated moved;
+    *ret = a64_word(code);
+    if (insn->copies)
+        return a64_load_by_pc(ret, to, insn->target);
+    if (a64_relocate(insn, code, to, &moved) < 0 || moved.size != A64_BYTES)
+        return -ERANGE;
+    *ret = a64_word(moved.bytes);
+    return 0;
+}
+
+static bool fits(const struct insn *insn, const uint8_t *code) {
+    uint32_t moved;
     return is_straight(insn) &&
-           (insn->operand == OPERAND_PLAIN || (a64_relocate(insn, code, insn->addr, &moved) == 0 &&
-                                               moved.size == A64_BYTES && !moved.copy_bytes));
+           (insn->operand == OPERAND_PLAIN || move(insn, code, insn->addr, &moved) == 0);
 }
 
 size_t bridge_fit(const struct regs *regs, const uint8_t *code, size_t size) {
@@ -35,14 +45,14 @@ int bridge_write(const uint8_t *code, const struct bridge_notes *notes, taddr_t 
     struct a64_agent_entries e = a64_agent_entries();
     size_t size = notes->back - notes->from;
     taddr_t to = bridge_at(area);
-    struct relocated moved;
+    uint32_t moved;
     struct insn insn;
     memcpy(out, a64_agent_bytes + e.bridge, BRIDGE_WRITTEN);
     for (size_t at = 0; at < size; at += insn.size) {
         if (!a64_decode(code + at, size - at, notes->from + at, &insn, NULL) ||
-            a64_relocate(&insn, code + at, to + at, &moved) < 0 || moved.size != insn.size)
+            move(&insn, code + at, to + at, &moved) < 0)
             return -ERANGE;
-        memcpy(out + at, moved.bytes, insn.size);
+        memcpy(out + at, &moved, sizeof moved);
     }
     int rc = a64_jump(out + size, to + size, area + e.gate);
     return rc < 0

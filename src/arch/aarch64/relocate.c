@@ -105,7 +105,7 @@ static int literal_to(const struct insn *insn, uint32_t word, vaddr_t to, struct
 
 static int vector_to(const struct insn *insn, uint32_t word, vaddr_t to, struct relocated *ret) {
     uint8_t bytes = insn->copies;
-    put_distance(&word, 5, 19, 2 * A64_BYTES);
+    a64_load_by_pc(&word, 0, 2 * (vaddr_t)A64_BYTES);
     put(ret, word);
     begin_part(ret, insn->addr + insn->size);
     ret->copy_at = 2 * A64_BYTES;
@@ -115,6 +115,10 @@ static int vector_to(const struct insn *insn, uint32_t word, vaddr_t to, struct 
     memset(ret->bytes + ret->size, 0, bytes);
     ret->size += bytes;
     return r;
+}
+
+int a64_load_by_pc(uint32_t *word, vaddr_t at, vaddr_t target) {
+    return put_distance(word, 5, 19, (int64_t)(target - at));
 }
 
 /* The opposite of a conditional branch, over SKIP bytes behind it. */

@@ -1,6 +1,8 @@
 /*
- * Branches, taken by the tool for a stopped thread. Facts: Arm ARM (of Armv7-A), A2.3.1 (what is
- * written to the pc, and which state that leads to), A8.3 (conditions), A8.8 (instructions).
+ * Branches, and what else of trampolines reads the pc (a32_relocate.c, t32_relocate.c), taken by
+ * the tool for a stopped thread. Facts: Arm ARM (of Armv7-A), A2.3.1 (what is written to the pc,
+ * and which state that leads to), A2.6.2 (floating-point registers), A8.3 (conditions), A8.4
+ * (shifts), A8.8 (instructions).
  */
 #include "arch/arm/a32.h"
 #include "arch/arm/psr.h"
@@ -9,7 +11,7 @@
 
 struct taking {
     struct user_regs *r;
-    const struct regs_memory *memory;
+    const struct regs_reach *reach;
 };
 
 static bool holds(uint32_t condition, uint32_t psr) {
@@ -41,13 +43,12 @@ struct loading {
     int32_t moves; /* the base */
 };
 
-static enum regs_branch load(const struct taking *t, const struct loading *l) {
+static enum regs_taken load(const struct taking *t, const struct loading *l) {
     regs_word_t words[T32_MOST_REGISTERS];
     uint32_t to = 0;
     for (uint8_t i = 0; i < l->count; i++)
-        if (!t->memory->read(t->memory->from, (uint32_t)(l->at + i * (uint32_t)ARM_WORD),
-                             &words[i]))
-            return REGS_NO_BRANCH;
+        if (!t->reach->read(t->reach->from, (uint32_t)(l->at + i * (uint32_t)ARM_WORD), &words[i]))
+            return REGS_NOT_TAKEN;
     t->r->uregs[l->base] += (uint32_t)l->moves;
     for (uint8_t i = 0; i < l->count; i++) {
         if (l->regs[i] == ARM_PC)
@@ -56,17 +57,44 @@ static enum regs_branch load(const struct taking *t, const struct loading *l) {
             t->r->uregs[l->regs[i]] = words[i];
     }
     exchange(t->r, to);
-    return REGS_BRANCHED;
+    return REGS_TAKEN;
+}
+
+/* ---- what is read beside the code ---- */
+
+/* COUNT bytes, no more than 8. */
+static bool read_bytes(const struct taking *t, uint32_t at, unsigned count, uint64_t *ret) {
+    *ret = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const uint32_t place = at + i, whole = place & ~UINT32_C(3);
+        regs_word_t word;
+        if (!t->reach->read(t->reach->from, whole, &word))
+            return false;
+        *ret |= (uint64_t)(word >> 8 * (place - whole) & 0xff) << 8 * i;
+    }
+    return true;
+}
+
+/* vldr, by its WORD, which is the same in both states. */
+static bool fill(const struct taking *t, uint32_t word, uint32_t at, unsigned bytes) {
+    const uint32_t one = arm_bits(word, 22, 1), four = arm_bits(word, 12, 4);
+    const bool two = bytes > ARM_WORD;
+    uint64_t value;
+    if (!t->reach->fill || !read_bytes(t, at, bytes, &value))
+        return false;
+    const regs_word_t words[] = {(uint32_t)value, (uint32_t)(value >> 32)};
+    const unsigned first = two ? 2 * (one << 4 | four) : four << 1 | one;
+    return t->reach->fill(t->reach->from, first, words, two ? 2 : 1);
 }
 
 /* ---- A32 ---- */
 
-static enum regs_branch a32_load(const struct taking *t, uint32_t word, enum a32_form form) {
+static enum regs_taken a32_load(const struct taking *t, uint32_t word, enum a32_form form) {
     struct a32_access a = a32_access_of(word, form);
     struct loading l = {.base = a.base, .moves = a.moves};
     uint32_t index = value_of(t->r, a32_rm(word), 0) << arm_bits(word, 7, 5);
     if (a.indexed && (arm_bits(word, 5, 2) || a.before || a.after))
-        return REGS_NO_BRANCH; /* shifted otherwise than to the left */
+        return REGS_NOT_TAKEN; /* shifted otherwise than to the left */
     l.at = value_of(t->r, a.base, A32_AHEAD);
     if (a.indexed)
         l.at += a.subtracts ? -index : index;
@@ -79,25 +107,94 @@ static enum regs_branch a32_load(const struct taking *t, uint32_t word, enum a32
 }
 
 /* Which conditions do not hold is known here. */
-static enum regs_branch a32_leave(const struct taking *t, uint32_t word) {
+static enum regs_taken a32_leave(const struct taking *t, uint32_t word) {
     enum a32_form form = (enum a32_form)a32_classify(word).form;
     struct a32_data d;
     switch (form) {
     case A32_BX:
         exchange(t->r, value_of(t->r, a32_rm(word), A32_AHEAD));
-        return REGS_BRANCHED;
+        return REGS_TAKEN;
     case A32_DATA:
         d = a32_data_of(word);
         if (d.opcode != A32_MOV || d.flags || !a32_is_plain(&d))
-            return REGS_NO_BRANCH;
+            return REGS_NOT_TAKEN;
         exchange(t->r, value_of(t->r, d.rm, A32_AHEAD));
-        return REGS_BRANCHED;
+        return REGS_TAKEN;
     case A32_SINGLE:
     case A32_SEVERAL:
         return a32_load(t, word, form);
     default:
-        return REGS_NO_BRANCH;
+        return REGS_NOT_TAKEN;
     }
+}
+
+/* As a shift by a constant; an amount of 0 means 32, or with ror one bit by way of the carry. */
+static uint32_t shifted(const struct user_regs *r, const struct a32_data *d) {
+    enum { LSL, LSR, ASR, BITS = 32 };
+    const uint32_t value = value_of(r, d->rm, A32_AHEAD);
+    const uint32_t carry = (uint32_t)r->uregs[PSR] >> 29 & 1;
+    const unsigned by = d->amount, to_right = by ? by : BITS;
+    switch (d->shift) {
+    case LSL:
+        return value << by;
+    case LSR:
+        return (uint32_t)((uint64_t)value >> to_right);
+    case ASR:
+        return (uint32_t)((int64_t)(int32_t)value >> to_right);
+    default:
+        return by ? value >> by | value << (BITS - by) : value >> 1 | carry << (BITS - 1);
+    }
+}
+
+/* add and sub with the pc, loads of what is at a constant distance from it. */
+static bool a32_is_relative(uint32_t word, enum a32_form form) {
+    if (form == A32_DATA) {
+        const struct a32_data d = a32_data_of(word);
+        const bool second = d.form == A32_FORM_SHIFTED && d.rm == ARM_PC;
+        return (d.opcode == A32_ADD || d.opcode == A32_SUB) && !d.flags && d.rd != ARM_PC &&
+               d.form != A32_FORM_BY_REGISTER && (d.rn == ARM_PC || second);
+    }
+    if (form != A32_SINGLE && form != A32_EXTRA && form != A32_VECTOR)
+        return false;
+    const struct a32_access a = a32_access_of(word, form);
+    return a.base == ARM_PC && a.load && !a.indexed && !a.before && !a.after && !(a.list >> ARM_PC);
+}
+
+static void a32_add(struct user_regs *r, uint32_t word) {
+    const struct a32_data d = a32_data_of(word);
+    const uint32_t second = d.form == A32_FORM_IMMEDIATE ? d.value : shifted(r, &d);
+    r->uregs[d.rd] = value_of(r, d.rn, A32_AHEAD) + (d.opcode == A32_SUB ? -second : second);
+}
+
+static bool a32_literal(const struct taking *t, uint32_t word, enum a32_form form) {
+    enum { SIGNED = 2 }; /* of A32_EXTRA's loads */
+    const struct a32_access a = a32_access_of(word, form);
+    const uint32_t at = value_of(t->r, ARM_PC, A32_AHEAD) + (uint32_t)a.offset;
+    const unsigned bytes = a32_accessed(&a);
+    uint64_t value;
+    if (form == A32_VECTOR)
+        return fill(t, word, at, bytes);
+    if (!read_bytes(t, at, bytes, &value))
+        return false;
+    if (form == A32_EXTRA && !a.whole && arm_bits(word, 5, 2) & SIGNED)
+        value = (uint32_t)arm_signed((uint32_t)value, 0, 8 * bytes);
+    t->r->uregs[a32_rd(word)] = (uint32_t)value;
+    if (bytes > ARM_WORD)
+        t->r->uregs[a32_rd(word) + 1] = (uint32_t)(value >> 32);
+    return true;
+}
+
+static enum regs_taken a32_compute(const struct taking *t, uint32_t word, enum a32_form form) {
+    if (!a32_is_relative(word, form))
+        return REGS_NOT_TAKEN;
+    if (holds(a32_condition(word), (uint32_t)t->r->uregs[PSR])) {
+        if (form == A32_DATA)
+            a32_add(t->r, word);
+        else if (!a32_literal(t, word, form))
+            return REGS_NOT_TAKEN;
+    }
+    t->r->uregs[ARM_PC] += A32_BYTES;
+    return REGS_TAKEN;
 }
 
 static bool is_way_on(const struct insn *insn) {
@@ -105,28 +202,32 @@ static bool is_way_on(const struct insn *insn) {
            insn->kind == INSN_JUMP_INDIRECT;
 }
 
-static enum regs_branch a32_take(const struct taking *t, const uint8_t *code, size_t room) {
+static enum regs_taken a32_take(const struct taking *t, const uint8_t *code, size_t room) {
     struct user_regs *r = t->r;
     struct insn insn;
-    if (!a32_decode(code, room, r->uregs[ARM_PC], &insn, NULL) || !is_way_on(&insn) || insn.turns)
-        return REGS_NO_BRANCH;
+    if (!a32_decode(code, room, r->uregs[ARM_PC], &insn, NULL) || insn.turns)
+        return REGS_NOT_TAKEN;
     uint32_t word = a32_word(code);
+    if (insn.kind == INSN_OTHER)
+        return a32_compute(t, word, (enum a32_form)a32_classify(word).form);
+    if (!is_way_on(&insn))
+        return REGS_NOT_TAKEN;
     if (!holds(a32_condition(word), (uint32_t)r->uregs[PSR]))
         r->uregs[ARM_PC] += A32_BYTES;
     else if (insn.target && a32_classify(word).form == A32_BRANCH)
         go(r, (uint32_t)insn.target);
     else
         return a32_leave(t, word);
-    return REGS_BRANCHED;
+    return REGS_TAKEN;
 }
 
 /* ---- T32 ---- */
 
-static enum regs_branch t32_load(const struct taking *t, const struct t32 *in) {
+static enum regs_taken t32_load(const struct taking *t, const struct t32 *in) {
     struct t32_access a;
     if (!t32_access_of(in, &a) || !a.load || !a.general || a.bytes != ARM_WORD || a.unknown ||
         !a.count || a.regs[a.count - 1] != ARM_PC)
-        return REGS_NO_BRANCH;
+        return REGS_NOT_TAKEN;
     struct loading l = {.count = a.count, .base = a.base, .moves = a.adds ? a.step : 0};
     memcpy(l.regs, a.regs, sizeof l.regs);
     l.at = value_of(t->r, a.base, T32_PC);
@@ -149,61 +250,96 @@ static void t32_go_if(const struct taking *t, const struct t32 *in, bool taken) 
         t32_pass(t->r, in);
 }
 
+/* The three instructions by which t32_relocate.c writes an address, and vldr. */
+static enum regs_taken t32_compute(const struct taking *t, const struct t32 *in) {
+    struct user_regs *r = t->r;
+    struct t32_access a;
+    const uint32_t word = in->word, low = 0xffff, pc = value_of(r, ARM_PC, T32_PC);
+    switch (in->row->form) {
+    case T32_MOVW:
+        r->uregs[t32_rd(word)] = t32_immediate_16(word);
+        break;
+    case T32_MOVT:
+        r->uregs[t32_rd(word)] &= low;
+        r->uregs[t32_rd(word)] |= t32_immediate_16(word) << 16;
+        break;
+    case T32_ADD_HIGH:
+        if (t32_reg(word, 3) != ARM_PC || t32_high(word) == ARM_PC)
+            return REGS_NOT_TAKEN;
+        r->uregs[t32_high(word)] += pc;
+        break;
+    case T32_VECTOR_SINGLE:
+        if (!t32_access_of(in, &a) || !a.load || a.base != ARM_PC ||
+            !fill(t, word, (pc & ~UINT32_C(3)) + (uint32_t)a.offset, a.bytes))
+            return REGS_NOT_TAKEN;
+        break;
+    default:
+        return REGS_NOT_TAKEN;
+    }
+    t32_pass(r, in);
+    return REGS_TAKEN;
+}
+
 /* What begins a block is passed alone, so that each instruction of it is taken for itself. */
-static enum regs_branch t32_leave(const struct taking *t, const struct t32 *in) {
+static enum regs_taken t32_leave(const struct taking *t, const struct t32 *in) {
     struct user_regs *r = t->r;
     const uint32_t word = in->word, psr = (uint32_t)r->uregs[PSR];
     switch (in->row->form) {
     case T32_IT:
         t32_pass(r, in);
         r->uregs[PSR] = psr_with_block(psr, (uint8_t)word);
-        return REGS_BRANCHED;
+        return REGS_TAKEN;
     case T32_B_N:
     case T32_B_W:
         t32_go_if(t, in, true);
-        return REGS_BRANCHED;
+        return REGS_TAKEN;
     case T32_B_COND_N:
         t32_go_if(t, in, holds(arm_bits(word, 8, 4), psr));
-        return REGS_BRANCHED;
+        return REGS_TAKEN;
     case T32_B_COND_W:
         t32_go_if(t, in, holds(arm_bits(word, 22, 4), psr));
-        return REGS_BRANCHED;
+        return REGS_TAKEN;
     case T32_CBZ:
         t32_go_if(t, in, (r->uregs[t32_low(word, 0)] != 0) == arm_bits(word, 11, 1));
-        return REGS_BRANCHED;
+        return REGS_TAKEN;
     case T32_BX:
         if (in->kind == INSN_CALL_INDIRECT)
-            return REGS_NO_BRANCH;
+            return REGS_NOT_TAKEN;
         exchange(r, value_of(r, t32_reg(word, 3), T32_PC) &
                         (t32_reg(word, 3) == ARM_PC ? ~UINT32_C(3) : ~UINT32_C(0)));
-        return REGS_BRANCHED;
+        return REGS_TAKEN;
     case T32_MOV_HIGH:
         if (t32_high(word) != ARM_PC)
-            return REGS_NO_BRANCH;
+            return REGS_NOT_TAKEN;
         go(r, value_of(r, t32_reg(word, 3), T32_PC));
-        return REGS_BRANCHED;
+        return REGS_TAKEN;
+    case T32_MOVW:
+    case T32_MOVT:
+    case T32_ADD_HIGH:
+    case T32_VECTOR_SINGLE:
+        return t32_compute(t, in);
     default:
         return t32_load(t, in);
     }
 }
 
-static enum regs_branch t32_take(const struct taking *t, const uint8_t *code, size_t room) {
+static enum regs_taken t32_take(const struct taking *t, const uint8_t *code, size_t room) {
     const uint32_t psr = (uint32_t)t->r->uregs[PSR];
     const uint8_t block = psr_block(psr);
     struct t32 in = t32_classify(code, room);
     bool begins = in.size && in.row->form == T32_IT;
     if (!in.size || (!begins && (in.kind == INSN_BAD || in.kind == INSN_FIXED)))
-        return REGS_NO_BRANCH;
+        return REGS_NOT_TAKEN;
     if (block && !holds(block >> 4, psr)) {
         t32_pass(t->r, &in);
-        return REGS_BRANCHED;
+        return REGS_TAKEN;
     }
     return t32_leave(t, &in);
 }
 
-enum regs_branch regs_take_branch(struct regs *regs, const uint8_t *code, size_t room,
-                                  const struct regs_memory *memory) {
-    const struct taking t = {&regs->raw, memory};
+enum regs_taken regs_take(struct regs *regs, const uint8_t *code, size_t room,
+                          const struct regs_reach *reach) {
+    const struct taking t = {&regs->raw, reach};
     return psr_is_t32((uint32_t)regs->raw.uregs[PSR]) ? t32_take(&t, code, room)
                                                       : a32_take(&t, code, room);
 }

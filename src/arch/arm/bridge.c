@@ -18,23 +18,24 @@ enum {
 
 static const struct arch *arch_of(bool t32) { return t32 ? &arch_t32 : &arch_a32; }
 
-/* One instruction, or all of a block, at ADDR, for TO. What is moved once more must be no longer
- * than it is. */
-static bool move(bool t32, const struct insn *insn, const uint8_t *code, taddr_t to,
-                 struct relocated *ret) {
+/* One instruction, or all of a block, that means the same wherever it stands: written for another
+ * place it is what it was. */
+static bool is_same_anywhere(bool t32, const struct insn *insn, const uint8_t *code) {
+    enum { ELSEWHERE = 1 << 20 };
     bool straight =
         insn->kind == INSN_OTHER || insn->kind == INSN_NOP || insn->kind == INSN_LANDING;
-    return straight && !insn->stays && arch_of(t32)->relocate(insn, code, to, ret) == 0 &&
-           ret->size == insn->size && !ret->copy_bytes && !ret->address_at;
+    struct relocated moved;
+    return straight && !insn->stays &&
+           arch_of(t32)->relocate(insn, code, insn->addr + ELSEWHERE, &moved) == 0 &&
+           moved.size == insn->size && memcmp(moved.bytes, code, moved.size) == 0;
 }
 
 static size_t fit_from(bool t32, const uint8_t *code, size_t size, taddr_t from, unsigned most) {
     size_t fit = 0;
     struct insn insn;
-    struct relocated moved;
     for (unsigned i = 0; i < most && fit < size; i++) {
         if (!arch_of(t32)->decode(code + fit, size - fit, from + fit, &insn, NULL) ||
-            !move(t32, &insn, code + fit, insn.addr, &moved) || fit + insn.size > ROOM)
+            !is_same_anywhere(t32, &insn, code + fit) || fit + insn.size > ROOM)
             break;
         fit += insn.size;
     }
@@ -51,11 +52,10 @@ size_t bridge_fit(const struct regs *regs, const uint8_t *code, size_t size) {
     const uint32_t psr = (uint32_t)regs->raw.uregs[PSR];
     const unsigned left = left_of(psr_block(psr));
     struct insn insn;
-    struct relocated moved;
     size_t at = 0;
     for (unsigned i = 0; i < left; i++) {
         if (at >= size || !t32_decode(code + at, size - at, regs_pc(regs) + at, &insn, NULL) ||
-            insn.operand != OPERAND_PLAIN || !move(true, &insn, code + at, insn.addr, &moved))
+            !is_same_anywhere(true, &insn, code + at))
             return 0;
         at += insn.size;
     }
@@ -65,21 +65,6 @@ size_t bridge_fit(const struct regs *regs, const uint8_t *code, size_t size) {
 static bool is_t32(const struct bridge_notes *notes) { return notes->back & 1; }
 static size_t size_of(const struct bridge_notes *notes) {
     return (notes->back & ~(taddr_t)1) - notes->from;
-}
-
-/* Writes the instructions to stand at TO. */
-static int write_code(const uint8_t *code, const struct bridge_notes *notes, taddr_t to,
-                      uint8_t *out) {
-    const size_t size = size_of(notes);
-    struct relocated moved;
-    struct insn insn;
-    for (size_t at = 0; at < size; at += insn.size) {
-        if (!arch_of(is_t32(notes))->decode(code + at, size - at, notes->from + at, &insn, NULL) ||
-            !move(is_t32(notes), &insn, code + at, to + at, &moved))
-            return -ERANGE;
-        memcpy(out + at, moved.bytes, insn.size);
-    }
-    return 0;
 }
 
 /* The way to GATE from AT, which is OUT. */
@@ -102,9 +87,8 @@ int bridge_write(const uint8_t *code, const struct bridge_notes *notes, taddr_t 
     const uint32_t back = (uint32_t)notes->back;
     memcpy(out, arm_agent_bytes + e.bridge, BRIDGE_WRITTEN);
     memcpy(out + (e.gate_back - e.bridge), &back, sizeof back);
-    int rc = write_code(code, notes, bridge_at(area), out);
-    return rc < 0 ? rc
-                  : write_way(is_t32(notes), bridge_at(area) + size, area + e.gate, out + size);
+    memcpy(out, code, size);
+    return write_way(is_t32(notes), bridge_at(area) + size, area + e.gate, out + size);
 }
 
 taddr_t bridge_at(taddr_t area) { return area + arm_agent_entries().bridge; }

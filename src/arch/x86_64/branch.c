@@ -53,56 +53,56 @@ static void set_context(const struct user_regs_struct *r, ZydisRegisterContext *
 }
 
 /* pc becomes the word at AT. */
-static bool go_through(struct user_regs_struct *r, taddr_t at, const struct regs_memory *memory) {
+static bool go_through(struct user_regs_struct *r, taddr_t at, const struct regs_reach *reach) {
     uint64_t to;
-    if (!memory->read(memory->from, at, &to))
+    if (!reach->read(reach->from, at, &to))
         return false;
     r->rip = to;
     return true;
 }
 
-static enum regs_branch jump_indirect(struct user_regs_struct *r, const uint8_t *code, size_t room,
-                                      const struct regs_memory *memory) {
+static enum regs_taken jump_indirect(struct user_regs_struct *r, const uint8_t *code, size_t room,
+                                     const struct regs_reach *reach) {
     taddr_t word;
     ZydisDecodedInstruction in;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
     ZydisRegisterContext context;
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code, room, &in, operands)) ||
         operands[0].size != 64 || in.address_width != 64)
-        return REGS_NO_BRANCH;
+        return REGS_NOT_TAKEN;
     set_context(r, &context);
     if (operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER) {
         r->rip = context.values[operands[0].reg.value];
-        return REGS_BRANCHED;
+        return REGS_TAKEN;
     }
     if (!ZYAN_SUCCESS(ZydisCalcAbsoluteAddressEx(&in, &operands[0], r->rip, &context, &word)))
-        return REGS_NO_BRANCH;
+        return REGS_NOT_TAKEN;
     if (operands[0].mem.segment == ZYDIS_REGISTER_FS)
         word += r->fs_base;
     if (operands[0].mem.segment == ZYDIS_REGISTER_GS)
         word += r->gs_base;
-    return go_through(r, word, memory) ? REGS_BRANCHED : REGS_NO_BRANCH;
+    return go_through(r, word, reach) ? REGS_TAKEN : REGS_NOT_TAKEN;
 }
 
-static enum regs_branch return_to(struct user_regs_struct *r, const struct insn *insn,
-                                  const uint8_t *code, const struct regs_memory *memory) {
+static enum regs_taken return_to(struct user_regs_struct *r, const struct insn *insn,
+                                 const uint8_t *code, const struct regs_reach *reach) {
     enum { RET_MORE = 0xc2, MORE_BYTES = 3 };
     uint16_t more = 0;
     if (insn->size >= MORE_BYTES && code[insn->size - MORE_BYTES] == RET_MORE)
         memcpy(&more, code + insn->size - sizeof more, sizeof more);
-    if (!go_through(r, r->rsp, memory))
-        return REGS_NO_BRANCH;
+    if (!go_through(r, r->rsp, reach))
+        return REGS_NOT_TAKEN;
     r->rsp += sizeof r->rip + more;
     return REGS_RETURNED;
 }
 
-enum regs_branch regs_take_branch(struct regs *regs, const uint8_t *code, size_t room,
-                                  const struct regs_memory *memory) {
+enum regs_taken regs_take(struct regs *regs, const uint8_t *code, size_t room,
+                          const struct regs_reach *reach) {
     struct user_regs_struct *r = &regs->raw;
     struct insn insn;
     bool taken = true;
     if (!x86_64_decode(code, room, r->rip, &insn, NULL))
-        return REGS_NO_BRANCH;
+        return REGS_NOT_TAKEN;
     switch (insn.kind) {
     case INSN_JUMP:
         break;
@@ -111,16 +111,16 @@ enum regs_branch regs_take_branch(struct regs *regs, const uint8_t *code, size_t
         break;
     case INSN_LOOP:
         if (has_small_counter(&insn, code))
-            return REGS_NO_BRANCH;
+            return REGS_NOT_TAKEN;
         taken = counts_on(r, code[insn.field - 1]);
         break;
     case INSN_JUMP_INDIRECT:
-        return jump_indirect(r, code, room, memory);
+        return jump_indirect(r, code, room, reach);
     case INSN_RETURN:
-        return return_to(r, &insn, code, memory);
+        return return_to(r, &insn, code, reach);
     default:
-        return REGS_NO_BRANCH;
+        return REGS_NOT_TAKEN;
     }
     r->rip = taken ? insn.target : insn.addr + insn.size;
-    return REGS_BRANCHED;
+    return REGS_TAKEN;
 }

@@ -150,7 +150,7 @@ struct piece {
 static const struct piece pieces[] = {
     {"add; mov; b", {0x0001, 0xe080, 0x2003, 0xe1a0, 0xfffe, 0xeaff}, 6, 4, false, 0, 0},
     {"push; movw; bx", {0x0007, 0xe92d, 0x1234, 0xe301, 0xff1e, 0xe12f}, 6, 4, false, 0, 0},
-    {"adr", {0x0038, 0xe28f, 0x0001, 0xe0c1}, 4, 4, false, 0, 0},
+    {"sbc; adr", {0x0001, 0xe0c1, 0x0038, 0xe28f}, 4, 2, false, 0, 0},
     {"svc", {0x0000, 0xef00}, 2, 0, false, 0, 0},
     {"adds; mov; pop", {0x1840, 0x4610, 0xbd10}, 3, 2, true, 0, 0},
     {"the same two bytes on", {0x1840, 0x4610, 0xbd10}, 3, 2, true, 0, 2},

@@ -46,7 +46,7 @@ extern int machine_failures;
 /* Of the word that ptrace gives. */
 static inline uint32_t machine_pc(const struct machine *m) { return m->regs.raw.uregs[15]; }
 
-/* struct regs_memory's, of this process's own. */
+/* struct regs_reach's, of this process's own. */
 bool machine_read(const void *from, taddr_t at, regs_word_t *ret);
 
 #endif

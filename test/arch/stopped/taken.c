@@ -1,9 +1,11 @@
 /*
- * Branches that the tool takes for a stopped thread (arch/arm/branch.c) do what the processor does:
- * both are done from the same registers, with all flags; registers, state and flags are the same.
+ * What the tool does for a stopped thread (arch/arm/branch.c), branches and what else reads the pc,
+ * is what the processor does: both are done from the same registers, with all flags; registers,
+ * state and flags are the same. What it does so cannot be run on the bridge.
  */
 #include <string.h>
 
+#include "arch/bridge.h"
 #include "machine.h"
 
 enum { PLACE = GROUND + 0x8000, DATA = STACK + 0x1000, NEAR = PLACE + 0x60, CODE = 8 };
@@ -55,6 +57,31 @@ static const struct form a32_forms[] = {
     {"ldr pc, [r1, r6, lsl #2]", A32(0xe791f106U)},
     {"ldr pc, [r1, -r6, lsl #3]", A32(0xe711f186U)},
     {"ldr pc, [pc, #n]", A32(0xe59ff058U)},
+    {"add r4, pc, #n", A32(0xe28f4e12U)},
+    {"sub r10, pc, #n", A32(0xe24fae12U)},
+    {"addhi r4, pc, #n", A32(0x828f4e12U)},
+    {"add r4, pc, r6", A32(0xe08f4006U)},
+    {"add r4, r6, pc", A32(0xe086400fU)},
+    {"sub r4, pc, r6, lsl #3", A32(0xe04f4186U)},
+    {"sub r4, r6, pc", A32(0xe046400fU)},
+    {"add r4, pc, r5, lsr #7", A32(0xe08f43a5U)},
+    {"add r4, pc, r5, lsr #32", A32(0xe08f4025U)},
+    {"add r4, pc, r5, asr #7", A32(0xe08f43c5U)},
+    {"add r4, pc, r5, asr #32", A32(0xe08f4045U)},
+    {"add r4, pc, r5, ror #7", A32(0xe08f43e5U)},
+    {"add r4, pc, r5, rrx", A32(0xe08f4065U)},
+    {"ldr r4, [pc, #n]", A32(0xe59f4058U)},
+    {"ldr r4, [pc, #n], not aligned", A32(0xe59f405bU)},
+    {"ldrls r4, [pc, #-n]", A32(0x951f4018U)},
+    {"ldrb r4, [pc, #n]", A32(0xe5df405aU)},
+    {"ldrh r4, [pc, #n]", A32(0xe1df45baU)},
+    {"ldrsb r4, [pc, #n]", A32(0xe1df45dfU)},
+    {"ldrsh r4, [pc, #n]", A32(0xe1df45feU)},
+    {"ldrd r4, r5, [pc, #n]", A32(0xe1cf45d8U)},
+    {"vldr s5, [pc, #n]", A32(0xeddf2a16U)},
+    {"vldr d9, [pc, #n]", A32(0xed9f9b16U)},
+    {"vldr d20, [pc, #-n]", A32(0xed5f4b06U)},
+    {"vldreq d9, [pc, #n]", A32(0x0d9f9b16U)},
 };
 static const struct form t32_forms[] = {
     {"b.n", NARROW(0xe02e, 0)},
@@ -78,6 +105,14 @@ static const struct form t32_forms[] = {
     {"ldr.w pc, [r1, #-8]!", WIDE(0xf851, 0xfd08, 0)},
     {"ldr.w pc, [r1, r6, lsl #2]", WIDE(0xf851, 0xf026, 0)},
     {"ldr.w pc, [pc, #n]", WIDE(0xf8df, 0xf05c, 0)},
+    {"add r4, pc", NARROW(0x447c, 0)},
+    {"add r10, pc", NARROW(0x44fa, 0)},
+    {"vldr s5, [pc, #n]", WIDE(0xeddf, 0x2a16, 0)},
+    {"vldr d9, [pc, #n]", WIDE(0xed9f, 0x9b16, 0)},
+    {"vldr d20, [pc, #-n]", WIDE(0xed5f, 0x4b06, 0)},
+    {"addne r4, pc", NARROW(0x447c, NE)},
+    {"itt eq; movweq r4, #n; addeq r4, pc", {0x04, 0xbf, 0x41, 0xf2, 0x34, 0x24, 0x7c, 0x44}, 8, 0},
+    {"itt gt; movtgt r4, #n; addgt r4, pc", {0xc4, 0xbf, 0xc1, 0xf6, 0x34, 0x24, 0x7c, 0x44}, 8, 0},
     {"beq in a block", NARROW(0xe02e, EQ)},
     {"bne.w in a block", WIDE(0xf000, 0xb82e, NE)},
     {"bxne lr", NARROW(0x4770, NE)},
@@ -105,13 +140,21 @@ static void lay(struct machine *m, bool t32) {
     m->regs.raw.uregs[6] = 8;
 }
 
-static const struct regs_memory memory = {.read = machine_read};
+static bool fill(const void *from, unsigned first, const regs_word_t *words, unsigned count) {
+    struct machine *m = (struct machine *)(uintptr_t)from; /* NOLINT: what take() has given */
+    memcpy((uint8_t *)m->vectors + first * sizeof *words, words, count * sizeof *words);
+    return true;
+}
 
 /* By the tool, until it is out of the form, and of the block. Returns whether it gets so far. */
-static bool take(const struct form *form, struct regs *regs) {
+static bool take(const struct form *form, struct machine *m) {
+    struct regs *regs = &m->regs;
+    const struct regs_reach reach = {machine_read, fill, m};
     const uint32_t end = (uint32_t)regs_pc(regs) + form->size, start = (uint32_t)regs_pc(regs);
+    if (bridge_fit(regs, form->code, form->size))
+        machine_fail(form->what, "is let over the bridge");
     for (uint32_t at = start; at - start < form->size; at = (uint32_t)regs_pc(regs))
-        if (regs_take_branch(regs, form->code + (at - start), end - at, &memory) != REGS_BRANCHED)
+        if (regs_take(regs, form->code + (at - start), end - at, &reach) != REGS_TAKEN)
             return false;
     return true;
 }
@@ -120,8 +163,8 @@ static void check(const struct form *form, uint32_t place, struct machine *in) {
     struct machine tool = *in, processor;
     in->regs.raw.uregs[15] = tool.regs.raw.uregs[15] = place;
     machine_write(place, form->code, form->size);
-    if (!take(form, &tool.regs)) {
-        machine_fail(form->what, "is no branch");
+    if (!take(form, &tool)) {
+        machine_fail(form->what, "is not taken");
         return;
     }
     machine_end((uint32_t)regs_pc(&tool.regs), regs_is_other(&tool.regs));
@@ -151,24 +194,26 @@ static bool read_nothing(const void *from, taddr_t at, regs_word_t *ret) {
 /* Nothing is changed by what is no branch, or cannot be taken. */
 static void check_none(void) {
     static const struct form none[] = {
-        {"bl", A32(0xeb00000eU)},          {"blx r3", A32(0xe12fff33U)},
-        {"blx to T32", A32(0xfa00000eU)},  {"svc", A32(0xef000000U)},
-        {"add", A32(0xe0800001U)},         {"pop without the pc", A32(0xe8bd0010U)},
-        {"pop, unread", A32(0xe8bd8010U)}, {"ldr pc with ror", A32(0xe791f1e6U)},
-        {"bl", WIDE(0xf000, 0xf82e, 0)},   {"blx r3", NARROW(0x4798, 0)},
-        {"svc", NARROW(0xdf00, 0)},        {"add", NARROW(0x1840, 0)},
-        {"tbb", WIDE(0xe8d1, 0xf006, 0)},  {"pop, unread", NARROW(0xbd10, 0)},
-        {"add pc, r3", NARROW(0x449f, 0)},
+        {"bl", A32(0xeb00000eU)},           {"blx r3", A32(0xe12fff33U)},
+        {"blx to T32", A32(0xfa00000eU)},   {"svc", A32(0xef000000U)},
+        {"add", A32(0xe0800001U)},          {"pop without the pc", A32(0xe8bd0010U)},
+        {"pop, unread", A32(0xe8bd8010U)},  {"ldr pc with ror", A32(0xe791f1e6U)},
+        {"ldr, unread", A32(0xe59f4058U)},  {"ldr by r1", A32(0xe5914058U)},
+        {"vldr, unread", A32(0xed9f9b16U)}, {"adds with pc", A32(0xe29f4004U)},
+        {"bl", WIDE(0xf000, 0xf82e, 0)},    {"blx r3", NARROW(0x4798, 0)},
+        {"svc", NARROW(0xdf00, 0)},         {"add", NARROW(0x1840, 0)},
+        {"tbb", WIDE(0xe8d1, 0xf006, 0)},   {"pop, unread", NARROW(0xbd10, 0)},
+        {"add pc, r3", NARROW(0x449f, 0)},  {"add r4, r3", NARROW(0x441c, 0)},
     };
-    const struct regs_memory nowhere = {.read = read_nothing};
-    enum { OF_A32 = 8 };
+    const struct regs_reach nowhere = {.read = read_nothing};
+    enum { OF_A32 = 12 };
     struct machine m, before;
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         machine_fill(&m, 1);
         m.regs.raw.uregs[15] = PLACE;
         regs_set_state(&m.regs, i >= OF_A32, 0);
         before = m;
-        if (regs_take_branch(&m.regs, none[i].code, none[i].size, &nowhere) != REGS_NO_BRANCH)
+        if (regs_take(&m.regs, none[i].code, none[i].size, &nowhere) != REGS_NOT_TAKEN)
             machine_fail(none[i].what, "is taken");
         machine_compare(none[i].what, &before, &m);
     }

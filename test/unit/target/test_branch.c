@@ -76,9 +76,9 @@ static bool read_nothing(const void *from, taddr_t at, regs_word_t *ret) {
 
 static void check(const struct branch *branch, uint64_t flags, uint64_t count) {
     struct regs taken = before(branch, flags, count), natural;
-    const struct regs_memory memory = {.read = read_own};
-    enum regs_branch kind = regs_take_branch(&taken, page + PLACE, PAGE - PLACE, &memory);
-    assert_int_not_equal(kind, REGS_NO_BRANCH);
+    const struct regs_reach memory = {.read = read_own};
+    enum regs_taken kind = regs_take(&taken, page + PLACE, PAGE - PLACE, &memory);
+    assert_int_not_equal(kind, REGS_NOT_TAKEN);
     assert_int_equal(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL), 0);
     child_await_stop(child);
     assert_int_equal(thread_get_regs(child, &natural), 0);
@@ -154,12 +154,11 @@ static void what_is_no_branch_is_left_alone(void **state) {
         BYTES("\xff\x20"),         /* jmp *(%rax), which cannot be read */
         BYTES("\xc3"),             /* ret, likewise */
     };
-    const struct regs_memory memory = {.read = read_nothing};
+    const struct regs_reach memory = {.read = read_nothing};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         struct regs regs = before(&all[i], 0, 1), same = regs;
-        assert_int_equal(
-            regs_take_branch(&regs, (const uint8_t *)all[i].code, all[i].size, &memory),
-            REGS_NO_BRANCH);
+        assert_int_equal(regs_take(&regs, (const uint8_t *)all[i].code, all[i].size, &memory),
+                         REGS_NOT_TAKEN);
         assert_memory_equal(&regs, &same, sizeof regs);
     }
 }
