@@ -297,11 +297,36 @@ static bool handle_hook(struct tracer *t, const struct task *task) {
     return able || !here;
 }
 
-/* Some threads of SPACE have changed their thread pointers, or their stacks where these tell them
- * apart: where lanes are found by that, the threads wait. */
-static void handle_asking(struct tracer *t, struct space *space) {
-    space_ref(space);
+/* Whether one of those of SPACE that stand waits in the agent. */
+static bool has_waiter(const struct tracer *t, const struct space *space) {
+    struct regs regs;
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (k->space != space || !k->stopped || thread_get_regs(k->tid, &regs) < 0)
+            continue;
+        const struct patched *p = space_area_at(space, regs_pc(&regs));
+        if (p && regs_agent_place(&regs, p->area) != AGENT_OUTSIDE)
+            return true;
+    }
+    return false;
+}
+
+/* Who waits for a child of vfork cannot be stopped before that ends. The child may be one that we
+ * do not know, and itself be waiting for us. */
+static void stop_askers(struct tracer *t, struct space *space) {
+    enum { PATIENCE_MS = 20 };
+    struct strays strays = {.join = true};
+    if (!stop_space_within(t, space, PATIENCE_MS) && status_is_in_vfork(stopping_laggard(t, space)))
+        seizing_find_strays(t, space, &strays);
+    sharing_done(&strays.sharing);
     stop_space(t, space);
+}
+
+/* Some threads of SPACE have changed their thread pointers, or their stacks where these tell them
+ * apart: where lanes are found by that, the threads wait. Returns whether one was seen that did. */
+static bool handle_asking(struct tracer *t, struct space *space) {
+    space_ref(space);
+    stop_askers(t, space);
+    bool any = has_waiter(t, space);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (k->space != space || !k->stopped || !k->slot)
             continue;
@@ -312,6 +337,15 @@ static void handle_asking(struct tracer *t, struct space *space) {
     keys_are_asked_for(space); /* up to now */
     resume_space(t, space);
     space_unref(space);
+    return any;
+}
+
+/* Of those that we know nobody asked. */
+static void look_for_asker(struct tracer *t, struct space *space) {
+    struct strays strays = {.join = true};
+    if (seizing_find_strays(t, space, &strays))
+        handle_asking(t, space);
+    sharing_done(&strays.sharing);
 }
 
 static bool is_among(struct space *const *spaces, size_t count, const struct space *space) {
@@ -332,8 +366,12 @@ static void handle_askers(struct tracer *t) {
                 !is_among(asking.at, asking.count, o->space))
                 ARRAY_PUSH(&asking, space_ref(o->space));
     }
+    bool any = false;
+    for (size_t i = 0; i < asking.count; i++)
+        any |= handle_asking(t, asking.at[i]);
     for (size_t i = 0; i < asking.count; i++) {
-        handle_asking(t, asking.at[i]);
+        if (!any)
+            look_for_asker(t, asking.at[i]);
         space_unref(asking.at[i]);
     }
     ARRAY_FREE(&asking);

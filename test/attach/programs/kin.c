@@ -5,8 +5,9 @@
  *     kin sharers
  *         children that share its memory: by vfork, which execute or end, or by clone; one stays
  *
- *     kin strays
- *         children that share its memory, kept from whoever traces it (CLONE_UNTRACED)
+ *     kin strays [MS]
+ *         children that share its memory, kept from whoever traces it (CLONE_UNTRACED); each second
+ *         one lives for so long
  *
  *     kin waits
  *         waits for children of vfork, nearly all the time; and nobody's gs base (x86-64) is left
@@ -38,7 +39,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { STACK = 65536, STATUS = 7 };
+enum { STACK = 65536, STATUS = 7, STRAY_MS = 60 };
 
 static _Atomic bool over;
 static _Atomic long done;
@@ -152,28 +153,27 @@ static void sharers(char *path) {
 }
 
 /* Lives for longer than spoor stays; or spoor is there when it begins, or leaves meanwhile. */
-static void *straying(void *unused) {
-    enum { LIFE_MS = 60 };
+static void *straying(void *life_ms) {
     const int kind = CLONE_VM | CLONE_UNTRACED | SIGCHLD;
     static _Atomic bool at_once = true;
     char *stack = stack_new();
     while (!over) {
         _Atomic bool end = false;
         pid_t child = clone(share, stack + STACK, kind, &end);
-        poll(NULL, 0, LIFE_MS);
+        poll(NULL, 0, *(const int *)life_ms);
         end = true;
         await(child, "strayed");
         child = clone(share, stack + STACK, kind | CLONE_VFORK, &at_once);
         await(child, "strayed and waited for");
     }
     munmap(stack, STACK);
-    return unused;
+    return life_ms;
 }
 
-static void strays(void) {
+static void strays(int life_ms) {
     pthread_t threads[2];
     for (int i = 0; i < 2; i++)
-        require(pthread_create(&threads[i], NULL, straying, NULL) == 0, "thread");
+        require(pthread_create(&threads[i], NULL, straying, &life_ms) == 0, "thread");
     go_on_with(threads);
 }
 
@@ -294,7 +294,7 @@ int main(int argc, char **argv) {
     if (strcmp(argv[1], "sharers") == 0)
         sharers(argv[0]);
     else if (strcmp(argv[1], "strays") == 0)
-        strays();
+        strays(argv[2] ? atoi(argv[2]) : STRAY_MS);
     else if (strcmp(argv[1], "waits") == 0)
         waits();
     else if (strcmp(argv[1], "asked") == 0)
