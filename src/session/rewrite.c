@@ -102,8 +102,9 @@ static int put_back(const struct patched *p, int fd, size_t i, struct err *err) 
     uint8_t text[sizeof q->after];
     taddr_t at = q->at + p->bias;
     int rc = patched_spares(p, i) ? 0 : memory_read(fd, at, text, q->size, err);
-    if (rc < 0 || patched_spares(p, i) || !is_ours(q, text))
-        return rc;
+    if (rc < 0 || patched_spares(p, i) || memcmp(text, q->before, q->size) == 0 ||
+        !is_ours(q, text))
+        return rc; /* a page that was given back must not be written any more */
     return memory_write(fd, at, q->before, q->size, err);
 }
 

@@ -22,6 +22,7 @@ import subprocess
 import tarfile
 
 import debian
+import own_kernel
 from debian import Unavailable
 from initramfs import Archive
 
@@ -52,6 +53,10 @@ MACHINES = {
     "arm64-16k": Machine("linux-image-arm64-16k", "qemu-system-aarch64",
                          ["-cpu", "max,pauth-impdef=on", "-M", "virt,gic-version=3,mte=on",
                           "-serial", "file:console", *ON_PCI], "ttyAMA0", "ttyS0", "", "arm64", "backports"),
+    # With pages of 64 KB, of which there is no package: this kernel is built (own_kernel.py).
+    "arm64-64k": Machine("pages-64k.config", "qemu-system-aarch64",
+                         ["-cpu", "max,pauth-impdef=on", "-M", "virt,gic-version=3,mte=on",
+                          "-serial", "file:console", *ON_PCI], "ttyAMA0", "ttyS0", "", "arm64"),
     # Its kernel reaches no PCI device above 4 GB.
     "armhf": Machine("linux-image-armmp", "qemu-system-arm",
                      ["-cpu", "max", "-M", "virt,highmem=off", "-serial", "file:console", *ON_PCI],
@@ -79,20 +84,24 @@ def fetch(cache, machine, names):
         if not os.path.exists(kernel) or not os.path.exists(image):
             packages = debian.Packages(place, kind.architecture or machine, kind.more)
             packages.update()
-            make_kernel(packages, kind.kernel, kernel)
+            if not os.path.exists(kernel):
+                make_kernel(packages, kind.kernel, kernel)
             make_image(packages, names, image)
             packages.remove_traces()
     return kernel, image
 
 
 def make_kernel(packages, name, path):
-    """The image that the package depends on which NAME stands for."""
+    """The image that the package depends on which NAME stands for, or one that is built as the file NAME tells."""
+    if name.endswith(".config"):
+        own_kernel.build(packages, name, "arm64", "aarch64-linux-gnu-", path)
+        return
     archive = packages.fetch_alone(packages.depended_on(name, KERNELS))
     found = [data for item, data in debian.contents(archive) if KERNEL.match(item.name)]
     if not found:
         raise Unavailable(f"{archive} holds no kernel")
-    with open(path + ".part", "wb") as kernel:
-        kernel.write(found[0])
+    with open(path + ".part", "wb") as file:
+        file.write(found[0])
     os.replace(path + ".part", path)
 
 

@@ -67,6 +67,13 @@ class Session:
             fields = stat.read().rsplit(")", 1)[1].split()
             return int(fields[11]) + int(fields[12])
 
+    def wait_for_rest(self):
+        """A tracer may have to let it run on for a moment after it has been seen to stop."""
+        deadline, before = time.monotonic() + PATIENCE_S, None
+        while before != (before := self.cpu_ticks()):
+            check(time.monotonic() < deadline, "runs although it is stopped")
+            time.sleep(0.05)
+
     def close(self):
         try:
             return self.process.wait(PATIENCE_S)
@@ -82,9 +89,7 @@ def stop_and_go(session, times):
     for number in range(1, times + 1):
         os.kill(session.pid, signal.SIGSTOP)
         session.wait_for_state("Tt")
-        before = session.cpu_ticks()
-        time.sleep(0.05)
-        check(session.cpu_ticks() == before, "runs although it is stopped")
+        session.wait_for_rest()
         os.kill(session.pid, signal.SIGCONT)
         line = session.wait_for("continued")
         check(line == f"continued {number} interrupted 0", f"after stop {number}: {line}")
