@@ -14,6 +14,8 @@ struct image_cfi {
     taddr_t origin;
     int fd;
     Elf *elf;
+    const char *bytes; /* the file's, so many */
+    size_t size;
     Dwarf_CFI *eh; /* .eh_frame */
     Dwarf *dwarf;  /* opened where that has nothing */
     bool tried_dwarf;
@@ -83,6 +85,7 @@ static void open_file(struct image_cfi *i, const struct unwind_files *files,
     elf_version(EV_CURRENT);
     i->elf = elf_begin(i->fd, ELF_C_READ_MMAP, NULL);
     if (i->elf && is_own_machine(i->elf) && find_bias(i->elf, map, &i->bias)) {
+        i->bytes = elf_rawfile(i->elf, &i->size);
         i->eh = dwarf_getcfi_elf(i->elf);
         find_facts(i);
         return;
@@ -183,12 +186,10 @@ void images_open(struct images *images) {
 bool images_bytes(struct images *images, struct code *code, taddr_t pc, void *ret, size_t size) {
     const struct image_cfi *image = look_at(images, code);
     uint64_t offset = pc - code->map->start + code->map->offset;
-    size_t all;
-    const char *bytes = image->elf ? elf_rawfile(image->elf, &all) : NULL;
-    if (!bytes || pc < code->map->start || code->map->end - pc < size || offset > all ||
-        all - offset < size)
+    if (!image->bytes || pc < code->map->start || code->map->end - pc < size ||
+        offset > image->size || image->size - offset < size)
         return false;
-    memcpy(ret, bytes + offset, size);
+    memcpy(ret, image->bytes + offset, size);
     return true;
 }
 
@@ -206,19 +207,18 @@ struct image_facts images_facts(struct images *images, struct code *code) {
 bool images_constants(struct images *images, struct code *code, taddr_t at, void *ret,
                       size_t size) {
     const struct image_cfi *image = look_at(images, code);
-    size_t all, count = 0;
+    size_t count = 0;
     GElf_Phdr p;
-    const char *bytes = image->elf ? elf_rawfile(image->elf, &all) : NULL;
-    if (!bytes || elf_getphdrnum(image->elf, &count) < 0)
+    if (!image->bytes || elf_getphdrnum(image->elf, &count) < 0)
         return false;
     for (size_t i = 0; i < count; i++) {
         uint64_t offset = at - image->bias;
         if (!gelf_getphdr(image->elf, (int)i, &p) || p.p_type != PT_LOAD || p.p_flags & PF_W)
             continue;
         offset -= p.p_vaddr;
-        if (offset < p.p_filesz && p.p_filesz - offset >= size && p.p_offset + offset <= all &&
-            all - (p.p_offset + offset) >= size) {
-            memcpy(ret, bytes + p.p_offset + offset, size);
+        if (offset < p.p_filesz && p.p_filesz - offset >= size &&
+            p.p_offset + offset <= image->size && image->size - (p.p_offset + offset) >= size) {
+            memcpy(ret, image->bytes + p.p_offset + offset, size);
             return true;
         }
     }
