@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 from attach import Spoor, attach_until_seen, check, check_left, code_of, main, run, running, traces_of_us
-from harness import SEED
+from harness import SEED, Failure
 
 TRIED = 3  # steps of each kind
 WAY = ["-M", "*"]
@@ -33,6 +33,13 @@ class Moments:
     @staticmethod
     def attach(pid):
         return "attach", "-o", "trace", "--duration=5ms", *WAY, str(pid)
+
+    @staticmethod
+    def check_left(pid, before, what):
+        try:
+            check_left(pid, before)
+        except Failure as failure:
+            raise Failure(f"{what}: {failure}") from failure
 
     def steps(self, count):
         """Some of COUNT steps."""
@@ -57,7 +64,7 @@ class Moments:
                       how == "exec" and done.status == 1 and b"has begun another program" in done.stderr, what)
                 check(not traces_of_us(process.pid), what)
                 if how == "fork":
-                    check_left(process.pid, before)
+                    self.check_left(process.pid, before, what)
                 check(attach_until_seen(self.spoor, process.pid, *WAY)["events"]["entry"] > 0, f"{what}: no event")
 
     def starve(self):
@@ -66,9 +73,14 @@ class Moments:
             with running(self.program) as process:
                 before = code_of(process.pid)
                 done = self.strike_at(f"room:{step}", *self.attach(process.pid))
-                check(done.status in (0, 1), f"no memory at call {step}: {done}")
-                if done.status:
-                    check_left(process.pid, before)
+                what = f"no memory at call {step}: {done}"
+                check(done.status in (0, 1), what)
+                if b"cannot be unmapped" in done.stderr: # it was a call to leave, and it says how to mend that
+                    done = run([self.spoor.path, "detach", str(process.pid)])
+                    check(done.status == 0, f"{what}; detach: {done}")
+                    self.check_left(process.pid, before, what)
+                elif done.status:
+                    self.check_left(process.pid, before, what)
 
     def leave_behind(self, pid):
         """A spoor that has patched everything is killed."""
@@ -92,8 +104,9 @@ class Moments:
                 what = f"{kind} {step} of detach fails: {done}"
                 check(done.status in (0, 1) and (done.status == 0 or done.stderr), what)
                 again = run([self.spoor.path, "detach", str(process.pid)])
-                check(again.status == 0, f"{what}; once more: {again}")
-                check_left(process.pid, before)
+                what += f"; once more: {again}"
+                check(again.status == 0, what)
+                self.check_left(process.pid, before, what)
 
     def kill_program(self):
         """While it is freed of what is left."""
