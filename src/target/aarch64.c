@@ -112,14 +112,6 @@ void thread_restore_vectors(pid_t tid, const void *vectors) {
         set(tid, NT_ARM_SVE, vectors, head->size);
 }
 
-int thread_fill_vectors(pid_t tid, unsigned first, const regs_word_t *words, unsigned count) {
-    (void)tid;
-    (void)first;
-    (void)words;
-    (void)count;
-    return -ENOTSUP;
-}
-
 /* All have the counter, which the kernel reads for programs where they cannot. */
 int cpu_check(struct err *err) {
     (void)err;

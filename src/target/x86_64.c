@@ -61,14 +61,6 @@ void thread_restore_vectors(pid_t tid, const void *vectors) {
     (void)vectors;
 }
 
-int thread_fill_vectors(pid_t tid, unsigned first, const regs_word_t *words, unsigned count) {
-    (void)tid;
-    (void)first;
-    (void)words;
-    (void)count;
-    return -ENOTSUP;
-}
-
 /* All have the time-stamp counter. */
 int cpu_check(struct err *err) {
     (void)err;

@@ -28,8 +28,9 @@ def missing(source, config):
 
 def make(source, target, *words):
     command = ["make", "-s", f"-j{os.cpu_count()}", "-C", source, *words, target]
+    own = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          text=True, check=False)
+                          text=True, check=False, env=own) # not with what the caller's make was told
     if done.returncode:
         raise debian.Unavailable(f"{' '.join(command)}: {done.stderr[-2000:]}")
 
