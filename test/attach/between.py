@@ -7,12 +7,13 @@ has begun is right or undone, and the next one comes as ever.
 
 STRIKE is the library that strikes at an exact request (test/fault/programs/strike.c), PROGRAM is programs/between.c.
 """
+import contextlib
 import os
 import subprocess
 import sys
 
-from attach import (TIMEOUT, Spoor, attach_until_seen, check, check_left, code_of, main, run, running, threads_of,
-                    traces_of_us)
+from attach import (TIMEOUT, Failure, Spoor, attach_until_seen, check, check_left, code_of, main, run, running,
+                    threads_of, traces_of_us)
 
 WAYS = ([], ["-M", "*"])
 EXECS = "exec", "takeover"
@@ -26,8 +27,13 @@ def come(spoor, strike, pid, way):
 
 
 def alive(pid):
-    """Where /proc tells of it: its first thread may have ended."""
-    return f"{pid}/task/{max(threads_of(pid))}"
+    """Where /proc tells of it: a thread that has not ended (the first one may have). Its number says nothing of
+    that: numbers begin again when all have been used."""
+    for tid in threads_of(pid):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{tid}/maps", encoding="utf-8") as maps:
+            if maps.read():
+                return f"{pid}/task/{tid}"
+    raise Failure("no thread of it is alive")
 
 
 def test_staying(spoor, strike, program, what, way):

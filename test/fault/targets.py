@@ -95,7 +95,7 @@ def test_what_is_none(spoor, program, library):
             time.sleep(0.01)
         check_refused(spoor, process.pid, "has ended")
     with bystander([program, "plain", library]) as pid:
-        thread = max(int(tid) for tid in os.listdir(f"/proc/{pid}/task"))
+        thread = next(int(tid) for tid in os.listdir(f"/proc/{pid}/task") if int(tid) != pid)
         check_refused(spoor, thread, f"is a thread of process {pid} (")
 
 
