@@ -149,7 +149,7 @@ static void a_signal_frame_beside_the_stack_is_as_good(void **state) {
 static int pipe_fds[2];
 static uint32_t *word;
 
-enum { SLEEP_MS = 300 };
+enum { SLEEP_MS = 2000 }; /* time enough to be stopped twice, whatever else runs */
 
 static uint64_t now_ms(void) {
     struct timespec t;
@@ -165,7 +165,7 @@ static int in_read(void *arg) {
 
 static int in_nanosleep(void *arg) {
     (void)arg;
-    struct timespec t = {0, SLEEP_MS * 1000000};
+    struct timespec t = {.tv_sec = SLEEP_MS / 1000};
     uint64_t start = now_ms();
     if (syscall(SYS_nanosleep, &t, &t) != 0)
         return 1;
