@@ -24,7 +24,7 @@ static void on_alarm(int sig) {
 }
 
 __attribute__((noinline)) static unsigned long mix(unsigned long value) {
-#ifdef __aarch64__
+#if defined __aarch64__ || defined __arm__
     __asm__ volatile("add %0, %0, #3\n\tadd %0, %0, #2\n\tadd %0, %0, #2" : "+r"(value));
 #else
     __asm__ volatile("lea 3(%0), %0\n\tlea 2(%0), %0\n\tlea 2(%0), %0" : "+r"(value));

@@ -26,11 +26,26 @@ static NOINLINE int inner(called_function *function, int n) {
 }
 int called_inside(called_function *function, int n) { return inner(function, n + 5); }
 
-/* With a byte in it that is no instruction. */
-__asm__(
-    ".globl called_bad\n\t.type called_bad, @function\n"
-    "called_bad:\n\t.cfi_startproc\n\tlea 9(%rdi), %eax\n\tret\n\t.byte 0x06\n\t.cfi_endproc\n\t"
-    ".size called_bad, . - called_bad");
+/* With what is no instruction in it, where it might come to. */
+#if defined __x86_64__
+#define STATE
+#define ADD_9_AND_RETURN "lea 9(%rdi), %eax\n\tret\n\t.byte 0x06\n\t"
+#elif defined __aarch64__
+#define STATE
+#define ADD_9_AND_RETURN                                                                           \
+    "add w0, w0, #9\n\tcbnz xzr, 1f\n\tret\n1:\t.inst 0x02000000\n\tret\n\t"
+#elif defined __thumb__
+#define STATE ".syntax unified\n\t.thumb\n\t.thumb_func\n\t"
+#define ADD_9_AND_RETURN                                                                           \
+    "cmp r0, r0\n\tbne 1f\n\tadds r0, #9\n\tbx lr\n1:\t.inst.n 0xb800\n\tbx lr\n\t"
+#else
+#define STATE ".arm\n\t"
+#define ADD_9_AND_RETURN                                                                           \
+    "cmp r0, r0\n\taddeq r0, r0, #9\n\tbxeq lr\n\t.inst 0xf7ffffff\n\tbx lr\n\t"
+#endif
+__asm__(STATE ".globl called_bad\n\t.type called_bad, %function\n"
+              "called_bad:\n\t.cfi_startproc\n\t" ADD_9_AND_RETURN ".cfi_endproc\n\t"
+              ".size called_bad, . - called_bad");
 
 static NOINLINE int pick_low(int n) { return n - 7 + zero; }
 static NOINLINE int pick_high(int n) { return n + 7 + zero; }

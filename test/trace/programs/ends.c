@@ -8,18 +8,26 @@
 
 #include "expect.h"
 
-#ifdef __aarch64__
+#if defined __aarch64__
 #define BREAKPOINT "brk #0"
 #define ILLEGAL "udf #0"
+#elif defined __arm__
+#define BREAKPOINT "udf #1" /* that of T32 code */
+#define ILLEGAL "udf #0"
+#define T32 __attribute__((target("thumb")))
 #else
 #define BREAKPOINT "int3"
 #define ILLEGAL "ud2"
 #endif
 
+#ifndef T32
+#define T32
+#endif
+
 enum { DEFAULT, IGNORED, BLOCKED };
 
 /* A breakpoint ends a program that ignores or blocks SIGTRAP, too. */
-static NOINLINE void end_by_breakpoint(int number) {
+T32 static NOINLINE void end_by_breakpoint(int number) {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGTRAP);
