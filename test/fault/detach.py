@@ -68,7 +68,7 @@ def check_code(pid, what):
     for fields in maps:
         name = fields[5].strip() if len(fields) > 5 else ""
         check("spoor" not in os.path.basename(name), f"{what}: left: {fields}")
-        if not is_code(fields) or name in ("[vdso]", "[vsyscall]"):
+        if not is_code(fields) or name in ("[vdso]", "[vsyscall]", "[sigpage]"):
             continue
         check(is_of_file(fields), f"{what}: left: {fields}")
         now, before = read_memory(pid, fields), code_of_file(fields)

@@ -6,17 +6,27 @@
 #include <ucontext.h>
 
 /* The word at AT. A signal comes when there is none: on x86-64 at the second instruction, on
- * AArch64, where patches are no larger, at the first. */
+ * Arm, where patches are no larger, at the first. */
 long fetch(const volatile long *at);
 __asm__(".text\n"
         ".balign 16\n"
+#ifdef __thumb__
+        ".syntax unified\n"
+        ".thumb\n"
+        ".thumb_func\n"
+#elif defined __arm__
+        ".arm\n"
+#endif
         ".globl fetch\n"
         ".type fetch, %function\n"
         "fetch:\n"
         "    .cfi_startproc\n"
-#ifdef __aarch64__
+#if defined __aarch64__
         "    ldr x0, [x0]\n"
         "    ret\n"
+#elif defined __arm__
+        "    ldr r0, [r0]\n"
+        "    bx lr\n"
 #else
         "    push %rbx\n"
         "    .cfi_adjust_cfa_offset 8\n"
@@ -27,15 +37,27 @@ __asm__(".text\n"
 #endif
         "    .cfi_endproc\n"
         "    .size fetch, . - fetch\n"
-#ifndef __aarch64__
+#ifdef __x86_64__
         "    .balign 16, 0xcc\n"
 #endif
 );
 
+/* Where its code is. */
+static inline uintptr_t fetch_at(void) {
+#ifdef __arm__
+    return (uintptr_t)fetch & ~(uintptr_t)1; /* addresses of T32 functions have that bit */
+#else
+    return (uintptr_t)fetch;
+#endif
+}
+
 /* Of the thread that the signal has interrupted; AT may be changed. */
-#ifdef __aarch64__
+#if defined __aarch64__
 static unsigned long long *argument_of(ucontext_t *c) { return &c->uc_mcontext.regs[0]; }
 static inline uintptr_t pc_of(const ucontext_t *c) { return c->uc_mcontext.pc; }
+#elif defined __arm__
+static unsigned long *argument_of(ucontext_t *c) { return &c->uc_mcontext.arm_r0; }
+static inline uintptr_t pc_of(const ucontext_t *c) { return c->uc_mcontext.arm_pc; }
 #else
 static greg_t *argument_of(ucontext_t *c) { return &c->uc_mcontext.gregs[REG_RDI]; }
 static inline uintptr_t pc_of(const ucontext_t *c) {

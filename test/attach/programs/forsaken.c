@@ -42,7 +42,7 @@ static void on_fault(int sig, siginfo_t *info, void *context) {
     ucontext_t *c = context;
     (void)sig;
     (void)info;
-    moved = pc_of(c) - (uintptr_t)fetch >= 16;
+    moved = pc_of(c) - fetch_at() >= 16;
     *argument_of(c) = (uintptr_t)&word;
     aside = 1;
     swapcontext(&computing, &scheduling);

@@ -12,15 +12,26 @@
 
 enum { ROUNDS = 20, ROOM_BYTES = 8 << 20 };
 
+/* What is said of a function's code before it, and how far ahead of it the pc reads there. */
+#if defined __thumb__
+#define STATE ".syntax unified\n.thumb\n.thumb_func\n"
+#define AHEAD "4"
+#elif defined __arm__
+#define STATE ".arm\n"
+#define AHEAD "8"
+#else
+#define STATE
+#endif
+
 /* Fills SIZE bytes and adds 1 to *COUNTER. 0: was interrupted, and has not added. */
 long restart_fill(char *to, long *counter, struct rseq *area, size_t size);
 
 __asm__(".text\n"
-        ".globl restart_fill\n"
+        STATE ".globl restart_fill\n"
         ".type restart_fill, %function\n"
         "restart_fill:\n"
         "    .cfi_startproc\n"
-#ifdef __aarch64__
+#if defined __aarch64__
         "    adrp x4, 3f\n"
         "    add x4, x4, :lo12:3f\n"
         "    str x4, [x2, #8]\n"
@@ -35,6 +46,25 @@ __asm__(".text\n"
         "    .inst 0xd428bc00\n"
         "4:  mov x0, #0\n"
         "    ret\n"
+#elif defined __arm__
+        "    ldr r12, 6f\n"
+        "7:  add r12, r12, pc\n"
+        "    str r12, [r2, #8]\n"
+        "    mov r12, #0\n"
+        "1:  cmp r3, #0\n"
+        "    beq 5f\n"
+        "    strb r12, [r0], #1\n"
+        "    sub r3, r3, #1\n"
+        "    b 1b\n"
+        "5:  ldr r12, [r1]\n"
+        "    add r12, r12, #1\n"
+        "    str r12, [r1]\n"
+        "2:  bx lr\n"
+        "    .balign 4\n"
+        "6:  .word 3f - (7b + " AHEAD ")\n"
+        "    .word 0xe7f5def3\n"
+        "4:  mov r0, #0\n"
+        "    bx lr\n"
 #else
         "    lea 3f(%rip), %rax\n"
         "    mov %rax, 8(%rdx)\n"
@@ -51,7 +81,11 @@ __asm__(".text\n"
         ".pushsection __rseq_cs, \"aw\"\n"
         ".balign 32\n"
         "3:  .long 0, 0\n"
+#ifdef __arm__
+        "    .long 1b, 0, 2b - 1b, 0, 4b, 0\n"
+#else
         "    .quad 1b, 2b - 1b, 4b\n"
+#endif
         ".popsection\n");
 
 static volatile int ended;

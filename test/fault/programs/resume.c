@@ -12,10 +12,17 @@
  * addresses in data refer to would not be covered by a window). The first argument is what is
  * accessed; what comes out is the second one + 1 + what was read.
  */
+#if defined __thumb__
+#define STATE "    .syntax unified\n    .thumb\n    .thumb_func\n"
+#elif defined __arm__
+#define STATE "    .arm\n"
+#else
+#define STATE
+#endif
 __asm__(".macro function name\n"
         "    .globl \\name, \\name\\()_offsets\n"
-        "    .type \\name, @function\n"
-        "    .balign 32\n"
+        "    .type \\name, %function\n"
+        "    .balign 32\n" STATE
         "\\name:\n"
         "    .cfi_startproc\n"
         ".endm\n"
@@ -26,7 +33,7 @@ __asm__(".macro function name\n"
         "\\name\\()_offsets: .byte 10b - \\name, 11b - \\name\n"
         "    .popsection\n"
         ".endm\n"
-#ifdef __aarch64__
+#if defined __aarch64__
         /* The one that is moved. */
         "function fault_first\n"
         "10:\n"
@@ -118,6 +125,108 @@ __asm__(".macro function name\n"
         "function hopper\n"
         "10: 11:\n"
         "    ret\n"
+        "endf hopper\n"
+#elif defined __arm__
+        /* The first of those that are moved: in T32 code two are. */
+        "function fault_first\n"
+        "10:\n"
+        "    ldr r2, [r0]\n"
+        "11:\n"
+        "    add r0, r2, r1\n"
+        "    add r0, r0, #1\n"
+        "    bx lr\n"
+        "endf fault_first\n"
+        /* The second one there. */
+        "function fault_middle\n"
+        "    movs r2, #0\n"
+        "10:\n"
+        "    ldr r2, [r0]\n"
+        "11:\n"
+        "    add r0, r2, r1\n"
+        "    add r0, r0, #1\n"
+        "    bx lr\n"
+        "endf fault_middle\n"
+        /* Right before a return, with a frame. */
+        "function fault_return\n"
+        "    push {r4, lr}\n"
+        "    .cfi_adjust_cfa_offset 8\n"
+        "    adds r0, r0, #0\n"
+        "    add r1, r1, #1\n"
+        "    movs r4, r1\n"
+        "    movs r2, r0\n"
+        "10:\n"
+        "    ldr r2, [r0]\n"
+        "11:\n"
+        "    adds r0, r2, r1\n"
+        "    pop {r4, pc}\n"
+        "    .cfi_adjust_cfa_offset -8\n"
+        "endf fault_return\n"
+        /* Before a tail call. */
+        "function fault_tail\n"
+        "    b 1f\n"
+        "    udf #0\n"
+        "1:\n"
+        "10:\n"
+        "    ldr r2, [r0]\n"
+        "11:\n"
+        "    adds r1, r1, r2\n"
+        "    b tail_end\n"
+        "endf fault_tail\n"
+        "function tail_end\n"
+        "10: 11:\n"
+        "    add r0, r1, #1\n"
+        "    bx lr\n"
+        "endf tail_end\n"
+        /* On a condition. */
+        "function fault_hop\n"
+        "    cmp r0, #0\n"
+        "    it ne\n"
+        "10:\n"
+        "    ldrne r2, [r0]\n"
+        "11:\n"
+        "    add r0, r2, r1\n"
+        "    add r0, r0, #1\n"
+        "    bx lr\n"
+        "endf fault_hop\n"
+        /* Behind one that reads beside the code. */
+        "function fault_pun\n"
+        "    ldr r3, 1f\n"
+        "10:\n"
+        "    ldr r2, [r0]\n"
+        "11:\n"
+        "    add r0, r2, r1\n"
+        "    adds r0, r0, r3\n"
+        "    bx lr\n"
+        "    .balign 4\n"
+        "1:  .word 1\n"
+        "endf fault_pun\n"
+        /* The head of a loop. */
+        "function fault_lender\n"
+        "10:\n"
+        "    ldr r2, [r0]\n"
+        "11:\n"
+        "    adds r0, r2, r1\n"
+        "    adds r0, r0, #1\n"
+        "    beq fault_lender\n"
+        "    bx lr\n"
+        "endf fault_lender\n"
+        /* Two are read. */
+        "function fault_giver\n"
+        "10:\n"
+        "    ldrd r2, r3, [r0]\n"
+        "11:\n"
+        "    add r0, r2, r1\n"
+        "    add r0, r0, #1\n"
+        "    bx lr\n"
+        "endf fault_giver\n"
+        "function borrower\n"
+        "10: 11:\n"
+        "    mov r0, #0\n"
+        "    bx lr\n"
+        "endf borrower\n"
+        "function hopper\n"
+        "10: 11:\n"
+        "    bx lr\n"
         "endf hopper\n"
 #else
         /* The first instruction of the entry's window. */
@@ -243,14 +352,14 @@ __asm__(".macro function name\n"
 #endif
 );
 
-extern uint64_t borrower(uint64_t), hopper(uint64_t);
+extern unsigned long borrower(unsigned long), hopper(unsigned long);
 
 struct faulting {
-    uint64_t (*call)(const volatile uint32_t *at, uint64_t add);
+    unsigned long (*call)(const volatile uint32_t *at, unsigned long add);
     const uint8_t *offsets;
 };
 #define FUNCTION(name)                                                                             \
-    extern uint64_t name(const volatile uint32_t *, uint64_t);                                     \
+    extern unsigned long name(const volatile uint32_t *, unsigned long);                           \
     extern const uint8_t name##_offsets[2];
 FUNCTION(fault_first)
 FUNCTION(fault_middle)
@@ -276,18 +385,29 @@ static enum way way;
 static volatile int faults;
 
 /* What the handler finds: where it was, what is accessed, and what was read. */
-#ifdef __aarch64__
+#if defined __aarch64__
 #define PC(context) (context)->uc_mcontext.pc
 #define PLACE(context) (context)->uc_mcontext.regs[0]
 #define READ(context) (context)->uc_mcontext.regs[2]
+#elif defined __arm__
+#define PC(context) (context)->uc_mcontext.arm_pc
+#define PLACE(context) (context)->uc_mcontext.arm_r0
+#define READ(context) (context)->uc_mcontext.arm_r2
 #else
 #define PC(context) (context)->uc_mcontext.gregs[REG_RIP]
 #define PLACE(context) (context)->uc_mcontext.gregs[REG_RDI]
 #define READ(context) (context)->uc_mcontext.gregs[REG_RAX]
 #endif
 
-/* The address of PRESENT's label 10 (0) or 11 (1). */
-static uintptr_t label(int which) { return (uintptr_t)present->call + present->offsets[which]; }
+/* The address of PRESENT's label 10 (0) or 11 (1). (Those of T32 functions have their lowest bit
+ * set besides.) */
+static uintptr_t label(int which) {
+    uintptr_t start = (uintptr_t)present->call;
+#ifdef __arm__
+    start &= ~(uintptr_t)1;
+#endif
+    return start + present->offsets[which];
+}
 
 static void on_fault(int sig, siginfo_t *info, void *context) {
     ucontext_t *c = context;

@@ -6,11 +6,32 @@
 
 #include "story.h"
 
+/* T32 code of 32-bit Arm has other traps than A32 code, and functions begin in a state. */
+#if defined __aarch64__
+#define STATE
+#define RESULT_REGISTER "w0"
+#define RETURN "ret"
+#define UNLESS_ZERO "cbnz w1, 1f"
+#define BREAKPOINT "brk #1"
+#elif defined __arm__
+#define RESULT_REGISTER "r0"
+#define RETURN "bx lr"
+#define UNLESS_ZERO "cmp r1, #0\n    bne 1f"
+#ifdef __thumb__
+#define STATE ".syntax unified\n    .thumb\n    .thumb_func"
+#define BREAKPOINT "udf #1"
+#else
+#define STATE ".arm"
+#define BREAKPOINT "udf #16"
+#endif
+#endif
+
 int trap_and_seven(void), trap_alone(void), divide(int, int);
 __asm__("    .text\n"
-#ifdef __aarch64__
+#if defined __aarch64__ || defined __arm__
         "    .macro function name\n"
         "    .p2align 4\n"
+        "    " STATE "\n"
         "    .globl \\name\n"
         "    .type \\name, %function\n"
         "\\name:\n"
@@ -22,13 +43,13 @@ __asm__("    .text\n"
         "    .endm\n"
         "    function trap_and_seven\n"
         "    udf #0\n"
-        "    mov w0, #7\n"
-        "    ret\n"
+        "    mov " RESULT_REGISTER ", #7\n"
+        "    " RETURN "\n"
         "    endf trap_and_seven\n"
         "    function divide\n"
-        "    cbnz w1, 1f\n"
-        "    brk #1\n"
-        "1:  ret\n"
+        "    " UNLESS_ZERO "\n"
+        "    " BREAKPOINT "\n"
+        "1:  " RETURN "\n"
         "    endf divide\n"
         "    function trap_alone\n"
         "    udf #0\n"
@@ -37,8 +58,8 @@ __asm__("    .text\n"
         "    .type nine, %function\n"
         "nine:\n"
         "    .cfi_startproc\n"
-        "    mov w0, #9\n"
-        "    ret\n"
+        "    mov " RESULT_REGISTER ", #9\n"
+        "    " RETURN "\n"
         "    endf nine\n"
 #else
         "    .p2align 4\n"
@@ -79,13 +100,25 @@ __asm__("    .text\n"
 );
 
 enum { THIRTEEN = 13, ROUNDS = 4 };
-/* By a division by 0 on x86-64; that is no trap on AArch64, whose function has one instead. */
-#ifdef __aarch64__
+/* By a division by 0 on x86-64; that is no trap on Arm, whose function has one instead. */
+#if defined __aarch64__
 enum { TRAP_BYTES = 4, DIVIDE_AT = 4, DIVISION = SIGTRAP };
 #define TRAP "\0\0\0\0"
 #define DIVIDES "\x20\0\x20\xd4"
 #define PC(context) (context)->uc_mcontext.pc
 #define RESULT(context) (context)->uc_mcontext.regs[0]
+#elif defined __arm__
+#ifdef __thumb__
+enum { TRAP_BYTES = 2, DIVIDE_AT = 4, DIVISION = SIGTRAP };
+#define TRAP "\0\xde"
+#define DIVIDES "\1\xde"
+#else
+enum { TRAP_BYTES = 4, DIVIDE_AT = 8, DIVISION = SIGTRAP };
+#define TRAP "\xf0\0\xf0\xe7"
+#define DIVIDES "\xf0\1\xf0\xe7"
+#endif
+#define PC(context) (context)->uc_mcontext.arm_pc
+#define RESULT(context) (context)->uc_mcontext.arm_r0
 #else
 enum { TRAP_BYTES = 2, DIVIDE_AT = 2, DIVISION = SIGFPE };
 #define TRAP "\x0f\x0b"
@@ -94,6 +127,14 @@ enum { TRAP_BYTES = 2, DIVIDE_AT = 2, DIVISION = SIGFPE };
 #define RESULT(context) (context)->uc_mcontext.gregs[REG_RAX]
 #endif
 static uintptr_t expected;
+
+/* Where a function's code is: addresses of T32 functions have their lowest bit set besides. */
+static uintptr_t code_of(uintptr_t function) {
+#ifdef __arm__
+    function &= ~(uintptr_t)1;
+#endif
+    return function;
+}
 
 static void skip(int sig, siginfo_t *info, void *context) {
     ucontext_t *u = context;
@@ -110,11 +151,11 @@ int main(void) {
     sigaction(SIGILL, &action, NULL);
     sigaction(DIVISION, &action, NULL);
     for (int i = 0; i < ROUNDS; i++) {
-        expected = (uintptr_t)trap_and_seven;
+        expected = code_of((uintptr_t)trap_and_seven);
         check(trap_and_seven() == 7, "what follows a trap");
-        expected = (uintptr_t)divide + DIVIDE_AT;
+        expected = code_of((uintptr_t)divide) + DIVIDE_AT;
         check(divide(5, i % 2) == (i % 2 ? 5 : 13), "a division");
-        expected = (uintptr_t)trap_alone;
+        expected = code_of((uintptr_t)trap_alone);
         check(trap_alone() == 9, "what follows the padding behind a trap");
     }
     check_work();
