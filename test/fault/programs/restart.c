@@ -26,8 +26,7 @@ enum { ROUNDS = 20, ROOM_BYTES = 8 << 20 };
 /* Fills SIZE bytes and adds 1 to *COUNTER. 0: was interrupted, and has not added. */
 long restart_fill(char *to, long *counter, struct rseq *area, size_t size);
 
-__asm__(".text\n"
-        STATE ".globl restart_fill\n"
+__asm__(".text\n" STATE ".globl restart_fill\n"
         ".type restart_fill, %function\n"
         "restart_fill:\n"
         "    .cfi_startproc\n"

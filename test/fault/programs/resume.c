@@ -22,8 +22,7 @@
 __asm__(".macro function name\n"
         "    .globl \\name, \\name\\()_offsets\n"
         "    .type \\name, %function\n"
-        "    .balign 32\n" STATE
-        "\\name:\n"
+        "    .balign 32\n" STATE "\\name:\n"
         "    .cfi_startproc\n"
         ".endm\n"
         ".macro endf name\n"

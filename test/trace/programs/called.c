@@ -32,8 +32,7 @@ int called_inside(called_function *function, int n) { return inner(function, n +
 #define ADD_9_AND_RETURN "lea 9(%rdi), %eax\n\tret\n\t.byte 0x06\n\t"
 #elif defined __aarch64__
 #define STATE
-#define ADD_9_AND_RETURN                                                                           \
-    "add w0, w0, #9\n\tcbnz xzr, 1f\n\tret\n1:\t.inst 0x02000000\n\tret\n\t"
+#define ADD_9_AND_RETURN "add w0, w0, #9\n\tcbnz xzr, 1f\n\tret\n1:\t.inst 0x02000000\n\tret\n\t"
 #elif defined __thumb__
 #define STATE ".syntax unified\n\t.thumb\n\t.thumb_func\n\t"
 #define ADD_9_AND_RETURN                                                                           \
