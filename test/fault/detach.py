@@ -22,6 +22,7 @@ from fault import (PATIENCE_S, RIGHT, SEED, Failure, Spoor, await_orphans, check
 DICE = random.Random(SEED or 1)
 TRIED = 5  # steps of spoor, of each way
 BY_TIME, WORK_S = 3, 0.05
+OF_THE_KERNEL = "[vdso]", "[vsyscall]", "[vectors]", "[sigpage]"  # code that no file has
 
 
 # ---- what a process consists of ----
@@ -68,7 +69,7 @@ def check_code(pid, what):
     for fields in maps:
         name = fields[5].strip() if len(fields) > 5 else ""
         check("spoor" not in os.path.basename(name), f"{what}: left: {fields}")
-        if not is_code(fields) or name in ("[vdso]", "[vsyscall]", "[sigpage]"):
+        if not is_code(fields) or name in OF_THE_KERNEL:
             continue
         check(is_of_file(fields), f"{what}: left: {fields}")
         now, before = read_memory(pid, fields), code_of_file(fields)
