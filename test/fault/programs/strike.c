@@ -243,11 +243,14 @@ static void make_greedy(registers *regs) {
         *call_argument(regs, i) = arguments[i];
 }
 
+/* A number that no call has: ENOSYS. (−1 raises SIGILL on 32-bit Arm, and returns the argument.) */
+enum { NO_CALL = 0x7fff };
+
 static void spoil_call(pid_t pid, registers *regs) {
     if ((who != CALL && who != ROOM && who != UNMAP) || !is_call(regs, peek, pid))
         return;
     if (fails(CALL, 0))
-        *call_number(regs) = (unsigned long)-1;
+        *call_number(regs) = NO_CALL;
     if (fails(ROOM, 0) || (*call_number(regs) == SYS_munmap && fails(UNMAP, 0)))
         make_greedy(regs);
 }

@@ -22,8 +22,8 @@ NOINLINE static int try_once(thrown_function *function, int n) {
 
 NOINLINE static int again(thrown_function *function, int n) {
     volatile char room[300];
-    room[n] = 0;
-    return function(n + room[n]) + zero;
+    room[n & 255] = 0;
+    return function(n + room[n & 255]) + zero;
 }
 
 int thrown_twice(thrown_function *function, int n) {
