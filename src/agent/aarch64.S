@@ -1,7 +1,8 @@
 /*
  * The agent on AArch64: where stubs find threads' lanes, what they come to when there is none or the
  * ring is full, the wait of the dynamic linker's hook, the place where remote system calls are made,
- * and the bridge by which the tool brings threads out of trampolines.
+ * the bridge by which the tool brings threads out of trampolines, and the place where threads make what
+ * is left of calls that a stop has cut short.
  *
  * A copy stands at the start of each trampoline area. It is position independent and calls nothing.
  * What stubs come to makes no system call, changes no flag, and uses only x0 to x3 and, in slices, x4
@@ -33,6 +34,7 @@ stretches:
     .short slice - start, hook - start, hook_seek_end - start, call - start, end - start
     .short bridge - start, gate - start, gate_saving - start, gate_saved - start
     .short gate_restored - start, gate_end - start, notes - start, asks - start
+    .short rest - start, rest_made - start, rest_end - start
     .balign 16
 asks:
     .quad 0 /* address of the struct control to be watched */
@@ -340,4 +342,29 @@ gate_end:
     .balign 8
 notes: /* struct bridge_notes in arch/bridge.h */
     .quad 0, 0, 0, 0
+    .balign 16
+/*
+ * What is left of a call that had transferred some bytes when a stop of ours ended it (session/rests.c).
+ * x9: the lane; x10: the first argument; all other registers are the call's. Then rt_sigreturn brings all of them back, with the
+ * sum: what was done before, if this fails. Only for the last instruction before that is the stack pointer
+ * not the program's.
+ */
+rest:
+    svc #0
+rest_made:
+    str x0, [x9, #LANE_REST + REST_RESULT]
+    cmn x0, #512 /* ERESTARTSYS: recvmmsg returns that once more, when it can be called again */
+    b.eq 1f
+    cmp x0, #0
+    csel x0, x0, xzr, ge
+    ldr x1, [x9, #LANE_REST + REST_DONE]
+    add x0, x0, x1
+    str x0, [x9, #LANE_REST + REST_FRAME + REST_FRAME_RESULT]
+    mov x8, #139 /* rt_sigreturn */
+    add sp, x9, #LANE_REST + REST_FRAME
+    svc #0
+    udf #0
+1:  mov x0, x10
+    b rest
+rest_end:
     .balign 16

@@ -1,7 +1,8 @@
 /*
  * The agent on 32-bit Arm: where stubs find threads' lanes, what they come to when there is none or the
  * ring is full, the wait of the dynamic linker's hook, the place where remote system calls are made,
- * and the bridge by which the tool brings threads out of trampolines.
+ * the bridge by which the tool brings threads out of trampolines, and the place where threads make what
+ * is left of calls that a stop has cut short.
  *
  * A copy stands at the start of each trampoline area. It is position independent, calls nothing, and is
  * A32 code: stubs of both states come by `bx`, and r0 tells where in which state to go on. What they
@@ -34,6 +35,7 @@ start:
     .short slice - start, hook - start, hook_seek_end - start, call - start, end - start
     .short bridge - start, gate - start, gate_saving - start, gate_saved - start
     .short gate_restored - start, gate_back - start, gate_end - start, notes - start, asks - start
+    .short rest - start, rest_made - start, rest_end - start
     .balign 16
 asks: /* struct lane_asks */
     .quad 0, 0, 0
@@ -340,4 +342,30 @@ gate_end:
     .balign 8
 notes: /* struct bridge_notes in arch/bridge.h */
     .quad 0, 0, 0, 0
+    .balign 16
+/*
+ * What is left of a call that had transferred some bytes when a stop of ours ended it (session/rests.c).
+ * r6: the lane; r8: the first argument; all other registers are the call's. Then rt_sigreturn brings all of them back, with the
+ * sum: what was done before, if this fails. Only for the last instruction before that is the stack pointer
+ * not the program's.
+ */
+rest:
+    svc #0
+rest_made:
+    mov r10, r0
+    asr r11, r0, #31
+    strd r10, r11, [r6, #LANE_REST + REST_RESULT]
+    cmn r0, #512 /* ERESTARTSYS: recvmmsg returns that once more, when it can be called again */
+    beq 1f
+    bic r0, r10, r11 /* nothing if it has failed */
+    ldr r1, [r6, #LANE_REST + REST_DONE]
+    add r0, r0, r1
+    str r0, [r6, #LANE_REST + REST_FRAME + REST_FRAME_RESULT]
+    mov r7, #173 /* rt_sigreturn */
+    add sp, r6, #LANE_REST + REST_FRAME
+    svc #0
+    udf #0
+1:  mov r0, r8
+    b rest
+rest_end:
     .balign 16

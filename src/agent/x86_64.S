@@ -22,7 +22,7 @@ start:
     .short slice - start, hook - start, syscall - start, end - start
     .short bridge - start, gate - start, gate_saving - start, gate_saved - start
     .short gate_restored - start, gate_end - start, notes - start
-    .short rest - start, rest_made - start, rest_left - start, rest_end - start
+    .short rest - start, rest_made - start, rest_end - start
 
     .balign 16
 /* OVERFLOW_WAIT: gives the reservation back, waits for room, and begins again at *rdx. */
@@ -255,8 +255,6 @@ rest_made:
     movq %gs:LANE_REST + REST_REGISTERS + 32, %r8
     movq %gs:LANE_REST + REST_REGISTERS + 40, %r9
     movq %gs:LANE_REST + REST_BACK, %rcx
-    movq $0, %gs:LANE_REST + REST_BACK
-rest_left:
     notrack jmp *%rcx
 2:  movq %gs:LANE_REST + REST_NUMBER, %rax
     jmp rest

@@ -62,6 +62,15 @@ void regs_set_syscall_result(struct regs *regs, int64_t result, const uint64_t a
 /* The system call that the thread, stopped, is in, and its first argument. False: in none. */
 bool regs_call(const struct regs *regs, long *ret_number, uint64_t *ret_argument);
 
+/* The call that the thread, stopped, has come back from, as far as its registers tell; on AArch64
+ * the first argument is the result. False: from none. */
+struct past_call {
+    long number;
+    uint64_t args[6];
+    int64_t result;
+};
+bool regs_past_call(const struct regs *regs, struct past_call *ret);
+
 /* The thread was stopped by us while in a system call that the kernel would restart on its way
  * back (ERESTART*): does the same to REGS, which go into a signal frame. rt_sigreturn makes the
  * kernel forget how far a timed call has come, so it begins anew. */
@@ -155,6 +164,12 @@ struct regs_extended {
 size_t regs_signal_frame_size(size_t extended_size);
 void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64_t signal_mask,
                        const struct regs_extended *extended);
+
+/* The registers that FRAME, one of the above, restores. Of hosts where the rest of a call is come
+ * back from by one (rest.h), as is: the lane is at LANE, and its registers are those of such a
+ * rest. */
+void regs_from_frame(const uint8_t *frame, struct regs *ret);
+void regs_set_rest_lane(struct regs *regs, taddr_t lane);
 
 /* Where a signal handler returns to, of the frame that the kernel has made for it. */
 struct regs_context {

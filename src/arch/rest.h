@@ -1,8 +1,8 @@
 /*
  * The rest of a system call. A stop makes calls that have transferred some of what they were asked
  * to, and wait to transfer all, return with what is done; untraced they would have waited on. So
- * their threads make the rest, in the agent (src/agent), and come back with the sum. Pure functions
- * over registers; like regs.h those of the host.
+ * their threads make the rest, in the agent (src/agent), and come back with the sum. Pure
+ * functions; those over registers are, like regs.h, the host's.
  */
 #ifndef SPOOR_ARCH_REST_H
 #define SPOOR_ARCH_REST_H
@@ -16,8 +16,10 @@ enum rest_in {
     REST_IN_MESSAGE /* the next is a struct msghdr */
 };
 
+/* A call that has done a part of what it was asked for. */
 struct rest_call {
     long number;
+    uint64_t args[REST_ARGUMENTS];
     enum rest_in in;
     uint64_t done, wanted; /* wanted: 0 if only memory tells */
     taddr_t back;          /* behind the call */
@@ -34,22 +36,42 @@ enum rest_of {
     REST_OF_PIPE     /* a pipe, of which what is in it goes to the third argument, which is none */
 };
 
-/* Whether the thread was stopped on its way back from a call that has done a part of what it was
- * asked for. */
+/* Whether REGS look like those of a thread that is on its way back from a call (regs_past_call())
+ * that has done a part only. Its first argument may not be known yet. */
 enum rest_of rest_is_due(const struct regs *regs, struct rest_call *ret);
+/* Whether a call has looked at a part only of what it waits for, and taken nothing away: there is
+ * no rest, but it can be made again. */
+bool rest_is_looked_for(const struct past_call *past);
+/* The arguments of the rest of CALL. Of vectors and messages the caller sets what tells of them. */
+void rest_arguments(const struct rest_call *call, uint64_t ret[REST_ARGUMENTS]);
 /* Whether REGS are still those of a thread that has come back from CALL. */
 bool rest_is_where(const struct regs *regs, const struct rest_call *call);
-uint64_t rest_argument(const struct regs *regs, int number);
-void rest_set_argument(struct regs *regs, int number, uint64_t value);
-/* They are: they become those of the rest, in the agent at AGENT. Of vectors and messages the
- * caller sets the arguments. */
-void rest_begin(struct regs *regs, taddr_t agent, const struct rest_call *call, struct rest *ret);
+/* They are: they become those of the rest, a call with ARGS, made in the agent at AGENT by a thread
+ * whose lane is at LANE. */
+struct rest_place {
+    taddr_t agent, lane;
+};
+void rest_begin(struct regs *regs, const struct rest_place *place, const struct rest_call *call,
+                const uint64_t args[REST_ARGUMENTS], struct rest *ret);
+/* Where in REST, which stands in the lane, a signal frame of the thread as it was before it began
+ * must be, of *ret_size bytes at least. NULL: nowhere, it finds back without. */
+uint8_t *rest_frame(struct rest *rest, size_t *ret_size);
 /* Whether the thread makes a rest. */
 bool rest_is_made(const struct regs *regs, taddr_t agent);
 /* It does, and stands: REGS become those behind the call, with what is done by now. Returns whether
- * the stop has cut the rest short, too. */
+ * the stop has cut the rest short, too; then *ret is what was called first, as it is now. */
 bool rest_end(struct regs *regs, taddr_t agent, const struct rest *rest, struct rest_call *ret);
 /* The same; the kernel has not made the rest. */
 void rest_give_up(struct regs *regs, const struct rest *rest);
+
+/* ---- what the hosts have in common ---- */
+
+/* What lanes hold of CALL. */
+void rest_fill(const struct rest_call *call, struct rest *ret);
+/* Whether RESULT says that nothing was done because of the stop: else it would have waited on. */
+bool rest_was_put_off(int64_t result);
+/* *ret: the call that was made first, of whose rest RESULT has been done (below 0: nothing).
+ * Returns whether some of it is left. */
+bool rest_is_left(const struct rest *rest, int64_t result, struct rest_call *ret);
 
 #endif

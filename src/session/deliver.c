@@ -129,11 +129,14 @@ void deliver_mend_call(struct task *task) {
     struct regs regs;
     if (thread_get_regs(task->tid, &regs) < 0)
         return;
-    bool again = thread_restart_interrupted(task->tid, &task->wait, &regs);
+    bool again = thread_restart_interrupted(task->tid, &task->past, &regs);
     if (!again)
         rests_note(task, &regs);
     bool mend = (again || task->is_cut) && is_unnoticed(task) && !status_signal_pending(task->tid);
     task->is_cut &= mend;
+    task->past.wait.number = -1; /* that was then */
+    if (!REGS_TELL_CALLS && !(task->status >> 16) && !is_unnoticed(task))
+        thread_note_signal(&regs, &task->past);
     if (again && mend)
         thread_set_regs(task->tid, &regs);
 }

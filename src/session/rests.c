@@ -42,16 +42,17 @@ void rests_end(struct task *task) {
     struct regs regs;
     struct rest rest;
     task->is_cut = false;
-    if (!space || !space->agent || !read_rest(task, &rest) ||
-        thread_get_regs(task->tid, &regs) < 0 || !rest_is_made(&regs, space->agent))
+    if (!space || !space->agent || !read_rest(task, &rest) || thread_get_regs(task->tid, &regs) < 0)
+        return;
+    if (task->slot)
+        task->slot->lane->rest.back = 0;
+    if (!rest_is_made(&regs, space->agent))
         return;
     bool refused = !(task->status >> 16) && WSTOPSIG(task->status) == SIGSYS;
     if (refused)
         rest_give_up(&regs, &rest);
     else
         task->is_cut = rest_end(&regs, space->agent, &rest, &task->cut);
-    if (task->slot)
-        task->slot->lane->rest.back = 0;
     thread_set_regs(task->tid, &regs);
     if (refused)
         task->status = (PTRACE_EVENT_STOP << 16) | (SIGTRAP << 8) | STOPPED;
@@ -61,7 +62,8 @@ void rests_note(struct task *task, const struct regs *regs) {
     if (task->is_cut)
         return;
     task->rest_of = rest_is_due(regs, &task->cut);
-    task->is_cut = task->rest_of != REST_OF_NONE && thread_call_is_native(task->tid);
+    task->is_cut = task->rest_of != REST_OF_NONE &&
+                   thread_has_called(task->tid, &task->past, regs, &task->cut.args[0]);
 }
 
 static int copy_of_file(const struct task *task, int fd) {
@@ -117,15 +119,15 @@ static bool is_pipe(const struct task *task, int fd) {
     return stat(name, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
-static bool is_wanted(struct task *task, const struct regs *regs) {
+static bool is_wanted(struct task *task) {
     enum { SPLICED_TO = 2 };
-    const int fd = (int)rest_argument(regs, 0);
+    const int fd = (int)task->cut.args[0];
     AUTO_FREE char *name = mem_printf("/proc/%d/fd/%d", task->tid, fd);
     struct stat st;
     if (task->rest_of == REST_OF_ANYTHING)
         return true;
     if (task->rest_of == REST_OF_PIPE)
-        return is_pipe(task, fd) && !is_pipe(task, (int)rest_argument(regs, SPLICED_TO));
+        return is_pipe(task, fd) && !is_pipe(task, (int)task->cut.args[SPLICED_TO]);
     if (stat(name, &st) < 0)
         return false;
     if (task->rest_of == REST_OF_READING)
@@ -152,7 +154,7 @@ struct pieces {
  * many pieces are left; 0: it cannot be read, or they are too many. */
 static size_t pieces_left(const struct task *task, const struct pieces *all, uint64_t done,
                           struct rest *ret, uint64_t *ret_bytes) {
-    uint64_t words[MOST_PIECES][PIECE];
+    regs_word_t words[MOST_PIECES][PIECE];
     size_t left = 0;
     *ret_bytes = 0;
     if (all->count > MOST_PIECES || memory_read(task->space->remote.memory_fd, all->at, words,
@@ -166,17 +168,17 @@ static size_t pieces_left(const struct task *task, const struct pieces *all, uin
             continue;
         if (left == REST_VECTOR)
             return 0;
-        ret->vector[left][0] = words[i][0] + skip;
-        ret->vector[left++][1] = size - skip;
+        ret->vector[left][0] = (uintptr_t)(words[i][0] + skip);
+        ret->vector[left++][1] = (uintptr_t)(size - skip);
     }
     return left;
 }
 
 /* What the arguments are to be, in RET; false: that cannot be made. (How much room there was for
  * what comes beside a message is written over when a part of it has come.) */
-static bool cut_pieces(struct task *task, const struct regs *regs, struct rest *ret) {
+static bool cut_pieces(struct task *task, struct rest *ret) {
     enum { NAME, NAME_SIZE, PIECES, COUNT, CONTROL, CONTROL_SIZE }; /* words of struct msghdr */
-    struct pieces all = {rest_argument(regs, 1), rest_argument(regs, 2)};
+    struct pieces all = {task->cut.args[1], task->cut.args[2]};
     if (task->cut.in == REST_IN_MESSAGE) {
         bool receives = task->rest_of == REST_OF_STREAM;
         if (memory_read(task->space->remote.memory_fd, all.at, ret->message, sizeof ret->message,
@@ -188,21 +190,22 @@ static bool cut_pieces(struct task *task, const struct regs *regs, struct rest *
         all = (struct pieces){ret->message[PIECES], ret->message[COUNT]};
     }
     size_t left = pieces_left(task, &all, task->cut.done, ret, &task->cut.wanted);
-    ret->message[PIECES] = task->slot->at + LANE_REST + offsetof(struct rest, vector);
+    ret->message[PIECES] = (uintptr_t)(task->slot->at + LANE_REST + offsetof(struct rest, vector));
     ret->message[COUNT] = left;
     ret->message[CONTROL] = ret->message[CONTROL_SIZE] = 0; /* went with the first part */
     return left;
 }
 
-/* For the rest, whose other registers are there. */
-static void set_pieces(const struct task *task, struct regs *regs, const struct rest *rest) {
+/* For the rest, whose other arguments are there. */
+static void set_pieces(const struct task *task, uint64_t args[REST_ARGUMENTS],
+                       const struct rest *rest) {
     taddr_t at = task->slot->at + LANE_REST;
     if (task->cut.in == REST_IN_MESSAGE)
-        rest_set_argument(regs, 1, at + offsetof(struct rest, message));
+        args[1] = at + offsetof(struct rest, message);
     if (task->cut.in != REST_IN_VECTOR)
         return;
-    rest_set_argument(regs, 1, at + offsetof(struct rest, vector));
-    rest_set_argument(regs, 2, rest->message[3]);
+    args[1] = at + offsetof(struct rest, vector);
+    args[2] = rest->message[3];
 }
 
 /* ---- on its way ---- */
@@ -215,18 +218,33 @@ static bool may_make(const struct task *task) {
            status_seccomp_filters(task->tid) <= s->filters;
 }
 
+/* Whether TASK, with REGS, will find back from it. */
+static bool make_way_back(const struct task *task, const struct regs *regs, struct rest *rest) {
+    size_t size;
+    uint8_t *frame = rest_frame(rest, &size);
+    if (!frame)
+        return true;
+    taddr_t at = task->slot->at + LANE_REST + (taddr_t)(frame - (uint8_t *)rest);
+    return !thread_guards_returns(task->tid) && /* a second stack would have to know of the frame */
+           thread_signal_frame(task->tid, regs, at, frame, size) == 0;
+}
+
 bool rests_go_on(struct task *task) {
     struct regs regs;
     struct rest rest = {.result = 0};
+    uint64_t args[REST_ARGUMENTS];
     if (!task->is_cut)
         return false;
     task->is_cut = false;
     if (!may_make(task) || thread_get_regs(task->tid, &regs) < 0 ||
-        !rest_is_where(&regs, &task->cut) || !is_wanted(task, &regs) ||
-        (task->cut.in != REST_IN_ONE && !cut_pieces(task, &regs, &rest)))
+        !rest_is_where(&regs, &task->cut) || !is_wanted(task) ||
+        (task->cut.in != REST_IN_ONE && !cut_pieces(task, &rest)) ||
+        !make_way_back(task, &regs, &rest))
         return false;
-    rest_begin(&regs, task->space->agent, &task->cut, &rest);
-    set_pieces(task, &regs, &rest);
+    const struct rest_place place = {task->space->agent, task->slot->at};
+    rest_arguments(&task->cut, args);
+    set_pieces(task, args, &rest);
+    rest_begin(&regs, &place, &task->cut, args, &rest);
     task->slot->lane->rest = rest;
     if (thread_set_regs(task->tid, &regs) == 0)
         return true;

@@ -28,6 +28,7 @@ struct task {
                              it stops */
     bool forked;          /* space is a copy that has not run yet */
     bool stopped;         /* by ptrace, and not yet resumed */
+    bool interrupted;     /* since its space began to stop */
     bool standing;        /* in a group-stop, until it reports something else */
     bool finished;        /* the call that it has made a child by, since it stopped */
     pid_t vfork_child;    /* not 0: it waits in the kernel until that child execs or ends */
@@ -62,15 +63,15 @@ struct task {
         RESTS_NOT,
         RESTS_MADE,
         RESTS_OVER
-    } rests;                 /* when it is left: it is let make a rest; it
-                                has, and is about to stop */
-    struct status_wait wait; /* what it waited in when it was last interrupted */
+    } rests; /* when it is left: it is let make a rest; it
+                has, and is about to stop */
+    struct thread_past past;
     struct task *next;
 };
 
 /* Stops it, as soon as it can be. */
 static inline void task_interrupt(struct task *task) {
-    thread_note_wait(task->tid, &task->wait);
+    thread_note_wait(task->tid, &task->past);
     thread_interrupt(task->tid);
 }
 

@@ -36,20 +36,43 @@ int thread_set_pointer(pid_t tid, uint64_t pointer) {
     return set(tid, NT_ARM_TLS, &pointer, sizeof pointer);
 }
 
-/* Return addresses are not guarded by a second stack (GCS is none that Linux 6.1 knows). */
 bool thread_guards_returns(pid_t tid) {
-    (void)tid;
-    return false;
+    enum { NT_GUARDED_STACK = 0x410, ENABLED = 1 }; /* linux/elf.h, NT_ARM_GCS, since Linux 6.13 */
+    struct {
+        uint64_t features, locked, pointer;
+    } guard;
+    return get(tid, NT_GUARDED_STACK, &guard, sizeof guard) == 0 && guard.features & ENABLED;
 }
 
 int thread_forget_call(pid_t tid) { return set(tid, NT_ARM_SYSTEM_CALL, &NO_CALL, sizeof NO_CALL); }
 
+/* Whether this kernel shows the first argument of a call that has a result (first_argument()). */
+static bool shows_argument;
+
 /* One that is interrupted again before it has stopped may be on its way out already. */
-void thread_note_wait(pid_t tid, struct status_wait *ret) {
+bool thread_note_wait(pid_t tid, struct thread_past *past) {
     struct status_wait now;
     status_wait_of(tid, &now);
     if (now.number >= 0)
-        *ret = now;
+        past->wait = now;
+    return now.number >= 0 || shows_argument;
+}
+
+void thread_note_signal(const struct regs *regs, struct thread_past *past) {
+    const size_t most = sizeof past->handled / sizeof *past->handled;
+    past->handled[past->handled_count % most].pc = regs_pc(regs);
+    past->handled[past->handled_count++ % most].sp = regs_sp(regs);
+}
+
+/* Whether REGS may be what a handler's return has put back: those of a call that had made way for
+ * it, before which or behind which it was. */
+static bool is_handled(const struct thread_past *past, const struct regs *regs) {
+    const size_t most = sizeof past->handled / sizeof *past->handled;
+    for (size_t i = 0; i < most && i < past->handled_count; i++)
+        if (past->handled[i].sp == regs_sp(regs) &&
+            (past->handled[i].pc == regs_pc(regs) || past->handled[i].pc == regs_pc(regs) - 4))
+            return true;
+    return false;
 }
 
 /* Whether that is the call behind which REGS stand: all but the first argument is still to be seen.
@@ -61,20 +84,27 @@ static bool is_wait_of(const struct status_wait *w, const struct regs *regs) {
 }
 
 /*
- * The result has taken the place of the first argument, which the kernel has still (orig_x0). What
- * waited when it was interrupted has been looked at before. Else /proc/TID/syscall may tell, which
- * shows arguments of a thread that is in a call. The kernel has forgotten that this one is: so that
- * is said to it for a moment. While the thread stands nothing else asks. Kernels that show the
- * register itself (6.1.192 does) show the result.
+ * The result has taken the place of the first argument, which the kernel has still (orig_x0).
+ * /proc/TID/syscall may tell, which shows arguments of a thread that is in a call. The kernel has
+ * forgotten that this one is: so that is said to it for a moment. While the thread stands nothing
+ * else asks. Kernels that show the register itself (6.1.192 does; 6.12.95 does not) show the
+ * result.
  */
 static bool first_argument(pid_t tid, const struct regs *regs, uint64_t *ret) {
     enum { NUMBER = 8 };
     int number = (int)regs->raw.regs[NUMBER];
+    uint64_t argument;
     long seen;
     if (set(tid, NT_ARM_SYSTEM_CALL, &number, sizeof number) < 0)
         return false;
-    bool known = status_call_of(tid, &seen, ret) && seen == number;
-    return thread_forget_call(tid) == 0 && known && *ret != regs->raw.regs[0];
+    bool known = status_call_of(tid, &seen, &argument) && seen == number;
+    if (thread_forget_call(tid) < 0 || !known)
+        return false;
+    shows_argument |= argument != regs->raw.regs[0];
+    if (!shows_argument)
+        return false;
+    *ret = argument;
+    return true;
 }
 
 /* Whether the instruction before the pc of REGS is `svc #0`. */
@@ -84,13 +114,26 @@ static bool is_behind_call(pid_t tid, const struct regs *regs) {
     return !errno && (uint32_t)((uint64_t)word >> (regs_pc(regs) & 4 ? 0 : 32)) == 0xd4000001;
 }
 
-/* A thread that has come back with EINTR for a good reason, and was stopped before its next
- * instruction, looks like that, too: then a handler has run, and nothing waits to be delivered. It
- * would have to be stopped within one instruction of it. */
-bool thread_restart_interrupted(pid_t tid, const struct status_wait *wait, struct regs *regs) {
-    uint64_t argument = wait->args[0];
-    if (!regs_is_interrupted(regs) || !is_behind_call(tid, regs) ||
-        !(is_wait_of(wait, regs) || first_argument(tid, regs, &argument)))
+/*
+ * Where the kernel does not tell the first argument, what the thread waited in when it was
+ * interrupted does, which was looked at a moment before.
+ *
+ * Behind the return from a handler the registers are those of the call that this had interrupted,
+ * and the kernel's first argument is the return's. To look like a call that we have interrupted the
+ * thread would have to be stopped before its next instruction. Where handlers have run is known, as
+ * far as they have been begun since spoor is here.
+ */
+bool thread_has_called(pid_t tid, const struct thread_past *past, const struct regs *regs,
+                       uint64_t *ret_argument) {
+    if (!is_behind_call(tid, regs) || is_handled(past, regs))
+        return false;
+    *ret_argument = past->wait.args[0];
+    return first_argument(tid, regs, ret_argument) || is_wait_of(&past->wait, regs);
+}
+
+bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struct regs *regs) {
+    uint64_t argument;
+    if (!regs_is_interrupted(regs) || !thread_has_called(tid, past, regs, &argument))
         return false;
     regs_call_again(regs, argument);
     return true;

@@ -56,12 +56,20 @@ int thread_forget_call(pid_t tid) {
     return -ENOTSUP;
 }
 
-/* One that is interrupted again before it has stopped may be on its way out already. */
-void thread_note_wait(pid_t tid, struct status_wait *ret) {
+/* One that is interrupted again before it has stopped may be on its way out already. Most calls are
+ * told without that. */
+bool thread_note_wait(pid_t tid, struct thread_past *past) {
     struct status_wait now;
     status_wait_of(tid, &now);
     if (now.number >= 0)
-        *ret = now;
+        past->wait = now;
+    return true;
+}
+
+/* The kernel's number tells of the return from a handler. */
+void thread_note_signal(const struct regs *regs, struct thread_past *past) {
+    (void)regs;
+    (void)past;
 }
 
 /* Whether that is the call behind which REGS stand. */
@@ -99,9 +107,16 @@ static bool is_behind_call(pid_t tid, const struct regs *regs) {
     return !errno && (t32 ? (word >> 8 & 0xff) == T32_SVC : word == (uint32_t)A32_SVC);
 }
 
-bool thread_restart_interrupted(pid_t tid, const struct status_wait *wait, struct regs *regs) {
-    if (!regs_is_interrupted(regs) || !is_behind_call(tid, regs) ||
-        !comes_from_call(tid, wait, regs))
+bool thread_has_called(pid_t tid, const struct thread_past *past, const struct regs *regs,
+                       uint64_t *ret_argument) {
+    long number;
+    return regs_call(regs, &number, ret_argument) && is_behind_call(tid, regs) &&
+           comes_from_call(tid, &past->wait, regs);
+}
+
+bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struct regs *regs) {
+    uint64_t argument;
+    if (!regs_is_interrupted(regs) || !thread_has_called(tid, past, regs, &argument))
         return false;
     regs_call_again(regs);
     return true;

@@ -157,20 +157,40 @@ struct caller {
     taddr_t sp;
 };
 
-/* Puts a signal frame with all registers to where the site keeps it, or below the red zone. */
-static int write_frame(pid_t tid, const struct remote_site *site, const struct regs *regs,
-                       struct caller *c) {
-    enum { EXTENDED_ROOM = 16384, RED_ZONE = 128 };
-    AUTO_FREE uint8_t *bytes = mem_alloc(EXTENDED_ROOM);
+enum { EXTENDED_ROOM = 16384 };
+
+/* What a signal frame has besides general registers; BYTES: room for it. */
+static struct regs_extended get_extended(pid_t tid, uint8_t bytes[EXTENDED_ROOM]) {
     struct iovec io = {bytes, EXTENDED_ROOM};
     if (request(PTRACE_GETREGSET, tid, (void *)REGS_EXTENDED_NOTE, &io) < 0)
         io.iov_len = 0;
-    if (site->frame && regs_signal_frame_size(io.iov_len) > REMOTE_FRAME_BYTES)
-        io.iov_len = 0;
-    size_t size = regs_signal_frame_size(io.iov_len);
+    return (struct regs_extended){bytes, io.iov_len};
+}
+
+int thread_signal_frame(pid_t tid, const struct regs *regs, taddr_t at, uint8_t *out, size_t size) {
+    AUTO_FREE uint8_t *bytes = mem_alloc(EXTENDED_ROOM);
+    uint64_t mask;
+    struct regs_extended extended = get_extended(tid, bytes);
+    int rc = extended.size ? thread_get_mask(tid, &mask) : -ENOTSUP;
+    if (rc < 0)
+        return rc;
+    AUTO_FREE uint8_t *frame = mem_alloc(regs_signal_frame_size(extended.size));
+    regs_signal_frame(frame, at, regs, mask, &extended);
+    memcpy(out, frame, size);
+    return 0;
+}
+
+/* Puts a signal frame with all registers to where the site keeps it, or below the red zone. */
+static int write_frame(pid_t tid, const struct remote_site *site, const struct regs *regs,
+                       struct caller *c) {
+    enum { RED_ZONE = 128 };
+    AUTO_FREE uint8_t *bytes = mem_alloc(EXTENDED_ROOM);
+    struct regs_extended extended = get_extended(tid, bytes);
+    if (site->frame && regs_signal_frame_size(extended.size) > REMOTE_FRAME_BYTES)
+        extended.size = 0;
+    size_t size = regs_signal_frame_size(extended.size);
     AUTO_FREE uint8_t *frame = mem_alloc(size);
     taddr_t at = site->frame ? site->frame : (regs_sp(regs) - RED_ZONE - size) & ~(taddr_t)63;
-    struct regs_extended extended = {bytes, io.iov_len};
     regs_signal_frame(frame, at, regs, c->mask, &extended);
     c->sp = at + REGS_FRAME_SP;
     return memory_write(site->memory_fd, at, frame, size, NULL);

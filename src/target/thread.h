@@ -56,12 +56,30 @@ int thread_set_pointer(pid_t tid, uint64_t pointer);
 /* TID stands at its entry to a call whose registers were changed so that it will come back to it:
  * does not make it now. */
 int thread_forget_call(pid_t tid);
-/* TID is about to be interrupted: what it waits in, as far as that has to be known before. */
-void thread_note_wait(pid_t tid, struct status_wait *ret);
+/* What has to be known of a thread beforehand, where its registers do not tell what call it comes
+ * back from when it stops. */
+struct thread_past {
+    struct status_wait wait; /* what it waited in when it was interrupted; number < 0: not known */
+    struct {
+        taddr_t pc, sp;
+    } handled[8]; /* where handlers have interrupted it, the last ones */
+    size_t handled_count;
+};
+/* TID is about to be interrupted. False: it runs, and if that is on its way through a call to where
+ * it waits, one would know more of it a moment later. */
+bool thread_note_wait(pid_t tid, struct thread_past *past);
+/* A thread with REGS is about to get a signal, for which it may have a handler. */
+void thread_note_signal(const struct regs *regs, struct thread_past *past);
+/* REGS are of TID, which has stopped, and look like those of a thread that has come back from a
+ * call (regs_past_call()). Whether it has, and with which first argument. */
+bool thread_has_called(pid_t tid, const struct thread_past *past, const struct regs *regs,
+                       uint64_t *ret_argument);
 /* REGS are of TID, which was stopped by us or before a signal that does nothing: if that has ended
- * a call early, which the kernel does not make again, they shall. WAIT was noted before, if it was
- * us. Returns whether it was so. */
-bool thread_restart_interrupted(pid_t tid, const struct status_wait *wait, struct regs *regs);
+ * a call early, which the kernel does not make again, they shall. Returns whether it was so. */
+bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struct regs *regs);
+/* A signal frame at AT that makes TID, stopped, what it is now, with REGS; the first SIZE bytes of
+ * it, at most regs_signal_frame_size(). */
+int thread_signal_frame(pid_t tid, const struct regs *regs, taddr_t at, uint8_t *out, size_t size);
 /* What of a thread's state the kernel forgets when it makes a call, to be freed; NULL: nothing. */
 void *thread_save_vectors(pid_t tid);
 void thread_restore_vectors(pid_t tid, const void *vectors); /* which may be NULL */

@@ -39,15 +39,29 @@ int thread_forget_call(pid_t tid) {
 }
 
 /* The registers say that, too. */
-void thread_note_wait(pid_t tid, struct status_wait *ret) {
+bool thread_note_wait(pid_t tid, struct thread_past *past) {
     (void)tid;
-    ret->number = -1;
+    (void)past;
+    return true;
 }
 
-bool thread_restart_interrupted(pid_t tid, const struct status_wait *wait, struct regs *regs) {
-    (void)wait;
+void thread_note_signal(const struct regs *regs, struct thread_past *past) {
+    (void)regs;
+    (void)past;
+}
+
+bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struct regs *regs) {
+    (void)past;
     return thread_call_is_native(tid) ? regs_restart_interrupted(regs)
                                       : regs_restart_interrupted_32(regs);
+}
+
+/* The registers told. */
+bool thread_has_called(pid_t tid, const struct thread_past *past, const struct regs *regs,
+                       uint64_t *ret_argument) {
+    long number;
+    (void)past;
+    return thread_call_is_native(tid) && regs_call(regs, &number, ret_argument);
 }
 
 /* It forgets nothing. */

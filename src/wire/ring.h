@@ -43,6 +43,27 @@
 #ifndef SPOOR_WIRE_RING_H
 #define SPOOR_WIRE_RING_H
 
+/*
+ * What differs between machines: how many slots a slice has besides words, at most (begin, end, and
+ * registers); how many pieces of a vector the rest of a call may have (struct rest), and of the
+ * signal frame by which threads of Arm come back from it, its size, as far as the kernel reads it,
+ * and where in it the register of the result is.
+ */
+#ifdef __aarch64__
+#define SLICE_HEAD_SLOTS 14
+#define REST_VECTOR 160
+#define REST_FRAME_BYTES 1136
+#define REST_FRAME_RESULT 312
+#elif defined(__arm__)
+#define SLICE_HEAD_SLOTS 11
+#define REST_VECTOR 240
+#define REST_FRAME_BYTES 672
+#define REST_FRAME_RESULT 160
+#else
+#define SLICE_HEAD_SLOTS 8
+#define REST_VECTOR 240
+#endif
+
 #ifndef __ASSEMBLER__
 #include <stdint.h>
 
@@ -124,7 +145,7 @@ static inline uint64_t event_ticks(const struct event *e, uint64_t latest) {
 /* What a thread does that finds its ring full. */
 enum overflow { OVERFLOW_WAIT, OVERFLOW_DROP, OVERFLOW_OVERWRITE };
 
-enum { REST_REGISTER_COUNT = 6, REST_VECTOR = 240 };
+enum { REST_ARGUMENTS = 6 };
 
 /* A system call that a stop of ours has cut short, while its thread makes the rest of it. */
 struct rest {
@@ -132,10 +153,13 @@ struct rest {
     uint64_t number; /* the call's */
     uint64_t done;   /* what it has returned */
     uint64_t result; /* of the rest */
-    uint64_t registers[REST_REGISTER_COUNT]; /* that held the call's arguments */
-    uint64_t wanted;                         /* what the call was to return */
-    uint64_t message[7]; /* struct msghdr and struct iovec of the rest, where there are such */
-    uint64_t vector[REST_VECTOR][2];
+    uint64_t registers[REST_ARGUMENTS]; /* that held the call's arguments */
+    uint64_t wanted;                    /* what the call was to return */
+#ifdef REST_FRAME_BYTES
+    _Alignas(16) uint8_t frame[REST_FRAME_BYTES]; /* brings the thread back */
+#endif
+    uintptr_t message[7]; /* struct msghdr and struct iovec of the rest, where there are such */
+    uintptr_t vector[REST_VECTOR][2];
 };
 
 struct lane {
@@ -151,7 +175,8 @@ struct lane {
     uint64_t stack_bytes; /* stack pointer lies there; of other stacks it is one page */
     uint64_t ring_mask;
     uint64_t slice_slots; /* ever written; by the thread only */
-    struct rest rest;     /* written by the tool while the thread stands, but for the result */
+    _Alignas(
+        16) struct rest rest; /* written by the tool while the thread stands, but for the result */
 };
 
 /* One per address space, shared with the tool. */
@@ -177,12 +202,13 @@ _Static_assert(sizeof(struct event) == 16, "stubs store 16 bytes");
 #define LANE_STACK_BYTES 64
 #define LANE_RING_MASK 72
 #define LANE_SLICE_SLOTS 80
-#define LANE_REST 88
+#define LANE_REST 96
 #define REST_BACK 0
 #define REST_NUMBER 8
 #define REST_DONE 16
 #define REST_RESULT 24
 #define REST_REGISTERS 32
+#define REST_FRAME 96
 #define LANE_RING 4096 /* offset of the ring from the lane */
 #define EVENT_CLOCK_SP 0
 #define EVENT_SITE 8
@@ -191,13 +217,6 @@ _Static_assert(sizeof(struct event) == 16, "stubs store 16 bytes");
 #define SLICE_TAGGED_BIT 0
 #define SLICE_WORD_ID 0x3fff0000
 #define SLICE_BEGIN_ID 0x3fff8000
-#ifdef __aarch64__ /* besides words, at most: begin, end, and registers */
-#define SLICE_HEAD_SLOTS 14
-#elif defined(__arm__)
-#define SLICE_HEAD_SLOTS 11
-#else
-#define SLICE_HEAD_SLOTS 8
-#endif
 #define CONTROL_OWNER_DIED 0x40000000
 #define BRIDGE_BYTES 96 /* room for code in the agent (arch/bridge.h) */
 #ifdef __arm__
@@ -223,6 +242,10 @@ _Static_assert(sizeof(struct lane) <= LANE_RING, "");
 _Static_assert(__builtin_offsetof(struct rest, done) == REST_DONE, "");
 _Static_assert(__builtin_offsetof(struct rest, result) == REST_RESULT, "");
 _Static_assert(__builtin_offsetof(struct rest, registers) == REST_REGISTERS, "");
+#ifdef REST_FRAME_BYTES
+_Static_assert(__builtin_offsetof(struct rest, frame) == REST_FRAME, "");
+_Static_assert((LANE_REST + REST_FRAME) % 16 == 0, "a stack pointer");
+#endif
 _Static_assert(__builtin_offsetof(struct event, sp_low) == EVENT_SP_LOW, "");
 _Static_assert(SLICE_TAGGED == 1 << SLICE_TAGGED_BIT, "");
 _Static_assert(SLICE_WORD == SLICE_WORD_ID && SLICE_BEGIN == SLICE_BEGIN_ID, "");

@@ -2,22 +2,33 @@
 """A program sends and receives in calls that wait until all is done: each does all, though spoor stops them half-way,
 when it comes and goes, when what is traced changes, and when it is killed meanwhile.
 
-    transfers.py SPOOR TRANSFERS GATHERS
+    transfers.py [--parts] [--own] [--visits=N] SPOOR TRANSFERS GATHERS
 
-Of programs/.
+Of programs/. --parts: calls may do less (some kernels of AArch64 do not tell what they were asked to do), but nothing is
+lost. --own: only the programs' own functions are traced, which machines that are emulated have time for.
 """
+import argparse
 import os
 import random
 import subprocess
-import sys
 import time
 
 from attach import TIMEOUT, Spoor, attach, attach_for, check, check_left, code_of, main, run, running
 from harness import SEED
 
 DICE = random.Random(SEED or 1)
-WAYS = ([], ["-M", "*"], ["-M", "*", "--overflow=wait"])
-VISITS, CHANGES, KILLS = 9, 10, 3
+ALL, OWN = ([], ["-M", "*"], ["-M", "*", "--overflow=wait"]), ([], ["--overflow=wait"])
+CHANGES, KILLS = 10, 3
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--parts", dest="kind", action="store_const", const="parts", default="whole")
+    parser.add_argument("--own", dest="ways", action="store_const", const=OWN, default=ALL)
+    parser.add_argument("--visits", type=int, default=9)
+    parser.add_argument("spoor", type=Spoor)
+    parser.add_argument("programs", nargs=2, type=os.path.realpath)
+    return parser.parse_args()
 
 
 def await_here(spoor, pid, recorder):
@@ -26,16 +37,17 @@ def await_here(spoor, pid, recorder):
         check(recorder.poll() is None and time.monotonic() < until, f"does not begin: {recorder.returncode}")
 
 
-def come_and_go(spoor, program):
-    with running([program, "whole"]) as process:
+def come_and_go(how, program):
+    with running([program, how.kind]) as process:
         before = code_of(process.pid)
-        for number in range(VISITS):
-            attach_for(spoor, process.pid, "50ms", *WAYS[number % len(WAYS)])
+        for number in range(how.visits):
+            attach_for(how.spoor, process.pid, "50ms", *how.ways[number % len(how.ways)])
             check_left(process.pid, before)
 
 
-def change(spoor, program):
-    with running([program, "whole"]) as process:
+def change(how, program):
+    spoor = how.spoor
+    with running([program, how.kind]) as process:
         command = [spoor.path, "attach", "-q", "-o", "trace", str(process.pid)]
         with subprocess.Popen(command) as recorder:
             await_here(spoor, process.pid, recorder)
@@ -45,23 +57,23 @@ def change(spoor, program):
             check(run([spoor.path, "ctl", str(process.pid), "stop"]).status == 0, "is not stopped")
 
 
-def kill_at_work(spoor, pid):
-    with subprocess.Popen([spoor.path, "attach", "-q", "-o", "trace", "-M", "*", str(pid)]) as recorder:
-        await_here(spoor, pid, recorder)
+def kill_at_work(how, pid):
+    with subprocess.Popen([how.spoor.path, "attach", "-q", "-o", "trace", *how.ways[1], str(pid)]) as recorder:
+        await_here(how.spoor, pid, recorder)
         time.sleep(DICE.random() * 0.02)
         recorder.kill()
 
 
-def be_killed(spoor, program):
+def be_killed(how, program):
     """Calls go on alone; to remove what is left cuts some short, and does no harm."""
-    with running([program, "whole"]) as process:
-        kill_at_work(spoor, process.pid)
+    with running([program, how.kind]) as process:
+        kill_at_work(how, process.pid)
         time.sleep(0.2)
     for _ in range(KILLS):
         with running([program, "parts"]) as process:
             before = code_of(process.pid)
-            kill_at_work(spoor, process.pid)
-            done = run([spoor.path, "detach", str(process.pid)])
+            kill_at_work(how, process.pid)
+            done = run([how.spoor.path, "detach", str(process.pid)])
             check(done.status == 0, f"detach: {done}")
             check_left(process.pid, before)
 
@@ -80,13 +92,13 @@ def wait_in_vain(spoor, program):
         check(False, f"is not told: {done}")
 
 
-def test(spoor, transfers, gathers):
+def test(how):
     for one in come_and_go, change, be_killed:
-        one(spoor, transfers)
-        one(spoor, gathers)
-    wait_in_vain(spoor, transfers)
+        for program in how.programs:
+            one(how, program)
+    wait_in_vain(how.spoor, how.programs[0])
 
 
 if __name__ == "__main__":
-    subject, given = Spoor(sys.argv[1]), [os.path.realpath(path) for path in sys.argv[2:]]
-    main(lambda: test(subject, *given))
+    arguments = parse()
+    main(lambda: test(arguments))

@@ -12,6 +12,12 @@ size_t agent_asks(void) { return a64_agent_entries().asks; }
 size_t agent_call(void) { return a64_agent_entries().call - (size_t)LANES_BYTES; }
 size_t agent_call_size(void) { return a64_agent_entries().end - a64_agent_entries().call; }
 
+struct agent_rest agent_rest(void) {
+    struct a64_agent_entries e = a64_agent_entries();
+    const size_t start = LANES_BYTES;
+    return (struct agent_rest){e.rest - start, e.rest_made - start, e.rest_end - start};
+}
+
 struct a64_agent_entries a64_agent_entries(void) {
     struct a64_agent_entries e;
     memcpy(&e, a64_agent_bytes + ENTRIES_AT, sizeof e);

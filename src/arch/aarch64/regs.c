@@ -11,6 +11,7 @@
 #include "arch/aarch64/aarch64.h"
 #include "arch/aarch64/agent.h"
 #include "arch/notices.h"
+#include "arch/rest.h"
 
 enum { CALL_NUMBER = 8, SVC = 0xd4000001 };
 
@@ -81,6 +82,13 @@ bool regs_call(const struct regs *regs, long *ret_number, uint64_t *ret_argument
     return *ret_number >= 0;
 }
 
+bool regs_past_call(const struct regs *regs, struct past_call *ret) {
+    *ret = (struct past_call){.number = (long)regs->raw.regs[CALL_NUMBER],
+                              .result = (int64_t)regs->raw.regs[0]};
+    memcpy(ret->args, regs->raw.regs, sizeof ret->args);
+    return ret->number >= 0;
+}
+
 /* Up to here the argument's register is as it was. */
 void regs_put_off_call(struct regs *regs) { regs->raw.pc -= A64_BYTES; }
 
@@ -100,6 +108,9 @@ bool regs_is_interrupted(const struct regs *regs) {
         SYS_sendto,       SYS_sendmsg,       SYS_sendmmsg,        SYS_accept, SYS_accept4,
         SYS_connect};
     const struct user_regs_struct *r = &regs->raw;
+    struct past_call past;
+    if (regs_past_call(regs, &past) && rest_is_looked_for(&past))
+        return true;
     bool found = waits_for_notice(r->regs[CALL_NUMBER], r->regs[1]);
     for (size_t i = 0; i < sizeof calls / sizeof *calls && !found; i++)
         found = r->regs[CALL_NUMBER] == (uint64_t)calls[i];
@@ -283,6 +294,27 @@ void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64
     memcpy(v.registers, e.registers, sizeof v.registers);
     memcpy(f.mc.records, &v, sizeof v);
     memcpy(out, &f, sizeof f);
+}
+
+_Static_assert(offsetof(struct signal_frame, mc.regs) == REST_FRAME_RESULT, "");
+_Static_assert(offsetof(struct signal_frame, mc.records) + sizeof(struct vectors) +
+                       sizeof(struct record) <=
+                   REST_FRAME_BYTES,
+               "a record of no size is the last");
+
+void regs_from_frame(const uint8_t *frame, struct regs *ret) {
+    struct signal_frame f;
+    memcpy(&f, frame, offsetof(struct signal_frame, mc.records));
+    memcpy(ret->raw.regs, f.mc.regs, sizeof f.mc.regs);
+    ret->raw.sp = f.mc.sp;
+    ret->raw.pc = f.mc.pc;
+    ret->raw.pstate = f.mc.pstate;
+}
+
+void regs_set_rest_lane(struct regs *regs, taddr_t lane) {
+    enum { LANE = 9, ARGUMENT = 10 };
+    regs->raw.regs[LANE] = lane;
+    regs->raw.regs[ARGUMENT] = regs->raw.regs[0];
 }
 
 /* sp, pc, pstate, a word that is nothing, and the head of the record that comes first. */

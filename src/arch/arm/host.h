@@ -44,6 +44,7 @@ enum {
     REGS_TRAP_BYTES = 0,         /* how far behind a breakpoint the pc stands */
     REGS_TRAP_CODE = TRAP_BRKPT, /* its siginfo's */
     REGS_TELLS_ENDS = 0, /* the kernel reports the end also of calls whose begin it did not */
+    REGS_TELL_CALLS = 1, /* what call a thread comes back from, with what the kernel has */
     REGS_CALL_VFORK = SYS_vfork,
     REGS_CALL_MMAP = SYS_mmap2 /* with offset 0 only: some count pages there */
 };

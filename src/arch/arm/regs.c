@@ -14,6 +14,7 @@
 #include "arch/arm/psr.h"
 #include "arch/arm/t32.h"
 #include "arch/notices.h"
+#include "arch/rest.h"
 
 enum { CALL_NUMBER = 7, ARGUMENTS = 6 };
 
@@ -106,6 +107,16 @@ bool regs_call(const struct regs *regs, long *ret_number, uint64_t *ret_argument
     return *ret_number >= 0;
 }
 
+bool regs_past_call(const struct regs *regs, struct past_call *ret) {
+    const struct user_regs *r = &regs->raw;
+    *ret = (struct past_call){.number = (long)r->uregs[CALL_NUMBER],
+                              .args = {r->uregs[ORIGINAL_R0]},
+                              .result = (int32_t)r->uregs[0]};
+    for (int i = 1; i < ARGUMENTS; i++)
+        ret->args[i] = r->uregs[i];
+    return ret->number >= 0 && (int32_t)r->uregs[ORIGINAL_R0] != -1;
+}
+
 static void step_back(struct regs *regs) {
     regs->raw.uregs[ARM_PC] -= psr_is_t32(psr_of(regs)) ? T32_HALF : A32_BYTES;
 }
@@ -154,6 +165,9 @@ bool regs_is_interrupted(const struct regs *regs) {
                                 SYS_accept4,
                                 SYS_connect};
     const struct user_regs *r = &regs->raw;
+    struct past_call past;
+    if (regs_past_call(regs, &past) && rest_is_looked_for(&past))
+        return true;
     bool found = waits_for_notice(r->uregs[CALL_NUMBER], r->uregs[1]);
     for (size_t i = 0; i < sizeof calls / sizeof *calls && !found; i++)
         found = r->uregs[CALL_NUMBER] == (unsigned long)calls[i];
@@ -341,6 +355,25 @@ void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64
     memcpy(v.registers, e.registers, sizeof v.registers);
     memcpy(f.uc.records, &v, sizeof v);
     memcpy(out, &f, sizeof f);
+}
+
+_Static_assert(offsetof(struct signal_frame, uc.regs) == REST_FRAME_RESULT, "");
+_Static_assert(offsetof(struct signal_frame, uc.records) + sizeof(struct vectors) <=
+                   REST_FRAME_BYTES,
+               "");
+
+void regs_from_frame(const uint8_t *frame, struct regs *ret) {
+    struct signal_frame f;
+    memcpy(&f, frame, offsetof(struct signal_frame, uc.records));
+    for (int i = 0; i < REGS_DWARF_COUNT; i++)
+        ret->raw.uregs[i] = f.uc.regs[i];
+    ret->raw.uregs[PSR] = f.uc.psr;
+}
+
+void regs_set_rest_lane(struct regs *regs, taddr_t lane) {
+    enum { LANE = 6, ARGUMENT = 8 };
+    regs->raw.uregs[LANE] = (uint32_t)lane;
+    regs->raw.uregs[ARGUMENT] = regs->raw.uregs[0];
 }
 
 /* From sp on: lr, pc, the state, and behind the mask the head of the record that comes first. That

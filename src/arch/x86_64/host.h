@@ -43,6 +43,7 @@ enum {
     REGS_TRAP_BYTES = 1,   /* how far behind a breakpoint the pc stands */
     REGS_TRAP_CODE = 0x80, /* its siginfo's: SI_KERNEL */
     REGS_TELLS_ENDS = 1,   /* the kernel reports the end also of calls whose begin it did not */
+    REGS_TELL_CALLS = 1,   /* what call a thread comes back from, with what the kernel has */
     REGS_CALL_VFORK = SYS_vfork,
     REGS_CALL_MMAP = SYS_mmap /* with offset 0 only: some count pages there */
 };

@@ -10,11 +10,11 @@
 #include <cpuid.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 
 #include "arch/notices.h"
+#include "arch/rest.h"
 #include "arch/x86_64/stub.h"
 
 /* Linux include/linux/errno.h: seen by tracers only. */
@@ -86,6 +86,14 @@ bool regs_call(const struct regs *regs, long *ret_number, uint64_t *ret_argument
     return *ret_number >= 0;
 }
 
+bool regs_past_call(const struct regs *regs, struct past_call *ret) {
+    const struct user_regs_struct *r = &regs->raw;
+    *ret = (struct past_call){.number = (long)r->orig_rax,
+                              .args = {r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9},
+                              .result = (int64_t)r->rax};
+    return ret->number >= 0;
+}
+
 static void again(struct user_regs_struct *r, uint64_t number) {
     r->rax = number;
     r->rip -= SYSCALL_BYTES;
@@ -117,12 +125,6 @@ void regs_finish_restart(struct regs *regs) {
         r->orig_rax = (uint64_t)NO_SYSCALL;
 }
 
-static bool is_peek_for_all(const struct user_regs_struct *r) {
-    const uint64_t flags = MSG_PEEK | MSG_WAITALL;
-    return (int64_t)r->orig_rax == SYS_recvfrom && (int64_t)r->rax > 0 && r->rax < r->rdx &&
-           (r->r10 & (flags | MSG_DONTWAIT)) == flags;
-}
-
 bool regs_restart_interrupted(struct regs *regs) {
     /* signal(7), "Interruption by stop signals": these, and sockets that have a timeout. */
     static const int calls[] = {
@@ -132,7 +134,8 @@ bool regs_restart_interrupted(struct regs *regs) {
         SYS_writev,     SYS_sendto,       SYS_sendmsg,       SYS_sendmmsg,        SYS_accept,
         SYS_accept4,    SYS_connect};
     struct user_regs_struct *r = &regs->raw;
-    if (is_peek_for_all(r)) { /* it takes nothing away */
+    struct past_call past;
+    if (regs_past_call(regs, &past) && rest_is_looked_for(&past)) {
         r->rax = (uint64_t)-ERESTARTSYS;
         return true;
     }

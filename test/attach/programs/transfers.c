@@ -18,7 +18,7 @@
 
 #include "pattern.h"
 
-enum { SIZE = 300000, SIP = 8000, PIECES = 200, MESSAGES = 20, STREAMS = 5 };
+enum { SIZE = 300000, SIP = 8000, PIECES = 150, MESSAGES = 20, STREAMS = 5 };
 
 static uint8_t pattern[SIZE + PERIOD];
 
