@@ -6,27 +6,14 @@
 
 static const int64_t NOT_BEGUN = -512; /* −ERESTARTSYS */
 
-static void set_arguments(struct user_regs_struct *r, const uint64_t args[REST_ARGUMENTS]) {
-    r->rdi = args[0];
-    r->rsi = args[1];
-    r->rdx = args[2];
-    r->r10 = args[3];
-    r->r8 = args[4];
-    r->r9 = args[5];
-}
-
 bool rest_is_where(const struct regs *regs, const struct rest_call *call) {
     return regs->raw.rip == call->back && regs->raw.rax == call->done;
 }
 
 void rest_begin(struct regs *regs, const struct rest_place *place, const struct rest_call *call,
                 const uint64_t args[REST_ARGUMENTS], struct rest *ret) {
-    struct user_regs_struct *r = &regs->raw;
     rest_fill(call, ret);
-    set_arguments(r, args);
-    r->rax = (uint64_t)call->number;
-    r->orig_rax = (uint64_t)-1;
-    r->rip = place->agent + agent_entries().rest;
+    regs_set_syscall(regs, place->agent + agent_entries().rest, regs_sp(regs), call->number, args);
 }
 
 uint8_t *rest_frame(struct rest *rest, size_t *ret_size) {
@@ -51,21 +38,17 @@ static int64_t result_of(const struct user_regs_struct *r, uint64_t at, const st
     return result;
 }
 
-static void come_back(struct user_regs_struct *r, const struct rest *rest, uint64_t result) {
-    set_arguments(r, rest->registers);
-    r->rax = result;
-    r->rcx = r->rip = rest->back;
-    r->orig_rax = (uint64_t)-1;
+static void come_back(struct regs *regs, const struct rest *rest, uint64_t result) {
+    regs_set_syscall_result(regs, (int64_t)result, rest->registers);
+    regs->raw.rcx = regs->raw.rip = rest->back;
 }
 
-void rest_give_up(struct regs *regs, const struct rest *rest) {
-    come_back(&regs->raw, rest, rest->done);
-}
+void rest_give_up(struct regs *regs, const struct rest *rest) { come_back(regs, rest, rest->done); }
 
 bool rest_end(struct regs *regs, taddr_t agent, const struct rest *rest, struct rest_call *ret) {
     bool over;
     int64_t result = result_of(&regs->raw, regs->raw.rip - agent, rest, &over);
     bool is_left = rest_is_left(rest, result, ret);
-    come_back(&regs->raw, rest, ret->done);
+    come_back(regs, rest, ret->done);
     return is_left && !over;
 }
