@@ -199,9 +199,10 @@ struct arch {
      * NULL. */
     bool (*decode)(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,
                    struct insn_constants *constants);
-    /* Runs INSN, whose bytes are BYTES, on TRAIL. Returns whether it makes an address so, or
-     * accesses the memory there: INSN's copy *RET says so as pc-relative operands do (with the bit
-     * that tells the state, where the program has put it in). NULL: those say all. */
+    /* Runs INSN, whose bytes are BYTES, on TRAIL. Returns whether it makes an address so, accesses
+     * the memory there, or is an INSN_JUMP_INDIRECT to it: INSN's copy *RET says so as pc-relative
+     * operands do (with the bit that tells the state, where the program has put it in, and of
+     * jumps always). NULL: those say all. */
     bool (*follow)(struct trail *trail, const struct insn *insn, const uint8_t *bytes,
                    struct insn *ret);
     /* Are BYTES (ROOM > 0) a return that takes nothing else off the stack? */

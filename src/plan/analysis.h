@@ -395,6 +395,8 @@ void groups_find_entries(struct analysis *a);
 /* ---- exits.c ---- */
 void exits_find(struct analysis *a);
 struct exit_site *exit_at(const struct analysis *a, vaddr_t addr); /* NULL if there is none */
+/* Is the stack behind the instruction at BYTES as it is before it? */
+bool stack_is_kept(const struct arch *arch, const uint8_t *bytes, size_t size);
 
 /* ---- controls.c ---- */
 /* Before text_decode(), which calls controls_note_call() for each call in FUNC (or NO_FUNC). SLOT:

@@ -6,6 +6,8 @@
  *
  *     qsort:  entry event … jmp qsort_r          (no event)
  *     qsort_r:              …            ret     exit event, which ends qsort by its stack pointer
+ *
+ * Such a jump may lead there through a linker's veneer (veneer.c).
  */
 #include "plan/internal.h"
 
@@ -15,28 +17,41 @@ static bool is_traced(const struct plan *plan, const struct plan_request *r, uin
     return plan->functions.at[f].entry != TIER_NONE && (!r->selected || is_set(r->selected, f));
 }
 
-/* Where the tail jump S leads, or the function runs on; UINT32_MAX: to nowhere that is known. */
-static uint32_t target_of(const struct plan *plan, const struct step *s) {
+/* The function at the end of the tail jump S, or that its own runs into; UINT32_MAX: none that is
+ * known. *RET_VIA: a veneer on the way that counts as a function; UINT32_MAX: there is none. */
+static uint32_t target_of(const struct plan *plan, const struct step *s, uint32_t *ret_via) {
+    *ret_via = UINT32_MAX;
     bool direct = s->insn.kind == INSN_JUMP || s->insn.kind == INSN_BRANCH;
     if (!s->exit || s->loops || s->event != EVENT_TAIL || (!direct && !s->falls))
         return UINT32_MAX;
     if (s->falls)
         return direct ? UINT32_MAX : plan_index_at(plan, s->insn.addr + s->insn.size);
-    return plan_index_at(plan, s->insn.target);
+    uint32_t g = plan_index_at(plan, s->insn.target);
+    vaddr_t beyond = veneer_target(plan, s->insn.target);
+    if (!beyond)
+        return g;
+    *ret_via = g;
+    return plan_index_at(plan, beyond);
+}
+
+static bool can_be_carried(const struct plan *plan, const struct plan_request *r, uint32_t g) {
+    const struct plan_function *f = &plan->functions.at[g];
+    return f->entry != TIER_NONE && f->exact && !is_traced(plan, r, g);
 }
 
 static bool carry(const struct plan *plan, const struct plan_request *r, uint8_t *carried) {
     bool more = false;
     for (size_t i = 0; i < plan->steps.count; i++) {
         const struct step *s = &plan->steps.at[i];
-        uint32_t f = s->function, g = target_of(plan, s);
-        if (g == UINT32_MAX || is_set(carried, g) || is_traced(plan, r, g) ||
-            plan->functions.at[g].entry == TIER_NONE || !plan->functions.at[g].exact)
+        uint32_t f = s->function, via;
+        if (!is_set(carried, f) && !(is_traced(plan, r, f) && is_set(r->filtered, f)))
             continue;
-        if (is_set(carried, f) || (is_traced(plan, r, f) && is_set(r->filtered, f))) {
-            carried[g / 8] |= (uint8_t)(1u << g % 8);
-            more = true;
-        }
+        uint32_t g = target_of(plan, s, &via);
+        if (g == UINT32_MAX || is_set(carried, g) || !can_be_carried(plan, r, g) ||
+            (via != UINT32_MAX && is_traced(plan, r, via)))
+            continue;
+        carried[g / 8] |= (uint8_t)(1u << g % 8);
+        more = true;
     }
     return more;
 }
@@ -49,6 +64,6 @@ uint8_t *carried_find(const struct plan *plan, const struct plan_request *r) {
 }
 
 bool carried_on(const struct plan *plan, const uint8_t *carried, const struct step *s) {
-    uint32_t g = target_of(plan, s);
+    uint32_t via, g = target_of(plan, s, &via);
     return g != UINT32_MAX && is_set(carried, g);
 }

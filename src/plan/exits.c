@@ -173,19 +173,21 @@ static bool pass_flags_on(struct analysis *a) {
     return changed;
 }
 
-/* Is the stack behind the instruction at ADDR as it is before it? */
-static bool keeps_stack(const struct analysis *a, const struct text *text, vaddr_t addr) {
+bool stack_is_kept(const struct arch *arch, const uint8_t *bytes, size_t size) {
     struct stack_effect effects[STACK_MAX_EFFECTS];
-    size_t count =
-        text_arch(a, text, addr)->stack(text_bytes(text, addr), text_size(text, addr), effects);
+    size_t count = arch->stack(bytes, size, effects);
     for (size_t i = 0; i < count; i++) {
         const struct stack_effect *e = &effects[i];
         bool other = e->op == STACK_SET || e->op == STACK_ALIGN || e->op == STACK_LOAD;
-        if (e->changed >> a->arch->sp_register & 1 || (other && e->reg == a->arch->sp_register) ||
+        if (e->changed >> arch->sp_register & 1 || (other && e->reg == arch->sp_register) ||
             !(other || e->op == STACK_NONE || e->op == STACK_STORE))
             return false;
     }
     return true;
+}
+
+static bool keeps_stack(const struct analysis *a, const struct text *text, vaddr_t addr) {
+    return stack_is_kept(text_arch(a, text, addr), text_bytes(text, addr), text_size(text, addr));
 }
 
 /* Makes an exit of the last instruction of F, which runs into the next function. False: there the

@@ -21,11 +21,6 @@ static void note(struct search *s, vaddr_t addr) {
         s->found[i / 8] |= (uint8_t)(1u << i % 8);
 }
 
-/* What leads to code, without the bit that tells a state. */
-static vaddr_t address_in(const struct search *s, vaddr_t word) {
-    return s->plan->arch->other ? word & ~(vaddr_t)1 : word;
-}
-
 /* The word at SLOT: as the file has it, a relocation makes it, or the dynamic linker finds it. */
 static void note_word(struct search *s, vaddr_t slot) {
     const struct module *m = s->plan->module;
@@ -40,7 +35,7 @@ static void note_word(struct search *s, vaddr_t slot) {
             note(s, m->refs[i].target);
     if (bytes && !m->position_independent) {
         memcpy(&word, bytes, m->word_bytes);
-        note(s, address_in(s, word));
+        note(s, plan_code_address(s->plan, word));
     }
 }
 
@@ -49,7 +44,7 @@ static void read_function(struct search *s, vaddr_t addr, int nested);
 static void read_insn(struct search *s, const struct insn *insn, const struct insn_constants *k,
                       int nested) {
     if (insn->operand == OPERAND_PC_ADDRESS)
-        note(s, address_in(s, insn->target));
+        note(s, plan_code_address(s->plan, insn->target));
     else if (insn->operand == OPERAND_PC_MEMORY)
         note_word(s, insn->target);
     else if ((insn->kind == INSN_CALL || insn->kind == INSN_JUMP) && nested < MOST_NESTED)
@@ -65,26 +60,15 @@ static void read_function(struct search *s, vaddr_t addr, int nested) {
     const struct plan *plan = s->plan;
     uint32_t i = plan_index_at(plan, addr);
     uint64_t size = i == UINT32_MAX ? 0 : plan->functions.at[i].size;
-    const uint8_t *bytes = size ? module_bytes(plan->module, addr, size) : NULL;
-    if (!bytes || s->seen[i / 8] >> i % 8 & 1)
+    if (!size || !module_bytes(plan->module, addr, size) || s->seen[i / 8] >> i % 8 & 1)
         return;
     s->seen[i / 8] |= (uint8_t)(1u << i % 8);
     struct insn insn;
     struct trail trail = {.known = 0};
     for (uint64_t at = 0; at < size; at += insn.size) {
         struct insn_constants constants = {.immediate_count = 0};
-        const struct arch *arch = plan_arch_at(plan, addr + at);
-        if (!arch) { /* data */
-            insn.size = plan->arch->other->insn_bytes;
-            continue;
-        }
-        if (arch->decode(bytes + at, size - at, addr + at, &insn, &constants)) {
-            trail.literal = insn.operand == OPERAND_PC_MEMORY
-                                ? module_constant(plan->module, insn.target, arch->word_bytes)
-                                : NULL;
-            arch_complete(arch, &trail, bytes + at, &insn);
-        }
-        read_insn(s, &insn, &constants, nested);
+        if (plan_decode(plan, addr + at, &trail, &insn, &constants))
+            read_insn(s, &insn, &constants, nested);
     }
 }
 

@@ -99,6 +99,14 @@ bool trap_permits_site(const struct plan *plan, const struct site *site);
 /* ---- plan.c ---- */
 /* Number of the function that begins at ADDR; UINT32_MAX: none does. */
 uint32_t plan_index_at(const struct plan *plan, vaddr_t addr);
+/* What leads to code, without the bit that tells a state. */
+static inline vaddr_t plan_code_address(const struct plan *plan, vaddr_t word) {
+    return plan->arch->other ? word & ~(vaddr_t)1 : word;
+}
+/* Decodes what stands at ADDR, on a line that TRAIL knows (arch_complete()). CONSTANTS may be NULL.
+ * False: that is no instruction; RET has its size all the same. */
+bool plan_decode(const struct plan *plan, vaddr_t addr, struct trail *trail, struct insn *ret,
+                 struct insn_constants *constants);
 
 /* ---- go_stacks.c ---- */
 /* Which functions tell of stacks; to be called when sites are built. */
@@ -106,6 +114,10 @@ void go_stacks_find(struct plan *plan);
 /* Whether the start of SITE, or a step of it, does. */
 bool go_stacks_entry(const struct plan *plan, const struct site *site);
 bool go_stacks_step(const struct plan *plan, const struct step *s);
+
+/* ---- veneer.c: what linkers put between branches and functions ---- */
+/* Where the veneer at ADDR leads; 0: none stands there. */
+vaddr_t veneer_target(const struct plan *plan, vaddr_t addr);
 
 /* ---- carried.c: whose exits end calls of others ---- */
 /* A bitmap by function, to be freed. */

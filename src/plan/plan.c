@@ -201,6 +201,23 @@ const struct arch *plan_arch_at(const struct plan *plan, vaddr_t addr) {
     return low ? plan->spans.at[low - 1].arch : plan->arch;
 }
 
+bool plan_decode(const struct plan *plan, vaddr_t addr, struct trail *trail, struct insn *ret,
+                 struct insn_constants *constants) {
+    const struct module *m = plan->module;
+    const struct arch *arch = plan_arch_at(plan, addr);
+    const struct segment *segment = module_segment_at(m, addr);
+    const uint8_t *bytes = module_bytes(m, addr, 1);
+    uint8_t step = arch ? arch->insn_bytes : plan->arch->other->insn_bytes;
+    *ret = (struct insn){.addr = addr, .size = step, .kind = INSN_BAD};
+    if (!arch || !segment || !bytes ||
+        !arch->decode(bytes, segment->start + segment->file_size - addr, addr, ret, constants))
+        return false;
+    bool memory = ret->operand == OPERAND_PC_MEMORY;
+    trail->literal = memory ? module_constant(m, ret->target, arch->word_bytes) : NULL;
+    arch_complete(arch, trail, bytes, ret);
+    return true;
+}
+
 bool plan_takes_lane(const struct plan *plan) { return plan->takes_lane; }
 
 bool plan_has_controls(const struct plan *plan) {

@@ -183,6 +183,13 @@ static void note_jump(struct search *s, const struct insn *in, uint8_t state) {
     go(s, in->target, state);
 }
 
+/* A jump to where the instructions before it say: a linker's veneer mostly. */
+static void note_known_jump(struct search *s, const struct insn *whole) {
+    struct insn direct = *whole;
+    direct.target = code_address(s->a, whole->target);
+    note_jump(s, &direct, whole->target & 1 ? CODE_T32 : CODE_A32);
+}
+
 /* What IN, or what it completes, refers to. */
 static void note_operand(struct search *s, const struct arch *arch, const struct text *t,
                          const struct insn *in, struct line *line) {
@@ -199,6 +206,8 @@ static void note_operand(struct search *s, const struct arch *arch, const struct
     vaddr_t to = code_address(s->a, whole.target);
     bool address = whole.operand == OPERAND_PC_ADDRESS ||
                    (whole.operand == OPERAND_ABSOLUTE && !s->a->module->position_independent);
+    if (address && whole.kind == INSN_JUMP_INDIRECT)
+        note_known_jump(s, &whole);
     if (!address || !(whole.target & 1) || !is_own(s, to))
         return;
     begin_function(s, to, true);

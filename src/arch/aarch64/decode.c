@@ -132,6 +132,9 @@ bool a64_follow(struct trail *trail, const struct insn *insn, const uint8_t *byt
         set(trail, a64_rd(word), value);
         return with_operand(insn, OPERAND_PC_ADDRESS, value, ret);
     }
+    if (insn->kind == INSN_JUMP_INDIRECT)
+        return in.form == A64_INDIRECT && knows(trail, a64_rn(word)) &&
+               with_operand(insn, OPERAND_PC_ADDRESS, trail->at[a64_rn(word)], ret);
     struct a64_access access = {0};
     bool plain = in.form == A64_SCALED || in.form == A64_UNSCALED || in.form == A64_PAIR;
     if (plain)

@@ -5,6 +5,7 @@
  *     ldr r3, literal; ldr r3, [pc, r3]        the memory there
  *     movw r3, #low; movt r3, #high            a number: an address in programs that do not move
  *     add ip, pc, #0; add ip, ip, #n; ldr pc, [ip, #low]!      the linker's stubs
+ *     ldr ip, literal; add ip, pc, ip; bx ip                   its veneers
  *
  * A register holds a number or, once the pc took part, an address: of the latter its bit among the
  * upper sixteen of `known` is set as well. What is added to an address is one; tables of slots are
@@ -133,10 +134,34 @@ static bool access(struct trail *t, const struct insn *insn, uint32_t word, stru
     return true;
 }
 
+/* Where a jump leads that no place in memory tells. */
+static bool jumps_to(const struct trail *t, const struct insn *insn, uint32_t word,
+                     struct insn *ret) {
+    struct value v = {0};
+    switch (a32_classify(word).form) {
+    case A32_BX:
+        v = value_of(t, insn, a32_rm(word));
+        break;
+    case A32_DATA:
+        v = computed(t, insn, word);
+        break;
+    case A32_SINGLE:
+        if (insn->operand == OPERAND_PC_MEMORY && t->literal)
+            v = (struct value){true, false, a32_word(t->literal)};
+        break;
+    default:
+        break;
+    }
+    return v.known &&
+           with_operand(insn, v.address ? OPERAND_PC_ADDRESS : OPERAND_ABSOLUTE, v.at, ret);
+}
+
 bool a32_follow(struct trail *trail, const struct insn *insn, const uint8_t *bytes,
                 struct insn *ret) {
     uint32_t word = a32_word(bytes);
     bool conditional = a32_is_conditional(word);
+    if (insn->kind == INSN_JUMP_INDIRECT && !conditional && jumps_to(trail, insn, word, ret))
+        return true;
     switch (a32_classify(word).form) {
     case A32_DATA:
         if (!conditional)

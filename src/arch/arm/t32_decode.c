@@ -307,6 +307,10 @@ static bool with_operand(const struct insn *insn, uint8_t operand, vaddr_t targe
     return true;
 }
 
+static uint32_t literal_in(const struct trail *trail) {
+    return t32_half(trail->literal) | (uint32_t)t32_half(trail->literal + T32_HALF) << 16;
+}
+
 /* What accesses memory. What is accessed at a known place is told, and what constants load. */
 static bool follow_access(struct trail *trail, const struct insn *insn, const struct t32 *in,
                           struct insn *ret) {
@@ -327,7 +331,7 @@ static bool follow_access(struct trail *trail, const struct insn *insn, const st
         value = sum(trail->at[a.base], a.indexed ? (int64_t)trail->at[index] : a.offset);
     trail->known &= ~t32_written_by(in, &a);
     if (a.base == ARM_PC && word && trail->literal)
-        set(trail, a.regs[0], t32_half(trail->literal) | t32_half(trail->literal + T32_HALF) << 16);
+        set(trail, a.regs[0], literal_in(trail));
     return found && with_operand(insn, OPERAND_PC_MEMORY, value, ret);
 }
 
@@ -357,6 +361,26 @@ static bool follow_high(struct trail *trail, const struct insn *insn, const stru
     return adds && by_pc && with_operand(insn, OPERAND_PC_ADDRESS, (uint32_t)value, ret);
 }
 
+/* Where a jump leads that no place in memory tells; what writes the pc otherwise than by `bx` or a
+ * load stays in T32. */
+static bool jumps_to(const struct trail *trail, const struct insn *insn, const struct t32 *in,
+                     struct insn *ret) {
+    uint8_t rm = t32_reg(in->word, 3);
+    switch (in->row->form) {
+    case T32_BX:
+        return knows(trail, rm) && with_operand(insn, OPERAND_PC_ADDRESS, trail->at[rm], ret);
+    case T32_MOV_HIGH:
+        return knows(trail, rm) && with_operand(insn, OPERAND_PC_ADDRESS, trail->at[rm] | 1, ret);
+    case T32_ADD_HIGH:
+        return knows(trail, rm) &&
+               with_operand(insn, OPERAND_PC_ADDRESS,
+                            (uint32_t)(insn->addr + T32_PC + trail->at[rm]) | 1, ret);
+    default:
+        return insn->operand == OPERAND_PC_MEMORY && trail->literal &&
+               with_operand(insn, OPERAND_ABSOLUTE, literal_in(trail), ret);
+    }
+}
+
 static void forget_block(struct trail *trail, const struct insn *insn, const uint8_t *bytes) {
     struct t32_block block;
     t32_block_at(bytes, insn->size, &block);
@@ -369,6 +393,8 @@ bool t32_follow(struct trail *trail, const struct insn *insn, const uint8_t *byt
     struct t32 in = t32_classify(bytes, insn->size);
     if (insn->kind == INSN_CALL || insn->kind == INSN_CALL_INDIRECT)
         trail->known &= ~(uint32_t)ARM_CHANGED_BY_CALLS;
+    if (insn->kind == INSN_JUMP_INDIRECT && !insn->goes_on && jumps_to(trail, insn, &in, ret))
+        return true;
     switch (in.row->form) {
     case T32_IT:
         forget_block(trail, insn, bytes);

@@ -111,6 +111,34 @@
         .word   0x12345678
         end     t_literal
 
+@ ---- tail calls of the other state, for which the linker makes veneers ----
+        begin   a_crosses, .arm
+        add     r0, r0, #1
+        b       t_crossed
+        end     a_crosses
+
+        begin   t_crosses, .thumb
+        adds    r0, #1
+        b.w     a_crossed
+        end     t_crosses
+
+        .thumb
+        .balign 4
+        .thumb_func
+        place   t_crossed
+        .type   t_crossed, %function
+        push    {r4, lr}
+        movs    r0, #1
+        pop     {r4, pc}
+
+        .arm
+        .balign 4
+        place   a_crossed
+        .type   a_crossed, %function
+        push    {r4, lr}
+        mov     r0, #1
+        pop     {r4, pc}
+
 @ ---- states that contradict each other ----
 @ Calls of what is no function by its symbol are calls in the state they are in: nobody turns them.
 

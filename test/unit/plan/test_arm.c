@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "arch/arm/arm.h"
+#include "base/mem.h"
 #include "fixture.h"
 #include "oracle_arm.h"
 
@@ -272,6 +273,48 @@ static void what_stands_beside_it_is_not(void **state) {
     }
 }
 
+/* The stub with EVENT at ADDR of CODE; NULL: none is there. */
+static const struct mark *stub_of(const struct plan_code *code, vaddr_t addr,
+                                  enum event_kind event) {
+    for (size_t i = 0; i < code->mark_count; i++) {
+        const struct mark *m = &code->marks[i];
+        const struct arch *arch = m->other ? &arch_t32 : &arch_a32;
+        if (m->kind == MARK_STUB && m->orig == addr &&
+            (arch->stub_site(code->area + m->offset, m->variant, code->overflow) & 3) == event)
+            return m;
+    }
+    return NULL;
+}
+
+/* Library calls that end by a tail call through a veneer. */
+static void calls_go_on_behind_veneers(void **state) {
+    (void)state;
+    static const char *const names[][2] = {{"a_crosses", "t_crossed"}, {"t_crosses", "a_crossed"}};
+    for (int i = 0; i < 4; i++) {
+        const struct plan *plan = i / 2 ? arm->plan : arm->named_plan;
+        vaddr_t from = fixture_place(arm, names[i % 2][0]),
+                to = fixture_place(arm, names[i % 2][1]);
+        AUTO_FREE uint8_t *chosen = mem_alloc(plan_function_count(plan) / 8 + 1);
+        for (size_t k = 0; k < plan_function_count(plan); k++)
+            if (plan_function(plan, k)->addr == from)
+                chosen[k / 8] = (uint8_t)(1u << k % 8);
+        struct plan_request request = {.area = arm->area,
+                                       .area_size = plan_area_size(plan),
+                                       .ring_bytes = 1 << 16,
+                                       .selected = chosen,
+                                       .filtered = chosen,
+                                       .caller = {0x50000000, 0x50001000}};
+        struct plan_code code;
+        assert_int_equal(plan_emit(plan, &request, &code, NULL), 0);
+        assert_non_null(stub_of(&code, from, EVENT_ENTRY));
+        assert_null(stub_of(&code, from + (i % 2 ? HALF : WORD), EVENT_TAIL));
+        assert_null(stub_of(&code, to, EVENT_ENTRY));
+        assert_non_null(stub_of(&code, to + (i % 2 ? 2 * WORD : 2 * HALF), EVENT_RETURN));
+        assert_int_equal(code.sites, 2);
+        plan_code_done(&code);
+    }
+}
+
 static const char *const *files;
 
 static int open_fixture(void **state) {
@@ -300,6 +343,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(stubs_find_the_table_of_lanes_wherever_they_are),
         cmocka_unit_test(code_that_is_come_to_in_both_states_is_left_alone),
         cmocka_unit_test(what_stands_beside_it_is_not),
+        cmocka_unit_test(calls_go_on_behind_veneers),
     };
     return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }
