@@ -1,3 +1,4 @@
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -125,17 +126,27 @@ static bool is_unnoticed(const struct task *task) {
                  : status_ignores(task->tid, sig);
 }
 
+/* Whether it may not have run since TASK was last looked at. It may have made a call of ours then,
+ * and be stopped again before its next instruction; what the kernel keeps of calls tells of that
+ * one (AArch64). */
+static bool is_as_before(const struct task *task, const struct regs *regs) {
+    return task->past.was_whole && memcmp(&task->past.whole, regs, sizeof *regs) == 0;
+}
+
 void deliver_mend_call(struct task *task) {
     struct regs regs;
     if (thread_get_regs(task->tid, &regs) < 0)
         return;
-    bool again = thread_restart_interrupted(task->tid, &task->past, &regs);
-    if (!again)
+    bool unnoticed = is_unnoticed(task), looked = unnoticed && !is_as_before(task, &regs);
+    bool again = looked && thread_restart_interrupted(task->tid, &task->past, &regs);
+    if (looked && !again)
         rests_note(task, &regs);
-    bool mend = (again || task->is_cut) && is_unnoticed(task) && !status_signal_pending(task->tid);
+    task->past.was_whole = unnoticed && !again && !task->is_cut;
+    task->past.whole = regs;
+    bool mend = unnoticed && (again || task->is_cut) && !status_signal_pending(task->tid);
     task->is_cut &= mend;
     task->past.wait.number = -1; /* that was then */
-    if (!REGS_TELL_CALLS && !(task->status >> 16) && !is_unnoticed(task))
+    if (!REGS_TELL_CALLS && !(task->status >> 16) && !unnoticed)
         thread_note_signal(&regs, &task->past);
     if (again && mend)
         thread_set_regs(task->tid, &regs);

@@ -26,30 +26,11 @@ static bool all_stopped(const struct tracer *t, const struct space *space) {
     return true;
 }
 
-/* Interrupts those of SPACE that have not been yet: ALL, or such of which enough is known. Returns
- * whether any are left. */
-static bool interrupt_some(const struct tracer *t, const struct space *space, bool all) {
-    bool left = false;
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        if (k->space != space || stands_still(k) || k->interrupted)
-            continue;
-        k->interrupted = thread_note_wait(k->tid, &k->past) || all;
-        if (k->interrupted)
-            thread_interrupt(k->tid);
-        left |= !k->interrupted;
-    }
-    return left;
-}
-
-/* Threads that run, of which more may be known soon, are interrupted last. */
 static void begin_to_stop(const struct tracer *t, struct space *space) {
-    enum { LOOKS = 10 };
-    const struct timespec nap = {.tv_nsec = 100000};
     space->stopping = true;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        k->interrupted &= k->space != space;
-    for (int i = 0; interrupt_some(t, space, i == LOOKS); i++)
-        nanosleep(&nap, NULL);
+        if (k->space == space && !stands_still(k))
+            task_interrupt(k);
 }
 
 bool stop_space_within(struct tracer *t, struct space *space, unsigned ms) {

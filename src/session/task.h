@@ -28,7 +28,6 @@ struct task {
                              it stops */
     bool forked;          /* space is a copy that has not run yet */
     bool stopped;         /* by ptrace, and not yet resumed */
-    bool interrupted;     /* since its space began to stop */
     bool standing;        /* in a group-stop, until it reports something else */
     bool finished;        /* the call that it has made a child by, since it stopped */
     pid_t vfork_child;    /* not 0: it waits in the kernel until that child execs or ends */

@@ -7,7 +7,7 @@
 #include <asm/ptrace.h>
 #include <elf.h>
 #include <errno.h>
-#include <stdio.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/ptrace.h>
@@ -16,7 +16,6 @@
 #include "base/mem.h"
 #include "target/cpu.h"
 #include "target/memory.h"
-#include "target/status.h"
 #include "target/thread.h"
 
 static const int NO_CALL = -1;
@@ -46,16 +45,10 @@ bool thread_guards_returns(pid_t tid) {
 
 int thread_forget_call(pid_t tid) { return set(tid, NT_ARM_SYSTEM_CALL, &NO_CALL, sizeof NO_CALL); }
 
-/* Whether this kernel shows the first argument of a call that has a result (first_argument()). */
-static bool shows_argument;
-
-/* One that is interrupted again before it has stopped may be on its way out already. */
-bool thread_note_wait(pid_t tid, struct thread_past *past) {
-    struct status_wait now;
-    status_wait_of(tid, &now);
-    if (now.number >= 0)
-        past->wait = now;
-    return now.number >= 0 || shows_argument;
+/* The kernel tells afterwards. */
+void thread_note_wait(pid_t tid, struct thread_past *past) {
+    (void)tid;
+    (void)past;
 }
 
 void thread_note_signal(const struct regs *regs, struct thread_past *past) {
@@ -75,36 +68,28 @@ static bool is_handled(const struct thread_past *past, const struct regs *regs) 
     return false;
 }
 
-/* Whether that is the call behind which REGS stand: all but the first argument is still to be seen.
- */
-static bool is_wait_of(const struct status_wait *w, const struct regs *regs) {
-    const struct user_regs_struct *r = &regs->raw;
-    return w->number >= 0 && (uint64_t)w->number == r->regs[8] && w->sp == r->sp &&
-           w->pc == r->pc && memcmp(&w->args[1], &r->regs[1], 5 * sizeof *w->args) == 0;
-}
-
 /*
- * The result has taken the place of the first argument, which the kernel has still (orig_x0).
- * /proc/TID/syscall may tell, which shows arguments of a thread that is in a call. The kernel has
- * forgotten that this one is: so that is said to it for a moment. While the thread stands nothing
- * else asks. Kernels that show the register itself (6.1.192 does; 6.12.95 does not) show the
- * result.
+ * The result has taken the place of the first argument, which the kernel has still (orig_x0). It
+ * tells that where it thinks that a seccomp filter has stopped the thread (PTRACE_GET_SYSCALL_INFO,
+ * since Linux 5.3), which it knows by the code of the stop's siginfo, and a tracer may change that
+ * one. At stops of ours, and before signals that do nothing, nobody else sees it. (The number is
+ * not told: the kernel has forgotten by then that the thread was in a call. NT_ARM_SYSTEM_CALL
+ * would remind it, but some kernels overwrite the argument then: 6.1.192.)
  */
-static bool first_argument(pid_t tid, const struct regs *regs, uint64_t *ret) {
-    enum { NUMBER = 8 };
-    int number = (int)regs->raw.regs[NUMBER];
-    uint64_t argument;
-    long seen;
-    if (set(tid, NT_ARM_SYSTEM_CALL, &number, sizeof number) < 0)
+static bool first_argument(pid_t tid, uint64_t *ret) {
+    struct __ptrace_syscall_info call = {.op = PTRACE_SYSCALL_INFO_NONE};
+    siginfo_t stop;
+    if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &stop) < 0)
         return false;
-    bool known = status_call_of(tid, &seen, &argument) && seen == number;
-    if (thread_forget_call(tid) < 0 || !known)
+    siginfo_t filtered = stop;
+    filtered.si_signo = SIGTRAP;
+    filtered.si_code = SIGTRAP | PTRACE_EVENT_SECCOMP << 8;
+    if (ptrace(PTRACE_SETSIGINFO, tid, NULL, &filtered) < 0)
         return false;
-    shows_argument |= argument != regs->raw.regs[0];
-    if (!shows_argument)
-        return false;
-    *ret = argument;
-    return true;
+    ptrace(PTRACE_GET_SYSCALL_INFO, tid, (void *)sizeof call, &call);
+    ptrace(PTRACE_SETSIGINFO, tid, NULL, &stop);
+    *ret = call.seccomp.args[0];
+    return call.op == PTRACE_SYSCALL_INFO_SECCOMP;
 }
 
 /* Whether the instruction before the pc of REGS is `svc #0`. */
@@ -115,9 +100,6 @@ static bool is_behind_call(pid_t tid, const struct regs *regs) {
 }
 
 /*
- * Where the kernel does not tell the first argument, what the thread waited in when it was
- * interrupted does, which was looked at a moment before.
- *
  * Behind the return from a handler the registers are those of the call that this had interrupted,
  * and the kernel's first argument is the return's. To look like a call that we have interrupted the
  * thread would have to be stopped before its next instruction. Where handlers have run is known, as
@@ -125,10 +107,8 @@ static bool is_behind_call(pid_t tid, const struct regs *regs) {
  */
 bool thread_has_called(pid_t tid, const struct thread_past *past, const struct regs *regs,
                        uint64_t *ret_argument) {
-    if (!is_behind_call(tid, regs) || is_handled(past, regs))
-        return false;
-    *ret_argument = past->wait.args[0];
-    return first_argument(tid, regs, ret_argument) || is_wait_of(&past->wait, regs);
+    return is_behind_call(tid, regs) && !is_handled(past, regs) &&
+           first_argument(tid, ret_argument);
 }
 
 bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struct regs *regs) {

@@ -58,12 +58,11 @@ int thread_forget_call(pid_t tid) {
 
 /* One that is interrupted again before it has stopped may be on its way out already. Most calls are
  * told without that. */
-bool thread_note_wait(pid_t tid, struct thread_past *past) {
+void thread_note_wait(pid_t tid, struct thread_past *past) {
     struct status_wait now;
     status_wait_of(tid, &now);
     if (now.number >= 0)
         past->wait = now;
-    return true;
 }
 
 /* The kernel's number tells of the return from a handler. */

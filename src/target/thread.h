@@ -64,10 +64,11 @@ struct thread_past {
         taddr_t pc, sp;
     } handled[8]; /* where handlers have interrupted it, the last ones */
     size_t handled_count;
+    struct regs whole; /* at its last stop, if no call was to be made again then */
+    bool was_whole;
 };
-/* TID is about to be interrupted. False: it runs, and if that is on its way through a call to where
- * it waits, one would know more of it a moment later. */
-bool thread_note_wait(pid_t tid, struct thread_past *past);
+/* TID is about to be interrupted. */
+void thread_note_wait(pid_t tid, struct thread_past *past);
 /* A thread with REGS is about to get a signal, for which it may have a handler. */
 void thread_note_signal(const struct regs *regs, struct thread_past *past);
 /* REGS are of TID, which has stopped, and look like those of a thread that has come back from a

@@ -39,10 +39,9 @@ int thread_forget_call(pid_t tid) {
 }
 
 /* The registers say that, too. */
-bool thread_note_wait(pid_t tid, struct thread_past *past) {
+void thread_note_wait(pid_t tid, struct thread_past *past) {
     (void)tid;
     (void)past;
-    return true;
 }
 
 void thread_note_signal(const struct regs *regs, struct thread_past *past) {

@@ -2,10 +2,9 @@
 """A program sends and receives in calls that wait until all is done: each does all, though spoor stops them half-way,
 when it comes and goes, when what is traced changes, and when it is killed meanwhile.
 
-    transfers.py [--parts] [--own] [--visits=N] SPOOR TRANSFERS GATHERS
+    transfers.py [--own] [--visits=N] SPOOR TRANSFERS GATHERS
 
-Of programs/. --parts: calls may do less (some kernels of AArch64 do not tell what they were asked to do), but nothing is
-lost. --own: only the programs' own functions are traced, which machines that are emulated have time for.
+Of programs/. --own: only the programs' own functions are traced, which machines that are emulated have time for.
 """
 import argparse
 import os
@@ -23,7 +22,6 @@ CHANGES, KILLS = 10, 3
 
 def parse():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--parts", dest="kind", action="store_const", const="parts", default="whole")
     parser.add_argument("--own", dest="ways", action="store_const", const=OWN, default=ALL)
     parser.add_argument("--visits", type=int, default=9)
     parser.add_argument("spoor", type=Spoor)
@@ -38,7 +36,7 @@ def await_here(spoor, pid, recorder):
 
 
 def come_and_go(how, program):
-    with running([program, how.kind]) as process:
+    with running([program, "whole"]) as process:
         before = code_of(process.pid)
         for number in range(how.visits):
             attach_for(how.spoor, process.pid, "50ms", *how.ways[number % len(how.ways)])
@@ -47,7 +45,7 @@ def come_and_go(how, program):
 
 def change(how, program):
     spoor = how.spoor
-    with running([program, how.kind]) as process:
+    with running([program, "whole"]) as process:
         command = [spoor.path, "attach", "-q", "-o", "trace", str(process.pid)]
         with subprocess.Popen(command) as recorder:
             await_here(spoor, process.pid, recorder)
@@ -66,7 +64,7 @@ def kill_at_work(how, pid):
 
 def be_killed(how, program):
     """Calls go on alone; to remove what is left cuts some short, and does no harm."""
-    with running([program, how.kind]) as process:
+    with running([program, "whole"]) as process:
         kill_at_work(how, process.pid)
         time.sleep(0.2)
     for _ in range(KILLS):
