@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""tiers.py SPOOR PROGRAM...: each program runs with all of its functions patched by one tier only, by each
+"""tiers.py [--tiers=NAME,...] SPOOR PROGRAM...: each program runs with all of its functions patched by one tier only, by each
 in turn. It does as it does alone, and the calls of the functions that the tier serves are those that are
-seen when each function has the tier that suits it best.
+seen when each function has the tier that suits it best. --tiers: those that the machine has, if not all.
 """
 import collections
 import os
@@ -58,16 +58,17 @@ def test_tier(spoor, program, alone, tier, whole):
     check_same(f"{program}: {tier}", sequences(spoor, names, "best"), sequences(spoor, names, "tier"))
 
 
-def test(path, *programs):
+def test(tiers, path, *programs):
     for program in programs:
         spoor = Spoor(path)
         alone = run([program])
         check_same_outcome(alone, spoor.record([], [program], "best"), program)
         whole = spoor.is_whole("best")
-        for tier in TIERS:
+        for tier in tiers:
             test_tier(spoor, program, alone, tier, whole)
 
 
 if __name__ == "__main__":
-    arguments = [os.path.realpath(argument) for argument in sys.argv[1:]]
-    main(lambda: test(*arguments))
+    words = sys.argv[1:]
+    chosen = words.pop(0).partition("=")[2].split(",") if words[0].startswith("--tiers=") else TIERS
+    main(lambda: test(chosen, *map(os.path.realpath, words)))
