@@ -119,6 +119,11 @@ struct switch_table { /* of offsets, which a jump of FUNC reads as HOW tells */
     struct dispatch how;
 };
 
+struct literal { /* a constant between instructions */
+    vaddr_t addr;
+    uint8_t size;
+};
+
 struct address_load { /* a pc-relative address computed in a function */
     vaddr_t address;
     uint32_t func;
@@ -200,12 +205,14 @@ struct analysis {
         bare_high;              /* where functions without unwind information stand; both 0: none */
     ARRAY(struct cfa_row) rows; /* of functions that depth_follow() went through */
     ARRAY(struct inner_way) inner_ways;
-    ARRAY(struct transfer) transfers;    /* by address */
-    ARRAY(struct address_load) loads;    /* of other addresses than bases; by function */
-    ARRAY(vaddr_t) answers;              /* what calls go to that hand results on in flags */
-    ARRAY(struct address_load) bases;    /* of the function's own code; by function */
-    ARRAY(struct switch_table) switches; /* whose form the jump's instructions tell; by function */
-    ARRAY(vaddr_t) data_starts;          /* addresses of loads; sorted; for data_room() */
+    ARRAY(struct literal) literals;       /* by address, from literals_settle() on */
+    ARRAY(struct address_load) odd_words; /* of functions: those that are no instructions */
+    ARRAY(struct transfer) transfers;     /* by address */
+    ARRAY(struct address_load) loads;     /* of other addresses than bases; by function */
+    ARRAY(vaddr_t) answers;               /* what calls go to that hand results on in flags */
+    ARRAY(struct address_load) bases;     /* of the function's own code; by function */
+    ARRAY(struct switch_table) switches;  /* whose form the jump's instructions tell; by function */
+    ARRAY(vaddr_t) data_starts;           /* addresses of loads; sorted; for data_room() */
     ARRAY(vaddr_t) switch_words;   /* words that lead to starts of parts of a switch; sorted */
     ARRAY(struct exit_site) exits; /* by address */
     ARRAY(struct return_branch) to_returns; /* by `to`, from returns_note() on */
@@ -345,6 +352,12 @@ void targets_take(struct analysis *a);
 bool pad_note(struct analysis *a, vaddr_t addr);
 /* The window of nops at the entry of W's function, and its hole; false if it has no such. */
 bool pad_window(const struct analysis *a, struct window *w);
+
+/* ---- literals.c ---- */
+/* IN loads a constant by its place. */
+void literals_note(struct analysis *a, const struct insn *in);
+/* After text_decode(): what is a constant is no instruction. */
+void literals_settle(struct analysis *a);
 
 /* ---- sleds.c ---- */
 void sleds_find(struct analysis *a);

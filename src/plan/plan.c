@@ -78,6 +78,7 @@ static void analyse(struct plan *plan, struct analysis *a) {
     functions_find(a);
     controls_find_twice(a);
     text_decode(a);
+    literals_settle(a);
     sleds_lock(a);
     targets_note(a);
     transfers_resolve(a);
@@ -121,6 +122,8 @@ void analysis_done(struct analysis *a) {
     ARRAY_FREE(&a->switches);
     ARRAY_FREE(&a->data_starts);
     ARRAY_FREE(&a->inner_ways);
+    ARRAY_FREE(&a->literals);
+    ARRAY_FREE(&a->odd_words);
     ARRAY_FREE(&a->transfers);
     ARRAY_FREE(&a->loads);
     ARRAY_FREE(&a->answers);

@@ -1,6 +1,7 @@
 /*
  * Functions without call-frame information are proven when the walk through their code tells what
- * each return and each jump out of them is.
+ * each return and each jump out of them is. Of those that have it jumps are looked at that it says
+ * to leave a frame behind.
  */
 #include "plan/depth.h"
 
@@ -65,6 +66,39 @@ static void follow_bare(struct analysis *a, bool weak) {
     }
 }
 
+/* Is T a jump out of a function with a frame, as its call-frame information says, to where only a
+ * tail call leads? */
+static bool seems_to_leave_frame(const struct analysis *a, const struct transfer *t) {
+    if (t->entry_depth || func_is_part(&a->funcs[t->func]) || transfer_returns(t))
+        return false;
+    if (t->kind == INSN_JUMP_INDIRECT)
+        return t->dispatch == DISPATCH_ANY || t->dispatch == DISPATCH_VARIABLE ||
+               t->dispatch == DISPATCH_ADDRESSES;
+    uint32_t i = func_at(a, t->to);
+    const struct func *g = i == NO_FUNC ? NULL : &a->funcs[i];
+    return !g || (i != t->func && func_is_start(g, t->to) && !func_is_part(g));
+}
+
+/* Call-frame information may be that of calls only: LLVM's of AArch64 says nothing of epilogues,
+ * and of code without a frame that stands behind one. Then the code tells. */
+static void correct_depths(struct analysis *a) {
+    uint32_t followed = NO_FUNC;
+    bool known = false;
+    for (size_t i = 0; i < a->transfers.count; i++) {
+        struct transfer *t = &a->transfers.at[i];
+        struct func *f = &a->funcs[t->func];
+        if (!f->range || f->bad || !seems_to_leave_frame(a, t))
+            continue;
+        if (followed != t->func) {
+            bool falls = f->falls_through;
+            known = depth_follow(a, t->func);
+            f->falls_through = falls;
+            followed = t->func;
+        }
+        t->entry_depth = known && depth_at(a, f, t->from) == a->arch->entry_cfa;
+    }
+}
+
 void depths_find(struct analysis *a) {
     if (a->bare_high)
         anchors_find(a);
@@ -83,4 +117,5 @@ void depths_find(struct analysis *a) {
         t->entry_depth = func_entry_depth(a, f, t->from);
         f->unproven |= !proven(a, t);
     }
+    correct_depths(a);
 }

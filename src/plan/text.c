@@ -195,12 +195,18 @@ static void note_call(struct sweep *s, const struct insn *in) {
     s->called = in->kind == INSN_CALL ? in->target : 0;
 }
 
+/* Those tell of constants on machines without states (literals.c). */
+static bool is_literal_load(const struct analysis *a, const struct insn *in) {
+    return in->loads && !a->arch->other;
+}
+
 static void note_pc_address(struct sweep *s, const struct insn *in) {
     struct analysis *a = s->a;
     vaddr_t target = code_address(a, in->target);
     if (in->operand == OPERAND_PC_MEMORY) {
         s->slot = target;
-        text_note(a, target, FACT_TARGET);
+        if (!is_literal_load(a, in))
+            text_note(a, target, FACT_TARGET);
         return;
     }
     text_note(a, target, FACT_TARGET | FACT_TAKEN);
@@ -266,6 +272,8 @@ static void note_insn(struct sweep *s, const struct insn *in) {
     note_flags(s, in);
     if (in->exclusive)
         note_exclusive(s, in);
+    if (is_literal_load(s->a, in))
+        literals_note(s->a, in);
     if (s->arch->follow)
         note_trail(s, in);
     switch (in->kind) {
@@ -326,8 +334,10 @@ static void decode_code(struct sweep *s, vaddr_t start, vaddr_t end) {
         if (in.target)
             note_reference(s->text, at);
         code[at] = text_code(s->text, in.size, in.stays || stays ? INSN_FIXED : in.kind);
-        if (f && !good)
+        if (f && !good && s->a->arch->other)
             f->bad = true;
+        else if (f && !good)
+            ARRAY_PUSH(&s->a->odd_words, ((struct address_load){at, s->func}));
         if (f && in.kind != INSN_NOP && in.kind != INSN_BREAK)
             f->last = at;
         if (f && at < f->body && in.kind == INSN_JUMP &&

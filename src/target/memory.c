@@ -46,6 +46,13 @@ bool memory_read_fast(pid_t tid, taddr_t addr, void *out, size_t size) {
     return process_vm_readv(tid, &to, 1, &from, 1, 0) == (ssize_t)size;
 }
 
+/*
+ * Also of code. Arm's instruction caches do not see what is stored: data caches have to be cleaned
+ * and instructions invalidated, and each processor has to synchronise its context (isb) before it
+ * runs what is new. The kernel does the first for what is written to another process's executable
+ * pages (mm/memory.c, copy_to_user_page()); the second comes with the exception return by which
+ * each thread goes on, all of which stand while text is written. doc/ARM.md has more.
+ */
 int memory_write(int fd, taddr_t addr, const void *bytes, size_t size, struct err *err) {
     for (size_t done = 0; done < size;) {
         ssize_t n = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(addr + done));

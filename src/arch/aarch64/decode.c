@@ -74,6 +74,8 @@ bool a64_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *re
     ret->exclusive = exclusive_of(word, &in);
     if (in.form == A64_LITERAL && a64_bits(word, 26, 1))
         ret->copies = (uint8_t)(4U << (word >> 30));
+    if (in.form == A64_LITERAL)
+        ret->loads = ret->copies ? ret->copies : word >> 30 == 1 ? 8 : 4;
     struct flags_use flags = a64_flags(bytes, A64_BYTES);
     ret->reads_flags = flags.tested != 0;
     ret->writes_flags = flags.written != 0;

@@ -170,6 +170,49 @@ masked:
 1:      ret
         end     adds_members
 
+        function told_at_calls          // its description holds behind calls, as LLVM's do
+        cbz     w0, 1f
+        stp     x29, x30, [sp, #-16]!
+        mov     x29, sp
+        .cfi_def_cfa x29, 16
+        .cfi_offset x29, -16
+        .cfi_offset x30, -8
+        bl      puts
+        cbz     w0, 2f
+        ldp     x29, x30, [sp], #16
+        br      x1
+2:      ldp     x29, x30, [sp], #16
+        ret
+1:      b       puts
+        end     told_at_calls
+
+        function keeps_frame            // and goes on in it
+        stp     x29, x30, [sp, #-16]!
+        .cfi_def_cfa_offset 16
+        bl      puts
+        br      x1
+        ldp     x29, x30, [sp], #16
+        ret
+        end     keeps_frame
+
+        function generates              // code: what it loads
+        ldr     w1, 1f
+        ldr     x2, 2f
+        ldr     w3, 3f
+        str     w1, [x0]
+        b       4f
+1:      ret
+2:      b       puts
+        .inst   0x02000000              // none
+4:      ret
+3:      br      x17
+        end     generates
+
+        function looks_like_a_load      // of what runs
+        ret
+        .inst   0x58fffff8              // ldr x24, the return above
+        end     looks_like_a_load
+
         .section .rodata
 guarded_table:
         .byte   0, 2, 5

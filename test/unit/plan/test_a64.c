@@ -70,6 +70,18 @@ static void a_sum_of_two_members_is_where_a_tail_call_leads(void **state) {
     assert_exact(fixture_named(a64, "adds_members"), 2);
 }
 
+static void the_code_tells_what_its_description_does_not(void **state) {
+    (void)state;
+    assert_exact(fixture_bare(a64, "told_at_calls"), 3);
+    assert_exact(fixture_bare(a64, "keeps_frame"), 1);
+}
+
+static void constants_between_instructions_are_none(void **state) {
+    (void)state;
+    assert_exact(fixture_bare(a64, "generates"), 1);
+    assert_exact(fixture_bare(a64, "looks_like_a_load"), 1);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_ends_where_the_comparison_before_the_jump_says),
@@ -79,6 +91,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_resolver_s_choice_is_told_by_instructions_and_variables),
         cmocka_unit_test(what_pops_what_it_was_called_with_is_no_function),
         cmocka_unit_test(a_sum_of_two_members_is_where_a_tail_call_leads),
+        cmocka_unit_test(the_code_tells_what_its_description_does_not),
+        cmocka_unit_test(constants_between_instructions_are_none),
     };
     if (argc != 3)
         return 2;
