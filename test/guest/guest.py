@@ -23,7 +23,7 @@ import machine  # noqa: E402
 import real_programs  # noqa: E402
 import run as runner  # noqa: E402
 from harness import (SEED, SKIP, Failure, Outcome, Spoor, check, check_balanced,  # noqa: E402
-                     check_lossless, check_same_outcome, main)
+                     check_lossless, check_same_outcome, main, run)
 
 # What the guest is for: features that few machines have today.
 FEATURES = {"amd64": {"la57", "pku"}, "arm64": {"paca", "bti", "sve2", "mte"},
@@ -110,6 +110,31 @@ class RealProgram(Job):
         check(check_balanced(spoor.replay()), "no call was recorded")
 
 
+class Views(Job):
+    """What every view shows of a trace, with who called, in there is what the other machine's spoor shows of it here."""
+
+    VIEWS = [[*view, *form] for view in (["info"], ["report"], ["graph"], ["replay"], ["report", "--stack"],
+                                         ["replay", "--stack"]) for form in ([], ["--json"])] + [
+        ["export", f"--format={form}"] for form in ("chrome", "folded", "csv", "json")]
+
+    def __init__(self, recorded):
+        super().__init__(f"views of {recorded.name}", recorded.command, [])
+        self.traced = False
+
+    def steps(self, spoor):
+        self.traced = spoor is not None
+        if self.traced:
+            yield "recorded", [spoor.path, "record", "-q", "--stack", "-o", "trace", "--", *self.command]
+            for number, view in enumerate(self.VIEWS):
+                yield f"view-{number}", [spoor.path, *view, "trace"]
+
+    def check(self, spoor):
+        for number, view in enumerate(self.VIEWS if self.traced else []):
+            there, here = outcome(f"view-{number}"), run([spoor.path, *view, "trace"])
+            check_same_outcome(here, there, f"spoor {' '.join(view)} in there, not here")
+            check(here.status == 0 and here.stdout, f"spoor {' '.join(view)}: {here}")
+
+
 def outcome(name):
     with open(f"{name}.out", "rb") as out, open(f"{name}.err", "rb") as err, \
             open(f"{name}.status", encoding="utf-8") as status:
@@ -175,6 +200,8 @@ def parse(words):
         else:
             programs[-1].append(word)
     arguments.jobs = [TraceProgram(runner.parse(program)) for program in programs]
+    if arguments.inside and arguments.jobs:
+        arguments.jobs.append(Views(arguments.jobs[0]))
     if arguments.real:
         arguments.jobs += [RealProgram(*program) for program in real_programs.PROGRAMS]
     if SEED:
