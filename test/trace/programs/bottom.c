@@ -1,5 +1,6 @@
-/* What a stack's first function returns to, that nobody called: one byte behind the beginning of
- * another function, a nop, so that it looks like what stands behind a call (Go's goexit). */
+/* What a stack's first function returns to, that nobody called: one instruction behind the
+ * beginning of another function, a nop, so that it looks like what stands behind a call (Go's
+ * goexit). */
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,16 +14,24 @@ enum { STACK_BYTES = 65536, ROUNDS = 3 };
 extern jmp_buf back;
 void bottom(void);
 
+#ifdef __aarch64__
+#define FILL
+#define CODE_OF_BOTTOM "    nop\n    bl at_end\n    nop\n"
+#define CODE_OF_AT_END                                                                             \
+    "    adrp x0, back\n    add x0, x0, :lo12:back\n    mov w1, #1\n    b longjmp\n"
+enum { NOP_BYTES = 4 };
+#else
+#define FILL ", 0xcc"
+#define CODE_OF_BOTTOM "    nop\n    call at_end\n    nop\n"
+#define CODE_OF_AT_END "    lea back(%rip), %rdi\n    mov $1, %esi\n    jmp longjmp@PLT\n"
+enum { NOP_BYTES = 1 };
+#endif
 #define FUNCTION(name)                                                                             \
-    ".globl " name "; .type " name ", @function; .p2align 4, 0xcc\n" name ": .cfi_startproc\n"
+    ".globl " name "; .type " name ", %function; .p2align 4" FILL "\n" name ": .cfi_startproc\n"
 #define END(name) ".cfi_endproc; .size " name ", . - " name "\n"
 
-__asm__(".text\n" FUNCTION("bottom") "    nop\n"
-                                     "    call at_end\n"
-                                     "    nop\n" END("bottom")
-                                         FUNCTION("at_end") "    lea back(%rip), %rdi\n"
-                                                            "    mov $1, %esi\n"
-                                                            "    jmp longjmp@PLT\n" END("at_end"));
+__asm__(".text\n" FUNCTION("bottom") CODE_OF_BOTTOM END("bottom") FUNCTION("at_end")
+            CODE_OF_AT_END END("at_end"));
 
 jmp_buf back;
 static void (*volatile beginning)(void) = bottom; /* so that nothing in the file tells */
@@ -43,9 +52,15 @@ int main(void) {
     for (volatile int i = 0; i < ROUNDS; i++) {
         if (!setjmp(back)) {
             expect_stack(1);
-            uintptr_t *top = (uintptr_t *)(void *)(stack + STACK_BYTES - 24);
-            *top = (uintptr_t)beginning + 1;
+            uintptr_t *top = (uintptr_t *)(void *)(stack + STACK_BYTES - 32),
+                      to = (uintptr_t)beginning + NOP_BYTES;
+#ifdef __aarch64__
+            __asm__ volatile("mov sp, %0; mov x30, %1; br %2" ::"r"(top), "r"(to), "r"(work)
+                             : "x30", "memory");
+#else
+            *++top = to;
             __asm__ volatile("mov %0, %%rsp; jmp *%1" ::"r"(top), "r"(work) : "memory");
+#endif
         }
         expect_all("> at_end", "< at_end", NULL);
         expect_stack(0);
