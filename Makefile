@@ -30,9 +30,9 @@ all: setup
 	ninja -C $(BUILD)
 
 # Ninja itself sets up anew when a meson.build has changed; a directory whose setup was cut short has
-# no build.ninja.
+# no build.ninja. Warnings are errors here, not where meson is called directly, by compilers that are newer.
 set-up = test -f $(1)/build.ninja || \
-	meson setup $$(test ! -f $(1)/meson-private/coredata.dat || echo --reconfigure) $(cross-file) $(1)
+	meson setup $$(test ! -f $(1)/meson-private/coredata.dat || echo --reconfigure) -Dwerror=true $(cross-file) $(1)
 
 # What is linked with that is not of this machine; nothing of the system changes.
 cross-file = $(if $(ARCH),--cross-file $(BUILD)/sysroot/meson.ini -Dtests=disabled)
