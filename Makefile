@@ -2,7 +2,7 @@
 #
 #   make             build/spoor, without root, once the packages are there
 #   make ARCH=aarch64   the same for AArch64, in build-aarch64: with Debian's cross compiler, and libraries
-#                    that tools/sysroot fetches into that directory; ARCH=arm for 32-bit Arm
+#                    that tools/sysroot fetches into that directory from Debian's mirror; ARCH=arm for 32-bit Arm
 #   make demo        install missing packages, build, trace a real program, show its report
 #   make check       install missing packages, build, run all tests; lint and sanitizers, and a part of check-arm
 #   make check-long  stress, soak and sweeps besides; ROUNDS=20 of the tests that trace programs, with
@@ -19,6 +19,9 @@
 # Debian packages are listed in tools/packages.txt.
 
 ARCH =
+ifneq ($(filter-out aarch64 arm,$(ARCH)),)
+$(error ARCH=$(ARCH) is not known: it is ARCH=aarch64 for what Debian calls arm64, ARCH=arm for armhf)
+endif
 BUILD = build$(ARCH:%=-%)
 SANITIZE = build-sanitize
 PREFIX = /usr/local

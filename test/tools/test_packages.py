@@ -5,7 +5,7 @@ import unittest
 
 from support import SOURCE, read, run, tool
 
-PURPOSES = ("build", "demo", "check", "long", "bench")
+PURPOSES = ("build", "cross", "demo", "check", "long", "bench")
 
 
 def listed(purpose):
@@ -30,10 +30,11 @@ class Packages(unittest.TestCase):
             self.assertTrue(listed(purpose), purpose)
         self.assertEqual(run(tool("packages"), "list", "lunch").returncode, 2)
 
-    def test_readme_names_exactly_what_the_build_needs(self):
+    def test_readme_names_exactly_what_builds_need(self):
         readme = read(os.path.join(SOURCE, "README.md"))
-        quoted = re.search(r"apt-get install((?:[^\n]*\\\n)*[^\n]*)", readme)[1]
-        self.assertEqual(sorted(quoted.replace("\\", " ").split()), sorted(listed("build")))
+        quoted = re.findall(r"apt-get install((?:[^\n]*\\\n)*[^\n]*)", readme)
+        self.assertEqual([sorted(re.sub(r"\\\n|#.*", " ", names).split()) for names in quoted],
+                         [sorted(listed(purpose)) for purpose in ("build", "cross")])
 
     def test_make_installs_from_the_list_only(self):
         makefile = read(os.path.join(SOURCE, "Makefile"))
