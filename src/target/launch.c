@@ -1,5 +1,6 @@
 #include "target/launch.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "base/mem.h"
 #include "target/refusal.h"
 #include "target/status.h"
@@ -16,8 +18,23 @@
 /* What the child says when it could not become the program. */
 struct failure {
     int code;
-    bool found; /* the file is there: its interpreter is not, or it is none that can run */
+    bool found;       /* the file is there: its interpreter is not, or it is none that can run */
+    uint16_t machine; /* an ELF file's, as EM_*, unless that is ours; 0: none */
+    bool little_endian;
 };
+
+/* An ELF file's machine, which stands in headers of both classes at the same place. */
+static void read_machine(const char *path, struct failure *f) {
+    AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+    Elf32_Ehdr header;
+    if (fd < 0 || read(fd, &header, sizeof header) != (ssize_t)sizeof header ||
+        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_VERSION] != EV_CURRENT)
+        return;
+    f->little_endian = header.e_ident[EI_DATA] == ELFDATA2LSB;
+    f->machine = f->little_endian ? header.e_machine : __builtin_bswap16(header.e_machine);
+    if (f->little_endian && f->machine == arch_host()->machine)
+        f->machine = 0;
+}
 
 /* Returns only on failure. A file that is not there changes nothing in *F. */
 static void try_file(const char *path, char *const argv[], struct failure *f) {
@@ -25,12 +42,14 @@ static void try_file(const char *path, char *const argv[], struct failure *f) {
     int code = errno;
     if (code == ENOENT && faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) < 0)
         return;
-    *f = (struct failure){code, true};
+    *f = (struct failure){.code = code, .found = true};
+    if (code == ENOEXEC)
+        read_machine(path, f);
 }
 
 /* As execvp() searches, but never gives a file that the kernel does not know to a shell. */
 static struct failure try_path(char *const argv[]) {
-    struct failure f = {ENOENT, false};
+    struct failure f = {.code = ENOENT};
     const char *path = getenv("PATH");
     if (!*argv[0])
         return f;
@@ -67,12 +86,25 @@ static void become(char *const argv[], const sigset_t *mask, int go, int failed)
     _exit(127);
 }
 
+static int foreign(const char *program, struct failure f, struct err *err) {
+    const struct arch *arch = f.little_endian ? arch_for_machine(f.machine) : NULL;
+    if (!arch)
+        return err_set(err, f.code, "not-executable",
+                       "%s: is for another machine (of ELF's number %u)", program, f.machine);
+    return err_set(err, f.code, "not-executable",
+                   "%s: is for another machine (%s), and can be recorded only there; spoor explain "
+                   "and views of its traces work here, too",
+                   program, arch->name);
+}
+
 static int exec_error(const char *program, struct failure f, struct err *err) {
     if (!f.found)
         return err_set(err, f.code, "not-found", "%s: no such program", program);
     if (f.code == ENOENT)
         return err_set(err, f.code, "not-executable", "%s: its interpreter does not exist",
                        program);
+    if (f.machine)
+        return foreign(program, f, err);
     if (f.code == ENOEXEC)
         return err_set(err, f.code, "not-executable",
                        "%s: is neither a program nor a script that names its interpreter", program);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Bad input: each case of the contract's list gets one clear line and the right status, and no
 program is harmed."""
+import glob
 import json
 import os
 import re
@@ -73,6 +74,18 @@ class BadInput(unittest.TestCase):
         program = self.write("broken", b"\x7fELF" + b"\xff" * 200, 0o755)
         self.one_line(self.record(program), 126, program)
         self.assertEqual(os.listdir(self.directory), ["broken"])
+
+    def test_a_program_for_another_machine_is_126_and_told_which_and_what_works_here(self):
+        if glob.glob("/proc/sys/fs/binfmt_misc/qemu-*"):
+            self.skipTest("the kernel gives such programs to an emulator")
+        with open("/bin/true", "rb") as f:
+            elf = f.read()
+        for number, name, works in ((183, "aarch64", True), (40, "arm", True), (243, "243", False)):
+            with self.subTest(name):
+                program = self.write("foreign", elf[:18] + struct.pack("<H", number) + elf[20:], 0o755)
+                result = self.record(program)
+                self.one_line(result, 126, program, "for another machine", name)
+                self.assertEqual("explain" in result.stderr, works, result.stderr)
 
     def test_a_script_is_traced_as_its_interpreter(self):
         script = self.write("script", b"#!/bin/sh\necho from a script\nexit 3\n", 0o755)

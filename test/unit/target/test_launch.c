@@ -112,6 +112,11 @@ static void damaged_and_foreign_files_are_not_executable(void **state) {
     static const char elf[64] = "\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\2\0\xf3\0\1"; /* RISC-V */
     make_file("foreign", elf, sizeof elf, 0755);
     expect_failure("./foreign", ENOEXEC, "not-executable");
+    char *argv[] = {"./foreign", NULL};
+    struct err err = {0};
+    pid_t pid;
+    launch(argv, &no_signals, &pid, &err);
+    assert_non_null(strstr(err.text, "for another machine (of ELF's number 243)"));
     make_file("cut", elf, 7, 0755);
     expect_failure("./cut", ENOEXEC, "not-executable");
     make_file("empty", "", 0, 0755);
