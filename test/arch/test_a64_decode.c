@@ -170,49 +170,12 @@ static void landing_instructions_are_those_that_bti_asks_for(void **state) {
     assert_int_equal(arch->landing((const uint8_t *)both, 3), 0);
 }
 
-/* What the text says, where it says more than the word, is what Capstone says; whitespace and the
- * way to write numbers apart. */
-static void text_names_the_instruction(void **state) {
-    (void)state;
-    static const struct {
-        uint32_t word;
-        const char *text;
-    } words[] = {{0xa9bf7bfd, "stp x29, x30, [sp, #-16]!"},
-                 {0xa8c17bfd, "ldp x29, x30, [sp], #16"},
-                 {0x910003fd, "mov x29, sp"},
-                 {0xd10083ff, "sub sp, sp, #0x20"},
-                 {0xf9400fe0, "ldr x0, [sp, #24]"},
-                 {0x54000040, "b.eq 40000008"},
-                 {0x3707ffe0, "tbnz w0, #0, 3ffffffc"},
-                 {0xb4000080, "cbz x0, 40000010"},
-                 {0x14000001, "b 40000004"},
-                 {0x94000001, "bl 40000004"},
-                 {0xd61f0200, "br x16"},
-                 {0xd65f03c0, "ret"},
-                 {0xd65f0bff, "retaa"},
-                 {0xd71f0a11, "braa x16, x17"},
-                 {0x90000000, "adrp x0, 40000000"},
-                 {0x9c000041, "ldr q1, 40000008"},
-                 {0x98000041, "ldrsw x1, 40000008"},
-                 {0xd4000001, "svc #0x0"},
-                 {0xaa0103e0, "mov x0, x1"},
-                 {0x7100081f, "cmp w0, #0x2"},
-                 {0xd503245f, "bti c"},
-                 {0x4f03f600, ".inst 0x4f03f600"}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        char text[FORMAT_BYTES];
-        assert_int_equal(arch->format((const uint8_t *)&words[i].word, 4, AT, text), 4);
-        assert_string_equal(text, words[i].text);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_of_all_groups_are_what_capstone_says),
         cmocka_unit_test(words_of_rare_forms_are_what_capstone_says),
         cmocka_unit_test(what_is_cut_off_or_askew_is_no_instruction),
         cmocka_unit_test(landing_instructions_are_those_that_bti_asks_for),
-        cmocka_unit_test(text_names_the_instruction),
     };
     arch = arch_for_machine(EM_AARCH64);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,9 @@ struct a64_access {
 };
 struct a64_access a64_access_of(uint32_t word, enum a64_form form);
 
+/* Of A64_LOGICAL_IMMEDIATE. 0: that is reserved. */
+uint64_t a64_bitmask(uint32_t word);
+
 /* ---- the parts ---- */
 
 bool a64_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *ret,

@@ -127,3 +127,22 @@ struct a64_access a64_access_of(uint32_t word, enum a64_form form) {
     a.regs[1] = (uint8_t)a64_bits(word, 10, 5);
     return a;
 }
+
+/* Arm ARM, DecodeBitMasks(): a run of ones, rotated, repeated. */
+uint64_t a64_bitmask(uint32_t word) {
+    uint32_t immr = a64_bits(word, 16, 6), imms = a64_bits(word, 10, 6);
+    uint32_t length = a64_bits(word, 22, 1) << 6 | (~imms & 63);
+    unsigned size = 64;
+    while (size > 1 && !(length & size))
+        size /= 2;
+    unsigned ones = (imms & (size - 1)) + 1, right = immr & (size - 1);
+    if (size < 2 || ones == size || (size == 64 && !(word >> 31)))
+        return 0;
+    uint64_t run = (UINT64_C(1) << ones) - 1, value = 0;
+    if (right)
+        run = run >> right | run << (size - right);
+    run &= UINT64_MAX >> (64 - size);
+    for (unsigned low = 0; low < (word >> 31 ? 64U : 32U); low += size)
+        value |= run << low;
+    return value;
+}
