@@ -87,10 +87,11 @@ static bool is_of_vectors(uint32_t word) {
 /* What the manual (Arm ARM) has other names for than Capstone 4, or what has names there, of
  * registers and of operations, for which we have numbers. */
 static bool is_spelt_otherwise(uint32_t word, const char *ours, const char *theirs) {
+    bool for_programs = (word >> 16 & 7) == 3;
     static const char *const operations[] = {"at ", "tlbi ", "dc ", "ic ", "hint "};
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
         if (starts(theirs, operations[i]))
-            return starts(ours, "sys ") || (word & 0xfffff01f) == 0xd503201f;
+            return (starts(ours, "sys ") && !for_programs) || (word & 0xfffff01f) == 0xd503201f;
     /* Nothing is the contrary of "always"; this is a choice then. */
     bool choice = (word & 0x1fe00000) == 0x1a800000 && (word >> 13 & 7) == 7;
     /* dsb by the numbers that are names of their own since */
@@ -241,6 +242,7 @@ static const struct {
     {0xd503301f, 0x00000fe0, "barriers"},
     {0xd500401f, 0x00070fe0, "states"},
     {0xd5084000, 0x0027bfff, "operations"},
+    {0xd50b7000, 0x00000fff, "operations of programs"},
     {0xd51b4000, 0x002ff7ff, "registers of programs"},
     {0xd61f0000, 0x00e003e0, "indirect branches"},
     {0x08000000, 0xf5ffffff, "memory"},
@@ -321,6 +323,7 @@ static void text_is_written_as_by_objdump(void **state) {
                                          {0x9c000041, "ldr q1, 40000008"},
                                          {0x98000041, "ldrsw x1, 40000008"},
                                          {0xd4000001, "svc #0x0"},
+                                         {0x00000001, "udf #1"},
                                          {0xaa0103e0, "mov x0, x1"},
                                          {0x7100081f, "cmp w0, #0x2"},
                                          {0x92401c20, "and x0, x1, #0xff"},
@@ -352,6 +355,7 @@ static void what_capstone_has_other_names_for_has_those_of_the_manual(void **sta
                                          {0xd503403f, "msr ssbs, #0x0"},
                                          {0xd503405f, "msr dit, #0x0"},
                                          {0xd503409f, "msr tco, #0x0"},
+                                         {0xd50b7c20, "dc cvap, x0"},
                                          {0xd50b7d20, "dc cvadp, x0"},
                                          {0xd50b7460, "dc gva, x0"},
                                          {0xd50b7480, "dc gzva, x0"},
@@ -494,6 +498,44 @@ static void authentication_and_newer_conversions_have_texts(void **state) {
     ASSERT_TEXTS(words);
 }
 
+static void registers_that_programs_read_have_names(void **state) {
+    (void)state;
+    static const struct drawn words[] = {{0xd53b4200, "mrs x0, nzcv"},
+                                         {0xd53b4220, "mrs x0, daif"},
+                                         {0xd53b4400, "mrs x0, fpcr"},
+                                         {0xd53b4420, "mrs x0, fpsr"},
+                                         {0xd53b42a0, "mrs x0, dit"},
+                                         {0xd53b42c0, "mrs x0, ssbs"},
+                                         {0xd53b42e0, "mrs x0, tco"},
+                                         {0xd53bd040, "mrs x0, tpidr_el0"},
+                                         {0xd53bd060, "mrs x0, tpidrro_el0"},
+                                         {0xd53bd0a0, "mrs x0, tpidr2_el0"},
+                                         {0xd53be000, "mrs x0, cntfrq_el0"},
+                                         {0xd53be020, "mrs x0, cntpct_el0"},
+                                         {0xd53be040, "mrs x0, cntvct_el0"},
+                                         {0xd53be0a0, "mrs x0, cntpctss_el0"},
+                                         {0xd53be0c0, "mrs x0, cntvctss_el0"},
+                                         {0xd53b0020, "mrs x0, ctr_el0"},
+                                         {0xd53b00e0, "mrs x0, dczid_el0"},
+                                         {0xd53b2400, "mrs x0, rndr"},
+                                         {0xd53b2420, "mrs x0, rndrrs"},
+                                         {0xd53b9d00, "mrs x0, pmccntr_el0"},
+                                         {0xd5380000, "mrs x0, midr_el1"},
+                                         {0xd53800a0, "mrs x0, mpidr_el1"},
+                                         {0xd53800c0, "mrs x0, revidr_el1"},
+                                         {0xd5380400, "mrs x0, id_aa64pfr0_el1"},
+                                         {0xd5380420, "mrs x0, id_aa64pfr1_el1"},
+                                         {0xd5380480, "mrs x0, id_aa64zfr0_el1"},
+                                         {0xd5380500, "mrs x0, id_aa64dfr0_el1"},
+                                         {0xd5380600, "mrs x0, id_aa64isar0_el1"},
+                                         {0xd5380620, "mrs x0, id_aa64isar1_el1"},
+                                         {0xd5380640, "mrs x0, id_aa64isar2_el1"},
+                                         {0xd5380700, "mrs x0, id_aa64mmfr0_el1"},
+                                         {0xd5380720, "mrs x0, id_aa64mmfr1_el1"},
+                                         {0xd5380740, "mrs x0, id_aa64mmfr2_el1"}};
+    ASSERT_TEXTS(words);
+}
+
 static void vectors_and_what_is_reserved_are_words(void **state) {
     (void)state;
     static const struct drawn words[] = {
@@ -505,7 +547,9 @@ static void vectors_and_what_is_reserved_are_words(void **state) {
         {0xf8800400, ".inst 0xf8800400"}, {0xf9c00020, ".inst 0xf9c00020"},
         {0x38202820, ".inst 0x38202820"}, {0x08217c82, ".inst 0x08217c82"},
         {0x9e2a0000, ".inst 0x9e2a0000"}, {0x1e020020, ".inst 0x1e020020"},
-        {0x1ea22820, ".inst 0x1ea22820"}};
+        {0x1ea22820, ".inst 0x1ea22820"}, {0xd9800020, ".inst 0xd9800020"},
+        {0xf8800820, ".inst 0xf8800820"}, {0x3c000820, ".inst 0x3c000820"},
+        {0xd9201020, ".inst 0xd9201020"}, {0x1ee84020, ".inst 0x1ee84020"}};
     ASSERT_TEXTS(words);
 }
 
@@ -519,6 +563,7 @@ int main(void) {
         cmocka_unit_test(atomic_accesses_have_texts),
         cmocka_unit_test(tags_have_texts),
         cmocka_unit_test(authentication_and_newer_conversions_have_texts),
+        cmocka_unit_test(registers_that_programs_read_have_names),
         cmocka_unit_test(vectors_and_what_is_reserved_are_words),
     };
     arch = arch_for_machine(EM_AARCH64);

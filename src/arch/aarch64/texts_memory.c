@@ -79,7 +79,6 @@ static const struct a64_row rows[] = {
     {0xffe00c00, 0xf8800800, NULL},
     {0x3fe00c00, 0x38800800, "ldtrs%T %xd, %A"},
     {0xbfe00c00, 0x38c00800, "ldtrs%t %wd, %A"},
-    {0x3f200c00, 0x3c000800, NULL},
     /* with an offset of nine bits */
     {0x3fe00c00, 0x38000000, "stur%t %gd, %A"},
     {0x3fe00c00, 0x38400000, "ldur%t %gd, %A"},
