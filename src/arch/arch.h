@@ -259,9 +259,16 @@ struct arch {
      * pointer becomes something else, or the address stands elsewhere. NULL: where calls have put
      * it. */
     int (*return_pops)(const uint8_t *bytes, size_t size, bool *ret_first);
-    /* PAST: the COUNT instructions before the jump, nearest first. */
+    /* PAST: the COUNT instructions before the jump, nearest first. JUMP may be a call of a function
+     * that reads the table behind it: no more than how many entries it has is told then. */
     struct dispatch (*dispatch)(struct code_bytes jump, const struct code_bytes *past,
                                 size_t count);
+    /* What a function that is called NAME, or whose code stands at BYTES (ROOM are readable), reads
+     * right behind its calls, to go on where that leads instead of there: DISPATCH_OFFSETS, the
+     * form of its table only, of which entry_bytes is 0 where it is not known; DISPATCH_ANY: no
+     * such thing. NULL: no such functions are known. */
+    struct dispatch (*inline_table_named)(const char *name);
+    struct dispatch (*inline_table_read)(const uint8_t *bytes, size_t room);
     /* Writes the instruction at BYTES as text. Returns its size; 1 when there is none. */
     size_t (*format)(const uint8_t *bytes, size_t room, vaddr_t addr, char out[FORMAT_BYTES]);
     struct flags_use (*flags)(const uint8_t *bytes, size_t size);

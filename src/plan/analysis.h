@@ -177,6 +177,17 @@ struct window {
 
 typedef ARRAY(vaddr_t) address_list;
 
+struct table_reader { /* a stub for an import that reads the table behind its call: how */
+    vaddr_t addr;
+    struct dispatch how;
+};
+
+struct code_line { /* what runs one after the other, up to a jump */
+    struct code_bytes jump;
+    struct code_bytes past[DISPATCH_PAST]; /* nearest first */
+    size_t count;
+};
+
 struct code_jump { /* a direct one, conditional or not */
     vaddr_t from, to;
 };
@@ -194,10 +205,11 @@ struct analysis {
     const struct arch *arch; /* of one of the machine's states: for what is the same in all */
     enum tier only;          /* the one tier that is wanted (for tests); TIER_NONE: any */
     bool large;              /* trampolines may be out of reach of its code's ordinary jumps */
-    ARRAY(struct sled_place) sleds;  /* by address, disjoint */
-    ARRAY(struct code_start) starts; /* by address, each once; for machines with states */
-    ARRAY(struct code_jump) jumps;   /* likewise, where all code was sought; by `from` */
-    address_list labels;             /* what switches lead to; likewise, in no order */
+    ARRAY(struct sled_place) sleds;           /* by address, disjoint */
+    ARRAY(struct code_start) starts;          /* by address, each once; for machines with states */
+    ARRAY(struct code_jump) jumps;            /* likewise, where all code was sought; by `from` */
+    address_list labels;                      /* what switches lead to; likewise, in no order */
+    ARRAY(struct table_reader) table_readers; /* by address */
     ARRAY(struct text) texts; /* by address, disjoint; complete before anything points at one */
     struct func *funcs;       /* by address, disjoint */
     size_t func_count;
@@ -294,6 +306,17 @@ bool text_is_insn(const struct analysis *a, vaddr_t addr);
 /* ---- states.c ---- */
 /* Finds out about the states of all code, and analysis.starts. */
 void states_find(struct analysis *a);
+
+/* ---- inline_tables.c; for machines with states ---- */
+/* Finds analysis.table_readers, once the states of the linker's stubs are known. */
+void inline_tables_find(struct analysis *a);
+/* Is CALL, of ARCH's code, one of a function that goes on where a table right behind the call
+ * tells? That table's form. */
+bool call_is_switch(const struct analysis *a, const struct arch *arch, const struct insn *call,
+                    struct dispatch *ret);
+/* arch.dispatch() of JUMP, which is an indirect one, or such a call. */
+struct dispatch dispatch_of(const struct analysis *a, const struct arch *arch,
+                            const struct insn *jump, const struct code_line *line);
 
 /* ---- guess.c; while states are sought ---- */
 /* The state of the code that stands before ADDR in its section, or else behind it; A32 where there
@@ -416,8 +439,11 @@ bool stack_is_kept(const struct arch *arch, const uint8_t *bytes, size_t size);
  * the word of memory that was last accessed at a known place before a call through a register; 0:
  * none. (If another one was called, the control site behind that tells nothing wrong.) */
 void controls_find_twice(struct analysis *a);
-/* Adds to RET the linker's stubs for imports that are wanted by their names (NULL: not known). */
-void stubs_of_imports(const struct analysis *a, bool (*is_wanted)(const char *), address_list *ret);
+/* Shows the linker's stubs for imports, with their names (NULL: not known). */
+void stubs_of_imports(const struct analysis *a,
+                      void (*see)(void *ctx, vaddr_t stub, const char *name), void *ctx);
+/* Adds those to RET that are wanted by their names. */
+void stubs_by_name(const struct analysis *a, bool (*is_wanted)(const char *), address_list *ret);
 void controls_note_call(struct analysis *a, const struct insn *call, vaddr_t slot, uint32_t func);
 void controls_find(struct analysis *a);
 

@@ -16,20 +16,27 @@ static int compare_address(const void *x, const void *y) {
 
 static bool is_twice(const char *name) { return name && special_returns_twice(name); }
 
+struct watcher { /* who is shown stubs */
+    void (*see)(void *ctx, vaddr_t stub, const char *name);
+    void *ctx;
+};
+
 /* Stubs of A32 may have a head of four bytes for callers in T32, which call that. */
-static void note_stub(const struct text *text, vaddr_t begin, address_list *ret) {
+static void show_stub(const struct watcher *w, const struct text *text, vaddr_t begin,
+                      const char *name) {
     enum { HEAD_BYTES = 4 };
     vaddr_t head = begin - HEAD_BYTES;
-    ARRAY_PUSH(ret, begin);
+    w->see(w->ctx, begin, name);
     if (text->states && text_holds(text, head) && *text_state(text, head) == CODE_T32)
-        ARRAY_PUSH(ret, head);
+        w->see(w->ctx, head, name);
 }
 
 /* The linker's stubs of SECTION that jump to what they have loaded from an import's slot, or
- * through that. */
+ * through that. A word that is read between them, as what A32's begin with does, belongs to none.
+ */
 static void find_stubs(const struct analysis *a, const struct section *section,
-                       bool (*is_wanted)(const char *), address_list *ret) {
-    vaddr_t end = section->start + section->size, begin = 0, slot = 0;
+                       const struct watcher *w) {
+    vaddr_t end = section->start + section->size, begin = 0, slot = 0, literal = 0;
     struct trail trail = {.known = 0};
     const struct text *text = text_at(a, section->start);
     if (!text || !text_holds(text, end - 1))
@@ -38,14 +45,20 @@ static void find_stubs(const struct analysis *a, const struct section *section,
         struct insn in;
         const struct arch *arch = text_arch(a, text, at);
         const uint8_t *bytes = section->bytes + (at - section->start);
-        if (arch->decode(bytes, end - at, at, &in, NULL))
+        if (at == literal) {
+            at += arch->word_bytes;
+            continue;
+        }
+        if (arch->decode(bytes, end - at, at, &in, NULL)) {
+            literal = in.operand == OPERAND_PC_MEMORY ? in.target : literal;
             arch_complete(arch, &trail, bytes, &in);
+        }
         if (!begin && in.kind != INSN_NOP)
             begin = at;
         if (in.operand == OPERAND_PC_MEMORY)
             slot = in.target;
-        if (in.kind == INSN_JUMP_INDIRECT && slot && is_wanted(module_import_at(a->module, slot)))
-            note_stub(text, begin, ret);
+        if (in.kind == INSN_JUMP_INDIRECT && slot)
+            show_stub(w, text, begin, module_import_at(a->module, slot));
         if (in.kind == INSN_BAD || in.kind == INSN_JUMP || in.kind == INSN_JUMP_INDIRECT) {
             begin = slot = 0;
             trail.known = 0;
@@ -54,13 +67,30 @@ static void find_stubs(const struct analysis *a, const struct section *section,
     }
 }
 
-void stubs_of_imports(const struct analysis *a, bool (*is_wanted)(const char *),
-                      address_list *ret) {
+void stubs_of_imports(const struct analysis *a,
+                      void (*see)(void *ctx, vaddr_t stub, const char *name), void *ctx) {
+    const struct watcher w = {see, ctx};
     for (size_t i = 0; i < a->module->section_count; i++) {
         const struct section *s = &a->module->sections[i];
         if (s->plt && s->bytes)
-            find_stubs(a, s, is_wanted, ret);
+            find_stubs(a, s, &w);
     }
+}
+
+struct wish {
+    bool (*is_wanted)(const char *name);
+    address_list *ret;
+};
+
+static void take_wanted(void *ctx, vaddr_t stub, const char *name) {
+    const struct wish *wish = ctx;
+    if (wish->is_wanted(name))
+        ARRAY_PUSH(wish->ret, stub);
+}
+
+void stubs_by_name(const struct analysis *a, bool (*is_wanted)(const char *), address_list *ret) {
+    struct wish wish = {is_wanted, ret};
+    stubs_of_imports(a, take_wanted, &wish);
 }
 
 void controls_find_twice(struct analysis *a) {
@@ -78,7 +108,7 @@ void controls_find_twice(struct analysis *a) {
         imported = true;
     }
     if (imported)
-        stubs_of_imports(a, is_twice, &a->twice);
+        stubs_by_name(a, is_twice, &a->twice);
     if (a->twice.count)
         qsort(a->twice.at, a->twice.count, sizeof *a->twice.at, compare_address);
 }

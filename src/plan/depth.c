@@ -306,12 +306,16 @@ static void leave(struct walk *w, struct path *p, const struct insn *in) {
 
 /* What stands where P is. Of what goes on to the next instruction no more is asked for than the
  * text tells, but, where frames are parted, what it does to flags. */
-static void insn_of(const struct path *p, const struct text *text, const struct arch *arch,
+static void insn_of(const struct walk *w, const struct path *p, const struct text *text,
                     struct insn *ret) {
+    const struct arch *arch = text_arch(w->a, text, p->at);
+    struct dispatch form;
     const uint8_t kind = text_kind(text, p->at), size = text_size(text, p->at);
     *ret = (struct insn){.addr = p->at, .size = size, .kind = kind};
     if ((kind != INSN_OTHER && kind != INSN_NOP) || p->fork.condition)
         arch->decode(text_bytes(text, p->at), size, p->at, ret, NULL);
+    if (kind == INSN_FIXED && call_is_switch(w->a, arch, ret, &form))
+        ret->kind = INSN_JUMP_INDIRECT;
 }
 
 /* One instruction. False when the path ends there. */
@@ -321,7 +325,7 @@ static bool step(struct walk *w, struct path *p, const struct text *text) {
     const struct stack_effect by_hand = {.op = STACK_CALL, .changed = arch->changed_by_calls};
     const uint8_t *bytes = text_bytes(text, p->at);
     uint8_t size = text_size(text, p->at);
-    insn_of(p, text, arch, &in);
+    insn_of(w, p, text, &in);
     switch ((enum insn_kind)in.kind) {
     case INSN_BAD:
     case INSN_FIXED:

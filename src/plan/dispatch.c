@@ -1,18 +1,19 @@
 /* Transfers get what the instructions around them and the unwind information tell. */
 #include "plan/depth.h"
 
-/* The instructions that run before the one at ADDR in a straight line, nearest first. A call ends
- * the line: registers do not survive it. */
-static size_t past_of(const struct func *f, vaddr_t addr, struct code_bytes past[DISPATCH_PAST]) {
-    size_t count = 0;
+/* The instructions that run before the one at ADDR in a straight line. A call ends the line:
+ * registers do not survive it. */
+static struct code_line line_to(const struct func *f, vaddr_t addr) {
+    struct code_line line = {.jump = {text_bytes(f->text, addr), text_size(f->text, addr), addr}};
     vaddr_t p = text_previous(f->text, addr);
-    for (; p >= f->start && p && count < DISPATCH_PAST; p = text_previous(f->text, p)) {
+    for (; p >= f->start && p && line.count < DISPATCH_PAST; p = text_previous(f->text, p)) {
         uint8_t kind = text_kind(f->text, p);
         if (kind == INSN_CALL || kind == INSN_CALL_INDIRECT)
             break;
-        past[count++] = (struct code_bytes){text_bytes(f->text, p), text_size(f->text, p), p};
+        line.past[line.count++] =
+            (struct code_bytes){text_bytes(f->text, p), text_size(f->text, p), p};
     }
-    return count;
+    return line;
 }
 
 static bool leads_to_thunk(const struct analysis *a, vaddr_t to) {
@@ -84,11 +85,11 @@ void transfers_resolve(struct analysis *a) {
         }
         if (t->kind != INSN_JUMP_INDIRECT)
             continue;
-        struct code_bytes past[DISPATCH_PAST];
-        struct code_bytes jump = {text_bytes(f->text, t->from), text_size(f->text, t->from),
-                                  t->from};
+        struct insn in;
+        const struct code_line line = line_to(f, t->from);
         const struct arch *arch = text_arch(a, f->text, t->from);
-        struct dispatch d = arch->dispatch(jump, past, past_of(f, t->from, past));
+        arch->decode(line.jump.at, line.jump.size, t->from, &in, NULL);
+        struct dispatch d = dispatch_of(a, arch, &in, &line);
         t->dispatch = d.kind;
         t->to = d.table;
         if (d.kind == DISPATCH_OFFSETS && d.table)
@@ -98,6 +99,6 @@ void transfers_resolve(struct analysis *a) {
         if (d.kind == DISPATCH_COMPUTED && a->arch->other)
             ARRAY_PUSH(&a->switches, ((struct switch_table){.func = t->func, .how = d}));
         if (d.kind == DISPATCH_CALL)
-            text_note(a, t->from + jump.size, FACT_RETURN_POINT);
+            text_note(a, t->from + in.size, FACT_RETURN_POINT);
     }
 }

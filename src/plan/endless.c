@@ -256,7 +256,7 @@ static void find_behind(struct search *s, const struct text *t, address_list *re
 
 void endless_by_name(const struct analysis *a, address_list *ret) {
     const struct module *m = a->module;
-    stubs_of_imports(a, never_returns, ret);
+    stubs_by_name(a, never_returns, ret);
     for (size_t i = 0; i < m->symbol_count; i++) {
         if (m->symbols[i].type == SYMBOL_FUNCTION && never_returns(m->symbols[i].name))
             ARRAY_PUSH(ret, m->symbols[i].addr);

@@ -3,7 +3,7 @@
  * addresses it computes, and places that data refers to.
  *
  * Nothing tells where a table ends. It ends at the latest where other data begins, as far as some
- * code computes its address.
+ * code computes its address, and in the midst of code where that goes on.
  */
 #include "plan/depth.h"
 
@@ -60,6 +60,9 @@ size_t data_room(struct analysis *a, vaddr_t table, size_t size) {
         return 0;
     find_data_starts(a);
     vaddr_t end = segment->start + segment->file_size, next = next_data(a, table);
+    const struct text *text = text_at(a, table);
+    if (text && text_is_data(text, table))
+        end = text_state_end(text, table, end);
     size_t room = ((next < end ? next : end) - table) / size;
     return room < MAX_ENTRIES ? room : MAX_ENTRIES;
 }

@@ -75,6 +75,7 @@ void analysis_done(struct analysis *a) {
     ARRAY_FREE(&a->starts);
     ARRAY_FREE(&a->jumps);
     ARRAY_FREE(&a->labels);
+    ARRAY_FREE(&a->table_readers);
     ARRAY_FREE(&a->sleds);
     ARRAY_FREE(&a->rows);
     ARRAY_FREE(&a->switches);

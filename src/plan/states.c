@@ -12,6 +12,8 @@
  *     ldr r0, [pc, #8]  return have the next function or literals behind them, which by
  *     bl  abort         then are known as such
  *     .word …
+ *
+ * A few calls are switches (inline_tables.c), whose tables are behind them.
  */
 #include <string.h>
 
@@ -148,15 +150,20 @@ static void follow_table(struct search *s, const struct dispatch *d, uint8_t sta
         note_data(s, d->table, (size_t)i * d->entry_bytes);
 }
 
+static struct dispatch dispatch_on(const struct search *s, const struct text *t,
+                                   const struct insn *in, const struct line *line) {
+    struct code_line all = {.jump = {text_bytes(t, in->addr), in->size, in->addr}};
+    all.count = line->count < DISPATCH_PAST ? line->count : DISPATCH_PAST;
+    for (size_t i = 0; i < all.count; i++)
+        all.past[i] = line->past[(line->count - 1 - i) % DISPATCH_PAST];
+    return dispatch_of(s->a, text_arch(s->a, t, in->addr), in, &all);
+}
+
+/* An indirect jump, or a call that is one (inline_tables.c). */
 static void follow_switch(struct search *s, const struct text *t, const struct insn *in,
                           const struct line *line) {
     uint8_t state = *text_state(t, in->addr);
-    struct code_bytes jump = {text_bytes(t, in->addr), in->size, in->addr};
-    struct code_bytes past[DISPATCH_PAST]; /* nearest first */
-    size_t count = line->count < DISPATCH_PAST ? line->count : DISPATCH_PAST;
-    for (size_t i = 0; i < count; i++)
-        past[i] = line->past[(line->count - 1 - i) % DISPATCH_PAST];
-    struct dispatch d = text_arch(s->a, t, in->addr)->dispatch(jump, past, count);
+    struct dispatch d = dispatch_on(s, t, in, line);
     if (d.kind == DISPATCH_CALL)
         go_later(s, in->addr + in->size, state, ALL_ELSE);
     if (!d.table)
@@ -215,6 +222,26 @@ static void note_operand(struct search *s, const struct arch *arch, const struct
 }
 
 /* Does control go on behind IN? */
+static bool follow_call(struct search *s, const struct text *t, const struct insn *in,
+                        const struct line *line) {
+    uint8_t state = *text_state(t, in->addr);
+    uint8_t there = in->turns ? state ^ CODE_A32 ^ CODE_T32 : state;
+    struct dispatch form;
+    if (is_own(s, in->target)) {
+        ARRAY_PUSH(&s->a->starts,
+                   ((struct code_start){.addr = in->target, .called = true, .direct = true}));
+        go(s, in->target, there);
+    }
+    if (call_is_switch(s->a, text_arch(s->a, t, in->addr), in, &form)) {
+        follow_switch(s, t, in, line);
+        return false;
+    }
+    go_later(s, in->addr + in->size, state,
+             list_holds(&s->endless, in->target) ? NEVER_RETURN : ALL_ELSE);
+    return in->goes_on;
+}
+
+/* The same of any instruction. */
 static bool follow_insn(struct search *s, const struct text *t, const struct insn *in,
                         const struct line *line) {
     uint8_t state = *text_state(t, in->addr);
@@ -229,14 +256,7 @@ static bool follow_insn(struct search *s, const struct text *t, const struct ins
             note_jump(s, in, there);
         return true;
     case INSN_CALL:
-        if (is_own(s, in->target)) {
-            ARRAY_PUSH(&s->a->starts,
-                       ((struct code_start){.addr = in->target, .called = true, .direct = true}));
-            go(s, in->target, there);
-        }
-        go_later(s, in->addr + in->size, state,
-                 list_holds(&s->endless, in->target) ? NEVER_RETURN : ALL_ELSE);
-        return in->goes_on;
+        return follow_call(s, t, in, line);
     case INSN_CALL_INDIRECT:
         go_later(s, in->addr + in->size, state, ALL_ELSE);
         return in->goes_on;
@@ -472,6 +492,7 @@ static void infer(struct search *s) {
         fill(t, t->start, t->start + t->size, CODE_UNKNOWN);
     }
     take_stubs(a);
+    inline_tables_find(a);
     endless_by_name(a, &s->endless);
     begin_at_marks(s);
     begin_at_exceptions(s);
@@ -509,4 +530,5 @@ void states_find(struct analysis *a) {
         fill(t, t->start, t->start + t->size, CODE_DATA);
         take_marks(a, t);
     }
+    inline_tables_find(a);
 }

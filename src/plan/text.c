@@ -184,11 +184,15 @@ static void note_branch(struct sweep *s, const struct insn *in) {
                    ((struct transfer){in->addr, in->target, s->func, in->kind, 0, false, false}));
 }
 
+static void note_callee(struct sweep *s, const struct insn *in) {
+    text_note(s->a, in->target, FACT_TARGET | FACT_CALLED);
+    if (s->func != NO_FUNC && s->a->funcs[s->func].range)
+        func_note_branch(s->a, in->target);
+}
+
 static void note_call(struct sweep *s, const struct insn *in) {
     if (in->kind == INSN_CALL)
-        text_note(s->a, in->target, FACT_TARGET | FACT_CALLED);
-    if (in->kind == INSN_CALL && s->func != NO_FUNC && s->a->funcs[s->func].range)
-        func_note_branch(s->a, in->target);
+        note_callee(s, in);
     text_note(s->a, in->addr + in->size, FACT_RETURN_POINT);
     controls_note_call(s->a, in, s->slot, s->func);
     s->slot = 0;
@@ -312,6 +316,16 @@ static bool is_unbranchable(const struct sweep *s, const struct insn *in) {
            !s->arch->skip_unless(in, text_bytes(s->text, in->addr), STUB_MAX_BYTES, scratch);
 }
 
+/* A call that is a switch is an indirect jump from here on; it stays, as its table does. */
+static bool take_switch(struct sweep *s, struct insn *in) {
+    struct dispatch form;
+    if (in->kind != INSN_CALL || !call_is_switch(s->a, s->arch, in, &form))
+        return false;
+    note_callee(s, in);
+    in->kind = INSN_JUMP_INDIRECT;
+    return true;
+}
+
 static void note_reference(struct text *text, vaddr_t at) {
     size_t i = at - text->start;
     text->refers[i / 8] |= (uint8_t)(1 << i % 8);
@@ -330,7 +344,7 @@ static void decode_code(struct sweep *s, vaddr_t start, vaddr_t end) {
         bool good = decode(text_bytes(s->text, at), room, at, &in, s->constants);
         if (in.copies && !module_constant(s->a->module, in.target, in.copies))
             in.kind = INSN_FIXED;
-        bool stays = is_unbranchable(s, &in);
+        bool stays = is_unbranchable(s, &in) || take_switch(s, &in);
         if (in.target)
             note_reference(s->text, at);
         code[at] = text_code(s->text, in.size, in.stays || stays ? INSN_FIXED : in.kind);

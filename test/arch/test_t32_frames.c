@@ -324,6 +324,70 @@ static void other_jumps_are_told_apart(void **state) {
         assert_int_equal(dispatch_of(&jumps[i].code).kind, jumps[i].kind);
 }
 
+static void calls_of_what_reads_a_table_tell_its_entries(void **state) {
+    (void)state;
+    /* cmp r3, #8; bhi; movs r0, r3; bl */
+    const struct code call = CODE(0x2b08, 0xd810, 0x0018, 0xf000, 0xf880);
+    const struct code open = CODE(0x2b08, 0x0018, 0xf000, 0xf880);
+    assert_int_equal(dispatch_of(&call).kind, DISPATCH_OFFSETS);
+    assert_int_equal(dispatch_of(&call).count, 9);
+    assert_int_equal(dispatch_of(&open).count, 0);
+}
+
+/* SIZE 0: nobody knows what its table is like. */
+static void check_reader(struct dispatch d, uint8_t size, bool is_signed) {
+    assert_int_equal(d.kind, DISPATCH_OFFSETS);
+    assert_int_equal(d.entry_bytes, size);
+    assert_int_equal(d.is_signed, is_signed);
+    assert_int_equal(d.shift, size && size < 4);
+}
+
+static struct dispatch read_by(struct code c) { return arch->inline_table_read(c.bytes, c.size); }
+
+static void readers_of_tables_behind_calls_are_known_by_name(void **state) {
+    (void)state;
+    check_reader(arch->inline_table_named("__gnu_thumb1_case_sqi"), 1, true);
+    check_reader(arch->inline_table_named("__gnu_thumb1_case_uqi"), 1, false);
+    check_reader(arch->inline_table_named("__gnu_thumb1_case_shi"), 2, true);
+    check_reader(arch->inline_table_named("__gnu_thumb1_case_uhi"), 2, false);
+    check_reader(arch->inline_table_named("__gnu_thumb1_case_si"), 4, true);
+    assert_int_equal(arch->inline_table_named("__gnu_thumb1_case").kind, DISPATCH_ANY);
+    assert_int_equal(arch->inline_table_named(NULL).kind, DISPATCH_ANY);
+}
+
+static void readers_of_tables_behind_calls_are_known_by_code(void **state) {
+    (void)state;
+    check_reader(
+        read_by(CODE(0xb402, 0x4671, 0x0849, 0x0049, 0x5c09, 0x0049, 0x448e, 0xbc02, 0x4770)), 1,
+        false);
+    check_reader(read_by(CODE(0xb403, 0x4671, 0x0849, 0x0040, 0x0049, 0x5e09, 0x0049, 0x448e,
+                              0xbc03, 0x4770)),
+                 2, true);
+    check_reader(read_by(CODE(0xb403, 0x4671, 0x3102, 0x0889, 0x0080, 0x0089, 0x5808, 0x1840,
+                              0x4686, 0xbc03, 0x46f7)),
+                 4, true);
+    /* mov r3, lr; adds r3, #4; bx r3 */
+    check_reader(read_by(CODE(0x4673, 0x3304, 0x4718)), 0, false);
+    /* add lr, r0; mov pc, lr */
+    check_reader(read_by(CODE(0x4486, 0x46f7)), 0, false);
+}
+
+static void what_comes_back_reads_no_table(void **state) {
+    (void)state;
+    const struct code codes[] = {
+        CODE(0x1840, 0x4770),                 /* adds r0, r0, r1; bx lr */
+        CODE(0xb510, 0x44a6, 0x4770),         /* push {r4, lr}; … */
+        CODE(0x4673, 0x469e, 0x4770),         /* mov r3, lr; mov lr, r3; bx lr */
+        CODE(0x4673, 0x3304, 0x4770),         /* mov r3, lr; adds r3, #4; bx lr */
+        CODE(0x4673, 0x3304, 0x0003, 0x4718), /* …; movs r3, r0; bx r3 */
+        CODE(0x4486, 0xd010, 0x4770),         /* add lr, r0; beq; … */
+        CODE(0x46a6, 0x4770),                 /* mov lr, r4; bx lr */
+        CODE(0x4486),                         /* cut off */
+    };
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        assert_int_equal(read_by(codes[i]).kind, DISPATCH_ANY);
+}
+
 /* ---- addresses ---- */
 
 /* Runs CODE; what its last instruction makes or accesses. LITERAL: what loads by the pc read. */
@@ -417,6 +481,10 @@ int main(void) {
         cmocka_unit_test(tables_are_behind_their_jumps),
         cmocka_unit_test(tables_of_words_are_found),
         cmocka_unit_test(other_jumps_are_told_apart),
+        cmocka_unit_test(calls_of_what_reads_a_table_tell_its_entries),
+        cmocka_unit_test(readers_of_tables_behind_calls_are_known_by_name),
+        cmocka_unit_test(readers_of_tables_behind_calls_are_known_by_code),
+        cmocka_unit_test(what_comes_back_reads_no_table),
         cmocka_unit_test(lines_make_addresses),
         cmocka_unit_test(text_names_the_instruction),
     };

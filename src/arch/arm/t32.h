@@ -190,6 +190,8 @@ bool t32_follow(struct trail *trail, const struct insn *insn, const uint8_t *byt
 struct flags_use t32_flags(const uint8_t *bytes, size_t size);
 size_t t32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
 struct dispatch t32_dispatch(struct code_bytes jump, const struct code_bytes *past, size_t count);
+struct dispatch t32_inline_table_named(const char *name);
+struct dispatch t32_inline_table_read(const uint8_t *bytes, size_t room);
 int t32_relocate(const struct insn *insn, const uint8_t *bytes, vaddr_t to, struct relocated *ret);
 bool t32_can_call(const struct insn *insn, const uint8_t *bytes);
 size_t t32_relocated_bytes(const struct insn *insn);

@@ -10,6 +10,7 @@
  *     add pc, rx                                                     so many bytes on
  *     ldr rx, literal; add rx, pc; bx rx; ldr pc, literal            linkers' stubs: a constant
  *     mov sp, rx; … bx ry                                            another stack
+ *     bl __gnu_thumb1_case_uqi; .byte …                              t32_inline.c
  */
 #include "arch/arm/t32.h"
 
@@ -275,6 +276,8 @@ struct dispatch t32_dispatch(struct code_bytes jump, const struct code_bytes *pa
     struct line line = {past, count};
     struct t32 in = t32_classify(jump.at, jump.size);
     struct t32_block block;
+    if (in.kind == INSN_CALL) /* with the entry's number in r0 */
+        return (struct dispatch){.kind = DISPATCH_OFFSETS, .count = values_of(&line, 0, 0)};
     for (size_t i = 0; i < count; i++) {
         if (loads_sp(&line, i))
             return (struct dispatch){.kind = DISPATCH_STACK};

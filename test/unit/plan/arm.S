@@ -139,6 +139,81 @@
         mov     r0, #1
         pop     {r4, pc}
 
+@ ---- Thumb-1's switches: their tables are behind calls of what never comes back there ----
+        .macro  switch name, reader, count
+        begin   \name, .thumb
+        push    {r4, lr}
+        cmp     r0, #\count
+        bcs     3f
+        bl      \reader
+        .endm
+        .macro  ways name
+        place   \name\()_first
+        movs    r0, #7
+        pop     {r4, pc}
+3:      adds    r0, r1
+        pop     {r4, pc}
+        end     \name
+        .endm
+
+        switch  t_bytes, reads_bytes, 3
+1:      .byte   (2f - 1b) / 2, (3f - 1b) / 2, (2f - 1b) / 2, 0
+2:
+        ways    t_bytes
+
+        switch  t_halves, __gnu_thumb1_case_shi, 2
+1:      .short  (3f - 1b) / 2, (2f - 1b) / 2
+2:
+        ways    t_halves
+
+        switch  t_words, reads_words, 2
+        .balign 4, 0
+1:      .word   2f - 1b, 3f - 1b
+2:
+        ways    t_words
+
+        switch  t_unknown, goes_elsewhere, 2
+1:      .short  0x4770, 0x4770                  @ as code: bx lr
+2:
+        ways    t_unknown
+
+        .thumb
+        .balign 4
+        .thumb_func
+        place   reads_bytes
+        .type   reads_bytes, %function
+        push    {r1}
+        mov     r1, lr
+        lsrs    r1, r1, #1
+        lsls    r1, r1, #1
+        ldrb    r1, [r1, r0]
+        lsls    r1, r1, #1
+        add     lr, r1
+        pop     {r1}
+        bx      lr
+        .balign 4
+        .thumb_func
+        place   reads_words
+        .type   reads_words, %function
+        push    {r0, r1}
+        mov     r1, lr
+        adds.n  r1, r1, #2
+        lsrs    r1, r1, #2
+        lsls    r0, r0, #2
+        lsls    r1, r1, #2
+        ldr     r0, [r1, r0]
+        adds    r0, r0, r1
+        mov     lr, r0
+        pop     {r0, r1}
+        mov     pc, lr
+        .balign 4
+        .thumb_func
+        place   goes_elsewhere
+        .type   goes_elsewhere, %function
+        mov     r3, lr
+        adds    r3, #4
+        bx      r3
+
 @ ---- states that contradict each other ----
 @ Calls of what is no function by its symbol are calls in the state they are in: nobody turns them.
 

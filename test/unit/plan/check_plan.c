@@ -1,8 +1,7 @@
 /*
  * Are a plan's windows what they claim to be? Of any file, judged by Capstone:
  *
- *     check-plan [--debug DIRECTORY] FILE…      a line for each wrong window; status 1 if there is
- * any
+ *     check-plan [--debug PATH] FILE…      a line for each wrong window; status 1 if there is any
  *
  *  - a window begins and ends where instructions do
  *  - no branch, call, jump table, symbol, reference from data or landing pad leads into it, unless
@@ -13,7 +12,8 @@
  *  - padding that is overwritten, and holes, are padding that only a return or jump stands before,
  *    or bytes that another window has moved away
  *  - nothing is written twice, and nothing into XRay's sleds but over their first two bytes
- *  - of 32-bit Arm: it is in the state that others tell (check_states.h)
+ *  - of 32-bit Arm: it is in the state that others tell, and nothing is written over what is data
+ *    to them (check_states.h): debug files by build-id in the directory PATH, or the file PATH
  *  - of Arm: nothing is patched between an exclusive load and its store, and no data is moved
  *
  * Files that cannot be planned are told and are no failure: `spoor explain` says why.

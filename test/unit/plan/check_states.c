@@ -76,11 +76,13 @@ static char planned_state(const struct plan *plan, vaddr_t at) {
     return !arch ? 'd' : arch->insn_bytes == HALF ? 't' : 'a';
 }
 
-/* The file itself, or what DIRECTORY, laid out as /usr/lib/debug is, has for it. */
+/* The file itself, or what DIRECTORY, laid out as /usr/lib/debug is, has for it, or is. */
 static void find_mapping(const struct module *m, const char *directory, mapping_array *ret) {
     char path[4096];
     size_t at;
     read_mapping(m->path, ret);
+    if (!ret->count && directory)
+        read_mapping(directory, ret);
     if (ret->count || !directory || m->build_id_size < 2)
         return;
     at = (size_t)snprintf(path, sizeof path, "%s/.build-id/%02x/", directory, m->build_id[0]);
@@ -114,6 +116,24 @@ static char likely_state(const struct checked_states *c, vaddr_t start, vaddr_t 
     return t32 ? 't' : 0;
 }
 
+static void check_written(struct checked_states *c, const mapping_array *mapping, vaddr_t start,
+                          unsigned bytes) {
+    for (vaddr_t at = start; at < start + bytes; at++)
+        if (mapped_state(mapping, at) == 'd') {
+            c->wrong(c->ctx, "a mapping symbol tells data of what is written over", at);
+            return;
+        }
+}
+
+static void check_window(struct checked_states *c, const mapping_array *mapping,
+                         const struct plan_window *w) {
+    char told = mapped_state(mapping, w->start);
+    if (told && told != planned_state(c->plan, w->start))
+        c->wrong(c->ctx, "a mapping symbol tells another state of a window", w->start);
+    check_written(c, mapping, w->start, w->written);
+    check_written(c, mapping, w->hole, w->hole_bytes);
+}
+
 void check_states(struct checked_states *c, const char *directory) {
     mapping_array mapping = {0};
     find_mapping(c->module, directory, &mapping);
@@ -130,11 +150,7 @@ void check_states(struct checked_states *c, const char *directory) {
         if (likely && likely != planned)
             c->wrong(c->ctx, "code reads like that of the other state", f->addr);
     }
-    for (size_t i = 0; i < c->view->windows.count; i++) {
-        vaddr_t at = c->view->windows.at[i].start;
-        char told = mapped_state(&mapping, at);
-        if (told && told != planned_state(c->plan, at))
-            c->wrong(c->ctx, "a mapping symbol tells another state of a window", at);
-    }
+    for (size_t i = 0; i < c->view->windows.count; i++)
+        check_window(c, &mapping, &c->view->windows.at[i]);
     ARRAY_FREE(&mapping);
 }

@@ -17,7 +17,7 @@ struct checked_states {
     size_t told, inferred; /* functions whose states were told by mapping symbols, or by looks */
 };
 
-/* DIRECTORY: of debug files by build-id, as /usr/lib/debug; NULL: none. */
+/* DIRECTORY: of debug files by build-id, as /usr/lib/debug, or the one debug file; NULL: none. */
 void check_states(struct checked_states *c, const char *directory);
 
 #endif

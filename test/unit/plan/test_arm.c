@@ -315,6 +315,45 @@ static void calls_go_on_behind_veneers(void **state) {
     }
 }
 
+static const struct plan_function *bare(const char *name) {
+    const struct plan_function *f = fixture_bare(arm, name);
+    assert_non_null(f);
+    return f;
+}
+
+static void assert_unwritten(vaddr_t start, vaddr_t end) {
+    for (vaddr_t at = start; at < end; at++) {
+        assert_null(plan_arch_at(arm->plan, at));
+        assert_null(fixture_patch_at(arm, at));
+        assert_null(fixture_patch_over(arm, at));
+    }
+}
+
+/* GCC's switches in Thumb-1. */
+static void tables_behind_calls_are_data_whose_ways_are_followed(void **state) {
+    (void)state;
+    enum { BEFORE = 10 }; /* push; cmp; bcs; bl */
+    static const char *const names[] = {"t_bytes", "t_halves", "t_words"};
+    for (int i = 0; i < 3; i++) {
+        char first[LINE_BYTES];
+        (void)snprintf(first, sizeof first, "%s_first", names[i]);
+        vaddr_t start = fixture_place(arm, names[i]), ways = fixture_place(arm, first);
+        assert_unwritten(start + BEFORE, ways);
+        assert_int_equal(bare(names[i])->entry, TIER_JUMP);
+        assert_true(bare(names[i])->exact);
+        assert_runs(names[i], (unsigned)(ways - start), "movs r0, #7\nreturn 8\npop {r4, pc}\n");
+    }
+}
+
+static void what_stands_behind_a_call_that_goes_elsewhere_is_left_alone(void **state) {
+    (void)state;
+    enum { BEFORE = 10 };
+    assert_unwritten(fixture_place(arm, "t_unknown") + BEFORE,
+                     fixture_place(arm, "t_unknown_first"));
+    assert_int_equal(bare("t_unknown")->entry, TIER_NONE);
+    assert_int_equal(bare("t_unknown")->refused, REFUSED_DEPTH);
+}
+
 static const char *const *files;
 
 static int open_fixture(void **state) {
@@ -344,6 +383,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(code_that_is_come_to_in_both_states_is_left_alone),
         cmocka_unit_test(what_stands_beside_it_is_not),
         cmocka_unit_test(calls_go_on_behind_veneers),
+        cmocka_unit_test(tables_behind_calls_are_data_whose_ways_are_followed),
+        cmocka_unit_test(what_stands_behind_a_call_that_goes_elsewhere_is_left_alone),
     };
     return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }
