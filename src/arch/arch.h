@@ -210,6 +210,10 @@ struct arch {
     /* Is the instruction at BYTES one that the processor refuses to all programs but those with
      * access to devices? */
     bool (*is_barred)(const uint8_t *bytes, size_t size);
+    /* Are the insn_bytes at BYTES (ROOM > 0) what linkers put between sections, where nothing comes
+     * to them? They may be an instruction like any elsewhere. NULL: what they put there is padding
+     * by itself. */
+    bool (*is_filler)(const uint8_t *bytes, size_t room);
     /* Does the instruction at BYTES (SIZE: its own) write the register that lanes hang off? NULL:
      * what they hang off cannot be taken away so. */
     bool (*writes_lane)(const uint8_t *bytes, size_t size);

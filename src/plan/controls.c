@@ -53,7 +53,7 @@ static void find_stubs(const struct analysis *a, const struct section *section,
             literal = in.operand == OPERAND_PC_MEMORY ? in.target : literal;
             arch_complete(arch, &trail, bytes, &in);
         }
-        if (!begin && in.kind != INSN_NOP)
+        if (!begin && in.kind != INSN_NOP && in.kind != INSN_BREAK)
             begin = at;
         if (in.operand == OPERAND_PC_MEMORY)
             slot = in.target;

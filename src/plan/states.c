@@ -292,6 +292,12 @@ static bool contradicts(const struct text *t, const struct place *from) {
     return state < CODE_DATA && state != from->state && !from->behind_call;
 }
 
+/* A section may end by a call that does not come back. */
+static bool is_filler(const struct text *t, const struct arch *arch, const struct place *from) {
+    return from->behind_call && arch->is_filler &&
+           arch->is_filler(text_bytes(t, from->addr), t->start + t->size - from->addr);
+}
+
 static void follow(struct search *s, struct place from) {
     const struct text *t = text_at(s->a, from.addr);
     const struct arch *arch = from.state == CODE_T32 ? s->a->arch->other : s->a->arch;
@@ -300,7 +306,7 @@ static void follow(struct search *s, struct place from) {
     if (!t || from.addr % arch->insn_bytes || (known && !wrong))
         return;
     const struct section *section = text_section_at(s->a, from.addr);
-    if (!section || section->plt)
+    if (!section || section->plt || is_filler(t, arch, &from))
         return;
     if (wrong) {
         *text_state(t, from.addr) = CODE_DATA;

@@ -381,9 +381,13 @@ static bool ends_run(uint8_t kind) {
            kind == INSN_CALL || kind == INSN_CALL_INDIRECT || kind == INSN_TRAP;
 }
 
+static bool is_filler(const struct arch *arch, const uint8_t *bytes, size_t room) {
+    return arch->is_filler && arch->is_filler(bytes, room);
+}
+
 /* Bytes that belong to no function may be code or data. A run that would go on into what no program
  * executes is data: text and tables are full of such, and what reads like a branch in them is none.
- */
+ * What linkers fill gaps with is padding where no run comes to it. */
 static void decode_gap_code(struct sweep *s, vaddr_t start, vaddr_t end) {
     const struct arch *arch = text_arch(s->a, s->text, start);
     vaddr_t run = start;
@@ -392,6 +396,11 @@ static void decode_gap_code(struct sweep *s, vaddr_t start, vaddr_t end) {
         struct insn in;
         const uint8_t *bytes = text_bytes(s->text, at);
         size_t room = end - at < UNIT_MAX_BYTES ? end - at : UNIT_MAX_BYTES;
+        if (at == run && is_filler(arch, bytes, room)) {
+            s->text->code[at - s->text->start] = text_code(s->text, arch->insn_bytes, INSN_BREAK);
+            run = at += arch->insn_bytes;
+            continue;
+        }
         bool good = arch->decode(bytes, room, at, &in, NULL) && !arch->is_barred(bytes, in.size);
         s->text->code[at - s->text->start] = text_code(s->text, in.size, in.kind);
         at += in.size;

@@ -14,6 +14,11 @@ static bool is_barred(const uint8_t *bytes, size_t size) {
     return t32_classify(bytes, size).row->form == T32_PRIVILEGED;
 }
 
+/* lld's, as of A32; `bmi` elsewhere. */
+static bool is_filler(const uint8_t *bytes, size_t room) {
+    return room >= T32_HALF && t32_half(bytes) == 0xd4d4;
+}
+
 /* The thread pointer is each thread's own, and programs cannot write it: CP15's c13 c0 3. */
 static bool asks_for_lane(const uint8_t *bytes, size_t size) {
     (void)bytes;
@@ -73,6 +78,7 @@ const struct arch arch_t32 = {
     .follow = t32_follow,
     .is_return = is_return,
     .is_barred = is_barred,
+    .is_filler = is_filler,
     .asks_for_lane = asks_for_lane,
     .landing = landing,
     .sled = sled,

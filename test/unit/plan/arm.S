@@ -111,6 +111,24 @@
         .word   0x12345678
         end     t_literal
 
+@ ---- lld's padding, which reads as `bmi` to t_filled+2 ----
+        begin   t_filled, .thumb
+        movs    r2, #0
+1:      adds    r2, r0
+        subs    r0, #1
+        bne     1b
+        mov     r0, r2
+        bx      lr
+        end     t_filled
+
+        begin   t_before_filler, .thumb
+        .rept   36
+        adds    r0, #1
+        .endr
+        bx      lr
+        end     t_before_filler
+        .inst.n 0xd4d4
+
 @ ---- tail calls of the other state, for which the linker makes veneers ----
         begin   a_crosses, .arm
         add     r0, r0, #1

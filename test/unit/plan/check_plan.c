@@ -139,6 +139,16 @@ static struct oracle_insn decode_arm(const struct checked *c, const uint8_t *p, 
     return in;
 }
 
+/* 0xd4, with which lld fills what is left between sections: A32 that is never executed, as its
+ * condition is followed by a coprocessor's number that nothing has; T32 like any. */
+static bool is_filled(const struct checked *c, const struct oracle_insn *in, const uint8_t *p) {
+    enum { FILLER = 0xd4 };
+    for (uint8_t i = 0; i < in->size; i++)
+        if (p[i] != FILLER)
+            return false;
+    return c->module->machine == EM_ARM;
+}
+
 /* Capstone 4 misreads some of AVX-512; over that the decoder under test leads. */
 static struct oracle_insn decode(const struct checked *c, const uint8_t *p, size_t room,
                                  vaddr_t at) {
@@ -266,6 +276,8 @@ static void note_padding(struct checked *c, vaddr_t at, vaddr_t end, bool dead) 
     const uint8_t *bytes = end > at ? module_bytes(c->module, at, end - at) : NULL;
     for (const vaddr_t start = at; bytes && at < end;) {
         struct oracle_insn in = decode(c, bytes + (at - start), end - at, at);
+        if (dead && is_filled(c, &in, bytes + (at - start)))
+            in = (struct oracle_insn){.size = in.size, .padding = true};
         if (in.padding && !dead)
             return;
         if (!in.padding && !in.ret && !in.jump)

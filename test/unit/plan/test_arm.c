@@ -354,6 +354,14 @@ static void what_stands_behind_a_call_that_goes_elsewhere_is_left_alone(void **s
     assert_int_equal(bare("t_unknown")->refused, REFUSED_DEPTH);
 }
 
+static void what_linkers_fill_gaps_with_leads_nowhere(void **state) {
+    (void)state;
+    const struct plan_function *f = fixture_named(arm, "t_filled");
+    assert_non_null(f);
+    assert_true(f->entry != TIER_NONE && f->exact);
+    assert_int_equal(bare("t_filled")->entry, f->entry);
+}
+
 static const char *const *files;
 
 static int open_fixture(void **state) {
@@ -383,6 +391,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(code_that_is_come_to_in_both_states_is_left_alone),
         cmocka_unit_test(what_stands_beside_it_is_not),
         cmocka_unit_test(calls_go_on_behind_veneers),
+        cmocka_unit_test(what_linkers_fill_gaps_with_leads_nowhere),
         cmocka_unit_test(tables_behind_calls_are_data_whose_ways_are_followed),
         cmocka_unit_test(what_stands_behind_a_call_that_goes_elsewhere_is_left_alone),
     };
