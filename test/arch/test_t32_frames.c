@@ -135,6 +135,8 @@ static void blocks_are_what_they_end_with(void **state) {
     check_block(CODE(0xbf18, 0x4718), INSN_BRANCH, false);               /* bxne r3 */
     check_block(CODE(0xbf18, 0xe8bd, 0x81f0), INSN_BRANCH, false);       /* popne.w {…, pc} */
     check_block(CODE(0xbf04, 0x2001, 0x4770), INSN_BRANCH, false);       /* moveq; bxeq lr */
+    check_block(CODE(0xbf04, 0x4288, 0x4770), INSN_BRANCH, false);       /* cmpeq; bxeq lr */
+    check_block(CODE(0xbf04, 0x4288, 0xe010), INSN_LOOP, false);         /* cmpeq; beq */
     check_block(CODE(0xbf18, 0xe010), INSN_BRANCH, false);               /* bne */
     check_block(CODE(0xbf0c, 0x2001, 0xe010), INSN_LOOP, false);         /* moveq; bne */
     check_block(CODE(0xbf18, 0x4798), INSN_CALL_INDIRECT, true);         /* blxne r3 */
@@ -174,7 +176,7 @@ static void blocks_that_mean_nothing_are_bad(void **state) {
         CODE(0xbf08, 0xd010),         /* with a condition of its own */
         CODE(0xbf08, 0xb110),         /* cbz */
         CODE(0xbf08, 0xbf08, 0x2001), /* a block in it */
-        CODE(0xbf04, 0x4288, 0x4770), /* cmpeq; bxeq: told by other flags */
+        CODE(0xbf0c, 0x4288, 0x4770), /* cmpeq; bxne: by other flags than what else has run */
         CODE(0xbfe8, 0x4770),         /* always */
         CODE(0xbf0c, 0xb002, 0xbd10), /* addeq sp, #8; popne {r4, pc} */
     };

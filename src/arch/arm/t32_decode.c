@@ -5,6 +5,7 @@
  * so that no window parts them; by what the last one of them does it is
  *
  *     it eq; popeq {r4, pc}        an INSN_BRANCH without a target: a return with a condition
+ *     itt ne; teqne …; bxne lr     the same: by the flags at its end, which it is parted at
  *     it ne; bne.w target          an INSN_BRANCH
  *     ite eq; moveq …; bne.w …     an INSN_LOOP: no jump alone can stand for it
  *     it ne; blne function         an INSN_CALL with a condition
@@ -198,13 +199,22 @@ static bool keeps_frame(const struct t32_block *block, uint8_t kind) {
     return true;
 }
 
+/* If all of it is under one condition, all has run where that holds at its end, though the block
+ * writes flags: once it does not, nothing is written any more. */
+static bool tells_what_ran(const struct t32_block *block, bool writes_flags) {
+    for (uint8_t i = 0; writes_flags && i < block->count; i++)
+        if (block->at[i].condition != t32_last(block)->condition)
+            return false;
+    return true;
+}
+
 static uint8_t block_kind(const struct t32_block *block, bool writes_flags) {
     uint8_t kind = kind_by_last(block);
     const bool exits = kind == INSN_BRANCH || kind == INSN_LOOP;
-    /* By the flags that are there before the block nothing is told of its end; "always" is a
-     * condition that nobody writes. */
-    const bool strange = (exits && (writes_flags || !keeps_frame(block, kind))) ||
-                         t32_last(block)->condition >= ARM_ALWAYS;
+    /* "Always" is a condition that nobody writes. */
+    const bool strange =
+        (exits && !(tells_what_ran(block, writes_flags) && keeps_frame(block, kind))) ||
+        t32_last(block)->condition >= ARM_ALWAYS;
     for (uint8_t i = 0; i < block->count; i++) {
         bool last = i + 1 == block->count;
         uint8_t other = kind_by_member(&block->at[i], last);

@@ -328,6 +328,43 @@ start:
         pop     {r4, pc}
         end     t_pops_if
 
+        begin   t_returns_by_flags_of_its_own
+        .thumb_func
+        itttt   ne
+        andsne.w r2, r1, #5
+        teqne   r2, r0
+        eorne   r0, r1
+        bxne    lr
+        adds    r0, #1
+        bx      lr
+        end     t_returns_by_flags_of_its_own
+
+        begin   t_pops_by_flags_of_its_own
+        .thumb_func
+        push    {r4, lr}
+        sub     sp, #8
+        itttt   hi
+        cmphi   r1, r0
+        ldrhi   r4, 1f
+        addhi   sp, #8
+        pophi   {r4, pc}
+        adds    r4, r0, r1
+        add     sp, #8
+        pop     {r4, pc}
+        .balign 4
+1:      .word   0x27182818
+        end     t_pops_by_flags_of_its_own
+
+        begin   t_tail_by_flags_of_its_own
+        .thumb_func
+        ittt    pl
+        cmppl   r0, r2
+        movpl   r3, #1
+        bpl.w   t_other
+        movs    r1, #6
+        bx      lr
+        end     t_tail_by_flags_of_its_own
+
         begin   t_gives_back_if
         .thumb_func
         push    {r4, lr}
