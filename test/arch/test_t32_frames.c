@@ -306,6 +306,25 @@ static void tables_of_words_are_found(void **state) {
     assert_int_equal(d.table, AT + 8 + 32);
 }
 
+static void places_behind_one_another_are_computed(void **state) {
+    (void)state;
+    /* and r1, r1, #3; adr r2, +16; add.w r2, r2, r1, lsl #4; movs r0, #0; mov pc, r2 */
+    const struct code divides = CODE(0xf001, 0x0103, 0xa204, 0xeb02, 0x1201, 0x2000, 0x4697);
+    /* cmp r1, #5; bhi; adr r2, +16; add.w r2, r2, r1, lsl #2; mov pc, r2 */
+    const struct code guarded = CODE(0x2905, 0xd810, 0xa204, 0xeb02, 0x0281, 0x4697);
+    /* …; bx r2: to A32, if anything */
+    const struct code turns = CODE(0xa204, 0xeb02, 0x1201, 0x4710);
+    struct dispatch d = dispatch_of(&divides);
+    assert_int_equal(d.kind, DISPATCH_COMPUTED);
+    assert_int_equal(d.table, AT + 8 + 16);
+    assert_int_equal(d.entry_bytes, 16);
+    assert_int_equal(d.count, 0);
+    d = dispatch_of(&guarded);
+    assert_int_equal(d.entry_bytes, 4);
+    assert_int_equal(d.count, 6);
+    assert_int_equal(dispatch_of(&turns).kind, DISPATCH_ANY);
+}
+
 static void other_jumps_are_told_apart(void **state) {
     (void)state;
     const struct {
@@ -482,6 +501,7 @@ int main(void) {
         cmocka_unit_test(flags_are_written_outside_of_blocks_only),
         cmocka_unit_test(tables_are_behind_their_jumps),
         cmocka_unit_test(tables_of_words_are_found),
+        cmocka_unit_test(places_behind_one_another_are_computed),
         cmocka_unit_test(other_jumps_are_told_apart),
         cmocka_unit_test(calls_of_what_reads_a_table_tell_its_entries),
         cmocka_unit_test(readers_of_tables_behind_calls_are_known_by_name),

@@ -8,6 +8,7 @@
  *     …; add rx, rb; orr.w rx, rx, #1; bx rx                         the same, of GCC's goto *
  *     adr rb, table; ldr.w pc, [rb, ri, lsl #2]                      addresses
  *     add pc, rx                                                     so many bytes on
+ *     adr rb, code; add.w rx, rb, ri, lsl #4; mov pc, rx             the same, as libgcc divides
  *     ldr rx, literal; add rx, pc; bx rx; ldr pc, literal            linkers' stubs: a constant
  *     mov sp, rx; … bx ry                                            another stack
  *     bl __gnu_thumb1_case_uqi; .byte …                              t32_inline.c
@@ -187,6 +188,21 @@ static void addends(const struct t32 *in, uint8_t ret[2]) {
     }
 }
 
+/* add.w rd, rn, rm, lsl #n: places behind one another, for a jump that does not take the state's
+ * bit. */
+static bool scaled(const struct line *line, size_t i, struct dispatch *ret) {
+    struct t32 add = insn_at(line, i);
+    uint32_t shift = arm_bits(add.word, 12, 3) << 2 | arm_bits(add.word, 6, 2);
+    if (add.row->form != T32_SHIFTED || (add.word & 0xfff08030) != 0xeb000000 || !shift ||
+        shift > 7)
+        return false;
+    *ret = (struct dispatch){.kind = DISPATCH_COMPUTED,
+                             .table = address_in(line, i + 1, t32_rn(add.word)),
+                             .entry_bytes = (uint8_t)(1U << shift),
+                             .count = values_of(line, i + 1, t32_rm(add.word))};
+    return ret->table != 0;
+}
+
 /* Number I adds an offset from a table to a base, for a jump that takes the state's bit, or not. */
 static struct dispatch added(const struct line *line, size_t i, bool bit) {
     struct dispatch d = {.kind = DISPATCH_OFFSETS, .entry_bytes = 4, .is_signed = true};
@@ -242,7 +258,10 @@ static struct dispatch through(const struct line *line, uint8_t reg, bool bit) {
         if (operand.kind != OPERAND_PLAIN || in.row->form == T32_MOVT)
             return (struct dispatch){.kind = DISPATCH_VARIABLE};
         uint8_t two[2];
+        struct dispatch d;
         addends(&in, two);
+        if (!bit && scaled(line, i, &d))
+            return d;
         if (two[0] != ARM_PC)
             return added(line, i, bit);
         struct t32_access a;

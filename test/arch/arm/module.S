@@ -443,6 +443,22 @@ start:
         b.w     t_other
         end     t_pops_and_tails
 
+        begin   t_divides
+        .thumb_func
+        cmp     r1, #0
+        beq.w   t_other
+        and     r2, r1, #7
+        adr     r3, 1f
+        add.w   r3, r3, r2, lsl #3
+        mov     pc, r3
+        .balign 8
+1:      .rept   8
+        cmp.w   r0, r1, lsl #3
+        adc.w   r0, r0, r0
+        .endr
+        bx      lr
+        end     t_divides
+
         begin   t_tail_through
         .thumb_func
         movw    ip, #:lower16:a_other
