@@ -338,6 +338,8 @@ static void other_jumps_are_told_apart(void **state) {
         {CODE(0x681b, 0x4718), DISPATCH_ANY},                 /* ldr r3, [r3]; bx r3 */
         {CODE(0x449f), DISPATCH_COMPUTED},                    /* add pc, r3 */
         {CODE(0x46ad, 0x4718), DISPATCH_STACK},               /* mov sp, r5; bx r3 */
+        {CODE(0xf8d3, 0xd008, 0x4710), DISPATCH_STACK},       /* ldr.w sp, [r3, #8]; bx r2 */
+        {CODE(0xf8d7, 0xd008, 0x4710), DISPATCH_ANY},         /* ldr.w sp, [r7, #8] */
         {CODE(0x46bd, 0x4718), DISPATCH_ANY},                 /* mov sp, r7 */
         {CODE(0xf1a7, 0x0418, 0x46a5, 0x4718), DISPATCH_ANY}, /* sub.w r4, r7, #24; mov sp, r4 */
     };

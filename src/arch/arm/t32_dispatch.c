@@ -10,7 +10,7 @@
  *     add pc, rx                                                     so many bytes on
  *     adr rb, code; add.w rx, rb, ri, lsl #4; mov pc, rx             the same, as libgcc divides
  *     ldr rx, literal; add rx, pc; bx rx; ldr pc, literal            linkers' stubs: a constant
- *     mov sp, rx; … bx ry                                            another stack
+ *     mov sp, rx; … bx ry; ldr.w sp, [rx, #n]; … bx ry               another stack
  *     bl __gnu_thumb1_case_uqi; .byte …                              t32_inline.c
  */
 #include "arch/arm/t32.h"
@@ -279,6 +279,9 @@ static struct dispatch through(const struct line *line, uint8_t reg, bool bit) {
 static bool loads_sp(const struct line *line, size_t i) {
     struct t32 in = insn_at(line, i);
     uint8_t from = copied(&in);
+    struct t32_access a;
+    if (t32_access_of(&in, &a) && a.load && a.general && a.count == 1 && a.regs[0] == ARM_SP)
+        return a.base != ARM_SP && a.base != ARM_FP_T32 && a.base != ARM_FP;
     bool sets = from != ARM_PC && written_by(line, i) >> ARM_SP & 1;
     if (!sets || from == ARM_FP_T32 || from == ARM_FP)
         return false;
