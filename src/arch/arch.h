@@ -54,6 +54,7 @@ struct insn {
     bool turns;        /* target is code of the machine's other state (arch.other) */
     bool goes_on;      /* an INSN_JUMP_INDIRECT or a call, with a condition: where that does not
                           hold it goes on behind it */
+    bool tails;        /* an exit with a condition that is a jump, and no return */
     bool stays;        /* cannot run elsewhere, though what it does is known; see relocate() */
 };
 

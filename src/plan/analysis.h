@@ -107,9 +107,11 @@ struct transfer { /* a return, an indirect jump, or a direct branch that leaves 
     uint8_t dispatch; /* enum dispatch_kind of indirect jumps */
     bool entry_depth;
     bool inside; /* an indirect jump that was followed as a switch */
+    bool tails;  /* an exit with a condition: a jump, no return */
 };
 
-/* Does T return, with a condition or without? */
+/* Does T return, with a condition or without? What jumps through a register or memory on a
+ * condition, to another function, is taken with it. */
 static inline bool transfer_returns(const struct transfer *t) {
     return t->kind == INSN_RETURN || (t->kind == INSN_BRANCH && !t->to);
 }

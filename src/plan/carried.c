@@ -22,7 +22,7 @@ static bool is_traced(const struct plan *plan, const struct plan_request *r, uin
 static uint32_t target_of(const struct plan *plan, const struct step *s, uint32_t *ret_via) {
     *ret_via = UINT32_MAX;
     bool direct = s->insn.kind == INSN_JUMP || s->insn.kind == INSN_BRANCH;
-    if (!s->exit || s->loops || s->event != EVENT_TAIL || (!direct && !s->falls))
+    if (!s->exit || s->loops || s->event != EVENT_TAIL || (direct ? !s->insn.target : !s->falls))
         return UINT32_MAX;
     if (s->falls)
         return direct ? UINT32_MAX : plan_index_at(plan, s->insn.addr + s->insn.size);

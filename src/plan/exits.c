@@ -1,6 +1,6 @@
 /*
  * Where functions end: returns; jumps out of the function at entry depth (tail
- * calls, direct or through a pointer); conditional tail calls, where flags live.
+ * calls, direct or through a pointer); conditional tail calls of both sorts, where flags live.
  * A jump that goes on with another stack pointer (longjmp, unwinders) ends no call of this function
  * in particular: it is a control site.
  * No function jumps away with its caller's frame gone: what does is entered in a way of its own,
@@ -30,7 +30,7 @@ static void push_exit(struct analysis *a, const struct transfer *t, uint8_t even
                           .event = event,
                           .variant = variant};
     x.target = x.kind == INSN_JUMP || x.kind == INSN_BRANCH || x.kind == INSN_LOOP ? t->to : 0;
-    if (event == EVENT_RETURN)
+    if (transfer_returns(t))
         take_pops(a, text, &x);
     x.loops = x.target && func_at(a, x.target) == t->func;
     *text_fact(text, t->from) |= FACT_EXIT;
@@ -138,7 +138,10 @@ static void classify(struct analysis *a, const struct transfer *t) {
     if (transfer_returns(t)) {
         bool flags = *text_fact(f->text, f->start) & FACT_FLAGS_OUT || conditional(t) ||
                      restores_flags(a, f, t->from);
-        push_exit(a, t, EVENT_RETURN, flags ? STUB_SAVE_FLAGS : 0);
+        if (t->tails && t->entry_depth)
+            push_exit(a, t, EVENT_TAIL, tail_variant(a, t));
+        else
+            push_exit(a, t, EVENT_RETURN, flags ? STUB_SAVE_FLAGS : 0);
     } else if (t->kind == INSN_JUMP_INDIRECT) {
         indirect(a, t);
     } else if (direct_leaves(a, t)) {

@@ -156,11 +156,12 @@ static bool note_to_return(struct sweep *s, const struct insn *in) {
     return true;
 }
 
-/* A return with a condition. */
+/* A return with a condition, or a jump through a register or memory. */
 static void note_exit(struct sweep *s, const struct insn *in) {
+    const struct transfer t = {
+        .from = in->addr, .func = s->func, .kind = in->kind, .tails = in->tails};
     if (s->func != NO_FUNC)
-        ARRAY_PUSH(&s->a->transfers,
-                   ((struct transfer){in->addr, 0, s->func, in->kind, 0, false, false}));
+        ARRAY_PUSH(&s->a->transfers, t);
 }
 
 static void note_branch(struct sweep *s, const struct insn *in) {
@@ -180,8 +181,8 @@ static void note_branch(struct sweep *s, const struct insn *in) {
     const struct func *f = &a->funcs[s->func];
     bool inside = in->target > f->start && in->target < f->end && in->target != f->body;
     if (!inside)
-        ARRAY_PUSH(&a->transfers,
-                   ((struct transfer){in->addr, in->target, s->func, in->kind, 0, false, false}));
+        ARRAY_PUSH(&a->transfers, ((struct transfer){in->addr, in->target, s->func, in->kind, 0,
+                                                     false, false, false}));
 }
 
 static void note_callee(struct sweep *s, const struct insn *in) {
@@ -294,7 +295,7 @@ static void note_insn(struct sweep *s, const struct insn *in) {
     case INSN_JUMP_INDIRECT:
         if (s->func != NO_FUNC)
             ARRAY_PUSH(&s->a->transfers,
-                       ((struct transfer){in->addr, 0, s->func, in->kind, 0, false, false}));
+                       ((struct transfer){in->addr, 0, s->func, in->kind, 0, false, false, false}));
         break;
     case INSN_FIXED:
         if (in->operand == OPERAND_PLAIN && in->target)

@@ -31,8 +31,10 @@ static void branch(uint32_t word, struct insn *ret) {
 /* An exit through a register or memory: RETURNS, or jumps elsewhere. */
 static void leave(uint32_t word, bool returns, struct insn *ret) {
     ret->kind = returns ? INSN_RETURN : INSN_JUMP_INDIRECT;
-    if (a32_is_conditional(word))
-        ret->kind = INSN_BRANCH;
+    if (!a32_is_conditional(word))
+        return;
+    ret->kind = INSN_BRANCH;
+    ret->tails = !returns;
 }
 
 /* A jump of the sort by which switches go on. */

@@ -5,6 +5,7 @@
  * so that no window parts them; by what the last one of them does it is
  *
  *     it eq; popeq {r4, pc}        an INSN_BRANCH without a target: a return with a condition
+ *     it ne; bxne r3               the same, a tail call
  *     itt ne; teqne …; bxne lr     the same: by the flags at its end, which it is parted at
  *     it ne; bne.w target          an INSN_BRANCH
  *     ite eq; moveq …; bne.w …     an INSN_LOOP: no jump alone can stand for it
@@ -270,6 +271,7 @@ static __attribute__((noinline)) bool decode_block(const uint8_t *bytes, size_t 
     ret->size = block.size;
     ret->kind = block_kind(&block, all.written);
     ret->turns = last->row->form == T32_BLX;
+    ret->tails = ret->kind == INSN_BRANCH && last->kind == INSN_JUMP_INDIRECT;
     ret->goes_on = ret->kind == INSN_JUMP_INDIRECT || ret->kind == INSN_CALL ||
                    ret->kind == INSN_CALL_INDIRECT;
     ret->reads_flags = all.tested != 0;

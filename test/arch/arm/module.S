@@ -466,6 +466,15 @@ start:
         bx      ip
         end     t_tail_through
 
+        begin   t_tail_through_if
+        .thumb_func
+        movw    ip, #:lower16:t_other
+        movt    ip, #:upper16:t_other
+        it      pl
+        bxpl    ip
+        bx      lr
+        end     t_tail_through_if
+
         begin   t_selects
         .thumb_func
         and     r1, r1, #1

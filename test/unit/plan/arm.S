@@ -51,6 +51,12 @@
         b       a_leaf
         end     a_tail
 
+        begin   a_tail_through, .arm
+        cmp     r3, #0
+        bxne    r3
+        bx      lr
+        end     a_tail_through
+
         begin   a_branch, .arm
         bne     1f
         mov     r0, #5
@@ -102,6 +108,14 @@
         movs    r0, #4
         b.w     t_leaf
         end     t_tail
+
+        begin   t_tail_through, .thumb
+        cmp     r3, #0
+        it      ne
+        bxne    r3
+        add.w   r0, r0, r1
+        bx      lr
+        end     t_tail_through
 
         begin   t_literal, .thumb
         ldr.w   r0, t_word

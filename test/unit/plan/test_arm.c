@@ -190,6 +190,13 @@ static void blocks_with_an_exit_are_parted(void **state) {
     assert_runs("t_pops_if", 16, "return 8\npop.w {r4, pc}\n");
 }
 
+static void jumps_through_registers_on_a_condition_are_tail_calls(void **state) {
+    (void)state;
+    assert_runs("a_tail_through", 4, "beq over 2\ntail 0\nbxne r3\nb a_tail_through+8\n");
+    assert_runs("t_tail_through", 0,
+                "entry 0\ncmp r3, #0\nbeq.w over 2\ntail 0\nbx r3\nb.w t_tail_through+6\n");
+}
+
 static void a32_reads_its_literals_from_where_they_are(void **state) {
     (void)state;
     struct drawing d = {.count = 0};
@@ -385,6 +392,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(t32_windows_hold_as_many_instructions_as_a_branch_needs),
         cmocka_unit_test(t32_sites_of_two_bytes_hop),
         cmocka_unit_test(blocks_with_an_exit_are_parted),
+        cmocka_unit_test(jumps_through_registers_on_a_condition_are_tail_calls),
         cmocka_unit_test(a32_reads_its_literals_from_where_they_are),
         cmocka_unit_test(t32_reads_its_literals_from_where_they_are),
         cmocka_unit_test(stubs_find_the_table_of_lanes_wherever_they_are),
