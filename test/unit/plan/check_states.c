@@ -97,22 +97,27 @@ static void find_mapping(const struct module *m, const char *directory, mapping_
 
 /* Half of A32's words are, on no condition, what computes or loads and stores: they have 0xe0 to
  * 0xe7 at their top. What T32 makes reads so only where a short jump stands in a word's upper half.
- * 0: it may be either, or is too short to tell. */
+ * Vectors of A32 have 0xf2 to 0xf4 there, and nearly all else beside them no condition; T32 has
+ * some of that (`movw`, `mov.w`), but its vectors have other bytes. 0: it may be either, or is too
+ * short to tell. */
 static char likely_state(const struct checked_states *c, vaddr_t start, vaddr_t end) {
     enum { FEWEST = 16, A32_LEAST = 40, T32_MOST = 10, WIDE_MOST = 50, PERCENT = 100 };
-    size_t words = 0, plain = 0, any = 0;
+    enum { VECTOR_FIRST = 0xf2, VECTOR_LAST = 0xf4, VECTORS_LEAST = 80 };
+    size_t words = 0, plain = 0, any = 0, vectors = 0;
     for (vaddr_t at = (start + WORD - 1) & ~(vaddr_t)(WORD - 1); at + WORD <= end; at += WORD) {
         const uint8_t *p = module_bytes(c->module, at, WORD);
         bool whole = planned_state(c->plan, at) != 'd' && planned_state(c->plan, at + HALF) != 'd';
         words += p && whole;
         plain += p && whole && p[WORD - 1] >> 3 == 0xe0 >> 3;
         any += p && whole && p[WORD - 1] >> 4 == 0xe;
+        vectors += p && whole && p[WORD - 1] >= VECTOR_FIRST && p[WORD - 1] <= VECTOR_LAST;
     }
     if (words < FEWEST)
         return 0;
-    if (plain * PERCENT > words * A32_LEAST)
+    const bool vector_code = (any + vectors) * PERCENT > words * VECTORS_LEAST;
+    if ((plain + (vector_code ? vectors : 0)) * PERCENT > words * A32_LEAST)
         return 'a';
-    bool t32 = plain * PERCENT < words * T32_MOST && any * PERCENT < words * WIDE_MOST;
+    bool t32 = plain * PERCENT < words * T32_MOST && (any + vectors) * PERCENT < words * WIDE_MOST;
     return t32 ? 't' : 0;
 }
 
