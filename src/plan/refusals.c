@@ -1,6 +1,6 @@
 /*
- * What reasons not to patch are called, and mean. Needs nothing else of spoor: the generator of manual
- * pages is made of it, too.
+ * What reasons not to patch are called, and mean. Needs nothing else of spoor: the generator of
+ * manual pages is made of it, too.
  */
 #include "plan/plan.h"
 
