@@ -170,14 +170,18 @@ static void branch(struct walk *w, const struct path *from, vaddr_t to) {
         arrive(w, spot, &p);
 }
 
-/* Does the jump stay in the function? */
+/* Does the jump stay in the function? A table of addresses that is not known may as well be that of
+ * a program's variables, as where the stack is as at the entry, unless data leads into it. */
 static bool is_switch(const struct walk *w, const struct transfer *t, int32_t depth) {
+    enum { FEWEST_LABELS = 2 };
     if (!w->labels.count)
         return false;
     switch ((enum dispatch_kind)t->dispatch) {
     case DISPATCH_OFFSETS:
-    case DISPATCH_ADDRESSES:
         return true;
+    case DISPATCH_ADDRESSES:
+        return t->to || depth != w->a->arch->entry_cfa ||
+               w->a->funcs[t->func].code_refs >= FEWEST_LABELS;
     case DISPATCH_COMPUTED:
         if (table_is_switch(w->a, t->func, t->to))
             return true;

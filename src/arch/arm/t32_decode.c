@@ -103,6 +103,10 @@ static uint8_t copied_bytes(const struct t32 *in) {
     return a.count && a.regs[0] == ARM_PC ? a.bytes : 0;
 }
 
+static uint8_t table_entry_bytes(const struct t32 *in) {
+    return (uint8_t)(1U << arm_bits(in->word, 4, 1));
+}
+
 /* clrex, ldrex and strex: bit 20 tells loads from stores. */
 static uint8_t exclusive_of(const struct t32 *in) {
     if (in->word == 0xf3bf8f2f)
@@ -127,6 +131,7 @@ static void decode_relative(const struct t32 *in, struct insn *ret) {
     ret->operand = operand.kind;
     ret->turns = to_a32 || in->row->form == T32_BLX;
     ret->copies = copied_bytes(in);
+    ret->loads = in->row->form == T32_TABLE ? table_entry_bytes(in) : 0;
     ret->stays = !t32_can_move(in, false);
 }
 

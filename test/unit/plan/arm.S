@@ -246,6 +246,43 @@
         adds    r3, #4
         bx      r3
 
+@ ---- a switch, and a tail call through a word at a distance from a register ----
+        .macro  through_got name, state
+        begin   \name, \state
+        push    {r4, lr}
+        cmp     r0, #2
+        bcs     3f
+        .ifc    \state, .thumb
+        tbb     [pc, r0]
+1:      .byte   (2f - 1b) / 2, (4f - 1b) / 2
+        .else
+        addls   pc, pc, r0, lsl #2
+        nop
+        b       2f
+        b       4f
+        .endif
+2:      movs    r0, #7
+        pop     {r4, pc}
+        .endm
+        .macro  goes_on name
+4:      ldr     r2, 5f
+        ldr     r3, [r1, r2]
+        pop     {r4, lr}
+        place   \name\()_exit
+        bx      r3
+        .balign 4
+5:      .word   12
+        end     \name
+        .endm
+        through_got a_switch_and_tail, .arm
+3:      mov     r0, #9
+        pop     {r4, pc}
+        goes_on a_switch_and_tail
+        through_got t_switch_and_tail, .thumb
+3:      movs    r0, #9
+        pop     {r4, pc}
+        goes_on t_switch_and_tail
+
 @ ---- states that contradict each other ----
 @ Calls of what is no function by its symbol are calls in the state they are in: nobody turns them.
 

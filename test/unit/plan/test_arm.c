@@ -197,6 +197,25 @@ static void jumps_through_registers_on_a_condition_are_tail_calls(void **state) 
                 "entry 0\ncmp r3, #0\nbeq.w over 2\ntail 0\nbx r3\nb.w t_tail_through+6\n");
 }
 
+static void functions_with_switches_end_by_calls_through_words_of_memory_too(void **state) {
+    (void)state;
+    static const char *const names[] = {"a_switch_and_tail", "t_switch_and_tail"};
+    for (int i = 0; i < 2; i++) {
+        char exit[LINE_BYTES];
+        (void)snprintf(exit, sizeof exit, "%s_exit", names[i]);
+        const struct plan_function *f = fixture_bare(arm, names[i]);
+        assert_non_null(f);
+        assert_true(f->entry != TIER_NONE && f->exact);
+        assert_int_equal(f->exits[TIER_JUMP] + f->exits[TIER_HOP], 3);
+        bool found = false;
+        for (size_t k = 0; k < arm->code.mark_count; k++) {
+            const struct mark *m = &arm->code.marks[k];
+            found |= m->kind == MARK_STUB && m->orig == fixture_place(arm, exit);
+        }
+        assert_true(found);
+    }
+}
+
 static void a32_reads_its_literals_from_where_they_are(void **state) {
     (void)state;
     struct drawing d = {.count = 0};
@@ -393,6 +412,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(t32_sites_of_two_bytes_hop),
         cmocka_unit_test(blocks_with_an_exit_are_parted),
         cmocka_unit_test(jumps_through_registers_on_a_condition_are_tail_calls),
+        cmocka_unit_test(functions_with_switches_end_by_calls_through_words_of_memory_too),
         cmocka_unit_test(a32_reads_its_literals_from_where_they_are),
         cmocka_unit_test(t32_reads_its_literals_from_where_they_are),
         cmocka_unit_test(stubs_find_the_table_of_lanes_wherever_they_are),
