@@ -218,6 +218,7 @@ static void returns_are_of_many_forms(void **state) {
     (void)state;
     CHECK_KNOWN({0xe12fff1e, INSN_RETURN, false, false},        /* bx lr */
                 {0xe1a0f00e, INSN_RETURN, false, false},        /* mov pc, lr */
+                {0xe28ef000, INSN_RETURN, false, false},        /* add pc, lr, #0 */
                 {0xe8bd8010, INSN_RETURN, false, false},        /* pop {r4, pc} */
                 {0xe49df004, INSN_RETURN, false, false},        /* ldr pc, [sp], #4 */
                 {0xe49df008, INSN_RETURN, false, false},        /* ldr pc, [sp], #8 */
@@ -226,8 +227,9 @@ static void returns_are_of_many_forms(void **state) {
                 {0xe91ba800, INSN_RETURN, false, false},        /* ldmdb fp, {fp, sp, pc} */
                 {0xe8908010, INSN_JUMP_INDIRECT, false, false} /* ldm r0, {r4, pc} */);
     CHECK_KNOWN({0x112fff1e, INSN_BRANCH, false, false}, /* the same on conditions */
-                {0x01a0f00e, INSN_BRANCH, false, false}, {0x08bd8010, INSN_BRANCH, false, false},
-                {0x149df004, INSN_BRANCH, false, false}, {0xc91ba800, INSN_BRANCH, false, false},
+                {0x01a0f00e, INSN_BRANCH, false, false}, {0x028ef000, INSN_BRANCH, false, false},
+                {0x08bd8010, INSN_BRANCH, false, false}, {0x149df004, INSN_BRANCH, false, false},
+                {0xc91ba800, INSN_BRANCH, false, false},
                 {0x112fff13, INSN_BRANCH, false, false}, /* bxne r3 */
                 {0x01a0f003, INSN_BRANCH, false, false} /* moveq pc, r3 */);
 }
@@ -284,6 +286,7 @@ static void what_programs_may_not_do_is_barred(void **state) {
                  {0xee1d3f70, false} /* the thread pointer */,
                  {0xee073fba, false} /* a barrier of Armv6 */,
                  {0xe1a0f00e, false},
+                 {0xe28ef000, false},
                  {0xe8bd8010, false},
                  {0xef000000, false}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -88,6 +88,13 @@ struct a32_data a32_data_of(uint32_t word);
 static inline bool a32_is_plain(const struct a32_data *d) {
     return d->form == A32_FORM_SHIFTED && !d->shift && !d->amount;
 }
+/* The register that is moved as it is, by mov, or as Go's compiler has it by add rd, rn, #0; −1:
+ * that is something else. */
+static inline int a32_moved(const struct a32_data *d) {
+    bool adds = d->opcode == A32_ADD && d->form == A32_FORM_IMMEDIATE && !d->value;
+    bool moves = d->opcode == A32_MOV && a32_is_plain(d);
+    return d->flags ? -1 : moves ? d->rm : adds ? d->rn : -1;
+}
 
 struct a32_access {
     uint8_t base;

@@ -3,6 +3,7 @@
  * each is then is told by its form:
  *
  *     bx lr; mov pc, lr; pop {…, pc}; ldm fp, {…, sp, pc}; ldr pc, [sp], #4      returns
+ *     add pc, lr, #0                                                             Go's
  *     the same with a condition, and bxne r3, movne pc, r3, ldrne pc, [r3]       INSN_BRANCH to 0
  *     bx r3; mov pc, r3; ldr pc, …; add pc, …, r3                                indirect jumps
  *     addls pc, pc, r3, lsl #2; ldrls pc, [pc, r3, lsl #2]                       the same, of
@@ -70,7 +71,7 @@ static bool is_movable_sum(const struct a32_data *d) {
 
 /* Writes the pc. */
 static void data_jump(uint32_t word, const struct a32_data *d, struct insn *ret) {
-    bool reads = reads_pc(d), moves = d->opcode == A32_MOV && a32_is_plain(d);
+    bool reads = reads_pc(d);
     bool constant = reads && is_movable_sum(d) && d->form == A32_FORM_IMMEDIATE;
     vaddr_t to = at_pc(ret->addr, d->opcode == A32_SUB ? -(int64_t)d->value : d->value);
     if (d->flags || d->form == A32_FORM_BY_REGISTER || (constant && to % A32_BYTES)) {
@@ -82,8 +83,8 @@ static void data_jump(uint32_t word, const struct a32_data *d, struct insn *ret)
         ret->target = to;
         return;
     }
-    if (moves && !reads)
-        leave(word, d->rm == ARM_LR, ret);
+    if (a32_moved(d) >= 0 && !reads)
+        leave(word, a32_moved(d) == ARM_LR, ret);
     else
         dispatch(word, ret);
     ret->stays = reads;

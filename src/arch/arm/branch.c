@@ -116,9 +116,9 @@ static enum regs_taken a32_leave(const struct taking *t, uint32_t word) {
         return REGS_TAKEN;
     case A32_DATA:
         d = a32_data_of(word);
-        if (d.opcode != A32_MOV || d.flags || !a32_is_plain(&d))
+        if (a32_moved(&d) < 0)
             return REGS_NOT_TAKEN;
-        exchange(t->r, value_of(t->r, d.rm, A32_AHEAD));
+        exchange(t->r, value_of(t->r, (uint8_t)a32_moved(&d), A32_AHEAD));
         return REGS_TAKEN;
     case A32_SINGLE:
     case A32_SEVERAL:

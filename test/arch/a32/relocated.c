@@ -71,6 +71,7 @@ static const struct form forms[] = {
     {"bx", 0x012fff1e, 0xe12fff1e, CONDITION, FAR, false},
     {"bx r12", 0xe12fff1c, 0xe12fff1c, 1, FAR, false},
     {"mov pc, lr", 0x01a0f00e, 0xe1a0f00e, CONDITION, FAR, false},
+    {"add pc, lr, #0", 0x028ef000, 0xe28ef000, CONDITION, FAR, false},
     {"adc r0, r1, r2", 0xe0a10002, 0xe0a10002, 1, 0, false},
     {"adds r0, r1, r2", 0xe0910002, 0xe0910002, 1, 0, false},
     {"movne r0, r3", 0x11a00003, 0x11a00003, 1, 0, false},

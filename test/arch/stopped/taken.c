@@ -43,6 +43,7 @@ static const struct form a32_forms[] = {
     {"bxne lr", A32(0x112fff1eU)},
     {"bx r3", A32(0xe12fff13U)},
     {"mov pc, lr", A32(0xe1a0f00eU)},
+    {"add pc, lr, #0", A32(0xe28ef000U)},
     {"moveq pc, r3", A32(0x01a0f003U)},
     {"pop {r4, pc}", A32(0xe8bd8010U)},
     {"popeq {r4-r11, pc}", A32(0x08bd8ff0U)},
