@@ -174,6 +174,7 @@ void regs_set_rest_lane(struct regs *regs, taddr_t lane);
 /* Where a signal handler returns to, of the frame that the kernel has made for it. */
 struct regs_context {
     taddr_t pc, sp;
+    taddr_t link; /* what may be a return address in a register, plain; 0: none is, or of no use */
 };
 /* Whether WORDS are of such a frame: the part that holds pc and stack pointer. */
 bool regs_look_like_context(const regs_word_t words[REGS_CONTEXT_WORDS], struct regs_context *ret);

@@ -2,9 +2,29 @@
 
 #include "session/patcher.h"
 
+/* Where TID returns to from a function that has put nothing on the stack yet. */
+static void add_link(struct arrival *a, pid_t tid) {
+    struct regs regs;
+    uint64_t registers[REGS_DWARF_COUNT], link;
+    if (thread_get_regs(tid, &regs) < 0)
+        return;
+    regs_dwarf(&regs, registers);
+    if (regs_link(registers, &link))
+        ARRAY_PUSH(&a->pcs, regs_plain_address(link));
+}
+
+/* What is called returns to no window's middle, but a handler may have made it seem that a call was
+ * made anywhere (goroutines.h). */
 void arrival_add(struct arrival *a, int memory_fd, const struct maps *maps, pid_t tid) {
+    sigframe_array frames = {0};
     ARRAY_PUSH(&a->tids, tid);
-    sigframes_find(memory_fd, maps, tid, &a->pcs);
+    add_link(a, tid);
+    sigframes_find(memory_fd, maps, tid, &frames);
+    for (size_t i = 0; i < frames.count; i++) {
+        ARRAY_PUSH(&a->pcs, frames.at[i].pc);
+        ARRAY_PUSH(&a->pcs, frames.at[i].link);
+    }
+    ARRAY_FREE(&frames);
 }
 
 void arrival_done(struct arrival *a) {

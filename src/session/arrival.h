@@ -14,7 +14,7 @@
 
 struct arrival {
     ARRAY(pid_t) tids;  /* all threads of the space; they stand still, or wait in the kernel */
-    taddr_array pcs;    /* where something returns to that cannot be moved */
+    ARRAY(taddr_t) pcs; /* where something returns to that cannot be moved */
     struct aside aside; /* the same, if it counts */
     ARRAY(struct span) stacks; /* goroutines', which stay where they are until all go on */
     bool as_prepared; /* it was looked for in prepared windows only: there must be no others */

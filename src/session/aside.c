@@ -120,7 +120,7 @@ void aside_note(const struct space *space, pid_t tid) {
     struct regs regs;
     if (!a || thread_get_regs(tid, &regs) < 0)
         return;
-    const struct aside_frame frame = {0, {regs_pc(&regs), regs_sp(&regs)}};
+    const struct aside_frame frame = {0, {regs_pc(&regs), regs_sp(&regs), 0}};
     if (!a->frames.count || a->frames.at[a->frames.count - 1].context.sp != frame.context.sp)
         ARRAY_PUSH(&a->frames, frame);
 }

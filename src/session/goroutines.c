@@ -2,24 +2,31 @@
 
 #include <string.h>
 
+#include "arch/arch.h"
+#include "arch/host.h"
 #include "session/lanes.h"
 #include "session/patcher.h"
 #include "target/memory.h"
 #include "wire/ring.h"
 
-enum { WORD = 8, CHUNK = 8192, MOST_GOROUTINES = 1 << 24, HIGHEST_STACK = 1 << 30 };
+enum {
+    WORD = sizeof(regs_word_t),
+    CHUNK = 8192,
+    MOST_GOROUTINES = 1 << 24,
+    HIGHEST_STACK = 1 << 30
+};
 
 /* What the runtime's record of a goroutine begins with (runtime2.go, type g, since Go 1.5; the
- * preemption by signals is of Go 1.14). */
+ * preemption by signals is of Go 1.14): words all. */
 struct goroutine {
-    uint64_t low, high; /* its stack */
-    uint64_t guards[2], panic, defer;
-    uint64_t machine; /* which thread runs it; 0: none, then SP holds */
-    uint64_t sp;
+    regs_word_t low, high; /* its stack */
+    regs_word_t guards[2], panic, defer;
+    regs_word_t machine; /* which thread runs it; 0: none, then SP holds */
+    regs_word_t sp;
 };
 
 struct slice {
-    uint64_t at, count, capacity;
+    regs_word_t at, count, capacity;
 };
 
 /* Modules whose patches may come now: those that are prepared, and those that were lifted. */
@@ -66,7 +73,7 @@ static bool breaks(const struct space *space, taddr_t pc) {
 
 static void look_at_stack(const struct space *space, const struct goroutine *g, struct span windows,
                           struct arrival *ret) {
-    uint64_t words[CHUNK / WORD];
+    regs_word_t words[CHUNK / WORD];
     for (taddr_t at = first_word_of(g), next; at + WORD <= g->high; at = next) {
         next = (at & ~(taddr_t)(CHUNK - 1)) + CHUNK;
         size_t size = (size_t)((next < g->high ? next : g->high) - at) & ~(size_t)(WORD - 1);
@@ -81,7 +88,7 @@ static void look_at_stack(const struct space *space, const struct goroutine *g, 
 static void look_at_all(const struct space *space, const struct slice *list, struct span windows,
                         struct arrival *ret) {
     int fd = space->remote.memory_fd;
-    uint64_t records[CHUNK / WORD];
+    regs_word_t records[CHUNK / WORD];
     struct goroutine g;
     for (uint64_t i = 0; i < list->count; i += CHUNK / WORD) {
         uint64_t count = list->count - i < CHUNK / WORD ? list->count - i : CHUNK / WORD;
@@ -111,10 +118,11 @@ static bool read_list(const struct space *space, const struct patched *p, struct
 }
 
 /* The table of functions of its runtime begins with the number of its layout, two zeros, the sizes
- * of the shortest instruction and of a word (runtime/symtab.go, pcHeader), aligned. */
+ * of the shortest instruction and of a word (runtime/symtab.go, pcHeader), aligned. (On 32-bit Arm
+ * Go's code is A32.) */
 static bool holds_table(const struct section *s) {
-    static const uint8_t head[] = {0xff, 0xff, 0xff, 0, 0, 1, WORD};
-    for (uint64_t i = -s->start % WORD; s->bytes && i + WORD <= s->size; i += WORD)
+    const uint8_t head[] = {0xff, 0xff, 0xff, 0, 0, arch_host()->insn_bytes, WORD};
+    for (uint64_t i = -s->start % WORD; s->bytes && i + 1 + sizeof head <= s->size; i += WORD)
         if (memcmp(s->bytes + i + 1, head, sizeof head) == 0)
             return true;
     return false;
@@ -134,12 +142,14 @@ static bool is_go(const struct module *m) {
 
 /* P is Go's, but nothing names the list: what is stripped. Of its own functions those are known
  * that C code calls, and others that are exported: without call-frame information, which Go keeps
- * with what is stripped. Anybody may have stopped in the middle of their windows. */
+ * with what is stripped. Anybody may have stopped in the middle of their windows, behind any
+ * instruction but the last. */
 static void spare_all(const struct patched *p, struct arrival *ret) {
     const struct plan_code *c = &p->code->emitted;
+    const uint8_t least = arch_host()->insn_bytes;
     for (size_t i = 0; i < c->patch_count; i++)
-        if (c->patches[i].window > 1 && !module_range_at(p->entry->module, c->patches[i].at))
-            ARRAY_PUSH(&ret->pcs, c->patches[i].at + 1 + p->bias);
+        if (c->patches[i].window > least && !module_range_at(p->entry->module, c->patches[i].at))
+            ARRAY_PUSH(&ret->pcs, c->patches[i].at + least + p->bias);
 }
 
 void goroutines_find(const struct space *space, struct arrival *ret) {

@@ -403,13 +403,13 @@ static void keep(struct space *space, taddr_t addr) {
 
 void leftovers_keep_returns(struct space *space, pid_t tid) {
     struct search s;
-    taddr_array pcs = {0};
+    sigframe_array frames = {0};
     if (begin(tid, &s, NULL) < 0)
         return;
-    sigframes_find(s.fd, &s.maps, tid, &pcs);
-    for (size_t i = 0; i < pcs.count; i++)
-        keep(space, pcs.at[i]);
-    ARRAY_FREE(&pcs);
+    sigframes_find(s.fd, &s.maps, tid, &frames);
+    for (size_t i = 0; i < frames.count; i++)
+        keep(space, frames.at[i].pc);
+    ARRAY_FREE(&frames);
     end(&s);
 }
 

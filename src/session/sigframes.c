@@ -28,7 +28,7 @@ static void add(struct stretches *s, const struct maps *maps, taddr_t sp) {
 }
 
 static void look_through(int memory_fd, const struct maps *maps, struct stretches *s, size_t which,
-                         taddr_array *ret) {
+                         sigframe_array *ret) {
     regs_word_t words[CHUNK / sizeof(regs_word_t)];
     const size_t before = REGS_CONTEXT_WORDS - 1; /* a frame may lie on two chunks */
     for (taddr_t at = s->at[which].start; at < s->at[which].end;) {
@@ -40,7 +40,7 @@ static void look_through(int memory_fd, const struct maps *maps, struct stretche
             struct regs_context context;
             if (!regs_look_like_context(&words[i], &context))
                 continue;
-            ARRAY_PUSH(ret, context.pc);
+            ARRAY_PUSH(ret, context);
             add(s, maps, context.sp);
         }
         if (count <= before || at + size == s->at[which].end)
@@ -49,7 +49,7 @@ static void look_through(int memory_fd, const struct maps *maps, struct stretche
     }
 }
 
-void sigframes_find(int memory_fd, const struct maps *maps, pid_t tid, taddr_array *ret) {
+void sigframes_find(int memory_fd, const struct maps *maps, pid_t tid, sigframe_array *ret) {
     struct stretches stretches = {.count = 0};
     struct regs regs;
     taddr_t sp;

@@ -2,9 +2,10 @@
 """spoor comes to a program some of whose stacks are Go's, and hold places in the middle of what would be
 patched: those go on where they were. What no stack holds is traced.
 
-    goroutines.py [--headless] SPOOR PROGRAM
+    goroutines.py [--headless] [--libraries] SPOOR PROGRAM
 
---headless: a copy of the program without section headers.
+--headless: a copy of the program without section headers. --libraries: what is traced are those that it uses, as of
+its own functions any may be left alone.
 """
 import os
 import struct
@@ -12,6 +13,7 @@ import sys
 
 from attach import Spoor, attach_for, check, check_left, code_of, main, running
 
+ELFCLASS32 = 1  # at EI_CLASS
 DURATIONS = ("700ms", "5s", "30s")  # a busy machine may let a program do nothing for a while
 
 
@@ -19,34 +21,38 @@ def behead(program):
     """A copy without section headers, whose symbols are those that the dynamic linker needs."""
     with open(program, "rb") as file:
         data = bytearray(file.read())
-    struct.pack_into("<Q", data, 0x28, 0)  # e_shoff
-    struct.pack_into("<HH", data, 0x3c, 0, 0)  # e_shnum, e_shstrndx
+    if data[4] == ELFCLASS32:
+        struct.pack_into("<I", data, 0x20, 0)  # e_shoff
+        struct.pack_into("<HH", data, 0x30, 0, 0)  # e_shnum, e_shstrndx
+    else:
+        struct.pack_into("<Q", data, 0x28, 0)
+        struct.pack_into("<HH", data, 0x3c, 0, 0)
     with open("headless", "wb") as file:
         file.write(data)
     os.chmod("headless", 0o755)
     return os.path.realpath("headless")
 
 
-def visit(spoor, pid):
+def visit(spoor, pid, options):
     """Comes for long enough to see something; returns how many calls of what there were."""
     for duration in DURATIONS:
-        info = attach_for(spoor, pid, duration)
+        info = attach_for(spoor, pid, duration, *options)
         if info["events"]["entry"]:
             break
     check(info["events"]["entry"] > 0, "no event")
     return {row["function"]: row["calls"] for row in spoor.report()}
 
 
-def test(spoor, program, headless):
+def test(spoor, program, headless, libraries):
     with running([behead(program) if headless else program]) as process:
         before = code_of(process.pid)
         for _ in range(3):
-            calls = visit(spoor, process.pid)
-            check((headless or calls.get("go_on", 0) > 0) and "same" not in calls, f"calls: {calls}")
+            calls = visit(spoor, process.pid, ["-M", "*"] if libraries else [])
+            check((headless or libraries or calls.get("go_on", 0) > 0) and "same" not in calls, f"calls: {calls}")
             check_left(process.pid, before)
 
 
 if __name__ == "__main__":
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
     subject, given = Spoor(words[0]), os.path.realpath(words[1])
-    main(lambda: test(subject, given, "--headless" in sys.argv))
+    main(lambda: test(subject, given, "--headless" in sys.argv, "--libraries" in sys.argv))

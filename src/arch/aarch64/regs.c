@@ -322,6 +322,6 @@ bool regs_look_like_context(const regs_word_t words[REGS_CONTEXT_WORDS], struct 
     const uint64_t head = (uint64_t)sizeof(struct vectors) << 32 | (uint32_t)VECTORS_MAGIC;
     if (words[4] != head || words[1] % A64_BYTES)
         return false;
-    *ret = (struct regs_context){words[1], words[0]};
+    *ret = (struct regs_context){words[1], words[0], 0};
     return true;
 }

@@ -390,6 +390,6 @@ bool regs_look_like_context(const regs_word_t words[REGS_CONTEXT_WORDS], struct 
         known |= words[head] == heads[i][0] && words[head + 1] == heads[i][1];
     if (!known || (psr & PSR_MODE) != PSR_USER || pc % (psr_is_t32(psr) ? T32_HALF : A32_BYTES))
         return false;
-    *ret = (struct regs_context){pc, words[0]};
+    *ret = (struct regs_context){pc, words[0], regs_plain_address(words[1])};
     return true;
 }

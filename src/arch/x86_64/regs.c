@@ -409,6 +409,6 @@ bool regs_look_like_context(const regs_word_t words[REGS_CONTEXT_WORDS], struct 
     const uint64_t always = 1 << 1, possible = (1 << 22) - 1; /* of eflags */
     if (words[3] != segments || !(words[2] & always) || words[2] & ~possible)
         return false;
-    *ret = (struct regs_context){words[1], words[0]};
+    *ret = (struct regs_context){words[1], words[0], 0};
     return true;
 }

@@ -48,7 +48,7 @@ static void check_return(uint32_t seed, bool t32) {
         machine_fail("a frame of ours", "has another mask");
 }
 
-static uint32_t known_pc, known_sp, found;
+static uint32_t known_pc, known_sp, known_link, found;
 
 /* The frame that it runs on is found among the words above, and registers in it. */
 static void look(const void *frame, size_t offset) {
@@ -56,7 +56,7 @@ static void look(const void *frame, size_t offset) {
     struct regs_context context;
     for (size_t i = 0; i < 300; i++)
         if (regs_look_like_context(words + i, &context) && context.pc == known_pc &&
-            context.sp == known_sp)
+            context.sp == known_sp && context.link == known_link)
             found++;
     const uint8_t *at = (const uint8_t *)frame + offset;
     if (memcmp(at + regs_signal_offset(REGS_DWARF_PC), &known_pc, 4) != 0 ||
@@ -86,6 +86,7 @@ static void check_frames(void) {
         regs_set_state(&in.regs, t32, 0);
         machine_end(FROM, t32);
         known_sp = in.regs.raw.uregs[13];
+        known_link = in.regs.raw.uregs[14] & ~UINT32_C(1);
         machine_look(wants_info, check_frame);
         machine_run(&in, &out);
     }

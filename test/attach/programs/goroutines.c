@@ -4,6 +4,9 @@
  * what they then compute and says "right". Half of the stacks tell where they stopped, the others
  * do not, as if they ran. With -DSTRIPPED (of the assembler, too) nothing tells where the stacks
  * are, nor of what function that is.
+ *
+ * On 32-bit Arm it is A32, and fixed in memory. What it maps there makes it large, so that what a
+ * patch would cover is two instructions.
  */
 #include <poll.h>
 #include <stdint.h>
@@ -12,44 +15,59 @@
 
 enum { COUNT = 600, STACK_WORDS = 512, REST_MS = 300 };
 
+#ifdef __arm__
+#define SIZES "4, 4"
+enum { STOPPED_AT = 4 };
+static char room[8 << 20] __attribute__((used));
+#else
+#define SIZES "1, 8"
+enum { STOPPED_AT = 1 };
+#endif
+
 #ifdef STRIPPED
 #define LIST "nameless"
 __asm__(".section .gopclntab, \"a\"\n\t"
         ".balign 32\n\t"
         ".long 0xfffffff1\n\t"
-        ".byte 0, 0, 1, 8\n\t"
+        ".byte 0, 0, " SIZES "\n\t"
         ".text");
 #else
 #define LIST "runtime.allgs"
 #endif
 
 struct goroutine { /* what Go's begins with */
-    uint64_t *low, *high;
-    uint64_t guards[2], panic, defer;
+    uintptr_t *low, *high;
+    uintptr_t guards[2], panic, defer;
     const void *machine;
-    uint64_t *sp;
+    uintptr_t *sp;
 };
 
 static struct goroutine goroutines[COUNT], *pointers[COUNT];
 static struct {
     struct goroutine **at;
-    uint64_t count, capacity;
+    uintptr_t count, capacity;
 } list __asm__(LIST) __attribute__((used)) = {pointers, COUNT, COUNT};
 
 /* What a signal, and no code, may stop at: behind the first instruction of same. resume(SP) goes on
  * at the address on SP, and returns what comes out. */
-static volatile uint64_t stopped_at = 1;
-uint64_t same(uint64_t n);
-uint64_t resume(uint64_t *sp);
+static volatile uintptr_t stopped_at = STOPPED_AT;
+uintptr_t same(uintptr_t n);
+uintptr_t resume(uintptr_t *sp);
 extern const char came_back[];
 __asm__(".text\n"
         ".balign 16\n"
         ".globl same\n"
-        ".type same, @function\n"
+        ".type same, %function\n"
         "same:\n"
         "    .ifndef STRIPPED\n"
         "    .cfi_startproc\n"
         "    .endif\n"
+#ifdef __arm__
+        "    str r0, [sp, #-4]!\n"
+        "    ldr r0, [sp], #4\n"
+        "    cmp r0, #0\n"
+        "    bx lr\n"
+#else
         "    push %rdi\n"
         "    .ifndef STRIPPED\n"
         "    .cfi_adjust_cfa_offset 8\n"
@@ -60,10 +78,22 @@ __asm__(".text\n"
         "    .endif\n"
         "    test %rax, %rax\n"
         "    ret\n"
+#endif
         "    .ifndef STRIPPED\n"
         "    .cfi_endproc\n"
         "    .endif\n"
         "    .size same, . - same\n"
+#ifdef __arm__
+        "resume:\n"
+        "    push {r4, lr}\n"
+        "    mov r4, sp\n"
+        "    mov sp, r0\n"
+        "    adr lr, came_back\n"
+        "    ldr pc, [sp], #4\n"
+        "came_back:\n"
+        "    mov sp, r4\n"
+        "    pop {r4, pc}\n"
+#else
         "    .balign 16, 0xcc\n"
         "resume:\n"
         "    push %rbx\n"
@@ -75,7 +105,9 @@ __asm__(".text\n"
         "    mov %rbp, %rsp\n"
         "    pop %rbp\n"
         "    pop %rbx\n"
-        "    ret\n");
+        "    ret\n"
+#endif
+);
 
 static void prepare(int i) {
     struct goroutine *g = &goroutines[i];
@@ -84,14 +116,14 @@ static void prepare(int i) {
         exit(2);
     g->high = g->low + STACK_WORDS;
     g->sp = g->high - 16 - i % 300;
-    g->sp[0] = (uint64_t)(uintptr_t)same + stopped_at;
-    g->sp[2] = (uint64_t)(uintptr_t)came_back;
+    g->sp[0] = (uintptr_t)same + stopped_at;
+    g->sp[2] = (uintptr_t)came_back;
     pointers[i] = g;
 }
 
 /* Returns whether what came out is right. */
-__attribute__((noinline)) static int go_on(int i, uint64_t n) {
-    uint64_t *sp = goroutines[i].high - 16 - i % 300;
+__attribute__((noinline)) static int go_on(int i, uintptr_t n) {
+    uintptr_t *sp = goroutines[i].high - 16 - i % 300;
     sp[1] = n;
     return resume(sp) == n && same(n) == n;
 }
@@ -108,7 +140,7 @@ int main(void) {
     fflush(stdout);
     do {
         for (int i = 0; i < COUNT; i++)
-            if (!go_on(i, (uint64_t)i * 77))
+            if (!go_on(i, (uintptr_t)i * 77))
                 return printf("wrong: %d\n", i), 1;
     } while (poll(&input, 1, REST_MS) == 0);
     puts("right");

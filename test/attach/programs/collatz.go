@@ -1,0 +1,60 @@
+// Goroutines, more than threads, that compute without ever calling the scheduler: signals take the processor from
+// them, so that most stand where that caught them, in small functions mostly. Ends with its input, if what they
+// computed is right.
+package main
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+)
+
+const workers = 100
+
+// On 32-bit Arm this makes the program large: what a patch would cover there is two instructions.
+var room [8 << 20]byte
+
+//go:noinline
+func halve(n uint64) uint64 { return n / 2 }
+
+//go:noinline
+func triple(n uint64) uint64 { return 3*n + 1 }
+
+// compute adds up how many steps Collatz sequences have, over and over, and returns whether that came out right each
+// time. It never looks at whether it is to make way.
+func compute(over *int32) bool {
+	for right := true; ; {
+		sum := 0
+		for first := uint64(1); first < 100; first++ {
+			for n := first; n != 1; sum++ {
+				if n%2 == 0 {
+					n = halve(n)
+				} else {
+					n = triple(n)
+				}
+			}
+		}
+		right = right && sum == 3117
+		if atomic.LoadInt32(over) != 0 {
+			return right
+		}
+	}
+}
+
+func main() {
+	var over int32
+	done := make(chan bool)
+	for i := 0; i < workers; i++ {
+		go func() { done <- compute(&over) }()
+	}
+	fmt.Println("ready")
+	os.Stdin.Read(room[:1])
+	atomic.StoreInt32(&over, 1)
+	for i := 0; i < workers; i++ {
+		if !<-done {
+			fmt.Println("wrong")
+			os.Exit(1)
+		}
+	}
+	fmt.Println("right")
+}
