@@ -169,7 +169,7 @@ bool plan_decode(const struct plan *plan, vaddr_t addr, struct trail *trail, str
     const struct arch *arch = plan_arch_at(plan, addr);
     const struct segment *segment = module_segment_at(m, addr);
     const uint8_t *bytes = module_bytes(m, addr, 1);
-    uint8_t step = arch ? arch->insn_bytes : plan->arch->other->insn_bytes;
+    uint8_t step = arch ? arch->insn_bytes : STATE_BYTES;
     *ret = (struct insn){.addr = addr, .size = step, .kind = INSN_BAD};
     if (!arch || !segment || !bytes ||
         !arch->decode(bytes, segment->start + segment->file_size - addr, addr, ret, constants))
