@@ -71,4 +71,5 @@ def test(tiers, path, *programs):
 if __name__ == "__main__":
     words = sys.argv[1:]
     chosen = words.pop(0).partition("=")[2].split(",") if words[0].startswith("--tiers=") else TIERS
-    main(lambda: test(chosen, *map(os.path.realpath, words)))
+    arguments = [os.path.realpath(word) for word in words]
+    main(lambda: test(chosen, *arguments))
