@@ -228,7 +228,13 @@ static void take_report(struct task *task, struct regs *regs, bool entering) {
     const struct trap *trap = breakpoints_at(task->space, regs_pc(regs) - REGS_TRAP_BYTES, &p);
     if (ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) < 0)
         return;
-    if (trap && is_hit(task, trap, &info)) {
+    /* Where the pc stands at a trap, not behind it, a handler's first instruction may be one that
+     * is still to be run. */
+    const bool entered = entering && (info.si_code == SIGTRAP ||
+                                      (info.si_code == TRAP_TRACE && !regs_trap_flag(regs)));
+    if (entered && REGS_TRAP_BYTES == 0) {
+        task->status = NOTHING;
+    } else if (trap && is_hit(task, trap, &info)) {
         send_on(task, p, trap, regs);
         restore(task);
         if (info.si_code != REGS_TRAP_CODE)
@@ -236,8 +242,7 @@ static void take_report(struct task *task, struct regs *regs, bool entering) {
         if (task->regroup)
             thread_interrupt(task->tid);
         task->regroup = false;
-    } else if (entering &&
-               (info.si_code == SIGTRAP || (info.si_code == TRAP_TRACE && !regs_trap_flag(regs)))) {
+    } else if (entered) {
         task->status = NOTHING;
     }
 }
