@@ -232,9 +232,8 @@ static void take_report(struct task *task, struct regs *regs, bool entering) {
      * is still to be run. */
     const bool entered = entering && (info.si_code == SIGTRAP ||
                                       (info.si_code == TRAP_TRACE && !regs_trap_flag(regs)));
-    if (entered && REGS_TRAP_BYTES == 0) {
-        task->status = NOTHING;
-    } else if (trap && is_hit(task, trap, &info)) {
+    const bool is_ahead = entered && REGS_TRAP_BYTES == 0;
+    if (trap && !is_ahead && is_hit(task, trap, &info)) {
         send_on(task, p, trap, regs);
         restore(task);
         if (info.si_code != REGS_TRAP_CODE)
