@@ -23,14 +23,18 @@ void literals_note(struct analysis *a, const struct insn *in) {
         ARRAY_PUSH(&a->literals, ((struct literal){in->target, in->loads}));
 }
 
-/* Does control not come to ADDR: from the instruction before it, or before what fills the room
+/* Does control not come to L: from the instruction before it, or before what fills the room
  * between, or by a branch? Behind what was taken already, too. */
-static bool is_passed_by(const struct analysis *a, vaddr_t addr) {
+static bool is_passed_by(const struct analysis *a, const struct literal *l) {
+    const vaddr_t addr = l->addr;
     const struct text *text = text_at(a, addr);
     const struct func *f = &a->funcs[func_at(a, addr)];
     vaddr_t before = text_previous(text, addr);
-    if (func_is_start(f, addr) || *text_fact(text, addr))
+    if (func_is_start(f, addr) || addr + l->size > f->end)
         return false;
+    for (vaddr_t at = addr; at < addr + l->size; at += a->arch->insn_bytes)
+        if (*text_fact(text, at))
+            return false;
     while (before && text_kind(text, before) == INSN_NOP &&
            !(*text_fact(text, before) & FACT_TARGET))
         before = text_previous(text, before);
@@ -81,7 +85,7 @@ void literals_settle(struct analysis *a) {
     size_t kept = 0;
     for (size_t i = 0; i < a->literals.count; i++) {
         const struct literal l = a->literals.at[i];
-        if (!is_passed_by(a, l.addr))
+        if (!is_passed_by(a, &l))
             continue;
         take(a, &l);
         a->literals.at[kept++] = l;
