@@ -203,7 +203,6 @@ static void forget_signals(const struct recording *r) {
 }
 
 void recording_done(struct recording *r) {
-    forget_signals(r);
     tracer_free(r->tracer);
     drain_finish(r->drain);
     flight_free(r->flight);
@@ -218,10 +217,11 @@ void recording_done(struct recording *r) {
         chosen_free(r->choices.at[i]);
     ARRAY_FREE(&r->choices);
     slabs_reap();
-    if (r->signals >= 0)
-        close(r->signals);
     if (r->hook_event >= 0)
         close(r->hook_event);
     restore_limits(r);
+    forget_signals(r);
+    if (r->signals >= 0)
+        close(r->signals);
     sigprocmask(SIG_SETMASK, &r->mask, NULL);
 }

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from attach import TIMEOUT, Spoor, check, check_left, code_of, main, run, running
+from attach import TIMEOUT, Spoor, check, check_left, code_of, main, run, running, traces_of_us
 
 PATIENCE_S = 5  # spoor's
 
@@ -35,11 +35,11 @@ def leave(spoor, program, urge):
             say(process, b"wait", b"waits")
             recorder.send_signal(signal.SIGINT)
             begun = time.monotonic()
-            while urge and recorder.poll() is None and time.monotonic() - begun < TIMEOUT:
-                time.sleep(0.2)
+            while urge and traces_of_us(process.pid) and time.monotonic() - begun < TIMEOUT / 2:
                 recorder.send_signal(signal.SIGINT)
+                time.sleep(0.2)
             try:
-                status = recorder.wait(timeout=TIMEOUT / 2)
+                status = recorder.wait(timeout=TIMEOUT / 4)
             except subprocess.TimeoutExpired:
                 recorder.kill()
                 status = None

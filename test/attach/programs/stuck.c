@@ -42,13 +42,14 @@ static void *work(void *arg) {
 }
 
 /* Its maker waits for it as for a child of vfork, of which no tracer is told; it has a copy of the
- * memory. */
+ * memory, and ends with the program. */
 static void *wait_in_kernel(void *arg) {
     char byte;
     int status;
     waiter = (pid_t)syscall(SYS_gettid);
     long child = syscall(SYS_clone, CLONE_VFORK | CLONE_UNTRACED | SIGCHLD, 0, 0, 0, 0);
     if (child == 0) {
+        syscall(SYS_close, gate[1]);
         syscall(SYS_read, gate[0], &byte, 1);
         syscall(SYS_exit_group, 7);
     }
