@@ -92,7 +92,7 @@ units-for-arm: built-for-arm
 run-units-for-arm = $$(for arch in aarch64 arm; do test ! -f build-$$arch/build.ninja || echo -- build-$$arch --setup=long; done)
 
 # What these tests run in the guest is built for them only.
-check-arm: packages-check
+check-arm: packages-check packages-arm
 	$(MAKE) setup
 	@meson configure $(BUILD) | grep -Eq '^ *tests +enabled ' || meson configure $(BUILD) -Dtests=enabled
 	ninja -C $(BUILD) spoor arm-programs arm-scripts

@@ -30,6 +30,8 @@ bool rest_is_made(const struct regs *regs, taddr_t agent) {
     return regs_pc(regs) - agent >= at.begin && regs_pc(regs) - agent < at.end;
 }
 
+taddr_t rest_lane(const struct regs *regs) { return regs_rest_lane(regs); }
+
 static void come_back(struct regs *regs, const struct rest *rest, uint64_t result) {
     regs_from_frame(rest->frame, regs);
     regs_set_syscall_result(regs, (int64_t)result, rest->registers);

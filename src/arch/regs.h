@@ -170,6 +170,7 @@ void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64
  * rest. */
 void regs_from_frame(const uint8_t *frame, struct regs *ret);
 void regs_set_rest_lane(struct regs *regs, taddr_t lane);
+taddr_t regs_rest_lane(const struct regs *regs);
 
 /* Where a signal handler returns to, of the frame that the kernel has made for it. */
 struct regs_context {

@@ -58,6 +58,8 @@ void rest_begin(struct regs *regs, const struct rest_place *place, const struct 
 uint8_t *rest_frame(struct rest *rest, size_t *ret_size);
 /* Whether the thread makes a rest. */
 bool rest_is_made(const struct regs *regs, taddr_t agent);
+/* It does: where its lane is. */
+taddr_t rest_lane(const struct regs *regs);
 /* It does, and stands: REGS become those behind the call, with what is done by now. Returns whether
  * the stop has cut the rest short, too; then *ret is what was called first, as it is now. */
 bool rest_end(struct regs *regs, taddr_t agent, const struct rest *rest, struct rest_call *ret);

@@ -383,18 +383,21 @@ int leftovers_end_call(pid_t tid) {
     return rc;
 }
 
-bool leftovers_has_lane(const struct space *space, pid_t tid) {
-    taddr_t lane = keys_lane(space, tid);
+bool leftovers_is_lane(const struct space *space, taddr_t addr) {
     for (size_t i = 0; i < space->slabs.count; i++)
-        if (lane - space->slabs.at[i]->at < space->slabs.at[i]->size)
+        if (addr - space->slabs.at[i]->at < space->slabs.at[i]->size)
             return true;
     return false;
+}
+
+static bool is_in_agent(const struct space *space, taddr_t addr) {
+    return addr - space->agent < page_bytes();
 }
 
 /* A thread will come to ADDR. */
 static void keep(struct space *space, taddr_t addr) {
     struct patched *p = space_owner_at(space, addr);
-    space->kept |= addr - space->agent < page_bytes();
+    space->kept |= is_in_agent(space, addr);
     if (!p || !p->code)
         return;
     p->kept = true;
@@ -418,14 +421,14 @@ void leftovers_keep_aside(struct space *space, const struct aside *aside, const 
     for (size_t i = 0; i < aside->frames.count; i++) {
         const struct aside_frame *f = &aside->frames.at[i];
         taddr_t pc = f->context.pc;
-        if ((pc - space->agent < page_bytes() || space_owner_at(space, pc)) &&
+        if ((is_in_agent(space, pc) || space_owner_at(space, pc)) &&
             aside_counts(f, space->remote.memory_fd, tids, count))
             keep(space, pc);
     }
 }
 
-void leftovers_keep_place(struct space *space, pid_t tid) {
+void leftovers_keep_place(struct space *space, pid_t tid, bool inside) {
     struct regs regs;
-    if (thread_get_regs(tid, &regs) == 0)
+    if (thread_get_regs(tid, &regs) == 0 && (inside || is_in_agent(space, regs_pc(&regs))))
         keep(space, regs_pc(&regs));
 }

@@ -27,9 +27,10 @@ void leftovers_keep_returns(struct space *space, pid_t tid);
 /* The same of handlers that stand aside, as ASIDE tells of them; TIDS: all threads. */
 void leftovers_keep_aside(struct space *space, const struct aside *aside, const pid_t *tids,
                           size_t count);
-/* TID has been settled (settle.h), and is still in a trampoline: that stays, too. */
-void leftovers_keep_place(struct space *space, pid_t tid);
-/* Whether TID's lane is one of SPACE's. */
-bool leftovers_has_lane(const struct space *space, pid_t tid);
+/* TID has been settled (settle.h); where it is INSIDE a trampoline still, that stays, too. So does
+ * the agent's own page, which is nobody's trampoline, where it is there. */
+void leftovers_keep_place(struct space *space, pid_t tid, bool inside);
+/* Whether there is a lane of SPACE's at ADDR. */
+bool leftovers_is_lane(const struct space *space, taddr_t addr);
 
 #endif

@@ -17,17 +17,20 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "session/leftovers.h"
 #include "session/tracer_parts.h"
 #include "target/memory.h"
 #include "target/status.h"
 
-/* What TASK's lane says of a rest. A spoor that was killed has left lanes that are not ours. */
-static bool read_rest(const struct task *task, struct rest *ret) {
+/* What the lane of TASK, with REGS, says of a rest. A spoor that was killed has left lanes that are
+ * not ours; those who make rests then tell theirs. */
+static bool read_rest(const struct task *task, const struct regs *regs, struct rest *ret) {
     const struct space *space = task->space;
-    taddr_t lane = space->inherited ? keys_lane(space, task->tid) : 0;
-    if (space->inherited)
-        return lane &&
+    if (space->inherited) {
+        taddr_t lane = rest_is_made(regs, space->agent) ? rest_lane(regs) : 0;
+        return leftovers_is_lane(space, lane) &&
                memory_read(space->remote.memory_fd, lane + LANE_REST, ret, sizeof *ret, NULL) == 0;
+    }
     if (!task->slot || task->slot->unread || !task->slot->lane->rest.back)
         return false;
     *ret = task->slot->lane->rest;
@@ -42,7 +45,8 @@ void rests_end(struct task *task) {
     struct regs regs;
     struct rest rest;
     task->is_cut = false;
-    if (!space || !space->agent || !read_rest(task, &rest) || thread_get_regs(task->tid, &regs) < 0)
+    if (!space || !space->agent || thread_get_regs(task->tid, &regs) < 0 ||
+        !read_rest(task, &regs, &rest))
         return;
     if (task->slot)
         task->slot->lane->rest.back = 0;

@@ -239,8 +239,7 @@ static void settle_all(const struct tracer *t, struct space *space, bool restore
             settle_out(space, k->tid, k->slot, &settled);
         else
             settle_step_out(space, k->tid, k->slot, &settled);
-        if (settled != SETTLED_OUTSIDE)
-            leftovers_keep_place(space, k->tid);
+        leftovers_keep_place(space, k->tid, settled != SETTLED_OUTSIDE);
     }
 }
 

@@ -83,6 +83,9 @@ def running(command, tells=""):
                   f"{' '.join(command[:2])}: ended with {process.returncode}: {out.decode()}")
         except subprocess.TimeoutExpired as late:
             raise Failure(f"{command[0]}: does not end") from late
+        except ProcessLookupError as gone:
+            out, _ = process.communicate(timeout=TIMEOUT)
+            raise Failure(f"{' '.join(command[:2])}: is gone with {process.returncode}: {out.decode()}") from gone
         finally:
             process.kill()
 

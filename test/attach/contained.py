@@ -20,7 +20,8 @@ from harness import SEED
 
 DICE = random.Random(SEED or 1)
 NOBODY, ROOT = 65534, os.geteuid() == 0
-LOADER = "/lib64/ld-linux-x86-64.so.2"
+LOADER = {"aarch64": "/lib/ld-linux-aarch64.so.1", "armv7l": "/lib/ld-linux-armhf.so.3",
+          "x86_64": "/lib64/ld-linux-x86-64.so.2"}[os.uname().machine]
 WAYS = (["-M", "busy"], ["-M", "*"], ["-M", "*", "--overflow=wait"])
 DURATIONS = ("30ms", "1s", "20s")  # a busy machine may let a program do nothing for a while
 AT_WORK_S = 0.02
@@ -33,7 +34,7 @@ CALLERS = {"fib": {"fib", "compute", "on_alarm"}, "mean": {"compute"},
 
 
 def libraries_of(program):
-    listed = subprocess.run(["ldd", program], stdout=subprocess.PIPE, check=True).stdout.decode()
+    listed = subprocess.run([LOADER, "--list", program], stdout=subprocess.PIPE, check=True).stdout.decode()
     return re.findall(r"(/\S+) \(0x", listed)
 
 

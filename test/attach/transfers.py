@@ -76,6 +76,20 @@ def be_killed(how, program):
             check_left(process.pid, before)
 
 
+def be_killed_meanwhile(spoor, program):
+    """Of a call that nobody takes the rest of, a killed spoor leaves a thread in that."""
+    with running([program, "stuck"]) as process:
+        before = code_of(process.pid)
+        for _ in range(KILLS):
+            time.sleep(0.1)
+            with subprocess.Popen([spoor.path, "attach", "-q", "-o", "trace", str(process.pid)]) as recorder:
+                await_here(spoor, process.pid, recorder)
+                recorder.kill()
+        done = run([spoor.path, "detach", str(process.pid)])
+        check(done.status == 0, f"detach: {done}")
+        check_left(process.pid, before)
+
+
 def wait_in_vain(spoor, program):
     """What nobody takes is not waited for: all runs meanwhile, and then the call ends, which is said."""
     with running([program, "stuck"]) as process:
@@ -94,6 +108,7 @@ def test(how):
     for one in come_and_go, change, be_killed:
         for program in how.programs:
             one(how, program)
+    be_killed_meanwhile(how.spoor, how.programs[0])
     wait_in_vain(how.spoor, how.programs[0])
 
 

@@ -311,11 +311,12 @@ void regs_from_frame(const uint8_t *frame, struct regs *ret) {
     ret->raw.pstate = f.mc.pstate;
 }
 
+enum { REST_LANE = 9, REST_ARGUMENT = 10 };
 void regs_set_rest_lane(struct regs *regs, taddr_t lane) {
-    enum { LANE = 9, ARGUMENT = 10 };
-    regs->raw.regs[LANE] = lane;
-    regs->raw.regs[ARGUMENT] = regs->raw.regs[0];
+    regs->raw.regs[REST_LANE] = lane;
+    regs->raw.regs[REST_ARGUMENT] = regs->raw.regs[0];
 }
+taddr_t regs_rest_lane(const struct regs *regs) { return regs->raw.regs[REST_LANE]; }
 
 /* sp, pc, pstate, a word that is nothing, and the head of the record that comes first. */
 bool regs_look_like_context(const regs_word_t words[REGS_CONTEXT_WORDS], struct regs_context *ret) {

@@ -370,11 +370,12 @@ void regs_from_frame(const uint8_t *frame, struct regs *ret) {
     ret->raw.uregs[PSR] = f.uc.psr;
 }
 
+enum { REST_LANE = 6, REST_ARGUMENT = 8 };
 void regs_set_rest_lane(struct regs *regs, taddr_t lane) {
-    enum { LANE = 6, ARGUMENT = 8 };
-    regs->raw.uregs[LANE] = (uint32_t)lane;
-    regs->raw.uregs[ARGUMENT] = regs->raw.uregs[0];
+    regs->raw.uregs[REST_LANE] = (uint32_t)lane;
+    regs->raw.uregs[REST_ARGUMENT] = regs->raw.uregs[0];
 }
+taddr_t regs_rest_lane(const struct regs *regs) { return regs->raw.uregs[REST_LANE]; }
 
 /* From sp on: lr, pc, the state, and behind the mask the head of the record that comes first. That
  * is the one of vectors, or one of iwMMXt's registers or their room. */

@@ -27,6 +27,8 @@ bool rest_is_made(const struct regs *regs, taddr_t agent) {
     return regs->raw.rip - agent >= e.rest && regs->raw.rip - agent < e.rest_end;
 }
 
+taddr_t rest_lane(const struct regs *regs) { return regs_lane(regs); }
+
 /* Sets *RET_OVER when the rest has come to its end, not by the stop. */
 static int64_t result_of(const struct user_regs_struct *r, uint64_t at, const struct rest *rest,
                          bool *ret_over) {

@@ -1,6 +1,8 @@
 /* Calls a function that only a breakpoint serves, whatever the program does with SIGTRAP meanwhile:
  * blocks it, ignores it, handles it, waits for it, has it pending, raises it. After each call all
- * of that is as before. With an argument it does one thing more, which is named by that. */
+ * of that is as before. With an argument it does one thing more, which is named by that.
+ *
+ *     breakpoint STORY [CALLS]     CALLS of each thread, where they are many */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -16,22 +18,58 @@
 
 #include "story.h"
 
-enum { THREADS = 4, EACH = 200, ALARMS = 50 };
+enum { THREADS = 4, ALARMS = 50, HURRIED = 3000 };
 
-/* Adds 1 to *SUM, TIMES times. A branch leads into its first instruction, behind the prefix. */
+static int each = 200;
+
+/* Adds 1 to *SUM, TIMES times. On x86-64 a branch leads into its first instruction, behind the
+ * prefix; elsewhere it is a function like others, and who traces it asks for breakpoints. */
 int breakpoint(int *sum, int times);
-__asm__(".globl breakpoint\n\t"
-        ".type breakpoint, @function\n"
-        "breakpoint:\n\t"
-        ".cfi_startproc\n\t"
-        ".byte 0xf0\n"
-        "1: addl $1, (%rdi)\n\t"
-        "decl %esi\n\t"
-        "jnz 1b\n\t"
-        "movl (%rdi), %eax\n\t"
-        "ret\n\t"
-        ".cfi_endproc\n\t"
-        ".size breakpoint, . - breakpoint");
+#if defined __x86_64__
+#define STATE ""
+#define CODE                                                                                       \
+    ".byte 0xf0\n"                                                                                 \
+    "1: addl $1, (%rdi)\n\t"                                                                       \
+    "decl %esi\n\t"                                                                               \
+    "jnz 1b\n\t"                                                                                  \
+    "movl (%rdi), %eax\n\t"                                                                       \
+    "ret\n\t"
+#define OWN "int3\n\tret\n\t"
+enum { OWN_CODE = SI_KERNEL };
+#elif defined __aarch64__
+#define STATE ""
+#define CODE                                                                                       \
+    "nop\n"                                                                                        \
+    "1: ldr w2, [x0]\n\t"                                                                          \
+    "add w2, w2, #1\n\t"                                                                          \
+    "str w2, [x0]\n\t"                                                                            \
+    "subs w1, w1, #1\n\t"                                                                         \
+    "b.ne 1b\n\t"                                                                                 \
+    "mov w0, w2\n\t"                                                                              \
+    "ret\n\t"
+#define OWN "brk #0\n\tret\n\t"
+enum { OWN_CODE = TRAP_BRKPT, OWN_BYTES = 4 };
+#else
+#define STATE ".syntax unified\n\t.thumb\n\t.thumb_func\n\t"
+#define CODE                                                                                       \
+    "nop\n"                                                                                        \
+    "1: ldr r2, [r0]\n\t"                                                                          \
+    "adds r2, #1\n\t"                                                                             \
+    "str r2, [r0]\n\t"                                                                            \
+    "subs r1, #1\n\t"                                                                             \
+    "bne 1b\n\t"                                                                                  \
+    "mov r0, r2\n\t"                                                                              \
+    "bx lr\n\t"
+#define OWN ".inst.n 0xde01\n\tbx lr\n\t" /* what Linux takes for one in T32 code */
+enum { OWN_CODE = TRAP_BRKPT, OWN_BYTES = 2 };
+#endif
+__asm__(STATE ".globl breakpoint\n\t.type breakpoint, %function\n"
+              "breakpoint:\n\t.cfi_startproc\n\t" CODE ".cfi_endproc\n\t"
+              ".size breakpoint, . - breakpoint");
+void own_breakpoint(void);
+__asm__(STATE ".globl own_breakpoint\n\t.type own_breakpoint, %function\n"
+              "own_breakpoint:\n\t.cfi_startproc\n\t" OWN ".cfi_endproc\n\t"
+              ".size own_breakpoint, . - own_breakpoint");
 
 static volatile int calls, trapped, last_code, last_value;
 
@@ -57,7 +95,7 @@ static void set_blocked(int how) {
 }
 
 struct action { /* struct kernel_sigaction */
-    uint64_t handler, flags, restorer, mask;
+    unsigned long handler, flags, restorer, mask[8 / sizeof(long)];
 };
 
 static struct action get_action(void) {
@@ -66,9 +104,21 @@ static struct action get_action(void) {
     return a;
 }
 
+/* The counter leads to the breakpoint itself; on x86-64 behind it. */
+static void leave_breakpoint(ucontext_t *u) {
+#if defined __x86_64__
+    (void)u;
+#elif defined __aarch64__
+    u->uc_mcontext.pc += OWN_BYTES;
+#else
+    u->uc_mcontext.arm_pc += OWN_BYTES;
+#endif
+}
+
 static void on_trap(int sig, siginfo_t *info, void *context) {
     (void)sig;
-    (void)context;
+    if (info->si_code == OWN_CODE)
+        leave_breakpoint(context);
     trapped++;
     last_code = info->si_code;
     last_value = info->si_value.sival_int;
@@ -112,8 +162,8 @@ static void in_each_state(void (*action)(void)) {
 static void its_own_traps(void) {
     handle(0);
     check_call();
-    __asm__ volatile("int3" ::: "memory");
-    check(trapped == 1 && last_code == SI_KERNEL, "int3");
+    own_breakpoint();
+    check(trapped == 1 && last_code == OWN_CODE, "a breakpoint of its own");
     check_call();
     raise(SIGTRAP);
     check(trapped == 2 && last_code == SI_TKILL, "raise");
@@ -231,7 +281,7 @@ static void amid_signals(void) {
 
 static void *run(void *arg) {
     set_blocked((size_t)arg % 2 ? SIG_BLOCK : SIG_UNBLOCK);
-    for (int i = 0; i < EACH; i++)
+    for (int i = 0; i < each; i++)
         check_call();
     return NULL;
 }
@@ -281,6 +331,7 @@ static void in_children(void) {
 
 /* ---- what an argument asks for ---- */
 
+#ifdef __x86_64__
 static volatile int steps;
 
 static void on_step(int sig) {
@@ -301,6 +352,10 @@ static int walk(void) {
     }
     return 0;
 }
+#else
+/* There is no flag that a program could step itself by. */
+static int walk(void) { return 0; }
+#endif
 
 /* No system call but those of this test may be made from now on. */
 static int hide(void) {
@@ -378,7 +433,7 @@ static int leave(void) {
 }
 
 static int hurry(void) {
-    for (int i = 0; i < 3000; i++)
+    for (int i = 0; i < HURRIED; i++)
         call();
     return 0;
 }
@@ -404,8 +459,9 @@ int main(int argc, char **argv) {
     } stories[] = {{"all", all},      {"walk", walk},   {"hide", hide},  {"debug", debug},
                    {"heir", be_heir}, {"leave", leave}, {"hurry", hurry}};
     for (size_t i = 0; i < sizeof stories / sizeof *stories; i++) {
-        if (argc != 2 || strcmp(argv[1], stories[i].name))
+        if (argc < 2 || strcmp(argv[1], stories[i].name))
             continue;
+        each = argc > 2 ? atoi(argv[2]) : each;
         int status = stories[i].story();
         fflush(stdout);
         return status ? status : right();

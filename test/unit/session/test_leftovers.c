@@ -80,7 +80,7 @@ static int take_over(const struct guest *g, struct err *err) {
     assert_int_equal(leftovers_end_call(g->pid), 0);
     struct space *left = find(g);
     assert_non_null(left);
-    assert_true(leftovers_has_lane(left, g->pid));
+    assert_true(leftovers_is_lane(left, keys_lane(left, g->pid)));
     leftovers_keep_returns(left, g->pid);
     int rc = space_restore(left, g->pid, err);
     assert_int_equal(settle_out(left, g->pid, NULL, &settled), 0);
