@@ -30,9 +30,9 @@ int breakpoint(int *sum, int times);
 #define CODE                                                                                       \
     ".byte 0xf0\n"                                                                                 \
     "1: addl $1, (%rdi)\n\t"                                                                       \
-    "decl %esi\n\t"                                                                               \
-    "jnz 1b\n\t"                                                                                  \
-    "movl (%rdi), %eax\n\t"                                                                       \
+    "decl %esi\n\t"                                                                                \
+    "jnz 1b\n\t"                                                                                   \
+    "movl (%rdi), %eax\n\t"                                                                        \
     "ret\n\t"
 #define OWN "int3\n\tret\n\t"
 enum { OWN_CODE = SI_KERNEL };
@@ -41,11 +41,11 @@ enum { OWN_CODE = SI_KERNEL };
 #define CODE                                                                                       \
     "nop\n"                                                                                        \
     "1: ldr w2, [x0]\n\t"                                                                          \
-    "add w2, w2, #1\n\t"                                                                          \
-    "str w2, [x0]\n\t"                                                                            \
-    "subs w1, w1, #1\n\t"                                                                         \
-    "b.ne 1b\n\t"                                                                                 \
-    "mov w0, w2\n\t"                                                                              \
+    "add w2, w2, #1\n\t"                                                                           \
+    "str w2, [x0]\n\t"                                                                             \
+    "subs w1, w1, #1\n\t"                                                                          \
+    "b.ne 1b\n\t"                                                                                  \
+    "mov w0, w2\n\t"                                                                               \
     "ret\n\t"
 #define OWN "brk #0\n\tret\n\t"
 enum { OWN_CODE = TRAP_BRKPT, OWN_BYTES = 4 };
@@ -54,11 +54,11 @@ enum { OWN_CODE = TRAP_BRKPT, OWN_BYTES = 4 };
 #define CODE                                                                                       \
     "nop\n"                                                                                        \
     "1: ldr r2, [r0]\n\t"                                                                          \
-    "adds r2, #1\n\t"                                                                             \
-    "str r2, [r0]\n\t"                                                                            \
-    "subs r1, #1\n\t"                                                                             \
-    "bne 1b\n\t"                                                                                  \
-    "mov r0, r2\n\t"                                                                              \
+    "adds r2, #1\n\t"                                                                              \
+    "str r2, [r0]\n\t"                                                                             \
+    "subs r1, #1\n\t"                                                                              \
+    "bne 1b\n\t"                                                                                   \
+    "mov r0, r2\n\t"                                                                               \
     "bx lr\n\t"
 #define OWN ".inst.n 0xde01\n\tbx lr\n\t" /* what Linux takes for one in T32 code */
 enum { OWN_CODE = TRAP_BRKPT, OWN_BYTES = 2 };
