@@ -204,20 +204,47 @@ static vaddr_t sized_end(const struct finder *find, vaddr_t start, vaddr_t end) 
     return end;
 }
 
-/* Whether code from START on is a jump through a word of memory, with data behind it up to END: a
- * stub of a linker of its own, which finds by the stub's bytes what to look up and which word to
- * fill (mono's, of what it has compiled ahead of time). It is no function, and stays as it is. */
-static bool is_late_stub(const struct analysis *a, vaddr_t start, vaddr_t end) {
+/* Is what stands from START to END no code? */
+static bool is_data(const struct analysis *a, vaddr_t start, vaddr_t end) {
     const struct text *text = text_at(a, start);
     struct insn in;
+    return start < end && text &&
+           (!text_arch(a, text, start)
+                 ->decode(text_bytes(text, start), end - start, start, &in, NULL) ||
+            in.kind == INSN_TRAP);
+}
+
+/*
+ * Whether code from START on is a jump through a word of memory, with data behind it up to END that
+ * are no literals of its own: a stub of a linker of its own, which finds by the stub's bytes what to
+ * look up and which word to fill (mono's, of what it has compiled ahead of time). It is no function,
+ * and stays as it is. Where it takes several instructions, as on AArch64, functions that call
+ * through a variable are such code, too: then what is behind must not be code.
+ */
+static bool is_late_stub(const struct analysis *a, vaddr_t start, vaddr_t end) {
+    const struct text *text = text_at(a, start);
+    struct trail trail = {.known = 0};
+    struct insn in = {.kind = INSN_OTHER};
+    vaddr_t behind = 0; /* the literals */
+    bool loaded = false;
     if (!text || !text_holds(text, end - 1))
         return false;
     start += text_arch(a, text, start)->landing(text_bytes(text, start), end - start);
-    return start < end &&
-           text_arch(a, text, start)
-               ->decode(text_bytes(text, start), end - start, start, &in, NULL) &&
-           in.kind == INSN_JUMP_INDIRECT && in.operand == OPERAND_PC_MEMORY && !in.goes_on &&
-           !runs_up_to(a, start + in.size, end);
+    const struct arch *arch = start < end ? text_arch(a, text, start) : a->arch;
+    const int most = arch->follow ? 4 : 1;
+    for (int i = 0; i < most && start < end && in.kind == INSN_OTHER; i++, start += in.size) {
+        if (!arch->decode(text_bytes(text, start), end - start, start, &in, NULL))
+            return false;
+        bool literal = in.kind == INSN_OTHER && in.operand == OPERAND_PC_MEMORY;
+        if (literal && in.target < end && in.target + arch->word_bytes > behind)
+            behind = in.target + arch->word_bytes;
+        trail.literal = literal ? module_constant(a->module, in.target, arch->word_bytes) : NULL;
+        arch_complete(arch, &trail, text_bytes(text, start), &in);
+        loaded |= in.operand == OPERAND_PC_MEMORY;
+    }
+    behind = behind > start ? behind : start;
+    return in.kind == INSN_JUMP_INDIRECT && !in.goes_on && loaded && behind < end &&
+           (arch->follow ? is_data(a, behind, end) : !runs_up_to(a, behind, end));
 }
 
 /* A function without call-frame information. END 0: not known. */

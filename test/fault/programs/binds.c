@@ -4,6 +4,7 @@
 #include "story.h"
 
 int twice(int), next(int);
+#if defined __x86_64__
 __asm__("    .data\n"
         "    .p2align 3\n"
         "word_of_twice: .quad unbound\n"
@@ -36,12 +37,7 @@ __asm__("    .data\n"
         "    .cfi_endproc\n"
         "    .size unbound, . - unbound\n");
 
-enum { CALL = 0xe8, CALL_BYTES = 5, JUMP_BYTES = 6, COUNT = 2 };
-
-static int bound;
-
-static int real_twice(int n) { return n * 2; }
-static int real_next(int n) { return n + 1; }
+enum { CALL = 0xe8, CALL_BYTES = 5, JUMP_BYTES = 6 };
 
 static int32_t number_at(const uint8_t *bytes) {
     int32_t number;
@@ -49,17 +45,84 @@ static int32_t number_at(const uint8_t *bytes) {
     return number;
 }
 
-/* A stub was called from right before AFTER. Returns what it stands for. */
-__attribute__((used)) static uintptr_t bind(const uint8_t *after) {
-    static int (*const functions[COUNT])(int) = {real_twice, real_next};
+static void read_stub(const uint8_t *after, int32_t *ret_number, uint8_t **ret_word) {
     check(after[-CALL_BYTES] == CALL, "a call");
     const uint8_t *stub = after + number_at(after - sizeof(int32_t));
     check(stub[0] == 0xff && stub[1] == 0x25, "a stub");
     const uint8_t *end = stub + JUMP_BYTES;
-    int32_t number = number_at(end);
+    *ret_number = number_at(end);
+    *ret_word = (uint8_t *)(uintptr_t)(end + number_at(end - sizeof(int32_t)));
+}
+#else
+__asm__("    .data\n"
+        "    .p2align 3\n"
+        "word_of_twice: .quad unbound\n"
+        "word_of_next: .quad unbound\n"
+        "    .text\n"
+        "    .macro STUB name, number\n"
+        "    .type \\name, @function\n"
+        "\\name:\n"
+        "    adrp x16, word_of_\\name\n"
+        "    add x16, x16, :lo12:word_of_\\name\n"
+        "    ldr x16, [x16]\n"
+        "    br x16\n"
+        "    .word \\number\n"
+        "    .size \\name, . - \\name\n"
+        "    .endm\n"
+        "    STUB twice, 0\n"
+        "    STUB next, 1\n"
+        "    .p2align 4\n"
+        "    .type unbound, @function\n"
+        "unbound:\n"
+        "    .cfi_startproc\n"
+        "    stp x29, x30, [sp, #-32]!\n"
+        "    .cfi_def_cfa_offset 32\n"
+        "    .cfi_offset 29, -32\n"
+        "    .cfi_offset 30, -24\n"
+        "    str x0, [sp, #16]\n"
+        "    mov x0, x30\n"
+        "    bl bind\n"
+        "    mov x16, x0\n"
+        "    ldr x0, [sp, #16]\n"
+        "    ldp x29, x30, [sp], #32\n"
+        "    .cfi_def_cfa_offset 0\n"
+        "    br x16\n"
+        "    .cfi_endproc\n"
+        "    .size unbound, . - unbound\n");
+
+static void read_stub(const uint8_t *after, int32_t *ret_number, uint8_t **ret_word) {
+    enum { ADRP, ADD, LOAD, JUMP, NUMBER, WORDS };
+    uint32_t call, words[WORDS];
+    memcpy(&call, after - sizeof call, sizeof call);
+    check(call >> 26 == 0x25, "a call");
+    const uint8_t *stub = after - sizeof call + ((int64_t)((uint64_t)call << 38) >> 36);
+    memcpy(words, stub, sizeof words);
+    check((words[ADRP] & 0x9f00001f) == 0x90000010 && (words[ADD] & 0xffc003ff) == 0x91000210 &&
+              words[LOAD] == 0xf9400210 && words[JUMP] == 0xd61f0200,
+          "a stub");
+    int64_t pages = (int64_t)((uint64_t)words[ADRP] << 40) >> 45 << 2 | (words[ADRP] >> 29 & 3);
+    *ret_number = (int32_t)words[NUMBER];
+    *ret_word = (uint8_t *)(((uintptr_t)stub & ~(uintptr_t)4095) + (uintptr_t)pages * 4096 +
+                            (words[ADD] >> 10 & 4095));
+}
+#endif
+
+enum { COUNT = 2 };
+
+static int bound;
+
+static int real_twice(int n) { return n * 2; }
+static int real_next(int n) { return n + 1; }
+
+/* A stub was called from right before AFTER. Returns what it stands for. */
+__attribute__((used)) static uintptr_t bind(const uint8_t *after) {
+    static int (*const functions[COUNT])(int) = {real_twice, real_next};
+    int32_t number;
+    uint8_t *word;
+    read_stub(after, &number, &word);
     check(number >= 0 && number < COUNT, "a number");
     uintptr_t address = (uintptr_t)functions[number];
-    memcpy((void *)(end + number_at(end - sizeof(int32_t))), &address, sizeof address);
+    memcpy(word, &address, sizeof address);
     bound++;
     return address;
 }

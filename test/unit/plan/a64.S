@@ -195,6 +195,25 @@ masked:
         ret
         end     keeps_frame
 
+        .balign 16
+        place   late_stub               // has a number for its linker
+        .type   late_stub, %function
+        adrp    x16, variable
+        add     x16, x16, :lo12:variable
+        ldr     x16, [x16]
+        br      x16
+        .word   5
+        .size   late_stub, . - late_stub
+        .balign 16
+        place   through_variable        // has other code behind it
+        .type   through_variable, %function
+        adrp    x1, variable
+        ldr     x1, [x1, :lo12:variable]
+        br      x1
+        mov     w0, #1
+        ret
+        .size   through_variable, . - through_variable
+
         function generates              // code: what it loads
         ldr     w1, 1f
         ldr     x2, 2f
@@ -227,4 +246,6 @@ parted_table:
         .data
         .balign 8
 third:  .quad   third_choice
+variable:
+        .quad   0
         .section .note.GNU-stack, "", %progbits

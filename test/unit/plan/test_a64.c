@@ -82,6 +82,15 @@ static void constants_between_instructions_are_none(void **state) {
     assert_exact(fixture_bare(a64, "looks_like_a_load"), 1);
 }
 
+static void a_stub_with_data_for_its_linker_is_no_function(void **state) {
+    (void)state;
+    const struct plan_function *stub = fixture_named(a64, "late_stub");
+    const struct plan_function *other = fixture_named(a64, "through_variable");
+    assert_true(stub && other);
+    assert_string_equal(refusal_tag(stub->refused), refusal_tag(REFUSED_NO_CFI));
+    assert_string_not_equal(refusal_tag(other->refused), refusal_tag(REFUSED_NO_CFI));
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_ends_where_the_comparison_before_the_jump_says),
@@ -93,6 +102,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_sum_of_two_members_is_where_a_tail_call_leads),
         cmocka_unit_test(the_code_tells_what_its_description_does_not),
         cmocka_unit_test(constants_between_instructions_are_none),
+        cmocka_unit_test(a_stub_with_data_for_its_linker_is_no_function),
     };
     if (argc != 3)
         return 2;
