@@ -216,10 +216,10 @@ static bool is_data(const struct analysis *a, vaddr_t start, vaddr_t end) {
 
 /*
  * Whether code from START on is a jump through a word of memory, with data behind it up to END that
- * are no literals of its own: a stub of a linker of its own, which finds by the stub's bytes what to
- * look up and which word to fill (mono's, of what it has compiled ahead of time). It is no function,
- * and stays as it is. Where it takes several instructions, as on AArch64, functions that call
- * through a variable are such code, too: then what is behind must not be code.
+ * are no literals of its own: a stub of a linker of its own, which finds by the stub's bytes what
+ * to look up and which word to fill (mono's, of what it has compiled ahead of time). It is no
+ * function, and stays as it is. Where it takes several instructions, as on AArch64, functions that
+ * call through a variable are such code, too: then what is behind must not be code.
  */
 static bool is_late_stub(const struct analysis *a, vaddr_t start, vaddr_t end) {
     const struct text *text = text_at(a, start);
