@@ -245,6 +245,9 @@ void text_close(struct analysis *a);
 /* Decodes all code; needs funcs. */
 void text_decode(struct analysis *a);
 struct text *text_at(const struct analysis *a, vaddr_t addr);
+/* What lies in literal pools (32-bit Arm): the word that IN accesses, if it is a constant; else
+ * NULL. For trails. */
+const uint8_t *text_literal(const struct analysis *a, const struct insn *in);
 /* The executable section at ADDR, NULL if none. */
 const struct section *text_section_at(const struct analysis *a, vaddr_t addr);
 /* The instruction before ADDR, if one ends there; 0 if not. */

@@ -209,7 +209,8 @@ static bool is_data(const struct analysis *a, vaddr_t start, vaddr_t end) {
     const struct text *text = text_at(a, start);
     struct insn in;
     return start < end && text &&
-           (!text_arch(a, text, start)
+           (text_is_data(text, start) ||
+            !text_arch(a, text, start)
                  ->decode(text_bytes(text, start), end - start, start, &in, NULL) ||
             in.kind == INSN_TRAP);
 }
@@ -238,7 +239,7 @@ static bool is_late_stub(const struct analysis *a, vaddr_t start, vaddr_t end) {
         bool literal = in.kind == INSN_OTHER && in.operand == OPERAND_PC_MEMORY;
         if (literal && in.target < end && in.target + arch->word_bytes > behind)
             behind = in.target + arch->word_bytes;
-        trail.literal = literal ? module_constant(a->module, in.target, arch->word_bytes) : NULL;
+        trail.literal = text_literal(a, &in);
         arch_complete(arch, &trail, text_bytes(text, start), &in);
         loaded |= in.operand == OPERAND_PC_MEMORY;
     }

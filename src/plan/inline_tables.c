@@ -41,9 +41,7 @@ static bool veneer_step(const struct analysis *a, struct callee *c, struct trail
     if (!t ||
         !c->arch->decode(text_bytes(t, c->addr), t->start + t->size - c->addr, c->addr, &in, NULL))
         return false;
-    trail->literal = in.operand == OPERAND_PC_MEMORY
-                         ? module_constant(a->module, in.target, a->arch->word_bytes)
-                         : NULL;
+    trail->literal = text_literal(a, &in);
     if (!c->arch->follow(trail, &in, text_bytes(t, c->addr), &whole))
         whole = in;
     if (in.kind == INSN_JUMP) {

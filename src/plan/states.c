@@ -202,8 +202,7 @@ static void note_operand(struct search *s, const struct arch *arch, const struct
                          const struct insn *in, struct line *line) {
     const bool memory = in->operand == OPERAND_PC_MEMORY;
     struct insn whole = *in;
-    line->trail.literal =
-        memory ? module_constant(s->a->module, in->target, arch->word_bytes) : NULL;
+    line->trail.literal = text_literal(s->a, in);
     if (memory && is_own(s, in->target))
         note_data(s, in->target, in->loads ? in->loads : arch->word_bytes);
     if (!arch->follow || !arch->follow(&line->trail, in, text_bytes(t, in->addr), &whole))

@@ -257,8 +257,7 @@ static void note_exclusive(struct sweep *s, const struct insn *in) {
     s->exclusive = 0;
 }
 
-/* The word that IN accesses, if it is a constant; else NULL. */
-static const uint8_t *literal_of(const struct analysis *a, const struct insn *in) {
+const uint8_t *text_literal(const struct analysis *a, const struct insn *in) {
     bool memory = in->operand == OPERAND_PC_MEMORY && a->arch->other;
     return memory ? module_constant(a->module, in->target, a->arch->word_bytes) : NULL;
 }
@@ -266,7 +265,7 @@ static const uint8_t *literal_of(const struct analysis *a, const struct insn *in
 /* An address that several instructions make. */
 static void note_trail(struct sweep *s, const struct insn *in) {
     struct insn whole;
-    s->trail.literal = literal_of(s->a, in);
+    s->trail.literal = text_literal(s->a, in);
     if (!s->arch->follow(&s->trail, in, text_bytes(s->text, in->addr), &whole))
         return;
     if (whole.operand != OPERAND_ABSOLUTE || !s->a->module->position_independent)

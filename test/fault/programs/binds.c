@@ -53,7 +53,7 @@ static void read_stub(const uint8_t *after, int32_t *ret_number, uint8_t **ret_w
     *ret_number = number_at(end);
     *ret_word = (uint8_t *)(uintptr_t)(end + number_at(end - sizeof(int32_t)));
 }
-#else
+#elif defined __aarch64__
 __asm__("    .data\n"
         "    .p2align 3\n"
         "word_of_twice: .quad unbound\n"
@@ -104,6 +104,50 @@ static void read_stub(const uint8_t *after, int32_t *ret_number, uint8_t **ret_w
     *ret_number = (int32_t)words[NUMBER];
     *ret_word = (uint8_t *)(((uintptr_t)stub & ~(uintptr_t)4095) + (uintptr_t)pages * 4096 +
                             (words[ADD] >> 10 & 4095));
+}
+#else
+__asm__("    .data\n"
+        "    .p2align 2\n"
+        "word_of_twice: .word unbound\n"
+        "word_of_next: .word unbound\n"
+        "    .text\n"
+        "    .arm\n"
+        "    .macro STUB name, number\n"
+        "    .type \\name, %function\n"
+        "\\name:\n"
+        "    ldr ip, 2f\n"
+        "1:  add ip, pc, ip\n"
+        "    ldr pc, [ip]\n"
+        "2:  .word word_of_\\name - 1b - 8\n"
+        "    .word \\number\n"
+        "    .size \\name, . - \\name\n"
+        "    .endm\n"
+        "    STUB twice, 0\n"
+        "    STUB next, 1\n"
+        "    .type unbound, %function\n"
+        "unbound:\n"
+        "    .fnstart\n"
+        "    push {r0, lr}\n"
+        "    .save {r0, lr}\n"
+        "    mov r0, lr\n"
+        "    bl bind\n"
+        "    mov ip, r0\n"
+        "    pop {r0, lr}\n"
+        "    bx ip\n"
+        "    .fnend\n"
+        "    .size unbound, . - unbound\n");
+
+static void read_stub(const uint8_t *after, int32_t *ret_number, uint8_t **ret_word) {
+    enum { LITERAL, SUM, JUMP, OFFSET, NUMBER, WORDS, SUM_AT = 12 };
+    uint32_t call, words[WORDS];
+    memcpy(&call, after - sizeof call, sizeof call);
+    check(call >> 24 == 0xeb, "a call");
+    const uint8_t *stub = after + 4 + ((int32_t)(call << 8) >> 6);
+    memcpy(words, stub, sizeof words);
+    check(words[LITERAL] == 0xe59fc004 && words[SUM] == 0xe08fc00c && words[JUMP] == 0xe59cf000,
+          "a stub");
+    *ret_number = (int32_t)words[NUMBER];
+    *ret_word = (uint8_t *)(uintptr_t)(stub + SUM_AT + (int32_t)words[OFFSET]);
 }
 #endif
 
