@@ -9,6 +9,8 @@ With SPOOR_TEST_SEED (harness.py) that goes on into the guest."""
 import argparse
 import glob
 import os
+import re
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "trace"))
@@ -24,6 +26,15 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 SHARED = os.path.join(HERE, "..", "trace", "harness.py")
 
 
+def libraries_beside(path):
+    """Those that the program at PATH is linked with and that stand beside it."""
+    done = subprocess.run(["readelf", "-d", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    for name in re.findall(r"\(NEEDED\).*\[(.*)\]", done.stdout.decode()):
+        library = os.path.join(os.path.dirname(path), name)
+        if os.path.isfile(library):
+            yield library
+
+
 class Script:
     def __init__(self, inside, words):
         self.words = [inside if word == "SPOOR" else word for word in words]
@@ -32,7 +43,9 @@ class Script:
         self.name = " ".join(map(os.path.basename, self.words))
 
     def files(self):
-        yield from filter(os.path.isfile, self.words)
+        for word in filter(os.path.isfile, self.words):
+            yield word
+            yield from libraries_beside(word)
         yield from glob.glob(os.path.join(os.path.dirname(self.path), "*.py"))
 
     def command(self):

@@ -75,13 +75,23 @@ static void copy(const char *root, const char *given) {
     close(to);
 }
 
+/* The file system that the kernel begins with, in machines without a disk, gives way to none: what
+ * is here is moved over it. */
+static void become_file_system(void) {
+    if (syscall(SYS_pivot_root, ".", ".") == 0)
+        require(umount2(".", MNT_DETACH) == 0, "what was the root");
+    else
+        require(errno == EINVAL && mount(".", "/", NULL, MS_MOVE, NULL) == 0 && chroot(".") == 0,
+                "the root");
+    require(chdir("/") == 0, "the folder");
+}
+
 static void run(char **words) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     require(mkdir("proc", 0755) == 0, "proc");
     if (mount("none", "proc", "proc", 0, NULL) < 0)
         rmdir("proc"); /* inside another container */
-    require(syscall(SYS_pivot_root, ".", ".") == 0, "pivot_root");
-    require(umount2(".", MNT_DETACH) == 0 && chdir("/") == 0, "what was the root");
+    become_file_system();
     execv(words[0], words);
     require(false, words[0]);
 }
