@@ -71,8 +71,8 @@ built-for-arm:
 packages-%:
 	@tools/packages install build $*
 
-packages-long:
-	@tools/packages install build check long
+packages-arm packages-long: packages-%:
+	@tools/packages install build check $*
 
 # With make -j, too, nothing is built before its packages are there.
 demo: packages-demo
@@ -92,7 +92,7 @@ units-for-arm: built-for-arm
 run-units-for-arm = $$(for arch in aarch64 arm; do test ! -f build-$$arch/build.ninja || echo -- build-$$arch --setup=long; done)
 
 # What these tests run in the guest is built for them only.
-check-arm: packages-check packages-arm
+check-arm: packages-arm
 	$(MAKE) setup
 	@meson configure $(BUILD) | grep -Eq '^ *tests +enabled ' || meson configure $(BUILD) -Dtests=enabled
 	ninja -C $(BUILD) spoor arm-programs arm-scripts
