@@ -22,19 +22,23 @@
 #include "target/memory.h"
 #include "target/status.h"
 
-/* What the lane of TASK, with REGS, says of a rest. A spoor that was killed has left lanes that are
- * not ours; those who make rests then tell theirs. */
+/* A spoor that was killed has left lanes that are not ours; those who make rests then tell theirs.
+ */
+static bool may_make_one(const struct task *task) {
+    return task->space->inherited ||
+           (task->slot && !task->slot->unread && task->slot->lane->rest.back);
+}
+
+/* What the lane of TASK, which may make one, with REGS, says of a rest. */
 static bool read_rest(const struct task *task, const struct regs *regs, struct rest *ret) {
     const struct space *space = task->space;
-    if (space->inherited) {
-        taddr_t lane = rest_is_made(regs, space->agent) ? rest_lane(regs) : 0;
-        return leftovers_is_lane(space, lane) &&
-               memory_read(space->remote.memory_fd, lane + LANE_REST, ret, sizeof *ret, NULL) == 0;
+    if (!space->inherited) {
+        *ret = task->slot->lane->rest;
+        return true;
     }
-    if (!task->slot || task->slot->unread || !task->slot->lane->rest.back)
-        return false;
-    *ret = task->slot->lane->rest;
-    return true;
+    taddr_t lane = rest_is_made(regs, space->agent) ? rest_lane(regs) : 0;
+    return leftovers_is_lane(space, lane) &&
+           memory_read(space->remote.memory_fd, lane + LANE_REST, ret, sizeof *ret, NULL) == 0;
 }
 
 /* Where its system calls go to a handler of its own (PR_SET_SYSCALL_USER_DISPATCH; thread_call()),
@@ -45,7 +49,7 @@ void rests_end(struct task *task) {
     struct regs regs;
     struct rest rest;
     task->is_cut = false;
-    if (!space || !space->agent || thread_get_regs(task->tid, &regs) < 0 ||
+    if (!space || !space->agent || !may_make_one(task) || thread_get_regs(task->tid, &regs) < 0 ||
         !read_rest(task, &regs, &rest))
         return;
     if (task->slot)
