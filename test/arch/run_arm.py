@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Builds a program of the folder a32, t32 or stopped and runs it in QEMU's emulator of processors.
 
-    run_arm.py SOURCE FOLDER NAME...        NAME.c, with the folder's other files and the backend itself
+    run_arm.py [--armv6] SOURCE FOLDER NAME...   NAME.c, with the folder's other files and the backend itself
 
-Ends with the program's status; 77 where compiler or emulator are missing.
+--armv6: as programs with floating point in software are, on a processor of Armv6's (ARM1176). Ends with the program's status; 77 where compiler or emulator are missing.
 """
 import glob
 import os
@@ -12,8 +12,10 @@ import subprocess
 import sys
 import tempfile
 
-COMPILER, EMULATOR = "arm-linux-gnueabihf-gcc", "qemu-arm-static"
-OBJCOPY = "arm-linux-gnueabihf-objcopy"
+ARMV6 = "--armv6" in sys.argv
+TRIPLET = "arm-linux-gnueabi" if ARMV6 else "arm-linux-gnueabihf"
+COMPILER, OBJCOPY, EMULATOR = TRIPLET + "-gcc", TRIPLET + "-objcopy", "qemu-arm-static"
+PROCESSOR = "arm1176" if ARMV6 else "max"
 STATES = {"a32": "-marm", "t32": "-mthumb", "stopped": "-marm"}
 SHARED = ("ground.c", "machine.c")
 
@@ -41,14 +43,15 @@ def build(source, state, name, folder):
     rests = [os.path.join(source, "src/arch", name) for name in ("rest.c", "frame_rest.c")]
     common = [*glob.glob(os.path.join(here, "*.S")), *filter(os.path.exists, shared), *(rests if state == "stopped" else []),
               *sorted(backend_files(os.path.join(source, "src/arch/arm"), state == "stopped"))]
-    subprocess.run([COMPILER, "-static", STATES[state], "-O1", "-D_GNU_SOURCE",
+    subprocess.run([COMPILER, *(["-march=armv6", "-DARMV6"] if ARMV6 else []), "-static", STATES[state], "-O1", "-D_GNU_SOURCE",
                     "-I", os.path.join(source, "src"), "-I", here, "-I", folder,
                     os.path.join(here, name + ".c"), *common, "-o", program], check=True)
     return program
 
 
 def main():
-    source, state, names = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3:]
+    source, state, *names = [word for word in sys.argv[1:] if word != "--armv6"]
+    source = os.path.abspath(source)
     if not shutil.which(COMPILER) or not shutil.which(EMULATOR):
         print(f"{COMPILER} or {EMULATOR} is missing")
         return 77
@@ -57,7 +60,7 @@ def main():
         embed_agent(source, folder)
         for name in names:
             program = build(source, state, name, folder)
-            status |= subprocess.run([EMULATOR, "-cpu", "max", program], check=False).returncode
+            status |= subprocess.run([EMULATOR, "-cpu", PROCESSOR, program], check=False).returncode
     return status
 
 

@@ -64,7 +64,9 @@ static const struct form forms[] = {
     {"ldrsh rd, [pc, -r4]", 0xe11f50f4, 0xe11fc0f4, RD, -FAR, true},
     {"ldrd rd, [pc, r2]", 0xe18f40d2, 0xe18fa0d2, 2 * RD, FAR, true},
     {"vldr d, literal", 0xed9f0b0e, 0xed9ffb0e, RD, FAR, true},
+#ifndef ARMV6 /* has no upper ones */
     {"vldr d, upper", 0xeddf0b0e, 0xeddffb0e, RD, FAR, true},
+#endif
     {"vldr d, before, on a condition", 0x0d1f3b12, 0xed1f3b12, CONDITION, -FAR, true},
     {"vldr s, literal", 0xed9f0a0e, 0xed9ffa0e, RD, FAR, true},
     {"pld, literal", 0xf5dff038, 0xf5dff038, 1, FAR, true},

@@ -3,7 +3,11 @@
 
         .syntax unified
         .arm
+#ifdef ARMV6
+        .fpu    vfpv2           /* which has half of the registers */
+#else
         .fpu    neon
+#endif
 
         .bss
         .balign 8
@@ -23,9 +27,11 @@ state_run:
         str     r1, [r2, #4]
         add     r1, r0, #STATE_D
         vldmia  r1!, {d0-d15}
+#ifndef ARMV6
         vldmia  r1, {d16-d31}
+#endif
         ldr     r1, [r0, #STATE_APSR]
-        msr     apsr_nzcvqg, r1
+        msr     cpsr_fs, r1
         ldr     r1, [r0, #STATE_FPSCR]
         vmsr    fpscr, r1
         ldr     sp, [r0, #(STATE_R + 52)]
@@ -54,7 +60,7 @@ arrived:
         ldr     r0, =saved_out
         ldr     r0, [r0]
         str     r1, [r0, #STATE_ARRIVED]
-        mrs     r1, apsr
+        mrs     r1, cpsr
         str     r1, [r0, #STATE_APSR]
         vmrs    r1, fpscr
         str     r1, [r0, #STATE_FPSCR]
@@ -66,7 +72,9 @@ arrived:
         str     lr, [r0, #(STATE_R + 56)]
         add     r1, r0, #STATE_D
         vstmia  r1!, {d0-d15}
+#ifndef ARMV6
         vstmia  r1, {d16-d31}
+#endif
         ldr     r2, =saved_sp
         ldr     sp, [r2]
         mov     r2, #0 /* as programs begin */
