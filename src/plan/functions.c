@@ -215,6 +215,15 @@ static bool is_data(const struct analysis *a, vaddr_t start, vaddr_t end) {
             in.kind == INSN_TRAP);
 }
 
+/* If IN accesses what stands before END, that is a literal (of Arm's code): *BEHIND is behind all of
+ * those. */
+static void pass_literal(const struct arch *arch, const struct insn *in, vaddr_t end,
+                         vaddr_t *behind) {
+    const vaddr_t after = in->target + (in->loads ? in->loads : arch->word_bytes);
+    if (arch->follow && in->operand == OPERAND_PC_MEMORY && in->target < end && after > *behind)
+        *behind = after;
+}
+
 /*
  * Whether code from START on is a jump through a word of memory, with data behind it up to END that
  * are no literals of its own: a stub of a linker of its own, which finds by the stub's bytes what
@@ -226,7 +235,7 @@ static bool is_late_stub(const struct analysis *a, vaddr_t start, vaddr_t end) {
     const struct text *text = text_at(a, start);
     struct trail trail = {.known = 0};
     struct insn in = {.kind = INSN_OTHER};
-    vaddr_t behind = 0; /* the literals */
+    vaddr_t behind = 0;
     bool loaded = false;
     if (!text || !text_holds(text, end - 1))
         return false;
@@ -236,16 +245,15 @@ static bool is_late_stub(const struct analysis *a, vaddr_t start, vaddr_t end) {
     for (int i = 0; i < most && start < end && in.kind == INSN_OTHER; i++, start += in.size) {
         if (!arch->decode(text_bytes(text, start), end - start, start, &in, NULL))
             return false;
-        bool literal = in.kind == INSN_OTHER && in.operand == OPERAND_PC_MEMORY;
-        if (literal && in.target < end && in.target + arch->word_bytes > behind)
-            behind = in.target + arch->word_bytes;
+        pass_literal(arch, &in, end, &behind);
         trail.literal = text_literal(a, &in);
         arch_complete(arch, &trail, text_bytes(text, start), &in);
+        pass_literal(arch, &in, end, &behind);
         loaded |= in.operand == OPERAND_PC_MEMORY;
     }
     behind = behind > start ? behind : start;
     return in.kind == INSN_JUMP_INDIRECT && !in.goes_on && loaded && behind < end &&
-           (arch->follow ? is_data(a, behind, end) : !runs_up_to(a, behind, end));
+           (arch->follow ? is_data(a, behind, end) : !runs_up_to(a, start, end));
 }
 
 /* A function without call-frame information. END 0: not known. */
