@@ -215,8 +215,8 @@ static bool is_data(const struct analysis *a, vaddr_t start, vaddr_t end) {
             in.kind == INSN_TRAP);
 }
 
-/* If IN accesses what stands before END, that is a literal (of Arm's code): *BEHIND is behind all of
- * those. */
+/* If IN accesses what stands before END, that is a literal (of Arm's code): *BEHIND is behind all
+ * of those. */
 static void pass_literal(const struct arch *arch, const struct insn *in, vaddr_t end,
                          vaddr_t *behind) {
     const vaddr_t after = in->target + (in->loads ? in->loads : arch->word_bytes);
