@@ -198,6 +198,8 @@ static bool keeps_stack(const struct analysis *a, const struct text *text, vaddr
 static bool find_fall(struct analysis *a, uint32_t i, size_t count) {
     const struct func *f = &a->funcs[i];
     size_t low = 0;
+    if (!f->last) /* none of it is code */
+        return false;
     for (size_t high = count; low < high;) {
         size_t middle = low + (high - low) / 2;
         if (a->exits.at[middle].addr < f->last)

@@ -349,6 +349,20 @@ FUNC data
     .byte 0x06, 0x07, 0x06, 0x07
 END data
 
+/* Nothing but what does nothing. */
+    TIED nops_alone
+    .p2align 4
+    .type nops_alone, @function
+nops_alone:
+    nop
+END nops_alone
+    .type behind_nops, @function
+    TIED behind_nops
+behind_nops:
+    mov $1, %eax
+    RETURN
+END behind_nops
+
 /* Jumps through a word: a stub whose linker reads what stands behind, and one without that. */
     TIED stub_with_data
     .p2align 4

@@ -98,6 +98,7 @@ static void a_symbol_without_size_ends_where_its_code_does(void **state) {
 static void a_function_that_runs_on_leaves_the_call_to_the_next(void **state) {
     (void)state;
     assert_refused("falls", REFUSED_FALL_THROUGH);
+    assert_refused("nops_alone", REFUSED_FALL_THROUGH);
     assert_traced("fallen_into", 1);
 }
 
