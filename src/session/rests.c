@@ -311,22 +311,46 @@ static bool one_turn(struct tracer *t, const struct space *space) {
     return left;
 }
 
-/* It waits for somebody who does not come. */
-static void give_up(const struct tracer *t, const struct task *k) {
-    AUTO_FREE char *text =
-        mem_printf("process %d: thread %d waits on to send or receive the rest of "
-                   "what it was asked to: as spoor leaves, that call ends early",
-                   k->pid, k->tid);
-    if (options_of(t)->warn && !status_has_ended(k->tid))
+static bool is_made(const struct task *k, const struct space *space) {
+    return k->space == space && !k->stopped && k->rests == RESTS_MADE && !status_has_ended(k->tid);
+}
+
+static void tell(const struct tracer *t, const struct task *k, const char *what) {
+    AUTO_FREE char *text = mem_printf("process %d: thread %d %s", k->pid, k->tid, what);
+    if (options_of(t)->warn)
         options_of(t)->warn(options_of(t)->ctx, text);
+}
+
+/* Whether a rest has got on since this was asked before. */
+static bool some_get_on(const struct tracer *t, const struct space *space, bool told) {
+    bool any = false;
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (!is_made(k, space))
+            continue;
+        uint64_t before = k->switches;
+        k->switches = status_switches(k->tid);
+        if (k->switches == before && !status_is_runnable(k->tid))
+            continue;
+        if (!told)
+            tell(t, k,
+                 "still sends or receives the rest of what it was asked to: "
+                 "spoor waits for that; ^C lets the call end early");
+        any = true;
+    }
+    return any;
 }
 
 void rests_await(struct tracer *t, const struct space *space) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->stopped && rests_go_on(k))
+        if (k->space == space && k->stopped && rests_go_on(k)) {
+            k->switches = status_switches(k->tid);
             let_make(k);
-    await_while(t, one_turn, space);
+        }
+    for (bool told = false; await_while(t, one_turn, space) && some_get_on(t, space, told);)
+        told = true;
     for (const struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && !k->stopped && k->rests == RESTS_MADE)
-            give_up(t, k);
+        if (is_made(k, space))
+            tell(t, k,
+                 "waits on to send or receive the rest of what it was asked to: "
+                 "as spoor leaves, that call ends early");
 }

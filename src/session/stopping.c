@@ -465,17 +465,22 @@ static bool some_leave(struct tracer *t, const struct space *space) {
 
 static const uint64_t LEAVE_PATIENCE_NS = 5000000000;
 
-void await_while(struct tracer *t, bool (*turn)(struct tracer *, const struct space *),
+bool await_while(struct tracer *t, bool (*turn)(struct tracer *, const struct space *),
                  const struct space *space) {
     const struct timespec nap = {.tv_nsec = 1000000};
     sigset_t reports;
     sigemptyset(&reports);
     sigaddset(&reports, SIGCHLD);
     uint64_t until = timing_now().ns + LEAVE_PATIENCE_NS;
-    while (turn(t, space) && !is_urged() && timing_now().ns < until) {
+    while (turn(t, space)) {
+        if (is_urged())
+            return false;
+        if (timing_now().ns >= until)
+            return true;
         sigtimedwait(&reports, NULL, &nap); /* blocked, as ever */
         tracer_handle_reports(t);
     }
+    return false;
 }
 
 void await_leavers(struct tracer *t) { await_while(t, some_leave, NULL); }
@@ -524,7 +529,9 @@ static void leave_space(struct tracer *t, struct space *space) {
     uint64_t begin = timing_now().ns;
     if (release_others(t, space)) {
         note_pause(t, timing_now().ns - begin);
+        begin = timing_now().ns;
         rests_await(t, space);
+        t->leave_ns += timing_now().ns - begin;
         begin = timing_now().ns;
     }
     release_space(t, space);

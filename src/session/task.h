@@ -64,6 +64,8 @@ struct task {
         RESTS_OVER
     } rests; /* when it is left: it is let make a rest; it
                 has, and is about to stop */
+    uint64_t
+        switches; /* how often it had stood in the kernel when its rest was last looked after */
     struct thread_past past;
     struct task *next;
 };

@@ -236,8 +236,8 @@ int release_stopped(struct tracer *t, struct space *space, struct err *ret);
  * for ever, and not when somebody asks spoor to end once more. */
 void await_leavers(struct tracer *t);
 /* Handles reports until TURN, which is called between them, returns false; for as long as leavers
- * are waited for. */
-void await_while(struct tracer *t, bool (*turn)(struct tracer *, const struct space *),
+ * are waited for. Returns whether that has gone by, and nobody asks spoor to end once more. */
+bool await_while(struct tracer *t, bool (*turn)(struct tracer *, const struct space *),
                  const struct space *space);
 /* Lets TASK, which is stopped, run on without us, with what it was stopped for. LANE: where it may
  * write events that nobody reads; 0: it comes to no patch. */
@@ -293,7 +293,7 @@ void rests_note(struct task *task, const struct regs *regs);
 bool rests_go_on(struct task *task);
 /* All other tasks of SPACE, which is stopped and to be left, have been released: those whose calls
  * were cut short make the rest, and are released as they come from it, but for the last, which
- * stands. Not for longer than others are waited for. */
+ * stands. For as long as they get on, unless somebody asks spoor to end once more. */
 void rests_await(struct tracer *t, const struct space *space);
 
 /* ---- dying.c ---- */

@@ -169,6 +169,11 @@ bool status_has_ended(pid_t tid) {
 bool status_is_runnable(pid_t tid) { return state_of(tid) == 'R'; }
 bool status_is_uninterruptible(pid_t tid) { return state_of(tid) == 'D'; }
 
+uint64_t status_switches(pid_t tid) {
+    return field(tid, "voluntary_ctxt_switches:", 10) +
+           field(tid, "nonvoluntary_ctxt_switches:", 10);
+}
+
 size_t status_threads(pid_t pid, pid_t **ret) {
     ARRAY(pid_t) list = {0};
     AUTO_FREE char *folder = mem_printf("/proc/%d/task", pid);

@@ -33,6 +33,8 @@ bool status_ignores(pid_t tid, int signal);
 bool status_has_ended(pid_t tid);
 /* Whether TID runs, or waits for nothing but a processor. */
 bool status_is_runnable(pid_t tid);
+/* How often TID has begun to wait, or had to let others run; 0 when it cannot be read. */
+uint64_t status_switches(pid_t tid);
 /* Not so: threads of the kernel, and what has ended or is about to. */
 bool status_has_memory(pid_t tid);
 /* Whether it waits in the kernel for something that no stop cuts short. */

@@ -90,6 +90,18 @@ def be_killed_meanwhile(spoor, program):
         check_left(process.pid, before)
 
 
+def wait_long(spoor, program):
+    """Rests that get on are waited for, which is said when it takes long."""
+    with running([program, "slow"]) as process:
+        before = code_of(process.pid)
+        time.sleep(0.1)
+        done = attach(spoor, process.pid, "--duration=50ms", "--overflow=wait")
+        check(done.status == 0, f"attach: {done}")
+        check(b"spoor waits for that" in done.stderr, f"is not told: {done}")
+        check(b"that call ends early" not in done.stderr, f"does not wait: {done}")
+        check_left(process.pid, before)
+
+
 def wait_in_vain(spoor, program):
     """What nobody takes is not waited for: all runs meanwhile, and then the call ends, which is said."""
     with running([program, "stuck"]) as process:
@@ -109,6 +121,7 @@ def test(how):
         for program in how.programs:
             one(how, program)
     be_killed_meanwhile(how.spoor, how.programs[0])
+    wait_long(how.spoor, how.programs[0])
     wait_in_vain(how.spoor, how.programs[0])
 
 

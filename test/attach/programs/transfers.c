@@ -5,6 +5,7 @@
  *
  *     transfers whole    each call does all that it was asked to
  *     transfers parts    what a call has left is done by another
+ *     transfers slow     the same, to others who are slow
  *     transfers stuck    only waits to write, to somebody who does not read; that is done in part
  */
 #include <pthread.h>
@@ -18,9 +19,11 @@
 
 #include "pattern.h"
 
+enum { QUICK = 1, SLOW = 200 }; /* ms between sips */
 enum { SIZE = 300000, SIP = 8000, PIECES = 150, MESSAGES = 20, STREAMS = 5 };
 
 static uint8_t pattern[SIZE + PERIOD];
+static int pause_ms = QUICK;
 
 /* ---- ways to send SIZE bytes, of which DONE are done ---- */
 
@@ -99,7 +102,7 @@ static void *sipping(void *stream) {
     for (ssize_t n; (n = read(s->ends[0], bytes, sizeof bytes)) > 0;) {
         require(memcmp(bytes, pattern + phase, (size_t)n) == 0, s->name, -1);
         phase = (phase + (size_t)n) % PERIOD;
-        rest_ms(1);
+        rest_ms(pause_ms);
     }
     return NULL;
 }
@@ -194,7 +197,9 @@ int main(int argc, char **argv) {
     pthread_t threads[OTHERS];
     if (argc > 1 && strcmp(argv[1], "stuck") == 0)
         return wait_in_vain();
-    whole = argc > 1 && strcmp(argv[1], "whole") == 0;
+    if (argc > 1 && strcmp(argv[1], "slow") == 0)
+        pause_ms = SLOW;
+    whole = pause_ms == SLOW || (argc > 1 && strcmp(argv[1], "whole") == 0);
     fill_pattern(pattern, sizeof pattern);
     socketpair(AF_UNIX, SOCK_STREAM, 0, sips);
     socketpair(AF_UNIX, SOCK_DGRAM, 0, letters);
