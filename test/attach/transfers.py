@@ -17,13 +17,12 @@ from harness import SEED
 
 DICE = random.Random(SEED or 1)
 ALL, OWN = ([], ["-M", "*"], ["-M", "*", "--overflow=wait"]), ([], ["--overflow=wait"])
-CHANGES, KILLS = 10, 3
 
 
 def parse():
     parser = argparse.ArgumentParser()
     parser.add_argument("--own", dest="ways", action="store_const", const=OWN, default=ALL)
-    parser.add_argument("--visits", type=int, default=9)
+    parser.add_argument("--visits", type=int, default=9, help="changes and kills are as many, and fewer")
     parser.add_argument("spoor", type=Spoor)
     parser.add_argument("programs", nargs=2, type=os.path.realpath)
     return parser.parse_args()
@@ -49,10 +48,14 @@ def change(how, program):
         command = [spoor.path, "attach", "-q", "-o", "trace", str(process.pid)]
         with subprocess.Popen(command) as recorder:
             await_here(spoor, process.pid, recorder)
-            for number in range(CHANGES):
+            for number in range(how.visits + 1):
                 done = run([spoor.path, "ctl", str(process.pid), ("pause", "resume")[number % 2]])
                 check(done.status == 0, f"change {number}: {done}")
             check(run([spoor.path, "ctl", str(process.pid), "stop"]).status == 0, "is not stopped")
+
+
+def kills(how):
+    return max(how.visits // 3, 1)
 
 
 def kill_at_work(how, pid):
@@ -67,7 +70,7 @@ def be_killed(how, program):
     with running([program, "whole"]) as process:
         kill_at_work(how, process.pid)
         time.sleep(0.2)
-    for _ in range(KILLS):
+    for _ in range(kills(how)):
         with running([program, "parts"]) as process:
             before = code_of(process.pid)
             kill_at_work(how, process.pid)
@@ -76,16 +79,16 @@ def be_killed(how, program):
             check_left(process.pid, before)
 
 
-def be_killed_meanwhile(spoor, program):
+def be_killed_meanwhile(how, program):
     """Of a call that nobody takes the rest of, a killed spoor leaves a thread in that."""
     with running([program, "stuck"]) as process:
         before = code_of(process.pid)
-        for _ in range(KILLS):
+        for _ in range(kills(how)):
             time.sleep(0.1)
-            with subprocess.Popen([spoor.path, "attach", "-q", "-o", "trace", str(process.pid)]) as recorder:
-                await_here(spoor, process.pid, recorder)
+            with subprocess.Popen([how.spoor.path, "attach", "-q", "-o", "trace", str(process.pid)]) as recorder:
+                await_here(how.spoor, process.pid, recorder)
                 recorder.kill()
-        done = run([spoor.path, "detach", str(process.pid)])
+        done = run([how.spoor.path, "detach", str(process.pid)])
         check(done.status == 0, f"detach: {done}")
         check_left(process.pid, before)
 
@@ -120,7 +123,7 @@ def test(how):
     for one in come_and_go, change, be_killed:
         for program in how.programs:
             one(how, program)
-    be_killed_meanwhile(how.spoor, how.programs[0])
+    be_killed_meanwhile(how, how.programs[0])
     wait_long(how.spoor, how.programs[0])
     wait_in_vain(how.spoor, how.programs[0])
 
