@@ -13,6 +13,7 @@ enum { FIRST_ROOM = 256, WORD = REGS_WORD_BYTES };
 struct known { /* a row that was read */
     taddr_t pc;
     struct row *row; /* NULL: a free place */
+    unsigned lost;   /* how often the code has not led on, either */
 };
 
 struct walk { /* through one stack */
@@ -69,23 +70,23 @@ static void grow(struct unwinder *u) {
     free(old);
 }
 
-/* The row of PC, which is in CODE. */
-static const struct row *row_at(struct unwinder *u, struct code *code, taddr_t pc) {
+/* With the row of PC, which is in CODE. Good until this is asked again. */
+static struct known *known_at(struct unwinder *u, struct code *code, taddr_t pc) {
     struct known *k = place_of(u, pc);
     if (k->row)
-        return k->row;
+        return k;
     if (++u->count > u->room / 2) {
         grow(u);
         k = place_of(u, pc);
     }
     struct row *row = mem_alloc(sizeof *row);
-    *k = (struct known){pc, row};
+    *k = (struct known){.pc = pc, .row = row};
     for (int second = 0; second < 2 && !row->known; second++) {
         vaddr_t addr;
         Dwarf_CFI *cfi = images_cfi(&u->images, code, pc, second, &addr);
         row_read(cfi, addr, REGS_DWARF_COUNT, row);
     }
-    return row;
+    return k;
 }
 
 /* ---- from a frame to its caller ---- */
@@ -200,15 +201,23 @@ static bool step_from_leaf(struct unwinder *u, struct machine *m, struct unwind_
 
 /* Where code and its processor's own tables tell as well. What call-frame information says of code
  * that was interrupted is right in prologues only, so that comes second there, and the code first.
+ * All that is above is searched for what cannot be told (a C library's start of threads), which
+ * takes long: not in each of a hundred threads.
  */
 static bool step_by_row_or_code(struct unwinder *u, struct code *code, struct machine *m,
                                 struct unwind_frame *frame, enum unwind_end *ret_end) {
-    const struct row *row = row_at(u, code, frame->pc - !frame->exact);
+    enum { ATTEMPTS = 2 };
+    struct known *k = known_at(u, code, frame->pc - !frame->exact);
     if (frame->exact && step_by_code(&u->images, code, m, frame, ret_end))
         return true;
-    if (row->known)
-        return step_by_row(m, row, frame, ret_end);
-    return !frame->exact && step_by_code(&u->images, code, m, frame, ret_end);
+    if (k->row->known)
+        return step_by_row(m, k->row, frame, ret_end);
+    *ret_end = UNWIND_LOST;
+    if (frame->exact || k->lost == ATTEMPTS)
+        return false;
+    bool leads_on = step_by_code(&u->images, code, m, frame, ret_end);
+    k->lost += !leads_on && *ret_end == UNWIND_LOST && !m->missed;
+    return leads_on;
 }
 
 static bool step_any_way(struct unwinder *u, struct machine *m, struct unwind_frame *frame,
@@ -217,7 +226,7 @@ static bool step_any_way(struct unwinder *u, struct machine *m, struct unwind_fr
     struct code *code = images_at(&u->images, lookup);
     if (!code)
         code = images_at(&u->images, frame->pc);
-    const struct row *row = REGS_CODE_TELLS ? NULL : row_at(u, code, lookup);
+    const struct row *row = REGS_CODE_TELLS ? NULL : known_at(u, code, lookup)->row;
     if (row && row->known) {
         bool found = step_by_row(m, row, frame, ret_end);
         if (found || frame->how != UNWIND_NOT || m->known & SP_BIT)

@@ -56,6 +56,15 @@ def threads_of(pid):
     return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
 
 
+def states_of(pid):
+    """A letter for each thread, as ps has it."""
+    found = set()
+    for tid in threads_of(pid):
+        with open(f"/proc/{pid}/task/{tid}/stat", encoding="ascii") as stat:
+            found.add(stat.read().rsplit(")", 1)[1].split()[0])
+    return found
+
+
 def traces_of_us(pid):
     """What of spoor is still to be seen in process PID."""
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:

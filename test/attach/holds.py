@@ -14,18 +14,9 @@ import sys
 import time
 
 from attach import (TIMEOUT, Spoor, attach_for, attach_until_seen, check, check_left, code_of, main, run, running,
-                    threads_of)
+                    states_of)
 
 WAYS = ([], ["-M", "*"], ["-M", "*", "--overflow=wait"])
-
-
-def states_of(pid):
-    """A letter for each thread, as ps has it."""
-    found = set()
-    for tid in threads_of(pid):
-        with open(f"/proc/{pid}/task/{tid}/stat", encoding="ascii") as stat:
-            found.add(stat.read().rsplit(")", 1)[1].split()[0])
-    return found
 
 
 def await_state(pid, wanted, what):

@@ -12,7 +12,7 @@ import random
 import subprocess
 import time
 
-from attach import TIMEOUT, Spoor, attach, attach_for, check, check_left, code_of, main, run, running
+from attach import TIMEOUT, Spoor, attach, attach_for, check, check_left, code_of, main, run, running, states_of
 from harness import SEED
 
 DICE = random.Random(SEED or 1)
@@ -58,10 +58,17 @@ def kills(how):
     return max(how.visits // 3, 1)
 
 
+def await_runs(pid):
+    """Who dies while the program stands leaves calls that its stop has cut short as they are: what was done is returned."""
+    while "t" in states_of(pid):
+        time.sleep(0.001)
+
+
 def kill_at_work(how, pid):
     with subprocess.Popen([how.spoor.path, "attach", "-q", "-o", "trace", *how.ways[1], str(pid)]) as recorder:
         await_here(how.spoor, pid, recorder)
         time.sleep(DICE.random() * 0.02)
+        await_runs(pid)
         recorder.kill()
 
 

@@ -28,7 +28,7 @@ from harness import (SEED, SKIP, Failure, Outcome, Spoor, check, check_balanced,
 # What the guest is for: features that few machines have today.
 FEATURES = {"amd64": {"la57", "pku"}, "arm64": {"paca", "bti", "sve2", "mte"},
             "arm64-16k": {"paca", "bti", "sve2", "mte"}, "arm64-64k": {"paca", "bti", "sve2", "mte"},
-            "armhf": {"neon", "idiva"}}
+            "armhf": {"neon", "idiva"}, "armhf-on-arm64": {"asimd"}}
 UNWINDER = "/lib/x86_64-linux-gnu/libgcc_s.so.1"  # loaded for pthread_cancel()
 LIBRARIES_OF_SPOOR = ["libdw1", "libzydis4.0", "libzstd1"]
 NAMES = ["default", "all"]  # of runner.WAYS

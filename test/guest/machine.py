@@ -20,6 +20,7 @@ import shlex
 import shutil
 import subprocess
 import tarfile
+import tempfile
 
 import debian
 import own_kernel
@@ -38,8 +39,8 @@ BASE = ["busybox-static", "libc6", "libgcc-s1", "libstdc++6"]
 
 # The second serial port carries the results.
 ON_PCI = ["-chardev", "file,id=sent,path=sent", "-device", "pci-serial,chardev=sent"]
-Machine = collections.namedtuple("Machine", "kernel emulator options console results words architecture more",
-                                 defaults=("", ""))
+Machine = collections.namedtuple(
+    "Machine", "kernel emulator options console results words architecture more kernel_architecture", defaults=("", "", ""))
 MACHINES = {
     # A busy machine lets the emulated one wait: then no timer tick comes while Linux counts them.
     "amd64": Machine("linux-image-cloud-amd64", "qemu-system-x86_64",
@@ -61,6 +62,10 @@ MACHINES = {
     "armhf": Machine("linux-image-armmp", "qemu-system-arm",
                      ["-cpu", "max", "-M", "virt,highmem=off", "-serial", "file:console", *ON_PCI],
                      "ttyAMA0", "ttyS0", ""),
+    # The same programs under a kernel of 64 bits: another one for their calls, stops and signals.
+    "armhf-on-arm64": Machine("linux-image-cloud-arm64", "qemu-system-aarch64",
+                              ["-cpu", "max,pauth-impdef=on", "-M", "virt,gic-version=3",
+                               "-serial", "file:console", *ON_PCI], "ttyAMA0", "ttyS0", "", "armhf", "", "arm64"),
 }
 
 
@@ -85,10 +90,21 @@ def fetch(cache, machine, names):
             packages = debian.Packages(place, kind.architecture or machine, kind.more)
             packages.update()
             if not os.path.exists(kernel):
-                make_kernel(packages, kind.kernel, kernel)
+                fetch_kernel(packages, kind, kernel)
             make_image(packages, names, image)
             packages.remove_traces()
     return kernel, image
+
+
+def fetch_kernel(packages, kind, path):
+    """PACKAGES are those of the programs there."""
+    if not kind.kernel_architecture:
+        make_kernel(packages, kind.kernel, path)
+        return
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(path)) as place:
+        others = debian.Packages(place, kind.kernel_architecture, kind.more)
+        others.update()
+        make_kernel(others, kind.kernel, path)
 
 
 def make_kernel(packages, name, path):
