@@ -4,6 +4,7 @@ thread's frames, the signal, the faulting address.
 
     cores.py SPOOR PROGRAM
 """
+import ctypes
 import glob
 import os
 import re
@@ -20,11 +21,14 @@ GDB = ["gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off", "-ex", "set 
        "-ex", "thread apply 1 2 bt", "-ex", "thread 1", "-ex", "print $_siginfo.si_signo",
        "-ex", "print $_siginfo.si_code", "-ex", "print (long)$_siginfo._sifields._sigfault.si_addr"]
 MORE_BYTES = 1 << 20  # for the trampolines of a small program; rings are far larger
+PRCTL, PR_SET_THP_DISABLE = ctypes.CDLL(None).prctl, 41
 FAULTED = "$2 = 1"  # SEGV_MAPERR; other signals' addresses are process ids
 FRAME = re.compile(r"^#\d+ +(?:0x[0-9a-f]+ in )?(.+?) ?\(")
 
 
 def let_dump():
+    """Of pages of 2 MB, which the kernel may choose by chance, cores hold all, be it nothing but zeros."""
+    PRCTL(PR_SET_THP_DISABLE, 1, 0, 0, 0)
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
 
