@@ -147,8 +147,9 @@ bool hole_make(const struct analysis *a, const struct text *text, const struct w
         vaddr_t end = movable(&s, f, at, 2u * size);
         if (end == at)
             continue;
-        *ret = (struct window){
-            .start = at, .end = end, .func = i, .tier = TIER_JUMP, .room = size, .far = a->large};
+        *ret =
+            (struct window){.start = at, .end = end, .func = i, .tier = TIER_JUMP, .far = a->large};
+        ret->room = window_jump_bytes(a, ret);
         return true;
     }
     return false;

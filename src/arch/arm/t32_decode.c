@@ -378,8 +378,8 @@ static bool follow_high(struct trail *trail, const struct insn *insn, const stru
     return adds && by_pc && with_operand(insn, OPERAND_PC_ADDRESS, (uint32_t)value, ret);
 }
 
-/* Where a jump leads that no place in memory tells; what writes the pc otherwise than by `bx` or a
- * load stays in T32. */
+/* Where a jump leads that no place in memory tells but a literal; what writes the pc otherwise than
+ * by `bx` or a load stays in T32. */
 static bool jumps_to(const struct trail *trail, const struct insn *insn, const struct t32 *in,
                      struct insn *ret) {
     uint8_t rm = t32_reg(in->word, 3);
@@ -392,6 +392,8 @@ static bool jumps_to(const struct trail *trail, const struct insn *insn, const s
         return knows(trail, rm) &&
                with_operand(insn, OPERAND_PC_ADDRESS,
                             (uint32_t)(insn->addr + T32_PC + trail->at[rm]) | 1, ret);
+    case T32_TABLE: /* what it loads is a distance, one of several */
+        return false;
     default:
         return insn->operand == OPERAND_PC_MEMORY && trail->literal &&
                with_operand(insn, OPERAND_ABSOLUTE, literal_in(trail), ret);
