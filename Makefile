@@ -48,9 +48,13 @@ $(BUILD)/sysroot/meson.ini: tools/sysroot
 setup: $(if $(ARCH),$(BUILD)/sysroot/meson.ini)
 	@$(call set-up,$(BUILD))
 
-# An earlier "make" may have found no test libraries.
+# An earlier "make" may have found no test libraries; and what compilers are missing for is left out, so what has been
+# installed since the last setup makes for another one.
+enable-tests = { meson configure $(BUILD) | grep -Eq '^ *tests +enabled ' && \
+	test ! /var/lib/dpkg/status -nt $(BUILD)/build.ninja; } || meson setup --reconfigure -Dtests=enabled $(BUILD)
+
 built-with-tests: setup
-	@meson configure $(BUILD) | grep -Eq '^ *tests +enabled ' || meson configure $(BUILD) -Dtests=enabled
+	@$(enable-tests)
 	ninja -C $(BUILD)
 
 built-with-sanitizers:
@@ -89,12 +93,12 @@ units-for-arm: built-for-arm
 		test ! -f build-$$arch/build.ninja || \
 			{ meson configure build-$$arch -Dtests=enabled && ninja -C build-$$arch; } || exit 1; \
 	done
-run-units-for-arm = $$(for arch in aarch64 arm; do test ! -f build-$$arch/build.ninja || echo -- build-$$arch --setup=long; done)
+run-units-for-arm = -- build-aarch64 --setup=long -- build-arm --setup=long
 
 # What these tests run in the guest is built for them only.
 check-arm: packages-arm
 	$(MAKE) setup
-	@meson configure $(BUILD) | grep -Eq '^ *tests +enabled ' || meson configure $(BUILD) -Dtests=enabled
+	@$(enable-tests)
 	ninja -C $(BUILD) spoor arm-programs arm-scripts
 	$(MAKE) units-for-arm
 	tools/run-tests $(BUILD) --setup=long --suite=arm $(run-units-for-arm)

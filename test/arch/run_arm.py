@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Builds a program of the folder a32, t32 or stopped and runs it in QEMU's emulator of processors.
+"""Builds a program of the folder a32, t32 or stopped and runs it in QEMU's emulator of processors: on one that has all
+that QEMU knows, and on one of Armv7-A, which has nothing of Armv8's.
 
     run_arm.py [--armv6] SOURCE FOLDER NAME...   NAME.c, with the folder's other files and the backend itself
 
---armv6: as programs with floating point in software are, on a processor of Armv6's (ARM1176). Ends with the program's status; 77 where compiler or emulator are missing.
+--armv6: as programs with floating point in software are, on a processor of Armv6's (ARM1176) only. Ends with 1 where the
+program fails on one of them; 77 where compiler or emulator are missing.
 """
 import glob
 import os
@@ -15,7 +17,7 @@ import tempfile
 ARMV6 = "--armv6" in sys.argv
 TRIPLET = "arm-linux-gnueabi" if ARMV6 else "arm-linux-gnueabihf"
 COMPILER, OBJCOPY, EMULATOR = TRIPLET + "-gcc", TRIPLET + "-objcopy", "qemu-arm-static"
-PROCESSOR = "arm1176" if ARMV6 else "max"
+PROCESSORS = ["arm1176"] if ARMV6 else ["max", "cortex-a7"]
 STATES = {"a32": "-marm", "t32": "-mthumb", "stopped": "-marm"}
 SHARED = ("ground.c", "machine.c")
 
@@ -49,19 +51,28 @@ def build(source, state, name, folder):
     return program
 
 
+def failing_on(program):
+    """The processors on which PROGRAM fails."""
+    for processor in PROCESSORS:
+        status = subprocess.run([EMULATOR, "-cpu", processor, program], check=False).returncode
+        if status:
+            yield f"{os.path.basename(program)} on {processor}: status {status}"
+
+
 def main():
     source, state, *names = [word for word in sys.argv[1:] if word != "--armv6"]
     source = os.path.abspath(source)
     if not shutil.which(COMPILER) or not shutil.which(EMULATOR):
         print(f"{COMPILER} or {EMULATOR} is missing")
         return 77
-    status = 0
+    failures = []
     with tempfile.TemporaryDirectory() as folder:
         embed_agent(source, folder)
         for name in names:
-            program = build(source, state, name, folder)
-            status |= subprocess.run([EMULATOR, "-cpu", PROCESSOR, program], check=False).returncode
-    return status
+            failures += failing_on(build(source, state, name, folder))
+    for failure in failures:
+        print(failure)
+    return bool(failures)
 
 
 if __name__ == "__main__":

@@ -221,6 +221,7 @@ def main_of(arguments):
         sys.exit(SKIP)
     main(lambda: test(arguments, guest))
     if arguments.inside and not inside:
+        print(f"{path} is not built: programs ran alone")
         sys.exit(SKIP)  # nothing was traced, so it has not passed
 
 

@@ -3,7 +3,7 @@
 
 Scripts of other tests, in an emulated machine (machine.py) as outside: each SCRIPT runs with its WORDs, of which
 "SPOOR" stands for INSIDE, the spoor that is built for that machine, and names of files for these files. It must end
-with 0, or with 77 if it cannot run there; one of them at least must have run.
+with 0, or with 77 if it cannot run there: then this ends with 77, whatever the others have shown, and says why last.
 
 With SPOOR_TEST_SEED (harness.py) that goes on into the guest."""
 import argparse
@@ -52,15 +52,16 @@ class Script:
         environment = [f"SPOOR_TEST_TIMEOUT={TIMEOUT}", *([f"SPOOR_TEST_SEED={SEED}"] if SEED else [])]
         return ["/busybox/env", *environment, PYTHON, *self.words]
 
-    def check(self, folder):
-        """Whether it has run."""
+    def status(self, folder):
+        """Its status, and the last line that it has printed."""
         def read(what):
             with open(os.path.join(folder, f"step.{what}"), encoding="utf-8", errors="replace") as file:
                 return file.read()
         status = int(read("status"))
         begin, end = map(float, read("time").split())
-        print(f"{self.name}: {status} after {end - begin:.0f} s\n{read('out')}{read('err')}", flush=True)
-        return status
+        out = read("out")
+        print(f"{self.name}: {status} after {end - begin:.0f} s\n{out}{read('err')}", flush=True)
+        return status, out.rstrip().rpartition("\n")[2]
 
 
 def parse(words):
@@ -93,10 +94,16 @@ def prepare(arguments):
 def test(arguments, guest):
     wrong = guest.boot()
     check(not wrong, wrong)
-    statuses = [script.check(f"results/{number:03}") for number, script in enumerate(arguments.scripts)]
-    failed = [s.name for s, status in zip(arguments.scripts, statuses) if status not in (0, SKIP)]
+    failed, skipped = [], []
+    for number, script in enumerate(arguments.scripts):
+        status, said = script.status(f"results/{number:03}")
+        if status == SKIP:
+            skipped.append(f"{script.name}: {said}")
+        elif status:
+            failed.append(script.name)
     check(not failed, "failed: " + ", ".join(failed))
-    if 0 not in statuses:
+    if skipped:
+        print(f"{len(skipped)} of {len(arguments.scripts)} cannot run there:", "; ".join(skipped))
         sys.exit(SKIP)
 
 

@@ -22,17 +22,23 @@ class Runner(unittest.TestCase):
     def build(self, name, results, status=0):
         """A build directory whose tests end with RESULTS; None: meson writes no log."""
         directory = os.path.join(self.top.name, name)
+        write(directory, "build.ninja", "")
         write(directory, "meson-logs/old.txt", "")
         write(directory, "status", str(status))
         if results is not None:
-            lines = [json.dumps({"name": f"t{i}", "result": r}) for i, r in enumerate(results)]
+            lines = [json.dumps({"name": f"t{i}", "result": r, "stdout": f"first\nwhy {i}\n"})
+                     for i, r in enumerate(results)]
             write(directory, "results", "\n".join(lines) + "\n" if lines else "")
         return directory
 
-    def runner(self, *words):
+    def lines_of(self, *words):
         path = os.path.join(self.top.name, "bin") + ":" + os.environ["PATH"]
         result = run(tool("run-tests"), *words, env={**os.environ, "PATH": path})
-        return result.stdout.splitlines()[-1], result.returncode
+        return result.stdout.splitlines(), result.returncode
+
+    def runner(self, *words):
+        lines, status = self.lines_of(*words)
+        return lines[-1], status
 
     def test_all_passed(self):
         self.assertEqual(self.runner(self.build("a", ["OK", "OK"])), ("2 passed, 0 failed, 0 skipped", 0))
@@ -40,6 +46,16 @@ class Runner(unittest.TestCase):
     def test_skipped_is_no_failure(self):
         self.assertEqual(self.runner(self.build("a", ["OK", "SKIP"])),
                          ("1 passed, 0 failed, 1 skipped", 0))
+
+    def test_who_is_skipped_is_named_and_says_why(self):
+        lines, _ = self.lines_of(self.build("a", ["OK", "SKIP", "EXPECTEDFAIL"]))
+        self.assertEqual(lines[:-1], ["skipped: t1 (why 1)", "known limit: t2"])
+
+    def test_a_directory_that_was_never_set_up_is_skipped(self):
+        lines, status = self.lines_of(self.build("a", ["OK"]), "--", "never", "--setup=x")
+        self.assertEqual((lines, status), (["skipped: all tests of never (it is not set up)",
+                                            "1 passed, 0 failed, 1 skipped"], 0))
+        self.assertEqual(self.runner("never"), ("0 passed, 0 failed, 1 skipped", 1))
 
     def test_a_known_limit_is_neither_passed_nor_failed(self):
         self.assertEqual(self.runner(self.build("a", ["OK", "EXPECTEDFAIL"])),

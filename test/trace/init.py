@@ -23,6 +23,7 @@ def test(path, program):
 
 if __name__ == "__main__":
     if subprocess.run([*UNSHARE, "true"], stderr=subprocess.DEVNULL).returncode:
+        print("no namespace can be made here")
         sys.exit(SKIPPED)
     arguments = [os.path.realpath(argument) for argument in sys.argv[1:]]
     main(lambda: test(*arguments))

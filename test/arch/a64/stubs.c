@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
@@ -129,9 +130,11 @@ static void check_recorded(uint8_t variant, uint64_t head) {
     }
 }
 
-/* A call from elsewhere is no event; a signed return address is that which was signed. */
+/* A call from elsewhere is no event; a signed return address is that which was signed, where the
+ * processor signs any. */
 static void check_callers(void) {
-    static const struct {
+    enum { HAS_PAC = 1 << 30 /* HWCAP_PACA */ };
+    const struct {
         uint64_t address;
         bool counts;
     } callers[] = {{CALLER, true},
@@ -140,7 +143,7 @@ static void check_callers(void) {
                    {CALLER + 0x1000, false},
                    {0, false},
                    {0x7fffffffffff, false},
-                   {0x002a000000000000 | CALLER, true}};
+                   {0x002a000000000000 | CALLER, getauxval(AT_HWCAP) & HAS_PAC}};
     write_stub(STUB_CALLER, OVERFLOW_WAIT);
     for (size_t i = 0; i < sizeof callers / sizeof *callers; i++) {
         struct state in;

@@ -1,0 +1,60 @@
+"""test/guest/scripts.py: what becomes of a part of which scripts fail, or cannot run, in a guest that we make up."""
+import contextlib
+import io
+import os
+import sys
+import tempfile
+import types
+import unittest
+
+from support import SOURCE, write
+
+sys.path.insert(0, os.path.join(SOURCE, "test", "guest"))
+
+import scripts  # noqa: E402
+from harness import Failure  # noqa: E402
+
+
+class Guest:
+    """Its scripts have ended with OUTCOMES: status, and what they have printed."""
+
+    def __init__(self, outcomes):
+        self.outcomes = outcomes
+
+    def boot(self):
+        for number, (status, out) in enumerate(self.outcomes):
+            for what, text in (("status", str(status)), ("time", "1 2"), ("out", out), ("err", "")):
+                write(".", f"results/{number:03}/step.{what}", text)
+        return ""
+
+
+def run(*outcomes):
+    """Status, and the last line on standard output."""
+    given = types.SimpleNamespace(scripts=[scripts.Script("inside", [f"{i}.py"]) for i in range(len(outcomes))])
+    out, status, before = io.StringIO(), 0, os.getcwd()
+    with tempfile.TemporaryDirectory() as directory, contextlib.redirect_stdout(out):
+        os.chdir(directory)
+        try:
+            scripts.test(given, Guest(outcomes))
+        except SystemExit as end:
+            status = end.code
+        finally:
+            os.chdir(before)
+    return status, out.getvalue().splitlines()[-1]
+
+
+class Parts(unittest.TestCase):
+    def test_all_that_ran_have_passed(self):
+        self.assertEqual(run((0, "one\n"), (0, "two\n"))[0], 0)
+
+    def test_one_that_cannot_run_makes_it_skipped_and_says_why(self):
+        self.assertEqual(run((0, "one\n"), (77, "so\nno gdb\n"), (0, "")),
+                         (scripts.SKIP, "1 of 3 cannot run there: 1.py: no gdb"))
+
+    def test_one_that_fails_fails_whatever_the_others_do(self):
+        with self.assertRaisesRegex(Failure, "failed: 1.py"):
+            run((77, "no gdb\n"), (1, ""), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
