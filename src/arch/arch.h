@@ -14,8 +14,8 @@ enum insn_kind {             /* fits four bits */
                  INSN_BAD,   /* not an instruction, or cut off */
                  INSN_OTHER, /* goes on with the next instruction */
                  INSN_NOP,
-                 INSN_LANDING, /* must stay where it is: indirect branches may demand it (endbr64)
-                                */
+                 INSN_LANDING, /* must stay where it is, at the start of a function: indirect
+                                * branches may demand it (endbr64), or it signs by its address */
                  INSN_RETURN,
                  INSN_JUMP,          /* direct */
                  INSN_BRANCH,        /* direct, conditional */
@@ -37,7 +37,12 @@ enum insn_operand {
     OPERAND_PC_PAGE, /* the page of an address that other instructions complete: arch.follow() */
     OPERAND_ABSOLUTE /* of arch.follow(): a number, which is an address if the module cannot move */
 };
-enum insn_exclusive { EXCLUSIVE_NO, EXCLUSIVE_BEGINS, EXCLUSIVE_ENDS };
+enum insn_exclusive { /* nothing may come between those of a pair */
+                      EXCLUSIVE_NO,
+                      EXCLUSIVE_BEGINS,
+                      EXCLUSIVE_ENDS,
+                      EXCLUSIVE_WITH_NEXT /* it and the instruction behind it */
+};
 
 struct insn {
     vaddr_t addr;

@@ -243,17 +243,25 @@ static void note_flags(struct sweep *s, const struct insn *in) {
         s->called = 0;
 }
 
+/* No window may hold anything of those from FIRST to LAST. */
+static void keep_together(const struct text *text, vaddr_t first, vaddr_t last) {
+    for (vaddr_t at = first; at <= last && text_holds(text, at); at++)
+        *text_fact(text, at) |= FACT_OWNED;
+}
+
 /* Between an exclusive load and the store that belongs to it other accesses may make that fail each
  * time, so stubs must not stand there. Pairs are short (Arm ARM, "Synchronization and semaphores":
  * 128 bytes). */
 static void note_exclusive(struct sweep *s, const struct insn *in) {
     enum { LONGEST = 128 };
+    if (in->exclusive == EXCLUSIVE_WITH_NEXT)
+        keep_together(s->text, in->addr, in->addr + in->size);
     if (in->exclusive == EXCLUSIVE_BEGINS)
         s->exclusive = in->addr;
     if (in->exclusive != EXCLUSIVE_ENDS || !s->exclusive)
         return;
-    for (vaddr_t at = s->exclusive; in->addr - s->exclusive < LONGEST && at <= in->addr; at++)
-        *text_fact(s->text, at) |= FACT_OWNED;
+    if (in->addr - s->exclusive < LONGEST)
+        keep_together(s->text, s->exclusive, in->addr);
     s->exclusive = 0;
 }
 

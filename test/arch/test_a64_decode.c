@@ -164,10 +164,60 @@ static void landing_instructions_are_those_that_bti_asks_for(void **state) {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         assert_int_equal(arch->landing((const uint8_t *)&words[i].word, 4), words[i].lands ? 4 : 0);
     }
-    static const uint32_t both[] = {0xd503245f, 0xd503233f, 0xd503233f};
+    static const uint32_t both[] = {0xd503245f, 0xd503233f, 0xd503201f};
     assert_int_equal(arch->landing((const uint8_t *)both, sizeof both), 8);
     assert_int_equal(arch->landing((const uint8_t *)both, 7), 4);
     assert_int_equal(arch->landing((const uint8_t *)both, 3), 0);
+}
+
+/* FEAT_PAuth_LR (Arm ARM, C6.2). Some of these are for indirect branches, too. */
+static void what_signs_by_its_address_is_landed_on(void **state) {
+    (void)state;
+    static const uint32_t words[] = {0xdac1a3fe, 0xdac1a7fe, 0xdac183fe, 0xdac187fe};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        assert_int_equal(arch->landing((const uint8_t *)&words[i], 4), 4);
+    static const uint32_t behind_bti[] = {0xd503245f, 0xdac183fe, 0xd503201f};
+    assert_int_equal(arch->landing((const uint8_t *)behind_bti, sizeof behind_bti), 8);
+    static const uint32_t by_hints[] = {0xd503245f, 0xd50324ff, 0xd503233f, 0xd503201f};
+    assert_int_equal(arch->landing((const uint8_t *)by_hints, sizeof by_hints), 12);
+}
+
+/* Only what goes by its own address stays; what `pacm` is for must come right behind it. */
+static void signatures_stay_where_their_address_counts(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t word;
+        uint8_t kind, exclusive;
+        bool stays;
+    } words[] = {
+        {0xdac1a3fe, INSN_LANDING, EXCLUSIVE_NO, true}, /* paciasppc, pacibsppc */
+        {0xdac1a7fe, INSN_LANDING, EXCLUSIVE_NO, true},
+        {0xdac183fe, INSN_LANDING, EXCLUSIVE_NO, true}, /* pacnbiasppc, pacnbibsppc */
+        {0xdac187fe, INSN_LANDING, EXCLUSIVE_NO, true},
+        {0xf380001f, INSN_OTHER, EXCLUSIVE_NO, true}, /* autiasppc, autibsppc */
+        {0xf3bfffff, INSN_OTHER, EXCLUSIVE_NO, true},
+        {0xdac1921e, INSN_OTHER, EXCLUSIVE_NO, false}, /* autiasppcr, autibsppcr x16 */
+        {0xdac1961e, INSN_OTHER, EXCLUSIVE_NO, false},
+        {0x5500001f, INSN_RETURN, EXCLUSIVE_NO, true}, /* retaasppc, retabsppc */
+        {0x553fffff, INSN_RETURN, EXCLUSIVE_NO, true},
+        {0xd65f0bf0, INSN_RETURN, EXCLUSIVE_NO, false}, /* retaasppcr, retabsppcr x16 */
+        {0xd65f0ff0, INSN_RETURN, EXCLUSIVE_NO, false},
+        {0xd65f0bff, INSN_RETURN, EXCLUSIVE_NO, false}, /* retaa */
+        {0xd50324ff, INSN_LANDING, EXCLUSIVE_WITH_NEXT, false},
+        {0xd50323bf, INSN_OTHER, EXCLUSIVE_NO, false}, /* autiasp */
+        {0xdac18bfe, INSN_OTHER, EXCLUSIVE_NO, false}, /* pacia171615 */
+        {0x5540001f, INSN_BAD, EXCLUSIVE_NO, false},   /* reserved */
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        struct insn in;
+        assert_int_equal(decode(words[i].word, &in), words[i].kind != INSN_BAD);
+        assert_int_equal(in.kind, words[i].kind);
+        assert_int_equal(in.exclusive, words[i].exclusive);
+        assert_int_equal(in.stays, words[i].stays);
+        assert_int_equal(in.target, 0);
+        if (in.stays || in.kind == INSN_RETURN)
+            assert_int_equal(written_registers(words[i].word), 0); /* x30 is as it was */
+    }
 }
 
 int main(void) {
@@ -176,6 +226,8 @@ int main(void) {
         cmocka_unit_test(words_of_rare_forms_are_what_capstone_says),
         cmocka_unit_test(what_is_cut_off_or_askew_is_no_instruction),
         cmocka_unit_test(landing_instructions_are_those_that_bti_asks_for),
+        cmocka_unit_test(what_signs_by_its_address_is_landed_on),
+        cmocka_unit_test(signatures_stay_where_their_address_counts),
     };
     arch = arch_for_machine(EM_AARCH64);
     return cmocka_run_group_tests(tests, NULL, NULL);

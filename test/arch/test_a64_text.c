@@ -392,7 +392,7 @@ static void branches_and_hints_of_newer_processors_have_texts(void **state) {
                                          {0xd503223f, "psb csync"},
                                          {0xd503225f, "tsb csync"},
                                          {0xd503229f, "csdb"},
-                                         {0xd50324ff, "hint #0x27"},
+                                         {0xd50324ff, "pacm"},
                                          {0xd50330ff, "sb"},
                                          {0xd500401f, "cfinv"},
                                          {0xd500403f, "xaflag"},
@@ -498,6 +498,26 @@ static void authentication_and_newer_conversions_have_texts(void **state) {
     ASSERT_TEXTS(words);
 }
 
+/* FEAT_PAuth_LR, which binutils has since 2.42. */
+static void signatures_of_addresses_have_texts(void **state) {
+    (void)state;
+    static const struct drawn words[] = {{0xdac1a3fe, "paciasppc"},
+                                         {0xdac1a7fe, "pacibsppc"},
+                                         {0xdac183fe, "pacnbiasppc"},
+                                         {0xdac187fe, "pacnbibsppc"},
+                                         {0xdac1905e, "autiasppcr x2"},
+                                         {0xdac1961e, "autibsppcr x16"},
+                                         {0xf380001f, "autiasppc 40000000"},
+                                         {0xf3a0021f, "autibsppc 3fffffc0"},
+                                         {0x5500001f, "retaasppc 40000000"},
+                                         {0x552fffff, "retabsppc 3ffe0004"},
+                                         {0xd65f0bf0, "retaasppcr x16"},
+                                         {0xd65f0fe2, "retabsppcr x2"},
+                                         {0xd65f0bff, "retaa"},
+                                         {0xd50324ff, "pacm"}};
+    ASSERT_TEXTS(words);
+}
+
 static void registers_that_programs_read_have_names(void **state) {
     (void)state;
     static const struct drawn words[] = {{0xd53b4200, "mrs x0, nzcv"},
@@ -563,6 +583,7 @@ int main(void) {
         cmocka_unit_test(atomic_accesses_have_texts),
         cmocka_unit_test(tags_have_texts),
         cmocka_unit_test(authentication_and_newer_conversions_have_texts),
+        cmocka_unit_test(signatures_of_addresses_have_texts),
         cmocka_unit_test(registers_that_programs_read_have_names),
         cmocka_unit_test(vectors_and_what_is_reserved_are_words),
     };

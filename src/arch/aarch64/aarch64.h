@@ -52,7 +52,10 @@ enum a64_form {
     A64_INDEXED,  /* load or store with a register for offset */
     A64_MEMORY,   /* any other that accesses memory */
     A64_SYSTEM,
+    A64_SIGNED,      /* signs or authenticates x30 by what is in a register (FEAT_PAuth_LR) */
+    A64_SIGNED_HERE, /* by its own address, or one beside it */
 };
+enum { A64_PACM = (int)0xd50324ff };
 struct a64_insn {
     uint8_t kind; /* enum insn_kind */
     uint8_t form; /* enum a64_form */

@@ -9,7 +9,8 @@
 enum { ROOM = BRIDGE_BYTES - A64_BYTES };
 
 static bool is_straight(const struct insn *insn) {
-    return insn->kind == INSN_OTHER || insn->kind == INSN_NOP || insn->kind == INSN_LANDING;
+    bool on = insn->kind == INSN_OTHER || insn->kind == INSN_NOP || insn->kind == INSN_LANDING;
+    return on && !insn->stays && insn->exclusive != EXCLUSIVE_WITH_NEXT;
 }
 
 /* Writes what has been moved once already for TO; it must be no longer than it is. */

@@ -41,8 +41,11 @@ static uint8_t operand_of(uint8_t form) {
     }
 }
 
-/* C6.2, clrex, ldxr and stxr: bit 22 tells loads from stores. */
+/* C6.2, clrex, ldxr and stxr: bit 22 tells loads from stores. `pacm` is for the next instruction
+ * and no other: that signs or authenticates as it would not without. */
 static uint8_t exclusive_of(uint32_t word, const struct a64_insn *in) {
+    if (word == (uint32_t)A64_PACM)
+        return EXCLUSIVE_WITH_NEXT;
     if ((word & 0xfffff0ff) == 0xd503305f)
         return EXCLUSIVE_ENDS;
     if (in->kind != INSN_EXCLUSIVE)
@@ -72,6 +75,7 @@ bool a64_decode(const uint8_t *bytes, size_t room, vaddr_t addr, struct insn *re
     ret->target = target_of(word, in.form, addr);
     ret->operand = operand_of(in.form);
     ret->exclusive = exclusive_of(word, &in);
+    ret->stays = in.form == A64_SIGNED_HERE;
     if (in.form == A64_LITERAL && a64_bits(word, 26, 1))
         ret->copies = (uint8_t)(4U << (word >> 30));
     if (in.form == A64_LITERAL)
@@ -159,9 +163,11 @@ bool a64_is_barred(const uint8_t *bytes, size_t size) {
     return calls || moves;
 }
 
+/* `bti c; pacm; paciasp` at most. */
 size_t a64_landing(const uint8_t *bytes, size_t room) {
+    enum { MOST = 3 * A64_BYTES };
     size_t size = 0;
-    while (room - size >= A64_BYTES && size < 2 * A64_BYTES &&
+    while (room - size >= A64_BYTES && size < MOST &&
            a64_classify(a64_word(bytes + size)).kind == INSN_LANDING)
         size += A64_BYTES;
     return size;

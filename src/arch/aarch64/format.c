@@ -257,6 +257,10 @@ static void add_tagged(struct text *t) {
 
 static void add_target(struct text *t) { add(t, "%" PRIx64, t->insn->target); }
 
+static void add_signer(struct text *t) {
+    add(t, "%" PRIx64, t->insn->addr - (vaddr_t)A64_BYTES * a64_bits(t->word, 5, 16));
+}
+
 /* ---- words ---- */
 
 static const char *const conditions[] = {"eq", "ne", "hs", "lo", "mi", "pl", "vs", "vc",
@@ -324,6 +328,7 @@ static const struct {
     char letter;
     void (*add)(struct text *t);
 } letters[] = {
+    {'4', add_signer},
     {'A', add_place},
     {'B', add_target},
     {'C', add_condition},

@@ -14,10 +14,11 @@ struct row {
 static const struct row branches[] = {
     {0xfc000000, 0x14000000, INSN_JUMP, A64_B},
     {0xfc000000, 0x94000000, INSN_CALL, A64_B},
-    {0xff00000e, 0x5400000e, INSN_JUMP, A64_IMM19},   /* b.al, b.nv: on any condition */
-    {0xff000000, 0x54000000, INSN_BRANCH, A64_IMM19}, /* b.cond, bc.cond */
-    {0x7e000000, 0x34000000, INSN_BRANCH, A64_IMM19}, /* cbz, cbnz */
-    {0x7e000000, 0x36000000, INSN_BRANCH, A64_IMM14}, /* tbz, tbnz */
+    {0xff00000e, 0x5400000e, INSN_JUMP, A64_IMM19},         /* b.al, b.nv: on any condition */
+    {0xff000000, 0x54000000, INSN_BRANCH, A64_IMM19},       /* b.cond, bc.cond */
+    {0xffc0001f, 0x5500001f, INSN_RETURN, A64_SIGNED_HERE}, /* retaasppc, retabsppc by a label */
+    {0x7e000000, 0x34000000, INSN_BRANCH, A64_IMM19},       /* cbz, cbnz */
+    {0x7e000000, 0x36000000, INSN_BRANCH, A64_IMM14},       /* tbz, tbnz */
     {0xfffffc1f, 0xd61f0000, INSN_JUMP_INDIRECT, A64_INDIRECT},
     {0xfffff81f, 0xd61f081f, INSN_JUMP_INDIRECT, A64_INDIRECT}, /* braaz, brabz */
     {0xfffff800, 0xd71f0800, INSN_JUMP_INDIRECT, A64_INDIRECT}, /* braa, brab */
@@ -25,7 +26,7 @@ static const struct row branches[] = {
     {0xfffff81f, 0xd63f081f, INSN_CALL_INDIRECT, A64_INDIRECT}, /* blraaz, blrabz */
     {0xfffff800, 0xd73f0800, INSN_CALL_INDIRECT, A64_INDIRECT}, /* blraa, blrab */
     {0xffffffff, 0xd65f03c0, INSN_RETURN, A64_INDIRECT},
-    {0xfffffbff, 0xd65f0bff, INSN_RETURN, A64_INDIRECT},        /* retaa, retab */
+    {0xfffffbe0, 0xd65f0be0, INSN_RETURN, A64_INDIRECT},        /* retaa, retab; retaasppc … xm */
     {0xfffffc1f, 0xd65f0000, INSN_JUMP_INDIRECT, A64_INDIRECT}, /* ret by another register */
     {0xfffff3ff, 0xd69f03e0, INSN_FIXED, A64_SYSTEM},   /* eret and its authenticated forms */
     {0xffe0001f, 0xd4000001, INSN_SYSCALL, A64_SYSTEM}, /* svc */
@@ -38,12 +39,13 @@ static const struct row branches[] = {
     {0xffe0001f, 0xd4400000, INSN_FIXED, A64_SYSTEM}, /* hlt */
     {0xffe0001c, 0xd4a00000, INSN_FIXED, A64_SYSTEM}, /* dcps */
     {0xffffffff, 0xd503201f, INSN_NOP, A64_SYSTEM},
-    {0xffffffbf, 0xd503233f, INSN_LANDING, A64_SYSTEM}, /* paciasp, pacibsp */
-    {0xffffff7f, 0xd503245f, INSN_LANDING, A64_SYSTEM}, /* bti c, bti jc */
-    {0xffffffff, 0xd503249f, INSN_LANDING, A64_SYSTEM}, /* bti j */
-    {0xfffff01f, 0xd503201f, INSN_OTHER, A64_SYSTEM},   /* other hints */
-    {0xfffff0ff, 0xd503305f, INSN_OTHER, A64_SYSTEM},   /* clrex */
-    {0xffffffe0, 0xd5233060, INSN_FIXED, A64_SYSTEM},   /* tstart: goes back to where it stands */
+    {0xffffffbf, 0xd503233f, INSN_LANDING, A64_SYSTEM},         /* paciasp, pacibsp */
+    {0xffffff7f, 0xd503245f, INSN_LANDING, A64_SYSTEM},         /* bti c, bti jc */
+    {0xffffffff, 0xd503249f, INSN_LANDING, A64_SYSTEM},         /* bti j */
+    {0xffffffff, (uint32_t)A64_PACM, INSN_LANDING, A64_SYSTEM}, /* of what comes behind it */
+    {0xfffff01f, 0xd503201f, INSN_OTHER, A64_SYSTEM},           /* other hints */
+    {0xfffff0ff, 0xd503305f, INSN_OTHER, A64_SYSTEM},           /* clrex */
+    {0xffffffe0, 0xd5233060, INSN_FIXED, A64_SYSTEM}, /* tstart: goes back to where it stands */
     {0xff000000, 0xd5000000, INSN_OTHER, A64_SYSTEM},
     {0x00000000, 0x00000000, INSN_BAD, A64_OTHER}, /* none of the group that is known */
 };
@@ -67,8 +69,12 @@ static const struct row others[] = {
     {0x3b200c00, 0x38200800, INSN_OTHER, A64_INDEXED},
     {0x3b000000, 0x39000000, INSN_OTHER, A64_SCALED},
     {0x0a000000, 0x08000000, INSN_OTHER, A64_MEMORY},
-    {0xffff0000, 0x00000000, INSN_TRAP, A64_OTHER}, /* udf */
-    {0x9e000000, 0x00000000, INSN_BAD, A64_OTHER},  /* reserved; with bit 31: SME */
+    {0xffffdbff, 0xdac183fe, INSN_LANDING, A64_SIGNED_HERE}, /* paciasppc, pacnbiasppc, … */
+    {0xfffffc1f, 0xdac1901e, INSN_OTHER, A64_SIGNED},        /* autiasppc by a register, … */
+    {0xfffffc1f, 0xdac1941e, INSN_OTHER, A64_SIGNED},        /* … autibsppc */
+    {0xffc0001f, 0xf380001f, INSN_OTHER, A64_SIGNED_HERE},   /* both by a label */
+    {0xffff0000, 0x00000000, INSN_TRAP, A64_OTHER},          /* udf */
+    {0x9e000000, 0x00000000, INSN_BAD, A64_OTHER},           /* reserved; with bit 31: SME */
     {0x1e000000, 0x02000000, INSN_BAD, A64_OTHER},
     {0x1e000000, 0x06000000, INSN_BAD, A64_OTHER},
     {0x00000000, 0x00000000, INSN_OTHER, A64_OTHER},

@@ -113,6 +113,8 @@ static struct stack_effect simple(uint32_t word, const struct a64_insn *in) {
     case A64_IMM19:
     case A64_IMM14:
     case A64_INDIRECT:
+    case A64_SIGNED: /* what x30 holds is the same address, signed or not */
+    case A64_SIGNED_HERE:
         return unknown(0);
     default:
         return unknown(adds_vectors(word) ? bit(a64_rd(word)) : general(a64_rd(word)));

@@ -37,8 +37,9 @@ static bool is_move_of_inverse(uint32_t word) {
 }
 
 static bool is_no_field(uint32_t word) {
-    bool wide = word >> 31;
-    return wide != (bool)a64_bits(word, 22, 1) || (!wide && (immr_of(word) | imms_of(word)) > 31);
+    bool wide = word >> 31, authenticates = (word & 0xffc0001f) == 0xf380001f;
+    return !authenticates &&
+           (wide != (bool)a64_bits(word, 22, 1) || (!wide && (immr_of(word) | imms_of(word)) > 31));
 }
 
 static bool is_shift_left(uint32_t word) {
@@ -96,6 +97,8 @@ static const struct a64_row numbers[] = {
     {0x7f800000, 0x13000000, "sbfx %rd, %rn, %H, %O"},
     {0x7f800000, 0x33000000, "bfxil %rd, %rn, %H, %O"},
     {0x7f800000, 0x53000000, "ubfx %rd, %rn, %H, %O"},
+    {0xffe0001f, 0xf380001f, "autiasppc %4"},
+    {0xffe0001f, 0xf3a0001f, "autibsppc %4"},
     {0x7fa00000, 0x13800000, "extr %rd, %rn, %rm, %G"},
     {0, 0, NULL},
 };
@@ -222,6 +225,12 @@ static const struct a64_row registers[] = {
     {0xffffffe0, 0xdac13fe0, "autdzb %xd"},
     {0xffffffe0, 0xdac143e0, "xpaci %xd"},
     {0xffffffe0, 0xdac147e0, "xpacd %xd"},
+    {0xffffffff, 0xdac183fe, "pacnbiasppc"},
+    {0xffffffff, 0xdac187fe, "pacnbibsppc"},
+    {0xfffffc1f, 0xdac1901e, "autiasppcr %xn"},
+    {0xfffffc1f, 0xdac1941e, "autibsppcr %xn"},
+    {0xffffffff, 0xdac1a3fe, "paciasppc"},
+    {0xffffffff, 0xdac1a7fe, "pacibsppc"},
     {0x7fe0fc00, 0x1b007c00, "mul %rd, %rn, %rm"},
     {0x7fe0fc00, 0x1b00fc00, "mneg %rd, %rn, %rm"},
     {0x7fe08000, 0x1b000000, "madd %rd, %rn, %rm, %ra"},

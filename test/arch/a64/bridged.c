@@ -23,6 +23,8 @@ static const struct piece {
     {"ldr d; ldr s; fadd", {0x5c000165, 0x1c000146, 0x1e6528c5}, NEAR, 3, 3, false},
     {"ldr q, far away", {0x9c000045}, FAR, 1, 1, true},
     {"add; bl", {0x8b020020, 0x94000010}, NEAR, 2, 1, false},
+    {"add; autiasppc", {0x8b020020, 0xf380021f}, NEAR, 2, 1, false},
+    {"add; pacm; autiasp", {0x8b020020, 0xd50324ff, 0xd50323bf}, NEAR, 3, 1, false},
 };
 
 static int failures;

@@ -195,6 +195,47 @@ masked:
         ret
         end     keeps_frame
 
+        .macro  signs name, landing:vararg      // by its address (FEAT_PAuth_LR)
+        function \name
+        .inst   \landing
+        place   \name\()_body
+        sub     sp, sp, #16
+        .cfi_def_cfa_offset 16
+        add     sp, sp, #16
+        .cfi_def_cfa_offset 0
+        .endm
+        signs   signs_here, 0xdac1a3fe          // paciasppc
+        .inst   0xf380007f                      // autiasppc signs_here
+        ret
+        end     signs_here
+        signs   signs_behind_bti, 0xd503245f, 0xdac183fe
+        .inst   0x5500007f                      // retaasppc
+        end     signs_behind_bti
+        signs   signs_for_a_register, 0xdac1a7fe
+        adr     x16, signs_for_a_register
+        .inst   0xd65f0ff0                      // retabsppcr x16
+        end     signs_for_a_register
+        signs   signs_by_hint, 0xd503245f, 0xd50324ff, 0xd503233f       // bti c; pacm; paciasp
+        adr     x16, signs_by_hint + 8
+        .inst   0xd50324ff, 0xd50323bf          // pacm; autiasp
+        ret
+        end     signs_by_hint
+        signs   returns_by_hint, 0xd50324ff, 0xd503233f
+        adr     x16, returns_by_hint + 4
+        .inst   0xd50324ff, 0xd65f0bff          // pacm; retaa
+        end     returns_by_hint
+        .type   signs_undescribed, %function         // its code tells how deep it is
+        .globl  signs_undescribed
+        .balign 16
+signs_undescribed:
+        .inst   0xdac1a3fe
+        place   signs_undescribed_body
+        stp     x29, x30, [sp, #-16]!
+        bl      puts
+        ldp     x29, x30, [sp], #16
+        .inst   0xf380009f, 0xd65f03c0          // autiasppc; ret
+        .size   signs_undescribed, . - signs_undescribed
+
         .balign 16
         place   late_stub               // has a number for its linker
         .type   late_stub, %function

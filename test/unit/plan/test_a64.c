@@ -91,6 +91,31 @@ static void a_stub_with_data_for_its_linker_is_no_function(void **state) {
     assert_string_not_equal(refusal_tag(other->refused), refusal_tag(REFUSED_NO_CFI));
 }
 
+/* The site is behind what must stay. EXITS: which can be moved, all or none. */
+static void assert_signs(const struct plan_function *f, const char *body, bool exits) {
+    assert_non_null(f);
+    assert_int_equal(f->entry, TIER_JUMP);
+    assert_non_null(fixture_patch_at(a64, fixture_place(a64, body)));
+    assert_true(fixture_is_free(a64, f->addr));
+    assert_int_equal(f->exits[TIER_JUMP], exits);
+    assert_int_equal(f->exits[TIER_NONE], !exits);
+    assert_int_equal(f->exact, exits);
+}
+
+static void what_signs_by_its_address_stays_where_it_is(void **state) {
+    (void)state;
+    assert_signs(fixture_named(a64, "signs_here"), "signs_here_body", true);
+    assert_signs(fixture_named(a64, "signs_for_a_register"), "signs_for_a_register_body", true);
+    assert_signs(fixture_named(a64, "signs_undescribed"), "signs_undescribed_body", true);
+    assert_signs(fixture_named(a64, "signs_behind_bti"), "signs_behind_bti_body", false);
+}
+
+static void a_hint_and_what_it_is_for_are_not_parted(void **state) {
+    (void)state;
+    assert_signs(fixture_named(a64, "signs_by_hint"), "signs_by_hint_body", true);
+    assert_signs(fixture_named(a64, "returns_by_hint"), "returns_by_hint_body", false);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_ends_where_the_comparison_before_the_jump_says),
@@ -103,6 +128,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(the_code_tells_what_its_description_does_not),
         cmocka_unit_test(constants_between_instructions_are_none),
         cmocka_unit_test(a_stub_with_data_for_its_linker_is_no_function),
+        cmocka_unit_test(what_signs_by_its_address_stays_where_it_is),
+        cmocka_unit_test(a_hint_and_what_it_is_for_are_not_parted),
     };
     if (argc != 3)
         return 2;
