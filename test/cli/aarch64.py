@@ -184,9 +184,20 @@ class Compiled(Explained):
                             self.assertEqual((f["entry"], f["inferred"]), ("pad", []), f)
                         self.landing_stays(self.drawn(program, "plain"))
 
-    def landing_stays(self, text):
+    def test_where_all_nops_stand_before_the_function_its_first_instruction_is_moved(self):
+        for name, compiler in self.each():
+            for entry in ("1,1", "2,2", "4,4"):
+                for protection in ("none", "bti", "standard", "pac-ret+leaf"):
+                    with self.subTest(compiler=name, entry=entry, protection=protection):
+                        program = self.build(f"-fpatchable-function-entry={entry}",
+                                             f"-mbranch-protection={protection}", text=C, compiler=compiler)
+                        for f in self.plan(program).values():
+                            self.assertEqual((f["entry"], f["refused"], f["inferred"]), ("jump", None, []), f)
+                        self.landing_stays(self.drawn(program, "plain"), nops=0)
+
+    def landing_stays(self, text, nops=1):
         self.assertNotRegex(text, r"(?m)^\|.*(bti|pac.asp)")
-        self.assertEqual(len(re.findall(r"\[1f 20 03 d5\]", text)), 1)
+        self.assertEqual(len(re.findall(r"\[1f 20 03 d5\]", text)), nops)
 
     def test_protected_functions_are_traced(self):
         for name, compiler in self.each():
