@@ -22,7 +22,7 @@ static struct span right_above(const struct patched *p, pid_t tid) {
     const struct module *m = p->entry->module;
     taddr_t bottom = m->high + p->bias, top = m->text_low + p->bias + plan_reach(p->entry->plan);
     taddr_t start = status_break_start(tid);
-    top = top < HOST_HIGHEST ? top : HOST_HIGHEST;
+    top = top < host_highest() ? top : host_highest();
     return (struct span){bottom, start >= bottom && start < top ? start : top};
 }
 
@@ -67,7 +67,7 @@ static taddr_t find_room_anywhere(const struct patched *p, const struct patch_re
     for (unsigned i = PARTS - 1; !area && need.near.end && i; i--)
         area = room_for_parts(p, r, need.near, i);
     return area ? area
-                : maps_find_room(r->maps, text, p->room, HOST_HIGHEST,
+                : maps_find_room(r->maps, text, p->room, host_highest(),
                                  status_break_start(r->caller));
 }
 

@@ -85,13 +85,16 @@ static bool is_wait_of(const struct status_wait *w, const struct regs *regs) {
 /*
  * The register with the number may be what a handler's return has restored: then the number that
  * the kernel itself has is of that, whose registers say nothing of this call. Kernels before 5.15
- * knew the number only of calls that somebody traced.
+ * knew the number only of calls that somebody traced; those of 64 bits forget it as soon as a stop
+ * has ended a call (do_signal() in Linux' arch/arm64/kernel/signal.c).
  */
 static bool comes_from_call(pid_t tid, const struct status_wait *wait, const struct regs *regs) {
     long number, seen;
     uint64_t argument;
-    if (!regs_call(regs, &number, &argument) || !status_call_of(tid, &seen, &argument))
+    if (!regs_call(regs, &number, &argument))
         return false;
+    if (!status_call_of(tid, &seen, &argument))
+        return is_wait_of(wait, regs);
     bool from_handler = seen == SYS_rt_sigreturn || seen == SYS_sigreturn;
     return seen == number || (!from_handler && is_wait_of(wait, regs));
 }

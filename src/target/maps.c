@@ -244,7 +244,8 @@ taddr_t maps_find_room(const struct maps *maps, struct span near, uint64_t size,
     size = page_up(size);
     taddr_t low = near.start, high = near.end;
     taddr_t bottom = high > reach + LOWEST ? high - reach : LOWEST;
-    taddr_t top = low + reach < HOST_HIGHEST ? low + reach : HOST_HIGHEST;
+    const taddr_t highest = host_highest();
+    taddr_t top = low + reach < highest ? low + reach : highest;
     const struct span heap = {break_start, break_start ? break_start + BREAK_ROOM : 0};
     /* Below the module, at a distance that leaves the neighbourhood to the program; else above it:
      * below a break that the kernel has put some way off (up to a gigabyte: arch_randomize_brk() in

@@ -448,6 +448,9 @@ static void lines_make_addresses(void **state) {
     /* a call has, of others than r4 to fp */
     check_followed(CODE(0x4b10, 0x4788, 0x447b), 0x100, OPERAND_PC_PAGE, AT + 4 + 4);
     check_followed(CODE(0x4c10, 0x4788, 0x447c), 0x100, OPERAND_PC_ADDRESS, AT + 4 + 4 + 0x100);
+    /* ldr pc, literal; the first entries of a table are none: tbb [pc, r3] */
+    check_followed(CODE(0xf8df, 0xf010), 0x20101, OPERAND_ABSOLUTE, 0x20101);
+    check_followed(CODE(0xe8df, 0xf003), 0x04030201, OPERAND_PC_MEMORY, AT + 4);
 }
 
 static void text_names_the_instruction(void **state) {

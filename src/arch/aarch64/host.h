@@ -65,6 +65,7 @@ enum {
 bool regs_is_interrupted(const struct regs *regs);
 void regs_call_again(struct regs *regs, uint64_t argument);
 
-static const uint64_t HOST_HIGHEST = 0xfffff0000000; /* where programs have memory */
+/* Where programs have memory. */
+static inline uint64_t host_highest(void) { return 0xfffff0000000; }
 
 #endif

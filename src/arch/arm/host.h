@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/auxv.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
@@ -63,6 +64,13 @@ enum {
 bool regs_is_interrupted(const struct regs *regs);
 void regs_call_again(struct regs *regs);
 
-static const uint64_t HOST_HIGHEST = 0xbf000000; /* where programs have memory */
+/* Where programs have memory: kernels of 64 bits leave them nearly all that there is. Whatever the
+ * kernel, what a program was executed by stands at the top, up to 8 MB lower by chance
+ * (STACK_RND_MASK of Linux' arch/arm and arch/arm64). */
+static inline uint64_t host_highest(void) {
+    const uint64_t step = 0x1000000, vectors = 0xffff0000;
+    uint64_t above = (getauxval(AT_EXECFN) | (step - 1)) + 1;
+    return above < vectors ? above : vectors;
+}
 
 #endif

@@ -65,6 +65,7 @@ bool regs_restart_interrupted(struct regs *regs);
  * programs make such by "int $0x80". */
 bool regs_restart_interrupted_32(struct regs *regs);
 
-static const uint64_t HOST_HIGHEST = 0x7ffff0000000; /* where programs have memory */
+/* Where programs have memory. */
+static inline uint64_t host_highest(void) { return 0x7ffff0000000; }
 
 #endif
