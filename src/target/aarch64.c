@@ -18,6 +18,7 @@
 #include "target/memory.h"
 #include "target/thread.h"
 
+enum { CALL_BYTES = 4 }; /* of `svc` */
 static const int NO_CALL = -1;
 
 static int get(pid_t tid, uintptr_t note, void *out, size_t size) {
@@ -49,23 +50,6 @@ int thread_forget_call(pid_t tid) { return set(tid, NT_ARM_SYSTEM_CALL, &NO_CALL
 void thread_note_wait(pid_t tid, struct thread_past *past) {
     (void)tid;
     (void)past;
-}
-
-void thread_note_signal(const struct regs *regs, struct thread_past *past) {
-    const size_t most = sizeof past->handled / sizeof *past->handled;
-    past->handled[past->handled_count % most].pc = regs_pc(regs);
-    past->handled[past->handled_count++ % most].sp = regs_sp(regs);
-}
-
-/* Whether REGS may be what a handler's return has put back: those of a call that had made way for
- * it, before which or behind which it was. */
-static bool is_handled(const struct thread_past *past, const struct regs *regs) {
-    const size_t most = sizeof past->handled / sizeof *past->handled;
-    for (size_t i = 0; i < most && i < past->handled_count; i++)
-        if (past->handled[i].sp == regs_sp(regs) &&
-            (past->handled[i].pc == regs_pc(regs) || past->handled[i].pc == regs_pc(regs) - 4))
-            return true;
-    return false;
 }
 
 /*
@@ -107,7 +91,7 @@ static bool is_behind_call(pid_t tid, const struct regs *regs) {
  */
 bool thread_has_called(pid_t tid, const struct thread_past *past, const struct regs *regs,
                        uint64_t *ret_argument) {
-    return is_behind_call(tid, regs) && !is_handled(past, regs) &&
+    return is_behind_call(tid, regs) && !thread_was_handled(past, regs, CALL_BYTES) &&
            first_argument(tid, ret_argument);
 }
 

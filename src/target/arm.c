@@ -21,6 +21,14 @@
 #include "target/status.h"
 #include "target/thread.h"
 
+enum { A32_BYTES = 4, T32_BYTES = 2 }; /* of `svc` */
+
+/* Programs have memory that kernels of 32 bits keep to themselves. */
+static bool is_kernel_of_64_bits(void) {
+    const uint64_t most_of_32 = 0xc0000000;
+    return host_highest() > most_of_32;
+}
+
 int thread_get_pointer(pid_t tid, uint64_t *ret) {
     regs_word_t pointer = 0;
     int rc = ptrace(PTRACE_GET_THREAD_AREA, tid, NULL, &pointer) < 0 ? -errno : 0;
@@ -65,12 +73,6 @@ void thread_note_wait(pid_t tid, struct thread_past *past) {
         past->wait = now;
 }
 
-/* The kernel's number tells of the return from a handler. */
-void thread_note_signal(const struct regs *regs, struct thread_past *past) {
-    (void)regs;
-    (void)past;
-}
-
 /* Whether that is the call behind which REGS stand. */
 static bool is_wait_of(const struct status_wait *w, const struct regs *regs) {
     long number;
@@ -86,22 +88,25 @@ static bool is_wait_of(const struct status_wait *w, const struct regs *regs) {
  * The register with the number may be what a handler's return has restored: then the number that
  * the kernel itself has is of that, whose registers say nothing of this call. Kernels before 5.15
  * knew the number only of calls that somebody traced; those of 64 bits forget it as soon as a stop
- * has ended a call (do_signal() in Linux' arch/arm64/kernel/signal.c).
+ * has ended a call (do_signal() in Linux' arch/arm64/kernel/signal.c). Then what tells is where
+ * handlers have run, as on AArch64.
  */
-static bool comes_from_call(pid_t tid, const struct status_wait *wait, const struct regs *regs) {
+static bool comes_from_call(pid_t tid, const struct thread_past *past, const struct regs *regs) {
     long number, seen;
     uint64_t argument;
     if (!regs_call(regs, &number, &argument))
         return false;
     if (!status_call_of(tid, &seen, &argument))
-        return is_wait_of(wait, regs);
+        return is_kernel_of_64_bits() &&
+               (is_wait_of(&past->wait, regs) ||
+                !thread_was_handled(past, regs, regs_is_other(regs) ? T32_BYTES : A32_BYTES));
     bool from_handler = seen == SYS_rt_sigreturn || seen == SYS_sigreturn;
-    return seen == number || (!from_handler && is_wait_of(wait, regs));
+    return seen == number || (!from_handler && is_wait_of(&past->wait, regs));
 }
 
 /* Whether the instruction before the pc of REGS calls the kernel: `svc`, with 0 in A32. */
 static bool is_behind_call(pid_t tid, const struct regs *regs) {
-    enum { A32_BYTES = 4, T32_BYTES = 2, A32_SVC = (int)0xef000000, T32_SVC = 0xdf };
+    enum { A32_SVC = (int)0xef000000, T32_SVC = 0xdf };
     bool t32 = regs_is_other(regs);
     uintptr_t at = (uintptr_t)regs_pc(regs) - (t32 ? T32_BYTES : A32_BYTES);
     errno = 0;
@@ -113,7 +118,7 @@ bool thread_has_called(pid_t tid, const struct thread_past *past, const struct r
                        uint64_t *ret_argument) {
     long number;
     return regs_call(regs, &number, ret_argument) && is_behind_call(tid, regs) &&
-           comes_from_call(tid, &past->wait, regs);
+           comes_from_call(tid, past, regs);
 }
 
 bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struct regs *regs) {

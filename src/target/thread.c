@@ -450,3 +450,20 @@ int thread_leave_by_call(pid_t tid, const struct remote_site *site, const struct
         rc = thread_detach(tid, 0);
     return rc < 0 ? died(err, tid, rc) : 0;
 }
+
+void thread_note_signal(const struct regs *regs, struct thread_past *past) {
+    const size_t most = sizeof past->handled / sizeof *past->handled;
+    past->handled[past->handled_count % most].pc = regs_pc(regs);
+    past->handled[past->handled_count++ % most].sp = regs_sp(regs);
+}
+
+bool thread_was_handled(const struct thread_past *past, const struct regs *regs,
+                        unsigned call_bytes) {
+    const size_t most = sizeof past->handled / sizeof *past->handled;
+    for (size_t i = 0; i < most && i < past->handled_count; i++)
+        if (past->handled[i].sp == regs_sp(regs) &&
+            (past->handled[i].pc == regs_pc(regs) ||
+             past->handled[i].pc == regs_pc(regs) - call_bytes))
+            return true;
+    return false;
+}

@@ -71,6 +71,10 @@ struct thread_past {
 void thread_note_wait(pid_t tid, struct thread_past *past);
 /* A thread with REGS is about to get a signal, for which it may have a handler. */
 void thread_note_signal(const struct regs *regs, struct thread_past *past);
+/* Whether REGS may be what a handler's return has put back: those of a call, an instruction of
+ * CALL_BYTES, that had made way for it, before which or behind which it was. */
+bool thread_was_handled(const struct thread_past *past, const struct regs *regs,
+                        unsigned call_bytes);
 /* REGS are of TID, which has stopped, and look like those of a thread that has come back from a
  * call (regs_past_call()). Whether it has, and with which first argument. */
 bool thread_has_called(pid_t tid, const struct thread_past *past, const struct regs *regs,

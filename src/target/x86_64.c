@@ -44,11 +44,6 @@ void thread_note_wait(pid_t tid, struct thread_past *past) {
     (void)past;
 }
 
-void thread_note_signal(const struct regs *regs, struct thread_past *past) {
-    (void)regs;
-    (void)past;
-}
-
 bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struct regs *regs) {
     (void)past;
     return thread_call_is_native(tid) ? regs_restart_interrupted(regs)

@@ -8,7 +8,7 @@
  *    it is that of a trap, which changes its first byte only (all traps that might be asked for
  * are)
  *  - it holds no system call and no landing instruction, no return address, and an indirect call at
- *    its end only, through a word at a known place
+ *    its end only, through a word at a known place or, in T32, a register
  *  - padding that is overwritten, and holes, are padding that only a return or jump stands before,
  *    or bytes that another window has moved away
  *  - nothing is written twice, and nothing into XRay's sleds but over their first two bytes
@@ -178,7 +178,8 @@ static void check_insn(struct checked *c, const struct oracle_insn *in, vaddr_t 
         *fact(c, at + i) |= SEEN;
     }
     *fact(c, at) |= BOUNDARY;
-    bool through = strstr(in->text, "qword ptr [0x");
+    bool through = strstr(in->text, "qword ptr [0x") ||
+                   (c->module->machine == EM_ARM && strncmp(in->text, "blx", strlen("blx")) == 0);
     bool last = !(*fact(c, at + in->size) & MOVED) || *fact(c, at + in->size) & FIRST;
     bool stays = in->call && !in->direct && !(through && last);
     if (any & MOVED && (stays || in->syscall || in->landing))
