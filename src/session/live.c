@@ -274,7 +274,7 @@ uint64_t live_end(struct tracer *t, struct space *space) {
     struct strays strays = {.join = false};
     struct haste haste;
     struct err err = {0};
-    if (!space->agent || space->lifted)
+    if (!space->agent || (space->lifted && !space_is_paused(space)))
         return 0;
     seizing_find_strays(t, space, &strays);
     haste_begin(&haste);

@@ -43,12 +43,13 @@ def come_and_go(how, program):
 
 
 def change(how, program):
+    """Of one program spoor leaves while it pauses, of the other while it traces."""
     spoor = how.spoor
     with running([program, "whole"]) as process:
         command = [spoor.path, "attach", "-q", "-o", "trace", str(process.pid)]
         with subprocess.Popen(command) as recorder:
             await_here(spoor, process.pid, recorder)
-            for number in range(how.visits + 1):
+            for number in range(how.visits + how.programs.index(program)):
                 done = run([spoor.path, "ctl", str(process.pid), ("pause", "resume")[number % 2]])
                 check(done.status == 0, f"change {number}: {done}")
             check(run([spoor.path, "ctl", str(process.pid), "stop"]).status == 0, "is not stopped")
