@@ -13,10 +13,12 @@
  * All else is one letter:
  *
  *     A a n place in memory: of the word's form, with nine bits of offset, with those in sixteens
- *     B     where it leads, or what it names beside the code; 4  where what it authenticates was
- * signed C I J condition in bits 12 on, its contrary, condition in bits 0 on N L K immediate of
- * sums, of logic, of moves                 M  what a move makes of it S E   shift and extension of
- * the last operand, with a comma F Y G H i k u 1 2 3   fields of bits, as they are (see format.c)
+ *     B     where it leads, or what it names beside the code
+ *     4     where that was signed which it authenticates
+ *     C I J condition in bits 12 on, its contrary, condition in bits 0 on
+ *     N L K immediate of sums, of logic, of moves                 M  what a move makes of it
+ *     S E   shift and extension of the last operand, with a comma
+ *     F Y G H i k u 1 2 3   fields of bits, as they are (see format.c)
  *     O P Q c Z W      numbers that are made of fields: widths, places, fractions, bits, sixteens
  *     o p   order of atomic accesses, "a", "l" or both; of those that compare
  *     t T   "b" or "h" by size; or "w"
