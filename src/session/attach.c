@@ -1,4 +1,5 @@
 /* Recording a program that runs already, for a while. */
+#include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -9,10 +10,16 @@
 #include "session/detach.h"
 #include "session/identity.h"
 #include "session/recording.h"
+#include "target/auxv.h"
 #include "target/candidate.h"
 #include "target/cpu.h"
 
-enum { STEP_MS = 200, COUNTING_STEP_MS = 20 /* when events are limited */ };
+enum {
+    STEP_MS = 200,
+    COUNTING_STEP_MS = 20, /* when events are limited */
+    EXEC_NS = 20000000,    /* a program is begun within that, unless the machine is busy */
+    MOST_LOOKS = 100
+};
 
 struct attached {
     struct space *space;
@@ -86,10 +93,26 @@ static int foresee(struct recording *r, struct err *err) {
     return rc < 0 ? rc : recording_check(r, err);
 }
 
+/* Which program PID runs, as far as it can be told: by where its stack begins. 0: it is about to
+ * begin one, of which nothing can be found. */
+static uint64_t program_of(pid_t pid) { return auxv_value(candidate_thread(pid), AT_RANDOM); }
+
 /* Everything that takes long is done while the program runs. If that executes another one just now,
- * nothing is mapped in it: what cannot be found is looked for once more. */
+ * nothing is mapped in it: what cannot be found is looked for again. Programs need not lie at
+ * random places, so there is always a second look. */
+static int foresee_some_program(struct recording *r, struct err *err) {
+    const struct timespec exec = {.tv_nsec = EXEC_NS};
+    for (int looks = 1;; looks++) {
+        uint64_t program = program_of(r->pid);
+        int rc = foresee(r, err);
+        bool executes = !program || program_of(r->pid) != program;
+        if (rc == 0 || looks >= (executes ? MOST_LOOKS : 2) || candidate_check(r->pid, NULL) < 0)
+            return rc;
+        nanosleep(&exec, NULL);
+    }
+}
+
 static int begin(struct recording *r, struct err *err) {
-    const struct timespec exec = {.tv_nsec = 20000000};
     struct attached *a = r->ctx;
     int rc = candidate_check(r->pid, err);
     if (rc == 0)
@@ -98,10 +121,8 @@ static int begin(struct recording *r, struct err *err) {
         rc = take_over(r, err);
     if (rc == 0)
         rc = open_recording(r, err);
-    if (rc == 0 && (rc = foresee(r, err)) < 0) {
-        nanosleep(&exec, NULL);
-        rc = foresee(r, err);
-    }
+    if (rc == 0)
+        rc = foresee_some_program(r, err);
     if (rc == 0)
         rc = tracer_attach(r->tracer, a->space, r->pid, err);
     if (rc == 0)

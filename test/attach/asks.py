@@ -60,10 +60,12 @@ class Recording:
 
     def await_change(self, wanted):
         """Until events come, or come no more."""
-        until, last = time.monotonic() + TIMEOUT, None
-        while (last != (last := self.events())) != wanted:
-            check(time.monotonic() < until, f"events: {wanted} is wanted")
+        until, last = time.monotonic() + TIMEOUT, self.events()
+        while True:
             time.sleep(0.1)
+            if (last != (last := self.events())) == wanted:
+                break
+            check(time.monotonic() < until, f"events: {wanted} is wanted")
 
     def pause_and_resume(self):
         self.await_change(True)
