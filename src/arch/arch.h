@@ -264,11 +264,14 @@ struct arch {
      * TO. 0 or −ERANGE. NULL: an instruction is one. */
     int (*part_exit)(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
                      struct exit_parts *ret);
-    /* How many bytes the return at BYTES takes off the stack, on a condition or not, the return
-     * address as the last word of them or the *FIRST; 0: that is in a register. −1: the stack
-     * pointer becomes something else, or the address stands elsewhere. NULL: where calls have put
-     * it. */
-    int (*return_pops)(const uint8_t *bytes, size_t size, bool *ret_first);
+    /* How many bytes the return at BYTES takes off the stack, on a condition or not, so many words
+     * of them BEHIND the return address; 0: that is in a register. −1: the stack pointer becomes
+     * something else, or the address stands elsewhere. NULL: where calls have put it. */
+    int (*return_pops)(const uint8_t *bytes, size_t size, uint8_t *ret_behind);
+    /* Does the return at BYTES load the stack pointer as well as the pc, which stands LINK bytes
+     * from BASE? NULL: there are none. */
+    bool (*return_loads_sp)(const uint8_t *bytes, size_t size, uint8_t *ret_base,
+                            int32_t *ret_link);
     /* PAST: the COUNT instructions before the jump, nearest first. JUMP may be a call of a function
      * that reads the table behind it: no more than how many entries it has is told then. */
     struct dispatch (*dispatch)(struct code_bytes jump, const struct code_bytes *past,

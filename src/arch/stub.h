@@ -19,7 +19,8 @@ enum {
     STUB_GO_SECOND = 32, /* … or second word that a function of Go takes or gives back */
     STUB_SLICE = 64      /* no event: a slice of the stack (wire/ring.h) */
 };
-enum { STUB_MAX_BYTES = 256, STUB_MOST_POPS = 64, STUB_MOST_PUSHED = 13 /* words */ };
+enum { STUB_MAX_BYTES = 256, STUB_MOST_POPS = 64 };
+enum { STUB_MOST_PUSHED = 13, STUB_MOST_BEHIND = 7 }; /* words */
 
 struct stub_spec {
     uint8_t variant;     /* STUB_* bits */
@@ -28,9 +29,9 @@ struct stub_spec {
     enum overflow overflow;
     int64_t agent;      /* address of the area's agent code minus address of the stub */
     struct span caller; /* of STUB_CALLER: run-time addresses, less than 2 GiB of them */
-    uint16_t pops; /* bytes between the stack pointer at the site and that at the function's entry;
-                      the return address is the last word of them. 0: it is where calls put it */
-    bool link_first; /* the first word, not the last */
+    uint16_t pops;  /* bytes between the stack pointer at the site and that at the function's entry;
+                       the return address is one of their words. 0: it is where calls put it */
+    uint8_t behind; /* how many of these words stand behind it, up to STUB_MOST_BEHIND */
 };
 
 /* What a thread whose pc is somewhere in a stub has done so far. */

@@ -138,11 +138,19 @@ struct exit_site {
     uint8_t event, variant; /* enum event_kind, STUB_* */
     uint8_t tier, refused;  /* enum tier, enum refusal */
     int16_t pops;           /* arch.return_pops(); negative: its event cannot be told */
-    bool link_first;        /* likewise */
+    uint8_t behind;         /* likewise */
     bool loops;             /* a jump to the function's own entry: no end, and no event */
     bool delegated;         /* a return that the ways to it do in its stead */
     bool falls; /* the last instruction of a function that runs into the next: leaves in any case */
     bool trap;  /* it has no tier, but could be a trap */
+};
+
+/* A return that loads the stack pointer (arch.return_loads_sp()), as the walk through its function
+ * tells it; one in a part of several functions as each of them does. */
+struct frame_return {
+    vaddr_t addr;
+    int16_t pops; /* as in struct exit_site */
+    uint8_t behind;
 };
 
 struct return_branch { /* a direct branch of described code to a return, in such code, too */
@@ -218,6 +226,7 @@ struct analysis {
     vaddr_t bare_low,
         bare_high;              /* where functions without unwind information stand; both 0: none */
     ARRAY(struct cfa_row) rows; /* of functions that depth_follow() went through */
+    ARRAY(struct frame_return) frame_returns; /* in these; sorted by exits_find() */
     ARRAY(struct inner_way) inner_ways;
     ARRAY(struct literal) literals;       /* by address, from literals_settle() on */
     ARRAY(struct address_load) odd_words; /* of functions: those that are no instructions */

@@ -50,6 +50,7 @@ struct walk {
     label_list pads;     /* landing pads */
     struct frame thrown; /* what is known at all calls: there, too */
     bool throws;
+    ARRAY(struct frame_return) frame_returns;
     ARRAY(vaddr_t) no_way; /* where calls would return to that do not return */
     bool again;            /* one more was found */
     bool lost;             /* control goes where no instruction is known */
@@ -274,6 +275,34 @@ static void pass_exit(struct path *p, const struct arch *arch, const struct stac
     }
 }
 
+/* What a return that loads the stack pointer takes off the stack, where it comes to DEPTH. It says
+ * nothing of that itself, but where all ways to it agree on how deep the stack is before, and what
+ * it loads is what it was at the entry, that is known. */
+static void note_frame_return(struct walk *w, const struct path *p, const struct arch *arch,
+                              struct code_bytes code, int32_t depth) {
+    uint8_t base;
+    int32_t link;
+    if (!arch->return_loads_sp || !arch->return_loads_sp(code.at, code.size, &base, &link))
+        return;
+    const struct place from = p->frame.regs[base];
+    const int32_t pops = depth_of(w, &p->frame), word = arch->word_bytes;
+    const int32_t below = -(from.offset + link); /* the CFA */
+    const int32_t behind = below / word - 1;
+    bool whole = pops % word == 0 && below % word == 0;
+    bool told = depth == arch->entry_cfa && pops != DEPTH_UNKNOWN && from.base == BASE_CFA &&
+                whole && pops <= STUB_MOST_POPS && below > 0 && below <= pops &&
+                behind <= STUB_MOST_BEHIND;
+    const struct frame_return ret = {p->at, (int16_t)(told ? pops : -1),
+                                     (uint8_t)(told ? behind : 0)};
+    for (size_t i = 0; i < w->frame_returns.count; i++) {
+        if (w->frame_returns.at[i].addr == p->at) { /* come to before, when less was known */
+            w->frame_returns.at[i] = ret;
+            return;
+        }
+    }
+    ARRAY_PUSH(&w->frame_returns, ret);
+}
+
 /* Where return addresses are in registers a return may take others off the stack: how deep that is
  * then, is what tells whether it is one. */
 static void end_at_return(struct walk *w, const struct path *p) {
@@ -288,6 +317,8 @@ static void end_at_return(struct walk *w, const struct path *p) {
     for (size_t i = 0; i < count; i++)
         frame_step(&frame, arch, &effects[i], BASE_ROUNDED + (uint32_t)(p->at - f->text->start));
     spot->depth = depth_of(w, &frame);
+    const struct code_bytes code = {text_bytes(f->text, p->at), text_size(f->text, p->at), p->at};
+    note_frame_return(w, p, arch, code, spot->depth);
 }
 
 /* Does IN call what keeps no register but the stack pointer? */
@@ -425,7 +456,7 @@ static void follow_all(struct walk *w) {
     struct func *f = w->pieces.at[0].func;
     for (size_t i = 0; i < w->spots.count; i++)
         w->spots.at[i] = (struct spot){0, NOT_REACHED};
-    w->nodes.count = w->work.count = w->late.count = 0;
+    w->nodes.count = w->work.count = w->late.count = w->frame_returns.count = 0;
     w->again = w->lost = w->falls = w->throws = false;
     struct path start = {.at = f->start};
     frame_enter(&start.frame, w->a->arch);
@@ -472,10 +503,12 @@ static void walk_done(struct walk *w) {
     ARRAY_FREE(&w->late);
     ARRAY_FREE(&w->labels);
     ARRAY_FREE(&w->pads);
+    ARRAY_FREE(&w->frame_returns);
     ARRAY_FREE(&w->no_way);
 }
 
-/* Its frames are told by the code, whereas unwinders are told by tables that only they read. */
+/* Its frames are told by the code, whereas unwinders are told by tables that only they read: always
+ * so on 32-bit Arm, where others may describe the frames, too. */
 static void find_pads(struct walk *w, const struct func *f) {
     const struct module *m = w->a->module;
     size_t low = 0;
@@ -486,7 +519,8 @@ static void find_pads(struct walk *w, const struct func *f) {
         else
             high = middle;
     }
-    for (; !f->range && low < m->ref_count && m->refs[low].target < f->end; low++) {
+    const bool theirs = !f->range || w->a->arch->other;
+    for (; theirs && low < m->ref_count && m->refs[low].target < f->end; low++) {
         if (m->refs[low].kind == CODE_REF_LANDING_PAD)
             ARRAY_PUSH(&w->pads, m->refs[low].target);
     }
@@ -506,6 +540,8 @@ bool depth_follow(struct analysis *a, uint32_t func) {
     f->falls_through |= all && w.falls;
     for (size_t i = 0; all && i < w.pieces.count; i++)
         write_rows(&w, &w.pieces.at[i]);
+    for (size_t i = 0; all && i < w.frame_returns.count; i++)
+        ARRAY_PUSH(&a->frame_returns, w.frame_returns.at[i]);
     walk_done(&w);
     return all;
 }

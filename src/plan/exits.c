@@ -12,12 +12,36 @@
 #include "elf/sort.h"
 #include "plan/analysis.h"
 
+/* Of a return that loads the stack pointer; those of parts that several functions share are told by
+ * each of them. */
+static void take_frame_pops(const struct analysis *a, struct exit_site *x) {
+    size_t low = 0;
+    for (size_t high = a->frame_returns.count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (a->frame_returns.at[middle].addr < x->addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = low; i < a->frame_returns.count && a->frame_returns.at[i].addr == x->addr;
+         i++) {
+        const struct frame_return *r = &a->frame_returns.at[i];
+        bool agrees = i == low || (x->pops == r->pops && x->behind == r->behind);
+        x->pops = agrees ? r->pops : -1;
+        x->behind = r->behind;
+        if (!agrees)
+            return;
+    }
+}
+
 static void take_pops(const struct analysis *a, const struct text *text, struct exit_site *x) {
     const struct arch *arch = text_arch(a, text, x->addr);
-    int pops = arch->return_pops
-                   ? arch->return_pops(text_bytes(text, x->addr), x->size, &x->link_first)
-                   : 0;
-    x->pops = pops < 0 || pops > STUB_MOST_POPS ? -1 : (int16_t)pops;
+    int pops =
+        arch->return_pops ? arch->return_pops(text_bytes(text, x->addr), x->size, &x->behind) : 0;
+    bool told = pops >= 0 && pops <= STUB_MOST_POPS && x->behind <= STUB_MOST_BEHIND;
+    x->pops = told ? (int16_t)pops : -1;
+    if (pops < 0)
+        take_frame_pops(a, x);
 }
 
 static void push_exit(struct analysis *a, const struct transfer *t, uint8_t event,
@@ -235,6 +259,7 @@ void exits_find(struct analysis *a) {
     note_answers(a);
     while (pass_flags_on(a))
         ;
+    sort_by_address(a->frame_returns.at, a->frame_returns.count, sizeof *a->frame_returns.at);
     for (size_t i = 0; i < a->transfers.count; i++)
         classify(a, &a->transfers.at[i]);
     size_t count = a->exits.count;

@@ -17,7 +17,7 @@ struct step { /* one instruction of a window */
     uint8_t event, variant; /* of exits */
     uint8_t return_bytes;   /* of the return at insn.target, which a branch to it does itself */
     uint16_t pops;          /* of returns: as in struct stub_spec */
-    bool link_first;        /* likewise */
+    uint8_t behind;         /* likewise */
     uint32_t function;      /* whose exit it is */
 };
 

@@ -78,6 +78,7 @@ void analysis_done(struct analysis *a) {
     ARRAY_FREE(&a->table_readers);
     ARRAY_FREE(&a->sleds);
     ARRAY_FREE(&a->rows);
+    ARRAY_FREE(&a->frame_returns);
     ARRAY_FREE(&a->switches);
     ARRAY_FREE(&a->data_starts);
     ARRAY_FREE(&a->inner_ways);

@@ -169,12 +169,12 @@ enum mark_kind {
 };
 struct mark {
     uint32_t offset;
-    uint8_t kind : 3;    /* enum mark_kind */
-    bool at_start : 1;   /* orig is the first byte of its window: resuming there is always safe */
-    bool link_first : 1; /* MARK_STUB: as in struct stub_spec */
-    bool other : 1;      /* code of the machine's other state (arch.other), here and there */
-    uint8_t variant;     /* MARK_STUB: which template, for stub_state_at() */
-    uint8_t it;          /* at orig, in the midst of a block of T32: ITSTATE; else 0 */
+    uint8_t kind : 3;   /* enum mark_kind */
+    bool at_start : 1;  /* orig is the first byte of its window: resuming there is always safe */
+    bool other : 1;     /* code of the machine's other state (arch.other), here and there */
+    uint8_t behind : 3; /* MARK_STUB: as in struct stub_spec */
+    uint8_t variant;    /* MARK_STUB: which template, for stub_state_at() */
+    uint8_t it;         /* at orig, in the midst of a block of T32: ITSTATE; else 0 */
     union {
         uint8_t pops;   /* MARK_STUB: stub_spec.pops, in words */
         uint8_t pushed; /* else as in struct relocated */

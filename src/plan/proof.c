@@ -79,6 +79,17 @@ static bool seems_to_leave_frame(const struct analysis *a, const struct transfer
     return !g || (i != t->func && func_is_start(g, t->to) && !func_is_part(g));
 }
 
+/* Is T a return that loads the stack pointer? Call-frame information tells frames that are left so
+ * by their frame pointer, and so not how deep the stack is. */
+static bool loads_sp(const struct analysis *a, const struct transfer *t) {
+    const struct text *text = a->funcs[t->func].text;
+    const struct arch *arch = text_arch(a, text, t->from);
+    uint8_t base;
+    int32_t link;
+    return arch->return_loads_sp && !func_is_part(&a->funcs[t->func]) && transfer_returns(t) &&
+           arch->return_loads_sp(text_bytes(text, t->from), text_size(text, t->from), &base, &link);
+}
+
 /* Call-frame information may be that of calls only: LLVM's of AArch64 says nothing of epilogues,
  * and of code without a frame that stands behind one. Then the code tells. */
 static void correct_depths(struct analysis *a) {
@@ -87,7 +98,7 @@ static void correct_depths(struct analysis *a) {
     for (size_t i = 0; i < a->transfers.count; i++) {
         struct transfer *t = &a->transfers.at[i];
         struct func *f = &a->funcs[t->func];
-        if (!f->range || f->bad || !seems_to_leave_frame(a, t))
+        if (!f->range || f->bad || !(seems_to_leave_frame(a, t) || loads_sp(a, t)))
             continue;
         if (followed != t->func) {
             bool falls = f->falls_through;

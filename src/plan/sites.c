@@ -34,7 +34,7 @@ static void take_exit(const struct analysis *a, const struct exit_site *x, struc
     ret->event = x->event;
     ret->variant = x->variant;
     ret->pops = (uint16_t)x->pops;
-    ret->link_first = x->link_first;
+    ret->behind = x->behind;
     ret->function = a->funcs[x->func].number;
 }
 

@@ -6,8 +6,7 @@
 struct telling { /* what a stub tells, and how */
     uint32_t id;
     uint16_t pops;
-    bool link_first;
-    uint8_t variant;
+    uint8_t behind, variant;
 };
 
 static vaddr_t here(const struct emitter *e) { return e->area + e->code->area_used; }
@@ -35,7 +34,7 @@ static size_t make_stub(const struct emitter *e, uint8_t *out, vaddr_t at, struc
                              .overflow = e->request->overflow,
                              .caller = e->request->caller,
                              .pops = t.pops,
-                             .link_first = t.link_first,
+                             .behind = t.behind,
                              .agent = (int64_t)(e->area + e->arch->agent_code - at)};
     return e->arch->stub_emit(out, &spec);
 }
@@ -44,7 +43,7 @@ static size_t make_stub(const struct emitter *e, uint8_t *out, vaddr_t at, struc
 static void put_stub(struct emitter *e, struct telling t, struct mark place) {
     place.kind = MARK_STUB;
     place.variant = t.variant;
-    place.link_first = t.link_first;
+    place.behind = t.behind & STUB_MOST_BEHIND;
     place.pops = (uint8_t)(t.pops / e->plan->arch->word_bytes);
     trampoline_mark(e, place);
     e->code->area_used += make_stub(e, e->code->area + e->code->area_used, here(e), t);
@@ -212,7 +211,7 @@ static int put_step(struct emitter *e, const struct site *site, const struct ste
     struct telling t = {.id = event_id(e, owner, s->event),
                         .variant = told_variant(e, s->variant, owner, s->event),
                         .pops = s->pops,
-                        .link_first = s->link_first};
+                        .behind = s->behind};
     e->code->sites++;
     if (is_conditional(s))
         return put_conditional(e, site, s, t);

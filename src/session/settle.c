@@ -196,7 +196,7 @@ static bool passes_filter(const struct space *space, const struct patched *p, co
                           const struct regs *regs) {
     const struct span *caller = &p->code->emitted.caller;
     uint64_t from;
-    const unsigned below = m->pops && !m->link_first ? m->pops - 1U : 0; /* so many words */
+    const unsigned below = m->pops ? m->pops - 1U - m->behind : 0; /* so many words */
     if (!(m->variant & STUB_CALLER))
         return true;
     if ((m->pops || !regs_return_address(regs, &from)) &&

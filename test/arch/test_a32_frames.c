@@ -78,6 +78,59 @@ static void frames_of_the_old_standard_are_left_by_loading_sp(void **state) {
     CHECK(0xe91ba800, LOAD(SP, FP, -8), WRITES(0), LOAD(FP, FP, -12));
 }
 
+/* What such returns take off the stack they do not say themselves; where the pc is loaded from they
+ * do. */
+static void returns_that_load_sp_tell_where_their_address_is(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t word;
+        bool loads;
+        uint8_t base;
+        int32_t link;
+    } returns[] = {{0xe89da800, true, SP, 8},  /* ldm sp, {fp, sp, pc} */
+                   {0xe91ba810, true, FP, -4}, /* ldmdb fp, {r4, fp, sp, pc} */
+                   {0x091ba800, true, FP, -4}, /* ldmdbeq fp, {fp, sp, pc} */
+                   {0xe99ba800, true, FP, 12}, /* ldmib fp, {fp, sp, pc} */
+                   {0xe81ba800, true, FP, 0},  /* ldmda fp, {fp, sp, pc} */
+                   {0xe8bda800, false, 0, 0},  /* ldm sp!, {fp, sp, pc}: of which sp nobody knows */
+                   {0xe8bd8800, false, 0, 0},  /* pop {fp, pc} */
+                   {0xe89d6800, false, 0, 0},  /* ldm sp, {fp, sp, lr} */
+                   {0xe92dd800, false, 0, 0},  /* push {fp, ip, lr, pc} */
+                   {0xe12fff1e, false, 0, 0}}; /* bx lr */
+    for (size_t i = 0; i < sizeof returns / sizeof *returns; i++) {
+        const uint8_t *bytes = (const uint8_t *)&returns[i].word;
+        uint8_t base = 0, behind = 0;
+        int32_t link = 0;
+        assert_int_equal(arch->return_loads_sp(bytes, 4, &base, &link), returns[i].loads);
+        assert_int_equal(base, returns[i].base);
+        assert_int_equal(link, returns[i].link);
+        if (returns[i].loads)
+            assert_int_equal(arch->return_pops(bytes, 4, &behind), -1);
+    }
+}
+
+static void returns_tell_how_many_words_stand_behind_their_address(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t word;
+        int pops;
+        uint8_t behind;
+    } returns[] = {{0xe12fff1e, 0, 0},   /* bx lr */
+                   {0xe8bd8800, 8, 0},   /* pop {fp, pc} */
+                   {0x08bd8010, 8, 0},   /* popeq {r4, pc} */
+                   {0xe49df004, 4, 0},   /* ldr pc, [sp], #4 */
+                   {0xe49df008, 8, 1},   /* ldr pc, [sp], #8 */
+                   {0xe49df010, 16, 3},  /* ldr pc, [sp], #16 */
+                   {0xe59df004, 0, 0},   /* ldr pc, [sp, #4]: a jump */
+                   {0xe8bda800, -1, 0}}; /* ldm sp!, {fp, sp, pc} */
+    for (size_t i = 0; i < sizeof returns / sizeof *returns; i++) {
+        uint8_t behind = 0;
+        assert_int_equal(arch->return_pops((const uint8_t *)&returns[i].word, 4, &behind),
+                         returns[i].pops);
+        assert_int_equal(behind, returns[i].behind);
+    }
+}
+
 static void all_registers_are_pushed_at_once(void **state) {
     (void)state;
     struct stack_effect e[STACK_MAX_EFFECTS];
@@ -329,6 +382,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_are_made_and_left),
         cmocka_unit_test(frames_of_the_old_standard_are_left_by_loading_sp),
+        cmocka_unit_test(returns_that_load_sp_tell_where_their_address_is),
+        cmocka_unit_test(returns_tell_how_many_words_stand_behind_their_address),
         cmocka_unit_test(all_registers_are_pushed_at_once),
         cmocka_unit_test(what_is_not_known_is_a_change),
         cmocka_unit_test(calls_keep_what_the_abi_says),

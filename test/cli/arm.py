@@ -415,6 +415,14 @@ class Compiled(Explained):
                     self.build(level, *options)
                     self.traced(self.plan(), (*FUNCTIONS, "hidden"))
 
+    def test_frames_of_the_older_standard_are_left_exactly(self):
+        for debug in ([], ["-gdwarf-4"]):  # which has call-frame information, by the frame pointer
+            for level in ("-O0", "-O1", "-O2", "-Os"):
+                with self.subTest(level=level, debug=debug):
+                    self.build(level, "-marm", "-mapcs-frame", "-fno-omit-frame-pointer", *debug)
+                    self.traced(self.plan(), (*FUNCTIONS, "hidden"))
+                    self.assertRegex(self.drawn(FUNCTIONS[0]), r"return: jump\n\|.* ldm.*sp, pc\}")
+
     def test_stripped_files_have_the_same_windows(self):
         for name, options in STATES.items():
             with self.subTest(name):

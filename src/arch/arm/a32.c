@@ -56,6 +56,7 @@ const struct arch arch_a32 = {
     .hop = a32_jump,
     .skip_unless = a32_skip_unless,
     .return_pops = a32_return_pops,
+    .return_loads_sp = a32_return_loads_sp,
     .dispatch = a32_dispatch,
     .format = a32_format,
     .flags = a32_flags,

@@ -140,7 +140,8 @@ bool a32_can_call(const struct insn *insn, const uint8_t *bytes);
 size_t a32_relocated_bytes(const struct insn *insn);
 size_t a32_skip_unless(const struct insn *insn, const uint8_t *bytes, uint32_t skip,
                        uint8_t out[RELOCATED_MAX_BYTES]);
-int a32_return_pops(const uint8_t *bytes, size_t size, bool *ret_first);
+int a32_return_pops(const uint8_t *bytes, size_t size, uint8_t *ret_behind);
+bool a32_return_loads_sp(const uint8_t *bytes, size_t size, uint8_t *ret_base, int32_t *ret_link);
 int a32_jump(uint8_t *out, vaddr_t at, vaddr_t to);
 uint8_t a32_far_jump(uint8_t *out, vaddr_t at, taddr_t to);
 size_t a32_format(const uint8_t *bytes, size_t room, vaddr_t addr, char out[FORMAT_BYTES]);

@@ -180,7 +180,7 @@ size_t a32_stack_if(const uint8_t *bytes, size_t size, struct stack_effect ret[S
 }
 
 /* ldr pc, [sp], #8 leaves a word that was there for alignment. */
-int a32_return_pops(const uint8_t *bytes, size_t size, bool *ret_first) {
+int a32_return_pops(const uint8_t *bytes, size_t size, uint8_t *ret_behind) {
     uint32_t word = a32_word(bytes);
     struct a32_insn in = a32_classify(word);
     if (size < A32_BYTES || (in.form != A32_SINGLE && in.form != A32_SEVERAL))
@@ -191,8 +191,23 @@ int a32_return_pops(const uint8_t *bytes, size_t size, bool *ret_first) {
     if (!sets && (a.base != ARM_SP || !moves))
         return 0;
     pops &= a.base == ARM_SP && a.load && a.after && !a.indexed && !sets && !a.offset;
-    *ret_first = a.moves > all && all == ARM_WORD;
-    return pops && (a.moves == all || *ret_first) ? a.moves : -1;
+    pops &= a.moves == all || (a.moves > all && all == ARM_WORD);
+    *ret_behind = pops ? (uint8_t)((a.moves - all) / ARM_WORD) : 0;
+    return pops ? a.moves : -1;
+}
+
+/* The frames of the older procedure call standard: ldm sp, {fp, sp, pc} and ldmdb fp, {…}. */
+bool a32_return_loads_sp(const uint8_t *bytes, size_t size, uint8_t *ret_base, int32_t *ret_link) {
+    uint32_t word = size < A32_BYTES ? 0 : a32_word(bytes);
+    if (a32_classify(word).form != A32_SEVERAL)
+        return false;
+    struct a32_access a = a32_access_of(word, A32_SEVERAL);
+    bool both = a.list >> ARM_SP & 1 && a.list >> ARM_PC & 1;
+    if (!a.load || !both || a.before || a.after || a.base == ARM_PC)
+        return false;
+    *ret_base = a.base;
+    *ret_link = a.offset + ARM_WORD * (__builtin_popcount(a.list) - 1);
+    return true;
 }
 
 uint32_t a32_written(uint32_t word) {

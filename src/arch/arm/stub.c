@@ -142,7 +142,7 @@ static void restore(struct writer *w, uint8_t variant) {
 /* The return address decides. (Its bit of the state changes nothing, as instructions are at even
  * addresses.) Returns where the branch to `done` is. */
 static size_t ask_caller(struct writer *w, const struct stub_spec *s) {
-    put_16(w, 0, frame_of(s->variant) + (s->link_first ? 0 : s->pops - (uint32_t)ARM_WORD), false);
+    put_16(w, 0, frame_of(s->variant) + s->pops - (s->behind + 1U) * ARM_WORD, false);
     if (s->pops)
         put(w, 0xe79d0000, 0xf85d0000); /* ldr r0, [sp, r0] */
     else

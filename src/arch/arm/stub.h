@@ -8,7 +8,7 @@
  * machine, and the planner asks for none.
  *
  *     push  {r0-r7}; mrs r7, apsr
- *     movw  r0, #32+pops-4 or #32; mov r0, lr | ldr r0, [sp, r0]   STUB_CALLER: the return address
+ *     movw  r0, #32+pops-4-behind; mov r0, lr | ldr r0, [sp, r0]   STUB_CALLER: the return address
  *     movw, movt r1, #start; sub r0, r0, r1
  *     movw, movt r1, #size; cmp r0, r1; bhs done
  *  retry:

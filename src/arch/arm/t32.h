@@ -199,7 +199,7 @@ size_t t32_skip_unless(const struct insn *insn, const uint8_t *bytes, uint32_t s
                        uint8_t out[RELOCATED_MAX_BYTES]);
 int t32_part_exit(const struct insn *insn, const uint8_t *bytes, vaddr_t to,
                   struct exit_parts *ret);
-int t32_return_pops(const uint8_t *bytes, size_t size, bool *ret_first);
+int t32_return_pops(const uint8_t *bytes, size_t size, uint8_t *ret_behind);
 int t32_jump(uint8_t *out, vaddr_t at, vaddr_t to);
 uint8_t t32_far_jump(uint8_t *out, vaddr_t at, taddr_t to);
 int t32_hop(uint8_t *out, vaddr_t at, vaddr_t to);

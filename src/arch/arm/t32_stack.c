@@ -169,7 +169,7 @@ size_t t32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STAC
     return in.kind == INSN_BAD ? 1 : effects_of(&in, ret);
 }
 
-int t32_return_pops(const uint8_t *bytes, size_t size, bool *ret_first) {
+int t32_return_pops(const uint8_t *bytes, size_t size, uint8_t *ret_behind) {
     struct t32_block block;
     struct t32_access a;
     struct t32 in = t32_classify(bytes, size);
@@ -184,6 +184,7 @@ int t32_return_pops(const uint8_t *bytes, size_t size, bool *ret_first) {
     if (!sets && (a.base != ARM_SP || !a.adds))
         return 0;
     pops &= !sets && !a.unknown && !a.indexed && !a.offset;
-    *ret_first = a.step > all && a.count == 1;
-    return pops && (a.step == all || *ret_first) ? a.step : -1;
+    pops &= a.step == all || (a.step > all && a.count == 1);
+    *ret_behind = pops ? (uint8_t)((a.step - all) / ARM_WORD) : 0;
+    return pops ? a.step : -1;
 }

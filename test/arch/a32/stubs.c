@@ -49,7 +49,7 @@ static void check_events(void) {
     check_recorded((struct stub_spec){.site = SITE | EVENT_RETURN, .pops = STUB_MOST_POPS}, 0);
 }
 
-/* The return address is in lr, or the last or first word of those that a return takes. */
+/* The return address is in lr, or one of the words that a return takes. */
 static void check_callers(void) {
     static const struct {
         uint32_t address;
@@ -58,23 +58,24 @@ static void check_callers(void) {
                    {CALLER - 1, false}, {CALLER + CALLER_BYTES, false},
                    {0, false},          {0xffffffff, false}};
     static const struct stub_spec kinds[] = {
-        {.pops = 0}, {.pops = 12}, {.pops = 8, .link_first = true}};
-    for (size_t n = 0; n < 3 * sizeof callers / sizeof *callers; n++) {
-        struct stub_spec s = kinds[n % 3];
+        {.pops = 0}, {.pops = 12}, {.pops = 8, .behind = 1}, {.pops = 44, .behind = 5}};
+    enum { KINDS = sizeof kinds / sizeof *kinds };
+    for (size_t n = 0; n < KINDS * sizeof callers / sizeof *callers; n++) {
+        struct stub_spec s = kinds[n % KINDS];
         struct state in, out;
         s.variant = STUB_CALLER;
         s.site = SITE;
         write_stub(s);
         write_lane(0, RING, 0);
         ground_fill(&in, n);
-        in.r[ARM_LR] = s.pops ? ~callers[n / 3].address : callers[n / 3].address;
+        const uint32_t address = callers[n / KINDS].address;
+        in.r[ARM_LR] = s.pops ? ~address : address;
         if (s.pops)
-            *(uint32_t *)pointer(GROUND_STACK + (s.link_first ? 0 : s.pops - 4U)) =
-                callers[n / 3].address;
+            *(uint32_t *)pointer(GROUND_STACK + s.pops - 4U * (s.behind + 1U)) = address;
         ground_run(stub_at | t32, &in, &out);
         in.arrived = DONE;
         ground_compare("a caller", (uint32_t)n, &in, &out);
-        expect_head("a caller", callers[n / 3].counts ? EVENT_BYTES : 0);
+        expect_head("a caller", callers[n / KINDS].counts ? EVENT_BYTES : 0);
     }
 }
 

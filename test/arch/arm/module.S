@@ -93,6 +93,16 @@ start:
         ldr     pc, [sp], #8
         end     a_pops_aligned
 
+        begin   a_old_frame             /* of the older procedure call standard */
+        mov     ip, sp
+        push    {r0-r3}
+        push    {r4, fp, ip, lr, pc}
+        sub     fp, ip, #20
+        mvn     r4, r1
+        ldmdbeq fp, {r4, fp, sp, pc}
+        ldm     sp, {r4, fp, sp, pc}
+        end     a_old_frame
+
         begin   a_all
         push    {r0-r12, lr}
         vpush   {d8-d9}

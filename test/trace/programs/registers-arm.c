@@ -18,8 +18,8 @@
 enum { LAPS = 12, FEW_LAPS = 3, WORDS = 64, SP = 13, LR = 14 };
 
 void a_leaf(void), a_one(void), a_move(void), a_pops(void), a_ends_if(void), a_jumps_if(void),
-    a_pops_one(void), a_pops_aligned(void), a_all(void), a_returns_if(void), a_pops_if(void),
-    a_tail(void), a_tail_at_once(void), a_tail_if(void), a_pops_and_tails(void),
+    a_pops_one(void), a_pops_aligned(void), a_old_frame(void), a_all(void), a_returns_if(void),
+    a_pops_if(void), a_tail(void), a_tail_at_once(void), a_tail_if(void), a_pops_and_tails(void),
     a_tail_through(void), a_tail_through_if(void), a_selects(void), a_loops(void),
     a_loops_behind(void), a_literal(void), a_address(void), a_vector(void), a_calls(void),
     a_comes_twice(void), a_runs_on(void), a_runs_into(void), a_other(void), a_called(void),
@@ -46,6 +46,7 @@ static const struct function functions[] = {FUNCTION(a_leaf),
                                             FUNCTION(a_jumps_if),
                                             FUNCTION(a_pops_one),
                                             FUNCTION(a_pops_aligned),
+                                            FUNCTION(a_old_frame),
                                             FUNCTION(a_all),
                                             FUNCTION(a_returns_if),
                                             FUNCTION(a_pops_if),

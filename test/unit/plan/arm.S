@@ -46,6 +46,50 @@
         bx      lr
         end     a_returns_if
 
+        begin   a_old_frame, .arm       @ of the older procedure call standard
+        mov     ip, sp
+        push    {r4, fp, ip, lr, pc}
+        sub     fp, ip, #4
+        sub     sp, sp, #8
+        tst     r0, #1
+        ldmdbeq fp, {r4, fp, sp, pc}
+        sub     sp, fp, #16
+        ldm     sp, {r4, fp, sp, pc}
+        end     a_old_frame
+
+        begin   a_old_frame_with_arguments, .arm
+        mov     ip, sp
+        push    {r0-r3}
+        push    {fp, ip, lr, pc}
+        sub     fp, ip, #20
+        mov     r0, #0
+        ldmdb   fp, {fp, sp, pc}
+        end     a_old_frame_with_arguments
+
+        begin   a_frame_of_any_size, .arm
+        mov     ip, sp
+        push    {fp, ip, lr, pc}
+        sub     fp, ip, #4
+        sub     sp, sp, r0
+        ldmdb   fp, {fp, sp, pc}
+        end     a_frame_of_any_size
+
+        begin   a_frame_of_many_words, .arm
+        mov     ip, sp
+        push    {fp, ip, lr, pc}
+        sub     fp, ip, #4
+        sub     sp, sp, #52
+        ldmdb   fp, {fp, sp, pc}
+        end     a_frame_of_many_words
+
+        begin   a_frame_elsewhere, .arm @ what it loads may be anything
+        mov     ip, sp
+        push    {fp, ip, lr, pc}
+        sub     fp, ip, #4
+        str     r0, [sp, #4]
+        ldm     sp, {fp, sp, pc}
+        end     a_frame_elsewhere
+
         begin   a_tail, .arm
         mov     r0, #4
         b       a_leaf

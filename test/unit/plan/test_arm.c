@@ -166,6 +166,45 @@ static void returns_of_a32_tell_what_they_pop_and_keep_their_conditions(void **s
     assert_runs("a_returns_if", 4, "bne over 2\nreturn 0\nbxeq lr\nb a_returns_if+8\n");
 }
 
+/* How many words stand behind the return address that the return OFFSET bytes into NAME loads. */
+static void assert_behind(const char *name, unsigned offset, uint8_t behind) {
+    bool found = false;
+    for (size_t i = 0; i < arm->code.mark_count; i++) {
+        const struct mark *m = &arm->code.marks[i];
+        if (m->kind != MARK_STUB || m->orig != fixture_place(arm, name) + offset)
+            continue;
+        assert_int_equal(m->behind, behind);
+        found = true;
+    }
+    assert_true(found);
+}
+
+static void returns_that_load_sp_tell_what_the_code_before_them_says(void **state) {
+    (void)state;
+    assert_runs("a_old_frame", 20,
+                "bne over 2\nreturn 28\nldmdbeq fp, {r4, fp, sp, pc}\nb a_old_frame+24\n");
+    assert_runs("a_old_frame", 28, "return 20\nldm sp, {r4, fp, sp, pc}\n");
+    assert_behind("a_old_frame", 20, 1);
+    assert_behind("a_old_frame", 28, 1);
+    assert_runs("a_old_frame_with_arguments", 20, "return 32\nldmdb fp, {fp, sp, pc}\n");
+    assert_behind("a_old_frame_with_arguments", 20, 5);
+}
+
+static void returns_that_load_sp_from_who_knows_how_far_are_inferred(void **state) {
+    (void)state;
+    static const char *const names[] = {"a_frame_of_any_size", "a_frame_of_many_words"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct plan_function *f = fixture_bare(arm, names[i]);
+        assert_non_null(f);
+        assert_int_equal(f->entry, TIER_JUMP);
+        assert_int_equal(f->exits[TIER_NONE], 1);
+        assert_false(f->exact);
+    }
+    const struct plan_function *f = fixture_bare(arm, "a_frame_elsewhere");
+    assert_non_null(f);
+    assert_int_equal(f->refused, REFUSED_DEPTH);
+}
+
 static void t32_windows_hold_as_many_instructions_as_a_branch_needs(void **state) {
     (void)state;
     assert_runs("t_leaf", 0, "entry 0\nadds r0, r0, r1\nadd.w r0, r0, r2\nreturn 0\nbx lr\n");
@@ -408,6 +447,8 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a32_sites_are_one_instruction_each),
         cmocka_unit_test(returns_of_a32_tell_what_they_pop_and_keep_their_conditions),
+        cmocka_unit_test(returns_that_load_sp_tell_what_the_code_before_them_says),
+        cmocka_unit_test(returns_that_load_sp_from_who_knows_how_far_are_inferred),
         cmocka_unit_test(t32_windows_hold_as_many_instructions_as_a_branch_needs),
         cmocka_unit_test(t32_sites_of_two_bytes_hop),
         cmocka_unit_test(blocks_with_an_exit_are_parted),
