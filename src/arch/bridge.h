@@ -7,6 +7,9 @@
  *              jump to the gate
  *     gate:    saves what it uses in memory of ours, calls the kernel twice (src/agent), puts it
  *              back, and jumps to notes.back
+ *
+ * A return that authenticates its address is run in two parts, as only the thread has the key: the
+ * bridge authenticates, and the gate returns.
  */
 #ifndef SPOOR_ARCH_BRIDGE_H
 #define SPOOR_ARCH_BRIDGE_H
@@ -16,13 +19,15 @@
 struct bridge_notes { /* in the target's memory, with the bridge */
     uint64_t mask;    /* of signals, as the thread has it */
     taddr_t from;     /* where the instructions stand in the trampoline */
-    taddr_t back;     /* where they end, as regs_name_code() names it */
+    taddr_t back;     /* where they end, as regs_name_code() names it; FROM: such a return */
     taddr_t saved;    /* where the gate keeps registers: BRIDGE_WORDS of writable memory */
 };
 
 /* How many of the SIZE bytes at CODE, which stand where the thread of REGS does, are whole
  * instructions that are run one after the other, and fit. */
 size_t bridge_fit(const struct regs *regs, const uint8_t *code, size_t size);
+/* Does a return that authenticates its address stand first at CODE? */
+bool bridge_returns(const uint8_t *code, size_t size);
 /* Writes the instructions from NOTES->from to NOTES->back, which are CODE (as above), the jump and
  * what of the gate is to be written, as they are to stand from bridge_at(AREA) on. 0, or −ERANGE
  * when one of them cannot run there. */

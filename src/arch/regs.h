@@ -11,6 +11,7 @@
 #include "base/types.h"
 
 taddr_t regs_pc(const struct regs *regs);
+/* What the processor keeps of a branch to the old place (BTYPE of AArch64) goes. */
 void regs_set_pc(struct regs *regs, taddr_t pc);
 /* Whether it runs code of the machine's other state (arch.other). */
 bool regs_is_other(const struct regs *regs);

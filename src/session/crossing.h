@@ -20,8 +20,8 @@ struct crossing {
     const struct patched *module;
     pid_t tid;
     const uint8_t *code; /* instructions, as bridge_fit() has found them */
-    size_t size;
-    taddr_t from; /* where they stand, and the thread's pc */
+    size_t size;         /* 0: one for which bridge_returns() */
+    taddr_t from;        /* where they stand, and the thread's pc */
 };
 
 /* Whether the thread may be let go there: not where its sandbox forbids it to set its mask, nor

@@ -296,7 +296,7 @@ static int get_on(struct where *w, bool *ret_stuck) {
     bool inside = p && p->code && regs_agent_place(&w->regs, p->area) != AGENT_BRIDGE;
     size_t size = inside ? read_ahead(w, p, pc, code) : 0;
     struct crossing c = {w->space, p, w->tid, code, bridge_fit(&w->regs, code, size), pc};
-    if (c.size)
+    if (c.size || (bridge_returns(code, size) && !thread_guards_returns(w->tid)))
         return cross(&c, ret_stuck);
     *ret_stuck = !size || !(pass_by(w, p, code, size) || take(w, code, size));
     return 0;

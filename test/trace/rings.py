@@ -36,16 +36,15 @@ def test_waiting(spoor, command):
 
 
 def test_losing(spoor, command, policy):
-    what, info = record(spoor, ["--overflow", policy, "--buffer", "4K"], command)
     wanted = wanted_calls(run(command).stdout)
-    events = info["events"]
-    kept, lost = events["entry"] + events["exit"], events["lost"]
+    filters = [word for function in wanted for word in ("-F", function)]
+    what, info = record(spoor, ["--overflow", policy, "--buffer", "4K", *filters], command)
+    seen = info["events"]
+    kept, lost = seen["entry"] + seen["exit"], seen["lost"]
     check(lost > 0, f"{what}: nothing lost, so nothing is shown")
     check(kept > 0, f"{what}: nothing kept")
-    # Each call of these functions is two events; main and expect.h's functions add a few.
-    least = 2 * sum(wanted.values())
-    check(least <= kept + lost <= least + 100,
-          f"{what}: {kept} events kept and {lost} lost of {least}")
+    events = 2 * sum(wanted.values())
+    check(kept + lost == events, f"{what}: {kept} events kept and {lost} lost of {events}")
     check(f"{lost}".encode() in spoor.view("report", "trace").replace(b" ", b"").replace(b",", b""),
           f"{what}: report does not say that {lost} events were lost")
 

@@ -35,7 +35,7 @@ static bool is_plain(uint32_t word) {
 
 enum regs_taken regs_take(struct regs *regs, const uint8_t *code, size_t room,
                           const struct regs_reach *reach) {
-    struct user_regs_struct *r = &regs->raw;
+    const struct user_regs_struct *r = &regs->raw;
     struct insn insn;
     (void)reach;
     if (!a64_decode(code, room, r->pc, &insn, NULL))
@@ -43,17 +43,17 @@ enum regs_taken regs_take(struct regs *regs, const uint8_t *code, size_t room,
     uint32_t word = a64_word(code);
     switch (insn.kind) {
     case INSN_JUMP:
-        r->pc = insn.target;
+        regs_set_pc(regs, insn.target);
         return REGS_TAKEN;
     case INSN_BRANCH:
-        r->pc = is_taken(r, word) ? insn.target : insn.addr + insn.size;
+        regs_set_pc(regs, is_taken(r, word) ? insn.target : insn.addr + insn.size);
         return REGS_TAKEN;
     case INSN_JUMP_INDIRECT:
     case INSN_RETURN:
         if (!is_plain(word))
             return REGS_NOT_TAKEN;
-        r->pc = value_of(r, a64_rn(word));
-        return REGS_TAKEN;
+        regs_set_pc(regs, value_of(r, a64_rn(word)));
+        return insn.kind == INSN_RETURN ? REGS_RETURNED : REGS_TAKEN;
     default:
         return REGS_NOT_TAKEN;
     }

@@ -6,7 +6,7 @@
 #include "arch/aarch64/aarch64.h"
 #include "arch/aarch64/agent.h"
 
-enum { ROOM = BRIDGE_BYTES - A64_BYTES };
+enum { ROOM = BRIDGE_BYTES - A64_BYTES, LINK = 30 };
 
 static bool is_straight(const struct insn *insn) {
     bool on = insn->kind == INSN_OTHER || insn->kind == INSN_NOP || insn->kind == INSN_LANDING;
@@ -41,6 +41,20 @@ size_t bridge_fit(const struct regs *regs, const uint8_t *code, size_t size) {
     return fit;
 }
 
+static const uint32_t retaa = 0xd65f0bff, retab = 0xd65f0fff;
+
+bool bridge_returns(const uint8_t *code, size_t size) {
+    return size >= A64_BYTES && (a64_word(code) == retaa || a64_word(code) == retab);
+}
+
+static int write_return(const uint8_t *code, taddr_t area, uint8_t out[BRIDGE_WRITTEN]) {
+    static const uint32_t autiasp = 0xd50323bf, autibsp = 0xd50323ff, ret = 0xd65f03c0;
+    struct a64_agent_entries e = a64_agent_entries();
+    memcpy(out, a64_word(code) == retaa ? &autiasp : &autibsp, A64_BYTES);
+    memcpy(out + (e.gate_restored - e.bridge), &ret, sizeof ret);
+    return a64_jump(out + A64_BYTES, bridge_at(area) + A64_BYTES, area + e.gate);
+}
+
 int bridge_write(const uint8_t *code, const struct bridge_notes *notes, taddr_t area,
                  uint8_t out[BRIDGE_WRITTEN]) {
     struct a64_agent_entries e = a64_agent_entries();
@@ -49,6 +63,8 @@ int bridge_write(const uint8_t *code, const struct bridge_notes *notes, taddr_t 
     uint32_t moved;
     struct insn insn;
     memcpy(out, a64_agent_bytes + e.bridge, BRIDGE_WRITTEN);
+    if (!size)
+        return bridge_returns(code, A64_BYTES) ? write_return(code, area, out) : -ERANGE;
     for (size_t at = 0; at < size; at += insn.size) {
         if (!a64_decode(code + at, size - at, notes->from + at, &insn, NULL) ||
             move(&insn, code + at, to + at, &moved) < 0)
@@ -77,14 +93,15 @@ bool bridge_leave(struct regs *regs, taddr_t area, const struct bridge_notes *no
     struct a64_agent_entries e = a64_agent_entries();
     struct user_regs_struct *r = &regs->raw;
     uint64_t at = r->pc - area;
+    bool returns = notes->back == notes->from;
     if (at < e.gate) {
-        r->pc = notes->from + (at - e.bridge);
-        return r->pc <= notes->back;
+        regs_set_pc(regs, returns && at > e.bridge ? r->regs[LINK] : notes->from + (at - e.bridge));
+        return returns || r->pc <= notes->back;
     }
     if (at >= e.gate_saving && at < e.gate_saved)
         return false;
     for (int i = 0; at >= e.gate_saved && at < e.gate_restored && i < BRIDGE_WORDS; i++)
         r->regs[saved[i]] = words[i];
-    r->pc = notes->back;
+    regs_set_pc(regs, returns ? r->regs[LINK] : notes->back);
     return true;
 }

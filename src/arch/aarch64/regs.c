@@ -14,9 +14,16 @@
 #include "arch/rest.h"
 
 enum { CALL_NUMBER = 8, SVC = 0xd4000001 };
+enum { BTYPE = 3 << 10 }; /* of pstate */
 
 taddr_t regs_pc(const struct regs *regs) { return regs->raw.pc; }
-void regs_set_pc(struct regs *regs, taddr_t pc) { regs->raw.pc = pc; }
+
+/* That it has just come by an indirect branch (the agent's, perhaps) is true of the old place:
+ * where pages are guarded, only some instructions may follow one. */
+void regs_set_pc(struct regs *regs, taddr_t pc) {
+    regs->raw.pc = pc;
+    regs->raw.pstate &= ~(uint64_t)BTYPE;
+}
 taddr_t regs_sp(const struct regs *regs) { return regs->raw.sp; }
 void regs_set_sp(struct regs *regs, taddr_t sp) { regs->raw.sp = sp; }
 
@@ -63,7 +70,7 @@ taddr_t regs_kept_address(uint64_t kept) { return regs_plain_address(kept); }
 void regs_set_syscall(struct regs *regs, taddr_t code, taddr_t sp, long number,
                       const uint64_t args[6]) {
     struct user_regs_struct *r = &regs->raw;
-    r->pc = code;
+    regs_set_pc(regs, code);
     r->sp = sp;
     r->regs[CALL_NUMBER] = (uint64_t)number;
     memcpy(r->regs, args, 6 * sizeof *args);

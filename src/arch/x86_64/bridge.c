@@ -22,6 +22,11 @@ size_t bridge_fit(const struct regs *regs, const uint8_t *code, size_t size) {
     return fit;
 }
 
+bool bridge_returns(const uint8_t *code, size_t size) {
+    (void)code, (void)size;
+    return false;
+}
+
 int bridge_write(const uint8_t *code, const struct bridge_notes *notes, taddr_t area,
                  uint8_t out[BRIDGE_WRITTEN]) {
     struct agent_entries e = agent_entries();

@@ -1,11 +1,13 @@
 /*
  * What reads the pc goes over the bridge (arch/bridge.h) as what reads the same there: pages, and
- * constants behind loads; only what is too far from it, or no straight code, does not.
+ * constants behind loads; only what is too far from it, or no straight code, does not. Returns that
+ * authenticate go in two parts. And a thread that is moved has not branched there.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "arch/aarch64/aarch64.h"
+#include "arch/aarch64/agent.h"
 #include "arch/bridge.h"
 
 enum { AREA = 0x40000000, NEAR = AREA + 0x8000, FAR = AREA + 0x200000, MOST = 4 };
@@ -62,7 +64,51 @@ static void check(const struct piece *p) {
         compare(p, out);
 }
 
+/* A return that authenticates: notes that span nothing. */
+static void check_return(const char *what, uint32_t word, uint32_t authenticates) {
+    static const uint32_t ret = 0xd65f03c0;
+    static const regs_word_t words[BRIDGE_WORDS] = {10, 11, 12, 13, 18};
+    const struct bridge_notes notes = {.from = NEAR, .back = NEAR};
+    const struct a64_agent_entries e = a64_agent_entries();
+    struct regs regs = {.raw = {.pc = NEAR}};
+    uint8_t code[A64_BYTES], out[BRIDGE_WRITTEN];
+    memcpy(code, &word, sizeof code);
+    if (bridge_fit(&regs, code, sizeof code) || !bridge_returns(code, sizeof code) ||
+        bridge_write(code, &notes, AREA, out) < 0) {
+        fail(what, "is not let over");
+        return;
+    }
+    if (memcmp(out, &authenticates, A64_BYTES) != 0 ||
+        memcmp(out + (e.gate_restored - e.bridge), &ret, A64_BYTES) != 0)
+        fail(what, "is not cut in two");
+    const struct {
+        taddr_t at, to;
+        uint64_t first;
+    } places[] = {{bridge_at(AREA), NEAR, 1},
+                  {bridge_at(AREA) + A64_BYTES, FAR, 1},
+                  {AREA + e.gate_saved, FAR, 10},
+                  {AREA + e.gate_restored, FAR, 1}};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        regs = (struct regs){.raw = {.pc = places[i].at, .regs = {[0] = 1, [30] = FAR}}};
+        if (!bridge_leave(&regs, AREA, &notes, words) || regs_pc(&regs) != places[i].to ||
+            regs.raw.regs[0] != places[i].first)
+            fail(what, "is left for another place");
+    }
+}
+
+/* Who has come somewhere by an indirect branch may go on elsewhere at any instruction (BTI). */
+static void check_branched(void) {
+    static const uint64_t btype = 3 << 10, flags = UINT64_C(0xa) << 28;
+    struct regs regs = {.raw = {.pc = NEAR, .pstate = btype | flags}};
+    regs_set_pc(&regs, FAR);
+    if (regs.raw.pc != FAR || regs.raw.pstate != flags)
+        fail("what branched", "is moved as such");
+}
+
 int main(void) {
+    check_branched();
+    check_return("retaa", 0xd65f0bff, 0xd50323bf);
+    check_return("retab", 0xd65f0fff, 0xd50323ff);
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
         check(&pieces[i]);
     return failures != 0;

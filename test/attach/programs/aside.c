@@ -4,17 +4,23 @@
  * line of its standard input unmaps it, calls functions at the stack's end and says "done"; at the
  * last one says "right".
  */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
-/* On AArch64 little is free below the control block. */
+/* On AArch64 little is free below the first thread's control block, on 32-bit Arm nothing. */
 #ifdef __aarch64__
 enum { STACK = 16 << 10, CALLS = 1000 };
 #else
 enum { STACK = 64 << 10, CALLS = 1000 };
+#endif
+#ifdef __arm__
+static const int in_another_thread = 1;
+#else
+static const int in_another_thread = 0;
 #endif
 #define KEEP __attribute__((noinline, noclone, noipa))
 
@@ -52,22 +58,43 @@ static void coroutine(void) {
     wait_for_line();
 }
 
-int main(void) {
-    static char buffers[2][4096]; /* maps must not change when things are printed */
+/* Gives back "", or what is in its way. */
+static void *stand_aside(void *unused) {
     uintptr_t block = (uintptr_t)__builtin_thread_pointer();
-    setvbuf(stdin, buffers[0], _IOFBF, sizeof buffers[0]);
-    setvbuf(stdout, buffers[1], _IOLBF, sizeof buffers[1]);
     char *wanted = (char *)start_of_map(block) - (size_t)2 * STACK; /* NOLINT */
     char *stack = mmap(wanted, (size_t)2 * STACK, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (stack != wanted || start_of_map(block) > (uintptr_t)stack)
-        return 77;
+        return "memory";
     between = stack + STACK;
     getcontext(&second);
     second.uc_stack = (stack_t){.ss_sp = stack, .ss_size = STACK};
     second.uc_link = &first;
     makecontext(&second, coroutine, 0);
     swapcontext(&first, &second);
+    (void)unused;
+    return "";
+}
+
+/* With no guard below its stack. */
+static void *stand_aside_there(void) {
+    void *ret = NULL;
+    pthread_t thread;
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setguardsize(&attr, 0);
+    pthread_create(&thread, &attr, stand_aside, NULL);
+    pthread_join(thread, &ret);
+    return ret;
+}
+
+int main(void) {
+    static char buffers[2][4096]; /* maps must not change when things are printed */
+    setvbuf(stdin, buffers[0], _IOFBF, sizeof buffers[0]);
+    setvbuf(stdout, buffers[1], _IOLBF, sizeof buffers[1]);
+    const char *way = in_another_thread ? stand_aside_there() : stand_aside(NULL);
+    if (*way)
+        return 77;
     puts("right");
     return 0;
 }

@@ -19,7 +19,7 @@
 
 #include "pattern.h"
 
-enum { QUICK = 1, SLOW = 200 }; /* ms between sips */
+enum { QUICK = 1, SLOW = 300 }; /* ms between sips */
 enum { SIZE = 300000, SIP = 8000, PIECES = 150, MESSAGES = 20, STREAMS = 5 };
 
 static uint8_t pattern[SIZE + PERIOD];
