@@ -92,6 +92,10 @@ def running(command, tells=""):
                   f"{' '.join(command[:2])}: ended with {process.returncode}: {out.decode()}")
         except subprocess.TimeoutExpired as late:
             raise Failure(f"{command[0]}: does not end") from late
+        except Failure as failure:
+            if process.poll() is None:
+                raise
+            raise Failure(f"{' '.join(command[:2])}: is gone with {process.returncode}: {failure}") from failure
         except ProcessLookupError as gone:
             out, _ = process.communicate(timeout=TIMEOUT)
             raise Failure(f"{' '.join(command[:2])}: is gone with {process.returncode}: {out.decode()}") from gone
