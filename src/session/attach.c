@@ -106,7 +106,8 @@ static int foresee_some_program(struct recording *r, struct err *err) {
         uint64_t program = program_of(r->pid);
         int rc = foresee(r, err);
         bool executes = !program || program_of(r->pid) != program;
-        if (rc == 0 || looks >= (executes ? MOST_LOOKS : 2) || candidate_check(r->pid, NULL) < 0)
+        if (rc == 0 || looks >= (executes ? MOST_LOOKS : 2) || candidate_check(r->pid, NULL) < 0 ||
+            candidate_check_program(r->pid, NULL) < 0)
             return rc;
         nanosleep(&exec, NULL);
     }
