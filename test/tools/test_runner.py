@@ -51,6 +51,10 @@ class Runner(unittest.TestCase):
         lines, _ = self.lines_of(self.build("a", ["OK", "SKIP", "EXPECTEDFAIL"]))
         self.assertEqual(lines[:-1], ["skipped: t1 (why 1)", "known limit: t2"])
 
+    def test_who_fails_is_named_with_what_it_said(self):
+        lines, _ = self.lines_of(self.build("a", ["OK", "FAIL"], 1))
+        self.assertEqual(lines[:-1], ["failed: t1 (FAIL)", "    first", "    why 1"])
+
     def test_a_directory_that_was_never_set_up_is_skipped(self):
         lines, status = self.lines_of(self.build("a", ["OK"]), "--", "never", "--setup=x")
         self.assertEqual((lines, status), (["skipped: all tests of never (it is not set up)",
