@@ -29,7 +29,8 @@ from harness import (SEED, SKIP, Failure, Outcome, Spoor, check, check_balanced,
 FEATURES = {"amd64": {"la57", "pku"}, "arm64": {"paca", "bti", "sve2", "mte"},
             "arm64-16k": {"paca", "bti", "sve2", "mte"}, "arm64-64k": {"paca", "bti", "sve2", "mte"},
             "armhf": {"neon", "idiva"}, "armhf-on-arm64": {"asimd"}}
-UNWINDER = "/lib/x86_64-linux-gnu/libgcc_s.so.1"  # loaded for pthread_cancel()
+UNWINDER_NAME = "libgcc_s.so.1"  # loaded for pthread_cancel()
+UNWINDER = "/lib/x86_64-linux-gnu/" + UNWINDER_NAME
 LIBRARIES_OF_SPOOR = ["libdw1", "libzydis4.0", "libzstd1"]
 NAMES = ["default", "all"]  # of runner.WAYS
 SOME = 4  # of which one is taken
@@ -48,6 +49,22 @@ def needed_by(path):
     yield from [interpreter[1]] if interpreter else []
     if not interpreter or "musl" not in interpreter[1]:
         yield from re.findall(r"(/\S+) \(0x", output_of("ldd", path))
+
+
+def brought_by(path):
+    """The interpreter of an ELF file for another machine, and the libraries beside it that the file may load, where the
+    interpreter is one of this system's, of a cross compiler, which the guest does not have."""
+    interpreter = re.search(r"interpreter: (\S+)\]", output_of("readelf", "-lW", path))
+    if not interpreter or not os.path.exists(interpreter[1]):
+        return set()
+    folder = os.path.dirname(interpreter[1])
+    found, left = {interpreter[1]}, [path, os.path.join(folder, UNWINDER_NAME)]
+    while left:
+        path = left.pop()
+        found |= {path} if path.startswith(folder) else set()
+        needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output_of("readelf", "-dW", path))
+        left += {os.path.join(folder, name) for name in needed} - found
+    return found
 
 
 class Job:
@@ -161,6 +178,8 @@ def prepare(arguments, inside):
         files.update(job.files)
     if arguments.machine == "amd64":
         files.update({UNWINDER}, *map(needed_by, files))
+    else:
+        files.update(*map(brought_by, files))
     for path in files:
         guest.add(path)
     return guest
