@@ -7,6 +7,8 @@ from support import SOURCE, read, run, tool
 
 PURPOSES = ("build", "cross", "demo", "check", "arm", "long", "bench")
 
+BUILD_ESSENTIAL = {"gcc", "libc6-dev", "binutils", "make"}  # which Debian's packages need not ask for
+
 
 def listed(purpose):
     result = run(tool("packages"), "list", purpose)
@@ -35,6 +37,12 @@ class Packages(unittest.TestCase):
         quoted = re.findall(r"apt-get install((?:[^\n]*\\\n)*[^\n]*)", readme)
         self.assertEqual([sorted(re.sub(r"\\\n|#.*", " ", names).split()) for names in quoted],
                          [sorted(listed(purpose)) for purpose in ("build", "cross")])
+
+    def test_debian_control_names_what_builds_need(self):
+        control = read(os.path.join(SOURCE, "debian", "control"))
+        field = re.search(r"(?m)^Build-Depends:((?:.*\n)(?:[ ].*\n)*)", control)[1]
+        names = {re.sub(r"[:(].*", "", name).strip() for name in field.split(",")}
+        self.assertEqual(names - {"debhelper-compat"}, set(listed("build")) - BUILD_ESSENTIAL)
 
     def test_make_installs_from_the_list_only(self):
         makefile = read(os.path.join(SOURCE, "Makefile"))
