@@ -1,7 +1,8 @@
 /*
  * All of its code is guarded (test/guest/start.S): who comes by a register must land on an
  * instruction for that, or gets SIGILL. Landing instructions of each kind, functions that sign
- * their return addresses, and one that has none and is never entered.
+ * their return addresses, or where they jump to and what they call, and one that has none and is
+ * never entered.
  */
 #include "expect.h"
 
@@ -15,7 +16,8 @@ enum { SKIP = 77, BTYPE = 0xc00 /* of PSTATE: that a jump is to land */ };
 
 typedef int function(int n);
 function lands_call, lands_both, lands_jump, signs, signs_returning, unmarked;
-int hop(int n, function *to);
+typedef int hopping(int n, function *to); /* which it ends by a jump to, or calls */
+hopping hop, hop_signed, hop_zero, hop_other_key, calls_signed;
 __asm__(
     ".text\n\t"
     ".macro begin name\n\t"
@@ -31,6 +33,15 @@ __asm__(
     "begin lands_both; bti jc; add w0, w0, #2; ret; end lands_both\n\t"
     "begin lands_jump; bti j; add w0, w0, #4; ret; end lands_jump\n\t"
     "begin hop; bti c; br x1; end hop\n\t" /* not by x16 or x17, with which calls are ended */
+    "begin hop_signed; bti c; pacia x1, x2; braa x1, x2; end hop_signed\n\t"
+    "begin hop_zero; bti c; paciza x1; braaz x1; end hop_zero\n\t"
+    "begin hop_other_key; bti c; pacib x1, sp; brab x1, sp; end hop_other_key\n\t"
+    "begin calls_signed\n\t"
+    "pacibsp; .cfi_b_key_frame; .cfi_negate_ra_state\n\t"
+    "stp x29, x30, [sp, #-16]!; .cfi_def_cfa_offset 16; .cfi_offset 30, -8; .cfi_offset 29, -16\n\t"
+    "pacia x1, x2; blraa x1, x2\n\t"
+    "ldp x29, x30, [sp], #16; .cfi_def_cfa_offset 0; .cfi_restore 29; .cfi_restore 30\n\t"
+    "retab; end calls_signed\n\t"
     "begin signs\n\t"
     "paciasp; .cfi_negate_ra_state\n\t"
     "stp x29, x30, [sp, #-16]!; .cfi_def_cfa_offset 16; .cfi_offset 30, -8; .cfi_offset 29, -16\n\t"
@@ -61,6 +72,31 @@ static const struct {
               {"signs", signs},
               {"signs_returning", signs_returning}},
   jumped[] = {{"lands_jump", lands_jump}, {"lands_both", lands_both}};
+static const struct {
+    const char *name;
+    hopping *by;
+} hops[] = {{"hop", hop},
+            {"hop_signed", hop_signed},
+            {"hop_zero", hop_zero},
+            {"hop_other_key", hop_other_key}};
+
+/* Each landing instruction, reached by each of the jumps, and by a call of a signed address. */
+static NOINLINE int hop_about(void) {
+    int sum = 0;
+    ENTER;
+    for (int h = 0; h < 4; h++)
+        for (int i = 0; i < 2; i++) {
+            expect('>', hops[h].name);
+            expect('<', hops[h].name);
+            expect('>', jumped[i].name);
+            sum += hops[h].by(0, jumped[i].to);
+            expect('<', jumped[i].name);
+        }
+    expect_all("> calls_signed", "> lands_both", "< lands_both", "< calls_signed", NULL);
+    sum += calls_signed(0, lands_both);
+    LEAVE;
+    return sum;
+}
 
 int main(void) {
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
@@ -75,12 +111,7 @@ int main(void) {
         sum += called[i].to(0);
         expect('<', called[i].name);
     }
-    for (int i = 0; i < 2; i++) {
-        expect_all("> hop", "< hop", NULL);
-        expect('>', jumped[i].name);
-        sum += hop(0, jumped[i].to);
-        expect('<', jumped[i].name);
-    }
+    sum += hop_about();
     to(0);
     LEAVE;
     printf("%d, refused %d\n", sum, refused);

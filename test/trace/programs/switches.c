@@ -66,6 +66,37 @@ static NOINLINE int calling(int n, int a) {
     return result;
 }
 
+/* So long that T32's table has two bytes an entry. */
+#define STEP(n, k) result = (result ^ (zero + (n))) * (2 * (k) + 3)
+#define CASE(n)                                                                                    \
+    case n:                                                                                        \
+        STEP(n, 0);                                                                                \
+        STEP(n, 1);                                                                                \
+        STEP(n, 2);                                                                                \
+        STEP(n, 3);                                                                                \
+        STEP(n, 4);                                                                                \
+        STEP(n, 5);                                                                                \
+        result = LEAF(add, result, n);                                                             \
+        break
+static NOINLINE unsigned longer(int n) {
+    ENTER;
+    unsigned result = 1;
+    switch (n) {
+        CASE(0);
+        CASE(1);
+        CASE(2);
+        CASE(3);
+        CASE(4);
+        CASE(5);
+        CASE(6);
+        CASE(7);
+    default:
+        result = 5;
+    }
+    LEAVE;
+    return result;
+}
+
 static NOINLINE int sparse(int n) {
     ENTER;
     int result;
@@ -121,7 +152,7 @@ int main(void) {
     ENTER;
     for (int n = -1; n < 10; n++) {
         int small = LEAF(plain, n);
-        printf("%d %d\n", small, calling(n, n * 3));
+        printf("%d %d %u\n", small, calling(n, n * 3), longer(n));
     }
     static const int sparse_values[] = {-1000, 3, 77, 100000, 5};
     for (int i = 0; i < 5; i++)
