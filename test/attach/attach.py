@@ -95,7 +95,9 @@ def running(command, tells=""):
         except Failure as failure:
             if process.poll() is None:
                 raise
-            raise Failure(f"{' '.join(command[:2])}: is gone with {process.returncode}: {failure}") from failure
+            out = b"" if process.stdout.closed else process.stdout.read()
+            raise Failure(f"{' '.join(command[:2])}: is gone with {process.returncode}, and said "
+                          f"{out.decode()!r}: {failure}") from failure
         except ProcessLookupError as gone:
             out, _ = process.communicate(timeout=TIMEOUT)
             raise Failure(f"{' '.join(command[:2])}: is gone with {process.returncode}: {out.decode()}") from gone

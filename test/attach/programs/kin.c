@@ -79,8 +79,12 @@ __attribute__((noinline, noclone)) static int breakpoint(int *sum, int times) {
 
 __attribute__((noinline)) static void await(pid_t child, const char *what) {
     int status;
+    char ended[64];
     require(child > 0 && waitpid(child, &status, __WALL) == child, what);
-    require(WIFEXITED(status) && WEXITSTATUS(status) == STATUS, what);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != STATUS) {
+        snprintf(ended, sizeof ended, "%s, ended with %#x", what, (unsigned)status);
+        require(false, ended);
+    }
     done++;
 }
 
