@@ -60,11 +60,14 @@ size_t data_room(struct analysis *a, vaddr_t table, size_t size) {
         return 0;
     find_data_starts(a);
     vaddr_t end = segment->start + segment->file_size, next = next_data(a, table);
+    if (next < end)
+        end = next;
+    if (end - table > MAX_ENTRIES * size)
+        end = table + MAX_ENTRIES * size;
     const struct text *text = text_at(a, table);
     if (text && text_is_data(text, table))
         end = text_state_end(text, table, end);
-    size_t room = ((next < end ? next : end) - table) / size;
-    return room < MAX_ENTRIES ? room : MAX_ENTRIES;
+    return (end - table) / size;
 }
 
 /* Places at equal distances; where nothing tells how many, or how far apart, all instructions up to
