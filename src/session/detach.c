@@ -31,7 +31,7 @@ static int take_over(struct tracer *t, struct space *space, pid_t pid, bool *ret
     if (!caller)
         return no_caller(pid, err);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->stopped)
+        if (stands_in(k, space))
             leftovers_end_call(k->tid);
     struct space *left;
     int rc = leftovers_find(caller->tid, &left, err);

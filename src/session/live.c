@@ -87,7 +87,7 @@ static bool settle_space_out(const struct tracer *t, const struct space *space) 
     bool all = true;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         enum settled settled = SETTLED_OUTSIDE;
-        if (k->space != space || !k->stopped)
+        if (!stands_in(k, space))
             continue;
         int rc = settle_out(space, k->tid, k->slot, &settled);
         all &= rc == -ESRCH || (rc == 0 && settled == SETTLED_OUTSIDE);
@@ -127,7 +127,7 @@ static int replace(struct tracer *t, struct space *space, pid_t caller, struct e
 
 static void copy_stacks(const struct tracer *t, const struct space *space, struct frames *frames) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->stopped)
+        if (stands_in(k, space))
             frames_copy(frames, k->tid);
 }
 

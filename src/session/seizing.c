@@ -193,6 +193,8 @@ static void give_lanes(const struct seizing *s, pid_t caller, const struct arriv
     maps_read(caller, &maps, NULL);
     leave_out_goroutines(&maps, arrival);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (has_begun_program(k))
+            continue;
         if (k->space != s->space || !k->stopped) {
             k->late |= k->space == s->space && k->ready && !k->exiting;
             continue;
@@ -212,7 +214,7 @@ void gather_arrival(const struct tracer *t, const struct space *space, const str
                     struct arrival *ret) {
     const struct tasks *tasks = &t->tasks;
     for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
-        if (k->space == space && (k->stopped || k->vfork_child))
+        if (stands_in(k, space) || (k->space == space && k->vfork_child))
             arrival_add(ret, space->remote.memory_fd, maps, k->tid);
     aside_gather(space, &ret->aside);
     goroutines_find(space, ret);

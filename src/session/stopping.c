@@ -179,7 +179,7 @@ static struct task *find_caller(const struct tracer *t, const struct space *spac
     struct task *parent = NULL, *any = NULL;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         int event = k->status >> 16;
-        if (k->space != space || !k->stopped)
+        if (!stands_in(k, space))
             continue;
         if (may_call(k) && is_free(k))
             return k;
@@ -225,7 +225,7 @@ void settle_ways(const struct tracer *t, const struct space *space) {
     struct settle_place place;
     enum settled settled;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->stopped)
+        if (stands_in(k, space))
             settle_registers(space, k->tid, k->slot, &settled, &place);
 }
 
@@ -233,7 +233,7 @@ void settle_ways(const struct tracer *t, const struct space *space) {
 static void settle_all(const struct tracer *t, struct space *space, bool restored) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         enum settled settled = SETTLED_INSIDE;
-        if (k->space != space || !k->stopped)
+        if (!stands_in(k, space))
             continue;
         if (restored)
             settle_out(space, k->tid, k->slot, &settled);
@@ -251,7 +251,7 @@ static void keep_aside(struct tracer *t, struct space *space) {
     aside_gather(space, &aside);
     aside_forget(space);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->stopped)
+        if (stands_in(k, space))
             ARRAY_PUSH(&tids, k->tid);
     leftovers_keep_aside(space, &aside, tids.at, tids.count);
     ARRAY_FREE(&aside.frames);

@@ -25,8 +25,7 @@ void tracer_warn(const struct tracer *t, pid_t tid, const struct err *err) {
 static bool has_survivor(const struct tracer *t, const struct space *space) {
     struct regs regs;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->stopped && !k->exiting &&
-            k->status >> 16 != PTRACE_EVENT_EXEC && thread_get_regs(k->tid, &regs) == 0)
+        if (stands_in(k, space) && !k->exiting && thread_get_regs(k->tid, &regs) == 0)
             return true;
     return false;
 }

@@ -79,6 +79,16 @@ static inline bool is_stop_signal(int sig) {
 /* Whether a stop that wait() has reported so is one at a system call. */
 static inline bool is_call_stop(int status) { return status >> 8 == (SIGTRAP | 0x80); }
 
+/* K stands at the start of a new program, which is not answered yet: it has a memory of its own,
+ * and belongs to the space it had before only because of that. */
+static inline bool has_begun_program(const struct task *k) {
+    return k->stopped && k->status >> 16 == PTRACE_EVENT_EXEC;
+}
+/* Whether K stands, and in SPACE's memory. */
+static inline bool stands_in(const struct task *k, const struct space *space) {
+    return k->space == space && k->stopped && !has_begun_program(k);
+}
+
 /* ---- tracer.c ---- */
 
 /* Lets TID, if it is still there, run on with signal SIG. */
