@@ -333,6 +333,7 @@ static void other_jumps_are_told_apart(void **state) {
     } jumps[] = {
         {CODE(0x4b10, 0x4718), DISPATCH_VARIABLE},         /* ldr r3, literal; bx r3 */
         {CODE(0x4b10, 0x447b, 0x4718), DISPATCH_VARIABLE}, /* …; add r3, pc; bx r3 */
+        {CODE(0x4b10, 0x447b, 0x469f), DISPATCH_ANY}, /* the same, mov pc, r3: a label of its own */
         {CODE(0xf240, 0x0c00, 0xf2c0, 0x0c00, 0x44fc, 0x4760), DISPATCH_VARIABLE},
         {CODE(0xf8df, 0xf000), DISPATCH_VARIABLE},            /* ldr.w pc, literal */
         {CODE(0x681b, 0x4718), DISPATCH_ANY},                 /* ldr r3, [r3]; bx r3 */

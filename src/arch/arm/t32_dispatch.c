@@ -228,13 +228,13 @@ static struct dispatch added(const struct line *line, size_t i, bool bit) {
     return (struct dispatch){.kind = DISPATCH_ANY};
 }
 
-/* Number I adds the pc to REG: a constant in linkers' stubs. */
-static struct dispatch by_pc(const struct line *line, size_t i, uint8_t reg) {
+/* Number I adds the pc to REG: a constant in linkers' stubs, whose jumps take the state's BIT. */
+static struct dispatch by_pc(const struct line *line, size_t i, uint8_t reg, bool bit) {
     size_t w = writer(line, i + 1, reg);
     struct t32 in = {0};
     if (w < line->count)
         in = insn_at(line, w);
-    bool constant = w < line->count &&
+    bool constant = bit && w < line->count &&
                     (in.row->form == T32_MOVT || t32_operand_of(&in, 0).kind == OPERAND_PC_MEMORY);
     return (struct dispatch){.kind = constant ? DISPATCH_VARIABLE : DISPATCH_ANY};
 }
@@ -254,7 +254,7 @@ static struct dispatch through(const struct line *line, uint8_t reg, bool bit) {
         struct t32 in = insn_at(line, i);
         struct t32_operand operand = t32_operand_of(&in, line->past[i].addr);
         if (operand.kind == OPERAND_PC_PAGE)
-            return by_pc(line, i, reg);
+            return by_pc(line, i, reg, bit);
         if (operand.kind != OPERAND_PLAIN || in.row->form == T32_MOVT)
             return (struct dispatch){.kind = DISPATCH_VARIABLE};
         uint8_t two[2];
