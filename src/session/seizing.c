@@ -48,8 +48,13 @@ static int seize(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
     }
     struct task *task = tasks_add(&s->tracer->tasks, tid);
     task->pid = process;
-    task->space = space_ref(s->space);
     task->ready = true;
+    if (process != s->sharing.pid && sharing_is_over(&s->sharing, tid)) {
+        task->leaving = true;
+        task_interrupt(task);
+        return 0;
+    }
+    task->space = space_ref(s->space);
     task->late = s->late;
     s->added++;
     s->sharers |= process != s->sharing.pid;

@@ -365,7 +365,7 @@ void part_with_task(struct tracer *t, struct task *task) {
 
 void part_when_stopped(struct tracer *t, struct task *task) {
     enum settled settled;
-    if (task->space)
+    if (task->space && !has_begun_program(task))
         settle_step_out(task->space, task->tid, task->slot, &settled);
     release_task(t, task, lane_of_leaver(task));
 }

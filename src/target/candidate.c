@@ -172,9 +172,18 @@ static bool is_seen(const struct sharing *s, pid_t pid) {
 
 /* Threads of the kernel, and what is about to end and has given its memory back, have as much of it
  * as each other: none. */
-static bool share_memory(pid_t a, pid_t b) {
+static long compare_memory(pid_t a, pid_t b) {
     enum { KCMP_VM = 1 };
-    return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0 && status_has_memory(b);
+    return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
+}
+
+static bool share_memory(pid_t a, pid_t b) {
+    return compare_memory(a, b) == 0 && status_has_memory(b);
+}
+
+bool sharing_is_over(const struct sharing *s, pid_t tid) {
+    pid_t thread = candidate_thread(s->pid);
+    return thread && compare_memory(thread, tid) > 0 && status_has_memory(tid);
 }
 
 void sharing_look(struct sharing *s) {

@@ -5,6 +5,7 @@
 #ifndef SPOOR_TARGET_CANDIDATE_H
 #define SPOOR_TARGET_CANDIDATE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -37,6 +38,9 @@ struct sharing {
  * All that others have takes a while to look at: so the first look is for a time when nobody waits.
  */
 void sharing_look(struct sharing *sharing);
+/* Whether TID, a thread of one of the sharers, has other memory by now: it has begun another
+ * program since it was looked at. */
+bool sharing_is_over(const struct sharing *sharing, pid_t tid);
 void sharing_done(struct sharing *sharing);
 
 #endif
