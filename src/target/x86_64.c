@@ -44,18 +44,36 @@ void thread_note_wait(pid_t tid, struct thread_past *past) {
     (void)past;
 }
 
-bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struct regs *regs) {
-    (void)past;
-    return thread_call_is_native(tid) ? regs_restart_interrupted(regs)
-                                      : regs_restart_interrupted_32(regs);
+/*
+ * Whether the instruction before the pc of REGS is `syscall`, `int $0x80` or `sysenter`. Where the
+ * kernel itself has prepared that a call is made again (rax is its number, the pc on the
+ * instruction), it leaves orig_rax as it was (Linux arch/x86/kernel/signal.c): stopped before that
+ * is run, a thread looks like one whose call has returned its number.
+ */
+static bool is_behind_call(pid_t tid, const struct regs *regs) {
+    errno = 0;
+    long word = ptrace(PTRACE_PEEKTEXT, tid, (void *)(regs_pc(regs) - 2), NULL);
+    uint16_t insn = (uint16_t)word;
+    return !errno && (insn == 0x050f || insn == 0x80cd || insn == 0x340f);
 }
 
-/* The registers told. */
+bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struct regs *regs) {
+    struct regs again = *regs;
+    (void)past;
+    bool found = thread_call_is_native(tid) ? regs_restart_interrupted(&again)
+                                            : regs_restart_interrupted_32(&again);
+    if (!found || !is_behind_call(tid, regs))
+        return false;
+    *regs = again;
+    return true;
+}
+
 bool thread_has_called(pid_t tid, const struct thread_past *past, const struct regs *regs,
                        uint64_t *ret_argument) {
     long number;
     (void)past;
-    return thread_call_is_native(tid) && regs_call(regs, &number, ret_argument);
+    return thread_call_is_native(tid) && regs_call(regs, &number, ret_argument) &&
+           is_behind_call(tid, regs);
 }
 
 /* It forgets nothing. */
