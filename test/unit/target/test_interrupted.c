@@ -116,6 +116,33 @@ static void it_ends_the_call(void **state) {
         expect_end(expect_interruption, &all[i]);
 }
 
+/* As the kernel leaves it where it has prepared that itself, and the thread is stopped once more.
+ */
+static void who_stands_before_a_call_is_not_behind_it(void **state) {
+    (void)state;
+    char byte;
+    struct thread_past past = {0};
+    struct regs regs;
+    uint64_t argument;
+    const struct waiting receives = {SYS_recvfrom,
+                                     {(uint64_t)socket_fds[0], (uint64_t)&byte, 1, MSG_WAITALL}};
+    pid_t pid = child_start(expect_one_byte, (void *)&receives);
+    child_await_call(pid, receives.number);
+    child_seize(pid);
+    assert_int_equal(thread_get_regs(pid, &regs), 0);
+    assert_true(thread_has_called(pid, &past, &regs, &argument));
+    regs.raw.rip -= 2;
+    regs.raw.rax = regs.raw.orig_rax;
+    assert_int_equal(thread_set_regs(pid, &regs), 0);
+    assert_false(thread_has_called(pid, &past, &regs, &argument));
+    assert_false(thread_restart_interrupted(pid, &past, &regs));
+    kill(pid, SIGUSR1);
+    thread_continue(pid, 0);
+    child_await_call(pid, receives.number);
+    assert_int_equal(write(socket_fds[1], "", 1), 1);
+    assert_int_equal(run_to_end(pid), 0);
+}
+
 static void it_ends_calls_that_no_handler_lets_begin_again(void **state) {
     (void)state;
     struct epoll_event event;
@@ -150,6 +177,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_ends_the_call),
         cmocka_unit_test(it_ends_calls_that_no_handler_lets_begin_again),
+        cmocka_unit_test(who_stands_before_a_call_is_not_behind_it),
         cmocka_unit_test(a_handler_may_let_a_call_begin_again),
     };
     return cmocka_run_group_tests_name("signals in system calls", tests, setup, NULL);
