@@ -76,4 +76,5 @@ if __name__ == "__main__":
     if not shutil.which("setarch"):
         print("setarch is not installed")
         sys.exit(SKIP)
-    main(lambda: test(Spoor(sys.argv[1]), ["setarch", "-R", os.path.realpath(sys.argv[2])]))
+    asked = Spoor(sys.argv[1]), ["setarch", "-R", os.path.realpath(sys.argv[2])]
+    main(lambda: test(*asked))
