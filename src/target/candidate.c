@@ -170,13 +170,14 @@ static bool is_seen(const struct sharing *s, pid_t pid) {
            bsearch(&pid, s->seen.at, s->seen.count, sizeof *s->seen.at, compare_pid);
 }
 
-/* Threads of the kernel, and what is about to end and has given its memory back, have as much of it
- * as each other: none. */
+/* 0: it is one, above: it is not, below: nobody tells (man 2 kcmp). */
 static long compare_memory(pid_t a, pid_t b) {
     enum { KCMP_VM = 1 };
     return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
 }
 
+/* Threads of the kernel, and what is about to end and has given its memory back, have as much of it
+ * as each other: none. */
 static bool share_memory(pid_t a, pid_t b) {
     return compare_memory(a, b) == 0 && status_has_memory(b);
 }
