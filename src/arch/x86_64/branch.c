@@ -9,7 +9,7 @@
 #include "arch/regs.h"
 #include "arch/x86_64/x86_64.h"
 
-enum { CARRY = 1, PARITY = 4, ZERO = 0x40, SIGN = 0x80, OVERFLOWED = 0x800 };
+enum { CARRY = 1, PARITY = 4, ZERO = 0x40, SIGN = 0x80, OVERFLOWED = 0x800, RESUME = 0x10000 };
 
 static ZydisDecoder decoder;
 
@@ -96,9 +96,8 @@ static enum regs_taken return_to(struct user_regs_struct *r, const struct insn *
     return REGS_RETURNED;
 }
 
-enum regs_taken regs_take(struct regs *regs, const uint8_t *code, size_t room,
-                          const struct regs_reach *reach) {
-    struct user_regs_struct *r = &regs->raw;
+static enum regs_taken take(struct user_regs_struct *r, const uint8_t *code, size_t room,
+                            const struct regs_reach *reach) {
     struct insn insn;
     bool taken = true;
     if (!x86_64_decode(code, room, r->rip, &insn, NULL))
@@ -123,4 +122,14 @@ enum regs_taken regs_take(struct regs *regs, const uint8_t *code, size_t room,
     }
     r->rip = taken ? insn.target : insn.addr + insn.size;
     return REGS_TAKEN;
+}
+
+enum regs_taken regs_take(struct regs *regs, const uint8_t *code, size_t room,
+                          const struct regs_reach *reach) {
+    enum regs_taken taken = take(&regs->raw, code, room, reach);
+    /* The flag is set while a fault is dealt with, and holds for one instruction (Intel SDM volume
+     * 3, Instruction-Breakpoint Exception Condition). */
+    if (taken != REGS_NOT_TAKEN)
+        regs->raw.eflags &= ~(uint64_t)RESUME;
+    return taken;
 }

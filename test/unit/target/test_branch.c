@@ -8,6 +8,7 @@
 
 enum { PLACE = 512, PAGE = 4096, WORD_AT = 256, STACK_AT = 2048 };
 enum { CARRY = 1, PARITY = 4, ZERO = 0x40, SIGN = 0x80, OVERFLOWED = 0x800, ALL = 0x8c5 };
+enum { RESUME = 0x10000 }; /* whoever is stopped within a page fault has it set */
 
 struct branch {
     const char *code;
@@ -56,7 +57,7 @@ static struct regs before(const struct branch *branch, uint64_t flags, uint64_t 
     regs.raw.rax = regs.raw.r12 = (uint64_t)page + WORD_AT;
     regs.raw.rdi = 1;
     regs.raw.fs_base = (uint64_t)page;
-    regs.raw.eflags = (regs.raw.eflags & ~(uint64_t)ALL) | flags;
+    regs.raw.eflags = (regs.raw.eflags & ~(uint64_t)ALL) | flags | RESUME;
     assert_int_equal(thread_set_regs(child, &regs), 0);
     return regs;
 }
