@@ -30,7 +30,7 @@ PREFIX = /usr/local
 	setup built-with-tests built-with-sanitizers built-for-arm units-for-arm
 
 all: setup
-	ninja -C $(BUILD)
+	ninja -C $(BUILD) product
 
 # Ninja itself sets up anew when a meson.build has changed; a directory whose setup was cut short has
 # no build.ninja. Warnings are errors here, not where meson is called directly, by compilers that are newer.
