@@ -40,7 +40,7 @@ static int take_over(struct tracer *t, struct space *space, pid_t pid, bool *ret
     *ret_found = true;
     hand_over(t, space, left);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == left && k->stopped)
+        if (stands_in(k, left))
             rests_end(k);
     rc = release_stopped(t, left, err);
     space_unref(left);

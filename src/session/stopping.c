@@ -261,7 +261,7 @@ static void keep_aside(struct tracer *t, struct space *space) {
 /* Signals that were delivered while nobody saw to it have interrupted threads in trampolines. */
 static void keep_returns(struct tracer *t, struct space *space) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->stopped)
+        if (stands_in(k, space))
             leftovers_keep_returns(space, k->tid);
     keep_aside(t, space);
 }

@@ -300,7 +300,7 @@ static bool handle_hook(struct tracer *t, const struct task *task) {
 static bool has_waiter(const struct tracer *t, const struct space *space) {
     struct regs regs;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        if (k->space != space || !k->stopped || thread_get_regs(k->tid, &regs) < 0)
+        if (!stands_in(k, space) || thread_get_regs(k->tid, &regs) < 0)
             continue;
         const struct patched *p = space_area_at(space, regs_pc(&regs));
         if (p && regs_agent_place(&regs, p->area) != AGENT_OUTSIDE)
@@ -327,7 +327,7 @@ static bool handle_asking(struct tracer *t, struct space *space) {
     stop_askers(t, space);
     bool any = has_waiter(t, space);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        if (k->space != space || !k->stopped || !k->slot)
+        if (!stands_in(k, space) || !k->slot)
             continue;
         keys_give(space, k->tid, k->slot->at);
         k->mark = keys_mark(k->tid);
