@@ -53,6 +53,7 @@ enum option_type {                  /* the first three take no value */
                    OPTION_ADDRESS,  /* uint64_t: hexadecimal */
                    OPTION_SIZE,     /* uint64_t bytes: 64K, 1M; a power of two is made of it */
                    OPTION_TIME,     /* uint64_t ns: 10us, 1.5ms, 2s */
+                   OPTION_WAIT,     /* uint64_t ns, not 0: 500ms, 2s; 2 is 2s */
                    OPTION_CHOICE,   /* an enum, numbered as in choices */
                    OPTION_CHOICES,  /* ARRAY(unsigned char) of such numbers, separated by commas */
                    OPTION_STRINGS,  /* ARRAY(const char *), one each time it is given */

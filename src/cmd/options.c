@@ -148,6 +148,9 @@ static int store_value(struct options *options, const struct option_spec *o, con
                                         : bad_value(o, value, "an address, like 0x8000000", err);
     case OPTION_TIME:
         return value_time(value, at) ? 0 : bad_value(o, value, "a time, like 10us or 1.5ms", err);
+    case OPTION_WAIT:
+        return value_wait(value, at) ? 0
+                                     : bad_value(o, value, "a time to wait, like 500ms or 2s", err);
     case OPTION_STRING:
         *(const char **)at = value;
         return *value ? 0 : bad_value(o, value, "a name", err);

@@ -151,8 +151,10 @@ const struct option_spec option_table[] = {
      "Trace the first process only; its children run untouched.", AT(record.follow), NULL},
     {ONLY(ATTACH), 'p', OPTION_NUMBER, "pid", "PID",
      "The process to trace; may be given as operand instead.", AT(record.pid), NULL},
-    {ONLY(ATTACH), 0, OPTION_TIME, "duration", "TIME",
-     "Detach after TIME. Default: when interrupted, or when the process ends.",
+    {ONLY(ATTACH), 0, OPTION_WAIT, "duration", "TIME",
+     "Detach after TIME: 500ms, 2s; a plain number is seconds. Default: when interrupted, or when "
+     "the "
+     "process ends.",
      AT(record.duration_ns), NULL},
     {ONLY(ATTACH), 0, OPTION_NUMBER, "events", "N",
      "Detach when about N events (entries and exits) have been recorded.", AT(record.events), NULL},

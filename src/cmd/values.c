@@ -32,6 +32,8 @@ static const struct unit time_units[] = {
     {NULL, 0},
 };
 
+static const struct unit seconds[] = {{"", 1000 * 1000 * 1000}, {NULL, 0}};
+
 /* Reads digits into *ret, at most LIMIT of them; returns where they end. */
 static const char *read_digits(const char *s, unsigned limit, uint64_t *ret, unsigned *ret_count) {
     uint64_t value = 0;
@@ -73,6 +75,15 @@ bool value_size(const char *text, uint64_t *ret_bytes) {
 
 bool value_time(const char *text, uint64_t *ret_ns) {
     return read_quantity(text, time_units, ret_ns);
+}
+
+bool value_wait(const char *text, uint64_t *ret_ns) {
+    bool plain = !text[strspn(text, "0123456789.")];
+    uint64_t ns;
+    if (!read_quantity(text, plain ? seconds : time_units, &ns) || ns == 0)
+        return false;
+    *ret_ns = ns;
+    return true;
 }
 
 bool value_number(const char *text, uint32_t *ret) {

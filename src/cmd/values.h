@@ -10,6 +10,9 @@
 bool value_size(const char *text, uint64_t *ret_bytes);
 /* "10us", "1.5ms", "2s", "1m", "100ns", "100". False: not a time, or ≥ 2^63 ns. */
 bool value_time(const char *text, uint64_t *ret_ns);
+/* How long somebody waits: the same, but a plain number is seconds, as of sleep and timeout. False
+ * also: 0. */
+bool value_wait(const char *text, uint64_t *ret_ns);
 /* A decimal number from 1 to UINT32_MAX. */
 bool value_number(const char *text, uint32_t *ret);
 /* Hexadecimal, with or without 0x; below 2^64. */

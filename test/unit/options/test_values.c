@@ -48,6 +48,27 @@ static void times_have_units_and_default_to_nanoseconds(void **state) {
     }
 }
 
+static void waits_default_to_seconds_and_are_some(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t ns;
+    } cases[] = {{"2", 2000000000},
+                 {"0.5", 500000000},
+                 {"2s", 2000000000},
+                 {"1ms", 1000000},
+                 {"100ns", 100}};
+    static const char *const none[] = {"0", "0s", "0.1ns", "", "2x", "9223372037", "-1"};
+    uint64_t ns = 7;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_true(value_wait(cases[i].text, &ns));
+        assert_int_equal(ns, cases[i].ns);
+    }
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_false(value_wait(none[i], &ns));
+    assert_int_equal(ns, 100);
+}
+
 static void what_is_no_quantity_is_refused_and_nothing_written(void **state) {
     (void)state;
     static const char *const bad[] = {"",
@@ -135,6 +156,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_count_in_1024),
         cmocka_unit_test(times_have_units_and_default_to_nanoseconds),
+        cmocka_unit_test(waits_default_to_seconds_and_are_some),
         cmocka_unit_test(what_is_no_quantity_is_refused_and_nothing_written),
         cmocka_unit_test(numbers_are_whole_and_positive),
         cmocka_unit_test(a_word_is_one_of_its_choices_or_none),
