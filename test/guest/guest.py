@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""guest.py SPOOR CACHE [--machine=NAME] [--inside=FILE] [--real] [--next PROGRAM OPTION...]...
+"""guest.py SPOOR CACHE [--machine=NAME] [--inside=FILE] [--real] [--anywhere] [--next PROGRAM OPTION...]...
 
 Programs of test/trace in an emulated machine (machine.py) whose processor has all that QEMU can emulate,
 under Debian's kernel. In the guest each PROGRAM runs alone and under spoor; what it printed and the traces
@@ -8,7 +8,7 @@ come back and are compared here, with SPOOR, as run.py does it with its OPTIONs.
 
 --inside is the spoor that runs in there, if that is another one than SPOOR; where there is no such file,
 programs run alone only, and what they print must be an account of calls. --real: Debian's own python3, bash
-and so on as well (real_programs.py)."""
+and so on as well (real_programs.py). --anywhere: signals come between any two instructions (machine.py)."""
 import argparse
 import os
 import random
@@ -172,6 +172,8 @@ def prepare(arguments, inside):
     packages = packages + (real_programs.PACKAGES if arguments.real else [])
     seconds = REAL_SECONDS if arguments.real else machine.STEP_SECONDS
     guest = machine.Guest(arguments.machine, arguments.cache, packages, seconds, machine.PROCESSORS)
+    if arguments.anywhere:
+        guest.interrupt_anywhere()
     files = {inside.path} if inside else set()
     for number, job in enumerate(arguments.jobs):
         guest.job(f"{number:03}", job.steps(inside))
@@ -211,6 +213,7 @@ def parse(words):
     parser.add_argument("--machine", choices=machine.MACHINES, default="amd64")
     parser.add_argument("--inside", type=os.path.realpath)
     parser.add_argument("--real", action="store_true")
+    parser.add_argument("--anywhere", action="store_true")
     arguments = parser.parse_args(words[:first])
     programs = []
     for word in words[first:]:

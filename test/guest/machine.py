@@ -140,6 +140,12 @@ class Guest:
         self.has_shell = "dash" in packages  # else it is busybox's
         self.files = {}
         self.jobs = {}
+        self.by_instructions = False
+
+    def interrupt_anywhere(self):
+        """Interrupts, and with them signals and stops, come between any two instructions; else only where
+        QEMU's blocks of instructions end, which is behind branches. Takes about ten times as long."""
+        self.by_instructions = True
 
     def add(self, path, to=None):
         self.files[to or path] = path
@@ -167,7 +173,8 @@ class Guest:
 
     def command(self):
         m = self.machine
-        return [m.emulator, "-accel", "tcg", *m.options, "-m", MEMORY, "-smp", PROCESSORS,
+        one = ["-singlestep"] if self.by_instructions else []
+        return [m.emulator, "-accel", "tcg", *one, *m.options, "-m", MEMORY, "-smp", PROCESSORS,
                 "-display", "none", "-monitor", "none", "-no-reboot", "-nic", "none",
                 "-kernel", self.kernel, "-initrd", "initrd",
                 "-append", f"console={m.console} panic=-1 quiet {m.words} results=/dev/{m.results} "

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""scripts.py CACHE [--machine=NAME] [--package=NAME]... INSIDE [--next SCRIPT WORD...]...
+"""scripts.py CACHE [--machine=NAME] [--package=NAME]... [--anywhere] INSIDE [--next SCRIPT WORD...]...
 
 Scripts of other tests, in an emulated machine (machine.py) as outside: each SCRIPT runs with its WORDs, of which
 "SPOOR" stands for INSIDE, the spoor that is built for that machine, and names of files for these files. It must end
 with 0, or with 77 if it cannot run there: then this ends with 77, whatever the others have shown, and says why last.
+--anywhere: signals and stops come between any two instructions (machine.py).
 
 With SPOOR_TEST_SEED (harness.py) that goes on into the guest."""
 import argparse
@@ -70,6 +71,7 @@ def parse(words):
     parser.add_argument("cache", type=os.path.realpath)
     parser.add_argument("--machine", choices=machine.MACHINES, default="arm64")
     parser.add_argument("--package", action="append", default=[])
+    parser.add_argument("--anywhere", action="store_true")
     parser.add_argument("inside", type=os.path.realpath)
     arguments = parser.parse_args(words[:first])
     scripts = []
@@ -84,6 +86,8 @@ def parse(words):
 
 def prepare(arguments):
     guest = machine.Guest(arguments.machine, arguments.cache, PACKAGES + arguments.package, SECONDS)
+    if arguments.anywhere:
+        guest.interrupt_anywhere()
     for path in {arguments.inside, os.path.realpath(SHARED)}.union(*(s.files() for s in arguments.scripts)):
         guest.add(path)
     for number, script in enumerate(arguments.scripts):
