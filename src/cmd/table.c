@@ -153,8 +153,7 @@ const struct option_spec option_table[] = {
      "The process to trace; may be given as operand instead.", AT(record.pid), NULL},
     {ONLY(ATTACH), 0, OPTION_WAIT, "duration", "TIME",
      "Detach after TIME: 500ms, 2s; a plain number is seconds. Default: when interrupted, or when "
-     "the "
-     "process ends.",
+     "the process ends.",
      AT(record.duration_ns), NULL},
     {ONLY(ATTACH), 0, OPTION_NUMBER, "events", "N",
      "Detach when about N events (entries and exits) have been recorded.", AT(record.events), NULL},
