@@ -206,7 +206,7 @@ struct code_start { /* where a function begins that neither ranges nor symbols t
     vaddr_t addr;
     bool called; /* else jumped to from another function, and perhaps a part of that */
     bool direct; /* by a call instruction */
-    bool guess;  /* only a word tells of it, which may be a label */
+    bool guess;  /* only a word or a number tells of it, which may be a label, or no address */
     vaddr_t jumps_low, jumps_high; /* where the jumps that lead there stand; 0: none do */
 };
 
@@ -345,7 +345,8 @@ uint8_t state_likely(const struct analysis *a, const struct text *t, vaddr_t sta
  * ways have come to is known, so only of what may lead elsewhere more is told than kind and size.
  * False: there is no code (RET's size is 0), or no instruction. */
 bool code_insn(const struct analysis *a, const struct text *t, struct span place, struct insn *ret);
-/* LIST is sorted. */
+/* The number of the first of LIST, which is sorted, that is not below ADDR. */
+size_t list_place(const address_list *list, vaddr_t addr);
 bool list_holds(const address_list *list, vaddr_t addr);
 /* Adds to RET, which is sorted then, what never returns as its name says, and stubs of the linker's
  * for such. */

@@ -8,9 +8,8 @@
  *     nop
  *     push {r4, lr}       a function, which may never be called
  *
- * A function never returns if all its ways end in such calls or go round for ever. That is found
- * out from those that are imported by name on; of what is not understood it is taken that it comes
- * back.
+ * A function never returns if all its ways end in such calls or go round for ever. Some are known
+ * by the names that they are imported by; of what is not understood it is taken that it comes back.
  */
 #include <string.h>
 
@@ -61,8 +60,7 @@ struct search {
     uint32_t **seen;     /* by text and STATE_BYTES: 1 + the last start whose ways came there */
 };
 
-/* The number of the first that is not below ADDR. */
-static size_t place_in(const address_list *list, vaddr_t addr) {
+size_t list_place(const address_list *list, vaddr_t addr) {
     size_t low = 0;
     for (size_t high = list->count; low < high;) {
         size_t middle = low + (high - low) / 2;
@@ -75,7 +73,7 @@ static size_t place_in(const address_list *list, vaddr_t addr) {
 }
 
 bool list_holds(const address_list *list, vaddr_t addr) {
-    size_t i = place_in(list, addr);
+    size_t i = list_place(list, addr);
     return i < list->count && list->at[i] == addr;
 }
 
@@ -200,19 +198,34 @@ static bool may_return(struct search *s, size_t number) {
     return false;
 }
 
-static void find_endless(struct search *s) {
-    enum { MOST_ROUNDS = 8 };
-    bool more = true;
-    for (int round = 0; more && round < MOST_ROUNDS; round++) {
-        more = false;
-        for (size_t i = 0; i < s->a->texts.count; i++)
-            memset(s->seen[i], 0, (s->a->texts.at[i].size / STATE_BYTES + 1) * sizeof **s->seen);
-        for (size_t i = 0; i < s->a->starts.count; i++) {
-            if (s->endless[i] || may_return(s, i))
-                continue;
-            s->endless[i] = more = true;
-        }
+/* One round over all starts that are still taken for endless, from low addresses to high or back.
+ * Did any turn out to return? */
+static bool find_returning(struct search *s, bool back) {
+    const size_t count = s->a->starts.count;
+    bool found = false;
+    for (size_t i = 0; i < s->a->texts.count; i++)
+        memset(s->seen[i], 0, (s->a->texts.at[i].size / STATE_BYTES + 1) * sizeof **s->seen);
+    for (size_t k = 0; k < count; k++) {
+        size_t i = back ? count - 1 - k : k;
+        if (!s->endless[i] || list_holds(&s->named, s->a->starts.at[i].addr) || !may_return(s, i))
+            continue;
+        s->endless[i] = false;
+        found = true;
     }
+    return found;
+}
+
+/* All are taken for endless until a way to a return is found over calls that come back: so two that
+ * end by calls of each other are endless, too. */
+static void find_endless(struct search *s) {
+    enum { MOST_ROUNDS = 64 };
+    int round = 0;
+    for (size_t i = 0; i < s->a->starts.count; i++)
+        s->endless[i] = true;
+    while (round < MOST_ROUNDS && find_returning(s, round % 2))
+        round++;
+    for (size_t i = 0; round == MOST_ROUNDS && i < s->a->starts.count; i++)
+        s->endless[i] = list_holds(&s->named, s->a->starts.at[i].addr);
 }
 
 /* ---- what stands behind calls of them ---- */
@@ -271,8 +284,6 @@ void endless_find(struct analysis *a, address_list *ret_ends, address_list *ret_
     for (size_t i = 0; i < a->texts.count; i++)
         s.seen[i] = mem_alloc((a->texts.at[i].size / STATE_BYTES + 1) * sizeof **s.seen);
     endless_by_name(a, &s.named);
-    for (size_t i = 0; i < a->starts.count; i++)
-        s.endless[i] = list_holds(&s.named, a->starts.at[i].addr);
     find_endless(&s);
     note_led_to(&s);
     s.ways.count = 0;

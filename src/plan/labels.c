@@ -126,6 +126,7 @@ size_t loads_first(const struct address_load *loads, size_t count, uint32_t func
     return low;
 }
 
+/* Whatever may be a table of offsets, as any data of which the function computes the address. */
 static void read_offsets(const struct search *s, uint32_t func) {
     const struct analysis *a = s->a;
     size_t base = loads_first(a->bases.at, a->bases.count, func);
@@ -144,6 +145,10 @@ static void read_offsets(const struct search *s, uint32_t func) {
             read_table(s, &from_base);
         }
     }
+}
+
+static void read_switches(const struct search *s, uint32_t func) {
+    const struct analysis *a = s->a;
     for (size_t i = table_first(a, func); i < a->switches.count; i++) {
         if (a->switches.at[i].func != func)
             break;
@@ -175,7 +180,36 @@ static void read_addresses(const struct search *s) {
     }
 }
 
-/* Places in the function's middle that data refers to: labels of computed jumps, and tables. */
+/* Is it known where T, an indirect jump, may lead to? */
+static bool is_told(const struct search *s, const struct transfer *t) {
+    const struct dispatch *how = t->to ? table_switch(s->a, t->func, t->to) : NULL;
+    switch ((enum dispatch_kind)t->dispatch) {
+    case DISPATCH_OFFSETS:
+    case DISPATCH_COMPUTED:
+        return how && how->count;
+    case DISPATCH_ADDRESSES:
+        return t->to;
+    case DISPATCH_ANY:
+        return false;
+    default: /* no switches */
+        return true;
+    }
+}
+
+static bool all_are_told(const struct search *s) {
+    const struct analysis *a = s->a;
+    for (size_t i = transfer_at(a, s->f->start); i < a->transfers.count; i++) {
+        const struct transfer *t = &a->transfers.at[i];
+        if (t->from >= s->f->end)
+            break;
+        if (t->kind == INSN_JUMP_INDIRECT && !is_told(s, t))
+            return false;
+    }
+    return true;
+}
+
+/* Places in the function's middle that data refers to: labels of computed jumps, and tables. Where
+ * the program does not move, words may look like addresses by accident. */
 static void read_refs(const struct search *s) {
     const struct module *m = s->a->module;
     size_t low = 0;
@@ -195,9 +229,12 @@ static void read_refs(const struct search *s) {
 
 void labels_find(struct analysis *a, uint32_t func, label_list *ret) {
     struct search s = {a, &a->funcs[func], ret};
-    read_offsets(&s, func);
+    read_switches(&s, func);
     read_addresses(&s);
-    read_refs(&s);
+    if (!all_are_told(&s)) {
+        read_offsets(&s, func);
+        read_refs(&s);
+    }
     if (!ret->count)
         return;
     qsort(ret->at, ret->count, sizeof(vaddr_t), compare_address);

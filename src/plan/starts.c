@@ -6,7 +6,8 @@
  * One that only jumps of others lead to begins there, too, if no way of the function before leads
  * over that place, but to other such functions. It is weak if one function jumps there: it may as
  * well be a part of that, with a frame up (depth.c). The same holds for what only words lead to
- * that may be labels (code_start.guess), but that these are never weak.
+ * that may be labels, or numbers that may be no addresses (code_start.guess), but that these are
+ * never weak.
  */
 #include "elf/sort.h"
 #include "plan/analysis.h"
@@ -46,7 +47,9 @@ static size_t starts_up_to(const struct code_start *starts, size_t count, vaddr_
 /* How far the code behind a start has been gone through. */
 struct cursor {
     vaddr_t start, at;
-    bool runs; /* into AT */
+    bool runs;      /* into AT */
+    vaddr_t behind; /* what stands before AT, but for padding: a call, to which it may never come
+                       back; else 0 */
 };
 
 /* Goes on by an instruction of those before END. */
@@ -57,24 +60,34 @@ static void cursor_step(const struct analysis *a, const struct text *t, struct c
     c->runs = in.size && in.kind != INSN_RETURN && in.kind != INSN_JUMP && in.kind != INSN_TRAP &&
               (in.kind != INSN_JUMP_INDIRECT || in.goes_on);
     c->at += in.size ? in.size : STATE_BYTES;
+    if (in.kind == INSN_CALL)
+        c->behind = c->at;
+    else if (!in.size || in.kind != INSN_NOP)
+        c->behind = 0;
 }
 
-/* Does the instruction before ADDR, in [START, ADDR), run into it? Only data and ends do not, and
- * calls that do not come back to any of ENDS. LAST: all zeros, or where the call before has come;
+/* Goes from START, or on from where the call before has come, to ADDR. LAST: all zeros at first;
  * what is asked for in order is gone through once. */
-static bool runs_into(const struct analysis *a, const address_list *ends, vaddr_t start,
-                      vaddr_t addr, struct cursor *last) {
+static struct cursor cursor_to(const struct analysis *a, vaddr_t start, vaddr_t addr,
+                               struct cursor *last) {
     const struct text *t = text_at(a, addr);
     if (start < t->start)
         start = t->start;
     if (last->start != start || last->at > addr || !last->at)
-        *last = (struct cursor){start, start, true};
+        *last = (struct cursor){.start = start, .at = start, .runs = true};
     while (last->at + UNIT_MAX_BYTES <= addr)
         cursor_step(a, t, last, addr);
     struct cursor c = *last; /* what ADDR cuts short may be another instruction than for the next */
     while (c.at < addr)
         cursor_step(a, t, &c, addr);
-    return c.runs && !list_holds(ends, addr);
+    return c;
+}
+
+/* Does the instruction before ADDR, in [START, ADDR), run into it? Only data and ends do not, and
+ * calls that do not come back to any of ENDS. */
+static bool runs_into(const struct analysis *a, const address_list *ends, vaddr_t start,
+                      vaddr_t addr, struct cursor *last) {
+    return cursor_to(a, start, addr, last).runs && !list_holds(ends, addr);
 }
 
 /* A place where a function may begin that only jumps lead to, or words that may be others. */
@@ -118,6 +131,52 @@ static void add_weak(const struct analysis *a, const address_list *ends, size_t 
         if (i && !runs_into(a, ends, a->starts.at[i - 1].addr, to, &last))
             add_candidate(a, known, to, list);
     }
+}
+
+/* Do nops stand from ADDR on, up to one of the first KNOWN starts, to one of GUESSES, or to no
+ * code? */
+static bool is_padding(const struct analysis *a, size_t known, const address_list *guesses,
+                       vaddr_t addr) {
+    const struct text *t = text_at(a, addr);
+    struct insn in;
+    vaddr_t at = addr;
+    for (; text_holds(t, at); at += in.size) {
+        size_t i = starts_up_to(a->starts.at, known, at);
+        bool start = (i && a->starts.at[i - 1].addr == at) || list_holds(guesses, at);
+        if (at > addr && start)
+            return true;
+        if (!code_insn(a, t, (struct span){at, t->start + t->size}, &in))
+            break;
+        if (in.kind != INSN_NOP)
+            return false;
+    }
+    return at > addr;
+}
+
+/* Does control come to TO from C, which stands there? A call before it may be one that never comes
+ * back, which is not known of all; where every word was relocated that is likelier than a label. */
+static bool comes_to(const struct analysis *a, const address_list *ends, const struct cursor *c,
+                     vaddr_t to) {
+    bool never_back = c->behind && (a->module->position_independent || list_holds(ends, c->behind));
+    return c->runs && c->start != to && !never_back;
+}
+
+/* Takes out of GUESSES, which are sorted, padding, and what is in the midst of code that runs on.
+ */
+static void drop_idle(const struct analysis *a, const address_list *ends, size_t known,
+                      address_list *guesses) {
+    struct cursor last = {0};
+    size_t kept = 0;
+    for (size_t k = 0; k < guesses->count; k++) {
+        vaddr_t to = guesses->at[k];
+        size_t i = starts_up_to(a->starts.at, known, to);
+        struct cursor c = {0};
+        if (i)
+            c = cursor_to(a, a->starts.at[i - 1].addr, to, &last);
+        if (!comes_to(a, ends, &c, to) && !is_padding(a, known, guesses, to))
+            guesses->at[kept++] = to;
+    }
+    guesses->count = kept;
 }
 
 /* Takes those out of the starts, to the end of the array, that only words tell of which may be
@@ -274,47 +333,80 @@ static void note_shared(struct analysis *a) {
     ARRAY_FREE(&arrivals);
 }
 
-/* Places where functions may begin that nothing is sure to. Returns how many starts are known. */
-static size_t find_candidates(struct analysis *a, weak_list *list) {
-    address_list ends = {0}, begins = {0}, guesses = {0}, jumped = {0};
-    endless_find(a, &ends, &begins);
+/* What jumps lead to from behind another known start, or another of GUESSES. */
+static void find_jumped(const struct analysis *a, size_t known, const address_list *guesses,
+                        address_list *ret) {
     for (size_t i = 0; i < a->jumps.count; i++) {
         const struct code_jump *j = &a->jumps.at[i];
-        if (starts_up_to(a->starts.at, a->starts.count, j->from) !=
-            starts_up_to(a->starts.at, a->starts.count, j->to))
-            ARRAY_PUSH(&jumped, j->to);
+        if (starts_up_to(a->starts.at, known, j->from) !=
+                starts_up_to(a->starts.at, known, j->to) ||
+            list_place(guesses, j->from + 1) != list_place(guesses, j->to + 1))
+            ARRAY_PUSH(ret, j->to);
     }
-    size_t known = part_guesses(a, &guesses);
-    for (size_t i = 0; i < guesses.count; i++) {
-        if (add_candidate(a, known, guesses.at[i], list))
-            list->at[list->count - 1].guess = true;
-        else
-            ARRAY_PUSH(&a->starts, ((struct code_start){.addr = guesses.at[i], .called = true}));
-    }
-    for (size_t i = 0; i < begins.count; i++)
-        add_candidate(a, known, begins.at[i], list);
-    add_weak(a, &ends, known, &jumped, list);
-    sort_weak(list);
-    add_reached(a, known, list);
-    ARRAY_FREE(&ends);
-    ARRAY_FREE(&begins);
-    ARRAY_FREE(&guesses);
-    ARRAY_FREE(&jumped);
-    return known;
 }
 
-void starts_settle(struct analysis *a) {
+/* What endless.c has found. */
+struct endings {
+    address_list ends, begins;
+};
+
+/* Places where functions may begin that nothing is sure to, but for those that code leads over. */
+static void find_candidates(const struct analysis *a, const struct endings *endings, size_t known,
+                            const address_list *guesses, weak_list *ret) {
+    address_list jumped = {0};
+    find_jumped(a, known, guesses, &jumped);
+    for (size_t i = 0; i < guesses->count; i++)
+        ARRAY_PUSH(ret, ((struct weak){.addr = guesses->at[i], .guess = true}));
+    for (size_t i = 0; i < endings->begins.count; i++)
+        add_candidate(a, known, endings->begins.at[i], ret);
+    add_weak(a, &endings->ends, known, &jumped, ret);
+    sort_weak(ret);
+    add_reached(a, known, ret);
+    strike_out(a, known, ret);
+    ARRAY_FREE(&jumped);
+}
+
+/* Takes what was struck out of LIST out of GUESSES. Was there any? */
+static bool drop_struck(const weak_list *list, address_list *guesses) {
+    size_t kept = 0, count = guesses->count;
+    for (size_t i = 0; i < count; i++) {
+        size_t k = weak_from(list, list->count, guesses->at[i]);
+        if (!list->at[k].no)
+            guesses->at[kept++] = guesses->at[i];
+    }
+    guesses->count = kept;
+    return kept != count;
+}
+
+/* By guesses that are wrong other places seem to be jumped to from elsewhere. */
+static void add_candidates(struct analysis *a) {
+    enum { MOST_ROUNDS = 8 };
+    struct endings endings = {0};
+    address_list guesses = {0};
     weak_list list = {0};
-    sort_starts(a);
-    sort_by_address(a->jumps.at, a->jumps.count, sizeof *a->jumps.at);
-    size_t known = find_candidates(a, &list);
-    strike_out(a, known, &list);
+    endless_find(a, &endings.ends, &endings.begins);
+    size_t known = part_guesses(a, &guesses);
+    drop_idle(a, &endings.ends, known, &guesses);
+    int round = 0;
+    do {
+        list.count = 0;
+        find_candidates(a, &endings, known, &guesses, &list);
+    } while (drop_struck(&list, &guesses) && ++round < MOST_ROUNDS);
     for (size_t i = 0; i < list.count; i++) {
         const struct weak *w = &list.at[i];
         if (!w->no)
             ARRAY_PUSH(&a->starts, ((struct code_start){.addr = w->addr, .called = w->guess}));
     }
     ARRAY_FREE(&list);
+    ARRAY_FREE(&guesses);
+    ARRAY_FREE(&endings.ends);
+    ARRAY_FREE(&endings.begins);
+}
+
+void starts_settle(struct analysis *a) {
+    sort_starts(a);
+    sort_by_address(a->jumps.at, a->jumps.count, sizeof *a->jumps.at);
+    add_candidates(a);
     sort_starts(a);
     note_shared(a);
 }

@@ -26,6 +26,8 @@ struct place {
     bool behind_call; /* to which control may never come back */
 };
 
+typedef ARRAY(struct place) place_list;
+
 /* Places behind calls: of what is known not to return, and of all else, which come first. */
 enum { ALL_ELSE, NEVER_RETURN, LATES };
 struct late {
@@ -37,10 +39,11 @@ enum { LEFT_BITS = 64 };
 
 struct search {
     struct analysis *a;
-    ARRAY(struct place) ready; /* ways that are to be followed */
-    struct late *late[LATES];  /* by text */
-    address_list endless;      /* what never returns by its name; sorted */
-    bool all_begun;            /* nothing else tells where code is */
+    place_list ready;         /* ways that are to be followed */
+    struct late *late[LATES]; /* by text */
+    address_list endless;     /* what never returns by its name; sorted */
+    place_list guesses;       /* words and numbers that may lead to code */
+    bool all_begun;           /* nothing else tells where code is */
 };
 
 struct line {                              /* instructions that run one after the other */
@@ -79,6 +82,10 @@ static void go(struct search *s, vaddr_t addr, uint8_t state) {
 
 static void begin_function(struct search *s, vaddr_t addr, bool called) {
     ARRAY_PUSH(&s->a->starts, ((struct code_start){.addr = addr, .called = called}));
+}
+
+static void guess(struct search *s, vaddr_t addr, uint8_t state) {
+    ARRAY_PUSH(&s->guesses, ((struct place){addr, state, false}));
 }
 
 /* The code of a stub of the linker's is known without following it. */
@@ -210,12 +217,17 @@ static void note_operand(struct search *s, const struct arch *arch, const struct
     if (whole.operand == OPERAND_PC_MEMORY && is_own(s, whole.target))
         note_data(s, whole.target, whole.loads ? whole.loads : arch->word_bytes);
     vaddr_t to = code_address(s->a, whole.target);
-    bool address = whole.operand == OPERAND_PC_ADDRESS ||
-                   (whole.operand == OPERAND_ABSOLUTE && !s->a->module->position_independent);
+    bool number = whole.operand == OPERAND_ABSOLUTE;
+    bool address =
+        whole.operand == OPERAND_PC_ADDRESS || (number && !s->a->module->position_independent);
     if (address && whole.kind == INSN_JUMP_INDIRECT)
         note_known_jump(s, &whole);
     if (!address || !(whole.target & 1) || !is_own(s, to))
         return;
+    if (number) {
+        guess(s, to, CODE_T32);
+        return;
+    }
     begin_function(s, to, true);
     go(s, to, CODE_T32);
 }
@@ -417,21 +429,47 @@ static void begin_at_exceptions(struct search *s) {
     }
 }
 
-/* Words without the bit of T32: they may lead to A32 code, to labels of T32 code, or to data. They
- * are taken for what stands around there. */
-static void begin_at_words(struct search *s) {
+/* Begins a function at most where an instruction begins. What is no code yet is taken for what
+ * stands around there. */
+static void begin_at_guess(struct search *s, const struct place *from) {
+    const struct text *t = text_at(s->a, from->addr);
+    const struct code_start start = {.addr = from->addr, .called = true, .guess = true};
+    if (!t || !is_own(s, from->addr))
+        return;
+    uint8_t state = *text_state(t, from->addr);
+    bool found = state != CODE_UNKNOWN;
+    if (!found)
+        state = state_near(s->a, t, from->addr);
+    bool begins = found ? state == CODE_T32 && text_begins(t, from->addr) : true;
+    if (state == from->state && begins)
+        ARRAY_PUSH(&s->a->starts, start);
+    if (found)
+        return;
+    go(s, from->addr, state);
+    follow_all(s);
+}
+
+/* From low addresses to high: of a function that only guesses lead to its start comes before what
+ * is in it. What they lead to makes more of them. */
+static void begin_at_guesses(struct search *s) {
+    while (s->guesses.count) {
+        place_list guesses = s->guesses;
+        s->guesses = (place_list){0};
+        sort_by_address(guesses.at, guesses.count, sizeof *guesses.at);
+        for (size_t i = 0; i < guesses.count; i++)
+            begin_at_guess(s, &guesses.at[i]);
+        ARRAY_FREE(&guesses);
+    }
+}
+
+/* Words without the bit of T32 may lead to A32 code, to labels of T32 code, or to data; those that
+ * no relocation changes may be no addresses at all, as numbers in code, which may be masks of bits.
+ */
+static void guess_at_words(struct search *s) {
     const struct module *m = s->a->module;
     for (size_t i = 0; i < m->mark_count; i++) {
-        const struct code_mark *mark = &m->marks[i];
-        const struct text *t = mark->sure ? NULL : text_at(s->a, mark->addr);
-        if (!t || !is_own(s, mark->addr) || *text_state(t, mark->addr) != CODE_UNKNOWN)
-            continue;
-        uint8_t state = state_near(s->a, t, mark->addr);
-        const struct code_start guess = {.addr = mark->addr, .called = true, .guess = true};
-        if (state == mark->state)
-            ARRAY_PUSH(&s->a->starts, guess);
-        go(s, mark->addr, state);
-        follow_all(s);
+        if (!m->marks[i].sure)
+            guess(s, m->marks[i].addr, m->marks[i].state);
     }
 }
 
@@ -501,10 +539,12 @@ static void infer(struct search *s) {
     endless_by_name(a, &s->endless);
     begin_at_marks(s);
     begin_at_exceptions(s);
-    begin_at_words(s);
+    guess_at_words(s);
+    begin_at_guesses(s);
     begin_at_pads(s);
     s->all_begun = true;
     follow_all(s);
+    begin_at_guesses(s);
     starts_settle(a);
     for (size_t i = 0; i < a->texts.count; i++) {
         const struct text *t = &a->texts.at[i];
@@ -528,6 +568,7 @@ void states_find(struct analysis *a) {
         infer(&s);
         ARRAY_FREE(&s.ready);
         ARRAY_FREE(&s.endless);
+        ARRAY_FREE(&s.guesses);
         return;
     }
     for (size_t i = 0; i < a->texts.count; i++) {

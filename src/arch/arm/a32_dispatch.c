@@ -42,15 +42,18 @@ static uint8_t copied(uint32_t word) {
     return d.opcode == A32_MOV && shifts ? d.rm : NONE;
 }
 
-/* movw and movt; number I is the last of them. */
+/* The constant of movw or movt. */
+static uint32_t half_of(uint32_t word) {
+    return arm_bits(word, 16, 4) << 12 | arm_bits(word, 0, 12);
+}
+
+/* Both of them; number I is the last. */
 static vaddr_t absolute(const struct line *line, size_t i) {
     uint32_t word = word_at(line, i);
-    vaddr_t half = arm_bits(word, 16, 4) << 12 | arm_bits(word, 0, 12);
     size_t k = form_at(line, i) == A32_MOVT ? writer(line, i + 1, a32_rd(word)) : line->count;
     if (k == line->count || form_at(line, k) != A32_MOVW)
         return 0;
-    uint32_t low = word_at(line, k);
-    return half << 16 | arm_bits(low, 16, 4) << 12 | arm_bits(low, 0, 12);
+    return half_of(word) << 16 | half_of(word_at(line, k));
 }
 
 /* The address that REG holds behind number FROM: of adr, and what is added to it; 0 when it is not
@@ -76,15 +79,33 @@ static vaddr_t address_in(const struct line *line, size_t from, uint8_t reg) {
     return 0;
 }
 
+/* Does number I compare REG with a constant, which may be in another register? */
+static bool compares(const struct line *line, size_t i, uint8_t reg, uint32_t *ret_value) {
+    uint32_t word = word_at(line, i);
+    if ((word & 0xfff0f000) == 0xe3500000) {
+        *ret_value = a32_data_of(word).value;
+        return a32_rn(word) == reg;
+    }
+    size_t set =
+        (word & 0xfff0fff0) == 0xe1500000 ? writer(line, i + 1, a32_rm(word)) : line->count;
+    if (set == line->count || a32_rn(word) != reg)
+        return false;
+    uint32_t made = word_at(line, set);
+    *ret_value = form_at(line, set) == A32_MOVW ? half_of(made) : a32_data_of(made).value;
+    return (made & 0xfff00000) == 0xe3000000 || (made & 0xffff0000) == 0xe3a00000;
+}
+
 /* How many values REG can have behind number FROM: a comparison guards the jump, which is made, or
  * is not left, on CONDITION (ARM_ALWAYS: a branch before it tells).
  *
  *     cmp ri, #last; bhi elsewhere; …        or   cmp ri, #count; bhs elsewhere
+ *     movw rx, #last; cmp ri, rx; bhi elsewhere; …
  *
  * 0 when none is in sight. */
 static uint32_t values_of(const struct line *line, size_t from, uint8_t reg, uint32_t condition) {
     bool guarded = condition == ARM_LS || condition == ARM_LO;
     bool last = condition == ARM_LS; /* the number is the last value, not the count */
+    uint32_t value;
     for (size_t i = from; i < line->count; i++) {
         uint32_t word = word_at(line, i);
         uint32_t here = a32_condition(word);
@@ -94,8 +115,8 @@ static uint32_t values_of(const struct line *line, size_t from, uint8_t reg, uin
             last = here == ARM_HI;
             continue;
         }
-        if ((word & 0xfff0f000) == 0xe3500000 && guarded && a32_rn(word) == reg)
-            return a32_data_of(word).value + last;
+        if (guarded && compares(line, i, reg, &value))
+            return value + last;
         struct a32_insn in = a32_classify(word);
         if (a32_flags_changed(word, &in))
             guarded = false;

@@ -85,19 +85,53 @@ static vaddr_t address_in(const struct line *line, size_t from, uint8_t reg) {
     return 0;
 }
 
-/* Does IN compare a register with a constant? */
-static bool compares(const struct t32 *in, uint8_t *ret_reg, uint32_t *ret_value) {
+/* Is number I a `mov` of a constant? */
+static bool is_constant(const struct line *line, size_t i, uint32_t *ret) {
+    struct t32 in = insn_at(line, i);
+    uint32_t word = in.word;
+    if (in.row->form == T32_MOVW)
+        *ret = t32_immediate_16(word);
+    else if (in.row->form == T32_MOV_8)
+        *ret = word & 0xff;
+    else if (in.size != T32_HALF && (word & 0xfbef8000) == 0xf04f0000)
+        *ret = t32_expand(word);
+    else
+        return false;
+    return true;
+}
+
+/* Does IN compare two registers? */
+static bool compares_two(const struct t32 *in, uint8_t *ret_reg, uint8_t *ret_other) {
     uint32_t word = in->word;
-    if (in->size == T32_HALF && (word & 0xf800) == 0x2800) {
+    if (in->size != T32_HALF && (word & 0xfff0fff0) == 0xebb00f00) {
+        *ret_reg = t32_rn(word);
+        *ret_other = t32_rm(word);
+        return true;
+    }
+    bool low = in->size == T32_HALF && (word & 0xffc0) == 0x4280;
+    bool high = in->size == T32_HALF && (word & 0xff00) == 0x4500;
+    *ret_reg = low ? t32_low(word, 0) : t32_high(word);
+    *ret_other = low ? t32_low(word, 3) : t32_reg(word, 3);
+    return low || high;
+}
+
+/* Does number I compare a register with a constant, which may be in another one? */
+static bool compares(const struct line *line, size_t i, uint8_t *ret_reg, uint32_t *ret_value) {
+    struct t32 in = insn_at(line, i);
+    uint32_t word = in.word;
+    uint8_t other;
+    if (in.size == T32_HALF && (word & 0xf800) == 0x2800) {
         *ret_reg = t32_low(word, 8);
         *ret_value = word & 0xff;
         return true;
     }
-    if ((word & 0xfbf08f00) != 0xf1b00f00)
-        return false;
-    *ret_reg = t32_rn(word);
-    *ret_value = t32_expand(word);
-    return true;
+    if (in.size != T32_HALF && (word & 0xfbf08f00) == 0xf1b00f00) {
+        *ret_reg = t32_rn(word);
+        *ret_value = t32_expand(word);
+        return true;
+    }
+    size_t set = compares_two(&in, ret_reg, &other) ? writer(line, i + 1, other) : line->count;
+    return set < line->count && is_constant(line, set, ret_value);
 }
 
 static bool is_branch(const struct t32 *in, uint32_t *ret_condition) {
@@ -116,6 +150,7 @@ static bool writes_flags(const struct line *line, size_t i) {
 /* How many values REG can have behind number FROM: a comparison guards the jump.
  *
  *     cmp ri, #last; bhi elsewhere; …        or   cmp ri, #count; bcs elsewhere
+ *     movw rx, #last; cmp ri, rx; bhi elsewhere; …
  *
  * 0 when none is in sight. */
 static uint32_t values_of(const struct line *line, size_t from, uint8_t reg) {
@@ -125,7 +160,7 @@ static uint32_t values_of(const struct line *line, size_t from, uint8_t reg) {
         struct t32 in = insn_at(line, i);
         if (is_branch(&in, &condition) && (condition == ARM_HI || condition == ARM_HS))
             guard = condition;
-        if (guard && compares(&in, &compared, &value) && compared == reg)
+        if (guard && compares(line, i, &compared, &value) && compared == reg)
             return value + (guard == ARM_HI);
         if (writes_flags(line, i))
             guard = 0;

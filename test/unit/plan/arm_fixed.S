@@ -1,0 +1,190 @@
+@ A program at a fixed address, where numbers and words of data may look like addresses of code: test_arm_fixed.c. The
+@ copy without symbols has neither mapping symbols nor names, and no function has unwind information.
+
+        .syntax unified
+        .arch   armv7-a
+        .thumb
+        .text
+
+        .macro  begin name
+        .balign 4
+        .globl  \name
+        .hidden \name
+        .type   \name, %function
+        .thumb_func
+\name:
+        .endm
+        .macro  end name
+        .size   \name, . - \name
+        .endm
+        .macro  place name              @ a place to ask for, in the copy with symbols
+        .globl  \name
+        .hidden \name
+        .type   \name, %notype
+\name:
+        .endm
+        .macro  number register, value
+        movw    \register, #:lower16:(\value)
+        movt    \register, #:upper16:(\value)
+        .endm
+
+        begin   _start
+        bl      uses_numbers
+        bl      switches_by_register
+        blx     switches_a32_by_register
+        bl      is_pointed_into
+        bl      checks
+        bl      leaf
+1:      b       1b
+        end     _start
+
+@ ---- numbers: masks of bits by all that is known, and an address ----
+
+        begin   uses_numbers
+        push    {r4, lr}
+        number  r0, on_the_way + 1
+        number  r1, in_a_loop + 1
+        number  r2, behind_a_jump + 1
+        number  r3, is_called_back      @ with the bit of the state
+        bl      loops
+        bl      jumps
+        pop     {r4, pc}
+        end     uses_numbers
+
+        begin   loops
+        push    {r4, lr}
+        mov     r4, r0
+        place   in_a_loop
+        subs    r4, r4, #1
+        place   on_the_way
+        mov     r0, r4
+        bl      leaf
+        cmp     r4, #0
+        bne     in_a_loop
+        pop     {r4, pc}
+        end     loops
+
+        begin   jumps
+        push    {r4, lr}
+        cmp     r0, #3
+        bne     2f
+1:      movs    r0, #1
+        pop     {r4, pc}
+        place   behind_a_jump
+2:      adds    r0, r0, #2
+        cmp     r0, #9
+        bhi     1b
+        adds    r0, r0, #7
+        pop     {r4, pc}
+        end     jumps
+
+        begin   is_called_back
+        push    {r4, lr}
+        mov     r4, r0
+        bl      leaf
+        adds    r0, r0, r4
+        pop     {r4, pc}
+        end     is_called_back
+
+        begin   leaf
+        add.w   r0, r0, #1
+        bx      lr
+        end     leaf
+
+@ ---- a switch whose number of cases is in a register; what stands behind its table is no part of it ----
+
+        begin   switches_by_register
+        push    {r4, lr}
+        movw    r3, #1
+        cmp     r0, r3
+        bhi     1f
+        tbh     [pc, r0, lsl #1]
+3:      .short  (first - 3b) / 2, (second - 3b) / 2
+1:      lsls    r4, r0, #1              @ as an entry it leads 0x88 bytes on: into an instruction
+        movs    r0, #4
+        pop     {r4, pc}
+        .balign 4
+        nop
+        nop
+first:  .rept   40
+        movw    r0, #77
+        .endr
+        pop     {r4, pc}
+second: movs    r0, #9
+        pop     {r4, pc}
+        end     switches_by_register
+
+        .arm
+        .balign 4
+        .globl  switches_a32_by_register
+        .hidden switches_a32_by_register
+        .type   switches_a32_by_register, %function
+switches_a32_by_register:
+        push    {r4, lr}
+        movw    r3, #1
+        cmp     r0, r3
+        ldrls   pc, [pc, r0, lsl #2]
+        b       1f
+        .word   2f, 3f
+        .word   behind_a_push           @ no entry, and nothing leads here
+1:      mov     r0, #4
+        pop     {r4, pc}
+2:      mov     r0, #9
+        pop     {r4, pc}
+3:      add     r0, r0, #1
+        pop     {r4, pc}
+        .size   switches_a32_by_register, . - switches_a32_by_register
+        .thumb
+
+@ ---- a word that looks like a label of a switch ----
+
+        begin   is_pointed_into
+        push    {r4, lr}
+        place   behind_a_push
+        mov     r4, r0
+        cmp     r0, #1
+        bhi     1f
+        tbb     [pc, r0]
+3:      .byte   (2f - 3b) / 2, (1f - 3b) / 2
+2:      movs    r0, #7
+        pop     {r4, pc}
+1:      movs    r0, #9
+        pop     {r4, pc}
+        end     is_pointed_into
+
+@ ---- two that end by calls of each other; what stands behind such a call is the next function ----
+
+        begin   fails
+        push    {r4, lr}
+        mov     r4, r0
+        bl      reports
+        end     fails
+
+        begin   reports
+        push    {r4, lr}
+        mov     r4, r0
+        bl      leaf
+        bl      fails
+        end     reports
+
+        begin   checks
+        push    {r4, lr}
+        cbz     r0, 1f
+        bl      leaf
+        pop     {r4, pc}
+1:      bl      fails
+        end     checks
+        place   padding
+        nop
+
+        begin   follows
+        push    {r4, r5, r6, lr}
+        mov     r4, r0
+        bl      leaf
+        adds    r0, r0, r4
+        pop     {r4, r5, r6, pc}
+        end     follows
+
+        .data
+        .balign 4
+        .word   behind_a_push + 1, follows, padding + 1, in_a_loop + 1, behind_a_jump + 1

@@ -1,0 +1,89 @@
+/*
+ * What numbers in code, and words of data, are taken for that may be addresses by accident, in a
+ * program for 32-bit Arm that does not move (arm_fixed.S).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fixture.h"
+
+enum { PADDING = 2 };
+
+static struct fixture *fixed;
+
+/* It may have a nop behind it. */
+static void assert_whole(const char *name) {
+    const struct plan_function *f = fixture_bare(fixed, name), *told = fixture_named(fixed, name);
+    if (!f)
+        fail_msg("%s was not found", name);
+    if (f->entry == TIER_NONE || !f->exact)
+        fail_msg("%s: tier %d, refused %d, exact %d", name, f->entry, f->refused, f->exact);
+    assert_in_range(f->size, told->size, told->size + PADDING);
+}
+
+static void assert_none(const char *name) {
+    if (fixture_bare(fixed, name))
+        fail_msg("%s is no function", name);
+}
+
+static void numbers_are_functions_only_where_no_code_leads_on(void **state) {
+    (void)state;
+    assert_none("in_a_loop");
+    assert_none("on_the_way");
+    assert_none("behind_a_jump");
+    assert_whole("uses_numbers");
+    assert_whole("loops");
+    assert_whole("jumps");
+    assert_whole("is_called_back");
+}
+
+static void tables_end_where_the_compared_register_says(void **state) {
+    (void)state;
+    assert_whole("switches_by_register");
+    assert_whole("switches_a32_by_register");
+}
+
+static void words_into_a_function_whose_switches_are_known_are_no_labels(void **state) {
+    (void)state;
+    assert_none("behind_a_push");
+    assert_whole("is_pointed_into");
+}
+
+static void what_ends_by_calls_of_each_other_never_returns(void **state) {
+    (void)state;
+    assert_none("padding");
+    assert_whole("fails");
+    assert_whole("reports");
+    assert_whole("checks");
+    assert_whole("follows");
+}
+
+static const char *const *files;
+
+static int open_fixture(void **state) {
+    (void)state;
+    fixed = fixture_open(files[0], files[1]);
+    return 0;
+}
+
+static int close_fixture(void **state) {
+    (void)state;
+    fixture_close(fixed);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    (void)argc;
+    files = (const char *const *)argv + 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_are_functions_only_where_no_code_leads_on),
+        cmocka_unit_test(tables_end_where_the_compared_register_says),
+        cmocka_unit_test(words_into_a_function_whose_switches_are_known_are_no_labels),
+        cmocka_unit_test(what_ends_by_calls_of_each_other_never_returns),
+    };
+    return cmocka_run_group_tests(tests, open_fixture, close_fixture);
+}
