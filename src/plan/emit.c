@@ -177,9 +177,10 @@ static void want(struct emitter *e) {
             if (s->entry)
                 e->code->missed[s->function / 8] |= (uint8_t)(1u << s->function % 8);
         }
-        if (wanted && reach_has_lost(e, i)) {
+        if (wanted && (reach_has_lost(e, i) || reach_is_blocked(e, s))) {
             wanted = false;
-            reach_tell_lost(e, i);
+            if (e->losses)
+                reach_tell_lost(e, i);
         }
         e->wanted[i] |= wanted;
         if (wanted && s->maker)
@@ -290,8 +291,10 @@ static int emit_once(const struct plan *plan, const struct plan_request *request
     for (size_t i = 0; !r && i < plan->sites.count; i++)
         r = e.wanted[i] ? put_site(&e, i, err) : 0;
     trampoline_mark(&e, (struct mark){.kind = MARK_NONE});
-    if (!r && !losses->more)
+    if (!r && !losses->more) {
         complete(&e);
+        reach_count_regained(&e);
+    }
     emitter_done(&e);
     if (r)
         plan_code_done(&code);

@@ -56,8 +56,13 @@ void reach_tell_lost(struct emitter *e, size_t site);
 bool reach_deselect(const struct plan *plan, const struct plan_request *request, uint8_t *selected,
                     uint8_t *missed);
 
-/* Whether another area serves S, or what it rests on. */
+/* Of a second area: whether the first one serves S; whether S cannot be here because of what is
+ * there; what is regained, when all is written. */
 bool reach_is_served(const struct emitter *e, const struct site *s);
+bool reach_is_blocked(const struct emitter *e, const struct site *s);
+/* Has the first one counted the exits of FUNCTION that are missed, as it has its entry? */
+bool reach_first_counts(const struct plan *plan, const struct plan_request *r, uint32_t function);
+void reach_count_regained(const struct emitter *e);
 
 /* ---- trampoline.c ---- */
 /* M stands for what is written next. */

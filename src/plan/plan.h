@@ -196,9 +196,10 @@ struct plan_code {
     size_t way_count; /* sorted by address */
     uint8_t *missed;  /* bitmap by function: not traced, as its entry cannot be patched at this load
                          address */
-    uint8_t *beyond;  /* of those: the area is too small or too far away; another may do */
     uint8_t *inexact; /* likewise: one of its exits cannot be */
-    size_t missed_exits[TIER_COUNT]; /* by the tier that was planned */
+    uint8_t *beyond;  /* of those of both: the area is too small or too far away; another may do */
+    size_t missed_exits[TIER_COUNT];   /* by the tier that was planned */
+    size_t regained_exits[TIER_COUNT]; /* of a second area: of what the first one has missed so */
     struct trap *traps;
     size_t trap_count; /* sorted by address */
     uint8_t *trapped;  /* bitmap by function: what was planned leads nowhere; a trap instead */

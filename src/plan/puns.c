@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "plan/internal.h"
+#include "plan/emitter.h"
 
 static const taddr_t LOWEST = 1 << 20, HIGHEST = 0x7ffff0000000;
 /* Address sanitizers of fixed programs map their shadow from here on, after us. */
@@ -257,7 +257,8 @@ void puns_write(const struct plan *plan, const struct plan_request *request, str
         if (make_trap(&sea, patch, p))
             continue;
         patch->size = 0;
-        code->missed_exits[TIER_PUN] += p->exits;
+        if (!reach_first_counts(plan, request, p->function))
+            code->missed_exits[TIER_PUN] += p->exits;
         set(p->entry ? code->missed : code->inexact, p->function);
     }
     finish(&sea);

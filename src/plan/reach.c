@@ -9,8 +9,9 @@
  * what leads back from trampolines, and on from what was moved there, is made a far jump where it
  * needs to. A thread that has come to a trap is sent on by the tool, however far that is.
  *
- * What an area does not reach, or has no room for, is *beyond* it. Another one, on the other side
- * of the module, may serve that; sites that the first one serves it leaves alone.
+ * What an area does not reach, or has no room for, is *beyond* it. Another one, elsewhere, may
+ * serve that; sites that the first one serves it leaves alone, so some functions are entered in one
+ * of them and left in the other.
  *
  * How far a site is from its trampoline depends on which others there are. So code is emitted anew
  * without those that were lost, until none is.
@@ -35,16 +36,27 @@ void reach_lose(struct emitter *e, size_t site) {
     e->losses->more = true;
 }
 
+bool reach_first_counts(const struct plan *plan, const struct plan_request *r, uint32_t function) {
+    return r->first && function < plan->functions.count && !is_set(r->first->missed, function);
+}
+
 void reach_tell_lost(struct emitter *e, size_t site) {
     const struct site *s = &e->plan->sites.at[site];
     struct plan_code *c = e->code;
-    for (uint32_t i = 0; i < s->step_count; i++)
-        c->missed_exits[s->tier] += e->plan->steps.at[s->first_step + i].exit;
+    const bool counted = reach_first_counts(e->plan, e->request, s->function);
+    for (uint32_t i = 0; i < s->step_count; i++) {
+        const struct step *step = &e->plan->steps.at[s->first_step + i];
+        uint32_t owner = told_exit_owner(e, step);
+        c->missed_exits[s->tier] += step->exit && !counted;
+        if (owner == UINT32_MAX)
+            continue;
+        set(c->inexact, owner);
+        set(c->beyond, owner);
+    }
     if (s->function >= e->plan->functions.count)
         return;
     set(s->entry ? c->missed : c->inexact, s->function);
-    if (s->entry)
-        set(c->beyond, s->function);
+    set(c->beyond, s->function);
 }
 
 static bool serves(const struct plan_code *c, const struct site *s) {
@@ -53,9 +65,30 @@ static bool serves(const struct plan_code *c, const struct site *s) {
 }
 
 bool reach_is_served(const struct emitter *e, const struct site *s) {
+    return e->request->first && serves(e->request->first, s);
+}
+
+/* A hop's hole may be in what the first area has moved; and a jump back to the entry goes on behind
+ * that one's stub, which is to be in the same area. */
+bool reach_is_blocked(const struct emitter *e, const struct site *s) {
     const struct plan_code *first = e->request->first;
-    return first &&
-           (serves(first, s) || (s->maker && serves(first, &e->plan->sites.at[s->maker - 1])));
+    bool blocked = first && s->maker && serves(first, &e->plan->sites.at[s->maker - 1]);
+    for (uint32_t i = 0; first && !blocked && i < s->step_count; i++) {
+        const struct step *step = &e->plan->steps.at[s->first_step + i];
+        blocked = step->loops && !is_set(first->missed, step->function);
+    }
+    return blocked;
+}
+
+void reach_count_regained(const struct emitter *e) {
+    for (size_t i = 0; i < e->plan->sites.count; i++) {
+        const struct site *s = &e->plan->sites.at[i];
+        if (!e->wanted[i] || !reach_first_counts(e->plan, e->request, s->function) ||
+            !serves(e->code, s))
+            continue;
+        for (uint32_t k = 0; k < s->step_count; k++)
+            e->code->regained_exits[s->tier] += e->plan->steps.at[s->first_step + k].exit;
+    }
 }
 
 bool reach_is_far(const struct site *s) {
@@ -75,7 +108,8 @@ bool reach_deselect(const struct plan *plan, const struct plan_request *request,
     for (size_t i = 0; i < plan->sites.count; i++) {
         const struct site *s = &plan->sites.at[i];
         if (!s->entry || !is_set(selected, s->function) || reach_is_far(s) ||
-            !is_beyond(request, s) || plan->functions.at[s->function].entry == TIER_NONE)
+            !is_beyond(request, s) || plan->functions.at[s->function].entry == TIER_NONE ||
+            (request->first && serves(request->first, s)))
             continue;
         selected[s->function / 8] &= (uint8_t) ~(1u << s->function % 8);
         set(missed, s->function);

@@ -8,6 +8,7 @@
 #include "arch/arch.h"
 #include "base/page.h"
 #include "base/search.h"
+#include "session/annex.h"
 #include "session/area.h"
 #include "session/arrival.h"
 #include "session/keys.h"
@@ -159,6 +160,7 @@ static void code_unref(struct code *code) {
     if (!code || --code->refs)
         return;
     plan_code_done(&code->emitted);
+    annex_forget(code);
     free(code->undo.bytes);
     free(code);
 }

@@ -21,6 +21,10 @@ struct code { /* the emitted code of one mapped module; shared by forked spaces 
         uint8_t *bytes; /* until it is in the target */
         size_t size;
     } undo; /* log */
+    struct {
+        uint8_t *missed, *inexact;
+        size_t missed_exits[TIER_COUNT];
+    } alone; /* what is not served without an annex, while there is one; else NULLs */
 };
 
 struct patched { /* one module mapped into one space, or its annex */

@@ -342,6 +342,64 @@ static void a_second_area_serves_what_is_beyond_the_first(void **state) {
     plan_code_done(&whole);
 }
 
+static size_t missed_exits(const struct plan_code *c) {
+    size_t sum = 0;
+    for (int t = 0; t < TIER_COUNT; t++)
+        sum += c->missed_exits[t] - c->regained_exits[t];
+    return sum;
+}
+
+/* Whether the code is of a function whose entry is patched, and not all of its ends, as WHOLE is.
+ */
+static bool is_parted(const struct plan_code *whole, size_t bytes) {
+    for (size_t i = 0; i < bytes; i++)
+        if (code.inexact[i] & code.beyond[i] & ~code.missed[i] & ~whole->inexact[i])
+            return true;
+    return false;
+}
+
+/* Puts the area so far above that a function reaches it with its entry, but not with its end. */
+static void emit_parted(const struct plan_code *whole, size_t bytes) {
+    const uint64_t jump = UINT64_C(2) * GIGABYTE;
+    const struct plan *plan = fixture->named_plan;
+    const struct plan_function *middle = plan_function(plan, plan_function_count(plan) / 2);
+    enum { STEP = 16 };
+    for (size_t less = 0; less < whole->area_used; less += STEP) {
+        request.area = request.bias + middle->addr + jump - less;
+        if (plan_emit(plan, &request, &code, NULL) < 0)
+            continue;
+        if (is_parted(whole, bytes))
+            return;
+        plan_code_done(&code);
+    }
+    fail_msg("no function was parted");
+}
+
+/* A function may be entered in one area and left in the other. */
+static void a_second_area_serves_ends_that_the_first_does_not_reach(void **state) {
+    (void)state;
+    const struct plan *plan = fixture->named_plan;
+    size_t bytes = plan_function_count(plan) / 8 + 1;
+    emit();
+    struct plan_code whole = code;
+    emit_parted(&whole, bytes);
+    struct plan_code first = code;
+    assert_true(missed_exits(&first) > missed_exits(&whole));
+    request.first = &first;
+    request.selected = first.beyond;
+    request.area = request.bias + GIGABYTE / 4;
+    emit();
+    for (size_t i = 0; i < first.patch_count; i++)
+        for (size_t k = 0; k < code.patch_count; k++)
+            assert_int_not_equal(first.patches[i].at, code.patches[k].at);
+    for (size_t i = 0; i < bytes; i++)
+        assert_int_equal(code.inexact[i] & first.beyond[i], whole.inexact[i] & first.beyond[i]);
+    assert_int_equal(first.sites + code.sites, whole.sites);
+    assert_int_equal(missed_exits(&first) + missed_exits(&code), missed_exits(&whole));
+    plan_code_done(&first);
+    plan_code_done(&whole);
+}
+
 /* What the caller needs for each site leaves room for fewer of them. */
 static void sites_take_room_of_the_callers(void **state) {
     (void)state;
@@ -523,6 +581,7 @@ int main(int argc, char **argv) {
         TEST(an_area_out_of_reach_is_an_error),
         TEST(what_is_out_of_reach_is_missed),
         TEST(a_second_area_serves_what_is_beyond_the_first),
+        TEST(a_second_area_serves_ends_that_the_first_does_not_reach),
         TEST(sites_take_room_of_the_callers),
         TEST(a_selection_tells_what_it_wants_near),
         TEST(an_area_without_room_is_an_error),
