@@ -13,6 +13,7 @@
  */
 #include <string.h>
 
+#include "base/search.h"
 #include "elf/sort.h"
 #include "plan/analysis.h"
 
@@ -51,13 +52,18 @@ static bool never_returns(const char *name) {
     return !strncmp(name, "_ZSt", 4) && strstr(name, "__throw_"); /* libstdc++'s own */
 }
 
+struct pad { /* where unwinders come to, of the function whose code begins there */
+    vaddr_t function, at;
+};
+
 struct search {
     struct analysis *a;
-    address_list named;  /* what is named so, and stubs of it; sorted */
-    address_list led_to; /* by jumps and switches; sorted */
-    address_list ways;   /* of the function at hand: what is left to be followed */
-    bool *endless;       /* by start */
-    uint32_t **seen;     /* by text and STATE_BYTES: 1 + the last start whose ways came there */
+    address_list named;     /* what is named so, and stubs of it; sorted */
+    address_list led_to;    /* by jumps and switches; sorted */
+    address_list ways;      /* of the function at hand: what is left to be followed */
+    ARRAY(struct pad) pads; /* by function */
+    bool *endless;          /* by start */
+    uint32_t **seen;        /* by text and STATE_BYTES: 1 + the last start whose ways came there */
 };
 
 size_t list_place(const address_list *list, vaddr_t addr) {
@@ -123,6 +129,30 @@ static bool insn_at(const struct analysis *a, vaddr_t addr, struct insn *ret) {
 
 /* ---- functions ---- */
 
+struct frame_data { /* where a language's own data about the frames of a function stand */
+    vaddr_t at, function;
+};
+
+static void find_pads(struct search *s) {
+    const struct module *m = s->a->module;
+    ARRAY(struct frame_data) data = {0};
+    for (size_t i = 0; i < m->range_count; i++)
+        ARRAY_PUSH(&data, ((struct frame_data){m->ranges[i].lsda, m->ranges[i].start}));
+    for (size_t i = 0; i < m->exception_count; i++)
+        ARRAY_PUSH(&data, ((struct frame_data){m->exceptions[i].lsda, m->exceptions[i].start}));
+    sort_by_address(data.at, data.count, sizeof *data.at);
+    for (size_t i = 0; i < m->ref_count; i++) {
+        const struct code_ref *r = &m->refs[i];
+        if (r->kind != CODE_REF_LANDING_PAD)
+            continue;
+        size_t low = SEARCH(k, data.count, data.at[k].at < r->from);
+        for (; low < data.count && data.at[low].at == r->from; low++)
+            ARRAY_PUSH(&s->pads, ((struct pad){data.at[low].function, r->target}));
+    }
+    sort_by_address(s->pads.at, s->pads.count, sizeof *s->pads.at);
+    ARRAY_FREE(&data);
+}
+
 /* Do ways of start NUMBER come to ADDR for the first time? */
 static bool is_new(const struct search *s, vaddr_t addr, size_t number) {
     for (size_t i = 0; i < s->a->texts.count; i++) {
@@ -184,12 +214,27 @@ static enum onward follow(struct search *s, const struct span *function, size_t 
     return way;
 }
 
+/* What it calls may be endless, but throw. False: a landing pad is elsewhere, who knows what for.
+ */
+static bool add_pads(struct search *s, const struct span *function) {
+    size_t low = SEARCH(i, s->pads.count, s->pads.at[i].function < function->start);
+    for (; low < s->pads.count && s->pads.at[low].function < function->end; low++) {
+        vaddr_t at = s->pads.at[low].at;
+        if (at - function->start >= function->end - function->start)
+            return false;
+        ARRAY_PUSH(&s->ways, at);
+    }
+    return true;
+}
+
 static bool may_return(struct search *s, size_t number) {
     const struct code_start *start = &s->a->starts.at[number];
     bool last = number + 1 == s->a->starts.count;
     const struct span function = {start->addr, last ? UINT64_MAX : start[1].addr};
     s->ways.count = 0;
     ARRAY_PUSH(&s->ways, start->addr);
+    if (!add_pads(s, &function))
+        return true;
     while (s->ways.count) {
         vaddr_t at = s->ways.at[--s->ways.count];
         if (follow(s, &function, number, at) == WAY_RETURNS)
@@ -284,6 +329,7 @@ void endless_find(struct analysis *a, address_list *ret_ends, address_list *ret_
     for (size_t i = 0; i < a->texts.count; i++)
         s.seen[i] = mem_alloc((a->texts.at[i].size / STATE_BYTES + 1) * sizeof **s.seen);
     endless_by_name(a, &s.named);
+    find_pads(&s);
     find_endless(&s);
     note_led_to(&s);
     s.ways.count = 0;
@@ -298,4 +344,5 @@ void endless_find(struct analysis *a, address_list *ret_ends, address_list *ret_
     ARRAY_FREE(&s.named);
     ARRAY_FREE(&s.led_to);
     ARRAY_FREE(&s.ways);
+    ARRAY_FREE(&s.pads);
 }

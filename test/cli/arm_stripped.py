@@ -138,6 +138,29 @@ table: .word 2b, 3b, 5b
 .word 0, one, other
 """
 
+# A function all of whose ways but that of its landing pad end by a call that never returns.
+CATCHES = """
+#define HIDDEN extern "C" __attribute__((noinline, visibility("hidden")))
+extern "C" int out(int);
+HIDDEN int catches(int n) {
+    try { throw n; } catch (int m) { return m + 2; }
+}
+HIDDEN int calls(int n) {
+    int a = catches(n);
+    return out(a) * out(a + n);
+}
+HIDDEN void goes_on(int n) {
+    for (out(catches(n));;)
+        out(n);
+}
+extern "C" int begins(int n) {
+    if (n)
+        return calls(n) + 1;
+    goes_on(n);
+    return 0;
+}
+"""
+
 
 @unittest.skipUnless(arm.GCC, "no compiler for 32-bit Arm")
 class Stripped(arm.Explained):
@@ -158,6 +181,14 @@ class Stripped(arm.Explained):
         self.assertEqual(sorted(bare), sorted(whole))
         self.traced(whole, whole)
         self.traced(bare, bare)
+
+    def test_functions_return_by_their_landing_pads(self):
+        for state in "-marm", "-mthumb":
+            whole, bare = self.both("-O2", state, "-x", "c++", text=CATCHES)
+            self.assertEqual({at: f["exits"] for at, f in bare.items() if at in whole},
+                             {at: f["exits"] for at, f in whole.items()})
+            self.assertEqual([at for at in bare if any(0 < at - f["address"] < f["size"] for f in whole.values())], [])
+            self.traced(bare, whole)
 
 
 if __name__ == "__main__":
