@@ -52,13 +52,14 @@ class Stub:
         return dict(zip(names, struct.unpack_from(layout, raw)))
 
     def read_memory(self, address, size):
-        """Fewer bytes, where there is no more memory."""
-        data = b""
-        while len(data) < size:
-            piece = self.ask(f"m{address + len(data):x},{min(size - len(data), 2048):x}")
+        """Fewer bytes, where there is no more memory: of what reaches beyond it QEMU tells nothing."""
+        data, most = b"", 2048
+        while len(data) < size and most:
+            piece = self.ask(f"m{address + len(data):x},{min(size - len(data), most):x}")
             if piece.startswith("E") or not piece:
-                break
-            data += bytes.fromhex(piece)
+                most //= 2
+            else:
+                data += bytes.fromhex(piece)
         return data
 
     def step(self):
