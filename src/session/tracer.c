@@ -88,6 +88,16 @@ static bool answer_call(struct tracer *t, struct task *task) {
     return !task->watched || cede_at_call(t, task);
 }
 
+/* Any stop makes up for one that was asked for (Linux kernel/signal.c, ptrace_stop()), also that at
+ * the end of a call which that has cut short. So it is asked for again, before the program sees
+ * that: there the call is mended. */
+static void keep_asking(const struct task *task) {
+    struct regs regs;
+    if (thread_get_regs(task->tid, &regs) == 0 &&
+        thread_restart_interrupted(task->tid, &task->past, &regs))
+        thread_interrupt(task->tid);
+}
+
 void tracer_answer(struct tracer *t, struct task *task) {
     pid_t tid = task->tid;
     task->stopped = false;
@@ -107,8 +117,10 @@ void tracer_answer(struct tracer *t, struct task *task) {
         return;
     }
     if (is_call_stop(task->status)) {
-        if (answer_call(t, task))
-            tracer_resume(t, tid, 0);
+        if (!answer_call(t, task))
+            return;
+        keep_asking(task);
+        tracer_resume(t, tid, 0);
         return;
     }
     if (is_stop_signal(sig))
