@@ -152,9 +152,19 @@ bool resume_others(struct tracer *t, struct space *space, pid_t tid) {
 
 bool may_call(const struct task *task) { return task->status >> 16 == PTRACE_EVENT_STOP; }
 
+/* TASK may be about to make a call, stopped there instead of where we asked for it: the kernel would
+ * cut that call short at its beginning (as mend_ended_call() says, but nobody would be there). */
+static void put_off_call(const struct task *task) {
+    struct thread_call_stop call;
+    if (is_call_stop(task->status) && thread_at_call(task->tid, &call) &&
+        !status_seccomp_filters(task->tid))
+        thread_put_off_call(task->tid);
+}
+
 void release_task(struct tracer *t, struct task *task, taddr_t lane) {
     int event = task->status >> 16, sig = WSTOPSIG(task->status);
     traps_ignore_again(task);
+    put_off_call(task);
     if (!task->space || task->space->agent)
         keys_give(task->space, task->tid, event == PTRACE_EVENT_EXEC ? 0 : lane);
     thread_detach(task->tid, event || is_call_stop(task->status) ? 0 : sig);

@@ -88,16 +88,6 @@ static bool answer_call(struct tracer *t, struct task *task) {
     return !task->watched || cede_at_call(t, task);
 }
 
-/* Any stop makes up for one that was asked for (Linux kernel/signal.c, ptrace_stop()), also that at
- * the end of a call which that has cut short. So it is asked for again, before the program sees
- * that: there the call is mended. */
-static void keep_asking(const struct task *task) {
-    struct regs regs;
-    if (thread_get_regs(task->tid, &regs) == 0 &&
-        thread_restart_interrupted(task->tid, &task->past, &regs))
-        thread_interrupt(task->tid);
-}
-
 void tracer_answer(struct tracer *t, struct task *task) {
     pid_t tid = task->tid;
     task->stopped = false;
@@ -117,10 +107,8 @@ void tracer_answer(struct tracer *t, struct task *task) {
         return;
     }
     if (is_call_stop(task->status)) {
-        if (!answer_call(t, task))
-            return;
-        keep_asking(task);
-        tracer_resume(t, tid, 0);
+        if (answer_call(t, task))
+            tracer_resume(t, tid, 0);
         return;
     }
     if (is_stop_signal(sig))
@@ -208,7 +196,7 @@ static void on_stop(struct tracer *t, struct task *task, int status) {
     }
     if (is_unknown_newborn(task))
         t->unknown_newborns++;
-    else if (!is_call_stop(status))
+    else
         deliver_mend_call(task);
     if (!is_unknown_newborn(task) && !(task->space && task->space->stopping))
         tracer_answer(t, task);

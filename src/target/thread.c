@@ -67,6 +67,12 @@ bool thread_at_call(pid_t tid, struct thread_call_stop *ret) {
     return true;
 }
 
+bool thread_is_at_call_end(pid_t tid) {
+    struct __ptrace_syscall_info info = {0};
+    return ptrace(PTRACE_GET_SYSCALL_INFO, tid, (void *)sizeof info, &info) >= 0 &&
+           info.op == PTRACE_SYSCALL_INFO_EXIT;
+}
+
 int thread_put_off_call(pid_t tid) {
     struct regs regs, before;
     int status, rc = thread_get_regs(tid, &regs);
@@ -83,7 +89,9 @@ int thread_put_off_call(pid_t tid) {
         rc = thread_interrupt(tid);
     if (rc == 0)
         rc = thread_continue(tid, 0);
-    return rc < 0 ? rc : thread_wait(tid, &status);
+    if (rc == 0)
+        rc = thread_wait(tid, &status);
+    return rc < 0 ? rc : thread_set_regs(tid, &regs);
 }
 
 /* OP: REGS_GET or REGS_SET. */

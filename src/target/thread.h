@@ -29,7 +29,7 @@ int thread_wait(pid_t tid, int *ret_status);
  * call, where registers can be set. */
 int thread_finish_call(pid_t tid, struct err *err);
 /* TID has stopped at its entry to a system call: makes that the next thing that it does, and stops
- * it before. Not for one with seccomp filters, which would see a call that does not exist. */
+ * it before. Not for one with seccomp filters, which would see a call that it does not make. */
 int thread_put_off_call(pid_t tid);
 /* Whether TID stops once more when it exits (as its ptrace options, this is inherited by what it
  * creates). */
@@ -44,6 +44,8 @@ struct thread_call_stop {
     uint64_t args[6];
 };
 bool thread_at_call(pid_t tid, struct thread_call_stop *ret);
+/* Whether TID has stopped at the end of one, before it is in its program again. */
+bool thread_is_at_call_end(pid_t tid);
 int thread_get_regs(pid_t tid, struct regs *ret);
 int thread_set_regs(pid_t tid, const struct regs *regs);
 /* Where lanes hang off a register of their own (session/keys.h). 0: none. */
@@ -54,7 +56,7 @@ taddr_t thread_get_lane(pid_t tid);
 int thread_get_pointer(pid_t tid, uint64_t *ret);
 int thread_set_pointer(pid_t tid, uint64_t pointer);
 /* TID stands at its entry to a call whose registers were changed so that it will come back to it:
- * does not make it now. */
+ * does not make it now. Its result may be another afterwards. */
 int thread_forget_call(pid_t tid);
 /* What has to be known of a thread beforehand, where its registers do not tell what call it comes
  * back from when it stops. */
