@@ -56,6 +56,16 @@ int thread_forget_call(pid_t tid) {
     return ptrace(PTRACE_SET_SYSCALL, tid, NULL, (void *)other) < 0 ? -errno : 0;
 }
 
+/* What of BEFORE is that call's, not the kernel's own (r12). */
+int thread_have_forgotten(pid_t tid, const struct regs *before) {
+    struct regs regs;
+    int rc = thread_get_regs(tid, &regs);
+    if (rc < 0)
+        return rc;
+    regs.raw.uregs[0] = before->raw.uregs[0];
+    return thread_set_regs(tid, &regs);
+}
+
 /* One that is interrupted again before it has stopped may be on its way out already. Most calls are
  * told without that. */
 void thread_note_wait(pid_t tid, struct thread_past *past) {

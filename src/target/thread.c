@@ -91,7 +91,7 @@ int thread_put_off_call(pid_t tid) {
         rc = thread_continue(tid, 0);
     if (rc == 0)
         rc = thread_wait(tid, &status);
-    return rc < 0 ? rc : thread_set_regs(tid, &regs);
+    return rc < 0 ? rc : thread_have_forgotten(tid, &before);
 }
 
 /* OP: REGS_GET or REGS_SET. */

@@ -56,8 +56,10 @@ taddr_t thread_get_lane(pid_t tid);
 int thread_get_pointer(pid_t tid, uint64_t *ret);
 int thread_set_pointer(pid_t tid, uint64_t pointer);
 /* TID stands at its entry to a call whose registers were changed so that it will come back to it:
- * does not make it now. Its result may be another afterwards. */
+ * does not make it now. */
 int thread_forget_call(pid_t tid);
+/* It has stopped behind that. BEFORE: its registers at the call's entry. */
+int thread_have_forgotten(pid_t tid, const struct regs *before);
 /* What has to be known of a thread beforehand, where its registers do not tell what call it comes
  * back from when it stops. */
 struct thread_past {

@@ -1,15 +1,16 @@
 /*
  * A program that traces others, for all that its imports tell, so that it stops at system calls
  * under spoor. Its threads wait by a call that every signal ends (signal(7)), and do nearly nothing
- * else. Says "ready", and "right" when its standard input has ended and no wait was cut short.
+ * else. Says "ready", and "right" when its standard input has ended, no wait was cut short, and
+ * each has kept the registers that it keeps without a tracer.
  */
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define KEEP __attribute__((noinline, noclone, noipa))
@@ -18,12 +19,52 @@ enum { WAITERS = 6, WAIT_MS = 4 };
 static int epolls[WAITERS];
 static volatile int at_end;
 
+/* epoll_wait(2), or -errno; *KEPT: a register that is none of its arguments, and that the kernel
+ * has another value in while a tracer looks at the call (AArch64, Arm). */
+static long wait_call(int epoll, struct epoll_event *event, int ms, unsigned long *kept) {
+#if defined __x86_64__
+    long result = SYS_epoll_wait;
+    register long limit __asm__("r10") = ms;
+    register unsigned long other __asm__("r9") = *kept;
+    __asm__ volatile("syscall"
+                     : "+a"(result), "+r"(other)
+                     : "D"((long)epoll), "S"(event), "d"(1L), "r"(limit)
+                     : "rcx", "r11", "memory");
+#elif defined __aarch64__
+    register long result __asm__("x0") = epoll;
+    register struct epoll_event *events __asm__("x1") = event;
+    register long count __asm__("x2") = 1, limit __asm__("x3") = ms, mask __asm__("x4") = 0;
+    register unsigned long other __asm__("x7") = *kept;
+    register long number __asm__("x8") = SYS_epoll_pwait;
+    __asm__ volatile("svc #0"
+                     : "+r"(result), "+r"(other)
+                     : "r"(events), "r"(count), "r"(limit), "r"(mask), "r"(number)
+                     : "memory");
+#else
+    register long result __asm__("r0") = epoll;
+    register struct epoll_event *events __asm__("r1") = event;
+    register long count __asm__("r2") = 1, limit __asm__("r3") = ms;
+    register unsigned long other __asm__("r12") = *kept;
+    __asm__ volatile("push {r7}\n"
+                     "mov r7, %[number]\n"
+                     "svc #0\n"
+                     "pop {r7}"
+                     : "+r"(result), "+r"(other)
+                     : "r"(events), "r"(count), "r"(limit), [number] "i"(SYS_epoll_wait)
+                     : "memory");
+#endif
+    *kept = other;
+    return result;
+}
+
 KEEP static void wait_once(int epoll, int ms) {
+    static const unsigned long KEPT = 0x12345678;
     struct epoll_event event;
-    int r = epoll_wait(epoll, &event, 1, ms);
-    if (r == 0)
+    unsigned long kept = KEPT;
+    long r = wait_call(epoll, &event, ms, &kept);
+    if (r == 0 && kept == KEPT)
         return;
-    printf("wrong: epoll_wait: %d, errno %d\n", r, errno);
+    printf("wrong: epoll_wait: %ld, a register is %#lx\n", r, kept);
     fflush(stdout);
     _exit(1);
 }
