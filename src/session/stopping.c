@@ -152,8 +152,8 @@ bool resume_others(struct tracer *t, struct space *space, pid_t tid) {
 
 bool may_call(const struct task *task) { return task->status >> 16 == PTRACE_EVENT_STOP; }
 
-/* TASK may be about to make a call, stopped there instead of where we asked for it: the kernel would
- * cut that call short at its beginning (as mend_ended_call() says, but nobody would be there). */
+/* TASK may be about to make a call, stopped there instead of where we asked for it: the kernel
+ * would cut that call short at its beginning, and nobody would be there to mend it at its end. */
 static void put_off_call(const struct task *task) {
     struct thread_call_stop call;
     if (is_call_stop(task->status) && thread_at_call(task->tid, &call) &&
