@@ -7,7 +7,6 @@ pause ended, or other functions were chosen.
 import collections
 import json
 import os
-import platform
 import subprocess
 import sys
 
@@ -85,7 +84,7 @@ def check_nested(spoor, program, shown, *options, may_stay=lambda line: False, c
     check_ends(lines, options, may_stay)
 
 
-LEFT_AT_ONCE = () if platform.machine() in ("x86_64", "aarch64") else ("setcontext",)
+LEFT_AT_ONCE = () if sys.maxsize > 2**32 else ("setcontext",)  # what the kernel is does not tell
 
 
 def never_returns(line):

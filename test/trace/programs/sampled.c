@@ -1,6 +1,7 @@
 /* Takes samples of its own stack, as profilers do: SIGPROF arrives anywhere, in two threads, and
  * its handler walks the stack with backtrace() and _Unwind_Backtrace. Each sample must be complete,
- * name code of the program and its libraries only, and show as many frames as there are. */
+ * name code of the program and its libraries only, and show as many frames as there are; but for
+ * those that come where a module has no unwind information (AArch64's stubs of the PLT). */
 #include <execinfo.h>
 #include <link.h>
 #include <pthread.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
 
@@ -80,12 +82,35 @@ static void judge(const char *how, void *const *frames, int count, const struct 
                foreign, complete ? "" : ", cut short");
 }
 
-static void on_sample(int signal) {
+/* Whether a walk leads on from PC. */
+static int is_described(uintptr_t pc) {
+#ifdef __arm__
+    return pc != 0; /* between its entries a table of .ARM.exidx has no gaps */
+#else
+    extern const void *_Unwind_Find_FDE(void *pc, void *bases); /* libgcc's unwind-dw2-fde.h */
+    void *bases[3];
+    return _Unwind_Find_FDE((void *)pc, bases) != NULL;
+#endif
+}
+
+static uintptr_t pc_of(const ucontext_t *context) {
+#if defined __x86_64__
+    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#elif defined __aarch64__
+    return context->uc_mcontext.pc;
+#else
+    return context->uc_mcontext.arm_pc;
+#endif
+}
+
+static void on_sample(int signal, siginfo_t *info, void *context) {
     struct sampler *s = self;
     void *frames[MOST_FRAMES];
     struct walk walk = {.count = 0};
+    uintptr_t pc = pc_of(context);
     (void)signal;
-    if (!s)
+    (void)info;
+    if (!s || (is_code(pc) && !is_described(pc)))
         return;
     judge("backtrace()", frames, backtrace(frames, MOST_FRAMES), s);
     _Unwind_Backtrace(note_frame, &walk);
@@ -141,7 +166,7 @@ static NOINLINE void *work(void *bottom) {
 }
 
 int main(void) {
-    struct sigaction action = {.sa_handler = on_sample, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_sigaction = on_sample, .sa_flags = SA_RESTART | SA_SIGINFO};
     void *warm[1];
     pthread_t thread;
     backtrace(warm, 1); /* loads what it needs */
