@@ -3,11 +3,12 @@
 program must not notice; what is paused must be as if nobody were there; and from the moment of each answer
 only what was chosen is recorded.
 
-    live.py [--cycles=N] [--quiet=FUNCTION] [--choices=A,B] [--all] [--snapshot] SPOOR PROGRAM [ARGUMENT...]
+    live.py [--cycles=N] [--quiet=FUNCTION] [--choices=A,B] [--all] [--depth=N] [--snapshot] SPOOR PROGRAM [ARGUMENT...]
 
 --quiet: a function that the program does not call.
 --choices: two functions that it calls; compute and mean if not given.
 --all: now and then all modules are traced.
+--depth: of calls that are recorded, where those of all modules would be too many.
 --snapshot: one is asked for, too.
 """
 import collections
@@ -18,7 +19,7 @@ import subprocess
 import sys
 import time
 
-from attach import TIMEOUT, Spoor, check, check_left, code_of, main, run, running, traces_of_us
+from attach import TIMEOUT, Failure, Spoor, check, check_left, code_of, main, run, running, traces_of_us
 
 THREADS = 12  # more than ever run at once
 
@@ -114,7 +115,7 @@ def change(control, before):
 
 def check_order(spoor, choices, most, threads):
     """Calls begin and end in order, none in a pause, and of each function at most one run between two changes.
-    THREADS: whose they are."""
+    THREADS: whose they are. (They are many: what would be said is made up only where it is.)"""
     stacks, runs, last, ends = collections.defaultdict(list), collections.Counter(), {}, {}
     for line in spoor.view("replay", "--json", *(f"--filter={c}" for c in choices), "trace").splitlines():
         event = json.loads(line)
@@ -122,14 +123,17 @@ def check_order(spoor, choices, most, threads):
         if event["kind"] == "paused":
             ends[event["tid"]] = event["t_ns"] + event["duration_ns"]
         elif event["kind"] in ("entry", "exit"):
-            check(event["t_ns"] >= ends.get(threads[event["tid"]], 0), f"in a pause: {event}")
+            if event["t_ns"] < ends.get(threads[event["tid"]], 0):
+                raise Failure(f"in a pause: {event}")
         if event["kind"] == "entry":
-            check(event["depth"] == len(stack), f"depth {event}, open: {stack}")
+            if event["depth"] != len(stack):
+                raise Failure(f"depth {event}, open: {stack}")
             stack.append(event["function"])
             runs[event["tid"]] += last.get(event["tid"]) != event["function"]
             last[event["tid"]] = event["function"]
         elif event["kind"] not in ("lost", "paused", "filter"):
-            check(stack and stack.pop() == event["function"], f"ends without having begun: {event}")
+            if not stack or stack.pop() != event["function"]:
+                raise Failure(f"ends without having begun: {event}")
     check(last, "no event")
     check(max(runs.values()) <= most, f"{max(runs.values())} runs of functions, {most} changes")
 
@@ -175,7 +179,8 @@ def keep_snapshot(control, before):
 
 def control_it(spoor, pid, options, overflow="wait", what=change):
     control, before = Control(spoor, pid, options), text_of(pid)
-    command = [spoor.path, "attach", "-q", "-o", "trace", f"--overflow={overflow}", "-F",
+    depth = ["--depth=" + options["--depth"]] if "--depth" in options else []
+    command = [spoor.path, "attach", "-q", "-o", "trace", f"--overflow={overflow}", *depth, "-F",
                control.choices[0], str(pid)]
     with subprocess.Popen(command) as recorder:
         try:
@@ -191,17 +196,21 @@ def control_it(spoor, pid, options, overflow="wait", what=change):
     return control
 
 
-def test(spoor, options, command):
+def control_process(spoor, options, command, *how):
+    """Of a process of its own, which has ended when what was recorded of it is looked at."""
     steady = "loads" not in command
     with running(command) as process:
         before = code_of(process.pid) if steady else None
-        control = control_it(spoor, process.pid, options)
+        control = control_it(spoor, process.pid, options, *how)
         if steady:
             check_left(process.pid, before)
-        check_recorded(control)
-        if "--snapshot" in options:
-            control_it(spoor, process.pid, options, "overwrite", keep_snapshot)
-            check_left(process.pid, before)
+    return control
+
+
+def test(spoor, options, command):
+    check_recorded(control_process(spoor, options, command))
+    if "--snapshot" in options:
+        control_process(spoor, options, command, "overwrite", keep_snapshot)
 
 
 if __name__ == "__main__":

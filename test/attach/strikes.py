@@ -16,13 +16,13 @@ import sys
 import time
 
 from attach import Failure, Spoor, attach, attach_for, check, check_left, code_of, main, run, running
-from harness import SEED
+from harness import SEED, TIMEOUT
 
 TRIED = 10  # steps of each kind
 FIRST = 60
 WAYS = ([], ["-M", "*"])
 KINDS = (("seize", 8), ("memory", 60), ("call", 16))  # and how many there are of the first steps
-PATIENCE_S = 60
+PATIENCE_S = TIMEOUT // 4
 MAPS, LISTS = 32, 6
 
 
