@@ -84,8 +84,8 @@ static void judge(const char *how, void *const *frames, int count, const struct 
 
 /* Whether a walk leads on from PC. */
 static int is_described(uintptr_t pc) {
-#ifdef __arm__
-    return pc != 0; /* between its entries a table of .ARM.exidx has no gaps */
+#ifndef __aarch64__
+    return pc != 0; /* the linker describes x86-64's PLT; tables of .ARM.exidx have no gaps */
 #else
     extern const void *_Unwind_Find_FDE(void *pc, void *bases); /* libgcc's unwind-dw2-fde.h */
     void *bases[3];
