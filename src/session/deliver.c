@@ -135,21 +135,23 @@ static bool is_as_before(const struct task *task, const struct regs *regs) {
 
 /* TASK stops at the end of a call. Where a stop of ours has cut that short, this one comes in its
  * place (any stop makes up for one that was asked for: Linux kernel/signal.c, ptrace_stop()). */
-static void mend_ended_call(const struct task *task, struct regs *regs) {
+static void mend_ended_call(const struct task *task) {
+    struct regs regs;
     if (task->rests == RESTS_NOT && thread_is_at_call_end(task->tid) &&
-        thread_restart_interrupted(task->tid, &task->past, regs) &&
+        thread_get_regs(task->tid, &regs) == 0 &&
+        thread_restart_interrupted(task->tid, &task->past, &regs) &&
         !status_signal_pending(task->tid))
-        thread_set_regs(task->tid, regs);
+        thread_set_regs(task->tid, &regs);
 }
 
 void deliver_mend_call(struct task *task) {
     struct regs regs;
-    if (thread_get_regs(task->tid, &regs) < 0)
-        return;
     if (is_call_stop(task->status)) {
-        mend_ended_call(task, &regs);
+        mend_ended_call(task);
         return;
     }
+    if (thread_get_regs(task->tid, &regs) < 0)
+        return;
     bool unnoticed = is_unnoticed(task), looked = unnoticed && !is_as_before(task, &regs);
     bool again = looked && thread_restart_interrupted(task->tid, &task->past, &regs);
     if (looked && !again)
