@@ -20,6 +20,8 @@ void sleds_read(const struct module *module, struct patchable_words *ret) {
             vaddr_t value = image_word(&module->priv->file, s->bytes + at);
             if (s->bytes[at + KIND_WORDS * word + AT_VERSION] >= RELATIVE_VERSION)
                 value += s->start + at;
+            if (word == sizeof(uint32_t))
+                value = (uint32_t)value; /* a distance backwards has come round */
             ARRAY_PUSH(&ret->list, ((struct patchable_word){s->start + at, value}));
         }
     }
