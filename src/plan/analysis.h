@@ -240,8 +240,9 @@ struct analysis {
     ARRAY(struct exit_site) exits; /* by address */
     ARRAY(struct return_branch) to_returns; /* by `to`, from returns_note() on */
     address_list twice;                     /* functions that return twice, their stubs and slots */
-    ARRAY(struct control_site) controls;    /* by address */
-    ARRAY(struct window) windows;           /* by address */
+    address_list poppers; /* see special_pops_word(), and their stubs; from depths_find() on */
+    ARRAY(struct control_site) controls; /* by address */
+    ARRAY(struct window) windows;        /* by address */
 };
 
 /* ---- plan.c ---- */
@@ -457,8 +458,10 @@ void controls_find_twice(struct analysis *a);
 /* Shows the linker's stubs for imports, with their names (NULL: not known). */
 void stubs_of_imports(const struct analysis *a,
                       void (*see)(void *ctx, vaddr_t stub, const char *name), void *ctx);
-/* Adds those to RET that are wanted by their names. */
-void stubs_by_name(const struct analysis *a, bool (*is_wanted)(const char *), address_list *ret);
+/* Adds to RET, which is sorted then, functions that are wanted by their names (NULL: not known),
+ * and the linker's stubs for such. */
+void functions_by_name(const struct analysis *a, bool (*is_wanted)(const char *),
+                       address_list *ret);
 void controls_note_call(struct analysis *a, const struct insn *call, vaddr_t slot, uint32_t func);
 void controls_find(struct analysis *a);
 
@@ -524,6 +527,8 @@ bool flags_live_at(const struct analysis *a, vaddr_t addr);
 enum refusal special_refusal(const char *name);
 bool special_returns_twice(const char *name);
 bool special_is_thunk(const char *name);
+/* Does it return with a word less on the stack than there was when it was called? */
+bool special_pops_word(const char *name);
 /* Does the symbol name a part that was split off a function? */
 bool special_is_part(const char *name);
 

@@ -9,11 +9,6 @@
 #include "elf/sort.h"
 #include "plan/analysis.h"
 
-static int compare_address(const void *x, const void *y) {
-    vaddr_t a = *(const vaddr_t *)x, b = *(const vaddr_t *)y;
-    return (a > b) - (a < b);
-}
-
 static bool is_twice(const char *name) { return name && special_returns_twice(name); }
 
 struct watcher { /* who is shown stubs */
@@ -88,29 +83,31 @@ static void take_wanted(void *ctx, vaddr_t stub, const char *name) {
         ARRAY_PUSH(wish->ret, stub);
 }
 
-void stubs_by_name(const struct analysis *a, bool (*is_wanted)(const char *), address_list *ret) {
+void functions_by_name(const struct analysis *a, bool (*is_wanted)(const char *),
+                       address_list *ret) {
+    const struct module *m = a->module;
     struct wish wish = {is_wanted, ret};
-    stubs_of_imports(a, take_wanted, &wish);
+    bool imported = false;
+    for (size_t i = 0; i < m->symbol_count; i++) {
+        const struct symbol *s = &m->symbols[i];
+        if (s->type == SYMBOL_FUNCTION && is_wanted(s->name))
+            ARRAY_PUSH(ret, s->addr);
+    }
+    for (size_t i = 0; i < m->import_count && !imported; i++)
+        imported = is_wanted(m->imports[i].name);
+    if (imported)
+        stubs_of_imports(a, take_wanted, &wish);
+    sort_by_address(ret->at, ret->count, sizeof *ret->at);
 }
 
 void controls_find_twice(struct analysis *a) {
     const struct module *m = a->module;
-    for (size_t i = 0; i < m->symbol_count; i++) {
-        const struct symbol *s = &m->symbols[i];
-        if (s->type == SYMBOL_FUNCTION && is_twice(s->name))
-            ARRAY_PUSH(&a->twice, s->addr);
-    }
-    bool imported = false;
+    functions_by_name(a, is_twice, &a->twice);
     for (size_t i = 0; i < m->import_count; i++) {
-        if (!is_twice(m->imports[i].name))
-            continue;
-        ARRAY_PUSH(&a->twice, m->imports[i].slot);
-        imported = true;
+        if (is_twice(m->imports[i].name))
+            ARRAY_PUSH(&a->twice, m->imports[i].slot);
     }
-    if (imported)
-        stubs_by_name(a, is_twice, &a->twice);
-    if (a->twice.count)
-        qsort(a->twice.at, a->twice.count, sizeof *a->twice.at, compare_address);
+    sort_by_address(a->twice.at, a->twice.count, sizeof *a->twice.at);
 }
 
 void controls_note_call(struct analysis *a, const struct insn *call, vaddr_t slot, uint32_t func) {
@@ -118,7 +115,7 @@ void controls_note_call(struct analysis *a, const struct insn *call, vaddr_t slo
     if (!a->twice.count || func == NO_FUNC || !target)
         return;
     vaddr_t after = call->addr + call->size;
-    if (bsearch(&target, a->twice.at, a->twice.count, sizeof(vaddr_t), compare_address))
+    if (list_holds(&a->twice, target))
         ARRAY_PUSH(&a->controls, ((struct control_site){.addr = after, .func = func}));
 }
 

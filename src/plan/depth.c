@@ -245,7 +245,8 @@ static void reach_pads(struct walk *w, const struct path *p) {
 
 static void call(struct walk *w, struct path *p, const struct insn *in,
                  const struct stack_effect *effects, size_t count) {
-    static const struct stack_effect push = {.op = STACK_PUSH, .reg = STACK_NO_REGISTER};
+    static const struct stack_effect push = {.op = STACK_PUSH, .reg = STACK_NO_REGISTER},
+                                     pop = {.op = STACK_POP, .reg = STACK_NO_REGISTER};
     p->at += in->size;
     p->call = in->goes_on ? 0 : p->at;
     /* To learn where it is, by a word that is not popped. (Where no word is pushed there are other
@@ -255,6 +256,8 @@ static void call(struct walk *w, struct path *p, const struct insn *in,
         p->call = 0;
     for (size_t i = 0; i < (pushes ? 1 : count); i++)
         frame_step(&p->frame, w->a->arch, pushes ? &push : &effects[i], 0);
+    if (in->kind == INSN_CALL && list_holds(&w->a->poppers, in->target))
+        frame_step(&p->frame, w->a->arch, &pop, 0);
     if (w->pads.count)
         reach_pads(w, p);
 }

@@ -313,13 +313,7 @@ static void find_behind(struct search *s, const struct text *t, address_list *re
 }
 
 void endless_by_name(const struct analysis *a, address_list *ret) {
-    const struct module *m = a->module;
-    stubs_by_name(a, never_returns, ret);
-    for (size_t i = 0; i < m->symbol_count; i++) {
-        if (m->symbols[i].type == SYMBOL_FUNCTION && never_returns(m->symbols[i].name))
-            ARRAY_PUSH(ret, m->symbols[i].addr);
-    }
-    sort_by_address(ret->at, ret->count, sizeof *ret->at);
+    functions_by_name(a, never_returns, ret);
 }
 
 void endless_find(struct analysis *a, address_list *ret_ends, address_list *ret_begins) {

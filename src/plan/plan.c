@@ -92,6 +92,7 @@ void analysis_done(struct analysis *a) {
     ARRAY_FREE(&a->exits);
     ARRAY_FREE(&a->to_returns);
     ARRAY_FREE(&a->twice);
+    ARRAY_FREE(&a->poppers);
     ARRAY_FREE(&a->controls);
     ARRAY_FREE(&a->windows);
 }

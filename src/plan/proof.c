@@ -110,7 +110,10 @@ static void correct_depths(struct analysis *a) {
     }
 }
 
+static bool pops_word(const char *name) { return name && special_pops_word(name); }
+
 void depths_find(struct analysis *a) {
+    functions_by_name(a, pops_word, &a->poppers);
     if (a->bare_high)
         anchors_find(a);
     follow_bare(a, false);

@@ -4,6 +4,10 @@
  * traced as any other; what comes back a second time comes from elsewhere (controls.c).
  * (swapcontext returns once for each context that it saved; clone's child never returns.)
  *
+ * Code of 32-bit Arm that is built for the profiler (-pg) pushes its own return address for
+ * __gnu_mcount_nc, which takes it off the stack again. Linkers name their stubs for functions that
+ * are too far away, or in the other state, by these.
+ *
  * Functions that cannot be traced as ordinary ones:
  *
  * - Those that have no return address where one is expected. Stubs preserve every register, so that
@@ -37,6 +41,10 @@ static const char *const own[] = {
     "__default_sa_restorer*",
     "__default_rt_sa_restorer*", /* signal restorers of Arm */
 };
+static const char *const poppers[] = {
+    "__gnu_mcount_nc",
+    "____gnu_mcount_nc_*",
+};
 static const char *const thunks[] = {
     "__x86_indirect_thunk_*",
     "__x86_return_thunk*",
@@ -67,6 +75,8 @@ bool special_is_thunk(const char *name) { return name[0] == '_' && AMONG(thunks,
 bool special_returns_twice(const char *name) {
     return strchr("_svg", name[0]) && AMONG(twice, name);
 }
+
+bool special_pops_word(const char *name) { return name[0] == '_' && AMONG(poppers, name); }
 
 enum refusal special_refusal(const char *name) {
     return name[0] == '_' && AMONG(own, name) ? REFUSED_OWN_ABI : REFUSED_NOT;

@@ -268,8 +268,7 @@ static void the_pc_is_added_by_a_borrowed_register(void **state) {
 
 static void calls_return_to_where_the_original_would(void **state) {
     (void)state;
-    const struct code bl = CODE(0xf000, 0xf880), blx = CODE(0x4798), lr = CODE(0x47f0),
-                      turns = CODE(0xf000, 0xe880);
+    const struct code bl = CODE(0xf000, 0xf880), blx = CODE(0x4798), lr = CODE(0x47f0);
     EACH_PLACE(from, to) {
         struct relocated r;
         struct insn in = decode(&bl, from);
@@ -286,10 +285,28 @@ static void calls_return_to_where_the_original_would(void **state) {
     }
     struct insn in = decode(&lr, FROM);
     assert_false(arch->can_call(&in, lr.bytes));
-    in = decode(&turns, FROM + 2);
-    assert_false(arch->can_call(&in, turns.bytes));
-    assert_true(in.turns);
-    assert_int_equal(in.target, FROM + 4 + 0x100);
+}
+
+static void calls_of_the_other_state_are_made_by_an_address(void **state) {
+    (void)state;
+    const struct code turns = CODE(0xf000, 0xe880), in_block = CODE(0xbf18, 0xf000, 0xe880);
+    EACH_PLACE(from, to) {
+        struct relocated r;
+        struct insn in = decode(&turns, from);
+        assert_true(in.turns);
+        assert_int_equal(in.target, ((from + 4) & ~UINT64_C(3)) + 0x100);
+        assert_true(arch->can_call(&in, turns.bytes));
+        assert_int_equal(relocate(&turns, from, to, &r), 0);
+        assert_int_equal(made(&r, to, 0, "lr", from), from + 4 + 1);
+        struct oracle_t32 load = part(&r, to, 3, from);
+        assert_true(load.literal);
+        assert_int_equal(load.target, to + r.address_at);
+        assert_int_equal(load.target % 4, 0);
+        assert_int_equal(r.address, in.target); /* without the bit of T32 */
+        assert_int_equal(r.address_at + 4, r.size);
+    }
+    struct insn in = decode(&in_block, FROM);
+    assert_false(arch->can_call(&in, in_block.bytes));
 }
 
 static void prefetches_are_left_out(void **state) {
@@ -513,6 +530,7 @@ int main(void) {
         cmocka_unit_test(vectors_and_the_pc_are_loaded_from_a_copy),
         cmocka_unit_test(the_pc_is_added_by_a_borrowed_register),
         cmocka_unit_test(calls_return_to_where_the_original_would),
+        cmocka_unit_test(calls_of_the_other_state_are_made_by_an_address),
         cmocka_unit_test(prefetches_are_left_out),
         cmocka_unit_test(blocks_keep_their_conditions),
         cmocka_unit_test(what_must_stay_is_told),

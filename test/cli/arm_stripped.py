@@ -138,6 +138,43 @@ table: .word 2b, 3b, 5b
 .word 0, one, other
 """
 
+# What only words lead to: A32 among T32, as main() in -marm programs that begin as Debian's for armhf do, and T32 among
+# A32, which the bit tells.
+AMONG = """
+.syntax unified
+.text
+.macro function name, state
+.balign 4
+.\\state
+.type \\name, %function
+\\name:
+    push {r4, r5, r6, lr}
+    mov r4, r0
+    bl out
+    ldr r5, [r4, #4]
+    add r5, r5, r0
+    str r5, [r4, #8]
+    ldr r1, [r4, #12]
+    add r0, r5, r1
+    bl out
+    cmp r0, #0
+    beq 1f
+    ldr r0, [r4, #16]
+    bl out
+1:  pop {r4, r5, r6, pc}
+.size \\name, . - \\name
+.endm
+.global before, behind
+function before, thumb
+function a32, arm
+function between, arm
+function t32, thumb
+function behind, thumb
+.section .data.rel.ro, "aw"
+.balign 4
+.word 0, a32, between, t32
+"""
+
 # A function all of whose ways but that of its landing pad end by a call that never returns.
 CATCHES = """
 #define HIDDEN extern "C" __attribute__((noinline, visibility("hidden")))
@@ -180,6 +217,11 @@ class Stripped(arm.Explained):
         whole, bare = self.both(text=PIECES)
         self.assertEqual(sorted(bare), sorted(whole))
         self.traced(whole, whole)
+        self.traced(bare, bare)
+
+    def test_what_only_words_lead_to_may_have_another_state_than_its_neighbours(self):
+        whole, bare = self.both(text=AMONG)
+        self.assertEqual({at: f["exits"] for at, f in bare.items()}, {at: f["exits"] for at, f in whole.items()})
         self.traced(bare, bare)
 
     def test_functions_return_by_their_landing_pads(self):

@@ -10,11 +10,18 @@ from harness import Spoor, check, check_lossless, check_same_outcome, main, run
 
 # gmon_out.h: a header; records of a tag each: samples (with their own header), arcs of the call graph
 HEADER, TIMES, ARCS = 20, 0, 1
-ARC = struct.Struct("=QQi")
+CLASS_AT, CLASS_32 = 4, 1  # of an ELF file
 
 
-def calls_of(path):
+def word_of(program):
+    """How struct calls an address of PROGRAM's."""
+    with open(program, "rb") as file:
+        return "I" if file.read(CLASS_AT + 1)[CLASS_AT] == CLASS_32 else "Q"
+
+
+def calls_of(path, word):
     """Calls by (caller, callee), as offsets from the lowest address that is profiled."""
+    times, arc = struct.Struct(f"={word}{word}ii15sc"), struct.Struct(f"={word}{word}i")
     with open(path, "rb") as file:
         data = file.read()
     check(data[:4] == b"gmon", f"{path} is no profile")
@@ -23,28 +30,28 @@ def calls_of(path):
         tag = data[at]
         at += 1
         if tag == TIMES:
-            low, _, bins = struct.unpack_from("=QQi", data, at)
-            at += struct.calcsize("=QQii15sc") + 2 * bins
+            low, _, bins = times.unpack_from(data, at)[:3]
+            at += times.size + 2 * bins
         else:
             check(tag == ARCS and low is not None, f"{path}: record {tag}")
-            caller, callee, count = ARC.unpack_from(data, at)
-            at += ARC.size
+            caller, callee, count = arc.unpack_from(data, at)
+            at += arc.size
             # Callers outside of the program (in the C library) lie at other addresses each time.
             place = (caller - low if 0 <= caller - low < 1 << 28 else None, callee - low)
             calls[place] = calls.get(place, 0) + count
     return calls
 
 
-def profile(command):
-    """The outcome of COMMAND, and the profile that it leaves."""
+def profile(program, command):
+    """The outcome of COMMAND, and the profile that PROGRAM leaves."""
     if os.path.exists("gmon.out"):
         os.remove("gmon.out")
     outcome = command()
-    return outcome, calls_of("gmon.out")
+    return outcome, calls_of("gmon.out", word_of(program))
 
 
 def test_one(spoor, program):
-    alone, wanted = profile(lambda: run([program]))
+    alone, wanted = profile(program, lambda: run([program]))
     check(len(wanted) > 5, f"{program}: a profile of {len(wanted)} arcs")
     named = {line.split("> ")[1] for line in alone.stdout.decode().splitlines() if "> " in line}
     functions = {f["function"]: f for f in spoor.json("explain", "--json", program)}
@@ -52,7 +59,7 @@ def test_one(spoor, program):
         check(not functions[name]["refused"] and not functions[name]["exits"]["none"],
               f"{program}: {functions[name]}")
     for options in [], ["-M", "*"]:
-        traced, seen = profile(lambda: spoor.record(options, [program]))
+        traced, seen = profile(program, lambda: spoor.record(options, [program]))
         check_same_outcome(alone, traced, program)
         check_lossless(spoor.info())
         check(seen == wanted, f"{program} {options}: the profile differs: {sorted(wanted.items(), key=str)} "

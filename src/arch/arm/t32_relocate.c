@@ -11,6 +11,7 @@
  *     pld, pli of a literal      nop: a hint
  *     add rd, pc                 push {rs}; movw rs; movt rs; add rs, pc; add rd, rs; pop {rs}
  *     bl target                  movw lr; movt lr; add lr, pc; b.w target
+ *     blx target                 the same; a far jump, without the bit of the state
  *     blx rm                     the same; bx rm
  *
  * Where b.w does not reach, `ldr pc, address; address: …` stands in its place (a far jump), with
@@ -166,17 +167,24 @@ static void copy(struct writer *w, const struct t32 *in) {
         wide(w, in->word);
 }
 
-static void jump(struct writer *w, vaddr_t target) {
+/* ADDRESS: with the bit of the state. */
+static void far_jump(struct writer *w, vaddr_t address) {
+    uint8_t bytes[FAR_BYTES];
+    const uint8_t size = t32_far_jump(bytes, here(w), 0);
     begin_part(w, w->resume);
+    memcpy(room_for(w, size), bytes, size);
+    w->out->address_at = (uint8_t)(w->out->size - ARM_WORD);
+    w->out->address = address;
+}
+
+static void jump(struct writer *w, vaddr_t target) {
     const vaddr_t at = here(w);
-    uint8_t *out = room_for(w, jump_size(at, target));
-    if (is_near(at, target)) {
-        t32_jump(out, at, target);
+    if (!is_near(at, target)) {
+        far_jump(w, target | 1);
         return;
     }
-    t32_far_jump(out, at, 0);
-    w->out->address_at = (uint8_t)(w->out->size - ARM_WORD);
-    w->out->address = target | 1;
+    begin_part(w, w->resume);
+    t32_jump(room_for(w, JUMP_BYTES), at, target);
 }
 
 /* The last instruction of a block, of SIZE in the original, which may be left out. */
@@ -295,11 +303,14 @@ static void add_pc(struct writer *w, uint8_t rd, vaddr_t value) {
 
 static void call(struct writer *w, const struct t32 *in, vaddr_t target) {
     address(w, ARM_LR, (w->resume + in->size) | 1);
-    w->resume = in->row->form == T32_BX ? w->resume : target;
-    if (in->row->form == T32_BX)
+    if (in->row->form == T32_BX) {
         half(w, in->word & ~0x80U);
-    else
+    } else if (in->row->form == T32_BLX) {
+        far_jump(w, target);
+    } else {
+        w->resume = target;
         jump(w, target);
+    }
 }
 
 /* Of blocks: instructions that stand alone, or under a condition. */
@@ -451,9 +462,9 @@ bool t32_can_move(const struct t32 *in, bool in_block) {
     struct t32_access a;
     switch (in->row->form) {
     case T32_TABLE:
-    case T32_BLX:
         return false;
     case T32_BL:
+    case T32_BLX:
         return !in_block;
     case T32_BX:
         return !t32_operand_of(in, 0).target && !(in_block && in->kind == INSN_CALL_INDIRECT);
@@ -480,7 +491,7 @@ size_t t32_moved_bytes(const struct t32 *in) {
 bool t32_can_call(const struct insn *insn, const uint8_t *bytes) {
     struct t32 in = t32_classify(bytes, insn->size);
     if (insn->kind == INSN_CALL)
-        return in.row->form == T32_BL;
+        return in.row->form == T32_BL || in.row->form == T32_BLX;
     return insn->kind == INSN_CALL_INDIRECT && in.row->form == T32_BX &&
            t32_reg(in.word, 3) != ARM_LR;
 }

@@ -574,6 +574,14 @@ start:
         pop     {r3, pc}
         end     t_calls_at_once
 
+        begin   t_turns_at_once
+        .thumb_func
+        push    {r3, lr}
+        blx     a_called
+        movs    r1, #0
+        pop     {r3, pc}
+        end     t_turns_at_once
+
         begin   t_comes_twice
         .thumb_func
         push    {r4, lr}

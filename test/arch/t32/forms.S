@@ -84,6 +84,8 @@ forms:
         single  vldr d30, [pc, #-64]
         single  bl . + 0x44
         single  bl . - 0x3c
+        single  blx . + 0x44
+        single  blx . - 0x3c
         single  blx r4
         single  bx r4
         single  bx lr

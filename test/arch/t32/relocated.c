@@ -60,6 +60,12 @@ static void write_jump(uint32_t at, uint32_t to) {
     write_code(at, jump, sizeof jump);
 }
 
+/* What stands at AT, a multiple of four, is A32. */
+static void write_turning_jump(uint32_t at, uint32_t to) {
+    const uint32_t jump[] = {0xe51ff004 /* ldr pc, [pc, #-4] */, to};
+    write_code(at, jump, sizeof jump);
+}
+
 static uint32_t arrival(unsigned number) {
     return (uint32_t)(number == NEXT ? arrive_0 : arrive_1);
 }
@@ -134,7 +140,9 @@ static void write_surroundings(const struct form *form, uint32_t at, const struc
     write_code(at, form->start, size);
     write_jump(at + size, arrival(NEXT));
     bool leads = in->operand == OPERAND_PLAIN && in->target;
-    if (leads)
+    if (leads && in->turns)
+        write_turning_jump((uint32_t)in->target, arrival(TARGET));
+    else if (leads)
         write_jump((uint32_t)in->target, arrival(TARGET));
 }
 
@@ -147,6 +155,10 @@ static bool move(const struct form *form, const struct insn *in, uint32_t to) {
         return false;
     if (out.copy_bytes)
         memcpy(out.bytes + out.copy_at, pointer((uint32_t)out.copy), out.copy_bytes);
+    if (out.address_at) {
+        const uint32_t address = (uint32_t)out.address;
+        memcpy(out.bytes + out.address_at, &address, sizeof address);
+    }
     write_code(to, out.bytes, out.size);
     write_jump(to + out.size, (uint32_t)in->addr + in->size);
     return true;
