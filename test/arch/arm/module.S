@@ -559,8 +559,8 @@ start:
         begin   t_calls
         .thumb_func
         push    {r4, lr}
-        bl      t_called
         blx     a_called
+        bl      t_called
         it      ne
         blne    t_called
         pop     {r4, pc}
@@ -573,14 +573,6 @@ start:
         movs    r1, #0
         pop     {r3, pc}
         end     t_calls_at_once
-
-        begin   t_turns_at_once
-        .thumb_func
-        push    {r3, lr}
-        blx     a_called
-        movs    r1, #0
-        pop     {r3, pc}
-        end     t_turns_at_once
 
         begin   t_comes_twice
         .thumb_func
