@@ -2,12 +2,13 @@
 """Something goes wrong at each step of coming to a program and leaving it: a request to the kernel fails,
 spoor is killed, the program is killed.
 
-    strikes.py SPOOR STRIKE PROGRAM [ARGUMENT...]
+    strikes.py [--tried=N] SPOOR STRIKE PROGRAM [ARGUMENT...]
 
 STRIKE is the library that strikes at an exact request (test/fault/programs/strike.c). Whatever fails, the
 program must run on to its right end; when it is killed, spoor must end. Of the many steps some are tried,
-spread evenly; with SPOOR_TEST_SEED others each time.
+spread evenly, N of each kind; with SPOOR_TEST_SEED others each time.
 """
+import argparse
 import os
 import random
 import signal
@@ -18,7 +19,6 @@ import time
 from attach import Failure, Spoor, attach, attach_for, check, check_left, code_of, main, run, running
 from harness import SEED, TIMEOUT
 
-TRIED = 10  # steps of each kind
 FIRST = 60
 WAYS = ([], ["-M", "*"])
 KINDS = (("seize", 8), ("memory", 60), ("call", 16))  # and how many there are of the first steps
@@ -27,8 +27,8 @@ MAPS, LISTS = 32, 6
 
 
 class Strikes:
-    def __init__(self, spoor, strike, program):
-        self.spoor, self.strike, self.program = spoor, os.path.realpath(strike), program
+    def __init__(self, spoor, strike, program, tried):
+        self.spoor, self.strike, self.program, self.tried = spoor, os.path.realpath(strike), program, tried
         self.dice = random.Random(SEED or 1)
         self.said = b"" # by the last attach
 
@@ -52,8 +52,8 @@ class Strikes:
 
     def steps(self, count):
         """Some of COUNT steps, many of them early: the first ones differ most."""
-        early = [self.dice.randrange(min(count, FIRST)) for _ in range(TRIED // 2)]
-        return sorted(early + [self.dice.randrange(count) for _ in range(TRIED - len(early))])
+        early = [self.dice.randrange(min(count, FIRST)) for _ in range(self.tried // 2)]
+        return sorted(early + [self.dice.randrange(count) for _ in range(self.tried - len(early))])
 
     def fail(self, way, _):
         """Then comes one that works; not where what failed may have been to give code back."""
@@ -132,7 +132,17 @@ def test(strikes):
     strikes.limits()
 
 
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tried", type=int, default=10)
+    parser.add_argument("spoor")
+    parser.add_argument("strike")
+    parser.add_argument("program", type=os.path.realpath)
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    return parser.parse_args()
+
+
 if __name__ == "__main__":
-    words = [os.path.realpath(sys.argv[3]), *sys.argv[4:]]
-    subject = Strikes(Spoor(sys.argv[1]), sys.argv[2], words)
+    given = parse()
+    subject = Strikes(Spoor(given.spoor), given.strike, [given.program, *given.arguments], given.tried)
     main(lambda: test(subject))
