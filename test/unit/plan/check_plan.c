@@ -37,7 +37,7 @@ enum {
     MOVED = 4,    /* run elsewhere */
     INSIDE = 8,   /* and not the first byte of its window */
     WRITTEN = 16, /* a jump is written over it */
-    DEAD = 32,    /* padding behind a return or jump */
+    DEAD = 32,    /* padding behind a return, a jump or data */
     FIRST = 64,   /* the first byte of a window */
 };
 
@@ -128,7 +128,9 @@ static struct oracle_insn decode_a64(const uint8_t *p, size_t room, vaddr_t at) 
     return in;
 }
 
-/* Which state code is in is the plan's to say. */
+/* Which state code is in, and what is none, is the plan's to say. */
+static bool is_data(const struct checked *c, vaddr_t at) { return !plan_arch_at(c->plan, at); }
+
 static struct oracle_insn decode_arm(const struct checked *c, const uint8_t *p, size_t room,
                                      vaddr_t at) {
     enum { HALF = 2 };
@@ -166,7 +168,7 @@ static struct oracle_insn decode(const struct checked *c, const uint8_t *p, size
 }
 
 static void check_insn(struct checked *c, const struct oracle_insn *in, vaddr_t at) {
-    if (!plan_arch_at(c->plan, at) && *fact(c, at) & (MOVED | WRITTEN))
+    if (is_data(c, at) && *fact(c, at) & (MOVED | WRITTEN))
         wrong(c, "data is taken for code", at);
     if (in->direct)
         lead_to(c, in->target, "a branch leads into a window");
@@ -262,7 +264,7 @@ static void check_code(struct checked *c, vaddr_t start, vaddr_t end) {
         check_exclusive(c, &in, at, &exclusive);
         note_table(c, &tables, &in);
         indirect |= in.jump && !in.direct;
-        dead = in.ret || in.jump || (in.padding && dead);
+        dead = in.ret || in.jump || is_data(c, at) || (in.padding && dead);
         for (uint8_t i = 0; i < in.size && in.padding && dead; i++)
             *fact(c, at + i) |= DEAD;
         at += in.size;
@@ -305,10 +307,10 @@ static bool ends_dead(const struct checked *c, const struct part *p) {
         last--;
     const uint8_t *bytes = module_bytes(c->module, last, p->end - last);
     struct oracle_insn in = bytes ? decode(c, bytes, p->end - last, last) : (struct oracle_insn){0};
-    return in.ret || in.jump || *fact(c, last) & DEAD;
+    return in.ret || in.jump || is_data(c, last) || *fact(c, last) & DEAD;
 }
 
-/* All code that is known: unwind ranges, functions, parts of them. */
+/* All code that is known: unwind ranges, functions, parts of them, the linker's stubs. */
 static void check_parts(struct checked *c) {
     ARRAY(struct part) parts = {0};
     const struct module *m = c->module;
@@ -318,6 +320,11 @@ static void check_parts(struct checked *c) {
         const struct symbol *s = &m->symbols[i];
         if (s->type == SYMBOL_FUNCTION && s->size && !module_range_at(m, s->addr))
             ARRAY_PUSH(&parts, ((struct part){s->addr, s->addr + s->size}));
+    }
+    for (size_t i = 0; i < m->section_count; i++) {
+        const struct section *s = &m->sections[i];
+        if (s->plt && s->bytes && !module_range_at(m, s->start))
+            ARRAY_PUSH(&parts, ((struct part){s->start, s->start + s->size}));
     }
     for (size_t i = 0; i < plan_function_count(c->plan); i++) {
         const struct plan_function *f = plan_function(c->plan, i);
