@@ -17,9 +17,10 @@ enum insn_kind {             /* fits four bits */
                  INSN_LANDING, /* must stay where it is, at the start of a function: indirect
                                 * branches may demand it (endbr64), or it signs by its address */
                  INSN_RETURN,
-                 INSN_JUMP,          /* direct */
-                 INSN_BRANCH,        /* direct, conditional */
-                 INSN_LOOP,          /* direct, conditional on a counter */
+                 INSN_JUMP,   /* direct */
+                 INSN_BRANCH, /* direct, conditional */
+                 INSN_LOOP,   /* the same, with more that it does: counts (x86-64), or ends T32's
+                                 block, all of which on its condition has run where it is taken */
                  INSN_JUMP_INDIRECT, /* through a register or memory */
                  INSN_CALL,
                  INSN_CALL_INDIRECT,

@@ -306,22 +306,30 @@ static void note_frame_return(struct walk *w, const struct path *p, const struct
     ARRAY_PUSH(&w->frame_returns, ret);
 }
 
-/* Where return addresses are in registers a return may take others off the stack: how deep that is
- * then, is what tells whether it is one. */
-static void end_at_return(struct walk *w, const struct path *p) {
-    struct func *f = NULL;
+/* What stands where P is leads away: the frame as it is then. How deep the stack is there is what
+ * tells whether that is an exit. */
+static void run_leaving(struct walk *w, const struct path *p, const struct text *text,
+                        struct frame *ret) {
+    struct func *f;
     struct stack_effect effects[STACK_MAX_EFFECTS];
-    struct frame frame = p->frame;
-    struct spot *spot = w->a->arch->entry_cfa ? NULL : spot_at(w, p->at, &f);
-    if (!spot)
-        return;
-    const struct arch *arch = text_arch(w->a, f->text, p->at);
-    size_t count = arch->stack(text_bytes(f->text, p->at), text_size(f->text, p->at), effects);
+    struct spot *spot = spot_at(w, p->at, &f);
+    const struct arch *arch = text_arch(w->a, text, p->at);
+    size_t count = arch->stack(text_bytes(text, p->at), text_size(text, p->at), effects);
+    *ret = p->frame;
     for (size_t i = 0; i < count; i++)
-        frame_step(&frame, arch, &effects[i], BASE_ROUNDED + (uint32_t)(p->at - f->text->start));
-    spot->depth = depth_of(w, &frame);
-    const struct code_bytes code = {text_bytes(f->text, p->at), text_size(f->text, p->at), p->at};
-    note_frame_return(w, p, arch, code, spot->depth);
+        frame_step(ret, arch, &effects[i], BASE_ROUNDED + (uint32_t)(p->at - text->start));
+    if (spot)
+        spot->depth = depth_of(w, ret);
+}
+
+/* Where return addresses are in registers a return may take others off the stack. */
+static void end_at_return(struct walk *w, const struct path *p, const struct text *text) {
+    struct frame frame;
+    if (w->a->arch->entry_cfa)
+        return;
+    run_leaving(w, p, text, &frame);
+    const struct code_bytes code = {text_bytes(text, p->at), text_size(text, p->at), p->at};
+    note_frame_return(w, p, text_arch(w->a, text, p->at), code, depth_of(w, &frame));
 }
 
 /* Does IN call what keeps no register but the stack pointer? */
@@ -331,12 +339,14 @@ static bool calls_inner(const struct walk *w, const struct insn *in) {
 }
 
 /* A branch, or an exit, on a condition, which parts frames that it has come with. */
-static void leave(struct walk *w, struct path *p, const struct insn *in) {
+static void leave(struct walk *w, struct path *p, const struct insn *in, const struct text *text) {
     struct path from = {.at = p->at, .call = p->call, .frame = p->frame};
     if (p->fork.condition)
         from.frame = p->fork.held;
+    if (in->kind == INSN_LOOP)
+        run_leaving(w, &from, text, &from.frame);
     if (insn_may_return(in))
-        end_at_return(w, &from);
+        end_at_return(w, &from, text);
     else
         branch(w, &from, in->target);
     p->fork.condition = 0;
@@ -370,7 +380,7 @@ static bool step(struct walk *w, struct path *p, const struct text *text) {
         w->lost = true;
         return false;
     case INSN_RETURN:
-        end_at_return(w, p);
+        end_at_return(w, p, text);
         return false;
     case INSN_TRAP:
     case INSN_BREAK:
@@ -389,7 +399,7 @@ static bool step(struct walk *w, struct path *p, const struct text *text) {
         return false;
     case INSN_BRANCH:
     case INSN_LOOP:
-        leave(w, p, &in);
+        leave(w, p, &in, text);
         break;
     default:
         break;
@@ -405,7 +415,7 @@ static bool step(struct walk *w, struct path *p, const struct text *text) {
         call(w, p, &in, effects, whole.count);
         return !p->call || returns_to(w, p->call);
     }
-    if (insn_may_return(&in) || in.goes_on)
+    if (insn_may_return(&in) || in.goes_on || in.kind == INSN_LOOP)
         pass_exit(p, arch, effects, whole.count);
     else
         fork_step(&p->fork, &p->frame, arch, &whole);

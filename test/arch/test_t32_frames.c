@@ -139,6 +139,7 @@ static void blocks_are_what_they_end_with(void **state) {
     check_block(CODE(0xbf04, 0x4288, 0xe010), INSN_LOOP, false);         /* cmpeq; beq */
     check_block(CODE(0xbf18, 0xe010), INSN_BRANCH, false);               /* bne */
     check_block(CODE(0xbf0c, 0x2001, 0xe010), INSN_LOOP, false);         /* moveq; bne */
+    check_block(CODE(0xbf04, 0xb002, 0xe010), INSN_LOOP, false);         /* addeq sp, #8; beq */
     check_block(CODE(0xbf18, 0x4798), INSN_CALL_INDIRECT, true);         /* blxne r3 */
     check_block(CODE(0xbf18, 0xf000, 0xf880), INSN_CALL, true);          /* blne */
     check_block(CODE(0xbf98, 0xe8df, 0xf003), INSN_JUMP_INDIRECT, true); /* tbbls */
@@ -179,6 +180,7 @@ static void blocks_that_mean_nothing_are_bad(void **state) {
         CODE(0xbf0c, 0x4288, 0x4770), /* cmpeq; bxne: by other flags than what else has run */
         CODE(0xbfe8, 0x4770),         /* always */
         CODE(0xbf0c, 0xb002, 0xbd10), /* addeq sp, #8; popne {r4, pc} */
+        CODE(0xbf0c, 0xb002, 0xe010), /* addeq sp, #8; bne */
     };
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         struct insn in;

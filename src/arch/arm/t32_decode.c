@@ -191,15 +191,13 @@ static uint8_t kind_by_member(const struct t32_member *m, bool last) {
     return INSN_OTHER;
 }
 
-/* What a block leaves behind it, or where it branches to, is told of neither way alone: frames must
- * be the same in both. */
-static bool keeps_frame(const struct t32_block *block, uint8_t kind) {
-    enum { FRAME = 1U << ARM_FP_T32 | 1U << ARM_FP | 1U << ARM_SP };
+/* What runs where the block is not left must leave the frame as it is: of each way it is told
+ * what that does. */
+static bool keeps_frame(const struct t32_block *block) {
     const struct t32_member *last = t32_last(block);
     for (uint8_t i = 0; i + 1 < block->count; i++) {
         bool same = block->at[i].condition == last->condition;
-        uint32_t written = t32_written(&block->at[i].in);
-        if ((kind == INSN_LOOP && written & FRAME) || (!same && written >> ARM_SP & 1))
+        if (!same && t32_written(&block->at[i].in) >> ARM_SP & 1)
             return false;
     }
     return true;
@@ -218,9 +216,8 @@ static uint8_t block_kind(const struct t32_block *block, bool writes_flags) {
     uint8_t kind = kind_by_last(block);
     const bool exits = kind == INSN_BRANCH || kind == INSN_LOOP;
     /* "Always" is a condition that nobody writes. */
-    const bool strange =
-        (exits && !(tells_what_ran(block, writes_flags) && keeps_frame(block, kind))) ||
-        t32_last(block)->condition >= ARM_ALWAYS;
+    const bool strange = (exits && !(tells_what_ran(block, writes_flags) && keeps_frame(block))) ||
+                         t32_last(block)->condition >= ARM_ALWAYS;
     for (uint8_t i = 0; i < block->count; i++) {
         bool last = i + 1 == block->count;
         uint8_t other = kind_by_member(&block->at[i], last);

@@ -121,12 +121,19 @@ UNSEEN static void must(int status) {
 
 /* What the runtime's map tells of a sled (version 2). */
 struct sled {
-    int64_t offset, function; /* from here */
-    uint8_t kind, always, version, padding[13];
+    intptr_t offset, function; /* from here */
+    uint8_t kind, always, version, padding[2 * sizeof(intptr_t) - 3];
 };
 extern struct sled __start_xray_instr_map[], __stop_xray_instr_map[];
 
-enum { SLED_HEAD = 2, SLED_BYTES = 11, MOST_SLEDS = 128, PAGE = 4096, BREAKPOINT = 0xcc };
+#if defined(__aarch64__)
+enum { SLED_HEAD = 4, SLED_BYTES = 32 };
+#elif defined(__arm__)
+enum { SLED_HEAD = 4, SLED_BYTES = 28 };
+#else
+enum { SLED_HEAD = 2, SLED_BYTES = 11 };
+#endif
+enum { MOST_SLEDS = 128, PAGE = 4096, BREAKPOINT = 0xcc };
 
 UNSEEN static uint8_t *place(const struct sled *s) { return (uint8_t *)&s->offset + s->offset; }
 

@@ -417,7 +417,10 @@ static bool is_behind_trap(const struct checked *c, const struct plan_window *w)
     while (last > w->start && !(*fact(c, last) & BOUNDARY))
         last--;
     struct oracle_insn in = insn_at(c, last);
-    bool padding = !strncmp(in.text, "ud", 2) || !strncmp(in.text, "hlt", 3);
+    static const char *const traps[] = {"ud", "hlt", "trap" /* LLVM's of T32 */};
+    bool padding = false;
+    for (size_t i = 0; i < sizeof traps / sizeof *traps; i++)
+        padding |= !strncmp(in.text, traps[i], strlen(traps[i]));
     for (vaddr_t at = w->end; padding && at < w->start + w->written; at += in.size) {
         in = insn_at(c, at);
         padding = in.padding;
