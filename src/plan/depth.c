@@ -430,7 +430,8 @@ static bool step(struct walk *w, struct path *p, const struct text *text) {
 static int32_t depth_here(const struct walk *w, struct path *p, const struct text *text) {
     uint8_t kind = text_kind(text, p->at);
     const struct code_bytes code = {text_bytes(text, p->at), text_size(text, p->at), p->at};
-    if (kind == INSN_BRANCH && fork_is_told_by(&p->fork, text_arch(w->a, text, p->at), code))
+    if ((kind == INSN_BRANCH || kind == INSN_LOOP) &&
+        fork_is_told_by(&p->fork, text_arch(w->a, text, p->at), code))
         return depth_of(w, &p->fork.held);
     if (kind != INSN_OTHER && kind != INSN_NOP)
         fork_end(&p->fork, &p->frame);

@@ -169,6 +169,38 @@ static void blocks_with_literals_branch_where_they_do(void **state) {
     assert_true(arch->relocated_bytes(&in) >= 16);
 }
 
+static void one_condition_is_told(void **state) {
+    (void)state;
+    const struct {
+        struct code code;
+        uint8_t condition;
+    } forms[] = {
+        {CODE(0xbf04, 0xb002, 0x2001), 2}, /* addeq sp, #8; moveq */
+        {CODE(0xbf18, 0xbd10), 3},         /* popne {r4, pc} */
+        {CODE(0xd010), 2},
+        /* beq */ {CODE(0xf040, 0x8010), 3}, /* bne.w */
+        {CODE(0xbf0c, 0x2001, 0x2002), 0},   /* moveq; movne */
+        {CODE(0xbf04, 0x4288, 0xb002), 0},   /* cmpeq; addeq sp, #8 */
+        {CODE(0xb002), 0},
+        {CODE(0xe010), 0}, /* add sp, #8; b */
+        {CODE(0xde00), 0},
+        {CODE(0xbf00), 0},         /* udf; nop */
+        {CODE(0xf000, 0xf880), 0}, /* bl */
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        assert_int_equal(arch->condition(forms[i].code.bytes, forms[i].code.size),
+                         forms[i].condition);
+    const struct code both = CODE(0xbf04, 0xb002, 0x4604);
+    struct stack_effect effects[STACK_MAX_EFFECTS];
+    assert_int_equal(arch->stack_if(both.bytes, both.size, effects), 2);
+    assert_int_equal(effects[0].op, STACK_SET);
+    assert_int_equal(effects[0].reg, 13);
+    assert_int_equal(effects[0].displacement, 8);
+    assert_int_equal(arch->stack(both.bytes, both.size, effects), 2);
+    assert_int_equal(effects[0].op, STACK_NONE);
+    assert_int_equal(effects[0].changed, 1 << 13);
+}
+
 static void blocks_that_mean_nothing_are_bad(void **state) {
     (void)state;
     const struct code codes[] = {
@@ -503,6 +535,7 @@ int main(void) {
         cmocka_unit_test(rounding_is_known),
         cmocka_unit_test(blocks_are_what_they_end_with),
         cmocka_unit_test(blocks_with_literals_branch_where_they_do),
+        cmocka_unit_test(one_condition_is_told),
         cmocka_unit_test(blocks_that_mean_nothing_are_bad),
         cmocka_unit_test(the_longest_block_is_one_instruction),
         cmocka_unit_test(blocks_do_what_their_instructions_do),

@@ -167,9 +167,8 @@ size_t a32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STAC
 
 /* Bit 28 tells opposite conditions apart; eq is 0. */
 uint8_t a32_runs_if(const uint8_t *bytes, size_t size) {
-    enum { FIRST = 2 };
     uint32_t word = size < A32_BYTES ? UINT32_MAX : a32_word(bytes);
-    return a32_is_conditional(word) ? (uint8_t)(FIRST + a32_condition(word)) : 0;
+    return a32_is_conditional(word) ? (uint8_t)(ARM_FIRST_CONDITION + a32_condition(word)) : 0;
 }
 
 size_t a32_stack_if(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]) {

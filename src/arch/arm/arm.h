@@ -14,6 +14,7 @@ enum { ARM_FP_T32 = 7, ARM_FP = 11, ARM_IP = 12, ARM_SP = 13, ARM_LR = 14, ARM_P
 enum { ARM_V = 1, ARM_C = 2, ARM_Z = 4, ARM_N = 8, ARM_FLAGS = 15 };
 enum { ARM_EQ = 0, ARM_NE = 1, ARM_HS = 2, ARM_LO = 3, ARM_HI = 8, ARM_LS = 9 };
 enum { ARM_ALWAYS = 14, ARM_UNCONDITIONAL = 15 };
+enum { ARM_FIRST_CONDITION = 2 }; /* eq, as arch.condition() tells it */
 enum { ARM_WORD = 4 };
 
 /* Registers that calls may change: r0 to r3, ip and lr (AAPCS32, 6.1.1). */

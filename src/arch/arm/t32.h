@@ -189,6 +189,9 @@ bool t32_follow(struct trail *trail, const struct insn *insn, const uint8_t *byt
                 struct insn *ret);
 struct flags_use t32_flags(const uint8_t *bytes, size_t size);
 size_t t32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
+/* See arch.condition() and arch.stack_if(). */
+uint8_t t32_runs_if(const uint8_t *bytes, size_t size);
+size_t t32_stack_if(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]);
 struct dispatch t32_dispatch(struct code_bytes jump, const struct code_bytes *past, size_t count);
 struct dispatch t32_inline_table_named(const char *name);
 struct dispatch t32_inline_table_read(const uint8_t *bytes, size_t room);

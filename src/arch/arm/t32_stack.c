@@ -4,7 +4,8 @@
  * which compilers and people make frames counts as an unknown write of its registers.
  *
  * Of a block it is not known which instructions run: they count as unknown writes. Where the last
- * one leaves the function, what is told is what those under its condition do.
+ * one leaves the function, what is told is what those under its condition do. If there is one
+ * condition for all, t32_stack_if() tells what they do where that holds.
  */
 #include "arch/arm/t32.h"
 
@@ -140,15 +141,14 @@ static bool leaves(uint8_t kind) {
     return kind == INSN_RETURN || kind == INSN_JUMP || kind == INSN_JUMP_INDIRECT;
 }
 
-static size_t block_effects(const struct t32_block *block,
+/* Of what is under CONDITION it is known that it runs. */
+static size_t effects_where(const struct t32_block *block, uint8_t condition,
                             struct stack_effect ret[STACK_MAX_EFFECTS]) {
-    const struct t32_member *last = t32_last(block);
-    const bool exits = leaves(last->in.kind);
     size_t n = 0;
     for (uint8_t i = 0; i < block->count; i++) {
         const struct t32_member *m = &block->at[i];
         struct stack_effect more[STACK_MAX_EFFECTS];
-        bool runs = (exits && m->condition == last->condition) || is_call(m->in.kind);
+        bool runs = m->condition == condition || is_call(m->in.kind);
         size_t count = runs ? effects_of(&m->in, more) : perhaps(&m->in, more);
         if (n + count > STACK_MAX_EFFECTS) {
             ret[0] = unknown(UINT32_MAX);
@@ -158,6 +158,47 @@ static size_t block_effects(const struct t32_block *block,
         n += count;
     }
     return n;
+}
+
+static size_t block_effects(const struct t32_block *block,
+                            struct stack_effect ret[STACK_MAX_EFFECTS]) {
+    const struct t32_member *last = t32_last(block);
+    return effects_where(block, leaves(last->in.kind) ? last->condition : ARM_ALWAYS, ret);
+}
+
+/* If one condition governs all of it, and it writes none of what that is told by. */
+static uint8_t condition_of(const struct t32_block *block) {
+    const uint8_t condition = block->at[0].condition;
+    for (uint8_t i = 0; i < block->count; i++) {
+        const struct t32_member *m = &block->at[i];
+        if (m->condition != condition || t32_flags_of(&m->in, true).written)
+            return ARM_ALWAYS;
+    }
+    return condition;
+}
+
+uint8_t t32_runs_if(const uint8_t *bytes, size_t size) {
+    enum { IT = 0xbf, B_NARROW = 0xd0, B_WIDE = 0xf0 };
+    const uint8_t first = size < T32_HALF ? 0 : bytes[1];
+    struct t32_block block;
+    uint32_t condition = ARM_ALWAYS;
+    if (first != IT && (first & 0xf0) != B_NARROW && (first & 0xf8) != B_WIDE)
+        return 0;
+    struct t32 in = t32_classify(bytes, size);
+    if (in.row->form == T32_IT && t32_block_at(bytes, size, &block))
+        condition = condition_of(&block);
+    else if (in.row->form == T32_B_COND_N)
+        condition = arm_bits(in.word, 8, 4);
+    else if (in.row->form == T32_B_COND_W)
+        condition = arm_bits(in.word, 22, 4);
+    return condition < ARM_ALWAYS ? (uint8_t)(ARM_FIRST_CONDITION + condition) : 0;
+}
+
+size_t t32_stack_if(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]) {
+    struct t32_block block;
+    if (!t32_runs_if(bytes, size) || !t32_block_at(bytes, size, &block))
+        return t32_stack(bytes, size, ret);
+    return effects_where(&block, block.at[0].condition, ret);
 }
 
 size_t t32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]) {

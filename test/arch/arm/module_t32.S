@@ -147,6 +147,23 @@
 1:      .word   0x31415926
         end     t_gives_back_if
 
+        begin   t_gives_back_in_blocks
+        .thumb_func
+        push    {r4, lr}
+        sub     sp, #8
+        itt     hi
+        movhi   r0, r1
+        addhi   sp, #8
+        it      hi
+        pophi   {r4, pc}
+        it      eq
+        addeq   sp, #8
+        beq     1f
+        str     r0, [sp, #4]
+        add     sp, #8
+1:      pop     {r4, pc}
+        end     t_gives_back_in_blocks
+
         begin   t_tail
         .thumb_func
         movs    r0, #4
