@@ -439,6 +439,30 @@ static int32_t depth_here(const struct walk *w, struct path *p, const struct tex
     return p->fork.condition && depth != depth_of(w, &p->fork.held) ? DEPTH_UNKNOWN : depth;
 }
 
+/* Does code that is followed read a constant at ADDR, by its place? */
+static bool is_read(const struct walk *w, vaddr_t addr) {
+    for (size_t i = 0; i < w->pieces.count; i++) {
+        const struct func *f = w->pieces.at[i].func;
+        for (vaddr_t at = f->start, next; at < f->end; at = next) {
+            struct insn in;
+            next = at + w->a->arch->insn_bytes;
+            if (!text_begins(f->text, at))
+                continue;
+            next = at + text_size(f->text, at);
+            text_arch(w->a, f->text, at)->decode(text_bytes(f->text, at), next - at, at, &in, NULL);
+            if (in.operand == OPERAND_PC_MEMORY && in.target == addr)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* P has come to what is no code. Nobody runs into constants: they stand behind calls that do not
+ * return, and where compilers know that control does not come (__builtin_unreachable). */
+static bool is_unreachable(const struct walk *w, const struct path *p, const struct text *text) {
+    return text_is_data(text, p->at) && (p->call || w->a->module->marks_hold || is_read(w, p->at));
+}
+
 static void follow(struct walk *w, struct path *p) {
     for (bool first = true;; first = false) {
         struct func *f;
@@ -448,8 +472,8 @@ static void follow(struct walk *w, struct path *p) {
             run_off(w, p);
             return;
         }
-        if (!text_begins(f->text, p->at)) { /* behind a call that does not return may be data */
-            w->lost |= !p->call || !text_is_data(f->text, p->at);
+        if (!text_begins(f->text, p->at)) {
+            w->lost |= !is_unreachable(w, p, f->text);
             return;
         }
         /* Whether a return is a target is found out later only: returns.c. */

@@ -138,6 +138,28 @@ table: .word 2b, 3b, 5b
 .word 0, one, other
 """
 
+# As python's interpreter ends in a library: the compiler knows that control does not come behind the store.
+UNREACHABLE = """
+.syntax unified
+.\\state
+.text
+.type begins, %function
+.global begins
+begins:
+    push {r4, lr}
+    mov r4, r0
+    cmp r0, #9
+    beq 2f
+    ldr r0, 1f
+    bl out
+    mov r0, r4
+    pop {r4, pc}
+2:  str r0, [r4, #28]
+    .balign 4
+1:  .word 0x12345678
+.size begins, . - begins
+"""
+
 # What only words lead to: A32 among T32, as main() in -marm programs that begin as Debian's for armhf do, and T32 among
 # A32, which the bit tells.
 AMONG = """
@@ -223,6 +245,12 @@ class Stripped(arm.Explained):
         whole, bare = self.both(text=AMONG)
         self.assertEqual({at: f["exits"] for at, f in bare.items()}, {at: f["exits"] for at, f in whole.items()})
         self.traced(bare, bare)
+
+    def test_nobody_runs_into_constants(self):
+        for state in "arm", "thumb":
+            whole, bare = self.both(text=UNREACHABLE.replace("\\state", state))
+            self.traced(whole, whole)
+            self.traced(bare, bare)
 
     def test_functions_return_by_their_landing_pads(self):
         for state in "-marm", "-mthumb":
