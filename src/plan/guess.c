@@ -2,6 +2,9 @@
  * The state of code that only unwind tables and words without the bit of T32 tell of. Files with
  * both states are no exception: the start code of Debian's programs for armhf is T32, and what
  * Rust compiles is A32.
+ *
+ * Whether that is code at all, where words lead: between hand-written functions stand tables, too
+ * (libgcrypt's constants of SHA-1), which code finds by words in GOTs.
  */
 #include "plan/analysis.h"
 
@@ -48,4 +51,58 @@ uint8_t state_likely(const struct analysis *a, const struct text *t, vaddr_t sta
     if (state == CODE_UNKNOWN)
         state = state_by_words(t, start, end);
     return state < CODE_DATA ? state : state_near(a, t, start);
+}
+
+/* Does IN, code in STATE, lead to code, where there is known to be some or not? */
+static bool leads_to_code(const struct analysis *a, const struct insn *in, uint8_t state) {
+    const struct text *t = text_at(a, in->target);
+    const struct section *section = text_section_at(a, in->target);
+    const uint8_t there = in->turns ? state ^ CODE_A32 ^ CODE_T32 : state;
+    if (!t || !section || !text_holds(t, in->target))
+        return false;
+    const uint8_t known = *text_state(t, in->target);
+    return section->plt || known == CODE_UNKNOWN || (known == there && text_begins(t, in->target));
+}
+
+static bool leads_away(const struct insn *in) {
+    return in->operand == OPERAND_PLAIN && in->target &&
+           (in->kind == INSN_JUMP || in->kind == INSN_BRANCH || in->kind == INSN_LOOP ||
+            in->kind == INSN_CALL);
+}
+
+/* Does what stands at ADDR read as code in STATE, up to where it leads away for good, or into code
+ * that is known? */
+static bool reads_as(const struct analysis *a, const struct text *t, vaddr_t addr, uint8_t state) {
+    enum { MOST = 64 };
+    const struct arch *arch = state == CODE_T32 ? a->arch->other : a->arch;
+    const struct section *s = text_section_at(a, addr);
+    const vaddr_t start = addr, end = s->start + s->size;
+    struct insn in = {.size = 0};
+    for (int i = 0; i < MOST; i++, addr += in.size) {
+        if (addr >= end || !text_holds(t, addr) || addr % arch->insn_bytes)
+            return false;
+        const uint8_t known = *text_state(t, addr);
+        if (known == CODE_DATA) /* constants, into which nobody runs: see depth.c */
+            return addr > start;
+        if (known != CODE_UNKNOWN)
+            return known == state && text_begins(t, addr);
+        size_t room = end - addr < UNIT_MAX_BYTES ? end - addr : UNIT_MAX_BYTES;
+        if (!arch->decode(text_bytes(t, addr), room, addr, &in, NULL) ||
+            (leads_away(&in) && !leads_to_code(a, &in, state)))
+            return false;
+        if (in.kind == INSN_RETURN || in.kind == INSN_JUMP || in.kind == INSN_TRAP ||
+            (in.kind == INSN_JUMP_INDIRECT && !in.goes_on))
+            return true;
+    }
+    return true;
+}
+
+uint8_t state_guessed(const struct analysis *a, const struct text *t, vaddr_t addr) {
+    const struct section *s = text_section_at(a, addr);
+    const uint8_t looks = state_by_words(t, addr, s->start + s->size);
+    const uint8_t near = state_near(a, t, addr);
+    const uint8_t state = looks == CODE_A32 ? CODE_A32 : near;
+    if (looks == CODE_T32 && near == CODE_A32)
+        return CODE_DATA;
+    return reads_as(a, t, addr, state) ? state : CODE_DATA;
 }

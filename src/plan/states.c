@@ -430,17 +430,18 @@ static void begin_at_exceptions(struct search *s) {
 }
 
 /* Begins a function at most where an instruction begins. What is no code yet is taken for what it
- * looks like, or what stands around there. */
+ * looks like, or what stands around there, if it reads as code. */
 static void begin_at_guess(struct search *s, const struct place *from) {
     const struct text *t = text_at(s->a, from->addr);
-    const struct section *section = text_section_at(s->a, from->addr);
     const struct code_start start = {.addr = from->addr, .called = true, .guess = true};
     if (!t || !is_own(s, from->addr))
         return;
     uint8_t state = *text_state(t, from->addr);
     bool found = state != CODE_UNKNOWN;
     if (!found)
-        state = state_likely(s->a, t, from->addr, section->start + section->size);
+        state = state_guessed(s->a, t, from->addr);
+    if (state == CODE_DATA)
+        return;
     bool begins = found ? state == CODE_T32 && text_begins(t, from->addr) : true;
     if (state == from->state && begins)
         ARRAY_PUSH(&s->a->starts, start);

@@ -160,6 +160,47 @@ begins:
 .size begins, . - begins
 """
 
+# Constants of SHA-1 between hand-written functions, which are found by a word, as libgcrypt's are.
+CONSTANTS = """
+.syntax unified
+.arm
+.text
+.balign 16
+.macro function name
+.global \\name
+.type \\name, %function
+\\name:
+    push {r4, lr}
+    ldr r4, 2f
+1:  add r4, pc, r4
+    ldr r4, [r4]
+    bl out
+    pop {r4, pc}
+    .balign 4
+2:  .word place - 1b - 8
+.size \\name, . - \\name
+.endm
+function before
+.balign 16
+constants:
+.rept 4
+.word 0x5a827999
+.endr
+.rept 4
+.word 0x6ed9eba1
+.endr
+.rept 4
+.word 0x8f1bbcdc
+.endr
+.rept 4
+.word 0xca62c1d6
+.endr
+function behind
+.section .data.rel.ro, "aw"
+.balign 4
+place: .word constants
+"""
+
 # What only words lead to: A32 among T32, as main() in -marm programs that begin as Debian's for armhf do, and T32 among
 # A32, which the bit tells.
 AMONG = """
@@ -244,6 +285,11 @@ class Stripped(arm.Explained):
     def test_what_only_words_lead_to_may_have_another_state_than_its_neighbours(self):
         whole, bare = self.both(text=AMONG)
         self.assertEqual({at: f["exits"] for at, f in bare.items()}, {at: f["exits"] for at, f in whole.items()})
+        self.traced(bare, bare)
+
+    def test_constants_that_words_lead_to_are_no_functions(self):
+        whole, bare = self.both(text=CONSTANTS)
+        self.assertEqual(sorted(bare), sorted(whole))
         self.traced(bare, bare)
 
     def test_nobody_runs_into_constants(self):
