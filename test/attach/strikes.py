@@ -2,11 +2,11 @@
 """Something goes wrong at each step of coming to a program and leaving it: a request to the kernel fails,
 spoor is killed, the program is killed.
 
-    strikes.py [--tried=N] SPOOR STRIKE PROGRAM [ARGUMENT...]
+    strikes.py [--tried=N] [--modules=GLOB] SPOOR STRIKE PROGRAM [ARGUMENT...]
 
 STRIKE is the library that strikes at an exact request (test/fault/programs/strike.c). Whatever fails, the
 program must run on to its right end; when it is killed, spoor must end. Of the many steps some are tried,
-spread evenly, N of each kind; with SPOOR_TEST_SEED others each time.
+spread evenly, N of each kind; with SPOOR_TEST_SEED others each time. Half of it with the modules of GLOB: all.
 """
 import argparse
 import os
@@ -20,14 +20,14 @@ from attach import Failure, Spoor, attach, attach_for, check, check_left, code_o
 from harness import SEED, TIMEOUT
 
 FIRST = 60
-WAYS = ([], ["-M", "*"])
 KINDS = (("seize", 8), ("memory", 60), ("call", 16))  # and how many there are of the first steps
 PATIENCE_S = TIMEOUT // 4
 MAPS, LISTS = 32, 6
 
 
 class Strikes:
-    def __init__(self, spoor, strike, program, tried):
+    def __init__(self, spoor, strike, program, tried, modules):
+        self.modules = ["-M", modules]
         self.spoor, self.strike, self.program, self.tried = spoor, os.path.realpath(strike), program, tried
         self.dice = random.Random(SEED or 1)
         self.said = b"" # by the last attach
@@ -104,7 +104,7 @@ class Strikes:
         for kind, steps in (("maps", range(0, MAPS, 2)), ("threads", range(LISTS))):
             for step in steps:
                 with running(self.program) as process:
-                    status = self.attach(process.pid, ["-M", "*"], f"{kind}:{step}")
+                    status = self.attach(process.pid, self.modules, f"{kind}:{step}")
                     check(status in (0, 1), f"{kind} {step}: status {status}")
                     told.append(self.said)
         for what in (b"cannot read its memory map", b"cannot list its threads"):
@@ -123,7 +123,7 @@ class Strikes:
 
 
 def test(strikes):
-    for way in WAYS:
+    for way in [], strikes.modules:
         count = strikes.count(way)
         for strike in (strikes.fail, strikes.kill_spoor, strikes.kill_program):
             strike(way, count)
@@ -135,6 +135,7 @@ def test(strikes):
 def parse():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tried", type=int, default=10)
+    parser.add_argument("--modules", default="*")
     parser.add_argument("spoor")
     parser.add_argument("strike")
     parser.add_argument("program", type=os.path.realpath)
@@ -144,5 +145,6 @@ def parse():
 
 if __name__ == "__main__":
     given = parse()
-    subject = Strikes(Spoor(given.spoor), given.strike, [given.program, *given.arguments], given.tried)
+    subject = Strikes(Spoor(given.spoor), given.strike, [given.program, *given.arguments], given.tried,
+                      given.modules)
     main(lambda: test(subject))
