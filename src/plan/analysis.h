@@ -340,9 +340,10 @@ uint8_t state_near(const struct analysis *a, const struct text *t, vaddr_t addr)
 /* That of a function in [START, END): what is known of START, or else what its words look like;
  * where these do not tell, that near it. */
 uint8_t state_likely(const struct analysis *a, const struct text *t, vaddr_t start, vaddr_t end);
-/* The same of what stands at ADDR, unknown, where a word leads to that may as well be the address
- * of data: CODE_DATA if it does not read as code. */
-uint8_t state_guessed(const struct analysis *a, const struct text *t, vaddr_t addr);
+/* The same of what stands at ADDR, unknown, where a word or a number leads to, with the BIT of T32
+ * or without, that may as well be the address of data, or none: CODE_DATA if it does not read as
+ * code. */
+uint8_t state_guessed(const struct analysis *a, const struct text *t, vaddr_t addr, bool bit);
 
 /* ---- endless.c ---- */
 /* The instruction at the start of PLACE, in T, which is to end in it, while states are sought. What

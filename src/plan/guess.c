@@ -97,12 +97,12 @@ static bool reads_as(const struct analysis *a, const struct text *t, vaddr_t add
     return true;
 }
 
-uint8_t state_guessed(const struct analysis *a, const struct text *t, vaddr_t addr) {
+uint8_t state_guessed(const struct analysis *a, const struct text *t, vaddr_t addr, bool bit) {
     const struct section *s = text_section_at(a, addr);
     const uint8_t looks = state_by_words(t, addr, s->start + s->size);
     const uint8_t near = state_near(a, t, addr);
-    const uint8_t state = looks == CODE_A32 ? CODE_A32 : near;
-    if (looks == CODE_T32 && near == CODE_A32)
-        return CODE_DATA;
-    return reads_as(a, t, addr, state) ? state : CODE_DATA;
+    const uint8_t state = looks == CODE_A32 ? CODE_A32 : bit ? CODE_T32 : near;
+    const bool strange = bit ? looks == CODE_A32 || (looks != CODE_T32 && near == CODE_A32)
+                             : looks == CODE_T32 && near == CODE_A32;
+    return !strange && reads_as(a, t, addr, state) ? state : CODE_DATA;
 }

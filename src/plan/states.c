@@ -44,6 +44,7 @@ struct search {
     address_list endless;     /* what never returns by its name; sorted */
     place_list guesses;       /* words and numbers that may lead to code */
     bool all_begun;           /* nothing else tells where code is */
+    bool has_t32;             /* some of it is known to be T32 */
 };
 
 struct line {                              /* instructions that run one after the other */
@@ -222,8 +223,13 @@ static void note_operand(struct search *s, const struct arch *arch, const struct
         whole.operand == OPERAND_PC_ADDRESS || (number && !s->a->module->position_independent);
     if (address && whole.kind == INSN_JUMP_INDIRECT)
         note_known_jump(s, &whole);
-    if (!address || !(whole.target & 1) || !is_own(s, to))
+    if (!address || !is_own(s, to))
         return;
+    if (!(whole.target & 1)) {
+        if (!number && arch == s->a->arch && whole.target % arch->insn_bytes == 0)
+            guess(s, to, CODE_A32);
+        return;
+    }
     if (number) {
         guess(s, to, CODE_T32);
         return;
@@ -333,6 +339,7 @@ static void follow(struct search *s, struct place from) {
         if (!arch->decode(text_bytes(t, at), room, at, &in, NULL) || !is_free(t, at, at + in.size))
             return;
         fill(t, at, at + in.size, from.state);
+        s->has_t32 |= from.state == CODE_T32;
         t->code[at - t->start] = text_code(t, in.size, in.kind);
         note_operand(s, arch, t, &in, &line);
         if (!follow_insn(s, t, &in, &line))
@@ -434,12 +441,13 @@ static void begin_at_exceptions(struct search *s) {
 static void begin_at_guess(struct search *s, const struct place *from) {
     const struct text *t = text_at(s->a, from->addr);
     const struct code_start start = {.addr = from->addr, .called = true, .guess = true};
-    if (!t || !is_own(s, from->addr))
+    const bool bit = from->state == CODE_T32;
+    if (!t || !is_own(s, from->addr) || (bit && !s->has_t32))
         return;
     uint8_t state = *text_state(t, from->addr);
     bool found = state != CODE_UNKNOWN;
     if (!found)
-        state = state_guessed(s->a, t, from->addr);
+        state = state_guessed(s->a, t, from->addr, bit);
     if (state == CODE_DATA)
         return;
     bool begins = found ? state == CODE_T32 && text_begins(t, from->addr) : true;
