@@ -70,10 +70,16 @@ static bool leads_away(const struct insn *in) {
             in->kind == INSN_CALL);
 }
 
+/* Most instructions of A32 have no condition; of numbers one in sixteen looks so. */
+static bool is_always(const uint8_t *bytes, uint8_t state) {
+    return state == CODE_T32 || bytes[3] >> 4 == 0xe;
+}
+
 /* Does what stands at ADDR read as code in STATE, up to where it leads away for good, or into code
  * that is known? */
 static bool reads_as(const struct analysis *a, const struct text *t, vaddr_t addr, uint8_t state) {
     enum { MOST = 64 };
+    int always = 0;
     const struct arch *arch = state == CODE_T32 ? a->arch->other : a->arch;
     const struct section *s = text_section_at(a, addr);
     const vaddr_t start = addr, end = s->start + s->size;
@@ -83,18 +89,19 @@ static bool reads_as(const struct analysis *a, const struct text *t, vaddr_t add
             return false;
         const uint8_t known = *text_state(t, addr);
         if (known == CODE_DATA) /* constants, into which nobody runs: see depth.c */
-            return addr > start;
+            return addr > start && 2 * always > i;
         if (known != CODE_UNKNOWN)
-            return known == state && text_begins(t, addr);
+            return known == state && text_begins(t, addr) && 2 * always >= i;
         size_t room = end - addr < UNIT_MAX_BYTES ? end - addr : UNIT_MAX_BYTES;
         if (!arch->decode(text_bytes(t, addr), room, addr, &in, NULL) ||
             (leads_away(&in) && !leads_to_code(a, &in, state)))
             return false;
+        always += is_always(text_bytes(t, addr), state);
         if (in.kind == INSN_RETURN || in.kind == INSN_JUMP || in.kind == INSN_TRAP ||
             (in.kind == INSN_JUMP_INDIRECT && !in.goes_on))
-            return true;
+            return 2 * always > i;
     }
-    return true;
+    return 2 * always > MOST;
 }
 
 uint8_t state_guessed(const struct analysis *a, const struct text *t, vaddr_t addr, bool bit) {

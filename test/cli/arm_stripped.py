@@ -238,6 +238,13 @@ function behind, thumb
 .word 0, a32, between, t32
 """
 
+# A function whose address only code makes.
+CALLBACK = """
+int out(int); void each(int (*)(int));
+static int called_back(int a) { return out(a) * 3 + 1; }
+int begins(int a) { each(called_back); return out(a) + 2; }
+"""
+
 # A function all of whose ways but that of its landing pad end by a call that never returns.
 CATCHES = """
 #define HIDDEN extern "C" __attribute__((noinline, visibility("hidden")))
@@ -264,11 +271,11 @@ extern "C" int begins(int n) {
 
 @unittest.skipUnless(arm.GCC, "no compiler for 32-bit Arm")
 class Stripped(arm.Explained):
-    def both(self, *options, text):
+    def both(self, *options, text, suffix="s"):
         """By address: the functions of the file with symbols, and of that without."""
-        self.build(*options, text=text, suffix="s")
+        self.build(*options, text=text, suffix=suffix)
         whole = {f["address"]: f for f in self.plan().values()}
-        self.build("-s", *options, text=text, suffix="s")
+        self.build("-s", *options, text=text, suffix=suffix)
         return whole, {f["address"]: f for f in self.plan().values()}
 
     def test_what_only_unwind_tables_tell_of_may_have_another_state_than_its_neighbours(self):
@@ -296,6 +303,12 @@ class Stripped(arm.Explained):
         for state in "arm", "thumb":
             whole, bare = self.both(text=UNREACHABLE.replace("\\state", state))
             self.traced(whole, whole)
+            self.traced(bare, bare)
+
+    def test_what_code_makes_the_address_of_is_found(self):
+        for state in "-marm", "-mthumb":
+            whole, bare = self.both("-O2", state, text=CALLBACK, suffix="c")
+            self.assertEqual(sorted(bare), sorted(whole))
             self.traced(bare, bare)
 
     def test_functions_return_by_their_landing_pads(self):
