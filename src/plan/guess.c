@@ -89,9 +89,9 @@ static bool reads_as(const struct analysis *a, const struct text *t, vaddr_t add
             return false;
         const uint8_t known = *text_state(t, addr);
         if (known == CODE_DATA) /* constants, into which nobody runs: see depth.c */
-            return addr > start && 2 * always > i;
+            return addr > start && 3 * always > i;
         if (known != CODE_UNKNOWN)
-            return known == state && text_begins(t, addr) && 2 * always >= i;
+            return known == state && text_begins(t, addr) && 3 * always >= i;
         size_t room = end - addr < UNIT_MAX_BYTES ? end - addr : UNIT_MAX_BYTES;
         if (!arch->decode(text_bytes(t, addr), room, addr, &in, NULL) ||
             (leads_away(&in) && !leads_to_code(a, &in, state)))
@@ -99,9 +99,9 @@ static bool reads_as(const struct analysis *a, const struct text *t, vaddr_t add
         always += is_always(text_bytes(t, addr), state);
         if (in.kind == INSN_RETURN || in.kind == INSN_JUMP || in.kind == INSN_TRAP ||
             (in.kind == INSN_JUMP_INDIRECT && !in.goes_on))
-            return 2 * always > i;
+            return 3 * always > i;
     }
-    return 2 * always > MOST;
+    return 3 * always > MOST;
 }
 
 uint8_t state_guessed(const struct analysis *a, const struct text *t, vaddr_t addr, bool bit) {
