@@ -278,10 +278,13 @@ class Stripped(arm.Explained):
         self.build("-s", *options, text=text, suffix=suffix)
         return whole, {f["address"]: f for f in self.plan().values()}
 
-    def test_what_only_unwind_tables_tell_of_may_have_another_state_than_its_neighbours(self):
-        whole, bare = self.both("-Wl,-init=starts", text=NEIGHBOURS)
+    def alike(self, whole, bare):
+        """Without symbols each function begins at the same place and ends in as many ways, all exact."""
         self.assertEqual({at: f["exits"] for at, f in bare.items()}, {at: f["exits"] for at, f in whole.items()})
         self.traced(bare, bare)
+
+    def test_what_only_unwind_tables_tell_of_may_have_another_state_than_its_neighbours(self):
+        self.alike(*self.both("-Wl,-init=starts", text=NEIGHBOURS))
 
     def test_labels_that_only_words_tell_of_are_parted_from_functions(self):
         whole, bare = self.both(text=PIECES)
@@ -290,14 +293,10 @@ class Stripped(arm.Explained):
         self.traced(bare, bare)
 
     def test_what_only_words_lead_to_may_have_another_state_than_its_neighbours(self):
-        whole, bare = self.both(text=AMONG)
-        self.assertEqual({at: f["exits"] for at, f in bare.items()}, {at: f["exits"] for at, f in whole.items()})
-        self.traced(bare, bare)
+        self.alike(*self.both(text=AMONG))
 
     def test_constants_that_words_lead_to_are_no_functions(self):
-        whole, bare = self.both(text=CONSTANTS)
-        self.assertEqual(sorted(bare), sorted(whole))
-        self.traced(bare, bare)
+        self.alike(*self.both(text=CONSTANTS))
 
     def test_nobody_runs_into_constants(self):
         for state in "arm", "thumb":
@@ -307,9 +306,7 @@ class Stripped(arm.Explained):
 
     def test_what_code_makes_the_address_of_is_found(self):
         for state in "-marm", "-mthumb":
-            whole, bare = self.both("-O2", state, text=CALLBACK, suffix="c")
-            self.assertEqual(sorted(bare), sorted(whole))
-            self.traced(bare, bare)
+            self.alike(*self.both("-O2", state, text=CALLBACK, suffix="c"))
 
     def test_functions_return_by_their_landing_pads(self):
         for state in "-marm", "-mthumb":
