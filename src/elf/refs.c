@@ -191,12 +191,35 @@ static void read_relocations(struct scan *scan) {
     read_calls(scan, d->calls, 2);
 }
 
+/* Addresses of code are apart by so many bytes, or a multiple of that; in 32-bit Arm with the bit
+ * that tells the state, which is the same for all of a table's. */
+static uint64_t code_unit(const struct module *module) {
+    return module->machine == EM_AARCH64 ? 4 : module->machine == EM_ARM ? 2 : 1;
+}
+
+/* Is the word at AT one of a table of numbers, as of characters? Several near it differ from it by a
+ * little, but as no two addresses of code do. */
+static bool is_among_numbers(const struct scan *scan, const uint8_t *bytes, uint64_t size,
+                             uint64_t at) {
+    enum { FAR = 8, CLOSE = 64, SEVERAL = 2 };
+    int strange = 0;
+    const struct image *file = &scan->module->priv->file;
+    const uint64_t step = scan->module->word_bytes, word = image_word(file, bytes + at);
+    for (uint64_t near = at > FAR * step ? at - FAR * step : at % step;
+         near <= at + FAR * step && near + step <= size; near += step) {
+        uint64_t other = image_word(file, bytes + near);
+        uint64_t apart = word > other ? word - other : other - word;
+        strange += apart < CLOSE && apart % code_unit(scan->module);
+    }
+    return strange >= SEVERAL;
+}
+
 static void scan_words(struct scan *scan, const uint8_t *bytes, uint64_t size, vaddr_t start) {
     const uint64_t step = scan->module->word_bytes, skip = -start & (step - 1);
     vaddr_t low = scan->module->text_low, span = scan->module->text_high - low;
     for (uint64_t at = skip; at + step <= size; at += step) {
         uint64_t word = image_word(&scan->module->priv->file, bytes + at);
-        if (word - low < span)
+        if (word - low < span && !is_among_numbers(scan, bytes, size, at))
             add_ref(scan, start + at, word, CODE_REF_DATA);
     }
 }

@@ -341,9 +341,11 @@ uint8_t state_near(const struct analysis *a, const struct text *t, vaddr_t addr)
  * where these do not tell, that near it. */
 uint8_t state_likely(const struct analysis *a, const struct text *t, vaddr_t start, vaddr_t end);
 /* The same of what stands at ADDR, unknown, where a word or a number leads to, with the BIT of T32
- * or without, that may as well be the address of data, or none: CODE_DATA if it does not read as
- * code. */
-uint8_t state_guessed(const struct analysis *a, const struct text *t, vaddr_t addr, bool bit);
+ * or without, that may as well be the address of data: CODE_DATA if it does not read as a function.
+ * NUMBER: it may be no address at all, so what stands before ADDR must be known, or a function
+ * begin as most do. */
+uint8_t state_guessed(const struct analysis *a, const struct text *t, vaddr_t addr, bool bit,
+                      bool number);
 
 /* ---- endless.c ---- */
 /* The instruction at the start of PLACE, in T, which is to end in it, while states are sought. What

@@ -6,6 +6,8 @@
  * Whether that is code at all, where words lead: between hand-written functions stand tables, too
  * (libgcrypt's constants of SHA-1), which code finds by words in GOTs.
  */
+#include <string.h>
+
 #include "plan/analysis.h"
 
 uint8_t state_near(const struct analysis *a, const struct text *t, vaddr_t addr) {
@@ -70,19 +72,67 @@ static bool leads_away(const struct insn *in) {
             in->kind == INSN_CALL);
 }
 
-/* Most instructions of A32 have no condition; of numbers one in sixteen looks so. */
+/* Most instructions of A32 have no condition, or are those of vectors, which cannot have any; of
+ * numbers one in eight looks so. */
 static bool is_always(const uint8_t *bytes, uint8_t state) {
-    return state == CODE_T32 || bytes[3] >> 4 == 0xe;
+    return state == CODE_T32 || bytes[3] >> 4 >= 0xe;
 }
 
+/* Registers that functions give back as they were (AAPCS32, 6.1.1): r4 to r11. */
+enum { KEPT_REGISTERS = 0xff0, LINK_REGISTER = 14 };
+
+/* What a function has done since it began. */
+struct opening {
+    const struct arch *arch;
+    uint32_t saved; /* registers that have been stored */
+    bool spoils;    /* one of those that are kept was written before */
+};
+
+/* A block on a condition may have written all that it could. */
+static void go_on_with(struct opening *o, const struct text *t, const struct insn *in) {
+    struct stack_effect effects[STACK_MAX_EFFECTS];
+    size_t count = o->arch->stack(text_bytes(t, in->addr), in->size, effects);
+    for (size_t i = 0; i < count; i++) {
+        const struct stack_effect *e = &effects[i];
+        uint32_t reg = e->reg < STACK_REGISTERS ? UINT32_C(1) << e->reg : 0, writes = e->changed;
+        if (e->op == STACK_STORE || e->op == STACK_PUSH)
+            o->saved |= reg;
+        else if (e->op == STACK_SET || e->op == STACK_ALIGN || e->op == STACK_LOAD ||
+                 e->op == STACK_POP)
+            writes |= reg;
+        o->spoils |= (writes & KEPT_REGISTERS & ~o->saved) != 0;
+    }
+}
+
+static bool saves_return(const struct opening *o) { return o->saved >> LINK_REGISTER & 1; }
+
+static bool is_called(const struct analysis *a, vaddr_t addr) {
+    for (size_t i = 0; i < a->starts.count; i++) {
+        if (a->starts.at[i].addr == addr && a->starts.at[i].called)
+            return true;
+    }
+    return false;
+}
+
+enum reading {
+    READ_LABEL,    /* any code */
+    READ_FUNCTION, /* which begins there */
+    READ_NUMBER,   /* and only a number says so */
+};
+
 /* Does what stands at ADDR read as code in STATE, up to where it leads away for good, or into code
- * that is known? */
-static bool reads_as(const struct analysis *a, const struct text *t, vaddr_t addr, uint8_t state) {
+ * that is known? A function keeps registers, which is judged up to where it saves its return
+ * address, as those that never return keep nothing else, or to the first call, behind which
+ * constants may stand. Functions that run into others are few, constants before them are many. */
+static bool reads_as(const struct analysis *a, const struct text *t, vaddr_t addr, uint8_t state,
+                     enum reading reading) {
     enum { MOST = 64 };
     int always = 0;
+    bool begin = reading != READ_LABEL;
     const struct arch *arch = state == CODE_T32 ? a->arch->other : a->arch;
     const struct section *s = text_section_at(a, addr);
     const vaddr_t start = addr, end = s->start + s->size;
+    struct opening opening = {.arch = arch};
     struct insn in = {.size = 0};
     for (int i = 0; i < MOST; i++, addr += in.size) {
         if (addr >= end || !text_holds(t, addr) || addr % arch->insn_bytes)
@@ -91,7 +141,8 @@ static bool reads_as(const struct analysis *a, const struct text *t, vaddr_t add
         if (known == CODE_DATA) /* constants, into which nobody runs: see depth.c */
             return addr > start && 3 * always > i;
         if (known != CODE_UNKNOWN)
-            return known == state && text_begins(t, addr) && 3 * always >= i;
+            return known == state && text_begins(t, addr) && 3 * always >= i &&
+                   !(reading == READ_NUMBER && is_called(a, addr));
         size_t room = end - addr < UNIT_MAX_BYTES ? end - addr : UNIT_MAX_BYTES;
         if (!arch->decode(text_bytes(t, addr), room, addr, &in, NULL) ||
             (leads_away(&in) && !leads_to_code(a, &in, state)))
@@ -100,16 +151,59 @@ static bool reads_as(const struct analysis *a, const struct text *t, vaddr_t add
         if (in.kind == INSN_RETURN || in.kind == INSN_JUMP || in.kind == INSN_TRAP ||
             (in.kind == INSN_JUMP_INDIRECT && !in.goes_on))
             return 3 * always > i;
+        go_on_with(&opening, t, &in);
+        begin &= in.kind != INSN_CALL && in.kind != INSN_CALL_INDIRECT && !saves_return(&opening);
+        if (begin && opening.spoils)
+            return false;
     }
     return 3 * always > MOST;
 }
 
-uint8_t state_guessed(const struct analysis *a, const struct text *t, vaddr_t addr, bool bit) {
+/* Is it known what stands right before ADDR, but for padding? As nothing leads on from there, ADDR
+ * is not in the middle of something. */
+static bool follows_known(const struct analysis *a, const struct text *t, vaddr_t addr) {
+    enum { FAR = 16 };
     const struct section *s = text_section_at(a, addr);
-    const uint8_t looks = state_by_words(t, addr, s->start + s->size);
+    vaddr_t at = addr;
+    for (; at - STATE_BYTES >= s->start && addr - at < FAR; at -= STATE_BYTES) {
+        static const uint8_t zeros[STATE_BYTES], nop[STATE_BYTES] = {0x00, 0xbf};
+        const uint8_t *before = text_bytes(t, at - STATE_BYTES);
+        if (!text_holds(t, at - STATE_BYTES) || *text_state(t, at - STATE_BYTES) != CODE_UNKNOWN)
+            return true;
+        if (memcmp(before, zeros, STATE_BYTES) != 0 && memcmp(before, nop, STATE_BYTES) != 0)
+            return false;
+    }
+    return at - STATE_BYTES < s->start;
+}
+
+/* Is one of the first FEW instructions at ADDR, in STATE, one that saves the return address? */
+static bool saves_link(const struct analysis *a, const struct text *t, vaddr_t addr, uint8_t state,
+                       int few) {
+    struct opening o = {.arch = state == CODE_T32 ? a->arch->other : a->arch};
+    struct insn in;
+    for (int i = 0; i < few && !saves_return(&o); i++, addr += in.size) {
+        if (addr % o.arch->insn_bytes || !text_holds(t, addr + UNIT_MAX_BYTES) ||
+            !o.arch->decode(text_bytes(t, addr), UNIT_MAX_BYTES, addr, &in, NULL))
+            return false;
+        go_on_with(&o, t, &in);
+    }
+    return saves_return(&o);
+}
+
+/* Without the bit, what begins with vectors may still be seen to be A32. */
+uint8_t state_guessed(const struct analysis *a, const struct text *t, vaddr_t addr, bool bit,
+                      bool number) {
+    enum { FEW = 4 };
+    const struct section *s = text_section_at(a, addr);
     const uint8_t near = state_near(a, t, addr);
+    uint8_t looks = state_by_words(t, addr, s->start + s->size);
+    if (looks == CODE_UNKNOWN && !bit && !number && saves_link(a, t, addr, CODE_A32, FEW))
+        looks = CODE_A32;
     const uint8_t state = looks == CODE_A32 ? CODE_A32 : bit ? CODE_T32 : near;
     const bool strange = bit ? looks == CODE_A32 || (looks != CODE_T32 && near == CODE_A32)
                              : looks == CODE_T32 && near == CODE_A32;
-    return !strange && reads_as(a, t, addr, state) ? state : CODE_DATA;
+    const bool stands = !number || follows_known(a, t, addr) || saves_link(a, t, addr, state, 1);
+    const bool label = state != (bit ? CODE_T32 : CODE_A32);
+    const enum reading reading = label ? READ_LABEL : number ? READ_NUMBER : READ_FUNCTION;
+    return !strange && stands && reads_as(a, t, addr, state, reading) ? state : CODE_DATA;
 }

@@ -24,6 +24,7 @@ struct place {
     vaddr_t addr;
     uint8_t state;
     bool behind_call; /* to which control may never come back */
+    bool number;      /* which may be no address at all */
 };
 
 typedef ARRAY(struct place) place_list;
@@ -78,15 +79,15 @@ static void take_marks(struct analysis *a, const struct text *t) {
 /* ---- ways ---- */
 
 static void go(struct search *s, vaddr_t addr, uint8_t state) {
-    ARRAY_PUSH(&s->ready, ((struct place){addr, state, false}));
+    ARRAY_PUSH(&s->ready, ((struct place){.addr = addr, .state = state}));
 }
 
 static void begin_function(struct search *s, vaddr_t addr, bool called) {
     ARRAY_PUSH(&s->a->starts, ((struct code_start){.addr = addr, .called = called}));
 }
 
-static void guess(struct search *s, vaddr_t addr, uint8_t state) {
-    ARRAY_PUSH(&s->guesses, ((struct place){addr, state, false}));
+static void guess(struct search *s, vaddr_t addr, uint8_t state, bool number) {
+    ARRAY_PUSH(&s->guesses, ((struct place){.addr = addr, .state = state, .number = number}));
 }
 
 /* The code of a stub of the linker's is known without following it. */
@@ -227,11 +228,11 @@ static void note_operand(struct search *s, const struct arch *arch, const struct
         return;
     if (!(whole.target & 1)) {
         if (!number && arch == s->a->arch && whole.target % arch->insn_bytes == 0)
-            guess(s, to, CODE_A32);
+            guess(s, to, CODE_A32, false);
         return;
     }
     if (number) {
-        guess(s, to, CODE_T32);
+        guess(s, to, CODE_T32, true);
         return;
     }
     begin_function(s, to, true);
@@ -362,7 +363,9 @@ static bool take_late(struct late *late, const struct text *t, struct place *ret
         late->low++;
     uint64_t *word = &late->left[late->low];
     size_t k = late->low * LEFT_BITS + (size_t)__builtin_ctzll(*word);
-    *ret = (struct place){t->start + k * STATE_BYTES, (uint8_t)(late->states[k] - 1), true};
+    *ret = (struct place){.addr = t->start + k * STATE_BYTES,
+                          .state = (uint8_t)(late->states[k] - 1),
+                          .behind_call = true};
     *word &= *word - 1;
     late->count--;
     return true;
@@ -437,37 +440,45 @@ static void begin_at_exceptions(struct search *s) {
 }
 
 /* Begins a function at most where an instruction begins. What is no code yet is taken for what it
- * looks like, or what stands around there, if it reads as code. */
-static void begin_at_guess(struct search *s, const struct place *from) {
+ * looks like, or what stands around there, if it reads as code. False: it is not known to be any
+ * now, but may be when more is known. */
+static bool begin_at_guess(struct search *s, const struct place *from) {
     const struct text *t = text_at(s->a, from->addr);
     const struct code_start start = {.addr = from->addr, .called = true, .guess = true};
     const bool bit = from->state == CODE_T32;
     if (!t || !is_own(s, from->addr) || (bit && !s->has_t32))
-        return;
+        return true;
     uint8_t state = *text_state(t, from->addr);
     bool found = state != CODE_UNKNOWN;
     if (!found)
-        state = state_guessed(s->a, t, from->addr, bit);
+        state = state_guessed(s->a, t, from->addr, bit, from->number);
     if (state == CODE_DATA)
-        return;
+        return found;
     bool begins = found ? state == CODE_T32 && text_begins(t, from->addr) : true;
     if (state == from->state && begins)
         ARRAY_PUSH(&s->a->starts, start);
     if (found)
-        return;
+        return true;
     go(s, from->addr, state);
     follow_all(s);
+    return true;
 }
 
 /* From low addresses to high: of a function that only guesses lead to its start comes before what
- * is in it. What they lead to makes more of them. */
+ * is in it. What they lead to makes more of them, and what was not known to be code before. */
 static void begin_at_guesses(struct search *s) {
-    while (s->guesses.count) {
-        place_list guesses = s->guesses;
+    for (bool goes_on = true; goes_on;) {
+        place_list guesses = s->guesses, left = {0};
         s->guesses = (place_list){0};
         sort_by_address(guesses.at, guesses.count, sizeof *guesses.at);
-        for (size_t i = 0; i < guesses.count; i++)
-            begin_at_guess(s, &guesses.at[i]);
+        for (size_t i = 0; i < guesses.count; i++) {
+            if (!begin_at_guess(s, &guesses.at[i]))
+                ARRAY_PUSH(&left, guesses.at[i]);
+        }
+        goes_on = s->guesses.count || left.count < guesses.count;
+        for (size_t i = 0; i < left.count; i++)
+            ARRAY_PUSH(&s->guesses, left.at[i]);
+        ARRAY_FREE(&left);
         ARRAY_FREE(&guesses);
     }
 }
@@ -479,7 +490,7 @@ static void guess_at_words(struct search *s) {
     const struct module *m = s->a->module;
     for (size_t i = 0; i < m->mark_count; i++) {
         if (!m->marks[i].sure)
-            guess(s, m->marks[i].addr, m->marks[i].state);
+            guess(s, m->marks[i].addr, m->marks[i].state, !m->position_independent);
     }
 }
 

@@ -384,11 +384,11 @@ class Explained(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.program = os.path.join(self.folder.name, "subject")
 
-    def build(self, *options, text=C, suffix="c", good=True):
+    def build(self, *options, text=C, suffix="c", good=True, link=LINK):
         source = os.path.join(self.folder.name, "subject." + suffix)
         with open(source, "w", encoding="utf-8") as f:
             f.write(text)
-        result = run(GCC, *LINK, *options, source, "-o", self.program)
+        result = run(GCC, *link, *options, source, "-o", self.program)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         checked = run(CHECK, self.program)
         self.assertEqual((checked.returncode == 0, checked.stderr), (good, ""), checked.stdout)

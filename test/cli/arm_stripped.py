@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
 """Where functions begin in stripped files of 32-bit Arm, and in which state, if little tells of them."""
+import os
+import shutil
+import subprocess
 import sys
 import unittest
 
@@ -201,6 +204,57 @@ function behind
 place: .word constants
 """
 
+# Words of a program at a fixed address, which may be numbers: to functions, and to constants of one that nothing leads
+# to and that read as code.
+NUMBERS = """
+.syntax unified
+.text
+.macro function name
+.balign 4
+.\\state
+.type \\name, %function
+\\name:
+.endm
+.macro end name
+.size \\name, . - \\name
+.endm
+.global begins
+function begins
+    push {r4, lr}
+    bl called
+    pop {r4, pc}
+end begins
+function called
+    mov r0, r1
+    bx lr
+end called
+function listed
+    adds r0, r0, r1
+    bx lr
+end listed
+function lonely
+    push {r4, r5, r6, lr}
+    ldr r3, 1f
+    adds r0, r0, r3
+    ldr r4, 2f
+    adds r0, r0, r4
+    pop {r4, r5, r6, pc}
+    .balign 4
+1:  .word 0x0092f068
+2:  .word \\number
+.set inside, 2b
+end lonely
+function saves
+    push {r4, lr}
+    mov r4, r0
+    bl called
+    adds r0, r0, r4
+    pop {r4, pc}
+end saves
+.section .rodata
+.word 1, listed, inside + \\bit, saves, lonely + 4
+"""
+
 # What only words lead to: A32 among T32, as main() in -marm programs that begin as Debian's for armhf do, and T32 among
 # A32, which the bit tells.
 AMONG = """
@@ -269,13 +323,28 @@ extern "C" int begins(int n) {
 """
 
 
+# A program with much of what the static libraries have: tables of characters, hand-written code, constants.
+STATIC = """
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <netdb.h>
+#include <thread>
+int main(int argc, char **argv) {
+    std::thread([&] { std::wcout << argv[0] << std::pow(argc, 2.5); }).join();
+    try { throw argc; } catch (int n) { std::printf("%d %f", n, std::sin(n)); }
+    return getaddrinfo(argv[0], nullptr, nullptr, nullptr);
+}
+"""
+
+
 @unittest.skipUnless(arm.GCC, "no compiler for 32-bit Arm")
 class Stripped(arm.Explained):
-    def both(self, *options, text, suffix="s"):
+    def both(self, *options, text, suffix="s", link=arm.LINK):
         """By address: the functions of the file with symbols, and of that without."""
-        self.build(*options, text=text, suffix=suffix)
+        self.build(*options, text=text, suffix=suffix, link=link)
         whole = {f["address"]: f for f in self.plan().values()}
-        self.build("-s", *options, text=text, suffix=suffix)
+        self.build("-s", *options, text=text, suffix=suffix, link=link)
         return whole, {f["address"]: f for f in self.plan().values()}
 
     def alike(self, whole, bare):
@@ -297,6 +366,29 @@ class Stripped(arm.Explained):
 
     def test_constants_that_words_lead_to_are_no_functions(self):
         self.alike(*self.both(text=CONSTANTS))
+
+    def test_numbers_that_lead_to_constants_are_no_functions(self):
+        fixed = ("-nostdlib", "-no-pie", "-Wl,-e,begins", "-Wl,--build-id=none")
+        for state, bit, number in (("arm", 0, 0xe1a02001), ("thumb", 1, 0x1ad4)):
+            text = NUMBERS.replace("\\state", state).replace("\\bit", str(bit)).replace("\\number", hex(number))
+            whole, bare = self.both(text=text, link=fixed)
+            lonely, = (at for at, f in whole.items() if f["function"] == "lonely")
+            self.assertEqual(sorted(bare), sorted(whole.keys() - {lonely}))
+
+    def test_nothing_is_written_over_data_of_static_programs(self):
+        """By mapping symbols, which the stripped file has not: of T32 and of A32, whose libraries have either."""
+        source, whole = (os.path.join(self.folder.name, name) for name in ("static.cc", "whole"))
+        with open(source, "w", encoding="utf-8") as f:
+            f.write(STATIC)
+        compilers = [shutil.which(f"arm-linux-{name}-g++") for name in ("gnueabihf", "gnueabi")]
+        self.assertTrue(any(compilers))
+        for compiler in filter(None, compilers):
+            subprocess.run([compiler, "-w", "-O1", "-static", "-no-pie", source, "-o", whole], check=True,
+                           stderr=subprocess.DEVNULL)
+            subprocess.run([arm.GCC.replace("gcc", "strip"), "-o", self.program, whole], check=True)
+            checked = arm.run(arm.CHECK, "--debug", whole, self.program)
+            self.assertEqual(checked.returncode, 0, checked.stdout)
+            self.assertRegex(checked.stdout, r"states of [1-9]\d{3} functions told")
 
     def test_nobody_runs_into_constants(self):
         for state in "arm", "thumb":

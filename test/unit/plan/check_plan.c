@@ -12,8 +12,8 @@
  *  - padding that is overwritten, and holes, are padding that only a return or jump stands before,
  *    or bytes that another window has moved away
  *  - nothing is written twice, and nothing into XRay's sleds but over their first two bytes
- *  - of 32-bit Arm: it is in the state that others tell, and nothing is written over what is data
- *    to them (check_states.h): debug files by build-id in the directory PATH, or the file PATH
+ *  - of Arm: it is in the state that others tell, and nothing is written over what is data to
+ *    them (check_states.h): debug files by build-id in the directory PATH, or the file PATH
  *  - of Arm: nothing is patched between an exclusive load and its store, and no data is moved
  *
  * Files that cannot be planned are told and are no failure: `spoor explain` says why.
@@ -447,7 +447,7 @@ static void wrong_state(void *ctx, const char *what, vaddr_t at) { wrong(ctx, wh
 
 static void check_arm(struct checked *c, const char *directory) {
     struct checked_states s = {c->module, c->plan, &c->view, wrong_state, c, 0, 0};
-    if (c->module->machine != EM_ARM)
+    if (c->module->machine != EM_ARM && c->module->machine != EM_AARCH64)
         return;
     check_states(&s, directory);
     printf("%s: states of %zu functions told, of %zu inferred\n", c->module->path, s.told,

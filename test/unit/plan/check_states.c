@@ -17,7 +17,7 @@ enum { HALF = 2, WORD = 4 };
 
 struct mapping {
     vaddr_t at;
-    char state; /* a, t, d */
+    char state; /* a, t, d; a also for the only one that AArch64 has ($x) */
 };
 typedef ARRAY(struct mapping) mapping_array;
 
@@ -35,10 +35,10 @@ static void read_table(Elf *elf, Elf_Scn *scn, const GElf_Shdr *head, mapping_ar
             !gelf_getshdr(elf_getscn(elf, symbol.st_shndx), &section))
             continue;
         const char *name = elf_strptr(elf, head->sh_link, symbol.st_name);
-        bool maps = name && name[0] == '$' && name[1] && strchr("atd", name[1]) &&
+        bool maps = name && name[0] == '$' && name[1] && strchr("atdx", name[1]) &&
                     (!name[2] || name[2] == '.');
         if (maps && section.sh_flags & SHF_EXECINSTR)
-            ARRAY_PUSH(ret, ((struct mapping){symbol.st_value, name[1]}));
+            ARRAY_PUSH(ret, ((struct mapping){symbol.st_value, name[1] == 'x' ? 'a' : name[1]}));
     }
 }
 
@@ -145,7 +145,9 @@ void check_states(struct checked_states *c, const char *directory) {
     for (size_t i = 0; i < plan_function_count(c->plan); i++) {
         const struct plan_function *f = plan_function(c->plan, i);
         char told = mapped_state(&mapping, f->addr), planned = planned_state(c->plan, f->addr);
-        char likely = told ? 0 : likely_state(c, f->addr, f->addr + f->size);
+        char likely = 0;
+        if (!told && c->module->machine == EM_ARM)
+            likely = likely_state(c, f->addr, f->addr + f->size);
         c->told += told != 0;
         c->inferred += likely != 0;
         if (f->entry == TIER_NONE)

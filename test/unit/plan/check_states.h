@@ -1,6 +1,7 @@
 /*
- * Is code of 32-bit Arm planned in the state in which it runs? By what the planner has not seen:
- * mapping symbols of a file's debug file, and where there are none, the looks of the code.
+ * Is Arm's code planned in the state in which it runs, and no data for code? By what the planner
+ * has not seen: mapping symbols of a file's debug file, and where there are none, the looks of the
+ * code (of 32-bit Arm).
  */
 #ifndef SPOOR_TEST_UNIT_PLAN_CHECK_STATES_H
 #define SPOOR_TEST_UNIT_PLAN_CHECK_STATES_H
