@@ -197,8 +197,8 @@ static uint64_t code_unit(const struct module *module) {
     return module->machine == EM_AARCH64 ? 4 : module->machine == EM_ARM ? 2 : 1;
 }
 
-/* Is the word at AT one of a table of numbers, as of characters? Several near it differ from it by a
- * little, but as no two addresses of code do. */
+/* Is the word at AT one of a table of numbers, as of characters? Several near it differ from it by
+ * a little, but as no two addresses of code do. */
 static bool is_among_numbers(const struct scan *scan, const uint8_t *bytes, uint64_t size,
                              uint64_t at) {
     enum { FAR = 8, CLOSE = 64, SEVERAL = 2 };
