@@ -23,6 +23,12 @@ static const struct {
     {DT_RELRSZ, offsetof(struct dynamic, relr.size)},
     {DT_JMPREL, offsetof(struct dynamic, plt.addr)},
     {DT_PLTRELSZ, offsetof(struct dynamic, plt.size)},
+    {DT_PREINIT_ARRAY, offsetof(struct dynamic, called[0].addr)},
+    {DT_PREINIT_ARRAYSZ, offsetof(struct dynamic, called[0].size)},
+    {DT_INIT_ARRAY, offsetof(struct dynamic, called[1].addr)},
+    {DT_INIT_ARRAYSZ, offsetof(struct dynamic, called[1].size)},
+    {DT_FINI_ARRAY, offsetof(struct dynamic, called[2].addr)},
+    {DT_FINI_ARRAYSZ, offsetof(struct dynamic, called[2].size)},
 };
 
 static void read_entry(struct dynamic *d, const Elf64_Dyn *entry) {

@@ -24,8 +24,9 @@ struct dynamic { /* PT_DYNAMIC; all 0 when there is none */
     struct table strings;
     vaddr_t hash, gnu_hash, got;
     struct table rela, rel, relr, plt;
-    bool plt_has_addends; /* `plt` holds Rela, else Rel */
-    vaddr_t calls[2];     /* words with addresses of what is called at start and end; 0: none */
+    bool plt_has_addends;   /* `plt` holds Rela, else Rel */
+    vaddr_t calls[2];       /* words with addresses of what is called at start and end; 0: none */
+    struct table called[3]; /* arrays of such words */
 };
 
 typedef ARRAY(struct code_mark) code_marks;

@@ -178,10 +178,32 @@ static void read_calls(struct scan *scan, const vaddr_t *words, size_t count) {
     }
 }
 
+/* The words of such an array, where no relocations tell of them. */
+static void read_called(struct scan *scan, struct table array) {
+    const uint64_t step = scan->module->word_bytes;
+    if (scan->module->position_independent || !module_bytes(scan->module, array.addr, array.size))
+        return;
+    for (uint64_t at = 0; at + step <= array.size; at += step) {
+        vaddr_t word = array.addr + at;
+        read_calls(scan, &word, 1);
+    }
+}
+
+static void read_called_sections(struct scan *scan) {
+    const struct image *file = &scan->module->priv->file;
+    for (uint32_t i = 1; i < file->section_count; i++) {
+        Elf64_Shdr sh = image_section(file, i);
+        if (sh.sh_type == SHT_INIT_ARRAY || sh.sh_type == SHT_FINI_ARRAY ||
+            sh.sh_type == SHT_PREINIT_ARRAY)
+            read_called(scan, (struct table){sh.sh_addr, sh.sh_size});
+    }
+}
+
 static void read_relocations(struct scan *scan) {
     const struct dynamic *d = &scan->module->priv->dynamic;
     if (!d->present) {
         read_relocation_sections(scan);
+        read_called_sections(scan);
         return;
     }
     read_table(scan, d->rela, true);
@@ -189,6 +211,8 @@ static void read_relocations(struct scan *scan) {
     read_relr(scan, d->relr);
     read_table(scan, d->plt, d->plt_has_addends);
     read_calls(scan, d->calls, 2);
+    for (size_t i = 0; i < sizeof d->called / sizeof *d->called; i++)
+        read_called(scan, d->called[i]);
 }
 
 /* Addresses of code are apart by so many bytes, or a multiple of that; in 32-bit Arm with the bit

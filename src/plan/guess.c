@@ -78,6 +78,12 @@ static bool is_always(const uint8_t *bytes, uint8_t state) {
     return state == CODE_T32 || bytes[3] >> 4 >= 0xe;
 }
 
+/* In T32 zeros are `movs r0, r0`, which nobody needs, and the upper half of small numbers. In A32
+ * the first instruction of a function has no flags for a condition to ask. */
+static bool looks_like_number(const uint8_t *bytes, uint8_t state, bool first) {
+    return state == CODE_T32 ? !bytes[0] && !bytes[1] : first && !is_always(bytes, state);
+}
+
 /* Registers that functions give back as they were (AAPCS32, 6.1.1): r4 to r11. */
 enum { KEPT_REGISTERS = 0xff0, LINK_REGISTER = 14 };
 
@@ -145,7 +151,8 @@ static bool reads_as(const struct analysis *a, const struct text *t, vaddr_t add
                    !(reading == READ_NUMBER && is_called(a, addr));
         size_t room = end - addr < UNIT_MAX_BYTES ? end - addr : UNIT_MAX_BYTES;
         if (!arch->decode(text_bytes(t, addr), room, addr, &in, NULL) ||
-            (leads_away(&in) && !leads_to_code(a, &in, state)))
+            (leads_away(&in) && !leads_to_code(a, &in, state)) ||
+            (reading == READ_NUMBER && looks_like_number(text_bytes(t, addr), state, i == 0)))
             return false;
         always += is_always(text_bytes(t, addr), state);
         if (in.kind == INSN_RETURN || in.kind == INSN_JUMP || in.kind == INSN_TRAP ||
@@ -159,21 +166,35 @@ static bool reads_as(const struct analysis *a, const struct text *t, vaddr_t add
     return 3 * always > MOST;
 }
 
-/* Is it known what stands right before ADDR, but for padding? As nothing leads on from there, ADDR
- * is not in the middle of something. */
-static bool follows_known(const struct analysis *a, const struct text *t, vaddr_t addr) {
+/* How many bytes the nop has that ends at ADDR; 0: there is none. */
+static uint8_t nop_before(const struct arch *arch, const struct text *t, vaddr_t addr) {
+    enum { LONGEST = 4 };
+    for (uint8_t size = arch->insn_bytes; size <= LONGEST; size += arch->insn_bytes) {
+        struct insn in;
+        if (text_holds(t, addr - size) &&
+            arch->decode(text_bytes(t, addr - size), size, addr - size, &in, NULL) &&
+            in.kind == INSN_NOP && in.size == size)
+            return size;
+    }
+    return 0;
+}
+
+/* Is it known what stands right before ADDR, code in STATE, but for padding? As nothing leads on
+ * from there, ADDR is not in the middle of something. */
+static bool follows_known(const struct analysis *a, const struct text *t, vaddr_t addr,
+                          uint8_t state) {
     enum { FAR = 16 };
-    const struct section *s = text_section_at(a, addr);
-    vaddr_t at = addr;
-    for (; at - STATE_BYTES >= s->start && addr - at < FAR; at -= STATE_BYTES) {
-        static const uint8_t zeros[STATE_BYTES], nop[STATE_BYTES] = {0x00, 0xbf};
-        const uint8_t *before = text_bytes(t, at - STATE_BYTES);
+    const struct arch *arch = state == CODE_T32 ? a->arch->other : a->arch;
+    const vaddr_t start = text_section_at(a, addr)->start;
+    for (vaddr_t at = addr; at > start && addr - at <= FAR;) {
         if (!text_holds(t, at - STATE_BYTES) || *text_state(t, at - STATE_BYTES) != CODE_UNKNOWN)
             return true;
-        if (memcmp(before, zeros, STATE_BYTES) != 0 && memcmp(before, nop, STATE_BYTES) != 0)
+        uint8_t padding = nop_before(arch, t, at);
+        if (!padding)
             return false;
+        at -= padding;
     }
-    return at - STATE_BYTES < s->start;
+    return true;
 }
 
 /* Is one of the first FEW instructions at ADDR, in STATE, one that saves the return address? */
@@ -202,7 +223,8 @@ uint8_t state_guessed(const struct analysis *a, const struct text *t, vaddr_t ad
     const uint8_t state = looks == CODE_A32 ? CODE_A32 : bit ? CODE_T32 : near;
     const bool strange = bit ? looks == CODE_A32 || (looks != CODE_T32 && near == CODE_A32)
                              : looks == CODE_T32 && near == CODE_A32;
-    const bool stands = !number || follows_known(a, t, addr) || saves_link(a, t, addr, state, 1);
+    const bool stands =
+        !number || follows_known(a, t, addr, state) || saves_link(a, t, addr, state, 1);
     const bool label = state != (bit ? CODE_T32 : CODE_A32);
     const enum reading reading = label ? READ_LABEL : number ? READ_NUMBER : READ_FUNCTION;
     return !strange && stands && reads_as(a, t, addr, state, reading) ? state : CODE_DATA;

@@ -484,8 +484,7 @@ static void begin_at_guesses(struct search *s) {
 }
 
 /* Words without the bit of T32 may lead to A32 code, to labels of T32 code, or to data; those that
- * no relocation changes may be no addresses at all, as numbers in code, which may be masks of bits.
- */
+ * no relocation changes may be numbers, as those in code, which may be masks of bits. */
 static void guess_at_words(struct search *s) {
     const struct module *m = s->a->module;
     for (size_t i = 0; i < m->mark_count; i++) {

@@ -204,8 +204,8 @@ function behind
 place: .word constants
 """
 
-# Words of a program at a fixed address, which may be numbers: to functions, and to constants of one that nothing leads
-# to and that read as code.
+# Words of a program at a fixed address, which may be numbers: to functions, to the second word of a constant, and to
+# constants of one that nothing leads to; all of which read as code.
 NUMBERS = """
 .syntax unified
 .text
@@ -229,8 +229,12 @@ function called
     bx lr
 end called
 function listed
+    ldrd r2, r3, 1f
     adds r0, r0, r1
     bx lr
+    .balign 4
+1:  .word 1, \\second
+.set behind, 1b + 4
 end listed
 function lonely
     push {r4, r5, r6, lr}
@@ -244,6 +248,10 @@ function lonely
 2:  .word \\number
 .set inside, 2b
 end lonely
+function starts
+    mov r0, r2
+    bx lr
+end starts
 function saves
     push {r4, lr}
     mov r4, r0
@@ -251,8 +259,10 @@ function saves
     adds r0, r0, r4
     pop {r4, pc}
 end saves
+.section .init_array, "aw", %init_array
+.word starts
 .section .rodata
-.word 1, listed, inside + \\bit, saves, lonely + 4
+.word 1, listed, behind + \\bit, 0, inside + \\bit, saves, lonely + 4
 """
 
 # What only words lead to: A32 among T32, as main() in -marm programs that begin as Debian's for armhf do, and T32 among
@@ -369,8 +379,9 @@ class Stripped(arm.Explained):
 
     def test_numbers_that_lead_to_constants_are_no_functions(self):
         fixed = ("-nostdlib", "-no-pie", "-Wl,-e,begins", "-Wl,--build-id=none")
-        for state, bit, number in (("arm", 0, 0xe1a02001), ("thumb", 1, 0x1ad4)):
-            text = NUMBERS.replace("\\state", state).replace("\\bit", str(bit)).replace("\\number", hex(number))
+        for state, bit, number, second in (("arm", 0, 0xe1a02001, 0xe12fff1e), ("thumb", 1, 0x1ad4, 0xbd10b510)):
+            text = NUMBERS.replace("\\state", state).replace("\\bit", str(bit))
+            text = text.replace("\\number", hex(number)).replace("\\second", hex(second))
             whole, bare = self.both(text=text, link=fixed)
             lonely, = (at for at, f in whole.items() if f["function"] == "lonely")
             self.assertEqual(sorted(bare), sorted(whole.keys() - {lonely}))

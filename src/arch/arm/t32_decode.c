@@ -107,6 +107,20 @@ static uint8_t table_entry_bytes(const struct t32 *in) {
     return (uint8_t)(1U << arm_bits(in->word, 4, 1));
 }
 
+/* How much A, which IN does, takes: ldrd, ldm and vldr of a double more than a word. 0: not told.
+ */
+static uint8_t accessed_bytes(const struct t32 *in, const struct t32_access *a) {
+    bool lane = in->row->form == T32_VECTOR_ELEMENTS && arm_bits(in->word, 23, 1);
+    return lane ? 0 : (uint8_t)(a->count * a->bytes);
+}
+
+static uint8_t loaded_bytes(const struct t32 *in) {
+    struct t32_access a;
+    if (in->row->form == T32_TABLE)
+        return table_entry_bytes(in);
+    return t32_accesses(in) && t32_access_of(in, &a) ? accessed_bytes(in, &a) : 0;
+}
+
 /* clrex, ldrex and strex: bit 20 tells loads from stores. */
 static uint8_t exclusive_of(const struct t32 *in) {
     if (in->word == 0xf3bf8f2f)
@@ -131,7 +145,7 @@ static void decode_relative(const struct t32 *in, struct insn *ret) {
     ret->operand = operand.kind;
     ret->turns = to_a32 || in->row->form == T32_BLX;
     ret->copies = copied_bytes(in);
-    ret->loads = in->row->form == T32_TABLE ? table_entry_bytes(in) : 0;
+    ret->loads = operand.kind == OPERAND_PC_MEMORY ? loaded_bytes(in) : 0;
     ret->stays = !t32_can_move(in, false);
 }
 
@@ -346,7 +360,11 @@ static bool follow_access(struct trail *trail, const struct insn *insn, const st
     trail->known &= ~t32_written_by(in, &a);
     if (a.base == ARM_PC && word && trail->literal)
         set(trail, a.regs[0], literal_in(trail));
-    return found && with_operand(insn, OPERAND_PC_MEMORY, value, ret);
+    if (!found)
+        return false;
+    with_operand(insn, OPERAND_PC_MEMORY, value, ret);
+    ret->loads = accessed_bytes(in, &a);
+    return true;
 }
 
 /* `movt`, behind `movw`. */
