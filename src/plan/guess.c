@@ -211,11 +211,19 @@ static bool saves_link(const struct analysis *a, const struct text *t, vaddr_t a
     return saves_return(&o);
 }
 
-/* Without the bit, what begins with vectors may still be seen to be A32. */
+/* May ADDR, which is a number, begin anything in STATE? */
+static bool may_begin(const struct analysis *a, const struct text *t, vaddr_t addr, uint8_t state) {
+    return follows_known(a, t, addr, state) || saves_link(a, t, addr, state, 1);
+}
+
+/* Without the bit, what begins with vectors may still be seen to be A32. Most numbers lead to
+ * nothing, as may_begin() finds sooner than the rest. */
 uint8_t state_guessed(const struct analysis *a, const struct text *t, vaddr_t addr, bool bit,
                       bool number) {
     enum { FEW = 4 };
     const struct section *s = text_section_at(a, addr);
+    if (number && !may_begin(a, t, addr, CODE_T32) && (bit || !may_begin(a, t, addr, CODE_A32)))
+        return CODE_DATA;
     const uint8_t near = state_near(a, t, addr);
     uint8_t looks = state_by_words(t, addr, s->start + s->size);
     if (looks == CODE_UNKNOWN && !bit && !number && saves_link(a, t, addr, CODE_A32, FEW))
@@ -223,9 +231,9 @@ uint8_t state_guessed(const struct analysis *a, const struct text *t, vaddr_t ad
     const uint8_t state = looks == CODE_A32 ? CODE_A32 : bit ? CODE_T32 : near;
     const bool strange = bit ? looks == CODE_A32 || (looks != CODE_T32 && near == CODE_A32)
                              : looks == CODE_T32 && near == CODE_A32;
-    const bool stands =
-        !number || follows_known(a, t, addr, state) || saves_link(a, t, addr, state, 1);
     const bool label = state != (bit ? CODE_T32 : CODE_A32);
     const enum reading reading = label ? READ_LABEL : number ? READ_NUMBER : READ_FUNCTION;
-    return !strange && stands && reads_as(a, t, addr, state, reading) ? state : CODE_DATA;
+    if (strange || (number && !may_begin(a, t, addr, state)))
+        return CODE_DATA;
+    return reads_as(a, t, addr, state, reading) ? state : CODE_DATA;
 }
