@@ -178,6 +178,9 @@ const uint8_t *module_constant(const struct module *module, vaddr_t addr, uint64
 const struct segment *module_segment_at(const struct module *module, vaddr_t addr);
 const struct section *module_section_at(const struct module *module, vaddr_t addr);
 const struct unwind_range *module_range_at(const struct module *module, vaddr_t addr);
+/* go.c: does it hold Go's code, and without the names of Go's functions? */
+bool module_is_go(const struct module *module);
+bool module_is_nameless_go(const struct module *module);
 /* The row that holds at ADDR within RANGE. */
 const struct cfa_row *module_row_at(const struct module *module, const struct unwind_range *range,
                                     vaddr_t addr);

@@ -62,6 +62,7 @@ struct finder {
     struct analysis *a;
     size_t range, symbol, start; /* next */
     vaddr_t done;                /* end of the function before */
+    bool nameless;               /* Go's code, whose names are gone */
 };
 
 static void add(struct finder *find, vaddr_t start, vaddr_t end, const struct unwind_range *range) {
@@ -293,11 +294,12 @@ static void add_symbols(struct finder *find) {
     add_bare(find, first->addr, size ? sized_end(find, first->addr, first->addr + size) : 0);
 }
 
-/* A function that nothing names. */
+/* A function that nothing names. Go's are left alone then: some are entered in their middle
+ * (duffzero, by what has less to clear), and so by functions that nothing tells of, either. */
 static void add_start(struct finder *find) {
     const struct code_start *start = &find->a->starts.at[find->start++];
     size_t count = find->a->func_count;
-    if (start->addr < find->done)
+    if (start->addr < find->done || find->nameless)
         return;
     add_bare(find, start->addr, 0);
     if (find->a->func_count > count)
@@ -339,7 +341,7 @@ static void name_all(struct analysis *a) {
 
 void functions_find(struct analysis *a) {
     const struct module *m = a->module;
-    struct finder find = {.a = a};
+    struct finder find = {.a = a, .nameless = a->starts.count && module_is_nameless_go(m)};
     size_t most = m->range_count + m->symbol_count + a->starts.count;
     a->funcs = mem_alloc((most + 1) * sizeof *a->funcs);
     while (find.range < m->range_count || find.symbol < m->symbol_count ||

@@ -117,29 +117,6 @@ static bool read_list(const struct space *space, const struct patched *p, struct
            ret->count <= ret->capacity && ret->count <= MOST_GOROUTINES;
 }
 
-/* The table of functions of its runtime begins with the number of its layout, two zeros, the sizes
- * of the shortest instruction and of a word (runtime/symtab.go, pcHeader), aligned. (On 32-bit Arm
- * Go's code is A32.) */
-static bool holds_table(const struct section *s) {
-    const uint8_t head[] = {0xff, 0xff, 0xff, 0, 0, arch_host()->insn_bytes, WORD};
-    for (uint64_t i = -s->start % WORD; s->bytes && i + 1 + sizeof head <= s->size; i += WORD)
-        if (memcmp(s->bytes + i + 1, head, sizeof head) == 0)
-            return true;
-    return false;
-}
-
-/* Where there are no section headers the sections are made up, and bear no names of their own. */
-static bool is_go(const struct module *m) {
-    static const char name[] = "gopclntab"; /* alone, or behind what it is relocated like */
-    for (size_t i = 0; i < m->section_count; i++) {
-        const char *dot = strrchr(m->sections[i].name, '.');
-        if (dot ? strcmp(dot + 1, name) == 0
-                : m->sections[i].name[0] == '(' && holds_table(&m->sections[i]))
-            return true;
-    }
-    return false;
-}
-
 /* P is Go's, but nothing names the list: what is stripped. Of its own functions those are known
  * that C code calls, and others that are exported: without call-frame information, which Go keeps
  * with what is stripped. Anybody may have stopped in the middle of their windows, behind any
@@ -160,7 +137,7 @@ void goroutines_find(const struct space *space, struct arrival *ret) {
         bool listed = read_list(space, p, &list);
         if (listed && !p->first)
             look_at_all(space, &list, windows, ret);
-        else if (!listed && p->code && is_go(p->entry->module))
+        else if (!listed && p->code && module_is_go(p->entry->module))
             spare_all(p, ret);
         else if (!listed)
             continue;

@@ -333,6 +333,35 @@ extern "C" int begins(int n) {
 """
 
 
+# Go's: a function that is entered in its middle, as by one that nothing tells of, and C's that is exported.
+GO = """
+.syntax unified
+.arm
+.text
+.global exported
+.type exported, %function
+exported:
+    push {r4, lr}
+    bl clears
+    pop {r4, pc}
+.size exported, . - exported
+.type clears, %function
+clears:
+    str r0, [r1], #4
+    str r0, [r1], #4
+    str r0, [r1], #4
+    bx lr
+.size clears, . - clears
+.type "runtime.untold", %function
+"runtime.untold":
+    str lr, [sp, #-4]!
+    bl clears + 4
+    ldr pc, [sp], #4
+.size "runtime.untold", . - "runtime.untold"
+.section .gopclntab, "a"
+.word 0xfffffff0, 0x04040000
+"""
+
 # A program with much of what the static libraries have: tables of characters, hand-written code, constants.
 STATIC = """
 #include <cmath>
@@ -400,6 +429,11 @@ class Stripped(arm.Explained):
             checked = arm.run(arm.CHECK, "--debug", whole, self.program)
             self.assertEqual(checked.returncode, 0, checked.stdout)
             self.assertRegex(checked.stdout, r"states of [1-9]\d{3} functions told")
+
+    def test_functions_of_go_are_left_alone_without_their_names(self):
+        whole, bare = self.both(text=GO)
+        self.traced(whole, whole)
+        self.assertEqual([f["function"] for f in bare.values()], ["exported"])
 
     def test_nobody_runs_into_constants(self):
         for state in "arm", "thumb":
