@@ -215,8 +215,7 @@ static void read_relocations(struct scan *scan) {
         read_called(scan, d->called[i]);
 }
 
-/* Addresses of code are apart by so many bytes, or a multiple of that; in 32-bit Arm with the bit
- * that tells the state, which is the same for all of a table's. */
+/* Addresses of code are apart by so many bytes, or a multiple of that, if they are of one state. */
 static uint64_t code_unit(const struct module *module) {
     return module->machine == EM_AARCH64 ? 4 : module->machine == EM_ARM ? 2 : 1;
 }
@@ -225,7 +224,7 @@ static uint64_t code_unit(const struct module *module) {
  * a little, but as no two addresses of code do. */
 static bool is_among_numbers(const struct scan *scan, const uint8_t *bytes, uint64_t size,
                              uint64_t at) {
-    enum { FAR = 8, CLOSE = 64, SEVERAL = 2 };
+    enum { FAR = 8, CLOSE = 3, SEVERAL = 2 };
     int strange = 0;
     const struct image *file = &scan->module->priv->file;
     const uint64_t step = scan->module->word_bytes, word = image_word(file, bytes + at);
