@@ -169,12 +169,12 @@ static bool reads_as(const struct analysis *a, const struct text *t, vaddr_t add
 /* How many bytes the nop has that ends at ADDR; 0: there is none. */
 static uint8_t nop_before(const struct arch *arch, const struct text *t, vaddr_t addr) {
     enum { LONGEST = 4 };
-    for (uint8_t size = arch->insn_bytes; size <= LONGEST; size += arch->insn_bytes) {
+    for (unsigned size = arch->insn_bytes; size <= LONGEST; size += arch->insn_bytes) {
         struct insn in;
         if (text_holds(t, addr - size) &&
             arch->decode(text_bytes(t, addr - size), size, addr - size, &in, NULL) &&
             in.kind == INSN_NOP && in.size == size)
-            return size;
+            return (uint8_t)size;
     }
     return 0;
 }
