@@ -19,8 +19,7 @@ enum {
     STUB_GO_SECOND = 32, /* … or second word that a function of Go takes or gives back */
     STUB_SLICE = 64      /* no event: a slice of the stack (wire/ring.h) */
 };
-enum { STUB_MAX_BYTES = 256, STUB_MOST_POPS = 64 };
-enum { STUB_MOST_PUSHED = 13, STUB_MOST_BEHIND = 7 }; /* words */
+enum { STUB_MAX_BYTES = 256, STUB_MOST_PUSHED = 13 /* words */ };
 
 struct stub_spec {
     uint8_t variant;     /* STUB_* bits */
@@ -31,7 +30,7 @@ struct stub_spec {
     struct span caller; /* of STUB_CALLER: run-time addresses, less than 2 GiB of them */
     uint16_t pops;  /* bytes between the stack pointer at the site and that at the function's entry;
                        the return address is one of their words. 0: it is where calls put it */
-    uint8_t behind; /* how many of these words stand behind it, up to STUB_MOST_BEHIND */
+    uint8_t behind; /* how many of these words stand behind it */
 };
 
 /* What a thread whose pc is somewhere in a stub has done so far. */

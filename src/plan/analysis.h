@@ -386,8 +386,11 @@ void func_note_stray(const struct analysis *a, vaddr_t addr);
 void func_note_branch(const struct analysis *a, vaddr_t addr);
 
 /* ---- targets.c ---- */
-/* Symbols, data and landing pads; all as FACT_TARGET, function symbols as FACT_TAKEN. */
+/* Symbols, data and landing pads; all as FACT_TARGET, function symbols as FACT_TAKEN. Of what data
+ * may lead into the middle of a function by chance only, nothing yet. */
 void targets_note(struct analysis *a);
+/* Notes that, where it may be labels: groups and exits are known. */
+void targets_note_labels(struct analysis *a);
 /* Data that refers to code, except switch_words, takes its address. */
 void targets_take(struct analysis *a);
 

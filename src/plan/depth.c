@@ -293,8 +293,7 @@ static void note_frame_return(struct walk *w, const struct path *p, const struct
     const int32_t behind = below / word - 1;
     bool whole = pops % word == 0 && below % word == 0;
     bool told = depth == arch->entry_cfa && pops != DEPTH_UNKNOWN && from.base == BASE_CFA &&
-                whole && pops <= STUB_MOST_POPS && below > 0 && below <= pops &&
-                behind <= STUB_MOST_BEHIND;
+                whole && below > 0 && below <= pops && mark_can_tell(pops / word, behind);
     const struct frame_return ret = {p->at, (int16_t)(told ? pops : -1),
                                      (uint8_t)(told ? behind : 0)};
     for (size_t i = 0; i < w->frame_returns.count; i++) {

@@ -38,7 +38,8 @@ static void take_pops(const struct analysis *a, const struct text *text, struct 
     const struct arch *arch = text_arch(a, text, x->addr);
     int pops =
         arch->return_pops ? arch->return_pops(text_bytes(text, x->addr), x->size, &x->behind) : 0;
-    bool told = pops >= 0 && pops <= STUB_MOST_POPS && x->behind <= STUB_MOST_BEHIND;
+    bool told = pops >= 0 && pops % arch->word_bytes == 0 &&
+                mark_can_tell(pops / arch->word_bytes, x->behind);
     x->pops = told ? (int16_t)pops : -1;
     if (pops < 0)
         take_frame_pops(a, x);

@@ -46,6 +46,7 @@ static void analyse(struct plan *plan, struct analysis *a) {
     targets_take(a);
     groups_find_entries(a);
     exits_find(a);
+    targets_note_labels(a);
     controls_find(a);
     AUTO_FREE uint8_t *refused = mem_alloc(a->func_count + 1);
     catalog_refusals(a, refused);

@@ -172,7 +172,7 @@ struct mark {
     uint8_t kind : 3;   /* enum mark_kind */
     bool at_start : 1;  /* orig is the first byte of its window: resuming there is always safe */
     bool other : 1;     /* code of the machine's other state (arch.other), here and there */
-    uint8_t behind : 3; /* MARK_STUB: as in struct stub_spec */
+    uint8_t behind : 3; /* MARK_STUB: as in struct stub_spec; MARK_ALL_BEHIND: all but one */
     uint8_t variant;    /* MARK_STUB: which template, for stub_state_at() */
     uint8_t it;         /* at orig, in the midst of a block of T32: ITSTATE; else 0 */
     union {
@@ -182,6 +182,18 @@ struct mark {
     vaddr_t orig;
 };
 _Static_assert(sizeof(struct mark) == 16, "there are millions of them");
+enum { MARK_ALL_BEHIND = 7 };
+
+/* Can a mark say that BEHIND of the POPPED words that a return takes stand behind its address? */
+static inline bool mark_can_tell(int32_t popped, int32_t behind) {
+    return popped <= UINT8_MAX &&
+           (behind < MARK_ALL_BEHIND || behind == popped - 1); /* as Go's returns do */
+}
+
+/* How many words of the stack stand before that address, for a thread that comes to M, a stub. */
+static inline unsigned mark_words_before(const struct mark *m) {
+    return !m->pops || m->behind == MARK_ALL_BEHIND ? 0 : m->pops - 1U - m->behind;
+}
 
 struct plan_code {
     uint8_t *area; /* bytes of the trampoline area, agent code first */

@@ -51,6 +51,14 @@ static bool is_hint(const struct analysis *a, const struct code_ref *r) {
     return !strcmp(s->name, "__patchable_function_entries");
 }
 
+/* May R be a number that is an address by chance? Of those of 32 bits that a program at a fixed
+ * address has many are: its code begins where they are small. It leads into the middle of F. */
+static bool may_be_number(const struct analysis *a, const struct code_ref *r,
+                          const struct func *f) {
+    return r->kind == CODE_REF_DATA && a->module->word_bytes == sizeof(uint32_t) &&
+           (f->range || f->name);
+}
+
 /* Hints are among the references: they are no targets. */
 static void note_refs(struct analysis *a) {
     const struct module *m = a->module;
@@ -59,13 +67,43 @@ static void note_refs(struct analysis *a) {
         const struct code_ref *r = &m->refs[i];
         if (is_hint(a, r))
             continue;
-        text_note(a, r->target, FACT_TARGET);
         while (f < a->func_count && a->funcs[f].end <= r->target)
             f++;
-        bool middle = f < a->func_count && r->target > a->funcs[f].start &&
-                      r->target % text_arch(a, a->funcs[f].text, r->target)->insn_bytes == 0;
+        bool inside = f < a->func_count && r->target > a->funcs[f].start;
+        bool middle =
+            inside && r->target % text_arch(a, a->funcs[f].text, r->target)->insn_bytes == 0;
         if (middle && r->kind != CODE_REF_LANDING_PAD)
             a->funcs[f].code_refs++;
+        if (!inside || !may_be_number(a, r, &a->funcs[f]))
+            text_note(a, r->target, FACT_TARGET);
+    }
+}
+
+/* Which functions, by root, jump to where a register or memory tells. */
+static uint8_t *find_jumpers(const struct analysis *a) {
+    uint8_t *ret = mem_alloc(a->func_count + 1);
+    for (size_t i = 0; i < a->transfers.count; i++) {
+        const struct transfer *t = &a->transfers.at[i];
+        if (t->kind == INSN_JUMP_INDIRECT || (t->kind == INSN_BRANCH && !t->to))
+            ret[group_of(a, t->func)] = true;
+    }
+    return ret;
+}
+
+/* A label is jumped to by its own function, in any part of that (GCC manual, "Labels as Values").
+ * Where that makes no such jump, what leads into its middle is a number. */
+void targets_note_labels(struct analysis *a) {
+    const struct module *m = a->module;
+    AUTO_FREE uint8_t *jumps = find_jumpers(a);
+    for (size_t i = 0; i < m->ref_count; i++) {
+        const struct code_ref *r = &m->refs[i];
+        uint32_t f = func_at(a, r->target);
+        if (f == NO_FUNC || r->target == a->funcs[f].start || !may_be_number(a, r, &a->funcs[f]) ||
+            is_hint(a, r))
+            continue;
+        const struct func *root = group_root(a, f);
+        if (jumps[group_of(a, f)] || root->bad || root->loose || root->unproven)
+            text_note(a, r->target, FACT_TARGET);
     }
 }
 

@@ -43,7 +43,7 @@ static size_t make_stub(const struct emitter *e, uint8_t *out, vaddr_t at, struc
 static void put_stub(struct emitter *e, struct telling t, struct mark place) {
     place.kind = MARK_STUB;
     place.variant = t.variant;
-    place.behind = t.behind & STUB_MOST_BEHIND;
+    place.behind = t.behind < MARK_ALL_BEHIND ? t.behind & MARK_ALL_BEHIND : MARK_ALL_BEHIND;
     place.pops = (uint8_t)(t.pops / e->plan->arch->word_bytes);
     trampoline_mark(e, place);
     e->code->area_used += make_stub(e, e->code->area + e->code->area_used, here(e), t);

@@ -196,11 +196,11 @@ static bool passes_filter(const struct space *space, const struct patched *p, co
                           const struct regs *regs) {
     const struct span *caller = &p->code->emitted.caller;
     uint64_t from;
-    const unsigned below = m->pops ? m->pops - 1U - m->behind : 0; /* so many words */
     if (!(m->variant & STUB_CALLER))
         return true;
     if ((m->pops || !regs_return_address(regs, &from)) &&
-        !read_words(space, regs_sp(regs) + (taddr_t)below * arch_host()->word_bytes, 1, &from))
+        !read_words(space, regs_sp(regs) + (taddr_t)mark_words_before(m) * arch_host()->word_bytes,
+                    1, &from))
         return false;
     return from - caller->start < caller->end - caller->start;
 }

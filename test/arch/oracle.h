@@ -13,7 +13,9 @@ struct oracle_insn {
     bool call, ret, jump, branch; /* jump: unconditional, also indirect */
     bool direct;                  /* target is set */
     bool padding, landing, syscall;
-    bool exclusive, exclusive_load; /* of AArch64 (oracle_a64.h) */
+    bool exclusive, exclusive_load; /* of AArch64 (oracle_a64.h) and Arm */
+    bool through; /* of Arm: jumps, on a condition or not, to what a register or memory tells, and
+                     that is no return address as far as it says */
     uint64_t target;
     char text[192]; /* mnemonic and operands, with absolute addresses for pc-relative ones */
 };

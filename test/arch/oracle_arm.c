@@ -40,6 +40,19 @@ static bool writes_pc(const cs_insn *in) {
     return false;
 }
 
+/* To where lr or the stack says, or frames of the older procedure call standard, whose list has sp.
+ */
+static bool is_return(const cs_insn *in) {
+    static const char *const texts[] = {"bx lr", "mov pc, lr", "ldr pc, [sp], "};
+    char text[sizeof in->mnemonic + sizeof in->op_str];
+    snprintf(text, sizeof text, "%.*s %s", in->mnemonic[0] == 'b' ? 2 : 3, in->mnemonic,
+             in->op_str);
+    bool ret = starts(in, "pop") || (starts(in, "ldm") && strstr(in->op_str, "sp"));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        ret |= strncmp(text, texts[i], strlen(texts[i])) == 0;
+    return ret;
+}
+
 static bool is_padding(const cs_insn *in) {
     static const char *const moves[] = {"r0, r0", "r8, r8"};
     bool padding = starts(in, "nop") || strcmp(in->mnemonic, "hint") == 0;
@@ -64,6 +77,7 @@ static void judge(const cs_insn *in, struct oracle_insn *ret) {
         ret->direct = true;
         ret->target = (uint32_t)last->imm;
     }
+    ret->through |= leaves && !number && !is_return(in);
     ret->padding = is_padding(in);
     ret->syscall |= in->id == ARM_INS_SVC;
     bool load = starts(in, "ldrex") || starts(in, "ldaex");

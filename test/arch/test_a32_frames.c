@@ -115,14 +115,15 @@ static void returns_tell_how_many_words_stand_behind_their_address(void **state)
         uint32_t word;
         int pops;
         uint8_t behind;
-    } returns[] = {{0xe12fff1e, 0, 0},   /* bx lr */
-                   {0xe8bd8800, 8, 0},   /* pop {fp, pc} */
-                   {0x08bd8010, 8, 0},   /* popeq {r4, pc} */
-                   {0xe49df004, 4, 0},   /* ldr pc, [sp], #4 */
-                   {0xe49df008, 8, 1},   /* ldr pc, [sp], #8 */
-                   {0xe49df010, 16, 3},  /* ldr pc, [sp], #16 */
-                   {0xe59df004, 0, 0},   /* ldr pc, [sp, #4]: a jump */
-                   {0xe8bda800, -1, 0}}; /* ldm sp!, {fp, sp, pc} */
+    } returns[] = {{0xe12fff1e, 0, 0},      /* bx lr */
+                   {0xe8bd8800, 8, 0},      /* pop {fp, pc} */
+                   {0x08bd8010, 8, 0},      /* popeq {r4, pc} */
+                   {0xe49df004, 4, 0},      /* ldr pc, [sp], #4 */
+                   {0xe49df008, 8, 1},      /* ldr pc, [sp], #8 */
+                   {0xe49df010, 16, 3},     /* ldr pc, [sp], #16 */
+                   {0xe49df3fc, 1020, 254}, /* ldr pc, [sp], #1020 */
+                   {0xe59df004, 0, 0},      /* ldr pc, [sp, #4]: a jump */
+                   {0xe8bda800, -1, 0}};    /* ldm sp!, {fp, sp, pc} */
     for (size_t i = 0; i < sizeof returns / sizeof *returns; i++) {
         uint8_t behind = 0;
         assert_int_equal(arch->return_pops((const uint8_t *)&returns[i].word, 4, &behind),

@@ -46,7 +46,8 @@ static void check_events(void) {
     check_recorded((struct stub_spec){.variant = STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE,
                                       .site = SITE | EVENT_CONTROL},
                    0);
-    check_recorded((struct stub_spec){.site = SITE | EVENT_RETURN, .pops = STUB_MOST_POPS}, 0);
+    check_recorded((struct stub_spec){.site = SITE | EVENT_RETURN, .pops = 64}, 0);
+    check_recorded((struct stub_spec){.site = SITE | EVENT_RETURN, .pops = 1020, .behind = 254}, 0);
 }
 
 /* The return address is in lr, or one of the words that a return takes. */
@@ -57,8 +58,11 @@ static void check_callers(void) {
     } callers[] = {{CALLER, true},      {CALLER + CALLER_BYTES - 1, true},
                    {CALLER - 1, false}, {CALLER + CALLER_BYTES, false},
                    {0, false},          {0xffffffff, false}};
-    static const struct stub_spec kinds[] = {
-        {.pops = 0}, {.pops = 12}, {.pops = 8, .behind = 1}, {.pops = 44, .behind = 5}};
+    static const struct stub_spec kinds[] = {{.pops = 0},
+                                             {.pops = 12},
+                                             {.pops = 8, .behind = 1},
+                                             {.pops = 44, .behind = 5},
+                                             {.pops = 1020, .behind = 254}};
     enum { KINDS = sizeof kinds / sizeof *kinds };
     for (size_t n = 0; n < KINDS * sizeof callers / sizeof *callers; n++) {
         struct stub_spec s = kinds[n % KINDS];

@@ -78,9 +78,27 @@
         mov     ip, sp
         push    {fp, ip, lr, pc}
         sub     fp, ip, #4
-        sub     sp, sp, #52
+        sub     sp, sp, #1020
         ldmdb   fp, {fp, sp, pc}
         end     a_frame_of_many_words
+
+        begin   a_go_frame, .arm
+        str     lr, [sp, #-44]!
+        adds    r0, r0, #1
+        ldr     pc, [sp], #44
+        end     a_go_frame
+
+        begin   a_go_frame_of_many_words, .arm
+        str     lr, [sp, #-1020]!
+        adds    r0, r0, #1
+        ldr     pc, [sp], #1020
+        end     a_go_frame_of_many_words
+
+        begin   a_go_frame_of_too_many_words, .arm
+        str     lr, [sp, #-1024]!
+        adds    r0, r0, #1
+        ldr     pc, [sp], #1024
+        end     a_go_frame_of_too_many_words
 
         begin   a_frame_elsewhere, .arm @ what it loads may be anything
         mov     ip, sp

@@ -1,5 +1,5 @@
 @ A program at a fixed address, where numbers and words of data may look like addresses of code: test_arm_fixed.c. The
-@ copy without symbols has neither mapping symbols nor names, and no function has unwind information.
+@ copy without symbols has neither mapping symbols nor names, and one function only has unwind information.
 
         .syntax unified
         .arch   armv7-a
@@ -33,6 +33,8 @@
         bl      switches_by_register
         blx     switches_a32_by_register
         bl      is_pointed_into
+        bl      holds_no_label
+        bl      holds_a_label
         bl      checks
         bl      leaf
 1:      b       1b
@@ -151,6 +153,50 @@ switches_a32_by_register:
 1:      movs    r0, #9
         pop     {r4, pc}
         end     is_pointed_into
+
+@ ---- words that lead behind the first instruction, of two bytes: a number, and one of the labels that the other part jumps to ----
+
+        begin   holds_no_label
+        push    {r4, lr}
+.Lnumber:
+        mov     r4, r0
+        bl      leaf
+        mov     r0, r4
+        pop     {r4, pc}
+        end     holds_no_label
+
+        .cfi_sections .eh_frame
+        begin   holds_a_label
+        .cfi_startproc
+        push    {r4, lr}
+        .cfi_def_cfa_offset 8
+        .cfi_offset r4, -8
+        .cfi_offset lr, -4
+.Llabel:
+        mov     r4, r0
+        cmp     r0, #4
+        bhi.w   holds_a_label.cold
+.Lother:
+        bl      leaf
+        pop     {r4, pc}
+        .cfi_endproc
+        end     holds_a_label
+
+        .type   holds_a_label.cold, %function
+        .thumb_func
+holds_a_label.cold:
+        .cfi_startproc
+        .cfi_def_cfa_offset 8
+        .cfi_offset r4, -8
+        .cfi_offset lr, -4
+        ldr     r3, [r4]
+        mov     pc, r3
+        .cfi_endproc
+        .size   holds_a_label.cold, . - holds_a_label.cold
+
+        .section .rodata
+        .word   .Lnumber + 1, 0, .Llabel + 1, .Lother + 1
+        .text
 
 @ ---- two that end by calls of each other; what stands behind such a call is the next function ----
 

@@ -6,7 +6,8 @@
  *  - a window begins and ends where instructions do
  *  - no branch, call, jump table, symbol, reference from data or landing pad leads into it, unless
  *    it is that of a trap, which changes its first byte only (all traps that might be asked for
- * are)
+ *    are). What looks like a reference in a program of 32 bits at a fixed address is none where it
+ *    leads into the middle of code that jumps nowhere by an address, nor does code it branches to
  *  - it holds no system call and no landing instruction, no return address, and an indirect call at
  *    its end only, through a word at a known place or, in T32, a register
  *  - padding that is overwritten, and holes, are padding that only a return or jump stands before,
@@ -39,13 +40,27 @@ enum {
     WRITTEN = 16, /* a jump is written over it */
     DEAD = 32,    /* padding behind a return, a jump or data */
     FIRST = 64,   /* the first byte of a window */
+    CLOSED = 128, /* of code that makes no jump but those that it names */
+};
+
+struct part { /* of the code */
+    vaddr_t start, end;
+    size_t leader; /* index of another part with which it is one, in the end its own */
+    bool jumps;    /* to where a register or memory tells */
+};
+
+struct lead { /* a branch out of a part */
+    vaddr_t to;
+    size_t from;
 };
 
 struct checked {
     const struct module *module;
     const struct plan *plan;
     struct plan_view view;
-    uint8_t *facts; /* by address − text_low */
+    uint8_t *facts;           /* by address − text_low */
+    ARRAY(struct part) parts; /* by start */
+    ARRAY(struct lead) leads;
     size_t wrong;
 };
 
@@ -253,10 +268,11 @@ static void check_exclusive(struct checked *c, const struct oracle_insn *in, vad
     *load = 0;
 }
 
-static void check_code(struct checked *c, vaddr_t start, vaddr_t end) {
+static void check_code(struct checked *c, size_t part) {
+    const vaddr_t start = c->parts.at[part].start, end = c->parts.at[part].end;
     const uint8_t *bytes = end > start ? module_bytes(c->module, start, end - start) : NULL;
     table_array tables = {0};
-    bool indirect = false, dead = false;
+    bool indirect = false, through = false, dead = false;
     vaddr_t exclusive = 0;
     for (vaddr_t at = start; bytes && at < end;) {
         struct oracle_insn in = decode(c, bytes + (at - start), end - at, at);
@@ -264,11 +280,15 @@ static void check_code(struct checked *c, vaddr_t start, vaddr_t end) {
         check_exclusive(c, &in, at, &exclusive);
         note_table(c, &tables, &in);
         indirect |= in.jump && !in.direct;
+        through |= in.through;
+        if (in.direct && !in.call && (in.target < start || in.target >= end))
+            ARRAY_PUSH(&c->leads, ((struct lead){in.target, part}));
         dead = in.ret || in.jump || is_data(c, at) || (in.padding && dead);
         for (uint8_t i = 0; i < in.size && in.padding && dead; i++)
             *fact(c, at + i) |= DEAD;
         at += in.size;
     }
+    c->parts.at[part].jumps = through;
     for (size_t i = 0; indirect && i < tables.count; i++)
         check_table(c, &tables.at[i], start, end);
     ARRAY_FREE(&tables);
@@ -292,10 +312,6 @@ static void note_padding(struct checked *c, vaddr_t at, vaddr_t end, bool dead) 
     }
 }
 
-struct part {
-    vaddr_t start, end;
-};
-
 static int compare_part(const void *x, const void *y) {
     const struct part *a = x, *b = y;
     return (a->start > b->start) - (a->start < b->start);
@@ -310,44 +326,121 @@ static bool ends_dead(const struct checked *c, const struct part *p) {
     return in.ret || in.jump || is_data(c, last) || *fact(c, last) & DEAD;
 }
 
+static void add_part(struct checked *c, vaddr_t start, vaddr_t end) {
+    ARRAY_PUSH(&c->parts, ((struct part){.start = start, .end = end}));
+}
+
 /* All code that is known: unwind ranges, functions, parts of them, the linker's stubs. */
-static void check_parts(struct checked *c) {
-    ARRAY(struct part) parts = {0};
+static void find_parts(struct checked *c) {
     const struct module *m = c->module;
     for (size_t i = 0; i < m->range_count; i++)
-        ARRAY_PUSH(&parts, ((struct part){m->ranges[i].start, m->ranges[i].end}));
+        add_part(c, m->ranges[i].start, m->ranges[i].end);
     for (size_t i = 0; i < m->symbol_count; i++) {
         const struct symbol *s = &m->symbols[i];
         if (s->type == SYMBOL_FUNCTION && s->size && !module_range_at(m, s->addr))
-            ARRAY_PUSH(&parts, ((struct part){s->addr, s->addr + s->size}));
+            add_part(c, s->addr, s->addr + s->size);
     }
     for (size_t i = 0; i < m->section_count; i++) {
         const struct section *s = &m->sections[i];
         if (s->plt && s->bytes && !module_range_at(m, s->start))
-            ARRAY_PUSH(&parts, ((struct part){s->start, s->start + s->size}));
+            add_part(c, s->start, s->start + s->size);
     }
     for (size_t i = 0; i < plan_function_count(c->plan); i++) {
         const struct plan_function *f = plan_function(c->plan, i);
         bool known = f->entry != TIER_NONE || m->machine == EM_ARM;
         if (known && !module_range_at(m, f->addr))
-            ARRAY_PUSH(&parts, ((struct part){f->addr, f->addr + f->size}));
+            add_part(c, f->addr, f->addr + f->size);
     }
     struct span part;
     for (size_t i = 0; plan_part(c->plan, i, &part); i++) {
         if (!module_range_at(m, part.start))
-            ARRAY_PUSH(&parts, ((struct part){part.start, part.end}));
+            add_part(c, part.start, part.end);
     }
-    if (parts.count)
-        qsort(parts.at, parts.count, sizeof *parts.at, compare_part);
-    for (size_t i = 0; i < parts.count; i++)
-        check_code(c, parts.at[i].start, parts.at[i].end);
-    for (size_t i = 0; i < parts.count; i++) {
-        bool last = i + 1 == parts.count;
-        vaddr_t end = last ? m->text_high : parts.at[i + 1].start;
-        if (parts.at[i].end > parts.at[i].start && module_segment_at(m, parts.at[i].start))
-            note_padding(c, parts.at[i].end, end, ends_dead(c, &parts.at[i]));
+    if (c->parts.count)
+        qsort(c->parts.at, c->parts.count, sizeof *c->parts.at, compare_part);
+}
+
+static void check_parts(struct checked *c) {
+    const struct module *m = c->module;
+    find_parts(c);
+    for (size_t i = 0; i < c->parts.count; i++)
+        check_code(c, i);
+    for (size_t i = 0; i < c->parts.count; i++) {
+        const struct part *p = &c->parts.at[i];
+        vaddr_t end = i + 1 == c->parts.count ? m->text_high : p[1].start;
+        if (p->end > p->start && module_segment_at(m, p->start))
+            note_padding(c, p->end, end, ends_dead(c, p));
     }
-    ARRAY_FREE(&parts);
+}
+
+/* ---- which code a number in data may lead into ---- */
+
+static size_t leader_of(const struct checked *c, size_t part) {
+    while (c->parts.at[part].leader != part)
+        part = c->parts.at[part].leader;
+    return part;
+}
+
+/* A function's start, or a stub for one of another module. */
+static bool is_function(const struct checked *c, vaddr_t at) {
+    const struct section *s = module_section_at(c->module, at);
+    size_t low = 0, high = plan_function_count(c->plan);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (plan_function(c->plan, middle)->addr < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (s && s->plt) ||
+           (low < plan_function_count(c->plan) && plan_function(c->plan, low)->addr == at);
+}
+
+/* Index of the first part that begins behind AT. */
+static size_t part_behind(const struct checked *c, vaddr_t at) {
+    size_t low = 0;
+    for (size_t high = c->parts.count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (c->parts.at[middle].start <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* What branches to each other, other than to a function's start, is one. */
+static void unite_parts(struct checked *c) {
+    for (size_t i = 0; i < c->parts.count; i++)
+        c->parts.at[i].leader = i;
+    for (size_t i = 0; i < c->leads.count; i++) {
+        const struct lead *l = &c->leads.at[i];
+        size_t into = part_behind(c, l->to);
+        if (!into || l->to >= c->parts.at[into - 1].end || is_function(c, l->to))
+            continue;
+        size_t from = leader_of(c, l->from), to = leader_of(c, into - 1);
+        c->parts.at[from].leader = to;
+        c->parts.at[to].jumps |= c->parts.at[from].jumps;
+    }
+}
+
+static void find_closed(struct checked *c) {
+    unite_parts(c);
+    for (int jumps = false; jumps <= true; jumps++) { /* what jumps has the last word */
+        for (size_t i = 0; i < c->parts.count; i++) {
+            const struct part *p = &c->parts.at[i];
+            if (c->parts.at[leader_of(c, i)].jumps != jumps)
+                continue;
+            for (vaddr_t at = p->start; at < p->end; at++)
+                *fact(c, at) = jumps ? *fact(c, at) & (uint8_t)~CLOSED : *fact(c, at) | CLOSED;
+        }
+    }
+}
+
+static bool is_number(const struct checked *c, const struct code_ref *r) {
+    const struct module *m = c->module;
+    return r->kind == CODE_REF_DATA && m->word_bytes == sizeof(uint32_t) &&
+           *fact(c, r->target) & CLOSED && !is_function(c, r->target);
 }
 
 static struct oracle_insn insn_at(const struct checked *c, vaddr_t at) {
@@ -378,7 +471,8 @@ static void check_references(struct checked *c) {
     for (size_t i = 0; i < m->ref_count; i++) {
         const struct arch *arch = plan_arch_at(c->plan, m->refs[i].target);
         const unsigned aligned = arch ? arch->insn_bytes : 1; /* other numbers lead nowhere */
-        if (m->refs[i].target % aligned == 0 && !is_listed(c, &m->refs[i]))
+        if (m->refs[i].target % aligned == 0 && !is_listed(c, &m->refs[i]) &&
+            !is_number(c, &m->refs[i]))
             lead_to(c, m->refs[i].target, "a reference leads into a window");
     }
     for (size_t i = 0; i < m->range_count; i++)
@@ -476,6 +570,7 @@ static size_t check_file(const char *path, const char *directory) {
         plan_view_init(&c.view, plan);
         note_windows(&c);
         check_parts(&c);
+        find_closed(&c);
         check_references(&c);
         check_sleds(&c);
         check_windows(&c);
@@ -483,6 +578,8 @@ static size_t check_file(const char *path, const char *directory) {
         printf("%s: %zu windows, %zu wrong\n", path, c.view.windows.count, c.wrong);
         plan_view_done(&c.view);
         free(c.facts);
+        ARRAY_FREE(&c.parts);
+        ARRAY_FREE(&c.leads);
         plan_free(plan);
     }
     module_free(module);

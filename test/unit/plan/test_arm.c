@@ -190,9 +190,18 @@ static void returns_that_load_sp_tell_what_the_code_before_them_says(void **stat
     assert_behind("a_old_frame_with_arguments", 20, 5);
 }
 
+static void returns_of_go_take_their_whole_frame(void **state) {
+    (void)state;
+    assert_runs("a_go_frame", 8, "return 44\nldr pc, [sp], #0x2c\n");
+    assert_behind("a_go_frame", 8, MARK_ALL_BEHIND);
+    assert_runs("a_go_frame_of_many_words", 8, "return 1020\nldr pc, [sp], #0x3fc\n");
+    assert_behind("a_go_frame_of_many_words", 8, MARK_ALL_BEHIND);
+}
+
 static void returns_that_load_sp_from_who_knows_how_far_are_inferred(void **state) {
     (void)state;
-    static const char *const names[] = {"a_frame_of_any_size", "a_frame_of_many_words"};
+    static const char *const names[] = {"a_frame_of_any_size", "a_frame_of_many_words",
+                                        "a_go_frame_of_too_many_words"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const struct plan_function *f = fixture_bare(arm, names[i]);
         assert_non_null(f);
@@ -448,6 +457,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a32_sites_are_one_instruction_each),
         cmocka_unit_test(returns_of_a32_tell_what_they_pop_and_keep_their_conditions),
         cmocka_unit_test(returns_that_load_sp_tell_what_the_code_before_them_says),
+        cmocka_unit_test(returns_of_go_take_their_whole_frame),
         cmocka_unit_test(returns_that_load_sp_from_who_knows_how_far_are_inferred),
         cmocka_unit_test(t32_windows_hold_as_many_instructions_as_a_branch_needs),
         cmocka_unit_test(t32_sites_of_two_bytes_hop),

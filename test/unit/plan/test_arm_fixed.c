@@ -53,6 +53,13 @@ static void words_into_a_function_whose_switches_are_known_are_no_labels(void **
     assert_whole("is_pointed_into");
 }
 
+/* With symbols, which tell where functions are. */
+static void words_are_labels_only_where_something_jumps_to_labels(void **state) {
+    (void)state;
+    assert_int_equal(fixture_named(fixed, "holds_no_label")->entry, TIER_JUMP);
+    assert_int_not_equal(fixture_named(fixed, "holds_a_label")->entry, TIER_JUMP);
+}
+
 static void what_ends_by_calls_of_each_other_never_returns(void **state) {
     (void)state;
     assert_none("padding");
@@ -83,6 +90,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(numbers_are_functions_only_where_no_code_leads_on),
         cmocka_unit_test(tables_end_where_the_compared_register_says),
         cmocka_unit_test(words_into_a_function_whose_switches_are_known_are_no_labels),
+        cmocka_unit_test(words_are_labels_only_where_something_jumps_to_labels),
         cmocka_unit_test(what_ends_by_calls_of_each_other_never_returns),
     };
     return cmocka_run_group_tests(tests, open_fixture, close_fixture);
