@@ -13,8 +13,9 @@
  *  - padding that is overwritten, and holes, are padding that only a return or jump stands before,
  *    or bytes that another window has moved away
  *  - nothing is written twice, and nothing into XRay's sleds but over their first two bytes
- *  - of Arm: it is in the state that others tell, and nothing is written over what is data to
- *    them (check_states.h): debug files by build-id in the directory PATH, or the file PATH
+ *  - of Arm: it is in the state that others tell, nothing is written over what is data to them, and
+ *    no function of theirs begins in it (check_states.h): debug files by build-id in the directory
+ *    PATH, or the file PATH
  *  - of Arm: nothing is patched between an exclusive load and its store, and no data is moved
  *
  * Files that cannot be planned are told and are no failure: `spoor explain` says why.

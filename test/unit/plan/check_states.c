@@ -13,8 +13,10 @@
 
 enum { HALF = 2, WORD = 4 };
 
-/* ---- mapping symbols of a file with symbols ---- */
+/* ---- what a file with symbols says ---- */
 
+/* A mapping symbol, or one of a function. */
+enum { FUNCTION = 'f' };
 struct mapping {
     vaddr_t at;
     char state; /* a, t, d; a also for the only one that AArch64 has ($x) */
@@ -26,7 +28,17 @@ static int compare_mapping(const void *x, const void *y) {
     return (a->at > b->at) - (a->at < b->at);
 }
 
-static void read_table(Elf *elf, Elf_Scn *scn, const GElf_Shdr *head, mapping_array *ret) {
+struct told {
+    mapping_array mapping, functions;
+};
+
+static void note_function(const GElf_Sym *symbol, struct told *ret) {
+    const vaddr_t thumb = 1; /* AAELF32, 5.5.3; functions of AArch64 are at multiples of 4 */
+    if (GELF_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_size)
+        ARRAY_PUSH(&ret->functions, ((struct mapping){symbol->st_value & ~thumb, FUNCTION}));
+}
+
+static void read_table(Elf *elf, Elf_Scn *scn, const GElf_Shdr *head, struct told *ret) {
     Elf_Data *data = elf_getdata(scn, NULL);
     for (size_t i = 0; data && i < head->sh_size / head->sh_entsize; i++) {
         GElf_Sym symbol;
@@ -37,12 +49,20 @@ static void read_table(Elf *elf, Elf_Scn *scn, const GElf_Shdr *head, mapping_ar
         const char *name = elf_strptr(elf, head->sh_link, symbol.st_name);
         bool maps = name && name[0] == '$' && name[1] && strchr("atdx", name[1]) &&
                     (!name[2] || name[2] == '.');
+        if (section.sh_flags & SHF_EXECINSTR)
+            note_function(&symbol, ret);
         if (maps && section.sh_flags & SHF_EXECINSTR)
-            ARRAY_PUSH(ret, ((struct mapping){symbol.st_value, name[1] == 'x' ? 'a' : name[1]}));
+            ARRAY_PUSH(&ret->mapping,
+                       ((struct mapping){symbol.st_value, name[1] == 'x' ? 'a' : name[1]}));
     }
 }
 
-static void read_mapping(const char *path, mapping_array *ret) {
+static void sort(mapping_array *mapping) {
+    if (mapping->count)
+        qsort(mapping->at, mapping->count, sizeof *mapping->at, compare_mapping);
+}
+
+static void read_file(const char *path, struct told *ret) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     Elf *elf =
         fd < 0 || elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_begin(fd, ELF_C_READ, NULL);
@@ -54,12 +74,12 @@ static void read_mapping(const char *path, mapping_array *ret) {
     elf_end(elf);
     if (fd >= 0)
         (void)close(fd);
-    if (ret->count)
-        qsort(ret->at, ret->count, sizeof *ret->at, compare_mapping);
+    sort(&ret->mapping);
+    sort(&ret->functions);
 }
 
-/* 0: no symbol tells. */
-static char mapped_state(const mapping_array *mapping, vaddr_t at) {
+/* How many stand at or before AT. */
+static size_t up_to(const mapping_array *mapping, vaddr_t at) {
     size_t low = 0;
     for (size_t high = mapping->count; low < high;) {
         size_t middle = low + (high - low) / 2;
@@ -68,7 +88,13 @@ static char mapped_state(const mapping_array *mapping, vaddr_t at) {
         else
             high = middle;
     }
-    return low ? mapping->at[low - 1].state : 0;
+    return low;
+}
+
+/* 0: no symbol tells. */
+static char mapped_state(const mapping_array *mapping, vaddr_t at) {
+    size_t before = up_to(mapping, at);
+    return before ? mapping->at[before - 1].state : 0;
 }
 
 static char planned_state(const struct plan *plan, vaddr_t at) {
@@ -77,20 +103,20 @@ static char planned_state(const struct plan *plan, vaddr_t at) {
 }
 
 /* The file itself, or what DIRECTORY, laid out as /usr/lib/debug is, has for it, or is. */
-static void find_mapping(const struct module *m, const char *directory, mapping_array *ret) {
+static void find_told(const struct module *m, const char *directory, struct told *ret) {
     char path[4096];
     size_t at;
-    read_mapping(m->path, ret);
-    if (!ret->count && directory)
-        read_mapping(directory, ret);
-    if (ret->count || !directory || m->build_id_size < 2)
+    read_file(m->path, ret);
+    if (!ret->mapping.count && directory)
+        read_file(directory, ret);
+    if (ret->mapping.count || !directory || m->build_id_size < 2)
         return;
     at = (size_t)snprintf(path, sizeof path, "%s/.build-id/%02x/", directory, m->build_id[0]);
     for (size_t i = 1; i < m->build_id_size && at < sizeof path; i++)
         at += (size_t)snprintf(path + at, sizeof path - at, "%02x", m->build_id[i]);
     if (at < sizeof path)
         (void)snprintf(path + at, sizeof path - at, ".debug");
-    read_mapping(path, ret);
+    read_file(path, ret);
 }
 
 /* ---- code itself ---- */
@@ -130,9 +156,21 @@ static void check_written(struct checked_states *c, const mapping_array *mapping
         }
 }
 
-static void check_window(struct checked_states *c, const mapping_array *mapping,
+/* No function begins in the midst of W, nor in its hole: something may call it. */
+static void check_functions(struct checked_states *c, const mapping_array *functions,
+                            const struct plan_window *w) {
+    vaddr_t end = w->start + w->written > w->end ? w->start + w->written : w->end;
+    if (w->tier != TIER_TRAP && up_to(functions, end - 1) != up_to(functions, w->start))
+        c->wrong(c->ctx, "a function of the file with symbols begins in a window", w->start);
+    if (w->hole && up_to(functions, w->hole + w->hole_bytes - 1) != up_to(functions, w->hole - 1))
+        c->wrong(c->ctx, "a function of the file with symbols begins in a hole", w->hole);
+}
+
+static void check_window(struct checked_states *c, const struct told *all,
                          const struct plan_window *w) {
+    const mapping_array *mapping = &all->mapping;
     char told = mapped_state(mapping, w->start);
+    check_functions(c, &all->functions, w);
     if (told && told != planned_state(c->plan, w->start))
         c->wrong(c->ctx, "a mapping symbol tells another state of a window", w->start);
     check_written(c, mapping, w->start, w->written);
@@ -140,11 +178,11 @@ static void check_window(struct checked_states *c, const mapping_array *mapping,
 }
 
 void check_states(struct checked_states *c, const char *directory) {
-    mapping_array mapping = {0};
-    find_mapping(c->module, directory, &mapping);
+    struct told all = {0};
+    find_told(c->module, directory, &all);
     for (size_t i = 0; i < plan_function_count(c->plan); i++) {
         const struct plan_function *f = plan_function(c->plan, i);
-        char told = mapped_state(&mapping, f->addr), planned = planned_state(c->plan, f->addr);
+        char told = mapped_state(&all.mapping, f->addr), planned = planned_state(c->plan, f->addr);
         char likely = 0;
         if (!told && c->module->machine == EM_ARM)
             likely = likely_state(c, f->addr, f->addr + f->size);
@@ -158,6 +196,7 @@ void check_states(struct checked_states *c, const char *directory) {
             c->wrong(c->ctx, "code reads like that of the other state", f->addr);
     }
     for (size_t i = 0; i < c->view->windows.count; i++)
-        check_window(c, &mapping, &c->view->windows.at[i]);
-    ARRAY_FREE(&mapping);
+        check_window(c, &all, &c->view->windows.at[i]);
+    ARRAY_FREE(&all.mapping);
+    ARRAY_FREE(&all.functions);
 }

@@ -1,7 +1,7 @@
 /*
- * Is Arm's code planned in the state in which it runs, and no data for code? By what the planner
- * has not seen: mapping symbols of a file's debug file, and where there are none, the looks of the
- * code (of 32-bit Arm).
+ * Is Arm's code planned in the state in which it runs, no data for code, and no function's entry in
+ * a window of another? By what the planner has not seen: symbols of a file's debug file, and where
+ * there are no mapping symbols, the looks of the code (of 32-bit Arm).
  */
 #ifndef SPOOR_TEST_UNIT_PLAN_CHECK_STATES_H
 #define SPOOR_TEST_UNIT_PLAN_CHECK_STATES_H
