@@ -211,9 +211,20 @@ static bool saves_link(const struct analysis *a, const struct text *t, vaddr_t a
     return saves_return(&o);
 }
 
+/* Is that padding, in STATE? Then the function begins behind it, and others may know so. */
+static bool is_padding(const struct analysis *a, const struct text *t, vaddr_t addr,
+                       uint8_t state) {
+    const struct arch *arch = state == CODE_T32 ? a->arch->other : a->arch;
+    struct insn in;
+    return text_holds(t, addr + UNIT_MAX_BYTES) &&
+           arch->decode(text_bytes(t, addr), UNIT_MAX_BYTES, addr, &in, NULL) &&
+           in.kind == INSN_NOP;
+}
+
 /* May ADDR, which is a number, begin anything in STATE? */
 static bool may_begin(const struct analysis *a, const struct text *t, vaddr_t addr, uint8_t state) {
-    return follows_known(a, t, addr, state) || saves_link(a, t, addr, state, 1);
+    return !is_padding(a, t, addr, state) &&
+           (follows_known(a, t, addr, state) || saves_link(a, t, addr, state, 1));
 }
 
 /* Without the bit, what begins with vectors may still be seen to be A32. Most numbers lead to

@@ -48,10 +48,20 @@
         number  r1, in_a_loop + 1
         number  r2, behind_a_jump + 1
         number  r3, is_called_back      @ with the bit of the state
+        number  r4, on_padding + 1
+        mov     r0, r4
         bl      loops
         bl      jumps
         pop     {r4, pc}
         end     uses_numbers
+
+        place   on_padding              @ a nop, by which the next one is aligned
+        begin   is_not_called
+        push    {r4, lr}
+        mov     r4, r0
+        bl      leaf
+        pop     {r4, pc}
+        end     is_not_called
 
         begin   loops
         push    {r4, lr}

@@ -35,6 +35,7 @@ static void numbers_are_functions_only_where_no_code_leads_on(void **state) {
     assert_none("in_a_loop");
     assert_none("on_the_way");
     assert_none("behind_a_jump");
+    assert_none("on_padding");
     assert_whole("uses_numbers");
     assert_whole("loops");
     assert_whole("jumps");
