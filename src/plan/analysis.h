@@ -79,6 +79,7 @@ struct func { /* one unwind range, or the code of a function symbol outside of t
     bool bad;           /* something in it is no instruction */
     bool branched_to;   /* without unwind information: by described code, directly */
     bool loose;         /* without unwind information: nothing ties it to its place */
+    bool sized;         /* without unwind information: a symbol's size tells where it ends */
     bool weak;          /* known by jumps from other functions only: may be a part of one */
     bool unproven;      /* its code does not tell how deep the stack is wherever that counts */
     uint16_t inner;     /* its callers' stack, when it may return for them; 0: it does not */

@@ -291,7 +291,10 @@ static void add_symbols(struct finder *find) {
         find->range++;
         return;
     }
+    size_t count = find->a->func_count;
     add_bare(find, first->addr, size ? sized_end(find, first->addr, first->addr + size) : 0);
+    if (find->a->func_count > count)
+        find->a->funcs[count].sized = size != 0;
 }
 
 /* A function that nothing names. Go's are left alone then: some are entered in their middle

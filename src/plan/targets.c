@@ -52,11 +52,12 @@ static bool is_hint(const struct analysis *a, const struct code_ref *r) {
 }
 
 /* May R be a number that is an address by chance? Of those of 32 bits that a program at a fixed
- * address has many are: its code begins where they are small. It leads into the middle of F. */
+ * address has many are: its code begins where they are small. It leads into the middle of F, which
+ * must be no more than one function. */
 static bool may_be_number(const struct analysis *a, const struct code_ref *r,
                           const struct func *f) {
     return r->kind == CODE_REF_DATA && a->module->word_bytes == sizeof(uint32_t) &&
-           (f->range || f->name);
+           (f->range || f->sized);
 }
 
 /* Hints are among the references: they are no targets. */

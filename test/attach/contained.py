@@ -22,7 +22,8 @@ DICE = random.Random(SEED or 1)
 NOBODY, ROOT = 65534, os.geteuid() == 0
 LOADER = {"aarch64": "/lib/ld-linux-aarch64.so.1", "armv7l": "/lib/ld-linux-armhf.so.3",
           "x86_64": "/lib64/ld-linux-x86-64.so.2"}[os.uname().machine]
-WAYS = (["-M", "busy"], ["-M", "*"], ["-M", "*", "--overflow=wait"])
+# The first is that of most visits: where nothing is lost, who calls whom can be judged.
+WAYS = (["-M", "busy", "--overflow=wait"], ["-M", "*"], ["-M", "*", "--overflow=wait"])
 DURATIONS = ("30ms", "1s", "20s")  # a busy machine may let a program do nothing for a while
 AT_WORK_S = 0.02
 # By what it does: functions that must be seen, and whether its threads stay.

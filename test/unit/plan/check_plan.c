@@ -48,6 +48,7 @@ struct part { /* of the code */
     vaddr_t start, end;
     size_t leader; /* index of another part with which it is one, in the end its own */
     bool jumps;    /* to where a register or memory tells */
+    bool bounded;  /* the file says where it ends */
 };
 
 struct lead { /* a branch out of a part */
@@ -327,35 +328,35 @@ static bool ends_dead(const struct checked *c, const struct part *p) {
     return in.ret || in.jump || is_data(c, last) || *fact(c, last) & DEAD;
 }
 
-static void add_part(struct checked *c, vaddr_t start, vaddr_t end) {
-    ARRAY_PUSH(&c->parts, ((struct part){.start = start, .end = end}));
+static void add_part(struct checked *c, vaddr_t start, vaddr_t end, bool bounded) {
+    ARRAY_PUSH(&c->parts, ((struct part){.start = start, .end = end, .bounded = bounded}));
 }
 
 /* All code that is known: unwind ranges, functions, parts of them, the linker's stubs. */
 static void find_parts(struct checked *c) {
     const struct module *m = c->module;
     for (size_t i = 0; i < m->range_count; i++)
-        add_part(c, m->ranges[i].start, m->ranges[i].end);
+        add_part(c, m->ranges[i].start, m->ranges[i].end, true);
     for (size_t i = 0; i < m->symbol_count; i++) {
         const struct symbol *s = &m->symbols[i];
         if (s->type == SYMBOL_FUNCTION && s->size && !module_range_at(m, s->addr))
-            add_part(c, s->addr, s->addr + s->size);
+            add_part(c, s->addr, s->addr + s->size, true);
     }
     for (size_t i = 0; i < m->section_count; i++) {
         const struct section *s = &m->sections[i];
         if (s->plt && s->bytes && !module_range_at(m, s->start))
-            add_part(c, s->start, s->start + s->size);
+            add_part(c, s->start, s->start + s->size, false);
     }
     for (size_t i = 0; i < plan_function_count(c->plan); i++) {
         const struct plan_function *f = plan_function(c->plan, i);
         bool known = f->entry != TIER_NONE || m->machine == EM_ARM;
         if (known && !module_range_at(m, f->addr))
-            add_part(c, f->addr, f->addr + f->size);
+            add_part(c, f->addr, f->addr + f->size, false);
     }
     struct span part;
     for (size_t i = 0; plan_part(c->plan, i, &part); i++) {
         if (!module_range_at(m, part.start))
-            add_part(c, part.start, part.end);
+            add_part(c, part.start, part.end, false);
     }
     if (c->parts.count)
         qsort(c->parts.at, c->parts.count, sizeof *c->parts.at, compare_part);
@@ -385,16 +386,8 @@ static size_t leader_of(const struct checked *c, size_t part) {
 /* A function's start, or a stub for one of another module. */
 static bool is_function(const struct checked *c, vaddr_t at) {
     const struct section *s = module_section_at(c->module, at);
-    size_t low = 0, high = plan_function_count(c->plan);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (plan_function(c->plan, middle)->addr < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return (s && s->plt) ||
-           (low < plan_function_count(c->plan) && plan_function(c->plan, low)->addr == at);
+    const uint32_t f = plan_function_at(c->plan, at);
+    return (s && s->plt) || (f != NO_FUNCTION && plan_function(c->plan, f)->addr == at);
 }
 
 /* Index of the first part that begins behind AT. */
@@ -430,7 +423,7 @@ static void find_closed(struct checked *c) {
     for (int jumps = false; jumps <= true; jumps++) { /* what jumps has the last word */
         for (size_t i = 0; i < c->parts.count; i++) {
             const struct part *p = &c->parts.at[i];
-            if (c->parts.at[leader_of(c, i)].jumps != jumps)
+            if (c->parts.at[leader_of(c, i)].jumps != jumps || !(jumps || p->bounded))
                 continue;
             for (vaddr_t at = p->start; at < p->end; at++)
                 *fact(c, at) = jumps ? *fact(c, at) & (uint8_t)~CLOSED : *fact(c, at) | CLOSED;

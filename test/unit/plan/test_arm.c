@@ -166,14 +166,16 @@ static void returns_of_a32_tell_what_they_pop_and_keep_their_conditions(void **s
     assert_runs("a_returns_if", 4, "bne over 2\nreturn 0\nbxeq lr\nb a_returns_if+8\n");
 }
 
-/* How many words stand behind the return address that the return OFFSET bytes into NAME loads. */
-static void assert_behind(const char *name, unsigned offset, uint8_t behind) {
+/* How many words stand behind the return address that the return OFFSET bytes into NAME loads, and
+ * how many before it. */
+static void assert_around(const char *name, unsigned offset, uint8_t behind, unsigned before) {
     bool found = false;
     for (size_t i = 0; i < arm->code.mark_count; i++) {
         const struct mark *m = &arm->code.marks[i];
         if (m->kind != MARK_STUB || m->orig != fixture_place(arm, name) + offset)
             continue;
         assert_int_equal(m->behind, behind);
+        assert_int_equal(mark_words_before(m), before);
         found = true;
     }
     assert_true(found);
@@ -184,18 +186,18 @@ static void returns_that_load_sp_tell_what_the_code_before_them_says(void **stat
     assert_runs("a_old_frame", 20,
                 "bne over 2\nreturn 28\nldmdbeq fp, {r4, fp, sp, pc}\nb a_old_frame+24\n");
     assert_runs("a_old_frame", 28, "return 20\nldm sp, {r4, fp, sp, pc}\n");
-    assert_behind("a_old_frame", 20, 1);
-    assert_behind("a_old_frame", 28, 1);
+    assert_around("a_old_frame", 20, 1, 5);
+    assert_around("a_old_frame", 28, 1, 3);
     assert_runs("a_old_frame_with_arguments", 20, "return 32\nldmdb fp, {fp, sp, pc}\n");
-    assert_behind("a_old_frame_with_arguments", 20, 5);
+    assert_around("a_old_frame_with_arguments", 20, 5, 2);
 }
 
 static void returns_of_go_take_their_whole_frame(void **state) {
     (void)state;
     assert_runs("a_go_frame", 8, "return 44\nldr pc, [sp], #0x2c\n");
-    assert_behind("a_go_frame", 8, MARK_ALL_BEHIND);
+    assert_around("a_go_frame", 8, MARK_ALL_BEHIND, 0);
     assert_runs("a_go_frame_of_many_words", 8, "return 1020\nldr pc, [sp], #0x3fc\n");
-    assert_behind("a_go_frame_of_many_words", 8, MARK_ALL_BEHIND);
+    assert_around("a_go_frame_of_many_words", 8, MARK_ALL_BEHIND, 0);
 }
 
 static void returns_that_load_sp_from_who_knows_how_far_are_inferred(void **state) {
