@@ -22,6 +22,7 @@ struct keys {
         *sharing; /* of those that cannot have pairs (keys_shared.h); NULL: no such yet */
     bool stale;   /* what it copied still says where the original's stacks are */
     bool full;    /* it has no room for some threads */
+    bool crowded; /* some have a pointer that leads nowhere, and have yet to get one of their own */
     bool loses;   /* some write to the sink, for that or because they cannot be told apart */
 };
 
@@ -34,6 +35,9 @@ void keys_give_newborn(struct space *space, pid_t tid, taddr_t lane, pid_t maker
 /* The same for the one that runs of two threads of which the other waits (vfork): MAKER, or 0 when
  * that is over. */
 void keys_pass(struct space *space, pid_t tid, taddr_t lane, pid_t maker);
+/* TID is about to be left, and does not run before: what it has of ours besides a lane is taken
+ * from it, if it has to make calls for that. */
+void keys_take_back(struct space *space, pid_t tid);
 /* All threads of SPACE stand still, and all that have come to be its threads have their lanes:
  * those that nothing but their stacks tells apart are found by these. */
 void keys_tell_apart(struct space *space);

@@ -10,22 +10,31 @@
  * where their stacks are (keys_shared.h). Where that pointer is 0 nothing can be behind it:
  * programs without thread-local storage (Go's without cgo) have all threads so, and stacks that go
  * from one to another. All of these but one are lent a pointer that leads nowhere, which those that
- * they make begin with, and get 0 back when we leave. (On 32-bit Arm a tracer cannot: there they
- * write to the sink, where nobody reads and everything is counted as lost.)
+ * they make begin with, and get 0 back when we leave.
+ *
+ * On 32-bit Arm only a thread itself can change it: by a remote call. Who stands in a call, which
+ * that would disturb, is lent one later. Until then the threads are a *crowd*: none has a pair that
+ * others might take for theirs, so each comes to ask, and is lent a pointer as it stands in the
+ * agent. (Where a sandbox forbids the call they write to the sink, where nobody reads and
+ * everything is counted as lost.)
  */
+#include <errno.h>
 #include <string.h>
 
 #include "arch/agent.h"
 #include "session/keys_shared.h"
+#include "session/permits.h"
 #include "session/space.h"
 #include "target/memory.h"
 #include "wire/keys.h"
 
 enum { ROOM = 1 << LANES_BITS };
 
-/* Pointers that are lent: no address of a program's, and with a place each in the table. */
-static const uint64_t LENT = UINT64_C(0x7370) << 48;
-static bool is_lent(uint64_t pointer) { return pointer >> 48 == LENT >> 48; }
+/* Pointers that are lent have a place each in the table. */
+static uint64_t nth_to_lend(uint64_t i) { return REGS_POINTER_TO_LEND | i << LANES_SHIFT; }
+static bool is_lent(uint64_t pointer) {
+    return (pointer & ~(uint64_t)((ROOM - 1) << LANES_SHIFT)) == REGS_POINTER_TO_LEND;
+}
 
 struct key {
     struct lane_key pair;
@@ -137,21 +146,6 @@ static bool is_beside(const struct key *k, pid_t tid, pid_t maker, bool new) {
     return k->shared || (new && (k->tid == maker || stands_with(k)));
 }
 
-/* TID gets a pointer that no other has. */
-static bool lend(const struct space *s, pid_t tid, uint64_t *ret) {
-    for (uint64_t i = 0; i < ROOM; i++) {
-        uint64_t pointer = LENT | i << LANES_SHIFT;
-        const struct key *k = find_pointer(&s->keys, pointer);
-        if (k && k->tid)
-            continue;
-        if (thread_set_pointer(tid, pointer) < 0)
-            return false;
-        *ret = pointer;
-        return true;
-    }
-    return false;
-}
-
 /* In what way a thread gets its lane. */
 struct gift {
     pid_t tid;
@@ -161,6 +155,34 @@ struct gift {
     bool passed; /* MAKER waits meanwhile, if there is one; else it waits no more */
 };
 
+static int set_pointer(const struct space *s, pid_t tid, uint64_t pointer) {
+    return thread_set_pointer(tid, pointer, permits(s, tid, PERMIT_POINTER) ? &s->remote : NULL);
+}
+
+/* TID gets a pointer that no other has. */
+static int lend(const struct space *s, pid_t tid, uint64_t *ret) {
+    for (uint64_t i = 0; i < ROOM; i++) {
+        uint64_t pointer = nth_to_lend(i);
+        const struct key *k = find_pointer(&s->keys, pointer);
+        if (k && k->tid)
+            continue;
+        int rc = set_pointer(s, tid, pointer);
+        if (rc == 0)
+            *ret = pointer;
+        return rc;
+    }
+    return -ENOTSUP;
+}
+
+/* Whether G's thread is to have another pointer than this one, which K's thread has. */
+static bool needs_another(const struct space *s, const struct gift *g, uint64_t pointer,
+                          const struct key *k) {
+    if (!g->lane || (pointer && !is_lent(pointer)))
+        return false;
+    bool own = is_lent(pointer) && ((k && k->tid == g->tid) || g->passed);
+    return is_beside(k, g->tid, g->maker, g->new) || (s->keys.crowded && !own);
+}
+
 /* Where G's thread has begun, if this is the first that is seen of it. */
 static uint64_t top_of(const struct gift *g) {
     struct regs regs;
@@ -168,12 +190,17 @@ static uint64_t top_of(const struct gift *g) {
     return begins && thread_get_regs(g->tid, &regs) == 0 ? regs_sp(&regs) : 0;
 }
 
-/* The thread that has K, and may be reading it, shares its pointer from now on. */
-static void share(struct space *s, struct key *k) {
-    struct sharer thread = {.tid = k->tid, .pointer = k->pair.thread_pointer, .lane = k->pair.lane};
+/* The thread that has K, and may be reading it, finds it no more. */
+static void hide(const struct space *s, struct key *k) {
     k->pair.thread_pointer = NO_LANE_KEY;
     put_part(s, k, sizeof k->pair.thread_pointer);
     *k = (struct key){.pair = k->pair};
+}
+
+/* The thread that has K shares its pointer from now on. */
+static void share(struct space *s, struct key *k) {
+    struct sharer thread = {.tid = k->tid, .pointer = k->pair.thread_pointer, .lane = k->pair.lane};
+    hide(s, k);
     shared_add(s, &thread);
 }
 
@@ -191,21 +218,18 @@ static void give_shared(struct space *s, const struct gift *g, uint64_t pointer)
                                    .top = old ? old->top : top_of(g)});
 }
 
-static void give_alone(struct space *s, const struct gift *g, uint64_t pointer) {
+/* DENIED: it should have been lent another pointer, and cannot be. */
+static void give_alone(struct space *s, const struct gift *g, uint64_t pointer, bool denied) {
     struct key *k = find_pointer(&s->keys, pointer);
-    if (is_beside(k, g->tid, g->maker, g->new)) { /* a pointer that could not be lent */
-        own(s, k, k->tid, pointer, space_sink(s));
-        k->shared = s->keys.loses = true;
-        return;
-    }
-    bool shared = k && k->tid == g->tid && k->shared;
+    bool shared = denied || (k && k->tid == g->tid && k->shared);
     k = k ? k : find_room(&s->keys, pointer);
     if (!k) {
         say_full(s);
         return;
     }
-    own(s, k, g->tid, pointer, shared ? space_sink(s) : g->lane);
+    own(s, k, denied && k->tid ? k->tid : g->tid, pointer, shared ? space_sink(s) : g->lane);
     k->shared = shared;
+    s->keys.loses |= shared;
 }
 
 /* What it had by another pointer, or has no more, it is rid of. */
@@ -218,25 +242,36 @@ static void take_old(struct space *s, const struct gift *g, uint64_t pointer) {
         shared_remove(s, g->tid);
 }
 
+/* TID is to ask, and so is the thread of K, which has the same pointer. */
+static void let_ask(struct space *s, pid_t tid, struct key *k) {
+    struct key *mine = find_thread(&s->keys, tid);
+    s->keys.crowded = true;
+    if (k)
+        hide(s, k);
+    if (mine)
+        hide(s, mine);
+}
+
 /* In what a spoor that was killed has left, threads keep what they have. */
 static void give(struct space *s, const struct gift *g) {
     uint64_t pointer;
     if (thread_get_pointer(g->tid, &pointer) < 0)
         return;
     if (!g->lane && is_lent(pointer))
-        thread_set_pointer(g->tid, 0);
+        thread_set_pointer(g->tid, 0, NULL);
     if (!s || s->inherited || !s->slabs.count)
         return;
     begin(&s->keys);
     if (s->keys.stale)
         shared_clear(s);
     s->keys.stale = false;
-    bool leads_nowhere = !pointer || is_lent(pointer);
     struct key *k = find_pointer(&s->keys, pointer);
-    bool beside = is_beside(k, g->tid, g->maker, g->new);
-    if (g->lane && leads_nowhere && beside)
-        lend(s, g->tid, &pointer);
-    else if (g->lane && beside)
+    int lent = needs_another(s, g, pointer, k) ? lend(s, g->tid, &pointer) : 0;
+    if (lent == -EAGAIN)
+        let_ask(s, g->tid, k);
+    if (lent == -EAGAIN || lent == -ESRCH)
+        return;
+    if (g->lane && pointer && !is_lent(pointer) && is_beside(k, g->tid, g->maker, g->new))
         share(s, k);
     take_old(s, g, pointer);
     if (!g->lane)
@@ -244,7 +279,7 @@ static void give(struct space *s, const struct gift *g) {
     if (shared_find(&s->keys, g->tid) || shared_has(&s->keys, pointer, g->tid))
         give_shared(s, g, pointer);
     else
-        give_alone(s, g, pointer);
+        give_alone(s, g, pointer, lent < 0);
 }
 
 void keys_give(struct space *s, pid_t tid, taddr_t lane) {
@@ -257,6 +292,12 @@ void keys_give_newborn(struct space *s, pid_t tid, taddr_t lane, pid_t maker) {
 
 void keys_pass(struct space *s, pid_t tid, taddr_t lane, pid_t maker) {
     give(s, &(struct gift){.tid = tid, .lane = lane, .maker = maker, .passed = true});
+}
+
+void keys_take_back(struct space *s, pid_t tid) {
+    uint64_t pointer;
+    if (thread_get_pointer(tid, &pointer) == 0 && is_lent(pointer))
+        set_pointer(s, tid, 0);
 }
 
 taddr_t keys_lane(const struct space *s, pid_t tid) {

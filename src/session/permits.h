@@ -11,14 +11,15 @@
 
 #include "session/space.h"
 
-enum permit {                    /* what calls are made for */
-              PERMIT_CODE = 1,   /* to map and unmap code */
-              PERMIT_LANES = 2,  /* to share memory */
-              PERMIT_LEAVE = 4,  /* to unmap it all */
-              PERMIT_LOOK = 8,   /* access_gain() */
-              PERMIT_TRAPS = 16, /* traps.c */
-              PERMIT_PAGES = 32, /* pages.c */
-              PERMIT_MASK = 64   /* crossing.c: the thread's own calls, should spoor be killed */
+enum permit {                      /* what calls are made for */
+              PERMIT_CODE = 1,     /* to map and unmap code */
+              PERMIT_LANES = 2,    /* to share memory */
+              PERMIT_LEAVE = 4,    /* to unmap it all */
+              PERMIT_LOOK = 8,     /* access_gain() */
+              PERMIT_TRAPS = 16,   /* traps.c */
+              PERMIT_PAGES = 32,   /* pages.c */
+              PERMIT_MASK = 64,    /* crossing.c: the thread's own calls, should spoor be killed */
+              PERMIT_POINTER = 128 /* keys_table.c */
 };
 
 /* How many filters of TID's need no look: as many as spoor has itself, if TID must have inherited

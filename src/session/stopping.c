@@ -276,11 +276,18 @@ static void keep_returns(struct tracer *t, struct space *space) {
     keep_aside(t, space);
 }
 
+static void take_back_all(const struct tracer *t, struct space *space) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (stands_in(k, space))
+            keys_take_back(space, k->tid);
+}
+
 static int undo_stopped(struct tracer *t, struct space *space, struct err *err) {
     if (!space->agent)
         return 0;
     if (space->inherited)
         keep_returns(t, space);
+    take_back_all(t, space); /* before one of them makes other calls, and stands differently */
     const struct task *caller = find_caller(t, space);
     settle_ways(t, space);
     int rc = 0;
@@ -524,8 +531,10 @@ static bool release_others(struct tracer *t, struct space *space) {
         return false;
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
         next = tasks_next(&t->tasks, k);
-        if (k->space == space && k->stopped && !k->is_cut)
-            release_task(t, k, 0);
+        if (k->space != space || !k->stopped || k->is_cut)
+            continue;
+        keys_take_back(space, k->tid);
+        release_task(t, k, 0);
     }
     return true;
 }

@@ -32,7 +32,8 @@ static int set(pid_t tid, uintptr_t note, const void *bytes, size_t size) {
 }
 
 int thread_get_pointer(pid_t tid, uint64_t *ret) { return get(tid, NT_ARM_TLS, ret, sizeof *ret); }
-int thread_set_pointer(pid_t tid, uint64_t pointer) {
+int thread_set_pointer(pid_t tid, uint64_t pointer, const struct remote_site *site) {
+    (void)site;
     return set(tid, NT_ARM_TLS, &pointer, sizeof pointer);
 }
 

@@ -36,13 +36,6 @@ int thread_get_pointer(pid_t tid, uint64_t *ret) {
     return rc;
 }
 
-/* Only a thread itself can set it. */
-int thread_set_pointer(pid_t tid, uint64_t pointer) {
-    (void)tid;
-    (void)pointer;
-    return -ENOTSUP;
-}
-
 /* Return addresses are not guarded by a second stack. */
 bool thread_guards_returns(pid_t tid) {
     (void)tid;
@@ -106,14 +99,18 @@ static bool comes_from_call(pid_t tid, const struct thread_past *past, const str
     return seen == number || (!from_handler && is_wait_of(&past->wait, regs));
 }
 
-/* Whether the instruction before the pc of REGS calls the kernel: `svc`, with 0 in A32. */
-static bool is_behind_call(pid_t tid, const struct regs *regs) {
+/* Whether the instruction at AT, in REGS' state, calls the kernel: `svc`, with 0 in A32. */
+static bool is_call(pid_t tid, const struct regs *regs, uintptr_t at) {
     enum { A32_SVC = (int)0xef000000, T32_SVC = 0xdf };
-    bool t32 = regs_is_other(regs);
-    uintptr_t at = (uintptr_t)regs_pc(regs) - (t32 ? T32_BYTES : A32_BYTES);
     errno = 0;
     uint32_t word = (uint32_t)ptrace(PTRACE_PEEKTEXT, tid, (void *)at, NULL);
-    return !errno && (t32 ? (word >> 8 & 0xff) == T32_SVC : word == (uint32_t)A32_SVC);
+    return !errno &&
+           (regs_is_other(regs) ? (word >> 8 & 0xff) == T32_SVC : word == (uint32_t)A32_SVC);
+}
+
+static bool is_behind_call(pid_t tid, const struct regs *regs) {
+    return is_call(tid, regs,
+                   (uintptr_t)regs_pc(regs) - (regs_is_other(regs) ? T32_BYTES : A32_BYTES));
 }
 
 bool thread_has_called(pid_t tid, const struct thread_past *past, const struct regs *regs,
@@ -129,6 +126,37 @@ bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struc
         return false;
     regs_call_again(regs);
     return true;
+}
+
+/* A lock's, as most idle threads of Go's wait: without a time that it could end at. */
+static bool is_endless_wait(const struct regs *regs) {
+    enum { NUMBER = 7, TIMEOUT = 3 };
+    unsigned long number = regs->raw.uregs[NUMBER];
+    return (number == SYS_futex || number == SYS_futex_time64) && !regs->raw.uregs[TIMEOUT];
+}
+
+/* Whether what REGS say is to be done is a call, or that is made again (by the kernel, which has
+ * set the pc back; or by us, as a mere stop has ended it): behind another one a wait would begin
+ * anew. */
+static bool is_in_call(pid_t tid, const struct regs *regs) {
+    return is_call(tid, regs, (uintptr_t)regs_pc(regs))
+               ? !is_endless_wait(regs)
+               : regs_syscall_result(regs) == -EINTR && is_behind_call(tid, regs);
+}
+
+int thread_set_pointer(pid_t tid, uint64_t pointer, const struct remote_site *site) {
+    const struct remote_call call = {REGS_CALL_SET_POINTER, {pointer}};
+    struct regs regs;
+    int64_t result;
+    if (!site)
+        return -ENOTSUP;
+    int rc = thread_get_regs(tid, &regs);
+    if (rc < 0)
+        return rc;
+    if (!thread_may_call(tid) || is_in_call(tid, &regs))
+        return -EAGAIN;
+    rc = thread_call(tid, site, &call, &result, NULL);
+    return rc < 0 || result == 0 ? rc : -ENOTSUP;
 }
 
 /* It forgets nothing. */

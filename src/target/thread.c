@@ -282,6 +282,12 @@ static bool in_group_stop(pid_t tid) {
            is_group_stop(info.si_code >> 8, info.si_signo);
 }
 
+bool thread_may_call(pid_t tid) {
+    siginfo_t info;
+    return request(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 &&
+           info.si_code >> 8 == PTRACE_EVENT_STOP;
+}
+
 /* Whether the stop is one that can be made good for. */
 static bool note(struct meanwhile *m, int event, int sig) {
     if (event == PTRACE_EVENT_STOP)

@@ -54,7 +54,10 @@ taddr_t thread_get_lane(pid_t tid);
 /* The thread pointer: where the thread's own control block is, as its C library has told the
  * processor. */
 int thread_get_pointer(pid_t tid, uint64_t *ret);
-int thread_set_pointer(pid_t tid, uint64_t pointer);
+/* On 32-bit Arm the thread does that itself, at SITE (thread_call()); NULL: it is not to. −EAGAIN:
+ * not where it stands now, as it is in a call that this would disturb; −ENOTSUP: not at all. */
+struct remote_site;
+int thread_set_pointer(pid_t tid, uint64_t pointer, const struct remote_site *site);
 /* TID stands at its entry to a call whose registers were changed so that it will come back to it:
  * does not make it now. */
 int thread_forget_call(pid_t tid);
@@ -153,6 +156,8 @@ struct remote_call {
  */
 int thread_call(pid_t tid, const struct remote_site *site, const struct remote_call *call,
                 int64_t *ret_result, struct err *err);
+/* Whether TID has stopped where it may. */
+bool thread_may_call(pid_t tid);
 /* Detaches the thread and makes its next deed that call. If it comes back from it, its registers
  * become what they were. Conditions and errors as above. */
 int thread_leave_by_call(pid_t tid, const struct remote_site *site, const struct remote_call *call,

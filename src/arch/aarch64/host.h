@@ -43,13 +43,15 @@ enum {
     REGS_SET = PTRACE_SETREGSET,
     REGS_TRAP_BYTES = 0,         /* how far behind a breakpoint the pc stands */
     REGS_TRAP_CODE = TRAP_BRKPT, /* its siginfo's */
-    REGS_TELLS_ENDS = 1,      /* the kernel reports the end also of calls whose begin it did not */
-    REGS_TELL_CALLS = 0,      /* what call a thread comes back from, with what the kernel has */
-    REGS_CALL_VFORK = -1,     /* there is none: clone does it */
-    REGS_CALL_MMAP = SYS_mmap /* with offset 0 only: some count pages there */
+    REGS_TELLS_ENDS = 1,       /* the kernel reports the end also of calls whose begin it did not */
+    REGS_TELL_CALLS = 0,       /* what call a thread comes back from, with what the kernel has */
+    REGS_CALL_VFORK = -1,      /* there is none: clone does it */
+    REGS_CALL_MMAP = SYS_mmap, /* with offset 0 only: some count pages there */
+    REGS_CALL_SET_POINTER = -1 /* there is none: it is a register of programs */
 };
 static const uint32_t REGS_CALLS = AUDIT_ARCH_AARCH64; /* whose calls are numbered so, for filters
                                                         */
+static const uint64_t REGS_POINTER_TO_LEND = UINT64_C(0x7370) << 48; /* no address of a program */
 
 /* How many registers are in slices: x19 to x30, in this order. */
 enum { SLICE_REGISTERS = 12 };

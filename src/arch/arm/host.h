@@ -47,9 +47,11 @@ enum {
     REGS_TELLS_ENDS = 0, /* the kernel reports the end also of calls whose begin it did not */
     REGS_TELL_CALLS = 1, /* what call a thread comes back from, with what the kernel has */
     REGS_CALL_VFORK = SYS_vfork,
-    REGS_CALL_MMAP = SYS_mmap2 /* with offset 0 only: some count pages there */
+    REGS_CALL_MMAP = SYS_mmap2, /* with offset 0 only: some count pages there */
+    REGS_CALL_SET_POINTER = __ARM_NR_set_tls
 };
 static const uint32_t REGS_CALLS = AUDIT_ARCH_ARM; /* whose calls are numbered so, for filters */
+static const uint64_t REGS_POINTER_TO_LEND = UINT32_C(0xffc00737); /* an odd one: no block's */
 
 /* How many registers are in slices: r4 to r11 and lr, in this order. */
 enum { SLICE_REGISTERS = 9 };

@@ -45,7 +45,8 @@ enum {
     REGS_TELLS_ENDS = 1,   /* the kernel reports the end also of calls whose begin it did not */
     REGS_TELL_CALLS = 1,   /* what call a thread comes back from, with what the kernel has */
     REGS_CALL_VFORK = SYS_vfork,
-    REGS_CALL_MMAP = SYS_mmap /* with offset 0 only: some count pages there */
+    REGS_CALL_MMAP = SYS_mmap, /* with offset 0 only: some count pages there */
+    REGS_CALL_SET_POINTER = -1 /* no lane hangs off it */
 };
 static const uint32_t REGS_CALLS = AUDIT_ARCH_X86_64; /* whose calls are numbered so, for filters */
 
