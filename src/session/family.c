@@ -171,7 +171,7 @@ static int undo(struct tracer *t, struct task *task, const struct err *err) {
     struct err why = {0};
     if (space_undo(task->space, task->tid, &why) < 0)
         tracer_warn(t, task->tid, &why);
-    keys_give(task->space, task->tid, 0);
+    keys_leave(task->space, task->tid, 0);
     family_close_lane(t, task);
     space_unref(task->space);
     task->space = NULL;
@@ -251,12 +251,13 @@ static void leave(struct tracer *t, struct task *task) {
     enum settled settled;
     if (task->space) {
         settle_step_out(task->space, task->tid, NULL, &settled);
+        keys_take_back(task->space, task->tid);
         int rc = restore(task, &err);
         if (rc < 0) {
             tracer_warn(t, task->tid, &err);
             breakpoints_remove(task->space);
         }
-        keys_give(task->space, task->tid, rc < 0 ? space_sink(task->space) : 0);
+        keys_leave(task->space, task->tid, rc < 0 ? space_sink(task->space) : 0);
     }
     thread_detach(task->tid, 0);
     family_forget(t, task);

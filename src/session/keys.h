@@ -22,7 +22,8 @@ struct keys {
         *sharing; /* of those that cannot have pairs (keys_shared.h); NULL: no such yet */
     bool stale;   /* what it copied still says where the original's stacks are */
     bool full;    /* it has no room for some threads */
-    bool crowded; /* some have a pointer that leads nowhere, and have yet to get one of their own */
+    bool *kept;   /* of pointers that are lent: threads may have them since before we came */
+    bool crowded; /* who has a pointer that leads nowhere is to get one of its own */
     bool loses;   /* some write to the sink, for that or because they cannot be told apart */
 };
 
@@ -38,6 +39,11 @@ void keys_pass(struct space *space, pid_t tid, taddr_t lane, pid_t maker);
 /* TID is about to be left, and does not run before: what it has of ours besides a lane is taken
  * from it, if it has to make calls for that. */
 void keys_take_back(struct space *space, pid_t tid);
+/* And, behind that: should it come to our code yet, it writes to LANE, or (0) it has nothing of
+ * ours any more. SPACE may be NULL. */
+void keys_leave(struct space *space, pid_t tid, taddr_t lane);
+/* TID has run before we came, and is to get a lane: before any such thread does. */
+void keys_expect(struct space *space, pid_t tid);
 /* All threads of SPACE stand still, and all that have come to be its threads have their lanes:
  * those that nothing but their stacks tells apart are found by these. */
 void keys_tell_apart(struct space *space);

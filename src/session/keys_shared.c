@@ -104,11 +104,16 @@ void shared_done(struct keys *keys) {
 
 /* ---- where they stand ---- */
 
-/* One that looks for its lane just now has read some of what is written anew. */
-static void look_again(const struct space *s, pid_t tid, struct regs *regs) {
+static void seek_again(const struct space *s, pid_t tid, struct regs *regs) {
     const struct patched *p = space_area_at(s, regs_pc(regs));
     if (p && regs_seek_again(regs, p->area))
         thread_set_regs(tid, regs);
+}
+
+void shared_seek_again(const struct space *s, pid_t tid) {
+    struct regs regs;
+    if (thread_get_regs(tid, &regs) == 0)
+        seek_again(s, tid, &regs);
 }
 
 bool shared_look(struct space *s) {
@@ -119,7 +124,7 @@ bool shared_look(struct space *s) {
         struct regs regs;
         if (k->waits || thread_get_regs(k->tid, &regs) < 0)
             continue;
-        look_again(s, k->tid, &regs);
+        seek_again(s, k->tid, &regs);
         struct standing t = {k->pointer, k->lane, regs_sp(&regs), k->top};
         ARRAY_PUSH(&threads, t);
     }

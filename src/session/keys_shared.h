@@ -34,6 +34,8 @@ void shared_add(struct space *space, const struct sharer *thread);
 void shared_remove(struct space *space, pid_t tid);
 /* All threads of SPACE stand still: it is seen where. False: there is no room for all. */
 bool shared_look(struct space *space);
+/* If TID looks for its lane just now, it has read some of what is written anew: it begins again. */
+void shared_seek_again(const struct space *space, pid_t tid);
 /* SPACE's new area at AREA. */
 int shared_install(const struct space *space, taddr_t area, struct err *err);
 /* SPACE is a copy of one whose threads shared pointers: its areas still say so. */

@@ -2,9 +2,10 @@
  * Lanes hang off thread pointers: a table of pairs stands before the code of each area, which only
  * the tool writes.
  *
- * A pair is written while the thread that it is for stands still, and it stays where it is as long
- * as that lives. Who reads one that is half written finds a key that is not his own. So others may
- * run. What was a thread's that has ended stays until its place, or its key, is needed.
+ * A pair is written while the thread that it is for stands still. It stays where it is as long as
+ * that lives, or only its key is taken away. Who reads one that is half written finds a key that is
+ * not his own. So others may run. What was a thread's that has ended stays until its place, or its
+ * key, is needed.
  *
  * Threads that run with one thread pointer (a raw clone without CLONE_SETTLS) are told apart by
  * where their stacks are (keys_shared.h). Where that pointer is 0 nothing can be behind it:
@@ -13,10 +14,10 @@
  * they make begin with, and get 0 back when we leave.
  *
  * On 32-bit Arm only a thread itself can change it: by a remote call. Who stands in a call, which
- * that would disturb, is lent one later. Until then the threads are a *crowd*: none has a pair that
- * others might take for theirs, so each comes to ask, and is lent a pointer as it stands in the
- * agent. (Where a sandbox forbids the call they write to the sink, where nobody reads and
- * everything is counted as lost.)
+ * that would disturb, is lent one later, and may have kept one that was lent to it before. From
+ * then on the threads are a *crowd*: none has a pair that others might take for theirs, so each
+ * comes to ask, and is lent a pointer as it stands in the agent. (Where a sandbox forbids the call
+ * they write to the sink, where nobody reads and everything is counted as lost.)
  */
 #include <errno.h>
 #include <string.h>
@@ -38,16 +39,25 @@ static bool is_lent(uint64_t pointer) {
 
 struct key {
     struct lane_key pair;
-    pid_t tid;   /* whose it is; 0: nobody's (any more) */
-    bool shared; /* by several, and so the sink's */
+    pid_t tid;     /* whose it is; 0: nobody's (any more) */
+    pid_t maker;   /* whose it is when TID, its child of vfork, does not need it any more */
+    pid_t read_by; /* who may be about to read its lane, though the key is gone */
+    bool shared;   /* by several, and so the sink's */
 };
 
 static void begin(struct keys *keys) {
     if (keys->table)
         return;
     keys->table = mem_alloc(ROOM * sizeof *keys->table);
+    keys->kept = mem_alloc(ROOM * sizeof *keys->kept);
     for (unsigned i = 0; i < ROOM; i++)
         keys->table[i].pair.thread_pointer = NO_LANE_KEY;
+}
+
+/* Others may have that POINTER, too, which was lent before we came: it is not lent again. */
+static void note_kept(struct keys *keys, uint64_t pointer) {
+    begin(keys);
+    keys->kept[pointer >> LANES_SHIFT & (ROOM - 1)] = true;
 }
 
 static unsigned place_of(uint64_t pointer, unsigned nth) {
@@ -71,7 +81,7 @@ static struct key *find_thread(const struct keys *keys, pid_t tid) {
 static struct key *find_room(const struct keys *keys, uint64_t pointer) {
     for (unsigned i = 0; i < ROOM; i++) {
         struct key *k = &keys->table[place_of(pointer, i)];
-        if (!k->tid)
+        if (!k->tid && !k->read_by)
             return k;
     }
     return NULL;
@@ -128,7 +138,7 @@ static void drop(const struct space *s, struct key *k) {
 
 /* The thread's pair is K, which another's may have been. */
 static void own(struct space *s, struct key *k, pid_t tid, uint64_t pointer, taddr_t lane) {
-    *k = (struct key){{pointer, lane}, tid, false};
+    *k = (struct key){.pair = {pointer, lane}, .tid = tid};
     put(s, k);
 }
 
@@ -153,31 +163,42 @@ struct gift {
     pid_t maker; /* 0: not known */
     bool new;
     bool passed; /* MAKER waits meanwhile, if there is one; else it waits no more */
+    bool last;   /* it is about to be left */
 };
 
 static int set_pointer(const struct space *s, pid_t tid, uint64_t pointer) {
-    return thread_set_pointer(tid, pointer, permits(s, tid, PERMIT_POINTER) ? &s->remote : NULL);
+    bool may = REGS_CALL_SET_POINTER >= 0 && s->remote.frame && permits(s, tid, PERMIT_POINTER);
+    return thread_set_pointer(tid, pointer, may ? &s->remote : NULL);
+}
+
+/* The first one to lend that no thread has; ROOM: there is none. */
+static uint64_t free_to_lend(const struct keys *keys) {
+    bool used[ROOM];
+    uint64_t i = 0;
+    memcpy(used, keys->kept, sizeof used);
+    for (unsigned k = 0; k < ROOM; k++)
+        if (keys->table[k].tid && is_lent(keys->table[k].pair.thread_pointer))
+            used[keys->table[k].pair.thread_pointer >> LANES_SHIFT & (ROOM - 1)] = true;
+    while (i < ROOM && used[i])
+        i++;
+    return i;
 }
 
 /* TID gets a pointer that no other has. */
 static int lend(const struct space *s, pid_t tid, uint64_t *ret) {
-    for (uint64_t i = 0; i < ROOM; i++) {
-        uint64_t pointer = nth_to_lend(i);
-        const struct key *k = find_pointer(&s->keys, pointer);
-        if (k && k->tid)
-            continue;
-        int rc = set_pointer(s, tid, pointer);
-        if (rc == 0)
-            *ret = pointer;
+    uint64_t i = free_to_lend(&s->keys), pointer = nth_to_lend(i);
+    int rc = i < ROOM ? set_pointer(s, tid, pointer) : -ENOTSUP;
+    if (rc < 0)
         return rc;
-    }
-    return -ENOTSUP;
+    *ret = pointer;
+    shared_seek_again(s, tid);
+    return 0;
 }
 
 /* Whether G's thread is to have another pointer than this one, which K's thread has. */
 static bool needs_another(const struct space *s, const struct gift *g, uint64_t pointer,
                           const struct key *k) {
-    if (!g->lane || (pointer && !is_lent(pointer)))
+    if (!g->lane || g->last || (pointer && !is_lent(pointer)))
         return false;
     bool own = is_lent(pointer) && ((k && k->tid == g->tid) || g->passed);
     return is_beside(k, g->tid, g->maker, g->new) || (s->keys.crowded && !own);
@@ -194,7 +215,7 @@ static uint64_t top_of(const struct gift *g) {
 static void hide(const struct space *s, struct key *k) {
     k->pair.thread_pointer = NO_LANE_KEY;
     put_part(s, k, sizeof k->pair.thread_pointer);
-    *k = (struct key){.pair = k->pair};
+    *k = (struct key){.pair = k->pair, .read_by = k->tid};
 }
 
 /* The thread that has K shares its pointer from now on. */
@@ -228,6 +249,7 @@ static void give_alone(struct space *s, const struct gift *g, uint64_t pointer, 
         return;
     }
     own(s, k, denied && k->tid ? k->tid : g->tid, pointer, shared ? space_sink(s) : g->lane);
+    k->maker = g->passed ? g->maker : 0;
     k->shared = shared;
     s->keys.loses |= shared;
 }
@@ -242,13 +264,15 @@ static void take_old(struct space *s, const struct gift *g, uint64_t pointer) {
         shared_remove(s, g->tid);
 }
 
-/* TID is to ask, and so is the thread of K, which has the same pointer. */
-static void let_ask(struct space *s, pid_t tid, struct key *k) {
+/* TID is to ask, and so is the thread of K, which has the same POINTER. */
+static void let_ask(struct space *s, pid_t tid, uint64_t pointer, struct key *k) {
     struct key *mine = find_thread(&s->keys, tid);
     s->keys.crowded = true;
-    if (k)
+    if (is_lent(pointer))
+        note_kept(&s->keys, pointer);
+    if (k && !k->shared)
         hide(s, k);
-    if (mine)
+    if (mine && mine != k)
         hide(s, mine);
 }
 
@@ -268,7 +292,7 @@ static void give(struct space *s, const struct gift *g) {
     struct key *k = find_pointer(&s->keys, pointer);
     int lent = needs_another(s, g, pointer, k) ? lend(s, g->tid, &pointer) : 0;
     if (lent == -EAGAIN)
-        let_ask(s, g->tid, k);
+        let_ask(s, g->tid, pointer, k);
     if (lent == -EAGAIN || lent == -ESRCH)
         return;
     if (g->lane && pointer && !is_lent(pointer) && is_beside(k, g->tid, g->maker, g->new))
@@ -294,6 +318,16 @@ void keys_pass(struct space *s, pid_t tid, taddr_t lane, pid_t maker) {
     give(s, &(struct gift){.tid = tid, .lane = lane, .maker = maker, .passed = true});
 }
 
+void keys_leave(struct space *s, pid_t tid, taddr_t lane) {
+    give(s, &(struct gift){.tid = tid, .lane = lane, .last = true});
+}
+
+void keys_expect(struct space *s, pid_t tid) {
+    uint64_t pointer;
+    if (thread_get_pointer(tid, &pointer) == 0 && is_lent(pointer))
+        note_kept(&s->keys, pointer);
+}
+
 void keys_take_back(struct space *s, pid_t tid) {
     uint64_t pointer;
     if (thread_get_pointer(tid, &pointer) == 0 && is_lent(pointer))
@@ -307,11 +341,18 @@ taddr_t keys_lane(const struct space *s, pid_t tid) {
 }
 
 void keys_forget(struct space *s, pid_t tid) {
-    struct key *k = s ? find_thread(&s->keys, tid) : NULL;
-    if (k)
-        k->tid = 0;
-    if (s)
-        shared_remove(s, tid);
+    if (!s)
+        return;
+    for (unsigned i = 0; s->keys.table && i < ROOM; i++) {
+        struct key *k = &s->keys.table[i];
+        k->maker = k->maker == tid ? 0 : k->maker;
+        k->read_by = k->read_by == tid ? 0 : k->read_by;
+        if (k->tid == tid) {
+            k->tid = k->maker;
+            k->maker = 0;
+        }
+    }
+    shared_remove(s, tid);
 }
 
 /* Those that are alone with their pointers have pairs again. */
@@ -366,13 +407,15 @@ void keys_copy(struct keys *to, const struct keys *from) {
     begin(to);
     memcpy(to->table, from->table, ROOM * sizeof *to->table);
     for (unsigned i = 0; i < ROOM; i++)
-        to->table[i].tid = 0; /* they are not in the copy */
+        to->table[i] = (struct key){.pair = from->table[i].pair}; /* they are not in the copy */
 }
 
 void keys_done(struct keys *keys) {
     shared_done(keys);
+    free(keys->kept);
     free(keys->table);
     keys->table = NULL;
+    keys->kept = NULL;
 }
 
 bool keys_are_asked_for(const struct space *s) {

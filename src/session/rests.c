@@ -305,8 +305,10 @@ static bool one_turn(struct tracer *t, const struct space *space) {
         left += k->space == space && k->rests != RESTS_NOT && (!k->stopped || get_on(k));
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k && left; k = next) {
         next = tasks_next(&t->tasks, k);
-        if (k->space == space && k->stopped && k->rests == RESTS_NOT)
-            release_task(t, k, 0);
+        if (k->space != space || !k->stopped || k->rests != RESTS_NOT)
+            continue;
+        keys_take_back(k->space, k->tid);
+        release_task(t, k, 0);
     }
     return left;
 }

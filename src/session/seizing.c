@@ -197,6 +197,9 @@ static void give_lanes(const struct seizing *s, pid_t caller, const struct arriv
     struct maps maps = {0};
     maps_read(caller, &maps, NULL);
     leave_out_goroutines(&maps, arrival);
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == s->space && k->stopped)
+            keys_expect(s->space, k->tid);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (has_begun_program(k))
             continue;

@@ -166,7 +166,7 @@ void release_task(struct tracer *t, struct task *task, taddr_t lane) {
     traps_ignore_again(task);
     put_off_call(task);
     if (!task->space || task->space->agent)
-        keys_give(task->space, task->tid, event == PTRACE_EVENT_EXEC ? 0 : lane);
+        keys_leave(task->space, task->tid, event == PTRACE_EVENT_EXEC ? 0 : lane);
     thread_detach(task->tid, event || is_call_stop(task->status) ? 0 : sig);
     task->leaving = true; /* it lives on: who waits for it as its child of vfork does so, too */
     family_forget(t, task);

@@ -156,7 +156,7 @@ struct remote_call {
  */
 int thread_call(pid_t tid, const struct remote_site *site, const struct remote_call *call,
                 int64_t *ret_result, struct err *err);
-/* Whether TID has stopped where it may. */
+/* Whether TID stands where it may, as the kernel has it: not behind another such call, either. */
 bool thread_may_call(pid_t tid);
 /* Detaches the thread and makes its next deed that call. If it comes back from it, its registers
  * become what they were. Conditions and errors as above. */
