@@ -9,7 +9,8 @@
  *     push {r4, lr}       a function, which may never be called
  *
  * A function never returns if all its ways end in such calls or go round for ever. Some are known
- * by the names that they are imported by; of what is not understood it is taken that it comes back.
+ * by the names that they are imported by, some (`die: …; blx r3`) by constants that stand right
+ * behind calls of them; of what is not understood it is taken that it comes back.
  */
 #include <string.h>
 
@@ -58,7 +59,7 @@ struct pad { /* where unwinders come to, of the function whose code begins there
 
 struct search {
     struct analysis *a;
-    address_list named;     /* what is named so, and stubs of it; sorted */
+    address_list given;     /* what is named so, stubs of it, and what calls tell so of; sorted */
     address_list led_to;    /* by jumps and switches; sorted */
     address_list ways;      /* of the function at hand: what is left to be followed */
     ARRAY(struct pad) pads; /* by function */
@@ -98,7 +99,7 @@ static size_t start_at(const struct analysis *a, vaddr_t addr) {
 
 static bool is_endless(const struct search *s, vaddr_t to) {
     size_t i = start_at(s->a, to);
-    return i == SIZE_MAX ? list_holds(&s->named, to) : s->endless[i];
+    return i == SIZE_MAX ? list_holds(&s->given, to) : s->endless[i];
 }
 
 static bool may_lead(uint8_t kind) {
@@ -252,7 +253,7 @@ static bool find_returning(struct search *s, bool back) {
         memset(s->seen[i], 0, (s->a->texts.at[i].size / STATE_BYTES + 1) * sizeof **s->seen);
     for (size_t k = 0; k < count; k++) {
         size_t i = back ? count - 1 - k : k;
-        if (!s->endless[i] || list_holds(&s->named, s->a->starts.at[i].addr) || !may_return(s, i))
+        if (!s->endless[i] || list_holds(&s->given, s->a->starts.at[i].addr) || !may_return(s, i))
             continue;
         s->endless[i] = false;
         found = true;
@@ -270,10 +271,10 @@ static void find_endless(struct search *s) {
     while (round < MOST_ROUNDS && find_returning(s, round % 2))
         round++;
     for (size_t i = 0; round == MOST_ROUNDS && i < s->a->starts.count; i++)
-        s->endless[i] = list_holds(&s->named, s->a->starts.at[i].addr);
+        s->endless[i] = list_holds(&s->given, s->a->starts.at[i].addr);
 }
 
-/* ---- what stands behind calls of them ---- */
+/* ---- what stands behind calls ---- */
 
 static void note_led_to(struct search *s) {
     const struct analysis *a = s->a;
@@ -284,6 +285,52 @@ static void note_led_to(struct search *s) {
     for (size_t i = 0; i < a->module->ref_count; i++)
         ARRAY_PUSH(&s->led_to, code_address(a, a->module->refs[i].target));
     sort_by_address(s->led_to.at, s->led_to.count, sizeof *s->led_to.at);
+}
+
+/* One of the calls of a function: what stands behind it. */
+enum behind { BEHIND_KNOWN, BEHIND_DATA, BEHIND_CODE /* that nothing else leads to */ };
+
+static enum behind what_is_behind(const struct search *s, const struct text *t, vaddr_t at) {
+    struct insn in;
+    if (list_holds(&s->led_to, at) || start_at(s->a, at) != SIZE_MAX)
+        return BEHIND_KNOWN;
+    if (insn_at(s->a, at, &in) && in.kind == INSN_NOP)
+        at += in.size;
+    return text_holds(t, at) && text_is_data(t, at) ? BEHIND_DATA : BEHIND_CODE;
+}
+
+/* Compilers put constants behind a call only where it does not come back. What is taken for
+ * constants may be none, so there have to be more such calls than others. */
+static void add_told(struct search *s) {
+    address_list data = {0}, code = {0};
+    struct insn in = {.size = STATE_BYTES};
+    for (size_t i = 0; i < s->a->texts.count; i++) {
+        const struct text *t = &s->a->texts.at[i];
+        for (vaddr_t at = t->start; text_holds(t, at); at += in.size) {
+            if (!code_insn(s->a, t, (struct span){at, t->start + t->size}, &in)) {
+                in.size = STATE_BYTES;
+                continue;
+            }
+            if (in.kind != INSN_CALL || in.goes_on || !in.target)
+                continue;
+            enum behind behind = what_is_behind(s, t, at + in.size);
+            if (behind == BEHIND_DATA)
+                ARRAY_PUSH(&data, in.target);
+            else if (behind == BEHIND_CODE)
+                ARRAY_PUSH(&code, in.target);
+        }
+    }
+    sort_by_address(data.at, data.count, sizeof *data.at);
+    sort_by_address(code.at, code.count, sizeof *code.at);
+    for (size_t i = 0, end; i < data.count; i = end) {
+        vaddr_t to = data.at[i];
+        end = list_place(&data, to + 1);
+        if (end - i > list_place(&code, to + 1) - list_place(&code, to))
+            ARRAY_PUSH(&s->given, to);
+    }
+    sort_by_address(s->given.at, s->given.count, sizeof *s->given.at);
+    ARRAY_FREE(&data);
+    ARRAY_FREE(&code);
 }
 
 /* A function may begin at AT, or behind padding there. */
@@ -322,10 +369,11 @@ void endless_find(struct analysis *a, address_list *ret_ends, address_list *ret_
     s.seen = mem_alloc(a->texts.count * sizeof *s.seen + 1);
     for (size_t i = 0; i < a->texts.count; i++)
         s.seen[i] = mem_alloc((a->texts.at[i].size / STATE_BYTES + 1) * sizeof **s.seen);
-    endless_by_name(a, &s.named);
+    endless_by_name(a, &s.given);
     find_pads(&s);
-    find_endless(&s);
     note_led_to(&s);
+    add_told(&s);
+    find_endless(&s);
     s.ways.count = 0;
     for (size_t i = 0; i < a->texts.count; i++)
         find_behind(&s, &a->texts.at[i], ret_ends);
@@ -335,7 +383,7 @@ void endless_find(struct analysis *a, address_list *ret_ends, address_list *ret_
         free(s.seen[i]);
     free(s.seen);
     free(s.endless);
-    ARRAY_FREE(&s.named);
+    ARRAY_FREE(&s.given);
     ARRAY_FREE(&s.led_to);
     ARRAY_FREE(&s.ways);
     ARRAY_FREE(&s.pads);

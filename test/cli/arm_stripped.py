@@ -333,6 +333,60 @@ extern "C" int begins(int n) {
 """
 
 
+# What "dies" does with the function that it calls nothing tells; that it does not return, constants behind most calls of it.
+# Behind one a function stands that nothing names.
+TOLD = """
+.syntax unified
+.\\state
+.text
+.macro begin name
+.type \\name, %function
+\\name:
+    .fnstart
+    .save {r4, lr}
+    push {r4, lr}
+.endm
+.macro end name
+    .fnend
+.size \\name, . - \\name
+.endm
+.macro complain name
+.global \\name
+begin \\name
+    ldr r0, 2f
+    bl dies
+    .balign 4
+2:  .word 0x12345678
+end \\name
+.endm
+.global begins
+begin begins
+    mov r4, r0
+    bl out
+    cmp r0, #0
+    beq 1f
+    pop {r4, pc}
+1:  bl dies
+end begins
+.type silent, %function
+silent:
+    push {r4, r5, r6, lr}
+    mov r4, r0
+    bl out
+    pop {r4, r5, r6, pc}
+    nop
+.size silent, . - silent
+complain one
+complain two
+begin dies
+    ldr r1, 3f
+    ldr r3, [r0]
+    blx r3
+    .balign 4
+3:  .word 0x5678
+end dies
+"""
+
 # Go's: a function that is entered in its middle, as by one that nothing tells of, and C's that is exported.
 GO = """
 .syntax unified
@@ -440,6 +494,10 @@ class Stripped(arm.Explained):
             whole, bare = self.both(text=UNREACHABLE.replace("\\state", state))
             self.traced(whole, whole)
             self.traced(bare, bare)
+
+    def test_who_is_called_right_before_constants_never_returns(self):
+        for state in "arm", "thumb":
+            self.alike(*self.both(text=TOLD.replace("\\state", state)))
 
     def test_what_code_makes_the_address_of_is_found(self):
         for state in "-marm", "-mthumb":
