@@ -5,7 +5,7 @@ import unittest
 
 from support import SOURCE, read, run, tool
 
-PURPOSES = ("build", "cross", "demo", "check", "arm", "long", "bench")
+PURPOSES = ("build", "cross", "package", "demo", "check", "arm", "long", "bench")
 
 BUILD_ESSENTIAL = {"gcc", "libc6-dev", "binutils", "make"}  # which Debian's packages need not ask for
 
@@ -36,7 +36,7 @@ class Packages(unittest.TestCase):
         readme = read(os.path.join(SOURCE, "README.md"))
         quoted = re.findall(r"apt-get install((?:[^\n]*\\\n)*[^\n]*)", readme)
         self.assertEqual([sorted(re.sub(r"\\\n|#.*", " ", names).split()) for names in quoted],
-                         [sorted(listed(purpose)) for purpose in ("build", "cross")])
+                         [sorted(listed(purpose)) for purpose in ("build", "cross", "package")])
 
     def test_debian_control_names_what_builds_need(self):
         control = read(os.path.join(SOURCE, "debian", "control"))
