@@ -304,7 +304,7 @@ end:
     .balign 16
 /*
  * Where one thread at a time goes over what is left of the straight code of a trampoline, while its
- * signals are blocked (session/crossing.c). The tool writes the instructions here, of whichever state, a
+ * signals are blocked (patch/crossing.c). The tool writes the instructions here, of whichever state, a
  * jump to the gate, the word by which it is left, and the notes. The first call of the gate does nothing;
  * at it the tool takes the thread away. Without a tool the thread goes on: the second call gives it its
  * signal mask back, then it is where it would have come to in the trampoline. No flag changes. Of the
@@ -344,7 +344,7 @@ notes: /* struct bridge_notes in arch/bridge.h */
     .quad 0, 0, 0, 0
     .balign 16
 /*
- * What is left of a call that had transferred some bytes when a stop of ours ended it (session/rests.c).
+ * What is left of a call that had transferred some bytes when a stop of ours ended it (tracer/rests.c).
  * r6: the lane; r8: the first argument; all other registers are the call's. Then rt_sigreturn brings all of them back, with the
  * sum: what was done before, if this fails. Only for the last instruction before that is the stack pointer
  * not the program's.

@@ -188,7 +188,7 @@ end:
     .balign 16, 0xcc
 /*
  * Where one thread at a time goes over what is left of the straight code of a trampoline, while its
- * signals are blocked (session/crossing.c). The tool writes the instructions here, a jump to the
+ * signals are blocked (patch/crossing.c). The tool writes the instructions here, a jump to the
  * gate, and the notes. The first call of the gate does nothing; at it the tool takes the thread
  * away. Without a tool the thread goes on: the second call gives it its signal mask back, then it
  * is where it would have come to in the trampoline. No flag changes.
@@ -232,7 +232,7 @@ notes: /* struct bridge_notes in arch/bridge.h */
     .quad 0, 0, 0, 0
     .balign 16, 0xcc
 /*
- * What is left of a call that had transferred some bytes when a stop of ours ended it (session/rests.c).
+ * What is left of a call that had transferred some bytes when a stop of ours ended it (tracer/rests.c).
  * The registers are the call's; where it fails, what was done before is the result. Then all registers
  * are as they would be behind the call, flags and the stack untouched: without a tool the thread goes on,
  * too.

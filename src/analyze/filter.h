@@ -7,7 +7,7 @@
  * it only: a call that began before begins with it, one that goes on is still open at its end.
  *
  * What record was to leave out (-D, -t) is not shown either: it may be there, where that could not
- * be told while recording (session/thin.h). There callers that are not shown count for depth.
+ * be told while recording (ring/thin.h). There callers that are not shown count for depth.
  */
 #ifndef SPOOR_ANALYZE_FILTER_H
 #define SPOOR_ANALYZE_FILTER_H

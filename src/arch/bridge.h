@@ -1,6 +1,6 @@
 /*
  * The bridge: code in the agent over which a stopped thread is let go to run straight code of a
- * trampoline and no more (session/crossing.c). Pure functions over bytes; like regs.h those of the
+ * trampoline and no more (patch/crossing.c). Pure functions over bytes; like regs.h those of the
  * host.
  *
  *     bridge:  copies of the instructions     AREA's first bytes are the agent

@@ -5,7 +5,7 @@
 #include "cmd/command.h"
 #include "cmd/say.h"
 #include "cmd/values.h"
-#include "session/control.h"
+#include "record/control.h"
 
 static void add_patterns(const pattern_array *from, string_array *to) {
     for (size_t i = 0; i < from->count; i++)

@@ -4,7 +4,7 @@
 #include "cmd/command.h"
 #include "cmd/say.h"
 #include "cmd/values.h"
-#include "session/detach.h"
+#include "record/detach.h"
 
 static void show_warning(void *ctx, const char *text) {
     (void)ctx;
@@ -12,7 +12,7 @@ static void show_warning(void *ctx, const char *text) {
 }
 
 int cmd_detach(struct options *options, int argc, char **argv) {
-    const struct session_options session = {.warn = show_warning};
+    const struct session_options session = {.report.warn = show_warning};
     struct err err = {0};
     uint32_t pid;
     bool found;

@@ -8,9 +8,9 @@
 #include "cmd/command.h"
 #include "cmd/say.h"
 #include "elf/demangle.h"
-#include "session/mapped.h"
-#include "session/program.h"
-#include "session/select.h"
+#include "patch/program.h"
+#include "select/mapped.h"
+#include "select/select.h"
 #include "target/candidate.h"
 #include "target/maps.h"
 

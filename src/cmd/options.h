@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/types.h"
 #include "plan/plan.h"
-#include "session/session.h"
+#include "record/session.h"
 #include "wire/ring.h"
 
 typedef ARRAY(const struct pattern *) pattern_array;

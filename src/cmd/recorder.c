@@ -86,9 +86,7 @@ struct session_options recorder_options(struct recorder *r, const struct options
                                     .duration_ns = o->duration_ns,
                                     .events = o->events,
                                     .progress = progress_is_wanted(options) ? show_progress : NULL,
-                                    .warn = show_warning,
-                                    .complain = show_complaint,
-                                    .ctx = r};
+                                    .report = {show_warning, show_complaint, r}};
 }
 
 void recorder_summary(const struct session_options *session, const struct session_result *result) {

@@ -3,7 +3,7 @@
 #define SPOOR_CMD_RECORDER_H
 
 #include "cmd/options.h"
-#include "session/session.h"
+#include "record/session.h"
 
 struct recorder {
     bool shown; /* progress stands on the terminal's present line */

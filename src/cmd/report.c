@@ -29,7 +29,7 @@ struct row {
     uint64_t before;           /* those that were open before they were traced */
 };
 
-struct report {
+struct report_table {
     const struct report_options *options;
     struct view view;
     struct term term;
@@ -61,7 +61,8 @@ static const unsigned char default_columns[] = {REPORT_CALLS, REPORT_TOTAL,   RE
 /* ---- rows ---- */
 
 /* NUMBER: as stats_function() gives it. */
-static void add_row(struct report *r, const struct stats *stats, uint32_t number, uint32_t stream) {
+static void add_row(struct report_table *r, const struct stats *stats, uint32_t number,
+                    uint32_t stream) {
     const struct function_stats *f = stats_of(stats, number);
     struct group group = {number, CHAIN_NONE};
     if (r->groups)
@@ -92,7 +93,7 @@ static void add_row(struct report *r, const struct stats *stats, uint32_t number
 }
 
 /* Gives the rows from FIRST on, which are of one thread, the self time of their modules. */
-static void add_module_self(struct report *r, size_t first) {
+static void add_module_self(struct report_table *r, size_t first) {
     AUTO_FREE uint64_t *self = mem_alloc(names_module_count(r->view.source.names) * sizeof *self);
     for (size_t i = first; i < r->rows.count; i++)
         self[r->rows.at[i].module] += r->rows.at[i].numbers[REPORT_SELF];
@@ -100,7 +101,7 @@ static void add_module_self(struct report *r, size_t first) {
         r->rows.at[i].module_self = self[r->rows.at[i].module];
 }
 
-static void add_rows(struct report *r, const struct stats *stats, uint32_t stream) {
+static void add_rows(struct report_table *r, const struct stats *stats, uint32_t stream) {
     size_t first = r->rows.count;
     for (size_t i = 0; i < stats_function_count(stats); i++)
         add_row(r, stats, stats_function(stats, i), stream);
@@ -109,7 +110,7 @@ static void add_rows(struct report *r, const struct stats *stats, uint32_t strea
 }
 
 /* STATS is empty, before and after. */
-static void read_by_thread(struct report *r, struct stats *stats, struct strand strand) {
+static void read_by_thread(struct report_table *r, struct stats *stats, struct strand strand) {
     AUTO_FREE struct stats **each = mem_alloc(strand.count * sizeof *each);
     for (uint32_t i = 0; i < strand.count; i++)
         each[i] = i ? stats_new(&r->view.source, r->groups) : stats;
@@ -123,7 +124,7 @@ static void read_by_thread(struct report *r, struct stats *stats, struct strand 
     }
 }
 
-static void read_trace(struct report *r) {
+static void read_trace(struct report_table *r) {
     const struct source *source = &r->view.source;
     if (r->options->by_stack) {
         r->places = places_new(source->reader, source->names);
@@ -157,7 +158,7 @@ static int compare_texts(struct names *n, enum report_column by, const struct ro
 
 /* Groups first: threads as they appeared, modules with the most self time first. */
 static int compare_rows(const void *a, const void *b, void *ctx) {
-    const struct report *r = ctx;
+    const struct report_table *r = ctx;
     const struct row *x = a, *y = b;
     struct names *n = r->view.source.names;
     enum report_column by = r->options->sort;
@@ -175,19 +176,19 @@ static int compare_rows(const void *a, const void *b, void *ctx) {
     return rc ? rc : compare_numbers(y->chain, x->chain);
 }
 
-static bool same_group(const struct report *r, const struct row *a, const struct row *b) {
+static bool same_group(const struct report_table *r, const struct row *a, const struct row *b) {
     return a->stream == b->stream && (!r->options->by_module || a->module == b->module);
 }
 
 /* The row after the last one of the group that begins at FIRST. */
-static size_t group_end(const struct report *r, size_t first) {
+static size_t group_end(const struct report_table *r, size_t first) {
     size_t i = first;
     while (i < r->rows.count && same_group(r, &r->rows.at[first], &r->rows.at[i]))
         i++;
     return i;
 }
 
-static size_t shown_end(const struct report *r, size_t first, size_t end) {
+static size_t shown_end(const struct report_table *r, size_t first, size_t end) {
     uint32_t limit = r->options->limit;
     return limit && end - first > limit ? first + limit : end;
 }
@@ -206,7 +207,7 @@ static void json_aliases(struct names *n, uint32_t function) {
     printf("]");
 }
 
-static void json_row(const struct report *r, const struct row *row) {
+static void json_row(const struct report_table *r, const struct row *row) {
     struct names *n = r->view.source.names;
     const uint64_t *v = row->numbers;
     printf("{\"function\": ");
@@ -229,7 +230,7 @@ static void json_row(const struct report *r, const struct row *row) {
     printf("}");
 }
 
-static void print_json(const struct report *r) {
+static void print_json(const struct report_table *r) {
     const char *separator = "[\n";
     for (size_t i = 0, end; i < r->rows.count; i = end) {
         end = group_end(r, i);
@@ -245,7 +246,8 @@ static void print_json(const struct report *r) {
 /* ---- text ---- */
 
 /* Prints TEXT in its column; USED counts the terminal's columns. */
-static void print_text(const struct report *r, const char *text, bool is_last, unsigned *used) {
+static void print_text(const struct report_table *r, const char *text, bool is_last,
+                       unsigned *used) {
     enum { WIDTH = 30 };
     unsigned left = r->term.width > *used ? r->term.width - *used : 0;
     if (is_last)
@@ -256,13 +258,13 @@ static void print_text(const struct report *r, const char *text, bool is_last, u
 
 /* The function's name, marked if some of its calls are not known from entry to exit. To be freed.
  */
-static char *marked_name(const struct report *r, const struct row *row) {
+static char *marked_name(const struct report_table *r, const struct row *row) {
     const char *name = names_function(r->view.source.names, row->function);
     return mem_printf("%s%s%s", row->before ? FIGURE_BEFORE " " : "",
                       row->inferred ? FIGURE_INFERRED " " : "", name);
 }
 
-static void print_number(const struct report *r, const struct row *row, enum report_column c,
+static void print_number(const struct report_table *r, const struct row *row, enum report_column c,
                          unsigned *used) {
     char text[FIGURE_ROOM];
     bool of_calls = c == REPORT_MIN || c == REPORT_MAX || c == REPORT_P50 || c == REPORT_P99;
@@ -287,7 +289,8 @@ static struct shape shape_of(const struct report_options *o) {
                             : (struct shape){default_columns, sizeof default_columns};
 }
 
-static void print_row(const struct report *r, const struct shape *shape, const struct row *row) {
+static void print_row(const struct report_table *r, const struct shape *shape,
+                      const struct row *row) {
     struct names *n = r->view.source.names;
     AUTO_FREE char *function = marked_name(r, row);
     const char *const texts[] = {
@@ -309,7 +312,7 @@ static void print_row(const struct report *r, const struct shape *shape, const s
 }
 
 /* Who has made the calls of ROW, under it. */
-static void print_callers(const struct report *r, const struct row *row) {
+static void print_callers(const struct report_table *r, const struct row *row) {
     enum { INDENT = 4 };
     AUTO_FREE char *callers = callers_text(r->places, row->chain);
     printf("%*s< ", INDENT, "");
@@ -317,7 +320,7 @@ static void print_callers(const struct report *r, const struct row *row) {
     printf("\n");
 }
 
-static void print_head(const struct report *r, const struct shape *shape) {
+static void print_head(const struct report_table *r, const struct shape *shape) {
     if (r->term.color)
         printf("\033[1m");
     for (size_t i = 0; i < shape->count; i++) {
@@ -328,7 +331,7 @@ static void print_head(const struct report *r, const struct shape *shape) {
     printf("%s\n", r->term.color ? "\033[0m" : "");
 }
 
-static void print_group_name(const struct report *r, size_t first, size_t end) {
+static void print_group_name(const struct report_table *r, size_t first, size_t end) {
     const struct row *row = &r->rows.at[first];
     const struct report_options *o = r->options;
     uint64_t self = 0;
@@ -349,7 +352,7 @@ static void print_group_name(const struct report *r, size_t first, size_t end) {
     printf(": %s of all time\n", share);
 }
 
-static void print_tables(const struct report *r) {
+static void print_tables(const struct report_table *r) {
     struct shape shape = shape_of(r->options);
     bool grouped = r->options->by_thread || r->options->by_module;
     if (!r->rows.count)
@@ -382,7 +385,7 @@ static void print_tables(const struct report *r) {
 }
 
 int cmd_report(struct options *options, int argc, char **argv) {
-    struct report r = {.options = &options->report, .term = term_open(&options->view)};
+    struct report_table r = {.options = &options->report, .term = term_open(&options->view)};
     struct err err;
     if (view_open(&r.view, options, argc, argv, &err) < 0) {
         say_err(&err);

@@ -2,7 +2,7 @@
 #ifndef SPOOR_CMD_TRIGGER_H
 #define SPOOR_CMD_TRIGGER_H
 
-#include "session/session.h"
+#include "record/session.h"
 
 /* TEXT must stay; ret->pattern is to be freed. Names may hold '>' (operator>, templates): what
  * follows the last one tells. Errors: EINVAL "bad-value", "bad-pattern". */

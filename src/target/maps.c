@@ -268,3 +268,7 @@ taddr_t maps_find_room(const struct maps *maps, struct span near, uint64_t size,
 taddr_t maps_find_room_between(const struct maps *maps, struct span within, uint64_t size) {
     return within.end > within.start ? room_above(maps, within.start, within.end, size) : 0;
 }
+
+bool map_is_same_file(const struct map *a, const struct map *b) {
+    return a->inode && a->inode == b->inode && a->device == b->device;
+}

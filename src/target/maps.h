@@ -46,4 +46,7 @@ taddr_t maps_find_room(const struct maps *maps, struct span near, uint64_t size,
 /* The lowest place for SIZE bytes in WITHIN, whatever may grow into it; 0 when there is none. */
 taddr_t maps_find_room_between(const struct maps *maps, struct span within, uint64_t size);
 
+/* True when both map the same file. */
+bool map_is_same_file(const struct map *a, const struct map *b);
+
 #endif

@@ -1,7 +1,7 @@
 /* Locks itself into a sandbox, then does what a tracer makes system calls for: loads a library, has
  * more threads than there are lanes, and executes itself. warded KIND LIBRARY [inside]
  *
- *     spares   kills for calls like those that src/session/permits.c lists, and not for those
+ *     spares   kills for calls like those that src/patch/permits.c lists, and not for those
  *     fails    lets memfd_create fail
  *     guards   lets memory be written or executed, not both, as systemd's MemoryDenyWriteExecute
  *     kills    kills for anonymous memory that can be executed

@@ -1,0 +1,24 @@
+/* How a room tells the user something: only commands print. Either function may be missing. */
+#ifndef SPOOR_BASE_REPORT_H
+#define SPOOR_BASE_REPORT_H
+
+#include <stddef.h>
+
+struct report {
+    void (*warn)(void *ctx, const char *text); /* one line about something that is not fatal */
+    /* One line about something that failed although the recording goes on, or that stays in a
+     * process. */
+    void (*complain)(void *ctx, const char *text);
+    void *ctx;
+};
+
+static inline void report_warn(const struct report *r, const char *text) {
+    if (r->warn)
+        r->warn(r->ctx, text);
+}
+static inline void report_complain(const struct report *r, const char *text) {
+    if (r->complain)
+        r->complain(r->ctx, text);
+}
+
+#endif

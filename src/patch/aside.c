@@ -1,0 +1,204 @@
+#include "patch/aside.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/page.h"
+#include "patch/space.h"
+#include "target/memory.h"
+#include "unwind/own_stack.h"
+
+enum { CHUNK = 64 << 10, WORDS = CHUNK / sizeof(regs_word_t), LOOKED_AT = 512 /* pages at once */ };
+static const uint64_t MOST_BYTES = UINT64_C(2) << 30; /* a second of one processor */
+static const taddr_t LARGE = 64 << 20;                /* maps of stacks are smaller, most of them */
+static const size_t BEFORE = REGS_CONTEXT_WORDS - 1;  /* a frame may lie on two chunks */
+
+/* Adds the frames in the COUNT words that lie at AT. */
+static void add_frames(const regs_word_t *words, size_t count, taddr_t at, struct aside *ret) {
+    struct aside_frame frame;
+    for (size_t i = 0; i + BEFORE < count; i++) {
+        if (!regs_look_like_context(&words[i], &frame.context))
+            continue;
+        frame.at = at + i * sizeof *words;
+        ARRAY_PUSH(&ret->frames, frame);
+    }
+}
+
+/* ---- all of a process's memory ---- */
+
+struct look {
+    const struct aside_pace *pace;
+    struct space *space;
+    pid_t tid; /* of the process's, for /proc */
+    int pages; /* /proc/PID/pagemap */
+    uint64_t left;
+};
+
+/* Threads wait until their reports are answered. */
+static void look_at_run(struct look *l, taddr_t start, taddr_t end) {
+    regs_word_t words[WORDS];
+    for (taddr_t at = start; at < end;) {
+        size_t size = end - at < CHUNK ? end - at : CHUNK;
+        if (l->left < size)
+            return;
+        l->left -= size;
+        if (memory_read_fast(l->tid, at, words, size) ||
+            memory_read(l->space->remote.memory_fd, at, words, size, NULL) == 0)
+            add_frames(words, size / sizeof *words, at, l->space->aside);
+        l->pace->between(l->pace->ctx);
+        if (at + size == end)
+            return;
+        at += size - BEFORE * sizeof *words;
+    }
+}
+
+/* Documentation/admin-guide/mm/pagemap.rst: in memory, and not a file's. */
+static bool is_own(uint64_t page) {
+    const uint64_t present = UINT64_C(1) << 63, of_file = UINT64_C(1) << 61;
+    return page & present && !(page & of_file);
+}
+
+/* Pages that nothing was written to are passed by, as reading would make them. */
+static void look_at_map(struct look *l, const struct map *m) {
+    uint64_t pages[LOOKED_AT];
+    const uint64_t size = page_bytes();
+    taddr_t start = 0; /* of a run; 0: there is none */
+    for (taddr_t at = m->start; at < m->end;) {
+        size_t left = (m->end - at) / size, count = left < LOOKED_AT ? left : LOOKED_AT;
+        ssize_t got =
+            pread(l->pages, pages, count * sizeof *pages, (off_t)(at / size * sizeof *pages));
+        if (got < (ssize_t)sizeof *pages)
+            break;
+        for (size_t i = 0; i < (size_t)got / sizeof *pages; i++, at += size) {
+            if (is_own(pages[i])) {
+                start = start ? start : at;
+            } else if (start) {
+                look_at_run(l, start, at);
+                start = 0;
+            }
+        }
+    }
+    if (start)
+        look_at_run(l, start, m->end);
+}
+
+static void look_at_maps(struct look *l, const struct maps *maps, bool large) {
+    for (const struct map *m = maps->list.at; m < maps->list.at + maps->list.count; m++)
+        if (m->readable && m->writable && !m->shared && (m->end - m->start > LARGE) == large)
+            look_at_map(l, m);
+}
+
+void aside_look(struct space *space, const struct aside_pace *pace) {
+    struct look l = {.pace = pace, .space = space, .tid = space_thread(space), .left = MOST_BYTES};
+    struct maps maps;
+    AUTO_FREE char *name = mem_printf("/proc/%d/pagemap", l.tid);
+    aside_forget(space);
+    space->aside = mem_alloc(sizeof *space->aside);
+    if (maps_read(l.tid, &maps, NULL) < 0)
+        return;
+    l.pages = open(name, O_RDONLY | O_CLOEXEC);
+    if (l.pages >= 0) {
+        look_at_maps(&l, &maps, false);
+        look_at_maps(&l, &maps, true);
+        close(l.pages);
+    }
+    maps_done(&maps);
+}
+
+void aside_forget(struct space *space) {
+    if (!space->aside)
+        return;
+    ARRAY_FREE(&space->aside->frames);
+    free(space->aside);
+    space->aside = NULL;
+}
+
+/* ---- what is delivered ---- */
+
+void aside_note(const struct space *space, pid_t tid) {
+    struct aside *a = space->aside;
+    struct regs regs;
+    if (!a || thread_get_regs(tid, &regs) < 0)
+        return;
+    const struct aside_frame frame = {0, {regs_pc(&regs), regs_sp(&regs), 0}};
+    if (!a->frames.count || a->frames.at[a->frames.count - 1].context.sp != frame.context.sp)
+        ARRAY_PUSH(&a->frames, frame);
+}
+
+/* The frame of a signal that was delivered when the stack pointer was SP, if it lies on that stack.
+ * Before it may be the state of all registers that there are. */
+static void find_below(int memory_fd, taddr_t sp, struct aside *ret) {
+    enum { LARGEST_FRAME = 16 << 10 };
+    regs_word_t words[LARGEST_FRAME / sizeof(regs_word_t)];
+    struct aside found = {.frames = {0}};
+    taddr_t start = (sp & -(taddr_t)sizeof *words) - sizeof words;
+    if (memory_read(memory_fd, start, words, sizeof words, NULL) < 0)
+        return;
+    add_frames(words, sizeof words / sizeof *words, start, &found);
+    for (size_t i = 0; i < found.frames.count; i++)
+        if (found.frames.at[i].context.sp == sp)
+            ARRAY_PUSH(&ret->frames, found.frames.at[i]);
+    ARRAY_FREE(&found.frames);
+}
+
+void aside_gather(const struct space *space, struct aside *ret) {
+    const struct aside *a = space->aside;
+    int fd = space->remote.memory_fd;
+    for (size_t i = 0; a && i < a->frames.count; i++) {
+        const struct aside_frame *f = &a->frames.at[i];
+        regs_word_t words[REGS_CONTEXT_WORDS];
+        if (!f->at)
+            find_below(fd, f->context.sp, ret);
+        else if (memory_read(fd, f->at, words, sizeof words, NULL) == 0)
+            add_frames(words, REGS_CONTEXT_WORDS, f->at, ret);
+    }
+}
+
+/* ---- which of them count ---- */
+
+/* Before the context the kernel writes which stack the thread had for signals: struct sigaltstack.
+ * One that is disarmed while a handler is on it (SS_AUTODISARM) is meant to be switched away from:
+ * what lies there is not told from other frames. */
+static bool is_on_signal_stack(int memory_fd, const struct aside_frame *f) {
+    enum { BASE, FLAGS, SIZE, FIELDS };
+    static const regs_word_t autodisarm = (regs_word_t)1 << 31; /* linux/signal.h */
+    regs_word_t stack[FIELDS];
+    taddr_t at = f->at - REGS_CONTEXT_STACK * sizeof(regs_word_t);
+    return memory_read(memory_fd, at, stack, sizeof stack, NULL) == 0 &&
+           !(stack[FLAGS] & autodisarm) && f->at - stack[BASE] < stack[SIZE];
+}
+
+/* Whether a thread stands in the map that SP is in, or there is no such map any more. */
+static bool is_run_on(taddr_t sp, const pid_t *tids, size_t count) {
+    struct maps maps;
+    struct regs regs;
+    if (!count || maps_read(tids[0], &maps, NULL) < 0)
+        return false;
+    const struct map *m = maps_at(&maps, sp);
+    bool found = !m;
+    for (size_t i = 0; i < count && !found; i++)
+        found = thread_get_regs(tids[i], &regs) == 0 && maps_at(&maps, regs_sp(&regs)) == m;
+    maps_done(&maps);
+    return found;
+}
+
+/* What lies on its own stack where TID stands, or below, was left or is found from there. */
+static bool is_passed(const struct aside_frame *f, pid_t tid) {
+    struct regs regs;
+    const struct span none = {0, 0};
+    bool first = status_process_of(tid) == tid;
+    if (thread_get_regs(tid, &regs) < 0)
+        return false;
+    struct span own = own_stack(tid, first ? OWN_STACK_OF_FIRST : OWN_STACK_OF_RUNNING, &none);
+    taddr_t sp = regs_sp(&regs);
+    return sp >= own.start && sp < own.end && f->at >= own.start && f->at < sp;
+}
+
+bool aside_counts(const struct aside_frame *frame, int memory_fd, const pid_t *tids, size_t count) {
+    if (is_on_signal_stack(memory_fd, frame))
+        return !is_run_on(frame->context.sp, tids, count);
+    for (size_t i = 0; i < count; i++)
+        if (is_passed(frame, tids[i]))
+            return false;
+    return true;
+}

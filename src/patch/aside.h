@@ -1,0 +1,49 @@
+/*
+ * Signals' handlers that stand aside: they have switched stacks (a scheduler that preempts
+ * coroutines so), and when somebody switches back they return to what they have interrupted. No
+ * thread's stack pointer leads to the frames that the kernel has left there for that. So they are
+ * looked for in all of a process's memory that is its own and written to, while it runs; and what
+ * is delivered from the beginning of that on is noted. When all threads stand it is looked whether
+ * the frames are still there.
+ *
+ * A frame that its handler has left stays in memory until that is used again, and looks the same.
+ * So two kinds do not count, of which a program that takes signals has many: those that lie on a
+ * thread's own stack where it stands farther up, and those on stacks for signals (sigaltstack) that
+ * have interrupted what is run on now, since nobody is there while a handler stands aside. (Stacks
+ * are told apart by maps. Of stacks that were disarmed for the handler, SS_AUTODISARM, all count.)
+ */
+#ifndef SPOOR_PATCH_ASIDE_H
+#define SPOOR_PATCH_ASIDE_H
+
+#include "arch/regs.h"
+#include "base/mem.h"
+
+struct space;
+
+struct aside_frame {
+    taddr_t at; /* of the words that tell of it; 0: a signal was delivered there */
+    struct regs_context context;
+};
+
+struct aside {
+    ARRAY(struct aside_frame) frames;
+};
+
+/* Called after each chunk of memory: the search takes long, and threads wait for answers. */
+struct aside_pace {
+    void (*between)(void *ctx);
+    void *ctx;
+};
+/* Searches the memory of SPACE, whose threads run. From now on until aside_forget(), delivered
+ * signals are noted. */
+void aside_look(struct space *space, const struct aside_pace *pace);
+void aside_forget(struct space *space);
+/* TID, of SPACE, is about to get a signal. */
+void aside_note(const struct space *space, pid_t tid);
+
+/* All threads of SPACE stand: adds to RET the frames that are still there. */
+void aside_gather(const struct space *space, struct aside *ret);
+/* Whether FRAME is none that its handler has left. TIDS: all threads. */
+bool aside_counts(const struct aside_frame *frame, int memory_fd, const pid_t *tids, size_t count);
+
+#endif

@@ -1,0 +1,78 @@
+#include "patch/breakpoints.h"
+
+#include "patch/patcher.h"
+#include "select/trap_limit.h"
+
+const struct trap *breakpoints_at(const struct space *s, taddr_t addr, struct patched **ret) {
+    for (size_t i = 0; i < s->modules.count; i++) {
+        struct patched *p = &s->modules.at[i];
+        const struct trap *trap = p->code ? patcher_trap_at(p, addr) : NULL;
+        if (trap) {
+            *ret = p;
+            return trap;
+        }
+    }
+    return NULL;
+}
+
+void breakpoints_look(struct space *s) {
+    s->traps = 0;
+    for (size_t i = 0; i < s->modules.count; i++)
+        s->traps += patcher_standing_traps(&s->modules.at[i], s->remote.memory_fd);
+    s->trapped |= s->traps > 0;
+}
+
+/* ---- withdrawal ---- */
+
+enum { ALL = UINT32_MAX };
+
+/* Those of function NUMBER of P, or ALL. */
+static void withdraw(const struct space *s, struct patched *p, uint32_t number) {
+    for (size_t i = 0; p->code && i < p->code->emitted.trap_count; i++) {
+        const struct trap *trap = &p->code->emitted.traps[i];
+        if ((number == ALL || trap->function == number) &&
+            patcher_trap_stands(p, s->remote.memory_fd, trap))
+            patcher_withdraw(p, s->remote.memory_fd, trap->at + p->bias, NULL);
+    }
+}
+
+void breakpoints_withdraw(struct space *s, taddr_t addr, bool all) {
+    struct patched *p;
+    const struct trap *trap = breakpoints_at(s, addr, &p);
+    if (trap && all)
+        withdraw(s, p, trap->function);
+    else if (trap && patcher_trap_stands(p, s->remote.memory_fd, trap))
+        patcher_withdraw(p, s->remote.memory_fd, addr, NULL);
+    breakpoints_look(s);
+}
+
+void breakpoints_withdraw_again(struct space *s) {
+    for (size_t i = 0; i < s->modules.count; i++) {
+        struct patched *p = &s->modules.at[i];
+        for (size_t k = 0; p->code && k < p->code->emitted.trap_count; k++)
+            if (trap_limit_passed(p->entry, p->code->emitted.traps[k].function))
+                withdraw(s, p, p->code->emitted.traps[k].function);
+    }
+}
+
+void breakpoints_remove(struct space *s) {
+    if (!s->traps)
+        return;
+    for (size_t i = 0; i < s->modules.count; i++)
+        withdraw(s, &s->modules.at[i], ALL);
+    breakpoints_look(s);
+}
+
+/* ---- what the user is told ---- */
+
+void breakpoints_tell(const struct session_options *o, const struct patched *p) {
+    size_t count = p->code->emitted.trap_count;
+    if (!count || p->entry->traps_told)
+        return;
+    AUTO_FREE char *text = mem_printf(
+        "%s: %zu of its places can be traced by breakpoints only: each hit stops the program, "
+        "which does not outlive spoor if that is killed",
+        p->entry->module->name, count);
+    report_warn(&o->report, text);
+    p->entry->traps_told = true;
+}

@@ -1,0 +1,108 @@
+#include "patch/crossing.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+
+#include "patch/permits.h"
+#include "target/memory.h"
+
+bool crossing_is_possible(const struct crossing *c) {
+    return c->space->slabs.count && !c->module->kept && permits(c->space, c->tid, PERMIT_MASK);
+}
+
+static uint64_t bit(int sig) { return UINT64_C(1) << (sig - 1); }
+
+/* Faults must stay deliverable, or the kernel would reset their dispositions. So must SIGSYS, which
+ * stops a thread at the gate whose system calls go to a handler of its own. */
+static uint64_t all_but_faults(void) {
+    return ~(bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL) | bit(SIGTRAP) | bit(SIGSYS));
+}
+
+static int write_bridge(const struct crossing *c, const struct bridge_notes *notes) {
+    int fd = c->space->remote.memory_fd;
+    taddr_t area = c->module->area;
+    uint8_t bytes[BRIDGE_WRITTEN];
+    int rc = bridge_write(c->code, notes, area, bytes);
+    if (rc == 0)
+        rc = memory_write(fd, bridge_at(area), bytes, sizeof bytes, NULL);
+    return rc < 0 ? rc : memory_write(fd, bridge_notes_at(area), notes, sizeof *notes, NULL);
+}
+
+/* Where the tracer dies between two requests, the thread goes on: with its own mask as long as it
+ * is not on the bridge, and there its own is written down. */
+int crossing_begin(const struct crossing *c, struct crossing_before *ret) {
+    struct regs regs;
+    ret->vectors = NULL;
+    int rc = thread_get_regs(c->tid, &regs);
+    if (rc < 0)
+        return rc;
+    ret->notes = (struct bridge_notes){.from = c->from,
+                                       .back = regs_name_code(&regs, c->from + c->size),
+                                       .saved = slab_saved(c->space->slabs.at[0], c->space->pid)};
+    rc = thread_get_mask(c->tid, &ret->notes.mask);
+    if (rc == 0)
+        rc = write_bridge(c, &ret->notes);
+    if (rc < 0)
+        return rc;
+    ret->before_signal = ptrace(PTRACE_GETSIGINFO, c->tid, NULL, &ret->signal) == 0 &&
+                         ret->signal.si_code >> 8 != PTRACE_EVENT_STOP;
+    ret->trap_flag = regs_trap_flag(&regs);
+    regs_set_trap_flag(&regs, false);
+    regs_set_pc(&regs, bridge_at(c->module->area));
+    ret->vectors = thread_save_vectors(c->tid);
+    rc = thread_set_regs(c->tid, &regs);
+    return rc < 0 ? rc : thread_set_mask(c->tid, all_but_faults());
+}
+
+/*
+ * Only where a signal has just come to it can a thread be given one with all that belongs to it. So
+ * one is sent that takes the place of the signal SIG that it had been stopped for: the same, where
+ * that is one and the same when sent twice and has no effect before it is delivered; else one that
+ * programs have to expect at any time or, if they do not catch it, never see. (Where the tracer
+ * dies before it has exchanged them, the thread gets it.)
+ */
+static int stand_in(pid_t tid, int sig) {
+    static const int harmless[] = {SIGWINCH, SIGCHLD, SIGURG};
+    bool of_jobs =
+        sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU || sig == SIGCONT;
+    if (sig < SIGRTMIN && !of_jobs && !thread_has_pending(tid, sig))
+        return sig;
+    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+        if (!thread_has_pending(tid, harmless[i]))
+            return harmless[i];
+    return harmless[0];
+}
+
+static int stop_before_signal(pid_t tid, int sig, struct meanwhile *m) {
+    int other = stand_in(tid, sig);
+    int rc = thread_set_mask(tid, ~bit(other));
+    return rc < 0 ? rc : thread_run_to_signal(tid, other, m);
+}
+
+int crossing_end(const struct crossing *c, const struct crossing_before *before, bool *ret_fault) {
+    pid_t tid = c->tid;
+    struct meanwhile m = {0};
+    struct regs regs;
+    bool fault = false;
+    int rc = thread_run_to_call(tid, &m, &fault);
+    if (rc == 0 && !before->before_signal)
+        rc = thread_halt(tid, &m);
+    else if (rc == 0 && !fault)
+        rc = stop_before_signal(tid, before->signal.si_signo, &m);
+    if (rc == 0 && before->before_signal)
+        ptrace(PTRACE_SETSIGINFO, tid, NULL, &before->signal);
+    if (rc == 0)
+        rc = thread_set_mask(tid, before->notes.mask);
+    if (rc == 0)
+        rc = thread_get_regs(tid, &regs);
+    if (rc == 0 && before->trap_flag) {
+        regs_set_trap_flag(&regs, true);
+        rc = thread_set_regs(tid, &regs);
+    }
+    thread_restore_vectors(tid, before->vectors);
+    free(before->vectors);
+    thread_make_good(tid, &m);
+    *ret_fault = fault && rc == 0 && !bridge_is_gate(c->module->area, regs_pc(&regs));
+    return rc;
+}

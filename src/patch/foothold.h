@@ -1,0 +1,29 @@
+/*
+ * Where the first remote calls of a process are made, and the last: when nothing of ours is mapped
+ * in it. A few bytes of executable memory that no program runs hold the system call; what a thread
+ * needs to recover alone is written to the far end of the first thread's stack. Both are put back
+ * as they were, and no thread runs meanwhile.
+ */
+#ifndef SPOOR_PATCH_FOOTHOLD_H
+#define SPOOR_PATCH_FOOTHOLD_H
+
+#include "arch/agent.h"
+#include "target/maps.h"
+#include "target/thread.h"
+
+struct foothold {
+    int memory_fd;
+    taddr_t code, frame; /* frame 0: there is no such stack, the callers' own serve */
+    uint8_t code_before[AGENT_CALL_MOST];
+    uint8_t frame_before[REMOTE_FRAME_BYTES];
+};
+
+/* All threads of TID's process stand still. Errors: "remote-call" (no executable memory), "memory".
+ */
+int foothold_take(int memory_fd, const struct maps *maps, pid_t tid, struct foothold *f,
+                  struct err *err);
+int foothold_leave(const struct foothold *f, struct err *err);
+/* From there. */
+struct remote_site foothold_site(const struct foothold *f);
+
+#endif

@@ -1,0 +1,136 @@
+#include "patch/keys_shared.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "patch/space.h"
+#include "target/memory.h"
+
+struct table {
+    struct lane_stretch at[LANE_STRETCHES_MOST + 1];
+};
+_Static_assert(sizeof(struct table) == LANE_STRETCHES_BYTES, "the last one stays an end");
+
+struct sharer *shared_find(const struct keys *keys, pid_t tid) {
+    for (size_t i = 0; keys->sharing && i < keys->sharing->threads.count; i++)
+        if (keys->sharing->threads.at[i].tid == tid)
+            return &keys->sharing->threads.at[i];
+    return NULL;
+}
+
+bool shared_has(const struct keys *keys, uint64_t pointer, pid_t tid) {
+    for (size_t i = 0; keys->sharing && i < keys->sharing->threads.count; i++) {
+        const struct sharer *k = &keys->sharing->threads.at[i];
+        if (k->pointer == pointer && k->tid != tid)
+            return true;
+    }
+    return false;
+}
+
+/* ---- in the target ---- */
+
+static void write_to_areas(const struct space *s, size_t offset, const void *bytes, size_t size) {
+    for (size_t i = 0; i < s->modules.count; i++) {
+        const struct patched *p = &s->modules.at[i];
+        if (p->code && p->area)
+            memory_write(s->remote.memory_fd, p->area + LANE_KEYS_BYTES + offset, bytes, size,
+                         NULL);
+    }
+}
+
+static void fill(const struct space *s, struct table *ret) {
+    memset(ret, 0xff, sizeof *ret);
+    if (s->keys.sharing)
+        memcpy(ret->at, s->keys.sharing->stretches.at,
+               s->keys.sharing->stretches.count * sizeof *ret->at);
+}
+_Static_assert(offsetof(struct lane_stretch, thread_pointer) == 0, "which a word is written to");
+
+int shared_install(const struct space *s, taddr_t area, struct err *err) {
+    struct table table;
+    fill(s, &table);
+    return memory_write(s->remote.memory_fd, area + LANE_KEYS_BYTES, &table, sizeof table, err);
+}
+
+static void write_anew(const struct space *s) {
+    struct table table;
+    fill(s, &table);
+    write_to_areas(s, 0, &table, sizeof table);
+}
+
+/* Takes away the stretches of POINTER, of one LANE or (0) of all. Others keep their places: threads
+ * may be reading. */
+static void take_away(struct space *s, uint64_t pointer, taddr_t lane) {
+    struct stretches *all = &s->keys.sharing->stretches;
+    for (size_t i = 0; i < all->count; i++) {
+        struct lane_stretch *k = &all->at[i];
+        if (k->thread_pointer != pointer || (lane && k->lane != lane))
+            continue;
+        k->thread_pointer = DEAD_LANE_KEY;
+        write_to_areas(s, i * sizeof *k, &DEAD_LANE_KEY, sizeof DEAD_LANE_KEY);
+    }
+}
+
+void shared_clear(struct space *s) { write_to_areas(s, 0, &NO_LANE_KEY, sizeof NO_LANE_KEY); }
+
+/* ---- whose is what ---- */
+
+void shared_add(struct space *s, const struct sharer *thread) {
+    if (!s->keys.sharing)
+        s->keys.sharing = mem_alloc(sizeof *s->keys.sharing);
+    s->keys.loses = true; /* where two run on one stack */
+    struct sharer *old = shared_find(&s->keys, thread->tid);
+    if (old)
+        *old = *thread;
+    else
+        ARRAY_PUSH(&s->keys.sharing->threads, *thread);
+    take_away(s, thread->pointer, 0);
+}
+
+void shared_remove(struct space *s, pid_t tid) {
+    struct sharer *k = shared_find(&s->keys, tid);
+    if (!k)
+        return;
+    take_away(s, k->pointer, k->lane);
+    *k = s->keys.sharing->threads.at[--s->keys.sharing->threads.count];
+}
+
+void shared_done(struct keys *keys) {
+    if (keys->sharing)
+        ARRAY_FREE(&keys->sharing->threads);
+    free(keys->sharing);
+    keys->sharing = NULL;
+}
+
+/* ---- where they stand ---- */
+
+static void seek_again(const struct space *s, pid_t tid, struct regs *regs) {
+    const struct patched *p = space_area_at(s, regs_pc(regs));
+    if (p && regs_seek_again(regs, p->area))
+        thread_set_regs(tid, regs);
+}
+
+void shared_seek_again(const struct space *s, pid_t tid) {
+    struct regs regs;
+    if (thread_get_regs(tid, &regs) == 0)
+        seek_again(s, tid, &regs);
+}
+
+bool shared_look(struct space *s) {
+    struct sharing *all = s->keys.sharing;
+    ARRAY(struct standing) threads = {0};
+    for (size_t i = 0; i < all->threads.count; i++) {
+        const struct sharer *k = &all->threads.at[i];
+        struct regs regs;
+        if (k->waits || thread_get_regs(k->tid, &regs) < 0)
+            continue;
+        seek_again(s, k->tid, &regs);
+        struct standing t = {k->pointer, k->lane, regs_sp(&regs), k->top};
+        ARRAY_PUSH(&threads, t);
+    }
+    stretches_drop(&all->stretches, DEAD_LANE_KEY);
+    bool fits = stretches_claim(&all->stretches, threads.at, threads.count, space_sink(s));
+    ARRAY_FREE(&threads);
+    write_anew(s);
+    return fits;
+}

@@ -1,0 +1,567 @@
+/* Which modules of a space are patched: what is mapped, what of it is wanted, what is gone. */
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "patch/annex.h"
+#include "patch/arrival.h"
+#include "patch/breakpoints.h"
+#include "patch/patcher.h"
+#include "patch/program.h"
+#include "patch/space.h"
+#include "ring/callers.h"
+#include "select/libcalls.h"
+#include "select/mapped.h"
+#include "target/auxv.h"
+#include "target/maps.h"
+
+static struct patched *find_mapped(struct space *s, taddr_t text) {
+    for (size_t i = 0; i < s->modules.count; i++)
+        if (s->modules.at[i].text == text)
+            return &s->modules.at[i];
+    return NULL;
+}
+
+static bool maps_file_of(const struct map *m, const struct patched *p) {
+    return m && m->inode == p->inode && m->device == p->device;
+}
+
+/* Programs may move their code to other memory at its place, patches and all. */
+static bool still_mapped(const struct space *s, const struct maps *maps, const struct patched *p) {
+    const struct map *m = maps_at(maps, p->text);
+    return m && m->executable &&
+           (maps_file_of(m, p) || patcher_stands(p, s->remote.memory_fd, !s->lifted));
+}
+
+/* Modules that the dynamic linker has unmapped: their areas are ours to unmap. */
+static void drop_gone(struct space *s, pid_t caller, const struct maps *maps) {
+    for (size_t i = 0; i < s->modules.count;) {
+        struct patched *p = &s->modules.at[i];
+        if (still_mapped(s, maps, p)) {
+            i++;
+            continue;
+        }
+        patcher_unmap(p, s, caller, NULL);
+        patcher_forget(p);
+        s->modules.at[i] = s->modules.at[--s->modules.count];
+    }
+}
+
+struct update {
+    bool ahead; /* nothing is installed yet */
+    bool anew;  /* nor told */
+    const struct space_context *ctx;
+    struct space *space;
+    pid_t caller;
+    struct maps *maps;
+    struct map program, loader; /* one map of each; a static program is its own loader */
+};
+
+/* The map that holds what TID's auxiliary vector says under TYPE. */
+static struct map map_from_auxv(const struct maps *maps, pid_t tid, uint64_t type) {
+    const struct map *m = maps_at(maps, auxv_value(tid, type));
+    return m ? *m : (struct map){0};
+}
+
+/* A process that is gone needs no words. That CALLER, which stands still, has been killed is to be
+ * seen before it is reported: its memory goes at once. 0: the process runs. */
+static void warn(const struct space_context *ctx, pid_t caller, const struct err *err) {
+    struct regs regs;
+    bool gone = err->code == ESRCH || (caller && thread_get_regs(caller, &regs) == -ESRCH);
+    if (!gone)
+        report_warn(&ctx->options->report, err->text);
+}
+
+static void warn_about(const struct update *u, const struct err *err) {
+    warn(u->ctx, u->ahead ? 0 : u->caller, err);
+}
+
+static void tell_module(const struct space_context *ctx, const struct space *s, struct patched *p) {
+    breakpoints_tell(ctx->options, p);
+    catalog_describe(ctx->catalog, p->entry, &p->code->emitted);
+    trace_writer_map(ctx->writer, &(struct trace_map){.pid = (uint32_t)s->pid,
+                                                      .first_id = p->entry->first_id,
+                                                      .bias = p->bias,
+                                                      .ticks = 0});
+    p->told = true;
+}
+
+static bool is_same(const struct patched *a, const struct patched *b) {
+    return a->inode == b->inode && a->device == b->device && a->bias == b->bias;
+}
+
+static struct patched *find_prepared(struct space *s, const struct patched *p, bool annex) {
+    for (size_t i = 0; i < s->prepared.count; i++)
+        if (is_same(&s->prepared.at[i], p) && !s->prepared.at[i].first == !annex)
+            return &s->prepared.at[i];
+    return NULL;
+}
+
+/* Takes it out of what is prepared. */
+static bool take_prepared(struct space *s, const struct patched *p, bool annex,
+                          struct patched *ret) {
+    struct patched *ready = find_prepared(s, p, annex);
+    if (!ready)
+        return false;
+    *ret = *ready;
+    *ready = s->prepared.at[--s->prepared.count];
+    return true;
+}
+
+/* A module may have several executable maps: the first stands for all. */
+static struct patched *find_known(struct space *s, const struct patched *p) {
+    for (size_t i = 0; i < s->modules.count; i++)
+        if (is_same(&s->modules.at[i], p) && !s->modules.at[i].first)
+            return &s->modules.at[i];
+    return NULL;
+}
+
+static bool may_apply(const struct space *s, const struct patched *p) {
+    return !p->stuck && !(s->arrival && s->arrival->as_prepared);
+}
+
+/* What was chosen ahead may be taken by now: then it is chosen anew. */
+static void install(struct update *u, struct patched *p, const struct patch_request *request) {
+    struct err err = {0};
+    bool done = take_prepared(u->space, p, false, p) && patcher_install(p, request, &err) == 0;
+    if (!done && may_apply(u->space, p)) {
+        p->told = false;
+        done = patcher_apply(p, request, &err) == 0;
+    }
+    p->traced = done && request->selected;
+    if (!done)
+        warn_about(u, &err);
+}
+
+static void prepare_patches(struct update *u, struct patched *p,
+                            const struct patch_request *request) {
+    struct err err = {0};
+    if (patcher_prepare(p, request, &err) < 0) {
+        warn_about(u, &err);
+        return;
+    }
+    p->traced = request->selected;
+    if (!u->anew) /* else what stands there is ours */
+        patcher_look_ahead(p, u->space->remote.memory_fd);
+    ARRAY_PUSH(&u->space->prepared, *p);
+}
+
+static struct patch_request request_for(const struct update *u, bool selected) {
+    return (struct patch_request){.space = u->space,
+                                  .caller = u->caller,
+                                  .maps = u->maps,
+                                  .selected = selected,
+                                  .controls = u->ctx->options->libcalls,
+                                  .from = u->space->program.text,
+                                  .ring_bytes = u->ctx->ring_bytes,
+                                  .overflow = u->ctx->options->overflow};
+}
+
+static void patch_module(struct update *u, struct patched *p, bool wanted, bool hook) {
+    struct patch_request request = request_for(u, wanted);
+    struct err err = {0};
+    if (hook)
+        request.hook = patcher_loader_hook(p->entry);
+    if (hook && !request.hook) {
+        err_set(&err, ENOENT, "no-hook",
+                "%s: does not tell what it loads: libraries loaded later are left untraced",
+                p->entry->module->path);
+        if (!map_is_same_file(&u->program, &u->loader)) /* else it may load nothing at all */
+            warn_about(u, &err);
+        if (!wanted)
+            return;
+    }
+    if (u->ahead)
+        prepare_patches(u, p, &request);
+    else
+        install(u, p, &request);
+}
+
+struct newcomer { /* a file that is mapped and not known yet in this space */
+    struct patched patched;
+    struct map map;
+    bool wanted, hook;
+    const struct libcalls *calls; /* those that the program makes into it; NULL: none */
+    bool program;                 /* that is it */
+    bool met;                     /* it is patched, or was to be */
+};
+typedef ARRAY(struct newcomer) newcomer_array;
+
+/* Whether M is of the executable whose library calls are to be traced. */
+static bool is_program(const struct update *u, const struct map *m) {
+    return u->ctx->options->libcalls && map_is_same_file(m, &u->program);
+}
+
+/* Whether it matters what is loaded later. */
+static bool wants_hook(const struct space_context *ctx) {
+    return ctx->options->stack_frames || catalog_wants_libraries(ctx->catalog);
+}
+
+static void look_at(struct update *u, const struct map *m, newcomer_array *ret) {
+    struct newcomer n = {.patched = {.text = m->start, .device = m->device, .inode = m->inode},
+                         .map = *m};
+    struct err err = {0};
+    n.wanted = catalog_wants(u->ctx->catalog, m->path, map_is_same_file(m, &u->program));
+    n.hook = map_is_same_file(m, &u->loader) && wants_hook(u->ctx);
+    n.program = is_program(u, m);
+    if (u->space->program.entry && !n.program)
+        n.calls = u->space->program.entry->libcalls;
+    if (!n.wanted && !n.hook && !n.calls && !n.program)
+        return;
+    if (catalog_find(u->ctx->catalog, u->caller, m, &n.patched.entry, &err) < 0) {
+        warn_about(u, &err);
+        return;
+    }
+    n.wanted = n.wanted && catalog_may_select(u->ctx->catalog, n.patched.entry);
+    if (n.calls && !libcalls_touch(n.calls, n.patched.entry->module))
+        n.calls = NULL;
+    if (n.wanted || n.hook || n.calls || n.program)
+        ARRAY_PUSH(ret, n);
+    else if (!u->ahead)
+        ARRAY_PUSH(&u->space->modules, n.patched);
+}
+
+/* Says once why nothing of the file is traced. */
+static void warn_of(const struct update *u, struct entry *e) {
+    if (e->module->text_relocations && !e->why.code)
+        err_set(&e->why, ENOEXEC, "text-relocations",
+                "%s: its code is changed while it is loaded (DT_TEXTREL): left untraced: link it "
+                "without text relocations to trace it",
+                e->module->path);
+    if (e->why.code && !e->warned)
+        warn_about(u, &e->why);
+    e->warned = true;
+}
+
+/* Returns whether more than the hook is to be patched: of the program itself it may be just what
+ * tells of calls that are left. */
+static bool prepare(struct update *u, const struct newcomer *n) {
+    struct entry *e = n->patched.entry;
+    if (!n->wanted && !n->calls && !n->program)
+        return false;
+    bool any = catalog_prepare(u->ctx->catalog, e, n->wanted, n->calls);
+    return any || (n->program && e->plan && plan_has_controls(e->plan));
+}
+
+static void meet(struct update *u, struct newcomer *n) {
+    struct patched *p = &n->patched;
+    if (mapped_bias(&n->map, p->entry->module, &p->bias) && !find_known(u->space, p) &&
+        !(u->ahead && find_prepared(u->space, p, false))) {
+        bool wanted = prepare(u, n);
+        if (n->wanted || n->calls || !p->entry->plan)
+            warn_of(u, p->entry);
+        u->space->taken |= p->entry->plan && plan_takes_lane(p->entry->plan);
+        n->met = p->entry->plan && !u->space->taken && (wanted || n->hook);
+        if (n->met)
+            patch_module(u, p, wanted, n->hook);
+    }
+    if (!u->ahead)
+        ARRAY_PUSH(&u->space->modules, *p);
+}
+
+/* As install(), of P's annex. What was prepared is of use only if P is as it was then. */
+static bool install_annex(struct update *u, struct patched *p, const struct patch_request *request,
+                          struct patched *ret) {
+    *ret = (struct patched){0};
+    bool ready = take_prepared(u->space, p, true, ret) && ret->first == p->code, done = false;
+    if (ready) {
+        annex_part(p, ret);
+        done = patcher_install(ret, request, NULL) == 0;
+    }
+    if (!done && !ret->stuck) {
+        patcher_forget(ret);
+        ready = may_apply(u->space, p) && annex_prepare(p, request, ret);
+        done = ready && patcher_install(ret, request, NULL) == 0;
+    }
+    if (done)
+        annex_join(p, ret);
+    return done || ret->stuck;
+}
+
+static bool make_annex(struct update *u, struct patched *p, struct patched *ret) {
+    struct patch_request request = request_for(u, true);
+    if (!u->ahead)
+        return install_annex(u, p, &request, ret);
+    if (!annex_prepare(p, &request, ret))
+        return false;
+    annex_join(p, ret);
+    if (!u->anew)
+        patcher_look_ahead(ret, u->space->remote.memory_fd);
+    return true;
+}
+
+/* When each module has its first area, those that need one get an annex, and the trace is told. */
+static void complete(struct update *u, const newcomer_array *newcomers) {
+    __typeof__(u->space->modules) annexes = {0};
+    struct patched annex;
+    for (size_t i = 0; i < newcomers->count; i++) {
+        const struct newcomer *n = &newcomers->at[i];
+        struct patched *p = u->ahead ? find_prepared(u->space, &n->patched, false)
+                                     : find_known(u->space, &n->patched);
+        if (!n->met || !p || !p->traced)
+            continue;
+        if (make_annex(u, p, &annex))
+            ARRAY_PUSH(&annexes, annex);
+        if (!p->told && !u->anew)
+            tell_module(u->ctx, u->space, p);
+    }
+    for (size_t i = 0; i < annexes.count && u->ahead; i++)
+        ARRAY_PUSH(&u->space->prepared, annexes.at[i]);
+    for (size_t i = 0; i < annexes.count && !u->ahead; i++)
+        ARRAY_PUSH(&u->space->modules, annexes.at[i]);
+    ARRAY_FREE(&annexes);
+}
+
+typedef ARRAY(struct entry *) entry_array;
+
+static void add_once(entry_array *entries, struct entry *entry) {
+    for (size_t i = 0; i < entries->count; i++)
+        if (entries->at[i] == entry)
+            return;
+    ARRAY_PUSH(entries, entry);
+}
+
+/* Plans all newcomers together, then patches one by one. */
+static void meet_all(struct update *u, newcomer_array *newcomers) {
+    entry_array entries = {0};
+    for (size_t i = 0; i < newcomers->count; i++)
+        add_once(&entries, newcomers->at[i].patched.entry);
+    catalog_plan(entries.at, entries.count);
+    for (size_t i = 0; i < newcomers->count; i++)
+        meet(u, &newcomers->at[i]);
+    complete(u, newcomers);
+    ARRAY_FREE(&entries);
+}
+
+/* Everything of MAPS that is not known yet. */
+static void look_at_all(struct update *u) {
+    newcomer_array newcomers = {0};
+    u->program = map_from_auxv(u->maps, u->caller, AT_PHDR);
+    u->loader = map_from_auxv(u->maps, u->caller, AT_BASE);
+    if (!u->loader.inode)
+        u->loader = u->program;
+    program_find(u->ctx, u->space, u->caller, u->maps, &u->program);
+    for (size_t i = 0; i < u->maps->list.count; i++) {
+        const struct map *m = &u->maps->list.at[i];
+        if (m->executable && m->path[0] == '/' && !find_mapped(u->space, m->start))
+            look_at(u, m, &newcomers);
+    }
+    meet_all(u, &newcomers);
+    ARRAY_FREE(&newcomers);
+}
+
+/* By MAPS, without what is gone. */
+static void follow(const struct space_context *ctx, struct space *s, pid_t caller,
+                   struct maps *maps) {
+    look_at_all(&(struct update){.ctx = ctx, .space = s, .caller = caller, .maps = maps});
+    space_forget_prepared(s); /* unmapped meanwhile */
+    breakpoints_look(s);
+    if (s->callers)
+        callers_look(s->callers, caller);
+}
+
+int space_update(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
+    struct maps maps;
+    if (s->lifted)
+        return 0;
+    int rc = space_check_sandbox(s, caller, err);
+    if (rc == 0)
+        rc = maps_read(caller, &maps, err);
+    if (rc < 0)
+        return rc;
+    maps_use_former_names(&maps);
+    drop_gone(s, caller, &maps);
+    follow(ctx, s, caller, &maps);
+    maps_done(&maps);
+    return 0;
+}
+
+/* The kernel puts what can be anywhere next to the libraries, where islands and areas are to be
+ * that cannot: so that goes where no 32-bit displacement leads. */
+static taddr_t room_apart(const struct update *u) {
+    const uint64_t apart = 8ull << 30, room = 8ull << 30, reach = 1ull << 40;
+    taddr_t from = u->loader.start > 2 * apart ? u->loader.start - apart : u->loader.end + apart;
+    return maps_find_room(u->maps, (struct span){from, from}, room, reach, 0);
+}
+
+int space_prepare(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
+    struct maps maps;
+    int rc = maps_read(caller, &maps, err);
+    if (rc < 0)
+        return rc;
+    maps_use_former_names(&maps);
+    struct update u = {.ahead = true, .ctx = ctx, .space = s, .caller = caller, .maps = &maps};
+    look_at_all(&u);
+    s->room = room_apart(&u);
+    maps_done(&maps);
+    return 0;
+}
+
+/* Islands have little choice where they can be: those that will be gone are no hindrance. */
+static void without_islands(const struct space *s, struct maps *maps) {
+    for (size_t i = 0; i < s->modules.count; i++) {
+        const struct patched *p = &s->modules.at[i];
+        for (size_t k = 0; k < p->islands; k++) {
+            taddr_t at = p->code->emitted.islands[k].at;
+            maps_remove(maps, at, at + ISLAND_BYTES);
+        }
+    }
+}
+
+int space_prepare_anew(const struct space_context *ctx, struct space *s, pid_t caller,
+                       struct err *err) {
+    struct maps maps;
+    int rc = maps_read(caller, &maps, err);
+    if (rc == 0 && !maps.list.count) {
+        maps_done(&maps);
+        return -ESRCH; /* it ends */
+    }
+    if (rc < 0)
+        return rc;
+    space_forget_prepared(s);
+    maps_use_former_names(&maps);
+    without_islands(s, &maps);
+    __typeof__(s->modules) present = s->modules;
+    memset(&s->modules, 0, sizeof s->modules);
+    look_at_all(&(struct update){
+        .ahead = true, .anew = true, .ctx = ctx, .space = s, .caller = caller, .maps = &maps});
+    ARRAY_FREE(&s->modules);
+    s->modules = present;
+    maps_done(&maps);
+    return 0;
+}
+
+void space_tell_prepared(const struct space_context *ctx, struct space *s) {
+    for (size_t i = 0; i < s->prepared.count; i++)
+        if (s->prepared.at[i].traced && !s->prepared.at[i].told)
+            tell_module(ctx, s, &s->prepared.at[i]);
+}
+
+void space_forget_prepared(struct space *s) {
+    for (size_t i = 0; i < s->prepared.count; i++)
+        patcher_forget(&s->prepared.at[i]);
+    s->prepared.count = 0;
+}
+
+/* Of a module that could not be mapped the annex is not, either: both are made anew. */
+static bool map_annex(struct space *s, pid_t caller, struct patched *annex) {
+    struct patched *p = find_known(s, annex);
+    if (!p) {
+        patcher_forget(annex);
+        return false;
+    }
+    annex_part(p, annex);
+    bool done = patcher_map(annex, s, caller, NULL) == 0;
+    if (done)
+        annex_join(p, annex);
+    return done;
+}
+
+void space_map_prepared(struct space *s, pid_t caller) {
+    s->lifted = s->coming = true;
+    for (size_t i = 0; i < s->prepared.count; i++) {
+        struct patched *p = &s->prepared.at[i];
+        if (p->first ? map_annex(s, caller, p) : patcher_map(p, s, caller, NULL) == 0)
+            ARRAY_PUSH(&s->modules, *p);
+    }
+    s->prepared.count = 0;
+}
+
+void space_fill(const struct space *s) {
+    for (size_t i = 0; i < s->modules.count; i++)
+        patcher_fill(&s->modules.at[i], s);
+}
+
+/* ---- for a while ---- */
+
+static void note_lifted(struct space *s) {
+    breakpoints_look(s);
+    s->lifted = true;
+    s->armed = false; /* nobody sees what the program does at SIGTRAP meanwhile */
+}
+
+int space_lift(struct space *s, pid_t tid, struct err *err) {
+    int rc = space_restore(s, tid, err);
+    note_lifted(s);
+    return rc;
+}
+
+int space_lift_for_good(struct space *s, pid_t caller, struct err *err) {
+    int rc = space_give_back(s, caller, err);
+    if (rc < 0)
+        return rc;
+    note_lifted(s);
+    s->leaving = true;
+    return 0;
+}
+
+/* Patches P again; what cannot be is left untraced. */
+static void lay_again(const struct space_context *ctx, const struct space *s, pid_t caller,
+                      struct patched *p) {
+    struct err err = {0};
+    if (!p->code || patcher_redo(p, s, &err) == 0)
+        return;
+    warn(ctx, caller, &err);
+    if (p->stuck || patcher_undo(p, s->remote.memory_fd, NULL, NULL) < 0)
+        return;
+    patcher_unmap(p, s, caller, NULL);
+    patcher_forget(p);
+}
+
+int space_lay(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
+    struct maps maps;
+    int rc = maps_read(caller, &maps, err);
+    if (rc < 0)
+        return rc;
+    maps_use_former_names(&maps);
+    drop_gone(s, caller, &maps);
+    for (size_t i = 0; i < s->modules.count; i++)
+        lay_again(ctx, s, caller, &s->modules.at[i]);
+    s->lifted = s->coming = false;
+    breakpoints_withdraw_again(s);
+    rc = space_check_sandbox(s, caller, err);
+    if (rc == 0)
+        follow(ctx, s, caller, &maps);
+    maps_done(&maps);
+    return rc;
+}
+
+int space_replace(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
+    int rc = space_restore(s, caller, err); /* lifted or not: others may have changed some */
+    for (size_t i = 0; i < s->modules.count && rc == 0; i++)
+        rc = patcher_unmap(&s->modules.at[i], s, caller, err);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < s->modules.count; i++)
+        patcher_forget(&s->modules.at[i]);
+    s->modules.count = 0;
+    s->lifted = s->coming = s->armed = false;
+    s->filter = ctx->filter;
+    return space_update(ctx, s, caller, err);
+}
+
+/* CALLER is TID, or 0. */
+static int restore(struct space *s, pid_t tid, pid_t caller, struct err *err) {
+    struct pages pages;
+    struct maps maps;
+    int rc = maps_read(tid, &maps, err);
+    if (rc < 0)
+        return rc;
+    maps_use_former_names(&maps);
+    pages_begin(&pages, s, caller, &maps);
+    for (size_t i = s->modules.count; i-- > 0;) {
+        struct patched *p = &s->modules.at[i]; /* one may be unmapped, and not yet reported to us */
+        int failed =
+            still_mapped(s, &maps, p) ? patcher_undo(p, s->remote.memory_fd, &pages, err) : 0;
+        rc = rc < 0 ? rc : failed;
+    }
+    pages_end(&pages);
+    maps_done(&maps);
+    return rc;
+}
+
+int space_restore(struct space *s, pid_t tid, struct err *err) { return restore(s, tid, 0, err); }
+
+int space_give_back(struct space *s, pid_t caller, struct err *err) {
+    return restore(s, caller, caller, err);
+}

@@ -1,0 +1,139 @@
+#include "patch/pages.h"
+
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "patch/permits.h"
+#include "select/mapped.h"
+#include "target/memory.h"
+
+/* Between pages: to look at so much takes less time than another call. */
+enum { BRIDGE_SIZE = 64 << 10 };
+
+/* From the first patch to the last. */
+static void read_text(pid_t tid, const struct maps *maps, const struct patched *p) {
+    const struct plan_code *c = p->code ? &p->code->emitted : NULL;
+    const struct map *m = c && c->patch_count ? maps_at(maps, c->patches[0].at + p->bias) : NULL;
+    uint8_t bytes[BRIDGE_SIZE];
+    if (!m || !m->inode)
+        return;
+    int fd = mapped_open_surely(tid, m);
+    off_t first = (off_t)(c->patches[0].at + p->bias - m->start + m->offset);
+    off_t last = first + (off_t)(c->patches[c->patch_count - 1].at - c->patches[0].at);
+    for (off_t at = first; fd >= 0 && at <= last; at += (off_t)sizeof bytes)
+        if (pread(fd, bytes, sizeof bytes, at) <= 0)
+            break;
+    if (fd >= 0)
+        close(fd);
+}
+
+void pages_foresee(const struct space *s) {
+    struct maps maps;
+    pid_t tid = space_thread(s);
+    if (maps_read(tid, &maps, NULL) < 0)
+        return;
+    maps_use_former_names(&maps);
+    for (size_t i = 0; i < s->modules.count; i++)
+        read_text(tid, &maps, &s->modules.at[i]);
+    maps_done(&maps);
+}
+
+void pages_begin(struct pages *ret, const struct space *s, pid_t caller, const struct maps *maps) {
+    bool can = caller && s->agent && permits(s, caller, PERMIT_PAGES);
+    *ret = (struct pages){.space = can ? s : NULL, .caller = caller, .maps = maps, .fd = -1};
+    if (can)
+        ret->file = mem_alloc(PAGES_LOOK_BYTES);
+}
+
+/* File systems that are memory, and those that lie over others, cannot tell (Linux up to 6.18) what
+ * is in memory. All is there in the former, and in the latter what was foreseen. */
+static bool can_tell(int fd) {
+    struct statfs system;
+    uint32_t type = fstatfs(fd, &system) < 0 ? 0 : (uint32_t)system.f_type;
+    return type != TMPFS_MAGIC && type != RAMFS_MAGIC && type != OVERLAYFS_SUPER_MAGIC;
+}
+
+static void open_file(struct pages *g, const struct map *m) {
+    if (g->fd >= 0)
+        close(g->fd);
+    g->map = m;
+    g->fd = mapped_open_surely(g->caller, m);
+    g->how = can_tell(g->fd) ? RWF_NOWAIT : 0;
+}
+
+/* GOT bytes of the file FD that end at END have been read to OUT: if the file does, too, what is
+ * behind them in its last page is zeros. Returns how many there are then, SIZE at most. */
+static size_t complete(int fd, off_t end, uint8_t *out, size_t got, size_t size) {
+    struct stat st;
+    size_t all = got + (page_bytes() - (size_t)end % page_bytes()) % page_bytes();
+    if (all > size || fstat(fd, &st) < 0 || st.st_size != end)
+        return got;
+    memset(out + got, 0, all - got);
+    return all;
+}
+
+/* What is not in memory is not waited for: the process stands still. */
+static size_t read_file(const struct pages *g, taddr_t start, uint8_t *out, size_t size) {
+    struct iovec to = {out, size};
+    off_t at = (off_t)(g->map->offset + (start - g->map->start));
+    ssize_t got = g->fd < 0 ? -1 : preadv2(g->fd, &to, 1, at, g->how);
+    if (got <= 0)
+        return 0;
+    return (size_t)got == size ? size : complete(g->fd, at + got, out, (size_t)got, size);
+}
+
+void pages_look(struct pages *g, taddr_t start, size_t size) {
+    const struct map *m = g->space ? maps_at(g->maps, start) : NULL;
+    g->got = 0;
+    if (!m || start + size > m->end || !m->executable || m->writable || m->shared || !m->inode)
+        return;
+    if (m != g->map)
+        open_file(g, m);
+    g->got = read_file(g, start, g->file, size);
+}
+
+bool pages_hold(const struct pages *g, size_t at, const uint8_t *bytes) {
+    return at + page_bytes() <= g->got && memcmp(g->file + at, bytes, page_bytes()) == 0;
+}
+
+/* The kernel reads from the file again when somebody comes to them; where pages are locked into
+ * memory it refuses to. */
+void pages_flush(struct pages *g) {
+    int64_t result = 0;
+    struct remote_call call = {SYS_madvise,
+                               {g->run.start, g->run.end - g->run.start, MADV_DONTNEED}};
+    if (g->run.end > g->run.start)
+        g->failed |= thread_call(g->caller, &g->space->remote, &call, &result, NULL) < 0 || result;
+    g->run = (struct span){0, 0};
+}
+
+/* Whether the run can go on to PAGE: what is between them is its file's, too. */
+static bool reaches(const struct pages *g, taddr_t page) {
+    uint8_t file[BRIDGE_SIZE], memory[sizeof file];
+    taddr_t start = g->run.end, size = page - start;
+    return page == start || page == start - page_bytes() ||
+           (page > start && start > g->map->start && size <= sizeof file &&
+            read_file(g, start, file, size) == size &&
+            memory_read(g->space->remote.memory_fd, start, memory, size, NULL) == 0 &&
+            memcmp(file, memory, size) == 0);
+}
+
+void pages_give(struct pages *g, taddr_t page) {
+    if (!reaches(g, page))
+        pages_flush(g);
+    if (g->run.end == 0)
+        g->run.start = page;
+    g->run.end = page + page_bytes();
+}
+
+void pages_end(struct pages *g) {
+    if (g->fd >= 0)
+        close(g->fd);
+    free(g->file);
+}

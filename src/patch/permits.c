@@ -1,0 +1,107 @@
+#include "patch/permits.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "target/sandbox.h"
+#include "target/status.h"
+
+enum { PAGE = 4096, MASK_BYTES = 8 };
+enum { A = 1, B = 2, C = 4, D = 8, E = 16 }; /* the first to fifth argument, not known here */
+
+/* All remote calls of this folder, and the one by which a thread recovers from them alone. What a
+ * program's sandbox allows is exactly this in test/fault/programs/warded.c, but for set_tls, which
+ * only threads without a thread pointer make. */
+static const struct {
+    unsigned purposes;
+    bool spare; /* may fail */
+    const char *name;
+    struct sandbox_call call;
+} calls[] = {
+    {~0u, false, "rt_sigreturn", {.number = SYS_rt_sigreturn, .unknown = 0x3f}},
+    {PERMIT_CODE,
+     false,
+     "mmap",
+     {REGS_CALL_MMAP, {0, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, ~0ul, 0}, A}},
+    {PERMIT_CODE,
+     false,
+     "mmap",
+     {REGS_CALL_MMAP,
+      {0, 0, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, ~0ul, 0},
+      A | B}},
+    {PERMIT_CODE | PERMIT_LEAVE, false, "munmap", {SYS_munmap, {0}, A | B}},
+    {PERMIT_LANES,
+     false,
+     "memfd_create",
+     {SYS_memfd_create, {0, MFD_CLOEXEC | MFD_ALLOW_SEALING}, A}},
+    {PERMIT_LANES,
+     false,
+     "mmap",
+     {REGS_CALL_MMAP, {0, 0, PROT_READ | PROT_WRITE, MAP_SHARED, 0, 0}, A | B | E}},
+    {PERMIT_LANES, false, "close", {SYS_close, {0}, A}},
+    {PERMIT_LANES, true, "madvise", {SYS_madvise, {0, 0, MADV_DONTDUMP}, A | B}},
+    {PERMIT_PAGES, true, "madvise", {SYS_madvise, {0, 0, MADV_DONTNEED}, A | B}},
+    {PERMIT_LOOK, true, "prctl", {SYS_prctl, {PR_GET_DUMPABLE, 0}, 0}},
+    {PERMIT_LOOK, true, "prctl", {SYS_prctl, {PR_SET_DUMPABLE, 1}, 0}},
+    {PERMIT_LOOK, false, "prctl", {SYS_prctl, {PR_SET_DUMPABLE, 0}, 0}},
+    {PERMIT_MASK, false, "rt_sigprocmask", {SYS_rt_sigprocmask, {SIG_BLOCK, 0, 0, MASK_BYTES}, 0}},
+    {PERMIT_MASK,
+     false,
+     "rt_sigprocmask",
+     {SYS_rt_sigprocmask, {SIG_SETMASK, 0, 0, MASK_BYTES}, B}},
+    {PERMIT_TRAPS, false, "rt_sigaction", {SYS_rt_sigaction, {SIGTRAP, 0, 0, MASK_BYTES}, C}},
+    {PERMIT_TRAPS, false, "rt_sigaction", {SYS_rt_sigaction, {SIGTRAP, 0, 0, MASK_BYTES}, B}},
+    {PERMIT_TRAPS,
+     false,
+     "rt_tgsigqueueinfo",
+     {SYS_rt_tgsigqueueinfo, {0, 0, SIGTRAP, 0}, A | B | D}},
+    {PERMIT_POINTER, false, "set_tls", {REGS_CALL_SET_POINTER, {0}, A}},
+};
+
+/* The name of the first call for PURPOSES that is forbidden; NULL: none is. */
+static const char *forbidden(const struct sandbox *sandbox, unsigned purposes) {
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        enum sandbox_answer worst = calls[i].spare ? SANDBOX_FAILS : SANDBOX_ALLOWS;
+        if (calls[i].purposes & purposes && sandbox_answer(sandbox, &calls[i].call) > worst)
+            return calls[i].name;
+    }
+    return NULL;
+}
+
+static bool in_container(void) {
+    static const char initial[] = "pid:[4026531836]"; /* linux/proc_ns.h */
+    char link[64] = {0};
+    return readlink("/proc/self/ns/pid", link, sizeof link - 1) > 0 && strcmp(link, initial) != 0;
+}
+
+unsigned permits_trusted(pid_t tid) {
+    unsigned own = status_seccomp_filters(getpid());
+    return own && (status_descends(tid, getpid()) || in_container()) ? own : 0;
+}
+
+int permits_check(const struct space *s, pid_t caller, unsigned purposes, const char *so,
+                  struct err *err) {
+    struct sandbox sandbox;
+    if (status_seccomp_filters(caller) <= s->filters)
+        return 0;
+    if (sandbox_read(caller, &sandbox, NULL) < 0)
+        return err_set(err, EPERM, "sandboxed",
+                       "process %d: its seccomp sandbox may forbid what tracing needs (only root, "
+                       "in no sandbox, can see what it allows): %s",
+                       s->pid, so);
+    const char *name = forbidden(&sandbox, purposes);
+    sandbox_done(&sandbox);
+    return name ? err_set(err, EPERM, "sandboxed",
+                          "process %d: its seccomp sandbox forbids %s, which tracing needs: %s",
+                          s->pid, name, so)
+                : 0;
+}
+
+bool permits(const struct space *s, pid_t caller, unsigned purposes) {
+    return permits_check(s, caller, purposes, "", NULL) == 0;
+}

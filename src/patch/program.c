@@ -1,0 +1,20 @@
+#include "patch/program.h"
+
+#include "select/mapped.h"
+
+void program_find(const struct space_context *ctx, struct space *space, pid_t caller,
+                  const struct maps *maps, const struct map *executable) {
+    struct program *program = &space->program;
+    for (size_t i = 0; ctx->options->libcalls && i < maps->list.count && !program->entry; i++) {
+        const struct map *m = &maps->list.at[i];
+        struct entry *e;
+        taddr_t bias;
+        if (!m->executable || !map_is_same_file(m, executable) ||
+            catalog_find(ctx->catalog, caller, m, &e, NULL) < 0 ||
+            !mapped_bias(m, e->module, &bias))
+            continue;
+        program->entry = e;
+        program->text = (struct span){e->module->text_low + bias, e->module->text_high + bias};
+        catalog_libcalls(ctx->catalog, e);
+    }
+}

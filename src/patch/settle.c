@@ -1,0 +1,342 @@
+#include "patch/settle.h"
+
+#include <errno.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "patch/crossing.h"
+#include "patch/patcher.h"
+#include "target/memory.h"
+
+/* The thread as settle sees it. */
+struct where {
+    const struct space *space;
+    pid_t tid;
+    struct slot *slot;
+    struct regs regs;
+    bool changed;  /* regs differ from the thread's */
+    bool restored; /* the text is: the thread can go on at any instruction of it */
+};
+
+static void release_reservation(struct where *w) {
+    if (w->slot && regs_has_lane(&w->regs, w->slot->at))
+        __atomic_store_n(&w->slot->lane->head, w->slot->lane->head - EVENT_BYTES, __ATOMIC_RELEASE);
+}
+
+/* COUNT words of the program's at AT. */
+static bool read_words(const struct space *space, taddr_t at, unsigned count, uint64_t *out) {
+    const uint8_t size = arch_host()->word_bytes;
+    for (unsigned i = 0; i < count; i++) {
+        out[i] = 0;
+        if (memory_read(space->remote.memory_fd, at + (taddr_t)i * size, &out[i], size, NULL) < 0)
+            return false;
+    }
+    return true;
+}
+
+static const struct arch *arch_of(const struct mark *m) {
+    return m->other ? arch_host()->other : arch_host();
+}
+
+/* pc is OFFSET bytes into the stub of mark M: takes back what it did. A committed event stays, and
+ * the thread goes on behind the stub. */
+static bool leave_stub(struct where *w, const struct patched *p, const struct mark *m,
+                       uint32_t offset, bool reserved) {
+    struct stub_state state;
+    uint64_t words[STUB_MOST_PUSHED];
+    const struct arch *arch = arch_of(m);
+    const enum overflow overflow = p->code->emitted.overflow;
+    if (!arch->stub_state(m->variant, overflow, offset, &state) ||
+        !read_words(w->space, regs_sp(&w->regs), state.pushed, words))
+        return false;
+    bool has_slot = state.unsure && regs_has_reserved(&w->regs);
+    if (state.reserved || reserved || (has_slot && !state.ahead))
+        release_reservation(w);
+    state.committed |= has_slot && state.ahead;
+    regs_leave_stub(&w->regs, m->variant, &state, words);
+    taddr_t start = p->area + m->offset;
+    regs_set_pc(&w->regs, state.committed ? start + arch->stub_size(m->variant, overflow) : start);
+    regs_set_state(&w->regs, m->other, 0);
+    w->changed = true;
+    return true;
+}
+
+/* What a spoor that was killed has left has no marks, and nobody reads its events. */
+static bool is_without_marks(const struct patched *p) { return !p->code->emitted.mark_count; }
+
+/* FROM is in a stub of P's, of the OTHER state: the thread goes on where that gives registers back.
+ */
+static bool skip_event(struct where *w, const struct patched *p, taddr_t from, bool other) {
+    uint8_t code[STUB_MAX_BYTES];
+    size_t left = p->area + p->area_size - from, at;
+    size_t size = left < sizeof code ? left : sizeof code;
+    if (memory_read(w->space->remote.memory_fd, from, code, size, NULL) < 0 ||
+        !regs_find_stub_end(other, code, size, &at))
+        return false;
+    regs_set_pc(&w->regs, from + at);
+    regs_set_state(&w->regs, other, 0);
+    w->changed = true;
+    return true;
+}
+
+/* pc is in the agent: the stub it came from is told by a register. */
+static bool leave_agent(struct where *w, const struct patched *p, enum agent_place place) {
+    bool other;
+    taddr_t back = regs_agent_return(&w->regs, &other);
+    uint64_t offset = back - p->area;
+    const struct mark *m = offset < p->area_size ? patcher_mark_at(p, offset) : NULL;
+    if (offset < p->area_size && is_without_marks(p))
+        skip_event(w, p, back, other);
+    if (!m || m->kind != MARK_STUB)
+        return false;
+    uint32_t at = (uint32_t)(offset - m->offset);
+    if (place == AGENT_HOOK || place == AGENT_RESERVED || place == AGENT_RELEASED)
+        at = arch_of(m)->stub_retry(m->variant); /* nothing has happened yet, as seen from there */
+    return leave_stub(w, p, m, at, place == AGENT_RESERVED);
+}
+
+/* pc is on the bridge, where a tracer has left the thread: this one, when it comes to the other
+ * side, or one that was killed. */
+static bool leave_bridge(struct where *w, const struct patched *p) {
+    struct bridge_notes notes;
+    regs_word_t words[BRIDGE_WORDS];
+    if (memory_read(w->space->remote.memory_fd, bridge_notes_at(p->area), &notes, sizeof notes,
+                    NULL) < 0 ||
+        memory_read(w->space->remote.memory_fd, notes.saved, words, sizeof words, NULL) < 0)
+        return false;
+    w->changed =
+        bridge_leave(&w->regs, p->area, &notes, words) && thread_set_mask(w->tid, notes.mask) == 0;
+    return w->changed;
+}
+
+/* Mark M is of an instruction whose site's stub has run: to go back to the site would record its
+ * event again. */
+static bool is_behind_its_stub(const struct patched *p, const struct mark *m) {
+    return m > p->code->emitted.marks && m->kind == MARK_INSN && m[-1].kind == MARK_STUB &&
+           m[-1].orig == m->orig;
+}
+
+/* Where the program's code goes on that mark M stands for; 0 if that cannot be read. */
+static taddr_t original_place(const struct where *w, const struct patched *p,
+                              const struct mark *m) {
+    taddr_t at = m->orig + p->bias, to;
+    if (m->kind != MARK_THROUGH)
+        return at;
+    return read_words(w->space, at, 1, &to) ? to : 0;
+}
+
+bool settle_put_back(const struct space *space, const struct settle_place *place,
+                     struct regs *regs) {
+    const struct mark *m = place->mark;
+    uint64_t word;
+    if (m && m->kind != MARK_STUB && m->pushed) {
+        if (!read_words(space, regs_sp(regs), 1, &word))
+            return false;
+        regs_pop(regs, m->pushed - 1, word);
+    }
+    if (m)
+        regs_set_state(regs, m->other, m->it);
+    regs_set_pc(regs, place->original);
+    return true;
+}
+
+/* One move by registers. Returns whether pc has changed. */
+static bool move(struct where *w, enum settled *ret, struct settle_place *place) {
+    taddr_t pc = regs_pc(&w->regs), site = space_way_back(w->space, pc);
+    struct patched *p = space_area_at(w->space, pc);
+    *ret = SETTLED_OUTSIDE;
+    if (site) {
+        regs_set_pc(&w->regs, site);
+        w->changed = true;
+    }
+    if (site || !p || !p->code)
+        return false;
+    uint64_t offset = pc - p->area;
+    enum agent_place agent = regs_agent_place(&w->regs, p->area);
+    *ret = SETTLED_INSIDE;
+    *place = (struct settle_place){.module = p};
+    if (agent == AGENT_BRIDGE)
+        return leave_bridge(w, p);
+    if (agent != AGENT_OUTSIDE)
+        return leave_agent(w, p, agent);
+    const struct mark *m = patcher_mark_at(p, offset);
+    if (!m)
+        return false;
+    place->original = original_place(w, p, m);
+    place->mark = m;
+    if (m->kind == MARK_STUB && offset != m->offset)
+        return leave_stub(w, p, m, (uint32_t)(offset - m->offset), false);
+    bool here = w->restored || (m->at_start && !is_behind_its_stub(p, m));
+    if (!here || offset != m->offset || !place->original ||
+        !settle_put_back(w->space, place, &w->regs))
+        return false;
+    w->changed = true;
+    *ret = SETTLED_OUTSIDE;
+    return false;
+}
+
+static int move_on(struct where *w, enum settled *ret, struct settle_place *place) {
+    int rc = thread_get_regs(w->tid, &w->regs);
+    if (rc < 0)
+        return rc;
+    w->changed = false;
+    for (int i = 0; i < 4 && move(w, ret, place); i++)
+        ;
+    return w->changed ? thread_set_regs(w->tid, &w->regs) : 0;
+}
+
+int settle_registers(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret,
+                     struct settle_place *place) {
+    struct where w = {.space = space, .tid = tid, .slot = slot};
+    return move_on(&w, ret, place);
+}
+
+/* Whether the stub of M would write its event for a thread that comes to it with REGS. */
+static bool passes_filter(const struct space *space, const struct patched *p, const struct mark *m,
+                          const struct regs *regs) {
+    const struct span *caller = &p->code->emitted.caller;
+    uint64_t from;
+    if (!(m->variant & STUB_CALLER))
+        return true;
+    if ((m->pops || !regs_return_address(regs, &from)) &&
+        !read_words(space, regs_sp(regs) + (taddr_t)mark_words_before(m) * arch_host()->word_bytes,
+                    1, &from))
+        return false;
+    return from - caller->start < caller->end - caller->start;
+}
+
+/* The thread stands before a stub in the middle of a window: the tool writes the event itself and
+ * passes the stub by. */
+static int pass_stub(const struct space *space, pid_t tid, struct slot *slot) {
+    struct regs regs;
+    int rc = thread_get_regs(tid, &regs);
+    if (rc < 0)
+        return rc;
+    taddr_t pc = regs_pc(&regs);
+    struct patched *p = space_area_at(space, pc);
+    const struct mark *m = p && p->code ? patcher_mark_at(p, pc - p->area) : NULL;
+    if (!m || m->kind != MARK_STUB || pc != p->area + m->offset)
+        return 0;
+    const struct arch *arch = arch_of(m);
+    enum overflow overflow = p->code->emitted.overflow;
+    uint32_t size = arch->stub_size(m->variant, overflow);
+    uint8_t stub[STUB_MAX_BYTES];
+    if (slot && !(m->variant & (STUB_HOOK | STUB_SLICE)) && passes_filter(space, p, m, &regs) &&
+        memory_read(space->remote.memory_fd, pc, stub, size, NULL) == 0) {
+        uint32_t site = arch->stub_site(stub, m->variant, overflow);
+        taddr_t told = regs_told_by_stub(&regs, m->variant, site);
+        slot_put(slot, site, told + (taddr_t)m->pops * arch->word_bytes, overflow);
+    }
+    regs_set_pc(&regs, pc + size);
+    return thread_set_regs(tid, &regs);
+}
+
+enum { AHEAD = BRIDGE_BYTES + INSN_MAX_BYTES };
+
+/* Reads the code at PC of P up to the next stub, at most AHEAD bytes. Returns how many. */
+static size_t read_ahead(const struct where *w, const struct patched *p, taddr_t pc,
+                         uint8_t out[AHEAD]) {
+    const struct plan_code *c = &p->code->emitted;
+    uint64_t offset = pc - p->area, end = p->area_size;
+    const struct mark *m = patcher_mark_at(p, offset);
+    while (m && ++m < c->marks + c->mark_count)
+        if (m->kind == MARK_STUB) {
+            end = m->offset;
+            break;
+        }
+    size_t size = end - offset < AHEAD ? end - offset : AHEAD;
+    return memory_read(w->space->remote.memory_fd, pc, out, size, NULL) == 0 ? size : 0;
+}
+
+static bool read_word(const void *where, taddr_t at, regs_word_t *ret) {
+    const struct where *w = where;
+    return memory_read(w->space->remote.memory_fd, at, ret, sizeof *ret, NULL) == 0;
+}
+
+static bool fill(const void *where, unsigned first, const regs_word_t *words, unsigned count) {
+    const struct where *w = where;
+    return thread_fill_vectors(w->tid, first, words, count) == 0;
+}
+
+/* Returns whether the thread has got on. */
+static bool take(struct where *w, const uint8_t *code, size_t size) {
+    const struct regs_reach reach = {read_word, fill, w};
+    struct regs regs = w->regs;
+    enum regs_taken taken = regs_take(&regs, code, size, &reach);
+    if (taken == REGS_NOT_TAKEN || (taken == REGS_RETURNED && thread_guards_returns(w->tid)))
+        return false;
+    return thread_set_regs(w->tid, &regs) == 0;
+}
+
+/* The same from what of a stub cannot be run on the bridge. */
+static bool pass_by(struct where *w, const struct patched *p, const uint8_t *code, size_t size) {
+    bool other = regs_is_other(&w->regs);
+    return is_without_marks(p) && regs_is_of_stub(other, code, size) &&
+           skip_event(w, p, regs_pc(&w->regs), other) && thread_set_regs(w->tid, &w->regs) == 0;
+}
+
+static int cross(const struct crossing *c, bool *ret_stuck) {
+    struct crossing_before before;
+    *ret_stuck = true;
+    int rc = crossing_is_possible(c) ? crossing_begin(c, &before) : -ERANGE;
+    if (rc == 0)
+        rc = crossing_end(c, &before, ret_stuck);
+    return rc == -ERANGE ? 0 : rc;
+}
+
+/* Gets the thread, between instructions of a trampoline, to the next branch or stub, or beyond the
+ * branch. *RET_STUCK: to where it cannot get on. */
+static int get_on(struct where *w, bool *ret_stuck) {
+    uint8_t code[AHEAD];
+    int rc = thread_get_regs(w->tid, &w->regs);
+    if (rc < 0)
+        return rc;
+    taddr_t pc = regs_pc(&w->regs);
+    const struct patched *p = space_area_at(w->space, pc);
+    bool inside = p && p->code && regs_agent_place(&w->regs, p->area) != AGENT_BRIDGE;
+    size_t size = inside ? read_ahead(w, p, pc, code) : 0;
+    struct crossing c = {w->space, p, w->tid, code, bridge_fit(&w->regs, code, size), pc};
+    if (c.size || (bridge_returns(code, size) && !thread_guards_returns(w->tid)))
+        return cross(&c, ret_stuck);
+    *ret_stuck = !size || !(pass_by(w, p, code, size) || take(w, code, size));
+    return 0;
+}
+
+static int move_out(struct where *w, enum settled *ret) {
+    enum { MOST_MOVES = 256 };
+    struct settle_place place;
+    bool stuck = false;
+    int rc = move_on(w, ret, &place);
+    for (int i = 0; i < MOST_MOVES && rc == 0 && !stuck && *ret == SETTLED_INSIDE; i++) {
+        rc = pass_stub(w->space, w->tid, w->slot);
+        if (rc == 0)
+            rc = get_on(w, &stuck);
+        if (rc == 0)
+            rc = move_on(w, ret, &place);
+    }
+    return rc;
+}
+
+int settle_step_out(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret) {
+    struct where w = {.space = space, .tid = tid, .slot = slot};
+    return move_out(&w, ret);
+}
+
+int settle_out(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret) {
+    struct where w = {.space = space, .tid = tid, .slot = slot, .restored = true};
+    return move_out(&w, ret);
+}
+
+bool settle_clockless(const struct space *space, pid_t tid, struct slot *slot) {
+    struct where w = {.space = space, .tid = tid, .slot = slot};
+    if (thread_get_regs(tid, &w.regs) < 0)
+        return false;
+    taddr_t pc = regs_pc(&w.regs);
+    const struct patched *p = space_area_at(space, pc);
+    const struct mark *m = p && p->code ? patcher_mark_at(p, pc - p->area) : NULL;
+    if (!m || m->kind != MARK_STUB || m->variant & STUB_HOOK ||
+        pc - p->area - m->offset != arch_of(m)->stub_retry(m->variant))
+        return false;
+    return leave_stub(&w, p, m, arch_of(m)->stub_retry(m->variant), false) &&
+           thread_set_regs(tid, &w.regs) == 0 && pass_stub(space, tid, slot) == 0;
+}

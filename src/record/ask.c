@@ -1,0 +1,83 @@
+/* The other end of control.c. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "record/control.h"
+
+enum { PATIENCE_S = 120 }; /* planning what a new filter chooses may take long */
+
+/* Anybody could listen there: only our user and, for root, whoever the process belongs to is
+ * believed. Whom root records only root may ask: so nothing is sent that is not read before it is
+ * refused, or the refusal would be lost with it. */
+static bool is_trusted(int fd, pid_t pid) {
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    struct stat st;
+    char name[32];
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+        return false;
+    if (peer.uid == geteuid())
+        return true;
+    snprintf(name, sizeof name, "/proc/%d", pid);
+    return geteuid() == 0 && stat(name, &st) == 0 && st.st_uid == peer.uid;
+}
+
+static int connect_to(int fd, pid_t pid, struct err *err) {
+    struct sockaddr_un address;
+    const struct timeval patience = {.tv_sec = PATIENCE_S};
+    socklen_t size = (socklen_t)request_address(pid, &address);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (connect(fd, (struct sockaddr *)&address, size) < 0)
+        return err_set(err, errno, "no-recorder",
+                       errno == ECONNREFUSED
+                           ? "process %d: no spoor records it: 'spoor attach %d' begins to"
+                           : "process %d: the spoor that records it does not listen: try again",
+                       pid, pid);
+    if (!is_trusted(fd, pid))
+        return err_set(err, EPERM, "foreign-recorder",
+                       "process %d: is recorded by another user: ask that user, or root", pid);
+    return 0;
+}
+
+static int no_answer(pid_t pid, ssize_t size, struct err *err) {
+    const char *why = size == 0 || errno == ECONNRESET || errno == EPIPE ? "the recording has ended"
+                                                                         : strerror(errno);
+    return err_set(err, EIO, "no-answer", "process %d: no answer: %s", pid, why);
+}
+
+static int take_answer(const char *bytes, ssize_t size, pid_t pid, struct control_answer *ret,
+                       struct err *err) {
+    const char *text;
+    struct err why = {0};
+    if (size <= 0)
+        return no_answer(pid, size, err);
+    if (answer_unpack(bytes, (size_t)size, &ret->failed, &text, &why) < 0)
+        return err_set(err, EPROTO, why.tag, "process %d: %s", pid, why.text);
+    snprintf(ret->text, sizeof ret->text, "%s", text);
+    return 0;
+}
+
+int control_ask(pid_t pid, const struct request *request, struct control_answer *ret,
+                struct err *err) {
+    size_t size;
+    char answer[ANSWER_MOST_BYTES];
+    AUTO_FREE char *packet = request_pack(request, &size);
+    *ret = (struct control_answer){.failed = true};
+    if (size > REQUEST_MOST_BYTES)
+        return err_set(err, E2BIG, "long-request", "process %d: the filter is too long", pid);
+    AUTO_FD int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return no_answer(pid, -1, err);
+    int rc = connect_to(fd, pid, err);
+    if (rc < 0)
+        return rc;
+    if (send(fd, packet, size, MSG_NOSIGNAL) < 0)
+        return no_answer(pid, -1, err);
+    return take_answer(answer, recv(fd, answer, sizeof answer, 0), pid, ret, err);
+}

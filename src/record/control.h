@@ -1,0 +1,37 @@
+/*
+ * The socket by which others control a recording (request.h). Clients may be slow, dead or hostile:
+ * nothing here waits for them. There are a few at a time, each has a little time to ask one thing,
+ * and only who is of the same user, or root, is listened to.
+ */
+#ifndef SPOOR_RECORD_CONTROL_H
+#define SPOOR_RECORD_CONTROL_H
+
+#include <sys/types.h>
+
+#include "record/request.h"
+
+struct control;
+
+enum { CONTROL_TEXT_BYTES = 1024 };
+struct control_answer {
+    bool failed, later; /* later: control_answer_waiting() tells */
+    char text[CONTROL_TEXT_BYTES];
+};
+typedef void control_obey(void *ctx, const struct request *request, struct control_answer *ret);
+
+/* Listens for what concerns process PID. Errors: "control". */
+int control_open(pid_t pid, control_obey *obey, void *ctx, struct control **ret, struct err *err);
+/* Readable when control_handle() has something to do. */
+int control_fd(const struct control *control);
+/* Hears, obeys and answers what there is; to be called now and then even without. */
+void control_handle(struct control *control);
+/* Answers those that were told to wait. */
+void control_answer_waiting(struct control *control, const char *text);
+void control_free(struct control *control);
+
+/* Asks the spoor that records PID. RET: its answer. Errors: "no-recorder", "foreign-recorder",
+ * "no-answer", "bad-answer", "long-request". */
+int control_ask(pid_t pid, const struct request *request, struct control_answer *ret,
+                struct err *err);
+
+#endif

@@ -1,0 +1,68 @@
+#include "record/job.h"
+
+#include <unistd.h>
+
+static const int stop_signals[] = {SIGTSTP, SIGTTIN, SIGTTOU};
+enum { STOP_SIGNALS = sizeof stop_signals / sizeof *stop_signals };
+
+void job_add_signals(sigset_t *set) {
+    for (size_t i = 0; i < STOP_SIGNALS; i++)
+        sigaddset(set, stop_signals[i]);
+    sigaddset(set, SIGCONT);
+}
+
+void job_note(struct job *job, const struct signalfd_siginfo *info, bool traced) {
+    int sig = (int)info->ssi_signo;
+    for (size_t i = 0; i < STOP_SIGNALS; i++)
+        if (sig == stop_signals[i]) {
+            job->signal = sig;
+            job->code = info->ssi_code;
+            job->sender = (pid_t)info->ssi_pid;
+            job->alone = !traced;
+        }
+    if (sig == SIGCONT)
+        *job = (struct job){.stop_seen = job->stop_seen};
+}
+
+/* Whether STOP is the program's answer to what its whole group has been sent. Nobody may know of us
+ * who has stopped the program alone: then nobody would continue us. */
+static bool is_of_group(const struct job *job, const struct tracer_stop *stop, pid_t pid) {
+    if (!job->signal)
+        return false;
+    return stop->sender == pid ||
+           (stop->signal == job->signal && stop->code == job->code && stop->sender == job->sender);
+}
+
+/* Stops all of spoor. Returns whether that has been and SIGCONT has ended it: in a process group
+ * without a shell, signals of the terminal do not stop. */
+static bool stand_still(int sig) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, sig);
+    kill(getpid(), sig);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    sigpending(&set);
+    return sigismember(&set, SIGCONT);
+}
+
+void job_follow(struct job *job, struct tracer *tracer, pid_t pid) {
+    struct tracer_stop stop;
+    if (job->alone) {
+        int sig = job->signal;
+        *job = (struct job){0};
+        stand_still(sig);
+    }
+    if (!tracer_stopped(tracer, &stop) || stop.number == job->stop_seen ||
+        !is_of_group(job, &stop, pid))
+        return;
+    *job = (struct job){.stop_seen = stop.number};
+    if (!stand_still(stop.signal))
+        return;
+    /* Whoever continues the group has done it to the program as well: a second signal is one with
+     * the first, as the program cannot take that before we let it. */
+    while (tracer_handle_reports(tracer))
+        ;
+    if (tracer_stopped(tracer, &stop) && stop.number == job->stop_seen)
+        kill(pid, SIGCONT);
+}

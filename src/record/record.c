@@ -1,0 +1,129 @@
+/* Recording a program from its first instruction to its end. */
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "record/job.h"
+#include "record/recording.h"
+#include "target/cpu.h"
+#include "target/launch.h"
+#include "target/timing.h"
+
+enum { PROGRESS_MS = 200 };
+
+struct launched {
+    struct job job;
+    bool leaving; /* the user wants no more */
+};
+
+static void on_signal(struct recording *r, const struct signalfd_siginfo *info) {
+    struct launched *launched = r->ctx;
+    int status, sig = (int)info->ssi_signo;
+    bool ended = tracer_ended(r->tracer, r->pid, &status);
+    job_note(&launched->job, info, tracer_traces(r->tracer, r->pid));
+    if (ended && (sig == SIGINT || sig == SIGQUIT || sig == SIGTERM || sig == SIGHUP))
+        launched->leaving = true; /* only background processes are left */
+    else if (sig == SIGTERM || sig == SIGHUP)
+        kill(r->pid, sig);
+}
+
+/* Child reports, and what is to be passed on. ^C and ^\ reach the program from the terminal by
+ * themselves; the tool only must outlive them. */
+static int open_signals(struct recording *r, struct err *err) {
+    sigset_t set;
+    sigemptyset(&set);
+    static const int wanted[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        sigaddset(&set, wanted[i]);
+    job_add_signals(&set);
+    return recording_open_signals(r, &set, err);
+}
+
+static void run(struct recording *r) {
+    struct launched *launched = r->ctx;
+    bool told = false;
+    while (tracer_waits(r->tracer) && !launched->leaving && !r->stop) {
+        recording_step(r, PROGRESS_MS);
+        job_follow(&launched->job, r->tracer, r->pid);
+        told = told || recording_tell_ended(r);
+    }
+    if (launched->leaving || r->stop)
+        tracer_release_all(r->tracer);
+}
+
+/* The program runs on untraced. Whoever waits for us waits for it. */
+static void outlast(struct recording *r) {
+    struct launched *launched = r->ctx;
+    while (tracer_waits(r->tracer)) {
+        recording_step(r, PROGRESS_MS);
+        job_follow(&launched->job, r->tracer, r->pid);
+    }
+    r->result->exit_status = recording_status(r);
+}
+
+/* The program has not run an instruction yet, and shall not. */
+static void put_down(struct recording *r) {
+    int status;
+    kill(r->pid, SIGKILL);
+    while (waitpid(r->pid, &status, __WALL) > 0 && WIFSTOPPED(status))
+        thread_continue(r->pid, 0); /* its exit event */
+}
+
+/* Whether it failed with RC because somebody has killed the program: that is its end, not our
+ * failure. */
+static bool is_killed(const struct recording *r, int rc) {
+    struct regs regs;
+    return rc == -ESRCH || thread_get_regs(r->pid, &regs) == -ESRCH;
+}
+
+/* The program stands at its first instruction: refuses what cannot work before anything has run. */
+static int adopt(struct recording *r, struct err *err) {
+    int rc = tracer_adopt(r->tracer, r->pid, err);
+    if (rc == 0 && tracer_task_count(r->tracer))
+        rc = recording_check(r, err);
+    if (rc < 0 && !is_killed(r, rc))
+        return rc;
+    tracer_start(r->tracer, r->pid);
+    return 0;
+}
+
+static int begin(struct recording *r, char *const argv[], struct err *err) {
+    int rc = open_signals(r, err);
+    if (rc == 0)
+        rc = launch(argv, &r->mask, &r->pid, err);
+    if (rc < 0)
+        return rc;
+    recording_lift_limits(r);
+    rc = recording_open(r, (const char *const *)argv, err);
+    if (rc == 0)
+        rc = adopt(r, err);
+    if (rc == 0)
+        recording_listen(r);
+    return rc;
+}
+
+int session_record(const struct session_options *options, char *const argv[],
+                   struct session_result *ret, struct err *err) {
+    struct launched launched = {.leaving = false};
+    struct recording r = {.options = options,
+                          .result = ret,
+                          .signals = -1,
+                          .hook_event = -1,
+                          .on_signal = on_signal,
+                          .ctx = &launched};
+    *ret = (struct session_result){0};
+    int rc = cpu_check(err);
+    if (rc < 0)
+        return rc;
+    timing_start();
+    rc = begin(&r, argv, err);
+    if (rc == 0) {
+        run(&r);
+        recording_finish(&r, recording_status(&r));
+        outlast(&r);
+    } else if (r.pid) {
+        put_down(&r);
+    }
+    recording_done(&r);
+    return rc;
+}

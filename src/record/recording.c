@@ -1,0 +1,226 @@
+#include "record/recording.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "arch/clock.h"
+#include "arch/host.h"
+#include "record/obey.h"
+#include "target/timing.h"
+
+enum { DEFAULT_RING_BYTES = REGS_WORD_BYTES < 8 ? 512 << 10 : 2 << 20 };
+
+int recording_open_signals(struct recording *r, const sigset_t *wanted, struct err *err) {
+    sigset_t set = *wanted;
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, &r->mask);
+    r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    r->hook_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (r->signals < 0 || r->hook_event < 0)
+        return err_set(err, errno, "signals", "cannot wait for signals: %s", strerror(errno));
+    return 0;
+}
+
+void recording_lift_limits(struct recording *r) {
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, tell = {.sa_handler = SIG_DFL};
+    sigaction(SIGXFSZ, &ignore, &r->too_large);
+    sigaction(SIGCHLD, &tell, &r->children);
+    sigaction(SIGUSR1, &tell, &r->snapshots);
+    getrlimit(RLIMIT_NOFILE, &r->files);
+    struct rlimit all = {r->files.rlim_max, r->files.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &all);
+    r->lifted = true;
+}
+
+static void restore_limits(const struct recording *r) {
+    if (!r->lifted)
+        return;
+    sigaction(SIGXFSZ, &r->too_large, NULL);
+    sigaction(SIGCHLD, &r->children, NULL);
+    sigaction(SIGUSR1, &r->snapshots, NULL);
+    setrlimit(RLIMIT_NOFILE, &r->files);
+}
+
+static void drain_fds(struct recording *r) {
+    struct signalfd_siginfo info;
+    while (read(r->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        if (info.ssi_signo == SIGUSR1)
+            flight_snapshot(r->flight, "SIGUSR1");
+        else
+            r->on_signal(r, &info);
+    uint64_t count;
+    if (read(r->hook_event, &count, sizeof count) == (ssize_t)sizeof count)
+        tracer_handle_hooks(r->tracer);
+}
+
+static void show_progress(struct recording *r) {
+    if (!r->options->progress || !r->writer)
+        return;
+    struct trace_totals totals = trace_writer_totals(r->writer);
+    r->options->progress(r->options->report.ctx, &totals);
+}
+
+void recording_step(struct recording *r, int ms) {
+    struct pollfd fds[] = {{.fd = r->signals, .events = POLLIN},
+                           {.fd = r->hook_event, .events = POLLIN},
+                           {.fd = control_fd(r->control), .events = POLLIN}};
+    poll(fds, sizeof fds / sizeof *fds, r->busy ? 0 : ms);
+    drain_fds(r);
+    r->busy = tracer_handle_reports(r->tracer);
+    tracer_catch_up(r->tracer);
+    control_handle(r->control);
+    flight_tell(r->flight);
+    show_progress(r);
+}
+
+bool recording_tell_ended(const struct recording *r) {
+    int status;
+    bool tell = r->options->report.warn && tracer_task_count(r->tracer) &&
+                tracer_ended(r->tracer, r->pid, &status);
+    if (tell)
+        report_warn(&r->options->report, "the program has ended; its background processes are "
+                                         "still traced: ^C leaves them untraced");
+    return tell;
+}
+
+int recording_status(const struct recording *r) {
+    int status = 0;
+    tracer_ended(r->tracer, r->pid, &status);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int open_trace(struct recording *r, const char *const *command, struct err *err) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    struct trace_session session = {.version = SPOOR_VERSION,
+                                    .arch = arch_host()->name,
+                                    .command = command,
+                                    .start_unix_ns =
+                                        (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec,
+                                    .depth = r->options->depth,
+                                    .threshold_ns = r->options->threshold_ns};
+    return trace_writer_open(r->options->output, &session, &r->writer, err);
+}
+
+static struct tracer *make_tracer(const struct recording *r) {
+    struct tracer_options options = {.drain = r->drain};
+    uint64_t ring = r->options->ring_bytes;
+    options.context =
+        (struct space_context){.options = r->options,
+                               .catalog = r->catalog,
+                               .writer = r->writer,
+                               .ring_bytes = (uint32_t)(ring ? ring : DEFAULT_RING_BYTES)};
+    return tracer_new(&options);
+}
+
+int recording_open(struct recording *r, const char *const *command, struct err *err) {
+    int rc = open_trace(r, command, err);
+    if (rc < 0)
+        return rc;
+    const struct timing started = timing_started();
+    const struct trace_clock start = {started.ticks, started.ns};
+    trace_writer_clock(r->writer, &start);
+    struct flight_options flight = {r->options, r->writer, r->hook_event};
+    rc = flight_new(&flight, &r->flight, err);
+    if (rc < 0)
+        return rc;
+    r->catalog = catalog_new(r->options, r->writer);
+    catalog_watch(r->catalog, flight_triggers(r->flight));
+    struct drain_options drain = {r->writer, r->options->overflow, r->hook_event, r->flight};
+    rc = drain_start(&drain, &r->drain, err);
+    if (rc == 0)
+        r->tracer = make_tracer(r);
+    return rc;
+}
+
+int recording_check(const struct recording *r, struct err *err) {
+    int rc = 0;
+    if (!catalog_wants_libraries(r->catalog))
+        rc = catalog_check_matches(r->catalog, err);
+    if (rc == 0)
+        rc = catalog_check_calls(r->catalog, err);
+    if (rc == 0 && !catalog_wants_libraries(r->catalog))
+        rc = triggers_check(flight_triggers(r->flight), err);
+    return rc;
+}
+
+/* Filters for libraries can only be judged in the end. */
+static void warn_of_no_match(const struct recording *r) {
+    struct err err = {0};
+    if (catalog_check_matches(r->catalog, &err) < 0)
+        report_warn(&r->options->report, err.text);
+    if (triggers_check(flight_triggers(r->flight), &err) < 0)
+        report_warn(&r->options->report, err.text);
+}
+
+static void warn_of_refused_calls(const struct recording *r) {
+    AUTO_FREE char *text = catalog_refused_calls(r->catalog);
+    if (text)
+        report_warn(&r->options->report, text);
+}
+
+void recording_finish(struct recording *r, int exit_status) {
+    struct session_result *result = r->result;
+    result->exit_status = exit_status;
+    drain_finish(r->drain);
+    r->drain = NULL;
+    result->snapshots = flight_finish(r->flight);
+    struct timing now = timing_now();
+    trace_writer_clock(r->writer, &(struct trace_clock){now.ticks, now.ns});
+    result->trace_error = trace_writer_error(r->writer, &result->trace_why);
+    struct trace_end end = {.status = result->exit_status, .ticks = now.ticks};
+    struct err err = {0};
+    int rc = trace_writer_finish(r->writer, &end, &result->totals, &err);
+    if (rc < 0 && !result->trace_error) {
+        result->trace_error = rc;
+        result->trace_why = err;
+    }
+    r->writer = NULL;
+    struct catalog_counts counts = catalog_counts(r->catalog);
+    result->functions_seen = counts.seen;
+    result->functions_instrumented = counts.instrumented;
+    warn_of_no_match(r);
+    warn_of_refused_calls(r);
+    catalog_tell_withdrawn(r->catalog);
+    result->duration_ns = now.ns - timing_started().ns;
+    control_answer_waiting(r->control, "the program is untraced, and the trace is complete");
+    control_free(r->control);
+    r->control = NULL;
+}
+
+/* What has come too late to be heeded shall not end or stop us now. */
+static void forget_signals(const struct recording *r) {
+    struct signalfd_siginfo info;
+    while (r->signals >= 0 && read(r->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        ;
+}
+
+void recording_done(struct recording *r) {
+    tracer_free(r->tracer);
+    drain_finish(r->drain);
+    flight_free(r->flight);
+    if (r->writer) { /* nothing was recorded */
+        AUTO_FREE char *part = mem_printf("%s.part", r->options->output);
+        trace_writer_abandon(r->writer);
+        unlink(part);
+    }
+    catalog_free(r->catalog);
+    control_free(r->control);
+    for (size_t i = 0; i < r->choices.count; i++)
+        chosen_free(r->choices.at[i]);
+    ARRAY_FREE(&r->choices);
+    slabs_reap();
+    if (r->hook_event >= 0)
+        close(r->hook_event);
+    restore_limits(r);
+    forget_signals(r);
+    if (r->signals >= 0)
+        close(r->signals);
+    sigprocmask(SIG_SETMASK, &r->mask, NULL);
+}

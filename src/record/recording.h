@@ -1,0 +1,73 @@
+/*
+ * What recording a launched program and a running one have in common: the trace and who writes it,
+ * signals to spoor, the loop that waits for something to do, the end.
+ */
+#ifndef SPOOR_RECORD_RECORDING_H
+#define SPOOR_RECORD_RECORDING_H
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+
+#include "record/control.h"
+#include "record/session.h"
+#include "ring/flight.h"
+#include "tracer/tracer.h"
+
+/* A filter that came by 'spoor ctl'. */
+struct chosen {
+    struct pattern **filters, **excludes;
+    char **modules;
+    struct filter filter; /* of those */
+};
+
+struct recording {
+    const struct session_options *options;
+    struct session_result *result;
+    struct trace_writer *writer;
+    struct catalog *catalog;
+    struct flight *flight;
+    struct drain *drain;
+    struct tracer *tracer;
+    struct control *control;        /* NULL: nobody can reach us */
+    ARRAY(struct chosen *) choices; /* all that there have been */
+    bool stop;                      /* by 'spoor ctl': the program is to be left */
+    bool busy;                      /* there may be more reports */
+    int hook_event, signals;
+    sigset_t mask; /* the tool's own */
+    struct sigaction too_large, children, snapshots;
+    struct rlimit files;
+    bool lifted;
+    pid_t pid; /* of the program; 0: there is none yet */
+    /* A signal has come to spoor; those of children, and requests for snapshots, are seen to. */
+    void (*on_signal)(struct recording *r, const struct signalfd_siginfo *info);
+    void *ctx;
+};
+
+/* Signals in WANTED, and the one that asks for a snapshot, become readable, and do nothing else
+ * from now on. */
+int recording_open_signals(struct recording *r, const sigset_t *wanted, struct err *err);
+/* What limits the program need not limit us: we hold a descriptor for each process, a trace that
+ * may not grow shall end the trace, not us, and whoever has made us may have chosen to ignore
+ * SIGCHLD and SIGUSR1. Called after a launched program has inherited what was. */
+void recording_lift_limits(struct recording *r);
+/* Opens the trace of COMMAND, a NULL-terminated list, and begins to drain; makes the tracer. */
+int recording_open(struct recording *r, const char *const *command, struct err *err);
+/* Lets 'spoor ctl' reach us, if that is possible. */
+void recording_listen(struct recording *r);
+/* Waits until something has happened, but for MS milliseconds at most, and sees to it. */
+void recording_step(struct recording *r, int ms);
+/* If the program has ended and others that it has made go on, tells the user and returns true. */
+bool recording_tell_ended(const struct recording *r);
+/* Whether the options name functions that are not there, as far as that is known. Errors:
+ * "no-match", "no-imports". */
+int recording_check(const struct recording *r, struct err *err);
+/* The program's status as a shell shows it; 0 when it has not ended. */
+int recording_status(const struct recording *r);
+/* Everything has happened: reads and writes the rest, fills the result, ends the trace. EXIT_STATUS
+ * as in struct session_result. */
+void recording_finish(struct recording *r, int exit_status);
+/* Frees what there is; a trace that was not finished is removed. */
+void recording_done(struct recording *r);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * The chains of callers that one trace tells of (trace/format.h), numbered as they are met: equal
+ * ones once. One thread at a time.
+ */
+#ifndef SPOOR_RING_CHAINS_H
+#define SPOOR_RING_CHAINS_H
+
+#include "trace/writer.h"
+
+struct chains;
+/* WRITER outlives them. */
+struct chains *chains_new(struct trace_writer *writer);
+void chains_free(struct chains *c);
+/* Tells them from all others that there ever were. */
+uint64_t chains_serial(const struct chains *c);
+
+/* The number of PLACE, whose texts are copied when it is a new one. */
+uint32_t chains_place(struct chains *c, const struct trace_place *place);
+/* The number of the chain that begins with PLACE and goes on with CALLERS, a chain or an end. */
+uint32_t chains_add(struct chains *c, uint32_t callers, uint32_t place);
+/* Tells the trace of what is new: to be done before it is told of events with such numbers. */
+void chains_tell(struct chains *c);
+
+#endif

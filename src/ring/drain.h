@@ -1,0 +1,37 @@
+/*
+ * The drainer: a thread that reads all active lanes into the trace, as fast as
+ * they fill, and asks for the tracer when a thread waits in the dynamic
+ * linker's hook.
+ */
+#ifndef SPOOR_RING_DRAIN_H
+#define SPOOR_RING_DRAIN_H
+
+#include "ring/lanes.h"
+#include "trace/writer.h"
+
+struct drain;
+struct flight;
+
+struct drain_options {
+    struct trace_writer *writer;
+    enum overflow overflow;
+    int hook_event;        /* eventfd, written when a lane's hook flag is seen */
+    struct flight *flight; /* NULL: no snapshots */
+};
+
+/* Starts the thread. */
+int drain_start(const struct drain_options *options, struct drain **ret, struct err *err);
+/* SLOT is ready (slab_take) and its thread is about to run: makes it active. */
+void drain_add(struct drain *d, struct slot *slot);
+/* The same for a thread that was running before it was traced: what it had open is told later, but
+ * is told, by drain_frames(). With depth or threshold its events wait for that. */
+void drain_add_running(struct drain *d, struct slot *slot);
+/* What SLOT's thread, which stood still then, had open at a time after all its events so far.
+ * Called by the tracer. */
+void drain_frames(struct drain *d, struct slot *slot, const struct trace_frames *frames);
+/* SLOT's thread has ended or left: what is in the ring is still read, then the slot is free. */
+void drain_close(struct drain *d, struct slot *slot);
+/* Waits until all closed lanes are read, ends the thread. All lanes must have been closed. */
+void drain_finish(struct drain *d);
+
+#endif

@@ -1,0 +1,297 @@
+#include "ring/lanes.h"
+
+#include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "arch/bridge.h"
+#include "arch/clock.h"
+#include "base/page.h"
+#include "target/thread.h"
+#include "wire/undo.h"
+
+/*
+ * A slab: a page of 4 KB with the control words and slab_saved(), HANDLER_ROOM, REMOTE_FRAME_BYTES
+ * of scratch, the sink, then the lanes. A remote call's stack pointer is at that scratch: were the
+ * tool killed just before it blocks the thread's signals, a handler would run below.
+ *
+ * The control word is a robust futex owned by the tracer's thread. When that thread dies, however
+ * it dies, the kernel walks its robust list and sets FUTEX_OWNER_DIED in each word. The kernel
+ * finds a word at node + futex_offset (Documentation/locking/robust-futexes.rst). Targets can write
+ * to the slab, so the node stands before it, in memory of our own.
+ */
+enum {
+    CONTROL_BYTES = 4096,
+    HANDLER_ROOM = 64 << 10,
+    NARROW = REGS_WORD_BYTES < 8, /* programs and we have 3 GiB or so */
+    USUAL_BYTES = NARROW ? 16 << 20 : 64 << 20,
+    MOST_BYTES = NARROW ? USUAL_BYTES : 256 << 20, /* where many threads are known to want one */
+    SAVED_AT = 64,
+    MIN_SLOTS = NARROW ? 2 : 8,
+    USUAL_SLOTS = 64,
+    MOST_SLOTS = 256
+};
+
+struct control_page {
+    struct control control;
+    struct control dead; /* the sink's: says from the start that nobody reads */
+    struct undo_sign sign;
+};
+_Static_assert(sizeof(struct control_page) <= SAVED_AT, "stands before slab_saved()");
+_Static_assert(BRIDGE_WORDS * sizeof(uint64_t) <= SLAB_SAVED_BYTES, "holds what the gate saves");
+_Static_assert(CONTROL_OWNER_DIED == FUTEX_OWNER_DIED, "linux/futex.h");
+_Static_assert(offsetof(struct control_page, control.owner) == 0, "futex_offset");
+_Static_assert(offsetof(struct control_page, sign) == UNDO_SIGN_AT, "wire/undo.h");
+
+static struct robust_list_head owned = {
+    .list = {&owned.list},
+    .futex_offset = sizeof(struct robust_list),
+};
+
+static struct robust_list *node_of(const struct slab *s) {
+    return (struct robust_list *)(void *)s->local - 1;
+}
+
+/* Every slab that is mapped here, live or waiting for its last lane to be drained. */
+static ARRAY(struct slab *) slabs;
+
+static void link_owned(void) {
+    owned.list.next = &owned.list;
+    for (size_t i = 0; i < slabs.count; i++) {
+        struct control_page *page = (struct control_page *)slabs.at[i]->local;
+        page->control.owner = (uint32_t)gettid();
+        node_of(slabs.at[i])->next = owned.list.next;
+        owned.list.next = node_of(slabs.at[i]);
+    }
+    syscall(SYS_set_robust_list, &owned, sizeof owned);
+}
+
+/* A private page, directly followed by the slab. Returns the slab's address, or NULL. */
+static uint8_t *map_slab(int fd, size_t size) {
+    const size_t before = page_bytes();
+    uint8_t *page = mmap(NULL, before + size, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (page == MAP_FAILED)
+        return NULL;
+    if (mmap(page + before, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) !=
+        MAP_FAILED)
+        return page + before;
+    munmap(page, before + size);
+    return NULL;
+}
+
+static void unmap_slab(struct slab *s) { munmap(s->local - page_bytes(), page_bytes() + s->size); }
+
+static uint32_t between(uint32_t least, size_t n, uint32_t most) {
+    return n < least ? least : n > most ? most : (uint32_t)n;
+}
+
+uint32_t slab_slots(uint32_t ring_bytes, size_t threads) {
+    const size_t lane = (size_t)ring_bytes + LANE_RING;
+    uint32_t usual = between(MIN_SLOTS, USUAL_BYTES / lane, USUAL_SLOTS);
+    return between(usual, threads, between(usual, MOST_BYTES / lane, MOST_SLOTS));
+}
+
+/* Lane 0 is the sink. */
+static size_t lane_offset(uint32_t ring_bytes, uint32_t i) {
+    return CONTROL_BYTES + HANDLER_ROOM + REMOTE_FRAME_BYTES +
+           (size_t)i * (LANE_RING + (size_t)ring_bytes);
+}
+
+size_t slab_bytes(uint32_t ring_bytes, uint32_t slots) {
+    return page_up(lane_offset(ring_bytes, 1 + slots));
+}
+
+static struct slot slot_at(const struct slab *s, uint32_t lane) {
+    size_t offset = lane_offset(s->ring_bytes, lane);
+    return (struct slot){
+        .lane = (void *)(s->local + offset), .at = s->at + offset, .ring_bytes = s->ring_bytes};
+}
+
+static void init_sink(struct slab *s) {
+    s->sink = slot_at(s, 0);
+    s->sink.unread = true;
+    s->sink.lane->limit = INT64_MAX; /* also as a signed number */
+    s->sink.lane->control = s->at + offsetof(struct control_page, dead);
+    ((struct control_page *)s->local)->dead.owner = CONTROL_OWNER_DIED;
+}
+
+struct slab *slab_new(int fd, taddr_t at, uint32_t ring_bytes, uint32_t slots) {
+    size_t size = slab_bytes(ring_bytes, slots);
+    uint8_t *local = map_slab(fd, size);
+    if (!local)
+        return NULL;
+    struct slab *s = mem_alloc(sizeof *s);
+    *s = (struct slab){.refs = 1, .local = local, .size = size, .at = at, .ring_bytes = ring_bytes};
+    s->slot_count = slots;
+    s->slots = mem_alloc(s->slot_count * sizeof *s->slots);
+    for (uint32_t i = 0; i < s->slot_count; i++)
+        s->slots[i] = slot_at(s, 1 + i);
+    init_sink(s);
+    for (uint32_t i = 0; i < s->slot_count; i++)
+        s->slots[i].sink = s->sink.lane;
+    ARRAY_PUSH(&slabs, s);
+    link_owned();
+    return s;
+}
+
+void slab_sign(struct slab *s, taddr_t agent) {
+    struct undo_sign *sign = &((struct control_page *)s->local)->sign;
+    *sign = (struct undo_sign){.self = s->at, .agent = agent};
+    __atomic_store_n(&sign->magic, UNDO_MAGIC, __ATOMIC_RELEASE);
+}
+
+struct slab *slab_ref(struct slab *s) {
+    s->refs++;
+    return s;
+}
+
+/* Whether the drainer still looks into S for a lane of IN. */
+static bool is_read_for(const struct slab *s, struct slab *in) {
+    for (struct slot *k = in->slots; k < in->slots + in->slot_count; k++)
+        if ((in == s || k->sink == s->sink.lane) &&
+            atomic_load_explicit(&k->state, memory_order_acquire) != LANE_FREE)
+            return true;
+    return false;
+}
+
+/* A space's lanes have one sink, that of its first slab: it is looked at with each of them. */
+static bool drained(const struct slab *s, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (is_read_for(s, slabs.at[i]))
+            return false;
+    return true;
+}
+
+struct slab *slab_of_another(taddr_t at, size_t size) {
+    struct slab *s = mem_alloc(sizeof *s);
+    *s = (struct slab){.refs = 1, .size = size, .at = at};
+    s->sink.at = at + lane_offset(0, 0);
+    return s;
+}
+
+void slab_unref(struct slab *s) {
+    if (s && !--s->refs && !s->local)
+        free(s);
+}
+
+static void slot_forget(struct slot *slot) {
+    ARRAY_FREE(&slot->epochs.notes);
+    slice_done(&slot->slice);
+    free((void *)slot->opened.frames);
+}
+
+void slabs_reap(void) {
+    size_t kept = 0, had = slabs.count;
+    ARRAY(struct slab *) dead = {0};
+    for (size_t i = 0; i < had; i++) {
+        struct slab *s = slabs.at[i];
+        if (s->refs || !drained(s, had))
+            slabs.at[kept++] = s;
+        else
+            ARRAY_PUSH(&dead, s);
+    }
+    slabs.count = kept;
+    if (kept != had)
+        link_owned();
+    for (size_t i = 0; i < dead.count; i++) {
+        unmap_slab(dead.at[i]);
+        for (uint32_t k = 0; k < dead.at[i]->slot_count; k++)
+            slot_forget(&dead.at[i]->slots[k]);
+        free(dead.at[i]->slots);
+        free(dead.at[i]);
+    }
+    ARRAY_FREE(&dead);
+}
+
+taddr_t slab_frame(const struct slab *s) { return s->at + CONTROL_BYTES + HANDLER_ROOM; }
+
+/* The upper part of the first page: the control words need little of it. */
+taddr_t slab_scratch(const struct slab *s) { return s->at + CONTROL_BYTES - SLAB_SCRATCH_BYTES; }
+void *slab_scratch_here(const struct slab *s) {
+    return s->local + CONTROL_BYTES - SLAB_SCRATCH_BYTES;
+}
+
+taddr_t slab_saved(const struct slab *s, pid_t pid) {
+    enum { PLACES = (CONTROL_BYTES - SLAB_SCRATCH_BYTES - SAVED_AT) / SLAB_SAVED_BYTES };
+    return s->at + SAVED_AT + (taddr_t)(pid % PLACES) * SLAB_SAVED_BYTES;
+}
+
+struct slot *slab_sink(struct slab *s) {
+    return &s->sink;
+}
+
+uint64_t slab_sink_lost(struct slot *sink) {
+    uint64_t all = __atomic_load_n(&sink->lane->head, __ATOMIC_RELAXED) / EVENT_BYTES;
+    uint64_t lost = all - sink->lost;
+    sink->lost = all;
+    return lost;
+}
+
+struct slot *slab_take(struct slab *s, uint32_t stream, bool limitless) {
+    for (uint32_t i = 0; i < s->slot_count; i++) {
+        struct slot *slot = &s->slots[i];
+        if (atomic_load_explicit(&slot->state, memory_order_acquire) != LANE_FREE)
+            continue;
+        struct lane *lane = slot->lane;
+        memset(lane, 0, sizeof *lane);
+        lane->limit = limitless ? INT64_MAX : s->ring_bytes;
+        lane->control = s->at;
+        slot->stream = stream;
+        slot->tail = slot->lost = 0;
+        slice_forget(&slot->slice);
+        atomic_store(&slot->shared, false);
+        slot->last_clock = clock_ticks(); /* what the ring still holds is older */
+        epochs_begin(&slot->epochs, slot->last_clock);
+        return slot;
+    }
+    return NULL;
+}
+
+void slot_open(struct slot *slot, struct trace_frames *frames) {
+    free((void *)slot->opened.frames);
+    slot->opened = *frames;
+    *frames = (struct trace_frames){0};
+}
+
+void slot_assign(struct slot *slot, const struct trace_thread *thread) {
+    slot->thread = *thread;
+    snprintf(slot->name, sizeof slot->name, "%s", thread->name);
+    slot->thread.name = slot->name;
+}
+
+void slot_set_slices(struct slot *slot, uint32_t bytes, struct span stack) {
+    struct lane *lane = slot->lane;
+    lane->ring_mask = slot->ring_bytes - 1;
+    lane->stack_low = stack.start;
+    lane->stack_bytes = stack.end - stack.start;
+    lane->slice_bytes = bytes;
+}
+
+void slot_free(struct slot *slot) {
+    struct lane *lane = slot->lane;
+    __atomic_store_n(&lane->control, slot->sink->control, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->limit, INT64_MAX, __ATOMIC_RELAXED);
+    __atomic_store_n(&lane->hook, 0, __ATOMIC_RELAXED);
+    atomic_store_explicit(&slot->state, LANE_FREE, memory_order_release);
+}
+
+void slot_put(struct slot *slot, uint32_t site, uint64_t sp, enum overflow overflow) {
+    const struct timespec moment = {.tv_nsec = 50000};
+    struct lane *lane = slot->lane;
+    while (lane->head >= __atomic_load_n(&lane->limit, __ATOMIC_ACQUIRE)) {
+        if (overflow == OVERFLOW_DROP) {
+            lane->lost++;
+            return;
+        }
+        nanosleep(&moment, NULL); /* the drainer may have no other processor than ours */
+    }
+    uint8_t *ring = (uint8_t *)lane + LANE_RING;
+    struct event *e = (struct event *)(ring + (lane->head & (slot->ring_bytes - 1)));
+    *e = event_make(clock_ticks(), site, sp);
+    __atomic_store_n(&lane->head, lane->head + EVENT_BYTES, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,125 @@
+/*
+ * Lanes (wire/ring.h) as the tool sees them. A slab is one shared mapping with
+ * many lanes; address spaces that come from one another by fork share slabs.
+ *
+ * Who may touch what: the tracer takes and closes lanes; the drainer reads
+ * rings, advances limits and frees closed lanes. A lane's state is atomic and
+ * says whose turn it is.
+ */
+#ifndef SPOOR_RING_LANES_H
+#define SPOOR_RING_LANES_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "base/mem.h"
+#include "base/types.h"
+#include "ring/epochs.h"
+#include "ring/slices.h"
+#include "trace/format.h"
+#include "wire/ring.h"
+
+enum lane_state {
+    LANE_FREE,    /* the tracer may take it */
+    LANE_ACTIVE,  /* a thread writes, the drainer reads */
+    LANE_CLOSING, /* its thread has ended: the drainer reads the rest, then frees it */
+};
+
+struct callers;
+struct thin;
+struct watch;
+enum { THREAD_NAME_ROOM = 32 };
+
+struct slot {          /* the tool's side of one lane */
+    struct lane *lane; /* in the tool */
+    taddr_t at;        /* in the target */
+    _Atomic int state; /* enum lane_state */
+    struct lane *sink; /* of its space: through its hook threads ask that have no lane (keys.h) */
+    uint32_t ring_bytes;
+    uint32_t stream;
+    uint64_t tail;              /* drainer: bytes read */
+    uint64_t last_clock;        /* drainer: of the newest event read */
+    uint64_t lost;              /* drainer: already reported */
+    struct epochs epochs;       /* drainer; for rings that are overwritten */
+    uint64_t end_ticks;         /* set before LANE_CLOSING */
+    bool unread;                /* a slab's sink: only lane, at, ring_bytes and lost are used */
+    struct thin *thin;          /* drainer: depth and threshold filter, or NULL */
+    _Atomic bool shared;        /* its thread has not always been the only one of its memory */
+    struct stack_slice slice;   /* drainer: the one that is being read */
+    struct callers *callers;    /* drainer: of its process; NULL: there are no slices */
+    struct watch *watch;        /* drainer: what triggers snapshots, or NULL */
+    struct trace_thread thread; /* as told to the trace; its name is the following */
+    char name[THREAD_NAME_ROOM];
+    struct trace_frames opened; /* drainer: what it had open when tracing began; its list is ours */
+    bool imaged;                /* drainer: all of it, its end included, is in a snapshot */
+};
+
+struct slab {
+    unsigned refs;
+    uint8_t *local;
+    size_t size;
+    taddr_t at; /* in the target */
+    uint32_t ring_bytes;
+    uint32_t slot_count;
+    struct slot *slots;
+    struct slot sink;
+};
+
+/* How many lanes a slab is to have where so many THREADS are known to want one (0: not known); it
+ * may be fewer. */
+uint32_t slab_slots(uint32_t ring_bytes, size_t threads);
+size_t slab_bytes(uint32_t ring_bytes, uint32_t slots);
+/* FD: a memfd of slab_bytes(), mapped at AT in the target. NULL if it cannot be mapped
+ * here. The caller is the thread whose death the lanes' waiting loops shall notice. */
+struct slab *slab_new(int fd, taddr_t at, uint32_t ring_bytes, uint32_t slots);
+/* Says in the slab whose it is: whoever finds it comes to the agent's page. */
+void slab_sign(struct slab *slab, taddr_t agent);
+/* One that a tool has made which is gone, as it is in the target: only at, size and slab_frame()
+ * are of use, and where its sink is. */
+struct slab *slab_of_another(taddr_t at, size_t size);
+struct slab *slab_ref(struct slab *slab);
+void slab_unref(struct slab *slab);
+/* Unmaps slabs that no address space refers to and whose lanes are all drained. */
+void slabs_reap(void);
+/* Writable memory of the slab in the target for remote calls' frames. */
+taddr_t slab_frame(const struct slab *slab);
+/* SLAB_SCRATCH_BYTES for what remote calls read and write, as the target has them and as we do. */
+enum { SLAB_SCRATCH_BYTES = 1024 };
+taddr_t slab_scratch(const struct slab *slab);
+void *slab_scratch_here(const struct slab *slab);
+
+/* SLAB_SAVED_BYTES in the target for a thread of process PID that is brought out of a trampoline
+ * (crossing.h): processes that have the slab from one another by fork have places of their own. */
+enum { SLAB_SAVED_BYTES = 64 };
+taddr_t slab_saved(const struct slab *slab, pid_t pid);
+
+/* Notes whose lane SLOT is. */
+void slot_assign(struct slot *slot, const struct trace_thread *thread);
+
+/* What SLOT's thread leaves of its stack, whose readable part is STACK: BYTES at most. */
+void slot_set_slices(struct slot *slot, uint32_t bytes, struct span stack);
+
+/* Notes what its thread had open; takes over FRAMES' list. Drainer only. */
+void slot_open(struct slot *slot, struct trace_frames *frames);
+
+/* SLOT's lane is read no more, until it is another thread's. Who writes there nevertheless, as one
+ * that its maker has kept from tracers (CLONE_UNTRACED), is as with the sink: it waits for nobody.
+ */
+void slot_free(struct slot *slot);
+/* Writes an event on behalf of SLOT's stopped thread. When the ring is full: waits for the drainer,
+ * or counts it as lost. */
+void slot_put(struct slot *slot, uint32_t site, uint64_t sp, enum overflow overflow);
+
+/*
+ * The lane of threads that can have none of their own, and of processes that could not be restored:
+ * code that is patched must find some lane. It is shared, always has room, nobody reads it, and the
+ * dynamic linker's hook does not wait in it.
+ */
+struct slot *slab_sink(struct slab *slab);
+/* How many events went into a sink since it was last asked (about: threads write at once). */
+uint64_t slab_sink_lost(struct slot *sink);
+
+/* A free lane made ready for a new thread, or NULL. LIMITLESS: never full (overwrite). */
+struct slot *slab_take(struct slab *slab, uint32_t stream, bool limitless);
+
+#endif

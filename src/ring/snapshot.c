@@ -1,0 +1,179 @@
+#include "ring/snapshot.h"
+
+#include <string.h>
+
+#include "arch/clock.h"
+#include "ring/callers.h"
+#include "ring/rings.h"
+#include "ring/thin.h"
+
+enum { UNPACK = 512 };
+
+static void copy_epochs(struct epochs *to, const struct epochs *from) {
+    *to = *from;
+    memset(&to->notes, 0, sizeof to->notes);
+    for (size_t i = 0; i < from->notes.count; i++)
+        ARRAY_PUSH(&to->notes, from->notes.at[i]);
+}
+
+static struct trace_frames copy_frames(const struct trace_frames *from) {
+    struct trace_frames copy = *from;
+    struct trace_frame *list = mem_alloc(from->count * sizeof *list);
+    if (from->count)
+        memcpy(list, from->frames, from->count * sizeof *list);
+    copy.frames = list;
+    return copy;
+}
+
+struct ring_image ring_image_take(struct slot *slot, uint64_t most_bytes) {
+    struct ring_image image = {.thread = slot->thread};
+    uint64_t slots = __atomic_load_n(&slot->lane->slice_slots, __ATOMIC_ACQUIRE);
+    uint64_t head = ring_head(slot, slot->tail, slot->last_clock), from = ring_oldest(slot, head);
+    image.shared = atomic_load(&slot->shared);
+    epochs_look(&slot->epochs, head, clock_ticks() + SKEW_TICKS);
+    if (head - from > most_bytes)
+        from = head - most_bytes / EVENT_BYTES * EVENT_BYTES;
+    image.events = mem_resize(NULL, (head - from) / EVENT_BYTES + 1, EVENT_BYTES);
+    image.at = ring_copy(slot, from, head, image.events);
+    image.first = image.events + (image.at - from) / EVENT_BYTES;
+    image.count = (head - image.at) / EVENT_BYTES;
+    uint64_t before = slice_slots_before(image.first, image.count, slots);
+    image.lost = image.at / EVENT_BYTES - (before < image.at / EVENT_BYTES ? before : 0);
+    image.callers = slot->callers ? callers_ref(slot->callers) : NULL;
+    memcpy(image.name, slot->name, sizeof image.name);
+    copy_epochs(&image.epochs, &slot->epochs);
+    if (!image.at && slot->opened.count && slot->opened.stream == slot->stream)
+        image.opened = copy_frames(&slot->opened);
+    return image;
+}
+
+uint64_t ring_image_events(const struct ring_image *image) {
+    uint64_t events = 0;
+    for (size_t i = 0; i < image->count; i++)
+        events += !is_slice_event(image->first[i].site >> 2);
+    return events;
+}
+
+void ring_image_done(struct ring_image *image) {
+    free(image->events);
+    callers_unref(image->callers);
+    ARRAY_FREE(&image->epochs.notes);
+    free((void *)image->opened.frames);
+    *image = (struct ring_image){0};
+}
+
+void snapshot_free(struct snapshot *s) {
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->images.count; i++)
+        ring_image_done(&s->images.at[i]);
+    ARRAY_FREE(&s->images);
+    free(s);
+}
+
+/* ---- writing ---- */
+
+struct writing {
+    const struct snapshot_options *options;
+    struct trace_writer *writer;
+    struct snapshot_facts *facts;
+    struct chains *chains;
+    uint64_t first, last; /* ticks of events so far */
+};
+
+static struct trace_event unpacked(const struct ring_image *image, size_t i) {
+    const struct event *e = &image->first[i];
+    uint64_t latest = epochs_of(&image->epochs, image->at + i * EVENT_BYTES).ticks;
+    return (struct trace_event){event_ticks(e, latest), e->site, event_sp(e)};
+}
+
+static void write_opened(struct writing *w, const struct ring_image *image, struct thin *thin) {
+    struct trace_frames frames = image->opened;
+    frames.stream = image->thread.stream;
+    if (!frames.count)
+        return;
+    if (thin)
+        thin_frames(thin, &frames);
+    else
+        trace_writer_frames(w->writer, &frames);
+}
+
+static void write_events(struct writing *w, const struct ring_image *image, struct thin *thin) {
+    struct trace_event events[UNPACK + CALLERS_EVENTS];
+    struct stack_slice slice = {0};
+    for (size_t at = 0; at < image->count;) {
+        size_t n = 0;
+        for (; at < image->count && n < UNPACK; at++) {
+            struct trace_event event = unpacked(image, at);
+            if (image->callers)
+                n += callers_pass(image->callers, &slice, w->chains, &event, events + n);
+            else
+                events[n++] = event;
+        }
+        chains_tell(w->chains);
+        if (thin)
+            thin_events(thin, events, n);
+        else if (n)
+            trace_writer_events(w->writer, image->thread.stream, events, n);
+    }
+    slice_done(&slice);
+}
+
+static void note_span(struct writing *w, const struct ring_image *image) {
+    uint64_t first = unpacked(image, 0).ticks, last = unpacked(image, image->count - 1).ticks;
+    if (!w->facts->threads++ || first < w->first)
+        w->first = first;
+    if (last > w->last)
+        w->last = last;
+}
+
+static void write_image(struct writing *w, const struct ring_image *image, uint64_t now) {
+    const struct snapshot_options *o = w->options;
+    struct thin_options thinned = {w->writer, o->depth, o->threshold_ticks};
+    struct thin *thin = NULL;
+    uint32_t stream = image->thread.stream;
+    uint64_t end = image->ended ? image->end_ticks : now;
+    if (image->count)
+        note_span(w, image);
+    if (image->lost)
+        trace_writer_lost(w->writer, stream, image->count ? unpacked(image, 0).ticks : end,
+                          image->lost);
+    if (o->depth || o->threshold_ticks)
+        thin = thin_new(&thinned, &image->thread);
+    if (thin && image->shared)
+        thin_share(thin);
+    write_opened(w, image, thin);
+    write_events(w, image, thin);
+    thin_free(thin, end);
+    if (image->ended)
+        trace_writer_thread_end(w->writer, stream, end);
+}
+
+int snapshot_write(struct snapshot *s, const struct snapshot_options *options,
+                   struct snapshot_facts *ret, struct err *err) {
+    AUTO_FREE char *path = mem_printf("%s.%u", options->output, s->number);
+    *ret = (struct snapshot_facts){0};
+    struct writing w = {.options = options, .facts = ret};
+    int rc = trace_writer_branch(options->writer, path, &w.writer, err);
+    if (rc < 0)
+        return rc;
+    w.chains = chains_new(w.writer);
+    trace_writer_clock(w.writer, &s->clock);
+    for (size_t i = 0; i < s->images.count; i++) { /* views count on small numbers of streams */
+        struct trace_thread *thread = &s->images.at[i].thread;
+        thread->stream = (uint32_t)i;
+        thread->name = s->images.at[i].name;
+        trace_writer_thread(w.writer, thread);
+    }
+    for (size_t i = 0; i < s->images.count; i++) {
+        write_image(&w, &s->images.at[i], s->clock.ticks);
+        ring_image_done(&s->images.at[i]);
+    }
+    ret->span_ticks = w.last - w.first;
+    chains_free(w.chains);
+    struct trace_end end = {.ticks = s->clock.ticks, .snapshot = s->number, .reason = s->reason};
+    struct trace_totals totals;
+    rc = trace_writer_finish(w.writer, &end, &totals, err);
+    ret->events = totals.entries + totals.exits;
+    return rc;
+}

@@ -1,0 +1,56 @@
+/*
+ * A snapshot: copies of rings, made while their threads run, and the trace that is written of them.
+ */
+#ifndef SPOOR_RING_SNAPSHOT_H
+#define SPOOR_RING_SNAPSHOT_H
+
+#include "ring/lanes.h"
+#include "trace/writer.h"
+
+struct ring_image { /* of one thread */
+    struct trace_thread thread;
+    char name[THREAD_NAME_ROOM];
+    struct event *events, *first; /* allocated; what of it is whole */
+    size_t count;
+    uint64_t at; /* position of the first (rings.h): what stood before is lost */
+    struct epochs epochs;
+    struct trace_frames opened; /* what was open before the first; none if something is lost */
+    bool shared;                /* as the slot */
+    uint64_t lost;              /* events before the first */
+    struct callers *callers;    /* as the slot; NULL: none are asked for */
+    bool ended;
+    uint64_t end_ticks; /* if so */
+};
+
+/* Of SLOT's ring the newest MOST_BYTES. Drainer only. */
+struct ring_image ring_image_take(struct slot *slot, uint64_t most_bytes);
+/* How many events it holds, slices left out. */
+uint64_t ring_image_events(const struct ring_image *image);
+void ring_image_done(struct ring_image *image);
+
+struct snapshot {
+    uint32_t number;
+    const char *reason;
+    struct trace_clock clock; /* when it was taken */
+    ARRAY(struct ring_image) images;
+};
+void snapshot_free(struct snapshot *s);
+
+struct snapshot_options {
+    struct trace_writer *writer; /* of the whole session: trace_writer_branch() */
+    const char *output;          /* the number is appended */
+    uint32_t depth;
+    uint64_t threshold_ticks;
+};
+
+struct snapshot_facts {
+    uint64_t events, threads; /* those with events */
+    uint64_t span_ticks;      /* from the first to the last of them */
+};
+
+/* Writes S, whose images are freed on the way. Errors: of trace_writer_open(), "write", "rename".
+ */
+int snapshot_write(struct snapshot *s, const struct snapshot_options *options,
+                   struct snapshot_facts *ret, struct err *err);
+
+#endif

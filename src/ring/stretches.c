@@ -1,0 +1,143 @@
+#include "ring/stretches.h"
+
+/* How far from a stack pointer a stretch reaches at first; and how far from where it began a stack
+ * can still be the same. */
+enum { AROUND = 16 << 10, STACK_MOST = 64 << 20 };
+
+static bool holds(const struct lane_stretch *s, const struct standing *t) {
+    return s->thread_pointer == t->pointer && t->sp - s->low < s->high - s->low;
+}
+
+static bool is_of(const struct lane_stretch *s, const struct standing *t) {
+    return s->thread_pointer == t->pointer && s->lane == t->lane;
+}
+
+static struct lane_stretch *find_around(struct stretches *s, const struct standing *t) {
+    for (size_t i = 0; i < s->count; i++)
+        if (holds(&s->at[i], t))
+            return &s->at[i];
+    return NULL;
+}
+
+/* What T may have around its stack pointer: from FLOOR up to CEILING. */
+struct room {
+    uint64_t floor, ceiling;
+};
+
+static void keep_from(struct room *room, const struct standing *t, uint64_t low, uint64_t high) {
+    if (low > t->sp && low < room->ceiling)
+        room->ceiling = low;
+    else if (high <= t->sp && high > room->floor)
+        room->floor = high;
+}
+
+static uint64_t middle(uint64_t a, uint64_t b) { return a / 2 + b / 2; }
+
+/* Another thread is between its stack pointer and where it began, if that is the same stack. */
+static void keep_from_thread(struct room *room, const struct standing *t,
+                             const struct standing *other) {
+    uint64_t low = other->sp, high = low;
+    if (other->top - low < STACK_MOST)
+        high = other->top;
+    if (low < t->sp && high > t->sp)
+        high = low; /* it has begun on another one, or stands on this one's upper part */
+    if (low > t->sp)
+        keep_from(room, t, middle(t->sp, low) + 1, low);
+    else
+        keep_from(room, t, low, middle(high, t->sp));
+}
+
+static struct room room_of(const struct stretches *s, const struct standing *threads, size_t count,
+                           const struct standing *t) {
+    struct room room = {0, UINT64_MAX};
+    for (size_t i = 0; i < count; i++)
+        if (threads[i].pointer == t->pointer && &threads[i] != t)
+            keep_from_thread(&room, t, &threads[i]);
+    for (size_t i = 0; i < s->count; i++)
+        if (s->at[i].thread_pointer == t->pointer && !is_of(&s->at[i], t))
+            keep_from(&room, t, s->at[i].low, s->at[i].high);
+    if (t->top - t->sp < STACK_MOST && t->top + 1 < room.ceiling)
+        room.ceiling = t->top + 1;
+    return room;
+}
+
+static uint64_t distance(const struct lane_stretch *s, const struct standing *t) {
+    return t->sp < s->low ? s->low - t->sp : t->sp - s->high;
+}
+
+/* The stretch of T's that grows to where it stands now: no farther away than it is long, and with
+ * nobody between. NULL: a new one begins. */
+static struct lane_stretch *find_growing(struct stretches *s, const struct room *room,
+                                         const struct standing *t) {
+    for (size_t i = 0; i < s->count; i++) {
+        struct lane_stretch *k = &s->at[i];
+        if (is_of(k, t) && k->low >= room->floor && k->high <= room->ceiling &&
+            distance(k, t) <= k->high - k->low + AROUND)
+            return k;
+    }
+    return NULL;
+}
+
+static bool stand_alike(const struct standing *threads, size_t count, const struct standing *t) {
+    for (size_t i = 0; i < count; i++)
+        if (&threads[i] != t && threads[i].pointer == t->pointer && threads[i].sp == t->sp)
+            return true;
+    return false;
+}
+
+static void remove_at(struct stretches *s, size_t i) { s->at[i] = s->at[--s->count]; }
+
+static bool claim(struct stretches *s, const struct standing *threads, size_t count,
+                  const struct standing *t, uint64_t sink) {
+    const struct room room = room_of(s, threads, count, t);
+    struct lane_stretch *old = find_growing(s, &room, t);
+    uint64_t around = old ? old->high - old->low : AROUND;
+    uint64_t low = t->sp > around ? t->sp - around : 0, high = t->sp + around;
+    if (old && old->low < low)
+        low = old->low;
+    if (old && old->high > high)
+        high = old->high;
+    if (!old && s->count == LANE_STRETCHES_MOST)
+        return false;
+    if (!old)
+        old = &s->at[s->count++];
+    *old = (struct lane_stretch){
+        t->pointer,
+        low > room.floor ? low : room.floor,
+        high < room.ceiling ? high : room.ceiling,
+        stand_alike(threads, count, t) ? sink : t->lane,
+    };
+    return true;
+}
+
+/* What has grown over others of the same thread takes their place. */
+static void join(struct stretches *s) {
+    for (size_t i = 0; i < s->count; i++)
+        for (size_t k = s->count; k-- > 0;) {
+            const struct lane_stretch *a = &s->at[i], *b = &s->at[k];
+            if (i != k && a->thread_pointer == b->thread_pointer && a->lane == b->lane &&
+                a->low <= b->low && b->high <= a->high) {
+                remove_at(s, k);
+                i = i == s->count ? k : i;
+            }
+        }
+}
+
+bool stretches_claim(struct stretches *s, const struct standing *threads, size_t count,
+                     uint64_t sink) {
+    for (size_t i = 0; i < count; i++) {
+        struct lane_stretch *around = find_around(s, &threads[i]);
+        if (around && !is_of(around, &threads[i]))
+            around->lane = sink;
+        if (!around && !claim(s, threads, count, &threads[i], sink))
+            return false;
+        join(s);
+    }
+    return true;
+}
+
+void stretches_drop(struct stretches *s, uint64_t pointer) {
+    for (size_t i = s->count; i-- > 0;)
+        if (s->at[i].thread_pointer == pointer)
+            remove_at(s, i);
+}

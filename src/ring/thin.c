@@ -1,0 +1,254 @@
+#include "ring/thin.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { BATCH = 4096 };
+
+struct record { /* an open call; call.user is its index + 1 */
+    uint64_t start, sp;
+    uint32_t id, chain;
+    bool wanted;  /* not too deep */
+    bool written; /* its entry is in the trace */
+    bool ended;   /* closed, but younger calls (of other stacks) are still open */
+};
+
+struct held { /* an event, or a loss */
+    struct trace_event event;
+    uint64_t lost; /* 0: an event */
+};
+
+struct thin {
+    struct thin_options options;
+    struct calls *calls;
+    uint32_t stream;
+    uint64_t stack_low, stack_bytes; /* the thread's own: its stack pointers are above the former */
+    bool shared;                     /* other stacks may go on in other threads */
+    uint32_t chain;                  /* of the event that comes next */
+    ARRAY(struct record) open;       /* in order of opening */
+    size_t settled;                  /* records below this one are written or unwanted */
+    struct trace_event batch[BATCH];
+    size_t count;
+    ARRAY(struct trace_frames) frames; /* still to come, in order of time; their lists are ours */
+    bool holds;
+    ARRAY(struct held) held;
+};
+
+static void flush(struct thin *t) {
+    if (t->count)
+        trace_writer_events(t->options.writer, t->stream, t->batch, t->count);
+    t->count = 0;
+}
+
+static void put_event(struct thin *t, const struct trace_event *e) {
+    t->batch[t->count++] = *e;
+    if (t->count == BATCH)
+        flush(t);
+}
+
+static void put(struct thin *t, uint64_t ticks, const struct record *r, enum event_kind kind) {
+    put_event(t, &(struct trace_event){ticks, r->id << 2 | kind, r->sp});
+}
+
+static void put_chain(struct thin *t, uint64_t ticks, uint32_t chain) {
+    put_event(t, &(struct trace_event){ticks, (uint32_t)CHAIN_EVENT << 2 | EVENT_CONTROL, chain});
+}
+
+/* What has shown that the call is left may not be written itself. */
+static void put_unwound(struct thin *t, uint64_t ticks, const struct record *r) {
+    struct record above = {.id = r->id, .sp = r->sp + 1};
+    put(t, ticks, &above, EVENT_CONTROL);
+}
+
+/* Writes the entries of all open calls that are still unwritten. Those that are younger than the
+ * call that asks for it belong to other stacks. */
+static void write_open(struct thin *t) {
+    for (; t->settled < t->open.count; t->settled++) {
+        struct record *r = &t->open.at[t->settled];
+        if (r->wanted && !r->ended && !r->written) {
+            if (r->chain)
+                put_chain(t, r->start, r->chain);
+            put(t, r->start, r, EVENT_ENTRY);
+            r->written = true;
+        }
+    }
+}
+
+/* Whether SP is on a stack that other threads may have run on, and may yet. */
+static bool may_roam(const struct thin *t, uint64_t sp) {
+    return t->shared && sp - t->stack_low - 1 >= t->stack_bytes;
+}
+
+static void on_open(void *ctx, struct call *call, struct call *parent) {
+    (void)parent;
+    struct thin *t = ctx;
+    bool wanted = !t->options.depth || call->depth < t->options.depth || may_roam(t, call->sp);
+    struct record r = {.start = call->start,
+                       .sp = call->sp,
+                       .id = call->id,
+                       .chain = call->chain,
+                       .wanted = wanted};
+    r.written = wanted && call->before; /* by a record of frames */
+    ARRAY_PUSH(&t->open, r);
+    call->user = t->open.count;
+    if (!t->options.threshold_ticks)
+        write_open(t);
+}
+
+static void on_close(void *ctx, struct call *call, struct call *parent) {
+    (void)parent;
+    struct thin *t = ctx;
+    size_t index = (size_t)call->user - 1;
+    struct record *r = &t->open.at[index];
+    if (r->written || (r->wanted && call->end - call->start >= t->options.threshold_ticks))
+        write_open(t);
+    r->sp = call->sp; /* its stack may have moved since */
+    if (r->written && (call->how == CALL_RETURNED || call->how == CALL_TAIL))
+        put(t, call->end, r, call->how == CALL_TAIL ? EVENT_TAIL : EVENT_RETURN);
+    if (r->written && call->how == CALL_UNWOUND)
+        put_unwound(t, call->end, r);
+    r->ended = true;
+    while (t->open.count && t->open.at[t->open.count - 1].ended)
+        t->open.count--;
+    if (t->settled > t->open.count)
+        t->settled = t->open.count;
+}
+
+struct thin *thin_new(const struct thin_options *options, const struct trace_thread *thread) {
+    static const struct calls_ops ops = {on_open, on_close};
+    struct thin *t = mem_alloc(sizeof *t);
+    t->options = *options;
+    t->stream = thread->stream;
+    t->stack_low = thread->stack_low;
+    t->stack_bytes = thread->stack_high - thread->stack_low;
+    t->calls = calls_new(thread, &ops, t);
+    return t;
+}
+
+/* Whether F, which is open, is in the trace. *NEXT is where its record is looked for first. */
+static bool is_written(const struct thin *t, const struct trace_frame *f, size_t *next) {
+    for (size_t tried = 0; tried < t->open.count; tried++) {
+        size_t i = (*next + tried) % t->open.count;
+        const struct record *r = &t->open.at[i];
+        if (r->ended || r->sp != f->sp || r->id != f->id)
+            continue;
+        *next = i + 1;
+        return r->written;
+    }
+    return false;
+}
+
+static void apply_frames(struct thin *t, const struct trace_frames *frames) {
+    struct trace_frame *left = mem_alloc(frames->count * sizeof *left);
+    struct trace_frames written = {t->stream, frames->ticks, 0, left};
+    calls_frames(t->calls, frames->ticks, frames);
+    write_open(t);
+    flush(t);
+    size_t next = 0;
+    for (uint32_t i = 0; i < frames->count; i++)
+        if (is_written(t, &frames->frames[i], &next))
+            left[written.count++] = frames->frames[i];
+    trace_writer_frames(t->options.writer, &written);
+    free(left);
+}
+
+/* Those whose time has come by TICKS. */
+static void apply_due_frames(struct thin *t, uint64_t ticks) {
+    size_t due = 0;
+    for (; due < t->frames.count && t->frames.at[due].ticks <= ticks; due++) {
+        apply_frames(t, &t->frames.at[due]);
+        free((void *)t->frames.at[due].frames);
+    }
+    if (!due)
+        return;
+    t->frames.count -= due;
+    memmove(t->frames.at, t->frames.at + due, t->frames.count * sizeof *t->frames.at);
+}
+
+static void take(struct thin *t, const struct trace_event *e) {
+    if (t->frames.count && t->frames.at[0].ticks <= e->ticks)
+        apply_due_frames(t, e->ticks);
+    bool of_stacks = e->site >> 2 >= STACK_EVENTS, roams = !of_stacks && may_roam(t, e->sp);
+    uint32_t chain = t->chain;
+    t->chain = e->site >> 2 == CHAIN_EVENT ? (uint32_t)e->sp : CHAIN_NONE;
+    if (t->chain)
+        return;
+    if (of_stacks || roams)
+        write_open(t);
+    if (roams && chain)
+        put_chain(t, e->ticks, chain);
+    else if (chain)
+        calls_event(t->calls, e->ticks, CHAIN_EVENT, EVENT_CONTROL, chain);
+    if (!roams)
+        calls_event(t->calls, e->ticks, e->site >> 2, (enum event_kind)(e->site & 3), e->sp);
+    if (of_stacks || roams)
+        put_event(t, e);
+}
+
+void thin_share(struct thin *t) {
+    if (!t->shared)
+        write_open(t);
+    t->shared = true;
+}
+
+void thin_events(struct thin *t, const struct trace_event *events, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (t->holds)
+            ARRAY_PUSH(&t->held, ((struct held){.event = events[i]}));
+        else
+            take(t, &events[i]);
+    }
+    flush(t);
+}
+
+void thin_lost(struct thin *t, uint64_t ticks, uint64_t count) {
+    if (t->holds)
+        ARRAY_PUSH(&t->held, ((struct held){{.ticks = ticks}, count}));
+    else
+        trace_writer_lost(t->options.writer, t->stream, ticks, count);
+}
+
+void thin_hold(struct thin *t) { t->holds = true; }
+bool thin_holds(const struct thin *t) { return t->holds; }
+
+static void release(struct thin *t) {
+    t->holds = false;
+    for (size_t i = 0; i < t->held.count; i++) {
+        const struct held *h = &t->held.at[i];
+        if (h->lost) {
+            flush(t);
+            thin_lost(t, h->event.ticks, h->lost);
+        } else {
+            take(t, &h->event);
+        }
+    }
+    flush(t);
+    ARRAY_FREE(&t->held);
+}
+
+void thin_frames(struct thin *t, const struct trace_frames *frames) {
+    struct trace_frames copy = *frames;
+    struct trace_frame *list = mem_alloc(frames->count * sizeof *list);
+    if (frames->count)
+        memcpy(list, frames->frames, frames->count * sizeof *list);
+    copy.frames = list;
+    ARRAY_PUSH(&t->frames, copy);
+    if (!t->holds)
+        return;
+    apply_due_frames(t, frames->ticks);
+    release(t);
+}
+
+void thin_free(struct thin *t, uint64_t ticks) {
+    if (!t)
+        return;
+    release(t);
+    apply_due_frames(t, UINT64_MAX);
+    calls_finish(t->calls, ticks, true);
+    flush(t);
+    calls_free(t->calls);
+    ARRAY_FREE(&t->open);
+    ARRAY_FREE(&t->frames);
+    free(t);
+}

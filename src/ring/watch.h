@@ -1,0 +1,27 @@
+/*
+ * Reads along in one thread's ring, which is overwritten, and tells when a trigger fires. Calls are
+ * those of trace/calls.h; while no call of a function with a trigger is open, only the ids of
+ * events are looked at. Drainer only.
+ */
+#ifndef SPOOR_RING_WATCH_H
+#define SPOOR_RING_WATCH_H
+
+#include "ring/lanes.h"
+#include "select/triggers.h"
+
+struct watch;
+
+struct watched {      /* what has come since the last look */
+    unsigned fill;    /* in percent of the ring; 0: nothing */
+    unsigned hits;    /* how often a trigger has fired */
+    const char *why;  /* the first of these, as typed */
+    uint64_t skipped; /* events that were overwritten before they could be looked at */
+};
+
+struct watch *watch_new(const struct slot *slot);
+void watch_free(struct watch *w);
+/* What was skipped may have held the end of calls that were open: those are not measured. */
+void watch_look(struct watch *w, const struct slot *slot, const struct trigger_table *table,
+                struct watched *ret);
+
+#endif

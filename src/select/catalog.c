@@ -1,0 +1,462 @@
+#include "select/catalog.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "arch/regs.h"
+#include "base/log.h"
+#include "select/asked.h"
+#include "select/describe.h"
+#include "select/libcalls.h"
+#include "select/mapped.h"
+#include "select/select.h"
+#include "select/trap_limit.h"
+#include "select/triggers.h"
+
+struct former { /* what was selected of an entry */
+    uint8_t *selected, *filtered;
+    size_t selected_count;
+    bool judged, selectable, chosen, wanted;
+};
+
+struct choice { /* what is chosen by which filters */
+    struct filter filter;
+    struct selection selection;
+    ARRAY(struct former) entries;
+};
+
+struct catalog {
+    struct session_options options; /* the filters are those of now */
+    struct trace_writer *writer;
+    ARRAY(struct entry *) entries;
+    uint32_t next_id;
+    struct selection selection;
+    struct session_options stack_options; /* as if --stack's patterns were -F */
+    struct selection stacks;
+    struct asked *asked;         /* NULL: there is no --stack */
+    struct choice before;        /* while another is tried */
+    const struct entry *program; /* the first that was met, with --libcalls */
+    struct triggers *triggers;   /* borrowed; NULL: there are none */
+};
+
+struct catalog *catalog_new(const struct session_options *options, struct trace_writer *writer) {
+    struct catalog *c = mem_alloc(sizeof *c);
+    c->options = *options;
+    c->writer = writer;
+    c->next_id = 1; /* 0 names no function */
+    selection_init(&c->selection, &c->options);
+    c->stack_options.filters = options->stack_filters;
+    c->stack_options.filter_count = options->stack_filter_count;
+    selection_init(&c->stacks, &c->stack_options);
+    if (options->stack_frames)
+        c->asked = asked_new();
+    return c;
+}
+
+void catalog_watch(struct catalog *c, struct triggers *triggers) { c->triggers = triggers; }
+
+const struct asked *catalog_asked(const struct catalog *c) { return c->asked; }
+
+void catalog_free(struct catalog *c) {
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->entries.count; i++) {
+        struct entry *e = c->entries.at[i];
+        plan_free(e->plan);
+        module_free(e->module);
+        libcalls_free(e->libcalls);
+        ARRAY_FREE(&e->called);
+        free(e->selected);
+        free(e->filtered);
+        free(e->sliced);
+        free(e->named);
+        free(e->trap_loads);
+        free(e->without_traps);
+        free(e->outcome.chosen);
+        free(e->outcome.placed);
+        free(e->outcome.inexact);
+        free(e->outcome.trapped);
+        free(e);
+    }
+    ARRAY_FREE(&c->entries);
+    selection_done(&c->selection);
+    selection_done(&c->stacks);
+    asked_free(c->asked);
+    free(c);
+}
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool catalog_wants(const struct catalog *c, const char *path, bool is_main) {
+    const struct session_options *o = &c->options;
+    const char *name = base_name(path);
+    for (size_t i = 0; i < o->module_count; i++)
+        if (fnmatch(o->modules[i], name, 0) == 0 || fnmatch(o->modules[i], path, 0) == 0)
+            return true;
+    for (size_t i = 0; i < o->filter_count; i++)
+        if (pattern_has_module(o->filters[i]) && pattern_match_module(o->filters[i], name))
+            return true;
+    return is_main && !o->module_count && !o->libcalls;
+}
+
+static bool wants_modules(const struct catalog *c) {
+    for (size_t i = 0; i < c->options.filter_count; i++)
+        if (pattern_has_module(c->options.filters[i]))
+            return true;
+    return c->options.module_count > 0;
+}
+
+bool catalog_wants_libraries(const struct catalog *c) {
+    return c->options.libcalls || wants_modules(c);
+}
+
+static int64_t ns_of(struct timespec t) { return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec; }
+
+/* Whether a change made from now on might leave the file's time as it is. */
+static bool is_fresh(const struct stat *st) {
+    struct timespec now; /* by the clock that file systems read */
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return ns_of(st->st_ctim) >= ns_of(now);
+}
+
+static struct entry *find_unchanged(const struct catalog *c, const struct stat *st) {
+    for (size_t i = c->entries.count; i-- > 0;) {
+        struct entry *e = c->entries.at[i];
+        if (e->device == st->st_dev && e->inode == st->st_ino && !e->fresh &&
+            e->changed_ns == ns_of(st->st_ctim))
+            return e;
+    }
+    return NULL;
+}
+
+/* An entry of the same file with the same code: only its name, its mode or the like has changed. */
+static struct entry *find_rebuilt(const struct catalog *c, const struct stat *st,
+                                  const struct module *m) {
+    for (size_t i = c->entries.count; i-- > 0;) {
+        struct entry *e = c->entries.at[i];
+        if (e->device == st->st_dev && e->inode == st->st_ino && m->build_id_size &&
+            m->build_id_size == e->module->build_id_size &&
+            memcmp(m->build_id, e->module->build_id, m->build_id_size) == 0)
+            return e;
+    }
+    return NULL;
+}
+
+static struct entry *add_entry(struct catalog *c, struct entry e) {
+    struct entry *new = mem_alloc(sizeof *new);
+    *new = e;
+    new->only = c->options.tier;
+    ARRAY_PUSH(&c->entries, new);
+    return new;
+}
+
+/* A file that nobody can open any more: what the process has in its memory of it. */
+static int find_in_memory(struct catalog *c, pid_t tid, const struct map *map, struct entry **ret,
+                          struct err *err) {
+    struct stat st = {
+        .st_dev = map->device, .st_ino = map->inode, .st_ctim.tv_sec = -1 /* no file's */};
+    if ((*ret = find_unchanged(c, &st)))
+        return 0;
+    struct module *module;
+    int rc = mapped_load(tid, map, &module, err);
+    if (rc < 0)
+        return rc;
+    log_print(1, "%s: was replaced on disk: its code is read from the memory of process %d",
+              map->path, tid);
+    if ((*ret = find_rebuilt(c, &st, module)))
+        module_free(module);
+    else
+        *ret = add_entry(c, (struct entry){.device = st.st_dev,
+                                           .inode = st.st_ino,
+                                           .changed_ns = ns_of(st.st_ctim),
+                                           .module = module});
+    return 0;
+}
+
+int catalog_find(struct catalog *c, pid_t tid, const struct map *map, struct entry **ret,
+                 struct err *err) {
+    struct stat st;
+    AUTO_FD int fd = mapped_open(tid, map, &st);
+    if (fd < 0)
+        return find_in_memory(c, tid, map, ret, err);
+    if ((*ret = find_unchanged(c, &st)))
+        return 0;
+    bool fresh = is_fresh(&st);
+    struct module *module;
+    int rc = module_load_fd(fd, map->path, MODULE_DEBUG_FILES, &module, err);
+    if (rc < 0)
+        return rc;
+    struct entry *e = find_rebuilt(c, &st, module);
+    if (e)
+        module_free(module);
+    else
+        e = add_entry(c, (struct entry){.device = st.st_dev, .inode = st.st_ino, .module = module});
+    e->changed_ns = ns_of(st.st_ctim);
+    e->fresh = fresh;
+    *ret = e;
+    return 0;
+}
+
+bool catalog_may_select(struct catalog *c, struct entry *e) {
+    if (!e->judged)
+        e->selectable = selection_may_select(&c->selection, e->module);
+    e->judged = true;
+    return e->selectable;
+}
+
+static void plan_entry(struct entry *e) {
+    if (e->plan || e->why.code)
+        return;
+    const struct module *m = e->module;
+    int r = m->machine == REGS_ELF_MACHINE
+                ? plan_new_by(m, e->only, &e->plan, &e->why)
+                : err_set(&e->why, ENOTSUP, "foreign-machine",
+                          "%s: code for machine %u, which this processor does not run", m->name,
+                          m->machine); /* an emulator's, say */
+    if (r < 0)
+        log_print(1, "%s", e->why.text);
+}
+
+struct crew { /* workers take entries one by one */
+    struct entry *const *entries;
+    size_t count;
+    _Atomic size_t next;
+};
+
+static void *plan_some(void *arg) {
+    struct crew *crew = arg;
+    for (size_t i; (i = crew->next++) < crew->count;)
+        plan_entry(crew->entries[i]);
+    return NULL;
+}
+
+void catalog_plan(struct entry *const *entries, size_t count) {
+    enum { MOST_HELPERS = 15 };
+    struct crew crew = {entries, count, 0};
+    pthread_t helpers[MOST_HELPERS];
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t started = 0;
+    while (started < MOST_HELPERS && started + 1 < count && (long)started + 1 < processors &&
+           pthread_create(&helpers[started], NULL, plan_some, &crew) == 0)
+        started++;
+    plan_some(&crew);
+    while (started)
+        pthread_join(helpers[--started], NULL);
+}
+
+struct libcalls *catalog_libcalls(struct catalog *c, struct entry *program) {
+    if (!c->options.libcalls)
+        return NULL;
+    if (!program->libcalls)
+        program->libcalls = libcalls_new(program->module);
+    if (!c->program)
+        c->program = program;
+    return program->libcalls;
+}
+
+static void number(struct catalog *c, struct entry *e) {
+    size_t count = plan_function_count(e->plan);
+    e->first_id = c->next_id;
+    c->next_id += (uint32_t)count;
+}
+
+/* Where one tier is wanted that is the traps', everybody has them. */
+static void permit_traps(const struct catalog *c, struct entry *e) {
+    size_t bytes = plan_function_count(e->plan) / 8 + 1;
+    uint8_t *named = selection_named(&c->options, e->module, e->plan);
+    if (c->options.tier == TIER_TRAP)
+        memset(named, 0xff, bytes);
+    for (size_t i = 0; e->named && i < bytes; i++)
+        named[i] |= e->named[i];
+    free(e->named);
+    e->named = named;
+    plan_permit_traps(e->plan, named);
+}
+
+/* Whatever else is chosen: of what is traced, entries of these leave slices. */
+static void choose_sliced(struct catalog *c, struct entry *e) {
+    size_t ignored;
+    if (e->sliced || !c->asked)
+        return;
+    e->sliced = selection_apply(&c->stacks, e->module, e->plan, &ignored);
+    asked_add(c->asked, e->first_id, e->sliced, plan_function_count(e->plan));
+}
+
+static void begin_to_choose(struct catalog *c, struct entry *e) {
+    size_t bytes = plan_function_count(e->plan) / 8 + 1;
+    if (!e->first_id)
+        number(c, e);
+    permit_traps(c, e);
+    choose_sliced(c, e);
+    describe_choice(e);
+    e->selected = mem_alloc(bytes);
+    e->filtered = mem_alloc(bytes);
+    e->chosen = true;
+}
+
+bool catalog_prepare(struct catalog *c, struct entry *e, bool wanted,
+                     const struct libcalls *calls) {
+    plan_entry(e);
+    if (!e->plan)
+        return false;
+    if (!e->chosen)
+        begin_to_choose(c, e);
+    bool news = false;
+    if (wanted && !e->wanted) {
+        news = true;
+        free(e->selected);
+        memset(e->filtered, 0, plan_function_count(e->plan) / 8 + 1);
+        e->selected = selection_apply(&c->selection, e->module, e->plan, &e->selected_count);
+        e->wanted = true;
+    }
+    if (calls && libcalls_select(calls, &c->selection, e)) {
+        news = true;
+        e->described = false;
+    }
+    if (news && c->triggers)
+        triggers_look(c->triggers, e);
+    return e->selected_count > 0;
+}
+
+void catalog_describe(struct catalog *c, struct entry *e, const struct plan_code *code) {
+    bool news = describe_load(e, code);
+    if (news || !e->described)
+        describe_module(c->writer, e);
+    e->described = true;
+}
+
+static void use_filter(struct catalog *c, const struct filter *f) {
+    c->options.filters = f->filters;
+    c->options.filter_count = f->filter_count;
+    c->options.excludes = f->excludes;
+    c->options.exclude_count = f->exclude_count;
+    c->options.modules = f->modules;
+    c->options.module_count = f->module_count;
+}
+
+struct filter filter_of_options(const struct session_options *o) {
+    return (struct filter){o->filters,       o->filter_count, o->excludes,
+                           o->exclude_count, o->modules,      o->module_count};
+}
+
+void catalog_choose(struct catalog *c, const struct filter *filter) {
+    c->before.filter = filter_of_options(&c->options);
+    c->before.selection = c->selection;
+    for (size_t i = 0; i < c->entries.count; i++) {
+        struct entry *e = c->entries.at[i];
+        struct former f = {e->selected,   e->filtered, e->selected_count, e->judged,
+                           e->selectable, e->chosen,   e->wanted};
+        ARRAY_PUSH(&c->before.entries, f);
+        e->selected = e->filtered = NULL;
+        e->selected_count = 0;
+        e->judged = e->selectable = e->chosen = e->wanted = false;
+    }
+    use_filter(c, filter);
+    selection_init(&c->selection, &c->options);
+}
+
+static bool is_set(const uint8_t *bitmap, size_t i) {
+    return bitmap && bitmap[i / 8] >> (i % 8) & 1;
+}
+
+/* How many functions of E, of those with a tier, are in A and not in B. */
+static size_t count_only(const struct entry *e, const uint8_t *a, const uint8_t *b) {
+    size_t count = 0;
+    for (size_t i = 0; a && i < plan_function_count(e->plan); i++)
+        count += is_set(a, i) && !is_set(b, i) && plan_function(e->plan, i)->entry != TIER_NONE;
+    return count;
+}
+
+void catalog_keep_choice(struct catalog *c, size_t *ret_added, size_t *ret_removed) {
+    *ret_added = *ret_removed = 0;
+    for (size_t i = 0; i < c->entries.count; i++) {
+        const struct entry *e = c->entries.at[i];
+        bool known = i < c->before.entries.count;
+        const uint8_t *before = known ? c->before.entries.at[i].selected : NULL;
+        *ret_added += count_only(e, e->selected, before);
+        *ret_removed += count_only(e, before, e->selected);
+    }
+    for (size_t i = 0; i < c->before.entries.count; i++) {
+        free(c->before.entries.at[i].selected);
+        free(c->before.entries.at[i].filtered);
+    }
+    selection_done(&c->before.selection);
+    ARRAY_FREE(&c->before.entries);
+}
+
+void catalog_undo_choice(struct catalog *c) {
+    for (size_t i = 0; i < c->entries.count; i++) {
+        struct entry *e = c->entries.at[i];
+        struct former f = {0}; /* of what was not known then */
+        if (i < c->before.entries.count)
+            f = c->before.entries.at[i];
+        free(e->selected);
+        free(e->filtered);
+        e->selected = f.selected;
+        e->filtered = f.filtered;
+        e->selected_count = f.selected_count;
+        e->judged = f.judged;
+        e->selectable = f.selectable;
+        e->chosen = f.chosen;
+        e->wanted = f.wanted;
+    }
+    selection_done(&c->selection);
+    c->selection = c->before.selection;
+    use_filter(c, &c->before.filter);
+    ARRAY_FREE(&c->before.entries);
+}
+
+size_t catalog_selected(const struct catalog *c) {
+    size_t sum = 0;
+    for (size_t i = 0; i < c->entries.count; i++)
+        sum += c->entries.at[i]->selected_count;
+    return sum;
+}
+
+void catalog_tell_withdrawn(const struct catalog *c) {
+    for (size_t i = 0; i < c->entries.count; i++)
+        trap_limit_tell(&c->options, c->entries.at[i]);
+}
+
+struct catalog_counts catalog_counts(const struct catalog *c) {
+    struct catalog_counts sum = {0};
+    for (size_t i = 0; i < c->entries.count; i++) {
+        const struct entry *e = c->entries.at[i];
+        if (!e->described)
+            continue;
+        sum.seen += plan_function_count(e->plan);
+        sum.instrumented += e->instrumented_count;
+    }
+    return sum;
+}
+
+int catalog_check_matches(const struct catalog *c, struct err *err) {
+    int rc = selection_check(&c->selection, err);
+    return rc < 0 ? rc : selection_check(&c->stacks, err);
+}
+
+int catalog_check_calls(struct catalog *c, struct err *err) {
+    if (!c->options.libcalls || !c->program || wants_modules(c))
+        return 0;
+    size_t count;
+    const char *const *names = libcalls_names(c->program->libcalls, &count);
+    if (!count)
+        return err_set(err, ENOENT, "no-imports",
+                       "%s: imports no functions, so --libcalls has nothing to trace: leave it out "
+                       "to trace the program's own functions",
+                       c->program->module->path);
+    return libcalls_any(c->program->libcalls)
+               ? 0
+               : selection_check_calls(&c->selection, names, count, err);
+}
+
+char *catalog_refused_calls(const struct catalog *c) { return selection_refused(&c->selection); }

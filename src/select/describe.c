@@ -1,0 +1,171 @@
+#include "select/describe.h"
+
+#include <string.h>
+
+_Static_assert((int)TIER_COUNT == (int)TRACE_TIERS, "the trace counts by the planner's tiers");
+
+typedef ARRAY(const char *) name_list;
+
+static void add_name(name_list *names, const char *name) {
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->at[i], name) == 0)
+            return;
+    ARRAY_PUSH(names, name);
+}
+
+/* Names of function I of E, the one to show first: its own, and those by which it is called. */
+static name_list names_of(const struct entry *e, size_t i) {
+    const struct plan_function *f = plan_function(e->plan, i);
+    name_list names = {0};
+    if (f->name)
+        add_name(&names, f->name);
+    for (const char **a = f->aliases; a && *a; a++)
+        add_name(&names, *a);
+    for (size_t c = 0; c < e->called.count; c++)
+        if (e->called.at[c].function == i)
+            add_name(&names, e->called.at[c].name);
+    return names;
+}
+
+static char *join(struct arena *arena, const char *const *names, size_t count) {
+    size_t size = 1;
+    for (size_t i = 0; i < count; i++)
+        size += strlen(names[i]) + 1;
+    char *text = arena_alloc(arena, size), *at = text;
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            *at++ = '\n';
+        at = stpcpy(at, names[i]);
+    }
+    return text;
+}
+
+static bool is_set(const uint8_t *bitmap, size_t i) { return bitmap[i / 8] >> (i % 8) & 1; }
+
+/* Adds function I to the module's counts. */
+static void count(struct trace_module *m, uint64_t *refused, const struct plan_function *f,
+                  const struct trace_function *told) {
+    m->seen++;
+    if (f->entry == TIER_NONE) {
+        refused[f->refused]++;
+        return;
+    }
+    if (!told->instrumented)
+        return;
+    m->instrumented++;
+    m->exact_exit += told->exact;
+    m->tiers[told->entry_tier]++;
+    for (int t = 0; t < TIER_COUNT; t++)
+        m->exit_tiers[t] += f->exits[t];
+}
+
+static bool add_bits(uint8_t *to, uint8_t bits) {
+    bool news = bits & ~*to;
+    *to |= bits;
+    return news;
+}
+
+/* What has a patch at one place, at one time, is traced; a call of it may come from another place.
+ * Places are compared for the same functions only: what others were chosen before does not count.
+ */
+bool describe_load(struct entry *e, const struct plan_code *code) {
+    size_t bytes = plan_function_count(e->plan) / 8 + 1;
+    struct load_outcome *o = &e->outcome;
+    bool first = !o->chosen, again = o->judged;
+    if (first) {
+        o->chosen = mem_alloc(bytes);
+        o->placed = mem_alloc(bytes);
+        o->inexact = mem_alloc(bytes);
+        o->trapped = mem_alloc(bytes);
+    }
+    struct load_outcome before = *o;
+    bool news = first;
+    for (size_t i = 0; i < bytes; i++) {
+        news |= add_bits(&o->chosen[i], e->selected[i]);
+        news |= add_bits(&o->placed[i], e->selected[i] & ~code->missed[i]);
+        news |= add_bits(&o->inexact[i], code->inexact[i]);
+        news |= add_bits(&o->trapped[i], code->trapped[i]);
+    }
+    o->judged = true;
+    for (int t = 0; t < TIER_COUNT; t++) {
+        if (!again || code->missed_exits[t] < o->missed_exits[t])
+            o->missed_exits[t] = code->missed_exits[t];
+        if (code->trapped_exits[t] > o->trapped_exits[t])
+            o->trapped_exits[t] = code->trapped_exits[t];
+        news |= o->missed_exits[t] != before.missed_exits[t] ||
+                o->trapped_exits[t] != before.trapped_exits[t];
+    }
+    return news;
+}
+
+static size_t worst(size_t a, size_t b) { return a > b ? a : b; }
+
+void describe_choice(struct entry *e) {
+    struct load_outcome *o = &e->outcome;
+    for (int t = 0; t < TIER_COUNT; t++) {
+        o->past_missed_exits[t] = worst(o->missed_exits[t], o->past_missed_exits[t]);
+        o->missed_exits[t] = 0;
+    }
+    o->judged = false;
+}
+
+/* Moves exits of M that have not got the tier that was planned. A return that is left to several
+ * ways counts once there, and is missed on each. */
+static void move_exits(struct trace_module *m, const struct load_outcome *o) {
+    for (int t = TIER_PAD; t < TIER_TRAP; t++) {
+        uint64_t left = m->exit_tiers[t],
+                 missed = worst(o->missed_exits[t], o->past_missed_exits[t]);
+        uint64_t none = missed < left ? missed : left;
+        uint64_t trapped = o->trapped_exits[t] < left - none ? o->trapped_exits[t] : left - none;
+        m->exit_tiers[t] -= none + trapped;
+        m->exit_tiers[TIER_NONE] += none;
+        m->exit_tiers[TIER_TRAP] += trapped;
+    }
+}
+
+void describe_module(struct trace_writer *writer, struct entry *e) {
+    const struct load_outcome *code = &e->outcome;
+    struct arena *arena = arena_new();
+    const struct module *from = e->module;
+    size_t n = plan_function_count(e->plan);
+    struct trace_function *functions = mem_alloc(n * sizeof *functions);
+    uint64_t refused[REFUSED_COUNT] = {0};
+    struct trace_module m = {.first_id = e->first_id,
+                             .path = from->path,
+                             .name = from->name,
+                             .build_id_size = from->build_id_size,
+                             .functions = functions,
+                             .function_count = (uint32_t)n};
+    memcpy(m.build_id, from->build_id, sizeof m.build_id);
+    for (size_t i = 0; i < n; i++) {
+        const struct plan_function *f = plan_function(e->plan, i);
+        bool placed = is_set(code->placed, i), exact = f->exact && !is_set(code->inexact, i);
+        bool instrumented = f->entry != TIER_NONE && placed;
+        enum tier tier = is_set(code->trapped, i) ? TIER_TRAP : f->entry;
+        name_list names = names_of(e, i);
+        size_t others = names.count > 1 ? names.count - 1 : 0;
+        functions[i] =
+            (struct trace_function){.address = f->addr,
+                                    .size = f->size,
+                                    .name = names.count ? names.at[0] : NULL,
+                                    .aliases = others ? join(arena, names.at + 1, others) : NULL,
+                                    .entry_tier = (uint8_t)tier,
+                                    .instrumented = instrumented,
+                                    .exact = exact};
+        ARRAY_FREE(&names);
+        count(&m, refused, f, &functions[i]);
+        refused[REFUSED_NO_ADDRESS] += f->entry != TIER_NONE && is_set(code->chosen, i) && !placed;
+    }
+    move_exits(&m, code);
+    struct trace_refused list[REFUSED_COUNT];
+    for (int r = 0; r < REFUSED_COUNT; r++)
+        if (refused[r])
+            list[m.refused_count++] =
+                (struct trace_refused){refusal_tag((enum refusal)r), refused[r]};
+    m.refused = list;
+    trace_writer_module(writer, &m);
+    free(functions);
+    arena_free(arena);
+    e->instrumented_count = m.instrumented;
+    e->missed_count = refused[REFUSED_NO_ADDRESS];
+}

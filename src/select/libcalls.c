@@ -1,0 +1,111 @@
+#include "select/libcalls.h"
+
+#include <string.h>
+
+struct libcalls {
+    const char **names; /* sorted */
+    size_t count;
+    bool any;
+};
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_named(const struct libcalls *c, const char *name) {
+    return c->count && bsearch(&name, c->names, c->count, sizeof *c->names, compare_names);
+}
+
+struct libcalls *libcalls_new(const struct module *program) {
+    struct libcalls *c = mem_alloc(sizeof *c);
+    c->names = module_undefined(program, &c->count);
+    c->any = is_named(c, "dlsym") || is_named(c, "dlvsym");
+    return c;
+}
+
+void libcalls_free(struct libcalls *c) {
+    if (!c)
+        return;
+    free(c->names);
+    free(c);
+}
+
+const char *const *libcalls_names(const struct libcalls *c, size_t *ret_count) {
+    *ret_count = c->count;
+    return c->names;
+}
+
+bool libcalls_any(const struct libcalls *c) { return c->any; }
+
+static bool is_called(const struct libcalls *c, const struct symbol *s) {
+    bool function = s->type == SYMBOL_FUNCTION || s->type == SYMBOL_IFUNC;
+    return function && ((c->any && s->global) || is_named(c, s->name));
+}
+
+bool libcalls_touch(const struct libcalls *c, const struct module *library) {
+    for (size_t i = 0; i < library->symbol_count; i++)
+        if (is_called(c, &library->symbols[i]))
+            return true;
+    return false;
+}
+
+/* One module being looked through. */
+struct search {
+    const struct libcalls *calls;
+    struct selection *selection;
+    struct entry *entry;
+    bool more;
+};
+
+static bool is_set(const uint8_t *bits, size_t i) { return bits[i / 8] >> (i % 8) & 1; }
+static void set(uint8_t *bits, size_t i) { bits[i / 8] |= (uint8_t)(1u << i % 8); }
+
+/* SYMBOL is a name by which function I is called. */
+static void choose(struct search *s, size_t i, const struct symbol *symbol) {
+    struct entry *e = s->entry;
+    const struct plan_function *f = plan_function(e->plan, i);
+    if (is_set(e->selected, i) ||
+        !selection_takes_call(s->selection, e->module->name, f, symbol->name))
+        return;
+    if (f->entry == TIER_NONE) {
+        if (is_named(s->calls, symbol->name))
+            selection_note_refused(s->selection, symbol->name, f->refused);
+        return;
+    }
+    set(e->selected, i);
+    set(e->filtered, i);
+    e->selected_count++;
+    s->selection->traceable++;
+    s->more = true;
+    if (!f->name || strcmp(f->name, symbol->name) != 0)
+        ARRAY_PUSH(&e->called, ((struct called_name){(uint32_t)i, symbol->name}));
+}
+
+static void choose_implementations(struct search *s, const struct symbol *symbol) {
+    const struct plan *plan = s->entry->plan;
+    size_t count = plan_function_count(plan);
+    AUTO_FREE uint8_t *found = mem_alloc(count / 8 + 1);
+    plan_implementations(plan, symbol->addr, found);
+    for (size_t i = 0; i < count; i++)
+        if (is_set(found, i))
+            choose(s, i, symbol);
+}
+
+/* Symbols and functions are both in the order of addresses. */
+bool libcalls_select(const struct libcalls *c, struct selection *selection, struct entry *e) {
+    struct search s = {c, selection, e, false};
+    const struct module *m = e->module;
+    size_t f = 0, count = plan_function_count(e->plan);
+    for (size_t i = 0; i < m->symbol_count; i++) {
+        const struct symbol *symbol = &m->symbols[i];
+        while (f < count && plan_function(e->plan, f)->addr < symbol->addr)
+            f++;
+        if (!is_called(c, symbol))
+            continue;
+        if (symbol->type == SYMBOL_IFUNC)
+            choose_implementations(&s, symbol);
+        else if (f < count && plan_function(e->plan, f)->addr == symbol->addr)
+            choose(&s, f, symbol);
+    }
+    return s.more;
+}

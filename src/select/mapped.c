@@ -1,0 +1,229 @@
+/*
+ * The kernel knows a process's files best: it leads from /proc/PID/map_files and /proc/PID/exe to
+ * the very file, whatever has become of its name. The former takes rights that few have, though,
+ * and the latter is one file. Names may lead to another file by now. It is the mapped one if it has
+ * the same inode on the same device; some file systems show other numbers in maps than in stat
+ * (btrfs: the device; overlayfs before Linux 6.6: also the inode): then the contents decide.
+ *
+ * In this order:
+ *  - /proc/PID/map_files/START-END is the map's file; it needs CAP_CHECKPOINT_RESTORE, and is not
+ * to be had in a container;
+ *  - the map's name, below the process's root and below ours, and /proc/PID/exe: the same inode, or
+ *    the same contents;
+ *  - what the process holds open (/proc/PID/fd), such as a memfd: the same inode;
+ *  - the memory itself, which is what runs: its headers must be mapped.
+ */
+#include "select/mapped.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arch/host.h"
+#include "base/mem.h"
+#include "base/page.h"
+#include "target/memory.h"
+
+enum { BLOCK = 1 << 16 };
+
+static bool is_same_inode(const struct stat *st, const struct map *map) {
+    return map->inode && st->st_ino == map->inode && st->st_dev == map->device;
+}
+
+/* Whether what FD holds is what TID has in memory: of the same inode's number, one block will do.
+ */
+static bool has_contents(int fd, const struct stat *st, pid_t tid, const struct map *map) {
+    int memory;
+    bool same = map->inode && memory_open(tid, &memory, NULL) == 0;
+    if (!same)
+        return false;
+    AUTO_FD int closed = memory;
+    AUTO_FREE uint8_t *ours = mem_alloc(BLOCK), *its = mem_alloc(BLOCK);
+    uint64_t size = map->end - map->start;
+    for (uint64_t at = 0; same && at < size; at += BLOCK) {
+        size_t n = size - at < BLOCK ? size - at : BLOCK;
+        ssize_t got = pread(fd, ours, n, (off_t)(map->offset + at));
+        same = got > 0 && memory_read(memory, map->start + at, its, n, NULL) == 0 &&
+               memcmp(ours, its, (size_t)got) == 0;
+        if ((size_t)got < n || st->st_ino == map->inode)
+            break;
+    }
+    return same;
+}
+
+static bool is_mapped(int fd, const struct stat *st, pid_t tid, const struct map *map) {
+    return is_same_inode(st, map) || has_contents(fd, st, tid, map);
+}
+
+/* Opens PATH, if that is a file, and no device or pipe whose opening does something. */
+static int open_file(const char *path, struct stat *ret) {
+    if (stat(path, ret) < 0 || !S_ISREG(ret->st_mode))
+        return -1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, ret) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static int open_if_mapped(const char *path, pid_t tid, const struct map *map, struct stat *ret) {
+    int fd = open_file(path, ret);
+    if (fd >= 0 && is_mapped(fd, ret, tid, map))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* What has no name any more may still be open in the process, as memfds are. */
+static int open_from_descriptors(pid_t tid, const struct map *map, struct stat *ret) {
+    AUTO_FREE char *folder = mem_printf("/proc/%d/fd", tid);
+    DIR *d = opendir(folder);
+    int fd = -1;
+    for (const struct dirent *e; d && fd < 0 && (e = readdir(d));) {
+        AUTO_FREE char *path = mem_printf("%s/%s", folder, e->d_name);
+        if (stat(path, ret) == 0 && is_same_inode(ret, map))
+            fd = open_file(path, ret);
+    }
+    if (d)
+        closedir(d);
+    return fd;
+}
+
+int mapped_open(pid_t tid, const struct map *map, struct stat *ret) {
+    AUTO_FREE char *by_map = mem_printf("/proc/%d/map_files/%jx-%jx", tid, map->start, map->end);
+    AUTO_FREE char *by_root = mem_printf("/proc/%d/root%s", tid, map->path);
+    AUTO_FREE char *by_exe = mem_printf("/proc/%d/exe", tid);
+    AUTO_FREE char *by_odd_name = mem_printf("/proc/%d/root%s (deleted)", tid, map->path);
+    const char *const ways[] = {by_root, map->path, by_exe, by_odd_name};
+    int fd = open_file(by_map, ret);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && fd < 0; i++)
+        fd = open_if_mapped(ways[i], tid, map, ret);
+    return fd >= 0 ? fd : open_from_descriptors(tid, map, ret);
+}
+
+int mapped_open_surely(pid_t tid, const struct map *map) {
+    AUTO_FREE char *by_map = mem_printf("/proc/%d/map_files/%jx-%jx", tid, map->start, map->end);
+    AUTO_FREE char *by_root = mem_printf("/proc/%d/root%s", tid, map->path);
+    struct stat st;
+    int fd = open_file(by_map, &st);
+    if (fd >= 0)
+        return fd;
+    fd = open_file(by_root, &st);
+    if (fd >= 0 && is_same_inode(&st, map))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* ---- from memory ---- */
+
+struct remains { /* of a file, in a process */
+    int memory;
+    ElfW(Ehdr) header; /* programs are of our own class */
+    ElfW(Phdr) * segments;
+    struct loaded loaded;
+};
+
+/* The map of the first page of MAP's file that belongs to MAP; there may be several of each. */
+static const struct map *find_head(const struct maps *maps, const struct map *map) {
+    const struct map *head = NULL;
+    for (size_t i = 0; i < maps->list.count && maps->list.at[i].start <= map->start; i++) {
+        const struct map *m = &maps->list.at[i];
+        if (m->offset == 0 && map_is_same_file(m, map))
+            head = m;
+    }
+    return head;
+}
+
+static bool read_headers(const struct map *head, struct remains *r) {
+    enum { MOST_SEGMENTS = 1000 };
+    ElfW(Ehdr) *h = &r->header;
+    uint64_t room = head->end - head->start;
+    if (memory_read(r->memory, head->start, h, sizeof *h, NULL) < 0 ||
+        memcmp(h->e_ident, ELFMAG, SELFMAG) != 0 || h->e_ident[EI_CLASS] != REGS_ELF_CLASS ||
+        h->e_phentsize != sizeof *r->segments || h->e_phnum > MOST_SEGMENTS || h->e_phoff > room ||
+        h->e_phnum * sizeof *r->segments > room - h->e_phoff)
+        return false;
+    size_t size = h->e_phnum * sizeof *r->segments;
+    r->segments = mem_alloc(size + 1);
+    return memory_read(r->memory, head->start + h->e_phoff, r->segments, size, NULL) == 0;
+}
+
+/* Where it is loaded, and up to which offset. */
+static bool measure(taddr_t start, struct remains *r) {
+    static const uint64_t most = SIZE_MAX > UINT32_MAX ? UINT64_C(1) << 31 : 1 << 28;
+    bool found = false;
+    for (size_t i = 0; i < r->header.e_phnum; i++) {
+        const ElfW(Phdr) *p = &r->segments[i];
+        if (p->p_type != PT_LOAD)
+            continue;
+        if (p->p_offset > most || p->p_filesz > most)
+            return false;
+        uint64_t end = (uint64_t)p->p_offset + p->p_filesz;
+        if (end > r->loaded.size)
+            r->loaded.size = end;
+        if (!found && !page_down(p->p_offset)) {
+            r->loaded.bias = start - page_down(p->p_vaddr);
+            found = true;
+        }
+    }
+    return found && r->loaded.size >= sizeof r->header;
+}
+
+static uint8_t *copy(const struct remains *r) {
+    AUTO_FREE uint8_t *bytes = mem_alloc(r->loaded.size);
+    for (size_t i = 0; i < r->header.e_phnum; i++) {
+        const ElfW(Phdr) *p = &r->segments[i];
+        if (p->p_type == PT_LOAD && memory_read(r->memory, r->loaded.bias + p->p_vaddr,
+                                                bytes + p->p_offset, p->p_filesz, NULL) < 0)
+            return NULL;
+    }
+    return steal(bytes);
+}
+
+/* The file as far as it is loaded; false: not even its headers are. */
+static bool gather(pid_t tid, const struct map *map, struct loaded *ret) {
+    struct remains r = {0};
+    struct maps maps;
+    if (maps_read(tid, &maps, NULL) < 0)
+        return false;
+    const struct map *head = find_head(&maps, map);
+    if (head && memory_open(tid, &r.memory, NULL) == 0) {
+        if (read_headers(head, &r) && measure(head->start, &r))
+            r.loaded.bytes = copy(&r);
+        close(r.memory);
+    }
+    free(r.segments);
+    maps_done(&maps);
+    *ret = r.loaded;
+    return r.loaded.bytes;
+}
+
+int mapped_load(pid_t tid, const struct map *map, struct module **ret, struct err *err) {
+    struct loaded loaded;
+    if (gather(tid, map, &loaded) &&
+        module_load_mapped(&loaded, map->path, MODULE_DEBUG_FILES, ret, NULL) == 0)
+        return 0;
+    return err_set(err, ESTALE, "replaced",
+                   "%s: was replaced on disk since it was mapped, and what the process has in "
+                   "memory of it is not enough: restart the program to trace it",
+                   map->path);
+}
+
+bool mapped_bias(const struct map *map, const struct module *module, taddr_t *ret) {
+    for (size_t i = 0; i < module->segment_count; i++) {
+        const struct segment *g = &module->segments[i];
+        if (g->executable && page_down(g->offset) == map->offset) {
+            *ret = map->start - page_down(g->start);
+            return true;
+        }
+    }
+    return false;
+}

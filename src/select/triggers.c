@@ -1,0 +1,156 @@
+#include "select/triggers.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "select/select.h"
+#include "target/timing.h"
+
+struct seen { /* what one trigger has met */
+    const struct trigger *trigger;
+    struct session_options options; /* as if it were the only -F */
+    struct selection selection;
+    uint8_t *matches; /* of the module that is looked at: bitmap by function */
+    size_t functions; /* traced ones */
+};
+
+struct triggers {
+    struct seen *seen;
+    size_t count;
+    ARRAY(struct trigger_table *) tables; /* the newest last; the drainer may still read others */
+    struct trigger_table *newest;         /* atomic */
+};
+
+/* A rule is a pair of triggers, or of one and none. */
+static size_t most_rules(const struct triggers *t) { return (t->count + 1) * (t->count + 1); }
+
+/* Of functions with ids below COUNT, with the rules so far. */
+static struct trigger_table *table_new(const struct triggers *of, uint32_t count) {
+    struct trigger_table *t = mem_alloc(sizeof *t);
+    t->count = count;
+    t->rule_of = mem_alloc(count * sizeof *t->rule_of);
+    t->rules = mem_alloc(most_rules(of) * sizeof *t->rules);
+    const struct trigger_table *old = of->newest;
+    if (old) {
+        memcpy(t->rule_of, old->rule_of, old->count * sizeof *old->rule_of);
+        memcpy((void *)t->rules, old->rules, most_rules(of) * sizeof *old->rules);
+    }
+    return t;
+}
+
+static void publish(struct triggers *t, struct trigger_table *table) {
+    ARRAY_PUSH(&t->tables, table);
+    __atomic_store_n(&t->newest, table, __ATOMIC_RELEASE);
+}
+
+const struct trigger_table *triggers_table(const struct triggers *t) {
+    return __atomic_load_n(&t->newest, __ATOMIC_ACQUIRE);
+}
+
+struct triggers *triggers_new(const struct session_options *options) {
+    if (!options->trigger_count)
+        return NULL;
+    struct triggers *t = mem_alloc(sizeof *t);
+    t->count = options->trigger_count;
+    t->seen = mem_alloc(t->count * sizeof *t->seen);
+    for (size_t i = 0; i < t->count; i++) {
+        struct seen *s = &t->seen[i];
+        s->trigger = &options->triggers[i];
+        s->options.filters = &s->trigger->pattern;
+        s->options.filter_count = 1;
+        selection_init(&s->selection, &s->options);
+    }
+    publish(t, table_new(t, 0));
+    return t;
+}
+
+void triggers_free(struct triggers *t) {
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->count; i++)
+        selection_done(&t->seen[i].selection);
+    for (size_t i = 0; i < t->tables.count; i++) {
+        free(t->tables.at[i]->rule_of);
+        free((void *)t->tables.at[i]->rules);
+        free(t->tables.at[i]);
+    }
+    ARRAY_FREE(&t->tables);
+    free(t->seen);
+    free(t);
+}
+
+/* Of several triggers for long calls the one that fires first. */
+static struct trigger_rule rule_of(struct triggers *t, size_t function) {
+    struct trigger_rule rule = {.longer_ticks = UINT64_MAX};
+    for (size_t i = 0; i < t->count; i++) {
+        struct seen *s = &t->seen[i];
+        if (!(s->matches[function / 8] >> function % 8 & 1))
+            continue;
+        s->functions++;
+        uint64_t ticks = s->trigger->at_exit ? timing_ticks(s->trigger->longer_ns) : 0;
+        if (!s->trigger->at_exit) {
+            rule.at_entry = s->trigger->text;
+        } else if (ticks < rule.longer_ticks) {
+            rule.at_exit = s->trigger->text;
+            rule.longer_ticks = ticks;
+        }
+    }
+    return rule;
+}
+
+/* The number of a rule like RULE in TABLE, from 1; 0: of none. */
+static uint32_t number_of(struct trigger_table *table, const struct trigger_rule *rule) {
+    struct trigger_rule *rules = (struct trigger_rule *)table->rules;
+    if (!rule->at_entry && !rule->at_exit)
+        return 0;
+    uint32_t i = 0; /* two rules with the same texts are the same */
+    while ((rules[i].at_entry || rules[i].at_exit) &&
+           (rules[i].at_entry != rule->at_entry || rules[i].at_exit != rule->at_exit))
+        i++;
+    rules[i] = *rule;
+    return i + 1;
+}
+
+static bool is_traced(const struct entry *e, size_t i) {
+    return e->selected[i / 8] >> i % 8 & 1 && plan_function(e->plan, i)->entry != TIER_NONE;
+}
+
+void triggers_look(struct triggers *t, const struct entry *e) {
+    size_t n = plan_function_count(e->plan), ignored;
+    const struct trigger_table *old = triggers_table(t);
+    uint32_t end = e->first_id + (uint32_t)n;
+    struct trigger_table *table = table_new(t, end > old->count ? end : old->count);
+    for (size_t i = 0; i < t->count; i++)
+        t->seen[i].matches = selection_apply(&t->seen[i].selection, e->module, e->plan, &ignored);
+    for (size_t i = 0; i < n; i++) {
+        struct trigger_rule rule = {0};
+        if (is_traced(e, i))
+            rule = rule_of(t, i);
+        table->rule_of[e->first_id + i] = number_of(table, &rule);
+    }
+    for (size_t i = 0; i < t->count; i++)
+        free(t->seen[i].matches);
+    publish(t, table);
+}
+
+static int no_match(const struct seen *s, struct err *err) {
+    const struct selection *found = &s->selection;
+    if (found->matched)
+        return err_set(err, ENOENT, "no-match",
+                       "trigger '%s': matches %zu function%s, none of which is traced: choose it "
+                       "with -F, -N and -M ('spoor explain' tells which can be)",
+                       s->trigger->text, found->matched, found->matched == 1 ? "" : "s");
+    char near[256] = "";
+    selection_near(found, near, sizeof near);
+    return err_set(err, ENOENT, "no-match", "trigger '%s': matches no function%s", s->trigger->text,
+                   near[0] ? near
+                           : " of the traced modules (see 'spoor explain', and -M for libraries)");
+}
+
+int triggers_check(const struct triggers *t, struct err *err) {
+    for (size_t i = 0; t && i < t->count; i++)
+        if (!t->seen[i].functions)
+            return no_match(&t->seen[i], err);
+    return 0;
+}

@@ -1,0 +1,39 @@
+/*
+ * Which functions --trigger names, as a table by function id. The tracer adds modules, before their
+ * functions are patched; the drainer reads.
+ */
+#ifndef SPOOR_SELECT_TRIGGERS_H
+#define SPOOR_SELECT_TRIGGERS_H
+
+#include "select/catalog.h"
+
+struct trigger_rule {     /* of a function */
+    const char *at_entry; /* the trigger that fires then, as typed; NULL: none does */
+    const char *at_exit;  /* likewise, for calls that took longer than: */
+    uint64_t longer_ticks;
+};
+
+struct trigger_table {
+    uint32_t count;    /* functions with smaller ids are known */
+    uint32_t *rule_of; /* by id: number in rules + 1; 0: none */
+    const struct trigger_rule *rules;
+};
+
+struct triggers;
+
+/* NULL: OPTIONS has none. */
+struct triggers *triggers_new(const struct session_options *options);
+void triggers_free(struct triggers *t);
+/* What ENTRY's functions are, of which some have just been selected. */
+void triggers_look(struct triggers *t, const struct entry *entry);
+/* 0, or −ENOENT "no-match": a trigger has met no function so far that is traced. */
+int triggers_check(const struct triggers *t, struct err *err);
+/* Stays as it is until triggers_free(). */
+const struct trigger_table *triggers_table(const struct triggers *t);
+
+static inline const struct trigger_rule *trigger_rule_of(const struct trigger_table *t,
+                                                         uint32_t id) {
+    return id < t->count && t->rule_of[id] ? &t->rules[t->rule_of[id] - 1] : NULL;
+}
+
+#endif

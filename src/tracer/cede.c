@@ -1,0 +1,140 @@
+/*
+ * Programs that trace others themselves: debuggers, strace. A task has one tracer, so what such a
+ * program is about to trace is let go by spoor, right before the call that asks for it.
+ *
+ * To see these calls the program runs from one system call to the next (watching), which costs it
+ * what strace costs. So only programs that use ptrace() by name are watched: those execute few
+ * other things; and the children that they fork, until these execute something else. Programs
+ * that may take the register that lanes hang off (taking.h) are watched and let go in the same way.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "elf/uses.h"
+#include "target/status.h"
+#include "tracer/identity.h"
+#include "tracer/taking.h"
+#include "tracer/tracer_parts.h"
+
+/* The last answer stands for as long as the same file is asked about. */
+bool cede_watches(pid_t tid) {
+    static struct {
+        dev_t device;
+        ino_t inode;
+        struct timespec changed;
+        bool watched;
+    } last;
+    AUTO_FREE char *program = mem_printf("/proc/%d/exe", tid);
+    struct stat file;
+    if (stat(program, &file) < 0)
+        return false;
+    if (file.st_dev != last.device || file.st_ino != last.inode ||
+        memcmp(&file.st_ctim, &last.changed, sizeof last.changed) != 0) {
+        last.device = file.st_dev;
+        last.inode = file.st_ino;
+        last.changed = file.st_ctim;
+        last.watched = elf_uses(program, "ptrace");
+    }
+    return last.watched;
+}
+
+void cede_look_at(struct task *task) {
+    task->watched = cede_watches(task->tid) || taking_is_possible(task->tid);
+    task->ceded_told = task->asked_before = false;
+}
+
+/* Once for each DEBUGGER. STOPPED: one of the two. */
+static void say_ceded(const struct tracer *t, struct task *debugger, pid_t pid, pid_t stopped) {
+    struct identity by, whom;
+    struct err err = {0};
+    if (debugger->ceded_told || !options_of(t)->follow)
+        return;
+    identity_of_process(debugger->pid, &by);
+    identity_of_process(pid, &whom);
+    err_set(&err, EBUSY, "ceded",
+            "process %d (%s): traces process %d (%s) itself, as it will others: what it traces is "
+            "not traced by spoor",
+            debugger->pid, by.command, pid, whom.command);
+    tracer_warn(t, stopped, &err);
+    debugger->ceded_told = true;
+}
+
+/* TASK asks to be traced by its parent. A parent that is not traced, as the program's own, does not
+ * mean to be its tracer: then the call does nothing but succeed once, which is what programs look
+ * at that want to know whether they are debugged. */
+static bool cede_itself(struct tracer *t, struct task *task, const struct thread_call_stop *call) {
+    struct task *parent = tasks_find(&t->tasks, status_parent_of(task->pid));
+    if (!parent) {
+        task->asks = !task->asked_before;
+        task->asked_before = true;
+        task->asked = *call;
+        return false;
+    }
+    say_ceded(t, parent, task->pid, task->tid);
+    part_with_task(t, task);
+    return true;
+}
+
+/* TASK is about to become the tracer of TID, whose process is left, and with it those that share
+ * its memory, as nobody but its tracer could stop it where that is changed. Only where TASK is
+ * among these does the memory stay as it is. */
+static void cede_other(struct tracer *t, struct task *task, pid_t tid) {
+    const struct task *other = tasks_find(&t->tasks, tid);
+    if (!other || other->pid == task->pid)
+        return; /* not ours, or what the kernel refuses */
+    pid_t pid = other->pid, me = task->tid;
+    say_ceded(t, task, pid, task->tid);
+    task->held = true;
+    if (other->space && other->space != task->space)
+        part_with_space(t, other->space);
+    else
+        part_with_process(t, pid);
+    task = tasks_find(&t->tasks, me);
+    if (task)
+        task->held = false;
+}
+
+/* TASK has come back from the call that it asked by. */
+static void grant(struct task *task) {
+    struct regs regs;
+    task->asks = false;
+    if (thread_get_regs(task->tid, &regs) < 0)
+        return;
+    regs_set_syscall_result(&regs, 0, task->asked.args);
+    thread_set_regs(task->tid, &regs);
+}
+
+/* TASK is about to take the register that lanes hang off: before, all processes that have its
+ * memory are left, since it runs their code. Returns whether it is gone. */
+static bool let_go(struct tracer *t, struct task *task) {
+    struct err err = {0};
+    pid_t tid = task->tid;
+    taking_tell(task->pid, &err);
+    tracer_warn(t, tid, &err);
+    if (!status_seccomp_filters(tid) && thread_put_off_call(tid) == 0)
+        task->status = PTRACE_EVENT_STOP << 16 | SIGTRAP << 8 | 0x7f;
+    task->stopped = true;
+    part_with_space(t, task->space);
+    return !tasks_find(&t->tasks, tid);
+}
+
+bool cede_at_call(struct tracer *t, struct task *task) {
+    struct thread_call_stop stop;
+    bool enters = thread_at_call(task->tid, &stop);
+    if (!enters && task->asks)
+        grant(task);
+    if (enters && task->space && regs_call_sets_lane(stop.number, stop.args[0]))
+        return !let_go(t, task);
+    if (!enters || stop.number != SYS_ptrace)
+        return true;
+    long request = (long)stop.args[0];
+    if (request == PTRACE_TRACEME)
+        return !cede_itself(t, task, &stop);
+    if (request == PTRACE_ATTACH || request == PTRACE_SEIZE)
+        cede_other(t, task, (pid_t)stop.args[1]);
+    return true;
+}

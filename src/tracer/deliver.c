@@ -1,0 +1,168 @@
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "patch/patcher.h"
+#include "patch/settle.h"
+#include "target/status.h"
+#include "tracer/tracer_parts.h"
+
+bool deliver_is_fault(pid_t tid, int sig) {
+    siginfo_t info;
+    if (sig != SIGSEGV && sig != SIGBUS && sig != SIGFPE && sig != SIGILL && sig != SIGTRAP)
+        return false;
+    return ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code > 0;
+}
+
+/* A relocated instruction faulted, in the middle of a window. The handler (or the core) shall see
+ * the original pc, and may resume there: so the site is taken back first. */
+static void withdraw_site(struct tracer *t, pid_t tid, struct space *space,
+                          const struct settle_place *place) {
+    struct regs regs;
+    space_ref(space);
+    tasks_find(&t->tasks, tid)->held = true;
+    stop_space(t, space);
+    if (tasks_find(&t->tasks, tid)) /* not let go meanwhile, with all of its space */
+        patcher_withdraw(place->module, space->remote.memory_fd, place->original, NULL);
+    if (thread_get_regs(tid, &regs) == 0 && settle_put_back(space, place, &regs))
+        thread_set_regs(tid, &regs);
+    resume_others(t, space, tid);
+    space_unref(space);
+}
+
+/* Steps the task out of its trampoline. Where that ends in a fault, the fault shall come after the
+ * handler, in the program's own code. */
+static void step_out(struct tracer *t, const struct task *task) {
+    struct space *space = task->space;
+    pid_t tid = task->tid;
+    enum settled settled;
+    struct settle_place place = {0};
+    if (settle_step_out(space, tid, task->slot, &settled) < 0 || settled == SETTLED_OUTSIDE)
+        return;
+    if (settle_registers(space, tid, task->slot, &settled, &place) == 0 && place.original)
+        withdraw_site(t, tid, space, &place);
+}
+
+/* Whether SIG tells the program of the one instruction that it wished to step. */
+static bool is_own_step(pid_t tid, int sig) {
+    siginfo_t info;
+    return sig == SIGTRAP && ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 &&
+           info.si_code == TRAP_TRACE;
+}
+
+/* The program steps itself and has come to a patch. Without it none of its own instructions would
+ * have been executed yet: the site is taken back, and the step begins again. Returns whether so. */
+static bool step_again(struct tracer *t, pid_t tid, struct space *space) {
+    struct regs regs;
+    enum settled settled;
+    struct settle_place place = {0};
+    if (thread_get_regs(tid, &regs) < 0)
+        return false;
+    struct patched *p = space_owner_at(space, regs_pc(&regs));
+    struct task *task = tasks_find(&t->tasks, tid);
+    if (!p || settle_registers(space, tid, task->slot, &settled, &place) < 0 ||
+        settled != SETTLED_OUTSIDE || thread_get_regs(tid, &regs) < 0)
+        return false;
+    place = (struct settle_place){.module = p, .original = regs_pc(&regs)};
+    withdraw_site(t, tid, space, &place);
+    return true;
+}
+
+/*
+ * The copying of a slice has come upon a page of the thread's own stack that the program has made
+ * unreadable since: for slices that stack ends there from now on. The thread is rolled back to its
+ * site and begins the slice anew. Returns whether so.
+ */
+static bool end_slices_there(struct task *task) {
+    enum { LEAST_PAGE = 4096 };
+    struct span *stack = &task->readable;
+    struct regs regs;
+    enum settled settled;
+    struct settle_place place = {0};
+    siginfo_t info;
+    if (!task->slot || ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) ||
+        thread_get_regs(task->tid, &regs) < 0)
+        return false;
+    taddr_t at = (taddr_t)(uintptr_t)info.si_addr;
+    const struct patched *p = space_area_at(task->space, regs_pc(&regs));
+    if (!p || regs_agent_place(&regs, p->area) != AGENT_RELEASED || at < regs_sp(&regs) ||
+        at < stack->start || at >= stack->end)
+        return false;
+    stack->end = at / LEAST_PAGE * LEAST_PAGE;
+    slot_set_slices(task->slot, task->slot->lane->slice_bytes, *stack);
+    return settle_registers(task->space, task->tid, task->slot, &settled, &place) == 0 &&
+           settled == SETTLED_OUTSIDE;
+}
+
+bool deliver_prepare(struct tracer *t, struct task *task, int sig) {
+    enum settled settled;
+    struct settle_place place = {0};
+    if (!task->space)
+        return true;
+    if (is_own_step(task->tid, sig) && step_again(t, task->tid, task->space))
+        return false;
+    bool fault = deliver_is_fault(task->tid, sig);
+    if (fault && sig == SIGSEGV && settle_clockless(task->space, task->tid, task->slot))
+        return false;
+    if (fault && (sig == SIGSEGV || sig == SIGBUS) && end_slices_there(task))
+        return false;
+    if (settle_registers(task->space, task->tid, task->slot, &settled, &place) < 0 ||
+        settled == SETTLED_OUTSIDE)
+        return true;
+    if (fault && place.original) {
+        withdraw_site(t, task->tid, task->space, &place);
+        /* These tell the instruction's address: they shall come from where it belongs. */
+        return sig != SIGILL && sig != SIGFPE;
+    }
+    step_out(t, task);
+    return true;
+}
+
+/* Whether the program would not have noticed this stop: it is ours, or of a signal that does
+ * nothing (untraced, such a signal does not even wake a thread). */
+static bool is_unnoticed(const struct task *task) {
+    int event = task->status >> 16, sig = WSTOPSIG(task->status);
+    return event ? event == PTRACE_EVENT_STOP && !is_stop_signal(sig)
+                 : status_ignores(task->tid, sig);
+}
+
+/* Whether it may not have run since TASK was last looked at. It may have made a call of ours then,
+ * and be stopped again before its next instruction; what the kernel keeps of calls tells of that
+ * one (AArch64). */
+static bool is_as_before(const struct task *task, const struct regs *regs) {
+    return task->past.was_whole && memcmp(&task->past.whole, regs, sizeof *regs) == 0;
+}
+
+/* TASK stops at the end of a call. Where a stop of ours has cut that short, this one comes in its
+ * place (any stop makes up for one that was asked for: Linux kernel/signal.c, ptrace_stop()). */
+static void mend_ended_call(const struct task *task) {
+    struct regs regs;
+    if (task->rests == RESTS_NOT && thread_is_at_call_end(task->tid) &&
+        thread_get_regs(task->tid, &regs) == 0 &&
+        thread_restart_interrupted(task->tid, &task->past, &regs) &&
+        !status_signal_pending(task->tid))
+        thread_set_regs(task->tid, &regs);
+}
+
+void deliver_mend_call(struct task *task) {
+    struct regs regs;
+    if (is_call_stop(task->status)) {
+        mend_ended_call(task);
+        return;
+    }
+    if (thread_get_regs(task->tid, &regs) < 0)
+        return;
+    bool unnoticed = is_unnoticed(task), looked = unnoticed && !is_as_before(task, &regs);
+    bool again = looked && thread_restart_interrupted(task->tid, &task->past, &regs);
+    if (looked && !again)
+        rests_note(task, &regs);
+    task->past.was_whole = unnoticed && !again && !task->is_cut;
+    task->past.whole = regs;
+    bool mend = unnoticed && (again || task->is_cut) && !status_signal_pending(task->tid);
+    task->is_cut &= mend;
+    task->past.wait.number = -1; /* that was then */
+    if (!REGS_TELL_CALLS && !(task->status >> 16) && !unnoticed)
+        thread_note_signal(&regs, &task->past);
+    if (again && mend)
+        thread_set_regs(task->tid, &regs);
+}

@@ -1,0 +1,56 @@
+/*
+ * The end of a process that leaves a core: debuggers shall find all of its threads in the program's
+ * own code, not only the one that the signal has come to. The others are stopped, moved out of
+ * trampolines and left where they are, until the kernel ends them.
+ */
+#include <signal.h>
+
+#include "patch/settle.h"
+#include "target/status.h"
+#include "tracer/tracer_parts.h"
+
+/* Signals whose default is a core (signal(7)). */
+static bool leaves_core(int sig) {
+    static const int signals[] = {SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,
+                                  SIGFPE,  SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (signals[i] == sig)
+            return true;
+    return false;
+}
+
+/* Whether SIG, delivered to TASK, ends its process. The first process of a pid namespace lives on
+ * (signal(7), pid_namespaces(7)). */
+static bool is_deadly(const struct task *task, int sig) {
+    return !status_catches(task->tid, sig) && !status_ignores(task->tid, sig) &&
+           status_innermost_pid(task->tid) != 1;
+}
+
+void dying_prepare(struct tracer *t, struct task *task, int sig) {
+    struct space *space = task->space;
+    pid_t tid = task->tid, pid = task->pid;
+    enum settled settled;
+    if (!space || !leaves_core(sig) || !is_deadly(task, sig))
+        return;
+    space_ref(space);
+    task->held = true;
+    stop_space(t, space);
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (k->space != space || k->pid != pid || !k->stopped)
+            continue;
+        if (k->tid != tid)
+            settle_step_out(space, k->tid, k->slot, &settled);
+        k->stopped = false; /* its next report is its end */
+        k->held = true;
+    }
+    resume_others(t, space, tid);
+    space_unref(space);
+}
+
+bool dying_let_go(struct tracer *t, struct task *task, int sig) {
+    if (!task->space || !deliver_is_fault(task->tid, sig) || status_catches(task->tid, sig) ||
+        status_innermost_pid(task->tid) != 1)
+        return false;
+    part_with_task(t, task);
+    return true;
+}

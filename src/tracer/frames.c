@@ -1,0 +1,211 @@
+#include "tracer/frames.h"
+
+#include <string.h>
+
+#include "arch/arch.h"
+#include "arch/clock.h"
+#include "base/log.h"
+#include "select/mapped.h"
+#include "target/memory.h"
+#include "unwind/unwind.h"
+
+enum {
+    RED_ZONE = 128,          /* what leaf functions use, and epilogues leave, below the top */
+    MOST_BYTES = 256 * 1024, /* of one stack: of deeper ones the outermost calls are not known */
+    PIECES = 4,              /* stacks of one thread, that its signal handlers have interrupted */
+};
+
+struct copy {
+    pid_t tid;
+    struct regs regs;
+    struct unwind_piece pieces[PIECES]; /* bytes are ours */
+    size_t count;
+    bool named;
+    uint32_t stream;
+    struct slot *slot;
+};
+
+struct frames {
+    const struct space *space;
+    pid_t tid;          /* of the process, for /proc */
+    int memory_fd;      /* or −1 */
+    struct maps code;   /* as it was before the process was stopped */
+    struct maps stacks; /* read when it stood; empty before */
+    struct unwinder *unwinder;
+    ARRAY(struct copy) copies;
+    uint64_t ticks;
+    unwind_frames found;              /* of the present thread */
+    ARRAY(struct trace_frame) traced; /* of these */
+};
+
+static int open_file(void *ctx, const struct map *map) {
+    const struct frames *f = ctx;
+    if (strcmp(map->path, "[vdso]") == 0)
+        return unwind_image(f->memory_fd, map);
+    struct stat st;
+    return map->path[0] == '/' ? mapped_open(f->tid, map, &st) : -1;
+}
+
+struct frames *frames_new(const struct space *space) {
+    struct frames *f = mem_alloc(sizeof *f);
+    f->space = space;
+    f->memory_fd = -1;
+    f->tid = space_thread(space);
+    if (memory_open(f->tid, &f->memory_fd, NULL) == 0)
+        maps_read(f->tid, &f->code, NULL);
+    maps_use_former_names(&f->code);
+    f->unwinder = unwinder_new(&f->code, &(struct unwind_files){f, open_file});
+    unwinder_open_files(f->unwinder);
+    return f;
+}
+
+void frames_free(struct frames *f) {
+    if (!f)
+        return;
+    for (size_t i = 0; i < f->copies.count; i++)
+        for (size_t k = 0; k < f->copies.at[i].count; k++)
+            free((void *)f->copies.at[i].pieces[k].bytes);
+    unwinder_free(f->unwinder);
+    if (f->memory_fd >= 0)
+        close(f->memory_fd);
+    maps_done(&f->code);
+    maps_done(&f->stacks);
+    ARRAY_FREE(&f->copies);
+    ARRAY_FREE(&f->found);
+    ARRAY_FREE(&f->traced);
+    free(f);
+}
+
+/* ---- copies ---- */
+
+static bool is_copied(const struct copy *c, taddr_t addr) {
+    for (size_t i = 0; i < c->count; i++)
+        if (addr - c->pieces[i].at < c->pieces[i].size)
+            return true;
+    return false;
+}
+
+/* Adds the stack whose stack pointer is SP, unless it has been. */
+static void copy_stack(const struct frames *f, struct copy *c, taddr_t sp) {
+    const struct map *m = maps_at(&f->stacks, sp);
+    if (!m || !m->writable || c->count == PIECES || is_copied(c, sp))
+        return;
+    taddr_t at = sp - m->start < RED_ZONE ? m->start : sp - RED_ZONE;
+    at &= ~(taddr_t)(sizeof(uint64_t) - 1);
+    size_t size = m->end - at < MOST_BYTES ? m->end - at : MOST_BYTES;
+    uint8_t *bytes = mem_resize(NULL, size, 1);
+    if (memory_read(f->memory_fd, at, bytes, size, NULL) < 0) {
+        free(bytes);
+        return;
+    }
+    c->pieces[c->count++] = (struct unwind_piece){at, bytes, size};
+}
+
+/* Adds the stacks that handlers on this one have interrupted. */
+static void copy_interrupted(const struct frames *f, struct copy *c, const struct unwind_piece *p) {
+    const regs_word_t *words = (const void *)p->bytes;
+    struct regs_context context;
+    for (size_t i = 0; i + REGS_CONTEXT_WORDS <= p->size / sizeof *words; i++)
+        if (regs_look_like_context(words + i, &context))
+            copy_stack(f, c, context.sp);
+}
+
+void frames_copy(struct frames *f, pid_t tid) {
+    struct copy c = {.tid = tid};
+    if (!f->stacks.list.count)
+        maps_read(tid, &f->stacks, NULL);
+    if (thread_get_regs(tid, &c.regs) < 0)
+        return;
+    copy_stack(f, &c, regs_sp(&c.regs));
+    for (size_t i = 0; i < c.count; i++)
+        copy_interrupted(f, &c, &c.pieces[i]);
+    ARRAY_PUSH(&f->copies, c);
+}
+
+const struct maps *frames_maps(const struct frames *f) { return &f->stacks; }
+
+void frames_stand(struct frames *f) { f->ticks = clock_ticks(); }
+
+void frames_name(struct frames *f, pid_t tid, uint32_t stream, struct slot *slot) {
+    for (size_t i = 0; i < f->copies.count; i++) {
+        struct copy *c = &f->copies.at[i];
+        if (c->tid != tid)
+            continue;
+        c->named = true;
+        c->stream = stream;
+        c->slot = slot;
+        return;
+    }
+    ARRAY_PUSH(&f->copies, ((struct copy){tid, .named = true, .stream = stream, .slot = slot}));
+}
+
+/* ---- frames to calls ---- */
+
+static bool bit(const uint8_t *bitmap, uint32_t i) { return bitmap && bitmap[i / 8] & 1u << i % 8; }
+
+static const struct patched *module_at(const struct space *space, taddr_t pc) {
+    for (size_t i = 0; i < space->modules.count; i++) {
+        const struct patched *p = &space->modules.at[i];
+        const struct module *m = p->entry->module;
+        if (p->code && !p->first && pc - p->bias >= m->text_low && pc - p->bias < m->text_high)
+            return p;
+    }
+    return NULL;
+}
+
+static bool is_traced(const struct patched *p, uint32_t function) {
+    const struct entry *e = p->entry;
+    return bit(e->selected, function) && !bit(p->code->emitted.missed, function) &&
+           plan_function(e->plan, function)->entry != TIER_NONE;
+}
+
+/* FRAME is one of a call whose entry is in the past and whose exit is in the future. */
+static bool is_open(const struct patched *p, uint32_t function, const struct unwind_frame *frame) {
+    vaddr_t addr = frame->pc - p->bias;
+    return !frame->exact || (!plan_is_before_entry(p->entry->plan, function, addr) &&
+                             !plan_is_past_exit(p->entry->plan, addr));
+}
+
+/* Calls of filtered functions count where they return to the program. CALLER may be NULL. */
+static bool is_asked_for(const struct frames *f, const struct patched *p, uint32_t function,
+                         const struct unwind_frame *caller) {
+    const struct span *text = &f->space->program.text;
+    return !bit(p->entry->filtered, function) ||
+           (caller && !caller->exact && caller->pc >= text->start && caller->pc < text->end);
+}
+
+static void add_call(struct frames *f, const struct unwind_frame *frame,
+                     const struct unwind_frame *caller) {
+    taddr_t pc = frame->pc - !frame->exact;
+    const struct patched *p = frame->cfa ? module_at(f->space, pc) : NULL;
+    uint32_t function = p ? plan_function_at(p->entry->plan, pc - p->bias) : UINT32_MAX;
+    if (function == UINT32_MAX || !is_traced(p, function) || !is_open(p, function, frame) ||
+        !is_asked_for(f, p, function, caller))
+        return;
+    struct trace_frame traced = {p->entry->first_id + function,
+                                 frame->cfa - arch_host()->entry_cfa};
+    ARRAY_PUSH(&f->traced, traced);
+}
+
+static void tell(struct frames *f, const struct copy *c, struct drain *drain) {
+    static const char *const ends[] = {[UNWIND_BOTTOM] = "whole",
+                                       [UNWIND_CUT] = "deeper than what was copied",
+                                       [UNWIND_DEEP] = "too deep",
+                                       [UNWIND_LOST] = "not to be followed"};
+    struct unwind_stack stack = {.regs = c->regs, .pieces = c->pieces, .count = c->count};
+    f->found.count = f->traced.count = 0;
+    if (c->count) {
+        enum unwind_end end = unwind_stack(f->unwinder, &stack, &f->found);
+        log_print(1, "thread %d: %zu frames, %s", c->tid, f->found.count, ends[end]);
+    }
+    for (size_t i = f->found.count; i-- > 0;)
+        add_call(f, &f->found.at[i], i + 1 < f->found.count ? &f->found.at[i + 1] : NULL);
+    struct trace_frames frames = {c->stream, f->ticks, (uint32_t)f->traced.count, f->traced.at};
+    drain_frames(drain, c->slot, &frames);
+}
+
+void frames_tell(struct frames *f, struct drain *drain) {
+    for (size_t i = 0; i < f->copies.count; i++)
+        if (f->copies.at[i].named)
+            tell(f, &f->copies.at[i], drain);
+}

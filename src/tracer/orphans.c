@@ -1,0 +1,78 @@
+/*
+ * Children whose parent was killed before it could tell of them.
+ *
+ * The kernel lets a fork's child run (we see its first stop) before the parent comes to its fork
+ * event, and a parent that is killed in between never does. Nothing says then whose child it is:
+ * its parent by now is whoever takes in orphans. But its registers are a copy, and one of them is
+ * what its maker's lane was found by (keys.h); so is its memory, where that leads to the lane. So
+ * these and the spaces of the killed are remembered for a while.
+ */
+#include <string.h>
+#include <sys/wait.h>
+
+#include "arch/agent.h"
+#include "target/memory.h"
+#include "target/status.h"
+#include "tracer/tracer_parts.h"
+
+void orphans_remember(struct tracer *t, struct task *killed) {
+    if (killed->remembered) /* when it was about to end */
+        return;
+    killed->remembered = true;
+    struct grave *g = &t->graves[t->next_grave++ % GRAVES];
+    space_unref(g->space);
+    g->space = killed->space ? space_ref(killed->space) : NULL;
+    g->mark = killed->mark;
+    g->lane = killed->slot ? killed->slot->at : 0;
+    g->used = true;
+}
+
+/* Whether process PID's memory holds what SPACE's has of ours. */
+static bool is_copy_of(const struct space *space, pid_t pid) {
+    AUTO_FD int fd = -1;
+    uint8_t there[64];
+    return memory_open(pid, &fd, NULL) == 0 &&
+           memory_read(fd, space->agent, there, sizeof there, NULL) == 0 &&
+           memcmp(there, agent_code(), sizeof there) == 0;
+}
+
+/* Whether the task that has MARK is alive, and so will tell of its CHILD. */
+static bool is_expected(const struct tracer *t, uint64_t mark, pid_t child) {
+    pid_t parent = status_parent_of(child);
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->pid == parent && k->mark == mark &&
+            keys_may_be_of(k->space, k->slot ? k->slot->at : 0, child))
+            return true;
+    return false;
+}
+
+static const struct grave *find_grave(const struct tracer *t, uint64_t mark, pid_t child) {
+    for (size_t i = 0; i < GRAVES; i++) {
+        const struct grave *g = &t->graves[i];
+        if (g->used && g->mark == mark && (!g->space || is_copy_of(g->space, child)) &&
+            keys_may_be_of(g->space, g->lane, child))
+            return g;
+    }
+    return NULL;
+}
+
+void orphans_adopt(struct tracer *t) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (!is_unknown_newborn(k) || !k->stopped || status_process_of(k->tid) != k->tid)
+            continue; /* a thread dies with its process */
+        uint64_t mark = keys_mark(k->tid);
+        if (is_expected(t, mark, k->tid))
+            continue;
+        const struct grave *g = find_grave(t, mark, k->tid);
+        if (!g)
+            continue;
+        k->pid = k->tid;
+        if (g->space)
+            family_inherit(k, g->space, false);
+    }
+}
+
+void orphans_done(struct tracer *t) {
+    for (size_t i = 0; i < GRAVES; i++)
+        space_unref(t->graves[i].space);
+}

@@ -1,0 +1,52 @@
+/*
+ * Programs that get rights by being executed (set-user-ID and the like), but not while a tracer
+ * looks on that has less. When that is known the program has begun without them, and has not run
+ * an instruction: so it is let go, and begins once more.
+ */
+#include <errno.h>
+
+#include "patch/foothold.h"
+#include "target/maps.h"
+#include "target/memory.h"
+#include "target/rights.h"
+#include "tracer/identity.h"
+#include "tracer/tracer_parts.h"
+
+static int exec_again(pid_t tid, struct err *err) {
+    AUTO_FD int fd = -1;
+    struct maps maps = {0};
+    struct foothold foothold;
+    int rc = thread_finish_call(tid, err);
+    if (rc == 0)
+        rc = memory_open(tid, &fd, err);
+    if (rc == 0)
+        rc = maps_read(tid, &maps, err);
+    if (rc == 0)
+        rc = foothold_take(fd, &maps, tid, &foothold, err);
+    maps_done(&maps);
+    if (rc < 0)
+        return rc;
+    rc = rights_exec_again(tid, &(struct remote_site){.memory_fd = fd, .code = foothold.code}, err);
+    if (rc < 0)
+        foothold_leave(&foothold, NULL);
+    return rc;
+}
+
+bool privilege_let_go(struct tracer *t, struct task *task) {
+    struct err err = {0};
+    struct identity id;
+    if (!rights_withheld(task->tid))
+        return false;
+    identity_of_process(task->tid, &id);
+    err_set(&err, EPERM, "privileged",
+            "process %d: %s gives rights, which the kernel withholds from programs that are traced "
+            "with less: it runs untraced (as root spoor can trace it)",
+            task->tid, id.command);
+    tracer_warn(t, task->tid, &err);
+    if (exec_again(task->tid, &err) < 0) {
+        tracer_warn(t, task->tid, &err);
+        return false;
+    }
+    family_forget(t, task);
+    return true;
+}

@@ -1,0 +1,102 @@
+#include "tracer/taking.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "arch/arch.h"
+#include "elf/uses.h"
+#include "target/maps.h"
+#include "tracer/identity.h"
+
+/* What has been found out about files. */
+struct looked {
+    dev_t device;
+    ino_t inode;
+    struct timespec changed;
+    bool asks;
+};
+static ARRAY(struct looked) files;
+
+static bool is_of(const struct looked *f, const struct stat *s) {
+    return f->device == s->st_dev && f->inode == s->st_ino &&
+           f->changed.tv_sec == s->st_ctim.tv_sec && f->changed.tv_nsec == s->st_ctim.tv_nsec;
+}
+
+/* By the C library's function for it, by that for any call, or, which only programs are looked
+ * through for, by itself. */
+static bool asks(const char *path, bool program) {
+    const struct arch *arch = arch_host();
+    if (elf_needs(path, "arch_prctl"))
+        return true;
+    return (program || elf_needs(path, "syscall")) && elf_has_code(path, arch->asks_for_lane);
+}
+
+static bool file_asks(const char *path, const struct stat *program) {
+    struct stat s;
+    if (stat(path, &s) < 0)
+        return false;
+    bool is_program = s.st_dev == program->st_dev && s.st_ino == program->st_ino;
+    for (size_t i = 0; i < files.count; i++)
+        if (is_of(&files.at[i], &s))
+            return files.at[i].asks;
+    struct looked f = {s.st_dev, s.st_ino, s.st_ctim, asks(path, is_program)};
+    ARRAY_PUSH(&files, f);
+    return f.asks;
+}
+
+bool taking_is_possible(pid_t pid) {
+    AUTO_FREE char *exe = mem_printf("/proc/%d/exe", pid);
+    struct stat program = {0};
+    struct maps maps = {0};
+    bool possible = false;
+    stat(exe, &program);
+    if (maps_read(pid, &maps, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < maps.list.count && !possible; i++) {
+        const struct map *m = &maps.list.at[i];
+        if (!m->executable || m->path[0] != '/')
+            continue;
+        AUTO_FREE char *path = mem_printf("/proc/%d/root%s", pid, m->path);
+        possible = file_asks(path, &program);
+    }
+    maps_done(&maps);
+    return possible;
+}
+
+static int taken(pid_t pid, const char *how, const char *what, struct err *err) {
+    struct identity id;
+    identity_of_process(pid, &id);
+    return err_set(
+        err, EBUSY, "lane-taken",
+        "process %d (%s): %s the gs base, by which spoor's code would find where to write: "
+        "%s",
+        pid, id.command, how, what);
+}
+
+/* What leads nowhere has been left by a spoor that came to this thread while it waited for a child
+ * of vfork. */
+static bool is_mapped(pid_t tid, taddr_t addr) {
+    struct maps maps = {0};
+    bool mapped = maps_read(tid, &maps, NULL) < 0 || maps_at(&maps, addr);
+    maps_done(&maps);
+    return mapped;
+}
+
+int taking_check_thread(pid_t tid, struct err *err) {
+    struct regs regs;
+    if (thread_get_regs(tid, &regs) < 0 || !regs_lane_taken(&regs) ||
+        !is_mapped(tid, regs_lane(&regs)))
+        return 0;
+    return taken(tid, "keeps something of its own in", "it cannot be traced", err);
+}
+
+int taking_check_code(const struct space *space, struct err *err) {
+    if (!space->taken)
+        return 0;
+    return taken(space->pid, "has instructions that write", "it cannot be traced", err);
+}
+
+void taking_tell(pid_t pid, struct err *err) {
+    taken(pid, "takes", "from here on it, and who shares its memory, is not traced", err);
+}

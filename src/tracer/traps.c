@@ -1,0 +1,302 @@
+/*
+ * Traps: breakpoints of ours (plan/traps.c says where). A thread that comes to one raises SIGTRAP,
+ * which the tracer takes for itself: it sends the thread on to the trampoline, where the stub
+ * writes the event as everywhere. The breakpoint stays, so that no other thread passes it unseen.
+ *
+ *     thread        … int3 ─▶ stopped                     stub, instruction, back …
+ *     tracer                  pc := trampoline, go on ─┘
+ *
+ * SIGTRAP is the program's, too. It must not notice that it was raised, but the kernel has more
+ * trouble with a fault that is blocked or ignored than with others (force_sig_info_to_task() in
+ * kernel/signal.c): it unblocks it and resets its action to the default, and what was there is
+ * lost. So while its space holds traps a task runs from one system call to the next, as its mask
+ * and action change nowhere else but where a handler begins, where it stops, too. What was known
+ * before a trap is restored behind it. A SIGTRAP that was waiting, blocked, takes the place of
+ * ours; it is sent again.
+ *
+ * To ignore a signal discards those that wait (do_sigaction()): also one by which another thread is
+ * about to report a breakpoint, behind which it would then go on. So SIGTRAP is ignored, by us or
+ * the program, only while all tasks of the space stand still and have reported.
+ *
+ * A thread may be stopped for another reason between the breakpoint and its report. It stands
+ * behind the breakpoint then, where nothing is: it goes on until it has reported.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "patch/breakpoints.h"
+#include "patch/permits.h"
+#include "select/trap_limit.h"
+#include "target/memory.h"
+#include "target/status.h"
+#include "tracer/tracer_parts.h"
+
+static const uint64_t TRAP_BIT = UINT64_C(1) << (SIGTRAP - 1);
+static const unsigned long DEFAULT = 0, IGNORE = 1; /* handlers */
+static const unsigned long RESET_HAND = 0x80000000;
+/* A stop that has nothing to deliver. */
+static const int NOTHING = PTRACE_EVENT_STOP << 16 | SIGTRAP << 8 | 0x7f;
+
+_Static_assert(sizeof(struct trap_action) <= SLAB_SCRATCH_BYTES, "");
+_Static_assert(sizeof(siginfo_t) <= SLAB_SCRATCH_BYTES, "");
+_Static_assert(sizeof(struct trap_action) == 3 * sizeof(long) + 8,
+               "struct sigaction of the kernel's");
+
+/* ---- what the program does at SIGTRAP ---- */
+
+/* A system call with scratch memory; false: it was not made, or failed. */
+static bool call(const struct space *s, pid_t tid, const struct remote_call *c) {
+    int64_t result;
+    return permits(s, tid, PERMIT_TRAPS) && thread_call(tid, &s->remote, c, &result, NULL) == 0 &&
+           result == 0;
+}
+
+static bool get_action(const struct space *s, pid_t tid, struct trap_action *ret) {
+    const struct slab *slab = s->slabs.at[0];
+    struct remote_call c = {SYS_rt_sigaction, {SIGTRAP, 0, slab_scratch(slab), sizeof ret->mask}};
+    if (!call(s, tid, &c))
+        return false;
+    memcpy(ret, slab_scratch_here(slab), sizeof *ret);
+    return true;
+}
+
+static void set_action(const struct space *s, pid_t tid, const struct trap_action *action) {
+    const struct slab *slab = s->slabs.at[0];
+    memcpy(slab_scratch_here(slab), action, sizeof *action);
+    call(s, tid,
+         &(struct remote_call){SYS_rt_sigaction,
+                               {SIGTRAP, slab_scratch(slab), 0, sizeof action->mask}});
+}
+
+/* Sends the thread a signal as it has got it before: only a thread itself may do so. */
+static void send_again(const struct space *s, pid_t tid, const siginfo_t *info) {
+    const struct slab *slab = s->slabs.at[0];
+    pid_t pid = status_innermost_pid(tid), own = status_innermost_tid(tid);
+    memcpy(slab_scratch_here(slab), info, sizeof *info);
+    call(s, tid,
+         &(struct remote_call){
+             SYS_rt_tgsigqueueinfo,
+             {(uint64_t)pid, (uint64_t)own, (uint64_t)info->si_signo, slab_scratch(slab)}});
+}
+
+static bool share_actions(const struct task *a, const struct task *b) {
+    enum { KCMP_SIGHAND = 4 };
+    return a->pid == b->pid ||
+           (a->space == b->space && syscall(SYS_kcmp, a->tid, b->tid, KCMP_SIGHAND, 0, 0) == 0);
+}
+
+static void note_action(struct tracer *t, const struct task *task, struct trap_action action) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (share_actions(k, task))
+            k->action = action;
+}
+
+void traps_arm(struct tracer *t, struct space *space, pid_t caller) {
+    struct trap_action action;
+    if (space->armed || !space->traps || !get_action(space, caller, &action))
+        return;
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space)
+            k->action = action;
+    space->armed = true;
+}
+
+/* TASK is about to enter system call STOP. */
+static void note_call(struct task *task, const struct thread_call_stop *stop) {
+    task->call = stop->number;
+    task->asks_action = stop->number == SYS_rt_sigaction && stop->args[0] == SIGTRAP &&
+                        stop->args[1] &&
+                        memory_read(task->space->remote.memory_fd, stop->args[1],
+                                    &task->asked_action, sizeof task->asked_action, NULL) == 0;
+}
+
+/* What a sandbox might not allow cannot be restored: then there shall be nothing to restore. */
+static void respect_sandbox(const struct tracer *t, struct task *task) {
+    struct err err = {0};
+    if (permits_check(task->space, task->tid, PERMIT_TRAPS,
+                      "breakpoints could not be hidden there: they are withdrawn", &err) == 0)
+        return;
+    breakpoints_remove(task->space);
+    tracer_warn(t, task->tid, &err);
+}
+
+/* TASK has come back from its call. */
+static void note_result(struct tracer *t, struct task *task) {
+    struct regs regs;
+    bool set = task->asks_action && thread_get_regs(task->tid, &regs) == 0 &&
+               regs_syscall_result(&regs) == 0;
+    task->asks_action = false;
+    if (set)
+        note_action(t, task, task->asked_action);
+    if (task->call == SYS_seccomp || task->call == SYS_prctl)
+        respect_sandbox(t, task);
+    task->call = 0;
+}
+
+void traps_resume(struct tracer *t, struct task *task, int sig) {
+    uint64_t mask;
+    if (sig == SIGTRAP && task->action.handler > IGNORE && task->action.flags & RESET_HAND)
+        note_action(t, task, (struct trap_action){.handler = DEFAULT});
+    if (thread_get_mask(task->tid, &mask) == 0)
+        task->traps_blocked = mask & TRAP_BIT;
+    task->entering = sig && status_catches(task->tid, sig);
+    if (task->entering)
+        thread_enter_handler(task->tid, sig);
+    else
+        thread_continue_to_call(task->tid, sig);
+}
+
+void traps_ignore_again(struct task *task) {
+    if (task->owes_ignore)
+        set_action(task->space, task->tid, &task->action);
+    task->owes_ignore = false;
+}
+
+/* TASK is about to ask for or change the action at SIGTRAP: its call runs to its end while all
+ * others stand still, and what traps have left is in order. Returns whether TASK is still there. */
+static bool call_alone(struct tracer *t, struct task *task) {
+    struct space *space = space_ref(task->space);
+    pid_t tid = task->tid;
+    task->held = true;
+    stop_space(t, space);
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space && k->stopped && k->tid != tid)
+            traps_ignore_again(k);
+    task = tasks_find(&t->tasks, tid);
+    bool here = task && thread_finish_call(tid, NULL) == 0;
+    if (here)
+        note_result(t, task);
+    here = resume_others(t, space, tid);
+    space_unref(space);
+    return here;
+}
+
+bool traps_at_call(struct tracer *t, struct task *task) {
+    struct thread_call_stop stop;
+    if (!thread_at_call(task->tid, &stop)) {
+        note_result(t, task);
+        return true;
+    }
+    note_call(task, &stop);
+    bool alone = stop.number == SYS_rt_sigaction && stop.args[0] == SIGTRAP;
+    return !alone || call_alone(t, task);
+}
+
+bool traps_ignore(const struct task *task, int sig) {
+    siginfo_t info;
+    return sig == SIGTRAP && task->space && task->space->trapped &&
+           task->action.handler == IGNORE &&
+           ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) == 0 && info.si_code <= 0;
+}
+
+/* TASK, whose SIGTRAP was raised whether that was blocked or not. */
+static void restore(struct task *task) {
+    uint64_t mask;
+    if (task->traps_blocked && thread_get_mask(task->tid, &mask) == 0)
+        thread_set_mask(task->tid, mask | TRAP_BIT);
+    task->owes_ignore |= task->action.handler == IGNORE;
+    if (task->traps_blocked && task->action.handler > IGNORE)
+        set_action(task->space, task->tid, &task->action);
+}
+
+/* ---- threads at traps ---- */
+
+/* The thread reports SIGTRAP right behind a trap. That is the trap, also where another signal that
+ * waited has taken its place: one that was blocked, or one that came between two instructions where
+ * there are none. */
+static bool is_hit(const struct task *task, const struct trap *trap, const siginfo_t *info) {
+    return info->si_code == REGS_TRAP_CODE || task->traps_blocked || trap->window > 1;
+}
+
+static void send_on(struct task *task, const struct patched *p, const struct trap *trap,
+                    struct regs *regs) {
+    task->hit = trap->at + p->bias;
+    task->walks = regs_trap_flag(regs);
+    regs_set_pc(regs, task->walks ? task->hit : p->area + trap->trampoline);
+    thread_set_regs(task->tid, regs);
+    task->status = NOTHING;
+}
+
+/* The report of TASK, SIGTRAP: of a trap? */
+static void take_report(struct task *task, struct regs *regs, bool entering) {
+    struct patched *p;
+    siginfo_t info;
+    const struct trap *trap = breakpoints_at(task->space, regs_pc(regs) - REGS_TRAP_BYTES, &p);
+    if (ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) < 0)
+        return;
+    /* Where the pc stands at a trap, not behind it, a handler's first instruction may be one that
+     * is still to be run. */
+    const bool entered = entering && (info.si_code == SIGTRAP ||
+                                      (info.si_code == TRAP_TRACE && !regs_trap_flag(regs)));
+    const bool is_ahead = entered && REGS_TRAP_BYTES == 0;
+    if (trap && !is_ahead && is_hit(task, trap, &info)) {
+        send_on(task, p, trap, regs);
+        restore(task);
+        if (info.si_code != REGS_TRAP_CODE)
+            send_again(task->space, task->tid, &info);
+        if (task->regroup)
+            thread_interrupt(task->tid);
+        task->regroup = false;
+    } else if (entered) {
+        task->status = NOTHING;
+    }
+}
+
+/* Whether TASK, stopped by us or with its group, has come to a trap that it has not reported. */
+static bool is_about_to_report(const struct task *task, const struct regs *regs) {
+    struct patched *p;
+    uint64_t mask;
+    return breakpoints_at(task->space, regs_pc(regs) - REGS_TRAP_BYTES, &p) &&
+           thread_has_pending(task->tid, SIGTRAP) && thread_get_mask(task->tid, &mask) == 0 &&
+           !(mask & TRAP_BIT);
+}
+
+bool traps_meet(struct tracer *t, struct task *task) {
+    int event = task->status >> 16, sig = WSTOPSIG(task->status);
+    bool entering = task->entering;
+    struct regs regs;
+    (void)t;
+    task->entering = false;
+    bool report = !event && sig == SIGTRAP;
+    if ((!report && event != PTRACE_EVENT_STOP) || thread_get_regs(task->tid, &regs) < 0)
+        return true;
+    if (report) {
+        take_report(task, &regs, entering);
+    } else if (is_about_to_report(task, &regs)) {
+        task->regroup = is_stop_signal(sig);
+        thread_continue(task->tid, 0);
+        return false;
+    }
+    return true;
+}
+
+/* ---- taking them away ---- */
+
+/* What is withdrawn may hold more than one byte, as puns do that lean on a trap: so all tasks are
+ * stopped. */
+void traps_count(struct tracer *t, struct task *task) {
+    struct patched *p;
+    taddr_t at = task->hit;
+    pid_t tid = task->tid;
+    bool walks = task->walks;
+    const struct trap *trap = breakpoints_at(task->space, at, &p);
+    task->hit = 0;
+    bool often = trap && !walks && trap_limit_count(options_of(t), p->entry, trap->function);
+    if (!often && !walks && !task->owes_ignore)
+        return;
+    struct space *space = space_ref(task->space);
+    task->held = true;
+    stop_space(t, space);
+    if (often || walks)
+        breakpoints_withdraw(space, at, often);
+    task = tasks_find(&t->tasks, tid);
+    if (task)
+        traps_ignore_again(task);
+    resume_others(t, space, tid);
+    space_unref(space);
+}

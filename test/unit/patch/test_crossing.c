@@ -1,0 +1,420 @@
+/*
+ * A thread goes over the bridge out of a trampoline. Wherever on it its tracer leaves it, it comes
+ * by itself to where it would have come in the trampoline, with the signals blocked that it
+ * blocked; and who finds it there can bring it away at once.
+ */
+#include "patch/crossing.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include "../target/hold.h"
+#include "patch/patcher.h"
+#include "patch/settle.h"
+#include "target/memory.h"
+#include "trial.h"
+
+static const uint64_t OWN_MASK = UINT64_C(1) << (SIGUSR2 - 1);
+
+struct crosser {
+    struct crossing c;
+    uint8_t code[BRIDGE_BYTES];
+};
+
+/* Where the guest stands now; false: there is nothing to go over the bridge for. */
+static bool find_crossing(const struct guest *g, struct crosser *ret) {
+    struct regs regs;
+    assert_int_equal(thread_get_regs(g->pid, &regs), 0);
+    taddr_t pc = regs_pc(&regs);
+    const struct patched *p = space_area_at(g->space, pc);
+    if (!p || regs_agent_place(&regs, p->area) != AGENT_OUTSIDE ||
+        memory_read(g->memory_fd, pc, ret->code, sizeof ret->code, NULL) < 0)
+        return false;
+    size_t size = bridge_fit(&regs, ret->code, sizeof ret->code);
+    ret->c = (struct crossing){g->space, p, g->pid, ret->code, size, pc};
+    return size;
+}
+
+static bool is_on_bridge(const struct guest *g, const struct crosser *x) {
+    struct regs regs;
+    assert_int_equal(thread_get_regs(g->pid, &regs), 0);
+    return regs_agent_place(&regs, x->c.module->area) == AGENT_BRIDGE;
+}
+
+static void check_mask(const struct trial *t) {
+    uint64_t mask;
+    assert_int_equal(thread_get_mask(t->g->pid, &mask), 0);
+    if (mask != OWN_MASK)
+        trial_fail(t, "other signals are blocked than before");
+}
+
+static void bring_away(const struct trial *t) {
+    enum settled settled;
+    struct settle_place place = {0};
+    struct regs regs;
+    assert_int_equal(settle_registers(t->g->space, t->g->pid, t->g->slot, &settled, &place), 0);
+    assert_int_equal(thread_get_regs(t->g->pid, &regs), 0);
+    taddr_t at = settled == SETTLED_INSIDE ? place.original : regs_pc(&regs);
+    if (!is_natural(t->reference, &regs, at))
+        trial_fail(t, "brought away from the bridge, registers are not as the program has them");
+    check_mask(t);
+    guest_finish(t->g);
+    if (!is_at_end(t->g, t->reference))
+        trial_fail(t, "brought away from the bridge, it ends with wrong registers");
+}
+
+/* The guest has been left on the bridge. */
+static void leave_alone(const struct trial *t, const struct crosser *x) {
+    struct snapshot *on_bridge = mem_alloc(sizeof *on_bridge);
+    while (is_on_bridge(t->g, x)) {
+        uint64_t mask;
+        guest_save(t->g, on_bridge);
+        assert_int_equal(thread_get_mask(t->g->pid, &mask), 0);
+        bring_away(t);
+        guest_restore(t->g, on_bridge);
+        assert_int_equal(thread_set_mask(t->g->pid, mask), 0);
+        assert_true(guest_step(t->g));
+    }
+    free(on_bridge);
+    check_mask(t);
+    guest_finish(t->g);
+    if (!is_at_end(t->g, t->reference))
+        trial_fail(t, "left on the bridge, it ends with wrong registers");
+}
+
+/* Returns how often it was on a bridge. */
+static unsigned try_call(struct guest *g, const struct call *call, const struct weather *w,
+                         const struct reference *r) {
+    struct trial t = {g, call, w, r, 0};
+    struct snapshot *before = mem_alloc(sizeof *before);
+    unsigned crossings = 0;
+    trial_begin(&t);
+    assert_int_equal(thread_set_mask(g->pid, OWN_MASK), 0);
+    do {
+        struct crosser x;
+        struct crossing_before how;
+        guest_save(g, before);
+        if (find_crossing(g, &x)) {
+            assert_true(crossing_is_possible(&x.c));
+            assert_int_equal(crossing_begin(&x.c, &how), 0);
+            leave_alone(&t, &x);
+            guest_restore(g, before);
+            crossings++;
+        }
+        t.k++;
+    } while (guest_step(g));
+    free(before);
+    return crossings;
+}
+
+static void a_thread_that_is_left_on_the_bridge_comes_to_the_other_side(void **state) {
+    (void)state;
+    const struct weather w = {.overflow = OVERFLOW_DROP};
+    struct guest *bare = guest_new_bare(), *g = guest_new(w.overflow);
+    struct reference *r = mem_alloc(sizeof *r);
+    unsigned crossings = 0;
+    for (size_t i = 0; i < TRIAL_CALLS; i++) {
+        reference_learn(bare, g, &trial_calls[i], r);
+        crossings += try_call(g, &trial_calls[i], &w, r);
+    }
+    assert_true(crossings > TRIAL_CALLS);
+    free(r);
+    guest_free(g);
+    guest_free(bare);
+}
+
+/* ---- signals ---- */
+
+/* Stops the guest where only the bridge leads out. */
+static void enter_inside(struct guest *g, struct crosser *ret) {
+    enum settled settled = SETTLED_OUTSIDE;
+    struct settle_place place;
+    struct snapshot before;
+    guest_enter(g, &(struct call){"site_plain", 5, 6, false});
+    while (settled == SETTLED_OUTSIDE) {
+        assert_true(guest_step(g));
+        guest_save(g, &before);
+        assert_int_equal(settle_registers(g->space, g->pid, g->slot, &settled, &place), 0);
+        guest_restore(g, &before);
+    }
+    assert_true(find_crossing(g, ret));
+}
+
+/* Queues SIG COUNT times for the guest's one thread, with values from 0 on. */
+static void queue(const struct guest *g, int sig, int count) {
+    for (int i = 0; i < count; i++) {
+        siginfo_t info = {.si_code = SI_QUEUE, .si_pid = getpid(), .si_value.sival_int = i};
+        assert_int_equal(syscall(SYS_rt_tgsigqueueinfo, g->pid, g->pid, sig, &info), 0);
+    }
+}
+
+/* The guest stands before SIG, as it was queued with VALUE. */
+static void expect_signal(const struct guest *g, int sig, int value) {
+    siginfo_t info;
+    assert_int_equal(ptrace(PTRACE_GETSIGINFO, g->pid, NULL, &info), 0);
+    assert_int_equal(info.si_signo, sig);
+    assert_int_equal(info.si_code, SI_QUEUE);
+    assert_int_equal(info.si_value.sival_int, value);
+}
+
+static void cross(const struct crosser *x) {
+    struct crossing_before before;
+    bool fault;
+    assert_int_equal(crossing_begin(&x->c, &before), 0);
+    assert_int_equal(crossing_end(&x->c, &before, &fault), 0);
+    assert_false(fault);
+}
+
+static void signals_that_are_queued_keep_their_order(void **state) {
+    (void)state;
+    enum { COUNT = 3 };
+    struct guest *g = guest_new(OVERFLOW_WAIT);
+    struct crosser x;
+    enter_inside(g, &x);
+    struct regs inside;
+    assert_int_equal(thread_get_regs(g->pid, &inside), 0);
+    queue(g, SIGRTMIN, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(thread_continue(g->pid, 0), 0);
+        assert_int_equal(child_await_stop(g->pid), SIGRTMIN << 8 | 0x7f);
+        expect_signal(g, SIGRTMIN, i);
+        assert_int_equal(thread_set_regs(g->pid, &inside), 0);
+        cross(&x);
+        expect_signal(g, SIGRTMIN, i);
+    }
+    guest_free(g);
+}
+
+/* The second came when the first had been taken off the queue. */
+static void signals_of_one_number_that_are_told_apart_stay_two(void **state) {
+    (void)state;
+    struct guest *g = guest_new(OVERFLOW_WAIT);
+    struct crosser x;
+    enter_inside(g, &x);
+    queue(g, SIGUSR1, 1);
+    assert_int_equal(thread_continue(g->pid, 0), 0);
+    assert_int_equal(child_await_stop(g->pid), SIGUSR1 << 8 | 0x7f);
+    assert_int_equal(syscall(SYS_tgkill, g->pid, g->pid, SIGUSR1), 0);
+    cross(&x);
+    expect_signal(g, SIGUSR1, 0);
+    assert_int_equal(thread_continue(g->pid, 0), 0);
+    assert_int_equal(child_await_stop(g->pid), SIGUSR1 << 8 | 0x7f);
+    guest_free(g);
+}
+
+static void a_signal_of_jobs_does_not_undo_another(void **state) {
+    (void)state;
+    struct guest *g = guest_new(OVERFLOW_WAIT);
+    struct crosser x;
+    enter_inside(g, &x);
+    queue(g, SIGTSTP, 1);
+    assert_int_equal(thread_continue(g->pid, 0), 0);
+    assert_int_equal(child_await_stop(g->pid), SIGTSTP << 8 | 0x7f);
+    assert_int_equal(kill(g->pid, SIGCONT), 0);
+    cross(&x);
+    expect_signal(g, SIGTSTP, 0);
+    assert_int_equal(thread_continue(g->pid, 0), 0);
+    assert_int_equal(child_await_stop(g->pid), SIGCONT << 8 | 0x7f);
+    guest_free(g);
+}
+
+/* As if an instruction had raised it; only that it was sent tells that it was not. */
+static void a_fault_that_was_sent_waits_like_other_signals(void **state) {
+    (void)state;
+    struct guest *g = guest_new(OVERFLOW_WAIT);
+    struct crosser x;
+    enter_inside(g, &x);
+    struct crossing_before before;
+    bool fault;
+    uint64_t mask;
+    assert_int_equal(crossing_begin(&x.c, &before), 0);
+    queue(g, SIGSEGV, 1);
+    assert_int_equal(crossing_end(&x.c, &before, &fault), 0);
+    assert_false(fault);
+    assert_int_equal(thread_get_mask(g->pid, &mask), 0);
+    assert_int_equal(mask, before.notes.mask);
+    assert_int_equal(thread_continue(g->pid, 0), 0);
+    assert_int_equal(child_await_stop(g->pid), SIGSEGV << 8 | 0x7f);
+    expect_signal(g, SIGSEGV, 0);
+    guest_free(g);
+}
+
+/* ---- system calls that go to a handler of the program's ---- */
+
+#ifndef PR_SET_SYSCALL_USER_DISPATCH /* since Linux 5.11 */
+enum { PR_SET_SYSCALL_USER_DISPATCH = 59, PR_SYS_DISPATCH_ON = 1 };
+#endif
+enum { PTRACE_GET_DISPATCH = 0x4211 }; /* linux/ptrace.h, since Linux 6.4 */
+enum { SA_RESTORER = 0x04000000 };     /* asm/signal.h */
+
+/* From now on all calls that the guest makes raise SIGSYS. False: not on this kernel. */
+static bool dispatch_calls(struct guest *g) {
+    static const char blocked = 1; /* at the same place in guests */
+    const struct remote_call call = {
+        SYS_prctl, {PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, (uintptr_t)&blocked}};
+    int64_t result;
+    assert_int_equal(thread_call(g->pid, &g->space->remote, &call, &result, NULL), 0);
+    return result == 0;
+}
+
+/* As the kernel has it. */
+struct action {
+    uint64_t handler, flags, restorer, mask;
+};
+
+/* Sets what the guest does with SIG, if NEW; else reads that to *RET. */
+static void act_on(const struct guest *g, int sig, const struct action *new, struct action *ret) {
+    static struct action here; /* and at the same place in guests */
+    taddr_t place = (uintptr_t)&here;
+    const struct remote_call call = {
+        SYS_rt_sigaction, {(uint64_t)sig, new ? place : 0, new ? 0 : place, sizeof here.mask}};
+    int64_t result;
+    if (new)
+        assert_int_equal(memory_write(g->memory_fd, place, new, sizeof *new, NULL), 0);
+    assert_int_equal(thread_call(g->pid, &g->space->remote, &call, &result, NULL), 0);
+    assert_int_equal(result, 0);
+    if (ret)
+        assert_int_equal(memory_read(g->memory_fd, place, ret, sizeof *ret, NULL), 0);
+}
+
+static void a_thread_that_handles_its_calls_itself_crosses_like_others(void **state) {
+    (void)state;
+    struct guest *g = guest_new(OVERFLOW_WAIT), *bare = guest_new_bare();
+    struct reference *r = mem_alloc(sizeof *r);
+    struct crosser x;
+    struct regs inside;
+    enum settled settled;
+    const struct action own = {.handler = (uintptr_t)hold_trap, .flags = SA_RESTORER};
+    struct action now = own;
+    act_on(g, SIGSYS, &own, NULL);
+    if (!dispatch_calls(g))
+        skip();
+    reference_learn(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
+    enter_inside(g, &x);
+    assert_int_equal(thread_get_regs(g->pid, &inside), 0);
+    queue(g, SIGUSR1, 1);
+    assert_int_equal(thread_continue(g->pid, 0), 0);
+    assert_int_equal(child_await_stop(g->pid), SIGUSR1 << 8 | 0x7f);
+    assert_int_equal(thread_set_regs(g->pid, &inside), 0);
+    assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), 0);
+    assert_int_equal(settled, SETTLED_OUTSIDE);
+    expect_signal(g, SIGUSR1, 0);
+    guest_finish(g);
+    assert_true(is_at_end(g, r));
+    act_on(g, SIGSYS, NULL, &now);
+    assert_int_equal(now.handler, own.handler);
+    free(r);
+    guest_free(g);
+    guest_free(bare);
+}
+
+static void calls_of_ours_do_not_come_to_its_handler(void **state) {
+    (void)state;
+    struct guest *g = guest_new(OVERFLOW_WAIT);
+    const struct remote_call call = {SYS_getpid, {0}};
+    int64_t result;
+    if (!dispatch_calls(g))
+        skip();
+    for (int i = 0; i < 2; i++) {
+        struct err err = {0};
+        if (thread_call(g->pid, &g->space->remote, &call, &result, &err) < 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(result, g->pid);
+    }
+    guest_free(g);
+}
+
+/* As before Linux 6.4. Whatever this process asks for later, it is so for it. */
+static void forget_dispatch(void) {
+    static struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PTRACE_GET_DISPATCH, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EIO),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof code / sizeof *code, code};
+    assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+static void where_calls_of_ours_would_come_there_they_are_not_made(void **state) {
+    (void)state;
+    struct guest *g = guest_new(OVERFLOW_WAIT), *bare = guest_new_bare();
+    struct reference *r = mem_alloc(sizeof *r);
+    const struct remote_call call = {SYS_getpid, {0}};
+    struct err err = {0};
+    int64_t result;
+    if (!dispatch_calls(g))
+        skip();
+    reference_learn(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
+    forget_dispatch();
+    assert_true(thread_call(g->pid, &g->space->remote, &call, &result, &err) < 0);
+    assert_string_equal(err.tag, "remote-call");
+    assert_non_null(strstr(err.text, "handler of its own"));
+    guest_enter(g, &(struct call){"site_plain", 5, 6, false});
+    guest_finish(g);
+    assert_true(is_at_end(g, r));
+    free(r);
+    guest_free(g);
+    guest_free(bare);
+}
+
+/* ---- where it cannot be ---- */
+
+static int64_t call_in(const struct guest *g, long number, uint64_t a, uint64_t b, uint64_t c) {
+    struct remote_call call = {number, {a, b, c}};
+    int64_t result;
+    assert_int_equal(thread_call(g->pid, &g->space->remote, &call, &result, NULL), 0);
+    return result;
+}
+
+static void a_thread_that_may_not_set_its_mask_is_left_where_it_is(void **state) {
+    (void)state;
+    static struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigprocmask, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    static struct sock_fprog program = {sizeof code / sizeof *code, code}; /* guests have it, too */
+    struct guest *g = guest_new(OVERFLOW_WAIT), *bare = guest_new_bare();
+    struct reference *r = mem_alloc(sizeof *r);
+    enum settled settled;
+    reference_learn(bare, g, &(struct call){"site_plain", 5, 6, false}, r);
+    assert_int_equal(call_in(g, SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0), 0);
+    assert_int_equal(call_in(g, SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (uint64_t)&program), 0);
+    assert_int_equal(thread_get_regs(g->pid, &g->idle), 0);
+    struct crosser x;
+    enter_inside(g, &x);
+    assert_false(crossing_is_possible(&x.c));
+    assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), 0);
+    assert_int_equal(settled, SETTLED_INSIDE);
+    guest_finish(g);
+    assert_true(is_at_end(g, r));
+    free(r);
+    guest_free(g);
+    guest_free(bare);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_thread_that_is_left_on_the_bridge_comes_to_the_other_side),
+        cmocka_unit_test(signals_that_are_queued_keep_their_order),
+        cmocka_unit_test(signals_of_one_number_that_are_told_apart_stay_two),
+        cmocka_unit_test(a_signal_of_jobs_does_not_undo_another),
+        cmocka_unit_test(a_fault_that_was_sent_waits_like_other_signals),
+        cmocka_unit_test(a_thread_that_may_not_set_its_mask_is_left_where_it_is),
+        cmocka_unit_test(a_thread_that_handles_its_calls_itself_crosses_like_others),
+        cmocka_unit_test(calls_of_ours_do_not_come_to_its_handler),
+        cmocka_unit_test(where_calls_of_ours_would_come_there_they_are_not_made), /* the last */
+    };
+    return cmocka_run_group_tests_name("session crossing", tests, NULL, NULL);
+}

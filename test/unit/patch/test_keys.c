@@ -1,0 +1,320 @@
+/*
+ * Threads whose pointer leads nowhere, and the table by which their stubs find lanes: nobody finds
+ * another's, whoever sleeps, ends or has kept a pointer that was lent before; and who is awake and
+ * asks finds its own. The threads are made up; what would be their memory is what keys_install()
+ * writes. On AArch64 pointers are set in sleep as well.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../trace/support.h"
+#include "arch/regs.h"
+#include "patch/permits.h"
+#include "patch/space.h"
+#include "target/memory.h"
+#include "wire/keys.h"
+
+enum { MOST = 40, LANE = 0x1000, SINK = 0x77, FRAME = 0x500000 };
+
+struct thread {
+    pid_t tid; /* 0: none */
+    uint64_t pointer;
+    bool asleep, confined;
+    bool waits; /* for its child of vfork, and looks for nothing */
+};
+static struct thread threads[MOST];
+static pid_t last_tid;
+static struct slab slab;
+static struct slab *slabs[] = {&slab};
+static struct space space;
+static struct lane_key table[1 << LANES_BITS];
+
+static struct thread *thread_of(pid_t tid) {
+    for (size_t i = 0; i < MOST; i++)
+        if (threads[i].tid == tid)
+            return &threads[i];
+    return NULL;
+}
+
+int __wrap_thread_get_pointer(pid_t tid, uint64_t *ret);
+int __wrap_thread_get_pointer(pid_t tid, uint64_t *ret) {
+    const struct thread *t = thread_of(tid);
+    *ret = t ? t->pointer : 0;
+    return t ? 0 : -ESRCH;
+}
+
+int __wrap_thread_set_pointer(pid_t tid, uint64_t pointer, const struct remote_site *site);
+int __wrap_thread_set_pointer(pid_t tid, uint64_t pointer, const struct remote_site *site) {
+    struct thread *t = thread_of(tid);
+    bool itself = REGS_CALL_SET_POINTER >= 0;
+    if (!t)
+        return -ESRCH;
+    if (itself && !site)
+        return -ENOTSUP;
+    if (itself && t->asleep)
+        return -EAGAIN;
+    t->pointer = pointer;
+    return 0;
+}
+
+int __wrap_thread_get_regs(pid_t tid, struct regs *ret);
+int __wrap_thread_get_regs(pid_t tid, struct regs *ret) {
+    (void)tid;
+    memset(ret, 0, sizeof *ret);
+    return 0;
+}
+
+bool __wrap_permits(const struct space *s, pid_t caller, unsigned purposes);
+bool __wrap_permits(const struct space *s, pid_t caller, unsigned purposes) {
+    (void)s;
+    assert_int_equal(purposes, PERMIT_POINTER);
+    return !thread_of(caller)->confined;
+}
+
+int __wrap_memory_write(int fd, taddr_t at, const void *bytes, size_t size, struct err *err);
+int __wrap_memory_write(int fd, taddr_t at, const void *bytes, size_t size, struct err *err) {
+    (void)fd;
+    (void)at;
+    (void)err;
+    if (size != sizeof table)
+        return -EIO; /* what else an area begins with */
+    memcpy(table, bytes, size);
+    return 0;
+}
+
+static void begin(void) {
+    keys_done(&space.keys);
+    memset(&space, 0, sizeof space);
+    memset(&slab, 0, sizeof slab);
+    memset(threads, 0, sizeof threads);
+    slab.sink.at = SINK;
+    space.slabs.at = slabs;
+    space.slabs.count = 1;
+    space.remote.frame = FRAME;
+}
+
+static taddr_t lane_of(const struct thread *t) { return LANE + (taddr_t)t->tid * 16; }
+static uint64_t kept(uint64_t i) { return REGS_POINTER_TO_LEND | i << LANES_SHIFT; }
+
+/* What its stubs find; 0: nothing, so it asks. */
+static taddr_t found_by(const struct thread *t) {
+    taddr_t found = 0;
+    keys_install(&space, 0, NULL);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].thread_pointer == t->pointer)
+            found = table[i].lane;
+    return found;
+}
+
+static void nobody_finds_anothers(void) {
+    for (const struct thread *t = threads; t < threads + MOST; t++) {
+        taddr_t found = t->tid && !t->waits ? found_by(t) : 0;
+        assert_true(!found || found == SINK || found == lane_of(t));
+    }
+}
+
+static struct thread *add(uint64_t pointer, bool asleep) {
+    struct thread *t = thread_of(0);
+    *t = (struct thread){.tid = ++last_tid, .pointer = pointer, .asleep = asleep};
+    return t;
+}
+
+/* spoor comes to all that are there. */
+static void come(void) {
+    for (const struct thread *t = threads; t < threads + MOST; t++)
+        if (t->tid)
+            keys_expect(&space, t->tid);
+    for (const struct thread *t = threads; t < threads + MOST; t++)
+        if (t->tid)
+            keys_give_newborn(&space, t->tid, lane_of(t), 0);
+    nobody_finds_anothers();
+}
+
+/* All stand because one has asked. */
+static void answer(void) {
+    for (const struct thread *t = threads; t < threads + MOST; t++)
+        if (t->tid)
+            keys_give(&space, t->tid, lane_of(t));
+    nobody_finds_anothers();
+}
+
+static void who_is_awake_finds_its_own(void) {
+    for (const struct thread *t = threads; t < threads + MOST; t++)
+        if (t->tid && !t->asleep && !t->confined)
+            assert_int_equal(found_by(t), lane_of(t));
+}
+
+static void bear(const struct thread *maker) {
+    const struct thread *t = add(maker->pointer, false);
+    keys_give_newborn(&space, t->tid, lane_of(t), maker->tid);
+    nobody_finds_anothers();
+}
+
+static void end(struct thread *t) {
+    keys_forget(&space, t->tid);
+    memset(t, 0, sizeof *t);
+}
+
+static void sleepers_are_told_when_they_wake(void **state) {
+    (void)state;
+    begin();
+    add(0, false);
+    struct thread *sleeper = add(0, true);
+    add(0, false);
+    come();
+    answer();
+    who_is_awake_finds_its_own();
+    sleeper->asleep = false;
+    answer();
+    who_is_awake_finds_its_own();
+}
+
+/* What it was lent by a spoor that has left is not lent to others, and nobody is hidden for it
+ * again and again. */
+static void who_sleeps_with_what_it_has_kept_disturbs_nobody(void **state) {
+    (void)state;
+    for (unsigned at = 0; at < 4; at++) {
+        begin();
+        for (unsigned i = 0; i < 4; i++)
+            add(i == at ? kept(0) : 0, i == at || i == (at + 1) % 4);
+        come();
+        for (int i = 0; i < 3; i++) {
+            answer();
+            who_is_awake_finds_its_own();
+        }
+    }
+}
+
+static void what_several_have_kept_is_nobodys(void **state) {
+    (void)state;
+    begin();
+    add(kept(0), true);
+    add(kept(0), true);
+    add(0, false);
+    add(kept(0), false);
+    come();
+    for (int i = 0; i < 3; i++) {
+        answer();
+        who_is_awake_finds_its_own();
+    }
+}
+
+/* Its child has ended, and what both had is its maker's, who has not come from vfork yet. */
+static void what_a_child_of_vfork_had_is_not_lent(void **state) {
+    (void)state;
+    begin();
+    const struct thread *first = add(0, false);
+    come();
+    bear(first);
+    struct thread *maker = thread_of(last_tid);
+    assert_int_not_equal(maker->pointer, 0);
+    maker->asleep = maker->waits = true;
+    struct thread *child = add(maker->pointer, false);
+    keys_pass(&space, child->tid, lane_of(child), maker->tid);
+    assert_int_equal(found_by(child), lane_of(child));
+    end(child);
+    bear(first);
+    assert_int_not_equal(thread_of(last_tid)->pointer, maker->pointer);
+    maker->asleep = maker->waits = false;
+    keys_pass(&space, maker->tid, lane_of(maker), 0);
+    nobody_finds_anothers();
+    who_is_awake_finds_its_own();
+}
+
+static void who_is_left_is_lent_nothing(void **state) {
+    (void)state;
+    begin();
+    add(0, false);
+    add(0, true);
+    const struct thread *t = add(0, false);
+    come();
+    answer();
+    assert_int_not_equal(t->pointer, 0);
+    keys_take_back(&space, t->tid);
+    assert_int_equal(t->pointer, 0);
+    keys_leave(&space, t->tid, SINK);
+    assert_int_equal(t->pointer, 0);
+}
+
+/* Its events are lost, and it does not keep others from being told. */
+static void who_may_not_set_its_pointer_writes_to_the_sink(void **state) {
+    (void)state;
+    if (REGS_CALL_SET_POINTER < 0)
+        return; /* it need not itself */
+    begin();
+    add(0, true)->confined = true;
+    add(0, true);
+    const struct thread *confined = add(0, false);
+    thread_of(confined->tid)->confined = true;
+    add(0, false);
+    add(0, true);
+    come();
+    for (int i = 0; i < 3; i++) {
+        answer();
+        who_is_awake_finds_its_own();
+        assert_int_equal(found_by(confined), SINK);
+    }
+}
+
+static struct thread *any(void) {
+    struct thread *t;
+    do
+        t = &threads[rand() % MOST];
+    while (!t->tid);
+    return t;
+}
+
+static size_t alive(void) {
+    size_t count = 0;
+    for (size_t i = 0; i < MOST; i++)
+        count += threads[i].tid != 0;
+    return count;
+}
+
+static void live(void) {
+    struct thread *t = any();
+    switch (rand() % 4) {
+    case 0:
+        t->asleep = !t->asleep;
+        break;
+    case 1:
+        if (!t->asleep && alive() < MOST)
+            bear(t);
+        break;
+    case 2:
+        if (alive() > 1)
+            end(t);
+        break;
+    default:
+        answer();
+        who_is_awake_finds_its_own();
+    }
+    nobody_finds_anothers();
+}
+
+static void whatever_they_do_nobody_finds_anothers(void **state) {
+    (void)state;
+    srand(1);
+    for (int round = 0; round < 60; round++) {
+        begin();
+        for (int i = rand() % 8; i >= 0; i--)
+            add(rand() % 2 ? kept((uint64_t)rand() % 4) : 0, rand() % 2);
+        come();
+        for (int i = 0; i < 60; i++)
+            live();
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sleepers_are_told_when_they_wake),
+        cmocka_unit_test(who_sleeps_with_what_it_has_kept_disturbs_nobody),
+        cmocka_unit_test(what_several_have_kept_is_nobodys),
+        cmocka_unit_test(what_a_child_of_vfork_had_is_not_lent),
+        cmocka_unit_test(who_is_left_is_lent_nothing),
+        cmocka_unit_test(who_may_not_set_its_pointer_writes_to_the_sink),
+        cmocka_unit_test(whatever_they_do_nobody_finds_anothers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

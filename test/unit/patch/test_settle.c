@@ -1,0 +1,334 @@
+/*
+ * A thread is taken out of stubs, trampolines and the agent, from before each of their
+ * instructions. Wherever it was, it must then stand in the program's own code as the program would
+ * have come there, nothing may be reserved in its lane, and when it goes on it must come to the
+ * right end with each event recorded once.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+
+#include "../target/hold.h"
+#include "patch/patcher.h"
+#include "patch/settle.h"
+#include "trial.h"
+
+/* ---- the checks ---- */
+
+/* Every slot below the lane's head holds an event. */
+static void check_nothing_reserved(const struct trial *t) {
+    const struct lane *lane = t->g->slot->lane;
+    uint64_t first = t->weather->full ? GUEST_RING_BYTES : 0;
+    if (lane->head < first)
+        trial_fail(t, "more was given back than reserved");
+    for (uint64_t at = first; at < lane->head; at += EVENT_BYTES)
+        if (!events_of(t->g)[at % GUEST_RING_BYTES / EVENT_BYTES].clock_sp)
+            trial_fail(t, "a slot is reserved");
+}
+
+static void check_place(const struct trial *t, enum settled settled,
+                        const struct settle_place *place) {
+    struct regs regs;
+    assert_int_equal(thread_get_regs(t->g->pid, &regs), 0);
+    bool in_area = space_area_at(t->g->space, regs_pc(&regs)) != NULL;
+    if (in_area != (settled == SETTLED_INSIDE))
+        trial_fail(t, "not where it is said to be");
+    if (settled == SETTLED_INSIDE && (!place->module || !place->original))
+        trial_fail(t, "the place is not told");
+    taddr_t at = settled == SETTLED_INSIDE ? place->original : regs_pc(&regs);
+    if (!is_natural(t->reference, &regs, at))
+        trial_fail(t, "registers are not as the program has them there");
+}
+
+static void check_events(const struct trial *t) {
+    const struct reference *r = t->reference;
+    const struct lane *lane = t->g->slot->lane;
+    bool dropped = t->weather->full && t->weather->overflow == OVERFLOW_DROP;
+    uint64_t first = t->weather->full ? GUEST_RING_BYTES : 0;
+    if (lane->lost != (dropped ? r->event_count : 0))
+        trial_fail(t, "a wrong number of events is counted as lost");
+    if (lane->head - first != (dropped ? 0 : r->event_count * EVENT_BYTES))
+        trial_fail(t, "a wrong number of events is recorded");
+    for (uint64_t i = 0; i < (lane->head - first) / EVENT_BYTES; i++) {
+        const struct event *e = &events_of(t->g)[i];
+        if (e->site != r->events[i].site || event_sp(e) != event_sp(&r->events[i]))
+            trial_fail(t, "a wrong event is recorded");
+        if (i && e->clock_sp >> 16 < e[-1].clock_sp >> 16)
+            trial_fail(t, "events are not in order");
+    }
+}
+
+static void finish(const struct trial *t) {
+    trial_change_weather(t);
+    guest_finish(t->g);
+    if (!is_at_end(t->g, t->reference))
+        trial_fail(t, "the call ends with wrong registers");
+    check_events(t);
+}
+
+static void settle_by_registers(const struct trial *t) {
+    enum settled settled;
+    struct settle_place place = {0};
+    assert_int_equal(settle_registers(t->g->space, t->g->pid, t->g->slot, &settled, &place), 0);
+    check_nothing_reserved(t);
+    check_place(t, settled, &place);
+    finish(t);
+}
+
+static void settle_by_steps(const struct trial *t) {
+    enum settled settled;
+    assert_int_equal(settle_step_out(t->g->space, t->g->pid, t->g->slot, &settled), 0);
+    if (settled != SETTLED_OUTSIDE)
+        trial_fail(t, "it is still inside");
+    check_nothing_reserved(t);
+    check_place(t, settled, NULL);
+    finish(t);
+}
+
+/* ---- the tests ---- */
+
+/* Tries the call before each of its instructions. */
+static void try_call(struct guest *g, const struct call *call, const struct weather *w,
+                     const struct reference *r) {
+    struct trial t = {g, call, w, r, 0};
+    struct snapshot *before = mem_alloc(sizeof *before);
+    trial_begin(&t);
+    do {
+        if (t.k == TRIAL_LATER)
+            trial_change_weather(&t);
+        guest_save(g, before);
+        settle_by_registers(&t);
+        guest_restore(g, before);
+        settle_by_steps(&t);
+        guest_restore(g, before);
+        t.k++;
+    } while (guest_step(g));
+    assert_true(t.k > r->count);
+    free(before);
+}
+
+static void try_calls(const struct weather *w, const struct call *all, size_t count) {
+    struct guest *bare = guest_new_bare(), *g = guest_new(w->overflow);
+    trial_expect_tiers(g);
+    struct reference *r = mem_alloc(sizeof *r);
+    taddr_t caller = w->from == FROM_ELSEWHERE ? 4096 : (taddr_t)hold_trap;
+    if (w->from != FROM_ANYWHERE)
+        guest_filter(g, (struct span){caller, caller + 1});
+    for (size_t i = 0; i < count; i++) {
+        reference_learn(bare, g, &all[i], r);
+        if (w->from != FROM_ANYWHERE)
+            assert_int_equal(r->event_count == 0, w->from == FROM_ELSEWHERE);
+        try_call(g, &all[i], w, r);
+    }
+    free(r);
+    guest_free(g);
+    guest_free(bare);
+}
+#define TRY_CALLS(...) try_calls(&(const struct weather){__VA_ARGS__}, trial_calls, TRIAL_CALLS)
+
+static void a_thread_is_settled_from_anywhere_in_a_stub_that_waits(void **state) {
+    (void)state;
+    TRY_CALLS(.overflow = OVERFLOW_WAIT);
+}
+
+static void a_thread_is_settled_while_it_waits_for_room(void **state) {
+    (void)state;
+    TRY_CALLS(.overflow = OVERFLOW_WAIT, .full = true, .room_later = true);
+}
+
+static void a_thread_is_settled_when_nobody_makes_room_any_more(void **state) {
+    (void)state;
+    TRY_CALLS(.overflow = OVERFLOW_WAIT, .full = true, .dies_later = true);
+}
+
+static void a_thread_is_settled_from_anywhere_in_a_stub_that_drops(void **state) {
+    (void)state;
+    TRY_CALLS(.overflow = OVERFLOW_DROP);
+}
+
+static void a_thread_is_settled_while_it_drops(void **state) {
+    (void)state;
+    TRY_CALLS(.overflow = OVERFLOW_DROP, .full = true);
+}
+
+static void a_thread_is_settled_from_anywhere_in_a_stub_that_overwrites(void **state) {
+    (void)state;
+    TRY_CALLS(.overflow = OVERFLOW_OVERWRITE);
+}
+
+static void a_thread_is_settled_from_anywhere_in_a_stub_that_asks_for_the_caller(void **state) {
+    (void)state;
+    TRY_CALLS(.overflow = OVERFLOW_WAIT, .from = FROM_CALLER);
+    TRY_CALLS(.overflow = OVERFLOW_WAIT, .full = true, .room_later = true, .from = FROM_CALLER);
+    TRY_CALLS(.overflow = OVERFLOW_DROP, .full = true, .from = FROM_CALLER);
+}
+
+static void a_thread_is_settled_from_anywhere_in_a_stub_that_lets_a_call_pass(void **state) {
+    (void)state;
+    TRY_CALLS(.overflow = OVERFLOW_WAIT, .from = FROM_ELSEWHERE);
+}
+
+static void a_thread_is_settled_while_it_waits_in_the_hook(void **state) {
+    (void)state;
+    const struct weather fair = {.overflow = OVERFLOW_WAIT}, dead = {.dies_later = true};
+    try_calls(&fair, &trial_hook_call, 1);
+    try_calls(&dead, &trial_hook_call, 1);
+}
+
+static unsigned variants_of(const struct guest *g) {
+    unsigned seen = 0;
+    for (size_t i = 0; i < g->space->modules.count; i++) {
+        const struct plan_code *c = &g->space->modules.at[i].code->emitted;
+        for (size_t k = 0; k < c->mark_count; k++)
+            if (c->marks[k].kind == MARK_STUB)
+                seen |= 1u << c->marks[k].variant;
+    }
+    return seen;
+}
+
+static void the_functions_have_stubs_of_all_kinds(void **state) {
+    (void)state;
+    struct guest *g = guest_new(OVERFLOW_WAIT);
+    unsigned seen = variants_of(g);
+    assert_true(seen & 1u << 0);
+    assert_true(seen & 1u << STUB_SAVE_FLAGS);
+    assert_true(seen & 1u << STUB_SKIP_RED_ZONE);
+    assert_true(seen & 1u << (STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE));
+    assert_true(seen & (1u << STUB_HOOK | 1u << (STUB_HOOK | STUB_SAVE_FLAGS) |
+                        1u << (STUB_HOOK | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE) |
+                        1u << (STUB_HOOK | STUB_SKIP_RED_ZONE)));
+    guest_free(g);
+}
+
+/* ---- faults and signals ---- */
+
+static void an_instruction_that_faults_tells_where_it_belongs(void **state) {
+    (void)state;
+    const struct call bad = {"site_fault", 0, 0, false};
+    enum { BEFORE_LOAD = 4 /* the size of a lea */ };
+    struct guest *g = guest_new(OVERFLOW_WAIT);
+    struct regs first;
+    enum settled settled = SETTLED_OUTSIDE;
+    struct settle_place place = {0};
+    guest_enter(g, &bad);
+    thread_get_regs(g->pid, &first);
+    /* As long as it is taken back to before its window, it has not come to the load. */
+    while (settled == SETTLED_OUTSIDE) {
+        struct snapshot before;
+        assert_true(guest_step(g));
+        guest_save(g, &before);
+        assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), 0);
+        if (settled == SETTLED_OUTSIDE)
+            guest_restore(g, &before);
+    }
+    assert_int_equal(settle_registers(g->space, g->pid, g->slot, &settled, &place), 0);
+    assert_int_equal(settled, SETTLED_INSIDE);
+    assert_int_equal(place.original, regs_pc(&first) + BEFORE_LOAD);
+    assert_int_equal(g->slot->lane->head, EVENT_BYTES);
+    guest_free(g);
+}
+
+/* Stops the guest at a relocated instruction, from where only steps lead out. */
+static void enter_inside(struct guest *g) {
+    enum settled settled = SETTLED_OUTSIDE;
+    struct settle_place place;
+    struct snapshot before;
+    guest_enter(g, &(struct call){"site_plain", 5, 6, false});
+    while (settled == SETTLED_OUTSIDE) {
+        assert_true(guest_step(g));
+        guest_save(g, &before);
+        assert_int_equal(settle_registers(g->space, g->pid, g->slot, &settled, &place), 0);
+        guest_restore(g, &before);
+    }
+}
+
+static void a_signal_waits_until_the_thread_is_outside(void **state) {
+    (void)state;
+    struct guest *g = guest_new(OVERFLOW_WAIT);
+    uint64_t before = 0, after = 0;
+    enum settled settled;
+    enter_inside(g);
+    ptrace(PTRACE_GETSIGMASK, g->pid, sizeof before, &before);
+    kill(g->pid, SIGUSR1);
+    kill(g->pid, SIGSTOP);
+    assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), 0);
+    assert_int_equal(settled, SETTLED_OUTSIDE);
+    ptrace(PTRACE_GETSIGMASK, g->pid, sizeof after, &after);
+    assert_int_equal(before, after);
+    unsigned seen = 0;
+    for (int i = 0; i < 2; i++) {
+        thread_continue(g->pid, 0);
+        int status = child_await_stop(g->pid);
+        assert_int_equal(status >> 16, 0);
+        seen |= 1u << WSTOPSIG(status);
+    }
+    assert_int_equal(seen, 1u << SIGUSR1 | 1u << SIGSTOP);
+    guest_free(g);
+}
+
+static void a_signal_that_is_being_delivered_keeps_its_value(void **state) {
+    (void)state;
+    struct guest *g = guest_new(OVERFLOW_WAIT);
+    enum settled settled;
+    siginfo_t info;
+    enter_inside(g);
+    sigqueue(g->pid, SIGRTMIN, (union sigval){.sival_int = 4711});
+    thread_continue(g->pid, 0);
+    assert_int_equal(WSTOPSIG(child_await_stop(g->pid)), SIGRTMIN);
+    assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), 0);
+    assert_int_equal(settled, SETTLED_OUTSIDE);
+    assert_int_equal(ptrace(PTRACE_GETSIGINFO, g->pid, NULL, &info), 0);
+    assert_int_equal(info.si_signo, SIGRTMIN);
+    assert_int_equal(info.si_value.sival_int, 4711);
+    guest_free(g);
+}
+
+static void a_thread_of_the_program_s_own_code_is_left_alone(void **state) {
+    (void)state;
+    struct guest *g = guest_new(OVERFLOW_WAIT);
+    enum settled settled;
+    struct settle_place place = {0};
+    struct regs before, after;
+    thread_get_regs(g->pid, &before);
+    assert_int_equal(settle_registers(g->space, g->pid, g->slot, &settled, &place), 0);
+    assert_int_equal(settled, SETTLED_OUTSIDE);
+    assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), 0);
+    thread_get_regs(g->pid, &after);
+    assert_memory_equal(&before, &after, sizeof before);
+    guest_free(g);
+}
+
+static void a_thread_that_is_gone_cannot_be_settled(void **state) {
+    (void)state;
+    struct guest *g = guest_new(OVERFLOW_WAIT);
+    enum settled settled;
+    struct settle_place place = {0};
+    enter_inside(g);
+    kill(g->pid, SIGKILL);
+    assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), -ESRCH);
+    assert_int_equal(settle_registers(g->space, g->pid, g->slot, &settled, &place), -ESRCH);
+    guest_free(g);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_functions_have_stubs_of_all_kinds),
+        cmocka_unit_test(a_thread_is_settled_from_anywhere_in_a_stub_that_waits),
+        cmocka_unit_test(a_thread_is_settled_while_it_waits_for_room),
+        cmocka_unit_test(a_thread_is_settled_when_nobody_makes_room_any_more),
+        cmocka_unit_test(a_thread_is_settled_from_anywhere_in_a_stub_that_drops),
+        cmocka_unit_test(a_thread_is_settled_while_it_drops),
+        cmocka_unit_test(a_thread_is_settled_from_anywhere_in_a_stub_that_overwrites),
+        cmocka_unit_test(a_thread_is_settled_from_anywhere_in_a_stub_that_asks_for_the_caller),
+        cmocka_unit_test(a_thread_is_settled_from_anywhere_in_a_stub_that_lets_a_call_pass),
+        cmocka_unit_test(a_thread_is_settled_while_it_waits_in_the_hook),
+        cmocka_unit_test(an_instruction_that_faults_tells_where_it_belongs),
+        cmocka_unit_test(a_signal_waits_until_the_thread_is_outside),
+        cmocka_unit_test(a_signal_that_is_being_delivered_keeps_its_value),
+        cmocka_unit_test(a_thread_of_the_program_s_own_code_is_left_alone),
+        cmocka_unit_test(a_thread_that_is_gone_cannot_be_settled),
+    };
+    return cmocka_run_group_tests_name("session settle", tests, NULL, NULL);
+}

@@ -1,0 +1,252 @@
+/*
+ * The socket by which a recording is controlled: what is asked arrives as it was meant, and neither
+ * nonsense nor clients that do not behave change anything, or keep anybody waiting.
+ */
+#include "record/control.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- packets ---- */
+
+static void a_request_arrives_as_it_was_meant(void **state) {
+    (void)state;
+    struct request request = {.command = REQUEST_FILTER}, got;
+    size_t size;
+    ARRAY_PUSH(&request.filters, "a b");
+    ARRAY_PUSH(&request.filters, "");
+    ARRAY_PUSH(&request.excludes, "-F");
+    ARRAY_PUSH(&request.modules, "*");
+    AUTO_FREE char *packet = request_pack(&request, &size);
+    assert_int_equal(request_unpack(packet, size, &got, NULL), 0);
+    assert_int_equal(got.command, REQUEST_FILTER);
+    assert_int_equal(got.filters.count, 2);
+    assert_string_equal(got.filters.at[0], "a b");
+    assert_string_equal(got.filters.at[1], "");
+    assert_int_equal(got.excludes.count, 1);
+    assert_string_equal(got.excludes.at[0], "-F");
+    assert_string_equal(got.modules.at[0], "*");
+    request_done(&got);
+    request_done(&request);
+}
+
+static void check_refused(const char *bytes, size_t size) {
+    struct request got;
+    struct err err = {0};
+    AUTO_FREE char *exact = mem_alloc(size + 1); /* sanitizers see what is read beyond it */
+    memcpy(exact, bytes, size);
+    assert_true(request_unpack(exact, size, &got, &err) < 0);
+    assert_string_equal(err.tag, "bad-request");
+    request_done(&got);
+}
+#define REFUSED(text) check_refused(text, sizeof(text) - 1)
+
+static void nonsense_is_refused(void **state) {
+    (void)state;
+    REFUSED("");
+    REFUSED("\0");
+    REFUSED("spoor 1");
+    REFUSED("spoor 1\0");
+    REFUSED("spoor 2\0pause\0");
+    REFUSED("spoor 1\0paus\0");
+    REFUSED("spoor 1\0pause");
+    REFUSED("spoor 1\0pause\0x");
+    REFUSED("spoor 1\0pause\0-F\0f\0");
+    REFUSED("spoor 1\0filter\0-F\0");
+    REFUSED("spoor 1\0filter\0-F\0f");
+    REFUSED("spoor 1\0filter\0-X\0f\0");
+}
+
+static void an_answer_is_one_line_whatever_it_says(void **state) {
+    (void)state;
+    char packet[ANSWER_MOST_BYTES];
+    bool failed;
+    const char *text;
+    size_t size = answer_pack(true, "a\nb\033c", packet);
+    assert_int_equal(answer_unpack(packet, size, &failed, &text, NULL), 0);
+    assert_true(failed);
+    assert_string_equal(text, "a?b?c");
+    AUTO_FREE char *lengthy = mem_alloc(2 * ANSWER_MOST_BYTES);
+    memset(lengthy, 'x', 2 * ANSWER_MOST_BYTES - 1);
+    size = answer_pack(false, lengthy, packet);
+    assert_int_equal(size, ANSWER_MOST_BYTES);
+    assert_int_equal(answer_unpack(packet, size, &failed, &text, NULL), 0);
+    assert_false(failed);
+    for (size_t cut = 0; cut < size; cut += 97)
+        assert_true(answer_unpack(packet, cut, &failed, &text, NULL) < 0);
+}
+
+/* ---- the socket ---- */
+
+struct fixture {
+    struct control *control;
+    unsigned obeyed;
+    bool later;
+};
+
+static void obey(void *ctx, const struct request *request, struct control_answer *ret) {
+    struct fixture *f = ctx;
+    f->obeyed++;
+    *ret = (struct control_answer){.failed = request->command == REQUEST_RESUME, .later = f->later};
+    snprintf(ret->text, sizeof ret->text, "%s", request_name(request->command));
+}
+
+static int call(void) {
+    struct sockaddr_un address;
+    socklen_t size = (socklen_t)request_address(getpid(), &address);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, size) < 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static void say(int fd, const char *bytes, size_t size) {
+    assert_int_equal(send(fd, bytes, size, MSG_NOSIGNAL), size);
+}
+
+static void check_answered(int fd, const char *answer, size_t size) {
+    char bytes[ANSWER_MOST_BYTES];
+    assert_int_equal(recv(fd, bytes, sizeof bytes, 0), size);
+    assert_memory_equal(bytes, answer, size);
+    assert_int_equal(recv(fd, bytes, sizeof bytes, 0), 0);
+}
+#define PAUSE "spoor 1\0pause"
+#define PAUSED "spoor 1\0000\0pause"
+
+static void who_asks_is_answered(void **state) {
+    struct fixture *f = *state;
+    AUTO_FD int fd = call();
+    say(fd, PAUSE, sizeof PAUSE);
+    control_handle(f->control);
+    control_handle(f->control);
+    check_answered(fd, PAUSED, sizeof PAUSED);
+    assert_int_equal(f->obeyed, 1);
+}
+
+static void the_other_end_understands(void **state) {
+    struct fixture *f = *state;
+    pid_t pid = getpid(), child = fork();
+    if (child == 0) {
+        struct request request = {.command = REQUEST_RESUME};
+        struct control_answer a;
+        bool right =
+            control_ask(pid, &request, &a, NULL) == 0 && a.failed && strcmp(a.text, "resume") == 0;
+        _exit(!right);
+    }
+    int status;
+    while (waitpid(child, &status, WNOHANG) == 0)
+        control_handle(f->control);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void who_says_nothing_keeps_nobody_waiting(void **state) {
+    struct fixture *f = *state;
+    int silent[64], count = 0;
+    while (count < 64 && (silent[count] = call()) >= 0)
+        count++;
+    assert_true(count > 8);
+    control_handle(f->control);
+    for (int i = 0; i < count; i++)
+        close(silent[i]);
+    for (int i = 0; i < 64; i++) /* they are gone, in turn */
+        control_handle(f->control);
+    AUTO_FD int fd = call();
+    say(fd, PAUSE, sizeof PAUSE);
+    for (int i = 0; i < 3; i++)
+        control_handle(f->control);
+    check_answered(fd, PAUSED, sizeof PAUSED);
+}
+
+static void who_talks_nonsense_is_told_so(void **state) {
+    struct fixture *f = *state;
+    AUTO_FD int fd = call(), large = call(), gone = call();
+    AUTO_FREE char *bytes = mem_alloc(REQUEST_MOST_BYTES + 2);
+    char answer[ANSWER_MOST_BYTES];
+    say(fd, "x", 1);
+    say(large, bytes, REQUEST_MOST_BYTES + 2);
+    close(gone);
+    gone = -1;
+    for (int i = 0; i < 4; i++)
+        control_handle(f->control);
+    assert_true(recv(fd, answer, sizeof answer, 0) > (ssize_t)sizeof REQUEST_VERSION);
+    assert_int_equal(answer[sizeof REQUEST_VERSION], '1');
+    assert_true(recv(large, answer, sizeof answer, 0) > (ssize_t)sizeof REQUEST_VERSION);
+    assert_int_equal(answer[sizeof REQUEST_VERSION], '1');
+    assert_int_equal(f->obeyed, 0);
+}
+
+static void who_is_to_wait_is_answered_in_the_end(void **state) {
+    struct fixture *f = *state;
+    char answer[ANSWER_MOST_BYTES];
+    AUTO_FD int fd = call();
+    f->later = true;
+    say(fd, PAUSE, sizeof PAUSE);
+    for (int i = 0; i < 3; i++)
+        control_handle(f->control);
+    assert_int_equal(recv(fd, answer, sizeof answer, 0), -1);
+    assert_int_equal(errno, EAGAIN);
+    control_answer_waiting(f->control, "pause");
+    check_answered(fd, PAUSED, sizeof PAUSED);
+}
+
+static void one_recording_of_a_process_listens(void **state) {
+    (void)state;
+    struct control *second;
+    struct err err = {0};
+    assert_true(control_open(getpid(), obey, NULL, &second, &err) < 0);
+    assert_string_equal(err.tag, "control");
+}
+
+static void without_a_recording_nobody_answers(void **state) {
+    (void)state;
+    struct request request = {.command = REQUEST_STATUS};
+    struct control_answer a;
+    struct err err = {0};
+    assert_true(control_ask(getpid(), &request, &a, &err) < 0);
+    assert_string_equal(err.tag, "no-recorder");
+}
+
+static int open_all(void **state) {
+    struct fixture *f = mem_alloc(sizeof *f);
+    *state = f;
+    return control_open(getpid(), obey, f, &f->control, NULL);
+}
+
+static int close_all(void **state) {
+    struct fixture *f = *state;
+    control_free(f->control);
+    free(f);
+    return 0;
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, open_all, close_all)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_request_arrives_as_it_was_meant),
+        cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(an_answer_is_one_line_whatever_it_says),
+        cmocka_unit_test(without_a_recording_nobody_answers),
+        TEST(who_asks_is_answered),
+        TEST(the_other_end_understands),
+        TEST(who_says_nothing_keeps_nobody_waiting),
+        TEST(who_talks_nonsense_is_told_so),
+        TEST(who_is_to_wait_is_answered_in_the_end),
+        TEST(one_recording_of_a_process_listens),
+    };
+    return cmocka_run_group_tests_name("session control", tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+/* Who called, found in a slice of our own stack. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "arch/clock.h"
+#include "recorded.h"
+#include "ring/callers.h"
+
+enum { WORDS = 64, MOST = 8 };
+
+static void put(struct stack_slice *s, uint32_t id, uint64_t told) {
+    assert_true(slice_take(s, &(struct trace_event){1, id << 2 | EVENT_CONTROL, told}));
+}
+
+/* The slice that an entry here would leave: whatever is on the stack, its redzones too. */
+static __attribute__((noinline, no_sanitize("address"))) uint64_t
+slice_here(struct stack_slice *ret) {
+    const uint64_t *frame = __builtin_frame_address(0); /* the caller's rbp, the return address */
+    uint64_t sp = (uintptr_t)(frame + 1);
+    put(ret, SLICE_BEGIN, 0);
+    put(ret, SLICE_END, sp + WORDS * sizeof *frame);
+    put(ret, SLICE_REGISTER + 1, frame[0]);
+    for (uint32_t i = 0; i < WORDS; i++)
+        put(ret, SLICE_WORD + i, frame[1 + i]);
+    return sp;
+}
+
+static __attribute__((noinline)) uint32_t find_here(struct callers *callers,
+                                                    struct chains *chains) {
+    struct stack_slice slice = {0};
+    uint64_t sp = slice_here(&slice);
+    struct trace_event entry = {clock_ticks(), EVENT_ENTRY, sp};
+    uint32_t chain = callers_find(callers, &slice, &entry, chains);
+    slice_done(&slice);
+    return chain;
+}
+
+static __attribute__((noinline)) uint32_t find_from_one(struct callers *c, struct chains *chains) {
+    uint32_t chain = find_here(c, chains);
+    __asm__ volatile("" ::: "memory");
+    return chain;
+}
+
+static __attribute__((noinline)) uint32_t find_from_two(struct callers *c, struct chains *chains) {
+    uint32_t chain = find_from_one(c, chains);
+    __asm__ volatile("" ::: "memory");
+    return chain;
+}
+
+/* A trace of its own, of one chain: the first functions that it leads through are those of WANT. */
+static __attribute__((noinline)) void
+check_round(struct callers *callers, uint32_t (*find_from)(struct callers *, struct chains *),
+            const char *const *want) {
+    AUTO_FREE char *path = scratch_new();
+    struct trace_writer *w = must_open_writer(path);
+    struct chains *chains = chains_new(w);
+    struct trace_chain at = {.callers = find_from(callers, chains)};
+    chains_tell(chains);
+    chains_free(chains);
+    must_finish(w);
+    struct trace_reader *r = must_open_reader(path);
+    for (; *want; want++) {
+        assert_true(trace_reader_chain(r, at.callers, &at));
+        assert_string_equal(trace_reader_place(r, at.place)->function, *want);
+    }
+    trace_reader_free(r);
+    scratch_free(steal(path));
+}
+
+/* Memory of one that is gone may be another one's. */
+static void each_trace_has_chains_of_its_own(void **state) {
+    static const char *const one[] = {"find_here", "find_from_one", NULL}, *const two[] = {
+                                                                               "find_here",
+                                                                               "find_from_one",
+                                                                               "find_from_two",
+                                                                               NULL};
+    enum { ROUNDS = 40 };
+    (void)state;
+    struct callers *callers = callers_new(getpid(), MOST, NULL);
+    for (int i = 0; i < ROUNDS; i++) {
+        check_round(callers, find_from_one, one);
+        check_round(callers, find_from_two, two);
+    }
+    callers_unref(callers);
+}
+
+/* The ring is read later than it was written: what was in a place then has been there all along. */
+static void code_that_has_come_since_is_no_caller(void **state) {
+    (void)state;
+    const uint64_t sp = 0x7fff0000;
+    AUTO_FREE char *path = scratch_new();
+    struct trace_writer *w = must_open_writer(path);
+    struct chains *chains = chains_new(w);
+    struct callers *callers = callers_new(getpid(), MOST, NULL);
+    const uint64_t before = clock_ticks();
+    void *library = dlopen(SITES, RTLD_NOW);
+    assert_non_null(library);
+    const uint64_t inside = (uintptr_t)dlsym(library, "site_plain") + 4;
+    callers_look(callers, getpid());
+    const uint64_t moments[] = {before, clock_ticks()};
+    for (int i = 0; i < 2; i++) {
+        struct stack_slice slice = {0};
+        struct trace_event entry = {moments[i], EVENT_ENTRY, sp};
+        put(&slice, SLICE_BEGIN, 0);
+        put(&slice, SLICE_END, sp + 2 * sizeof inside);
+        put(&slice, SLICE_WORD, inside);
+        uint32_t chain = callers_find(callers, &slice, &entry, chains);
+        assert_int_equal(chain, i ? CHAIN_FIRST : CHAIN_LOST);
+        slice_done(&slice);
+    }
+    callers_unref(callers);
+    chains_free(chains);
+    dlclose(library);
+    must_finish(w);
+    scratch_free(steal(path));
+}
+
+enum { ASKED_ID = 70000, OTHER_ID };
+
+/* What ID's entry becomes behind SLICES beginnings of slices: its chain, or CHAIN_NONE. */
+static uint32_t pass(struct callers *callers, struct chains *chains, int slices, uint32_t id) {
+    struct stack_slice slice = {0};
+    struct trace_event ret[CALLERS_EVENTS];
+    while (slices--)
+        put(&slice, SLICE_BEGIN, 0);
+    struct trace_event entry = {1, id << 2 | EVENT_ENTRY, 0x7fff0000};
+    size_t n = callers_pass(callers, &slice, chains, &entry, ret);
+    assert_int_equal(ret[n - 1].site, entry.site);
+    slice_done(&slice);
+    return n == 2 ? (uint32_t)ret[0].sp : CHAIN_NONE;
+}
+
+/* A full ring has room for neither, or for one of the two, or gets room in between. */
+static void who_called_is_missed_of_those_who_were_asked(void **state) {
+    (void)state;
+    AUTO_FREE char *path = scratch_new();
+    struct trace_writer *w = must_open_writer(path);
+    struct chains *chains = chains_new(w);
+    struct asked *asked = asked_new();
+    const uint8_t odd[] = {0x02};
+    asked_add(asked, ASKED_ID - 1, odd, 2);
+    struct callers *callers = callers_new(getpid(), MOST, asked);
+    assert_int_equal(pass(callers, chains, 0, ASKED_ID), CHAIN_MISSED);
+    assert_int_equal(pass(callers, chains, 1, ASKED_ID), CHAIN_MISSED);
+    assert_int_equal(pass(callers, chains, 0, OTHER_ID), CHAIN_NONE);
+    assert_int_equal(pass(callers, chains, 1, OTHER_ID), CHAIN_NONE);
+    assert_int_equal(pass(callers, chains, 0, ASKED_ID - 1), CHAIN_NONE);
+    assert_int_equal(pass(callers, chains, 0, STACK_MADE_LOW), CHAIN_NONE);
+    callers_unref(callers);
+    asked_free(asked);
+    chains_free(chains);
+    must_finish(w);
+    scratch_free(steal(path));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_trace_has_chains_of_its_own),
+        cmocka_unit_test(code_that_has_come_since_is_no_caller),
+        cmocka_unit_test(who_called_is_missed_of_those_who_were_asked),
+    };
+    return cmocka_run_group_tests_name("session callers", tests, NULL, NULL);
+}

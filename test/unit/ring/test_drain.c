@@ -1,0 +1,450 @@
+/*
+ * Events that threads of the test write by real stubs into real lanes, drained into a real trace:
+ * what arrives is what was written, in order, and what does not is counted.
+ */
+#include "ring/drain.h"
+
+#include <asm/prctl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "../target/child.h"
+#include "arch/arch.h"
+#include "arch/clock.h"
+#include "arch/x86_64/stub.h"
+#include "recorded.h"
+#include "ring/thin.h"
+
+/* ---- the code that writes ---- */
+
+enum { KINDS = 64, STUB_ROOM = 256, CODE_BYTES = 1 << 15, STUBS_AT = 8192, SMALL_RING = 4096 };
+
+static uint32_t site_of(unsigned kind) {
+    return (kind / 2 + 1) << 2 | (kind % 2 ? EVENT_RETURN : EVENT_ENTRY);
+}
+
+/* KINDS functions that each write one event. */
+static uint8_t *new_code(uint32_t ring_bytes, enum overflow overflow) {
+    static const uint8_t ret = 0xc3;
+    uint8_t *code =
+        mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(code != MAP_FAILED);
+    memcpy(code, agent_bytes, agent_size);
+    for (unsigned i = 0; i < KINDS; i++) {
+        int64_t at = STUBS_AT + (int64_t)i * STUB_ROOM;
+        struct stub_spec spec = {.variant = i % 4 ? 0 : STUB_SAVE_FLAGS,
+                                 .site = site_of(i),
+                                 .ring_bytes = ring_bytes,
+                                 .overflow = overflow,
+                                 .agent = -at};
+        code[at + (int64_t)stub_emit(code + at, &spec)] = ret;
+    }
+    assert_int_equal(mprotect(code, CODE_BYTES, PROT_READ | PROT_EXEC), 0);
+    return code;
+}
+
+/* Which kind of event comes next: made up, but the same each time. */
+static unsigned next_kind(uint64_t *x) {
+    *x = *x * 6364136223846793005u + 1442695040888963407u;
+    return *x >> 58;
+}
+
+static void produce(const uint8_t *code, uint64_t *sequence, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        uintptr_t at = (uintptr_t)code + STUBS_AT + next_kind(sequence) * STUB_ROOM;
+        ((void (*)(void))at)();
+    }
+}
+
+static void use_lane(const struct slot *slot) {
+    assert_int_equal(syscall(SYS_arch_prctl, ARCH_SET_GS, slot->at), 0);
+}
+
+/* ---- a session without processes ---- */
+
+struct rig {
+    char *path;
+    struct trace_writer *writer;
+    struct drain *drain;
+    struct slab *slab;
+    uint8_t *target; /* the slab as its "target" maps it */
+    uint8_t *code;
+    int hook_event;
+    bool limitless;
+};
+
+static struct rig *rig_new(uint32_t ring_bytes, enum overflow overflow) {
+    struct rig *g = mem_alloc(sizeof *g);
+    const uint32_t slots = slab_slots(ring_bytes, 0);
+    size_t size = slab_bytes(ring_bytes, slots);
+    int fd = memfd_create("lanes", MFD_CLOEXEC);
+    assert_int_equal(ftruncate(fd, (off_t)size), 0);
+    g->target = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    g->slab = slab_new(fd, (taddr_t)g->target, ring_bytes, slots);
+    close(fd);
+    g->path = scratch_new();
+    g->writer = must_open_writer(g->path);
+    g->code = new_code(ring_bytes, overflow);
+    g->hook_event = eventfd(0, EFD_NONBLOCK);
+    g->limitless = overflow == OVERFLOW_OVERWRITE;
+    struct drain_options options = {g->writer, overflow, g->hook_event, NULL};
+    assert_int_equal(drain_start(&options, &g->drain, NULL), 0);
+    return g;
+}
+
+static struct slot *rig_take(struct rig *g, uint32_t stream) {
+    struct slot *slot = slab_take(g->slab, stream, g->limitless);
+    assert_non_null(slot);
+    recorded_thread(g->writer, stream);
+    drain_add(g->drain, slot);
+    return slot;
+}
+
+/* Ends draining and reads STREAM. */
+static void rig_read(struct rig *g, uint32_t stream, struct recorded *ret) {
+    drain_finish(g->drain);
+    g->drain = NULL;
+    recorded_read(g->writer, g->path, stream, ret);
+    g->writer = NULL;
+}
+
+static void rig_free(struct rig *g) {
+    drain_finish(g->drain);
+    if (g->writer)
+        trace_writer_abandon(g->writer);
+    munmap(g->target, g->slab->size);
+    slab_unref(g->slab);
+    slabs_reap();
+    munmap(g->code, CODE_BYTES);
+    close(g->hook_event);
+    scratch_free(g->path);
+    free(g);
+}
+
+struct producer {
+    struct rig *rig;
+    struct slot *slot;
+    uint64_t sequence;
+    size_t count;
+    pthread_t thread;
+};
+
+static void *run_producer(void *arg) {
+    struct producer *p = arg;
+    use_lane(p->slot);
+    produce(p->rig->code, &p->sequence, p->count);
+    return NULL;
+}
+
+/* Writes COUNT events in a thread of its own, to its end. */
+static void produce_in_thread(struct rig *g, struct slot *slot, uint64_t sequence, size_t count) {
+    struct producer p = {g, slot, sequence, count, 0};
+    pthread_create(&p.thread, NULL, run_producer, &p);
+    pthread_join(p.thread, NULL);
+}
+
+static void check_item(const struct trace_item *item, unsigned kind) {
+    assert_int_equal(item->id << 2 | item->event, site_of(kind));
+}
+
+static void check_ticks(const struct recorded *r) {
+    for (size_t i = 1; i < r->items.count; i++)
+        assert_true(r->items.at[i].ticks >= r->items.at[i - 1].ticks);
+}
+
+/* The items are the last of COUNT events of the sequence. */
+static void check_sequence(const struct recorded *r, uint64_t sequence, size_t count) {
+    assert_true(r->items.count <= count);
+    for (size_t i = 0; i < count; i++) {
+        unsigned kind = next_kind(&sequence);
+        if (i >= count - r->items.count)
+            check_item(&r->items.at[i - (count - r->items.count)], kind);
+    }
+    check_ticks(r);
+}
+
+/* ---- complete ---- */
+
+enum { THREADS = 3 };
+
+static void run_threads(struct rig *g, struct producer *p, size_t count) {
+    for (uint32_t i = 0; i < THREADS; i++) {
+        p[i] = (struct producer){g, rig_take(g, i), i + 1, count, 0};
+        pthread_create(&p[i].thread, NULL, run_producer, &p[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(p[i].thread, NULL);
+        drain_close(g->drain, p[i].slot);
+    }
+}
+
+static void expect_all_arrives(uint32_t ring_bytes) {
+    enum { COUNT = 100000 };
+    for (uint32_t stream = 0; stream < THREADS; stream++) {
+        struct rig *g = rig_new(ring_bytes, OVERFLOW_WAIT);
+        struct producer p[THREADS];
+        struct recorded r;
+        run_threads(g, p, COUNT);
+        rig_read(g, stream, &r);
+        assert_int_equal(r.items.count, COUNT);
+        assert_int_equal(r.lost, 0);
+        assert_true(r.ended);
+        check_sequence(&r, stream + 1, COUNT);
+        for (int i = 0; i < THREADS; i++)
+            assert_int_equal(p[i].slot->state, LANE_FREE);
+        recorded_done(&r);
+        rig_free(g);
+    }
+}
+
+static void all_events_arrive_in_order_through_tiny_rings(void **state) {
+    (void)state;
+    expect_all_arrives(SMALL_RING);
+}
+
+static void all_events_arrive_in_order_through_large_rings(void **state) {
+    (void)state;
+    expect_all_arrives(1 << 20);
+}
+
+static void a_thread_that_writes_nothing_has_an_empty_stream(void **state) {
+    (void)state;
+    struct rig *g = rig_new(SMALL_RING, OVERFLOW_WAIT);
+    struct recorded r;
+    drain_close(g->drain, rig_take(g, 0));
+    rig_read(g, 0, &r);
+    assert_int_equal(r.items.count, 0);
+    assert_true(r.ended);
+    rig_free(g);
+}
+
+static void lanes_are_used_again_without_old_events(void **state) {
+    (void)state;
+    enum { LIVES = 20, COUNT = 700 };
+    struct rig *g = rig_new(SMALL_RING, OVERFLOW_WAIT);
+    struct slot *first = NULL;
+    for (uint32_t i = 0; i < LIVES; i++) {
+        struct slot *slot = rig_take(g, i);
+        first = first ? first : slot;
+        assert_ptr_equal(slot, first);
+        produce_in_thread(g, slot, i + 1, COUNT + i);
+        drain_close(g->drain, slot);
+        while (atomic_load(&slot->state) != LANE_FREE)
+            sched_yield();
+    }
+    struct recorded r;
+    rig_read(g, LIVES - 1, &r);
+    assert_int_equal(r.items.count, COUNT + LIVES - 1);
+    check_sequence(&r, LIVES, r.items.count);
+    recorded_done(&r);
+    rig_free(g);
+}
+
+/* ---- incomplete ---- */
+
+/* Whether the items are some of the sequence, in its order. */
+static void check_some(const struct recorded *r, uint64_t sequence, size_t count) {
+    size_t at = 0;
+    for (size_t i = 0; i < count && at < r->items.count; i++) {
+        const struct trace_item *item = &r->items.at[at];
+        at += (item->id << 2 | item->event) == site_of(next_kind(&sequence));
+    }
+    assert_int_equal(at, r->items.count);
+    check_ticks(r);
+}
+
+static void events_that_do_not_fit_are_counted(void **state) {
+    (void)state;
+    enum { COUNT = 300000 };
+    struct rig *g = rig_new(SMALL_RING, OVERFLOW_DROP);
+    struct slot *slot = rig_take(g, 0);
+    struct recorded r;
+    produce_in_thread(g, slot, 1, COUNT);
+    drain_close(g->drain, slot);
+    rig_read(g, 0, &r);
+    assert_true(r.lost > 0); /* at this speed, with this ring */
+    assert_int_equal(r.items.count + r.lost, COUNT);
+    check_some(&r, 1, COUNT);
+    recorded_done(&r);
+    rig_free(g);
+}
+
+static void the_newest_events_are_kept_where_old_ones_are_overwritten(void **state) {
+    (void)state;
+    const size_t room = SMALL_RING / EVENT_BYTES - 1; /* one slot may have been begun anew */
+    const size_t counts[] = {10, room, room + 1, room + 2, 5000};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const size_t kept = counts[i] < room ? counts[i] : room;
+        struct rig *g = rig_new(SMALL_RING, OVERFLOW_OVERWRITE);
+        struct slot *slot = rig_take(g, 0);
+        struct recorded r;
+        produce_in_thread(g, slot, 1, counts[i]);
+        drain_close(g->drain, slot);
+        rig_read(g, 0, &r);
+        assert_int_equal(r.items.count, kept);
+        assert_int_equal(r.lost, counts[i] - kept);
+        check_sequence(&r, 1, counts[i]);
+        recorded_done(&r);
+        rig_free(g);
+    }
+}
+
+static void what_is_kept_keeps_its_times(void **state) {
+    (void)state;
+    enum { COUNT = 5000 };
+    struct rig *g = rig_new(SMALL_RING, OVERFLOW_OVERWRITE);
+    struct slot *slot = rig_take(g, 0);
+    struct recorded r;
+    produce_in_thread(g, slot, 1, COUNT);
+    const struct event *ring = (const struct event *)((uint8_t *)slot->lane + LANE_RING);
+    uint64_t clocks[SMALL_RING / EVENT_BYTES];
+    for (size_t i = 0; i < SMALL_RING / EVENT_BYTES; i++)
+        clocks[i] = ring[(COUNT + i) % (SMALL_RING / EVENT_BYTES)].clock_sp >> 16;
+    drain_close(g->drain, slot);
+    rig_read(g, 0, &r);
+    for (size_t i = 0; i < r.items.count; i++)
+        assert_int_equal(r.items.at[i].ticks & EVENT_CLOCK_MASK, clocks[i + 1]);
+    assert_true(r.items.at[0].ticks < r.items.at[r.items.count - 1].ticks);
+    recorded_done(&r);
+    rig_free(g);
+}
+
+/* Leaves the lane as a thread does that is killed before it commits its newest slot. */
+static void reserve(struct slot *slot) {
+    while (slot->lane->head >= __atomic_load_n(&slot->lane->limit, __ATOMIC_ACQUIRE))
+        sched_yield();
+    uint64_t at = slot->lane->head & (slot->ring_bytes - 1);
+    struct event *e = (struct event *)((uint8_t *)slot->lane + LANE_RING + at);
+    e->site = 0xbad;
+    e->sp_low = 0xbad;
+    slot->lane->head += EVENT_BYTES;
+}
+
+static void expect_reserved_is_not_read(enum overflow overflow, size_t count) {
+    const size_t room = SMALL_RING / EVENT_BYTES;
+    struct rig *g = rig_new(SMALL_RING, overflow);
+    struct slot *slot = rig_take(g, 0);
+    struct recorded r;
+    produce_in_thread(g, slot, 1, count);
+    reserve(slot);
+    drain_close(g->drain, slot);
+    rig_read(g, 0, &r);
+    size_t kept = g->limitless && count >= room ? room - 1 : count;
+    assert_int_equal(r.items.count, kept);
+    assert_int_equal(r.lost, count - kept);
+    check_sequence(&r, 1, count);
+    recorded_done(&r);
+    rig_free(g);
+}
+
+static void a_slot_that_was_never_written_is_not_read(void **state) {
+    (void)state;
+    static const size_t counts[] = {0, 1, 255, 256, 257, 1000};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        expect_reserved_is_not_read(OVERFLOW_WAIT, counts[i]);
+        expect_reserved_is_not_read(OVERFLOW_OVERWRITE, counts[i]);
+    }
+}
+
+/* ---- lanes that somebody has written over ---- */
+
+static void await_drained(const struct slot *slot) {
+    while (__atomic_load_n(&slot->lane->limit, __ATOMIC_ACQUIRE) !=
+           slot->lane->head + slot->ring_bytes)
+        sched_yield();
+}
+
+static void expect_draining_goes_on(uint64_t bad_head) {
+    enum { BEFORE = 100, AFTER = 3000 };
+    struct rig *g = rig_new(SMALL_RING, OVERFLOW_WAIT);
+    struct slot *slot = rig_take(g, 0);
+    struct recorded r;
+    produce_in_thread(g, slot, 1, BEFORE);
+    await_drained(slot);
+    __atomic_store_n(&slot->lane->head, bad_head, __ATOMIC_RELEASE);
+    await_drained(slot);
+    produce_in_thread(g, slot, 2, AFTER);
+    drain_close(g->drain, slot);
+    rig_read(g, 0, &r);
+    assert_int_equal(r.items.count, BEFORE + AFTER);
+    assert_true(r.lost > 0);
+    recorded_done(&r);
+    rig_free(g);
+}
+
+static void a_head_that_cannot_be_stops_nothing(void **state) {
+    (void)state;
+    expect_draining_goes_on(UINT64_C(1) << 60);
+    expect_draining_goes_on(16);
+    expect_draining_goes_on(2 * SMALL_RING);
+}
+
+/* ---- the hook ---- */
+
+/* Of function 1's call only the return is seen: that it is not too deep, but what it called is,
+ * shows by the frames. */
+static void the_lane_of_a_running_thread_waits_for_its_frames(void **state) {
+    (void)state;
+    enum { DEPTH_ONE = 1 };
+    struct rig *g = rig_new(SMALL_RING, OVERFLOW_WAIT);
+    struct trace_thread thread = {.stream = 0, .name = "t"};
+    struct thin_options options = {g->writer, DEPTH_ONE, 0};
+    struct slot *slot = slab_take(g->slab, 0, false);
+    recorded_thread(g->writer, 0);
+    slot->thin = thin_new(&options, &thread);
+    drain_add_running(g->drain, slot);
+    uint64_t before = clock_ticks();
+    slot_put(slot, 2 << 2 | EVENT_ENTRY, 0x7000, OVERFLOW_WAIT);
+    slot_put(slot, 2 << 2 | EVENT_RETURN, 0x7000, OVERFLOW_WAIT);
+    slot_put(slot, 1 << 2 | EVENT_RETURN, 0x7100, OVERFLOW_WAIT);
+    await_drained(slot);
+    drain_close(g->drain, slot);
+    struct slot *other = rig_take(g, 1);
+    assert_ptr_not_equal(other, slot); /* which waits */
+    drain_close(g->drain, other);
+    struct trace_frame frame = {1, 0x7100};
+    drain_frames(g->drain, slot, &(struct trace_frames){0, before, 1, &frame});
+    while (atomic_load(&slot->state) != LANE_FREE)
+        sched_yield();
+    struct recorded r;
+    rig_read(g, 0, &r);
+    assert_int_equal(r.items.count, 1); /* the others are too deep */
+    assert_int_equal(r.items.at[0].id, 1);
+    assert_int_equal(r.items.at[0].event, EVENT_RETURN);
+    recorded_done(&r);
+    rig_free(g);
+}
+
+static void the_tracer_is_woken_when_a_thread_waits_in_the_hook(void **state) {
+    (void)state;
+    struct rig *g = rig_new(SMALL_RING, OVERFLOW_WAIT);
+    struct slot *slot = rig_take(g, 0);
+    struct pollfd p = {.fd = g->hook_event, .events = POLLIN};
+    assert_int_equal(poll(&p, 1, 0), 0);
+    __atomic_store_n(&slot->lane->hook, 1, __ATOMIC_RELEASE);
+    assert_int_equal(poll(&p, 1, 10000), 1);
+    drain_close(g->drain, slot);
+    rig_free(g);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_events_arrive_in_order_through_tiny_rings),
+        cmocka_unit_test(all_events_arrive_in_order_through_large_rings),
+        cmocka_unit_test(a_thread_that_writes_nothing_has_an_empty_stream),
+        cmocka_unit_test(lanes_are_used_again_without_old_events),
+        cmocka_unit_test(events_that_do_not_fit_are_counted),
+        cmocka_unit_test(the_newest_events_are_kept_where_old_ones_are_overwritten),
+        cmocka_unit_test(what_is_kept_keeps_its_times),
+        cmocka_unit_test(a_slot_that_was_never_written_is_not_read),
+        cmocka_unit_test(a_head_that_cannot_be_stops_nothing),
+        cmocka_unit_test(the_lane_of_a_running_thread_waits_for_its_frames),
+        cmocka_unit_test(the_tracer_is_woken_when_a_thread_waits_in_the_hook),
+    };
+    return cmocka_run_group_tests_name("session drain", tests, NULL, NULL);
+}

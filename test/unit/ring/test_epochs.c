@@ -1,0 +1,90 @@
+/* What a ring that is only read at the end tells about the age of its events. */
+#include "ring/epochs.h"
+
+#include "../trace/support.h"
+
+#define HOUR ((uint64_t)3000000000 * 3600)
+
+/* Looks as the drainer does, every HOUR, while a thread writes one event now and then. */
+struct life {
+    struct epochs epochs;
+    struct event ring[4096];
+    uint64_t written[4096], head, now;
+};
+
+static void write_event(struct life *l) {
+    l->written[l->head / EVENT_BYTES] = l->now;
+    l->ring[l->head / EVENT_BYTES] = event_make(l->now, 4, 0x7ffc00001000);
+    l->head += EVENT_BYTES;
+}
+
+static void pass(struct life *l, uint64_t ticks) {
+    l->now += ticks;
+    epochs_look(&l->epochs, l->head, l->now);
+}
+
+static void check(const struct life *l) {
+    for (uint64_t tail = 0; tail < l->head; tail += EVENT_BYTES) {
+        struct epoch e = epochs_of(&l->epochs, tail);
+        assert_true(e.head > tail);
+        assert_int_equal(event_ticks(&l->ring[tail / EVENT_BYTES], e.ticks),
+                         l->written[tail / EVENT_BYTES]);
+    }
+}
+
+static struct life *begin(uint64_t now) {
+    struct life *l = mem_alloc(sizeof *l);
+    l->now = now;
+    epochs_begin(&l->epochs, now);
+    return l;
+}
+
+static void end(struct life *l) {
+    check(l);
+    ARRAY_FREE(&l->epochs.notes);
+    free(l);
+}
+
+static void a_thread_that_writes_all_the_time_is_dated(void **state) {
+    (void)state;
+    struct life *l = begin(77 * HOUR);
+    for (int i = 0; i < 1000; i++) {
+        write_event(l);
+        pass(l, HOUR);
+    }
+    assert_in_range(l->epochs.notes.count, 100, 200);
+    end(l);
+}
+
+static void a_thread_that_rests_for_days_is_dated(void **state) {
+    (void)state;
+    struct life *l = begin(5);
+    for (int i = 0; i < 50; i++) {
+        for (int k = 0; k < i % 8; k++) {
+            write_event(l);
+            pass(l, HOUR);
+        }
+        for (int k = 0; k < i * 5; k++)
+            pass(l, HOUR);
+    }
+    end(l);
+}
+
+static void nothing_is_noted_of_a_thread_that_rests(void **state) {
+    (void)state;
+    struct life *l = begin(5);
+    write_event(l);
+    for (int i = 0; i < 1000; i++)
+        pass(l, HOUR);
+    assert_int_equal(l->epochs.notes.count, 0);
+    end(l);
+}
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_thread_that_writes_all_the_time_is_dated),
+        cmocka_unit_test(a_thread_that_rests_for_days_is_dated),
+        cmocka_unit_test(nothing_is_noted_of_a_thread_that_rests),
+    };
+    return cmocka_run_group_tests_name("session epochs", tests, NULL, NULL);
+}

@@ -1,0 +1,334 @@
+/* Slabs and their lanes, and what becomes of them when somebody ends. */
+#include "ring/lanes.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../target/child.h"
+#include "arch/clock.h"
+
+enum { RING = 4096 };
+static const taddr_t AT = 0x7f0000000000;
+
+static int new_memory(void) {
+    int fd = memfd_create("lanes", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, (off_t)slab_bytes(RING, slab_slots(RING, 0))), 0);
+    return fd;
+}
+
+static struct slab *new_slab(void) {
+    int fd = new_memory();
+    struct slab *s = slab_new(fd, AT, RING, slab_slots(RING, 0));
+    assert_non_null(s);
+    close(fd);
+    return s;
+}
+
+static bool is_mapped(const void *p) { return msync((void *)p, 1, MS_ASYNC) == 0; }
+
+/* ---- taking and giving back ---- */
+
+static void every_lane_is_taken_once_and_lies_apart(void **state) {
+    (void)state;
+    struct slab *s = new_slab();
+    taddr_t end = s->sink.at + LANE_RING + RING;
+    struct slot *slot;
+    unsigned count = 0;
+    for (; (slot = slab_take(s, count, false)); count++) {
+        assert_true(slot->at >= end);
+        assert_int_equal(slot->at % 64, 0);
+        assert_int_equal((uint8_t *)slot->lane - s->local, slot->at - AT);
+        end = slot->at + LANE_RING + RING;
+        atomic_store(&slot->state, LANE_ACTIVE);
+    }
+    assert_int_equal(count, s->slot_count);
+    assert_true(end <= AT + s->size);
+    for (unsigned i = 0; i < count; i++)
+        atomic_store(&s->slots[i].state, LANE_FREE);
+    slab_unref(s);
+    slabs_reap();
+}
+
+static void a_lane_is_new_for_each_thread(void **state) {
+    (void)state;
+    struct slab *s = new_slab();
+    struct slot *slot = slab_take(s, 1, false);
+    memset(slot->lane, 0xff, sizeof *slot->lane);
+    slot->tail = slot->lost = 99;
+    struct slot *again = slab_take(s, 2, false);
+    assert_ptr_equal(again, slot); /* it was never made active */
+    assert_int_equal(slot->lane->head, 0);
+    assert_int_equal(slot->lane->lost, 0);
+    assert_int_equal(slot->lane->hook, 0);
+    assert_int_equal(slot->lane->waits, 0);
+    assert_int_equal(slot->lane->limit, RING);
+    assert_int_equal(slot->lane->control, AT);
+    assert_int_equal(slot->tail, 0);
+    assert_int_equal(slot->lost, 0);
+    assert_int_equal(slot->stream, 2);
+    assert_int_equal(slab_take(s, 3, true)->lane->limit, INT64_MAX);
+    slab_unref(s);
+    slabs_reap();
+}
+
+static void a_slab_lives_until_the_last_has_let_go_and_all_is_read(void **state) {
+    (void)state;
+    struct slab *s = slab_ref(new_slab());
+    struct slot *slot = slab_take(s, 1, false);
+    const uint8_t *memory = s->local;
+    atomic_store(&slot->state, LANE_CLOSING);
+    slab_unref(s);
+    slabs_reap();
+    assert_true(is_mapped(memory));
+    slab_unref(s);
+    slabs_reap();
+    assert_true(is_mapped(memory)); /* the drainer may still read */
+    atomic_store(&slot->state, LANE_FREE);
+    slabs_reap();
+    assert_false(is_mapped(memory));
+}
+
+/* The drainer asks it for each lane whether a thread waits that has none. */
+static void a_sink_lives_as_long_as_lanes_elsewhere_that_it_is_asked_for(void **state) {
+    (void)state;
+    struct slab *first = new_slab(), *second = new_slab();
+    struct slot *slot = slab_take(second, 1, false);
+    const struct lane *sink = first->sink.lane;
+    slot->sink = first->sink.lane;
+    atomic_store(&slot->state, LANE_CLOSING);
+    slab_unref(first);
+    slab_unref(second);
+    slabs_reap();
+    assert_true(is_mapped(sink));
+    atomic_store(&slot->state, LANE_FREE);
+    slabs_reap();
+    assert_false(is_mapped(sink));
+}
+
+static void a_slab_has_lanes_for_as_many_threads_as_are_known(void **state) {
+    (void)state;
+    enum { LARGE = 2 << 20, HUGE = 64 << 20, MOST_MB = 256 };
+    const uint32_t usual = slab_slots(LARGE, 0);
+    assert_int_equal(slab_slots(LARGE, usual - 1), usual);
+    assert_int_equal(slab_slots(LARGE, usual + 1), usual + 1);
+    assert_int_equal(slab_slots(HUGE, 100), slab_slots(HUGE, 0));
+    assert_in_range(slab_slots(LARGE, 100000), usual + 1, MOST_MB / 2);
+    assert_in_range(slab_slots(RING, 100000), slab_slots(RING, 0) + 1, 1000);
+    assert_in_range(slab_bytes(LARGE, 100), (size_t)100 * LARGE, (size_t)110 * LARGE);
+}
+
+static void memory_that_cannot_be_mapped_makes_no_slab(void **state) {
+    (void)state;
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
+    assert_null(slab_new(fds[0], AT, RING, slab_slots(RING, 0)));
+    close(fds[0]);
+    close(fds[1]);
+}
+
+/* ---- the sink ---- */
+
+static void the_sink_is_never_full_and_belongs_to_no_living_tool(void **state) {
+    (void)state;
+    struct slab *s = new_slab();
+    const struct slot *sink = slab_sink(s);
+    assert_true(sink->unread);
+    assert_int_equal(sink->lane->limit, INT64_MAX);
+    uint32_t *owner = (uint32_t *)(s->local + (sink->lane->control - AT));
+    assert_true(*owner & CONTROL_OWNER_DIED);
+    assert_false(*(uint32_t *)s->local & CONTROL_OWNER_DIED); /* the others' */
+    slab_unref(s);
+    slabs_reap();
+}
+
+static void what_goes_into_the_sink_is_counted(void **state) {
+    (void)state;
+    struct slab *s = new_slab();
+    struct slot *sink = slab_sink(s);
+    assert_int_equal(slab_sink_lost(sink), 0);
+    for (int i = 0; i < 3 * RING / EVENT_BYTES; i++)
+        slot_put(sink, 4, 0, OVERFLOW_WAIT);
+    assert_int_equal(slab_sink_lost(sink), 3 * RING / EVENT_BYTES);
+    assert_int_equal(slab_sink_lost(sink), 0);
+    slab_unref(s);
+    slabs_reap();
+}
+
+/* ---- events on behalf of a thread ---- */
+
+static void an_event_is_put_as_the_thread_would(void **state) {
+    (void)state;
+    struct slab *s = new_slab();
+    struct slot *slot = slab_take(s, 1, false);
+    slot_put(slot, 4711, 0x123456789abc, OVERFLOW_WAIT);
+    const struct event *e = (const struct event *)((uint8_t *)slot->lane + LANE_RING);
+    assert_int_equal(slot->lane->head, EVENT_BYTES);
+    assert_int_equal(e->site, 4711);
+    assert_int_equal(event_sp(e), 0x123456789abc);
+    assert_true(event_ticks(e, clock_ticks()) > slot->last_clock);
+    slab_unref(s);
+    slabs_reap();
+}
+
+static void an_event_that_does_not_fit_is_dropped_and_counted(void **state) {
+    (void)state;
+    struct slab *s = new_slab();
+    struct slot *slot = slab_take(s, 1, false);
+    for (int i = 0; i < RING / EVENT_BYTES + 5; i++)
+        slot_put(slot, 4, 0, OVERFLOW_DROP);
+    assert_int_equal(slot->lane->head, RING);
+    assert_int_equal(slot->lane->lost, 5);
+    slab_unref(s);
+    slabs_reap();
+}
+
+static void *make_room(void *arg) {
+    struct slot *slot = arg;
+    while (__atomic_load_n(&slot->lane->head, __ATOMIC_ACQUIRE) < RING)
+        ;
+    __atomic_store_n(&slot->lane->limit, 2 * RING, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void an_event_that_does_not_fit_waits_for_room(void **state) {
+    (void)state;
+    struct slab *s = new_slab();
+    struct slot *slot = slab_take(s, 1, false);
+    pthread_t drainer;
+    pthread_create(&drainer, NULL, make_room, slot);
+    for (int i = 0; i < RING / EVENT_BYTES + 5; i++)
+        slot_put(slot, 4, 0, OVERFLOW_WAIT);
+    pthread_join(drainer, NULL);
+    assert_int_equal(slot->lane->head, RING + 5 * EVENT_BYTES);
+    assert_int_equal(slot->lane->lost, 0);
+    slab_unref(s);
+    slabs_reap();
+}
+
+/* ---- the owner's death ---- */
+
+enum { SLABS = 3 };
+
+struct owner {
+    int fds[SLABS];
+    uint32_t *ready;
+    void (*end)(void);
+};
+
+static int own(void *arg) {
+    struct owner *o = arg;
+    for (int i = 0; i < SLABS; i++)
+        if (!slab_new(o->fds[i], AT, RING, slab_slots(RING, 0)))
+            return 1;
+    __atomic_store_n(o->ready, 1, __ATOMIC_RELEASE);
+    o->end();
+    return 0;
+}
+
+static void wait_to_be_killed(void) {
+    for (;;)
+        pause();
+}
+static void exit_at_once(void) { _exit(3); }
+
+/* A target writes over all it can reach. */
+static int own_while_somebody_scribbles(void *arg) {
+    struct owner *o = arg;
+    for (int i = 0; i < SLABS; i++) {
+        struct slab *s = slab_new(o->fds[i], AT, RING, slab_slots(RING, 0));
+        if (!s)
+            return 1;
+        memset(s->local + 4, 0xee, 4096 - 4);
+    }
+    __atomic_store_n(o->ready, 1, __ATOMIC_RELEASE);
+    wait_to_be_killed();
+    return 0;
+}
+
+static void expect_owner_died(int (*body)(void *), void (*end)(void)) {
+    struct owner o = {.ready = shared_new(4096), .end = end};
+    uint32_t *words[SLABS];
+    for (int i = 0; i < SLABS; i++) {
+        o.fds[i] = new_memory();
+        words[i] = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, o.fds[i], 0);
+    }
+    pid_t pid = child_start(body, &o);
+    await_word(o.ready);
+    if (end == wait_to_be_killed)
+        for (int i = 0; i < SLABS; i++)
+            assert_false(*words[i] & CONTROL_OWNER_DIED);
+    if (end == wait_to_be_killed)
+        kill(pid, SIGKILL);
+    child_end(pid);
+    for (int i = 0; i < SLABS; i++) {
+        assert_true(__atomic_load_n(words[i], __ATOMIC_ACQUIRE) & CONTROL_OWNER_DIED);
+        munmap(words[i], 4096);
+        close(o.fds[i]);
+    }
+    munmap(o.ready, 4096);
+}
+
+static void all_slabs_are_told_when_the_owner_is_killed(void **state) {
+    (void)state;
+    expect_owner_died(own, wait_to_be_killed);
+}
+
+static void all_slabs_are_told_when_the_owner_exits(void **state) {
+    (void)state;
+    expect_owner_died(own, exit_at_once);
+}
+
+static void all_slabs_are_told_though_targets_have_written_over_them(void **state) {
+    (void)state;
+    expect_owner_died(own_while_somebody_scribbles, wait_to_be_killed);
+}
+
+static int own_and_give_one_up(void *arg) {
+    struct owner *o = arg;
+    struct slab *first = slab_new(o->fds[0], AT, RING, slab_slots(RING, 0));
+    slab_new(o->fds[1], AT, RING, slab_slots(RING, 0));
+    slab_unref(first);
+    slabs_reap();
+    __atomic_store_n(o->ready, 1, __ATOMIC_RELEASE);
+    wait_to_be_killed();
+    return 0;
+}
+
+static void a_slab_that_is_gone_breaks_no_chain(void **state) {
+    (void)state;
+    struct owner o = {.ready = shared_new(4096)};
+    o.fds[0] = new_memory();
+    o.fds[1] = new_memory();
+    uint32_t *word = mmap(NULL, 4096, PROT_READ, MAP_SHARED, o.fds[1], 0);
+    pid_t pid = child_start(own_and_give_one_up, &o);
+    await_word(o.ready);
+    kill(pid, SIGKILL);
+    child_end(pid);
+    assert_true(__atomic_load_n(word, __ATOMIC_ACQUIRE) & CONTROL_OWNER_DIED);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_lane_is_taken_once_and_lies_apart),
+        cmocka_unit_test(a_lane_is_new_for_each_thread),
+        cmocka_unit_test(a_slab_lives_until_the_last_has_let_go_and_all_is_read),
+        cmocka_unit_test(a_sink_lives_as_long_as_lanes_elsewhere_that_it_is_asked_for),
+        cmocka_unit_test(a_slab_has_lanes_for_as_many_threads_as_are_known),
+        cmocka_unit_test(memory_that_cannot_be_mapped_makes_no_slab),
+        cmocka_unit_test(the_sink_is_never_full_and_belongs_to_no_living_tool),
+        cmocka_unit_test(what_goes_into_the_sink_is_counted),
+        cmocka_unit_test(an_event_is_put_as_the_thread_would),
+        cmocka_unit_test(an_event_that_does_not_fit_is_dropped_and_counted),
+        cmocka_unit_test(an_event_that_does_not_fit_waits_for_room),
+        cmocka_unit_test(all_slabs_are_told_when_the_owner_is_killed),
+        cmocka_unit_test(all_slabs_are_told_when_the_owner_exits),
+        cmocka_unit_test(all_slabs_are_told_though_targets_have_written_over_them),
+        cmocka_unit_test(a_slab_that_is_gone_breaks_no_chain),
+    };
+    return cmocka_run_group_tests_name("session lanes", tests, NULL, NULL);
+}

@@ -1,0 +1,166 @@
+/* Slices of stacks, put together from what rings hold; and the chains that they become. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorded.h"
+#include "ring/chains.h"
+#include "ring/slices.h"
+
+enum { SP = 0x7000, END = SP + 64, FUNCTION = 5 };
+
+static bool take(struct stack_slice *s, uint32_t id, uint64_t told) {
+    return slice_take(s, &(struct trace_event){1, id << 2 | EVENT_CONTROL, told});
+}
+
+static void put_whole(struct stack_slice *s) {
+    assert_true(take(s, SLICE_BEGIN, 0));
+    assert_true(take(s, SLICE_END, END));
+    assert_true(take(s, SLICE_REGISTER + 1, 0x8888));
+    assert_true(take(s, SLICE_WORD, 0x401000));
+    assert_true(take(s, SLICE_WORD + 3, 0x402000));
+}
+
+static void a_slice_is_its_words_and_registers(void **state) {
+    (void)state;
+    struct stack_slice s = {0};
+    assert_int_equal(slice_bytes(&s, SP), 0);
+    put_whole(&s);
+    assert_int_equal(slice_bytes(&s, SP), 64);
+    assert_int_equal(s.registers[1], 0x8888);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(s.words[i], i == 0 ? 0x401000 : i == 3 ? 0x402000 : 0);
+    slice_done(&s);
+}
+
+static void other_events_are_no_parts_of_slices(void **state) {
+    (void)state;
+    static const uint32_t ids[] = {0, FUNCTION, SLICE_WORD - 1, CHAIN_EVENT, STACK_MOVES};
+    struct stack_slice s = {0};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        assert_false(take(&s, ids[i], 1));
+    slice_done(&s);
+}
+
+static void a_slice_that_begins_anew_forgets_what_was_before(void **state) {
+    (void)state;
+    struct stack_slice s = {0};
+    put_whole(&s);
+    take(&s, SLICE_BEGIN, 0);
+    assert_int_equal(slice_bytes(&s, SP), 0); /* there was no room for more */
+    take(&s, SLICE_END, END);
+    take(&s, SLICE_WORD, 0x403000);
+    assert_int_equal(slice_bytes(&s, SP), 64);
+    assert_int_equal(s.words[0], 0x403000);
+    assert_int_equal(s.words[3], 0);
+    slice_done(&s);
+}
+
+static void what_lacks_its_beginning_is_no_slice(void **state) {
+    (void)state;
+    struct stack_slice s = {0};
+    assert_true(take(&s, SLICE_END, END));
+    assert_true(take(&s, SLICE_WORD, 0x401000));
+    assert_int_equal(slice_bytes(&s, SP), 0);
+    slice_done(&s);
+}
+
+/* Rings belong to the target, which may have written anything there. */
+static void an_end_without_sense_makes_no_slice(void **state) {
+    (void)state;
+    static const uint64_t ends[] = {SP, SP + REGS_WORD_BYTES - 1, SP - 1, 0, (uint64_t)1 << 47};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct stack_slice s = {0};
+        take(&s, SLICE_BEGIN, 0);
+        take(&s, SLICE_END, ends[i]);
+        take(&s, SLICE_WORD + SLICE_WORDS_MOST - 1, 1);
+        assert_int_equal(slice_bytes(&s, SP), 0);
+        slice_done(&s);
+    }
+}
+
+static void slices_fit_into_half_a_ring(void **state) {
+    (void)state;
+    assert_int_equal(slice_bytes_for(1, 2 << 20), REGS_WORD_BYTES);
+    assert_int_equal(slice_bytes_for(2, 2 << 20), 1024);
+    assert_int_equal(slice_bytes_for(32, 2 << 20), 8192);
+    for (uint32_t callers = 1; callers <= 1000; callers++) {
+        for (uint32_t ring = 4096; ring <= 1u << 30; ring *= 2) {
+            uint32_t bytes = slice_bytes_for(callers, ring);
+            uint32_t words = bytes / REGS_WORD_BYTES;
+            assert_true(words && bytes % REGS_WORD_BYTES == 0 && words < SLICE_WORDS_MOST);
+            assert_true((SLICE_HEAD_SLOTS + words) * EVENT_BYTES <= ring / 2);
+        }
+    }
+}
+
+static struct event slot(uint32_t id, uint64_t told) {
+    return event_make(1, id << 2 | EVENT_CONTROL, told);
+}
+
+static void slots_before_are_what_the_next_slice_says_or_the_lane(void **state) {
+    (void)state;
+    const struct event cut[] = {slot(SLICE_WORD + 2, 1), slot(SLICE_WORD + 3, 1),
+                                event_make(1, FUNCTION << 2 | EVENT_ENTRY, 1),
+                                slot(SLICE_BEGIN, 40), slot(SLICE_END, 1)};
+    assert_int_equal(slice_slots_before(cut, 5, 1000), 38);
+    assert_int_equal(slice_slots_before(cut, 3, 40), 38); /* no slice begins there */
+    assert_int_equal(slice_slots_before(cut, 0, 40), 40);
+    assert_int_equal(slice_slots_before(cut, 3, 1), 0); /* not by our agent */
+}
+
+static void equal_chains_have_one_number(void **state) {
+    (void)state;
+    enum { MANY = 5000 };
+    char *path = scratch_new();
+    struct trace_writer *w = must_open_writer(path);
+    struct chains *c = chains_new(w);
+    uint32_t numbers[MANY];
+    for (int round = 0; round < 2; round++) {
+        for (uint32_t i = 0, callers = CHAIN_WHOLE; i < MANY; i++) {
+            AUTO_FREE char *name = mem_printf("function%u", i / 2);
+            uint32_t place = chains_place(c, &(struct trace_place){name, "m", i / 2});
+            assert_int_equal(place, i / 2);
+            callers = chains_add(c, i % 7 ? callers : CHAIN_WHOLE, place);
+            assert_true(round ? callers == numbers[i] : callers <= CHAIN_FIRST + i);
+            numbers[i] = callers;
+            if (i % 100 == 0)
+                chains_tell(c);
+        }
+    }
+    chains_tell(c);
+    chains_tell(c); /* there is nothing new */
+    chains_free(c);
+    must_finish(w);
+    struct trace_reader *r = must_open_reader(path);
+    struct trace_chain chain;
+    assert_null(trace_reader_warning(r));
+    assert_int_equal(trace_reader_place_count(r), MANY / 2);
+    for (uint32_t i = 0; i < MANY; i++) {
+        assert_true(trace_reader_chain(r, numbers[i], &chain));
+        assert_int_equal(chain.place, i / 2);
+        assert_int_equal(chain.callers, i % 7 ? numbers[i - 1] : CHAIN_WHOLE);
+    }
+    trace_reader_free(r);
+    scratch_free(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_slice_is_its_words_and_registers),
+        cmocka_unit_test(other_events_are_no_parts_of_slices),
+        cmocka_unit_test(a_slice_that_begins_anew_forgets_what_was_before),
+        cmocka_unit_test(what_lacks_its_beginning_is_no_slice),
+        cmocka_unit_test(an_end_without_sense_makes_no_slice),
+        cmocka_unit_test(slices_fit_into_half_a_ring),
+        cmocka_unit_test(slots_before_are_what_the_next_slice_says_or_the_lane),
+        cmocka_unit_test(equal_chains_have_one_number),
+    };
+    return cmocka_run_group_tests_name("session slices", tests, NULL, NULL);
+}

@@ -1,0 +1,155 @@
+/* Threads with one thread pointer, told apart by where their stack pointers have been seen. */
+#include "ring/stretches.h"
+
+#include <string.h>
+
+#include "../trace/support.h"
+
+enum {
+    POINTER = 0x7000,
+    OTHER = 0x8000,
+    A = 0x100,
+    B = 0x200,
+    C = 0x300,
+    SINK = 0x900,
+    PAGE = 4096
+};
+enum { COUNT = 3 };
+
+static struct stretches all;
+
+static void forget(void) { memset(&all, 0, sizeof all); }
+
+/* Whose the lane is that the agent finds there; 0: nobody's. */
+static uint64_t lane_at(uint64_t pointer, uint64_t sp) {
+    uint64_t lane = 0;
+    for (size_t i = 0; i < all.count; i++) {
+        const struct lane_stretch *s = &all.at[i];
+        if (s->thread_pointer != pointer || sp < s->low || sp >= s->high)
+            continue;
+        assert_true(!lane || lane == s->lane); /* no place is of two */
+        lane = s->lane;
+    }
+    return lane;
+}
+
+static void look(const struct standing *threads, size_t count) {
+    assert_true(stretches_claim(&all, threads, count, SINK));
+    for (size_t i = 0; i < count; i++)
+        assert_int_not_equal(lane_at(threads[i].pointer, threads[i].sp), 0);
+}
+
+static void each_thread_is_found_where_it_stands(void **state) {
+    (void)state;
+    const struct standing threads[COUNT] = {
+        {POINTER, A, 0x7ffe0000, 0}, {POINTER, B, 0x500000, 0x500000}, {OTHER, C, 0x500000, 0}};
+    forget();
+    look(threads, COUNT);
+    assert_int_equal(lane_at(POINTER, 0x7ffe0000 - 8 * PAGE), 0);
+    assert_int_equal(lane_at(POINTER, 0x7ffe0000 - PAGE), A);
+    assert_int_equal(lane_at(POINTER, 0x500000 - PAGE), B);
+    assert_int_equal(lane_at(POINTER, 0x500001), 0); /* it has begun there */
+    assert_int_equal(lane_at(OTHER, 0x500000 - PAGE), C);
+}
+
+/* Nobody comes nearer than half-way, wherever the others have begun and gone. */
+static void neighbours_have_each_their_own(void **state) {
+    (void)state;
+    struct standing threads[] = {
+        {POINTER, A, 0x10000, 0}, {POINTER, B, 0x11000, 0x11000}, {POINTER, C, 0x11ff0, 0x12000}};
+    forget();
+    look(threads, COUNT);
+    assert_int_equal(lane_at(POINTER, 0x107ff), A);
+    assert_int_equal(lane_at(POINTER, 0x10fe0), B);
+    assert_int_equal(lane_at(POINTER, 0x11fe0), C);
+    assert_int_equal(lane_at(POINTER, 0x12001), 0);
+    threads[1].sp = 0x10a00;
+    look(threads, COUNT);
+    assert_int_equal(lane_at(POINTER, 0x107ff), A);
+    assert_int_equal(lane_at(POINTER, 0x10a00), B);
+}
+
+/* A stack in the frame of who made the thread: what is above it is the maker's as well. */
+static void a_stack_may_lie_in_anothers_frame(void **state) {
+    (void)state;
+    struct standing threads[] = {{POINTER, A, 0x100000, 0}, {POINTER, B, 0x110000, 0x110000}};
+    forget();
+    look(threads, 2);
+    threads[0].sp = 0x110100;
+    look(threads, 2);
+    assert_int_equal(lane_at(POINTER, 0x110100), A);
+    assert_int_equal(lane_at(POINTER, 0x10fff0), B);
+    assert_int_equal(lane_at(POINTER, 0x0ffff0), A);
+}
+
+static void stretches_grow_by_their_length(void **state) {
+    (void)state;
+    struct standing t = {POINTER, A, 64 << 20, 64 << 20};
+    int asked = 0;
+    forget();
+    for (; t.sp > 32 << 20; t.sp -= 1024)
+        if (!lane_at(POINTER, t.sp)) {
+            asked++;
+            look(&t, 1);
+        }
+    assert_in_range(asked, 2, 16);
+    assert_int_equal(all.count, 1);
+}
+
+static void stacks_far_apart_have_stretches_of_their_own(void **state) {
+    (void)state;
+    struct standing t = {POINTER, A, 0x100000, 0};
+    forget();
+    look(&t, 1);
+    t.sp = 0x900000;
+    look(&t, 1);
+    assert_int_equal(all.count, 2);
+    assert_int_equal(lane_at(POINTER, 0x500000), 0);
+}
+
+/* What two do on one stack is told of neither. */
+static void who_runs_on_anothers_stack_is_not_told_apart(void **state) {
+    (void)state;
+    struct standing threads[] = {{POINTER, A, 0x100000, 0}, {POINTER, B, 0x500000, 0}};
+    forget();
+    look(threads, 2);
+    threads[1].sp = 0x100000;
+    look(threads, 2);
+    assert_int_equal(lane_at(POINTER, 0x100000), SINK);
+    forget();
+    look(threads, 2);
+    assert_int_equal(lane_at(POINTER, 0x100000), SINK);
+}
+
+static void what_is_dropped_is_found_no_more(void **state) {
+    (void)state;
+    const struct standing threads[] = {{POINTER, A, 0x100000, 0}, {OTHER, B, 0x100000, 0}};
+    forget();
+    look(threads, 2);
+    stretches_drop(&all, POINTER);
+    assert_int_equal(lane_at(POINTER, 0x100000), 0);
+    assert_int_equal(lane_at(OTHER, 0x100000), B);
+}
+
+static void there_is_room_for_so_many(void **state) {
+    (void)state;
+    struct standing t = {POINTER, A, 0x100000, 0};
+    forget();
+    for (int i = 0; i < LANE_STRETCHES_MOST; i++, t.sp += 1 << 20)
+        look(&t, 1);
+    assert_false(stretches_claim(&all, &t, 1, SINK));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_thread_is_found_where_it_stands),
+        cmocka_unit_test(neighbours_have_each_their_own),
+        cmocka_unit_test(a_stack_may_lie_in_anothers_frame),
+        cmocka_unit_test(stretches_grow_by_their_length),
+        cmocka_unit_test(stacks_far_apart_have_stretches_of_their_own),
+        cmocka_unit_test(who_runs_on_anothers_stack_is_not_told_apart),
+        cmocka_unit_test(what_is_dropped_is_found_no_more),
+        cmocka_unit_test(there_is_room_for_so_many),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,199 @@
+/*
+ * What the trace says of a module that is loaded at several places, where not the same sites have
+ * patches: of each function the best, of exits the worst.
+ */
+#include "select/describe.h"
+
+#include <string.h>
+
+#include "../trace/support.h"
+
+enum { MOST_BYTES = 64 };
+
+struct place { /* where it is loaded: numbers of functions, −1 for none */
+    int missed, inexact, trapped;
+};
+
+struct fixture {
+    struct module *module;
+    struct entry entry;
+    struct trace_writer *writer;
+    char *path;
+};
+
+static void set(uint8_t *bitmap, int i) {
+    if (i >= 0)
+        bitmap[i / 8] |= (uint8_t)(1u << i % 8);
+}
+
+/* Returns whether that is news. */
+static bool load(struct fixture *f, struct place p) {
+    uint8_t missed[MOST_BYTES] = {0}, inexact[MOST_BYTES] = {0}, trapped[MOST_BYTES] = {0};
+    struct plan_code code = {.missed = missed, .inexact = inexact, .trapped = trapped};
+    set(missed, p.missed);
+    set(inexact, p.inexact);
+    set(trapped, p.trapped);
+    bool news = describe_load(&f->entry, &code);
+    if (news)
+        describe_module(f->writer, &f->entry);
+    return news;
+}
+
+static bool is_refused(const struct trace_module *m, const char *reason) {
+    for (uint32_t i = 0; i < m->refused_count; i++) {
+        if (!strcmp(m->refused[i].reason, reason))
+            return true;
+    }
+    return false;
+}
+
+/* How many functions can be traced. */
+static size_t traceable(const struct fixture *f) {
+    size_t count = 0;
+    for (size_t i = 0; i < plan_function_count(f->entry.plan); i++)
+        count += plan_function(f->entry.plan, i)->entry != TIER_NONE;
+    return count;
+}
+
+static struct trace_reader *read_back(struct fixture *f) {
+    must_finish(f->writer);
+    struct trace_reader *r = must_open_reader(f->path);
+    assert_int_equal(trace_reader_module_count(r), 1);
+    return r;
+}
+
+static void a_function_counts_that_has_a_patch_anywhere(void **state) {
+    struct fixture *f = *state;
+    size_t all = traceable(f);
+    assert_true(load(f, (struct place){1, -1, -1}));
+    assert_int_equal(f->entry.missed_count, 1);
+    assert_true(load(f, (struct place){2, -1, -1}));
+    assert_int_equal(f->entry.missed_count, 0);
+    assert_false(load(f, (struct place){1, -1, -1}));
+    struct trace_reader *r = read_back(f);
+    const struct trace_module *m = trace_reader_module(r, 0);
+    assert_int_equal(m->instrumented, all);
+    uint64_t entries = 0;
+    for (int t = TIER_PAD; t < TIER_COUNT; t++)
+        entries += m->tiers[t];
+    assert_int_equal(entries, all);
+    assert_true(m->functions[1].instrumented && m->functions[2].instrumented);
+    assert_false(is_refused(m, "no-address"));
+    trace_reader_free(r);
+}
+
+static void what_has_no_patch_anywhere_is_refused(void **state) {
+    struct fixture *f = *state;
+    size_t all = traceable(f);
+    load(f, (struct place){3, -1, -1});
+    assert_false(load(f, (struct place){3, -1, -1}));
+    struct trace_reader *r = read_back(f);
+    const struct trace_module *m = trace_reader_module(r, 0);
+    assert_int_equal(m->instrumented, all - 1);
+    assert_false(m->functions[3].instrumented);
+    assert_true(is_refused(m, "no-address"));
+    trace_reader_free(r);
+}
+
+static void exits_are_exact_that_are_so_everywhere(void **state) {
+    struct fixture *f = *state;
+    size_t all = traceable(f);
+    load(f, (struct place){-1, -1, -1});
+    assert_true(load(f, (struct place){-1, 4, -1}));
+    assert_false(load(f, (struct place){-1, -1, -1}));
+    struct trace_reader *r = read_back(f);
+    const struct trace_module *m = trace_reader_module(r, 0);
+    assert_int_equal(m->exact_exit, all - 1);
+    assert_false(m->functions[4].exact);
+    trace_reader_free(r);
+}
+
+static void a_trap_is_told_of_wherever_it_was(void **state) {
+    struct fixture *f = *state;
+    load(f, (struct place){-1, -1, -1});
+    assert_true(load(f, (struct place){-1, -1, 5}));
+    struct trace_reader *r = read_back(f);
+    assert_int_equal(trace_reader_module(r, 0)->tiers[TIER_TRAP], 1);
+    trace_reader_free(r);
+}
+
+static uint64_t exits_of(struct fixture *f, uint64_t ret[TIER_COUNT]) {
+    struct trace_reader *r = read_back(f);
+    uint64_t sum = 0;
+    for (int t = 0; t < TIER_COUNT; t++)
+        sum += ret[t] = trace_reader_module(r, 0)->exit_tiers[t];
+    trace_reader_free(r);
+    return sum;
+}
+
+/* More of them than there are may be missed, as what stands for one may be at several places. */
+static void exits_that_are_out_of_reach_have_no_tier(void **state) {
+    struct fixture *f = *state;
+    uint8_t none[MOST_BYTES] = {0};
+    uint64_t planned[TIER_COUNT] = {0}, exits[TIER_COUNT], all = 0;
+    for (size_t i = 0; i < plan_function_count(f->entry.plan); i++) {
+        const struct plan_function *g = plan_function(f->entry.plan, i);
+        for (int t = 0; t < TIER_COUNT && g->entry != TIER_NONE; t++) {
+            planned[t] += g->exits[t];
+            all += g->exits[t];
+        }
+    }
+    assert_true(planned[TIER_JUMP] > 3);
+    struct plan_code code = {.missed = none, .inexact = none, .trapped = none};
+    code.missed_exits[TIER_JUMP] = 2;
+    code.trapped_exits[TIER_JUMP] = 1;
+    code.missed_exits[TIER_HOP] = planned[TIER_HOP] + 7;
+    assert_true(describe_load(&f->entry, &code));
+    describe_module(f->writer, &f->entry);
+    assert_int_equal(exits_of(f, exits), all);
+    assert_int_equal(exits[TIER_JUMP], planned[TIER_JUMP] - 3);
+    assert_int_equal(exits[TIER_HOP], 0);
+    assert_int_equal(exits[TIER_TRAP], planned[TIER_TRAP] + 1);
+    assert_int_equal(exits[TIER_NONE], planned[TIER_NONE] + 2 + planned[TIER_HOP]);
+}
+
+static int open_all(void **state) {
+    struct fixture *f = mem_alloc(sizeof *f);
+    struct entry *e = &f->entry;
+    *state = f;
+    f->path = scratch_new();
+    f->writer = must_open_writer(f->path);
+    assert_int_equal(module_load(SITES, 0, &f->module, NULL), 0);
+    e->module = f->module;
+    assert_int_equal(plan_new(f->module, &e->plan, NULL), 0);
+    assert_in_range(plan_function_count(e->plan), 6, MOST_BYTES * 8);
+    e->first_id = 1;
+    e->selected = mem_alloc(MOST_BYTES);
+    memset(e->selected, 0xff, MOST_BYTES);
+    e->filtered = mem_alloc(MOST_BYTES);
+    return 0;
+}
+
+static int close_all(void **state) {
+    struct fixture *f = *state;
+    struct entry *e = &f->entry;
+    scratch_free(f->path);
+    plan_free(e->plan);
+    module_free(f->module);
+    free(e->selected);
+    free(e->filtered);
+    free(e->outcome.chosen);
+    free(e->outcome.placed);
+    free(e->outcome.inexact);
+    free(e->outcome.trapped);
+    free(f);
+    return 0;
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, open_all, close_all)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_function_counts_that_has_a_patch_anywhere),
+        TEST(what_has_no_patch_anywhere_is_refused),
+        TEST(exits_are_exact_that_are_so_everywhere),
+        TEST(a_trap_is_told_of_wherever_it_was),
+        TEST(exits_that_are_out_of_reach_have_no_tier),
+    };
+    return cmocka_run_group_tests_name("session describe", tests, NULL, NULL);
+}

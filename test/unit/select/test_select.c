@@ -1,0 +1,251 @@
+/* Which functions filters select, and what is said when they select none. */
+#include "select/select.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "elf/demangle.h"
+
+struct fixture {
+    struct module *module;
+    struct plan *plan;
+};
+
+/* Up to four filters, NULL-terminated. */
+struct choice {
+    const char *filters[4], *excludes[4];
+};
+
+static size_t parse(const char *const *texts, const struct pattern **ret) {
+    size_t n = 0;
+    for (; n < 4 && texts[n]; n++)
+        assert_int_equal(pattern_new(texts[n], (struct pattern **)&ret[n], NULL), 0);
+    return n;
+}
+
+/* The selected functions that can be traced, by their first names and in order of address. */
+static char *select_names(const struct fixture *f, const struct choice *c, struct err *err) {
+    const struct pattern *filters[4], *excludes[4];
+    struct session_options options = {.filters = filters, .excludes = excludes};
+    options.filter_count = parse(c->filters, filters);
+    options.exclude_count = parse(c->excludes, excludes);
+    struct selection s;
+    size_t count, seen = 0;
+    selection_init(&s, &options);
+    bool may = selection_may_select(&s, f->module);
+    struct selection other; /* what is said must not depend on whether the module is planned */
+    selection_init(&other, &options);
+    AUTO_FREE uint8_t *bits = selection_apply(may ? &s : &other, f->module, f->plan, &count);
+    selection_done(&other);
+    char *names = mem_strdup("");
+    for (size_t i = 0; i < plan_function_count(f->plan); i++) {
+        const struct plan_function *p = plan_function(f->plan, i);
+        if (!(bits[i / 8] >> (i % 8) & 1) || p->entry == TIER_NONE)
+            continue;
+        AUTO_FREE char *before = names;
+        names = mem_printf("%s%s%s", before, *before ? " " : "", p->name);
+        seen++;
+    }
+    assert_int_equal(seen, count);
+    assert_true(may || !seen);
+    int rc = selection_check(&s, err);
+    assert_int_equal(rc, c->filters[0] && !seen ? -ENOENT : 0);
+    selection_done(&s);
+    for (size_t i = 0; i < options.filter_count; i++)
+        pattern_free((struct pattern *)filters[i]);
+    for (size_t i = 0; i < options.exclude_count; i++)
+        pattern_free((struct pattern *)excludes[i]);
+    return names;
+}
+
+static void expect(void **state, const struct choice *choice, const char *want) {
+    AUTO_FREE char *got = select_names(*state, choice, NULL);
+    assert_string_equal(got, want);
+}
+#define FILTER(...)                                                                                \
+    &(const struct choice) {                                                                       \
+        .filters = { __VA_ARGS__ }                                                                 \
+    }
+
+#define ALPHA "plain_alpha"
+#define BETA "plain_beta"
+#define PLUS "_ZN5spaceplERKNS_5ThingEi"
+#define USE "_Z3usei"
+#define MEMBER "_ZNK5space5Thing6memberEiPKc"
+#define SHAPED_INT "_ZN5space6shapedIiEET_S1_"
+#define SHAPED_LONG "_ZN5space6shapedIlEET_S1_"
+#define ALL ALPHA " " BETA " " PLUS " " USE " " MEMBER " " SHAPED_INT " " SHAPED_LONG
+
+static void without_filters_all_are_selected(void **state) { expect(state, FILTER(NULL), ALL); }
+
+static void a_name_selects_its_function(void **state) {
+    expect(state, FILTER(ALPHA), ALPHA);
+    expect(state, FILTER("plain_*"), ALPHA " " BETA);
+    expect(state, FILTER("plain_?eta"), BETA);
+}
+
+static void several_filters_add_up(void **state) {
+    expect(state, FILTER("use", ALPHA), ALPHA " " USE);
+}
+
+static void an_alias_selects_the_body(void **state) { expect(state, FILTER("plain_second"), BETA); }
+
+static void demangled_names_match_with_and_without_parameters(void **state) {
+    expect(state, FILTER("space::Thing::member"), MEMBER);
+    expect(state, FILTER("space::Thing::member(int, char const*) const"), MEMBER);
+    expect(state, FILTER("use(int)"), USE);
+    expect(state, FILTER("*member"), MEMBER);
+}
+
+static void symbols_match_as_they_are(void **state) { expect(state, FILTER(MEMBER), MEMBER); }
+
+static void instances_of_a_template_match_together(void **state) {
+    expect(state, FILTER("*shaped<*"), SHAPED_INT " " SHAPED_LONG);
+    expect(state, FILTER("*shaped<long>*"), SHAPED_LONG);
+}
+
+static void regular_expressions_search_in_names(void **state) {
+    expect(state, FILTER("/^plain_(alpha|gamma)$/"), ALPHA);
+    expect(state, FILTER("/Thing/"), PLUS " " MEMBER);
+}
+
+static void a_module_limits_a_filter(void **state) {
+    expect(state, FILTER("libnames.so!plain_*"), ALPHA " " BETA);
+    expect(state, FILTER("other.so!plain_*", "use"), USE);
+    expect(state, FILTER("lib*!"), ALL);
+    expect(state, FILTER("libnames.so!/beta/"), BETA);
+}
+
+static void excluded_functions_are_not_selected(void **state) {
+    expect(state, &(const struct choice){.excludes = {"space::*", "use"}},
+           ALPHA " " BETA " " SHAPED_INT " " SHAPED_LONG);
+    expect(state, &(const struct choice){.filters = {"plain_*"}, .excludes = {"*alpha"}}, BETA);
+}
+
+static void excluding_an_alias_excludes_the_body(void **state) {
+    expect(state, &(const struct choice){.filters = {"plain_*"}, .excludes = {"plain_second"}},
+           ALPHA);
+}
+
+static void expect_said(void **state, const char *filter, const char *text) {
+    struct err err = {0};
+    AUTO_FREE char *none = select_names(*state, FILTER(filter), &err);
+    assert_string_equal(none, "");
+    assert_string_equal(err.tag, "no-match");
+    if (!strstr(err.text, text))
+        fail_msg("'%s' is not in: %s", text, err.text);
+}
+
+static void near_names_are_offered_nearest_first(void **state) {
+    expect_said(state, "plain_alfa", "did you mean plain_alpha");
+    expect_said(state, "plain_bets", "did you mean plain_beta, plain_alpha");
+    expect_said(state, "space::Thing::membre", "space::Thing::member");
+    expect_said(state, "libnames.so!plain_alfa", "did you mean plain_alpha");
+}
+
+static void far_names_are_not_offered(void **state) {
+    expect_said(state, "zzzzzzzzzz", "matches no function of the traced modules");
+}
+
+static void functions_that_cannot_be_traced_are_counted(void **state) {
+    expect_said(state, "plain_impossible", "matches 1 functions, none of which can be traced");
+}
+
+/* Whether a library call of puts, which puts_alias is another name of, is wanted. */
+static bool takes_puts(const struct choice *c) {
+    const char *aliases[] = {"puts_alias", NULL};
+    const struct plan_function puts_function = {.name = "_IO_puts", .aliases = aliases};
+    const struct pattern *filters[4], *excludes[4];
+    struct session_options options = {.filters = filters, .excludes = excludes};
+    options.filter_count = parse(c->filters, filters);
+    options.exclude_count = parse(c->excludes, excludes);
+    struct selection s;
+    selection_init(&s, &options);
+    bool taken = selection_takes_call(&s, "libc.so.6", &puts_function, "puts");
+    const char *const names[] = {"printf", "puts"};
+    struct err err = {0};
+    bool hopeless = selection_check_calls(&s, names, 2, &err) < 0;
+    assert_false(hopeless && taken);
+    assert_true(!hopeless || strcmp(err.tag, "no-match") == 0);
+    selection_done(&s);
+    for (size_t i = 0; i < options.filter_count; i++)
+        pattern_free((struct pattern *)filters[i]);
+    for (size_t i = 0; i < options.exclude_count; i++)
+        pattern_free((struct pattern *)excludes[i]);
+    return taken;
+}
+
+static void filters_without_a_module_choose_library_calls(void **state) {
+    (void)state;
+    assert_true(takes_puts(&(struct choice){{NULL}, {NULL}}));
+    assert_true(takes_puts(&(struct choice){{"put*"}, {NULL}}));
+    assert_false(takes_puts(&(struct choice){{"puts_alias"}, {NULL}}));
+    assert_false(takes_puts(&(struct choice){{NULL}, {"puts_alias"}}));
+    assert_false(takes_puts(&(struct choice){{"printf"}, {NULL}}));
+    assert_true(takes_puts(&(struct choice){{"prog!main"}, {NULL}}));
+    assert_false(takes_puts(&(struct choice){{"prog!main", "printf"}, {NULL}}));
+    assert_true(takes_puts(&(struct choice){{"libc.so.6!puts", "printf"}, {NULL}}));
+    assert_false(takes_puts(&(struct choice){{NULL}, {"puts"}}));
+    assert_false(takes_puts(&(struct choice){{"puts"}, {"libc.so*!_IO_puts"}}));
+    assert_true(takes_puts(&(struct choice){{NULL}, {"libm*!puts"}}));
+}
+
+static void library_calls_that_cannot_be_traced_are_told_once(void **state) {
+    (void)state;
+    struct session_options options = {.filter_count = 0};
+    struct selection s;
+    selection_init(&s, &options);
+    assert_null(selection_refused(&s));
+    selection_note_refused(&s, "puts", REFUSED_SHORT);
+    selection_note_refused(&s, "_Z1fi", REFUSED_UNDECODABLE);
+    selection_note_refused(&s, "puts", REFUSED_SHORT);
+    AUTO_FREE char *few = selection_refused(&s);
+    assert_string_equal(few, "library calls that are not traced: puts (short-window), f(int) "
+                             "(undecodable)");
+    for (char name[] = "a"; *name <= 'z'; ++*name)
+        selection_note_refused(&s, name, REFUSED_SHORT);
+    AUTO_FREE char *many = selection_refused(&s);
+    assert_non_null(strstr(many, "j (short-window), and 16 more"));
+    selection_done(&s);
+}
+
+static int setup(void **state) {
+    struct fixture *f = mem_alloc(sizeof *f);
+    *state = f;
+    return module_load(NAMES, 0, &f->module, NULL) || plan_new(f->module, &f->plan, NULL);
+}
+
+static int teardown(void **state) {
+    struct fixture *f = *state;
+    plan_free(f->plan);
+    module_free(f->module);
+    free(f);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_filters_all_are_selected),
+        cmocka_unit_test(a_name_selects_its_function),
+        cmocka_unit_test(several_filters_add_up),
+        cmocka_unit_test(an_alias_selects_the_body),
+        cmocka_unit_test(demangled_names_match_with_and_without_parameters),
+        cmocka_unit_test(symbols_match_as_they_are),
+        cmocka_unit_test(instances_of_a_template_match_together),
+        cmocka_unit_test(regular_expressions_search_in_names),
+        cmocka_unit_test(a_module_limits_a_filter),
+        cmocka_unit_test(excluded_functions_are_not_selected),
+        cmocka_unit_test(excluding_an_alias_excludes_the_body),
+        cmocka_unit_test(near_names_are_offered_nearest_first),
+        cmocka_unit_test(far_names_are_not_offered),
+        cmocka_unit_test(functions_that_cannot_be_traced_are_counted),
+        cmocka_unit_test(filters_without_a_module_choose_library_calls),
+        cmocka_unit_test(library_calls_that_cannot_be_traced_are_told_once),
+    };
+    return cmocka_run_group_tests_name("session select", tests, setup, teardown);
+}
