@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "arch/regs.h"
 #include "unwind/code.h"
 
 enum {

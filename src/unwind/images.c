@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "arch/regs.h"
 #include "base/page.h"
 #include "target/memory.h"
 

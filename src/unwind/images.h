@@ -5,7 +5,8 @@
 
 #include <elfutils/libdw.h>
 
-#include "unwind/unwind.h"
+#include "base/mem.h"
+#include "unwind/frame.h"
 
 struct image_cfi; /* of one file at one place */
 

@@ -7,7 +7,7 @@
 
 #include <elfutils/libdw.h>
 
-#include "unwind/unwind.h"
+#include "unwind/frame.h"
 
 enum rule_kind {
     RULE_SAME,       /* the register is as it was in the caller */
