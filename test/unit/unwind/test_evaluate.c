@@ -3,6 +3,7 @@
 
 #include "../target/child.h"
 #include "unwind/rows.h"
+#include "unwind/unwind.h"
 
 enum { CFA = 0x1040 };
 static uint64_t words[16]; /* at 0x1000 */
