@@ -2,19 +2,13 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "cmd/say.h"
 
 enum { NOTED_ITEMS = 1 << 20 }; /* about 20 ms of reading */
 static const uint64_t PATIENCE_NS = 1000000000;
-
-static uint64_t monotonic_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static void on_progress(void *ctx, size_t items) {
     struct view *v = ctx;
@@ -22,7 +16,7 @@ static void on_progress(void *ctx, size_t items) {
     if (v->items - v->noted_items < NOTED_ITEMS)
         return;
     v->noted_items = v->items;
-    if (monotonic_ns() - v->start_ns < PATIENCE_NS)
+    if (clock_monotonic_ns() - v->start_ns < PATIENCE_NS)
         return;
     struct trace_counts all = trace_reader_counts(v->source.reader);
     uint64_t total = all.entries + all.exits;
@@ -65,7 +59,7 @@ static struct filter_spec spec_of(const struct options *options) {
 int view_open(struct view *v, const struct options *options, int argc, char **argv,
               struct err *err) {
     struct filter_spec spec = spec_of(options);
-    *v = (struct view){.path = argc ? argv[0] : "spoor.trace", .start_ns = monotonic_ns()};
+    *v = (struct view){.path = argc ? argv[0] : "spoor.trace", .start_ns = clock_monotonic_ns()};
     struct source *s = &v->source;
     int rc = trace_reader_open(v->path, &s->reader, err);
     if (rc < 0)

@@ -9,9 +9,9 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "target/memory.h"
 #include "target/refusal.h"
@@ -217,12 +217,11 @@ static int remember(pid_t tid, const struct remote_site *site, struct caller *c)
 }
 
 /*
- * Waits until wait() can say something of TID. A process's first thread that was killed with the
- * others never gets there while we wait for it alone: the kernel withholds its end until those of
- * all others have been taken. So what it is must be looked at, whenever any child reports.
+ * Waits until wait() has a report of TID. The kernel withholds the end of a thread group's leader
+ * until the ends of all other threads have been taken. So the leader's status is read as well,
+ * whenever any child reports.
  */
 static int await_report(pid_t tid, siginfo_t *ret) {
-    const struct timespec patience = {.tv_nsec = 10000000};
     sigset_t reports, mask;
     int rc = 0;
     sigemptyset(&reports);
@@ -236,7 +235,7 @@ static int await_report(pid_t tid, siginfo_t *ret) {
         else if (ret->si_pid)
             break;
         else
-            sigtimedwait(&reports, NULL, &patience);
+            clock_wait_child_ns(10000000);
     }
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
     return rc;

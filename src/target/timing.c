@@ -1,18 +1,15 @@
 #include "target/timing.h"
 
-#include <time.h>
-
 #include "arch/clock.h"
+#include "base/clock.h"
 
 static struct timing start;
 
 struct timing timing_now(void) {
-    struct timespec t;
     uint64_t before = clock_ticks();
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    uint64_t ns = clock_monotonic_ns();
     uint64_t after = clock_ticks();
-    return (struct timing){before + (after - before) / 2,
-                           (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec};
+    return (struct timing){before + (after - before) / 2, ns};
 }
 
 void timing_start(void) { start = timing_now(); }
