@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "base/search.h"
 #include "cmd/explain.h"
 #include "cmd/figures.h"
 
@@ -26,19 +27,14 @@ static const char *const colors[TIER_COUNT] = {
     [TIER_NONE] = "\033[31m", [TIER_PAD] = "\033[32m", [TIER_JUMP] = "\033[32m",
     [TIER_HOP] = "\033[36m",  [TIER_PUN] = "\033[33m", [TIER_TRAP] = "\033[35m"};
 
+static vaddr_t end_of(const struct plan_window *w) {
+    vaddr_t written = w->start + w->written;
+    return w->end > written ? w->end : written;
+}
+
 /* The first window that ends behind AT; the count if there is none. */
 static size_t window_from(const struct plan_view *v, vaddr_t at) {
-    size_t low = 0, high = v->windows.count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        const struct plan_window *w = &v->windows.at[mid];
-        vaddr_t written = w->start + w->written;
-        if ((w->end > written ? w->end : written) <= at)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    return SEARCH(i, v->windows.count, end_of(&v->windows.at[i]) <= at);
 }
 
 static const struct plan_window *window_at(const struct plan_view *v, vaddr_t at) {
@@ -91,15 +87,7 @@ static void note_place(struct drawing *d, const struct plan_place *p) {
 
 /* The first place at or behind AT. */
 static size_t place_from(const struct plan_view *v, vaddr_t at) {
-    size_t low = 0, high = v->places.count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (v->places.at[mid].at < at)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    return SEARCH(i, v->places.count, v->places.at[i].at < at);
 }
 
 /* Is there anything that W does, from place number FIRST on? A return right behind W may be. */

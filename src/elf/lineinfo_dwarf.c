@@ -9,6 +9,7 @@
 #include <elfutils/libdw.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "elf/demangle.h"
 #include "elf/lineinfo_internal.h"
 
@@ -52,18 +53,12 @@ void lineinfo_read_units(struct lineinfo *info) {
         qsort(info->units.at, info->units.count, sizeof *info->units.at, compare);
 }
 
-/* Some unit's part of the code may lie within another's: the last that begins before ADDR. */
+/* The last unit with code from at or before ADDR to above ADDR: one unit's code may lie within
+ * another's. */
 static bool unit_at(const struct lineinfo *info, vaddr_t addr, Dwarf_Die *ret) {
     enum { NESTED = 64 };
-    size_t low = 0, high = info->units.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (info->units.at[middle].start <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (size_t i = low, looked = 0; i-- > 0 && looked < NESTED; looked++)
+    size_t above = SEARCH(k, info->units.count, info->units.at[k].start <= addr);
+    for (size_t i = above, looked = 0; i-- > 0 && looked < NESTED; looked++)
         if (info->units.at[i].end > addr)
             return dwarf_offdie(info->dwarf, info->units.at[i].unit, ret);
     return false;

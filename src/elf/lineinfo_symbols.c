@@ -2,6 +2,7 @@
 #include <gelf.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "elf/lineinfo_internal.h"
 
 /* Marks of code and data (ELF for the Arm Architecture, 5.5.5; RISC-V has them, too). */
@@ -82,25 +83,18 @@ static const struct named *best_at(const struct lineinfo *info, size_t i) {
     return &info->symbols.at[i];
 }
 
-/* The innermost of those whose size says that ADDR is in them; else the one right before ADDR, if
- * nobody knows where it ends (assembly) other than at the next one. */
+/* The innermost symbol whose size covers ADDR. Else the last symbol before ADDR, if no symbol at
+ * its address has a size (assembly). */
 const struct named *lineinfo_symbol(const struct lineinfo *info, vaddr_t addr) {
     const struct named *at = info->symbols.at;
-    size_t low = 0, high = info->symbols.count; /* the first above ADDR */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (at[middle].addr <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low)
+    size_t above = SEARCH(k, info->symbols.count, at[k].addr <= addr);
+    if (!above)
         return NULL;
-    for (size_t i = low; i-- > 0 && at[i].most > addr;)
+    for (size_t i = above; i-- > 0 && at[i].most > addr;)
         if (at[i].end > addr)
             return best_at(info, i);
-    const struct named *before = best_at(info, low - 1);
-    for (const struct named *s = before; s < at + low; s++)
+    const struct named *before = best_at(info, above - 1);
+    for (const struct named *s = before; s < at + above; s++)
         if (s->end > s->addr)
             return NULL;
     return same_section(info, before->addr, addr) ? before : NULL;

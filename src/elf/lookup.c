@@ -1,4 +1,5 @@
 /* Finding things in a loaded module: binary searches, and a hash table of symbol names. */
+#include "base/search.h"
 #include "elf/internal.h"
 
 /*
@@ -6,15 +7,8 @@
  * or before ADDR; COUNT when none does.
  */
 static size_t last_at_or_before(const void *records, size_t count, size_t size, vaddr_t addr) {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (LOAD(vaddr_t, (const uint8_t *)records + middle * size) <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? low - 1 : count;
+    size_t above = SEARCH(k, count, LOAD(vaddr_t, (const uint8_t *)records + k * size) <= addr);
+    return above ? above - 1 : count;
 }
 
 const struct segment *module_segment_at(const struct module *module, vaddr_t addr) {
@@ -75,17 +69,9 @@ bool module_is_text(const struct module *module, vaddr_t addr) {
 }
 
 const char *module_import_at(const struct module *module, vaddr_t slot) {
-    size_t low = 0, high = module->import_count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (module->imports[mid].slot < slot)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < module->import_count && module->imports[low].slot == slot
-               ? module->imports[low].name
-               : NULL;
+    size_t i = SEARCH(k, module->import_count, module->imports[k].slot < slot);
+    return i < module->import_count && module->imports[i].slot == slot ? module->imports[i].name
+                                                                       : NULL;
 }
 
 /* FNV-1a. */

@@ -4,6 +4,7 @@
  * the Arm Architecture, 5.5.5). Where they are gone there are only hints: the lowest bit of
  * function symbols, of the entry, and of words that lead to code is set for T32.
  */
+#include "base/search.h"
 #include "elf/internal.h"
 #include "elf/sort.h"
 
@@ -28,15 +29,8 @@ void marks_note_mapping(struct module *module, vaddr_t addr, const char *name) {
 }
 
 static bool is_marked(const code_marks *marks, vaddr_t addr) {
-    size_t low = 0;
-    for (size_t high = marks->count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (marks->at[middle].addr < addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < marks->count && marks->at[low].addr == addr;
+    size_t i = SEARCH(k, marks->count, marks->at[k].addr < addr);
+    return i < marks->count && marks->at[i].addr == addr;
 }
 
 /* Whether all code is marked: assemblers and linkers mark where sections begin. */

@@ -3,6 +3,7 @@
  * ties these words to what stands there: linkers keep entries of functions that they have dropped,
  * and files can say anything. They are hints; who patches looks at the bytes.
  */
+#include "base/search.h"
 #include "elf/internal.h"
 #include "elf/sort.h"
 
@@ -19,16 +20,9 @@ void patchable_read(const struct module *module, struct patchable_words *ret) {
 }
 
 void patchable_relocate(struct patchable_words *words, vaddr_t at, vaddr_t value) {
-    size_t low = 0;
-    for (size_t high = words->list.count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (words->list.at[middle].at < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < words->list.count && words->list.at[low].at == at)
-        words->list.at[low].value = value;
+    size_t i = SEARCH(k, words->list.count, words->list.at[k].at < at);
+    if (i < words->list.count && words->list.at[i].at == at)
+        words->list.at[i].value = value;
 }
 
 void patchable_write(struct module *module, struct patchable_words *words) {

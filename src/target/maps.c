@@ -9,6 +9,7 @@
 
 #include "arch/host.h"
 #include "base/page.h"
+#include "base/search.h"
 
 /* By hand: sscanf() takes longer than the kernel does to write it, and programs stand meanwhile.
  * LINE ends without a line feed. */
@@ -134,15 +135,8 @@ void maps_remove(struct maps *maps, taddr_t start, taddr_t end) {
 }
 
 const struct map *maps_at(const struct maps *maps, taddr_t addr) {
-    size_t low = 0, high = maps->list.count; /* the first that ends behind ADDR */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (maps->list.at[middle].end <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct map *m = low < maps->list.count ? &maps->list.at[low] : NULL;
+    size_t i = SEARCH(k, maps->list.count, maps->list.at[k].end <= addr);
+    const struct map *m = i < maps->list.count ? &maps->list.at[i] : NULL;
     return m && m->start <= addr ? m : NULL;
 }
 

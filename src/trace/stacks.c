@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 
 void stacks_init(struct stacks *s) {
     memset(s, 0, sizeof *s);
@@ -105,15 +106,8 @@ static uint32_t nearest(const struct stacks *s, uint64_t sp) {
 
 /* Whether the stack has an open frame exactly at SP. */
 static bool has_frame(const struct stack *stack, uint64_t sp) {
-    uint32_t low = 0, high = stack->count; /* frames[low …] are at or below SP */
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (stack->frames[middle].sp > sp)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < stack->count && stack->frames[low].sp == sp;
+    size_t i = SEARCH(k, stack->count, stack->frames[k].sp > sp);
+    return i < stack->count && stack->frames[i].sp == sp;
 }
 
 static uint32_t with_bounds_at(const struct stacks *s, uint64_t sp) {

@@ -7,6 +7,7 @@
 
 #include "arch/regs.h"
 #include "base/page.h"
+#include "base/search.h"
 #include "target/memory.h"
 
 struct image_cfi {
@@ -145,17 +146,10 @@ void images_done(struct images *images) {
 }
 
 struct code *images_at(const struct images *images, taddr_t pc) {
-    size_t low = 0, high = images->code.count; /* the first map that ends above PC */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (images->code.at[middle].map->end <= pc)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == images->code.count || images->code.at[low].map->start > pc)
+    size_t i = SEARCH(k, images->code.count, images->code.at[k].map->end <= pc);
+    if (i == images->code.count || images->code.at[i].map->start > pc)
         return NULL;
-    return &images->code.at[low];
+    return &images->code.at[i];
 }
 
 static struct image_cfi *image_of(struct images *images, const struct map *map) {
