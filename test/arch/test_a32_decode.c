@@ -1,6 +1,6 @@
 /*
- * The decoder of A32 agrees with Capstone about words of all groups on all conditions: what leaves
- * and where to, what reads the pc, what tests and writes flags, which registers are written.
+ * The A32 decoder agrees with Capstone on words of all groups and conditions: branches and their
+ * targets, reads of the pc, flags tested and written, registers written.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +16,22 @@
 
 #include "arch/arm/arm.h"
 #include "oracle_a32.h"
+
+#define TESTS                                                                                      \
+    TEST(capstone_agrees_on_all_groups)                                                            \
+    TEST(capstone_agrees_on_words_with_pc)                                                         \
+    TEST(capstone_agrees_on_rare_forms)                                                            \
+    TEST(cut_or_misaligned_bytes)                                                                  \
+    TEST(return_forms)                                                                             \
+    TEST(conditional_switch_falls_through)                                                         \
+    TEST(conditional_calls)                                                                        \
+    TEST(unmovable_pc_accesses)                                                                    \
+    TEST(privileged_instructions)                                                                  \
+    TEST(traps_and_padding)                                                                        \
+    TEST(xray_sled_size)                                                                           \
+    TEST(flags_written_for_certain)                                                                \
+    TEST(capstone_agrees_on_text)                                                                  \
+    TEST(text_of_instructions)
 
 static const vaddr_t AT = 0x40000000;
 static const struct arch *const arch = &arch_a32;
@@ -122,7 +138,7 @@ static void check(uint32_t word, struct tally *tally) {
     check_flags(word, &in, &o);
 }
 
-static void words_of_all_groups_are_what_capstone_says(void **state) {
+static void capstone_agrees_on_all_groups(void **state) {
     (void)state;
     enum { WORDS = 250000 };
     struct tally tally = {0};
@@ -133,7 +149,7 @@ static void words_of_all_groups_are_what_capstone_says(void **state) {
 }
 
 /* Each of the fields that are registers is the pc one time, and each condition is met. */
-static void words_with_the_pc_in_them_are_what_capstone_says(void **state) {
+static void capstone_agrees_on_words_with_pc(void **state) {
     (void)state;
     enum { EACH = 100 };
     struct tally tally = {0};
@@ -150,7 +166,7 @@ static void words_with_the_pc_in_them_are_what_capstone_says(void **state) {
 }
 
 /* Rare ones are met by varying what is around their fixed bits. */
-static void words_of_rare_forms_are_what_capstone_says(void **state) {
+static void capstone_agrees_on_rare_forms(void **state) {
     (void)state;
     static const uint32_t forms[] = {
         0xe12fff1e, 0xe12fff3c, 0xe1a0f00e, 0xe8bd8010, 0xe89da800, 0xe49df004, 0xe79ff103,
@@ -176,7 +192,7 @@ static void words_of_rare_forms_are_what_capstone_says(void **state) {
     assert_true(tally.fixed < tally.known / 3);
 }
 
-static void what_is_cut_off_or_askew_is_no_instruction(void **state) {
+static void cut_or_misaligned_bytes(void **state) {
     (void)state;
     static const uint8_t ret[] = {0x1e, 0xff, 0x2f, 0xe1};
     struct insn in;
@@ -214,7 +230,7 @@ static void check_known(const struct known *k, size_t count) {
     check_known((const struct known[]){__VA_ARGS__},                                               \
                 sizeof((const struct known[]){__VA_ARGS__}) / sizeof(struct known))
 
-static void returns_are_of_many_forms(void **state) {
+static void return_forms(void **state) {
     (void)state;
     CHECK_KNOWN({0xe12fff1e, INSN_RETURN, false, false},        /* bx lr */
                 {0xe1a0f00e, INSN_RETURN, false, false},        /* mov pc, lr */
@@ -234,7 +250,7 @@ static void returns_are_of_many_forms(void **state) {
                 {0x01a0f003, INSN_BRANCH, false, false} /* moveq pc, r3 */);
 }
 
-static void switches_go_on_where_their_condition_fails(void **state) {
+static void conditional_switch_falls_through(void **state) {
     (void)state;
     CHECK_KNOWN({0x979ff103, INSN_JUMP_INDIRECT, true, true}, /* ldrls pc, [pc, r3, lsl #2] */
                 {0x908ff103, INSN_JUMP_INDIRECT, true, true}, /* addls pc, pc, r3, lsl #2 */
@@ -247,7 +263,7 @@ static void switches_go_on_where_their_condition_fails(void **state) {
                 {0xe5bcf008, INSN_JUMP_INDIRECT, false, false} /* ldr pc, [ip, #8]! */);
 }
 
-static void calls_have_conditions(void **state) {
+static void conditional_calls(void **state) {
     (void)state;
     CHECK_KNOWN({0xeb000001, INSN_CALL, false, false}, {0x1b000001, INSN_CALL, true, false},
                 {0xfa000001, INSN_CALL, false, false}, /* blx, to T32 */
@@ -257,7 +273,7 @@ static void calls_have_conditions(void **state) {
                 {0x028ff004, INSN_BRANCH, false, false}, {0xe28ff002, INSN_FIXED, false, false});
 }
 
-static void what_stores_the_pc_stays(void **state) {
+static void unmovable_pc_accesses(void **state) {
     (void)state;
     CHECK_KNOWN({0xe92dd800, INSN_OTHER, false, true}, /* push {fp, ip, lr, pc} */
                 {0xe58df004, INSN_OTHER, false, true}, /* str pc, [sp, #4] */
@@ -269,7 +285,7 @@ static void what_stores_the_pc_stays(void **state) {
                 {0xe15f0003, INSN_OTHER, false, true} /* cmp pc, r3 */);
 }
 
-static void what_programs_may_not_do_is_barred(void **state) {
+static void privileged_instructions(void **state) {
     (void)state;
     static const struct {
         uint32_t word;
@@ -294,7 +310,7 @@ static void what_programs_may_not_do_is_barred(void **state) {
             fail_msg("%08" PRIx32, words[i].word);
 }
 
-static void traps_and_padding_are_told_apart(void **state) {
+static void traps_and_padding(void **state) {
     (void)state;
     uint32_t ours;
     memcpy(&ours, arch->trap, sizeof ours);
@@ -310,7 +326,7 @@ static void traps_and_padding_are_told_apart(void **state) {
     assert_int_equal(in.kind, INSN_BREAK);
 }
 
-static void sleds_of_xray_are_seven_words(void **state) {
+static void xray_sled_size(void **state) {
     (void)state;
     uint32_t sled[8] = {0xea000005, 0xe320f000, 0xe320f000, 0xe320f000,
                         0xe320f000, 0xe320f000, 0xe320f000, 0xe12fff1e};
@@ -324,7 +340,7 @@ static void sleds_of_xray_are_seven_words(void **state) {
     assert_int_equal(arch->sled(bytes, sizeof sled, SLED_EXIT), 0);
 }
 
-static void flags_count_as_written_only_where_they_are_for_certain(void **state) {
+static void flags_written_for_certain(void **state) {
     (void)state;
     enum { V = ARM_V, C = ARM_C, Z = ARM_Z, N = ARM_N, ALL = ARM_FLAGS };
     static const struct {
@@ -415,7 +431,7 @@ static bool check_text(uint32_t word) {
     return true;
 }
 
-static void text_is_what_capstone_says(void **state) {
+static void capstone_agrees_on_text(void **state) {
     (void)state;
     enum { WORDS = 150000 };
     size_t compared = 0;
@@ -424,7 +440,7 @@ static void text_is_what_capstone_says(void **state) {
     assert_true(compared > WORDS / 3);
 }
 
-static void text_names_the_instruction(void **state) {
+static void text_of_instructions(void **state) {
     (void)state;
     static const struct {
         uint32_t word;
@@ -459,21 +475,7 @@ static void text_names_the_instruction(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_of_all_groups_are_what_capstone_says),
-        cmocka_unit_test(words_with_the_pc_in_them_are_what_capstone_says),
-        cmocka_unit_test(words_of_rare_forms_are_what_capstone_says),
-        cmocka_unit_test(what_is_cut_off_or_askew_is_no_instruction),
-        cmocka_unit_test(returns_are_of_many_forms),
-        cmocka_unit_test(switches_go_on_where_their_condition_fails),
-        cmocka_unit_test(calls_have_conditions),
-        cmocka_unit_test(what_stores_the_pc_stays),
-        cmocka_unit_test(what_programs_may_not_do_is_barred),
-        cmocka_unit_test(traps_and_padding_are_told_apart),
-        cmocka_unit_test(sleds_of_xray_are_seven_words),
-        cmocka_unit_test(flags_count_as_written_only_where_they_are_for_certain),
-        cmocka_unit_test(text_is_what_capstone_says),
-        cmocka_unit_test(text_names_the_instruction),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

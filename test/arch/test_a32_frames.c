@@ -1,5 +1,5 @@
 /*
- * What A32 instructions do to the stack pointer, how indirect jumps find their targets, and what a
+ * Effects of A32 instructions on the stack pointer, targets of indirect jumps, and values that a
  * straight line of code computes.
  */
 #include <setjmp.h>
@@ -11,6 +11,26 @@
 #include <string.h>
 
 #include "arch/arm/arm.h"
+
+#define TESTS                                                                                      \
+    TEST(frame_setup_and_teardown)                                                                 \
+    TEST(apcs_frame_return_loads_sp)                                                               \
+    TEST(return_address_when_sp_is_loaded)                                                         \
+    TEST(words_popped_behind_return_address)                                                       \
+    TEST(push_of_all_registers)                                                                    \
+    TEST(unknown_effect_is_a_write)                                                                \
+    TEST(callee_saved_registers)                                                                   \
+    TEST(gcc_switch_by_address_table)                                                              \
+    TEST(gcc_switch_by_branch_table)                                                               \
+    TEST(memory_value_is_no_switch_offset)                                                         \
+    TEST(clang_switch_by_offset_table)                                                             \
+    TEST(address_tables_versus_variables)                                                          \
+    TEST(armv4_call_return_address)                                                                \
+    TEST(stack_switch)                                                                             \
+    TEST(pc_relative_addresses)                                                                    \
+    TEST(linker_stub_slots)                                                                        \
+    TEST(absolute_numbers_versus_addresses)                                                        \
+    TEST(registers_lost_at_calls)
 
 enum { R4 = 4, FP = 11, SP = 13, LR = 14, NONE = STACK_NO_REGISTER, MOST = 10 };
 static const vaddr_t AT = 0x40000000;
@@ -45,7 +65,7 @@ static void check_effects(uint32_t word, size_t count, const struct stack_effect
 #define WRITES(mask)                                                                               \
     { .op = STACK_NONE, .changed = (mask) }
 
-static void frames_are_made_and_left(void **state) {
+static void frame_setup_and_teardown(void **state) {
     (void)state;
     CHECK(0xe92d4810, STORE(R4, SP, -12, 4), STORE(FP, SP, -8, 4), STORE(LR, SP, -4, 4),
           SET(SP, SP, -12)); /* push {r4, fp, lr} */
@@ -71,7 +91,7 @@ static void frames_are_made_and_left(void **state) {
 }
 
 /* mov ip, sp; push {fp, ip, lr, pc}; … ldmdb fp, {fp, sp, pc} */
-static void frames_of_the_old_standard_are_left_by_loading_sp(void **state) {
+static void apcs_frame_return_loads_sp(void **state) {
     (void)state;
     CHECK(0xe92dd800, STORE(FP, SP, -16, 4), STORE(12, SP, -12, 4), STORE(LR, SP, -8, 4),
           STORE(NONE, SP, -4, 4), SET(SP, SP, -16));
@@ -80,7 +100,7 @@ static void frames_of_the_old_standard_are_left_by_loading_sp(void **state) {
 
 /* What such returns take off the stack they do not say themselves; where the pc is loaded from they
  * do. */
-static void returns_that_load_sp_tell_where_their_address_is(void **state) {
+static void return_address_when_sp_is_loaded(void **state) {
     (void)state;
     static const struct {
         uint32_t word;
@@ -109,7 +129,7 @@ static void returns_that_load_sp_tell_where_their_address_is(void **state) {
     }
 }
 
-static void returns_tell_how_many_words_stand_behind_their_address(void **state) {
+static void words_popped_behind_return_address(void **state) {
     (void)state;
     static const struct {
         uint32_t word;
@@ -132,7 +152,7 @@ static void returns_tell_how_many_words_stand_behind_their_address(void **state)
     }
 }
 
-static void all_registers_are_pushed_at_once(void **state) {
+static void push_of_all_registers(void **state) {
     (void)state;
     struct stack_effect e[STACK_MAX_EFFECTS];
     uint32_t all = 0xe92dffff;
@@ -142,7 +162,7 @@ static void all_registers_are_pushed_at_once(void **state) {
     assert_int_equal(e[13].reg, NONE); /* sp's value is not defined there */
 }
 
-static void what_is_not_known_is_a_change(void **state) {
+static void unknown_effect_is_a_write(void **state) {
     (void)state;
     CHECK(0xe08dd003, WRITES(1U << SP)); /* add sp, sp, r3 */
     CHECK(0x028dd008, WRITES(1U << SP)); /* addeq sp, sp, #8 */
@@ -164,7 +184,7 @@ static void what_is_not_known_is_a_change(void **state) {
     CHECK(0xf400070d, STORE(NONE, 0, 0, 32), WRITES(1)); /* vst1 */
 }
 
-static void calls_keep_what_the_abi_says(void **state) {
+static void callee_saved_registers(void **state) {
     (void)state;
     struct stack_effect e[STACK_MAX_EFFECTS];
     const uint32_t calls[] = {0xeb000000, 0xe12fff33, 0x1b000000};
@@ -200,7 +220,7 @@ enum {
     NOP = (int)0xe320f000,
 };
 
-static void switches_of_gcc_jump_through_addresses_behind_them(void **state) {
+static void gcc_switch_by_address_table(void **state) {
     (void)state;
     struct dispatch d = ASK(CMP_R3, LDRLS_PC);
     assert_int_equal(d.kind, DISPATCH_OFFSETS);
@@ -217,7 +237,7 @@ static void switches_of_gcc_jump_through_addresses_behind_them(void **state) {
     assert_int_equal(ASK(CMP_R3, BHI, NOP, 0xe79ff103).count, 12);
 }
 
-static void switches_of_gcc_jump_to_branches_behind_them(void **state) {
+static void gcc_switch_by_branch_table(void **state) {
     (void)state;
     struct dispatch d = ASK(CMP_R3, ADDLS_PC);
     assert_int_equal(d.kind, DISPATCH_COMPUTED);
@@ -231,7 +251,7 @@ static void switches_of_gcc_jump_to_branches_behind_them(void **state) {
 }
 
 /* ldr r3, [r1, r2]; cmp r3, #11; addls pc, pc, r3, lsl #2 */
-static void a_number_from_memory_is_no_offset(void **state) {
+static void memory_value_is_no_switch_offset(void **state) {
     (void)state;
     struct dispatch d = ASK(0xe7913002, CMP_R3, ADDLS_PC);
     assert_int_equal(d.kind, DISPATCH_COMPUTED);
@@ -244,7 +264,7 @@ static void a_number_from_memory_is_no_offset(void **state) {
     assert_int_equal(ASK(0xe59f3004, 0xe08f3003, 0xe12fff13).kind, DISPATCH_ANY);
 }
 
-static void switches_of_clang_add_an_offset_to_the_table(void **state) {
+static void clang_switch_by_offset_table(void **state) {
     (void)state;
     /* ldr r0, [r1, r3, lsl #2]; add pc, r0, r1 */
     struct dispatch d = ASK(ADR_R1, CMP_R3, BHI, 0xe7910103, 0xe080f001);
@@ -276,7 +296,7 @@ static void switches_of_clang_add_an_offset_to_the_table(void **state) {
     assert_true(d.is_signed);
 }
 
-static void tables_of_addresses_and_variables_are_told_apart(void **state) {
+static void address_tables_versus_variables(void **state) {
     (void)state;
     struct dispatch d = ASK(ADR_R1, CMP_R3, BHI, 0xe791f103); /* ldr pc, [r1, r3, lsl #2] */
     assert_int_equal(d.kind, DISPATCH_OFFSETS); /* from 0, in the code: Clang's, for Armv5 */
@@ -297,7 +317,7 @@ static void tables_of_addresses_and_variables_are_told_apart(void **state) {
     assert_int_equal(ASK(0xe3e00a0f, 0xe240f01f).kind, DISPATCH_ANY);
 }
 
-static void calls_of_armv4_make_their_return_address_before(void **state) {
+static void armv4_call_return_address(void **state) {
     (void)state;
     assert_int_equal(ASK(0xe1a0e00f, 0xe12fff13).kind, DISPATCH_CALL); /* mov lr, pc; bx r3 */
     assert_int_equal(ASK(0xe1a0e00f, 0xe593f008).kind, DISPATCH_CALL); /* ldr pc, [r3, #8] */
@@ -306,7 +326,7 @@ static void calls_of_armv4_make_their_return_address_before(void **state) {
     assert_int_equal(ASK(0xe1a0e00f, NOP, 0xe12fff13).kind, DISPATCH_ANY);
 }
 
-static void another_stack_is_seen(void **state) {
+static void stack_switch(void **state) {
     (void)state;
     assert_int_equal(ASK(0xe1a0d003, 0xe12fff14).kind, DISPATCH_STACK); /* mov sp, r3; bx r4 */
     assert_int_equal(ASK(0xe08dd002, 0xe12fff14).kind, DISPATCH_STACK); /* add sp, sp, r2 */
@@ -345,7 +365,7 @@ static void check_line(const struct told *line, size_t count) {
     check_line((const struct told[]){__VA_ARGS__},                                                 \
                sizeof((const struct told[]){__VA_ARGS__}) / sizeof(struct told))
 
-static void addresses_are_distances_from_the_pc(void **state) {
+static void pc_relative_addresses(void **state) {
     (void)state;
     CHECK_LINE({0xe59f3008, 0, 0}, /* ldr r3, literal: 0x1000 */
                {0xe08f4003, OPERAND_PC_ADDRESS, 0x100c}, {0xe2845010, OPERAND_PC_ADDRESS, 0x101c},
@@ -357,7 +377,7 @@ static void addresses_are_distances_from_the_pc(void **state) {
                {0xe5942008, 0, 0}, {0xe5962008, OPERAND_PC_MEMORY, 0x1014});
 }
 
-static void the_linkers_stubs_load_from_their_slots(void **state) {
+static void linker_stub_slots(void **state) {
     (void)state;
     CHECK_LINE({0xe28fc600, 0, 0}, {0xe28cca10, OPERAND_PC_ADDRESS, 0x10008},
                {0xe5bcf020, OPERAND_PC_MEMORY, 0x10028});
@@ -365,7 +385,7 @@ static void the_linkers_stubs_load_from_their_slots(void **state) {
                {0xe59cf000, OPERAND_PC_MEMORY, 0x100c});
 }
 
-static void numbers_of_two_halves_are_told_apart_from_addresses(void **state) {
+static void absolute_numbers_versus_addresses(void **state) {
     (void)state;
     CHECK_LINE({0xe3013234, 0, 0}, {0xe3403005, OPERAND_ABSOLUTE, 0x51234},
                {0xe08f4003, OPERAND_PC_ADDRESS, 0x51244}, {0xe2833001, 0, 0},
@@ -373,32 +393,14 @@ static void numbers_of_two_halves_are_told_apart_from_addresses(void **state) {
     CHECK_LINE({0xe3403005, 0, 0}, {0xe08f4003, 0, 0}); /* half of one */
 }
 
-static void calls_lose_what_they_may_change(void **state) {
+static void registers_lost_at_calls(void **state) {
     (void)state;
     CHECK_LINE({0xe28f3008, 0, 0}, {0xe28f4008, 0, 0}, {0xeb000000, 0, 0}, {0xe5932000, 0, 0},
                {0xe5942000, OPERAND_PC_MEMORY, 0x14});
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_are_made_and_left),
-        cmocka_unit_test(frames_of_the_old_standard_are_left_by_loading_sp),
-        cmocka_unit_test(returns_that_load_sp_tell_where_their_address_is),
-        cmocka_unit_test(returns_tell_how_many_words_stand_behind_their_address),
-        cmocka_unit_test(all_registers_are_pushed_at_once),
-        cmocka_unit_test(what_is_not_known_is_a_change),
-        cmocka_unit_test(calls_keep_what_the_abi_says),
-        cmocka_unit_test(switches_of_gcc_jump_through_addresses_behind_them),
-        cmocka_unit_test(switches_of_gcc_jump_to_branches_behind_them),
-        cmocka_unit_test(a_number_from_memory_is_no_offset),
-        cmocka_unit_test(switches_of_clang_add_an_offset_to_the_table),
-        cmocka_unit_test(tables_of_addresses_and_variables_are_told_apart),
-        cmocka_unit_test(calls_of_armv4_make_their_return_address_before),
-        cmocka_unit_test(another_stack_is_seen),
-        cmocka_unit_test(addresses_are_distances_from_the_pc),
-        cmocka_unit_test(the_linkers_stubs_load_from_their_slots),
-        cmocka_unit_test(numbers_of_two_halves_are_told_apart_from_addresses),
-        cmocka_unit_test(calls_lose_what_they_may_change),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

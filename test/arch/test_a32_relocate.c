@@ -17,6 +17,19 @@
 #include "arch/arm/arm.h"
 #include "oracle_a32.h"
 
+#define TESTS                                                                                      \
+    TEST(position_independent_words_unchanged)                                                     \
+    TEST(branch_targets_and_conditions)                                                            \
+    TEST(address_computations)                                                                     \
+    TEST(sums_and_loads_with_pc)                                                                   \
+    TEST(vector_loads_from_a_copy)                                                                 \
+    TEST(literal_jump_with_its_copy)                                                               \
+    TEST(call_return_addresses)                                                                    \
+    TEST(prefetches_left_out)                                                                      \
+    TEST(conditional_and_t32_calls_refused)                                                        \
+    TEST(far_jumps)                                                                                \
+    TEST(opposite_condition_skip)
+
 enum { AHEAD = 8, ALWAYS = (int)0xe0000000 };
 static const vaddr_t FROM = 0x40000000;
 static const int64_t places[] = {-0x1f00000, -0x1000, 4, 0x12344, 0x1f00ff4}; /* from FROM */
@@ -61,7 +74,7 @@ static void check_parts(const struct relocated *r, size_t count, vaddr_t last) {
     for (vaddr_t _i = 0, to = FROM + (vaddr_t)places[0];                                           \
          _i < sizeof places / sizeof *places && ((to = FROM + (vaddr_t)places[_i]), true); _i++)
 
-static void what_has_no_pc_in_it_stays_as_it_is(void **state) {
+static void position_independent_words_unchanged(void **state) {
     (void)state;
     static const uint32_t words[] = {
         0xe92d4ff0 /* push {r4-fp, lr} */,
@@ -111,7 +124,7 @@ static void check_far(const struct relocated *r, vaddr_t to, vaddr_t target, uin
     check_parts(r, 2, FROM + 4);
 }
 
-static void branches_lead_to_the_same_place_on_the_same_condition(void **state) {
+static void branch_targets_and_conditions(void **state) {
     (void)state;
     static const uint32_t words[] = {
         0xea000002 /* b +16 */,
@@ -198,7 +211,7 @@ static void run(struct machine *m, const struct relocated *r, vaddr_t to, size_t
 
 static const struct machine START = {.r = {11, 0x2222, 0x33334, 4, 0x55, 6, 7, 8, 9, 10, 11, 12}};
 
-static void addresses_are_computed_in_steps(void **state) {
+static void address_computations(void **state) {
     (void)state;
     static const uint32_t words[] = {0xe28f3008, 0xe24f3e12, 0xe28f0102 /* + 0x80000000 */,
                                      0x028f3008, 0xe1a0e00f, 0xe1a0300f};
@@ -219,7 +232,7 @@ static void addresses_are_computed_in_steps(void **state) {
 }
 
 /* Each of these reads the pc and another register, or writes one that it does not read. */
-static void sums_and_loads_are_those_of_the_original(void **state) {
+static void sums_and_loads_with_pc(void **state) {
     (void)state;
     static const uint32_t words[] = {
         0xe08f0003 /* add r0, pc, r3 */,
@@ -258,7 +271,7 @@ static void sums_and_loads_are_those_of_the_original(void **state) {
         }
 }
 
-static void vectors_are_loaded_from_a_copy(void **state) {
+static void vector_loads_from_a_copy(void **state) {
     (void)state;
     static const struct {
         uint32_t word;
@@ -287,7 +300,7 @@ static void vectors_are_loaded_from_a_copy(void **state) {
 }
 
 /* ldr pc, [pc, #-4]: the linker's way to code that is far. */
-static void jumps_to_a_literal_have_a_copy_of_it(void **state) {
+static void literal_jump_with_its_copy(void **state) {
     (void)state;
     EACH_PLACE(to) {
         struct relocated r;
@@ -301,7 +314,7 @@ static void jumps_to_a_literal_have_a_copy_of_it(void **state) {
     }
 }
 
-static void calls_return_to_where_the_original_would(void **state) {
+static void call_return_addresses(void **state) {
     (void)state;
     const uint32_t bl = 0xeb000040; /* to FROM + 0x108 */
     struct insn in;
@@ -320,7 +333,7 @@ static void calls_return_to_where_the_original_would(void **state) {
     }
 }
 
-static void prefetches_are_left_out(void **state) {
+static void prefetches_left_out(void **state) {
     (void)state;
     struct relocated r;
     assert_int_equal(relocate(0xf5dff010, FROM + 0x1000, &r), 0);
@@ -330,7 +343,7 @@ static void prefetches_are_left_out(void **state) {
     assert_int_equal(word_at(&r, 0), 0xf5d1f010);
 }
 
-static void calls_with_conditions_and_to_t32_are_not_moved(void **state) {
+static void conditional_and_t32_calls_refused(void **state) {
     (void)state;
     static const uint32_t words[] = {0x1b000001, 0xfa000001, 0xe12fff33, 0x112fff33, 0xea000001};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -340,7 +353,7 @@ static void calls_with_conditions_and_to_t32_are_not_moved(void **state) {
     }
 }
 
-static void what_is_too_far_has_a_far_jump(void **state) {
+static void far_jumps(void **state) {
     (void)state;
     struct relocated r;
     assert_int_equal(relocate(0xea000000, FROM + 0x2000000, &r), 0); /* its target is 8 on */
@@ -365,7 +378,7 @@ static void what_is_too_far_has_a_far_jump(void **state) {
     assert_int_equal(arch->jump(jump, FROM, FROM + 2), -ERANGE);
 }
 
-static void the_opposite_condition_skips_exactly_what_follows(void **state) {
+static void opposite_condition_skip(void **state) {
     (void)state;
     static const uint32_t exits[] = {0x0a000002, 0x08bd8010, 0x012fff1e, 0x01a0f003, 0x049df004};
     for (size_t i = 0; i < sizeof exits / sizeof *exits; i++)
@@ -390,18 +403,7 @@ static void the_opposite_condition_skips_exactly_what_follows(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_has_no_pc_in_it_stays_as_it_is),
-        cmocka_unit_test(branches_lead_to_the_same_place_on_the_same_condition),
-        cmocka_unit_test(addresses_are_computed_in_steps),
-        cmocka_unit_test(sums_and_loads_are_those_of_the_original),
-        cmocka_unit_test(vectors_are_loaded_from_a_copy),
-        cmocka_unit_test(jumps_to_a_literal_have_a_copy_of_it),
-        cmocka_unit_test(calls_return_to_where_the_original_would),
-        cmocka_unit_test(prefetches_are_left_out),
-        cmocka_unit_test(calls_with_conditions_and_to_t32_are_not_moved),
-        cmocka_unit_test(what_is_too_far_has_a_far_jump),
-        cmocka_unit_test(the_opposite_condition_skips_exactly_what_follows),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * The decoder of A64 agrees with Capstone about words of all groups: what branches and where to,
- * what is relative to the pc, what tests and writes flags, which registers are written.
+ * The A64 decoder agrees with Capstone on words of all groups: branches and their targets,
+ * operands relative to the pc, flags tested and written, registers written.
  */
 #include <elf.h>
 #include <setjmp.h>
@@ -15,6 +15,14 @@
 
 #include "arch/arch.h"
 #include "oracle_a64.h"
+
+#define TESTS                                                                                      \
+    TEST(capstone_agrees_on_all_groups)                                                            \
+    TEST(capstone_agrees_on_rare_forms)                                                            \
+    TEST(cut_or_misaligned_bytes)                                                                  \
+    TEST(bti_landing_instructions)                                                                 \
+    TEST(landing_on_pac_lr_signing)                                                                \
+    TEST(unmovable_pac_lr_signatures)
 
 static const vaddr_t AT = 0x40000000;
 static const struct arch *arch;
@@ -108,7 +116,7 @@ static bool check(uint32_t word) {
     return true;
 }
 
-static void words_of_all_groups_are_what_capstone_says(void **state) {
+static void capstone_agrees_on_all_groups(void **state) {
     (void)state;
     enum { WORDS = 600000 };
     size_t known = 0;
@@ -118,7 +126,7 @@ static void words_of_all_groups_are_what_capstone_says(void **state) {
 }
 
 /* Rare ones are met by varying what is around their fixed bits. */
-static void words_of_rare_forms_are_what_capstone_says(void **state) {
+static void capstone_agrees_on_rare_forms(void **state) {
     (void)state;
     static const uint32_t forms[] = {
         0xd61f0000, 0xd63f0000, 0xd65f0000, 0xd61f081f, 0xd71f0800, 0xd65f0bff, 0xd4000001,
@@ -136,7 +144,7 @@ static void words_of_rare_forms_are_what_capstone_says(void **state) {
     }
 }
 
-static void what_is_cut_off_or_askew_is_no_instruction(void **state) {
+static void cut_or_misaligned_bytes(void **state) {
     (void)state;
     static const uint8_t ret[] = {0xc0, 0x03, 0x5f, 0xd6};
     struct insn in;
@@ -153,7 +161,7 @@ static void what_is_cut_off_or_askew_is_no_instruction(void **state) {
     assert_false(arch->is_return(ret, 3));
 }
 
-static void landing_instructions_are_those_that_bti_asks_for(void **state) {
+static void bti_landing_instructions(void **state) {
     (void)state;
     static const struct {
         uint32_t word;
@@ -171,7 +179,7 @@ static void landing_instructions_are_those_that_bti_asks_for(void **state) {
 }
 
 /* FEAT_PAuth_LR (Arm ARM, C6.2). Some of these are for indirect branches, too. */
-static void what_signs_by_its_address_is_landed_on(void **state) {
+static void landing_on_pac_lr_signing(void **state) {
     (void)state;
     static const uint32_t words[] = {0xdac1a3fe, 0xdac1a7fe, 0xdac183fe, 0xdac187fe};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -183,7 +191,7 @@ static void what_signs_by_its_address_is_landed_on(void **state) {
 }
 
 /* Only what goes by its own address stays; what `pacm` is for must come right behind it. */
-static void signatures_stay_where_their_address_counts(void **state) {
+static void unmovable_pac_lr_signatures(void **state) {
     (void)state;
     static const struct {
         uint32_t word;
@@ -221,14 +229,8 @@ static void signatures_stay_where_their_address_counts(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_of_all_groups_are_what_capstone_says),
-        cmocka_unit_test(words_of_rare_forms_are_what_capstone_says),
-        cmocka_unit_test(what_is_cut_off_or_askew_is_no_instruction),
-        cmocka_unit_test(landing_instructions_are_those_that_bti_asks_for),
-        cmocka_unit_test(what_signs_by_its_address_is_landed_on),
-        cmocka_unit_test(signatures_stay_where_their_address_counts),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     arch = arch_for_machine(EM_AARCH64);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

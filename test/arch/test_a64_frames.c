@@ -1,4 +1,4 @@
-/* What A64 instructions do to the stack pointer, and how indirect jumps find their targets. */
+/* Effects of A64 instructions on the stack pointer, and targets of indirect jumps. */
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +9,18 @@
 #include <string.h>
 
 #include "arch/arch.h"
+
+#define TESTS                                                                                      \
+    TEST(frame_setup_and_teardown)                                                                 \
+    TEST(unknown_effect_is_a_write)                                                                \
+    TEST(callee_saved_registers)                                                                   \
+    TEST(gcc_switch_by_scaled_offset)                                                              \
+    TEST(clang_switch_by_table_or_label)                                                           \
+    TEST(switch_entry_count_from_comparison)                                                       \
+    TEST(switch_with_table_out_of_sight)                                                           \
+    TEST(address_tables_versus_variables)                                                          \
+    TEST(stack_switch)                                                                             \
+    TEST(pc_relative_addresses)
 
 enum { FP = 29, LR = 30, SP = 31, NONE = STACK_NO_REGISTER, MOST = 10 };
 static const vaddr_t AT = 0x40000000;
@@ -43,7 +55,7 @@ static void check_effects(uint32_t word, size_t count, const struct stack_effect
 #define WRITES(mask)                                                                               \
     { .op = STACK_NONE, .changed = (mask) }
 
-static void frames_are_made_and_left(void **state) {
+static void frame_setup_and_teardown(void **state) {
     (void)state;
     CHECK(0xa9bd7bfd, SET(SP, SP, -48), STORE(FP, SP, 0, 8), STORE(LR, SP, 8, 8));
     CHECK(0xa8c37bfd, LOAD(FP, SP, 0), LOAD(LR, SP, 8), SET(SP, SP, 48));
@@ -61,7 +73,7 @@ static void frames_are_made_and_left(void **state) {
     CHECK(0xaa0203e1, SET(1, 2, 0)); /* mov x1, x2 */
 }
 
-static void what_is_not_known_is_a_change(void **state) {
+static void unknown_effect_is_a_write(void **state) {
     (void)state;
     CHECK(0x8b2c63ff, WRITES(1U << SP)); /* add sp, sp, x12 */
     CHECK(0x043f57df, WRITES(1U << SP)); /* addvl sp, sp, #-2 */
@@ -78,7 +90,7 @@ static void what_is_not_known_is_a_change(void **state) {
     assert_true(e[0].changed & 2); /* its base, written back */
 }
 
-static void calls_keep_what_the_abi_says(void **state) {
+static void callee_saved_registers(void **state) {
     (void)state;
     struct stack_effect e[STACK_MAX_EFFECTS];
     uint32_t blr = 0xd63f0060, nothing = 0x00010000;
@@ -121,7 +133,7 @@ static void check_offsets(struct dispatch d, vaddr_t base, uint8_t bytes, uint8_
     assert_int_equal(d.is_signed, sign);
 }
 
-static void switches_of_gcc_add_a_scaled_offset_to_a_label(void **state) {
+static void gcc_switch_by_scaled_offset(void **state) {
     (void)state;
     const vaddr_t label = AT + 12 + 20;
     check_offsets(ASK(ADRP_X2, ADD_X2, LDRB_W1, ADR_X0, 0x8b218801, BR_X1), label, 1, 2, true);
@@ -129,7 +141,7 @@ static void switches_of_gcc_add_a_scaled_offset_to_a_label(void **state) {
     check_offsets(ASK(ADRP_X2, ADD_X2, LDR_W1, ADR_X0, 0x8b21c801, BR_X1), label, 4, 2, true);
 }
 
-static void switches_of_clang_add_an_offset_to_the_table_or_a_label(void **state) {
+static void clang_switch_by_table_or_label(void **state) {
     (void)state;
     /* ldrsw x3, [x2, x1, lsl #2]; add x2, x2, x3; br x2 */
     check_offsets(ASK(ADRP_X2, ADD_X2, 0xb8a17843, 0x8b030042, 0xd61f0040), AT + 0x1123, 4, 0,
@@ -139,7 +151,7 @@ static void switches_of_clang_add_an_offset_to_the_table_or_a_label(void **state
                   1, 2, false);
 }
 
-static void the_comparison_before_a_switch_tells_how_many_entries_it_has(void **state) {
+static void switch_entry_count_from_comparison(void **state) {
     (void)state;
     enum { CMP_W1 = 0x71002c3f, B_HI = 0x54000148, B_CS = 0x54000142, B_EQ = 0x54000140 };
     enum { MOV_W1_W0 = 0x2a0003e1, ADD_X1 = (int)0x8b218801 };
@@ -167,7 +179,7 @@ static void the_comparison_before_a_switch_tells_how_many_entries_it_has(void **
                      0);
 }
 
-static void a_switch_whose_table_is_not_in_sight_is_one_all_the_same(void **state) {
+static void switch_with_table_out_of_sight(void **state) {
     (void)state;
     struct dispatch d = ASK(LDRB_W1, 0x8b218801, BR_X1);
     assert_int_equal(d.kind, DISPATCH_OFFSETS);
@@ -176,7 +188,7 @@ static void a_switch_whose_table_is_not_in_sight_is_one_all_the_same(void **stat
     assert_int_equal(ASK(0xcb0600a5, 0xd61f00a0).kind, DISPATCH_OFFSETS);
 }
 
-static void tables_of_addresses_and_variables_are_told_apart(void **state) {
+static void address_tables_versus_variables(void **state) {
     (void)state;
     struct dispatch d = ASK(ADRP_X2, ADD_X2, 0xf8617841, BR_X1); /* ldr x1, [x2, x1, lsl #3] */
     assert_int_equal(d.kind, DISPATCH_ADDRESSES);
@@ -186,7 +198,7 @@ static void tables_of_addresses_and_variables_are_told_apart(void **state) {
     assert_int_equal(ASK(0xaa0103f0, 0xd61f0200).kind, DISPATCH_ANY);
 }
 
-static void another_stack_is_seen(void **state) {
+static void stack_switch(void **state) {
     (void)state;
     assert_int_equal(ASK(0x910000bf, 0xd61f03c0).kind, DISPATCH_STACK); /* mov sp, x5; br x30 */
     assert_int_equal(ASK(0x8b2563ff, 0xd61f00c0).kind, DISPATCH_STACK); /* add sp, sp, x5; br x6 */
@@ -194,7 +206,7 @@ static void another_stack_is_seen(void **state) {
     assert_int_equal(ASK(0xd282020c, 0x8b2c63ff, BR_X1).kind, DISPATCH_ANY); /* a large frame */
 }
 
-static void addresses_are_followed_along_a_line(void **state) {
+static void pc_relative_addresses(void **state) {
     (void)state;
     static const uint32_t code[] = {
         ADRP_X2,   ADD_X2, 0xd503201f, 0xf9400443 /* ldr x3, [x2, #8] */, 0xd63f0060 /* blr x3 */,
@@ -215,18 +227,8 @@ static void addresses_are_followed_along_a_line(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_are_made_and_left),
-        cmocka_unit_test(what_is_not_known_is_a_change),
-        cmocka_unit_test(calls_keep_what_the_abi_says),
-        cmocka_unit_test(switches_of_gcc_add_a_scaled_offset_to_a_label),
-        cmocka_unit_test(switches_of_clang_add_an_offset_to_the_table_or_a_label),
-        cmocka_unit_test(the_comparison_before_a_switch_tells_how_many_entries_it_has),
-        cmocka_unit_test(a_switch_whose_table_is_not_in_sight_is_one_all_the_same),
-        cmocka_unit_test(tables_of_addresses_and_variables_are_told_apart),
-        cmocka_unit_test(another_stack_is_seen),
-        cmocka_unit_test(addresses_are_followed_along_a_line),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     arch = arch_for_machine(EM_AARCH64);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,21 @@
 #include "arch/arch.h"
 #include "oracle_a64.h"
 
+#define TESTS                                                                                      \
+    TEST(position_independent_words_unchanged)                                                     \
+    TEST(jump_targets)                                                                             \
+    TEST(branch_inverted_over_a_jump)                                                              \
+    TEST(consistent_branches)                                                                      \
+    TEST(adr_in_two_steps)                                                                         \
+    TEST(adrp_in_one_step)                                                                         \
+    TEST(literal_loads)                                                                            \
+    TEST(vector_loads_from_a_copy)                                                                 \
+    TEST(call_return_addresses)                                                                    \
+    TEST(prefetches_left_out)                                                                      \
+    TEST(unmovable_instructions)                                                                   \
+    TEST(targets_out_of_reach_refused)                                                             \
+    TEST(inverted_branch_skip)
+
 static const vaddr_t FROM = 0x40000000;
 static const int64_t places[] = {-0x7f00000, -0x1000, 4, 0x12344, 0x7f00000}; /* from FROM */
 static const struct arch *arch;
@@ -58,7 +73,7 @@ static void check_parts(const struct relocated *r, size_t count, const vaddr_t *
     for (vaddr_t _i = 0, to = FROM + (vaddr_t)places[0];                                           \
          _i < sizeof places / sizeof *places && ((to = FROM + (vaddr_t)places[_i]), true); _i++)
 
-static void what_has_no_pc_in_it_stays_as_it_is(void **state) {
+static void position_independent_words_unchanged(void **state) {
     (void)state;
     static const uint32_t words[] = {
         0xa9bf7bfd /* stp x29, x30, [sp, #-16]! */,
@@ -89,7 +104,7 @@ static void what_has_no_pc_in_it_stays_as_it_is(void **state) {
         }
 }
 
-static void jumps_lead_to_the_same_place(void **state) {
+static void jump_targets(void **state) {
     (void)state;
     static const uint32_t words[] = {0x14000004 /* b +16 */, 0x17fffffc /* b -16 */,
                                      0x15000000 /* b +64 MB */, 0x5400008e /* b.al +16 */,
@@ -113,7 +128,7 @@ static void jumps_lead_to_the_same_place(void **state) {
 }
 
 /* The opposite condition, of the same registers and bits. */
-static void branches_become_their_opposite_over_a_jump(void **state) {
+static void branch_inverted_over_a_jump(void **state) {
     (void)state;
     static const struct {
         uint32_t word;
@@ -153,7 +168,7 @@ static void branches_become_their_opposite_over_a_jump(void **state) {
 }
 
 /* Consistent branches (Armv8.8) are not known to Capstone 4: bit 4 is their only difference. */
-static void consistent_branches_stay_consistent(void **state) {
+static void consistent_branches(void **state) {
     (void)state;
     struct relocated r;
     assert_int_equal(relocate(0x54000090, FROM, FROM + 0x1000, &r), 0);
@@ -174,7 +189,7 @@ static uint64_t added(const struct relocated *r, vaddr_t to, const char *reg) {
     return page.target + low_bits;
 }
 
-static void addresses_are_computed_in_two_steps(void **state) {
+static void adr_in_two_steps(void **state) {
     (void)state;
     static const uint32_t words[] = {0x10000083 /* adr x3, +16 */, 0x50ffff83 /* adr x3, -14 */,
                                      0x707fffe3 /* adr x3, +1 MB − 1 */,
@@ -191,7 +206,7 @@ static void addresses_are_computed_in_two_steps(void **state) {
         }
 }
 
-static void pages_are_computed_in_one(void **state) {
+static void adrp_in_one_step(void **state) {
     (void)state;
     static const uint32_t words[] = {0x90000003, 0xf0000083, 0xd0ffff83, 0x90400003};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -208,7 +223,7 @@ static void pages_are_computed_in_one(void **state) {
         }
 }
 
-static void literals_are_loaded_from_where_they_are(void **state) {
+static void literal_loads(void **state) {
     (void)state;
     static const struct {
         uint32_t word;
@@ -238,7 +253,7 @@ static void literals_are_loaded_from_where_they_are(void **state) {
         }
 }
 
-static void vectors_are_loaded_from_a_copy(void **state) {
+static void vector_loads_from_a_copy(void **state) {
     (void)state;
     static const struct {
         uint32_t word;
@@ -261,7 +276,7 @@ static void vectors_are_loaded_from_a_copy(void **state) {
         }
 }
 
-static void calls_return_to_where_the_original_would(void **state) {
+static void call_return_addresses(void **state) {
     (void)state;
     const uint32_t bl = 0x94000041; /* to FROM + 0x104 */
     struct insn in;
@@ -280,7 +295,7 @@ static void calls_return_to_where_the_original_would(void **state) {
     }
 }
 
-static void prefetches_are_left_out(void **state) {
+static void prefetches_left_out(void **state) {
     (void)state;
     struct relocated r;
     assert_int_equal(relocate(0xd8000083, FROM, FROM + 0x1000, &r), 0);
@@ -288,7 +303,7 @@ static void prefetches_are_left_out(void **state) {
     assert_true(read_back(&r, FROM, 0).nop);
 }
 
-static void what_must_stay_is_told(void **state) {
+static void unmovable_instructions(void **state) {
     (void)state;
     static const struct {
         uint32_t word;
@@ -312,7 +327,7 @@ static void what_must_stay_is_told(void **state) {
     }
 }
 
-static void what_is_too_far_is_refused(void **state) {
+static void targets_out_of_reach_refused(void **state) {
     (void)state;
     static const struct {
         uint32_t word;
@@ -334,7 +349,7 @@ static void what_is_too_far_is_refused(void **state) {
     assert_int_equal(arch->jump(jump, FROM, FROM + 2), -ERANGE);
 }
 
-static void an_inverted_branch_skips_exactly_what_follows(void **state) {
+static void inverted_branch_skip(void **state) {
     (void)state;
     static const uint32_t words[] = {0x54000080, 0xb4000085, 0x35ffff85, 0x36180083, 0xb7f80083};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -353,21 +368,8 @@ static void an_inverted_branch_skips_exactly_what_follows(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_has_no_pc_in_it_stays_as_it_is),
-        cmocka_unit_test(jumps_lead_to_the_same_place),
-        cmocka_unit_test(branches_become_their_opposite_over_a_jump),
-        cmocka_unit_test(consistent_branches_stay_consistent),
-        cmocka_unit_test(addresses_are_computed_in_two_steps),
-        cmocka_unit_test(pages_are_computed_in_one),
-        cmocka_unit_test(literals_are_loaded_from_where_they_are),
-        cmocka_unit_test(vectors_are_loaded_from_a_copy),
-        cmocka_unit_test(calls_return_to_where_the_original_would),
-        cmocka_unit_test(prefetches_are_left_out),
-        cmocka_unit_test(what_must_stay_is_told),
-        cmocka_unit_test(what_is_too_far_is_refused),
-        cmocka_unit_test(an_inverted_branch_skips_exactly_what_follows),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     arch = arch_for_machine(EM_AARCH64);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,7 @@
-/* What is to be seen of A64's stubs without knowing which they are. */
+/*
+ * Properties of A64 stubs that can be read from their bytes alone, without knowing which stub it
+ * is.
+ */
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +13,11 @@
 
 #include "arch/aarch64/stub.h"
 #include "arch/arch.h"
+
+#define TESTS                                                                                      \
+    TEST(stub_end_from_every_instruction)                                                          \
+    TEST(stub_only_instructions)                                                                   \
+    TEST(program_instructions_are_not_stub_only)
 
 enum { WORD = 4, VARIANTS = 7, OVERFLOWS = OVERFLOW_OVERWRITE + 1 };
 static const uint8_t variants[VARIANTS] = {
@@ -48,7 +56,7 @@ static void check_ends(uint8_t variant, enum overflow overflow) {
     assert_int_equal(end + WORD + at, size + end);
 }
 
-static void the_end_of_a_stub_is_found_from_everywhere(void **unused) {
+static void stub_end_from_every_instruction(void **unused) {
     (void)unused;
     for (int v = 0; v < VARIANTS; v++)
         for (int o = 0; o < OVERFLOWS; o++)
@@ -56,7 +64,7 @@ static void the_end_of_a_stub_is_found_from_everywhere(void **unused) {
 }
 
 /* ldxr, stlxr, and the addresses that the agent is told; not what can be run elsewhere. */
-static void what_only_stubs_have_is_known(void **unused) {
+static void stub_only_instructions(void **unused) {
     (void)unused;
     uint8_t code[2 * STUB_MAX_BYTES];
     size_t size = write_two(0, OVERFLOW_WAIT, code), count = 0;
@@ -72,7 +80,7 @@ static void what_only_stubs_have_is_known(void **unused) {
 }
 
 /* Whatever form a program's instruction has where it is moved to. */
-static void programs_have_nothing_of_it(void **unused) {
+static void program_instructions_are_not_stub_only(void **unused) {
     (void)unused;
     static const uint32_t words[] = {0x10000400, 0x30000401, 0xb0000402, 0x58000403,
                                      0x18000404, 0x98000405, 0x1c000406, 0x9c000407,
@@ -92,10 +100,7 @@ static void programs_have_nothing_of_it(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_end_of_a_stub_is_found_from_everywhere),
-        cmocka_unit_test(what_only_stubs_have_is_known),
-        cmocka_unit_test(programs_have_nothing_of_it),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("arch/a64 stub", tests, NULL, NULL);
 }

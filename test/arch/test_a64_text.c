@@ -1,7 +1,7 @@
 /*
- * The text of A64 instructions is Capstone's, of all that Capstone knows but vectors of several
- * elements; the way to write numbers apart, and what is named at each exception. What Capstone 4
- * does not know has no text, or that which objdump has.
+ * Text of A64 instructions equals Capstone's for all instructions that Capstone knows, except
+ * vectors of several elements. Notation of numbers and the names listed at each exception differ.
+ * Instructions that Capstone 4 does not know have objdump's text or none.
  */
 #include <elf.h>
 #include <setjmp.h>
@@ -18,6 +18,19 @@
 
 #include "arch/arch.h"
 #include "oracle_a64.h"
+
+#define TESTS                                                                                      \
+    TEST(capstone_agrees_on_text)                                                                  \
+    TEST(every_name_is_met)                                                                        \
+    TEST(objdump_agrees_on_text)                                                                   \
+    TEST(manual_names_where_capstone_differs)                                                      \
+    TEST(text_of_newer_branches_and_hints)                                                         \
+    TEST(text_of_atomic_accesses)                                                                  \
+    TEST(text_of_memory_tags)                                                                      \
+    TEST(text_of_pac_and_newer_conversions)                                                        \
+    TEST(text_of_pac_lr_signatures)                                                                \
+    TEST(names_of_readable_registers)                                                              \
+    TEST(vectors_and_reserved_words_as_numbers)
 
 static const vaddr_t AT = 0x40000000;
 static const struct arch *arch;
@@ -262,7 +275,7 @@ static const struct {
     {0x9eae0000, 0x000103ff, "halves of vectors"},
 };
 
-static void words_are_drawn_as_capstone_does(void **state) {
+static void capstone_agrees_on_text(void **state) {
     (void)state;
     enum { EACH = 20000 };
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
@@ -275,7 +288,7 @@ static void words_are_drawn_as_capstone_does(void **state) {
 }
 
 /* A row of the tables that were lost would be found above; one that no word above meets, here. */
-static void all_names_were_met(void **state) {
+static void every_name_is_met(void **state) {
     (void)state;
     for (const char *p = names + 1; *p; p = strchr(p, ' ') + 1) {
         char name[sizeof met->name];
@@ -304,7 +317,7 @@ static void assert_texts(const struct drawn *words, size_t count) {
 }
 #define ASSERT_TEXTS(words) assert_texts(words, sizeof(words) / sizeof *(words))
 
-static void text_is_written_as_by_objdump(void **state) {
+static void objdump_agrees_on_text(void **state) {
     (void)state;
     static const struct drawn words[] = {{0xa9bf7bfd, "stp x29, x30, [sp, #-16]!"},
                                          {0xa8c17bfd, "ldp x29, x30, [sp], #16"},
@@ -337,7 +350,7 @@ static void text_is_written_as_by_objdump(void **state) {
     ASSERT_TEXTS(words);
 }
 
-static void what_capstone_has_other_names_for_has_those_of_the_manual(void **state) {
+static void manual_names_where_capstone_differs(void **state) {
     (void)state;
     static const struct drawn words[] = {{0x52800080, "mov w0, #0x4"},
                                          {0x52a00020, "mov w0, #0x10000"},
@@ -369,7 +382,7 @@ static void what_capstone_has_other_names_for_has_those_of_the_manual(void **sta
 }
 
 /* What Capstone 4 does not know; as objdump 2.40 has it. */
-static void branches_and_hints_of_newer_processors_have_texts(void **state) {
+static void text_of_newer_branches_and_hints(void **state) {
     (void)state;
     static const struct drawn words[] = {{0xd503233f, "paciasp"},
                                          {0xd50323bf, "autiasp"},
@@ -410,7 +423,7 @@ static void branches_and_hints_of_newer_processors_have_texts(void **state) {
     ASSERT_TEXTS(words);
 }
 
-static void atomic_accesses_have_texts(void **state) {
+static void text_of_atomic_accesses(void **state) {
     (void)state;
     static const struct drawn words[] = {{0xb8210062, "ldadd w1, w2, [x3]"},
                                          {0xb8211062, "ldclr w1, w2, [x3]"},
@@ -452,7 +465,7 @@ static void atomic_accesses_have_texts(void **state) {
     ASSERT_TEXTS(words);
 }
 
-static void tags_have_texts(void **state) {
+static void text_of_memory_tags(void **state) {
     (void)state;
     static const struct drawn words[] = {{0x91810420, "addg x0, x1, #0x10, #1"},
                                          {0xd1810420, "subg x0, x1, #0x10, #1"},
@@ -478,7 +491,7 @@ static void tags_have_texts(void **state) {
     ASSERT_TEXTS(words);
 }
 
-static void authentication_and_newer_conversions_have_texts(void **state) {
+static void text_of_pac_and_newer_conversions(void **state) {
     (void)state;
     static const struct drawn words[] = {
         {0x9ac23020, "pacga x0, x1, x2"}, {0xdac10020, "pacia x0, x1"},
@@ -499,7 +512,7 @@ static void authentication_and_newer_conversions_have_texts(void **state) {
 }
 
 /* FEAT_PAuth_LR, which binutils has since 2.42. */
-static void signatures_of_addresses_have_texts(void **state) {
+static void text_of_pac_lr_signatures(void **state) {
     (void)state;
     static const struct drawn words[] = {{0xdac1a3fe, "paciasppc"},
                                          {0xdac1a7fe, "pacibsppc"},
@@ -518,7 +531,7 @@ static void signatures_of_addresses_have_texts(void **state) {
     ASSERT_TEXTS(words);
 }
 
-static void registers_that_programs_read_have_names(void **state) {
+static void names_of_readable_registers(void **state) {
     (void)state;
     static const struct drawn words[] = {{0xd53b4200, "mrs x0, nzcv"},
                                          {0xd53b4220, "mrs x0, daif"},
@@ -556,7 +569,7 @@ static void registers_that_programs_read_have_names(void **state) {
     ASSERT_TEXTS(words);
 }
 
-static void vectors_and_what_is_reserved_are_words(void **state) {
+static void vectors_and_reserved_words_as_numbers(void **state) {
     (void)state;
     static const struct drawn words[] = {
         {0x4f03f600, ".inst 0x4f03f600"}, {0x12007fff, ".inst 0x12007fff"},
@@ -574,19 +587,8 @@ static void vectors_and_what_is_reserved_are_words(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_are_drawn_as_capstone_does),
-        cmocka_unit_test(all_names_were_met),
-        cmocka_unit_test(text_is_written_as_by_objdump),
-        cmocka_unit_test(what_capstone_has_other_names_for_has_those_of_the_manual),
-        cmocka_unit_test(branches_and_hints_of_newer_processors_have_texts),
-        cmocka_unit_test(atomic_accesses_have_texts),
-        cmocka_unit_test(tags_have_texts),
-        cmocka_unit_test(authentication_and_newer_conversions_have_texts),
-        cmocka_unit_test(signatures_of_addresses_have_texts),
-        cmocka_unit_test(registers_that_programs_read_have_names),
-        cmocka_unit_test(vectors_and_what_is_reserved_are_words),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     arch = arch_for_machine(EM_AARCH64);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * Stubs of A32 and T32, as Capstone reads them: one program in two encodings, with the same states.
- * test/arch/a32/stubs.c runs them.
+ * A32 and T32 stubs as Capstone reads them: one program in two encodings, with the same stub
+ * states. test/arch/a32/stubs.c runs them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +16,16 @@
 #include "arch/arm/stub.h"
 #include "oracle_a32.h"
 #include "oracle_t32.h"
+
+#define TESTS                                                                                      \
+    TEST(same_program_in_both_states)                                                              \
+    TEST(stub_states_at_every_instruction)                                                         \
+    TEST(sites_read_from_stubs)                                                                    \
+    TEST(retry_at_the_lane_lookup)                                                                 \
+    TEST(stub_end_from_every_instruction)                                                          \
+    TEST(stub_only_instructions)                                                                   \
+    TEST(other_stub_instructions_are_movable)                                                      \
+    TEST(program_instructions_are_not_stub_only)
 
 enum { SITE = 0x12345674, AGENT = -0x23458, OVERFLOWS = OVERFLOW_OVERWRITE + 1, STATES = 2 };
 enum { LINES = 80, LINE_BYTES = 96, WORD = 4 };
@@ -216,7 +226,7 @@ static void check_line(const struct expected *e, const struct listing *l, size_t
         assert_string_equal(found, text);
 }
 
-static void both_states_have_one_program(void **unused) {
+static void same_program_in_both_states(void **unused) {
     (void)unused;
     EACH_STUB(stub) {
         struct listing l = read_stub(&stub);
@@ -265,14 +275,14 @@ static void check_states(const struct stub *s) {
     assert_false(arch_of(s->t32)->stub_state(s->spec.variant, s->spec.overflow, at, &found));
 }
 
-static void every_point_of_a_stub_has_its_state(void **unused) {
+static void stub_states_at_every_instruction(void **unused) {
     (void)unused;
     EACH_STUB(stub) { check_states(&stub); }
 }
 
 /* ---- what is found in them ---- */
 
-static void sites_are_read_from_stubs(void **unused) {
+static void sites_read_from_stubs(void **unused) {
     (void)unused;
     EACH_STUB(stub) {
         if (!(stub.spec.variant & STUB_HOOK))
@@ -283,7 +293,7 @@ static void sites_are_read_from_stubs(void **unused) {
 }
 
 /* The lane is looked for once more. */
-static void a_stub_is_tried_again_where_it_looks_for_the_lane(void **unused) {
+static void retry_at_the_lane_lookup(void **unused) {
     (void)unused;
     EACH_STUB(stub) {
         struct listing l = read_stub(&stub);
@@ -293,7 +303,7 @@ static void a_stub_is_tried_again_where_it_looks_for_the_lane(void **unused) {
     }
 }
 
-static void the_end_of_a_stub_is_found_from_everywhere(void **unused) {
+static void stub_end_from_every_instruction(void **unused) {
     (void)unused;
     EACH_STUB(stub) {
         size_t end = stub.size - 2 * (size_t)WORD, unit = stub.t32 ? 2 : WORD, found;
@@ -307,7 +317,7 @@ static void the_end_of_a_stub_is_found_from_everywhere(void **unused) {
 }
 
 /* Exclusive accesses, and where it learns its own address. */
-static void what_only_stubs_have_is_known(void **unused) {
+static void stub_only_instructions(void **unused) {
     (void)unused;
     EACH_STUB(stub) {
         const struct listing l = read_stub(&stub);
@@ -326,7 +336,7 @@ static void what_only_stubs_have_is_known(void **unused) {
 }
 
 /* Over the bridge (arch/bridge.h), or by what does branches. */
-static void all_else_of_a_stub_can_be_run_elsewhere(void **unused) {
+static void other_stub_instructions_are_movable(void **unused) {
     (void)unused;
     EACH_STUB(stub) {
         const struct listing l = read_stub(&stub);
@@ -357,7 +367,7 @@ static void check_moved(bool t32, const void *code, size_t size) {
         assert_false(arm_is_of_stub(t32, moved.bytes + at, moved.size - at));
 }
 
-static void programs_have_nothing_of_it(void **unused) {
+static void program_instructions_are_not_stub_only(void **unused) {
     (void)unused;
     /* adr, mov from the pc, add of it, loads by it, bl, and what is the same everywhere */
     static const uint32_t a32[] = {0xe28f5010, 0xe24f5f7f, 0xe1a0500f, 0xe08f5004, 0xe0845000,
@@ -372,15 +382,7 @@ static void programs_have_nothing_of_it(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_states_have_one_program),
-        cmocka_unit_test(every_point_of_a_stub_has_its_state),
-        cmocka_unit_test(sites_are_read_from_stubs),
-        cmocka_unit_test(a_stub_is_tried_again_where_it_looks_for_the_lane),
-        cmocka_unit_test(the_end_of_a_stub_is_found_from_everywhere),
-        cmocka_unit_test(what_only_stubs_have_is_known),
-        cmocka_unit_test(all_else_of_a_stub_can_be_run_elsewhere),
-        cmocka_unit_test(programs_have_nothing_of_it),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("arch/arm stub", tests, NULL, NULL);
 }

@@ -1,8 +1,7 @@
 /*
- * The quick ways to decode and to learn about flags answer what the long ways do: for every opcode
- * of the two maps, with prefixes in all combinations that occur, with each ModRM byte and kind of
- * SIB byte; also when bytes are missing. And it is not asked in vain: it knows what compilers
- * write.
+ * The fast decoder and the fast flag analysis of x86-64 answer as the slow ones do: for every
+ * opcode of both maps, with all combinations of prefixes that occur, every ModRM byte and every
+ * kind of SIB byte, and for cut-off bytes. They also know all instructions that compilers write.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +12,12 @@
 #include <string.h>
 
 #include "arch/x86_64/x86_64.h"
+
+#define TESTS                                                                                      \
+    TEST(one_byte_opcodes)                                                                         \
+    TEST(two_byte_opcodes_0f)                                                                      \
+    TEST(cut_off_instructions)                                                                     \
+    TEST(compiler_output)
 
 enum { AT = 0x401000 };
 
@@ -130,12 +135,12 @@ static void for_each_start(bool after_0f, void (*check)(const struct start *)) {
     }
 }
 
-static void all_forms_of_one_byte_opcodes_are_decoded_alike(void **state) {
+static void one_byte_opcodes(void **state) {
     (void)state;
     for_each_start(false, every_operand);
 }
 
-static void all_forms_of_opcodes_after_0f_are_decoded_alike(void **state) {
+static void two_byte_opcodes_0f(void **state) {
     (void)state;
     for_each_start(true, every_operand);
 }
@@ -151,13 +156,13 @@ static void every_part(const struct start *s) {
         same(bytes, room);
 }
 
-static void instructions_that_are_cut_off_are_none(void **state) {
+static void cut_off_instructions(void **state) {
     (void)state;
     for_each_start(false, every_part);
     for_each_start(true, every_part);
 }
 
-static void what_compilers_write_is_known(void **state) {
+static void compiler_output(void **state) {
     (void)state;
     static const struct {
         const char *bytes;
@@ -186,11 +191,7 @@ static void what_compilers_write_is_known(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_forms_of_one_byte_opcodes_are_decoded_alike),
-        cmocka_unit_test(all_forms_of_opcodes_after_0f_are_decoded_alike),
-        cmocka_unit_test(instructions_that_are_cut_off_are_none),
-        cmocka_unit_test(what_compilers_write_is_known),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

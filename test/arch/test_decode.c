@@ -1,4 +1,4 @@
-/* What kinds of instructions the x86-64 decoder tells apart. */
+/* Kinds of instructions that the x86-64 decoder distinguishes. */
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +9,21 @@
 #include <string.h>
 
 #include "arch/arch.h"
+
+#define TESTS                                                                                      \
+    TEST(near_returns)                                                                             \
+    TEST(direct_branch_targets)                                                                    \
+    TEST(indirect_and_far_branches)                                                                \
+    TEST(padding_of_every_length)                                                                  \
+    TEST(system_calls_and_traps)                                                                   \
+    TEST(unmovable_instructions)                                                                   \
+    TEST(pc_relative_operands)                                                                     \
+    TEST(absolute_operands_without_relocations)                                                    \
+    TEST(invalid_bytes)                                                                            \
+    TEST(flags_tested_or_written)                                                                  \
+    TEST(plain_return_bytes)                                                                       \
+    TEST(string_port_instructions)                                                                 \
+    TEST(no_backend_for_foreign_machines)
 
 enum { AT = 0x401000 };
 
@@ -37,14 +52,14 @@ static void decode_all(const struct example *examples, size_t count) {
         decode_all(list, sizeof list / sizeof *list);                                              \
     } while (0)
 
-static void returns_are_near_ones(void **state) {
+static void near_returns(void **state) {
     (void)state;
     DECODE({BYTES("\xc3"), INSN_RETURN, 0}, {BYTES("\xf3\xc3"), INSN_RETURN, 0},
            {BYTES("\xf2\xc3"), INSN_RETURN, 0}, {BYTES("\xc2\x08\x00"), INSN_RETURN, 0},
            {BYTES("\xcb"), INSN_FIXED, 0}, {BYTES("\x48\xcf"), INSN_FIXED, 0});
 }
 
-static void direct_branches_have_targets(void **state) {
+static void direct_branch_targets(void **state) {
     (void)state;
     DECODE({BYTES("\xeb\x10"), INSN_JUMP, AT + 0x12},
            {BYTES("\xe9\xfb\xff\xff\xff"), INSN_JUMP, AT},
@@ -57,7 +72,7 @@ static void direct_branches_have_targets(void **state) {
            {BYTES("\x66\x66\x48\xe8\x00\x00\x00\x00"), INSN_CALL, AT + 8});
 }
 
-static void indirect_branches_are_told_from_far_ones(void **state) {
+static void indirect_and_far_branches(void **state) {
     (void)state;
     DECODE({BYTES("\xff\xe0"), INSN_JUMP_INDIRECT, 0},
            {BYTES("\x3e\xff\xe2"), INSN_JUMP_INDIRECT, 0},
@@ -66,7 +81,7 @@ static void indirect_branches_are_told_from_far_ones(void **state) {
            {BYTES("\xff\xd0"), INSN_CALL_INDIRECT, 0}, {BYTES("\xff\x28"), INSN_FIXED, 0});
 }
 
-static void padding_is_known_in_all_lengths(void **state) {
+static void padding_of_every_length(void **state) {
     (void)state;
     DECODE({BYTES("\x90"), INSN_NOP, 0}, {BYTES("\x66\x90"), INSN_NOP, 0},
            {BYTES("\x0f\x1f\x00"), INSN_NOP, 0}, {BYTES("\x0f\x1f\x40\x00"), INSN_NOP, 0},
@@ -76,7 +91,7 @@ static void padding_is_known_in_all_lengths(void **state) {
            {BYTES("\x66\x41\x90"), INSN_OTHER, 0});
 }
 
-static void what_enters_the_kernel_or_traps_is_known(void **state) {
+static void system_calls_and_traps(void **state) {
     (void)state;
     DECODE({BYTES("\x0f\x05"), INSN_SYSCALL, 0}, {BYTES("\x0f\x34"), INSN_SYSCALL, 0},
            {BYTES("\xcd\x80"), INSN_SYSCALL, 0}, {BYTES("\x0f\x0b"), INSN_TRAP, 0},
@@ -84,14 +99,14 @@ static void what_enters_the_kernel_or_traps_is_known(void **state) {
            {BYTES("\xf3\x0f\x1e\xc8"), INSN_OTHER, 0}); /* rdsspd */
 }
 
-static void what_cannot_move_is_fixed(void **state) {
+static void unmovable_instructions(void **state) {
     (void)state;
     DECODE({BYTES("\xc7\xf8\x00\x00\x00\x00"), INSN_FIXED, AT + 6},      /* xbegin */
            {BYTES("\x66\xe9\x00\x00\x00\x00"), INSN_FIXED, AT + 6},      /* processors disagree */
            {BYTES("\x67\x8b\x05\x00\x00\x00\x00"), INSN_FIXED, AT + 7}); /* mov (%eip),%eax */
 }
 
-static void pc_relative_operands_are_found(void **state) {
+static void pc_relative_operands(void **state) {
     (void)state;
     const struct arch *arch = arch_for_machine(EM_X86_64);
     static const struct {
@@ -115,7 +130,7 @@ static void pc_relative_operands_are_found(void **state) {
     }
 }
 
-static void absolute_numbers_are_reported_for_programs_without_relocations(void **state) {
+static void absolute_operands_without_relocations(void **state) {
     (void)state;
     const struct arch *arch = arch_for_machine(EM_X86_64);
     struct insn in;
@@ -132,7 +147,7 @@ static void absolute_numbers_are_reported_for_programs_without_relocations(void 
     assert_int_equal(c.immediate[0], 0x402010);
 }
 
-static void bytes_that_are_no_instruction_are_bad(void **state) {
+static void invalid_bytes(void **state) {
     (void)state;
     const struct arch *arch = arch_for_machine(EM_X86_64);
     static const struct {
@@ -147,7 +162,7 @@ static void bytes_that_are_no_instruction_are_bad(void **state) {
     }
 }
 
-static void flags_are_told_as_tested_or_written_for_certain(void **state) {
+static void flags_tested_or_written(void **state) {
     (void)state;
     enum { CARRY = 1, ZERO = 0x40 };
     const struct arch *arch = arch_for_machine(EM_X86_64);
@@ -166,7 +181,7 @@ static void flags_are_told_as_tested_or_written_for_certain(void **state) {
     assert_int_equal(mov.tested | mov.written, 0);
 }
 
-static void plain_returns_are_told_by_their_bytes(void **state) {
+static void plain_return_bytes(void **state) {
     (void)state;
     const struct arch *arch = arch_for_machine(EM_X86_64);
     assert_true(arch->is_return((const uint8_t *)"\xc3", 1));
@@ -177,7 +192,7 @@ static void plain_returns_are_told_by_their_bytes(void **state) {
     assert_false(arch->is_return((const uint8_t *)"\xcb", 1));
 }
 
-static void only_programs_with_devices_move_strings_to_ports(void **state) {
+static void string_port_instructions(void **state) {
     (void)state;
     const struct arch *arch = arch_for_machine(EM_X86_64);
     static const char *const barred[] = {"\x6c", "\x6f", "\x66\x6d", "\xf3\x6e", "\xf3\x48\x6d"};
@@ -189,26 +204,13 @@ static void only_programs_with_devices_move_strings_to_ports(void **state) {
         assert_false(arch->is_barred((const uint8_t *)others[i], strlen(others[i])));
 }
 
-static void no_backend_answers_for_a_foreign_machine(void **state) {
+static void no_backend_for_foreign_machines(void **state) {
     (void)state;
     assert_null(arch_for_machine(EM_S390));
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(returns_are_near_ones),
-        cmocka_unit_test(direct_branches_have_targets),
-        cmocka_unit_test(indirect_branches_are_told_from_far_ones),
-        cmocka_unit_test(padding_is_known_in_all_lengths),
-        cmocka_unit_test(what_enters_the_kernel_or_traps_is_known),
-        cmocka_unit_test(what_cannot_move_is_fixed),
-        cmocka_unit_test(pc_relative_operands_are_found),
-        cmocka_unit_test(absolute_numbers_are_reported_for_programs_without_relocations),
-        cmocka_unit_test(bytes_that_are_no_instruction_are_bad),
-        cmocka_unit_test(flags_are_told_as_tested_or_written_for_certain),
-        cmocka_unit_test(plain_returns_are_told_by_their_bytes),
-        cmocka_unit_test(only_programs_with_devices_move_strings_to_ports),
-        cmocka_unit_test(no_backend_answers_for_a_foreign_machine),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What the instructions before an indirect jump tell of its targets. */
+/* Targets of an indirect jump, found from the instructions before it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +9,15 @@
 #include <elf.h>
 
 #include "arch/arch.h"
+
+#define TESTS                                                                                      \
+    TEST(switch_by_offset_and_base)                                                                \
+    TEST(unoptimised_switch)                                                                       \
+    TEST(offset_not_added_to_the_target)                                                           \
+    TEST(address_tables_in_memory_or_register)                                                     \
+    TEST(variable_is_no_switch)                                                                    \
+    TEST(target_computed_from_a_place)                                                             \
+    TEST(unknown_jump_goes_anywhere)
 
 #define CODE(text) ((struct code_bytes){(const uint8_t *)(text), sizeof(text) - 1, 0})
 #define JMP_RAX CODE("\xff\xe0")
@@ -22,7 +31,7 @@ static struct dispatch ask(struct code_bytes jump, const struct code_bytes *past
     ask(jump, (const struct code_bytes[]){__VA_ARGS__},                                            \
         sizeof((const struct code_bytes[]){__VA_ARGS__}) / sizeof(struct code_bytes))
 
-static void an_offset_added_to_a_base_is_a_switch(void **state) {
+static void switch_by_offset_and_base(void **state) {
     (void)state;
     struct code_bytes movslq = CODE("\x48\x63\x04\xba");
     assert_int_equal(ASK(JMP_RAX, ADD_RDX_RAX, movslq).kind, DISPATCH_OFFSETS);
@@ -37,7 +46,7 @@ static void an_offset_added_to_a_base_is_a_switch(void **state) {
     assert_int_equal(ASK(CODE("\xe9\x00\x00\x00\x00"), ADD_RDX_RAX, movslq).kind, DISPATCH_OFFSETS);
 }
 
-static void unoptimised_code_loads_extends_and_adds(void **state) {
+static void unoptimised_switch(void **state) {
     (void)state;
     struct code_bytes load = CODE("\x8b\x04\x02"), cltq = CODE("\x48\x98");
     struct code_bytes lea = CODE("\x48\x8d\x15\x00\x00\x00\x00");
@@ -45,14 +54,14 @@ static void unoptimised_code_loads_extends_and_adds(void **state) {
     assert_int_equal(ASK(JMP_RAX, ADD_RDX_RAX, lea, load).kind, DISPATCH_COMPUTED);
 }
 
-static void an_offset_that_is_not_added_to_the_target_is_none(void **state) {
+static void offset_not_added_to_the_target(void **state) {
     (void)state;
     struct code_bytes movslq = CODE("\x48\x63\x14\xba");
     assert_int_equal(ASK(JMP_RAX, movslq).kind, DISPATCH_ANY);
     assert_int_equal(ASK(JMP_RAX, CODE("\x48\x01\xca"), movslq).kind, DISPATCH_ANY); /* to rdx */
 }
 
-static void addresses_come_from_tables_in_memory_or_register(void **state) {
+static void address_tables_in_memory_or_register(void **state) {
     (void)state;
     struct dispatch direct = ask(CODE("\xff\x24\xc5\x00\x10\x40\x00"), NULL, 0);
     assert_int_equal(direct.kind, DISPATCH_ADDRESSES);
@@ -67,12 +76,12 @@ static void addresses_come_from_tables_in_memory_or_register(void **state) {
     assert_int_equal(ASK(JMP_RAX, CODE("\x48\x8b\x0c\xfa")).kind, DISPATCH_ANY);
 }
 
-static void a_variable_is_never_a_switch(void **state) {
+static void variable_is_no_switch(void **state) {
     (void)state;
     assert_int_equal(ASK(CODE("\xff\x25\x00\x10\x00\x00"), ADD_RDX_RAX).kind, DISPATCH_VARIABLE);
 }
 
-static void a_target_may_be_computed_from_a_place(void **state) {
+static void target_computed_from_a_place(void **state) {
     (void)state;
     struct code_bytes place = {(const uint8_t *)"\x48\x8d\x15\x10\x00\x00\x00", 7, 0x1000};
     struct code_bytes scaled = CODE("\x48\x8d\x04\xfa"); /* lea (%rdx,%rdi,8),%rax */
@@ -91,7 +100,7 @@ static void a_target_may_be_computed_from_a_place(void **state) {
     assert_int_equal(ASK(JMP_RAX, copied, place).kind, DISPATCH_ANY); /* to that place itself */
 }
 
-static void anything_else_goes_anywhere(void **state) {
+static void unknown_jump_goes_anywhere(void **state) {
     (void)state;
     assert_int_equal(ask(JMP_RAX, NULL, 0).kind, DISPATCH_ANY);
     assert_int_equal(ask(CODE("\xff\x20"), NULL, 0).kind, DISPATCH_ANY);
@@ -99,14 +108,7 @@ static void anything_else_goes_anywhere(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_offset_added_to_a_base_is_a_switch),
-        cmocka_unit_test(unoptimised_code_loads_extends_and_adds),
-        cmocka_unit_test(an_offset_that_is_not_added_to_the_target_is_none),
-        cmocka_unit_test(addresses_come_from_tables_in_memory_or_register),
-        cmocka_unit_test(a_variable_is_never_a_switch),
-        cmocka_unit_test(a_target_may_be_computed_from_a_place),
-        cmocka_unit_test(anything_else_goes_anywhere),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

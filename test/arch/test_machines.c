@@ -1,4 +1,4 @@
-/* What backends say of their machines as such: names, states, and what a machine may lack. */
+/* Properties of machines as their backends state them: names, states, and missing features. */
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,14 @@
 #include "arch/arch.h"
 #include "arch/arm/needs.h"
 
-static void machines_have_the_names_that_traces_tell(void **state) {
+#define TESTS                                                                                      \
+    TEST(machine_names)                                                                            \
+    TEST(states_of_one_machine)                                                                    \
+    TEST(processors_before_armv7_refused)                                                          \
+    TEST(unknown_platform_accepted)                                                                \
+    TEST(invariant_counter_required)
+
+static void machine_names(void **state) {
     (void)state;
     assert_string_equal(arch_for_machine(EM_X86_64)->name, "x86_64");
     assert_string_equal(arch_for_machine(EM_AARCH64)->name, "aarch64");
@@ -19,7 +26,7 @@ static void machines_have_the_names_that_traces_tell(void **state) {
     assert_null(arch_for_machine(EM_386));
 }
 
-static void states_of_a_machine_know_each_other_and_have_one_name(void **state) {
+static void states_of_one_machine(void **state) {
     (void)state;
     const struct arch *a32 = arch_for_machine(EM_ARM), *t32 = a32->other;
     assert_ptr_not_equal(a32, t32);
@@ -39,7 +46,7 @@ static void expect(const char *platform, bool has_counter, bool shares_counter, 
         fail_msg("%s: '%s' does not say '%s'", platform ? platform : "", lacks ? lacks : "", why);
 }
 
-static void processors_before_armv7_are_refused_first(void **state) {
+static void processors_before_armv7_refused(void **state) {
     (void)state;
     expect("v4l", true, true, "older than Armv7-A");
     expect("v5b", true, true, "older than Armv7-A");
@@ -50,7 +57,7 @@ static void processors_before_armv7_are_refused_first(void **state) {
     expect("v10l", true, true, NULL);
 }
 
-static void a_platform_that_is_not_told_is_none_to_refuse(void **state) {
+static void unknown_platform_accepted(void **state) {
     (void)state;
     expect(NULL, true, true, NULL);
     expect("", true, true, NULL);
@@ -58,7 +65,7 @@ static void a_platform_that_is_not_told_is_none_to_refuse(void **state) {
     expect("aarch64", true, true, NULL);
 }
 
-static void a_counter_is_needed_that_is_everywhere_the_same(void **state) {
+static void invariant_counter_required(void **state) {
     (void)state;
     expect("v7l", false, true, "cannot read its counter");
     expect("v7l", false, false, "cannot read its counter");
@@ -67,12 +74,7 @@ static void a_counter_is_needed_that_is_everywhere_the_same(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(machines_have_the_names_that_traces_tell),
-        cmocka_unit_test(states_of_a_machine_know_each_other_and_have_one_name),
-        cmocka_unit_test(processors_before_armv7_are_refused_first),
-        cmocka_unit_test(a_platform_that_is_not_told_is_none_to_refuse),
-        cmocka_unit_test(a_counter_is_needed_that_is_everywhere_the_same),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

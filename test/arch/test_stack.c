@@ -1,4 +1,4 @@
-/* What x86-64 instructions do to the stack pointer and to copies of it. */
+/* Effects of x86-64 instructions on the stack pointer and on copies of it. */
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +9,13 @@
 #include <cmocka.h>
 
 #include "arch/arch.h"
+
+#define TESTS                                                                                      \
+    TEST(push_and_pop)                                                                             \
+    TEST(frame_arithmetic)                                                                         \
+    TEST(saves_and_loads)                                                                          \
+    TEST(other_writes_make_registers_unknown)                                                      \
+    TEST(callee_saved_registers)
 
 /* DWARF's numbers, System V ABI, figure 3.36 */
 enum { AX, DX, CX, BX, SI, DI, BP, SP, R8, R9, R10, R11, R12, NONE = STACK_NO_REGISTER };
@@ -51,7 +58,7 @@ static void check(const struct example *x, size_t count) {
         assert_int_equal(e.changed, registers);                                                    \
     } while (0)
 
-static void words_are_pushed_and_popped(void **state) {
+static void push_and_pop(void **state) {
     (void)state;
     CHECK({BYTES("\x55"), STACK_PUSH, BP, 0, 0},               /* push %rbp */
           {BYTES("\x41\x54"), STACK_PUSH, R12, 0, 0},          /* push %r12 */
@@ -64,7 +71,7 @@ static void words_are_pushed_and_popped(void **state) {
           {BYTES("\xc9"), STACK_LEAVE, BP, 0, 0});             /* leave */
 }
 
-static void frames_are_made_and_left_by_arithmetic(void **state) {
+static void frame_arithmetic(void **state) {
     (void)state;
     CHECK({BYTES("\x48\x83\xec\x18"), STACK_SET, SP, SP, -24},              /* sub $24,%rsp */
           {BYTES("\x48\x83\xec\x80"), STACK_SET, SP, SP, 128},              /* sub $-128,%rsp */
@@ -78,7 +85,7 @@ static void frames_are_made_and_left_by_arithmetic(void **state) {
           {BYTES("\x48\x09\xcc"), STACK_SET, SP, SP, 0}); /* or %rcx,%rsp: of hardened programs */
 }
 
-static void words_are_saved_and_loaded(void **state) {
+static void saves_and_loads(void **state) {
     (void)state;
     CHECK({BYTES("\x48\x89\x5c\x24\x08"), STACK_STORE, BX, SP, 8},   /* mov %rbx,8(%rsp) */
           {BYTES("\x48\x8b\x6c\x24\x50"), STACK_LOAD, BP, SP, 80},   /* mov 80(%rsp),%rbp */
@@ -105,7 +112,7 @@ static void other_writes_make_registers_unknown(void **state) {
     CHANGES("\x0f\x05", BIT(AX) | BIT(CX) | BIT(R11));
 }
 
-static void calls_keep_what_the_abi_says(void **state) {
+static void callee_saved_registers(void **state) {
     (void)state;
     struct stack_effect e = effect_of(BYTES("\xe8\x00\x00\x00\x00"));
     assert_int_equal(e.op, STACK_CALL);
@@ -115,12 +122,7 @@ static void calls_keep_what_the_abi_says(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_are_pushed_and_popped),
-        cmocka_unit_test(frames_are_made_and_left_by_arithmetic),
-        cmocka_unit_test(words_are_saved_and_loaded),
-        cmocka_unit_test(other_writes_make_registers_unknown),
-        cmocka_unit_test(calls_keep_what_the_abi_says),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * Event stubs, run in this process: they change nothing, and write the right
- * event; what stub_state_at() says of each point in them is what Capstone sees.
+ * Event stubs of x86-64, run in this process. They change no register and write the right event.
+ * stub_state_at() agrees with Capstone at every instruction.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,6 +22,27 @@
 #include "arch/x86_64/stub.h"
 #include "oracle.h"
 #include "run_code.h"
+
+#define TESTS                                                                                      \
+    TEST(registers_flags_and_red_zone_preserved)                                                   \
+    TEST(event_contents)                                                                           \
+    TEST(calls_filtered_by_caller)                                                                 \
+    TEST(ring_wrap)                                                                                \
+    TEST(full_ring_drops_and_counts)                                                               \
+    TEST(full_ring_waits_for_room)                                                                 \
+    TEST(no_wait_for_a_dead_tool)                                                                  \
+    TEST(hook_waits_for_release)                                                                   \
+    TEST(no_hook_wait_for_a_dead_tool)                                                             \
+    TEST(stub_states_at_every_instruction)                                                         \
+    TEST(slice_preserves_registers_flags_and_red_zone)                                             \
+    TEST(slice_contents)                                                                           \
+    TEST(slice_ends_with_stack_or_page)                                                            \
+    TEST(no_slice_where_a_stack_may_end)                                                           \
+    TEST(slice_without_impossible_addresses)                                                       \
+    TEST(full_ring_marks_a_missing_slice)                                                          \
+    TEST(slice_waits_for_room)                                                                     \
+    TEST(no_slice_without_tool_or_own_lane)                                                        \
+    TEST(slice_stub_states_at_every_instruction)
 
 enum { RING_BYTES = 4096, CODE_BYTES = 8192, SITE = 0x2468ace1, SLOT_AT = 32 };
 enum { VARIANTS = STUB_SAVE_FLAGS + STUB_SKIP_RED_ZONE + 1, OVERFLOWS = OVERFLOW_OVERWRITE + 1 };
@@ -101,7 +122,7 @@ static struct cpu run(uint8_t variant, enum overflow overflow, uint64_t flags) {
     return after;
 }
 
-static void every_stub_preserves_registers_flags_and_red_zone(void **state) {
+static void registers_flags_and_red_zone_preserved(void **state) {
     for (uint8_t n = 0; n < ALL; n++) {
         uint8_t v = variant_of(n);
         for (int o = 0; o < OVERFLOWS; o++) {
@@ -124,7 +145,7 @@ static uint64_t told_by(uint8_t variant, const struct cpu *cpu) {
     return variant & STUB_GO_SECOND ? cpu->registers[RBX] & mask : cpu->sp;
 }
 
-static void an_event_holds_clock_site_and_address(void **state) {
+static void event_contents(void **state) {
     for (uint8_t n = 0; n < ALL; n++) {
         for (int o = 0; o < OVERFLOWS; o++) {
             fresh_lane(state);
@@ -151,7 +172,7 @@ static uint64_t return_address(void) {
     return found;
 }
 
-static void only_calls_from_the_caller_are_events(void **state) {
+static void calls_filtered_by_caller(void **state) {
     static const struct {
         int start, end; /* from the return address */
         bool seen;
@@ -170,7 +191,7 @@ static void only_calls_from_the_caller_are_events(void **state) {
     }
 }
 
-static void the_ring_wraps(void **state) {
+static void ring_wrap(void **state) {
     (void)state;
     lane->head = 7 * RING_BYTES + 48;
     lane->limit = 8 * RING_BYTES;
@@ -181,7 +202,7 @@ static void the_ring_wraps(void **state) {
 
 static void fill_ring(void) { lane->limit = lane->head; }
 
-static void a_full_ring_drops_and_counts(void **state) {
+static void full_ring_drops_and_counts(void **state) {
     (void)state;
     fill_ring();
     run(STUB_SAVE_FLAGS, OVERFLOW_DROP, ARITHMETIC_FLAGS);
@@ -198,7 +219,7 @@ static void *make_room(void *unused) {
     return NULL;
 }
 
-static void a_full_ring_waits_for_room(void **state) {
+static void full_ring_waits_for_room(void **state) {
     (void)state;
     pthread_t reader;
     fill_ring();
@@ -210,7 +231,7 @@ static void a_full_ring_waits_for_room(void **state) {
     assert_int_equal(ring()[SLOT_AT / EVENT_BYTES].site, SITE);
 }
 
-static void nobody_waits_for_a_dead_tool(void **state) {
+static void no_wait_for_a_dead_tool(void **state) {
     (void)state;
     fill_ring();
     control.owner = CONTROL_OWNER_DIED;
@@ -228,7 +249,7 @@ static void *release_hook(void *unused) {
     return NULL;
 }
 
-static void a_hook_waits_until_it_is_released(void **state) {
+static void hook_waits_for_release(void **state) {
     (void)state;
     pthread_t tool;
     assert_int_equal(pthread_create(&tool, NULL, release_hook, NULL), 0);
@@ -237,7 +258,7 @@ static void a_hook_waits_until_it_is_released(void **state) {
     assert_int_equal(lane->head, SLOT_AT);
 }
 
-static void a_hook_does_not_wait_for_a_dead_tool(void **state) {
+static void no_hook_wait_for_a_dead_tool(void **state) {
     (void)state;
     control.owner = CONTROL_OWNER_DIED;
     run(STUB_HOOK | STUB_SAVE_FLAGS, OVERFLOW_WAIT, 0);
@@ -276,7 +297,7 @@ static void check_states(uint8_t variant, enum overflow overflow) {
     assert_int_equal(words, 0);
 }
 
-static void every_point_of_a_stub_has_its_state(void **state) {
+static void stub_states_at_every_instruction(void **state) {
     (void)state;
     for (uint8_t n = 0; n < ALL; n++) {
         for (int o = 0; o < OVERFLOWS; o++)
@@ -312,7 +333,7 @@ static uint64_t word_of_slice(uint32_t n) {
     return 0;
 }
 
-static void a_slice_preserves_registers_flags_and_red_zone(void **state) {
+static void slice_preserves_registers_flags_and_red_zone(void **state) {
     for (uint8_t v = 0; v < VARIANTS; v++) {
         for (int o = 0; o < OVERFLOWS; o++) {
             allow_slices(state);
@@ -323,7 +344,7 @@ static void a_slice_preserves_registers_flags_and_red_zone(void **state) {
     }
 }
 
-static void a_slice_tells_of_registers_and_of_the_stack_as_it_was_at_the_site(void **state) {
+static void slice_contents(void **state) {
     static const int numbers[SLICE_REGISTERS] = {3, 5, 12, 13, 14, 15}; /* as processors count */
     for (uint8_t v = 0; v < VARIANTS; v++) {
         allow_slices(state);
@@ -356,7 +377,7 @@ static uint64_t slice_from(void *sp, enum overflow overflow) {
     return lane->head;
 }
 
-static void a_slice_ends_with_the_threads_stack_or_with_the_page(void **state) {
+static void slice_ends_with_stack_or_page(void **state) {
     uint8_t *memory =
         mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_int_equal(munmap(memory + 2 * PAGE, PAGE), 0);
@@ -385,7 +406,7 @@ static void a_slice_ends_with_the_threads_stack_or_with_the_page(void **state) {
 
 /* A thread or a coroutine may begin at the very end of its stack, where nothing need be mapped:
  * what is there is read only if it is known to belong to the stack. */
-static void where_a_stack_may_end_there_is_no_slice(void **state) {
+static void no_slice_where_a_stack_may_end(void **state) {
     uint8_t *memory =
         mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (uint64_t pages = 0; pages <= 2; pages++) {
@@ -401,7 +422,7 @@ static void where_a_stack_may_end_there_is_no_slice(void **state) {
     munmap(memory, 2 * PAGE);
 }
 
-static void a_slice_leaves_out_what_can_be_no_address(void **state) {
+static void slice_without_impossible_addresses(void **state) {
     uint64_t words[2 + SLICE_BYTES / 8] = {0};
     words[2] = 0xffff;
     words[3] = 0x10000;
@@ -420,7 +441,7 @@ static void a_slice_leaves_out_what_can_be_no_address(void **state) {
     assert_int_equal(lane->head, SLOT_AT + (SLICE_HEAD_SLOTS + 3) * EVENT_BYTES);
 }
 
-static void a_full_ring_has_no_slice_but_says_so(void **state) {
+static void full_ring_marks_a_missing_slice(void **state) {
     const uint64_t need = (SLICE_HEAD_SLOTS + SLICE_BYTES / 8) * EVENT_BYTES;
     allow_slices(state);
     lane->limit = SLOT_AT + need - EVENT_BYTES;
@@ -445,7 +466,7 @@ static void *make_all_room(void *unused) {
     return NULL;
 }
 
-static void a_slice_waits_for_room(void **state) {
+static void slice_waits_for_room(void **state) {
     pthread_t reader;
     allow_slices(state);
     lane->limit = SLOT_AT + EVENT_BYTES;
@@ -456,7 +477,7 @@ static void a_slice_waits_for_room(void **state) {
     assert_int_equal(id_at(SLOT_AT + EVENT_BYTES), SLICE_END);
 }
 
-static void there_are_no_slices_without_a_tool_or_a_lane_of_ones_own(void **state) {
+static void no_slice_without_tool_or_own_lane(void **state) {
     allow_slices(state);
     control.owner = CONTROL_OWNER_DIED;
     run(STUB_SLICE, OVERFLOW_WAIT, 0);
@@ -467,7 +488,7 @@ static void there_are_no_slices_without_a_tool_or_a_lane_of_ones_own(void **stat
     assert_int_equal(lane->head, SLOT_AT);
 }
 
-static void every_point_of_a_slices_stub_has_its_state(void **state) {
+static void slice_stub_states_at_every_instruction(void **state) {
     (void)state;
     for (uint8_t v = 0; v < VARIANTS; v++)
         for (int o = 0; o < OVERFLOWS; o++) {
@@ -477,26 +498,7 @@ static void every_point_of_a_slices_stub_has_its_state(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_stub_preserves_registers_flags_and_red_zone),
-        cmocka_unit_test(an_event_holds_clock_site_and_address),
-        cmocka_unit_test(only_calls_from_the_caller_are_events),
-        cmocka_unit_test_setup(the_ring_wraps, fresh_lane),
-        cmocka_unit_test_setup(a_full_ring_drops_and_counts, fresh_lane),
-        cmocka_unit_test_setup(a_full_ring_waits_for_room, fresh_lane),
-        cmocka_unit_test_setup(nobody_waits_for_a_dead_tool, fresh_lane),
-        cmocka_unit_test_setup(a_hook_waits_until_it_is_released, fresh_lane),
-        cmocka_unit_test_setup(a_hook_does_not_wait_for_a_dead_tool, fresh_lane),
-        cmocka_unit_test(every_point_of_a_stub_has_its_state),
-        cmocka_unit_test(a_slice_preserves_registers_flags_and_red_zone),
-        cmocka_unit_test(a_slice_tells_of_registers_and_of_the_stack_as_it_was_at_the_site),
-        cmocka_unit_test(a_slice_ends_with_the_threads_stack_or_with_the_page),
-        cmocka_unit_test(where_a_stack_may_end_there_is_no_slice),
-        cmocka_unit_test(a_slice_leaves_out_what_can_be_no_address),
-        cmocka_unit_test(a_full_ring_has_no_slice_but_says_so),
-        cmocka_unit_test(a_slice_waits_for_room),
-        cmocka_unit_test(there_are_no_slices_without_a_tool_or_a_lane_of_ones_own),
-        cmocka_unit_test(every_point_of_a_slices_stub_has_its_state),
-    };
+#define TEST(name) cmocka_unit_test_setup(name, fresh_lane),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, prepare, NULL);
 }

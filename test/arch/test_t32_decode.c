@@ -1,7 +1,7 @@
 /*
- * The decoder of T32 agrees with Capstone about all narrow instructions and about wide ones of all
- * groups: what branches and where to, what is relative to the pc, what tests and writes flags,
- * which registers are written. Blocks are told by what they end with.
+ * The T32 decoder agrees with Capstone on all narrow instructions and on wide ones of all groups:
+ * branches and their targets, operands relative to the pc, flags tested and written, registers
+ * written. An IT block counts as the instruction that it ends with.
  */
 #include <elf.h>
 #include <setjmp.h>
@@ -16,6 +16,10 @@
 
 #include "arch/arm/arm.h"
 #include "oracle_t32.h"
+
+#define TESTS                                                                                      \
+    TEST(capstone_agrees_on_narrow_words)                                                          \
+    TEST(capstone_agrees_on_wide_words)
 
 static const struct arch *const arch = &arch_t32;
 static const vaddr_t places[] = {0x40000000, 0x40000002};
@@ -145,7 +149,7 @@ static bool check(const struct code *c, vaddr_t at, size_t *unknown) {
 
 static bool is_block(uint32_t half) { return (half & 0xff00) == 0xbf00 && half & 15; }
 
-static void all_narrow_ones_are_what_capstone_says(void **state) {
+static void capstone_agrees_on_narrow_words(void **state) {
     (void)state;
     enum { WIDE = 0xe800, LEAST = 58000 };
     size_t known = 0, unknown = 0;
@@ -159,7 +163,7 @@ static void all_narrow_ones_are_what_capstone_says(void **state) {
 }
 
 /* Each first half, with second ones of all shapes. */
-static void wide_ones_of_all_groups_are_what_capstone_says(void **state) {
+static void capstone_agrees_on_wide_words(void **state) {
     (void)state;
     enum { FIRST = 0xe800, LAST = 0xffff, EACH = 48 };
     size_t known = 0, unknown = 0;
@@ -181,9 +185,7 @@ static void wide_ones_of_all_groups_are_what_capstone_says(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_narrow_ones_are_what_capstone_says),
-        cmocka_unit_test(wide_ones_of_all_groups_are_what_capstone_says),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * What T32 instructions do to the stack and to registers, what blocks are, where switches lead, and
- * which addresses a line of instructions makes.
+ * Effects of T32 instructions on the stack and on registers, IT blocks, targets of switches, and
+ * addresses that a line of instructions computes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +11,29 @@
 #include <string.h>
 
 #include "arch/arm/arm.h"
+
+#define TESTS                                                                                      \
+    TEST(registers_set_with_offsets)                                                               \
+    TEST(push_stores_and_pop_loads)                                                                \
+    TEST(loaded_base_comes_last)                                                                   \
+    TEST(stack_rounding)                                                                           \
+    TEST(it_block_kind_from_its_end)                                                               \
+    TEST(it_block_with_literal_branch)                                                             \
+    TEST(single_condition_of_it_blocks)                                                            \
+    TEST(invalid_it_blocks)                                                                        \
+    TEST(longest_it_block)                                                                         \
+    TEST(it_block_stack_effects)                                                                   \
+    TEST(flags_written_outside_it_blocks)                                                          \
+    TEST(tables_behind_their_jumps)                                                                \
+    TEST(word_tables)                                                                              \
+    TEST(computed_jump_places)                                                                     \
+    TEST(kinds_of_other_jumps)                                                                     \
+    TEST(table_reader_call_entries)                                                                \
+    TEST(table_readers_known_by_name)                                                              \
+    TEST(table_readers_known_by_code)                                                              \
+    TEST(returning_function_reads_no_table)                                                        \
+    TEST(addresses_from_lines)                                                                     \
+    TEST(text_of_instructions)
 
 static const struct arch *const arch = &arch_t32;
 static const vaddr_t AT = 0x10000;
@@ -50,7 +73,7 @@ static void check_access(const struct stack_effect *e, uint8_t op, uint8_t reg, 
         assert_int_equal(e->size, 4);
 }
 
-static void registers_are_set_to_others_plus_constants(void **state) {
+static void registers_set_with_offsets(void **state) {
     (void)state;
     check_set(CODE(0xb082), 13, 13, -8);              /* sub sp, #8 */
     check_set(CODE(0xb002), 13, 13, 8);               /* add sp, #8 */
@@ -66,7 +89,7 @@ static void registers_are_set_to_others_plus_constants(void **state) {
     check_set(CODE(0xea4f, 0x0b0d), 11, 13, 0);       /* mov.w fp, sp */
 }
 
-static void pushes_store_and_pops_load(void **state) {
+static void push_stores_and_pop_loads(void **state) {
     (void)state;
     struct stack_effect e[STACK_MAX_EFFECTS];
     assert_int_equal(effects_of(CODE(0xb590), e), 4); /* push {r4, r7, lr} */
@@ -99,7 +122,7 @@ static void pushes_store_and_pops_load(void **state) {
     assert_int_equal(effects_of(CODE(0xf92d, 0x8b1f), e), 1); /* vld1 {d8, d9}, [sp]: not by sp … */
 }
 
-static void what_is_loaded_into_the_base_comes_last(void **state) {
+static void loaded_base_comes_last(void **state) {
     (void)state;
     struct stack_effect e[STACK_MAX_EFFECTS];
     assert_int_equal(effects_of(CODE(0xe9d3, 0x3402), e), 2); /* ldrd r3, r4, [r3, #8] */
@@ -107,7 +130,7 @@ static void what_is_loaded_into_the_base_comes_last(void **state) {
     check_access(&e[1], STACK_LOAD, 3, 8);
 }
 
-static void rounding_is_known(void **state) {
+static void stack_rounding(void **state) {
     (void)state;
     struct stack_effect e[STACK_MAX_EFFECTS];
     assert_int_equal(effects_of(CODE(0xf023, 0x0307), e), 1); /* bic.w r3, r3, #7 */
@@ -128,7 +151,7 @@ static void check_block(struct code c, uint8_t kind, bool goes_on) {
     assert_true(in.reads_flags);
 }
 
-static void blocks_are_what_they_end_with(void **state) {
+static void it_block_kind_from_its_end(void **state) {
     (void)state;
     check_block(CODE(0xbf08, 0xbd10), INSN_BRANCH, false);               /* popeq {r4, pc} */
     check_block(CODE(0xbf18, 0x4770), INSN_BRANCH, false);               /* bxne lr */
@@ -152,7 +175,7 @@ static void blocks_are_what_they_end_with(void **state) {
 }
 
 /* What they read by the pc is no place that they branch to. */
-static void blocks_with_literals_branch_where_they_do(void **state) {
+static void it_block_with_literal_branch(void **state) {
     (void)state;
     struct insn in;
     const struct code returns = CODE(0xbf04, 0x4810, 0x4770), jumps = CODE(0xbf04, 0x4810, 0xe010),
@@ -169,7 +192,7 @@ static void blocks_with_literals_branch_where_they_do(void **state) {
     assert_true(arch->relocated_bytes(&in) >= 16);
 }
 
-static void one_condition_is_told(void **state) {
+static void single_condition_of_it_blocks(void **state) {
     (void)state;
     const struct {
         struct code code;
@@ -201,7 +224,7 @@ static void one_condition_is_told(void **state) {
     assert_int_equal(effects[0].changed, 1 << 13);
 }
 
-static void blocks_that_mean_nothing_are_bad(void **state) {
+static void invalid_it_blocks(void **state) {
     (void)state;
     const struct code codes[] = {
         CODE(0xbf08),                 /* cut off */
@@ -222,7 +245,7 @@ static void blocks_that_mean_nothing_are_bad(void **state) {
     }
 }
 
-static void the_longest_block_is_one_instruction(void **state) {
+static void longest_it_block(void **state) {
     (void)state;
     const struct code longest =
         CODE(0xbf01, 0xf8d0, 0x1000, 0xf8d0, 0x2000, 0xf8d0, 0x3000, 0xf8d0, 0x4000);
@@ -238,7 +261,7 @@ static void the_longest_block_is_one_instruction(void **state) {
 }
 
 /* What may have run is an unknown write; what runs where it is left, a known one. */
-static void blocks_do_what_their_instructions_do(void **state) {
+static void it_block_stack_effects(void **state) {
     (void)state;
     struct stack_effect e[STACK_MAX_EFFECTS];
     assert_int_equal(effects_of(CODE(0xbf08, 0x2301), e), 1);
@@ -255,7 +278,7 @@ static void blocks_do_what_their_instructions_do(void **state) {
     assert_int_equal(e[0].op, STACK_CALL);
 }
 
-static void flags_are_written_outside_of_blocks_only(void **state) {
+static void flags_written_outside_it_blocks(void **state) {
     (void)state;
     struct insn in;
     const struct code plain = CODE(0x2001), block = CODE(0xbf08, 0x2001),
@@ -289,7 +312,7 @@ static struct dispatch dispatch_of(const struct code *c) {
     return arch->dispatch(jump, past, count);
 }
 
-static void tables_are_behind_their_jumps(void **state) {
+static void tables_behind_their_jumps(void **state) {
     (void)state;
     const struct code bytes = CODE(0x2b05, 0xd810, 0xe8df, 0xf003); /* cmp r3, #5; bhi; tbb */
     const struct code words = CODE(0x2b05, 0xd210, 0xe8df, 0xf013); /* cmp r3, #5; bcs; tbh */
@@ -308,7 +331,7 @@ static void tables_are_behind_their_jumps(void **state) {
     assert_int_equal(dispatch_of(&open).count, 0);
 }
 
-static void tables_of_words_are_found(void **state) {
+static void word_tables(void **state) {
     (void)state;
     /* cmp r3, #9; bhi; adr r2, +32; ldr.w r3, [r2, r3, lsl #2]; add r3, r2; bx r3 */
     const struct code gcc = CODE(0x2b09, 0xd810, 0xa208, 0xf852, 0x3023, 0x4413, 0x4718);
@@ -340,7 +363,7 @@ static void tables_of_words_are_found(void **state) {
     assert_int_equal(d.table, AT + 8 + 32);
 }
 
-static void places_behind_one_another_are_computed(void **state) {
+static void computed_jump_places(void **state) {
     (void)state;
     /* and r1, r1, #3; adr r2, +16; add.w r2, r2, r1, lsl #4; movs r0, #0; mov pc, r2 */
     const struct code divides = CODE(0xf001, 0x0103, 0xa204, 0xeb02, 0x1201, 0x2000, 0x4697);
@@ -359,7 +382,7 @@ static void places_behind_one_another_are_computed(void **state) {
     assert_int_equal(dispatch_of(&turns).kind, DISPATCH_ANY);
 }
 
-static void other_jumps_are_told_apart(void **state) {
+static void kinds_of_other_jumps(void **state) {
     (void)state;
     const struct {
         struct code code;
@@ -382,7 +405,7 @@ static void other_jumps_are_told_apart(void **state) {
         assert_int_equal(dispatch_of(&jumps[i].code).kind, jumps[i].kind);
 }
 
-static void calls_of_what_reads_a_table_tell_its_entries(void **state) {
+static void table_reader_call_entries(void **state) {
     (void)state;
     /* cmp r3, #8; bhi; movs r0, r3; bl */
     const struct code call = CODE(0x2b08, 0xd810, 0x0018, 0xf000, 0xf880);
@@ -402,7 +425,7 @@ static void check_reader(struct dispatch d, uint8_t size, bool is_signed) {
 
 static struct dispatch read_by(struct code c) { return arch->inline_table_read(c.bytes, c.size); }
 
-static void readers_of_tables_behind_calls_are_known_by_name(void **state) {
+static void table_readers_known_by_name(void **state) {
     (void)state;
     check_reader(arch->inline_table_named("__gnu_thumb1_case_sqi"), 1, true);
     check_reader(arch->inline_table_named("__gnu_thumb1_case_uqi"), 1, false);
@@ -413,7 +436,7 @@ static void readers_of_tables_behind_calls_are_known_by_name(void **state) {
     assert_int_equal(arch->inline_table_named(NULL).kind, DISPATCH_ANY);
 }
 
-static void readers_of_tables_behind_calls_are_known_by_code(void **state) {
+static void table_readers_known_by_code(void **state) {
     (void)state;
     check_reader(
         read_by(CODE(0xb402, 0x4671, 0x0849, 0x0049, 0x5c09, 0x0049, 0x448e, 0xbc02, 0x4770)), 1,
@@ -430,7 +453,7 @@ static void readers_of_tables_behind_calls_are_known_by_code(void **state) {
     check_reader(read_by(CODE(0x4486, 0x46f7)), 0, false);
 }
 
-static void what_comes_back_reads_no_table(void **state) {
+static void returning_function_reads_no_table(void **state) {
     (void)state;
     const struct code codes[] = {
         CODE(0x1840, 0x4770),                 /* adds r0, r0, r1; bx lr */
@@ -467,7 +490,7 @@ static void check_followed(struct code c, uint32_t literal, uint8_t operand, vad
     assert_int_equal(in.target, target);
 }
 
-static void lines_make_addresses(void **state) {
+static void addresses_from_lines(void **state) {
     (void)state;
     /* movw r3, #0x1234; movt r3, #0x5678 */
     check_followed(CODE(0xf241, 0x2334, 0xf2c5, 0x6378), 0, OPERAND_ABSOLUTE, 0x56781234);
@@ -488,7 +511,7 @@ static void lines_make_addresses(void **state) {
     check_followed(CODE(0xe8df, 0xf003), 0x04030201, OPERAND_PC_MEMORY, AT + 4);
 }
 
-static void text_names_the_instruction(void **state) {
+static void text_of_instructions(void **state) {
     (void)state;
     const struct {
         struct code code;
@@ -528,28 +551,7 @@ static void text_names_the_instruction(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(registers_are_set_to_others_plus_constants),
-        cmocka_unit_test(pushes_store_and_pops_load),
-        cmocka_unit_test(what_is_loaded_into_the_base_comes_last),
-        cmocka_unit_test(rounding_is_known),
-        cmocka_unit_test(blocks_are_what_they_end_with),
-        cmocka_unit_test(blocks_with_literals_branch_where_they_do),
-        cmocka_unit_test(one_condition_is_told),
-        cmocka_unit_test(blocks_that_mean_nothing_are_bad),
-        cmocka_unit_test(the_longest_block_is_one_instruction),
-        cmocka_unit_test(blocks_do_what_their_instructions_do),
-        cmocka_unit_test(flags_are_written_outside_of_blocks_only),
-        cmocka_unit_test(tables_are_behind_their_jumps),
-        cmocka_unit_test(tables_of_words_are_found),
-        cmocka_unit_test(places_behind_one_another_are_computed),
-        cmocka_unit_test(other_jumps_are_told_apart),
-        cmocka_unit_test(calls_of_what_reads_a_table_tell_its_entries),
-        cmocka_unit_test(readers_of_tables_behind_calls_are_known_by_name),
-        cmocka_unit_test(readers_of_tables_behind_calls_are_known_by_code),
-        cmocka_unit_test(what_comes_back_reads_no_table),
-        cmocka_unit_test(lines_make_addresses),
-        cmocka_unit_test(text_names_the_instruction),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,26 @@
 #include "arch/arm/arm.h"
 #include "oracle_t32.h"
 
+#define TESTS                                                                                      \
+    TEST(position_independent_words_unchanged)                                                     \
+    TEST(jump_targets)                                                                             \
+    TEST(branch_inverted_over_a_jump)                                                              \
+    TEST(address_computations)                                                                     \
+    TEST(literal_loads)                                                                            \
+    TEST(vector_and_pc_loads_from_a_copy)                                                          \
+    TEST(pc_sums_by_a_borrowed_register)                                                           \
+    TEST(call_return_addresses)                                                                    \
+    TEST(state_changing_calls_by_address)                                                          \
+    TEST(prefetches_left_out)                                                                      \
+    TEST(it_block_conditions)                                                                      \
+    TEST(unmovable_instructions)                                                                   \
+    TEST(far_jumps)                                                                                \
+    TEST(far_branches_skip_a_far_jump)                                                             \
+    TEST(it_block_with_optional_far_jump)                                                          \
+    TEST(jumps_to_any_address)                                                                     \
+    TEST(hop_reach)                                                                                \
+    TEST(untaken_exit_skip)
+
 static const struct arch *const arch = &arch_t32;
 static const vaddr_t FROM = 0x40000000;
 static const int64_t distances[] = {-0xf00000, -0x1000, 0x24, 0x12346, 0xf00002};
@@ -70,7 +90,7 @@ static struct oracle_t32 part(const struct relocated *r, vaddr_t to, size_t i, v
     return o;
 }
 
-static void what_has_no_pc_in_it_stays_as_it_is(void **state) {
+static void position_independent_words_unchanged(void **state) {
     (void)state;
     const struct code codes[] = {
         CODE(0xb510) /* push {r4, lr} */,
@@ -101,7 +121,7 @@ static void what_has_no_pc_in_it_stays_as_it_is(void **state) {
         }
 }
 
-static void jumps_lead_to_the_same_place(void **state) {
+static void jump_targets(void **state) {
     (void)state;
     const struct code codes[] = {CODE(0xe002) /* b.n +8 */, CODE(0xe7fc) /* b.n -4 */,
                                  CODE(0xf000, 0xb802) /* b.w +8 */,
@@ -117,7 +137,7 @@ static void jumps_lead_to_the_same_place(void **state) {
         }
 }
 
-static void branches_become_their_opposite_over_a_jump(void **state) {
+static void branch_inverted_over_a_jump(void **state) {
     (void)state;
     static const char *const opposite[] = {"bne", "beq", "blo", "bhs", "bpl", "bmi", "bvc",
                                            "bvs", "bls", "bhi", "blt", "bge", "ble", "bgt"};
@@ -168,7 +188,7 @@ static uint64_t made(const struct relocated *r, vaddr_t to, size_t first, const 
     return (uint32_t)(to + r->parts[first + 2].offset + 4 + (values[0] | values[1] << 16));
 }
 
-static void addresses_are_made_anew(void **state) {
+static void address_computations(void **state) {
     (void)state;
     const struct {
         struct code code;
@@ -188,7 +208,7 @@ static void addresses_are_made_anew(void **state) {
         }
 }
 
-static void literals_are_loaded_from_where_they_are(void **state) {
+static void literal_loads(void **state) {
     (void)state;
     const struct {
         struct code code;
@@ -213,7 +233,7 @@ static void literals_are_loaded_from_where_they_are(void **state) {
         }
 }
 
-static void vectors_and_the_pc_are_loaded_from_a_copy(void **state) {
+static void vector_and_pc_loads_from_a_copy(void **state) {
     (void)state;
     const struct {
         struct code code;
@@ -242,7 +262,7 @@ static void vectors_and_the_pc_are_loaded_from_a_copy(void **state) {
 }
 
 /* Until it has run, the register is as it was, and another is on the stack. */
-static void the_pc_is_added_by_a_borrowed_register(void **state) {
+static void pc_sums_by_a_borrowed_register(void **state) {
     (void)state;
     const struct {
         struct code code;
@@ -266,7 +286,7 @@ static void the_pc_is_added_by_a_borrowed_register(void **state) {
         }
 }
 
-static void calls_return_to_where_the_original_would(void **state) {
+static void call_return_addresses(void **state) {
     (void)state;
     const struct code bl = CODE(0xf000, 0xf880), blx = CODE(0x4798), lr = CODE(0x47f0);
     EACH_PLACE(from, to) {
@@ -287,7 +307,7 @@ static void calls_return_to_where_the_original_would(void **state) {
     assert_false(arch->can_call(&in, lr.bytes));
 }
 
-static void calls_of_the_other_state_are_made_by_an_address(void **state) {
+static void state_changing_calls_by_address(void **state) {
     (void)state;
     const struct code turns = CODE(0xf000, 0xe880), in_block = CODE(0xbf18, 0xf000, 0xe880);
     EACH_PLACE(from, to) {
@@ -309,7 +329,7 @@ static void calls_of_the_other_state_are_made_by_an_address(void **state) {
     assert_false(arch->can_call(&in, in_block.bytes));
 }
 
-static void prefetches_are_left_out(void **state) {
+static void prefetches_left_out(void **state) {
     (void)state;
     struct relocated r;
     const struct code pld = CODE(0xf89f, 0xf040);
@@ -324,7 +344,7 @@ static void check_text(const struct relocated *r, vaddr_t to, size_t nth, const 
     assert_string_equal(found, text);
 }
 
-static void blocks_keep_their_conditions(void **state) {
+static void it_block_conditions(void **state) {
     (void)state;
     /* itt lt; addlt r0, r2, r3; blt.n +64 */
     const struct code jumps = CODE(0xbfbc, 0x18d0, 0xe01e);
@@ -353,7 +373,7 @@ static void blocks_keep_their_conditions(void **state) {
     assert_int_equal(r.parts[6].resume, FROM + 4);
 }
 
-static void what_must_stay_is_told(void **state) {
+static void unmovable_instructions(void **state) {
     (void)state;
     const struct {
         struct code code;
@@ -402,7 +422,7 @@ static void check_far(const struct relocated *r, vaddr_t to, size_t i, vaddr_t t
     assert_int_equal(distance_of(&load), at - pc);
 }
 
-static void what_is_too_far_has_a_far_jump(void **state) {
+static void far_jumps(void **state) {
     (void)state;
     static const struct {
         int64_t distance;
@@ -426,7 +446,7 @@ static void what_is_too_far_has_a_far_jump(void **state) {
 }
 
 /* The opposite branch leads over all of it. */
-static void branches_that_lead_too_far_skip_a_far_jump(void **state) {
+static void far_branches_skip_a_far_jump(void **state) {
     (void)state;
     const struct code codes[] = {CODE(0xd0fe) /* beq */, CODE(0xb103) /* cbz r3 */,
                                  CODE(0xf000, 0x8000) /* beq.w */};
@@ -442,7 +462,7 @@ static void branches_that_lead_too_far_skip_a_far_jump(void **state) {
 }
 
 /* Where the condition does not hold the thread goes on behind the address. */
-static void a_block_ends_with_a_far_jump_that_may_be_left_out(void **state) {
+static void it_block_with_optional_far_jump(void **state) {
     (void)state;
     const struct code codes[] = {CODE(0xbf08, 0xe7fe) /* it eq; beq */,
                                  CODE(0xbf0c, 0x2001, 0xe7fe) /* ite eq; moveq; bne */,
@@ -461,7 +481,7 @@ static void a_block_ends_with_a_far_jump_that_may_be_left_out(void **state) {
         }
 }
 
-static void jumps_lead_anywhere(void **state) {
+static void jumps_to_any_address(void **state) {
     (void)state;
     for (vaddr_t at = FROM; at < FROM + 4; at += 2) {
         uint8_t far[10];
@@ -477,7 +497,7 @@ static void jumps_lead_anywhere(void **state) {
     }
 }
 
-static void hops_lead_as_far_as_is_said(void **state) {
+static void hop_reach(void **state) {
     (void)state;
     uint8_t hop[2];
     assert_int_equal(arch->hop(hop, FROM, FROM + (vaddr_t)arch->hop_on), 0);
@@ -491,7 +511,7 @@ static void hops_lead_as_far_as_is_said(void **state) {
     assert_int_equal(o.target, FROM - 0x400);
 }
 
-static void an_exit_that_is_not_taken_skips_exactly_what_follows(void **state) {
+static void untaken_exit_skip(void **state) {
     (void)state;
     static const uint32_t skips[] = {4, 126, 128, 130, 300, 3000, 100000};
     const struct {
@@ -521,25 +541,7 @@ static void an_exit_that_is_not_taken_skips_exactly_what_follows(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_has_no_pc_in_it_stays_as_it_is),
-        cmocka_unit_test(jumps_lead_to_the_same_place),
-        cmocka_unit_test(branches_become_their_opposite_over_a_jump),
-        cmocka_unit_test(addresses_are_made_anew),
-        cmocka_unit_test(literals_are_loaded_from_where_they_are),
-        cmocka_unit_test(vectors_and_the_pc_are_loaded_from_a_copy),
-        cmocka_unit_test(the_pc_is_added_by_a_borrowed_register),
-        cmocka_unit_test(calls_return_to_where_the_original_would),
-        cmocka_unit_test(calls_of_the_other_state_are_made_by_an_address),
-        cmocka_unit_test(prefetches_are_left_out),
-        cmocka_unit_test(blocks_keep_their_conditions),
-        cmocka_unit_test(what_must_stay_is_told),
-        cmocka_unit_test(what_is_too_far_has_a_far_jump),
-        cmocka_unit_test(branches_that_lead_too_far_skip_a_far_jump),
-        cmocka_unit_test(a_block_ends_with_a_far_jump_that_may_be_left_out),
-        cmocka_unit_test(jumps_lead_anywhere),
-        cmocka_unit_test(hops_lead_as_far_as_is_said),
-        cmocka_unit_test(an_exit_that_is_not_taken_skips_exactly_what_follows),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

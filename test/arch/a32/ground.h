@@ -1,4 +1,4 @@
-/* Memory at places that are known, with code in it; shared by the programs of this folder. */
+/* Memory at known addresses that holds code; shared by the programs of this folder. */
 #ifndef SPOOR_TEST_ARCH_A32_GROUND_H
 #define SPOOR_TEST_ARCH_A32_GROUND_H
 

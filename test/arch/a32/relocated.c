@@ -1,7 +1,8 @@
 /*
- * Each form that a relocation writes anew, and some that it copies, is run where it stands and
- * where it was moved to, in many states; both must leave by the same way in the same state, with
- * the same memory. Exits with a condition run as a trampoline has them, behind a branch over them.
+ * Relocated A32 instructions. Each form that a relocation rewrites, and some that it copies, runs
+ * in its place and in the place it was moved to, from many register states. Both runs must leave
+ * by the same way, with the same registers and the same memory. Conditional exits run as in a
+ * trampoline: behind a branch that skips them.
  */
 #include <stdio.h>
 #include <string.h>

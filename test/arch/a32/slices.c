@@ -1,7 +1,7 @@
 /*
- * Slices of the stack that stubs of A32 and T32 leave with the agent's help (wire/ring.h): what may
- * be addresses on the stack and the registers that functions keep, in slots of their own; and no
- * register, flag or memory is another one behind them.
+ * Stack slices that A32 and T32 stubs write with the help of the agent (wire/ring.h). A slice
+ * holds the words of the stack that may be addresses and the callee-saved registers, in ring slots
+ * of its own. No register, flag or other memory may change.
  */
 #include "stage.h"
 

@@ -1,7 +1,9 @@
-/* Stubs of A32 and T32 with the agent that they share, put where they run: for stubs.c and
+/*
+ * Puts A32 and T32 stubs and the agent that they share into executable memory: for stubs.c and
  * slices.c.
  *
- * Emulators may not let programs read the counter: then a handler of SIGILL does it for them. */
+ * An emulator may not let programs read the counter. A SIGILL handler then reads it for them.
+ */
 #ifndef SPOOR_TEST_A32_STAGE_H
 #define SPOOR_TEST_A32_STAGE_H
 

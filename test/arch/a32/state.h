@@ -1,6 +1,6 @@
 /*
- * Runs code with all registers filled, and tells what has become of them: for 32-bit Arm, on it or
- * under its emulator. Offsets are state.S's as well.
+ * Runs code with all registers filled and reports the registers afterwards: on 32-bit Arm, or
+ * under its emulator. state.S uses the same offsets.
  */
 #ifndef SPOOR_TEST_ARCH_A32_STATE_H
 #define SPOOR_TEST_ARCH_A32_STATE_H

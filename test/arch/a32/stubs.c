@@ -1,7 +1,7 @@
 /*
- * Event stubs of A32 and T32, and the agent that they share, run in many states: they write one
- * event, change no register, no flag and no memory but what lies below the stack pointer, and leave
- * for the agent where they should.
+ * Event stubs of A32 and T32 and the agent that they share, run from many register states. They
+ * write one event. They change no register, no flag, and no memory except below the stack pointer.
+ * They branch to the agent exactly where they should.
  */
 #include <pthread.h>
 

@@ -1,7 +1,8 @@
 /*
- * What reads the pc goes over the bridge (arch/bridge.h) as what reads the same there: pages, and
- * constants behind loads; only what is too far from it, or no straight code, does not. Returns that
- * authenticate go in two parts. And a thread that is moved has not branched there.
+ * Instructions that read the pc run on the bridge (arch/bridge.h) as in their place: page
+ * addresses, and constants behind loads. Code that is too far from its constants, or that
+ * branches, is refused. A return that authenticates runs in two parts. A thread that is moved
+ * keeps no trace of an indirect branch (PSTATE.BTYPE).
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
- * Each form that a relocation writes anew, and some that it copies, is run where it stands and
- * where it was moved to, in many states; both must leave by the same way in the same state, with
- * the same memory.
+ * Relocated A64 instructions. Each form that a relocation rewrites, and some that it copies, runs
+ * in its place and in the place it was moved to, from many register states. Both runs must leave
+ * by the same way, with the same registers and the same memory.
  */
 #include <stdio.h>
 #include <string.h>

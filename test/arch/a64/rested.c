@@ -1,6 +1,7 @@
 /*
- * The rest of a call (arch/rest.h) is made in the agent, and its thread comes back as from the call
- * itself, with all registers, flags and vectors; also where the rest fails.
+ * The agent makes the remainder of an interrupted system call (arch/rest.h). The thread then
+ * returns as from the call itself, with all registers, flags and vectors, also where the remainder
+ * fails.
  */
 #include <setjmp.h>
 #include <signal.h>

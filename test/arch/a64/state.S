@@ -1,4 +1,7 @@
-/* See state.h. What is under test owns every register, so what this needs meanwhile is in memory. */
+/*
+ * See state.h. The code under test owns every register, so this file keeps its own values in
+ * memory.
+ */
 #include "state.h"
 
         .bss

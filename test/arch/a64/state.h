@@ -1,6 +1,6 @@
 /*
- * Runs code with all registers filled, and tells what has become of them: for AArch64, on it or
- * under its emulator. Offsets are state.S's as well.
+ * Runs code with all registers filled and reports the registers afterwards: on AArch64, or under
+ * its emulator. state.S uses the same offsets.
  */
 #ifndef SPOOR_TEST_ARCH_A64_STATE_H
 #define SPOOR_TEST_ARCH_A64_STATE_H

@@ -1,6 +1,7 @@
 /*
- * Event stubs, run in many states: they write one event, change no register, no flag and no memory
- * but what lies below the stack pointer, and leave for the agent where they should.
+ * Event stubs of A64, run from many register states. They write one event. They change no
+ * register, no flag, and no memory except below the stack pointer. They branch to the agent
+ * exactly where they should.
  */
 #include <signal.h>
 #include <stdbool.h>

@@ -1,7 +1,8 @@
 /*
- * Routines within functions, for trampolines.c: called with their caller's frame up, they may return
- * for it. No symbol names them. Those that call them have `inner` in their names; each call adds to
- * r8, each tail call to r9, as in module.S. Its mapping symbols are taken away before it is planned.
+ * Routines inside functions, for trampolines.c. They are called while the frame of their caller
+ * stands, and may return for it. No symbol names them. Functions that call them have `inner` in
+ * their names. As in module.S, each call adds to r8 and each tail call to r9. The mapping symbols
+ * of this file are removed before it is planned.
  */
         .syntax unified
         .arch   armv7-a

@@ -1,5 +1,7 @@
-/* What lay_out.c writes of a module and trampolines.c reads: these, and what they count, in this
- * order, each piece of bytes behind what tells of it. */
+/*
+ * The records that lay_out.c writes about a module and trampolines.c reads, in this order. The
+ * bytes that a record counts follow it.
+ */
 #ifndef SPOOR_TEST_ARCH_ARM_LAID_OUT_H
 #define SPOOR_TEST_ARCH_ARM_LAID_OUT_H
 

@@ -1,8 +1,9 @@
 /*
- * Functions of both states, with entries and exits of all kinds, for trampolines.c. They are
- * entered with any values in all registers. Each adds to r9 how many functions it goes on with by
- * tail calls, and to r8 how many it calls; otherwise they leave both alone. (That is added by what
- * is called so: by itself, too, when that is what is run.)
+ * Functions in A32 and T32 with entries and exits of all kinds, for trampolines.c. They are
+ * entered with any values in all registers. Each function adds to r9 the number of functions that
+ * it goes on with by tail calls, and to r8 the number that it calls. The called function does the
+ * adding, so a function that the test itself calls is counted too. Otherwise r8 and r9 stay as
+ * they are.
  */
         .syntax unified
         .arch   armv7-a

@@ -1,7 +1,7 @@
 /*
- * What the tool does with a stopped thread's registers (arch/arm/regs.c, bridge.c) is what kernel
- * and processor make of it: a signal frame of ours is returned from, frames of the kernel's are
- * known, and code goes over the bridge as it goes where it stands.
+ * The tool changes registers of a stopped thread as kernel and processor would (arch/arm/regs.c,
+ * bridge.c). The kernel returns from a signal frame that the tool wrote; the tool recognizes
+ * frames that the kernel wrote; code runs on the bridge as in its place.
  */
 #include <linux/seccomp.h>
 #include <signal.h>

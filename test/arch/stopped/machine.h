@@ -1,7 +1,7 @@
 /*
- * Runs code of either state in all of a thread's registers, and tells what has become of them: by
- * signal handlers, so that code may begin in the midst of a block, with any stack pointer. On
- * 32-bit Arm, or under its emulator.
+ * Runs A32 or T32 code with all of a thread's registers set, and reports them afterwards. Signal
+ * handlers set and read the registers, so code may begin inside an IT block and with any stack
+ * pointer. On 32-bit Arm, or under its emulator.
  */
 #ifndef SPOOR_TEST_ARCH_ARM_MACHINE_H
 #define SPOOR_TEST_ARCH_ARM_MACHINE_H

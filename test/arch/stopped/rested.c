@@ -1,7 +1,7 @@
 /*
- * The rest of a call (arch/rest.h) is made in the agent, and its thread comes back as from the call
- * itself, with all registers and flags, in either state; also where the rest fails, and where that
- * says that it can be made again.
+ * The agent makes the remainder of an interrupted system call (arch/rest.h). The thread then
+ * returns as from the call itself, with all registers and flags, in A32 and T32. This also holds
+ * where the remainder fails, and where its result says that it can be made again.
  */
 #include <string.h>
 #include <sys/syscall.h>

@@ -1,7 +1,8 @@
 /*
- * What the tool does for a stopped thread (arch/arm/branch.c), branches and what else reads the pc,
- * is what the processor does: both are done from the same registers, with all flags; registers,
- * state and flags are the same. What it does so cannot be run on the bridge.
+ * The tool takes branches, and other instructions that read the pc, for a stopped thread
+ * (arch/arm/branch.c). Tool and processor start from the same registers and all flags, and must
+ * end with the same registers, state and flags. Instructions that the tool takes cannot run on the
+ * bridge.
  */
 #include <string.h>
 

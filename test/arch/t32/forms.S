@@ -1,6 +1,6 @@
 /*
- * Instructions that are run where they stand and where they were moved to: relocated.c. What they
- * lead to and read is 64 bytes on from here, or before; r1 leads to data, r4 and lr to code.
+ * Instructions for relocated.c, which runs them in their place and in the place they were moved
+ * to. Their targets and data lie 64 bytes ahead or behind; r1 points to data, r4 and lr to code.
  */
         .syntax unified
         .arch   armv7-a

@@ -1,8 +1,9 @@
 /*
- * Each form that a relocation writes anew, and some that it copies, is run where it stands and
- * where it was moved to, in many states, at multiples of four and two bytes on; both must leave by
- * the same way in the same state, with the same memory. What skips an exit that is not taken must
- * lead to where the exit itself would.
+ * Relocated T32 instructions. Each form that a relocation rewrites, and some that it copies, runs
+ * in its place and in the place it was moved to, from many register states. The distance is a
+ * multiple of four bytes, and once two bytes more. Both runs must leave by the same way, with the
+ * same registers and the same memory. The branch that skips an exit which is not taken must lead
+ * to where the exit itself would go on.
  */
 #include <errno.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /*
- * Runs T32 code with all registers filled, and tells what has become of them, under an emulator of
- * 32-bit Arm. Offsets are state.S's as well.
+ * Runs T32 code with all registers filled and reports the registers afterwards, under an emulator
+ * of 32-bit Arm. state.S uses the same offsets.
  */
 #ifndef SPOOR_TEST_ARCH_T32_STATE_H
 #define SPOOR_TEST_ARCH_T32_STATE_H

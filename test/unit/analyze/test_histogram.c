@@ -1,4 +1,4 @@
-/* src/analyze/histogram.h: what percentiles are made of. */
+/* src/analyze/histogram.h: the histograms behind percentiles. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +10,13 @@
 #include "analyze/histogram.h"
 #include "base/mem.h"
 
+#define TESTS                                                                                      \
+    TEST(contiguous_buckets)                                                                       \
+    TEST(values_within_one_percent)                                                                \
+    TEST(exact_small_values)                                                                       \
+    TEST(ranks_within_one_percent)                                                                 \
+    TEST(memory_of_the_range_in_use)
+
 static void add(struct histogram *h, uint64_t value) {
     if (!histogram_slot(h, value))
         histogram_widen(h, value);
@@ -18,7 +25,7 @@ static void add(struct histogram *h, uint64_t value) {
 
 static uint64_t distance(uint64_t a, uint64_t b) { return a < b ? b - a : a - b; }
 
-static void buckets_follow_one_another_without_gaps(void **state) {
+static void contiguous_buckets(void **state) {
     (void)state;
     for (uint64_t v = 0; v < 100000; v++)
         assert_in_range(histogram_bucket(v + 1) - histogram_bucket(v), 0, 1);
@@ -30,7 +37,7 @@ static void buckets_follow_one_another_without_gaps(void **state) {
     assert_int_equal(histogram_bucket(UINT64_MAX), 64 * 59 - 1);
 }
 
-static void a_value_is_given_back_within_one_percent(void **state) {
+static void values_within_one_percent(void **state) {
     uint64_t random = 1;
     (void)state;
     for (int i = 0; i < 200000; i++) {
@@ -44,7 +51,7 @@ static void a_value_is_given_back_within_one_percent(void **state) {
     }
 }
 
-static void small_values_are_exact(void **state) {
+static void exact_small_values(void **state) {
     (void)state;
     for (uint64_t value = 0; value < 128; value++) {
         struct histogram h = {0};
@@ -59,7 +66,7 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void every_rank_is_given_back_within_one_percent(void **state) {
+static void ranks_within_one_percent(void **state) {
     enum { COUNT = 20000 };
     uint64_t random = 7, *values = mem_alloc(COUNT * sizeof *values);
     struct histogram h = {0};
@@ -78,7 +85,7 @@ static void every_rank_is_given_back_within_one_percent(void **state) {
     free(values);
 }
 
-static void only_the_stretch_in_use_takes_memory(void **state) {
+static void memory_of_the_range_in_use(void **state) {
     struct histogram h = {0};
     (void)state;
     add(&h, 1000000);
@@ -94,12 +101,7 @@ static void only_the_stretch_in_use_takes_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(buckets_follow_one_another_without_gaps),
-        cmocka_unit_test(a_value_is_given_back_within_one_percent),
-        cmocka_unit_test(small_values_are_exact),
-        cmocka_unit_test(every_rank_is_given_back_within_one_percent),
-        cmocka_unit_test(only_the_stretch_in_use_takes_memory),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,19 @@
 
 #include <string.h>
 
+#define TESTS                                                                                      \
+    TEST(dense_function_ids)                                                                       \
+    TEST(unknown_function_of_foreign_ids)                                                          \
+    TEST(demangled_names_or_addresses)                                                             \
+    TEST(control_characters_in_names)                                                              \
+    TEST(distinct_aliases)                                                                         \
+    TEST(pattern_fits_any_form_of_a_name)                                                          \
+    TEST(unmatched_filter_suggests_near_names)                                                     \
+    TEST(filter_on_uninstrumented_functions)                                                       \
+    TEST(missing_module_is_an_error)                                                               \
+    TEST(missing_thread_is_an_error)                                                               \
+    TEST(excluding_nothing_is_no_error)
+
 static struct lab lab;
 
 static int open_lab(void **state) {
@@ -41,7 +54,7 @@ static void expect_error(const char *line, const char *tag, const char *part) {
         fail_msg("'%s' is not in '%s'", part, err.text);
 }
 
-static void ids_become_numbers_without_gaps(void **state) {
+static void dense_function_ids(void **state) {
     struct names *n = lab.source.names;
     uint8_t seen[FUNCTIONS] = {0};
     (void)state;
@@ -52,7 +65,7 @@ static void ids_become_numbers_without_gaps(void **state) {
         assert_int_equal(seen[i], 1);
 }
 
-static void an_id_of_no_module_is_the_unknown_function(void **state) {
+static void unknown_function_of_foreign_ids(void **state) {
     struct names *n = lab.source.names;
     (void)state;
     assert_int_equal(names_index(n, 0), FUNCTIONS - 1);
@@ -64,19 +77,19 @@ static void an_id_of_no_module_is_the_unknown_function(void **state) {
     assert_false(names_instrumented(n, FUNCTIONS - 1));
 }
 
-static void names_are_demangled_or_made_of_addresses(void **state) {
+static void demangled_names_or_addresses(void **state) {
     (void)state;
     assert_string_equal(name(MAIN), "main");
     assert_string_equal(name(DRAW), "ns::draw(int)");
     assert_string_equal(name(UNNAMED), "prog+0x1030");
 }
 
-static void control_characters_in_names_are_shown_as_question_marks(void **state) {
+static void control_characters_in_names(void **state) {
     (void)state;
     assert_string_equal(name(SKIPPED), "skipped?[2J");
 }
 
-static void aliases_are_other_names_each_once(void **state) {
+static void distinct_aliases(void **state) {
     struct names *n = lab.source.names;
     const char *const *alias = names_aliases(n, names_index(n, MAKE));
     (void)state;
@@ -87,7 +100,7 @@ static void aliases_are_other_names_each_once(void **state) {
     assert_null(names_aliases(n, names_index(n, 0)));
 }
 
-static void a_pattern_fits_any_form_of_a_name(void **state) {
+static void pattern_fits_any_form_of_a_name(void **state) {
     (void)state;
     assert_true(matches(DRAW, "ns::draw(int)"));
     assert_true(matches(DRAW, "ns::draw"));
@@ -101,7 +114,7 @@ static void a_pattern_fits_any_form_of_a_name(void **state) {
     assert_true(matches(UNNAMED, "prog+0x10*"));
 }
 
-static void a_filter_that_fits_nothing_names_what_is_near(void **state) {
+static void unmatched_filter_suggests_near_names(void **state) {
     (void)state;
     expect_error("-F fibb", "no-match",
                  "'fibb': matches no function of the trace (did you mean fib?)");
@@ -109,41 +122,28 @@ static void a_filter_that_fits_nothing_names_what_is_near(void **state) {
     expect_error("-F nothing_like_this", "no-match", "matches no function of the trace");
 }
 
-static void a_filter_that_fits_only_what_was_not_instrumented_says_so(void **state) {
+static void filter_on_uninstrumented_functions(void **state) {
     (void)state;
     expect_error("-F skipped*", "no-match", "matches 1 function, but none that was instrumented");
 }
 
-static void a_module_that_is_not_there_is_an_error(void **state) {
+static void missing_module_is_an_error(void **state) {
     (void)state;
     expect_error("-M libdrow.so", "no-module", "libdraw.so");
 }
 
-static void a_thread_that_is_not_there_is_an_error(void **state) {
+static void missing_thread_is_an_error(void **state) {
     (void)state;
     expect_error("-T 99", "no-thread", "nearest is 100");
 }
 
-static void excluding_what_is_not_there_is_none(void **state) {
+static void excluding_nothing_is_no_error(void **state) {
     (void)state;
     lab_open(&lab, "-N nothing_like_this");
 }
 
-#define WITH_LAB(test) cmocka_unit_test_setup_teardown(test, open_lab, close_lab)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        WITH_LAB(ids_become_numbers_without_gaps),
-        WITH_LAB(an_id_of_no_module_is_the_unknown_function),
-        WITH_LAB(names_are_demangled_or_made_of_addresses),
-        WITH_LAB(control_characters_in_names_are_shown_as_question_marks),
-        WITH_LAB(aliases_are_other_names_each_once),
-        WITH_LAB(a_pattern_fits_any_form_of_a_name),
-        WITH_LAB(a_filter_that_fits_nothing_names_what_is_near),
-        WITH_LAB(a_filter_that_fits_only_what_was_not_instrumented_says_so),
-        WITH_LAB(a_module_that_is_not_there_is_an_error),
-        WITH_LAB(a_thread_that_is_not_there_is_an_error),
-        WITH_LAB(excluding_what_is_not_there_is_none),
-    };
+#define TEST(test) cmocka_unit_test_setup_teardown(test, open_lab, close_lab),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,24 @@
 #include "../trace/generate.h"
 #include "analyze/stats.h"
 
+#define TESTS                                                                                      \
+    TEST(recursive_calls_and_total_time)                                                           \
+    TEST(sum_over_threads)                                                                         \
+    TEST(single_thread)                                                                            \
+    TEST(tail_call_is_a_sibling)                                                                   \
+    TEST(calls_left_by_an_exception)                                                               \
+    TEST(open_calls_at_the_end_of_a_stream)                                                        \
+    TEST(open_calls_of_an_ended_thread)                                                            \
+    TEST(open_calls_after_a_loss)                                                                  \
+    TEST(coroutine_trees)                                                                          \
+    TEST(time_of_hidden_functions)                                                                 \
+    TEST(depth_of_shown_calls)                                                                     \
+    TEST(limits_of_record_apply_to_views)                                                          \
+    TEST(time_of_brief_calls)                                                                      \
+    TEST(brief_call_on_another_stack)                                                              \
+    TEST(time_span)                                                                                \
+    TEST(random_programs)
+
 static struct lab lab;
 static struct stats *stats;
 
@@ -55,7 +73,7 @@ static void write_recursion(uint32_t stream) {
     lab_return(&lab, stream, 2000, MAIN, 0x1ff00);
 }
 
-static void recursion_counts_once_in_total_and_each_time_in_calls(void **state) {
+static void recursive_calls_and_total_time(void **state) {
     (void)state;
     write_recursion(0);
     analyse("");
@@ -69,7 +87,7 @@ static void recursion_counts_once_in_total_and_each_time_in_calls(void **state) 
     assert_int_equal(stats_function_count(stats), 3);
 }
 
-static void threads_add_up(void **state) {
+static void sum_over_threads(void **state) {
     (void)state;
     write_recursion(0);
     write_recursion(2);
@@ -80,7 +98,7 @@ static void threads_add_up(void **state) {
     expect(FIB, 3, 400, 400);
 }
 
-static void one_thread_at_a_time_can_be_looked_at(void **state) {
+static void single_thread(void **state) {
     (void)state;
     write_recursion(0);
     lab_enter(&lab, 1, 2000, LEAF, 0x1ff00);
@@ -96,7 +114,7 @@ static void one_thread_at_a_time_can_be_looked_at(void **state) {
     expect(MAIN, 0, 0, 0);
 }
 
-static void a_tail_called_function_is_its_caller_s_sibling(void **state) {
+static void tail_call_is_a_sibling(void **state) {
     (void)state;
     lab_enter(&lab, 0, 1000, MAIN, 0x1ff00);
     lab_enter(&lab, 0, 1100, LEAF, 0x1fe00);
@@ -111,7 +129,7 @@ static void a_tail_called_function_is_its_caller_s_sibling(void **state) {
     assert_int_equal(of(LEAF)->unwound, 0);
 }
 
-static void calls_that_an_exception_left_are_counted_as_unwound(void **state) {
+static void calls_left_by_an_exception(void **state) {
     (void)state;
     lab_enter(&lab, 0, 1000, MAIN, 0x1ff00);
     lab_enter(&lab, 0, 1100, FIB, 0x1fe00);
@@ -124,7 +142,7 @@ static void calls_that_an_exception_left_are_counted_as_unwound(void **state) {
     expect(FIB, 1, 400, 100);
 }
 
-static void open_calls_end_with_their_stream(void **state) {
+static void open_calls_at_the_end_of_a_stream(void **state) {
     (void)state;
     lab_enter(&lab, 0, 1000, MAIN, 0x1ff00);
     lab_enter(&lab, 0, 1400, LEAF, 0x1fe00);
@@ -136,7 +154,7 @@ static void open_calls_end_with_their_stream(void **state) {
     assert_int_equal(of(MAIN)->unwound, 0);
 }
 
-static void open_calls_of_a_thread_that_ended_are_unwound(void **state) {
+static void open_calls_of_an_ended_thread(void **state) {
     (void)state;
     lab_enter(&lab, 0, 1000, MAIN, 0x1ff00);
     trace_writer_thread_end(lab.writer, 0, 1700);
@@ -145,7 +163,7 @@ static void open_calls_of_a_thread_that_ended_are_unwound(void **state) {
     assert_int_equal(of(MAIN)->unwound, 1);
 }
 
-static void after_a_loss_calls_that_were_open_end_when_that_is_seen(void **state) {
+static void open_calls_after_a_loss(void **state) {
     (void)state;
     lab_enter(&lab, 0, 1000, MAIN, 0x1ff00);
     lab_enter(&lab, 0, 1100, LEAF, 0x1fe00);
@@ -159,7 +177,7 @@ static void after_a_loss_calls_that_were_open_end_when_that_is_seen(void **state
     expect(MAIN, 1, 400, 150);
 }
 
-static void coroutines_have_trees_of_their_own(void **state) {
+static void coroutine_trees(void **state) {
     (void)state;
     lab_enter(&lab, 0, 1000, MAIN, 0x1ff00);
     lab_enter(&lab, 0, 1100, FIB, 0x9000000); /* on another stack */
@@ -171,7 +189,7 @@ static void coroutines_have_trees_of_their_own(void **state) {
     assert_int_equal(of(FIB)->unwound, 0);
 }
 
-static void hidden_functions_leave_their_time_to_their_callers(void **state) {
+static void time_of_hidden_functions(void **state) {
     (void)state;
     write_recursion(0);
     analyse("-N fib");
@@ -186,7 +204,7 @@ static void hidden_functions_leave_their_time_to_their_callers(void **state) {
     assert_int_equal(stats_function_count(stats), 0);
 }
 
-static void depth_counts_shown_calls_only(void **state) {
+static void depth_of_shown_calls(void **state) {
     (void)state;
     write_recursion(0);
     analyse("-D 2");
@@ -197,7 +215,7 @@ static void depth_counts_shown_calls_only(void **state) {
     expect(LEAF, 1, 10, 10);
 }
 
-static void what_record_was_to_leave_out_is_not_shown(void **state) {
+static void limits_of_record_apply_to_views(void **state) {
     (void)state;
     trace_writer_abandon(lab.writer);
     lab_done(&lab);
@@ -218,7 +236,7 @@ static void what_record_was_to_leave_out_is_not_shown(void **state) {
     expect(MAIN, 1, 20, 20);
 }
 
-static void brief_calls_leave_their_time_to_their_callers(void **state) {
+static void time_of_brief_calls(void **state) {
     (void)state;
     write_recursion(0);
     analyse("-t 100");
@@ -228,7 +246,7 @@ static void brief_calls_leave_their_time_to_their_callers(void **state) {
     assert_int_equal(of(FIB)->min_ns, 100);
 }
 
-static void a_brief_call_on_another_stack_takes_nothing_away(void **state) {
+static void brief_call_on_another_stack(void **state) {
     (void)state;
     lab_enter(&lab, 0, 1000, FIB, 0x1ff00);
     lab_enter(&lab, 0, 1990, FIB, 0x9000000);
@@ -240,7 +258,7 @@ static void a_brief_call_on_another_stack_takes_nothing_away(void **state) {
     expect(FIB, 1, 1010, 1000);
 }
 
-static void a_span_shows_what_overlaps_it_with_the_time_inside(void **state) {
+static void time_span(void **state) {
     (void)state;
     write_recursion(0);
     analyse("-s 1220 -u 1320");
@@ -304,7 +322,7 @@ static void expect_percentile(const struct account *a, const struct function_sta
         fail_msg("p%u: %lu instead of %lu", percent, got, right);
 }
 
-static void random_programs_are_accounted_for(void **state) {
+static void random_programs(void **state) {
     (void)state;
     now = 1000;
     dice = 42;
@@ -323,26 +341,8 @@ static void random_programs_are_accounted_for(void **state) {
     }
 }
 
-#define WITH_LAB(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        WITH_LAB(recursion_counts_once_in_total_and_each_time_in_calls),
-        WITH_LAB(threads_add_up),
-        WITH_LAB(one_thread_at_a_time_can_be_looked_at),
-        WITH_LAB(a_tail_called_function_is_its_caller_s_sibling),
-        WITH_LAB(calls_that_an_exception_left_are_counted_as_unwound),
-        WITH_LAB(open_calls_end_with_their_stream),
-        WITH_LAB(open_calls_of_a_thread_that_ended_are_unwound),
-        WITH_LAB(after_a_loss_calls_that_were_open_end_when_that_is_seen),
-        WITH_LAB(coroutines_have_trees_of_their_own),
-        WITH_LAB(hidden_functions_leave_their_time_to_their_callers),
-        WITH_LAB(depth_counts_shown_calls_only),
-        WITH_LAB(what_record_was_to_leave_out_is_not_shown),
-        WITH_LAB(brief_calls_leave_their_time_to_their_callers),
-        WITH_LAB(a_brief_call_on_another_stack_takes_nothing_away),
-        WITH_LAB(a_span_shows_what_overlaps_it_with_the_time_inside),
-        WITH_LAB(random_programs_are_accounted_for),
-    };
+#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,11 @@
-/* Which streams are read together (strands.h). */
+/* Streams that must be read together (strands.h). */
 #include "analyze/strands.h"
 #include "support.h"
+
+#define TESTS                                                                                      \
+    TEST(threads_on_their_own_stacks)                                                              \
+    TEST(threads_on_shared_stacks)                                                                 \
+    TEST(threads_with_reported_stacks)
 
 enum { ELSEWHERE = 0x900000 }; /* no thread's own stack */
 
@@ -24,14 +29,14 @@ static void expect(struct lab *lab, size_t count, size_t longest) {
     lab_done(lab);
 }
 
-static void threads_on_their_own_stacks_are_read_by_themselves(void **state) {
+static void threads_on_their_own_stacks(void **state) {
     (void)state;
     struct lab lab;
     each_calls(&lab, (uint32_t[]){TOP - 64, TOP - 64, TOP});
     expect(&lab, 3, 1);
 }
 
-static void those_on_others_are_read_together(void **state) {
+static void threads_on_shared_stacks(void **state) {
     (void)state;
     struct lab lab;
     each_calls(&lab, (uint32_t[]){ELSEWHERE, TOP - 64, ELSEWHERE});
@@ -39,7 +44,7 @@ static void those_on_others_are_read_together(void **state) {
 }
 
 /* What was estimated to be a thread's own may hold what another tells of. */
-static void where_stacks_are_told_all_are_read_together(void **state) {
+static void threads_with_reported_stacks(void **state) {
     (void)state;
     struct lab lab;
     each_calls(&lab, (uint32_t[]){TOP - 64, TOP - 64, TOP - 64});
@@ -49,10 +54,7 @@ static void where_stacks_are_told_all_are_read_together(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_on_their_own_stacks_are_read_by_themselves),
-        cmocka_unit_test(those_on_others_are_read_together),
-        cmocka_unit_test(where_stacks_are_told_all_are_read_together),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,17 @@
 #include "../trace/generate.h"
 #include "analyze/tree.h"
 
+#define TESTS                                                                                      \
+    TEST(one_node_per_path)                                                                        \
+    TEST(sum_over_threads)                                                                         \
+    TEST(paths_of_brief_calls_vanish)                                                              \
+    TEST(callees_of_hidden_functions)                                                              \
+    TEST(empty_graph)                                                                              \
+    TEST(focus_on_a_function)                                                                      \
+    TEST(focus_on_recursion)                                                                       \
+    TEST(focus_on_an_uncalled_function)                                                            \
+    TEST(own_times_sum_to_the_total)
+
 static struct lab lab;
 
 static int set_up(void **state) {
@@ -89,14 +100,14 @@ static void write_calls(uint32_t stream) {
     lab_return(&lab, stream, 2000, MAIN, 0x1ff00);
 }
 
-static void calls_of_the_same_path_are_one_node(void **state) {
+static void one_node_per_path(void **state) {
     (void)state;
     write_calls(0);
     expect_graph("", "root 0/1000/0(main 1/1000/684(fib 1/300/100(fib 1/200/100(leaf 1/100/100)) "
                      "leaf 3/16/16))");
 }
 
-static void threads_add_up(void **state) {
+static void sum_over_threads(void **state) {
     (void)state;
     write_calls(0);
     lab_enter(&lab, 1, 5000, MAIN, 0x1ff00);
@@ -105,45 +116,45 @@ static void threads_add_up(void **state) {
     expect_graph("-D 1", "root 0/1500/0(main 2/1500/1500 leaf 1/0/0)");
 }
 
-static void paths_of_brief_calls_only_vanish(void **state) {
+static void paths_of_brief_calls_vanish(void **state) {
     (void)state;
     write_calls(0);
     expect_graph("-t 150", "root 0/1000/0(main 1/1000/700(fib 1/300/100(fib 1/200/200)))");
 }
 
-static void callees_of_hidden_functions_move_up(void **state) {
+static void callees_of_hidden_functions(void **state) {
     (void)state;
     write_calls(0);
     expect_graph("-N fib", "root 0/1000/0(main 1/1000/884(leaf 4/116/116))");
 }
 
-static void nothing_recorded_is_an_empty_graph(void **state) {
+static void empty_graph(void **state) {
     (void)state;
     expect_graph("", "root 0/0/0");
 }
 
-static void focus_shows_callees_and_callers(void **state) {
+static void focus_on_a_function(void **state) {
     (void)state;
     write_calls(0);
     expect_focus(LEAF, "root 4/116/116",
                  "root 4/116/116(fib 1/100/100(fib 1/100/100(main 1/100/100)) main 3/16/16)");
 }
 
-static void focus_on_recursion_counts_total_once(void **state) {
+static void focus_on_recursion(void **state) {
     (void)state;
     write_calls(0);
     expect_focus(FIB, "root 1/300/100(fib 1/200/100(leaf 1/100/100))",
                  "root 2/300/200(main 1/300/100 fib 1/0/100)");
 }
 
-static void focus_on_what_was_never_called_is_empty(void **state) {
+static void focus_on_an_uncalled_function(void **state) {
     (void)state;
     write_calls(0);
     expect_focus(DRAW, "root 0/0/0", "root 0/0/0");
 }
 
 /* The nodes' own times add up to the whole, whatever the shape. */
-static void own_times_add_up_to_the_whole(void **state) {
+static void own_times_sum_to_the_total(void **state) {
     struct trace_event *events = generate(SHAPE_TREE, 200000, 5, MAIN);
     struct tree t;
     uint64_t self = 0;
@@ -167,19 +178,8 @@ static void own_times_add_up_to_the_whole(void **state) {
     free(events);
 }
 
-#define WITH_LAB(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        WITH_LAB(calls_of_the_same_path_are_one_node),
-        WITH_LAB(threads_add_up),
-        WITH_LAB(paths_of_brief_calls_only_vanish),
-        WITH_LAB(callees_of_hidden_functions_move_up),
-        WITH_LAB(nothing_recorded_is_an_empty_graph),
-        WITH_LAB(focus_shows_callees_and_callers),
-        WITH_LAB(focus_on_recursion_counts_total_once),
-        WITH_LAB(focus_on_what_was_never_called_is_empty),
-        WITH_LAB(own_times_add_up_to_the_whole),
-    };
+#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,31 @@
 
 #include "backtrace/spoor_backtrace.h"
 
+#define TESTS                                                                                      \
+    TEST(inline_entry_pops_registers)                                                              \
+    TEST(entry_adds_to_sp)                                                                         \
+    TEST(entry_pops_by_mask)                                                                       \
+    TEST(entry_pops_authentication_code)                                                           \
+    TEST(table_entry_adds_large_number)                                                            \
+    TEST(language_personality_opcodes)                                                             \
+    TEST(cantunwind_ends_the_walk)                                                                 \
+    TEST(spare_opcodes_end_the_walk)                                                               \
+    TEST(return_address_from_prologue)                                                             \
+    TEST(code_followed_to_its_return)                                                              \
+    TEST(return_address_without_a_call)                                                            \
+    TEST(stale_lr_after_a_trap)                                                                    \
+    TEST(lr_after_a_trap_behind_a_call)                                                            \
+    TEST(noreturn_function_before_it_saves_lr)                                                     \
+    TEST(noreturn_function_that_saves_nothing)                                                     \
+    TEST(return_address_in_a_low_register)                                                         \
+    TEST(circular_chains)                                                                          \
+    TEST(exceptions_on_either_stack)                                                               \
+    TEST(exception_padding_and_fp_registers)                                                       \
+    TEST(secure_registers_behind_a_signature)                                                      \
+    TEST(impossible_exception_frames)                                                              \
+    TEST(call_of_an_address_without_code)                                                          \
+    TEST(arbitrary_memory_within_bounds)
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 enum { TEXT = 0x1000, TABLE = 0x3000, STACK = 0x20000000, SIZE = 0x1000 };
@@ -90,28 +115,28 @@ static void call_from_a_function(uint32_t second, unsigned saved_at) {
     assert_int_equal(given.end, SPOOR_NO_WAY);
 }
 
-static void an_inline_entry_pops_registers(void **state) {
+static void inline_entry_pops_registers(void **state) {
     (void)state;
     call_from_a_function(0x80a9b0b0, 8); /* pop {r4, r5, lr} */
 }
 
-static void an_entry_adds_to_the_stack_pointer(void **state) {
+static void entry_adds_to_sp(void **state) {
     (void)state;
     call_from_a_function(0x8003a8b0, 16 + 4); /* add sp, #16; pop {r4, lr} */
 }
 
-static void an_entry_pops_by_a_mask(void **state) {
+static void entry_pops_by_mask(void **state) {
     (void)state;
     call_from_a_function(0x80848bb0, 16); /* pop {r4, r5, r7, r11, lr} */
 }
 
-static void an_entry_pops_an_authentication_code(void **state) {
+static void entry_pops_authentication_code(void **state) {
     (void)state;
     call_from_a_function(0x80b48400,
                          4); /* 4 bytes; then by a mask that continues with "finish": lr */
 }
 
-static void an_entry_in_a_table_adds_a_large_number(void **state) {
+static void table_entry_adds_large_number(void **state) {
     (void)state;
     given.image.text_high = TABLE + SIZE; /* such tables lie beside the code */
     put32(TABLE + 0x100, 0x8101b204);     /* personality 1, one word more: 0x204 + 4 << 2 */
@@ -119,7 +144,7 @@ static void an_entry_in_a_table_adds_a_large_number(void **state) {
     call_from_a_function(0x100 - 4, 0x204 + 16);
 }
 
-static void a_personality_of_a_language_has_its_opcodes_behind_it(void **state) {
+static void language_personality_opcodes(void **state) {
     (void)state;
     given.image.text_high = TABLE + SIZE;
     put32(TABLE + 0x100, 0x00001000);
@@ -127,7 +152,7 @@ static void a_personality_of_a_language_has_its_opcodes_behind_it(void **state) 
     call_from_a_function(0x100 - 4, 4);
 }
 
-static void what_cannot_be_unwound_ends_the_walk(void **state) {
+static void cantunwind_ends_the_walk(void **state) {
     (void)state;
     put_call(0x1100, 0x1400);
     put_entry(0, 0x10f0, 1);
@@ -136,7 +161,7 @@ static void what_cannot_be_unwound_ends_the_walk(void **state) {
     assert_int_equal(given.end, SPOOR_NO_WAY);
 }
 
-static void opcodes_that_are_spare_end_the_walk(void **state) {
+static void spare_opcodes_end_the_walk(void **state) {
     static const uint32_t words[] = {0x808000b0, 0x809db0b0, 0x80b100b0, 0x80cab0b0,
                                      0x80e0b0b0, 0x83b0b0b0, 0x81b0b0b0};
     (void)state;
@@ -149,7 +174,7 @@ static void opcodes_that_are_spare_end_the_walk(void **state) {
     }
 }
 
-static void a_prologue_says_where_the_return_address_is(void **state) {
+static void return_address_from_prologue(void **state) {
     (void)state;
     put_call(0x1100, 0x1400);
     put16(0x10f0, 0xb5f0, 0xb085); /* push {r4-r7, lr}; sub sp, #20 */
@@ -160,7 +185,7 @@ static void a_prologue_says_where_the_return_address_is(void **state) {
     assert_int_equal(given.sites[1], 0x11fe);
 }
 
-static void code_is_followed_to_its_return(void **state) {
+static void code_followed_to_its_return(void **state) {
     (void)state;
     put_call(0x1100, 0x1400);
     put16(0x1100, 0xd001, 0xe7fe); /* beq 0x1106; b . */
@@ -172,7 +197,7 @@ static void code_is_followed_to_its_return(void **state) {
     assert_int_equal(given.sites[1], 0x11fe);
 }
 
-static void a_return_address_that_no_call_precedes_is_none(void **state) {
+static void return_address_without_a_call(void **state) {
     (void)state;
     put_call(0x1100, 0x1400);
     put16(0x1100, 0xbd00, 0);
@@ -181,7 +206,7 @@ static void a_return_address_that_no_call_precedes_is_none(void **state) {
     assert_int_equal(given.end, SPOOR_NO_WAY);
 }
 
-static void a_stale_lr_behind_a_trap_is_no_caller(void **state) {
+static void stale_lr_after_a_trap(void **state) {
     (void)state;
     put_call(0x1200, 0x1100);
     put16(0x1100, 0xb510, 0xde00); /* push {r4, lr}; udf; what follows is another function: */
@@ -192,7 +217,7 @@ static void a_stale_lr_behind_a_trap_is_no_caller(void **state) {
     assert_int_equal(walk(0x1103, SPOOR_INTERRUPTED), 2);
 }
 
-static void lr_is_left_over_behind_a_trap_if_there_was_a_call(void **state) {
+static void lr_after_a_trap_behind_a_call(void **state) {
     (void)state;
     put_call(0x1200, 0x1100);
     put16(0x1100, 0x2001, 0x2002); /* movs r0, #1; movs r0, #2 */
@@ -204,7 +229,7 @@ static void lr_is_left_over_behind_a_trap_if_there_was_a_call(void **state) {
     assert_int_equal(walk(0x1109, SPOOR_INTERRUPTED), 2);
 }
 
-static void what_never_returns_is_left_before_it_saves_lr(void **state) {
+static void noreturn_function_before_it_saves_lr(void **state) {
     (void)state;
     put_call(0x1200, 0x1100);
     put16(0x1100, 0xb082, 0xbf00); /* sub sp, #8; nop */
@@ -224,7 +249,7 @@ static void what_never_returns_is_left_before_it_saves_lr(void **state) {
     assert_int_equal(walk(0x1105, SPOOR_INTERRUPTED), 1);
 }
 
-static void what_saves_nothing_and_never_returns_is_not_the_function_before_it(void **state) {
+static void noreturn_function_that_saves_nothing(void **state) {
     (void)state;
     put_call(0x1400, 0x1100);      /* a function, which another one calls */
     put16(0x1100, 0xb510, 0xbf00); /* push {r4, lr}; nop */
@@ -240,8 +265,7 @@ static void what_saves_nothing_and_never_returns_is_not_the_function_before_it(v
 }
 
 /* The end of Thumb-1 functions with variable arguments. */
-static void
-a_return_address_in_a_low_register_is_one_if_its_call_is_of_this_function(void **state) {
+static void return_address_in_a_low_register(void **state) {
     (void)state;
     put_call(0x1200, 0x1100);
     put16(0x1100, 0xb40f, 0xb500); /* push {r0-r3}; push {lr} */
@@ -257,7 +281,7 @@ a_return_address_in_a_low_register_is_one_if_its_call_is_of_this_function(void *
     assert_int_equal(given.end, SPOOR_NO_WAY);
 }
 
-static void chains_that_lead_back_end_the_walk(void **state) {
+static void circular_chains(void **state) {
     (void)state;
     given.image.walkers = SPOOR_BY_CHAIN;
     given.image.flags = SPOOR_R7_CHAIN;
@@ -297,7 +321,7 @@ static spoor_word interrupted_sp(uint32_t exc_return) {
     return sp;
 }
 
-static void exceptions_are_found_on_either_stack(void **state) {
+static void exceptions_on_either_stack(void **state) {
     (void)state;
     put_exception(STACK, 0x1000000);
     assert_int_equal(interrupted_sp(0xfffffff9), STACK + 32);
@@ -309,7 +333,7 @@ static void exceptions_are_found_on_either_stack(void **state) {
     assert_int_equal(interrupted_sp(0xffffffbc), STACK + 0x120);
 }
 
-static void padding_and_floating_point_registers_are_skipped(void **state) {
+static void exception_padding_and_fp_registers(void **state) {
     (void)state;
     put_exception(STACK, 0x1000200);
     assert_int_equal(interrupted_sp(0xfffffff9), STACK + 36);
@@ -318,7 +342,7 @@ static void padding_and_floating_point_registers_are_skipped(void **state) {
     assert_int_equal(interrupted_sp(0xffffffe9), STACK + 172);
 }
 
-static void what_secure_code_had_in_registers_is_behind_a_signature(void **state) {
+static void secure_registers_behind_a_signature(void **state) {
     (void)state;
     put32(STACK + 0x80, 0xfefa125b);
     put_exception(STACK + 0x80 + 40, 0x1000000);
@@ -329,7 +353,7 @@ static void what_secure_code_had_in_registers_is_behind_a_signature(void **state
     assert_int_equal(given.end, SPOOR_BAD_EXCEPTION);
 }
 
-static void records_that_cannot_be_end_the_walk(void **state) {
+static void impossible_exception_frames(void **state) {
     (void)state;
     put_exception(STACK, 0x1000003); /* a thread that is in an exception */
     assert_int_equal(walk(0xfffffff9, SPOOR_INTERRUPTED), 0);
@@ -342,7 +366,7 @@ static void records_that_cannot_be_end_the_walk(void **state) {
     assert_int_equal(given.end, SPOOR_OTHER_STATE);
 }
 
-static void a_call_of_what_is_no_code_has_its_caller(void **state) {
+static void call_of_an_address_without_code(void **state) {
     (void)state;
     put16(0x11fe, 0x4798, 0); /* blx r3 */
     given.regs.r[3] = 0x50000001;
@@ -356,7 +380,7 @@ static void a_call_of_what_is_no_code_has_its_caller(void **state) {
     assert_int_equal(given.sites[1], 0x11fe);
 }
 
-static void memory_of_any_content_is_walked_within_its_bounds(void **state) {
+static void arbitrary_memory_within_bounds(void **state) {
     uint8_t bytes[2048];
     uint64_t seed = 88172645463325252u;
     (void)state;
@@ -372,32 +396,7 @@ static void memory_of_any_content_is_walked_within_its_bounds(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(an_inline_entry_pops_registers, setup),
-        cmocka_unit_test_setup(an_entry_adds_to_the_stack_pointer, setup),
-        cmocka_unit_test_setup(an_entry_pops_by_a_mask, setup),
-        cmocka_unit_test_setup(an_entry_pops_an_authentication_code, setup),
-        cmocka_unit_test_setup(an_entry_in_a_table_adds_a_large_number, setup),
-        cmocka_unit_test_setup(a_personality_of_a_language_has_its_opcodes_behind_it, setup),
-        cmocka_unit_test_setup(what_cannot_be_unwound_ends_the_walk, setup),
-        cmocka_unit_test_setup(opcodes_that_are_spare_end_the_walk, setup),
-        cmocka_unit_test_setup(a_prologue_says_where_the_return_address_is, setup),
-        cmocka_unit_test_setup(code_is_followed_to_its_return, setup),
-        cmocka_unit_test_setup(a_return_address_that_no_call_precedes_is_none, setup),
-        cmocka_unit_test_setup(a_stale_lr_behind_a_trap_is_no_caller, setup),
-        cmocka_unit_test_setup(lr_is_left_over_behind_a_trap_if_there_was_a_call, setup),
-        cmocka_unit_test_setup(what_never_returns_is_left_before_it_saves_lr, setup),
-        cmocka_unit_test_setup(what_saves_nothing_and_never_returns_is_not_the_function_before_it,
-                               setup),
-        cmocka_unit_test_setup(
-            a_return_address_in_a_low_register_is_one_if_its_call_is_of_this_function, setup),
-        cmocka_unit_test_setup(chains_that_lead_back_end_the_walk, setup),
-        cmocka_unit_test_setup(exceptions_are_found_on_either_stack, setup),
-        cmocka_unit_test_setup(padding_and_floating_point_registers_are_skipped, setup),
-        cmocka_unit_test_setup(what_secure_code_had_in_registers_is_behind_a_signature, setup),
-        cmocka_unit_test_setup(records_that_cannot_be_end_the_walk, setup),
-        cmocka_unit_test_setup(a_call_of_what_is_no_code_has_its_caller, setup),
-        cmocka_unit_test_setup(memory_of_any_content_is_walked_within_its_bounds, setup),
-    };
+#define TEST(name) cmocka_unit_test_setup(name, setup),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

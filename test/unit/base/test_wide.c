@@ -1,5 +1,4 @@
-/* Numbers of 128 bits: products and quotients that are known, and whatever is on the way to them.
- */
+/* Numbers of 128 bits: known products and quotients, and the helpers that compute them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +7,12 @@
 #include <cmocka.h>
 
 #include "base/wide.h"
+
+#define TESTS                                                                                      \
+    TEST(known_products)                                                                           \
+    TEST(products_by_both_methods)                                                                 \
+    TEST(quotients_undo_products)                                                                  \
+    TEST(right_shifts)
 
 static const uint64_t numbers[] = {0,
                                    1,
@@ -29,7 +34,7 @@ static void assert_wide(struct wide w, uint64_t high, uint64_t low) {
     assert_true(w.low == low);
 }
 
-static void products_are_known(void **state) {
+static void known_products(void **state) {
     (void)state;
     assert_wide(wide_product_of_halves(UINT64_MAX, UINT64_MAX), UINT64_MAX - 1, 1);
     assert_wide(wide_product_of_halves(UINT64_C(1) << 63, 6), 3, 0);
@@ -38,7 +43,7 @@ static void products_are_known(void **state) {
 }
 
 /* Where the compiler has such numbers, its products. */
-static void products_are_the_same_either_way(void **state) {
+static void products_by_both_methods(void **state) {
     (void)state;
     for (int i = 0; i < COUNT; i++)
         for (int k = 0; k < COUNT; k++) {
@@ -47,7 +52,7 @@ static void products_are_the_same_either_way(void **state) {
         }
 }
 
-static void quotients_times_divisors_are_what_was_divided(void **state) {
+static void quotients_undo_products(void **state) {
     (void)state;
     for (int i = 0; i < COUNT; i++)
         for (int k = 0; k < COUNT; k++)
@@ -64,7 +69,7 @@ static void quotients_times_divisors_are_what_was_divided(void **state) {
             }
 }
 
-static void shifts_take_from_above(void **state) {
+static void right_shifts(void **state) {
     (void)state;
     struct wide w = {UINT64_C(0x123), UINT64_C(0x456789abcdef0123)};
     assert_true(wide_shift_right(w, 40) == UINT64_C(0x123456789));
@@ -72,11 +77,7 @@ static void shifts_take_from_above(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_known),
-        cmocka_unit_test(products_are_the_same_either_way),
-        cmocka_unit_test(quotients_times_divisors_are_what_was_divided),
-        cmocka_unit_test(shifts_take_from_above),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("wide numbers", tests, NULL, NULL);
 }

@@ -9,13 +9,20 @@
 
 #include "cmd/figures.h"
 
+#define TESTS                                                                                      \
+    TEST(times_with_four_digits)                                                                   \
+    TEST(sizes_with_one_decimal)                                                                   \
+    TEST(shares_in_percent)                                                                        \
+    TEST(text_cut_by_characters)                                                                   \
+    TEST(control_characters_as_question_marks)
+
 static void expect_time(uint64_t ns, const char *right) {
     char text[FIGURE_ROOM];
     figure_time(text, ns);
     assert_string_equal(text, right);
 }
 
-static void times_have_four_digits(void **state) {
+static void times_with_four_digits(void **state) {
     (void)state;
     expect_time(0, "0 ns");
     expect_time(999, "999 ns");
@@ -36,7 +43,7 @@ static void expect_bytes(uint64_t bytes, const char *right) {
     assert_string_equal(text, right);
 }
 
-static void sizes_have_one_decimal(void **state) {
+static void sizes_with_one_decimal(void **state) {
     (void)state;
     expect_bytes(0, "0 B");
     expect_bytes(999, "999 B");
@@ -52,7 +59,7 @@ static void expect_share(uint64_t part, uint64_t whole, const char *right) {
     assert_string_equal(text, right);
 }
 
-static void shares_are_percent_and_nothing_of_nothing_is_none(void **state) {
+static void shares_in_percent(void **state) {
     (void)state;
     expect_share(1, 3, "33.33 %");
     expect_share(5, 5, "100.00 %");
@@ -67,7 +74,7 @@ static void expect_cut(const char *text, unsigned width, const char *right) {
     assert_string_equal(got, right);
 }
 
-static void text_is_cut_at_a_width_of_characters(void **state) {
+static void text_cut_by_characters(void **state) {
     (void)state;
     expect_cut("abcdefgh", 8, "abcdefgh");
     expect_cut("abcdefgh", 7, "abcd...");
@@ -78,18 +85,13 @@ static void text_is_cut_at_a_width_of_characters(void **state) {
     expect_cut("", 5, "");
 }
 
-static void control_characters_become_question_marks(void **state) {
+static void control_characters_as_question_marks(void **state) {
     (void)state;
     expect_cut("a\x1b[2Jb\n\x7f", 0, "a?[2Jb??");
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_have_four_digits),
-        cmocka_unit_test(sizes_have_one_decimal),
-        cmocka_unit_test(shares_are_percent_and_nothing_of_nothing_is_none),
-        cmocka_unit_test(text_is_cut_at_a_width_of_characters),
-        cmocka_unit_test(control_characters_become_question_marks),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

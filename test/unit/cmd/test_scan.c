@@ -1,4 +1,4 @@
-/* Which addresses are found in a log's lines, and which of them are return addresses. */
+/* Addresses in the lines of a log, and the return addresses among them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +10,16 @@
 
 #include "base/mem.h"
 #include "cmd/scan.h"
+
+#define TESTS                                                                                      \
+    TEST(addresses_begin_with_0x)                                                                  \
+    TEST(addresses_of_at_most_16_digits)                                                           \
+    TEST(offsets_are_not_addresses)                                                                \
+    TEST(kernel_addresses_in_brackets)                                                             \
+    TEST(backtrace_callers_are_return_addresses)                                                   \
+    TEST(link_register_is_a_return_address)                                                        \
+    TEST(no_words_within_words)                                                                    \
+    TEST(escape_sequences_skipped)
 
 /* Marks in TEXT what is found: behind it "(p)", or "(r)" if it is a return address. */
 static void expect(const char *text, const char *expected) {
@@ -28,7 +38,7 @@ static void expect(const char *text, const char *expected) {
     assert_string_equal(marked, expected);
 }
 
-static void an_address_is_a_word_that_begins_with_0x(void **state) {
+static void addresses_begin_with_0x(void **state) {
     (void)state;
     expect("at 0x80012f4.", "at 0x80012f4(p).");
     expect("0X80012F4", "0X80012F4(p)");
@@ -37,7 +47,7 @@ static void an_address_is_a_word_that_begins_with_0x(void **state) {
            "0x80012f4g 0x_1 x0x1 _0x1 0x 00x1 80012f4");
 }
 
-static void an_address_has_at_most_16_digits(void **state) {
+static void addresses_of_at_most_16_digits(void **state) {
     (void)state;
     expect("0x1234567812345678", "0x1234567812345678(p)");
     expect("0x12345678123456780", "0x12345678123456780");
@@ -45,32 +55,32 @@ static void an_address_has_at_most_16_digits(void **state) {
            "0x123456781234567812345678123456781234567812345678 0x1(p)");
 }
 
-static void offsets_are_no_addresses(void **state) {
+static void offsets_are_not_addresses(void **state) {
     (void)state;
     expect("main+0x10 f-0x20 +0x3", "main+0x10 f-0x20 +0x3");
 }
 
-static void kernels_put_addresses_in_brackets(void **state) {
+static void kernel_addresses_in_brackets(void **state) {
     (void)state;
     expect("[<c0101234>] (f) from [<0x1>]", "[<c0101234(p)>] (f) from [<0x1(p)>]");
     expect("<c0101234> [c0101234] [<c0101234]", "<c0101234> [c0101234] [<c0101234]");
 }
 
-static void callers_of_a_backtrace_are_return_addresses(void **state) {
+static void backtrace_callers_are_return_addresses(void **state) {
     (void)state;
     expect("#0 0x1\n#1 0x2\n#12  0x3 in f () 0x4\n0x5",
            "#0 0x1(p)\n#1 0x2(r)\n#12  0x3(r) in f () 0x4(r)\n0x5(p)");
     expect("#00 0x1 #01 0x2 #0 0x3 #x 0x4", "#00 0x1(p) #01 0x2(r) #0 0x3(p) #x 0x4(p)");
 }
 
-static void a_link_register_holds_a_return_address(void **state) {
+static void link_register_is_a_return_address(void **state) {
     (void)state;
     expect("pc=0x1 lr=0x2 sp=0x3", "pc=0x1(p) lr=0x2(r) sp=0x3(p)");
     expect("LR : 0x1, X30 0x2 r14:0x3 xlr 0x4", "LR : 0x1(r), X30 0x2(r) r14:0x3(r) xlr 0x4(p)");
     expect("lr is 0x1 lr\n0x2", "lr is 0x1(p) lr\n0x2(p)");
 }
 
-static void words_are_not_cut_out_of_others(void **state) {
+static void no_words_within_words(void **state) {
     (void)state;
     expect("\xc3\xa4"
            "0x1 0x1\xc3\xa4 \xff 0x2\xff 0x3",
@@ -78,7 +88,7 @@ static void words_are_not_cut_out_of_others(void **state) {
            "0x1 0x1\xc3\xa4 \xff 0x2\xff 0x3(p)");
 }
 
-static void escape_sequences_are_no_part_of_words(void **state) {
+static void escape_sequences_skipped(void **state) {
     (void)state;
     expect("\x1b[31m0x1\x1b[0m", "\x1b[31m0x1(p)\x1b[0m");
     expect("\x1b[1;2K0x1 \x1b(0x2\x1b", "\x1b[1;2K0x1(p) \x1b(0x2(p)\x1b");
@@ -86,15 +96,7 @@ static void escape_sequences_are_no_part_of_words(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_address_is_a_word_that_begins_with_0x),
-        cmocka_unit_test(an_address_has_at_most_16_digits),
-        cmocka_unit_test(offsets_are_no_addresses),
-        cmocka_unit_test(kernels_put_addresses_in_brackets),
-        cmocka_unit_test(callers_of_a_backtrace_are_return_addresses),
-        cmocka_unit_test(a_link_register_holds_a_return_address),
-        cmocka_unit_test(words_are_not_cut_out_of_others),
-        cmocka_unit_test(escape_sequences_are_no_part_of_words),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

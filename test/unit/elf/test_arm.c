@@ -7,6 +7,20 @@
 #include "elf/image.h"
 #include "support.h"
 
+#define TESTS                                                                                      \
+    TEST(word_size)                                                                                \
+    TEST(addresses_without_the_thumb_bit)                                                          \
+    TEST(states_per_function)                                                                      \
+    TEST(literals_as_data)                                                                         \
+    TEST(function_table_references)                                                                \
+    TEST(imports_by_slot)                                                                          \
+    TEST(landing_pads_from_exidx)                                                                  \
+    TEST(exidx_section_bounds)                                                                     \
+    TEST(states_of_stripped_files)                                                                 \
+    TEST(debug_frame_of_32_bit_files)                                                              \
+    TEST(foreign_machines_refused)                                                                 \
+    TEST(loaded_image_equals_the_file)
+
 static const char *const names[] = {"arm-a32", "arm-t32", "arm-mixed", "arm-fixed", NULL};
 
 static void skip_without_compiler(void) {
@@ -45,7 +59,7 @@ static const struct exception_range *exception_at(const struct module *module, v
     return NULL;
 }
 
-static void words_have_four_bytes(void **state) {
+static void word_size(void **state) {
     (void)state;
     skip_without_compiler();
     for (const char *const *name = names; *name; name++) {
@@ -104,7 +118,7 @@ static size_t check_symbols(const struct module *module, Elf *elf) {
     return count;
 }
 
-static void addresses_are_without_the_bit_that_tells_the_state(void **state) {
+static void addresses_without_the_thumb_bit(void **state) {
     (void)state;
     skip_without_compiler();
     for (const char *const *name = names; *name; name++) {
@@ -120,7 +134,7 @@ static void addresses_are_without_the_bit_that_tells_the_state(void **state) {
     }
 }
 
-static void each_state_is_where_the_compiler_was_told_to(void **state) {
+static void states_per_function(void **state) {
     (void)state;
     skip_without_compiler();
     static const struct {
@@ -144,7 +158,7 @@ static void each_state_is_where_the_compiler_was_told_to(void **state) {
     }
 }
 
-static void literals_are_data(void **state) {
+static void literals_as_data(void **state) {
     (void)state;
     skip_without_compiler();
     struct module *module = fixture_load("arm-t32", 0);
@@ -157,7 +171,7 @@ static void literals_are_data(void **state) {
 }
 
 /* Words, whose addends stand in them, with the bit of T32; through symbols, too. */
-static void tables_of_functions_refer_to_them(void **state) {
+static void function_table_references(void **state) {
     (void)state;
     skip_without_compiler();
     static const char *const targets[] = {"local_function", "global_function", "weak_function",
@@ -177,7 +191,7 @@ static void tables_of_functions_refer_to_them(void **state) {
     }
 }
 
-static void imports_are_known_by_their_slots(void **state) {
+static void imports_by_slot(void **state) {
     (void)state;
     skip_without_compiler();
     for (const char *const *name = names; *name; name++) {
@@ -195,7 +209,7 @@ static void imports_are_known_by_their_slots(void **state) {
 }
 
 /* Its cleanup runs while an exception passes. */
-static void landing_pads_are_found_by_exidx(void **state) {
+static void landing_pads_from_exidx(void **state) {
     (void)state;
     skip_without_compiler();
     for (const char *const *name = names; *name; name++) {
@@ -219,7 +233,7 @@ static void landing_pads_are_found_by_exidx(void **state) {
     }
 }
 
-static void exidx_is_that_of_the_section(void **state) {
+static void exidx_section_bounds(void **state) {
     (void)state;
     skip_without_compiler();
     int fd;
@@ -238,7 +252,7 @@ static void exidx_is_that_of_the_section(void **state) {
     close(fd);
 }
 
-static void stripped_files_tell_states_by_bits_only(void **state) {
+static void states_of_stripped_files(void **state) {
     (void)state;
     skip_without_compiler();
     struct module *module = fixture_load("arm-mixed", 0);
@@ -258,7 +272,7 @@ static void stripped_files_tell_states_by_bits_only(void **state) {
 }
 
 /* DWARF, of 4-byte addresses. */
-static void debug_frames_of_words_are_read(void **state) {
+static void debug_frame_of_32_bit_files(void **state) {
     (void)state;
     skip_without_compiler();
     struct module *module = fixture_load("arm-debug", 0);
@@ -273,7 +287,7 @@ static void debug_frames_of_words_are_read(void **state) {
     module_free(module);
 }
 
-static void files_of_other_machines_are_refused(void **state) {
+static void foreign_machines_refused(void **state) {
     (void)state;
     skip_without_compiler();
     size_t size;
@@ -343,7 +357,7 @@ static size_t relocations(const struct module *m, struct code_ref *ret, size_t r
     return count;
 }
 
-static void what_a_process_has_in_memory_is_as_in_the_file(void **state) {
+static void loaded_image_equals_the_file(void **state) {
     (void)state;
     skip_without_compiler();
     enum { MOST = 1000 };
@@ -368,19 +382,7 @@ static void what_a_process_has_in_memory_is_as_in_the_file(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_have_four_bytes),
-        cmocka_unit_test(addresses_are_without_the_bit_that_tells_the_state),
-        cmocka_unit_test(each_state_is_where_the_compiler_was_told_to),
-        cmocka_unit_test(literals_are_data),
-        cmocka_unit_test(tables_of_functions_refer_to_them),
-        cmocka_unit_test(imports_are_known_by_their_slots),
-        cmocka_unit_test(landing_pads_are_found_by_exidx),
-        cmocka_unit_test(exidx_is_that_of_the_section),
-        cmocka_unit_test(stripped_files_tell_states_by_bits_only),
-        cmocka_unit_test(debug_frames_of_words_are_read),
-        cmocka_unit_test(files_of_other_machines_are_refused),
-        cmocka_unit_test(what_a_process_has_in_memory_is_as_in_the_file),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("elf of 32-bit Arm", tests, NULL, NULL);
 }

@@ -1,8 +1,13 @@
-/* Damaged files: whatever is wrong with them, loading ends with a module or with an error. */
+/* Damaged files: loading ends with a module or with an error, whatever the damage. */
 #include <stdlib.h>
 
 #include "../../../fuzz/elf_invariants.h"
 #include "support.h"
+
+#define TESTS                                                                                      \
+    TEST(file_prefixes)                                                                            \
+    TEST(flipped_bytes)                                                                            \
+    TEST(random_damage)
 
 static void load_damaged(const uint8_t *bytes, size_t size) {
     struct module *module;
@@ -17,7 +22,7 @@ static void load_damaged(const uint8_t *bytes, size_t size) {
     }
 }
 
-static void every_prefix_is_survived(void **state) {
+static void file_prefixes(void **state) {
     (void)state;
     static const char *const names[] = {"shapes-pie", "rows", "minidebug", "debugframe"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -30,7 +35,7 @@ static void every_prefix_is_survived(void **state) {
 
 enum { NOP = 0x90 }; /* code is not parsed */
 
-static void every_flipped_byte_is_survived(void **state) {
+static void flipped_bytes(void **state) {
     (void)state;
     static const struct {
         const char *name;
@@ -51,7 +56,7 @@ static void every_flipped_byte_is_survived(void **state) {
 }
 
 /* Many bytes at once: 2 % of a page, wherever it is. */
-static void random_damage_is_survived(void **state) {
+static void random_damage(void **state) {
     (void)state;
     size_t size;
     AUTO_FREE uint8_t *good = fixture_read("shapes-pie", &size);
@@ -68,10 +73,7 @@ static void random_damage_is_survived(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_prefix_is_survived),
-        cmocka_unit_test(every_flipped_byte_is_survived),
-        cmocka_unit_test(random_damage_is_survived),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("elf damaged files", tests, NULL, NULL);
 }

@@ -7,6 +7,22 @@
 
 #include "support.h"
 
+#define TESTS                                                                                      \
+    TEST(rows_from_instructions)                                                                   \
+    TEST(unknown_instructions_not_believed)                                                        \
+    TEST(signal_frames)                                                                            \
+    TEST(lsda_of_a_range)                                                                          \
+    TEST(lookups_at_the_ends)                                                                      \
+    TEST(repeated_ranges)                                                                          \
+    TEST(overlapping_ranges)                                                                       \
+    TEST(compressed_debug_frame)                                                                   \
+    TEST(libdw_agrees_on_this_program)                                                             \
+    TEST(libdw_agrees_on_libc)                                                                     \
+    TEST(libdw_agrees_on_the_dynamic_linker)                                                       \
+    TEST(libdw_agrees_on_libdw)                                                                    \
+    TEST(libdw_agrees_on_aarch64)                                                                  \
+    TEST(libdw_agrees_on_debug_frame)
+
 enum { FP = 6, SP = 7 }; /* DWARF's numbers of rbp and rsp (x86-64 psABI, figure 3.36) */
 
 static const struct cfa_row *rows_of(const struct module *module, const char *name,
@@ -38,7 +54,7 @@ static void expect_rows(const struct module *module, const char *name,
 #define EXPECT_ROWS(module, name, ...)                                                             \
     expect_rows(module, name, (const struct cfa_row[]){__VA_ARGS__, {0, 0, 0}})
 
-static void instructions_become_rows(void **state) {
+static void rows_from_instructions(void **state) {
     (void)state;
     struct module *module = fixture_load("rows", 0);
     EXPECT_ROWS(module, "rows_push", {0, SP, 8}, {1, SP, 16}, {2, FP, 16}, {102, SP, 8});
@@ -52,7 +68,7 @@ static void instructions_become_rows(void **state) {
     module_free(module);
 }
 
-static void what_cannot_be_understood_is_not_believed(void **state) {
+static void unknown_instructions_not_believed(void **state) {
     (void)state;
     static const uint8_t marker[] = {DW_CFA_GNU_args_size, 0x77}, nobodys[] = {0x3f, 0};
     size_t size, replaced = 0;
@@ -67,7 +83,7 @@ static void what_cannot_be_understood_is_not_believed(void **state) {
     module_free(module);
 }
 
-static void signal_frames_are_marked(void **state) {
+static void signal_frames(void **state) {
     (void)state;
     struct module *module = fixture_load("rows", 0);
     assert_true(module_range_at(module, symbol(module, "rows_signal")->addr)->signal_frame);
@@ -75,7 +91,7 @@ static void signal_frames_are_marked(void **state) {
     module_free(module);
 }
 
-static void a_range_knows_its_lsda(void **state) {
+static void lsda_of_a_range(void **state) {
     (void)state;
     struct module *module = fixture_load("rows", 0);
     const struct unwind_range *range =
@@ -86,7 +102,7 @@ static void a_range_knows_its_lsda(void **state) {
     module_free(module);
 }
 
-static void lookups_stop_at_the_ends(void **state) {
+static void lookups_at_the_ends(void **state) {
     (void)state;
     struct module *module = fixture_load("rows", 0);
     const struct unwind_range *range = module_range_at(module, symbol(module, "rows_push")->addr);
@@ -101,7 +117,7 @@ static void lookups_stop_at_the_ends(void **state) {
 }
 
 /* rows.S describes each function twice, in .eh_frame and in .debug_frame. */
-static void repeated_ranges_are_one(void **state) {
+static void repeated_ranges(void **state) {
     (void)state;
     struct module *module = fixture_load("rows", 0);
     size_t functions = 0;
@@ -111,7 +127,7 @@ static void repeated_ranges_are_one(void **state) {
     module_free(module);
 }
 
-static void of_overlapping_ranges_the_first_stays(void **state) {
+static void overlapping_ranges(void **state) {
     (void)state;
     size_t size;
     struct module *module = fixture_load("rows", 0), *overlapping;
@@ -144,7 +160,7 @@ static void expect_debug_frame(const char *name, uint32_t compression) {
     module_free(module);
 }
 
-static void a_compressed_debug_frame_is_read(void **state) {
+static void compressed_debug_frame(void **state) {
     (void)state;
     expect_debug_frame("debugframe", ELFCOMPRESS_ZLIB);
     if (fixture_exists("debugframe-zstd"))
@@ -265,21 +281,7 @@ static void libdw_agrees_on_debug_frame(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(instructions_become_rows),
-        cmocka_unit_test(what_cannot_be_understood_is_not_believed),
-        cmocka_unit_test(signal_frames_are_marked),
-        cmocka_unit_test(a_range_knows_its_lsda),
-        cmocka_unit_test(lookups_stop_at_the_ends),
-        cmocka_unit_test(repeated_ranges_are_one),
-        cmocka_unit_test(of_overlapping_ranges_the_first_stays),
-        cmocka_unit_test(a_compressed_debug_frame_is_read),
-        cmocka_unit_test(libdw_agrees_on_this_program),
-        cmocka_unit_test(libdw_agrees_on_libc),
-        cmocka_unit_test(libdw_agrees_on_the_dynamic_linker),
-        cmocka_unit_test(libdw_agrees_on_libdw),
-        cmocka_unit_test(libdw_agrees_on_aarch64),
-        cmocka_unit_test(libdw_agrees_on_debug_frame),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("elf unwind ranges", tests, NULL, NULL);
 }

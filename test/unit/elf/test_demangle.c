@@ -4,12 +4,20 @@
 #include "elf/demangle.h"
 #include "support.h"
 
+#define TESTS                                                                                      \
+    TEST(cxx_parameters)                                                                           \
+    TEST(rust_names_of_both_schemes)                                                               \
+    TEST(clone_suffixes)                                                                           \
+    TEST(other_names_unchanged)                                                                    \
+    TEST(deep_names)                                                                               \
+    TEST(exploding_names)
+
 static void expect(const char *name, const char *readable) {
     AUTO_FREE char *demangled = demangle(name);
     assert_string_equal(demangled, readable);
 }
 
-static void cxx_names_have_their_parameters(void **state) {
+static void cxx_parameters(void **state) {
     (void)state;
     expect("_ZN3foo3barEi", "foo::bar(int)");
     expect("_ZNSt6vectorIiSaIiEE9push_backERKi",
@@ -20,21 +28,21 @@ static void cxx_names_have_their_parameters(void **state) {
     expect("_ZGVZ1fvE1x", "guard variable for f()::x");
 }
 
-static void rust_names_of_both_schemes_are_known(void **state) {
+static void rust_names_of_both_schemes(void **state) {
     (void)state;
     expect("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE",
            "core::fmt::Formatter::pad::h0123456789abcdef");
     expect("_RNvNtCs1234_7mycrate3foo3bar", "mycrate[3c1c0]::foo::bar");
 }
 
-static void the_suffixes_of_clones_are_kept(void **state) {
+static void clone_suffixes(void **state) {
     (void)state;
     expect("_ZN3foo3barEv.constprop.0", "foo::bar() [clone .constprop.0]");
     expect("_ZN3foo3barEv.part.0.cold", "foo::bar() [clone .part.0] [clone .cold]");
     expect("plain.isra.0", "plain.isra.0");
 }
 
-static void other_names_stay_as_they_are(void **state) {
+static void other_names_unchanged(void **state) {
     (void)state;
     static const char *const names[] = {
         "main",       "", "_", "_Z", "_ZN", "_R", "_start", "_Zqq", "i", "int", "__libc_start_main",
@@ -44,7 +52,7 @@ static void other_names_stay_as_they_are(void **state) {
 }
 
 /* N nested pointers: libiberty recurses for each. */
-static void deep_names_do_not_overflow_the_stack(void **state) {
+static void deep_names(void **state) {
     (void)state;
     enum { DEPTH = 1 << 20 };
     AUTO_FREE char *name = mem_alloc(DEPTH + 16);
@@ -55,7 +63,7 @@ static void deep_names_do_not_overflow_the_stack(void **state) {
 }
 
 /* f(a<int, int>, a<that, that>, a<that, that>, …): each parameter is twice as long as the last. */
-static void a_name_that_explodes_stays_as_it_is(void **state) {
+static void exploding_names(void **state) {
     (void)state;
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     char name[400] = "_Z1f1aIiiE";
@@ -66,13 +74,7 @@ static void a_name_that_explodes_stays_as_it_is(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cxx_names_have_their_parameters),
-        cmocka_unit_test(rust_names_of_both_schemes_are_known),
-        cmocka_unit_test(the_suffixes_of_clones_are_kept),
-        cmocka_unit_test(other_names_stay_as_they_are),
-        cmocka_unit_test(deep_names_do_not_overflow_the_stack),
-        cmocka_unit_test(a_name_that_explodes_stays_as_it_is),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("elf demangling", tests, NULL, NULL);
 }

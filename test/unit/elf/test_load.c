@@ -6,6 +6,27 @@
 
 #include "support.h"
 
+#define TESTS                                                                                      \
+    TEST(missing_file)                                                                             \
+    TEST(directory_instead_of_a_file)                                                              \
+    TEST(devices_pipes_and_text_files)                                                             \
+    TEST(header_errors_have_tags)                                                                  \
+    TEST(program_of_32_bits_refused)                                                               \
+    TEST(impossible_segments)                                                                      \
+    TEST(file_cut_within_a_segment)                                                                \
+    TEST(any_machine_loads)                                                                        \
+    TEST(pie_versus_fixed_by_header)                                                               \
+    TEST(text_relocations_reported)                                                                \
+    TEST(text_ranges)                                                                              \
+    TEST(plt_sections)                                                                             \
+    TEST(zeroed_memory_has_no_bytes)                                                               \
+    TEST(bytes_end_with_their_segment)                                                             \
+    TEST(file_without_section_headers)                                                             \
+    TEST(bad_section_headers_ignored)                                                              \
+    TEST(build_id_note)                                                                            \
+    TEST(borrowed_descriptor_stays_open)                                                           \
+    TEST(free_of_null)
+
 static void expect_refusal(int r, const struct err *err, int code, const char *tag) {
     assert_int_equal(r, -code);
     assert_int_equal(err->code, code);
@@ -20,17 +41,17 @@ static void refuses_path(const char *path, int code, const char *tag) {
     assert_ptr_equal(strstr(err.text, path), err.text);
 }
 
-static void a_missing_file_is_an_open_error(void **state) {
+static void missing_file(void **state) {
     (void)state;
     refuses_path("/nonexistent/program", ENOENT, "open");
 }
 
-static void a_directory_is_an_open_error(void **state) {
+static void directory_instead_of_a_file(void **state) {
     (void)state;
     refuses_path("/", EISDIR, "open");
 }
 
-static void a_device_a_pipe_and_a_text_are_not_elf(void **state) {
+static void devices_pipes_and_text_files(void **state) {
     (void)state;
     refuses_path("/dev/null", ENOEXEC, "not-elf");
     refuses_path("/etc/passwd", ENOEXEC, "not-elf");
@@ -45,7 +66,7 @@ static void a_device_a_pipe_and_a_text_are_not_elf(void **state) {
 }
 
 /* One byte of the ELF header of a good file, replaced: what is said about it. */
-static void header_errors_have_their_tags(void **state) {
+static void header_errors_have_tags(void **state) {
     (void)state;
     static const struct {
         size_t offset;
@@ -77,7 +98,7 @@ static void header_errors_have_their_tags(void **state) {
     }
 }
 
-static void a_32_bit_program_is_refused_in_words(void **state) {
+static void program_of_32_bits_refused(void **state) {
     (void)state;
     size_t size;
     struct module *module;
@@ -99,7 +120,7 @@ static Elf64_Phdr *first_load(uint8_t *bytes) {
     return ph;
 }
 
-static void impossible_segments_are_corrupt(void **state) {
+static void impossible_segments(void **state) {
     (void)state;
     size_t size;
     struct module *module;
@@ -120,7 +141,7 @@ static void impossible_segments_are_corrupt(void **state) {
     expect_refusal(load_bytes(bytes, size, &module, &err), &err, ENOEXEC, "truncated-elf");
 }
 
-static void a_file_cut_within_a_segment_is_truncated(void **state) {
+static void file_cut_within_a_segment(void **state) {
     (void)state;
     size_t size;
     struct module *module;
@@ -144,7 +165,7 @@ static void any_machine_loads(void **state) {
     module_free(module);
 }
 
-static void the_header_tells_pie_from_fixed(void **state) {
+static void pie_versus_fixed_by_header(void **state) {
     (void)state;
     struct module *pie = fixture_load("shapes-pie", 0), *fixed = fixture_load("shapes-fixed", 0);
     assert_true(pie->position_independent);
@@ -157,14 +178,14 @@ static void the_header_tells_pie_from_fixed(void **state) {
     module_free(fixed);
 }
 
-static void text_relocations_are_announced(void **state) {
+static void text_relocations_reported(void **state) {
     (void)state;
     struct module *module = fixture_load("shapes-textrel", 0);
     assert_true(module->text_relocations);
     module_free(module);
 }
 
-static void text_is_where_functions_are(void **state) {
+static void text_ranges(void **state) {
     (void)state;
     struct module *module = fixture_load("shapes-pie", 0);
     vaddr_t main_addr = symbol(module, "main")->addr;
@@ -179,7 +200,7 @@ static void text_is_where_functions_are(void **state) {
     module_free(module);
 }
 
-static void plt_sections_are_marked(void **state) {
+static void plt_sections(void **state) {
     (void)state;
     struct module *module = fixture_load("shapes-pie", 0);
     size_t marked = 0;
@@ -239,7 +260,7 @@ static void expect_same_refs(const struct module *a, const struct module *b) {
 }
 
 /* Without section headers: the same code, ranges, references and dynamic symbols. */
-static void a_file_without_section_headers_loads_alike(void **state) {
+static void file_without_section_headers(void **state) {
     (void)state;
     static const char *const names[] = {"stripped", "shapes-library", "shapes-sysv-hash"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -263,7 +284,7 @@ static void a_file_without_section_headers_loads_alike(void **state) {
     }
 }
 
-static void nonsense_for_section_headers_counts_as_none(void **state) {
+static void bad_section_headers_ignored(void **state) {
     (void)state;
     size_t size;
     struct module *module;
@@ -274,7 +295,7 @@ static void nonsense_for_section_headers_counts_as_none(void **state) {
     module_free(module);
 }
 
-static void the_build_id_is_the_note(void **state) {
+static void build_id_note(void **state) {
     (void)state;
     struct module *with = fixture_load("shapes-pie", 0),
                   *without = fixture_load("shapes-nameless", 0);
@@ -290,7 +311,7 @@ static void the_build_id_is_the_note(void **state) {
     module_free(without);
 }
 
-static void a_descriptor_stays_the_callers(void **state) {
+static void borrowed_descriptor_stays_open(void **state) {
     (void)state;
     size_t size;
     struct module *module;
@@ -304,32 +325,13 @@ static void a_descriptor_stays_the_callers(void **state) {
     module_free(module);
 }
 
-static void freeing_nothing_is_fine(void **state) {
+static void free_of_null(void **state) {
     (void)state;
     module_free(NULL);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_missing_file_is_an_open_error),
-        cmocka_unit_test(a_directory_is_an_open_error),
-        cmocka_unit_test(a_device_a_pipe_and_a_text_are_not_elf),
-        cmocka_unit_test(header_errors_have_their_tags),
-        cmocka_unit_test(a_32_bit_program_is_refused_in_words),
-        cmocka_unit_test(impossible_segments_are_corrupt),
-        cmocka_unit_test(a_file_cut_within_a_segment_is_truncated),
-        cmocka_unit_test(any_machine_loads),
-        cmocka_unit_test(the_header_tells_pie_from_fixed),
-        cmocka_unit_test(text_relocations_are_announced),
-        cmocka_unit_test(text_is_where_functions_are),
-        cmocka_unit_test(plt_sections_are_marked),
-        cmocka_unit_test(zeroed_memory_has_no_bytes),
-        cmocka_unit_test(bytes_end_with_their_segment),
-        cmocka_unit_test(a_file_without_section_headers_loads_alike),
-        cmocka_unit_test(nonsense_for_section_headers_counts_as_none),
-        cmocka_unit_test(the_build_id_is_the_note),
-        cmocka_unit_test(a_descriptor_stays_the_callers),
-        cmocka_unit_test(freeing_nothing_is_fine),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("elf load", tests, NULL, NULL);
 }

@@ -5,6 +5,17 @@
 
 #include "support.h"
 
+#define TESTS                                                                                      \
+    TEST(function_table_references)                                                                \
+    TEST(ifunc_resolver_references)                                                                \
+    TEST(relocations_versus_plain_words)                                                           \
+    TEST(constants_among_code)                                                                     \
+    TEST(landing_pads_of_the_compiler)                                                             \
+    TEST(landing_pads_with_own_base)                                                               \
+    TEST(patchable_entries_after_relocation)                                                       \
+    TEST(patchable_entries_of_all_sections)                                                        \
+    TEST(libelf_agrees_on_relocations)
+
 static bool has_ref(const struct module *module, vaddr_t from, vaddr_t target) {
     for (size_t i = 0; i < module->ref_count; i++)
         if (module->refs[i].from == from && module->refs[i].target == target &&
@@ -22,7 +33,7 @@ static void expect_table(const struct module *module, const char *table,
 }
 
 /* RELA, REL, RELR, ABS64 of preemptible symbols, and no relocations at all: the same references. */
-static void tables_of_functions_refer_to_them(void **state) {
+static void function_table_references(void **state) {
     (void)state;
     for (const char *const *name = fixture_names; *name; name++) {
         if (!fixture_is_shapes(*name) && strcmp(*name, "shapes-aarch64") != 0)
@@ -39,7 +50,7 @@ static void tables_of_functions_refer_to_them(void **state) {
     }
 }
 
-static void resolvers_of_ifuncs_are_referred_to(void **state) {
+static void ifunc_resolver_references(void **state) {
     (void)state;
     struct module *module = fixture_load("shapes-static-pie", 0);
     vaddr_t resolver = symbol(module, "choose")->addr;
@@ -56,7 +67,7 @@ static void resolvers_of_ifuncs_are_referred_to(void **state) {
     module_free(module);
 }
 
-static void the_kind_tells_relocations_from_plain_words(void **state) {
+static void relocations_versus_plain_words(void **state) {
     (void)state;
     struct module *pie = fixture_load("shapes-pie", 0), *fixed = fixture_load("shapes-fixed", 0);
     size_t words = 0;
@@ -70,7 +81,7 @@ static void the_kind_tells_relocations_from_plain_words(void **state) {
 }
 
 /* In the old layout .rodata stands in the executable segment, and so does `table`. */
-static void constants_among_code_are_scanned(void **state) {
+static void constants_among_code(void **state) {
     (void)state;
     struct module *module = fixture_load("shapes-old-layout", 0);
     assert_true(module_segment_at(module, symbol(module, "table")->addr)->executable);
@@ -101,7 +112,7 @@ static size_t compare_pads_with_endbr(const struct module *module, vaddr_t addr)
     return pads;
 }
 
-static void landing_pads_are_where_the_compiler_put_them(void **state) {
+static void landing_pads_of_the_compiler(void **state) {
     (void)state;
     for (const char *const *name = fixture_names; *name; name++) {
         if (!fixture_is_shapes(*name))
@@ -116,7 +127,7 @@ static void landing_pads_are_where_the_compiler_put_them(void **state) {
     }
 }
 
-static void a_base_of_its_own_moves_landing_pads(void **state) {
+static void landing_pads_with_own_base(void **state) {
     (void)state;
     struct module *module = fixture_load("rows", 0);
     vaddr_t start = symbol(module, "rows_personal")->addr, pads[2];
@@ -134,7 +145,7 @@ static void a_base_of_its_own_moves_landing_pads(void **state) {
     module_free(module);
 }
 
-static void patchable_entries_are_read_after_relocation(void **state) {
+static void patchable_entries_after_relocation(void **state) {
     (void)state;
     for (const char *const *name = fixture_names; *name; name++) {
         if (!fixture_is_shapes(*name))
@@ -147,7 +158,7 @@ static void patchable_entries_are_read_after_relocation(void **state) {
     }
 }
 
-static void patchable_entries_of_all_sections_are_hints(void **state) {
+static void patchable_entries_of_all_sections(void **state) {
     (void)state;
     static const char *const names[] = {"patched-pic", "patched-fixed"};
     for (size_t i = 0; i < 2; i++) {
@@ -201,7 +212,7 @@ static size_t check_calls(const struct module *module, Elf *elf) {
     return count;
 }
 
-static void libelf_finds_the_same_relocations(void **state) {
+static void libelf_agrees_on_relocations(void **state) {
     (void)state;
     struct module *module;
     const char *path = path_of((const void *)gelf_getrela); /* libelf itself: all are RELA */
@@ -219,16 +230,7 @@ static void libelf_finds_the_same_relocations(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables_of_functions_refer_to_them),
-        cmocka_unit_test(resolvers_of_ifuncs_are_referred_to),
-        cmocka_unit_test(the_kind_tells_relocations_from_plain_words),
-        cmocka_unit_test(constants_among_code_are_scanned),
-        cmocka_unit_test(landing_pads_are_where_the_compiler_put_them),
-        cmocka_unit_test(a_base_of_its_own_moves_landing_pads),
-        cmocka_unit_test(patchable_entries_are_read_after_relocation),
-        cmocka_unit_test(patchable_entries_of_all_sections_are_hints),
-        cmocka_unit_test(libelf_finds_the_same_relocations),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("elf references", tests, NULL, NULL);
 }

@@ -10,6 +10,11 @@
 #include "base/types.h"
 #include "elf/sort.h"
 
+#define TESTS                                                                                      \
+    TEST(short_and_long_lists)                                                                     \
+    TEST(sorted_list_unchanged)                                                                    \
+    TEST(appended_items_merged)
+
 struct record {
     vaddr_t addr;
     uint32_t before; /* how many stood before it */
@@ -46,7 +51,7 @@ static void sort_some(size_t ordered, size_t added, uint64_t span) {
     }
 }
 
-static void few_and_many_are_sorted(void **unused) {
+static void short_and_long_lists(void **unused) {
     (void)unused;
     for (size_t count = 0; count < 40; count++)
         sort_some(0, count, 16);
@@ -54,13 +59,13 @@ static void few_and_many_are_sorted(void **unused) {
     sort_some(0, 5000, UINT64_C(1) << 30);
 }
 
-static void what_is_in_order_stays(void **unused) {
+static void sorted_list_unchanged(void **unused) {
     (void)unused;
     sort_some(1, 0, 1);
     sort_some(1000, 0, 1);
 }
 
-static void what_was_added_behind_is_merged(void **unused) {
+static void appended_items_merged(void **unused) {
     (void)unused;
     for (size_t added = 1; added < 40; added++)
         sort_some(100, added, 120);
@@ -70,10 +75,7 @@ static void what_was_added_behind_is_merged(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_and_many_are_sorted),
-        cmocka_unit_test(what_is_in_order_stays),
-        cmocka_unit_test(what_was_added_behind_is_merged),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,14 @@
-/* The linker's stubs of files without section headers: the same as those that sections tell. */
+/*
+ * Linker stubs of files without section headers equal those that the sections of the full file
+ * name.
+ */
 #include <stdio.h>
 
 #include "support.h"
+
+#define TESTS                                                                                      \
+    TEST(linker_stubs_by_their_bytes)                                                              \
+    TEST(stubs_of_loaded_libraries)
 
 static bool is_stub(const struct module *m, vaddr_t addr) {
     const struct section *s = module_section_at(m, addr);
@@ -38,7 +45,7 @@ static void compare_with_bare(const struct module *file, const char *path) {
     module_free(bare);
 }
 
-static void stubs_of_every_linker_are_known_by_their_bytes(void **state) {
+static void linker_stubs_by_their_bytes(void **state) {
     (void)state;
     for (const char *const *name = fixture_names; *name; name++) {
         if (!fixture_exists(*name) || strcmp(*name, "shapes-aarch64") == 0 ||
@@ -50,7 +57,7 @@ static void stubs_of_every_linker_are_known_by_their_bytes(void **state) {
     }
 }
 
-static void those_of_libraries_are_known(void **state) {
+static void stubs_of_loaded_libraries(void **state) {
     (void)state;
     const void *const there[] = {(const void *)printf, (const void *)_assert_true};
     for (size_t i = 0; i < sizeof there / sizeof *there; i++) {
@@ -62,9 +69,7 @@ static void those_of_libraries_are_known(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stubs_of_every_linker_are_known_by_their_bytes),
-        cmocka_unit_test(those_of_libraries_are_known),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("elf stubs", tests, NULL, NULL);
 }

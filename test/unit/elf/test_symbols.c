@@ -1,4 +1,4 @@
-/* Symbols: which there are, in what order, and where they come from in stripped files. */
+/* Symbols: their kinds, their order, and their sources in stripped files. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <gelf.h>
@@ -8,7 +8,24 @@
 
 #include "support.h"
 
-static void each_kind_of_symbol_has_its_type(void **state) {
+#define TESTS                                                                                      \
+    TEST(symbol_types)                                                                             \
+    TEST(tls_and_undefined_symbols_left_out)                                                       \
+    TEST(undefined_symbols_listed_once)                                                            \
+    TEST(name_to_show_comes_first)                                                                 \
+    TEST(versions_stripped_from_names)                                                             \
+    TEST(symbol_in_both_tables)                                                                    \
+    TEST(mapping_symbols_skipped)                                                                  \
+    TEST(stripped_file_without_local_names)                                                        \
+    TEST(debug_file_by_build_id)                                                                   \
+    TEST(debug_file_by_checksum)                                                                   \
+    TEST(minidebug_section)                                                                        \
+    TEST(foreign_debug_file_refused)                                                               \
+    TEST(debug_directory_beside_the_program)                                                       \
+    TEST(debuginfod_only_with_servers)                                                             \
+    TEST(libelf_agrees_on_dynamic_symbols)
+
+static void symbol_types(void **state) {
     (void)state;
     for (const char *const *name = fixture_names; *name; name++) {
         if (!fixture_is_shapes(*name))
@@ -25,7 +42,7 @@ static void each_kind_of_symbol_has_its_type(void **state) {
     }
 }
 
-static void thread_local_and_undefined_names_are_left_out(void **state) {
+static void tls_and_undefined_symbols_left_out(void **state) {
     (void)state;
     struct module *module = fixture_load("shapes-pie", 0);
     assert_null(module_symbol_named(module, "of_each_thread"));
@@ -42,7 +59,7 @@ static bool is_among(const char *name, const char *const *names, size_t count) {
     return false;
 }
 
-static void what_others_define_is_listed_once(void **state) {
+static void undefined_symbols_listed_once(void **state) {
     (void)state;
     struct module *module;
     size_t count;
@@ -62,7 +79,7 @@ static void what_others_define_is_listed_once(void **state) {
     module_free(module);
 }
 
-static void the_name_to_show_comes_first(void **state) {
+static void name_to_show_comes_first(void **state) {
     (void)state;
     struct module *module = fixture_load("shapes-pie", 0);
     vaddr_t addr = symbol(module, "global_function")->addr;
@@ -76,7 +93,7 @@ static void the_name_to_show_comes_first(void **state) {
     module_free(module);
 }
 
-static void names_lose_their_versions(void **state) {
+static void versions_stripped_from_names(void **state) {
     (void)state;
     struct module *module = fixture_load("shapes-library", 0);
     size_t found = 0;
@@ -88,7 +105,7 @@ static void names_lose_their_versions(void **state) {
     module_free(module);
 }
 
-static void one_name_of_both_tables_is_one_symbol(void **state) {
+static void symbol_in_both_tables(void **state) {
     (void)state;
     struct module *module = fixture_load("shapes-sysv-hash", 0); /* -rdynamic: all are in both */
     for (size_t i = 1; i < module->symbol_count; i++) {
@@ -98,7 +115,7 @@ static void one_name_of_both_tables_is_one_symbol(void **state) {
     module_free(module);
 }
 
-static void mapping_symbols_are_skipped(void **state) {
+static void mapping_symbols_skipped(void **state) {
     (void)state;
     if (!fixture_exists("shapes-aarch64"))
         skip();
@@ -109,7 +126,7 @@ static void mapping_symbols_are_skipped(void **state) {
     module_free(module);
 }
 
-static void a_stripped_file_has_no_local_names(void **state) {
+static void stripped_file_without_local_names(void **state) {
     (void)state;
     struct module *module = fixture_load("stripped", MODULE_DEBUG_FILES);
     assert_false(module->has_debug_file);
@@ -135,17 +152,17 @@ static void expect_all_symbols(const char *name, const char *original) {
     module_free(module);
 }
 
-static void a_debug_file_is_known_by_its_build_id(void **state) {
+static void debug_file_by_build_id(void **state) {
     (void)state;
     expect_all_symbols("linked-pie", "shapes-pie");
 }
 
-static void a_debug_file_without_build_id_is_known_by_its_checksum(void **state) {
+static void debug_file_by_checksum(void **state) {
     (void)state;
     expect_all_symbols("linked-nameless", "shapes-nameless");
 }
 
-static void a_minimal_debug_section_is_unpacked(void **state) {
+static void minidebug_section(void **state) {
     (void)state;
     expect_all_symbols("minidebug", "shapes-pie");
 }
@@ -178,7 +195,7 @@ static bool finds_debug_file(const char *directory, const char *name) {
     return found;
 }
 
-static void a_debug_file_of_another_build_is_refused(void **state) {
+static void foreign_debug_file_refused(void **state) {
     (void)state;
     char directory[] = "/tmp/spoor-test-XXXXXX";
     assert_non_null(mkdtemp(directory));
@@ -193,7 +210,7 @@ static void a_debug_file_of_another_build_is_refused(void **state) {
     assert_int_equal(nftw(directory, remove_visited, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
-static void a_debug_directory_beside_the_program_is_searched(void **state) {
+static void debug_directory_beside_the_program(void **state) {
     (void)state;
     char directory[] = "/tmp/spoor-test-XXXXXX";
     assert_non_null(mkdtemp(directory));
@@ -207,7 +224,7 @@ static void a_debug_directory_beside_the_program_is_searched(void **state) {
 }
 
 /* The client understands file:// URLs: DIRECTORY/buildid/HEX/debuginfo. */
-static void debuginfod_is_asked_only_when_servers_are_named(void **state) {
+static void debuginfod_only_with_servers(void **state) {
     (void)state;
     char directory[] = "/tmp/spoor-test-XXXXXX", hex[41];
     assert_non_null(mkdtemp(directory));
@@ -240,7 +257,7 @@ static bool has_symbol(const struct module *module, vaddr_t addr, const char *na
 }
 
 /* Those of libc that libelf calls defined, neither thread-local nor absolute. */
-static void libelf_finds_the_same_dynamic_symbols(void **state) {
+static void libelf_agrees_on_dynamic_symbols(void **state) {
     (void)state;
     struct module *module;
     const char *path = path_of((const void *)gnu_get_libc_version);
@@ -269,22 +286,7 @@ static void libelf_finds_the_same_dynamic_symbols(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_kind_of_symbol_has_its_type),
-        cmocka_unit_test(thread_local_and_undefined_names_are_left_out),
-        cmocka_unit_test(what_others_define_is_listed_once),
-        cmocka_unit_test(the_name_to_show_comes_first),
-        cmocka_unit_test(names_lose_their_versions),
-        cmocka_unit_test(one_name_of_both_tables_is_one_symbol),
-        cmocka_unit_test(mapping_symbols_are_skipped),
-        cmocka_unit_test(a_stripped_file_has_no_local_names),
-        cmocka_unit_test(a_debug_file_is_known_by_its_build_id),
-        cmocka_unit_test(a_debug_file_without_build_id_is_known_by_its_checksum),
-        cmocka_unit_test(a_minimal_debug_section_is_unpacked),
-        cmocka_unit_test(a_debug_file_of_another_build_is_refused),
-        cmocka_unit_test(a_debug_directory_beside_the_program_is_searched),
-        cmocka_unit_test(debuginfod_is_asked_only_when_servers_are_named),
-        cmocka_unit_test(libelf_finds_the_same_dynamic_symbols),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("elf symbols", tests, NULL, NULL);
 }

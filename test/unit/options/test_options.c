@@ -1,4 +1,4 @@
-/* The parser against the tables: what is written where, and what is refused with which tag. */
+/* The parser against the option tables: the values that it writes, and the tags of its refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +8,22 @@
 #include <cmocka.h>
 
 #include "cmd/command.h"
+
+#define TESTS                                                                                      \
+    TEST(default_options)                                                                          \
+    TEST(record_stacks_option)                                                                     \
+    TEST(trigger_option)                                                                           \
+    TEST(forms_of_record_options)                                                                  \
+    TEST(options_of_the_traced_program)                                                            \
+    TEST(view_options_after_the_trace)                                                             \
+    TEST(repeated_filters_in_order)                                                                \
+    TEST(choices_match_their_enums)                                                                \
+    TEST(ring_size_in_powers_of_two)                                                               \
+    TEST(follow_and_no_follow)                                                                     \
+    TEST(help_ends_reading)                                                                        \
+    TEST(unknown_option_suggests_the_nearest)                                                      \
+    TEST(wrong_values_have_tags)                                                                   \
+    TEST(sound_option_table)
 
 /* One parsed command line; its words are separated by single blanks. */
 struct line {
@@ -70,7 +86,7 @@ static void expect_stacks(const char *words, uint32_t frames, const char *patter
     done(&l);
 }
 
-static void stacks_are_a_number_of_callers_or_a_pattern_or_both(void **state) {
+static void record_stacks_option(void **state) {
     (void)state;
     expect_stacks("true", 0, NULL);
     expect_stacks("--stack true", STACK_FRAMES, NULL);
@@ -85,7 +101,7 @@ static void stacks_are_a_number_of_callers_or_a_pattern_or_both(void **state) {
     assert_refused(COMMAND_REPORT, "--stack=7", "unexpected-value");
 }
 
-static void a_trigger_is_a_pattern_and_perhaps_a_time(void **state) {
+static void trigger_option(void **state) {
     (void)state;
     expect_trigger("--trigger=f p", "f", false, 0);
     expect_trigger("--trigger=f>5ms p", "f", true, 5000000);
@@ -105,7 +121,7 @@ static void a_trigger_is_a_pattern_and_perhaps_a_time(void **state) {
     assert_refused(COMMAND_ATTACH, "--trigger=f --overflow=drop 1", "contradiction");
 }
 
-static void without_options_the_defaults_hold(void **state) {
+static void default_options(void **state) {
     (void)state;
     struct line l;
     parse(&l, COMMAND_RECORD, "prog");
@@ -125,7 +141,7 @@ static void without_options_the_defaults_hold(void **state) {
     done(&l);
 }
 
-static void record_reads_every_form_of_an_option(void **state) {
+static void forms_of_record_options(void **state) {
     (void)state;
     static const char *const forms[] = {"-o f -qvv -D 3 prog", "-of -q -v -v -D3 prog",
                                         "--output=f --quiet -vv --depth=3 -- prog",
@@ -145,7 +161,7 @@ static void record_reads_every_form_of_an_option(void **state) {
     }
 }
 
-static void the_traced_program_keeps_its_own_options(void **state) {
+static void options_of_the_traced_program(void **state) {
     (void)state;
     struct line l;
     parse(&l, COMMAND_RECORD, "-q prog -o x --help -- y");
@@ -161,7 +177,7 @@ static void the_traced_program_keeps_its_own_options(void **state) {
     done(&l);
 }
 
-static void views_take_options_after_the_trace(void **state) {
+static void view_options_after_the_trace(void **state) {
     (void)state;
     struct line l;
     parse(&l, COMMAND_REPORT, "t --json --limit 5 --sort=self --columns=calls,p99,function");
@@ -181,7 +197,7 @@ static void views_take_options_after_the_trace(void **state) {
     done(&l);
 }
 
-static void repeated_filters_add_up_in_order(void **state) {
+static void repeated_filters_in_order(void **state) {
     (void)state;
     struct line l;
     parse(&l, COMMAND_RECORD, "-F a* -F libc.so*!b -N c --module=x -M y p");
@@ -196,7 +212,7 @@ static void repeated_filters_add_up_in_order(void **state) {
     done(&l);
 }
 
-static void choices_are_numbered_like_their_enums(void **state) {
+static void choices_match_their_enums(void **state) {
     (void)state;
     struct line l;
     parse(&l, COMMAND_RECORD, "--overflow=overwrite p");
@@ -219,7 +235,7 @@ static void choices_are_numbered_like_their_enums(void **state) {
     done(&l);
 }
 
-static void a_ring_is_a_power_of_two_of_pages(void **state) {
+static void ring_size_in_powers_of_two(void **state) {
     (void)state;
     static const struct {
         const char *words;
@@ -240,7 +256,7 @@ static void a_ring_is_a_power_of_two_of_pages(void **state) {
     assert_refused(COMMAND_RECORD, "--buffer=1025M p", "bad-value");
 }
 
-static void follow_and_no_follow_undo_each_other(void **state) {
+static void follow_and_no_follow(void **state) {
     (void)state;
     struct line l;
     parse(&l, COMMAND_RECORD, "--no-follow p");
@@ -251,7 +267,7 @@ static void follow_and_no_follow_undo_each_other(void **state) {
     done(&l);
 }
 
-static void help_ends_the_reading(void **state) {
+static void help_ends_reading(void **state) {
     (void)state;
     struct line l;
     parse(&l, COMMAND_RECORD, "-q --help --nonsense");
@@ -264,7 +280,7 @@ static void help_ends_the_reading(void **state) {
     done(&l);
 }
 
-static void an_unknown_option_names_the_nearest(void **state) {
+static void unknown_option_suggests_the_nearest(void **state) {
     (void)state;
     struct line l;
     parse(&l, COMMAND_RECORD, "--ouput=x p");
@@ -282,7 +298,7 @@ static void an_unknown_option_names_the_nearest(void **state) {
     assert_refused(COMMAND_INFO, "-F x", "unknown-option");
 }
 
-static void each_wrong_value_has_its_tag(void **state) {
+static void wrong_values_have_tags(void **state) {
     (void)state;
     assert_refused(COMMAND_RECORD, "-o", "missing-value");
     assert_refused(COMMAND_RECORD, "--output", "missing-value");
@@ -301,7 +317,7 @@ static void each_wrong_value_has_its_tag(void **state) {
 
 /* What makes the table usable as the only source: no row can shadow another, and no value can land
  * outside struct options. */
-static void the_table_is_sound(void **state) {
+static void sound_option_table(void **state) {
     (void)state;
     for (const struct option_spec *o = option_table; o->name; o++) {
         assert_true(o->commands != 0 && o->commands < 1u << COMMAND_COUNT);
@@ -321,21 +337,7 @@ static void the_table_is_sound(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_options_the_defaults_hold),
-        cmocka_unit_test(stacks_are_a_number_of_callers_or_a_pattern_or_both),
-        cmocka_unit_test(a_trigger_is_a_pattern_and_perhaps_a_time),
-        cmocka_unit_test(record_reads_every_form_of_an_option),
-        cmocka_unit_test(the_traced_program_keeps_its_own_options),
-        cmocka_unit_test(views_take_options_after_the_trace),
-        cmocka_unit_test(repeated_filters_add_up_in_order),
-        cmocka_unit_test(choices_are_numbered_like_their_enums),
-        cmocka_unit_test(a_ring_is_a_power_of_two_of_pages),
-        cmocka_unit_test(follow_and_no_follow_undo_each_other),
-        cmocka_unit_test(help_ends_the_reading),
-        cmocka_unit_test(an_unknown_option_names_the_nearest),
-        cmocka_unit_test(each_wrong_value_has_its_tag),
-        cmocka_unit_test(the_table_is_sound),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

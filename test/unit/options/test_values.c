@@ -10,7 +10,18 @@
 #include "base/search.h"
 #include "cmd/values.h"
 
-static void sizes_count_in_1024(void **state) {
+#define TESTS                                                                                      \
+    TEST(sizes_in_units_of_1024)                                                                   \
+    TEST(times_with_units)                                                                         \
+    TEST(waits_in_seconds)                                                                         \
+    TEST(invalid_quantities_refused)                                                               \
+    TEST(whole_positive_numbers)                                                                   \
+    TEST(choices_of_words)                                                                         \
+    TEST(edit_distance_one)                                                                        \
+    TEST(long_names_compared_by_their_start)                                                       \
+    TEST(first_match_of_a_search)
+
+static void sizes_in_units_of_1024(void **state) {
     (void)state;
     static const struct {
         const char *text;
@@ -25,7 +36,7 @@ static void sizes_count_in_1024(void **state) {
     }
 }
 
-static void times_have_units_and_default_to_nanoseconds(void **state) {
+static void times_with_units(void **state) {
     (void)state;
     static const struct {
         const char *text;
@@ -48,7 +59,7 @@ static void times_have_units_and_default_to_nanoseconds(void **state) {
     }
 }
 
-static void waits_default_to_seconds_and_are_some(void **state) {
+static void waits_in_seconds(void **state) {
     (void)state;
     static const struct {
         const char *text;
@@ -69,7 +80,7 @@ static void waits_default_to_seconds_and_are_some(void **state) {
     assert_int_equal(ns, 100);
 }
 
-static void what_is_no_quantity_is_refused_and_nothing_written(void **state) {
+static void invalid_quantities_refused(void **state) {
     (void)state;
     static const char *const bad[] = {"",
                                       " 1",
@@ -95,7 +106,7 @@ static void what_is_no_quantity_is_refused_and_nothing_written(void **state) {
     }
 }
 
-static void numbers_are_whole_and_positive(void **state) {
+static void whole_positive_numbers(void **state) {
     (void)state;
     uint32_t n = 42;
     assert_true(value_number("1", &n));
@@ -108,7 +119,7 @@ static void numbers_are_whole_and_positive(void **state) {
     assert_int_equal(n, UINT32_MAX);
 }
 
-static void a_word_is_one_of_its_choices_or_none(void **state) {
+static void choices_of_words(void **state) {
     (void)state;
     assert_int_equal(value_choice("a", 1, "a|bc|d"), 0);
     assert_int_equal(value_choice("bcx", 2, "a|bc|d"), 1);
@@ -118,7 +129,7 @@ static void a_word_is_one_of_its_choices_or_none(void **state) {
     assert_int_equal(value_choice("a|bc", 4, "a|bc|d"), -1);
 }
 
-static void a_slip_of_the_fingers_is_one_edit(void **state) {
+static void edit_distance_one(void **state) {
     (void)state;
     assert_int_equal(near_distance("report", "report"), 0);
     assert_int_equal(near_distance("reprot", "report"), 1);
@@ -129,7 +140,7 @@ static void a_slip_of_the_fingers_is_one_edit(void **state) {
     assert_int_equal(near_distance("kitten", "sitting"), 3);
 }
 
-static void very_long_names_are_compared_by_their_beginning(void **state) {
+static void long_names_compared_by_their_start(void **state) {
     (void)state;
     char a[1000], b[1000];
     for (size_t i = 0; i < sizeof a; i++)
@@ -139,7 +150,7 @@ static void very_long_names_are_compared_by_their_beginning(void **state) {
     assert_int_equal(near_distance(a, b), 1);
 }
 
-static void a_search_finds_the_first_of_the_rest(void **state) {
+static void first_match_of_a_search(void **state) {
     (void)state;
     static const int numbers[] = {1, 3, 3, 3, 7};
     for (size_t count = 0; count <= sizeof numbers / sizeof *numbers; count++) {
@@ -153,16 +164,7 @@ static void a_search_finds_the_first_of_the_rest(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_count_in_1024),
-        cmocka_unit_test(times_have_units_and_default_to_nanoseconds),
-        cmocka_unit_test(waits_default_to_seconds_and_are_some),
-        cmocka_unit_test(what_is_no_quantity_is_refused_and_nothing_written),
-        cmocka_unit_test(numbers_are_whole_and_positive),
-        cmocka_unit_test(a_word_is_one_of_its_choices_or_none),
-        cmocka_unit_test(a_slip_of_the_fingers_is_one_edit),
-        cmocka_unit_test(very_long_names_are_compared_by_their_beginning),
-        cmocka_unit_test(a_search_finds_the_first_of_the_rest),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

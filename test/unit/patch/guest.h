@@ -1,6 +1,6 @@
 /*
- * A child with the functions of sites.S, whose calls are made by the test: it stands still,
- * is given registers and a function to call, and stands at hold_trap when that has returned.
+ * A child process with the functions of sites.S. The test makes its calls: the child waits, gets
+ * registers and a function to call, and stops at hold_trap when the function has returned.
  */
 #ifndef SPOOR_TEST_GUEST_H
 #define SPOOR_TEST_GUEST_H

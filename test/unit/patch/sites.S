@@ -1,6 +1,6 @@
 /*
- * Functions of all the shapes that stubs are made for, for test_settle.c. Each takes numbers in rdi
- * and rsi, may read the carry flag, and returns a number.
+ * Functions that need stubs of every kind, for test_settle.c. Each takes numbers in rdi and rsi,
+ * may read the carry flag, and returns a number.
  */
     .macro function name
     .globl \name

@@ -1,7 +1,7 @@
 /*
- * A thread goes over the bridge out of a trampoline. Wherever on it its tracer leaves it, it comes
- * by itself to where it would have come in the trampoline, with the signals blocked that it
- * blocked; and who finds it there can bring it away at once.
+ * A thread leaves a trampoline over the bridge. Wherever its tracer leaves it on the bridge, the
+ * thread itself reaches the place that it would have reached through the trampoline, with the same
+ * signals blocked. A tool that finds it on the bridge can take it out at once.
  */
 #include "patch/crossing.h"
 
@@ -19,6 +19,17 @@
 #include "patch/settle.h"
 #include "target/memory.h"
 #include "trial.h"
+
+#define TESTS                                                                                      \
+    TEST(bridged_thread_reaches_the_other_side)                                                    \
+    TEST(queued_signals_keep_their_order)                                                          \
+    TEST(equal_signals_stay_two)                                                                   \
+    TEST(job_signals_do_not_cancel_each_other)                                                     \
+    TEST(sent_fault_waits_in_the_queue)                                                            \
+    TEST(thread_that_may_not_set_its_mask)                                                         \
+    TEST(thread_with_syscall_user_dispatch)                                                        \
+    TEST(remote_calls_bypass_the_dispatch_handler)                                                 \
+    TEST(no_remote_calls_into_a_dispatch_handler)
 
 static const uint64_t OWN_MASK = UINT64_C(1) << (SIGUSR2 - 1);
 
@@ -113,7 +124,7 @@ static unsigned try_call(struct guest *g, const struct call *call, const struct 
     return crossings;
 }
 
-static void a_thread_that_is_left_on_the_bridge_comes_to_the_other_side(void **state) {
+static void bridged_thread_reaches_the_other_side(void **state) {
     (void)state;
     const struct weather w = {.overflow = OVERFLOW_DROP};
     struct guest *bare = guest_new_bare(), *g = guest_new(w.overflow);
@@ -171,7 +182,7 @@ static void cross(const struct crosser *x) {
     assert_false(fault);
 }
 
-static void signals_that_are_queued_keep_their_order(void **state) {
+static void queued_signals_keep_their_order(void **state) {
     (void)state;
     enum { COUNT = 3 };
     struct guest *g = guest_new(OVERFLOW_WAIT);
@@ -192,7 +203,7 @@ static void signals_that_are_queued_keep_their_order(void **state) {
 }
 
 /* The second came when the first had been taken off the queue. */
-static void signals_of_one_number_that_are_told_apart_stay_two(void **state) {
+static void equal_signals_stay_two(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
     struct crosser x;
@@ -208,7 +219,7 @@ static void signals_of_one_number_that_are_told_apart_stay_two(void **state) {
     guest_free(g);
 }
 
-static void a_signal_of_jobs_does_not_undo_another(void **state) {
+static void job_signals_do_not_cancel_each_other(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
     struct crosser x;
@@ -225,7 +236,7 @@ static void a_signal_of_jobs_does_not_undo_another(void **state) {
 }
 
 /* As if an instruction had raised it; only that it was sent tells that it was not. */
-static void a_fault_that_was_sent_waits_like_other_signals(void **state) {
+static void sent_fault_waits_in_the_queue(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
     struct crosser x;
@@ -283,7 +294,7 @@ static void act_on(const struct guest *g, int sig, const struct action *new, str
         assert_int_equal(memory_read(g->memory_fd, place, ret, sizeof *ret, NULL), 0);
 }
 
-static void a_thread_that_handles_its_calls_itself_crosses_like_others(void **state) {
+static void thread_with_syscall_user_dispatch(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT), *bare = guest_new_bare();
     struct reference *r = mem_alloc(sizeof *r);
@@ -314,7 +325,7 @@ static void a_thread_that_handles_its_calls_itself_crosses_like_others(void **st
     guest_free(bare);
 }
 
-static void calls_of_ours_do_not_come_to_its_handler(void **state) {
+static void remote_calls_bypass_the_dispatch_handler(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
     const struct remote_call call = {SYS_getpid, {0}};
@@ -345,7 +356,7 @@ static void forget_dispatch(void) {
     assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
 }
 
-static void where_calls_of_ours_would_come_there_they_are_not_made(void **state) {
+static void no_remote_calls_into_a_dispatch_handler(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT), *bare = guest_new_bare();
     struct reference *r = mem_alloc(sizeof *r);
@@ -376,7 +387,7 @@ static int64_t call_in(const struct guest *g, long number, uint64_t a, uint64_t 
     return result;
 }
 
-static void a_thread_that_may_not_set_its_mask_is_left_where_it_is(void **state) {
+static void thread_that_may_not_set_its_mask(void **state) {
     (void)state;
     static struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -405,16 +416,7 @@ static void a_thread_that_may_not_set_its_mask_is_left_where_it_is(void **state)
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_thread_that_is_left_on_the_bridge_comes_to_the_other_side),
-        cmocka_unit_test(signals_that_are_queued_keep_their_order),
-        cmocka_unit_test(signals_of_one_number_that_are_told_apart_stay_two),
-        cmocka_unit_test(a_signal_of_jobs_does_not_undo_another),
-        cmocka_unit_test(a_fault_that_was_sent_waits_like_other_signals),
-        cmocka_unit_test(a_thread_that_may_not_set_its_mask_is_left_where_it_is),
-        cmocka_unit_test(a_thread_that_handles_its_calls_itself_crosses_like_others),
-        cmocka_unit_test(calls_of_ours_do_not_come_to_its_handler),
-        cmocka_unit_test(where_calls_of_ours_would_come_there_they_are_not_made), /* the last */
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("session crossing", tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /*
- * Threads whose pointer leads nowhere, and the table by which their stubs find lanes: nobody finds
- * another's, whoever sleeps, ends or has kept a pointer that was lent before; and who is awake and
- * asks finds its own. The threads are made up; what would be their memory is what keys_install()
- * writes. On AArch64 pointers are set in sleep as well.
+ * Threads without a usable thread pointer, and the table by which their stubs find lanes. No
+ * thread finds the lane of another, even if threads sleep, end or keep a pointer that an earlier
+ * session lent. A thread that is awake and asks finds its own lane. The threads are simulated:
+ * keys_install() writes their memory. On AArch64 pointers are also set while threads sleep.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +14,15 @@
 #include "patch/space.h"
 #include "target/memory.h"
 #include "wire/keys.h"
+
+#define TESTS                                                                                      \
+    TEST(sleeping_thread_told_on_waking)                                                           \
+    TEST(sleeper_with_a_kept_pointer)                                                              \
+    TEST(pointer_kept_by_several_threads)                                                          \
+    TEST(vfork_child_pointer_not_lent)                                                             \
+    TEST(thread_left_behind_is_lent_nothing)                                                       \
+    TEST(thread_that_cannot_set_its_pointer)                                                       \
+    TEST(random_threads_find_only_their_own)
 
 enum { MOST = 40, LANE = 0x1000, SINK = 0x77, FRAME = 0x500000 };
 
@@ -156,7 +165,7 @@ static void end(struct thread *t) {
     memset(t, 0, sizeof *t);
 }
 
-static void sleepers_are_told_when_they_wake(void **state) {
+static void sleeping_thread_told_on_waking(void **state) {
     (void)state;
     begin();
     add(0, false);
@@ -172,7 +181,7 @@ static void sleepers_are_told_when_they_wake(void **state) {
 
 /* What it was lent by a spoor that has left is not lent to others, and nobody is hidden for it
  * again and again. */
-static void who_sleeps_with_what_it_has_kept_disturbs_nobody(void **state) {
+static void sleeper_with_a_kept_pointer(void **state) {
     (void)state;
     for (unsigned at = 0; at < 4; at++) {
         begin();
@@ -186,7 +195,7 @@ static void who_sleeps_with_what_it_has_kept_disturbs_nobody(void **state) {
     }
 }
 
-static void what_several_have_kept_is_nobodys(void **state) {
+static void pointer_kept_by_several_threads(void **state) {
     (void)state;
     begin();
     add(kept(0), true);
@@ -201,7 +210,7 @@ static void what_several_have_kept_is_nobodys(void **state) {
 }
 
 /* Its child has ended, and what both had is its maker's, who has not come from vfork yet. */
-static void what_a_child_of_vfork_had_is_not_lent(void **state) {
+static void vfork_child_pointer_not_lent(void **state) {
     (void)state;
     begin();
     const struct thread *first = add(0, false);
@@ -222,7 +231,7 @@ static void what_a_child_of_vfork_had_is_not_lent(void **state) {
     who_is_awake_finds_its_own();
 }
 
-static void who_is_left_is_lent_nothing(void **state) {
+static void thread_left_behind_is_lent_nothing(void **state) {
     (void)state;
     begin();
     add(0, false);
@@ -238,7 +247,7 @@ static void who_is_left_is_lent_nothing(void **state) {
 }
 
 /* Its events are lost, and it does not keep others from being told. */
-static void who_may_not_set_its_pointer_writes_to_the_sink(void **state) {
+static void thread_that_cannot_set_its_pointer(void **state) {
     (void)state;
     if (REGS_CALL_SET_POINTER < 0)
         return; /* it need not itself */
@@ -293,7 +302,7 @@ static void live(void) {
     nobody_finds_anothers();
 }
 
-static void whatever_they_do_nobody_finds_anothers(void **state) {
+static void random_threads_find_only_their_own(void **state) {
     (void)state;
     srand(1);
     for (int round = 0; round < 60; round++) {
@@ -307,14 +316,7 @@ static void whatever_they_do_nobody_finds_anothers(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sleepers_are_told_when_they_wake),
-        cmocka_unit_test(who_sleeps_with_what_it_has_kept_disturbs_nobody),
-        cmocka_unit_test(what_several_have_kept_is_nobodys),
-        cmocka_unit_test(what_a_child_of_vfork_had_is_not_lent),
-        cmocka_unit_test(who_is_left_is_lent_nothing),
-        cmocka_unit_test(who_may_not_set_its_pointer_writes_to_the_sink),
-        cmocka_unit_test(whatever_they_do_nobody_finds_anothers),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

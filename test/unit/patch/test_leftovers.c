@@ -1,6 +1,6 @@
 /*
- * What a spoor has done to a process is found by another one and undone: from wherever the thread
- * stands, and from wherever the first one came to its end.
+ * Another spoor finds and undoes the changes that a killed spoor left in a process: with the
+ * thread at any instruction, and the first spoor killed at any step.
  */
 #include "patch/leftovers.h"
 
@@ -19,6 +19,19 @@
 #include "target/maps.h"
 #include "target/memory.h"
 #include "trial.h"
+
+#define TESTS                                                                                      \
+    TEST(undo_log_is_complete)                                                                     \
+    TEST(nothing_found_without_leftovers)                                                          \
+    TEST(tool_is_not_its_own_target)                                                               \
+    TEST(log_of_another_version_ignored)                                                           \
+    TEST(thread_brought_out_from_every_instruction)                                                \
+    TEST(undo_at_every_instruction)                                                                \
+    TEST(already_undone_steps_accepted)                                                            \
+    TEST(agent_found_without_a_slab)                                                               \
+    TEST(overwritten_island_stays)                                                                 \
+    TEST(code_changed_by_others_stays)                                                             \
+    TEST(handler_returns_to_interrupted_code)
 
 /* ---- the guest as it is, and as it was ---- */
 
@@ -114,7 +127,7 @@ static void expect_same_patches(const struct plan_code *a, const struct plan_cod
     }
 }
 
-static void the_log_tells_everything_that_was_done(void **state) {
+static void undo_log_is_complete(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
     struct space *left = find(g);
@@ -143,7 +156,7 @@ static void the_log_tells_everything_that_was_done(void **state) {
     guest_free(g);
 }
 
-static void nothing_is_found_where_nothing_is(void **state) {
+static void nothing_found_without_leftovers(void **state) {
     (void)state;
     struct guest *bare = guest_new_bare();
     bool any = true;
@@ -154,7 +167,7 @@ static void nothing_is_found_where_nothing_is(void **state) {
 }
 
 /* The test itself has its guest's slab mapped. */
-static void a_tool_is_no_target_of_itself(void **state) {
+static void tool_is_not_its_own_target(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
     bool any = true;
@@ -165,7 +178,7 @@ static void a_tool_is_no_target_of_itself(void **state) {
     guest_free(g);
 }
 
-static void the_log_of_another_version_is_left_alone(void **state) {
+static void log_of_another_version_ignored(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
     struct space *left;
@@ -226,7 +239,7 @@ static void try_calls(const struct weather *w, const struct call *all, size_t co
     guest_free(bare);
 }
 
-static void a_thread_is_brought_out_from_anywhere(void **state) {
+static void thread_brought_out_from_every_instruction(void **state) {
     (void)state;
     try_calls(&(struct weather){.overflow = OVERFLOW_WAIT}, trial_calls, TRIAL_CALLS);
     try_calls(&(struct weather){.overflow = OVERFLOW_WAIT}, &trial_hook_call, 1);
@@ -249,7 +262,7 @@ static bool undo_before(const struct call *call, unsigned k, const struct guest 
     return more;
 }
 
-static void all_is_undone_wherever_the_thread_stands(void **state) {
+static void undo_at_every_instruction(void **state) {
     (void)state;
     static const struct call calls[] = {
         {"site_hop", 5, 3, false}, {"site_pun", 2, 0, false}, {"site_flags", 5, 6, true}};
@@ -328,7 +341,7 @@ static void unmap_slab(const struct guest *g) {
     assert_int_equal(thread_call(g->pid, &stack, &call, &result, NULL), 0);
 }
 
-static void whatever_was_done_already_is_fine(void **state) {
+static void already_undone_steps_accepted(void **state) {
     (void)state;
     static void (*const deeds[])(const struct guest *) = {undo_half,     write_parts, unlink_log,
                                                           unmap_islands, unmap_area,  forget_log};
@@ -342,7 +355,7 @@ static void whatever_was_done_already_is_fine(void **state) {
     guest_free(bare);
 }
 
-static void the_agent_is_found_without_a_slab(void **state) {
+static void agent_found_without_a_slab(void **state) {
     (void)state;
     struct guest *bare = guest_new_bare(), *g = guest_new(OVERFLOW_WAIT);
     unmap_slab(g);
@@ -355,7 +368,7 @@ static void the_agent_is_found_without_a_slab(void **state) {
     guest_free(bare);
 }
 
-static void what_lies_where_something_of_ours_was_stays(void **state) {
+static void overwritten_island_stays(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
     const struct plan_code *c = &g->space->modules.at[0].code->emitted;
@@ -371,7 +384,7 @@ static void what_lies_where_something_of_ours_was_stays(void **state) {
     guest_free(g);
 }
 
-static void code_that_others_have_changed_stays_so(void **state) {
+static void code_changed_by_others_stays(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT), *bare = guest_new_bare();
     const struct patched *p = &g->space->modules.at[0];
@@ -419,7 +432,7 @@ static void interrupt_inside(struct guest *g) {
     child_await_stop(g->pid);
 }
 
-static void a_handler_comes_back_to_what_it_has_interrupted(void **state) {
+static void handler_returns_to_interrupted_code(void **state) {
     (void)state;
     struct sigaction action = {.sa_handler = wait_at_gate}, old;
     gate = shared_new(sizeof *gate);
@@ -443,18 +456,7 @@ static void a_handler_comes_back_to_what_it_has_interrupted(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_log_tells_everything_that_was_done),
-        cmocka_unit_test(nothing_is_found_where_nothing_is),
-        cmocka_unit_test(a_tool_is_no_target_of_itself),
-        cmocka_unit_test(the_log_of_another_version_is_left_alone),
-        cmocka_unit_test(a_thread_is_brought_out_from_anywhere),
-        cmocka_unit_test(all_is_undone_wherever_the_thread_stands),
-        cmocka_unit_test(whatever_was_done_already_is_fine),
-        cmocka_unit_test(the_agent_is_found_without_a_slab),
-        cmocka_unit_test(what_lies_where_something_of_ours_was_stays),
-        cmocka_unit_test(code_that_others_have_changed_stays_so),
-        cmocka_unit_test(a_handler_comes_back_to_what_it_has_interrupted),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("session leftovers", tests, NULL, NULL);
 }

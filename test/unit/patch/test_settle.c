@@ -1,8 +1,8 @@
 /*
- * A thread is taken out of stubs, trampolines and the agent, from before each of their
- * instructions. Wherever it was, it must then stand in the program's own code as the program would
- * have come there, nothing may be reserved in its lane, and when it goes on it must come to the
- * right end with each event recorded once.
+ * A thread is taken out of stubs, trampolines and the agent, before each of their instructions. It
+ * must then stand in the program's own code, where the program alone would have been. No slot may
+ * stay reserved in its lane. When the thread goes on, its call must end right, with each event
+ * recorded once.
  */
 #include <errno.h>
 #include <signal.h>
@@ -14,6 +14,23 @@
 #include "patch/patcher.h"
 #include "patch/settle.h"
 #include "trial.h"
+
+#define TESTS                                                                                      \
+    TEST(stub_variants_of_the_functions)                                                           \
+    TEST(settle_in_a_waiting_stub)                                                                 \
+    TEST(settle_while_waiting_for_room)                                                            \
+    TEST(settle_after_the_tool_died)                                                               \
+    TEST(settle_in_a_dropping_stub)                                                                \
+    TEST(settle_while_dropping)                                                                    \
+    TEST(settle_in_an_overwriting_stub)                                                            \
+    TEST(settle_in_a_caller_filtering_stub)                                                        \
+    TEST(settle_in_a_stub_that_passes_a_call)                                                      \
+    TEST(settle_while_waiting_in_the_hook)                                                         \
+    TEST(place_of_a_faulting_instruction)                                                          \
+    TEST(signal_waits_until_the_thread_is_outside)                                                 \
+    TEST(delivered_signal_keeps_its_value)                                                         \
+    TEST(thread_in_program_code_untouched)                                                         \
+    TEST(ended_thread_cannot_be_settled)
 
 /* ---- the checks ---- */
 
@@ -128,49 +145,49 @@ static void try_calls(const struct weather *w, const struct call *all, size_t co
 }
 #define TRY_CALLS(...) try_calls(&(const struct weather){__VA_ARGS__}, trial_calls, TRIAL_CALLS)
 
-static void a_thread_is_settled_from_anywhere_in_a_stub_that_waits(void **state) {
+static void settle_in_a_waiting_stub(void **state) {
     (void)state;
     TRY_CALLS(.overflow = OVERFLOW_WAIT);
 }
 
-static void a_thread_is_settled_while_it_waits_for_room(void **state) {
+static void settle_while_waiting_for_room(void **state) {
     (void)state;
     TRY_CALLS(.overflow = OVERFLOW_WAIT, .full = true, .room_later = true);
 }
 
-static void a_thread_is_settled_when_nobody_makes_room_any_more(void **state) {
+static void settle_after_the_tool_died(void **state) {
     (void)state;
     TRY_CALLS(.overflow = OVERFLOW_WAIT, .full = true, .dies_later = true);
 }
 
-static void a_thread_is_settled_from_anywhere_in_a_stub_that_drops(void **state) {
+static void settle_in_a_dropping_stub(void **state) {
     (void)state;
     TRY_CALLS(.overflow = OVERFLOW_DROP);
 }
 
-static void a_thread_is_settled_while_it_drops(void **state) {
+static void settle_while_dropping(void **state) {
     (void)state;
     TRY_CALLS(.overflow = OVERFLOW_DROP, .full = true);
 }
 
-static void a_thread_is_settled_from_anywhere_in_a_stub_that_overwrites(void **state) {
+static void settle_in_an_overwriting_stub(void **state) {
     (void)state;
     TRY_CALLS(.overflow = OVERFLOW_OVERWRITE);
 }
 
-static void a_thread_is_settled_from_anywhere_in_a_stub_that_asks_for_the_caller(void **state) {
+static void settle_in_a_caller_filtering_stub(void **state) {
     (void)state;
     TRY_CALLS(.overflow = OVERFLOW_WAIT, .from = FROM_CALLER);
     TRY_CALLS(.overflow = OVERFLOW_WAIT, .full = true, .room_later = true, .from = FROM_CALLER);
     TRY_CALLS(.overflow = OVERFLOW_DROP, .full = true, .from = FROM_CALLER);
 }
 
-static void a_thread_is_settled_from_anywhere_in_a_stub_that_lets_a_call_pass(void **state) {
+static void settle_in_a_stub_that_passes_a_call(void **state) {
     (void)state;
     TRY_CALLS(.overflow = OVERFLOW_WAIT, .from = FROM_ELSEWHERE);
 }
 
-static void a_thread_is_settled_while_it_waits_in_the_hook(void **state) {
+static void settle_while_waiting_in_the_hook(void **state) {
     (void)state;
     const struct weather fair = {.overflow = OVERFLOW_WAIT}, dead = {.dies_later = true};
     try_calls(&fair, &trial_hook_call, 1);
@@ -188,7 +205,7 @@ static unsigned variants_of(const struct guest *g) {
     return seen;
 }
 
-static void the_functions_have_stubs_of_all_kinds(void **state) {
+static void stub_variants_of_the_functions(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
     unsigned seen = variants_of(g);
@@ -204,7 +221,7 @@ static void the_functions_have_stubs_of_all_kinds(void **state) {
 
 /* ---- faults and signals ---- */
 
-static void an_instruction_that_faults_tells_where_it_belongs(void **state) {
+static void place_of_a_faulting_instruction(void **state) {
     (void)state;
     const struct call bad = {"site_fault", 0, 0, false};
     enum { BEFORE_LOAD = 4 /* the size of a lea */ };
@@ -244,7 +261,7 @@ static void enter_inside(struct guest *g) {
     }
 }
 
-static void a_signal_waits_until_the_thread_is_outside(void **state) {
+static void signal_waits_until_the_thread_is_outside(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
     uint64_t before = 0, after = 0;
@@ -268,7 +285,7 @@ static void a_signal_waits_until_the_thread_is_outside(void **state) {
     guest_free(g);
 }
 
-static void a_signal_that_is_being_delivered_keeps_its_value(void **state) {
+static void delivered_signal_keeps_its_value(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
     enum settled settled;
@@ -285,7 +302,7 @@ static void a_signal_that_is_being_delivered_keeps_its_value(void **state) {
     guest_free(g);
 }
 
-static void a_thread_of_the_program_s_own_code_is_left_alone(void **state) {
+static void thread_in_program_code_untouched(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
     enum settled settled;
@@ -300,7 +317,7 @@ static void a_thread_of_the_program_s_own_code_is_left_alone(void **state) {
     guest_free(g);
 }
 
-static void a_thread_that_is_gone_cannot_be_settled(void **state) {
+static void ended_thread_cannot_be_settled(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
     enum settled settled;
@@ -313,22 +330,7 @@ static void a_thread_that_is_gone_cannot_be_settled(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_functions_have_stubs_of_all_kinds),
-        cmocka_unit_test(a_thread_is_settled_from_anywhere_in_a_stub_that_waits),
-        cmocka_unit_test(a_thread_is_settled_while_it_waits_for_room),
-        cmocka_unit_test(a_thread_is_settled_when_nobody_makes_room_any_more),
-        cmocka_unit_test(a_thread_is_settled_from_anywhere_in_a_stub_that_drops),
-        cmocka_unit_test(a_thread_is_settled_while_it_drops),
-        cmocka_unit_test(a_thread_is_settled_from_anywhere_in_a_stub_that_overwrites),
-        cmocka_unit_test(a_thread_is_settled_from_anywhere_in_a_stub_that_asks_for_the_caller),
-        cmocka_unit_test(a_thread_is_settled_from_anywhere_in_a_stub_that_lets_a_call_pass),
-        cmocka_unit_test(a_thread_is_settled_while_it_waits_in_the_hook),
-        cmocka_unit_test(an_instruction_that_faults_tells_where_it_belongs),
-        cmocka_unit_test(a_signal_waits_until_the_thread_is_outside),
-        cmocka_unit_test(a_signal_that_is_being_delivered_keeps_its_value),
-        cmocka_unit_test(a_thread_of_the_program_s_own_code_is_left_alone),
-        cmocka_unit_test(a_thread_that_is_gone_cannot_be_settled),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("session settle", tests, NULL, NULL);
 }

@@ -1,11 +1,15 @@
-/*
- * What a copy of a process has of a space: what was mapped after the copy was made is not in it.
- */
+/* The copy of a space that fork() needs: it holds exactly the mappings made before the fork. */
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "guest.h"
 #include "target/memory.h"
+
+#define TESTS                                                                                      \
+    TEST(fork_copies_what_is_mapped)                                                               \
+    TEST(early_fork_has_the_first_slab_only)                                                       \
+    TEST(unmapped_parts_forgotten)                                                                 \
+    TEST(unpatched_process_forgets_nothing)
 
 static void unmap(const struct guest *g, taddr_t at, size_t size) {
     const struct remote_call call = {SYS_munmap, {at, size}};
@@ -47,7 +51,7 @@ static void free_lanes(const struct guest *g) {
             atomic_store(&g->space->slabs.at[i]->slots[k].state, LANE_FREE);
 }
 
-static void a_copy_keeps_what_is_mapped_in_it(void **state) {
+static void fork_copies_what_is_mapped(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
     add_slab(g);
@@ -63,7 +67,7 @@ static void a_copy_keeps_what_is_mapped_in_it(void **state) {
 
 /* The bare guest is such a copy: both are this process's, which has not mapped any slab for itself
  * yet. */
-static void a_copy_from_before_has_the_first_slab_alone(void **state) {
+static void early_fork_has_the_first_slab_only(void **state) {
     (void)state;
     struct guest *before = guest_new_bare(), *g = guest_new(OVERFLOW_WAIT);
     add_slab(g);
@@ -84,7 +88,7 @@ static void a_copy_from_before_has_the_first_slab_alone(void **state) {
 }
 
 /* Of three slabs the one in the middle, though something else is there; then the module. */
-static void only_what_is_not_mapped_is_forgotten(void **state) {
+static void unmapped_parts_forgotten(void **state) {
     (void)state;
     struct guest *g = guest_new(OVERFLOW_WAIT);
     add_slab(g);
@@ -113,7 +117,7 @@ static void only_what_is_not_mapped_is_forgotten(void **state) {
     guest_free(g);
 }
 
-static void of_a_process_without_anything_of_ours_nothing_is_forgotten(void **state) {
+static void unpatched_process_forgets_nothing(void **state) {
     (void)state;
     struct guest *bare = guest_new_bare();
     struct space *blank = space_blank(bare->pid);
@@ -126,11 +130,7 @@ static void of_a_process_without_anything_of_ours_nothing_is_forgotten(void **st
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_copy_keeps_what_is_mapped_in_it),
-        cmocka_unit_test(a_copy_from_before_has_the_first_slab_alone),
-        cmocka_unit_test(only_what_is_not_mapped_is_forgotten),
-        cmocka_unit_test(of_a_process_without_anything_of_ours_nothing_is_forgotten),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * One call of a function of sites.S that is disturbed before one of its instructions, and how the
- * same call goes when nothing disturbs it.
+ * One call of a function of sites.S, disturbed before one of its instructions, and the same call
+ * undisturbed.
  */
 #ifndef SPOOR_TEST_TRIAL_H
 #define SPOOR_TEST_TRIAL_H

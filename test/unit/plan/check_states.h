@@ -1,7 +1,8 @@
 /*
- * Is Arm's code planned in the state in which it runs, no data for code, and no function's entry in
- * a window of another? By what the planner has not seen: symbols of a file's debug file, and where
- * there are no mapping symbols, the looks of the code (of 32-bit Arm).
+ * Checks a plan for Arm: code is planned in the state in which it runs, no data is planned as
+ * code, and no window of one function holds the entry of another. The check uses sources that the
+ * planner has not seen: the symbols of the debug file, and, where mapping symbols are missing, the
+ * look of 32-bit Arm code.
  */
 #ifndef SPOOR_TEST_UNIT_PLAN_CHECK_STATES_H
 #define SPOOR_TEST_UNIT_PLAN_CHECK_STATES_H

@@ -1,4 +1,4 @@
-/* What only programs without relocations have: absolute addresses in code and data. */
+/* Constructs that only programs without relocations have: absolute addresses in code and data. */
     .macro FUNC name
     .p2align 4
     .type \name, @function

@@ -1,7 +1,7 @@
 /*
- * A module in two copies, with symbols and without, and their plans. Functions
- * and places are asked for by name; the plan that is judged by default is that
- * of the copy without symbols, which gives the planner the least help.
+ * A module in two copies, with symbols and without, and their plans. Tests name functions and
+ * places. By default they judge the plan of the copy without symbols, where the planner has the
+ * least help.
  */
 #ifndef SPOOR_TEST_UNIT_PLAN_FIXTURE_H
 #define SPOOR_TEST_UNIT_PLAN_FIXTURE_H

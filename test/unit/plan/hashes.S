@@ -1,8 +1,8 @@
 /*
- * Hashes that compilers put before functions, for indirect calls to check (kCFI, Clang's function
- * sanitizer). They stand where padding does, behind a return; here they even look like it as far as
- * they can. Before each group stands a function too short for a jump, so that room is wanted. Labels as
- * in rules.S.
+ * Hashes that compilers put before functions, for the checks of indirect calls (kCFI, Clang's
+ * function sanitizer). They stand behind a return, where padding stands, and look as much like
+ * padding as they can. Before each group stands a function too short for a jump, so the planner
+ * looks for room. Labels as in rules.S.
  */
     .macro FUNC name
     .type \name, @function

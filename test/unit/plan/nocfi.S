@@ -1,7 +1,6 @@
 /*
- * Functions without call-frame information. Those that are to be traced begin
- * with an instruction of five bytes and leave room behind each return, so that
- * nothing but what their code proves decides.
+ * Functions without call-frame information. Those that can be traced begin with an instruction of
+ * five bytes and have room behind each return. So only the proof by their code decides.
  */
     .macro TIED name
     .pushsection .data.rel.ro, "aw"

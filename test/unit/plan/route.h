@@ -1,6 +1,6 @@
 /*
- * Where control gets to from a patch, by what the bytes say that will be there: Capstone reads
- * them, patches and islands laid over the module.
+ * Follows control from a patch through the bytes that will be there: Capstone reads them, with
+ * patches and islands laid over the module.
  */
 #ifndef SPOOR_TEST_UNIT_PLAN_ROUTE_H
 #define SPOOR_TEST_UNIT_PLAN_ROUTE_H

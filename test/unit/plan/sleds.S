@@ -1,6 +1,6 @@
 /*
- * XRay's sleds, as Clang writes them, and calls of a profiler, and lists that tell of both. Labels as in
- * rules.S; those that begin with .L are seen by nobody else.
+ * XRay sleds as Clang writes them, calls of a profiler, and the lists that name both. Labels as in
+ * rules.S; labels that begin with .L are local to this file.
  */
     .macro FUNC name
     .p2align 4, 0xcc

@@ -1,4 +1,4 @@
-/* What the planner learns of AArch64 from several instructions together (a64.S). */
+/* Facts that the planner learns from several AArch64 instructions together (a64.S). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +8,20 @@
 
 #include "base/mem.h"
 #include "fixture.h"
+
+#define TESTS                                                                                      \
+    TEST(table_end_from_comparison)                                                                \
+    TEST(table_end_at_other_data)                                                                  \
+    TEST(scaled_table_targets_are_parts)                                                           \
+    TEST(setjmp_calls_by_stub_and_slot)                                                            \
+    TEST(ifunc_resolver_choices)                                                                   \
+    TEST(function_that_pops_its_arguments_refused)                                                 \
+    TEST(tail_call_through_summed_members)                                                         \
+    TEST(stack_depth_from_code)                                                                    \
+    TEST(constants_between_instructions)                                                           \
+    TEST(linker_stub_with_data_refused)                                                            \
+    TEST(pac_lr_signing_stays_in_place)                                                            \
+    TEST(hint_stays_with_its_instruction)
 
 static struct fixture *a64;
 
@@ -20,23 +34,23 @@ static void assert_exact(const struct plan_function *f, uint32_t exits) {
     assert_true(f->exact);
 }
 
-static void a_table_ends_where_the_comparison_before_the_jump_says(void **state) {
+static void table_end_from_comparison(void **state) {
     (void)state;
     assert_exact(fixture_named(a64, "guarded"), 3);
 }
 
-static void a_table_that_no_comparison_guards_ends_at_other_data(void **state) {
+static void table_end_at_other_data(void **state) {
     (void)state;
     assert_exact(fixture_named(a64, "masked"), 2);
 }
 
-static void what_only_a_scaled_table_leads_to_is_a_part_of_its_function(void **state) {
+static void scaled_table_targets_are_parts(void **state) {
     (void)state;
     assert_null(fixture_bare(a64, "parted_rest"));
     assert_exact(fixture_bare(a64, "parted"), 3);
 }
 
-static void calls_of_what_returns_twice_are_known_by_stub_and_by_slot(void **state) {
+static void setjmp_calls_by_stub_and_slot(void **state) {
     (void)state;
     assert_non_null(fixture_patch_at(a64, fixture_place(a64, "behind_setjmp")));
     assert_non_null(fixture_patch_at(a64, fixture_place(a64, "behind_vfork")));
@@ -44,7 +58,7 @@ static void calls_of_what_returns_twice_are_known_by_stub_and_by_slot(void **sta
     assert_null(fixture_patch_at(a64, fixture_place(a64, "behind_second_puts")));
 }
 
-static void a_resolver_s_choice_is_told_by_instructions_and_variables(void **state) {
+static void ifunc_resolver_choices(void **state) {
     (void)state;
     static const char *const chosen[] = {"first_choice", "second_choice", "third_choice"};
     size_t count = plan_function_count(a64->plan), found = 0;
@@ -58,31 +72,31 @@ static void a_resolver_s_choice_is_told_by_instructions_and_variables(void **sta
     assert_int_equal(found, sizeof chosen / sizeof *chosen);
 }
 
-static void what_pops_what_it_was_called_with_is_no_function(void **state) {
+static void function_that_pops_its_arguments_refused(void **state) {
     (void)state;
     const struct plan_function *f = fixture_named(a64, "binds");
     assert_non_null(f);
     assert_string_equal(refusal_tag(f->refused), refusal_tag(REFUSED_OWN_ABI));
 }
 
-static void a_sum_of_two_members_is_where_a_tail_call_leads(void **state) {
+static void tail_call_through_summed_members(void **state) {
     (void)state;
     assert_exact(fixture_named(a64, "adds_members"), 2);
 }
 
-static void the_code_tells_what_its_description_does_not(void **state) {
+static void stack_depth_from_code(void **state) {
     (void)state;
     assert_exact(fixture_bare(a64, "told_at_calls"), 3);
     assert_exact(fixture_bare(a64, "keeps_frame"), 1);
 }
 
-static void constants_between_instructions_are_none(void **state) {
+static void constants_between_instructions(void **state) {
     (void)state;
     assert_exact(fixture_bare(a64, "generates"), 1);
     assert_exact(fixture_bare(a64, "looks_like_a_load"), 1);
 }
 
-static void a_stub_with_data_for_its_linker_is_no_function(void **state) {
+static void linker_stub_with_data_refused(void **state) {
     (void)state;
     const struct plan_function *stub = fixture_named(a64, "late_stub");
     const struct plan_function *other = fixture_named(a64, "through_variable");
@@ -102,7 +116,7 @@ static void assert_signs(const struct plan_function *f, const char *body, bool e
     assert_int_equal(f->exact, exits);
 }
 
-static void what_signs_by_its_address_stays_where_it_is(void **state) {
+static void pac_lr_signing_stays_in_place(void **state) {
     (void)state;
     assert_signs(fixture_named(a64, "signs_here"), "signs_here_body", true);
     assert_signs(fixture_named(a64, "signs_for_a_register"), "signs_for_a_register_body", true);
@@ -110,27 +124,15 @@ static void what_signs_by_its_address_stays_where_it_is(void **state) {
     assert_signs(fixture_named(a64, "signs_behind_bti"), "signs_behind_bti_body", false);
 }
 
-static void a_hint_and_what_it_is_for_are_not_parted(void **state) {
+static void hint_stays_with_its_instruction(void **state) {
     (void)state;
     assert_signs(fixture_named(a64, "signs_by_hint"), "signs_by_hint_body", true);
     assert_signs(fixture_named(a64, "returns_by_hint"), "returns_by_hint_body", false);
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_table_ends_where_the_comparison_before_the_jump_says),
-        cmocka_unit_test(a_table_that_no_comparison_guards_ends_at_other_data),
-        cmocka_unit_test(what_only_a_scaled_table_leads_to_is_a_part_of_its_function),
-        cmocka_unit_test(calls_of_what_returns_twice_are_known_by_stub_and_by_slot),
-        cmocka_unit_test(a_resolver_s_choice_is_told_by_instructions_and_variables),
-        cmocka_unit_test(what_pops_what_it_was_called_with_is_no_function),
-        cmocka_unit_test(a_sum_of_two_members_is_where_a_tail_call_leads),
-        cmocka_unit_test(the_code_tells_what_its_description_does_not),
-        cmocka_unit_test(constants_between_instructions_are_none),
-        cmocka_unit_test(a_stub_with_data_for_its_linker_is_no_function),
-        cmocka_unit_test(what_signs_by_its_address_stays_where_it_is),
-        cmocka_unit_test(a_hint_and_what_it_is_for_are_not_parted),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     if (argc != 3)
         return 2;
     a64 = fixture_open(argv[1], argv[2]);

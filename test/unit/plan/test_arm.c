@@ -1,6 +1,7 @@
 /*
- * What plan_emit() makes of A32 and T32 (arm.S), as Capstone reads it: from each site into the
- * area, through stubs and what was moved, and back. And code whose states contradict each other.
+ * Output of plan_emit() for A32 and T32 (arm.S), as Capstone reads it: from each site into the
+ * area, through stubs and moved instructions, and back. Also code whose A32 and T32 states
+ * contradict each other.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +16,27 @@
 #include "base/mem.h"
 #include "fixture.h"
 #include "oracle_arm.h"
+
+#define TESTS                                                                                      \
+    TEST(a32_one_instruction_sites)                                                                \
+    TEST(a32_popping_and_conditional_returns)                                                      \
+    TEST(returns_that_load_sp)                                                                     \
+    TEST(go_frame_returns)                                                                         \
+    TEST(sp_loads_of_unknown_depth_inferred)                                                       \
+    TEST(t32_window_sizes)                                                                         \
+    TEST(t32_two_byte_sites_hop)                                                                   \
+    TEST(it_blocks_with_an_exit_split)                                                             \
+    TEST(conditional_register_jumps_are_tail_calls)                                                \
+    TEST(switches_and_calls_through_memory)                                                        \
+    TEST(a32_literals)                                                                             \
+    TEST(t32_literals)                                                                             \
+    TEST(lane_table_address_in_stubs)                                                              \
+    TEST(code_reached_in_both_states_refused)                                                      \
+    TEST(code_reached_in_one_state_traced)                                                         \
+    TEST(calls_through_veneers)                                                                    \
+    TEST(linker_padding_leads_nowhere)                                                             \
+    TEST(tables_behind_calls)                                                                      \
+    TEST(code_behind_a_diverted_call_unwritten)
 
 enum { LINES = 24, LINE_BYTES = 200, WORD = 4, HALF = 2 };
 
@@ -152,7 +174,7 @@ static void assert_runs(const char *name, unsigned offset, const char *expected)
         fail_msg("%s+%u runs\n%sand not\n%s", name, offset, all, expected);
 }
 
-static void a32_sites_are_one_instruction_each(void **state) {
+static void a32_one_instruction_sites(void **state) {
     (void)state;
     assert_runs("a_leaf", 0, "entry 0\nadds r0, r0, r1\nb a_leaf+4\n");
     assert_runs("a_leaf", 4, "return 0\nbx lr\n");
@@ -160,7 +182,7 @@ static void a32_sites_are_one_instruction_each(void **state) {
     assert_runs("a_branch", 0, "entry 0\nbne a_branch+8\nb a_branch+4\n");
 }
 
-static void returns_of_a32_tell_what_they_pop_and_keep_their_conditions(void **state) {
+static void a32_popping_and_conditional_returns(void **state) {
     (void)state;
     assert_runs("a_pops", 8, "return 16\npop {r4, r5, r6, pc}\n");
     assert_runs("a_returns_if", 4, "bne over 2\nreturn 0\nbxeq lr\nb a_returns_if+8\n");
@@ -181,7 +203,7 @@ static void assert_around(const char *name, unsigned offset, uint8_t behind, uns
     assert_true(found);
 }
 
-static void returns_that_load_sp_tell_what_the_code_before_them_says(void **state) {
+static void returns_that_load_sp(void **state) {
     (void)state;
     assert_runs("a_old_frame", 20,
                 "bne over 2\nreturn 28\nldmdbeq fp, {r4, fp, sp, pc}\nb a_old_frame+24\n");
@@ -192,7 +214,7 @@ static void returns_that_load_sp_tell_what_the_code_before_them_says(void **stat
     assert_around("a_old_frame_with_arguments", 20, 5, 2);
 }
 
-static void returns_of_go_take_their_whole_frame(void **state) {
+static void go_frame_returns(void **state) {
     (void)state;
     assert_runs("a_go_frame", 8, "return 44\nldr pc, [sp], #0x2c\n");
     assert_around("a_go_frame", 8, MARK_ALL_BEHIND, 0);
@@ -200,7 +222,7 @@ static void returns_of_go_take_their_whole_frame(void **state) {
     assert_around("a_go_frame_of_many_words", 8, MARK_ALL_BEHIND, 0);
 }
 
-static void returns_that_load_sp_from_who_knows_how_far_are_inferred(void **state) {
+static void sp_loads_of_unknown_depth_inferred(void **state) {
     (void)state;
     static const char *const names[] = {"a_frame_of_any_size", "a_frame_of_many_words",
                                         "a_go_frame_of_too_many_words"};
@@ -216,7 +238,7 @@ static void returns_that_load_sp_from_who_knows_how_far_are_inferred(void **stat
     assert_int_equal(f->refused, REFUSED_DEPTH);
 }
 
-static void t32_windows_hold_as_many_instructions_as_a_branch_needs(void **state) {
+static void t32_window_sizes(void **state) {
     (void)state;
     assert_runs("t_leaf", 0, "entry 0\nadds r0, r0, r1\nadd.w r0, r0, r2\nreturn 0\nbx lr\n");
     assert_runs("t_pops", 0,
@@ -227,27 +249,27 @@ static void t32_windows_hold_as_many_instructions_as_a_branch_needs(void **state
     assert_runs("t_tail", 0, "entry 0\nmovs r0, #4\ntail 0\nb.w t_leaf+0\n");
 }
 
-static void t32_sites_of_two_bytes_hop(void **state) {
+static void t32_two_byte_sites_hop(void **state) {
     (void)state;
     assert_runs("calls_from_t32", 0, "hop\nentry 0\npush {r4, lr}\nb.w calls_from_t32+2\n");
     assert_runs("calls_from_t32", 10, "hop\nreturn 8\npop {r4, pc}\n");
 }
 
-static void blocks_with_an_exit_are_parted(void **state) {
+static void it_blocks_with_an_exit_split(void **state) {
     (void)state;
     assert_runs("t_pops_if", 6,
                 "movle r0, #1\nbgt.w over 2\nreturn 8\npop {r4, pc}\nb.w t_pops_if+12\n");
     assert_runs("t_pops_if", 16, "return 8\npop.w {r4, pc}\n");
 }
 
-static void jumps_through_registers_on_a_condition_are_tail_calls(void **state) {
+static void conditional_register_jumps_are_tail_calls(void **state) {
     (void)state;
     assert_runs("a_tail_through", 4, "beq over 2\ntail 0\nbxne r3\nb a_tail_through+8\n");
     assert_runs("t_tail_through", 0,
                 "entry 0\ncmp r3, #0\nbeq.w over 2\ntail 0\nbx r3\nb.w t_tail_through+6\n");
 }
 
-static void functions_with_switches_end_by_calls_through_words_of_memory_too(void **state) {
+static void switches_and_calls_through_memory(void **state) {
     (void)state;
     static const char *const names[] = {"a_switch_and_tail", "t_switch_and_tail"};
     for (int i = 0; i < 2; i++) {
@@ -266,7 +288,7 @@ static void functions_with_switches_end_by_calls_through_words_of_memory_too(voi
     }
 }
 
-static void a32_reads_its_literals_from_where_they_are(void **state) {
+static void a32_literals(void **state) {
     (void)state;
     struct drawing d = {.count = 0};
     unsigned n[3];
@@ -279,7 +301,7 @@ static void a32_reads_its_literals_from_where_they_are(void **state) {
                      fixture_place(arm, "a_word"));
 }
 
-static void t32_reads_its_literals_from_where_they_are(void **state) {
+static void t32_literals(void **state) {
     (void)state;
     struct drawing d = {.count = 0};
     unsigned low, high;
@@ -312,7 +334,7 @@ static uint32_t table_of_lanes(const struct mark *m) {
     }
 }
 
-static void stubs_find_the_table_of_lanes_wherever_they_are(void **state) {
+static void lane_table_address_in_stubs(void **state) {
     (void)state;
     size_t count[2] = {0};
     for (size_t i = 0; i < arm->code.mark_count; i++) {
@@ -325,7 +347,7 @@ static void stubs_find_the_table_of_lanes_wherever_they_are(void **state) {
     assert_true(count[0] > 10 && count[1] > 10);
 }
 
-static void code_that_is_come_to_in_both_states_is_left_alone(void **state) {
+static void code_reached_in_both_states_refused(void **state) {
     (void)state;
     const vaddr_t start = fixture_place(arm, "both"), end = fixture_place(arm, "both_end");
     assert_null(plan_arch_at(arm->plan, start));
@@ -337,7 +359,7 @@ static void code_that_is_come_to_in_both_states_is_left_alone(void **state) {
     assert_true(!f || f->entry == TIER_NONE);
 }
 
-static void what_stands_beside_it_is_not(void **state) {
+static void code_reached_in_one_state_traced(void **state) {
     (void)state;
     static const char *const names[] = {"only_a32", "only_t32"};
     for (int i = 0; i < 2; i++) {
@@ -363,7 +385,7 @@ static const struct mark *stub_of(const struct plan_code *code, vaddr_t addr,
 }
 
 /* Library calls that end by a tail call through a veneer. */
-static void calls_go_on_behind_veneers(void **state) {
+static void calls_through_veneers(void **state) {
     (void)state;
     static const char *const names[][2] = {{"a_crosses", "t_crossed"}, {"t_crosses", "a_crossed"}};
     for (int i = 0; i < 4; i++) {
@@ -406,7 +428,7 @@ static void assert_unwritten(vaddr_t start, vaddr_t end) {
 }
 
 /* GCC's switches in Thumb-1. */
-static void tables_behind_calls_are_data_whose_ways_are_followed(void **state) {
+static void tables_behind_calls(void **state) {
     (void)state;
     enum { BEFORE = 10 }; /* push; cmp; bcs; bl */
     static const char *const names[] = {"t_bytes", "t_halves", "t_words"};
@@ -421,7 +443,7 @@ static void tables_behind_calls_are_data_whose_ways_are_followed(void **state) {
     }
 }
 
-static void what_stands_behind_a_call_that_goes_elsewhere_is_left_alone(void **state) {
+static void code_behind_a_diverted_call_unwritten(void **state) {
     (void)state;
     enum { BEFORE = 10 };
     assert_unwritten(fixture_place(arm, "t_unknown") + BEFORE,
@@ -430,7 +452,7 @@ static void what_stands_behind_a_call_that_goes_elsewhere_is_left_alone(void **s
     assert_int_equal(bare("t_unknown")->refused, REFUSED_DEPTH);
 }
 
-static void what_linkers_fill_gaps_with_leads_nowhere(void **state) {
+static void linker_padding_leads_nowhere(void **state) {
     (void)state;
     const struct plan_function *f = fixture_named(arm, "t_filled");
     assert_non_null(f);
@@ -455,26 +477,7 @@ static int close_fixture(void **state) {
 int main(int argc, char **argv) {
     (void)argc;
     files = (const char *const *)argv + 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a32_sites_are_one_instruction_each),
-        cmocka_unit_test(returns_of_a32_tell_what_they_pop_and_keep_their_conditions),
-        cmocka_unit_test(returns_that_load_sp_tell_what_the_code_before_them_says),
-        cmocka_unit_test(returns_of_go_take_their_whole_frame),
-        cmocka_unit_test(returns_that_load_sp_from_who_knows_how_far_are_inferred),
-        cmocka_unit_test(t32_windows_hold_as_many_instructions_as_a_branch_needs),
-        cmocka_unit_test(t32_sites_of_two_bytes_hop),
-        cmocka_unit_test(blocks_with_an_exit_are_parted),
-        cmocka_unit_test(jumps_through_registers_on_a_condition_are_tail_calls),
-        cmocka_unit_test(functions_with_switches_end_by_calls_through_words_of_memory_too),
-        cmocka_unit_test(a32_reads_its_literals_from_where_they_are),
-        cmocka_unit_test(t32_reads_its_literals_from_where_they_are),
-        cmocka_unit_test(stubs_find_the_table_of_lanes_wherever_they_are),
-        cmocka_unit_test(code_that_is_come_to_in_both_states_is_left_alone),
-        cmocka_unit_test(what_stands_beside_it_is_not),
-        cmocka_unit_test(calls_go_on_behind_veneers),
-        cmocka_unit_test(what_linkers_fill_gaps_with_leads_nowhere),
-        cmocka_unit_test(tables_behind_calls_are_data_whose_ways_are_followed),
-        cmocka_unit_test(what_stands_behind_a_call_that_goes_elsewhere_is_left_alone),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }

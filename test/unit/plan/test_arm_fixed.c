@@ -1,6 +1,6 @@
 /*
- * What numbers in code, and words of data, are taken for that may be addresses by accident, in a
- * program for 32-bit Arm that does not move (arm_fixed.S).
+ * Numbers in code and words of data that look like addresses, in a 32-bit Arm program at a fixed
+ * address (arm_fixed.S).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +10,13 @@
 #include <cmocka.h>
 
 #include "fixture.h"
+
+#define TESTS                                                                                      \
+    TEST(numbers_taken_for_functions)                                                              \
+    TEST(tables_end_by_compared_register)                                                          \
+    TEST(words_into_known_switches_are_not_labels)                                                 \
+    TEST(words_as_labels_need_a_label_jump)                                                        \
+    TEST(mutual_noreturn_calls)
 
 enum { PADDING = 2 };
 
@@ -30,7 +37,7 @@ static void assert_none(const char *name) {
         fail_msg("%s is no function", name);
 }
 
-static void numbers_are_functions_only_where_no_code_leads_on(void **state) {
+static void numbers_taken_for_functions(void **state) {
     (void)state;
     assert_none("in_a_loop");
     assert_none("on_the_way");
@@ -42,26 +49,26 @@ static void numbers_are_functions_only_where_no_code_leads_on(void **state) {
     assert_whole("is_called_back");
 }
 
-static void tables_end_where_the_compared_register_says(void **state) {
+static void tables_end_by_compared_register(void **state) {
     (void)state;
     assert_whole("switches_by_register");
     assert_whole("switches_a32_by_register");
 }
 
-static void words_into_a_function_whose_switches_are_known_are_no_labels(void **state) {
+static void words_into_known_switches_are_not_labels(void **state) {
     (void)state;
     assert_none("behind_a_push");
     assert_whole("is_pointed_into");
 }
 
 /* With symbols, which tell where functions are. */
-static void words_are_labels_only_where_something_jumps_to_labels(void **state) {
+static void words_as_labels_need_a_label_jump(void **state) {
     (void)state;
     assert_int_equal(fixture_named(fixed, "holds_no_label")->entry, TIER_JUMP);
     assert_int_not_equal(fixture_named(fixed, "holds_a_label")->entry, TIER_JUMP);
 }
 
-static void what_ends_by_calls_of_each_other_never_returns(void **state) {
+static void mutual_noreturn_calls(void **state) {
     (void)state;
     assert_none("padding");
     assert_whole("fails");
@@ -87,12 +94,7 @@ static int close_fixture(void **state) {
 int main(int argc, char **argv) {
     (void)argc;
     files = (const char *const *)argv + 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_functions_only_where_no_code_leads_on),
-        cmocka_unit_test(tables_end_where_the_compared_register_says),
-        cmocka_unit_test(words_into_a_function_whose_switches_are_known_are_no_labels),
-        cmocka_unit_test(words_are_labels_only_where_something_jumps_to_labels),
-        cmocka_unit_test(what_ends_by_calls_of_each_other_never_returns),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }

@@ -17,6 +17,8 @@
 
 #include "plan/depth.h"
 
+#define TESTS TEST(code_agrees_with_cfi)
+
 struct tally {
     size_t agree, unknown, wrong_cfi, differ;
 };
@@ -107,7 +109,7 @@ static void check_file(const char *path, double least) {
 
 static const char *const *arguments;
 
-static void code_and_call_frame_information_never_differ(void **state) {
+static void code_agrees_with_cfi(void **state) {
     (void)state;
     for (const char *const *p = arguments; p[0] && p[1]; p += 2)
         check_file(p[0], strtod(p[1], NULL));
@@ -116,7 +118,7 @@ static void code_and_call_frame_information_never_differ(void **state) {
 int main(int argc, char **argv) {
     (void)argc;
     arguments = (const char *const *)argv + 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(code_and_call_frame_information_never_differ)};
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What plan_emit() makes of a request. */
+/* Output of plan_emit() for all kinds of requests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +13,35 @@
 #include "base/mem.h"
 #include "fixture.h"
 #include "route.h"
+
+#define TESTS                                                                                      \
+    TEST(agent_at_the_start_of_the_area)                                                           \
+    TEST(ids_from_the_first)                                                                       \
+    TEST(patches_jump_into_the_area)                                                               \
+    TEST(empty_selection)                                                                          \
+    TEST(sites_of_a_selected_function)                                                             \
+    TEST(caller_check_in_filtered_stubs)                                                           \
+    TEST(filtered_call_lasts_through_a_tail_call)                                                  \
+    TEST(filtered_call_ends_at_another_entry)                                                      \
+    TEST(unfiltered_call_ends_with_its_function)                                                   \
+    TEST(control_sites_without_a_selection)                                                        \
+    TEST(parts_of_a_function)                                                                      \
+    TEST(hook_before_the_entry_event)                                                              \
+    TEST(hook_without_a_selection)                                                                 \
+    TEST(unpatchable_hook_is_an_error)                                                             \
+    TEST(area_out_of_reach_is_an_error)                                                            \
+    TEST(functions_out_of_reach_are_missed)                                                        \
+    TEST(second_area_beyond_the_first)                                                             \
+    TEST(second_area_for_unreached_ends)                                                           \
+    TEST(sites_in_the_callers_memory)                                                              \
+    TEST(range_wanted_by_a_selection)                                                              \
+    TEST(area_without_room_is_an_error)                                                            \
+    TEST(functions_without_room_are_missed)                                                        \
+    TEST(room_of_a_selection_only)                                                                 \
+    TEST(foreign_machine_is_an_error)                                                              \
+    TEST(text_relocations_refuse_all_functions)                                                    \
+    TEST(code_beyond_branch_range_is_an_error)                                                     \
+    TEST(module_without_code)
 
 enum { FIRST_ID = 77, GIGABYTE = 1 << 30 };
 
@@ -67,7 +96,7 @@ static uint32_t site_of(const struct mark *m) {
     return site;
 }
 
-static void the_area_begins_with_the_agent(void **state) {
+static void agent_at_the_start_of_the_area(void **state) {
     (void)state;
     emit();
     assert_memory_equal(code.area, agent_bytes, agent_size);
@@ -76,7 +105,7 @@ static void the_area_begins_with_the_agent(void **state) {
     assert_true(code.area_used <= plan_area_size(fixture->named_plan));
 }
 
-static void ids_count_from_the_first(void **state) {
+static void ids_from_the_first(void **state) {
     (void)state;
     emit();
     const struct mark *m = stub_at(fixture_place(fixture, "ordinary"), 0);
@@ -84,7 +113,7 @@ static void ids_count_from_the_first(void **state) {
     assert_int_equal(site_of(m), (FIRST_ID + number_of("ordinary")) << 2 | EVENT_ENTRY);
 }
 
-static void patches_jump_from_run_time_addresses_into_the_area(void **state) {
+static void patches_jump_into_the_area(void **state) {
     (void)state;
     emit();
     assert_true(code.patch_count > 20);
@@ -96,7 +125,7 @@ static void patches_jump_from_run_time_addresses_into_the_area(void **state) {
     }
 }
 
-static void nothing_is_emitted_when_nothing_is_selected(void **state) {
+static void empty_selection(void **state) {
     (void)state;
     uint8_t none[64] = {0};
     request.selected = none;
@@ -106,7 +135,7 @@ static void nothing_is_emitted_when_nothing_is_selected(void **state) {
     assert_int_equal(code.area_used, agent_size);
 }
 
-static void a_selected_function_brings_its_sites_only(void **state) {
+static void sites_of_a_selected_function(void **state) {
     (void)state;
     uint8_t selected[64] = {0};
     uint32_t n = number_of("conditional_tail");
@@ -151,7 +180,7 @@ static size_t count_stubs(enum event_kind event, bool asking) {
     return count;
 }
 
-static void stubs_of_filtered_functions_ask_for_the_caller(void **state) {
+static void caller_check_in_filtered_stubs(void **state) {
     (void)state;
     select_two("ordinary", "only_return", true);
     filtered[number_of("only_return") / 8] &= (uint8_t) ~(1 << number_of("only_return") % 8);
@@ -165,7 +194,7 @@ static void stubs_of_filtered_functions_ask_for_the_caller(void **state) {
     }
 }
 
-static void a_filtered_call_lasts_until_what_it_jumps_to_returns(void **state) {
+static void filtered_call_lasts_through_a_tail_call(void **state) {
     (void)state;
     for (int i = 0; i < 2; i++) {
         select_two(i ? "conditional_tail" : "tail_call", NULL, true);
@@ -178,7 +207,7 @@ static void a_filtered_call_lasts_until_what_it_jumps_to_returns(void **state) {
     }
 }
 
-static void a_filtered_call_ends_where_it_jumps_to_another(void **state) {
+static void filtered_call_ends_at_another_entry(void **state) {
     (void)state;
     select_two("tail_call", "ordinary", true);
     emit();
@@ -187,7 +216,7 @@ static void a_filtered_call_ends_where_it_jumps_to_another(void **state) {
     assert_int_equal(count_stubs(EVENT_RETURN, true), 1);
 }
 
-static void an_unfiltered_call_ends_with_its_function(void **state) {
+static void unfiltered_call_ends_with_its_function(void **state) {
     (void)state;
     select_two("tail_call", NULL, false);
     emit();
@@ -196,7 +225,7 @@ static void an_unfiltered_call_ends_with_its_function(void **state) {
     assert_int_equal(count_stubs(EVENT_RETURN, false), 0);
 }
 
-static void control_sites_need_no_selected_function(void **state) {
+static void control_sites_without_a_selection(void **state) {
     (void)state;
     uint8_t none[64] = {0};
     request.selected = none;
@@ -208,7 +237,7 @@ static void control_sites_need_no_selected_function(void **state) {
     assert_int_equal(count_stubs(EVENT_CONTROL, false), code.sites);
 }
 
-static void parts_belong_to_their_function(void **state) {
+static void parts_of_a_function(void **state) {
     (void)state;
     emit();
     uint32_t n = number_of("table_parent");
@@ -218,7 +247,7 @@ static void parts_belong_to_their_function(void **state) {
     assert_int_equal(site_of(m), (FIRST_ID + n) << 2 | EVENT_RETURN);
 }
 
-static void a_hook_waits_before_the_entry_event(void **state) {
+static void hook_before_the_entry_event(void **state) {
     (void)state;
     request.hook = fixture_place(fixture, "only_return");
     emit();
@@ -229,7 +258,7 @@ static void a_hook_waits_before_the_entry_event(void **state) {
     assert_true(hook->at_start);
 }
 
-static void a_hook_needs_no_selected_function(void **state) {
+static void hook_without_a_selection(void **state) {
     (void)state;
     uint8_t none[64] = {0};
     request.selected = none;
@@ -241,7 +270,7 @@ static void a_hook_needs_no_selected_function(void **state) {
     assert_null(stub_at(request.hook, 0));
 }
 
-static void a_hook_that_cannot_be_patched_is_an_error(void **state) {
+static void unpatchable_hook_is_an_error(void **state) {
     (void)state;
     struct err err;
     request.hook = fixture_place(fixture, "_start");
@@ -249,7 +278,7 @@ static void a_hook_that_cannot_be_patched_is_an_error(void **state) {
     assert_string_equal(err.tag, "no-hook");
 }
 
-static void an_area_out_of_reach_is_an_error(void **state) {
+static void area_out_of_reach_is_an_error(void **state) {
     (void)state;
     struct err err;
     request.area = request.bias + 3ull * GIGABYTE;
@@ -262,7 +291,7 @@ static bool is_missed(uint32_t function) { return code.missed[function / 8] >> f
 
 /* The area is above all functions, and so far away that just the lower ones reach their
  * trampolines, which take more room than they do. */
-static void what_is_out_of_reach_is_missed(void **state) {
+static void functions_out_of_reach_are_missed(void **state) {
     (void)state;
     const uint64_t jump = UINT64_C(2) * GIGABYTE;
     const struct plan *plan = fixture->named_plan;
@@ -303,7 +332,7 @@ static bool patches(const struct plan_code *c, uint32_t i) {
 
 /* Functions that one area has no room for, or does not reach, are served by a second one, with all
  * of their sites; and none by both. */
-static void a_second_area_serves_what_is_beyond_the_first(void **state) {
+static void second_area_beyond_the_first(void **state) {
     (void)state;
     const struct plan *plan = fixture->named_plan;
     size_t count = plan_function_count(plan), bytes = count / 8 + 1, moved = 0, all = 0;
@@ -376,7 +405,7 @@ static void emit_parted(const struct plan_code *whole, size_t bytes) {
 }
 
 /* A function may be entered in one area and left in the other. */
-static void a_second_area_serves_ends_that_the_first_does_not_reach(void **state) {
+static void second_area_for_unreached_ends(void **state) {
     (void)state;
     const struct plan *plan = fixture->named_plan;
     size_t bytes = plan_function_count(plan) / 8 + 1;
@@ -401,7 +430,7 @@ static void a_second_area_serves_ends_that_the_first_does_not_reach(void **state
 }
 
 /* What the caller needs for each site leaves room for fewer of them. */
-static void sites_take_room_of_the_callers(void **state) {
+static void sites_in_the_callers_memory(void **state) {
     (void)state;
     const struct plan *plan = fixture->named_plan;
     struct plan_need need = plan_need(plan, &request);
@@ -417,7 +446,7 @@ static void sites_take_room_of_the_callers(void **state) {
 }
 
 /* What a selection needs to be near is not all the text. */
-static void a_selection_tells_what_it_wants_near(void **state) {
+static void range_wanted_by_a_selection(void **state) {
     (void)state;
     const struct plan *plan = fixture->named_plan;
     AUTO_FREE uint8_t *only = mem_alloc(plan_function_count(plan) / 8 + 1);
@@ -433,7 +462,7 @@ static void a_selection_tells_what_it_wants_near(void **state) {
     assert_in_range(near.end, near.start + 1, f->addr + f->size + 16);
 }
 
-static void an_area_without_room_is_an_error(void **state) {
+static void area_without_room_is_an_error(void **state) {
     (void)state;
     struct err err;
     for (size_t size = 0; size < agent_size; size += agent_size / 5) {
@@ -444,7 +473,7 @@ static void an_area_without_room_is_an_error(void **state) {
 }
 
 /* Of all functions the first ones that fit have stubs, and the others are said to be missed. */
-static void what_does_not_fit_is_missed(void **state) {
+static void functions_without_room_are_missed(void **state) {
     (void)state;
     const struct plan *plan = fixture->named_plan;
     size_t count = plan_function_count(plan), all = plan_need(plan, &request).bytes, least = 0;
@@ -474,7 +503,7 @@ static void what_does_not_fit_is_missed(void **state) {
     assert_true(least > 0);
 }
 
-static void a_selection_needs_no_room_for_others(void **state) {
+static void room_of_a_selection_only(void **state) {
     (void)state;
     const struct plan *plan = fixture->named_plan;
     size_t bytes = plan_function_count(plan) / 8 + 1;
@@ -495,7 +524,7 @@ static void a_selection_needs_no_room_for_others(void **state) {
     assert_false(is_missed(one));
 }
 
-static void a_foreign_machine_is_an_error(void **state) {
+static void foreign_machine_is_an_error(void **state) {
     (void)state;
     struct err err;
     struct plan *plan = NULL;
@@ -506,7 +535,7 @@ static void a_foreign_machine_is_an_error(void **state) {
     assert_null(plan);
 }
 
-static void text_relocations_refuse_every_function(void **state) {
+static void text_relocations_refuse_all_functions(void **state) {
     (void)state;
     struct plan *plan;
     struct module changing = *fixture->named;
@@ -519,7 +548,7 @@ static void text_relocations_refuse_every_function(void **state) {
     plan_free(plan);
 }
 
-static void a_module_without_code_gives_an_empty_plan(void **state) {
+static void module_without_code(void **state) {
     (void)state;
     struct plan *plan;
     struct module empty = {.path = (char *)"empty", .name = "empty", .machine = 62};
@@ -528,7 +557,7 @@ static void a_module_without_code_gives_an_empty_plan(void **state) {
     plan_free(plan);
 }
 
-static void more_code_than_branches_span_is_an_error(void **state) {
+static void code_beyond_branch_range_is_an_error(void **state) {
     (void)state;
     struct err err;
     struct plan *plan = NULL;
@@ -558,39 +587,10 @@ static int close_fixture(void **state) {
     return 0;
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, prepare, clean)
-
 int main(int argc, char **argv) {
     (void)argc;
     files = (const char *const *)argv + 1;
-    const struct CMUnitTest tests[] = {
-        TEST(the_area_begins_with_the_agent),
-        TEST(ids_count_from_the_first),
-        TEST(patches_jump_from_run_time_addresses_into_the_area),
-        TEST(nothing_is_emitted_when_nothing_is_selected),
-        TEST(a_selected_function_brings_its_sites_only),
-        TEST(stubs_of_filtered_functions_ask_for_the_caller),
-        TEST(a_filtered_call_lasts_until_what_it_jumps_to_returns),
-        TEST(a_filtered_call_ends_where_it_jumps_to_another),
-        TEST(an_unfiltered_call_ends_with_its_function),
-        TEST(control_sites_need_no_selected_function),
-        TEST(parts_belong_to_their_function),
-        TEST(a_hook_waits_before_the_entry_event),
-        TEST(a_hook_needs_no_selected_function),
-        TEST(a_hook_that_cannot_be_patched_is_an_error),
-        TEST(an_area_out_of_reach_is_an_error),
-        TEST(what_is_out_of_reach_is_missed),
-        TEST(a_second_area_serves_what_is_beyond_the_first),
-        TEST(a_second_area_serves_ends_that_the_first_does_not_reach),
-        TEST(sites_take_room_of_the_callers),
-        TEST(a_selection_tells_what_it_wants_near),
-        TEST(an_area_without_room_is_an_error),
-        TEST(what_does_not_fit_is_missed),
-        TEST(a_selection_needs_no_room_for_others),
-        TEST(a_foreign_machine_is_an_error),
-        TEST(text_relocations_refuse_every_function),
-        TEST(more_code_than_branches_span_is_an_error),
-        TEST(a_module_without_code_gives_an_empty_plan),
-    };
+#define TEST(name) cmocka_unit_test_setup_teardown(name, prepare, clean),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }

@@ -1,4 +1,4 @@
-/* Bytes between functions that are no holes, though they stand behind a return. */
+/* Bytes between functions that look like padding and are not: they stay unchanged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,11 @@
 #include <cmocka.h>
 
 #include "fixture.h"
+
+#define TESTS                                                                                      \
+    TEST(patchable_padding_used)                                                                   \
+    TEST(kcfi_hash_untouched)                                                                      \
+    TEST(function_sanitizer_hash_untouched)
 
 static const char *const *files;
 static struct fixture *hashes;
@@ -18,19 +23,19 @@ static unsigned patched(const char *start, const char *end) {
     return count;
 }
 
-static void padding_is_taken(void **state) {
+static void patchable_padding_used(void **state) {
     (void)state;
     assert_true(patched("at_padding", "at_padding_end") > 0);
     assert_int_equal(fixture_bare(hashes, "before_padding")->entry, TIER_JUMP);
 }
 
-static void a_kcfi_hash_is_left_alone(void **state) {
+static void kcfi_hash_untouched(void **state) {
     (void)state;
     assert_int_equal(patched("at_kcfi", "at_kcfi_end"), 0);
     assert_int_equal(fixture_bare(hashes, "behind_kcfi")->entry, TIER_JUMP);
 }
 
-static void a_hash_of_the_function_sanitizer_is_left_alone(void **state) {
+static void function_sanitizer_hash_untouched(void **state) {
     (void)state;
     assert_int_equal(patched("at_sanitizer", "at_sanitizer_end"), 0);
     assert_int_equal(fixture_bare(hashes, "behind_sanitizer")->entry, TIER_JUMP);
@@ -49,11 +54,8 @@ static int close_all(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(padding_is_taken),
-        cmocka_unit_test(a_kcfi_hash_is_left_alone),
-        cmocka_unit_test(a_hash_of_the_function_sanitizer_is_left_alone),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     (void)argc;
     files = (const char *const *)argv + 1;
     return cmocka_run_group_tests_name("plan hashes", tests, open_all, close_all);

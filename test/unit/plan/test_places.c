@@ -1,4 +1,4 @@
-/* Of threads that stand somewhere: in which function, and what of its call is still to come. */
+/* Functions found by an address in them, and whether their entry or exit event is still to come. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,12 @@
 #include <cmocka.h>
 
 #include "fixture.h"
+
+#define TESTS                                                                                      \
+    TEST(bytes_of_a_function)                                                                      \
+    TEST(split_part_of_a_function)                                                                 \
+    TEST(place_before_the_entry)                                                                   \
+    TEST(place_after_the_exit)
 
 static const char *const *files;
 static struct fixture *f;
@@ -20,7 +26,7 @@ static uint32_t index_of(const char *name) {
     return i;
 }
 
-static void every_byte_of_a_function_is_its_own(void **state) {
+static void bytes_of_a_function(void **state) {
     (void)state;
     for (uint32_t i = 0; i < plan_function_count(f->plan); i++) {
         const struct plan_function *p = plan_function(f->plan, i);
@@ -31,7 +37,7 @@ static void every_byte_of_a_function_is_its_own(void **state) {
     assert_int_equal(function_at(UINT64_MAX), UINT32_MAX);
 }
 
-static void a_part_elsewhere_is_of_the_function(void **state) {
+static void split_part_of_a_function(void **state) {
     (void)state;
     uint32_t split = index_of("split");
     const struct plan_function *p = plan_function(f->plan, split);
@@ -42,7 +48,7 @@ static void a_part_elsewhere_is_of_the_function(void **state) {
 }
 
 /* Up to its first instruction, and past one that must stay where it is. */
-static void an_entry_is_ahead_until_its_patch(void **state) {
+static void place_before_the_entry(void **state) {
     (void)state;
     uint32_t ordinary = index_of("ordinary"), landing = index_of("landing");
     vaddr_t at = fixture_place(f, "ordinary");
@@ -55,7 +61,7 @@ static void an_entry_is_ahead_until_its_patch(void **state) {
 }
 
 /* Its event is told before it, in the patch that covers it; or on the ways to it only. */
-static void a_return_is_past_where_no_patch_covers_it(void **state) {
+static void place_after_the_exit(void **state) {
     (void)state;
     size_t covered = 0, bare = 0;
     for (uint32_t i = 0; i < plan_function_count(f->plan); i++) {
@@ -87,11 +93,7 @@ static int close_all(void **state) {
 int main(int argc, char **argv) {
     (void)argc;
     files = (const char *const *)argv + 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_byte_of_a_function_is_its_own),
-        cmocka_unit_test(a_part_elsewhere_is_of_the_function),
-        cmocka_unit_test(an_entry_is_ahead_until_its_patch),
-        cmocka_unit_test(a_return_is_past_where_no_patch_covers_it),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("plan places", tests, open_all, close_all);
 }

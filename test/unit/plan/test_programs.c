@@ -21,6 +21,8 @@
 #include "programs.h"
 #include "route.h"
 
+#define TESTS TEST(plans_of_real_programs)
+
 /* What must hold for one byte of a patch. */
 enum {
     FIRST = 1,    /* the first of a site's patch */
@@ -419,7 +421,7 @@ static void check_file(const char *path) {
 
 static const char *const *files;
 
-static void plans_of_real_programs_hold(void **state) {
+static void plans_of_real_programs(void **state) {
     (void)state;
     for (const char *const *f = files; *f; f++)
         check_file(*f);
@@ -428,6 +430,7 @@ static void plans_of_real_programs_hold(void **state) {
 int main(int argc, char **argv) {
     (void)argc;
     files = (const char *const *)argv + 1;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(plans_of_real_programs_hold)};
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

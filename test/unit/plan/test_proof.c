@@ -1,4 +1,4 @@
-/* Which functions without call-frame information are proven by their code (nocfi.S). */
+/* Functions without call-frame information that their code proves traceable (nocfi.S). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +8,22 @@
 #include <cmocka.h>
 
 #include "plan/plan.h"
+
+#define TESTS                                                                                      \
+    TEST(intact_frames_proven)                                                                     \
+    TEST(returns_at_wrong_depth_refused)                                                           \
+    TEST(jumps_at_entry_depth_are_tail_calls)                                                      \
+    TEST(jumps_with_a_frame_refused)                                                               \
+    TEST(noreturn_calls_found)                                                                     \
+    TEST(switches_and_parts)                                                                       \
+    TEST(symbol_without_size)                                                                      \
+    TEST(function_that_falls_through)                                                              \
+    TEST(entries_with_a_frame_refused)                                                             \
+    TEST(shared_ends_at_equal_depth)                                                               \
+    TEST(symbol_inside_a_function)                                                                 \
+    TEST(code_without_a_tie_refused)                                                               \
+    TEST(linker_stub_with_data_refused)                                                            \
+    TEST(data_or_half_described_code_refused)
 
 static struct module *module;
 static struct plan *plan;
@@ -37,7 +53,7 @@ static void assert_refused(const char *name, enum refusal why) {
     assert_int_equal(f->entry, TIER_NONE);
 }
 
-static void frames_that_are_left_as_they_were_made_are_proven(void **state) {
+static void intact_frames_proven(void **state) {
     (void)state;
     assert_traced("exported", 1);
     assert_traced("framed", 1);
@@ -47,7 +63,7 @@ static void frames_that_are_left_as_they_were_made_are_proven(void **state) {
     assert_traced("both_ways", 1);
 }
 
-static void a_return_at_an_unknown_or_another_depth_is_refused(void **state) {
+static void returns_at_wrong_depth_refused(void **state) {
     (void)state;
     assert_refused("varies_for_good", REFUSED_DEPTH);
     assert_refused("loses_its_frame", REFUSED_DEPTH);
@@ -64,7 +80,7 @@ static void jumps_at_entry_depth_are_tail_calls(void **state) {
     assert_traced("jumps_by_pointer", 1);
 }
 
-static void jumps_away_with_a_frame_are_refused(void **state) {
+static void jumps_with_a_frame_refused(void **state) {
     (void)state;
     assert_refused("tail_call_with_a_frame", REFUSED_DEPTH);
     assert_refused("jumps_by_pointer_with_a_frame", REFUSED_DEPTH);
@@ -73,20 +89,20 @@ static void jumps_away_with_a_frame_are_refused(void **state) {
     assert_int_equal(f->exits[TIER_JUMP] + f->exits[TIER_NONE], 0);
 }
 
-static void calls_that_do_not_return_are_found_out(void **state) {
+static void noreturn_calls_found(void **state) {
     (void)state;
     assert_traced("gives_up_last", 1);
     assert_traced("gives_up_amid", 1);
 }
 
-static void switches_and_parts_are_followed(void **state) {
+static void switches_and_parts(void **state) {
     (void)state;
     assert_traced("switches", 1);
     assert_traced("split", 2);
     assert_null(find("split.cold"));
 }
 
-static void a_symbol_without_size_ends_where_its_code_does(void **state) {
+static void symbol_without_size(void **state) {
     (void)state;
     assert_traced("without_size", 2);
     const struct segment *s = module_segment_at(module, find("without_size")->addr);
@@ -95,21 +111,21 @@ static void a_symbol_without_size_ends_where_its_code_does(void **state) {
     assert_int_equal(s->bytes[f->addr + f->size - s->start], 0x06);
 }
 
-static void a_function_that_runs_on_leaves_the_call_to_the_next(void **state) {
+static void function_that_falls_through(void **state) {
     (void)state;
     assert_refused("falls", REFUSED_FALL_THROUGH);
     assert_refused("nops_alone", REFUSED_FALL_THROUGH);
     assert_traced("fallen_into", 1);
 }
 
-static void entries_with_a_frame_are_refused(void **state) {
+static void entries_with_a_frame_refused(void **state) {
     (void)state;
     assert_refused("falls_with_a_frame", REFUSED_DEPTH);
     assert_refused("fallen_into_with_a_frame", REFUSED_DEPTH);
     assert_refused("entered_amid", REFUSED_DEPTH);
 }
 
-static void shared_ends_are_proven_when_depths_agree(void **state) {
+static void shared_ends_at_equal_depth(void **state) {
     (void)state;
     assert_traced("lends_its_end", 1);
     assert_traced("takes_the_end", 0);
@@ -118,13 +134,13 @@ static void shared_ends_are_proven_when_depths_agree(void **state) {
     assert_refused("borrows_the_end", REFUSED_DEPTH);
 }
 
-static void a_symbol_within_another_function_is_none(void **state) {
+static void symbol_inside_a_function(void **state) {
     (void)state;
     assert_traced("outer", 1);
     assert_refused("inner", REFUSED_NO_CFI);
 }
 
-static void code_that_nothing_ties_to_its_place_is_refused(void **state) {
+static void code_without_a_tie_refused(void **state) {
     (void)state;
     assert_refused("might_be_copied", REFUSED_LOOSE);
     assert_refused("might_be_copied_too", REFUSED_LOOSE);
@@ -133,13 +149,13 @@ static void code_that_nothing_ties_to_its_place_is_refused(void **state) {
     assert_traced("calls_one_that_uses_data", 1);
 }
 
-static void a_stub_with_data_for_its_linker_is_left_alone(void **state) {
+static void linker_stub_with_data_refused(void **state) {
     (void)state;
     assert_refused("stub_with_data", REFUSED_NO_CFI);
     assert_traced("stub_alone", 1);
 }
 
-static void what_is_no_code_or_described_in_part_is_refused(void **state) {
+static void data_or_half_described_code_refused(void **state) {
     (void)state;
     assert_refused("data", REFUSED_UNDECODABLE);
     assert_refused("described_in_part", REFUSED_NO_CFI);
@@ -164,21 +180,7 @@ int main(int argc, char **argv) {
     if (argc < 2)
         return 2;
     path = argv[1];
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_that_are_left_as_they_were_made_are_proven),
-        cmocka_unit_test(a_return_at_an_unknown_or_another_depth_is_refused),
-        cmocka_unit_test(jumps_at_entry_depth_are_tail_calls),
-        cmocka_unit_test(jumps_away_with_a_frame_are_refused),
-        cmocka_unit_test(calls_that_do_not_return_are_found_out),
-        cmocka_unit_test(switches_and_parts_are_followed),
-        cmocka_unit_test(a_symbol_without_size_ends_where_its_code_does),
-        cmocka_unit_test(a_function_that_runs_on_leaves_the_call_to_the_next),
-        cmocka_unit_test(entries_with_a_frame_are_refused),
-        cmocka_unit_test(shared_ends_are_proven_when_depths_agree),
-        cmocka_unit_test(a_symbol_within_another_function_is_none),
-        cmocka_unit_test(code_that_nothing_ties_to_its_place_is_refused),
-        cmocka_unit_test(a_stub_with_data_for_its_linker_is_left_alone),
-        cmocka_unit_test(what_is_no_code_or_described_in_part_is_refused),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, open_file, close_file);
 }

@@ -8,6 +8,60 @@
 
 #include "fixture.h"
 
+#define TESTS                                                                                      \
+    TEST(entry_and_returns_of_an_ordinary_function)                                                \
+    TEST(symbol_without_unwind_information)                                                        \
+    TEST(copyable_code_without_cfi_refused)                                                        \
+    TEST(code_called_by_the_dynamic_linker)                                                        \
+    TEST(signal_frame_refused)                                                                     \
+    TEST(cfi_range_at_another_depth_is_a_part)                                                     \
+    TEST(named_range_at_another_depth_has_own_abi)                                                 \
+    TEST(jump_at_entry_depth_is_a_tail_call)                                                       \
+    TEST(linker_stubs_are_no_functions)                                                            \
+    TEST(switch_in_a_leaf)                                                                         \
+    TEST(unoptimised_switch)                                                                       \
+    TEST(switch_table_relative_to_a_label)                                                         \
+    TEST(jump_through_a_function_table)                                                            \
+    TEST(address_tables_by_content)                                                                \
+    TEST(targets_in_fixed_programs)                                                                \
+    TEST(text_that_looks_like_a_jump)                                                              \
+    TEST(jump_outside_any_function)                                                                \
+    TEST(return_without_room)                                                                      \
+    TEST(return_with_unpatched_ways_is_inexact)                                                    \
+    TEST(part_that_jumps_back_is_no_function)                                                      \
+    TEST(part_reached_by_a_switch_only)                                                            \
+    TEST(function_that_falls_through)                                                              \
+    TEST(branch_before_the_next_function)                                                          \
+    TEST(stack_move_before_the_next_function)                                                      \
+    TEST(conditional_tail_call_saves_flags)                                                        \
+    TEST(jump_away_at_another_depth)                                                               \
+    TEST(jump_to_the_own_entry)                                                                    \
+    TEST(loop_head_entry_skips_the_red_zone)                                                       \
+    TEST(flags_that_carry_arguments)                                                               \
+    TEST(flags_that_carry_results)                                                                 \
+    TEST(jump_to_a_retpoline)                                                                      \
+    TEST(padding_after_a_return)                                                                   \
+    TEST(padding_after_a_call)                                                                     \
+    TEST(unresolved_flow_limits_windows)                                                           \
+    TEST(landing_instruction_stays)                                                                \
+    TEST(calls_are_never_moved)                                                                    \
+    TEST(system_calls_are_never_moved)                                                             \
+    TEST(branch_into_the_window)                                                                   \
+    TEST(entry_with_too_few_bytes)                                                                 \
+    TEST(patchable_nops_are_not_padding)                                                           \
+    TEST(pad_of_nops_around_an_entry)                                                              \
+    TEST(false_pad_not_used)                                                                       \
+    TEST(call_moved_as_last_resort)                                                                \
+    TEST(return_at_the_end_of_a_loop)                                                              \
+    TEST(short_branch_without_a_long_form)                                                         \
+    TEST(restartable_sequences_untouched)                                                          \
+    TEST(undecodable_bytes_refuse_the_function)                                                    \
+    TEST(functions_that_return_twice)                                                              \
+    TEST(entry_point_refused)                                                                      \
+    TEST(second_return_is_a_control_site)                                                          \
+    TEST(stack_switch_is_a_control_site)                                                           \
+    TEST(tag_and_meaning_of_every_refusal)
+
 static struct fixture *pic, *fixed;
 
 static const struct plan_function *traced(const char *name) {
@@ -59,13 +113,13 @@ static void assert_refused(const char *name, enum refusal why) {
 
 /* ---- rule 1: unwind information is the oracle ---- */
 
-static void an_ordinary_function_has_an_entry_and_its_returns(void **state) {
+static void entry_and_returns_of_an_ordinary_function(void **state) {
     (void)state;
     assert_exits(traced("ordinary"), 1, 0);
     assert_non_null(fixture_patch_at(pic, fixture_place(pic, "ordinary")));
 }
 
-static void without_unwind_information_a_symbol_makes_a_function(void **state) {
+static void symbol_without_unwind_information(void **state) {
     (void)state;
     const struct plan_function *f = fixture_named(pic, "without_unwind_info");
     assert_int_equal(f->entry, TIER_JUMP);
@@ -73,42 +127,42 @@ static void without_unwind_information_a_symbol_makes_a_function(void **state) {
     assert_null(fixture_bare(pic, "without_unwind_info"));
 }
 
-static void without_unwind_information_code_that_may_be_copied_is_refused(void **state) {
+static void copyable_code_without_cfi_refused(void **state) {
     (void)state;
     assert_refused("movable", REFUSED_LOOSE);
     assert_refused("movable_caller", REFUSED_LOOSE);
 }
 
-static void what_the_dynamic_linker_calls_is_tied_and_what_that_branches_to(void **state) {
+static void code_called_by_the_dynamic_linker(void **state) {
     (void)state;
     static const char *const names[] = {"_init", "called_by_init", "tail_called_by_init"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         assert_int_equal(fixture_named(pic, names[i])->entry, TIER_JUMP);
 }
 
-static void a_signal_frame_is_refused(void **state) {
+static void signal_frame_refused(void **state) {
     (void)state;
     assert_refused("restorer", REFUSED_SIGNAL_FRAME);
 }
 
-static void a_range_that_begins_at_another_depth_is_a_part_of_its_function(void **state) {
+static void cfi_range_at_another_depth_is_a_part(void **state) {
     (void)state;
     assert_null(fixture_bare(pic, "split_rest"));
     assert_exits(traced("split"), 1, 0);
     ASSERT_FREE(pic, "at_split_back", "split_rest");
 }
 
-static void a_named_range_that_begins_at_another_depth_has_its_own_convention(void **state) {
+static void named_range_at_another_depth_has_own_abi(void **state) {
     (void)state;
     assert_refused("own_convention", REFUSED_OWN_ABI);
 }
 
-static void a_jump_to_another_function_at_entry_depth_is_a_tail_call(void **state) {
+static void jump_at_entry_depth_is_a_tail_call(void **state) {
     (void)state;
     assert_exits(traced("tail_call"), 1, 0);
 }
 
-static void linker_made_stubs_are_no_functions(void **state) {
+static void linker_stubs_are_no_functions(void **state) {
     (void)state;
     for (size_t i = 0; i < plan_function_count(pic->plan); i++) {
         const struct section *s = module_section_at(pic->bare, plan_function(pic->plan, i)->addr);
@@ -118,33 +172,33 @@ static void linker_made_stubs_are_no_functions(void **state) {
 
 /* ---- rules 2 and 3: switches and tables ---- */
 
-static void a_switch_in_a_leaf_is_no_tail_call_and_its_arms_are_free(void **state) {
+static void switch_in_a_leaf(void **state) {
     (void)state;
     assert_exits(traced("leaf_switch"), 1, 1); /* the arm's return is alone in its block */
     ASSERT_FREE(pic, "at_arm0", "at_arm1", "at_arm2", "at_arm3");
 }
 
-static void an_unoptimised_switch_is_one_too(void **state) {
+static void unoptimised_switch(void **state) {
     (void)state;
     const struct plan_function *f = fixture_bare(pic, "unoptimised_switch");
     assert_int_equal(all_exits(f), 1);
     ASSERT_FREE(pic, "at_old0", "at_old1");
 }
 
-static void a_table_may_count_from_a_label(void **state) {
+static void switch_table_relative_to_a_label(void **state) {
     (void)state;
     const struct plan_function *f = fixture_bare(pic, "label_switch");
     assert_int_equal(all_exits(f), 1);
     ASSERT_FREE(pic, "at_label0", "at_label1", "at_label2");
 }
 
-static void a_jump_through_a_table_of_functions_is_a_tail_call(void **state) {
+static void jump_through_a_function_table(void **state) {
     (void)state;
     assert_exits(traced("calls_by_table"), 1, 0);
     assert_exits(traced("calls_by_pointer"), 1, 0);
 }
 
-static void tables_of_addresses_are_judged_by_their_content(void **state) {
+static void address_tables_by_content(void **state) {
     (void)state;
     const struct plan_function *memory = fixture_bare(fixed, "switch_in_memory");
     const struct plan_function *reg = fixture_bare(fixed, "switch_in_register");
@@ -157,27 +211,27 @@ static void tables_of_addresses_are_judged_by_their_content(void **state) {
     assert_null(fixture_bare(fixed, "switch_part"));
 }
 
-static void addresses_in_code_and_data_of_fixed_programs_are_targets(void **state) {
+static void targets_in_fixed_programs(void **state) {
     (void)state;
     ASSERT_FREE(fixed, "at_immediate", "at_pointed");
 }
 
 /* ---- bytes of no function ---- */
 
-static void text_that_reads_like_a_jump_is_none(void **state) {
+static void text_that_looks_like_a_jump(void **state) {
     (void)state;
     assert_int_equal(fixture_bare(fixed, "after_text")->entry, TIER_JUMP);
     assert_false(fixture_is_free(fixed, fixture_place(fixed, "at_text_target")));
 }
 
-static void a_jump_of_no_function_is_one(void **state) {
+static void jump_outside_any_function(void **state) {
     (void)state;
     ASSERT_FREE(fixed, "at_code_target");
 }
 
 /* ---- returns without room ---- */
 
-static void a_return_without_room_is_left_to_the_ways_to_it(void **state) {
+static void return_without_room(void **state) {
     (void)state;
     const struct plan_function *f = fixture_bare(fixed, "all_ways");
     assert_exits(f, 1, 0);
@@ -186,7 +240,7 @@ static void a_return_without_room_is_left_to_the_ways_to_it(void **state) {
     assert_null(fixture_patch_at(fixed, fixture_place(fixed, "at_all_ways")));
 }
 
-static void a_return_to_which_other_ways_lead_is_not_exact(void **state) {
+static void return_with_unpatched_ways_is_inexact(void **state) {
     (void)state;
     static const char *const names[] = {"way_by_table", "way_by_counter"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -199,14 +253,14 @@ static void a_return_to_which_other_ways_lead_is_not_exact(void **state) {
 
 /* ---- rule 4: parts that look like functions ---- */
 
-static void a_part_at_entry_depth_that_jumps_back_is_no_function(void **state) {
+static void part_that_jumps_back_is_no_function(void **state) {
     (void)state;
     assert_null(fixture_bare(pic, "parent_part"));
     assert_exits(traced("parent"), 1, 0);
     ASSERT_FREE(pic, "parent_part", "at_parent_back");
 }
 
-static void a_part_that_only_a_switch_reaches_is_no_function(void **state) {
+static void part_reached_by_a_switch_only(void **state) {
     (void)state;
     assert_null(fixture_bare(pic, "table_parent_part"));
     assert_int_equal(traced("table_parent")->exits[TIER_JUMP], 2);
@@ -215,7 +269,7 @@ static void a_part_that_only_a_switch_reaches_is_no_function(void **state) {
 
 /* ---- rule 5 ---- */
 
-static void a_function_that_falls_into_the_next_ends_there(void **state) {
+static void function_that_falls_through(void **state) {
     (void)state;
     assert_exits(traced("falls"), 1, 0);
     traced("fallen_into");
@@ -225,7 +279,7 @@ static void a_function_that_falls_into_the_next_ends_there(void **state) {
     assert_int_equal(stub->variant, STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE);
 }
 
-static void a_branch_before_the_next_function_is_one_exit_for_both_ways(void **state) {
+static void branch_before_the_next_function(void **state) {
     (void)state;
     assert_exits(traced("falls_branching"), 1, 0);
     vaddr_t branch = fixture_place(pic, "falls_branching") + 3;
@@ -235,7 +289,7 @@ static void a_branch_before_the_next_function_is_one_exit_for_both_ways(void **s
     assert_int_equal(stub[1].orig, branch);
 }
 
-static void a_function_whose_last_instruction_moves_the_stack_does_not_fall(void **state) {
+static void stack_move_before_the_next_function(void **state) {
     (void)state;
     assert_refused("falls_popping", REFUSED_FALL_THROUGH);
     traced("fallen_into_last");
@@ -243,7 +297,7 @@ static void a_function_whose_last_instruction_moves_the_stack_does_not_fall(void
 
 /* ---- rules 6, 10 and 11: exits ---- */
 
-static void a_conditional_tail_call_is_an_exit_that_saves_flags(void **state) {
+static void conditional_tail_call_saves_flags(void **state) {
     (void)state;
     assert_exits(traced("conditional_tail"), 2, 0);
     vaddr_t branch = fixture_place(pic, "conditional_tail") + 5;
@@ -252,12 +306,12 @@ static void a_conditional_tail_call_is_an_exit_that_saves_flags(void **state) {
     assert_true(stub->variant & STUB_SAVE_FLAGS);
 }
 
-static void a_jump_away_at_another_depth_is_no_exit(void **state) {
+static void jump_away_at_another_depth(void **state) {
     (void)state;
     assert_exits(traced("leaves_for_good"), 0, 0);
 }
 
-static void a_jump_to_the_own_entry_is_a_tail_call(void **state) {
+static void jump_to_the_own_entry(void **state) {
     (void)state;
     const struct plan_function *f = traced("self_call");
     assert_int_equal(all_exits(f), 2);
@@ -265,7 +319,7 @@ static void a_jump_to_the_own_entry_is_a_tail_call(void **state) {
     assert_true(stub->variant & STUB_SKIP_RED_ZONE);
 }
 
-static void an_entry_that_is_a_loop_head_keeps_clear_of_the_red_zone(void **state) {
+static void loop_head_entry_skips_the_red_zone(void **state) {
     (void)state;
     vaddr_t loop = fixture_place(pic, "loops_to_entry"), plain = fixture_place(pic, "ordinary");
     assert_true(fixture_stub(pic, loop, EVENT_ENTRY)->variant & STUB_SKIP_RED_ZONE);
@@ -274,14 +328,14 @@ static void an_entry_that_is_a_loop_head_keeps_clear_of_the_red_zone(void **stat
 
 /* ---- rule 7: flags ---- */
 
-static void flags_are_saved_where_they_carry_arguments(void **state) {
+static void flags_that_carry_arguments(void **state) {
     (void)state;
     vaddr_t takes = fixture_place(pic, "takes_carry"), plain = fixture_place(pic, "ordinary");
     assert_true(fixture_stub(pic, takes, EVENT_ENTRY)->variant & STUB_SAVE_FLAGS);
     assert_false(fixture_stub(pic, plain, EVENT_ENTRY)->variant & STUB_SAVE_FLAGS);
 }
 
-static void flags_are_saved_where_they_carry_results(void **state) {
+static void flags_that_carry_results(void **state) {
     (void)state;
     enum { RETURN = 6 };
     vaddr_t gives = fixture_place(pic, "gives_carry") + RETURN;
@@ -292,7 +346,7 @@ static void flags_are_saved_where_they_carry_results(void **state) {
 
 /* ---- rule 9 ---- */
 
-static void a_jump_to_a_retpoline_is_an_indirect_jump(void **state) {
+static void jump_to_a_retpoline(void **state) {
     (void)state;
     const struct plan_function *sw = fixture_named(pic, "thunk_switch");
     const struct plan_function *tail = fixture_named(pic, "thunk_tail_call");
@@ -305,12 +359,12 @@ static void a_jump_to_a_retpoline_is_an_indirect_jump(void **state) {
 
 /* ---- rule 14 ---- */
 
-static void padding_behind_a_return_makes_room(void **state) {
+static void padding_after_a_return(void **state) {
     (void)state;
     assert_exits(traced("only_return"), 1, 0);
 }
 
-static void padding_behind_a_call_makes_none(void **state) {
+static void padding_after_a_call(void **state) {
     (void)state;
     ASSERT_FREE(pic, "at_behind_call");
     assert_null(fixture_patch_at(pic, fixture_place(pic, "at_behind_call")));
@@ -318,7 +372,7 @@ static void padding_behind_a_call_makes_none(void **state) {
 
 /* ---- rule 15 ---- */
 
-static void open_flow_allows_windows_of_one_instruction_only(void **state) {
+static void unresolved_flow_limits_windows(void **state) {
     (void)state;
     assert_narrow("open_flow");
     traced("open_flow_long");
@@ -326,7 +380,7 @@ static void open_flow_allows_windows_of_one_instruction_only(void **state) {
 
 /* ---- windows ---- */
 
-static void a_landing_instruction_stays(void **state) {
+static void landing_instruction_stays(void **state) {
     (void)state;
     vaddr_t entry = fixture_place(pic, "landing");
     traced("landing");
@@ -334,35 +388,35 @@ static void a_landing_instruction_stays(void **state) {
     assert_non_null(fixture_patch_at(pic, entry + 4));
 }
 
-static void a_call_is_never_moved(void **state) {
+static void calls_are_never_moved(void **state) {
     (void)state;
     assert_narrow("calls_early");
 }
 
-static void a_system_call_is_never_moved(void **state) {
+static void system_calls_are_never_moved(void **state) {
     (void)state;
     assert_narrow("system_call");
 }
 
-static void a_branch_into_the_window_makes_it_narrow(void **state) {
+static void branch_into_the_window(void **state) {
     (void)state;
     assert_narrow("branch_to_second");
     ASSERT_FREE(pic, "at_second");
 }
 
-static void too_few_bytes_make_the_entry_narrow(void **state) {
+static void entry_with_too_few_bytes(void **state) {
     (void)state;
     assert_narrow("tiny_before_neighbour");
     traced("neighbour");
 }
 
-static void nops_that_are_meant_for_patching_are_no_padding(void **state) {
+static void patchable_nops_are_not_padding(void **state) {
     (void)state;
     assert_narrow("before_patchable");
     traced("patchable");
 }
 
-static void nops_before_and_at_an_entry_make_a_pad(void **state) {
+static void pad_of_nops_around_an_entry(void **state) {
     (void)state;
     const struct plan_function *f = fixture_bare(pic, "padded");
     assert_int_equal(f->entry, TIER_PAD);
@@ -376,13 +430,13 @@ static void nops_before_and_at_an_entry_make_a_pad(void **state) {
     ASSERT_FREE(pic, "at_padded_body");
 }
 
-static void a_pad_that_is_none_is_not_used(void **state) {
+static void false_pad_not_used(void **state) {
     (void)state;
     traced("lying"); /* by a jump */
     assert_null(fixture_patch_over(pic, fixture_place(pic, "at_lying") + 1));
 }
 
-static void a_call_is_moved_where_nothing_else_fits_unless_it_must_stay(void **state) {
+static void call_moved_as_last_resort(void **state) {
     (void)state;
     const struct plan_function *f = fixture_bare(fixed, "calls_at_once");
     assert_int_equal(f->entry, TIER_JUMP);
@@ -402,19 +456,19 @@ static void a_call_is_moved_where_nothing_else_fits_unless_it_must_stay(void **s
     plan_code_done(&code);
 }
 
-static void a_return_at_the_end_of_a_loop_leaves_the_loop_alone(void **state) {
+static void return_at_the_end_of_a_loop(void **state) {
     (void)state;
     vaddr_t entry = fixture_place(pic, "loop_exit");
     traced("loop_exit");
     assert_true(fixture_is_free(pic, entry + 7)); /* the loop's head */
 }
 
-static void a_short_branch_without_a_long_form_is_moved(void **state) {
+static void short_branch_without_a_long_form(void **state) {
     (void)state;
     assert_exits(traced("loop_first"), 2, 0);
 }
 
-static void restartable_sequences_are_left_alone(void **state) {
+static void restartable_sequences_untouched(void **state) {
     (void)state;
     vaddr_t start = fixture_place(pic, "at_sequence"), end = fixture_place(pic, "at_sequence_end");
     for (vaddr_t at = start; at < end; at++) {
@@ -427,14 +481,14 @@ static void restartable_sequences_are_left_alone(void **state) {
     assert_exits(traced("restartable"), 1, 1); /* the return behind the sequence has less room */
 }
 
-static void bytes_that_are_no_instruction_refuse_the_function(void **state) {
+static void undecodable_bytes_refuse_the_function(void **state) {
     (void)state;
     assert_refused("undecodable", REFUSED_UNDECODABLE);
 }
 
 /* ---- names ---- */
 
-static void functions_that_return_twice_are_traced_as_others(void **state) {
+static void functions_that_return_twice(void **state) {
     (void)state;
     assert_exits(traced("setjmp"), 1, 0);
     const struct plan_function *f = fixture_named(pic, "setjmp");
@@ -444,13 +498,13 @@ static void functions_that_return_twice_are_traced_as_others(void **state) {
     assert_null(f->aliases[1]);
 }
 
-static void the_entry_point_is_refused(void **state) {
+static void entry_point_refused(void **state) {
     (void)state;
     assert_refused("_start", REFUSED_OWN_ABI);
     assert_int_equal(fixture_bare(fixed, "_start")->refused, REFUSED_OWN_ABI); /* e_entry */
 }
 
-static void every_refusal_has_a_tag_and_a_meaning(void **state) {
+static void tag_and_meaning_of_every_refusal(void **state) {
     (void)state;
     for (int i = REFUSED_NOT + 1; i < REFUSED_COUNT; i++) {
         assert_true(refusal_tag((enum refusal)i)[0]);
@@ -465,7 +519,7 @@ static const char *const *files;
 
 /* ---- control ---- */
 
-static void a_second_return_is_a_control_site_that_clobbers_nothing(void **state) {
+static void second_return_is_a_control_site(void **state) {
     (void)state;
     const struct mark *stub =
         fixture_stub(pic, fixture_place(pic, "at_second_return"), EVENT_CONTROL);
@@ -474,7 +528,7 @@ static void a_second_return_is_a_control_site_that_clobbers_nothing(void **state
     assert_exits(traced("calls_setjmp"), 1, 0);
 }
 
-static void a_jump_to_another_stack_is_a_control_site_and_no_exit(void **state) {
+static void stack_switch_is_a_control_site(void **state) {
     (void)state;
     assert_non_null(fixture_stub(pic, fixture_place(pic, "at_far_jump"), EVENT_CONTROL));
     assert_exits(traced("jumps_far"), 0, 0);
@@ -497,59 +551,7 @@ static int close_fixtures(void **state) {
 int main(int argc, char **argv) {
     (void)argc;
     files = (const char *const *)argv + 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_ordinary_function_has_an_entry_and_its_returns),
-        cmocka_unit_test(without_unwind_information_a_symbol_makes_a_function),
-        cmocka_unit_test(without_unwind_information_code_that_may_be_copied_is_refused),
-        cmocka_unit_test(what_the_dynamic_linker_calls_is_tied_and_what_that_branches_to),
-        cmocka_unit_test(a_signal_frame_is_refused),
-        cmocka_unit_test(a_range_that_begins_at_another_depth_is_a_part_of_its_function),
-        cmocka_unit_test(a_named_range_that_begins_at_another_depth_has_its_own_convention),
-        cmocka_unit_test(a_jump_to_another_function_at_entry_depth_is_a_tail_call),
-        cmocka_unit_test(linker_made_stubs_are_no_functions),
-        cmocka_unit_test(a_switch_in_a_leaf_is_no_tail_call_and_its_arms_are_free),
-        cmocka_unit_test(an_unoptimised_switch_is_one_too),
-        cmocka_unit_test(a_table_may_count_from_a_label),
-        cmocka_unit_test(a_jump_through_a_table_of_functions_is_a_tail_call),
-        cmocka_unit_test(tables_of_addresses_are_judged_by_their_content),
-        cmocka_unit_test(addresses_in_code_and_data_of_fixed_programs_are_targets),
-        cmocka_unit_test(text_that_reads_like_a_jump_is_none),
-        cmocka_unit_test(a_jump_of_no_function_is_one),
-        cmocka_unit_test(a_return_without_room_is_left_to_the_ways_to_it),
-        cmocka_unit_test(a_return_to_which_other_ways_lead_is_not_exact),
-        cmocka_unit_test(a_part_at_entry_depth_that_jumps_back_is_no_function),
-        cmocka_unit_test(a_part_that_only_a_switch_reaches_is_no_function),
-        cmocka_unit_test(a_function_that_falls_into_the_next_ends_there),
-        cmocka_unit_test(a_branch_before_the_next_function_is_one_exit_for_both_ways),
-        cmocka_unit_test(a_function_whose_last_instruction_moves_the_stack_does_not_fall),
-        cmocka_unit_test(a_conditional_tail_call_is_an_exit_that_saves_flags),
-        cmocka_unit_test(a_jump_away_at_another_depth_is_no_exit),
-        cmocka_unit_test(a_jump_to_the_own_entry_is_a_tail_call),
-        cmocka_unit_test(an_entry_that_is_a_loop_head_keeps_clear_of_the_red_zone),
-        cmocka_unit_test(flags_are_saved_where_they_carry_arguments),
-        cmocka_unit_test(flags_are_saved_where_they_carry_results),
-        cmocka_unit_test(a_jump_to_a_retpoline_is_an_indirect_jump),
-        cmocka_unit_test(padding_behind_a_return_makes_room),
-        cmocka_unit_test(padding_behind_a_call_makes_none),
-        cmocka_unit_test(open_flow_allows_windows_of_one_instruction_only),
-        cmocka_unit_test(a_landing_instruction_stays),
-        cmocka_unit_test(a_call_is_never_moved),
-        cmocka_unit_test(a_system_call_is_never_moved),
-        cmocka_unit_test(a_branch_into_the_window_makes_it_narrow),
-        cmocka_unit_test(too_few_bytes_make_the_entry_narrow),
-        cmocka_unit_test(nops_that_are_meant_for_patching_are_no_padding),
-        cmocka_unit_test(nops_before_and_at_an_entry_make_a_pad),
-        cmocka_unit_test(a_pad_that_is_none_is_not_used),
-        cmocka_unit_test(a_call_is_moved_where_nothing_else_fits_unless_it_must_stay),
-        cmocka_unit_test(a_return_at_the_end_of_a_loop_leaves_the_loop_alone),
-        cmocka_unit_test(a_short_branch_without_a_long_form_is_moved),
-        cmocka_unit_test(restartable_sequences_are_left_alone),
-        cmocka_unit_test(bytes_that_are_no_instruction_refuse_the_function),
-        cmocka_unit_test(functions_that_return_twice_are_traced_as_others),
-        cmocka_unit_test(the_entry_point_is_refused),
-        cmocka_unit_test(a_second_return_is_a_control_site_that_clobbers_nothing),
-        cmocka_unit_test(a_jump_to_another_stack_is_a_control_site_and_no_exit),
-        cmocka_unit_test(every_refusal_has_a_tag_and_a_meaning),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, open_fixtures, close_fixtures);
 }

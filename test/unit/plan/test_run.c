@@ -1,7 +1,4 @@
-/*
- * Patched code, run in this process: it computes what it computed before, and
- * its events nest.
- */
+/* Patched code, run in this process: it computes the same results, and its events nest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,6 +16,13 @@
 #include <unistd.h>
 
 #include "plan/plan.h"
+
+#define TESTS                                                                                      \
+    TEST(nested_events)                                                                            \
+    TEST(balanced_events_of_exact_functions)                                                       \
+    TEST(call_counts)                                                                              \
+    TEST(selected_functions_only)                                                                  \
+    TEST(undo_restores_the_file_bytes)
 
 enum { RING_BYTES = 1 << 22, ROUNDS = 200, MAX_DEPTH = 4096, PAGE = 4096 };
 
@@ -175,7 +179,7 @@ static void take(struct stack *s, const struct event *e) {
     assert_int_equal(e->site >> 2, s->open[s->depth].site >> 2);
 }
 
-static void events_nest(void **state) {
+static void nested_events(void **state) {
     (void)state;
     static struct stack stack;
     emit(NULL, OVERFLOW_WAIT);
@@ -188,7 +192,7 @@ static void events_nest(void **state) {
     unwind(&stack, UINT32_MAX);
 }
 
-static void exact_functions_are_left_as_often_as_entered(void **state) {
+static void balanced_events_of_exact_functions(void **state) {
     (void)state;
     emit(NULL, OVERFLOW_DROP);
     size_t events = run(), exact = 0;
@@ -202,7 +206,7 @@ static void exact_functions_are_left_as_often_as_entered(void **state) {
     assert_true(exact > 5);
 }
 
-static void calls_are_counted(void **state) {
+static void call_counts(void **state) {
     (void)state;
     emit(NULL, OVERFLOW_DROP);
     size_t events = run();
@@ -211,7 +215,7 @@ static void calls_are_counted(void **state) {
     assert_int_equal(count(events, number_of("make_big"), EVENT_ENTRY), ROUNDS);
 }
 
-static void only_what_is_selected_is_traced(void **state) {
+static void selected_functions_only(void **state) {
     (void)state;
     uint32_t fib = number_of("fib");
     uint8_t *selected = calloc(1, plan_function_count(plan) / 8 + 1);
@@ -224,7 +228,7 @@ static void only_what_is_selected_is_traced(void **state) {
     free(selected);
 }
 
-static void undoing_leaves_the_file_s_bytes(void **state) {
+static void undo_restores_the_file_bytes(void **state) {
     (void)state;
     emit(NULL, OVERFLOW_WAIT);
     run();
@@ -238,12 +242,7 @@ static void undoing_leaves_the_file_s_bytes(void **state) {
 int main(int argc, char **argv) {
     (void)argc;
     path = argv[1];
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_nest),
-        cmocka_unit_test(exact_functions_are_left_as_often_as_entered),
-        cmocka_unit_test(calls_are_counted),
-        cmocka_unit_test(only_what_is_selected_is_traced),
-        cmocka_unit_test(undoing_leaves_the_file_s_bytes),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, prepare, finish);
 }

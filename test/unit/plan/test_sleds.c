@@ -8,6 +8,21 @@
 
 #include "fixture.h"
 
+#define TESTS                                                                                      \
+    TEST(all_sleds_known)                                                                          \
+    TEST(only_sled_heads_written)                                                                  \
+    TEST(entry_event_after_its_sled)                                                               \
+    TEST(return_event_before_its_sled)                                                             \
+    TEST(one_window_for_entry_and_return)                                                          \
+    TEST(tail_jump_event_after_its_sled)                                                           \
+    TEST(sled_head_used_without_other_room)                                                        \
+    TEST(jump_over_an_event_stays)                                                                 \
+    TEST(false_sled_untouched)                                                                     \
+    TEST(puns_borrow_no_sled_bytes)                                                                \
+    TEST(nop_at_an_entry_is_a_pad)                                                                 \
+    TEST(profiler_call_is_not_a_target)                                                            \
+    TEST(listed_place_without_a_call_is_a_target)
+
 enum { SLED_BYTES = 11, HEAD = 2, LANDING = 5, SLEDS = 18 };
 
 static const char *const *files;
@@ -23,14 +38,14 @@ static const struct plan_function *function(const char *name) {
 
 static vaddr_t end_of(const struct plan_function *f) { return f->addr + f->size; }
 
-static void all_sleds_are_known(void **state) {
+static void all_sleds_known(void **state) {
     (void)state;
     assert_int_equal(sleds->bare->sled_count, SLEDS);
     for (size_t i = 1; i < SLEDS; i++)
         assert_true(sleds->bare->sleds[i - 1].addr < sleds->bare->sleds[i].addr);
 }
 
-static void nothing_is_written_into_a_sled_but_its_head(void **state) {
+static void only_sled_heads_written(void **state) {
     (void)state;
     for (size_t i = 0; i < sleds->code.patch_count; i++) {
         const struct patch *p = &sleds->code.patches[i];
@@ -45,7 +60,7 @@ static void nothing_is_written_into_a_sled_but_its_head(void **state) {
     }
 }
 
-static void an_entry_is_seen_behind_its_sled(void **state) {
+static void entry_event_after_its_sled(void **state) {
     (void)state;
     assert_int_equal(function("roomy")->entry, TIER_JUMP);
     assert_non_null(fixture_patch_at(sleds, function("roomy")->addr + SLED_BYTES));
@@ -53,7 +68,7 @@ static void an_entry_is_seen_behind_its_sled(void **state) {
     assert_non_null(fixture_patch_at(sleds, function("landed")->addr + LANDING + SLED_BYTES));
 }
 
-static void a_return_is_told_before_its_sled(void **state) {
+static void return_event_before_its_sled(void **state) {
     (void)state;
     const struct plan_function *f = function("roomy");
     vaddr_t sled = end_of(f) - SLED_BYTES;
@@ -65,7 +80,7 @@ static void a_return_is_told_before_its_sled(void **state) {
     assert_true(fixture_is_free(sleds, sled));
 }
 
-static void one_window_serves_an_entry_and_a_return_close_to_it(void **state) {
+static void one_window_for_entry_and_return(void **state) {
     (void)state;
     const struct plan_function *f = function("short");
     const struct patch *p = fixture_patch_at(sleds, f->addr + SLED_BYTES);
@@ -74,7 +89,7 @@ static void one_window_serves_an_entry_and_a_return_close_to_it(void **state) {
     assert_int_equal(p->at + p->window, end_of(f) - SLED_BYTES);
 }
 
-static void a_tail_jump_is_seen_behind_its_sled(void **state) {
+static void tail_jump_event_after_its_sled(void **state) {
     (void)state;
     vaddr_t jump = fixture_place(sleds, "at_jumping_jump");
     assert_int_equal(function("jumping")->exits[TIER_JUMP], 1);
@@ -82,7 +97,7 @@ static void a_tail_jump_is_seen_behind_its_sled(void **state) {
     assert_non_null(fixture_stub(sleds, jump, EVENT_TAIL));
 }
 
-static void where_there_is_no_room_beside_it_the_head_is_taken(void **state) {
+static void sled_head_used_without_other_room(void **state) {
     (void)state;
     const struct plan_function *branched = function("branched"), *bodiless = function("bodiless");
     assert_int_equal(branched->entry, TIER_JUMP);
@@ -99,37 +114,37 @@ static void where_there_is_no_room_beside_it_the_head_is_taken(void **state) {
     }
 }
 
-static void the_jump_over_an_event_stays(void **state) {
+static void jump_over_an_event_stays(void **state) {
     (void)state;
     const struct plan_function *f = function("eventful");
     assert_int_equal(f->entry, TIER_JUMP);
     assert_int_equal(f->exits[TIER_JUMP], 1);
 }
 
-static void what_is_called_a_sled_and_is_none_is_left_alone(void **state) {
+static void false_sled_untouched(void **state) {
     (void)state;
     const struct plan_function *f = fixture_bare(sleds, "lied_about");
     assert_int_not_equal(f->entry, TIER_JUMP); /* 4 bytes are left */
 }
 
-static void no_pun_borrows_bytes_of_a_sled(void **state) {
+static void puns_borrow_no_sled_bytes(void **state) {
     (void)state;
     const struct plan_function *f = fixture_bare(sleds, "before_sled");
     assert_int_equal(f->entry, TIER_NONE);
     assert_int_equal(f->refused, REFUSED_SHORT);
 }
 
-static void a_nop_at_an_entry_is_a_pad(void **state) {
+static void nop_at_an_entry_is_a_pad(void **state) {
     (void)state;
     assert_int_equal(function("nop_at_entry")->entry, TIER_PAD);
 }
 
-static void a_listed_call_of_the_profiler_is_no_target(void **state) {
+static void profiler_call_is_not_a_target(void **state) {
     (void)state;
     assert_int_equal(function("profiled")->entry, TIER_JUMP);
 }
 
-static void a_listed_place_that_is_no_call_is_a_target(void **state) {
+static void listed_place_without_a_call_is_a_target(void **state) {
     (void)state;
     vaddr_t at = fixture_place(sleds, "at_lied_profiled");
     assert_true(fixture_is_free(sleds, at));
@@ -148,21 +163,8 @@ static int close_all(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_sleds_are_known),
-        cmocka_unit_test(nothing_is_written_into_a_sled_but_its_head),
-        cmocka_unit_test(an_entry_is_seen_behind_its_sled),
-        cmocka_unit_test(a_return_is_told_before_its_sled),
-        cmocka_unit_test(one_window_serves_an_entry_and_a_return_close_to_it),
-        cmocka_unit_test(a_tail_jump_is_seen_behind_its_sled),
-        cmocka_unit_test(where_there_is_no_room_beside_it_the_head_is_taken),
-        cmocka_unit_test(the_jump_over_an_event_stays),
-        cmocka_unit_test(what_is_called_a_sled_and_is_none_is_left_alone),
-        cmocka_unit_test(no_pun_borrows_bytes_of_a_sled),
-        cmocka_unit_test(a_nop_at_an_entry_is_a_pad),
-        cmocka_unit_test(a_listed_call_of_the_profiler_is_no_target),
-        cmocka_unit_test(a_listed_place_that_is_no_call_is_a_target),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     (void)argc;
     files = (const char *const *)argv + 1;
     return cmocka_run_group_tests_name("plan sleds", tests, open_all, close_all);

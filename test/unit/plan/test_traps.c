@@ -1,4 +1,4 @@
-/* The last tier: what gets traps, and what never (traps.S). */
+/* The last tier: sites that get traps, and sites that never do (traps.S). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +10,17 @@
 #include "arch/arch.h"
 #include "base/mem.h"
 #include "plan/view.h"
+
+#define TESTS                                                                                      \
+    TEST(no_traps_for_unnamed_functions)                                                           \
+    TEST(trap_for_an_entry_without_room)                                                           \
+    TEST(branch_into_a_trap_site)                                                                  \
+    TEST(trap_for_an_exit_without_room)                                                            \
+    TEST(no_trap_on_unmovable_instructions)                                                        \
+    TEST(trap_instead_of_a_lost_pun)                                                               \
+    TEST(no_trap_after_withdrawal)                                                                 \
+    TEST(traps_in_the_view)                                                                        \
+    TEST(trap_tier_alone)
 
 enum { FIRST_ID = 1000, RING_BYTES = 1 << 16, PAGE = 0x1000, GAP = 0x100000, BREAKPOINT = 0xcc };
 
@@ -115,7 +126,7 @@ static void assert_trap(const struct trial *t, vaddr_t at, const char *owner) {
     fail_msg("no stub");
 }
 
-static void nobody_gets_a_trap_who_is_not_named(void **state) {
+static void no_traps_for_unnamed_functions(void **state) {
     (void)state;
     struct trial t = open_by(TIER_NONE);
     emit(&t, 0, NULL);
@@ -126,7 +137,7 @@ static void nobody_gets_a_trap_who_is_not_named(void **state) {
     close_trial(&t);
 }
 
-static void an_entry_without_room_gets_one(void **state) {
+static void trap_for_an_entry_without_room(void **state) {
     (void)state;
     struct trial t = NAMED(0, "loops");
     const struct plan_function *f = function(&t, "loops");
@@ -139,14 +150,14 @@ static void an_entry_without_room_gets_one(void **state) {
     close_trial(&t);
 }
 
-static void a_branch_may_lead_into_its_instruction(void **state) {
+static void branch_into_a_trap_site(void **state) {
     (void)state;
     struct trial t = NAMED(0, "skips_a_prefix");
     assert_trap(&t, place(&t, "skips_a_prefix"), "skips_a_prefix");
     close_trial(&t);
 }
 
-static void an_exit_without_room_gets_one(void **state) {
+static void trap_for_an_exit_without_room(void **state) {
     (void)state;
     struct trial t = NAMED(0, "narrow_exit");
     const struct plan_function *f = function(&t, "narrow_exit");
@@ -159,7 +170,7 @@ static void an_exit_without_room_gets_one(void **state) {
     close_trial(&t);
 }
 
-static void what_must_stay_where_it_is_gets_none(void **state) {
+static void no_trap_on_unmovable_instructions(void **state) {
     (void)state;
     struct trial t = NAMED(0, "calls_first", "asks_the_kernel", "breaks", "counts");
     assert_int_equal(function(&t, "calls_first")->refused, REFUSED_CALL);
@@ -170,7 +181,7 @@ static void what_must_stay_where_it_is_gets_none(void **state) {
     close_trial(&t);
 }
 
-static void a_pun_that_leads_nowhere_becomes_one(void **state) {
+static void trap_instead_of_a_lost_pun(void **state) {
     (void)state;
     struct trial with = NAMED(8, "puns"), without = NAMED(0, "puns"), unnamed = NAMED(0, "loops");
     uint32_t i = number(&with, "puns");
@@ -185,7 +196,7 @@ static void a_pun_that_leads_nowhere_becomes_one(void **state) {
     close_trial(&unnamed);
 }
 
-static void what_was_withdrawn_gets_none_again(void **state) {
+static void no_trap_after_withdrawal(void **state) {
     (void)state;
     struct trial t = open_by(TIER_NONE);
     const char *const names[] = {"loops", "narrow_exit", "puns", NULL};
@@ -196,7 +207,7 @@ static void what_was_withdrawn_gets_none_again(void **state) {
     close_trial(&t);
 }
 
-static void what_is_planned_is_shown(void **state) {
+static void traps_in_the_view(void **state) {
     (void)state;
     struct trial t = NAMED(0, "loops");
     struct plan_view view;
@@ -215,7 +226,7 @@ static void what_is_planned_is_shown(void **state) {
     close_trial(&t);
 }
 
-static void one_tier_can_be_had_alone(void **state) {
+static void trap_tier_alone(void **state) {
     (void)state;
     static const enum tier tiers[] = {TIER_JUMP, TIER_HOP, TIER_PUN, TIER_TRAP};
     for (size_t i = 0; i < sizeof tiers / sizeof *tiers; i++) {
@@ -238,17 +249,8 @@ static void one_tier_can_be_had_alone(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_gets_a_trap_who_is_not_named),
-        cmocka_unit_test(an_entry_without_room_gets_one),
-        cmocka_unit_test(a_branch_may_lead_into_its_instruction),
-        cmocka_unit_test(an_exit_without_room_gets_one),
-        cmocka_unit_test(what_must_stay_where_it_is_gets_none),
-        cmocka_unit_test(a_pun_that_leads_nowhere_becomes_one),
-        cmocka_unit_test(what_was_withdrawn_gets_none_again),
-        cmocka_unit_test(what_is_planned_is_shown),
-        cmocka_unit_test(one_tier_can_be_had_alone),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     (void)argc;
     file = argv[1];
     return cmocka_run_group_tests_name("plan traps", tests, NULL, NULL);

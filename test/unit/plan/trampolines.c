@@ -1,4 +1,4 @@
-/* Trampolines, instruction by instruction, beside what they were made from. */
+/* Compares trampolines, instruction by instruction, with the code that they were made from. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

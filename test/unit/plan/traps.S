@@ -1,4 +1,4 @@
-/* Functions that nothing but a trap serves, at addresses so low that puns lead below zero. */
+/* Functions that only a trap serves, at addresses so low that puns lead below zero. */
     .macro function name
     .globl \name
     .type \name, @function

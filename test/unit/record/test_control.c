@@ -1,6 +1,6 @@
 /*
- * The socket by which a recording is controlled: what is asked arrives as it was meant, and neither
- * nonsense nor clients that do not behave change anything, or keep anybody waiting.
+ * The socket that controls a recording. Requests arrive unchanged. Malformed requests and
+ * misbehaving clients change nothing and block nobody.
  */
 #include "record/control.h"
 
@@ -18,9 +18,21 @@
 
 #include <cmocka.h>
 
+#define TESTS                                                                                      \
+    PLAIN(request_round_trip)                                                                      \
+    PLAIN(invalid_requests_refused)                                                                \
+    PLAIN(one_line_answers)                                                                        \
+    PLAIN(no_answer_without_a_recording)                                                           \
+    TEST(request_answered)                                                                         \
+    TEST(client_and_server_agree)                                                                  \
+    TEST(silent_client_blocks_nobody)                                                              \
+    TEST(malformed_request_answered)                                                               \
+    TEST(deferred_answer)                                                                          \
+    TEST(one_listener_per_process)
+
 /* ---- packets ---- */
 
-static void a_request_arrives_as_it_was_meant(void **state) {
+static void request_round_trip(void **state) {
     (void)state;
     struct request request = {.command = REQUEST_FILTER}, got;
     size_t size;
@@ -52,7 +64,7 @@ static void check_refused(const char *bytes, size_t size) {
 }
 #define REFUSED(text) check_refused(text, sizeof(text) - 1)
 
-static void nonsense_is_refused(void **state) {
+static void invalid_requests_refused(void **state) {
     (void)state;
     REFUSED("");
     REFUSED("\0");
@@ -68,7 +80,7 @@ static void nonsense_is_refused(void **state) {
     REFUSED("spoor 1\0filter\0-X\0f\0");
 }
 
-static void an_answer_is_one_line_whatever_it_says(void **state) {
+static void one_line_answers(void **state) {
     (void)state;
     char packet[ANSWER_MOST_BYTES];
     bool failed;
@@ -126,7 +138,7 @@ static void check_answered(int fd, const char *answer, size_t size) {
 #define PAUSE "spoor 1\0pause"
 #define PAUSED "spoor 1\0000\0pause"
 
-static void who_asks_is_answered(void **state) {
+static void request_answered(void **state) {
     struct fixture *f = *state;
     AUTO_FD int fd = call();
     say(fd, PAUSE, sizeof PAUSE);
@@ -136,7 +148,7 @@ static void who_asks_is_answered(void **state) {
     assert_int_equal(f->obeyed, 1);
 }
 
-static void the_other_end_understands(void **state) {
+static void client_and_server_agree(void **state) {
     struct fixture *f = *state;
     pid_t pid = getpid(), child = fork();
     if (child == 0) {
@@ -153,7 +165,7 @@ static void the_other_end_understands(void **state) {
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void who_says_nothing_keeps_nobody_waiting(void **state) {
+static void silent_client_blocks_nobody(void **state) {
     struct fixture *f = *state;
     int silent[64], count = 0;
     while (count < 64 && (silent[count] = call()) >= 0)
@@ -171,7 +183,7 @@ static void who_says_nothing_keeps_nobody_waiting(void **state) {
     check_answered(fd, PAUSED, sizeof PAUSED);
 }
 
-static void who_talks_nonsense_is_told_so(void **state) {
+static void malformed_request_answered(void **state) {
     struct fixture *f = *state;
     AUTO_FD int fd = call(), large = call(), gone = call();
     AUTO_FREE char *bytes = mem_alloc(REQUEST_MOST_BYTES + 2);
@@ -189,7 +201,7 @@ static void who_talks_nonsense_is_told_so(void **state) {
     assert_int_equal(f->obeyed, 0);
 }
 
-static void who_is_to_wait_is_answered_in_the_end(void **state) {
+static void deferred_answer(void **state) {
     struct fixture *f = *state;
     char answer[ANSWER_MOST_BYTES];
     AUTO_FD int fd = call();
@@ -203,7 +215,7 @@ static void who_is_to_wait_is_answered_in_the_end(void **state) {
     check_answered(fd, PAUSED, sizeof PAUSED);
 }
 
-static void one_recording_of_a_process_listens(void **state) {
+static void one_listener_per_process(void **state) {
     (void)state;
     struct control *second;
     struct err err = {0};
@@ -211,7 +223,7 @@ static void one_recording_of_a_process_listens(void **state) {
     assert_string_equal(err.tag, "control");
 }
 
-static void without_a_recording_nobody_answers(void **state) {
+static void no_answer_without_a_recording(void **state) {
     (void)state;
     struct request request = {.command = REQUEST_STATUS};
     struct control_answer a;
@@ -233,20 +245,9 @@ static int close_all(void **state) {
     return 0;
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, open_all, close_all)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_request_arrives_as_it_was_meant),
-        cmocka_unit_test(nonsense_is_refused),
-        cmocka_unit_test(an_answer_is_one_line_whatever_it_says),
-        cmocka_unit_test(without_a_recording_nobody_answers),
-        TEST(who_asks_is_answered),
-        TEST(the_other_end_understands),
-        TEST(who_says_nothing_keeps_nobody_waiting),
-        TEST(who_talks_nonsense_is_told_so),
-        TEST(who_is_to_wait_is_answered_in_the_end),
-        TEST(one_recording_of_a_process_listens),
-    };
+#define PLAIN(name) cmocka_unit_test(name),
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_all, close_all),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("session control", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Who called, found in a slice of our own stack. */
+/* Callers of a function, found in a slice of this test's own stack. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +13,11 @@
 #include "arch/clock.h"
 #include "recorded.h"
 #include "ring/callers.h"
+
+#define TESTS                                                                                      \
+    TEST(separate_chains_per_trace)                                                                \
+    TEST(newer_code_is_no_caller)                                                                  \
+    TEST(missed_callers_of_asked_functions)
 
 enum { WORDS = 64, MOST = 8 };
 
@@ -76,7 +81,7 @@ check_round(struct callers *callers, uint32_t (*find_from)(struct callers *, str
 }
 
 /* Memory of one that is gone may be another one's. */
-static void each_trace_has_chains_of_its_own(void **state) {
+static void separate_chains_per_trace(void **state) {
     static const char *const one[] = {"find_here", "find_from_one", NULL}, *const two[] = {
                                                                                "find_here",
                                                                                "find_from_one",
@@ -93,7 +98,7 @@ static void each_trace_has_chains_of_its_own(void **state) {
 }
 
 /* The ring is read later than it was written: what was in a place then has been there all along. */
-static void code_that_has_come_since_is_no_caller(void **state) {
+static void newer_code_is_no_caller(void **state) {
     (void)state;
     const uint64_t sp = 0x7fff0000;
     AUTO_FREE char *path = scratch_new();
@@ -139,7 +144,7 @@ static uint32_t pass(struct callers *callers, struct chains *chains, int slices,
 }
 
 /* A full ring has room for neither, or for one of the two, or gets room in between. */
-static void who_called_is_missed_of_those_who_were_asked(void **state) {
+static void missed_callers_of_asked_functions(void **state) {
     (void)state;
     AUTO_FREE char *path = scratch_new();
     struct trace_writer *w = must_open_writer(path);
@@ -162,10 +167,7 @@ static void who_called_is_missed_of_those_who_were_asked(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_trace_has_chains_of_its_own),
-        cmocka_unit_test(code_that_has_come_since_is_no_caller),
-        cmocka_unit_test(who_called_is_missed_of_those_who_were_asked),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("session callers", tests, NULL, NULL);
 }

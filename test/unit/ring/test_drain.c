@@ -1,6 +1,6 @@
 /*
- * Events that threads of the test write by real stubs into real lanes, drained into a real trace:
- * what arrives is what was written, in order, and what does not is counted.
+ * Threads of the test write events with real stubs into real lanes, and the drainer writes a real
+ * trace. Events arrive in order; events that do not arrive are counted.
  */
 #include "ring/drain.h"
 
@@ -19,6 +19,19 @@
 #include "arch/x86_64/stub.h"
 #include "recorded.h"
 #include "ring/thin.h"
+
+#define TESTS                                                                                      \
+    TEST(order_through_tiny_rings)                                                                 \
+    TEST(order_through_large_rings)                                                                \
+    TEST(empty_stream_of_a_silent_thread)                                                          \
+    TEST(reused_lanes_without_old_events)                                                          \
+    TEST(dropped_events_counted)                                                                   \
+    TEST(newest_events_kept_on_overwrite)                                                          \
+    TEST(kept_events_keep_their_times)                                                             \
+    TEST(unwritten_slot_not_read)                                                                  \
+    TEST(impossible_head)                                                                          \
+    TEST(lane_of_a_running_thread_waits_for_frames)                                                \
+    TEST(tracer_woken_from_the_hook)
 
 /* ---- the code that writes ---- */
 
@@ -202,17 +215,17 @@ static void expect_all_arrives(uint32_t ring_bytes) {
     }
 }
 
-static void all_events_arrive_in_order_through_tiny_rings(void **state) {
+static void order_through_tiny_rings(void **state) {
     (void)state;
     expect_all_arrives(SMALL_RING);
 }
 
-static void all_events_arrive_in_order_through_large_rings(void **state) {
+static void order_through_large_rings(void **state) {
     (void)state;
     expect_all_arrives(1 << 20);
 }
 
-static void a_thread_that_writes_nothing_has_an_empty_stream(void **state) {
+static void empty_stream_of_a_silent_thread(void **state) {
     (void)state;
     struct rig *g = rig_new(SMALL_RING, OVERFLOW_WAIT);
     struct recorded r;
@@ -223,7 +236,7 @@ static void a_thread_that_writes_nothing_has_an_empty_stream(void **state) {
     rig_free(g);
 }
 
-static void lanes_are_used_again_without_old_events(void **state) {
+static void reused_lanes_without_old_events(void **state) {
     (void)state;
     enum { LIVES = 20, COUNT = 700 };
     struct rig *g = rig_new(SMALL_RING, OVERFLOW_WAIT);
@@ -258,7 +271,7 @@ static void check_some(const struct recorded *r, uint64_t sequence, size_t count
     check_ticks(r);
 }
 
-static void events_that_do_not_fit_are_counted(void **state) {
+static void dropped_events_counted(void **state) {
     (void)state;
     enum { COUNT = 300000 };
     struct rig *g = rig_new(SMALL_RING, OVERFLOW_DROP);
@@ -274,7 +287,7 @@ static void events_that_do_not_fit_are_counted(void **state) {
     rig_free(g);
 }
 
-static void the_newest_events_are_kept_where_old_ones_are_overwritten(void **state) {
+static void newest_events_kept_on_overwrite(void **state) {
     (void)state;
     const size_t room = SMALL_RING / EVENT_BYTES - 1; /* one slot may have been begun anew */
     const size_t counts[] = {10, room, room + 1, room + 2, 5000};
@@ -294,7 +307,7 @@ static void the_newest_events_are_kept_where_old_ones_are_overwritten(void **sta
     }
 }
 
-static void what_is_kept_keeps_its_times(void **state) {
+static void kept_events_keep_their_times(void **state) {
     (void)state;
     enum { COUNT = 5000 };
     struct rig *g = rig_new(SMALL_RING, OVERFLOW_OVERWRITE);
@@ -342,7 +355,7 @@ static void expect_reserved_is_not_read(enum overflow overflow, size_t count) {
     rig_free(g);
 }
 
-static void a_slot_that_was_never_written_is_not_read(void **state) {
+static void unwritten_slot_not_read(void **state) {
     (void)state;
     static const size_t counts[] = {0, 1, 255, 256, 257, 1000};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -377,7 +390,7 @@ static void expect_draining_goes_on(uint64_t bad_head) {
     rig_free(g);
 }
 
-static void a_head_that_cannot_be_stops_nothing(void **state) {
+static void impossible_head(void **state) {
     (void)state;
     expect_draining_goes_on(UINT64_C(1) << 60);
     expect_draining_goes_on(16);
@@ -388,7 +401,7 @@ static void a_head_that_cannot_be_stops_nothing(void **state) {
 
 /* Of function 1's call only the return is seen: that it is not too deep, but what it called is,
  * shows by the frames. */
-static void the_lane_of_a_running_thread_waits_for_its_frames(void **state) {
+static void lane_of_a_running_thread_waits_for_frames(void **state) {
     (void)state;
     enum { DEPTH_ONE = 1 };
     struct rig *g = rig_new(SMALL_RING, OVERFLOW_WAIT);
@@ -420,7 +433,7 @@ static void the_lane_of_a_running_thread_waits_for_its_frames(void **state) {
     rig_free(g);
 }
 
-static void the_tracer_is_woken_when_a_thread_waits_in_the_hook(void **state) {
+static void tracer_woken_from_the_hook(void **state) {
     (void)state;
     struct rig *g = rig_new(SMALL_RING, OVERFLOW_WAIT);
     struct slot *slot = rig_take(g, 0);
@@ -433,18 +446,7 @@ static void the_tracer_is_woken_when_a_thread_waits_in_the_hook(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_events_arrive_in_order_through_tiny_rings),
-        cmocka_unit_test(all_events_arrive_in_order_through_large_rings),
-        cmocka_unit_test(a_thread_that_writes_nothing_has_an_empty_stream),
-        cmocka_unit_test(lanes_are_used_again_without_old_events),
-        cmocka_unit_test(events_that_do_not_fit_are_counted),
-        cmocka_unit_test(the_newest_events_are_kept_where_old_ones_are_overwritten),
-        cmocka_unit_test(what_is_kept_keeps_its_times),
-        cmocka_unit_test(a_slot_that_was_never_written_is_not_read),
-        cmocka_unit_test(a_head_that_cannot_be_stops_nothing),
-        cmocka_unit_test(the_lane_of_a_running_thread_waits_for_its_frames),
-        cmocka_unit_test(the_tracer_is_woken_when_a_thread_waits_in_the_hook),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("session drain", tests, NULL, NULL);
 }

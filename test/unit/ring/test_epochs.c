@@ -1,7 +1,12 @@
-/* What a ring that is only read at the end tells about the age of its events. */
+/* Dates of events in a ring that is only read at the end. */
 #include "ring/epochs.h"
 
 #include "../trace/support.h"
+
+#define TESTS                                                                                      \
+    TEST(dates_of_a_busy_thread)                                                                   \
+    TEST(dates_of_an_idle_thread)                                                                  \
+    TEST(no_notes_of_an_idle_thread)
 
 #define HOUR ((uint64_t)3000000000 * 3600)
 
@@ -45,7 +50,7 @@ static void end(struct life *l) {
     free(l);
 }
 
-static void a_thread_that_writes_all_the_time_is_dated(void **state) {
+static void dates_of_a_busy_thread(void **state) {
     (void)state;
     struct life *l = begin(77 * HOUR);
     for (int i = 0; i < 1000; i++) {
@@ -56,7 +61,7 @@ static void a_thread_that_writes_all_the_time_is_dated(void **state) {
     end(l);
 }
 
-static void a_thread_that_rests_for_days_is_dated(void **state) {
+static void dates_of_an_idle_thread(void **state) {
     (void)state;
     struct life *l = begin(5);
     for (int i = 0; i < 50; i++) {
@@ -70,7 +75,7 @@ static void a_thread_that_rests_for_days_is_dated(void **state) {
     end(l);
 }
 
-static void nothing_is_noted_of_a_thread_that_rests(void **state) {
+static void no_notes_of_an_idle_thread(void **state) {
     (void)state;
     struct life *l = begin(5);
     write_event(l);
@@ -81,10 +86,7 @@ static void nothing_is_noted_of_a_thread_that_rests(void **state) {
 }
 
 int main(void) {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_thread_that_writes_all_the_time_is_dated),
-        cmocka_unit_test(a_thread_that_rests_for_days_is_dated),
-        cmocka_unit_test(nothing_is_noted_of_a_thread_that_rests),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("session epochs", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Slabs and their lanes, and what becomes of them when somebody ends. */
+/* Slabs and their lanes, and their state after a thread, a process or the tool has ended. */
 #include "ring/lanes.h"
 
 #include <pthread.h>
@@ -10,6 +10,23 @@
 
 #include "../target/child.h"
 #include "arch/clock.h"
+
+#define TESTS                                                                                      \
+    TEST(lanes_taken_once_and_apart)                                                               \
+    TEST(new_lane_for_each_thread)                                                                 \
+    TEST(slab_lives_until_released_and_read)                                                       \
+    TEST(sink_outlives_lanes_that_use_it)                                                          \
+    TEST(lanes_for_all_known_threads)                                                              \
+    TEST(unmappable_memory_makes_no_slab)                                                          \
+    TEST(sink_is_never_full)                                                                       \
+    TEST(sink_events_counted)                                                                      \
+    TEST(event_put_as_by_the_thread)                                                               \
+    TEST(full_ring_drops_and_counts)                                                               \
+    TEST(full_ring_waits_for_room)                                                                 \
+    TEST(owner_killed)                                                                             \
+    TEST(owner_exits)                                                                              \
+    TEST(owner_killed_after_slabs_were_overwritten)                                                \
+    TEST(chain_without_a_removed_slab)
 
 enum { RING = 4096 };
 static const taddr_t AT = 0x7f0000000000;
@@ -33,7 +50,7 @@ static bool is_mapped(const void *p) { return msync((void *)p, 1, MS_ASYNC) == 0
 
 /* ---- taking and giving back ---- */
 
-static void every_lane_is_taken_once_and_lies_apart(void **state) {
+static void lanes_taken_once_and_apart(void **state) {
     (void)state;
     struct slab *s = new_slab();
     taddr_t end = s->sink.at + LANE_RING + RING;
@@ -54,7 +71,7 @@ static void every_lane_is_taken_once_and_lies_apart(void **state) {
     slabs_reap();
 }
 
-static void a_lane_is_new_for_each_thread(void **state) {
+static void new_lane_for_each_thread(void **state) {
     (void)state;
     struct slab *s = new_slab();
     struct slot *slot = slab_take(s, 1, false);
@@ -76,7 +93,7 @@ static void a_lane_is_new_for_each_thread(void **state) {
     slabs_reap();
 }
 
-static void a_slab_lives_until_the_last_has_let_go_and_all_is_read(void **state) {
+static void slab_lives_until_released_and_read(void **state) {
     (void)state;
     struct slab *s = slab_ref(new_slab());
     struct slot *slot = slab_take(s, 1, false);
@@ -94,7 +111,7 @@ static void a_slab_lives_until_the_last_has_let_go_and_all_is_read(void **state)
 }
 
 /* The drainer asks it for each lane whether a thread waits that has none. */
-static void a_sink_lives_as_long_as_lanes_elsewhere_that_it_is_asked_for(void **state) {
+static void sink_outlives_lanes_that_use_it(void **state) {
     (void)state;
     struct slab *first = new_slab(), *second = new_slab();
     struct slot *slot = slab_take(second, 1, false);
@@ -110,7 +127,7 @@ static void a_sink_lives_as_long_as_lanes_elsewhere_that_it_is_asked_for(void **
     assert_false(is_mapped(sink));
 }
 
-static void a_slab_has_lanes_for_as_many_threads_as_are_known(void **state) {
+static void lanes_for_all_known_threads(void **state) {
     (void)state;
     enum { LARGE = 2 << 20, HUGE = 64 << 20, MOST_MB = 256 };
     const uint32_t usual = slab_slots(LARGE, 0);
@@ -122,7 +139,7 @@ static void a_slab_has_lanes_for_as_many_threads_as_are_known(void **state) {
     assert_in_range(slab_bytes(LARGE, 100), (size_t)100 * LARGE, (size_t)110 * LARGE);
 }
 
-static void memory_that_cannot_be_mapped_makes_no_slab(void **state) {
+static void unmappable_memory_makes_no_slab(void **state) {
     (void)state;
     int fds[2];
     assert_int_equal(pipe(fds), 0);
@@ -133,7 +150,7 @@ static void memory_that_cannot_be_mapped_makes_no_slab(void **state) {
 
 /* ---- the sink ---- */
 
-static void the_sink_is_never_full_and_belongs_to_no_living_tool(void **state) {
+static void sink_is_never_full(void **state) {
     (void)state;
     struct slab *s = new_slab();
     const struct slot *sink = slab_sink(s);
@@ -146,7 +163,7 @@ static void the_sink_is_never_full_and_belongs_to_no_living_tool(void **state) {
     slabs_reap();
 }
 
-static void what_goes_into_the_sink_is_counted(void **state) {
+static void sink_events_counted(void **state) {
     (void)state;
     struct slab *s = new_slab();
     struct slot *sink = slab_sink(s);
@@ -161,7 +178,7 @@ static void what_goes_into_the_sink_is_counted(void **state) {
 
 /* ---- events on behalf of a thread ---- */
 
-static void an_event_is_put_as_the_thread_would(void **state) {
+static void event_put_as_by_the_thread(void **state) {
     (void)state;
     struct slab *s = new_slab();
     struct slot *slot = slab_take(s, 1, false);
@@ -175,7 +192,7 @@ static void an_event_is_put_as_the_thread_would(void **state) {
     slabs_reap();
 }
 
-static void an_event_that_does_not_fit_is_dropped_and_counted(void **state) {
+static void full_ring_drops_and_counts(void **state) {
     (void)state;
     struct slab *s = new_slab();
     struct slot *slot = slab_take(s, 1, false);
@@ -195,7 +212,7 @@ static void *make_room(void *arg) {
     return NULL;
 }
 
-static void an_event_that_does_not_fit_waits_for_room(void **state) {
+static void full_ring_waits_for_room(void **state) {
     (void)state;
     struct slab *s = new_slab();
     struct slot *slot = slab_take(s, 1, false);
@@ -273,17 +290,17 @@ static void expect_owner_died(int (*body)(void *), void (*end)(void)) {
     munmap(o.ready, 4096);
 }
 
-static void all_slabs_are_told_when_the_owner_is_killed(void **state) {
+static void owner_killed(void **state) {
     (void)state;
     expect_owner_died(own, wait_to_be_killed);
 }
 
-static void all_slabs_are_told_when_the_owner_exits(void **state) {
+static void owner_exits(void **state) {
     (void)state;
     expect_owner_died(own, exit_at_once);
 }
 
-static void all_slabs_are_told_though_targets_have_written_over_them(void **state) {
+static void owner_killed_after_slabs_were_overwritten(void **state) {
     (void)state;
     expect_owner_died(own_while_somebody_scribbles, wait_to_be_killed);
 }
@@ -299,7 +316,7 @@ static int own_and_give_one_up(void *arg) {
     return 0;
 }
 
-static void a_slab_that_is_gone_breaks_no_chain(void **state) {
+static void chain_without_a_removed_slab(void **state) {
     (void)state;
     struct owner o = {.ready = shared_new(4096)};
     o.fds[0] = new_memory();
@@ -313,22 +330,7 @@ static void a_slab_that_is_gone_breaks_no_chain(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_lane_is_taken_once_and_lies_apart),
-        cmocka_unit_test(a_lane_is_new_for_each_thread),
-        cmocka_unit_test(a_slab_lives_until_the_last_has_let_go_and_all_is_read),
-        cmocka_unit_test(a_sink_lives_as_long_as_lanes_elsewhere_that_it_is_asked_for),
-        cmocka_unit_test(a_slab_has_lanes_for_as_many_threads_as_are_known),
-        cmocka_unit_test(memory_that_cannot_be_mapped_makes_no_slab),
-        cmocka_unit_test(the_sink_is_never_full_and_belongs_to_no_living_tool),
-        cmocka_unit_test(what_goes_into_the_sink_is_counted),
-        cmocka_unit_test(an_event_is_put_as_the_thread_would),
-        cmocka_unit_test(an_event_that_does_not_fit_is_dropped_and_counted),
-        cmocka_unit_test(an_event_that_does_not_fit_waits_for_room),
-        cmocka_unit_test(all_slabs_are_told_when_the_owner_is_killed),
-        cmocka_unit_test(all_slabs_are_told_when_the_owner_exits),
-        cmocka_unit_test(all_slabs_are_told_though_targets_have_written_over_them),
-        cmocka_unit_test(a_slab_that_is_gone_breaks_no_chain),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("session lanes", tests, NULL, NULL);
 }

@@ -1,10 +1,18 @@
-/* What can be read of a ring whose thread may be anywhere in a stub. */
+/* Reading a ring while its thread may be anywhere in a stub. */
 #include "ring/rings.h"
 #include "ring/snapshot.h"
 
 #include <string.h>
 
 #include "../trace/support.h"
+
+#define TESTS                                                                                      \
+    TEST(new_slot_read_after_writing)                                                              \
+    TEST(unwritten_slot_blocks_nothing)                                                            \
+    TEST(slot_of_the_last_lap_not_read)                                                            \
+    TEST(slot_after_the_head_may_be_begun)                                                         \
+    TEST(ring_copy_order_and_bounds)                                                               \
+    TEST(open_calls_in_an_image)
 
 enum { RING = 4096, ROOM = RING / EVENT_BYTES };
 #define LATE ((uint64_t)3 << 46) /* a clock in the upper half of its 48 bits */
@@ -25,7 +33,7 @@ static void write_event(struct slot *s, uint64_t ticks) {
     ring_of(s)[at / EVENT_BYTES] = event_make(ticks, (uint32_t)ticks << 2, ticks);
 }
 
-static void a_new_ring_s_slot_is_not_read_before_it_is_written(void **state) {
+static void new_slot_read_after_writing(void **state) {
     (void)state;
     static const uint64_t begins[] = {1000000, LATE};
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
@@ -40,7 +48,7 @@ static void a_new_ring_s_slot_is_not_read_before_it_is_written(void **state) {
 }
 
 /* A handler jumped away between the two stores of a stub; or somebody has written over the head. */
-static void behind_a_slot_that_was_never_written_all_is_read(void **state) {
+static void unwritten_slot_blocks_nothing(void **state) {
     (void)state;
     static const uint64_t clocks[] = {1000000, LATE};
     for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
@@ -51,7 +59,7 @@ static void behind_a_slot_that_was_never_written_all_is_read(void **state) {
     }
 }
 
-static void a_slot_of_the_last_lap_is_not_read(void **state) {
+static void slot_of_the_last_lap_not_read(void **state) {
     (void)state;
     struct slot s = new_ring();
     for (uint64_t i = 0; i < 3 * ROOM + 7; i++)
@@ -62,7 +70,7 @@ static void a_slot_of_the_last_lap_is_not_read(void **state) {
     assert_int_equal(ring_head(&s, 0, LATE), head);
 }
 
-static void the_slot_behind_the_head_may_have_been_begun(void **state) {
+static void slot_after_the_head_may_be_begun(void **state) {
     (void)state;
     struct slot s = new_ring();
     struct event copy[ROOM];
@@ -74,7 +82,7 @@ static void the_slot_behind_the_head_may_have_been_begun(void **state) {
     assert_int_equal(ring_oldest(&s, s.lane->head), EVENT_BYTES);
 }
 
-static void a_copy_is_in_order_and_says_what_of_it_is_whole(void **state) {
+static void ring_copy_order_and_bounds(void **state) {
     (void)state;
     struct slot s = new_ring();
     struct event copy[ROOM];
@@ -92,7 +100,7 @@ static void a_copy_is_in_order_and_says_what_of_it_is_whole(void **state) {
     assert_int_equal(ring_copy(&s, from, head, copy), head);
 }
 
-static void an_image_tells_what_was_open_while_nothing_is_lost(void **state) {
+static void open_calls_in_an_image(void **state) {
     (void)state;
     struct slot s = new_ring();
     struct trace_frame list[] = {{7, 4096}};
@@ -119,13 +127,7 @@ static void an_image_tells_what_was_open_while_nothing_is_lost(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_new_ring_s_slot_is_not_read_before_it_is_written),
-        cmocka_unit_test(behind_a_slot_that_was_never_written_all_is_read),
-        cmocka_unit_test(a_slot_of_the_last_lap_is_not_read),
-        cmocka_unit_test(the_slot_behind_the_head_may_have_been_begun),
-        cmocka_unit_test(a_copy_is_in_order_and_says_what_of_it_is_whole),
-        cmocka_unit_test(an_image_tells_what_was_open_while_nothing_is_lost),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("session rings", tests, NULL, NULL);
 }

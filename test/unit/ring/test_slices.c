@@ -1,4 +1,4 @@
-/* Slices of stacks, put together from what rings hold; and the chains that they become. */
+/* Stack slices, assembled from the slots of a ring, and the caller chains made of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +12,16 @@
 #include "recorded.h"
 #include "ring/chains.h"
 #include "ring/slices.h"
+
+#define TESTS                                                                                      \
+    TEST(slice_contents)                                                                           \
+    TEST(other_events_skipped)                                                                     \
+    TEST(restarted_slice_forgets_earlier_words)                                                    \
+    TEST(slice_without_its_start)                                                                  \
+    TEST(invalid_slice_end)                                                                        \
+    TEST(slices_fit_half_a_ring)                                                                   \
+    TEST(slot_count_before_a_slice)                                                                \
+    TEST(equal_chains_share_a_number)
 
 enum { SP = 0x7000, END = SP + 64, FUNCTION = 5 };
 
@@ -27,7 +37,7 @@ static void put_whole(struct stack_slice *s) {
     assert_true(take(s, SLICE_WORD + 3, 0x402000));
 }
 
-static void a_slice_is_its_words_and_registers(void **state) {
+static void slice_contents(void **state) {
     (void)state;
     struct stack_slice s = {0};
     assert_int_equal(slice_bytes(&s, SP), 0);
@@ -39,7 +49,7 @@ static void a_slice_is_its_words_and_registers(void **state) {
     slice_done(&s);
 }
 
-static void other_events_are_no_parts_of_slices(void **state) {
+static void other_events_skipped(void **state) {
     (void)state;
     static const uint32_t ids[] = {0, FUNCTION, SLICE_WORD - 1, CHAIN_EVENT, STACK_MOVES};
     struct stack_slice s = {0};
@@ -48,7 +58,7 @@ static void other_events_are_no_parts_of_slices(void **state) {
     slice_done(&s);
 }
 
-static void a_slice_that_begins_anew_forgets_what_was_before(void **state) {
+static void restarted_slice_forgets_earlier_words(void **state) {
     (void)state;
     struct stack_slice s = {0};
     put_whole(&s);
@@ -62,7 +72,7 @@ static void a_slice_that_begins_anew_forgets_what_was_before(void **state) {
     slice_done(&s);
 }
 
-static void what_lacks_its_beginning_is_no_slice(void **state) {
+static void slice_without_its_start(void **state) {
     (void)state;
     struct stack_slice s = {0};
     assert_true(take(&s, SLICE_END, END));
@@ -72,7 +82,7 @@ static void what_lacks_its_beginning_is_no_slice(void **state) {
 }
 
 /* Rings belong to the target, which may have written anything there. */
-static void an_end_without_sense_makes_no_slice(void **state) {
+static void invalid_slice_end(void **state) {
     (void)state;
     static const uint64_t ends[] = {SP, SP + REGS_WORD_BYTES - 1, SP - 1, 0, (uint64_t)1 << 47};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
@@ -85,7 +95,7 @@ static void an_end_without_sense_makes_no_slice(void **state) {
     }
 }
 
-static void slices_fit_into_half_a_ring(void **state) {
+static void slices_fit_half_a_ring(void **state) {
     (void)state;
     assert_int_equal(slice_bytes_for(1, 2 << 20), REGS_WORD_BYTES);
     assert_int_equal(slice_bytes_for(2, 2 << 20), 1024);
@@ -104,7 +114,7 @@ static struct event slot(uint32_t id, uint64_t told) {
     return event_make(1, id << 2 | EVENT_CONTROL, told);
 }
 
-static void slots_before_are_what_the_next_slice_says_or_the_lane(void **state) {
+static void slot_count_before_a_slice(void **state) {
     (void)state;
     const struct event cut[] = {slot(SLICE_WORD + 2, 1), slot(SLICE_WORD + 3, 1),
                                 event_make(1, FUNCTION << 2 | EVENT_ENTRY, 1),
@@ -115,7 +125,7 @@ static void slots_before_are_what_the_next_slice_says_or_the_lane(void **state) 
     assert_int_equal(slice_slots_before(cut, 3, 1), 0); /* not by our agent */
 }
 
-static void equal_chains_have_one_number(void **state) {
+static void equal_chains_share_a_number(void **state) {
     (void)state;
     enum { MANY = 5000 };
     char *path = scratch_new();
@@ -152,15 +162,7 @@ static void equal_chains_have_one_number(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slice_is_its_words_and_registers),
-        cmocka_unit_test(other_events_are_no_parts_of_slices),
-        cmocka_unit_test(a_slice_that_begins_anew_forgets_what_was_before),
-        cmocka_unit_test(what_lacks_its_beginning_is_no_slice),
-        cmocka_unit_test(an_end_without_sense_makes_no_slice),
-        cmocka_unit_test(slices_fit_into_half_a_ring),
-        cmocka_unit_test(slots_before_are_what_the_next_slice_says_or_the_lane),
-        cmocka_unit_test(equal_chains_have_one_number),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("session slices", tests, NULL, NULL);
 }

@@ -1,9 +1,19 @@
-/* Threads with one thread pointer, told apart by where their stack pointers have been seen. */
+/* Threads that share one thread pointer, distinguished by the ranges of their stack pointers. */
 #include "ring/stretches.h"
 
 #include <string.h>
 
 #include "../trace/support.h"
+
+#define TESTS                                                                                      \
+    TEST(thread_found_by_its_stack)                                                                \
+    TEST(neighbouring_stacks)                                                                      \
+    TEST(stack_within_another_frame)                                                               \
+    TEST(stretch_growth)                                                                           \
+    TEST(distant_stacks)                                                                           \
+    TEST(thread_on_a_foreign_stack)                                                                \
+    TEST(dropped_stretches_not_found)                                                              \
+    TEST(stretch_limit)
 
 enum {
     POINTER = 0x7000,
@@ -39,7 +49,7 @@ static void look(const struct standing *threads, size_t count) {
         assert_int_not_equal(lane_at(threads[i].pointer, threads[i].sp), 0);
 }
 
-static void each_thread_is_found_where_it_stands(void **state) {
+static void thread_found_by_its_stack(void **state) {
     (void)state;
     const struct standing threads[COUNT] = {
         {POINTER, A, 0x7ffe0000, 0}, {POINTER, B, 0x500000, 0x500000}, {OTHER, C, 0x500000, 0}};
@@ -53,7 +63,7 @@ static void each_thread_is_found_where_it_stands(void **state) {
 }
 
 /* Nobody comes nearer than half-way, wherever the others have begun and gone. */
-static void neighbours_have_each_their_own(void **state) {
+static void neighbouring_stacks(void **state) {
     (void)state;
     struct standing threads[] = {
         {POINTER, A, 0x10000, 0}, {POINTER, B, 0x11000, 0x11000}, {POINTER, C, 0x11ff0, 0x12000}};
@@ -70,7 +80,7 @@ static void neighbours_have_each_their_own(void **state) {
 }
 
 /* A stack in the frame of who made the thread: what is above it is the maker's as well. */
-static void a_stack_may_lie_in_anothers_frame(void **state) {
+static void stack_within_another_frame(void **state) {
     (void)state;
     struct standing threads[] = {{POINTER, A, 0x100000, 0}, {POINTER, B, 0x110000, 0x110000}};
     forget();
@@ -82,7 +92,7 @@ static void a_stack_may_lie_in_anothers_frame(void **state) {
     assert_int_equal(lane_at(POINTER, 0x0ffff0), A);
 }
 
-static void stretches_grow_by_their_length(void **state) {
+static void stretch_growth(void **state) {
     (void)state;
     struct standing t = {POINTER, A, 64 << 20, 64 << 20};
     int asked = 0;
@@ -96,7 +106,7 @@ static void stretches_grow_by_their_length(void **state) {
     assert_int_equal(all.count, 1);
 }
 
-static void stacks_far_apart_have_stretches_of_their_own(void **state) {
+static void distant_stacks(void **state) {
     (void)state;
     struct standing t = {POINTER, A, 0x100000, 0};
     forget();
@@ -108,7 +118,7 @@ static void stacks_far_apart_have_stretches_of_their_own(void **state) {
 }
 
 /* What two do on one stack is told of neither. */
-static void who_runs_on_anothers_stack_is_not_told_apart(void **state) {
+static void thread_on_a_foreign_stack(void **state) {
     (void)state;
     struct standing threads[] = {{POINTER, A, 0x100000, 0}, {POINTER, B, 0x500000, 0}};
     forget();
@@ -121,7 +131,7 @@ static void who_runs_on_anothers_stack_is_not_told_apart(void **state) {
     assert_int_equal(lane_at(POINTER, 0x100000), SINK);
 }
 
-static void what_is_dropped_is_found_no_more(void **state) {
+static void dropped_stretches_not_found(void **state) {
     (void)state;
     const struct standing threads[] = {{POINTER, A, 0x100000, 0}, {OTHER, B, 0x100000, 0}};
     forget();
@@ -131,7 +141,7 @@ static void what_is_dropped_is_found_no_more(void **state) {
     assert_int_equal(lane_at(OTHER, 0x100000), B);
 }
 
-static void there_is_room_for_so_many(void **state) {
+static void stretch_limit(void **state) {
     (void)state;
     struct standing t = {POINTER, A, 0x100000, 0};
     forget();
@@ -141,15 +151,7 @@ static void there_is_room_for_so_many(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_thread_is_found_where_it_stands),
-        cmocka_unit_test(neighbours_have_each_their_own),
-        cmocka_unit_test(a_stack_may_lie_in_anothers_frame),
-        cmocka_unit_test(stretches_grow_by_their_length),
-        cmocka_unit_test(stacks_far_apart_have_stretches_of_their_own),
-        cmocka_unit_test(who_runs_on_anothers_stack_is_not_told_apart),
-        cmocka_unit_test(what_is_dropped_is_found_no_more),
-        cmocka_unit_test(there_is_room_for_so_many),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 /*
- * What -D and -t leave of a thread's events. A test draws its calls as letters: "a" enters function
- * a, "A" returns from it, "." lets time pass, "1" and "2" change to another stack; and so what must
- * be left of it. "[ab]" stands for frames: a and b are open; "|" for a further thread that comes.
+ * The events of a thread that -D and -t keep. A test draws its calls as letters: "a" enters
+ * function a, "A" returns from it, "." lets time pass, "1" and "2" change to another stack. The
+ * events that must be kept are drawn alike. "[ab]" stands for frames: a and b are open. "|" stands
+ * for a further thread.
  */
 #include "ring/thin.h"
 
@@ -9,6 +10,26 @@
 #include <string.h>
 
 #include "recorded.h"
+
+#define TESTS                                                                                      \
+    TEST(no_limits)                                                                                \
+    TEST(depth_limit)                                                                              \
+    TEST(depth_per_stack)                                                                          \
+    TEST(short_calls_left_out)                                                                     \
+    TEST(callers_of_long_calls_kept)                                                               \
+    TEST(chains_kept_with_calls)                                                                   \
+    TEST(call_as_long_as_the_limit)                                                                \
+    TEST(depth_and_length_together)                                                                \
+    TEST(long_calls_without_return)                                                                \
+    TEST(interleaved_stacks_in_order)                                                              \
+    TEST(many_events_in_order)                                                                     \
+    TEST(depth_of_calls_open_before)                                                               \
+    TEST(calls_open_before_are_never_short)                                                        \
+    TEST(calls_still_open_written_first)                                                           \
+    TEST(events_wait_for_the_open_calls)                                                           \
+    TEST(shared_stacks_stay_whole)                                                                 \
+    TEST(own_stack_limited_beside_shared_ones)                                                     \
+    TEST(unreported_thread_written_at_its_end)
 
 enum { TICKS = 100, STACKS = 3, STACK_BYTES = 1 << 20, NATIVE = 0x70000000 };
 
@@ -103,31 +124,31 @@ static void expect(uint32_t depth, uint64_t threshold, const char *drawing, cons
     scratch_free(steal(path));
 }
 
-static void without_limits_all_is_left(void **state) {
+static void no_limits(void **state) {
     (void)state;
     expect(0, 0, "abBcCA", "abBcCA");
     expect(0, 0, "", "");
 }
 
-static void deeper_calls_are_left_out(void **state) {
+static void depth_limit(void **state) {
     (void)state;
     expect(1, 0, "abcCBAdD", "aAdD");
     expect(2, 0, "abcdDCcCBbBAaA", "abBbBAaA");
 }
 
-static void each_stack_has_depths_of_its_own(void **state) {
+static void depth_per_stack(void **state) {
     (void)state;
     expect(1, 0, "ab1cdDC0BA", "acCA");
 }
 
-static void short_calls_are_left_out(void **state) {
+static void short_calls_left_out(void **state) {
     (void)state;
     expect(0, TICKS, "abBc.CdDA", "acCA");
     expect(0, TICKS, "abBA", "");
     expect(0, TICKS, "aAb.BcC", "bB");
 }
 
-static void callers_of_long_calls_are_long(void **state) {
+static void callers_of_long_calls_kept(void **state) {
     (void)state;
     expect(0, TICKS, "abc.CBA", "abcCBA");
     expect(0, TICKS, "a.bBcdD.CA", "acCA");
@@ -169,24 +190,24 @@ static void expect_chains(uint64_t threshold, const char *want) {
     scratch_free(steal(path));
 }
 
-static void calls_keep_their_chains(void **state) {
+static void chains_kept_with_calls(void **state) {
     (void)state;
     expect_chains(0, "<1a<2bBcCA");
     expect_chains(5, "<1acCA");
 }
 
-static void a_call_as_long_as_the_limit_is_long_enough(void **state) {
+static void call_as_long_as_the_limit(void **state) {
     (void)state;
     expect(0, TICKS + 2, "a.A", "aA");
     expect(0, TICKS + 3, "a.A", "");
 }
 
-static void depth_and_length_count_together(void **state) {
+static void depth_and_length_together(void **state) {
     (void)state;
     expect(2, TICKS, "abc.CBdDe.EA", "abBeEA");
 }
 
-static void calls_that_do_not_return_are_left_if_they_are_long(void **state) {
+static void long_calls_without_return(void **state) {
     (void)state;
     expect(0, TICKS, "abc.", "abc");     /* still open when the thread ends */
     expect(0, TICKS, "abc.A", "abc!!A"); /* b and c were unwound */
@@ -194,7 +215,7 @@ static void calls_that_do_not_return_are_left_if_they_are_long(void **state) {
 }
 
 /* A call that is long ends while a younger one of another stack is open. */
-static void stacks_that_interleave_stay_in_order(void **state) {
+static void interleaved_stacks_in_order(void **state) {
     (void)state;
     expect(0, TICKS, "a.1b0A1.B", "abAB");
     expect(0, TICKS, "a1b0A1B", "");
@@ -202,7 +223,7 @@ static void stacks_that_interleave_stay_in_order(void **state) {
     expect(0, TICKS, "a1bc0.A1CB", "abcACB");
 }
 
-static void many_events_are_left_in_order(void **state) {
+static void many_events_in_order(void **state) {
     (void)state;
     enum { COUNT = 20000 };
     AUTO_FREE struct trace_event *events = mem_alloc(COUNT * sizeof *events);
@@ -316,19 +337,19 @@ static void expect_frames(struct thin_options options, const char *held, const c
     scratch_free(steal(path));
 }
 
-static void what_was_open_before_is_deep_too(void **state) {
+static void depth_of_calls_open_before(void **state) {
     (void)state;
     expect_frames((struct thin_options){.depth = 2}, NULL, "[abc]CBdDA", "[ab]BdDA");
     expect_frames((struct thin_options){.depth = 1}, NULL, "[a]bBA[bc]CBaA", "[a]A[b]BaA");
 }
 
-static void what_was_open_before_is_never_short(void **state) {
+static void calls_open_before_are_never_short(void **state) {
     (void)state;
     struct thin_options options = {.threshold_ticks = TICKS};
     expect_frames(options, NULL, "[ab]BcCd.DA", "[ab]BdDA");
 }
 
-static void what_is_still_open_later_is_written_first(void **state) {
+static void calls_still_open_written_first(void **state) {
     (void)state;
     struct thin_options options = {.threshold_ticks = TICKS};
     expect_frames(options, NULL, "abc[ab]BcCA", "ab[ab]BA");
@@ -336,13 +357,13 @@ static void what_is_still_open_later_is_written_first(void **state) {
     expect_frames(options, NULL, "ab[c]C", "[c]C");
 }
 
-static void events_wait_until_it_is_known_what_was_open(void **state) {
+static void events_wait_for_the_open_calls(void **state) {
     (void)state;
     expect_frames((struct thin_options){.depth = 2}, "bcCBbB", "cCA", "[a]bBbB?cCA");
     expect_frames((struct thin_options){.threshold_ticks = TICKS}, "bBc.C", "A", "[a]cC?A");
 }
 
-static void events_of_a_thread_that_is_never_told_of_are_written_at_its_end(void **state) {
+static void unreported_thread_written_at_its_end(void **state) {
     (void)state;
     struct trace_event event = {1000, 'a' << 2 | EVENT_ENTRY, NATIVE - 64};
     AUTO_FREE char *path = scratch_new();
@@ -358,7 +379,7 @@ static void events_of_a_thread_that_is_never_told_of_are_written_at_its_end(void
     scratch_free(steal(path));
 }
 
-static void stacks_that_other_threads_may_run_on_are_left_whole(void **state) {
+static void shared_stacks_stay_whole(void **state) {
     (void)state;
     struct thin_options deep = {.depth = 1}, brief = {.threshold_ticks = TICKS};
     expect_frames(deep, NULL, "ab|1cdDC0BA", "acdDCA");
@@ -366,7 +387,7 @@ static void stacks_that_other_threads_may_run_on_are_left_whole(void **state) {
     expect_frames(brief, NULL, "1cd|DC", "cdDC");
 }
 
-static void a_thread_s_own_stack_stays_limited_beside_others(void **state) {
+static void own_stack_limited_beside_shared_ones(void **state) {
     (void)state;
     struct thin_options deep = {.depth = 1}, brief = {.threshold_ticks = TICKS};
     expect_frames(deep, NULL, "|abBA1cC0abBA", "aAcCaA");
@@ -374,25 +395,7 @@ static void a_thread_s_own_stack_stays_limited_beside_others(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_limits_all_is_left),
-        cmocka_unit_test(deeper_calls_are_left_out),
-        cmocka_unit_test(each_stack_has_depths_of_its_own),
-        cmocka_unit_test(short_calls_are_left_out),
-        cmocka_unit_test(callers_of_long_calls_are_long),
-        cmocka_unit_test(calls_keep_their_chains),
-        cmocka_unit_test(a_call_as_long_as_the_limit_is_long_enough),
-        cmocka_unit_test(depth_and_length_count_together),
-        cmocka_unit_test(calls_that_do_not_return_are_left_if_they_are_long),
-        cmocka_unit_test(stacks_that_interleave_stay_in_order),
-        cmocka_unit_test(many_events_are_left_in_order),
-        cmocka_unit_test(what_was_open_before_is_deep_too),
-        cmocka_unit_test(what_was_open_before_is_never_short),
-        cmocka_unit_test(what_is_still_open_later_is_written_first),
-        cmocka_unit_test(events_wait_until_it_is_known_what_was_open),
-        cmocka_unit_test(stacks_that_other_threads_may_run_on_are_left_whole),
-        cmocka_unit_test(a_thread_s_own_stack_stays_limited_beside_others),
-        cmocka_unit_test(events_of_a_thread_that_is_never_told_of_are_written_at_its_end),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("session thin", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* When triggers fire, seen by who reads along in a ring that nobody stops. */
+/* Triggers fire while their reader follows a ring whose thread keeps running. */
 #include "ring/watch.h"
 
 #include <string.h>
@@ -6,6 +6,16 @@
 #include "../trace/support.h"
 #include "arch/clock.h"
 #include "ring/rings.h"
+
+#define TESTS                                                                                      \
+    TEST(entry_triggers_at_once)                                                                   \
+    TEST(long_calls_only)                                                                          \
+    TEST(recursive_calls_counted_separately)                                                       \
+    TEST(unwound_calls_have_ended)                                                                 \
+    TEST(return_of_another_function_ends_a_call)                                                   \
+    TEST(other_stacks_do_not_end_a_call)                                                           \
+    TEST(overwritten_events_counted)                                                               \
+    TEST(unfinished_event_seen_later)
 
 enum { RING = 4096, ROOM = RING / EVENT_BYTES };
 enum { OTHER = 1, ENTERED, LONG, BOTH, COUNT };
@@ -66,7 +76,7 @@ static void expect(struct scene *s, unsigned hits, const char *why) {
     assert_int_equal(s->seen.skipped, 0);
 }
 
-static void entries_fire_at_once(void **state) {
+static void entry_triggers_at_once(void **state) {
     (void)state;
     struct scene *s = begin();
     event(s, 1, OTHER, EVENT_ENTRY, TOP);
@@ -81,7 +91,7 @@ static void entries_fire_at_once(void **state) {
     end(s);
 }
 
-static void only_calls_that_took_longer_fire(void **state) {
+static void long_calls_only(void **state) {
     (void)state;
     struct scene *s = begin();
     event(s, 1, LONG, EVENT_ENTRY, TOP);
@@ -99,7 +109,7 @@ static void only_calls_that_took_longer_fire(void **state) {
     end(s);
 }
 
-static void each_call_of_a_recursion_counts_for_itself(void **state) {
+static void recursive_calls_counted_separately(void **state) {
     (void)state;
     struct scene *s = begin();
     for (uint64_t i = 0; i < 4; i++)
@@ -113,7 +123,7 @@ static void each_call_of_a_recursion_counts_for_itself(void **state) {
     end(s);
 }
 
-static void what_is_unwound_has_ended(void **state) {
+static void unwound_calls_have_ended(void **state) {
     (void)state;
     struct scene *s = begin();
     event(s, 1, OTHER, EVENT_ENTRY, TOP);
@@ -129,7 +139,7 @@ static void what_is_unwound_has_ended(void **state) {
     end(s);
 }
 
-static void another_function_s_return_may_end_it(void **state) {
+static void return_of_another_function_ends_a_call(void **state) {
     (void)state;
     struct scene *s = begin();
     event(s, 1, LONG, EVENT_ENTRY, TOP);
@@ -138,7 +148,7 @@ static void another_function_s_return_may_end_it(void **state) {
     end(s);
 }
 
-static void other_stacks_leave_it_open(void **state) {
+static void other_stacks_do_not_end_a_call(void **state) {
     (void)state;
     struct scene *s = begin();
     event(s, 1, LONG, EVENT_ENTRY, TOP);
@@ -154,7 +164,7 @@ static void other_stacks_leave_it_open(void **state) {
     end(s);
 }
 
-static void what_was_overwritten_is_counted_and_not_guessed_at(void **state) {
+static void overwritten_events_counted(void **state) {
     (void)state;
     struct scene *s = begin();
     event(s, 1, LONG, EVENT_ENTRY, TOP);
@@ -172,7 +182,7 @@ static void what_was_overwritten_is_counted_and_not_guessed_at(void **state) {
     end(s);
 }
 
-static void an_event_that_is_being_written_is_seen_later(void **state) {
+static void unfinished_event_seen_later(void **state) {
     (void)state;
     struct scene *s = begin();
     event(s, 1, OTHER, EVENT_ENTRY, TOP);
@@ -186,15 +196,7 @@ static void an_event_that_is_being_written_is_seen_later(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries_fire_at_once),
-        cmocka_unit_test(only_calls_that_took_longer_fire),
-        cmocka_unit_test(each_call_of_a_recursion_counts_for_itself),
-        cmocka_unit_test(what_is_unwound_has_ended),
-        cmocka_unit_test(another_function_s_return_may_end_it),
-        cmocka_unit_test(other_stacks_leave_it_open),
-        cmocka_unit_test(what_was_overwritten_is_counted_and_not_guessed_at),
-        cmocka_unit_test(an_event_that_is_being_written_is_seen_later),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("session watch", tests, NULL, NULL);
 }

@@ -1,12 +1,19 @@
 /*
- * What the trace says of a module that is loaded at several places, where not the same sites have
- * patches: of each function the best, of exits the worst.
+ * Description in the trace of a module that is loaded at several places with different patches:
+ * the best result for each function, the worst for exits.
  */
 #include "select/describe.h"
 
 #include <string.h>
 
 #include "../trace/support.h"
+
+#define TESTS                                                                                      \
+    TEST(function_patched_in_one_place)                                                            \
+    TEST(function_patched_nowhere_refused)                                                         \
+    TEST(exits_exact_in_every_place)                                                               \
+    TEST(trap_in_one_place)                                                                        \
+    TEST(unreachable_exits_have_no_tier)
 
 enum { MOST_BYTES = 64 };
 
@@ -62,7 +69,7 @@ static struct trace_reader *read_back(struct fixture *f) {
     return r;
 }
 
-static void a_function_counts_that_has_a_patch_anywhere(void **state) {
+static void function_patched_in_one_place(void **state) {
     struct fixture *f = *state;
     size_t all = traceable(f);
     assert_true(load(f, (struct place){1, -1, -1}));
@@ -82,7 +89,7 @@ static void a_function_counts_that_has_a_patch_anywhere(void **state) {
     trace_reader_free(r);
 }
 
-static void what_has_no_patch_anywhere_is_refused(void **state) {
+static void function_patched_nowhere_refused(void **state) {
     struct fixture *f = *state;
     size_t all = traceable(f);
     load(f, (struct place){3, -1, -1});
@@ -95,7 +102,7 @@ static void what_has_no_patch_anywhere_is_refused(void **state) {
     trace_reader_free(r);
 }
 
-static void exits_are_exact_that_are_so_everywhere(void **state) {
+static void exits_exact_in_every_place(void **state) {
     struct fixture *f = *state;
     size_t all = traceable(f);
     load(f, (struct place){-1, -1, -1});
@@ -108,7 +115,7 @@ static void exits_are_exact_that_are_so_everywhere(void **state) {
     trace_reader_free(r);
 }
 
-static void a_trap_is_told_of_wherever_it_was(void **state) {
+static void trap_in_one_place(void **state) {
     struct fixture *f = *state;
     load(f, (struct place){-1, -1, -1});
     assert_true(load(f, (struct place){-1, -1, 5}));
@@ -127,7 +134,7 @@ static uint64_t exits_of(struct fixture *f, uint64_t ret[TIER_COUNT]) {
 }
 
 /* More of them than there are may be missed, as what stands for one may be at several places. */
-static void exits_that_are_out_of_reach_have_no_tier(void **state) {
+static void unreachable_exits_have_no_tier(void **state) {
     struct fixture *f = *state;
     uint8_t none[MOST_BYTES] = {0};
     uint64_t planned[TIER_COUNT] = {0}, exits[TIER_COUNT], all = 0;
@@ -185,15 +192,8 @@ static int close_all(void **state) {
     return 0;
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, open_all, close_all)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_function_counts_that_has_a_patch_anywhere),
-        TEST(what_has_no_patch_anywhere_is_refused),
-        TEST(exits_are_exact_that_are_so_everywhere),
-        TEST(a_trap_is_told_of_wherever_it_was),
-        TEST(exits_that_are_out_of_reach_have_no_tier),
-    };
+#define TEST(function) cmocka_unit_test_setup_teardown(function, open_all, close_all),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("session describe", tests, NULL, NULL);
 }

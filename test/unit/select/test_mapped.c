@@ -1,5 +1,7 @@
-/* The files that processes have mapped: found wherever they are, and made of memory where nobody
- * can open them. */
+/*
+ * Files that processes have mapped: opened wherever they are, or read from memory where nobody can
+ * open them.
+ */
 #include <elf.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -15,6 +17,12 @@
 #include "../target/child.h"
 #include "patch/program.h"
 #include "select/mapped.h"
+
+#define TESTS                                                                                      \
+    TEST(file_found_while_its_name_holds)                                                          \
+    TEST(file_without_a_name_found_by_root)                                                        \
+    TEST(loaded_image_equals_the_file)                                                             \
+    TEST(image_without_headers_refused)
 
 enum { NOBODY = 65534, PAGE = 4096, SIZE = 3 * PAGE };
 
@@ -129,7 +137,7 @@ static void try_all(void) {
     expect(true, REPLACED, 1);
 }
 
-static void a_name_leads_to_the_file_as_long_as_it_is_that_one(void **state) {
+static void file_found_while_its_name_holds(void **state) {
     (void)state;
     with_names("file", try_all);
     with_names("odd (deleted)", try_all);
@@ -154,7 +162,7 @@ static void try_all_as_root(void) {
     }
 }
 
-static void root_finds_what_has_no_name_any_more(void **state) {
+static void file_without_a_name_found_by_root(void **state) {
     (void)state;
     if (!sees_map_files())
         skip();
@@ -267,7 +275,7 @@ static size_t compare_all(pid_t pid) {
     return files;
 }
 
-static void what_is_loaded_tells_what_the_file_does(void **state) {
+static void loaded_image_equals_the_file(void **state) {
     static const struct {
         const char *name;
         size_t files;
@@ -286,7 +294,7 @@ static void what_is_loaded_tells_what_the_file_does(void **state) {
     }
 }
 
-static void what_is_loaded_without_its_headers_is_refused(void **state) {
+static void image_without_headers_refused(void **state) {
     (void)state;
     struct maps maps;
     struct module *module;
@@ -311,11 +319,7 @@ static void what_is_loaded_without_its_headers_is_refused(void **state) {
 
 int main(void) {
     shared = shared_new(sizeof *shared);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_name_leads_to_the_file_as_long_as_it_is_that_one),
-        cmocka_unit_test(root_finds_what_has_no_name_any_more),
-        cmocka_unit_test(what_is_loaded_tells_what_the_file_does),
-        cmocka_unit_test(what_is_loaded_without_its_headers_is_refused),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("session mapped", tests, NULL, NULL);
 }

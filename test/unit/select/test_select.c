@@ -1,4 +1,4 @@
-/* Which functions filters select, and what is said when they select none. */
+/* Functions that filters select, and the message when filters select none. */
 #include "select/select.h"
 
 #include <errno.h>
@@ -10,6 +10,24 @@
 
 #include "base/mem.h"
 #include "elf/demangle.h"
+
+#define TESTS                                                                                      \
+    TEST(selection_without_filters)                                                                \
+    TEST(name_selects_its_function)                                                                \
+    TEST(filters_add_up)                                                                           \
+    TEST(alias_selects_the_body)                                                                   \
+    TEST(demangled_names_with_and_without_parameters)                                              \
+    TEST(symbol_names)                                                                             \
+    TEST(template_instances)                                                                       \
+    TEST(regular_expressions)                                                                      \
+    TEST(module_limits_a_filter)                                                                   \
+    TEST(excluded_functions)                                                                       \
+    TEST(excluded_alias_excludes_the_body)                                                         \
+    TEST(near_names_in_order)                                                                      \
+    TEST(far_names_not_offered)                                                                    \
+    TEST(untraceable_functions_counted)                                                            \
+    TEST(library_calls_by_filter_without_a_module)                                                 \
+    TEST(untraceable_library_calls_reported_once)
 
 struct fixture {
     struct module *module;
@@ -81,53 +99,51 @@ static void expect(void **state, const struct choice *choice, const char *want) 
 #define SHAPED_LONG "_ZN5space6shapedIlEET_S1_"
 #define ALL ALPHA " " BETA " " PLUS " " USE " " MEMBER " " SHAPED_INT " " SHAPED_LONG
 
-static void without_filters_all_are_selected(void **state) { expect(state, FILTER(NULL), ALL); }
+static void selection_without_filters(void **state) { expect(state, FILTER(NULL), ALL); }
 
-static void a_name_selects_its_function(void **state) {
+static void name_selects_its_function(void **state) {
     expect(state, FILTER(ALPHA), ALPHA);
     expect(state, FILTER("plain_*"), ALPHA " " BETA);
     expect(state, FILTER("plain_?eta"), BETA);
 }
 
-static void several_filters_add_up(void **state) {
-    expect(state, FILTER("use", ALPHA), ALPHA " " USE);
-}
+static void filters_add_up(void **state) { expect(state, FILTER("use", ALPHA), ALPHA " " USE); }
 
-static void an_alias_selects_the_body(void **state) { expect(state, FILTER("plain_second"), BETA); }
+static void alias_selects_the_body(void **state) { expect(state, FILTER("plain_second"), BETA); }
 
-static void demangled_names_match_with_and_without_parameters(void **state) {
+static void demangled_names_with_and_without_parameters(void **state) {
     expect(state, FILTER("space::Thing::member"), MEMBER);
     expect(state, FILTER("space::Thing::member(int, char const*) const"), MEMBER);
     expect(state, FILTER("use(int)"), USE);
     expect(state, FILTER("*member"), MEMBER);
 }
 
-static void symbols_match_as_they_are(void **state) { expect(state, FILTER(MEMBER), MEMBER); }
+static void symbol_names(void **state) { expect(state, FILTER(MEMBER), MEMBER); }
 
-static void instances_of_a_template_match_together(void **state) {
+static void template_instances(void **state) {
     expect(state, FILTER("*shaped<*"), SHAPED_INT " " SHAPED_LONG);
     expect(state, FILTER("*shaped<long>*"), SHAPED_LONG);
 }
 
-static void regular_expressions_search_in_names(void **state) {
+static void regular_expressions(void **state) {
     expect(state, FILTER("/^plain_(alpha|gamma)$/"), ALPHA);
     expect(state, FILTER("/Thing/"), PLUS " " MEMBER);
 }
 
-static void a_module_limits_a_filter(void **state) {
+static void module_limits_a_filter(void **state) {
     expect(state, FILTER("libnames.so!plain_*"), ALPHA " " BETA);
     expect(state, FILTER("other.so!plain_*", "use"), USE);
     expect(state, FILTER("lib*!"), ALL);
     expect(state, FILTER("libnames.so!/beta/"), BETA);
 }
 
-static void excluded_functions_are_not_selected(void **state) {
+static void excluded_functions(void **state) {
     expect(state, &(const struct choice){.excludes = {"space::*", "use"}},
            ALPHA " " BETA " " SHAPED_INT " " SHAPED_LONG);
     expect(state, &(const struct choice){.filters = {"plain_*"}, .excludes = {"*alpha"}}, BETA);
 }
 
-static void excluding_an_alias_excludes_the_body(void **state) {
+static void excluded_alias_excludes_the_body(void **state) {
     expect(state, &(const struct choice){.filters = {"plain_*"}, .excludes = {"plain_second"}},
            ALPHA);
 }
@@ -141,18 +157,18 @@ static void expect_said(void **state, const char *filter, const char *text) {
         fail_msg("'%s' is not in: %s", text, err.text);
 }
 
-static void near_names_are_offered_nearest_first(void **state) {
+static void near_names_in_order(void **state) {
     expect_said(state, "plain_alfa", "did you mean plain_alpha");
     expect_said(state, "plain_bets", "did you mean plain_beta, plain_alpha");
     expect_said(state, "space::Thing::membre", "space::Thing::member");
     expect_said(state, "libnames.so!plain_alfa", "did you mean plain_alpha");
 }
 
-static void far_names_are_not_offered(void **state) {
+static void far_names_not_offered(void **state) {
     expect_said(state, "zzzzzzzzzz", "matches no function of the traced modules");
 }
 
-static void functions_that_cannot_be_traced_are_counted(void **state) {
+static void untraceable_functions_counted(void **state) {
     expect_said(state, "plain_impossible", "matches 1 functions, none of which can be traced");
 }
 
@@ -180,7 +196,7 @@ static bool takes_puts(const struct choice *c) {
     return taken;
 }
 
-static void filters_without_a_module_choose_library_calls(void **state) {
+static void library_calls_by_filter_without_a_module(void **state) {
     (void)state;
     assert_true(takes_puts(&(struct choice){{NULL}, {NULL}}));
     assert_true(takes_puts(&(struct choice){{"put*"}, {NULL}}));
@@ -195,7 +211,7 @@ static void filters_without_a_module_choose_library_calls(void **state) {
     assert_true(takes_puts(&(struct choice){{NULL}, {"libm*!puts"}}));
 }
 
-static void library_calls_that_cannot_be_traced_are_told_once(void **state) {
+static void untraceable_library_calls_reported_once(void **state) {
     (void)state;
     struct session_options options = {.filter_count = 0};
     struct selection s;
@@ -229,23 +245,7 @@ static int teardown(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_filters_all_are_selected),
-        cmocka_unit_test(a_name_selects_its_function),
-        cmocka_unit_test(several_filters_add_up),
-        cmocka_unit_test(an_alias_selects_the_body),
-        cmocka_unit_test(demangled_names_match_with_and_without_parameters),
-        cmocka_unit_test(symbols_match_as_they_are),
-        cmocka_unit_test(instances_of_a_template_match_together),
-        cmocka_unit_test(regular_expressions_search_in_names),
-        cmocka_unit_test(a_module_limits_a_filter),
-        cmocka_unit_test(excluded_functions_are_not_selected),
-        cmocka_unit_test(excluding_an_alias_excludes_the_body),
-        cmocka_unit_test(near_names_are_offered_nearest_first),
-        cmocka_unit_test(far_names_are_not_offered),
-        cmocka_unit_test(functions_that_cannot_be_traced_are_counted),
-        cmocka_unit_test(filters_without_a_module_choose_library_calls),
-        cmocka_unit_test(library_calls_that_cannot_be_traced_are_told_once),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("session select", tests, setup, teardown);
 }

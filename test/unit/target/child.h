@@ -1,7 +1,7 @@
 /*
- * Children of a test: copies of it that run one of its functions, to be stopped, changed and
- * resumed by the code under test. Nothing here sleeps for a guessed time: what must have happened
- * is looked for.
+ * Child processes of a test: copies of it that run one of its functions. The code under test
+ * stops, changes and resumes them. Nothing here sleeps for a guessed time: it waits for
+ * conditions.
  */
 #ifndef SPOOR_TEST_CHILD_H
 #define SPOOR_TEST_CHILD_H

@@ -1,10 +1,16 @@
-/* Branches that are taken for a thread lead it to where it would have gone by itself. */
+/* The tool takes a branch for a stopped thread: the thread goes where the processor would. */
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <unistd.h>
 
 #include "child.h"
+
+#define TESTS                                                                                      \
+    TEST(conditions_match_the_processor)                                                           \
+    TEST(loop_counts)                                                                              \
+    TEST(jump_targets)                                                                             \
+    TEST(non_branches_untouched)
 
 enum { PLACE = 512, PAGE = 4096, WORD_AT = 256, STACK_AT = 2048 };
 enum { CARRY = 1, PARITY = 4, ZERO = 0x40, SIGN = 0x80, OVERFLOWED = 0x800, ALL = 0x8c5 };
@@ -101,7 +107,7 @@ static void check_by_flags(const struct branch *branch, uint64_t count) {
     }
 }
 
-static void conditions_are_those_of_the_processor(void **state) {
+static void conditions_match_the_processor(void **state) {
     (void)state;
     for (unsigned condition = 0; condition < 16; condition++) {
         const char near[] = {(char)(0x70 | condition), 20};
@@ -111,7 +117,7 @@ static void conditions_are_those_of_the_processor(void **state) {
     }
 }
 
-static void loops_count(void **state) {
+static void loop_counts(void **state) {
     (void)state;
     for (unsigned opcode = 0xe0; opcode <= 0xe3; opcode++) {
         const char code[] = {(char)opcode, -20};
@@ -120,7 +126,7 @@ static void loops_count(void **state) {
     }
 }
 
-static void jumps_go_where_they_say(void **state) {
+static void jump_targets(void **state) {
     (void)state;
     static const struct branch all[] = {
         BYTES("\xeb\x10"),                   /* jmp, short */
@@ -142,7 +148,7 @@ static void jumps_go_where_they_say(void **state) {
         check(&all[i], 0, 0);
 }
 
-static void what_is_no_branch_is_left_alone(void **state) {
+static void non_branches_untouched(void **state) {
     (void)state;
     static const struct branch all[] = {
         BYTES("\x90"),             /* nop */
@@ -165,11 +171,7 @@ static void what_is_no_branch_is_left_alone(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(conditions_are_those_of_the_processor),
-        cmocka_unit_test(loops_count),
-        cmocka_unit_test(jumps_go_where_they_say),
-        cmocka_unit_test(what_is_no_branch_is_left_alone),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("target branch", tests, set_up, tear_down);
 }

@@ -1,4 +1,4 @@
-/* Remote calls: what they return, and that the thread that made one does not notice. */
+/* Remote calls: their results, and that the calling thread is unchanged afterwards. */
 #include <asm/prctl.h>
 #include <elf.h>
 #include <errno.h>
@@ -26,6 +26,24 @@
 #include "child.h"
 #include "hold.h"
 #include "target/memory.h"
+
+#define TESTS                                                                                      \
+    TEST(results_and_errors)                                                                       \
+    TEST(six_arguments)                                                                            \
+    TEST(registers_preserved)                                                                      \
+    TEST(registers_read_once)                                                                      \
+    TEST(signal_frame_outside_the_stack)                                                           \
+    TEST(blocked_call_goes_on)                                                                     \
+    TEST(seccomp_notification_wait_restarted)                                                      \
+    TEST(signals_queued_during_a_call)                                                             \
+    TEST(stop_signal_during_a_call)                                                                \
+    TEST(stopped_job_stays_stopped)                                                                \
+    TEST(continued_job_runs)                                                                       \
+    TEST(dead_thread_cannot_call)                                                                  \
+    TEST(death_during_a_call_reported)                                                             \
+    TEST(no_wait_for_threads_killed_in_a_call)                                                     \
+    TEST(missing_code_is_an_error)                                                                 \
+    TEST(unwritable_frame_is_an_error)
 
 static uint8_t *frame; /* shared, as a slab's is */
 
@@ -66,7 +84,7 @@ static pid_t start_hold(struct remote_site *ret_site) {
     return pid;
 }
 
-static void results_and_errors_come_back(void **state) {
+static void results_and_errors(void **state) {
     (void)state;
     struct remote_site site;
     pid_t pid = start_hold(&site);
@@ -80,7 +98,7 @@ static void results_and_errors_come_back(void **state) {
     assert_int_equal(end_hold(pid, &site), 0);
 }
 
-static void six_arguments_arrive(void **state) {
+static void six_arguments(void **state) {
     (void)state;
     struct remote_site site;
     pid_t pid = start_hold(&site);
@@ -109,14 +127,14 @@ static void expect_hold_survives(taddr_t at) {
     assert_int_equal(end_hold(pid, &site), 0);
 }
 
-static void all_registers_are_as_before(void **state) {
+static void registers_preserved(void **state) {
     (void)state;
     expect_hold_survives(0);
     expect_hold_survives((taddr_t)frame);
 }
 
 /* In a virtual machine it answers after microseconds. */
-static void only_the_first_call_asks_the_processor_for_its_registers(void **state) {
+static void registers_read_once(void **state) {
     (void)state;
     struct remote_site site;
     pid_t pid = start_hold(&site);
@@ -130,7 +148,7 @@ static void only_the_first_call_asks_the_processor_for_its_registers(void **stat
         skip();
 }
 
-static void a_signal_frame_beside_the_stack_is_as_good(void **state) {
+static void signal_frame_outside_the_stack(void **state) {
     (void)state;
     struct remote_site site;
     pid_t pid = start_hold(&site);
@@ -340,7 +358,7 @@ static int stop_call_and_resume(const struct blocked *b, int calls) {
     return end;
 }
 
-static void a_blocked_thread_goes_on_where_it_was(void **state) {
+static void blocked_call_goes_on(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof all_blocked / sizeof *all_blocked; i++)
         for (int calls = 0; calls < 3; calls++) {
@@ -352,7 +370,7 @@ static void a_blocked_thread_goes_on_where_it_was(void **state) {
 }
 
 /* What other calls of devices have done when they return EINTR is for the program to know. */
-static void a_wait_for_notices_of_others_calls_is_made_again(void **state) {
+static void seccomp_notification_wait_restarted(void **state) {
     struct regs regs = {.raw = {.orig_rax = SYS_ioctl, .rsi = FIONREAD, .rip = 0x1002}};
     (void)state;
     regs.raw.rax = (uint64_t)-EINTR;
@@ -390,7 +408,7 @@ static pid_t start_await_signals(struct remote_site *ret_site) {
     return pid;
 }
 
-static void signals_wait_until_the_call_is_over_and_keep_their_values(void **state) {
+static void signals_queued_during_a_call(void **state) {
     (void)state;
     struct remote_site site;
     pid_t pid = start_await_signals(&site);
@@ -403,7 +421,7 @@ static void signals_wait_until_the_call_is_over_and_keep_their_values(void **sta
     close(site.memory_fd);
 }
 
-static void a_stop_signal_in_the_middle_is_not_lost(void **state) {
+static void stop_signal_during_a_call(void **state) {
     (void)state;
     struct remote_site site;
     pid_t pid = start_await_signals(&site);
@@ -428,7 +446,7 @@ static void stop_by_job_control(pid_t pid) {
     assert_int_equal(WSTOPSIG(status), SIGSTOP);
 }
 
-static void a_job_that_is_stopped_stays_stopped(void **state) {
+static void stopped_job_stays_stopped(void **state) {
     (void)state;
     struct remote_site site;
     pid_t pid = start_await_signals(&site);
@@ -446,7 +464,7 @@ static void a_job_that_is_stopped_stays_stopped(void **state) {
     close(site.memory_fd);
 }
 
-static void a_job_that_was_continued_meanwhile_runs(void **state) {
+static void continued_job_runs(void **state) {
     (void)state;
     struct remote_site site;
     pid_t pid = start_await_signals(&site);
@@ -463,7 +481,7 @@ static void a_job_that_was_continued_meanwhile_runs(void **state) {
 
 /* ---- failures ---- */
 
-static void a_dead_thread_cannot_call(void **state) {
+static void dead_thread_cannot_call(void **state) {
     (void)state;
     struct remote_site site;
     pid_t pid = start_hold(&site);
@@ -475,7 +493,7 @@ static void a_dead_thread_cannot_call(void **state) {
     close(site.memory_fd);
 }
 
-static void a_thread_that_dies_in_its_call_is_still_reported(void **state) {
+static void death_during_a_call_reported(void **state) {
     (void)state;
     struct remote_site site;
     pid_t pid = start_hold(&site);
@@ -499,7 +517,7 @@ static int be_two(void *arg) {
 }
 
 /* Of the first the kernel reports no end before that of the other has been taken. */
-static void threads_that_are_killed_in_the_call_of_the_first_are_not_waited_for(void **state) {
+static void no_wait_for_threads_killed_in_a_call(void **state) {
     (void)state;
     int64_t result;
     *word = 0;
@@ -516,7 +534,7 @@ static void threads_that_are_killed_in_the_call_of_the_first_are_not_waited_for(
     close(site.memory_fd);
 }
 
-static void code_that_is_not_there_is_an_error_that_the_thread_survives(void **state) {
+static void missing_code_is_an_error(void **state) {
     (void)state;
     struct remote_site site;
     pid_t pid = start_hold(&site);
@@ -528,7 +546,7 @@ static void code_that_is_not_there_is_an_error_that_the_thread_survives(void **s
     assert_int_equal(end_hold(pid, &site), 0);
 }
 
-static void a_frame_that_cannot_be_written_is_an_error_that_the_thread_survives(void **state) {
+static void unwritable_frame_is_an_error(void **state) {
     (void)state;
     struct remote_site site;
     pid_t pid = start_hold(&site);
@@ -548,23 +566,7 @@ static int setup(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_and_errors_come_back),
-        cmocka_unit_test(six_arguments_arrive),
-        cmocka_unit_test(all_registers_are_as_before),
-        cmocka_unit_test(only_the_first_call_asks_the_processor_for_its_registers),
-        cmocka_unit_test(a_signal_frame_beside_the_stack_is_as_good),
-        cmocka_unit_test(a_blocked_thread_goes_on_where_it_was),
-        cmocka_unit_test(a_wait_for_notices_of_others_calls_is_made_again),
-        cmocka_unit_test(signals_wait_until_the_call_is_over_and_keep_their_values),
-        cmocka_unit_test(a_stop_signal_in_the_middle_is_not_lost),
-        cmocka_unit_test(a_job_that_is_stopped_stays_stopped),
-        cmocka_unit_test(a_job_that_was_continued_meanwhile_runs),
-        cmocka_unit_test(a_dead_thread_cannot_call),
-        cmocka_unit_test(a_thread_that_dies_in_its_call_is_still_reported),
-        cmocka_unit_test(threads_that_are_killed_in_the_call_of_the_first_are_not_waited_for),
-        cmocka_unit_test(code_that_is_not_there_is_an_error_that_the_thread_survives),
-        cmocka_unit_test(a_frame_that_cannot_be_written_is_an_error_that_the_thread_survives),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("target remote calls", tests, setup, NULL);
 }

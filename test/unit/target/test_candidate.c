@@ -1,4 +1,4 @@
-/* Which processes can be attached to, and what is said of the others. */
+/* Processes that spoor can attach to, and the reasons that it gives for refusing others. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +18,22 @@
 #include "child.h"
 #include "target/candidate.h"
 #include "target/status.h"
+
+#define TESTS                                                                                      \
+    TEST(own_process_accepted)                                                                     \
+    TEST(missing_process)                                                                          \
+    TEST(thread_named_with_its_process)                                                            \
+    TEST(process_with_an_ended_first_thread)                                                       \
+    TEST(kernel_thread_refused)                                                                    \
+    TEST(ended_process_names_its_parent)                                                           \
+    TEST(self_refused)                                                                             \
+    TEST(traced_process_names_its_tracer)                                                          \
+    TEST(tracer_of_one_thread)                                                                     \
+    TEST(process_of_another_user)                                                                  \
+    TEST(process_that_hides)                                                                       \
+    TEST(program_of_32_bits_refused)                                                               \
+    TEST(kernel_threads_share_no_memory)                                                           \
+    TEST(tasks_that_share_the_memory)
 
 enum { ABSENT = 0x7ffffff0 /* above pid_max */, NOBODY = 65534 };
 
@@ -55,7 +71,7 @@ static void expect(pid_t pid, const char *tag, const char *says) {
     check_text(&err, tag, says);
 }
 
-static void a_process_of_ours_can_be_attached_to(void **state) {
+static void own_process_accepted(void **state) {
     (void)state;
     struct err err = {0};
     pid_t pid = start(wait_for_ever);
@@ -65,7 +81,7 @@ static void a_process_of_ours_can_be_attached_to(void **state) {
     child_kill(pid);
 }
 
-static void what_is_not_there_cannot(void **state) {
+static void missing_process(void **state) {
     (void)state;
     expect(ABSENT, "no-process", "process 2147483632: there is no such process");
     expect(0, "no-process", "process 0: ");
@@ -84,7 +100,7 @@ static int run_a_thread(void *arg) {
     return pthread_join(thread, arg);
 }
 
-static void a_thread_is_named_with_its_process(void **state) {
+static void thread_named_with_its_process(void **state) {
     (void)state;
     char says[64];
     pid_t pid = start(run_a_thread);
@@ -100,7 +116,7 @@ static int end_its_first_thread(void *arg) {
     return 1;
 }
 
-static void a_process_whose_first_thread_has_ended_can(void **state) {
+static void process_with_an_ended_first_thread(void **state) {
     (void)state;
     struct err err = {0};
     pid_t pid = start(end_its_first_thread);
@@ -111,7 +127,7 @@ static void a_process_whose_first_thread_has_ended_can(void **state) {
     child_kill(pid);
 }
 
-static void a_thread_of_the_kernel_is_told(void **state) {
+static void kernel_thread_refused(void **state) {
     (void)state;
     enum { KTHREADD = 2 };
     char name[32];
@@ -126,7 +142,7 @@ static int end_at_once(void *arg) {
     return 0;
 }
 
-static void what_has_ended_is_told_with_who_does_not_ask(void **state) {
+static void ended_process_names_its_parent(void **state) {
     (void)state;
     char says[64];
     pid_t pid = child_start(end_at_once, NULL);
@@ -138,7 +154,7 @@ static void what_has_ended_is_told_with_who_does_not_ask(void **state) {
     expect(pid, "no-process", "no such process");
 }
 
-static void we_cannot_trace_ourselves(void **state) {
+static void self_refused(void **state) {
     (void)state;
     expect(getpid(), "own-process", "this spoor itself");
 }
@@ -155,7 +171,7 @@ static void expect_of_sibling(pid_t pid, int (*body)(void *), const char *tag, c
     check_text(&shared->err, tag, says);
 }
 
-static void what_has_a_tracer_is_told_with_its_name(void **state) {
+static void traced_process_names_its_tracer(void **state) {
     (void)state;
     char says[64];
     pid_t pid = start(wait_for_ever);
@@ -165,7 +181,7 @@ static void what_has_a_tracer_is_told_with_its_name(void **state) {
     child_kill(pid);
 }
 
-static void a_tracer_of_one_thread_counts(void **state) {
+static void tracer_of_one_thread(void **state) {
     (void)state;
     char says[64];
     pid_t pid = start(run_a_thread);
@@ -182,7 +198,7 @@ static int become_nobody(void) { return setgroups(0, NULL) || setgid(NOBODY) || 
 
 static int check_as_nobody(void *arg) { return become_nobody() ? 2 : check_it(arg); }
 
-static void another_user_s_process_needs_root(void **state) {
+static void process_of_another_user(void **state) {
     (void)state;
     if (getuid() != 0)
         skip();
@@ -197,7 +213,7 @@ static int hide_as_nobody(void *arg) {
     return wait_for_ever(arg);
 }
 
-static void a_process_that_hides_needs_root(void **state) {
+static void process_that_hides(void **state) {
     (void)state;
     if (getuid() != 0)
         skip();
@@ -249,7 +265,7 @@ static bool runs_the_small_one(pid_t pid) {
     return read(fd, &first, 1) == 1;
 }
 
-static void a_32_bit_program_is_told(void **state) {
+static void program_of_32_bits_refused(void **state) {
     (void)state;
     pid_t pid = child_start(run_a_32_bit_program, NULL);
     while (!runs_the_small_one(pid) && !status_has_ended(pid))
@@ -263,7 +279,7 @@ static void a_32_bit_program_is_told(void **state) {
 }
 
 /* A thread of the kernel has as much memory as a program that is about to end: none. */
-static void nobody_shares_memory_with_the_kernel(void **state) {
+static void kernel_threads_share_no_memory(void **state) {
     (void)state;
     const pid_t first = 2; /* kthreadd */
     struct sharing sharing = {.pid = first};
@@ -304,7 +320,7 @@ static int run_all_kinds(void *arg) {
     return pthread_join(thread, NULL);
 }
 
-static void who_shares_the_memory_is_found_and_nobody_else(void **state) {
+static void tasks_that_share_the_memory(void **state) {
     (void)state;
     pid_t pid = start(run_all_kinds);
     struct sharing none = {.pid = getpid()}, sharing = {.pid = pid};
@@ -327,21 +343,7 @@ static void who_shares_the_memory_is_found_and_nobody_else(void **state) {
 
 int main(void) {
     shared = shared_new(sizeof *shared);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_process_of_ours_can_be_attached_to),
-        cmocka_unit_test(what_is_not_there_cannot),
-        cmocka_unit_test(a_thread_is_named_with_its_process),
-        cmocka_unit_test(a_process_whose_first_thread_has_ended_can),
-        cmocka_unit_test(a_thread_of_the_kernel_is_told),
-        cmocka_unit_test(what_has_ended_is_told_with_who_does_not_ask),
-        cmocka_unit_test(we_cannot_trace_ourselves),
-        cmocka_unit_test(what_has_a_tracer_is_told_with_its_name),
-        cmocka_unit_test(a_tracer_of_one_thread_counts),
-        cmocka_unit_test(another_user_s_process_needs_root),
-        cmocka_unit_test(a_process_that_hides_needs_root),
-        cmocka_unit_test(a_32_bit_program_is_told),
-        cmocka_unit_test(nobody_shares_memory_with_the_kernel),
-        cmocka_unit_test(who_shares_the_memory_is_found_and_nobody_else),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("target candidate", tests, NULL, NULL);
 }

@@ -1,4 +1,6 @@
-/* What a seccomp filter answers to a call of which not all is known. The kernel is asked as well.
+/*
+ * Answers of a seccomp filter to a call of which only some arguments are known. The kernel is
+ * asked as well.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -13,6 +15,16 @@
 #include "child.h"
 #include "target/sandbox.h"
 
+#define TESTS                                                                                      \
+    TEST(each_action)                                                                              \
+    TEST(numbers_and_architecture)                                                                 \
+    TEST(argument_bits)                                                                            \
+    TEST(unknown_values_may_be_anything)                                                           \
+    TEST(merged_paths_keep_common_values)                                                          \
+    TEST(computed_answers)                                                                         \
+    TEST(invalid_filters_forbid)                                                                   \
+    TEST(kernel_agrees)
+
 enum { NUMBER = 1000 /* of a call that is none */ };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -26,7 +38,7 @@ static const struct sandbox_call mapping = {
 
 #define ASK(code, call) filter_answer((code), COUNT(code), (call))
 
-static void each_action_is_what_it_does(void **state) {
+static void each_action(void **state) {
     (void)state;
     static const struct {
         uint32_t action;
@@ -45,7 +57,7 @@ static void each_action_is_what_it_does(void **state) {
     }
 }
 
-static void numbers_and_the_architecture_are_known(void **state) {
+static void numbers_and_architecture(void **state) {
     (void)state;
     struct sock_filter code[] = {
         LOAD_WORD(arch),          IF_EQUAL(AUDIT_ARCH_X86_64, 0, 2), LOAD_WORD(nr),
@@ -57,7 +69,7 @@ static void numbers_and_the_architecture_are_known(void **state) {
 }
 
 /* As systemd's MemoryDenyWriteExecute does by way of libseccomp. */
-static void bits_of_arguments_decide(void **state) {
+static void argument_bits(void **state) {
     (void)state;
     struct sock_filter code[] = {
         LOAD_WORD(nr),
@@ -78,7 +90,7 @@ static void bits_of_arguments_decide(void **state) {
     assert_int_equal(ASK(code, &both), SANDBOX_FAILS);
 }
 
-static void what_is_unknown_may_be_anything(void **state) {
+static void unknown_values_may_be_anything(void **state) {
     (void)state;
     struct sock_filter by_address[] = {LOAD_ARG(0, 0), IF_EQUAL(0x1234, 1, 0),
                                        ANSWER(SECCOMP_RET_ALLOW), ANSWER(SECCOMP_RET_KILL)};
@@ -92,7 +104,7 @@ static void what_is_unknown_may_be_anything(void **state) {
 }
 
 /* Both ways through an unknown condition come back together, with different values. */
-static void where_ways_meet_only_what_they_agree_on_is_known(void **state) {
+static void merged_paths_keep_common_values(void **state) {
     (void)state;
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_IMM, 5),
@@ -113,7 +125,7 @@ static void where_ways_meet_only_what_they_agree_on_is_known(void **state) {
     assert_int_equal(ASK(code, &mapping), SANDBOX_FAILS);
 }
 
-static void an_answer_that_is_computed_counts(void **state) {
+static void computed_answers(void **state) {
     (void)state;
     struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_IMM, SECCOMP_RET_ALLOW - 1),
                                  BPF_STMT(BPF_ALU | BPF_ADD | BPF_K, 1),
@@ -123,7 +135,7 @@ static void an_answer_that_is_computed_counts(void **state) {
     assert_int_equal(ASK(unknown, &mapping), SANDBOX_HARMS);
 }
 
-static void what_no_kernel_takes_forbids(void **state) {
+static void invalid_filters_forbid(void **state) {
     (void)state;
     struct sock_filter endless[] = {BPF_STMT(BPF_LD | BPF_IMM, 1)};
     struct sock_filter astray[] = {BPF_STMT(BPF_JMP | BPF_JA, 0xffffffff)};
@@ -214,7 +226,7 @@ static int ask_kernel(void *arg) {
     return syscall(NUMBER, a[0], a[1], a[2], a[3], a[4], a[5]) == -1 ? errno : 101;
 }
 
-static void the_kernel_answers_the_same(void **state) {
+static void kernel_agrees(void **state) {
     enum { ROUNDS = 300 };
     (void)state;
     unsigned allowed = 0, failed = 0;
@@ -235,15 +247,7 @@ static void the_kernel_answers_the_same(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_action_is_what_it_does),
-        cmocka_unit_test(numbers_and_the_architecture_are_known),
-        cmocka_unit_test(bits_of_arguments_decide),
-        cmocka_unit_test(what_is_unknown_may_be_anything),
-        cmocka_unit_test(where_ways_meet_only_what_they_agree_on_is_known),
-        cmocka_unit_test(an_answer_that_is_computed_counts),
-        cmocka_unit_test(what_no_kernel_takes_forbids),
-        cmocka_unit_test(the_kernel_answers_the_same),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("target filter", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Signals that come while a thread stands, which was stopped in a system call. */
+/* Signals that arrive while a thread is stopped in a system call. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
@@ -15,6 +15,12 @@
 #include "base/mem.h"
 #include "child.h"
 #include "target/memory.h"
+
+#define TESTS                                                                                      \
+    TEST(signal_ends_the_call)                                                                     \
+    TEST(signal_ends_calls_that_never_restart)                                                     \
+    TEST(thread_before_a_call)                                                                     \
+    TEST(handler_lets_a_call_restart)
 
 static const struct timespec minute = {60, 0};
 static const uint64_t no_signals;
@@ -100,7 +106,7 @@ static void expect_end(int (*body)(void *), const struct waiting *w) {
 }
 
 /* Untraced it would have come while the thread waits. */
-static void it_ends_the_call(void **state) {
+static void signal_ends_the_call(void **state) {
     (void)state;
     char byte;
     const struct waiting all[] = {
@@ -118,7 +124,7 @@ static void it_ends_the_call(void **state) {
 
 /* As the kernel leaves it where it has prepared that itself, and the thread is stopped once more.
  */
-static void who_stands_before_a_call_is_not_behind_it(void **state) {
+static void thread_before_a_call(void **state) {
     (void)state;
     char byte;
     struct thread_past past = {0};
@@ -143,7 +149,7 @@ static void who_stands_before_a_call_is_not_behind_it(void **state) {
     assert_int_equal(run_to_end(pid), 0);
 }
 
-static void it_ends_calls_that_no_handler_lets_begin_again(void **state) {
+static void signal_ends_calls_that_never_restart(void **state) {
     (void)state;
     struct epoll_event event;
     const struct waiting all[] = {
@@ -154,7 +160,7 @@ static void it_ends_calls_that_no_handler_lets_begin_again(void **state) {
         expect_end(expect_interruption_anyway, &all[i]);
 }
 
-static void a_handler_may_let_a_call_begin_again(void **state) {
+static void handler_lets_a_call_restart(void **state) {
     (void)state;
     char byte;
     const struct waiting reading = {SYS_read, {(uint64_t)pipe_fds[0], (uint64_t)&byte, 1}};
@@ -174,11 +180,7 @@ static int setup(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_ends_the_call),
-        cmocka_unit_test(it_ends_calls_that_no_handler_lets_begin_again),
-        cmocka_unit_test(who_stands_before_a_call_is_not_behind_it),
-        cmocka_unit_test(a_handler_may_let_a_call_begin_again),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("signals in system calls", tests, setup, NULL);
 }

@@ -1,4 +1,4 @@
-/* Starting programs: how the new one begins, and why some cannot be started. */
+/* Starting programs: the state of the new process, and the reasons why some cannot start. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +14,22 @@
 #include "base/mem.h"
 #include "child.h"
 #include "target/launch.h"
+
+#define TESTS                                                                                      \
+    TEST(missing_program)                                                                          \
+    TEST(file_without_permission)                                                                  \
+    TEST(directory_is_not_executable)                                                              \
+    TEST(path_through_a_file)                                                                      \
+    TEST(script_without_interpreter_line)                                                          \
+    TEST(script_with_missing_interpreter)                                                          \
+    TEST(damaged_and_foreign_files)                                                                \
+    TEST(path_search_skips_unusable_files)                                                         \
+    TEST(empty_path_element_is_the_working_directory)                                              \
+    TEST(program_stops_before_its_first_instruction)                                               \
+    TEST(inherited_properties)                                                                     \
+    TEST(signal_before_exec)                                                                       \
+    TEST(program_killed_during_launch)                                                             \
+    TEST(program_survives_its_tracer)
 
 static sigset_t no_signals;
 
@@ -64,7 +80,7 @@ static void expect_failure(const char *program, int code, const char *tag) {
     assert_int_equal(errno, ECHILD);
 }
 
-static void a_program_that_does_not_exist_is_not_found(void **state) {
+static void missing_program(void **state) {
     (void)state;
     expect_failure("/no/such/program", ENOENT, "not-found");
     expect_failure("./no-such-program", ENOENT, "not-found");
@@ -72,31 +88,31 @@ static void a_program_that_does_not_exist_is_not_found(void **state) {
     expect_failure("", ENOENT, "not-found");
 }
 
-static void a_file_without_permission_is_not_executable(void **state) {
+static void file_without_permission(void **state) {
     (void)state;
     make_file("plain", "#!/bin/sh\n", 10, 0644);
     expect_failure("./plain", EACCES, "not-executable");
 }
 
-static void a_directory_is_not_executable(void **state) {
+static void directory_is_not_executable(void **state) {
     (void)state;
     expect_failure("/tmp", EACCES, "not-executable");
 }
 
-static void a_path_through_a_file_is_not_executable(void **state) {
+static void path_through_a_file(void **state) {
     (void)state;
     make_file("plain", "", 0, 0755);
     expect_failure("./plain/x", ENOTDIR, "not-executable");
 }
 
 /* Unlike execvp(), which would have a shell try it. */
-static void a_script_without_interpreter_line_is_not_executable(void **state) {
+static void script_without_interpreter_line(void **state) {
     (void)state;
     make_file("script", "exit 0\n", 7, 0755);
     expect_failure("./script", ENOEXEC, "not-executable");
 }
 
-static void a_script_whose_interpreter_is_missing_says_so(void **state) {
+static void script_with_missing_interpreter(void **state) {
     (void)state;
     make_file("orphan", "#!/no/such/shell\n", 17, 0755);
     char *argv[] = {"./orphan", NULL};
@@ -107,7 +123,7 @@ static void a_script_whose_interpreter_is_missing_says_so(void **state) {
     assert_non_null(strstr(err.text, "interpreter"));
 }
 
-static void damaged_and_foreign_files_are_not_executable(void **state) {
+static void damaged_and_foreign_files(void **state) {
     (void)state;
     static const char elf[64] = "\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\2\0\xf3\0\1"; /* RISC-V */
     make_file("foreign", elf, sizeof elf, 0755);
@@ -136,7 +152,7 @@ static int run_to_end(pid_t pid) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static void path_is_searched_in_order_past_what_cannot_run(void **state) {
+static void path_search_skips_unusable_files(void **state) {
     (void)state;
     AUTO_FREE char *old = mem_strdup(getenv("PATH"));
     mkdir("first", 0755);
@@ -159,7 +175,7 @@ static void path_is_searched_in_order_past_what_cannot_run(void **state) {
     assert_string_equal(err.tag, "not-executable");
 }
 
-static void an_empty_element_of_path_is_the_working_directory(void **state) {
+static void empty_path_element_is_the_working_directory(void **state) {
     (void)state;
     AUTO_FREE char *old = mem_strdup(getenv("PATH"));
     make_file("here", "#!/bin/sh\nexit 43\n", 18, 0755);
@@ -172,7 +188,7 @@ static void an_empty_element_of_path_is_the_working_directory(void **state) {
     assert_int_equal(run_to_end(pid), 43);
 }
 
-static void the_program_stands_before_its_first_instruction(void **state) {
+static void program_stops_before_its_first_instruction(void **state) {
     (void)state;
     char *argv[] = {"/bin/true", NULL};
     pid_t pid = 0;
@@ -204,7 +220,7 @@ static void own_status(const char *field, char ret[32]) {
 
 /* Arguments, environment, working directory, descriptors, signal mask and dispositions are as the
  * program would have without us. */
-static void the_program_inherits_what_it_should(void **state) {
+static void inherited_properties(void **state) {
     (void)state;
     static const char script[] =
         "#!/bin/sh\n"
@@ -230,7 +246,7 @@ static void the_program_inherits_what_it_should(void **state) {
     assert_int_equal(run_to_end(pid), 0);
 }
 
-static void a_signal_before_exec_reaches_the_program(void **state) {
+static void signal_before_exec(void **state) {
     (void)state;
     char *argv[] = {"/bin/sleep", "1000", NULL};
     pid_t pid = 0;
@@ -245,7 +261,7 @@ static void a_signal_before_exec_reaches_the_program(void **state) {
     assert_int_equal(child_end(pid), 128 + SIGTERM);
 }
 
-static void a_program_killed_meanwhile_is_reported_as_dead(void **state) {
+static void program_killed_during_launch(void **state) {
     (void)state;
     char *argv[] = {"/bin/true", NULL};
     pid_t pid = 0;
@@ -266,7 +282,7 @@ static int launch_and_die(void *arg) {
     return launch(argv, &no_signals, &pid, NULL) < 0; /* and leave it stopped */
 }
 
-static void a_program_goes_on_without_the_tracer_that_started_it(void **state) {
+static void program_survives_its_tracer(void **state) {
     (void)state;
     assert_int_equal(child_end(child_start(launch_and_die, NULL)), 0);
     while (access("survivor", F_OK) < 0)
@@ -286,21 +302,7 @@ static int teardown(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_program_that_does_not_exist_is_not_found),
-        cmocka_unit_test(a_file_without_permission_is_not_executable),
-        cmocka_unit_test(a_directory_is_not_executable),
-        cmocka_unit_test(a_path_through_a_file_is_not_executable),
-        cmocka_unit_test(a_script_without_interpreter_line_is_not_executable),
-        cmocka_unit_test(a_script_whose_interpreter_is_missing_says_so),
-        cmocka_unit_test(damaged_and_foreign_files_are_not_executable),
-        cmocka_unit_test(path_is_searched_in_order_past_what_cannot_run),
-        cmocka_unit_test(an_empty_element_of_path_is_the_working_directory),
-        cmocka_unit_test(the_program_stands_before_its_first_instruction),
-        cmocka_unit_test(the_program_inherits_what_it_should),
-        cmocka_unit_test(a_signal_before_exec_reaches_the_program),
-        cmocka_unit_test(a_program_killed_meanwhile_is_reported_as_dead),
-        cmocka_unit_test(a_program_goes_on_without_the_tracer_that_started_it),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("target launch", tests, setup, teardown);
 }

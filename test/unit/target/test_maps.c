@@ -9,6 +9,26 @@
 #include "child.h"
 #include "target/maps.h"
 
+#define TESTS                                                                                      \
+    TEST(room_near_a_pie_program)                                                                  \
+    TEST(heap_growth_room)                                                                         \
+    TEST(growth_room_of_a_missing_break)                                                           \
+    TEST(growth_room_of_a_distant_break)                                                           \
+    TEST(growth_room_with_none_before_the_break)                                                   \
+    TEST(growth_room_below_a_program)                                                              \
+    TEST(no_room_where_the_heap_may_grow)                                                          \
+    TEST(stack_growth_room)                                                                        \
+    TEST(lowest_address_of_fixed_programs)                                                         \
+    TEST(gap_between_neighbours)                                                                   \
+    TEST(full_neighbourhood)                                                                       \
+    TEST(limit_of_the_reach)                                                                       \
+    TEST(text_at_either_end_of_the_address_space)                                                  \
+    TEST(many_maps_in_a_moment)                                                                    \
+    TEST(own_maps)                                                                                 \
+    TEST(unmapped_addresses)                                                                       \
+    TEST(taken_room_not_given_again)                                                               \
+    TEST(ended_process_has_no_maps)
+
 static const uint64_t MIB = 1 << 20, GIB = 1 << 30, REACH = 0x7fff0000;
 static const taddr_t LOWEST = 0x100000; /* below it only the kernel knows what may be mapped */
 
@@ -45,14 +65,14 @@ static taddr_t find(const struct stretch *spans, size_t count, taddr_t low, tadd
 
 static const taddr_t PIE = 0x555555554000, PIE_END = 0x555555600000;
 
-static void a_pie_program_gets_room_near_its_text(void **state) {
+static void room_near_a_pie_program(void **state) {
     (void)state;
     const struct stretch spans[] = {{PIE, PIE_END, "/bin/x"}};
     assert_true(FIND(spans, PIE, PIE_END, 1 * MIB));
     assert_true(FIND(spans, PIE, PIE_END, 512 * MIB));
 }
 
-static void the_heap_keeps_a_gigabyte_to_grow(void **state) {
+static void heap_growth_room(void **state) {
     (void)state;
     const taddr_t heap = 0x1000000;
     const struct stretch spans[] = {{0x400000, 0x500000, "/bin/x"}, {heap, heap + MIB, "[heap]"}};
@@ -60,14 +80,14 @@ static void the_heap_keeps_a_gigabyte_to_grow(void **state) {
     assert_true(at >= heap + MIB + GIB);
 }
 
-static void a_break_that_does_not_exist_yet_keeps_a_gigabyte(void **state) {
+static void growth_room_of_a_missing_break(void **state) {
     (void)state;
     const struct stretch spans[] = {{0x400000, 0x500000, "/bin/x"}};
     assert_true(FIND(spans, 0x400000, 0x500000, MIB) >= 0x500000 + GIB);
 }
 
 /* Kernels put it up to a gigabyte behind the program. */
-static void a_break_some_way_off_keeps_all_that_is_above_it(void **state) {
+static void growth_room_of_a_distant_break(void **state) {
     (void)state;
     const struct stretch spans[] = {{0x400000, 0x500000, "/bin/x"}};
     for (uint64_t gap = 2 * MIB; gap <= GIB; gap += 31 * MIB) {
@@ -78,7 +98,7 @@ static void a_break_some_way_off_keeps_all_that_is_above_it(void **state) {
     break_start = 0;
 }
 
-static void without_room_before_it_a_break_keeps_a_gigabyte(void **state) {
+static void growth_room_with_none_before_the_break(void **state) {
     (void)state;
     const uint64_t gap = 600 * MIB;
     const struct stretch spans[] = {{0x400000, 0x500000, "/bin/x"},
@@ -92,7 +112,7 @@ static void without_room_before_it_a_break_keeps_a_gigabyte(void **state) {
     break_start = 0;
 }
 
-static void below_a_program_the_break_keeps_its_room_too(void **state) {
+static void growth_room_below_a_program(void **state) {
     (void)state;
     const struct stretch spans[] = {{PIE, PIE_END, "/bin/x"}};
     break_start = PIE - 700 * MIB;
@@ -101,7 +121,7 @@ static void below_a_program_the_break_keeps_its_room_too(void **state) {
 }
 
 /* The heap grows over maps above it, up to where something could have been placed. */
-static void room_is_not_found_where_the_heap_may_grow_over_a_map(void **state) {
+static void no_room_where_the_heap_may_grow(void **state) {
     (void)state;
     const taddr_t heap = 0x1000000, map = heap + 512 * MIB;
     const struct stretch spans[] = {{0x400000, 0x500000, "/bin/x"},
@@ -113,7 +133,7 @@ static void room_is_not_found_where_the_heap_may_grow_over_a_map(void **state) {
     assert_int_equal(FIND(spans, 0x400000, 0x500000, 300 * MIB), 0);
 }
 
-static void the_stack_keeps_room_to_grow_down(void **state) {
+static void stack_growth_room(void **state) {
     (void)state;
     const taddr_t lib = 0x7fff00000000, stack = 0x7fff20000000;
     const struct stretch spans[] = {{lib - 2 * GIB, lib - 1, "full"},
@@ -125,7 +145,7 @@ static void the_stack_keeps_room_to_grow_down(void **state) {
     assert_int_equal(FIND(spans, lib, lib + MIB, 400 * MIB), 0);
 }
 
-static void a_fixed_program_has_nothing_below_the_lowest_address(void **state) {
+static void lowest_address_of_fixed_programs(void **state) {
     (void)state;
     const struct stretch spans[] = {{0x400000, 0x500000, "/bin/x"}, {0x500000, 5 * GIB, "full"}};
     taddr_t at = FIND(spans, 0x400000, 0x500000, MIB);
@@ -133,7 +153,7 @@ static void a_fixed_program_has_nothing_below_the_lowest_address(void **state) {
     assert_int_equal(FIND(spans, 0x400000, 0x500000, 4 * MIB), 0);
 }
 
-static void a_gap_between_neighbours_is_found(void **state) {
+static void gap_between_neighbours(void **state) {
     (void)state;
     const taddr_t gap = PIE - 700 * MIB;
     const struct stretch spans[] = {{PIE - 4 * GIB, gap, "full"},
@@ -144,7 +164,7 @@ static void a_gap_between_neighbours_is_found(void **state) {
     assert_int_equal(FIND(spans, PIE, PIE_END, 2 * MIB + 1), 0);
 }
 
-static void nothing_is_found_in_a_full_neighbourhood(void **state) {
+static void full_neighbourhood(void **state) {
     (void)state;
     const struct stretch spans[] = {{PIE - 4 * GIB, PIE, "full"},
                                     {PIE, PIE_END, "/bin/x"},
@@ -152,7 +172,7 @@ static void nothing_is_found_in_a_full_neighbourhood(void **state) {
     assert_int_equal(FIND(spans, PIE, PIE_END, 4096), 0);
 }
 
-static void more_than_the_reach_is_never_found(void **state) {
+static void limit_of_the_reach(void **state) {
     (void)state;
     const struct stretch spans[] = {{PIE, PIE_END, "/bin/x"}};
     assert_int_equal(FIND(spans, PIE, PIE_END, 3 * GIB), 0);
@@ -160,7 +180,7 @@ static void more_than_the_reach_is_never_found(void **state) {
     assert_int_equal(FIND(spans, PIE, PIE_END, UINT64_C(1) << 62), 0);
 }
 
-static void text_at_either_end_of_the_address_space_is_no_trap(void **state) {
+static void text_at_either_end_of_the_address_space(void **state) {
     (void)state;
     const taddr_t top = 0x7ffffffff000;
     const struct stretch spans[] = {{0x10000, 0x20000, "/low"}, {top - MIB, top, "/high"}};
@@ -169,7 +189,7 @@ static void text_at_either_end_of_the_address_space_is_no_trap(void **state) {
 }
 
 /* The dearest case: every map touches the next. */
-static void many_maps_are_searched_in_a_moment(void **state) {
+static void many_maps_in_a_moment(void **state) {
     (void)state;
     enum { COUNT = 60000 };
     struct stretch *spans = test_malloc(COUNT * sizeof *spans);
@@ -190,7 +210,7 @@ static int wait_for_ever(void *arg) {
     return pause();
 }
 
-static void maps_are_read_as_they_are(void **state) {
+static void own_maps(void **state) {
     (void)state;
     char *page = mmap(NULL, 8192, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     mprotect(page + 4096, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
@@ -217,7 +237,7 @@ static void maps_are_read_as_they_are(void **state) {
     munmap(page, 8192);
 }
 
-static void what_maps_do_not_cover_is_not_found(void **state) {
+static void unmapped_addresses(void **state) {
     (void)state;
     struct maps maps;
     assert_int_equal(maps_read(getpid(), &maps, NULL), 0);
@@ -226,7 +246,7 @@ static void what_maps_do_not_cover_is_not_found(void **state) {
     maps_done(&maps);
 }
 
-static void room_that_was_taken_since_is_not_given_again(void **state) {
+static void taken_room_not_given_again(void **state) {
     (void)state;
     struct maps maps = {0};
     struct map program = {.start = PIE, .end = PIE_END, .path = mem_strdup("/bin/x")};
@@ -239,7 +259,7 @@ static void room_that_was_taken_since_is_not_given_again(void **state) {
     maps_done(&maps);
 }
 
-static void a_process_that_is_gone_has_no_maps(void **state) {
+static void ended_process_has_no_maps(void **state) {
     (void)state;
     pid_t pid = child_start(wait_for_ever, NULL);
     child_kill(pid);
@@ -250,25 +270,7 @@ static void a_process_that_is_gone_has_no_maps(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pie_program_gets_room_near_its_text),
-        cmocka_unit_test(the_heap_keeps_a_gigabyte_to_grow),
-        cmocka_unit_test(a_break_that_does_not_exist_yet_keeps_a_gigabyte),
-        cmocka_unit_test(a_break_some_way_off_keeps_all_that_is_above_it),
-        cmocka_unit_test(without_room_before_it_a_break_keeps_a_gigabyte),
-        cmocka_unit_test(below_a_program_the_break_keeps_its_room_too),
-        cmocka_unit_test(room_is_not_found_where_the_heap_may_grow_over_a_map),
-        cmocka_unit_test(the_stack_keeps_room_to_grow_down),
-        cmocka_unit_test(a_fixed_program_has_nothing_below_the_lowest_address),
-        cmocka_unit_test(a_gap_between_neighbours_is_found),
-        cmocka_unit_test(nothing_is_found_in_a_full_neighbourhood),
-        cmocka_unit_test(more_than_the_reach_is_never_found),
-        cmocka_unit_test(text_at_either_end_of_the_address_space_is_no_trap),
-        cmocka_unit_test(many_maps_are_searched_in_a_moment),
-        cmocka_unit_test(maps_are_read_as_they_are),
-        cmocka_unit_test(what_maps_do_not_cover_is_not_found),
-        cmocka_unit_test(room_that_was_taken_since_is_not_given_again),
-        cmocka_unit_test(a_process_that_is_gone_has_no_maps),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("target maps", tests, NULL, NULL);
 }

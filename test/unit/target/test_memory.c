@@ -1,4 +1,4 @@
-/* Another process's memory: what can be read and written, and what is said when it cannot. */
+/* Memory of another process: reads, writes and their errors. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -7,6 +7,14 @@
 #include "base/mem.h"
 #include "child.h"
 #include "target/memory.h"
+
+#define TESTS                                                                                      \
+    TEST(text_written_while_read_only)                                                             \
+    TEST(unmapped_reads_fail)                                                                      \
+    TEST(unmapped_writes_fail)                                                                     \
+    TEST(empty_reads_succeed)                                                                      \
+    TEST(memory_of_a_dead_process)                                                                 \
+    TEST(ended_process_cannot_be_opened)
 
 enum { PAGE = 4096 };
 
@@ -44,7 +52,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-static void text_is_written_without_being_made_writable(void **state) {
+static void text_written_while_read_only(void **state) {
     const struct fixture *f = *state;
     taddr_t at = (taddr_t)f->text + PAGE - 2; /* across pages */
     uint8_t back[5] = {0};
@@ -64,7 +72,7 @@ static void expect_unreadable(const struct fixture *f, taddr_t at, size_t size) 
     assert_non_null(strstr(err.text, "read"));
 }
 
-static void what_is_not_mapped_cannot_be_read(void **state) {
+static void unmapped_reads_fail(void **state) {
     const struct fixture *f = *state;
     taddr_t end = (taddr_t)f->text + 2 * PAGE;
     expect_unreadable(f, end, 1);
@@ -74,7 +82,7 @@ static void what_is_not_mapped_cannot_be_read(void **state) {
     expect_unreadable(f, UINT64_C(1) << 63, 8);
 }
 
-static void what_is_not_mapped_cannot_be_written(void **state) {
+static void unmapped_writes_fail(void **state) {
     const struct fixture *f = *state;
     struct err err = {0};
     assert_true(memory_write(f->fd, (taddr_t)f->text + 2 * PAGE, "x", 1, &err) < 0);
@@ -82,12 +90,12 @@ static void what_is_not_mapped_cannot_be_written(void **state) {
     assert_non_null(strstr(err.text, "write"));
 }
 
-static void no_bytes_are_always_read(void **state) {
+static void empty_reads_succeed(void **state) {
     const struct fixture *f = *state;
     assert_int_equal(memory_read(f->fd, 0, NULL, 0, NULL), 0);
 }
 
-static void memory_of_the_dead_is_gone(void **state) {
+static void memory_of_a_dead_process(void **state) {
     struct fixture *f = *state;
     uint8_t byte;
     child_kill(f->pid);
@@ -96,7 +104,7 @@ static void memory_of_the_dead_is_gone(void **state) {
     assert_int_equal(memory_write(f->fd, (taddr_t)f->text, &byte, 1, NULL), -ESRCH);
 }
 
-static void a_process_that_is_gone_cannot_be_opened(void **state) {
+static void ended_process_cannot_be_opened(void **state) {
     struct fixture *f = *state;
     struct err err = {0};
     int fd = -1;
@@ -106,16 +114,8 @@ static void a_process_that_is_gone_cannot_be_opened(void **state) {
     assert_int_equal(fd, -1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(text_is_written_without_being_made_writable),
-        TEST(what_is_not_mapped_cannot_be_read),
-        TEST(what_is_not_mapped_cannot_be_written),
-        TEST(no_bytes_are_always_read),
-        TEST(memory_of_the_dead_is_gone),
-        TEST(a_process_that_is_gone_cannot_be_opened),
-    };
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("target memory", tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /*
- * The tracer is killed in the middle of a remote call, once before each of the ptrace requests that
- * one makes. The thread must go on by itself as if nothing had been: registers, vectors, flags,
- * signal mask, alternate stack, and what it waited for.
+ * The tracer is killed during a remote call, once before each of the ptrace requests of that call.
+ * The thread must go on by itself with the same registers, vectors, flags, signal mask and
+ * alternate stack, and still wait for the same condition.
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,6 +15,14 @@
 #include "child.h"
 #include "hold.h"
 #include "target/memory.h"
+
+#define TESTS                                                                                      \
+    TEST(running_thread_keeps_registers_and_mask)                                                  \
+    TEST(running_thread_keeps_extended_registers)                                                  \
+    TEST(thread_on_an_alternate_signal_stack)                                                      \
+    TEST(blocked_read_goes_on)                                                                     \
+    TEST(sleep_of_full_length)                                                                     \
+    TEST(signal_wait_ends_with_signal_and_mask)
 
 /* ---- a ptrace() that ends the process that uses it too often ---- */
 
@@ -218,32 +226,32 @@ static void survive_all(const struct target *target) {
     }
 }
 
-static void a_running_thread_keeps_its_registers_and_signal_mask(void **state) {
+static void running_thread_keeps_registers_and_mask(void **state) {
     (void)state;
     survive_all(&(struct target){hold_with_mask, IN_HOLD, end_hold});
 }
 
-static void a_running_thread_keeps_registers_that_must_be_asked_for(void **state) {
+static void running_thread_keeps_extended_registers(void **state) {
     (void)state;
     survive_all(&(struct target){hold_with_tiles, IN_HOLD, end_hold});
 }
 
-static void a_thread_on_an_alternate_signal_stack_stays_there(void **state) {
+static void thread_on_an_alternate_signal_stack(void **state) {
     (void)state;
     survive_all(&(struct target){hold_on_other_stack, IN_HOLD, end_hold});
 }
 
-static void a_blocked_read_goes_on(void **state) {
+static void blocked_read_goes_on(void **state) {
     (void)state;
     survive_all(&(struct target){in_read, SYS_read, end_read});
 }
 
-static void a_sleeping_thread_sleeps_its_time(void **state) {
+static void sleep_of_full_length(void **state) {
     (void)state;
     survive_all(&(struct target){in_nanosleep, SYS_nanosleep, end_sleep});
 }
 
-static void a_thread_that_waits_for_a_signal_gets_it_and_its_mask(void **state) {
+static void signal_wait_ends_with_signal_and_mask(void **state) {
     (void)state;
     survive_all(&(struct target){in_sigsuspend, SYS_rt_sigsuspend, end_suspend});
 }
@@ -263,13 +271,7 @@ static int teardown(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_running_thread_keeps_its_registers_and_signal_mask),
-        cmocka_unit_test(a_running_thread_keeps_registers_that_must_be_asked_for),
-        cmocka_unit_test(a_thread_on_an_alternate_signal_stack_stays_there),
-        cmocka_unit_test(a_blocked_read_goes_on),
-        cmocka_unit_test(a_sleeping_thread_sleeps_its_time),
-        cmocka_unit_test(a_thread_that_waits_for_a_signal_gets_it_and_its_mask),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("target recovery", tests, setup, teardown);
 }

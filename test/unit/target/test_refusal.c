@@ -1,4 +1,4 @@
-/* Why something cannot be traced: the best reason among several, and the mend. */
+/* Reasons why a process cannot be traced: the best of several, with the remedy. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,6 +6,15 @@
 
 #include "child.h"
 #include "target/refusal.h"
+
+#define TESTS                                                                                      \
+    TEST(policy_explains_refusal)                                                                  \
+    TEST(sandbox_explains_refusal)                                                                 \
+    TEST(other_user_explains_refusal)                                                              \
+    TEST(missing_rights_explain_refusal)                                                           \
+    TEST(other_spoor_explains_refusal)                                                             \
+    TEST(other_errors_unchanged)                                                                   \
+    TEST(other_tracer_explains_refusal)
 
 static void expect(const struct refusal_facts *facts, const char *why) {
     struct err err = {0};
@@ -16,7 +25,7 @@ static void expect(const struct refusal_facts *facts, const char *why) {
         fail_msg("'%s' does not say '%s'", err.text, why);
 }
 
-static void a_policy_explains_a_refusal(void **state) {
+static void policy_explains_refusal(void **state) {
     (void)state;
     expect(&(struct refusal_facts){.code = EPERM, .policy = 3, .capable = true}, "restarted");
     expect(&(struct refusal_facts){.code = EPERM, .policy = 2}, "ptrace_scope=0'");
@@ -30,14 +39,14 @@ static void a_policy_explains_a_refusal(void **state) {
     expect(&(struct refusal_facts){.code = EPERM, .policy = -1}, "security module");
 }
 
-static void a_sandbox_explains_a_refusal(void **state) {
+static void sandbox_explains_refusal(void **state) {
     (void)state;
     expect(&(struct refusal_facts){.code = EPERM, .policy = 1, .filters = 1}, "sandbox");
     expect(&(struct refusal_facts){.code = ENOSYS, .policy = -1, .filters = 1}, "sandbox");
     expect(&(struct refusal_facts){.code = EPERM, .policy = 3, .filters = 1}, "restarted");
 }
 
-static void another_user_explains_a_refusal(void **state) {
+static void other_user_explains_refusal(void **state) {
     (void)state;
     struct refusal_facts facts = {.code = EPERM, .policy = 1, .foreign = true, .user = 33};
     expect(&facts, "it is another user's (uid 33): run spoor as root");
@@ -47,7 +56,7 @@ static void another_user_explains_a_refusal(void **state) {
     expect(&facts, "sandbox");
 }
 
-static void rights_that_we_have_not_explain_a_refusal(void **state) {
+static void missing_rights_explain_refusal(void **state) {
     (void)state;
     expect(&(struct refusal_facts){.code = EPERM, .policy = -1, .stronger = true}, "as root");
     expect(&(struct refusal_facts){.code = EPERM, .policy = -1, .hides = true}, "DUMPABLE");
@@ -55,7 +64,7 @@ static void rights_that_we_have_not_explain_a_refusal(void **state) {
            "container");
 }
 
-static void another_spoor_explains_a_refusal_and_how_it_ends(void **state) {
+static void other_spoor_explains_refusal(void **state) {
     (void)state;
     struct refusal_facts facts = {.code = EPERM, .policy = 3, .tracer = 17};
     facts.attached = true;
@@ -64,7 +73,7 @@ static void another_spoor_explains_a_refusal_and_how_it_ends(void **state) {
     expect(&facts, "another spoor (process 17) records it already");
 }
 
-static void what_is_no_refusal_is_said_as_it_is(void **state) {
+static void other_errors_unchanged(void **state) {
     (void)state;
     expect(&(struct refusal_facts){.code = ESRCH, .policy = 3, .filters = 1}, strerror(ESRCH));
     expect(&(struct refusal_facts){.code = EIO, .policy = -1}, strerror(EIO));
@@ -85,7 +94,7 @@ static int trace(void *arg) {
     return thread_seize(*target, &err) == -EPERM && !strncmp(err.text, want, strlen(want)) ? 0 : 1;
 }
 
-static void another_tracer_explains_a_refusal(void **state) {
+static void other_tracer_explains_refusal(void **state) {
     (void)state;
     pid_t target = child_start(wait_for_ever, NULL);
     child_seize(target);
@@ -94,14 +103,7 @@ static void another_tracer_explains_a_refusal(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_policy_explains_a_refusal),
-        cmocka_unit_test(a_sandbox_explains_a_refusal),
-        cmocka_unit_test(another_user_explains_a_refusal),
-        cmocka_unit_test(rights_that_we_have_not_explain_a_refusal),
-        cmocka_unit_test(another_spoor_explains_a_refusal_and_how_it_ends),
-        cmocka_unit_test(what_is_no_refusal_is_said_as_it_is),
-        cmocka_unit_test(another_tracer_explains_a_refusal),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("target refusal", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* What is left of a call that was cut short is made in the agent, and the thread comes back from
- * it, or is taken out of it at any instruction, as if the call had done all that is done by then.
+/*
+ * The agent makes the remainder of an interrupted system call. The thread returns from it, or is
+ * taken out at any instruction, as if the call had done everything that is done by then.
  */
 #include <string.h>
 #include <sys/ptrace.h>
@@ -10,6 +11,13 @@
 #include "arch/x86_64/stub.h"
 #include "base/mem.h"
 #include "child.h"
+
+#define TESTS                                                                                      \
+    TEST(remainder_done_from_every_instruction)                                                    \
+    TEST(failed_remainder_counts_what_was_done)                                                    \
+    TEST(interrupted_remainder_has_another)                                                        \
+    TEST(kernel_limit_not_waited_for)                                                              \
+    TEST(calls_with_a_remainder)
 
 enum { WANTED = 100, DONE = 40, PAGE = 4096, BACK = 0x12345 };
 
@@ -118,7 +126,7 @@ static void step_through(int fd, uint64_t result) {
     expect(&regs, fd, result);
 }
 
-static void the_rest_is_done_wherever_the_thread_is_taken_out(void **state) {
+static void remainder_done_from_every_instruction(void **state) {
     (void)state;
     char got[WANTED];
     step_through(ends[1], WANTED);
@@ -126,12 +134,12 @@ static void the_rest_is_done_wherever_the_thread_is_taken_out(void **state) {
     assert_memory_equal(got, text + DONE, WANTED - DONE);
 }
 
-static void what_was_done_counts_if_the_rest_fails(void **state) {
+static void failed_remainder_counts_what_was_done(void **state) {
     (void)state;
     step_through(-1, DONE);
 }
 
-static void a_rest_that_is_cut_short_has_another(void **state) {
+static void interrupted_remainder_has_another(void **state) {
     (void)state;
     begin(ends[1]);
     struct regs regs;
@@ -147,7 +155,7 @@ static void a_rest_that_is_cut_short_has_another(void **state) {
     assert_true(rest_is_where(&regs, &call));
 }
 
-static void more_than_the_kernel_takes_is_not_waited_for(void **state) {
+static void kernel_limit_not_waited_for(void **state) {
     (void)state;
     struct regs regs = behind_write(1);
     struct rest_call call;
@@ -164,7 +172,7 @@ static void more_than_the_kernel_takes_is_not_waited_for(void **state) {
     assert_int_equal(args[1], (uint64_t)text + 1000 * sizeof(struct mmsghdr));
 }
 
-static void only_calls_that_wait_for_all_have_a_rest(void **state) {
+static void calls_with_a_remainder(void **state) {
     (void)state;
     static const struct {
         long number, result;
@@ -203,14 +211,7 @@ static void only_calls_that_wait_for_all_have_a_rest(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_rest_is_done_wherever_the_thread_is_taken_out, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(what_was_done_counts_if_the_rest_fails, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_rest_that_is_cut_short_has_another, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(more_than_the_kernel_takes_is_not_waited_for, set_up,
-                                        tear_down),
-        cmocka_unit_test(only_calls_that_wait_for_all_have_a_rest),
-    };
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

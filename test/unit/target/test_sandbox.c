@@ -1,4 +1,4 @@
-/* The seccomp filters of a stopped thread, and what they answer together. */
+/* The seccomp filters of a stopped thread, and their common answer. */
 #include <linux/seccomp.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -8,6 +8,12 @@
 #include "child.h"
 #include "target/sandbox.h"
 #include "target/status.h"
+
+#define TESTS                                                                                      \
+    TEST(all_filters_asked)                                                                        \
+    TEST(strict_mode_allows_nothing)                                                               \
+    TEST(no_filter_allows_everything)                                                              \
+    TEST(unreadable_filters_reported)
 
 static uint32_t *ready; /* shared with the child */
 
@@ -59,7 +65,7 @@ static int wait_in_two_filters(void *arg) {
     return wait_for_ever(arg);
 }
 
-static void all_filters_are_asked(void **state) {
+static void all_filters_asked(void **state) {
     (void)state;
     pid_t pid = start(wait_in_two_filters);
     struct sandbox s = read_all(pid);
@@ -120,7 +126,7 @@ static int read_in_a_filter(void *arg) {
     return refused ? 0 : 1;
 }
 
-static void what_cannot_be_read_is_said(void **state) {
+static void unreadable_filters_reported(void **state) {
     (void)state;
     *ready = 0;
     assert_int_equal(child_end(child_start(read_in_a_filter, NULL)), 0);
@@ -128,11 +134,7 @@ static void what_cannot_be_read_is_said(void **state) {
 
 int main(void) {
     ready = shared_new(sizeof *ready);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_filters_are_asked),
-        cmocka_unit_test(strict_mode_allows_nothing),
-        cmocka_unit_test(no_filter_allows_everything),
-        cmocka_unit_test(what_cannot_be_read_is_said),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("target sandbox", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What /proc tells about a thread. */
+/* Facts about a thread in /proc. */
 #include <grp.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -13,6 +13,21 @@
 
 #include "child.h"
 #include "target/status.h"
+
+#define TESTS                                                                                      \
+    TEST(process_of_a_thread)                                                                      \
+    TEST(rights_of_a_thread)                                                                       \
+    TEST(current_system_call)                                                                      \
+    TEST(missing_process_has_no_properties)                                                        \
+    TEST(names_as_in_ps)                                                                           \
+    TEST(blocked_signals_not_pending)                                                              \
+    TEST(ignored_signals_not_pending)                                                              \
+    TEST(handled_signals)                                                                          \
+    TEST(seccomp_filters_counted)                                                                  \
+    TEST(strict_seccomp_counts_as_many_filters)                                                    \
+    TEST(many_groups)                                                                              \
+    TEST(parent_thread_of_a_child)                                                                 \
+    TEST(stack_of_a_waiting_thread)
 
 enum { NOBODY = 0x7ffffff0 /* above pid_max */ };
 
@@ -45,7 +60,7 @@ static void *idle_thread(void *arg) {
     return NULL;
 }
 
-static void a_thread_belongs_to_its_process(void **state) {
+static void process_of_a_thread(void **state) {
     (void)state;
     static pid_t tid;
     pthread_t thread;
@@ -59,7 +74,7 @@ static void a_thread_belongs_to_its_process(void **state) {
     pthread_join(thread, NULL);
 }
 
-static void a_thread_has_rights(void **state) {
+static void rights_of_a_thread(void **state) {
     (void)state;
     struct status_rights rights, again;
     status_rights(getpid(), &rights);
@@ -81,7 +96,7 @@ static int sleep_for_ever(void *arg) {
     return 0;
 }
 
-static void the_call_that_a_thread_is_in_is_known(void **state) {
+static void current_system_call(void **state) {
     (void)state;
     long number = 0;
     uint64_t argument = 0;
@@ -94,7 +109,7 @@ static void the_call_that_a_thread_is_in_is_known(void **state) {
     child_kill(pid);
 }
 
-static void nobody_is_a_process_of_its_own_without_properties(void **state) {
+static void missing_process_has_no_properties(void **state) {
     (void)state;
     char name[8] = "x";
     assert_int_equal(status_process_of(NOBODY), NOBODY);
@@ -106,7 +121,7 @@ static void nobody_is_a_process_of_its_own_without_properties(void **state) {
     assert_string_equal(name, "");
 }
 
-static void names_are_as_ps_shows_them_cut_to_the_room(void **state) {
+static void names_as_in_ps(void **state) {
     (void)state;
     char name[32], old[32], small[4];
     prctl(PR_GET_NAME, old);
@@ -129,7 +144,7 @@ static int block_one_signal(void *arg) {
     return wait_for_ever(arg);
 }
 
-static void blocked_signals_do_not_count_as_pending(void **state) {
+static void blocked_signals_not_pending(void **state) {
     (void)state;
     pid_t pid = start(block_one_signal);
     child_seize(pid);
@@ -147,7 +162,7 @@ static int ignore_one_signal(void *arg) {
 }
 
 /* Only of traced processes are such queued. */
-static void ignored_signals_do_not_count_as_pending(void **state) {
+static void ignored_signals_not_pending(void **state) {
     (void)state;
     pid_t pid = start(ignore_one_signal);
     child_seize(pid);
@@ -159,7 +174,7 @@ static void ignored_signals_do_not_count_as_pending(void **state) {
     child_kill(pid);
 }
 
-static void signals_with_a_handler_are_known(void **state) {
+static void handled_signals(void **state) {
     (void)state;
     pid_t pid = start(block_one_signal);
     assert_true(status_catches(pid, SIGUSR2));
@@ -188,14 +203,14 @@ static int enter_strict_mode(void *arg) {
     return 0;
 }
 
-static void seccomp_filters_are_counted(void **state) {
+static void seccomp_filters_counted(void **state) {
     (void)state;
     pid_t pid = start(add_two_filters);
     assert_int_equal(status_seccomp_filters(pid), status_seccomp_filters(getpid()) + 2);
     child_kill(pid);
 }
 
-static void strict_seccomp_counts_as_very_many_filters(void **state) {
+static void strict_seccomp_counts_as_many_filters(void **state) {
     (void)state;
     pid_t pid = start(enter_strict_mode);
     assert_true(status_seccomp_filters(pid) > 1000);
@@ -214,7 +229,7 @@ static int join_many_groups(void *arg) {
     return add_two_filters(arg);
 }
 
-static void a_member_of_many_groups_is_no_riddle(void **state) {
+static void many_groups(void **state) {
     (void)state;
     pid_t pid = start(join_many_groups);
     if (*ready == 2) {
@@ -240,7 +255,7 @@ static void *make_child(void *ret) {
     return NULL;
 }
 
-static void a_child_is_of_the_thread_that_has_made_it(void **state) {
+static void parent_thread_of_a_child(void **state) {
     (void)state;
     pid_t own = start(wait_for_ever), others = 0;
     pthread_t thread;
@@ -254,7 +269,7 @@ static void a_child_is_of_the_thread_that_has_made_it(void **state) {
     child_kill(others);
 }
 
-static void the_stack_of_who_waits_is_known(void **state) {
+static void stack_of_a_waiting_thread(void **state) {
     (void)state;
     taddr_t sp = 0, here = (taddr_t)__builtin_frame_address(0);
     pid_t child = start(wait_for_ever);
@@ -265,20 +280,7 @@ static void the_stack_of_who_waits_is_known(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_thread_belongs_to_its_process),
-        cmocka_unit_test(a_thread_has_rights),
-        cmocka_unit_test(the_call_that_a_thread_is_in_is_known),
-        cmocka_unit_test(nobody_is_a_process_of_its_own_without_properties),
-        cmocka_unit_test(names_are_as_ps_shows_them_cut_to_the_room),
-        cmocka_unit_test(blocked_signals_do_not_count_as_pending),
-        cmocka_unit_test(ignored_signals_do_not_count_as_pending),
-        cmocka_unit_test(signals_with_a_handler_are_known),
-        cmocka_unit_test(seccomp_filters_are_counted),
-        cmocka_unit_test(strict_seccomp_counts_as_very_many_filters),
-        cmocka_unit_test(a_member_of_many_groups_is_no_riddle),
-        cmocka_unit_test(a_child_is_of_the_thread_that_has_made_it),
-        cmocka_unit_test(the_stack_of_who_waits_is_known),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("target status", tests, setup, NULL);
 }

@@ -11,6 +11,39 @@
 #include "support.h"
 #include "trace/calls.h"
 
+#define TESTS                                                                                      \
+    TEST(nested_calls)                                                                             \
+    TEST(exception_unwinds_deeper_frames)                                                          \
+    TEST(call_after_a_catch)                                                                       \
+    TEST(control_event_closes_no_own_frame)                                                        \
+    TEST(longjmp_to_a_returning_frame)                                                             \
+    TEST(tail_call_is_a_child_of_the_parent)                                                       \
+    TEST(unseen_end_at_an_equal_stack_pointer)                                                     \
+    TEST(repeated_call_after_a_longjmp)                                                            \
+    TEST(repeated_call_after_an_untraced_tail_jump)                                                \
+    TEST(return_from_another_function)                                                             \
+    TEST(exits_without_a_frame)                                                                    \
+    TEST(coroutine_frames)                                                                         \
+    TEST(stack_pieces_unwound_together)                                                            \
+    TEST(kept_calls_keep_their_stack_pieces)                                                       \
+    TEST(neighbouring_small_stacks)                                                                \
+    TEST(signal_handler_on_its_own_stack)                                                          \
+    TEST(longjmp_out_of_a_signal_stack)                                                            \
+    TEST(calls_open_before_tracing)                                                                \
+    TEST(frames_confirm_open_calls)                                                                \
+    TEST(frames_end_calls_no_longer_open)                                                          \
+    TEST(call_found_open_between_others)                                                           \
+    TEST(frames_of_several_stacks)                                                                 \
+    TEST(implausible_frames_accepted)                                                              \
+    TEST(open_calls_at_the_end)                                                                    \
+    TEST(first_stack_without_a_range)                                                              \
+    TEST(stack_across_4_gib)                                                                       \
+    TEST(time_of_direct_children)                                                                  \
+    TEST(stacks_that_differ_in_the_upper_half)                                                     \
+    TEST(recursion_of_200000_frames)                                                               \
+    TEST(bounded_number_of_stacks)                                                                 \
+    TEST(random_trees_balance)
+
 static const uint64_t LOW = 0x7ffe00010000, HIGH = 0x7ffe00020000, TOP = 0x7ffe0001f000,
                       OTHER = 0x900000;
 
@@ -98,7 +131,7 @@ static void finish(bool ended) {
 
 static void expect(const char *drawing) { assert_string_equal(play.drawn, drawing); }
 
-static void calls_nest_and_return(void **state) {
+static void nested_calls(void **state) {
     (void)state;
     enters('a', TOP);
     enters('b', TOP - 16);
@@ -109,7 +142,7 @@ static void calls_nest_and_return(void **state) {
     expect("+a +b -ba +c -ca -a");
 }
 
-static void calls_that_were_open_before_return_like_others(void **state) {
+static void calls_open_before_tracing(void **state) {
     (void)state;
     stands("abc", TOP);
     returns('c', TOP - 32);
@@ -120,7 +153,7 @@ static void calls_that_were_open_before_return_like_others(void **state) {
     expect("*a *b *c -cb +d -db -ba -a");
 }
 
-static void frames_confirm_what_is_open(void **state) {
+static void frames_confirm_open_calls(void **state) {
     (void)state;
     enters('a', TOP);
     enters('b', TOP - 16);
@@ -130,7 +163,7 @@ static void frames_confirm_what_is_open(void **state) {
     expect("+a +b -ba");
 }
 
-static void frames_end_what_is_open_no_more(void **state) {
+static void frames_end_calls_no_longer_open(void **state) {
     (void)state;
     enters('a', TOP);
     enters('b', TOP - 16);
@@ -141,7 +174,7 @@ static void frames_end_what_is_open_no_more(void **state) {
     expect("+a +b +c xcb xba *d -da xa");
 }
 
-static void a_call_that_was_open_between_others_begins_those_inside_anew(void **state) {
+static void call_found_open_between_others(void **state) {
     (void)state;
     enters('a', TOP);
     enters('c', TOP - 32);
@@ -150,7 +183,7 @@ static void a_call_that_was_open_between_others_begins_those_inside_anew(void **
     expect("+a +c xca *b *c -cb");
 }
 
-static void an_exception_unwinds_the_frames_below_the_next_event(void **state) {
+static void exception_unwinds_deeper_frames(void **state) {
     (void)state;
     enters('a', TOP);
     enters('b', TOP - 16);
@@ -162,7 +195,7 @@ static void an_exception_unwinds_the_frames_below_the_next_event(void **state) {
     expect("+a +b +c +d !dc !cb +e -eb -ba");
 }
 
-static void what_follows_a_catch_is_no_callee_of_what_was_left(void **state) {
+static void call_after_a_catch(void **state) {
     (void)state;
     enters('a', TOP);
     enters('b', TOP - 16);
@@ -174,7 +207,7 @@ static void what_follows_a_catch_is_no_callee_of_what_was_left(void **state) {
     expect("+a +b +c !cb +d -db -ba");
 }
 
-static void control_closes_no_frame_of_its_own_function_and_is_no_stray(void **state) {
+static void control_event_closes_no_own_frame(void **state) {
     (void)state;
     enters('a', TOP);
     arrives('a', TOP - 16);
@@ -185,7 +218,7 @@ static void control_closes_no_frame_of_its_own_function_and_is_no_stray(void **s
     assert_int_equal(calls_strays(play.calls), 0);
 }
 
-static void a_longjmp_to_a_frame_that_returns_unwinds_what_it_jumped_over(void **state) {
+static void longjmp_to_a_returning_frame(void **state) {
     (void)state;
     enters('a', TOP);
     enters('b', TOP - 16);
@@ -194,7 +227,7 @@ static void a_longjmp_to_a_frame_that_returns_unwinds_what_it_jumped_over(void *
     expect("+a +b +c !cb !ba -a");
 }
 
-static void a_tail_called_function_is_a_child_of_the_callers_parent(void **state) {
+static void tail_call_is_a_child_of_the_parent(void **state) {
     (void)state;
     enters('a', TOP);
     enters('b', TOP - 16);
@@ -205,7 +238,7 @@ static void a_tail_called_function_is_a_child_of_the_callers_parent(void **state
     expect("+a +b ~ba +c -ca -a");
 }
 
-static void an_unseen_end_shows_by_another_entry_at_the_same_stack_pointer(void **state) {
+static void unseen_end_at_an_equal_stack_pointer(void **state) {
     (void)state;
     enters('a', TOP);
     enters('b', TOP - 16);
@@ -215,7 +248,7 @@ static void an_unseen_end_shows_by_another_entry_at_the_same_stack_pointer(void 
     expect("+a +b +x !xb !ba +c -ca");
 }
 
-static void a_call_again_after_a_longjmp_is_a_new_call(void **state) {
+static void repeated_call_after_a_longjmp(void **state) {
     (void)state;
     enters('a', TOP);
     enters('b', TOP - 16);
@@ -225,7 +258,7 @@ static void a_call_again_after_a_longjmp_is_a_new_call(void **state) {
     expect("+a +b +c !cb !ba +b -ba");
 }
 
-static void a_call_again_after_a_tail_jump_into_untraced_code_is_a_new_call(void **state) {
+static void repeated_call_after_an_untraced_tail_jump(void **state) {
     (void)state;
     enters('a', TOP);
     enters('b', TOP - 16);
@@ -235,7 +268,7 @@ static void a_call_again_after_a_tail_jump_into_untraced_code_is_a_new_call(void
     expect("+a +b ~ba +b ~ba");
 }
 
-static void a_return_from_anothers_code_closes_the_frame_at_its_stack_pointer(void **state) {
+static void return_from_another_function(void **state) {
     (void)state;
     enters('a', TOP);
     enters('b', TOP - 16);
@@ -245,7 +278,7 @@ static void a_return_from_anothers_code_closes_the_frame_at_its_stack_pointer(vo
     assert_int_equal(calls_strays(play.calls), 0);
 }
 
-static void exits_without_a_frame_are_stray(void **state) {
+static void exits_without_a_frame(void **state) {
     (void)state;
     returns('x', TOP - 64);
     enters('a', TOP);
@@ -258,7 +291,7 @@ static void exits_without_a_frame_are_stray(void **state) {
     assert_int_equal(calls_strays(play.calls), 5);
 }
 
-static void coroutines_keep_their_frames_while_others_run(void **state) {
+static void coroutine_frames(void **state) {
     (void)state;
     enters('r', TOP); /* resume */
     enters('g', OTHER);
@@ -275,7 +308,7 @@ static void coroutines_keep_their_frames_while_others_run(void **state) {
     expect("+r 1+g 1+y -r +r 2+h 2+y -r +r 1-yg 1-g -r");
 }
 
-static void what_stands_on_further_pieces_of_a_stack_is_unwound_with_it(void **state) {
+static void stack_pieces_unwound_together(void **state) {
     (void)state;
     calls_expect_pieces(play.calls);
     enters('a', TOP);
@@ -293,7 +326,7 @@ static void what_stands_on_further_pieces_of_a_stack_is_unwound_with_it(void **s
     expect("+a +b 1+c 2+d 3+e 4+f 4!fe 3!ed 2!dc 1!cb !ba 4+g 2+h 2-hg 4-ga -a");
 }
 
-static void pieces_of_calls_that_stay_keep_theirs(void **state) {
+static void kept_calls_keep_their_stack_pieces(void **state) {
     (void)state;
     calls_expect_pieces(play.calls);
     enters('a', TOP);
@@ -312,7 +345,7 @@ static void pieces_of_calls_that_stay_keep_theirs(void **state) {
     expect("+a 1+c 2+d 3+e 3!ed 2-dc 4+f 4!fc 1!ca +b 1+c 1!cb !ba !a +d");
 }
 
-static void neighbouring_small_stacks_are_told_apart_by_the_nearest_top(void **state) {
+static void neighbouring_small_stacks(void **state) {
     (void)state;
     uint64_t a = OTHER, b = OTHER + 0x4000; /* b's stack is 16 KiB and used nearly to its end */
     enters('a', a);
@@ -329,7 +362,7 @@ static void neighbouring_small_stacks_are_told_apart_by_the_nearest_top(void **s
     assert_int_equal(calls_strays(play.calls), 0);
 }
 
-static void a_signal_handler_on_its_own_stack_leaves_the_interrupted_frames_open(void **state) {
+static void signal_handler_on_its_own_stack(void **state) {
     (void)state;
     enters('a', TOP);
     enters('b', TOP - 16);
@@ -344,7 +377,7 @@ static void a_signal_handler_on_its_own_stack_leaves_the_interrupted_frames_open
     expect("+a +b 1+s 1+t 1-ts 1-s -ba 1+s 1-s -a");
 }
 
-static void a_longjmp_out_of_a_signal_stack_is_shown_by_the_next_handler(void **state) {
+static void longjmp_out_of_a_signal_stack(void **state) {
     (void)state;
     enters('a', TOP);
     enters('s', OTHER);
@@ -356,7 +389,7 @@ static void a_longjmp_out_of_a_signal_stack_is_shown_by_the_next_handler(void **
     expect("+a 1+s 1+t -a 1!ts 1!s 1+s 1!s 1+u");
 }
 
-static void frames_may_be_of_several_stacks(void **state) {
+static void frames_of_several_stacks(void **state) {
     (void)state;
     struct trace_frame list[] = {{'a', TOP}, {'h', OTHER}, {'i', OTHER - 16}};
     struct trace_frames frames = {.count = 3, .frames = list};
@@ -372,7 +405,7 @@ static void frames_may_be_of_several_stacks(void **state) {
 }
 
 /* Of a damaged trace. */
-static void frames_without_sense_are_taken(void **state) {
+static void implausible_frames_accepted(void **state) {
     (void)state;
     struct trace_frame list[] = {{'a', 0}, {'b', 8}, {'c', 8}, {'d', UINT64_MAX >> 16}, {'e', TOP}};
     struct trace_frames frames = {.count = 5, .frames = list};
@@ -382,7 +415,7 @@ static void frames_without_sense_are_taken(void **state) {
     finish(true);
 }
 
-static void what_is_open_at_the_end_is_open_or_ended(void **state) {
+static void open_calls_at_the_end(void **state) {
     (void)state;
     enters('a', TOP);
     enters('b', TOP - 16);
@@ -394,7 +427,7 @@ static void what_is_open_at_the_end_is_open_or_ended(void **state) {
     expect("+a +b 1+c ?ba ?a 1?c +a .a");
 }
 
-static void without_a_stack_range_the_first_stack_is_number_0(void **state) {
+static void first_stack_without_a_range(void **state) {
     (void)state;
     calls_free(play.calls);
     begin(0, 0);
@@ -409,7 +442,7 @@ static void without_a_stack_range_the_first_stack_is_number_0(void **state) {
     expect("+a +b +c 1+d -cb 1-d !ba -a");
 }
 
-static void a_stack_across_4_gib_is_one_stack(void **state) {
+static void stack_across_4_gib(void **state) {
     (void)state;
     calls_free(play.calls);
     const uint64_t border = 0x7fff00000000;
@@ -433,7 +466,7 @@ static void sum(void *ctx, struct call *call, struct call *parent) {
     s->whole[call->id] += call->end - call->start;
 }
 
-static void time_of_direct_children_is_summed(void **state) {
+static void time_of_direct_children(void **state) {
     (void)state;
     static const struct calls_ops summing = {NULL, sum};
     struct trace_thread thread = {.stack_low = LOW, .stack_high = HIGH};
@@ -452,7 +485,7 @@ static void time_of_direct_children_is_summed(void **state) {
     assert_int_equal(s.child['b'], 4);
 }
 
-static void stacks_that_differ_above_the_lower_half_only_are_two(void **state) {
+static void stacks_that_differ_in_the_upper_half(void **state) {
     (void)state;
     const uint64_t twin = TOP - ((uint64_t)1 << 40), third = TOP - ((uint64_t)1 << 32);
     enters('a', TOP);
@@ -468,7 +501,7 @@ static void stacks_that_differ_above_the_lower_half_only_are_two(void **state) {
     expect("+a +b 1+c 2+d +e -eb 2-d 1-c -ba -a");
 }
 
-static void recursion_of_200000_frames_nests(void **state) {
+static void recursion_of_200000_frames(void **state) {
     (void)state;
     enum { DEPTH = 200000 };
     static const struct calls_ops summing = {NULL, sum};
@@ -482,7 +515,7 @@ static void recursion_of_200000_frames_nests(void **state) {
     assert_int_equal(s.whole['f'], (uint64_t)DEPTH * (DEPTH + 1) / 2);
 }
 
-static void the_number_of_stacks_is_bounded_and_idle_ones_go_first(void **state) {
+static void bounded_number_of_stacks(void **state) {
     (void)state;
     static const struct calls_ops silent = {0};
     struct trace_thread thread = {0};
@@ -503,7 +536,7 @@ static void the_number_of_stacks_is_bounded_and_idle_ones_go_first(void **state)
     calls_free(c);
 }
 
-static void calls_of_random_trees_balance(void **state) {
+static void random_trees_balance(void **state) {
     (void)state;
     enum { EVENTS = 100000 };
     static const struct calls_ops summing = {NULL, NULL};
@@ -519,39 +552,7 @@ static void calls_of_random_trees_balance(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(calls_nest_and_return),
-        TEST(an_exception_unwinds_the_frames_below_the_next_event),
-        TEST(what_follows_a_catch_is_no_callee_of_what_was_left),
-        TEST(control_closes_no_frame_of_its_own_function_and_is_no_stray),
-        TEST(a_longjmp_to_a_frame_that_returns_unwinds_what_it_jumped_over),
-        TEST(a_tail_called_function_is_a_child_of_the_callers_parent),
-        TEST(an_unseen_end_shows_by_another_entry_at_the_same_stack_pointer),
-        TEST(a_call_again_after_a_longjmp_is_a_new_call),
-        TEST(a_call_again_after_a_tail_jump_into_untraced_code_is_a_new_call),
-        TEST(a_return_from_anothers_code_closes_the_frame_at_its_stack_pointer),
-        TEST(exits_without_a_frame_are_stray),
-        TEST(coroutines_keep_their_frames_while_others_run),
-        TEST(what_stands_on_further_pieces_of_a_stack_is_unwound_with_it),
-        TEST(pieces_of_calls_that_stay_keep_theirs),
-        TEST(neighbouring_small_stacks_are_told_apart_by_the_nearest_top),
-        TEST(a_signal_handler_on_its_own_stack_leaves_the_interrupted_frames_open),
-        TEST(a_longjmp_out_of_a_signal_stack_is_shown_by_the_next_handler),
-        TEST(calls_that_were_open_before_return_like_others),
-        TEST(frames_confirm_what_is_open),
-        TEST(frames_end_what_is_open_no_more),
-        TEST(a_call_that_was_open_between_others_begins_those_inside_anew),
-        TEST(frames_may_be_of_several_stacks),
-        TEST(frames_without_sense_are_taken),
-        TEST(what_is_open_at_the_end_is_open_or_ended),
-        TEST(without_a_stack_range_the_first_stack_is_number_0),
-        TEST(a_stack_across_4_gib_is_one_stack),
-        TEST(time_of_direct_children_is_summed),
-        TEST(stacks_that_differ_above_the_lower_half_only_are_two),
-        TEST(recursion_of_200000_frames_nests),
-        TEST(the_number_of_stacks_is_bounded_and_idle_ones_go_first),
-        TEST(calls_of_random_trees_balance),
-    };
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

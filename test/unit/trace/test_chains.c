@@ -1,10 +1,19 @@
-/* Chains of callers: written, read back, told of by events, damaged. */
+/* Chains of callers: written, read back, announced by events, damaged. */
 #include <string.h>
 
 #include "support.h"
 #include "trace/calls.h"
 #include "trace/layout.h"
 #include "trace/records.h"
+
+#define TESTS                                                                                      \
+    TEST(chain_round_trip)                                                                         \
+    TEST(chain_number_before_its_entry)                                                            \
+    TEST(chain_right_before_its_entry)                                                             \
+    TEST(damaged_chains_left_out)                                                                  \
+    TEST(missing_chains_are_lost)                                                                  \
+    TEST(missing_chains_bounded_by_the_file_size)                                                  \
+    TEST(missed_chains_counted)
 
 static int setup(void **state) {
     *state = scratch_new();
@@ -40,7 +49,7 @@ static void expect_chain(const struct trace_reader *r, uint32_t number, uint32_t
     assert_int_equal(found->address, place->address);
 }
 
-static void chains_come_back_as_they_were(void **state) {
+static void chain_round_trip(void **state) {
     struct trace_writer *w = must_open_writer(*state);
     struct trace_chain none;
     put_chains(w);
@@ -66,7 +75,7 @@ static struct trace_event event(uint64_t ticks, uint32_t id, enum event_kind kin
 
 /* The number of a chain is no stack pointer: what is foretold of those goes on, and the stream's
  * extent is that of its calls. */
-static void the_number_of_a_chain_stands_before_its_entry(void **state) {
+static void chain_number_before_its_entry(void **state) {
     const uint64_t high = (uint64_t)0x7ffc << 32;
     const struct trace_event events[] = {
         event(1, 5, EVENT_ENTRY, high | SP),
@@ -110,7 +119,7 @@ static void note_chain(void *ctx, struct call *call, struct call *parent) {
     ((uint32_t *)ctx)[call->id] = call->chain;
 }
 
-static void a_call_has_the_chain_right_before_its_entry(void **state) {
+static void chain_right_before_its_entry(void **state) {
     (void)state;
     static const struct calls_ops ops = {.on_open = note_chain};
     uint32_t seen[5] = {9, 9, 9, 9, 9};
@@ -135,7 +144,7 @@ static void a_call_has_the_chain_right_before_its_entry(void **state) {
 }
 
 /* Every prefix of a record, and numbers that make no sense: none is read that is not there. */
-static void damaged_chains_are_left_out(void **state) {
+static void damaged_chains_left_out(void **state) {
     (void)state;
     static const struct trace_chain wrong[] = {
         {CHAIN_NONE, 0}, {CHAIN_FIRST, 0}, {CHAIN_FIRST + 5, 0}};
@@ -158,7 +167,7 @@ static void damaged_chains_are_left_out(void **state) {
 
 /* What a chain goes on with, or the function that it leads to, may stand in a block that is gone.
  */
-static void what_is_missing_is_lost(void **state) {
+static void missing_chains_are_lost(void **state) {
     struct trace_writer *w = must_open_writer(*state);
     const struct trace_chain late[] = {{CHAIN_FIRST, 4}, {CHAIN_FIRST + 2, 5}};
     trace_writer_chains(w, &(struct trace_chains){5, 1, places, CHAIN_FIRST + 2, 2, late});
@@ -173,7 +182,7 @@ static void what_is_missing_is_lost(void **state) {
 }
 
 /* One that claims ever more damaged blocks before it, as none can have been. */
-static void what_is_missing_cannot_be_more_than_the_file_has_bytes(void **state) {
+static void missing_chains_bounded_by_the_file_size(void **state) {
     enum { BLOCKS = 200, STEP = 1000 };
     struct trace_writer *w = must_open_writer(*state);
     for (uint32_t n = 1; n <= BLOCKS; n++) {
@@ -193,7 +202,7 @@ static void what_is_missing_cannot_be_more_than_the_file_has_bytes(void **state)
 }
 
 /* Who had no room, and how many those are, the end says. */
-static void chains_that_were_missed_are_counted(void **state) {
+static void missed_chains_counted(void **state) {
     const struct trace_event events[] = {
         event(1, CHAIN_EVENT, EVENT_CONTROL, CHAIN_MISSED), event(1, 5, EVENT_ENTRY, SP),
         event(2, CHAIN_EVENT, EVENT_CONTROL, CHAIN_LOST),   event(2, 6, EVENT_ENTRY, CHAIN_MISSED),
@@ -210,16 +219,7 @@ static void chains_that_were_missed_are_counted(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(chains_come_back_as_they_were, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_number_of_a_chain_stands_before_its_entry, setup,
-                                        teardown),
-        cmocka_unit_test(a_call_has_the_chain_right_before_its_entry),
-        cmocka_unit_test(damaged_chains_are_left_out),
-        cmocka_unit_test_setup_teardown(what_is_missing_is_lost, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_missing_cannot_be_more_than_the_file_has_bytes,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(chains_that_were_missed_are_counted, setup, teardown),
-    };
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("trace chains", tests, NULL, NULL);
 }

@@ -1,10 +1,15 @@
-/* What has changed while it was recorded: written, read back in order, damaged. */
+/* Records of changes during a recording: written, read back in order, damaged. */
 #include <stdio.h>
 #include <string.h>
 
 #include "support.h"
 #include "trace/layout.h"
 #include "trace/records.h"
+
+#define TESTS                                                                                      \
+    TEST(changes_in_order_of_time)                                                                 \
+    TEST(changes_before_a_branch)                                                                  \
+    TEST(longer_records_accepted)
 
 static int setup(void **state) {
     *state = scratch_new();
@@ -28,7 +33,7 @@ static void assert_same(const struct trace_change *a, const struct trace_change 
     assert_string_equal(a->filter, b->filter ? b->filter : "");
 }
 
-static void changes_come_back_in_order_of_time(void **state) {
+static void changes_in_order_of_time(void **state) {
     static const struct trace_change early = {7, TRACE_PAUSED, 12, 0, 0, NULL},
                                      late = {UINT64_MAX, 99, UINT32_MAX, 0, 0, NULL};
     struct trace_writer *w = must_open_writer(*state);
@@ -46,7 +51,7 @@ static void changes_come_back_in_order_of_time(void **state) {
     trace_reader_free(r);
 }
 
-static void a_branch_tells_of_changes_before_it(void **state) {
+static void changes_before_a_branch(void **state) {
     AUTO_FREE char *path = mem_printf("%s.1", (const char *)*state);
     struct trace_writer *w = must_open_writer(*state), *branch;
     trace_writer_keep(w);
@@ -69,7 +74,7 @@ static bool is_record(const struct bytes *payload, size_t size) {
     return fields_change(&f, &change);
 }
 
-static void a_record_may_be_longer_but_not_shorter(void **state) {
+static void longer_records_accepted(void **state) {
     (void)state;
     enum { PADDING = 32 };
     struct block *block = record_change(&chosen);
@@ -84,11 +89,7 @@ static void a_record_may_be_longer_but_not_shorter(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(changes_come_back_in_order_of_time),
-        TEST(a_branch_tells_of_changes_before_it),
-        TEST(a_record_may_be_longer_but_not_shorter),
-    };
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("trace changes", tests, NULL, NULL);
 }

@@ -1,5 +1,4 @@
-/* Bytes that no spoor wrote: never a crash, always a word for the user, and all that can be read.
- */
+/* Files that spoor did not write: no crash, always a message, and all readable data is read. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,6 +7,22 @@
 #include "support.h"
 #include "trace/checksum.h"
 #include "trace/layout.h"
+
+#define TESTS                                                                                      \
+    TEST(missing_file)                                                                             \
+    TEST(empty_file)                                                                               \
+    TEST(foreign_files)                                                                            \
+    TEST(trace_of_a_newer_spoor)                                                                   \
+    TEST(damaged_header)                                                                           \
+    TEST(trace_without_its_session)                                                                \
+    TEST(trace_cut_at_any_byte)                                                                    \
+    TEST(any_flipped_byte)                                                                         \
+    TEST(damaged_events_become_a_loss)                                                             \
+    TEST(malicious_payloads)                                                                       \
+    TEST(unknown_blocks_and_longer_records)                                                        \
+    TEST(hole_without_an_index)                                                                    \
+    TEST(file_cut_while_read)                                                                      \
+    TEST(missing_stream)
 
 enum { SMALL_ITEMS = 3 * 300 + 3 + 1 };
 
@@ -31,16 +46,16 @@ static void expect_refused(const char *path, const char *tag, const char *text) 
     assert_null(r);
 }
 
-static void a_missing_file_is_refused(void **state) {
+static void missing_file(void **state) {
     expect_refused(*state, "open", ": cannot open: No such file or directory");
 }
 
-static void an_empty_file_is_refused(void **state) {
+static void empty_file(void **state) {
     must_store(*state, "", 0);
     expect_refused(*state, "empty-trace", ": is empty: nothing was recorded");
 }
 
-static void foreign_files_are_refused(void **state) {
+static void foreign_files(void **state) {
     must_store(*state, "Record of a famous voyage, in plain text", 40);
     expect_refused(*state, "not-a-trace", ": is not a spoor trace");
     must_store(*state, "s", 1); /* could be the beginning of one */
@@ -51,14 +66,14 @@ static void foreign_files_are_refused(void **state) {
     expect_refused("/dev/null", "not-a-trace", ": is not a spoor trace, but a device or pipe");
 }
 
-static void a_trace_of_a_newer_spoor_is_refused(void **state) {
+static void trace_of_a_newer_spoor(void **state) {
     struct disk_header header = {.magic = DISK_MAGIC, .version = 2, .header_bytes = 4096};
     must_store(*state, &header, sizeof header);
     expect_refused(*state, "newer-format",
                    ": was written by a newer spoor (format 2; this one reads 1): upgrade spoor");
 }
 
-static void a_damaged_header_is_refused(void **state) {
+static void damaged_header(void **state) {
     size_t size;
     write_small_trace(*state);
     AUTO_FREE uint8_t *bytes = must_load(*state, &size);
@@ -67,7 +82,7 @@ static void a_damaged_header_is_refused(void **state) {
     expect_refused(*state, "corrupt-trace", ": is damaged: its header is not valid");
 }
 
-static void a_trace_without_its_session_is_refused(void **state) {
+static void trace_without_its_session(void **state) {
     size_t size;
     write_small_trace(*state);
     AUTO_FREE uint8_t *bytes = must_load(*state, &size);
@@ -77,7 +92,7 @@ static void a_trace_without_its_session_is_refused(void **state) {
                    ": is damaged: the facts about the recording cannot be read");
 }
 
-static void a_trace_cut_off_anywhere_gives_what_stands_before(void **state) {
+static void trace_cut_at_any_byte(void **state) {
     size_t size, before = 0;
     write_small_trace(*state);
     AUTO_FREE uint8_t *bytes = must_load(*state, &size);
@@ -98,7 +113,7 @@ static void a_trace_cut_off_anywhere_gives_what_stands_before(void **state) {
     assert_int_equal(before, SMALL_ITEMS);
 }
 
-static void a_flipped_byte_anywhere_is_noticed_and_spares_the_rest(void **state) {
+static void any_flipped_byte(void **state) {
     size_t size, refused = 0;
     write_small_trace(*state);
     AUTO_FREE uint8_t *bytes = must_load(*state, &size);
@@ -141,7 +156,7 @@ static void seal(block_head *head) {
     head->check = checksum(head, offsetof(struct disk_block, check));
 }
 
-static void a_damaged_block_of_events_becomes_a_loss(void **state) {
+static void damaged_events_become_a_loss(void **state) {
     size_t size;
     write_small_trace(*state);
     AUTO_FREE uint8_t *bytes = must_load(*state, &size);
@@ -166,7 +181,7 @@ static void a_damaged_block_of_events_becomes_a_loss(void **state) {
 }
 
 /* Any payload whatever with checksums that hold, as a liar would make it. */
-static void payloads_of_a_liar_are_survived(void **state) {
+static void malicious_payloads(void **state) {
     uint64_t random = 99;
     size_t size;
     write_small_trace(*state);
@@ -192,7 +207,7 @@ static void payloads_of_a_liar_are_survived(void **state) {
     }
 }
 
-static void unknown_blocks_and_longer_records_are_skipped(void **state) {
+static void unknown_blocks_and_longer_records(void **state) {
     size_t size;
     write_small_trace(*state);
     AUTO_FREE uint8_t *bytes = must_load(*state, &size);
@@ -218,7 +233,7 @@ static void unknown_blocks_and_longer_records_are_skipped(void **state) {
     assert_int_equal(walk_trace(*state), SMALL_ITEMS);
 }
 
-static void a_hole_in_the_middle_is_jumped_over_without_an_index(void **state) {
+static void hole_without_an_index(void **state) {
     size_t size;
     write_small_trace(*state);
     AUTO_FREE uint8_t *bytes = must_load(*state, &size);
@@ -232,7 +247,7 @@ static void a_hole_in_the_middle_is_jumped_over_without_an_index(void **state) {
     assert_int_equal(walk_trace(*state), SMALL_ITEMS - items);
 }
 
-static void a_file_cut_while_it_is_read_gives_an_error_not_a_signal(void **state) {
+static void file_cut_while_read(void **state) {
     AUTO_FREE struct trace_event *events = generate(SHAPE_TREE, 200000, 1, 0);
     struct trace_writer *w = must_open_writer(*state);
     feed(w, 0, events, 200000);
@@ -253,7 +268,7 @@ static void a_file_cut_while_it_is_read_gives_an_error_not_a_signal(void **state
     trace_reader_free(r);
 }
 
-static void a_stream_that_is_not_there_is_refused(void **state) {
+static void missing_stream(void **state) {
     struct trace_cursor *c = NULL;
     struct err err;
     write_small_trace(*state);
@@ -264,22 +279,7 @@ static void a_stream_that_is_not_there_is_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(a_missing_file_is_refused),
-        TEST(an_empty_file_is_refused),
-        TEST(foreign_files_are_refused),
-        TEST(a_trace_of_a_newer_spoor_is_refused),
-        TEST(a_damaged_header_is_refused),
-        TEST(a_trace_without_its_session_is_refused),
-        TEST(a_trace_cut_off_anywhere_gives_what_stands_before),
-        TEST(a_flipped_byte_anywhere_is_noticed_and_spares_the_rest),
-        TEST(a_damaged_block_of_events_becomes_a_loss),
-        TEST(payloads_of_a_liar_are_survived),
-        TEST(unknown_blocks_and_longer_records_are_skipped),
-        TEST(a_hole_in_the_middle_is_jumped_over_without_an_index),
-        TEST(a_file_cut_while_it_is_read_gives_an_error_not_a_signal),
-        TEST(a_stream_that_is_not_there_is_refused),
-    };
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

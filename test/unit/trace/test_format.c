@@ -8,6 +8,14 @@
 #include "trace/layout.h"
 #include "trace/varint.h"
 
+#define TESTS                                                                                      \
+    TEST(documented_offsets)                                                                       \
+    TEST(documented_block_types)                                                                   \
+    TEST(documented_magics_and_version)                                                            \
+    TEST(checksum_is_xxh64)                                                                        \
+    TEST(numbers_of_every_length)                                                                  \
+    TEST(documented_number_encoding)
+
 struct field {
     const char *structure, *name;
     size_t offset, size;
@@ -79,7 +87,7 @@ static size_t check_field(const char *line) {
     return 0;
 }
 
-static void every_documented_offset_is_the_codes(void **state) {
+static void documented_offsets(void **state) {
     (void)state;
     assert_int_equal(each_line(check_field), FIELDS);
 }
@@ -100,12 +108,12 @@ static size_t check_type(const char *line) {
     return 1;
 }
 
-static void every_documented_block_type_is_the_codes(void **state) {
+static void documented_block_types(void **state) {
     (void)state;
     assert_int_equal(each_line(check_type), 14);
 }
 
-static void the_document_names_the_magics_and_the_version(void **state) {
+static void documented_magics_and_version(void **state) {
     (void)state;
     char version[64], magic[64];
     snprintf(version, sizeof version, "| 8 | 4 | version | %d |", TRACE_FORMAT_VERSION);
@@ -119,7 +127,7 @@ static void the_document_names_the_magics_and_the_version(void **state) {
 }
 
 /* Vectors of xxHash's own test suite and of `xxhsum -H1`. */
-static void the_checksum_is_xxh64(void **state) {
+static void checksum_is_xxh64(void **state) {
     (void)state;
     static const char text[] = "Nobody inspects the spammish repetition";
     assert_true(checksum("", 0) == 0xef46db3751d8e999u);
@@ -128,7 +136,7 @@ static void the_checksum_is_xxh64(void **state) {
     assert_true(checksum(text, sizeof text - 1) == 0xfbcea83c8a378bf1u);
 }
 
-static void numbers_of_every_length_come_back(void **state) {
+static void numbers_of_every_length(void **state) {
     (void)state;
     uint8_t bytes[32];
     size_t longest = 0;
@@ -146,7 +154,7 @@ static void numbers_of_every_length_come_back(void **state) {
     assert_int_equal(longest, VARINT_MAX_BYTES);
 }
 
-static void numbers_are_encoded_as_documented(void **state) {
+static void documented_number_encoding(void **state) {
     (void)state;
     static const struct {
         uint64_t value;
@@ -178,14 +186,8 @@ int main(int argc, char **argv) {
     uint8_t *bytes = must_load(argv[1], &size);
     document = mem_printf("%.*s", (int)size, (char *)bytes);
     free(bytes);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_documented_offset_is_the_codes),
-        cmocka_unit_test(every_documented_block_type_is_the_codes),
-        cmocka_unit_test(the_document_names_the_magics_and_the_version),
-        cmocka_unit_test(the_checksum_is_xxh64),
-        cmocka_unit_test(numbers_of_every_length_come_back),
-        cmocka_unit_test(numbers_are_encoded_as_documented),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(document);
     return failed;

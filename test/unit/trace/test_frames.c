@@ -1,9 +1,18 @@
-/* What was open at a time: written, read back in its place among the events, damaged. */
+/* Frames that were open at a time: written, read back in their place among the events, damaged. */
 #include <string.h>
 
 #include "support.h"
 #include "trace/layout.h"
 #include "trace/records.h"
+
+#define TESTS                                                                                      \
+    TEST(frame_round_trip)                                                                         \
+    TEST(frames_before_the_first_later_item)                                                       \
+    TEST(frames_in_merged_streams)                                                                 \
+    TEST(innermost_frames_kept)                                                                    \
+    TEST(cut_records_refused)                                                                      \
+    TEST(numbers_out_of_range_refused)                                                             \
+    TEST(frames_of_an_impossible_stream)
 
 static int setup(void **state) {
     *state = scratch_new();
@@ -51,7 +60,7 @@ static void expect_drawn(struct trace_reader *r, uint32_t stream, const char *dr
     assert_string_equal(drawn, drawing);
 }
 
-static void frames_come_back_as_they_were(void **state) {
+static void frame_round_trip(void **state) {
     struct trace_writer *w = must_open_writer(*state);
     put_frames(w, 2, 77, CHAIN);
     must_finish(w);
@@ -73,7 +82,7 @@ static void frames_come_back_as_they_were(void **state) {
     trace_reader_free(r);
 }
 
-static void frames_stand_before_the_first_item_that_is_not_earlier(void **state) {
+static void frames_before_the_first_later_item(void **state) {
     struct trace_writer *w = must_open_writer(*state);
     put_events(w, 0, 10, 40);
     trace_writer_flush(w);
@@ -93,7 +102,7 @@ static void frames_stand_before_the_first_item_that_is_not_earlier(void **state)
     trace_reader_free(r);
 }
 
-static void merged_streams_have_frames_in_their_places(void **state) {
+static void frames_in_merged_streams(void **state) {
     struct trace_writer *w = must_open_writer(*state);
     put_events(w, 0, 10, 60);
     put_frames(w, 0, 25, 1);
@@ -118,7 +127,7 @@ static void merged_streams_have_frames_in_their_places(void **state) {
     trace_reader_free(r);
 }
 
-static void of_too_many_frames_the_innermost_are_kept(void **state) {
+static void innermost_frames_kept(void **state) {
     AUTO_FREE struct trace_frame *many = mem_alloc((DISK_FRAMES_MAX + 3) * sizeof *many);
     for (uint32_t i = 0; i < DISK_FRAMES_MAX + 3; i++)
         many[i] = (struct trace_frame){i, 0x7fff00000000 - 64 * i};
@@ -154,7 +163,7 @@ static bool is_record(const struct bytes *payload, size_t size) {
     return ok;
 }
 
-static void a_record_cut_off_anywhere_is_refused(void **state) {
+static void cut_records_refused(void **state) {
     (void)state;
     struct bytes payload = payload_new();
     assert_true(is_record(&payload, payload.count));
@@ -163,7 +172,7 @@ static void a_record_cut_off_anywhere_is_refused(void **state) {
     free(payload.at);
 }
 
-static void numbers_out_of_range_are_refused(void **state) {
+static void numbers_out_of_range_refused(void **state) {
     (void)state;
     enum { COUNT_AT = 2, ID_AT = 3, SP_AT = 4 };
     static const uint8_t huge[] = {0xff, 255, 255, 255, 255, 255, 255, 255, 127};
@@ -178,7 +187,7 @@ static void numbers_out_of_range_are_refused(void **state) {
     }
 }
 
-static void frames_of_an_impossible_stream_are_damage(void **state) {
+static void frames_of_an_impossible_stream(void **state) {
     struct trace_writer *w = must_open_writer(*state);
     put_frames(w, UINT32_MAX, 1, CHAIN);
     must_finish(w);
@@ -189,15 +198,7 @@ static void frames_of_an_impossible_stream_are_damage(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(frames_come_back_as_they_were),
-        TEST(frames_stand_before_the_first_item_that_is_not_earlier),
-        TEST(merged_streams_have_frames_in_their_places),
-        TEST(of_too_many_frames_the_innermost_are_kept),
-        TEST(a_record_cut_off_anywhere_is_refused),
-        TEST(numbers_out_of_range_are_refused),
-        TEST(frames_of_an_impossible_stream_are_damage),
-    };
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("trace frames", tests, NULL, NULL);
 }

@@ -1,7 +1,9 @@
-/* What reading costs in memory does not depend on how long the trace is. */
+/* The memory that reading takes does not depend on the length of the trace. */
 #include <malloc.h>
 
 #include "support.h"
+
+#define TESTS TEST(one_block_per_stream_in_memory)
 
 #ifdef __SANITIZE_ADDRESS__
 size_t __sanitizer_get_current_allocated_bytes(void);
@@ -52,7 +54,7 @@ static size_t peak_of_merge(struct trace_reader *r) {
     return peak;
 }
 
-static void a_cursor_and_a_merge_hold_a_block_a_stream_however_long_the_trace(void **state) {
+static void one_block_per_stream_in_memory(void **state) {
     (void)state;
     char *path = scratch_new();
     size_t cursor[2], merge[2];
@@ -71,8 +73,7 @@ static void a_cursor_and_a_merge_hold_a_block_a_stream_however_long_the_trace(vo
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cursor_and_a_merge_hold_a_block_a_stream_however_long_the_trace),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

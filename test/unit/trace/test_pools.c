@@ -16,6 +16,28 @@
 
 #include "trace/calls.h"
 
+#define TESTS                                                                                      \
+    TEST(call_ended_by_another_thread)                                                             \
+    TEST(threads_alternate_on_two_stacks)                                                          \
+    TEST(frames_per_thread)                                                                        \
+    TEST(handlers_on_neighbouring_stacks)                                                          \
+    TEST(own_stacks_stay_with_their_thread)                                                        \
+    TEST(own_stack_begins_at_its_end)                                                              \
+    TEST(frames_end_the_last_calls_of_a_thread)                                                    \
+    TEST(known_stacks_may_touch)                                                                   \
+    TEST(moved_stack_with_its_calls)                                                               \
+    TEST(parked_stack_moved_by_another_thread)                                                     \
+    TEST(stacks_moved_by_two_threads)                                                              \
+    TEST(calls_on_a_freed_stack)                                                                   \
+    TEST(new_stack_is_no_moved_stack)                                                              \
+    TEST(moved_stack_known_by_its_frames)                                                          \
+    TEST(stack_with_outside_frames_not_moved)                                                      \
+    TEST(ambiguous_stacks_not_moved)                                                               \
+    TEST(repeated_words_count_once)                                                                \
+    TEST(invalid_stacks_not_believed)                                                              \
+    TEST(range_that_holds_other_stacks)                                                            \
+    TEST(thousands_of_stacks)
+
 enum { A, B }; /* threads */
 enum { OWN_A = 0x110000, OWN_B = 0x130000, FIBER = 0x900000, OTHER_FIBER = 0xa00000 };
 
@@ -96,7 +118,7 @@ static void moves(uint32_t thread) { event(thread, STACK_MOVES, EVENT_CONTROL, O
 static void expect(const char *drawing) { assert_string_equal(play.drawn, drawing); }
 static void expect_strays(uint64_t count) { assert_int_equal(calls_strays(play.calls), count); }
 
-static void a_call_ends_in_another_thread(void **state) {
+static void call_ended_by_another_thread(void **state) {
     (void)state;
     enters(A, 'r', OWN_A - 64);
     enters(A, 'f', FIBER);
@@ -112,7 +134,7 @@ static void a_call_ends_in_another_thread(void **state) {
     expect_strays(0);
 }
 
-static void threads_run_on_two_stacks_by_turns(void **state) {
+static void threads_alternate_on_two_stacks(void **state) {
     (void)state;
     enters(A, 'a', FIBER);
     enters(B, 'b', OTHER_FIBER);
@@ -126,7 +148,7 @@ static void threads_run_on_two_stacks_by_turns(void **state) {
 }
 
 /* A thread has come to where another's stack was. */
-static void frames_of_a_thread_are_not_anothers(void **state) {
+static void frames_per_thread(void **state) {
     (void)state;
     struct trace_frame frame = {'a', OWN_A - 64};
     struct trace_frames frames = {.ticks = 50, .count = 1, .frames = &frame};
@@ -142,7 +164,7 @@ static void frames_of_a_thread_are_not_anothers(void **state) {
 }
 
 /* Each thread has one of its own, and they lie side by side. */
-static void handlers_on_neighbouring_stacks_are_told_apart(void **state) {
+static void handlers_on_neighbouring_stacks(void **state) {
     (void)state;
     enters(A, 'a', FIBER);
     enters(A, 'b', FIBER - 32);
@@ -155,7 +177,7 @@ static void handlers_on_neighbouring_stacks_are_told_apart(void **state) {
     expect("1+a 1+ba 2+c 2+dc 1-ba 2-dc 1-a 2-c");
 }
 
-static void threads_own_stacks_stay(void **state) {
+static void own_stacks_stay_with_their_thread(void **state) {
     (void)state;
     enters(A, 'a', OWN_A - 64);
     enters(B, 'b', OWN_B - 64);
@@ -170,7 +192,7 @@ static void threads_own_stacks_stay(void **state) {
 
 /* A function that nobody has called finds its stack empty (clone3). Where one ends, the next may
  * begin. */
-static void a_threads_own_stack_begins_at_its_very_end(void **state) {
+static void own_stack_begins_at_its_end(void **state) {
     (void)state;
     enters(B, 'b', OWN_B);
     enters(B, 'c', OWN_B - 16);
@@ -178,7 +200,7 @@ static void a_threads_own_stack_begins_at_its_very_end(void **state) {
     expect("+b +cb 1+d");
 }
 
-static void frames_of_a_thread_end_what_it_ran_last(void **state) {
+static void frames_end_the_last_calls_of_a_thread(void **state) {
     (void)state;
     struct trace_frames none = {.ticks = 50};
     enters(A, 'a', FIBER);
@@ -190,7 +212,7 @@ static void frames_of_a_thread_end_what_it_ran_last(void **state) {
     expect("1+a 2+b 1+ca 1xca 1xa@0 2-b");
 }
 
-static void stacks_of_known_bounds_may_touch(void **state) {
+static void known_stacks_may_touch(void **state) {
     (void)state;
     made(A, 0x900000, 0x900800);
     made(A, 0x900800, 0x901000);
@@ -204,7 +226,7 @@ static void stacks_of_known_bounds_may_touch(void **state) {
     expect_strays(0);
 }
 
-static void a_moved_stack_takes_its_calls_along(void **state) {
+static void moved_stack_with_its_calls(void **state) {
     (void)state;
     made(A, 0x900000, 0x900800);
     enters(A, 'a', 0x9007f8);
@@ -221,7 +243,7 @@ static void a_moved_stack_takes_its_calls_along(void **state) {
 }
 
 /* Its place is another's at once. The thread that moves it is not the one that ran on it. */
-static void a_parked_stack_is_moved_by_another_thread(void **state) {
+static void parked_stack_moved_by_another_thread(void **state) {
     (void)state;
     made(A, 0x900000, 0x901000);
     made(A, 0x901000, 0x902000);
@@ -239,7 +261,7 @@ static void a_parked_stack_is_moved_by_another_thread(void **state) {
     expect_strays(0);
 }
 
-static void two_threads_move_stacks_at_a_time(void **state) {
+static void stacks_moved_by_two_threads(void **state) {
     (void)state;
     made(A, 0x900000, 0x900800);
     made(A, 0x900800, 0x901000);
@@ -256,7 +278,7 @@ static void two_threads_move_stacks_at_a_time(void **state) {
     expect("1+a 2+b 1-a 2-b");
 }
 
-static void calls_on_a_freed_stack_were_left(void **state) {
+static void calls_on_a_freed_stack(void **state) {
     (void)state;
     made(A, 0x900000, 0x900800);
     enters(A, 'a', 0x9007f8);
@@ -267,7 +289,7 @@ static void calls_on_a_freed_stack_were_left(void **state) {
 }
 
 /* What is made after a move is over is no place for the stack that is freed next. */
-static void a_stack_that_is_made_is_not_one_that_moves(void **state) {
+static void new_stack_is_no_moved_stack(void **state) {
     (void)state;
     made(A, 0x900000, 0x900800);
     enters(A, 'a', 0x9007f8);
@@ -280,7 +302,7 @@ static void a_stack_that_is_made_is_not_one_that_moves(void **state) {
 }
 
 /* Its bounds were not told (attach). */
-static void a_stack_is_known_by_its_frames_when_it_moves(void **state) {
+static void moved_stack_known_by_its_frames(void **state) {
     (void)state;
     enters(A, 'a', 0x9007f8);
     enters(A, 'b', 0x900700);
@@ -293,7 +315,7 @@ static void a_stack_is_known_by_its_frames_when_it_moves(void **state) {
     expect_strays(0);
 }
 
-static void a_stack_with_frames_elsewhere_is_not_moved(void **state) {
+static void stack_with_outside_frames_not_moved(void **state) {
     (void)state;
     enters(A, 'a', 0x900808); /* taken for a caller of what stands close below */
     enters(A, 'b', 0x900700);
@@ -309,7 +331,7 @@ static void a_stack_with_frames_elsewhere_is_not_moved(void **state) {
 }
 
 /* Two threads' worth of frames in one stretch: which of them moved is not known. */
-static void of_two_stacks_in_one_place_none_is_moved(void **state) {
+static void ambiguous_stacks_not_moved(void **state) {
     (void)state;
     enters(A, 'a', 0x940000);
     enters(A, 'b', 0x900100);
@@ -321,7 +343,7 @@ static void of_two_stacks_in_one_place_none_is_moved(void **state) {
     expect_strays(1);
 }
 
-static void words_told_again_count_once(void **state) {
+static void repeated_words_count_once(void **state) {
     (void)state;
     event(A, STACK_MADE_LOW, EVENT_CONTROL, 0x900000);
     made(A, 0x900000, 0x900800);
@@ -337,7 +359,7 @@ static void words_told_again_count_once(void **state) {
     expect("2+a 2-a");
 }
 
-static void what_is_no_stack_is_not_believed(void **state) {
+static void invalid_stacks_not_believed(void **state) {
     (void)state;
     enters(A, 'a', FIBER);
     made(A, 0x900000, 0x900000);
@@ -353,7 +375,7 @@ static void what_is_no_stack_is_not_believed(void **state) {
 }
 
 /* Go gives new threads small stacks among the others, of which only the first address was known. */
-static void a_range_that_holds_other_stacks_was_none(void **state) {
+static void range_that_holds_other_stacks(void **state) {
     (void)state;
     made(A, OWN_B - 0x4000, OWN_B);
     made(A, OWN_B - 0x8000, OWN_B - 0x4000);
@@ -365,7 +387,7 @@ static void a_range_that_holds_other_stacks_was_none(void **state) {
     expect("1+s 2+g +a 2-g 1-s");
 }
 
-static void thousands_of_stacks_are_told_apart(void **state) {
+static void thousands_of_stacks(void **state) {
     (void)state;
     enum { MANY = 20000, BYTES = 2048 };
     for (uint64_t i = 0; i < MANY; i++)
@@ -383,30 +405,8 @@ static void thousands_of_stacks_are_told_apart(void **state) {
     expect_strays(0);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        TEST(a_call_ends_in_another_thread),
-        TEST(threads_run_on_two_stacks_by_turns),
-        TEST(frames_of_a_thread_are_not_anothers),
-        TEST(handlers_on_neighbouring_stacks_are_told_apart),
-        TEST(threads_own_stacks_stay),
-        TEST(a_threads_own_stack_begins_at_its_very_end),
-        TEST(frames_of_a_thread_end_what_it_ran_last),
-        TEST(stacks_of_known_bounds_may_touch),
-        TEST(a_moved_stack_takes_its_calls_along),
-        TEST(a_parked_stack_is_moved_by_another_thread),
-        TEST(two_threads_move_stacks_at_a_time),
-        TEST(calls_on_a_freed_stack_were_left),
-        TEST(a_stack_that_is_made_is_not_one_that_moves),
-        TEST(a_stack_is_known_by_its_frames_when_it_moves),
-        TEST(a_stack_with_frames_elsewhere_is_not_moved),
-        TEST(of_two_stacks_in_one_place_none_is_moved),
-        TEST(words_told_again_count_once),
-        TEST(what_is_no_stack_is_not_believed),
-        TEST(a_range_that_holds_other_stacks_was_none),
-        TEST(thousands_of_stacks_are_told_apart),
-    };
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

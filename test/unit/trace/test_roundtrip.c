@@ -1,8 +1,21 @@
-/* What is written is what is read. */
+/* Readers get exactly the data that was written. */
 #include <string.h>
 #include <unistd.h>
 
 #include "support.h"
+
+#define TESTS                                                                                      \
+    TEST(every_shape_of_stream)                                                                    \
+    TEST(random_streams)                                                                           \
+    TEST(extreme_values)                                                                           \
+    TEST(stacks_anywhere)                                                                          \
+    TEST(recursion_of_200000_frames)                                                               \
+    TEST(losses_and_thread_ends)                                                                   \
+    TEST(limits_round_trip)                                                                        \
+    TEST(facts_round_trip)                                                                         \
+    TEST(branch_begins_with_kept_facts)                                                            \
+    TEST(ticks_to_nanoseconds)                                                                     \
+    TEST(merge_in_order_of_time)
 
 static int setup(void **state) {
     *state = scratch_new();
@@ -34,7 +47,7 @@ static void expect_events(struct trace_reader *r, uint32_t stream, const struct 
     trace_cursor_free(c);
 }
 
-static void every_shape_of_stream_comes_back_exactly(void **state) {
+static void every_shape_of_stream(void **state) {
     enum { EVENTS = 200000 };
     struct trace_event *events[SHAPE_COUNT];
     struct trace_writer *w = must_open_writer(*state);
@@ -55,7 +68,7 @@ static void every_shape_of_stream_comes_back_exactly(void **state) {
     trace_reader_free(r);
 }
 
-static void random_streams_of_any_length_come_back_exactly(void **state) {
+static void random_streams(void **state) {
     for (uint64_t seed = 0; seed < 60; seed++) {
         uint64_t random = seed + 1;
         size_t count = random_below(&random, 3000);
@@ -72,7 +85,7 @@ static void random_streams_of_any_length_come_back_exactly(void **state) {
     }
 }
 
-static void odd_stack_pointers_and_the_largest_ids_and_clocks_come_back_exactly(void **state) {
+static void extreme_values(void **state) {
     static const struct trace_event events[] = {
         {.ticks = 5, .site = 0x3fffffffu << 2 | EVENT_ENTRY, .sp = 0xfffffffd},
         {.ticks = 5, .site = 0u << 2 | EVENT_ENTRY, .sp = 3},
@@ -92,7 +105,7 @@ static void odd_stack_pointers_and_the_largest_ids_and_clocks_come_back_exactly(
     trace_reader_free(r);
 }
 
-static void stacks_may_be_anywhere_and_look_alike(void **state) {
+static void stacks_anywhere(void **state) {
     enum { TURNS = 300 };
     static const uint64_t stacks[] = {0x7ffc12345678, 0x12345678, 0x555512345678, 0xffff12345678};
     AUTO_FREE struct trace_event *events = mem_alloc((size_t)TURNS * 8 * sizeof *events);
@@ -114,7 +127,7 @@ static void stacks_may_be_anywhere_and_look_alike(void **state) {
     trace_reader_free(r);
 }
 
-static void recursion_of_200000_frames_comes_back_exactly(void **state) {
+static void recursion_of_200000_frames(void **state) {
     enum { DEPTH = 200000 };
     AUTO_FREE struct trace_event *events = mem_alloc(2 * DEPTH * sizeof *events);
     for (uint32_t i = 0; i < DEPTH; i++) {
@@ -132,7 +145,7 @@ static void recursion_of_200000_frames_comes_back_exactly(void **state) {
     trace_reader_free(r);
 }
 
-static void losses_and_the_end_of_a_thread_keep_their_place(void **state) {
+static void losses_and_thread_ends(void **state) {
     static const struct trace_event entry = {.ticks = 50, .site = 4, .sp = 64};
     struct trace_writer *w = must_open_writer(*state);
     trace_writer_events(w, 0, &entry, 1);
@@ -188,7 +201,7 @@ static void check_module(const struct trace_reader *r) {
     assert_false(trace_reader_function(r, 14, &found, &f));
 }
 
-static void limits_come_back(void **state) {
+static void limits_round_trip(void **state) {
     struct trace_writer *w = must_open_limited(*state, 3, 5000000000);
     must_finish(w);
     struct trace_reader *r = must_open_reader(*state);
@@ -197,7 +210,7 @@ static void limits_come_back(void **state) {
     trace_reader_free(r);
 }
 
-static void facts_come_back_exactly(void **state) {
+static void facts_round_trip(void **state) {
     write_small_trace(*state);
     struct trace_reader *r = must_open_reader(*state);
     const struct trace_session *s = trace_reader_session(r);
@@ -223,7 +236,7 @@ static void facts_come_back_exactly(void **state) {
 }
 
 /* A further trace of the same session, as snapshots are. */
-static void a_branch_begins_with_what_was_kept(void **state) {
+static void branch_begins_with_kept_facts(void **state) {
     AUTO_FREE char *path = mem_printf("%s.1", (char *)*state);
     static const struct trace_function function = {.address = 16, .size = 8, .name = "f"};
     static const struct trace_module module = {
@@ -267,7 +280,7 @@ static void a_branch_begins_with_what_was_kept(void **state) {
     trace_reader_free(r);
 }
 
-static void ticks_become_nanoseconds_by_the_first_and_last_clock(void **state) {
+static void ticks_to_nanoseconds(void **state) {
     write_small_trace(*state); /* 2 000 000 ticks are 1 000 000 ns, from tick 1 000 000 */
     struct trace_reader *r = must_open_reader(*state);
     assert_int_equal(trace_reader_ns(r, 0), 0);
@@ -277,7 +290,7 @@ static void ticks_become_nanoseconds_by_the_first_and_last_clock(void **state) {
     trace_reader_free(r);
 }
 
-static void a_merge_gives_all_streams_in_order_of_time(void **state) {
+static void merge_in_order_of_time(void **state) {
     write_small_trace(*state);
     struct trace_reader *r = must_open_reader(*state);
     struct trace_merge *m;
@@ -293,19 +306,7 @@ static void a_merge_gives_all_streams_in_order_of_time(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(every_shape_of_stream_comes_back_exactly),
-        TEST(random_streams_of_any_length_come_back_exactly),
-        TEST(odd_stack_pointers_and_the_largest_ids_and_clocks_come_back_exactly),
-        TEST(stacks_may_be_anywhere_and_look_alike),
-        TEST(recursion_of_200000_frames_comes_back_exactly),
-        TEST(losses_and_the_end_of_a_thread_keep_their_place),
-        TEST(limits_come_back),
-        TEST(facts_come_back_exactly),
-        TEST(a_branch_begins_with_what_was_kept),
-        TEST(ticks_become_nanoseconds_by_the_first_and_last_clock),
-        TEST(a_merge_gives_all_streams_in_order_of_time),
-    };
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Where the file goes, who may read it meanwhile, and what happens when it cannot be written. */
+/* The output file: its place, its readers while it grows, and write errors. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -11,6 +11,26 @@
 #include <unistd.h>
 
 #include "support.h"
+
+#define TESTS                                                                                      \
+    TEST(part_file_until_finished)                                                                 \
+    TEST(abandoned_part_is_readable)                                                               \
+    TEST(reader_of_a_growing_part)                                                                 \
+    TEST(directories_sockets_and_missing_folders)                                                  \
+    TEST(part_that_is_no_file)                                                                     \
+    TEST(part_of_another_spoor)                                                                    \
+    TEST(unnamed_trace_stays_as_part)                                                              \
+    TEST(symbolic_link_stays)                                                                      \
+    TEST(devices_written_directly)                                                                 \
+    TEST(full_disk)                                                                                \
+    TEST(file_size_limit)                                                                          \
+    TEST(pipe_without_a_reader)                                                                    \
+    TEST(pipe_gets_all_bytes)                                                                      \
+    TEST(ten_thousand_short_streams)                                                               \
+    TEST(concurrent_streams_and_flushes)                                                           \
+    TEST(function_table_of_several_blocks)                                                         \
+    TEST(repeated_module_replaces_itself)                                                          \
+    TEST(long_texts_cut)
 
 static int setup(void **state) {
     *state = scratch_new();
@@ -37,7 +57,7 @@ static bool exists(const char *path, const char *suffix) {
     return !access(full, F_OK);
 }
 
-static void the_file_is_part_until_it_is_finished(void **state) {
+static void part_file_until_finished(void **state) {
     must_store(*state, "old", 3);
     struct trace_writer *w = must_open_writer(*state);
     assert_true(exists(*state, ".part"));
@@ -49,7 +69,7 @@ static void the_file_is_part_until_it_is_finished(void **state) {
     trace_reader_free(must_open_reader(*state));
 }
 
-static void an_abandoned_part_is_readable_and_says_so(void **state) {
+static void abandoned_part_is_readable(void **state) {
     AUTO_FREE char *part = mem_printf("%s.part", (char *)*state);
     AUTO_FREE struct trace_event *events = generate(SHAPE_TREE, 150000, 1, 0);
     struct trace_writer *w = must_open_writer(*state);
@@ -65,7 +85,7 @@ static void an_abandoned_part_is_readable_and_says_so(void **state) {
     trace_reader_free(r);
 }
 
-static void a_reader_of_the_growing_part_sees_all_that_was_flushed(void **state) {
+static void reader_of_a_growing_part(void **state) {
     AUTO_FREE char *part = mem_printf("%s.part", (char *)*state);
     AUTO_FREE struct trace_event *events = generate(SHAPE_TREE, 3000, 1, 0);
     struct trace_writer *w = must_open_writer(*state);
@@ -84,7 +104,7 @@ static void a_reader_of_the_growing_part_sees_all_that_was_flushed(void **state)
     must_finish(w);
 }
 
-static void directories_sockets_and_missing_folders_are_refused(void **state) {
+static void directories_sockets_and_missing_folders(void **state) {
     AUTO_FREE char *missing = mem_printf("%s/none/t", (char *)*state);
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     expect_open_fails(missing, ENOENT, "open");
@@ -95,7 +115,7 @@ static void directories_sockets_and_missing_folders_are_refused(void **state) {
     expect_open_fails(*state, EINVAL, "not-a-file");
 }
 
-static void a_part_that_is_no_file_is_refused(void **state) {
+static void part_that_is_no_file(void **state) {
     AUTO_FREE char *part = mem_printf("%s.part", (char *)*state);
     assert_int_equal(mkfifo(part, 0600), 0);
     expect_open_fails(*state, ENXIO, "open");
@@ -103,14 +123,14 @@ static void a_part_that_is_no_file_is_refused(void **state) {
     expect_open_fails(*state, EINVAL, "not-a-file");
 }
 
-static void a_second_spoor_does_not_overwrite_the_first_ones_part(void **state) {
+static void part_of_another_spoor(void **state) {
     struct trace_writer *w = must_open_writer(*state);
     expect_open_fails(*state, EBUSY, "open");
     must_finish(w);
     must_finish(must_open_writer(*state));
 }
 
-static void a_trace_that_cannot_get_its_name_stays_as_part(void **state) {
+static void unnamed_trace_stays_as_part(void **state) {
     AUTO_FREE char *part = mem_printf("%s.part", (char *)*state);
     struct trace_end end = {0};
     struct err err;
@@ -124,7 +144,7 @@ static void a_trace_that_cannot_get_its_name_stays_as_part(void **state) {
     trace_reader_free(r);
 }
 
-static void a_symbolic_link_stays_and_its_target_is_written(void **state) {
+static void symbolic_link_stays(void **state) {
     AUTO_FREE char *link = mem_printf("%s.link", (char *)*state);
     must_store(*state, "old", 3);
     assert_int_equal(symlink(*state, link), 0);
@@ -136,7 +156,7 @@ static void a_symbolic_link_stays_and_its_target_is_written(void **state) {
     unlink(link);
 }
 
-static void devices_are_written_to_directly(void **state) {
+static void devices_written_directly(void **state) {
     (void)state;
     struct trace_writer *w = must_open_writer("/dev/null");
     must_finish(w);
@@ -166,14 +186,14 @@ static void expect_failure(struct trace_writer *w, int code, uint64_t *ret_writt
     *ret_written = totals.entries + totals.exits;
 }
 
-static void a_full_disk_discards_and_counts_what_follows(void **state) {
+static void full_disk(void **state) {
     (void)state;
     uint64_t written;
     expect_failure(must_open_writer("/dev/full"), ENOSPC, &written);
     assert_int_equal(written, 0);
 }
 
-static void a_file_that_became_too_large_keeps_what_fitted(void **state) {
+static void file_size_limit(void **state) {
     AUTO_FREE char *part = mem_printf("%s.part", (char *)*state);
     struct rlimit old, limit;
     uint64_t written;
@@ -192,7 +212,7 @@ static void a_file_that_became_too_large_keeps_what_fitted(void **state) {
     assert_true(walk_trace(part) == written);
 }
 
-static void a_pipe_whose_reader_has_gone_is_an_error_not_a_signal(void **state) {
+static void pipe_without_a_reader(void **state) {
     assert_int_equal(mkfifo(*state, 0600), 0);
     int reader = open(*state, O_RDONLY | O_NONBLOCK);
     struct trace_writer *w = must_open_writer(*state);
@@ -212,7 +232,7 @@ static void *drain(void *arg) {
     return NULL;
 }
 
-static void a_pipe_gets_all_bytes_in_pieces_as_it_takes_them(void **state) {
+static void pipe_gets_all_bytes(void **state) {
     enum { EVENTS = 300000 };
     AUTO_FREE struct trace_event *events = generate(SHAPE_TREE, EVENTS, 3, 0);
     struct trace_totals totals;
@@ -231,7 +251,7 @@ static void a_pipe_gets_all_bytes_in_pieces_as_it_takes_them(void **state) {
     assert_int_equal(totals.lost, 0);
 }
 
-static void ten_thousand_short_streams_are_cheap(void **state) {
+static void ten_thousand_short_streams(void **state) {
     enum { STREAMS = 10000 };
     AUTO_FREE struct trace_event *events = generate(SHAPE_TREE, 40, 3, 0);
     struct trace_writer *w = must_open_writer(*state);
@@ -266,7 +286,7 @@ static void *feed_stream(void *arg) {
     return NULL;
 }
 
-static void several_threads_may_feed_streams_and_flush(void **state) {
+static void concurrent_streams_and_flushes(void **state) {
     pthread_t threads[4];
     struct feeder feeders[4];
     struct trace_writer *w = must_open_writer(*state);
@@ -282,7 +302,7 @@ static void several_threads_may_feed_streams_and_flush(void **state) {
     assert_int_equal(walk_trace(*state), 80000);
 }
 
-static void a_function_table_of_several_blocks_comes_back_whole(void **state) {
+static void function_table_of_several_blocks(void **state) {
     enum { FUNCTIONS = 60000 };
     AUTO_FREE struct trace_function *functions = mem_alloc(FUNCTIONS * sizeof *functions);
     AUTO_FREE char *names = mem_alloc(FUNCTIONS * 64);
@@ -307,7 +327,7 @@ static void a_function_table_of_several_blocks_comes_back_whole(void **state) {
     trace_reader_free(r);
 }
 
-static void a_module_that_is_told_of_again_replaces_itself(void **state) {
+static void repeated_module_replaces_itself(void **state) {
     struct trace_function functions[] = {{.address = 16, .size = 8, .name = "f"},
                                          {.address = 32, .size = 8, .name = "g"}};
     struct trace_refused refused = {"short-window", 3};
@@ -340,7 +360,7 @@ static void a_module_that_is_told_of_again_replaces_itself(void **state) {
     trace_reader_free(r);
 }
 
-static void texts_of_any_length_are_cut_not_refused(void **state) {
+static void long_texts_cut(void **state) {
     enum { LONG = 3 * 1024 * 1024 };
     AUTO_FREE char *text = mem_alloc(LONG + 1);
     memset(text, 'x', LONG);
@@ -363,26 +383,7 @@ static void texts_of_any_length_are_cut_not_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(the_file_is_part_until_it_is_finished),
-        TEST(an_abandoned_part_is_readable_and_says_so),
-        TEST(a_reader_of_the_growing_part_sees_all_that_was_flushed),
-        TEST(directories_sockets_and_missing_folders_are_refused),
-        TEST(a_part_that_is_no_file_is_refused),
-        TEST(a_second_spoor_does_not_overwrite_the_first_ones_part),
-        TEST(a_trace_that_cannot_get_its_name_stays_as_part),
-        TEST(a_symbolic_link_stays_and_its_target_is_written),
-        TEST(devices_are_written_to_directly),
-        TEST(a_full_disk_discards_and_counts_what_follows),
-        TEST(a_file_that_became_too_large_keeps_what_fitted),
-        TEST(a_pipe_whose_reader_has_gone_is_an_error_not_a_signal),
-        TEST(a_pipe_gets_all_bytes_in_pieces_as_it_takes_them),
-        TEST(ten_thousand_short_streams_are_cheap),
-        TEST(several_threads_may_feed_streams_and_flush),
-        TEST(a_function_table_of_several_blocks_comes_back_whole),
-        TEST(a_module_that_is_told_of_again_replaces_itself),
-        TEST(texts_of_any_length_are_cut_not_refused),
-    };
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

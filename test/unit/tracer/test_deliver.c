@@ -1,10 +1,10 @@
 /*
- * A signal arrives at a thread before each instruction of its call, those of stubs, trampolines and
- * the agent counted, and is delivered as a session does it. The handler, which calls a traced
- * function itself, must find the thread where the program by itself would have been at some moment,
- * with all registers; when it has returned the call must come to its right end, each event of the
- * two recorded once, the handler's between the call's. Where only calls from a certain place count
- * (library calls), the handler's is none of them.
+ * A signal arrives before each instruction of a call, including those of stubs, trampolines and
+ * the agent, and is delivered as a session delivers it. The handler calls a traced function
+ * itself. It must find the thread in a state that the program alone would reach, with all
+ * registers. After the handler the call must end right, and each event of both must be recorded
+ * once, the handler's between those of the call. Where only calls from a certain place count
+ * (library calls), the handler's call is not counted.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -13,10 +13,22 @@
 
 #include <dlfcn.h>
 
+#include "../patch/trial.h"
 #include "../target/hold.h"
 #include "target/memory.h"
 #include "tracer/tracer_parts.h"
-#include "../patch/trial.h"
+
+#define TESTS                                                                                      \
+    TEST(handler_in_a_waiting_stub)                                                                \
+    TEST(handler_while_waiting_for_room)                                                           \
+    TEST(handler_after_the_tool_died)                                                              \
+    TEST(handler_in_a_dropping_stub)                                                               \
+    TEST(handler_while_dropping)                                                                   \
+    TEST(handler_in_an_overwriting_stub)                                                           \
+    TEST(handler_in_a_caller_filtering_stub)                                                       \
+    TEST(handler_in_a_stub_that_passes_a_call)                                                     \
+    TEST(handler_during_a_slice_copy)                                                              \
+    TEST(handler_while_waiting_in_the_hook)
 
 /* ---- in the guest ---- */
 
@@ -229,56 +241,56 @@ static void try_calls(const struct weather *w, const struct call *all, size_t co
 }
 #define TRY_CALLS(...) try_calls(&(const struct weather){__VA_ARGS__}, trial_calls, TRIAL_CALLS)
 
-static void a_handler_may_run_anywhere_in_a_stub_that_waits(void **state) {
+static void handler_in_a_waiting_stub(void **state) {
     (void)state;
     TRY_CALLS(.overflow = OVERFLOW_WAIT);
 }
 
-static void a_handler_may_run_while_its_thread_waits_for_room(void **state) {
+static void handler_while_waiting_for_room(void **state) {
     (void)state;
     TRY_CALLS(.overflow = OVERFLOW_WAIT, .full = true, .room_later = true);
 }
 
-static void a_handler_may_run_when_nobody_makes_room_any_more(void **state) {
+static void handler_after_the_tool_died(void **state) {
     (void)state;
     TRY_CALLS(.overflow = OVERFLOW_WAIT, .full = true, .dies_later = true);
 }
 
-static void a_handler_may_run_anywhere_in_a_stub_that_drops(void **state) {
+static void handler_in_a_dropping_stub(void **state) {
     (void)state;
     TRY_CALLS(.overflow = OVERFLOW_DROP);
 }
 
-static void a_handler_may_run_while_an_event_is_dropped(void **state) {
+static void handler_while_dropping(void **state) {
     (void)state;
     TRY_CALLS(.overflow = OVERFLOW_DROP, .full = true);
 }
 
-static void a_handler_may_run_anywhere_in_a_stub_that_overwrites(void **state) {
+static void handler_in_an_overwriting_stub(void **state) {
     (void)state;
     TRY_CALLS(.overflow = OVERFLOW_OVERWRITE);
 }
 
-static void a_handler_may_run_anywhere_in_a_stub_that_asks_for_the_caller(void **state) {
+static void handler_in_a_caller_filtering_stub(void **state) {
     (void)state;
     TRY_CALLS(.overflow = OVERFLOW_WAIT, .from = FROM_CALLER);
     TRY_CALLS(.overflow = OVERFLOW_WAIT, .full = true, .room_later = true, .from = FROM_CALLER);
     TRY_CALLS(.overflow = OVERFLOW_DROP, .full = true, .from = FROM_CALLER);
 }
 
-static void a_handler_may_run_anywhere_in_a_stub_that_lets_a_call_pass(void **state) {
+static void handler_in_a_stub_that_passes_a_call(void **state) {
     (void)state;
     TRY_CALLS(.overflow = OVERFLOW_WAIT, .from = FROM_ELSEWHERE);
 }
 
-static void a_handler_may_run_while_a_slice_is_copied(void **state) {
+static void handler_during_a_slice_copy(void **state) {
     (void)state;
     try_calls(&(const struct weather){.overflow = OVERFLOW_WAIT, .sliced = true}, trial_calls, 2);
     try_calls(&(const struct weather){.overflow = OVERFLOW_DROP, .sliced = true}, trial_calls + 1,
               1);
 }
 
-static void a_handler_may_run_while_its_thread_waits_in_the_hook(void **state) {
+static void handler_while_waiting_in_the_hook(void **state) {
     (void)state;
     const struct weather fair = {.overflow = OVERFLOW_WAIT}, dead = {.dies_later = true};
     try_calls(&fair, &trial_hook_call, 1);
@@ -286,17 +298,7 @@ static void a_handler_may_run_while_its_thread_waits_in_the_hook(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_handler_may_run_anywhere_in_a_stub_that_waits),
-        cmocka_unit_test(a_handler_may_run_while_its_thread_waits_for_room),
-        cmocka_unit_test(a_handler_may_run_when_nobody_makes_room_any_more),
-        cmocka_unit_test(a_handler_may_run_anywhere_in_a_stub_that_drops),
-        cmocka_unit_test(a_handler_may_run_while_an_event_is_dropped),
-        cmocka_unit_test(a_handler_may_run_anywhere_in_a_stub_that_overwrites),
-        cmocka_unit_test(a_handler_may_run_anywhere_in_a_stub_that_asks_for_the_caller),
-        cmocka_unit_test(a_handler_may_run_anywhere_in_a_stub_that_lets_a_call_pass),
-        cmocka_unit_test(a_handler_may_run_while_a_slice_is_copied),
-        cmocka_unit_test(a_handler_may_run_while_its_thread_waits_in_the_hook),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("session deliver", tests, install_handler, NULL);
 }

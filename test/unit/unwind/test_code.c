@@ -17,6 +17,14 @@
 
 #include "unwind/code.h"
 
+#define TESTS                                                                                      \
+    TEST(t32_called_from_a32_left_by_its_table)                                                    \
+    TEST(code_walk_without_a_table_entry)                                                          \
+    TEST(caller_state_by_entries_and_frame_pointers)                                               \
+    TEST(no_call_before_a_signal_restorer)                                                         \
+    TEST(missing_memory_gives_nothing)                                                             \
+    TEST(every_point_of_prologue_and_epilogue)
+
 enum { TEXT = 0x10000, TABLE = 0x11000, STACK = 0xbef0000, SP = STACK + 64, WORDS = 64 };
 enum { CALLEE = TEXT, RESTORER = TEXT + 14, CALLER = TEXT + 0x18, T32 = 1 };
 enum { IN_CALLEE = TEXT + 8 + T32, IN_CALLER = TEXT + 0x28 }; /* behind the calls */
@@ -95,14 +103,14 @@ static void expect(uint64_t pc, uint64_t sp, uint8_t by) {
     assert_false(machine.known & 1); /* r0 */
 }
 
-static void t32_that_a32_has_called_is_left_by_its_table(void **state) {
+static void t32_called_from_a32_left_by_its_table(void **state) {
     (void)state;
     put_entry(0, CALLEE, 0x8001a8b0); /* vsp += 8; pop {r4, lr} */
     stand_in_callee(IN_CALLER);
     expect(IN_CALLER, SP + 16, SPOOR_BY_TABLE);
 }
 
-static void where_the_table_says_nothing_the_code_does(void **state) {
+static void code_walk_without_a_table_entry(void **state) {
     (void)state;
     stand_in_callee(IN_CALLER);
     expect(IN_CALLER, SP + 16, SPOOR_BY_RETURN);
@@ -113,7 +121,7 @@ static void where_the_table_says_nothing_the_code_does(void **state) {
     expect(IN_CALLER, SP + 16, SPOOR_BY_RETURN);
 }
 
-static void long_entries_and_frame_pointers_lead_to_a_caller_s_state(void **state) {
+static void caller_state_by_entries_and_frame_pointers(void **state) {
     (void)state;
     put_entry(0, CALLEE, CANTUNWIND);
     put_entry(1, CALLER, 4); /* to what is behind it */
@@ -128,7 +136,7 @@ static void long_entries_and_frame_pointers_lead_to_a_caller_s_state(void **stat
     assert_int_equal(machine.registers[FP], STACK + 200);
 }
 
-static void no_call_stands_before_what_handlers_return_to(void **state) {
+static void no_call_before_a_signal_restorer(void **state) {
     (void)state;
     struct machine before = machine;
     put_entry(0, CALLEE, 0x8001a8b0);
@@ -140,7 +148,7 @@ static void no_call_stands_before_what_handlers_return_to(void **state) {
     expect(RESTORER + T32, SP + 16, SPOOR_BY_TABLE);
 }
 
-static void nothing_is_told_of_memory_that_is_not_there(void **state) {
+static void missing_memory_gives_nothing(void **state) {
     (void)state;
     struct machine before;
     put_entry(0, CALLEE, 0x8001a8b0);
@@ -151,7 +159,7 @@ static void nothing_is_told_of_memory_that_is_not_there(void **state) {
     assert_memory_equal(&machine, &before, sizeof before);
 }
 
-static void prologues_and_epilogues_are_left_as_they_stand(void **state) {
+static void every_point_of_prologue_and_epilogue(void **state) {
     (void)state;
     put_entry(0, CALLEE, 0x8001a8b0);
     frame = (struct code_frame){.pc = CALLEE + 2 + T32, .exact = true}; /* behind push */
@@ -166,13 +174,7 @@ static void prologues_and_epilogues_are_left_as_they_stand(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(t32_that_a32_has_called_is_left_by_its_table, setup),
-        cmocka_unit_test_setup(where_the_table_says_nothing_the_code_does, setup),
-        cmocka_unit_test_setup(long_entries_and_frame_pointers_lead_to_a_caller_s_state, setup),
-        cmocka_unit_test_setup(no_call_stands_before_what_handlers_return_to, setup),
-        cmocka_unit_test_setup(nothing_is_told_of_memory_that_is_not_there, setup),
-        cmocka_unit_test_setup(prologues_and_epilogues_are_left_as_they_stand, setup),
-    };
+#define TEST(name) cmocka_unit_test_setup(name, setup),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

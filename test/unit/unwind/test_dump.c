@@ -1,4 +1,4 @@
-/* Dumps of memory in all the forms that people have them in. */
+/* Memory dumps in all the forms in which people have them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +9,21 @@
 #include <cmocka.h>
 
 #include "unwind/dump.h"
+
+#define TESTS                                                                                      \
+    TEST(raw_bytes_at_the_stack_pointer)                                                           \
+    TEST(base_in_any_form)                                                                         \
+    TEST(words_of_a_fault_handler)                                                                 \
+    TEST(values_of_unequal_width)                                                                  \
+    TEST(gdb_words_bytes_and_names)                                                                \
+    TEST(xxd_bytes_in_order)                                                                       \
+    TEST(hexdump_counts_from_0)                                                                    \
+    TEST(star_repeats_the_line)                                                                    \
+    TEST(text_without_addresses)                                                                   \
+    TEST(other_log_lines_skipped)                                                                  \
+    TEST(pieces_in_any_order)                                                                      \
+    TEST(intel_hex_checksums)                                                                      \
+    TEST(files_without_memory_refused)
 
 enum { SP = 0x20003f80 };
 static struct dump_place place;
@@ -62,7 +77,7 @@ static void refuse(const char *text, const char *tag) {
     dump_done(&dump);
 }
 
-static void raw_bytes_are_at_the_stack_pointer(void **state) {
+static void raw_bytes_at_the_stack_pointer(void **state) {
     (void)state;
     struct dump dump;
     read_bytes("\1\2\3\0", 4, &dump);
@@ -70,7 +85,7 @@ static void raw_bytes_are_at_the_stack_pointer(void **state) {
     dump_done(&dump);
 }
 
-static void the_base_that_was_given_counts_in_any_form(void **state) {
+static void base_in_any_form(void **state) {
     (void)state;
     struct dump dump;
     place.has_base = true;
@@ -91,7 +106,7 @@ static void words_of_a_fault_handler(void **state) {
     EXPECT("20003f80: 0123456789abcdef", SP, "\xef\xcd\xab\x89\x67\x45\x23\x01");
 }
 
-static void values_of_unequal_width_are_words(void **state) {
+static void values_of_unequal_width(void **state) {
     (void)state;
     EXPECT("0x20003f80: 0xabcd 0x1\n0x20003f88: 0x8001235\n", SP,
            "\xcd\xab\0\0\1\0\0\0\x35\x12\0\x08");
@@ -99,7 +114,7 @@ static void values_of_unequal_width_are_words(void **state) {
     EXPECT("0x20003f80: 0xabcd 0x1\n", SP, "\xcd\xab\0\0\0\0\0\0\1\0\0\0\0\0\0\0");
 }
 
-static void gdb_s_words_bytes_and_names(void **state) {
+static void gdb_words_bytes_and_names(void **state) {
     (void)state;
     EXPECT("0x20003f80:\t0x0000abcd\t0x00001234\n0x20003f88 <stack+8>:\t0x08001235\n", SP,
            "\xcd\xab\0\0\x34\x12\0\0\x35\x12\0\x08");
@@ -108,7 +123,7 @@ static void gdb_s_words_bytes_and_names(void **state) {
     EXPECT("0x20003f80:\t0x0123456789abcdef\n", SP, "\xef\xcd\xab\x89\x67\x45\x23\x01");
 }
 
-static void bytes_of_xxd_are_in_order(void **state) {
+static void xxd_bytes_in_order(void **state) {
     (void)state;
     EXPECT("20003f80: cdab 0000 3412 0000 3512 0008 6162 6364  ....4...5...abcd\n", SP,
            "\xcd\xab\0\0\x34\x12\0\0\x35\x12\0\x08\x61\x62\x63\x64");
@@ -123,21 +138,21 @@ static void hexdump_counts_from_0(void **state) {
     EXPECT("0000000 abcd 0000 1234 0000\n0000008\n", SP, "\xcd\xab\0\0\x34\x12\0\0");
 }
 
-static void a_star_repeats_the_line_before(void **state) {
+static void star_repeats_the_line(void **state) {
     (void)state;
     EXPECT("00000000  01 02\n*\n00000006  03 04\n00000008\n", SP, "\1\2\1\2\1\2\3\4");
     EXPECT("00000000  01 02\n*\n00000006\n", SP, "\1\2\1\2\1\2");
     EXPECT("20003f80  01 02\n*\n", SP, "\1\2");
 }
 
-static void text_without_addresses_is_at_the_stack_pointer(void **state) {
+static void text_without_addresses(void **state) {
     (void)state;
     EXPECT("0000abcd 00001234\n08001235\n", SP, "\xcd\xab\0\0\x34\x12\0\0\x35\x12\0\x08");
     EXPECT("cd ab 00 00", SP, "\xcd\xab\0\0");
     EXPECT("0xabcd 0x1\n", SP, "\xcd\xab\0\0\1\0\0\0");
 }
 
-static void other_lines_of_a_log_are_passed_over(void **state) {
+static void other_log_lines_skipped(void **state) {
     (void)state;
     EXPECT("HardFault at 0x08001234\npc : 08001234 lr : 08001235\nStack:\n"
            "[   12.345] 20003f80: 0000abcd\n[   12.346] 20003f84: 00001234 end\n12:34:56 ok\n"
@@ -145,7 +160,7 @@ static void other_lines_of_a_log_are_passed_over(void **state) {
            SP, "\xcd\xab\0\0\x34\x12\0\0");
 }
 
-static void pieces_need_not_be_in_order(void **state) {
+static void pieces_in_any_order(void **state) {
     (void)state;
     struct dump dump;
     static const char text[] = "20003f84: 00001234\n20003f80: 0000abcd\n20004000: 00000001\n";
@@ -156,7 +171,7 @@ static void pieces_need_not_be_in_order(void **state) {
     dump_done(&dump);
 }
 
-static void intel_hex_is_checked(void **state) {
+static void intel_hex_checksums(void **state) {
     (void)state;
     EXPECT(":020000042000DA\r\n:043F8000CDAB0000C5\r\n:00000001FF\r\n", SP, "\xcd\xab\0\0");
     EXPECT(":020000022000DC\n:0401000001020304F1\n", 0x20100, "\1\2\3\4");
@@ -166,7 +181,7 @@ static void intel_hex_is_checked(void **state) {
     refuse(":00000001FF\n", "no-dump");
 }
 
-static void what_holds_no_memory_is_refused(void **state) {
+static void files_without_memory_refused(void **state) {
     (void)state;
     refuse("", "no-dump");
     refuse("no stack here\n", "no-dump");
@@ -175,20 +190,7 @@ static void what_holds_no_memory_is_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(raw_bytes_are_at_the_stack_pointer, reset),
-        cmocka_unit_test_setup(the_base_that_was_given_counts_in_any_form, reset),
-        cmocka_unit_test_setup(words_of_a_fault_handler, reset),
-        cmocka_unit_test_setup(values_of_unequal_width_are_words, reset),
-        cmocka_unit_test_setup(gdb_s_words_bytes_and_names, reset),
-        cmocka_unit_test_setup(bytes_of_xxd_are_in_order, reset),
-        cmocka_unit_test_setup(hexdump_counts_from_0, reset),
-        cmocka_unit_test_setup(a_star_repeats_the_line_before, reset),
-        cmocka_unit_test_setup(text_without_addresses_is_at_the_stack_pointer, reset),
-        cmocka_unit_test_setup(other_lines_of_a_log_are_passed_over, reset),
-        cmocka_unit_test_setup(pieces_need_not_be_in_order, reset),
-        cmocka_unit_test_setup(intel_hex_is_checked, reset),
-        cmocka_unit_test_setup(what_holds_no_memory_is_refused, reset),
-    };
+#define TEST(name) cmocka_unit_test_setup(name, reset),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("unwind dump", tests, NULL, NULL);
 }

@@ -5,6 +5,14 @@
 #include "unwind/rows.h"
 #include "unwind/unwind.h"
 
+#define TESTS                                                                                      \
+    TEST(rules_without_expressions)                                                                \
+    TEST(plt_expression)                                                                           \
+    TEST(binary_operations)                                                                        \
+    TEST(unary_operations)                                                                         \
+    TEST(invalid_expressions)                                                                      \
+    TEST(missing_memory)
+
 enum { CFA = 0x1040 };
 static uint64_t words[16]; /* at 0x1000 */
 
@@ -60,7 +68,7 @@ static void rules_without_expressions(void **state) {
 }
 
 /* As the linker writes them for the PLT: CFA = rsp + 8 + ((rip & 15) >= 11) * 8. */
-static void the_plt_s_expression(void **state) {
+static void plt_expression(void **state) {
     (void)state;
 #define PLT(limit)                                                                                 \
     {DW_OP_breg7, 8, 0, 0}, {DW_OP_breg16, 0, 0, 1}, {DW_OP_lit15, 0, 0, 2}, {DW_OP_and, 0, 0, 3}, \
@@ -70,7 +78,7 @@ static void the_plt_s_expression(void **state) {
     expect(EXPRESSION(PLT(DW_OP_lit11)), 0x708);
 }
 
-static void operations_of_two_values(void **state) {
+static void binary_operations(void **state) {
     (void)state;
     static const struct {
         unsigned atom;
@@ -85,7 +93,7 @@ static void operations_of_two_values(void **state) {
                cases[i].value);
 }
 
-static void operations_of_one_value(void **state) {
+static void unary_operations(void **state) {
     (void)state;
     expect(EXPRESSION({DW_OP_breg2, 1, 0, 0}, {DW_OP_neg, 0, 0, 1}), (uint64_t)-0x201);
     expect(EXPRESSION({DW_OP_bregx, 2, 1, 0}, {DW_OP_not, 0, 0, 1}), ~(uint64_t)0x201);
@@ -96,7 +104,7 @@ static void operations_of_one_value(void **state) {
     expect(EXPRESSION({DW_OP_lit3, 0, 0, 0}, {DW_OP_dup, 0, 0, 1}, {DW_OP_drop, 0, 0, 2}), 3);
 }
 
-static void what_makes_no_sense_has_no_value(void **state) {
+static void invalid_expressions(void **state) {
     (void)state;
     expect_nothing(EXPRESSION({DW_OP_plus, 0, 0, 0}), false);
     expect_nothing(EXPRESSION({DW_OP_lit1, 0, 0, 0}, {DW_OP_plus, 0, 0, 1}), false);
@@ -113,7 +121,7 @@ static void what_makes_no_sense_has_no_value(void **state) {
                    false);
 }
 
-static void memory_that_is_not_there_is_missed(void **state) {
+static void missing_memory(void **state) {
     (void)state;
     expect_nothing((struct rule){.kind = RULE_AT, .offset = 64}, true);
     expect_nothing((struct rule){.kind = RULE_AT, .offset = 57}, true); /* half of it is */
@@ -123,13 +131,7 @@ static void memory_that_is_not_there_is_missed(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules_without_expressions),
-        cmocka_unit_test(the_plt_s_expression),
-        cmocka_unit_test(operations_of_two_values),
-        cmocka_unit_test(operations_of_one_value),
-        cmocka_unit_test(what_makes_no_sense_has_no_value),
-        cmocka_unit_test(memory_that_is_not_there_is_missed),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("unwind evaluate", tests, NULL, NULL);
 }

@@ -14,6 +14,20 @@
 #include "target/memory.h"
 #include "unwind/unwind.h"
 
+#define TESTS                                                                                      \
+    TEST(deep_recursion)                                                                           \
+    TEST(handler_on_its_own_stack)                                                                 \
+    TEST(handler_on_the_same_stack)                                                                \
+    TEST(end_at_the_outermost_function)                                                            \
+    TEST(frame_pointers_without_cfi)                                                               \
+    TEST(signal_return_by_its_instructions)                                                        \
+    TEST(several_threads)                                                                          \
+    TEST(every_instruction)                                                                        \
+    TEST(truncated_copy)                                                                           \
+    TEST(arbitrary_stacks)                                                                         \
+    TEST(circular_stacks)                                                                          \
+    TEST(missing_files_leave_frame_pointers)
+
 enum { LINKS = 1024, CHAINS = 8, FUNCTION_BYTES = 4096, RED_ZONE = 128 };
 
 struct chain { /* as in standing.c */
@@ -180,31 +194,31 @@ enum { WITH_CFI = sizeof with_cfi / sizeof *with_cfi };
 
 /* ---- tests ---- */
 
-static void deep_recursion_is_seen_whole(void **state) {
+static void deep_recursion(void **state) {
     (void)state;
     for (int i = 0; i < WITH_CFI; i++)
         expect_chain(with_cfi[i], "deep", UNWIND_CFI);
 }
 
-static void a_handler_on_a_stack_of_its_own_leads_to_what_it_interrupted(void **state) {
+static void handler_on_its_own_stack(void **state) {
     (void)state;
     for (int i = 0; i < WITH_CFI; i++)
         expect_chain(with_cfi[i], "signal", UNWIND_CFI);
 }
 
-static void a_handler_on_the_same_stack_does_so_too(void **state) {
+static void handler_on_the_same_stack(void **state) {
     (void)state;
     for (int i = 0; i < WITH_CFI; i++)
         expect_chain(with_cfi[i], "plain", UNWIND_CFI);
 }
 
-static void a_stack_ends_where_its_outermost_function_cannot_return(void **state) {
+static void end_at_the_outermost_function(void **state) {
     (void)state;
     for (int i = 0; i < WITH_CFI; i++)
         expect_chain(with_cfi[i], "bottom", UNWIND_CFI);
 }
 
-static void code_without_cfi_is_followed_by_its_frame_pointers(void **state) {
+static void frame_pointers_without_cfi(void **state) {
     (void)state;
     static const char *const places[] = {"deep", "signal", "plain", "bottom"};
     for (int i = 0; i < 4; i++)
@@ -213,7 +227,7 @@ static void code_without_cfi_is_followed_by_its_frame_pointers(void **state) {
 
 /* musl's says nothing about itself. Nor does its read(), where the thread stands: who has called
  * that cannot be told, but for the caller's frame pointer. */
-static void a_handler_s_return_is_known_by_its_instructions(void **state) {
+static void signal_return_by_its_instructions(void **state) {
     (void)state;
     static const char *const places[] = {"plain", "signal"};
     for (int i = 0; i < 2; i++) {
@@ -226,7 +240,7 @@ static void a_handler_s_return_is_known_by_its_instructions(void **state) {
     }
 }
 
-static void threads_have_their_own(void **state) {
+static void several_threads(void **state) {
     (void)state;
     enum { THREADS = 6 };
     struct stand *s = stand_new("cfi", "threads", THREADS);
@@ -245,7 +259,7 @@ static void threads_have_their_own(void **state) {
 }
 
 /* At every instruction the callers are found, in prologues and epilogues, too. */
-static void a_thread_may_stand_at_any_instruction(void **state) {
+static void every_instruction(void **state) {
     (void)state;
     enum { STEPS = 4000 };
     for (int i = 0; i < WITH_CFI; i++) {
@@ -262,7 +276,7 @@ static void a_thread_may_stand_at_any_instruction(void **state) {
     }
 }
 
-static void a_copy_that_is_cut_off_gives_the_innermost_calls_and_says_so(void **state) {
+static void truncated_copy(void **state) {
     (void)state;
     enum { CUT = 4096 };
     struct stand *s = stand_new("cfi", "deep", 1);
@@ -295,7 +309,7 @@ static void corrupt(uint8_t *bytes, size_t size, uint64_t seed) {
     }
 }
 
-static void stacks_of_any_content_come_to_an_end(void **state) {
+static void arbitrary_stacks(void **state) {
     (void)state;
     static const char *const builds[] = {"cfi", "pointers"};
     enum { ROUNDS = 1500, NEAR = 4096 };
@@ -322,7 +336,7 @@ static void stacks_of_any_content_come_to_an_end(void **state) {
 }
 
 /* A signal frame that leads to itself has no end. */
-static void circles_are_left(void **state) {
+static void circular_stacks(void **state) {
     (void)state;
     struct stand *s = stand_new("cfi", "plain", 1);
     struct unwind_stack stack = {.count = 1};
@@ -353,7 +367,7 @@ static int open_nothing(void *ctx, const struct map *map) {
     return -1;
 }
 
-static void files_that_are_not_to_be_had_leave_frame_pointers(void **state) {
+static void missing_files_leave_frame_pointers(void **state) {
     (void)state;
     struct stand *s = stand_new("pointers", "turns", 1);
     unwinder_free(s->unwinder);
@@ -365,19 +379,7 @@ static void files_that_are_not_to_be_had_leave_frame_pointers(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(deep_recursion_is_seen_whole),
-        cmocka_unit_test(a_handler_on_a_stack_of_its_own_leads_to_what_it_interrupted),
-        cmocka_unit_test(a_handler_on_the_same_stack_does_so_too),
-        cmocka_unit_test(a_stack_ends_where_its_outermost_function_cannot_return),
-        cmocka_unit_test(code_without_cfi_is_followed_by_its_frame_pointers),
-        cmocka_unit_test(a_handler_s_return_is_known_by_its_instructions),
-        cmocka_unit_test(threads_have_their_own),
-        cmocka_unit_test(a_thread_may_stand_at_any_instruction),
-        cmocka_unit_test(a_copy_that_is_cut_off_gives_the_innermost_calls_and_says_so),
-        cmocka_unit_test(stacks_of_any_content_come_to_an_end),
-        cmocka_unit_test(circles_are_left),
-        cmocka_unit_test(files_that_are_not_to_be_had_leave_frame_pointers),
-    };
+#define TEST(name) cmocka_unit_test(name),
+    const struct CMUnitTest tests[] = {TESTS};
     return cmocka_run_group_tests_name("unwind stacks", tests, NULL, NULL);
 }
