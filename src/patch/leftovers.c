@@ -10,7 +10,6 @@
 #include "arch/agent.h"
 #include "arch/arch.h"
 #include "base/page.h"
-#include "patch/patcher.h"
 #include "patch/permits.h"
 #include "patch/undolog.h"
 #include "target/maps.h"

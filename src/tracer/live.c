@@ -18,9 +18,12 @@
 #include <time.h>
 
 #include "arch/clock.h"
+#include "patch/arrival.h"
 #include "patch/breakpoints.h"
+#include "patch/modules.h"
 #include "patch/patcher.h"
 #include "patch/permits.h"
+#include "patch/repatch.h"
 #include "patch/settle.h"
 #include "target/timing.h"
 #include "tracer/frames.h"
@@ -227,7 +230,7 @@ static int change(struct tracer *t, struct task *task, uint64_t *ret_ns, struct 
     uint64_t stood = timing_now().ns - begin;
     haste_end(&haste);
     sharing_done(&strays.sharing);
-    aside_forget(space);
+    aside_forget(&space->aside);
     if (ret_ns && stood > *ret_ns)
         *ret_ns = stood;
     if (frames && rc != -EBUSY && !options_of(t)->depth && !options_of(t)->threshold_ns)

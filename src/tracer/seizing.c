@@ -14,6 +14,9 @@
 #include <string.h>
 
 #include "patch/arrival.h"
+#include "patch/install.h"
+#include "patch/lifecycle.h"
+#include "patch/modules.h"
 #include "target/candidate.h"
 #include "target/maps.h"
 #include "target/status.h"
@@ -224,7 +227,7 @@ void gather_arrival(const struct tracer *t, const struct space *space, const str
     for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
         if (stands_in(k, space) || (k->space == space && k->vfork_child))
             arrival_add(ret, space->remote.memory_fd, maps, k->tid);
-    aside_gather(space, &ret->aside);
+    aside_gather(space->aside, space->remote.memory_fd, &ret->aside);
     goroutines_find(space, ret);
 }
 

@@ -7,8 +7,10 @@
 #include "base/page.h"
 #include "patch/breakpoints.h"
 #include "patch/leftovers.h"
+#include "patch/lifecycle.h"
 #include "patch/pages.h"
 #include "patch/permits.h"
+#include "patch/repatch.h"
 #include "patch/settle.h"
 #include "target/timing.h"
 #include "tracer/haste.h"
@@ -258,8 +260,8 @@ static void keep_aside(struct tracer *t, struct space *space) {
     struct aside aside = {.frames = {0}};
     tid_array tids = {0};
     tracer_look_aside(t, space);
-    aside_gather(space, &aside);
-    aside_forget(space);
+    aside_gather(space->aside, space->remote.memory_fd, &aside);
+    aside_forget(&space->aside);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (stands_in(k, space))
             ARRAY_PUSH(&tids, k->tid);

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "patch/access.h"
+#include "patch/modules.h"
 #include "target/status.h"
 #include "tracer/taking.h"
 #include "tracer/tracer_parts.h"
@@ -42,7 +43,7 @@ void tracer_resume(struct tracer *t, pid_t tid, int sig) {
     if (task)
         rests_go_on(task);
     if (task && task->space && sig)
-        aside_note(task->space, tid);
+        aside_note(task->space->aside, tid);
     if (task && task->space && task->space->traps)
         traps_resume(t, task, sig);
     else if (task && task->watched)
@@ -427,5 +428,6 @@ void tracer_free(struct tracer *t) {
 static void answer_meanwhile(void *tracer) { tracer_handle_reports(tracer); }
 
 void tracer_look_aside(struct tracer *t, struct space *space) {
-    aside_look(space, &(struct aside_pace){answer_meanwhile, t});
+    aside_look(&space->aside, space->remote.memory_fd, space_thread(space),
+               &(struct aside_pace){answer_meanwhile, t});
 }

@@ -10,7 +10,11 @@
 #include <unistd.h>
 
 #include "../target/hold.h"
+#include "patch/install.h"
+#include "patch/lifecycle.h"
+#include "patch/modules.h"
 #include "patch/patcher.h"
+#include "patch/repatch.h"
 #include "target/memory.h"
 
 enum {

@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 
 #include "guest.h"
+#include "patch/install.h"
+#include "patch/lifecycle.h"
 #include "target/memory.h"
 
 static void unmap(const struct guest *g, taddr_t at, size_t size) {
