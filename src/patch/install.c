@@ -46,6 +46,7 @@ static int map_agent(struct space *s, pid_t tid, struct err *err) {
     if (rc < 0)
         return rc;
     s->agent = (taddr_t)at;
+    space_set_state(s, SPACE_PATCHED);
     s->remote.code = s->agent + agent_call();
     uint8_t page[AGENT_BYTES] = {0};
     struct undo_head head = undolog_head(s);
@@ -209,10 +210,11 @@ int space_enter(const struct space_context *ctx, struct space *s, pid_t caller, 
 /* Closes what was to be closed when a slab had been mapped. */
 static void close_files(struct space *s, pid_t caller) {
     int64_t ignored;
-    if (!s->files.count || !permits(s, caller, PERMIT_LANES))
+    if (!s->inherited || !s->inherited->files.count || !permits(s, caller, PERMIT_LANES))
         return;
-    for (size_t i = 0; i < s->files.count; i++)
-        space_call(s, caller, &(struct remote_call){SYS_close, {(uint64_t)s->files.at[i]}},
+    for (size_t i = 0; i < s->inherited->files.count; i++)
+        space_call(s, caller,
+                   &(struct remote_call){SYS_close, {(uint64_t)s->inherited->files.at[i]}},
                    &ignored, NULL);
 }
 

@@ -38,7 +38,7 @@ static bool maps_file_of(const struct map *m, const struct patched *p) {
 bool modules_still_mapped(const struct space *s, const struct maps *maps, const struct patched *p) {
     const struct map *m = maps_at(maps, p->text);
     return m && m->executable &&
-           (maps_file_of(m, p) || patcher_stands(p, s->remote.memory_fd, !s->lifted));
+           (maps_file_of(m, p) || patcher_stands(p, s->remote.memory_fd, !space_is_lifted(s)));
 }
 
 void modules_drop_gone(struct space *s, pid_t caller, const struct maps *maps) {
@@ -124,7 +124,7 @@ static struct patched *find_known(struct space *s, const struct patched *p) {
 }
 
 static bool may_apply(const struct space *s, const struct patched *p) {
-    return !p->stuck && !(s->arrival && s->arrival->as_prepared);
+    return p->state != AREA_STUCK && !(s->arrival && s->arrival->as_prepared);
 }
 
 /* What was chosen ahead may be taken by now: then it is chosen anew. */
@@ -275,14 +275,14 @@ static bool install_annex(struct update *u, struct patched *p, const struct patc
         annex_part(p, ret);
         done = patcher_install(ret, request, NULL) == 0;
     }
-    if (!done && !ret->stuck) {
+    if (!done && ret->state != AREA_STUCK) {
         patcher_forget(ret);
         ready = may_apply(u->space, p) && annex_prepare(p, request, ret);
         done = ready && patcher_install(ret, request, NULL) == 0;
     }
     if (done)
         annex_join(p, ret);
-    return done || ret->stuck;
+    return done || ret->state == AREA_STUCK;
 }
 
 static bool make_annex(struct update *u, struct patched *p, struct patched *ret) {
@@ -369,7 +369,7 @@ void modules_follow(const struct space_context *ctx, struct space *s, pid_t call
 
 int space_update(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
     struct maps maps;
-    if (s->lifted)
+    if (space_is_lifted(s))
         return 0;
     int rc = space_check_sandbox(s, caller, err);
     if (rc == 0)
@@ -457,7 +457,7 @@ static bool map_annex(struct space *s, pid_t caller, struct patched *annex) {
 }
 
 void space_map_prepared(struct space *s, pid_t caller) {
-    s->lifted = s->coming = true;
+    space_set_state(s, SPACE_COMING);
     for (size_t i = 0; i < s->prepared.count; i++) {
         struct patched *p = &s->prepared.at[i];
         if (p->first ? map_annex(s, caller, p) : patcher_map(p, s, caller, NULL) == 0)

@@ -26,7 +26,7 @@ void space_fill(const struct space *space);
 int space_update(const struct space_context *ctx, struct space *space, pid_t caller,
                  struct err *err);
 
-/* For repatch.c. The maps of TID's process, by their former names. */
+/* For unpatch.c. The maps of TID's process, by their former names. */
 int modules_read_maps(pid_t tid, struct maps *ret, struct err *err);
 /* Patches what is new in MAPS. */
 void modules_follow(const struct space_context *ctx, struct space *space, pid_t caller,

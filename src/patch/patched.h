@@ -39,9 +39,12 @@ struct patched { /* one module mapped into one space, or its annex */
     size_t islands;  /* of code's, how many are mapped */
     uint8_t *spared; /* bitmap by number of patch: not written; NULL: all are */
     bool checked;    /* its text was seen to be its file's, a moment ago */
-    bool filled;     /* the area holds what it is to hold */
-    bool stuck;      /* its text could not be written, but threads were about to run in its area */
-    bool kept;       /* what it has mapped stays: a thread is to come back there */
+    enum area_state {
+        AREA_EMPTY,
+        AREA_FILLED, /* it holds what it is to hold */
+        AREA_STUCK,  /* likewise; text could not be written, but threads were about to run there */
+    } state;
+    bool kept; /* what it has mapped stays: a thread is to come back there */
     struct code *code;
     struct code *first; /* of an annex (annex.h): the code of the module's first area; else NULL */
     bool traced;        /* more than the dynamic linker's hook is to be patched */

@@ -59,6 +59,7 @@ int patcher_unmap(struct patched *p, const struct space *s, pid_t caller, struct
         rc = space_unmap(s, caller, p->area, p->area_size, err);
     p->area = 0;
     p->islands = 0;
+    p->state = AREA_EMPTY;
     return rc < 0 ? rc : undolog_end(s, err);
 }
 
@@ -197,7 +198,7 @@ static int write_text(struct patched *p, const struct space *space, struct err *
     rc = rewrite_patch(p, fd, err);
     if (rc < 0) {
         rewrite_restore(p, fd, NULL, NULL);
-        p->stuck = space->arrival != NULL;
+        p->state = space->arrival ? AREA_STUCK : AREA_FILLED;
     }
     return rc;
 }
@@ -205,12 +206,12 @@ static int write_text(struct patched *p, const struct space *space, struct err *
 /* What threads find their lanes by begins the area, and is no part of the code. */
 static int fill(struct patched *p, const struct space *space, struct err *err) {
     const struct plan_code *c = &p->code->emitted;
-    if (p->filled)
+    if (p->state != AREA_EMPTY)
         return 0;
     int rc = memory_write(space->remote.memory_fd, p->area, c->area, c->area_used, err);
     if (rc == 0)
         rc = keys_install(space, p->area, err);
-    p->filled = rc == 0;
+    p->state = rc == 0 ? AREA_FILLED : AREA_EMPTY;
     return rc;
 }
 
@@ -241,7 +242,7 @@ int patcher_install(struct patched *p, const struct patch_request *r, struct err
     rc = fill(p, r->space, err);
     if (rc == 0)
         rc = write_text(p, r->space, err);
-    if (rc < 0 && !p->stuck) {
+    if (rc < 0 && p->state != AREA_STUCK) {
         patcher_unmap(p, r->space, r->caller, NULL);
         patcher_forget(p);
     }

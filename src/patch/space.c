@@ -1,5 +1,6 @@
 #include "patch/space.h"
 
+#include <assert.h>
 #include <unistd.h>
 
 #include "patch/aside.h"
@@ -12,6 +13,19 @@ struct space *space_blank(pid_t pid) {
     s->pid = pid;
     s->remote.memory_fd = -1;
     return s;
+}
+
+void space_set_state(struct space *s, enum space_state state) {
+    static const uint8_t allowed[] = {
+        [SPACE_UNTRACED] = 1 << SPACE_PATCHED,
+        [SPACE_PATCHED] = 1 << SPACE_COMING | 1 << SPACE_PAUSED | 1 << SPACE_LEAVING,
+        [SPACE_COMING] = 1 << SPACE_PATCHED | 1 << SPACE_GIVEN_UP,
+        [SPACE_PAUSED] = 1 << SPACE_PATCHED | 1 << SPACE_GIVEN_UP | 1 << SPACE_LEAVING,
+        [SPACE_GIVEN_UP] = 1 << SPACE_LEAVING,
+        [SPACE_LEAVING] = 0,
+    };
+    assert(allowed[s->state] >> state & 1);
+    s->state = state;
 }
 
 pid_t space_thread(const struct space *s) { return candidate_thread(s->pid); }
@@ -39,7 +53,9 @@ void space_unref(struct space *s) {
     keys_done(&s->keys);
     callers_unref(s->callers);
     ARRAY_FREE(&s->slabs);
-    ARRAY_FREE(&s->files);
+    if (s->inherited)
+        ARRAY_FREE(&s->inherited->files);
+    free(s->inherited);
     ARRAY_FREE(&s->modules);
     ARRAY_FREE(&s->prepared);
     if (s->remote.memory_fd >= 0)

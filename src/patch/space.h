@@ -2,10 +2,10 @@
  * One address space: the memory that spoor has mapped into it, the modules that are patched, and
  * the lanes of its threads. This header has the data, which all other files of this folder share:
  *
- *     lifecycle.h   makes a space, copies it at a fork, and removes all of it
- *     install.h     maps the agent and the lanes
- *     modules.h     finds and patches modules
- *     repatch.h     takes patches away for a while, or for good, and writes them again
+ *     space_lifecycle.h   makes a space, copies it at a fork, and removes all of it
+ *     install.h           maps the agent and the lanes
+ *     modules.h           finds and patches modules
+ *     unpatch.h           takes patches away for a while, or for good, and writes them again
  *
  * A space is made at exec, copied at fork, and shared by threads and by vfork. Each function that
  * changes the target needs all threads of the space stopped; its argument CALLER is one of them
@@ -24,36 +24,64 @@ struct program {         /* with --libcalls: whose library calls are traced */
     struct span text;
 };
 
+/*
+ * What spoor has changed in the process:
+ *
+ *     UNTRACED ──space_enter()──▶ PATCHED ──space_map_prepared()──▶ COMING
+ *                                 │  ▲ ▲                            │   │
+ *                    space_lift() │  │ └─────── space_lay(), ───────┘   │
+ *                                 ▼  │         space_replace()          │
+ *                                PAUSED                                 │
+ *                                 │ └───────── space_give_up() ───────┐ │
+ *                                 │                                   ▼ ▼
+ *         space_lift_for_good()   │                                 GIVEN_UP
+ *         (from PATCHED, too)     ▼                                     │
+ *                                LEAVING ◀─── space_lift_for_good() ────┘
+ *
+ * A copy of a process that a fork makes begins in the state of the original.
+ */
+enum space_state {
+    SPACE_UNTRACED, /* nothing of spoor's is mapped */
+    SPACE_PATCHED,  /* modules are patched as they come */
+    SPACE_COMING,   /* attach: areas are mapped, and no text is patched yet */
+    SPACE_PAUSED,   /* all text is the program's for a while; areas stay mapped */
+    SPACE_GIVEN_UP, /* all text is the program's for good; areas stay mapped */
+    SPACE_LEAVING,  /* the same, and the process is about to be left */
+};
+
+/* What a spoor that was killed has left (leftovers.h). */
+struct inherited {
+    bool agent_stays; /* and the lanes: a thread is to come back there */
+    ARRAY(int) files; /* descriptors in the target that belong to slabs */
+};
+
 struct space {
     unsigned refs;
+    enum space_state state; /* space_set_state() */
     pid_t pid; /* for messages and the trace; that thread may have ended: space_thread() */
     struct remote_site remote;
     taddr_t room;        /* where what can be anywhere is out of others' way; 0: not known */
     taddr_t agent;       /* one page with the agent, for remote calls */
     bool borrowed;       /* remote.memory_fd is that of the space it was copied from */
-    bool kept;           /* the agent and lanes stay: a thread is to come back there */
-    bool inherited;      /* from a spoor that was killed (leftovers.h): its lanes are not ours */
     bool stopping;       /* being changed: its tasks' reports wait (tracer.c) */
-    bool lifted;         /* all text is the program's, for the time being: nothing is patched */
     bool taken;          /* some code that was to be patched writes the lanes' register */
-    bool renounced;      /* it is lifted for good */
-    bool coming;         /* lifted: it has not been patched yet (seizing.c) */
-    bool leaving;        /* lifted, and to be left (stopping.c) */
     unsigned filter;     /* by which of the session's its patches were chosen: space_context's */
     size_t threads;      /* about as many there are when spoor comes; 0: one */
     unsigned filters;    /* seccomp filters that need no look (permits.h) */
     taddr_t loader_hook; /* run-time address of _dl_debug_state; 0: none */
     struct program program;
     struct callers *callers; /* NULL: they are not asked for, or not yet */
-    size_t traps;            /* how many of ours stand in it */
-    bool trapped;            /* some did: threads may still report that they have come to one */
-    bool armed;              /* its tasks' actions at SIGTRAP are known (traps.c) */
+    struct {
+        size_t standing;
+        bool any; /* some stood at some time: threads may still report that they have come to one */
+        bool armed;              /* the process's action at SIGTRAP is known (traps.c) */
+    } traps;                     /* breakpoints.h */
+    struct inherited *inherited; /* its lanes are not this spoor's; NULL: nothing is inherited */
     struct {
         uint64_t now, added;
     } limit; /* of its memory (limits.h), as we have left it, and how much of it is for us */
     struct keys keys; /* by which its threads find their lanes */
     ARRAY(struct slab *) slabs;
-    ARRAY(int) files; /* inherited: descriptors in the target that belong to slabs */
     ARRAY(struct patched) modules;
     ARRAY(struct patched) prepared; /* what is to be installed when all threads stand */
     const struct arrival *arrival;  /* whom patches come upon now; NULL: new modules only */
@@ -77,9 +105,13 @@ void space_forget_prepared(struct space *space);
 
 /* A thread by which /proc shows its memory; 0: none. */
 pid_t space_thread(const struct space *space);
-/* Whether it is lifted because the user wants a pause. */
+/* Asserts that the drawing allows that. */
+void space_set_state(struct space *space, enum space_state state);
+/* Whether all text is the program's, though areas are mapped. */
+static inline bool space_is_lifted(const struct space *s) { return s->state > SPACE_PATCHED; }
+/* The same because the user wants a pause, or because patches cannot be replaced. */
 static inline bool space_is_paused(const struct space *s) {
-    return s->lifted && !s->coming && !s->leaving;
+    return s->state == SPACE_PAUSED || s->state == SPACE_GIVEN_UP;
 }
 /* Where its threads' lanes are when they have none: slab_sink(); 0 before there is a slab. */
 taddr_t space_sink(const struct space *space);

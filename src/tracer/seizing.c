@@ -15,7 +15,7 @@
 
 #include "patch/arrival.h"
 #include "patch/install.h"
-#include "patch/lifecycle.h"
+#include "patch/space_lifecycle.h"
 #include "patch/modules.h"
 #include "target/candidate.h"
 #include "target/maps.h"
@@ -263,7 +263,7 @@ static int move_in(const struct seizing *s, struct err *err) {
 void join_late(struct tracer *t, struct task *task) {
     struct frames *frames = frames_new(task->space);
     task->late = false;
-    if (!task->space->lifted)
+    if (!space_is_lifted(task->space))
         frames_copy(frames, task->tid);
     if (!task->slot) {
         struct maps maps = {0};

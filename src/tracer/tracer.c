@@ -44,7 +44,7 @@ void tracer_resume(struct tracer *t, pid_t tid, int sig) {
         rests_go_on(task);
     if (task && task->space && sig)
         aside_note(task->space->aside, tid);
-    if (task && task->space && task->space->traps)
+    if (task && task->space && task->space->traps.standing)
         traps_resume(t, task, sig);
     else if (task && task->watched)
         thread_continue_to_call(tid, sig);
@@ -82,7 +82,7 @@ static void note_stop(struct tracer *t, const struct task *task, int sig) {
 
 /* TASK stands at a system call. Returns false when it is gone. */
 static bool answer_call(struct tracer *t, struct task *task) {
-    if (task->space && task->space->traps && !traps_at_call(t, task))
+    if (task->space && task->space->traps.standing && !traps_at_call(t, task))
         return false;
     return !task->watched || cede_at_call(t, task);
 }
@@ -181,7 +181,7 @@ static void on_stop(struct tracer *t, struct task *task, int status) {
     task->status = status;
     if (!is_call_stop(status))
         rests_end(task);
-    if (task->space && task->space->trapped && !traps_meet(t, task)) {
+    if (task->space && task->space->traps.any && !traps_meet(t, task)) {
         task->stopped = false;
         return;
     }

@@ -11,10 +11,10 @@
 
 #include "../target/hold.h"
 #include "patch/install.h"
-#include "patch/lifecycle.h"
+#include "patch/space_lifecycle.h"
 #include "patch/modules.h"
 #include "patch/patcher.h"
-#include "patch/repatch.h"
+#include "patch/unpatch.h"
 #include "target/memory.h"
 
 enum {

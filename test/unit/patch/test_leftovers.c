@@ -13,9 +13,9 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
-#include "patch/lifecycle.h"
+#include "patch/space_lifecycle.h"
 #include "patch/patcher.h"
-#include "patch/repatch.h"
+#include "patch/unpatch.h"
 #include "patch/settle.h"
 #include "patch/undolog.h"
 #include "target/maps.h"

@@ -6,7 +6,7 @@
 
 #include "guest.h"
 #include "patch/install.h"
-#include "patch/lifecycle.h"
+#include "patch/space_lifecycle.h"
 #include "target/memory.h"
 
 static void unmap(const struct guest *g, taddr_t at, size_t size) {

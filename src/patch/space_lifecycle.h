@@ -1,6 +1,6 @@
 /* How spaces begin, are copied, and end. */
-#ifndef SPOOR_PATCH_LIFECYCLE_H
-#define SPOOR_PATCH_LIFECYCLE_H
+#ifndef SPOOR_PATCH_SPACE_LIFECYCLE_H
+#define SPOOR_PATCH_SPACE_LIFECYCLE_H
 
 #include "patch/space.h"
 

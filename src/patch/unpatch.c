@@ -1,4 +1,4 @@
-#include "patch/repatch.h"
+#include "patch/unpatch.h"
 
 #include "patch/breakpoints.h"
 #include "patch/install.h"
@@ -7,15 +7,21 @@
 #include "patch/patcher.h"
 #include "target/maps.h"
 
-static void note_lifted(struct space *s) {
+static void note_lifted(struct space *s, enum space_state state) {
     breakpoints_look(s);
-    s->lifted = true;
-    s->armed = false; /* nobody sees what the program does at SIGTRAP meanwhile */
+    space_set_state(s, state);
+    s->traps.armed = false; /* nobody sees what the program does at SIGTRAP meanwhile */
 }
 
 int space_lift(struct space *s, pid_t tid, struct err *err) {
     int rc = space_restore(s, tid, err);
-    note_lifted(s);
+    note_lifted(s, SPACE_PAUSED);
+    return rc;
+}
+
+int space_give_up(struct space *s, pid_t tid, struct err *err) {
+    int rc = space_restore(s, tid, err);
+    note_lifted(s, SPACE_GIVEN_UP);
     return rc;
 }
 
@@ -23,8 +29,7 @@ int space_lift_for_good(struct space *s, pid_t caller, struct err *err) {
     int rc = space_give_back(s, caller, err);
     if (rc < 0)
         return rc;
-    note_lifted(s);
-    s->leaving = true;
+    note_lifted(s, SPACE_LEAVING);
     return 0;
 }
 
@@ -35,7 +40,7 @@ static void lay_again(const struct space_context *ctx, const struct space *s, pi
     if (!p->code || patcher_redo(p, s, &err) == 0)
         return;
     modules_warn(ctx, caller, &err);
-    if (p->stuck || patcher_undo(p, s->remote.memory_fd, NULL, NULL) < 0)
+    if (p->state == AREA_STUCK || patcher_undo(p, s->remote.memory_fd, NULL, NULL) < 0)
         return;
     patcher_unmap(p, s, caller, NULL);
     patcher_forget(p);
@@ -49,7 +54,7 @@ int space_lay(const struct space_context *ctx, struct space *s, pid_t caller, st
     modules_drop_gone(s, caller, &maps);
     for (size_t i = 0; i < s->modules.count; i++)
         lay_again(ctx, s, caller, &s->modules.at[i]);
-    s->lifted = s->coming = false;
+    space_set_state(s, SPACE_PATCHED);
     breakpoints_withdraw_again(s);
     rc = space_check_sandbox(s, caller, err);
     if (rc == 0)
@@ -67,7 +72,8 @@ int space_replace(const struct space_context *ctx, struct space *s, pid_t caller
     for (size_t i = 0; i < s->modules.count; i++)
         patcher_forget(&s->modules.at[i]);
     s->modules.count = 0;
-    s->lifted = s->coming = s->armed = false;
+    space_set_state(s, SPACE_PATCHED);
+    s->traps.armed = false;
     s->filter = ctx->filter;
     return space_update(ctx, s, caller, err);
 }

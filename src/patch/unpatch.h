@@ -1,12 +1,14 @@
 /* Patches are taken away, for a while or for good, and written again. */
-#ifndef SPOOR_PATCH_REPATCH_H
-#define SPOOR_PATCH_REPATCH_H
+#ifndef SPOOR_PATCH_UNPATCH_H
+#define SPOOR_PATCH_UNPATCH_H
 
 #include "patch/space.h"
 
 /* Restores all text for a while; the areas stay mapped. Errors: as space_restore(). */
 int space_lift(struct space *space, pid_t tid, struct err *err);
-/* The same for good, as space_give_back(). */
+/* The same for good, as a sandbox forbids to replace the patches: the process is left untraced. */
+int space_give_up(struct space *space, pid_t tid, struct err *err);
+/* The same for good, as space_give_back(); the process will be left. */
 int space_lift_for_good(struct space *space, pid_t caller, struct err *err);
 /* SPACE's patches have been taken away: writes them again, as far as the modules are still mapped,
  * and patches modules that are new. Errors: as space_update(). */

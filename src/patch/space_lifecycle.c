@@ -1,4 +1,4 @@
-#include "patch/lifecycle.h"
+#include "patch/space_lifecycle.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include "patch/modules.h"
 #include "patch/patcher.h"
 #include "patch/permits.h"
-#include "patch/repatch.h"
+#include "patch/unpatch.h"
 #include "target/candidate.h"
 #include "target/memory.h"
 #include "target/status.h"
@@ -17,10 +17,11 @@
 int space_new(const struct space_context *ctx, pid_t tid, struct space **ret, struct err *err) {
     struct space *s = space_blank(tid);
     int rc = candidate_check_program(tid, err);
-    s->lifted = ctx->paused;
     s->filter = ctx->filter;
     if (rc == 0)
         rc = space_enter(ctx, s, tid, err);
+    if (rc == 0 && ctx->paused)
+        space_set_state(s, SPACE_PAUSED);
     if (rc < 0) {
         space_unref(s);
         return rc;
@@ -74,6 +75,14 @@ void space_forget_unmapped(struct space *s) {
     s->modules.count = modules;
 }
 
+static struct inherited *copy_inherited(const struct inherited *from) {
+    struct inherited *copy = mem_alloc(sizeof *copy);
+    copy->agent_stays = from->agent_stays;
+    for (size_t i = 0; i < from->files.count; i++)
+        ARRAY_PUSH(&copy->files, from->files.at[i]);
+    return copy;
+}
+
 struct space *space_fork(const struct space *parent, pid_t tid, struct err *err) {
     int fd;
     bool opened = memory_open(tid, &fd, err) == 0;
@@ -93,13 +102,15 @@ struct space *space_fork(const struct space *parent, pid_t tid, struct err *err)
     memset(&s->modules, 0, sizeof s->modules);
     memset(&s->prepared, 0, sizeof s->prepared);
     s->aside = NULL;
+    if (s->inherited)
+        s->inherited = copy_inherited(s->inherited);
     keys_copy(&s->keys, &parent->keys);
     for (size_t i = 0; i < parent->slabs.count; i++)
         ARRAY_PUSH(&s->slabs, slab_ref(parent->slabs.at[i]));
     for (size_t i = 0; i < parent->modules.count; i++) {
         struct patched copy = patcher_copy(&parent->modules.at[i]);
-        if (s->coming) /* what was written since is not in it */
-            copy.filled = copy.checked = false;
+        if (s->state == SPACE_COMING) /* what was written since is not in it */
+            copy.state = AREA_EMPTY, copy.checked = false;
         ARRAY_PUSH(&s->modules, copy);
     }
     if (opened)
@@ -109,7 +120,7 @@ struct space *space_fork(const struct space *parent, pid_t tid, struct err *err)
 
 int space_clear(struct space *s, pid_t caller, struct err *err) {
     int rc = permits_check(s, caller, PERMIT_LEAVE, "the memory that tracing took stays", err);
-    bool kept = s->kept;
+    bool kept = s->inherited && s->inherited->agent_stays;
     for (size_t i = 0; i < s->modules.count && rc == 0; i++) {
         kept |= s->modules.at[i].kept;
         if (!s->modules.at[i].kept)
