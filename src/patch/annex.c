@@ -39,6 +39,12 @@ static uint8_t *copy_of(const struct patched *p, const uint8_t *bitmap) {
     return copy;
 }
 
+static void forget_alone(struct code *code) {
+    free(code->alone.missed);
+    free(code->alone.inexact);
+    code->alone.missed = code->alone.inexact = NULL;
+}
+
 /* P's code tells of itself again, if it has told of an annex, too. */
 static void tell_alone(struct patched *p) {
     struct code *code = p->code;
@@ -47,7 +53,7 @@ static void tell_alone(struct patched *p) {
     memcpy(code->emitted.missed, code->alone.missed, bitmap_bytes(p));
     memcpy(code->emitted.inexact, code->alone.inexact, bitmap_bytes(p));
     memcpy(code->emitted.missed_exits, code->alone.missed_exits, sizeof code->alone.missed_exits);
-    annex_forget(code);
+    forget_alone(code);
 }
 
 static void keep_alone(struct patched *p) {
@@ -80,10 +86,4 @@ void annex_part(struct patched *p, const struct patched *annex) {
     tell_alone(p);
     for (int t = 0; t < TIER_COUNT; t++)
         p->code->emitted.trapped_exits[t] -= annex->code->emitted.trapped_exits[t];
-}
-
-void annex_forget(struct code *code) {
-    free(code->alone.missed);
-    free(code->alone.inexact);
-    code->alone.missed = code->alone.inexact = NULL;
 }

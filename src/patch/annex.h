@@ -20,7 +20,5 @@ bool annex_prepare(struct patched *p, const struct patch_request *request, struc
 void annex_join(struct patched *p, const struct patched *annex);
 /* The other way: it is not certain (any more) that ANNEX will be there. */
 void annex_part(struct patched *p, const struct patched *annex);
-/* What CODE, which is to be freed, keeps for that. */
-void annex_forget(struct code *code);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef SPOOR_PATCH_AREA_H
 #define SPOOR_PATCH_AREA_H
 
-#include "patch/patcher.h"
+#include "patch/patched.h"
 
 /* Says in P where its area can be, with its log, and what room it has there; from now on nothing
  * else is taken to fit there. Where there is no room for all that NEED tells of, or not within

@@ -1,6 +1,6 @@
 #include "patch/arrival.h"
 
-#include "patch/patcher.h"
+#include "target/thread.h"
 
 /* Where TID returns to from a function that has put nothing on the stack yet. */
 static void add_link(struct arrival *a, pid_t tid) {

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "patch/aside.h"
-#include "patch/space.h"
+#include "patch/patched.h"
 #include "unwind/sigframes.h"
 
 struct arrival {

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include "base/page.h"
-#include "patch/space.h"
+#include "target/maps.h"
 #include "target/memory.h"
+#include "target/status.h"
+#include "target/thread.h"
 #include "unwind/own_stack.h"
 
 enum { CHUNK = 64 << 10, WORDS = CHUNK / sizeof(regs_word_t), LOOKED_AT = 512 /* pages at once */ };
@@ -28,7 +30,8 @@ static void add_frames(const regs_word_t *words, size_t count, taddr_t at, struc
 
 struct look {
     const struct aside_pace *pace;
-    struct space *space;
+    struct aside *aside;
+    int memory_fd;
     pid_t tid; /* of the process's, for /proc */
     int pages; /* /proc/PID/pagemap */
     uint64_t left;
@@ -43,8 +46,8 @@ static void look_at_run(struct look *l, taddr_t start, taddr_t end) {
             return;
         l->left -= size;
         if (memory_read_fast(l->tid, at, words, size) ||
-            memory_read(l->space->remote.memory_fd, at, words, size, NULL) == 0)
-            add_frames(words, size / sizeof *words, at, l->space->aside);
+            memory_read(l->memory_fd, at, words, size, NULL) == 0)
+            add_frames(words, size / sizeof *words, at, l->aside);
         l->pace->between(l->pace->ctx);
         if (at + size == end)
             return;
@@ -88,12 +91,12 @@ static void look_at_maps(struct look *l, const struct maps *maps, bool large) {
             look_at_map(l, m);
 }
 
-void aside_look(struct space *space, const struct aside_pace *pace) {
-    struct look l = {.pace = pace, .space = space, .tid = space_thread(space), .left = MOST_BYTES};
+void aside_look(struct aside **aside, int memory_fd, pid_t tid, const struct aside_pace *pace) {
+    struct look l = {.pace = pace, .memory_fd = memory_fd, .tid = tid, .left = MOST_BYTES};
     struct maps maps;
     AUTO_FREE char *name = mem_printf("/proc/%d/pagemap", l.tid);
-    aside_forget(space);
-    space->aside = mem_alloc(sizeof *space->aside);
+    aside_forget(aside);
+    *aside = l.aside = mem_alloc(sizeof **aside);
     if (maps_read(l.tid, &maps, NULL) < 0)
         return;
     l.pages = open(name, O_RDONLY | O_CLOEXEC);
@@ -105,18 +108,17 @@ void aside_look(struct space *space, const struct aside_pace *pace) {
     maps_done(&maps);
 }
 
-void aside_forget(struct space *space) {
-    if (!space->aside)
+void aside_forget(struct aside **aside) {
+    if (!*aside)
         return;
-    ARRAY_FREE(&space->aside->frames);
-    free(space->aside);
-    space->aside = NULL;
+    ARRAY_FREE(&(*aside)->frames);
+    free(*aside);
+    *aside = NULL;
 }
 
 /* ---- what is delivered ---- */
 
-void aside_note(const struct space *space, pid_t tid) {
-    struct aside *a = space->aside;
+void aside_note(struct aside *a, pid_t tid) {
     struct regs regs;
     if (!a || thread_get_regs(tid, &regs) < 0)
         return;
@@ -141,11 +143,9 @@ static void find_below(int memory_fd, taddr_t sp, struct aside *ret) {
     ARRAY_FREE(&found.frames);
 }
 
-void aside_gather(const struct space *space, struct aside *ret) {
-    const struct aside *a = space->aside;
-    int fd = space->remote.memory_fd;
-    for (size_t i = 0; a && i < a->frames.count; i++) {
-        const struct aside_frame *f = &a->frames.at[i];
+void aside_gather(const struct aside *known, int fd, struct aside *ret) {
+    for (size_t i = 0; known && i < known->frames.count; i++) {
+        const struct aside_frame *f = &known->frames.at[i];
         regs_word_t words[REGS_CONTEXT_WORDS];
         if (!f->at)
             find_below(fd, f->context.sp, ret);

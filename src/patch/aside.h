@@ -18,8 +18,6 @@
 #include "arch/regs.h"
 #include "base/mem.h"
 
-struct space;
-
 struct aside_frame {
     taddr_t at; /* of the words that tell of it; 0: a signal was delivered there */
     struct regs_context context;
@@ -34,15 +32,16 @@ struct aside_pace {
     void (*between)(void *ctx);
     void *ctx;
 };
-/* Searches the memory of SPACE, whose threads run. From now on until aside_forget(), delivered
- * signals are noted. */
-void aside_look(struct space *space, const struct aside_pace *pace);
-void aside_forget(struct space *space);
-/* TID, of SPACE, is about to get a signal. */
-void aside_note(const struct space *space, pid_t tid);
+/* Searches the memory, MEMORY_FD, of TID's process, whose threads run. *ASIDE, which may be
+ * anything that aside_forget() takes, is made before: signals are noted there from now on. */
+void aside_look(struct aside **aside, int memory_fd, pid_t tid, const struct aside_pace *pace);
+/* Frees it; *ASIDE is NULL then, and may be NULL. */
+void aside_forget(struct aside **aside);
+/* TID is about to get a signal. ASIDE may be NULL. */
+void aside_note(struct aside *aside, pid_t tid);
 
-/* All threads of SPACE stand: adds to RET the frames that are still there. */
-void aside_gather(const struct space *space, struct aside *ret);
+/* All threads stand: adds to RET the frames of KNOWN (may be NULL) that are still there. */
+void aside_gather(const struct aside *known, int memory_fd, struct aside *ret);
 /* Whether FRAME is none that its handler has left. TIDS: all threads. */
 bool aside_counts(const struct aside_frame *frame, int memory_fd, const pid_t *tids, size_t count);
 

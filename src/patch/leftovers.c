@@ -10,7 +10,6 @@
 #include "arch/agent.h"
 #include "arch/arch.h"
 #include "base/page.h"
-#include "patch/patcher.h"
 #include "patch/permits.h"
 #include "patch/undolog.h"
 #include "target/maps.h"
@@ -279,7 +278,7 @@ static void add_files(const struct search *s, struct space *space) {
         char to[sizeof SLAB_NAME + 1];
         ssize_t size = readlinkat(dirfd(folder), e->d_name, to, sizeof to);
         if (size == sizeof SLAB_NAME - 1 && memcmp(to, SLAB_NAME, (size_t)size) == 0)
-            ARRAY_PUSH(&space->files, (int)strtol(e->d_name, NULL, 10));
+            ARRAY_PUSH(&space->inherited->files, (int)strtol(e->d_name, NULL, 10));
     }
     if (folder)
         closedir(folder);
@@ -287,8 +286,9 @@ static void add_files(const struct search *s, struct space *space) {
 
 static struct space *take_up(const struct search *s, taddr_t agent, const struct undo_head *head) {
     struct space *space = space_blank(s->tid);
-    space->inherited = true;
+    space->inherited = mem_alloc(sizeof *space->inherited);
     space->agent = agent;
+    space_set_state(space, SPACE_PATCHED);
     space->filters = permits_trusted(s->tid);
     space->remote = (struct remote_site){.memory_fd = s->fd, .code = head->call};
     add_slabs(s, space);
@@ -397,7 +397,7 @@ static bool is_in_agent(const struct space *space, taddr_t addr) {
 /* A thread will come to ADDR. */
 static void keep(struct space *space, taddr_t addr) {
     struct patched *p = space_owner_at(space, addr);
-    space->kept |= is_in_agent(space, addr);
+    space->inherited->agent_stays |= is_in_agent(space, addr);
     if (!p || !p->code)
         return;
     p->kept = true;

@@ -1,4 +1,5 @@
-/* Which modules of a space are patched: what is mapped, what of it is wanted, what is gone. */
+#include "patch/modules.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
@@ -6,14 +7,21 @@
 #include "patch/annex.h"
 #include "patch/arrival.h"
 #include "patch/breakpoints.h"
+#include "patch/install.h"
 #include "patch/patcher.h"
 #include "patch/program.h"
-#include "patch/space.h"
 #include "ring/callers.h"
 #include "select/libcalls.h"
 #include "select/mapped.h"
 #include "target/auxv.h"
 #include "target/maps.h"
+
+int modules_read_maps(pid_t tid, struct maps *ret, struct err *err) {
+    int rc = maps_read(tid, ret, err);
+    if (rc == 0)
+        maps_use_former_names(ret);
+    return rc;
+}
 
 static struct patched *find_mapped(struct space *s, taddr_t text) {
     for (size_t i = 0; i < s->modules.count; i++)
@@ -27,17 +35,16 @@ static bool maps_file_of(const struct map *m, const struct patched *p) {
 }
 
 /* Programs may move their code to other memory at its place, patches and all. */
-static bool still_mapped(const struct space *s, const struct maps *maps, const struct patched *p) {
+bool modules_still_mapped(const struct space *s, const struct maps *maps, const struct patched *p) {
     const struct map *m = maps_at(maps, p->text);
     return m && m->executable &&
-           (maps_file_of(m, p) || patcher_stands(p, s->remote.memory_fd, !s->lifted));
+           (maps_file_of(m, p) || patcher_stands(p, s->remote.memory_fd, !space_is_lifted(s)));
 }
 
-/* Modules that the dynamic linker has unmapped: their areas are ours to unmap. */
-static void drop_gone(struct space *s, pid_t caller, const struct maps *maps) {
+void modules_drop_gone(struct space *s, pid_t caller, const struct maps *maps) {
     for (size_t i = 0; i < s->modules.count;) {
         struct patched *p = &s->modules.at[i];
-        if (still_mapped(s, maps, p)) {
+        if (modules_still_mapped(s, maps, p)) {
             i++;
             continue;
         }
@@ -65,7 +72,7 @@ static struct map map_from_auxv(const struct maps *maps, pid_t tid, uint64_t typ
 
 /* A process that is gone needs no words. That CALLER, which stands still, has been killed is to be
  * seen before it is reported: its memory goes at once. 0: the process runs. */
-static void warn(const struct space_context *ctx, pid_t caller, const struct err *err) {
+void modules_warn(const struct space_context *ctx, pid_t caller, const struct err *err) {
     struct regs regs;
     bool gone = err->code == ESRCH || (caller && thread_get_regs(caller, &regs) == -ESRCH);
     if (!gone)
@@ -73,7 +80,7 @@ static void warn(const struct space_context *ctx, pid_t caller, const struct err
 }
 
 static void warn_about(const struct update *u, const struct err *err) {
-    warn(u->ctx, u->ahead ? 0 : u->caller, err);
+    modules_warn(u->ctx, u->ahead ? 0 : u->caller, err);
 }
 
 static void tell_module(const struct space_context *ctx, const struct space *s, struct patched *p) {
@@ -117,7 +124,7 @@ static struct patched *find_known(struct space *s, const struct patched *p) {
 }
 
 static bool may_apply(const struct space *s, const struct patched *p) {
-    return !p->stuck && !(s->arrival && s->arrival->as_prepared);
+    return p->state != AREA_STUCK && !(s->arrival && s->arrival->as_prepared);
 }
 
 /* What was chosen ahead may be taken by now: then it is chosen anew. */
@@ -268,14 +275,14 @@ static bool install_annex(struct update *u, struct patched *p, const struct patc
         annex_part(p, ret);
         done = patcher_install(ret, request, NULL) == 0;
     }
-    if (!done && !ret->stuck) {
+    if (!done && ret->state != AREA_STUCK) {
         patcher_forget(ret);
         ready = may_apply(u->space, p) && annex_prepare(p, request, ret);
         done = ready && patcher_install(ret, request, NULL) == 0;
     }
     if (done)
         annex_join(p, ret);
-    return done || ret->stuck;
+    return done || ret->state == AREA_STUCK;
 }
 
 static bool make_annex(struct update *u, struct patched *p, struct patched *ret) {
@@ -351,8 +358,8 @@ static void look_at_all(struct update *u) {
 }
 
 /* By MAPS, without what is gone. */
-static void follow(const struct space_context *ctx, struct space *s, pid_t caller,
-                   struct maps *maps) {
+void modules_follow(const struct space_context *ctx, struct space *s, pid_t caller,
+                    struct maps *maps) {
     look_at_all(&(struct update){.ctx = ctx, .space = s, .caller = caller, .maps = maps});
     space_forget_prepared(s); /* unmapped meanwhile */
     breakpoints_look(s);
@@ -362,16 +369,15 @@ static void follow(const struct space_context *ctx, struct space *s, pid_t calle
 
 int space_update(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
     struct maps maps;
-    if (s->lifted)
+    if (space_is_lifted(s))
         return 0;
     int rc = space_check_sandbox(s, caller, err);
     if (rc == 0)
-        rc = maps_read(caller, &maps, err);
+        rc = modules_read_maps(caller, &maps, err);
     if (rc < 0)
         return rc;
-    maps_use_former_names(&maps);
-    drop_gone(s, caller, &maps);
-    follow(ctx, s, caller, &maps);
+    modules_drop_gone(s, caller, &maps);
+    modules_follow(ctx, s, caller, &maps);
     maps_done(&maps);
     return 0;
 }
@@ -386,10 +392,9 @@ static taddr_t room_apart(const struct update *u) {
 
 int space_prepare(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
     struct maps maps;
-    int rc = maps_read(caller, &maps, err);
+    int rc = modules_read_maps(caller, &maps, err);
     if (rc < 0)
         return rc;
-    maps_use_former_names(&maps);
     struct update u = {.ahead = true, .ctx = ctx, .space = s, .caller = caller, .maps = &maps};
     look_at_all(&u);
     s->room = room_apart(&u);
@@ -437,12 +442,6 @@ void space_tell_prepared(const struct space_context *ctx, struct space *s) {
             tell_module(ctx, s, &s->prepared.at[i]);
 }
 
-void space_forget_prepared(struct space *s) {
-    for (size_t i = 0; i < s->prepared.count; i++)
-        patcher_forget(&s->prepared.at[i]);
-    s->prepared.count = 0;
-}
-
 /* Of a module that could not be mapped the annex is not, either: both are made anew. */
 static bool map_annex(struct space *s, pid_t caller, struct patched *annex) {
     struct patched *p = find_known(s, annex);
@@ -458,7 +457,7 @@ static bool map_annex(struct space *s, pid_t caller, struct patched *annex) {
 }
 
 void space_map_prepared(struct space *s, pid_t caller) {
-    s->lifted = s->coming = true;
+    space_set_state(s, SPACE_COMING);
     for (size_t i = 0; i < s->prepared.count; i++) {
         struct patched *p = &s->prepared.at[i];
         if (p->first ? map_annex(s, caller, p) : patcher_map(p, s, caller, NULL) == 0)
@@ -470,98 +469,4 @@ void space_map_prepared(struct space *s, pid_t caller) {
 void space_fill(const struct space *s) {
     for (size_t i = 0; i < s->modules.count; i++)
         patcher_fill(&s->modules.at[i], s);
-}
-
-/* ---- for a while ---- */
-
-static void note_lifted(struct space *s) {
-    breakpoints_look(s);
-    s->lifted = true;
-    s->armed = false; /* nobody sees what the program does at SIGTRAP meanwhile */
-}
-
-int space_lift(struct space *s, pid_t tid, struct err *err) {
-    int rc = space_restore(s, tid, err);
-    note_lifted(s);
-    return rc;
-}
-
-int space_lift_for_good(struct space *s, pid_t caller, struct err *err) {
-    int rc = space_give_back(s, caller, err);
-    if (rc < 0)
-        return rc;
-    note_lifted(s);
-    s->leaving = true;
-    return 0;
-}
-
-/* Patches P again; what cannot be is left untraced. */
-static void lay_again(const struct space_context *ctx, const struct space *s, pid_t caller,
-                      struct patched *p) {
-    struct err err = {0};
-    if (!p->code || patcher_redo(p, s, &err) == 0)
-        return;
-    warn(ctx, caller, &err);
-    if (p->stuck || patcher_undo(p, s->remote.memory_fd, NULL, NULL) < 0)
-        return;
-    patcher_unmap(p, s, caller, NULL);
-    patcher_forget(p);
-}
-
-int space_lay(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
-    struct maps maps;
-    int rc = maps_read(caller, &maps, err);
-    if (rc < 0)
-        return rc;
-    maps_use_former_names(&maps);
-    drop_gone(s, caller, &maps);
-    for (size_t i = 0; i < s->modules.count; i++)
-        lay_again(ctx, s, caller, &s->modules.at[i]);
-    s->lifted = s->coming = false;
-    breakpoints_withdraw_again(s);
-    rc = space_check_sandbox(s, caller, err);
-    if (rc == 0)
-        follow(ctx, s, caller, &maps);
-    maps_done(&maps);
-    return rc;
-}
-
-int space_replace(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
-    int rc = space_restore(s, caller, err); /* lifted or not: others may have changed some */
-    for (size_t i = 0; i < s->modules.count && rc == 0; i++)
-        rc = patcher_unmap(&s->modules.at[i], s, caller, err);
-    if (rc < 0)
-        return rc;
-    for (size_t i = 0; i < s->modules.count; i++)
-        patcher_forget(&s->modules.at[i]);
-    s->modules.count = 0;
-    s->lifted = s->coming = s->armed = false;
-    s->filter = ctx->filter;
-    return space_update(ctx, s, caller, err);
-}
-
-/* CALLER is TID, or 0. */
-static int restore(struct space *s, pid_t tid, pid_t caller, struct err *err) {
-    struct pages pages;
-    struct maps maps;
-    int rc = maps_read(tid, &maps, err);
-    if (rc < 0)
-        return rc;
-    maps_use_former_names(&maps);
-    pages_begin(&pages, s, caller, &maps);
-    for (size_t i = s->modules.count; i-- > 0;) {
-        struct patched *p = &s->modules.at[i]; /* one may be unmapped, and not yet reported to us */
-        int failed =
-            still_mapped(s, &maps, p) ? patcher_undo(p, s->remote.memory_fd, &pages, err) : 0;
-        rc = rc < 0 ? rc : failed;
-    }
-    pages_end(&pages);
-    maps_done(&maps);
-    return rc;
-}
-
-int space_restore(struct space *s, pid_t tid, struct err *err) { return restore(s, tid, 0, err); }
-
-int space_give_back(struct space *s, pid_t caller, struct err *err) {
-    return restore(s, caller, caller, err);
 }

@@ -5,7 +5,6 @@
 
 #include "arch/arch.h"
 #include "base/page.h"
-#include "patch/patcher.h"
 #include "target/memory.h"
 
 enum {

@@ -5,7 +5,6 @@
 
 #include "arch/arch.h"
 #include "patch/crossing.h"
-#include "patch/patcher.h"
 #include "target/memory.h"
 
 /* The thread as settle sees it. */

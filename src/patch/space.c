@@ -1,229 +1,11 @@
 #include "patch/space.h"
 
-#include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
+#include <assert.h>
+#include <unistd.h>
 
-#include "arch/agent.h"
-#include "base/log.h"
-#include "base/page.h"
 #include "patch/aside.h"
-#include "patch/foothold.h"
-#include "patch/limits.h"
-#include "patch/patcher.h"
-#include "patch/permits.h"
-#include "patch/undolog.h"
 #include "ring/callers.h"
 #include "target/candidate.h"
-#include "target/maps.h"
-#include "target/memory.h"
-#include "target/status.h"
-
-enum {
-    AGENT_BYTES = 4096, /* of what is in the agent's page, the name in the middle */
-    NAME_AT = 2048,
-    MAX_ERRNO = 4095 /* of calls that fail */
-};
-
-/* One remote call whose failure is an error too. */
-static int call(struct space *s, pid_t tid, const struct remote_call *call, int64_t *ret,
-                struct err *err) {
-    int rc = call->number == REGS_CALL_MMAP ? limits_raise(s, tid, call->args[1], err) : 0;
-    if (rc == 0)
-        rc = thread_call(tid, &s->remote, call, ret, err);
-    if (rc < 0)
-        return rc;
-    if (*ret < 0 && *ret >= -MAX_ERRNO)
-        return err_set(err, (int)-*ret, "remote-call",
-                       "process %d: system call %ld in it failed: %s", s->pid, call->number,
-                       strerror((int)-*ret));
-    return 0;
-}
-
-/* Where SIZE bytes that can be anywhere should be: a wish, by which the kernel goes if it can. */
-static taddr_t take_room(struct space *s, size_t size) {
-    taddr_t at = s->room;
-    if (at)
-        s->room += page_up(size);
-    return at;
-}
-
-/* Maps one page and puts the agent there. Remote calls are made in it from then on. */
-static int map_agent(struct space *s, pid_t tid, struct err *err) {
-    int64_t at;
-    int rc =
-        call(s, tid,
-             &(struct remote_call){REGS_CALL_MMAP,
-                                   {take_room(s, AGENT_BYTES), AGENT_BYTES, PROT_READ | PROT_EXEC,
-                                    MAP_PRIVATE | MAP_ANONYMOUS, ~0ul, 0}},
-             &at, err);
-    if (rc < 0)
-        return rc;
-    s->agent = (taddr_t)at;
-    s->remote.code = s->agent + agent_call();
-    uint8_t page[AGENT_BYTES] = {0};
-    struct undo_head head = undolog_head(s);
-    memcpy(page, agent_code(), agent_code_size());
-    memcpy(page + NAME_AT, "spoor", sizeof "spoor");
-    memcpy(page + UNDO_AT, &head, sizeof head);
-    return memory_write(s->remote.memory_fd, s->agent, page, sizeof page, err);
-}
-
-/* Takes descriptor FD out of the process of TID. −1 with errno. */
-static int take_fd(pid_t tid, int fd) {
-    AUTO_FD int process = (int)syscall(SYS_pidfd_open, status_process_of(tid), 0);
-    int mine = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, fd, 0);
-    if (mine >= 0)
-        return mine;
-    AUTO_FREE char *name = mem_printf("/proc/%d/fd/%d", tid, fd); /* its main thread has ended */
-    return open(name, O_RDWR | O_CLOEXEC);
-}
-
-/* Gives the memfd its SIZE, which a limit for files must not keep from us, and seals it: the target
- * could take away what we read. */
-static int size_memory(int fd, size_t size) {
-    struct rlimit limit, lifted;
-    getrlimit(RLIMIT_FSIZE, &limit);
-    lifted = limit;
-    lifted.rlim_cur = lifted.rlim_max = RLIM_INFINITY;
-    if (setrlimit(RLIMIT_FSIZE, &lifted) < 0) {
-        lifted = (struct rlimit){limit.rlim_max, limit.rlim_max};
-        setrlimit(RLIMIT_FSIZE, &lifted);
-    }
-    int rc = ftruncate(fd, (off_t)size) < 0 ? -errno : 0;
-    setrlimit(RLIMIT_FSIZE, &limit);
-    if (rc == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
-        rc = -errno;
-    return rc;
-}
-
-static int too_large(const struct space *s, size_t size, int code, struct err *err) {
-    return err_set(err, code, "remote-call",
-                   "process %d: cannot share %zu MB of memory with it: %s: raise its limits "
-                   "(ulimit), or choose a smaller --buffer",
-                   s->pid, size >> 20, strerror(code));
-}
-
-/* The target makes a memfd, though it may have as many files open as it is allowed. */
-static int make_memory(struct space *s, pid_t tid, int64_t *ret_fd, struct err *err) {
-    const struct remote_call make = {SYS_memfd_create,
-                                     {s->agent + NAME_AT, MFD_CLOEXEC | MFD_ALLOW_SEALING}};
-    struct rlimit before;
-    int rc = call(s, tid, &make, ret_fd, err);
-    if (rc != -EMFILE || !limits_lend_file(tid, &before))
-        return rc;
-    rc = call(s, tid, &make, ret_fd, err);
-    limits_take_back_file(tid, &before);
-    return rc;
-}
-
-/* The target makes a memfd, the tool takes and sizes it, both map it, the target forgets it. */
-static int share(const struct space_context *ctx, struct space *s, pid_t tid, uint32_t slots,
-                 struct err *err) {
-    size_t size = slab_bytes(ctx->ring_bytes, slots);
-    int64_t fd, at, ignored;
-    int rc = make_memory(s, tid, &fd, err);
-    if (rc < 0)
-        return rc;
-    AUTO_FD int mine = take_fd(tid, (int)fd);
-    if (mine < 0)
-        rc = err_set(err, errno, "remote-call",
-                     "process %d: cannot take the memory that it is to share: %s", s->pid,
-                     strerror(errno));
-    else if ((rc = size_memory(mine, size)) < 0)
-        too_large(s, size, -rc, err);
-    if (rc == 0)
-        rc = call(s, tid,
-                  &(struct remote_call){REGS_CALL_MMAP,
-                                        {take_room(s, size), size, PROT_READ | PROT_WRITE,
-                                         MAP_SHARED, (uint64_t)fd, 0}},
-                  &at, err);
-    if (rc == -ENOMEM)
-        too_large(s, size, ENOMEM, err);
-    call(s, tid, &(struct remote_call){SYS_close, {(uint64_t)fd}}, &ignored, NULL);
-    if (rc < 0)
-        return rc;
-    call(s, tid, &(struct remote_call){SYS_madvise, {(uint64_t)at, size, MADV_DONTDUMP}}, &ignored,
-         NULL); /* cores shall not grow by it */
-    struct slab *slab = slab_new(mine, (taddr_t)at, ctx->ring_bytes, slots);
-    if (!slab) {
-        call(s, tid, &(struct remote_call){SYS_munmap, {(uint64_t)at, size}}, &ignored, NULL);
-        return err_set(err, ENOMEM, "remote-call",
-                       "process %d: cannot map the memory shared with it", s->pid);
-    }
-    slab_sign(slab, s->agent);
-    ARRAY_PUSH(&s->slabs, slab);
-    s->remote.frame = slab_frame(s->slabs.at[0]);
-    return 0;
-}
-
-/* The first one has room for all threads that are there, as each takes its time while they stand.
- */
-static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
-    const uint32_t usual = slab_slots(ctx->ring_bytes, 0);
-    uint32_t slots = slab_slots(ctx->ring_bytes, s->slabs.count ? 0 : s->threads);
-    if (slots > usual && share(ctx, s, tid, slots, NULL) == 0)
-        return 0;
-    return share(ctx, s, tid, usual, err);
-}
-
-int space_check_sandbox(const struct space *s, pid_t caller, struct err *err) {
-    return permits_check(s, caller, PERMIT_CODE, "what it loads from now on is left untraced", err);
-}
-
-static int check_sandbox(struct space *s, pid_t tid, struct err *err) {
-    s->filters = permits_trusted(tid);
-    return permits_check(s, tid, PERMIT_CODE | PERMIT_LANES | PERMIT_LEAVE, "it is left untraced",
-                         err);
-}
-
-/* Where addresses have 32 bits, jumps reach no farther than what is shared with us is large: next
- * to the libraries, where the kernel would map that, there would be no room for their trampolines.
- */
-static taddr_t room_in_the_midst(const struct maps *maps) {
-    const struct span midst = {0x50000000, 0x90000000};
-    return REGS_WORD_BYTES < 8 ? maps_find_room_between(maps, midst, 256 << 20) : 0;
-}
-
-static int take_foothold(struct space *s, pid_t tid, struct foothold *ret, struct err *err) {
-    struct maps maps;
-    int rc = maps_read(tid, &maps, err);
-    if (rc < 0)
-        return rc;
-    if (!s->room)
-        s->room = room_in_the_midst(&maps);
-    rc = foothold_take(s->remote.memory_fd, &maps, tid, ret, err);
-    maps_done(&maps);
-    return rc;
-}
-
-static int move_in(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
-    struct foothold foothold;
-    int rc = take_foothold(s, tid, &foothold, err);
-    if (rc < 0)
-        return rc;
-    s->remote = foothold_site(&foothold);
-    rc = map_agent(s, tid, err);
-    if (rc == 0)
-        rc = add_slab(ctx, s, tid, err);
-    int back = foothold_leave(&foothold, rc < 0 ? NULL : err);
-    return rc < 0 ? rc : back;
-}
-
-int space_enter(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
-    int rc = check_sandbox(s, caller, err);
-    if (s->remote.memory_fd >= 0)
-        close(s->remote.memory_fd); /* it may have begun another program since */
-    s->remote.memory_fd = -1;
-    if (rc == 0)
-        rc = memory_open(caller, &s->remote.memory_fd, err);
-    return rc < 0 ? rc : move_in(ctx, s, caller, err);
-}
 
 struct space *space_blank(pid_t pid) {
     struct space *s = mem_alloc(sizeof *s);
@@ -233,97 +15,17 @@ struct space *space_blank(pid_t pid) {
     return s;
 }
 
-int space_new(const struct space_context *ctx, pid_t tid, struct space **ret, struct err *err) {
-    struct space *s = space_blank(tid);
-    int rc = candidate_check_program(tid, err);
-    s->lifted = ctx->paused;
-    s->filter = ctx->filter;
-    if (rc == 0)
-        rc = space_enter(ctx, s, tid, err);
-    if (rc < 0) {
-        space_unref(s);
-        return rc;
-    }
-    *ret = s;
-    return 0;
-}
-
-int space_foresee(const struct space_context *ctx, pid_t tid, struct space **ret, struct err *err) {
-    struct space *s = space_blank(tid);
-    AUTO_FREE pid_t *threads = NULL;
-    int rc = candidate_check_program(tid, err);
-    s->threads = status_threads(tid, &threads);
-    memory_open(tid, &s->remote.memory_fd, NULL); /* to compare text early; else that comes late */
-    if (rc == 0)
-        rc = space_prepare(ctx, s, tid, err);
-    if (rc < 0) {
-        space_unref(s);
-        return rc;
-    }
-    *ret = s;
-    return 0;
-}
-
-/* Whether SLAB is mapped in S, and nothing else in its place. */
-static bool has_slab(const struct space *s, const struct slab *slab) {
-    struct undo_sign sign;
-    return memory_read(s->remote.memory_fd, slab->at + UNDO_SIGN_AT, &sign, sizeof sign, NULL) ==
-               0 &&
-           sign.magic == UNDO_MAGIC && sign.self == slab->at;
-}
-
-void space_forget_unmapped(struct space *s) {
-    uint64_t word;
-    size_t slabs = 1, modules = 0; /* the first slab is as old as the space */
-    for (size_t i = 1; i < s->slabs.count; i++) {
-        struct slab *slab = s->slabs.at[i];
-        if (has_slab(s, slab))
-            s->slabs.at[slabs++] = slab;
-        else
-            slab_unref(slab);
-    }
-    for (size_t i = 0; i < s->modules.count; i++) {
-        struct patched p = s->modules.at[i];
-        if (!p.code || memory_read(s->remote.memory_fd, p.area, &word, sizeof word, NULL) == 0)
-            s->modules.at[modules++] = p;
-        else
-            patcher_forget(&p);
-    }
-    s->slabs.count = s->slabs.count ? slabs : 0;
-    s->modules.count = modules;
-}
-
-struct space *space_fork(const struct space *parent, pid_t tid, struct err *err) {
-    int fd;
-    bool opened = memory_open(tid, &fd, err) == 0;
-    if (!opened)
-        fd = fcntl(parent->remote.memory_fd, F_DUPFD_CLOEXEC, 0);
-    if (fd < 0)
-        return NULL;
-    struct space *s = mem_alloc(sizeof *s);
-    *s = *parent;
-    s->borrowed = !opened;
-    s->refs = 1;
-    s->pid = tid;
-    s->remote.memory_fd = fd;
-    s->callers = NULL;
-    s->stopping = false; /* its parent may be in the middle of that */
-    memset(&s->slabs, 0, sizeof s->slabs);
-    memset(&s->modules, 0, sizeof s->modules);
-    memset(&s->prepared, 0, sizeof s->prepared);
-    s->aside = NULL;
-    keys_copy(&s->keys, &parent->keys);
-    for (size_t i = 0; i < parent->slabs.count; i++)
-        ARRAY_PUSH(&s->slabs, slab_ref(parent->slabs.at[i]));
-    for (size_t i = 0; i < parent->modules.count; i++) {
-        struct patched copy = patcher_copy(&parent->modules.at[i]);
-        if (s->coming) /* what was written since is not in it */
-            copy.filled = copy.checked = false;
-        ARRAY_PUSH(&s->modules, copy);
-    }
-    if (opened)
-        space_forget_unmapped(s);
-    return s;
+void space_set_state(struct space *s, enum space_state state) {
+    static const uint8_t allowed[] = {
+        [SPACE_UNTRACED] = 1 << SPACE_PATCHED,
+        [SPACE_PATCHED] = 1 << SPACE_COMING | 1 << SPACE_PAUSED | 1 << SPACE_LEAVING,
+        [SPACE_COMING] = 1 << SPACE_PATCHED | 1 << SPACE_GIVEN_UP,
+        [SPACE_PAUSED] = 1 << SPACE_PATCHED | 1 << SPACE_GIVEN_UP | 1 << SPACE_LEAVING,
+        [SPACE_GIVEN_UP] = 1 << SPACE_LEAVING,
+        [SPACE_LEAVING] = 0,
+    };
+    assert(allowed[s->state] >> state & 1);
+    s->state = state;
 }
 
 pid_t space_thread(const struct space *s) { return candidate_thread(s->pid); }
@@ -331,6 +33,12 @@ pid_t space_thread(const struct space *s) { return candidate_thread(s->pid); }
 struct space *space_ref(struct space *s) {
     s->refs++;
     return s;
+}
+
+void space_forget_prepared(struct space *s) {
+    for (size_t i = 0; i < s->prepared.count; i++)
+        patcher_forget(&s->prepared.at[i]);
+    s->prepared.count = 0;
 }
 
 void space_unref(struct space *s) {
@@ -341,36 +49,18 @@ void space_unref(struct space *s) {
     for (size_t i = 0; i < s->modules.count; i++)
         patcher_forget(&s->modules.at[i]);
     space_forget_prepared(s);
-    aside_forget(s);
+    aside_forget(&s->aside);
     keys_done(&s->keys);
     callers_unref(s->callers);
     ARRAY_FREE(&s->slabs);
-    ARRAY_FREE(&s->files);
+    if (s->inherited)
+        ARRAY_FREE(&s->inherited->files);
+    free(s->inherited);
     ARRAY_FREE(&s->modules);
     ARRAY_FREE(&s->prepared);
     if (s->remote.memory_fd >= 0)
         close(s->remote.memory_fd);
     free(s);
-}
-
-struct slot *space_take_lane(const struct space_context *ctx, struct space *s, pid_t caller,
-                             uint32_t stream) {
-    bool limitless = ctx->options->overflow == OVERFLOW_OVERWRITE;
-    struct err err = {0};
-    struct slot *slot = NULL;
-    for (size_t i = 0; i < s->slabs.count && !slot; i++)
-        slot = slab_take(s->slabs.at[i], stream, limitless);
-    if (!slot &&
-        permits_check(s, caller, PERMIT_LANES, "its new threads are left untraced", &err) == 0 &&
-        add_slab(ctx, s, caller, &err) == 0)
-        slot = slab_take(s->slabs.at[s->slabs.count - 1], stream, limitless);
-    struct slot *sink = slab_sink(s->slabs.at[0]);
-    if (!slot) {
-        log_print(1, "no lane for thread %d: %s", caller, err.text);
-        return sink;
-    }
-    slot->sink = sink->lane;
-    return slot;
 }
 
 taddr_t space_sink(const struct space *s) {
@@ -403,69 +93,4 @@ taddr_t space_way_back(const struct space *s, taddr_t addr) {
 struct patched *space_owner_at(const struct space *s, taddr_t addr) {
     struct patched *p = space_area_at(s, addr);
     return p ? p : way_at(s, addr);
-}
-
-/* Closes what was to be closed when a slab had been mapped. */
-static void close_files(struct space *s, pid_t caller) {
-    int64_t ignored;
-    if (!s->files.count || !permits(s, caller, PERMIT_LANES))
-        return;
-    for (size_t i = 0; i < s->files.count; i++)
-        call(s, caller, &(struct remote_call){SYS_close, {(uint64_t)s->files.at[i]}}, &ignored,
-             NULL);
-}
-
-int space_unmap(const struct space *s, pid_t caller, taddr_t at, size_t size, struct err *err) {
-    struct remote_call call = {SYS_munmap, {at, size}};
-    int64_t result = 0;
-    int rc = thread_call(caller, &s->remote, &call, &result, err);
-    if (rc == 0 && result < 0)
-        rc = err_set(err, (int)-result, "remote-call",
-                     "process %d: memory that tracing took cannot be unmapped: %s: 'spoor detach "
-                     "%d' removes it when that is possible again",
-                     s->pid, strerror((int)-result), s->pid);
-    return rc;
-}
-
-/* Unmaps what is shared with us, then the agent. */
-static int move_out(struct space *s, pid_t caller, struct err *err) {
-    struct foothold foothold;
-    int rc = take_foothold(s, caller, &foothold, err);
-    if (rc < 0)
-        return rc;
-    s->remote = foothold_site(&foothold);
-    close_files(s, caller);
-    for (size_t i = s->slabs.count; i-- > 0 && rc == 0;) {
-        const struct slab *slab = s->slabs.at[i];
-        rc = space_unmap(s, caller, slab->at, slab->size, err);
-    }
-    if (rc == 0)
-        rc = space_unmap(s, caller, s->agent, AGENT_BYTES, err);
-    if (rc == 0)
-        limits_lower(s, caller);
-    int back = foothold_leave(&foothold, rc < 0 ? NULL : err);
-    return rc < 0 ? rc : back;
-}
-
-int space_clear(struct space *s, pid_t caller, struct err *err) {
-    int rc = permits_check(s, caller, PERMIT_LEAVE, "the memory that tracing took stays", err);
-    bool kept = s->kept;
-    for (size_t i = 0; i < s->modules.count && rc == 0; i++) {
-        kept |= s->modules.at[i].kept;
-        if (!s->modules.at[i].kept)
-            rc = patcher_unmap(&s->modules.at[i], s, caller, err);
-    }
-    if (rc == 0 && kept)
-        return err_set(
-            err, EBUSY, "returns-later",
-            "process %d: a thread of it may yet come back from a signal's handler to "
-            "memory that tracing took: that stays until 'spoor detach %d' finds that none "
-            "does",
-            s->pid, s->pid);
-    return rc < 0 ? rc : move_out(s, caller, err);
-}
-
-int space_undo(struct space *s, pid_t caller, struct err *err) {
-    int rc = space_give_back(s, caller, err);
-    return rc < 0 ? rc : space_clear(s, caller, err);
 }

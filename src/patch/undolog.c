@@ -112,18 +112,11 @@ size_t undolog_site_bytes(void) { return 2 * (PATCH_BYTES + PAIR_BYTES); }
 
 static uint64_t round_up(uint64_t n, uint64_t unit) { return (n + unit - 1) / unit * unit; }
 
-static size_t island_run(const struct plan_code *c, size_t first) {
-    size_t end = first + 1;
-    while (end < c->island_count && c->islands[end].at == c->islands[end - 1].at + ISLAND_BYTES)
-        end++;
-    return end - first;
-}
-
 static uint8_t *put_runs(uint8_t *out, const struct plan_code *c, uint32_t *ret_count) {
     uint64_t page = 0;
     *ret_count = 0;
     for (size_t i = 0; i < c->island_count;) {
-        size_t run = island_run(c, i);
+        size_t run = code_island_run(c, i);
         uint64_t first = c->islands[i].at / ISLAND_BYTES;
         out = varint_put(out, first - page);
         out = varint_put(out, run);

@@ -7,6 +7,7 @@
 #define SPOOR_TRACER_GOROUTINES_H
 
 #include "patch/arrival.h"
+#include "patch/space.h"
 
 /* Adds to RET where goroutines may come back into the middle of windows that are prepared for
  * SPACE, all of whose threads stand still. Too many are possible: words that stacks of running

@@ -18,10 +18,13 @@
 #include <time.h>
 
 #include "arch/clock.h"
+#include "patch/arrival.h"
 #include "patch/breakpoints.h"
+#include "patch/modules.h"
 #include "patch/patcher.h"
 #include "patch/permits.h"
 #include "patch/settle.h"
+#include "patch/unpatch.h"
 #include "target/timing.h"
 #include "tracer/frames.h"
 #include "tracer/haste.h"
@@ -33,9 +36,10 @@ static struct space_context *context_of(struct tracer *t) { return &t->options.c
 
 static bool is_stale(const struct tracer *t, const struct space *s) {
     const struct space_context *ctx = &t->options.context;
-    if (!s->agent || s->renounced || s->leaving)
+    if (!s->agent || s->state == SPACE_GIVEN_UP || s->state == SPACE_LEAVING)
         return false;
-    return ctx->paused ? !s->lifted : s->lifted || s->filter != ctx->filter;
+    bool lifted = space_is_lifted(s);
+    return ctx->paused ? !lifted : lifted || s->filter != ctx->filter;
 }
 
 /* A task of a stale space that is ready to be changed; *RET_ANY: there are stale ones at all. */
@@ -107,20 +111,13 @@ static void end_calls(const struct tracer *t, const struct space *space) {
                          &(struct trace_frames){.stream = k->stream, .ticks = ticks});
 }
 
-/* A sandbox forbids to take one set of patches away and to install another: then the process is
- * left untraced. */
-static int renounce(struct space *space, pid_t tid, struct err *err) {
-    space->renounced = true;
-    return space_lift(space, tid, err);
-}
-
 static int replace(struct tracer *t, struct space *space, pid_t caller, struct err *err) {
     const unsigned purposes = PERMIT_CODE | PERMIT_LEAVE;
     if (permits_check(space, caller, purposes, "what it runs is left untraced from now on", err) <
         0) {
         tracer_warn(t, caller, err);
         *err = (struct err){0};
-        return renounce(space, caller, err);
+        return space_give_up(space, caller, err);
     }
     return space_replace(context_of(t), space, caller, err);
 }
@@ -165,7 +162,7 @@ static int lay(struct tracer *t, struct space *space, pid_t caller, struct frame
 static int change_standing(struct tracer *t, struct space *space, pid_t caller,
                            struct frames *frames, struct err *err) {
     settle_ways(t, space);
-    int rc = space->lifted ? 0 : space_lift(space, caller, err);
+    int rc = space_is_lifted(space) ? 0 : space_lift(space, caller, err);
     if (rc < 0)
         return rc;
     if (!settle_space_out(t, space))
@@ -216,18 +213,19 @@ static int change(struct tracer *t, struct task *task, uint64_t *ret_ns, struct 
     const struct task *caller = stand(t, space, &strays, err);
     int rc = -EBUSY;
     if (caller) {
-        bool was_lifted = space->lifted, comes = space->coming;
+        bool was_lifted = space_is_lifted(space), comes = space->state == SPACE_COMING;
         uint64_t ticks = clock_ticks(); /* no later than what is found open */
         rc = change_standing(t, space, caller->tid, frames, err);
-        if (space->lifted != was_lifted && !comes)
-            tell_change_of_space(t, space, space->lifted ? TRACE_PAUSED : TRACE_RESUMED,
-                                 space->lifted ? clock_ticks() : ticks);
+        bool lifted = space_is_lifted(space);
+        if (lifted != was_lifted && !comes)
+            tell_change_of_space(t, space, lifted ? TRACE_PAUSED : TRACE_RESUMED,
+                                 lifted ? clock_ticks() : ticks);
         resume_space(t, space);
     }
     uint64_t stood = timing_now().ns - begin;
     haste_end(&haste);
     sharing_done(&strays.sharing);
-    aside_forget(space);
+    aside_forget(&space->aside);
     if (ret_ns && stood > *ret_ns)
         *ret_ns = stood;
     if (frames && rc != -EBUSY && !options_of(t)->depth && !options_of(t)->threshold_ns)
@@ -274,7 +272,7 @@ uint64_t live_end(struct tracer *t, struct space *space) {
     struct strays strays = {.join = false};
     struct haste haste;
     struct err err = {0};
-    if (!space->agent || (space->lifted && !space_is_paused(space)))
+    if (!space->agent || (space_is_lifted(space) && !space_is_paused(space)))
         return 0;
     seizing_find_strays(t, space, &strays);
     haste_begin(&haste);

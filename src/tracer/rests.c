@@ -221,7 +221,7 @@ static void set_pieces(const struct task *task, uint64_t args[REST_ARGUMENTS],
 /* A sandbox might judge the call by where it is made; those who are watched stop at it. */
 static bool may_make(const struct task *task) {
     const struct space *s = task->space;
-    return s && s->agent && !s->traps && !s->trapped && !s->inherited && !task->watched &&
+    return s && s->agent && !s->traps.standing && !s->traps.any && !s->inherited && !task->watched &&
            task->slot && !task->slot->unread && keys_lane(s, task->tid) == task->slot->at &&
            status_seccomp_filters(task->tid) <= s->filters;
 }

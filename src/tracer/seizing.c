@@ -14,6 +14,9 @@
 #include <string.h>
 
 #include "patch/arrival.h"
+#include "patch/install.h"
+#include "patch/space_lifecycle.h"
+#include "patch/modules.h"
 #include "target/candidate.h"
 #include "target/maps.h"
 #include "target/status.h"
@@ -224,7 +227,7 @@ void gather_arrival(const struct tracer *t, const struct space *space, const str
     for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
         if (stands_in(k, space) || (k->space == space && k->vfork_child))
             arrival_add(ret, space->remote.memory_fd, maps, k->tid);
-    aside_gather(space, &ret->aside);
+    aside_gather(space->aside, space->remote.memory_fd, &ret->aside);
     goroutines_find(space, ret);
 }
 
@@ -260,7 +263,7 @@ static int move_in(const struct seizing *s, struct err *err) {
 void join_late(struct tracer *t, struct task *task) {
     struct frames *frames = frames_new(task->space);
     task->late = false;
-    if (!task->space->lifted)
+    if (!space_is_lifted(task->space))
         frames_copy(frames, task->tid);
     if (!task->slot) {
         struct maps maps = {0};

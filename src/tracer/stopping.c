@@ -7,8 +7,10 @@
 #include "base/page.h"
 #include "patch/breakpoints.h"
 #include "patch/leftovers.h"
+#include "patch/space_lifecycle.h"
 #include "patch/pages.h"
 #include "patch/permits.h"
+#include "patch/unpatch.h"
 #include "patch/settle.h"
 #include "target/timing.h"
 #include "tracer/haste.h"
@@ -258,8 +260,8 @@ static void keep_aside(struct tracer *t, struct space *space) {
     struct aside aside = {.frames = {0}};
     tid_array tids = {0};
     tracer_look_aside(t, space);
-    aside_gather(space, &aside);
-    aside_forget(space);
+    aside_gather(space->aside, space->remote.memory_fd, &aside);
+    aside_forget(&space->aside);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (stands_in(k, space))
             ARRAY_PUSH(&tids, k->tid);
@@ -291,7 +293,7 @@ static int undo_stopped(struct tracer *t, struct space *space, struct err *err) 
     const struct task *caller = find_caller(t, space);
     settle_ways(t, space);
     int rc = 0;
-    if (!space->leaving)
+    if (space->state != SPACE_LEAVING)
         rc = caller ? space_give_back(space, caller->tid, err)
                     : space_restore(space, space->pid, err);
     settle_all(t, space, rc == 0);
@@ -527,7 +529,7 @@ static bool is_out(const struct tracer *t, struct space *space) {
  * waited for: what they need of ours stays until then. Returns whether so. */
 static bool release_others(struct tracer *t, struct space *space) {
     stop_with_caller(t, space);
-    if (!space->leaving || !has_cut(t, space) || !is_out(t, space))
+    if (space->state != SPACE_LEAVING || !has_cut(t, space) || !is_out(t, space))
         return false;
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
         next = tasks_next(&t->tasks, k);

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "patch/access.h"
+#include "patch/modules.h"
 #include "target/status.h"
 #include "tracer/taking.h"
 #include "tracer/tracer_parts.h"
@@ -42,8 +43,8 @@ void tracer_resume(struct tracer *t, pid_t tid, int sig) {
     if (task)
         rests_go_on(task);
     if (task && task->space && sig)
-        aside_note(task->space, tid);
-    if (task && task->space && task->space->traps)
+        aside_note(task->space->aside, tid);
+    if (task && task->space && task->space->traps.standing)
         traps_resume(t, task, sig);
     else if (task && task->watched)
         thread_continue_to_call(tid, sig);
@@ -81,7 +82,7 @@ static void note_stop(struct tracer *t, const struct task *task, int sig) {
 
 /* TASK stands at a system call. Returns false when it is gone. */
 static bool answer_call(struct tracer *t, struct task *task) {
-    if (task->space && task->space->traps && !traps_at_call(t, task))
+    if (task->space && task->space->traps.standing && !traps_at_call(t, task))
         return false;
     return !task->watched || cede_at_call(t, task);
 }
@@ -180,7 +181,7 @@ static void on_stop(struct tracer *t, struct task *task, int status) {
     task->status = status;
     if (!is_call_stop(status))
         rests_end(task);
-    if (task->space && task->space->trapped && !traps_meet(t, task)) {
+    if (task->space && task->space->traps.any && !traps_meet(t, task)) {
         task->stopped = false;
         return;
     }
@@ -427,5 +428,6 @@ void tracer_free(struct tracer *t) {
 static void answer_meanwhile(void *tracer) { tracer_handle_reports(tracer); }
 
 void tracer_look_aside(struct tracer *t, struct space *space) {
-    aside_look(space, &(struct aside_pace){answer_meanwhile, t});
+    aside_look(&space->aside, space->remote.memory_fd, space_thread(space),
+               &(struct aside_pace){answer_meanwhile, t});
 }

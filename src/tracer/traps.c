@@ -98,12 +98,12 @@ static void note_action(struct tracer *t, const struct task *task, struct trap_a
 
 void traps_arm(struct tracer *t, struct space *space, pid_t caller) {
     struct trap_action action;
-    if (space->armed || !space->traps || !get_action(space, caller, &action))
+    if (space->traps.armed || !space->traps.standing || !get_action(space, caller, &action))
         return;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (k->space == space)
             k->action = action;
-    space->armed = true;
+    space->traps.armed = true;
 }
 
 /* TASK is about to enter system call STOP. */
@@ -189,7 +189,7 @@ bool traps_at_call(struct tracer *t, struct task *task) {
 
 bool traps_ignore(const struct task *task, int sig) {
     siginfo_t info;
-    return sig == SIGTRAP && task->space && task->space->trapped &&
+    return sig == SIGTRAP && task->space && task->space->traps.any &&
            task->action.handler == IGNORE &&
            ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) == 0 && info.si_code <= 0;
 }

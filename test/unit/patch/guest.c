@@ -10,7 +10,11 @@
 #include <unistd.h>
 
 #include "../target/hold.h"
+#include "patch/install.h"
+#include "patch/space_lifecycle.h"
+#include "patch/modules.h"
 #include "patch/patcher.h"
+#include "patch/unpatch.h"
 #include "target/memory.h"
 
 enum {

@@ -13,7 +13,9 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
+#include "patch/space_lifecycle.h"
 #include "patch/patcher.h"
+#include "patch/unpatch.h"
 #include "patch/settle.h"
 #include "patch/undolog.h"
 #include "target/maps.h"

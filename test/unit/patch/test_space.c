@@ -3,6 +3,8 @@
 #include <sys/syscall.h>
 
 #include "guest.h"
+#include "patch/install.h"
+#include "patch/space_lifecycle.h"
 #include "target/memory.h"
 
 #define TESTS                                                                                      \

@@ -1,0 +1,258 @@
+#include "patch/install.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "arch/agent.h"
+#include "base/log.h"
+#include "base/page.h"
+#include "patch/foothold.h"
+#include "patch/limits.h"
+#include "patch/permits.h"
+#include "patch/remote.h"
+#include "patch/undolog.h"
+#include "target/maps.h"
+#include "target/memory.h"
+#include "target/status.h"
+
+enum {
+    AGENT_BYTES = 4096, /* of what is in the agent's page, the name in the middle */
+    NAME_AT = 2048,
+};
+
+/* Where SIZE bytes that can be anywhere should be: a wish, by which the kernel goes if it can. */
+static taddr_t take_room(struct space *s, size_t size) {
+    taddr_t at = s->room;
+    if (at)
+        s->room += page_up(size);
+    return at;
+}
+
+/* Maps one page and puts the agent there. Remote calls are made in it from then on. */
+static int map_agent(struct space *s, pid_t tid, struct err *err) {
+    int64_t at;
+    int rc = space_call(
+        s, tid,
+        &(struct remote_call){REGS_CALL_MMAP,
+                              {take_room(s, AGENT_BYTES), AGENT_BYTES, PROT_READ | PROT_EXEC,
+                               MAP_PRIVATE | MAP_ANONYMOUS, ~0ul, 0}},
+        &at, err);
+    if (rc < 0)
+        return rc;
+    s->agent = (taddr_t)at;
+    space_set_state(s, SPACE_PATCHED);
+    s->remote.code = s->agent + agent_call();
+    uint8_t page[AGENT_BYTES] = {0};
+    struct undo_head head = undolog_head(s);
+    memcpy(page, agent_code(), agent_code_size());
+    memcpy(page + NAME_AT, "spoor", sizeof "spoor");
+    memcpy(page + UNDO_AT, &head, sizeof head);
+    return memory_write(s->remote.memory_fd, s->agent, page, sizeof page, err);
+}
+
+/* Takes descriptor FD out of the process of TID. −1 with errno. */
+static int take_fd(pid_t tid, int fd) {
+    AUTO_FD int process = (int)syscall(SYS_pidfd_open, status_process_of(tid), 0);
+    int mine = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, fd, 0);
+    if (mine >= 0)
+        return mine;
+    AUTO_FREE char *name = mem_printf("/proc/%d/fd/%d", tid, fd); /* its main thread has ended */
+    return open(name, O_RDWR | O_CLOEXEC);
+}
+
+/* Gives the memfd its SIZE, which a limit for files must not keep from us, and seals it: the target
+ * could take away what we read. */
+static int size_memory(int fd, size_t size) {
+    struct rlimit limit, lifted;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    lifted = limit;
+    lifted.rlim_cur = lifted.rlim_max = RLIM_INFINITY;
+    if (setrlimit(RLIMIT_FSIZE, &lifted) < 0) {
+        lifted = (struct rlimit){limit.rlim_max, limit.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &lifted);
+    }
+    int rc = ftruncate(fd, (off_t)size) < 0 ? -errno : 0;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    if (rc == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+        rc = -errno;
+    return rc;
+}
+
+static int too_large(const struct space *s, size_t size, int code, struct err *err) {
+    return err_set(err, code, "remote-call",
+                   "process %d: cannot share %zu MB of memory with it: %s: raise its limits "
+                   "(ulimit), or choose a smaller --buffer",
+                   s->pid, size >> 20, strerror(code));
+}
+
+/* The target makes a memfd, though it may have as many files open as it is allowed. */
+static int make_memory(struct space *s, pid_t tid, int64_t *ret_fd, struct err *err) {
+    const struct remote_call make = {SYS_memfd_create,
+                                     {s->agent + NAME_AT, MFD_CLOEXEC | MFD_ALLOW_SEALING}};
+    struct rlimit before;
+    int rc = space_call(s, tid, &make, ret_fd, err);
+    if (rc != -EMFILE || !limits_lend_file(tid, &before))
+        return rc;
+    rc = space_call(s, tid, &make, ret_fd, err);
+    limits_take_back_file(tid, &before);
+    return rc;
+}
+
+/* The target makes a memfd, the tool takes and sizes it, both map it, the target forgets it. */
+static int share(const struct space_context *ctx, struct space *s, pid_t tid, uint32_t slots,
+                 struct err *err) {
+    size_t size = slab_bytes(ctx->ring_bytes, slots);
+    int64_t fd, at, ignored;
+    int rc = make_memory(s, tid, &fd, err);
+    if (rc < 0)
+        return rc;
+    AUTO_FD int mine = take_fd(tid, (int)fd);
+    if (mine < 0)
+        rc = err_set(err, errno, "remote-call",
+                     "process %d: cannot take the memory that it is to share: %s", s->pid,
+                     strerror(errno));
+    else if ((rc = size_memory(mine, size)) < 0)
+        too_large(s, size, -rc, err);
+    if (rc == 0)
+        rc = space_call(s, tid,
+                        &(struct remote_call){REGS_CALL_MMAP,
+                                              {take_room(s, size), size, PROT_READ | PROT_WRITE,
+                                               MAP_SHARED, (uint64_t)fd, 0}},
+                        &at, err);
+    if (rc == -ENOMEM)
+        too_large(s, size, ENOMEM, err);
+    space_call(s, tid, &(struct remote_call){SYS_close, {(uint64_t)fd}}, &ignored, NULL);
+    if (rc < 0)
+        return rc;
+    space_call(s, tid, &(struct remote_call){SYS_madvise, {(uint64_t)at, size, MADV_DONTDUMP}},
+               &ignored, NULL); /* cores shall not grow by it */
+    struct slab *slab = slab_new(mine, (taddr_t)at, ctx->ring_bytes, slots);
+    if (!slab) {
+        space_call(s, tid, &(struct remote_call){SYS_munmap, {(uint64_t)at, size}}, &ignored, NULL);
+        return err_set(err, ENOMEM, "remote-call",
+                       "process %d: cannot map the memory shared with it", s->pid);
+    }
+    slab_sign(slab, s->agent);
+    ARRAY_PUSH(&s->slabs, slab);
+    s->remote.frame = slab_frame(s->slabs.at[0]);
+    return 0;
+}
+
+/* The first one has room for all threads that are there, as each takes its time while they stand.
+ */
+static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
+    const uint32_t usual = slab_slots(ctx->ring_bytes, 0);
+    uint32_t slots = slab_slots(ctx->ring_bytes, s->slabs.count ? 0 : s->threads);
+    if (slots > usual && share(ctx, s, tid, slots, NULL) == 0)
+        return 0;
+    return share(ctx, s, tid, usual, err);
+}
+
+int space_check_sandbox(const struct space *s, pid_t caller, struct err *err) {
+    return permits_check(s, caller, PERMIT_CODE, "what it loads from now on is left untraced", err);
+}
+
+static int check_sandbox(struct space *s, pid_t tid, struct err *err) {
+    s->filters = permits_trusted(tid);
+    return permits_check(s, tid, PERMIT_CODE | PERMIT_LANES | PERMIT_LEAVE, "it is left untraced",
+                         err);
+}
+
+/* Where addresses have 32 bits, jumps reach no farther than what is shared with us is large: next
+ * to the libraries, where the kernel would map that, there would be no room for their trampolines.
+ */
+static taddr_t room_in_the_midst(const struct maps *maps) {
+    const struct span midst = {0x50000000, 0x90000000};
+    return REGS_WORD_BYTES < 8 ? maps_find_room_between(maps, midst, 256 << 20) : 0;
+}
+
+static int take_foothold(struct space *s, pid_t tid, struct foothold *ret, struct err *err) {
+    struct maps maps;
+    int rc = maps_read(tid, &maps, err);
+    if (rc < 0)
+        return rc;
+    if (!s->room)
+        s->room = room_in_the_midst(&maps);
+    rc = foothold_take(s->remote.memory_fd, &maps, tid, ret, err);
+    maps_done(&maps);
+    return rc;
+}
+
+static int move_in(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
+    struct foothold foothold;
+    int rc = take_foothold(s, tid, &foothold, err);
+    if (rc < 0)
+        return rc;
+    s->remote = foothold_site(&foothold);
+    rc = map_agent(s, tid, err);
+    if (rc == 0)
+        rc = add_slab(ctx, s, tid, err);
+    int back = foothold_leave(&foothold, rc < 0 ? NULL : err);
+    return rc < 0 ? rc : back;
+}
+
+int space_enter(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
+    int rc = check_sandbox(s, caller, err);
+    if (s->remote.memory_fd >= 0)
+        close(s->remote.memory_fd); /* it may have begun another program since */
+    s->remote.memory_fd = -1;
+    if (rc == 0)
+        rc = memory_open(caller, &s->remote.memory_fd, err);
+    return rc < 0 ? rc : move_in(ctx, s, caller, err);
+}
+
+/* Closes what was to be closed when a slab had been mapped. */
+static void close_files(struct space *s, pid_t caller) {
+    int64_t ignored;
+    if (!s->inherited || !s->inherited->files.count || !permits(s, caller, PERMIT_LANES))
+        return;
+    for (size_t i = 0; i < s->inherited->files.count; i++)
+        space_call(s, caller,
+                   &(struct remote_call){SYS_close, {(uint64_t)s->inherited->files.at[i]}},
+                   &ignored, NULL);
+}
+
+int space_move_out(struct space *s, pid_t caller, struct err *err) {
+    struct foothold foothold;
+    int rc = take_foothold(s, caller, &foothold, err);
+    if (rc < 0)
+        return rc;
+    s->remote = foothold_site(&foothold);
+    close_files(s, caller);
+    for (size_t i = s->slabs.count; i-- > 0 && rc == 0;) {
+        const struct slab *slab = s->slabs.at[i];
+        rc = space_unmap(s, caller, slab->at, slab->size, err);
+    }
+    if (rc == 0)
+        rc = space_unmap(s, caller, s->agent, AGENT_BYTES, err);
+    if (rc == 0)
+        limits_lower(s, caller);
+    int back = foothold_leave(&foothold, rc < 0 ? NULL : err);
+    return rc < 0 ? rc : back;
+}
+
+struct slot *space_take_lane(const struct space_context *ctx, struct space *s, pid_t caller,
+                             uint32_t stream) {
+    bool limitless = ctx->options->overflow == OVERFLOW_OVERWRITE;
+    struct err err = {0};
+    struct slot *slot = NULL;
+    for (size_t i = 0; i < s->slabs.count && !slot; i++)
+        slot = slab_take(s->slabs.at[i], stream, limitless);
+    if (!slot &&
+        permits_check(s, caller, PERMIT_LANES, "its new threads are left untraced", &err) == 0 &&
+        add_slab(ctx, s, caller, &err) == 0)
+        slot = slab_take(s->slabs.at[s->slabs.count - 1], stream, limitless);
+    struct slot *sink = slab_sink(s->slabs.at[0]);
+    if (!slot) {
+        log_print(1, "no lane for thread %d: %s", caller, err.text);
+        return sink;
+    }
+    slot->sink = sink->lane;
+    return slot;
+}

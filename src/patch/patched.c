@@ -1,0 +1,173 @@
+#include "patch/patched.h"
+
+#include <string.h>
+
+#include "arch/arch.h"
+#include "base/search.h"
+#include "target/memory.h"
+
+static void code_unref(struct code *code) {
+    if (!code || --code->refs)
+        return;
+    plan_code_done(&code->emitted);
+    free(code->alone.missed);
+    free(code->alone.inexact);
+    free(code->undo.bytes);
+    free(code);
+}
+
+void patched_forget_code(struct patched *p) {
+    code_unref(p->code);
+    p->code = NULL;
+    free(p->spared);
+    p->spared = NULL;
+}
+
+taddr_t patcher_way_back(const struct patched *p, taddr_t addr) {
+    const struct plan_code *c = &p->code->emitted;
+    vaddr_t at = addr - p->bias;
+    size_t i = SEARCH(k, c->way_count, c->ways[k].at < at);
+    return i < c->way_count && c->ways[i].at == at ? c->ways[i].site + p->bias : 0;
+}
+
+size_t code_island_run(const struct plan_code *c, size_t first) {
+    size_t end = first + 1;
+    while (end < c->island_count && c->islands[end].at == c->islands[end - 1].at + ISLAND_BYTES)
+        end++;
+    return end - first;
+}
+
+size_t patcher_patch_at(const struct plan_code *c, vaddr_t at) {
+    return SEARCH(i, c->patch_count, c->patches[i].at < at);
+}
+
+void patcher_leave_way(struct patched *p, taddr_t addr) {
+    struct plan_code *c = &p->code->emitted;
+    size_t i = patcher_patch_at(c, addr - p->bias);
+    if (i == c->patch_count || c->patches[i].at != addr - p->bias)
+        return;
+    memmove(&c->patches[i], &c->patches[i + 1], (--c->patch_count - i) * sizeof *c->patches);
+}
+
+/* As withdraw(), of what was not written yet. */
+static void spare(struct patched *p, size_t i) {
+    const struct plan_code *c = &p->code->emitted;
+    const struct patch *patches = c->patches, *q = &patches[i];
+    if (patched_spares(p, i))
+        return;
+    p->spared[i / 8] |= (uint8_t)(1 << i % 8);
+    for (size_t j = i + 1; j < c->patch_count && patches[j].at < q->at + q->window; j++) {
+        taddr_t hop = patcher_way_back(p, patches[j].at + p->bias);
+        if (hop)
+            spare(p, patcher_patch_at(c, hop - p->bias));
+        spare(p, j);
+    }
+    for (size_t j = i; j-- > 0 && patches[j].at + PUN_MAX_BYTES > q->at;)
+        if (patches[j].at + patches[j].reads > q->at)
+            spare(p, j);
+}
+
+void patcher_spare(struct patched *p, taddr_t addr) {
+    const struct plan_code *c = &p->code->emitted;
+    vaddr_t at = addr - p->bias;
+    p->spared = p->spared ? p->spared : mem_alloc(c->patch_count / 8 + 1);
+    for (size_t i = 0; i < c->patch_count; i++)
+        if (at - c->patches[i].at < c->patches[i].window)
+            spare(p, i);
+}
+
+static int compare_trap(const void *key, const void *item) {
+    vaddr_t at = *(const vaddr_t *)key, there = ((const struct trap *)item)->at;
+    return (at > there) - (at < there);
+}
+
+const struct trap *patcher_trap_at(const struct patched *p, taddr_t addr) {
+    const struct plan_code *c = &p->code->emitted;
+    vaddr_t at = addr - p->bias;
+    return c->trap_count ? bsearch(&at, c->traps, c->trap_count, sizeof *c->traps, compare_trap)
+                         : NULL;
+}
+
+bool patcher_trap_stands(const struct patched *p, int fd, const struct trap *trap) {
+    const struct patch *q =
+        &p->code->emitted.patches[patcher_patch_at(&p->code->emitted, trap->at)];
+    uint8_t bytes[sizeof q->after];
+    return memory_read(fd, trap->at + p->bias, bytes, q->size, NULL) == 0 &&
+           memcmp(bytes, q->after, q->size) == 0;
+}
+
+size_t patcher_standing_traps(const struct patched *p, int fd) {
+    size_t count = 0;
+    for (size_t i = 0; p->code && i < p->code->emitted.trap_count; i++)
+        count += patcher_trap_stands(p, fd, &p->code->emitted.traps[i]);
+    return count;
+}
+
+bool patcher_stands(const struct patched *p, int fd, bool patched) {
+    uint8_t bytes[sizeof((struct patch *)0)->after];
+    const struct patch *first = p->code ? p->code->emitted.patches : NULL;
+    const struct patch *end = first ? first + p->code->emitted.patch_count : NULL;
+    while (first < end &&
+           (first->yields || patched_spares(p, (size_t)(first - p->code->emitted.patches))))
+        first++;
+    return first < end && memory_read(fd, first->at + p->bias, bytes, first->size, NULL) == 0 &&
+           memcmp(bytes, patched ? first->after : first->before, first->size) == 0;
+}
+
+struct patched patcher_copy(const struct patched *p) {
+    struct patched copy = *p;
+    if (copy.first)
+        copy.first->refs++;
+    if (!copy.code)
+        return copy;
+    copy.code->refs++;
+    if (copy.spared) {
+        size_t size = copy.code->emitted.patch_count / 8 + 1;
+        copy.spared = mem_alloc(size);
+        memcpy(copy.spared, p->spared, size);
+    }
+    return copy;
+}
+
+void patcher_forget(struct patched *p) {
+    patched_forget_code(p);
+    code_unref(p->first);
+    p->first = NULL;
+}
+
+vaddr_t patcher_loader_hook(const struct entry *loader) {
+    const struct symbol *s = module_symbol_named(loader->module, "_dl_debug_state");
+    for (size_t i = 0; s && i < plan_function_count(loader->plan); i++) {
+        const struct plan_function *f = plan_function(loader->plan, i);
+        if (f->addr == s->addr && f->entry != TIER_NONE && f->entry != TIER_TRAP)
+            return s->addr;
+    }
+    return 0;
+}
+
+bool patcher_breaks(const struct patched *p, taddr_t addr) {
+    enum { LONGEST_WINDOW = 255 };
+    const struct plan_code *c = &p->code->emitted;
+    vaddr_t at = addr - p->bias;
+    for (size_t i = patcher_patch_at(c, at); i-- > 0 && at - c->patches[i].at <= LONGEST_WINDOW;)
+        if (at - c->patches[i].at < c->patches[i].window)
+            return true;
+    return false;
+}
+
+taddr_t patcher_copy_of(const struct patched *p, taddr_t addr) {
+    const struct plan_code *c = &p->code->emitted;
+    for (size_t i = 0; i < c->mark_count; i++) {
+        const struct mark *m = &c->marks[i];
+        if (m->orig == addr - p->bias && !m->it &&
+            (m->kind == MARK_STUB || (m->kind == MARK_INSN && !m->pushed)))
+            return p->area + m->offset;
+    }
+    return 0;
+}
+
+const struct mark *patcher_mark_at(const struct patched *p, uint64_t offset) {
+    const struct plan_code *c = &p->code->emitted;
+    size_t end = SEARCH(i, c->mark_count, c->marks[i].offset <= offset);
+    return end && c->marks[end - 1].kind != MARK_NONE ? &c->marks[end - 1] : NULL;
+}

@@ -1,0 +1,36 @@
+#include "patch/remote.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "patch/limits.h"
+
+enum { MAX_ERRNO = 4095 /* of calls that fail */ };
+
+/* One remote call whose failure is an error too. */
+int space_call(struct space *s, pid_t tid, const struct remote_call *call, int64_t *ret,
+               struct err *err) {
+    int rc = call->number == REGS_CALL_MMAP ? limits_raise(s, tid, call->args[1], err) : 0;
+    if (rc == 0)
+        rc = thread_call(tid, &s->remote, call, ret, err);
+    if (rc < 0)
+        return rc;
+    if (*ret < 0 && *ret >= -MAX_ERRNO)
+        return err_set(err, (int)-*ret, "remote-call",
+                       "process %d: system call %ld in it failed: %s", s->pid, call->number,
+                       strerror((int)-*ret));
+    return 0;
+}
+
+int space_unmap(const struct space *s, pid_t caller, taddr_t at, size_t size, struct err *err) {
+    struct remote_call call = {SYS_munmap, {at, size}};
+    int64_t result = 0;
+    int rc = thread_call(caller, &s->remote, &call, &result, err);
+    if (rc == 0 && result < 0)
+        rc = err_set(err, (int)-result, "remote-call",
+                     "process %d: memory that tracing took cannot be unmapped: %s: 'spoor detach "
+                     "%d' removes it when that is possible again",
+                     s->pid, strerror((int)-result), s->pid);
+    return rc;
+}

@@ -1,0 +1,14 @@
+/* System calls that a stopped thread of the target makes for spoor. */
+#ifndef SPOOR_PATCH_REMOTE_H
+#define SPOOR_PATCH_REMOTE_H
+
+#include "patch/space.h"
+
+/* TID, a thread of SPACE, makes CALL. A call that fails is an error, too; the limit of the
+ * process's memory is raised for an mmap. Errors: "remote-call", "memory-limit". */
+int space_call(struct space *space, pid_t tid, const struct remote_call *call, int64_t *ret,
+               struct err *err);
+/* Unmaps memory that CALLER has mapped for spoor. Errors: "remote-call". */
+int space_unmap(const struct space *space, pid_t caller, taddr_t at, size_t size, struct err *err);
+
+#endif
