@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "plan/depth.h"
+#include "plan/depth/depth.h"
 
 struct tally {
     size_t agree, unknown, wrong_cfi, differ;
