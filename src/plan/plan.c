@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "elf/demangle.h"
-#include "plan/depth.h"
+#include "plan/depth/depth.h"
 #include "plan/internal.h"
 
 static const char *const tiers[TIER_COUNT] = {"none", "pad", "jump", "hop", "pun", "trap"};

@@ -1,5 +1,5 @@
 /*
- * Traps: breakpoints of ours (plan/traps.c says where). A thread that comes to one raises SIGTRAP,
+ * Traps: breakpoints of ours (plan/window/traps.c says where). A thread that comes to one raises SIGTRAP,
  * which the tracer takes for itself: it sends the thread on to the trampoline, where the stub
  * writes the event as everywhere. The breakpoint stays, so that no other thread passes it unseen.
  *

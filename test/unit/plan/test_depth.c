@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "plan/depth.h"
+#include "plan/depth/depth.h"
 
 #define TESTS TEST(code_agrees_with_cfi)
 

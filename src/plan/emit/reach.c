@@ -17,7 +17,7 @@
  * without those that were lost, until none is.
  */
 #include "base/search.h"
-#include "plan/emitter.h"
+#include "plan/emit/emitter.h"
 
 enum { SLACK = 0x10000 }; /* arch.reach is less than what branches reach by so much */
 

@@ -5,7 +5,7 @@
  * Nothing tells where a table ends. It ends at the latest where other data begins, as far as some
  * code computes its address, and in the midst of code where that goes on.
  */
-#include "plan/depth.h"
+#include "plan/depth/depth.h"
 
 enum { MAX_ENTRIES = 8192, MAX_BASES = 16 };
 

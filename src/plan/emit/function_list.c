@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "plan/internal.h"
-#include "plan/names.h"
+#include "plan/code/names.h"
 
 static enum refusal refusal_of(const struct analysis *a, uint32_t i, const struct names *names) {
     const struct func *f = &a->funcs[i];

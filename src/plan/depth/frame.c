@@ -1,4 +1,4 @@
-#include "plan/frame.h"
+#include "plan/depth/frame.h"
 
 enum { FARTHEST = 1 << 30 };
 static const struct place nowhere = {BASE_UNKNOWN, 0};

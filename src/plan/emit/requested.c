@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "plan/emitter.h"
+#include "plan/emit/emitter.h"
 
 static bool is_selected(const struct plan_request *r, uint32_t function) {
     return !r->selected || r->selected[function / 8] >> (function % 8) & 1;

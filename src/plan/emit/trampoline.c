@@ -1,7 +1,7 @@
 /* The code that runs in a window's stead: emit.c shows it. */
 #include <string.h>
 
-#include "plan/emitter.h"
+#include "plan/emit/emitter.h"
 
 struct telling { /* what a stub tells, and how */
     uint32_t id;

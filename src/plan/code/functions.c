@@ -3,7 +3,7 @@
  * range. What overlaps the function before it, or does not lie in one
  * executable section, is not used.
  */
-#include "plan/depth.h"
+#include "plan/depth/depth.h"
 
 bool func_is_start(const struct func *f, vaddr_t addr) {
     return addr == f->start || addr == f->body;

@@ -1,4 +1,4 @@
-#include "plan/fork.h"
+#include "plan/depth/fork.h"
 
 static void run(struct frame *frame, const struct arch *arch, const struct fork_insn *insn) {
     for (size_t i = 0; i < insn->count; i++)

@@ -4,7 +4,7 @@
  * than a function's entry, is part of that function: .cold parts, and the
  * pieces of hand-written code.
  */
-#include "plan/depth.h"
+#include "plan/depth/depth.h"
 
 uint32_t group_of(const struct analysis *a, uint32_t func) {
     while (a->funcs[func].parent != func) {

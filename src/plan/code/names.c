@@ -1,4 +1,4 @@
-#include "plan/names.h"
+#include "plan/code/names.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Transfers get what the instructions around them and the unwind information tell. */
-#include "plan/depth.h"
+#include "plan/depth/depth.h"
 
 /* The instructions that run before the one at ADDR in a straight line. A call ends the line:
  * registers do not survive it. */

@@ -15,7 +15,7 @@
 #ifndef SPOOR_PLAN_FORK_H
 #define SPOOR_PLAN_FORK_H
 
-#include "plan/frame.h"
+#include "plan/depth/frame.h"
 
 struct fork {
     uint8_t condition; /* as arch.condition() tells it; 0: there is one frame only */

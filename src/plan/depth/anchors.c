@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "plan/depth.h"
+#include "plan/depth/depth.h"
 
 typedef ARRAY(uint32_t) index_list;
 struct ties {

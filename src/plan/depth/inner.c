@@ -20,7 +20,7 @@
  */
 #include <string.h>
 
-#include "plan/depth.h"
+#include "plan/depth/depth.h"
 
 struct call_place {
     vaddr_t at, start; /* start: of what is called */

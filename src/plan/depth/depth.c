@@ -15,9 +15,9 @@
  *
  * Parts (.cold) are followed with the function that jumps to them.
  */
-#include "plan/depth.h"
+#include "plan/depth/depth.h"
 
-#include "plan/fork.h"
+#include "plan/depth/fork.h"
 
 enum { MAX_WALKS = 64 };
 enum { NOT_REACHED = INT32_MAX };

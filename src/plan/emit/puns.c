@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "plan/emitter.h"
+#include "plan/emit/emitter.h"
 
 static const taddr_t LOWEST = 1 << 20, HIGHEST = 0x7ffff0000000;
 /* Address sanitizers of fixed programs map their shadow from here on, after us. */

@@ -3,7 +3,7 @@
  * each return and each jump out of them is. Of those that have it jumps are looked at that it says
  * to leave a frame behind.
  */
-#include "plan/depth.h"
+#include "plan/depth/depth.h"
 
 bool depths_agree(const struct analysis *a, const struct transfer *t) {
     const struct func *f = &a->funcs[t->func], *g = &a->funcs[func_at(a, t->to)];

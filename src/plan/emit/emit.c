@@ -26,7 +26,7 @@
 #include <string.h>
 
 #include "elf/sort.h"
-#include "plan/emitter.h"
+#include "plan/emit/emitter.h"
 
 static struct patch *new_patch(struct emitter *e, vaddr_t at, uint8_t size, uint64_t window) {
     struct plan_code *c = e->code;

@@ -17,7 +17,7 @@
  */
 #include <string.h>
 
-#include "plan/depth.h"
+#include "plan/depth/depth.h"
 
 enum { MAX_ENTRIES = 8192, MAX_BASES = 16, MAX_ADDRESSES = 64, MIN_OWN = 3 };
 
