@@ -64,16 +64,18 @@ void changes_read(const struct trace_reader *r, struct changes *ret) {
         qsort(ret->list.at, ret->list.count, sizeof *ret->list.at, compare_changes);
 }
 
-static bool shows_process(const struct filter *filter, const struct trace_reader *r, uint32_t pid) {
+static bool shows_process(const struct view_filter *filter, const struct trace_reader *r,
+                          uint32_t pid) {
     bool shows = !pid || !filter->spec.tid;
     for (size_t i = 0; !shows && i < trace_reader_stream_count(r); i++) {
         const struct trace_thread *t = trace_reader_thread(r, i);
-        shows = t->pid == pid && filter_shows_thread(filter, t);
+        shows = t->pid == pid && view_filter_shows_thread(filter, t);
     }
     return shows;
 }
 
-void changes_show(struct changes *c, const struct filter *filter, const struct trace_reader *r) {
+void changes_show(struct changes *c, const struct view_filter *filter,
+                  const struct trace_reader *r) {
     uint64_t since = filter->spec.since_ns, until = filter->spec.until_ns;
     size_t kept = 0;
     c->pauses = c->choices = 0;

@@ -5,7 +5,7 @@
 #ifndef SPOOR_ANALYZE_CHANGES_H
 #define SPOOR_ANALYZE_CHANGES_H
 
-#include "analyze/filter.h"
+#include "analyze/view_filter.h"
 #include "base/mem.h"
 
 struct change {
@@ -26,7 +26,8 @@ struct changes {
 void changes_read(const struct trace_reader *r, struct changes *ret);
 /* Those that FILTER shows: inside of its span, in processes of which it shows threads. A pause that
  * lies in it in part is cut off where it begins. */
-void changes_show(struct changes *c, const struct filter *filter, const struct trace_reader *r);
+void changes_show(struct changes *c, const struct view_filter *filter,
+                  const struct trace_reader *r);
 /* In how much of the time some process was paused. */
 uint64_t changes_paused_ns(const struct changes *c);
 void changes_done(struct changes *c);

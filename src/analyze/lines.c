@@ -218,7 +218,7 @@ struct lines *lines_new(const struct source *source, bool fold_leaves) {
     size_t count = strands_count(source->strands);
     l->source = source;
     l->fold = fold_leaves;
-    const struct filter *filter = source->filter;
+    const struct view_filter *filter = source->filter;
     l->threshold_ns = filter->spec.threshold_ns > filter->recorded_ns ? filter->spec.threshold_ns
                                                                       : filter->recorded_ns;
     l->heap = mem_alloc(count * sizeof *l->heap);

@@ -187,36 +187,32 @@ bool names_exact(const struct names *n, uint32_t function) {
     return !f || f->exact;
 }
 
-static bool match_readable(const struct pattern *p, const char *module, const char *name) {
-    if (pattern_match(p, module, name))
-        return true;
-    const char *parameters = strchr(name, '(');
-    if (!parameters || parameters == name)
-        return false;
-    AUTO_FREE char *bare = mem_printf("%.*s", (int)(parameters - name), name);
-    return pattern_match(p, module, bare);
-}
-
-/* Among the symbols in LIST, separated by '\n'. */
-static bool match_symbols(const struct pattern *p, const char *module, const char *list) {
+/* Adds the symbols in LIST, which '\n' separates. */
+static void add_symbols(struct function_names *names, const char *list) {
     for (const char *at = list; at && *at; at += strspn(at, "\n")) {
         size_t length = strcspn(at, "\n");
         AUTO_FREE char *symbol = mem_printf("%.*s", (int)length, at);
-        if (pattern_match(p, module, symbol))
-            return true;
+        function_names_add(names, symbol);
         at += length;
     }
-    return false;
+}
+
+struct function_names names_known(struct names *n, uint32_t function) {
+    struct function_names names = {0};
+    const struct trace_function *f = facts(n, function);
+    const char *const *alias = names_aliases(n, function);
+    function_names_add_readable(&names, names_function(n, function));
+    for (; alias && *alias; alias++)
+        function_names_add_readable(&names, *alias);
+    add_symbols(&names, f ? f->name : NULL);
+    add_symbols(&names, f ? f->aliases : NULL);
+    return names;
 }
 
 bool names_match(struct names *n, uint32_t function, const struct pattern *p) {
-    const struct trace_function *f = facts(n, function);
     const char *module = names_module_name(n, names_module(n, function));
-    if (match_readable(p, module, names_function(n, function)))
-        return true;
-    const char *const *alias = names_aliases(n, function);
-    for (; alias && *alias; alias++)
-        if (match_readable(p, module, *alias))
-            return true;
-    return f && (match_symbols(p, module, f->name) || match_symbols(p, module, f->aliases));
+    struct function_names names = names_known(n, function);
+    bool matches = function_names_match(&names, module, p);
+    function_names_done(&names);
+    return matches;
 }

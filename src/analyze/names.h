@@ -8,7 +8,7 @@
 #ifndef SPOOR_ANALYZE_NAMES_H
 #define SPOOR_ANALYZE_NAMES_H
 
-#include "base/glob.h"
+#include "base/filter.h"
 #include "trace/reader.h"
 
 struct names;
@@ -42,8 +42,10 @@ bool names_instrumented(const struct names *n, uint32_t function);
 uint8_t names_tier(const struct names *n, uint32_t function);
 /* Whether all its exits are patched: else the ends of its calls may be inferred. */
 bool names_exact(const struct names *n, uint32_t function);
-/* Whether P matches the function by any of its names: demangled, demangled without parameters, and
- * as in the symbol table. */
+/* All names of the function that patterns are compared with: demangled, demangled without
+ * parameters, and as in the symbol table. */
+struct function_names names_known(struct names *n, uint32_t function);
+/* True if P matches one of those. */
 bool names_match(struct names *n, uint32_t function, const struct pattern *p);
 
 #endif

@@ -17,7 +17,7 @@ struct walk {
     const struct source *source;
     const struct visitor *visitor;
     struct names *names;
-    struct filter *filter;
+    struct view_filter *filter;
     struct calls *calls;
     struct reel *reels;  /* of the strand */
     struct reel **heap;  /* those that go on: the one whose next item is the earliest first */
@@ -44,7 +44,8 @@ _Static_assert(sizeof(union state) == sizeof(uint64_t), "is call.user");
 /* Whether calls that begin now are shown, as far as their thread goes. */
 static bool shows_thread(const struct walk *w) {
     return w->reel_count == 1 ||
-           filter_shows_thread(w->filter, trace_reader_thread(w->source->reader, w->reel->stream));
+           view_filter_shows_thread(w->filter,
+                                    trace_reader_thread(w->source->reader, w->reel->stream));
 }
 
 static void on_open(void *ctx, struct call *call, struct call *parent) {
@@ -56,7 +57,7 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
     own.value = up.value;
     uint32_t function = names_index(w->names, call->id);
     own.shown = own.above < w->depth && call->depth < w->filter->recorded_depth &&
-                filter_shows(w->filter, function) && shows_thread(w);
+                view_filter_shows(w->filter, function) && shows_thread(w);
     if (own.shown && w->visitor->open) {
         struct walk_call shown = {.function = function,
                                   .stream = w->reel->stream,
@@ -73,7 +74,7 @@ static void on_open(void *ctx, struct call *call, struct call *parent) {
 
 /* What the span cuts off may have been as long as record was asked for. */
 static bool is_brief(const struct walk *w, const struct call *call) {
-    const struct filter_spec *spec = &w->filter->spec;
+    const struct view_spec *spec = &w->filter->spec;
     uint64_t duration = call->end - call->start;
     bool is_cut = (spec->since_ns && call->start <= spec->since_ns) || call->end >= spec->until_ns;
     if (call->before || w->early)
@@ -150,7 +151,7 @@ static void use_reel(struct walk *w, struct reel *reel) {
 struct walk *walk_new(const struct source *source, struct strand strand,
                       const struct visitor *visitor) {
     static const struct calls_ops ops = {on_open, on_close};
-    const struct filter_spec *spec = &source->filter->spec;
+    const struct view_spec *spec = &source->filter->spec;
     struct walk *w = mem_alloc(sizeof *w);
     w->source = source;
     w->visitor = visitor;
@@ -238,7 +239,7 @@ static void take_item(struct walk *w, const struct trace_item *item) {
 
 /* Takes what REEL has read and what is not later than UNTIL. False: the span is over. */
 static bool take_items(struct walk *w, struct reel *reel, uint64_t until) {
-    const struct filter_spec *spec = &w->filter->spec;
+    const struct view_spec *spec = &w->filter->spec;
     const struct trace_item *item = reel->items + reel->next, *end = reel->items + reel->count;
     for (; item < end && item->ticks <= until; item++) {
         uint64_t ns = trace_reader_ns(w->source->reader, item->ticks);
@@ -293,8 +294,8 @@ void walk_free(struct walk *w) {
 bool walk_shows(const struct source *source, struct strand strand) {
     bool shown = false;
     for (uint32_t i = 0; i < strand.count; i++)
-        shown |= filter_shows_thread(source->filter,
-                                     trace_reader_thread(source->reader, strand.streams[i]));
+        shown |= view_filter_shows_thread(source->filter,
+                                          trace_reader_thread(source->reader, strand.streams[i]));
     return shown;
 }
 

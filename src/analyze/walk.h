@@ -7,8 +7,8 @@
 #ifndef SPOOR_ANALYZE_WALK_H
 #define SPOOR_ANALYZE_WALK_H
 
-#include "analyze/filter.h"
 #include "analyze/strands.h"
+#include "analyze/view_filter.h"
 #include "trace/calls.h"
 
 /* What is analysed, and whom to tell. One thread at a time. */
@@ -16,7 +16,7 @@ struct source {
     struct trace_reader *reader;
     struct strands *strands;
     struct names *names;
-    struct filter *filter;
+    struct view_filter *filter;
     void *ctx;
     void (*on_progress)(void *ctx, size_t items);        /* COUNT more were read; or NULL */
     void (*on_damage)(void *ctx, const struct err *err); /* a block is left out; or NULL */

@@ -14,13 +14,13 @@ static pid_t pid_of(const struct options *options, int argc, char **argv) {
         say_error("%s: is not a process id: 'ps' and 'pgrep' show them", argv[0]);
         return 0;
     }
-    if (argc && options->record.pid && options->record.pid != operand) {
+    if (argc && options->pid && options->pid != operand) {
         say_error("attach: only one process at a time: give --pid or PID");
         return 0;
     }
-    if (!argc && !options->record.pid)
+    if (!argc && !options->pid)
         say_error("attach: no process: give its PID");
-    return (pid_t)(argc ? operand : options->record.pid);
+    return (pid_t)(argc ? operand : options->pid);
 }
 
 static void show_pauses(pid_t pid, const struct session_result *r) {
@@ -43,27 +43,27 @@ static void explain_silence(pid_t pid, const struct session_options *o,
         return;
     if (r->stood)
         say_note("process %d: was stopped all the time: 'kill -CONT %d' lets it run", pid, pid);
-    else if (!o->module_count && !o->filter_count && !o->libcalls)
+    else if (!o->filter.modules.count && !o->filter.functions.count && !o->libcalls)
         say_note("no function of the executable itself was called or returned: -M '*' traces its "
                  "libraries, too");
 }
 
 int cmd_attach(struct options *options, int argc, char **argv) {
     struct recorder recorder = {.shown = false};
-    struct session_options session = recorder_options(&recorder, options);
+    struct session_options *record = recorder_options(&recorder, options);
     struct session_result result;
     struct err err = {0};
     pid_t pid = pid_of(options, argc, argv);
     if (!pid)
         return STATUS_USAGE;
-    int rc = session_attach(&session, pid, &result, &err);
+    int rc = session_attach(record, pid, &result, &err);
     recorder_clear_progress(&recorder);
     if (rc < 0) {
         say_err(&err);
         return STATUS_FAILED;
     }
-    recorder_summary(&session, &result);
+    recorder_summary(record, &result);
     show_pauses(pid, &result);
-    explain_silence(pid, &session, &result);
+    explain_silence(pid, record, &result);
     return result.trace_error < 0 || result.left ? STATUS_FAILED : STATUS_OK;
 }

@@ -44,22 +44,22 @@ struct command {
 
 extern const struct command commands[COMMAND_COUNT];
 
-enum option_type {                  /* the first three take no value */
-                   OPTION_SET,      /* bool: true */
-                   OPTION_CLEAR,    /* bool: false */
-                   OPTION_TALLY,    /* uint32_t: how often it was given */
-                   OPTION_NUMBER,   /* uint32_t, from 1 */
-                   OPTION_STRING,   /* const char * */
-                   OPTION_ADDRESS,  /* uint64_t: hexadecimal */
-                   OPTION_SIZE,     /* uint64_t bytes: 64K, 1M; a power of two is made of it */
-                   OPTION_TIME,     /* uint64_t ns: 10us, 1.5ms, 2s */
-                   OPTION_WAIT,     /* uint64_t ns, not 0: 500ms, 2s; 2 is 2s */
-                   OPTION_CHOICE,   /* an enum, numbered as in choices */
-                   OPTION_CHOICES,  /* ARRAY(unsigned char) of such numbers, separated by commas */
-                   OPTION_STRINGS,  /* ARRAY(const char *), one each time it is given */
-                   OPTION_PATTERNS, /* ARRAY(const struct pattern *), one each time it is given */
-                   OPTION_TRIGGERS, /* ARRAY(struct trigger), one each time it is given */
-                   OPTION_STACKS,   /* struct stack_options; its value may be missing */
+enum option_type {                 /* the first three take no value */
+                   OPTION_SET,     /* bool: true */
+                   OPTION_CLEAR,   /* bool: false */
+                   OPTION_TALLY,   /* uint32_t: how often it was given */
+                   OPTION_NUMBER,  /* uint32_t, from 1 */
+                   OPTION_STRING,  /* const char * */
+                   OPTION_ADDRESS, /* uint64_t: hexadecimal */
+                   OPTION_SIZE,    /* uint64_t bytes: 64K, 1M; a power of two is made of it */
+                   OPTION_TIME,    /* uint64_t ns: 10us, 1.5ms, 2s */
+                   OPTION_WAIT,    /* uint64_t ns, not 0: 500ms, 2s; 2 is 2s */
+                   OPTION_CHOICE,  /* an enum, numbered as in choices */
+                   OPTION_CHOICES, /* ARRAY(unsigned char) of such numbers, separated by commas */
+                   OPTION_STRINGS, /* ARRAY(const char *), one each time it is given */
+                   OPTION_FILTER,  /* struct filter: adds to what its letter says */
+                   OPTION_TRIGGER, /* trigger_list, one each time it is given */
+                   OPTION_STACKS,  /* struct stack_options; its value may be missing */
 };
 
 struct option_spec {

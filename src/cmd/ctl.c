@@ -7,27 +7,6 @@
 #include "cmd/values.h"
 #include "record/control.h"
 
-static void add_patterns(const pattern_array *from, string_array *to) {
-    for (size_t i = 0; i < from->count; i++)
-        ARRAY_PUSH(to, pattern_text(from->at[i]));
-}
-
-static void fill_lists(const struct filter_options *f, struct request *request) {
-    string_array filters = {0}, excludes = {0};
-    add_patterns(&f->filters, &filters);
-    add_patterns(&f->excludes, &excludes);
-    request->filters.at = filters.at;
-    request->filters.count = filters.count;
-    request->excludes.at = excludes.at;
-    request->excludes.count = excludes.count;
-    for (size_t i = 0; i < f->modules.count; i++)
-        ARRAY_PUSH(&request->modules, f->modules.at[i]);
-}
-
-static bool has_filter(const struct filter_options *f) {
-    return f->filters.count || f->excludes.count || f->modules.count;
-}
-
 /* False: wrong usage, which was said. */
 static bool understand(const struct options *options, int argc, char **argv, uint32_t *ret_pid,
                        struct request *ret) {
@@ -45,7 +24,7 @@ static bool understand(const struct options *options, int argc, char **argv, uin
                   argv[1]);
         return false;
     }
-    if (ret->command != REQUEST_FILTER && has_filter(&options->filter)) {
+    if (ret->command != REQUEST_FILTER && !filter_is_empty(&options->record.filter)) {
         say_error("ctl: %s: takes no options: -F, -N and -M go with 'filter'", argv[1]);
         return false;
     }
@@ -59,9 +38,8 @@ int cmd_ctl(struct options *options, int argc, char **argv) {
     uint32_t pid;
     if (!understand(options, argc, argv, &pid, &request))
         return STATUS_USAGE;
-    fill_lists(&options->filter, &request);
+    request.filter = options->record.filter;
     int rc = control_ask((pid_t)pid, &request, &answer, &err);
-    request_done(&request);
     if (rc < 0) {
         say_err(&err);
         return STATUS_FAILED;

@@ -23,28 +23,30 @@ struct explain {
     bool shown; /* a function has been */
 };
 
-static bool is_shown(const struct explain *e, const struct module *m, const char *name) {
-    const struct filter_options *f = &e->options->filter;
-    for (size_t i = 0; i < f->filters.count; i++)
-        if (pattern_match(f->filters.at[i], m->name, name))
-            return true;
-    return f->filters.count == 0;
-}
+static const struct filter *filter_of(const struct explain *e) { return &e->options->shown.filter; }
 
 char *subject_name(const struct subject *s, size_t i) {
     return plan_function_shown(plan_function(s->plan, i), s->module->name);
 }
 
+/* Patterns are compared with the names that explain shows. */
+static bool is_shown(const struct explain *e, const struct subject *s, size_t i) {
+    struct function_names names = {0};
+    AUTO_FREE char *name = subject_name(s, i);
+    function_names_add(&names, name);
+    bool chosen = filter_chooses(filter_of(e), s->module->name, &names);
+    function_names_done(&names);
+    return chosen;
+}
+
 static void choose_functions(const struct explain *e, struct subject *s) {
-    for (size_t i = 0; i < plan_function_count(s->plan); i++) {
-        AUTO_FREE char *name = e->options->filter.filters.count ? subject_name(s, i) : NULL;
-        if (is_shown(e, s->module, name))
+    for (size_t i = 0; i < plan_function_count(s->plan); i++)
+        if (filter_is_empty(filter_of(e)) || is_shown(e, s, i))
             ARRAY_PUSH(&s->shown, (uint32_t)i);
-    }
 }
 
 static void print_subject(struct explain *e, const struct subject *s) {
-    bool filtered = e->options->filter.filters.count > 0;
+    bool filtered = !filter_is_empty(filter_of(e));
     if (e->options->view.json) {
         explain_json(s, &e->any);
         return;
@@ -56,7 +58,7 @@ static void print_subject(struct explain *e, const struct subject *s) {
     if (filtered && s->shown.count <= MOST_DRAWN) {
         for (size_t i = 0; i < s->shown.count; i++)
             explain_draw(s, s->shown.at[i], &e->term);
-    } else if (filtered || e->options->record.verbose) {
+    } else if (filtered || e->options->verbose) {
         explain_list(s);
     }
     explain_totals(s, &e->term);
@@ -65,10 +67,7 @@ static void print_subject(struct explain *e, const struct subject *s) {
 
 /* Functions that a filter names in full may get traps, as they would when recorded. */
 static void permit_traps(const struct explain *e, const struct module *m, struct plan *plan) {
-    const struct filter_options *f = &e->options->filter;
-    const struct session_options filters = {.filters = f->filters.at,
-                                            .filter_count = f->filters.count};
-    AUTO_FREE uint8_t *named = selection_named(&filters, m, plan);
+    AUTO_FREE uint8_t *named = selection_named(filter_of(e), m, plan);
     if (e->options->record.tier == TIER_TRAP)
         memset(named, 0xff, plan_function_count(plan) / 8 + 1);
     plan_permit_traps(plan, named);

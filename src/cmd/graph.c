@@ -161,7 +161,7 @@ static int choose(struct graph *g, const char *text, struct err *err) {
     int rc = pattern_new(text, &pattern, err);
     if (rc < 0)
         return rc;
-    rc = filter_check("function", pattern, names, err);
+    rc = view_filter_check("function", pattern, names, err);
     if (rc == 0) {
         g->chosen = mem_alloc(names_count(names));
         for (uint32_t i = 0; i < names_count(names); i++) {

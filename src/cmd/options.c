@@ -24,24 +24,18 @@ void options_init(struct options *options) {
     options->record.snapshot_limit = SNAPSHOTS;
     options->record.snapshot_gap_ns = SNAPSHOT_GAP_NS;
     options->report.sort = REPORT_TOTAL;
-    options->view.until_ns = UINT64_MAX;
+    options->shown.until_ns = UINT64_MAX;
     options->image.base = options->image.stack_base = NO_BASE;
 }
 
-static void free_patterns(pattern_array *patterns) {
-    for (size_t i = 0; i < patterns->count; i++)
-        pattern_free((struct pattern *)patterns->at[i]);
-    ARRAY_FREE(patterns);
-}
-
 void options_done(struct options *options) {
-    free_patterns(&options->filter.filters);
-    free_patterns(&options->filter.excludes);
-    for (size_t i = 0; i < options->record.triggers.count; i++)
-        pattern_free((struct pattern *)options->record.triggers.at[i].pattern);
-    ARRAY_FREE(&options->record.triggers);
-    free_patterns(&options->record.stacks.filters);
-    ARRAY_FREE(&options->filter.modules);
+    struct session_options *record = &options->record;
+    for (size_t i = 0; i < record->triggers.count; i++)
+        filter_done(&record->triggers.at[i].filter);
+    ARRAY_FREE(&record->triggers);
+    filter_done(&record->stacks.filter);
+    filter_done(&record->filter);
+    filter_done(&options->shown.filter);
     ARRAY_FREE(&options->report.columns);
     ARRAY_FREE(&options->image.stacks);
 }
@@ -85,20 +79,11 @@ static int add_choices(const struct option_spec *o, const char *value, choice_ar
     }
 }
 
-static int add_pattern(const char *value, pattern_array *array, struct err *err) {
-    struct pattern *pattern;
-    int rc = pattern_new(value, &pattern, err);
-    if (rc < 0)
-        return rc;
-    ARRAY_PUSH(array, pattern);
-    return 0;
-}
-
-static int add_trigger(const char *value, trigger_array *array, struct err *err) {
+static int add_trigger(const char *value, trigger_list *list, struct err *err) {
     struct trigger trigger;
     int rc = trigger_parse(value, &trigger, err);
     if (rc == 0)
-        ARRAY_PUSH(array, trigger);
+        ARRAY_PUSH(list, trigger);
     return rc;
 }
 
@@ -110,7 +95,7 @@ static int add_stacks(const struct option_spec *o, const char *value, struct sta
         if (!value_number(value, &frames) || frames > STACK_FRAMES_MOST)
             return bad_value(o, value, "a number from 1 to 1000, nor a pattern", err);
     } else if (value) {
-        int rc = add_pattern(value, &at->filters, err);
+        int rc = filter_add(&at->filter, 'F', value, err);
         if (rc < 0)
             return rc;
     }
@@ -161,9 +146,9 @@ static int store_value(struct options *options, const struct option_spec *o, con
     case OPTION_STRINGS:
         ARRAY_PUSH((string_array *)at, value);
         return 0;
-    case OPTION_PATTERNS:
-        return add_pattern(value, at, err);
-    case OPTION_TRIGGERS:
+    case OPTION_FILTER:
+        return filter_add(at, o->letter, value, err);
+    case OPTION_TRIGGER:
         return add_trigger(value, at, err);
     case OPTION_STACKS:
         return add_stacks(o, value, at, err);
@@ -273,7 +258,7 @@ static int parse_letters(struct walk *w, const char *arg, struct err *err) {
 }
 
 /* What a full ring means, where that depends on other options. */
-static int settle_overflow(const struct command *command, struct record_options *o,
+static int settle_overflow(const struct command *command, struct session_options *o,
                            struct err *err) {
     static const char *const names[] = {"wait", "drop", "overwrite"};
     bool attach = command == &commands[COMMAND_ATTACH];

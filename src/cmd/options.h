@@ -5,54 +5,13 @@
 #ifndef SPOOR_CMD_OPTIONS_H
 #define SPOOR_CMD_OPTIONS_H
 
-#include "base/err.h"
-#include "base/glob.h"
-#include "base/mem.h"
-#include "base/types.h"
-#include "plan/plan.h"
-#include "record/session.h"
-#include "wire/ring.h"
+#include "analyze/view_filter.h"
+#include "select/options.h"
 
-typedef ARRAY(const struct pattern *) pattern_array;
 typedef ARRAY(const char *) string_array;
 typedef ARRAY(unsigned char) choice_array;
-typedef ARRAY(struct trigger) trigger_array;
 
-/* Whose callers, and how many. */
-struct stack_options {
-    uint32_t frames;       /* 0: none */
-    pattern_array filters; /* none: of all functions */
-};
-enum { STACK_FRAMES = 32, STACK_FRAMES_MOST = 1000 };
-
-/* Which functions and calls. */
-struct filter_options {
-    pattern_array filters;  /* -F; none: all */
-    pattern_array excludes; /* -N */
-    string_array modules;   /* -M: globs on a module's file name */
-    bool libcalls;
-    uint32_t depth;        /* -D; 0: no limit */
-    uint64_t threshold_ns; /* -t; 0: none */
-};
-
-/* record and attach */
-struct record_options {
-    const char *output;          /* -o */
-    enum overflow overflow;      /* --overflow; default by command */
-    trigger_array triggers;      /* --trigger */
-    struct stack_options stacks; /* --stack */
-    uint32_t snapshot_limit;     /* --snapshots */
-    uint64_t snapshot_gap_ns;
-    uint64_t ring_bytes;  /* --buffer: a power of two, 4 KiB to 1 GiB; 0: the default */
-    uint64_t duration_ns; /* --duration; 0: until interrupted */
-    uint32_t events;      /* --events; 0: no limit */
-    uint32_t pid;         /* -p; 0: not given */
-    bool follow;          /* default true */
-    bool quiet;
-    uint32_t verbose; /* how often -v was given */
-    uint32_t trap_limit;
-    enum tier tier; /* --tier: the only one; TIER_NONE: any */
-};
+enum { STACK_FRAMES = 32, STACK_FRAMES_MOST = 1000 }; /* --stack: the default, and the most */
 
 enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
@@ -61,9 +20,6 @@ struct view_options {
     bool json;
     bool no_pager;
     enum color_when color;
-    uint64_t since_ns; /* since the trace's start */
-    uint64_t until_ns; /* UINT64_MAX: to the end */
-    uint32_t tid;      /* 0: all threads */
 };
 
 /* Columns of report, in the order of --columns' choices in table.c. */
@@ -114,13 +70,16 @@ struct image_options {
 #define NO_BASE UINT64_MAX
 
 struct options {
-    struct filter_options filter;
-    struct record_options record;
+    struct session_options record; /* record and attach; ctl: filter only; explain: tier only */
+    struct view_spec shown;        /* views; explain: its -F only */
     struct view_options view;
     struct report_options report;
     struct replay_options replay;
     struct export_options export;
     struct image_options image;
+    uint32_t pid;     /* attach -p; 0: not given */
+    uint32_t verbose; /* how often -v was given */
+    bool quiet;
     bool help; /* --help was met: nothing after it was read */
 };
 

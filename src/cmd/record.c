@@ -16,15 +16,15 @@ static int failure_status(const struct err *err) {
 int cmd_record(struct options *options, int argc, char **argv) {
     (void)argc;
     struct recorder recorder = {.shown = false};
-    struct session_options session = recorder_options(&recorder, options);
+    struct session_options *record = recorder_options(&recorder, options);
     struct session_result result;
     struct err err = {0};
-    int rc = session_record(&session, argv, &result, &err);
+    int rc = session_record(record, argv, &result, &err);
     recorder_clear_progress(&recorder);
     if (rc < 0) {
         say_err(&err);
         return failure_status(&err);
     }
-    recorder_summary(&session, &result);
+    recorder_summary(record, &result);
     return result.exit_status;
 }

@@ -5,11 +5,9 @@
 
 #include "cmd/say.h"
 
-static const char DEFAULT_OUTPUT[] = "spoor.trace";
-
 /* The program's output comes first: progress shows only where it cannot get in its way. */
 static bool progress_is_wanted(const struct options *options) {
-    return !options->record.quiet && isatty(2) && !isatty(1);
+    return !options->quiet && isatty(2) && !isatty(1);
 }
 
 void recorder_clear_progress(struct recorder *r) {
@@ -58,35 +56,11 @@ static void show_totals(const struct session_result *r, const char *file, const 
              millions(r->totals.bytes), (double)r->duration_ns / 1e9, snapshots);
 }
 
-struct session_options recorder_options(struct recorder *r, const struct options *options) {
-    const struct filter_options *f = &options->filter;
-    const struct record_options *o = &options->record;
-    return (struct session_options){.output = o->output ? o->output : DEFAULT_OUTPUT,
-                                    .filters = f->filters.at,
-                                    .filter_count = f->filters.count,
-                                    .excludes = f->excludes.at,
-                                    .exclude_count = f->excludes.count,
-                                    .modules = f->modules.at,
-                                    .module_count = f->modules.count,
-                                    .libcalls = f->libcalls,
-                                    .depth = f->depth,
-                                    .threshold_ns = f->threshold_ns,
-                                    .stack_frames = o->stacks.frames,
-                                    .stack_filters = o->stacks.filters.at,
-                                    .stack_filter_count = o->stacks.filters.count,
-                                    .overflow = o->overflow,
-                                    .ring_bytes = o->ring_bytes,
-                                    .triggers = o->triggers.at,
-                                    .trigger_count = o->triggers.count,
-                                    .snapshot_limit = o->snapshot_limit,
-                                    .snapshot_gap_ns = o->snapshot_gap_ns,
-                                    .follow = o->follow,
-                                    .trap_limit = o->trap_limit,
-                                    .tier = o->tier,
-                                    .duration_ns = o->duration_ns,
-                                    .events = o->events,
-                                    .progress = progress_is_wanted(options) ? show_progress : NULL,
-                                    .report = {show_warning, show_complaint, r}};
+struct session_options *recorder_options(struct recorder *r, struct options *options) {
+    struct session_options *o = &options->record;
+    o->progress = progress_is_wanted(options) ? show_progress : NULL;
+    o->report = (struct report){show_warning, show_complaint, r};
+    return o;
 }
 
 void recorder_summary(const struct session_options *session, const struct session_result *result) {

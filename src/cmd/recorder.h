@@ -9,8 +9,8 @@ struct recorder {
     bool shown; /* progress stands on the terminal's present line */
 };
 
-/* R must stay where it is while the session lasts. */
-struct session_options recorder_options(struct recorder *r, const struct options *options);
+/* The options of a recording that shows progress and warnings by R, which must stay in place. */
+struct session_options *recorder_options(struct recorder *r, struct options *options);
 void recorder_clear_progress(struct recorder *r);
 /* The session has ended: what it has done, and what has gone wrong with its trace. */
 void recorder_summary(const struct session_options *session, const struct session_result *result);

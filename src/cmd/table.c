@@ -59,60 +59,60 @@ const struct option_spec option_table[] = {
     {ONLY(EXPORT), 'o', OPTION_STRING, "output", "FILE", "Write to FILE. Default: standard output.",
      AT(export.output), NULL},
 
-    {RECORDERS, 'F', OPTION_PATTERNS, "filter", "PATTERN",
+    {RECORDERS, 'F', OPTION_FILTER, "filter", "PATTERN",
      "Trace only functions that match PATTERN: a glob, or a regular expression between slashes; "
      "MODULE!PATTERN limits it to a module. Repeatable. Default: all functions.",
-     AT(filter.filters), NULL},
-    {CALL_VIEWS, 'F', OPTION_PATTERNS, "filter", "PATTERN",
+     AT(record.filter), NULL},
+    {CALL_VIEWS, 'F', OPTION_FILTER, "filter", "PATTERN",
      "Show only functions that match PATTERN: a glob, or a regular expression between slashes; "
      "MODULE!PATTERN limits it to a module. Repeatable.",
-     AT(filter.filters), NULL},
-    {ONLY(EXPLAIN), 'F', OPTION_PATTERNS, "filter", "PATTERN",
+     AT(shown.filter), NULL},
+    {ONLY(EXPLAIN), 'F', OPTION_FILTER, "filter", "PATTERN",
      "Show only functions that match PATTERN: a glob, or a regular expression between slashes. "
      "Repeatable.",
-     AT(filter.filters), NULL},
-    {ONLY(CTL), 'F', OPTION_PATTERNS, "filter", "PATTERN",
+     AT(shown.filter), NULL},
+    {ONLY(CTL), 'F', OPTION_FILTER, "filter", "PATTERN",
      "With filter: from now on trace only functions that match PATTERN: a glob, or a regular "
      "expression between slashes; MODULE!PATTERN limits it to a module. Repeatable.",
-     AT(filter.filters), NULL},
-    {RECORDERS, 'N', OPTION_PATTERNS, "notrace", "PATTERN",
-     "Leave functions that match PATTERN untouched. Repeatable; wins over -F.", AT(filter.excludes),
+     AT(record.filter), NULL},
+    {RECORDERS, 'N', OPTION_FILTER, "notrace", "PATTERN",
+     "Leave functions that match PATTERN untouched. Repeatable; wins over -F.", AT(record.filter),
      NULL},
-    {ONLY(CTL), 'N', OPTION_PATTERNS, "notrace", "PATTERN",
+    {ONLY(CTL), 'N', OPTION_FILTER, "notrace", "PATTERN",
      "With filter: leave functions that match PATTERN untouched. Repeatable; wins over -F.",
-     AT(filter.excludes), NULL},
-    {CALL_VIEWS, 'N', OPTION_PATTERNS, "notrace", "PATTERN",
-     "Hide functions that match PATTERN. Repeatable; wins over -F.", AT(filter.excludes), NULL},
-    {RECORDERS, 'M', OPTION_STRINGS, "module", "GLOB",
+     AT(record.filter), NULL},
+    {CALL_VIEWS, 'N', OPTION_FILTER, "notrace", "PATTERN",
+     "Hide functions that match PATTERN. Repeatable; wins over -F.", AT(shown.filter), NULL},
+    {RECORDERS, 'M', OPTION_FILTER, "module", "GLOB",
      "Trace functions of modules (the executable, shared libraries) whose file name matches GLOB, "
      "also of those loaded later; '*' is all of them, libc and the dynamic linker included. "
      "Repeatable. Default: each process's main executable.",
-     AT(filter.modules), NULL},
-    {ONLY(CTL), 'M', OPTION_STRINGS, "module", "GLOB",
+     AT(record.filter), NULL},
+    {ONLY(CTL), 'M', OPTION_FILTER, "module", "GLOB",
      "With filter: trace functions of modules whose file name matches GLOB, also of those loaded "
      "later; '*' is all of them. Repeatable. Default: each process's main executable.",
-     AT(filter.modules), NULL},
+     AT(record.filter), NULL},
     {RECORDERS, 0, OPTION_SET, "libcalls", NULL,
      "Trace the calls that each process's main executable makes into libraries, of functions that "
      "it imports (with dlsym: of all exported ones), and not its own functions. Those of modules "
      "that -M, or MODULE! in -F, names are traced besides; -F without MODULE! chooses among "
      "library calls too.",
-     AT(filter.libcalls), NULL},
-    {CALL_VIEWS, 'M', OPTION_STRINGS, "module", "GLOB",
-     "Show only functions of modules whose file name matches GLOB. Repeatable.", AT(filter.modules),
+     AT(record.libcalls), NULL},
+    {CALL_VIEWS, 'M', OPTION_FILTER, "module", "GLOB",
+     "Show only functions of modules whose file name matches GLOB. Repeatable.", AT(shown.filter),
      NULL},
     {RECORDERS, 'D', OPTION_NUMBER, "depth", "N",
-     "Write only calls up to depth N among the traced functions.", AT(filter.depth), NULL},
+     "Write only calls up to depth N among the traced functions.", AT(record.depth), NULL},
     {CALL_VIEWS, 'D', OPTION_NUMBER, "depth", "N",
-     "Show only calls up to depth N among the functions shown.", AT(filter.depth), NULL},
+     "Show only calls up to depth N among the functions shown.", AT(shown.depth), NULL},
     {RECORDERS, 't', OPTION_TIME, "threshold", "TIME",
      "Write only calls that lasted TIME or longer: 10us, 1.5ms, 2s; a plain number is "
      "nanoseconds.",
-     AT(filter.threshold_ns), NULL},
+     AT(record.threshold_ns), NULL},
     {CALL_VIEWS, 't', OPTION_TIME, "threshold", "TIME",
      "Show only calls that lasted TIME or longer: 10us, 1.5ms, 2s; a plain number is "
      "nanoseconds.",
-     AT(filter.threshold_ns), NULL},
+     AT(shown.threshold_ns), NULL},
 
     {RECORDERS, 0, OPTION_STACKS, "stack", "N|PATTERN",
      "Record who called, at each entry: up to N callers, traced or not. With PATTERN (as for "
@@ -123,7 +123,7 @@ const struct option_spec option_table[] = {
      "What a thread does whose ring is full: wait for spoor, drop the event and count it, or "
      "overwrite the oldest. Default: wait for record, drop for attach.",
      AT(record.overflow), "wait|drop|overwrite"},
-    {RECORDERS, 0, OPTION_TRIGGERS, "trigger", "FUNC[>TIME]",
+    {RECORDERS, 0, OPTION_TRIGGER, "trigger", "FUNC[>TIME]",
      "Write a snapshot, FILE.1 and so on, of what the rings hold when a traced function that "
      "matches FUNC (a pattern as for --filter) is entered or, with >TIME, when a call of it ends "
      "that took longer. Repeatable; implies --overflow=overwrite.",
@@ -150,21 +150,20 @@ const struct option_spec option_table[] = {
     {RECORDERS, 0, OPTION_CLEAR, "no-follow", NULL,
      "Trace the first process only; its children run untouched.", AT(record.follow), NULL},
     {ONLY(ATTACH), 'p', OPTION_NUMBER, "pid", "PID",
-     "The process to trace; may be given as operand instead.", AT(record.pid), NULL},
+     "The process to trace; may be given as operand instead.", AT(pid), NULL},
     {ONLY(ATTACH), 0, OPTION_WAIT, "duration", "TIME",
      "Detach after TIME: 500ms, 2s; a plain number is seconds. Default: when interrupted, or when "
      "the process ends.",
      AT(record.duration_ns), NULL},
     {ONLY(ATTACH), 0, OPTION_NUMBER, "events", "N",
      "Detach when about N events (entries and exits) have been recorded.", AT(record.events), NULL},
-    {RECORDERS, 'q', OPTION_SET, "quiet", NULL, "Print errors only, no summary.", AT(record.quiet),
-     NULL},
+    {RECORDERS, 'q', OPTION_SET, "quiet", NULL, "Print errors only, no summary.", AT(quiet), NULL},
     {ONLY(EXPLAIN), 'v', OPTION_TALLY, "verbose", NULL,
-     "List every function, not only how many there are of each tier and reason.",
-     AT(record.verbose), NULL},
-    {ONLY(DETACH), 'q', OPTION_SET, "quiet", NULL, "Print errors only.", AT(record.quiet), NULL},
+     "List every function, not only how many there are of each tier and reason.", AT(verbose),
+     NULL},
+    {ONLY(DETACH), 'q', OPTION_SET, "quiet", NULL, "Print errors only.", AT(quiet), NULL},
     {RECORDERS, 'v', OPTION_TALLY, "verbose", NULL,
-     "Tell on standard error what is done; twice for more.", AT(record.verbose), NULL},
+     "Tell on standard error what is done; twice for more.", AT(verbose), NULL},
 
     {ONLY(REPLAY), 0, OPTION_SET, "stack", NULL,
      "Show who called, as record --stack has found it, below each entry.", AT(replay.stacks), NULL},
@@ -190,10 +189,10 @@ const struct option_spec option_table[] = {
      AT(report.by_stack), NULL},
 
     {CALL_VIEWS, 0, OPTION_TIME, "since", "TIME",
-     "Show calls from TIME after the trace's start on.", AT(view.since_ns), NULL},
+     "Show calls from TIME after the trace's start on.", AT(shown.since_ns), NULL},
     {CALL_VIEWS, 0, OPTION_TIME, "until", "TIME", "Show calls up to TIME after the trace's start.",
-     AT(view.until_ns), NULL},
-    {CALL_VIEWS, 0, OPTION_NUMBER, "tid", "TID", "Show only the thread TID.", AT(view.tid), NULL},
+     AT(shown.until_ns), NULL},
+    {CALL_VIEWS, 0, OPTION_NUMBER, "tid", "TID", "Show only the thread TID.", AT(shown.tid), NULL},
     {ONLY(UNWIND), 0, OPTION_STRING, "regs", "NAME=VALUE,...",
      "The registers, pc and sp at least; what is missing is not needed for every stack. "
      "Hexadecimal "

@@ -32,11 +32,8 @@ int trigger_parse(const char *text, struct trigger *ret, struct err *err) {
     if (!*name)
         return err_set(err, EINVAL, "bad-value", "option '--trigger': '%s' names no function",
                        text);
-    struct pattern *pattern;
-    int rc = pattern_new(name, &pattern, err);
-    if (rc < 0)
-        return rc;
-    t.pattern = pattern;
-    *ret = t;
-    return 0;
+    int rc = filter_add(&t.filter, 'F', name, err);
+    if (rc == 0)
+        *ret = t;
+    return rc;
 }

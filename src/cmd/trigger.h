@@ -2,9 +2,9 @@
 #ifndef SPOOR_CMD_TRIGGER_H
 #define SPOOR_CMD_TRIGGER_H
 
-#include "record/session.h"
+#include "select/options.h"
 
-/* TEXT must stay; ret->pattern is to be freed. Names may hold '>' (operator>, templates): what
+/* TEXT must stay; ret->filter is to be freed. Names may hold '>' (operator>, templates): what
  * follows the last one tells. Errors: EINVAL "bad-value", "bad-pattern". */
 int trigger_parse(const char *text, struct trigger *ret, struct err *err);
 

@@ -41,24 +41,8 @@ static void on_damage(void *ctx, const struct err *err) {
     v->is_damaged = true;
 }
 
-static struct filter_spec spec_of(const struct options *options) {
-    const struct filter_options *f = &options->filter;
-    return (struct filter_spec){.shown = f->filters.at,
-                                .shown_count = f->filters.count,
-                                .hidden = f->excludes.at,
-                                .hidden_count = f->excludes.count,
-                                .modules = f->modules.at,
-                                .module_count = f->modules.count,
-                                .depth = f->depth,
-                                .threshold_ns = f->threshold_ns,
-                                .since_ns = options->view.since_ns,
-                                .until_ns = options->view.until_ns,
-                                .tid = options->view.tid};
-}
-
 int view_open(struct view *v, const struct options *options, int argc, char **argv,
               struct err *err) {
-    struct filter_spec spec = spec_of(options);
     *v = (struct view){.path = argc ? argv[0] : "spoor.trace", .start_ns = clock_monotonic_ns()};
     struct source *s = &v->source;
     int rc = trace_reader_open(v->path, &s->reader, err);
@@ -66,7 +50,7 @@ int view_open(struct view *v, const struct options *options, int argc, char **ar
         return rc;
     s->strands = strands_new(s->reader);
     s->names = names_new(s->reader);
-    rc = filter_new(&spec, s->reader, s->names, &s->filter, err);
+    rc = view_filter_new(&options->shown, s->reader, s->names, &s->filter, err);
     if (rc < 0) {
         view_close(v);
         return rc;
@@ -82,7 +66,7 @@ int view_open(struct view *v, const struct options *options, int argc, char **ar
 void view_close(struct view *v) {
     struct source *s = &v->source;
     view_end_progress(v);
-    filter_free(s->filter);
+    view_filter_free(s->filter);
     names_free(s->names);
     strands_free(s->strands);
     trace_reader_free(s->reader);

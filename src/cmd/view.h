@@ -15,8 +15,8 @@ struct view {
 };
 
 /* Opens the trace that the operands name (none: ./spoor.trace) and warns on standard error when it
- * is incomplete or damaged. Errors: those of trace_reader_open() and filter_new(); *VIEW is then
- * empty, and view_close() harmless. */
+ * is incomplete or damaged. Errors: those of trace_reader_open() and view_filter_new(); *VIEW is
+ * then empty, and view_close() harmless. */
 int view_open(struct view *view, const struct options *options, int argc, char **argv,
               struct err *err);
 void view_close(struct view *view);

@@ -67,12 +67,12 @@ void breakpoints_remove(struct space *s) {
 
 void breakpoints_tell(const struct session_options *o, const struct patched *p) {
     size_t count = p->code->emitted.trap_count;
-    if (!count || p->entry->traps_told)
+    if (!count || p->entry->traps_reported)
         return;
     AUTO_FREE char *text = mem_printf(
         "%s: %zu of its places can be traced by breakpoints only: each hit stops the program, "
         "which does not outlive spoor if that is killed",
         p->entry->module->name, count);
     report_warn(&o->report, text);
-    p->entry->traps_told = true;
+    p->entry->traps_reported = true;
 }

@@ -201,7 +201,7 @@ static bool is_program(const struct update *u, const struct map *m) {
 
 /* Whether it matters what is loaded later. */
 static bool wants_hook(const struct space_context *ctx) {
-    return ctx->options->stack_frames || catalog_wants_libraries(ctx->catalog);
+    return ctx->options->stacks.frames || catalog_wants_libraries(ctx->catalog);
 }
 
 static void look_at(struct update *u, const struct map *m, newcomer_array *ret) {

@@ -102,12 +102,12 @@ static size_t islands_left(const struct space *s) {
 /* NONE: a selection of nothing. */
 static struct plan_request request_of(const struct patched *p, const struct patch_request *r,
                                       const uint8_t *none) {
-    const uint8_t *selected = p->first ? p->first->emitted.beyond : p->entry->selected;
+    const uint8_t *selected = p->first ? p->first->emitted.beyond : p->entry->choice.selected;
     return (struct plan_request){.bias = p->bias,
                                  .site_bytes = undolog_site_bytes(),
                                  .keep_calls = cpu_guards_returns(),
                                  .selected = r->selected ? selected : none,
-                                 .filtered = r->selected ? p->entry->filtered : NULL,
+                                 .filtered = r->selected ? p->entry->choice.filtered : NULL,
                                  .sliced = p->entry->sliced,
                                  .caller = r->from,
                                  .controls = r->controls,

@@ -126,7 +126,7 @@ static void hear(struct control *c, struct client *client) {
         snprintf(a.text, sizeof a.text, "%s", err.text);
     else
         c->obey(c->ctx, &request, &a);
-    request_done(&request);
+    filter_done(&request.filter);
     client->waiting = a.later;
     if (a.later)
         return;

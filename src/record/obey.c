@@ -4,75 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- filters ---- */
-
-static void free_patterns(struct pattern **patterns, size_t count) {
-    for (size_t i = 0; patterns && i < count; i++)
-        pattern_free(patterns[i]);
-    free(patterns);
-}
-
-void chosen_free(struct chosen *c) {
-    free_patterns(c->filters, c->filter.filter_count);
-    free_patterns(c->excludes, c->filter.exclude_count);
-    for (size_t i = 0; i < c->filter.module_count; i++)
-        free(c->modules[i]);
-    free(c->modules);
-    free(c);
-}
-
-/* *RET_COUNT counts those that are there, also on error. */
-static int make_patterns(const char *const *texts, size_t count, struct pattern ***ret,
-                         size_t *ret_count, struct err *err) {
-    int rc = 0;
-    *ret = mem_alloc((count + 1) * sizeof **ret);
-    for (size_t i = 0; i < count && rc == 0; i++) {
-        rc = pattern_new(texts[i], &(*ret)[i], err);
-        *ret_count += rc == 0;
-    }
-    return rc;
-}
-
-static int make_choice(const struct request *request, struct chosen **ret, struct err *err) {
-    struct chosen *c = mem_alloc(sizeof *c);
-    struct filter *f = &c->filter;
-    int rc = make_patterns(request->filters.at, request->filters.count, &c->filters,
-                           &f->filter_count, err);
-    if (rc == 0)
-        rc = make_patterns(request->excludes.at, request->excludes.count, &c->excludes,
-                           &f->exclude_count, err);
-    if (rc < 0) {
-        chosen_free(c);
-        return rc;
-    }
-    c->modules = mem_alloc((request->modules.count + 1) * sizeof *c->modules);
-    for (; f->module_count < request->modules.count; f->module_count++)
-        c->modules[f->module_count] = mem_strdup(request->modules.at[f->module_count]);
-    f->filters = (const struct pattern *const *)c->filters;
-    f->excludes = (const struct pattern *const *)c->excludes;
-    f->modules = (const char *const *)c->modules;
-    *ret = c;
-    return 0;
-}
-
-/* The choice that REQUEST makes; without options that of the beginning. */
-static int filter_of(struct recording *r, const struct request *request, struct filter *ret,
-                     struct err *err) {
-    struct chosen *chosen;
-    if (!request->filters.count && !request->excludes.count && !request->modules.count) {
-        *ret = filter_of_options(r->options);
-        return 0;
-    }
-    int rc = make_choice(request, &chosen, err);
-    if (rc < 0)
-        return rc;
-    ARRAY_PUSH(&r->choices, chosen);
-    *ret = chosen->filter;
-    return 0;
-}
-
-/* ---- commands ---- */
-
 /* Adds to the answer. */
 static void say(struct control_answer *ret, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -113,11 +44,9 @@ static int obey_resume(struct recording *r, struct control_answer *ret, struct e
 
 static int obey_filter(struct recording *r, const struct request *request,
                        struct control_answer *ret, struct err *err) {
-    struct filter filter;
+    bool restore = filter_is_empty(&request->filter);
     uint64_t ns;
-    int rc = filter_of(r, request, &filter, err);
-    if (rc == 0)
-        rc = tracer_choose(r->tracer, &filter, &ns, err);
+    int rc = tracer_choose(r->tracer, restore ? &r->options->filter : &request->filter, &ns, err);
     if (rc < 0)
         return rc;
     say(ret, "filter: %zu functions, ", catalog_selected(r->catalog));

@@ -6,6 +6,5 @@
 
 /* control_obey of a struct recording, CTX. */
 void obey(void *ctx, const struct request *request, struct control_answer *ret);
-void chosen_free(struct chosen *chosen);
 
 #endif

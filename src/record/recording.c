@@ -212,9 +212,6 @@ void recording_done(struct recording *r) {
     }
     catalog_free(r->catalog);
     control_free(r->control);
-    for (size_t i = 0; i < r->choices.count; i++)
-        chosen_free(r->choices.at[i]);
-    ARRAY_FREE(&r->choices);
     slabs_reap();
     if (r->hook_event >= 0)
         close(r->hook_event);

@@ -14,13 +14,6 @@
 #include "ring/flight.h"
 #include "tracer/tracer.h"
 
-/* A filter that came by 'spoor ctl'. */
-struct chosen {
-    struct pattern **filters, **excludes;
-    char **modules;
-    struct filter filter; /* of those */
-};
-
 struct recording {
     const struct session_options *options;
     struct session_result *result;
@@ -29,10 +22,9 @@ struct recording {
     struct flight *flight;
     struct drain *drain;
     struct tracer *tracer;
-    struct control *control;        /* NULL: nobody can reach us */
-    ARRAY(struct chosen *) choices; /* all that there have been */
-    bool stop;                      /* by 'spoor ctl': the program is to be left */
-    bool busy;                      /* there may be more reports */
+    struct control *control; /* NULL: nobody can reach us */
+    bool stop;               /* by 'spoor ctl': the program is to be left */
+    bool busy;               /* there may be more reports */
     int hook_event, signals;
     sigset_t mask; /* the tool's own */
     struct sigaction too_large, children, snapshots;

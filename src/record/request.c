@@ -18,12 +18,6 @@ enum request_command request_command(const char *name) {
 
 const char *request_name(enum request_command command) { return names[command]; }
 
-void request_done(struct request *r) {
-    ARRAY_FREE(&r->filters);
-    ARRAY_FREE(&r->excludes);
-    ARRAY_FREE(&r->modules);
-}
-
 size_t request_address(int pid, struct sockaddr_un *ret) {
     *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
     int size = snprintf(ret->sun_path + 1, sizeof ret->sun_path - 1, "spoor/%d", pid);
@@ -40,20 +34,16 @@ static void add(texts *p, const char *text) {
     while (*text++);
 }
 
-static void add_all(texts *p, const char *option, const char *const *values, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        add(p, option);
-        add(p, values[i]);
-    }
-}
-
 char *request_pack(const struct request *r, size_t *ret_size) {
     texts p = {0};
+    const char *value;
+    char option[] = "-F";
     add(&p, REQUEST_VERSION);
     add(&p, names[r->command]);
-    add_all(&p, "-F", r->filters.at, r->filters.count);
-    add_all(&p, "-N", r->excludes.at, r->excludes.count);
-    add_all(&p, "-M", r->modules.at, r->modules.count);
+    for (size_t i = 0; (value = filter_option(&r->filter, i, &option[1])); i++) {
+        add(&p, option);
+        add(&p, value);
+    }
     *ret_size = p.count;
     return p.at;
 }
@@ -71,16 +61,20 @@ static int bad_request(const char *what, struct err *err) {
     return err_set(err, EPROTO, "bad-request", "the request %s", what);
 }
 
-static bool take_option(struct request *r, const char *option, const char *value) {
-    if (strcmp(option, "-F") == 0)
-        ARRAY_PUSH(&r->filters, value);
-    else if (strcmp(option, "-N") == 0)
-        ARRAY_PUSH(&r->excludes, value);
-    else if (strcmp(option, "-M") == 0)
-        ARRAY_PUSH(&r->modules, value);
-    else
-        return false;
-    return true;
+static bool is_option(const char *text) {
+    return text[0] == '-' && text[1] && strchr("FNM", text[1]) && !text[2];
+}
+
+/* The options of [AT, END). */
+static int unpack_filter(const char *at, const char *end, struct filter *ret, struct err *err) {
+    int rc = 0;
+    while (at < end && rc == 0) {
+        const char *option = next(&at, end), *value = option ? next(&at, end) : NULL;
+        if (!value || !is_option(option))
+            return bad_request("has options that are none", err);
+        rc = filter_add(ret, option[1], value, err);
+    }
+    return rc;
 }
 
 int request_unpack(const char *bytes, size_t size, struct request *ret, struct err *err) {
@@ -93,12 +87,9 @@ int request_unpack(const char *bytes, size_t size, struct request *ret, struct e
         ret->command = request_command(command);
     if (ret->command == REQUEST_COMMANDS)
         return bad_request("is for a command that this version of spoor does not know", err);
-    while (at < end) {
-        const char *option = next(&at, end), *value = option ? next(&at, end) : NULL;
-        if (!value || ret->command != REQUEST_FILTER || !take_option(ret, option, value))
-            return bad_request("has options that are none", err);
-    }
-    return 0;
+    if (at < end && ret->command != REQUEST_FILTER)
+        return bad_request("has options that are none", err);
+    return unpack_filter(at, end, &ret->filter, err);
 }
 
 /* ---- answers ---- */

@@ -13,8 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/err.h"
-#include "base/mem.h"
+#include "base/filter.h"
 
 #define REQUEST_VERSION "spoor 1"
 enum { REQUEST_MOST_BYTES = 64 << 10, ANSWER_MOST_BYTES = 4 << 10 };
@@ -31,18 +30,16 @@ enum request_command {
 
 struct request {
     enum request_command command;
-    ARRAY(const char *) filters, excludes, modules; /* borrowed */
+    struct filter filter; /* of REQUEST_FILTER; empty: that of the beginning */
 };
 
 /* The command of that name; REQUEST_COMMANDS: none. */
 enum request_command request_command(const char *name);
 const char *request_name(enum request_command command);
-/* Frees the lists. */
-void request_done(struct request *request);
 
 /* The packet; *RET_SIZE bytes, to be freed. */
 char *request_pack(const struct request *request, size_t *ret_size);
-/* RET's texts point into BYTES; request_done() even on error. Errors: "bad-request". */
+/* RET's filter is to be freed, also on error. Errors: "bad-request", "bad-pattern". */
 int request_unpack(const char *bytes, size_t size, struct request *ret, struct err *err);
 
 /* Into PACKET, of ANSWER_MOST_BYTES; TEXT is cut where there is no room, and of control characters

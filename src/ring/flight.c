@@ -274,7 +274,7 @@ static bool is_file(const char *path) {
 int flight_new(const struct flight_options *options, struct flight **ret, struct err *err) {
     const struct session_options *o = options->session;
     bool overwrites = o->overflow == OVERFLOW_OVERWRITE;
-    if (o->trigger_count && !is_file(o->output))
+    if (o->triggers.count && !is_file(o->output))
         return err_set(err, EINVAL, "no-snapshots",
                        "%s: is not a file, and snapshots go to files beside it: choose another -o",
                        o->output);

@@ -1,7 +1,6 @@
 #include "select/catalog.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -19,42 +18,36 @@
 #include "select/trap_limit.h"
 #include "select/triggers.h"
 
-struct former { /* what was selected of an entry */
-    uint8_t *selected, *filtered;
-    size_t selected_count;
-    bool judged, selectable, chosen, wanted;
-};
-
-struct choice { /* what is chosen by which filters */
+/* The choice before the present one, until that is kept or undone. */
+struct past_choice {
     struct filter filter;
     struct selection selection;
-    ARRAY(struct former) entries;
+    ARRAY(struct module_choice) modules;
 };
 
 struct catalog {
-    struct session_options options; /* the filters are those of now */
+    const struct session_options *options; /* borrowed; its filter is that of the beginning */
+    struct filter filter;                  /* the present one */
     struct trace_writer *writer;
     ARRAY(struct entry *) entries;
     uint32_t next_id;
-    struct selection selection;
-    struct session_options stack_options; /* as if --stack's patterns were -F */
-    struct selection stacks;
-    struct asked *asked;         /* NULL: there is no --stack */
-    struct choice before;        /* while another is tried */
+    struct selection selection; /* by that filter */
+    struct selection stacks;    /* by the filter of --stack */
+    struct asked *asked;        /* NULL: there is no --stack */
+    struct past_choice past;
     const struct entry *program; /* the first that was met, with --libcalls */
     struct triggers *triggers;   /* borrowed; NULL: there are none */
 };
 
 struct catalog *catalog_new(const struct session_options *options, struct trace_writer *writer) {
     struct catalog *c = mem_alloc(sizeof *c);
-    c->options = *options;
+    c->options = options;
+    c->filter = filter_copy(&options->filter);
     c->writer = writer;
     c->next_id = 1; /* 0 names no function */
-    selection_init(&c->selection, &c->options);
-    c->stack_options.filters = options->stack_filters;
-    c->stack_options.filter_count = options->stack_filter_count;
-    selection_init(&c->stacks, &c->stack_options);
-    if (options->stack_frames)
+    selection_init(&c->selection, &c->filter);
+    selection_init(&c->stacks, &options->stacks.filter);
+    if (options->stacks.frames)
         c->asked = asked_new();
     return c;
 }
@@ -63,60 +56,44 @@ void catalog_watch(struct catalog *c, struct triggers *triggers) { c->triggers =
 
 const struct asked *catalog_asked(const struct catalog *c) { return c->asked; }
 
+static void free_entry(struct entry *e) {
+    plan_free(e->plan);
+    module_free(e->module);
+    libcalls_free(e->libcalls);
+    ARRAY_FREE(&e->called);
+    free(e->choice.selected);
+    free(e->choice.filtered);
+    free(e->sliced);
+    free(e->named);
+    free(e->trap_loads);
+    free(e->without_traps);
+    free(e->outcome.ever_selected);
+    free(e->outcome.ever_patched);
+    free(e->outcome.ever_inexact);
+    free(e->outcome.ever_trapped);
+    free(e);
+}
+
 void catalog_free(struct catalog *c) {
     if (!c)
         return;
-    for (size_t i = 0; i < c->entries.count; i++) {
-        struct entry *e = c->entries.at[i];
-        plan_free(e->plan);
-        module_free(e->module);
-        libcalls_free(e->libcalls);
-        ARRAY_FREE(&e->called);
-        free(e->selected);
-        free(e->filtered);
-        free(e->sliced);
-        free(e->named);
-        free(e->trap_loads);
-        free(e->without_traps);
-        free(e->outcome.chosen);
-        free(e->outcome.placed);
-        free(e->outcome.inexact);
-        free(e->outcome.trapped);
-        free(e);
-    }
+    for (size_t i = 0; i < c->entries.count; i++)
+        free_entry(c->entries.at[i]);
     ARRAY_FREE(&c->entries);
     selection_done(&c->selection);
     selection_done(&c->stacks);
+    filter_done(&c->filter);
     asked_free(c->asked);
     free(c);
 }
 
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 bool catalog_wants(const struct catalog *c, const char *path, bool is_main) {
-    const struct session_options *o = &c->options;
-    const char *name = base_name(path);
-    for (size_t i = 0; i < o->module_count; i++)
-        if (fnmatch(o->modules[i], name, 0) == 0 || fnmatch(o->modules[i], path, 0) == 0)
-            return true;
-    for (size_t i = 0; i < o->filter_count; i++)
-        if (pattern_has_module(o->filters[i]) && pattern_match_module(o->filters[i], name))
-            return true;
-    return is_main && !o->module_count && !o->libcalls;
-}
-
-static bool wants_modules(const struct catalog *c) {
-    for (size_t i = 0; i < c->options.filter_count; i++)
-        if (pattern_has_module(c->options.filters[i]))
-            return true;
-    return c->options.module_count > 0;
+    return filter_has_module(&c->filter, path) || filter_reaches_module(&c->filter, path) ||
+           (is_main && !c->filter.modules.count && !c->options->libcalls);
 }
 
 bool catalog_wants_libraries(const struct catalog *c) {
-    return c->options.libcalls || wants_modules(c);
+    return c->options->libcalls || filter_is_about_modules(&c->filter);
 }
 
 static int64_t ns_of(struct timespec t) { return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec; }
@@ -154,7 +131,7 @@ static struct entry *find_rebuilt(const struct catalog *c, const struct stat *st
 static struct entry *add_entry(struct catalog *c, struct entry e) {
     struct entry *new = mem_alloc(sizeof *new);
     *new = e;
-    new->only = c->options.tier;
+    new->only = c->options->tier;
     ARRAY_PUSH(&c->entries, new);
     return new;
 }
@@ -207,10 +184,10 @@ int catalog_find(struct catalog *c, pid_t tid, const struct map *map, struct ent
 }
 
 bool catalog_may_select(struct catalog *c, struct entry *e) {
-    if (!e->judged)
-        e->selectable = selection_may_select(&c->selection, e->module);
-    e->judged = true;
-    return e->selectable;
+    enum selectable *known = &e->choice.selectable;
+    if (!*known)
+        *known = selection_may_select(&c->selection, e->module) ? SELECTABLE_YES : SELECTABLE_NO;
+    return *known == SELECTABLE_YES;
 }
 
 static void plan_entry(struct entry *e) {
@@ -254,7 +231,7 @@ void catalog_plan(struct entry *const *entries, size_t count) {
 }
 
 struct libcalls *catalog_libcalls(struct catalog *c, struct entry *program) {
-    if (!c->options.libcalls)
+    if (!c->options->libcalls)
         return NULL;
     if (!program->libcalls)
         program->libcalls = libcalls_new(program->module);
@@ -272,8 +249,8 @@ static void number(struct catalog *c, struct entry *e) {
 /* Where one tier is wanted that is the traps', everybody has them. */
 static void permit_traps(const struct catalog *c, struct entry *e) {
     size_t bytes = plan_function_count(e->plan) / 8 + 1;
-    uint8_t *named = selection_named(&c->options, e->module, e->plan);
-    if (c->options.tier == TIER_TRAP)
+    uint8_t *named = selection_named(&c->filter, e->module, e->plan);
+    if (c->options->tier == TIER_TRAP)
         memset(named, 0xff, bytes);
     for (size_t i = 0; e->named && i < bytes; i++)
         named[i] |= e->named[i];
@@ -298,9 +275,17 @@ static void begin_to_choose(struct catalog *c, struct entry *e) {
     permit_traps(c, e);
     choose_sliced(c, e);
     describe_choice(e);
-    e->selected = mem_alloc(bytes);
-    e->filtered = mem_alloc(bytes);
-    e->chosen = true;
+    e->choice.selected = mem_alloc(bytes);
+    e->choice.filtered = mem_alloc(bytes);
+}
+
+/* Selects what the filter chooses, for calls from anywhere. */
+static void select_by_filter(struct catalog *c, struct entry *e) {
+    struct module_choice *choice = &e->choice;
+    free(choice->selected);
+    memset(choice->filtered, 0, plan_function_count(e->plan) / 8 + 1);
+    choice->selected = selection_apply(&c->selection, e->module, e->plan, &choice->selected_count);
+    choice->any_caller = true;
 }
 
 bool catalog_prepare(struct catalog *c, struct entry *e, bool wanted,
@@ -308,60 +293,37 @@ bool catalog_prepare(struct catalog *c, struct entry *e, bool wanted,
     plan_entry(e);
     if (!e->plan)
         return false;
-    if (!e->chosen)
+    if (!e->choice.selected)
         begin_to_choose(c, e);
-    bool news = false;
-    if (wanted && !e->wanted) {
-        news = true;
-        free(e->selected);
-        memset(e->filtered, 0, plan_function_count(e->plan) / 8 + 1);
-        e->selected = selection_apply(&c->selection, e->module, e->plan, &e->selected_count);
-        e->wanted = true;
-    }
+    bool news = wanted && !e->choice.any_caller;
+    if (news)
+        select_by_filter(c, e);
     if (calls && libcalls_select(calls, &c->selection, e)) {
         news = true;
-        e->described = false;
+        e->in_trace = false;
     }
     if (news && c->triggers)
         triggers_look(c->triggers, e);
-    return e->selected_count > 0;
+    return e->choice.selected_count > 0;
 }
 
 void catalog_describe(struct catalog *c, struct entry *e, const struct plan_code *code) {
     bool news = describe_load(e, code);
-    if (news || !e->described)
+    if (news || !e->in_trace)
         describe_module(c->writer, e);
-    e->described = true;
-}
-
-static void use_filter(struct catalog *c, const struct filter *f) {
-    c->options.filters = f->filters;
-    c->options.filter_count = f->filter_count;
-    c->options.excludes = f->excludes;
-    c->options.exclude_count = f->exclude_count;
-    c->options.modules = f->modules;
-    c->options.module_count = f->module_count;
-}
-
-struct filter filter_of_options(const struct session_options *o) {
-    return (struct filter){o->filters,       o->filter_count, o->excludes,
-                           o->exclude_count, o->modules,      o->module_count};
+    e->in_trace = true;
 }
 
 void catalog_choose(struct catalog *c, const struct filter *filter) {
-    c->before.filter = filter_of_options(&c->options);
-    c->before.selection = c->selection;
+    c->past.filter = c->filter;
+    c->past.selection = c->selection;
     for (size_t i = 0; i < c->entries.count; i++) {
         struct entry *e = c->entries.at[i];
-        struct former f = {e->selected,   e->filtered, e->selected_count, e->judged,
-                           e->selectable, e->chosen,   e->wanted};
-        ARRAY_PUSH(&c->before.entries, f);
-        e->selected = e->filtered = NULL;
-        e->selected_count = 0;
-        e->judged = e->selectable = e->chosen = e->wanted = false;
+        ARRAY_PUSH(&c->past.modules, e->choice);
+        e->choice = (struct module_choice){0};
     }
-    use_filter(c, filter);
-    selection_init(&c->selection, &c->options);
+    c->filter = filter_copy(filter);
+    selection_init(&c->selection, &c->filter);
 }
 
 static bool is_set(const uint8_t *bitmap, size_t i) {
@@ -376,62 +338,59 @@ static size_t count_only(const struct entry *e, const uint8_t *a, const uint8_t 
     return count;
 }
 
+static void free_choice(struct module_choice *choice) {
+    free(choice->selected);
+    free(choice->filtered);
+}
+
 void catalog_keep_choice(struct catalog *c, size_t *ret_added, size_t *ret_removed) {
+    struct past_choice *past = &c->past;
     *ret_added = *ret_removed = 0;
     for (size_t i = 0; i < c->entries.count; i++) {
         const struct entry *e = c->entries.at[i];
-        bool known = i < c->before.entries.count;
-        const uint8_t *before = known ? c->before.entries.at[i].selected : NULL;
-        *ret_added += count_only(e, e->selected, before);
-        *ret_removed += count_only(e, before, e->selected);
+        bool known = i < past->modules.count;
+        const uint8_t *before = known ? past->modules.at[i].selected : NULL;
+        *ret_added += count_only(e, e->choice.selected, before);
+        *ret_removed += count_only(e, before, e->choice.selected);
     }
-    for (size_t i = 0; i < c->before.entries.count; i++) {
-        free(c->before.entries.at[i].selected);
-        free(c->before.entries.at[i].filtered);
-    }
-    selection_done(&c->before.selection);
-    ARRAY_FREE(&c->before.entries);
+    for (size_t i = 0; i < past->modules.count; i++)
+        free_choice(&past->modules.at[i]);
+    selection_done(&past->selection);
+    filter_done(&past->filter);
+    ARRAY_FREE(&past->modules);
 }
 
 void catalog_undo_choice(struct catalog *c) {
+    struct past_choice *past = &c->past;
     for (size_t i = 0; i < c->entries.count; i++) {
-        struct entry *e = c->entries.at[i];
-        struct former f = {0}; /* of what was not known then */
-        if (i < c->before.entries.count)
-            f = c->before.entries.at[i];
-        free(e->selected);
-        free(e->filtered);
-        e->selected = f.selected;
-        e->filtered = f.filtered;
-        e->selected_count = f.selected_count;
-        e->judged = f.judged;
-        e->selectable = f.selectable;
-        e->chosen = f.chosen;
-        e->wanted = f.wanted;
+        struct module_choice *choice = &c->entries.at[i]->choice;
+        free_choice(choice);
+        *choice = i < past->modules.count ? past->modules.at[i] : (struct module_choice){0};
     }
     selection_done(&c->selection);
-    c->selection = c->before.selection;
-    use_filter(c, &c->before.filter);
-    ARRAY_FREE(&c->before.entries);
+    filter_done(&c->filter);
+    c->selection = past->selection;
+    c->filter = past->filter;
+    ARRAY_FREE(&past->modules);
 }
 
 size_t catalog_selected(const struct catalog *c) {
     size_t sum = 0;
     for (size_t i = 0; i < c->entries.count; i++)
-        sum += c->entries.at[i]->selected_count;
+        sum += c->entries.at[i]->choice.selected_count;
     return sum;
 }
 
 void catalog_tell_withdrawn(const struct catalog *c) {
     for (size_t i = 0; i < c->entries.count; i++)
-        trap_limit_tell(&c->options, c->entries.at[i]);
+        trap_limit_tell(c->options, c->entries.at[i]);
 }
 
 struct catalog_counts catalog_counts(const struct catalog *c) {
     struct catalog_counts sum = {0};
     for (size_t i = 0; i < c->entries.count; i++) {
         const struct entry *e = c->entries.at[i];
-        if (!e->described)
+        if (!e->in_trace)
             continue;
         sum.seen += plan_function_count(e->plan);
         sum.instrumented += e->instrumented_count;
@@ -445,7 +404,7 @@ int catalog_check_matches(const struct catalog *c, struct err *err) {
 }
 
 int catalog_check_calls(struct catalog *c, struct err *err) {
-    if (!c->options.libcalls || !c->program || wants_modules(c))
+    if (!c->options->libcalls || !c->program || filter_is_about_modules(&c->filter))
         return 0;
     size_t count;
     const char *const *names = libcalls_names(c->program->libcalls, &count);

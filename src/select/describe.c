@@ -71,22 +71,22 @@ static bool add_bits(uint8_t *to, uint8_t bits) {
 bool describe_load(struct entry *e, const struct plan_code *code) {
     size_t bytes = plan_function_count(e->plan) / 8 + 1;
     struct load_outcome *o = &e->outcome;
-    bool first = !o->chosen, again = o->judged;
+    bool first = !o->ever_selected, again = o->loaded;
     if (first) {
-        o->chosen = mem_alloc(bytes);
-        o->placed = mem_alloc(bytes);
-        o->inexact = mem_alloc(bytes);
-        o->trapped = mem_alloc(bytes);
+        o->ever_selected = mem_alloc(bytes);
+        o->ever_patched = mem_alloc(bytes);
+        o->ever_inexact = mem_alloc(bytes);
+        o->ever_trapped = mem_alloc(bytes);
     }
     struct load_outcome before = *o;
     bool news = first;
     for (size_t i = 0; i < bytes; i++) {
-        news |= add_bits(&o->chosen[i], e->selected[i]);
-        news |= add_bits(&o->placed[i], e->selected[i] & ~code->missed[i]);
-        news |= add_bits(&o->inexact[i], code->inexact[i]);
-        news |= add_bits(&o->trapped[i], code->trapped[i]);
+        news |= add_bits(&o->ever_selected[i], e->choice.selected[i]);
+        news |= add_bits(&o->ever_patched[i], e->choice.selected[i] & ~code->missed[i]);
+        news |= add_bits(&o->ever_inexact[i], code->inexact[i]);
+        news |= add_bits(&o->ever_trapped[i], code->trapped[i]);
     }
-    o->judged = true;
+    o->loaded = true;
     for (int t = 0; t < TIER_COUNT; t++) {
         if (!again || code->missed_exits[t] < o->missed_exits[t])
             o->missed_exits[t] = code->missed_exits[t];
@@ -106,7 +106,7 @@ void describe_choice(struct entry *e) {
         o->past_missed_exits[t] = worst(o->missed_exits[t], o->past_missed_exits[t]);
         o->missed_exits[t] = 0;
     }
-    o->judged = false;
+    o->loaded = false;
 }
 
 /* Moves exits of M that have not got the tier that was planned. A return that is left to several
@@ -139,9 +139,10 @@ void describe_module(struct trace_writer *writer, struct entry *e) {
     memcpy(m.build_id, from->build_id, sizeof m.build_id);
     for (size_t i = 0; i < n; i++) {
         const struct plan_function *f = plan_function(e->plan, i);
-        bool placed = is_set(code->placed, i), exact = f->exact && !is_set(code->inexact, i);
+        bool placed = is_set(code->ever_patched, i),
+             exact = f->exact && !is_set(code->ever_inexact, i);
         bool instrumented = f->entry != TIER_NONE && placed;
-        enum tier tier = is_set(code->trapped, i) ? TIER_TRAP : f->entry;
+        enum tier tier = is_set(code->ever_trapped, i) ? TIER_TRAP : f->entry;
         name_list names = names_of(e, i);
         size_t others = names.count > 1 ? names.count - 1 : 0;
         functions[i] =
@@ -154,7 +155,8 @@ void describe_module(struct trace_writer *writer, struct entry *e) {
                                     .exact = exact};
         ARRAY_FREE(&names);
         count(&m, refused, f, &functions[i]);
-        refused[REFUSED_NO_ADDRESS] += f->entry != TIER_NONE && is_set(code->chosen, i) && !placed;
+        refused[REFUSED_NO_ADDRESS] +=
+            f->entry != TIER_NONE && is_set(code->ever_selected, i) && !placed;
     }
     move_exits(&m, code);
     struct trace_refused list[REFUSED_COUNT];

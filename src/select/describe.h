@@ -2,7 +2,8 @@
 #ifndef SPOOR_SELECT_DESCRIBE_H
 #define SPOOR_SELECT_DESCRIBE_H
 
-#include "select/catalog.h"
+#include "select/traced_module.h"
+#include "trace/writer.h"
 
 /* Adds what CODE, made where ENTRY is loaded now for what is selected now, serves to ENTRY's
  * outcome. Returns whether that is news. */

@@ -63,8 +63,9 @@ static void set(uint8_t *bits, size_t i) { bits[i / 8] |= (uint8_t)(1u << i % 8)
 /* SYMBOL is a name by which function I is called. */
 static void choose(struct search *s, size_t i, const struct symbol *symbol) {
     struct entry *e = s->entry;
+    struct module_choice *choice = &e->choice;
     const struct plan_function *f = plan_function(e->plan, i);
-    if (is_set(e->selected, i) ||
+    if (is_set(choice->selected, i) ||
         !selection_takes_call(s->selection, e->module->name, f, symbol->name))
         return;
     if (f->entry == TIER_NONE) {
@@ -72,9 +73,9 @@ static void choose(struct search *s, size_t i, const struct symbol *symbol) {
             selection_note_refused(s->selection, symbol->name, f->refused);
         return;
     }
-    set(e->selected, i);
-    set(e->filtered, i);
-    e->selected_count++;
+    set(choice->selected, i);
+    set(choice->filtered, i);
+    choice->selected_count++;
     s->selection->traceable++;
     s->more = true;
     if (!f->name || strcmp(f->name, symbol->name) != 0)

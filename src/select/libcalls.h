@@ -9,8 +9,8 @@
 #ifndef SPOOR_SELECT_LIBCALLS_H
 #define SPOOR_SELECT_LIBCALLS_H
 
-#include "select/catalog.h"
 #include "select/select.h"
+#include "select/traced_module.h"
 
 struct libcalls;
 

@@ -3,37 +3,37 @@
 #ifndef SPOOR_SELECT_OPTIONS_H
 #define SPOOR_SELECT_OPTIONS_H
 
-#include "base/glob.h"
+#include "base/filter.h"
 #include "base/report.h"
 #include "plan/plan.h"
 #include "trace/writer.h"
 #include "wire/ring.h"
 
-struct trigger { /* --trigger */
-    const struct pattern *pattern;
-    bool at_exit; /* when a call that took longer than that ends; else at each entry */
+struct trigger {          /* --trigger */
+    struct filter filter; /* one -F */
+    bool at_exit;         /* when a call that took longer than that ends; else at each entry */
     uint64_t longer_ns;
     const char *text; /* as typed */
 };
 
+typedef ARRAY(struct trigger) trigger_list;
+
+/* --stack */
+struct stack_options {
+    uint32_t frames;      /* callers of a call that are recorded, at most; 0: none */
+    struct filter filter; /* -F: for these functions only; none: for all */
+};
+
 struct session_options {
     const char *output;
-    const struct pattern *const *filters;
-    size_t filter_count; /* -F */
-    const struct pattern *const *excludes;
-    size_t exclude_count; /* -N */
-    const char *const *modules;
-    size_t module_count;   /* -M; none: main executables */
+    struct filter filter;  /* without -M: main executables */
     bool libcalls;         /* calls of main executables into libraries; then no -M means none */
     uint32_t depth;        /* -D: 0 no limit */
     uint64_t threshold_ns; /* -t: 0 none */
-    uint32_t stack_frames; /* --stack: callers of a call that are recorded, at most; 0: none are */
-    const struct pattern *const *stack_filters; /* of functions that match these; none: of all */
-    size_t stack_filter_count;
+    struct stack_options stacks;
     enum overflow overflow;
-    uint64_t ring_bytes;            /* per thread, power of two, ≥ 4096; 0: the default */
-    const struct trigger *triggers; /* with OVERFLOW_OVERWRITE only */
-    size_t trigger_count;
+    uint64_t ring_bytes;      /* per thread, power of two, ≥ 4096; 0: the default */
+    trigger_list triggers;    /* with OVERFLOW_OVERWRITE only */
     uint32_t snapshot_limit;  /* how many snapshots triggers may cause */
     uint64_t snapshot_gap_ns; /* they come no closer than that */
     bool follow;
@@ -41,7 +41,7 @@ struct session_options {
         trap_limit; /* a function that comes to its traps more often within a second loses them */
     enum tier tier; /* the only one, for tests; TIER_NONE: any */
     uint64_t duration_ns; /* attach: leave after that long; 0: no limit */
-    uint64_t events;      /* attach: leave after about so many; 0: no limit */
+    uint32_t events;      /* attach: leave after about so many; 0: no limit */
     /* Called about every 200 ms while recording, with report.ctx; may be NULL. */
     void (*progress)(void *ctx, const struct trace_totals *totals);
     struct report report;

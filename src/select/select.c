@@ -8,8 +8,8 @@
 #include "base/near.h"
 #include "elf/demangle.h"
 
-void selection_init(struct selection *s, const struct session_options *options) {
-    *s = (struct selection){.options = options};
+void selection_init(struct selection *s, const struct filter *filter) {
+    *s = (struct selection){.filter = filter};
 }
 
 void selection_done(struct selection *s) {
@@ -22,7 +22,7 @@ void selection_done(struct selection *s) {
 
 /* Remembers NAME if it is among the nearest to what the user typed. */
 static void note_near(struct selection *s, const char *name) {
-    const char *typed = pattern_text(s->options->filters[0]);
+    const char *typed = pattern_text(s->filter->functions.at[0]);
     const char *bang = strchr(typed, '!');
     unsigned distance = near_distance(bang ? bang + 1 : typed, name);
     if (distance > strlen(typed) / 2 + 1)
@@ -43,58 +43,38 @@ static void note_near(struct selection *s, const char *name) {
     }
 }
 
-typedef bool match_fn(const struct pattern *pattern, const char *module, const char *name);
-
-static bool any_match(const struct pattern *const *patterns, size_t count, match_fn *match,
-                      const char *module, const char *name) {
-    for (size_t i = 0; i < count; i++)
-        if (match(patterns[i], module, name))
-            return true;
-    return false;
-}
-
-struct verdict {
-    bool chosen, excluded;
-    bool named; /* in full, by a filter */
-};
-
-static void judge_name(const struct session_options *o, const char *module, const char *name,
-                       struct verdict *v) {
-    v->excluded |= any_match(o->excludes, o->exclude_count, pattern_match, module, name);
-    v->chosen |= any_match(o->filters, o->filter_count, pattern_match, module, name);
-    v->named |= any_match(o->filters, o->filter_count, pattern_names, module, name);
-}
-
 /* By its demangled name, without parameters too, and by the symbol itself. */
-static void judge_symbol(const struct session_options *o, const char *module, const char *symbol,
-                         struct verdict *v) {
-    AUTO_FREE char *name = demangle(symbol);
-    judge_name(o, module, name, v);
-    judge_name(o, module, symbol, v);
-    char *parameters = strchr(name, '(');
-    if (parameters && parameters != name) {
-        *parameters = '\0';
-        judge_name(o, module, name, v);
-    }
+static void add_symbol(struct function_names *names, const char *symbol) {
+    AUTO_FREE char *readable = demangle(symbol);
+    function_names_add_readable(names, readable);
+    if (strcmp(readable, symbol) != 0)
+        function_names_add(names, symbol);
 }
 
-static void judge_names(const struct session_options *o, const char *module,
-                        const struct plan_function *f, struct verdict *v) {
+static void add_symbols(struct function_names *names, const struct plan_function *f) {
     const char *const none[] = {NULL};
     const char *const *alias = f->aliases ? (const char *const *)f->aliases : none;
     for (const char *symbol = f->name; symbol; symbol = *alias++)
-        judge_symbol(o, module, symbol, v);
+        add_symbol(names, symbol);
 }
 
-static struct verdict judge(const struct session_options *o, const char *module,
-                            const struct plan_function *f) {
-    struct verdict v = {.chosen = !o->filter_count};
-    judge_names(o, module, f, &v);
+static struct function_names names_of(const char *module, const struct plan_function *f) {
+    struct function_names names = {0};
+    add_symbols(&names, f);
     if (!f->name) {
         AUTO_FREE char *shown = plan_function_shown(f, module);
-        judge_name(o, module, shown, &v);
+        function_names_add(&names, shown);
     }
-    return v;
+    return names;
+}
+
+/* True if a pattern of LIST matches the function of MODULE whose symbol is SYMBOL. */
+static bool match_symbol(const pattern_list *list, const char *module, const char *symbol) {
+    struct function_names names = {0};
+    add_symbol(&names, symbol);
+    bool matches = patterns_match(list, module, &names);
+    function_names_done(&names);
+    return matches;
 }
 
 static void note_symbol(struct selection *s, const char *symbol) {
@@ -113,67 +93,71 @@ static void note_names(struct selection *s, const struct plan_function *f) {
 }
 
 static bool selects(struct selection *s, const char *module, const struct plan_function *f) {
-    struct verdict v = judge(s->options, module, f);
-    if (s->options->filter_count && !s->matched)
+    struct function_names names = names_of(module, f);
+    bool chosen = filter_chooses(s->filter, module, &names);
+    function_names_done(&names);
+    if (s->filter->functions.count && !s->matched)
         note_names(s, f);
-    return v.chosen && !v.excluded;
+    return chosen;
 }
 
 static bool is_function(const struct symbol *s) {
     return s->type == SYMBOL_FUNCTION || s->type == SYMBOL_IFUNC;
 }
 
-/* Whether a filter may choose functions that have no names but by their places. */
-static bool may_choose_places(const struct session_options *o, const char *module) {
+/* True if -F may choose functions that have no names, by their addresses. */
+static bool may_choose_addresses(const pattern_list *list, const char *module) {
     AUTO_FREE char *like = mem_printf("%s+0x0", module);
-    for (size_t i = 0; i < o->filter_count; i++)
-        if (pattern_match_module(o->filters[i], module) &&
-            (strstr(pattern_text(o->filters[i]), "0x") ||
-             pattern_match(o->filters[i], module, like)))
+    for (size_t i = 0; i < list->count; i++)
+        if (pattern_match_module(list->at[i], module) &&
+            (strstr(pattern_text(list->at[i]), "0x") || pattern_match(list->at[i], module, like)))
             return true;
     return false;
 }
 
 bool selection_may_select(struct selection *s, const struct module *module) {
-    const struct session_options *o = s->options;
+    const pattern_list *list = &s->filter->functions;
     const char *name = module->name;
-    struct verdict v = {.chosen = !o->filter_count || may_choose_places(o, name)};
-    for (size_t i = 0; i < module->symbol_count && !v.chosen; i++)
+    bool chosen = !list->count || may_choose_addresses(list, name);
+    for (size_t i = 0; i < module->symbol_count && !chosen; i++)
         if (module->symbols[i].type != SYMBOL_OBJECT)
-            judge_symbol(o, name, module->symbols[i].name, &v);
-    for (size_t i = 0; i < module->symbol_count && !v.chosen && !s->matched; i++)
+            chosen = match_symbol(list, name, module->symbols[i].name);
+    for (size_t i = 0; i < module->symbol_count && !chosen && !s->matched; i++)
         if (is_function(&module->symbols[i]))
             note_symbol(s, module->symbols[i].name);
-    return v.chosen;
+    return chosen;
 }
 
 /* ---- library calls ---- */
 
-static bool limits_calls(const struct session_options *o) {
-    for (size_t i = 0; i < o->filter_count; i++)
-        if (!pattern_has_module(o->filters[i]))
+static bool limits_calls(const struct filter *f) {
+    for (size_t i = 0; i < f->functions.count; i++)
+        if (!pattern_has_module(f->functions.at[i]))
             return true;
     return false;
 }
 
 bool selection_takes_call(struct selection *s, const char *module, const struct plan_function *f,
                           const char *name) {
-    struct verdict v = {.chosen = !limits_calls(s->options)}, other = {0};
-    judge_symbol(s->options, module, name, &v);
-    judge_names(s->options, module, f, &other);
-    bool taken = v.chosen && !v.excluded && !other.excluded;
+    const struct filter *filter = s->filter;
+    struct function_names names = {0};
+    add_symbol(&names, name);
+    bool taken = !limits_calls(filter) || patterns_match(&filter->functions, module, &names);
+    add_symbols(&names, f);
+    taken = taken && !patterns_match(&filter->excluded, module, &names);
+    function_names_done(&names);
     s->matched += taken;
     return taken;
 }
 
 int selection_check_calls(struct selection *s, const char *const *names, size_t count,
                           struct err *err) {
-    struct verdict v = {.chosen = !limits_calls(s->options)};
-    for (size_t i = 0; i < count && !v.chosen; i++) {
-        judge_symbol(s->options, NULL, names[i], &v);
+    bool chosen = !limits_calls(s->filter);
+    for (size_t i = 0; i < count && !chosen; i++) {
+        chosen = match_symbol(&s->filter->functions, NULL, names[i]);
         note_symbol(s, names[i]);
     }
-    return v.chosen ? 0 : selection_check(s, err);
+    return chosen ? 0 : selection_check(s, err);
 }
 
 void selection_note_refused(struct selection *s, const char *name, enum refusal why) {
@@ -203,14 +187,15 @@ char *selection_refused(const struct selection *s) {
 
 /* ---- functions of modules ---- */
 
-uint8_t *selection_named(const struct session_options *options, const struct module *module,
+uint8_t *selection_named(const struct filter *filter, const struct module *module,
                          const struct plan *plan) {
     size_t n = plan_function_count(plan);
     uint8_t *bits = mem_alloc(n / 8 + 1);
-    for (size_t i = 0; i < n && options->filter_count; i++) {
-        struct verdict v = judge(options, module->name, plan_function(plan, i));
-        if (v.named && !v.excluded)
+    for (size_t i = 0; i < n && filter->functions.count; i++) {
+        struct function_names names = names_of(module->name, plan_function(plan, i));
+        if (filter_names(filter, module->name, &names))
             bits[i / 8] |= (uint8_t)(1u << i % 8);
+        function_names_done(&names);
     }
     return bits;
 }
@@ -219,7 +204,7 @@ uint8_t *selection_apply(struct selection *s, const struct module *module, const
                          size_t *ret_count) {
     size_t n = plan_function_count(plan), count = 0;
     uint8_t *bits = mem_alloc(n / 8 + 1);
-    bool all = !s->options->filter_count && !s->options->exclude_count;
+    bool all = !s->filter->functions.count && !s->filter->excluded.count;
     for (size_t i = 0; i < n; i++) {
         const struct plan_function *f = plan_function(plan, i);
         if (!all && !selects(s, module->name, f))
@@ -246,17 +231,17 @@ void selection_near(const struct selection *s, char *ret, size_t room) {
 }
 
 int selection_check(const struct selection *s, struct err *err) {
-    if (!s->options->filter_count || s->traceable)
+    if (!s->filter->functions.count || s->traceable)
         return 0;
     if (s->matched)
         return err_set(err, ENOENT, "no-match",
                        "filter '%s': matches %zu functions, none of which can be traced: 'spoor "
                        "explain' tells why",
-                       pattern_text(s->options->filters[0]), s->matched);
+                       pattern_text(s->filter->functions.at[0]), s->matched);
     char near[256];
     selection_near(s, near, sizeof near);
     return err_set(err, ENOENT, "no-match", "filter '%s': matches no function%s",
-                   pattern_text(s->options->filters[0]),
+                   pattern_text(s->filter->functions.at[0]),
                    near[0] ? near
                            : " of the traced modules (see 'spoor explain', and -M for libraries)");
 }

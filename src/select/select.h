@@ -2,10 +2,10 @@
 #ifndef SPOOR_SELECT_SELECT_H
 #define SPOOR_SELECT_SELECT_H
 
+#include "base/filter.h"
 #include "base/mem.h"
 #include "elf/module.h"
 #include "plan/plan.h"
-#include "select/options.h"
 
 enum { SELECTION_NEAR = 3 };
 
@@ -15,15 +15,15 @@ struct refused_call { /* a library call that cannot be traced */
 };
 
 struct selection {
-    const struct session_options *options;
-    size_t matched;             /* functions that the filters have selected so far */
-    size_t traceable;           /* of those, with a tier */
-    char *near[SELECTION_NEAR]; /* names like the first -F's, nearest first; NULL: none */
+    const struct filter *filter; /* borrowed */
+    size_t matched;              /* functions that the filters have selected so far */
+    size_t traceable;            /* of those, with a tier */
+    char *near[SELECTION_NEAR];  /* names like the first -F's, nearest first; NULL: none */
     unsigned distance[SELECTION_NEAR];
     ARRAY(struct refused_call) refused; /* each name once */
 };
 
-void selection_init(struct selection *s, const struct session_options *options);
+void selection_init(struct selection *s, const struct filter *filter);
 void selection_done(struct selection *s);
 /* Whether the filters can select any function of MODULE, as far as its symbols tell. If not, there
  * is no need to plan it. */
@@ -33,7 +33,7 @@ uint8_t *selection_apply(struct selection *s, const struct module *module, const
                          size_t *ret_count);
 /* A bitmap (to be freed) of the functions that a filter names in full, and that are not excluded.
  */
-uint8_t *selection_named(const struct session_options *options, const struct module *module,
+uint8_t *selection_named(const struct filter *filter, const struct module *module,
                          const struct plan *plan);
 /* Whether library calls of F of MODULE by NAME are wanted: of -F, patterns without a module choose
  * among those names; -N knows all names of F. */

@@ -3,7 +3,8 @@
 #ifndef SPOOR_SELECT_TRAP_LIMIT_H
 #define SPOOR_SELECT_TRAP_LIMIT_H
 
-#include "select/catalog.h"
+#include "select/options.h"
+#include "select/traced_module.h"
 
 /* True when function NUMBER of ENTRY has lost its breakpoints. */
 bool trap_limit_passed(const struct entry *entry, uint32_t number);

@@ -9,7 +9,6 @@
 
 struct seen { /* what one trigger has met */
     const struct trigger *trigger;
-    struct session_options options; /* as if it were the only -F */
     struct selection selection;
     uint8_t *matches; /* of the module that is looked at: bitmap by function */
     size_t functions; /* traced ones */
@@ -49,17 +48,15 @@ const struct trigger_table *triggers_table(const struct triggers *t) {
 }
 
 struct triggers *triggers_new(const struct session_options *options) {
-    if (!options->trigger_count)
+    if (!options->triggers.count)
         return NULL;
     struct triggers *t = mem_alloc(sizeof *t);
-    t->count = options->trigger_count;
+    t->count = options->triggers.count;
     t->seen = mem_alloc(t->count * sizeof *t->seen);
     for (size_t i = 0; i < t->count; i++) {
         struct seen *s = &t->seen[i];
-        s->trigger = &options->triggers[i];
-        s->options.filters = &s->trigger->pattern;
-        s->options.filter_count = 1;
-        selection_init(&s->selection, &s->options);
+        s->trigger = &options->triggers.at[i];
+        selection_init(&s->selection, &s->trigger->filter);
     }
     publish(t, table_new(t, 0));
     return t;
@@ -113,7 +110,7 @@ static uint32_t number_of(struct trigger_table *table, const struct trigger_rule
 }
 
 static bool is_traced(const struct entry *e, size_t i) {
-    return e->selected[i / 8] >> i % 8 & 1 && plan_function(e->plan, i)->entry != TIER_NONE;
+    return e->choice.selected[i / 8] >> i % 8 & 1 && plan_function(e->plan, i)->entry != TIER_NONE;
 }
 
 void triggers_look(struct triggers *t, const struct entry *e) {

@@ -5,7 +5,8 @@
 #ifndef SPOOR_SELECT_TRIGGERS_H
 #define SPOOR_SELECT_TRIGGERS_H
 
-#include "select/catalog.h"
+#include "select/options.h"
+#include "select/traced_module.h"
 
 struct trigger_rule {     /* of a function */
     const char *at_entry; /* the trigger that fires then, as typed; NULL: none does */

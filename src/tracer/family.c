@@ -54,7 +54,7 @@ static void begin_to_write(const struct tracer *t, const struct task *task, tadd
 
 /* TASK is about to get a lane: with --stack its entries tell who called. */
 static void ask_callers(const struct space_context *ctx, struct task *task, bool running) {
-    uint32_t most = ctx->options->stack_frames;
+    uint32_t most = ctx->options->stacks.frames;
     enum own_stack_of which = running ? OWN_STACK_OF_RUNNING : OWN_STACK_OF_NEWBORN;
     if (!most)
         return;

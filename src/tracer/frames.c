@@ -155,7 +155,7 @@ static const struct patched *module_at(const struct space *space, taddr_t pc) {
 
 static bool is_traced(const struct patched *p, uint32_t function) {
     const struct entry *e = p->entry;
-    return bit(e->selected, function) && !bit(p->code->emitted.missed, function) &&
+    return bit(e->choice.selected, function) && !bit(p->code->emitted.missed, function) &&
            plan_function(e->plan, function)->entry != TIER_NONE;
 }
 
@@ -170,7 +170,7 @@ static bool is_open(const struct patched *p, uint32_t function, const struct unw
 static bool is_asked_for(const struct frames *f, const struct patched *p, uint32_t function,
                          const struct unwind_frame *caller) {
     const struct span *text = &f->space->program.text;
-    return !bit(p->entry->filtered, function) ||
+    return !bit(p->entry->choice.filtered, function) ||
            (caller && !caller->exact && caller->pc >= text->start && caller->pc < text->end);
 }
 

@@ -3,7 +3,7 @@
  * that are left while the recording goes on.
  */
 #include "arch/clock.h"
-#include "base/glob.h"
+#include "base/filter.h"
 #include "tracer/tracer_parts.h"
 
 static void tell(const struct tracer *t, pid_t pid, enum trace_change_kind kind, uint64_t ticks) {
@@ -41,28 +41,9 @@ void tell_of_program(const struct tracer *t, const struct task *task, bool was_l
         tell_change(t, task->pid, TRACE_RESUMED);
 }
 
-/* Adds "-F value" to TEXT, which is replaced. */
-static void add(char **text, const char *option, const char *value) {
-    char *longer = mem_printf("%s%s%s %s", *text, **text ? " " : "", option, value);
-    free(*text);
-    *text = longer;
-}
-
-/* FILTER as it is typed, to be freed. */
-static char *text_of(const struct filter *f) {
-    char *text = mem_strdup("");
-    for (size_t i = 0; i < f->filter_count; i++)
-        add(&text, "-F", pattern_text(f->filters[i]));
-    for (size_t i = 0; i < f->exclude_count; i++)
-        add(&text, "-N", pattern_text(f->excludes[i]));
-    for (size_t i = 0; i < f->module_count; i++)
-        add(&text, "-M", f->modules[i]);
-    return text;
-}
-
 void tell_choice(const struct tracer *t, const struct filter *filter, size_t added,
                  size_t removed) {
-    AUTO_FREE char *text = text_of(filter);
+    AUTO_FREE char *text = filter_text(filter);
     trace_writer_change(t->options.context.writer, &(struct trace_change){.ticks = clock_ticks(),
                                                                           .kind = TRACE_CHOSEN,
                                                                           .added = added,

@@ -41,7 +41,7 @@ void lab_init_limited(struct lab *lab, uint32_t depth, uint64_t threshold_ns) {
 }
 
 static void close_source(struct lab *lab) {
-    filter_free(lab->source.filter);
+    view_filter_free(lab->source.filter);
     names_free(lab->source.names);
     strands_free(lab->source.strands);
     trace_reader_free(lab->source.reader);
@@ -104,33 +104,24 @@ static uint64_t number_of(const char *line, char option, uint64_t otherwise) {
     return value ? strtoul(value, NULL, 10) : otherwise;
 }
 
-static struct pattern *pattern_of(const char *line, char option) {
+static void add_option(struct filter *f, const char *line, char option) {
     const char *value = value_of(line, option);
-    struct pattern *p = NULL;
     if (value)
-        assert_int_equal(pattern_new(value, &p, NULL), 0);
-    return p;
+        assert_int_equal(filter_add(f, option, value, NULL), 0);
 }
 
 int lab_try(struct lab *lab, const char *line, struct err *err) {
-    static struct pattern *shown, *hidden; /* filters borrow them */
-    static const char *module;
-    pattern_free(shown);
-    pattern_free(hidden);
-    shown = pattern_of(line, 'F');
-    hidden = pattern_of(line, 'N');
-    module = value_of(line, 'M');
-    struct filter_spec spec = {.shown = (const struct pattern *const *)&shown,
-                               .shown_count = shown != NULL,
-                               .hidden = (const struct pattern *const *)&hidden,
-                               .hidden_count = hidden != NULL,
-                               .modules = &module,
-                               .module_count = module != NULL,
-                               .depth = (uint32_t)number_of(line, 'D', 0),
-                               .threshold_ns = number_of(line, 't', 0),
-                               .since_ns = number_of(line, 's', 0),
-                               .until_ns = number_of(line, 'u', UINT64_MAX),
-                               .tid = (uint32_t)number_of(line, 'T', 0)};
+    static struct filter filter; /* views borrow it */
+    filter_done(&filter);
+    add_option(&filter, line, 'F');
+    add_option(&filter, line, 'N');
+    add_option(&filter, line, 'M');
+    struct view_spec spec = {.filter = filter,
+                             .depth = (uint32_t)number_of(line, 'D', 0),
+                             .threshold_ns = number_of(line, 't', 0),
+                             .since_ns = number_of(line, 's', 0),
+                             .until_ns = number_of(line, 'u', UINT64_MAX),
+                             .tid = (uint32_t)number_of(line, 'T', 0)};
     finish(lab);
     close_source(lab);
     struct trace_reader *reader = must_open_reader(lab->path);
@@ -138,7 +129,7 @@ int lab_try(struct lab *lab, const char *line, struct err *err) {
     lab->source =
         (struct source){.reader = reader, .names = names, .ctx = lab, .on_damage = on_damage};
     lab->source.strands = strands_new(reader);
-    return filter_new(&spec, reader, names, &lab->source.filter, err);
+    return view_filter_new(&spec, reader, names, &lab->source.filter, err);
 }
 
 void lab_open(struct lab *lab, const char *line) {

@@ -66,7 +66,7 @@ static void expect_trigger(const char *words, const char *text, bool at_exit, ui
     assert_int_equal(l.options.record.overflow, OVERFLOW_OVERWRITE);
     assert_int_equal(l.options.record.triggers.count, 1);
     const struct trigger *t = &l.options.record.triggers.at[0];
-    assert_string_equal(pattern_text(t->pattern), text);
+    assert_string_equal(pattern_text(t->filter.functions.at[0]), text);
     assert_int_equal(t->at_exit, at_exit);
     assert_int_equal(t->longer_ns, longer_ns);
     done(&l);
@@ -79,9 +79,9 @@ static void expect_stacks(const char *words, uint32_t frames, const char *patter
         fail_msg("%s: %s", words, l.err.text);
     const struct stack_options *stacks = &l.options.record.stacks;
     assert_int_equal(stacks->frames, frames);
-    assert_int_equal(stacks->filters.count, pattern != NULL);
+    assert_int_equal(stacks->filter.functions.count, pattern != NULL);
     if (pattern)
-        assert_string_equal(pattern_text(stacks->filters.at[0]), pattern);
+        assert_string_equal(pattern_text(stacks->filter.functions.at[0]), pattern);
     assert_int_equal(l.count, 1); /* what follows is the program, and no value */
     done(&l);
 }
@@ -137,7 +137,7 @@ static void default_options(void **state) {
     parse(&l, COMMAND_REPORT, "");
     assert_int_equal(l.count, 0);
     assert_int_equal(l.options.report.sort, REPORT_TOTAL);
-    assert_true(l.options.view.until_ns == UINT64_MAX);
+    assert_true(l.options.shown.until_ns == UINT64_MAX);
     done(&l);
 }
 
@@ -151,9 +151,9 @@ static void forms_of_record_options(void **state) {
         parse(&l, COMMAND_RECORD, forms[i]);
         assert_int_equal(l.rc, 0);
         assert_string_equal(l.options.record.output, "f");
-        assert_true(l.options.record.quiet);
-        assert_int_equal(l.options.record.verbose, 2);
-        assert_int_equal(l.options.filter.depth, 3);
+        assert_true(l.options.quiet);
+        assert_int_equal(l.options.verbose, 2);
+        assert_int_equal(l.options.record.depth, 3);
         assert_int_equal(l.count, 1);
         assert_string_equal(l.argv[1], "prog");
         assert_null(l.argv[2]);
@@ -202,11 +202,11 @@ static void repeated_filters_in_order(void **state) {
     struct line l;
     parse(&l, COMMAND_RECORD, "-F a* -F libc.so*!b -N c --module=x -M y p");
     assert_int_equal(l.rc, 0);
-    const struct filter_options *f = &l.options.filter;
-    assert_int_equal(f->filters.count, 2);
-    assert_true(pattern_match(f->filters.at[0], "m", "abc"));
-    assert_true(pattern_match(f->filters.at[1], "libc.so.6", "b"));
-    assert_int_equal(f->excludes.count, 1);
+    const struct filter *f = &l.options.record.filter;
+    assert_int_equal(f->functions.count, 2);
+    assert_true(pattern_match(f->functions.at[0], "m", "abc"));
+    assert_true(pattern_match(f->functions.at[1], "libc.so.6", "b"));
+    assert_int_equal(f->excluded.count, 1);
     assert_int_equal(f->modules.count, 2);
     assert_string_equal(f->modules.at[1], "y");
     done(&l);

@@ -61,13 +61,10 @@ static struct trace_writer *open_writer(struct guest *g) {
 }
 
 static struct guest *make(enum overflow overflow, uint32_t stack_frames) {
-    static const char *const modules[] = {"libsites.so"};
     struct guest *g = guest_new_bare();
-    g->options = (struct session_options){.modules = modules,
-                                          .module_count = 1,
-                                          .stack_frames = stack_frames,
-                                          .overflow = overflow,
-                                          .report.warn = fail_on_warning};
+    g->options = (struct session_options){
+        .stacks.frames = stack_frames, .overflow = overflow, .report.warn = fail_on_warning};
+    filter_add(&g->options.filter, 'M', "libsites.so", NULL);
     struct trace_writer *writer = open_writer(g);
     g->context = (struct space_context){.options = &g->options,
                                         .writer = writer,
@@ -103,8 +100,8 @@ void guest_filter(struct guest *g, struct span from) {
     for (size_t i = 0; i < s->modules.count; i++) {
         struct patched *p = &s->modules.at[i];
         const struct entry *e = p->entry;
-        if (e->selected)
-            memcpy(e->filtered, e->selected, plan_function_count(e->plan) / 8 + 1);
+        if (e->choice.selected)
+            memcpy(e->choice.filtered, e->choice.selected, plan_function_count(e->plan) / 8 + 1);
         patcher_unmap(p, s, g->pid, NULL);
         patcher_forget(p);
     }
@@ -122,6 +119,7 @@ void guest_free(struct guest *g) {
         space_unref(g->space);
         slabs_reap();
         catalog_free(g->context.catalog);
+        filter_done(&g->options.filter);
         trace_writer_abandon(g->context.writer);
         AUTO_FREE char *part = mem_printf("%s.part", g->trace);
         unlink(part);

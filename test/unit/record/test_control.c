@@ -36,21 +36,21 @@ static void request_round_trip(void **state) {
     (void)state;
     struct request request = {.command = REQUEST_FILTER}, got;
     size_t size;
-    ARRAY_PUSH(&request.filters, "a b");
-    ARRAY_PUSH(&request.filters, "");
-    ARRAY_PUSH(&request.excludes, "-F");
-    ARRAY_PUSH(&request.modules, "*");
+    filter_add(&request.filter, 'F', "a b", NULL);
+    filter_add(&request.filter, 'F', "", NULL);
+    filter_add(&request.filter, 'N', "-F", NULL);
+    filter_add(&request.filter, 'M', "*", NULL);
     AUTO_FREE char *packet = request_pack(&request, &size);
     assert_int_equal(request_unpack(packet, size, &got, NULL), 0);
     assert_int_equal(got.command, REQUEST_FILTER);
-    assert_int_equal(got.filters.count, 2);
-    assert_string_equal(got.filters.at[0], "a b");
-    assert_string_equal(got.filters.at[1], "");
-    assert_int_equal(got.excludes.count, 1);
-    assert_string_equal(got.excludes.at[0], "-F");
-    assert_string_equal(got.modules.at[0], "*");
-    request_done(&got);
-    request_done(&request);
+    assert_int_equal(got.filter.functions.count, 2);
+    assert_string_equal(pattern_text(got.filter.functions.at[0]), "a b");
+    assert_string_equal(pattern_text(got.filter.functions.at[1]), "");
+    assert_int_equal(got.filter.excluded.count, 1);
+    assert_string_equal(pattern_text(got.filter.excluded.at[0]), "-F");
+    assert_string_equal(got.filter.modules.at[0], "*");
+    filter_done(&got.filter);
+    filter_done(&request.filter);
 }
 
 static void check_refused(const char *bytes, size_t size) {
@@ -60,7 +60,7 @@ static void check_refused(const char *bytes, size_t size) {
     memcpy(exact, bytes, size);
     assert_true(request_unpack(exact, size, &got, &err) < 0);
     assert_string_equal(err.tag, "bad-request");
-    request_done(&got);
+    filter_done(&got.filter);
 }
 #define REFUSED(text) check_refused(text, sizeof(text) - 1)
 

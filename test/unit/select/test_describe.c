@@ -170,9 +170,9 @@ static int open_all(void **state) {
     assert_int_equal(plan_new(f->module, &e->plan, NULL), 0);
     assert_in_range(plan_function_count(e->plan), 6, MOST_BYTES * 8);
     e->first_id = 1;
-    e->selected = mem_alloc(MOST_BYTES);
-    memset(e->selected, 0xff, MOST_BYTES);
-    e->filtered = mem_alloc(MOST_BYTES);
+    e->choice.selected = mem_alloc(MOST_BYTES);
+    memset(e->choice.selected, 0xff, MOST_BYTES);
+    e->choice.filtered = mem_alloc(MOST_BYTES);
     return 0;
 }
 
@@ -182,12 +182,12 @@ static int close_all(void **state) {
     scratch_free(f->path);
     plan_free(e->plan);
     module_free(f->module);
-    free(e->selected);
-    free(e->filtered);
-    free(e->outcome.chosen);
-    free(e->outcome.placed);
-    free(e->outcome.inexact);
-    free(e->outcome.trapped);
+    free(e->choice.selected);
+    free(e->choice.filtered);
+    free(e->outcome.ever_selected);
+    free(e->outcome.ever_patched);
+    free(e->outcome.ever_inexact);
+    free(e->outcome.ever_trapped);
     free(f);
     return 0;
 }

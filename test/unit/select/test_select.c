@@ -39,25 +39,24 @@ struct choice {
     const char *filters[4], *excludes[4];
 };
 
-static size_t parse(const char *const *texts, const struct pattern **ret) {
-    size_t n = 0;
-    for (; n < 4 && texts[n]; n++)
-        assert_int_equal(pattern_new(texts[n], (struct pattern **)&ret[n], NULL), 0);
-    return n;
+static struct filter filter_of(const struct choice *c) {
+    struct filter f = {0};
+    for (size_t i = 0; i < 4 && c->filters[i]; i++)
+        assert_int_equal(filter_add(&f, 'F', c->filters[i], NULL), 0);
+    for (size_t i = 0; i < 4 && c->excludes[i]; i++)
+        assert_int_equal(filter_add(&f, 'N', c->excludes[i], NULL), 0);
+    return f;
 }
 
 /* The selected functions that can be traced, by their first names and in order of address. */
 static char *select_names(const struct fixture *f, const struct choice *c, struct err *err) {
-    const struct pattern *filters[4], *excludes[4];
-    struct session_options options = {.filters = filters, .excludes = excludes};
-    options.filter_count = parse(c->filters, filters);
-    options.exclude_count = parse(c->excludes, excludes);
+    struct filter filter = filter_of(c);
     struct selection s;
     size_t count, seen = 0;
-    selection_init(&s, &options);
+    selection_init(&s, &filter);
     bool may = selection_may_select(&s, f->module);
     struct selection other; /* what is said must not depend on whether the module is planned */
-    selection_init(&other, &options);
+    selection_init(&other, &filter);
     AUTO_FREE uint8_t *bits = selection_apply(may ? &s : &other, f->module, f->plan, &count);
     selection_done(&other);
     char *names = mem_strdup("");
@@ -74,10 +73,7 @@ static char *select_names(const struct fixture *f, const struct choice *c, struc
     int rc = selection_check(&s, err);
     assert_int_equal(rc, c->filters[0] && !seen ? -ENOENT : 0);
     selection_done(&s);
-    for (size_t i = 0; i < options.filter_count; i++)
-        pattern_free((struct pattern *)filters[i]);
-    for (size_t i = 0; i < options.exclude_count; i++)
-        pattern_free((struct pattern *)excludes[i]);
+    filter_done(&filter);
     return names;
 }
 
@@ -176,12 +172,9 @@ static void untraceable_functions_counted(void **state) {
 static bool takes_puts(const struct choice *c) {
     const char *aliases[] = {"puts_alias", NULL};
     const struct plan_function puts_function = {.name = "_IO_puts", .aliases = aliases};
-    const struct pattern *filters[4], *excludes[4];
-    struct session_options options = {.filters = filters, .excludes = excludes};
-    options.filter_count = parse(c->filters, filters);
-    options.exclude_count = parse(c->excludes, excludes);
+    struct filter filter = filter_of(c);
     struct selection s;
-    selection_init(&s, &options);
+    selection_init(&s, &filter);
     bool taken = selection_takes_call(&s, "libc.so.6", &puts_function, "puts");
     const char *const names[] = {"printf", "puts"};
     struct err err = {0};
@@ -189,10 +182,7 @@ static bool takes_puts(const struct choice *c) {
     assert_false(hopeless && taken);
     assert_true(!hopeless || strcmp(err.tag, "no-match") == 0);
     selection_done(&s);
-    for (size_t i = 0; i < options.filter_count; i++)
-        pattern_free((struct pattern *)filters[i]);
-    for (size_t i = 0; i < options.exclude_count; i++)
-        pattern_free((struct pattern *)excludes[i]);
+    filter_done(&filter);
     return taken;
 }
 
@@ -213,9 +203,9 @@ static void library_calls_by_filter_without_a_module(void **state) {
 
 static void untraceable_library_calls_reported_once(void **state) {
     (void)state;
-    struct session_options options = {.filter_count = 0};
+    struct filter filter = {0};
     struct selection s;
-    selection_init(&s, &options);
+    selection_init(&s, &filter);
     assert_null(selection_refused(&s));
     selection_note_refused(&s, "puts", REFUSED_SHORT);
     selection_note_refused(&s, "_Z1fi", REFUSED_UNDECODABLE);

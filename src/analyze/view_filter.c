@@ -1,4 +1,4 @@
-#include "analyze/filter.h"
+#include "analyze/view_filter.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -6,32 +6,24 @@
 #include "analyze/suggest.h"
 #include "base/mem.h"
 
-static bool any_match(struct names *n, uint32_t function, const struct pattern *const *patterns,
-                      size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (names_match(n, function, patterns[i]))
-            return true;
-    return false;
+static bool chooses(const struct view_filter *f, const char *module, uint32_t function) {
+    struct function_names names = names_known(f->names, function);
+    bool chosen = filter_chooses(&f->spec.filter, module, &names);
+    function_names_done(&names);
+    return chosen;
 }
 
-static bool module_fits(const struct filter_spec *spec, const char *module) {
-    for (size_t i = 0; i < spec->module_count; i++)
-        if (fnmatch(spec->modules[i], module, 0) == 0)
-            return true;
-    return !spec->module_count;
-}
-
-bool filter_decide(struct filter *f, uint32_t function) {
-    const struct filter_spec *s = &f->spec;
+bool view_filter_decide(struct view_filter *f, uint32_t function) {
+    const struct filter *filter = &f->spec.filter;
     const char *module = names_module_name(f->names, names_module(f->names, function));
-    bool shows = module_fits(s, module) &&
-                 (!s->shown_count || any_match(f->names, function, s->shown, s->shown_count)) &&
-                 !any_match(f->names, function, s->hidden, s->hidden_count);
-    f->verdicts[function] = shows ? FILTER_SHOWS : FILTER_HIDES;
+    bool shows = (!filter->modules.count || filter_has_module(filter, module)) &&
+                 chooses(f, module, function);
+    f->verdicts[function] = shows ? VIEW_SHOWS : VIEW_HIDES;
     return shows;
 }
 
-int filter_check(const char *what, const struct pattern *p, struct names *names, struct err *err) {
+int view_filter_check(const char *what, const struct pattern *p, struct names *names,
+                      struct err *err) {
     uint32_t last = names_count(names) - 1;
     size_t matches = 0;
     for (uint32_t i = 0; i < last; i++) {
@@ -52,23 +44,18 @@ int filter_check(const char *what, const struct pattern *p, struct names *names,
                    pattern_text(p), near);
 }
 
-static int check_modules(const struct filter_spec *spec, struct names *names, struct err *err) {
+static int check_module(const char *glob, struct names *names, struct err *err) {
     uint32_t last = names_module_count(names) - 1;
-    for (size_t i = 0; i < spec->module_count; i++) {
-        bool fits = false;
-        for (uint32_t m = 0; m < last && !fits; m++)
-            fits = fnmatch(spec->modules[i], names_module_name(names, m), 0) == 0;
-        if (fits)
-            continue;
-        char near[SUGGEST_ROOM];
-        suggest_modules(names, spec->modules[i], near);
-        return err_set(err, ENOENT, "no-module", "module '%s': matches no module of the trace%s",
-                       spec->modules[i], near);
-    }
-    return 0;
+    for (uint32_t m = 0; m < last; m++)
+        if (fnmatch(glob, names_module_name(names, m), 0) == 0)
+            return 0;
+    char near[SUGGEST_ROOM];
+    suggest_modules(names, glob, near);
+    return err_set(err, ENOENT, "no-module", "module '%s': matches no module of the trace%s", glob,
+                   near);
 }
 
-static int check_thread(const struct filter_spec *spec, const struct trace_reader *r,
+static int check_thread(const struct view_spec *spec, const struct trace_reader *r,
                         struct err *err) {
     if (!spec->tid)
         return 0;
@@ -88,28 +75,29 @@ static int check_thread(const struct filter_spec *spec, const struct trace_reade
                    spec->tid, near);
 }
 
-int filter_new(const struct filter_spec *spec, const struct trace_reader *r, struct names *names,
-               struct filter **ret, struct err *err) {
+int view_filter_new(const struct view_spec *spec, const struct trace_reader *r, struct names *names,
+                    struct view_filter **ret, struct err *err) {
+    const struct filter *filter = &spec->filter;
     int rc = check_thread(spec, r, err);
-    if (!rc)
-        rc = check_modules(spec, names, err);
-    for (size_t i = 0; i < spec->shown_count && !rc; i++)
-        rc = filter_check("filter", spec->shown[i], names, err);
+    for (size_t i = 0; i < filter->modules.count && !rc; i++)
+        rc = check_module(filter->modules.at[i], names, err);
+    for (size_t i = 0; i < filter->functions.count && !rc; i++)
+        rc = view_filter_check("filter", filter->functions.at[i], names, err);
     if (rc)
         return rc;
-    struct filter *f = mem_alloc(sizeof *f);
+    struct view_filter *f = mem_alloc(sizeof *f);
     f->spec = *spec;
     f->names = names;
     const struct trace_session *session = trace_reader_session(r);
     f->recorded_depth = session->depth ? session->depth : UINT32_MAX;
     f->recorded_ns = session->threshold_ns;
-    if (spec->shown_count || spec->hidden_count || spec->module_count)
+    if (!filter_is_empty(filter))
         f->verdicts = mem_alloc(names_count(names));
     *ret = f;
     return 0;
 }
 
-void filter_free(struct filter *f) {
+void view_filter_free(struct view_filter *f) {
     if (f)
         free(f->verdicts);
     free(f);

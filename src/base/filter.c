@@ -1,0 +1,155 @@
+#include "base/filter.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+static int add_pattern(pattern_list *list, const char *text, struct err *err) {
+    struct pattern *pattern;
+    int rc = pattern_new(text, &pattern, err);
+    if (rc == 0)
+        ARRAY_PUSH(list, pattern);
+    return rc;
+}
+
+int filter_add(struct filter *f, char letter, const char *value, struct err *err) {
+    if (letter != 'M')
+        return add_pattern(letter == 'F' ? &f->functions : &f->excluded, value, err);
+    ARRAY_PUSH(&f->modules, mem_strdup(value));
+    return 0;
+}
+
+struct filter filter_copy(const struct filter *f) {
+    struct filter copy = {0};
+    const char *value;
+    char letter;
+    for (size_t i = 0; (value = filter_option(f, i, &letter)); i++)
+        filter_add(&copy, letter, value, NULL);
+    return copy;
+}
+
+static void free_patterns(pattern_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        pattern_free(list->at[i]);
+    ARRAY_FREE(list);
+}
+
+void filter_done(struct filter *f) {
+    free_patterns(&f->functions);
+    free_patterns(&f->excluded);
+    for (size_t i = 0; i < f->modules.count; i++)
+        free(f->modules.at[i]);
+    ARRAY_FREE(&f->modules);
+}
+
+const char *filter_option(const struct filter *f, size_t i, char *ret_letter) {
+    *ret_letter = 'F';
+    if (i < f->functions.count)
+        return pattern_text(f->functions.at[i]);
+    i -= f->functions.count;
+    *ret_letter = 'N';
+    if (i < f->excluded.count)
+        return pattern_text(f->excluded.at[i]);
+    i -= f->excluded.count;
+    *ret_letter = 'M';
+    return i < f->modules.count ? f->modules.at[i] : NULL;
+}
+
+char *filter_text(const struct filter *f) {
+    char *text = mem_strdup("");
+    const char *value;
+    char letter;
+    for (size_t i = 0; (value = filter_option(f, i, &letter)); i++) {
+        AUTO_FREE char *before = text;
+        text = mem_printf("%s%s-%c %s", before, i ? " " : "", letter, value);
+    }
+    return text;
+}
+
+/* ---- names ---- */
+
+void function_names_add(struct function_names *names, const char *name) {
+    ARRAY_PUSH(&names->list, mem_strdup(name));
+}
+
+void function_names_add_readable(struct function_names *names, const char *name) {
+    const char *parameters = strchr(name, '(');
+    function_names_add(names, name);
+    if (parameters && parameters != name)
+        ARRAY_PUSH(&names->list, mem_printf("%.*s", (int)(parameters - name), name));
+}
+
+void function_names_done(struct function_names *names) {
+    for (size_t i = 0; i < names->list.count; i++)
+        free(names->list.at[i]);
+    ARRAY_FREE(&names->list);
+}
+
+/* ---- decisions ---- */
+
+typedef bool match_function(const struct pattern *p, const char *module, const char *name);
+
+static bool any_name(const struct function_names *names, const char *module,
+                     const struct pattern *p, match_function *match) {
+    for (size_t i = 0; i < names->list.count; i++)
+        if (match(p, module, names->list.at[i]))
+            return true;
+    return false;
+}
+
+bool function_names_match(const struct function_names *names, const char *module,
+                          const struct pattern *p) {
+    return any_name(names, module, p, pattern_match);
+}
+
+static bool any_pattern(const pattern_list *list, const char *module,
+                        const struct function_names *names, match_function *match) {
+    for (size_t i = 0; i < list->count; i++)
+        if (any_name(names, module, list->at[i], match))
+            return true;
+    return false;
+}
+
+bool patterns_match(const pattern_list *list, const char *module,
+                    const struct function_names *names) {
+    return any_pattern(list, module, names, pattern_match);
+}
+
+bool filter_chooses(const struct filter *f, const char *module,
+                    const struct function_names *names) {
+    return (!f->functions.count || patterns_match(&f->functions, module, names)) &&
+           !patterns_match(&f->excluded, module, names);
+}
+
+bool filter_names(const struct filter *f, const char *module, const struct function_names *names) {
+    return any_pattern(&f->functions, module, names, pattern_names) &&
+           !patterns_match(&f->excluded, module, names);
+}
+
+static const char *file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool filter_has_module(const struct filter *f, const char *path) {
+    const char *name = file_name(path);
+    for (size_t i = 0; i < f->modules.count; i++)
+        if (fnmatch(f->modules.at[i], name, 0) == 0 || fnmatch(f->modules.at[i], path, 0) == 0)
+            return true;
+    return false;
+}
+
+bool filter_reaches_module(const struct filter *f, const char *path) {
+    const char *name = file_name(path);
+    for (size_t i = 0; i < f->functions.count; i++)
+        if (pattern_has_module(f->functions.at[i]) &&
+            pattern_match_module(f->functions.at[i], name))
+            return true;
+    return false;
+}
+
+bool filter_is_about_modules(const struct filter *f) {
+    for (size_t i = 0; i < f->functions.count; i++)
+        if (pattern_has_module(f->functions.at[i]))
+            return true;
+    return f->modules.count > 0;
+}

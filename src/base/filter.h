@@ -1,0 +1,61 @@
+/*
+ * Which functions are meant: -F, -N and -M. The command line, requests to a running recording, the
+ * selection of functions to patch and the views of a trace all use this type, and decide by it.
+ */
+#ifndef SPOOR_BASE_FILTER_H
+#define SPOOR_BASE_FILTER_H
+
+#include "base/glob.h"
+#include "base/mem.h"
+
+typedef ARRAY(struct pattern *) pattern_list;
+
+/* All zero: no option was given. Owns its patterns and texts. */
+struct filter {
+    pattern_list functions; /* -F; none: all functions */
+    pattern_list excluded;  /* -N: they win over -F */
+    ARRAY(char *) modules;  /* -M: globs on a module's file name */
+};
+
+/* Adds the option -LETTER (F, N or M) with VALUE. Errors: EINVAL "bad-pattern". */
+int filter_add(struct filter *f, char letter, const char *value, struct err *err);
+/* To be freed with filter_done() like any filter. */
+struct filter filter_copy(const struct filter *f);
+void filter_done(struct filter *f);
+static inline bool filter_is_empty(const struct filter *f) {
+    return !f->functions.count && !f->excluded.count && !f->modules.count;
+}
+/* The value of option I, in the order -F, -N, -M; NULL: there are no more. */
+const char *filter_option(const struct filter *f, size_t i, char *ret_letter);
+/* As it is typed: "-F a -N b", or "". To be freed. */
+char *filter_text(const struct filter *f);
+
+/* All names of one function that patterns are compared with. */
+struct function_names {
+    ARRAY(char *) list;
+};
+/* NAME is copied. */
+void function_names_add(struct function_names *names, const char *name);
+/* NAME is a demangled one: adds it with its parameters and without. */
+void function_names_add_readable(struct function_names *names, const char *name);
+void function_names_done(struct function_names *names);
+/* True if P matches the function of MODULE by one of its NAMES. */
+bool function_names_match(const struct function_names *names, const char *module,
+                          const struct pattern *p);
+
+/* True if a pattern of LIST matches the function of MODULE by one of its NAMES. */
+bool patterns_match(const pattern_list *list, const char *module,
+                    const struct function_names *names);
+/* The decision: -F matches the function, or there is no -F, and -N does not match it. */
+bool filter_chooses(const struct filter *f, const char *module, const struct function_names *names);
+/* True if an -F is a full name of the function, without wildcards, and -N does not match it. */
+bool filter_names(const struct filter *f, const char *module, const struct function_names *names);
+
+/* True if an -M matches the file name of PATH, or all of PATH. */
+bool filter_has_module(const struct filter *f, const char *path);
+/* True if an -F has the form MODULE!PATTERN, and MODULE matches the file name of PATH. */
+bool filter_reaches_module(const struct filter *f, const char *path);
+/* True if the filter has such an -F, or an -M. */
+bool filter_is_about_modules(const struct filter *f);
+
+#endif
