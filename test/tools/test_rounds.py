@@ -65,6 +65,11 @@ class Rounds(unittest.TestCase):
         lines, status, _ = self.rounds("--rounds=1")
         self.assertEqual((lines[-1], status), ("1 passed, 0 failed, 1 skipped", 0))
 
+    def test_some_rounds_may_run_alone_with_their_seeds(self):
+        self.describe([("a", ["trace"], 0)])
+        lines, _, ran = self.rounds("--rounds=5", "--only=2,5", "--seed=10")
+        self.assertEqual((lines[-1], ran), ("2 passed, 0 failed, 0 skipped", [("a", "11"), ("a", "14")]))
+
     def test_one_test_may_be_repeated_alone(self):
         self.describe([("a", ["trace"], 0), ("b", ["trace"], 0)])
         self.assertEqual(self.rounds("--rounds=1", "--seed=9", "--test=b")[2], [("b", "9")])
