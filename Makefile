@@ -4,9 +4,11 @@
 #   make ARCH=aarch64   the same for AArch64, in build-aarch64: with Debian's cross compiler, and libraries
 #                    that tools/sysroot fetches into that directory from Debian's mirror; ARCH=arm for 32-bit Arm
 #   make demo        install missing packages, build, trace a real program, show its report
-#   make check       install missing packages, build, run all tests; lint and sanitizers, and a part of check-arm
-#   make check-long  stress, soak and sweeps besides; ROUNDS=20 of the tests that trace programs, with
-#                    ring sizes and overflow policies by chance, repeatable by SEED=
+#   make check       install missing packages, build, test, lint: what every change must pass, in 12 minutes
+#   make check-fast  for one's own loop, in 2 minutes: unit tests, each program of test/trace once, lint of changed files
+#   make check-long  what make check leaves out: all ways of building, sanitizers, emulated machines, stress, soak and
+#                    sweeps; ROUNDS=20 of the tests that trace programs, with ring sizes and overflow policies by
+#                    chance, repeatable by SEED=. SHARD=2/6 is the 2nd of 6 parts, each of which takes an hour at most
 #   make check-arm   what runs on Arm's processors, in machines that QEMU emulates; make check-long has it, too
 #   make bench       build/bench.json and a table
 #   make bench-pauses   how long programs stand still when spoor comes, and when it leaves
@@ -26,8 +28,8 @@ BUILD = build$(ARCH:%=-%)
 SANITIZE = build-sanitize
 PREFIX = /usr/local
 
-.PHONY: all demo check check-long check-arm bench bench-pauses bench-servers lint sanitize install clean \
-	setup built-with-tests built-with-sanitizers built-for-arm units-for-arm
+.PHONY: all demo check check-fast check-long check-arm bench bench-pauses bench-servers lint sanitize install clean \
+	setup set-up-with-tests set-up-with-sanitizers built-for-arm units-for-arm
 
 all: setup
 	ninja -C $(BUILD) product
@@ -53,14 +55,13 @@ setup: $(if $(ARCH),$(BUILD)/sysroot/meson.ini)
 enable-tests = { meson configure $(BUILD) | grep -Eq '^ *tests +enabled ' && \
 	test ! /var/lib/dpkg/status -nt $(BUILD)/build.ninja; } || meson setup --reconfigure -Dtests=enabled $(BUILD)
 
-built-with-tests: setup
+# Not built: tools/run-tests builds what the tests need that it runs.
+set-up-with-tests: setup
 	@$(enable-tests)
-	ninja -C $(BUILD)
 
-built-with-sanitizers:
+set-up-with-sanitizers:
 	@$(call set-up,$(SANITIZE)) -Dtests=enabled -Dbuildtype=debugoptimized \
 		-Db_sanitize=address,undefined
-	ninja -C $(SANITIZE)
 
 # For the tests in emulated machines. Where Debian's libraries cannot be fetched, these count as skipped.
 # An earlier "make ARCH=" may have found no emulator.
@@ -83,32 +84,32 @@ demo: packages-demo
 	$(MAKE) all
 	tools/demo $(BUILD)/spoor
 
+# Two processors have more to do when what waits for the network goes on beside the rest.
 check: packages-check
-	$(MAKE) built-with-tests built-with-sanitizers built-for-arm
-	tools/run-tests $(BUILD) --setup=default -- $(SANITIZE) --setup=sanitize
+	$(MAKE) -j3 set-up-with-tests set-up-with-sanitizers built-for-arm
+	tools/run-tests $(BUILD) --suite=fast --suite=check -- $(SANITIZE) --setup=sanitize --suite=parsers
+
+check-fast: packages-check
+	$(MAKE) set-up-with-tests
+	ninja -C $(BUILD) product
+	tools/lint changed $(BUILD)
+	tools/run-tests $(BUILD) --suite=fast
 
 # The unit tests that need nothing but a processor: qemu-user has Arm's.
 units-for-arm: built-for-arm
 	@for arch in aarch64 arm; do \
-		test ! -f build-$$arch/build.ninja || \
-			{ meson configure build-$$arch -Dtests=enabled && ninja -C build-$$arch; } || exit 1; \
+		test ! -f build-$$arch/build.ninja || meson configure build-$$arch -Dtests=enabled || exit 1; \
 	done
 run-units-for-arm = -- build-aarch64 --setup=long -- build-arm --setup=long
 
-# What these tests run in the guest is built for them only.
 check-arm: packages-arm
-	$(MAKE) setup
-	@$(enable-tests)
-	ninja -C $(BUILD) spoor arm-programs arm-scripts
-	$(MAKE) units-for-arm
+	$(MAKE) set-up-with-tests units-for-arm
 	tools/run-tests $(BUILD) --setup=long --suite=arm $(run-units-for-arm)
 
 check-long: packages-long
-	$(MAKE) built-with-tests built-with-sanitizers units-for-arm
-	ninja -C $(BUILD) arm-programs arm-scripts
-	tools/run-tests $(BUILD) --setup=long -- $(SANITIZE) --setup=sanitize $(run-units-for-arm); first=$$?; \
-		tools/run-rounds $(BUILD) $(if $(ROUNDS),--rounds=$(ROUNDS)) $(if $(SEED),--seed=$(SEED)) \
-		&& exit $$first
+	$(MAKE) set-up-with-tests set-up-with-sanitizers units-for-arm
+	tools/run-long $(if $(SHARD),--shard=$(SHARD)) $(if $(ROUNDS),--rounds=$(ROUNDS)) $(if $(SEED),--seed=$(SEED)) \
+		$(BUILD) $(SANITIZE) build-aarch64 build-arm
 
 bench: packages-bench
 	$(MAKE) all
@@ -123,10 +124,10 @@ bench-servers: packages-long
 	$(MAKE) all
 	python3 bench/servers.py $(BUILD)/spoor $(SERVERS)
 
-lint: built-with-tests
-	tools/run-tests $(BUILD) --suite=lint
+lint: set-up-with-tests
+	tools/run-tests $(BUILD) --setup=long --suite=lint
 
-sanitize: built-with-sanitizers
+sanitize: set-up-with-sanitizers
 	tools/run-tests $(SANITIZE) --setup=sanitize
 
 # Reconfigures only for another prefix, so that "sudo make install" after "make" just copies.

@@ -1,5 +1,5 @@
 """What must not be in the repository: paths of somebody's machine, hosts to download from, notes of
-things left undone, links that lead nowhere."""
+things left undone, files left over, links that lead nowhere."""
 import os
 import re
 import sys
@@ -11,6 +11,10 @@ from support import SOURCE, read, run
 PLACES = re.compile("|".join(["/wor" + "k/", "/roo" + "t/", "/hom" + "e/[a-z]"]))
 HOSTS = re.compile(r"|".join([r"deb\.debian" + r"\.org", r"pypi" + r"\.org", r"npmjs" + r"\.(?:org|com)",
                               r"proxy\.golang" + r"\.org", r"crates" + r"\.io"]))
+# Files that a build, an editor or a program that has died leaves behind.
+LEFT_OVER = re.compile(r"(?:^|/)(?:build[^/]*/.*|core(?:\.\d+)?|__pycache__/.*|a\.out|compile_commands\.json|nohup\.out|"
+                       r"\.DS_Store|vgcore\.\d+|#.*#|\.#.*|gmon\.out|"
+                       r"[^/]*(?:~|\.(?:pid|core|log|lock|sock|tmp|bak|orig|rej|sw[a-p]|o|a|so|d|gc[dn][ao]|pyc|trace|part)))$")
 UNDONE = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
 
 
@@ -47,6 +51,9 @@ class Hygiene(unittest.TestCase):
     def test_no_host_to_download_from(self):
         self.absent(HOSTS)
 
+    def test_no_file_is_left_over(self):
+        self.assertEqual([name for name in tracked() if LEFT_OVER.search(name)], [])
+
     def test_no_note_of_something_left_undone(self):
         self.absent(UNDONE)
 
@@ -54,6 +61,11 @@ class Hygiene(unittest.TestCase):
         for pattern, text in ((PLACES, "cd /wor" + "k/x"), (HOSTS, "https://pypi" + ".org/"),
                               (UNDONE, "/* TO" + "DO: later */")):
             self.assertTrue(pattern.search(text))
+        for name in ("x/y.pid", "core", "a/core.17", "x.log", "a/b.c~", ".a.c.swp", "x.c.orig", "build/spoor",
+                     "test/x.o", "build-arm/a", "#a.c#", "tools/__pycache__/a.pyc", "spoor.trace"):
+            self.assertTrue(LEFT_OVER.search(name), name)
+        for name in ("meson.build", "test/meson.build", "src/core/a.c", "src/elf/core.c", "test/unit/cmd/cases/a.info"):
+            self.assertFalse(LEFT_OVER.search(name), name)
 
     def test_links_between_documents_lead_somewhere(self):
         for name in tracked():

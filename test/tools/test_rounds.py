@@ -65,6 +65,19 @@ class Rounds(unittest.TestCase):
         lines, status, _ = self.rounds("--rounds=1")
         self.assertEqual((lines[-1], status), ("1 passed, 0 failed, 1 skipped", 0))
 
+    def test_some_rounds_may_run_alone_with_their_seeds(self):
+        self.describe([("a", ["trace"], 0)])
+        lines, _, ran = self.rounds("--rounds=5", "--only=2,5", "--seed=10")
+        self.assertEqual((lines[-1], ran), ("2 passed, 0 failed, 0 skipped", [("a", "11"), ("a", "14")]))
+
+    def test_each_round_takes_one_way_of_building_by_its_seed(self):
+        self.describe([(f"a ({way})", ["trace"], 0) for way in "xyz"] + [("b (x)", ["fault"], 0), ("b (y)", ["fault"], 0)])
+        rounds = [self.rounds("--rounds=1", f"--seed={seed}")[2] for seed in (1, 1, 2, 3, 4)]
+        self.assertEqual({len(ran) for ran in rounds}, {3})
+        self.assertEqual(sorted(rounds[0]), sorted(rounds[1]))
+        self.assertGreater(len({words[1] for ran in rounds for words in ran if words[0] == "a"}), 1)
+        self.assertEqual(len(self.rounds("--rounds=1", "--all-ways")[2]), 5)
+
     def test_one_test_may_be_repeated_alone(self):
         self.describe([("a", ["trace"], 0), ("b", ["trace"], 0)])
         self.assertEqual(self.rounds("--rounds=1", "--seed=9", "--test=b")[2], [("b", "9")])

@@ -34,7 +34,9 @@ class Runner(unittest.TestCase):
     def lines_of(self, *words):
         path = os.path.join(self.top.name, "bin") + ":" + os.environ["PATH"]
         result = run(tool("run-tests"), *words, env={**os.environ, "PATH": path})
-        return result.stdout.splitlines(), result.returncode
+        lines = result.stdout.splitlines()
+        self.assertRegex(lines[-2], r"^total time: \d+:\d\d minutes$")
+        return [line for line in lines if " minutes" not in line], result.returncode
 
     def runner(self, *words):
         lines, status = self.lines_of(*words)
@@ -80,6 +82,13 @@ class Runner(unittest.TestCase):
 
     def test_no_tests_are_no_success(self):
         self.assertEqual(self.runner(self.build("a", [])), ("0 passed, 1 failed, 0 skipped", 1))
+
+    def test_each_directory_has_a_time(self):
+        a, b = self.build("a", ["OK", "FAIL"], 1), self.build("b", ["OK"])
+        path = os.path.join(self.top.name, "bin") + ":" + os.environ["PATH"]
+        printed = run(tool("run-tests"), a, "--", b, env={**os.environ, "PATH": path}).stdout
+        self.assertRegex(printed, r"(?m)^\S*/a: 2 tests in 0:\d\d minutes$")
+        self.assertRegex(printed, r"(?m)^\S*/b: 1 tests in 0:\d\d minutes$")
 
     def test_results_of_an_earlier_run_do_not_count(self):
         directory = self.build("a", None, 1)

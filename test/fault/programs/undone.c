@@ -1,5 +1,5 @@
-/* A child that is not followed, while threads run: its code is that of the files, and nothing else
- * is mapped that can be executed. undone LIBRARY */
+/* A child that is not followed, while threads run: its code is that of the files, nothing else is
+ * mapped that can be executed, and no memory is shared with spoor. undone LIBRARY */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -45,8 +45,8 @@ static int check_code(void) {
     FILE *f = fopen("/proc/self/maps", "r");
     while (fgets(line, sizeof line, f)) {
         path[0] = '\0';
-        sscanf(line, "%lx-%lx %7s %lx %*s %*s %4095s", &start, &end, rights, &offset, path);
-        check(!strstr(path, "spoor"), line);
+        sscanf(line, "%lx-%lx %7s %lx %*s %*s %4095[^\n]", &start, &end, rights, &offset, path);
+        check(strncmp(path, "/memfd:", strlen("/memfd:")) != 0, line);
         if (rights[2] != 'x' || path[0] == '[')
             continue;
         check(path[0] == '/', line);

@@ -1,0 +1,49 @@
+"""Where tests belong: each has exactly one of the suites fast, check and long, and what "make check" runs of the ways
+in which programs of test/trace are built."""
+import json
+import os
+import re
+import unittest
+
+from support import BUILD, run
+
+WHEN = {"fast", "check", "long"}
+# Built so are only programs that take long.
+ONLY_LONG = {"gcc-tsannopie", "clang-tsan"}
+
+
+def described():
+    result = run("meson", "introspect", "--tests", BUILD)
+    return {test["name"]: {suite.split(":")[-1] for suite in test["suite"]} for test in json.loads(result.stdout)}
+
+
+class Suites(unittest.TestCase):
+    def setUp(self):
+        self.tests = described()
+
+    def test_each_test_has_one_of_them(self):
+        self.assertEqual([name for name, suites in self.tests.items() if len(suites & WHEN) != 1], [])
+
+    def test_each_test_says_besides_what_kind_it_is(self):
+        self.assertEqual([name for name, suites in self.tests.items() if not suites - WHEN - {"spoor"}], [])
+
+    def trace_tests(self):
+        """(title, way of building, suites)"""
+        for name, suites in self.tests.items():
+            found = re.fullmatch(r"(.*) \((?:\w+-)?((?:gcc|clang|musl)(?:-[\w-]+)?)\)", name)
+            if "trace" in suites and found:
+                yield found[1], found[2], suites
+
+    @unittest.skipUnless(os.path.exists("/usr/bin/clang") and os.path.exists("/usr/bin/musl-gcc"), "a compiler is missing")
+    def test_each_way_of_building_is_in_make_check(self):
+        ways = {way for _, way, _ in self.trace_tests()}
+        self.assertGreater(len(ways), 50)
+        self.assertEqual(ways - {way for _, way, suites in self.trace_tests() if "long" not in suites}, ONLY_LONG)
+
+    def test_each_program_is_in_make_check_fast(self):
+        titles = {title for title, _, _ in self.trace_tests()}
+        self.assertEqual(titles - {title for title, _, suites in self.trace_tests() if "fast" in suites}, set())
+
+
+if __name__ == "__main__":
+    unittest.main()

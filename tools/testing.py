@@ -1,0 +1,131 @@
+"""What the tools that run tests share: tests as Meson describes them, running them, counting their results."""
+import glob
+import json
+import os
+import subprocess
+import time
+
+PASSED = {"OK"}
+LINES_OF_FAILED = 10
+SKIPPED = {"SKIP": "skipped", "EXPECTEDFAIL": "known limit"}
+DURATIONS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "test", "durations.txt")
+ROUND = "a round"
+NOTED = os.path.join("meson-logs", "noted.json")
+LOGS = os.path.join("meson-logs", "counted*.json")
+
+
+def durations():
+    """Seconds by name, as tools/slowest --update writes them."""
+    known = {}
+    with open(DURATIONS, encoding="utf-8") as lines:
+        for line in lines:
+            seconds, _, name = line.strip().partition(" ")
+            if name and seconds != "#":
+                known[name.strip()] = float(seconds)
+    return known
+
+
+def note(directory, name, seconds):
+    """Keeps how long something took that Meson does not log."""
+    path = os.path.join(directory, NOTED)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as out:
+        json.dump([name, seconds], out)
+
+
+def noted(directory):
+    """(name, seconds), as note() has kept it; or None."""
+    path = os.path.join(directory, NOTED)
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def is_set_up(directory):
+    return os.path.exists(os.path.join(directory, "build.ninja"))
+
+
+def tests_of(directory):
+    """As Meson describes them."""
+    text = subprocess.run(["meson", "introspect", "--tests", directory], stdout=subprocess.PIPE, check=True).stdout
+    return json.loads(text)
+
+
+def build(directory, tests):
+    """Builds what TESTS need, and nothing else."""
+    wanted = {target for test in tests for target in test.get("depends", ())}
+    if wanted:
+        with open(os.path.join(directory, "meson-info", "intro-targets.json"), encoding="utf-8") as file:
+            targets = [target for target in json.load(file) if target["id"] in wanted]
+        files = {os.path.relpath(name, os.path.realpath(directory)) for target in targets for name in target["filename"]}
+        subprocess.run(["ninja", "-C", directory, *sorted(files)], check=True)
+
+
+def suites_of(test):
+    """Without the project's name."""
+    return {suite.split(":")[-1] for suite in test["suite"]}
+
+
+def last_line(text):
+    return text.rstrip().rpartition("\n")[2]
+
+
+def said(test):
+    """The reason why it cannot run, or the end of its output where it failed."""
+    if test["result"] in PASSED | SKIPPED.keys():
+        return last_line(test.get("stdout", ""))
+    printed = test.get("stdout", "") + test.get("stderr", "")
+    return "".join(f"\n    {line}" for line in printed.splitlines()[-LINES_OF_FAILED:])
+
+
+def logged(directory):
+    """Tests of the last run, as Meson has logged them."""
+    for log in glob.glob(os.path.join(directory, LOGS)):
+        with open(log, encoding="utf-8") as lines:
+            yield from map(json.loads, lines)
+
+
+def run(directory, options):
+    """Builds what the tests of one build directory need and runs them; OPTIONS are those of "meson test", or names of
+    tests. Returns for each its name, its result and what said() returns."""
+    if not is_set_up(directory):
+        return [(f"all tests of {directory}", "SKIP", "it is not set up")]
+    for old in glob.glob(os.path.join(directory, LOGS)):
+        os.remove(old)
+    start = time.monotonic()
+    status = subprocess.run(["meson", "test", "-C", directory, "--print-errorlogs", "--logbase", "counted",
+                             *options]).returncode
+    results = [(t["name"], t["result"], said(t)) for t in logged(directory)]
+    print(f"{directory}: {len(results)} tests in {minutes(time.monotonic() - start)}", flush=True)
+    failed = any(r not in PASSED | SKIPPED.keys() for _, r, _ in results)
+    if not results or (status != 0 and not failed):
+        results.append((f"meson test -C {directory}", f"status {status}", ""))
+    return results
+
+
+def minutes(seconds):
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02} minutes"
+
+
+def count(results):
+    """The numbers of those that passed, failed and were skipped."""
+    passed = sum(result in PASSED for _, result, _ in results)
+    skipped = sum(result in SKIPPED for _, result, _ in results)
+    return passed, len(results) - passed - skipped, skipped
+
+
+def tell(results):
+    """Prints which tests were skipped or failed, and why."""
+    for name, result, why in results:
+        if result in SKIPPED:
+            print(f"{SKIPPED[result]}: {name}" + (f" ({why})" if why and result == "SKIP" else ""))
+    for name, result, how in results:
+        if result not in PASSED | SKIPPED.keys():
+            print(f"failed: {name} ({result}){how}")
+
+
+def conclude(passed, failed, skipped):
+    """Prints the last line of a run, and returns its status."""
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed or not passed else 0
