@@ -135,7 +135,7 @@ static void expect_run(const char *what, uint64_t head) {
     }
 }
 
-static void check_seeking(void) {
+static void check_lane_lookup(void) {
     static const unsigned off[] = {1, (1U << LANES_BITS) - 1, 7};
     write_agent(0);
     write_stub((struct stub_spec){.site = SITE});
@@ -152,7 +152,7 @@ static void check_seeking(void) {
 }
 
 /* Not even who could be found: others would be sought in vain at each event. */
-static void check_nobody_is_sought_for_a_dead_tool(void) {
+static void check_no_lane_lookup_for_a_dead_tool(void) {
     write_agent(CONTROL_OWNER_DIED);
     reader.owner = CONTROL_OWNER_DIED;
     write_stub((struct stub_spec){.site = SITE});
@@ -224,7 +224,7 @@ static void check_waiting(uint8_t variant) {
         ground_fail("who waits", stub_at, "does not wait");
 }
 
-static void check_nobody_waits_for_a_dead_tool(void) {
+static void check_no_wait_for_a_dead_tool(void) {
     write_agent(CONTROL_OWNER_DIED);
     write_stub((struct stub_spec){.site = SITE});
     write_lane(32, 32, 0);
@@ -270,13 +270,13 @@ static void check_all(void) {
     check_callers();
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         check_way(&ways[i]);
-    check_seeking();
+    check_lane_lookup();
     check_stretches();
     check_dropping();
     check_waiting(0);
     check_waiting(STUB_HOOK);
-    check_nobody_waits_for_a_dead_tool();
-    check_nobody_is_sought_for_a_dead_tool();
+    check_no_wait_for_a_dead_tool();
+    check_no_lane_lookup_for_a_dead_tool();
     check_interrupted();
 }
 

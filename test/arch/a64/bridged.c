@@ -50,7 +50,7 @@ static void compare(const struct piece *p, const uint8_t *out) {
     }
 }
 
-static void check(const struct piece *p) {
+static void check_piece(const struct piece *p) {
     struct regs regs = {.raw = {.pc = p->from}};
     uint8_t code[sizeof p->words], out[BRIDGE_WRITTEN];
     memcpy(code, p->words, sizeof code);
@@ -111,6 +111,6 @@ int main(void) {
     check_return("retaa", 0xd65f0bff, 0xd50323bf);
     check_return("retab", 0xd65f0fff, 0xd50323ff);
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
-        check(&pieces[i]);
+        check_piece(&pieces[i]);
     return failures != 0;
 }

@@ -151,7 +151,7 @@ static void begin_rest(struct state *s, int fd, struct rest *rest) {
 }
 
 /* It comes back by itself, and by the tool where it has not begun or is over, with SUM. */
-static void check(const char *what, int fd, int seed, uint64_t sum) {
+static void check_remainder(const char *what, int fd, int seed, uint64_t sum) {
     struct rest *rest = &((struct lane *)lane)->rest;
     struct rest_call call;
     struct state expected, in;
@@ -184,10 +184,10 @@ int main(void) {
     memset(text, 'x', DONE);
     memset(text + DONE, 'y', WANTED - DONE);
     for (int seed = 0; seed < 8; seed++) {
-        check("a rest", ends[1], seed, WANTED);
+        check_remainder("a rest", ends[1], seed, WANTED);
         if (read(ends[0], got, sizeof got) != WANTED - DONE || memchr(got, 'x', WANTED - DONE))
             fail("a rest", "writes something else");
-        check("a rest that fails", 1000, seed, DONE);
+        check_remainder("a rest that fails", 1000, seed, DONE);
     }
     return failures != 0;
 }

@@ -209,7 +209,7 @@ static void expect_writes_to(const char *who, uint64_t where) {
         ground_fail(who, 0, "writes to another lane");
 }
 
-static void check_seeking(void) {
+static void check_lane_lookup(void) {
     static const unsigned off[] = {1, (1U << LANES_BITS) - 1, 7};
     write_stub(0, OVERFLOW_WAIT);
     for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
@@ -438,7 +438,7 @@ int main(void) {
     check_callers();
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         check_way(&ways[i]);
-    check_seeking();
+    check_lane_lookup();
     check_slices();
     check_interrupted(0);
     check_interrupted(STUB_CALLER);

@@ -314,7 +314,7 @@ static bool is_called_only(const struct laid_function *f) {
 /* The file's entry is no function that is called. */
 static bool is_entry(const struct laid_function *f) { return !strcmp(f->name, "start"); }
 
-static void check(uint32_t number) {
+static void check_function(uint32_t number) {
     static struct outcome here[SEEDS], there[SEEDS];
     const struct laid_function *f = &functions[number];
     if (is_entry(f))
@@ -399,7 +399,7 @@ int main(int argc, char **argv) {
     catch_signals();
     know_thread(load(argv[1]));
     for (uint32_t i = 0; i < head.functions; i++)
-        check(i);
+        check_function(i);
     if (inner && !filtered && !returned_for)
         ground_fail("inner", 0, "has returned for no caller");
     if (left_out > head.functions / 4)

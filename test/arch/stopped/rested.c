@@ -52,7 +52,7 @@ static void begin(struct machine *m, struct rest *rest) {
 }
 
 /* It comes back by itself, and by the tool where it has not begun or is over, with SUM. */
-static void check(const char *what, int fd, uint32_t seed, uint32_t sum) {
+static void check_remainder(const char *what, int fd, uint32_t seed, uint32_t sum) {
     struct machine expected, in, out;
     struct rest_call call;
     bool t32 = seed & 1;
@@ -87,10 +87,10 @@ int main(void) {
     memset(pointer(TEXT), 'x', DONE);
     memset(pointer(TEXT + DONE), 'y', WANTED - DONE);
     for (uint32_t seed = 0; seed < 8; seed++) {
-        check("a rest", ends[1], seed, WANTED);
+        check_remainder("a rest", ends[1], seed, WANTED);
         if (read(ends[0], got, sizeof got) != WANTED - DONE || memchr(got, 'x', WANTED - DONE))
             machine_fail("a rest", "writes something else");
-        check("a rest that fails", 1000, seed, DONE);
+        check_remainder("a rest that fails", 1000, seed, DONE);
     }
     return machine_failures != 0;
 }

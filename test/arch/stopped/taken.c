@@ -161,7 +161,7 @@ static bool take(const struct form *form, struct machine *m) {
     return true;
 }
 
-static void check(const struct form *form, uint32_t place, struct machine *in) {
+static void check_form(const struct form *form, uint32_t place, struct machine *in) {
     struct machine tool = *in, processor;
     in->regs.raw.uregs[15] = tool.regs.raw.uregs[15] = place;
     machine_write(place, form->code, form->size);
@@ -182,7 +182,7 @@ static void check_all(const struct form *forms, size_t count, bool t32) {
             machine_fill(&in, seed);
             lay(&in, seed >> 4);
             regs_set_state(&in.regs, t32, forms[i].block);
-            check(&forms[i], t32 && seed % 2 ? PLACE + 2 : PLACE, &in);
+            check_form(&forms[i], t32 && seed % 2 ? PLACE + 2 : PLACE, &in);
         }
 }
 

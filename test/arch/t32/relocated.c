@@ -186,7 +186,7 @@ static void check_skip(const struct form *form, const struct insn *in, uint32_t 
             fail(form->name, "is skipped, or not");
 }
 
-static void check(const struct form *form, uint32_t at) {
+static void check_form(const struct form *form, uint32_t at) {
     static struct outcome here[SEEDS], there[SEEDS];
     struct insn in;
     size_t size = (size_t)(form->end - form->start);
@@ -213,8 +213,8 @@ int main(void) {
     size_t count = 0;
     ground_open();
     for (const struct form *f = forms; f->name; f++, count++) {
-        check(f, HERE);
-        check(f, HERE + 2);
+        check_form(f, HERE);
+        check_form(f, HERE + 2);
     }
     printf("%zu forms run, %d failures\n", count, failures);
     return failures != 0;

@@ -153,7 +153,7 @@ static void sweep(vaddr_t start, vaddr_t end, bool proven) {
     }
 }
 
-static void no_branch_leads_into_a_patch(void) {
+static void check_branches(void) {
     const struct module *m = fixture.module;
     for (size_t i = 0; i < m->range_count; i++)
         sweep(m->ranges[i].start, m->ranges[i].end, true);
@@ -174,7 +174,7 @@ static void no_branch_leads_into_a_patch(void) {
     }
 }
 
-static void nothing_else_points_into_a_patch(void) {
+static void check_references(void) {
     const struct module *m = fixture.module;
     for (size_t i = 0; i < m->symbol_count; i++) {
         if (*byte_at(m->symbols[i].addr) & (INSIDE | MOVED))
@@ -192,7 +192,7 @@ static void nothing_else_points_into_a_patch(void) {
     }
 }
 
-static void patches_are_sorted_disjoint_and_know_what_they_replace(void) {
+static void check_patch_order(void) {
     vaddr_t done = 0;
     for (size_t i = 0; i < fixture.code.patch_count; i++) {
         const struct patch *p = &fixture.code.patches[i];
@@ -253,7 +253,7 @@ static const struct way *way_at(vaddr_t at) {
     return NULL;
 }
 
-static void trampolines_do_what_the_original_did(void) {
+static void check_trampolines(void) {
     struct scene s = scene();
     size_t tiers[TIER_COUNT] = {0}, holes = 0;
     for (size_t i = 0; i < fixture.code.patch_count; i++) {
@@ -278,7 +278,7 @@ static void trampolines_do_what_the_original_did(void) {
            tiers[TIER_PUN], fixture.code.island_count);
 }
 
-static void ways_are_sorted(void) {
+static void check_ways(void) {
     for (size_t i = 1; i < fixture.code.way_count; i++)
         assert_true(fixture.code.ways[i - 1].at < fixture.code.ways[i].at);
 }
@@ -290,7 +290,7 @@ static bool leads_somewhere(taddr_t island) {
     return false;
 }
 
-static void islands_are_where_nothing_else_is(void) {
+static void check_islands(void) {
     struct scene s = scene();
     for (size_t i = 0; i < fixture.code.island_count; i++) {
         const struct span area = {fixture.area, fixture.area + plan_area_size(fixture.plan)};
@@ -307,7 +307,7 @@ static bool is_missed(const uint8_t *missed, size_t function) {
 }
 
 /* Functions that are traced have an entry stub, and no others have. */
-static void each_function_is_traced_or_missed(void) {
+static void check_missed_functions(void) {
     size_t stubs = 0, traced = 0;
     for (size_t i = 0; i < fixture.code.mark_count; i++) {
         const struct mark *k = &fixture.code.marks[i];
@@ -326,7 +326,7 @@ static void each_function_is_traced_or_missed(void) {
     assert_int_equal(stubs, traced);
 }
 
-static void marks_are_sorted_and_lie_in_the_area(void) {
+static void check_marks(void) {
     const struct plan_code *c = &fixture.code;
     assert_int_equal(c->marks[0].offset, 0);
     for (size_t i = 1; i < c->mark_count; i++)
@@ -337,7 +337,7 @@ static void marks_are_sorted_and_lie_in_the_area(void) {
 
 /* ---- */
 
-static void planning_and_emitting_again_gives_the_same(void) {
+static void check_repeated_plan(void) {
     struct plan *first = fixture.plan, *second;
     assert_int_equal(plan_new(fixture.module, &second, NULL), 0);
     assert_int_equal(plan_function_count(first), plan_function_count(second));
@@ -363,7 +363,7 @@ static void planning_and_emitting_again_gives_the_same(void) {
     plan_free(second);
 }
 
-static void most_functions_are_traced_exactly(void) {
+static void check_exact_share(void) {
     size_t count = 0, traced = 0, exact = 0;
     for (size_t i = 0; i < plan_function_count(fixture.plan); i++) {
         const struct plan_function *f = plan_function(fixture.plan, i);
@@ -383,14 +383,14 @@ static void most_functions_are_traced_exactly(void) {
 }
 
 static void check_code(void) {
-    patches_are_sorted_disjoint_and_know_what_they_replace();
-    no_branch_leads_into_a_patch();
-    nothing_else_points_into_a_patch();
-    marks_are_sorted_and_lie_in_the_area();
-    ways_are_sorted();
-    islands_are_where_nothing_else_is();
-    trampolines_do_what_the_original_did();
-    each_function_is_traced_or_missed();
+    check_patch_order();
+    check_branches();
+    check_references();
+    check_marks();
+    check_ways();
+    check_islands();
+    check_trampolines();
+    check_missed_functions();
 }
 
 /* Once more, where nothing can be mapped where the first islands are. */
@@ -414,8 +414,8 @@ static void check_file(const char *path) {
     check_code();
     take_islands();
     check_code();
-    planning_and_emitting_again_gives_the_same();
-    most_functions_are_traced_exactly();
+    check_repeated_plan();
+    check_exact_share();
     close_file();
 }
 
