@@ -5,7 +5,7 @@ has begun is right or undone, and the next one comes as ever.
 
     between.py SPOOR STRIKE PROGRAM
 
-STRIKE is the library that strikes at an exact request (test/fault/programs/strike.c), PROGRAM is programs/between.c.
+STRIKE is the library that strikes at an exact request (test/fault/programs/strike.c), PROGRAM is programs/task_changes.c.
 """
 import contextlib
 import os

@@ -4,7 +4,7 @@ stays until nothing leads there.
 
     forsaken.py SPOOR PROGRAM
 
-PROGRAM is programs/forsaken.c.
+PROGRAM is programs/parked_handler.c.
 """
 import contextlib
 import os

@@ -4,7 +4,7 @@ and it stays stopped.
 
     holds.py SPOOR PROGRAM
 
-PROGRAM is programs/holds.c.
+PROGRAM is programs/lock_holder.c.
 """
 import os
 import re

@@ -4,7 +4,7 @@ others are as they were.
 
     stuck.py SPOOR PROGRAM
 
-PROGRAM is programs/stuck.c.
+PROGRAM is programs/unstoppable.c.
 """
 import os
 import select

@@ -4,7 +4,7 @@ fail, and no call can be made in them.
 
     worker.py SPOOR PROGRAM
 
-PROGRAM is programs/worker.c.
+PROGRAM is programs/io_worker.c.
 """
 import os
 import sys

@@ -4,7 +4,7 @@ about.
 
     detach.py SPOOR STRIKE PROGRAM LIBRARY
 
-STRIKE is the library that strikes at an exact request (programs/strike.c), PROGRAM is programs/stays.c.
+STRIKE is the library that strikes at an exact request (programs/strike.c), PROGRAM is programs/long_running.c.
 Of the many steps some are tried, spread evenly; with SPOOR_TEST_SEED others each time.
 """
 import contextlib
@@ -81,7 +81,7 @@ def check_code(pid, what):
 # ---- the program ----
 
 class Program:
-    """Programs/stays.c, whose parent may be gone."""
+    """Programs/long_running.c, whose parent may be gone."""
 
     def __init__(self, process):
         self.process = process

@@ -3,7 +3,7 @@
 
     hidden.py SPOOR PROGRAM LIBRARY
 
-PROGRAM is programs/hidden.c. Root would be let in anyway, so this is done as nobody.
+PROGRAM is programs/not_dumpable.c. Root would be let in anyway, so this is done as nobody.
 """
 import os
 import shutil

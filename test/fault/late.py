@@ -4,7 +4,7 @@ makes.
 
     late.py SPOOR PROGRAM LIBRARY
 
-PROGRAM is programs/late.c.
+PROGRAM is programs/ended_main.c.
 """
 import os
 import sys

@@ -4,7 +4,7 @@ does without.
 
     refused.py SPOOR PROGRAM COPIES LIBRARY
 
-PROGRAM is programs/rights.c, COPIES programs/copies.c.
+PROGRAM is programs/rights.c, COPIES programs/clone_kinds.c.
 """
 import ctypes
 import os

@@ -3,7 +3,7 @@
 
     sandboxes.py SPOOR PROGRAM LIBRARY
 
-PROGRAM is programs/warded.c. Only root, in no sandbox, can see what others allow.
+PROGRAM is programs/sandboxes.c. Only root, in no sandbox, can see what others allow.
 """
 import os
 import sys

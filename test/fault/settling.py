@@ -5,7 +5,7 @@ program must not notice.
     settling.py SPOOR STRIKE PROGRAM
 
 STRIKE is the library that strikes at an exact request (programs/strike.c), PROGRAM is
-programs/pelted.c.
+programs/stub_signals.c.
 """
 import os
 import signal

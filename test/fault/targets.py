@@ -4,7 +4,7 @@ they are; what can be traced is, wherever its files are.
 
     targets.py SPOOR PROGRAM LIBRARY
 
-PROGRAM is programs/bystander.c.
+PROGRAM is programs/attach_target.c.
 """
 import contextlib
 import json

@@ -3,7 +3,7 @@
 
     tight.py SPOOR PROGRAM
 
-PROGRAM is programs/tight.c, which takes all that there is. Where spoor may not raise the limit it says so.
+PROGRAM is programs/memory_limit.c, which takes all that there is. Where spoor may not raise the limit it says so.
 """
 import os
 import subprocess

@@ -14,7 +14,7 @@ import sys
 
 from harness import SKIP, Spoor, check, check_lossless, check_same, check_same_outcome, main, run
 
-# Letters as in programs/dies.cc, and the functions that must be on the stack.
+# Letters as in programs/crashes.cc, and the functions that must be on the stack.
 DEATHS = {"n": (134, "lets_none_pass(int)"), "d": (134, "throws_twice(int)"),
           "f": (139, "faults(int const*)"), "a": (134, "aborts(int)")}
 GDB = ["gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off", "-ex", "set width 0",

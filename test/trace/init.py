@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """init.py SPOOR PROGRAM: the first process of a pid namespace dies of its own faults as untraced, though
-the kernel makes a traced one immune to them. PROGRAM is programs/dies.c."""
+the kernel makes a traced one immune to them. PROGRAM is programs/crashes.c."""
 import os
 import subprocess
 import sys

@@ -3,7 +3,7 @@
 
     shower.py SPOOR PROGRAM
 
-PROGRAM is programs/shower.c. It does right, and each call is seen, and ends by a return.
+PROGRAM is programs/narrow_signals.c. It does right, and each call is seen, and ends by a return.
 """
 import ctypes
 import os

@@ -1,5 +1,5 @@
 /* What programs share that check all bytes they pass on: a pattern known beforehand (transfers.c,
- * gathers.c). Each includes it once. */
+ * partial_transfers.c). Each includes it once. */
 #ifndef SPOOR_TEST_PATTERN_H
 #define SPOOR_TEST_PATTERN_H
 

@@ -1,4 +1,4 @@
-# Functions of shapes that compilers seldom or never write. Called from wild.c.
+# Functions of shapes that compilers seldom or never write. Called from odd_shapes.c.
 
 #ifdef NO_CFI
 #define START_FRAME

@@ -1,6 +1,6 @@
 /*
  * Processes that share memory, one of which takes the gs base or gets another tracer.
- * holders LIBRARY CASE
+ * shared_gs LIBRARY CASE
  *
  *     child   a child takes it; its parent loads a library then
  *     vfork   a child of vfork takes it

@@ -2,8 +2,8 @@
  * As transfers.c does, in calls that wait until all is done by other rules: until so much has come
  * as was agreed on, until all of several packets are sent, until a pipe is empty.
  *
- *     gathers whole    each call does all that it waits for
- *     gathers parts    what a call has left is done by another
+ *     partial_transfers whole    each call does all that it waits for
+ *     partial_transfers parts    what a call has left is done by another
  */
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -2,7 +2,7 @@
  * Children of vfork that execute another program, over and over, until the standard input ends;
  * says "right" if all of them have ended well.
  *
- *     shifted BYTES
+ *     vfork_execs BYTES
  *         Their stacks may be so much larger that what the kernel maps for them lies BYTES lower
  * than for itself (man 2 personality: ADDR_NO_RANDOMIZE, by setarch -R); a multiple of the page's
  *         size, or 0.

@@ -3,12 +3,12 @@
  * when a byte comes through the pipe "now", a thread does something that changes who there is to be
  * traced:
  *
- *     between exec       the first thread executes this program again
- *     between takeover   another one does
- *     between fork       makes a child; vfork: and waits until that has ended
- *     between thread     makes a thread
- *     between end        a thread ends; first: the first one
- *     between exit       the process ends, with status 7
+ *     task_changes exec       the first thread executes this program again
+ *     task_changes takeover   another one does
+ *     task_changes fork       makes a child; vfork: and waits until that has ended
+ *     task_changes thread     makes a thread
+ *     task_changes end        a thread ends; first: the first one
+ *     task_changes exit       the process ends, with status 7
  */
 #include <fcntl.h>
 #include <poll.h>

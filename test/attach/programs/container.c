@@ -3,7 +3,7 @@
  * its first process, in a file system with nothing but copies of what is given, under these names,
  * and a view of its processes where the kernel allows that.
  *
- *     contain ROOT [NAME=FILE...] -- PROGRAM [ARGUMENT...]
+ *     container ROOT [NAME=FILE...] -- PROGRAM [ARGUMENT...]
  *
  * ROOT is an empty folder. Ends as PROGRAM does; with status 77 when we may not make namespaces.
  * Without arguments that is all that is tried.

@@ -2,26 +2,26 @@
  * Makes kin of itself, over and over, until its standard input ends; checks how each ends, and says
  * "right". It says "ready" when all of it runs.
  *
- *     kin sharers
+ *     related_tasks sharers
  *         children that share its memory: by vfork, which execute or end, or by clone; one stays
  *
- *     kin strays [MS]
+ *     related_tasks strays [MS]
  *         children that share its memory, kept from whoever traces it (CLONE_UNTRACED); each second
  *         one lives for so long
  *
- *     kin waits
+ *     related_tasks waits
  *         waits for children of vfork, nearly all the time; and nobody's gs base (x86-64) is left
  *
- *     kin execs
+ *     related_tasks execs
  *         it executes itself
  *
- *     kin asked
+ *     related_tasks asked
  *         computes on several threads; executes itself at SIGUSR1, forks at SIGUSR2
  *
- *     kin child N
+ *     related_tasks child N
  *         ends with status N, after some work
  *
- *     kin traps
+ *     related_tasks traps
  *         calls a function that only a breakpoint serves (x86-64)
  */
 #include <errno.h>

@@ -5,7 +5,7 @@
  *     f   has a child, which works by itself, and says its id; all children end at e
  *     e   ends
  *
- * stays LIBRARY */
+ * long_running LIBRARY */
 #include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>

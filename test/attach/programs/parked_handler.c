@@ -4,7 +4,7 @@
  * is executed in a trampoline while that is patched. Says "ready", obeys lines of its standard
  * input, says "right" at the end of that.
  *
- *     forsaken KIND
+ *     parked_handler KIND
  *
  *     fault    the signal comes, and its handler stands aside: says "aside, moved", or "aside,
  *              not moved" where the function itself was executed
