@@ -91,19 +91,19 @@ class Shapes(Explained):
         f = self.functions[name]
         self.assertEqual((f["entry"], f["refused"], self.exits(f), f["inferred"]), ("jump", None, exits, []))
 
-    def test_entries_and_ends_have_windows_of_one_instruction(self):
+    def test_windows_of_one_instruction(self):
         for name, exits in (("first_page", 1), ("first_vector", 1), ("tail_direct", 1), ("tail_indirect", 1),
                             ("tail_if", 2), ("leaf_switch", 3), ("large_frame", 1),
                             ("undescribed", 2), ("lands", 1)):
             with self.subTest(name):
                 self.traced(name, {"jump": exits})
 
-    def test_the_site_is_behind_landing_instructions(self):
+    def test_sites_behind_landing_instructions(self):
         self.assertRegex(self.drawn(self.program, "lands"),
                          r"bti c\n.* 3f 23 03 d5 .*paciasp\n +entry: jump\n\|.*\[00 04 00 91\] +add x0, x0, #0x1\n"
                          r" +return: jump\n\|.*\[ff 0b 5f d6\] +retaa")
 
-    def test_only_the_instruction_of_the_site_is_moved(self):
+    def test_one_moved_instruction_per_site(self):
         text = self.drawn(self.program, "leaf_switch")
         moved = [line for line in text.splitlines() if line.startswith("|")]
         self.assertEqual(len(moved), 4)  # the entry and three returns
@@ -111,12 +111,12 @@ class Shapes(Explained):
         self.assertNotIn("tail", text)
         self.assertIn("control: jump", self.drawn(self.program, "by_another_stack"))
 
-    def test_a_pair_of_exclusive_accesses_is_not_parted(self):
+    def test_exclusive_accesses_stay_together(self):
         self.assertEqual(self.functions["atomic_first"]["refused"], "unrelocatable")
         f = self.functions["atomic_inside"]
         self.assertEqual((f["entry"], self.exits(f)), ("jump", {"jump": 1, "none": 1}))
 
-    def test_calls_are_moved_and_system_calls_stay(self):
+    def test_moved_calls_and_unmoved_system_calls(self):
         self.traced("calls_first", {})
         self.assertEqual(self.functions["kernel_first"]["refused"], "syscall-in-window")
 
@@ -140,7 +140,7 @@ class Compiled(Explained):
                 self.assertNotRegex(drawn, r"tail: jump\n\|.*br x")
                 self.assertEqual(self.exits(f["tail"]), {"jump": 1})
 
-    def test_switches_are_followed_where_only_the_code_tells(self):
+    def test_switches_without_symbols(self):
         no_cfi = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-stack-protector")
         for name, compiler in self.each():
             for level in ("-O1", "-O2", "-O3", "-Os"):
@@ -154,7 +154,7 @@ class Compiled(Explained):
                             f = functions[function]
                             self.assertEqual((f["entry"], f["refused"], f["inferred"]), ("jump", None, []))
 
-    def test_what_returns_twice_is_known_through_the_linker_s_stubs(self):
+    def test_setjmp_calls_through_linker_stubs(self):
         for name, compiler in self.each():
             for options in ((), ("-mbranch-protection=standard",), ("-fno-plt",), ("-Wl,-z,now",)):
                 with self.subTest(compiler=name, options=options):
@@ -162,7 +162,7 @@ class Compiled(Explained):
                     for function, count in ("jumps", 1), ("forks", 1), ("neither", 0):
                         self.assertEqual(self.drawn(program, function).count("control: jump"), count, function)
 
-    def test_what_returns_twice_is_known_in_a_program_that_defines_nothing_for_others(self):
+    def test_setjmp_calls_without_dynamic_symbols(self):
         text = TWICE + "jmp_buf buffer; int main(void) { return jumps() + forks(); } int out(int n) { return n; }"
         for name, compiler in self.each():
             with self.subTest(compiler=name):
@@ -173,7 +173,7 @@ class Compiled(Explained):
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
                 self.assertEqual(self.drawn(program, "jumps").count("control: jump"), 1)
 
-    def test_nops_left_for_patching_are_pads_with_and_without_bti(self):
+    def test_patchable_pads_with_and_without_bti(self):
         for name, compiler in self.each():
             for entry in ("1", "2,1", "6,5"):
                 for protection in ("none", "bti", "standard", "pac-ret+leaf"):
@@ -184,7 +184,7 @@ class Compiled(Explained):
                             self.assertEqual((f["entry"], f["inferred"]), ("pad", []), f)
                         self.landing_stays(self.drawn(program, "plain"))
 
-    def test_where_all_nops_stand_before_the_function_its_first_instruction_is_moved(self):
+    def test_pads_before_the_entry(self):
         for name, compiler in self.each():
             for entry in ("1,1", "2,2", "4,4"):
                 for protection in ("none", "bti", "standard", "pac-ret+leaf"):

@@ -408,14 +408,14 @@ class Explained(unittest.TestCase):
 
 
 class Compiled(Explained):
-    def test_functions_are_traced_with_all_exits_in_each_state(self):
+    def test_functions_and_exits_in_each_state(self):
         for name, options in STATES.items():
             for level in ("-O1", "-O2", "-Os"):
                 with self.subTest(name, level=level):
                     self.build(level, *options)
                     self.traced(self.plan(), (*FUNCTIONS, "hidden"))
 
-    def test_frames_of_the_older_standard_are_left_exactly(self):
+    def test_exits_of_apcs_frames(self):
         for debug in ([], ["-gdwarf-4"]):  # which has call-frame information, by the frame pointer
             for level in ("-O0", "-O1", "-O2", "-Os"):
                 with self.subTest(level=level, debug=debug):
@@ -436,14 +436,14 @@ class Compiled(Explained):
                     for key in ("entry", "refused", "exits"):
                         self.assertEqual(there[key], f[key], f["function"])
 
-    def test_what_several_functions_jump_to_is_one_of_its_own_where_nothing_names_it(self):
+    def test_unnamed_targets_of_several_tail_calls(self):
         self.build(text=SHARED, suffix="s")
         address = self.plan()["shared"]["address"]
         self.build("-s", text=SHARED, suffix="s")
         functions = self.plan()
         self.traced(functions, ("before", "one", "two", f"subject+{address:#x}"))
 
-    def test_functions_begin_behind_calls_that_never_return_where_nothing_names_them(self):
+    def test_unnamed_functions_after_noreturn_calls(self):
         self.build(text=ENDLESS, suffix="s")
         whole = self.plan()
         self.build("-s", text=ENDLESS, suffix="s")
@@ -452,7 +452,7 @@ class Compiled(Explained):
         self.traced(functions, (names["asks"], names["silent"], names["dies"], "goes_on"))
         self.assertEqual(sorted(functions), sorted(names.values()))
 
-    def test_words_behind_calls_that_never_return_are_no_functions(self):
+    def test_words_after_noreturn_calls(self):
         self.build(text=WORDS, suffix="s")
         whole = self.plan()
         self.traced(whole, whole)
@@ -461,7 +461,7 @@ class Compiled(Explained):
         self.assertEqual(sorted(bare), sorted(f["address"] for f in whole.values()))
         self.traced(bare, bare)
 
-    def test_what_the_dynamic_linker_calls_first_tells_its_state(self):
+    def test_state_of_code_called_by_the_dynamic_linker(self):
         self.build("-Wl,-init=starts", text=STARTED, suffix="s")
         whole = {f["address"]: f for f in self.plan().values()}
         self.build("-s", "-Wl,-init=starts", text=STARTED, suffix="s")
@@ -480,7 +480,7 @@ class Compiled(Explained):
                 self.assertEqual({name: f["size"] for name, f in functions.items()}, {"runs": 72})
                 self.traced(functions, functions)
 
-    def test_states_are_checked_by_others(self):
+    def test_states_against_mapping_symbols(self):
         """By mapping symbols of debug files, which here may be of another program; and by the looks of code."""
         named = "-Wl,--build-id=0x11223344"
         debug = os.path.join(self.folder.name, "debug")
@@ -527,20 +527,20 @@ class Assembled(Explained):
         self.traced(self.functions, ("a32_jumps_so_far",))
         self.assertEqual(sum(self.functions["a32_jumps_so_far"]["exits"].values()), 1)
 
-    def test_blocks_are_whole(self):
+    def test_whole_it_blocks(self):
         self.traced(self.functions, ("t32_conditional_block",))
 
-    def test_each_state_is_disassembled_as_such_and_data_is_shown_as_data(self):
+    def test_disassembly_of_both_states_and_data(self):
         self.assertRegex(self.drawn("a32_returns_if"), r"cmp +r0, #0?x?3")
         self.assertIn("data 0x4770bf00", self.drawn("t32_literal"))
 
-    def test_code_that_does_not_tell_its_depth_is_refused(self):
+    def test_code_of_unknown_depth_refused(self):
         unknown = [name for name in self.functions if "_unknown_" in name]
         self.assertEqual(len(unknown), 4)
         for name in unknown:
             self.assertEqual(self.functions[name]["refused"], "unknown-depth", name)
 
-    def test_epilogues_on_a_condition_end_where_it_holds(self):
+    def test_conditional_epilogues(self):
         self.traced(self.functions, ("a32_ends_if",))
         self.assertEqual(sum(self.functions["a32_ends_if"]["exits"].values()), 2)
 

@@ -44,21 +44,21 @@ sledded:
 
 @unittest.skipUnless(arm.GCC, "no compiler for 32-bit Arm")
 class Profiled(arm.Explained):
-    def test_what_is_pushed_for_the_profiler_is_popped(self):
+    def test_register_pushed_for_the_profiler(self):
         for name, options in arm.STATES.items():
             for level in ("-O0", "-O2", "-Os"):
                 with self.subTest(name, level=level):
                     self.build(level, "-pg", *options)
                     self.traced(self.plan(), (*arm.FUNCTIONS, "hidden"))
 
-    def test_calls_of_the_other_state_at_an_entry_are_moved(self):
+    def test_state_changing_calls_at_an_entry(self):
         self.build("-Os", "-pg", "-mthumb", text=TINY)
         functions = self.plan()
         names = [f"tiny{n}" for n in range(1, COUNT + 1)]
         self.traced(functions, names)
         self.assertIn("jump", {functions[name]["entry"] for name in names})
 
-    def test_sleds_are_left_to_the_program(self):
+    def test_sleds_untouched(self):
         self.build(text=SLEDS, suffix="s")
         self.traced(self.plan(), ["sledded"])
         drawn = self.drawn("sledded")

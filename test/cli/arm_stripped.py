@@ -445,22 +445,22 @@ class Stripped(arm.Explained):
         self.assertEqual({at: f["exits"] for at, f in bare.items()}, {at: f["exits"] for at, f in whole.items()})
         self.traced(bare, bare)
 
-    def test_what_only_unwind_tables_tell_of_may_have_another_state_than_its_neighbours(self):
+    def test_states_of_functions_from_unwind_tables(self):
         self.alike(*self.both("-Wl,-init=starts", text=NEIGHBOURS))
 
-    def test_labels_that_only_words_tell_of_are_parted_from_functions(self):
+    def test_labels_found_by_words(self):
         whole, bare = self.both(text=PIECES)
         self.assertEqual(sorted(bare), sorted(whole))
         self.traced(whole, whole)
         self.traced(bare, bare)
 
-    def test_what_only_words_lead_to_may_have_another_state_than_its_neighbours(self):
+    def test_states_of_functions_found_by_words(self):
         self.alike(*self.both(text=AMONG))
 
-    def test_constants_that_words_lead_to_are_no_functions(self):
+    def test_words_that_point_to_constants(self):
         self.alike(*self.both(text=CONSTANTS))
 
-    def test_numbers_that_lead_to_constants_are_no_functions(self):
+    def test_numbers_that_look_like_addresses_of_constants(self):
         fixed = ("-nostdlib", "-no-pie", "-Wl,-e,begins", "-Wl,--build-id=none")
         for state, bit, number, second in (("arm", 0, 0xe1a02001, 0xe12fff1e), ("thumb", 1, 0x1ad4, 0xbd10b510)):
             text = NUMBERS.replace("\\state", state).replace("\\bit", str(bit))
@@ -469,7 +469,7 @@ class Stripped(arm.Explained):
             lonely, = (at for at, f in whole.items() if f["function"] == "lonely")
             self.assertEqual(sorted(bare), sorted(whole.keys() - {lonely}))
 
-    def test_nothing_is_written_over_data_of_static_programs(self):
+    def test_data_of_static_programs_unwritten(self):
         """By mapping symbols, which the stripped file has not: of T32 and of A32, whose libraries have either."""
         source, whole = (os.path.join(self.folder.name, name) for name in ("static.cc", "whole"))
         with open(source, "w", encoding="utf-8") as f:
@@ -484,26 +484,26 @@ class Stripped(arm.Explained):
             self.assertEqual(checked.returncode, 0, checked.stdout)
             self.assertRegex(checked.stdout, r"states of [1-9]\d{3} functions told")
 
-    def test_functions_of_go_are_left_alone_without_their_names(self):
+    def test_stripped_go_functions_untouched(self):
         whole, bare = self.both(text=GO)
         self.traced(whole, whole)
         self.assertEqual([f["function"] for f in bare.values()], ["exported"])
 
-    def test_nobody_runs_into_constants(self):
+    def test_no_code_falls_into_constants(self):
         for state in "arm", "thumb":
             whole, bare = self.both(text=UNREACHABLE.replace("\\state", state))
             self.traced(whole, whole)
             self.traced(bare, bare)
 
-    def test_who_is_called_right_before_constants_never_returns(self):
+    def test_noreturn_calls_before_constants(self):
         for state in "arm", "thumb":
             self.alike(*self.both(text=TOLD.replace("\\state", state)))
 
-    def test_what_code_makes_the_address_of_is_found(self):
+    def test_functions_whose_address_code_computes(self):
         for state in "-marm", "-mthumb":
             self.alike(*self.both("-O2", state, text=CALLBACK, suffix="c"))
 
-    def test_functions_return_by_their_landing_pads(self):
+    def test_returns_by_landing_pads(self):
         for state in "-marm", "-mthumb":
             whole, bare = self.both("-O2", state, "-x", "c++", text=CATCHES)
             self.assertEqual({at: f["exits"] for at, f in bare.items() if at in whole},

@@ -61,21 +61,21 @@ class BadInput(unittest.TestCase):
 
     # ---- programs ----
 
-    def test_a_missing_program_is_127(self):
+    def test_missing_program_is_127(self):
         self.one_line(self.record("no-such-program"), 127, "no-such-program", "no such program")
         self.assertEqual(os.listdir(self.directory), [])
 
-    def test_a_program_that_is_not_executable_is_126(self):
+    def test_unexecutable_program_is_126(self):
         program = self.write("plain.txt", b"hello\n")
         self.one_line(self.record(program), 126, program)
         self.one_line(self.record(self.directory), 126, self.directory)
 
-    def test_a_damaged_program_is_refused_and_leaves_no_trace(self):
+    def test_damaged_program(self):
         program = self.write("broken", b"\x7fELF" + b"\xff" * 200, 0o755)
         self.one_line(self.record(program), 126, program)
         self.assertEqual(os.listdir(self.directory), ["broken"])
 
-    def test_a_program_for_another_machine_is_126_and_told_which_and_what_works_here(self):
+    def test_program_for_another_machine(self):
         if glob.glob("/proc/sys/fs/binfmt_misc/qemu-*"):
             self.skipTest("the kernel gives such programs to an emulator")
         with open("/bin/true", "rb") as f:
@@ -87,18 +87,18 @@ class BadInput(unittest.TestCase):
                 self.one_line(result, 126, program, "for another machine", name)
                 self.assertEqual("explain" in result.stderr, works, result.stderr)
 
-    def test_a_script_is_traced_as_its_interpreter(self):
+    def test_script(self):
         script = self.write("script", b"#!/bin/sh\necho from a script\nexit 3\n", 0o755)
         result = self.record(script)
         self.assertEqual((result.returncode, result.stdout), (3, "from a script\n"))
         functions = run(SPOOR, "info", "--json", self.trace).stdout
         self.assertNotIn('"instrumented": 0,', functions)
 
-    def test_status_and_signals_are_passed_on(self):
+    def test_exit_status_and_signals(self):
         self.assertEqual(self.record("-q", "sh", "-c", "exit 42").returncode, 42)
         self.assertEqual(self.record("-q", "sh", "-c", "kill -SEGV $$").returncode, 128 + 11)
 
-    def test_a_filter_that_matches_nothing_names_near_ones_and_runs_nothing(self):
+    def test_unmatched_filter(self):
         touched = self.path("touched")
         program = compile_c(self.path("p"), f"""
             #include <fcntl.h>
@@ -108,7 +108,7 @@ class BadInput(unittest.TestCase):
         self.one_line(result, 125, "compute_sun", "compute_sum")
         self.assertFalse(os.path.exists(touched))
 
-    def test_explain_refuses_what_is_no_64_bit_elf_of_a_known_machine(self):
+    def test_explain_of_foreign_files(self):
         with open("/bin/true", "rb") as f:
             elf = f.read()
         cases = {"empty": b"", "text": b"hello, world\n" * 10, "cut": elf[:300],
@@ -122,7 +122,7 @@ class BadInput(unittest.TestCase):
                 self.assertEqual(result.stdout, "")
         self.one_line(run(SPOOR, "explain", self.path("missing")), 1, "missing")
 
-    def test_explain_of_a_dead_process_says_so(self):
+    def test_explain_of_a_dead_process(self):
         child = subprocess.Popen(["true"])
         child.wait()
         self.one_line(run(SPOOR, "explain", str(child.pid)), 1, str(child.pid))
@@ -137,7 +137,7 @@ class BadInput(unittest.TestCase):
             int main(int argc, char **argv) { (void)argv; printf("%d fine\\n", touch(argc)); return 6; }""",
                          "-static", "-no-pie", f"-Wl,-Ttext-segment={at:#x}", *options)
 
-    def test_a_program_with_little_room_for_trampolines_is_traced_in_part(self):
+    def test_program_with_little_room_for_trampolines(self):
         program = self.huge("less", 0x100000, "-Wl,--section-start=more=0x100000000")
         result = self.record(program)
         self.assertEqual((result.returncode, result.stdout), (6, "0 fine\n"))
@@ -160,11 +160,11 @@ class BadInput(unittest.TestCase):
         self.assertGreater(functions["instrumented"], 0)
         return sum(refused["count"] for refused in functions["refused"] if refused["reason"] == "no-address")
 
-    def test_what_has_no_room_in_one_place_has_it_in_another(self):
+    def test_room_in_a_second_place(self):
         self.assertGreater(self.no_address(0x1a0000, 0x80000), 0)
         self.assertEqual(self.no_address(0x200000, 0x1a0000), 0)
 
-    def test_a_program_without_room_for_trampolines_runs_untraced(self):
+    def test_program_without_room_for_trampolines(self):
         with open("/proc/sys/vm/mmap_min_addr", encoding="ascii") as lowest:
             at = max(int(lowest.read()), 4096)
         names = run("nm", self.huge("less", at, "-Wl,--section-start=more=0x100000000")).stdout
@@ -178,7 +178,7 @@ class BadInput(unittest.TestCase):
 
     # ---- traces ----
 
-    def test_what_is_no_trace_is_refused_by_every_view(self):
+    def test_views_of_other_files(self):
         good = self.good_trace()
         cases = {"empty": b"", "foreign": b"\x7fELF" + b"\0" * 500, "text": b"hello\n" * 50}
         for name, content in cases.items():
@@ -192,14 +192,14 @@ class BadInput(unittest.TestCase):
             self.one_line(run(SPOOR, *view, self.path("missing")), 1, "missing")
         self.assertGreater(len(good), 100)
 
-    def test_a_newer_format_asks_for_a_newer_spoor(self):
+    def test_newer_trace_format(self):
         good = bytearray(self.good_trace())
         good[8:12] = struct.pack("<I", 99)  # doc/trace-format.md: the version field
         path = self.write("newer", bytes(good))
         for view in VIEWS:
             self.one_line(run(SPOOR, *view, path), 1, "newer", "99")
 
-    def test_a_truncated_trace_is_read_as_far_as_it_goes(self):
+    def test_truncated_trace(self):
         good = self.good_trace()
         for size in (len(good) - 1, len(good) * 2 // 3, len(good) // 2):
             path = self.write("cut", good[:size])
@@ -209,7 +209,7 @@ class BadInput(unittest.TestCase):
                     self.assertIn(result.returncode, (0, 1))
                     self.assertTrue(result.stderr.startswith("spoor: "), result.stderr)
 
-    def test_damage_is_told_and_harms_nobody(self):
+    def test_damaged_trace(self):
         good = self.good_trace()
         for at in range(40, len(good), max(1, len(good) // 25)):
             path = self.write("damaged", good[:at] + bytes([good[at] ^ 0x55]) + good[at + 1:])
@@ -217,7 +217,7 @@ class BadInput(unittest.TestCase):
                 with self.subTest(at=at, view=view):
                     self.assertIn(run(SPOOR, *view, path).returncode, (0, 1))
 
-    def test_a_view_s_filter_that_matches_nothing_is_an_error(self):
+    def test_unmatched_filter_of_a_view(self):
         self.good_trace()
         for view in VIEWS:
             if view[0] != "info":
@@ -226,17 +226,17 @@ class BadInput(unittest.TestCase):
 
     # ---- full disks, closed pipes, interruptions ----
 
-    def test_a_full_disk_stops_the_recording_not_the_program(self):
+    def test_full_disk_during_a_recording(self):
         result = run(SPOOR, "record", "-o", "/dev/full", "sh", "-c", "echo alive; exit 5")
         self.assertEqual((result.returncode, result.stdout), (5, "alive\n"))
         self.assertIn("No space left on device", result.stderr)
 
-    def test_an_output_that_cannot_be_made_is_refused_before_the_program_runs(self):
+    def test_impossible_output(self):
         result = run(SPOOR, "record", "-o", self.path("no/such/folder/t"), "sh", "-c", "echo ran")
         self.one_line(result, 125, "no/such/folder")
         self.assertEqual(result.stdout, "")
 
-    def test_a_full_disk_is_told_by_views(self):
+    def test_full_disk_of_a_view(self):
         self.good_trace()
         for view in VIEWS:
             with open("/dev/full", "w") as full:
@@ -245,7 +245,7 @@ class BadInput(unittest.TestCase):
             self.assertEqual(result.returncode, 1, view)
             self.assertIn("No space left on device", result.stderr)
 
-    def test_a_reader_that_leaves_ends_a_view_quietly(self):
+    def test_closed_pipe_of_a_view(self):
         program = compile_c(self.path("p"), """
             __attribute__((noinline)) int leaf(int x) { __asm__ volatile(""); return x + 1; }
             int main(void) { int s = 0; for (int i = 0; i < 300000; i++) s = leaf(s); return s == 1; }""")
@@ -259,7 +259,7 @@ class BadInput(unittest.TestCase):
             p.stderr.close()
             self.assertIn(p.wait(timeout=20), (0, 1, 128 + signal.SIGPIPE, -signal.SIGPIPE))
 
-    def test_an_interrupted_view_ends_at_once(self):
+    def test_interrupted_view(self):
         self.good_trace()
         p = subprocess.Popen([SPOOR, "replay", self.trace], stdout=subprocess.PIPE)
         time.sleep(0.02)

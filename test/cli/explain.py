@@ -76,7 +76,7 @@ class Explain(unittest.TestCase):
     def explain(self, *options):
         return run(SPOOR, "explain", *options, self.program)
 
-    def test_few_functions_are_drawn_with_windows_tiers_and_holes(self):
+    def test_drawing_of_a_few_functions(self):
         self.assertIn(NARROW, self.explain("-F", "narrow"))
         self.assertIn(ROOMY, self.explain("-F", "roomy"))
         self.assertRegex(self.explain("-F", "looping"),
@@ -85,12 +85,12 @@ class Explain(unittest.TestCase):
         self.assertRegex(text, r"return: pun\n\| +40104d  \[c3\] ")
         self.assertIn("where it leads is decided when the file is loaded", text)
 
-    def test_what_is_refused_is_drawn_with_its_reason_and_explained_below(self):
+    def test_drawing_of_refused_functions(self):
         text = self.explain("-F", "loopin?")
         self.assertRegex(text, r"entry: none, branch-into-window\n +40103c   90 +nop\n")
         self.assertIn("\n  branch-into-window      A branch leads into the middle", text)
 
-    def test_a_trap_is_drawn_where_the_function_is_named_in_full(self):
+    def test_drawing_of_a_trap(self):
         text = self.explain("-F", "looping")
         self.assertRegex(text, r"entry: trap\n\| +40103c  \[90\] +nop\n +40103d ")
         self.assertIn("each hit stops its thread", text)
@@ -99,22 +99,22 @@ class Explain(unittest.TestCase):
             functions = {f["function"]: f for f in json.loads(self.explain("--json", "-F", pattern))}
             self.assertEqual(functions["looping"]["refused"], "branch-into-window")
 
-    def test_a_tier_can_be_asked_for_alone(self):
+    def test_one_tier_alone(self):
         for tier in "jump", "hop", "pun", "trap":
             functions = json.loads(self.explain("--json", "--tier", tier))
             seen = {f["entry"] for f in functions} | {t for f in functions for t in f["exits"]
                                                       if f["exits"][t]}
             self.assertEqual(seen - {"none"}, {tier})
 
-    def test_a_module_that_has_functions_for_traps_says_how(self):
+    def test_hint_about_traps(self):
         self.assertIn("1 of those refused can be traced by a trap", self.explain())
         self.assertNotIn("by a trap", self.explain("-F", "looping"))
 
-    def test_a_call_that_is_moved_is_drawn_as_its_window(self):
+    def test_drawing_of_a_moved_call(self):
         self.assertRegex(self.explain("-F", "first_call"),
                          r"entry: jump\n\| +401048  \[e8 c3 ff ff ff\] +call 0x401010\n")
 
-    def test_a_module_is_a_table_of_tiers_and_reasons_without_names(self):
+    def test_table_of_tiers_and_reasons(self):
         text = self.explain()
         self.assertTrue(text.startswith("shapes: 6 functions, 4 can be traced (66.67 %), 4 with"), text)
         for line in (r"jump +2 +33\.33 +\d+ ", r"hop +2 +33\.33 +\d+ ", r"pun +0 +0\.00 +1 ",
@@ -122,12 +122,12 @@ class Explain(unittest.TestCase):
             self.assertRegex(text, rf"(?m)^  {line}")
         self.assertNotIn("narrow", text)
 
-    def test_names_are_listed_when_asked_for_or_when_many_match(self):
+    def test_list_of_names(self):
         self.assertEqual(len(re.findall(r"(?m)^ +4010[0-9a-f]{2} +\d+ ", self.explain("-v"))), 6)
         self.assertIn("      40102f       13  hop      1 exit              narrow\n",
                       self.explain("-F", "*"))
 
-    def test_json_has_each_function_and_each_inferred_exit(self):
+    def test_json_of_functions_and_inferred_exits(self):
         functions = {f["function"]: f for f in json.loads(self.explain("--json"))}
         self.assertEqual(len(functions), 6)
         narrow = functions["narrow"]
@@ -140,7 +140,7 @@ class Explain(unittest.TestCase):
         for f in functions.values():
             self.assertEqual(len(f["inferred"]), f["exits"]["none"])
 
-    def test_lines_fit_the_terminal_and_only_there_is_colour(self):
+    def test_terminal_width_and_colour(self):
         for columns in (80, 200):
             for options in ([], ["-F", "narrow"], ["-F", "falling"]):
                 text = run_on_terminal(columns, SPOOR, "explain", *options, self.program)

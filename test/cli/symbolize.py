@@ -79,7 +79,7 @@ class Symbolize(unittest.TestCase):
 
     # ---- places ----
 
-    def test_inlined_functions_are_shown_for_each_machine(self):
+    def test_inlined_functions_of_each_machine(self):
         for machine in MACHINES:
             with self.subTest(machine=machine):
                 image = self.build(machine)
@@ -88,7 +88,7 @@ class Symbolize(unittest.TestCase):
                                  [("leaf", MARK["leaf"], True), ("middle", CALL["leaf"], True),
                                   ("outer", CALL["middle"], False)])
 
-    def test_offsets_count_from_the_function(self):
+    def test_offsets_from_functions(self):
         image = self.build("Cortex-M")
         start, size = self.symbols(image)["outer"]
         self.assertEqual(start & 1, 1)
@@ -97,7 +97,7 @@ class Symbolize(unittest.TestCase):
             self.assertEqual((found["frames"][-1]["function"], found["frames"][-1]["offset"]),
                              ("outer", size - 2))
 
-    def test_a_return_address_is_that_of_the_call(self):
+    def test_return_addresses(self):
         for machine in ("Cortex-M", "AArch64", "x86-64"):
             with self.subTest(machine=machine):
                 image = self.build(machine)
@@ -108,7 +108,7 @@ class Symbolize(unittest.TestCase):
                 (found,) = self.ask(image, "-r", hex(behind))
                 self.assertEqual((found["return"], found["frames"][0]["offset"]), (True, size))
 
-    def test_what_is_not_code_has_no_frames(self):
+    def test_addresses_outside_code(self):
         image = self.build("x86-64")
         sink = self.symbols(image)["sink"][0]
         self.assertEqual(self.frames(image, 0), [])
@@ -118,19 +118,19 @@ class Symbolize(unittest.TestCase):
         result = run(SPOOR, "symbolize", image, "0", text=True)
         self.assertEqual(result.stdout, "0x0000000000000000 ?? (no code of the image)\n")
 
-    def test_authentication_codes_and_tags_are_stripped(self):
+    def test_authentication_codes_and_tags(self):
         image = self.build("AArch64")
         address = self.symbols(image)["at_leaf"][0]
         for code in (0x0023 << 48, 0x6b << 56, 0x7f5f << 48, 0xf000000000000000):
             self.assertEqual(len(self.frames(image, address | code)), 3, hex(code))
         self.assertEqual(self.frames(image, address | 1 << 55), [])
 
-    def test_a_label_without_size_names_what_follows(self):
+    def test_labels_without_size(self):
         image = self.build("Cortex-M")
         bare = self.symbols(image)["bare"][0] & ~1
         self.assertEqual(self.frames(image, bare + 4)[-1][0], "bare")
 
-    def test_a_shared_library_is_found_where_it_is_loaded(self):
+    def test_load_address_of_a_shared_library(self):
         library = self.path("lib.so")
         subprocess.run(["gcc", "-g", "-O1", "-fPIC", "-shared", "-nostdlib", SOURCE, "-o", library],
                        check=True)
@@ -141,7 +141,7 @@ class Symbolize(unittest.TestCase):
                          ("leaf", MARK["leaf"]))
         self.assertEqual(self.frames(library, address, "--base", hex(base)), [])
 
-    def test_names_are_demangled(self):
+    def test_demangled_names(self):
         source, image = self.path("a.cc"), self.path("a.elf")
         with open(source, "w", encoding="ascii") as f:
             f.write("namespace n { template <class T> struct S { static inline\n"
@@ -156,13 +156,13 @@ class Symbolize(unittest.TestCase):
 
     # ---- less information ----
 
-    def test_without_debugging_information_function_and_offset_are_shown(self):
+    def test_image_without_debugging_information(self):
         image = self.build("AArch64", "-g0")
         address = self.symbols(image)["outer"][0] + 4
         result = run(SPOOR, "symbolize", image, f"{address:x}", text=True)
         self.assertEqual(result.stdout, f"0x{address:016x} outer+0x4\n")
 
-    def test_without_symbols_only_code_is_known(self):
+    def test_image_without_symbols(self):
         image = self.build("x86-64", "-g0")
         address = self.symbols(image)["outer"][0]
         subprocess.run(["strip", image], check=True)
@@ -179,7 +179,7 @@ class Symbolize(unittest.TestCase):
         subprocess.run([objcopy, "--strip-all", image], check=True)
         return image, debug, objcopy, address
 
-    def test_a_debug_file_is_found_by_its_link_and_checksum(self):
+    def test_debug_file_by_link_and_checksum(self):
         for machine in ("x86-64", "i386", "Cortex-M"):
             with self.subTest(machine=machine):
                 image, debug, objcopy, address = self.stripped(machine)
@@ -192,7 +192,7 @@ class Symbolize(unittest.TestCase):
 
     # ---- code that the linker threw away ----
 
-    def test_functions_that_were_thrown_away_are_not_shown(self):
+    def test_discarded_functions(self):
         """At 4, where the code lies, seems to be what was thrown away."""
         source, image = self.path("gone.c"), self.path("gone.elf")
         with open(source, "w", encoding="ascii") as f:
@@ -213,7 +213,7 @@ class Symbolize(unittest.TestCase):
 
     # ---- logs ----
 
-    def test_a_log_gets_functions_behind_addresses_and_is_else_untouched(self):
+    def test_functions_added_to_a_log(self):
         image = self.build("Cortex-M")
         symbols = self.symbols(image)
         leaf, behind = symbols["at_leaf"][0] & ~1, symbols["last"][0] - 1 + symbols["last"][1]
@@ -227,14 +227,14 @@ class Symbolize(unittest.TestCase):
                                  place.encode(), leaf, leaf))
         self.assertEqual(self.rewrite(image, text), expected)
 
-    def test_lines_may_be_of_any_length(self):
+    def test_long_lines(self):
         image = self.build("x86-64", "-g0")
         start = self.symbols(image)["outer"][0]
         text = b"x" * 300000 + b" 0x%x" % start + b" y" * 300000 + b" 0x%x" % start
         self.assertEqual(self.rewrite(image, text),
                          text.replace(b"0x%x" % start, b"0x%x (outer+0x0)" % start))
 
-    def test_a_log_can_be_followed_before_its_line_ends(self):
+    def test_unfinished_lines_of_a_log(self):
         image = self.build("x86-64", "-g0")
         start = self.symbols(image)["outer"][0]
         with subprocess.Popen([SPOOR, "symbolize", image], stdin=subprocess.PIPE,
@@ -248,7 +248,7 @@ class Symbolize(unittest.TestCase):
             self.assertEqual(child.stdout.read(), b"")
         self.assertEqual(child.returncode, 0)
 
-    def test_json_of_a_log_has_the_numbers_of_lines(self):
+    def test_line_numbers_in_json(self):
         image = self.build("x86-64")
         start = self.symbols(image)["outer"][0]
         out = self.rewrite(image, b"\n#0 0x%x\nx 0x10\n#1 0x%x" % (start, start + 1), "--json")
@@ -264,7 +264,7 @@ class Symbolize(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (status, ""))
         self.assertEqual(result.stderr, f"spoor: {why}\n")
 
-    def test_bad_images_get_one_line(self):
+    def test_bad_images(self):
         image = self.build("x86-64")
         with open(image, "rb") as f:
             good = f.read()
@@ -285,7 +285,7 @@ class Symbolize(unittest.TestCase):
         self.refused(1, f"{self.directory}: Is a directory", self.directory, "1")
         self.refused(1, "/dev/null: not an ELF program or library", "/dev/null")
 
-    def test_damaged_images_are_read_as_far_as_they_make_sense(self):
+    def test_damaged_images(self):
         image = self.build("x86-64")
         with open(image, "rb") as f:
             good = f.read()
@@ -296,7 +296,7 @@ class Symbolize(unittest.TestCase):
             self.assertIn(result.returncode, (0, 1))
             self.assertEqual(result.stderr.count("\n"), result.returncode)
 
-    def test_wrong_usage_gets_one_line(self):
+    def test_wrong_usage(self):
         self.refused(2, "symbolize: an operand is missing (IMAGE): try 'spoor symbolize --help'")
         self.refused(2, "main: is not an address: give hexadecimal numbers, like 0x80012f4",
                      "/bin/true", "main")

@@ -73,7 +73,7 @@ class Unwind(unittest.TestCase):
 
     # ---- frames ----
 
-    def test_frames_are_printed_with_how_they_were_found(self):
+    def test_frames_and_how_they_were_found(self):
         stack = self.write("stack", b"".join(b"%08x: %08x\n" % (0x20001000 + 4 * i, word)
                                              for i, word in enumerate(self.stack())))
         self.assertEqual(self.unwind(self.registers(), stack),
@@ -82,25 +82,25 @@ class Unwind(unittest.TestCase):
                          f"#2   0x{self.start:08x} _start+0x4 [call-frame information]\n"
                          "end: nothing has called it\n")
 
-    def test_a_dump_may_come_from_standard_input(self):
+    def test_dump_from_standard_input(self):
         words = f"pc={self.fault},lr={self.middle | 1:#x} sp=536875008 xpsr=0x1000000"
         result = run(SPOOR, "unwind", self.image, "--regs", words, "--stack=-", "--json",
                      input=" ".join(f"{word:08x}" for word in self.stack()))
         self.assertEqual(json.loads(result.stdout)["end"], "bottom")
 
-    def test_the_image_may_have_been_loaded_elsewhere(self):
+    def test_image_loaded_elsewhere(self):
         low = 0x10000
         moved = self.registers(pc=self.fault + 0x5000, lr=self.middle + 0x5001)
         frames, end = self.ask(moved, [1, 2, 3, self.start + 0x5001], f"--base={low + 0x5000:#x}")
         self.assertEqual((frames[2][0], end), (self.start + 0x5000, "bottom"))
 
-    def test_a_call_to_nowhere_is_shown_with_its_caller(self):
+    def test_call_to_nowhere(self):
         behind = self.start + 2
         frames, end = self.ask(self.registers(pc=0, lr=behind | 1), self.stack())
         self.assertEqual(frames, [(0, False, "registers"), (behind, True, "link register")])
         self.assertEqual(end, "bottom")
 
-    def test_a_jump_to_nowhere_has_no_caller(self):
+    def test_jump_to_nowhere(self):
         """The link register is from an earlier call: one of a known function cannot have led there."""
         self.assertEqual(self.ask(self.registers(pc=0), self.stack()), ([(0, False, "registers")], "no-code"))
 
@@ -116,32 +116,32 @@ class Unwind(unittest.TestCase):
         self.assertEqual(end, "bottom", frames)
         self.assertEqual(frames, [(self.fault, False, "exception frame"), *self.all_frames()[1:]])
 
-    def test_an_exception_s_frame_is_peeled(self):
+    def test_exception_frame(self):
         self.check_exception(*self.exception(0xfffffff9))
         self.check_exception(*self.exception(0xfffffff1))
 
-    def test_floating_point_registers_and_padding_are_skipped(self):
+    def test_fp_registers_and_padding(self):
         self.check_exception(*self.exception(0xffffffe9, extended=[0] * 18))
         self.check_exception(*self.exception(0xfffffff9, psr=1 << 24 | 1 << 9, extended=[0]))
         self.check_exception(*self.exception(0xffffffe9, psr=1 << 24 | 1 << 9, extended=[0] * 19))
 
-    def test_registers_that_secure_code_left_are_skipped(self):
+    def test_registers_of_secure_code(self):
         registers, words = self.exception(0xffffffd9)
         self.check_exception(registers, [0xfefa125b, 0, 4, 5, 6, 7, 8, 9, 10, 11, *words])
         self.assertEqual(self.ask(registers, words), ([], "bad-exception"))
 
-    def test_the_process_stack_must_be_known(self):
+    def test_unknown_process_stack(self):
         registers, words = self.exception(0xfffffffd)
         self.assertEqual(self.ask(registers, words), ([], "no-register"))
         known = {**registers, "sp": 0x20008000, "psp": 0x20001000}
         self.assertEqual(self.ask(known, words, "--stack-base=0x20001000")[1], "bottom")
 
-    def test_what_is_no_exception_s_frame_is_not_taken_for_one(self):
+    def test_false_exception_frame(self):
         self.assertEqual(self.ask(*self.exception(0xfffffff9, psr=0)), ([], "bad-exception"))
 
     # ---- ends ----
 
-    def test_nothing_is_invented(self):
+    def test_no_invented_frames(self):
         first = self.all_frames()
         for registers, words, count, end in (
                 (self.registers(lr=0), self.stack(), 1, "bottom"),
@@ -156,7 +156,7 @@ class Unwind(unittest.TestCase):
         without = {name: value for name, value in self.registers().items() if name != "lr"}
         self.assertEqual(self.ask(without, self.stack()), (first[:1], "no-register"))
 
-    def test_what_never_returns_keeps_no_return_address(self):
+    def test_noreturn_function(self):
         """Until its first call it is in the link register; then that holds any call's that has returned."""
         called, behind = self.start + 8, self.stop + 4
         self.assertEqual(self.ask(self.registers(pc=self.stop, lr=called | 1), self.stack()),
@@ -174,7 +174,7 @@ class Unwind(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (status, ""))
         self.assertEqual(result.stderr, f"spoor: {why}\n")
 
-    def test_bad_input_gets_one_line(self):
+    def test_bad_input(self):
         stack, good = self.write("stack", b"\0" * 64), "--regs=pc=0x10000,sp=0x20000000"
         self.refused(2, "unwind: registers are missing: give --regs: try 'spoor unwind --help'", self.image)
         self.refused(2, "unwind: no stack: give --stack: try 'spoor unwind --help'", self.image, good)

@@ -38,7 +38,7 @@ def complete(*words):
 
 
 class Documents(unittest.TestCase):
-    def test_the_contract_s_options_are_there(self):
+    def test_options_of_the_contract(self):
         for line in read(os.path.join(HERE, "contract.txt")).splitlines():
             if line and not line.startswith("#"):
                 command, letter, name = line.split()
@@ -47,22 +47,22 @@ class Documents(unittest.TestCase):
                 if letter != "-":
                     self.assertEqual(options[name], letter, line)
 
-    def test_every_command_has_a_manual_page_with_the_same_options(self):
+    def test_options_of_manual_pages(self):
         self.assertEqual(len(commands()), 12)
         for command in commands():
             self.assertEqual(man_options(command), help_options(command), command)
 
-    def test_the_main_page_names_every_command(self):
+    def test_commands_of_the_main_page(self):
         page = read(os.path.join(MAN, "spoor.1"))
         self.assertEqual(re.findall(r"(?m)^\.BR spoor\\-(\w+) \(1\)$", page), commands())
 
-    def test_summaries_are_the_same_in_help_and_pages(self):
+    def test_summaries_of_help_and_pages(self):
         for command in commands():
             summary = re.search(r"(?m)^spoor \w+: (.*)\.$", run(SPOOR, command, "--help").stdout)[1]
             page = read(os.path.join(MAN, f"spoor-{command}.1"))
             self.assertIn(f"spoor\\-{command} \\- {summary}\n", page)
 
-    def test_no_placeholder_is_left_and_groff_has_no_complaint(self):
+    def test_placeholders_and_groff(self):
         for name in ["spoor"] + [f"spoor-{command}" for command in commands()]:
             path = os.path.join(MAN, name + ".1")
             self.assertNotRegex(read(path), r"(?m)^@")
@@ -70,7 +70,7 @@ class Documents(unittest.TestCase):
                 result = run("groff", "-man", "-Tutf8", "-ww", "-z", path)
                 self.assertEqual((result.returncode, result.stderr), (0, ""), name)
 
-    def test_the_explain_page_explains_each_refusal_of_the_planner(self):
+    def test_refusals_on_the_explain_page(self):
         header = read(os.path.join(SOURCE, "src", "plan", "plan.h"))
         tags = re.findall(r'REFUSED_\w+,\s*/\* "([a-z-]+)"', header)
         page = read(os.path.join(MAN, "spoor-explain.1")).replace("\\-", "-")
@@ -78,12 +78,12 @@ class Documents(unittest.TestCase):
         for tag in tags:
             self.assertRegex(page, rf"(?m)^\.TP\n\.B {tag}\n[A-Z].{{20,}}\.$")
 
-    def test_help_fits_80_columns(self):
+    def test_width_of_help(self):
         for words in [["--help"]] + [[command, "--help"] for command in commands()]:
             for line in run(SPOOR, *words).stdout.splitlines():
                 self.assertLess(len(line), 80, line)
 
-    def test_completion_offers_commands_options_and_values(self):
+    def test_completion(self):
         self.assertEqual(complete("spoor", "re"), ["record", "replay", "report"])
         for command in commands():
             offered = {word.rstrip("=").removeprefix("--") for word in complete("spoor", command, "--")}

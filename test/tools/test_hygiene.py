@@ -45,19 +45,19 @@ class Hygiene(unittest.TestCase):
                  if pattern.search(line)]
         self.assertEqual(found, [])
 
-    def test_no_path_of_a_machine(self):
+    def test_paths_of_a_machine(self):
         self.absent(PLACES)
 
-    def test_no_host_to_download_from(self):
+    def test_download_hosts(self):
         self.absent(HOSTS)
 
-    def test_no_file_is_left_over(self):
+    def test_left_over_files(self):
         self.assertEqual([name for name in tracked() if LEFT_OVER.search(name)], [])
 
-    def test_no_note_of_something_left_undone(self):
+    def test_notes_of_undone_work(self):
         self.absent(UNDONE)
 
-    def test_the_patterns_would_find_something(self):
+    def test_patterns_match_examples(self):
         for pattern, text in ((PLACES, "cd /wor" + "k/x"), (HOSTS, "https://pypi" + ".org/"),
                               (UNDONE, "/* TO" + "DO: later */")):
             self.assertTrue(pattern.search(text))
@@ -67,7 +67,7 @@ class Hygiene(unittest.TestCase):
         for name in ("meson.build", "test/meson.build", "src/core/a.c", "src/elf/core.c", "test/unit/cmd/cases/a.info"):
             self.assertFalse(LEFT_OVER.search(name), name)
 
-    def test_links_between_documents_lead_somewhere(self):
+    def test_links_between_documents(self):
         for name in tracked():
             if not name.endswith(".md"):
                 continue
@@ -76,7 +76,7 @@ class Hygiene(unittest.TestCase):
                 self.assertTrue(os.path.exists(os.path.join(os.path.dirname(path), target)),
                                 f"{name}: {target}")
 
-    def test_the_tests_that_documents_name_are_there(self):
+    def test_tests_named_in_documents(self):
         text = read(os.path.join(SOURCE, "doc", "TESTING.md"))
         named = re.findall(r"`([\w/]+(?:\.\w+)?): ([^`]+)`", text)
         self.assertGreater(len(named), 40)

@@ -13,32 +13,32 @@ class Layers(unittest.TestCase):
                 write(source, path, text)
             return run(tool("check-layers"), source)
 
-    def test_the_source_keeps_to_its_layers(self):
+    def test_layers_of_the_source(self):
         result = run(tool("check-layers"), os.path.join(SOURCE, "src"))
         self.assertEqual(result.returncode, 0, result.stdout)
 
-    def test_allowed_includes_pass(self):
+    def test_allowed_includes(self):
         result = self.check({"elf/a.c": '#include "base/err.h"\n#include "elf/b.h"\n#include <stdio.h>\n',
                              "arch/x/y.c": '#include "wire/ring.h"\n#include "made.inc"\n'})
         self.assertEqual(result.returncode, 0, result.stdout)
 
-    def test_a_layer_above_is_refused_with_its_place(self):
+    def test_include_of_a_layer_above(self):
         result = self.check({"base/deep/a.c": '\n#include <stdio.h>\n#  include "cmd/say.h"\n'})
         self.assertEqual(result.returncode, 1)
         self.assertIn("base/deep/a.c:3: base must not include \"cmd/say.h\"", result.stdout)
 
-    def test_ways_around_the_name_of_a_folder_are_refused(self):
+    def test_ways_around_folder_names(self):
         for include in ('"../cmd/say.h"', '"say.h"', '"./say.h"'):
             self.assertEqual(self.check({"base/a.h": f"#include {include}\n"}).returncode, 1, include)
 
-    def test_an_unknown_folder_is_refused(self):
+    def test_unknown_folder(self):
         self.assertEqual(self.check({"misc/a.c": "\n"}).returncode, 1)
 
-    def test_the_guest_needs_no_c_library(self):
+    def test_guest_without_c_library(self):
         self.assertEqual(self.check({"agent/a.S": "#include <stdint.h>\n"}).returncode, 0)
         self.assertEqual(self.check({"agent/a.S": "#include <string.h>\n"}).returncode, 1)
 
-    def test_nothing_checked_is_no_success(self):
+    def test_empty_check_fails(self):
         self.assertEqual(self.check({"base/notes.txt": ""}).returncode, 1)
 
 

@@ -49,19 +49,19 @@ class Long(unittest.TestCase):
     def everything(self):
         return self.long | {"build-sanitize"} | {f"round {n}" for n in (1, 2, 3, 4)}
 
-    def test_without_parts_all_is_run(self):
+    def test_run_without_parts(self):
         self.assertEqual({name for _, name in self.listed("1/1")}, self.everything())
 
-    def test_each_piece_is_in_exactly_one_part(self):
+    def test_one_part_per_piece(self):
         for parts in (2, 7):
             names = [name for number in range(1, parts + 1) for _, name in self.listed(f"{number}/{parts}")]
             self.assertEqual(sorted(names), sorted(self.everything()))
 
-    def test_parts_take_equally_long(self):
+    def test_equal_times_of_parts(self):
         sums = [sum(int(seconds) for seconds, _ in self.listed(f"{number}/2", "--rounds=5")) for number in (1, 2)]
         self.assertLess(max(sums) - min(sums), max(sums) / 4)
 
-    def test_what_has_run_is_counted(self):
+    def test_count_of_run_tests(self):
         result = self.run_long()
         with open(os.path.join(self.build, "ran"), encoding="utf-8") as lines:
             self.assertEqual({line.strip() for line in lines}, self.long)
@@ -69,11 +69,11 @@ class Long(unittest.TestCase):
                          f"{len(self.long) + 1 + 4 * 30} passed, 0 failed, 0 skipped")
         self.assertEqual(result.returncode, 0)
 
-    def test_a_part_that_is_not_there_is_refused(self):
+    def test_missing_part(self):
         for shard in ("0/2", "3/2", "2", "a/b"):
             self.assertEqual(self.run_long(f"--shard={shard}").returncode, 2)
 
-    def test_the_table_of_durations_can_be_read(self):
+    def test_table_of_durations(self):
         with open(os.path.join(SOURCE, "test", "durations.txt"), encoding="utf-8") as lines:
             for line in lines:
                 self.assertRegex(line, r"^(#.*|\d+ \S.*)$")

@@ -16,7 +16,7 @@ def listed(purpose):
 
 
 class Packages(unittest.TestCase):
-    def test_every_line_has_a_package_and_known_purposes(self):
+    def test_packages_and_purposes_of_each_line(self):
         lines = [line for line in read(os.path.join(SOURCE, "tools", "packages.txt")).splitlines()
                  if line and not line.startswith("#")]
         names = []
@@ -27,24 +27,24 @@ class Packages(unittest.TestCase):
             self.assertLessEqual(set(purposes.split(",")), set(PURPOSES), line)
         self.assertEqual(len(names), len(set(names)))
 
-    def test_the_tool_lists_each_purpose(self):
+    def test_list_of_each_purpose(self):
         for purpose in PURPOSES:
             self.assertTrue(listed(purpose), purpose)
         self.assertEqual(run(tool("packages"), "list", "lunch").returncode, 2)
 
-    def test_readme_names_exactly_what_builds_need(self):
+    def test_build_packages_in_readme(self):
         readme = read(os.path.join(SOURCE, "README.md"))
         quoted = re.findall(r"apt-get install((?:[^\n]*\\\n)*[^\n]*)", readme)
         self.assertEqual([sorted(re.sub(r"\\\n|#.*", " ", names).split()) for names in quoted],
                          [sorted(listed(purpose)) for purpose in ("build", "cross", "package")])
 
-    def test_debian_control_names_what_builds_need(self):
+    def test_build_packages_in_debian_control(self):
         control = read(os.path.join(SOURCE, "debian", "control"))
         field = re.search(r"(?m)^Build-Depends:((?:.*\n)(?:[ ].*\n)*)", control)[1]
         names = {re.sub(r"[:(].*", "", name).strip() for name in field.split(",")}
         self.assertEqual(names - {"debhelper-compat"}, set(listed("build")) - BUILD_ESSENTIAL)
 
-    def test_make_installs_from_the_list_only(self):
+    def test_make_installs_listed_packages(self):
         makefile = read(os.path.join(SOURCE, "Makefile"))
         self.assertIn("tools/packages install", makefile)
         for path in ("Makefile", ".ci/run", "tools/demo"):

@@ -44,14 +44,14 @@ def run(*outcomes):
 
 
 class Parts(unittest.TestCase):
-    def test_all_that_ran_have_passed(self):
+    def test_all_passed(self):
         self.assertEqual(run((0, "one\n"), (0, "two\n"))[0], 0)
 
-    def test_one_that_cannot_run_makes_it_skipped_and_says_why(self):
+    def test_skipped_part(self):
         self.assertEqual(run((0, "one\n"), (77, "so\nno gdb\n"), (0, "")),
                          (scripts.SKIP, "1 of 3 cannot run there: 1.py: no gdb"))
 
-    def test_one_that_fails_fails_whatever_the_others_do(self):
+    def test_failed_part(self):
         with self.assertRaisesRegex(Failure, "failed: 1.py"):
             run((77, "no gdb\n"), (1, ""), (0, ""))
 

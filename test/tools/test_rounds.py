@@ -40,37 +40,37 @@ class Rounds(unittest.TestCase):
             os.remove(ran)
         return result.stdout.splitlines(), result.returncode, names
 
-    def test_suites_that_trace_run_in_each_round_with_its_seed(self):
+    def test_suites_of_each_round(self):
         self.describe([("a", ["trace"], 0), ("b", ["real"], 0), ("c", ["fault"], 0), ("d", ["unit"], 0)])
         lines, status, ran = self.rounds("--rounds=2", "--seed=7")
         self.assertEqual((lines[-1], status), ("6 passed, 0 failed, 0 skipped", 0))
         self.assertEqual(sorted(ran), [(name, seed) for name in "abc" for seed in "78"])
         self.assertIn("seed 7", lines[0])
 
-    def test_the_order_is_random_and_the_seed_s(self):
+    def test_random_order_by_seed(self):
         self.describe([(str(n), ["trace"], 0) for n in range(8)])
         orders = [self.rounds("--rounds=1", f"--seed={seed}")[2] for seed in (1, 1, 2)]
         self.assertEqual(orders[0], orders[1])
         self.assertNotEqual([name for name, _ in orders[0]], [name for name, _ in orders[2]])
 
-    def test_failures_are_told_with_their_seed(self):
+    def test_seed_of_failures(self):
         self.describe([("good", ["trace"], 0), ("bad", ["fault"], 1)])
         lines, status, _ = self.rounds("--rounds=2", "--seed=5")
         self.assertEqual((lines[-1], status), ("2 passed, 2 failed, 0 skipped", 1))
         self.assertIn("failed: bad (status 1) with seed 6", lines)
         self.assertIn("failed 2 times: bad", lines)
 
-    def test_skips_neither_pass_nor_fail(self):
+    def test_skipped_tests(self):
         self.describe([("a", ["trace"], 0), ("b", ["trace"], 77)])
         lines, status, _ = self.rounds("--rounds=1")
         self.assertEqual((lines[-1], status), ("1 passed, 0 failed, 1 skipped", 0))
 
-    def test_some_rounds_may_run_alone_with_their_seeds(self):
+    def test_single_rounds_by_seed(self):
         self.describe([("a", ["trace"], 0)])
         lines, _, ran = self.rounds("--rounds=5", "--only=2,5", "--seed=10")
         self.assertEqual((lines[-1], ran), ("2 passed, 0 failed, 0 skipped", [("a", "11"), ("a", "14")]))
 
-    def test_each_round_takes_one_way_of_building_by_its_seed(self):
+    def test_one_build_per_round_by_seed(self):
         self.describe([(f"a ({way})", ["trace"], 0) for way in "xyz"] + [("b (x)", ["fault"], 0), ("b (y)", ["fault"], 0)])
         rounds = [self.rounds("--rounds=1", f"--seed={seed}")[2] for seed in (1, 1, 2, 3, 4)]
         self.assertEqual({len(ran) for ran in rounds}, {3})
@@ -78,17 +78,17 @@ class Rounds(unittest.TestCase):
         self.assertGreater(len({words[1] for ran in rounds for words in ran if words[0] == "a"}), 1)
         self.assertEqual(len(self.rounds("--rounds=1", "--all-ways")[2]), 5)
 
-    def test_one_test_may_be_repeated_alone(self):
+    def test_single_test_repeated(self):
         self.describe([("a", ["trace"], 0), ("b", ["trace"], 0)])
         self.assertEqual(self.rounds("--rounds=1", "--seed=9", "--test=b")[2], [("b", "9")])
 
-    def test_the_longest_tests_are_told_with_their_times(self):
+    def test_times_of_the_longest_tests(self):
         self.describe([("a", ["trace"], 0), ("b", ["trace"], 0)])
         lines, _, _ = self.rounds("--rounds=1", "--longest=1")
         self.assertRegex(lines[2], r"^ *\d+\.\d s, \d+\.\d s of work: [ab]$")
         self.assertEqual(len(lines), 4)
 
-    def test_nothing_is_no_success(self):
+    def test_empty_run_fails(self):
         self.describe([])
         lines, status, _ = self.rounds("--rounds=1")
         self.assertEqual((lines[-1], status), ("0 passed, 0 failed, 0 skipped", 1))

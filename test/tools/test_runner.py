@@ -45,52 +45,52 @@ class Runner(unittest.TestCase):
     def test_all_passed(self):
         self.assertEqual(self.runner(self.build("a", ["OK", "OK"])), ("2 passed, 0 failed, 0 skipped", 0))
 
-    def test_skipped_is_no_failure(self):
+    def test_skipped_tests(self):
         self.assertEqual(self.runner(self.build("a", ["OK", "SKIP"])),
                          ("1 passed, 0 failed, 1 skipped", 0))
 
-    def test_who_is_skipped_is_named_and_says_why(self):
+    def test_names_and_reasons_of_skipped_tests(self):
         lines, _ = self.lines_of(self.build("a", ["OK", "SKIP", "EXPECTEDFAIL"]))
         self.assertEqual(lines[:-1], ["skipped: t1 (why 1)", "known limit: t2"])
 
-    def test_who_fails_is_named_with_what_it_said(self):
+    def test_names_and_output_of_failed_tests(self):
         lines, _ = self.lines_of(self.build("a", ["OK", "FAIL"], 1))
         self.assertEqual(lines[:-1], ["failed: t1 (FAIL)", "    first", "    why 1"])
 
-    def test_a_directory_that_was_never_set_up_is_skipped(self):
+    def test_directory_without_setup(self):
         lines, status = self.lines_of(self.build("a", ["OK"]), "--", "never", "--setup=x")
         self.assertEqual((lines, status), (["skipped: all tests of never (it is not set up)",
                                             "1 passed, 0 failed, 1 skipped"], 0))
         self.assertEqual(self.runner("never"), ("0 passed, 0 failed, 1 skipped", 1))
 
-    def test_a_known_limit_is_neither_passed_nor_failed(self):
+    def test_known_limits(self):
         self.assertEqual(self.runner(self.build("a", ["OK", "EXPECTEDFAIL"])),
                          ("1 passed, 0 failed, 1 skipped", 0))
 
-    def test_every_other_result_is_a_failure(self):
+    def test_other_results_are_failures(self):
         for bad in ("FAIL", "TIMEOUT", "ERROR", "UNEXPECTEDPASS", "INTERRUPT"):
             self.assertEqual(self.runner(self.build(bad, ["OK", bad], 1)),
                              ("1 passed, 1 failed, 0 skipped", 1))
 
-    def test_directories_add_up(self):
+    def test_sum_of_directories(self):
         a, b = self.build("a", ["OK", "FAIL"], 1), self.build("b", ["OK", "SKIP"])
         self.assertEqual(self.runner(a, "--setup=x", "--", b), ("2 passed, 1 failed, 1 skipped", 1))
 
-    def test_a_meson_that_fails_without_results_is_a_failure(self):
+    def test_meson_failure_without_results(self):
         self.assertEqual(self.runner(self.build("a", None, 2)), ("0 passed, 1 failed, 0 skipped", 1))
         self.assertEqual(self.runner(self.build("b", ["OK"], 2)), ("1 passed, 1 failed, 0 skipped", 1))
 
-    def test_no_tests_are_no_success(self):
+    def test_empty_run_fails(self):
         self.assertEqual(self.runner(self.build("a", [])), ("0 passed, 1 failed, 0 skipped", 1))
 
-    def test_each_directory_has_a_time(self):
+    def test_time_of_each_directory(self):
         a, b = self.build("a", ["OK", "FAIL"], 1), self.build("b", ["OK"])
         path = os.path.join(self.top.name, "bin") + ":" + os.environ["PATH"]
         printed = run(tool("run-tests"), a, "--", b, env={**os.environ, "PATH": path}).stdout
         self.assertRegex(printed, r"(?m)^\S*/a: 2 tests in 0:\d\d minutes$")
         self.assertRegex(printed, r"(?m)^\S*/b: 1 tests in 0:\d\d minutes$")
 
-    def test_results_of_an_earlier_run_do_not_count(self):
+    def test_results_of_an_earlier_run(self):
         directory = self.build("a", None, 1)
         write(directory, "meson-logs/counted.json", json.dumps({"name": "old", "result": "OK"}))
         self.assertEqual(self.runner(directory), ("0 passed, 1 failed, 0 skipped", 1))

@@ -27,12 +27,12 @@ class Slowest(unittest.TestCase):
     def slowest(self, *words):
         return run(os.path.join(self.tools, "slowest"), *words, self.build).stdout.splitlines()
 
-    def test_tests_and_steps_come_by_their_time(self):
+    def test_order_of_tests_and_steps(self):
         self.assertEqual([line.strip() for line in self.slowest("--count=2")],
                          [f"{self.build}: tests: 3, 15 s in all", "12.4 s  a: b", "2.6 s  c",
                           f"{self.build}: steps of the build: 2, 2 s in all", "1.5 s  x.o", "0.3 s  y.o"])
 
-    def test_the_table_keeps_what_is_known_and_gets_what_is_new(self):
+    def test_updated_table(self):
         self.slowest("--update")
         with open(self.table, encoding="utf-8") as lines:
             self.assertEqual([line.rstrip() for line in lines][1:], ["400 a round", "12 a: b", "7 other"])

@@ -21,10 +21,10 @@ class Suites(unittest.TestCase):
     def setUp(self):
         self.tests = described()
 
-    def test_each_test_has_one_of_them(self):
+    def test_one_suite_per_test(self):
         self.assertEqual([name for name, suites in self.tests.items() if len(suites & WHEN) != 1], [])
 
-    def test_each_test_says_besides_what_kind_it_is(self):
+    def test_kind_of_each_test(self):
         self.assertEqual([name for name, suites in self.tests.items() if not suites - WHEN - {"spoor"}], [])
 
     def trace_tests(self):
@@ -35,12 +35,12 @@ class Suites(unittest.TestCase):
                 yield found[1], found[2], suites
 
     @unittest.skipUnless(os.path.exists("/usr/bin/clang") and os.path.exists("/usr/bin/musl-gcc"), "a compiler is missing")
-    def test_each_way_of_building_is_in_make_check(self):
+    def test_builds_of_make_check(self):
         ways = {way for _, way, _ in self.trace_tests()}
         self.assertGreater(len(ways), 50)
         self.assertEqual(ways - {way for _, way, suites in self.trace_tests() if "long" not in suites}, ONLY_LONG)
 
-    def test_each_program_is_in_make_check_fast(self):
+    def test_programs_of_make_check_fast(self):
         titles = {title for title, _, _ in self.trace_tests()}
         self.assertEqual(titles - {title for title, _, suites in self.trace_tests() if "fast" in suites}, set())
 

@@ -15,15 +15,15 @@ class Usage(unittest.TestCase):
         self.assertEqual(result.stderr, f"spoor: {line}\n")
         self.assertEqual(result.returncode, status)
 
-    def test_an_unknown_command_names_the_nearest(self):
+    def test_unknown_command(self):
         self.refused(2, "reprot: unknown command (did you mean 'report'?): try 'spoor --help'", "reprot")
         self.refused(2, "frobnicate: unknown command: try 'spoor --help'", "frobnicate")
 
-    def test_an_unknown_option_names_the_nearest(self):
+    def test_unknown_option(self):
         self.refused(2, "report: unknown option '--jsn' (did you mean '--json'?):"
                      " try 'spoor report --help'", "report", "--jsn")
 
-    def test_record_ends_with_125_as_2_could_be_the_program_s(self):
+    def test_status_125_of_record(self):
         self.refused(125, "record: unknown option '--ouput' (did you mean '--output'?):"
                      " try 'spoor record --help'", "record", "--ouput=x", "--", "true")
         self.refused(125, "record: an operand is missing (PROGRAM): try 'spoor record --help'",
@@ -31,7 +31,7 @@ class Usage(unittest.TestCase):
         self.refused(125, "record: option '--buffer': '3T' is not a size up to 1G, like 64K:"
                      " try 'spoor record --help'", "record", "--buffer", "3T", "true")
 
-    def test_operands_are_counted(self):
+    def test_count_of_operands(self):
         for view in VIEWS:
             result = run(SPOOR, view, "a", "b", "c")
             self.assertEqual(result.returncode, 2)
@@ -40,13 +40,13 @@ class Usage(unittest.TestCase):
         self.refused(2, "explain: an operand is missing (BINARY|PID): try 'spoor explain --help'",
                      "explain")
 
-    def test_attach_wants_one_process(self):
+    def test_operands_of_attach(self):
         self.refused(2, "attach: no process: give its PID", "attach")
         self.refused(2, "x: is not a process id: 'ps' and 'pgrep' show them", "attach", "x")
         self.refused(2, "attach: only one process at a time: give --pid or PID", "attach", "-p", "1",
                      "2")
 
-    def test_ctl_wants_a_process_and_a_command(self):
+    def test_operands_of_ctl(self):
         self.refused(2, "ctl: an operand is missing (PID): try 'spoor ctl --help'", "ctl")
         self.refused(2, "ctl: no command: give pause, resume, filter, snapshot, status or stop", "ctl", "1")
         self.refused(2, "x: is not a process id: it is that of the recorded program", "ctl", "x", "pause")
@@ -55,26 +55,26 @@ class Usage(unittest.TestCase):
         self.refused(2, "ctl: pause: takes no options: -F, -N and -M go with 'filter'", "ctl", "1", "pause",
                      "-F", "f")
 
-    def test_detach_wants_one_process(self):
+    def test_operands_of_detach(self):
         self.refused(2, "detach: an operand is missing (PID): try 'spoor detach --help'", "detach")
         self.refused(2, "x: is not a process id: 'ps' and 'pgrep' show them", "detach", "x")
 
-    def test_control_characters_do_not_break_the_line(self):
+    def test_control_characters(self):
         self.refused(2, "a?b?[31m: unknown command: try 'spoor --help'", "a\nb\x1b[31m")
 
-    def test_help_goes_to_standard_output_and_succeeds(self):
+    def test_help(self):
         for words in (["--help"], ["-h"], ["help"], ["help", "record"], ["record", "--help"],
                       ["report", "-h"], ["record", "--help", "--nonsense"]):
             result = run(SPOOR, *words)
             self.assertEqual((result.returncode, result.stderr), (0, ""), words)
             self.assertTrue(result.stdout.startswith("usage: spoor "), words)
 
-    def test_without_a_command_help_goes_to_standard_error(self):
+    def test_help_without_a_command(self):
         result = run(SPOOR)
         self.assertEqual((result.returncode, result.stdout), (2, ""))
         self.assertTrue(result.stderr.startswith("usage: spoor "))
 
-    def test_a_full_disk_is_told(self):
+    def test_full_disk(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
             result = subprocess.run([SPOOR, "--help"], stdout=full, stderr=subprocess.PIPE,
                                     text=True, check=False)
