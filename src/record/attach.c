@@ -88,7 +88,7 @@ static int foresee(struct recording *r, struct err *err) {
     struct attached *a = r->ctx;
     space_unref(a->space);
     a->space = NULL;
-    int rc = tracer_foresee(r->tracer, r->pid, &a->space, err);
+    int rc = tracer_prepare(r->tracer, r->pid, &a->space, err);
     return rc < 0 ? rc : recording_check(r, err);
 }
 

@@ -36,7 +36,7 @@ static int obey_pause(struct recording *r, struct control_answer *ret, struct er
 
 static int obey_resume(struct recording *r, struct control_answer *ret, struct err *err) {
     uint64_t ns;
-    int rc = tracer_go_on(r->tracer, &ns, err);
+    int rc = tracer_unpause(r->tracer, &ns, err);
     say(ret, "recording: ");
     say_pause(r, ns, ret);
     return rc;
@@ -46,7 +46,8 @@ static int obey_filter(struct recording *r, const struct request *request,
                        struct control_answer *ret, struct err *err) {
     bool restore = filter_is_empty(&request->filter);
     uint64_t ns;
-    int rc = tracer_choose(r->tracer, restore ? &r->options->filter : &request->filter, &ns, err);
+    int rc =
+        tracer_change_filter(r->tracer, restore ? &r->options->filter : &request->filter, &ns, err);
     if (rc < 0)
         return rc;
     say(ret, "filter: %zu functions, ", catalog_selected(r->catalog));

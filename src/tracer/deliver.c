@@ -1,3 +1,5 @@
+#include "tracer/deliver.h"
+
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -5,7 +7,8 @@
 #include "patch/patcher.h"
 #include "patch/settle.h"
 #include "target/status.h"
-#include "tracer/tracer_parts.h"
+#include "tracer/stopping.h"
+#include "tracer/syscall_resume.h"
 
 bool deliver_is_fault(pid_t tid, int sig) {
     siginfo_t info;
@@ -144,7 +147,7 @@ static void mend_ended_call(const struct task *task) {
         thread_set_regs(task->tid, &regs);
 }
 
-void deliver_mend_call(struct task *task) {
+void deliver_restart_syscall(struct task *task) {
     struct regs regs;
     if (is_call_stop(task->status)) {
         mend_ended_call(task);
@@ -155,7 +158,7 @@ void deliver_mend_call(struct task *task) {
     bool unnoticed = is_unnoticed(task), looked = unnoticed && !is_as_before(task, &regs);
     bool again = looked && thread_restart_interrupted(task->tid, &task->past, &regs);
     if (looked && !again)
-        rests_note(task, &regs);
+        syscall_resume_note(task, &regs);
     task->past.was_whole = unnoticed && !again && !task->is_cut;
     task->past.whole = regs;
     bool mend = unnoticed && (again || task->is_cut) && !status_signal_pending(task->tid);

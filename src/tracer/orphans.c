@@ -1,21 +1,12 @@
-/*
- * Children whose parent was killed before it could tell of them.
- *
- * The kernel lets a fork's child run (we see its first stop) before the parent comes to its fork
- * event, and a parent that is killed in between never does. Nothing says then whose child it is:
- * its parent by now is whoever takes in orphans. But its registers are a copy, and one of them is
- * what its maker's lane was found by (keys.h); so is its memory, where that leads to the lane. So
- * these and the spaces of the killed are remembered for a while.
- */
+#include "tracer/orphans.h"
+
 #include <string.h>
-#include <sys/wait.h>
 
 #include "arch/agent.h"
 #include "target/memory.h"
 #include "target/status.h"
-#include "tracer/tracer_parts.h"
 
-void orphans_remember(struct tracer *t, struct task *killed) {
+void orphans_note_killed(struct tracer *t, struct task *killed) {
     if (killed->remembered) /* when it was about to end */
         return;
     killed->remembered = true;
@@ -56,7 +47,7 @@ static const struct grave *find_grave(const struct tracer *t, uint64_t mark, pid
     return NULL;
 }
 
-void orphans_adopt(struct tracer *t) {
+void orphans_identify(struct tracer *t) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (!is_unknown_newborn(k) || !k->stopped || status_process_of(k->tid) != k->tid)
             continue; /* a thread dies with its process */
@@ -68,7 +59,7 @@ void orphans_adopt(struct tracer *t) {
             continue;
         k->pid = k->tid;
         if (g->space)
-            family_inherit(k, g->space, false);
+            task_inherit_space(k, g->space, false);
     }
 }
 

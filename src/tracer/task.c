@@ -1,5 +1,7 @@
 #include "tracer/task.h"
 
+#include "patch/space_lifecycle.h"
+
 enum { BUCKETS = sizeof(((struct tasks *)0)->buckets) / sizeof(struct task *) };
 
 static size_t bucket_of(pid_t tid) { return (size_t)tid % BUCKETS; }
@@ -19,6 +21,19 @@ struct task *tasks_add(struct tasks *tasks, pid_t tid) {
     *head = t;
     tasks->count++;
     return t;
+}
+
+void task_inherit_space(struct task *child, struct space *space, bool shared) {
+    if (shared) {
+        child->space = space_ref(space);
+        return;
+    }
+    child->forked = true;
+    if (!space->agent)
+        return; /* nothing of spoor is in it */
+    child->space = space_fork(space, child->tid, NULL);
+    if (!child->space)
+        child->sink = space_sink(space);
 }
 
 void tasks_remove(struct tasks *tasks, struct task *task) {

@@ -2,6 +2,9 @@
 #ifndef SPOOR_TRACER_TASK_H
 #define SPOOR_TRACER_TASK_H
 
+#include <signal.h>
+#include <sys/ptrace.h>
+
 #include "arch/rest.h"
 #include "patch/space.h"
 #include "ring/lanes.h"
@@ -19,7 +22,7 @@ struct task {
     struct slot *slot;    /* NULL: untraced */
     uint32_t stream;      /* in the trace, with a slot */
     uint64_t mark;        /* keys_mark(), since it has one */
-    bool remembered;      /* by orphans_remember() */
+    bool remembered;      /* by orphans_note_killed() */
     pid_t maker;          /* 0: not known */
     struct span stack;    /* that its maker has given it; empty: not known */
     struct span readable; /* of its own stack (own_stack()); empty: not known, or not asked */
@@ -69,6 +72,32 @@ struct task {
     struct thread_past past;
     struct task *next;
 };
+
+/* Whether it cannot run the program's code before its next report has been answered. */
+static inline bool task_stands_still(const struct task *k) {
+    return k->stopped || k->held || k->vfork_child || k->exiting || k->stuck;
+}
+/* It stands at the start of a new program, which is not answered yet: it has a memory of its own,
+ * and belongs to the space it had before only because of that. */
+static inline bool task_is_at_exec(const struct task *k) {
+    return k->stopped && k->status >> 16 == PTRACE_EVENT_EXEC;
+}
+static inline bool task_is_stopped_in(const struct task *k, const struct space *space) {
+    return k->space == space && k->stopped && !task_is_at_exec(k);
+}
+/* Whether it, stopped, may make a remote call: not within a system call, nor before a signal. */
+static inline bool task_may_call(const struct task *k) {
+    return k->status >> 16 == PTRACE_EVENT_STOP;
+}
+static inline bool is_stop_signal(int sig) {
+    return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
+}
+/* Whether a stop that wait() has reported so is a syscall-stop. */
+static inline bool is_call_stop(int status) { return status >> 8 == (SIGTRAP | 0x80); }
+/* A newborn may be reported before its parent's event tells its pid: then it waits. */
+static inline bool is_unknown_newborn(const struct task *k) { return !k->ready && !k->pid; }
+/* CHILD has SPACE itself (SHARED), or a copy. */
+void task_inherit_space(struct task *child, struct space *space, bool shared);
 
 /* Stops it, as soon as it can be. */
 static inline void task_interrupt(struct task *task) {

@@ -1,11 +1,4 @@
 /*
- * Traps: breakpoints of ours (plan/window/traps.c says where). A thread that comes to one raises SIGTRAP,
- * which the tracer takes for itself: it sends the thread on to the trampoline, where the stub
- * writes the event as everywhere. The breakpoint stays, so that no other thread passes it unseen.
- *
- *     thread        … int3 ─▶ stopped                     stub, instruction, back …
- *     tracer                  pc := trampoline, go on ─┘
- *
  * SIGTRAP is the program's, too. It must not notice that it was raised, but the kernel has more
  * trouble with a fault that is blocked or ignored than with others (force_sig_info_to_task() in
  * kernel/signal.c): it unblocks it and resets its action to the default, and what was there is
@@ -21,6 +14,8 @@
  * A thread may be stopped for another reason between the breakpoint and its report. It stands
  * behind the breakpoint then, where nothing is: it goes on until it has reported.
  */
+#include "tracer/traps.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -34,7 +29,7 @@
 #include "select/trap_limit.h"
 #include "target/memory.h"
 #include "target/status.h"
-#include "tracer/tracer_parts.h"
+#include "tracer/stopping.h"
 
 static const uint64_t TRAP_BIT = UINT64_C(1) << (SIGTRAP - 1);
 static const unsigned long DEFAULT = 0, IGNORE = 1; /* handlers */
@@ -151,7 +146,7 @@ void traps_resume(struct tracer *t, struct task *task, int sig) {
         thread_continue_to_call(task->tid, sig);
 }
 
-void traps_ignore_again(struct task *task) {
+void traps_restore_ignore(struct task *task) {
     if (task->owes_ignore)
         set_action(task->space, task->tid, &task->action);
     task->owes_ignore = false;
@@ -166,7 +161,7 @@ static bool call_alone(struct tracer *t, struct task *task) {
     stop_space(t, space);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (k->space == space && k->stopped && k->tid != tid)
-            traps_ignore_again(k);
+            traps_restore_ignore(k);
     task = tasks_find(&t->tasks, tid);
     bool here = task && thread_finish_call(tid, NULL) == 0;
     if (here)
@@ -176,7 +171,7 @@ static bool call_alone(struct tracer *t, struct task *task) {
     return here;
 }
 
-bool traps_at_call(struct tracer *t, struct task *task) {
+bool traps_at_syscall(struct tracer *t, struct task *task) {
     struct thread_call_stop stop;
     if (!thread_at_call(task->tid, &stop)) {
         note_result(t, task);
@@ -187,7 +182,7 @@ bool traps_at_call(struct tracer *t, struct task *task) {
     return !alone || call_alone(t, task);
 }
 
-bool traps_ignore(const struct task *task, int sig) {
+bool traps_is_ignored(const struct task *task, int sig) {
     siginfo_t info;
     return sig == SIGTRAP && task->space && task->space->traps.any &&
            task->action.handler == IGNORE &&
@@ -256,11 +251,10 @@ static bool is_about_to_report(const struct task *task, const struct regs *regs)
            !(mask & TRAP_BIT);
 }
 
-bool traps_meet(struct tracer *t, struct task *task) {
+bool traps_meet(struct task *task) {
     int event = task->status >> 16, sig = WSTOPSIG(task->status);
     bool entering = task->entering;
     struct regs regs;
-    (void)t;
     task->entering = false;
     bool report = !event && sig == SIGTRAP;
     if ((!report && event != PTRACE_EVENT_STOP) || thread_get_regs(task->tid, &regs) < 0)
@@ -296,7 +290,7 @@ void traps_count(struct tracer *t, struct task *task) {
         breakpoints_withdraw(space, at, often);
     task = tasks_find(&t->tasks, tid);
     if (task)
-        traps_ignore_again(task);
+        traps_restore_ignore(task);
     resume_others(t, space, tid);
     space_unref(space);
 }

@@ -16,7 +16,8 @@
 #include "../patch/trial.h"
 #include "../target/hold.h"
 #include "target/memory.h"
-#include "tracer/tracer_parts.h"
+#include "tracer/core.h"
+#include "tracer/deliver.h"
 
 #define TESTS                                                                                      \
     TEST(handler_in_a_waiting_stub)                                                                \

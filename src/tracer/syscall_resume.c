@@ -1,11 +1,5 @@
-/*
- * Calls that a stop of ours has cut short go on (arch/rest.h).
- *
- * Whoever stands at a stop is outside of the rest that it may have been making: rests_end() has put
- * it behind the call in the program's own code, with what was done by then as the result. So nobody
- * else need know of rests. When it is resumed, and nothing but us has stopped it, rests_go_on()
- * lets it make what is left. If the tool dies meanwhile, it comes back by itself.
- */
+#include "tracer/syscall_resume.h"
+
 #include <signal.h>
 #include <stddef.h>
 #include <sys/ptrace.h>
@@ -20,7 +14,6 @@
 #include "patch/leftovers.h"
 #include "target/memory.h"
 #include "target/status.h"
-#include "tracer/tracer_parts.h"
 
 /* A spoor that was killed has left lanes that are not ours; those who make rests then tell theirs.
  */
@@ -43,7 +36,7 @@ static bool read_rest(const struct task *task, const struct regs *regs, struct r
 
 /* Where its system calls go to a handler of its own (PR_SET_SYSCALL_USER_DISPATCH; thread_call()),
  * the rest, which is none of its own, has not been made, and the handler is not told. */
-void rests_end(struct task *task) {
+void syscall_resume_end(struct task *task) {
     enum { STOPPED = 0x7f };
     const struct space *space = task->space;
     struct regs regs;
@@ -66,7 +59,7 @@ void rests_end(struct task *task) {
         task->status = (PTRACE_EVENT_STOP << 16) | (SIGTRAP << 8) | STOPPED;
 }
 
-void rests_note(struct task *task, const struct regs *regs) {
+void syscall_resume_note(struct task *task, const struct regs *regs) {
     if (task->is_cut)
         return;
     task->rest_of = rest_is_due(regs, &task->cut);
@@ -149,7 +142,7 @@ static bool is_wanted(struct task *task) {
                                            : type == SOCK_DGRAM || type == SOCK_SEQPACKET;
 }
 
-/* ---- what lies in pieces ---- */
+/* ---- data in pieces ---- */
 
 enum { MOST_PIECES = 1024 /* UIO_MAXIOV */, PIECE = 2 /* words: where, how much */ };
 
@@ -216,13 +209,14 @@ static void set_pieces(const struct task *task, uint64_t args[REST_ARGUMENTS],
     args[2] = rest->message[3];
 }
 
-/* ---- on its way ---- */
+/* ---- the remainder ---- */
 
 /* A sandbox might judge the call by where it is made; those who are watched stop at it. */
 static bool may_make(const struct task *task) {
     const struct space *s = task->space;
-    return s && s->agent && !s->traps.standing && !s->traps.any && !s->inherited && !task->watched &&
-           task->slot && !task->slot->unread && keys_lane(s, task->tid) == task->slot->at &&
+    return s && s->agent && !s->traps.standing && !s->traps.any && !s->inherited &&
+           !task->watched && task->slot && !task->slot->unread &&
+           keys_lane(s, task->tid) == task->slot->at &&
            status_seccomp_filters(task->tid) <= s->filters;
 }
 
@@ -237,7 +231,7 @@ static bool make_way_back(const struct task *task, const struct regs *regs, stru
            thread_signal_frame(task->tid, regs, at, frame, size) == 0;
 }
 
-bool rests_go_on(struct task *task) {
+bool syscall_resume_remainder(struct task *task) {
     struct regs regs;
     struct rest rest = {.result = 0};
     uint64_t args[REST_ARGUMENTS];
@@ -258,100 +252,4 @@ bool rests_go_on(struct task *task) {
         return true;
     task->slot->lane->rest.back = 0;
     return false;
-}
-
-/* ---- when they are left ---- */
-
-static void let_make(struct task *k) {
-    k->rests = RESTS_MADE;
-    k->stopped = false;
-    thread_continue_to_call(k->tid, 0);
-}
-
-/* It has come from the call, and shall stop where calls can be made. */
-static void come_from_rest(struct task *k) {
-    rests_end(k);
-    if (k->is_cut && !status_signal_pending(k->tid) && rests_go_on(k)) {
-        let_make(k);
-        return;
-    }
-    k->rests = RESTS_OVER;
-    k->stopped = false;
-    thread_interrupt(k->tid);
-    thread_continue(k->tid, 0);
-}
-
-/* K, which is let make a rest, has stopped. Returns whether it does so still. */
-static bool get_on(struct task *k) {
-    struct thread_call_stop call;
-    if (k->rests == RESTS_MADE && is_call_stop(k->status)) {
-        if (thread_at_call(k->tid, &call))
-            let_make(k);
-        else
-            come_from_rest(k);
-        return true;
-    }
-    if (k->rests == RESTS_MADE && rests_go_on(k)) {
-        let_make(k);
-        return true;
-    }
-    k->rests = RESTS_NOT;
-    return false;
-}
-
-static bool one_turn(struct tracer *t, const struct space *space) {
-    size_t left = 0;
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        left += k->space == space && k->rests != RESTS_NOT && (!k->stopped || get_on(k));
-    for (struct task *k = tasks_next(&t->tasks, NULL), *next; k && left; k = next) {
-        next = tasks_next(&t->tasks, k);
-        if (k->space != space || !k->stopped || k->rests != RESTS_NOT)
-            continue;
-        keys_take_back(k->space, k->tid);
-        release_task(t, k, 0);
-    }
-    return left;
-}
-
-static bool is_made(const struct task *k, const struct space *space) {
-    return k->space == space && !k->stopped && k->rests == RESTS_MADE && !status_has_ended(k->tid);
-}
-
-static void tell(const struct tracer *t, const struct task *k, const char *what) {
-    AUTO_FREE char *text = mem_printf("process %d: thread %d %s", k->pid, k->tid, what);
-    report_warn(&options_of(t)->report, text);
-}
-
-/* Whether a rest has got on since this was asked before. */
-static bool some_get_on(const struct tracer *t, const struct space *space, bool told) {
-    bool any = false;
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        if (!is_made(k, space))
-            continue;
-        uint64_t before = k->switches;
-        k->switches = status_switches(k->tid);
-        if (k->switches == before && !status_is_runnable(k->tid))
-            continue;
-        if (!told)
-            tell(t, k,
-                 "still sends or receives the rest of what it was asked to: "
-                 "spoor waits for that; ^C lets the call end early");
-        any = true;
-    }
-    return any;
-}
-
-void rests_await(struct tracer *t, const struct space *space) {
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->stopped && rests_go_on(k)) {
-            k->switches = status_switches(k->tid);
-            let_make(k);
-        }
-    for (bool told = false; await_while(t, one_turn, space) && some_get_on(t, space, told);)
-        told = true;
-    for (const struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (is_made(k, space))
-            tell(t, k,
-                 "waits on to send or receive the rest of what it was asked to: "
-                 "as spoor leaves, that call ends early");
 }

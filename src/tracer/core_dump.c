@@ -3,11 +3,14 @@
  * own code, not only the one that the signal has come to. The others are stopped, moved out of
  * trampolines and left where they are, until the kernel ends them.
  */
+#include "tracer/core_dump.h"
+
 #include <signal.h>
 
 #include "patch/settle.h"
 #include "target/status.h"
-#include "tracer/tracer_parts.h"
+#include "tracer/deliver.h"
+#include "tracer/stopping.h"
 
 /* Signals whose default is a core (signal(7)). */
 static bool leaves_core(int sig) {
@@ -26,7 +29,7 @@ static bool is_deadly(const struct task *task, int sig) {
            status_innermost_pid(task->tid) != 1;
 }
 
-void dying_prepare(struct tracer *t, struct task *task, int sig) {
+void core_dump_prepare(struct tracer *t, struct task *task, int sig) {
     struct space *space = task->space;
     pid_t tid = task->tid, pid = task->pid;
     enum settled settled;
@@ -47,10 +50,7 @@ void dying_prepare(struct tracer *t, struct task *task, int sig) {
     space_unref(space);
 }
 
-bool dying_let_go(struct tracer *t, struct task *task, int sig) {
-    if (!task->space || !deliver_is_fault(task->tid, sig) || status_catches(task->tid, sig) ||
-        status_innermost_pid(task->tid) != 1)
-        return false;
-    part_with_task(t, task);
-    return true;
+bool core_dump_needs_detach(const struct task *task, int sig) {
+    return task->space && deliver_is_fault(task->tid, sig) && !status_catches(task->tid, sig) &&
+           status_innermost_pid(task->tid) == 1;
 }

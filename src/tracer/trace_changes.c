@@ -1,10 +1,7 @@
-/*
- * What the trace is told of changes while programs run: pauses, other functions chosen, processes
- * that are left while the recording goes on.
- */
+#include "tracer/trace_changes.h"
+
 #include "arch/clock.h"
 #include "base/filter.h"
-#include "tracer/tracer_parts.h"
 
 static void tell(const struct tracer *t, pid_t pid, enum trace_change_kind kind, uint64_t ticks) {
     struct trace_writer *w = t->options.context.writer;
@@ -13,13 +10,13 @@ static void tell(const struct tracer *t, pid_t pid, enum trace_change_kind kind,
             w, &(struct trace_change){.ticks = ticks, .kind = kind, .pid = (uint32_t)pid});
 }
 
-void tell_change(const struct tracer *t, pid_t pid, enum trace_change_kind kind) {
+void trace_changes_process(const struct tracer *t, pid_t pid, enum trace_change_kind kind) {
     tell(t, pid, kind, clock_ticks());
 }
 
 /* Several processes may share SPACE, for a while (vfork) or as long as they live. */
-void tell_change_of_space(const struct tracer *t, const struct space *space,
-                          enum trace_change_kind kind, uint64_t ticks) {
+void trace_changes_space(const struct tracer *t, const struct space *space,
+                         enum trace_change_kind kind, uint64_t ticks) {
     tid_array told = {0};
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         size_t i = 0;
@@ -33,16 +30,16 @@ void tell_change_of_space(const struct tracer *t, const struct space *space,
     ARRAY_FREE(&told);
 }
 
-void tell_of_program(const struct tracer *t, const struct task *task, bool was_lifted) {
+void trace_changes_program(const struct tracer *t, const struct task *task, bool was_paused) {
     bool lifted = task->space && space_is_paused(task->space);
     if (lifted)
-        tell_change(t, task->pid, TRACE_PAUSED);
-    else if (was_lifted)
-        tell_change(t, task->pid, TRACE_RESUMED);
+        trace_changes_process(t, task->pid, TRACE_PAUSED);
+    else if (was_paused)
+        trace_changes_process(t, task->pid, TRACE_RESUMED);
 }
 
-void tell_choice(const struct tracer *t, const struct filter *filter, size_t added,
-                 size_t removed) {
+void trace_changes_filter(const struct tracer *t, const struct filter *filter, size_t added,
+                          size_t removed) {
     AUTO_FREE char *text = filter_text(filter);
     trace_writer_change(t->options.context.writer, &(struct trace_change){.ticks = clock_ticks(),
                                                                           .kind = TRACE_CHOSEN,

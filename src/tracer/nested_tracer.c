@@ -1,51 +1,14 @@
-/*
- * Programs that trace others themselves: debuggers, strace. A task has one tracer, so what such a
- * program is about to trace is let go by spoor, right before the call that asks for it.
- *
- * To see these calls the program runs from one system call to the next (watching), which costs it
- * what strace costs. So only programs that use ptrace() by name are watched: those execute few
- * other things; and the children that they fork, until these execute something else. Programs
- * that may take the register that lanes hang off (taking.h) are watched and let go in the same way.
- */
+#include "tracer/nested_tracer.h"
+
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/ptrace.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "elf/uses.h"
 #include "target/status.h"
+#include "tracer/detach.h"
+#include "tracer/gs_conflict.h"
 #include "tracer/identity.h"
-#include "tracer/taking.h"
-#include "tracer/tracer_parts.h"
-
-/* The last answer stands for as long as the same file is asked about. */
-bool cede_watches(pid_t tid) {
-    static struct {
-        dev_t device;
-        ino_t inode;
-        struct timespec changed;
-        bool watched;
-    } last;
-    AUTO_FREE char *program = mem_printf("/proc/%d/exe", tid);
-    struct stat file;
-    if (stat(program, &file) < 0)
-        return false;
-    if (file.st_dev != last.device || file.st_ino != last.inode ||
-        memcmp(&file.st_ctim, &last.changed, sizeof last.changed) != 0) {
-        last.device = file.st_dev;
-        last.inode = file.st_ino;
-        last.changed = file.st_ctim;
-        last.watched = elf_uses(program, "ptrace");
-    }
-    return last.watched;
-}
-
-void cede_look_at(struct task *task) {
-    task->watched = cede_watches(task->tid) || taking_is_possible(task->tid);
-    task->ceded_told = task->asked_before = false;
-}
 
 /* Once for each DEBUGGER. STOPPED: one of the two. */
 static void say_ceded(const struct tracer *t, struct task *debugger, pid_t pid, pid_t stopped) {
@@ -75,7 +38,7 @@ static bool cede_itself(struct tracer *t, struct task *task, const struct thread
         return false;
     }
     say_ceded(t, parent, task->pid, task->tid);
-    part_with_task(t, task);
+    leave_task(t, task);
     return true;
 }
 
@@ -90,9 +53,9 @@ static void cede_other(struct tracer *t, struct task *task, pid_t tid) {
     say_ceded(t, task, pid, task->tid);
     task->held = true;
     if (other->space && other->space != task->space)
-        part_with_space(t, other->space);
+        leave_space(t, other->space);
     else
-        part_with_process(t, pid);
+        leave_process(t, pid);
     task = tasks_find(&t->tasks, me);
     if (task)
         task->held = false;
@@ -113,16 +76,16 @@ static void grant(struct task *task) {
 static bool let_go(struct tracer *t, struct task *task) {
     struct err err = {0};
     pid_t tid = task->tid;
-    taking_tell(task->pid, &err);
+    gs_conflict_describe(task->pid, &err);
     tracer_warn(t, tid, &err);
     if (!status_seccomp_filters(tid) && thread_put_off_call(tid) == 0)
         task->status = PTRACE_EVENT_STOP << 16 | SIGTRAP << 8 | 0x7f;
     task->stopped = true;
-    part_with_space(t, task->space);
+    leave_space(t, task->space);
     return !tasks_find(&t->tasks, tid);
 }
 
-bool cede_at_call(struct tracer *t, struct task *task) {
+bool nested_tracer_at_syscall(struct tracer *t, struct task *task) {
     struct thread_call_stop stop;
     bool enters = thread_at_call(task->tid, &stop);
     if (!enters && task->asks)

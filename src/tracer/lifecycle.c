@@ -1,3 +1,5 @@
+#include "tracer/lifecycle.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <sys/ptrace.h>
@@ -8,132 +10,20 @@
 #include "arch/clock.h"
 #include "patch/access.h"
 #include "patch/breakpoints.h"
-#include "patch/install.h"
-#include "patch/space_lifecycle.h"
 #include "patch/limits.h"
 #include "patch/modules.h"
-#include "patch/unpatch.h"
 #include "patch/settle.h"
-#include "ring/callers.h"
-#include "ring/thin.h"
-#include "target/cpu.h"
+#include "patch/space_lifecycle.h"
+#include "patch/unpatch.h"
 #include "target/memory.h"
 #include "target/status.h"
-#include "target/timing.h"
+#include "tracer/gs_conflict.h"
 #include "tracer/identity.h"
-#include "tracer/taking.h"
-#include "tracer/tracer_parts.h"
-#include "unwind/own_stack.h"
-
-/* Before TASK runs, who has a lane. */
-static void note_shared(struct tracer *t, struct task *task) {
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        if (k == task || k->space != task->space)
-            continue;
-        atomic_store(&task->slot->shared, true);
-        if (k->slot)
-            atomic_store(&k->slot->shared, true);
-    }
-}
-
-/* Whether its maker waits until TASK is done with what both have. */
-static bool takes_place(const struct tracer *t, const struct task *task) {
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->vfork_child == task->tid)
-            return true;
-    return false;
-}
-
-/* TASK, which has not run yet, writes to LANE. */
-static void begin_to_write(const struct tracer *t, const struct task *task, taddr_t lane) {
-    if (takes_place(t, task))
-        keys_pass(task->space, task->tid, lane, task->maker);
-    else
-        keys_give_newborn(task->space, task->tid, lane, task->maker);
-}
-
-/* TASK is about to get a lane: with --stack its entries tell who called. */
-static void ask_callers(const struct space_context *ctx, struct task *task, bool running) {
-    uint32_t most = ctx->options->stacks.frames;
-    enum own_stack_of which = running ? OWN_STACK_OF_RUNNING : OWN_STACK_OF_NEWBORN;
-    if (!most)
-        return;
-    if (task->readable.start == task->readable.end)
-        task->readable =
-            own_stack(task->tid, task->tid == task->pid ? OWN_STACK_OF_FIRST : which, &task->stack);
-    if (!task->space->callers)
-        task->space->callers = callers_new(task->tid, most, catalog_asked(ctx->catalog));
-    task->slot->callers = callers_ref(task->space->callers);
-    uint32_t bytes = slice_bytes_for(most, ctx->ring_bytes);
-    slot_set_slices(task->slot, bytes | (cpu_tags_memory() ? SLICE_TAGGED : 0), task->readable);
-}
-
-/* THREAD says who it is. RUNNING: it has run before, and has calls open. */
-static void give_lane_to(struct tracer *t, struct task *task, struct trace_thread *thread,
-                         bool running) {
-    const struct space_context *ctx = &t->options.context;
-    task->stream = t->next_stream++;
-    task->slot = space_take_lane(ctx, task->space, task->tid, task->stream);
-    begin_to_write(t, task, task->slot->at);
-    task->mark = keys_mark(task->tid);
-    thread->stream = task->stream;
-    trace_writer_thread(ctx->writer, thread);
-    if (task->slot->unread)
-        return;
-    slot_assign(task->slot, thread);
-    ask_callers(ctx, task, running);
-    const struct session_options *o = options_of(t);
-    if (o->depth || o->threshold_ns) {
-        struct thin_options thin = {ctx->writer, o->depth, timing_ticks(o->threshold_ns)};
-        task->slot->thin = thin_new(&thin, thread);
-        note_shared(t, task);
-    }
-    if (running)
-        drain_add_running(t->options.drain, task->slot);
-    else
-        drain_add(t->options.drain, task->slot);
-}
-
-static void give_lane(struct tracer *t, struct task *task) {
-    struct trace_thread thread;
-    if (!task->space)
-        return;
-    identity_of_thread(task->tid, task->pid, &task->stack, &thread);
-    give_lane_to(t, task, &thread, false);
-}
-
-void family_join(struct tracer *t, struct task *task, const struct maps *maps) {
-    struct trace_thread thread;
-    identity_of_running(task->tid, task->pid, maps, &thread);
-    give_lane_to(t, task, &thread, true);
-}
-
-/* The end of a thread without a lane of its own: what it wrote nobody has read. */
-static void leave_sink(struct tracer *t, const struct task *task) {
-    struct trace_writer *w = t->options.context.writer;
-    uint64_t lost = slab_sink_lost(task->slot);
-    if (lost)
-        trace_writer_lost(w, task->stream, clock_ticks(), lost);
-    trace_writer_thread_end(w, task->stream, clock_ticks());
-}
-
-/* Threads that have lanes may have written to the sink nevertheless (keys.h). */
-static void tell_lost(struct tracer *t, const struct task *task) {
-    uint64_t lost = slab_sink_lost(slab_sink(task->space->slabs.at[0]));
-    if (lost)
-        trace_writer_lost(t->options.context.writer, task->stream, clock_ticks(), lost);
-}
-
-void family_close_lane(struct tracer *t, struct task *task) {
-    if (task->slot && !task->slot->unread && task->space && task->space->keys.loses)
-        tell_lost(t, task);
-    if (task->slot && task->slot->unread)
-        leave_sink(t, task);
-    else if (task->slot)
-        drain_close(t->options.drain, task->slot);
-    task->slot = NULL;
-    keys_forget(task->space, task->tid);
-}
+#include "tracer/privileged_exec.h"
+#include "tracer/syscall_watch.h"
+#include "tracer/task_lane.h"
+#include "tracer/trace_changes.h"
+#include "tracer/traps.h"
 
 /* The parent that waits for vfork child TID, if there is one, goes on. */
 static void end_vfork(struct tracer *t, pid_t tid) {
@@ -142,26 +32,24 @@ static void end_vfork(struct tracer *t, pid_t tid) {
             k->vfork_child = 0;
 }
 
-void family_exit(struct tracer *t, struct task *task) {
+void lifecycle_exit(struct tracer *t, struct task *task) {
     task->exiting = true;
-    if (WIFSIGNALED((int)thread_event_message(task->tid)))
-        orphans_remember(t, task);
-    family_close_lane(t, task);
+    task_lane_close(t, task);
     thread_continue(task->tid, 0);
 }
 
-void family_forget(struct tracer *t, struct task *task) {
-    family_close_lane(t, task);
+void lifecycle_forget(struct tracer *t, struct task *task) {
+    task_lane_close(t, task);
     if (!task->leaving) /* else it lives on, and its parent waits on */
         end_vfork(t, task->tid);
     if (task->space && space_is_paused(task->space) && task->tid == task->pid)
-        tell_change(t, task->pid, TRACE_ENDED);
+        trace_changes_process(t, task->pid, TRACE_ENDED);
     space_unref(task->space);
     tasks_remove(&t->tasks, task);
     slabs_reap();
 }
 
-void family_tell_process(struct tracer *t, pid_t pid) {
+void lifecycle_write_process(struct tracer *t, pid_t pid) {
     struct identity id;
     identity_of_process(pid, &id);
     trace_writer_process(t->options.context.writer,
@@ -177,45 +65,45 @@ static int undo(struct tracer *t, struct task *task, const struct err *err) {
     if (space_undo(task->space, task->tid, &why) < 0)
         tracer_warn(t, task->tid, &why);
     keys_leave(task->space, task->tid, 0);
-    family_close_lane(t, task);
+    task_lane_close(t, task);
     space_unref(task->space);
     task->space = NULL;
     return -err->code;
 }
 
 /* TASK stands still where it may call, and is its process's only one. */
-static int set_up(struct tracer *t, struct task *task, bool was_lifted, struct err *err) {
-    family_tell_process(t, task->pid);
+static int set_up(struct tracer *t, struct task *task, bool was_paused, struct err *err) {
+    lifecycle_write_process(t, task->pid);
     int rc = space_new(&t->options.context, task->tid, &task->space, err);
     if (rc < 0)
         return rc;
-    tell_of_program(t, task, was_lifted);
-    give_lane(t, task);
+    trace_changes_program(t, task, was_paused);
+    task_lane_give(t, task);
     rc = space_update(&t->options.context, task->space, task->tid, err);
-    if (rc == 0 && taking_check_code(task->space, err) < 0)
+    if (rc == 0 && gs_conflict_check_code(task->space, err) < 0)
         return undo(t, task, err);
     traps_arm(t, task->space, task->tid);
     return rc;
 }
 
-/* TASK stands at the start of a new program. */
-int family_set_up_program(struct tracer *t, struct task *task, bool was_lifted, struct err *err) {
+int lifecycle_set_up_program(struct tracer *t, struct task *task, bool was_paused,
+                             struct err *err) {
     int rc = thread_finish_call(task->tid, err);
-    return rc < 0 ? rc : set_up(t, task, was_lifted, err);
+    return rc < 0 ? rc : set_up(t, task, was_paused, err);
 }
 
-void family_forget_threads(struct tracer *t, const struct task *task) {
+void lifecycle_forget_threads(struct tracer *t, const struct task *task) {
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
         next = tasks_next(&t->tasks, k);
         if (k->pid == task->pid && k != task)
-            family_forget(t, k);
+            lifecycle_forget(t, k);
     }
     end_vfork(t, task->tid);
 }
 
-bool family_exec(struct tracer *t, struct task *task) {
-    bool was_lifted = task->space && space_is_paused(task->space);
-    family_close_lane(t, task);
+bool lifecycle_exec(struct tracer *t, struct task *task) {
+    bool was_paused = task->space && space_is_paused(task->space);
+    task_lane_close(t, task);
     if (task->space)
         limits_lower(task->space, task->tid);
     space_unref(task->space);
@@ -223,17 +111,19 @@ bool family_exec(struct tracer *t, struct task *task) {
     task->stack = task->readable = (struct span){0, 0};
     task->exiting = false;
     task->remembered = false;
-    if (privilege_let_go(t, task))
+    if (privileged_exec_restart(t, task)) {
+        lifecycle_forget(t, task);
         return false;
+    }
     if (task->unwanted) {
         thread_detach(task->tid, 0);
-        family_forget(t, task);
+        lifecycle_forget(t, task);
         return false;
     }
     struct err err = {0};
-    cede_look_at(task);
+    syscall_watch_decide(task);
     thread_watch_exit(task->tid, true);
-    if (family_set_up_program(t, task, was_lifted, &err) < 0)
+    if (lifecycle_set_up_program(t, task, was_paused, &err) < 0)
         tracer_warn(t, task->tid, &err);
     slabs_reap();
     return true;
@@ -242,7 +132,7 @@ bool family_exec(struct tracer *t, struct task *task) {
 /* Restores TASK's copy of traced memory. Where we have access for a moment only, what is mapped
  * stays: without it, nothing could give the access back. */
 static int restore(const struct task *task, struct err *err) {
-    if (!may_call(task) || !access_gain(task->space, task->tid))
+    if (!task_may_call(task) || !access_gain(task->space, task->tid))
         return space_undo(task->space, task->tid, err);
     int rc = space_restore(task->space, task->tid, err);
     access_give_back(task->space, task->tid);
@@ -265,7 +155,7 @@ static void leave(struct tracer *t, struct task *task) {
         keys_leave(task->space, task->tid, rc < 0 ? space_sink(task->space) : 0);
     }
     thread_detach(task->tid, 0);
-    family_forget(t, task);
+    lifecycle_forget(t, task);
 }
 
 /* Whether the call that PARENT is in makes a child that has its memory; what EVENT suggests, when
@@ -292,20 +182,7 @@ static bool shares_memory(pid_t tid, const struct task *parent, int event) {
     return differ < 0 ? asks_to_share(parent, event) : differ == 0;
 }
 
-void family_inherit(struct task *child, struct space *space, bool shared) {
-    if (shared) {
-        child->space = space_ref(space);
-        return;
-    }
-    child->forked = true;
-    if (!space->agent)
-        return; /* it has nothing of ours */
-    child->space = space_fork(space, child->tid, NULL);
-    if (!child->space)
-        child->sink = space_sink(space);
-}
-
-void family_birth(struct tracer *t, struct task *parent, int event) {
+void lifecycle_birth(struct tracer *t, struct task *parent, int event) {
     pid_t tid = (pid_t)thread_event_message(parent->tid);
     struct task *child = tasks_find(&t->tasks, tid);
     if (!child && status_tracer_of(tid) != gettid())
@@ -316,7 +193,7 @@ void family_birth(struct tracer *t, struct task *parent, int event) {
     if (event == PTRACE_EVENT_VFORK)
         parent->vfork_child = tid, parent->lent = true;
     if (parent->space && !child->space)
-        family_inherit(child, parent->space, shares_memory(tid, parent, event));
+        task_inherit_space(child, parent->space, shares_memory(tid, parent, event));
     if (event == PTRACE_EVENT_CLONE && child->space == parent->space && child->space)
         child->stack = identity_given_stack(parent->tid, parent->space->remote.memory_fd);
     if (event != PTRACE_EVENT_CLONE)
@@ -334,7 +211,7 @@ static void open_borrowed(struct task *task) {
     struct space *space = task->space;
     if (!space || !space->borrowed)
         return;
-    bool gained = may_call(task) && access_gain(space, task->tid);
+    bool gained = task_may_call(task) && access_gain(space, task->tid);
     int rc = access_open_memory(space, task->tid, NULL);
     if (gained)
         access_give_back(space, task->tid);
@@ -348,12 +225,12 @@ static void open_borrowed(struct task *task) {
 }
 
 static void begin_task(struct tracer *t, struct task *task, bool process) {
-    bool gained = task->space && may_call(task) && access_gain(task->space, task->tid);
+    bool gained = task->space && task_may_call(task) && access_gain(task->space, task->tid);
     if (process)
-        family_tell_process(t, task->pid);
+        lifecycle_write_process(t, task->pid);
     if (process)
-        tell_of_program(t, task, false);
-    give_lane(t, task);
+        trace_changes_program(t, task, false);
+    task_lane_give(t, task);
     if (gained)
         access_give_back(task->space, task->tid);
 }
@@ -373,7 +250,7 @@ static bool begin_early(struct tracer *t, struct task *task) {
     return true;
 }
 
-bool family_first_stop(struct tracer *t, struct task *task) {
+bool lifecycle_first_stop(struct tracer *t, struct task *task) {
     bool process = task->pid == task->tid;
     task->ready = true;
     thread_watch_exit(task->tid, process);
@@ -390,7 +267,7 @@ bool family_first_stop(struct tracer *t, struct task *task) {
         task->unwanted = true;
     }
     if (task->unwanted) {
-        begin_to_write(t, task, space_sink(task->space));
+        task_lane_set(t, task, space_sink(task->space));
         return true;
     }
     begin_task(t, task, process);

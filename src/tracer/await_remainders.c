@@ -1,0 +1,101 @@
+#include "tracer/await_remainders.h"
+
+#include "target/status.h"
+#include "target/thread.h"
+#include "tracer/detach.h"
+#include "tracer/reports.h"
+#include "tracer/syscall_resume.h"
+
+static void let_make(struct task *k) {
+    k->rests = RESTS_MADE;
+    k->stopped = false;
+    thread_continue_to_call(k->tid, 0);
+}
+
+/* It has come from the call, and shall stop where calls can be made. */
+static void come_from_rest(struct task *k) {
+    syscall_resume_end(k);
+    if (k->is_cut && !status_signal_pending(k->tid) && syscall_resume_remainder(k)) {
+        let_make(k);
+        return;
+    }
+    k->rests = RESTS_OVER;
+    k->stopped = false;
+    thread_interrupt(k->tid);
+    thread_continue(k->tid, 0);
+}
+
+/* K, which is let make a rest, has stopped. Returns whether it does so still. */
+static bool get_on(struct task *k) {
+    struct thread_call_stop call;
+    if (k->rests == RESTS_MADE && is_call_stop(k->status)) {
+        if (thread_at_call(k->tid, &call))
+            let_make(k);
+        else
+            come_from_rest(k);
+        return true;
+    }
+    if (k->rests == RESTS_MADE && syscall_resume_remainder(k)) {
+        let_make(k);
+        return true;
+    }
+    k->rests = RESTS_NOT;
+    return false;
+}
+
+static bool one_turn(struct tracer *t, const struct space *space) {
+    size_t left = 0;
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        left += k->space == space && k->rests != RESTS_NOT && (!k->stopped || get_on(k));
+    for (struct task *k = tasks_next(&t->tasks, NULL), *next; k && left; k = next) {
+        next = tasks_next(&t->tasks, k);
+        if (k->space != space || !k->stopped || k->rests != RESTS_NOT)
+            continue;
+        keys_take_back(k->space, k->tid);
+        detach_task(t, k, 0);
+    }
+    return left;
+}
+
+static bool is_made(const struct task *k, const struct space *space) {
+    return k->space == space && !k->stopped && k->rests == RESTS_MADE && !status_has_ended(k->tid);
+}
+
+static void tell(const struct tracer *t, const struct task *k, const char *what) {
+    AUTO_FREE char *text = mem_printf("process %d: thread %d %s", k->pid, k->tid, what);
+    report_warn(&options_of(t)->report, text);
+}
+
+/* Whether a rest has got on since this was asked before. */
+static bool some_get_on(const struct tracer *t, const struct space *space, bool told) {
+    bool any = false;
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (!is_made(k, space))
+            continue;
+        uint64_t before = k->switches;
+        k->switches = status_switches(k->tid);
+        if (k->switches == before && !status_is_runnable(k->tid))
+            continue;
+        if (!told)
+            tell(t, k,
+                 "still sends or receives the rest of what it was asked to: "
+                 "spoor waits for that; ^C lets the call end early");
+        any = true;
+    }
+    return any;
+}
+
+void await_remainders(struct tracer *t, const struct space *space) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space && k->stopped && syscall_resume_remainder(k)) {
+            k->switches = status_switches(k->tid);
+            let_make(k);
+        }
+    for (bool told = false; reports_await_while(t, one_turn, space) && some_get_on(t, space, told);)
+        told = true;
+    for (const struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (is_made(k, space))
+            tell(t, k,
+                 "waits on to send or receive the rest of what it was asked to: "
+                 "as spoor leaves, that call ends early");
+}

@@ -1,0 +1,25 @@
+#include "tracer/core.h"
+
+#include <errno.h>
+
+void tracer_warn(const struct tracer *t, pid_t tid, const struct err *err) {
+    struct regs regs;
+    if (err->code != ESRCH && thread_get_regs(tid, &regs) != -ESRCH)
+        report_warn(&options_of(t)->report, err->text);
+}
+
+/* Some stopped task of SPACE has the memory that was traced still. */
+static bool has_survivor(const struct tracer *t, const struct space *space) {
+    struct regs regs;
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (task_is_stopped_in(k, space) && !k->exiting && thread_get_regs(k->tid, &regs) == 0)
+            return true;
+    return false;
+}
+
+void tracer_complain_left(struct tracer *t, const struct space *space, const struct err *err) {
+    if (err->code == ESRCH || !has_survivor(t, space))
+        return;
+    t->left = true;
+    report_complain(&options_of(t)->report, err->text);
+}

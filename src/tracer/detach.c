@@ -1,0 +1,263 @@
+#include "tracer/detach.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+
+#include "patch/breakpoints.h"
+#include "patch/leftovers.h"
+#include "patch/settle.h"
+#include "patch/space_lifecycle.h"
+#include "patch/unpatch.h"
+#include "target/status.h"
+#include "tracer/lifecycle.h"
+#include "tracer/reports.h"
+#include "tracer/seizing.h"
+#include "tracer/stopping.h"
+#include "tracer/task_lane.h"
+#include "tracer/trace_changes.h"
+#include "tracer/traps.h"
+
+/* TASK may be about to make a call, stopped there instead of where we asked for it: the kernel
+ * would cut that call short at its beginning, and nobody would be there to mend it at its end. */
+static void put_off_call(const struct task *task) {
+    struct thread_call_stop call;
+    if (is_call_stop(task->status) && thread_at_call(task->tid, &call) &&
+        !status_seccomp_filters(task->tid))
+        thread_put_off_call(task->tid);
+}
+
+void detach_task(struct tracer *t, struct task *task, taddr_t lane) {
+    int event = task->status >> 16, sig = WSTOPSIG(task->status);
+    traps_restore_ignore(task);
+    put_off_call(task);
+    if (!task->space || task->space->agent)
+        keys_leave(task->space, task->tid, event == PTRACE_EVENT_EXEC ? 0 : lane);
+    thread_detach(task->tid, event || is_call_stop(task->status) ? 0 : sig);
+    task->leaving = true; /* it lives on: who waits for it as its child of vfork does so, too */
+    lifecycle_forget(t, task);
+}
+
+void detach_settle_all(const struct tracer *t, struct space *space, bool restored) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        enum settled settled = SETTLED_INSIDE;
+        if (!task_is_stopped_in(k, space))
+            continue;
+        if (restored)
+            settle_out(space, k->tid, k->slot, &settled);
+        else
+            settle_step_out(space, k->tid, k->slot, &settled);
+        leftovers_keep_place(space, k->tid, settled != SETTLED_OUTSIDE);
+    }
+}
+
+/* Handlers that stand aside are looked for while all stand, as nobody notes what is delivered. */
+static void keep_aside(struct tracer *t, struct space *space) {
+    struct aside aside = {.frames = {0}};
+    tid_array tids = {0};
+    stopping_look_aside(t, space);
+    aside_gather(space->aside, space->remote.memory_fd, &aside);
+    aside_forget(&space->aside);
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (task_is_stopped_in(k, space))
+            ARRAY_PUSH(&tids, k->tid);
+    leftovers_keep_aside(space, &aside, tids.at, tids.count);
+    ARRAY_FREE(&aside.frames);
+    ARRAY_FREE(&tids);
+}
+
+/* Signals that were delivered while nobody saw to it have interrupted threads in trampolines. */
+static void keep_returns(struct tracer *t, struct space *space) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (task_is_stopped_in(k, space))
+            leftovers_keep_returns(space, k->tid);
+    keep_aside(t, space);
+}
+
+static void take_back_all(const struct tracer *t, struct space *space) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (task_is_stopped_in(k, space))
+            keys_take_back(space, k->tid);
+}
+
+static int undo_stopped(struct tracer *t, struct space *space, struct err *err) {
+    if (!space->agent)
+        return 0;
+    if (space->inherited)
+        keep_returns(t, space);
+    take_back_all(t, space); /* before one of them makes other calls, and stands differently */
+    const struct task *caller = find_caller(t, space);
+    settle_ways(t, space);
+    int rc = 0;
+    if (space->state != SPACE_LEAVING)
+        rc = caller ? space_give_back(space, caller->tid, err)
+                    : space_restore(space, space->pid, err);
+    detach_settle_all(t, space, rc == 0);
+    if (rc < 0)
+        return rc;
+    if (caller)
+        return space_clear(space, caller->tid, err);
+    return err_set(
+        err, EBUSY, "busy",
+        "process %d: none of its threads can be made to call the kernel: the memory that "
+        "tracing took stays: 'spoor detach %d' removes it",
+        space->pid, space->pid);
+}
+
+/* TASK is in the kernel. When it waits for a child of vfork it is let go as it comes from there;
+ * else that is left to our end. */
+static void release_unstopped(struct tracer *t, struct task *task, bool undone) {
+    if (!task->vfork_child) {
+        lifecycle_forget(t, task);
+        return;
+    }
+    task_lane_close(t, task);
+    task->sink = undone ? 0 : space_sink(task->space);
+    task->rid = undone;
+    task->leaving = true;
+    space_unref(task->space);
+    task->space = NULL;
+}
+
+int detach_stopped(struct tracer *t, struct space *space, struct err *ret) {
+    struct err err = {0};
+    int rc = undo_stopped(t, space, &err);
+    bool undone = rc == 0;
+    if (err.code && !ret)
+        tracer_complain_left(t, space, &err);
+    if (!undone)
+        breakpoints_remove(space);
+    space->stopping = false;
+    for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
+        next = tasks_next(&t->tasks, k);
+        if (k->space == space && k->stopped)
+            detach_task(t, k, undone ? 0 : space_sink(space));
+        else if (k->space == space)
+            release_unstopped(t, k, undone);
+    }
+    if (ret && err.code)
+        *ret = err;
+    return rc;
+}
+
+/* Whether another task than TASK has its memory. */
+static bool shares_space(const struct tracer *t, const struct task *task) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k != task && k->space == task->space)
+            return true;
+    return false;
+}
+
+/* Where TASK may write events that nobody reads, as long as its code is patched. */
+static taddr_t lane_of_leaver(const struct task *task) {
+    if (task->rid)
+        return 0;
+    if (task->space)
+        return space_sink(task->space);
+    return task->sink ? task->sink : keys_lane(task->space, task->tid);
+}
+
+void leave_task(struct tracer *t, struct task *task) {
+    struct err err = {0};
+    taddr_t lane = lane_of_leaver(task);
+    if (task->space && !shares_space(t, task)) {
+        if (space_restore(task->space, task->tid, &err) < 0)
+            tracer_warn(t, task->tid, &err);
+        else
+            lane = 0;
+    }
+    if (task->space && lane)
+        breakpoints_remove(task->space);
+    task->leaving = true;
+    trace_changes_process(t, task->pid, TRACE_LEFT);
+    detach_task(t, task, lane);
+}
+
+void leave_stopped_task(struct tracer *t, struct task *task) {
+    enum settled settled;
+    if (task->space && !task_is_at_exec(task))
+        settle_step_out(task->space, task->tid, task->slot, &settled);
+    detach_task(t, task, lane_of_leaver(task));
+}
+
+static struct task *find_in_process(const struct tracer *t, pid_t pid) {
+    struct task *k = tasks_next(&t->tasks, NULL);
+    while (k && k->pid != pid)
+        k = tasks_next(&t->tasks, k);
+    return k;
+}
+
+/* Whether some task of PID that is to leave can be waited for. */
+static bool is_leaving(const struct tracer *t, pid_t pid) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->pid == pid && k->leaving && !task_stands_still(k))
+            return true;
+    return false;
+}
+
+/* The tasks of PID leave one by one; what patches there are stay with those who share its memory.
+ */
+static void leave_one_by_one(struct tracer *t, pid_t pid) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (k->pid != pid)
+            continue;
+        k->leaving = true;
+        if (k->space)
+            breakpoints_remove(k->space);
+        task_interrupt(k);
+    }
+    while (is_leaving(t, pid) && reports_await_one(t))
+        ;
+}
+
+/* Leaves SPACE. Those whom the kernel keeps from tracers run its code, too: they are seized, to be
+ * left with it. */
+static void leave_with_untraced(struct tracer *t, struct space *space) {
+    enum { MOST_LOOKS = 100 };
+    struct untraced untraced = {.join = false};
+    seizing_find_untraced(t, space, &untraced); /* takes long: others run */
+    stop_space_with_caller(t, space);
+    for (int i = 0; i < MOST_LOOKS && seizing_find_untraced(t, space, &untraced); i++)
+        stop_space_with_caller(t, space);
+    detach_stopped(t, space, NULL);
+    sharing_done(&untraced.sharing);
+}
+
+static void add_once(tid_array *pids, pid_t pid) {
+    for (size_t i = 0; i < pids->count; i++)
+        if (pids->at[i] == pid)
+            return;
+    ARRAY_PUSH(pids, pid);
+}
+
+void leave_space(struct tracer *t, struct space *space) {
+    tid_array pids = {0};
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->space == space)
+            add_once(&pids, k->pid);
+    for (size_t i = 0; i < pids.count; i++)
+        trace_changes_process(t, pids.at[i], TRACE_LEFT);
+    space_ref(space);
+    leave_with_untraced(t, space);
+    space_unref(space);
+    for (size_t i = 0; i < pids.count; i++)
+        leave_one_by_one(t, pids.at[i]);
+    ARRAY_FREE(&pids);
+}
+
+void leave_process(struct tracer *t, pid_t pid) {
+    const struct task *first = find_in_process(t, pid);
+    if (first && first->space)
+        trace_changes_process(t, pid, TRACE_LEFT);
+    leave_one_by_one(t, pid);
+}
+
+static bool some_leave(struct tracer *t, const struct space *space) {
+    (void)space;
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->leaving)
+            return true;
+    return false;
+}
+
+void await_leavers(struct tracer *t) { reports_await_while(t, some_leave, NULL); }

@@ -1,0 +1,148 @@
+/*
+ * Threads that wait in the agent for spoor: in the dynamic linker's hook, because modules have
+ * changed, or for a lane, because their thread pointer has.
+ */
+#include "patch/access.h"
+#include "patch/modules.h"
+#include "target/status.h"
+#include "tracer/detach.h"
+#include "tracer/gs_conflict.h"
+#include "tracer/seizing.h"
+#include "tracer/stopping.h"
+#include "tracer/tracer.h"
+#include "tracer/traps.h"
+
+static struct task *find_hooked(const struct tracer *t) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->slot && !k->slot->unread && __atomic_load_n(&k->slot->lane->hook, __ATOMIC_ACQUIRE))
+            return k;
+    return NULL;
+}
+
+/* SPACE, stopped, may have loaded what takes the register that lanes hang off: it is watched, or
+ * (*RET_LEAVE) to be left at once. */
+static void look_for_taking(struct tracer *t, const struct space *space, bool *ret_leave) {
+    struct err err = {0};
+    bool possible = gs_conflict_is_possible(space->pid);
+    *ret_leave = gs_conflict_check_code(space, &err) < 0;
+    if (*ret_leave)
+        tracer_warn(t, space->pid, &err);
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        k->watched |= possible && k->space == space;
+}
+
+/* Returns whether TASK needs no more to wait. If it stands before a signal, that comes first. */
+static bool handle_hook(struct tracer *t, const struct task *task) {
+    struct space *space = space_ref(task->space);
+    struct slot *slot = task->slot;
+    pid_t tid = task->tid;
+    struct err err = {0};
+    stop_space(t, space);
+    task = tasks_find(&t->tasks, tid);
+    bool here = task && task->slot == slot;
+    bool able = here && task_may_call(task);
+    pid_t caller = able ? unsandboxed_caller(t, task) : tid;
+    bool gained = able && access_gain(space, caller), leave = false;
+    if (able && space_update(&t->options.context, space, caller, &err) < 0)
+        tracer_warn(t, tid, &err);
+    if (able)
+        traps_arm(t, space, caller);
+    if (able)
+        look_for_taking(t, space, &leave);
+    if (gained)
+        access_give_back(space, caller);
+    if (able)
+        __atomic_store_n(&slot->lane->hook, 0, __ATOMIC_RELEASE);
+    if (leave)
+        leave_space(t, space);
+    else
+        resume_space(t, space);
+    space_unref(space);
+    return able || !here;
+}
+
+/* Whether one of those of SPACE that stand waits in the agent. */
+static bool has_waiter(const struct tracer *t, const struct space *space) {
+    struct regs regs;
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (!task_is_stopped_in(k, space) || thread_get_regs(k->tid, &regs) < 0)
+            continue;
+        const struct patched *p = space_area_at(space, regs_pc(&regs));
+        if (p && regs_agent_place(&regs, p->area) != AGENT_OUTSIDE)
+            return true;
+    }
+    return false;
+}
+
+/* Who waits for a child of vfork cannot be stopped before that ends. The child may be one that we
+ * do not know, and itself be waiting for us. */
+static void stop_askers(struct tracer *t, struct space *space) {
+    enum { PATIENCE_MS = 20 };
+    struct untraced untraced = {.join = true};
+    if (!stop_space_within(t, space, PATIENCE_MS) && status_is_in_vfork(find_unstopped(t, space)))
+        seizing_find_untraced(t, space, &untraced);
+    sharing_done(&untraced.sharing);
+    stop_space(t, space);
+}
+
+/* Some threads of SPACE have changed their thread pointers, or their stacks where these tell them
+ * apart: where lanes are found by that, the threads wait. Returns whether one was seen that did. */
+static bool handle_asking(struct tracer *t, struct space *space) {
+    space_ref(space);
+    stop_askers(t, space);
+    bool any = has_waiter(t, space);
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (!task_is_stopped_in(k, space) || !k->slot)
+            continue;
+        keys_give(space, k->tid, k->slot->at);
+        k->mark = keys_mark(k->tid);
+    }
+    keys_tell_apart(space);
+    keys_are_asked_for(space); /* up to now */
+    resume_space(t, space);
+    space_unref(space);
+    return any;
+}
+
+/* Of those that we know nobody asked. */
+static void look_for_asker(struct tracer *t, struct space *space) {
+    struct untraced untraced = {.join = true};
+    if (seizing_find_untraced(t, space, &untraced))
+        handle_asking(t, space);
+    sharing_done(&untraced.sharing);
+}
+
+static bool is_among(struct space *const *spaces, size_t count, const struct space *space) {
+    for (size_t i = 0; i < count; i++)
+        if (spaces[i] == space)
+            return true;
+    return false;
+}
+
+/* Spaces share what they ask by with those that they come from by fork: all are looked at. */
+static void handle_askers(struct tracer *t) {
+    ARRAY(struct space *) asking = {0};
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (!k->space || !k->space->slabs.count || !keys_are_asked_for(k->space))
+            continue;
+        for (struct task *o = tasks_next(&t->tasks, NULL); o; o = tasks_next(&t->tasks, o))
+            if (o->space && space_sink(o->space) == space_sink(k->space) &&
+                !is_among(asking.at, asking.count, o->space))
+                ARRAY_PUSH(&asking, space_ref(o->space));
+    }
+    bool any = false;
+    for (size_t i = 0; i < asking.count; i++)
+        any |= handle_asking(t, asking.at[i]);
+    for (size_t i = 0; i < asking.count; i++) {
+        if (!any)
+            look_for_asker(t, asking.at[i]);
+        space_unref(asking.at[i]);
+    }
+    ARRAY_FREE(&asking);
+}
+
+void tracer_handle_hooks(struct tracer *t) {
+    handle_askers(t);
+    for (const struct task *k; (k = find_hooked(t)) && handle_hook(t, k);)
+        ;
+}
