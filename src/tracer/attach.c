@@ -43,18 +43,19 @@ static void give_lanes(const struct seizing *s, pid_t caller, const struct arriv
     struct maps maps = {0};
     maps_read(caller, &maps, NULL);
     leave_out_goroutines(&maps, arrival);
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == s->space && k->stopped)
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, s->space));)
+        if (k->state == TASK_STOPPED)
             keys_expect(s->space, k->tid);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (task_is_at_exec(k))
             continue;
-        if (k->space != s->space || !k->stopped) {
-            k->late |= k->space == s->space && k->ready && !k->exiting;
+        if (k->space != s->space || k->state != TASK_STOPPED) {
+            if (k->space == s->space && task_is_ready(k) && k->state != TASK_EXITING)
+                k->stage = TASK_LATE;
             continue;
         }
-        if (!k->ready) { /* born, and to be answered; unless we are killed before that */
-            keys_give_newborn(s->space, k->tid, space_sink(s->space), k->maker);
+        if (!task_is_ready(k)) { /* born, and to be answered; unless we are killed before that */
+            keys_give_newborn(s->space, k->tid, space_sink(s->space), k->creator);
             continue;
         }
         first = first ? first : k;

@@ -7,20 +7,20 @@
 #include "tracer/syscall_resume.h"
 
 static void let_make(struct task *k) {
-    k->rests = RESTS_MADE;
-    k->stopped = false;
+    k->cut.remainder = REMAINDER_MADE;
+    task_set_running(k);
     thread_continue_to_call(k->tid, 0);
 }
 
 /* It has come from the call, and shall stop where calls can be made. */
 static void come_from_rest(struct task *k) {
     syscall_resume_end(k);
-    if (k->is_cut && !status_signal_pending(k->tid) && syscall_resume_remainder(k)) {
+    if (k->cut.is_cut && !status_signal_pending(k->tid) && syscall_resume_remainder(k)) {
         let_make(k);
         return;
     }
-    k->rests = RESTS_OVER;
-    k->stopped = false;
+    k->cut.remainder = REMAINDER_OVER;
+    task_set_running(k);
     thread_interrupt(k->tid);
     thread_continue(k->tid, 0);
 }
@@ -28,28 +28,29 @@ static void come_from_rest(struct task *k) {
 /* K, which is let make a rest, has stopped. Returns whether it does so still. */
 static bool get_on(struct task *k) {
     struct thread_call_stop call;
-    if (k->rests == RESTS_MADE && is_call_stop(k->status)) {
+    if (k->cut.remainder == REMAINDER_MADE && k->stop.kind == STOP_SYSCALL) {
         if (thread_at_call(k->tid, &call))
             let_make(k);
         else
             come_from_rest(k);
         return true;
     }
-    if (k->rests == RESTS_MADE && syscall_resume_remainder(k)) {
+    if (k->cut.remainder == REMAINDER_MADE && syscall_resume_remainder(k)) {
         let_make(k);
         return true;
     }
-    k->rests = RESTS_NOT;
+    k->cut.remainder = REMAINDER_NONE;
     return false;
 }
 
 static bool one_turn(struct tracer *t, const struct space *space) {
     size_t left = 0;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        left += k->space == space && k->rests != RESTS_NOT && (!k->stopped || get_on(k));
+        left += k->space == space && k->cut.remainder != REMAINDER_NONE &&
+                (k->state != TASK_STOPPED || get_on(k));
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k && left; k = next) {
         next = tasks_next(&t->tasks, k);
-        if (k->space != space || !k->stopped || k->rests != RESTS_NOT)
+        if (k->space != space || k->state != TASK_STOPPED || k->cut.remainder != REMAINDER_NONE)
             continue;
         keys_take_back(k->space, k->tid);
         detach_task(t, k, 0);
@@ -58,7 +59,8 @@ static bool one_turn(struct tracer *t, const struct space *space) {
 }
 
 static bool is_made(const struct task *k, const struct space *space) {
-    return k->space == space && !k->stopped && k->rests == RESTS_MADE && !status_has_ended(k->tid);
+    return k->space == space && k->state != TASK_STOPPED && k->cut.remainder == REMAINDER_MADE &&
+           !status_has_ended(k->tid);
 }
 
 static void tell(const struct tracer *t, const struct task *k, const char *what) {
@@ -72,9 +74,9 @@ static bool some_get_on(const struct tracer *t, const struct space *space, bool 
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (!is_made(k, space))
             continue;
-        uint64_t before = k->switches;
-        k->switches = status_switches(k->tid);
-        if (k->switches == before && !status_is_runnable(k->tid))
+        uint64_t before = k->cut.switches;
+        k->cut.switches = status_switches(k->tid);
+        if (k->cut.switches == before && !status_is_runnable(k->tid))
             continue;
         if (!told)
             tell(t, k,
@@ -86,9 +88,9 @@ static bool some_get_on(const struct tracer *t, const struct space *space, bool 
 }
 
 void await_remainders(struct tracer *t, const struct space *space) {
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->stopped && syscall_resume_remainder(k)) {
-            k->switches = status_switches(k->tid);
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
+        if (k->state == TASK_STOPPED && syscall_resume_remainder(k)) {
+            k->cut.switches = status_switches(k->tid);
             let_make(k);
         }
     for (bool told = false; reports_await_while(t, one_turn, space) && some_get_on(t, space, told);)

@@ -11,8 +11,8 @@ void tracer_warn(const struct tracer *t, pid_t tid, const struct err *err) {
 /* Some stopped task of SPACE has the memory that was traced still. */
 static bool has_survivor(const struct tracer *t, const struct space *space) {
     struct regs regs;
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (task_is_stopped_in(k, space) && !k->exiting && thread_get_regs(k->tid, &regs) == 0)
+    for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));)
+        if (thread_get_regs(k->tid, &regs) == 0)
             return true;
     return false;
 }

@@ -36,15 +36,13 @@ void core_dump_prepare(struct tracer *t, struct task *task, int sig) {
     if (!space || !leaves_core(sig) || !is_deadly(task, sig))
         return;
     space_ref(space);
-    task->held = true;
     stop_space(t, space);
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        if (k->space != space || k->pid != pid || !k->stopped)
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));) {
+        if (k->pid != pid || k->state != TASK_STOPPED)
             continue;
         if (k->tid != tid)
             settle_step_out(space, k->tid, k->slot, &settled);
-        k->stopped = false; /* its next report is its end */
-        k->held = true;
+        task_set_state(k, TASK_HELD); /* its next report is its end */
     }
     resume_others(t, space, tid);
     space_unref(space);

@@ -23,7 +23,6 @@ static void withdraw_site(struct tracer *t, pid_t tid, struct space *space,
                           const struct settle_place *place) {
     struct regs regs;
     space_ref(space);
-    tasks_find(&t->tasks, tid)->held = true;
     stop_space(t, space);
     if (tasks_find(&t->tasks, tid)) /* not let go meanwhile, with all of its space */
         patcher_withdraw(place->module, space->remote.memory_fd, place->original, NULL);
@@ -124,9 +123,8 @@ bool deliver_prepare(struct tracer *t, struct task *task, int sig) {
 /* Whether the program would not have noticed this stop: it is ours, or of a signal that does
  * nothing (untraced, such a signal does not even wake a thread). */
 static bool is_unnoticed(const struct task *task) {
-    int event = task->status >> 16, sig = WSTOPSIG(task->status);
-    return event ? event == PTRACE_EVENT_STOP && !is_stop_signal(sig)
-                 : status_ignores(task->tid, sig);
+    return task->stop.kind == STOP_INTERRUPT ||
+           (task->stop.kind == STOP_SIGNAL && status_ignores(task->tid, task->stop.signal));
 }
 
 /* Whether it may not have run since TASK was last looked at. It may have made a call of ours then,
@@ -140,7 +138,7 @@ static bool is_as_before(const struct task *task, const struct regs *regs) {
  * place (any stop makes up for one that was asked for: Linux kernel/signal.c, ptrace_stop()). */
 static void mend_ended_call(const struct task *task) {
     struct regs regs;
-    if (task->rests == RESTS_NOT && thread_is_at_call_end(task->tid) &&
+    if (task->cut.remainder == REMAINDER_NONE && thread_is_at_call_end(task->tid) &&
         thread_get_regs(task->tid, &regs) == 0 &&
         thread_restart_interrupted(task->tid, &task->past, &regs) &&
         !status_signal_pending(task->tid))
@@ -149,7 +147,7 @@ static void mend_ended_call(const struct task *task) {
 
 void deliver_restart_syscall(struct task *task) {
     struct regs regs;
-    if (is_call_stop(task->status)) {
+    if (task->stop.kind == STOP_SYSCALL) {
         mend_ended_call(task);
         return;
     }
@@ -159,12 +157,12 @@ void deliver_restart_syscall(struct task *task) {
     bool again = looked && thread_restart_interrupted(task->tid, &task->past, &regs);
     if (looked && !again)
         syscall_resume_note(task, &regs);
-    task->past.was_whole = unnoticed && !again && !task->is_cut;
+    task->past.was_whole = unnoticed && !again && !task->cut.is_cut;
     task->past.whole = regs;
-    bool mend = unnoticed && (again || task->is_cut) && !status_signal_pending(task->tid);
-    task->is_cut &= mend;
+    bool mend = unnoticed && (again || task->cut.is_cut) && !status_signal_pending(task->tid);
+    task->cut.is_cut &= mend;
     task->past.wait.number = -1; /* that was then */
-    if (!REGS_TELL_CALLS && !(task->status >> 16) && !unnoticed)
+    if (!REGS_TELL_CALLS && task->stop.kind == STOP_SIGNAL && !unnoticed)
         thread_note_signal(&regs, &task->past);
     if (again && mend)
         thread_set_regs(task->tid, &regs);

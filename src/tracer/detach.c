@@ -22,27 +22,24 @@
  * would cut that call short at its beginning, and nobody would be there to mend it at its end. */
 static void put_off_call(const struct task *task) {
     struct thread_call_stop call;
-    if (is_call_stop(task->status) && thread_at_call(task->tid, &call) &&
+    if (task->stop.kind == STOP_SYSCALL && thread_at_call(task->tid, &call) &&
         !status_seccomp_filters(task->tid))
         thread_put_off_call(task->tid);
 }
 
 void detach_task(struct tracer *t, struct task *task, taddr_t lane) {
-    int event = task->status >> 16, sig = WSTOPSIG(task->status);
     traps_restore_ignore(task);
     put_off_call(task);
     if (!task->space || task->space->agent)
-        keys_leave(task->space, task->tid, event == PTRACE_EVENT_EXEC ? 0 : lane);
-    thread_detach(task->tid, event || is_call_stop(task->status) ? 0 : sig);
-    task->leaving = true; /* it lives on: who waits for it as its child of vfork does so, too */
+        keys_leave(task->space, task->tid, task->stop.kind == STOP_EXEC ? 0 : lane);
+    thread_detach(task->tid, task->stop.kind == STOP_SIGNAL ? task->stop.signal : 0);
+    task_leave(task); /* it lives on, and so a vfork parent waits on */
     lifecycle_forget(t, task);
 }
 
 void detach_settle_all(const struct tracer *t, struct space *space, bool restored) {
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+    for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));) {
         enum settled settled = SETTLED_INSIDE;
-        if (!task_is_stopped_in(k, space))
-            continue;
         if (restored)
             settle_out(space, k->tid, k->slot, &settled);
         else
@@ -58,9 +55,8 @@ static void keep_aside(struct tracer *t, struct space *space) {
     stopping_look_aside(t, space);
     aside_gather(space->aside, space->remote.memory_fd, &aside);
     aside_forget(&space->aside);
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (task_is_stopped_in(k, space))
-            ARRAY_PUSH(&tids, k->tid);
+    for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));)
+        ARRAY_PUSH(&tids, k->tid);
     leftovers_keep_aside(space, &aside, tids.at, tids.count);
     ARRAY_FREE(&aside.frames);
     ARRAY_FREE(&tids);
@@ -68,16 +64,14 @@ static void keep_aside(struct tracer *t, struct space *space) {
 
 /* Signals that were delivered while nobody saw to it have interrupted threads in trampolines. */
 static void keep_returns(struct tracer *t, struct space *space) {
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (task_is_stopped_in(k, space))
-            leftovers_keep_returns(space, k->tid);
+    for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));)
+        leftovers_keep_returns(space, k->tid);
     keep_aside(t, space);
 }
 
 static void take_back_all(const struct tracer *t, struct space *space) {
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (task_is_stopped_in(k, space))
-            keys_take_back(space, k->tid);
+    for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));)
+        keys_take_back(space, k->tid);
 }
 
 static int undo_stopped(struct tracer *t, struct space *space, struct err *err) {
@@ -113,8 +107,7 @@ static void release_unstopped(struct tracer *t, struct task *task, bool undone) 
     }
     task_lane_close(t, task);
     task->sink = undone ? 0 : space_sink(task->space);
-    task->rid = undone;
-    task->leaving = true;
+    task->leaving = undone ? TASK_LEAVES_RESTORED : TASK_LEAVES;
     space_unref(task->space);
     task->space = NULL;
 }
@@ -130,7 +123,7 @@ int detach_stopped(struct tracer *t, struct space *space, struct err *ret) {
     space->stopping = false;
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
         next = tasks_next(&t->tasks, k);
-        if (k->space == space && k->stopped)
+        if (k->space == space && k->state == TASK_STOPPED)
             detach_task(t, k, undone ? 0 : space_sink(space));
         else if (k->space == space)
             release_unstopped(t, k, undone);
@@ -150,7 +143,7 @@ static bool shares_space(const struct tracer *t, const struct task *task) {
 
 /* Where TASK may write events that nobody reads, as long as its code is patched. */
 static taddr_t lane_of_leaver(const struct task *task) {
-    if (task->rid)
+    if (task->leaving == TASK_LEAVES_RESTORED)
         return 0;
     if (task->space)
         return space_sink(task->space);
@@ -168,7 +161,7 @@ void leave_task(struct tracer *t, struct task *task) {
     }
     if (task->space && lane)
         breakpoints_remove(task->space);
-    task->leaving = true;
+    task_leave(task);
     trace_changes_process(t, task->pid, TRACE_LEFT);
     detach_task(t, task, lane);
 }
@@ -201,7 +194,7 @@ static void leave_one_by_one(struct tracer *t, pid_t pid) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (k->pid != pid)
             continue;
-        k->leaving = true;
+        task_leave(k);
         if (k->space)
             breakpoints_remove(k->space);
         task_interrupt(k);
@@ -232,9 +225,8 @@ static void add_once(tid_array *pids, pid_t pid) {
 
 void leave_space(struct tracer *t, struct space *space) {
     tid_array pids = {0};
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space)
-            add_once(&pids, k->pid);
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
+        add_once(&pids, k->pid);
     for (size_t i = 0; i < pids.count; i++)
         trace_changes_process(t, pids.at[i], TRACE_LEFT);
     space_ref(space);

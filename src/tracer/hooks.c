@@ -64,8 +64,8 @@ static bool handle_hook(struct tracer *t, const struct task *task) {
 /* Whether one of those of SPACE that stand waits in the agent. */
 static bool has_waiter(const struct tracer *t, const struct space *space) {
     struct regs regs;
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        if (!task_is_stopped_in(k, space) || thread_get_regs(k->tid, &regs) < 0)
+    for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));) {
+        if (thread_get_regs(k->tid, &regs) < 0)
             continue;
         const struct patched *p = space_area_at(space, regs_pc(&regs));
         if (p && regs_agent_place(&regs, p->area) != AGENT_OUTSIDE)
@@ -91,8 +91,8 @@ static bool handle_asking(struct tracer *t, struct space *space) {
     space_ref(space);
     stop_askers(t, space);
     bool any = has_waiter(t, space);
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        if (!task_is_stopped_in(k, space) || !k->slot)
+    for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));) {
+        if (!k->slot)
             continue;
         keys_give(space, k->tid, k->slot->at);
         k->mark = keys_mark(k->tid);

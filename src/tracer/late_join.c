@@ -6,7 +6,7 @@
 /* Does what happened to the other tasks while all stood. In a pause open calls are not written. */
 void late_join(struct tracer *t, struct task *task) {
     struct open_frames *frames = open_frames_new(task->space);
-    task->late = false;
+    task->stage = TASK_READY;
     if (!space_is_lifted(task->space))
         open_frames_copy(frames, task->tid);
     if (!task->slot) {

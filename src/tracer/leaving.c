@@ -26,8 +26,8 @@ static void note_pause(struct tracer *t, uint64_t ns) {
 }
 
 static bool has_cut(const struct tracer *t, const struct space *space) {
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->stopped && k->is_cut)
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
+        if (k->state == TASK_STOPPED && k->cut.is_cut)
             return true;
     return false;
 }
@@ -49,7 +49,7 @@ static bool release_others(struct tracer *t, struct space *space) {
         return false;
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
         next = tasks_next(&t->tasks, k);
-        if (k->space != space || !k->stopped || k->is_cut)
+        if (k->space != space || k->state != TASK_STOPPED || k->cut.is_cut)
             continue;
         keys_take_back(space, k->tid);
         detach_task(t, k, 0);

@@ -11,9 +11,7 @@
 
 /* All tasks of FROM, which stood for the process so far, belong to TO from now on. */
 static void hand_over(struct tracer *t, struct space *from, struct space *to) {
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        if (k->space != from)
-            continue;
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, from));) {
         k->space = space_ref(to);
         space_unref(from);
     }
@@ -31,18 +29,16 @@ static int take_over(struct tracer *t, struct space *space, bool *ret_found, str
     const struct task *caller = stop_space_with_caller(t, space);
     if (!caller)
         return no_caller(space->pid, err);
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (task_is_stopped_in(k, space))
-            leftovers_end_call(k->tid);
+    for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));)
+        leftovers_end_call(k->tid);
     struct space *left;
     int rc = leftovers_find(caller->tid, &left, err);
     if (rc < 0 || !left)
         return rc;
     *ret_found = true;
     hand_over(t, space, left);
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (task_is_stopped_in(k, left))
-            syscall_resume_end(k);
+    for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, left));)
+        syscall_resume_end(k);
     rc = detach_stopped(t, left, err);
     space_unref(left);
     return rc;

@@ -2,9 +2,7 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "arch/clock.h"
@@ -29,11 +27,11 @@
 static void end_vfork(struct tracer *t, pid_t tid) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (k->vfork_child == tid)
-            k->vfork_child = 0;
+            task_set_vfork_child(k, 0);
 }
 
 void lifecycle_exit(struct tracer *t, struct task *task) {
-    task->exiting = true;
+    task_set_state(task, TASK_EXITING);
     task_lane_close(t, task);
     thread_continue(task->tid, 0);
 }
@@ -109,13 +107,12 @@ bool lifecycle_exec(struct tracer *t, struct task *task) {
     space_unref(task->space);
     task->space = NULL;
     task->stack = task->readable = (struct span){0, 0};
-    task->exiting = false;
-    task->remembered = false;
+    task->noted_killed = false;
     if (privileged_exec_restart(t, task)) {
         lifecycle_forget(t, task);
         return false;
     }
-    if (task->unwanted) {
+    if (task->not_followed) {
         thread_detach(task->tid, 0);
         lifecycle_forget(t, task);
         return false;
@@ -158,31 +155,32 @@ static void leave(struct tracer *t, struct task *task) {
     lifecycle_forget(t, task);
 }
 
-/* Whether the call that PARENT is in makes a child that has its memory; what EVENT suggests, when
- * that cannot be seen. */
-static bool asks_to_share(const struct task *parent, int event) {
+/* Whether the call that PARENT is in makes a child that has its memory; what the event suggests,
+ * when that cannot be seen. */
+static bool asks_to_share(const struct task *parent) {
     long number;
     uint64_t flags;
     if (!status_call_of(parent->tid, &number, &flags))
-        return event == PTRACE_EVENT_VFORK;
+        return parent->stop.kind == STOP_VFORK;
     if (number == SYS_clone3 && /* flags are the first member of what its argument points at */
         memory_read(parent->space->remote.memory_fd, flags, &flags, sizeof flags, NULL) < 0)
-        return event == PTRACE_EVENT_VFORK;
+        return parent->stop.kind == STOP_VFORK;
     if (number == SYS_clone || number == SYS_clone3)
         return flags & CLONE_VM;
-    return event == PTRACE_EVENT_VFORK;
+    return parent->stop.kind == STOP_VFORK;
 }
 
 /* Whether TID has its parent task's very memory; else it has a copy. */
-static bool shares_memory(pid_t tid, const struct task *parent, int event) {
+static bool shares_memory(pid_t tid, const struct task *parent) {
     enum { KCMP_VM = 1 };
     if (status_process_of(tid) == parent->pid)
         return true;
     long differ = syscall(SYS_kcmp, tid, parent->tid, KCMP_VM, 0, 0);
-    return differ < 0 ? asks_to_share(parent, event) : differ == 0;
+    return differ < 0 ? asks_to_share(parent) : differ == 0;
 }
 
-void lifecycle_birth(struct tracer *t, struct task *parent, int event) {
+void lifecycle_birth(struct tracer *t, struct task *parent) {
+    enum stop_kind event = parent->stop.kind;
     pid_t tid = (pid_t)thread_event_message(parent->tid);
     struct task *child = tasks_find(&t->tasks, tid);
     if (!child && status_tracer_of(tid) != gettid())
@@ -190,17 +188,19 @@ void lifecycle_birth(struct tracer *t, struct task *parent, int event) {
     if (!child)
         child = tasks_add(&t->tasks, tid);
     child->pid = status_process_of(tid);
-    if (event == PTRACE_EVENT_VFORK)
-        parent->vfork_child = tid, parent->lent = true;
+    if (child->pid && child->stage == TASK_UNKNOWN)
+        child->stage = TASK_NEWBORN;
+    if (event == STOP_VFORK)
+        parent->vfork_child = tid, parent->vfork_lane = true;
     if (parent->space && !child->space)
-        task_inherit_space(child, parent->space, shares_memory(tid, parent, event));
-    if (event == PTRACE_EVENT_CLONE && child->space == parent->space && child->space)
+        task_inherit_space(child, parent->space, shares_memory(tid, parent));
+    if (event == STOP_CLONE && child->space == parent->space && child->space)
         child->stack = identity_given_stack(parent->tid, parent->space->remote.memory_fd);
-    if (event != PTRACE_EVENT_CLONE)
+    if (event != STOP_CLONE)
         child->readable = parent->readable; /* a copy of it, or it itself until the child is done */
-    child->maker = parent->tid;
-    child->action = parent->action;
-    child->unwanted = parent->unwanted;
+    child->creator = parent->tid;
+    child->traps.action = parent->traps.action;
+    child->not_followed = parent->not_followed;
     child->watched = parent->watched;
     child->sink = child->sink ? child->sink : parent->sink;
 }
@@ -237,9 +237,9 @@ static void begin_task(struct tracer *t, struct task *task, bool process) {
 
 /* TASK was made while its maker was being attached to, which is not done yet. Threads wait for that
  * with the others; a copy of the process begins with nothing of ours. */
-static bool begin_early(struct tracer *t, struct task *task) {
+static bool begin_early(struct tracer *t, struct task *task, bool forked) {
     struct err err = {0};
-    if (!task->forked)
+    if (!forked)
         return true;
     if (!options_of(t)->follow) {
         leave(t, task);
@@ -251,22 +251,22 @@ static bool begin_early(struct tracer *t, struct task *task) {
 }
 
 bool lifecycle_first_stop(struct tracer *t, struct task *task) {
-    bool process = task->pid == task->tid;
-    task->ready = true;
+    bool process = task->pid == task->tid, forked = task->stage == TASK_FORKED;
+    task->stage = TASK_READY;
     thread_watch_exit(task->tid, process);
-    if (task->space ? !task->space->agent : task->forked && !task->sink)
-        return begin_early(t, task);
+    if (task->space ? !task->space->agent : forked && !task->sink)
+        return begin_early(t, task, forked);
     open_borrowed(task);
     if (task->sink)
         keys_give(task->space, task->tid, task->sink);
     if (process && !options_of(t)->follow) {
-        if (!task->space || task->forked) {
+        if (!task->space || forked) {
             leave(t, task);
             return false;
         }
-        task->unwanted = true;
+        task->not_followed = true;
     }
-    if (task->unwanted) {
+    if (task->not_followed) {
         task_lane_set(t, task, space_sink(task->space));
         return true;
     }

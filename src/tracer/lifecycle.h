@@ -16,9 +16,9 @@ int lifecycle_set_up_program(struct tracer *t, struct task *task, bool was_pause
 void lifecycle_forget_threads(struct tracer *t, const struct task *task);
 /* TASK stands at its exec event. Returns whether it stays traced; else it is gone. */
 bool lifecycle_exec(struct tracer *t, struct task *task);
-/* PARENT's fork, vfork or clone EVENT is reported. Called at once, since a fork's child has the
+/* PARENT has stopped at a fork, vfork or clone event. Called at once, since a fork's child has the
  * memory of this moment. */
-void lifecycle_birth(struct tracer *t, struct task *parent, int event);
+void lifecycle_birth(struct tracer *t, struct task *parent);
 /* The first stop of a task that a traced task has made, before its first instruction. Returns
  * whether it stays traced; else it is gone. */
 bool lifecycle_first_stop(struct tracer *t, struct task *task);

@@ -24,10 +24,10 @@ bool tracer_paused(const struct tracer *t) { return t->options.context.paused; }
 
 static void each_space(struct tracer *t, void (*visit)(struct tracer *, struct space *)) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        bool first = k->space && k->space->agent && k->ready;
+        bool first = k->space && k->space->agent && task_is_ready(k);
         for (struct task *b = tasks_next(&t->tasks, NULL); first && b != k;
              b = tasks_next(&t->tasks, b))
-            first = b->space != k->space || !b->ready;
+            first = b->space != k->space || !task_is_ready(b);
         if (first)
             visit(t, k->space);
     }

@@ -1,6 +1,5 @@
 #include "tracer/loop.h"
 
-#include <errno.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -17,36 +16,30 @@
 #include "tracer/syscall_resume.h"
 #include "tracer/traps.h"
 
+/* ---- answers ---- */
+
 void loop_resume(struct tracer *t, pid_t tid, int sig) {
     struct task *task = tasks_find(&t->tasks, tid);
-    if (task)
-        syscall_resume_remainder(task);
-    if (task && task->space && sig)
+    if (!task)
+        return;
+    if (task->state == TASK_STOPPED || task->state == TASK_HELD)
+        task_set_running(task);
+    syscall_resume_remainder(task);
+    if (task->space && sig)
         aside_note(task->space->aside, tid);
-    if (task && task->space && task->space->traps.standing)
+    if (task->space && task->space->traps.standing)
         traps_resume(t, task, sig);
-    else if (task && task->watched)
+    else if (task->watched)
         thread_continue_to_call(tid, sig);
-    else if (task)
+    else
         thread_continue(tid, sig);
 }
 
-static void answer_event(struct tracer *t, struct task *task, int event, int sig) {
-    pid_t tid = task->tid;
-    switch (event) {
-    case PTRACE_EVENT_EXEC:
-        if (!lifecycle_exec(t, task))
-            return;
-        break;
-    case PTRACE_EVENT_STOP:
-        task->standing = is_stop_signal(sig) && thread_listen(tid) == 0;
-        if (task->standing)
-            return;
-        break; /* after a remote call it reports its group-stop once more when continued */
-    default:
-        break;
-    }
-    loop_resume(t, tid, 0);
+/* TASK stands at a syscall-stop. Returns false when it is gone. */
+static bool answer_syscall(struct tracer *t, struct task *task) {
+    if (task->space && task->space->traps.standing && !traps_at_syscall(t, task))
+        return false;
+    return !task->watched || nested_tracer_at_syscall(t, task);
 }
 
 /* TASK is about to get stop signal SIG. */
@@ -59,61 +52,79 @@ static void note_stop(struct tracer *t, const struct task *task, int sig) {
         t->stop.sender = info.si_pid;
 }
 
-/* TASK stands at a system call. Returns false when it is gone. */
-static bool answer_call(struct tracer *t, struct task *task) {
-    if (task->space && task->space->traps.standing && !traps_at_syscall(t, task))
-        return false;
-    return !task->watched || nested_tracer_at_syscall(t, task);
-}
-
-static void answer(struct tracer *t, struct task *task) {
+/* TASK stands at a signal-delivery-stop. Returns false when it is gone. *RET_SIG becomes 0 if the
+ * program shall not get the signal. */
+static bool answer_signal(struct tracer *t, struct task *task, int *ret_sig) {
+    int sig = *ret_sig;
     pid_t tid = task->tid;
-    task->stopped = false;
-    if (!task->ready && !lifecycle_first_stop(t, task))
-        return;
-    if (task->late)
-        late_join(t, task);
-    if (task->hit) {
-        traps_count(t, task);
-        task = tasks_find(&t->tasks, tid);
-        if (!task)
-            return;
-    }
-    int event = task->status >> 16, sig = WSTOPSIG(task->status);
-    if (event) {
-        answer_event(t, task, event, sig);
-        return;
-    }
-    if (is_call_stop(task->status)) {
-        if (answer_call(t, task))
-            loop_resume(t, tid, 0);
-        return;
-    }
     if (is_stop_signal(sig))
         note_stop(t, task, sig);
     bool wanted = !traps_is_ignored(task, sig) && deliver_prepare(t, task, sig);
     task = tasks_find(&t->tasks, tid); /* it may be gone: killed meanwhile */
     if (wanted && task && core_dump_needs_detach(task, sig)) {
         leave_task(t, task);
-        return;
+        return false;
     }
     if (wanted && task)
         core_dump_prepare(t, task, sig);
-    if (is_stop_signal(sig) && thread_is_continued(tid))
-        wanted = false;
-    loop_resume(t, tid, wanted ? sig : 0);
+    if (!wanted || (is_stop_signal(sig) && thread_is_continued(tid)))
+        *ret_sig = 0;
+    return true;
 }
 
-/* PID has ended; it may have been let go before. */
+/* TASK is in a group-stop. Returns whether it stays there. After a remote call it does not: it
+ * reports its group-stop once more when it is resumed. */
+static bool answer_group_stop(struct task *task) {
+    if (thread_listen(task->tid) < 0)
+        return false;
+    task_set_state(task, TASK_IN_GROUP_STOP);
+    return true;
+}
+
+/* Returns whether TASK is to be resumed, with signal *RET_SIG. */
+static bool answer_stop(struct tracer *t, struct task *task, int *ret_sig) {
+    *ret_sig = 0;
+    switch (task->stop.kind) {
+    case STOP_EXEC:
+        return lifecycle_exec(t, task);
+    case STOP_GROUP:
+        return !answer_group_stop(task);
+    case STOP_SYSCALL:
+        return answer_syscall(t, task);
+    case STOP_SIGNAL:
+        *ret_sig = task->stop.signal;
+        return answer_signal(t, task, ret_sig);
+    default:
+        return true;
+    }
+}
+
+static void answer(struct tracer *t, struct task *task) {
+    pid_t tid = task->tid;
+    int sig;
+    task_set_state(task, TASK_HELD);
+    if (!task_is_ready(task) && !lifecycle_first_stop(t, task))
+        return;
+    if (task->stage == TASK_LATE)
+        late_join(t, task);
+    if (task->traps.hit)
+        traps_count(t, task);
+    task = tasks_find(&t->tasks, tid); /* it may be gone */
+    if (task && answer_stop(t, task, &sig))
+        loop_resume(t, tid, sig);
+}
+
+/* ---- reports ---- */
+
+/* PID has ended; it may have been detached before. */
 static void remember_end(struct tracer *t, pid_t pid, int status) {
     struct ended e = {pid, status};
     if (pid == t->adopted)
         ARRAY_PUSH(&t->ended, e);
 }
 
-static void on_end(struct tracer *t, struct task *task, int status) {
-    remember_end(t, task->tid, status);
-    if (WIFSIGNALED(status))
+static void on_end(struct tracer *t, struct task *task, enum stop_kind kind) {
+    if (kind == STOP_KILLED)
         orphans_note_killed(t, task);
     lifecycle_forget(t, task);
 }
@@ -124,54 +135,53 @@ static void on_exit_event(struct tracer *t, struct task *task) {
     lifecycle_exit(t, task);
 }
 
-static bool is_birth(int event) {
-    return event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE;
+static void note_stopped(struct task *task, const struct stop *stop) {
+    if (task->vfork_lane && task->space && task->slot)
+        keys_pass(task->space, task->tid, task->slot->at, 0);
+    task->vfork_lane = false;
+    task->vfork_child = 0; /* it has run, so its child is done with the shared memory */
+    task->stop = *stop;
+    task_set_state(task, TASK_STOPPED);
 }
 
-static void on_stop(struct tracer *t, struct task *task, int status) {
-    if (task->lent && task->space && task->slot)
-        keys_pass(task->space, task->tid, task->slot->at, 0);
-    task->lent = false;
-    task->stuck = false;
-    task->vfork_child = 0; /* it runs, so its child is done with the shared memory */
-    task->stopped = true;
-    task->standing = false;
-    task->finished = false;
-    task->status = status;
-    if (!is_call_stop(status))
+static void on_stop(struct tracer *t, struct task *task, const struct stop *stop) {
+    note_stopped(task, stop);
+    if (stop->kind != STOP_SYSCALL)
         syscall_resume_end(task);
     if (task->space && task->space->traps.any && !traps_meet(task)) {
-        task->stopped = false;
+        task_set_running(task);
         return;
     }
-    if (is_birth(status >> 16))
-        lifecycle_birth(t, task, status >> 16);
-    if (status >> 16 == PTRACE_EVENT_EXEC)
+    if (stop->kind == STOP_FORK || stop->kind == STOP_VFORK || stop->kind == STOP_CLONE)
+        lifecycle_birth(t, task);
+    if (stop->kind == STOP_EXEC)
         lifecycle_forget_threads(t, task);
     if (task->leaving) {
         leave_stopped_task(t, task);
         return;
     }
-    if (is_unknown_newborn(task))
+    if (task->stage == TASK_UNKNOWN) {
         t->unknown_newborns++;
-    else
-        deliver_restart_syscall(task);
-    if (!is_unknown_newborn(task) && !(task->space && task->space->stopping))
+        return;
+    }
+    deliver_restart_syscall(task);
+    if (!(task->space && task->space->stopping))
         answer(t, task);
 }
 
 static void report(struct tracer *t, pid_t tid, int status) {
+    const struct stop stop = stop_of_status(status);
     struct task *task = tasks_find(&t->tasks, tid);
-    if (!task && WIFSTOPPED(status))
-        task = tasks_add(&t->tasks, tid);
-    if (task && !WIFSTOPPED(status))
-        on_end(t, task, status);
-    else if (tid == t->adopted && !task)
+    if (stop_is_end(stop.kind))
         remember_end(t, tid, status);
-    else if (status >> 16 == PTRACE_EVENT_EXIT)
+    else if (!task)
+        task = tasks_add(&t->tasks, tid);
+    if (task && stop_is_end(stop.kind))
+        on_end(t, task, stop.kind);
+    else if (task && stop.kind == STOP_EXIT)
         on_exit_event(t, task);
     else if (task)
-        on_stop(t, task, status);
+        on_stop(t, task, &stop);
     reports_answer_newborns(t);
 }
 

@@ -14,7 +14,7 @@
 static void say_ceded(const struct tracer *t, struct task *debugger, pid_t pid, pid_t stopped) {
     struct identity by, whom;
     struct err err = {0};
-    if (debugger->ceded_told || !options_of(t)->follow)
+    if (debugger->nested.reported || !options_of(t)->follow)
         return;
     identity_of_process(debugger->pid, &by);
     identity_of_process(pid, &whom);
@@ -23,7 +23,7 @@ static void say_ceded(const struct tracer *t, struct task *debugger, pid_t pid, 
             "not traced by spoor",
             debugger->pid, by.command, pid, whom.command);
     tracer_warn(t, stopped, &err);
-    debugger->ceded_told = true;
+    debugger->nested.reported = true;
 }
 
 /* TASK asks to be traced by its parent. A parent that is not traced, as the program's own, does not
@@ -32,9 +32,8 @@ static void say_ceded(const struct tracer *t, struct task *debugger, pid_t pid, 
 static bool cede_itself(struct tracer *t, struct task *task, const struct thread_call_stop *call) {
     struct task *parent = tasks_find(&t->tasks, status_parent_of(task->pid));
     if (!parent) {
-        task->asks = !task->asked_before;
-        task->asked_before = true;
-        task->asked = *call;
+        task->nested.traceme = task->nested.traceme ? TRACEME_GRANTED : TRACEME_PENDING;
+        task->nested.call = *call;
         return false;
     }
     say_ceded(t, parent, task->pid, task->tid);
@@ -49,25 +48,21 @@ static void cede_other(struct tracer *t, struct task *task, pid_t tid) {
     const struct task *other = tasks_find(&t->tasks, tid);
     if (!other || other->pid == task->pid)
         return; /* not ours, or what the kernel refuses */
-    pid_t pid = other->pid, me = task->tid;
+    pid_t pid = other->pid;
     say_ceded(t, task, pid, task->tid);
-    task->held = true;
     if (other->space && other->space != task->space)
         leave_space(t, other->space);
     else
         leave_process(t, pid);
-    task = tasks_find(&t->tasks, me);
-    if (task)
-        task->held = false;
 }
 
 /* TASK has come back from the call that it asked by. */
 static void grant(struct task *task) {
     struct regs regs;
-    task->asks = false;
+    task->nested.traceme = TRACEME_GRANTED;
     if (thread_get_regs(task->tid, &regs) < 0)
         return;
-    regs_set_syscall_result(&regs, 0, task->asked.args);
+    regs_set_syscall_result(&regs, 0, task->nested.call.args);
     thread_set_regs(task->tid, &regs);
 }
 
@@ -79,8 +74,8 @@ static bool let_go(struct tracer *t, struct task *task) {
     gs_conflict_describe(task->pid, &err);
     tracer_warn(t, tid, &err);
     if (!status_seccomp_filters(tid) && thread_put_off_call(tid) == 0)
-        task->status = PTRACE_EVENT_STOP << 16 | SIGTRAP << 8 | 0x7f;
-    task->stopped = true;
+        task_drop_stop(task);
+    task_set_state(task, TASK_STOPPED);
     leave_space(t, task->space);
     return !tasks_find(&t->tasks, tid);
 }
@@ -88,7 +83,7 @@ static bool let_go(struct tracer *t, struct task *task) {
 bool nested_tracer_at_syscall(struct tracer *t, struct task *task) {
     struct thread_call_stop stop;
     bool enters = thread_at_call(task->tid, &stop);
-    if (!enters && task->asks)
+    if (!enters && task->nested.traceme == TRACEME_PENDING)
         grant(task);
     if (enters && task->space && regs_call_sets_lane(stop.number, stop.args[0]))
         return !let_go(t, task);

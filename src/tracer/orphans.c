@@ -7,9 +7,9 @@
 #include "target/status.h"
 
 void orphans_note_killed(struct tracer *t, struct task *killed) {
-    if (killed->remembered) /* when it was about to end */
+    if (killed->noted_killed) /* when it was about to end */
         return;
-    killed->remembered = true;
+    killed->noted_killed = true;
     struct grave *g = &t->graves[t->next_grave++ % GRAVES];
     space_unref(g->space);
     g->space = killed->space ? space_ref(killed->space) : NULL;
@@ -49,7 +49,8 @@ static const struct grave *find_grave(const struct tracer *t, uint64_t mark, pid
 
 void orphans_identify(struct tracer *t) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        if (!is_unknown_newborn(k) || !k->stopped || status_process_of(k->tid) != k->tid)
+        if (k->stage != TASK_UNKNOWN || k->state != TASK_STOPPED ||
+            status_process_of(k->tid) != k->tid)
             continue; /* a thread dies with its process */
         uint64_t mark = keys_mark(k->tid);
         if (is_expected(t, mark, k->tid))
@@ -58,6 +59,7 @@ void orphans_identify(struct tracer *t) {
         if (!g)
             continue;
         k->pid = k->tid;
+        k->stage = TASK_NEWBORN;
         if (g->space)
             task_inherit_space(k, g->space, false);
     }

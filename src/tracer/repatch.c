@@ -36,7 +36,8 @@ static struct task *find_stale(const struct tracer *t, bool *ret_any) {
         if (!k->space || !is_stale(t, k->space))
             continue;
         *ret_any = true;
-        if (k->ready && !k->exiting && !k->space->borrowed && !k->space->stopping)
+        if (task_is_ready(k) && k->state != TASK_EXITING && !k->space->borrowed &&
+            !k->space->stopping)
             return k;
     }
     return NULL;
@@ -76,15 +77,13 @@ static struct task *stand(struct tracer *t, struct space *space, struct untraced
 /* The text is the program's: moves all threads out of trampolines. False: one cannot be. */
 static bool settle_space_out(const struct tracer *t, const struct space *space) {
     bool all = true;
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+    for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));) {
         enum settled settled = SETTLED_OUTSIDE;
-        if (!task_is_stopped_in(k, space))
-            continue;
         int rc = settle_out(space, k->tid, k->slot, &settled);
         all &= rc == -ESRCH || (rc == 0 && settled == SETTLED_OUTSIDE);
         traps_restore_ignore(k);
-        k->asks_action = false;
-        k->call = 0;
+        k->traps.sets_action = false;
+        k->traps.syscall = 0;
     }
     return all;
 }
@@ -92,8 +91,8 @@ static bool settle_space_out(const struct tracer *t, const struct space *space) 
 /* From now on nothing is known of what threads had open. */
 static void end_calls(const struct tracer *t, const struct space *space) {
     uint64_t ticks = clock_ticks();
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->slot && !k->slot->unread)
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
+        if (k->slot && !k->slot->unread)
             drain_frames(t->options.drain, k->slot,
                          &(struct trace_frames){.stream = k->stream, .ticks = ticks});
 }
@@ -111,18 +110,17 @@ static int replace(struct tracer *t, struct space *space, pid_t caller, struct e
 
 static void copy_stacks(const struct tracer *t, const struct space *space,
                         struct open_frames *frames) {
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (task_is_stopped_in(k, space))
-            open_frames_copy(frames, k->tid);
+    for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));)
+        open_frames_copy(frames, k->tid);
 }
 
 static void name_stacks(const struct tracer *t, const struct space *space,
                         struct open_frames *frames) {
     open_frames_set_time(frames);
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->ready && k->slot && !k->stopped)
-            k->late = true;
-        else if (k->space == space && k->slot && !k->slot->unread)
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
+        if (task_is_ready(k) && k->slot && k->state != TASK_STOPPED)
+            k->stage = TASK_LATE;
+        else if (k->slot && !k->slot->unread)
             open_frames_set_stream(frames, k->tid, k->stream, k->slot);
 }
 
@@ -130,8 +128,8 @@ static void name_stacks(const struct tracer *t, const struct space *space,
 static void gather_arrival(const struct tracer *t, const struct space *space,
                            const struct maps *maps, struct arrival *ret) {
     const struct tasks *tasks = &t->tasks;
-    for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
-        if (task_is_stopped_in(k, space) || (k->space == space && k->vfork_child))
+    for (struct task *k = NULL; (k = tasks_next_in(tasks, k, space));)
+        if (k->vfork_child || (k->state == TASK_STOPPED && !task_is_at_exec(k)))
             arrival_add(ret, space->remote.memory_fd, maps, k->tid);
     aside_gather(space->aside, space->remote.memory_fd, &ret->aside);
     goroutines_find(space, ret);
@@ -141,8 +139,8 @@ static void gather_arrival(const struct tracer *t, const struct space *space,
 static void write_goroutines(const struct tracer *t, const struct space *space,
                              const struct arrival *arrival) {
     const struct tasks *tasks = &t->tasks;
-    for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
-        if (k->space == space && k->slot && !k->slot->unread) {
+    for (struct task *k = NULL; (k = tasks_next_in(tasks, k, space));)
+        if (k->slot && !k->slot->unread) {
             goroutines_tell(space, arrival, k->slot, options_of(t)->overflow);
             return;
         }
@@ -189,8 +187,8 @@ static int change_standing(struct tracer *t, struct space *space, pid_t caller,
 void repatch_prepare(struct tracer *t, struct space *space) {
     for (int others = 0; others < 2; others++)
         for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-            bool first = k->tid == k->pid && !k->exiting;
-            if (k->space == space && k->ready && first == !others &&
+            bool first = k->tid == k->pid && k->state != TASK_EXITING;
+            if (k->space == space && task_is_ready(k) && first == !others &&
                 space_prepare_anew(&t->options.context, space, k->tid, NULL) == 0)
                 return;
         }

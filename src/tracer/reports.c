@@ -69,7 +69,7 @@ bool reports_await_while(struct tracer *t, bool (*turn)(struct tracer *, const s
 void reports_answer_all(struct tracer *t, tid_array *tids) {
     for (size_t i = 0; i < tids->count; i++) {
         struct task *k = tasks_find(&t->tasks, tids->at[i]);
-        if (k && k->stopped && !(k->space && k->space->stopping))
+        if (k && k->state == TASK_STOPPED && !(k->space && k->space->stopping))
             t->loop->answer(t, k);
     }
     ARRAY_FREE(tids);
@@ -82,9 +82,9 @@ void reports_answer_newborns(struct tracer *t) {
         return;
     orphans_identify(t);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        if (!k->stopped || k->ready)
+        if (k->state != TASK_STOPPED || task_is_ready(k))
             continue;
-        if (!k->pid || (k->space && k->space->stopping))
+        if (k->stage == TASK_UNKNOWN || (k->space && k->space->stopping))
             waiting++;
         else
             ARRAY_PUSH(&tids, k->tid);

@@ -23,14 +23,13 @@ static int seize(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
     }
     struct task *task = tasks_add(&s->tracer->tasks, tid);
     task->pid = process;
-    task->ready = true;
+    task->stage = s->late ? TASK_LATE : TASK_READY;
     if (process != s->sharing.pid && sharing_is_over(&s->sharing, tid)) {
-        task->leaving = true;
+        task_leave(task);
         task_interrupt(task);
         return 0;
     }
     task->space = space_ref(s->space);
-    task->late = s->late;
     s->added++;
     s->sharers |= process != s->sharing.pid;
     return 0;
@@ -95,21 +94,22 @@ static void note_vforks(const struct seizing *s) {
         any = k->space == s->space && k->pid != s->sharing.pid;
     if (!any)
         return;
-    for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k)) {
-        if (k->space != s->space || k->stopped || k->vfork_child || !status_is_in_vfork(k->tid))
+    for (struct task *k = NULL; (k = tasks_next_in(tasks, k, s->space));) {
+        if (k->state == TASK_STOPPED || k->vfork_child || !status_is_in_vfork(k->tid))
             continue;
         for (struct task *c = tasks_next(tasks, NULL); c; c = tasks_next(tasks, c))
             if (c->space == s->space && c->pid != k->pid && status_has_made(k->tid, c->pid))
-                k->vfork_child = c->tid;
+                task_set_vfork_child(k, c->tid);
     }
 }
 
 /* A first thread that ends while others live tells of that only if it was asked to before. */
 static void note_ends(const struct seizing *s) {
     const struct tasks *tasks = &s->tracer->tasks;
-    for (struct task *k = tasks_next(tasks, NULL); k; k = tasks_next(tasks, k))
-        if (k->space == s->space && k->tid == k->pid && !k->stopped && !k->exiting)
-            k->exiting = status_has_ended(k->tid);
+    for (struct task *k = NULL; (k = tasks_next_in(tasks, k, s->space));)
+        if (k->tid == k->pid && k->state != TASK_STOPPED && k->state != TASK_EXITING &&
+            status_has_ended(k->tid))
+            task_set_state(k, TASK_EXITING);
 }
 
 /* Whether it is worth waiting on after so many MS. On a busy machine a thread may have to wait long
@@ -152,8 +152,8 @@ int seizing_all(struct seizing *s, struct err *err) {
 
 /* A process of SPACE's that lives. 0: none. */
 static pid_t living_process(const struct tracer *t, const struct space *space) {
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->ready && !k->exiting)
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
+        if (task_is_ready(k) && k->state != TASK_EXITING && !task_is_at_exec(k))
             return k->pid;
     return 0;
 }

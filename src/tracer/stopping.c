@@ -12,16 +12,16 @@
 #include "tracer/reports.h"
 
 static bool all_stopped(const struct tracer *t, const struct space *space) {
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && !task_stands_still(k))
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
+        if (!task_stands_still(k))
             return false;
     return true;
 }
 
 static void begin_to_stop(const struct tracer *t, struct space *space) {
     space->stopping = true;
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && !task_stands_still(k))
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
+        if (!task_stands_still(k))
             task_interrupt(k);
 }
 
@@ -36,8 +36,8 @@ bool stop_space_within(struct tracer *t, struct space *space, unsigned ms) {
 }
 
 pid_t find_unstopped(const struct tracer *t, const struct space *space) {
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && !task_stands_still(k))
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
+        if (!task_stands_still(k))
             return k->tid;
     return 0;
 }
@@ -48,8 +48,8 @@ pid_t find_unstopped(const struct tracer *t, const struct space *space) {
 static void let_others_run(struct tracer *t, struct space *space, pid_t laggard) {
     static const uint64_t WHILE_NS = 100000000;
     tid_array tids = {0};
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->stopped)
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
+        if (k->state == TASK_STOPPED)
             ARRAY_PUSH(&tids, k->tid);
     space->stopping = false;
     reports_answer_all(t, &tids);
@@ -75,7 +75,8 @@ static bool give_up_waiting(const struct tracer *t, const struct space *space) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k && all; k = tasks_next(&t->tasks, k))
         all = k->space != space || task_stands_still(k) || waits_elsewhere(space, k);
     for (struct task *k = tasks_next(&t->tasks, NULL); k && all; k = tasks_next(&t->tasks, k))
-        k->stuck |= k->space == space && !task_stands_still(k);
+        if (k->space == space && !task_stands_still(k))
+            task_set_state(k, TASK_IN_UNINTERRUPTIBLE_WAIT);
     return all;
 }
 
@@ -97,8 +98,8 @@ void stop_space(struct tracer *t, struct space *space) {
 void resume_space(struct tracer *t, struct space *space) {
     tid_array tids = {0};
     space->stopping = false;
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->stopped)
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
+        if (k->state == TASK_STOPPED)
             ARRAY_PUSH(&tids, k->tid);
     reports_answer_all(t, &tids);
     reports_answer_newborns(t);
@@ -106,15 +107,10 @@ void resume_space(struct tracer *t, struct space *space) {
 
 bool resume_others(struct tracer *t, struct space *space, pid_t tid) {
     struct task *task = tasks_find(&t->tasks, tid);
-    if (task) {
-        task->stopped = false;
-        task->held = true;
-    }
+    if (task && task->state == TASK_STOPPED)
+        task_set_state(task, TASK_HELD);
     resume_space(t, space);
-    task = tasks_find(&t->tasks, tid);
-    if (task)
-        task->held = false;
-    return task;
+    return tasks_find(&t->tasks, tid);
 }
 
 static bool is_free(const struct task *k) {
@@ -124,21 +120,20 @@ static bool is_free(const struct task *k) {
 /* TASK is about to come from the call that has made a child: once is enough, or it would go on into
  * its next call. */
 static bool finish_birth(struct task *task) {
-    task->finished = task->finished || thread_finish_call(task->tid, NULL) == 0;
-    return task->finished;
+    if (task->stop.kind != STOP_BIRTH_DONE && thread_finish_call(task->tid, NULL) == 0)
+        task->stop.kind = STOP_BIRTH_DONE;
+    return task->stop.kind == STOP_BIRTH_DONE;
 }
 
 struct task *find_caller(const struct tracer *t, const struct space *space) {
     struct task *parent = NULL, *any = NULL;
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        int event = k->status >> 16;
-        if (!task_is_stopped_in(k, space))
-            continue;
+    for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));) {
+        enum stop_kind kind = k->stop.kind;
         if (task_may_call(k) && is_free(k))
             return k;
         if (task_may_call(k))
             any = k;
-        if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_CLONE)
+        if (kind == STOP_FORK || kind == STOP_CLONE || kind == STOP_BIRTH_DONE)
             parent = k;
     }
     if (any)
@@ -149,16 +144,17 @@ struct task *find_caller(const struct tracer *t, const struct space *space) {
 pid_t unsandboxed_caller(const struct tracer *t, const struct task *task) {
     if (is_free(task))
         return task->tid;
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == task->space && k->stopped && task_may_call(k) && is_free(k))
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, task->space));)
+        if (k->state == TASK_STOPPED && task_may_call(k) && is_free(k))
             return k->tid;
     return task->tid;
 }
 
 /* Some task stands before a signal, or at a system call, from where it soon comes. */
 static bool before_signal(const struct tracer *t, const struct space *space) {
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->stopped && !(k->status >> 16))
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
+        if (k->state == TASK_STOPPED &&
+            (k->stop.kind == STOP_SIGNAL || k->stop.kind == STOP_SYSCALL))
             return true;
     return false;
 }
@@ -177,9 +173,8 @@ struct task *stop_space_with_caller(struct tracer *t, struct space *space) {
 void settle_ways(const struct tracer *t, const struct space *space) {
     struct settle_place place;
     enum settled settled;
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (task_is_stopped_in(k, space))
-            settle_registers(space, k->tid, k->slot, &settled, &place);
+    for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));)
+        settle_registers(space, k->tid, k->slot, &settled, &place);
 }
 
 static void handle_reports(void *tracer) { reports_handle(tracer); }

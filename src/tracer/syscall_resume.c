@@ -37,11 +37,10 @@ static bool read_rest(const struct task *task, const struct regs *regs, struct r
 /* Where its system calls go to a handler of its own (PR_SET_SYSCALL_USER_DISPATCH; thread_call()),
  * the rest, which is none of its own, has not been made, and the handler is not told. */
 void syscall_resume_end(struct task *task) {
-    enum { STOPPED = 0x7f };
     const struct space *space = task->space;
     struct regs regs;
     struct rest rest;
-    task->is_cut = false;
+    task->cut.is_cut = false;
     if (!space || !space->agent || !may_make_one(task) || thread_get_regs(task->tid, &regs) < 0 ||
         !read_rest(task, &regs, &rest))
         return;
@@ -49,22 +48,22 @@ void syscall_resume_end(struct task *task) {
         task->slot->lane->rest.back = 0;
     if (!rest_is_made(&regs, space->agent))
         return;
-    bool refused = !(task->status >> 16) && WSTOPSIG(task->status) == SIGSYS;
+    bool refused = task->stop.kind == STOP_SIGNAL && task->stop.signal == SIGSYS;
     if (refused)
         rest_give_up(&regs, &rest);
     else
-        task->is_cut = rest_end(&regs, space->agent, &rest, &task->cut);
+        task->cut.is_cut = rest_end(&regs, space->agent, &rest, &task->cut.call);
     thread_set_regs(task->tid, &regs);
     if (refused)
-        task->status = (PTRACE_EVENT_STOP << 16) | (SIGTRAP << 8) | STOPPED;
+        task_drop_stop(task);
 }
 
 void syscall_resume_note(struct task *task, const struct regs *regs) {
-    if (task->is_cut)
+    if (task->cut.is_cut)
         return;
-    task->rest_of = rest_is_due(regs, &task->cut);
-    task->is_cut = task->rest_of != REST_OF_NONE &&
-                   thread_has_called(task->tid, &task->past, regs, &task->cut.args[0]);
+    task->cut.of = rest_is_due(regs, &task->cut.call);
+    task->cut.is_cut = task->cut.of != REST_OF_NONE &&
+                       thread_has_called(task->tid, &task->past, regs, &task->cut.call.args[0]);
 }
 
 static int copy_of_file(const struct task *task, int fd) {
@@ -105,13 +104,13 @@ static size_t least_read(int file) {
 static bool waits_to_read(struct task *task, int fd, const struct stat *st) {
     if (S_ISCHR(st->st_mode) && is_endless(major(st->st_rdev), minor(st->st_rdev)))
         return true;
-    if (task->cut.in != REST_IN_ONE || (!S_ISCHR(st->st_mode) && !S_ISSOCK(st->st_mode)))
+    if (task->cut.call.in != REST_IN_ONE || (!S_ISCHR(st->st_mode) && !S_ISSOCK(st->st_mode)))
         return false;
     AUTO_FD int file = copy_of_file(task, fd);
     size_t least = least_read(file);
-    if (task->cut.wanted > least)
-        task->cut.wanted = least;
-    return task->cut.done < task->cut.wanted;
+    if (task->cut.call.wanted > least)
+        task->cut.call.wanted = least;
+    return task->cut.call.done < task->cut.call.wanted;
 }
 
 static bool is_pipe(const struct task *task, int fd) {
@@ -122,24 +121,24 @@ static bool is_pipe(const struct task *task, int fd) {
 
 static bool is_wanted(struct task *task) {
     enum { SPLICED_TO = 2 };
-    const int fd = (int)task->cut.args[0];
+    const int fd = (int)task->cut.call.args[0];
     AUTO_FREE char *name = mem_printf("/proc/%d/fd/%d", task->tid, fd);
     struct stat st;
-    if (task->rest_of == REST_OF_ANYTHING)
+    if (task->cut.of == REST_OF_ANYTHING)
         return true;
-    if (task->rest_of == REST_OF_PIPE)
-        return is_pipe(task, fd) && !is_pipe(task, (int)task->cut.args[SPLICED_TO]);
+    if (task->cut.of == REST_OF_PIPE)
+        return is_pipe(task, fd) && !is_pipe(task, (int)task->cut.call.args[SPLICED_TO]);
     if (stat(name, &st) < 0)
         return false;
-    if (task->rest_of == REST_OF_READING)
+    if (task->cut.of == REST_OF_READING)
         return waits_to_read(task, fd, &st);
-    if (task->rest_of == REST_OF_WRITING)
+    if (task->cut.of == REST_OF_WRITING)
         return S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) ||
                (S_ISCHR(st.st_mode) && is_terminal(major(st.st_rdev)));
     AUTO_FD int file = S_ISSOCK(st.st_mode) ? copy_of_file(task, fd) : -1;
     int type = socket_option(file, SO_TYPE);
-    return task->rest_of == REST_OF_STREAM ? type == SOCK_STREAM
-                                           : type == SOCK_DGRAM || type == SOCK_SEQPACKET;
+    return task->cut.of == REST_OF_STREAM ? type == SOCK_STREAM
+                                          : type == SOCK_DGRAM || type == SOCK_SEQPACKET;
 }
 
 /* ---- data in pieces ---- */
@@ -179,9 +178,9 @@ static size_t pieces_left(const struct task *task, const struct pieces *all, uin
  * what comes beside a message is written over when a part of it has come.) */
 static bool cut_pieces(struct task *task, struct rest *ret) {
     enum { NAME, NAME_SIZE, PIECES, COUNT, CONTROL, CONTROL_SIZE }; /* words of struct msghdr */
-    struct pieces all = {task->cut.args[1], task->cut.args[2]};
-    if (task->cut.in == REST_IN_MESSAGE) {
-        bool receives = task->rest_of == REST_OF_STREAM;
+    struct pieces all = {task->cut.call.args[1], task->cut.call.args[2]};
+    if (task->cut.call.in == REST_IN_MESSAGE) {
+        bool receives = task->cut.of == REST_OF_STREAM;
         if (memory_read(task->space->remote.memory_fd, all.at, ret->message, sizeof ret->message,
                         NULL) < 0 ||
             (receives && ret->message[CONTROL]))
@@ -190,7 +189,7 @@ static bool cut_pieces(struct task *task, struct rest *ret) {
             ret->message[NAME] = ret->message[NAME_SIZE] = 0;
         all = (struct pieces){ret->message[PIECES], ret->message[COUNT]};
     }
-    size_t left = pieces_left(task, &all, task->cut.done, ret, &task->cut.wanted);
+    size_t left = pieces_left(task, &all, task->cut.call.done, ret, &task->cut.call.wanted);
     ret->message[PIECES] = (uintptr_t)(task->slot->at + LANE_REST + offsetof(struct rest, vector));
     ret->message[COUNT] = left;
     ret->message[CONTROL] = ret->message[CONTROL_SIZE] = 0; /* went with the first part */
@@ -201,9 +200,9 @@ static bool cut_pieces(struct task *task, struct rest *ret) {
 static void set_pieces(const struct task *task, uint64_t args[REST_ARGUMENTS],
                        const struct rest *rest) {
     taddr_t at = task->slot->at + LANE_REST;
-    if (task->cut.in == REST_IN_MESSAGE)
+    if (task->cut.call.in == REST_IN_MESSAGE)
         args[1] = at + offsetof(struct rest, message);
-    if (task->cut.in != REST_IN_VECTOR)
+    if (task->cut.call.in != REST_IN_VECTOR)
         return;
     args[1] = at + offsetof(struct rest, vector);
     args[2] = rest->message[3];
@@ -235,18 +234,18 @@ bool syscall_resume_remainder(struct task *task) {
     struct regs regs;
     struct rest rest = {.result = 0};
     uint64_t args[REST_ARGUMENTS];
-    if (!task->is_cut)
+    if (!task->cut.is_cut)
         return false;
-    task->is_cut = false;
+    task->cut.is_cut = false;
     if (!may_make(task) || thread_get_regs(task->tid, &regs) < 0 ||
-        !rest_is_where(&regs, &task->cut) || !is_wanted(task) ||
-        (task->cut.in != REST_IN_ONE && !cut_pieces(task, &rest)) ||
+        !rest_is_where(&regs, &task->cut.call) || !is_wanted(task) ||
+        (task->cut.call.in != REST_IN_ONE && !cut_pieces(task, &rest)) ||
         !make_way_back(task, &regs, &rest))
         return false;
     const struct rest_place place = {task->space->agent, task->slot->at};
-    rest_arguments(&task->cut, args);
+    rest_arguments(&task->cut.call, args);
     set_pieces(task, args, &rest);
-    rest_begin(&regs, &place, &task->cut, args, &rest);
+    rest_begin(&regs, &place, &task->cut.call, args, &rest);
     task->slot->lane->rest = rest;
     if (thread_set_regs(task->tid, &regs) == 0)
         return true;

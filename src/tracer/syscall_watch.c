@@ -30,5 +30,5 @@ bool syscall_watch_traces_others(pid_t tid) {
 
 void syscall_watch_decide(struct task *task) {
     task->watched = syscall_watch_traces_others(task->tid) || gs_conflict_is_possible(task->tid);
-    task->ceded_told = task->asked_before = false;
+    task->nested = (struct task_nested){.reported = false};
 }

@@ -30,9 +30,9 @@ static bool takes_place(const struct tracer *t, const struct task *task) {
 
 void task_lane_set(const struct tracer *t, const struct task *task, taddr_t lane) {
     if (takes_place(t, task))
-        keys_pass(task->space, task->tid, lane, task->maker);
+        keys_pass(task->space, task->tid, lane, task->creator);
     else
-        keys_give_newborn(task->space, task->tid, lane, task->maker);
+        keys_give_newborn(task->space, task->tid, lane, task->creator);
 }
 
 /* TASK is about to get a lane: with --stack its entries tell who called. */

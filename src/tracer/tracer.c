@@ -58,8 +58,8 @@ void tracer_free(struct tracer *t) {
 int tracer_adopt(struct tracer *t, pid_t pid, struct err *err) {
     struct task *task = tasks_add(&t->tasks, pid);
     task->pid = pid;
-    task->ready = true;
-    task->stopped = true;
+    task->stage = TASK_READY;
+    task_set_state(task, TASK_STOPPED);
     t->adopted = pid;
     if (privileged_exec_restart(t, task)) {
         lifecycle_forget(t, task);
@@ -70,13 +70,7 @@ int tracer_adopt(struct tracer *t, pid_t pid, struct err *err) {
     return lifecycle_set_up_program(t, task, false, err);
 }
 
-void tracer_start(struct tracer *t, pid_t pid) {
-    struct task *task = tasks_find(&t->tasks, pid);
-    if (!task)
-        return; /* let go */
-    task->stopped = false;
-    loop_resume(t, pid, 0);
-}
+void tracer_start(struct tracer *t, pid_t pid) { loop_resume(t, pid, 0); }
 
 bool tracer_handle_reports(struct tracer *t) { return reports_handle(t); }
 
@@ -114,7 +108,7 @@ bool tracer_ended(const struct tracer *t, pid_t pid, int *ret_status) {
 
 bool tracer_stopped(const struct tracer *t, struct tracer_stop *ret) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->pid == t->adopted && k->standing) {
+        if (k->pid == t->adopted && k->state == TASK_IN_GROUP_STOP) {
             *ret = t->stop;
             return true;
         }
