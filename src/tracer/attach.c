@@ -28,7 +28,7 @@ static void look_at_task(struct task *task, const struct task *first) {
     task->watched = first->watched;
 }
 
-/* Where goroutines' stacks lie no thread has one that is its own. */
+/* No thread has its own stack where goroutines have theirs. */
 static void leave_out_goroutines(struct maps *maps, const struct arrival *arrival) {
     for (size_t i = 0; i < arrival->stacks.count; i++) {
         const struct map *m = maps_at(maps, arrival->stacks.at[i].start);
@@ -54,7 +54,7 @@ static void give_lanes(const struct seizing *s, pid_t caller, const struct arriv
                 k->stage = TASK_LATE;
             continue;
         }
-        if (!task_is_ready(k)) { /* born, and to be answered; unless we are killed before that */
+        if (!task_is_ready(k)) { /* answered later, unless spoor is killed before */
             keys_give_newborn(s->space, k->tid, space_sink(s->space), k->creator);
             continue;
         }
@@ -65,8 +65,8 @@ static void give_lanes(const struct seizing *s, pid_t caller, const struct arriv
     maps_done(&maps);
 }
 
-/* All threads stand. */
-static int move_in(const struct seizing *s, struct err *err) {
+/* All threads stand: installs the agent, and gives them lanes. */
+static int install(const struct seizing *s, struct err *err) {
     struct tracer *t = s->tracer;
     const struct task *caller = stop_space_with_caller(t, s->space);
     if (!caller)
@@ -88,7 +88,7 @@ int tracer_prepare(const struct tracer *t, pid_t pid, struct space **ret, struct
     return rc < 0 ? rc : gs_conflict_check_code(*ret, err);
 }
 
-/* Whether all threads have the register free that lanes hang off. */
+/* Fails if a thread uses the register that holds its lane. */
 static int check_lanes(const struct seizing *s, struct err *err) {
     const struct tasks *tasks = &s->tracer->tasks;
     int rc = 0;
@@ -98,13 +98,13 @@ static int check_lanes(const struct seizing *s, struct err *err) {
     return rc;
 }
 
-/* On error no thread of it is ours any more. */
+/* On error all of its threads are detached. */
 static int enter(struct seizing *s, struct err *err) {
     int rc = seizing_all(s, err);
     if (rc == 0)
         rc = check_lanes(s, err);
     if (rc == 0)
-        rc = move_in(s, err);
+        rc = install(s, err);
     if (rc < 0)
         detach_stopped(s->tracer, s->space, NULL);
     else
@@ -112,7 +112,7 @@ static int enter(struct seizing *s, struct err *err) {
     return rc;
 }
 
-/* It has been entered. Who cannot be stopped a second time follows when it can. */
+/* The agent is installed. A process that cannot be stopped again now is patched later. */
 static int patch(const struct seizing *s, uint64_t *ret_ns, struct err *err) {
     struct tracer *t = s->tracer;
     struct err later = {0};
@@ -131,7 +131,7 @@ int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *
     uint64_t patched_ns = 0;
     t->adopted = pid;
     lifecycle_write_process(t, pid);
-    syscall_watch_traces_others(pid); /* known when all stand */
+    syscall_watch_traces_others(pid); /* their results are kept until all threads stand */
     gs_conflict_is_possible(pid);
     sharing_look(&s.sharing);
     rt_priority_raise(&priority);

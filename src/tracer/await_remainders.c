@@ -12,8 +12,8 @@ static void let_make(struct task *k) {
     thread_continue_to_call(k->tid, 0);
 }
 
-/* It has come from the call, and shall stop where calls can be made. */
-static void come_from_rest(struct task *k) {
+/* K has come from the call: stops it where remote calls can be made. */
+static void end_remainder(struct task *k) {
     syscall_resume_end(k);
     if (k->cut.is_cut && !status_signal_pending(k->tid) && syscall_resume_remainder(k)) {
         let_make(k);
@@ -25,14 +25,14 @@ static void come_from_rest(struct task *k) {
     thread_continue(k->tid, 0);
 }
 
-/* K, which is let make a rest, has stopped. Returns whether it does so still. */
-static bool get_on(struct task *k) {
+/* K, which made a remainder, has stopped. Returns whether it makes one still. */
+static bool goes_on(struct task *k) {
     struct thread_call_stop call;
     if (k->cut.remainder == REMAINDER_MADE && k->stop.kind == STOP_SYSCALL) {
         if (thread_at_call(k->tid, &call))
             let_make(k);
         else
-            come_from_rest(k);
+            end_remainder(k);
         return true;
     }
     if (k->cut.remainder == REMAINDER_MADE && syscall_resume_remainder(k)) {
@@ -47,7 +47,7 @@ static bool one_turn(struct tracer *t, const struct space *space) {
     size_t left = 0;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         left += k->space == space && k->cut.remainder != REMAINDER_NONE &&
-                (k->state != TASK_STOPPED || get_on(k));
+                (k->state != TASK_STOPPED || goes_on(k));
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k && left; k = next) {
         next = tasks_next(&t->tasks, k);
         if (k->space != space || k->state != TASK_STOPPED || k->cut.remainder != REMAINDER_NONE)
@@ -58,7 +58,7 @@ static bool one_turn(struct tracer *t, const struct space *space) {
     return left;
 }
 
-static bool is_made(const struct task *k, const struct space *space) {
+static bool makes_remainder(const struct task *k, const struct space *space) {
     return k->space == space && k->state != TASK_STOPPED && k->cut.remainder == REMAINDER_MADE &&
            !status_has_ended(k->tid);
 }
@@ -68,11 +68,11 @@ static void tell(const struct tracer *t, const struct task *k, const char *what)
     report_warn(&options_of(t)->report, text);
 }
 
-/* Whether a rest has got on since this was asked before. */
+/* Whether a remainder has got on since the call before. TOLD: the user knows of them. */
 static bool some_get_on(const struct tracer *t, const struct space *space, bool told) {
     bool any = false;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        if (!is_made(k, space))
+        if (!makes_remainder(k, space))
             continue;
         uint64_t before = k->cut.switches;
         k->cut.switches = status_switches(k->tid);
@@ -96,7 +96,7 @@ void await_remainders(struct tracer *t, const struct space *space) {
     for (bool told = false; reports_await_while(t, one_turn, space) && some_get_on(t, space, told);)
         told = true;
     for (const struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (is_made(k, space))
+        if (makes_remainder(k, space))
             tell(t, k,
                  "waits on to send or receive the rest of what it was asked to: "
                  "as spoor leaves, that call ends early");

@@ -1,7 +1,7 @@
 /*
- * The end of a process that leaves a core: debuggers shall find all of its threads in the program's
- * own code, not only the one that the signal has come to. The others are stopped, moved out of
- * trampolines and left where they are, until the kernel ends them.
+ * The end of a process that leaves a core. A debugger must find all of its threads in the program's
+ * own code, not only the thread that got the signal. So the others are stopped, moved out of
+ * trampolines and held there, until the kernel ends them.
  */
 #include "tracer/core_dump.h"
 

@@ -18,8 +18,8 @@
 #include "tracer/trace_changes.h"
 #include "tracer/traps.h"
 
-/* TASK may be about to make a call, stopped there instead of where we asked for it: the kernel
- * would cut that call short at its beginning, and nobody would be there to mend it at its end. */
+/* If TASK is about to make a call, it was stopped there in place of an interrupt. The kernel would
+ * still cut that call short, and spoor, which is gone then, could not restart it. */
 static void put_off_call(const struct task *task) {
     struct thread_call_stop call;
     if (task->stop.kind == STOP_SYSCALL && thread_at_call(task->tid, &call) &&
@@ -48,7 +48,7 @@ void detach_settle_all(const struct tracer *t, struct space *space, bool restore
     }
 }
 
-/* Handlers that stand aside are looked for while all stand, as nobody notes what is delivered. */
+/* Parked signal frames are looked for while all threads stand, as deliveries were not noted. */
 static void keep_aside(struct tracer *t, struct space *space) {
     struct aside aside = {.frames = {0}};
     tid_array tids = {0};
@@ -62,7 +62,7 @@ static void keep_aside(struct tracer *t, struct space *space) {
     ARRAY_FREE(&tids);
 }
 
-/* Signals that were delivered while nobody saw to it have interrupted threads in trampolines. */
+/* Signals that were delivered without a tracer have interrupted threads in trampolines. */
 static void keep_returns(struct tracer *t, struct space *space) {
     for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));)
         leftovers_keep_returns(space, k->tid);
@@ -79,7 +79,7 @@ static int undo_stopped(struct tracer *t, struct space *space, struct err *err) 
         return 0;
     if (space->inherited)
         keep_returns(t, space);
-    take_back_all(t, space); /* before one of them makes other calls, and stands differently */
+    take_back_all(t, space); /* before a remote call changes their registers */
     const struct task *caller = find_caller(t, space);
     settle_ways(t, space);
     int rc = 0;
@@ -98,9 +98,9 @@ static int undo_stopped(struct tracer *t, struct space *space, struct err *err) 
         space->pid, space->pid);
 }
 
-/* TASK is in the kernel. When it waits for a child of vfork it is let go as it comes from there;
- * else that is left to our end. */
-static void release_unstopped(struct tracer *t, struct task *task, bool undone) {
+/* TASK is in the kernel. If it waits for a vfork child, it is detached at its next stop; else when
+ * spoor ends. */
+static void detach_unstopped(struct tracer *t, struct task *task, bool undone) {
     if (!task->vfork_child) {
         lifecycle_forget(t, task);
         return;
@@ -126,7 +126,7 @@ int detach_stopped(struct tracer *t, struct space *space, struct err *ret) {
         if (k->space == space && k->state == TASK_STOPPED)
             detach_task(t, k, undone ? 0 : space_sink(space));
         else if (k->space == space)
-            release_unstopped(t, k, undone);
+            detach_unstopped(t, k, undone);
     }
     if (ret && err.code)
         *ret = err;
@@ -141,7 +141,7 @@ static bool shares_space(const struct tracer *t, const struct task *task) {
     return false;
 }
 
-/* Where TASK may write events that nobody reads, as long as its code is patched. */
+/* Where TASK, which leaves, writes events that are never read; 0: its code is not patched. */
 static taddr_t lane_of_leaver(const struct task *task) {
     if (task->leaving == TASK_LEAVES_RESTORED)
         return 0;
@@ -188,8 +188,7 @@ static bool is_leaving(const struct tracer *t, pid_t pid) {
     return false;
 }
 
-/* The tasks of PID leave one by one; what patches there are stay with those who share its memory.
- */
+/* The tasks of PID leave one by one. The patches stay for other processes that share its memory. */
 static void leave_one_by_one(struct tracer *t, pid_t pid) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (k->pid != pid)
@@ -203,8 +202,8 @@ static void leave_one_by_one(struct tracer *t, pid_t pid) {
         ;
 }
 
-/* Leaves SPACE. Those whom the kernel keeps from tracers run its code, too: they are seized, to be
- * left with it. */
+/* Leaves SPACE. Untraced tasks that share it run its code, too: they are seized, to be left with
+ * it. */
 static void leave_with_untraced(struct tracer *t, struct space *space) {
     enum { MOST_LOOKS = 100 };
     struct untraced untraced = {.join = false};

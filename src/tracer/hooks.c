@@ -19,19 +19,20 @@ static struct task *find_hooked(const struct tracer *t) {
     return NULL;
 }
 
-/* SPACE, stopped, may have loaded what takes the register that lanes hang off: it is watched, or
- * (*RET_LEAVE) to be left at once. */
-static void look_for_taking(struct tracer *t, const struct space *space, bool *ret_leave) {
+/* SPACE, stopped, may have loaded code that uses the register that holds lanes: it is watched, or
+ * (*RET_LEAVE) left at once. */
+static void look_for_gs_conflict(struct tracer *t, const struct space *space, bool *ret_leave) {
     struct err err = {0};
     bool possible = gs_conflict_is_possible(space->pid);
     *ret_leave = gs_conflict_check_code(space, &err) < 0;
     if (*ret_leave)
         tracer_warn(t, space->pid, &err);
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        k->watched |= possible && k->space == space;
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
+        k->watched |= possible;
 }
 
-/* Returns whether TASK needs no more to wait. If it stands before a signal, that comes first. */
+/* TASK waits in the linker's hook. Returns whether it waits no more: a signal that it stands before
+ * is delivered first. */
 static bool handle_hook(struct tracer *t, const struct task *task) {
     struct space *space = space_ref(task->space);
     struct slot *slot = task->slot;
@@ -48,7 +49,7 @@ static bool handle_hook(struct tracer *t, const struct task *task) {
     if (able)
         traps_arm(t, space, caller);
     if (able)
-        look_for_taking(t, space, &leave);
+        look_for_gs_conflict(t, space, &leave);
     if (gained)
         access_give_back(space, caller);
     if (able)
@@ -61,7 +62,7 @@ static bool handle_hook(struct tracer *t, const struct task *task) {
     return able || !here;
 }
 
-/* Whether one of those of SPACE that stand waits in the agent. */
+/* Whether a stopped task of SPACE waits in the agent. */
 static bool has_waiter(const struct tracer *t, const struct space *space) {
     struct regs regs;
     for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));) {
@@ -74,8 +75,8 @@ static bool has_waiter(const struct tracer *t, const struct space *space) {
     return false;
 }
 
-/* Who waits for a child of vfork cannot be stopped before that ends. The child may be one that we
- * do not know, and itself be waiting for us. */
+/* A vfork parent cannot be stopped before its child ends. The child may be untraced, and itself
+ * wait for a lane. */
 static void stop_askers(struct tracer *t, struct space *space) {
     enum { PATIENCE_MS = 20 };
     struct untraced untraced = {.join = true};
@@ -86,7 +87,7 @@ static void stop_askers(struct tracer *t, struct space *space) {
 }
 
 /* Some threads of SPACE have changed their thread pointers, or their stacks where these tell them
- * apart: where lanes are found by that, the threads wait. Returns whether one was seen that did. */
+ * apart. Lanes are found by that, so the threads wait. Returns whether one was seen to wait. */
 static bool handle_asking(struct tracer *t, struct space *space) {
     space_ref(space);
     stop_askers(t, space);
@@ -98,13 +99,13 @@ static bool handle_asking(struct tracer *t, struct space *space) {
         k->mark = keys_mark(k->tid);
     }
     keys_tell_apart(space);
-    keys_are_asked_for(space); /* up to now */
+    keys_are_asked_for(space); /* requests up to now are done */
     resume_space(t, space);
     space_unref(space);
     return any;
 }
 
-/* Of those that we know nobody asked. */
+/* No known task made the request: looks for untraced tasks that share this memory. */
 static void look_for_asker(struct tracer *t, struct space *space) {
     struct untraced untraced = {.join = true};
     if (seizing_find_untraced(t, space, &untraced))
@@ -119,7 +120,7 @@ static bool is_among(struct space *const *spaces, size_t count, const struct spa
     return false;
 }
 
-/* Spaces share what they ask by with those that they come from by fork: all are looked at. */
+/* Forked spaces share the request with their parents: all of these are looked at. */
 static void handle_askers(struct tracer *t) {
     ARRAY(struct space *) asking = {0};
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {

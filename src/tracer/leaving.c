@@ -32,7 +32,7 @@ static bool has_cut(const struct tracer *t, const struct space *space) {
     return false;
 }
 
-/* Nobody comes to a trampoline of SPACE any more; whether nobody is in one, either. */
+/* No thread comes to a trampoline of SPACE any more: whether all threads have left them. */
 static bool is_out(const struct tracer *t, struct space *space) {
     detach_settle_all(t, space, true);
     for (size_t i = 0; i < space->modules.count; i++)
@@ -41,9 +41,9 @@ static bool is_out(const struct tracer *t, struct space *space) {
     return true;
 }
 
-/* The second stop of SPACE has cut calls short. All who are in none are left already, as those are
- * waited for: what they need of ours stays until then. Returns whether so. */
-static bool release_others(struct tracer *t, struct space *space) {
+/* If the second stop of SPACE has cut calls short, detaches all other tasks. What these calls need
+ * of spoor stays until they have ended. Returns whether so. */
+static bool detach_others(struct tracer *t, struct space *space) {
     stop_space_with_caller(t, space);
     if (space->state != SPACE_LEAVING || !has_cut(t, space) || !is_out(t, space))
         return false;
@@ -57,26 +57,20 @@ static bool release_others(struct tracer *t, struct space *space) {
     return true;
 }
 
-static void release_space(struct tracer *t, struct space *space) {
-    stop_space_with_caller(t, space);
-    detach_stopped(t, space, NULL);
-}
-
-/* In two stops: what the text is to be is the program's own again after the first; in the second
- * the rest is unmapped. */
 static void leave_in_two_stops(struct tracer *t, struct space *space) {
     struct rt_priority priority;
     note_pause(t, repatch_undo(t, space));
     rt_priority_raise(&priority);
     uint64_t begin = timing_now().ns;
-    if (release_others(t, space)) {
+    if (detach_others(t, space)) {
         note_pause(t, timing_now().ns - begin);
         begin = timing_now().ns;
         await_remainders(t, space);
         t->leave_ns += timing_now().ns - begin;
         begin = timing_now().ns;
     }
-    release_space(t, space);
+    stop_space_with_caller(t, space);
+    detach_stopped(t, space, NULL);
     note_pause(t, timing_now().ns - begin);
     rt_priority_restore(&priority);
 }
@@ -85,7 +79,7 @@ void tracer_release_all(struct tracer *t) {
     const struct task *first = find_in_space(t);
     t->leave_ns = timing_now().ns + LEAVE_PATIENCE_S * UINT64_C(1000000000);
     if (first)
-        pages_foresee(first->space); /* its children have the same files, most of them */
+        pages_foresee(first->space); /* its children have mapped mostly the same files */
     for (struct task *k; (k = find_in_space(t));) {
         struct space *space = space_ref(k->space);
         leave_in_two_stops(t, space);
@@ -95,6 +89,6 @@ void tracer_release_all(struct tracer *t) {
     for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
         next = tasks_next(&t->tasks, k);
         if (!k->leaving)
-            lifecycle_forget(t, k); /* nothing of ours is in it */
+            lifecycle_forget(t, k); /* nothing of spoor is in it */
     }
 }

@@ -23,7 +23,7 @@
 #include "tracer/trace_changes.h"
 #include "tracer/traps.h"
 
-/* The parent that waits for vfork child TID, if there is one, goes on. */
+/* The parent that waits for vfork child TID, if there is one, runs on. */
 static void end_vfork(struct tracer *t, pid_t tid) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (k->vfork_child == tid)
@@ -126,8 +126,8 @@ bool lifecycle_exec(struct tracer *t, struct task *task) {
     return true;
 }
 
-/* Restores TASK's copy of traced memory. Where we have access for a moment only, what is mapped
- * stays: without it, nothing could give the access back. */
+/* Restores TASK's copy of traced memory. If spoor has access for a moment only, its mappings stay:
+ * they are needed to give the access back. */
 static int restore(const struct task *task, struct err *err) {
     if (!task_may_call(task) || !access_gain(task->space, task->tid))
         return space_undo(task->space, task->tid, err);
@@ -136,8 +136,7 @@ static int restore(const struct task *task, struct err *err) {
     return rc;
 }
 
-/* A child that is not followed. If it has a copy of traced memory, that is made as it was before
- * us. */
+/* Detaches a child that is not followed, and restores its copy of traced memory, if it has one. */
 static void leave(struct tracer *t, struct task *task) {
     struct err err = {0};
     enum settled settled;
@@ -235,8 +234,8 @@ static void begin_task(struct tracer *t, struct task *task, bool process) {
         access_give_back(task->space, task->tid);
 }
 
-/* TASK was made while its maker was being attached to, which is not done yet. Threads wait for that
- * with the others; a copy of the process begins with nothing of ours. */
+/* TASK was made while spoor attaches to its parent. Threads wait with the others until that is
+ * done; a forked process begins with nothing of spoor in it. */
 static bool begin_early(struct tracer *t, struct task *task, bool forked) {
     struct err err = {0};
     if (!forked)

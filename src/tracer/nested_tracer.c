@@ -10,8 +10,8 @@
 #include "tracer/gs_conflict.h"
 #include "tracer/identity.h"
 
-/* Once for each DEBUGGER. STOPPED: one of the two. */
-static void say_ceded(const struct tracer *t, struct task *debugger, pid_t pid, pid_t stopped) {
+/* Warns once for each DEBUGGER. STOPPED: one of the two. */
+static void warn_once(const struct tracer *t, struct task *debugger, pid_t pid, pid_t stopped) {
     struct identity by, whom;
     struct err err = {0};
     if (debugger->nested.reported || !options_of(t)->follow)
@@ -26,37 +26,36 @@ static void say_ceded(const struct tracer *t, struct task *debugger, pid_t pid, 
     debugger->nested.reported = true;
 }
 
-/* TASK asks to be traced by its parent. A parent that is not traced, as the program's own, does not
- * mean to be its tracer: then the call does nothing but succeed once, which is what programs look
- * at that want to know whether they are debugged. */
-static bool cede_itself(struct tracer *t, struct task *task, const struct thread_call_stop *call) {
+/* TASK asks to be traced by its parent. An untraced parent does not mean to be its tracer: then
+ * PTRACE_TRACEME does nothing but succeed once. Programs use that to see whether they are
+ * debugged. Returns whether TASK is gone. */
+static bool on_traceme(struct tracer *t, struct task *task, const struct thread_call_stop *call) {
     struct task *parent = tasks_find(&t->tasks, status_parent_of(task->pid));
     if (!parent) {
         task->nested.traceme = task->nested.traceme ? TRACEME_GRANTED : TRACEME_PENDING;
         task->nested.call = *call;
         return false;
     }
-    say_ceded(t, parent, task->pid, task->tid);
+    warn_once(t, parent, task->pid, task->tid);
     leave_task(t, task);
     return true;
 }
 
-/* TASK is about to become the tracer of TID, whose process is left, and with it those that share
- * its memory, as nobody but its tracer could stop it where that is changed. Only where TASK is
- * among these does the memory stay as it is. */
-static void cede_other(struct tracer *t, struct task *task, pid_t tid) {
+/* TASK is about to become the tracer of TID. TID's process is left, with all that share its memory:
+ * spoor could not stop it any more to change that. The memory stays as it is if TASK shares it. */
+static void on_attach(struct tracer *t, struct task *task, pid_t tid) {
     const struct task *other = tasks_find(&t->tasks, tid);
     if (!other || other->pid == task->pid)
-        return; /* not ours, or what the kernel refuses */
+        return; /* not traced by spoor, or the kernel refuses it */
     pid_t pid = other->pid;
-    say_ceded(t, task, pid, task->tid);
+    warn_once(t, task, pid, task->tid);
     if (other->space && other->space != task->space)
         leave_space(t, other->space);
     else
         leave_process(t, pid);
 }
 
-/* TASK has come back from the call that it asked by. */
+/* TASK has come back from PTRACE_TRACEME, which the kernel has refused. */
 static void grant(struct task *task) {
     struct regs regs;
     task->nested.traceme = TRACEME_GRANTED;
@@ -66,9 +65,9 @@ static void grant(struct task *task) {
     thread_set_regs(task->tid, &regs);
 }
 
-/* TASK is about to take the register that lanes hang off: before, all processes that have its
- * memory are left, since it runs their code. Returns whether it is gone. */
-static bool let_go(struct tracer *t, struct task *task) {
+/* TASK is about to set the register that holds its lane: leaves all processes that have its memory,
+ * since they run the same code. Returns whether TASK is gone. */
+static bool on_gs_conflict(struct tracer *t, struct task *task) {
     struct err err = {0};
     pid_t tid = task->tid;
     gs_conflict_describe(task->pid, &err);
@@ -86,13 +85,13 @@ bool nested_tracer_at_syscall(struct tracer *t, struct task *task) {
     if (!enters && task->nested.traceme == TRACEME_PENDING)
         grant(task);
     if (enters && task->space && regs_call_sets_lane(stop.number, stop.args[0]))
-        return !let_go(t, task);
+        return !on_gs_conflict(t, task);
     if (!enters || stop.number != SYS_ptrace)
         return true;
     long request = (long)stop.args[0];
     if (request == PTRACE_TRACEME)
-        return !cede_itself(t, task, &stop);
+        return !on_traceme(t, task, &stop);
     if (request == PTRACE_ATTACH || request == PTRACE_SEIZE)
-        cede_other(t, task, (pid_t)stop.args[1]);
+        on_attach(t, task, (pid_t)stop.args[1]);
     return true;
 }

@@ -18,7 +18,7 @@ enum {
 struct copy {
     pid_t tid;
     struct regs regs;
-    struct unwind_piece pieces[PIECES]; /* bytes are ours */
+    struct unwind_piece pieces[PIECES]; /* their bytes are owned */
     size_t count;
     bool named;
     uint32_t stream;

@@ -1,9 +1,9 @@
 /*
  * What the threads of a running process have open when it is attached to. While they stand, their
  * stacks are copied, which takes microseconds; when they run again, the copies are unwound, and
- * what is found is told before the threads' first events.
+ * what is found is written before the threads' first events.
  *
- * - open_frames_new: the process runs; its files are opened as long as its code is theirs
+ * - open_frames_new: the process runs; its files are opened while its code is not patched
  * - open_frames_copy, for each thread: all stand, as they were found
  * - open_frames_set_time, then open_frames_set_stream for each: they are about to run again, and
  * have lanes
@@ -27,7 +27,7 @@ void open_frames_copy(struct open_frames *f, pid_t tid);
 const struct maps *open_frames_maps(const struct open_frames *f);
 /* The time of what was copied: no later than any event of these threads. */
 void open_frames_set_time(struct open_frames *f);
-/* TID's events will be those of STREAM, and stand in SLOT. */
+/* TID's events will be in STREAM, and come through SLOT. */
 void open_frames_set_stream(struct open_frames *f, pid_t tid, uint32_t stream, struct slot *slot);
 /* Unwinds the stacks of all threads that were named, and hands over to DRAIN what calls of traced
  * functions they hold. */

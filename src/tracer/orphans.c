@@ -18,7 +18,7 @@ void orphans_note_killed(struct tracer *t, struct task *killed) {
     g->used = true;
 }
 
-/* Whether process PID's memory holds what SPACE's has of ours. */
+/* Whether process PID's memory holds the agent where SPACE has it. */
 static bool is_copy_of(const struct space *space, pid_t pid) {
     AUTO_FD int fd = -1;
     uint8_t there[64];
@@ -27,7 +27,7 @@ static bool is_copy_of(const struct space *space, pid_t pid) {
            memcmp(there, agent_code(), sizeof there) == 0;
 }
 
-/* Whether the task that has MARK is alive, and so will tell of its CHILD. */
+/* Whether the task that has MARK is alive, and so will report its CHILD. */
 static bool is_expected(const struct tracer *t, uint64_t mark, pid_t child) {
     pid_t parent = status_parent_of(child);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))

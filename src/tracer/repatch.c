@@ -51,7 +51,7 @@ static int busy(const struct space *space, struct err *err) {
                    space->pid);
 }
 
-/* Stops SPACE, and those that share its memory without our having been told. */
+/* Stops SPACE, and untraced tasks that share its memory. */
 static bool stop_all(struct tracer *t, struct space *space, struct untraced *untraced) {
     enum { MOST_LOOKS = 100 };
     bool all = stop_space_within(t, space, PATIENCE_MS);
@@ -60,10 +60,10 @@ static bool stop_all(struct tracer *t, struct space *space, struct untraced *unt
     return all;
 }
 
-/* Stops SPACE, and STRAYS, which have been looked for; a task of it that may make remote calls, or
- * NULL: it runs on. */
-static struct task *stand(struct tracer *t, struct space *space, struct untraced *untraced,
-                          struct err *err) {
+/* Stops SPACE and UNTRACED, which has been looked for. Returns a task that may make remote calls;
+ * NULL: SPACE runs on. */
+static struct task *stop_for_change(struct tracer *t, struct space *space,
+                                    struct untraced *untraced, struct err *err) {
     struct task *caller = NULL;
     if (stop_all(t, space, untraced))
         caller = stop_space_with_caller(t, space);
@@ -74,8 +74,8 @@ static struct task *stand(struct tracer *t, struct space *space, struct untraced
     return caller;
 }
 
-/* The text is the program's: moves all threads out of trampolines. False: one cannot be. */
-static bool settle_space_out(const struct tracer *t, const struct space *space) {
+/* The text is the program's: moves all threads out of trampolines. False: one cannot be moved. */
+static bool move_out(const struct tracer *t, const struct space *space) {
     bool all = true;
     for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));) {
         enum settled settled = SETTLED_OUTSIDE;
@@ -88,7 +88,7 @@ static bool settle_space_out(const struct tracer *t, const struct space *space) 
     return all;
 }
 
-/* From now on nothing is known of what threads had open. */
+/* From now on the open calls of threads are not known. */
 static void end_calls(const struct tracer *t, const struct space *space) {
     uint64_t ticks = clock_ticks();
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
@@ -146,9 +146,9 @@ static void write_goroutines(const struct tracer *t, const struct space *space,
         }
 }
 
-/* SPACE is lifted, and its threads are in the program's own code. */
-static int lay(struct tracer *t, struct space *space, pid_t caller, struct open_frames *frames,
-               struct err *err) {
+/* SPACE has no patches, and its threads are in the program's own code: patches it. */
+static int put_patches(struct tracer *t, struct space *space, pid_t caller,
+                       struct open_frames *frames, struct err *err) {
     const struct space_context *ctx = &t->options.context;
     struct arrival arrival = {.pcs = {0}};
     copy_stacks(t, space, frames);
@@ -161,29 +161,30 @@ static int lay(struct tracer *t, struct space *space, pid_t caller, struct open_
     arrival_done(&arrival);
     traps_arm(t, space, caller);
     name_stacks(t, space, frames);
-    if (options_of(t)->depth || options_of(t)->threshold_ns) /* those judge events as they come */
+    if (options_of(t)->depth ||
+        options_of(t)->threshold_ns) /* these options judge events as they come */
         open_frames_write(frames, t->options.drain);
     return rc;
 }
 
 /* All tasks of SPACE stand; CALLER may make remote calls. FRAMES: NULL if nothing is to be patched.
  */
-static int change_standing(struct tracer *t, struct space *space, pid_t caller,
-                           struct open_frames *frames, struct err *err) {
+static int change_stopped(struct tracer *t, struct space *space, pid_t caller,
+                          struct open_frames *frames, struct err *err) {
     settle_ways(t, space);
     int rc = space_is_lifted(space) ? 0 : space_lift(space, caller, err);
     if (rc < 0)
         return rc;
-    if (!settle_space_out(t, space))
+    if (!move_out(t, space))
         return busy(space, err);
     if (frames)
-        return lay(t, space, caller, frames, err);
+        return put_patches(t, space, caller, frames, err);
     end_calls(t, space);
     return 0;
 }
 
-/* Prepares SPACE, which runs. Threads may have ended, and not be reported yet: the first hardly
- * ever, and of the others some thread tells what is mapped. */
+/* A thread may have ended, and not be reported yet: so all are tried, first the main threads, which
+ * hardly ever end alone. */
 void repatch_prepare(struct tracer *t, struct space *space) {
     for (int others = 0; others < 2; others++)
         for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
@@ -219,12 +220,12 @@ static int change(struct tracer *t, struct task *task, uint64_t *ret_ns, struct 
     struct rt_priority priority;
     rt_priority_raise(&priority);
     uint64_t begin = timing_now().ns;
-    const struct task *caller = stand(t, space, &untraced, err);
+    const struct task *caller = stop_for_change(t, space, &untraced, err);
     int rc = -EBUSY;
     if (caller) {
         bool was_lifted = space_is_lifted(space), comes = space->state == SPACE_COMING;
         uint64_t ticks = clock_ticks(); /* no later than what is found open */
-        rc = change_standing(t, space, caller->tid, frames, err);
+        rc = change_stopped(t, space, caller->tid, frames, err);
         if (space_is_lifted(space) != was_lifted && !comes)
             trace_changes_space(t, space, space_is_lifted(space) ? TRACE_PAUSED : TRACE_RESUMED,
                                 space_is_lifted(space) ? clock_ticks() : ticks);
@@ -267,7 +268,7 @@ int repatch_all(struct tracer *t, uint64_t *ret_ns, struct err *err) {
                               "when it can");
 }
 
-/* Those that cannot be stopped soon are left in one go. */
+/* A space that cannot be stopped soon is left in one stop. */
 uint64_t repatch_undo(struct tracer *t, struct space *space) {
     struct untraced untraced = {.join = false};
     struct rt_priority priority;
@@ -277,11 +278,11 @@ uint64_t repatch_undo(struct tracer *t, struct space *space) {
     seizing_find_untraced(t, space, &untraced);
     rt_priority_raise(&priority);
     uint64_t begin = timing_now().ns;
-    const struct task *caller = stand(t, space, &untraced, &err);
+    const struct task *caller = stop_for_change(t, space, &untraced, &err);
     if (caller) {
         settle_ways(t, space);
         if (space_lift_for_good(space, caller->tid, &err) == 0)
-            settle_space_out(t, space);
+            move_out(t, space);
         resume_space(t, space);
     }
     uint64_t stood = timing_now().ns - begin;

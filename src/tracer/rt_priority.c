@@ -7,7 +7,7 @@ void rt_priority_raise(struct rt_priority *ret) {
                  ret->policy == SCHED_OTHER && sched_setscheduler(0, SCHED_RR, &lowest) == 0;
 }
 
-void rt_priority_restore(const struct rt_priority *haste) {
-    if (haste->begun)
-        sched_setscheduler(0, haste->policy, &haste->param);
+void rt_priority_restore(const struct rt_priority *before) {
+    if (before->begun)
+        sched_setscheduler(0, before->policy, &before->param);
 }

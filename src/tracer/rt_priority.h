@@ -1,6 +1,6 @@
 /*
- * While all of a program stands still because of us, our work goes before what else is to run: on a
- * busy machine we would wait for a processor, and the program with us.
+ * While spoor has stopped a whole program, it runs before other programs: on a busy machine it
+ * would wait for a processor, and the stopped program with it.
  */
 #ifndef SPOOR_TRACER_RT_PRIORITY_H
 #define SPOOR_TRACER_RT_PRIORITY_H
@@ -16,6 +16,6 @@ struct rt_priority {
 
 /* The calling thread; without the right to that (CAP_SYS_NICE, RLIMIT_RTPRIO) nothing happens. */
 void rt_priority_raise(struct rt_priority *ret);
-void rt_priority_restore(const struct rt_priority *haste);
+void rt_priority_restore(const struct rt_priority *before);
 
 #endif

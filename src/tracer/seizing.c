@@ -11,12 +11,12 @@
 
 enum { MOST_LOOKS = 1000, PATIENCE_MS = 3000, STARVED_MS = 60000, LOOK_MS = 100 };
 
-/* TID is of PROCESS, and not ours yet. */
+/* TID is of PROCESS, and not traced yet. */
 static int seize(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
     struct err why = {0};
     int rc = thread_seize(tid, &why);
     if (rc < 0 && (status_has_ended(tid) || status_tracer_of(tid) == gettid()))
-        return 0; /* dead; or new, and seized by the kernel: to be reported */
+        return 0; /* dead; or new, and seized by the kernel, which will report it */
     if (rc < 0) {
         *err = why;
         return rc;
@@ -35,7 +35,7 @@ static int seize(struct seizing *s, pid_t process, pid_t tid, struct err *err) {
     return 0;
 }
 
-/* Of a list that cannot be read nobody knows whether somebody runs who is not on it. */
+/* A list that cannot be read may have threads that run: that is an error. */
 static int not_listed(pid_t process, int why, struct err *err) {
     if (why == ENOENT || why == ESRCH)
         return 0; /* it has ended, or does so */
@@ -76,7 +76,7 @@ int seizing_busy(const struct seizing *s, struct err *err) {
         s->sharing.pid, tid);
 }
 
-/* Other processes with the same memory run the same code. */
+/* Other processes with the same memory run the same code: seizes them, too. */
 static int seize_sharers(struct seizing *s, struct err *err) {
     int rc = 0;
     sharing_look(&s->sharing);
@@ -85,8 +85,8 @@ static int seize_sharers(struct seizing *s, struct err *err) {
     return rc;
 }
 
-/* Who waits for a child of vfork stops when that has begun another program: until then the child
- * runs in its place. */
+/* A vfork parent stops only when its child has begun another program or ended: notes these
+ * parents. */
 static void note_vforks(const struct seizing *s) {
     const struct tasks *tasks = &s->tracer->tasks;
     bool any = false; /* to look at what threads wait in takes long */
@@ -103,7 +103,7 @@ static void note_vforks(const struct seizing *s) {
     }
 }
 
-/* A first thread that ends while others live tells of that only if it was asked to before. */
+/* A main thread may have ended before it was asked to report that, while others live. */
 static void note_ends(const struct seizing *s) {
     const struct tasks *tasks = &s->tracer->tasks;
     for (struct task *k = NULL; (k = tasks_next_in(tasks, k, s->space));)
@@ -112,8 +112,8 @@ static void note_ends(const struct seizing *s) {
             task_set_state(k, TASK_EXITING);
 }
 
-/* Whether it is worth waiting on after so many MS. On a busy machine a thread may have to wait long
- * for a processor, to stop on it. */
+/* Whether to wait on after so many MS. On a busy machine a thread may wait long for a processor
+ * before it can stop. */
 static bool is_patient(const struct seizing *s, int ms) {
     return ms <= PATIENCE_MS ||
            (ms <= STARVED_MS && status_is_runnable(find_unstopped(s->tracer, s->space)));

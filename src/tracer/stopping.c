@@ -42,10 +42,10 @@ pid_t find_unstopped(const struct tracer *t, const struct space *space) {
     return 0;
 }
 
-/* LAGGARD of SPACE, which is being stopped, may wait in the kernel for another thread of its own:
- * one that fills its page (userfaultfd), or answers its call (seccomp's notifications, FUSE). So
- * those that have stopped run on until it stops, or for a while. */
-static void let_others_run(struct tracer *t, struct space *space, pid_t laggard) {
+/* TID of SPACE, which is being stopped, may wait in the kernel for another thread of SPACE: one
+ * that fills its page (userfaultfd), or answers its call (seccomp's notifications, FUSE). So the
+ * stopped tasks run on until it stops, or for a while. */
+static void let_others_run(struct tracer *t, struct space *space, pid_t tid) {
     static const uint64_t WHILE_NS = 100000000;
     tid_array tids = {0};
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
@@ -55,21 +55,21 @@ static void let_others_run(struct tracer *t, struct space *space, pid_t laggard)
     reports_answer_all(t, &tids);
     space->stopping = true;
     uint64_t until = timing_now().ns + WHILE_NS;
-    const struct task *k = tasks_find(&t->tasks, laggard);
+    const struct task *k = tasks_find(&t->tasks, tid);
     while (k && !task_stands_still(k) && timing_now().ns < until && reports_await(t))
-        k = tasks_find(&t->tasks, laggard);
+        k = tasks_find(&t->tasks, tid);
 }
 
-/* K, which is told to stop, waits in the kernel: it stops before it is in the program's code again.
- * Where that is nothing of ours is. */
+/* K, which is to stop, waits in the kernel: it stops before it runs the program's code again. The
+ * thread will return to an address outside spoor's mappings. */
 static bool waits_elsewhere(const struct space *space, const struct task *k) {
     taddr_t pc;
     return status_is_uninterruptible(k->tid) && status_pc_of(k->tid, &pc) &&
            pc - space->agent >= page_bytes() && !space_owner_at(space, pc);
 }
 
-/* The user wants to be rid of us, or has waited long enough for those of SPACE who do not stop:
- * they count as standing, if all of them may. Returns whether so. */
+/* The user asks spoor to end, or has waited long enough for tasks of SPACE that do not stop: they
+ * count as standing still, if that is safe for all of them. Returns whether so. */
 static bool give_up_waiting(const struct tracer *t, const struct space *space) {
     bool all = t->leave_ns && (reports_is_urged() || timing_now().ns >= t->leave_ns);
     for (struct task *k = tasks_next(&t->tasks, NULL); k && all; k = tasks_next(&t->tasks, k))
@@ -85,11 +85,11 @@ void stop_space(struct tracer *t, struct space *space) {
     begin_to_stop(t, space);
     uint64_t begin = timing_now().ns;
     while (!all_stopped(t, space) && reports_await(t)) {
-        pid_t laggard = find_unstopped(t, space);
-        if (timing_now().ns - begin < PATIENCE_NS || !status_is_uninterruptible(laggard) ||
+        pid_t tid = find_unstopped(t, space);
+        if (timing_now().ns - begin < PATIENCE_NS || !status_is_uninterruptible(tid) ||
             give_up_waiting(t, space))
             continue;
-        let_others_run(t, space, laggard);
+        let_others_run(t, space, tid);
         begin_to_stop(t, space);
         begin = timing_now().ns;
     }
@@ -117,8 +117,8 @@ static bool is_free(const struct task *k) {
     return permits(k->space, k->tid, PERMIT_CODE | PERMIT_LANES | PERMIT_LEAVE);
 }
 
-/* TASK is about to come from the call that has made a child: once is enough, or it would go on into
- * its next call. */
+/* TASK is about to come back from the call that has made a child: lets it, once, or it would go on
+ * into its next call. */
 static bool finish_birth(struct task *task) {
     if (task->stop.kind != STOP_BIRTH_DONE && thread_finish_call(task->tid, NULL) == 0)
         task->stop.kind = STOP_BIRTH_DONE;

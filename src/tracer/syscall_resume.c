@@ -15,14 +15,13 @@
 #include "target/memory.h"
 #include "target/status.h"
 
-/* A spoor that was killed has left lanes that are not ours; those who make rests then tell theirs.
- */
+/* Whether TASK's lane, or one that a killed spoor has left, may say that it makes a remainder. */
 static bool may_make_one(const struct task *task) {
     return task->space->inherited ||
            (task->slot && !task->slot->unread && task->slot->lane->rest.back);
 }
 
-/* What the lane of TASK, which may make one, with REGS, says of a rest. */
+/* What the lane of TASK, which may make a remainder, with REGS, says of it. */
 static bool read_rest(const struct task *task, const struct regs *regs, struct rest *ret) {
     const struct space *space = task->space;
     if (!space->inherited) {
@@ -34,8 +33,9 @@ static bool read_rest(const struct task *task, const struct regs *regs, struct r
            memory_read(space->remote.memory_fd, lane + LANE_REST, ret, sizeof *ret, NULL) == 0;
 }
 
-/* Where its system calls go to a handler of its own (PR_SET_SYSCALL_USER_DISPATCH; thread_call()),
- * the rest, which is none of its own, has not been made, and the handler is not told. */
+/* A program may send its system calls to a handler (PR_SET_SYSCALL_USER_DISPATCH). The kernel has
+ * refused the remainder then, which is not the program's own: the handler does not get the signal.
+ */
 void syscall_resume_end(struct task *task) {
     const struct space *space = task->space;
     struct regs regs;
@@ -89,8 +89,8 @@ static bool is_endless(unsigned major_number, unsigned minor_number) {
            (minor_number == ZERO || minor_number == RANDOM || minor_number == URANDOM);
 }
 
-/* How much is read before FILE, a terminal or a socket, lets its readers go; 0: that is not known,
- * or depends on time. */
+/* How many bytes end a read of FILE, a terminal or a socket; 0: not known, or it depends on time.
+ */
 static size_t least_read(int file) {
     struct termios t;
     if (file >= 0 && tcgetattr(file, &t) == 0)
@@ -99,8 +99,8 @@ static size_t least_read(int file) {
                                                        : 0;
 }
 
-/* Whether who reads FD, whose status is ST, is kept waiting for more: for all, or so much that what
- * it wants is set to that. */
+/* Whether a read of FD, whose status is ST, waits until it has more. What the call wants is lowered
+ * to the amount that FD waits for. */
 static bool waits_to_read(struct task *task, int fd, const struct stat *st) {
     if (S_ISCHR(st->st_mode) && is_endless(major(st->st_rdev), minor(st->st_rdev)))
         return true;
@@ -174,8 +174,8 @@ static size_t pieces_left(const struct task *task, const struct pieces *all, uin
     return left;
 }
 
-/* What the arguments are to be, in RET; false: that cannot be made. (How much room there was for
- * what comes beside a message is written over when a part of it has come.) */
+/* Sets the arguments in RET. False: the remainder cannot be made. (The room for control data of a
+ * message is overwritten when a part of the message has come.) */
 static bool cut_pieces(struct task *task, struct rest *ret) {
     enum { NAME, NAME_SIZE, PIECES, COUNT, CONTROL, CONTROL_SIZE }; /* words of struct msghdr */
     struct pieces all = {task->cut.call.args[1], task->cut.call.args[2]};
@@ -196,7 +196,7 @@ static bool cut_pieces(struct task *task, struct rest *ret) {
     return left;
 }
 
-/* For the rest, whose other arguments are there. */
+/* Sets the arguments of the remainder that point at pieces. */
 static void set_pieces(const struct task *task, uint64_t args[REST_ARGUMENTS],
                        const struct rest *rest) {
     taddr_t at = task->slot->at + LANE_REST;
@@ -210,7 +210,7 @@ static void set_pieces(const struct task *task, uint64_t args[REST_ARGUMENTS],
 
 /* ---- the remainder ---- */
 
-/* A sandbox might judge the call by where it is made; those who are watched stop at it. */
+/* A sandbox might judge the call by its address; watched tasks would stop at it. */
 static bool may_make(const struct task *task) {
     const struct space *s = task->space;
     return s && s->agent && !s->traps.standing && !s->traps.any && !s->inherited &&
@@ -219,7 +219,7 @@ static bool may_make(const struct task *task) {
            status_seccomp_filters(task->tid) <= s->filters;
 }
 
-/* Whether TASK, with REGS, will find back from it. */
+/* Whether TASK, with REGS, will come back from the remainder. */
 static bool make_way_back(const struct task *task, const struct regs *regs, struct rest *rest) {
     size_t size;
     uint8_t *frame = rest_frame(rest, &size);

@@ -126,10 +126,10 @@ struct task *tasks_add(struct tasks *tasks, pid_t tid);
 void tasks_remove(struct tasks *tasks, struct task *task); /* frees it */
 /* Iteration; the current task may be removed after the call for the next. Start with NULL. */
 struct task *tasks_next(const struct tasks *tasks, const struct task *after);
-/* The same, of those that have SPACE. */
+/* The same, for tasks that have SPACE. */
 struct task *tasks_next_in(const struct tasks *tasks, const struct task *after,
                            const struct space *space);
-/* The same, of those that have stopped there. */
+/* The same, for tasks that have stopped in SPACE, and not at an exec event. */
 struct task *tasks_next_stopped(const struct tasks *tasks, const struct task *after,
                                 const struct space *space);
 

@@ -9,7 +9,7 @@
 #include "tracer/identity.h"
 #include "unwind/own_stack.h"
 
-/* Before TASK runs, who has a lane. */
+/* TASK has got a lane, and has not run yet: tells the drain which lanes share their memory. */
 static void note_shared(struct tracer *t, struct task *task) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (k == task || k->space != task->space)
@@ -20,8 +20,8 @@ static void note_shared(struct tracer *t, struct task *task) {
     }
 }
 
-/* Whether its maker waits until TASK is done with what both have. */
-static bool takes_place(const struct tracer *t, const struct task *task) {
+/* True while the parent is suspended in vfork() until TASK execs or exits. */
+static bool is_vfork_child(const struct tracer *t, const struct task *task) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (k->vfork_child == task->tid)
             return true;
@@ -29,14 +29,14 @@ static bool takes_place(const struct tracer *t, const struct task *task) {
 }
 
 void task_lane_set(const struct tracer *t, const struct task *task, taddr_t lane) {
-    if (takes_place(t, task))
+    if (is_vfork_child(t, task))
         keys_pass(task->space, task->tid, lane, task->creator);
     else
         keys_give_newborn(task->space, task->tid, lane, task->creator);
 }
 
-/* TASK is about to get a lane: with --stack its entries tell who called. */
-static void ask_callers(const struct space_context *ctx, struct task *task, bool running) {
+/* With --stack TASK's entries say by which calls they were reached: prepares its lane for that. */
+static void record_callers(const struct space_context *ctx, struct task *task, bool running) {
     uint32_t most = ctx->options->stacks.frames;
     enum own_stack_of which = running ? OWN_STACK_OF_RUNNING : OWN_STACK_OF_NEWBORN;
     if (!most)
@@ -51,9 +51,9 @@ static void ask_callers(const struct space_context *ctx, struct task *task, bool
     slot_set_slices(task->slot, bytes | (cpu_tags_memory() ? SLICE_TAGGED : 0), task->readable);
 }
 
-/* THREAD says who it is. RUNNING: it has run before, and has calls open. */
-static void give_lane_to(struct tracer *t, struct task *task, struct trace_thread *thread,
-                         bool running) {
+/* THREAD describes TASK. RUNNING: it has run before, and has open calls. */
+static void give_lane(struct tracer *t, struct task *task, struct trace_thread *thread,
+                      bool running) {
     const struct space_context *ctx = &t->options.context;
     task->stream = t->next_stream++;
     task->slot = space_take_lane(ctx, task->space, task->tid, task->stream);
@@ -64,7 +64,7 @@ static void give_lane_to(struct tracer *t, struct task *task, struct trace_threa
     if (task->slot->unread)
         return;
     slot_assign(task->slot, thread);
-    ask_callers(ctx, task, running);
+    record_callers(ctx, task, running);
     const struct session_options *o = options_of(t);
     if (o->depth || o->threshold_ns) {
         struct thin_options thin = {ctx->writer, o->depth, timing_ticks(o->threshold_ns)};
@@ -82,16 +82,16 @@ void task_lane_give(struct tracer *t, struct task *task) {
     if (!task->space)
         return;
     identity_of_thread(task->tid, task->pid, &task->stack, &thread);
-    give_lane_to(t, task, &thread, false);
+    give_lane(t, task, &thread, false);
 }
 
 void task_lane_join(struct tracer *t, struct task *task, const struct maps *maps) {
     struct trace_thread thread;
     identity_of_running(task->tid, task->pid, maps, &thread);
-    give_lane_to(t, task, &thread, true);
+    give_lane(t, task, &thread, true);
 }
 
-/* The end of a thread without a lane of its own: what it wrote nobody has read. */
+/* The end of a thread that had no lane of its own: its events in the sink were not read. */
 static void leave_sink(struct tracer *t, const struct task *task) {
     struct trace_writer *w = t->options.context.writer;
     uint64_t lost = slab_sink_lost(task->slot);
@@ -100,8 +100,8 @@ static void leave_sink(struct tracer *t, const struct task *task) {
     trace_writer_thread_end(w, task->stream, clock_ticks());
 }
 
-/* Threads that have lanes may have written to the sink nevertheless (keys.h). */
-static void tell_lost(struct tracer *t, const struct task *task) {
+/* Threads that have lanes may still have written to the sink (keys.h). */
+static void count_lost(struct tracer *t, const struct task *task) {
     uint64_t lost = slab_sink_lost(slab_sink(task->space->slabs.at[0]));
     if (lost)
         trace_writer_lost(t->options.context.writer, task->stream, clock_ticks(), lost);
@@ -109,7 +109,7 @@ static void tell_lost(struct tracer *t, const struct task *task) {
 
 void task_lane_close(struct tracer *t, struct task *task) {
     if (task->slot && !task->slot->unread && task->space && task->space->keys.loses)
-        tell_lost(t, task);
+        count_lost(t, task);
     if (task->slot && task->slot->unread)
         leave_sink(t, task);
     else if (task->slot)

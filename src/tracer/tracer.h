@@ -22,8 +22,7 @@ int tracer_prepare(const struct tracer *t, pid_t pid, struct space **ret, struct
  * "busy" (it cannot be stopped), those of space_enter(); the process is as it was then. */
 int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *err);
 void tracer_start(struct tracer *t, pid_t pid);
-/* Handles what ptrace has to report now, without waiting. Returns whether there may be more: who
- * makes threads all the time shall not keep us from everything else. */
+/* Handles the reports of tracees, without waiting. Returns whether there may be more. */
 bool tracer_handle_reports(struct tracer *t);
 /* Some thread waits in the dynamic linker's hook: looks at the modules and lets it go on. */
 void tracer_handle_hooks(struct tracer *t);
@@ -52,7 +51,7 @@ size_t tracer_process_count(const struct tracer *t);
 void tracer_catch_up(struct tracer *t);
 
 struct tracer_pauses tracer_pauses(const struct tracer *t);
-/* Whether something of ours has stayed in a process that was left. That was said. */
+/* Whether something of spoor has stayed in a process that was left. The user knows. */
 bool tracer_left_something(const struct tracer *t);
 
 size_t tracer_task_count(const struct tracer *t);

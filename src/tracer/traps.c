@@ -5,11 +5,11 @@
  * lost. So while its space holds traps a task runs from one system call to the next, as its mask
  * and action change nowhere else but where a handler begins, where it stops, too. What was known
  * before a trap is restored behind it. A SIGTRAP that was waiting, blocked, takes the place of
- * ours; it is sent again.
+ * the trap's; it is sent again.
  *
  * To ignore a signal discards those that wait (do_sigaction()): also one by which another thread is
- * about to report a breakpoint, behind which it would then go on. So SIGTRAP is ignored, by us or
- * the program, only while all tasks of the space stand still and have reported.
+ * about to report a breakpoint, behind which it would then go on. So SIGTRAP is ignored, by spoor
+ * or the program, only while all tasks of the space stand still and have reported.
  *
  * A thread may be stopped for another reason between the breakpoint and its report. It stands
  * behind the breakpoint then, where nothing is: it goes on until it has reported.
@@ -107,7 +107,7 @@ static void note_call(struct task *task, const struct thread_call_stop *stop) {
                     sizeof task->traps.new_action, NULL) == 0;
 }
 
-/* What a sandbox might not allow cannot be restored: then there shall be nothing to restore. */
+/* A sandbox might forbid to restore the action at SIGTRAP: then the breakpoints are withdrawn. */
 static void respect_sandbox(const struct tracer *t, struct task *task) {
     struct err err = {0};
     if (permits_check(task->space, task->tid, PERMIT_TRAPS,
@@ -239,7 +239,7 @@ static void take_report(struct task *task, struct regs *regs, bool entering) {
     }
 }
 
-/* Whether TASK, stopped by us or with its group, has come to a trap that it has not reported. */
+/* Whether TASK, interrupted or in a group-stop, has come to a trap that it has not reported. */
 static bool is_about_to_report(const struct task *task, const struct regs *regs) {
     struct patched *p;
     uint64_t mask;
