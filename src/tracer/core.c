@@ -23,3 +23,15 @@ void tracer_complain_left(struct tracer *t, const struct space *space, const str
     t->left = true;
     report_complain(&options_of(t)->report, err->text);
 }
+
+tid_array tracer_pids_of(const struct tracer *t, const struct space *space) {
+    tid_array pids = {0};
+    for (const struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));) {
+        size_t i = 0;
+        while (i < pids.count && pids.at[i] != k->pid)
+            i++;
+        if (k->pid && i == pids.count)
+            ARRAY_PUSH(&pids, k->pid);
+    }
+    return pids;
+}

@@ -57,6 +57,8 @@ static inline const struct session_options *options_of(const struct tracer *t) {
 }
 
 typedef ARRAY(pid_t) tid_array;
+/* The process ids of those that have SPACE, each once; to be freed. */
+tid_array tracer_pids_of(const struct tracer *t, const struct space *space);
 
 /* Warns of ERR, which TID has met; not if TID has died, which explains it. */
 void tracer_warn(const struct tracer *t, pid_t tid, const struct err *err);

@@ -215,17 +215,8 @@ static void leave_with_untraced(struct tracer *t, struct space *space) {
     sharing_done(&untraced.sharing);
 }
 
-static void add_once(tid_array *pids, pid_t pid) {
-    for (size_t i = 0; i < pids->count; i++)
-        if (pids->at[i] == pid)
-            return;
-    ARRAY_PUSH(pids, pid);
-}
-
 void leave_space(struct tracer *t, struct space *space) {
-    tid_array pids = {0};
-    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
-        add_once(&pids, k->pid);
+    tid_array pids = tracer_pids_of(t, space);
     for (size_t i = 0; i < pids.count; i++)
         trace_changes_process(t, pids.at[i], TRACE_LEFT);
     space_ref(space);

@@ -8,12 +8,12 @@
 #include "tracer/core_dump.h"
 #include "tracer/deliver.h"
 #include "tracer/detach.h"
-#include "tracer/late_join.h"
 #include "tracer/lifecycle.h"
 #include "tracer/nested_tracer.h"
 #include "tracer/orphans.h"
 #include "tracer/reports.h"
 #include "tracer/syscall_resume.h"
+#include "tracer/task_lane.h"
 #include "tracer/traps.h"
 
 /* ---- answers ---- */
@@ -106,7 +106,7 @@ static void answer(struct tracer *t, struct task *task) {
     if (!task_is_ready(task) && !lifecycle_first_stop(t, task))
         return;
     if (task->stage == TASK_LATE)
-        late_join(t, task);
+        task_lane_join_late(t, task);
     if (task->traps.hit)
         traps_count(t, task);
     task = tasks_find(&t->tasks, tid); /* it may be gone */

@@ -46,7 +46,7 @@ enum task_stage {
     TASK_NEWBORN, /* its first stop is not answered yet */
     TASK_FORKED,  /* likewise, and its memory is a copy of its parent's */
     TASK_READY,
-    TASK_LATE /* ready; it waited in the kernel when its space got patches (late_join.h) */
+    TASK_LATE /* ready; it waited in the kernel when its space got patches (task_lane.h) */
 };
 
 enum task_leaving {

@@ -7,6 +7,7 @@
 #include "target/cpu.h"
 #include "target/timing.h"
 #include "tracer/identity.h"
+#include "tracer/open_frames.h"
 #include "unwind/own_stack.h"
 
 /* TASK has got a lane, and has not run yet: tells the drain which lanes share their memory. */
@@ -116,4 +117,24 @@ void task_lane_close(struct tracer *t, struct task *task) {
         drain_close(t->options.drain, task->slot);
     task->slot = NULL;
     keys_forget(task->space, task->tid);
+}
+
+/* Does what happened to the other tasks while all stood. In a pause open calls are not written. */
+void task_lane_join_late(struct tracer *t, struct task *task) {
+    struct open_frames *frames = open_frames_new(task->space);
+    task->stage = TASK_READY;
+    if (!space_is_lifted(task->space))
+        open_frames_copy(frames, task->tid);
+    if (!task->slot) {
+        struct maps maps = {0};
+        maps_read(task->tid, &maps, NULL);
+        thread_watch_exit(task->tid, task->tid == task->pid);
+        task_lane_join(t, task, &maps);
+        maps_done(&maps);
+    }
+    open_frames_set_time(frames);
+    if (!task->slot->unread)
+        open_frames_set_stream(frames, task->tid, task->stream, task->slot);
+    open_frames_write(frames, t->options.drain);
+    open_frames_free(frames);
 }

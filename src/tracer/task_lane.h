@@ -12,6 +12,9 @@
 void task_lane_give(struct tracer *t, struct task *task);
 /* TASK stands anywhere in a program that runs: gets a lane. MAPS are its process's. */
 void task_lane_join(struct tracer *t, struct task *task, const struct maps *maps);
+/* TASK, of stage TASK_LATE, stands: gets a lane if it has none, and its open calls are written to
+ * the trace. */
+void task_lane_join_late(struct tracer *t, struct task *task);
 /* TASK, which has not run yet, will write to LANE. */
 void task_lane_set(const struct tracer *t, const struct task *task, taddr_t lane);
 void task_lane_close(struct tracer *t, struct task *task);

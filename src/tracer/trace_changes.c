@@ -17,17 +17,10 @@ void trace_changes_process(const struct tracer *t, pid_t pid, enum trace_change_
 /* Several processes may share SPACE, for a while (vfork) or as long as they live. */
 void trace_changes_space(const struct tracer *t, const struct space *space,
                          enum trace_change_kind kind, uint64_t ticks) {
-    tid_array told = {0};
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        size_t i = 0;
-        while (i < told.count && told.at[i] != k->pid)
-            i++;
-        if (k->space != space || !k->pid || i < told.count)
-            continue;
-        ARRAY_PUSH(&told, k->pid);
-        tell(t, k->pid, kind, ticks);
-    }
-    ARRAY_FREE(&told);
+    tid_array pids = tracer_pids_of(t, space);
+    for (size_t i = 0; i < pids.count; i++)
+        tell(t, pids.at[i], kind, ticks);
+    ARRAY_FREE(&pids);
 }
 
 void trace_changes_program(const struct tracer *t, const struct task *task, bool was_paused) {
