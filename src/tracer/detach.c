@@ -49,10 +49,10 @@ void detach_settle_all(const struct tracer *t, struct space *space, bool restore
 }
 
 /* Parked signal frames are looked for while all threads stand, as deliveries were not noted. */
-static void keep_aside(struct tracer *t, struct space *space) {
+static void keep_parked(struct tracer *t, struct space *space) {
     struct aside aside = {.frames = {0}};
     tid_array tids = {0};
-    stopping_look_aside(t, space);
+    stopping_find_parked(t, space);
     aside_gather(space->aside, space->remote.memory_fd, &aside);
     aside_forget(&space->aside);
     for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));)
@@ -66,7 +66,7 @@ static void keep_aside(struct tracer *t, struct space *space) {
 static void keep_returns(struct tracer *t, struct space *space) {
     for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));)
         leftovers_keep_returns(space, k->tid);
-    keep_aside(t, space);
+    keep_parked(t, space);
 }
 
 static void take_back_all(const struct tracer *t, struct space *space) {

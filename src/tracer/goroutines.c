@@ -60,8 +60,8 @@ static bool makes_sense(const struct goroutine *g) {
 }
 
 static taddr_t first_word_of(const struct goroutine *g) {
-    bool rests = !g->machine && g->sp >= g->low && g->sp < g->high;
-    return ((rests ? g->sp : g->low) + WORD - 1) & ~(taddr_t)(WORD - 1);
+    bool waits = !g->machine && g->sp >= g->low && g->sp < g->high;
+    return ((waits ? g->sp : g->low) + WORD - 1) & ~(taddr_t)(WORD - 1);
 }
 
 static bool breaks(const struct space *space, taddr_t pc) {
@@ -185,10 +185,10 @@ void goroutines_tell(const struct space *space, const struct arrival *arrival, s
                      enum overflow overflow) {
     size_t most =
         slot->ring_bytes / EVENT_BYTES / 4; /* it is empty, and the writer does not wait */
-    bool told = false;
+    bool known = false;
     for (size_t i = 0; i < space->modules.count; i++)
-        told = told || tells(space, &space->modules.at[i]);
-    for (size_t i = 0; told && i < arrival->stacks.count && i < most; i++) {
+        known = known || tells(space, &space->modules.at[i]);
+    for (size_t i = 0; known && i < arrival->stacks.count && i < most; i++) {
         slot_put(slot, site_of(STACK_MADE_LOW), arrival->stacks.at[i].start, overflow);
         slot_put(slot, site_of(STACK_MADE_HIGH), arrival->stacks.at[i].end, overflow);
     }

@@ -73,13 +73,13 @@ static bool makes_remainder(const struct task *k, const struct space *space) {
            !status_has_ended(k->tid);
 }
 
-static void tell(const struct tracer *t, const struct task *k, const char *what) {
+static void warn(const struct tracer *t, const struct task *k, const char *what) {
     AUTO_FREE char *text = mem_printf("process %d: thread %d %s", k->pid, k->tid, what);
     report_warn(&options_of(t)->report, text);
 }
 
-/* Whether a remainder has got on since the call before. TOLD: the user knows of them. */
-static bool some_get_on(const struct tracer *t, const struct space *space, bool told) {
+/* Whether a remainder has got on since the call before. REPORTED: the user knows of them. */
+static bool some_get_on(const struct tracer *t, const struct space *space, bool reported) {
     bool any = false;
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (!makes_remainder(k, space))
@@ -88,8 +88,8 @@ static bool some_get_on(const struct tracer *t, const struct space *space, bool 
         k->cut.switches = status_switches(k->tid);
         if (k->cut.switches == before && !status_is_runnable(k->tid))
             continue;
-        if (!told)
-            tell(t, k,
+        if (!reported)
+            warn(t, k,
                  "still sends or receives the rest of what it was asked to: "
                  "spoor waits for that; ^C lets the call end early");
         any = true;
@@ -106,11 +106,12 @@ static void await_remainders(struct tracer *t, const struct space *space) {
             k->cut.switches = status_switches(k->tid);
             let_make(k);
         }
-    for (bool told = false; reports_await_while(t, one_turn, space) && some_get_on(t, space, told);)
-        told = true;
+    for (bool reported = false;
+         reports_await_while(t, one_turn, space) && some_get_on(t, space, reported);)
+        reported = true;
     for (const struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (makes_remainder(k, space))
-            tell(t, k,
+            warn(t, k,
                  "waits on to send or receive the rest of what it was asked to: "
                  "as spoor leaves, that call ends early");
 }

@@ -12,16 +12,16 @@
 
 /* Warns once for each DEBUGGER. STOPPED: one of the two. */
 static void warn_once(const struct tracer *t, struct task *debugger, pid_t pid, pid_t stopped) {
-    struct identity by, whom;
+    struct identity by, tracee;
     struct err err = {0};
     if (debugger->nested.reported || !options_of(t)->follow)
         return;
     identity_of_process(debugger->pid, &by);
-    identity_of_process(pid, &whom);
+    identity_of_process(pid, &tracee);
     err_set(&err, EBUSY, "ceded",
             "process %d (%s): traces process %d (%s) itself, as it will others: what it traces is "
             "not traced by spoor",
-            debugger->pid, by.command, pid, whom.command);
+            debugger->pid, by.command, pid, tracee.command);
     tracer_warn(t, stopped, &err);
     debugger->nested.reported = true;
 }

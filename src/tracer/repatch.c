@@ -124,7 +124,7 @@ static void name_stacks(const struct tracer *t, const struct space *space,
             open_frames_set_stream(frames, k->tid, k->stream, k->slot);
 }
 
-/* All tasks of SPACE, which has MAPS, stand, and are about to be patched: where they are. */
+/* All tasks of SPACE, which has MAPS, have stopped, and are about to be patched: where they are. */
 static void gather_arrival(const struct tracer *t, const struct space *space,
                            const struct maps *maps, struct arrival *ret) {
     const struct tasks *tasks = &t->tasks;
@@ -167,7 +167,8 @@ static int put_patches(struct tracer *t, struct space *space, pid_t caller,
     return rc;
 }
 
-/* All tasks of SPACE stand; CALLER may make remote calls. FRAMES: NULL if nothing is to be patched.
+/* All tasks of SPACE have stopped; CALLER may make remote calls. FRAMES: NULL if nothing is to be
+ * patched.
  */
 static int change_stopped(struct tracer *t, struct space *space, pid_t caller,
                           struct open_frames *frames, struct err *err) {
@@ -214,7 +215,7 @@ static int change(struct tracer *t, struct task *task, uint64_t *ret_ns, struct 
     prepare(t, space, task->tid);
     struct open_frames *frames = t->options.context.paused ? NULL : open_frames_new(space);
     if (frames)
-        stopping_look_aside(t, space);
+        stopping_find_parked(t, space);
     struct untraced untraced = {.join = true};
     seizing_find_untraced(t, space, &untraced);
     struct rt_priority priority;
@@ -223,10 +224,10 @@ static int change(struct tracer *t, struct task *task, uint64_t *ret_ns, struct 
     const struct task *caller = stop_for_change(t, space, &untraced, err);
     int rc = -EBUSY;
     if (caller) {
-        bool was_lifted = space_is_lifted(space), comes = space->state == SPACE_COMING;
+        bool was_unpatched = space_is_lifted(space), comes = space->state == SPACE_COMING;
         uint64_t ticks = clock_ticks(); /* no later than what is found open */
         rc = change_stopped(t, space, caller->tid, frames, err);
-        if (space_is_lifted(space) != was_lifted && !comes)
+        if (space_is_lifted(space) != was_unpatched && !comes)
             trace_changes_space(t, space, space_is_lifted(space) ? TRACE_PAUSED : TRACE_RESUMED,
                                 space_is_lifted(space) ? clock_ticks() : ticks);
         resume_space(t, space);

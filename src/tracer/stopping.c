@@ -179,7 +179,7 @@ void settle_ways(const struct tracer *t, const struct space *space) {
 
 static void handle_reports(void *tracer) { reports_handle(tracer); }
 
-void stopping_look_aside(struct tracer *t, struct space *space) {
+void stopping_find_parked(struct tracer *t, struct space *space) {
     aside_look(&space->aside, space->remote.memory_fd, space_thread(space),
                &(struct aside_pace){handle_reports, t});
 }

@@ -34,6 +34,6 @@ pid_t unsandboxed_caller(const struct tracer *t, const struct task *task);
  * trampolines. */
 void settle_ways(const struct tracer *t, const struct space *space);
 /* aside_look() of SPACE; reports of its threads are handled meanwhile. */
-void stopping_look_aside(struct tracer *t, struct space *space);
+void stopping_find_parked(struct tracer *t, struct space *space);
 
 #endif

@@ -24,8 +24,8 @@ void trace_changes_space(const struct tracer *t, const struct space *space,
 }
 
 void trace_changes_program(const struct tracer *t, const struct task *task, bool was_paused) {
-    bool lifted = task->space && space_is_paused(task->space);
-    if (lifted)
+    bool paused = task->space && space_is_paused(task->space);
+    if (paused)
         trace_changes_process(t, task->pid, TRACE_PAUSED);
     else if (was_paused)
         trace_changes_process(t, task->pid, TRACE_RESUMED);
