@@ -10,8 +10,7 @@ enum { BUCKETS = sizeof(((struct tasks *)0)->buckets) / sizeof(struct task *) };
 
 #define TO(state) (1u << TASK_##state)
 
-/* By the state before. A task that stops again has begun a program; one that ends in /proc has its
- * exit event yet to come. */
+/* The table of task.h: by the state before, the set of states after. */
 static const unsigned transitions[TASK_STATES] = {
     [TASK_RUNNING] = TO(STOPPED) | TO(EXITING) | TO(IN_VFORK) | TO(IN_UNINTERRUPTIBLE_WAIT),
     [TASK_IN_GROUP_STOP] = TO(STOPPED) | TO(EXITING) | TO(IN_UNINTERRUPTIBLE_WAIT),

@@ -1,21 +1,31 @@
 /*
- * Tasks: traced threads, by thread id. A task is always in one state:
+ * Tasks: traced threads, by thread id. A task is always in one state. The transitions, from the
+ * state at the left to the one above:
  *
- *                        ┌──────────── spoor resumes it ────────────┐
- *                        ▼                                          │
- *     ┌────────────▶ RUNNING ── a report ──▶ STOPPED ─ answered ─▶ HELD
- *     │               │   │                   ▲ ▲ ▲                │ │
- *     │ its child     │   └ never stops ┐     │ │ │                │ │ left to its
- *     │ execs, ends   │ vfork()         ▼     │ │ │                │ │ group-stop
- *     └────────── IN_VFORK   IN_UNINTERRUPTIBLE_WAIT  IN_GROUP_STOP ◀┘
+ *                              RUNNING  GROUP_STOP  VFORK  WAIT  STOPPED  HELD  EXITING
+ *     RUNNING                     .         .         v     w       r       .      e
+ *     IN_GROUP_STOP               .         .         .     w       r       .      e
+ *     IN_VFORK                    c         .         .     .       r       .      e
+ *     IN_UNINTERRUPTIBLE_WAIT     .         .         .     .       r       .      e
+ *     STOPPED                     g         .         g     .       x       a      e
+ *     HELD                        g         l         g     .       d       .      e
+ *     EXITING                     .         .         .     .       x       .      e
  *
- *     any state ── its exit event, or its end seen in /proc ──▶ EXITING
- *     any state ── a report (of EXITING: another thread's exec) ──▶ STOPPED
+ *     a  its stop begins to be answered, or it is held until its process has dumped core
+ *     c  its vfork child has executed a program or ended
+ *     d  its space is left before its stop has been answered, or as x
+ *     e  its exit event is reported, or /proc shows that it has ended
+ *     g  it is resumed; it waits in vfork() then, if it has a vfork child
+ *     l  it is resumed into its group-stop (PTRACE_LISTEN)
+ *     r  it reports a stop
+ *     v  /proc shows that it waits for a vfork child
+ *     w  it does not stop, and spoor ends
+ *     x  it reports an exec by another thread of its process
  *
- * task.c has the table of all transitions. Independent of its state are:
+ * Independent of its state are its stage and whether it leaves:
  *
- *     stage     UNKNOWN ─▶ NEWBORN or FORKED ─ first stop answered ─▶ READY ◀─▶ LATE
- *     leaving   STAYS ─▶ LEAVES or LEAVES_RESTORED
+ *     UNKNOWN ─▶ NEWBORN or FORKED ─ first stop answered ─▶ READY ◀─▶ LATE
+ *     STAYS ─▶ LEAVES or LEAVES_RESTORED
  *
  * Rare situations have records of their own: task_cut.h, task_traps.h, task_nested.h.
  */

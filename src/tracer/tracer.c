@@ -1,33 +1,32 @@
 /*
- * The tracer: what the recording calls (tracer.h). The files of the room include downward only:
+ * The tracer: what the recording calls (tracer.h). Files of the room include downward only:
  *
- *     tracer.c     attach.c, leftovers.c, leaving.c, live_changes.c, hooks.c
- *       │              the functions of tracer.h, called by the recording's loop
- *       │                    │
- *     loop.c ◀─ ─ ─ ┐        │       each report of wait(), decoded once, and its answer
- *       │           ╎        ▼
- *       │           ╎   repatch.c, await_remainders.c     one space, changed or left
- *       ▼           ╎        │
- *     nested_tracer.c, core_dump.c, deliver.c, late_join.c     rare or hard answers
- *       │           ╎        │
- *       ▼           ╎        ▼
- *     detach.c      ╎                tasks and spaces are left
- *       ▼           ╎
- *     lifecycle.c, seizing.c, traps.c, task_lane.c, syscall_resume.c
- *       ▼           ╎
- *     stopping.c    ╎                an all-stop of one space
- *       ▼           ╎
- *     reports.c ─ ─ ┘                waits for reports; calls the loop through t->loop
- *       ▼
- *     core.h, task.h                 state; no decisions
+ *     tracer.c              attach.c  leftovers.c  live_changes.c  hooks.c  leaving.c
+ *       │                     │         the rest of tracer.h, called by the recording's loop
+ *       ▼                     ▼
+ *     loop.c ◀─ ─ ─ ─ ┐     repatch.c   one space: its patches changed while it runs
+ *       │             ╎       │
+ *       ▼             ╎       │
+ *     nested_tracer.c ╎       │         handlers of rare stops
+ *     core_dump.c     ╎       │
+ *     deliver.c       ╎       ▼
+ *       └─────────────╎─▶ detach.c      tasks and spaces are left
+ *                     ╎       ▼
+ *                     ╎   lifecycle.c  seizing.c  traps.c  task_lane.c  syscall_resume.c
+ *                     ╎       ▼
+ *                     ╎   stopping.c    an all-stop of one space
+ *                     ╎       ▼
+ *                     └ ─ reports.c     waits for reports; calls the loop through t->loop
+ *                             ▼
+ *                         core.h, task.h   state; no decisions
  *
- * Two rules keep the circle of "answer a task → stop its space → handle reports → answer other
- * tasks" out of the includes. First, reports.c calls the loop only through the two functions of
- * struct loop_handlers, which tracer_new() sets. Second, a handler of a rare situation tells the
- * loop what to do by what it returns; it never answers or resumes a task by itself.
+ * To answer a task, its space may have to stop. While it stops, reports are handled, and other
+ * tasks answered. Two rules keep this circle out of the includes. First, reports.c calls the loop
+ * only by the two functions of struct loop_handlers, which tracer_new() sets. Second, a handler
+ * says by what it returns how the loop goes on; it never answers or resumes the task itself.
  *
- * A report of a task is answered in one place, answer() in loop.c: at once or, while the task's
- * space is being changed (space->stopping), when that space is resumed.
+ * A stop is answered in one place, answer() in loop.c: at once or, while the task's space is being
+ * changed (space->stopping), when that space is resumed.
  */
 #include "tracer/tracer.h"
 
