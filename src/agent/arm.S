@@ -344,7 +344,7 @@ notes: /* struct bridge_notes in arch/bridge.h */
     .quad 0, 0, 0, 0
     .balign 16
 /*
- * What is left of a call that had transferred some bytes when a stop of ours ended it (tracer/rests.c).
+ * What is left of a call that had transferred some bytes when a stop of ours ended it (tracer/syscall_resume.c).
  * r6: the lane; r8: the first argument; all other registers are the call's. Then rt_sigreturn brings all of them back, with the
  * sum: what was done before, if this fails. Only for the last instruction before that is the stack pointer
  * not the program's.

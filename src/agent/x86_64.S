@@ -232,7 +232,7 @@ notes: /* struct bridge_notes in arch/bridge.h */
     .quad 0, 0, 0, 0
     .balign 16, 0xcc
 /*
- * What is left of a call that had transferred some bytes when a stop of ours ended it (tracer/rests.c).
+ * What is left of a call that had transferred some bytes when a stop of ours ended it (tracer/syscall_resume.c).
  * The registers are the call's; where it fails, what was done before is the result. Then all registers
  * are as they would be behind the call, flags and the stack untouched: without a tool the thread goes on,
  * too.

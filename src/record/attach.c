@@ -84,26 +84,26 @@ static int take_over(const struct recording *r, struct err *err) {
     return 0;
 }
 
-static int foresee(struct recording *r, struct err *err) {
+static int prepare(struct recording *r, struct err *err) {
     struct attached *a = r->ctx;
     space_unref(a->space);
     a->space = NULL;
-    int rc = tracer_foresee(r->tracer, r->pid, &a->space, err);
+    int rc = tracer_prepare(r->tracer, r->pid, &a->space, err);
     return rc < 0 ? rc : recording_check(r, err);
 }
 
-/* Which program PID runs, as far as it can be told: by where its stack begins. 0: it is about to
+/* Which program PID runs, as far as the start of its stack shows it. 0: it is about to
  * begin one, of which nothing can be found. */
 static uint64_t program_of(pid_t pid) { return auxv_value(candidate_thread(pid), AT_RANDOM); }
 
 /* Everything that takes long is done while the program runs. If that executes another one just now,
  * nothing is mapped in it: what cannot be found is looked for again. Programs need not lie at
  * random places, so there is always a second look. */
-static int foresee_some_program(struct recording *r, struct err *err) {
+static int prepare_some_program(struct recording *r, struct err *err) {
     const struct timespec exec = {.tv_nsec = EXEC_NS};
     for (int looks = 1;; looks++) {
         uint64_t program = program_of(r->pid);
-        int rc = foresee(r, err);
+        int rc = prepare(r, err);
         bool executes = !program || program_of(r->pid) != program;
         if (rc == 0 || looks >= (executes ? MOST_LOOKS : 2) || candidate_check(r->pid, NULL) < 0 ||
             candidate_check_program(r->pid, NULL) < 0)
@@ -122,7 +122,7 @@ static int begin(struct recording *r, struct err *err) {
     if (rc == 0)
         rc = open_recording(r, err);
     if (rc == 0)
-        rc = foresee_some_program(r, err);
+        rc = prepare_some_program(r, err);
     if (rc == 0)
         rc = tracer_attach(r->tracer, a->space, r->pid, err);
     if (rc == 0)
@@ -156,11 +156,11 @@ static bool is_enough(const struct recording *r) {
 static void run(struct recording *r) {
     const struct attached *a = r->ctx;
     uint64_t begun = now_ns();
-    bool told = false;
+    bool reported = false;
     for (int ms; tracer_task_count(r->tracer) && !a->leaving && !r->stop && !is_enough(r) &&
                  (ms = patience(r, begun)) > 0;) {
         recording_step(r, ms);
-        told = told || recording_tell_ended(r);
+        reported = reported || recording_tell_ended(r);
     }
     struct tracer_stop stop;
     bool lives = tracer_task_count(r->tracer) > 0;

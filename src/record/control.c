@@ -19,7 +19,7 @@ struct client {
 
 struct control {
     int listener, events;
-    control_obey *obey;
+    control_handler *handler;
     void *ctx;
     struct client clients[MOST_CLIENTS];
     size_t count;
@@ -37,11 +37,12 @@ static bool watch(const struct control *c, int fd) {
     return epoll_ctl(c->events, EPOLL_CTL_ADD, fd, &e) == 0;
 }
 
-int control_open(pid_t pid, control_obey *obey, void *ctx, struct control **ret, struct err *err) {
+int control_open(pid_t pid, control_handler *handler, void *ctx, struct control **ret,
+                 struct err *err) {
     struct sockaddr_un address;
     socklen_t size = (socklen_t)request_address(pid, &address);
     struct control *c = mem_alloc(sizeof *c);
-    *c = (struct control){.obey = obey, .ctx = ctx};
+    *c = (struct control){.handler = handler, .ctx = ctx};
     for (size_t i = 0; i < MOST_CLIENTS; i++)
         c->clients[i].fd = -1;
     c->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -125,7 +126,7 @@ static void hear(struct control *c, struct client *client) {
     else if (request_unpack(bytes, (size_t)size, &request, &err) < 0)
         snprintf(a.text, sizeof a.text, "%s", err.text);
     else
-        c->obey(c->ctx, &request, &a);
+        c->handler(c->ctx, &request, &a);
     filter_done(&request.filter);
     client->waiting = a.later;
     if (a.later)

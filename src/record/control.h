@@ -17,13 +17,14 @@ struct control_answer {
     bool failed, later; /* later: control_answer_waiting() tells */
     char text[CONTROL_TEXT_BYTES];
 };
-typedef void control_obey(void *ctx, const struct request *request, struct control_answer *ret);
+typedef void control_handler(void *ctx, const struct request *request, struct control_answer *ret);
 
 /* Listens for what concerns process PID. Errors: "control". */
-int control_open(pid_t pid, control_obey *obey, void *ctx, struct control **ret, struct err *err);
+int control_open(pid_t pid, control_handler *handler, void *ctx, struct control **ret,
+                 struct err *err);
 /* Readable when control_handle() has something to do. */
 int control_fd(const struct control *control);
-/* Hears, obeys and answers what there is; to be called now and then even without. */
+/* Reads commands, runs and answers them; to be called now and then even if none has come. */
 void control_handle(struct control *control);
 /* Answers those that were told to wait. */
 void control_answer_waiting(struct control *control, const char *text);

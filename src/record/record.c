@@ -41,11 +41,11 @@ static int open_signals(struct recording *r, struct err *err) {
 
 static void run(struct recording *r) {
     struct launched *launched = r->ctx;
-    bool told = false;
+    bool reported = false;
     while (tracer_waits(r->tracer) && !launched->leaving && !r->stop) {
         recording_step(r, PROGRESS_MS);
         job_follow(&launched->job, r->tracer, r->pid);
-        told = told || recording_tell_ended(r);
+        reported = reported || recording_tell_ended(r);
     }
     if (launched->leaving || r->stop)
         tracer_release_all(r->tracer);

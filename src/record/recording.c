@@ -11,7 +11,7 @@
 #include "arch/arch.h"
 #include "arch/clock.h"
 #include "arch/host.h"
-#include "record/obey.h"
+#include "record/commands.h"
 #include "target/timing.h"
 
 enum { DEFAULT_RING_BYTES = REGS_WORD_BYTES < 8 ? 512 << 10 : 2 << 20 };
@@ -35,11 +35,11 @@ void recording_lift_limits(struct recording *r) {
     getrlimit(RLIMIT_NOFILE, &r->files);
     struct rlimit all = {r->files.rlim_max, r->files.rlim_max};
     setrlimit(RLIMIT_NOFILE, &all);
-    r->lifted = true;
+    r->limits_raised = true;
 }
 
 static void restore_limits(const struct recording *r) {
-    if (!r->lifted)
+    if (!r->limits_raised)
         return;
     sigaction(SIGXFSZ, &r->too_large, NULL);
     sigaction(SIGCHLD, &r->children, NULL);

@@ -29,7 +29,7 @@ struct recording {
     sigset_t mask; /* the tool's own */
     struct sigaction too_large, children, snapshots;
     struct rlimit files;
-    bool lifted;
+    bool limits_raised;
     pid_t pid; /* of the program; 0: there is none yet */
     /* A signal has come to spoor; those of children, and requests for snapshots, are seen to. */
     void (*on_signal)(struct recording *r, const struct signalfd_siginfo *info);

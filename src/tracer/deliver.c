@@ -1,3 +1,5 @@
+#include "tracer/deliver.h"
+
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -5,7 +7,8 @@
 #include "patch/patcher.h"
 #include "patch/settle.h"
 #include "target/status.h"
-#include "tracer/tracer_parts.h"
+#include "tracer/stopping.h"
+#include "tracer/syscall_resume.h"
 
 bool deliver_is_fault(pid_t tid, int sig) {
     siginfo_t info;
@@ -14,13 +17,12 @@ bool deliver_is_fault(pid_t tid, int sig) {
     return ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code > 0;
 }
 
-/* A relocated instruction faulted, in the middle of a window. The handler (or the core) shall see
- * the original pc, and may resume there: so the site is taken back first. */
+/* A relocated instruction faulted, in the middle of a window. The handler (or the core) must see
+ * the original pc, and may resume there: so the site is restored first. */
 static void withdraw_site(struct tracer *t, pid_t tid, struct space *space,
                           const struct settle_place *place) {
     struct regs regs;
     space_ref(space);
-    tasks_find(&t->tasks, tid)->held = true;
     stop_space(t, space);
     if (tasks_find(&t->tasks, tid)) /* not let go meanwhile, with all of its space */
         patcher_withdraw(place->module, space->remote.memory_fd, place->original, NULL);
@@ -30,8 +32,8 @@ static void withdraw_site(struct tracer *t, pid_t tid, struct space *space,
     space_unref(space);
 }
 
-/* Steps the task out of its trampoline. Where that ends in a fault, the fault shall come after the
- * handler, in the program's own code. */
+/* Steps the task out of its trampoline. If that ends in a fault, the fault comes after the handler,
+ * in the program's own code. */
 static void step_out(struct tracer *t, const struct task *task) {
     struct space *space = task->space;
     pid_t tid = task->tid;
@@ -43,7 +45,7 @@ static void step_out(struct tracer *t, const struct task *task) {
         withdraw_site(t, tid, space, &place);
 }
 
-/* Whether SIG tells the program of the one instruction that it wished to step. */
+/* Whether SIG reports to the program the one instruction that it has stepped. */
 static bool is_own_step(pid_t tid, int sig) {
     siginfo_t info;
     return sig == SIGTRAP && ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 &&
@@ -69,9 +71,9 @@ static bool step_again(struct tracer *t, pid_t tid, struct space *space) {
 }
 
 /*
- * The copying of a slice has come upon a page of the thread's own stack that the program has made
- * unreadable since: for slices that stack ends there from now on. The thread is rolled back to its
- * site and begins the slice anew. Returns whether so.
+ * The copy of a slice has faulted in a page of the thread's own stack, which the program has made
+ * unreadable: for slices that stack ends there from now on. The thread is rolled back to its site
+ * and begins the slice anew. Returns whether so.
  */
 static bool end_slices_there(struct task *task) {
     enum { LEAST_PAGE = 4096 };
@@ -111,43 +113,42 @@ bool deliver_prepare(struct tracer *t, struct task *task, int sig) {
         return true;
     if (fault && place.original) {
         withdraw_site(t, task->tid, task->space, &place);
-        /* These tell the instruction's address: they shall come from where it belongs. */
+        /* These report the instruction's address: it runs again at its own. */
         return sig != SIGILL && sig != SIGFPE;
     }
     step_out(t, task);
     return true;
 }
 
-/* Whether the program would not have noticed this stop: it is ours, or of a signal that does
- * nothing (untraced, such a signal does not even wake a thread). */
+/* Whether the program, untraced, would not have stopped: spoor has stopped it, or a signal that
+ * does nothing (untraced, such a signal does not even wake a thread). */
 static bool is_unnoticed(const struct task *task) {
-    int event = task->status >> 16, sig = WSTOPSIG(task->status);
-    return event ? event == PTRACE_EVENT_STOP && !is_stop_signal(sig)
-                 : status_ignores(task->tid, sig);
+    return task->stop.kind == STOP_INTERRUPT ||
+           (task->stop.kind == STOP_SIGNAL && status_ignores(task->tid, task->stop.signal));
 }
 
-/* Whether it may not have run since TASK was last looked at. It may have made a call of ours then,
- * and be stopped again before its next instruction; what the kernel keeps of calls tells of that
- * one (AArch64). */
+/* Whether TASK may not have run since its last stop. It may have made a remote call then, and be
+ * stopped again before its next instruction: the kernel's record of calls is of that one
+ * (AArch64). */
 static bool is_as_before(const struct task *task, const struct regs *regs) {
     return task->past.was_whole && memcmp(&task->past.whole, regs, sizeof *regs) == 0;
 }
 
-/* TASK stops at the end of a call. Where a stop of ours has cut that short, this one comes in its
- * place (any stop makes up for one that was asked for: Linux kernel/signal.c, ptrace_stop()). */
-static void mend_ended_call(const struct task *task) {
+/* TASK stops at the end of a call. If PTRACE_INTERRUPT has cut that short, this stop comes in place
+ * of the one that was asked for (Linux kernel/signal.c, ptrace_stop()). */
+static void restart_ended_call(const struct task *task) {
     struct regs regs;
-    if (task->rests == RESTS_NOT && thread_is_at_call_end(task->tid) &&
+    if (task->cut.remainder == REMAINDER_NONE && thread_is_at_call_end(task->tid) &&
         thread_get_regs(task->tid, &regs) == 0 &&
         thread_restart_interrupted(task->tid, &task->past, &regs) &&
         !status_signal_pending(task->tid))
         thread_set_regs(task->tid, &regs);
 }
 
-void deliver_mend_call(struct task *task) {
+void deliver_restart_syscall(struct task *task) {
     struct regs regs;
-    if (is_call_stop(task->status)) {
-        mend_ended_call(task);
+    if (task->stop.kind == STOP_SYSCALL) {
+        restart_ended_call(task);
         return;
     }
     if (thread_get_regs(task->tid, &regs) < 0)
@@ -155,14 +156,14 @@ void deliver_mend_call(struct task *task) {
     bool unnoticed = is_unnoticed(task), looked = unnoticed && !is_as_before(task, &regs);
     bool again = looked && thread_restart_interrupted(task->tid, &task->past, &regs);
     if (looked && !again)
-        rests_note(task, &regs);
-    task->past.was_whole = unnoticed && !again && !task->is_cut;
+        syscall_resume_note(task, &regs);
+    task->past.was_whole = unnoticed && !again && !task->cut.is_cut;
     task->past.whole = regs;
-    bool mend = unnoticed && (again || task->is_cut) && !status_signal_pending(task->tid);
-    task->is_cut &= mend;
-    task->past.wait.number = -1; /* that was then */
-    if (!REGS_TELL_CALLS && !(task->status >> 16) && !unnoticed)
+    bool resumes = unnoticed && (again || task->cut.is_cut) && !status_signal_pending(task->tid);
+    task->cut.is_cut &= resumes;
+    task->past.wait.number = -1; /* known until the next stop only */
+    if (!REGS_TELL_CALLS && task->stop.kind == STOP_SIGNAL && !unnoticed)
         thread_note_signal(&regs, &task->past);
-    if (again && mend)
+    if (again && resumes)
         thread_set_regs(task->tid, &regs);
 }

@@ -29,7 +29,7 @@ struct slice {
     regs_word_t at, count, capacity;
 };
 
-/* Modules whose patches may come now: those that are prepared, and those that were lifted. */
+/* Modules that may be patched now: prepared ones, and ones whose patches were taken away. */
 static size_t module_count(const struct space *space) {
     return space->prepared.count + space->modules.count;
 }
@@ -60,8 +60,8 @@ static bool makes_sense(const struct goroutine *g) {
 }
 
 static taddr_t first_word_of(const struct goroutine *g) {
-    bool rests = !g->machine && g->sp >= g->low && g->sp < g->high;
-    return ((rests ? g->sp : g->low) + WORD - 1) & ~(taddr_t)(WORD - 1);
+    bool waits = !g->machine && g->sp >= g->low && g->sp < g->high;
+    return ((waits ? g->sp : g->low) + WORD - 1) & ~(taddr_t)(WORD - 1);
 }
 
 static bool breaks(const struct space *space, taddr_t pc) {
@@ -119,7 +119,7 @@ static bool read_list(const struct space *space, const struct patched *p, struct
 
 /* P is Go's, but nothing names the list: what is stripped. Of its own functions those are known
  * that C code calls, and others that are exported: without call-frame information, which Go keeps
- * with what is stripped. Anybody may have stopped in the middle of their windows, behind any
+ * with what is stripped. A goroutine may have stopped in the middle of their windows, behind any
  * instruction but the last. */
 static void spare_all(const struct patched *p, struct arrival *ret) {
     const struct plan_code *c = &p->code->emitted;
@@ -168,7 +168,7 @@ static bool is_patched(const struct space *space, const struct patched *p, struc
     return false;
 }
 
-/* Whether P's text tells what becomes of stacks from now on. */
+/* Whether events of P's text will say what becomes of stacks from now on. */
 static bool tells(const struct space *space, const struct patched *p) {
     struct span tellers[PLAN_STACK_TELLERS];
     if (!p->code || !p->traced || !plan_stack_tellers(p->entry->plan, tellers))
@@ -183,11 +183,12 @@ static uint32_t site_of(enum stack_event event) { return (uint32_t)event << 2 | 
 
 void goroutines_tell(const struct space *space, const struct arrival *arrival, struct slot *slot,
                      enum overflow overflow) {
-    size_t most = slot->ring_bytes / EVENT_BYTES / 4; /* it is empty, and nobody is to wait */
-    bool told = false;
+    size_t most =
+        slot->ring_bytes / EVENT_BYTES / 4; /* it is empty, and the writer does not wait */
+    bool known = false;
     for (size_t i = 0; i < space->modules.count; i++)
-        told = told || tells(space, &space->modules.at[i]);
-    for (size_t i = 0; told && i < arrival->stacks.count && i < most; i++) {
+        known = known || tells(space, &space->modules.at[i]);
+    for (size_t i = 0; known && i < arrival->stacks.count && i < most; i++) {
         slot_put(slot, site_of(STACK_MADE_LOW), arrival->stacks.at[i].start, overflow);
         slot_put(slot, site_of(STACK_MADE_HIGH), arrival->stacks.at[i].end, overflow);
     }

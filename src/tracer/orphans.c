@@ -1,24 +1,15 @@
-/*
- * Children whose parent was killed before it could tell of them.
- *
- * The kernel lets a fork's child run (we see its first stop) before the parent comes to its fork
- * event, and a parent that is killed in between never does. Nothing says then whose child it is:
- * its parent by now is whoever takes in orphans. But its registers are a copy, and one of them is
- * what its maker's lane was found by (keys.h); so is its memory, where that leads to the lane. So
- * these and the spaces of the killed are remembered for a while.
- */
+#include "tracer/orphans.h"
+
 #include <string.h>
-#include <sys/wait.h>
 
 #include "arch/agent.h"
 #include "target/memory.h"
 #include "target/status.h"
-#include "tracer/tracer_parts.h"
 
-void orphans_remember(struct tracer *t, struct task *killed) {
-    if (killed->remembered) /* when it was about to end */
+void orphans_note_killed(struct tracer *t, struct task *killed) {
+    if (killed->noted_killed) /* when it was about to end */
         return;
-    killed->remembered = true;
+    killed->noted_killed = true;
     struct grave *g = &t->graves[t->next_grave++ % GRAVES];
     space_unref(g->space);
     g->space = killed->space ? space_ref(killed->space) : NULL;
@@ -27,7 +18,7 @@ void orphans_remember(struct tracer *t, struct task *killed) {
     g->used = true;
 }
 
-/* Whether process PID's memory holds what SPACE's has of ours. */
+/* Whether process PID's memory holds the agent where SPACE has it. */
 static bool is_copy_of(const struct space *space, pid_t pid) {
     AUTO_FD int fd = -1;
     uint8_t there[64];
@@ -36,7 +27,7 @@ static bool is_copy_of(const struct space *space, pid_t pid) {
            memcmp(there, agent_code(), sizeof there) == 0;
 }
 
-/* Whether the task that has MARK is alive, and so will tell of its CHILD. */
+/* Whether the task that has MARK is alive, and so will report its CHILD. */
 static bool is_expected(const struct tracer *t, uint64_t mark, pid_t child) {
     pid_t parent = status_parent_of(child);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
@@ -56,9 +47,10 @@ static const struct grave *find_grave(const struct tracer *t, uint64_t mark, pid
     return NULL;
 }
 
-void orphans_adopt(struct tracer *t) {
+void orphans_identify(struct tracer *t) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        if (!is_unknown_newborn(k) || !k->stopped || status_process_of(k->tid) != k->tid)
+        if (k->stage != TASK_UNKNOWN || k->state != TASK_STOPPED ||
+            status_process_of(k->tid) != k->tid)
             continue; /* a thread dies with its process */
         uint64_t mark = keys_mark(k->tid);
         if (is_expected(t, mark, k->tid))
@@ -67,8 +59,9 @@ void orphans_adopt(struct tracer *t) {
         if (!g)
             continue;
         k->pid = k->tid;
+        k->stage = TASK_NEWBORN;
         if (g->space)
-            family_inherit(k, g->space, false);
+            task_inherit_space(k, g->space, false);
     }
 }
 

@@ -1,6 +1,61 @@
 #include "tracer/task.h"
 
+#include "patch/space_lifecycle.h"
+
+#include <assert.h>
+
 enum { BUCKETS = sizeof(((struct tasks *)0)->buckets) / sizeof(struct task *) };
+
+/* ---- states ---- */
+
+#define TO(state) (1u << TASK_##state)
+
+/* The table of task.h: by the state before, the set of states after. */
+static const unsigned transitions[TASK_STATES] = {
+    [TASK_RUNNING] = TO(STOPPED) | TO(EXITING) | TO(IN_VFORK) | TO(IN_UNINTERRUPTIBLE_WAIT),
+    [TASK_IN_GROUP_STOP] = TO(STOPPED) | TO(EXITING) | TO(IN_UNINTERRUPTIBLE_WAIT),
+    [TASK_IN_VFORK] = TO(STOPPED) | TO(EXITING) | TO(RUNNING),
+    [TASK_IN_UNINTERRUPTIBLE_WAIT] = TO(STOPPED) | TO(EXITING),
+    [TASK_STOPPED] = TO(STOPPED) | TO(EXITING) | TO(HELD) | TO(RUNNING) | TO(IN_VFORK),
+    [TASK_HELD] = TO(STOPPED) | TO(EXITING) | TO(RUNNING) | TO(IN_VFORK) | TO(IN_GROUP_STOP),
+    [TASK_EXITING] = TO(STOPPED) | TO(EXITING),
+};
+
+void task_set_state(struct task *task, enum task_state state) {
+    assert(transitions[task->state] & 1u << state);
+    task->state = state;
+}
+
+void task_set_running(struct task *task) {
+    task_set_state(task, task->vfork_child ? TASK_IN_VFORK : TASK_RUNNING);
+}
+
+void task_set_vfork_child(struct task *task, pid_t child) {
+    task->vfork_child = child;
+    if (task->state == (child ? TASK_RUNNING : TASK_IN_VFORK))
+        task_set_running(task);
+}
+
+void task_interrupt(struct task *task) {
+    thread_note_wait(task->tid, &task->past);
+    thread_interrupt(task->tid);
+}
+
+void task_inherit_space(struct task *child, struct space *space, bool shared) {
+    if (shared) {
+        child->space = space_ref(space);
+        return;
+    }
+    if (!task_is_ready(child))
+        child->stage = TASK_FORKED;
+    if (!space->agent)
+        return; /* nothing of spoor is in it */
+    child->space = space_fork(space, child->tid, NULL);
+    if (!child->space)
+        child->sink = space_sink(space);
+}
+
+/* ---- the table ---- */
 
 static size_t bucket_of(pid_t tid) { return (size_t)tid % BUCKETS; }
 
@@ -37,4 +92,20 @@ struct task *tasks_next(const struct tasks *tasks, const struct task *after) {
         if (tasks->buckets[i])
             return tasks->buckets[i];
     return NULL;
+}
+
+struct task *tasks_next_in(const struct tasks *tasks, const struct task *after,
+                           const struct space *space) {
+    struct task *k = tasks_next(tasks, after);
+    while (k && k->space != space)
+        k = tasks_next(tasks, k);
+    return k;
+}
+
+struct task *tasks_next_stopped(const struct tasks *tasks, const struct task *after,
+                                const struct space *space) {
+    struct task *k = tasks_next_in(tasks, after, space);
+    while (k && (k->state != TASK_STOPPED || task_is_at_exec(k)))
+        k = tasks_next_in(tasks, k, space);
+    return k;
 }

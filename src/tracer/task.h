@@ -1,80 +1,130 @@
-/* Traced threads, by thread id. */
+/*
+ * Tasks: traced threads, by thread id. A task is always in one state. The transitions, from the
+ * state at the left to the one above:
+ *
+ *                              RUNNING  GROUP_STOP  VFORK  WAIT  STOPPED  HELD  EXITING
+ *     RUNNING                     .         .         v     w       r       .      e
+ *     IN_GROUP_STOP               .         .         .     w       r       .      e
+ *     IN_VFORK                    c         .         .     .       r       .      e
+ *     IN_UNINTERRUPTIBLE_WAIT     .         .         .     .       r       .      e
+ *     STOPPED                     g         .         g     .       x       a      e
+ *     HELD                        g         l         g     .       d       .      e
+ *     EXITING                     .         .         .     .       x       .      e
+ *
+ *     a  its stop begins to be answered, or it is held until its process has dumped core
+ *     c  its vfork child has executed a program or ended
+ *     d  its space is left before its stop has been answered, or as x
+ *     e  its exit event is reported, or /proc shows that it has ended
+ *     g  it is resumed; it waits in vfork() then, if it has a vfork child
+ *     l  it is resumed into its group-stop (PTRACE_LISTEN)
+ *     r  it reports a stop
+ *     v  /proc shows that it waits for a vfork child
+ *     w  it does not stop, and spoor ends
+ *     x  it reports an exec by another thread of its process
+ *
+ * Independent of its state are its stage and whether it leaves:
+ *
+ *     UNKNOWN ─▶ NEWBORN or FORKED ─ first stop answered ─▶ READY ◀─▶ LATE
+ *     STAYS ─▶ LEAVES or LEAVES_RESTORED
+ *
+ * Rare situations have records of their own: task_cut.h, task_traps.h, task_nested.h.
+ */
 #ifndef SPOOR_TRACER_TASK_H
 #define SPOOR_TRACER_TASK_H
 
-#include "arch/rest.h"
 #include "patch/space.h"
 #include "ring/lanes.h"
 #include "target/thread.h"
+#include "tracer/stop.h"
+#include "tracer/task_cut.h"
+#include "tracer/task_nested.h"
+#include "tracer/task_traps.h"
 
-/* What a process does at SIGTRAP, as the kernel has it (struct kernel_sigaction). */
-struct trap_action {
-    unsigned long handler, flags, restorer;
-    uint32_t mask[2];
+enum task_state {
+    TASK_RUNNING,
+    TASK_IN_GROUP_STOP,           /* PTRACE_LISTEN: until it reports something else */
+    TASK_IN_VFORK,                /* in the kernel until vfork_child execs or ends */
+    TASK_IN_UNINTERRUPTIBLE_WAIT, /* in the kernel; spoor does not wait for it any more */
+    TASK_STOPPED,                 /* its stop is not answered yet */
+    TASK_HELD,                    /* its stop is being answered */
+    TASK_EXITING,                 /* it ends; a main thread maybe long before its process */
+    TASK_STATES
+};
+
+enum task_stage {
+    TASK_UNKNOWN, /* a newborn whose parent has not reported it: pid is 0 */
+    TASK_NEWBORN, /* its first stop is not answered yet */
+    TASK_FORKED,  /* likewise, and its memory is a copy of its parent's */
+    TASK_READY,
+    TASK_LATE /* ready; it waited in the kernel when its space got patches (task_lane.h) */
+};
+
+enum task_leaving {
+    TASK_STAYS,
+    TASK_LEAVES,         /* it is detached at its next stop */
+    TASK_LEAVES_RESTORED /* likewise, and nothing of spoor is left in its process */
 };
 
 struct task {
     pid_t tid, pid;
-    struct space *space;  /* NULL: not set up (yet), or seen only for its signals and children */
+    enum task_state state;
+    enum task_stage stage;
+    enum task_leaving leaving;
+    struct stop stop;     /* its last one; answered when the state is not TASK_STOPPED */
+    struct space *space;  /* NULL: not set up (yet), or traced only for its signals and children */
     struct slot *slot;    /* NULL: untraced */
     uint32_t stream;      /* in the trace, with a slot */
-    uint64_t mark;        /* keys_mark(), since it has one */
-    bool remembered;      /* by orphans_remember() */
-    pid_t maker;          /* 0: not known */
-    struct span stack;    /* that its maker has given it; empty: not known */
-    struct span readable; /* of its own stack (own_stack()); empty: not known, or not asked */
-    bool ready;           /* its first stop has been handled */
-    bool late;            /* it waited in the kernel when its space got patches: it is joined when
-                             it stops */
-    bool forked;          /* space is a copy that has not run yet */
-    bool stopped;         /* by ptrace, and not yet resumed */
-    bool standing;        /* in a group-stop, until it reports something else */
-    bool finished;        /* the call that it has made a child by, since it stopped */
-    pid_t vfork_child;    /* not 0: it waits in the kernel until that child execs or ends */
-    bool stuck;           /* likewise, until who knows when, and is left so */
-    bool lent;            /* such a child has, or had, what its lane is found by (keys.h) */
-    bool exiting;         /* a main thread that has ended, or is about to, before its process */
-    bool watched;         /* stops at system calls (cede.c), as do its threads and children */
-    bool asks;         /* its present call, `asked`, is to succeed though the kernel refuses it */
-    bool asked_before; /* such a call has succeeded */
-    struct thread_call_stop asked;
-    bool ceded_told;           /* the user knows that it traces others */
-    bool held;                 /* by ptrace, while what it has reported is being seen to */
-    bool leaving;              /* to be detached when it stops */
-    bool rid;                  /* it is leaving a process in which nothing of ours is any more */
-    bool unwanted;             /* a child that is not followed, but shares memory until it execs */
-    bool traps_blocked;        /* SIGTRAP is, as it runs now; known while its space holds traps */
-    bool owes_ignore;          /* of SIGTRAP: a trap has set the default action instead */
-    bool entering;             /* a handler, at whose start it stops */
-    bool regroup;              /* it goes back into its group-stop when a trap has been seen to */
-    struct trap_action action; /* of SIGTRAP; likewise */
-    struct trap_action asked_action;
-    bool asks_action; /* its present call sets asked_action */
-    long call;        /* its present call's number; likewise */
-    taddr_t hit;      /* the trap that it has come to, not counted yet; else 0 */
-    bool walks;       /* while it stepped itself */
-    taddr_t sink;     /* of the space that it left when it could not be taken over; else 0 */
-    int status;       /* when stopped: what wait said, to be answered on resume */
-    bool is_cut;      /* the stop has cut short `cut`, whose rest it is to make (rests.c) */
-    struct rest_call cut;
-    enum rest_of rest_of;
-    enum {
-        RESTS_NOT,
-        RESTS_MADE,
-        RESTS_OVER
-    } rests; /* when it is left: it is let make a rest; it
-                has, and is about to stop */
-    uint64_t
-        switches; /* how often it had stood in the kernel when its rest was last looked after */
+    uint64_t mark;        /* keys_mark(), since it has a slot */
+    taddr_t sink;         /* of the space that it left when it could not be taken over; else 0 */
+    pid_t creator;        /* the task that has made it; 0: not known */
+    pid_t vfork_child;    /* it waits for that child, or will when it is resumed; else 0 */
+    bool vfork_lane;      /* such a child has, or had, what its lane is found by (keys.h) */
+    bool watched;         /* runs from one syscall-stop to the next (syscall_watch.h) */
+    bool not_followed;    /* a child that shares memory, and is detached when it execs */
+    bool noted_killed;    /* by orphans_note_killed() */
+    struct span stack;    /* that its creator has given it; empty: not known */
+    struct span readable; /* of its own stack (own_stack()); empty: not known, or not needed */
     struct thread_past past;
+    struct task_cut cut;
+    struct task_traps traps;
+    struct task_nested nested;
     struct task *next;
 };
 
-/* Stops it, as soon as it can be. */
-static inline void task_interrupt(struct task *task) {
-    thread_note_wait(task->tid, &task->past);
-    thread_interrupt(task->tid);
+/* The only way to change a state. A transition that the table does not have is a bug. */
+void task_set_state(struct task *task, enum task_state state);
+/* TASK, stopped or held, runs on. */
+void task_set_running(struct task *task);
+/* TASK waits until CHILD execs or ends; 0: it has. */
+void task_set_vfork_child(struct task *task, pid_t child);
+
+/* Whether it cannot run the program's code before its next report has been answered. */
+static inline bool task_stands_still(const struct task *k) {
+    return k->state != TASK_RUNNING && k->state != TASK_IN_GROUP_STOP;
 }
+/* Whether it has stopped at the start of a new program. It belongs to the space of the program
+ * before, but has not its memory any more. */
+static inline bool task_is_at_exec(const struct task *k) {
+    return k->state == TASK_STOPPED && k->stop.kind == STOP_EXEC;
+}
+static inline bool task_is_ready(const struct task *k) { return k->stage >= TASK_READY; }
+/* Whether it, stopped, may make a remote call: not within a system call, nor before a signal. */
+static inline bool task_may_call(const struct task *k) {
+    return k->stop.kind == STOP_INTERRUPT || k->stop.kind == STOP_GROUP;
+}
+/* Its stop becomes one that has nothing to deliver. */
+static inline void task_drop_stop(struct task *task) {
+    task->stop = (struct stop){STOP_INTERRUPT, SIGTRAP};
+}
+static inline void task_leave(struct task *task) {
+    if (task->leaving == TASK_STAYS)
+        task->leaving = TASK_LEAVES;
+}
+
+/* CHILD has SPACE itself (SHARED), or a copy. */
+void task_inherit_space(struct task *child, struct space *space, bool shared);
+/* Stops it, as soon as it can be. */
+void task_interrupt(struct task *task);
 
 struct tasks {
     struct task *buckets[1024];
@@ -84,7 +134,13 @@ struct tasks {
 struct task *tasks_find(const struct tasks *tasks, pid_t tid);
 struct task *tasks_add(struct tasks *tasks, pid_t tid);
 void tasks_remove(struct tasks *tasks, struct task *task); /* frees it */
-/* Iteration; the current task may be removed. Start with NULL. */
+/* Iteration; the current task may be removed after the call for the next. Start with NULL. */
 struct task *tasks_next(const struct tasks *tasks, const struct task *after);
+/* The same, for tasks that have SPACE. */
+struct task *tasks_next_in(const struct tasks *tasks, const struct task *after,
+                           const struct space *space);
+/* The same, for tasks that have stopped in SPACE, and not at an exec event. */
+struct task *tasks_next_stopped(const struct tasks *tasks, const struct task *after,
+                                const struct space *space);
 
 #endif

@@ -1,26 +1,21 @@
 /*
- * Traps: breakpoints of ours (plan/window/traps.c says where). A thread that comes to one raises SIGTRAP,
- * which the tracer takes for itself: it sends the thread on to the trampoline, where the stub
- * writes the event as everywhere. The breakpoint stays, so that no other thread passes it unseen.
- *
- *     thread        … int3 ─▶ stopped                     stub, instruction, back …
- *     tracer                  pc := trampoline, go on ─┘
- *
  * SIGTRAP is the program's, too. It must not notice that it was raised, but the kernel has more
  * trouble with a fault that is blocked or ignored than with others (force_sig_info_to_task() in
  * kernel/signal.c): it unblocks it and resets its action to the default, and what was there is
  * lost. So while its space holds traps a task runs from one system call to the next, as its mask
  * and action change nowhere else but where a handler begins, where it stops, too. What was known
  * before a trap is restored behind it. A SIGTRAP that was waiting, blocked, takes the place of
- * ours; it is sent again.
+ * the trap's; it is sent again.
  *
  * To ignore a signal discards those that wait (do_sigaction()): also one by which another thread is
- * about to report a breakpoint, behind which it would then go on. So SIGTRAP is ignored, by us or
- * the program, only while all tasks of the space stand still and have reported.
+ * about to report a breakpoint, behind which it would then go on. So SIGTRAP is ignored, by spoor
+ * or the program, only while all tasks of the space stand still and have reported.
  *
  * A thread may be stopped for another reason between the breakpoint and its report. It stands
  * behind the breakpoint then, where nothing is: it goes on until it has reported.
  */
+#include "tracer/traps.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -34,13 +29,11 @@
 #include "select/trap_limit.h"
 #include "target/memory.h"
 #include "target/status.h"
-#include "tracer/tracer_parts.h"
+#include "tracer/stopping.h"
 
 static const uint64_t TRAP_BIT = UINT64_C(1) << (SIGTRAP - 1);
 static const unsigned long DEFAULT = 0, IGNORE = 1; /* handlers */
 static const unsigned long RESET_HAND = 0x80000000;
-/* A stop that has nothing to deliver. */
-static const int NOTHING = PTRACE_EVENT_STOP << 16 | SIGTRAP << 8 | 0x7f;
 
 _Static_assert(sizeof(struct trap_action) <= SLAB_SCRATCH_BYTES, "");
 _Static_assert(sizeof(siginfo_t) <= SLAB_SCRATCH_BYTES, "");
@@ -93,29 +86,28 @@ static bool share_actions(const struct task *a, const struct task *b) {
 static void note_action(struct tracer *t, const struct task *task, struct trap_action action) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (share_actions(k, task))
-            k->action = action;
+            k->traps.action = action;
 }
 
 void traps_arm(struct tracer *t, struct space *space, pid_t caller) {
     struct trap_action action;
     if (space->traps.armed || !space->traps.standing || !get_action(space, caller, &action))
         return;
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space)
-            k->action = action;
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
+        k->traps.action = action;
     space->traps.armed = true;
 }
 
 /* TASK is about to enter system call STOP. */
 static void note_call(struct task *task, const struct thread_call_stop *stop) {
-    task->call = stop->number;
-    task->asks_action = stop->number == SYS_rt_sigaction && stop->args[0] == SIGTRAP &&
-                        stop->args[1] &&
-                        memory_read(task->space->remote.memory_fd, stop->args[1],
-                                    &task->asked_action, sizeof task->asked_action, NULL) == 0;
+    task->traps.syscall = stop->number;
+    task->traps.sets_action =
+        stop->number == SYS_rt_sigaction && stop->args[0] == SIGTRAP && stop->args[1] &&
+        memory_read(task->space->remote.memory_fd, stop->args[1], &task->traps.new_action,
+                    sizeof task->traps.new_action, NULL) == 0;
 }
 
-/* What a sandbox might not allow cannot be restored: then there shall be nothing to restore. */
+/* A sandbox might forbid to restore the action at SIGTRAP: then the breakpoints are withdrawn. */
 static void respect_sandbox(const struct tracer *t, struct task *task) {
     struct err err = {0};
     if (permits_check(task->space, task->tid, PERMIT_TRAPS,
@@ -128,33 +120,34 @@ static void respect_sandbox(const struct tracer *t, struct task *task) {
 /* TASK has come back from its call. */
 static void note_result(struct tracer *t, struct task *task) {
     struct regs regs;
-    bool set = task->asks_action && thread_get_regs(task->tid, &regs) == 0 &&
+    bool set = task->traps.sets_action && thread_get_regs(task->tid, &regs) == 0 &&
                regs_syscall_result(&regs) == 0;
-    task->asks_action = false;
+    task->traps.sets_action = false;
     if (set)
-        note_action(t, task, task->asked_action);
-    if (task->call == SYS_seccomp || task->call == SYS_prctl)
+        note_action(t, task, task->traps.new_action);
+    if (task->traps.syscall == SYS_seccomp || task->traps.syscall == SYS_prctl)
         respect_sandbox(t, task);
-    task->call = 0;
+    task->traps.syscall = 0;
 }
 
 void traps_resume(struct tracer *t, struct task *task, int sig) {
     uint64_t mask;
-    if (sig == SIGTRAP && task->action.handler > IGNORE && task->action.flags & RESET_HAND)
+    if (sig == SIGTRAP && task->traps.action.handler > IGNORE &&
+        task->traps.action.flags & RESET_HAND)
         note_action(t, task, (struct trap_action){.handler = DEFAULT});
     if (thread_get_mask(task->tid, &mask) == 0)
-        task->traps_blocked = mask & TRAP_BIT;
-    task->entering = sig && status_catches(task->tid, sig);
-    if (task->entering)
+        task->traps.blocked = mask & TRAP_BIT;
+    task->traps.enters_handler = sig && status_catches(task->tid, sig);
+    if (task->traps.enters_handler)
         thread_enter_handler(task->tid, sig);
     else
         thread_continue_to_call(task->tid, sig);
 }
 
-void traps_ignore_again(struct task *task) {
-    if (task->owes_ignore)
-        set_action(task->space, task->tid, &task->action);
-    task->owes_ignore = false;
+void traps_restore_ignore(struct task *task) {
+    if (task->traps.must_ignore)
+        set_action(task->space, task->tid, &task->traps.action);
+    task->traps.must_ignore = false;
 }
 
 /* TASK is about to ask for or change the action at SIGTRAP: its call runs to its end while all
@@ -162,11 +155,10 @@ void traps_ignore_again(struct task *task) {
 static bool call_alone(struct tracer *t, struct task *task) {
     struct space *space = space_ref(task->space);
     pid_t tid = task->tid;
-    task->held = true;
     stop_space(t, space);
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->stopped && k->tid != tid)
-            traps_ignore_again(k);
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
+        if (k->state == TASK_STOPPED && k->tid != tid)
+            traps_restore_ignore(k);
     task = tasks_find(&t->tasks, tid);
     bool here = task && thread_finish_call(tid, NULL) == 0;
     if (here)
@@ -176,7 +168,7 @@ static bool call_alone(struct tracer *t, struct task *task) {
     return here;
 }
 
-bool traps_at_call(struct tracer *t, struct task *task) {
+bool traps_at_syscall(struct tracer *t, struct task *task) {
     struct thread_call_stop stop;
     if (!thread_at_call(task->tid, &stop)) {
         note_result(t, task);
@@ -187,21 +179,21 @@ bool traps_at_call(struct tracer *t, struct task *task) {
     return !alone || call_alone(t, task);
 }
 
-bool traps_ignore(const struct task *task, int sig) {
+bool traps_is_ignored(const struct task *task, int sig) {
     siginfo_t info;
     return sig == SIGTRAP && task->space && task->space->traps.any &&
-           task->action.handler == IGNORE &&
+           task->traps.action.handler == IGNORE &&
            ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) == 0 && info.si_code <= 0;
 }
 
 /* TASK, whose SIGTRAP was raised whether that was blocked or not. */
 static void restore(struct task *task) {
     uint64_t mask;
-    if (task->traps_blocked && thread_get_mask(task->tid, &mask) == 0)
+    if (task->traps.blocked && thread_get_mask(task->tid, &mask) == 0)
         thread_set_mask(task->tid, mask | TRAP_BIT);
-    task->owes_ignore |= task->action.handler == IGNORE;
-    if (task->traps_blocked && task->action.handler > IGNORE)
-        set_action(task->space, task->tid, &task->action);
+    task->traps.must_ignore |= task->traps.action.handler == IGNORE;
+    if (task->traps.blocked && task->traps.action.handler > IGNORE)
+        set_action(task->space, task->tid, &task->traps.action);
 }
 
 /* ---- threads at traps ---- */
@@ -210,16 +202,16 @@ static void restore(struct task *task) {
  * waited has taken its place: one that was blocked, or one that came between two instructions where
  * there are none. */
 static bool is_hit(const struct task *task, const struct trap *trap, const siginfo_t *info) {
-    return info->si_code == REGS_TRAP_CODE || task->traps_blocked || trap->window > 1;
+    return info->si_code == REGS_TRAP_CODE || task->traps.blocked || trap->window > 1;
 }
 
 static void send_on(struct task *task, const struct patched *p, const struct trap *trap,
                     struct regs *regs) {
-    task->hit = trap->at + p->bias;
-    task->walks = regs_trap_flag(regs);
-    regs_set_pc(regs, task->walks ? task->hit : p->area + trap->trampoline);
+    task->traps.hit = trap->at + p->bias;
+    task->traps.hit_in_step = regs_trap_flag(regs);
+    regs_set_pc(regs, task->traps.hit_in_step ? task->traps.hit : p->area + trap->trampoline);
     thread_set_regs(task->tid, regs);
-    task->status = NOTHING;
+    task_drop_stop(task);
 }
 
 /* The report of TASK, SIGTRAP: of a trap? */
@@ -239,15 +231,15 @@ static void take_report(struct task *task, struct regs *regs, bool entering) {
         restore(task);
         if (info.si_code != REGS_TRAP_CODE)
             send_again(task->space, task->tid, &info);
-        if (task->regroup)
+        if (task->traps.must_stop_again)
             thread_interrupt(task->tid);
-        task->regroup = false;
+        task->traps.must_stop_again = false;
     } else if (entered) {
-        task->status = NOTHING;
+        task_drop_stop(task);
     }
 }
 
-/* Whether TASK, stopped by us or with its group, has come to a trap that it has not reported. */
+/* Whether TASK, interrupted or in a group-stop, has come to a trap that it has not reported. */
 static bool is_about_to_report(const struct task *task, const struct regs *regs) {
     struct patched *p;
     uint64_t mask;
@@ -256,19 +248,17 @@ static bool is_about_to_report(const struct task *task, const struct regs *regs)
            !(mask & TRAP_BIT);
 }
 
-bool traps_meet(struct tracer *t, struct task *task) {
-    int event = task->status >> 16, sig = WSTOPSIG(task->status);
-    bool entering = task->entering;
+bool traps_meet(struct task *task) {
+    bool entering = task->traps.enters_handler;
     struct regs regs;
-    (void)t;
-    task->entering = false;
-    bool report = !event && sig == SIGTRAP;
-    if ((!report && event != PTRACE_EVENT_STOP) || thread_get_regs(task->tid, &regs) < 0)
+    task->traps.enters_handler = false;
+    bool report = task->stop.kind == STOP_SIGNAL && task->stop.signal == SIGTRAP;
+    if ((!report && !task_may_call(task)) || thread_get_regs(task->tid, &regs) < 0)
         return true;
     if (report) {
         take_report(task, &regs, entering);
     } else if (is_about_to_report(task, &regs)) {
-        task->regroup = is_stop_signal(sig);
+        task->traps.must_stop_again = task->stop.kind == STOP_GROUP;
         thread_continue(task->tid, 0);
         return false;
     }
@@ -281,22 +271,21 @@ bool traps_meet(struct tracer *t, struct task *task) {
  * stopped. */
 void traps_count(struct tracer *t, struct task *task) {
     struct patched *p;
-    taddr_t at = task->hit;
+    taddr_t at = task->traps.hit;
     pid_t tid = task->tid;
-    bool walks = task->walks;
+    bool walks = task->traps.hit_in_step;
     const struct trap *trap = breakpoints_at(task->space, at, &p);
-    task->hit = 0;
+    task->traps.hit = 0;
     bool often = trap && !walks && trap_limit_count(options_of(t), p->entry, trap->function);
-    if (!often && !walks && !task->owes_ignore)
+    if (!often && !walks && !task->traps.must_ignore)
         return;
     struct space *space = space_ref(task->space);
-    task->held = true;
     stop_space(t, space);
     if (often || walks)
         breakpoints_withdraw(space, at, often);
     task = tasks_find(&t->tasks, tid);
     if (task)
-        traps_ignore_again(task);
+        traps_restore_ignore(task);
     resume_others(t, space, tid);
     space_unref(space);
 }

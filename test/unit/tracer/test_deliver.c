@@ -16,7 +16,8 @@
 #include "../patch/trial.h"
 #include "../target/hold.h"
 #include "target/memory.h"
-#include "tracer/tracer_parts.h"
+#include "tracer/core.h"
+#include "tracer/deliver.h"
 
 #define TESTS                                                                                      \
     TEST(handler_in_a_waiting_stub)                                                                \
@@ -75,15 +76,18 @@ static void post_init(struct post *p, const struct guest *g) {
     p->task->pid = g->pid;
     p->task->space = g->space;
     p->task->slot = g->slot;
-    p->task->ready = true;
+    p->task->stage = TASK_READY;
+    task_set_state(p->task, TASK_STOPPED);
+    task_set_state(p->task, TASK_HELD);
 }
 
 static void deliver(const struct trial *t, struct post *p) {
     union sigval value = {.sival_int = (int)t->k};
     assert_int_equal(sigqueue(t->g->pid, SIGRTMIN, value), 0);
     assert_int_equal(thread_continue(t->g->pid, 0), 0);
-    p->task->status = child_await_stop(t->g->pid);
-    assert_int_equal(p->task->status >> 8, SIGRTMIN);
+    p->task->stop = stop_of_status(child_await_stop(t->g->pid));
+    assert_int_equal(p->task->stop.kind, STOP_SIGNAL);
+    assert_int_equal(p->task->stop.signal, SIGRTMIN);
     if (!deliver_prepare(&p->tracer, p->task, SIGRTMIN))
         trial_fail(t, "the signal is kept back");
     trial_change_weather(t);

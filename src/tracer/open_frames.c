@@ -1,4 +1,4 @@
-#include "tracer/frames.h"
+#include "tracer/open_frames.h"
 
 #include <string.h>
 
@@ -18,14 +18,14 @@ enum {
 struct copy {
     pid_t tid;
     struct regs regs;
-    struct unwind_piece pieces[PIECES]; /* bytes are ours */
+    struct unwind_piece pieces[PIECES]; /* their bytes are owned */
     size_t count;
     bool named;
     uint32_t stream;
     struct slot *slot;
 };
 
-struct frames {
+struct open_frames {
     const struct space *space;
     pid_t tid;          /* of the process, for /proc */
     int memory_fd;      /* or −1 */
@@ -39,15 +39,15 @@ struct frames {
 };
 
 static int open_file(void *ctx, const struct map *map) {
-    const struct frames *f = ctx;
+    const struct open_frames *f = ctx;
     if (strcmp(map->path, "[vdso]") == 0)
         return unwind_image(f->memory_fd, map);
     struct stat st;
     return map->path[0] == '/' ? mapped_open(f->tid, map, &st) : -1;
 }
 
-struct frames *frames_new(const struct space *space) {
-    struct frames *f = mem_alloc(sizeof *f);
+struct open_frames *open_frames_new(const struct space *space) {
+    struct open_frames *f = mem_alloc(sizeof *f);
     f->space = space;
     f->memory_fd = -1;
     f->tid = space_thread(space);
@@ -59,7 +59,7 @@ struct frames *frames_new(const struct space *space) {
     return f;
 }
 
-void frames_free(struct frames *f) {
+void open_frames_free(struct open_frames *f) {
     if (!f)
         return;
     for (size_t i = 0; i < f->copies.count; i++)
@@ -86,7 +86,7 @@ static bool is_copied(const struct copy *c, taddr_t addr) {
 }
 
 /* Adds the stack whose stack pointer is SP, unless it has been. */
-static void copy_stack(const struct frames *f, struct copy *c, taddr_t sp) {
+static void copy_stack(const struct open_frames *f, struct copy *c, taddr_t sp) {
     const struct map *m = maps_at(&f->stacks, sp);
     if (!m || !m->writable || c->count == PIECES || is_copied(c, sp))
         return;
@@ -102,7 +102,8 @@ static void copy_stack(const struct frames *f, struct copy *c, taddr_t sp) {
 }
 
 /* Adds the stacks that handlers on this one have interrupted. */
-static void copy_interrupted(const struct frames *f, struct copy *c, const struct unwind_piece *p) {
+static void copy_interrupted(const struct open_frames *f, struct copy *c,
+                             const struct unwind_piece *p) {
     const regs_word_t *words = (const void *)p->bytes;
     struct regs_context context;
     for (size_t i = 0; i + REGS_CONTEXT_WORDS <= p->size / sizeof *words; i++)
@@ -110,7 +111,7 @@ static void copy_interrupted(const struct frames *f, struct copy *c, const struc
             copy_stack(f, c, context.sp);
 }
 
-void frames_copy(struct frames *f, pid_t tid) {
+void open_frames_copy(struct open_frames *f, pid_t tid) {
     struct copy c = {.tid = tid};
     if (!f->stacks.list.count)
         maps_read(tid, &f->stacks, NULL);
@@ -122,11 +123,11 @@ void frames_copy(struct frames *f, pid_t tid) {
     ARRAY_PUSH(&f->copies, c);
 }
 
-const struct maps *frames_maps(const struct frames *f) { return &f->stacks; }
+const struct maps *open_frames_maps(const struct open_frames *f) { return &f->stacks; }
 
-void frames_stand(struct frames *f) { f->ticks = clock_ticks(); }
+void open_frames_set_time(struct open_frames *f) { f->ticks = clock_ticks(); }
 
-void frames_name(struct frames *f, pid_t tid, uint32_t stream, struct slot *slot) {
+void open_frames_set_stream(struct open_frames *f, pid_t tid, uint32_t stream, struct slot *slot) {
     for (size_t i = 0; i < f->copies.count; i++) {
         struct copy *c = &f->copies.at[i];
         if (c->tid != tid)
@@ -167,14 +168,14 @@ static bool is_open(const struct patched *p, uint32_t function, const struct unw
 }
 
 /* Calls of filtered functions count where they return to the program. CALLER may be NULL. */
-static bool is_asked_for(const struct frames *f, const struct patched *p, uint32_t function,
+static bool is_asked_for(const struct open_frames *f, const struct patched *p, uint32_t function,
                          const struct unwind_frame *caller) {
     const struct span *text = &f->space->program.text;
     return !bit(p->entry->choice.filtered, function) ||
            (caller && !caller->exact && caller->pc >= text->start && caller->pc < text->end);
 }
 
-static void add_call(struct frames *f, const struct unwind_frame *frame,
+static void add_call(struct open_frames *f, const struct unwind_frame *frame,
                      const struct unwind_frame *caller) {
     taddr_t pc = frame->pc - !frame->exact;
     const struct patched *p = frame->cfa ? module_at(f->space, pc) : NULL;
@@ -187,7 +188,7 @@ static void add_call(struct frames *f, const struct unwind_frame *frame,
     ARRAY_PUSH(&f->traced, traced);
 }
 
-static void tell(struct frames *f, const struct copy *c, struct drain *drain) {
+static void tell(struct open_frames *f, const struct copy *c, struct drain *drain) {
     static const char *const ends[] = {[UNWIND_BOTTOM] = "whole",
                                        [UNWIND_CUT] = "deeper than what was copied",
                                        [UNWIND_DEEP] = "too deep",
@@ -204,7 +205,7 @@ static void tell(struct frames *f, const struct copy *c, struct drain *drain) {
     drain_frames(drain, c->slot, &frames);
 }
 
-void frames_tell(struct frames *f, struct drain *drain) {
+void open_frames_write(struct open_frames *f, struct drain *drain) {
     for (size_t i = 0; i < f->copies.count; i++)
         if (f->copies.at[i].named)
             tell(f, &f->copies.at[i], drain);

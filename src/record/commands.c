@@ -1,4 +1,4 @@
-#include "record/obey.h"
+#include "record/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void say_pause(const struct recording *r, uint64_t ns, struct control_ans
     say(ret, ", stood for %.1f ms", (double)ns / 1e6);
 }
 
-static int obey_pause(struct recording *r, struct control_answer *ret, struct err *err) {
+static int run_pause(struct recording *r, struct control_answer *ret, struct err *err) {
     uint64_t ns;
     int rc = tracer_pause(r->tracer, &ns, err);
     say(ret, "paused: ");
@@ -34,19 +34,20 @@ static int obey_pause(struct recording *r, struct control_answer *ret, struct er
     return rc;
 }
 
-static int obey_resume(struct recording *r, struct control_answer *ret, struct err *err) {
+static int run_resume(struct recording *r, struct control_answer *ret, struct err *err) {
     uint64_t ns;
-    int rc = tracer_go_on(r->tracer, &ns, err);
+    int rc = tracer_unpause(r->tracer, &ns, err);
     say(ret, "recording: ");
     say_pause(r, ns, ret);
     return rc;
 }
 
-static int obey_filter(struct recording *r, const struct request *request,
-                       struct control_answer *ret, struct err *err) {
+static int run_filter(struct recording *r, const struct request *request,
+                      struct control_answer *ret, struct err *err) {
     bool restore = filter_is_empty(&request->filter);
     uint64_t ns;
-    int rc = tracer_choose(r->tracer, restore ? &r->options->filter : &request->filter, &ns, err);
+    int rc =
+        tracer_change_filter(r->tracer, restore ? &r->options->filter : &request->filter, &ns, err);
     if (rc < 0)
         return rc;
     say(ret, "filter: %zu functions, ", catalog_selected(r->catalog));
@@ -56,7 +57,7 @@ static int obey_filter(struct recording *r, const struct request *request,
     return 0;
 }
 
-static int obey_snapshot(const struct recording *r, struct control_answer *ret, struct err *err) {
+static int run_snapshot(const struct recording *r, struct control_answer *ret, struct err *err) {
     int rc = flight_check(r->flight, err);
     if (rc < 0) {
         err_prefix(err, "no snapshot");
@@ -67,7 +68,7 @@ static int obey_snapshot(const struct recording *r, struct control_answer *ret, 
     return 0;
 }
 
-static void obey_status(const struct recording *r, struct control_answer *ret) {
+static void run_status(const struct recording *r, struct control_answer *ret) {
     struct trace_totals totals = trace_writer_totals(r->writer);
     say(ret, "%s: %zu functions, ", tracer_paused(r->tracer) ? "paused" : "recording",
         catalog_selected(r->catalog));
@@ -76,26 +77,26 @@ static void obey_status(const struct recording *r, struct control_answer *ret) {
         (double)totals.bytes / 1e6);
 }
 
-void obey(void *ctx, const struct request *request, struct control_answer *ret) {
+void command_run(void *ctx, const struct request *request, struct control_answer *ret) {
     struct recording *r = ctx;
     struct err err = {0};
     int rc = 0;
     *ret = (struct control_answer){.failed = false};
     switch (request->command) {
     case REQUEST_PAUSE:
-        rc = obey_pause(r, ret, &err);
+        rc = run_pause(r, ret, &err);
         break;
     case REQUEST_RESUME:
-        rc = obey_resume(r, ret, &err);
+        rc = run_resume(r, ret, &err);
         break;
     case REQUEST_FILTER:
-        rc = obey_filter(r, request, ret, &err);
+        rc = run_filter(r, request, ret, &err);
         break;
     case REQUEST_SNAPSHOT:
-        rc = obey_snapshot(r, ret, &err);
+        rc = run_snapshot(r, ret, &err);
         break;
     case REQUEST_STATUS:
-        obey_status(r, ret);
+        run_status(r, ret);
         break;
     case REQUEST_STOP:
         r->stop = ret->later = true;
@@ -110,6 +111,6 @@ void obey(void *ctx, const struct request *request, struct control_answer *ret) 
 
 void recording_listen(struct recording *r) {
     struct err err = {0};
-    if (control_open(r->pid, obey, r, &r->control, &err) < 0)
+    if (control_open(r->pid, command_run, r, &r->control, &err) < 0)
         report_warn(&r->options->report, err.text);
 }

@@ -1,11 +1,5 @@
-/*
- * Calls that a stop of ours has cut short go on (arch/rest.h).
- *
- * Whoever stands at a stop is outside of the rest that it may have been making: rests_end() has put
- * it behind the call in the program's own code, with what was done by then as the result. So nobody
- * else need know of rests. When it is resumed, and nothing but us has stopped it, rests_go_on()
- * lets it make what is left. If the tool dies meanwhile, it comes back by itself.
- */
+#include "tracer/syscall_resume.h"
+
 #include <signal.h>
 #include <stddef.h>
 #include <sys/ptrace.h>
@@ -20,16 +14,14 @@
 #include "patch/leftovers.h"
 #include "target/memory.h"
 #include "target/status.h"
-#include "tracer/tracer_parts.h"
 
-/* A spoor that was killed has left lanes that are not ours; those who make rests then tell theirs.
- */
+/* Whether TASK's lane, or one that a killed spoor has left, may say that it makes a remainder. */
 static bool may_make_one(const struct task *task) {
     return task->space->inherited ||
            (task->slot && !task->slot->unread && task->slot->lane->rest.back);
 }
 
-/* What the lane of TASK, which may make one, with REGS, says of a rest. */
+/* What the lane of TASK, which may make a remainder, with REGS, says of it. */
 static bool read_rest(const struct task *task, const struct regs *regs, struct rest *ret) {
     const struct space *space = task->space;
     if (!space->inherited) {
@@ -41,14 +33,14 @@ static bool read_rest(const struct task *task, const struct regs *regs, struct r
            memory_read(space->remote.memory_fd, lane + LANE_REST, ret, sizeof *ret, NULL) == 0;
 }
 
-/* Where its system calls go to a handler of its own (PR_SET_SYSCALL_USER_DISPATCH; thread_call()),
- * the rest, which is none of its own, has not been made, and the handler is not told. */
-void rests_end(struct task *task) {
-    enum { STOPPED = 0x7f };
+/* A program may send its system calls to a handler (PR_SET_SYSCALL_USER_DISPATCH). The kernel has
+ * refused the remainder then, which is not the program's own: the handler does not get the signal.
+ */
+void syscall_resume_end(struct task *task) {
     const struct space *space = task->space;
     struct regs regs;
     struct rest rest;
-    task->is_cut = false;
+    task->cut.is_cut = false;
     if (!space || !space->agent || !may_make_one(task) || thread_get_regs(task->tid, &regs) < 0 ||
         !read_rest(task, &regs, &rest))
         return;
@@ -56,22 +48,22 @@ void rests_end(struct task *task) {
         task->slot->lane->rest.back = 0;
     if (!rest_is_made(&regs, space->agent))
         return;
-    bool refused = !(task->status >> 16) && WSTOPSIG(task->status) == SIGSYS;
+    bool refused = task->stop.kind == STOP_SIGNAL && task->stop.signal == SIGSYS;
     if (refused)
         rest_give_up(&regs, &rest);
     else
-        task->is_cut = rest_end(&regs, space->agent, &rest, &task->cut);
+        task->cut.is_cut = rest_end(&regs, space->agent, &rest, &task->cut.call);
     thread_set_regs(task->tid, &regs);
     if (refused)
-        task->status = (PTRACE_EVENT_STOP << 16) | (SIGTRAP << 8) | STOPPED;
+        task_drop_stop(task);
 }
 
-void rests_note(struct task *task, const struct regs *regs) {
-    if (task->is_cut)
+void syscall_resume_note(struct task *task, const struct regs *regs) {
+    if (task->cut.is_cut)
         return;
-    task->rest_of = rest_is_due(regs, &task->cut);
-    task->is_cut = task->rest_of != REST_OF_NONE &&
-                   thread_has_called(task->tid, &task->past, regs, &task->cut.args[0]);
+    task->cut.of = rest_is_due(regs, &task->cut.call);
+    task->cut.is_cut = task->cut.of != REST_OF_NONE &&
+                       thread_has_called(task->tid, &task->past, regs, &task->cut.call.args[0]);
 }
 
 static int copy_of_file(const struct task *task, int fd) {
@@ -97,8 +89,8 @@ static bool is_endless(unsigned major_number, unsigned minor_number) {
            (minor_number == ZERO || minor_number == RANDOM || minor_number == URANDOM);
 }
 
-/* How much is read before FILE, a terminal or a socket, lets its readers go; 0: that is not known,
- * or depends on time. */
+/* How many bytes end a read of FILE, a terminal or a socket; 0: not known, or it depends on time.
+ */
 static size_t least_read(int file) {
     struct termios t;
     if (file >= 0 && tcgetattr(file, &t) == 0)
@@ -107,18 +99,18 @@ static size_t least_read(int file) {
                                                        : 0;
 }
 
-/* Whether who reads FD, whose status is ST, is kept waiting for more: for all, or so much that what
- * it wants is set to that. */
+/* Whether a read of FD, whose status is ST, waits until it has more. What the call wants is lowered
+ * to the amount that FD waits for. */
 static bool waits_to_read(struct task *task, int fd, const struct stat *st) {
     if (S_ISCHR(st->st_mode) && is_endless(major(st->st_rdev), minor(st->st_rdev)))
         return true;
-    if (task->cut.in != REST_IN_ONE || (!S_ISCHR(st->st_mode) && !S_ISSOCK(st->st_mode)))
+    if (task->cut.call.in != REST_IN_ONE || (!S_ISCHR(st->st_mode) && !S_ISSOCK(st->st_mode)))
         return false;
     AUTO_FD int file = copy_of_file(task, fd);
     size_t least = least_read(file);
-    if (task->cut.wanted > least)
-        task->cut.wanted = least;
-    return task->cut.done < task->cut.wanted;
+    if (task->cut.call.wanted > least)
+        task->cut.call.wanted = least;
+    return task->cut.call.done < task->cut.call.wanted;
 }
 
 static bool is_pipe(const struct task *task, int fd) {
@@ -129,27 +121,27 @@ static bool is_pipe(const struct task *task, int fd) {
 
 static bool is_wanted(struct task *task) {
     enum { SPLICED_TO = 2 };
-    const int fd = (int)task->cut.args[0];
+    const int fd = (int)task->cut.call.args[0];
     AUTO_FREE char *name = mem_printf("/proc/%d/fd/%d", task->tid, fd);
     struct stat st;
-    if (task->rest_of == REST_OF_ANYTHING)
+    if (task->cut.of == REST_OF_ANYTHING)
         return true;
-    if (task->rest_of == REST_OF_PIPE)
-        return is_pipe(task, fd) && !is_pipe(task, (int)task->cut.args[SPLICED_TO]);
+    if (task->cut.of == REST_OF_PIPE)
+        return is_pipe(task, fd) && !is_pipe(task, (int)task->cut.call.args[SPLICED_TO]);
     if (stat(name, &st) < 0)
         return false;
-    if (task->rest_of == REST_OF_READING)
+    if (task->cut.of == REST_OF_READING)
         return waits_to_read(task, fd, &st);
-    if (task->rest_of == REST_OF_WRITING)
+    if (task->cut.of == REST_OF_WRITING)
         return S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) ||
                (S_ISCHR(st.st_mode) && is_terminal(major(st.st_rdev)));
     AUTO_FD int file = S_ISSOCK(st.st_mode) ? copy_of_file(task, fd) : -1;
     int type = socket_option(file, SO_TYPE);
-    return task->rest_of == REST_OF_STREAM ? type == SOCK_STREAM
-                                           : type == SOCK_DGRAM || type == SOCK_SEQPACKET;
+    return task->cut.of == REST_OF_STREAM ? type == SOCK_STREAM
+                                          : type == SOCK_DGRAM || type == SOCK_SEQPACKET;
 }
 
-/* ---- what lies in pieces ---- */
+/* ---- data in pieces ---- */
 
 enum { MOST_PIECES = 1024 /* UIO_MAXIOV */, PIECE = 2 /* words: where, how much */ };
 
@@ -182,13 +174,13 @@ static size_t pieces_left(const struct task *task, const struct pieces *all, uin
     return left;
 }
 
-/* What the arguments are to be, in RET; false: that cannot be made. (How much room there was for
- * what comes beside a message is written over when a part of it has come.) */
+/* Sets the arguments in RET. False: the remainder cannot be made. (The room for control data of a
+ * message is overwritten when a part of the message has come.) */
 static bool cut_pieces(struct task *task, struct rest *ret) {
     enum { NAME, NAME_SIZE, PIECES, COUNT, CONTROL, CONTROL_SIZE }; /* words of struct msghdr */
-    struct pieces all = {task->cut.args[1], task->cut.args[2]};
-    if (task->cut.in == REST_IN_MESSAGE) {
-        bool receives = task->rest_of == REST_OF_STREAM;
+    struct pieces all = {task->cut.call.args[1], task->cut.call.args[2]};
+    if (task->cut.call.in == REST_IN_MESSAGE) {
+        bool receives = task->cut.of == REST_OF_STREAM;
         if (memory_read(task->space->remote.memory_fd, all.at, ret->message, sizeof ret->message,
                         NULL) < 0 ||
             (receives && ret->message[CONTROL]))
@@ -197,36 +189,37 @@ static bool cut_pieces(struct task *task, struct rest *ret) {
             ret->message[NAME] = ret->message[NAME_SIZE] = 0;
         all = (struct pieces){ret->message[PIECES], ret->message[COUNT]};
     }
-    size_t left = pieces_left(task, &all, task->cut.done, ret, &task->cut.wanted);
+    size_t left = pieces_left(task, &all, task->cut.call.done, ret, &task->cut.call.wanted);
     ret->message[PIECES] = (uintptr_t)(task->slot->at + LANE_REST + offsetof(struct rest, vector));
     ret->message[COUNT] = left;
     ret->message[CONTROL] = ret->message[CONTROL_SIZE] = 0; /* went with the first part */
     return left;
 }
 
-/* For the rest, whose other arguments are there. */
+/* Sets the arguments of the remainder that point at pieces. */
 static void set_pieces(const struct task *task, uint64_t args[REST_ARGUMENTS],
                        const struct rest *rest) {
     taddr_t at = task->slot->at + LANE_REST;
-    if (task->cut.in == REST_IN_MESSAGE)
+    if (task->cut.call.in == REST_IN_MESSAGE)
         args[1] = at + offsetof(struct rest, message);
-    if (task->cut.in != REST_IN_VECTOR)
+    if (task->cut.call.in != REST_IN_VECTOR)
         return;
     args[1] = at + offsetof(struct rest, vector);
     args[2] = rest->message[3];
 }
 
-/* ---- on its way ---- */
+/* ---- the remainder ---- */
 
-/* A sandbox might judge the call by where it is made; those who are watched stop at it. */
+/* A sandbox might judge the call by its address; watched tasks would stop at it. */
 static bool may_make(const struct task *task) {
     const struct space *s = task->space;
-    return s && s->agent && !s->traps.standing && !s->traps.any && !s->inherited && !task->watched &&
-           task->slot && !task->slot->unread && keys_lane(s, task->tid) == task->slot->at &&
+    return s && s->agent && !s->traps.standing && !s->traps.any && !s->inherited &&
+           !task->watched && task->slot && !task->slot->unread &&
+           keys_lane(s, task->tid) == task->slot->at &&
            status_seccomp_filters(task->tid) <= s->filters;
 }
 
-/* Whether TASK, with REGS, will find back from it. */
+/* Whether TASK, with REGS, will come back from the remainder. */
 static bool make_way_back(const struct task *task, const struct regs *regs, struct rest *rest) {
     size_t size;
     uint8_t *frame = rest_frame(rest, &size);
@@ -237,121 +230,25 @@ static bool make_way_back(const struct task *task, const struct regs *regs, stru
            thread_signal_frame(task->tid, regs, at, frame, size) == 0;
 }
 
-bool rests_go_on(struct task *task) {
+bool syscall_resume_remainder(struct task *task) {
     struct regs regs;
     struct rest rest = {.result = 0};
     uint64_t args[REST_ARGUMENTS];
-    if (!task->is_cut)
+    if (!task->cut.is_cut)
         return false;
-    task->is_cut = false;
+    task->cut.is_cut = false;
     if (!may_make(task) || thread_get_regs(task->tid, &regs) < 0 ||
-        !rest_is_where(&regs, &task->cut) || !is_wanted(task) ||
-        (task->cut.in != REST_IN_ONE && !cut_pieces(task, &rest)) ||
+        !rest_is_where(&regs, &task->cut.call) || !is_wanted(task) ||
+        (task->cut.call.in != REST_IN_ONE && !cut_pieces(task, &rest)) ||
         !make_way_back(task, &regs, &rest))
         return false;
     const struct rest_place place = {task->space->agent, task->slot->at};
-    rest_arguments(&task->cut, args);
+    rest_arguments(&task->cut.call, args);
     set_pieces(task, args, &rest);
-    rest_begin(&regs, &place, &task->cut, args, &rest);
+    rest_begin(&regs, &place, &task->cut.call, args, &rest);
     task->slot->lane->rest = rest;
     if (thread_set_regs(task->tid, &regs) == 0)
         return true;
     task->slot->lane->rest.back = 0;
     return false;
-}
-
-/* ---- when they are left ---- */
-
-static void let_make(struct task *k) {
-    k->rests = RESTS_MADE;
-    k->stopped = false;
-    thread_continue_to_call(k->tid, 0);
-}
-
-/* It has come from the call, and shall stop where calls can be made. */
-static void come_from_rest(struct task *k) {
-    rests_end(k);
-    if (k->is_cut && !status_signal_pending(k->tid) && rests_go_on(k)) {
-        let_make(k);
-        return;
-    }
-    k->rests = RESTS_OVER;
-    k->stopped = false;
-    thread_interrupt(k->tid);
-    thread_continue(k->tid, 0);
-}
-
-/* K, which is let make a rest, has stopped. Returns whether it does so still. */
-static bool get_on(struct task *k) {
-    struct thread_call_stop call;
-    if (k->rests == RESTS_MADE && is_call_stop(k->status)) {
-        if (thread_at_call(k->tid, &call))
-            let_make(k);
-        else
-            come_from_rest(k);
-        return true;
-    }
-    if (k->rests == RESTS_MADE && rests_go_on(k)) {
-        let_make(k);
-        return true;
-    }
-    k->rests = RESTS_NOT;
-    return false;
-}
-
-static bool one_turn(struct tracer *t, const struct space *space) {
-    size_t left = 0;
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        left += k->space == space && k->rests != RESTS_NOT && (!k->stopped || get_on(k));
-    for (struct task *k = tasks_next(&t->tasks, NULL), *next; k && left; k = next) {
-        next = tasks_next(&t->tasks, k);
-        if (k->space != space || !k->stopped || k->rests != RESTS_NOT)
-            continue;
-        keys_take_back(k->space, k->tid);
-        release_task(t, k, 0);
-    }
-    return left;
-}
-
-static bool is_made(const struct task *k, const struct space *space) {
-    return k->space == space && !k->stopped && k->rests == RESTS_MADE && !status_has_ended(k->tid);
-}
-
-static void tell(const struct tracer *t, const struct task *k, const char *what) {
-    AUTO_FREE char *text = mem_printf("process %d: thread %d %s", k->pid, k->tid, what);
-    report_warn(&options_of(t)->report, text);
-}
-
-/* Whether a rest has got on since this was asked before. */
-static bool some_get_on(const struct tracer *t, const struct space *space, bool told) {
-    bool any = false;
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        if (!is_made(k, space))
-            continue;
-        uint64_t before = k->switches;
-        k->switches = status_switches(k->tid);
-        if (k->switches == before && !status_is_runnable(k->tid))
-            continue;
-        if (!told)
-            tell(t, k,
-                 "still sends or receives the rest of what it was asked to: "
-                 "spoor waits for that; ^C lets the call end early");
-        any = true;
-    }
-    return any;
-}
-
-void rests_await(struct tracer *t, const struct space *space) {
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->space == space && k->stopped && rests_go_on(k)) {
-            k->switches = status_switches(k->tid);
-            let_make(k);
-        }
-    for (bool told = false; await_while(t, one_turn, space) && some_get_on(t, space, told);)
-        told = true;
-    for (const struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (is_made(k, space))
-            tell(t, k,
-                 "waits on to send or receive the rest of what it was asked to: "
-                 "as spoor leaves, that call ends early");
 }

@@ -1,13 +1,16 @@
 /*
- * The end of a process that leaves a core: debuggers shall find all of its threads in the program's
- * own code, not only the one that the signal has come to. The others are stopped, moved out of
- * trampolines and left where they are, until the kernel ends them.
+ * The end of a process that leaves a core. A debugger must find all of its threads in the program's
+ * own code, not only the thread that got the signal. So the others are stopped, moved out of
+ * trampolines and held there, until the kernel ends them.
  */
+#include "tracer/core_dump.h"
+
 #include <signal.h>
 
 #include "patch/settle.h"
 #include "target/status.h"
-#include "tracer/tracer_parts.h"
+#include "tracer/deliver.h"
+#include "tracer/stopping.h"
 
 /* Signals whose default is a core (signal(7)). */
 static bool leaves_core(int sig) {
@@ -26,31 +29,26 @@ static bool is_deadly(const struct task *task, int sig) {
            status_innermost_pid(task->tid) != 1;
 }
 
-void dying_prepare(struct tracer *t, struct task *task, int sig) {
+void core_dump_prepare(struct tracer *t, struct task *task, int sig) {
     struct space *space = task->space;
     pid_t tid = task->tid, pid = task->pid;
     enum settled settled;
     if (!space || !leaves_core(sig) || !is_deadly(task, sig))
         return;
     space_ref(space);
-    task->held = true;
     stop_space(t, space);
-    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        if (k->space != space || k->pid != pid || !k->stopped)
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));) {
+        if (k->pid != pid || k->state != TASK_STOPPED)
             continue;
         if (k->tid != tid)
             settle_step_out(space, k->tid, k->slot, &settled);
-        k->stopped = false; /* its next report is its end */
-        k->held = true;
+        task_set_state(k, TASK_HELD); /* its next report is its end */
     }
     resume_others(t, space, tid);
     space_unref(space);
 }
 
-bool dying_let_go(struct tracer *t, struct task *task, int sig) {
-    if (!task->space || !deliver_is_fault(task->tid, sig) || status_catches(task->tid, sig) ||
-        status_innermost_pid(task->tid) != 1)
-        return false;
-    part_with_task(t, task);
-    return true;
+bool core_dump_needs_detach(const struct task *task, int sig) {
+    return task->space && deliver_is_fault(task->tid, sig) && !status_catches(task->tid, sig) &&
+           status_innermost_pid(task->tid) == 1;
 }

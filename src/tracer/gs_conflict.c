@@ -1,4 +1,4 @@
-#include "tracer/taking.h"
+#include "tracer/gs_conflict.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -45,7 +45,7 @@ static bool file_asks(const char *path, const struct stat *program) {
     return f.asks;
 }
 
-bool taking_is_possible(pid_t pid) {
+bool gs_conflict_is_possible(pid_t pid) {
     AUTO_FREE char *exe = mem_printf("/proc/%d/exe", pid);
     struct stat program = {0};
     struct maps maps = {0};
@@ -83,7 +83,7 @@ static bool is_mapped(pid_t tid, taddr_t addr) {
     return mapped;
 }
 
-int taking_check_thread(pid_t tid, struct err *err) {
+int gs_conflict_check_thread(pid_t tid, struct err *err) {
     struct regs regs;
     if (thread_get_regs(tid, &regs) < 0 || !regs_lane_taken(&regs) ||
         !is_mapped(tid, regs_lane(&regs)))
@@ -91,12 +91,12 @@ int taking_check_thread(pid_t tid, struct err *err) {
     return taken(tid, "keeps something of its own in", "it cannot be traced", err);
 }
 
-int taking_check_code(const struct space *space, struct err *err) {
+int gs_conflict_check_code(const struct space *space, struct err *err) {
     if (!space->taken)
         return 0;
     return taken(space->pid, "has instructions that write", "it cannot be traced", err);
 }
 
-void taking_tell(pid_t pid, struct err *err) {
+void gs_conflict_describe(pid_t pid, struct err *err) {
     taken(pid, "takes", "from here on it, and who shares its memory, is not traced", err);
 }

@@ -1,8 +1,5 @@
-/*
- * Programs that get rights by being executed (set-user-ID and the like), but not while a tracer
- * looks on that has less. When that is known the program has begun without them, and has not run
- * an instruction: so it is let go, and begins once more.
- */
+#include "tracer/privileged_exec.h"
+
 #include <errno.h>
 
 #include "patch/foothold.h"
@@ -10,7 +7,6 @@
 #include "target/memory.h"
 #include "target/rights.h"
 #include "tracer/identity.h"
-#include "tracer/tracer_parts.h"
 
 static int exec_again(pid_t tid, struct err *err) {
     AUTO_FD int fd = -1;
@@ -32,7 +28,7 @@ static int exec_again(pid_t tid, struct err *err) {
     return rc;
 }
 
-bool privilege_let_go(struct tracer *t, struct task *task) {
+bool privileged_exec_restart(struct tracer *t, const struct task *task) {
     struct err err = {0};
     struct identity id;
     if (!rights_withheld(task->tid))
@@ -47,6 +43,5 @@ bool privilege_let_go(struct tracer *t, struct task *task) {
         tracer_warn(t, task->tid, &err);
         return false;
     }
-    family_forget(t, task);
     return true;
 }

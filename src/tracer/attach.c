@@ -1,0 +1,147 @@
+/*
+ * Attaching: a process that runs is seized thread by thread, stops as a whole, gets memory for what
+ * a launched program gets before its first instruction, and runs on while that is filled. From then
+ * on it is like a process in a pause: it stops again to be patched (repatch.h). Each stop takes
+ * half as long as one for both would take.
+ */
+#include "patch/arrival.h"
+#include "patch/install.h"
+#include "patch/modules.h"
+#include "patch/space_lifecycle.h"
+#include "target/timing.h"
+#include "tracer/detach.h"
+#include "tracer/goroutines.h"
+#include "tracer/gs_conflict.h"
+#include "tracer/lifecycle.h"
+#include "tracer/repatch.h"
+#include "tracer/rt_priority.h"
+#include "tracer/seizing.h"
+#include "tracer/stopping.h"
+#include "tracer/syscall_watch.h"
+#include "tracer/task_lane.h"
+#include "tracer/tracer.h"
+
+static void look_at_task(struct task *task, const struct task *first) {
+    thread_watch_exit(task->tid, task->tid == task->pid);
+    if (task == first)
+        syscall_watch_decide(task);
+    task->watched = first->watched;
+}
+
+/* No thread has its own stack where goroutines have theirs. */
+static void leave_out_goroutines(struct maps *maps, const struct arrival *arrival) {
+    for (size_t i = 0; i < arrival->stacks.count; i++) {
+        const struct map *m = maps_at(maps, arrival->stacks.at[i].start);
+        if (m)
+            maps_remove(maps, m->start, m->end);
+    }
+}
+
+static void give_lanes(const struct seizing *s, pid_t caller, const struct arrival *arrival) {
+    struct tracer *t = s->tracer;
+    struct task *first = NULL;
+    struct maps maps = {0};
+    maps_read(caller, &maps, NULL);
+    leave_out_goroutines(&maps, arrival);
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, s->space));)
+        if (k->state == TASK_STOPPED)
+            keys_expect(s->space, k->tid);
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (task_is_at_exec(k))
+            continue;
+        if (k->space != s->space || k->state != TASK_STOPPED) {
+            if (k->space == s->space && task_is_ready(k) && k->state != TASK_EXITING)
+                k->stage = TASK_LATE;
+            continue;
+        }
+        if (!task_is_ready(k)) { /* answered later, unless spoor is killed before */
+            keys_give_newborn(s->space, k->tid, space_sink(s->space), k->creator);
+            continue;
+        }
+        first = first ? first : k;
+        look_at_task(k, first);
+        task_lane_join(t, k, &maps);
+    }
+    maps_done(&maps);
+}
+
+/* All threads stand: installs the agent, and gives them lanes. */
+static int install(const struct seizing *s, struct err *err) {
+    struct tracer *t = s->tracer;
+    const struct task *caller = stop_space_with_caller(t, s->space);
+    if (!caller)
+        return seizing_busy(s, err);
+    pid_t tid = caller->tid;
+    int rc = space_enter(&t->options.context, s->space, tid, err);
+    if (rc < 0)
+        return rc;
+    struct arrival arrival = {.pcs = {0}};
+    goroutines_find(s->space, &arrival);
+    give_lanes(s, tid, &arrival);
+    arrival_done(&arrival);
+    space_map_prepared(s->space, tid);
+    return 0;
+}
+
+int tracer_prepare(const struct tracer *t, pid_t pid, struct space **ret, struct err *err) {
+    int rc = space_foresee(&t->options.context, pid, ret, err);
+    return rc < 0 ? rc : gs_conflict_check_code(*ret, err);
+}
+
+/* Fails if a thread uses the register that holds its lane. */
+static int check_lanes(const struct seizing *s, struct err *err) {
+    const struct tasks *tasks = &s->tracer->tasks;
+    int rc = 0;
+    for (struct task *k = tasks_next(tasks, NULL); k && rc == 0; k = tasks_next(tasks, k))
+        if (k->space == s->space)
+            rc = gs_conflict_check_thread(k->tid, err);
+    return rc;
+}
+
+/* On error all of its threads are detached. */
+static int enter(struct seizing *s, struct err *err) {
+    int rc = seizing_all(s, err);
+    if (rc == 0)
+        rc = check_lanes(s, err);
+    if (rc == 0)
+        rc = install(s, err);
+    if (rc < 0)
+        detach_stopped(s->tracer, s->space, NULL);
+    else
+        resume_space(s->tracer, s->space);
+    return rc;
+}
+
+/* The agent is installed. A process that cannot be stopped again now is patched later. */
+static int patch(const struct seizing *s, uint64_t *ret_ns, struct err *err) {
+    struct tracer *t = s->tracer;
+    struct err later = {0};
+    space_fill(s->space);
+    if (repatch_all(t, ret_ns, &later) < 0)
+        tracer_warn(t, s->sharing.pid, &later);
+    int rc = gs_conflict_check_code(s->space, err);
+    if (rc < 0)
+        tracer_release_all(t);
+    return rc;
+}
+
+int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *err) {
+    struct seizing s = {.tracer = t, .space = space, .sharing.pid = pid};
+    struct rt_priority priority;
+    uint64_t patched_ns = 0;
+    t->adopted = pid;
+    lifecycle_write_process(t, pid);
+    syscall_watch_traces_others(pid); /* their results are kept until all threads stand */
+    gs_conflict_is_possible(pid);
+    sharing_look(&s.sharing);
+    rt_priority_raise(&priority);
+    int rc = enter(&s, err);
+    t->pauses.attach_ns = s.begun ? timing_now().ns - s.begun : 0;
+    rt_priority_restore(&priority);
+    if (rc == 0)
+        rc = patch(&s, &patched_ns, err);
+    if (patched_ns > t->pauses.attach_ns)
+        t->pauses.attach_ns = patched_ns;
+    sharing_done(&s.sharing);
+    return rc;
+}

@@ -1,0 +1,149 @@
+/*
+ * Threads that wait in the agent for spoor: in the dynamic linker's hook, because modules have
+ * changed, or for a lane, because their thread pointer has.
+ */
+#include "patch/access.h"
+#include "patch/modules.h"
+#include "target/status.h"
+#include "tracer/detach.h"
+#include "tracer/gs_conflict.h"
+#include "tracer/seizing.h"
+#include "tracer/stopping.h"
+#include "tracer/tracer.h"
+#include "tracer/traps.h"
+
+static struct task *find_hooked(const struct tracer *t) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->slot && !k->slot->unread && __atomic_load_n(&k->slot->lane->hook, __ATOMIC_ACQUIRE))
+            return k;
+    return NULL;
+}
+
+/* SPACE, stopped, may have loaded code that uses the register that holds lanes: it is watched, or
+ * (*RET_LEAVE) left at once. */
+static void look_for_gs_conflict(struct tracer *t, const struct space *space, bool *ret_leave) {
+    struct err err = {0};
+    bool possible = gs_conflict_is_possible(space->pid);
+    *ret_leave = gs_conflict_check_code(space, &err) < 0;
+    if (*ret_leave)
+        tracer_warn(t, space->pid, &err);
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
+        k->watched |= possible;
+}
+
+/* TASK waits in the linker's hook. Returns whether it waits no more: a signal that it stands before
+ * is delivered first. */
+static bool handle_hook(struct tracer *t, const struct task *task) {
+    struct space *space = space_ref(task->space);
+    struct slot *slot = task->slot;
+    pid_t tid = task->tid;
+    struct err err = {0};
+    stop_space(t, space);
+    task = tasks_find(&t->tasks, tid);
+    bool here = task && task->slot == slot;
+    bool able = here && task_may_call(task);
+    pid_t caller = able ? unsandboxed_caller(t, task) : tid;
+    bool gained = able && access_gain(space, caller), leave = false;
+    if (able && space_update(&t->options.context, space, caller, &err) < 0)
+        tracer_warn(t, tid, &err);
+    if (able)
+        traps_arm(t, space, caller);
+    if (able)
+        look_for_gs_conflict(t, space, &leave);
+    if (gained)
+        access_give_back(space, caller);
+    if (able)
+        __atomic_store_n(&slot->lane->hook, 0, __ATOMIC_RELEASE);
+    if (leave)
+        leave_space(t, space);
+    else
+        resume_space(t, space);
+    space_unref(space);
+    return able || !here;
+}
+
+/* Whether a stopped task of SPACE waits in the agent. */
+static bool has_waiter(const struct tracer *t, const struct space *space) {
+    struct regs regs;
+    for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));) {
+        if (thread_get_regs(k->tid, &regs) < 0)
+            continue;
+        const struct patched *p = space_area_at(space, regs_pc(&regs));
+        if (p && regs_agent_place(&regs, p->area) != AGENT_OUTSIDE)
+            return true;
+    }
+    return false;
+}
+
+/* A vfork parent cannot be stopped before its child ends. The child may be untraced, and itself
+ * wait for a lane. */
+static void stop_askers(struct tracer *t, struct space *space) {
+    enum { PATIENCE_MS = 20 };
+    struct untraced untraced = {.join = true};
+    if (!stop_space_within(t, space, PATIENCE_MS) && status_is_in_vfork(find_unstopped(t, space)))
+        seizing_find_untraced(t, space, &untraced);
+    sharing_done(&untraced.sharing);
+    stop_space(t, space);
+}
+
+/* Some threads of SPACE have changed their thread pointers, or their stacks where these tell them
+ * apart. Lanes are found by that, so the threads wait. Returns whether one was seen to wait. */
+static bool handle_asking(struct tracer *t, struct space *space) {
+    space_ref(space);
+    stop_askers(t, space);
+    bool any = has_waiter(t, space);
+    for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));) {
+        if (!k->slot)
+            continue;
+        keys_give(space, k->tid, k->slot->at);
+        k->mark = keys_mark(k->tid);
+    }
+    keys_tell_apart(space);
+    keys_are_asked_for(space); /* requests up to now are done */
+    resume_space(t, space);
+    space_unref(space);
+    return any;
+}
+
+/* No known task made the request: looks for untraced tasks that share this memory. */
+static void look_for_asker(struct tracer *t, struct space *space) {
+    struct untraced untraced = {.join = true};
+    if (seizing_find_untraced(t, space, &untraced))
+        handle_asking(t, space);
+    sharing_done(&untraced.sharing);
+}
+
+static bool is_among(struct space *const *spaces, size_t count, const struct space *space) {
+    for (size_t i = 0; i < count; i++)
+        if (spaces[i] == space)
+            return true;
+    return false;
+}
+
+/* Forked spaces share the request with their parents: all of these are looked at. */
+static void handle_askers(struct tracer *t) {
+    ARRAY(struct space *) asking = {0};
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (!k->space || !k->space->slabs.count || !keys_are_asked_for(k->space))
+            continue;
+        for (struct task *o = tasks_next(&t->tasks, NULL); o; o = tasks_next(&t->tasks, o))
+            if (o->space && space_sink(o->space) == space_sink(k->space) &&
+                !is_among(asking.at, asking.count, o->space))
+                ARRAY_PUSH(&asking, space_ref(o->space));
+    }
+    bool any = false;
+    for (size_t i = 0; i < asking.count; i++)
+        any |= handle_asking(t, asking.at[i]);
+    for (size_t i = 0; i < asking.count; i++) {
+        if (!any)
+            look_for_asker(t, asking.at[i]);
+        space_unref(asking.at[i]);
+    }
+    ARRAY_FREE(&asking);
+}
+
+void tracer_handle_hooks(struct tracer *t) {
+    handle_askers(t);
+    for (const struct task *k; (k = find_hooked(t)) && handle_hook(t, k);)
+        ;
+}

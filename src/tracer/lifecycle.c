@@ -1,0 +1,274 @@
+#include "tracer/lifecycle.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "arch/clock.h"
+#include "patch/access.h"
+#include "patch/breakpoints.h"
+#include "patch/limits.h"
+#include "patch/modules.h"
+#include "patch/settle.h"
+#include "patch/space_lifecycle.h"
+#include "patch/unpatch.h"
+#include "target/memory.h"
+#include "target/status.h"
+#include "tracer/gs_conflict.h"
+#include "tracer/identity.h"
+#include "tracer/privileged_exec.h"
+#include "tracer/syscall_watch.h"
+#include "tracer/task_lane.h"
+#include "tracer/trace_changes.h"
+#include "tracer/traps.h"
+
+/* The parent that waits for vfork child TID, if there is one, runs on. */
+static void end_vfork(struct tracer *t, pid_t tid) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->vfork_child == tid)
+            task_set_vfork_child(k, 0);
+}
+
+void lifecycle_exit(struct tracer *t, struct task *task) {
+    task_set_state(task, TASK_EXITING);
+    task_lane_close(t, task);
+    thread_continue(task->tid, 0);
+}
+
+void lifecycle_forget(struct tracer *t, struct task *task) {
+    task_lane_close(t, task);
+    if (!task->leaving) /* else it lives on, and its parent waits on */
+        end_vfork(t, task->tid);
+    if (task->space && space_is_paused(task->space) && task->tid == task->pid)
+        trace_changes_process(t, task->pid, TRACE_ENDED);
+    space_unref(task->space);
+    tasks_remove(&t->tasks, task);
+    slabs_reap();
+}
+
+void lifecycle_write_process(struct tracer *t, pid_t pid) {
+    struct identity id;
+    identity_of_process(pid, &id);
+    trace_writer_process(t->options.context.writer,
+                         &(struct trace_process){.pid = (uint32_t)pid,
+                                                 .parent = (uint32_t)id.parent,
+                                                 .start = clock_ticks(),
+                                                 .command = id.command});
+}
+
+/* TASK, as below, is not to be traced because of ERR. */
+static int undo(struct tracer *t, struct task *task, const struct err *err) {
+    struct err why = {0};
+    if (space_undo(task->space, task->tid, &why) < 0)
+        tracer_warn(t, task->tid, &why);
+    keys_leave(task->space, task->tid, 0);
+    task_lane_close(t, task);
+    space_unref(task->space);
+    task->space = NULL;
+    return -err->code;
+}
+
+/* TASK stands still where it may call, and is its process's only one. */
+static int set_up(struct tracer *t, struct task *task, bool was_paused, struct err *err) {
+    lifecycle_write_process(t, task->pid);
+    int rc = space_new(&t->options.context, task->tid, &task->space, err);
+    if (rc < 0)
+        return rc;
+    trace_changes_program(t, task, was_paused);
+    task_lane_give(t, task);
+    rc = space_update(&t->options.context, task->space, task->tid, err);
+    if (rc == 0 && gs_conflict_check_code(task->space, err) < 0)
+        return undo(t, task, err);
+    traps_arm(t, task->space, task->tid);
+    return rc;
+}
+
+int lifecycle_set_up_program(struct tracer *t, struct task *task, bool was_paused,
+                             struct err *err) {
+    int rc = thread_finish_call(task->tid, err);
+    return rc < 0 ? rc : set_up(t, task, was_paused, err);
+}
+
+void lifecycle_forget_threads(struct tracer *t, const struct task *task) {
+    for (struct task *k = tasks_next(&t->tasks, NULL), *next; k; k = next) {
+        next = tasks_next(&t->tasks, k);
+        if (k->pid == task->pid && k != task)
+            lifecycle_forget(t, k);
+    }
+    end_vfork(t, task->tid);
+}
+
+bool lifecycle_exec(struct tracer *t, struct task *task) {
+    bool was_paused = task->space && space_is_paused(task->space);
+    task_lane_close(t, task);
+    if (task->space)
+        limits_lower(task->space, task->tid);
+    space_unref(task->space);
+    task->space = NULL;
+    task->stack = task->readable = (struct span){0, 0};
+    task->noted_killed = false;
+    if (privileged_exec_restart(t, task)) {
+        lifecycle_forget(t, task);
+        return false;
+    }
+    if (task->not_followed) {
+        thread_detach(task->tid, 0);
+        lifecycle_forget(t, task);
+        return false;
+    }
+    struct err err = {0};
+    syscall_watch_decide(task);
+    thread_watch_exit(task->tid, true);
+    if (lifecycle_set_up_program(t, task, was_paused, &err) < 0)
+        tracer_warn(t, task->tid, &err);
+    slabs_reap();
+    return true;
+}
+
+/* Restores TASK's copy of traced memory. If spoor has access for a moment only, its mappings stay:
+ * they are needed to give the access back. */
+static int restore(const struct task *task, struct err *err) {
+    if (!task_may_call(task) || !access_gain(task->space, task->tid))
+        return space_undo(task->space, task->tid, err);
+    int rc = space_restore(task->space, task->tid, err);
+    access_give_back(task->space, task->tid);
+    return rc;
+}
+
+/* Detaches a child that is not followed, and restores its copy of traced memory, if it has one. */
+static void leave(struct tracer *t, struct task *task) {
+    struct err err = {0};
+    enum settled settled;
+    if (task->space) {
+        settle_step_out(task->space, task->tid, NULL, &settled);
+        keys_take_back(task->space, task->tid);
+        int rc = restore(task, &err);
+        if (rc < 0) {
+            tracer_warn(t, task->tid, &err);
+            breakpoints_remove(task->space);
+        }
+        keys_leave(task->space, task->tid, rc < 0 ? space_sink(task->space) : 0);
+    }
+    thread_detach(task->tid, 0);
+    lifecycle_forget(t, task);
+}
+
+/* Whether the call that PARENT is in makes a child that has its memory; what the event suggests,
+ * when that cannot be seen. */
+static bool asks_to_share(const struct task *parent) {
+    long number;
+    uint64_t flags;
+    if (!status_call_of(parent->tid, &number, &flags))
+        return parent->stop.kind == STOP_VFORK;
+    if (number == SYS_clone3 && /* flags are the first member of what its argument points at */
+        memory_read(parent->space->remote.memory_fd, flags, &flags, sizeof flags, NULL) < 0)
+        return parent->stop.kind == STOP_VFORK;
+    if (number == SYS_clone || number == SYS_clone3)
+        return flags & CLONE_VM;
+    return parent->stop.kind == STOP_VFORK;
+}
+
+/* Whether TID has its parent task's very memory; else it has a copy. */
+static bool shares_memory(pid_t tid, const struct task *parent) {
+    enum { KCMP_VM = 1 };
+    if (status_process_of(tid) == parent->pid)
+        return true;
+    long differ = syscall(SYS_kcmp, tid, parent->tid, KCMP_VM, 0, 0);
+    return differ < 0 ? asks_to_share(parent) : differ == 0;
+}
+
+void lifecycle_birth(struct tracer *t, struct task *parent) {
+    enum stop_kind event = parent->stop.kind;
+    pid_t tid = (pid_t)thread_event_message(parent->tid);
+    struct task *child = tasks_find(&t->tasks, tid);
+    if (!child && status_tracer_of(tid) != gettid())
+        return; /* killed, and its end was reported already; or the parent has been */
+    if (!child)
+        child = tasks_add(&t->tasks, tid);
+    child->pid = status_process_of(tid);
+    if (child->pid && child->stage == TASK_UNKNOWN)
+        child->stage = TASK_NEWBORN;
+    if (event == STOP_VFORK)
+        parent->vfork_child = tid, parent->vfork_lane = true;
+    if (parent->space && !child->space)
+        task_inherit_space(child, parent->space, shares_memory(tid, parent));
+    if (event == STOP_CLONE && child->space == parent->space && child->space)
+        child->stack = identity_given_stack(parent->tid, parent->space->remote.memory_fd);
+    if (event != STOP_CLONE)
+        child->readable = parent->readable; /* a copy of it, or it itself until the child is done */
+    child->creator = parent->tid;
+    child->traps.action = parent->traps.action;
+    child->not_followed = parent->not_followed;
+    child->watched = parent->watched;
+    child->sink = child->sink ? child->sink : parent->sink;
+}
+
+/* A copy whose memory could not be opened before it had stopped; what cannot be opened now is left
+ * with its patches, and its events are lost. */
+static void open_borrowed(struct task *task) {
+    struct space *space = task->space;
+    if (!space || !space->borrowed)
+        return;
+    bool gained = task_may_call(task) && access_gain(space, task->tid);
+    int rc = access_open_memory(space, task->tid, NULL);
+    if (gained)
+        access_give_back(space, task->tid);
+    if (rc == 0) {
+        space_forget_unmapped(space);
+        return;
+    }
+    task->sink = space_sink(space);
+    task->space = NULL;
+    space_unref(space);
+}
+
+static void begin_task(struct tracer *t, struct task *task, bool process) {
+    bool gained = task->space && task_may_call(task) && access_gain(task->space, task->tid);
+    if (process)
+        lifecycle_write_process(t, task->pid);
+    if (process)
+        trace_changes_program(t, task, false);
+    task_lane_give(t, task);
+    if (gained)
+        access_give_back(task->space, task->tid);
+}
+
+/* TASK was made while spoor attaches to its parent. Threads wait with the others until that is
+ * done; a forked process begins with nothing of spoor in it. */
+static bool begin_early(struct tracer *t, struct task *task, bool forked) {
+    struct err err = {0};
+    if (!forked)
+        return true;
+    if (!options_of(t)->follow) {
+        leave(t, task);
+        return false;
+    }
+    if (set_up(t, task, false, &err) < 0)
+        tracer_warn(t, task->tid, &err);
+    return true;
+}
+
+bool lifecycle_first_stop(struct tracer *t, struct task *task) {
+    bool process = task->pid == task->tid, forked = task->stage == TASK_FORKED;
+    task->stage = TASK_READY;
+    thread_watch_exit(task->tid, process);
+    if (task->space ? !task->space->agent : forked && !task->sink)
+        return begin_early(t, task, forked);
+    open_borrowed(task);
+    if (task->sink)
+        keys_give(task->space, task->tid, task->sink);
+    if (process && !options_of(t)->follow) {
+        if (!task->space || forked) {
+            leave(t, task);
+            return false;
+        }
+        task->not_followed = true;
+    }
+    if (task->not_followed) {
+        task_lane_set(t, task, space_sink(task->space));
+        return true;
+    }
+    begin_task(t, task, process);
+    return true;
+}

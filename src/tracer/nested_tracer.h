@@ -1,0 +1,18 @@
+/*
+ * Programs that trace others themselves: debuggers, strace. A tracee has one tracer, so spoor
+ * detaches what such a program is about to trace, right before the call that asks for it.
+ *
+ * To see these calls the program runs from one syscall-stop to the next (syscall_watch.h), which
+ * costs it what strace costs. So only programs that use ptrace() by name are watched: those execute
+ * few other things; and the children that they fork, until these execute something else. Programs
+ * that use the register of lanes (gs_conflict.h) are left in the same way.
+ */
+#ifndef SPOOR_TRACER_NESTED_TRACER_H
+#define SPOOR_TRACER_NESTED_TRACER_H
+
+#include "tracer/core.h"
+
+/* TASK, watched, stands at a syscall-stop. Returns false when it is gone. */
+bool nested_tracer_at_syscall(struct tracer *t, struct task *task);
+
+#endif

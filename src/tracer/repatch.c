@@ -1,0 +1,305 @@
+#include "tracer/repatch.h"
+
+#include <errno.h>
+
+#include "arch/clock.h"
+#include "patch/arrival.h"
+#include "patch/modules.h"
+#include "patch/patcher.h"
+#include "patch/permits.h"
+#include "patch/settle.h"
+#include "patch/unpatch.h"
+#include "target/timing.h"
+#include "tracer/goroutines.h"
+#include "tracer/open_frames.h"
+#include "tracer/reports.h"
+#include "tracer/rt_priority.h"
+#include "tracer/seizing.h"
+#include "tracer/stopping.h"
+#include "tracer/trace_changes.h"
+#include "tracer/tracer.h"
+#include "tracer/traps.h"
+
+enum { PATIENCE_MS = 1000, MOST_TRIES = 1000 /* of a ms each */ };
+
+static bool is_stale(const struct tracer *t, const struct space *s) {
+    const struct space_context *ctx = &t->options.context;
+    if (!s->agent || s->state == SPACE_GIVEN_UP || s->state == SPACE_LEAVING)
+        return false;
+    return ctx->paused ? !space_is_lifted(s) : space_is_lifted(s) || s->filter != ctx->filter;
+}
+
+/* A task of a stale space that is ready to be changed; *RET_ANY: there are stale ones at all. */
+static struct task *find_stale(const struct tracer *t, bool *ret_any) {
+    *ret_any = false;
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (!k->space || !is_stale(t, k->space))
+            continue;
+        *ret_any = true;
+        if (task_is_ready(k) && k->state != TASK_EXITING && !k->space->borrowed &&
+            !k->space->stopping)
+            return k;
+    }
+    return NULL;
+}
+
+/* ---- one space ---- */
+
+static int busy(const struct space *space, struct err *err) {
+    return err_set(err, EBUSY, "busy",
+                   "process %d: cannot be stopped where it is now: it follows when it can",
+                   space->pid);
+}
+
+/* Stops SPACE, and untraced tasks that share its memory. */
+static bool stop_all(struct tracer *t, struct space *space, struct untraced *untraced) {
+    enum { MOST_LOOKS = 100 };
+    bool all = stop_space_within(t, space, PATIENCE_MS);
+    for (int i = 0; i < MOST_LOOKS && seizing_find_untraced(t, space, untraced); i++)
+        all = stop_space_within(t, space, PATIENCE_MS);
+    return all;
+}
+
+/* Stops SPACE and UNTRACED, which has been looked for. Returns a task that may make remote calls;
+ * NULL: SPACE runs on. */
+static struct task *stop_for_change(struct tracer *t, struct space *space,
+                                    struct untraced *untraced, struct err *err) {
+    struct task *caller = NULL;
+    if (stop_all(t, space, untraced))
+        caller = stop_space_with_caller(t, space);
+    if (!caller) {
+        busy(space, err);
+        resume_space(t, space);
+    }
+    return caller;
+}
+
+/* The text is the program's: moves all threads out of trampolines. False: one cannot be moved. */
+static bool move_out(const struct tracer *t, const struct space *space) {
+    bool all = true;
+    for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));) {
+        enum settled settled = SETTLED_OUTSIDE;
+        int rc = settle_out(space, k->tid, k->slot, &settled);
+        all &= rc == -ESRCH || (rc == 0 && settled == SETTLED_OUTSIDE);
+        traps_restore_ignore(k);
+        k->traps.sets_action = false;
+        k->traps.syscall = 0;
+    }
+    return all;
+}
+
+/* From now on the open calls of threads are not known. */
+static void end_calls(const struct tracer *t, const struct space *space) {
+    uint64_t ticks = clock_ticks();
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
+        if (k->slot && !k->slot->unread)
+            drain_frames(t->options.drain, k->slot,
+                         &(struct trace_frames){.stream = k->stream, .ticks = ticks});
+}
+
+static int replace(struct tracer *t, struct space *space, pid_t caller, struct err *err) {
+    const unsigned purposes = PERMIT_CODE | PERMIT_LEAVE;
+    if (permits_check(space, caller, purposes, "what it runs is left untraced from now on", err) <
+        0) {
+        tracer_warn(t, caller, err);
+        *err = (struct err){0};
+        return space_give_up(space, caller, err);
+    }
+    return space_replace(&t->options.context, space, caller, err);
+}
+
+static void copy_stacks(const struct tracer *t, const struct space *space,
+                        struct open_frames *frames) {
+    for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));)
+        open_frames_copy(frames, k->tid);
+}
+
+static void name_stacks(const struct tracer *t, const struct space *space,
+                        struct open_frames *frames) {
+    open_frames_set_time(frames);
+    for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
+        if (task_is_ready(k) && k->slot && k->state != TASK_STOPPED)
+            k->stage = TASK_LATE;
+        else if (k->slot && !k->slot->unread)
+            open_frames_set_stream(frames, k->tid, k->stream, k->slot);
+}
+
+/* All tasks of SPACE, which has MAPS, have stopped, and are about to be patched: where they are. */
+static void gather_arrival(const struct tracer *t, const struct space *space,
+                           const struct maps *maps, struct arrival *ret) {
+    const struct tasks *tasks = &t->tasks;
+    for (struct task *k = NULL; (k = tasks_next_in(tasks, k, space));)
+        if (k->vfork_child || (k->state == TASK_STOPPED && !task_is_at_exec(k)))
+            arrival_add(ret, space->remote.memory_fd, maps, k->tid);
+    aside_gather(space->aside, space->remote.memory_fd, &ret->aside);
+    goroutines_find(space, ret);
+}
+
+/* They have been patched: writes to the trace what is known by that. */
+static void write_goroutines(const struct tracer *t, const struct space *space,
+                             const struct arrival *arrival) {
+    const struct tasks *tasks = &t->tasks;
+    for (struct task *k = NULL; (k = tasks_next_in(tasks, k, space));)
+        if (k->slot && !k->slot->unread) {
+            goroutines_tell(space, arrival, k->slot, options_of(t)->overflow);
+            return;
+        }
+}
+
+/* SPACE has no patches, and its threads are in the program's own code: patches it. */
+static int put_patches(struct tracer *t, struct space *space, pid_t caller,
+                       struct open_frames *frames, struct err *err) {
+    const struct space_context *ctx = &t->options.context;
+    struct arrival arrival = {.pcs = {0}};
+    copy_stacks(t, space, frames);
+    gather_arrival(t, space, open_frames_maps(frames), &arrival);
+    space->arrival = &arrival;
+    int rc = space->filter != ctx->filter ? replace(t, space, caller, err)
+                                          : space_lay(ctx, space, caller, err);
+    space->arrival = NULL;
+    write_goroutines(t, space, &arrival);
+    arrival_done(&arrival);
+    traps_arm(t, space, caller);
+    name_stacks(t, space, frames);
+    if (options_of(t)->depth ||
+        options_of(t)->threshold_ns) /* these options judge events as they come */
+        open_frames_write(frames, t->options.drain);
+    return rc;
+}
+
+/* All tasks of SPACE have stopped; CALLER may make remote calls. FRAMES: NULL if nothing is to be
+ * patched.
+ */
+static int change_stopped(struct tracer *t, struct space *space, pid_t caller,
+                          struct open_frames *frames, struct err *err) {
+    settle_ways(t, space);
+    int rc = space_is_lifted(space) ? 0 : space_lift(space, caller, err);
+    if (rc < 0)
+        return rc;
+    if (!move_out(t, space))
+        return busy(space, err);
+    if (frames)
+        return put_patches(t, space, caller, frames, err);
+    end_calls(t, space);
+    return 0;
+}
+
+/* A thread may have ended, and not be reported yet: so all are tried, first the main threads, which
+ * hardly ever end alone. */
+void repatch_prepare(struct tracer *t, struct space *space) {
+    for (int others = 0; others < 2; others++)
+        for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+            bool first = k->tid == k->pid && k->state != TASK_EXITING;
+            if (k->space == space && task_is_ready(k) && first == !others &&
+                space_prepare_anew(&t->options.context, space, k->tid, NULL) == 0)
+                return;
+        }
+}
+
+/* What can be done before SPACE stops. */
+static void prepare(struct tracer *t, struct space *space, pid_t tid) {
+    const struct space_context *ctx = &t->options.context;
+    if (ctx->paused)
+        return;
+    if (space->filter == ctx->filter) {
+        space_prepare(ctx, space, tid, NULL);
+    } else if (!space->prepared.count) {
+        repatch_prepare(t, space);
+        space_tell_prepared(ctx, space);
+    }
+}
+
+/* TASK's space. Adds to *RET_NS for how long it stood, if that is longer. */
+static int change(struct tracer *t, struct task *task, uint64_t *ret_ns, struct err *err) {
+    struct space *space = space_ref(task->space);
+    prepare(t, space, task->tid);
+    struct open_frames *frames = t->options.context.paused ? NULL : open_frames_new(space);
+    if (frames)
+        stopping_find_parked(t, space);
+    struct untraced untraced = {.join = true};
+    seizing_find_untraced(t, space, &untraced);
+    struct rt_priority priority;
+    rt_priority_raise(&priority);
+    uint64_t begin = timing_now().ns;
+    const struct task *caller = stop_for_change(t, space, &untraced, err);
+    int rc = -EBUSY;
+    if (caller) {
+        bool was_unpatched = space_is_lifted(space), comes = space->state == SPACE_COMING;
+        uint64_t ticks = clock_ticks(); /* no later than what is found open */
+        rc = change_stopped(t, space, caller->tid, frames, err);
+        if (space_is_lifted(space) != was_unpatched && !comes)
+            trace_changes_space(t, space, space_is_lifted(space) ? TRACE_PAUSED : TRACE_RESUMED,
+                                space_is_lifted(space) ? clock_ticks() : ticks);
+        resume_space(t, space);
+    }
+    uint64_t stood = timing_now().ns - begin;
+    rt_priority_restore(&priority);
+    sharing_done(&untraced.sharing);
+    aside_forget(&space->aside);
+    if (ret_ns && stood > *ret_ns)
+        *ret_ns = stood;
+    if (frames && rc != -EBUSY && !options_of(t)->depth && !options_of(t)->threshold_ns)
+        open_frames_write(frames, t->options.drain);
+    open_frames_free(frames);
+    space_unref(space);
+    return rc;
+}
+
+/* ---- all of them ---- */
+
+int repatch_all(struct tracer *t, uint64_t *ret_ns, struct err *err) {
+    bool any = true;
+    struct err why = {0};
+    for (int i = 0; any && i < MOST_TRIES;) {
+        struct task *task = find_stale(t, &any);
+        int rc = task ? change(t, task, ret_ns, &why) : 0;
+        if (rc == 0 && task)
+            continue;
+        if (any)
+            reports_nap();
+        i += rc == -EBUSY ? 100 : 1;
+        reports_handle(t);
+    }
+    t->stale = any;
+    if (!any)
+        return 0;
+    return why.code ? (*err = why, -EBUSY)
+                    : err_set(err, EBUSY, "busy",
+                              "a process that has just been made cannot be changed yet: it follows "
+                              "when it can");
+}
+
+/* A space that cannot be stopped soon is left in one stop. */
+uint64_t repatch_undo(struct tracer *t, struct space *space) {
+    struct untraced untraced = {.join = false};
+    struct rt_priority priority;
+    struct err err = {0};
+    if (!space->agent || (space_is_lifted(space) && !space_is_paused(space)))
+        return 0;
+    seizing_find_untraced(t, space, &untraced);
+    rt_priority_raise(&priority);
+    uint64_t begin = timing_now().ns;
+    const struct task *caller = stop_for_change(t, space, &untraced, &err);
+    if (caller) {
+        settle_ways(t, space);
+        if (space_lift_for_good(space, caller->tid, &err) == 0)
+            move_out(t, space);
+        resume_space(t, space);
+    }
+    uint64_t stood = timing_now().ns - begin;
+    rt_priority_restore(&priority);
+    sharing_done(&untraced.sharing);
+    return stood;
+}
+
+void tracer_catch_up(struct tracer *t) {
+    struct err err = {0};
+    bool any;
+    if (!t->stale)
+        return;
+    struct task *task = find_stale(t, &any);
+    pid_t tid = task ? task->tid : 0;
+    t->stale = any;
+    if (task && change(t, task, NULL, &err) < 0 && err.code != EBUSY)
+        tracer_warn(t, tid, &err);
+}

@@ -1,0 +1,94 @@
+#include "tracer/reports.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "target/timing.h"
+#include "tracer/orphans.h"
+
+void reports_nap(void) {
+    const struct timespec ms = {.tv_nsec = 1000000};
+    sigset_t reports;
+    sigemptyset(&reports);
+    sigaddset(&reports, SIGCHLD);
+    sigtimedwait(&reports, NULL, &ms);
+}
+
+/* Handles MOST reports at most. Returns what the last waitpid() did. */
+static pid_t handle(struct tracer *t, unsigned most) {
+    int status;
+    pid_t tid = 0;
+    for (unsigned i = 0; i < most && (tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0; i++)
+        t->loop->report(t, tid, status);
+    return tid;
+}
+
+bool reports_handle(struct tracer *t) {
+    enum { MOST_AT_ONCE = 500 };
+    return handle(t, MOST_AT_ONCE) > 0;
+}
+
+bool reports_await(struct tracer *t) {
+    reports_nap();
+    return handle(t, UINT_MAX) == 0;
+}
+
+bool reports_await_one(struct tracer *t) {
+    int status;
+    pid_t tid = waitpid(-1, &status, __WALL);
+    if (tid > 0)
+        t->loop->report(t, tid, status);
+    return tid > 0 || errno == EINTR;
+}
+
+bool reports_is_urged(void) {
+    sigset_t pending;
+    return sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
+            sigismember(&pending, SIGHUP) || sigismember(&pending, SIGQUIT));
+}
+
+bool reports_await_while(struct tracer *t, bool (*turn)(struct tracer *, const struct space *),
+                         const struct space *space) {
+    uint64_t until = timing_now().ns + LEAVE_PATIENCE_S * UINT64_C(1000000000);
+    while (turn(t, space)) {
+        if (reports_is_urged())
+            return false;
+        if (timing_now().ns >= until)
+            return true;
+        reports_nap();
+        reports_handle(t);
+    }
+    return false;
+}
+
+/* Answering one task may end others (their deaths are reported meanwhile): so by thread id. */
+void reports_answer_all(struct tracer *t, tid_array *tids) {
+    for (size_t i = 0; i < tids->count; i++) {
+        struct task *k = tasks_find(&t->tasks, tids->at[i]);
+        if (k && k->state == TASK_STOPPED && !(k->space && k->space->stopping))
+            t->loop->answer(t, k);
+    }
+    ARRAY_FREE(tids);
+}
+
+void reports_answer_newborns(struct tracer *t) {
+    tid_array tids = {0};
+    unsigned waiting = 0;
+    if (!t->unknown_newborns)
+        return;
+    orphans_identify(t);
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (k->state != TASK_STOPPED || task_is_ready(k))
+            continue;
+        if (k->stage == TASK_UNKNOWN || (k->space && k->space->stopping))
+            waiting++;
+        else
+            ARRAY_PUSH(&tids, k->tid);
+    }
+    t->unknown_newborns = waiting;
+    reports_answer_all(t, &tids);
+}

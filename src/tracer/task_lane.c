@@ -1,0 +1,140 @@
+#include "tracer/task_lane.h"
+
+#include "arch/clock.h"
+#include "patch/install.h"
+#include "ring/callers.h"
+#include "ring/thin.h"
+#include "target/cpu.h"
+#include "target/timing.h"
+#include "tracer/identity.h"
+#include "tracer/open_frames.h"
+#include "unwind/own_stack.h"
+
+/* TASK has got a lane, and has not run yet: tells the drain which lanes share their memory. */
+static void note_shared(struct tracer *t, struct task *task) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
+        if (k == task || k->space != task->space)
+            continue;
+        atomic_store(&task->slot->shared, true);
+        if (k->slot)
+            atomic_store(&k->slot->shared, true);
+    }
+}
+
+/* True while the parent is suspended in vfork() until TASK execs or exits. */
+static bool is_vfork_child(const struct tracer *t, const struct task *task) {
+    for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
+        if (k->vfork_child == task->tid)
+            return true;
+    return false;
+}
+
+void task_lane_set(const struct tracer *t, const struct task *task, taddr_t lane) {
+    if (is_vfork_child(t, task))
+        keys_pass(task->space, task->tid, lane, task->creator);
+    else
+        keys_give_newborn(task->space, task->tid, lane, task->creator);
+}
+
+/* With --stack TASK's entries say by which calls they were reached: prepares its lane for that. */
+static void record_callers(const struct space_context *ctx, struct task *task, bool running) {
+    uint32_t most = ctx->options->stacks.frames;
+    enum own_stack_of which = running ? OWN_STACK_OF_RUNNING : OWN_STACK_OF_NEWBORN;
+    if (!most)
+        return;
+    if (task->readable.start == task->readable.end)
+        task->readable =
+            own_stack(task->tid, task->tid == task->pid ? OWN_STACK_OF_FIRST : which, &task->stack);
+    if (!task->space->callers)
+        task->space->callers = callers_new(task->tid, most, catalog_asked(ctx->catalog));
+    task->slot->callers = callers_ref(task->space->callers);
+    uint32_t bytes = slice_bytes_for(most, ctx->ring_bytes);
+    slot_set_slices(task->slot, bytes | (cpu_tags_memory() ? SLICE_TAGGED : 0), task->readable);
+}
+
+/* THREAD describes TASK. RUNNING: it has run before, and has open calls. */
+static void give_lane(struct tracer *t, struct task *task, struct trace_thread *thread,
+                      bool running) {
+    const struct space_context *ctx = &t->options.context;
+    task->stream = t->next_stream++;
+    task->slot = space_take_lane(ctx, task->space, task->tid, task->stream);
+    task_lane_set(t, task, task->slot->at);
+    task->mark = keys_mark(task->tid);
+    thread->stream = task->stream;
+    trace_writer_thread(ctx->writer, thread);
+    if (task->slot->unread)
+        return;
+    slot_assign(task->slot, thread);
+    record_callers(ctx, task, running);
+    const struct session_options *o = options_of(t);
+    if (o->depth || o->threshold_ns) {
+        struct thin_options thin = {ctx->writer, o->depth, timing_ticks(o->threshold_ns)};
+        task->slot->thin = thin_new(&thin, thread);
+        note_shared(t, task);
+    }
+    if (running)
+        drain_add_running(t->options.drain, task->slot);
+    else
+        drain_add(t->options.drain, task->slot);
+}
+
+void task_lane_give(struct tracer *t, struct task *task) {
+    struct trace_thread thread;
+    if (!task->space)
+        return;
+    identity_of_thread(task->tid, task->pid, &task->stack, &thread);
+    give_lane(t, task, &thread, false);
+}
+
+void task_lane_join(struct tracer *t, struct task *task, const struct maps *maps) {
+    struct trace_thread thread;
+    identity_of_running(task->tid, task->pid, maps, &thread);
+    give_lane(t, task, &thread, true);
+}
+
+/* The end of a thread that had no lane of its own: its events in the sink were not read. */
+static void leave_sink(struct tracer *t, const struct task *task) {
+    struct trace_writer *w = t->options.context.writer;
+    uint64_t lost = slab_sink_lost(task->slot);
+    if (lost)
+        trace_writer_lost(w, task->stream, clock_ticks(), lost);
+    trace_writer_thread_end(w, task->stream, clock_ticks());
+}
+
+/* Threads that have lanes may still have written to the sink (keys.h). */
+static void count_lost(struct tracer *t, const struct task *task) {
+    uint64_t lost = slab_sink_lost(slab_sink(task->space->slabs.at[0]));
+    if (lost)
+        trace_writer_lost(t->options.context.writer, task->stream, clock_ticks(), lost);
+}
+
+void task_lane_close(struct tracer *t, struct task *task) {
+    if (task->slot && !task->slot->unread && task->space && task->space->keys.loses)
+        count_lost(t, task);
+    if (task->slot && task->slot->unread)
+        leave_sink(t, task);
+    else if (task->slot)
+        drain_close(t->options.drain, task->slot);
+    task->slot = NULL;
+    keys_forget(task->space, task->tid);
+}
+
+/* Does what happened to the other tasks while all stood. In a pause open calls are not written. */
+void task_lane_join_late(struct tracer *t, struct task *task) {
+    struct open_frames *frames = open_frames_new(task->space);
+    task->stage = TASK_READY;
+    if (!space_is_lifted(task->space))
+        open_frames_copy(frames, task->tid);
+    if (!task->slot) {
+        struct maps maps = {0};
+        maps_read(task->tid, &maps, NULL);
+        thread_watch_exit(task->tid, task->tid == task->pid);
+        task_lane_join(t, task, &maps);
+        maps_done(&maps);
+    }
+    open_frames_set_time(frames);
+    if (!task->slot->unread)
+        open_frames_set_stream(frames, task->tid, task->stream, task->slot);
+    open_frames_write(frames, t->options.drain);
+    open_frames_free(frames);
+}
