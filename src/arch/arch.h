@@ -183,6 +183,28 @@ struct stack_effect {
     int64_t displacement;
     uint32_t changed; /* registers that get an unknown value, as a bitmap; before all else */
 };
+static inline struct stack_effect stack_changed(uint32_t registers) {
+    return (struct stack_effect){.op = STACK_NONE, .changed = registers};
+}
+static inline struct stack_effect stack_set(uint8_t reg, uint8_t base, int64_t displacement) {
+    return (struct stack_effect){STACK_SET, reg, base, 0, displacement, 0};
+}
+static inline struct stack_effect stack_load(uint8_t reg, uint8_t base, int64_t displacement) {
+    return (struct stack_effect){STACK_LOAD, reg, base, 0, displacement, 0};
+}
+static inline struct stack_effect stack_store(uint8_t reg, uint8_t base, int64_t displacement,
+                                              uint32_t size) {
+    return (struct stack_effect){STACK_STORE, reg, base, (uint16_t)size, displacement, 0};
+}
+/* Registers that may have another value behind COUNT effects. */
+static inline uint32_t stack_written(const struct stack_effect *effects, size_t count) {
+    uint32_t written = 0;
+    for (const struct stack_effect *e = effects; e < effects + count; e++) {
+        bool sets = e->op == STACK_SET || e->op == STACK_LOAD || e->op == STACK_ALIGN;
+        written |= e->changed | (sets ? UINT32_C(1) << e->reg : 0);
+    }
+    return written;
+}
 
 struct arch {
     uint16_t machine;         /* EM_* */
@@ -224,7 +246,7 @@ struct arch {
     /* Does the instruction at BYTES (SIZE: its own) write the register that lanes hang off? NULL:
      * what they hang off cannot be taken away so. */
     bool (*writes_lane)(const uint8_t *bytes, size_t size);
-    /* Do BYTES, any piece of code, seem to ask the kernel to write it? */
+    /* Do BYTES, any piece of code, seem to ask the kernel to write it? NULL: no code does. */
     bool (*asks_for_lane)(const uint8_t *bytes, size_t size);
     /* Size of the landing instruction at BYTES, 0 when there is none. */
     size_t (*landing)(const uint8_t *bytes, size_t room);

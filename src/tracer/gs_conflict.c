@@ -29,7 +29,8 @@ static bool asks(const char *path, bool program) {
     const struct arch *arch = arch_host();
     if (elf_needs(path, "arch_prctl"))
         return true;
-    return (program || elf_needs(path, "syscall")) && elf_has_code(path, arch->asks_for_lane);
+    return arch->asks_for_lane && (program || elf_needs(path, "syscall")) &&
+           elf_has_code(path, arch->asks_for_lane);
 }
 
 static bool file_asks(const char *path, const struct stat *program) {

@@ -5,14 +5,6 @@
 #include "arch/aarch64/agent.h"
 #include "arch/aarch64/stub.h"
 
-/* The thread pointer, which lanes are found by, is each thread's own in any case: no program takes
- * it away from anybody. */
-static bool asks_for_lane(const uint8_t *bytes, size_t size) {
-    (void)bytes;
-    (void)size;
-    return false;
-}
-
 #include "agent-aarch64.inc"
 
 const struct arch arch_aarch64 = {
@@ -30,7 +22,6 @@ const struct arch arch_aarch64 = {
     .follow = a64_follow,
     .is_return = a64_is_return,
     .is_barred = a64_is_barred,
-    .asks_for_lane = asks_for_lane,
     .landing = a64_landing,
     .sled = a64_sled,
     .relocate = a64_relocate,

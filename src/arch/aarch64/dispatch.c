@@ -26,14 +26,7 @@ static uint8_t form_at(const struct line *line, size_t i) {
 static uint32_t written_by(const struct code_bytes *code) {
     struct stack_effect effects[STACK_MAX_EFFECTS];
     size_t count = a64_stack(code->at, code->size, effects);
-    uint32_t written = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint8_t op = effects[i].op;
-        written |= effects[i].changed;
-        if (op == STACK_SET || op == STACK_LOAD || op == STACK_ALIGN)
-            written |= UINT32_C(1) << effects[i].reg;
-    }
-    return written;
+    return stack_written(effects, count);
 }
 
 /* Which instruction, from number FROM on, wrote REG last; the count if none did. */

@@ -12,26 +12,17 @@ static uint32_t bit(uint8_t reg) { return UINT32_C(1) << reg; }
 /* As a register that 31 is none of. */
 static uint32_t general(uint8_t reg) { return reg == A64_ZERO ? 0 : bit(reg); }
 
-static struct stack_effect set(uint8_t reg, uint8_t base, int64_t displacement) {
-    return (struct stack_effect){
-        .op = STACK_SET, .reg = reg, .base = base, .displacement = displacement};
-}
-
-static struct stack_effect unknown(uint32_t registers) {
-    return (struct stack_effect){.op = STACK_NONE, .changed = registers};
-}
-
 /* add, sub with a constant; with flags, 31 is no stack pointer as their result. */
 static struct stack_effect add_immediate(uint32_t word) {
     bool wide = a64_bits(word, 31, 1), subtracts = a64_bits(word, 30, 1);
     bool flags = a64_bits(word, 29, 1);
     uint8_t rd = a64_rd(word);
     if (flags && rd == A64_ZERO)
-        return unknown(0);
+        return stack_changed(0);
     if (!wide)
-        return unknown(bit(rd));
+        return stack_changed(bit(rd));
     int64_t value = (int64_t)a64_bits(word, 10, 12) << (a64_bits(word, 22, 1) ? 12 : 0);
-    return set(rd, a64_rn(word), subtracts ? -value : value);
+    return stack_set(rd, a64_rn(word), subtracts ? -value : value);
 }
 
 static struct stack_effect logical_immediate(uint32_t word) {
@@ -39,10 +30,10 @@ static struct stack_effect logical_immediate(uint32_t word) {
     uint32_t opc = a64_bits(word, 29, 2);
     uint8_t rd = a64_rd(word), rn = a64_rn(word);
     if (opc == ANDS)
-        return unknown(general(rd));
+        return stack_changed(general(rd));
     if (opc == AND && a64_bits(word, 31, 1) && rn != A64_ZERO)
         return (struct stack_effect){.op = STACK_ALIGN, .reg = rd, .base = rn};
-    return unknown(bit(rd));
+    return stack_changed(bit(rd));
 }
 
 /* mov xd, xm is orr xd, xzr, xm. */
@@ -50,8 +41,8 @@ static struct stack_effect logical_shifted(uint32_t word) {
     bool move = (word & 0xffe0ffe0) == 0xaa0003e0;
     uint8_t rd = a64_rd(word), rm = a64_rm(word);
     if (move && rd != A64_ZERO && rm != A64_ZERO)
-        return set(rd, rm, 0);
-    return unknown(general(rd));
+        return stack_set(rd, rm, 0);
+    return stack_changed(general(rd));
 }
 
 /* Loads and stores at a register plus a constant. */
@@ -59,27 +50,22 @@ static size_t access(uint32_t word, enum a64_form form, struct stack_effect *ret
     struct a64_access a = a64_access_of(word, form);
     size_t n = 0;
     if (a.before)
-        ret[n++] = set(a.base, a.base, a.offset);
+        ret[n++] = stack_set(a.base, a.base, a.offset);
     int64_t at = a.before || a.after ? 0 : a.offset;
     for (uint8_t i = 0; i < a.count; i++, at += a.bytes) {
         uint8_t reg = a.regs[i];
         bool word_of = a.wide && reg != A64_ZERO;
         if (!a.load)
-            ret[n++] = (struct stack_effect){.op = STACK_STORE,
-                                             .reg = word_of ? reg : STACK_NO_REGISTER,
-                                             .base = a.base,
-                                             .size = a.bytes,
-                                             .displacement = at};
+            ret[n++] = stack_store(word_of ? reg : STACK_NO_REGISTER, a.base, at, a.bytes);
         else if (word_of && (reg != a.base || i + 1 == a.count))
-            ret[n++] = (struct stack_effect){
-                .op = STACK_LOAD, .reg = reg, .base = a.base, .displacement = at};
+            ret[n++] = stack_load(reg, a.base, at);
         else
-            ret[n++] = unknown(a.general ? general(reg) : 0);
+            ret[n++] = stack_changed(a.general ? general(reg) : 0);
     }
     if (a.after)
-        ret[n++] = set(a.base, a.base, a.offset);
+        ret[n++] = stack_set(a.base, a.base, a.offset);
     if (!n)
-        ret[n++] = unknown(0);
+        ret[n++] = stack_changed(0);
     return n;
 }
 
@@ -100,24 +86,24 @@ static struct stack_effect simple(uint32_t word, const struct a64_insn *in) {
     case A64_ADD_IMMEDIATE:
         return add_immediate(word);
     case A64_ADD_EXTENDED: /* with flags, 31 is no stack pointer */
-        return unknown(a64_bits(word, 29, 1) ? general(a64_rd(word)) : bit(a64_rd(word)));
+        return stack_changed(a64_bits(word, 29, 1) ? general(a64_rd(word)) : bit(a64_rd(word)));
     case A64_LOGICAL_IMMEDIATE:
         return logical_immediate(word);
     case A64_LOGICAL_SHIFTED:
         return logical_shifted(word);
     case A64_MEMORY:
-        return unknown(written_by_memory(word));
+        return stack_changed(written_by_memory(word));
     case A64_LITERAL:
-        return unknown(a64_bits(word, 26, 1) || word >> 30 == 3 ? 0 : general(a64_rd(word)));
+        return stack_changed(a64_bits(word, 26, 1) || word >> 30 == 3 ? 0 : general(a64_rd(word)));
     case A64_B:
     case A64_IMM19:
     case A64_IMM14:
     case A64_INDIRECT:
     case A64_SIGNED: /* what x30 holds is the same address, signed or not */
     case A64_SIGNED_HERE:
-        return unknown(0);
+        return stack_changed(0);
     default:
-        return unknown(adds_vectors(word) ? bit(a64_rd(word)) : general(a64_rd(word)));
+        return stack_changed(adds_vectors(word) ? bit(a64_rd(word)) : general(a64_rd(word)));
     }
 }
 
@@ -129,7 +115,7 @@ static uint32_t changed_by_calls(void) {
 }
 
 size_t a64_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]) {
-    ret[0] = unknown(UINT32_MAX);
+    ret[0] = stack_changed(UINT32_MAX);
     if (size < A64_BYTES)
         return 1;
     uint32_t word = a64_word(bytes);

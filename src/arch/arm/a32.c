@@ -4,16 +4,7 @@
 
 #include "arch/arm/agent.h"
 
-/* The thread pointer, which lanes are found by, is read-only to programs (TPIDRURO); what the
- * system call set_tls writes there is each thread's own in any case. */
-static bool asks_for_lane(const uint8_t *bytes, size_t size) {
-    (void)bytes;
-    (void)size;
-    return false;
-}
-
-/* No instruction of A32 is asked for where branches land. */
-static size_t landing(const uint8_t *bytes, size_t room) {
+size_t arm_landing(const uint8_t *bytes, size_t room) {
     (void)bytes;
     (void)room;
     return 0;
@@ -45,8 +36,7 @@ const struct arch arch_a32 = {
     .follow = a32_follow,
     .is_return = a32_is_return,
     .is_barred = a32_is_barred,
-    .asks_for_lane = asks_for_lane,
-    .landing = landing,
+    .landing = arm_landing,
     .sled = a32_sled,
     .relocate = a32_relocate,
     .can_call = a32_can_call,

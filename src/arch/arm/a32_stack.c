@@ -10,18 +10,9 @@
 
 static uint32_t bit(unsigned reg) { return UINT32_C(1) << reg; }
 
-static struct stack_effect set(uint8_t reg, uint8_t base, int64_t displacement) {
-    return (struct stack_effect){
-        .op = STACK_SET, .reg = reg, .base = base, .displacement = displacement};
-}
-
-static struct stack_effect unknown(uint32_t registers) {
-    return (struct stack_effect){.op = STACK_NONE, .changed = registers & ~bit(ARM_PC)};
-}
-
-static struct stack_effect stored(uint8_t reg, uint8_t base, int64_t displacement, uint16_t size) {
-    return (struct stack_effect){
-        .op = STACK_STORE, .reg = reg, .base = base, .displacement = displacement, .size = size};
+/* What becomes of the pc is not told so. */
+static struct stack_effect changed(uint32_t registers) {
+    return stack_changed(registers & ~bit(ARM_PC));
 }
 
 /* `bic rd, rn, #mask` of low bits. */
@@ -32,17 +23,17 @@ static bool rounds(const struct a32_data *d) {
 static struct stack_effect data(uint32_t word) {
     struct a32_data d = a32_data_of(word);
     if (!d.has_result)
-        return unknown(0);
+        return changed(0);
     if (d.rd == ARM_PC || a32_is_conditional(word))
-        return unknown(bit(d.rd));
+        return changed(bit(d.rd));
     if (d.opcode == A32_MOV && a32_is_plain(&d) && d.rm != ARM_PC)
-        return set(d.rd, d.rm, 0);
+        return stack_set(d.rd, d.rm, 0);
     bool sum = d.opcode == A32_ADD || d.opcode == A32_SUB;
     if (d.form == A32_FORM_IMMEDIATE && sum && d.rn != ARM_PC)
-        return set(d.rd, d.rn, d.opcode == A32_SUB ? -(int64_t)d.value : (int64_t)d.value);
+        return stack_set(d.rd, d.rn, d.opcode == A32_SUB ? -(int64_t)d.value : (int64_t)d.value);
     if (d.form == A32_FORM_IMMEDIATE && rounds(&d))
         return (struct stack_effect){.op = STACK_ALIGN, .reg = d.rd, .base = d.rn};
-    return unknown(bit(d.rd));
+    return changed(bit(d.rd));
 }
 
 /* What an access may write, when it is not known whether or where. */
@@ -64,12 +55,11 @@ static size_t each_register(const struct a32_access *a, struct stack_effect *ret
         bool known = a->whole && !(reg == a->base && moved) && reg != ARM_PC;
         struct stack_effect e;
         if (!a->load)
-            e = stored(known ? reg : STACK_NO_REGISTER, a->base, at, a->bytes);
+            e = stack_store(known ? reg : STACK_NO_REGISTER, a->base, at, a->bytes);
         else if (a->whole && reg != ARM_PC)
-            e = (struct stack_effect){
-                .op = STACK_LOAD, .reg = reg, .base = a->base, .displacement = at};
+            e = stack_load(reg, a->base, at);
         else
-            e = unknown(bit(reg));
+            e = changed(bit(reg));
         if (a->load && reg == a->base)
             last = e;
         else
@@ -88,18 +78,19 @@ static size_t access(uint32_t word, enum a32_form form, struct stack_effect *ret
     bool leaves = a.load && a.list >> ARM_PC & 1, conditional = a32_is_conditional(word) && !leaves;
     size_t n = 0;
     if (a.indexed || a.base == ARM_PC || (conditional && (a.load || back))) {
-        ret[0] = unknown(general ? written_by(&a) : back ? bit(a.base) : 0);
+        ret[0] = changed(general ? written_by(&a) : back ? bit(a.base) : 0);
         return 1;
     }
     if (general && !conditional)
         n = each_register(&a, ret);
     else if (!a.load)
-        ret[n++] = stored(STACK_NO_REGISTER, a.base, a.offset,
-                          (uint16_t)(general ? a.bytes * __builtin_popcount(a.list) : a.bytes));
+        ret[n++] =
+            stack_store(STACK_NO_REGISTER, a.base, a.offset,
+                        (uint16_t)(general ? a.bytes * __builtin_popcount(a.list) : a.bytes));
     if (back)
-        ret[n++] = set(a.base, a.base, a.moves);
+        ret[n++] = stack_set(a.base, a.base, a.moves);
     if (!n)
-        ret[n++] = unknown(0);
+        ret[n++] = changed(0);
     return n;
 }
 
@@ -109,9 +100,9 @@ static size_t exclusive(uint32_t word, uint8_t fields, struct stack_effect *ret)
     bool two = arm_bits(word, 20, 4) == 0xb; /* ldrexd */
     bool loads = arm_bits(word, 23, 1) && arm_bits(word, 20, 1);
     uint32_t registers = fields & A32_D ? bit(a32_rd(word)) : 0;
-    ret[0] = unknown(registers | (two ? registers << 1 : 0));
+    ret[0] = changed(registers | (two ? registers << 1 : 0));
     if (!loads)
-        ret[1] = stored(STACK_NO_REGISTER, a32_rn(word), 0, MOST);
+        ret[1] = stack_store(STACK_NO_REGISTER, a32_rn(word), 0, MOST);
     return loads ? 1 : 2;
 }
 
@@ -121,8 +112,8 @@ static size_t elements(uint32_t word, struct stack_effect *ret) {
     size_t n = 0;
     bool loads = arm_bits(word, 21, 1);
     if (!loads)
-        ret[n++] = stored(STACK_NO_REGISTER, a32_rn(word), 0, MOST);
-    ret[n++] = unknown(a32_rm(word) == ARM_PC ? 0 : bit(a32_rn(word)));
+        ret[n++] = stack_store(STACK_NO_REGISTER, a32_rn(word), 0, MOST);
+    ret[n++] = changed(a32_rm(word) == ARM_PC ? 0 : bit(a32_rn(word)));
     return n;
 }
 
@@ -146,13 +137,13 @@ static size_t effects_of(uint32_t word, const struct a32_insn *in, struct stack_
     case A32_ELEMENTS:
         return elements(word, ret);
     default:
-        ret[0] = unknown(in->kind == INSN_SYSCALL ? bit(0) : written_fields(word, in->writes));
+        ret[0] = changed(in->kind == INSN_SYSCALL ? bit(0) : written_fields(word, in->writes));
         return 1;
     }
 }
 
 size_t a32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]) {
-    ret[0] = unknown(UINT32_MAX);
+    ret[0] = changed(UINT32_MAX);
     if (size < A32_BYTES)
         return 1;
     uint32_t word = a32_word(bytes);
@@ -212,12 +203,5 @@ bool a32_return_loads_sp(const uint8_t *bytes, size_t size, uint8_t *ret_base, i
 uint32_t a32_written(uint32_t word) {
     struct stack_effect effects[STACK_MAX_EFFECTS];
     size_t count = a32_stack((const uint8_t *)&word, sizeof word, effects);
-    uint32_t written = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint8_t op = effects[i].op;
-        written |= effects[i].changed;
-        if (op == STACK_SET || op == STACK_LOAD || op == STACK_ALIGN)
-            written |= bit(effects[i].reg);
-    }
-    return written;
+    return stack_written(effects, count);
 }

@@ -8,6 +8,9 @@
 
 extern const struct arch arch_a32, arch_t32;
 
+/* Indirect branches may arrive anywhere: `bti` is of Armv8.1-M only, a nop here. Returns 0. */
+size_t arm_landing(const uint8_t *bytes, size_t room);
+
 /* By their DWARF numbers (AADWARF32, 4.1). FP is the frame pointer of A32, FP_T32 that of T32. */
 enum { ARM_FP_T32 = 7, ARM_FP = 11, ARM_IP = 12, ARM_SP = 13, ARM_LR = 14, ARM_PC = 15 };
 /* NZCV, as in the upper four bits of APSR. */

@@ -19,20 +19,6 @@ static bool is_filler(const uint8_t *bytes, size_t room) {
     return room >= T32_HALF && t32_half(bytes) == 0xd4d4;
 }
 
-/* The thread pointer is each thread's own, and programs cannot write it: CP15's c13 c0 3. */
-static bool asks_for_lane(const uint8_t *bytes, size_t size) {
-    (void)bytes;
-    (void)size;
-    return false;
-}
-
-/* Indirect branches may arrive anywhere: `bti` is of Armv8.1-M only, a nop here. */
-static size_t landing(const uint8_t *bytes, size_t room) {
-    (void)bytes;
-    (void)room;
-    return 0;
-}
-
 /* XRay's sleds are A32's (compiler-rt, xray_arm.cpp). */
 static size_t sled(const uint8_t *bytes, size_t room, enum sled_kind kind) {
     (void)bytes;
@@ -79,8 +65,7 @@ const struct arch arch_t32 = {
     .is_return = is_return,
     .is_barred = is_barred,
     .is_filler = is_filler,
-    .asks_for_lane = asks_for_lane,
-    .landing = landing,
+    .landing = arm_landing,
     .sled = sled,
     .relocate = t32_relocate,
     .can_call = t32_can_call,

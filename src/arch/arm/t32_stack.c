@@ -9,32 +9,18 @@
  */
 #include "arch/arm/t32.h"
 
-static struct stack_effect set(uint8_t reg, uint8_t base, int64_t displacement) {
-    return (struct stack_effect){
-        .op = STACK_SET, .reg = reg, .base = base, .displacement = displacement};
-}
-
-static struct stack_effect unknown(uint32_t registers) {
-    return (struct stack_effect){.op = STACK_NONE, .changed = registers};
-}
-
-static struct stack_effect stored(const struct t32_access *a, uint8_t reg, int32_t at,
-                                  uint32_t size) {
-    return (struct stack_effect){
-        .op = STACK_STORE, .reg = reg, .base = a->base, .size = (uint16_t)size, .displacement = at};
-}
-
 static size_t stores(const struct t32_access *a, struct stack_effect *ret) {
     size_t n = 0;
     bool words = a->general && a->bytes == 4;
     if (a->indexed)
         return 0;
     if (!words) {
-        ret[n++] = stored(a, STACK_NO_REGISTER, a->offset, (uint32_t)a->count * a->bytes);
+        ret[n++] =
+            stack_store(STACK_NO_REGISTER, a->base, a->offset, (uint32_t)a->count * a->bytes);
         return n;
     }
     for (uint8_t i = 0; i < a->count; i++)
-        ret[n++] = stored(a, a->regs[i], a->offset + 4 * i, 4);
+        ret[n++] = stack_store(a->regs[i], a->base, a->offset + 4 * i, 4);
     return n;
 }
 
@@ -45,10 +31,9 @@ static size_t loads(const struct t32_access *a, struct stack_effect *ret) {
     struct stack_effect last = {.op = STACK_NONE};
     for (uint8_t i = 0; a->general && i < a->count; i++) {
         uint8_t reg = a->regs[i];
-        struct stack_effect e = unknown(UINT32_C(1) << reg);
+        struct stack_effect e = stack_changed(UINT32_C(1) << reg);
         if (words)
-            e = (struct stack_effect){
-                .op = STACK_LOAD, .reg = reg, .base = a->base, .displacement = a->offset + 4 * i};
+            e = stack_load(reg, a->base, a->offset + 4 * i);
         if (reg == a->base)
             last = e;
         else
@@ -62,11 +47,11 @@ static size_t loads(const struct t32_access *a, struct stack_effect *ret) {
 static size_t access_effects(const struct t32_access *a, struct stack_effect *ret) {
     size_t n = a->load ? loads(a, ret) : stores(a, ret);
     if (a->adds && a->unknown)
-        ret[n++] = unknown(UINT32_C(1) << a->base);
+        ret[n++] = stack_changed(UINT32_C(1) << a->base);
     else if (a->adds)
-        ret[n++] = set(a->base, a->base, a->step);
+        ret[n++] = stack_set(a->base, a->base, a->step);
     if (!n)
-        ret[n++] = unknown(0);
+        ret[n++] = stack_changed(0);
     return n;
 }
 
@@ -81,33 +66,33 @@ static bool is_move(uint32_t word) { return (word & 0xffeff0f0) == 0xea4f0000; }
 
 static struct stack_effect simple(const struct t32 *in) {
     const uint32_t word = in->word;
-    const struct stack_effect other = unknown(t32_written(in));
+    const struct stack_effect other = stack_changed(t32_written(in));
     switch (in->row->form) {
     case T32_ADJUST_SP:
-        return set(ARM_SP, ARM_SP, t32_addend(in));
+        return stack_set(ARM_SP, ARM_SP, t32_addend(in));
     case T32_ADD_SP:
-        return set(t32_low(word, 8), ARM_SP, t32_addend(in));
+        return stack_set(t32_low(word, 8), ARM_SP, t32_addend(in));
     case T32_MOV_HIGH:
         if (t32_reg(word, 3) == ARM_PC || t32_high(word) == ARM_PC)
             return other;
-        return set(t32_high(word), t32_reg(word, 3), 0);
+        return stack_set(t32_high(word), t32_reg(word, 3), 0);
     case T32_MOVS:
-        return set(t32_low(word, 0), t32_low(word, 3), 0);
+        return stack_set(t32_low(word, 0), t32_low(word, 3), 0);
     case T32_ADD_3:
-        return set(t32_low(word, 0), t32_low(word, 3), t32_addend(in));
+        return stack_set(t32_low(word, 0), t32_low(word, 3), t32_addend(in));
     case T32_ADD_8:
-        return set(t32_low(word, 8), t32_low(word, 8), t32_addend(in));
+        return stack_set(t32_low(word, 8), t32_low(word, 8), t32_addend(in));
     case T32_ADD_IMMEDIATE:
     case T32_ADD_PLAIN:
         if (t32_rn(word) == ARM_PC)
             return other;
-        return set(t32_rd(word), t32_rn(word), t32_addend(in));
+        return stack_set(t32_rd(word), t32_rn(word), t32_addend(in));
     case T32_CLEAR_BITS:
         if (!rounds_down(word))
             return other;
         return (struct stack_effect){.op = STACK_ALIGN, .reg = t32_rd(word), .base = t32_rn(word)};
     case T32_SHIFTED:
-        return is_move(word) ? set(t32_rd(word), t32_rm(word), 0) : other;
+        return is_move(word) ? stack_set(t32_rd(word), t32_rm(word), 0) : other;
     default:
         return other;
     }
@@ -132,8 +117,8 @@ static size_t perhaps(const struct t32 *in, struct stack_effect *ret) {
     size_t n = 0;
     bool writes = t32_access_of(in, &a) && !a.load && !a.indexed;
     if (writes) /* through the base as it was before it changed */
-        ret[n++] = stored(&a, STACK_NO_REGISTER, a.offset, (uint32_t)a.count * a.bytes);
-    ret[n++] = unknown(t32_written(in));
+        ret[n++] = stack_store(STACK_NO_REGISTER, a.base, a.offset, (uint32_t)a.count * a.bytes);
+    ret[n++] = stack_changed(t32_written(in));
     return n;
 }
 
@@ -151,7 +136,7 @@ static size_t effects_where(const struct t32_block *block, uint8_t condition,
         bool runs = m->condition == condition || is_call(m->in.kind);
         size_t count = runs ? effects_of(&m->in, more) : perhaps(&m->in, more);
         if (n + count > STACK_MAX_EFFECTS) {
-            ret[0] = unknown(UINT32_MAX);
+            ret[0] = stack_changed(UINT32_MAX);
             return 1;
         }
         memcpy(ret + n, more, count * sizeof *more);
@@ -204,7 +189,7 @@ size_t t32_stack_if(const uint8_t *bytes, size_t size, struct stack_effect ret[S
 size_t t32_stack(const uint8_t *bytes, size_t size, struct stack_effect ret[STACK_MAX_EFFECTS]) {
     struct t32 in = t32_classify(bytes, size);
     struct t32_block block;
-    ret[0] = unknown(UINT32_MAX);
+    ret[0] = stack_changed(UINT32_MAX);
     if (in.row->form == T32_IT)
         return t32_block_at(bytes, size, &block) ? block_effects(&block, ret) : 1;
     return in.kind == INSN_BAD ? 1 : effects_of(&in, ret);

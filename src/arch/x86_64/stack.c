@@ -75,24 +75,16 @@ static struct stack_effect stored(const struct decoded *d) {
     return none;
 }
 
-static struct stack_effect set(uint8_t reg, uint8_t base, int64_t displacement) {
-    return (struct stack_effect){
-        .op = STACK_SET, .reg = reg, .base = base, .displacement = displacement};
-}
-
 static struct stack_effect moved(const struct decoded *d) {
     const ZydisDecodedOperand *to = &d->operands[0], *from = &d->operands[1];
     if (!is_word(to))
         return stored(d);
     uint8_t reg = number_of(to->reg.value);
     if (is_word(from))
-        return set(reg, number_of(from->reg.value), 0);
+        return stack_set(reg, number_of(from->reg.value), 0);
     if (is_plain_memory(from))
-        return (struct stack_effect){.op = STACK_LOAD,
-                                     .reg = reg,
-                                     .base = number_of(from->mem.base),
-                                     .displacement = from->mem.disp.value};
-    return (struct stack_effect){.op = STACK_NONE};
+        return stack_load(reg, number_of(from->mem.base), from->mem.disp.value);
+    return stack_changed(0);
 }
 
 /* add, sub, and with a constant; lea of a plain place. */
@@ -102,25 +94,25 @@ static struct stack_effect computed(const struct decoded *d) {
         return stored(d);
     uint8_t reg = number_of(to->reg.value);
     if (d->in.mnemonic == ZYDIS_MNEMONIC_LEA && is_plain_memory(from))
-        return set(reg, number_of(from->mem.base), from->mem.disp.value);
+        return stack_set(reg, number_of(from->mem.base), from->mem.disp.value);
     if (from->type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
-        return (struct stack_effect){.op = STACK_NONE};
+        return stack_changed(0);
     int64_t value = from->imm.value.s;
     switch (d->in.mnemonic) {
     case ZYDIS_MNEMONIC_ADD:
-        return set(reg, reg, value);
+        return stack_set(reg, reg, value);
     case ZYDIS_MNEMONIC_SUB:
-        return set(reg, reg, -value);
+        return stack_set(reg, reg, -value);
     case ZYDIS_MNEMONIC_AND:
         return (struct stack_effect){.op = STACK_ALIGN, .reg = reg, .base = reg};
     default:
-        return (struct stack_effect){.op = STACK_NONE};
+        return stack_changed(0);
     }
 }
 
 static struct stack_effect pushed(const struct decoded *d) {
     if (d->in.operand_width != WORD_BITS)
-        return (struct stack_effect){.op = STACK_NONE};
+        return stack_changed(0);
     uint8_t reg = is_word(&d->operands[0]) ? number_of(d->operands[0].reg.value) : NO_REG;
     if (d->in.mnemonic != ZYDIS_MNEMONIC_PUSH)
         reg = NO_REG; /* flags */
@@ -130,10 +122,10 @@ static struct stack_effect pushed(const struct decoded *d) {
 static struct stack_effect popped(const struct decoded *d) {
     bool flags = d->in.mnemonic != ZYDIS_MNEMONIC_POP;
     if (d->in.operand_width != WORD_BITS || (!flags && !is_word(&d->operands[0])))
-        return (struct stack_effect){.op = STACK_NONE};
+        return stack_changed(0);
     uint8_t reg = flags ? NO_REG : number_of(d->operands[0].reg.value);
     if (reg == RSP)
-        return (struct stack_effect){.op = STACK_NONE};
+        return stack_changed(0);
     return (struct stack_effect){.op = STACK_POP, .reg = reg};
 }
 
@@ -147,7 +139,7 @@ static bool spoils_speculation(const struct decoded *d) {
 
 static struct stack_effect effect_of(const struct decoded *d) {
     if (spoils_speculation(d))
-        return set(RSP, RSP, 0);
+        return stack_set(RSP, RSP, 0);
     switch (d->in.mnemonic) {
     case ZYDIS_MNEMONIC_MOV:
         return moved(d);
