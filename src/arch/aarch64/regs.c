@@ -10,7 +10,7 @@
 
 #include "arch/aarch64/aarch64.h"
 #include "arch/aarch64/agent.h"
-#include "arch/notices.h"
+#include "arch/interrupted.h"
 #include "arch/rest.h"
 
 enum { CALL_NUMBER = 8, SVC = 0xd4000001 };
@@ -33,21 +33,6 @@ void regs_set_slice(struct regs *regs, const uint64_t values[SLICE_REGISTERS], t
     memcpy(&regs->raw.regs[A64_LR + 1 - SLICE_REGISTERS], values, SLICE_REGISTERS * sizeof *values);
     regs->raw.pc = regs->raw.regs[A64_LR];
     regs->raw.sp = sp;
-}
-
-/* Lanes hang off thread pointers, which every thread has of its own accord. */
-taddr_t regs_lane(const struct regs *regs) {
-    (void)regs;
-    return 0;
-}
-bool regs_lane_taken(const struct regs *regs) {
-    (void)regs;
-    return false;
-}
-bool regs_call_sets_lane(long number, uint64_t argument) {
-    (void)number;
-    (void)argument;
-    return false;
 }
 
 void regs_dwarf(const struct regs *regs, uint64_t ret[REGS_DWARF_COUNT]) {
@@ -99,44 +84,21 @@ bool regs_past_call(const struct regs *regs, struct past_call *ret) {
 /* Up to here the argument's register is as it was. */
 void regs_put_off_call(struct regs *regs) { regs->raw.pc -= A64_BYTES; }
 
-/* Before it lets a tracer see a thread that is on its way back from a call, the kernel has put the
- * registers to the call's beginning where it would be restarted (do_signal()). */
-void regs_finish_restart(struct regs *regs) { (void)regs; }
-
 /* ERESTART* (Linux include/linux/errno.h), seen by nobody. */
 bool regs_seem_to_restart(const struct regs *regs) { return regs->raw.regs[0] + 516 <= 516 - 512; }
 
-/* signal(7), "Interruption by stop signals": these, and sockets that have a timeout. */
 bool regs_is_interrupted(const struct regs *regs) {
-    static const int calls[] = {
-        SYS_epoll_pwait,  SYS_epoll_pwait2,  SYS_rt_sigtimedwait, SYS_semop,  SYS_semtimedop,
-        SYS_io_getevents, SYS_io_pgetevents, SYS_io_uring_enter,  SYS_read,   SYS_readv,
-        SYS_recvfrom,     SYS_recvmsg,       SYS_recvmmsg,        SYS_write,  SYS_writev,
-        SYS_sendto,       SYS_sendmsg,       SYS_sendmmsg,        SYS_accept, SYS_accept4,
-        SYS_connect};
     const struct user_regs_struct *r = &regs->raw;
     struct past_call past;
     if (regs_past_call(regs, &past) && rest_is_looked_for(&past))
         return true;
-    bool found = waits_for_notice(r->regs[CALL_NUMBER], r->regs[1]);
-    for (size_t i = 0; i < sizeof calls / sizeof *calls && !found; i++)
-        found = r->regs[CALL_NUMBER] == (uint64_t)calls[i];
-    return found && (int64_t)r->regs[0] == -4 /* EINTR */;
+    return is_interrupted_by_stops(r->regs[CALL_NUMBER], r->regs[1]) &&
+           (int64_t)r->regs[0] == -4 /* EINTR */;
 }
 
 void regs_call_again(struct regs *regs, uint64_t argument) {
     regs->raw.regs[0] = argument;
     regs->raw.pc -= A64_BYTES;
-}
-
-/* Programs cannot step themselves: the flag is the kernel's and goes with the tracer. */
-bool regs_trap_flag(const struct regs *regs) {
-    (void)regs;
-    return false;
-}
-void regs_set_trap_flag(struct regs *regs, bool set) {
-    (void)regs;
-    (void)set;
 }
 
 /* ---- the agent and stubs ---- */

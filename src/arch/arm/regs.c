@@ -13,7 +13,7 @@
 #include "arch/arm/agent.h"
 #include "arch/arm/psr.h"
 #include "arch/arm/t32.h"
-#include "arch/notices.h"
+#include "arch/interrupted.h"
 #include "arch/rest.h"
 
 enum { CALL_NUMBER = 7, ARGUMENTS = 6 };
@@ -41,21 +41,6 @@ void regs_set_slice(struct regs *regs, const uint64_t values[SLICE_REGISTERS], t
     regs->raw.uregs[ARM_PC] = back & ~UINT32_C(1);
     regs->raw.uregs[ARM_SP] = (uint32_t)sp;
     regs->raw.uregs[PSR] = psr_with_state(psr_of(regs), back & 1);
-}
-
-/* Lanes hang off thread pointers, which every thread has of its own accord. */
-taddr_t regs_lane(const struct regs *regs) {
-    (void)regs;
-    return 0;
-}
-bool regs_lane_taken(const struct regs *regs) {
-    (void)regs;
-    return false;
-}
-bool regs_call_sets_lane(long number, uint64_t argument) {
-    (void)number;
-    (void)argument;
-    return false;
 }
 
 void regs_dwarf(const struct regs *regs, uint64_t ret[REGS_DWARF_COUNT]) {
@@ -124,69 +109,23 @@ static void step_back(struct regs *regs) {
 /* Up to here the argument's register is as it was. */
 void regs_put_off_call(struct regs *regs) { step_back(regs); }
 
-/* Before it lets a tracer see a thread that is on its way back from a call, the kernel has put the
- * registers to the call's beginning where it would be restarted (do_signal()); if pc has not
- * changed behind that it does the same without leaving the kernel. */
-void regs_finish_restart(struct regs *regs) { (void)regs; }
-
 /* ERESTART* (Linux include/linux/errno.h), seen by nobody. */
 bool regs_seem_to_restart(const struct regs *regs) {
     return (uint32_t)regs->raw.uregs[0] + 516 <= 516 - 512;
 }
 
-/* signal(7), "Interruption by stop signals": these, and sockets that have a timeout. */
 bool regs_is_interrupted(const struct regs *regs) {
-    static const int calls[] = {SYS_epoll_wait,
-                                SYS_epoll_pwait,
-                                SYS_epoll_pwait2,
-                                SYS_rt_sigtimedwait,
-                                SYS_rt_sigtimedwait_time64,
-                                SYS_semop,
-                                SYS_semtimedop,
-                                SYS_semtimedop_time64,
-                                SYS_io_getevents,
-                                SYS_io_pgetevents,
-                                SYS_io_pgetevents_time64,
-                                SYS_io_uring_enter,
-                                SYS_read,
-                                SYS_readv,
-                                SYS_recv,
-                                SYS_recvfrom,
-                                SYS_recvmsg,
-                                SYS_recvmmsg,
-                                SYS_recvmmsg_time64,
-                                SYS_write,
-                                SYS_writev,
-                                SYS_send,
-                                SYS_sendto,
-                                SYS_sendmsg,
-                                SYS_sendmmsg,
-                                SYS_accept,
-                                SYS_accept4,
-                                SYS_connect};
     const struct user_regs *r = &regs->raw;
     struct past_call past;
     if (regs_past_call(regs, &past) && rest_is_looked_for(&past))
         return true;
-    bool found = waits_for_notice(r->uregs[CALL_NUMBER], r->uregs[1]);
-    for (size_t i = 0; i < sizeof calls / sizeof *calls && !found; i++)
-        found = r->uregs[CALL_NUMBER] == (unsigned long)calls[i];
-    return found && (int32_t)r->uregs[0] == -4 /* EINTR */ && (int32_t)r->uregs[ORIGINAL_R0] != -1;
+    return is_interrupted_by_stops(r->uregs[CALL_NUMBER], r->uregs[1]) &&
+           (int32_t)r->uregs[0] == -4 /* EINTR */ && (int32_t)r->uregs[ORIGINAL_R0] != -1;
 }
 
 void regs_call_again(struct regs *regs) {
     regs->raw.uregs[0] = regs->raw.uregs[ORIGINAL_R0];
     step_back(regs);
-}
-
-/* There is no flag for it. */
-bool regs_trap_flag(const struct regs *regs) {
-    (void)regs;
-    return false;
-}
-void regs_set_trap_flag(struct regs *regs, bool set) {
-    (void)regs;
-    (void)set;
 }
 
 /* ---- the agent and stubs ---- */

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
-#include "arch/notices.h"
+#include "arch/interrupted.h"
 #include "arch/rest.h"
 #include "arch/x86_64/stub.h"
 
@@ -126,13 +126,6 @@ void regs_finish_restart(struct regs *regs) {
 }
 
 bool regs_restart_interrupted(struct regs *regs) {
-    /* signal(7), "Interruption by stop signals": these, and sockets that have a timeout. */
-    static const int calls[] = {
-        SYS_epoll_wait, SYS_epoll_pwait,  SYS_epoll_pwait2,  SYS_rt_sigtimedwait, SYS_semop,
-        SYS_semtimedop, SYS_io_getevents, SYS_io_pgetevents, SYS_io_uring_enter,  SYS_read,
-        SYS_readv,      SYS_recvfrom,     SYS_recvmsg,       SYS_recvmmsg,        SYS_write,
-        SYS_writev,     SYS_sendto,       SYS_sendmsg,       SYS_sendmmsg,        SYS_accept,
-        SYS_accept4,    SYS_connect};
     struct user_regs_struct *r = &regs->raw;
     struct past_call past;
     if (regs_past_call(regs, &past) && rest_is_looked_for(&past)) {
@@ -141,9 +134,7 @@ bool regs_restart_interrupted(struct regs *regs) {
     }
     if ((int64_t)r->rax != -4 /* EINTR */)
         return false;
-    bool found = waits_for_notice(r->orig_rax, r->rsi);
-    for (size_t i = 0; i < sizeof calls / sizeof *calls && !found; i++)
-        found = (int64_t)r->orig_rax == calls[i];
+    bool found = is_interrupted_by_stops(r->orig_rax, r->rsi);
     if (found)
         r->rax = (uint64_t)-ERESTARTNOHAND;
     return found;
@@ -159,7 +150,7 @@ bool regs_restart_interrupted_32(struct regs *regs) {
     struct user_regs_struct *r = &regs->raw;
     if ((int32_t)r->rax != -4 /* EINTR */)
         return false;
-    bool found = r->orig_rax == IOCTL && waits_for_notice(SYS_ioctl, (uint32_t)r->rcx);
+    bool found = r->orig_rax == IOCTL && is_notification_wait(SYS_ioctl, (uint32_t)r->rcx);
     for (size_t i = 0; i < sizeof calls / sizeof *calls && !found; i++)
         found = r->orig_rax == calls[i];
     if (found)

@@ -1,11 +1,44 @@
 /*
- * The rest of a call on hosts where no register is free behind a call by which the agent could come
- * back (AArch64, 32-bit Arm): a signal frame brings all of them back. It stands in the thread's
- * lane, to which a register leads that no call takes an argument in.
+ * What AArch64 and 32-bit Arm have in common as hosts. Stubs find lanes by thread pointers
+ * (wire/keys.h). No register is free behind a system call by which the agent could come back from
+ * its rest: a signal frame brings all registers back. It stands in the thread's lane, to which a
+ * register leads that no call takes an argument in.
  */
 #include "arch/rest.h"
 
 #include "arch/agent.h"
+
+/* Every thread has a thread pointer of its own. */
+taddr_t regs_lane(const struct regs *regs) {
+    (void)regs;
+    return 0;
+}
+bool regs_lane_taken(const struct regs *regs) {
+    (void)regs;
+    return false;
+}
+bool regs_call_sets_lane(long number, uint64_t argument) {
+    (void)number;
+    (void)argument;
+    return false;
+}
+
+/* Programs cannot step themselves: there is no flag, or it is the kernel's. */
+bool regs_trap_flag(const struct regs *regs) {
+    (void)regs;
+    return false;
+}
+void regs_set_trap_flag(struct regs *regs, bool set) {
+    (void)regs;
+    (void)set;
+}
+
+/* Before a tracer sees a thread that is on its way back from a call, the kernel has put the
+ * registers to the call's beginning where it would be restarted (do_signal()). 32-bit Arm does the
+ * same without leaving the kernel, unless pc has changed since. */
+void regs_finish_restart(struct regs *regs) { (void)regs; }
+
+/* ---- the rest of a system call ---- */
 
 static const int64_t NOT_BEGUN = -512; /* −ERESTARTSYS */
 
