@@ -28,10 +28,9 @@ static void show_pauses(pid_t pid, const struct session_result *r) {
     figure_time(attach, r->attach_ns);
     figure_time(leave, r->leave_ns);
     if (r->leave_ns)
-        say_note("process %d: stood for %s when it was attached to, for %s when it was left", pid,
-                 attach, leave);
+        say_note("process %d: stopped for %s at attach, for %s at leave", pid, attach, leave);
     else
-        say_note("process %d: stood for %s when it was attached to; it has ended", pid, attach);
+        say_note("process %d: stopped for %s at attach; it has ended", pid, attach);
 }
 
 /* Launchers (java) and programs that wait have hardly any calls of their own; what is stopped has

@@ -23,9 +23,9 @@ static const char *end_note(uint32_t end) {
     static const char *const notes[] = {[CHAIN_NONE] = "not recorded",
                                         [CHAIN_WHOLE] = "",
                                         [CHAIN_CUT] = "more of the stack was not copied",
-                                        [CHAIN_LIMITED] = "more were not asked for",
-                                        [CHAIN_LOST] = "its caller cannot be told",
-                                        [CHAIN_MISSED] = "no room in the ring"};
+                                        [CHAIN_LIMITED] = "the limit of callers is reached",
+                                        [CHAIN_LOST] = "its caller is not known",
+                                        [CHAIN_MISSED] = "the ring had no room"};
     return end < sizeof notes / sizeof *notes ? notes[end] : notes[CHAIN_LOST];
 }
 

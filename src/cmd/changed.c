@@ -55,7 +55,7 @@ void changed_print_end(const struct view *view) {
     changes_show(&c, s->filter, s->reader);
     figure_time(time, changes_paused_ns(&c));
     if (c.pauses)
-        printf("%zu pause%s, %s in all: what was called then is not in the trace\n", c.pauses,
+        printf("%zu pause%s, %s in all: calls made then are not in the trace\n", c.pauses,
                plural(c.pauses), time);
     if (c.choices)
         printf("the filter was changed %zu time%s: calls count only while their function was "

@@ -11,7 +11,7 @@
 static bool understand(const struct options *options, int argc, char **argv, uint32_t *ret_pid,
                        struct request *ret) {
     if (!value_number(argv[0], ret_pid) || *ret_pid > INT32_MAX) {
-        say_error("%s: is not a process id: it is that of the recorded program", argv[0]);
+        say_error("%s: is not a process id: give that of the recorded program", argv[0]);
         return false;
     }
     if (argc < 2) {
@@ -20,7 +20,7 @@ static bool understand(const struct options *options, int argc, char **argv, uin
     }
     ret->command = request_command(argv[1]);
     if (ret->command == REQUEST_COMMANDS) {
-        say_error("ctl: %s: is no command: give pause, resume, filter, snapshot, status or stop",
+        say_error("ctl: %s: is not a command: give pause, resume, filter, snapshot, status or stop",
                   argv[1]);
         return false;
     }

@@ -26,6 +26,6 @@ int cmd_detach(struct options *options, int argc, char **argv) {
         return STATUS_FAILED;
     }
     if (!found)
-        say_note("process %u: nothing of a spoor is in it", pid);
+        say_note("process %u: has nothing of spoor in it", pid);
     return STATUS_OK;
 }

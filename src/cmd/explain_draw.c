@@ -223,10 +223,10 @@ static void draw_parts(struct drawing *d, const struct plan_function *f) {
 static void print_legend(const struct drawing *d) {
     static const char *const meanings[TIER_COUNT] = {
         [TIER_PAD] = "a jump in nops that the compiler left for it.",
-        [TIER_JUMP] = "a jump over the bytes in brackets; what the bar marks runs elsewhere.",
+        [TIER_JUMP] = "a jump over the bytes in brackets; code with a bar runs elsewhere.",
         [TIER_HOP] = "a short jump to a hole nearby that holds the long one.",
-        [TIER_PUN] = ("a jump whose last bytes are those behind the brackets; where it leads is "
-                      "decided when the file is loaded."),
+        [TIER_PUN] = ("a jump that shares the bytes behind the brackets with the next instruction; "
+                      "its target is chosen when the file is loaded."),
         [TIER_TRAP] = ("a breakpoint, as the function is named in full: each hit stops its thread, "
                        "which costs thousands of times what a jump does.")};
     enum { INDENT = 26 };

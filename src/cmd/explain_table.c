@@ -99,9 +99,10 @@ static void print_refusals(const struct totals *t, unsigned width) {
 static void print_hint(const struct totals *t, unsigned width) {
     if (!t->trappable)
         return;
-    AUTO_FREE char *text = mem_printf("%zu of those refused can be traced by a trap, at a price: "
-                                      "name them in full with -F.",
-                                      t->trappable);
+    AUTO_FREE char *text =
+        mem_printf("%zu of the refused functions can be traced by a trap, at a price: "
+                   "name them in full with -F.",
+                   t->trappable);
     printf("\n  ");
     explain_wrapped(text, 2, width);
 }

@@ -260,7 +260,7 @@ static void print_callers(const struct trace_reader *r) {
         return;
     printf("%-11s%u chains of %u functions", "callers", chains, trace_reader_place_count(r));
     if (missed)
-        printf("; of %ju entr%s none: the ring had no room", missed, missed == 1 ? "y" : "ies");
+        printf("; %ju entr%s without: the ring had no room", missed, missed == 1 ? "y" : "ies");
     printf("\n");
 }
 
@@ -268,7 +268,7 @@ static void print_events(const struct trace_reader *r) {
     struct trace_counts c = trace_reader_counts(r);
     char text[FIGURE_ROOM];
     printf("%-11sentries %ju, exits %ju, lost %ju%s\n", "events", c.entries, c.exits, c.lost,
-           trace_reader_complete(r) ? "" : " (that are known of: the recording did not end)");
+           trace_reader_complete(r) ? "" : " (as far as known: the recording did not end)");
     size_t threads;
     uint64_t before = count_before(r, &threads);
     if (before)

@@ -17,9 +17,8 @@ const struct command commands[COMMAND_COUNT] = {
     [COMMAND_CTL] = {"ctl", "PID pause|resume|filter|snapshot|status|stop",
                      "control a recording: pause it, change its filter, end it", STATUS_USAGE,
                      "PID", 2},
-    [COMMAND_DETACH] = {"detach", "PID",
-                        "remove from a process what a spoor that was killed has left", STATUS_USAGE,
-                        "PID", 1},
+    [COMMAND_DETACH] = {"detach", "PID", "remove from a process what a killed spoor has left in it",
+                        STATUS_USAGE, "PID", 1},
     [COMMAND_REPLAY] = {"replay", "[TRACE]", "show every call, indented, with its duration",
                         STATUS_USAGE, NULL, 1},
     [COMMAND_REPORT] = {"report", "[TRACE]", "show a table of functions: calls and times",
@@ -84,19 +83,20 @@ const struct option_spec option_table[] = {
     {CALL_VIEWS, 'N', OPTION_FILTER, "notrace", "PATTERN",
      "Hide functions that match PATTERN. Repeatable; wins over -F.", AT(shown.filter), NULL},
     {RECORDERS, 'M', OPTION_FILTER, "module", "GLOB",
-     "Trace functions of modules (the executable, shared libraries) whose file name matches GLOB, "
-     "also of those loaded later; '*' is all of them, libc and the dynamic linker included. "
+     "Trace functions of modules (the executable, shared libraries) whose file name matches GLOB. "
+     "This includes modules that are loaded later. '*' is all modules, libc and the dynamic linker "
+     "included. "
      "Repeatable. Default: each process's main executable.",
      AT(record.filter), NULL},
     {ONLY(CTL), 'M', OPTION_FILTER, "module", "GLOB",
-     "With filter: trace functions of modules whose file name matches GLOB, also of those loaded "
-     "later; '*' is all of them. Repeatable. Default: each process's main executable.",
+     "With filter: trace functions of modules whose file name matches GLOB, including modules that "
+     "are loaded later. '*' is all modules. Repeatable. Default: each process's main executable.",
      AT(record.filter), NULL},
     {RECORDERS, 0, OPTION_SET, "libcalls", NULL,
-     "Trace the calls that each process's main executable makes into libraries, of functions that "
-     "it imports (with dlsym: of all exported ones), and not its own functions. Those of modules "
-     "that -M, or MODULE! in -F, names are traced besides; -F without MODULE! chooses among "
-     "library calls too.",
+     "Trace the calls that each process's main executable makes into libraries, not its own "
+     "functions. These are calls of functions that it imports, or of all exported functions if it "
+     "imports dlsym. -M, or MODULE! in -F, adds the functions of a module. -F without MODULE! "
+     "chooses among library calls, too.",
      AT(record.libcalls), NULL},
     {CALL_VIEWS, 'M', OPTION_FILTER, "module", "GLOB",
      "Show only functions of modules whose file name matches GLOB. Repeatable.", AT(shown.filter),
@@ -115,33 +115,37 @@ const struct option_spec option_table[] = {
      AT(shown.threshold_ns), NULL},
 
     {RECORDERS, 0, OPTION_STACKS, "stack", "N|PATTERN",
-     "Record who called, at each entry: up to N callers, traced or not. With PATTERN (as for "
-     "--filter) only of functions that match it; may be given for several, and once with N. "
-     "Default: 32 callers, of all traced functions.",
+     "Record the callers at each entry: up to N, traced or not. PATTERN (as for --filter) limits "
+     "this to matching functions. Repeatable with PATTERN, and once with N. Default: 32 callers, "
+     "of "
+     "all traced functions.",
      AT(record.stacks), NULL},
     {RECORDERS, 0, OPTION_CHOICE, "overflow", NULL,
-     "What a thread does whose ring is full: wait for spoor, drop the event and count it, or "
-     "overwrite the oldest. Default: wait for record, drop for attach.",
+     "What a thread with a full ring does: wait for spoor, drop the event and count it, or "
+     "overwrite "
+     "the oldest event. Default: wait for record, drop for attach.",
      AT(record.overflow), "wait|drop|overwrite"},
     {RECORDERS, 0, OPTION_TRIGGER, "trigger", "FUNC[>TIME]",
-     "Write a snapshot, FILE.1 and so on, of what the rings hold when a traced function that "
-     "matches FUNC (a pattern as for --filter) is entered or, with >TIME, when a call of it ends "
-     "that took longer. Repeatable; implies --overflow=overwrite.",
+     "Write a snapshot of what the rings hold to FILE.1 and so on. The trigger is the entry of a "
+     "traced function that matches FUNC (a pattern as for --filter); with >TIME, the end of a call "
+     "of it that took longer. Repeatable; implies --overflow=overwrite.",
      AT(record.triggers), NULL},
     {RECORDERS, 0, OPTION_NUMBER, "snapshots", "N",
-     "Let triggers cause N snapshots at most. Default: 100.", AT(record.snapshot_limit), NULL},
+     "Let triggers make at most N snapshots. Default: 100.", AT(record.snapshot_limit), NULL},
     {RECORDERS, 0, OPTION_TIME, "snapshot-gap", "TIME",
-     "Let at least TIME pass between a snapshot and the next that a trigger causes; what fires "
-     "sooner only counts. Default: 100ms.",
+     "Let at least TIME pass between a snapshot and the next one by a trigger. A trigger that "
+     "fires "
+     "sooner is only counted. Default: 100ms.",
      AT(record.snapshot_gap_ns), NULL},
     {RECORDERS, 0, OPTION_SIZE, "buffer", "SIZE",
      "The size of each thread's ring: 64K, 1M; rounded up to a power of two from 4K to 1G. "
-     "Default: 2M; 512K where programs have 32 bits.",
+     "Default: "
+     "2M; 512K for 32-bit programs.",
      AT(record.ring_bytes), NULL},
     {RECORDERS, 0, OPTION_NUMBER, "trap-limit", "N",
-     "Functions that only a breakpoint serves get one when -F names them in full; take it away "
-     "from "
-     "those that come to it more than N times within a second. Default: 5000.",
+     "Remove the breakpoint of a function that hits it more than N times within a second. Only "
+     "functions that nothing else serves, and that -F names in full, have breakpoints. Default: "
+     "5000.",
      AT(record.trap_limit), NULL},
     {RECORDERS | ONLY(EXPLAIN), 0, OPTION_CHOICE, "tier", NULL, NULL, AT(record.tier),
      "any|pad|jump|hop|pun|trap"},
@@ -150,23 +154,23 @@ const struct option_spec option_table[] = {
     {RECORDERS, 0, OPTION_CLEAR, "no-follow", NULL,
      "Trace the first process only; its children run untouched.", AT(record.follow), NULL},
     {ONLY(ATTACH), 'p', OPTION_NUMBER, "pid", "PID",
-     "The process to trace; may be given as operand instead.", AT(pid), NULL},
+     "The process to trace. It may be an operand instead.", AT(pid), NULL},
     {ONLY(ATTACH), 0, OPTION_WAIT, "duration", "TIME",
-     "Detach after TIME: 500ms, 2s; a plain number is seconds. Default: when interrupted, or when "
-     "the process ends.",
+     "Detach after TIME: 500ms, 2s; a plain number is seconds. Default: detach when interrupted, "
+     "or "
+     "when the process ends.",
      AT(record.duration_ns), NULL},
     {ONLY(ATTACH), 0, OPTION_NUMBER, "events", "N",
      "Detach when about N events (entries and exits) have been recorded.", AT(record.events), NULL},
     {RECORDERS, 'q', OPTION_SET, "quiet", NULL, "Print errors only, no summary.", AT(quiet), NULL},
     {ONLY(EXPLAIN), 'v', OPTION_TALLY, "verbose", NULL,
-     "List every function, not only how many there are of each tier and reason.", AT(verbose),
-     NULL},
+     "List every function, not only the numbers of each tier and reason.", AT(verbose), NULL},
     {ONLY(DETACH), 'q', OPTION_SET, "quiet", NULL, "Print errors only.", AT(quiet), NULL},
     {RECORDERS, 'v', OPTION_TALLY, "verbose", NULL,
-     "Tell on standard error what is done; twice for more.", AT(verbose), NULL},
+     "Print on standard error what spoor does. Twice: print more.", AT(verbose), NULL},
 
     {ONLY(REPLAY), 0, OPTION_SET, "stack", NULL,
-     "Show who called, as record --stack has found it, below each entry.", AT(replay.stacks), NULL},
+     "Show the callers that record --stack has found below each entry.", AT(replay.stacks), NULL},
     {ONLY(REPLAY), 0, OPTION_SET, "time", NULL,
      "Begin each line with the time since the trace's start.", AT(replay.time), NULL},
     {ONLY(REPORT), 0, OPTION_CHOICE, "sort", "COLUMN",
@@ -174,47 +178,46 @@ const struct option_spec option_table[] = {
      "p50, p99, unwound, share, function, module or tier. Default: total.",
      AT(report.sort), COLUMNS},
     {ONLY(REPORT), 0, OPTION_CHOICES, "columns", "COLUMN,...",
-     "The columns to print, in this order; names as for --sort. Default: calls, total, self, min, "
+     "Print these columns in this order. Names are those of --sort. Default: calls, total, self, "
+     "min, "
      "max, p50, p99, function.",
      AT(report.columns), COLUMNS},
     {ONLY(REPORT), 0, OPTION_NUMBER, "limit", "N", "Print the first N rows only.", AT(report.limit),
      NULL},
-    {ONLY(REPORT), 0, OPTION_SET, "by-module", NULL, "One table for each module.",
+    {ONLY(REPORT), 0, OPTION_SET, "by-module", NULL, "Print one table for each module.",
      AT(report.by_module), NULL},
-    {ONLY(REPORT), 0, OPTION_SET, "by-thread", NULL, "One table for each thread.",
+    {ONLY(REPORT), 0, OPTION_SET, "by-thread", NULL, "Print one table for each thread.",
      AT(report.by_thread), NULL},
 
     {ONLY(REPORT), 0, OPTION_SET, "stack", NULL,
-     "A row for each function and each chain of callers that record --stack has found for it.",
+     "Print a row for each function and each chain of callers that record --stack has found.",
      AT(report.by_stack), NULL},
 
     {CALL_VIEWS, 0, OPTION_TIME, "since", "TIME",
-     "Show calls from TIME after the trace's start on.", AT(shown.since_ns), NULL},
-    {CALL_VIEWS, 0, OPTION_TIME, "until", "TIME", "Show calls up to TIME after the trace's start.",
-     AT(shown.until_ns), NULL},
+     "Show calls from TIME on, counted from the trace's start.", AT(shown.since_ns), NULL},
+    {CALL_VIEWS, 0, OPTION_TIME, "until", "TIME",
+     "Show calls up to TIME, counted from the trace's start.", AT(shown.until_ns), NULL},
     {CALL_VIEWS, 0, OPTION_NUMBER, "tid", "TID", "Show only the thread TID.", AT(shown.tid), NULL},
     {ONLY(UNWIND), 0, OPTION_STRING, "regs", "NAME=VALUE,...",
-     "The registers, pc and sp at least; what is missing is not needed for every stack. "
-     "Hexadecimal "
-     "values begin with 0x.",
+     "The registers: at least pc and sp. Some stacks need more. Hexadecimal values begin with 0x.",
      AT(image.registers), NULL},
     {ONLY(UNWIND), 0, OPTION_STRINGS, "stack", "FILE",
-     "The dump, from the stack pointer on or from below; - is standard input. Raw bytes, Intel "
-     "HEX, "
-     "or hexadecimal text as gdb (x/64xw $sp), xxd, hexdump or a fault handler prints it. "
-     "Repeatable.",
+     "The dump of the stack. It begins at the stack pointer or below; - is standard input. Its "
+     "form "
+     "is raw bytes, Intel HEX, or hexadecimal text of gdb (x/64xw $sp), xxd, hexdump or a fault "
+     "handler. Repeatable.",
      AT(image.stacks), NULL},
     {ONLY(UNWIND), 0, OPTION_ADDRESS, "stack-base", "ADDR",
-     "The dump's first byte was at ADDR. Default: what its lines say; without addresses, or with "
-     "such that count from 0, the stack pointer.",
+     "The dump's first byte was at ADDR. Default: the addresses in its lines; if there are none, "
+     "or "
+     "they count from 0, the stack pointer.",
      AT(image.stack_base), NULL},
     {ONLY(SYMBOLIZE) | ONLY(UNWIND), 0, OPTION_ADDRESS, "base", "ADDR",
-     "The image is loaded at ADDR (its lowest page, as maps show it). Default: where it was linked "
-     "to.",
+     "The image is loaded at ADDR (its lowest page, as maps show it). Default: its link address.",
      AT(image.base), NULL},
     {ONLY(SYMBOLIZE), 'r', OPTION_SET, "return", NULL,
-     "All addresses are where calls return to: show the calls, not what comes after them. In a "
-     "log this is so behind #1, #2 and so on, and behind lr, x30 and r14.",
+     "Take all addresses for return addresses: show the calls, not the code after them. In a log, "
+     "addresses behind #1, #2 and so on, and behind lr, x30 and r14, are return addresses anyway.",
      AT(image.returns), NULL},
 
     {TABLES | ONLY(SYMBOLIZE) | ONLY(UNWIND), 0, OPTION_SET, "json", NULL, "Print JSON.",

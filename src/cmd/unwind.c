@@ -82,7 +82,7 @@ static int open_image(struct unwind *u, const char *path, struct err *err) {
     u->program.machine = offline_machine(lineinfo_machine(u->program.info));
     if (!u->program.machine)
         return err_set(err, ENOTSUP, "foreign-machine",
-                       "%s: is of a machine that spoor cannot unwind: it can Arm, AArch64 and "
+                       "%s: its machine is not supported: spoor unwinds Arm, AArch64 and "
                        "x86-64",
                        path);
     if (u->options->image.base != NO_BASE)

@@ -65,7 +65,7 @@ def test(spoor, command):
             check(done.status == 0 and not done.stderr, f"{changes}: detach ends with {done}")
             check_left(pid, before)
         done = detach(spoor, pid)
-        check(done.status == 0 and b"nothing of a spoor" in done.stderr, f"a clean process: {done}")
+        check(done.status == 0 and b"nothing of spoor" in done.stderr, f"a clean process: {done}")
         kill_at_work(spoor, pid, [])
         info = attach_until_seen(spoor, pid, "-M", "*")
         check(info["events"]["entry"] > 0, "attach after a kill sees nothing")

@@ -17,7 +17,7 @@ import time
 from attach import (SKIP, Failure, Spoor, attach, check, check_left, code_of, main, private_text, running,
                     shows_its_files)
 
-STOOD = re.compile(r"stood for ([0-9.]+) +(\w+) when it was attached to, for ([0-9.]+) +(\w+)")
+STOOD = re.compile(r"stopped for ([0-9.]+) +(\w+) at attach, for ([0-9.]+) +(\w+)")
 MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1e3}
 PACE = r"(?:(\d+) of (\d+) threads a second\n)?"
 MOST_PRIVATE_KB = os.sysconf("SC_PAGESIZE") // 1024  # the page from which the first remote call is made

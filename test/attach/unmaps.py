@@ -52,7 +52,7 @@ def refuse_each(spoor, strike, pid, after_kill):
         check(done.status == 1 and done.stderr.count(b"cannot be unmapped") == 1, what)
         check(dict(own_code(pid)) == own, f"{what}: its code is not what it was")
         again = run([spoor.path, "detach", str(pid)])
-        check(again.status == 0 and b"nothing of a spoor" not in again.stderr, f"{what}; once more: {again}")
+        check(again.status == 0 and b"nothing of spoor" not in again.stderr, f"{what}; once more: {again}")
         check_left(pid, before)
     return MOST
 

@@ -83,7 +83,7 @@ class Explain(unittest.TestCase):
                          r"tail: jump\n\| +401043  \[74 cb\] +jz 0x401010\n")
         text = self.explain("-F", "first_call")
         self.assertRegex(text, r"return: pun\n\| +40104d  \[c3\] ")
-        self.assertIn("where it leads is decided when the file is loaded", text)
+        self.assertIn("its target is chosen when the file is loaded", text)
 
     def test_drawing_of_refused_functions(self):
         text = self.explain("-F", "loopin?")
@@ -107,7 +107,7 @@ class Explain(unittest.TestCase):
             self.assertEqual(seen - {"none"}, {tier})
 
     def test_hint_about_traps(self):
-        self.assertIn("1 of those refused can be traced by a trap", self.explain())
+        self.assertIn("1 of the refused functions can be traced by a trap", self.explain())
         self.assertNotIn("by a trap", self.explain("-F", "looping"))
 
     def test_drawing_of_a_moved_call(self):

@@ -193,7 +193,7 @@ class Unwind(unittest.TestCase):
         with open(self.image, "rb") as f:
             image = f.read()
         other = self.write("other", image[:18] + struct.pack("<H", 94) + image[20:])
-        self.refused(1, f"{other}: is of a machine that spoor cannot unwind: it can Arm, AArch64 and x86-64",
+        self.refused(1, f"{other}: its machine is not supported: spoor unwinds Arm, AArch64 and x86-64",
                      other, good, "--stack", stack)
 
 

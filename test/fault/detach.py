@@ -243,7 +243,7 @@ def children_of(pid):
 
 def check_nothing(spoor, pid, what):
     done = run([spoor.path, "detach", str(pid)])
-    check(done.status == 0 and b"nothing of a spoor" in done.stderr, f"{what}: {done}")
+    check(done.status == 0 and b"nothing of spoor" in done.stderr, f"{what}: {done}")
 
 
 def test(subject):

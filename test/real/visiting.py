@@ -23,7 +23,7 @@ from attach import Spoor, main, run, traces_of_us
 
 LEAST_RATE = 0.5    # of the twin's; the machine may be noisy
 PERIODS, MOST_PERIODS = 5, 25
-STOOD = re.compile(r"stood for ([0-9.]+) +(\w+) when it was attached to(?:, for ([0-9.]+) +(\w+))?")
+STOOD = re.compile(r"stopped for ([0-9.]+) +(\w+) at attach(?:, for ([0-9.]+) +(\w+))?")
 UNITS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1, "s": 1e3}
 
 

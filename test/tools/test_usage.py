@@ -49,8 +49,8 @@ class Usage(unittest.TestCase):
     def test_operands_of_ctl(self):
         self.refused(2, "ctl: an operand is missing (PID): try 'spoor ctl --help'", "ctl")
         self.refused(2, "ctl: no command: give pause, resume, filter, snapshot, status or stop", "ctl", "1")
-        self.refused(2, "x: is not a process id: it is that of the recorded program", "ctl", "x", "pause")
-        self.refused(2, "ctl: halt: is no command: give pause, resume, filter, snapshot, status or stop",
+        self.refused(2, "x: is not a process id: give that of the recorded program", "ctl", "x", "pause")
+        self.refused(2, "ctl: halt: is not a command: give pause, resume, filter, snapshot, status or stop",
                      "ctl", "1", "halt")
         self.refused(2, "ctl: pause: takes no options: -F, -N and -M go with 'filter'", "ctl", "1", "pause",
                      "-F", "f")

@@ -28,7 +28,7 @@ class Words(unittest.TestCase):
         self.assertIn(why, result.stdout)
 
     def test_width_of_documents(self):
-        for path in ("README.md", "doc/a.md", "man/record.in"):
+        for path in ("README.md", "doc/a.md", "man/record.in", "man/a.3"):
             self.passes(path, "é" * 100 + "\n")
             self.fails(path, "\n" + "x" * 101 + "\n", f"{path}:2: 101 columns, more than 100")
         self.passes("src/a.c", "/* " + "x" * 101 + " */\n")
