@@ -11,9 +11,9 @@
 
 enum { PATIENCE_S = 120 }; /* planning what a new filter chooses may take long */
 
-/* Anybody could listen there: only our user and, for root, whoever the process belongs to is
- * believed. Whom root records only root may ask: so nothing is sent that is not read before it is
- * refused, or the refusal would be lost with it. */
+/* Any process could listen at the address. A listener of this user is trusted; root also trusts the
+ * user of process PID. Only root may control a recording of root: so nothing is sent before this
+ * check, or a refusal would be lost with it. */
 static bool is_trusted(int fd, pid_t pid) {
     struct ucred peer;
     socklen_t size = sizeof peer;

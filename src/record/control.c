@@ -23,7 +23,7 @@ struct control {
     void *ctx;
     struct client clients[MOST_CLIENTS];
     size_t count;
-    bool full; /* nobody is let in */
+    bool full; /* no client is accepted */
 };
 
 static int64_t now_ms(void) {
@@ -69,7 +69,7 @@ static void dismiss(struct control *c, struct client *client) {
         c->full = !watch(c, c->listener);
 }
 
-/* The packet finds room, or its receiver is none of ours: nothing was sent there yet. */
+/* The packet has room in the socket: nothing was sent to this client before. */
 static void answer(int fd, bool failed, const char *text) {
     char packet[ANSWER_MOST_BYTES];
     size_t size = answer_pack(failed, text, packet);

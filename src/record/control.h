@@ -1,7 +1,7 @@
 /*
  * The socket by which others control a recording (request.h). Clients may be slow, dead or hostile:
- * nothing here waits for them. There are a few at a time, each has a little time to ask one thing,
- * and only who is of the same user, or root, is listened to.
+ * no function here waits for them. There are a few at a time, each has a little time to send one
+ * command, and only clients of the same user, or of root, are heard.
  */
 #ifndef SPOOR_RECORD_CONTROL_H
 #define SPOOR_RECORD_CONTROL_H
@@ -14,7 +14,7 @@ struct control;
 
 enum { CONTROL_TEXT_BYTES = 1024 };
 struct control_answer {
-    bool failed, later; /* later: control_answer_waiting() tells */
+    bool failed, later; /* later: by control_answer_waiting() */
     char text[CONTROL_TEXT_BYTES];
 };
 typedef void control_handler(void *ctx, const struct request *request, struct control_answer *ret);
@@ -26,7 +26,7 @@ int control_open(pid_t pid, control_handler *handler, void *ctx, struct control 
 int control_fd(const struct control *control);
 /* Reads commands, runs and answers them; to be called now and then even if none has come. */
 void control_handle(struct control *control);
-/* Answers those that were told to wait. */
+/* Answers clients whose answer was `later`. */
 void control_answer_waiting(struct control *control, const char *text);
 void control_free(struct control *control);
 

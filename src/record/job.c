@@ -24,8 +24,8 @@ void job_note(struct job *job, const struct signalfd_siginfo *info, bool traced)
         *job = (struct job){.stop_seen = job->stop_seen};
 }
 
-/* Whether STOP is the program's answer to what its whole group has been sent. Nobody may know of us
- * who has stopped the program alone: then nobody would continue us. */
+/* Whether STOP is the program's answer to a signal of its whole group. A process that has stopped
+ * the program alone may not know of spoor: it would not continue spoor. */
 static bool is_of_group(const struct job *job, const struct tracer_stop *stop, pid_t pid) {
     if (!job->signal)
         return false;
@@ -59,8 +59,8 @@ void job_follow(struct job *job, struct tracer *tracer, pid_t pid) {
     *job = (struct job){.stop_seen = stop.number};
     if (!stand_still(stop.signal))
         return;
-    /* Whoever continues the group has done it to the program as well: a second signal is one with
-     * the first, as the program cannot take that before we let it. */
+    /* SIGCONT went to the program as well. A second one merges with the first, as the program
+     * cannot take that before spoor lets it. */
     while (tracer_handle_reports(tracer))
         ;
     if (tracer_stopped(tracer, &stop) && stop.number == job->stop_seen)

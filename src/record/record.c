@@ -51,7 +51,7 @@ static void run(struct recording *r) {
         tracer_release_all(r->tracer);
 }
 
-/* The program runs on untraced. Whoever waits for us waits for it. */
+/* The program runs on untraced: spoor waits for its end, as its own parent does for spoor. */
 static void outlast(struct recording *r) {
     struct launched *launched = r->ctx;
     while (tracer_waits(r->tracer)) {
@@ -61,7 +61,7 @@ static void outlast(struct recording *r) {
     r->result->exit_status = recording_status(r);
 }
 
-/* The program has not run an instruction yet, and shall not. */
+/* Kills the program, which has not run an instruction yet. */
 static void put_down(struct recording *r) {
     int status;
     kill(r->pid, SIGKILL);
@@ -69,8 +69,8 @@ static void put_down(struct recording *r) {
         thread_continue(r->pid, 0); /* its exit event */
 }
 
-/* Whether it failed with RC because somebody has killed the program: that is its end, not our
- * failure. */
+/* Whether RC means that the program was killed by another process: that is its end, no failure of
+ * spoor. */
 static bool is_killed(const struct recording *r, int rc) {
     struct regs regs;
     return rc == -ESRCH || thread_get_regs(r->pid, &regs) == -ESRCH;

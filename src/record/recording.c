@@ -194,7 +194,7 @@ void recording_finish(struct recording *r, int exit_status) {
     r->control = NULL;
 }
 
-/* What has come too late to be heeded shall not end or stop us now. */
+/* Signals that have come too late must not end or stop spoor now. */
 static void forget_signals(const struct recording *r) {
     struct signalfd_siginfo info;
     while (r->signals >= 0 && read(r->signals, &info, sizeof info) == (ssize_t)sizeof info)

@@ -1,5 +1,5 @@
 /*
- * What recording a launched program and a running one have in common: the trace and who writes it,
+ * What recordings of launched and of running programs have in common: the trace and its writer,
  * signals to spoor, the loop that waits for something to do, the end.
  */
 #ifndef SPOOR_RECORD_RECORDING_H
@@ -22,7 +22,7 @@ struct recording {
     struct flight *flight;
     struct drain *drain;
     struct tracer *tracer;
-    struct control *control; /* NULL: nobody can reach us */
+    struct control *control; /* NULL: spoor cannot be controlled */
     bool stop;               /* by 'spoor ctl': the program is to be left */
     bool busy;               /* there may be more reports */
     int hook_event, signals;
@@ -31,7 +31,7 @@ struct recording {
     struct rlimit files;
     bool limits_raised;
     pid_t pid; /* of the program; 0: there is none yet */
-    /* A signal has come to spoor; those of children, and requests for snapshots, are seen to. */
+    /* A signal has come to spoor. SIGCHLD and requests for snapshots are handled elsewhere. */
     void (*on_signal)(struct recording *r, const struct signalfd_siginfo *info);
     void *ctx;
 };
@@ -39,17 +39,18 @@ struct recording {
 /* Signals in WANTED, and the one that asks for a snapshot, become readable, and do nothing else
  * from now on. */
 int recording_open_signals(struct recording *r, const sigset_t *wanted, struct err *err);
-/* What limits the program need not limit us: we hold a descriptor for each process, a trace that
- * may not grow shall end the trace, not us, and whoever has made us may have chosen to ignore
- * SIGCHLD and SIGUSR1. Called after a launched program has inherited what was. */
+/* Limits of the program are not limits of spoor: it holds a descriptor for each process; a trace
+ * that may not grow ends the trace, not spoor; and SIGCHLD and SIGUSR1 may be ignored by
+ * inheritance. Called after a launched program has inherited its limits. */
 void recording_lift_limits(struct recording *r);
 /* Opens the trace of COMMAND, a NULL-terminated list, and begins to drain; makes the tracer. */
 int recording_open(struct recording *r, const char *const *command, struct err *err);
-/* Lets 'spoor ctl' reach us, if that is possible. */
+/* Listens for 'spoor ctl', if that is possible. */
 void recording_listen(struct recording *r);
 /* Waits until something has happened, but for MS milliseconds at most, and sees to it. */
 void recording_step(struct recording *r, int ms);
-/* If the program has ended and others that it has made go on, tells the user and returns true. */
+/* If the program has ended and processes that it has made run on, warns the user and returns true.
+ */
 bool recording_tell_ended(const struct recording *r);
 /* Whether the options name functions that are not there, as far as that is known. Errors:
  * "no-match", "no-imports". */

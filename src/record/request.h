@@ -5,7 +5,7 @@
  *     request   "spoor 1" COMMAND { OPTION VALUE }      options: -F, -N, -M; of filter only
  *     answer    "spoor 1" "0" or "1" (failed) TEXT      one line
  *
- * Who meets another version answers so, and does nothing. Nothing of what comes is trusted.
+ * A request of another version is refused, and does nothing. No byte of it is trusted.
  */
 #ifndef SPOOR_RECORD_REQUEST_H
 #define SPOOR_RECORD_REQUEST_H

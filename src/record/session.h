@@ -19,7 +19,7 @@ struct session_result {
     uint32_t snapshots; /* made: OUTPUT.1 and so on */
     uint64_t attach_ns,
         leave_ns;    /* attach: for how long the program stood, at most; leave 0: it has ended */
-    bool left;       /* attach: something of ours is still in a process, which was said */
+    bool left;       /* attach: something of spoor is still in a process; the user knows */
     bool stood;      /* attach: it was stopped, as a job is, from the beginning to the end */
     int trace_error; /* 0, or −errno: the trace is incomplete, the program was not harmed */
     struct err trace_why;

@@ -141,11 +141,11 @@ static size_t check_sequence(const struct trial *t, const struct event *events, 
     size_t before = 0;
     while (before < count && is_of_call(t, &events[before]))
         before++;
-    for (size_t i = 0, mine = 0; i < count; i++) {
+    for (size_t i = 0, next = 0; i < count; i++) {
         bool of_handler = i >= before && i < before + handler_events(t);
         if (is_of_call(t, &events[i]) == of_handler)
             trial_fail(t, "the handler's events are not between the call's");
-        if (!of_handler && events[i].site != r->events[mine++].site)
+        if (!of_handler && events[i].site != r->events[next++].site)
             trial_fail(t, "a wrong event is recorded");
         if (i && events[i].clock_sp >> 16 < events[i - 1].clock_sp >> 16)
             trial_fail(t, "events are not in order");
@@ -304,5 +304,5 @@ static void handler_while_waiting_in_the_hook(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test(name),
     const struct CMUnitTest tests[] = {TESTS};
-    return cmocka_run_group_tests_name("session deliver", tests, install_handler, NULL);
+    return cmocka_run_group_tests_name("tracer deliver", tests, install_handler, NULL);
 }
