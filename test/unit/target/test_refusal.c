@@ -27,7 +27,7 @@ static void expect(const struct refusal_facts *facts, const char *why) {
 
 static void policy_explains_refusal(void **state) {
     (void)state;
-    expect(&(struct refusal_facts){.code = EPERM, .policy = 3, .capable = true}, "restarted");
+    expect(&(struct refusal_facts){.code = EPERM, .policy = 3, .capable = true}, "next boot");
     expect(&(struct refusal_facts){.code = EPERM, .policy = 2}, "ptrace_scope=0'");
     expect(&(struct refusal_facts){.code = EPERM, .policy = 2, .descendant = true},
            "ptrace_scope=1'");
