@@ -23,7 +23,7 @@ static pid_t pid_of(const struct options *options, int argc, char **argv) {
     return (pid_t)(argc ? operand : options->pid);
 }
 
-static void show_pauses(pid_t pid, const struct session_result *r) {
+static void show_pauses(pid_t pid, const struct record_result *r) {
     char attach[FIGURE_ROOM], leave[FIGURE_ROOM];
     figure_time(attach, r->attach_ns);
     figure_time(leave, r->leave_ns);
@@ -35,8 +35,8 @@ static void show_pauses(pid_t pid, const struct session_result *r) {
 
 /* Launchers (java) and programs that wait have hardly any calls of their own; what is stopped has
  * none at all. */
-static void explain_silence(pid_t pid, const struct session_options *o,
-                            const struct session_result *r) {
+static void explain_silence(pid_t pid, const struct record_options *o,
+                            const struct record_result *r) {
     const struct trace_totals *t = &r->totals;
     if (t->entries || t->exits || t->lost)
         return;
@@ -49,13 +49,13 @@ static void explain_silence(pid_t pid, const struct session_options *o,
 
 int cmd_attach(struct options *options, int argc, char **argv) {
     struct recorder recorder = {.shown = false};
-    struct session_options *record = recorder_options(&recorder, options);
-    struct session_result result;
+    struct record_options *record = recorder_options(&recorder, options);
+    struct record_result result;
     struct err err = {0};
     pid_t pid = pid_of(options, argc, argv);
     if (!pid)
         return STATUS_USAGE;
-    int rc = session_attach(record, pid, &result, &err);
+    int rc = record_attach(record, pid, &result, &err);
     recorder_clear_progress(&recorder);
     if (rc < 0) {
         say_err(&err);

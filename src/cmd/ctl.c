@@ -39,7 +39,7 @@ int cmd_ctl(struct options *options, int argc, char **argv) {
     if (!understand(options, argc, argv, &pid, &request))
         return STATUS_USAGE;
     request.filter = options->record.filter;
-    int rc = control_ask((pid_t)pid, &request, &answer, &err);
+    int rc = control_request((pid_t)pid, &request, &answer, &err);
     if (rc < 0) {
         say_err(&err);
         return STATUS_FAILED;

@@ -21,7 +21,7 @@ int cmd_detach(struct options *options, int argc, char **argv) {
         say_error("%s: is not a process id: 'ps' and 'pgrep' show them", argv[0]);
         return STATUS_USAGE;
     }
-    if (session_detach(&report, (pid_t)pid, &found, &err) < 0) {
+    if (record_detach(&report, (pid_t)pid, &found, &err) < 0) {
         say_err(&err);
         return STATUS_FAILED;
     }

@@ -29,7 +29,7 @@ void options_init(struct options *options) {
 }
 
 void options_done(struct options *options) {
-    struct session_options *record = &options->record;
+    struct record_options *record = &options->record;
     for (size_t i = 0; i < record->triggers.count; i++)
         filter_done(&record->triggers.at[i].filter);
     ARRAY_FREE(&record->triggers);
@@ -258,7 +258,7 @@ static int parse_letters(struct walk *w, const char *arg, struct err *err) {
 }
 
 /* What a full ring means, where that depends on other options. */
-static int settle_overflow(const struct command *command, struct session_options *o,
+static int settle_overflow(const struct command *command, struct record_options *o,
                            struct err *err) {
     static const char *const names[] = {"wait", "drop", "overwrite"};
     bool attach = command == &commands[COMMAND_ATTACH];

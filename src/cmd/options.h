@@ -70,8 +70,8 @@ struct image_options {
 #define NO_BASE UINT64_MAX
 
 struct options {
-    struct session_options record; /* record and attach; ctl: filter only; explain: tier only */
-    struct view_spec shown;        /* views; explain: its -F only */
+    struct record_options record; /* record and attach; ctl: filter only; explain: tier only */
+    struct view_spec shown;       /* views; explain: its -F only */
     struct view_options view;
     struct report_options report;
     struct replay_options replay;

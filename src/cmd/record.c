@@ -16,10 +16,10 @@ static int failure_status(const struct err *err) {
 int cmd_record(struct options *options, int argc, char **argv) {
     (void)argc;
     struct recorder recorder = {.shown = false};
-    struct session_options *record = recorder_options(&recorder, options);
-    struct session_result result;
+    struct record_options *record = recorder_options(&recorder, options);
+    struct record_result result;
     struct err err = {0};
-    int rc = session_record(record, argv, &result, &err);
+    int rc = record_launch(record, argv, &result, &err);
     recorder_clear_progress(&recorder);
     if (rc < 0) {
         say_err(&err);

@@ -40,7 +40,7 @@ static void show_complaint(void *ctx, const char *text) {
 }
 
 /* ", snapshots A to B", or nothing. To be freed. */
-static char *list_snapshots(const struct session_result *r, const char *output) {
+static char *list_snapshots(const struct record_result *r, const char *output) {
     if (!r->snapshots)
         return mem_strdup("");
     if (r->snapshots == 1)
@@ -48,7 +48,7 @@ static char *list_snapshots(const struct session_result *r, const char *output) 
     return mem_printf(", snapshots %s.1 to %s.%u", output, output, r->snapshots);
 }
 
-static void show_totals(const struct session_result *r, const char *file, const char *output) {
+static void show_totals(const struct record_result *r, const char *file, const char *output) {
     uint64_t events = r->totals.entries + r->totals.exits;
     AUTO_FREE char *snapshots = list_snapshots(r, output);
     say_note("%s: %ju of %ju functions instrumented, %ju events, %ju lost, %.1f MB, %.3f s%s", file,
@@ -56,14 +56,14 @@ static void show_totals(const struct session_result *r, const char *file, const 
              millions(r->totals.bytes), (double)r->duration_ns / 1e9, snapshots);
 }
 
-struct session_options *recorder_options(struct recorder *r, struct options *options) {
-    struct session_options *o = &options->record;
+struct record_options *recorder_options(struct recorder *r, struct options *options) {
+    struct record_options *o = &options->record;
     o->progress = progress_is_wanted(options) ? show_progress : NULL;
     o->report = (struct report){show_warning, show_complaint, r};
     return o;
 }
 
-void recorder_summary(const struct session_options *session, const struct session_result *result) {
+void recorder_summary(const struct record_options *session, const struct record_result *result) {
     AUTO_FREE char *part = mem_printf("%s.part", session->output);
     if (result->trace_error < 0)
         say_err(&result->trace_why);

@@ -65,7 +65,7 @@ void breakpoints_remove(struct space *s) {
 
 /* ---- what the user is told ---- */
 
-void breakpoints_tell(const struct session_options *o, const struct patched *p) {
+void breakpoints_tell(const struct record_options *o, const struct patched *p) {
     size_t count = p->code->emitted.trap_count;
     if (!count || p->entry->traps_reported)
         return;

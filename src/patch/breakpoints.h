@@ -17,6 +17,6 @@ void breakpoints_withdraw_again(struct space *space);
 void breakpoints_remove(struct space *space);
 
 /* Tells the user, once for each file, that P has breakpoints. */
-void breakpoints_tell(const struct session_options *options, const struct patched *p);
+void breakpoints_tell(const struct record_options *options, const struct patched *p);
 
 #endif

@@ -85,7 +85,7 @@ static void warn_about(const struct update *u, const struct err *err) {
 
 static void tell_module(const struct space_context *ctx, const struct space *s, struct patched *p) {
     breakpoints_tell(ctx->options, p);
-    catalog_describe(ctx->catalog, p->entry, &p->code->emitted);
+    module_table_write(ctx->module_table, p->entry, &p->code->emitted);
     trace_writer_map(ctx->writer, &(struct trace_map){.pid = (uint32_t)s->pid,
                                                       .first_id = p->entry->first_id,
                                                       .bias = p->bias,
@@ -201,25 +201,25 @@ static bool is_program(const struct update *u, const struct map *m) {
 
 /* Whether it matters what is loaded later. */
 static bool wants_hook(const struct space_context *ctx) {
-    return ctx->options->stacks.frames || catalog_wants_libraries(ctx->catalog);
+    return ctx->options->stacks.frames || module_table_wants_libraries(ctx->module_table);
 }
 
 static void look_at(struct update *u, const struct map *m, newcomer_array *ret) {
     struct newcomer n = {.patched = {.text = m->start, .device = m->device, .inode = m->inode},
                          .map = *m};
     struct err err = {0};
-    n.wanted = catalog_wants(u->ctx->catalog, m->path, map_is_same_file(m, &u->program));
+    n.wanted = module_table_wants(u->ctx->module_table, m->path, map_is_same_file(m, &u->program));
     n.hook = map_is_same_file(m, &u->loader) && wants_hook(u->ctx);
     n.program = is_program(u, m);
     if (u->space->program.entry && !n.program)
         n.calls = u->space->program.entry->libcalls;
     if (!n.wanted && !n.hook && !n.calls && !n.program)
         return;
-    if (catalog_find(u->ctx->catalog, u->caller, m, &n.patched.entry, &err) < 0) {
+    if (module_table_find(u->ctx->module_table, u->caller, m, &n.patched.entry, &err) < 0) {
         warn_about(u, &err);
         return;
     }
-    n.wanted = n.wanted && catalog_may_select(u->ctx->catalog, n.patched.entry);
+    n.wanted = n.wanted && module_table_may_select(u->ctx->module_table, n.patched.entry);
     if (n.calls && !libcalls_touch(n.calls, n.patched.entry->module))
         n.calls = NULL;
     if (n.wanted || n.hook || n.calls || n.program)
@@ -229,7 +229,7 @@ static void look_at(struct update *u, const struct map *m, newcomer_array *ret) 
 }
 
 /* Says once why nothing of the file is traced. */
-static void warn_of(const struct update *u, struct entry *e) {
+static void warn_of(const struct update *u, struct traced_module *e) {
     if (e->module->text_relocations && !e->why.code)
         err_set(&e->why, ENOEXEC, "text-relocations",
                 "%s: its code is changed while it is loaded (DT_TEXTREL): left untraced: link it "
@@ -243,10 +243,10 @@ static void warn_of(const struct update *u, struct entry *e) {
 /* Returns whether more than the hook is to be patched: of the program itself it may be just what
  * tells of calls that are left. */
 static bool prepare(struct update *u, const struct newcomer *n) {
-    struct entry *e = n->patched.entry;
+    struct traced_module *e = n->patched.entry;
     if (!n->wanted && !n->calls && !n->program)
         return false;
-    bool any = catalog_prepare(u->ctx->catalog, e, n->wanted, n->calls);
+    bool any = module_table_prepare(u->ctx->module_table, e, n->wanted, n->calls);
     return any || (n->program && e->plan && plan_has_controls(e->plan));
 }
 
@@ -319,9 +319,9 @@ static void complete(struct update *u, const newcomer_array *newcomers) {
     ARRAY_FREE(&annexes);
 }
 
-typedef ARRAY(struct entry *) entry_array;
+typedef ARRAY(struct traced_module *) entry_array;
 
-static void add_once(entry_array *entries, struct entry *entry) {
+static void add_once(entry_array *entries, struct traced_module *entry) {
     for (size_t i = 0; i < entries->count; i++)
         if (entries->at[i] == entry)
             return;
@@ -333,7 +333,7 @@ static void meet_all(struct update *u, newcomer_array *newcomers) {
     entry_array entries = {0};
     for (size_t i = 0; i < newcomers->count; i++)
         add_once(&entries, newcomers->at[i].patched.entry);
-    catalog_plan(entries.at, entries.count);
+    module_table_plan(entries.at, entries.count);
     for (size_t i = 0; i < newcomers->count; i++)
         meet(u, &newcomers->at[i]);
     complete(u, newcomers);

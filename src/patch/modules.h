@@ -8,7 +8,7 @@
  */
 int space_prepare(const struct space_context *ctx, struct space *space, pid_t caller,
                   struct err *err);
-/* The same for all modules, patched or not, by the functions that the catalog selects now: for
+/* The same for all modules, patched or not, by the functions that are selected now: for
  * space_replace(). The trace is told later, by space_tell_prepared(). */
 int space_prepare_anew(const struct space_context *ctx, struct space *space, pid_t caller,
                        struct err *err);

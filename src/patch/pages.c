@@ -23,7 +23,7 @@ static void read_text(pid_t tid, const struct maps *maps, const struct patched *
     uint8_t bytes[BRIDGE_SIZE];
     if (!m || !m->inode)
         return;
-    int fd = mapped_open_surely(tid, m);
+    int fd = mapped_open_identified(tid, m);
     off_t first = (off_t)(c->patches[0].at + p->bias - m->start + m->offset);
     off_t last = first + (off_t)(c->patches[c->patch_count - 1].at - c->patches[0].at);
     for (off_t at = first; fd >= 0 && at <= last; at += (off_t)sizeof bytes)
@@ -63,7 +63,7 @@ static void open_file(struct pages *g, const struct map *m) {
     if (g->fd >= 0)
         close(g->fd);
     g->map = m;
-    g->fd = mapped_open_surely(g->caller, m);
+    g->fd = mapped_open_identified(g->caller, m);
     g->how = can_tell(g->fd) ? RWF_NOWAIT : 0;
 }
 

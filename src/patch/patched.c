@@ -135,7 +135,7 @@ void patcher_forget(struct patched *p) {
     p->first = NULL;
 }
 
-vaddr_t patcher_loader_hook(const struct entry *loader) {
+vaddr_t patcher_loader_hook(const struct traced_module *loader) {
     const struct symbol *s = module_symbol_named(loader->module, "_dl_debug_state");
     for (size_t i = 0; s && i < plan_function_count(loader->plan); i++) {
         const struct plan_function *f = plan_function(loader->plan, i);

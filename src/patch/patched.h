@@ -8,7 +8,7 @@
 
 #include "base/types.h"
 #include "plan/plan.h"
-#include "select/catalog.h"
+#include "select/module_table.h"
 
 struct space;
 struct maps;
@@ -27,7 +27,7 @@ struct code { /* the emitted code of one mapped module; shared by forked spaces 
 };
 
 struct patched { /* one module mapped into one space, or its annex */
-    struct entry *entry;
+    struct traced_module *entry;
     dev_t device; /* of its file, as the process's map shows them */
     ino_t inode;
     taddr_t bias;
@@ -89,7 +89,7 @@ void patcher_forget(struct patched *p);
 void patched_forget_code(struct patched *p);
 
 /* Where the dynamic linker calls out after it has mapped or unmapped something; 0: unknown. */
-vaddr_t patcher_loader_hook(const struct entry *loader);
+vaddr_t patcher_loader_hook(const struct traced_module *loader);
 
 /* Where the thread that stands at run-time address ADDR, on its way from a site to its trampoline,
  * comes from; 0: ADDR is not on such a way. */

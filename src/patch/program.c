@@ -7,14 +7,14 @@ void program_find(const struct space_context *ctx, struct space *space, pid_t ca
     struct program *program = &space->program;
     for (size_t i = 0; ctx->options->libcalls && i < maps->list.count && !program->entry; i++) {
         const struct map *m = &maps->list.at[i];
-        struct entry *e;
+        struct traced_module *e;
         taddr_t bias;
         if (!m->executable || !map_is_same_file(m, executable) ||
-            catalog_find(ctx->catalog, caller, m, &e, NULL) < 0 ||
+            module_table_find(ctx->module_table, caller, m, &e, NULL) < 0 ||
             !mapped_bias(m, e->module, &bias))
             continue;
         program->entry = e;
         program->text = (struct span){e->module->text_low + bias, e->module->text_high + bias};
-        catalog_libcalls(ctx->catalog, e);
+        module_table_libcalls(ctx->module_table, e);
     }
 }

@@ -19,8 +19,8 @@
 #include "ring/lanes.h"
 #include "target/thread.h"
 
-struct program {         /* with --libcalls: whose library calls are traced */
-    struct entry *entry; /* NULL: not known yet */
+struct program {                 /* with --libcalls: whose library calls are traced */
+    struct traced_module *entry; /* NULL: not known yet */
     struct span text;
 };
 
@@ -89,8 +89,8 @@ struct space {
 };
 
 struct space_context { /* what all spaces of a session share */
-    const struct session_options *options;
-    struct catalog *catalog;
+    const struct record_options *options;
+    struct module_table *module_table;
     struct trace_writer *writer;
     uint32_t ring_bytes;
     bool paused;     /* all spaces are to be lifted; new ones begin so */

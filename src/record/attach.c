@@ -75,7 +75,7 @@ static int open_recording(struct recording *r, struct err *err) {
 
 static int take_over(const struct recording *r, struct err *err) {
     bool found;
-    int rc = session_detach(r->options, r->pid, &found, err);
+    int rc = record_detach(&r->options->report, r->pid, &found, err);
     if (rc < 0 || !found)
         return rc;
     AUTO_FREE char *text =
@@ -138,7 +138,7 @@ static uint64_t now_ns(void) {
 
 /* How long to wait at most, in ms; 0: the time is over. */
 static int patience(const struct recording *r, uint64_t begun) {
-    const struct session_options *o = r->options;
+    const struct record_options *o = r->options;
     uint64_t ms = o->events ? COUNTING_STEP_MS : STEP_MS, gone = now_ns() - begun;
     if (!o->duration_ns)
         return (int)ms;
@@ -160,7 +160,7 @@ static void run(struct recording *r) {
     for (int ms; tracer_task_count(r->tracer) && !a->leaving && !r->stop && !is_enough(r) &&
                  (ms = patience(r, begun)) > 0;) {
         recording_step(r, ms);
-        reported = reported || recording_tell_ended(r);
+        reported = reported || recording_report_end(r);
     }
     struct tracer_stop stop;
     bool lives = tracer_task_count(r->tracer) > 0;
@@ -172,8 +172,8 @@ static void run(struct recording *r) {
     r->result->leave_ns = lives ? pauses.leave_ns : 0;
 }
 
-int session_attach(const struct session_options *options, pid_t pid, struct session_result *ret,
-                   struct err *err) {
+int record_attach(const struct record_options *options, pid_t pid, struct record_result *ret,
+                  struct err *err) {
     struct attached a = {.leaving = false};
     struct recording r = {.options = options,
                           .result = ret,
@@ -182,7 +182,7 @@ int session_attach(const struct session_options *options, pid_t pid, struct sess
                           .pid = pid,
                           .on_signal = on_signal,
                           .ctx = &a};
-    *ret = (struct session_result){0};
+    *ret = (struct record_result){0};
     int rc = cpu_check(err);
     if (rc < 0)
         return rc;

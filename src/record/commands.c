@@ -50,7 +50,7 @@ static int run_filter(struct recording *r, const struct request *request,
         tracer_change_filter(r->tracer, restore ? &r->options->filter : &request->filter, &ns, err);
     if (rc < 0)
         return rc;
-    say(ret, "filter: %zu functions, ", catalog_selected(r->catalog));
+    say(ret, "filter: %zu functions, ", module_table_selected(r->module_table));
     say_pause(r, ns, ret);
     if (tracer_paused(r->tracer))
         say(ret, ", still paused");
@@ -71,7 +71,7 @@ static int run_snapshot(const struct recording *r, struct control_answer *ret, s
 static void run_status(const struct recording *r, struct control_answer *ret) {
     struct trace_totals totals = trace_writer_totals(r->writer);
     say(ret, "%s: %zu functions, ", tracer_paused(r->tracer) ? "paused" : "recording",
-        catalog_selected(r->catalog));
+        module_table_selected(r->module_table));
     say_processes(r, ret);
     say(ret, ", %ju events, %ju lost, %.1f MB", totals.entries + totals.exits, totals.lost,
         (double)totals.bytes / 1e6);

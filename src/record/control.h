@@ -32,7 +32,7 @@ void control_free(struct control *control);
 
 /* Asks the spoor that records PID. RET: its answer. Errors: "no-recorder", "foreign-recorder",
  * "no-answer", "bad-answer", "long-request". */
-int control_ask(pid_t pid, const struct request *request, struct control_answer *ret,
-                struct err *err);
+int control_request(pid_t pid, const struct request *request, struct control_answer *ret,
+                    struct err *err);
 
 #endif

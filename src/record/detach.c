@@ -6,10 +6,9 @@
 #include "target/candidate.h"
 #include "tracer/tracer.h"
 
-int session_detach(const struct session_options *options, pid_t pid, bool *ret_found,
-                   struct err *err) {
+int record_detach(const struct report *report, pid_t pid, bool *ret_found, struct err *err) {
     sigset_t reports, mask;
-    struct session_options o = *options;
+    const struct record_options o = {.report = *report};
     struct tracer_options to = {.context = {.options = &o}};
     *ret_found = false;
     int rc = candidate_check(pid, err);

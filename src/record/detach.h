@@ -14,6 +14,6 @@
  * "foreign-version", "returns-later" and "text-changed" (spoor's pages stay, but all text that can
  * be restored is), "sandboxed", "memory", "remote-call", "read-maps".
  */
-int session_detach(const struct report *report, pid_t pid, bool *ret_found, struct err *err);
+int record_detach(const struct report *report, pid_t pid, bool *ret_found, struct err *err);
 
 #endif

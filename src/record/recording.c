@@ -79,7 +79,7 @@ void recording_step(struct recording *r, int ms) {
     show_progress(r);
 }
 
-bool recording_tell_ended(const struct recording *r) {
+bool recording_report_end(const struct recording *r) {
     int status;
     bool tell = r->options->report.warn && tracer_task_count(r->tracer) &&
                 tracer_ended(r->tracer, r->pid, &status);
@@ -113,7 +113,7 @@ static struct tracer *make_tracer(const struct recording *r) {
     uint64_t ring = r->options->ring_bytes;
     options.context =
         (struct space_context){.options = r->options,
-                               .catalog = r->catalog,
+                               .module_table = r->module_table,
                                .writer = r->writer,
                                .ring_bytes = (uint32_t)(ring ? ring : DEFAULT_RING_BYTES)};
     return tracer_new(&options);
@@ -130,8 +130,8 @@ int recording_open(struct recording *r, const char *const *command, struct err *
     rc = flight_new(&flight, &r->flight, err);
     if (rc < 0)
         return rc;
-    r->catalog = catalog_new(r->options, r->writer);
-    catalog_watch(r->catalog, flight_triggers(r->flight));
+    r->module_table = module_table_new(r->options, r->writer);
+    module_table_set_triggers(r->module_table, flight_triggers(r->flight));
     struct drain_options drain = {r->writer, r->options->overflow, r->hook_event, r->flight};
     rc = drain_start(&drain, &r->drain, err);
     if (rc == 0)
@@ -141,11 +141,11 @@ int recording_open(struct recording *r, const char *const *command, struct err *
 
 int recording_check(const struct recording *r, struct err *err) {
     int rc = 0;
-    if (!catalog_wants_libraries(r->catalog))
-        rc = catalog_check_matches(r->catalog, err);
+    if (!module_table_wants_libraries(r->module_table))
+        rc = module_table_check_matches(r->module_table, err);
     if (rc == 0)
-        rc = catalog_check_calls(r->catalog, err);
-    if (rc == 0 && !catalog_wants_libraries(r->catalog))
+        rc = module_table_check_calls(r->module_table, err);
+    if (rc == 0 && !module_table_wants_libraries(r->module_table))
         rc = triggers_check(flight_triggers(r->flight), err);
     return rc;
 }
@@ -153,20 +153,20 @@ int recording_check(const struct recording *r, struct err *err) {
 /* Filters for libraries can only be judged in the end. */
 static void warn_of_no_match(const struct recording *r) {
     struct err err = {0};
-    if (catalog_check_matches(r->catalog, &err) < 0)
+    if (module_table_check_matches(r->module_table, &err) < 0)
         report_warn(&r->options->report, err.text);
     if (triggers_check(flight_triggers(r->flight), &err) < 0)
         report_warn(&r->options->report, err.text);
 }
 
 static void warn_of_refused_calls(const struct recording *r) {
-    AUTO_FREE char *text = catalog_refused_calls(r->catalog);
+    AUTO_FREE char *text = module_table_refused_calls(r->module_table);
     if (text)
         report_warn(&r->options->report, text);
 }
 
 void recording_finish(struct recording *r, int exit_status) {
-    struct session_result *result = r->result;
+    struct record_result *result = r->result;
     result->exit_status = exit_status;
     drain_finish(r->drain);
     r->drain = NULL;
@@ -182,12 +182,12 @@ void recording_finish(struct recording *r, int exit_status) {
         result->trace_why = err;
     }
     r->writer = NULL;
-    struct catalog_counts counts = catalog_counts(r->catalog);
+    struct module_table_counts counts = module_table_counts(r->module_table);
     result->functions_seen = counts.seen;
     result->functions_instrumented = counts.instrumented;
     warn_of_no_match(r);
     warn_of_refused_calls(r);
-    catalog_tell_withdrawn(r->catalog);
+    module_table_report_trap_losses(r->module_table);
     result->duration_ns = now.ns - timing_started().ns;
     control_answer_waiting(r->control, "the program is untraced, and the trace is complete");
     control_free(r->control);
@@ -210,7 +210,7 @@ void recording_done(struct recording *r) {
         trace_writer_abandon(r->writer);
         unlink(part);
     }
-    catalog_free(r->catalog);
+    module_table_free(r->module_table);
     control_free(r->control);
     slabs_reap();
     if (r->hook_event >= 0)

@@ -10,15 +10,15 @@
 #include <sys/signalfd.h>
 
 #include "record/control.h"
-#include "record/session.h"
+#include "record/record.h"
 #include "ring/flight.h"
 #include "tracer/tracer.h"
 
 struct recording {
-    const struct session_options *options;
-    struct session_result *result;
+    const struct record_options *options;
+    struct record_result *result;
     struct trace_writer *writer;
-    struct catalog *catalog;
+    struct module_table *module_table;
     struct flight *flight;
     struct drain *drain;
     struct tracer *tracer;
@@ -51,14 +51,14 @@ void recording_listen(struct recording *r);
 void recording_step(struct recording *r, int ms);
 /* If the program has ended and processes that it has made run on, warns the user and returns true.
  */
-bool recording_tell_ended(const struct recording *r);
+bool recording_report_end(const struct recording *r);
 /* Whether the options name functions that are not there, as far as that is known. Errors:
  * "no-match", "no-imports". */
 int recording_check(const struct recording *r, struct err *err);
 /* The program's status as a shell shows it; 0 when it has not ended. */
 int recording_status(const struct recording *r);
 /* Everything has happened: reads and writes the rest, fills the result, ends the trace. EXIT_STATUS
- * as in struct session_result. */
+ * as in struct record_result. */
 void recording_finish(struct recording *r, int exit_status);
 /* Frees what there is; a trace that was not finished is removed. */
 void recording_done(struct recording *r);

@@ -50,7 +50,7 @@ struct callers {
     atomic_uint refs;
     pthread_mutex_t lock; /* of all that follows */
     uint32_t most;
-    const struct asked *asked;
+    const struct stack_functions *asked;
     struct maps maps;
     uint64_t *since;  /* by map, ticks: what was written from then on may lead there */
     uint64_t changed; /* the latest of these */
@@ -266,7 +266,7 @@ void callers_look(struct callers *c, pid_t tid) {
     pthread_mutex_unlock(&c->lock);
 }
 
-struct callers *callers_new(pid_t tid, uint32_t most, const struct asked *asked) {
+struct callers *callers_new(pid_t tid, uint32_t most, const struct stack_functions *asked) {
     struct callers *c = mem_alloc(sizeof *c);
     atomic_init(&c->refs, 1);
     pthread_mutex_init(&c->lock, NULL);
@@ -437,7 +437,7 @@ size_t callers_pass(struct callers *c, struct stack_slice *s, struct chains *cha
     size_t n = 0;
     if (slice_take(s, e))
         return 0;
-    if ((e->site & 3) == EVENT_ENTRY && asked_has(c->asked, e->site >> 2)) {
+    if ((e->site & 3) == EVENT_ENTRY && stack_functions_has(c->asked, e->site >> 2)) {
         uint32_t chain = callers_find(c, s, e, chains);
         ret[n++] =
             (struct trace_event){e->ticks, (uint32_t)CHAIN_EVENT << 2 | EVENT_CONTROL, chain};

@@ -11,14 +11,14 @@
 
 #include "ring/chains.h"
 #include "ring/slices.h"
-#include "select/asked.h"
+#include "select/stack_functions.h"
 #include "target/maps.h"
 #include "trace/format.h"
 
 struct callers;
 /* Of the process of TID, as it is mapped now. Of each call MOST callers are looked for, of
  * functions in ASKED, which outlives it. */
-struct callers *callers_new(pid_t tid, uint32_t most, const struct asked *asked);
+struct callers *callers_new(pid_t tid, uint32_t most, const struct stack_functions *asked);
 /* The same process has mapped other files, or no longer those. */
 void callers_look(struct callers *c, pid_t tid);
 struct callers *callers_ref(struct callers *c);

@@ -111,7 +111,7 @@ static bool is_wanted(struct flight *f) {
 
 /* A trigger has fired HITS times at once: whether that leads to a snapshot. */
 static bool fire(struct flight *f, const char *why, unsigned hits) {
-    const struct session_options *o = f->options.session;
+    const struct record_options *o = f->options.session;
     if (f->triggered >= o->snapshot_limit) {
         f->too_many += hits;
         return false;
@@ -218,7 +218,7 @@ static double span_ms(const struct snapshot *s, uint64_t ticks) {
 }
 
 static struct note write_snapshot(const struct flight *f, struct snapshot *s) {
-    const struct session_options *o = f->options.session;
+    const struct record_options *o = f->options.session;
     struct snapshot_options options = {.writer = f->options.writer,
                                        .output = o->output,
                                        .depth = o->depth,
@@ -272,7 +272,7 @@ static bool is_file(const char *path) {
 }
 
 int flight_new(const struct flight_options *options, struct flight **ret, struct err *err) {
-    const struct session_options *o = options->session;
+    const struct record_options *o = options->session;
     bool overwrites = o->overflow == OVERFLOW_OVERWRITE;
     if (o->triggers.count && !is_file(o->output))
         return err_set(err, EINVAL, "no-snapshots",

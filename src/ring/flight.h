@@ -18,7 +18,7 @@
 struct flight;
 
 struct flight_options {
-    const struct session_options *session;
+    const struct record_options *session;
     struct trace_writer *writer; /* of the session, before it is told of any process */
     int wake;                    /* eventfd of the session's loop */
 };

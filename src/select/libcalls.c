@@ -53,7 +53,7 @@ bool libcalls_touch(const struct libcalls *c, const struct module *library) {
 struct search {
     const struct libcalls *calls;
     struct selection *selection;
-    struct entry *entry;
+    struct traced_module *entry;
     bool more;
 };
 
@@ -62,7 +62,7 @@ static void set(uint8_t *bits, size_t i) { bits[i / 8] |= (uint8_t)(1u << i % 8)
 
 /* SYMBOL is a name by which function I may be called. */
 static void choose(struct search *s, size_t i, const struct symbol *symbol) {
-    struct entry *e = s->entry;
+    struct traced_module *e = s->entry;
     struct module_choice *choice = &e->choice;
     const struct plan_function *f = plan_function(e->plan, i);
     if (is_set(choice->selected, i) ||
@@ -93,7 +93,8 @@ static void choose_implementations(struct search *s, const struct symbol *symbol
 }
 
 /* Symbols and functions are both in the order of addresses. */
-bool libcalls_select(const struct libcalls *c, struct selection *selection, struct entry *e) {
+bool libcalls_select(const struct libcalls *c, struct selection *selection,
+                     struct traced_module *e) {
     struct search s = {c, selection, e, false};
     const struct module *m = e->module;
     size_t f = 0, count = plan_function_count(e->plan);

@@ -24,9 +24,9 @@ bool libcalls_any(const struct libcalls *calls);
 /* True if LIBRARY defines a function that may be called. */
 bool libcalls_touch(const struct libcalls *calls, const struct module *library);
 
-/* Adds to the selection of ENTRY, which is planned, the functions that may be called and that -F
+/* Adds to the selection of M, which is planned, the functions that may be called and that -F
  * and -N choose. Returns true if it has added any. */
 bool libcalls_select(const struct libcalls *calls, struct selection *selection,
-                     struct entry *entry);
+                     struct traced_module *m);
 
 #endif

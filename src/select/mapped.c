@@ -105,7 +105,7 @@ int mapped_open(pid_t tid, const struct map *map, struct stat *ret) {
     return fd >= 0 ? fd : open_from_descriptors(tid, map, ret);
 }
 
-int mapped_open_surely(pid_t tid, const struct map *map) {
+int mapped_open_identified(pid_t tid, const struct map *map) {
     AUTO_FREE char *by_map = mem_printf("/proc/%d/map_files/%jx-%jx", tid, map->start, map->end);
     AUTO_FREE char *by_root = mem_printf("/proc/%d/root%s", tid, map->path);
     struct stat st;

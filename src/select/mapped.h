@@ -15,7 +15,7 @@
  * (maps_use_former_names()). Returns −1 if it cannot be opened. */
 int mapped_open(pid_t tid, const struct map *map, struct stat *ret_stat);
 /* The same, but only if the kernel identifies the file: contents are not compared. */
-int mapped_open_surely(pid_t tid, const struct map *map);
+int mapped_open_identified(pid_t tid, const struct map *map);
 /* Loads that file as a module from the memory of process TID. Errors: "replaced" (too little of it
  * is there). */
 int mapped_load(pid_t tid, const struct map *map, struct module **ret, struct err *err);

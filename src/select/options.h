@@ -23,7 +23,7 @@ struct stack_options {
     struct filter filter; /* -F: for these functions only; none: for all */
 };
 
-struct session_options {
+struct record_options {
     const char *output;
     struct filter filter; /* without -M: main executables */
     bool libcalls;        /* calls of main executables into libraries; then without -M: no module */

@@ -46,7 +46,7 @@ struct load_outcome {
     size_t trapped_exits[TIER_COUNT];     /* the most of all places */
 };
 
-struct entry {
+struct traced_module {
     dev_t device;
     ino_t inode;
     int64_t

@@ -2,7 +2,7 @@
 
 #include <time.h>
 
-bool trap_limit_passed(const struct entry *e, uint32_t number) {
+bool trap_limit_passed(const struct traced_module *e, uint32_t number) {
     return e->without_traps && e->without_traps[number / 8] >> (number % 8) & 1;
 }
 
@@ -12,7 +12,7 @@ static int64_t now_ns(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-bool trap_limit_count(const struct session_options *o, struct entry *e, uint32_t number) {
+bool trap_limit_count(const struct record_options *o, struct traced_module *e, uint32_t number) {
     enum { SECOND_NS = 1000000000 };
     size_t n = plan_function_count(e->plan);
     if (!e->trap_loads)
@@ -32,7 +32,8 @@ bool trap_limit_count(const struct session_options *o, struct entry *e, uint32_t
     return true;
 }
 
-static void tell_function(const struct session_options *o, const struct entry *e, uint32_t i) {
+static void tell_function(const struct record_options *o, const struct traced_module *e,
+                          uint32_t i) {
     const struct plan_function *f = plan_function(e->plan, i);
     AUTO_FREE char *name = plan_function_shown(f, e->module->name);
     bool only_ends = f->entry != TIER_TRAP && f->exits[TIER_TRAP];
@@ -45,7 +46,7 @@ static void tell_function(const struct session_options *o, const struct entry *e
     report_warn(&o->report, text);
 }
 
-void trap_limit_tell(const struct session_options *o, const struct entry *e) {
+void trap_limit_report(const struct record_options *o, const struct traced_module *e) {
     for (uint32_t i = 0; e->without_traps && i < plan_function_count(e->plan); i++)
         if (trap_limit_passed(e, i))
             tell_function(o, e, i);

@@ -6,12 +6,13 @@
 #include "select/options.h"
 #include "select/traced_module.h"
 
-/* True when function NUMBER of ENTRY has lost its breakpoints. */
-bool trap_limit_passed(const struct entry *entry, uint32_t number);
-/* Counts one hit of function NUMBER of ENTRY. Returns true when the function loses its
+/* True when function NUMBER of M has lost its breakpoints. */
+bool trap_limit_passed(const struct traced_module *m, uint32_t number);
+/* Counts one hit of function NUMBER of M. Returns true when the function loses its
  * breakpoints, now or earlier. */
-bool trap_limit_count(const struct session_options *options, struct entry *entry, uint32_t number);
-/* Tells the user which functions of ENTRY have lost their breakpoints. */
-void trap_limit_tell(const struct session_options *options, const struct entry *entry);
+bool trap_limit_count(const struct record_options *options, struct traced_module *m,
+                      uint32_t number);
+/* Tells the user which functions of M have lost their breakpoints. */
+void trap_limit_report(const struct record_options *options, const struct traced_module *m);
 
 #endif

@@ -47,7 +47,7 @@ const struct trigger_table *triggers_table(const struct triggers *t) {
     return __atomic_load_n(&t->newest, __ATOMIC_ACQUIRE);
 }
 
-struct triggers *triggers_new(const struct session_options *options) {
+struct triggers *triggers_new(const struct record_options *options) {
     if (!options->triggers.count)
         return NULL;
     struct triggers *t = mem_alloc(sizeof *t);
@@ -109,11 +109,11 @@ static uint32_t number_of(struct trigger_table *table, const struct trigger_rule
     return i + 1;
 }
 
-static bool is_traced(const struct entry *e, size_t i) {
+static bool is_traced(const struct traced_module *e, size_t i) {
     return e->choice.selected[i / 8] >> i % 8 & 1 && plan_function(e->plan, i)->entry != TIER_NONE;
 }
 
-void triggers_look(struct triggers *t, const struct entry *e) {
+void triggers_add_module(struct triggers *t, const struct traced_module *e) {
     size_t n = plan_function_count(e->plan), ignored;
     const struct trigger_table *old = triggers_table(t);
     uint32_t end = e->first_id + (uint32_t)n;

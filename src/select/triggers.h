@@ -23,10 +23,10 @@ struct trigger_table {
 struct triggers;
 
 /* NULL: OPTIONS has no trigger. */
-struct triggers *triggers_new(const struct session_options *options);
+struct triggers *triggers_new(const struct record_options *options);
 void triggers_free(struct triggers *t);
-/* Looks for the functions of ENTRY, of which some have just been selected. */
-void triggers_look(struct triggers *t, const struct entry *entry);
+/* Looks for the functions of M, of which some have just been selected. */
+void triggers_add_module(struct triggers *t, const struct traced_module *m);
 /* Returns −ENOENT "no-match" if a trigger matches no function that is traced so far. */
 int triggers_check(const struct triggers *t, struct err *err);
 /* Never changes; lives until triggers_free(). */

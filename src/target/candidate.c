@@ -41,8 +41,8 @@ static int has_ended(pid_t pid, struct err *err) {
     status_name(parent, parent_name, sizeof parent_name);
     return err_set(
         err, ESRCH, "ended",
-        "process %d (%s): has ended: its parent, process %d (%s), has not collected its status", pid,
-        name, parent, parent_name);
+        "process %d (%s): has ended: its parent, process %d (%s), has not collected its status",
+        pid, name, parent, parent_name);
 }
 
 int candidate_check_process(pid_t pid, struct err *err) {
@@ -66,10 +66,9 @@ int candidate_check_process(pid_t pid, struct err *err) {
 static int unreadable(pid_t tid, struct err *err) {
     char command[NAME_ROOM];
     status_name(tid, command, sizeof command);
-    return err_set(
-        err, EACCES, "unreadable",
-        "process %d (%s): cannot be traced: its program file is not readable", tid,
-        command);
+    return err_set(err, EACCES, "unreadable",
+                   "process %d (%s): cannot be traced: its program file is not readable", tid,
+                   command);
 }
 
 /* True for Valgrind's tools: static programs at a fixed address (Valgrind's configure.ac,
@@ -109,7 +108,8 @@ int candidate_check_program(pid_t tid, struct err *err) {
     if (native)
         return 0;
     return err_set(err, ENOEXEC, "foreign-program",
-                   "process %d: is not a " REGS_PROGRAMS " program: spoor traces no others here", tid);
+                   "process %d: is not a " REGS_PROGRAMS " program: spoor traces no others here",
+                   tid);
 }
 
 /* Any of its threads may have a tracer. */

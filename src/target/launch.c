@@ -89,8 +89,8 @@ static void become(char *const argv[], const sigset_t *mask, int go, int failed)
 static int foreign(const char *program, struct failure f, struct err *err) {
     const struct arch *arch = f.little_endian ? arch_for_machine(f.machine) : NULL;
     if (!arch)
-        return err_set(err, f.code, "not-executable",
-                       "%s: is for another machine (ELF machine %u)", program, f.machine);
+        return err_set(err, f.code, "not-executable", "%s: is for another machine (ELF machine %u)",
+                       program, f.machine);
     return err_set(err, f.code, "not-executable",
                    "%s: is for another machine (%s): record it there; spoor explain and views of "
                    "its traces work here too",
@@ -107,7 +107,8 @@ static int exec_error(const char *program, struct failure f, struct err *err) {
         return foreign(program, f, err);
     if (f.code == ENOEXEC)
         return err_set(err, f.code, "not-executable",
-                       "%s: is neither a program nor a script with an interpreter line (#!)", program);
+                       "%s: is neither a program nor a script with an interpreter line (#!)",
+                       program);
     return err_set(err, f.code, "not-executable", "%s: cannot be run: %s", program,
                    strerror(f.code));
 }
@@ -124,7 +125,8 @@ static int await_exec(pid_t pid, const char *program, int failed, struct err *er
         if (waitpid(pid, &status, __WALL) < 0) {
             if (errno == EINTR)
                 continue;
-            return err_set(err, errno, "fork", "%s: waiting for it failed: %s", program, strerror(errno));
+            return err_set(err, errno, "fork", "%s: waiting for it failed: %s", program,
+                           strerror(errno));
         }
         if (WIFEXITED(status) || WIFSIGNALED(status)) {
             if (read(failed, &f, sizeof f) == (ssize_t)sizeof f)

@@ -26,8 +26,9 @@ static int say(const char *what, const struct refusal_facts *f, struct err *err,
 
 static int say_tracer(const char *what, const struct refusal_facts *f, struct err *err) {
     AUTO_FREE char *why =
-        f->attached  ? mem_printf("another spoor (process %d) is attached to it: 'kill %d' detaches it",
-                                  f->tracer, f->tracer)
+        f->attached
+            ? mem_printf("another spoor (process %d) is attached to it: 'kill %d' detaches it",
+                         f->tracer, f->tracer)
         : f->records ? mem_printf("another spoor (process %d) records it", f->tracer)
                      : mem_printf("process %d (%s) traces it: end that process first", f->tracer,
                                   f->tracer_name);
@@ -41,8 +42,9 @@ static char *why_unprivileged(const struct refusal_facts *f) {
     if (f->stronger)
         return mem_strdup("it has capabilities that spoor lacks: run spoor as root (sudo)");
     if (f->hides)
-        return mem_strdup("it is not dumpable (PR_SET_DUMPABLE, or its program file is not readable): "
-                          "run spoor as root (sudo)");
+        return mem_strdup(
+            "it is not dumpable (PR_SET_DUMPABLE, or its program file is not readable): "
+            "run spoor as root (sudo)");
     return NULL;
 }
 
@@ -50,10 +52,12 @@ static const char *why_policy(const struct refusal_facts *f) {
     if (f->policy == POLICY_NOBODY)
         return "ptrace is disabled until the next boot (kernel.yama.ptrace_scope is 3)";
     if (f->policy == POLICY_ADMINISTRATORS && !f->capable && f->descendant)
-        return "only root may trace here (kernel.yama.ptrace_scope is 2): run spoor as root, or 'sysctl "
+        return "only root may trace here (kernel.yama.ptrace_scope is 2): run spoor as root, or "
+               "'sysctl "
                "kernel.yama.ptrace_scope=1'";
     if (f->policy == POLICY_ADMINISTRATORS && !f->capable)
-        return "only root may trace here (kernel.yama.ptrace_scope is 2): run spoor as root (sudo), or "
+        return "only root may trace here (kernel.yama.ptrace_scope is 2): run spoor as root "
+               "(sudo), or "
                "'sysctl kernel.yama.ptrace_scope=0'";
     return NULL;
 }
@@ -72,13 +76,15 @@ int refusal_explain(const char *what, const struct refusal_facts *f, struct err 
                    "the seccomp sandbox that spoor runs in forbids it (for a container: allow "
                    "ptrace, as by '--cap-add=SYS_PTRACE')");
     if (refused && f->policy == POLICY_DESCENDANTS && !f->capable && !f->descendant)
-        return say(what, f, err,
-                   "spoor may trace only its own children here (kernel.yama.ptrace_scope is 1): run "
-                   "spoor as root (sudo), or 'sysctl kernel.yama.ptrace_scope=0'");
+        return say(
+            what, f, err,
+            "spoor may trace only its own children here (kernel.yama.ptrace_scope is 1): run "
+            "spoor as root (sudo), or 'sysctl kernel.yama.ptrace_scope=0'");
     if (refused && f->capable && f->inner)
-        return say(what, f, err,
-                   "spoor is root only in a user namespace (container): run it in the user namespace "
-                   "of the process, or as the root of this machine");
+        return say(
+            what, f, err,
+            "spoor is root only in a user namespace (container): run it in the user namespace "
+            "of the process, or as the root of this machine");
     return err_set(err, f->code, "seize", "%s: cannot be traced: %s%s", what, strerror(f->code),
                    refused ? " (a security module may forbid it)" : "");
 }

@@ -52,7 +52,7 @@ struct tracer {
     unsigned next_grave;
 };
 
-static inline const struct session_options *options_of(const struct tracer *t) {
+static inline const struct record_options *options_of(const struct tracer *t) {
     return t->options.context.options;
 }
 

@@ -43,9 +43,9 @@ static void forget_prepared(struct tracer *t, struct space *space) {
 }
 
 static int check_choice(const struct tracer *t, struct err *err) {
-    const struct catalog *catalog = t->options.context.catalog;
-    int rc = catalog_check_matches(catalog, err);
-    if (rc == 0 && !catalog_selected(catalog))
+    const struct module_table *table = t->options.context.module_table;
+    int rc = module_table_check_matches(table, err);
+    if (rc == 0 && !module_table_selected(table))
         return err_set(err, ENOENT, "no-match", "no function of what is loaded is chosen");
     return rc;
 }
@@ -56,13 +56,13 @@ enum { EXEC_NS = 20000000 };
  * has changed. */
 static int try_choice(struct tracer *t, const struct filter *filter, struct err *err) {
     const struct space_context *ctx = &t->options.context;
-    catalog_choose(ctx->catalog, filter);
+    module_table_choose(ctx->module_table, filter);
     each_space(t, repatch_prepare);
     int rc = check_choice(t, err);
     if (rc < 0 || ctx->paused)
         each_space(t, forget_prepared);
     if (rc < 0)
-        catalog_undo_choice(ctx->catalog);
+        module_table_undo_choice(ctx->module_table);
     return rc;
 }
 
@@ -85,7 +85,7 @@ int tracer_change_filter(struct tracer *t, const struct filter *filter, uint64_t
     if (rc < 0)
         return rc;
     size_t added, removed;
-    catalog_keep_choice(ctx->catalog, &added, &removed);
+    module_table_keep_choice(ctx->module_table, &added, &removed);
     trace_changes_filter(t, filter, added, removed);
     ctx->filter++;
     each_space(t, tell_prepared);

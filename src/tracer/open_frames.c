@@ -155,7 +155,7 @@ static const struct patched *module_at(const struct space *space, taddr_t pc) {
 }
 
 static bool is_traced(const struct patched *p, uint32_t function) {
-    const struct entry *e = p->entry;
+    const struct traced_module *e = p->entry;
     return bit(e->choice.selected, function) && !bit(p->code->emitted.missed, function) &&
            plan_function(e->plan, function)->entry != TIER_NONE;
 }

@@ -46,7 +46,8 @@ static void record_callers(const struct space_context *ctx, struct task *task, b
         task->readable =
             own_stack(task->tid, task->tid == task->pid ? OWN_STACK_OF_FIRST : which, &task->stack);
     if (!task->space->callers)
-        task->space->callers = callers_new(task->tid, most, catalog_asked(ctx->catalog));
+        task->space->callers =
+            callers_new(task->tid, most, module_table_stack_functions(ctx->module_table));
     task->slot->callers = callers_ref(task->space->callers);
     uint32_t bytes = slice_bytes_for(most, ctx->ring_bytes);
     slot_set_slices(task->slot, bytes | (cpu_tags_memory() ? SLICE_TAGGED : 0), task->readable);
@@ -66,7 +67,7 @@ static void give_lane(struct tracer *t, struct task *task, struct trace_thread *
         return;
     slot_assign(task->slot, thread);
     record_callers(ctx, task, running);
-    const struct session_options *o = options_of(t);
+    const struct record_options *o = options_of(t);
     if (o->depth || o->threshold_ns) {
         struct thin_options thin = {ctx->writer, o->depth, timing_ticks(o->threshold_ns)};
         task->slot->thin = thin_new(&thin, thread);

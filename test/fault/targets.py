@@ -121,7 +121,7 @@ def test_narrow(spoor, *_):
     try:
         while " S " not in open(f"/proc/{process.pid}/stat", encoding="ascii").read():
             time.sleep(0.01)  # it may still be about to begin
-        check_untouched(spoor, process.pid, f"is not a {PROGRAMS} program: spoor traces only those")
+        check_untouched(spoor, process.pid, f"is not a {PROGRAMS} program: spoor traces no others here")
         check(process.poll() is None, f"the program has ended with {process.returncode}")
     finally:
         process.kill()
@@ -136,7 +136,7 @@ def test_tracers(spoor, program, library):
             while not os.path.exists("other.part") or state(pid)[-1].endswith("\t0\n") or \
                     "memfd:spoor" not in "".join(state(pid)):
                 time.sleep(0.01)
-            check_refused(spoor, pid, f"'kill {other.pid}' ends that")
+            check_refused(spoor, pid, f"'kill {other.pid}' detaches it")
             other.terminate()
             check(other.wait(PATIENCE_S) == 0, "the other spoor failed")
         check_traced(spoor, pid)

@@ -11,9 +11,9 @@
 
 #include "../target/hold.h"
 #include "patch/install.h"
-#include "patch/space_lifecycle.h"
 #include "patch/modules.h"
 #include "patch/patcher.h"
+#include "patch/space_lifecycle.h"
 #include "patch/unpatch.h"
 #include "target/memory.h"
 
@@ -62,13 +62,13 @@ static struct trace_writer *open_writer(struct guest *g) {
 
 static struct guest *make(enum overflow overflow, uint32_t stack_frames) {
     struct guest *g = guest_new_bare();
-    g->options = (struct session_options){
+    g->options = (struct record_options){
         .stacks.frames = stack_frames, .overflow = overflow, .report.warn = fail_on_warning};
     filter_add(&g->options.filter, 'M', "libsites.so", NULL);
     struct trace_writer *writer = open_writer(g);
     g->context = (struct space_context){.options = &g->options,
                                         .writer = writer,
-                                        .catalog = catalog_new(&g->options, writer),
+                                        .module_table = module_table_new(&g->options, writer),
                                         .ring_bytes = GUEST_RING_BYTES};
     struct err err = {0};
     if (space_new(&g->context, g->pid, &g->space, &err) < 0 ||
@@ -99,7 +99,7 @@ void guest_filter(struct guest *g, struct span from) {
     assert_int_equal(space_restore(s, g->pid, NULL), 0);
     for (size_t i = 0; i < s->modules.count; i++) {
         struct patched *p = &s->modules.at[i];
-        const struct entry *e = p->entry;
+        const struct traced_module *e = p->entry;
         if (e->choice.selected)
             memcpy(e->choice.filtered, e->choice.selected, plan_function_count(e->plan) / 8 + 1);
         patcher_unmap(p, s, g->pid, NULL);
@@ -118,7 +118,7 @@ void guest_free(struct guest *g) {
     if (g->space) {
         space_unref(g->space);
         slabs_reap();
-        catalog_free(g->context.catalog);
+        module_table_free(g->context.module_table);
         filter_done(&g->options.filter);
         trace_writer_abandon(g->context.writer);
         AUTO_FREE char *part = mem_printf("%s.part", g->trace);

@@ -15,7 +15,7 @@ struct guest {
     struct space *space; /* NULL: left as it is */
     struct slot *slot;
     /* The session of which the space is. */
-    struct session_options options;
+    struct record_options options;
     struct space_context context;
     char *trace;
 };

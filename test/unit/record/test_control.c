@@ -154,8 +154,8 @@ static void client_and_server_agree(void **state) {
     if (child == 0) {
         struct request request = {.command = REQUEST_RESUME};
         struct control_answer a;
-        bool right =
-            control_ask(pid, &request, &a, NULL) == 0 && a.failed && strcmp(a.text, "resume") == 0;
+        bool right = control_request(pid, &request, &a, NULL) == 0 && a.failed &&
+                     strcmp(a.text, "resume") == 0;
         _exit(!right);
     }
     int status;
@@ -228,7 +228,7 @@ static void no_answer_without_a_recording(void **state) {
     struct request request = {.command = REQUEST_STATUS};
     struct control_answer a;
     struct err err = {0};
-    assert_true(control_ask(getpid(), &request, &a, &err) < 0);
+    assert_true(control_request(getpid(), &request, &a, &err) < 0);
     assert_string_equal(err.tag, "no-recorder");
 }
 

@@ -149,9 +149,9 @@ static void missed_callers_of_asked_functions(void **state) {
     AUTO_FREE char *path = scratch_new();
     struct trace_writer *w = must_open_writer(path);
     struct chains *chains = chains_new(w);
-    struct asked *asked = asked_new();
+    struct stack_functions *asked = stack_functions_new();
     const uint8_t odd[] = {0x02};
-    asked_add(asked, ASKED_ID - 1, odd, 2);
+    stack_functions_add(asked, ASKED_ID - 1, odd, 2);
     struct callers *callers = callers_new(getpid(), MOST, asked);
     assert_int_equal(pass(callers, chains, 0, ASKED_ID), CHAIN_MISSED);
     assert_int_equal(pass(callers, chains, 1, ASKED_ID), CHAIN_MISSED);
@@ -160,7 +160,7 @@ static void missed_callers_of_asked_functions(void **state) {
     assert_int_equal(pass(callers, chains, 0, ASKED_ID - 1), CHAIN_NONE);
     assert_int_equal(pass(callers, chains, 0, STACK_MADE_LOW), CHAIN_NONE);
     callers_unref(callers);
-    asked_free(asked);
+    stack_functions_free(asked);
     chains_free(chains);
     must_finish(w);
     scratch_free(steal(path));

@@ -221,7 +221,7 @@ static void process_that_hides(void **state) {
     struct err err = {0};
     if (candidate_check(pid, &err) < 0)
         fail_msg("%s", err.text);
-    expect_of_sibling(pid, check_as_nobody, "seize", "hides");
+    expect_of_sibling(pid, check_as_nobody, "seize", "not dumpable");
     child_kill(pid);
 }
 

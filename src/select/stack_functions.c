@@ -1,4 +1,4 @@
-#include "select/asked.h"
+#include "select/stack_functions.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -9,21 +9,21 @@
 /* A bitmap in pieces that are never moved, so that readers need no lock. */
 enum { PIECE_IDS = 1 << 16, WORD_IDS = 64, PIECES = OWN_EVENTS / PIECE_IDS + 1 };
 
-struct asked {
+struct stack_functions {
     _Atomic(atomic_ullong *) pieces[PIECES]; /* NULL: all bits are 0 */
 };
 
-struct asked *asked_new(void) {
-    return mem_alloc(sizeof(struct asked));
+struct stack_functions *stack_functions_new(void) {
+    return mem_alloc(sizeof(struct stack_functions));
 }
 
-void asked_free(struct asked *a) {
+void stack_functions_free(struct stack_functions *a) {
     for (size_t i = 0; a && i < PIECES; i++)
         free(a->pieces[i]);
     free(a);
 }
 
-static void add(struct asked *a, uint32_t id) {
+static void add(struct stack_functions *a, uint32_t id) {
     atomic_ullong *piece = a->pieces[id / PIECE_IDS];
     if (!piece) {
         piece = mem_alloc(PIECE_IDS / 8);
@@ -32,13 +32,14 @@ static void add(struct asked *a, uint32_t id) {
     atomic_fetch_or(&piece[id % PIECE_IDS / WORD_IDS], 1ull << id % WORD_IDS);
 }
 
-void asked_add(struct asked *a, uint32_t first, const uint8_t *bitmap, size_t count) {
+void stack_functions_add(struct stack_functions *a, uint32_t first, const uint8_t *bitmap,
+                         size_t count) {
     for (size_t i = 0; i < count && first + i < OWN_EVENTS; i++)
         if (bitmap[i / 8] >> i % 8 & 1)
             add(a, first + (uint32_t)i);
 }
 
-bool asked_has(const struct asked *a, uint32_t id) {
+bool stack_functions_has(const struct stack_functions *a, uint32_t id) {
     atomic_ullong *piece =
         id < OWN_EVENTS ? atomic_load_explicit(&a->pieces[id / PIECE_IDS], memory_order_acquire)
                         : NULL;

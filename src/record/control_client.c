@@ -63,8 +63,8 @@ static int take_answer(const char *bytes, ssize_t size, pid_t pid, struct contro
     return 0;
 }
 
-int control_ask(pid_t pid, const struct request *request, struct control_answer *ret,
-                struct err *err) {
+int control_request(pid_t pid, const struct request *request, struct control_answer *ret,
+                    struct err *err) {
     size_t size;
     char answer[ANSWER_MOST_BYTES];
     AUTO_FREE char *packet = request_pack(request, &size);

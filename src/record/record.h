@@ -2,8 +2,8 @@
  * Recording: applies plans to processes, undoes them, drains rings into a trace.
  * The calling thread becomes the tracer; draining and writing have their own.
  */
-#ifndef SPOOR_RECORD_SESSION_H
-#define SPOOR_RECORD_SESSION_H
+#ifndef SPOOR_RECORD_RECORD_H
+#define SPOOR_RECORD_RECORD_H
 
 #include <sys/types.h>
 
@@ -11,7 +11,7 @@
 #include "select/options.h"
 #include "trace/writer.h"
 
-struct session_result {
+struct record_result {
     int exit_status; /* of the launched program, 128 + N when killed by signal N */
     uint64_t functions_seen, functions_instrumented;
     struct trace_totals totals;
@@ -31,15 +31,15 @@ struct session_result {
  * "no-match" (with near names); "foreign-program", "sandboxed"; "no-snapshots" (triggers, but
  * OUTPUT is not a file); those of trace_writer_open().
  */
-int session_record(const struct session_options *options, char *const argv[],
-                   struct session_result *ret, struct err *err);
+int record_launch(const struct record_options *options, char *const argv[],
+                  struct record_result *ret, struct err *err);
 /*
  * Traces process PID, which runs, until it and what it starts meanwhile have ended, or for as long
  * as OPTIONS say, or until SIGINT, SIGTERM or SIGHUP come to spoor: then leaves it as it was.
  * Errors: "machine", "no-process", "seize", "busy" (it cannot be stopped), "no-match",
  * "foreign-program", "sandboxed"; those of trace_writer_open().
  */
-int session_attach(const struct session_options *options, pid_t pid, struct session_result *ret,
-                   struct err *err);
+int record_attach(const struct record_options *options, pid_t pid, struct record_result *ret,
+                  struct err *err);
 
 #endif

@@ -2,7 +2,7 @@
  * Description in the trace of a module that is loaded at several places with different patches:
  * the best result for each function, the worst for exits.
  */
-#include "select/describe.h"
+#include "select/outcome.h"
 
 #include <string.h>
 
@@ -23,7 +23,7 @@ struct place { /* where it is loaded: numbers of functions, −1 for none */
 
 struct fixture {
     struct module *module;
-    struct entry entry;
+    struct traced_module entry;
     struct trace_writer *writer;
     char *path;
 };
@@ -40,9 +40,9 @@ static bool load(struct fixture *f, struct place p) {
     set(missed, p.missed);
     set(inexact, p.inexact);
     set(trapped, p.trapped);
-    bool news = describe_load(&f->entry, &code);
+    bool news = outcome_add_load(&f->entry, &code);
     if (news)
-        describe_module(f->writer, &f->entry);
+        outcome_write(f->writer, &f->entry);
     return news;
 }
 
@@ -150,8 +150,8 @@ static void unreachable_exits_have_no_tier(void **state) {
     code.missed_exits[TIER_JUMP] = 2;
     code.trapped_exits[TIER_JUMP] = 1;
     code.missed_exits[TIER_HOP] = planned[TIER_HOP] + 7;
-    assert_true(describe_load(&f->entry, &code));
-    describe_module(f->writer, &f->entry);
+    assert_true(outcome_add_load(&f->entry, &code));
+    outcome_write(f->writer, &f->entry);
     assert_int_equal(exits_of(f, exits), all);
     assert_int_equal(exits[TIER_JUMP], planned[TIER_JUMP] - 3);
     assert_int_equal(exits[TIER_HOP], 0);
@@ -161,7 +161,7 @@ static void unreachable_exits_have_no_tier(void **state) {
 
 static int open_all(void **state) {
     struct fixture *f = mem_alloc(sizeof *f);
-    struct entry *e = &f->entry;
+    struct traced_module *e = &f->entry;
     *state = f;
     f->path = scratch_new();
     f->writer = must_open_writer(f->path);
@@ -178,7 +178,7 @@ static int open_all(void **state) {
 
 static int close_all(void **state) {
     struct fixture *f = *state;
-    struct entry *e = &f->entry;
+    struct traced_module *e = &f->entry;
     scratch_free(f->path);
     plan_free(e->plan);
     module_free(f->module);

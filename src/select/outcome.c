@@ -1,4 +1,4 @@
-#include "select/describe.h"
+#include "select/outcome.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@ static void add_name(name_list *names, const char *name) {
 
 /* Names of function I of E: its own, then those by which executables call it. Views show the first.
  */
-static name_list names_of(const struct entry *e, size_t i) {
+static name_list names_of(const struct traced_module *e, size_t i) {
     const struct plan_function *f = plan_function(e->plan, i);
     name_list names = {0};
     if (f->name)
@@ -68,7 +68,7 @@ static bool add_bits(uint8_t *to, uint8_t bits) {
 
 /* A function counts as patched if it had a patch at one place at one time. Missed exits are
  * compared between places for the same selection only. */
-bool describe_load(struct entry *e, const struct plan_code *code) {
+bool outcome_add_load(struct traced_module *e, const struct plan_code *code) {
     size_t bytes = plan_function_count(e->plan) / 8 + 1;
     struct load_outcome *o = &e->outcome;
     bool first = !o->ever_selected, again = o->loaded;
@@ -100,7 +100,7 @@ bool describe_load(struct entry *e, const struct plan_code *code) {
 
 static size_t worst(size_t a, size_t b) { return a > b ? a : b; }
 
-void describe_choice(struct entry *e) {
+void outcome_new_selection(struct traced_module *e) {
     struct load_outcome *o = &e->outcome;
     for (int t = 0; t < TIER_COUNT; t++) {
         o->past_missed_exits[t] = worst(o->missed_exits[t], o->past_missed_exits[t]);
@@ -123,7 +123,7 @@ static void move_exits(struct trace_module *m, const struct load_outcome *o) {
     }
 }
 
-void describe_module(struct trace_writer *writer, struct entry *e) {
+void outcome_write(struct trace_writer *writer, struct traced_module *e) {
     const struct load_outcome *code = &e->outcome;
     struct arena *arena = arena_new();
     const struct module *from = e->module;

@@ -1,4 +1,4 @@
-#include "select/catalog.h"
+#include "select/module_table.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -10,11 +10,11 @@
 
 #include "arch/regs.h"
 #include "base/log.h"
-#include "select/asked.h"
-#include "select/describe.h"
 #include "select/libcalls.h"
 #include "select/mapped.h"
+#include "select/outcome.h"
 #include "select/select.h"
+#include "select/stack_functions.h"
 #include "select/trap_limit.h"
 #include "select/triggers.h"
 
@@ -25,22 +25,23 @@ struct past_choice {
     ARRAY(struct module_choice) modules;
 };
 
-struct catalog {
-    const struct session_options *options; /* borrowed; its filter is that of the beginning */
-    struct filter filter;                  /* the present one */
+struct module_table {
+    const struct record_options *options; /* borrowed; its filter is that of the beginning */
+    struct filter filter;                 /* the present one */
     struct trace_writer *writer;
-    ARRAY(struct entry *) entries;
+    ARRAY(struct traced_module *) entries;
     uint32_t next_id;
-    struct selection selection; /* by that filter */
-    struct selection stacks;    /* by the filter of --stack */
-    struct asked *asked;        /* NULL: there is no --stack */
+    struct selection selection;              /* by that filter */
+    struct selection stacks;                 /* by the filter of --stack */
+    struct stack_functions *stack_functions; /* NULL: there is no --stack */
     struct past_choice past;
-    const struct entry *program; /* the first that was met, with --libcalls */
-    struct triggers *triggers;   /* borrowed; NULL: there are none */
+    const struct traced_module *program; /* the first that was met, with --libcalls */
+    struct triggers *triggers;           /* borrowed; NULL: there are none */
 };
 
-struct catalog *catalog_new(const struct session_options *options, struct trace_writer *writer) {
-    struct catalog *c = mem_alloc(sizeof *c);
+struct module_table *module_table_new(const struct record_options *options,
+                                      struct trace_writer *writer) {
+    struct module_table *c = mem_alloc(sizeof *c);
     c->options = options;
     c->filter = filter_copy(&options->filter);
     c->writer = writer;
@@ -48,15 +49,19 @@ struct catalog *catalog_new(const struct session_options *options, struct trace_
     selection_init(&c->selection, &c->filter);
     selection_init(&c->stacks, &options->stacks.filter);
     if (options->stacks.frames)
-        c->asked = asked_new();
+        c->stack_functions = stack_functions_new();
     return c;
 }
 
-void catalog_watch(struct catalog *c, struct triggers *triggers) { c->triggers = triggers; }
+void module_table_set_triggers(struct module_table *c, struct triggers *triggers) {
+    c->triggers = triggers;
+}
 
-const struct asked *catalog_asked(const struct catalog *c) { return c->asked; }
+const struct stack_functions *module_table_stack_functions(const struct module_table *c) {
+    return c->stack_functions;
+}
 
-static void free_entry(struct entry *e) {
+static void free_entry(struct traced_module *e) {
     plan_free(e->plan);
     module_free(e->module);
     libcalls_free(e->libcalls);
@@ -74,7 +79,7 @@ static void free_entry(struct entry *e) {
     free(e);
 }
 
-void catalog_free(struct catalog *c) {
+void module_table_free(struct module_table *c) {
     if (!c)
         return;
     for (size_t i = 0; i < c->entries.count; i++)
@@ -83,16 +88,16 @@ void catalog_free(struct catalog *c) {
     selection_done(&c->selection);
     selection_done(&c->stacks);
     filter_done(&c->filter);
-    asked_free(c->asked);
+    stack_functions_free(c->stack_functions);
     free(c);
 }
 
-bool catalog_wants(const struct catalog *c, const char *path, bool is_main) {
+bool module_table_wants(const struct module_table *c, const char *path, bool is_main) {
     return filter_has_module(&c->filter, path) || filter_reaches_module(&c->filter, path) ||
            (is_main && !c->filter.modules.count && !c->options->libcalls);
 }
 
-bool catalog_wants_libraries(const struct catalog *c) {
+bool module_table_wants_libraries(const struct module_table *c) {
     return c->options->libcalls || filter_is_about_modules(&c->filter);
 }
 
@@ -105,9 +110,9 @@ static bool is_fresh(const struct stat *st) {
     return ns_of(st->st_ctim) >= ns_of(now);
 }
 
-static struct entry *find_unchanged(const struct catalog *c, const struct stat *st) {
+static struct traced_module *find_unchanged(const struct module_table *c, const struct stat *st) {
     for (size_t i = c->entries.count; i-- > 0;) {
-        struct entry *e = c->entries.at[i];
+        struct traced_module *e = c->entries.at[i];
         if (e->device == st->st_dev && e->inode == st->st_ino && !e->fresh &&
             e->changed_ns == ns_of(st->st_ctim))
             return e;
@@ -117,10 +122,10 @@ static struct entry *find_unchanged(const struct catalog *c, const struct stat *
 
 /* The module of the same file with the same build id: only its name, mode or the like has changed.
  */
-static struct entry *find_rebuilt(const struct catalog *c, const struct stat *st,
-                                  const struct module *m) {
+static struct traced_module *find_rebuilt(const struct module_table *c, const struct stat *st,
+                                          const struct module *m) {
     for (size_t i = c->entries.count; i-- > 0;) {
-        struct entry *e = c->entries.at[i];
+        struct traced_module *e = c->entries.at[i];
         if (e->device == st->st_dev && e->inode == st->st_ino && m->build_id_size &&
             m->build_id_size == e->module->build_id_size &&
             memcmp(m->build_id, e->module->build_id, m->build_id_size) == 0)
@@ -129,8 +134,8 @@ static struct entry *find_rebuilt(const struct catalog *c, const struct stat *st
     return NULL;
 }
 
-static struct entry *add_entry(struct catalog *c, struct entry e) {
-    struct entry *new = mem_alloc(sizeof *new);
+static struct traced_module *add_entry(struct module_table *c, struct traced_module e) {
+    struct traced_module *new = mem_alloc(sizeof *new);
     *new = e;
     new->only = c->options->tier;
     ARRAY_PUSH(&c->entries, new);
@@ -138,8 +143,8 @@ static struct entry *add_entry(struct catalog *c, struct entry e) {
 }
 
 /* For a file that cannot be opened any more: finds it by its contents in the process's memory. */
-static int find_in_memory(struct catalog *c, pid_t tid, const struct map *map, struct entry **ret,
-                          struct err *err) {
+static int find_in_memory(struct module_table *c, pid_t tid, const struct map *map,
+                          struct traced_module **ret, struct err *err) {
     struct stat st = {.st_dev = map->device,
                       .st_ino = map->inode,
                       .st_ctim.tv_sec = -1 /* the time of no file */};
@@ -153,15 +158,15 @@ static int find_in_memory(struct catalog *c, pid_t tid, const struct map *map, s
     if ((*ret = find_rebuilt(c, &st, module)))
         module_free(module);
     else
-        *ret = add_entry(c, (struct entry){.device = st.st_dev,
-                                           .inode = st.st_ino,
-                                           .changed_ns = ns_of(st.st_ctim),
-                                           .module = module});
+        *ret = add_entry(c, (struct traced_module){.device = st.st_dev,
+                                                   .inode = st.st_ino,
+                                                   .changed_ns = ns_of(st.st_ctim),
+                                                   .module = module});
     return 0;
 }
 
-int catalog_find(struct catalog *c, pid_t tid, const struct map *map, struct entry **ret,
-                 struct err *err) {
+int module_table_find(struct module_table *c, pid_t tid, const struct map *map,
+                      struct traced_module **ret, struct err *err) {
     struct stat st;
     AUTO_FD int fd = mapped_open(tid, map, &st);
     if (fd < 0)
@@ -173,25 +178,26 @@ int catalog_find(struct catalog *c, pid_t tid, const struct map *map, struct ent
     int rc = module_load_fd(fd, map->path, MODULE_DEBUG_FILES, &module, err);
     if (rc < 0)
         return rc;
-    struct entry *e = find_rebuilt(c, &st, module);
+    struct traced_module *e = find_rebuilt(c, &st, module);
     if (e)
         module_free(module);
     else
-        e = add_entry(c, (struct entry){.device = st.st_dev, .inode = st.st_ino, .module = module});
+        e = add_entry(
+            c, (struct traced_module){.device = st.st_dev, .inode = st.st_ino, .module = module});
     e->changed_ns = ns_of(st.st_ctim);
     e->fresh = fresh;
     *ret = e;
     return 0;
 }
 
-bool catalog_may_select(struct catalog *c, struct entry *e) {
+bool module_table_may_select(struct module_table *c, struct traced_module *e) {
     enum selectable *known = &e->choice.selectable;
     if (!*known)
         *known = selection_may_select(&c->selection, e->module) ? SELECTABLE_YES : SELECTABLE_NO;
     return *known == SELECTABLE_YES;
 }
 
-static void plan_entry(struct entry *e) {
+static void plan_entry(struct traced_module *e) {
     if (e->plan || e->why.code)
         return;
     const struct module *m = e->module;
@@ -205,7 +211,7 @@ static void plan_entry(struct entry *e) {
 }
 
 struct crew { /* workers take modules one by one */
-    struct entry *const *entries;
+    struct traced_module *const *entries;
     size_t count;
     _Atomic size_t next;
 };
@@ -217,7 +223,7 @@ static void *plan_some(void *arg) {
     return NULL;
 }
 
-void catalog_plan(struct entry *const *entries, size_t count) {
+void module_table_plan(struct traced_module *const *entries, size_t count) {
     enum { MOST_HELPERS = 15 };
     struct crew crew = {entries, count, 0};
     pthread_t helpers[MOST_HELPERS];
@@ -231,7 +237,7 @@ void catalog_plan(struct entry *const *entries, size_t count) {
         pthread_join(helpers[--started], NULL);
 }
 
-struct libcalls *catalog_libcalls(struct catalog *c, struct entry *program) {
+struct libcalls *module_table_libcalls(struct module_table *c, struct traced_module *program) {
     if (!c->options->libcalls)
         return NULL;
     if (!program->libcalls)
@@ -241,14 +247,14 @@ struct libcalls *catalog_libcalls(struct catalog *c, struct entry *program) {
     return program->libcalls;
 }
 
-static void number(struct catalog *c, struct entry *e) {
+static void number(struct module_table *c, struct traced_module *e) {
     size_t count = plan_function_count(e->plan);
     e->first_id = c->next_id;
     c->next_id += (uint32_t)count;
 }
 
 /* Functions that the filter names in full may have traps; all functions with --tier=trap. */
-static void permit_traps(const struct catalog *c, struct entry *e) {
+static void permit_traps(const struct module_table *c, struct traced_module *e) {
     size_t bytes = plan_function_count(e->plan) / 8 + 1;
     uint8_t *named = selection_named(&c->filter, e->module, e->plan);
     if (c->options->tier == TIER_TRAP)
@@ -261,27 +267,27 @@ static void permit_traps(const struct catalog *c, struct entry *e) {
 }
 
 /* Functions of E whose callers are recorded, whether they are selected or not. */
-static void choose_sliced(struct catalog *c, struct entry *e) {
+static void choose_sliced(struct module_table *c, struct traced_module *e) {
     size_t ignored;
-    if (e->sliced || !c->asked)
+    if (e->sliced || !c->stack_functions)
         return;
     e->sliced = selection_apply(&c->stacks, e->module, e->plan, &ignored);
-    asked_add(c->asked, e->first_id, e->sliced, plan_function_count(e->plan));
+    stack_functions_add(c->stack_functions, e->first_id, e->sliced, plan_function_count(e->plan));
 }
 
-static void begin_to_choose(struct catalog *c, struct entry *e) {
+static void begin_to_choose(struct module_table *c, struct traced_module *e) {
     size_t bytes = plan_function_count(e->plan) / 8 + 1;
     if (!e->first_id)
         number(c, e);
     permit_traps(c, e);
     choose_sliced(c, e);
-    describe_choice(e);
+    outcome_new_selection(e);
     e->choice.selected = mem_alloc(bytes);
     e->choice.filtered = mem_alloc(bytes);
 }
 
 /* Selects what the filter chooses, for calls from anywhere. */
-static void select_by_filter(struct catalog *c, struct entry *e) {
+static void select_by_filter(struct module_table *c, struct traced_module *e) {
     struct module_choice *choice = &e->choice;
     free(choice->selected);
     memset(choice->filtered, 0, plan_function_count(e->plan) / 8 + 1);
@@ -289,8 +295,8 @@ static void select_by_filter(struct catalog *c, struct entry *e) {
     choice->any_caller = true;
 }
 
-bool catalog_prepare(struct catalog *c, struct entry *e, bool wanted,
-                     const struct libcalls *calls) {
+bool module_table_prepare(struct module_table *c, struct traced_module *e, bool wanted,
+                          const struct libcalls *calls) {
     plan_entry(e);
     if (!e->plan)
         return false;
@@ -304,22 +310,23 @@ bool catalog_prepare(struct catalog *c, struct entry *e, bool wanted,
         e->in_trace = false;
     }
     if (news && c->triggers)
-        triggers_look(c->triggers, e);
+        triggers_add_module(c->triggers, e);
     return e->choice.selected_count > 0;
 }
 
-void catalog_describe(struct catalog *c, struct entry *e, const struct plan_code *code) {
-    bool news = describe_load(e, code);
+void module_table_write(struct module_table *c, struct traced_module *e,
+                        const struct plan_code *code) {
+    bool news = outcome_add_load(e, code);
     if (news || !e->in_trace)
-        describe_module(c->writer, e);
+        outcome_write(c->writer, e);
     e->in_trace = true;
 }
 
-void catalog_choose(struct catalog *c, const struct filter *filter) {
+void module_table_choose(struct module_table *c, const struct filter *filter) {
     c->past.filter = c->filter;
     c->past.selection = c->selection;
     for (size_t i = 0; i < c->entries.count; i++) {
-        struct entry *e = c->entries.at[i];
+        struct traced_module *e = c->entries.at[i];
         ARRAY_PUSH(&c->past.modules, e->choice);
         e->choice = (struct module_choice){0};
     }
@@ -332,7 +339,7 @@ static bool is_set(const uint8_t *bitmap, size_t i) {
 }
 
 /* The number of functions of E that have a tier, and are in A and not in B. */
-static size_t count_only(const struct entry *e, const uint8_t *a, const uint8_t *b) {
+static size_t count_only(const struct traced_module *e, const uint8_t *a, const uint8_t *b) {
     size_t count = 0;
     for (size_t i = 0; a && i < plan_function_count(e->plan); i++)
         count += is_set(a, i) && !is_set(b, i) && plan_function(e->plan, i)->entry != TIER_NONE;
@@ -344,11 +351,11 @@ static void free_choice(struct module_choice *choice) {
     free(choice->filtered);
 }
 
-void catalog_keep_choice(struct catalog *c, size_t *ret_added, size_t *ret_removed) {
+void module_table_keep_choice(struct module_table *c, size_t *ret_added, size_t *ret_removed) {
     struct past_choice *past = &c->past;
     *ret_added = *ret_removed = 0;
     for (size_t i = 0; i < c->entries.count; i++) {
-        const struct entry *e = c->entries.at[i];
+        const struct traced_module *e = c->entries.at[i];
         bool known = i < past->modules.count;
         const uint8_t *before = known ? past->modules.at[i].selected : NULL;
         *ret_added += count_only(e, e->choice.selected, before);
@@ -361,7 +368,7 @@ void catalog_keep_choice(struct catalog *c, size_t *ret_added, size_t *ret_remov
     ARRAY_FREE(&past->modules);
 }
 
-void catalog_undo_choice(struct catalog *c) {
+void module_table_undo_choice(struct module_table *c) {
     struct past_choice *past = &c->past;
     for (size_t i = 0; i < c->entries.count; i++) {
         struct module_choice *choice = &c->entries.at[i]->choice;
@@ -375,22 +382,22 @@ void catalog_undo_choice(struct catalog *c) {
     ARRAY_FREE(&past->modules);
 }
 
-size_t catalog_selected(const struct catalog *c) {
+size_t module_table_selected(const struct module_table *c) {
     size_t sum = 0;
     for (size_t i = 0; i < c->entries.count; i++)
         sum += c->entries.at[i]->choice.selected_count;
     return sum;
 }
 
-void catalog_tell_withdrawn(const struct catalog *c) {
+void module_table_report_trap_losses(const struct module_table *c) {
     for (size_t i = 0; i < c->entries.count; i++)
-        trap_limit_tell(c->options, c->entries.at[i]);
+        trap_limit_report(c->options, c->entries.at[i]);
 }
 
-struct catalog_counts catalog_counts(const struct catalog *c) {
-    struct catalog_counts sum = {0};
+struct module_table_counts module_table_counts(const struct module_table *c) {
+    struct module_table_counts sum = {0};
     for (size_t i = 0; i < c->entries.count; i++) {
-        const struct entry *e = c->entries.at[i];
+        const struct traced_module *e = c->entries.at[i];
         if (!e->in_trace)
             continue;
         sum.seen += plan_function_count(e->plan);
@@ -399,12 +406,12 @@ struct catalog_counts catalog_counts(const struct catalog *c) {
     return sum;
 }
 
-int catalog_check_matches(const struct catalog *c, struct err *err) {
+int module_table_check_matches(const struct module_table *c, struct err *err) {
     int rc = selection_check(&c->selection, err);
     return rc < 0 ? rc : selection_check(&c->stacks, err);
 }
 
-int catalog_check_calls(struct catalog *c, struct err *err) {
+int module_table_check_calls(struct module_table *c, struct err *err) {
     if (!c->options->libcalls || !c->program || filter_is_about_modules(&c->filter))
         return 0;
     size_t count;
@@ -419,4 +426,6 @@ int catalog_check_calls(struct catalog *c, struct err *err) {
                : selection_check_calls(&c->selection, names, count, err);
 }
 
-char *catalog_refused_calls(const struct catalog *c) { return selection_refused(&c->selection); }
+char *module_table_refused_calls(const struct module_table *c) {
+    return selection_refused(&c->selection);
+}

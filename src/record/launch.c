@@ -45,7 +45,7 @@ static void run(struct recording *r) {
     while (tracer_waits(r->tracer) && !launched->leaving && !r->stop) {
         recording_step(r, PROGRESS_MS);
         job_follow(&launched->job, r->tracer, r->pid);
-        reported = reported || recording_tell_ended(r);
+        reported = reported || recording_report_end(r);
     }
     if (launched->leaving || r->stop)
         tracer_release_all(r->tracer);
@@ -102,8 +102,8 @@ static int begin(struct recording *r, char *const argv[], struct err *err) {
     return rc;
 }
 
-int session_record(const struct session_options *options, char *const argv[],
-                   struct session_result *ret, struct err *err) {
+int record_launch(const struct record_options *options, char *const argv[],
+                  struct record_result *ret, struct err *err) {
     struct launched launched = {.leaving = false};
     struct recording r = {.options = options,
                           .result = ret,
@@ -111,7 +111,7 @@ int session_record(const struct session_options *options, char *const argv[],
                           .hook_event = -1,
                           .on_signal = on_signal,
                           .ctx = &launched};
-    *ret = (struct session_result){0};
+    *ret = (struct record_result){0};
     int rc = cpu_check(err);
     if (rc < 0)
         return rc;
