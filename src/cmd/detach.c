@@ -12,7 +12,7 @@ static void show_warning(void *ctx, const char *text) {
 }
 
 int cmd_detach(struct options *options, int argc, char **argv) {
-    const struct session_options session = {.report.warn = show_warning};
+    const struct report report = {.warn = show_warning};
     struct err err = {0};
     uint32_t pid;
     bool found;
@@ -21,7 +21,7 @@ int cmd_detach(struct options *options, int argc, char **argv) {
         say_error("%s: is not a process id: 'ps' and 'pgrep' show them", argv[0]);
         return STATUS_USAGE;
     }
-    if (session_detach(&session, (pid_t)pid, &found, &err) < 0) {
+    if (session_detach(&report, (pid_t)pid, &found, &err) < 0) {
         say_err(&err);
         return STATUS_FAILED;
     }

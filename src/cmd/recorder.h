@@ -1,4 +1,4 @@
-/* What record and attach have in common: options for the session, progress, the summary. */
+/* What record and attach have in common: the options, progress, the summary. */
 #ifndef SPOOR_CMD_RECORDER_H
 #define SPOOR_CMD_RECORDER_H
 
@@ -12,7 +12,7 @@ struct recorder {
 /* The options of a recording that shows progress and warnings by R, which must stay in place. */
 struct session_options *recorder_options(struct recorder *r, struct options *options);
 void recorder_clear_progress(struct recorder *r);
-/* The session has ended: what it has done, and what has gone wrong with its trace. */
+/* Prints what the recording has done, and what has gone wrong with its trace. */
 void recorder_summary(const struct session_options *session, const struct session_result *result);
 
 #endif

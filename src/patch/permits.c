@@ -15,8 +15,8 @@ enum { PAGE = 4096, MASK_BYTES = 8 };
 enum { A = 1, B = 2, C = 4, D = 8, E = 16 }; /* the first to fifth argument, not known here */
 
 /* All remote calls of this folder, and the one by which a thread recovers from them alone. What a
- * program's sandbox allows is exactly this in test/fault/programs/warded.c, but for set_tls, which
- * only threads without a thread pointer make. */
+ * program's sandbox allows is exactly this in test/fault/programs/sandboxes.c, but for set_tls,
+ * which only threads without a thread pointer make. */
 static const struct {
     unsigned purposes;
     bool spare; /* may fail */

@@ -23,7 +23,7 @@ static void say_processes(const struct recording *r, struct control_answer *ret)
 
 static void say_pause(const struct recording *r, uint64_t ns, struct control_answer *ret) {
     say_processes(r, ret);
-    say(ret, ", stood for %.1f ms", (double)ns / 1e6);
+    say(ret, ", stopped for %.1f ms", (double)ns / 1e6);
 }
 
 static int run_pause(struct recording *r, struct control_answer *ret, struct err *err) {
@@ -64,7 +64,7 @@ static int run_snapshot(const struct recording *r, struct control_answer *ret, s
         return rc;
     }
     flight_snapshot(r->flight, "spoor ctl");
-    say(ret, "snapshot: is made, beside %s", r->options->output);
+    say(ret, "snapshot: is being written beside %s", r->options->output);
     return 0;
 }
 

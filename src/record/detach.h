@@ -1,19 +1,19 @@
-/* Removing what a spoor that was killed has left in a process (leftovers.h). */
+/* Removes from a process what a killed spoor has left in it (leftovers.h). */
 #ifndef SPOOR_RECORD_DETACH_H
 #define SPOOR_RECORD_DETACH_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "record/session.h"
+#include "base/report.h"
 
 /*
- * Stops PID, restores its text, unmaps what is not its own, lets it run on. *RET_FOUND: there was
- * something. OPTIONS: only warn and ctx are used. Errors: those of candidate_check(), "busy",
- * "foreign-version", "returns-later" and "text-changed" (all text that can be is restored, but not
- * all memory given back), "sandboxed", "memory", "remote-call", "read-maps".
+ * Stops PID, restores its text, unmaps spoor's pages, and lets it run on. *RET_FOUND: there was
+ * something to remove. Errors: those of candidate_check(), "busy",
+ * "foreign-version", "returns-later" and "text-changed" (spoor's pages stay, but all text that can
+ * be restored is), "sandboxed", "memory", "remote-call", "read-maps".
  */
-int session_detach(const struct session_options *options, pid_t pid, bool *ret_found,
-                   struct err *err);
+int session_detach(const struct report *report, pid_t pid, bool *ret_found, struct err *err);
 
 #endif

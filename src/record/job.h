@@ -1,9 +1,8 @@
 /*
- * A shell sees spoor where the program would be: ^Z stops a whole process group, and the shell
- * waits for its child, which is spoor. So spoor is not stopped by what comes from the terminal, but
- * stops when the program does, by the same signal, after the program has done before it what it
- * wants to; and not at all when the program does not stop. When it has ended or runs untraced,
- * spoor stops as any program.
+ * Job control. ^Z stops a whole process group, but the shell waits only for its child, which is
+ * spoor. Therefore spoor blocks stop signals of the terminal, and stops by the same signal as soon
+ * as the program has stopped. If the program handles the signal and does not stop, spoor does not
+ * stop either. When the program has ended or runs untraced, spoor stops like any program.
  */
 #ifndef SPOOR_RECORD_JOB_H
 #define SPOOR_RECORD_JOB_H
@@ -15,17 +14,17 @@
 
 struct job { /* zero to begin with */
     int signal, code;
-    pid_t sender;       /* of the stop signal that has come to spoor last; 0, 0, 0 after SIGCONT */
+    pid_t sender;       /* of the last stop signal to spoor; all three are 0 after SIGCONT */
     bool alone;         /* it came when no program was traced any more */
-    unsigned stop_seen; /* tracer_stop.number of the stop that was followed last */
+    unsigned stop_seen; /* tracer_stop.number of the last stop that spoor has followed */
 };
 
 /* Adds the signals that must be blocked and reported to job_note(). */
 void job_add_signals(sigset_t *set);
-/* TRACED: the program is, now. */
+/* A signal has come to spoor. TRACED: the program is traced now. */
 void job_note(struct job *job, const struct signalfd_siginfo *info, bool traced);
-/* Stops if PID, the adopted process, has stopped for a reason that stops its group. Returns when
- * spoor is continued, and PID with it. Called when all reports have been handled. */
+/* Stops spoor if PID, the launched process, has stopped by a signal to its whole process group.
+ * Returns when spoor and PID are continued. To be called when all reports have been handled. */
 void job_follow(struct job *job, struct tracer *tracer, pid_t pid);
 
 #endif

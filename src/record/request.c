@@ -71,7 +71,7 @@ static int unpack_filter(const char *at, const char *end, struct filter *ret, st
     while (at < end && rc == 0) {
         const char *option = next(&at, end), *value = option ? next(&at, end) : NULL;
         if (!value || !is_option(option))
-            return bad_request("has options that are none", err);
+            return bad_request("has unknown options", err);
         rc = filter_add(ret, option[1], value, err);
     }
     return rc;
@@ -82,13 +82,13 @@ int request_unpack(const char *bytes, size_t size, struct request *ret, struct e
     *ret = (struct request){.command = REQUEST_COMMANDS};
     const char *version = next(&at, end), *command = version ? next(&at, end) : NULL;
     if (!version || strcmp(version, REQUEST_VERSION) != 0)
-        return bad_request("is of another version of spoor: use the same", err);
+        return bad_request("comes from another version of spoor: use the same version", err);
     if (command)
         ret->command = request_command(command);
     if (ret->command == REQUEST_COMMANDS)
-        return bad_request("is for a command that this version of spoor does not know", err);
+        return bad_request("has an unknown command", err);
     if (at < end && ret->command != REQUEST_FILTER)
-        return bad_request("has options that are none", err);
+        return bad_request("has unknown options", err);
     return unpack_filter(at, end, &ret->filter, err);
 }
 
@@ -113,7 +113,7 @@ int answer_unpack(const char *bytes, size_t size, bool *ret_failed, const char *
     if (!text || at != end || strcmp(version, REQUEST_VERSION) != 0 ||
         (strcmp(status, "0") != 0 && strcmp(status, "1") != 0))
         return err_set(err, EPROTO, "bad-answer",
-                       "the spoor that records it is of another version: use the same");
+                       "the spoor that records it has another version: use the same version");
     *ret_failed = *status == '1';
     *ret_text = text;
     return 0;

@@ -6,11 +6,11 @@
 #include "base/mem.h"
 #include "wire/ring.h"
 
-/* Bits, in pieces that stay where they are: so who asks needs no lock. */
+/* A bitmap in pieces that are never moved, so that readers need no lock. */
 enum { PIECE_IDS = 1 << 16, WORD_IDS = 64, PIECES = OWN_EVENTS / PIECE_IDS + 1 };
 
 struct asked {
-    _Atomic(atomic_ullong *) pieces[PIECES]; /* NULL: of these none */
+    _Atomic(atomic_ullong *) pieces[PIECES]; /* NULL: all bits are 0 */
 };
 
 struct asked *asked_new(void) {

@@ -98,9 +98,9 @@ bool catalog_wants_libraries(const struct catalog *c) {
 
 static int64_t ns_of(struct timespec t) { return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec; }
 
-/* Whether a change made from now on might leave the file's time as it is. */
+/* True if a change made from now on may leave the file's time as it is. */
 static bool is_fresh(const struct stat *st) {
-    struct timespec now; /* by the clock that file systems read */
+    struct timespec now; /* by the clock of file systems */
     clock_gettime(CLOCK_REALTIME_COARSE, &now);
     return ns_of(st->st_ctim) >= ns_of(now);
 }
@@ -115,7 +115,8 @@ static struct entry *find_unchanged(const struct catalog *c, const struct stat *
     return NULL;
 }
 
-/* An entry of the same file with the same code: only its name, its mode or the like has changed. */
+/* The module of the same file with the same build id: only its name, mode or the like has changed.
+ */
 static struct entry *find_rebuilt(const struct catalog *c, const struct stat *st,
                                   const struct module *m) {
     for (size_t i = c->entries.count; i-- > 0;) {
@@ -136,19 +137,19 @@ static struct entry *add_entry(struct catalog *c, struct entry e) {
     return new;
 }
 
-/* A file that nobody can open any more: what the process has in its memory of it. */
+/* For a file that cannot be opened any more: finds it by its contents in the process's memory. */
 static int find_in_memory(struct catalog *c, pid_t tid, const struct map *map, struct entry **ret,
                           struct err *err) {
-    struct stat st = {
-        .st_dev = map->device, .st_ino = map->inode, .st_ctim.tv_sec = -1 /* no file's */};
+    struct stat st = {.st_dev = map->device,
+                      .st_ino = map->inode,
+                      .st_ctim.tv_sec = -1 /* the time of no file */};
     if ((*ret = find_unchanged(c, &st)))
         return 0;
     struct module *module;
     int rc = mapped_load(tid, map, &module, err);
     if (rc < 0)
         return rc;
-    log_print(1, "%s: was replaced on disk: its code is read from the memory of process %d",
-              map->path, tid);
+    log_print(1, "%s: was replaced on disk: read from the memory of process %d", map->path, tid);
     if ((*ret = find_rebuilt(c, &st, module)))
         module_free(module);
     else
@@ -197,13 +198,13 @@ static void plan_entry(struct entry *e) {
     int r = m->machine == REGS_ELF_MACHINE
                 ? plan_new_by(m, e->only, &e->plan, &e->why)
                 : err_set(&e->why, ENOTSUP, "foreign-machine",
-                          "%s: code for machine %u, which this processor does not run", m->name,
-                          m->machine); /* an emulator's, say */
+                          "%s: is for ELF machine %u, not for this processor", m->name,
+                          m->machine); /* mapped by an emulator, for example */
     if (r < 0)
         log_print(1, "%s", e->why.text);
 }
 
-struct crew { /* workers take entries one by one */
+struct crew { /* workers take modules one by one */
     struct entry *const *entries;
     size_t count;
     _Atomic size_t next;
@@ -246,7 +247,7 @@ static void number(struct catalog *c, struct entry *e) {
     c->next_id += (uint32_t)count;
 }
 
-/* Where one tier is wanted that is the traps', everybody has them. */
+/* Functions that the filter names in full may have traps; all functions with --tier=trap. */
 static void permit_traps(const struct catalog *c, struct entry *e) {
     size_t bytes = plan_function_count(e->plan) / 8 + 1;
     uint8_t *named = selection_named(&c->filter, e->module, e->plan);
@@ -259,7 +260,7 @@ static void permit_traps(const struct catalog *c, struct entry *e) {
     plan_permit_traps(e->plan, named);
 }
 
-/* Whatever else is chosen: of what is traced, entries of these leave slices. */
+/* Functions of E whose callers are recorded, whether they are selected or not. */
 static void choose_sliced(struct catalog *c, struct entry *e) {
     size_t ignored;
     if (e->sliced || !c->asked)
@@ -330,7 +331,7 @@ static bool is_set(const uint8_t *bitmap, size_t i) {
     return bitmap && bitmap[i / 8] >> (i % 8) & 1;
 }
 
-/* How many functions of E, of those with a tier, are in A and not in B. */
+/* The number of functions of E that have a tier, and are in A and not in B. */
 static size_t count_only(const struct entry *e, const uint8_t *a, const uint8_t *b) {
     size_t count = 0;
     for (size_t i = 0; a && i < plan_function_count(e->plan); i++)
@@ -410,8 +411,8 @@ int catalog_check_calls(struct catalog *c, struct err *err) {
     const char *const *names = libcalls_names(c->program->libcalls, &count);
     if (!count)
         return err_set(err, ENOENT, "no-imports",
-                       "%s: imports no functions, so --libcalls has nothing to trace: leave it out "
-                       "to trace the program's own functions",
+                       "%s: imports no functions, so --libcalls has nothing to trace: without "
+                       "--libcalls, its own functions are traced",
                        c->program->module->path);
     return libcalls_any(c->program->libcalls)
                ? 0

@@ -1,7 +1,6 @@
 /*
- * The ELF files a session has met: each is loaded, planned and numbered once,
- * however many processes map it, and described in the trace when it is first
- * instrumented.
+ * The ELF files that the traced processes have mapped. Each is loaded, planned and numbered once,
+ * however many processes map it, and is written to the trace when it is first patched.
  */
 #ifndef SPOOR_SELECT_CATALOG_H
 #define SPOOR_SELECT_CATALOG_H
@@ -15,37 +14,39 @@ struct catalog;
 struct libcalls;
 struct triggers;
 
+/* OPTIONS and WRITER must outlive it. */
 struct catalog *catalog_new(const struct session_options *options, struct trace_writer *writer);
-/* Those whose entries leave slices; NULL: there are none. It is the catalog's. */
+/* The functions whose callers are recorded; NULL without --stack. Lives as long as the catalog. */
 const struct asked *catalog_asked(const struct catalog *catalog);
-/* TRIGGERS shall know of all functions that are selected; before any is. */
+/* Tells TRIGGERS of all functions that will be selected. To be called before any is. */
 void catalog_watch(struct catalog *catalog, struct triggers *triggers);
 void catalog_free(struct catalog *catalog);
 
-/* Whether -M, or a module named in -F, asks for the file at PATH; IS_MAIN: the process's own
+/* True if the filter chooses functions of the file at PATH. IS_MAIN: it is the process's main
  * executable. */
 bool catalog_wants(const struct catalog *catalog, const char *path, bool is_main);
-/* Whether anything but main executables can be wanted at all. */
+/* True if the options choose functions of files other than main executables. */
 bool catalog_wants_libraries(const struct catalog *catalog);
 
 /*
- * The entry of the file that MAP maps into process TID. Errors: "replaced" (the file is no longer
- * on disk under its name, nor to be had from the process), those of module_load_fd().
+ * *RET: the file that MAP maps into process TID. Errors: "replaced" (neither the disk nor the
+ * process's memory has its contents), those of module_load_fd().
  */
 int catalog_find(struct catalog *catalog, pid_t tid, const struct map *map, struct entry **ret,
                  struct err *err);
-/* Whether the filters can select any of its functions. */
+/* True if the filter may choose one of its functions. */
 bool catalog_may_select(struct catalog *catalog, struct entry *entry);
-/* Plans those of COUNT entries that are not planned yet, on all processors. */
+/* Plans those of COUNT modules that are not planned yet, on all processors. */
 void catalog_plan(struct entry *const *entries, size_t count);
-/* What an executable calls; NULL without --libcalls. */
+/* The functions that the executable PROGRAM calls; NULL without --libcalls. */
 struct libcalls *catalog_libcalls(struct catalog *catalog, struct entry *program);
-/* Plans, and selects: WANTED, as catalog_wants() says, and what CALLS, which may be NULL, lead to.
- * Returns whether anything is to be instrumented. */
+/* Plans the module and selects functions: those that the filter chooses, if WANTED (the result of
+ * catalog_wants()), and those that CALLS may call, if not NULL. Returns true if it has selected
+ * functions that can be patched. */
 bool catalog_prepare(struct catalog *catalog, struct entry *entry, bool wanted,
                      const struct libcalls *calls);
-/* Tells the trace of a module that is now instrumented by CODE; again when more of it is, or when
- * it is elsewhere where other sites have patches. */
+/* Writes the module to the trace after it was patched by CODE. Does so again when more of it is
+ * patched, or when it is loaded at another place where other functions have patches. */
 void catalog_describe(struct catalog *catalog, struct entry *entry, const struct plan_code *code);
 
 /*
@@ -58,24 +59,23 @@ void catalog_choose(struct catalog *catalog, const struct filter *filter);
 void catalog_keep_choice(struct catalog *catalog, size_t *ret_added, size_t *ret_removed);
 /* Ends that with the choice before it. */
 void catalog_undo_choice(struct catalog *catalog);
-/* How many functions are selected now. */
+/* The number of functions that are selected now and can be patched. */
 size_t catalog_selected(const struct catalog *catalog);
 
-/* Tells the user of all functions that have lost their traps. */
+/* Warns of all functions that have lost their breakpoints (--trap-limit). */
 void catalog_tell_withdrawn(const struct catalog *catalog);
 
-/* Sums over described entries. */
+/* Functions of all modules that the trace describes. */
 struct catalog_counts {
     uint64_t seen, instrumented;
 };
 struct catalog_counts catalog_counts(const struct catalog *catalog);
-/* When -F has matched nothing so far: fills ERR ("no-match") with near names and returns −ENOENT.
- */
+/* Returns −ENOENT "no-match", with near names, if -F has matched no function so far. */
 int catalog_check_matches(const struct catalog *catalog, struct err *err);
-/* With --libcalls and nothing else to trace: −ENOENT "no-imports" when the program, the first that
- * was met, imports no functions, "no-match" when -F chooses none of those. */
+/* For --libcalls without modules: returns −ENOENT "no-imports" if the first program imports no
+ * functions, "no-match" if -F chooses none of those that it imports. */
 int catalog_check_calls(struct catalog *catalog, struct err *err);
-/* One line about library calls that cannot be traced, or NULL; to be freed. */
+/* One line about library calls that cannot be traced, or NULL. To be freed. */
 char *catalog_refused_calls(const struct catalog *catalog);
 
 #endif

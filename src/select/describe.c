@@ -13,7 +13,8 @@ static void add_name(name_list *names, const char *name) {
     ARRAY_PUSH(names, name);
 }
 
-/* Names of function I of E, the one to show first: its own, and those by which it is called. */
+/* Names of function I of E: its own, then those by which executables call it. Views show the first.
+ */
 static name_list names_of(const struct entry *e, size_t i) {
     const struct plan_function *f = plan_function(e->plan, i);
     name_list names = {0};
@@ -65,9 +66,8 @@ static bool add_bits(uint8_t *to, uint8_t bits) {
     return news;
 }
 
-/* What has a patch at one place, at one time, is traced; a call of it may come from another place.
- * Places are compared for the same functions only: what others were chosen before does not count.
- */
+/* A function counts as patched if it had a patch at one place at one time. Missed exits are
+ * compared between places for the same selection only. */
 bool describe_load(struct entry *e, const struct plan_code *code) {
     size_t bytes = plan_function_count(e->plan) / 8 + 1;
     struct load_outcome *o = &e->outcome;
@@ -109,8 +109,8 @@ void describe_choice(struct entry *e) {
     o->loaded = false;
 }
 
-/* Moves exits of M that have not got the tier that was planned. A return that is left to several
- * ways counts once there, and is missed on each. */
+/* Corrects the tiers of M's exits: some have no patch, some a trap, and not the tier that was
+ * planned. A return that several jumps share counts once in M, and is missed once for each jump. */
 static void move_exits(struct trace_module *m, const struct load_outcome *o) {
     for (int t = TIER_PAD; t < TIER_TRAP; t++) {
         uint64_t left = m->exit_tiers[t],

@@ -49,7 +49,7 @@ bool libcalls_touch(const struct libcalls *c, const struct module *library) {
     return false;
 }
 
-/* One module being looked through. */
+/* The search of one module. */
 struct search {
     const struct libcalls *calls;
     struct selection *selection;
@@ -60,7 +60,7 @@ struct search {
 static bool is_set(const uint8_t *bits, size_t i) { return bits[i / 8] >> (i % 8) & 1; }
 static void set(uint8_t *bits, size_t i) { bits[i / 8] |= (uint8_t)(1u << i % 8); }
 
-/* SYMBOL is a name by which function I is called. */
+/* SYMBOL is a name by which function I may be called. */
 static void choose(struct search *s, size_t i, const struct symbol *symbol) {
     struct entry *e = s->entry;
     struct module_choice *choice = &e->choice;

@@ -1,10 +1,10 @@
 /*
- * Library calls (--libcalls): which functions of other modules a program's executable calls by
- * name. These are what its dynamic symbol table leaves undefined; where it can look names up while
- * it runs (dlsym), all that a library exports.
+ * Library calls (--libcalls): the functions of other modules that a program's executable calls.
+ * These are the undefined symbols of its dynamic symbol table. If it can look up names while it
+ * runs (dlsym), these are all functions that libraries export.
  *
- * Which definition of a name the dynamic linker binds is not asked: all are selected, and the stubs
- * (STUB_CALLER) tell which of them the executable calls.
+ * All definitions of a name are selected: the stubs (STUB_CALLER) tell which of them the executable
+ * calls, so nothing here must know to which of them the dynamic linker binds the name.
  */
 #ifndef SPOOR_SELECT_LIBCALLS_H
 #define SPOOR_SELECT_LIBCALLS_H
@@ -18,14 +18,14 @@ struct libcalls *libcalls_new(const struct module *program);
 void libcalls_free(struct libcalls *calls);
 /* The names, sorted. */
 const char *const *libcalls_names(const struct libcalls *calls, size_t *ret_count);
-/* Whether it may call functions that it does not name. */
+/* True if it may call functions by other names (dlsym). */
 bool libcalls_any(const struct libcalls *calls);
 
-/* Whether LIBRARY defines any function that may be called. */
+/* True if LIBRARY defines a function that may be called. */
 bool libcalls_touch(const struct libcalls *calls, const struct module *library);
 
-/* Adds to ENTRY, which is planned, what of it is called and passes -F and -N. Returns whether that
- * is more than before. */
+/* Adds to the selection of ENTRY, which is planned, the functions that may be called and that -F
+ * and -N choose. Returns true if it has added any. */
 bool libcalls_select(const struct libcalls *calls, struct selection *selection,
                      struct entry *entry);
 

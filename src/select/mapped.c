@@ -1,17 +1,15 @@
 /*
- * The kernel knows a process's files best: it leads from /proc/PID/map_files and /proc/PID/exe to
- * the very file, whatever has become of its name. The former takes rights that few have, though,
- * and the latter is one file. Names may lead to another file by now. It is the mapped one if it has
- * the same inode on the same device; some file systems show other numbers in maps than in stat
- * (btrfs: the device; overlayfs before Linux 6.6: also the inode): then the contents decide.
+ * A mapped file is looked for in this order:
+ *  - /proc/PID/map_files/START-END, which is the file itself; it needs CAP_CHECKPOINT_RESTORE,
+ * which a container lacks;
+ *  - the name of the map, below the process's root and below spoor's, and /proc/PID/exe: if it has
+ *    the same inode or the same contents;
+ *  - the open files of the process (/proc/PID/fd), such as a memfd: if one has the same inode;
+ *  - the memory of the process: if the ELF headers are mapped.
  *
- * In this order:
- *  - /proc/PID/map_files/START-END is the map's file; it needs CAP_CHECKPOINT_RESTORE, and is not
- * to be had in a container;
- *  - the map's name, below the process's root and below ours, and /proc/PID/exe: the same inode, or
- *    the same contents;
- *  - what the process holds open (/proc/PID/fd), such as a memfd: the same inode;
- *  - the memory itself, which is what runs: its headers must be mapped.
+ * A name may belong to another file by now. It is the mapped file if device and inode are the same.
+ * Some file systems show other numbers in maps than in stat (btrfs: the device; overlayfs before
+ * Linux 6.6: also the inode): there the contents decide.
  */
 #include "select/mapped.h"
 
@@ -34,8 +32,8 @@ static bool is_same_inode(const struct stat *st, const struct map *map) {
     return map->inode && st->st_ino == map->inode && st->st_dev == map->device;
 }
 
-/* Whether what FD holds is what TID has in memory: of the same inode's number, one block will do.
- */
+/* True if the contents of FD are those in the memory of TID. If the inode number is the same, one
+ * block is compared, else all. */
 static bool has_contents(int fd, const struct stat *st, pid_t tid, const struct map *map) {
     int memory;
     bool same = map->inode && memory_open(tid, &memory, NULL) == 0;
@@ -59,7 +57,7 @@ static bool is_mapped(int fd, const struct stat *st, pid_t tid, const struct map
     return is_same_inode(st, map) || has_contents(fd, st, tid, map);
 }
 
-/* Opens PATH, if that is a file, and no device or pipe whose opening does something. */
+/* Opens PATH if it is a regular file: to open a device or a pipe may have effects. */
 static int open_file(const char *path, struct stat *ret) {
     if (stat(path, ret) < 0 || !S_ISREG(ret->st_mode))
         return -1;
@@ -80,7 +78,7 @@ static int open_if_mapped(const char *path, pid_t tid, const struct map *map, st
     return -1;
 }
 
-/* What has no name any more may still be open in the process, as memfds are. */
+/* A file without a name may be open in the process, as memfds are. */
 static int open_from_descriptors(pid_t tid, const struct map *map, struct stat *ret) {
     AUTO_FREE char *folder = mem_printf("/proc/%d/fd", tid);
     DIR *d = opendir(folder);
@@ -124,14 +122,15 @@ int mapped_open_surely(pid_t tid, const struct map *map) {
 
 /* ---- from memory ---- */
 
-struct remains { /* of a file, in a process */
+struct remains { /* a file in the memory of a process */
     int memory;
-    ElfW(Ehdr) header; /* programs are of our own class */
+    ElfW(Ehdr) header; /* traced programs have spoor's ELF class */
     ElfW(Phdr) * segments;
     struct loaded loaded;
 };
 
-/* The map of the first page of MAP's file that belongs to MAP; there may be several of each. */
+/* The map of the first page of MAP's file. The file may be loaded more than once: the last first
+ * page below MAP belongs to it. */
 static const struct map *find_head(const struct maps *maps, const struct map *map) {
     const struct map *head = NULL;
     for (size_t i = 0; i < maps->list.count && maps->list.at[i].start <= map->start; i++) {
@@ -156,7 +155,7 @@ static bool read_headers(const struct map *head, struct remains *r) {
     return memory_read(r->memory, head->start + h->e_phoff, r->segments, size, NULL) == 0;
 }
 
-/* Where it is loaded, and up to which offset. */
+/* Finds the load bias, and the offset in the file up to which it is loaded. */
 static bool measure(taddr_t start, struct remains *r) {
     static const uint64_t most = SIZE_MAX > UINT32_MAX ? UINT64_C(1) << 31 : 1 << 28;
     bool found = false;
@@ -188,7 +187,7 @@ static uint8_t *copy(const struct remains *r) {
     return steal(bytes);
 }
 
-/* The file as far as it is loaded; false: not even its headers are. */
+/* Reads the file as far as it is loaded. Returns false if its headers are not. */
 static bool gather(pid_t tid, const struct map *map, struct loaded *ret) {
     struct remains r = {0};
     struct maps maps;
@@ -212,8 +211,8 @@ int mapped_load(pid_t tid, const struct map *map, struct module **ret, struct er
         module_load_mapped(&loaded, map->path, MODULE_DEBUG_FILES, ret, NULL) == 0)
         return 0;
     return err_set(err, ESTALE, "replaced",
-                   "%s: was replaced on disk since it was mapped, and what the process has in "
-                   "memory of it is not enough: restart the program to trace it",
+                   "%s: was replaced on disk since it was mapped, and too little of it is in the "
+                   "process's memory: restart the program to trace it",
                    map->path);
 }
 

@@ -1,6 +1,6 @@
 /*
- * The files that processes have mapped, wherever those may be by now: removed or replaced on disk,
- * under another root, in another mount namespace, or never on any disk.
+ * The files that processes have mapped. They may have been removed or replaced on disk since, be
+ * under another root or in another mount namespace, or have no name at all (memfd).
  */
 #ifndef SPOOR_SELECT_MAPPED_H
 #define SPOOR_SELECT_MAPPED_H
@@ -11,13 +11,13 @@
 #include "elf/module.h"
 #include "target/maps.h"
 
-/* Opens the file that MAP, by its former name (maps_use_former_names()), maps into process TID.
- * Returns −1 when we cannot. */
+/* Opens the file that MAP maps into process TID. MAP has its name before removal
+ * (maps_use_former_names()). Returns −1 if it cannot be opened. */
 int mapped_open(pid_t tid, const struct map *map, struct stat *ret_stat);
-/* The same where the kernel itself says that it is this file, without a look at what it holds. */
+/* The same, but only if the kernel identifies the file: contents are not compared. */
 int mapped_open_surely(pid_t tid, const struct map *map);
-/* What process TID has in its memory of that file, as a module. Errors: "replaced" (that is not
- * enough to make one of). */
+/* Loads that file as a module from the memory of process TID. Errors: "replaced" (too little of it
+ * is there). */
 int mapped_load(pid_t tid, const struct map *map, struct module **ret, struct err *err);
 
 /* The load bias of MODULE, whose executable segment is mapped by MAP; false if it is not. */

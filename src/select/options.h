@@ -1,5 +1,4 @@
-/* What is to be recorded, and how: what a user has asked for, as all rooms of a recording see it.
- */
+/* The options of a recording, as a user has given them: what to record, and how. */
 #ifndef SPOOR_SELECT_OPTIONS_H
 #define SPOOR_SELECT_OPTIONS_H
 
@@ -11,7 +10,7 @@
 
 struct trigger {          /* --trigger */
     struct filter filter; /* one -F */
-    bool at_exit;         /* when a call that took longer than that ends; else at each entry */
+    bool at_exit; /* fires when a call that took longer than this ends; else at each entry */
     uint64_t longer_ns;
     const char *text; /* as typed */
 };
@@ -26,22 +25,21 @@ struct stack_options {
 
 struct session_options {
     const char *output;
-    struct filter filter;  /* without -M: main executables */
-    bool libcalls;         /* calls of main executables into libraries; then no -M means none */
-    uint32_t depth;        /* -D: 0 no limit */
+    struct filter filter; /* without -M: main executables */
+    bool libcalls;        /* calls of main executables into libraries; then without -M: no module */
+    uint32_t depth;       /* -D: 0 no limit */
     uint64_t threshold_ns; /* -t: 0 none */
     struct stack_options stacks;
     enum overflow overflow;
     uint64_t ring_bytes;      /* per thread, power of two, ≥ 4096; 0: the default */
     trigger_list triggers;    /* with OVERFLOW_OVERWRITE only */
-    uint32_t snapshot_limit;  /* how many snapshots triggers may cause */
-    uint64_t snapshot_gap_ns; /* they come no closer than that */
+    uint32_t snapshot_limit;  /* snapshots that triggers may cause */
+    uint64_t snapshot_gap_ns; /* the least time between two of them */
     bool follow;
-    uint32_t
-        trap_limit; /* a function that comes to its traps more often within a second loses them */
-    enum tier tier; /* the only one, for tests; TIER_NONE: any */
-    uint64_t duration_ns; /* attach: leave after that long; 0: no limit */
-    uint32_t events;      /* attach: leave after about so many; 0: no limit */
+    uint32_t trap_limit;  /* a function whose traps are hit more often within a second loses them */
+    enum tier tier;       /* the only tier to use, for tests; TIER_NONE: any */
+    uint64_t duration_ns; /* attach: detach after this time; 0: no limit */
+    uint32_t events;      /* attach: detach after about so many; 0: no limit */
     /* Called about every 200 ms while recording, with report.ctx; may be NULL. */
     void (*progress)(void *ctx, const struct trace_totals *totals);
     struct report report;

@@ -20,7 +20,7 @@ void selection_done(struct selection *s) {
     ARRAY_FREE(&s->refused);
 }
 
-/* Remembers NAME if it is among the nearest to what the user typed. */
+/* Keeps NAME if it is among the nearest to the first -F. */
 static void note_near(struct selection *s, const char *name) {
     const char *typed = pattern_text(s->filter->functions.at[0]);
     const char *bang = strchr(typed, '!');
@@ -218,7 +218,8 @@ uint8_t *selection_apply(struct selection *s, const struct module *module, const
     return bits;
 }
 
-void selection_near(const struct selection *s, char *ret, size_t room) {
+/* ": did you mean A, B?", or nothing, into ROOM bytes at RET. */
+static void near_names(const struct selection *s, char *ret, size_t room) {
     size_t used = 0;
     ret[0] = '\0';
     for (int i = 0; i < SELECTION_NEAR && s->near[i]; i++) {
@@ -230,18 +231,23 @@ void selection_near(const struct selection *s, char *ret, size_t room) {
     snprintf(ret + used, room - used, "%s", used ? "?" : "");
 }
 
+int selection_no_match(const struct selection *s, const char *what, const char *text,
+                       struct err *err) {
+    char near[256];
+    near_names(s, near, sizeof near);
+    return err_set(err, ENOENT, "no-match", "%s '%s': matches no function%s", what, text,
+                   near[0] ? near
+                           : " of the traced modules (see 'spoor explain', and -M for libraries)");
+}
+
 int selection_check(const struct selection *s, struct err *err) {
     if (!s->filter->functions.count || s->traceable)
         return 0;
-    if (s->matched)
-        return err_set(err, ENOENT, "no-match",
-                       "filter '%s': matches %zu functions, none of which can be traced: 'spoor "
-                       "explain' tells why",
-                       pattern_text(s->filter->functions.at[0]), s->matched);
-    char near[256];
-    selection_near(s, near, sizeof near);
-    return err_set(err, ENOENT, "no-match", "filter '%s': matches no function%s",
-                   pattern_text(s->filter->functions.at[0]),
-                   near[0] ? near
-                           : " of the traced modules (see 'spoor explain', and -M for libraries)");
+    const char *text = pattern_text(s->filter->functions.at[0]);
+    if (!s->matched)
+        return selection_no_match(s, "filter", text, err);
+    return err_set(err, ENOENT, "no-match",
+                   "filter '%s': matches %zu functions, none of which can be traced: 'spoor "
+                   "explain' tells why",
+                   text, s->matched);
 }

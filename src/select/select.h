@@ -1,4 +1,4 @@
-/* Which functions of a module -F and -N select. */
+/* Selects functions of modules by -F and -N, and explains when that selects none. */
 #ifndef SPOOR_SELECT_SELECT_H
 #define SPOOR_SELECT_SELECT_H
 
@@ -16,7 +16,7 @@ struct refused_call { /* a library call that cannot be traced */
 
 struct selection {
     const struct filter *filter; /* borrowed */
-    size_t matched;              /* functions that the filters have selected so far */
+    size_t matched;              /* functions that the filter has chosen so far */
     size_t traceable;            /* of those, with a tier */
     char *near[SELECTION_NEAR];  /* names like the first -F's, nearest first; NULL: none */
     unsigned distance[SELECTION_NEAR];
@@ -25,29 +25,28 @@ struct selection {
 
 void selection_init(struct selection *s, const struct filter *filter);
 void selection_done(struct selection *s);
-/* Whether the filters can select any function of MODULE, as far as its symbols tell. If not, there
- * is no need to plan it. */
+/* False if the symbols of MODULE show that the filter chooses none of its functions: then it need
+ * not be planned. */
 bool selection_may_select(struct selection *s, const struct module *module);
 /* A bitmap by function index (to be freed); *ret_count: selected functions that have a tier. */
 uint8_t *selection_apply(struct selection *s, const struct module *module, const struct plan *plan,
                          size_t *ret_count);
-/* A bitmap (to be freed) of the functions that a filter names in full, and that are not excluded.
- */
+/* A bitmap (to be freed) of the functions that -F names in full, and -N does not exclude. */
 uint8_t *selection_named(const struct filter *filter, const struct module *module,
                          const struct plan *plan);
-/* Whether library calls of F of MODULE by NAME are wanted: of -F, patterns without a module choose
- * among those names; -N knows all names of F. */
+/* True if library calls of F of MODULE by NAME are chosen: -F without a module is compared with
+ * NAME, and -N with all names of F. */
 bool selection_takes_call(struct selection *s, const char *module, const struct plan_function *f,
                           const char *name);
 void selection_note_refused(struct selection *s, const char *name, enum refusal why);
-/* One line about those, or NULL; to be freed. */
+/* One line about the refused calls, or NULL. To be freed. */
 char *selection_refused(const struct selection *s);
-/* ": did you mean A, B?", or nothing, into ROOM bytes at RET. */
-void selection_near(const struct selection *s, char *ret, size_t room);
-/* 0, or −ENOENT "no-match" when -F was given and has matched no function that can be traced, of any
- * module so far. */
+/* Returns −ENOENT "no-match": WHAT (filter, trigger) TEXT matches no function; with near names. */
+int selection_no_match(const struct selection *s, const char *what, const char *text,
+                       struct err *err);
+/* Returns −ENOENT "no-match" if there is an -F, and no function that can be traced has matched. */
 int selection_check(const struct selection *s, struct err *err);
-/* The same, before libraries are known, for library calls by COUNT NAMES. */
+/* The same for library calls by COUNT NAMES, before the libraries are known. */
 int selection_check_calls(struct selection *s, const char *const *names, size_t count,
                           struct err *err);
 

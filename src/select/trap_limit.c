@@ -20,7 +20,7 @@ bool trap_limit_count(const struct session_options *o, struct entry *e, uint32_t
     struct trap_load *load = &e->trap_loads[number];
     load->all++;
     if (trap_limit_passed(e, number))
-        return true; /* this process has had them before that */
+        return true; /* patches of this process are older than that */
     int64_t now = now_ns();
     if (now - load->since_ns >= SECOND_NS)
         *load = (struct trap_load){now, 0, load->all};

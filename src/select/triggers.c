@@ -7,24 +7,24 @@
 #include "select/select.h"
 #include "target/timing.h"
 
-struct seen { /* what one trigger has met */
+struct seen { /* the functions that one trigger has met */
     const struct trigger *trigger;
     struct selection selection;
-    uint8_t *matches; /* of the module that is looked at: bitmap by function */
+    uint8_t *matches; /* bitmap by function of the present module */
     size_t functions; /* traced ones */
 };
 
 struct triggers {
     struct seen *seen;
     size_t count;
-    ARRAY(struct trigger_table *) tables; /* the newest last; the drainer may still read others */
+    ARRAY(struct trigger_table *) tables; /* the newest last; readers may still use the others */
     struct trigger_table *newest;         /* atomic */
 };
 
-/* A rule is a pair of triggers, or of one and none. */
+/* A rule has a trigger at entries, one at exits, or both. */
 static size_t most_rules(const struct triggers *t) { return (t->count + 1) * (t->count + 1); }
 
-/* Of functions with ids below COUNT, with the rules so far. */
+/* A table of functions with ids below COUNT, with the rules so far. */
 static struct trigger_table *table_new(const struct triggers *of, uint32_t count) {
     struct trigger_table *t = mem_alloc(sizeof *t);
     t->count = count;
@@ -77,7 +77,7 @@ void triggers_free(struct triggers *t) {
     free(t);
 }
 
-/* Of several triggers for long calls the one that fires first. */
+/* If several triggers are for long calls of FUNCTION, the one that fires first counts. */
 static struct trigger_rule rule_of(struct triggers *t, size_t function) {
     struct trigger_rule rule = {.longer_ticks = UINT64_MAX};
     for (size_t i = 0; i < t->count; i++) {
@@ -96,7 +96,7 @@ static struct trigger_rule rule_of(struct triggers *t, size_t function) {
     return rule;
 }
 
-/* The number of a rule like RULE in TABLE, from 1; 0: of none. */
+/* The number of RULE in TABLE, from 1; 0: RULE has no trigger. */
 static uint32_t number_of(struct trigger_table *table, const struct trigger_rule *rule) {
     struct trigger_rule *rules = (struct trigger_rule *)table->rules;
     if (!rule->at_entry && !rule->at_exit)
@@ -133,16 +133,12 @@ void triggers_look(struct triggers *t, const struct entry *e) {
 
 static int no_match(const struct seen *s, struct err *err) {
     const struct selection *found = &s->selection;
-    if (found->matched)
-        return err_set(err, ENOENT, "no-match",
-                       "trigger '%s': matches %zu function%s, none of which is traced: choose it "
-                       "with -F, -N and -M ('spoor explain' tells which can be)",
-                       s->trigger->text, found->matched, found->matched == 1 ? "" : "s");
-    char near[256] = "";
-    selection_near(found, near, sizeof near);
-    return err_set(err, ENOENT, "no-match", "trigger '%s': matches no function%s", s->trigger->text,
-                   near[0] ? near
-                           : " of the traced modules (see 'spoor explain', and -M for libraries)");
+    if (!found->matched)
+        return selection_no_match(found, "trigger", s->trigger->text, err);
+    return err_set(err, ENOENT, "no-match",
+                   "trigger '%s': matches %zu function%s, none of which is traced: choose it "
+                   "with -F, -N and -M ('spoor explain' tells which can be)",
+                   s->trigger->text, found->matched, found->matched == 1 ? "" : "s");
 }
 
 int triggers_check(const struct triggers *t, struct err *err) {

@@ -1,6 +1,6 @@
 /*
- * Which functions --trigger names, as a table by function id. The tracer adds modules, before their
- * functions are patched; the drainer reads.
+ * The functions that --trigger names, as a table by function id. The tracer adds modules before
+ * their functions are patched; the thread that drains rings reads.
  */
 #ifndef SPOOR_SELECT_TRIGGERS_H
 #define SPOOR_SELECT_TRIGGERS_H
@@ -9,8 +9,8 @@
 #include "select/traced_module.h"
 
 struct trigger_rule {     /* of a function */
-    const char *at_entry; /* the trigger that fires then, as typed; NULL: none does */
-    const char *at_exit;  /* likewise, for calls that took longer than: */
+    const char *at_entry; /* the trigger that fires at an entry, as typed; NULL: none */
+    const char *at_exit;  /* the same at an exit of a call that took longer than: */
     uint64_t longer_ticks;
 };
 
@@ -22,14 +22,14 @@ struct trigger_table {
 
 struct triggers;
 
-/* NULL: OPTIONS has none. */
+/* NULL: OPTIONS has no trigger. */
 struct triggers *triggers_new(const struct session_options *options);
 void triggers_free(struct triggers *t);
-/* What ENTRY's functions are, of which some have just been selected. */
+/* Looks for the functions of ENTRY, of which some have just been selected. */
 void triggers_look(struct triggers *t, const struct entry *entry);
-/* 0, or −ENOENT "no-match": a trigger has met no function so far that is traced. */
+/* Returns −ENOENT "no-match" if a trigger matches no function that is traced so far. */
 int triggers_check(const struct triggers *t, struct err *err);
-/* Stays as it is until triggers_free(). */
+/* Never changes; lives until triggers_free(). */
 const struct trigger_table *triggers_table(const struct triggers *t);
 
 static inline const struct trigger_rule *trigger_rule_of(const struct trigger_table *t,

@@ -227,7 +227,7 @@ int cpu_check(struct err *err) {
         .shares_counter = shares_counter()};
     const char *lacks = arm_lacks(&machine);
     return lacks ? err_set(err, ENOTSUP, "machine",
-                           "this machine: nothing can be recorded on it: %s", lacks)
+                           "this machine cannot record: %s", lacks)
                  : 0;
 }
 

@@ -24,7 +24,7 @@ pid_t candidate_thread(pid_t pid) {
     return count ? tids[0] : 0;
 }
 
-/* /proc does not show PID: that need not mean that there is none. */
+/* /proc does not show PID, which may exist nevertheless. */
 static int not_shown(pid_t pid, struct err *err) {
     if (pid > 0 && (kill(pid, 0) == 0 || errno == EPERM))
         return err_set(err, EPERM, "seize",
@@ -41,7 +41,7 @@ static int has_ended(pid_t pid, struct err *err) {
     status_name(parent, parent_name, sizeof parent_name);
     return err_set(
         err, ESRCH, "ended",
-        "process %d (%s): has ended: only its parent, process %d (%s), has not asked how", pid,
+        "process %d (%s): has ended: its parent, process %d (%s), has not collected its status", pid,
         name, parent, parent_name);
 }
 
@@ -54,12 +54,12 @@ int candidate_check_process(pid_t pid, struct err *err) {
     status_name(process, name, sizeof name);
     if (process != pid)
         return err_set(err, EINVAL, "thread-id",
-                       "process %d: is a thread of process %d (%s): trace that, as all threads of "
-                       "a process are traced together",
+                       "process %d: is a thread of process %d (%s): trace that process: spoor "
+                       "traces all threads of a process",
                        pid, process, name);
     if (status_is_kernel_thread(pid))
         return err_set(err, EINVAL, "kernel-thread",
-                       "process %d (%s): is a thread of the kernel: it runs no program", pid, name);
+                       "process %d (%s): is a kernel thread: it runs no program", pid, name);
     return candidate_thread(pid) ? 0 : has_ended(pid, err);
 }
 
@@ -68,14 +68,13 @@ static int unreadable(pid_t tid, struct err *err) {
     status_name(tid, command, sizeof command);
     return err_set(
         err, EACCES, "unreadable",
-        "process %d (%s): its program may be executed, but not read: it cannot be traced", tid,
+        "process %d (%s): cannot be traced: its program file is not readable", tid,
         command);
 }
 
-/* Valgrind's tools: static programs at a place of their own (Valgrind's configure.ac,
- * valt_load_address_pri_norml), who run another program themselves, and no code but what they know
- * to be mapped. */
-static bool runs_others_itself(int fd, const ElfW(Ehdr) * header) {
+/* True for Valgrind's tools: static programs at a fixed address (Valgrind's configure.ac,
+ * valt_load_address_pri_norml) that translate another program, and run the translation. */
+static bool is_valgrind(int fd, const ElfW(Ehdr) * header) {
     const taddr_t place = 0x58000000;
     ElfW(Phdr) p[16];
     ssize_t size = header->e_phnum * (ssize_t)sizeof *p;
@@ -101,16 +100,16 @@ int candidate_check_program(pid_t tid, struct err *err) {
         return 0; /* no right to look: what the kernel runs natively is the best guess */
     bool native =
         header.e_ident[EI_CLASS] == REGS_ELF_CLASS && header.e_machine == REGS_ELF_MACHINE;
-    if (native && runs_others_itself(fd, &header))
+    if (native && is_valgrind(fd, &header))
         return err_set(
             err, ENOTSUP, "foreign-program",
-            "process %d: runs another program itself, as Valgrind does, and no code that "
-            "it does not know: left untraced",
+            "process %d: is Valgrind, which runs translated code instead of the program's: left "
+            "untraced",
             tid);
     if (native)
         return 0;
     return err_set(err, ENOEXEC, "foreign-program",
-                   "process %d: is not a " REGS_PROGRAMS " program: spoor traces only those", tid);
+                   "process %d: is not a " REGS_PROGRAMS " program: spoor traces no others here", tid);
 }
 
 /* Any of its threads may have a tracer. */
@@ -136,7 +135,7 @@ int candidate_check(pid_t pid, struct err *err) {
     if (rc < 0)
         return rc;
     if (pid == getpid())
-        return err_set(err, EINVAL, "own-process", "process %d: is this spoor itself", pid);
+        return err_set(err, EINVAL, "own-process", "process %d: is spoor itself", pid);
     pid_t tid = candidate_thread(pid);
     status_name(pid, name, sizeof name);
     AUTO_FREE char *what = mem_printf("process %d (%s)", pid, name);

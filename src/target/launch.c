@@ -90,10 +90,10 @@ static int foreign(const char *program, struct failure f, struct err *err) {
     const struct arch *arch = f.little_endian ? arch_for_machine(f.machine) : NULL;
     if (!arch)
         return err_set(err, f.code, "not-executable",
-                       "%s: is for another machine (of ELF's number %u)", program, f.machine);
+                       "%s: is for another machine (ELF machine %u)", program, f.machine);
     return err_set(err, f.code, "not-executable",
-                   "%s: is for another machine (%s), and can be recorded only there; spoor explain "
-                   "and views of its traces work here, too",
+                   "%s: is for another machine (%s): record it there; spoor explain and views of "
+                   "its traces work here too",
                    program, arch->name);
 }
 
@@ -107,13 +107,13 @@ static int exec_error(const char *program, struct failure f, struct err *err) {
         return foreign(program, f, err);
     if (f.code == ENOEXEC)
         return err_set(err, f.code, "not-executable",
-                       "%s: is neither a program nor a script that names its interpreter", program);
+                       "%s: is neither a program nor a script with an interpreter line (#!)", program);
     return err_set(err, f.code, "not-executable", "%s: cannot be run: %s", program,
                    strerror(f.code));
 }
 
 static int killed(const char *program, struct err *err) {
-    return err_set(err, ECHILD, "fork", "%s: was killed before it began", program);
+    return err_set(err, ECHILD, "fork", "%s: was killed before its first instruction", program);
 }
 
 /* Waits for the exec event, or for the child's report that there will be none. */
@@ -124,7 +124,7 @@ static int await_exec(pid_t pid, const char *program, int failed, struct err *er
         if (waitpid(pid, &status, __WALL) < 0) {
             if (errno == EINTR)
                 continue;
-            return err_set(err, errno, "fork", "%s: lost: %s", program, strerror(errno));
+            return err_set(err, errno, "fork", "%s: waiting for it failed: %s", program, strerror(errno));
         }
         if (WIFEXITED(status) || WIFSIGNALED(status)) {
             if (read(failed, &f, sizeof f) == (ssize_t)sizeof f)

@@ -13,7 +13,7 @@ int memory_open(pid_t tid, int *ret_fd, struct err *err) {
     int fd = open(name, O_RDWR | O_CLOEXEC);
     if (fd < 0 && errno == ESRCH)
         return err_set(err, ESRCH, "open-memory",
-                       "process %d: is ending: it has no memory any more", tid);
+                       "process %d: is exiting: its memory is unmapped", tid);
     if (fd < 0)
         return err_set(err, errno, "open-memory", "process %d: cannot open its memory: %s", tid,
                        strerror(errno));

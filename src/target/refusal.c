@@ -26,35 +26,34 @@ static int say(const char *what, const struct refusal_facts *f, struct err *err,
 
 static int say_tracer(const char *what, const struct refusal_facts *f, struct err *err) {
     AUTO_FREE char *why =
-        f->attached  ? mem_printf("another spoor (process %d) is attached to it already: 'kill %d' "
-                                   "ends that",
+        f->attached  ? mem_printf("another spoor (process %d) is attached to it: 'kill %d' detaches it",
                                   f->tracer, f->tracer)
-        : f->records ? mem_printf("another spoor (process %d) records it already", f->tracer)
-                     : mem_printf("process %d (%s) traces it already: end that first", f->tracer,
+        : f->records ? mem_printf("another spoor (process %d) records it", f->tracer)
+                     : mem_printf("process %d (%s) traces it: end that process first", f->tracer,
                                   f->tracer_name);
     return say(what, f, err, why);
 }
 
-/* What the kernel looks at before it asks any policy. NULL: nothing of that. */
+/* The checks of the kernel before those of security modules. NULL: they all pass. */
 static char *why_unprivileged(const struct refusal_facts *f) {
     if (f->foreign)
         return mem_printf("it is another user's (uid %u): run spoor as root (sudo)", f->user);
     if (f->stronger)
-        return mem_strdup("it has rights that spoor has not: run spoor as root (sudo)");
+        return mem_strdup("it has capabilities that spoor lacks: run spoor as root (sudo)");
     if (f->hides)
-        return mem_strdup("it hides from its own user (PR_SET_DUMPABLE, or a program that may not "
-                          "be read): run spoor as root (sudo)");
+        return mem_strdup("it is not dumpable (PR_SET_DUMPABLE, or its program file is not readable): "
+                          "run spoor as root (sudo)");
     return NULL;
 }
 
 static const char *why_policy(const struct refusal_facts *f) {
     if (f->policy == POLICY_NOBODY)
-        return "nothing can on this machine until it is restarted (kernel.yama.ptrace_scope is 3)";
+        return "ptrace is disabled until the next boot (kernel.yama.ptrace_scope is 3)";
     if (f->policy == POLICY_ADMINISTRATORS && !f->capable && f->descendant)
-        return "only root may here (kernel.yama.ptrace_scope is 2): run spoor as root, or 'sysctl "
+        return "only root may trace here (kernel.yama.ptrace_scope is 2): run spoor as root, or 'sysctl "
                "kernel.yama.ptrace_scope=1'";
     if (f->policy == POLICY_ADMINISTRATORS && !f->capable)
-        return "only root may here (kernel.yama.ptrace_scope is 2): run spoor as root (sudo), or "
+        return "only root may trace here (kernel.yama.ptrace_scope is 2): run spoor as root (sudo), or "
                "'sysctl kernel.yama.ptrace_scope=0'";
     return NULL;
 }
@@ -74,12 +73,12 @@ int refusal_explain(const char *what, const struct refusal_facts *f, struct err 
                    "ptrace, as by '--cap-add=SYS_PTRACE')");
     if (refused && f->policy == POLICY_DESCENDANTS && !f->capable && !f->descendant)
         return say(what, f, err,
-                   "only what spoor has started can here (kernel.yama.ptrace_scope is 1): run "
+                   "spoor may trace only its own children here (kernel.yama.ptrace_scope is 1): run "
                    "spoor as root (sudo), or 'sysctl kernel.yama.ptrace_scope=0'");
     if (refused && f->capable && f->inner)
         return say(what, f, err,
-                   "spoor is root in a user namespace (container) only: run it where the process "
-                   "was started from, or as the machine's root");
+                   "spoor is root only in a user namespace (container): run it in the user namespace "
+                   "of the process, or as the root of this machine");
     return err_set(err, f->code, "seize", "%s: cannot be traced: %s%s", what, strerror(f->code),
                    refused ? " (a security module may forbid it)" : "");
 }

@@ -84,7 +84,7 @@ int rights_exec_again(pid_t tid, const struct remote_site *site, struct err *err
     taddr_t path;
     regs_word_t argc;
     if (thread_get_regs(tid, &regs) < 0)
-        return err_set(err, ESRCH, "remote-call", "process %d: is gone", tid);
+        return err_set(err, ESRCH, "remote-call", "process %d: has ended", tid);
     taddr_t sp = regs_sp(&regs);
     int rc = memory_read(site->memory_fd, sp, &argc, sizeof argc, err);
     if (rc == 0)

@@ -31,7 +31,7 @@ int sandbox_read(pid_t tid, struct sandbox *ret, struct err *err) {
     if (rc != -ENOENT || (any && !s.filters.count)) {
         sandbox_done(&s);
         return err_set(err, -rc, "sandbox-unknown",
-                       "thread %d: cannot see what its seccomp sandbox allows: %s", tid,
+                       "thread %d: cannot read its seccomp filters: %s", tid,
                        strerror(-rc));
     }
     *ret = s;

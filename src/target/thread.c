@@ -151,10 +151,10 @@ unsigned long thread_event_message(pid_t tid) {
 static int died(struct err *err, pid_t tid, int rc) {
     if (rc == -EOPNOTSUPP)
         return err_set(err, -rc, "remote-call",
-                       "thread %d: it sends its system calls to a handler of its own "
-                       "(PR_SET_SYSCALL_USER_DISPATCH), past which Linux lets spoor since 6.4 only",
+                       "thread %d: its system calls go to a handler (PR_SET_SYSCALL_USER_DISPATCH): "
+                       "spoor can bypass it only on Linux 6.4 or later",
                        tid);
-    return err_set(err, -rc, "remote-call", "thread %d: cannot make it call the kernel: %s", tid,
+    return err_set(err, -rc, "remote-call", "thread %d: cannot make a system call in it: %s", tid,
                    strerror(-rc));
 }
 

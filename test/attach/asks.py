@@ -109,7 +109,7 @@ def test_two_at_once(spoor, busy):
             first = both[both[0] is late]
             said = late.stderr.read().decode()
             check(late.returncode == 1 and said.count("\n") == 1 and f"process {process.pid}" in said and
-                  ("another spoor" in said or "traces it already" in said), f"{number}: {late.returncode}: {said}")
+                  ("another spoor" in said or "traces it" in said), f"{number}: {late.returncode}: {said}")
             while run([spoor.path, "ctl", str(process.pid), "stop"]).status:
                 check(first.poll() is None, f"{number}: the first has ended, too: {first.returncode}")
             check(first.wait(TIMEOUT) == 0, f"{number}: {first.stderr.read()}")

@@ -89,7 +89,7 @@ def test_what_is_none(spoor, program, library):
     check_refused(spoor, ABSENT, "there is no such process")
     with open("/proc/2/comm", encoding="ascii") as name:
         if name.read() == "kthreadd\n":
-            check_refused(spoor, 2, "is a thread of the kernel")
+            check_refused(spoor, 2, "is a kernel thread")
     with subprocess.Popen(["true"]) as process:
         while " Z " not in open(f"/proc/{process.pid}/stat", encoding="ascii").read():
             time.sleep(0.01)
@@ -141,7 +141,7 @@ def test_tracers(spoor, program, library):
             check(other.wait(PATIENCE_S) == 0, "the other spoor failed")
         check_traced(spoor, pid)
     with bystander([spoor.path, "record", "-q", "-o", "other", "--", program, "plain", library]) as pid:
-        check_refused(spoor, pid, "records it already")
+        check_refused(spoor, pid, "records it")
 
 
 def test_others(spoor, program, library):
@@ -152,7 +152,7 @@ def test_others(spoor, program, library):
     with bystander([program, "plain", library]) as pid:
         check_untouched(spoor, pid, "it is another user's (uid 0): run spoor as root", **nobody)
     with bystander([program, "hides", library], **nobody) as pid:
-        check_untouched(spoor, pid, "hides from its own user", **nobody)
+        check_untouched(spoor, pid, "it is not dumpable", **nobody)
         check_traced(spoor, pid)
 
 

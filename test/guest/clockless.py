@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 from harness import SKIP, check, main  # noqa: E402
 
 EMULATOR = "qemu-arm-static"
-WHY = "spoor: this machine: nothing can be recorded on it: programs cannot read its counter"
+WHY = "spoor: this machine cannot record: programs cannot read its counter"
 
 
 def refused(spoor, *words):

@@ -13,7 +13,7 @@ from harness import SKIP, check, main, run  # noqa: E402
 
 POLICY = "/proc/sys/kernel/yama/ptrace_scope"
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-ROOT_MAY, NOBODY_MAY = "run spoor as root", "nothing can on this machine until it is restarted"
+ROOT_MAY, NOBODY_MAY = "run spoor as root", "ptrace is disabled until the next boot"
 # By policy: what whoever is not root hears when he attaches to his own program, and records one; and what root hears.
 # None: it is done.
 WANTED = {0: (None, None, None),

@@ -369,7 +369,7 @@ static void no_remote_calls_into_a_dispatch_handler(void **state) {
     forget_dispatch();
     assert_true(thread_call(g->pid, &g->space->remote, &call, &result, &err) < 0);
     assert_string_equal(err.tag, "remote-call");
-    assert_non_null(strstr(err.text, "handler of its own"));
+    assert_non_null(strstr(err.text, "system calls go to a handler"));
     guest_enter(g, &(struct call){"site_plain", 5, 6, false});
     guest_finish(g);
     assert_true(is_at_end(g, r));
@@ -418,5 +418,5 @@ static void thread_that_may_not_set_its_mask(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test(name),
     const struct CMUnitTest tests[] = {TESTS};
-    return cmocka_run_group_tests_name("session crossing", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("patch crossing", tests, NULL, NULL);
 }

@@ -460,5 +460,5 @@ static void handler_returns_to_interrupted_code(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test(name),
     const struct CMUnitTest tests[] = {TESTS};
-    return cmocka_run_group_tests_name("session leftovers", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("patch leftovers", tests, NULL, NULL);
 }

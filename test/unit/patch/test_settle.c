@@ -332,5 +332,5 @@ static void ended_thread_cannot_be_settled(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test(name),
     const struct CMUnitTest tests[] = {TESTS};
-    return cmocka_run_group_tests_name("session settle", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("patch settle", tests, NULL, NULL);
 }

@@ -249,5 +249,5 @@ int main(void) {
 #define PLAIN(name) cmocka_unit_test(name),
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_all, close_all),
     const struct CMUnitTest tests[] = {TESTS};
-    return cmocka_run_group_tests_name("session control", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("record control", tests, NULL, NULL);
 }

@@ -169,5 +169,5 @@ static void missed_callers_of_asked_functions(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test(name),
     const struct CMUnitTest tests[] = {TESTS};
-    return cmocka_run_group_tests_name("session callers", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("ring callers", tests, NULL, NULL);
 }

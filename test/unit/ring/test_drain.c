@@ -448,5 +448,5 @@ static void tracer_woken_from_the_hook(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test(name),
     const struct CMUnitTest tests[] = {TESTS};
-    return cmocka_run_group_tests_name("session drain", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("ring drain", tests, NULL, NULL);
 }

@@ -88,5 +88,5 @@ static void no_notes_of_an_idle_thread(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test(name),
     const struct CMUnitTest tests[] = {TESTS};
-    return cmocka_run_group_tests_name("session epochs", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("ring epochs", tests, NULL, NULL);
 }

@@ -332,5 +332,5 @@ static void chain_without_a_removed_slab(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test(name),
     const struct CMUnitTest tests[] = {TESTS};
-    return cmocka_run_group_tests_name("session lanes", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("ring lanes", tests, NULL, NULL);
 }

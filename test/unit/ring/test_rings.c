@@ -129,5 +129,5 @@ static void open_calls_in_an_image(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test(name),
     const struct CMUnitTest tests[] = {TESTS};
-    return cmocka_run_group_tests_name("session rings", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("ring rings", tests, NULL, NULL);
 }

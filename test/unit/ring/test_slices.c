@@ -164,5 +164,5 @@ static void equal_chains_share_a_number(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test(name),
     const struct CMUnitTest tests[] = {TESTS};
-    return cmocka_run_group_tests_name("session slices", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("ring slices", tests, NULL, NULL);
 }

@@ -397,5 +397,5 @@ static void own_stack_limited_beside_shared_ones(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test(name),
     const struct CMUnitTest tests[] = {TESTS};
-    return cmocka_run_group_tests_name("session thin", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("ring thin", tests, NULL, NULL);
 }

@@ -198,5 +198,5 @@ static void unfinished_event_seen_later(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test(name),
     const struct CMUnitTest tests[] = {TESTS};
-    return cmocka_run_group_tests_name("session watch", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("ring watch", tests, NULL, NULL);
 }

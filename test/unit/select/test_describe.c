@@ -195,5 +195,5 @@ static int close_all(void **state) {
 int main(void) {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, open_all, close_all),
     const struct CMUnitTest tests[] = {TESTS};
-    return cmocka_run_group_tests_name("session describe", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("select describe", tests, NULL, NULL);
 }

@@ -321,5 +321,5 @@ int main(void) {
     shared = shared_new(sizeof *shared);
 #define TEST(name) cmocka_unit_test(name),
     const struct CMUnitTest tests[] = {TESTS};
-    return cmocka_run_group_tests_name("session mapped", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("select mapped", tests, NULL, NULL);
 }

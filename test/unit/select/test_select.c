@@ -237,5 +237,5 @@ static int teardown(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test(name),
     const struct CMUnitTest tests[] = {TESTS};
-    return cmocka_run_group_tests_name("session select", tests, setup, teardown);
+    return cmocka_run_group_tests_name("select select", tests, setup, teardown);
 }

@@ -156,7 +156,7 @@ static void ended_process_names_its_parent(void **state) {
 
 static void self_refused(void **state) {
     (void)state;
-    expect(getpid(), "own-process", "this spoor itself");
+    expect(getpid(), "own-process", "is spoor itself");
 }
 
 /* What a sibling, or somebody with other rights, finds of *ARG; its errors come in shared->err. */

@@ -27,7 +27,7 @@ static void expect(const struct refusal_facts *facts, const char *why) {
 
 static void policy_explains_refusal(void **state) {
     (void)state;
-    expect(&(struct refusal_facts){.code = EPERM, .policy = 3, .capable = true}, "restarted");
+    expect(&(struct refusal_facts){.code = EPERM, .policy = 3, .capable = true}, "next boot");
     expect(&(struct refusal_facts){.code = EPERM, .policy = 2}, "ptrace_scope=0'");
     expect(&(struct refusal_facts){.code = EPERM, .policy = 2, .descendant = true},
            "ptrace_scope=1'");
@@ -43,7 +43,7 @@ static void sandbox_explains_refusal(void **state) {
     (void)state;
     expect(&(struct refusal_facts){.code = EPERM, .policy = 1, .filters = 1}, "sandbox");
     expect(&(struct refusal_facts){.code = ENOSYS, .policy = -1, .filters = 1}, "sandbox");
-    expect(&(struct refusal_facts){.code = EPERM, .policy = 3, .filters = 1}, "restarted");
+    expect(&(struct refusal_facts){.code = EPERM, .policy = 3, .filters = 1}, "next boot");
 }
 
 static void other_user_explains_refusal(void **state) {
@@ -68,9 +68,9 @@ static void other_spoor_explains_refusal(void **state) {
     (void)state;
     struct refusal_facts facts = {.code = EPERM, .policy = 3, .tracer = 17};
     facts.attached = true;
-    expect(&facts, "another spoor (process 17) is attached to it already: 'kill 17'");
+    expect(&facts, "another spoor (process 17) is attached to it: 'kill 17'");
     facts = (struct refusal_facts){.code = EPERM, .policy = 3, .tracer = 17, .records = true};
-    expect(&facts, "another spoor (process 17) records it already");
+    expect(&facts, "another spoor (process 17) records it");
 }
 
 static void other_errors_unchanged(void **state) {

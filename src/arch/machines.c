@@ -1,3 +1,4 @@
+/* The table of all backends. */
 #include "arch/arch.h"
 
 #include "arch/aarch64/aarch64.h"

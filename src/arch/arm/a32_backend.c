@@ -1,3 +1,4 @@
+/* The A32 backend. Its longer functions have files of their own. */
 #include "arch/arm/a32.h"
 
 #include <elf.h>

@@ -1,4 +1,4 @@
-/* The T32 backend. What is short stands here. */
+/* The T32 backend. Its longer functions have files of their own. */
 #include "arch/arm/t32.h"
 
 #include <elf.h>
