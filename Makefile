@@ -7,7 +7,7 @@
 #   make check       install missing packages, build, test, lint: what every change must pass, in 12 minutes
 #   make check-fast  for one's own loop, in 2 minutes: unit tests, each program of test/trace once, lint of changed files
 #   make check-long  what make check leaves out: all ways of building, sanitizers, emulated machines, stress, soak and
-#                    sweeps; ROUNDS=20 of the tests that trace programs, with ring sizes and overflow policies by
+#                    sweeps; ROUNDS=12 of the tests that trace programs, with ring sizes and overflow policies by
 #                    chance, repeatable by SEED=. SHARD=2/6 is the 2nd of 6 parts, each of which takes an hour at most
 #   make check-arm   what runs on Arm's processors, in machines that QEMU emulates; make check-long has it, too
 #   make bench       build/bench.json and a table
