@@ -9,7 +9,7 @@
  *
  * Such a jump may lead there through a linker's veneer (veneer.c).
  */
-#include "plan/internal.h"
+#include "plan/emit/planned.h"
 
 static bool is_set(const uint8_t *bits, uint32_t i) { return bits[i / 8] >> (i % 8) & 1; }
 

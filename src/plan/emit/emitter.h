@@ -2,7 +2,8 @@
 #ifndef SPOOR_PLAN_EMITTER_H
 #define SPOOR_PLAN_EMITTER_H
 
-#include "plan/internal.h"
+#include "plan/emit/planned.h"
+#include "plan/emit/puns.h"
 
 struct losses {     /* what is out of reach (reach.c), of all that was emitted so far */
     uint8_t *sites; /* bitmap by number */

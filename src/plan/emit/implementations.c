@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "plan/internal.h"
+#include "plan/emit/planned.h"
 
 enum { MOST_NESTED = 3 }; /* resolvers call each other's helpers */
 

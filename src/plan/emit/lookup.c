@@ -1,5 +1,5 @@
 /* Where in a plan's functions an address lies, for threads that stand there. */
-#include "plan/internal.h"
+#include "plan/emit/planned.h"
 
 /* How many of COUNT elements begin at ADDR or before it; FIRST is the first one's address. */
 static size_t count_up_to(vaddr_t addr, const vaddr_t *first, size_t stride, size_t count) {
