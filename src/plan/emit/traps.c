@@ -1,7 +1,6 @@
 /* Which functions may have traps. */
+#include "base/bitmap.h"
 #include "plan/emit/planned.h"
-
-static bool is_set(const uint8_t *bitmap, size_t i) { return bitmap[i / 8] >> (i % 8) & 1; }
 
 void plan_permit_traps(struct plan *plan, const uint8_t *named) {
     size_t n = plan->functions.count;
@@ -11,7 +10,7 @@ void plan_permit_traps(struct plan *plan, const uint8_t *named) {
         plan->named_group[i] = false;
     for (size_t i = 0; i < n; i++) {
         struct plan_function *f = &plan->functions.at[i];
-        plan->named[i] = is_set(named, i);
+        plan->named[i] = bitmap_test(named, i);
         plan->named_group[plan->groups.at[i]] |= plan->named[i];
         if (plan->named[i] && f->trap && f->entry == TIER_NONE) {
             f->entry = TIER_TRAP;
