@@ -13,6 +13,7 @@
 #define SPOOR_PLAN_PLAN_H
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/types.h"
 #include "elf/module.h"
 #include "plan/patch.h"
@@ -122,5 +123,40 @@ uint64_t plan_reach(const struct plan *plan);
 int plan_emit(const struct plan *plan, const struct plan_request *request, struct plan_code *ret,
               struct err *err);
 void plan_code_done(struct plan_code *code);
+
+/* ---- what a plan does, place by place: to show or check it ---- */
+
+enum place_kind { PLACE_ENTRY, PLACE_RETURN, PLACE_TAIL, PLACE_CONTROL, PLACE_LOOP };
+const char *place_name(enum place_kind kind); /* "entry" "return" "tail" "control" "loop" */
+
+enum { NO_FUNCTION = UINT32_MAX };
+
+/* Whole instructions that run elsewhere, and the bytes that a jump is written over. */
+struct plan_window {
+    vaddr_t start, end;
+    vaddr_t hole;    /* of a hop, else 0 */
+    uint8_t written; /* bytes from start on; padding behind end may be among them */
+    uint8_t hole_bytes;
+    enum tier tier;
+    uint32_t function; /* whose code it is; NO_FUNCTION when nobody's that users see */
+};
+
+/* Where something is observed, or would be. */
+struct plan_place {
+    vaddr_t at;
+    enum place_kind kind;
+    enum tier tier;       /* TIER_NONE: it is not patched */
+    enum refusal refused; /* why */
+    uint32_t function;
+    uint32_t window; /* index of its window, when it has one */
+};
+
+struct plan_view {
+    ARRAY(struct plan_window) windows; /* by address, disjoint */
+    ARRAY(struct plan_place) places;   /* by address */
+};
+
+void plan_view_init(struct plan_view *view, const struct plan *plan);
+void plan_view_done(struct plan_view *view);
 
 #endif

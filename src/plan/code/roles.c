@@ -20,7 +20,7 @@
 
 #include "plan/code/roles.h"
 
-static const char *const twice[] = {
+static const char *const returning_twice[] = {
     "setjmp", "_setjmp", "__setjmp",     "sigsetjmp",  "__sigsetjmp",
     "vfork",  "__vfork", "__libc_vfork", "getcontext", "__getcontext",
 };
@@ -41,7 +41,7 @@ static const char *const own[] = {
     "__default_sa_restorer*",
     "__default_rt_sa_restorer*", /* signal restorers of Arm */
 };
-static const char *const poppers[] = {
+static const char *const popping_word[] = {
     "__gnu_mcount_nc",
     "____gnu_mcount_nc_*",
 };
@@ -72,9 +72,11 @@ bool role_is_part(const char *name) { return strstr(name, ".cold") || strstr(nam
 
 bool role_is_thunk(const char *name) { return name[0] == '_' && AMONG(thunks, name); }
 
-bool role_returns_twice(const char *name) { return strchr("_svg", name[0]) && AMONG(twice, name); }
+bool role_returns_twice(const char *name) {
+    return strchr("_svg", name[0]) && AMONG(returning_twice, name);
+}
 
-bool role_pops_word(const char *name) { return name[0] == '_' && AMONG(poppers, name); }
+bool role_pops_word(const char *name) { return name[0] == '_' && AMONG(popping_word, name); }
 
 enum refusal role_refusal(const char *name) {
     return name[0] == '_' && AMONG(own, name) ? REFUSED_OWN_ABI : REFUSED_NOT;

@@ -296,10 +296,10 @@ static void note_frame_return(struct walk *w, const struct path *p, const struct
     const int32_t below = -(from.offset + link); /* the CFA */
     const int32_t behind = below / word - 1;
     bool whole = pops % word == 0 && below % word == 0;
-    bool told = depth == arch->entry_cfa && pops != DEPTH_UNKNOWN && from.base == BASE_CFA &&
-                whole && below > 0 && below <= pops && mark_can_tell(pops / word, behind);
-    const struct frame_return ret = {p->at, (int16_t)(told ? pops : -1),
-                                     (uint8_t)(told ? behind : 0)};
+    bool whole_known = depth == arch->entry_cfa && pops != DEPTH_UNKNOWN && from.base == BASE_CFA &&
+                       whole && below > 0 && below <= pops && mark_can_tell(pops / word, behind);
+    const struct frame_return ret = {p->at, (int16_t)(whole_known ? pops : -1),
+                                     (uint8_t)(whole_known ? behind : 0)};
     for (size_t i = 0; i < w->frame_returns.count; i++) {
         if (w->frame_returns.at[i].addr == p->at) { /* come to before, when less was known */
             w->frame_returns.at[i] = ret;
@@ -436,7 +436,7 @@ static int32_t depth_here(const struct walk *w, struct path *p, const struct tex
     const struct code_bytes code = {text_bytes(text, p->at), insn_size(w->code, text, p->at),
                                     p->at};
     if ((kind == INSN_BRANCH || kind == INSN_LOOP) &&
-        fork_is_told_by(&p->fork, code_arch(w->code, text, p->at), code))
+        fork_is_decided_by(&p->fork, code_arch(w->code, text, p->at), code))
         return depth_of(w, &p->fork.held);
     if (kind != INSN_OTHER && kind != INSN_NOP)
         fork_end(&p->fork, &p->frame);
@@ -532,9 +532,9 @@ static void write_rows(struct walk *w, const struct piece *piece) {
             break;
         next = at + insn_size(w->code, f->text, at);
         int32_t depth = spot_in(w, piece, at)->depth;
-        bool told = depth != NOT_REACHED && depth != DEPTH_UNKNOWN;
-        struct cfa_row row = {at, told ? w->code->arch->sp_register : CFA_EXPRESSION,
-                              told ? depth : 0};
+        bool is_known_depth = depth != NOT_REACHED && depth != DEPTH_UNKNOWN;
+        struct cfa_row row = {at, is_known_depth ? w->code->arch->sp_register : CFA_EXPRESSION,
+                              is_known_depth ? depth : 0};
         if (depth != last)
             ARRAY_PUSH(&d->rows, row);
         last = depth;

@@ -277,7 +277,7 @@ static enum behind what_is_behind(const struct search *s, const struct text *t, 
 
 /* Compilers put constants behind a call only where it does not come back. What is taken for
  * constants may be none, so there have to be more such calls than others. */
-static void add_told(struct search *s) {
+static void add_by_constants(struct search *s) {
     address_list data = {0}, code = {0};
     struct insn in = {.size = STATE_BYTES};
     for (size_t i = 0; i < s->inf->texts->count; i++) {
@@ -346,7 +346,7 @@ void endless_find(struct inference *inf, address_list *ret_ends, address_list *r
     endless_by_name(inf, &s.given);
     find_pads(&s);
     note_led_to(&s);
-    add_told(&s);
+    add_by_constants(&s);
     find_endless(&s);
     s.ways.count = 0;
     for (size_t i = 0; i < inf->texts->count; i++)

@@ -146,7 +146,7 @@ static bool reads_as(const struct inference *inf, const struct text *t, vaddr_t 
         if (addr >= end || !text_holds(t, addr) || addr % arch->insn_bytes)
             return false;
         const uint8_t known = found_state(inf, t, addr);
-        if (known == CODE_DATA) /* constants, into which nobody runs: see depth.c */
+        if (known == CODE_DATA) /* constants, into which nobody runs: see depth/walk.c */
             return addr > start && 3 * always > i;
         if (known != CODE_UNKNOWN)
             return known == state && found_begins(inf, t, addr) && 3 * always >= i &&

@@ -1,12 +1,12 @@
 /*
- * Where functions begin that neither unwind ranges nor symbols tell of, and that states.c has come
+ * Where functions begin that neither unwind ranges nor symbols tell of, and that infer.c has come
  * by: what is called, what words lead to, what .ARM.exidx names. Each is from there to the last
  * instruction before the next one.
  *
  * One that only jumps of others lead to begins there, too, if no way of the function before leads
  * over that place, but to other such functions. It is weak if one function jumps there: it may as
- * well be a part of that, with a frame up (depth.c). The same holds for what only words lead to
- * that may be labels, or numbers that may be no addresses (code_start.guess), but that these are
+ * well be a part of that, with a frame up (depth/walk.c). The same holds for what only words lead
+ * to that may be labels, or numbers that may be no addresses (code_start.guess), but that these are
  * never weak.
  */
 #include "elf/sort.h"

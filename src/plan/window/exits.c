@@ -31,9 +31,9 @@ static void take_pops(const struct exits *e, const struct text *text, struct exi
     const struct arch *arch = code_arch(e->code, text, x->addr);
     int pops =
         arch->return_pops ? arch->return_pops(text_bytes(text, x->addr), x->size, &x->behind) : 0;
-    bool told = pops >= 0 && pops % arch->word_bytes == 0 &&
-                mark_can_tell(pops / arch->word_bytes, x->behind);
-    x->pops = told ? (int16_t)pops : -1;
+    bool known = pops >= 0 && pops % arch->word_bytes == 0 &&
+                 mark_can_tell(pops / arch->word_bytes, x->behind);
+    x->pops = known ? (int16_t)pops : -1;
     if (pops < 0)
         take_frame_pops(e->depths, x);
 }

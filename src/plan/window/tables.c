@@ -61,11 +61,11 @@ static uint32_t follow(const struct table *t, size_t *ret_count) {
             break;
         bool inside = to >= f->start && to < f->end;
         uint32_t g = inside ? t->func : code_func_at(code, to);
-        bool ours = inside || own(t->g, t->func, g);
-        if ((!i && g == NO_FUNC) || (t->own_only && !ours))
+        bool into_group = inside || own(t->g, t->func, g);
+        if ((!i && g == NO_FUNC) || (t->own_only && !into_group))
             break;
         code_note(code, t->g->targets, to);
-        owned += ours;
+        owned += into_group;
     }
     *ret_count = i;
     return owned;
