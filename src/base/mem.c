@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void die(void) {
     static const char text[] = "spoor: out of memory: free some, or trace fewer functions\n";
@@ -25,6 +26,15 @@ void *mem_resize(void *old, size_t count, size_t size) {
         die();
     return p;
 }
+
+void *mem_map(size_t size) {
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        die();
+    return p;
+}
+
+void mem_unmap(void *pages, size_t size) { munmap(pages, size); }
 
 char *mem_strdup(const char *text) {
     char *p = strdup(text);

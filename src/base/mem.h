@@ -12,6 +12,10 @@
 
 void *mem_alloc(size_t size);                           /* zeroed */
 void *mem_resize(void *old, size_t count, size_t size); /* as realloc(), checked product */
+/* Zeroed pages, of which only those take memory that are written to. malloc() may give some that
+ * were used before, and has to fill them. */
+void *mem_map(size_t size);
+void mem_unmap(void *pages, size_t size);
 char *mem_strdup(const char *text);
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -4,7 +4,7 @@
 
 #include "cmd/options.h"
 #include "cmd/term.h"
-#include "plan/view.h"
+#include "plan/plan.h"
 
 /* One file, planned. */
 struct subject {

@@ -31,6 +31,25 @@ class Layers(unittest.TestCase):
         for include in ('"../cmd/say.h"', '"say.h"', '"./say.h"'):
             self.assertEqual(self.check({"base/a.h": f"#include {include}\n"}).returncode, 1, include)
 
+    def test_rooms_below_a_folder(self):
+        allowed = {"plan/depth/a.c": '#include "plan/code/code.h"\n#include "plan/tier.h"\n'}
+        self.assertEqual(self.check(allowed).returncode, 0)
+        result = self.check({"plan/code/a.c": '#include "plan/depth/depth.h"\n'})
+        self.assertEqual(result.returncode, 1)
+        self.assertIn('plan/code must not include "plan/depth/depth.h"', result.stdout)
+        self.assertEqual(self.check({"cmd/a.c": '#include "plan/code/code.h"\n'}).returncode, 1)
+
+    def test_circles_of_includes(self):
+        def circle(size):
+            return {f"elf/{i}.h": f'#include "elf/{(i + 1) % size}.h"\n' for i in range(size)}
+        self.assertEqual(self.check(circle(3)).returncode, 0)
+        result = self.check(circle(4))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("elf: 4 files include each other in a circle", result.stdout)
+        halves = {"elf/0.h": "", "elf/0.c": '#include "elf/1.h"\n', **{f"elf/{i}.h": f'#include "elf/{(i + 1) % 4}.h"\n'
+                                                                    for i in range(1, 4)}}
+        self.assertEqual(self.check(halves).returncode, 1, "a .c and a .h of one name are one file")
+
     def test_unknown_folder(self):
         self.assertEqual(self.check({"misc/a.c": "\n"}).returncode, 1)
 

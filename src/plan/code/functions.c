@@ -1,95 +1,92 @@
 /*
- * Functions from unwind ranges, and from function symbols where there is no
- * range. What overlaps the function before it, or does not lie in one
- * executable section, is not used.
+ * Functions from ranges of call-frame information, and from function symbols where there is no
+ * range. What overlaps the function before it, or does not lie in one executable section, is not
+ * used.
  */
-#include "plan/depth/depth.h"
+#include "plan/code/functions.h"
 
-bool func_is_start(const struct func *f, vaddr_t addr) {
-    return addr == f->start || addr == f->body;
-}
+#include "plan/code/roles.h"
 
-uint32_t func_at(const struct analysis *a, vaddr_t addr) {
-    const struct text *text = text_at(a, addr);
+uint32_t func_at(const struct functions *functions, vaddr_t addr) {
+    const struct text *text = text_at(functions->texts, addr);
     if (!text)
         return NO_FUNC;
-    size_t i = text->first_funcs[(addr - text->start) / FUNCS_STEP];
-    while (i < a->func_count && a->funcs[i].end <= addr)
+    const struct func *funcs = functions->at;
+    size_t i = functions->first[text_place(text, addr) / PLACE_STEP];
+    while (i < functions->count && funcs[i].end <= addr)
         i++;
-    return i < a->func_count && a->funcs[i].start <= addr ? (uint32_t)i : NO_FUNC;
+    return i < functions->count && funcs[i].start <= addr ? (uint32_t)i : NO_FUNC;
 }
 
-static void index_all(struct analysis *a) {
+static void index_all(struct functions *functions) {
     uint32_t func = 0;
-    for (size_t i = 0; i < a->texts.count; i++) {
-        struct text *text = &a->texts.at[i];
-        size_t count = text->size / FUNCS_STEP + 1;
-        text->first_funcs = mem_alloc(count * sizeof *text->first_funcs);
-        for (size_t step = 0; step < count; step++) {
-            while (func < a->func_count && a->funcs[func].end <= text->start + step * FUNCS_STEP)
+    functions->first = mem_alloc((functions->texts->places / PLACE_STEP + 1) * sizeof(uint32_t));
+    for (size_t i = 0; i < functions->texts->count; i++) {
+        const struct text *text = &functions->texts->at[i];
+        for (vaddr_t at = text->start; at <= text_end(text); at += PLACE_STEP) {
+            while (func < functions->count && functions->at[func].end <= at)
                 func++;
-            text->first_funcs[step] = func;
+            functions->first[text_place(text, at) / PLACE_STEP] = func;
         }
     }
 }
 
-int32_t func_depth(const struct analysis *a, const struct func *f, vaddr_t addr) {
+int32_t func_cfi_depth(const struct texts *texts, const struct func *f, vaddr_t addr) {
     if (!f->range)
-        return depth_at(a, f, addr);
+        return DEPTH_UNKNOWN;
     if (addr < f->range->start) /* in what runs up to it */
         addr = f->range->start;
-    const struct cfa_row *row = module_row_at(a->module, f->range, addr);
-    return row && row->reg == a->arch->sp_register ? row->offset : DEPTH_UNKNOWN;
-}
-
-bool func_entry_depth(const struct analysis *a, const struct func *f, vaddr_t addr) {
-    return func_depth(a, f, addr) == a->arch->entry_cfa;
-}
-
-void func_note_stray(const struct analysis *a, vaddr_t addr) {
-    uint32_t i = func_at(a, addr);
-    if (i != NO_FUNC && !a->funcs[i].range && !func_is_start(&a->funcs[i], addr))
-        a->funcs[i].unproven = true;
-}
-
-void func_note_branch(const struct analysis *a, vaddr_t addr) {
-    uint32_t i = addr >= a->bare_low && addr < a->bare_high ? func_at(a, addr) : NO_FUNC;
-    if (i != NO_FUNC && !a->funcs[i].range)
-        a->funcs[i].branched_to = true;
+    const struct cfa_row *row = module_row_at(texts->module, f->range, addr);
+    return row && row->reg == texts->arch->sp_register ? row->offset : DEPTH_UNKNOWN;
 }
 
 struct finder {
-    struct analysis *a;
+    struct functions *functions;
+    const struct texts *texts;
+    const struct states *states;
     size_t range, symbol, start; /* next */
     vaddr_t done;                /* end of the function before */
     bool nameless;               /* Go's code, whose names are gone */
 };
 
+/* Where the sled at a function's ADDR ends; ADDR if there is none. */
+static vaddr_t behind_sled(const struct finder *find, const struct text *text, vaddr_t addr) {
+    enum { ALIGNMENT = 2 }; /* a nop may stand before it */
+    const struct sled_place *s = sled_from(find->functions->sleds, addr);
+    if (!s || s->kind != SLED_ENTRY || s->start - addr >= ALIGNMENT)
+        return addr;
+    struct insn in = {0};
+    if (s->start != addr)
+        state_arch(find->states, text, addr)
+            ->decode(text_bytes(text, addr), s->start - addr, addr, &in, NULL);
+    return s->start == addr || in.kind == INSN_NOP ? s->end : addr;
+}
+
 static void add(struct finder *find, vaddr_t start, vaddr_t end, const struct unwind_range *range) {
-    struct analysis *a = find->a;
-    const struct section *section = text_section_at(a, start);
-    struct text *text = text_at(a, start);
+    struct functions *all = find->functions;
+    const struct section *section = text_section_at(find->texts, start);
+    const struct text *text = text_at(find->texts, start);
     if (end <= start || start < find->done || !text || !section || (!range && section->plt) ||
-        text_is_data(text, start))
+        state_is_data(find->states, text, start))
         return;
     uint64_t size = end - start;
     if (size > text->size - (start - text->start) ||
         size > section->size - (start - section->start))
         return;
-    struct func *f = &a->funcs[a->func_count];
+    struct func *f = &all->at[all->count++];
     *f = (struct func){.start = start, .end = end, .range = range, .text = text};
-    f->body = start + text_arch(a, text, start)->landing(text_bytes(text, start), size);
-    vaddr_t behind = sled_of_entry(a, text, f->body);
+    f->body = start + state_arch(find->states, text, start)->landing(text_bytes(text, start), size);
+    vaddr_t behind = behind_sled(find, text, f->body);
     if (behind < end)
         f->body = behind;
     f->plt = section->plt;
-    f->entry_depth = !range || func_entry_depth(a, f, start);
-    f->parent = (uint32_t)a->func_count++;
+    f->entry_depth =
+        !range || func_cfi_depth(find->texts, f, start) == find->texts->arch->entry_cfa;
     find->done = end;
-    if (!range && !a->bare_high)
-        a->bare_low = start;
+    if (!range && !all->no_cfi_high)
+        all->no_cfi_low = start;
     if (!range)
-        a->bare_high = end;
+        all->no_cfi_high = end;
 }
 
 static bool is_function(const struct symbol *s) {
@@ -97,15 +94,15 @@ static bool is_function(const struct symbol *s) {
 }
 
 static const struct unwind_range *next_unwind(const struct finder *find) {
-    const struct module *m = find->a->module;
+    const struct module *m = find->texts->module;
     return find->range < m->range_count ? &m->ranges[find->range] : NULL;
 }
 
 /* Where code that starts at START and has no stated size may end at most. */
 static vaddr_t limit_of(const struct finder *find, vaddr_t start) {
-    const struct module *m = find->a->module;
-    const struct section *section = text_section_at(find->a, start);
-    const struct text *text = text_at(find->a, start);
+    const struct module *m = find->texts->module;
+    const struct section *section = text_section_at(find->texts, start);
+    const struct text *text = text_at(find->texts, start);
     if (!section || !text)
         return start;
     vaddr_t limit = section->start + section->size;
@@ -117,10 +114,10 @@ static vaddr_t limit_of(const struct finder *find, vaddr_t start) {
         if (m->symbols[i].addr > start && m->symbols[i].type != SYMBOL_NOTYPE)
             limit = m->symbols[i].addr;
     }
-    const struct analysis *a = find->a;
-    for (size_t i = find->start; i < a->starts.count && a->starts.at[i].addr < limit; i++) {
-        if (a->starts.at[i].addr > start)
-            limit = a->starts.at[i].addr;
+    const struct states *s = find->states;
+    for (size_t i = find->start; i < s->starts.count && s->starts.at[i].addr < limit; i++) {
+        if (s->starts.at[i].addr > start)
+            limit = s->starts.at[i].addr;
     }
     return limit;
 }
@@ -149,27 +146,27 @@ static vaddr_t flow_end(const struct arch *arch, const struct text *text, vaddr_
 }
 
 /* The same where it is known what is code: behind the last of it. */
-static vaddr_t code_end(const struct analysis *a, vaddr_t start, vaddr_t limit) {
-    const struct text *text = text_at(a, start);
+static vaddr_t code_end(const struct states *s, vaddr_t start, vaddr_t limit) {
+    const struct text *text = text_at(s->texts, start);
     if (!text)
         return limit;
-    if (!text->states)
-        return flow_end(a->arch, text, start, limit);
-    while (limit > start && text_is_data(text, limit - 1))
+    if (!s->at)
+        return flow_end(s->texts->arch, text, start, limit);
+    while (limit > start && state_is_data(s, text, limit - 1))
         limit -= limit - start < STATE_BYTES ? limit - start : STATE_BYTES;
     return limit;
 }
 
 /* Does code from START on do nothing until it gets to END? GCC leaves what is for patching, with
  * the landing instruction before it, out of the unwind information of AArch64. */
-static bool runs_up_to(const struct analysis *a, vaddr_t start, vaddr_t end) {
+static bool runs_up_to(const struct states *s, vaddr_t start, vaddr_t end) {
     enum { LONGEST = 1024 };
-    const struct text *text = text_at(a, start);
+    const struct text *text = text_at(s->texts, start);
     if (!text || end - start > LONGEST || !text_holds(text, end - 1))
         return false;
     struct insn in;
     for (vaddr_t at = start; at < end; at += in.size) {
-        if (!text_arch(a, text, at)->decode(text_bytes(text, at), end - at, at, &in, NULL) ||
+        if (!state_arch(s, text, at)->decode(text_bytes(text, at), end - at, at, &in, NULL) ||
             (in.kind != INSN_NOP && in.kind != INSN_LANDING))
             return false;
     }
@@ -186,32 +183,32 @@ static bool splits(const struct code_start *start, vaddr_t begin, vaddr_t end) {
  * function: where the next one begins, which may be entered in its midst. Where it is known what is
  * code, that may be told by calls, and by jumps of others, too. */
 static vaddr_t sized_end(const struct finder *find, vaddr_t start, vaddr_t end) {
-    const struct module *m = find->a->module;
-    const struct analysis *a = find->a;
-    if (!a->arch->other)
+    const struct module *m = find->texts->module;
+    const struct states *s = find->states;
+    if (!find->texts->arch->other)
         return end;
     for (size_t i = find->symbol; i < m->symbol_count && m->symbols[i].addr < end; i++) {
         if (m->symbols[i].addr > start && is_function(&m->symbols[i]))
             end = m->symbols[i].addr;
     }
-    for (size_t i = find->start; i < a->starts.count && a->starts.at[i].addr < end; i++) {
-        if (a->starts.at[i].direct && a->starts.at[i].addr > start)
-            end = a->starts.at[i].addr;
+    for (size_t i = find->start; i < s->starts.count && s->starts.at[i].addr < end; i++) {
+        if (s->starts.at[i].direct && s->starts.at[i].addr > start)
+            end = s->starts.at[i].addr;
     }
-    for (size_t i = find->start; i < a->starts.count && a->starts.at[i].addr < end; i++) {
-        if (splits(&a->starts.at[i], start, end))
-            return a->starts.at[i].addr;
+    for (size_t i = find->start; i < s->starts.count && s->starts.at[i].addr < end; i++) {
+        if (splits(&s->starts.at[i], start, end))
+            return s->starts.at[i].addr;
     }
     return end;
 }
 
 /* Is what stands from START to END no code? */
-static bool is_data(const struct analysis *a, vaddr_t start, vaddr_t end) {
-    const struct text *text = text_at(a, start);
+static bool is_data(const struct states *s, vaddr_t start, vaddr_t end) {
+    const struct text *text = text_at(s->texts, start);
     struct insn in;
     return start < end && text &&
-           (text_is_data(text, start) ||
-            !text_arch(a, text, start)
+           (state_is_data(s, text, start) ||
+            !state_arch(s, text, start)
                  ->decode(text_bytes(text, start), end - start, start, &in, NULL) ||
             in.kind == INSN_TRAP);
 }
@@ -232,40 +229,40 @@ static void pass_literal(const struct arch *arch, const struct insn *in, vaddr_t
  * function, and stays as it is. Where it takes several instructions, as on AArch64, functions that
  * call through a variable are such code, too: then what is behind must not be code.
  */
-static bool is_late_stub(const struct analysis *a, vaddr_t start, vaddr_t end) {
-    const struct text *text = text_at(a, start);
+static bool is_late_stub(const struct states *s, vaddr_t start, vaddr_t end) {
+    const struct text *text = text_at(s->texts, start);
     struct trail trail = {.known = 0};
     struct insn in = {.kind = INSN_OTHER};
     vaddr_t behind = 0;
     bool loaded = false;
     if (!text || !text_holds(text, end - 1))
         return false;
-    start += text_arch(a, text, start)->landing(text_bytes(text, start), end - start);
-    const struct arch *arch = start < end ? text_arch(a, text, start) : a->arch;
+    start += state_arch(s, text, start)->landing(text_bytes(text, start), end - start);
+    const struct arch *arch = start < end ? state_arch(s, text, start) : s->texts->arch;
     const int most = arch->follow ? 4 : 1;
     for (int i = 0; i < most && start < end && in.kind == INSN_OTHER; i++, start += in.size) {
         if (!arch->decode(text_bytes(text, start), end - start, start, &in, NULL))
             return false;
         pass_literal(arch, &in, end, &behind);
-        trail.literal = text_literal(a, &in);
+        trail.literal = text_literal(s->texts, &in);
         arch_complete(arch, &trail, text_bytes(text, start), &in);
         pass_literal(arch, &in, end, &behind);
         loaded |= in.operand == OPERAND_PC_MEMORY;
     }
     behind = behind > start ? behind : start;
     return in.kind == INSN_JUMP_INDIRECT && !in.goes_on && loaded && behind < end &&
-           (arch->follow ? is_data(a, behind, end) : !runs_up_to(a, start, end));
+           (arch->follow ? is_data(s, behind, end) : !runs_up_to(s, start, end));
 }
 
 /* A function without call-frame information. END 0: not known. */
-static void add_bare(struct finder *find, vaddr_t start, vaddr_t end) {
+static void add_without_cfi(struct finder *find, vaddr_t start, vaddr_t end) {
     const struct unwind_range *next = next_unwind(find);
     vaddr_t limit = end ? end : limit_of(find, start);
     if (!end)
-        end = code_end(find->a, start, limit);
+        end = code_end(find->states, start, limit);
     if (next && end > next->start)
         return;
-    if (is_late_stub(find->a, start, limit))
+    if (is_late_stub(find->states, start, limit))
         find->done = limit;
     else
         add(find, start, end, NULL);
@@ -273,7 +270,7 @@ static void add_bare(struct finder *find, vaddr_t start, vaddr_t end) {
 
 /* The function that the symbols at one address name. Assembly often states no size. */
 static void add_symbols(struct finder *find) {
-    const struct module *m = find->a->module;
+    const struct module *m = find->texts->module;
     const struct symbol *first = &m->symbols[find->symbol];
     uint64_t size = 0;
     bool function = false;
@@ -286,69 +283,74 @@ static void add_symbols(struct finder *find) {
     if (!function || first->addr < find->done)
         return;
     const struct unwind_range *next = next_unwind(find);
-    if (next && first->addr + size == next->end && runs_up_to(find->a, first->addr, next->start)) {
+    if (next && first->addr + size == next->end &&
+        runs_up_to(find->states, first->addr, next->start)) {
         add(find, first->addr, next->end, next);
         find->range++;
         return;
     }
-    size_t count = find->a->func_count;
-    add_bare(find, first->addr, size ? sized_end(find, first->addr, first->addr + size) : 0);
-    if (find->a->func_count > count)
-        find->a->funcs[count].sized = size != 0;
+    size_t count = find->functions->count;
+    add_without_cfi(find, first->addr, size ? sized_end(find, first->addr, first->addr + size) : 0);
+    if (find->functions->count > count)
+        find->functions->at[count].sized = size != 0;
 }
 
 /* A function that nothing names. Go's are left alone then: some are entered in their middle
  * (duffzero, by what has less to clear), and so by functions that nothing tells of, either. */
 static void add_start(struct finder *find) {
-    const struct code_start *start = &find->a->starts.at[find->start++];
-    size_t count = find->a->func_count;
+    const struct code_start *start = &find->states->starts.at[find->start++];
+    size_t count = find->functions->count;
     if (start->addr < find->done || find->nameless)
         return;
-    add_bare(find, start->addr, 0);
-    if (find->a->func_count > count)
-        find->a->funcs[count].weak = !start->called;
+    add_without_cfi(find, start->addr, 0);
+    if (find->functions->count > count)
+        find->functions->at[count].weak = !start->called;
 }
 
 /* Where the next of each is. */
 static vaddr_t next_range(const struct finder *find) {
-    const struct module *m = find->a->module;
+    const struct module *m = find->texts->module;
     return find->range < m->range_count ? m->ranges[find->range].start : UINT64_MAX;
 }
 static vaddr_t next_symbol(const struct finder *find) {
-    const struct module *m = find->a->module;
+    const struct module *m = find->texts->module;
     return find->symbol < m->symbol_count ? m->symbols[find->symbol].addr : UINT64_MAX;
 }
 static vaddr_t next_start(const struct finder *find) {
-    const struct analysis *a = find->a;
-    return find->start < a->starts.count ? a->starts.at[find->start].addr : UINT64_MAX;
+    const struct states *s = find->states;
+    return find->start < s->starts.count ? s->starts.at[find->start].addr : UINT64_MAX;
 }
 
 /* Names a function after the symbol that says most: any but one of a cold part. */
-static void name_all(struct analysis *a) {
-    for (size_t i = 0; i < a->module->symbol_count; i++) {
-        const struct symbol *s = &a->module->symbols[i];
-        uint32_t index = func_at(a, s->addr);
+static void name_all(struct functions *functions) {
+    const struct module *m = functions->texts->module;
+    for (size_t i = 0; i < m->symbol_count; i++) {
+        const struct symbol *s = &m->symbols[i];
+        uint32_t index = func_at(functions, s->addr);
         if (!is_function(s) || index == NO_FUNC)
             continue;
-        struct func *f = &a->funcs[index];
+        struct func *f = &functions->at[index];
         if (f->start != s->addr)
             continue;
-        bool cold = special_is_part(s->name);
+        bool cold = role_is_part(s->name);
         if (!f->name || (f->cold && !cold)) {
             f->name = s->name;
             f->cold = cold;
         }
-        f->thunk |= special_is_thunk(s->name);
+        f->thunk |= role_is_thunk(s->name);
     }
 }
 
-void functions_find(struct analysis *a) {
-    const struct module *m = a->module;
-    struct finder find = {.a = a, .nameless = a->starts.count && module_is_nameless_go(m)};
-    size_t most = m->range_count + m->symbol_count + a->starts.count;
-    a->funcs = mem_alloc((most + 1) * sizeof *a->funcs);
+struct functions functions_find(const struct states *states, const struct sleds *sleds) {
+    const struct texts *texts = states->texts;
+    const struct module *m = texts->module;
+    struct functions ret = {.texts = texts, .states = states, .sleds = sleds};
+    struct finder find = {.functions = &ret, .texts = texts, .states = states};
+    find.nameless = states->starts.count && module_is_nameless_go(m);
+    size_t most = m->range_count + m->symbol_count + states->starts.count;
+    ret.at = mem_alloc((most + 1) * sizeof *ret.at);
     while (find.range < m->range_count || find.symbol < m->symbol_count ||
-           find.start < a->starts.count) {
+           find.start < states->starts.count) {
         vaddr_t range = next_range(&find), symbol = next_symbol(&find);
         if (next_start(&find) < range && next_start(&find) < symbol) {
             add_start(&find);
@@ -359,6 +361,12 @@ void functions_find(struct analysis *a) {
             add(&find, r->start, r->end, r);
         }
     }
-    index_all(a);
-    name_all(a);
+    index_all(&ret);
+    name_all(&ret);
+    return ret;
+}
+
+void functions_done(struct functions *functions) {
+    free(functions->at);
+    free(functions->first);
 }

@@ -11,87 +11,76 @@
  * What control may come to is none, whatever seems to read it: that may be a constant which looks
  * like a load.
  */
-#include "plan/analysis.h"
+#include "plan/code/reading.h"
 
-static int compare_literal(const void *x, const void *y) {
-    vaddr_t a = ((const struct literal *)x)->addr, b = ((const struct literal *)y)->addr;
-    return (a > b) - (a < b);
-}
-
-void literals_note(struct analysis *a, const struct insn *in) {
-    if (func_at(a, in->target) != NO_FUNC)
-        ARRAY_PUSH(&a->literals, ((struct literal){in->target, in->loads}));
+static bool is_noted(const struct code *c, size_t place) {
+    return bitmap_test(c->targets, place) || bitmap_test(c->return_points, place) ||
+           bitmap_test(c->kept, place);
 }
 
 /* Does control not come to L: from the instruction before it, or before what fills the room
  * between, or by a branch? Behind what was taken already, too. */
-static bool is_passed_by(const struct analysis *a, const struct literal *l) {
+static bool is_passed_by(const struct code *c, const struct literal *l) {
     const vaddr_t addr = l->addr;
-    const struct text *text = text_at(a, addr);
-    const struct func *f = &a->funcs[func_at(a, addr)];
-    vaddr_t before = text_previous(text, addr);
+    const struct text *text = text_at(c->texts, addr);
+    const struct func *f = &c->funcs[code_func_at(c, addr)];
+    vaddr_t before = insn_before(c, text, addr);
     if (func_is_start(f, addr) || addr + l->size > f->end)
         return false;
-    for (vaddr_t at = addr; at < addr + l->size; at += a->arch->insn_bytes)
-        if (*text_fact(text, at))
+    for (vaddr_t at = addr; at < addr + l->size; at += c->arch->insn_bytes)
+        if (is_noted(c, text_place(text, at)))
             return false;
-    while (before && text_kind(text, before) == INSN_NOP &&
-           !(*text_fact(text, before) & FACT_TARGET))
-        before = text_previous(text, before);
-    uint8_t kind = before ? text_kind(text, before) : INSN_OTHER;
-    return kind == INSN_RETURN || kind == INSN_JUMP || kind == INSN_JUMP_INDIRECT ||
-           kind == INSN_TRAP || kind == INSN_BREAK;
+    while (before && insn_kind(c, text, before) == INSN_NOP &&
+           !bitmap_test(c->targets, text_place(text, before)))
+        before = insn_before(c, text, before);
+    uint8_t kind = before ? insn_kind(c, text, before) : INSN_OTHER;
+    return insn_ends_flow(kind) || kind == INSN_BREAK;
 }
 
 /* As what never goes on, so that nothing flows from it. */
-static void take(const struct analysis *a, const struct literal *l) {
-    struct text *text = text_at(a, l->addr);
-    const uint8_t size = a->arch->insn_bytes;
-    for (vaddr_t at = l->addr; at < l->addr + l->size && text_holds(text, at); at += size) {
-        *text_fact(text, at) |= FACT_OWNED;
-        text->code[at - text->start] = text_code(text, size, INSN_TRAP);
+static void take(struct code *c, const struct literal *l) {
+    const struct text *text = text_at(c->texts, l->addr);
+    const struct insn trap = {.size = c->arch->insn_bytes, .kind = INSN_TRAP};
+    for (vaddr_t at = l->addr; at < l->addr + l->size && text_holds(text, at); at += trap.size) {
+        bitmap_set(c->kept, text_place(text, at));
+        insn_write(c, text, at, &trap);
     }
 }
 
-/* Whether one of those that were taken holds ADDR; all are sorted. */
-static bool is_literal(const struct analysis *a, vaddr_t addr) {
-    size_t low = 0;
-    for (size_t high = a->literals.count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (a->literals.at[middle].addr <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && addr - a->literals.at[low - 1].addr < a->literals.at[low - 1].size;
+/* Whether one of those that were taken holds ADDR. */
+static bool is_literal(const struct reading *r, vaddr_t addr) {
+    size_t i = SEARCH(k, r->literals.count, r->literals.at[k].addr <= addr);
+    return i && addr - r->literals.at[i - 1].addr < r->literals.at[i - 1].size;
 }
 
-static void drop_transfers(struct analysis *a) {
+static void drop_transfers(struct reading *r) {
+    struct code *c = r->code;
     size_t kept = 0;
-    for (size_t i = 0; i < a->transfers.count; i++)
-        if (!is_literal(a, a->transfers.at[i].from))
-            a->transfers.at[kept++] = a->transfers.at[i];
-    a->transfers.count = kept;
+    for (size_t i = 0; i < c->transfers.count; i++)
+        if (!is_literal(r, c->transfers.at[i].from))
+            c->transfers.at[kept++] = c->transfers.at[i];
+    c->transfers.count = kept;
     kept = 0;
-    for (size_t i = 0; i < a->to_returns.count; i++)
-        if (!is_literal(a, a->to_returns.at[i].from))
-            a->to_returns.at[kept++] = a->to_returns.at[i];
-    a->to_returns.count = kept;
+    for (size_t i = 0; i < c->to_returns.count; i++)
+        if (!is_literal(r, c->to_returns.at[i].from))
+            c->to_returns.at[kept++] = c->to_returns.at[i];
+    c->to_returns.count = kept;
 }
 
-void literals_settle(struct analysis *a) {
-    if (a->literals.count)
-        qsort(a->literals.at, a->literals.count, sizeof *a->literals.at, compare_literal);
+void literals_settle(struct reading *r) {
+    sort_by_address(r->literals.at, r->literals.count, sizeof *r->literals.at);
     size_t kept = 0;
-    for (size_t i = 0; i < a->literals.count; i++) {
-        const struct literal l = a->literals.at[i];
-        if (!is_passed_by(a, &l))
+    for (size_t i = 0; i < r->literals.count; i++) {
+        const struct literal l = r->literals.at[i];
+        if (!is_passed_by(r->code, &l))
             continue;
-        take(a, &l);
-        a->literals.at[kept++] = l;
+        take(r->code, &l);
+        r->literals.at[kept++] = l;
     }
-    a->literals.count = kept;
-    drop_transfers(a);
-    for (size_t i = 0; i < a->odd_words.count; i++)
-        a->funcs[a->odd_words.at[i].func].bad |= !is_literal(a, a->odd_words.at[i].address);
+    r->literals.count = kept;
+    drop_transfers(r);
+    for (size_t i = 0; i < r->undecodable.count; i++) {
+        const struct address_load *word = &r->undecodable.at[i];
+        r->code->by_func[word->func].bad |= !is_literal(r, word->address);
+    }
 }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "plan/code/roles.h"
+
 static bool is_function(const struct symbol *s) {
     return s->type == SYMBOL_FUNCTION || s->type == SYMBOL_IFUNC;
 }
@@ -38,7 +40,7 @@ static void fill(struct names *names, const struct symbol **found, size_t count,
     names->aliases = count > 1 ? arena_alloc(arena, count * sizeof(char *)) : NULL;
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        enum refusal special = special_refusal(found[i]->name);
+        enum refusal special = role_refusal(found[i]->name);
         names->special = special ? special : names->special;
         if (found[i]->size > names->size)
             names->size = found[i]->size;

@@ -2,7 +2,9 @@
 #ifndef SPOOR_PLAN_NAMES_H
 #define SPOOR_PLAN_NAMES_H
 
-#include "plan/analysis.h"
+#include "base/mem.h"
+#include "elf/module.h"
+#include "plan/tier.h"
 
 struct names {
     const char *name;     /* NULL when there is none */

@@ -1,7 +1,7 @@
 /*
  * What names tell. Compilers name parts that they split off functions .cold (GCC, Clang) and
  * .__part.N (Propeller). Calls of some functions return twice: setjmp, getcontext, vfork. They are
- * traced as any other; what comes back a second time comes from elsewhere (controls.c).
+ * traced as any other; what comes back a second time comes from elsewhere (window/controls.c).
  * (swapcontext returns once for each context that it saved; clone's child never returns.)
  *
  * Code of 32-bit Arm that is built for the profiler (-pg) pushes its own return address for
@@ -18,9 +18,9 @@
  */
 #include <string.h>
 
-#include "plan/analysis.h"
+#include "plan/code/roles.h"
 
-static const char *const twice[] = {
+static const char *const returning_twice[] = {
     "setjmp", "_setjmp", "__setjmp",     "sigsetjmp",  "__sigsetjmp",
     "vfork",  "__vfork", "__libc_vfork", "getcontext", "__getcontext",
 };
@@ -41,7 +41,7 @@ static const char *const own[] = {
     "__default_sa_restorer*",
     "__default_rt_sa_restorer*", /* signal restorers of Arm */
 };
-static const char *const poppers[] = {
+static const char *const popping_word[] = {
     "__gnu_mcount_nc",
     "____gnu_mcount_nc_*",
 };
@@ -68,16 +68,16 @@ static bool among(const char *const *patterns, size_t count, const char *name) {
     return false;
 }
 
-bool special_is_part(const char *name) { return strstr(name, ".cold") || strstr(name, ".__part."); }
+bool role_is_part(const char *name) { return strstr(name, ".cold") || strstr(name, ".__part."); }
 
-bool special_is_thunk(const char *name) { return name[0] == '_' && AMONG(thunks, name); }
+bool role_is_thunk(const char *name) { return name[0] == '_' && AMONG(thunks, name); }
 
-bool special_returns_twice(const char *name) {
-    return strchr("_svg", name[0]) && AMONG(twice, name);
+bool role_returns_twice(const char *name) {
+    return strchr("_svg", name[0]) && AMONG(returning_twice, name);
 }
 
-bool special_pops_word(const char *name) { return name[0] == '_' && AMONG(poppers, name); }
+bool role_pops_word(const char *name) { return name[0] == '_' && AMONG(popping_word, name); }
 
-enum refusal special_refusal(const char *name) {
+enum refusal role_refusal(const char *name) {
     return name[0] == '_' && AMONG(own, name) ? REFUSED_OWN_ABI : REFUSED_NOT;
 }

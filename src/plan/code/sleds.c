@@ -12,7 +12,9 @@
  * the window in any case; where there is none, or no room beside it, the sled's first two bytes,
  * which the runtime replaces at once, become a hop. That is lost when they are replaced.
  */
-#include "plan/analysis.h"
+#include "plan/code/sleds.h"
+
+#include "base/search.h"
 
 static enum sled_kind kind_of(uint8_t kind) {
     enum { ENTRY, EXIT, TAIL, ENTRY_WITH_ARGUMENTS }; /* XRayEntryType */
@@ -30,13 +32,14 @@ static enum sled_kind kind_of(uint8_t kind) {
 }
 
 /* What is not understood may be written over all the same. */
-static struct sled_place place_of(const struct analysis *a, const struct text *text,
+static struct sled_place place_of(const struct states *states, const struct text *text,
                                   const struct sled *sled) {
     struct sled_place s = {.start = sled->addr, .kind = kind_of(sled->kind)};
     size_t room = text->size - (s.start - text->start);
-    s.end = s.start + text_arch(a, text, s.start)->sled(text_bytes(text, s.start), room, s.kind);
+    s.end =
+        s.start + state_arch(states, text, s.start)->sled(text_bytes(text, s.start), room, s.kind);
     if (s.kind == SLED_EXIT && s.end > s.start &&
-        !text_arch(a, text, s.start)->is_return(text_bytes(text, s.start), room))
+        !state_arch(states, text, s.start)->is_return(text_bytes(text, s.start), room))
         s.kind = SLED_EVENT; /* its return stands behind it, and stays as it is */
     if (s.end == s.start) {
         s.kind = SLED_EVENT;
@@ -45,72 +48,51 @@ static struct sled_place place_of(const struct analysis *a, const struct text *t
     return s;
 }
 
-void sleds_find(struct analysis *a) {
-    const struct module *m = a->module;
+static void add(struct sleds *sleds, struct sled_place s) {
+    struct sled_place *last = sleds->count ? &sleds->at[sleds->count - 1] : NULL;
+    if (!last || s.start >= last->end) {
+        ARRAY_PUSH(sleds, s);
+    } else if (s.start != last->start || s.kind != last->kind) {
+        last->kind = SLED_EVENT;
+        last->end = s.end > last->end ? s.end : last->end;
+    }
+}
+
+struct sleds sleds_find(const struct states *states) {
+    const struct module *m = states->texts->module;
+    struct sleds ret = {0};
     for (size_t i = 0; i < m->sled_count; i++) {
-        const struct text *text = text_at(a, m->sleds[i].addr);
-        if (!text)
-            continue;
-        struct sled_place s = place_of(a, text, &m->sleds[i]);
-        size_t count = a->sleds.count;
-        if (!count || s.start >= a->sleds.at[count - 1].end) {
-            ARRAY_PUSH(&a->sleds, s);
-            continue;
-        }
-        struct sled_place *last = &a->sleds.at[count - 1];
-        if (s.start != last->start || s.kind != last->kind) {
-            last->kind = SLED_EVENT;
-            last->end = s.end > last->end ? s.end : last->end;
-        }
+        const struct text *text = text_at(states->texts, m->sleds[i].addr);
+        if (text)
+            add(&ret, place_of(states, text, &m->sleds[i]));
     }
+    return ret;
 }
 
-void sleds_lock(struct analysis *a) {
-    for (size_t i = 0; i < a->sleds.count; i++) {
-        const struct sled_place *s = &a->sleds.at[i];
-        for (vaddr_t at = s->start; at < s->end; at++)
-            text_note(a, at, FACT_OWNED);
-    }
+void sleds_done(struct sleds *sleds) { ARRAY_FREE(sleds); }
+
+/* The number of the first sled that ends behind ADDR. */
+static size_t number_from(const struct sleds *sleds, vaddr_t addr) {
+    return SEARCH(i, sleds->count, sleds->at[i].end <= addr);
 }
 
-/* The first sled that ends behind AT; the count if there is none. */
-static size_t sled_from(const struct analysis *a, vaddr_t at) {
-    size_t low = 0, high = a->sleds.count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (a->sleds.at[mid].end <= at)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+const struct sled_place *sled_from(const struct sleds *sleds, vaddr_t addr) {
+    size_t i = number_from(sleds, addr);
+    return i < sleds->count ? &sleds->at[i] : NULL;
 }
 
-const struct sled_place *sled_at(const struct analysis *a, vaddr_t addr, enum sled_kind kind) {
-    size_t i = sled_from(a, addr);
-    const struct sled_place *s = i < a->sleds.count ? &a->sleds.at[i] : NULL;
+const struct sled_place *sled_at(const struct sleds *sleds, vaddr_t addr, enum sled_kind kind) {
+    const struct sled_place *s = sled_from(sleds, addr);
     return s && s->start == addr && s->kind == kind ? s : NULL;
 }
 
-vaddr_t sled_of_entry(const struct analysis *a, const struct text *text, vaddr_t addr) {
-    enum { ALIGNMENT = 2 }; /* a nop may stand before it */
-    size_t i = sled_from(a, addr);
-    const struct sled_place *s = i < a->sleds.count ? &a->sleds.at[i] : NULL;
-    if (!s || s->kind != SLED_ENTRY || s->start - addr >= ALIGNMENT)
-        return addr;
-    struct insn in = {0};
-    if (s->start != addr)
-        text_arch(a, text, addr)->decode(text_bytes(text, addr), s->start - addr, addr, &in, NULL);
-    return s->start == addr || in.kind == INSN_NOP ? s->end : addr;
-}
-
-const struct sled_place *sled_before(const struct analysis *a, vaddr_t addr) {
-    size_t i = sled_from(a, addr);
-    const struct sled_place *s = i ? &a->sleds.at[i - 1] : NULL;
+const struct sled_place *sled_before(const struct sleds *sleds, vaddr_t addr) {
+    size_t i = number_from(sleds, addr);
+    const struct sled_place *s = i ? &sleds->at[i - 1] : NULL;
     return s && s->end == addr && s->kind == SLED_ENTRY ? s : NULL;
 }
 
-bool sled_touches(const struct analysis *a, vaddr_t start, vaddr_t end) {
-    size_t i = sled_from(a, start);
-    return i < a->sleds.count && a->sleds.at[i].start < end;
+bool sled_touches(const struct sleds *sleds, vaddr_t start, vaddr_t end) {
+    const struct sled_place *s = sled_from(sleds, start);
+    return s && s->start < end;
 }

@@ -11,14 +11,14 @@
  */
 #include <string.h>
 
-#include "plan/depth/depth.h"
+#include "plan/depth/follow.h"
 
 typedef ARRAY(uint32_t) index_list;
 struct ties {
-    const struct analysis *a;
-    uint32_t *parent; /* union-find over functions */
-    bool *tied;       /* by root */
-    bool mostly_bare; /* few functions of the module are described */
+    const struct code *code;
+    uint32_t *parent;        /* union-find over functions */
+    bool *tied;              /* by root */
+    bool mostly_without_cfi; /* few functions of the module are described */
 };
 
 static uint32_t root_of(const struct ties *t, uint32_t i) {
@@ -27,8 +27,8 @@ static uint32_t root_of(const struct ties *t, uint32_t i) {
     return i;
 }
 
-static bool is_bare(const struct analysis *a, uint32_t i) {
-    return i != NO_FUNC && !a->funcs[i].range;
+static bool lacks_cfi(const struct code *code, uint32_t i) {
+    return i != NO_FUNC && !code->funcs[i].range;
 }
 
 static void unite(struct ties *t, uint32_t x, uint32_t y) {
@@ -40,37 +40,39 @@ static void unite(struct ties *t, uint32_t x, uint32_t y) {
 
 /* Function I has a pc-relative reference to ADDR. */
 static void refer(struct ties *t, uint32_t i, vaddr_t addr) {
-    uint32_t j = func_at(t->a, addr);
-    const struct section *section = j == NO_FUNC ? text_section_at(t->a, addr) : NULL;
-    if (is_bare(t->a, j))
+    uint32_t j = code_func_at(t->code, addr);
+    const struct section *section = j == NO_FUNC ? text_section_at(t->code->texts, addr) : NULL;
+    if (lacks_cfi(t->code, j))
         unite(t, i, j);
     else if (j != NO_FUNC || !section || section->plt)
         t->tied[root_of(t, i)] = true;
 }
 
-static vaddr_t behind(const struct func *f, vaddr_t at) {
-    return text_is_data(f->text, at) ? text_state_end(f->text, at, f->end)
-                                     : at + text_size(f->text, at);
+static vaddr_t behind(const struct code *code, const struct func *f, vaddr_t at) {
+    return state_is_data(code->states, f->text, at) ? state_end(code->states, f->text, at, f->end)
+                                                    : at + insn_size(code, f->text, at);
 }
 
 static void read_function(struct ties *t, uint32_t i) {
-    const struct func *f = &t->a->funcs[i];
-    for (vaddr_t at = f->start; at < f->end; at = behind(f, at)) {
+    const struct func *f = &t->code->funcs[i];
+    for (vaddr_t at = f->start; at < f->end; at = behind(t->code, f, at)) {
         struct insn in;
         struct insn_constants constants;
-        if (text_is_data(f->text, at))
+        if (state_is_data(t->code->states, f->text, at))
             continue;
-        if (!text_begins(f->text, at))
+        if (!insn_begins(t->code, f->text, at))
             break;
-        if (t->a->module->position_independent && !text_refers(f->text, at))
+        if (t->code->module->position_independent &&
+            !bitmap_test(t->code->refers, text_place(f->text, at)))
             continue;
-        text_arch(t->a, f->text, at)
-            ->decode(text_bytes(f->text, at), text_size(f->text, at), at, &in, &constants);
+        code_arch(t->code, f->text, at)
+            ->decode(text_bytes(f->text, at), insn_size(t->code, f->text, at), at, &in, &constants);
         if (in.target)
             refer(t, i, in.target);
-        for (int k = 0; !t->a->module->position_independent && k < constants.immediate_count; k++) {
-            uint32_t j = func_at(t->a, constants.immediate[k]);
-            if (is_bare(t->a, j) && t->a->funcs[j].start == constants.immediate[k])
+        for (int k = 0; !t->code->module->position_independent && k < constants.immediate_count;
+             k++) {
+            uint32_t j = code_func_at(t->code, constants.immediate[k]);
+            if (lacks_cfi(t->code, j) && t->code->funcs[j].start == constants.immediate[k])
                 unite(t, i, j);
         }
     }
@@ -78,46 +80,46 @@ static void read_function(struct ties *t, uint32_t i) {
 
 /* Addresses that several instructions make, of words that stand in the code. */
 static void read_loads(struct ties *t) {
-    const struct analysis *a = t->a;
-    for (size_t i = 0; a->arch->other && i < a->loads.count; i++) {
-        if (is_bare(a, a->loads.at[i].func))
-            refer(t, a->loads.at[i].func, a->loads.at[i].address);
+    const struct code *code = t->code;
+    for (size_t i = 0; code->arch->other && i < code->loads.count; i++) {
+        if (lacks_cfi(code, code->loads.at[i].func))
+            refer(t, code->loads.at[i].func, code->loads.at[i].address);
     }
 }
 
 /* Code that is unwound is described, if only for that. */
 static void read_exceptions(struct ties *t) {
-    const struct module *m = t->a->module;
+    const struct module *m = t->code->module;
     size_t next = 0;
-    for (uint32_t i = 0; i < t->a->func_count; i++) {
-        vaddr_t start = t->a->funcs[i].start;
+    for (uint32_t i = 0; i < t->code->func_count; i++) {
+        vaddr_t start = t->code->funcs[i].start;
         while (next < m->exception_count && m->exceptions[next].end <= start)
             next++;
         const struct exception_range *r = next < m->exception_count ? &m->exceptions[next] : NULL;
-        if (r && r->start <= start && !r->ends_unwound && is_bare(t->a, i))
+        if (r && r->start <= start && !r->ends_unwound && lacks_cfi(t->code, i))
             t->tied[root_of(t, i)] = true;
     }
 }
 
 /* Is R an address for certain, and no mere number? */
 static bool is_sure(const struct ties *t, const struct code_ref *r) {
-    if (t->mostly_bare || r->kind == CODE_REF_RELOCATION)
+    if (t->mostly_without_cfi || r->kind == CODE_REF_RELOCATION)
         return true;
-    const struct section *s = module_section_at(t->a->module, r->from);
+    const struct section *s = module_section_at(t->code->module, r->from);
     return s && (!strcmp(s->name, ".init_array") || !strcmp(s->name, ".fini_array"));
 }
 
 static void read_data(struct ties *t) {
-    const struct module *m = t->a->module;
+    const struct module *m = t->code->module;
     for (size_t i = 0; i < m->ref_count; i++) {
         bool sure = is_sure(t, &m->refs[i]);
-        uint32_t j = sure ? func_at(t->a, m->refs[i].target) : NO_FUNC;
-        if (is_bare(t->a, j) && t->a->funcs[j].start == m->refs[i].target)
+        uint32_t j = sure ? code_func_at(t->code, m->refs[i].target) : NO_FUNC;
+        if (lacks_cfi(t->code, j) && t->code->funcs[j].start == m->refs[i].target)
             t->tied[root_of(t, j)] = true;
     }
     for (size_t i = 0; i < m->symbol_count; i++) {
-        uint32_t j = m->symbols[i].global ? func_at(t->a, m->symbols[i].addr) : NO_FUNC;
-        if (is_bare(t->a, j) && t->a->funcs[j].start == m->symbols[i].addr)
+        uint32_t j = m->symbols[i].global ? code_func_at(t->code, m->symbols[i].addr) : NO_FUNC;
+        if (lacks_cfi(t->code, j) && t->code->funcs[j].start == m->symbols[i].addr)
             t->tied[root_of(t, j)] = true;
     }
 }
@@ -131,19 +133,19 @@ static bool may_lead(uint8_t kind) { return leads(kind) || kind == INSN_FIXED; }
 
 /* Ties what function I, which is tied, branches to; adds that to FRESH. */
 static void pass_on(struct ties *t, uint32_t i, index_list *fresh) {
-    const struct func *f = &t->a->funcs[i];
-    for (vaddr_t at = f->start; at < f->end; at = behind(f, at)) {
+    const struct func *f = &t->code->funcs[i];
+    for (vaddr_t at = f->start; at < f->end; at = behind(t->code, f, at)) {
         struct insn in;
-        if (text_is_data(f->text, at))
+        if (state_is_data(t->code->states, f->text, at))
             continue;
-        if (!text_begins(f->text, at))
+        if (!insn_begins(t->code, f->text, at))
             break;
-        if (!may_lead(text_kind(f->text, at)))
+        if (!may_lead(insn_kind(t->code, f->text, at)))
             continue;
-        text_arch(t->a, f->text, at)
-            ->decode(text_bytes(f->text, at), text_size(f->text, at), at, &in, NULL);
-        uint32_t j = leads(in.kind) ? func_at(t->a, in.target) : NO_FUNC;
-        if (!is_bare(t->a, j) || !func_is_start(&t->a->funcs[j], in.target) ||
+        code_arch(t->code, f->text, at)
+            ->decode(text_bytes(f->text, at), insn_size(t->code, f->text, at), at, &in, NULL);
+        uint32_t j = leads(in.kind) ? code_func_at(t->code, in.target) : NO_FUNC;
+        if (!lacks_cfi(t->code, j) || !func_is_start(&t->code->funcs[j], in.target) ||
             t->tied[root_of(t, j)])
             continue;
         t->tied[root_of(t, j)] = true;
@@ -153,41 +155,42 @@ static void pass_on(struct ties *t, uint32_t i, index_list *fresh) {
 
 static void tie_on(struct ties *t) {
     index_list fresh = {0};
-    for (uint32_t i = 0; i < t->a->func_count; i++) {
-        if (is_bare(t->a, i) && t->tied[root_of(t, i)])
+    for (uint32_t i = 0; i < t->code->func_count; i++) {
+        if (lacks_cfi(t->code, i) && t->tied[root_of(t, i)])
             ARRAY_PUSH(&fresh, i);
     }
     while (fresh.count) {
         uint32_t i = fresh.at[--fresh.count];
-        if (!t->a->funcs[i].bad)
+        if (!t->code->by_func[i].bad)
             pass_on(t, i, &fresh);
     }
     ARRAY_FREE(&fresh);
 }
 
-void anchors_find(struct analysis *a) {
-    struct ties t = {.a = a};
-    AUTO_FREE uint32_t *parent = mem_alloc((a->func_count + 1) * sizeof *parent);
-    AUTO_FREE bool *tied = mem_alloc(a->func_count + 1);
+void anchors_find(struct depths *d) {
+    const struct code *code = d->code;
+    struct ties t = {.code = code};
+    AUTO_FREE uint32_t *parent = mem_alloc((code->func_count + 1) * sizeof *parent);
+    AUTO_FREE bool *tied = mem_alloc(code->func_count + 1);
     t.parent = parent;
     t.tied = tied;
-    size_t bare = 0, described = 0;
-    for (uint32_t i = 0; i < a->func_count; i++) {
+    size_t without = 0, described = 0;
+    for (uint32_t i = 0; i < code->func_count; i++) {
         parent[i] = i;
-        tied[i] = a->funcs[i].branched_to;
-        bare += is_bare(a, i);
-        described += !is_bare(a, i) && !a->funcs[i].plt;
+        tied[i] = code->by_func[i].branched_to;
+        without += lacks_cfi(code, i);
+        described += !lacks_cfi(code, i) && !code->funcs[i].plt;
     }
-    t.mostly_bare = bare > described;
-    for (uint32_t i = 0; i < a->func_count && t.mostly_bare; i++) {
-        if (is_bare(a, i))
+    t.mostly_without_cfi = without > described;
+    for (uint32_t i = 0; i < code->func_count && t.mostly_without_cfi; i++) {
+        if (lacks_cfi(code, i))
             read_function(&t, i);
     }
-    if (t.mostly_bare)
+    if (t.mostly_without_cfi)
         read_loads(&t);
     read_exceptions(&t);
     read_data(&t);
     tie_on(&t);
-    for (uint32_t i = 0; i < a->func_count; i++)
-        a->funcs[i].loose = is_bare(a, i) && !tied[root_of(&t, i)];
+    for (uint32_t i = 0; i < code->func_count; i++)
+        d->by_func[i].loose = lacks_cfi(code, i) && !tied[root_of(&t, i)];
 }

@@ -18,7 +18,7 @@ static uint8_t condition_of(const struct arch *arch, struct code_bytes code) {
     return arch->condition ? arch->condition(code.at, code.size) : 0;
 }
 
-bool fork_is_told_by(const struct fork *fork, const struct arch *arch, struct code_bytes code) {
+bool fork_is_decided_by(const struct fork *fork, const struct arch *arch, struct code_bytes code) {
     return fork->condition && condition_of(arch, code) == fork->condition;
 }
 

@@ -35,6 +35,6 @@ void fork_step(struct fork *fork, struct frame *frame, const struct arch *arch,
 /* FRAME keeps what is the same in both. */
 void fork_end(struct fork *fork, struct frame *frame);
 /* Does the instruction CODE do something where FORK's condition holds, and only there? */
-bool fork_is_told_by(const struct fork *fork, const struct arch *arch, struct code_bytes code);
+bool fork_is_decided_by(const struct fork *fork, const struct arch *arch, struct code_bytes code);
 
 #endif

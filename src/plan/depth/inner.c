@@ -20,7 +20,7 @@
  */
 #include <string.h>
 
-#include "plan/depth/depth.h"
+#include "plan/depth/follow.h"
 
 struct call_place {
     vaddr_t at, start; /* start: of what is called */
@@ -28,94 +28,98 @@ struct call_place {
 };
 typedef ARRAY(struct call_place) call_list;
 
-static bool is_bare(const struct analysis *a, uint32_t i) {
-    return i != NO_FUNC && !a->funcs[i].range;
+static bool lacks_cfi(const struct depths *d, uint32_t i) {
+    return i != NO_FUNC && !d->code->funcs[i].range;
 }
 
 /* What ends below the frame that it began with. */
-static bool note_returns(struct analysis *a) {
+static bool note_returns(struct depths *d) {
     enum { MOST = 256 };
     bool any = false;
-    for (size_t i = 0; i < a->transfers.count; i++) {
-        const struct transfer *t = &a->transfers.at[i];
-        struct func *f = &a->funcs[t->func];
-        if (f->range || f->unproven || func_is_part(f) || !transfer_returns(t))
+    for (size_t i = 0; i < d->code->transfers.count; i++) {
+        const struct transfer *t = &d->code->transfers.at[i];
+        const struct func *f = &d->code->funcs[t->func];
+        struct func_depth *known = &d->by_func[t->func];
+        if (f->range || known->unproven || func_is_part(d, f) || !transfer_returns(t))
             continue;
-        int32_t depth = depth_at(a, f, t->from);
-        if (depth == DEPTH_UNKNOWN || depth >= a->arch->entry_cfa || depth < -MOST)
+        int32_t depth = func_code_depth(d, f, t->from);
+        if (depth == DEPTH_UNKNOWN || depth >= d->code->arch->entry_cfa || depth < -MOST)
             continue;
-        f->inner = (uint16_t)-depth;
+        known->inner = (uint16_t)-depth;
         any = true;
     }
     return any;
 }
 
-/* The inner function that T of a function without call-frame information leads to from the same
- * depth as it has there, counted from their own frames; NULL: to none. */
-static const struct func *inner_led_to(const struct analysis *a, const struct transfer *t) {
-    uint32_t i = transfer_returns(t) || t->kind == INSN_JUMP_INDIRECT ? NO_FUNC : func_at(a, t->to);
-    const struct func *f = &a->funcs[t->func], *g = i == NO_FUNC ? NULL : &a->funcs[i];
-    if (!g || g == f || !g->inner || !is_bare(a, t->func))
-        return NULL;
-    int32_t depth = depth_at(a, f, t->from);
-    return depth != DEPTH_UNKNOWN && depth == depth_at(a, g, t->to) ? g : NULL;
+/* The stack of the inner function's callers that T, of a function without call-frame information,
+ * leads to from the same depth as it has there, counted from their own frames; 0: to none. */
+static uint16_t inner_led_to(const struct depths *d, const struct transfer *t) {
+    const struct code *code = d->code;
+    bool direct = !transfer_returns(t) && t->kind != INSN_JUMP_INDIRECT;
+    uint32_t i = direct ? code_func_at(code, t->to) : NO_FUNC;
+    if (i == NO_FUNC || i == t->func || !d->by_func[i].inner || !lacks_cfi(d, t->func))
+        return 0;
+    int32_t depth = func_code_depth(d, &code->funcs[t->func], t->from);
+    bool same = depth != DEPTH_UNKNOWN && depth == func_code_depth(d, &code->funcs[i], t->to);
+    return same ? d->by_func[i].inner : 0;
 }
 
-static bool pass_on(struct analysis *a) {
+static bool pass_on(struct depths *d) {
     bool any = false;
-    for (size_t i = 0; i < a->transfers.count; i++) {
-        struct func *f = &a->funcs[a->transfers.at[i].func];
-        const struct func *g = f->inner ? NULL : inner_led_to(a, &a->transfers.at[i]);
-        if (!g)
+    for (size_t i = 0; i < d->code->transfers.count; i++) {
+        const struct transfer *t = &d->code->transfers.at[i];
+        struct func_depth *f = &d->by_func[t->func];
+        if (f->inner)
             continue;
-        f->inner = g->inner;
-        any = true;
+        f->inner = inner_led_to(d, t);
+        any |= f->inner != 0;
     }
     return any;
 }
 
-static void add_calls(const struct analysis *a, const struct text *text, call_list *ret) {
+static void add_calls(const struct depths *d, const struct text *text, call_list *ret) {
     vaddr_t end = text->start + text->size;
-    for (vaddr_t at = text->start; at < end; at += a->arch->other->insn_bytes) {
+    for (vaddr_t at = text->start; at < end; at += d->code->arch->other->insn_bytes) {
         struct insn in;
-        if (text_kind(text, at) != INSN_CALL || !text_size(text, at))
+        if (insn_kind(d->code, text, at) != INSN_CALL || !insn_size(d->code, text, at))
             continue;
-        text_arch(a, text, at)->decode(text_bytes(text, at), text_size(text, at), at, &in, NULL);
-        uint32_t i = in.target ? func_at(a, in.target) : NO_FUNC;
-        if (i != NO_FUNC && a->funcs[i].inner)
+        insn_read(d->code, text, at, &in);
+        uint32_t i = in.target ? code_func_at(d->code, in.target) : NO_FUNC;
+        if (i != NO_FUNC && d->by_func[i].inner)
             ARRAY_PUSH(ret, ((struct call_place){at, in.target, i}));
     }
 }
 
 /* What an inner function leaves in registers is anything: the frames of its callers are followed
  * again. */
-static void follow_callers(struct analysis *a, const call_list *calls) {
+static void follow_callers(struct follower *f, const call_list *calls) {
+    struct depths *d = f->d;
     uint32_t last = NO_FUNC;
     for (size_t i = 0; i < calls->count; i++) {
-        uint32_t caller = func_at(a, calls->at[i].at);
-        if (caller != last && is_bare(a, caller) && !a->funcs[caller].unproven &&
-            !func_is_part(&a->funcs[caller]))
-            a->funcs[caller].unproven = !depth_follow(a, caller);
+        uint32_t caller = code_func_at(d->code, calls->at[i].at);
+        if (caller != last && lacks_cfi(d, caller) && !d->by_func[caller].unproven &&
+            !func_is_part(d, &d->code->funcs[caller]))
+            d->by_func[caller].unproven = !depth_follow(f, caller);
         last = caller;
     }
 }
 
-/* Whether the call at AT stands where G's callers' frames are as deep as G needs them. */
-static bool fits(const struct analysis *a, const struct func *g, const struct call_place *c) {
-    uint32_t i = func_at(a, c->at);
-    if (!is_bare(a, i) || a->funcs[i].unproven || func_is_part(&a->funcs[i]))
+/* Whether the call C stands where its callers' frames are as deep as what it calls needs them. */
+static bool fits(const struct depths *d, const struct call_place *c) {
+    uint32_t i = code_func_at(d->code, c->at);
+    if (!lacks_cfi(d, i) || d->by_func[i].unproven || func_is_part(d, &d->code->funcs[i]))
         return false;
-    int32_t depth = depth_at(a, &a->funcs[i], c->at);
-    return depth != DEPTH_UNKNOWN && depth + a->funcs[i].inner == g->inner;
+    int32_t depth = func_code_depth(d, &d->code->funcs[i], c->at);
+    return depth != DEPTH_UNKNOWN && depth + d->by_func[i].inner == d->by_func[c->to].inner;
 }
 
 /* Can F be come to in other ways than by direct calls and jumps of others? */
-static bool is_referred_to(const struct analysis *a, const struct func *f) {
-    const struct module *m = a->module;
-    if (f->name || *text_fact(f->text, f->start) & FACT_TAKEN)
+static bool is_referred_to(const struct depths *d, const struct func *f) {
+    const struct module *m = d->code->module;
+    if (f->name || d->code->by_func[f - d->code->funcs].taken)
         return true;
     for (size_t i = 0; i < m->ref_count; i++) {
-        vaddr_t to = code_address(a, m->refs[i].target);
+        vaddr_t to = code_address(d->code->texts, m->refs[i].target);
         if (to >= f->start && to < f->end)
             return true;
     }
@@ -124,44 +128,47 @@ static bool is_referred_to(const struct analysis *a, const struct func *f) {
 
 /* Jumps to inner functions: to those that are called (CALLED: by function) only as from one. What
  * nothing leads to has no callers whose frames it could return for. */
-static void settle(struct analysis *a, const bool *called) {
-    AUTO_FREE bool *reached = mem_alloc(a->func_count + 1);
-    memcpy(reached, called, a->func_count);
-    for (size_t i = 0; i < a->transfers.count; i++) {
-        const struct transfer *t = &a->transfers.at[i];
-        uint32_t to = t->to && t->kind != INSN_JUMP_INDIRECT ? func_at(a, t->to) : NO_FUNC;
-        struct func *g = to == NO_FUNC || to == t->func ? NULL : &a->funcs[to];
-        if (!g || !g->inner || !func_is_start(g, t->to))
+static void settle(struct depths *d, const bool *called) {
+    AUTO_FREE bool *reached = mem_alloc(d->code->func_count + 1);
+    memcpy(reached, called, d->code->func_count);
+    for (size_t i = 0; i < d->code->transfers.count; i++) {
+        const struct transfer *t = &d->code->transfers.at[i];
+        uint32_t to =
+            t->to && t->kind != INSN_JUMP_INDIRECT ? code_func_at(d->code, t->to) : NO_FUNC;
+        if (to == NO_FUNC || to == t->func || !d->by_func[to].inner ||
+            !func_is_start(&d->code->funcs[to], t->to))
             continue;
         reached[to] = true;
         if (!called[to])
-            ARRAY_PUSH(&a->inner_ways, ((struct inner_way){t->func, to}));
+            ARRAY_PUSH(&d->inner_ways, ((struct inner_way){t->func, to}));
         else
-            g->unproven |= !func_entry_depth(a, &a->funcs[t->func], t->from);
+            d->by_func[to].unproven |= !func_entry_depth(d, &d->code->funcs[t->func], t->from);
     }
-    for (uint32_t i = 0; i < a->func_count; i++) {
-        struct func *f = &a->funcs[i];
-        f->unproven |= f->inner && (!reached[i] || is_referred_to(a, f));
+    for (uint32_t i = 0; i < d->code->func_count; i++) {
+        struct func_depth *f = &d->by_func[i];
+        f->unproven |= f->inner && (!reached[i] || is_referred_to(d, &d->code->funcs[i]));
     }
 }
 
-void inner_find(struct analysis *a) {
+void inner_find(struct follower *f) {
+    struct depths *d = f->d;
+    const struct code *code = f->code;
     call_list calls = {0};
-    if (!a->arch->other || !note_returns(a))
+    if (!code->arch->other || !note_returns(d))
         return;
-    while (pass_on(a))
+    while (pass_on(d))
         ;
-    for (size_t i = 0; i < a->texts.count; i++)
-        add_calls(a, &a->texts.at[i], &calls);
-    follow_callers(a, &calls);
-    AUTO_FREE bool *called = mem_alloc(a->func_count + 1);
+    for (size_t i = 0; i < code->texts->count; i++)
+        add_calls(d, &code->texts->at[i], &calls);
+    follow_callers(f, &calls);
+    AUTO_FREE bool *called = mem_alloc(code->func_count + 1);
     for (size_t i = 0; i < calls.count; i++) {
-        struct func *g = &a->funcs[calls.at[i].to];
-        g->unproven |= calls.at[i].start != g->start || !fits(a, g, &calls.at[i]);
-        called[calls.at[i].to] = true;
-        struct inner_way way = {func_at(a, calls.at[i].at), calls.at[i].to};
-        ARRAY_PUSH(&a->inner_ways, way);
+        const struct call_place *c = &calls.at[i];
+        d->by_func[c->to].unproven |= c->start != code->funcs[c->to].start || !fits(d, c);
+        called[c->to] = true;
+        struct inner_way way = {code_func_at(code, c->at), c->to};
+        ARRAY_PUSH(&d->inner_ways, way);
     }
-    settle(a, called);
+    settle(d, called);
     ARRAY_FREE(&calls);
 }

@@ -3,133 +3,91 @@
  * each return and each jump out of them is. Of those that have it jumps are looked at that it says
  * to leave a frame behind.
  */
-#include "plan/depth/depth.h"
+#include "plan/depth/follow.h"
 
-bool depths_agree(const struct analysis *a, const struct transfer *t) {
-    const struct func *f = &a->funcs[t->func], *g = &a->funcs[func_at(a, t->to)];
-    int32_t from = func_depth(a, f, t->from), to = func_depth(a, g, t->to);
-    return from != DEPTH_UNKNOWN && to != DEPTH_UNKNOWN && from + f->inner == to + g->inner;
-}
-
-static bool direct_proven(const struct analysis *a, const struct transfer *t) {
-    uint32_t i = func_at(a, t->to);
-    const struct func *f = &a->funcs[t->func], *g = i == NO_FUNC ? NULL : &a->funcs[i];
+static bool direct_proven(const struct depths *d, const struct transfer *t) {
+    uint32_t i = code_func_at(d->code, t->to);
+    const struct func *f = &d->code->funcs[t->func], *g = i == NO_FUNC ? NULL : &d->code->funcs[i];
     if (!g || g->plt)
-        return t->entry_depth;
-    if (g == f || func_is_part(g)) /* followed */
+        return transfer_at_entry(d, t);
+    if (g == f || func_is_part(d, g)) /* followed */
         return true;
-    if (!func_is_start(g, t->to) || g->inner)
-        return f->cold || depths_agree(a, t);
-    return t->entry_depth || (transfer_is_idle(a, t) && depth_at(a, f, t->from) != DEPTH_UNKNOWN);
+    if (!func_is_start(g, t->to) || d->by_func[i].inner)
+        return d->by_func[t->func].cold || depths_agree(d, t);
+    return transfer_at_entry(d, t) ||
+           (transfer_is_idle(d, t) && func_code_depth(d, f, t->from) != DEPTH_UNKNOWN);
 }
 
-static bool proven(const struct analysis *a, const struct transfer *t) {
-    const struct func *f = &a->funcs[t->func];
+/* So many bytes on from a place in its own function. */
+static bool is_computed(const struct code *code, const struct transfer *t) {
+    return t->dispatch == DISPATCH_COMPUTED && insn_at(code, t->to) &&
+           code_func_at(code, t->to) == t->func;
+}
+
+bool transfer_is_proven(const struct follower *f, const struct transfer *t) {
+    const struct depths *d = f->d;
+    const int32_t inner = d->by_func[t->func].inner;
+    const bool at_entry = transfer_at_entry(d, t);
     if (transfer_returns(t))
-        return t->entry_depth || (f->inner && func_depth(a, f, t->from) == -(int32_t)f->inner);
-    switch (t->kind) {
-    case INSN_JUMP_INDIRECT:
-        return t->inside || t->dispatch == DISPATCH_STACK || t->dispatch == DISPATCH_CALL ||
-               (t->entry_depth && t->dispatch != DISPATCH_OFFSETS && !transfer_is_computed(a, t));
-    default:
-        return direct_proven(a, t);
-    }
+        return at_entry || (inner && func_depth(d, &d->code->funcs[t->func], t->from) == -inner);
+    if (t->kind == INSN_JUMP_INDIRECT)
+        return f->inside[t - d->code->transfers.at] || t->dispatch == DISPATCH_STACK ||
+               t->dispatch == DISPATCH_CALL ||
+               (at_entry && t->dispatch != DISPATCH_OFFSETS && !is_computed(d->code, t));
+    return direct_proven(d, t);
 }
 
-/* A jump into the middle of another function that its code does not tell of. */
-static bool is_stray(const struct analysis *a, const struct transfer *t) {
+bool transfer_is_stray(const struct depths *d, const struct transfer *t) {
     bool direct = !transfer_returns(t) && t->kind != INSN_JUMP_INDIRECT;
-    uint32_t g = direct ? func_at(a, t->to) : NO_FUNC;
-    return g != NO_FUNC && g != t->func && !a->funcs[t->func].cold && !depths_agree(a, t);
-}
-
-/* Calls that are followed lead to starts, of inner functions only those that agree. */
-static void note_stray(struct analysis *a, vaddr_t addr) {
-    struct func *g = &a->funcs[func_at(a, addr)];
-    func_note_stray(a, addr);
-    g->unproven |= g->inner != 0;
-}
-
-/* What runs into the next function does so where that is entered by calls. */
-static void part_from_inner(struct analysis *a, uint32_t i) {
-    struct func *f = &a->funcs[i], *g = i + 1 < a->func_count ? &a->funcs[i + 1] : NULL;
-    if (f->falls_through && g && (f->inner || g->inner))
-        f->unproven = g->unproven = true;
-}
-
-/* Those that may be parts of others come last: by then it is known whether they are. */
-static void follow_bare(struct analysis *a, bool weak) {
-    for (uint32_t i = 0; i < a->func_count; i++) {
-        struct func *f = &a->funcs[i];
-        if (!f->range && !f->cold && f->weak == weak)
-            f->unproven |= !f->bad && !depth_follow(a, i);
-    }
+    uint32_t g = direct ? code_func_at(d->code, t->to) : NO_FUNC;
+    return g != NO_FUNC && g != t->func && !d->by_func[t->func].cold && !depths_agree(d, t);
 }
 
 /* Is T a jump out of a function with a frame, as its call-frame information says, to where only a
  * tail call leads? */
-static bool seems_to_leave_frame(const struct analysis *a, const struct transfer *t) {
-    if (t->entry_depth || func_is_part(&a->funcs[t->func]) || transfer_returns(t))
+static bool seems_to_leave_frame(const struct depths *d, const struct transfer *t) {
+    if (transfer_at_entry(d, t) || func_is_part(d, &d->code->funcs[t->func]) || transfer_returns(t))
         return false;
     if (t->kind == INSN_JUMP_INDIRECT)
         return t->dispatch == DISPATCH_ANY || t->dispatch == DISPATCH_VARIABLE ||
                t->dispatch == DISPATCH_ADDRESSES;
-    uint32_t i = func_at(a, t->to);
-    const struct func *g = i == NO_FUNC ? NULL : &a->funcs[i];
-    return !g || (i != t->func && func_is_start(g, t->to) && !func_is_part(g));
+    uint32_t i = code_func_at(d->code, t->to);
+    const struct func *g = i == NO_FUNC ? NULL : &d->code->funcs[i];
+    return !g || (i != t->func && func_is_start(g, t->to) && !func_is_part(d, g));
 }
 
 /* Is T a return that loads the stack pointer? Call-frame information tells frames that are left so
  * by their frame pointer, and so not how deep the stack is. */
-static bool loads_sp(const struct analysis *a, const struct transfer *t) {
-    const struct text *text = a->funcs[t->func].text;
-    const struct arch *arch = text_arch(a, text, t->from);
+static bool loads_sp(const struct depths *d, const struct transfer *t) {
+    const struct text *text = d->code->funcs[t->func].text;
+    const struct arch *arch = code_arch(d->code, text, t->from);
     uint8_t base;
     int32_t link;
-    return arch->return_loads_sp && !func_is_part(&a->funcs[t->func]) && transfer_returns(t) &&
-           arch->return_loads_sp(text_bytes(text, t->from), text_size(text, t->from), &base, &link);
+    return arch->return_loads_sp && !func_is_part(d, &d->code->funcs[t->func]) &&
+           transfer_returns(t) &&
+           arch->return_loads_sp(text_bytes(text, t->from), insn_size(d->code, text, t->from),
+                                 &base, &link);
 }
 
-/* Call-frame information may be that of calls only: LLVM's of AArch64 says nothing of epilogues,
- * and of code without a frame that stands behind one. Then the code tells. */
-static void correct_depths(struct analysis *a) {
+/* LLVM's of AArch64 says nothing of epilogues, and of code without a frame that stands behind one.
+ */
+void correct_depths(struct follower *f) {
+    const struct code *code = f->code;
+    struct depths *d = f->d;
     uint32_t followed = NO_FUNC;
     bool known = false;
-    for (size_t i = 0; i < a->transfers.count; i++) {
-        struct transfer *t = &a->transfers.at[i];
-        struct func *f = &a->funcs[t->func];
-        if (!f->range || f->bad || !(seems_to_leave_frame(a, t) || loads_sp(a, t)))
+    for (size_t i = 0; i < code->transfers.count; i++) {
+        const struct transfer *t = &code->transfers.at[i];
+        const struct func *func = &code->funcs[t->func];
+        if (!func->range || code->by_func[t->func].bad ||
+            !(seems_to_leave_frame(d, t) || loads_sp(d, t)))
             continue;
         if (followed != t->func) {
-            bool falls = f->falls_through;
-            known = depth_follow(a, t->func);
-            f->falls_through = falls;
+            bool falls = d->by_func[t->func].falls;
+            known = depth_follow(f, t->func);
+            d->by_func[t->func].falls = falls;
             followed = t->func;
         }
-        t->entry_depth = known && depth_at(a, f, t->from) == a->arch->entry_cfa;
+        d->entry_depth[i] = known && func_code_depth(d, func, t->from) == code->arch->entry_cfa;
     }
-}
-
-static bool pops_word(const char *name) { return name && special_pops_word(name); }
-
-void depths_find(struct analysis *a) {
-    functions_by_name(a, pops_word, &a->poppers);
-    if (a->bare_high)
-        anchors_find(a);
-    follow_bare(a, false);
-    follow_bare(a, true);
-    inner_find(a);
-    for (uint32_t i = 0; i < a->func_count; i++)
-        part_from_inner(a, i);
-    for (size_t i = 0; i < a->transfers.count; i++) {
-        struct transfer *t = &a->transfers.at[i];
-        struct func *f = &a->funcs[t->func];
-        if (is_stray(a, t))
-            note_stray(a, t->to);
-        if (f->range)
-            continue;
-        t->entry_depth = func_entry_depth(a, f, t->from);
-        f->unproven |= !proven(a, t);
-    }
-    correct_depths(a);
 }

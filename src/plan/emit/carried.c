@@ -9,12 +9,12 @@
  *
  * Such a jump may lead there through a linker's veneer (veneer.c).
  */
-#include "plan/internal.h"
-
-static bool is_set(const uint8_t *bits, uint32_t i) { return bits[i / 8] >> (i % 8) & 1; }
+#include "base/bitmap.h"
+#include "plan/emit/planned.h"
 
 static bool is_traced(const struct plan *plan, const struct plan_request *r, uint32_t f) {
-    return plan->functions.at[f].entry != TIER_NONE && (!r->selected || is_set(r->selected, f));
+    return plan->functions.at[f].entry != TIER_NONE &&
+           (!r->selected || bitmap_test(r->selected, f));
 }
 
 /* The function at the end of the tail jump S, or that its own runs into; UINT32_MAX: none that is
@@ -44,13 +44,13 @@ static bool carry(const struct plan *plan, const struct plan_request *r, uint8_t
     for (size_t i = 0; i < plan->steps.count; i++) {
         const struct step *s = &plan->steps.at[i];
         uint32_t f = s->function, via;
-        if (!is_set(carried, f) && !(is_traced(plan, r, f) && is_set(r->filtered, f)))
+        if (!bitmap_test(carried, f) && !(is_traced(plan, r, f) && bitmap_test(r->filtered, f)))
             continue;
         uint32_t g = target_of(plan, s, &via);
-        if (g == UINT32_MAX || is_set(carried, g) || !can_be_carried(plan, r, g) ||
+        if (g == UINT32_MAX || bitmap_test(carried, g) || !can_be_carried(plan, r, g) ||
             (via != UINT32_MAX && is_traced(plan, r, via)))
             continue;
-        carried[g / 8] |= (uint8_t)(1u << g % 8);
+        bitmap_set(carried, g);
         more = true;
     }
     return more;
@@ -65,5 +65,5 @@ uint8_t *carried_find(const struct plan *plan, const struct plan_request *r) {
 
 bool carried_on(const struct plan *plan, const uint8_t *carried, const struct step *s) {
     uint32_t via, g = target_of(plan, s, &via);
-    return g != UINT32_MAX && is_set(carried, g);
+    return g != UINT32_MAX && bitmap_test(carried, g);
 }

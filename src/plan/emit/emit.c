@@ -25,6 +25,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/bitmap.h"
 #include "elf/sort.h"
 #include "plan/emit/emitter.h"
 
@@ -98,7 +99,7 @@ static bool is_hook(const struct emitter *e, const struct site *site) {
 static bool may_trap(const struct emitter *e, const struct site *site) {
     bool permitted = site->entry ? trap_permits_entry(e->plan, site->function)
                                  : trap_permits(e->plan, site->function);
-    return permitted && told_has_traps(e->request, site->function) && !is_hook(e, site);
+    return permitted && request_has_traps(e->request, site->function) && !is_hook(e, site);
 }
 
 /* Writes the trap to OUT; returns its size. */
@@ -107,7 +108,7 @@ static uint8_t trap_instead(struct emitter *e, const struct site *site, uint8_t 
     put_trap(e, site);
     c->trapped_exits[site->tier] += exit_count(e->plan, site);
     if (site->entry)
-        c->trapped[site->function / 8] |= (uint8_t)(1u << site->function % 8);
+        bitmap_set(c->trapped, site->function);
     memcpy(out, site->arch->trap, site->arch->trap_bytes);
     return site->arch->trap_bytes;
 }
@@ -147,13 +148,13 @@ static int put_patch(struct emitter *e, const struct site *site, vaddr_t trampol
 
 static bool is_wanted(const struct emitter *e, const struct site *site, bool start) {
     if (site->tier == TIER_TRAP &&
-        (!trap_permits_site(e->plan, site) || !told_has_traps(e->request, site->function)))
+        (!trap_permits_site(e->plan, site) || !request_has_traps(e->request, site->function)))
         return false;
     bool wanted =
-        start || (site->control && told_owner(e, site->function, EVENT_CONTROL) != UINT32_MAX);
+        start || (site->control && event_owner(e, site->function, EVENT_CONTROL) != UINT32_MAX);
     for (uint32_t i = 0; !wanted && i < site->step_count; i++) {
         const struct step *s = &e->plan->steps.at[site->first_step + i];
-        wanted = told_exit_owner(e, s) != UINT32_MAX || go_stacks_step(e->plan, s);
+        wanted = exit_owner(e, s) != UINT32_MAX || go_stacks_step(e->plan, s);
     }
     return wanted || go_stacks_entry(e->plan, site);
 }
@@ -169,13 +170,13 @@ static void want(struct emitter *e) {
     for (size_t i = 0; i < plan->sites.count; i++) {
         const struct site *s = &plan->sites.at[i];
         bool wanted =
-            is_wanted(e, s, is_hook(e, s) || (s->entry && told_is_traced(e, s->function)));
+            is_wanted(e, s, is_hook(e, s) || (s->entry && request_traces(e, s->function)));
         if (wanted && reach_is_served(e, s))
             wanted = false;
         if (wanted && e->request->keep_calls && holds_call(plan, s)) {
             wanted = false;
             if (s->entry)
-                e->code->missed[s->function / 8] |= (uint8_t)(1u << s->function % 8);
+                bitmap_set(e->code->missed, s->function);
         }
         if (wanted && (reach_has_lost(e, i) || reach_is_blocked(e, s))) {
             wanted = false;
@@ -190,8 +191,8 @@ static void want(struct emitter *e) {
 
 /* How much SITE takes of the area, at most. */
 static uint32_t room_of(const struct emitter *e, const struct site *site) {
-    bool event = site->entry && told_is_traced(e, site->function);
-    bool slice = event && told_is_sliced(e, site->function);
+    bool event = site->entry && request_traces(e, site->function);
+    bool slice = event && request_slices(e, site->function);
     return site->room + (is_hook(e, site) ? e->plan->hook_room : 0) +
            (slice ? e->plan->slice_room : 0);
 }
@@ -208,7 +209,7 @@ static int put_site(struct emitter *e, size_t number, struct err *err) {
     struct plan_code *c = e->code;
     e->arch = site->arch;
     bool hook = is_hook(e, site);
-    bool event = site->entry && told_is_traced(e, site->function);
+    bool event = site->entry && request_traces(e, site->function);
     if (e->request->area_size - c->area_used < room_of(e, site))
         return err_set(err, ENOSPC, "no-room", "%s: the trampoline area is too small",
                        plan->module->name);
@@ -282,7 +283,7 @@ static int emit_once(const struct plan *plan, const struct plan_request *request
     code.beyond = mem_alloc(plan->functions.count / 8 + 1);
     code.inexact = mem_alloc(plan->functions.count / 8 + 1);
     code.trapped = mem_alloc(plan->functions.count / 8 + 1);
-    told_choose(&e);
+    request_resolve(&e);
     want(&e);
     trampoline_mark(&e, (struct mark){.kind = MARK_NONE});
     memcpy(code.area, plan->arch->agent, agent);
@@ -307,7 +308,7 @@ struct plan_need plan_need(const struct plan *plan, const struct plan_request *r
     struct plan_need need = {.bytes = plan->arch->agent_size ? *plan->arch->agent_size : 0};
     struct plan_code code = {.missed = mem_alloc(plan->functions.count / 8 + 1)};
     struct emitter e = {.plan = plan, .request = request, .code = &code};
-    told_choose(&e);
+    request_resolve(&e);
     want(&e);
     for (size_t i = 0; i < plan->sites.count; i++) {
         if (!e.wanted[i])
@@ -359,8 +360,8 @@ static void fit(const struct plan *plan, const struct plan_request *request, uin
     }
     select_first(selected, all, bytes, low);
     for (size_t i = low; i < count; i++)
-        if (plan->functions.at[i].entry != TIER_NONE)
-            missed[i / 8] |= all[i / 8] & (uint8_t)(1u << i % 8);
+        if (plan->functions.at[i].entry != TIER_NONE && bitmap_test(all, i))
+            bitmap_set(missed, i);
 }
 
 /* Moves functions that CODE misses from SELECTED to MISSED, and to BEYOND. Returns whether there

@@ -1,8 +1,9 @@
-/* What plan_emit() is made of. Private to it: emit.c, told.c, trampoline.c. */
+/* What plan_emit() is made of. Private to it: emit.c, requested.c, trampoline.c. */
 #ifndef SPOOR_PLAN_EMITTER_H
 #define SPOOR_PLAN_EMITTER_H
 
-#include "plan/internal.h"
+#include "plan/emit/planned.h"
+#include "plan/emit/puns.h"
 
 struct losses {     /* what is out of reach (reach.c), of all that was emitted so far */
     uint8_t *sites; /* bitmap by number */
@@ -30,18 +31,18 @@ static inline bool emitter_is_call(uint8_t kind) {
     return kind == INSN_CALL || kind == INSN_CALL_INDIRECT;
 }
 
-/* ---- told.c ---- */
-void told_choose(struct emitter *e);
-bool told_has_traps(const struct plan_request *r, uint32_t function);
-bool told_is_traced(const struct emitter *e, uint32_t function);
-bool told_is_sliced(const struct emitter *e, uint32_t function);
+/* ---- requested.c ---- */
+void request_resolve(struct emitter *e);
+bool request_has_traps(const struct plan_request *r, uint32_t function);
+bool request_traces(const struct emitter *e, uint32_t function);
+bool request_slices(const struct emitter *e, uint32_t function);
 /* Whose EVENT an exit or control of FUNCTION is: its own, or that of one that shares the code;
  * UINT32_MAX: there is to be none. */
-uint32_t told_owner(const struct emitter *e, uint32_t function, uint8_t event);
+uint32_t event_owner(const struct emitter *e, uint32_t function, uint8_t event);
 /* Whose event the exit S is; UINT32_MAX: none. */
-uint32_t told_exit_owner(const struct emitter *e, const struct step *s);
+uint32_t exit_owner(const struct emitter *e, const struct step *s);
 /* The stub of an EVENT of OWNER's, of those of VARIANT. */
-uint8_t told_variant(const struct emitter *e, uint8_t variant, uint32_t owner, uint8_t event);
+uint8_t event_variant(const struct emitter *e, uint8_t variant, uint32_t owner, uint8_t event);
 
 /* ---- reach.c ---- */
 /* Whether S needs no trampoline that is near. */

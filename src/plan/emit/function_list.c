@@ -5,42 +5,17 @@
  */
 #include <string.h>
 
-#include "plan/internal.h"
 #include "plan/code/names.h"
-
-static enum refusal refusal_of(const struct analysis *a, uint32_t i, const struct names *names) {
-    const struct func *f = &a->funcs[i];
-    if (a->module->text_relocations)
-        return REFUSED_TEXT_RELOCATIONS;
-    if (f->range && f->range->signal_frame)
-        return REFUSED_SIGNAL_FRAME;
-    if (names->special)
-        return names->special;
-    if (!f->entry_depth || group_root(a, i)->pops || f->start == a->module->entry)
-        return REFUSED_OWN_ABI;
-    if (group_root(a, i)->bad)
-        return REFUSED_UNDECODABLE;
-    if (group_root(a, i)->loose)
-        return REFUSED_LOOSE;
-    if (group_root(a, i)->unproven)
-        return REFUSED_DEPTH;
-    return f->falls_through ? REFUSED_FALL_THROUGH : REFUSED_NOT;
-}
-
-void catalog_refusals(const struct analysis *a, uint8_t *refused) {
-    struct arena *arena = arena_new();
-    size_t symbol = 0;
-    for (uint32_t i = 0; i < a->func_count; i++) {
-        struct names names = names_at(a->module, a->funcs[i].start, &symbol, arena);
-        refused[i] = (uint8_t)refusal_of(a, i, &names);
-    }
-    arena_free(arena);
-}
+#include "plan/code/roles.h"
+#include "plan/emit/planned.h"
+#include "plan/window/windows.h"
 
 /* Is the range something that users call a function? */
-static bool is_listed(const struct func *f) {
-    bool shaped = f->entry || (f->range && f->range->signal_frame) || (!f->entry_depth && f->name);
-    return shaped && !f->plt && !f->cold;
+static bool is_listed(const struct windows *ws, uint32_t i) {
+    const struct func *f = &ws->code->funcs[i];
+    bool shaped = ws->groups->by_func[i].entry || (f->range && f->range->signal_frame) ||
+                  (!f->entry_depth && f->name);
+    return shaped && !f->plt && !ws->groups->depths->by_func[i].cold;
 }
 
 static uint32_t add(struct plan *plan, vaddr_t addr, uint64_t size, const struct names *names) {
@@ -58,21 +33,21 @@ static bool names_range(const struct func *f, vaddr_t addr) {
 }
 
 /* A function symbol, other than of a range. */
-static bool stands_alone(const struct analysis *a, const struct symbol *s) {
-    const struct section *section = text_section_at(a, s->addr);
+static bool stands_alone(const struct code *code, const struct symbol *s) {
+    const struct section *section = text_section_at(code->texts, s->addr);
     bool function = s->type == SYMBOL_FUNCTION || s->type == SYMBOL_IFUNC;
-    if (!function || !section || section->plt || special_is_part(s->name))
+    if (!function || !section || section->plt || role_is_part(s->name))
         return false;
-    uint32_t i = func_at(a, s->addr);
-    return i == NO_FUNC || !names_range(&a->funcs[i], s->addr);
+    uint32_t i = code_func_at(code, s->addr);
+    return i == NO_FUNC || !names_range(&code->funcs[i], s->addr);
 }
 
 /* Adds symbols[*NEXT …] that stand alone before LIMIT. */
-static void add_symbols(struct plan *plan, const struct analysis *a, size_t *next, vaddr_t limit) {
-    const struct module *m = a->module;
+static void add_symbols(struct plan *plan, const struct code *code, size_t *next, vaddr_t limit) {
+    const struct module *m = code->module;
     while (*next < m->symbol_count && m->symbols[*next].addr < limit) {
         const struct symbol *s = &m->symbols[*next];
-        if (!stands_alone(a, s)) {
+        if (!stands_alone(code, s)) {
             ++*next;
             continue;
         }
@@ -84,25 +59,28 @@ static void add_symbols(struct plan *plan, const struct analysis *a, size_t *nex
     }
 }
 
-static void add_range(struct plan *plan, struct analysis *a, uint32_t i, enum refusal refused,
-                      size_t *next) {
-    struct func *f = &a->funcs[i];
-    struct names names = names_at(a->module, f->start, next, plan->arena);
+/* Returns the number of function I. */
+static uint32_t add_range(struct plan *plan, const struct windows *ws, uint32_t i, size_t *next) {
+    const struct func *f = &ws->code->funcs[i];
+    const struct func_window *w = &ws->by_func[i];
+    struct names names = names_at(plan->module, f->start, next, plan->arena);
     if (!names.name && names_range(f, f->start + 1))
-        names = names_at(a->module, f->start + 1, next, plan->arena);
-    f->number = add(plan, f->start, f->end - f->start, &names);
-    struct plan_function *p = &plan->functions.at[f->number];
-    p->refused = refused;
-    p->entry = refused ? TIER_NONE : (enum tier)f->tier;
-    p->trap = f->trap;
+        names = names_at(plan->module, f->start + 1, next, plan->arena);
+    uint32_t number = add(plan, f->start, f->end - f->start, &names);
+    struct plan_function *p = &plan->functions.at[number];
+    p->refused = (enum refusal)w->refused;
+    p->entry = w->refused ? TIER_NONE : (enum tier)w->tier;
+    p->trap = w->trap;
+    return number;
 }
 
 /* Numbers groups, and gives parts of functions the number of their group's first function. */
-static void number_groups(struct plan *plan, struct analysis *a) {
-    uint32_t *first = mem_alloc((a->func_count + 1) * sizeof *first);
-    memset(first, 0xff, a->func_count * sizeof *first);
-    for (uint32_t i = 0; i < a->func_count; i++) {
-        uint32_t root = group_of(a, i), number = a->funcs[i].number;
+static void number_groups(struct plan *plan, const struct groups *groups, uint32_t *numbers) {
+    const struct code *code = groups->code;
+    AUTO_FREE uint32_t *first = mem_alloc((code->func_count + 1) * sizeof *first);
+    memset(first, 0xff, code->func_count * sizeof *first);
+    for (uint32_t i = 0; i < code->func_count; i++) {
+        uint32_t root = group_of(groups, i), number = numbers[i];
         if (number == NO_FUNC)
             continue;
         if (first[root] == NO_FUNC) {
@@ -112,37 +90,37 @@ static void number_groups(struct plan *plan, struct analysis *a) {
             plan->groups.at[number] = plan->groups.at[first[root]];
         }
     }
-    for (uint32_t i = 0; i < a->func_count; i++) {
-        struct func *f = &a->funcs[i];
-        if (f->number != NO_FUNC)
+    for (uint32_t i = 0; i < code->func_count; i++) {
+        const struct func *f = &code->funcs[i];
+        if (numbers[i] != NO_FUNC)
             continue;
-        f->number = first[group_of(a, i)];
-        if (f->number != NO_FUNC)
-            ARRAY_PUSH(&plan->parts, ((struct part){f->start, f->end, f->number}));
+        numbers[i] = first[group_of(groups, i)];
+        if (numbers[i] != NO_FUNC)
+            ARRAY_PUSH(&plan->parts, ((struct part){f->start, f->end, numbers[i]}));
     }
     for (size_t i = 0; i < plan->groups.count; i++) {
         if (plan->groups.at[i] == UINT32_MAX)
             plan->groups.at[i] = plan->group_count++;
     }
-    free(first);
 }
 
-static void add_exits(struct plan *plan, const struct analysis *a) {
-    for (size_t i = 0; i < a->exits.count; i++) {
-        const struct exit_site *x = &a->exits.at[i];
+static void add_exits(struct plan *plan, const struct windows *ws, const uint32_t *numbers) {
+    for (size_t i = 0; i < ws->exits->count; i++) {
+        const struct exit_site *x = &ws->exits->at[i];
+        const struct exit_window *w = &ws->by_exit[i];
         struct function_exit e = {.at = x->addr,
-                                  .function = a->funcs[x->func].number,
+                                  .function = numbers[x->func],
                                   .event = x->event,
-                                  .tier = x->tier,
-                                  .refused = x->refused,
+                                  .tier = w->tier,
+                                  .refused = w->refused,
                                   .loops = x->loops,
-                                  .trap = x->trap};
+                                  .trap = w->trap};
         if (e.function != NO_FUNC && e.event != EVENT_CONTROL)
             ARRAY_PUSH(&plan->exits, e);
     }
 }
 
-void catalog_count_exits(struct plan *plan) {
+void function_list_count_exits(struct plan *plan) {
     AUTO_FREE bool *missed = mem_alloc(plan->group_count * sizeof *missed + 1);
     AUTO_FREE bool *entered = mem_alloc(plan->group_count * sizeof *entered + 1);
     for (size_t i = 0; i < plan->functions.count; i++) {
@@ -161,16 +139,17 @@ void catalog_count_exits(struct plan *plan) {
         plan->functions.at[i].exact = !missed[plan->groups.at[i]];
 }
 
-void catalog_build(struct plan *plan, struct analysis *a, const uint8_t *refused) {
+uint32_t *function_list_build(struct plan *plan, const struct windows *windows) {
+    const struct code *code = windows->code;
+    uint32_t *numbers = mem_alloc((code->func_count + 1) * sizeof *numbers);
     size_t symbol = 0, alone = 0;
-    for (uint32_t i = 0; i < a->func_count; i++) {
-        a->funcs[i].number = NO_FUNC;
-        add_symbols(plan, a, &alone, a->funcs[i].start);
-        if (is_listed(&a->funcs[i]))
-            add_range(plan, a, i, refused[i], &symbol);
+    for (uint32_t i = 0; i < code->func_count; i++) {
+        add_symbols(plan, code, &alone, code->funcs[i].start);
+        numbers[i] = is_listed(windows, i) ? add_range(plan, windows, i, &symbol) : NO_FUNC;
     }
-    add_symbols(plan, a, &alone, UINT64_MAX);
-    number_groups(plan, a);
-    add_exits(plan, a);
-    catalog_count_exits(plan);
+    add_symbols(plan, code, &alone, UINT64_MAX);
+    number_groups(plan, windows->groups, numbers);
+    add_exits(plan, windows, numbers);
+    function_list_count_exits(plan);
+    return numbers;
 }

@@ -14,7 +14,7 @@
  */
 #include <string.h>
 
-#include "plan/internal.h"
+#include "plan/emit/planned.h"
 
 static uint32_t named(const struct plan *plan, const char *name) {
     for (uint32_t i = 0; i < plan->functions.count; i++) {

@@ -5,7 +5,8 @@
  */
 #include <string.h>
 
-#include "plan/internal.h"
+#include "base/bitmap.h"
+#include "plan/emit/planned.h"
 
 enum { MOST_NESTED = 3 }; /* resolvers call each other's helpers */
 
@@ -18,7 +19,7 @@ struct search {
 static void note(struct search *s, vaddr_t addr) {
     uint32_t i = plan_index_at(s->plan, addr);
     if (i != UINT32_MAX)
-        s->found[i / 8] |= (uint8_t)(1u << i % 8);
+        bitmap_set(s->found, i);
 }
 
 /* The word at SLOT: as the file has it, a relocation makes it, or the dynamic linker finds it. */
@@ -60,9 +61,9 @@ static void read_function(struct search *s, vaddr_t addr, int nested) {
     const struct plan *plan = s->plan;
     uint32_t i = plan_index_at(plan, addr);
     uint64_t size = i == UINT32_MAX ? 0 : plan->functions.at[i].size;
-    if (!size || !module_bytes(plan->module, addr, size) || s->seen[i / 8] >> i % 8 & 1)
+    if (!size || !module_bytes(plan->module, addr, size) || bitmap_test(s->seen, i))
         return;
-    s->seen[i / 8] |= (uint8_t)(1u << i % 8);
+    bitmap_set(s->seen, i);
     struct insn insn;
     struct trail trail = {.known = 0};
     for (uint64_t at = 0; at < size; at += insn.size) {

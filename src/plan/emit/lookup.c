@@ -1,22 +1,9 @@
 /* Where in a plan's functions an address lies, for threads that stand there. */
-#include "plan/internal.h"
+#include "base/search.h"
+#include "plan/emit/planned.h"
 
-/* How many of COUNT elements begin at ADDR or before it; FIRST is the first one's address. */
-static size_t count_up_to(vaddr_t addr, const vaddr_t *first, size_t stride, size_t count) {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const vaddr_t *at = (const vaddr_t *)((const char *)first + middle * stride);
-        if (*at <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-#define COUNT_UP_TO(addr, array, member)                                                           \
-    ((array).count ? count_up_to(addr, &(array).at[0].member, sizeof *(array).at, (array).count)   \
-                   : 0)
+/* How many elements of ARRAY, which is sorted by MEMBER, begin at ADDR or before it. */
+#define COUNT_UP_TO(addr, array, member) SEARCH(i_, (array).count, (array).at[i_].member <= (addr))
 
 uint32_t plan_function_at(const struct plan *plan, vaddr_t addr) {
     size_t n = COUNT_UP_TO(addr, plan->parts, start);

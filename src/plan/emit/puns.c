@@ -8,6 +8,8 @@
  */
 #include <string.h>
 
+#include "base/bitmap.h"
+#include "base/search.h"
 #include "plan/emit/emitter.h"
 
 static const taddr_t LOWEST = 1 << 20, HIGHEST = 0x7ffff0000000;
@@ -39,28 +41,13 @@ static bool is_taken(const struct sea *s, taddr_t page) {
     if (module || area || page < LOWEST || end > HIGHEST ||
         (page < SHADOW.end && end > SHADOW.start))
         return true;
-    size_t low = 0, high = r->taken_count; /* the first span that ends behind the page's start */
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (r->taken[mid].end <= page)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    size_t low = SEARCH(i, r->taken_count, r->taken[i].end <= page);
     return low < r->taken_count && r->taken[low].start < end;
 }
 
 /* Number of the first shore at or above PAGE. */
 static size_t shore_from(const struct sea *s, taddr_t page) {
-    size_t low = 0, high = s->shores.count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (s->shores.at[mid].at < page)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    return SEARCH(i, s->shores.count, s->shores.at[i].at < page);
 }
 
 static struct shore *shore_new(struct sea *s, taddr_t page) {
@@ -77,7 +64,7 @@ static struct shore *shore_new(struct sea *s, taddr_t page) {
 
 static bool is_free(const struct shore *shore, unsigned offset, unsigned size) {
     for (unsigned i = offset; i < offset + size; i++) {
-        if (shore->used[i / 8] >> (i % 8) & 1)
+        if (bitmap_test(shore->used, i))
             return false;
     }
     return true;
@@ -144,20 +131,12 @@ static void occupy(struct sea *s, taddr_t at, const uint8_t *bytes, unsigned siz
     shore->occupied = true;
     memcpy(shore->bytes + offset, bytes, size);
     for (unsigned i = offset; i < offset + size; i++)
-        shore->used[i / 8] |= (uint8_t)(1u << i % 8);
+        bitmap_set(shore->used, i);
 }
 
 /* The patch that covers AT, or the first one behind it; COUNT if there is none. */
 static size_t patch_from(const struct plan_code *c, vaddr_t at) {
-    size_t low = 0, high = c->patch_count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (c->patches[mid].at + c->patches[mid].size <= at)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    return SEARCH(i, c->patch_count, c->patches[i].at + c->patches[i].size <= at);
 }
 
 /* The bytes at AT as they will be. */
@@ -220,19 +199,13 @@ static void finish(struct sea *s) {
     ARRAY_FREE(&s->shores);
 }
 
-static void set(uint8_t *bitmap, uint32_t i) { bitmap[i / 8] |= (uint8_t)(1u << i % 8); }
-
-static bool is_set(const uint8_t *bitmap, uint32_t i) {
-    return bitmap && bitmap[i / 8] >> (i % 8) & 1;
-}
-
 /* A function that the user has named gets a trap where its pun leads nowhere. */
 static bool make_trap(struct sea *s, struct patch *p, const struct pending *pun) {
     const struct arch *arch = s->plan->arch;
     struct plan_code *c = s->code;
     bool permitted = pun->entry ? trap_permits_entry(s->plan, pun->function)
                                 : trap_permits(s->plan, pun->function);
-    if (!permitted || is_set(s->request->without_traps, pun->function))
+    if (!permitted || !request_has_traps(s->request, pun->function))
         return false;
     p->size = p->reads = arch->trap_bytes;
     memcpy(p->after, arch->trap, arch->trap_bytes);
@@ -242,7 +215,7 @@ static bool make_trap(struct sea *s, struct patch *p, const struct pending *pun)
         (struct trap){p->at, (uint32_t)(pun->trampoline - area), pun->function, p->window};
     c->trapped_exits[TIER_PUN] += pun->exits;
     if (pun->entry)
-        set(c->trapped, pun->function);
+        bitmap_set(c->trapped, pun->function);
     return true;
 }
 
@@ -259,7 +232,7 @@ void puns_write(const struct plan *plan, const struct plan_request *request, str
         patch->size = 0;
         if (!reach_first_counts(plan, request, p->function))
             code->missed_exits[TIER_PUN] += p->exits;
-        set(p->entry ? code->missed : code->inexact, p->function);
+        bitmap_set(p->entry ? code->missed : code->inexact, p->function);
     }
     finish(&sea);
 }

@@ -16,28 +16,25 @@
  * How far a site is from its trampoline depends on which others there are. So code is emitted anew
  * without those that were lost, until none is.
  */
+#include "base/bitmap.h"
 #include "base/search.h"
 #include "plan/emit/emitter.h"
 
 enum { SLACK = 0x10000 }; /* arch.reach is less than what branches reach by so much */
 
-static void set(uint8_t *bitmap, size_t i) { bitmap[i / 8] |= (uint8_t)(1u << i % 8); }
-
-static bool is_set(const uint8_t *bitmap, size_t i) { return bitmap[i / 8] >> (i % 8) & 1; }
-
 bool reach_has_lost(const struct emitter *e, size_t site) {
     const uint32_t maker = e->plan->sites.at[site].maker;
-    return e->losses &&
-           (is_set(e->losses->sites, site) || (maker && is_set(e->losses->sites, maker - 1)));
+    return e->losses && (bitmap_test(e->losses->sites, site) ||
+                         (maker && bitmap_test(e->losses->sites, maker - 1)));
 }
 
 void reach_lose(struct emitter *e, size_t site) {
-    set(e->losses->sites, site);
+    bitmap_set(e->losses->sites, site);
     e->losses->more = true;
 }
 
 bool reach_first_counts(const struct plan *plan, const struct plan_request *r, uint32_t function) {
-    return r->first && function < plan->functions.count && !is_set(r->first->missed, function);
+    return r->first && function < plan->functions.count && !bitmap_test(r->first->missed, function);
 }
 
 void reach_tell_lost(struct emitter *e, size_t site) {
@@ -46,17 +43,17 @@ void reach_tell_lost(struct emitter *e, size_t site) {
     const bool counted = reach_first_counts(e->plan, e->request, s->function);
     for (uint32_t i = 0; i < s->step_count; i++) {
         const struct step *step = &e->plan->steps.at[s->first_step + i];
-        uint32_t owner = told_exit_owner(e, step);
+        uint32_t owner = exit_owner(e, step);
         c->missed_exits[s->tier] += step->exit && !counted;
         if (owner == UINT32_MAX)
             continue;
-        set(c->inexact, owner);
-        set(c->beyond, owner);
+        bitmap_set(c->inexact, owner);
+        bitmap_set(c->beyond, owner);
     }
     if (s->function >= e->plan->functions.count)
         return;
-    set(s->entry ? c->missed : c->inexact, s->function);
-    set(c->beyond, s->function);
+    bitmap_set(s->entry ? c->missed : c->inexact, s->function);
+    bitmap_set(c->beyond, s->function);
 }
 
 static bool serves(const struct plan_code *c, const struct site *s) {
@@ -75,7 +72,7 @@ bool reach_is_blocked(const struct emitter *e, const struct site *s) {
     bool blocked = first && s->maker && serves(first, &e->plan->sites.at[s->maker - 1]);
     for (uint32_t i = 0; first && !blocked && i < s->step_count; i++) {
         const struct step *step = &e->plan->steps.at[s->first_step + i];
-        blocked = step->loops && !is_set(first->missed, step->function);
+        blocked = step->loops && !bitmap_test(first->missed, step->function);
     }
     return blocked;
 }
@@ -107,12 +104,12 @@ bool reach_deselect(const struct plan *plan, const struct plan_request *request,
     bool any = false;
     for (size_t i = 0; i < plan->sites.count; i++) {
         const struct site *s = &plan->sites.at[i];
-        if (!s->entry || !is_set(selected, s->function) || reach_is_far(s) ||
+        if (!s->entry || !bitmap_test(selected, s->function) || reach_is_far(s) ||
             !is_beyond(request, s) || plan->functions.at[s->function].entry == TIER_NONE ||
             (request->first && serves(request->first, s)))
             continue;
-        selected[s->function / 8] &= (uint8_t) ~(1u << s->function % 8);
-        set(missed, s->function);
+        bitmap_clear(selected, s->function);
+        bitmap_set(missed, s->function);
         any = true;
     }
     return any;

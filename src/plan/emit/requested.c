@@ -4,58 +4,59 @@
  */
 #include <string.h>
 
+#include "base/bitmap.h"
 #include "plan/emit/emitter.h"
 
 static bool is_selected(const struct plan_request *r, uint32_t function) {
-    return !r->selected || r->selected[function / 8] >> (function % 8) & 1;
+    return !r->selected || bitmap_test(r->selected, function);
 }
 
-bool told_has_traps(const struct plan_request *r, uint32_t function) {
-    return !r->without_traps || !(r->without_traps[function / 8] >> (function % 8) & 1);
+bool request_has_traps(const struct plan_request *r, uint32_t function) {
+    return !r->without_traps || !bitmap_test(r->without_traps, function);
 }
 
-bool told_is_traced(const struct emitter *e, uint32_t function) {
+bool request_traces(const struct emitter *e, uint32_t function) {
     enum tier tier = e->plan->functions.at[function].entry;
     return tier != TIER_NONE && is_selected(e->request, function) &&
-           (tier != TIER_TRAP || told_has_traps(e->request, function));
+           (tier != TIER_TRAP || request_has_traps(e->request, function));
 }
 
 /* Whether calls of FUNCTION, which is traced, count only if they come from the caller. */
 static bool is_filtered(const struct plan_request *r, uint32_t function) {
-    return r->filtered && r->filtered[function / 8] >> (function % 8) & 1;
+    return r->filtered && bitmap_test(r->filtered, function);
 }
 
-bool told_is_sliced(const struct emitter *e, uint32_t function) {
+bool request_slices(const struct emitter *e, uint32_t function) {
     const uint8_t *sliced = e->request->sliced;
-    return sliced && sliced[function / 8] >> (function % 8) & 1;
+    return sliced && bitmap_test(sliced, function);
 }
 
 static bool is_carried(const struct emitter *e, uint32_t function) {
-    return e->carried[function / 8] >> (function % 8) & 1;
+    return bitmap_test(e->carried, function);
 }
 
-uint32_t told_owner(const struct emitter *e, uint32_t function, uint8_t event) {
+uint32_t event_owner(const struct emitter *e, uint32_t function, uint8_t event) {
     uint32_t owner =
-        told_is_traced(e, function) ? function : e->chosen[e->plan->groups.at[function]];
+        request_traces(e, function) ? function : e->chosen[e->plan->groups.at[function]];
     bool any = event == EVENT_CONTROL ? e->request->controls : is_carried(e, function);
     return owner == UINT32_MAX && any ? function : owner;
 }
 
 /* A return of code that functions share ends each one's calls. */
-uint8_t told_variant(const struct emitter *e, uint8_t variant, uint32_t owner, uint8_t event) {
+uint8_t event_variant(const struct emitter *e, uint8_t variant, uint32_t owner, uint8_t event) {
     bool shared = event != EVENT_ENTRY && e->open[e->plan->groups.at[owner]];
     bool filtered = is_filtered(e->request, owner) || is_carried(e, owner);
     return variant | (event != EVENT_CONTROL && filtered && !shared ? STUB_CALLER : 0);
 }
 
-uint32_t told_exit_owner(const struct emitter *e, const struct step *s) {
-    uint32_t owner = s->exit ? told_owner(e, s->function, s->event) : UINT32_MAX;
-    bool goes_on = owner != UINT32_MAX && told_variant(e, 0, owner, s->event) &&
+uint32_t exit_owner(const struct emitter *e, const struct step *s) {
+    uint32_t owner = s->exit ? event_owner(e, s->function, s->event) : UINT32_MAX;
+    bool goes_on = owner != UINT32_MAX && event_variant(e, 0, owner, s->event) &&
                    carried_on(e->plan, e->carried, s);
     return goes_on ? UINT32_MAX : owner;
 }
 
-void told_choose(struct emitter *e) {
+void request_resolve(struct emitter *e) {
     const struct plan *plan = e->plan;
     e->behind = mem_alloc(plan->functions.count * sizeof *e->behind + 1);
     e->chosen = mem_alloc(plan->group_count * sizeof *e->chosen + 1);
@@ -63,7 +64,7 @@ void told_choose(struct emitter *e) {
     e->open = mem_alloc(plan->group_count * sizeof *e->open + 1);
     memset(e->chosen, 0xff, plan->group_count * sizeof *e->chosen);
     for (uint32_t i = (uint32_t)plan->functions.count; i-- > 0;) {
-        if (!told_is_traced(e, i))
+        if (!request_traces(e, i))
             continue;
         e->chosen[plan->groups.at[i]] = i;
         e->open[plan->groups.at[i]] |= !is_filtered(e->request, i);

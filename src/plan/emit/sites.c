@@ -1,5 +1,7 @@
 /* Windows become sites: their instructions are decoded once more, and kept. */
-#include "plan/internal.h"
+#include "base/search.h"
+#include "plan/emit/planned.h"
+#include "plan/window/windows.h"
 
 /* Whether calls are filtered is not known yet. No stubs are known for some machines. */
 static uint32_t stub_room(const struct arch *arch, uint8_t variant) {
@@ -27,7 +29,18 @@ struct rooms {
     uint32_t stub[VARIANTS];
 };
 
-static void take_exit(const struct analysis *a, const struct exit_site *x, struct step *ret) {
+/* While sites are built. */
+struct builder {
+    struct plan *plan;
+    const struct windows *ws;
+    const struct exits *exits;
+    const struct code *code;
+    const uint32_t *numbers;
+    struct rooms rooms;
+    size_t exit; /* the next one */
+};
+
+static void take_exit(const struct builder *b, const struct exit_site *x, struct step *ret) {
     ret->exit = true;
     ret->loops = x->loops;
     ret->falls = x->falls;
@@ -35,64 +48,67 @@ static void take_exit(const struct analysis *a, const struct exit_site *x, struc
     ret->variant = x->variant;
     ret->pops = (uint16_t)x->pops;
     ret->behind = x->behind;
-    ret->function = a->funcs[x->func].number;
+    ret->function = b->numbers[x->func];
 }
 
-static const struct exit_site *next_exit(const struct analysis *a, vaddr_t addr, size_t *exit) {
-    while (*exit < a->exits.count && a->exits.at[*exit].addr < addr)
-        ++*exit;
-    return *exit < a->exits.count ? &a->exits.at[*exit] : NULL;
+static const struct exit_site *next_exit(struct builder *b, vaddr_t addr) {
+    while (b->exit < b->exits->count && b->exits->at[b->exit].addr < addr)
+        b->exit++;
+    return b->exit < b->exits->count ? &b->exits->at[b->exit] : NULL;
 }
 
-static const struct exit_site *delegated_at(const struct analysis *a, const struct text *text,
+static const struct exit_window *window_of(const struct builder *b, const struct exit_site *x) {
+    return &b->ws->by_exit[x - b->exits->at];
+}
+
+static const struct exit_site *delegated_at(const struct builder *b, const struct text *text,
                                             vaddr_t addr) {
-    bool is_exit = text_holds(text, addr) && *text_fact(text, addr) & FACT_EXIT;
-    const struct exit_site *x = is_exit ? exit_at(a, addr) : NULL;
-    return x && x->delegated ? x : NULL;
+    bool is_exit = text_holds(text, addr) && exit_is_at(b->exits, text, addr);
+    const struct exit_site *x = is_exit ? exit_at(b->exits, addr) : NULL;
+    return x && window_of(b, x)->delegated ? x : NULL;
 }
 
 /* The return that S branches to, if S is to do it. */
-static void take_return(const struct analysis *a, const struct text *text, struct step *s) {
+static void take_return(const struct builder *b, const struct text *text, struct step *s) {
     bool branch = s->insn.kind == INSN_JUMP || s->insn.kind == INSN_BRANCH;
-    const struct exit_site *x = branch ? delegated_at(a, text, s->insn.target) : NULL;
+    const struct exit_site *x = branch ? delegated_at(b, text, s->insn.target) : NULL;
     if (!x)
         return;
-    take_exit(a, x, s);
+    take_exit(b, x, s);
     s->return_bytes = x->size;
 }
 
 /* The return that W runs into, if W is to do it. */
-static void add_return_behind(struct plan *plan, const struct analysis *a, const struct window *w) {
-    const struct text *text = a->funcs[w->func].text;
-    const struct exit_site *x = delegated_at(a, text, w->end);
-    if (!x || !window_runs_into(a, w, x->addr))
+static void add_return_behind(struct builder *b, const struct window *w) {
+    const struct text *text = b->code->funcs[w->func].text;
+    const struct exit_site *x = delegated_at(b, text, w->end);
+    if (!x || !window_runs_into(b->ws, w, x->addr))
         return;
     struct step s = {0};
-    text_arch(a, text, x->addr)->decode(text_bytes(text, x->addr), x->size, x->addr, &s.insn, NULL);
-    take_exit(a, x, &s);
-    ARRAY_PUSH(&plan->steps, s);
+    insn_read(b->code, text, x->addr, &s.insn);
+    take_exit(b, x, &s);
+    ARRAY_PUSH(&b->plan->steps, s);
 }
 
-static void add_steps(struct plan *plan, const struct analysis *a, const struct window *w,
-                      size_t *exit) {
-    const struct text *text = a->funcs[w->func].text;
-    for (vaddr_t at = w->start; at < w->end; at += text_size(text, at)) {
+static void add_steps(struct builder *b, const struct window *w) {
+    const struct text *text = b->code->funcs[w->func].text;
+    for (vaddr_t at = w->start; at < w->end; at += insn_size(b->code, text, at)) {
         struct step s = {0};
-        text_arch(a, text, at)
-            ->decode(text_bytes(text, at), text_size(text, at), at, &s.insn, NULL);
-        const struct exit_site *x = next_exit(a, at, exit);
-        if (x && x->addr == at && (x->tier != TIER_NONE || x->trap))
-            take_exit(a, x, &s);
+        insn_read(b->code, text, at, &s.insn);
+        const struct exit_site *x = next_exit(b, at);
+        bool here = x && x->addr == at;
+        if (here && (window_of(b, x)->tier != TIER_NONE || window_of(b, x)->trap))
+            take_exit(b, x, &s);
         else
-            take_return(a, text, &s);
-        ARRAY_PUSH(&plan->steps, s);
+            take_return(b, text, &s);
+        ARRAY_PUSH(&b->plan->steps, s);
     }
     if (w->beside) {
         struct step s = {.insn = {.addr = w->end, .kind = INSN_OTHER}, .beside = true};
-        take_exit(a, next_exit(a, w->end, exit), &s);
-        ARRAY_PUSH(&plan->steps, s);
+        take_exit(b, next_exit(b, w->end), &s);
+        ARRAY_PUSH(&b->plan->steps, s);
     }
-    add_return_behind(plan, a, w);
+    add_return_behind(b, w);
 }
 
 static uint32_t site_room(const struct plan *plan, const struct site *site,
@@ -112,48 +128,47 @@ static uint32_t site_room(const struct plan *plan, const struct site *site,
 }
 
 /* Which window holds the hole: windows are sorted and disjoint. */
-static uint32_t maker_of(const struct analysis *a, vaddr_t hole) {
-    size_t low = 0, high = a->windows.count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (a->windows.at[mid].start <= hole)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return hole && low && hole < a->windows.at[low - 1].end ? (uint32_t)low : 0;
+static uint32_t maker_of(const struct windows *ws, vaddr_t hole) {
+    size_t i = SEARCH(k, ws->count, ws->at[k].start <= hole);
+    return hole && i && hole < ws->at[i - 1].end ? (uint32_t)i : 0;
 }
 
-void sites_build(struct plan *plan, const struct analysis *a) {
-    struct rooms rooms = {0};
+static void add_site(struct builder *b, const struct window *w) {
+    struct plan *plan = b->plan;
+    const struct text *text = b->code->funcs[w->func].text;
+    struct site site = {.start = w->start,
+                        .end = w->end,
+                        .arch = code_arch(b->code, text, w->start),
+                        .bytes = text_bytes(text, w->start),
+                        .first_step = (uint32_t)plan->steps.count,
+                        .function = b->numbers[w->func],
+                        .hole = w->hole,
+                        .maker = maker_of(b->ws, w->hole),
+                        .tier = w->tier,
+                        .owned = w->room,
+                        .entry = w->entry,
+                        .control = w->control,
+                        .far = w->far || (w->hole && b->ws->large),
+                        .in_sled = w->in_sled,
+                        .variant = w->variant};
+    add_steps(b, w);
+    site.step_count = (uint32_t)plan->steps.count - site.first_step;
+    site.room = site_room(plan, &site, &b->rooms);
+    plan->area_size += site.room;
+    ARRAY_PUSH(&plan->sites, site);
+}
+
+void sites_build(struct plan *plan, const struct windows *windows, const uint32_t *numbers) {
+    struct builder b = {.plan = plan,
+                        .ws = windows,
+                        .exits = windows->exits,
+                        .code = windows->code,
+                        .numbers = numbers};
     for (int v = 0; v < VARIANTS; v++)
-        rooms.stub[v] = sites_stub_room(plan, (uint8_t)v);
-    plan->hook_room = rooms.stub[HOOK_VARIANT];
+        b.rooms.stub[v] = sites_stub_room(plan, (uint8_t)v);
+    plan->hook_room = b.rooms.stub[HOOK_VARIANT];
     plan->slice_room = sites_stub_room(plan, STUB_SLICE | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE);
     plan->area_size = (plan->arch->agent_size ? *plan->arch->agent_size : 0) + plan->hook_room;
-    size_t exit = 0;
-    for (size_t i = 0; i < a->windows.count; i++) {
-        const struct window *w = &a->windows.at[i];
-        const struct func *f = &a->funcs[w->func];
-        struct site site = {.start = w->start,
-                            .end = w->end,
-                            .arch = text_arch(a, f->text, w->start),
-                            .bytes = text_bytes(f->text, w->start),
-                            .first_step = (uint32_t)plan->steps.count,
-                            .function = f->number,
-                            .hole = w->hole,
-                            .maker = maker_of(a, w->hole),
-                            .tier = w->tier,
-                            .owned = w->room,
-                            .entry = w->entry,
-                            .control = w->control,
-                            .far = w->far || (w->hole && a->large),
-                            .in_sled = w->in_sled,
-                            .variant = w->variant};
-        add_steps(plan, a, w, &exit);
-        site.step_count = (uint32_t)plan->steps.count - site.first_step;
-        site.room = site_room(plan, &site, &rooms);
-        plan->area_size += site.room;
-        ARRAY_PUSH(&plan->sites, site);
-    }
+    for (size_t i = 0; i < windows->count; i++)
+        add_site(&b, &windows->at[i]);
 }

@@ -3,7 +3,7 @@
 
 #include "plan/emit/emitter.h"
 
-struct telling { /* what a stub tells, and how */
+struct stub_event { /* what a stub tells, and how */
     uint32_t id;
     uint16_t pops;
     uint8_t behind, variant;
@@ -27,7 +27,7 @@ static void put(struct emitter *e, const uint8_t *bytes, size_t size) {
     e->code->area_used += size;
 }
 
-static size_t make_stub(const struct emitter *e, uint8_t *out, vaddr_t at, struct telling t) {
+static size_t make_stub(const struct emitter *e, uint8_t *out, vaddr_t at, struct stub_event t) {
     struct stub_spec spec = {.variant = t.variant,
                              .site = t.id,
                              .ring_bytes = e->request->ring_bytes,
@@ -40,7 +40,7 @@ static size_t make_stub(const struct emitter *e, uint8_t *out, vaddr_t at, struc
 }
 
 /* PLACE: where its thread stands in the program. */
-static void put_stub(struct emitter *e, struct telling t, struct mark place) {
+static void put_stub(struct emitter *e, struct stub_event t, struct mark place) {
     place.kind = MARK_STUB;
     place.variant = t.variant;
     place.behind = t.behind < MARK_ALL_BEHIND ? t.behind & MARK_ALL_BEHIND : MARK_ALL_BEHIND;
@@ -144,7 +144,7 @@ static int put_leave(struct emitter *e, const struct site *site, const struct st
  * itself then: the event belongs to the taken side only. The stub of that stands for the return: it
  * may leave no flags by which to branch once more. */
 static int put_conditional(struct emitter *e, const struct site *site, const struct step *s,
-                           struct telling t) {
+                           struct stub_event t) {
     uint8_t stub[STUB_MAX_BYTES], skip[RELOCATED_MAX_BYTES];
     const struct arch *arch = site->arch;
     const uint8_t *bytes = site->bytes + (s->insn.addr - site->start);
@@ -180,7 +180,7 @@ static int put_loop(struct emitter *e, const struct site *site, const struct ste
 /* Two words tell where a stack is, or one event that it moves. */
 static void put_stack(struct emitter *e, uint8_t variant, enum stack_event first,
                       struct mark place) {
-    struct telling t = {.id = (uint32_t)first << 2 | EVENT_CONTROL, .variant = variant};
+    struct stub_event t = {.id = (uint32_t)first << 2 | EVENT_CONTROL, .variant = variant};
     if (first == STACK_MOVES) {
         put_stub(e, t, place);
         return;
@@ -200,7 +200,7 @@ static bool is_conditional(const struct step *s) {
 static int put_step(struct emitter *e, const struct site *site, const struct step *s) {
     if (site->tier == TIER_PAD)
         return 0; /* nops */
-    uint32_t owner = told_exit_owner(e, s);
+    uint32_t owner = exit_owner(e, s);
     struct mark place = place_of(site, s->insn.addr);
     if (go_stacks_step(e->plan, s))
         put_stack(e, s->variant, STACK_MADE_LOW, place);
@@ -208,10 +208,10 @@ static int put_step(struct emitter *e, const struct site *site, const struct ste
         return s->beside ? 0 : put_insn(e, site, &s->insn);
     if (s->loops)
         return put_loop(e, site, s);
-    struct telling t = {.id = event_id(e, owner, s->event),
-                        .variant = told_variant(e, s->variant, owner, s->event),
-                        .pops = s->pops,
-                        .behind = s->behind};
+    struct stub_event t = {.id = event_id(e, owner, s->event),
+                           .variant = event_variant(e, s->variant, owner, s->event),
+                           .pops = s->pops,
+                           .behind = s->behind};
     e->code->sites++;
     if (is_conditional(s))
         return put_conditional(e, site, s, t);
@@ -230,10 +230,10 @@ static bool goes_on(const struct site *site, const struct plan *plan) {
 }
 
 static void put_control(struct emitter *e, const struct site *site) {
-    uint32_t owner = site->control ? told_owner(e, site->function, EVENT_CONTROL) : UINT32_MAX;
+    uint32_t owner = site->control ? event_owner(e, site->function, EVENT_CONTROL) : UINT32_MAX;
     if (owner == UINT32_MAX)
         return;
-    struct telling t = {.id = event_id(e, owner, EVENT_CONTROL), .variant = site->variant};
+    struct stub_event t = {.id = event_id(e, owner, EVENT_CONTROL), .variant = site->variant};
     put_stub(e, t, place_of(site, site->start));
     e->code->sites++;
 }
@@ -241,15 +241,15 @@ static void put_control(struct emitter *e, const struct site *site) {
 static void put_entry(struct emitter *e, const struct site *site, bool hook, bool event) {
     const struct mark place = place_of(site, site->start);
     if (hook)
-        put_stub(e, (struct telling){.variant = HOOK_VARIANT}, place);
+        put_stub(e, (struct stub_event){.variant = HOOK_VARIANT}, place);
     if (go_stacks_entry(e->plan, site))
         put_stack(e, site->variant,
                   site->function == e->plan->go.mover ? STACK_MOVES : STACK_FREED_LOW, place);
     if (!event)
         return;
-    struct telling t = {.variant = told_variant(e, site->variant, site->function, EVENT_ENTRY)};
-    if (told_is_sliced(e, site->function))
-        put_stub(e, (struct telling){.variant = t.variant | STUB_SLICE}, place);
+    struct stub_event t = {.variant = event_variant(e, site->variant, site->function, EVENT_ENTRY)};
+    if (request_slices(e, site->function))
+        put_stub(e, (struct stub_event){.variant = t.variant | STUB_SLICE}, place);
     t.id = event_id(e, site->function, EVENT_ENTRY);
     put_stub(e, t, place);
     e->behind[site->function] = here(e);

@@ -9,7 +9,8 @@
  *     movw ip; movt ip; add ip, pc; bx ip           either
  *     adrp x16; add x16, x16, #low; br x16          AArch64
  */
-#include "plan/internal.h"
+#include "plan/code/stack.h"
+#include "plan/emit/planned.h"
 
 /* Is IN, behind which the line goes on, one that a veneer may have? */
 static bool may_come_before(const struct plan *plan, const struct insn *in) {

@@ -1,7 +1,6 @@
-#include "plan/view.h"
-
 #include "elf/sort.h"
-#include "plan/internal.h"
+#include "plan/emit/planned.h"
+#include "plan/plan.h"
 
 const char *place_name(enum place_kind kind) {
     static const char *const names[] = {"entry", "return", "tail", "control", "loop"};

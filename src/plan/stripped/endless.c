@@ -14,9 +14,9 @@
  */
 #include <string.h>
 
-#include "base/search.h"
 #include "elf/sort.h"
-#include "plan/analysis.h"
+#include "plan/code/stubs.h"
+#include "plan/stripped/inference.h"
 
 static const char *const names[] = {"abort",
                                     "exit",
@@ -58,47 +58,24 @@ struct pad { /* where unwinders come to, of the function whose code begins there
 };
 
 struct search {
-    struct analysis *a;
+    struct inference *inf;
     address_list given;     /* what is named so, stubs of it, and what calls tell so of; sorted */
     address_list led_to;    /* by jumps and switches; sorted */
     address_list ways;      /* of the function at hand: what is left to be followed */
     ARRAY(struct pad) pads; /* by function */
     bool *endless;          /* by start */
-    uint32_t **seen;        /* by text and STATE_BYTES: 1 + the last start whose ways came there */
+    uint32_t *seen;         /* by place / STATE_BYTES: 1 + the last start whose ways came there */
 };
 
-size_t list_place(const address_list *list, vaddr_t addr) {
-    size_t low = 0;
-    for (size_t high = list->count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (list->at[middle] < addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-bool list_holds(const address_list *list, vaddr_t addr) {
-    size_t i = list_place(list, addr);
-    return i < list->count && list->at[i] == addr;
-}
-
 /* The number of the start at ADDR; SIZE_MAX: none is there. */
-static size_t start_at(const struct analysis *a, vaddr_t addr) {
-    size_t low = 0;
-    for (size_t high = a->starts.count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (a->starts.at[middle].addr < addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < a->starts.count && a->starts.at[low].addr == addr ? low : SIZE_MAX;
+static size_t start_at(const struct inference *inf, vaddr_t addr) {
+    size_t i = SEARCH(k, inf->states.starts.count, inf->states.starts.at[k].addr < addr);
+    bool found = i < inf->states.starts.count && inf->states.starts.at[i].addr == addr;
+    return found ? i : SIZE_MAX;
 }
 
 static bool is_endless(const struct search *s, vaddr_t to) {
-    size_t i = start_at(s->a, to);
+    size_t i = start_at(s->inf, to);
     return i == SIZE_MAX ? list_holds(&s->given, to) : s->endless[i];
 }
 
@@ -107,25 +84,27 @@ static bool may_lead(uint8_t kind) {
            kind == INSN_JUMP_INDIRECT;
 }
 
-bool code_insn(const struct analysis *a, const struct text *t, struct span place,
+bool code_insn(const struct inference *inf, const struct text *t, struct span place,
                struct insn *ret) {
     const vaddr_t at = place.start;
     const size_t left = place.end - at, most = UNIT_MAX_BYTES;
     *ret = (struct insn){.addr = at};
-    if (*text_state(t, at) >= CODE_DATA)
+    if (found_state(inf, t, at) >= CODE_DATA)
         return false;
-    if (text_begins(t, at) && !may_lead(text_kind(t, at)) && text_size(t, at) <= left) {
-        ret->size = text_size(t, at);
-        ret->kind = text_kind(t, at);
+    if (found_begins(inf, t, at) && !may_lead(found_kind(inf, t, at)) &&
+        found_size(inf, t, at) <= left) {
+        ret->size = found_size(inf, t, at);
+        ret->kind = found_kind(inf, t, at);
         return true;
     }
-    return text_arch(a, t, at)->decode(text_bytes(t, at), left < most ? left : most, at, ret, NULL);
+    return state_arch(&inf->states, t, at)
+        ->decode(text_bytes(t, at), left < most ? left : most, at, ret, NULL);
 }
 
 /* The same anywhere. */
-static bool insn_at(const struct analysis *a, vaddr_t addr, struct insn *ret) {
-    const struct text *t = text_at(a, addr);
-    return t && code_insn(a, t, (struct span){addr, t->start + t->size}, ret);
+static bool insn_at(const struct inference *inf, vaddr_t addr, struct insn *ret) {
+    const struct text *t = text_at(inf->texts, addr);
+    return t && code_insn(inf, t, (struct span){addr, t->start + t->size}, ret);
 }
 
 /* ---- functions ---- */
@@ -135,7 +114,7 @@ struct frame_data { /* where a language's own data about the frames of a functio
 };
 
 static void find_pads(struct search *s) {
-    const struct module *m = s->a->module;
+    const struct module *m = s->inf->module;
     ARRAY(struct frame_data) data = {0};
     for (size_t i = 0; i < m->range_count; i++)
         ARRAY_PUSH(&data, ((struct frame_data){m->ranges[i].lsda, m->ranges[i].start}));
@@ -156,16 +135,13 @@ static void find_pads(struct search *s) {
 
 /* Do ways of start NUMBER come to ADDR for the first time? */
 static bool is_new(const struct search *s, vaddr_t addr, size_t number) {
-    for (size_t i = 0; i < s->a->texts.count; i++) {
-        const struct text *t = &s->a->texts.at[i];
-        if (!text_holds(t, addr))
-            continue;
-        uint32_t *seen = &s->seen[i][(addr - t->start) / STATE_BYTES];
-        bool is = *seen != number + 1;
-        *seen = (uint32_t)number + 1;
-        return is;
-    }
-    return true;
+    const struct text *t = text_at(s->inf->texts, addr);
+    if (!t)
+        return true;
+    uint32_t *seen = &s->seen[text_place(t, addr) / STATE_BYTES];
+    bool is = *seen != number + 1;
+    *seen = (uint32_t)number + 1;
+    return is;
 }
 
 enum onward { WAY_ENDS, WAY_GOES_ON, WAY_RETURNS };
@@ -207,7 +183,7 @@ static enum onward follow(struct search *s, const struct span *function, size_t 
     enum onward way = WAY_GOES_ON;
     struct insn in;
     while (way == WAY_GOES_ON && is_new(s, at, number)) {
-        if (at >= function->end || !insn_at(s->a, at, &in))
+        if (at >= function->end || !insn_at(s->inf, at, &in))
             return WAY_RETURNS;
         way = step(s, function, &in);
         at += in.size;
@@ -229,8 +205,8 @@ static bool add_pads(struct search *s, const struct span *function) {
 }
 
 static bool may_return(struct search *s, size_t number) {
-    const struct code_start *start = &s->a->starts.at[number];
-    bool last = number + 1 == s->a->starts.count;
+    const struct code_start *start = &s->inf->states.starts.at[number];
+    bool last = number + 1 == s->inf->states.starts.count;
     const struct span function = {start->addr, last ? UINT64_MAX : start[1].addr};
     s->ways.count = 0;
     ARRAY_PUSH(&s->ways, start->addr);
@@ -247,13 +223,13 @@ static bool may_return(struct search *s, size_t number) {
 /* One round over all starts that are still taken for endless, from low addresses to high or back.
  * Did any turn out to return? */
 static bool find_returning(struct search *s, bool back) {
-    const size_t count = s->a->starts.count;
+    const size_t count = s->inf->states.starts.count;
     bool found = false;
-    for (size_t i = 0; i < s->a->texts.count; i++)
-        memset(s->seen[i], 0, (s->a->texts.at[i].size / STATE_BYTES + 1) * sizeof **s->seen);
+    memset(s->seen, 0, s->inf->texts->places / STATE_BYTES * sizeof *s->seen);
     for (size_t k = 0; k < count; k++) {
         size_t i = back ? count - 1 - k : k;
-        if (!s->endless[i] || list_holds(&s->given, s->a->starts.at[i].addr) || !may_return(s, i))
+        if (!s->endless[i] || list_holds(&s->given, s->inf->states.starts.at[i].addr) ||
+            !may_return(s, i))
             continue;
         s->endless[i] = false;
         found = true;
@@ -266,24 +242,24 @@ static bool find_returning(struct search *s, bool back) {
 static void find_endless(struct search *s) {
     enum { MOST_ROUNDS = 64 };
     int round = 0;
-    for (size_t i = 0; i < s->a->starts.count; i++)
+    for (size_t i = 0; i < s->inf->states.starts.count; i++)
         s->endless[i] = true;
     while (round < MOST_ROUNDS && find_returning(s, round % 2))
         round++;
-    for (size_t i = 0; round == MOST_ROUNDS && i < s->a->starts.count; i++)
-        s->endless[i] = list_holds(&s->given, s->a->starts.at[i].addr);
+    for (size_t i = 0; round == MOST_ROUNDS && i < s->inf->states.starts.count; i++)
+        s->endless[i] = list_holds(&s->given, s->inf->states.starts.at[i].addr);
 }
 
 /* ---- what stands behind calls ---- */
 
 static void note_led_to(struct search *s) {
-    const struct analysis *a = s->a;
-    for (size_t i = 0; i < a->jumps.count; i++)
-        ARRAY_PUSH(&s->led_to, a->jumps.at[i].to);
-    for (size_t i = 0; i < a->labels.count; i++)
-        ARRAY_PUSH(&s->led_to, a->labels.at[i]);
-    for (size_t i = 0; i < a->module->ref_count; i++)
-        ARRAY_PUSH(&s->led_to, code_address(a, a->module->refs[i].target));
+    const struct inference *inf = s->inf;
+    for (size_t i = 0; i < inf->jumps.count; i++)
+        ARRAY_PUSH(&s->led_to, inf->jumps.at[i].to);
+    for (size_t i = 0; i < inf->labels.count; i++)
+        ARRAY_PUSH(&s->led_to, inf->labels.at[i]);
+    for (size_t i = 0; i < inf->module->ref_count; i++)
+        ARRAY_PUSH(&s->led_to, code_address(inf->texts, inf->module->refs[i].target));
     sort_by_address(s->led_to.at, s->led_to.count, sizeof *s->led_to.at);
 }
 
@@ -292,22 +268,22 @@ enum behind { BEHIND_KNOWN, BEHIND_DATA, BEHIND_CODE /* that nothing else leads 
 
 static enum behind what_is_behind(const struct search *s, const struct text *t, vaddr_t at) {
     struct insn in;
-    if (list_holds(&s->led_to, at) || start_at(s->a, at) != SIZE_MAX)
+    if (list_holds(&s->led_to, at) || start_at(s->inf, at) != SIZE_MAX)
         return BEHIND_KNOWN;
-    if (insn_at(s->a, at, &in) && in.kind == INSN_NOP)
+    if (insn_at(s->inf, at, &in) && in.kind == INSN_NOP)
         at += in.size;
-    return text_holds(t, at) && text_is_data(t, at) ? BEHIND_DATA : BEHIND_CODE;
+    return text_holds(t, at) && state_is_data(&s->inf->states, t, at) ? BEHIND_DATA : BEHIND_CODE;
 }
 
 /* Compilers put constants behind a call only where it does not come back. What is taken for
  * constants may be none, so there have to be more such calls than others. */
-static void add_told(struct search *s) {
+static void add_by_constants(struct search *s) {
     address_list data = {0}, code = {0};
     struct insn in = {.size = STATE_BYTES};
-    for (size_t i = 0; i < s->a->texts.count; i++) {
-        const struct text *t = &s->a->texts.at[i];
+    for (size_t i = 0; i < s->inf->texts->count; i++) {
+        const struct text *t = &s->inf->texts->at[i];
         for (vaddr_t at = t->start; text_holds(t, at); at += in.size) {
-            if (!code_insn(s->a, t, (struct span){at, t->start + t->size}, &in)) {
+            if (!code_insn(s->inf, t, (struct span){at, t->start + t->size}, &in)) {
                 in.size = STATE_BYTES;
                 continue;
             }
@@ -336,8 +312,8 @@ static void add_told(struct search *s) {
 /* A function may begin at AT, or behind padding there. */
 static void begin_behind(struct search *s, vaddr_t at) {
     struct insn in;
-    while (insn_at(s->a, at, &in) && !list_holds(&s->led_to, at) &&
-           start_at(s->a, at) == SIZE_MAX) {
+    while (insn_at(s->inf, at, &in) && !list_holds(&s->led_to, at) &&
+           start_at(s->inf, at) == SIZE_MAX) {
         if (in.kind != INSN_NOP) {
             ARRAY_PUSH(&s->ways, at);
             return;
@@ -349,7 +325,7 @@ static void begin_behind(struct search *s, vaddr_t at) {
 static void find_behind(struct search *s, const struct text *t, address_list *ret_ends) {
     struct insn in = {.size = STATE_BYTES};
     for (vaddr_t at = t->start; text_holds(t, at); at += in.size) {
-        bool code = code_insn(s->a, t, (struct span){at, t->start + t->size}, &in);
+        bool code = code_insn(s->inf, t, (struct span){at, t->start + t->size}, &in);
         if (!code)
             in.size = STATE_BYTES;
         else if (in.kind == INSN_CALL && !in.goes_on && is_endless(s, in.target)) {
@@ -359,28 +335,24 @@ static void find_behind(struct search *s, const struct text *t, address_list *re
     }
 }
 
-void endless_by_name(const struct analysis *a, address_list *ret) {
-    functions_by_name(a, never_returns, ret);
+void endless_by_name(const struct inference *inf, address_list *ret) {
+    functions_by_name(&inf->states, never_returns, ret);
 }
 
-void endless_find(struct analysis *a, address_list *ret_ends, address_list *ret_begins) {
-    struct search s = {.a = a};
-    s.endless = mem_alloc(a->starts.count * sizeof *s.endless + 1);
-    s.seen = mem_alloc(a->texts.count * sizeof *s.seen + 1);
-    for (size_t i = 0; i < a->texts.count; i++)
-        s.seen[i] = mem_alloc((a->texts.at[i].size / STATE_BYTES + 1) * sizeof **s.seen);
-    endless_by_name(a, &s.given);
+void endless_find(struct inference *inf, address_list *ret_ends, address_list *ret_begins) {
+    struct search s = {.inf = inf};
+    s.endless = mem_alloc(inf->states.starts.count * sizeof *s.endless + 1);
+    s.seen = mem_alloc((inf->texts->places / STATE_BYTES + 1) * sizeof *s.seen);
+    endless_by_name(inf, &s.given);
     find_pads(&s);
     note_led_to(&s);
-    add_told(&s);
+    add_by_constants(&s);
     find_endless(&s);
     s.ways.count = 0;
-    for (size_t i = 0; i < a->texts.count; i++)
-        find_behind(&s, &a->texts.at[i], ret_ends);
+    for (size_t i = 0; i < inf->texts->count; i++)
+        find_behind(&s, &inf->texts->at[i], ret_ends);
     for (size_t i = 0; i < s.ways.count; i++)
         ARRAY_PUSH(ret_begins, s.ways.at[i]);
-    for (size_t i = 0; i < a->texts.count; i++)
-        free(s.seen[i]);
     free(s.seen);
     free(s.endless);
     ARRAY_FREE(&s.given);

@@ -8,21 +8,21 @@
  */
 #include <string.h>
 
-#include "plan/analysis.h"
+#include "plan/stripped/inference.h"
 
-uint8_t state_near(const struct analysis *a, const struct text *t, vaddr_t addr) {
+uint8_t state_near(const struct inference *inf, const struct text *t, vaddr_t addr) {
     enum { FAR = 1 << 16 };
-    const struct section *s = text_section_at(a, addr);
+    const struct section *s = text_section_at(inf->texts, addr);
     vaddr_t start = s && s->start > t->start ? s->start : t->start;
     vaddr_t end = s ? s->start + s->size : t->start + t->size;
     for (vaddr_t at = addr; text_holds(t, at) && at >= start && addr - at < FAR;
          at -= STATE_BYTES) {
-        if (*text_state(t, at) < CODE_DATA)
-            return *text_state(t, at);
+        if (found_state(inf, t, at) < CODE_DATA)
+            return found_state(inf, t, at);
     }
     for (vaddr_t at = addr; at < end && text_holds(t, at) && at - addr < FAR; at += STATE_BYTES) {
-        if (*text_state(t, at) < CODE_DATA)
-            return *text_state(t, at);
+        if (found_state(inf, t, at) < CODE_DATA)
+            return found_state(inf, t, at);
     }
     return CODE_A32;
 }
@@ -48,22 +48,24 @@ static uint8_t state_by_words(const struct text *t, vaddr_t start, vaddr_t end) 
     return words >= FEWEST && !first && 4 * always < words ? CODE_T32 : CODE_UNKNOWN;
 }
 
-uint8_t state_likely(const struct analysis *a, const struct text *t, vaddr_t start, vaddr_t end) {
-    uint8_t state = *text_state(t, start);
+uint8_t state_likely(const struct inference *inf, const struct text *t, vaddr_t start,
+                     vaddr_t end) {
+    uint8_t state = found_state(inf, t, start);
     if (state == CODE_UNKNOWN)
         state = state_by_words(t, start, end);
-    return state < CODE_DATA ? state : state_near(a, t, start);
+    return state < CODE_DATA ? state : state_near(inf, t, start);
 }
 
 /* Does IN, code in STATE, lead to code, where there is known to be some or not? */
-static bool leads_to_code(const struct analysis *a, const struct insn *in, uint8_t state) {
-    const struct text *t = text_at(a, in->target);
-    const struct section *section = text_section_at(a, in->target);
+static bool leads_to_code(const struct inference *inf, const struct insn *in, uint8_t state) {
+    const struct text *t = text_at(inf->texts, in->target);
+    const struct section *section = text_section_at(inf->texts, in->target);
     const uint8_t there = in->turns ? state ^ CODE_A32 ^ CODE_T32 : state;
     if (!t || !section || !text_holds(t, in->target))
         return false;
-    const uint8_t known = *text_state(t, in->target);
-    return section->plt || known == CODE_UNKNOWN || (known == there && text_begins(t, in->target));
+    const uint8_t known = found_state(inf, t, in->target);
+    return section->plt || known == CODE_UNKNOWN ||
+           (known == there && found_begins(inf, t, in->target));
 }
 
 static bool leads_away(const struct insn *in) {
@@ -112,9 +114,9 @@ static void go_on_with(struct opening *o, const struct text *t, const struct ins
 
 static bool saves_return(const struct opening *o) { return o->saved >> LINK_REGISTER & 1; }
 
-static bool is_called(const struct analysis *a, vaddr_t addr) {
-    for (size_t i = 0; i < a->starts.count; i++) {
-        if (a->starts.at[i].addr == addr && a->starts.at[i].called)
+static bool is_called(const struct inference *inf, vaddr_t addr) {
+    for (size_t i = 0; i < inf->states.starts.count; i++) {
+        if (inf->states.starts.at[i].addr == addr && inf->states.starts.at[i].called)
             return true;
     }
     return false;
@@ -130,28 +132,28 @@ enum reading {
  * that is known? A function keeps registers, which is judged up to where it saves its return
  * address, as those that never return keep nothing else, or to the first call, behind which
  * constants may stand. Functions that run into others are few, constants before them are many. */
-static bool reads_as(const struct analysis *a, const struct text *t, vaddr_t addr, uint8_t state,
+static bool reads_as(const struct inference *inf, const struct text *t, vaddr_t addr, uint8_t state,
                      enum reading reading) {
     enum { MOST = 64 };
     int always = 0;
     bool begin = reading != READ_LABEL;
-    const struct arch *arch = state == CODE_T32 ? a->arch->other : a->arch;
-    const struct section *s = text_section_at(a, addr);
+    const struct arch *arch = state == CODE_T32 ? inf->arch->other : inf->arch;
+    const struct section *s = text_section_at(inf->texts, addr);
     const vaddr_t start = addr, end = s->start + s->size;
     struct opening opening = {.arch = arch};
     struct insn in = {.size = 0};
     for (int i = 0; i < MOST; i++, addr += in.size) {
         if (addr >= end || !text_holds(t, addr) || addr % arch->insn_bytes)
             return false;
-        const uint8_t known = *text_state(t, addr);
-        if (known == CODE_DATA) /* constants, into which nobody runs: see depth.c */
+        const uint8_t known = found_state(inf, t, addr);
+        if (known == CODE_DATA) /* constants, into which nobody runs: see depth/walk.c */
             return addr > start && 3 * always > i;
         if (known != CODE_UNKNOWN)
-            return known == state && text_begins(t, addr) && 3 * always >= i &&
-                   !(reading == READ_NUMBER && is_called(a, addr));
+            return known == state && found_begins(inf, t, addr) && 3 * always >= i &&
+                   !(reading == READ_NUMBER && is_called(inf, addr));
         size_t room = end - addr < UNIT_MAX_BYTES ? end - addr : UNIT_MAX_BYTES;
         if (!arch->decode(text_bytes(t, addr), room, addr, &in, NULL) ||
-            (leads_away(&in) && !leads_to_code(a, &in, state)) ||
+            (leads_away(&in) && !leads_to_code(inf, &in, state)) ||
             (reading == READ_NUMBER && looks_like_number(text_bytes(t, addr), state, i == 0)))
             return false;
         always += is_always(text_bytes(t, addr), state);
@@ -181,13 +183,14 @@ static uint8_t nop_before(const struct arch *arch, const struct text *t, vaddr_t
 
 /* Is it known what stands right before ADDR, code in STATE, but for padding? As nothing leads on
  * from there, ADDR is not in the middle of something. */
-static bool follows_known(const struct analysis *a, const struct text *t, vaddr_t addr,
+static bool follows_known(const struct inference *inf, const struct text *t, vaddr_t addr,
                           uint8_t state) {
     enum { FAR = 16 };
-    const struct arch *arch = state == CODE_T32 ? a->arch->other : a->arch;
-    const vaddr_t start = text_section_at(a, addr)->start;
+    const struct arch *arch = state == CODE_T32 ? inf->arch->other : inf->arch;
+    const vaddr_t start = text_section_at(inf->texts, addr)->start;
     for (vaddr_t at = addr; at > start && addr - at <= FAR;) {
-        if (!text_holds(t, at - STATE_BYTES) || *text_state(t, at - STATE_BYTES) != CODE_UNKNOWN)
+        if (!text_holds(t, at - STATE_BYTES) ||
+            found_state(inf, t, at - STATE_BYTES) != CODE_UNKNOWN)
             return true;
         uint8_t padding = nop_before(arch, t, at);
         if (!padding)
@@ -198,9 +201,9 @@ static bool follows_known(const struct analysis *a, const struct text *t, vaddr_
 }
 
 /* Is one of the first FEW instructions at ADDR, in STATE, one that saves the return address? */
-static bool saves_link(const struct analysis *a, const struct text *t, vaddr_t addr, uint8_t state,
-                       int few) {
-    struct opening o = {.arch = state == CODE_T32 ? a->arch->other : a->arch};
+static bool saves_link(const struct inference *inf, const struct text *t, vaddr_t addr,
+                       uint8_t state, int few) {
+    struct opening o = {.arch = state == CODE_T32 ? inf->arch->other : inf->arch};
     struct insn in;
     for (int i = 0; i < few && !saves_return(&o); i++, addr += in.size) {
         if (addr % o.arch->insn_bytes || !text_holds(t, addr + UNIT_MAX_BYTES) ||
@@ -212,9 +215,9 @@ static bool saves_link(const struct analysis *a, const struct text *t, vaddr_t a
 }
 
 /* Is that padding, in STATE? Then the function begins behind it, and others may know so. */
-static bool is_padding(const struct analysis *a, const struct text *t, vaddr_t addr,
+static bool is_padding(const struct inference *inf, const struct text *t, vaddr_t addr,
                        uint8_t state) {
-    const struct arch *arch = state == CODE_T32 ? a->arch->other : a->arch;
+    const struct arch *arch = state == CODE_T32 ? inf->arch->other : inf->arch;
     struct insn in;
     return text_holds(t, addr + UNIT_MAX_BYTES) &&
            arch->decode(text_bytes(t, addr), UNIT_MAX_BYTES, addr, &in, NULL) &&
@@ -222,29 +225,30 @@ static bool is_padding(const struct analysis *a, const struct text *t, vaddr_t a
 }
 
 /* May ADDR, which is a number, begin anything in STATE? */
-static bool may_begin(const struct analysis *a, const struct text *t, vaddr_t addr, uint8_t state) {
-    return !is_padding(a, t, addr, state) &&
-           (follows_known(a, t, addr, state) || saves_link(a, t, addr, state, 1));
+static bool may_begin(const struct inference *inf, const struct text *t, vaddr_t addr,
+                      uint8_t state) {
+    return !is_padding(inf, t, addr, state) &&
+           (follows_known(inf, t, addr, state) || saves_link(inf, t, addr, state, 1));
 }
 
 /* Without the bit, what begins with vectors may still be seen to be A32. Most numbers lead to
  * nothing, as may_begin() finds sooner than the rest. */
-uint8_t state_guessed(const struct analysis *a, const struct text *t, vaddr_t addr, bool bit,
+uint8_t state_guessed(const struct inference *inf, const struct text *t, vaddr_t addr, bool bit,
                       bool number) {
     enum { FEW = 4 };
-    const struct section *s = text_section_at(a, addr);
-    if (number && !may_begin(a, t, addr, CODE_T32) && (bit || !may_begin(a, t, addr, CODE_A32)))
+    const struct section *s = text_section_at(inf->texts, addr);
+    if (number && !may_begin(inf, t, addr, CODE_T32) && (bit || !may_begin(inf, t, addr, CODE_A32)))
         return CODE_DATA;
-    const uint8_t near = state_near(a, t, addr);
+    const uint8_t near = state_near(inf, t, addr);
     uint8_t looks = state_by_words(t, addr, s->start + s->size);
-    if (looks == CODE_UNKNOWN && !bit && !number && saves_link(a, t, addr, CODE_A32, FEW))
+    if (looks == CODE_UNKNOWN && !bit && !number && saves_link(inf, t, addr, CODE_A32, FEW))
         looks = CODE_A32;
     const uint8_t state = looks == CODE_A32 ? CODE_A32 : bit ? CODE_T32 : near;
     const bool strange = bit ? looks == CODE_A32 || (looks != CODE_T32 && near == CODE_A32)
                              : looks == CODE_T32 && near == CODE_A32;
     const bool label = state != (bit ? CODE_T32 : CODE_A32);
     const enum reading reading = label ? READ_LABEL : number ? READ_NUMBER : READ_FUNCTION;
-    if (strange || (number && !may_begin(a, t, addr, state)))
+    if (strange || (number && !may_begin(inf, t, addr, state)))
         return CODE_DATA;
-    return reads_as(a, t, addr, state, reading) ? state : CODE_DATA;
+    return reads_as(inf, t, addr, state, reading) ? state : CODE_DATA;
 }

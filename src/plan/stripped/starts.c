@@ -1,16 +1,16 @@
 /*
- * Where functions begin that neither unwind ranges nor symbols tell of, and that states.c has come
+ * Where functions begin that neither unwind ranges nor symbols tell of, and that infer.c has come
  * by: what is called, what words lead to, what .ARM.exidx names. Each is from there to the last
  * instruction before the next one.
  *
  * One that only jumps of others lead to begins there, too, if no way of the function before leads
  * over that place, but to other such functions. It is weak if one function jumps there: it may as
- * well be a part of that, with a frame up (depth.c). The same holds for what only words lead to
- * that may be labels, or numbers that may be no addresses (code_start.guess), but that these are
+ * well be a part of that, with a frame up (depth/walk.c). The same holds for what only words lead
+ * to that may be labels, or numbers that may be no addresses (code_start.guess), but that these are
  * never weak.
  */
 #include "elf/sort.h"
-#include "plan/analysis.h"
+#include "plan/stripped/inference.h"
 
 static size_t drop_repeated(struct code_start *starts, size_t count) {
     size_t kept = 0;
@@ -26,22 +26,14 @@ static size_t drop_repeated(struct code_start *starts, size_t count) {
     return kept;
 }
 
-static void sort_starts(struct analysis *a) {
-    sort_by_address(a->starts.at, a->starts.count, sizeof *a->starts.at);
-    a->starts.count = drop_repeated(a->starts.at, a->starts.count);
+static void sort_starts(struct inference *inf) {
+    sort_by_address(inf->states.starts.at, inf->states.starts.count, sizeof *inf->states.starts.at);
+    inf->states.starts.count = drop_repeated(inf->states.starts.at, inf->states.starts.count);
 }
 
 /* The number of the first of COUNT starts behind ADDR. */
 static size_t starts_up_to(const struct code_start *starts, size_t count, vaddr_t addr) {
-    size_t low = 0;
-    for (size_t high = count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (starts[middle].addr <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SEARCH(i, count, starts[i].addr <= addr);
 }
 
 /* How far the code behind a start has been gone through. */
@@ -53,10 +45,10 @@ struct cursor {
 };
 
 /* Goes on by an instruction of those before END. */
-static void cursor_step(const struct analysis *a, const struct text *t, struct cursor *c,
+static void cursor_step(const struct inference *inf, const struct text *t, struct cursor *c,
                         vaddr_t end) {
     struct insn in;
-    code_insn(a, t, (struct span){c->at, end}, &in);
+    code_insn(inf, t, (struct span){c->at, end}, &in);
     c->runs = in.size && in.kind != INSN_RETURN && in.kind != INSN_JUMP && in.kind != INSN_TRAP &&
               (in.kind != INSN_JUMP_INDIRECT || in.goes_on);
     c->at += in.size ? in.size : STATE_BYTES;
@@ -68,26 +60,26 @@ static void cursor_step(const struct analysis *a, const struct text *t, struct c
 
 /* Goes from START, or on from where the call before has come, to ADDR. LAST: all zeros at first;
  * what is asked for in order is gone through once. */
-static struct cursor cursor_to(const struct analysis *a, vaddr_t start, vaddr_t addr,
+static struct cursor cursor_to(const struct inference *inf, vaddr_t start, vaddr_t addr,
                                struct cursor *last) {
-    const struct text *t = text_at(a, addr);
+    const struct text *t = text_at(inf->texts, addr);
     if (start < t->start)
         start = t->start;
     if (last->start != start || last->at > addr || !last->at)
         *last = (struct cursor){.start = start, .at = start, .runs = true};
     while (last->at + UNIT_MAX_BYTES <= addr)
-        cursor_step(a, t, last, addr);
+        cursor_step(inf, t, last, addr);
     struct cursor c = *last; /* what ADDR cuts short may be another instruction than for the next */
     while (c.at < addr)
-        cursor_step(a, t, &c, addr);
+        cursor_step(inf, t, &c, addr);
     return c;
 }
 
 /* Does the instruction before ADDR, in [START, ADDR), run into it? Only data and ends do not, and
  * calls that do not come back to any of ENDS. */
-static bool runs_into(const struct analysis *a, const address_list *ends, vaddr_t start,
+static bool runs_into(const struct inference *inf, const address_list *ends, vaddr_t start,
                       vaddr_t addr, struct cursor *last) {
-    return cursor_to(a, start, addr, last).runs && !list_holds(ends, addr);
+    return cursor_to(inf, start, addr, last).runs && !list_holds(ends, addr);
 }
 
 /* A place where a function may begin that only jumps lead to, or words that may be others. */
@@ -100,52 +92,44 @@ typedef ARRAY(struct weak) weak_list;
 
 /* The number of the first of the first COUNT of LIST, which are sorted, that is not before ADDR. */
 static size_t weak_from(const weak_list *list, size_t count, vaddr_t addr) {
-    size_t low = 0;
-    for (size_t high = count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (list->at[middle].addr < addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SEARCH(i, count, list->at[i].addr < addr);
 }
 
 /* Adds TO, if it is no start that is known. KNOWN: so many are. */
-static bool add_candidate(const struct analysis *a, size_t known, vaddr_t to, weak_list *list) {
-    size_t i = starts_up_to(a->starts.at, known, to);
-    if (!i || a->starts.at[i - 1].addr == to)
+static bool add_candidate(const struct inference *inf, size_t known, vaddr_t to, weak_list *list) {
+    size_t i = starts_up_to(inf->states.starts.at, known, to);
+    if (!i || inf->states.starts.at[i - 1].addr == to)
         return false;
     ARRAY_PUSH(list, ((struct weak){.addr = to}));
     return true;
 }
 
 /* The same with all of PLACES that nothing runs into. Sorts them. */
-static void add_weak(const struct analysis *a, const address_list *ends, size_t known,
+static void add_weak(const struct inference *inf, const address_list *ends, size_t known,
                      address_list *places, weak_list *list) {
     struct cursor last = {0};
     sort_by_address(places->at, places->count, sizeof *places->at);
     for (size_t k = 0; k < places->count; k++) {
         vaddr_t to = places->at[k];
-        size_t i = starts_up_to(a->starts.at, known, to);
-        if (i && !runs_into(a, ends, a->starts.at[i - 1].addr, to, &last))
-            add_candidate(a, known, to, list);
+        size_t i = starts_up_to(inf->states.starts.at, known, to);
+        if (i && !runs_into(inf, ends, inf->states.starts.at[i - 1].addr, to, &last))
+            add_candidate(inf, known, to, list);
     }
 }
 
 /* Do nops stand from ADDR on, up to one of the first KNOWN starts, to one of GUESSES, or to no
  * code? */
-static bool is_padding(const struct analysis *a, size_t known, const address_list *guesses,
+static bool is_padding(const struct inference *inf, size_t known, const address_list *guesses,
                        vaddr_t addr) {
-    const struct text *t = text_at(a, addr);
+    const struct text *t = text_at(inf->texts, addr);
     struct insn in;
     vaddr_t at = addr;
     for (; text_holds(t, at); at += in.size) {
-        size_t i = starts_up_to(a->starts.at, known, at);
-        bool start = (i && a->starts.at[i - 1].addr == at) || list_holds(guesses, at);
+        size_t i = starts_up_to(inf->states.starts.at, known, at);
+        bool start = (i && inf->states.starts.at[i - 1].addr == at) || list_holds(guesses, at);
         if (at > addr && start)
             return true;
-        if (!code_insn(a, t, (struct span){at, t->start + t->size}, &in))
+        if (!code_insn(inf, t, (struct span){at, t->start + t->size}, &in))
             break;
         if (in.kind != INSN_NOP)
             return false;
@@ -155,25 +139,26 @@ static bool is_padding(const struct analysis *a, size_t known, const address_lis
 
 /* Does control come to TO from C, which stands there? A call before it may be one that never comes
  * back, which is not known of all; where every word was relocated that is likelier than a label. */
-static bool comes_to(const struct analysis *a, const address_list *ends, const struct cursor *c,
+static bool comes_to(const struct inference *inf, const address_list *ends, const struct cursor *c,
                      vaddr_t to) {
-    bool never_back = c->behind && (a->module->position_independent || list_holds(ends, c->behind));
+    bool never_back =
+        c->behind && (inf->module->position_independent || list_holds(ends, c->behind));
     return c->runs && c->start != to && !never_back;
 }
 
 /* Takes out of GUESSES, which are sorted, padding, and what is in the midst of code that runs on.
  */
-static void drop_idle(const struct analysis *a, const address_list *ends, size_t known,
+static void drop_idle(const struct inference *inf, const address_list *ends, size_t known,
                       address_list *guesses) {
     struct cursor last = {0};
     size_t kept = 0;
     for (size_t k = 0; k < guesses->count; k++) {
         vaddr_t to = guesses->at[k];
-        size_t i = starts_up_to(a->starts.at, known, to);
+        size_t i = starts_up_to(inf->states.starts.at, known, to);
         struct cursor c = {0};
         if (i)
-            c = cursor_to(a, a->starts.at[i - 1].addr, to, &last);
-        if (!comes_to(a, ends, &c, to) && !is_padding(a, known, guesses, to))
+            c = cursor_to(inf, inf->states.starts.at[i - 1].addr, to, &last);
+        if (!comes_to(inf, ends, &c, to) && !is_padding(inf, known, guesses, to))
             guesses->at[kept++] = to;
     }
     guesses->count = kept;
@@ -181,15 +166,15 @@ static void drop_idle(const struct analysis *a, const address_list *ends, size_t
 
 /* Takes those out of the starts, to the end of the array, that only words tell of which may be
  * labels. Returns how many are left. */
-static size_t part_guesses(struct analysis *a, address_list *ret) {
+static size_t part_guesses(struct inference *inf, address_list *ret) {
     size_t kept = 0;
-    for (size_t i = 0; i < a->starts.count; i++) {
-        if (a->starts.at[i].guess)
-            ARRAY_PUSH(ret, a->starts.at[i].addr);
+    for (size_t i = 0; i < inf->states.starts.count; i++) {
+        if (inf->states.starts.at[i].guess)
+            ARRAY_PUSH(ret, inf->states.starts.at[i].addr);
         else
-            a->starts.at[kept++] = a->starts.at[i];
+            inf->states.starts.at[kept++] = inf->states.starts.at[i];
     }
-    return a->starts.count = kept;
+    return inf->states.starts.count = kept;
 }
 
 static void sort_weak(weak_list *list) {
@@ -205,25 +190,26 @@ static void sort_weak(weak_list *list) {
 }
 
 /* Does J lead from between two functions that are known to there, and not to the first's start? */
-static bool stays_between(const struct analysis *a, size_t known, const struct code_jump *j) {
-    size_t i = starts_up_to(a->starts.at, known, j->from);
-    return i && a->starts.at[i - 1].addr != j->to && starts_up_to(a->starts.at, known, j->to) == i;
+static bool stays_between(const struct inference *inf, size_t known, const struct code_jump *j) {
+    size_t i = starts_up_to(inf->states.starts.at, known, j->from);
+    return i && inf->states.starts.at[i - 1].addr != j->to &&
+           starts_up_to(inf->states.starts.at, known, j->to) == i;
 }
 
 /* What begins there jumps to functions of its own, which nobody else knows. */
-static void add_reached(const struct analysis *a, size_t known, weak_list *list) {
+static void add_reached(const struct inference *inf, size_t known, weak_list *list) {
     const address_list none = {0}; /* as one function's blocks stand behind such calls */
     address_list reached = {0};
     size_t count = list->count;
-    for (size_t i = 0; i < a->jumps.count; i++) {
-        const struct code_jump *j = &a->jumps.at[i];
+    for (size_t i = 0; i < inf->jumps.count; i++) {
+        const struct code_jump *j = &inf->jumps.at[i];
         vaddr_t low = j->from < j->to ? j->from : j->to, high = j->from < j->to ? j->to : j->from;
         size_t k = weak_from(list, count, low + 1), there = weak_from(list, count, j->to);
         bool known_there = there < count && list->at[there].addr == j->to;
-        if (k < count && list->at[k].addr <= high && !known_there && stays_between(a, known, j))
+        if (k < count && list->at[k].addr <= high && !known_there && stays_between(inf, known, j))
             ARRAY_PUSH(&reached, j->to);
     }
-    add_weak(a, &none, known, &reached, list);
+    add_weak(inf, &none, known, &reached, list);
     ARRAY_FREE(&reached);
     sort_weak(list);
 }
@@ -266,15 +252,15 @@ static void strike_over(struct strikes *s, const struct passage *w) {
 }
 
 /* Strikes out what ways of a function lead over: jumps to what is no start. */
-static void strike_out(const struct analysis *a, size_t known, weak_list *list) {
+static void strike_out(const struct inference *inf, size_t known, weak_list *list) {
     ARRAY(struct passage) ways = {0};
     AUTO_FREE size_t *next = mem_alloc((list->count + 1) * sizeof *next);
     struct strikes s = {.list = list, .next = next};
     for (size_t k = 0; k <= list->count; k++)
         next[k] = k;
-    for (size_t i = 0; i < a->jumps.count; i++) {
-        const struct code_jump *j = &a->jumps.at[i];
-        if (stays_between(a, known, j))
+    for (size_t i = 0; i < inf->jumps.count; i++) {
+        const struct code_jump *j = &inf->jumps.at[i];
+        if (stays_between(inf, known, j))
             ARRAY_PUSH(&ways, ((struct passage){j->to, j->from}));
     }
     sort_by_address(ways.at, ways.count, sizeof *ways.at);
@@ -285,14 +271,7 @@ static void strike_out(const struct analysis *a, size_t known, weak_list *list) 
     }
     while (s.work.count) {
         vaddr_t to = s.work.at[--s.work.count];
-        size_t low = 0;
-        for (size_t high = ways.count; low < high;) {
-            size_t middle = low + (high - low) / 2;
-            if (ways.at[middle].to < to)
-                low = middle + 1;
-            else
-                high = middle;
-        }
+        size_t low = SEARCH(i, ways.count, ways.at[i].to < to);
         for (; low < ways.count && ways.at[low].to == to; low++)
             strike_over(&s, &ways.at[low]);
     }
@@ -306,18 +285,18 @@ struct arrival { /* a jump to a function, of the function of that number */
 };
 
 /* Parts are jumped to from one function only: what others jump to as well is none. */
-static void note_shared(struct analysis *a) {
+static void note_shared(struct inference *inf) {
     ARRAY(struct arrival) arrivals = {0};
     size_t i = 0;
-    for (size_t k = 0; k < a->jumps.count; k++) {
-        const struct code_jump *j = &a->jumps.at[k];
-        struct arrival arrival = {j->to, j->from,
-                                  starts_up_to(a->starts.at, a->starts.count, j->from)};
+    for (size_t k = 0; k < inf->jumps.count; k++) {
+        const struct code_jump *j = &inf->jumps.at[k];
+        struct arrival arrival = {
+            j->to, j->from, starts_up_to(inf->states.starts.at, inf->states.starts.count, j->from)};
         ARRAY_PUSH(&arrivals, arrival);
     }
     sort_by_address(arrivals.at, arrivals.count, sizeof *arrivals.at);
-    for (size_t k = 0; k < a->starts.count; k++) {
-        struct code_start *start = &a->starts.at[k];
+    for (size_t k = 0; k < inf->states.starts.count; k++) {
+        struct code_start *start = &inf->states.starts.at[k];
         while (i < arrivals.count && arrivals.at[i].to < start->addr)
             i++;
         const size_t first = i;
@@ -334,12 +313,12 @@ static void note_shared(struct analysis *a) {
 }
 
 /* What jumps lead to from behind another known start, or another of GUESSES. */
-static void find_jumped(const struct analysis *a, size_t known, const address_list *guesses,
+static void find_jumped(const struct inference *inf, size_t known, const address_list *guesses,
                         address_list *ret) {
-    for (size_t i = 0; i < a->jumps.count; i++) {
-        const struct code_jump *j = &a->jumps.at[i];
-        if (starts_up_to(a->starts.at, known, j->from) !=
-                starts_up_to(a->starts.at, known, j->to) ||
+    for (size_t i = 0; i < inf->jumps.count; i++) {
+        const struct code_jump *j = &inf->jumps.at[i];
+        if (starts_up_to(inf->states.starts.at, known, j->from) !=
+                starts_up_to(inf->states.starts.at, known, j->to) ||
             list_place(guesses, j->from + 1) != list_place(guesses, j->to + 1))
             ARRAY_PUSH(ret, j->to);
     }
@@ -351,18 +330,18 @@ struct endings {
 };
 
 /* Places where functions may begin that nothing is sure to, but for those that code leads over. */
-static void find_candidates(const struct analysis *a, const struct endings *endings, size_t known,
-                            const address_list *guesses, weak_list *ret) {
+static void find_candidates(const struct inference *inf, const struct endings *endings,
+                            size_t known, const address_list *guesses, weak_list *ret) {
     address_list jumped = {0};
-    find_jumped(a, known, guesses, &jumped);
+    find_jumped(inf, known, guesses, &jumped);
     for (size_t i = 0; i < guesses->count; i++)
         ARRAY_PUSH(ret, ((struct weak){.addr = guesses->at[i], .guess = true}));
     for (size_t i = 0; i < endings->begins.count; i++)
-        add_candidate(a, known, endings->begins.at[i], ret);
-    add_weak(a, &endings->ends, known, &jumped, ret);
+        add_candidate(inf, known, endings->begins.at[i], ret);
+    add_weak(inf, &endings->ends, known, &jumped, ret);
     sort_weak(ret);
-    add_reached(a, known, ret);
-    strike_out(a, known, ret);
+    add_reached(inf, known, ret);
+    strike_out(inf, known, ret);
     ARRAY_FREE(&jumped);
 }
 
@@ -379,23 +358,24 @@ static bool drop_struck(const weak_list *list, address_list *guesses) {
 }
 
 /* By guesses that are wrong other places seem to be jumped to from elsewhere. */
-static void add_candidates(struct analysis *a) {
+static void add_candidates(struct inference *inf) {
     enum { MOST_ROUNDS = 8 };
     struct endings endings = {0};
     address_list guesses = {0};
     weak_list list = {0};
-    endless_find(a, &endings.ends, &endings.begins);
-    size_t known = part_guesses(a, &guesses);
-    drop_idle(a, &endings.ends, known, &guesses);
+    endless_find(inf, &endings.ends, &endings.begins);
+    size_t known = part_guesses(inf, &guesses);
+    drop_idle(inf, &endings.ends, known, &guesses);
     int round = 0;
     do {
         list.count = 0;
-        find_candidates(a, &endings, known, &guesses, &list);
+        find_candidates(inf, &endings, known, &guesses, &list);
     } while (drop_struck(&list, &guesses) && ++round < MOST_ROUNDS);
     for (size_t i = 0; i < list.count; i++) {
         const struct weak *w = &list.at[i];
         if (!w->no)
-            ARRAY_PUSH(&a->starts, ((struct code_start){.addr = w->addr, .called = w->guess}));
+            ARRAY_PUSH(&inf->states.starts,
+                       ((struct code_start){.addr = w->addr, .called = w->guess}));
     }
     ARRAY_FREE(&list);
     ARRAY_FREE(&guesses);
@@ -403,10 +383,10 @@ static void add_candidates(struct analysis *a) {
     ARRAY_FREE(&endings.begins);
 }
 
-void starts_settle(struct analysis *a) {
-    sort_starts(a);
-    sort_by_address(a->jumps.at, a->jumps.count, sizeof *a->jumps.at);
-    add_candidates(a);
-    sort_starts(a);
-    note_shared(a);
+void starts_settle(struct inference *inf) {
+    sort_starts(inf);
+    sort_by_address(inf->jumps.at, inf->jumps.count, sizeof *inf->jumps.at);
+    add_candidates(inf);
+    sort_starts(inf);
+    note_shared(inf);
 }

@@ -1,26 +1,27 @@
-/*
- * Which unwind ranges are one function, and which of them are entered from
- * outside. A range that is left for the middle of another, or at another depth
- * than a function's entry, is part of that function: .cold parts, and the
- * pieces of hand-written code.
- */
-#include "plan/depth/depth.h"
+#include "plan/window/groups.h"
 
-uint32_t group_of(const struct analysis *a, uint32_t func) {
-    while (a->funcs[func].parent != func) {
-        a->funcs[func].parent = a->funcs[a->funcs[func].parent].parent;
-        func = a->funcs[func].parent;
-    }
+#include "plan/window/grouping.h"
+
+static uint32_t root_of(struct groups *g, uint32_t func) {
+    struct func_group *all = g->by_func;
+    while (all[func].root != func)
+        func = all[func].root = all[all[func].root].root;
     return func;
 }
 
-void groups_unite(struct analysis *a, uint32_t x, uint32_t y) {
-    x = group_of(a, x);
-    y = group_of(a, y);
+void groups_unite(struct groups *g, uint32_t x, uint32_t y) {
+    x = root_of(g, x);
+    y = root_of(g, y);
     if (x < y)
-        a->funcs[y].parent = x;
+        g->by_func[y].root = x;
     else
-        a->funcs[x].parent = y;
+        g->by_func[x].root = y;
+}
+
+bool transfer_is_computed(const struct groups *g, const struct transfer *t) {
+    bool computed = t->dispatch == DISPATCH_COMPUTED && insn_at(g->code, t->to);
+    uint32_t to = computed ? code_func_at(g->code, t->to) : NO_FUNC;
+    return to != NO_FUNC && group_of(g, to) == group_of(g, t->func);
 }
 
 static bool is_direct(const struct transfer *t) {
@@ -29,127 +30,163 @@ static bool is_direct(const struct transfer *t) {
     return t->kind == INSN_JUMP || t->kind == INSN_BRANCH || t->kind == INSN_LOOP;
 }
 
-static bool start_noted(const struct func *f) {
-    return (*text_fact(f->text, f->start) | *text_fact(f->text, f->body)) &
-           (FACT_CALLED | FACT_TAKEN);
-}
-
-bool transfer_is_idle(const struct analysis *a, const struct transfer *t) {
-    if (t->to != a->funcs[t->func].end || t->entry_depth)
-        return false;
-    uint32_t g = func_at(a, t->to);
-    return g == NO_FUNC || (a->funcs[g].entry_depth && !a->funcs[g].cold);
-}
-
-bool transfer_is_computed(const struct analysis *a, const struct transfer *t) {
-    uint32_t g =
-        t->dispatch == DISPATCH_COMPUTED && text_is_insn(a, t->to) ? func_at(a, t->to) : NO_FUNC;
-    return g != NO_FUNC && group_of(a, g) == group_of(a, t->func);
-}
-
 /* The function that T leads into: not its own, not the linker's. NO_FUNC if none. */
-static uint32_t other_function(const struct analysis *a, const struct transfer *t) {
-    uint32_t g = is_direct(t) && !transfer_is_idle(a, t) ? func_at(a, t->to) : NO_FUNC;
-    return g == NO_FUNC || g == t->func || a->funcs[g].plt ? NO_FUNC : g;
+static uint32_t other_function(const struct groups *g, const struct transfer *t) {
+    bool leads = is_direct(t) && !transfer_is_idle(g->depths, t);
+    uint32_t to = leads ? code_func_at(g->code, t->to) : NO_FUNC;
+    return to == NO_FUNC || to == t->func || g->code->funcs[to].plt ? NO_FUNC : to;
 }
 
-void groups_join(struct analysis *a) {
-    for (size_t i = 0; i < a->transfers.count; i++) {
-        const struct transfer *t = &a->transfers.at[i];
-        uint32_t index = other_function(a, t);
-        if (index == NO_FUNC)
-            continue;
-        const struct func *f = &a->funcs[t->func], *g = &a->funcs[index];
-        bool start = func_is_start(g, t->to) && g->entry_depth;
-        bool tail_call = start && t->entry_depth && !g->cold;
-        /* Unwind information that does not describe the epilogue, before a real function. */
-        bool inexact = start && !t->entry_depth && start_noted(g) && !g->cold;
-        bool told = (f->range && g->range) || f->cold || g->cold || depths_agree(a, t);
-        if (!tail_call && !inexact && (start || told))
-            groups_unite(a, t->func, index);
+/* Are the function of T and function TO, which it leads into, one? */
+static bool are_one(const struct groups *g, const struct transfer *t, uint32_t to) {
+    const struct code *code = g->code;
+    const struct depths *d = g->depths;
+    const struct func *there = &code->funcs[to];
+    const bool cold = d->by_func[to].cold, at_entry = transfer_at_entry(d, t);
+    const bool start = func_is_start(there, t->to) && there->entry_depth;
+    const bool tail_call = start && at_entry && !cold;
+    /* Call-frame information that does not describe the epilogue, before a real function. */
+    const bool called = code->by_func[to].called || code->by_func[to].body_called;
+    const bool inexact = start && !at_entry && called && !cold;
+    const bool known = (code->funcs[t->func].range && there->range) || d->by_func[t->func].cold ||
+                       cold || depths_agree(d, t);
+    return !tail_call && !inexact && (start || known);
+}
+
+/* Ranges that jump into each other other than by tail calls are one function. */
+static void join(struct groups *g) {
+    for (size_t i = 0; i < g->code->transfers.count; i++) {
+        const struct transfer *t = &g->code->transfers.at[i];
+        uint32_t to = other_function(g, t);
+        if (to != NO_FUNC && are_one(g, t, to))
+            groups_unite(g, t->func, to);
     }
-    for (size_t i = 0; i < a->inner_ways.count; i++) {
-        const struct inner_way *c = &a->inner_ways.at[i];
-        if (c->from != NO_FUNC)
-            groups_unite(a, c->from, c->to);
+    for (size_t i = 0; i < g->depths->inner_ways.count; i++) {
+        const struct inner_way *w = &g->depths->inner_ways.at[i];
+        if (w->from != NO_FUNC)
+            groups_unite(g, w->from, w->to);
     }
 }
 
-/* Where F's end runs into another range: its index, else NO_FUNC. */
-static uint32_t runs_into(const struct analysis *a, const struct func *f) {
-    if (!f->last)
+/* Where function I's end runs into another range: its index, else NO_FUNC. */
+static uint32_t runs_into(const struct code *code, uint32_t i) {
+    const struct func *f = &code->funcs[i];
+    const vaddr_t last = code->by_func[i].last;
+    if (!last)
         return NO_FUNC;
-    uint8_t kind = text_kind(f->text, f->last);
+    uint8_t kind = insn_kind(code, f->text, last);
     if (kind != INSN_OTHER && kind != INSN_BRANCH && kind != INSN_LOOP && kind != INSN_LANDING)
         return NO_FUNC;
     vaddr_t at = f->end;
-    while (text_holds(f->text, at) && text_kind(f->text, at) == INSN_NOP &&
-           func_at(a, at) == NO_FUNC)
-        at += text_size(f->text, at);
-    uint32_t next = func_at(a, at);
-    return next != NO_FUNC && a->funcs[next].start == at && !a->funcs[next].plt ? next : NO_FUNC;
+    while (text_holds(f->text, at) && insn_kind(code, f->text, at) == INSN_NOP &&
+           code_func_at(code, at) == NO_FUNC)
+        at += insn_size(code, f->text, at);
+    uint32_t next = code_func_at(code, at);
+    bool starts = next != NO_FUNC && code->funcs[next].start == at && !code->funcs[next].plt;
+    return starts ? next : NO_FUNC;
 }
 
 /* A function that runs into the next one is seen by that one's entry; a range that runs into a
  * piece of a function is part of it. */
-static void join_neighbours(struct analysis *a) {
-    for (uint32_t i = 0; i < a->func_count; i++) {
-        struct func *f = &a->funcs[i];
-        uint32_t next = f->plt ? NO_FUNC : runs_into(a, f);
+static void join_neighbours(struct groups *g) {
+    const struct code *code = g->code;
+    for (uint32_t i = 0; i < code->func_count; i++) {
+        uint32_t next = code->funcs[i].plt ? NO_FUNC : runs_into(code, i);
         if (next == NO_FUNC)
             continue;
-        if (!a->funcs[next].entry_depth) {
-            groups_unite(a, i, next);
-        } else if (func_entry_depth(a, f, f->last)) {
-            f->falls_through = true;
-            a->funcs[next].called = true;
+        if (!code->funcs[next].entry_depth) {
+            groups_unite(g, i, next);
+        } else if (func_entry_depth(g->depths, &code->funcs[i], code->by_func[i].last)) {
+            g->by_func[i].falls = true;
+            g->by_func[next].called = true;
         }
     }
 }
 
-static void mark_tail_called(struct analysis *a) {
-    for (size_t i = 0; i < a->transfers.count; i++) {
-        const struct transfer *t = &a->transfers.at[i];
-        uint32_t g = other_function(a, t);
-        if (g == NO_FUNC || !t->entry_depth || !func_is_start(&a->funcs[g], t->to))
-            continue;
-        if (group_of(a, g) != group_of(a, t->func))
-            a->funcs[g].called = true;
+/* What is called, and what has its address taken: by code, and by data, but by the words of a
+ * switch. That reaches parts of its own function, .cold parts included. */
+static void mark_called(struct groups *g, const address_list *switch_words) {
+    const struct code *code = g->code;
+    for (uint32_t i = 0; i < code->func_count; i++)
+        g->by_func[i].called = code->by_func[i].called || code->by_func[i].body_called;
+    for (size_t i = 0; i < code->module->ref_count; i++) {
+        const struct code_ref *r = &code->module->refs[i];
+        uint32_t f = r->kind == CODE_REF_LANDING_PAD ? NO_FUNC : code_func_at(code, r->target);
+        if (f != NO_FUNC && func_is_start(&code->funcs[f], r->target) &&
+            code_is_aligned(code, code->funcs[f].text, r->target) &&
+            !list_holds(switch_words, r->from) && !ref_is_hint(code, r))
+            g->by_func[f].called = true;
     }
 }
 
-static void gather_in_roots(struct analysis *a) {
-    for (uint32_t i = 0; i < a->func_count; i++) {
-        struct func *f = &a->funcs[i], *root = group_root(a, i);
-        if (f == root)
+static void mark_tail_called(struct groups *g) {
+    for (size_t i = 0; i < g->code->transfers.count; i++) {
+        const struct transfer *t = &g->code->transfers.at[i];
+        uint32_t to = other_function(g, t);
+        if (to == NO_FUNC || !transfer_at_entry(g->depths, t) ||
+            !func_is_start(&g->code->funcs[to], t->to))
             continue;
-        root->tables += f->tables;
-        root->code_refs += f->code_refs;
-        root->bad |= f->bad;
-        root->unproven |= f->unproven;
-        root->loose |= f->loose;
+        if (root_of(g, to) != root_of(g, t->func))
+            g->by_func[to].called = true;
     }
 }
 
-static bool outside_entry(const struct func *f) { return f->called && f->entry_depth && !f->cold; }
+static void gather(struct groups *g) {
+    for (uint32_t i = 0; i < g->code->func_count; i++) {
+        const struct func_code *code = &g->code->by_func[i];
+        const struct func_depth *depth = &g->depths->by_func[i];
+        g->by_func[i].root = root_of(g, i);
+        struct group *group = &g->by_root[g->by_func[i].root];
+        group->tables += g->by_func[i].tables;
+        group->code_refs += code->code_refs;
+        group->bad |= code->bad;
+        group->unproven |= depth->unproven;
+        group->loose |= depth->loose;
+    }
+}
 
-void groups_find_entries(struct analysis *a) {
-    for (uint32_t i = 0; i < a->func_count; i++)
-        a->funcs[i].called = start_noted(&a->funcs[i]);
-    join_neighbours(a);
-    mark_tail_called(a);
-    gather_in_roots(a);
-    bool *has_entry = mem_alloc(a->func_count * sizeof *has_entry + 1);
-    for (uint32_t i = 0; i < a->func_count; i++) {
-        if (outside_entry(&a->funcs[i]))
-            has_entry[group_of(a, i)] = true;
+static void find_entries(struct groups *g) {
+    const struct code *code = g->code;
+    AUTO_FREE bool *outside = mem_alloc(code->func_count + 1);
+    AUTO_FREE bool *has_entry = mem_alloc(code->func_count + 1);
+    for (uint32_t i = 0; i < code->func_count; i++) {
+        outside[i] = code->funcs[i].entry_depth && !g->depths->by_func[i].cold;
+        has_entry[group_of(g, i)] |= g->by_func[i].called && outside[i];
     }
-    for (uint32_t i = 0; i < a->func_count; i++) {
-        struct func *f = &a->funcs[i];
-        bool part = !f->called && (has_entry[group_of(a, i)] || f->in_table);
-        f->entry = f->entry_depth && !f->cold && !f->plt && !part;
+    for (uint32_t i = 0; i < code->func_count; i++) {
+        struct func_group *f = &g->by_func[i];
+        bool part = !f->called && (has_entry[group_of(g, i)] || f->in_table);
+        f->entry = outside[i] && !code->funcs[i].plt && !part;
+        code_note(code, g->targets, code->funcs[i].start);
     }
-    for (uint32_t i = 0; i < a->func_count; i++)
-        text_note(a, a->funcs[i].start, FACT_TARGET);
-    free(has_entry);
+}
+
+struct groups groups_find(const struct depths *depths) {
+    const struct code *code = depths->code;
+    struct groups ret = {.code = code, .depths = depths};
+    address_list switch_words = {0};
+    ret.by_func = mem_alloc((code->func_count + 1) * sizeof *ret.by_func);
+    ret.by_root = mem_alloc((code->func_count + 1) * sizeof *ret.by_root);
+    ret.targets = place_bits_new(code->texts, code->targets);
+    for (size_t i = 0; i < depths->labels.count; i++)
+        code_note(code, ret.targets, depths->labels.at[i]);
+    for (uint32_t i = 0; i < code->func_count; i++) {
+        ret.by_func[i].root = i;
+        ret.by_func[i].falls = depths->by_func[i].falls;
+    }
+    join(&ret);
+    tables_decode(&ret, &switch_words);
+    mark_called(&ret, &switch_words);
+    join_neighbours(&ret);
+    mark_tail_called(&ret);
+    gather(&ret);
+    find_entries(&ret);
+    ARRAY_FREE(&switch_words);
+    return ret;
+}
+
+void groups_done(struct groups *groups) {
+    free(groups->by_func);
+    free(groups->by_root);
+    place_bits_free(groups->code->texts, groups->targets);
 }

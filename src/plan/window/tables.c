@@ -15,14 +15,13 @@
  * targets anyway. What counts is whether they lead into the jump's own function
  * (a switch) or to others (a tail call through a table of functions).
  */
-#include <string.h>
-
-#include "plan/depth/depth.h"
+#include "plan/window/grouping.h"
 
 enum { MAX_ENTRIES = 8192, MAX_BASES = 16, MAX_ADDRESSES = 64, MIN_OWN = 3 };
 
 struct table {
-    const struct analysis *a;
+    const struct groups *g;
+    const struct code *code;
     uint32_t func;
     const uint8_t *bytes;
     size_t room;         /* entries that the segment has */
@@ -32,7 +31,7 @@ struct table {
 
 static bool open_table(struct table *t, vaddr_t at) {
     size_t entry = t->how.entry_bytes;
-    const struct segment *s = module_segment_at(t->a->module, at);
+    const struct segment *s = module_segment_at(t->code->module, at);
     if (!s || at - s->start >= s->file_size || at % entry)
         return false;
     t->bytes = s->bytes + (at - s->start);
@@ -42,79 +41,48 @@ static bool open_table(struct table *t, vaddr_t at) {
     return true;
 }
 
-vaddr_t table_target(const struct dispatch *how, const uint8_t *entry) {
-    uint64_t offset = 0, sign = how->is_signed ? UINT64_C(1) << (8 * how->entry_bytes - 1) : 0;
-    memcpy(&offset, entry, how->entry_bytes);
-    return how->base + (((offset ^ sign) - sign) << how->shift);
-}
-
 static vaddr_t entry_of(const struct table *t, size_t i) {
     return table_target(&t->how, t->bytes + i * t->how.entry_bytes);
 }
 
-size_t table_first(const struct analysis *a, uint32_t func) {
-    size_t low = 0;
-    for (size_t high = a->switches.count; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (a->switches.at[middle].func < func)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-const struct dispatch *table_switch(const struct analysis *a, uint32_t func, vaddr_t table) {
-    for (size_t i = table_first(a, func); i < a->switches.count; i++) {
-        if (a->switches.at[i].func != func)
-            return NULL;
-        if (a->switches.at[i].how.table == table)
-            return &a->switches.at[i].how;
-    }
-    return NULL;
-}
-
-bool table_is_switch(const struct analysis *a, uint32_t func, vaddr_t table) {
-    return table_switch(a, func, table);
-}
-
-static bool own(const struct analysis *a, uint32_t func, uint32_t other) {
-    return other != NO_FUNC && group_of(a, other) == group_of(a, func);
+static bool own(const struct groups *g, uint32_t func, uint32_t other) {
+    return other != NO_FUNC && group_of(g, other) == group_of(g, func);
 }
 
 /* Follows the table: marks what it leads to, and returns how many entries lead into the group. */
 static uint32_t follow(const struct table *t, size_t *ret_count) {
-    const struct analysis *a = t->a;
-    const struct func *f = &a->funcs[t->func];
+    const struct code *code = t->code;
+    const struct func *f = &code->funcs[t->func];
     uint32_t owned = 0;
     size_t i = 0;
     for (; i < t->room; i++) {
         vaddr_t to = entry_of(t, i);
-        if (!text_is_insn(a, to))
+        if (!insn_at(code, to))
             break;
         bool inside = to >= f->start && to < f->end;
-        uint32_t g = inside ? t->func : func_at(a, to);
-        bool ours = inside || own(a, t->func, g);
-        if ((!i && g == NO_FUNC) || (t->own_only && !ours))
+        uint32_t g = inside ? t->func : code_func_at(code, to);
+        bool into_group = inside || own(t->g, t->func, g);
+        if ((!i && g == NO_FUNC) || (t->own_only && !into_group))
             break;
-        text_note(a, to, FACT_TARGET);
-        owned += ours;
+        code_note(code, t->g->targets, to);
+        owned += into_group;
     }
     *ret_count = i;
     return owned;
 }
 
 /* Parts of the function that only its switch reaches belong to it. */
-static void adopt(struct analysis *a, const struct table *t, size_t count) {
+static void adopt(struct groups *groups, const struct table *t, size_t count) {
+    const struct code *code = t->code;
     for (size_t i = 0; i < count; i++) {
         vaddr_t to = entry_of(t, i);
-        uint32_t g = func_at(a, to);
-        if (g == NO_FUNC || a->funcs[g].start != to || own(a, t->func, g))
+        uint32_t g = code_func_at(code, to);
+        if (g == NO_FUNC || code->funcs[g].start != to || own(t->g, t->func, g))
             continue;
-        if (*text_fact(a->funcs[g].text, to) & (FACT_CALLED | FACT_TAKEN))
+        if (code->by_func[g].called)
             continue;
-        a->funcs[g].in_table = true;
-        groups_unite(a, t->func, g);
+        groups->by_func[g].in_table = true;
+        groups_unite(groups, t->func, g);
     }
 }
 
@@ -123,142 +91,152 @@ static struct dispatch offsets_from(vaddr_t base) {
     return (struct dispatch){.base = base, .entry_bytes = sizeof(int32_t), .is_signed = true};
 }
 
-static void follow_and_adopt(struct analysis *a, const struct table *t) {
+static void follow_and_adopt(struct groups *g, const struct table *t) {
     size_t count;
     if (follow(t, &count)) {
-        a->funcs[t->func].tables++;
-        adopt(a, t, count);
+        g->by_func[t->func].tables++;
+        adopt(g, t, count);
     }
 }
 
-static void from_itself(struct analysis *a, const struct address_load *load) {
-    struct table t = {.a = a, .func = load->func, .how = offsets_from(load->address)};
-    if (func_at(a, load->address) == NO_FUNC && open_table(&t, load->address))
-        follow_and_adopt(a, &t);
+static struct table new_table(const struct groups *g, uint32_t func, struct dispatch how) {
+    return (struct table){.g = g, .code = g->code, .func = func, .how = how};
+}
+
+static void from_itself(struct groups *g, const struct address_load *load) {
+    struct table t = new_table(g, load->func, offsets_from(load->address));
+    if (code_func_at(g->code, load->address) == NO_FUNC && open_table(&t, load->address))
+        follow_and_adopt(g, &t);
 }
 
 /* Places at equal distances. */
-static void from_places(struct analysis *a, const struct switch_table *s) {
+static void from_places(struct groups *g, const struct switch_table *s) {
     for (uint32_t i = 0; i < s->how.count; i++) {
         vaddr_t to = s->how.table + (vaddr_t)i * s->how.entry_bytes;
-        if (text_is_insn(a, to))
-            text_note(a, to, FACT_TARGET);
+        if (insn_at(g->code, to))
+            code_note(g->code, g->targets, to);
     }
-    a->funcs[s->func].tables++;
+    g->by_func[s->func].tables++;
 }
 
-static void from_switch(struct analysis *a, const struct switch_table *s) {
+/* STARTS: data_starts_find(). */
+static void from_switch(struct groups *g, const struct switch_table *s,
+                        const address_list *starts) {
     if (s->how.kind == DISPATCH_COMPUTED) {
-        from_places(a, s);
+        from_places(g, s);
         return;
     }
-    struct table t = {.a = a, .func = s->func, .how = s->how, .own_only = !s->how.count};
+    struct table t = new_table(g, s->func, s->how);
+    t.own_only = !s->how.count;
     if (!open_table(&t, s->how.table))
         return;
-    size_t most = s->how.count ? s->how.count : data_room(a, s->how.table, s->how.entry_bytes);
+    size_t most = s->how.count;
+    if (!most)
+        most = data_room(g->code, starts, s->how.table, s->how.entry_bytes);
     if (t.room > most)
         t.room = most;
-    follow_and_adopt(a, &t);
+    follow_and_adopt(g, &t);
 }
 
 /* Offsets from a label: only entries inside the function count. */
-static void from_base(struct analysis *a, const struct address_load *load, vaddr_t base) {
-    struct table t = {.a = a, .func = load->func, .how = offsets_from(base)};
-    const struct func *f = &a->funcs[load->func];
+static void from_base(struct groups *g, const struct address_load *load, vaddr_t base) {
+    struct table t = new_table(g, load->func, offsets_from(base));
+    const struct func *f = &g->code->funcs[load->func];
     if (!open_table(&t, load->address))
         return;
     size_t i = 0;
     for (; i < t.room; i++) {
         vaddr_t to = entry_of(&t, i);
-        if (to < f->start || to >= f->end || !text_is_insn(a, to))
+        if (to < f->start || to >= f->end || !insn_at(g->code, to))
             break;
-        text_note(a, to, FACT_TARGET);
+        code_note(g->code, g->targets, to);
     }
     if (i >= MIN_OWN)
-        a->funcs[load->func].tables++;
+        g->by_func[load->func].tables++;
 }
 
-static void offset_tables(struct analysis *a) {
+static void offset_tables(struct groups *g) {
+    const struct code *code = g->code;
     size_t first = 0;
-    for (size_t i = 0; i < a->loads.count; i++) {
-        const struct address_load *load = &a->loads.at[i];
-        if (table_is_switch(a, load->func, load->address))
+    for (size_t i = 0; i < code->loads.count; i++) {
+        const struct address_load *load = &code->loads.at[i];
+        if (table_switch(code, load->func, load->address))
             continue;
-        from_itself(a, load);
-        while (first < a->bases.count && a->bases.at[first].func < load->func)
+        from_itself(g, load);
+        while (first < code->bases.count && code->bases.at[first].func < load->func)
             first++;
-        for (size_t j = first; j < a->bases.count && j < first + MAX_BASES; j++) {
-            if (a->bases.at[j].func != load->func)
+        for (size_t j = first; j < code->bases.count && j < first + MAX_BASES; j++) {
+            if (code->bases.at[j].func != load->func)
                 break;
-            from_base(a, load, a->bases.at[j].address);
+            from_base(g, load, code->bases.at[j].address);
         }
     }
 }
 
 /* Entry I of a table of addresses if it leads to code, else 0. */
 static vaddr_t address_entry(const struct table *t, size_t i) {
-    vaddr_t to = code_address(t->a, entry_of(t, i));
-    return text_is_insn(t->a, to) ? to : 0;
+    vaddr_t to = code_address(t->code->texts, entry_of(t, i));
+    return insn_at(t->code, to) ? to : 0;
 }
 
 /* Within the function, and not its start: functions call themselves through tables, too. */
-static bool inner(const struct analysis *a, uint32_t func, vaddr_t to) {
-    uint32_t g = func_at(a, to);
-    return own(a, func, g) && (g != func || to != a->funcs[func].start);
+static bool is_inside(const struct groups *g, uint32_t func, vaddr_t to) {
+    uint32_t there = code_func_at(g->code, to);
+    return own(g, func, there) && (there != func || to != g->code->funcs[func].start);
 }
 
-enum table_use table_use(const struct analysis *a, uint32_t func, vaddr_t table) {
-    struct table t = {.a = a, .func = func, .how = {.entry_bytes = a->arch->word_bytes}};
-    if (!table || a->module->position_independent || !open_table(&t, table))
+enum table_use table_use(const struct groups *g, uint32_t func, vaddr_t table) {
+    struct table t =
+        new_table(g, func, (struct dispatch){.entry_bytes = g->code->arch->word_bytes});
+    if (!table || g->code->module->position_independent || !open_table(&t, table))
         return TABLE_UNKNOWN;
     for (size_t i = 0; i < t.room && i < MAX_ADDRESSES; i++) {
         vaddr_t to = address_entry(&t, i);
         if (!to)
             break;
-        if (inner(a, func, to))
+        if (is_inside(g, func, to))
             return TABLE_SWITCH;
     }
     return TABLE_FUNCTIONS;
 }
 
 /* Parts that only the switch reaches belong to it: the words that lead to them take no address. */
-static void claim_parts(struct analysis *a, const struct transfer *jump) {
-    struct table t = {.a = a, .func = jump->func, .how = {.entry_bytes = a->arch->word_bytes}};
+static void claim_parts(struct groups *g, const struct transfer *jump, address_list *ret_words) {
+    const struct code *code = g->code;
+    const uint8_t word = code->arch->word_bytes;
+    struct table t = new_table(g, jump->func, (struct dispatch){.entry_bytes = word});
     if (!open_table(&t, jump->to))
         return;
-    a->funcs[jump->func].tables++;
+    g->by_func[jump->func].tables++;
     for (size_t i = 0; i < t.room; i++) {
         vaddr_t to = address_entry(&t, i);
-        uint32_t g = to ? func_at(a, to) : NO_FUNC;
-        if (g == NO_FUNC)
+        uint32_t part = to ? code_func_at(code, to) : NO_FUNC;
+        if (part == NO_FUNC)
             return;
-        bool start = a->funcs[g].start == to;
-        bool plain = !(*text_fact(a->funcs[g].text, to) & (FACT_CALLED | FACT_TAKEN));
-        if (start && plain) {
-            ARRAY_PUSH(&a->switch_words, jump->to + i * a->arch->word_bytes);
-            a->funcs[g].in_table = true;
-            groups_unite(a, jump->func, g);
-        } else if (!own(a, jump->func, g)) {
+        if (code->funcs[part].start == to && !code->by_func[part].called) {
+            ARRAY_PUSH(ret_words, jump->to + i * word);
+            g->by_func[part].in_table = true;
+            groups_unite(g, jump->func, part);
+        } else if (!own(g, jump->func, part)) {
             return;
         }
     }
 }
 
-static int compare_address(const void *x, const void *y) {
-    vaddr_t a = *(const vaddr_t *)x, b = *(const vaddr_t *)y;
-    return (a > b) - (a < b);
-}
-
-void tables_decode(struct analysis *a) {
-    offset_tables(a);
-    for (size_t i = 0; i < a->switches.count; i++)
-        from_switch(a, &a->switches.at[i]);
-    for (size_t i = 0; i < a->transfers.count; i++) {
-        const struct transfer *t = &a->transfers.at[i];
+void tables_decode(struct groups *g, address_list *ret_words) {
+    const struct code *code = g->code;
+    offset_tables(g);
+    address_list starts = {0};
+    if (code->switches.count)
+        starts = data_starts_find(code);
+    for (size_t i = 0; i < code->switches.count; i++)
+        from_switch(g, &code->switches.at[i], &starts);
+    ARRAY_FREE(&starts);
+    for (size_t i = 0; i < code->transfers.count; i++) {
+        const struct transfer *t = &code->transfers.at[i];
         bool table = t->kind == INSN_JUMP_INDIRECT && t->dispatch == DISPATCH_ADDRESSES;
-        if (table && table_use(a, t->func, t->to) == TABLE_SWITCH)
-            claim_parts(a, t);
+        if (table && table_use(g, t->func, t->to) == TABLE_SWITCH)
+            claim_parts(g, t, ret_words);
     }
-    if (a->switch_words.count)
-        qsort(a->switch_words.at, a->switch_words.count, sizeof(vaddr_t), compare_address);
+    list_sort(ret_words);
 }

@@ -8,13 +8,13 @@
  * Where a pun leads to is certain only at a load address; a position-independent module can be
  * loaded anywhere, so that here only the addresses of other ones are looked at.
  */
-#include "plan/analysis.h"
+#include "plan/window/placing.h"
 
 static const vaddr_t LOWEST_TARGET = 1 << 20;        /* the kernel's lowest addresses are taken */
 static const vaddr_t BREAK_ROOM = UINT64_C(1) << 30; /* behind a program, for its heap */
 
-static bool may_lead_somewhere(const struct analysis *a, const struct pun *pun) {
-    const struct module *m = a->module;
+static bool may_lead_somewhere(const struct placing *p, const struct pun *pun) {
+    const struct module *m = p->code->module;
     vaddr_t end = pun->low + pun->span, heap_end = m->high + BREAK_ROOM;
     if (end > (vaddr_t)INT64_MAX || end < LOWEST_TARGET)
         return false;
@@ -23,50 +23,48 @@ static bool may_lead_somewhere(const struct analysis *a, const struct pun *pun) 
 }
 
 /* Bytes that are patched themselves are not what they will be. */
-static bool is_final(const struct text *text, vaddr_t at, vaddr_t end) {
+static bool is_final(const struct placing *p, const struct text *text, vaddr_t at, vaddr_t end) {
     for (; at < end; at++) {
-        if (*text_fact(text, at) & FACT_OWNED)
+        if (is_taken(p, text, at))
             return false;
     }
     return true;
 }
 
-static bool fits_pun(const struct analysis *a, const struct text *text, const struct window *w) {
-    if (!text_arch(a, text, w->start)->pun || !w->room ||
+static bool fits_pun(const struct placing *p, const struct window *w) {
+    const struct text *text = window_text(p, w);
+    if (!code_arch(p->code, text, w->start)->pun || !w->room ||
         !text_holds(text, w->start + PUN_MAX_BYTES - 1) ||
-        sled_touches(a, w->start + w->room, w->start + PUN_MAX_BYTES))
+        sled_touches(p->code->sleds, w->start + w->room, w->start + PUN_MAX_BYTES))
         return false;
     for (int form = 0; form < PUN_FORMS; form++) {
         struct pun pun;
-        if (!text_arch(a, text, w->start)
+        if (!code_arch(p->code, text, w->start)
                  ->pun(text_bytes(text, w->start), w->start, w->room, (uint8_t)form, &pun))
             continue;
-        if (a->module->position_independent || may_lead_somewhere(a, &pun) ||
-            !is_final(text, w->start + w->room, w->start + pun.size))
+        if (p->code->module->position_independent || may_lead_somewhere(p, &pun) ||
+            !is_final(p, text, w->start + w->room, w->start + pun.size))
             return true;
     }
     return false;
 }
 
-bool window_fits(const struct analysis *a, const struct text *text, struct window *w,
-                 enum tier tier) {
+bool window_fits(const struct placing *p, struct window *w, enum tier tier) {
+    const struct arch *arch = window_arch(p, w);
     bool any = w->end > w->start, fits = false;
     switch (tier) {
     case TIER_JUMP:
-        fits = w->room >= window_jump_bytes(a, w);
+        fits = w->room >= window_jump_bytes(p, w);
         break;
     case TIER_HOP:
-        w->hole = hole_may_serve(a, text_arch(a, text, w->start)) && any &&
-                          w->room >= text_arch(a, text, w->start)->hop_bytes
-                      ? hole_near(a, text, w)
-                      : 0;
+        w->hole =
+            hole_may_serve(p, arch) && any && w->room >= arch->hop_bytes ? hole_near(p, w) : 0;
         fits = w->hole != 0;
         break;
     case TIER_PUN:
-        if (w->room >= text_arch(a, text, w->start)->jump_bytes)
-            w->room =
-                text_arch(a, text, w->start)->jump_bytes - 1; /* it borrows, even if it need not */
-        fits = any && fits_pun(a, text, w);
+        if (w->room >= arch->jump_bytes)
+            w->room = arch->jump_bytes - 1; /* it borrows, even if it need not */
+        fits = any && fits_pun(p, w);
         break;
     default:
         break;

@@ -11,10 +11,10 @@
  * jump. So traps are planned where no other tier serves, and only offered: those functions get them
  * that the user has named (plan_permit_traps()), others stay refused.
  */
-#include "plan/internal.h"
+#include "plan/window/placing.h"
 
-static bool can_move(const struct analysis *a, const struct text *text, vaddr_t addr) {
-    switch (text_kind(text, addr)) {
+static bool can_move(const struct placing *p, const struct text *text, vaddr_t addr) {
+    switch (insn_kind(p->code, text, addr)) {
     case INSN_BAD:
     case INSN_CALL_INDIRECT:
     case INSN_SYSCALL:
@@ -24,109 +24,69 @@ static bool can_move(const struct analysis *a, const struct text *text, vaddr_t 
     case INSN_EXCLUSIVE:
         return false;
     default:
-        return text_arch(a, text, addr)->trap_bytes <= text_size(text, addr);
+        return code_arch(p->code, text, addr)->trap_bytes <= insn_size(p->code, text, addr);
     }
 }
 
 /* Makes W, by its start, the window of a trap; false if there can be none. */
-static bool trap_window(const struct analysis *a, struct window *w) {
-    const struct func *f = &a->funcs[w->func];
-    if (w->start < f->start || w->start >= f->end || !text_size(f->text, w->start) ||
-        !can_move(a, f->text, w->start))
+static bool trap_window(const struct placing *p, struct window *w) {
+    const struct func *f = &p->code->funcs[w->func];
+    if (w->start < f->start || w->start >= f->end || !insn_size(p->code, f->text, w->start) ||
+        !can_move(p, f->text, w->start))
         return false;
-    w->end = w->start + text_size(f->text, w->start);
+    w->end = w->start + insn_size(p->code, f->text, w->start);
     for (vaddr_t at = w->start; at < w->end; at++) {
-        if (*text_fact(f->text, at) & FACT_OWNED)
+        if (is_taken(p, f->text, at))
             return false;
     }
-    w->room = text_arch(a, f->text, w->start)->trap_bytes;
+    w->room = code_arch(p->code, f->text, w->start)->trap_bytes;
     w->tier = TIER_TRAP;
     return true;
 }
 
-static void offer_entry(struct analysis *a, uint32_t i) {
-    struct func *f = &a->funcs[i];
-    struct window w = {.start = f->body, .func = i, .entry = true};
-    w.variant = window_entry_variant(a, f);
-    f->trap = trap_window(a, &w);
-    if (f->trap)
-        window_take(a, &w);
+static void offer_entry(struct placing *p, uint32_t i) {
+    struct window w = {.start = p->code->funcs[i].body, .func = i, .entry = true};
+    w.variant = window_entry_variant(p, i);
+    p->ws->by_func[i].trap = trap_window(p, &w);
+    if (p->ws->by_func[i].trap)
+        window_take(p, &w);
 }
 
-static void offer_exit(struct analysis *a, const struct exit_site *x) {
+static void offer_exit(struct placing *p, const struct exit_site *x) {
     struct window w = {.start = x->addr, .func = x->func};
-    if (text_can_part(a, a->funcs[x->func].text, x->addr) && trap_window(a, &w))
-        window_take(a, &w);
+    if (insn_can_part(p->code, p->code->funcs[x->func].text, x->addr) && trap_window(p, &w))
+        window_take(p, &w);
 }
 
 /* COUNT of the windows are sorted. */
-static void offer_control(struct analysis *a, const struct control_site *site, size_t count) {
+static void offer_control(struct placing *p, const struct control_site *site, size_t count) {
     struct window w = {
         .start = site->addr, .func = site->func, .control = true, .variant = CONTROL_VARIANT};
-    struct window *there = window_at(a, count, site->addr);
-    if (!there && trap_window(a, &w)) {
-        window_take(a, &w);
+    struct window *there = window_at(p, count, site->addr);
+    if (!there && trap_window(p, &w)) {
+        window_take(p, &w);
     } else if (there && there->tier == TIER_TRAP && !there->entry) {
         there->control = true;
         there->variant = w.variant;
     }
 }
 
-void traps_offer(struct analysis *a, const bool *wanted, const bool *wanted_group) {
-    for (uint32_t i = 0; i < a->func_count; i++) {
-        if (wanted[i] && !a->funcs[i].tier)
-            offer_entry(a, i);
+void traps_offer(struct placing *p) {
+    for (uint32_t i = 0; i < p->code->func_count; i++) {
+        if (p->wanted[i] && !p->ws->by_func[i].tier)
+            offer_entry(p, i);
     }
-    for (size_t i = 0; i < a->exits.count; i++) {
-        const struct exit_site *x = &a->exits.at[i];
-        if (wanted_group[group_of(a, x->func)] && x->tier == TIER_NONE && !x->trap)
-            offer_exit(a, x);
+    for (size_t i = 0; i < p->exits->count; i++) {
+        const struct exit_site *x = &p->exits->at[i];
+        if (p->wanted_group[group_of(p->groups, x->func)] && p->ws->by_exit[i].tier == TIER_NONE &&
+            !p->ws->by_exit[i].trap)
+            offer_exit(p, x);
     }
-    windows_sort(a);
-    size_t count = a->windows.count;
-    for (size_t i = 0; i < a->controls.count; i++) {
-        if (wanted_group[group_of(a, a->controls.at[i].func)])
-            offer_control(a, &a->controls.at[i], count);
+    windows_sort(p->ws);
+    size_t count = p->ws->count;
+    for (size_t i = 0; i < p->controls->count; i++) {
+        if (p->wanted_group[group_of(p->groups, p->controls->at[i].func)])
+            offer_control(p, &p->controls->at[i], count);
     }
-    windows_sort(a);
-}
-
-/* ---- permission ---- */
-
-static bool is_set(const uint8_t *bitmap, size_t i) { return bitmap[i / 8] >> (i % 8) & 1; }
-
-void plan_permit_traps(struct plan *plan, const uint8_t *named) {
-    size_t n = plan->functions.count;
-    plan->named = mem_resize(plan->named, n + 1, sizeof *plan->named);
-    plan->named_group = mem_resize(plan->named_group, plan->group_count + 1, sizeof(bool));
-    for (size_t i = 0; i < plan->group_count; i++)
-        plan->named_group[i] = false;
-    for (size_t i = 0; i < n; i++) {
-        struct plan_function *f = &plan->functions.at[i];
-        plan->named[i] = is_set(named, i);
-        plan->named_group[plan->groups.at[i]] |= plan->named[i];
-        if (plan->named[i] && f->trap && f->entry == TIER_NONE) {
-            f->entry = TIER_TRAP;
-            f->refused = REFUSED_NOT;
-        }
-    }
-    for (size_t i = 0; i < plan->exits.count; i++) {
-        struct function_exit *x = &plan->exits.at[i];
-        if (x->trap && plan->named_group[plan->groups.at[x->function]])
-            x->tier = TIER_TRAP;
-    }
-    catalog_count_exits(plan);
-}
-
-bool trap_permits_entry(const struct plan *plan, uint32_t function) {
-    return plan->named && function < plan->functions.count && plan->named[function];
-}
-
-bool trap_permits(const struct plan *plan, uint32_t function) {
-    return plan->named && function < plan->functions.count &&
-           plan->named_group[plan->groups.at[function]];
-}
-
-bool trap_permits_site(const struct plan *plan, const struct site *site) {
-    return site->tier != TIER_TRAP || trap_permits(plan, site->function);
+    windows_sort(p->ws);
 }

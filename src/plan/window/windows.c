@@ -27,32 +27,28 @@
  * most: FACT_OWNED.
  */
 #include "elf/sort.h"
-#include "plan/analysis.h"
+#include "plan/patch.h"
+#include "plan/window/flags.h"
+#include "plan/window/placing.h"
 
 enum { NEAR_EXIT_BYTES = 8, NEAR_EXIT_STEPS = 4 };
 
-static bool ends_flow(uint8_t kind) {
-    return kind == INSN_RETURN || kind == INSN_JUMP || kind == INSN_JUMP_INDIRECT ||
-           kind == INSN_TRAP;
-}
-
 /* May anything arrive inside the instruction at ADDR, or has another window taken it? */
-static enum refusal entered_or_owned(const struct func *f, vaddr_t addr, bool first) {
-    const uint8_t *fact = text_fact(f->text, addr);
-    uint8_t inside = 0, owned = 0;
-    for (uint8_t i = 0; i < text_size(f->text, addr); i++) {
-        owned |= fact[i];
-        inside |= i || !first ? fact[i] : 0;
+static enum refusal entered_or_taken(const struct placing *p, const struct func *f, vaddr_t addr,
+                                     bool first) {
+    bool inside = false, taken = false;
+    for (uint8_t i = 0; i < insn_size(p->code, f->text, addr); i++) {
+        taken |= is_taken(p, f->text, addr + i);
+        inside |= (i || !first) && is_arrived_at(p, f->text, addr + i);
     }
-    if (inside & (FACT_TARGET | FACT_RETURN_POINT))
-        return REFUSED_TARGET;
-    return owned & FACT_OWNED ? REFUSED_OVERLAP : REFUSED_NOT;
+    return inside ? REFUSED_TARGET : taken ? REFUSED_OVERLAP : REFUSED_NOT;
 }
 
-enum refusal window_blocker(const struct func *f, vaddr_t addr, bool first) {
-    if (addr < f->start || addr >= f->end || !f->text->code[addr - f->text->start])
+enum refusal window_blocker(const struct placing *p, const struct func *f, vaddr_t addr,
+                            bool first) {
+    if (addr < f->start || addr >= f->end || !insn_begins(p->code, f->text, addr))
         return REFUSED_SHORT;
-    switch (text_kind(f->text, addr)) {
+    switch (insn_kind(p->code, f->text, addr)) {
     case INSN_BAD:
         return REFUSED_UNDECODABLE;
     case INSN_CALL:
@@ -66,18 +62,19 @@ enum refusal window_blocker(const struct func *f, vaddr_t addr, bool first) {
     case INSN_EXCLUSIVE:
         return REFUSED_UNRELOCATABLE;
     default:
-        return entered_or_owned(f, addr, first);
+        return entered_or_taken(p, f, addr, first);
     }
 }
 
 /* How far padding goes from AT, up to LIMIT. */
-static vaddr_t padding_end(const struct text *text, vaddr_t at, vaddr_t limit) {
+static vaddr_t padding_end(const struct placing *p, const struct text *text, vaddr_t at,
+                           vaddr_t limit) {
     while (at < limit && text_holds(text, at)) {
-        uint8_t kind = text_kind(text, at), size = text_size(text, at);
+        uint8_t kind = insn_kind(p->code, text, at), size = insn_size(p->code, text, at);
         if (kind != INSN_NOP && kind != INSN_BREAK)
             break;
         for (uint8_t i = 0; i < size; i++) {
-            if (*text_fact(text, at + i) & (FACT_TARGET | FACT_RETURN_POINT | FACT_OWNED))
+            if (is_arrived_at(p, text, at + i) || is_taken(p, text, at + i))
                 return at + i < limit ? at + i : limit;
         }
         at += size;
@@ -85,389 +82,395 @@ static vaddr_t padding_end(const struct text *text, vaddr_t at, vaddr_t limit) {
     return at < limit ? at : limit;
 }
 
-static void own(const struct text *text, vaddr_t start, vaddr_t end) {
+static void take(const struct placing *p, const struct text *text, vaddr_t start, vaddr_t end) {
     for (vaddr_t at = start; at < end; at++)
-        *text_fact(text, at) |= FACT_OWNED;
+        bitmap_set(p->taken, text_place(text, at));
+}
+
+static struct exit_window *served(const struct placing *p, const struct exit_site *x) {
+    return &p->ws->by_exit[x - p->exits->at];
 }
 
 /* May the exit whose sled is at ADDR be told by a window that ends there? */
-static bool ends_beside(const struct analysis *a, const struct func *f, vaddr_t addr) {
-    if (addr >= f->end || !a->exits.count || !sled_at(a, addr, SLED_EXIT) ||
-        *text_fact(f->text, addr) & (FACT_TARGET | FACT_RETURN_POINT))
+static bool ends_beside(const struct placing *p, const struct func *f, vaddr_t addr) {
+    if (addr >= f->end || !p->exits->count || !sled_at(p->code->sleds, addr, SLED_EXIT) ||
+        is_arrived_at(p, f->text, addr))
         return false;
-    const struct exit_site *x = exit_at(a, addr);
-    return x && x->tier == TIER_NONE;
+    const struct exit_site *x = exit_at(p->exits, addr);
+    return x && served(p, x)->tier == TIER_NONE;
 }
 
-/* Of W's code. */
-static const struct arch *arch_of(const struct analysis *a, const struct window *w) {
-    return text_arch(a, a->funcs[w->func].text, w->start);
+const struct arch *window_arch(const struct placing *p, const struct window *w) {
+    return code_arch(p->code, p->code->funcs[w->func].text, w->start);
 }
 
-uint8_t window_jump_bytes(const struct analysis *a, const struct window *w) {
+uint8_t window_jump_bytes(const struct placing *p, const struct window *w) {
     uint8_t scratch[PATCH_MAX_BYTES];
-    const struct arch *arch = arch_of(a, w);
+    const struct arch *arch = window_arch(p, w);
     return w->far ? arch->far_jump(scratch, w->start, 0) : arch->jump_bytes;
 }
 
 /* How many bytes at its start a patch changes. */
-static uint8_t written(const struct analysis *a, const struct window *w) {
+static uint8_t written(const struct placing *p, const struct window *w) {
     if (w->tier == TIER_PUN)
         return w->room;
     if (w->tier == TIER_TRAP)
-        return arch_of(a, w)->trap_bytes;
-    return w->hole ? arch_of(a, w)->hop_bytes : window_jump_bytes(a, w);
+        return window_arch(p, w)->trap_bytes;
+    return w->hole ? window_arch(p, w)->hop_bytes : window_jump_bytes(p, w);
 }
 
-static void serve_exit(const struct analysis *a, vaddr_t addr, uint8_t tier) {
-    struct exit_site *x = exit_at(a, addr);
+static void serve_exit(const struct placing *p, vaddr_t addr, uint8_t tier) {
+    const struct exit_site *x = exit_at(p->exits, addr);
+    struct exit_window *e = served(p, x);
     if (x->pops < 0)
         return;
-    x->trap = tier == TIER_TRAP;
-    if (x->trap)
+    e->trap = tier == TIER_TRAP;
+    if (e->trap)
         return;
-    x->tier = tier;
-    x->refused = REFUSED_NOT;
+    e->tier = tier;
+    e->refused = REFUSED_NOT;
 }
 
-static void serve_exits(struct analysis *a, const struct window *w) {
-    const struct text *text = a->funcs[w->func].text;
-    for (vaddr_t at = w->start; at < w->end; at += text_size(text, at)) {
-        if (*text_fact(text, at) & FACT_EXIT && text_can_part(a, text, at))
-            serve_exit(a, at, w->tier);
+static void serve_exits(struct placing *p, const struct window *w) {
+    const struct text *text = p->code->funcs[w->func].text;
+    for (vaddr_t at = w->start; at < w->end; at += insn_size(p->code, text, at)) {
+        if (exit_is_at(p->exits, text, at) && insn_can_part(p->code, text, at))
+            serve_exit(p, at, w->tier);
     }
     if (w->beside)
-        serve_exit(a, w->end, w->tier);
+        serve_exit(p, w->end, w->tier);
 }
 
-void window_take(struct analysis *a, const struct window *w) {
-    const struct func *f = &a->funcs[w->func];
-    const uint8_t hole = hole_bytes(a, arch_of(a, w));
-    vaddr_t end = w->start + written(a, w);
-    own(f->text, w->start, end < w->end ? w->end : end);
+void window_take(struct placing *p, const struct window *w) {
+    const struct func *f = &p->code->funcs[w->func];
+    const uint8_t hole = hole_bytes(p, window_arch(p, w));
+    vaddr_t end = w->start + written(p, w);
+    take(p, f->text, w->start, end < w->end ? w->end : end);
     if (w->hole) {
-        own(f->text, w->hole, w->hole + hole);
-        *text_fact(f->text, w->hole) &= (uint8_t)~FACT_SPARE;
+        take(p, f->text, w->hole, w->hole + hole);
+        bitmap_clear(p->spare, text_place(f->text, w->hole));
     }
-    serve_exits(a, w);
-    vaddr_t spare = w->start + window_jump_bytes(a, w);
+    serve_exits(p, w);
+    vaddr_t spare = w->start + window_jump_bytes(p, w);
     for (vaddr_t at = spare; w->tier == TIER_JUMP && at + hole <= w->end; at += hole)
-        *text_fact(f->text, at) |= FACT_SPARE;
-    ARRAY_PUSH(&a->windows, *w);
+        bitmap_set(p->spare, text_place(f->text, at));
+    ARRAY_PUSH(p->ws, *w);
 }
 
 /* What is free from the window's start on, up to what a jump takes. */
-static void find_room(const struct analysis *a, const struct text *text, struct window *w) {
-    vaddr_t need = w->start + window_jump_bytes(a, w), end = w->end;
-    if (end > w->start && ends_flow(text_kind(text, text_previous(text, end))))
-        end = padding_end(text, end, need);
+static void find_room(const struct placing *p, const struct text *text, struct window *w) {
+    vaddr_t need = w->start + window_jump_bytes(p, w), end = w->end;
+    if (end > w->start && insn_ends_flow(insn_kind(p->code, text, insn_before(p->code, text, end))))
+        end = padding_end(p, text, end, need);
     w->room = (uint8_t)((end < need ? end : need) - w->start);
 }
 
-struct choice { /* whom windows are sought for, and which */
+struct choice { /* which windows are sought */
     enum tier tier;
     bool first; /* nothing else has been tried: what stands in the way is why a site is refused */
     bool far;   /* with room for far jumps */
     bool make;  /* holes */
     bool call;  /* a call may be moved, as the last instruction */
     bool sled;  /* heads of sleds may be taken */
-    const bool *wanted;       /* by func */
-    const bool *wanted_group; /* by the root of the group */
 };
 
 /* ---- entries ---- */
 
 /* Where W ends with the exit that stands too close behind it for a window of its own, if one does.
  */
-static vaddr_t with_near_exit(const struct analysis *a, const struct func *f,
+static vaddr_t with_near_exit(const struct placing *p, const struct func *f,
                               const struct window *w) {
     const vaddr_t end = w->end;
-    const uint8_t jump = window_jump_bytes(a, w);
+    const uint8_t jump = window_jump_bytes(p, w);
     vaddr_t at = end;
-    if (arch_of(a, w)->insn_bytes >= jump) /* any instruction has room of its own */
+    if (window_arch(p, w)->insn_bytes >= jump) /* any instruction has room of its own */
         return end;
     for (int i = 0; i < NEAR_EXIT_STEPS && at < end + NEAR_EXIT_BYTES; i++) {
-        if (ends_beside(a, f, at))
+        if (ends_beside(p, f, at))
             return at - end < jump ? at : end;
-        if (window_blocker(f, at, false))
+        if (window_blocker(p, f, at, false))
             return end;
-        uint8_t kind = text_kind(f->text, at);
-        vaddr_t next = at + text_size(f->text, at);
-        if (*text_fact(f->text, at) & FACT_EXIT) {
-            bool last = ends_flow(kind) || exit_at(a, at)->falls;
+        uint8_t kind = insn_kind(p->code, f->text, at);
+        vaddr_t next = at + insn_size(p->code, f->text, at);
+        if (exit_is_at(p->exits, f->text, at)) {
+            bool last = insn_ends_flow(kind) || exit_at(p->exits, at)->falls;
             return last && at - end < jump ? next : end;
         }
-        if (ends_flow(kind))
+        if (insn_ends_flow(kind))
             return end;
         at = next;
     }
     return end;
 }
 
-static bool is_movable_call(const struct analysis *a, const struct func *f, vaddr_t addr) {
+static bool is_movable_call(const struct placing *p, const struct func *f, vaddr_t addr) {
     struct insn in;
     const uint8_t *bytes = text_bytes(f->text, addr);
-    const struct arch *arch = text_arch(a, f->text, addr);
-    arch->decode(bytes, text_size(f->text, addr), addr, &in, NULL);
+    const struct arch *arch = code_arch(p->code, f->text, addr);
+    arch->decode(bytes, insn_size(p->code, f->text, addr), addr, &in, NULL);
     return arch->can_call(&in, bytes);
 }
 
 /* The window that begins at its start: its end, and why it goes no further if that is too short.
  * CALL: it may end with a call. */
-static enum refusal reach_forward(const struct analysis *a, const struct func *f, struct window *w,
+static enum refusal reach_forward(const struct placing *p, const struct func *f, struct window *w,
                                   bool call) {
-    vaddr_t need = w->start + window_jump_bytes(a, w);
-    bool open = group_root(a, w->func)->open_flow, ended = false;
-    for (w->end = w->start; w->end < need && !ended; w->end += text_size(f->text, w->end)) {
+    vaddr_t need = w->start + window_jump_bytes(p, w);
+    bool open = has_open_flow(p, w->func), ended = false;
+    for (w->end = w->start; w->end < need && !ended;
+         w->end += insn_size(p->code, f->text, w->end)) {
         bool first = w->end == w->start;
-        enum refusal why = window_blocker(f, w->end, first);
-        if (call && why == REFUSED_CALL && is_movable_call(a, f, w->end) &&
-            !entered_or_owned(f, w->end, first) && (first || !open)) {
-            w->end += text_size(f->text, w->end);
+        enum refusal why = window_blocker(p, f, w->end, first);
+        if (call && why == REFUSED_CALL && is_movable_call(p, f, w->end) &&
+            !entered_or_taken(p, f, w->end, first) && (first || !open)) {
+            w->end += insn_size(p->code, f->text, w->end);
             return why;
         }
         if (why)
             return why;
         if (open && w->end > w->start)
             return REFUSED_OPEN_FLOW;
-        ended = ends_flow(text_kind(f->text, w->end));
+        ended = insn_ends_flow(insn_kind(p->code, f->text, w->end));
     }
     if (!ended && !open)
-        w->end = with_near_exit(a, f, w);
+        w->end = with_near_exit(p, f, w);
     return REFUSED_SHORT;
 }
 
 /* Fits W for C's tier. */
-static bool fit(struct analysis *a, const struct text *text, struct window *w,
-                const struct choice *c) {
+static bool fit(struct placing *p, struct window *w, const struct choice *c) {
     struct window maker;
-    if (c->make && hole_make(a, text, w, &maker))
-        window_take(a, &maker);
-    return window_fits(a, text, w, c->tier);
+    if (c->make && hole_make(p, w, &maker))
+        window_take(p, &maker);
+    return window_fits(p, w, c->tier);
 }
 
 /* Takes the head of the sled at ADDR, which W is to become. */
-static bool try_sled(struct analysis *a, struct window *w, vaddr_t addr, const struct choice *c) {
-    const struct text *text = a->funcs[w->func].text;
+static bool try_sled(struct placing *p, struct window *w, vaddr_t addr, const struct choice *c) {
+    const struct text *text = window_text(p, w);
     w->start = addr;
-    w->end = addr + text_size(text, addr);
-    w->room = arch_of(a, w)->hop_bytes;
+    w->end = addr + insn_size(p->code, text, addr);
+    w->room = window_arch(p, w)->hop_bytes;
     w->in_sled = true;
     w->beside = w->far = false;
-    if (!c->sled || !fit(a, text, w, c))
+    if (!c->sled || !fit(p, w, c))
         return false;
-    window_take(a, w);
+    window_take(p, w);
     return true;
 }
 
 /* Takes W for C's tier, or says why not. */
-static enum refusal try_forward(struct analysis *a, struct window *w, const struct choice *c) {
-    const struct func *f = &a->funcs[w->func];
-    enum refusal why = reach_forward(a, f, w, c->call);
-    bool open = group_root(a, w->func)->open_flow;
-    w->beside = !open && w->end > w->start && ends_beside(a, f, w->end);
-    find_room(a, f->text, w);
-    if (!fit(a, f->text, w, c))
+static enum refusal try_forward(struct placing *p, struct window *w, const struct choice *c) {
+    const struct func *f = &p->code->funcs[w->func];
+    enum refusal why = reach_forward(p, f, w, c->call);
+    bool open = has_open_flow(p, w->func);
+    w->beside = !open && w->end > w->start && ends_beside(p, f, w->end);
+    find_room(p, f->text, w);
+    if (!fit(p, w, c))
         return why;
-    window_take(a, w);
+    window_take(p, w);
     return REFUSED_NOT;
 }
 
-uint8_t window_entry_variant(const struct analysis *a, const struct func *f) {
-    return (f->loop_head ? STUB_SKIP_RED_ZONE : 0) |
-           (flags_live_at(a, f->body) ? STUB_SAVE_FLAGS : 0);
+uint8_t window_entry_variant(const struct placing *p, uint32_t func) {
+    return (p->exits->by_func[func].loop_head ? STUB_SKIP_RED_ZONE : 0) |
+           (flags_live_at(p->code, p->code->funcs[func].body) ? STUB_SAVE_FLAGS : 0);
 }
 
-static void choose_entry(struct analysis *a, uint32_t i, const struct choice *c, uint8_t *refused) {
-    struct func *f = &a->funcs[i];
+static void choose_entry(struct placing *p, uint32_t i, const struct choice *c) {
+    const struct func *f = &p->code->funcs[i];
+    struct func_window *ret = &p->ws->by_func[i];
     struct window w = {.start = f->body, .func = i, .entry = true, .far = c->far};
-    w.variant = window_entry_variant(a, f);
-    enum refusal why = try_forward(a, &w, c);
-    const struct sled_place *sled = why ? sled_before(a, f->body) : NULL;
-    if (sled && try_sled(a, &w, sled->start, c))
+    w.variant = window_entry_variant(p, i);
+    enum refusal why = try_forward(p, &w, c);
+    const struct sled_place *sled = why ? sled_before(p->code->sleds, f->body) : NULL;
+    if (sled && try_sled(p, &w, sled->start, c))
         why = REFUSED_NOT;
     if (!why)
-        f->tier = (uint8_t)c->tier;
+        ret->tier = (uint8_t)c->tier;
     if (!why || c->first)
-        *refused = (uint8_t)why;
+        ret->refused = (uint8_t)why;
 }
 
 /* ---- exits ---- */
 
 /* May the instruction before START join the window? Its address, 0 if not. */
-static vaddr_t before(const struct func *f, vaddr_t start) {
-    if (*text_fact(f->text, start) & (FACT_TARGET | FACT_RETURN_POINT))
+static vaddr_t before(const struct placing *p, const struct func *f, vaddr_t start) {
+    if (is_arrived_at(p, f->text, start))
         return 0;
-    vaddr_t p = text_previous(f->text, start);
-    if (!p || window_blocker(f, p, true) || ends_flow(text_kind(f->text, p)))
+    vaddr_t at = insn_before(p->code, f->text, start);
+    if (!at || window_blocker(p, f, at, true) || insn_ends_flow(insn_kind(p->code, f->text, at)))
         return 0;
-    return p;
+    return at;
 }
 
 /* Makes WINDOW, which holds an exit, as long as a patch. KIND: of its last instruction. */
-static void grow(const struct analysis *a, const struct func *f, struct window *w, uint8_t kind) {
-    const vaddr_t most = w->start + window_jump_bytes(a, w);
-    vaddr_t room = ends_flow(kind) ? padding_end(f->text, w->end, most) : w->end;
-    for (vaddr_t p; room < w->start + window_jump_bytes(a, w) && (p = before(f, w->start));)
-        w->start = p;
-    const vaddr_t need = w->start + window_jump_bytes(a, w);
-    while (w->end < need && !ends_flow(kind) && !window_blocker(f, w->end, false)) {
-        kind = text_kind(f->text, w->end);
-        w->end += text_size(f->text, w->end);
+static void grow(const struct placing *p, const struct func *f, struct window *w, uint8_t kind) {
+    const vaddr_t most = w->start + window_jump_bytes(p, w);
+    vaddr_t room = insn_ends_flow(kind) ? padding_end(p, f->text, w->end, most) : w->end;
+    for (vaddr_t more;
+         room < w->start + window_jump_bytes(p, w) && (more = before(p, f, w->start));)
+        w->start = more;
+    const vaddr_t need = w->start + window_jump_bytes(p, w);
+    while (w->end < need && !insn_ends_flow(kind) && !window_blocker(p, f, w->end, false)) {
+        kind = insn_kind(p->code, f->text, w->end);
+        w->end += insn_size(p->code, f->text, w->end);
     }
 }
 
 /* An exit whose return is a sled's. */
-static void choose_beside(struct analysis *a, struct exit_site *x, const struct choice *c) {
-    const struct func *f = &a->funcs[x->func];
-    bool open = group_root(a, x->func)->open_flow;
+static void choose_beside(struct placing *p, const struct exit_site *x, const struct choice *c) {
+    const struct func *f = &p->code->funcs[x->func];
+    bool open = has_open_flow(p, x->func);
     struct window w = {
         .start = x->addr, .end = x->addr, .func = x->func, .beside = true, .far = c->far};
-    for (vaddr_t p; w.end < w.start + window_jump_bytes(a, &w) && (p = before(f, w.start));)
-        w.start = p;
-    find_room(a, f->text, &w);
-    if (w.start < w.end && !open && fit(a, f->text, &w, c))
-        window_take(a, &w);
-    else if (!try_sled(a, &w, x->addr, c) && c->first)
-        x->refused = open ? REFUSED_OPEN_FLOW : REFUSED_SHORT;
+    for (vaddr_t more;
+         w.end < w.start + window_jump_bytes(p, &w) && (more = before(p, f, w.start));)
+        w.start = more;
+    find_room(p, f->text, &w);
+    if (w.start < w.end && !open && fit(p, &w, c))
+        window_take(p, &w);
+    else if (!try_sled(p, &w, x->addr, c) && c->first)
+        served(p, x)->refused = open ? REFUSED_OPEN_FLOW : REFUSED_SHORT;
+}
+
+/* Does the entry of function I wait for a window? */
+static bool waits(const struct placing *p, uint32_t i) {
+    return p->groups->by_func[i].entry && !p->ws->by_func[i].tier;
 }
 
 /* Whether W, with room for a far jump, takes the bytes of an entry that waits for an ordinary one.
  */
-static bool takes_entry(const struct analysis *a, const struct func *f, const struct window *w) {
-    return w->far && f->entry && !f->tier && w->start < f->body + arch_of(a, w)->jump_bytes;
+static bool takes_entry(const struct placing *p, const struct func *f, const struct window *w) {
+    return w->far && waits(p, w->func) && w->start < f->body + window_arch(p, w)->jump_bytes;
 }
 
-static void choose_exit(struct analysis *a, struct exit_site *x, const struct choice *c) {
-    if (sled_at(a, x->addr, SLED_EXIT)) {
-        choose_beside(a, x, c);
+static void choose_exit(struct placing *p, const struct exit_site *x, const struct choice *c) {
+    if (sled_at(p->code->sleds, x->addr, SLED_EXIT)) {
+        choose_beside(p, x, c);
         return;
     }
-    const struct func *f = &a->funcs[x->func];
+    const struct func *f = &p->code->funcs[x->func];
     struct window w = {.start = x->addr, .end = x->addr + x->size, .func = x->func, .far = c->far};
-    enum refusal why = text_can_part(a, f->text, x->addr) ? window_blocker(f, x->addr, true)
-                                                          : REFUSED_UNRELOCATABLE;
+    enum refusal why = insn_can_part(p->code, f->text, x->addr)
+                           ? window_blocker(p, f, x->addr, true)
+                           : REFUSED_UNRELOCATABLE;
     if (x->pops < 0)
         why = REFUSED_DEPTH;
-    bool open = group_root(a, x->func)->open_flow;
+    bool open = has_open_flow(p, x->func);
     if (!why && !open)
-        grow(a, f, &w, x->kind);
-    find_room(a, f->text, &w);
-    if (!why && !takes_entry(a, f, &w) && fit(a, f->text, &w, c))
-        window_take(a, &w);
+        grow(p, f, &w, x->kind);
+    find_room(p, f->text, &w);
+    if (!why && !takes_entry(p, f, &w) && fit(p, &w, c))
+        window_take(p, &w);
     else if (c->first)
-        x->refused = (uint8_t)(why ? why : open ? REFUSED_OPEN_FLOW : REFUSED_SHORT);
+        served(p, x)->refused = (uint8_t)(why ? why : open ? REFUSED_OPEN_FLOW : REFUSED_SHORT);
 }
 
 /* ---- controls ---- */
 
-static int compare_start(const void *key, const void *item) {
-    vaddr_t addr = *(const vaddr_t *)key, at = ((const struct window *)item)->start;
-    return (addr > at) - (addr < at);
-}
-
-struct window *window_at(const struct analysis *a, size_t count, vaddr_t addr) {
-    return count ? bsearch(&addr, a->windows.at, count, sizeof *a->windows.at, compare_start)
-                 : NULL;
+struct window *window_at(const struct placing *p, size_t count, vaddr_t addr) {
+    size_t i = SEARCH(k, count, p->ws->at[k].start < addr);
+    return i < count && p->ws->at[i].start == addr ? &p->ws->at[i] : NULL;
 }
 
 /* COUNT of the windows are sorted. */
-static void choose_control(struct analysis *a, const struct control_site *site, size_t count,
+static void choose_control(struct placing *p, const struct control_site *site, size_t count,
                            const struct choice *c) {
     struct window w = {.start = site->addr,
                        .func = site->func,
                        .control = true,
                        .variant = CONTROL_VARIANT,
                        .far = c->far};
-    struct window *there = window_at(a, count, site->addr);
+    struct window *there = window_at(p, count, site->addr);
     if (!there) {
-        try_forward(a, &w, c);
+        try_forward(p, &w, c);
     } else if (!there->entry) {
         there->control = true;
         there->variant = w.variant;
     }
 }
 
-void windows_sort(struct analysis *a) {
-    sort_by_address(a->windows.at, a->windows.count, sizeof *a->windows.at);
-}
+void windows_sort(struct windows *ws) { sort_by_address(ws->at, ws->count, sizeof *ws->at); }
 
-static void choose_all(struct analysis *a, const struct choice *c, uint8_t *refused) {
+static void choose_all(struct placing *p, const struct choice *c) {
     /* Downwards: a pun may borrow what was taken by another. */
-    for (size_t i = a->func_count; i-- > 0;) {
-        if (c->wanted[i] && !a->funcs[i].tier)
-            choose_entry(a, (uint32_t)i, c, &refused[i]);
+    for (size_t i = p->code->func_count; i-- > 0;) {
+        if (p->wanted[i] && !p->ws->by_func[i].tier)
+            choose_entry(p, (uint32_t)i, c);
     }
-    for (size_t i = a->exits.count; i-- > 0;) {
-        struct exit_site *x = &a->exits.at[i];
-        if (c->wanted_group[group_of(a, x->func)] && x->tier == TIER_NONE)
-            choose_exit(a, x, c);
+    for (size_t i = p->exits->count; i-- > 0;) {
+        const struct exit_site *x = &p->exits->at[i];
+        if (p->wanted_group[group_of(p->groups, x->func)] && served(p, x)->tier == TIER_NONE)
+            choose_exit(p, x, c);
     }
-    windows_sort(a);
-    size_t count = a->windows.count;
-    for (size_t i = 0; i < a->controls.count; i++) {
-        if (c->wanted_group[group_of(a, a->controls.at[i].func)])
-            choose_control(a, &a->controls.at[i], count, c);
+    windows_sort(p->ws);
+    size_t count = p->ws->count;
+    for (size_t i = 0; i < p->controls->count; i++) {
+        if (p->wanted_group[group_of(p->groups, p->controls->at[i].func)])
+            choose_control(p, &p->controls->at[i], count, c);
     }
-    windows_sort(a);
+    windows_sort(p->ws);
 }
 
-bool window_around(struct analysis *a, uint32_t func, vaddr_t addr) {
+bool window_around(struct placing *p, uint32_t func, vaddr_t addr) {
     static const struct choice choices[] = {
         {.tier = TIER_JUMP}, {.tier = TIER_HOP}, {.tier = TIER_HOP, .make = true}};
-    const struct func *f = &a->funcs[func];
-    struct window w = {.start = addr, .end = addr + text_size(f->text, addr), .func = func};
-    if (window_blocker(f, addr, true))
+    const struct func *f = &p->code->funcs[func];
+    struct window w = {
+        .start = addr, .end = addr + insn_size(p->code, f->text, addr), .func = func};
+    if (window_blocker(p, f, addr, true))
         return false;
-    if (!group_root(a, func)->open_flow)
-        grow(a, f, &w, text_kind(f->text, addr));
-    if (w.start == f->body && f->entry && !f->tier)
+    if (!has_open_flow(p, func))
+        grow(p, f, &w, insn_kind(p->code, f->text, addr));
+    if (w.start == f->body && waits(p, func))
         return false; /* its entry still waits for a window */
-    find_room(a, f->text, &w);
+    find_room(p, f->text, &w);
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
-        if (!fit(a, f->text, &w, &choices[i]))
+        if (!fit(p, &w, &choices[i]))
             continue;
-        window_take(a, &w);
+        window_take(p, &w);
         return true;
     }
     return false;
 }
 
 /* Entries that a compiler has left nops for. */
-static void choose_pads(struct analysis *a, const bool *wanted) {
-    for (uint32_t i = 0; i < a->func_count; i++) {
-        struct func *f = &a->funcs[i];
-        struct window w = {.start = f->body, .func = i, .entry = true};
-        if (!wanted[i] || !pad_window(a, &w))
+static void choose_pads(struct placing *p) {
+    for (uint32_t i = 0; i < p->code->func_count; i++) {
+        struct window w = {.start = p->code->funcs[i].body, .func = i, .entry = true};
+        if (!p->wanted[i] || !pad_window(p, &w))
             continue;
-        w.variant = window_entry_variant(a, f);
-        f->tier = TIER_PAD;
-        window_take(a, &w);
+        w.variant = window_entry_variant(p, i);
+        p->ws->by_func[i].tier = TIER_PAD;
+        window_take(p, &w);
     }
+}
+
+/* Tries C, unless another tier is wanted. *FIRST: no choice was tried yet. */
+static void try_round(struct placing *p, const struct choice *c, bool *first) {
+    struct choice now = *c;
+    if (p->only != TIER_NONE && p->only != c->tier)
+        return;
+    now.first = *first;
+    choose_all(p, &now);
+    *first = false;
 }
 
 /* Of large modules: windows with room for jumps that lead anywhere, or near holes with such room,
  * before all else; of what has none the ordinary ones, which may do. */
-static void choose_far(struct analysis *a, struct choice c, uint8_t *refused) {
+static void choose_far(struct placing *p) {
     static const struct choice rounds[] = {{.tier = TIER_JUMP, .far = true},
                                            {.tier = TIER_HOP},
                                            {.tier = TIER_HOP, .make = true},
                                            {.tier = TIER_JUMP, .far = true, .call = true}};
-    c.first = true;
-    for (size_t i = 0; a->large && i < sizeof rounds / sizeof *rounds; i++) {
-        if (a->only != TIER_NONE && a->only != rounds[i].tier)
-            continue;
-        c.tier = rounds[i].tier;
-        c.far = rounds[i].far;
-        c.make = rounds[i].make;
-        c.call = rounds[i].call;
-        choose_all(a, &c, refused);
-        c.first = false;
-    }
+    bool first = true;
+    for (size_t i = 0; p->ws->large && i < sizeof rounds / sizeof *rounds; i++)
+        try_round(p, &rounds[i], &first);
 }
 
 /* With the one tier that is wanted, the first choice of it is the first of all. */
-static void choose_rounds(struct analysis *a, struct choice c, uint8_t *refused) {
+static void choose_rounds(struct placing *p) {
     static const struct choice fixed[] = {{.tier = TIER_JUMP},
                                           {.tier = TIER_HOP},
                                           {.tier = TIER_HOP, .make = true},
@@ -478,42 +481,78 @@ static void choose_rounds(struct analysis *a, struct choice c, uint8_t *refused)
                                              {.tier = TIER_HOP, .make = true},
                                              {.tier = TIER_PUN},
                                              {.tier = TIER_JUMP, .call = true}};
-    _Static_assert(sizeof fixed == sizeof anywhere, "the same rounds");
-    choose_far(a, c, refused);
-    c.first = true;
     static const struct choice last = {.tier = TIER_HOP, .make = true, .sled = true};
-    enum { ROUNDS = sizeof fixed / sizeof *fixed };
-    for (size_t i = 0; i < ROUNDS + (a->sleds.count != 0); i++) {
-        const struct choice *round = i == ROUNDS                       ? &last
-                                     : a->module->position_independent ? &anywhere[i]
-                                                                       : &fixed[i];
-        if (a->only != TIER_NONE && a->only != round->tier)
-            continue;
-        c.tier = round->tier;
-        c.make = round->make;
-        c.call = round->call;
-        c.sled = round->sled;
-        if (a->only == TIER_NONE && c.tier == TIER_PUN)
-            returns_delegate(a, c.wanted_group);
-        choose_all(a, &c, refused);
-        c.first = false;
+    _Static_assert(sizeof fixed == sizeof anywhere, "the same rounds");
+    const struct choice *rounds = p->code->module->position_independent ? anywhere : fixed;
+    bool first = true;
+    choose_far(p);
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        if (p->only == TIER_NONE && rounds[i].tier == TIER_PUN)
+            returns_delegate(p);
+        try_round(p, &rounds[i], &first);
     }
+    if (p->code->sleds->count)
+        try_round(p, &last, &first);
 }
 
-void windows_choose(struct analysis *a, uint8_t *refused) {
-    AUTO_FREE bool *wanted = mem_alloc(a->func_count * sizeof *wanted + 1);
-    AUTO_FREE bool *wanted_group = mem_alloc(a->func_count * sizeof *wanted_group + 1);
-    for (uint32_t i = 0; i < a->func_count; i++) {
-        wanted[i] = a->funcs[i].entry && !refused[i];
-        wanted_group[group_of(a, i)] |= wanted[i];
+/* Trampolines take up to three times as much room as code. A program at a fixed address has most
+ * room behind all that is its own. */
+static bool is_large(const struct code *code) {
+    const struct module *m = code->module;
+    const struct arch *arch = code->arch, *other = arch->other;
+    uint64_t reach = other && other->reach < arch->reach ? other->reach : arch->reach;
+    uint64_t size = m->position_independent ? m->text_high - m->text_low : m->high - m->low;
+    return arch->far_jump && size > reach / 4;
+}
+
+static void choose(struct placing *p) {
+    const size_t count = p->code->func_count;
+    refusals_find(p);
+    for (uint32_t i = 0; i < count; i++) {
+        p->wanted[i] = p->groups->by_func[i].entry && !p->ws->by_func[i].refused;
+        p->wanted_group[group_of(p->groups, i)] |= p->wanted[i];
     }
-    if (a->only == TIER_NONE || a->only == TIER_PAD)
-        choose_pads(a, wanted);
-    choose_rounds(a, (struct choice){.wanted = wanted, .wanted_group = wanted_group}, refused);
-    for (uint32_t i = 0; i < a->func_count; i++) {
-        if (wanted[i] && !a->funcs[i].tier && !refused[i])
-            refused[i] = REFUSED_SHORT; /* no tier that is wanted has looked at it */
+    if (p->only == TIER_NONE || p->only == TIER_PAD)
+        choose_pads(p);
+    choose_rounds(p);
+    for (uint32_t i = 0; i < count; i++) {
+        struct func_window *f = &p->ws->by_func[i];
+        if (p->wanted[i] && !f->tier && !f->refused)
+            f->refused = REFUSED_SHORT; /* no tier that is wanted has looked at it */
     }
-    if (a->only == TIER_NONE || a->only == TIER_TRAP)
-        traps_offer(a, wanted, wanted_group);
+    if (p->only == TIER_NONE || p->only == TIER_TRAP)
+        traps_offer(p);
+}
+
+struct windows windows_choose(const struct exits *exits, const struct controls *controls,
+                              const struct arrivals *arrivals, enum tier only) {
+    const struct code *code = exits->code;
+    struct windows ret = {.code = code, .groups = exits->groups, .exits = exits};
+    ret.by_func = mem_alloc((code->func_count + 1) * sizeof *ret.by_func);
+    ret.by_exit = mem_alloc((exits->count + 1) * sizeof *ret.by_exit);
+    ret.large = is_large(code);
+    uint8_t *taken = place_bits_new(code->texts, code->kept);
+    uint8_t *spare = place_bits_new(code->texts, NULL);
+    AUTO_FREE bool *wanted = mem_alloc(code->func_count + 1);
+    AUTO_FREE bool *wanted_group = mem_alloc(code->func_count + 1);
+    choose(&(struct placing){.code = code,
+                             .groups = exits->groups,
+                             .exits = exits,
+                             .controls = controls,
+                             .arrivals = arrivals,
+                             .only = only,
+                             .ws = &ret,
+                             .taken = taken,
+                             .spare = spare,
+                             .wanted = wanted,
+                             .wanted_group = wanted_group});
+    place_bits_free(code->texts, taken);
+    place_bits_free(code->texts, spare);
+    return ret;
+}
+
+void windows_done(struct windows *windows) {
+    free(windows->at);
+    free(windows->by_func);
+    free(windows->by_exit);
 }

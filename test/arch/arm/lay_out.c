@@ -15,7 +15,7 @@
 #include "arch/arm/arm.h"
 #include "base/mem.h"
 #include "laid_out.h"
-#include "plan/internal.h"
+#include "plan/emit/planned.h"
 #include "wire/keys.h"
 
 enum { AGENT_BYTES = LANES_BYTES + 64, RING_BYTES = 4096, MUCH_DATA = 64 << 20 };

@@ -30,7 +30,7 @@
 #include "oracle.h"
 #include "oracle_a64.h"
 #include "oracle_arm.h"
-#include "plan/view.h"
+#include "plan/plan.h"
 
 /* Facts about one byte of text. */
 enum {

@@ -8,7 +8,7 @@
 #define SPOOR_TEST_UNIT_PLAN_CHECK_STATES_H
 
 #include "elf/module.h"
-#include "plan/view.h"
+#include "plan/plan.h"
 
 struct checked_states {
     const struct module *module;

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "plan/depth/depth.h"
+#include "plan/depth/follow.h"
 
 #define TESTS TEST(code_agrees_with_cfi)
 
@@ -23,88 +23,116 @@ struct tally {
     size_t agree, unknown, wrong_cfi, differ;
 };
 
-static struct module *open_analysis(struct analysis *a, const char *path) {
+struct followed { /* a module, and what the stages up to the walk have found */
+    struct module *module;
+    struct texts texts;
+    struct states states;
+    struct sleds sleds;
+    struct functions functions;
+    struct code code;
+    struct depths depths;
+    struct follower follower;
+};
+
+static bool open_followed(struct followed *f, const char *path) {
     struct err err;
-    struct module *m;
-    if (module_load(path, 0, &m, &err))
-        return NULL;
-    *a = (struct analysis){.module = m, .arch = arch_for_machine(m->machine)};
-    assert_int_equal(text_open(a, &err), 0);
-    functions_find(a);
-    text_decode(a);
-    targets_note(a);
-    targets_take(a);
-    transfers_resolve(a);
-    return m;
+    if (module_load(path, 0, &f->module, &err))
+        return false;
+    const struct arch *arch = arch_for_machine(f->module->machine);
+    assert_int_equal(texts_open(f->module, arch, &f->texts, &err), 0);
+    f->states = states_by_symbols(&f->texts);
+    f->sleds = sleds_find(&f->states);
+    f->functions = functions_find(&f->states, &f->sleds);
+    f->code = code_read(&f->functions);
+    f->follower = follower_new(&f->code, &f->depths);
+    return true;
+}
+
+static void close_followed(struct followed *f) {
+    follower_done(&f->follower);
+    depths_done(&f->depths);
+    code_done(&f->code);
+    functions_done(&f->functions);
+    sleds_done(&f->sleds);
+    states_done(&f->states);
+    texts_done(&f->texts);
+    module_free(f->module);
+}
+
+static bool is_referred_to(const struct module *m, vaddr_t addr) {
+    size_t i = SEARCH(k, m->ref_count, m->refs[k].target < addr);
+    for (; i < m->ref_count && m->refs[i].target == addr; i++)
+        if (m->refs[i].kind != CODE_REF_LANDING_PAD)
+            return true;
+    return false;
 }
 
 /* Parts of functions may look like functions where no symbol tells; nobody calls those. */
-static bool is_function(const struct func *f) {
-    uint8_t facts = *text_fact(f->text, f->start) | *text_fact(f->text, f->body);
+static bool is_function(const struct code *code, uint32_t i) {
+    const struct func *f = &code->funcs[i];
+    const struct func_code *known = &code->by_func[i];
     return f->range && f->entry_depth && !f->plt && !f->cold && !f->range->signal_frame &&
-           facts & (FACT_CALLED | FACT_TAKEN);
+           (known->called || known->body_called || is_referred_to(code->module, f->start) ||
+            is_referred_to(code->module, f->body));
 }
 
 /* Where the CFA hangs on another register, which points at the stack pointer or above. */
-static bool agrees(const struct analysis *a, const struct cfa_row *row, int32_t depth) {
+static bool agrees(const struct code *code, const struct cfa_row *row, int32_t depth) {
     if (!row || row->reg == CFA_EXPRESSION)
         return true;
-    return row->reg == a->arch->sp_register ? row->offset == depth : depth >= row->offset;
+    return row->reg == code->arch->sp_register ? row->offset == depth : depth >= row->offset;
 }
 
 /* A return with more than the return address on the stack: nobody unwinds from there, so nobody
  * found out (inline assembly; x25519_fe51_sqr of OpenSSL 3.0). */
-static bool is_wrong(const struct analysis *a, const struct transfer *t,
-                     const struct cfa_row *row) {
-    return t->kind == INSN_RETURN && row->reg == a->arch->sp_register &&
-           row->offset != a->arch->entry_cfa;
+static bool is_wrong(const struct code *code, const struct transfer *t, const struct cfa_row *row) {
+    return t->kind == INSN_RETURN && row->reg == code->arch->sp_register &&
+           row->offset != code->arch->entry_cfa;
 }
 
-static void compare(const struct analysis *a, const struct transfer *t, struct tally *tally) {
-    const struct func *f = &a->funcs[t->func];
-    const struct cfa_row *row = module_row_at(a->module, f->range, t->from);
-    int32_t depth = depth_at(a, f, t->from);
+static void compare(const struct depths *d, const struct transfer *t, struct tally *tally) {
+    const struct func *f = &d->code->funcs[t->func];
+    const struct cfa_row *row = module_row_at(d->code->module, f->range, t->from);
+    int32_t depth = func_code_depth(d, f, t->from);
     if (depth == DEPTH_UNKNOWN) {
         tally->unknown++;
-    } else if (agrees(a, row, depth)) {
+    } else if (agrees(d->code, row, depth)) {
         tally->agree++;
-    } else if (is_wrong(a, t, row)) {
+    } else if (is_wrong(d->code, t, row)) {
         tally->wrong_cfi++;
     } else {
         tally->differ++;
         print_error("%s: 0x%jx (%s): %d deep by its code, CFA = register %d + %d\n",
-                    a->module->name, t->from, f->name ? f->name : "no name", depth, row->reg,
+                    d->code->module->name, t->from, f->name ? f->name : "no name", depth, row->reg,
                     row->offset);
     }
 }
 
 static void check_file(const char *path, double least) {
-    struct analysis a;
+    struct followed f;
     struct tally tally = {0};
-    struct module *m = open_analysis(&a, path);
-    if (!m) {
+    if (!open_followed(&f, path)) {
         print_message("%s is not here\n", path);
         return;
     }
-    for (uint32_t i = 0; i < a.func_count; i++) {
-        if (is_function(&a.funcs[i]))
-            depth_follow(&a, i);
+    for (uint32_t i = 0; i < f.code.func_count; i++) {
+        if (is_function(&f.code, i))
+            depth_follow(&f.follower, i);
     }
-    for (size_t i = 0; i < a.transfers.count; i++) {
-        const struct func *f = &a.funcs[a.transfers.at[i].func];
-        if (f->range && f->row_count)
-            compare(&a, &a.transfers.at[i], &tally);
+    for (size_t i = 0; i < f.code.transfers.count; i++) {
+        const struct transfer *t = &f.code.transfers.at[i];
+        if (f.code.funcs[t->func].range && f.depths.by_func[t->func].row_count)
+            compare(&f.depths, t, &tally);
     }
     size_t all = tally.agree + tally.unknown + tally.wrong_cfi + tally.differ;
     double share = 100.0 * (double)tally.agree / (double)all;
     print_message("%s: of %zu returns and jumps %.3f %% agree, %zu are unknown, at %zu the "
                   "call-frame information is wrong\n",
-                  m->name, all, share, tally.unknown, tally.wrong_cfi);
+                  f.module->name, all, share, tally.unknown, tally.wrong_cfi);
     assert_int_equal(tally.differ, 0);
     assert_true(tally.wrong_cfi * 1000 <= all);
     assert_true(share >= least);
-    analysis_done(&a);
-    module_free(m);
+    close_followed(&f);
 }
 
 static const char *const *arguments;

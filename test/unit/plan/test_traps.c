@@ -9,7 +9,7 @@
 
 #include "arch/arch.h"
 #include "base/mem.h"
-#include "plan/view.h"
+#include "plan/plan.h"
 
 #define TESTS                                                                                      \
     TEST(no_traps_for_unnamed_functions)                                                           \

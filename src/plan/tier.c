@@ -1,8 +1,12 @@
 /*
- * What reasons not to patch are called, and mean. Needs nothing else of spoor: the generator of
- * manual pages is made of it, too.
+ * What tiers are called, and what reasons not to patch are called and mean. Needs nothing else of
+ * spoor: the generator of manual pages is made of it, too.
  */
-#include "plan/plan.h"
+#include "plan/tier.h"
+
+static const char *const tiers[TIER_COUNT] = {"none", "pad", "jump", "hop", "pun", "trap"};
+
+const char *tier_name(enum tier tier) { return tiers[tier]; }
 
 static const struct {
     const char *tag, *meaning;

@@ -1,11 +1,8 @@
 /*
- * Which state the machine is in at each place of code, and where data stands between: for machines
- * that have states (A32 and T32).
- *
- * Mapping symbols tell it where a file has them. Most files are stripped: there code is what is
- * reached from where functions are known to begin (symbols, the entry, words that lead to code,
- * unwind tables), each by its own state, by branches, calls, which keep the state or turn it, and
- * switches. What no instruction flows into is data: literals, tables, padding of unknown contents.
+ * Code is what is reached from where functions are known to begin (symbols, the entry, words that
+ * lead to code, unwind tables), each in its own state, by branches, calls, which keep the state or
+ * turn it, and switches. What no instruction flows into is data: literals, tables, padding of
+ * unknown contents.
  *
  *     bl  f             f begins a function; what stands behind the call is followed
  *     …                 when all else is, from low addresses to high: calls that do not
@@ -13,12 +10,14 @@
  *     bl  abort         then are known as such
  *     .word …
  *
- * A few calls are switches (inline_tables.c), whose tables are behind them.
+ * A few calls are switches (code/inline_tables.c), whose tables are behind them.
  */
 #include <string.h>
 
 #include "elf/sort.h"
-#include "plan/analysis.h"
+#include "plan/code/inline_tables.h"
+#include "plan/stripped/inference.h"
+#include "plan/stripped/stripped.h"
 
 struct place {
     vaddr_t addr;
@@ -39,7 +38,7 @@ struct late {
 enum { LEFT_BITS = 64 };
 
 struct search {
-    struct analysis *a;
+    struct inference *inf;
     place_list ready;         /* ways that are to be followed */
     struct late *late[LATES]; /* by text */
     address_list endless;     /* what never returns by its name; sorted */
@@ -54,28 +53,6 @@ struct line {                              /* instructions that run one after th
     struct trail trail;
 };
 
-/* ---- from mapping symbols ---- */
-
-static void fill(const struct text *t, vaddr_t start, vaddr_t end, uint8_t state) {
-    if (end > t->start + t->size)
-        end = t->start + t->size;
-    for (vaddr_t at = start < t->start ? t->start : start; at < end; at += STATE_BYTES)
-        *text_state(t, at) = state;
-}
-
-static void take_marks(struct analysis *a, const struct text *t) {
-    const struct module *m = a->module;
-    for (size_t i = 0; i < m->mark_count; i++) {
-        const struct section *s = text_section_at(a, m->marks[i].addr);
-        if (!s || !text_holds(t, s->start))
-            continue;
-        vaddr_t end = s->start + s->size;
-        if (i + 1 < m->mark_count && m->marks[i + 1].addr < end)
-            end = m->marks[i + 1].addr;
-        fill(t, m->marks[i].addr, end, m->marks[i].state);
-    }
-}
-
 /* ---- ways ---- */
 
 static void go(struct search *s, vaddr_t addr, uint8_t state) {
@@ -83,7 +60,7 @@ static void go(struct search *s, vaddr_t addr, uint8_t state) {
 }
 
 static void begin_function(struct search *s, vaddr_t addr, bool called) {
-    ARRAY_PUSH(&s->a->starts, ((struct code_start){.addr = addr, .called = called}));
+    ARRAY_PUSH(&s->inf->states.starts, ((struct code_start){.addr = addr, .called = called}));
 }
 
 static void guess(struct search *s, vaddr_t addr, uint8_t state, bool number) {
@@ -92,15 +69,15 @@ static void guess(struct search *s, vaddr_t addr, uint8_t state, bool number) {
 
 /* The code of a stub of the linker's is known without following it. */
 static bool is_own(const struct search *s, vaddr_t addr) {
-    const struct section *section = text_section_at(s->a, addr);
+    const struct section *section = text_section_at(s->inf->texts, addr);
     return section && section->bytes && !section->plt;
 }
 
 static void note_data(const struct search *s, vaddr_t start, size_t size) {
-    const struct text *t = text_at(s->a, start);
+    const struct text *t = text_at(s->inf->texts, start);
     for (vaddr_t at = start; t && at < start + size && text_holds(t, at); at += STATE_BYTES) {
-        if (*text_state(t, at) == CODE_UNKNOWN)
-            *text_state(t, at) = CODE_DATA;
+        if (found_state(s->inf, t, at) == CODE_UNKNOWN)
+            *state_at(&s->inf->states, t, at) = CODE_DATA;
     }
 }
 
@@ -117,8 +94,8 @@ static void late_done(struct late *late) {
 }
 
 static void go_later(struct search *s, vaddr_t addr, uint8_t state, int which) {
-    for (size_t i = 0; i < s->a->texts.count; i++) {
-        const struct text *t = &s->a->texts.at[i];
+    for (size_t i = 0; i < s->inf->texts->count; i++) {
+        const struct text *t = &s->inf->texts->at[i];
         struct late *late = &s->late[which][i];
         size_t k = (addr - t->start) / STATE_BYTES;
         if (!text_holds(t, addr) || late->states[k])
@@ -143,16 +120,16 @@ static void follow_table(struct search *s, const struct dispatch *d, uint8_t sta
     uint32_t most = d->count ? d->count : MOST, i = 0;
     for (; i < most; i++) {
         vaddr_t at = d->table + (vaddr_t)i * d->entry_bytes;
-        const uint8_t *entry = module_bytes(s->a->module, at, d->entry_bytes);
+        const uint8_t *entry = module_bytes(s->inf->module, at, d->entry_bytes);
         if (!entry || at >= lowest)
             break;
         vaddr_t value = read_entry(entry, d) << d->shift;
-        vaddr_t to = code_address(s->a, d->base + value) & UINT32_MAX;
+        vaddr_t to = code_address(s->inf->texts, d->base + value) & UINT32_MAX;
         if (!is_own(s, to))
             break;
         if (to > d->table && to < lowest)
             lowest = to;
-        ARRAY_PUSH(&s->a->labels, to);
+        ARRAY_PUSH(&s->inf->labels, to);
         go(s, to, state);
     }
     if (is_own(s, d->table))
@@ -165,29 +142,29 @@ static struct dispatch dispatch_on(const struct search *s, const struct text *t,
     all.count = line->count < DISPATCH_PAST ? line->count : DISPATCH_PAST;
     for (size_t i = 0; i < all.count; i++)
         all.past[i] = line->past[(line->count - 1 - i) % DISPATCH_PAST];
-    return dispatch_of(s->a, text_arch(s->a, t, in->addr), in, &all);
+    return dispatch_of(&s->inf->states, state_arch(&s->inf->states, t, in->addr), in, &all);
 }
 
 /* An indirect jump, or a call that is one (inline_tables.c). */
 static void follow_switch(struct search *s, const struct text *t, const struct insn *in,
                           const struct line *line) {
-    uint8_t state = *text_state(t, in->addr);
+    uint8_t state = found_state(s->inf, t, in->addr);
     struct dispatch d = dispatch_on(s, t, in, line);
     if (d.kind == DISPATCH_CALL)
         go_later(s, in->addr + in->size, state, ALL_ELSE);
     if (!d.table)
         return;
     if (d.kind == DISPATCH_COMPUTED) {
-        ARRAY_PUSH(&s->a->labels, d.table);
+        ARRAY_PUSH(&s->inf->labels, d.table);
         go(s, d.table, state);
         for (uint32_t i = 0; i < d.count; i++) {
-            ARRAY_PUSH(&s->a->labels, d.table + (vaddr_t)i * d.entry_bytes);
+            ARRAY_PUSH(&s->inf->labels, d.table + (vaddr_t)i * d.entry_bytes);
             go(s, d.table + (vaddr_t)i * d.entry_bytes, state);
         }
         return;
     }
     if (d.kind == DISPATCH_ADDRESSES && !d.entry_bytes)
-        d.entry_bytes = s->a->arch->word_bytes;
+        d.entry_bytes = s->inf->arch->word_bytes;
     if ((d.kind == DISPATCH_OFFSETS && d.entry_bytes) || d.kind == DISPATCH_ADDRESSES)
         follow_table(s, &d, state);
 }
@@ -195,14 +172,14 @@ static void follow_switch(struct search *s, const struct text *t, const struct i
 static void note_jump(struct search *s, const struct insn *in, uint8_t state) {
     if (!is_own(s, in->target))
         return;
-    ARRAY_PUSH(&s->a->jumps, ((struct code_jump){in->addr, in->target}));
+    ARRAY_PUSH(&s->inf->jumps, ((struct code_jump){in->addr, in->target}));
     go(s, in->target, state);
 }
 
 /* A jump to where the instructions before it say: a linker's veneer mostly. */
 static void note_known_jump(struct search *s, const struct insn *whole) {
     struct insn direct = *whole;
-    direct.target = code_address(s->a, whole->target);
+    direct.target = code_address(s->inf->texts, whole->target);
     note_jump(s, &direct, whole->target & 1 ? CODE_T32 : CODE_A32);
 }
 
@@ -211,23 +188,23 @@ static void note_operand(struct search *s, const struct arch *arch, const struct
                          const struct insn *in, struct line *line) {
     const bool memory = in->operand == OPERAND_PC_MEMORY;
     struct insn whole = *in;
-    line->trail.literal = text_literal(s->a, in);
+    line->trail.literal = text_literal(s->inf->texts, in);
     if (memory && is_own(s, in->target))
         note_data(s, in->target, in->loads ? in->loads : arch->word_bytes);
     if (!arch->follow || !arch->follow(&line->trail, in, text_bytes(t, in->addr), &whole))
         return;
     if (whole.operand == OPERAND_PC_MEMORY && is_own(s, whole.target))
         note_data(s, whole.target, whole.loads ? whole.loads : arch->word_bytes);
-    vaddr_t to = code_address(s->a, whole.target);
+    vaddr_t to = code_address(s->inf->texts, whole.target);
     bool number = whole.operand == OPERAND_ABSOLUTE;
     bool address =
-        whole.operand == OPERAND_PC_ADDRESS || (number && !s->a->module->position_independent);
+        whole.operand == OPERAND_PC_ADDRESS || (number && !s->inf->module->position_independent);
     if (address && whole.kind == INSN_JUMP_INDIRECT)
         note_known_jump(s, &whole);
     if (!address || !is_own(s, to))
         return;
     if (!(whole.target & 1)) {
-        if (!number && arch == s->a->arch && whole.target % arch->insn_bytes == 0)
+        if (!number && arch == s->inf->arch && whole.target % arch->insn_bytes == 0)
             guess(s, to, CODE_A32, false);
         return;
     }
@@ -242,15 +219,15 @@ static void note_operand(struct search *s, const struct arch *arch, const struct
 /* Does control go on behind IN? */
 static bool follow_call(struct search *s, const struct text *t, const struct insn *in,
                         const struct line *line) {
-    uint8_t state = *text_state(t, in->addr);
+    uint8_t state = found_state(s->inf, t, in->addr);
     uint8_t there = in->turns ? state ^ CODE_A32 ^ CODE_T32 : state;
     struct dispatch form;
     if (is_own(s, in->target)) {
-        ARRAY_PUSH(&s->a->starts,
+        ARRAY_PUSH(&s->inf->states.starts,
                    ((struct code_start){.addr = in->target, .called = true, .direct = true}));
         go(s, in->target, there);
     }
-    if (call_is_switch(s->a, text_arch(s->a, t, in->addr), in, &form)) {
+    if (call_is_switch(&s->inf->states, state_arch(&s->inf->states, t, in->addr), in, &form)) {
         follow_switch(s, t, in, line);
         return false;
     }
@@ -262,7 +239,7 @@ static bool follow_call(struct search *s, const struct text *t, const struct ins
 /* The same of any instruction. */
 static bool follow_insn(struct search *s, const struct text *t, const struct insn *in,
                         const struct line *line) {
-    uint8_t state = *text_state(t, in->addr);
+    uint8_t state = found_state(s->inf, t, in->addr);
     uint8_t there = in->turns ? state ^ CODE_A32 ^ CODE_T32 : state;
     switch ((enum insn_kind)in->kind) {
     case INSN_JUMP:
@@ -290,9 +267,9 @@ static bool follow_insn(struct search *s, const struct text *t, const struct ins
     }
 }
 
-static bool is_free(const struct text *t, vaddr_t start, vaddr_t end) {
+static bool is_free(const struct inference *inf, const struct text *t, vaddr_t start, vaddr_t end) {
     for (vaddr_t at = start; at < end; at += STATE_BYTES) {
-        if (*text_state(t, at) != CODE_UNKNOWN)
+        if (found_state(inf, t, at) != CODE_UNKNOWN)
             return false;
     }
     return true;
@@ -305,8 +282,9 @@ static void remember(struct line *line, const struct text *t, const struct insn 
 
 /* Code that was found in one state, and is come to in the other: who knows which is right. As data
  * it makes its function one that is not touched. */
-static bool contradicts(const struct text *t, const struct place *from) {
-    uint8_t state = *text_state(t, from->addr);
+static bool contradicts(const struct inference *inf, const struct text *t,
+                        const struct place *from) {
+    uint8_t state = found_state(inf, t, from->addr);
     return state < CODE_DATA && state != from->state && !from->behind_call;
 }
 
@@ -317,31 +295,32 @@ static bool is_filler(const struct text *t, const struct arch *arch, const struc
 }
 
 static void follow(struct search *s, struct place from) {
-    const struct text *t = text_at(s->a, from.addr);
-    const struct arch *arch = from.state == CODE_T32 ? s->a->arch->other : s->a->arch;
-    const bool wrong = t && contradicts(t, &from);
-    bool known = t && *text_state(t, from.addr) != CODE_UNKNOWN;
+    const struct text *t = text_at(s->inf->texts, from.addr);
+    const struct arch *arch = from.state == CODE_T32 ? s->inf->arch->other : s->inf->arch;
+    const bool wrong = t && contradicts(s->inf, t, &from);
+    bool known = t && found_state(s->inf, t, from.addr) != CODE_UNKNOWN;
     if (!t || from.addr % arch->insn_bytes || (known && !wrong))
         return;
-    const struct section *section = text_section_at(s->a, from.addr);
+    const struct section *section = text_section_at(s->inf->texts, from.addr);
     if (!section || section->plt || is_filler(t, arch, &from))
         return;
     if (wrong) {
-        *text_state(t, from.addr) = CODE_DATA;
+        *state_at(&s->inf->states, t, from.addr) = CODE_DATA;
         return;
     }
     struct line line = {.count = 0};
     vaddr_t limit = section->start + section->size;
     if (limit > t->start + t->size)
         limit = t->start + t->size;
-    for (vaddr_t at = from.addr; at < limit && *text_state(t, at) == CODE_UNKNOWN;) {
+    for (vaddr_t at = from.addr; at < limit && found_state(s->inf, t, at) == CODE_UNKNOWN;) {
         struct insn in;
         size_t room = limit - at < UNIT_MAX_BYTES ? limit - at : UNIT_MAX_BYTES;
-        if (!arch->decode(text_bytes(t, at), room, at, &in, NULL) || !is_free(t, at, at + in.size))
+        if (!arch->decode(text_bytes(t, at), room, at, &in, NULL) ||
+            !is_free(s->inf, t, at, at + in.size))
             return;
-        fill(t, at, at + in.size, from.state);
+        states_fill(&s->inf->states, t, (struct span){at, at + in.size}, from.state);
         s->has_t32 |= from.state == CODE_T32;
-        t->code[at - t->start] = text_code(t, in.size, in.kind);
+        s->inf->insns[text_place(t, at)] = (uint8_t)(in.size >> t->size_shift << 4 | in.kind);
         note_operand(s, arch, t, &in, &line);
         if (!follow_insn(s, t, &in, &line))
             return;
@@ -376,8 +355,8 @@ static bool take_late(struct late *late, const struct text *t, struct place *ret
 static bool follow_late(struct search *s, int which) {
     struct place next;
     bool any = false;
-    for (size_t i = 0; i < s->a->texts.count; i++) {
-        while (take_late(&s->late[which][i], &s->a->texts.at[i], &next)) {
+    for (size_t i = 0; i < s->inf->texts->count; i++) {
+        while (take_late(&s->late[which][i], &s->inf->texts->at[i], &next)) {
             any = true;
             ARRAY_PUSH(&s->ready, next);
             follow_ready(s);
@@ -398,7 +377,7 @@ static void follow_all(struct search *s) {
 /* ---- where ways begin ---- */
 
 static void begin_at_marks(struct search *s) {
-    const struct module *m = s->a->module;
+    const struct module *m = s->inf->module;
     for (size_t i = 0; i < m->mark_count; i++) {
         const struct code_mark *mark = &m->marks[i];
         if (!mark->sure || mark->state == CODE_DATA || !is_own(s, mark->addr))
@@ -411,10 +390,10 @@ static void begin_at_marks(struct search *s) {
 
 /* Where code begins in R. Linkers end what is unwound by entries of their own, behind which is
  * padding: zeros mean nothing as code. */
-static vaddr_t code_in(const struct analysis *a, const struct exception_range *r) {
+static vaddr_t code_in(const struct inference *inf, const struct exception_range *r) {
     vaddr_t at = r->start;
     for (; r->ends_unwound && at < r->end; at += STATE_BYTES) {
-        const uint8_t *bytes = module_bytes(a->module, at, STATE_BYTES);
+        const uint8_t *bytes = module_bytes(inf->module, at, STATE_BYTES);
         if (!bytes || bytes[0] || bytes[1])
             break;
     }
@@ -423,17 +402,17 @@ static vaddr_t code_in(const struct analysis *a, const struct exception_range *r
 
 /* Unwind tables do not tell states. */
 static void begin_at_exceptions(struct search *s) {
-    const struct module *m = s->a->module;
+    const struct module *m = s->inf->module;
     for (size_t i = 0; i < m->exception_count; i++) {
-        vaddr_t addr = code_in(s->a, &m->exceptions[i]);
-        const struct text *t = text_at(s->a, addr);
+        vaddr_t addr = code_in(s->inf, &m->exceptions[i]);
+        const struct text *t = text_at(s->inf->texts, addr);
         if (!t || addr == m->exceptions[i].end || !is_own(s, addr))
             continue;
-        uint8_t state = state_likely(s->a, t, addr, m->exceptions[i].end);
+        uint8_t state = state_likely(s->inf, t, addr, m->exceptions[i].end);
         if (state == CODE_A32)
             addr &= ~(vaddr_t)3;
         begin_function(s, addr, false);
-        if (*text_state(t, addr) == CODE_UNKNOWN)
+        if (found_state(s->inf, t, addr) == CODE_UNKNOWN)
             go(s, addr, state);
         follow_all(s);
     }
@@ -443,20 +422,20 @@ static void begin_at_exceptions(struct search *s) {
  * looks like, or what stands around there, if it reads as code. False: it is not known to be any
  * now, but may be when more is known. */
 static bool begin_at_guess(struct search *s, const struct place *from) {
-    const struct text *t = text_at(s->a, from->addr);
+    const struct text *t = text_at(s->inf->texts, from->addr);
     const struct code_start start = {.addr = from->addr, .called = true, .guess = true};
     const bool bit = from->state == CODE_T32;
     if (!t || !is_own(s, from->addr) || (bit && !s->has_t32))
         return true;
-    uint8_t state = *text_state(t, from->addr);
+    uint8_t state = found_state(s->inf, t, from->addr);
     bool found = state != CODE_UNKNOWN;
     if (!found)
-        state = state_guessed(s->a, t, from->addr, bit, from->number);
+        state = state_guessed(s->inf, t, from->addr, bit, from->number);
     if (state == CODE_DATA)
         return found;
-    bool begins = found ? state == CODE_T32 && text_begins(t, from->addr) : true;
+    bool begins = found ? state == CODE_T32 && found_begins(s->inf, t, from->addr) : true;
     if (state == from->state && begins)
-        ARRAY_PUSH(&s->a->starts, start);
+        ARRAY_PUSH(&s->inf->states.starts, start);
     if (found)
         return true;
     go(s, from->addr, state);
@@ -486,7 +465,7 @@ static void begin_at_guesses(struct search *s) {
 /* Words without the bit of T32 may lead to A32 code, to labels of T32 code, or to data; those that
  * no relocation changes may be numbers, as those in code, which may be masks of bits. */
 static void guess_at_words(struct search *s) {
-    const struct module *m = s->a->module;
+    const struct module *m = s->inf->module;
     for (size_t i = 0; i < m->mark_count; i++) {
         if (!m->marks[i].sure)
             guess(s, m->marks[i].addr, m->marks[i].state, !m->position_independent);
@@ -495,12 +474,13 @@ static void guess_at_words(struct search *s) {
 
 /* Landing pads are reached by unwinders only; their functions' states are theirs. */
 static void begin_at_pads(struct search *s) {
-    const struct module *m = s->a->module;
+    const struct module *m = s->inf->module;
     for (size_t i = 0; i < m->ref_count; i++) {
         const struct code_ref *r = &m->refs[i];
-        const struct text *t = r->kind == CODE_REF_LANDING_PAD ? text_at(s->a, r->target) : NULL;
-        if (t && is_own(s, r->target) && *text_state(t, r->target) == CODE_UNKNOWN)
-            go(s, r->target, state_near(s->a, t, r->target));
+        const struct text *t =
+            r->kind == CODE_REF_LANDING_PAD ? text_at(s->inf->texts, r->target) : NULL;
+        if (t && is_own(s, r->target) && found_state(s->inf, t, r->target) == CODE_UNKNOWN)
+            go(s, r->target, state_near(s->inf, t, r->target));
     }
     follow_all(s);
 }
@@ -508,37 +488,38 @@ static void begin_at_pads(struct search *s) {
 /* ---- the linker's stubs and padding ---- */
 
 /* A stub of A32 may have a head for callers in T32: bx pc. */
-static void take_stubs(struct analysis *a) {
+static void take_stubs(struct inference *inf) {
     enum { BX_PC = 0x4778, HEAD_BYTES = 4 };
-    for (size_t i = 0; i < a->module->section_count; i++) {
-        const struct section *s = &a->module->sections[i];
-        const struct text *t = s->plt && s->bytes ? text_at(a, s->start) : NULL;
+    for (size_t i = 0; i < inf->module->section_count; i++) {
+        const struct section *s = &inf->module->sections[i];
+        const struct text *t = s->plt && s->bytes ? text_at(inf->texts, s->start) : NULL;
         if (!t)
             continue;
-        fill(t, s->start, s->start + s->size, CODE_A32);
+        states_fill(&inf->states, t, (struct span){s->start, s->start + s->size}, CODE_A32);
         for (uint64_t at = 0; at + HEAD_BYTES <= s->size; at += HEAD_BYTES) {
             uint16_t half;
             memcpy(&half, s->bytes + at, sizeof half);
             if (half == BX_PC)
-                fill(t, s->start + at, s->start + at + HEAD_BYTES, CODE_T32);
+                states_fill(&inf->states, t,
+                            (struct span){s->start + at, s->start + at + HEAD_BYTES}, CODE_T32);
         }
     }
 }
 
 /* Nops behind code are padding: they are of use for jumps that have no room elsewhere. */
-static void take_padding(const struct analysis *a, const struct text *t) {
+static void take_padding(struct inference *inf, const struct text *t) {
     for (vaddr_t at = t->start + STATE_BYTES; text_holds(t, at + STATE_BYTES);) {
-        uint8_t before = *text_state(t, at - STATE_BYTES);
+        uint8_t before = found_state(inf, t, at - STATE_BYTES);
         struct insn in = {.size = STATE_BYTES};
-        if (*text_state(t, at) == CODE_UNKNOWN && before < CODE_DATA) {
-            const struct arch *arch = before == CODE_T32 ? a->arch->other : a->arch;
+        if (found_state(inf, t, at) == CODE_UNKNOWN && before < CODE_DATA) {
+            const struct arch *arch = before == CODE_T32 ? inf->arch->other : inf->arch;
             size_t room = t->start + t->size - at;
             room = room < UNIT_MAX_BYTES ? room : UNIT_MAX_BYTES;
             bool nop = at % arch->insn_bytes == 0 &&
                        arch->decode(text_bytes(t, at), room, at, &in, NULL) &&
-                       in.kind == INSN_NOP && is_free(t, at, at + in.size);
+                       in.kind == INSN_NOP && is_free(inf, t, at, at + in.size);
             if (nop)
-                fill(t, at, at + in.size, before);
+                states_fill(&inf->states, t, (struct span){at, at + in.size}, before);
             else
                 in.size = STATE_BYTES;
         }
@@ -546,17 +527,20 @@ static void take_padding(const struct analysis *a, const struct text *t) {
     }
 }
 
-static void infer(struct search *s) {
-    struct analysis *a = s->a;
-    for (size_t i = 0; i < a->texts.count; i++) {
-        const struct text *t = &a->texts.at[i];
-        for (int k = 0; k < LATES; k++)
-            s->late[k][i] = late_new(t);
-        fill(t, t->start, t->start + t->size, CODE_UNKNOWN);
-    }
-    take_stubs(a);
-    inline_tables_find(a);
-    endless_by_name(a, &s->endless);
+/* What no instruction flows into is data. */
+static void take_rest(struct inference *inf) {
+    for (size_t i = 0; i < inf->texts->count; i++)
+        take_padding(inf, &inf->texts->at[i]);
+    for (size_t k = 0; k < inf->texts->places / STATE_BYTES; k++)
+        if (inf->states.at[k] == CODE_UNKNOWN)
+            inf->states.at[k] = CODE_DATA;
+}
+
+static void search(struct search *s) {
+    struct inference *inf = s->inf;
+    take_stubs(inf);
+    inline_tables_find(&inf->states);
+    endless_by_name(inf, &s->endless);
     begin_at_marks(s);
     begin_at_exceptions(s);
     guess_at_words(s);
@@ -565,36 +549,31 @@ static void infer(struct search *s) {
     s->all_begun = true;
     follow_all(s);
     begin_at_guesses(s);
-    starts_settle(a);
-    for (size_t i = 0; i < a->texts.count; i++) {
-        const struct text *t = &a->texts.at[i];
-        take_padding(a, t);
-        memset(t->code, 0, t->size);
-        for (size_t k = 0; k < t->size / STATE_BYTES + 1; k++)
-            t->states[k] = t->states[k] == CODE_UNKNOWN ? CODE_DATA : t->states[k];
-        for (int k = 0; k < LATES; k++)
-            late_done(&s->late[k][i]);
-    }
+    starts_settle(inf);
+    take_rest(inf);
 }
 
-void states_find(struct analysis *a) {
-    if (!a->arch->other)
-        return;
-    if (!a->module->marks_hold) {
-        struct search s = {.a = a};
-        AUTO_FREE struct late *late = mem_alloc((LATES * a->texts.count + 1) * sizeof *late);
-        for (int k = 0; k < LATES; k++)
-            s.late[k] = late + (size_t)k * a->texts.count;
-        infer(&s);
-        ARRAY_FREE(&s.ready);
-        ARRAY_FREE(&s.endless);
-        ARRAY_FREE(&s.guesses);
-        return;
+struct states states_infer(const struct texts *texts) {
+    struct inference inf = {.texts = texts, .module = texts->module, .arch = texts->arch};
+    inf.states = states_new(texts, CODE_UNKNOWN);
+    inf.insns = mem_alloc(texts->places + 1);
+    struct search s = {.inf = &inf};
+    for (int k = 0; k < LATES; k++) {
+        s.late[k] = mem_alloc((texts->count + 1) * sizeof *s.late[k]);
+        for (size_t i = 0; i < texts->count; i++)
+            s.late[k][i] = late_new(&texts->at[i]);
     }
-    for (size_t i = 0; i < a->texts.count; i++) {
-        const struct text *t = &a->texts.at[i];
-        fill(t, t->start, t->start + t->size, CODE_DATA);
-        take_marks(a, t);
+    search(&s);
+    for (int k = 0; k < LATES; k++) {
+        for (size_t i = 0; i < texts->count; i++)
+            late_done(&s.late[k][i]);
+        free(s.late[k]);
     }
-    inline_tables_find(a);
+    ARRAY_FREE(&s.ready);
+    ARRAY_FREE(&s.endless);
+    ARRAY_FREE(&s.guesses);
+    ARRAY_FREE(&inf.jumps);
+    ARRAY_FREE(&inf.labels);
+    free(inf.insns);
+    return inf.states;
 }

@@ -1,8 +1,12 @@
-/* What a finished plan holds. Private to src/plan. */
-#ifndef SPOOR_PLAN_INTERNAL_H
-#define SPOOR_PLAN_INTERNAL_H
+/*
+ * Stage 12: the plan, which is what all later questions and emissions need of a module. It keeps
+ * nothing of the stages before.
+ */
+#ifndef SPOOR_PLAN_EMIT_PLANNED_H
+#define SPOOR_PLAN_EMIT_PLANNED_H
 
-#include "plan/analysis.h"
+#include "arch/arch.h"
+#include "base/mem.h"
 #include "plan/plan.h"
 
 enum { TRAMPOLINE_ALIGN = 16 };
@@ -20,6 +24,8 @@ struct step { /* one instruction of a window */
     uint8_t behind;         /* likewise */
     uint32_t function;      /* whose exit it is */
 };
+
+struct windows;
 
 struct site { /* a window and what it does */
     vaddr_t start, end;
@@ -82,21 +88,8 @@ struct plan {
     bool *named, *named_group; /* by function, by group: may have traps; NULL: none may */
 };
 
-/* ---- catalog.c: functions as users see them ---- */
-/* Fills plan->functions, plan->groups and func.number. REFUSED: by func; called twice. */
-void catalog_refusals(const struct analysis *a, uint8_t *refused);
-void catalog_build(struct plan *plan, struct analysis *a, const uint8_t *refused);
-/* Fills in what functions know of their exits, from those and the functions' tiers. */
-void catalog_count_exits(struct plan *plan);
-
-/* ---- traps.c ---- */
-/* May FUNCTION's entry be a trap; may exits and other sites of its group? */
-bool trap_permits_entry(const struct plan *plan, uint32_t function);
-bool trap_permits(const struct plan *plan, uint32_t function);
-/* False: SITE is a trap that was not asked for. */
-bool trap_permits_site(const struct plan *plan, const struct site *site);
-
-/* ---- plan.c ---- */
+/* ---- planned.c ---- */
+struct plan *planned_new(const struct windows *windows);
 /* Number of the function that begins at ADDR; UINT32_MAX: none does. */
 uint32_t plan_index_at(const struct plan *plan, vaddr_t addr);
 /* What leads to code, without the bit that tells a state. */
@@ -107,6 +100,20 @@ static inline vaddr_t plan_code_address(const struct plan *plan, vaddr_t word) {
  * False: that is no instruction; RET has its size all the same. */
 bool plan_decode(const struct plan *plan, vaddr_t addr, struct trail *trail, struct insn *ret,
                  struct insn_constants *constants);
+
+/* ---- function_list.c: functions as users see them ---- */
+/* Fills plan->functions, groups, parts and exits. Returns by func of the code the number of the
+ * function that owns its exits (UINT32_MAX: none does); to be freed. */
+uint32_t *function_list_build(struct plan *plan, const struct windows *windows);
+/* Fills in what functions know of their exits, from those and the functions' tiers. */
+void function_list_count_exits(struct plan *plan);
+
+/* ---- traps.c ---- */
+/* May FUNCTION's entry be a trap; may exits and other sites of its group? */
+bool trap_permits_entry(const struct plan *plan, uint32_t function);
+bool trap_permits(const struct plan *plan, uint32_t function);
+/* False: SITE is a trap that was not asked for. */
+bool trap_permits_site(const struct plan *plan, const struct site *site);
 
 /* ---- go_stacks.c ---- */
 /* Which functions tell of stacks; to be called when sites are built. */
@@ -125,24 +132,10 @@ uint8_t *carried_find(const struct plan *plan, const struct plan_request *reques
 /* Whether the exit S is a jump to one of CARRIED that goes on with the same call. */
 bool carried_on(const struct plan *plan, const uint8_t *carried, const struct step *s);
 
-/* ---- puns.c: where puns lead to ---- */
-struct pending { /* a pun whose jump is not written yet */
-    vaddr_t at;
-    vaddr_t trampoline;
-    uint32_t function; /* whose site it is */
-    uint32_t exits;    /* how many its window holds */
-    bool entry;
-};
-typedef ARRAY(struct pending) pending_array;
-/* Writes the puns PENDING among the patches of CODE, which are sorted, and makes islands for them.
- * A pun that leads nowhere leaves its site as it was (the patch's size is 0), and its function goes
- * into missed or inexact. */
-void puns_write(const struct plan *plan, const struct plan_request *request, struct plan_code *code,
-                const pending_array *pending);
-
 /* ---- sites.c: windows → sites and steps ---- */
 /* How much code a stub takes at most. */
 uint32_t sites_stub_room(const struct plan *plan, uint8_t variant);
-void sites_build(struct plan *plan, const struct analysis *a);
+/* NUMBERS: as function_list_build() gives them. */
+void sites_build(struct plan *plan, const struct windows *windows, const uint32_t *numbers);
 
 #endif

@@ -1,0 +1,90 @@
+#include "plan/code/stubs.h"
+
+struct watcher {
+    void (*see)(void *ctx, vaddr_t stub, const char *name);
+    void *ctx;
+};
+
+/* Stubs of A32 may have a head of four bytes for callers in T32, which call that. */
+static void show_stub(const struct states *states, const struct watcher *w, const struct text *text,
+                      vaddr_t begin, const char *name) {
+    enum { HEAD_BYTES = 4 };
+    vaddr_t head = begin - HEAD_BYTES;
+    w->see(w->ctx, begin, name);
+    if (states->at && text_holds(text, head) && *state_at(states, text, head) == CODE_T32)
+        w->see(w->ctx, head, name);
+}
+
+/* The linker's stubs of SECTION that jump to what they have loaded from an import's slot, or
+ * through that. A word that is read between them, as what A32's begin with does, belongs to none.
+ */
+static void find_stubs(const struct states *states, const struct section *section,
+                       const struct watcher *w) {
+    vaddr_t end = section->start + section->size, begin = 0, slot = 0, literal = 0;
+    struct trail trail = {.known = 0};
+    const struct text *text = text_at(states->texts, section->start);
+    if (!text || !text_holds(text, end - 1))
+        return;
+    for (vaddr_t at = section->start; at < end;) {
+        struct insn in;
+        const struct arch *arch = state_arch(states, text, at);
+        const uint8_t *bytes = section->bytes + (at - section->start);
+        if (at == literal) {
+            at += arch->word_bytes;
+            continue;
+        }
+        if (arch->decode(bytes, end - at, at, &in, NULL)) {
+            literal = in.operand == OPERAND_PC_MEMORY ? in.target : literal;
+            arch_complete(arch, &trail, bytes, &in);
+        }
+        if (!begin && in.kind != INSN_NOP && in.kind != INSN_BREAK)
+            begin = at;
+        if (in.operand == OPERAND_PC_MEMORY)
+            slot = in.target;
+        if (in.kind == INSN_JUMP_INDIRECT && slot)
+            show_stub(states, w, text, begin, module_import_at(states->texts->module, slot));
+        if (in.kind == INSN_BAD || in.kind == INSN_JUMP || in.kind == INSN_JUMP_INDIRECT) {
+            begin = slot = 0;
+            trail.known = 0;
+        }
+        at += in.size;
+    }
+}
+
+void stubs_of_imports(const struct states *states,
+                      void (*see)(void *ctx, vaddr_t stub, const char *name), void *ctx) {
+    const struct watcher w = {see, ctx};
+    for (size_t i = 0; i < states->texts->module->section_count; i++) {
+        const struct section *s = &states->texts->module->sections[i];
+        if (s->plt && s->bytes)
+            find_stubs(states, s, &w);
+    }
+}
+
+struct wish {
+    bool (*is_wanted)(const char *name);
+    address_list *ret;
+};
+
+static void take_wanted(void *ctx, vaddr_t stub, const char *name) {
+    const struct wish *wish = ctx;
+    if (wish->is_wanted(name))
+        ARRAY_PUSH(wish->ret, stub);
+}
+
+void functions_by_name(const struct states *states, bool (*is_wanted)(const char *),
+                       address_list *ret) {
+    const struct module *m = states->texts->module;
+    struct wish wish = {is_wanted, ret};
+    bool imported = false;
+    for (size_t i = 0; i < m->symbol_count; i++) {
+        const struct symbol *s = &m->symbols[i];
+        if (s->type == SYMBOL_FUNCTION && is_wanted(s->name))
+            ARRAY_PUSH(ret, s->addr);
+    }
+    for (size_t i = 0; i < m->import_count && !imported; i++)
+        imported = is_wanted(m->imports[i].name);
+    if (imported)
+        stubs_of_imports(states, take_wanted, &wish);
+    list_sort(ret);
+}
