@@ -1,12 +1,12 @@
 /*
  * How stubs find the lanes of threads (wire/ring.h) where no register holds them, on AArch64 and
  * 32-bit Arm: by their thread pointers. Each trampoline area begins with a table of pairs, then one
- * of stretches, then the agent's code. A stub looks at one pair, which bits of the thread pointer
- * tell, and the agent through all the others. Threads with one thread pointer that run at the same
- * time have no pair, but stretches of addresses where their stacks are; these the agent looks
- * through first. Only the tool writes the tables, and what the agent has at its `asks`, where it
- * stands in the target. Once nobody reads any more the agent looks through none: threads that are
- * born then come to it at each event.
+ * of stack ranges, then the agent's code. A stub looks at one pair, which bits of the thread
+ * pointer tell, and the agent through all the others. Threads with one thread pointer that run at
+ * the same time have no pair, but stack ranges of addresses where their stacks are; these the agent
+ * looks through first. Only the tool writes the tables, and what the agent has at its `asks`, where
+ * it stands in the target. Once nobody reads any more the agent looks through none: threads that
+ * are born then come to it at each event.
  *
  * A key that no thread has stands where there is none, and behind the last stretch. Stubs of 32-bit
  * Arm compare the lower halves.
@@ -20,11 +20,11 @@
 #define LANES_BITS 10
 #define LANE_KEY_BYTES 16
 #define LANE_KEYS_BYTES 16384
-#define LANE_STRETCH_BYTES 32
-#define LANE_STRETCHES_BYTES 4096
-#define LANES_BYTES (LANE_KEYS_BYTES + LANE_STRETCHES_BYTES) /* what stands before the code */
-#define LANE_STRETCH_LOW 8
-#define LANE_STRETCH_HIGH 16
+#define LANE_STACK_RANGE_BYTES 32
+#define LANE_STACK_RANGES_BYTES 4096
+#define LANES_BYTES (LANE_KEYS_BYTES + LANE_STACK_RANGES_BYTES) /* what stands before the code */
+#define LANE_STACK_RANGE_LOW 8
+#define LANE_STACK_RANGE_HIGH 16
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>
@@ -37,11 +37,11 @@ static const uint64_t NO_LANE_KEY = UINT64_MAX;
 static const uint64_t DEAD_LANE_KEY = UINT64_MAX - 1;
 
 /* A thread with that pointer whose stack pointer is from low up to high. */
-struct lane_stretch {
+struct lane_stack_range {
     uint64_t thread_pointer, low, high, lane;
 };
 /* The last one stays an end. */
-enum { LANE_STRETCHES_MOST = LANE_STRETCHES_BYTES / LANE_STRETCH_BYTES - 1 };
+enum { LANE_STACK_RANGES_MOST = LANE_STACK_RANGES_BYTES / LANE_STACK_RANGE_BYTES - 1 };
 
 struct lane_asks {
     uint64_t control; /* address of the struct control that tells whether anybody answers */
@@ -51,12 +51,12 @@ struct lane_asks {
 
 _Static_assert(sizeof(struct lane_key) == LANE_KEY_BYTES, "");
 _Static_assert(LANE_KEY_BYTES << LANES_BITS == LANE_KEYS_BYTES, "");
-_Static_assert(sizeof(struct lane_stretch) == LANE_STRETCH_BYTES, "");
-_Static_assert(__builtin_offsetof(struct lane_stretch, low) == LANE_STRETCH_LOW, "");
-_Static_assert(__builtin_offsetof(struct lane_stretch, high) == LANE_STRETCH_HIGH, "");
+_Static_assert(sizeof(struct lane_stack_range) == LANE_STACK_RANGE_BYTES, "");
+_Static_assert(__builtin_offsetof(struct lane_stack_range, low) == LANE_STACK_RANGE_LOW, "");
+_Static_assert(__builtin_offsetof(struct lane_stack_range, high) == LANE_STACK_RANGE_HIGH, "");
 /* The lane stands last in both, which are read from behind. */
 _Static_assert(LANE_KEY_BYTES - __builtin_offsetof(struct lane_key, lane) ==
-                   LANE_STRETCH_BYTES - __builtin_offsetof(struct lane_stretch, lane),
+                   LANE_STACK_RANGE_BYTES - __builtin_offsetof(struct lane_stack_range, lane),
                "");
 #endif
 
