@@ -22,8 +22,8 @@
     .text
 start:
     .fill LANE_KEYS_BYTES / 8, 8, -1
-stretches:
-    .fill LANE_STRETCHES_BYTES / 8, 8, -1
+stack_ranges:
+    .fill LANE_STACK_RANGES_BYTES / 8, 8, -1
     b seek
     b wait
     b drop
@@ -34,7 +34,7 @@ stretches:
     .short slice - start, hook - start, hook_seek_end - start, call - start, end - start
     .short bridge - start, gate - start, gate_saving - start, gate_saved - start
     .short gate_restored - start, gate_end - start, notes - start, asks - start
-    .short rest - start, rest_made - start, rest_end - start
+    .short remainder - start, remainder_made - start, remainder_end - start
     .balign 16
 asks:
     .quad 0 /* address of the struct control to be watched */
@@ -46,32 +46,32 @@ asks:
 1:  ldr x3, [x2], #LANE_KEY_BYTES
     sub x3, x3, x1
     cbz x3, \found
-    adr x3, stretches
+    adr x3, stack_ranges
     sub x3, x2, x3
     cbnz x3, 1b
     .endm
 
-/* Looks through the stretches for the one of x1 that the stack pointer is in. To FOUND, with x2 behind it. */
+/* Looks through the stack ranges for the one of x1 that the stack pointer is in. To FOUND, with x2 behind it. */
     .macro look_at_stack found
-    adr x2, stretches
-1:  ldr x3, [x2], #LANE_STRETCH_BYTES
+    adr x2, stack_ranges
+1:  ldr x3, [x2], #LANE_STACK_RANGE_BYTES
     sub x3, x3, x1
     cbz x3, 3f
-2:  ldur x3, [x2, #-LANE_STRETCH_BYTES]
+2:  ldur x3, [x2, #-LANE_STACK_RANGE_BYTES]
     add x3, x3, #1
     cbnz x3, 1b
     b 4f
-3:  ldur x3, [x2, #LANE_STRETCH_LOW - LANE_STRETCH_BYTES]
+3:  ldur x3, [x2, #LANE_STACK_RANGE_LOW - LANE_STACK_RANGE_BYTES]
     sub x3, sp, x3
     tbnz x3, #63, 2b
-    ldur x3, [x2, #LANE_STRETCH_HIGH - LANE_STRETCH_BYTES]
+    ldur x3, [x2, #LANE_STACK_RANGE_HIGH - LANE_STACK_RANGE_BYTES]
     sub x3, sp, x3
     tbz x3, #63, 2b
     b \found
 4:
     .endm
 
-/* Looks through all stretches, then through all keys, from the one on where x1's would stand. */
+/* Looks through all stack ranges, then through all keys, from the one on where x1's would stand. */
     .macro look_all found
     look_at_stack \found
     ubfx x2, x1, #LANES_SHIFT, #LANES_BITS
@@ -349,22 +349,22 @@ notes: /* struct bridge_notes in arch/bridge.h */
  * sum: what was done before, if this fails. Only for the last instruction before that is the stack pointer
  * not the program's.
  */
-rest:
+remainder:
     svc #0
-rest_made:
-    str x0, [x9, #LANE_REST + REST_RESULT]
+remainder_made:
+    str x0, [x9, #LANE_REMAINDER + REMAINDER_RESULT]
     cmn x0, #512 /* ERESTARTSYS: recvmmsg returns that once more, when it can be called again */
     b.eq 1f
     cmp x0, #0
     csel x0, x0, xzr, ge
-    ldr x1, [x9, #LANE_REST + REST_DONE]
+    ldr x1, [x9, #LANE_REMAINDER + REMAINDER_DONE]
     add x0, x0, x1
-    str x0, [x9, #LANE_REST + REST_FRAME + REST_FRAME_RESULT]
+    str x0, [x9, #LANE_REMAINDER + REMAINDER_FRAME + REMAINDER_FRAME_RESULT]
     mov x8, #139 /* rt_sigreturn */
-    add sp, x9, #LANE_REST + REST_FRAME
+    add sp, x9, #LANE_REMAINDER + REMAINDER_FRAME
     svc #0
     udf #0
 1:  mov x0, x10
-    b rest
-rest_end:
+    b remainder
+remainder_end:
     .balign 16

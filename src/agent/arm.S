@@ -35,7 +35,7 @@ start:
     .short slice - start, hook - start, hook_seek_end - start, call - start, end - start
     .short bridge - start, gate - start, gate_saving - start, gate_saved - start
     .short gate_restored - start, gate_back - start, gate_end - start, notes - start, asks - start
-    .short rest - start, rest_made - start, rest_end - start
+    .short remainder - start, remainder_made - start, remainder_end - start
     .balign 16
 asks: /* struct lane_asks */
     .quad 0, 0, 0
@@ -49,26 +49,26 @@ asks: /* struct lane_asks */
     bne 1b
     .endm
 
-/* Looks through the stretches for the one of r1 that the stack pointer is in. To FOUND, with r2 behind it. */
+/* Looks through the stack ranges for the one of r1 that the stack pointer is in. To FOUND, with r2 behind it. */
     .macro look_at_stack found
     add r2, r5, #LANE_KEYS_BYTES
-1:  ldr r3, [r2], #LANE_STRETCH_BYTES
+1:  ldr r3, [r2], #LANE_STACK_RANGE_BYTES
     cmp r3, r1
     beq 3f
 2:  cmn r3, #1
     bne 1b
     b 4f
-3:  ldr r4, [r2, #LANE_STRETCH_LOW - LANE_STRETCH_BYTES]
+3:  ldr r4, [r2, #LANE_STACK_RANGE_LOW - LANE_STACK_RANGE_BYTES]
     cmp sp, r4
     blo 2b
-    ldr r4, [r2, #LANE_STRETCH_HIGH - LANE_STRETCH_BYTES]
+    ldr r4, [r2, #LANE_STACK_RANGE_HIGH - LANE_STACK_RANGE_BYTES]
     cmp sp, r4
     bhs 2b
     b \found
 4:
     .endm
 
-/* Looks for this thread through all stretches, then through all keys, from the one on where it would stand. */
+/* Looks for this thread through all stack ranges, then through all keys, from the one on where it would stand. */
     .macro look_all found
     mrc p15, 0, r1, c13, c0, 3
     look_at_stack \found
@@ -349,23 +349,23 @@ notes: /* struct bridge_notes in arch/bridge.h */
  * sum: what was done before, if this fails. Only for the last instruction before that is the stack pointer
  * not the program's.
  */
-rest:
+remainder:
     svc #0
-rest_made:
+remainder_made:
     mov r10, r0
     asr r11, r0, #31
-    strd r10, r11, [r6, #LANE_REST + REST_RESULT]
+    strd r10, r11, [r6, #LANE_REMAINDER + REMAINDER_RESULT]
     cmn r0, #512 /* ERESTARTSYS: recvmmsg returns that once more, when it can be called again */
     beq 1f
     bic r0, r10, r11 /* nothing if it has failed */
-    ldr r1, [r6, #LANE_REST + REST_DONE]
+    ldr r1, [r6, #LANE_REMAINDER + REMAINDER_DONE]
     add r0, r0, r1
-    str r0, [r6, #LANE_REST + REST_FRAME + REST_FRAME_RESULT]
+    str r0, [r6, #LANE_REMAINDER + REMAINDER_FRAME + REMAINDER_FRAME_RESULT]
     mov r7, #173 /* rt_sigreturn */
-    add sp, r6, #LANE_REST + REST_FRAME
+    add sp, r6, #LANE_REMAINDER + REMAINDER_FRAME
     svc #0
     udf #0
 1:  mov r0, r8
-    b rest
-rest_end:
+    b remainder
+remainder_end:
     .balign 16

@@ -22,7 +22,7 @@ start:
     .short slice - start, hook - start, syscall - start, end - start
     .short bridge - start, gate - start, gate_saving - start, gate_saved - start
     .short gate_restored - start, gate_end - start, notes - start
-    .short rest - start, rest_made - start, rest_end - start
+    .short remainder - start, remainder_made - start, remainder_end - start
 
     .balign 16
 /* OVERFLOW_WAIT: gives the reservation back, waits for room, and begins again at *rdx. */
@@ -237,26 +237,26 @@ notes: /* struct bridge_notes in arch/bridge.h */
  * are as they would be behind the call, flags and the stack untouched: without a tool the thread goes on,
  * too.
  */
-rest:
+remainder:
     syscall
-rest_made:
-    movq %rax, %gs:LANE_REST + REST_RESULT
+remainder_made:
+    movq %rax, %gs:LANE_REMAINDER + REMAINDER_RESULT
     leaq 512(%rax), %rcx /* ERESTARTSYS: recvmmsg returns that once more, when it can be called again */
     jrcxz 2f
-    movzbl %gs:LANE_REST + REST_RESULT + 7, %ecx
+    movzbl %gs:LANE_REMAINDER + REMAINDER_RESULT + 7, %ecx
     jrcxz 1f
     movl $0, %eax
-1:  movq %gs:LANE_REST + REST_DONE, %rcx
+1:  movq %gs:LANE_REMAINDER + REMAINDER_DONE, %rcx
     leaq (%rcx, %rax), %rax
-    movq %gs:LANE_REST + REST_REGISTERS, %rdi
-    movq %gs:LANE_REST + REST_REGISTERS + 8, %rsi
-    movq %gs:LANE_REST + REST_REGISTERS + 16, %rdx
-    movq %gs:LANE_REST + REST_REGISTERS + 24, %r10
-    movq %gs:LANE_REST + REST_REGISTERS + 32, %r8
-    movq %gs:LANE_REST + REST_REGISTERS + 40, %r9
-    movq %gs:LANE_REST + REST_BACK, %rcx
+    movq %gs:LANE_REMAINDER + REMAINDER_REGISTERS, %rdi
+    movq %gs:LANE_REMAINDER + REMAINDER_REGISTERS + 8, %rsi
+    movq %gs:LANE_REMAINDER + REMAINDER_REGISTERS + 16, %rdx
+    movq %gs:LANE_REMAINDER + REMAINDER_REGISTERS + 24, %r10
+    movq %gs:LANE_REMAINDER + REMAINDER_REGISTERS + 32, %r8
+    movq %gs:LANE_REMAINDER + REMAINDER_REGISTERS + 40, %r9
+    movq %gs:LANE_REMAINDER + REMAINDER_BACK, %rcx
     notrack jmp *%rcx
-2:  movq %gs:LANE_REST + REST_NUMBER, %rax
-    jmp rest
-rest_end:
+2:  movq %gs:LANE_REMAINDER + REMAINDER_NUMBER, %rax
+    jmp remainder
+remainder_end:
     .balign 16, 0xcc

@@ -13,11 +13,12 @@ size_t agent_code_size(void);
 enum { AGENT_CALL_MOST = 16 };
 size_t agent_call(void);
 size_t agent_call_size(void);
-/* The place for rests of calls (arch/rest.h): where the call is made, behind that, and its end. */
-struct agent_rest {
+/* The place for rests of calls (arch/remainder.h): where the call is made, behind that, and its
+ * end. */
+struct agent_remainder {
     size_t begin, made, end;
 };
-struct agent_rest agent_rest(void);
+struct agent_remainder agent_remainder(void);
 /* Where each trampoline area has its struct lane_asks (wire/keys.h); of hosts with such a table. */
 size_t agent_asks(void);
 

@@ -4,7 +4,7 @@
  * its rest: a signal frame brings all registers back. It stands in the thread's lane, to which a
  * register leads that no call takes an argument in.
  */
-#include "arch/rest.h"
+#include "arch/remainder.h"
 
 #include "arch/agent.h"
 
@@ -42,46 +42,51 @@ void regs_finish_restart(struct regs *regs) { (void)regs; }
 
 static const int64_t NOT_BEGUN = -512; /* −ERESTARTSYS */
 
-bool rest_is_where(const struct regs *regs, const struct rest_call *call) {
+bool remainder_is_where(const struct regs *regs, const struct remainder_call *call) {
     return regs_pc(regs) == call->back && (uint64_t)regs_syscall_result(regs) == call->done;
 }
 
-void rest_begin(struct regs *regs, const struct rest_place *place, const struct rest_call *call,
-                const uint64_t args[REST_ARGUMENTS], struct rest *ret) {
-    rest_fill(call, ret);
-    regs_set_syscall(regs, place->agent + agent_rest().begin, regs_sp(regs), call->number, args);
-    regs_set_rest_lane(regs, place->lane);
+void remainder_begin(struct regs *regs, const struct remainder_place *place,
+                     const struct remainder_call *call, const uint64_t args[CALL_ARGUMENTS],
+                     struct remainder *ret) {
+    remainder_fill(call, ret);
+    regs_set_syscall(regs, place->agent + agent_remainder().begin, regs_sp(regs), call->number,
+                     args);
+    regs_set_remainder_lane(regs, place->lane);
 }
 
-uint8_t *rest_frame(struct rest *rest, size_t *ret_size) {
-    *ret_size = sizeof rest->frame;
-    return rest->frame;
+uint8_t *remainder_frame(struct remainder *remainder, size_t *ret_size) {
+    *ret_size = sizeof remainder->frame;
+    return remainder->frame;
 }
 
-bool rest_is_made(const struct regs *regs, taddr_t agent) {
-    const struct agent_rest at = agent_rest();
+bool remainder_is_made(const struct regs *regs, taddr_t agent) {
+    const struct agent_remainder at = agent_remainder();
     return regs_pc(regs) - agent >= at.begin && regs_pc(regs) - agent < at.end;
 }
 
-taddr_t rest_lane(const struct regs *regs) { return regs_rest_lane(regs); }
+taddr_t remainder_lane(const struct regs *regs) { return regs_remainder_lane(regs); }
 
-static void come_back(struct regs *regs, const struct rest *rest, uint64_t result) {
-    regs_from_frame(rest->frame, regs);
-    regs_set_syscall_result(regs, (int64_t)result, rest->registers);
+static void come_back(struct regs *regs, const struct remainder *remainder, uint64_t result) {
+    regs_from_frame(remainder->frame, regs);
+    regs_set_syscall_result(regs, (int64_t)result, remainder->registers);
 }
 
-void rest_give_up(struct regs *regs, const struct rest *rest) { come_back(regs, rest, rest->done); }
+void remainder_give_up(struct regs *regs, const struct remainder *remainder) {
+    come_back(regs, remainder, remainder->done);
+}
 
 /* Where the thread stands right behind the call, which has done some of it, the stop has cut that
  * short: it would be one instruction further else. */
-bool rest_end(struct regs *regs, taddr_t agent, const struct rest *rest, struct rest_call *ret) {
-    const struct agent_rest at = agent_rest();
+bool remainder_end(struct regs *regs, taddr_t agent, const struct remainder *remainder,
+                   struct remainder_call *ret) {
+    const struct agent_remainder at = agent_remainder();
     const uint64_t offset = regs_pc(regs) - agent;
     int64_t result = offset == at.begin  ? NOT_BEGUN
                      : offset == at.made ? regs_syscall_result(regs)
-                                         : (int64_t)rest->result;
-    bool over = !rest_was_put_off(result) && (result <= 0 || offset != at.made);
-    bool is_left = rest_is_left(rest, result, ret);
-    come_back(regs, rest, ret->done);
+                                         : (int64_t)remainder->result;
+    bool over = !remainder_was_put_off(result) && (result <= 0 || offset != at.made);
+    bool is_left = remainder_is_left(remainder, result, ret);
+    come_back(regs, remainder, ret->done);
     return is_left && !over;
 }

@@ -106,7 +106,7 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
 bool regs_has_reserved(const struct regs *regs);
 /* Whether CODE, of SIZE bytes in an area, begins with an instruction that only stubs have and that
  * cannot be run on the bridge (bridge.h). OTHER, here and below: it is of the other state. */
-bool regs_is_of_stub(bool other, const uint8_t *code, size_t size);
+bool regs_is_stub_code(bool other, const uint8_t *code, size_t size);
 /* CODE is of such a stub, from some instruction on: how far behind that it begins to give registers
  * back, which may be done at once. False: that is not in sight. */
 bool regs_find_stub_end(bool other, const uint8_t *code, size_t size, size_t *ret);
@@ -122,7 +122,7 @@ bool regs_call_sets_lane(long number, uint64_t argument);
 
 /* What the stub of VARIANT, which tells SITE, writes besides that and the clock for a thread that
  * comes to it with REGS. */
-taddr_t regs_told_by_stub(const struct regs *regs, uint8_t variant, uint32_t site);
+taddr_t regs_stub_value(const struct regs *regs, uint8_t variant, uint32_t site);
 
 /* The register through which stubs find the thread's lane, where it is a general one; else 0. */
 taddr_t regs_lane(const struct regs *regs);
@@ -167,11 +167,11 @@ void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64
                        const struct regs_extended *extended);
 
 /* The registers that FRAME, one of the above, restores. Of hosts where the rest of a call is come
- * back from by one (rest.h), as is: the lane is at LANE, and its registers are those of such a
+ * back from by one (remainder.h), as is: the lane is at LANE, and its registers are those of such a
  * rest. */
 void regs_from_frame(const uint8_t *frame, struct regs *ret);
-void regs_set_rest_lane(struct regs *regs, taddr_t lane);
-taddr_t regs_rest_lane(const struct regs *regs);
+void regs_set_remainder_lane(struct regs *regs, taddr_t lane);
+taddr_t regs_remainder_lane(const struct regs *regs);
 
 /* Where a signal handler returns to, of the frame that the kernel has made for it. */
 struct regs_context {

@@ -41,7 +41,7 @@ struct stub_state {
     bool committed; /* the event is in the ring (or dropped, or the hook was waited for) */
     bool unsure;    /* whether a slot is reserved: regs_has_reserved() tells */
     bool ahead;     /* the slot is written already: if it is reserved, it is committed */
-    bool lent;      /* a register besides those is changed; which, the backend tells */
+    bool displaced; /* a register besides those is changed; which, the backend tells */
 };
 
 #endif

@@ -17,8 +17,7 @@ int pattern_new(const char *text, struct pattern **ret, struct err *err);
 void pattern_free(struct pattern *pattern);
 /* MODULE is a file name without directory; NAME the function's demangled name or NULL. */
 bool pattern_match(const struct pattern *pattern, const char *module, const char *name);
-/* Whether NAME is what it says, word for word: a name in full, and no glob or regular expression.
- */
+/* Whether the pattern is NAME itself: a full name, and no glob or regular expression. */
 bool pattern_names(const struct pattern *pattern, const char *module, const char *name);
 bool pattern_has_module(const struct pattern *pattern);
 /* Whether functions of MODULE can match. */

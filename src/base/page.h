@@ -1,5 +1,4 @@
-/* Pages of the kernel that we and what we trace run under: 4 KB on x86-64 and 32-bit Arm; 4, 16 or
- * 64 KB on AArch64. */
+/* The kernel's pages: 4 KB on x86-64 and 32-bit Arm; 4, 16 or 64 KB on AArch64. */
 #ifndef SPOOR_BASE_PAGE_H
 #define SPOOR_BASE_PAGE_H
 

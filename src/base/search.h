@@ -1,12 +1,12 @@
-/* Binary search in anything that has numbers. */
+/* Binary search by index. */
 #ifndef SPOOR_BASE_SEARCH_H
 #define SPOOR_BASE_SEARCH_H
 
 #include <stddef.h>
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): a name cannot be enclosed */
-/* The least number of [0, COUNT) for which BEFORE, an expression of I, does not hold, COUNT if
- * there is none. It holds for none beyond. */
+/* The first index I in [0, COUNT) for which BEFORE, an expression of I, is false; COUNT if there is
+ * none. BEFORE must be true up to there and false from there on. */
 #define SEARCH(i, count, before)                                                                   \
     ({                                                                                             \
         size_t search_low_ = 0, search_high_ = (count);                                            \

@@ -8,7 +8,7 @@ struct wide {
     uint64_t high, low;
 };
 
-/* By halves: what any machine can do. */
+/* By halves of 32 bits, on any machine. */
 static inline struct wide wide_product_of_halves(uint64_t a, uint64_t b) {
     const uint64_t mask = UINT32_MAX;
     uint64_t low = (a & mask) * (b & mask);
@@ -32,7 +32,7 @@ static inline uint64_t wide_shift_right(struct wide w, unsigned bits) {
     return w.high << (64 - bits) | w.low >> bits;
 }
 
-/* N divided by D, which is not 0; what is left over goes to *RET_REST, unless that is NULL. */
+/* N divided by D, which is not 0. The remainder goes to *RET_REST, unless that is NULL. */
 struct wide wide_quotient(struct wide n, uint64_t d, uint64_t *ret_rest);
 
 #endif

@@ -7,9 +7,9 @@
 #include "target/memory.h"
 
 struct table {
-    struct lane_stretch at[LANE_STRETCHES_MOST + 1];
+    struct lane_stack_range at[LANE_STACK_RANGES_MOST + 1];
 };
-_Static_assert(sizeof(struct table) == LANE_STRETCHES_BYTES, "the last one stays an end");
+_Static_assert(sizeof(struct table) == LANE_STACK_RANGES_BYTES, "the last one stays an end");
 
 struct sharer *shared_find(const struct keys *keys, pid_t tid) {
     for (size_t i = 0; keys->sharing && i < keys->sharing->threads.count; i++)
@@ -44,7 +44,8 @@ static void fill(const struct space *s, struct table *ret) {
         memcpy(ret->at, s->keys.sharing->stretches.at,
                s->keys.sharing->stretches.count * sizeof *ret->at);
 }
-_Static_assert(offsetof(struct lane_stretch, thread_pointer) == 0, "which a word is written to");
+_Static_assert(offsetof(struct lane_stack_range, thread_pointer) == 0,
+               "which a word is written to");
 
 int shared_install(const struct space *s, taddr_t area, struct err *err) {
     struct table table;
@@ -63,7 +64,7 @@ static void write_anew(const struct space *s) {
 static void take_away(struct space *s, uint64_t pointer, taddr_t lane) {
     struct stretches *all = &s->keys.sharing->stretches;
     for (size_t i = 0; i < all->count; i++) {
-        struct lane_stretch *k = &all->at[i];
+        struct lane_stack_range *k = &all->at[i];
         if (k->thread_pointer != pointer || (lane && k->lane != lane))
             continue;
         k->thread_pointer = DEAD_LANE_KEY;

@@ -32,9 +32,9 @@
 enum { ROOM = 1 << LANES_BITS };
 
 /* Pointers that are lent have a place each in the table. */
-static uint64_t nth_to_lend(uint64_t i) { return REGS_POINTER_TO_LEND | i << LANES_SHIFT; }
+static uint64_t nth_to_lend(uint64_t i) { return REGS_ASSIGNED_POINTER | i << LANES_SHIFT; }
 static bool is_lent(uint64_t pointer) {
-    return (pointer & ~(uint64_t)((ROOM - 1) << LANES_SHIFT)) == REGS_POINTER_TO_LEND;
+    return (pointer & ~(uint64_t)((ROOM - 1) << LANES_SHIFT)) == REGS_ASSIGNED_POINTER;
 }
 
 struct key {

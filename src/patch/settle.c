@@ -223,7 +223,7 @@ static int pass_stub(const struct space *space, pid_t tid, struct slot *slot) {
     if (slot && !(m->variant & (STUB_HOOK | STUB_SLICE)) && passes_filter(space, p, m, &regs) &&
         memory_read(space->remote.memory_fd, pc, stub, size, NULL) == 0) {
         uint32_t site = arch->stub_site(stub, m->variant, overflow);
-        taddr_t told = regs_told_by_stub(&regs, m->variant, site);
+        taddr_t told = regs_stub_value(&regs, m->variant, site);
         slot_put(slot, site, told + (taddr_t)m->pops * arch->word_bytes, overflow);
     }
     regs_set_pc(&regs, pc + size);
@@ -270,7 +270,7 @@ static bool take(struct where *w, const uint8_t *code, size_t size) {
 /* The same from what of a stub cannot be run on the bridge. */
 static bool pass_by(struct where *w, const struct patched *p, const uint8_t *code, size_t size) {
     bool other = regs_is_other(&w->regs);
-    return is_without_marks(p) && regs_is_of_stub(other, code, size) &&
+    return is_without_marks(p) && regs_is_stub_code(other, code, size) &&
            skip_event(w, p, regs_pc(&w->regs), other) && thread_set_regs(w->tid, &w->regs) == 0;
 }
 

@@ -4,15 +4,15 @@
  * can still be the same. */
 enum { AROUND = 16 << 10, STACK_MOST = 64 << 20 };
 
-static bool holds(const struct lane_stretch *s, const struct standing *t) {
+static bool holds(const struct lane_stack_range *s, const struct standing *t) {
     return s->thread_pointer == t->pointer && t->sp - s->low < s->high - s->low;
 }
 
-static bool is_of(const struct lane_stretch *s, const struct standing *t) {
+static bool is_of(const struct lane_stack_range *s, const struct standing *t) {
     return s->thread_pointer == t->pointer && s->lane == t->lane;
 }
 
-static struct lane_stretch *find_around(struct stretches *s, const struct standing *t) {
+static struct lane_stack_range *find_around(struct stretches *s, const struct standing *t) {
     for (size_t i = 0; i < s->count; i++)
         if (holds(&s->at[i], t))
             return &s->at[i];
@@ -61,16 +61,16 @@ static struct room room_of(const struct stretches *s, const struct standing *thr
     return room;
 }
 
-static uint64_t distance(const struct lane_stretch *s, const struct standing *t) {
+static uint64_t distance(const struct lane_stack_range *s, const struct standing *t) {
     return t->sp < s->low ? s->low - t->sp : t->sp - s->high;
 }
 
 /* The stretch of T's that grows to where it stands now: no farther away than it is long, and with
  * nobody between. NULL: a new one begins. */
-static struct lane_stretch *find_growing(struct stretches *s, const struct room *room,
-                                         const struct standing *t) {
+static struct lane_stack_range *find_growing(struct stretches *s, const struct room *room,
+                                             const struct standing *t) {
     for (size_t i = 0; i < s->count; i++) {
-        struct lane_stretch *k = &s->at[i];
+        struct lane_stack_range *k = &s->at[i];
         if (is_of(k, t) && k->low >= room->floor && k->high <= room->ceiling &&
             distance(k, t) <= k->high - k->low + AROUND)
             return k;
@@ -90,18 +90,18 @@ static void remove_at(struct stretches *s, size_t i) { s->at[i] = s->at[--s->cou
 static bool claim(struct stretches *s, const struct standing *threads, size_t count,
                   const struct standing *t, uint64_t sink) {
     const struct room room = room_of(s, threads, count, t);
-    struct lane_stretch *old = find_growing(s, &room, t);
+    struct lane_stack_range *old = find_growing(s, &room, t);
     uint64_t around = old ? old->high - old->low : AROUND;
     uint64_t low = t->sp > around ? t->sp - around : 0, high = t->sp + around;
     if (old && old->low < low)
         low = old->low;
     if (old && old->high > high)
         high = old->high;
-    if (!old && s->count == LANE_STRETCHES_MOST)
+    if (!old && s->count == LANE_STACK_RANGES_MOST)
         return false;
     if (!old)
         old = &s->at[s->count++];
-    *old = (struct lane_stretch){
+    *old = (struct lane_stack_range){
         t->pointer,
         low > room.floor ? low : room.floor,
         high < room.ceiling ? high : room.ceiling,
@@ -114,7 +114,7 @@ static bool claim(struct stretches *s, const struct standing *threads, size_t co
 static void join(struct stretches *s) {
     for (size_t i = 0; i < s->count; i++)
         for (size_t k = s->count; k-- > 0;) {
-            const struct lane_stretch *a = &s->at[i], *b = &s->at[k];
+            const struct lane_stack_range *a = &s->at[i], *b = &s->at[k];
             if (i != k && a->thread_pointer == b->thread_pointer && a->lane == b->lane &&
                 a->low <= b->low && b->high <= a->high) {
                 remove_at(s, k);
@@ -126,7 +126,7 @@ static void join(struct stretches *s) {
 bool stretches_claim(struct stretches *s, const struct standing *threads, size_t count,
                      uint64_t sink) {
     for (size_t i = 0; i < count; i++) {
-        struct lane_stretch *around = find_around(s, &threads[i]);
+        struct lane_stack_range *around = find_around(s, &threads[i]);
         if (around && !is_of(around, &threads[i]))
             around->lane = sink;
         if (!around && !claim(s, threads, count, &threads[i], sink))

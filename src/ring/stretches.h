@@ -16,7 +16,7 @@
 #include "wire/keys.h"
 
 struct stretches {
-    struct lane_stretch at[LANE_STRETCHES_MOST];
+    struct lane_stack_range at[LANE_STACK_RANGES_MOST];
     size_t count;
 };
 

@@ -319,11 +319,14 @@ static int also_block(pid_t tid, int sig) {
     return rc < 0 ? rc : thread_set_mask(tid, mask | UINT64_C(1) << (sig - 1));
 }
 
+/* Waits for the thread's next report if RC, of the request before, is 0. */
+static int then_wait(int rc, pid_t tid, int *ret_status) {
+    return rc == 0 ? thread_wait(tid, ret_status) : rc;
+}
+
 int thread_run_to_call(pid_t tid, struct meanwhile *m, bool *ret_fault) {
     for (int later = 0;;) {
-        int status, rc = thread_continue_to_call(tid, later);
-        if (rc == 0)
-            rc = thread_wait(tid, &status);
+        int status, rc = then_wait(thread_continue_to_call(tid, later), tid, &status);
         if (rc < 0)
             return rc;
         int sig = WSTOPSIG(status);
@@ -339,14 +342,9 @@ int thread_run_to_call(pid_t tid, struct meanwhile *m, bool *ret_fault) {
 }
 
 int thread_run_to_signal(pid_t tid, int sig, struct meanwhile *m) {
-    int status, rc = thread_continue(tid, sig);
-    if (rc == 0)
-        rc = thread_wait(tid, &status);
-    while (rc == 0 && note(m, status >> 16, WSTOPSIG(status))) {
-        rc = thread_continue(tid, 0);
-        if (rc == 0)
-            rc = thread_wait(tid, &status);
-    }
+    int status, rc = then_wait(thread_continue(tid, sig), tid, &status);
+    while (rc == 0 && note(m, status >> 16, WSTOPSIG(status)))
+        rc = then_wait(thread_continue(tid, 0), tid, &status);
     return rc;
 }
 
@@ -365,9 +363,7 @@ int thread_halt(pid_t tid, struct meanwhile *m) {
  * its calls go to a handler of its own. */
 static int run_call(pid_t tid, struct meanwhile *m) {
     for (int stops = 0, later = 0; stops < 2;) {
-        int status, rc = thread_continue_to_call(tid, later);
-        if (rc == 0)
-            rc = thread_wait(tid, &status);
+        int status, rc = then_wait(thread_continue_to_call(tid, later), tid, &status);
         if (rc < 0)
             return rc;
         int sig = WSTOPSIG(status);

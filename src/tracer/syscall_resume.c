@@ -18,19 +18,20 @@
 /* Whether TASK's lane, or one that a killed spoor has left, may say that it makes a remainder. */
 static bool may_make_one(const struct task *task) {
     return task->space->inherited ||
-           (task->slot && !task->slot->unread && task->slot->lane->rest.back);
+           (task->slot && !task->slot->unread && task->slot->lane->remainder.back);
 }
 
 /* What the lane of TASK, which may make a remainder, with REGS, says of it. */
-static bool read_rest(const struct task *task, const struct regs *regs, struct rest *ret) {
+static bool read_remainder(const struct task *task, const struct regs *regs,
+                           struct remainder *ret) {
     const struct space *space = task->space;
     if (!space->inherited) {
-        *ret = task->slot->lane->rest;
+        *ret = task->slot->lane->remainder;
         return true;
     }
-    taddr_t lane = rest_is_made(regs, space->agent) ? rest_lane(regs) : 0;
+    taddr_t lane = remainder_is_made(regs, space->agent) ? remainder_lane(regs) : 0;
     return leftovers_is_lane(space, lane) &&
-           memory_read(space->remote.memory_fd, lane + LANE_REST, ret, sizeof *ret, NULL) == 0;
+           memory_read(space->remote.memory_fd, lane + LANE_REMAINDER, ret, sizeof *ret, NULL) == 0;
 }
 
 /* A program may send its system calls to a handler (PR_SET_SYSCALL_USER_DISPATCH). The kernel has
@@ -39,20 +40,20 @@ static bool read_rest(const struct task *task, const struct regs *regs, struct r
 void syscall_resume_end(struct task *task) {
     const struct space *space = task->space;
     struct regs regs;
-    struct rest rest;
+    struct remainder remainder;
     task->cut.is_cut = false;
     if (!space || !space->agent || !may_make_one(task) || thread_get_regs(task->tid, &regs) < 0 ||
-        !read_rest(task, &regs, &rest))
+        !read_remainder(task, &regs, &remainder))
         return;
     if (task->slot)
-        task->slot->lane->rest.back = 0;
-    if (!rest_is_made(&regs, space->agent))
+        task->slot->lane->remainder.back = 0;
+    if (!remainder_is_made(&regs, space->agent))
         return;
     bool refused = task->stop.kind == STOP_SIGNAL && task->stop.signal == SIGSYS;
     if (refused)
-        rest_give_up(&regs, &rest);
+        remainder_give_up(&regs, &remainder);
     else
-        task->cut.is_cut = rest_end(&regs, space->agent, &rest, &task->cut.call);
+        task->cut.is_cut = remainder_end(&regs, space->agent, &remainder, &task->cut.call);
     thread_set_regs(task->tid, &regs);
     if (refused)
         task_drop_stop(task);
@@ -61,8 +62,8 @@ void syscall_resume_end(struct task *task) {
 void syscall_resume_note(struct task *task, const struct regs *regs) {
     if (task->cut.is_cut)
         return;
-    task->cut.of = rest_is_due(regs, &task->cut.call);
-    task->cut.is_cut = task->cut.of != REST_OF_NONE &&
+    task->cut.of = remainder_is_due(regs, &task->cut.call);
+    task->cut.is_cut = task->cut.of != REMAINDER_OF_NONE &&
                        thread_has_called(task->tid, &task->past, regs, &task->cut.call.args[0]);
 }
 
@@ -104,7 +105,7 @@ static size_t least_read(int file) {
 static bool waits_to_read(struct task *task, int fd, const struct stat *st) {
     if (S_ISCHR(st->st_mode) && is_endless(major(st->st_rdev), minor(st->st_rdev)))
         return true;
-    if (task->cut.call.in != REST_IN_ONE || (!S_ISCHR(st->st_mode) && !S_ISSOCK(st->st_mode)))
+    if (task->cut.call.in != REMAINDER_IN_ONE || (!S_ISCHR(st->st_mode) && !S_ISSOCK(st->st_mode)))
         return false;
     AUTO_FD int file = copy_of_file(task, fd);
     size_t least = least_read(file);
@@ -124,21 +125,21 @@ static bool is_wanted(struct task *task) {
     const int fd = (int)task->cut.call.args[0];
     AUTO_FREE char *name = mem_printf("/proc/%d/fd/%d", task->tid, fd);
     struct stat st;
-    if (task->cut.of == REST_OF_ANYTHING)
+    if (task->cut.of == REMAINDER_OF_ANYTHING)
         return true;
-    if (task->cut.of == REST_OF_PIPE)
+    if (task->cut.of == REMAINDER_OF_PIPE)
         return is_pipe(task, fd) && !is_pipe(task, (int)task->cut.call.args[SPLICED_TO]);
     if (stat(name, &st) < 0)
         return false;
-    if (task->cut.of == REST_OF_READING)
+    if (task->cut.of == REMAINDER_OF_READING)
         return waits_to_read(task, fd, &st);
-    if (task->cut.of == REST_OF_WRITING)
+    if (task->cut.of == REMAINDER_OF_WRITING)
         return S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) ||
                (S_ISCHR(st.st_mode) && is_terminal(major(st.st_rdev)));
     AUTO_FD int file = S_ISSOCK(st.st_mode) ? copy_of_file(task, fd) : -1;
     int type = socket_option(file, SO_TYPE);
-    return task->cut.of == REST_OF_STREAM ? type == SOCK_STREAM
-                                          : type == SOCK_DGRAM || type == SOCK_SEQPACKET;
+    return task->cut.of == REMAINDER_OF_STREAM ? type == SOCK_STREAM
+                                               : type == SOCK_DGRAM || type == SOCK_SEQPACKET;
 }
 
 /* ---- data in pieces ---- */
@@ -153,7 +154,7 @@ struct pieces {
 /* Leaves out the first DONE bytes of ALL, in TASK's memory, which are *RET_BYTES bytes. Returns how
  * many pieces are left; 0: it cannot be read, or they are too many. */
 static size_t pieces_left(const struct task *task, const struct pieces *all, uint64_t done,
-                          struct rest *ret, uint64_t *ret_bytes) {
+                          struct remainder *ret, uint64_t *ret_bytes) {
     regs_word_t words[MOST_PIECES][PIECE];
     size_t left = 0;
     *ret_bytes = 0;
@@ -166,7 +167,7 @@ static size_t pieces_left(const struct task *task, const struct pieces *all, uin
         done -= skip;
         if (skip == size)
             continue;
-        if (left == REST_VECTOR)
+        if (left == REMAINDER_VECTOR)
             return 0;
         ret->vector[left][0] = (uintptr_t)(words[i][0] + skip);
         ret->vector[left++][1] = (uintptr_t)(size - skip);
@@ -176,11 +177,11 @@ static size_t pieces_left(const struct task *task, const struct pieces *all, uin
 
 /* Sets the arguments in RET. False: the remainder cannot be made. (The room for control data of a
  * message is overwritten when a part of the message has come.) */
-static bool cut_pieces(struct task *task, struct rest *ret) {
+static bool cut_pieces(struct task *task, struct remainder *ret) {
     enum { NAME, NAME_SIZE, PIECES, COUNT, CONTROL, CONTROL_SIZE }; /* words of struct msghdr */
     struct pieces all = {task->cut.call.args[1], task->cut.call.args[2]};
-    if (task->cut.call.in == REST_IN_MESSAGE) {
-        bool receives = task->cut.of == REST_OF_STREAM;
+    if (task->cut.call.in == REMAINDER_IN_MESSAGE) {
+        bool receives = task->cut.of == REMAINDER_OF_STREAM;
         if (memory_read(task->space->remote.memory_fd, all.at, ret->message, sizeof ret->message,
                         NULL) < 0 ||
             (receives && ret->message[CONTROL]))
@@ -190,22 +191,23 @@ static bool cut_pieces(struct task *task, struct rest *ret) {
         all = (struct pieces){ret->message[PIECES], ret->message[COUNT]};
     }
     size_t left = pieces_left(task, &all, task->cut.call.done, ret, &task->cut.call.wanted);
-    ret->message[PIECES] = (uintptr_t)(task->slot->at + LANE_REST + offsetof(struct rest, vector));
+    ret->message[PIECES] =
+        (uintptr_t)(task->slot->at + LANE_REMAINDER + offsetof(struct remainder, vector));
     ret->message[COUNT] = left;
     ret->message[CONTROL] = ret->message[CONTROL_SIZE] = 0; /* went with the first part */
     return left;
 }
 
 /* Sets the arguments of the remainder that point at pieces. */
-static void set_pieces(const struct task *task, uint64_t args[REST_ARGUMENTS],
-                       const struct rest *rest) {
-    taddr_t at = task->slot->at + LANE_REST;
-    if (task->cut.call.in == REST_IN_MESSAGE)
-        args[1] = at + offsetof(struct rest, message);
-    if (task->cut.call.in != REST_IN_VECTOR)
+static void set_pieces(const struct task *task, uint64_t args[CALL_ARGUMENTS],
+                       const struct remainder *remainder) {
+    taddr_t at = task->slot->at + LANE_REMAINDER;
+    if (task->cut.call.in == REMAINDER_IN_MESSAGE)
+        args[1] = at + offsetof(struct remainder, message);
+    if (task->cut.call.in != REMAINDER_IN_VECTOR)
         return;
-    args[1] = at + offsetof(struct rest, vector);
-    args[2] = rest->message[3];
+    args[1] = at + offsetof(struct remainder, vector);
+    args[2] = remainder->message[3];
 }
 
 /* ---- the remainder ---- */
@@ -220,35 +222,36 @@ static bool may_make(const struct task *task) {
 }
 
 /* Whether TASK, with REGS, will come back from the remainder. */
-static bool make_way_back(const struct task *task, const struct regs *regs, struct rest *rest) {
+static bool make_way_back(const struct task *task, const struct regs *regs,
+                          struct remainder *remainder) {
     size_t size;
-    uint8_t *frame = rest_frame(rest, &size);
+    uint8_t *frame = remainder_frame(remainder, &size);
     if (!frame)
         return true;
-    taddr_t at = task->slot->at + LANE_REST + (taddr_t)(frame - (uint8_t *)rest);
+    taddr_t at = task->slot->at + LANE_REMAINDER + (taddr_t)(frame - (uint8_t *)remainder);
     return !thread_guards_returns(task->tid) && /* a second stack would have to know of the frame */
            thread_signal_frame(task->tid, regs, at, frame, size) == 0;
 }
 
 bool syscall_resume_remainder(struct task *task) {
     struct regs regs;
-    struct rest rest = {.result = 0};
-    uint64_t args[REST_ARGUMENTS];
+    struct remainder remainder = {.result = 0};
+    uint64_t args[CALL_ARGUMENTS];
     if (!task->cut.is_cut)
         return false;
     task->cut.is_cut = false;
     if (!may_make(task) || thread_get_regs(task->tid, &regs) < 0 ||
-        !rest_is_where(&regs, &task->cut.call) || !is_wanted(task) ||
-        (task->cut.call.in != REST_IN_ONE && !cut_pieces(task, &rest)) ||
-        !make_way_back(task, &regs, &rest))
+        !remainder_is_where(&regs, &task->cut.call) || !is_wanted(task) ||
+        (task->cut.call.in != REMAINDER_IN_ONE && !cut_pieces(task, &remainder)) ||
+        !make_way_back(task, &regs, &remainder))
         return false;
-    const struct rest_place place = {task->space->agent, task->slot->at};
-    rest_arguments(&task->cut.call, args);
-    set_pieces(task, args, &rest);
-    rest_begin(&regs, &place, &task->cut.call, args, &rest);
-    task->slot->lane->rest = rest;
+    const struct remainder_place place = {task->space->agent, task->slot->at};
+    remainder_arguments(&task->cut.call, args);
+    set_pieces(task, args, &remainder);
+    remainder_begin(&regs, &place, &task->cut.call, args, &remainder);
+    task->slot->lane->remainder = remainder;
     if (thread_set_regs(task->tid, &regs) == 0)
         return true;
-    task->slot->lane->rest.back = 0;
+    task->slot->lane->remainder.back = 0;
     return false;
 }

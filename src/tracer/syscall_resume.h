@@ -1,5 +1,5 @@
 /*
- * System calls that a stop of spoor has cut short go on (arch/rest.h).
+ * System calls that a stop of spoor has cut short go on (arch/remainder.h).
  *
  * A task at a stop is outside of the remainder that it may have been making: syscall_resume_end()
  * has put it behind the call in the program's own code, with what was done by then as the result.

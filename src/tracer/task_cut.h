@@ -3,12 +3,12 @@
 #ifndef SPOOR_TRACER_TASK_CUT_H
 #define SPOOR_TRACER_TASK_CUT_H
 
-#include "arch/rest.h"
+#include "arch/remainder.h"
 
 struct task_cut {
     bool is_cut; /* the stop has cut `call` short, and the task shall make the remainder */
-    struct rest_call call;
-    enum rest_of of;
+    struct remainder_call call;
+    enum remainder_of of;
     enum {
         REMAINDER_NONE,
         REMAINDER_MADE, /* the space is left, and waits for the task to make the remainder */

@@ -1,14 +1,17 @@
 /*
- * How stubs find the lanes of threads (wire/ring.h) where no register holds them, on AArch64 and
- * 32-bit Arm: by their thread pointers. Each trampoline area begins with a table of pairs, then one
- * of stretches, then the agent's code. A stub looks at one pair, which bits of the thread pointer
- * tell, and the agent through all the others. Threads with one thread pointer that run at the same
- * time have no pair, but stretches of addresses where their stacks are; these the agent looks
- * through first. Only the tool writes the tables, and what the agent has at its `asks`, where it
- * stands in the target. Once nobody reads any more the agent looks through none: threads that are
- * born then come to it at each event.
+ * How stubs find a thread's lane (wire/ring.h) on AArch64 and 32-bit Arm, where no register holds
+ * it: by the thread pointer. Each trampoline area begins with a table of keys (a thread pointer and
+ * its lane), then a table of stack ranges, then the agent's code.
  *
- * A key that no thread has stands where there is none, and behind the last stretch. Stubs of 32-bit
+ * A stub looks at one key, which bits of the thread pointer choose. If that is another thread's,
+ * the agent looks through the stack ranges, then through all keys. Threads that run at the same
+ * time with one thread pointer have no key, but ranges of addresses where their stacks are.
+ *
+ * Only the tool writes the tables, and the agent's struct lane_asks, in the target's memory. Once
+ * spoor is gone the agent looks through no table: threads that are born then come to it at each
+ * event.
+ *
+ * An empty place, and the end of the stack ranges, hold a key that no thread has. Stubs of 32-bit
  * Arm compare the lower halves.
  *
  * Included by freestanding code, and by assembly.
@@ -20,11 +23,11 @@
 #define LANES_BITS 10
 #define LANE_KEY_BYTES 16
 #define LANE_KEYS_BYTES 16384
-#define LANE_STRETCH_BYTES 32
-#define LANE_STRETCHES_BYTES 4096
-#define LANES_BYTES (LANE_KEYS_BYTES + LANE_STRETCHES_BYTES) /* what stands before the code */
-#define LANE_STRETCH_LOW 8
-#define LANE_STRETCH_HIGH 16
+#define LANE_STACK_RANGE_BYTES 32
+#define LANE_STACK_RANGES_BYTES 4096
+#define LANES_BYTES (LANE_KEYS_BYTES + LANE_STACK_RANGES_BYTES) /* size of both tables */
+#define LANE_STACK_RANGE_LOW 8
+#define LANE_STACK_RANGE_HIGH 16
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>
@@ -33,30 +36,30 @@ struct lane_key {
     uint64_t thread_pointer, lane; /* lane: its address in the target */
 };
 static const uint64_t NO_LANE_KEY = UINT64_MAX;
-/* In place of the thread pointer of a stretch that is nobody's any more. */
+/* The thread pointer of a stack range that no thread uses any more. */
 static const uint64_t DEAD_LANE_KEY = UINT64_MAX - 1;
 
-/* A thread with that pointer whose stack pointer is from low up to high. */
-struct lane_stretch {
+/* A thread with that thread pointer whose stack pointer is at least low and below high. */
+struct lane_stack_range {
     uint64_t thread_pointer, low, high, lane;
 };
-/* The last one stays an end. */
-enum { LANE_STRETCHES_MOST = LANE_STRETCHES_BYTES / LANE_STRETCH_BYTES - 1 };
+/* The last one always marks the end. */
+enum { LANE_STACK_RANGES_MOST = LANE_STACK_RANGES_BYTES / LANE_STACK_RANGE_BYTES - 1 };
 
 struct lane_asks {
-    uint64_t control; /* address of the struct control that tells whether anybody answers */
-    uint64_t lane;    /* of those that have none, where they ask */
-    uint64_t owner;   /* address of the one that tells whether anybody reads; else none is sought */
+    uint64_t control; /* address of the struct control that tells whether a tool answers */
+    uint64_t lane;    /* address of the lane in which threads without one ask for one */
+    uint64_t owner;   /* address of the struct control that tells whether a tool reads rings */
 };
 
 _Static_assert(sizeof(struct lane_key) == LANE_KEY_BYTES, "");
 _Static_assert(LANE_KEY_BYTES << LANES_BITS == LANE_KEYS_BYTES, "");
-_Static_assert(sizeof(struct lane_stretch) == LANE_STRETCH_BYTES, "");
-_Static_assert(__builtin_offsetof(struct lane_stretch, low) == LANE_STRETCH_LOW, "");
-_Static_assert(__builtin_offsetof(struct lane_stretch, high) == LANE_STRETCH_HIGH, "");
+_Static_assert(sizeof(struct lane_stack_range) == LANE_STACK_RANGE_BYTES, "");
+_Static_assert(__builtin_offsetof(struct lane_stack_range, low) == LANE_STACK_RANGE_LOW, "");
+_Static_assert(__builtin_offsetof(struct lane_stack_range, high) == LANE_STACK_RANGE_HIGH, "");
 /* The lane stands last in both, which are read from behind. */
 _Static_assert(LANE_KEY_BYTES - __builtin_offsetof(struct lane_key, lane) ==
-                   LANE_STRETCH_BYTES - __builtin_offsetof(struct lane_stretch, lane),
+                   LANE_STACK_RANGE_BYTES - __builtin_offsetof(struct lane_stack_range, lane),
                "");
 #endif
 

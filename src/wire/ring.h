@@ -45,23 +45,23 @@
 
 /*
  * What differs between machines: how many slots a slice has besides words, at most (begin, end, and
- * registers); how many pieces of a vector the rest of a call may have (struct rest), and of the
- * signal frame by which threads of Arm come back from it, its size, as far as the kernel reads it,
- * and where in it the register of the result is.
+ * registers); how many pieces of a vector the rest of a call may have (struct remainder), and of
+ * the signal frame by which threads of Arm come back from it, its size, as far as the kernel reads
+ * it, and where in it the register of the result is.
  */
 #ifdef __aarch64__
 #define SLICE_HEAD_SLOTS 14
-#define REST_VECTOR 160
-#define REST_FRAME_BYTES 1136
-#define REST_FRAME_RESULT 312
+#define REMAINDER_VECTOR 160
+#define REMAINDER_FRAME_BYTES 1136
+#define REMAINDER_FRAME_RESULT 312
 #elif defined(__arm__)
 #define SLICE_HEAD_SLOTS 11
-#define REST_VECTOR 240
-#define REST_FRAME_BYTES 672
-#define REST_FRAME_RESULT 160
+#define REMAINDER_VECTOR 240
+#define REMAINDER_FRAME_BYTES 672
+#define REMAINDER_FRAME_RESULT 160
 #else
 #define SLICE_HEAD_SLOTS 8
-#define REST_VECTOR 240
+#define REMAINDER_VECTOR 240
 #endif
 
 #ifndef __ASSEMBLER__
@@ -145,21 +145,21 @@ static inline uint64_t event_ticks(const struct event *e, uint64_t latest) {
 /* What a thread does that finds its ring full. */
 enum overflow { OVERFLOW_WAIT, OVERFLOW_DROP, OVERFLOW_OVERWRITE };
 
-enum { REST_ARGUMENTS = 6 };
+enum { CALL_ARGUMENTS = 6 };
 
 /* A system call that a stop of ours has cut short, while its thread makes the rest of it. */
-struct rest {
+struct remainder {
     uint64_t back;   /* where it goes on in the program; 0: there is no rest to be made */
     uint64_t number; /* the call's */
     uint64_t done;   /* what it has returned */
     uint64_t result; /* of the rest */
-    uint64_t registers[REST_ARGUMENTS]; /* that held the call's arguments */
+    uint64_t registers[CALL_ARGUMENTS]; /* that held the call's arguments */
     uint64_t wanted;                    /* what the call was to return */
-#ifdef REST_FRAME_BYTES
-    _Alignas(16) uint8_t frame[REST_FRAME_BYTES]; /* brings the thread back */
+#ifdef REMAINDER_FRAME_BYTES
+    _Alignas(16) uint8_t frame[REMAINDER_FRAME_BYTES]; /* brings the thread back */
 #endif
     uintptr_t message[7]; /* struct msghdr and struct iovec of the rest, where there are such */
-    uintptr_t vector[REST_VECTOR][2];
+    uintptr_t vector[REMAINDER_VECTOR][2];
 };
 
 struct lane {
@@ -175,8 +175,8 @@ struct lane {
     uint64_t stack_bytes; /* stack pointer lies there; of other stacks it is one page */
     uint64_t ring_mask;
     uint64_t slice_slots; /* ever written; by the thread only */
-    _Alignas(
-        16) struct rest rest; /* written by the tool while the thread stands, but for the result */
+    _Alignas(16) struct remainder
+        remainder; /* written by the tool while the thread stands, but for the result */
 };
 
 /* One per address space, shared with the tool. */
@@ -202,13 +202,13 @@ _Static_assert(sizeof(struct event) == 16, "stubs store 16 bytes");
 #define LANE_STACK_BYTES 64
 #define LANE_RING_MASK 72
 #define LANE_SLICE_SLOTS 80
-#define LANE_REST 96
-#define REST_BACK 0
-#define REST_NUMBER 8
-#define REST_DONE 16
-#define REST_RESULT 24
-#define REST_REGISTERS 32
-#define REST_FRAME 96
+#define LANE_REMAINDER 96
+#define REMAINDER_BACK 0
+#define REMAINDER_NUMBER 8
+#define REMAINDER_DONE 16
+#define REMAINDER_RESULT 24
+#define REMAINDER_REGISTERS 32
+#define REMAINDER_FRAME 96
 #define LANE_RING 4096 /* offset of the ring from the lane */
 #define EVENT_CLOCK_SP 0
 #define EVENT_SITE 8
@@ -236,15 +236,15 @@ _Static_assert(__builtin_offsetof(struct lane, stack_low) == LANE_STACK_LOW, "")
 _Static_assert(__builtin_offsetof(struct lane, stack_bytes) == LANE_STACK_BYTES, "");
 _Static_assert(__builtin_offsetof(struct lane, ring_mask) == LANE_RING_MASK, "");
 _Static_assert(__builtin_offsetof(struct lane, slice_slots) == LANE_SLICE_SLOTS, "");
-_Static_assert(__builtin_offsetof(struct lane, rest) == LANE_REST, "");
-_Static_assert(__builtin_offsetof(struct rest, number) == REST_NUMBER, "");
+_Static_assert(__builtin_offsetof(struct lane, remainder) == LANE_REMAINDER, "");
+_Static_assert(__builtin_offsetof(struct remainder, number) == REMAINDER_NUMBER, "");
 _Static_assert(sizeof(struct lane) <= LANE_RING, "");
-_Static_assert(__builtin_offsetof(struct rest, done) == REST_DONE, "");
-_Static_assert(__builtin_offsetof(struct rest, result) == REST_RESULT, "");
-_Static_assert(__builtin_offsetof(struct rest, registers) == REST_REGISTERS, "");
-#ifdef REST_FRAME_BYTES
-_Static_assert(__builtin_offsetof(struct rest, frame) == REST_FRAME, "");
-_Static_assert((LANE_REST + REST_FRAME) % 16 == 0, "a stack pointer");
+_Static_assert(__builtin_offsetof(struct remainder, done) == REMAINDER_DONE, "");
+_Static_assert(__builtin_offsetof(struct remainder, result) == REMAINDER_RESULT, "");
+_Static_assert(__builtin_offsetof(struct remainder, registers) == REMAINDER_REGISTERS, "");
+#ifdef REMAINDER_FRAME_BYTES
+_Static_assert(__builtin_offsetof(struct remainder, frame) == REMAINDER_FRAME, "");
+_Static_assert((LANE_REMAINDER + REMAINDER_FRAME) % 16 == 0, "a stack pointer");
 #endif
 _Static_assert(__builtin_offsetof(struct event, sp_low) == EVENT_SP_LOW, "");
 _Static_assert(SLICE_TAGGED == 1 << SLICE_TAGGED_BIT, "");

@@ -42,7 +42,7 @@ def build(source, state, name, folder):
     """Makes FOLDER/NAME, which has what embed_agent() writes."""
     here, program = os.path.join(source, "test/arch", state), os.path.join(folder, name)
     shared = [os.path.join(here, name) for name in SHARED]
-    of_arch = ("disasm.c", "rest.c", "arm_hosts.c") if state == "stopped" else ("disasm.c",)
+    of_arch = ("disasm.c", "remainder.c", "arm_hosts.c") if state == "stopped" else ("disasm.c",)
     common = [*glob.glob(os.path.join(here, "*.S")), *filter(os.path.exists, shared), *(os.path.join(source, "src/arch", name) for name in of_arch),
               *sorted(backend_files(os.path.join(source, "src/arch/arm"), state == "stopped"))]
     subprocess.run([COMPILER, *(["-march=armv6", "-DARMV6"] if ARMV6 else []), "-static", STATES[state], "-O1", "-D_GNU_SOURCE",

@@ -248,7 +248,7 @@ static void step(const struct line *line, struct stub_state *s) {
     if (starts(line, "push"))
         s->pushed = 8;
     if (starts(line, "mrs"))
-        s->lent = true;
+        s->displaced = true;
     if (starts(line, "strexd"))
         s->unsure = s->ahead = true;
     if (starts(line, "bne")) {
@@ -256,7 +256,7 @@ static void step(const struct line *line, struct stub_state *s) {
         s->committed = true;
     }
     if (starts(line, "msr"))
-        s->lent = false;
+        s->displaced = false;
 }
 
 static void check_states(const struct stub *s) {

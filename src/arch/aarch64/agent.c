@@ -12,10 +12,11 @@ size_t agent_asks(void) { return a64_agent_entries().asks; }
 size_t agent_call(void) { return a64_agent_entries().call - (size_t)LANES_BYTES; }
 size_t agent_call_size(void) { return a64_agent_entries().end - a64_agent_entries().call; }
 
-struct agent_rest agent_rest(void) {
+struct agent_remainder agent_remainder(void) {
     struct a64_agent_entries e = a64_agent_entries();
     const size_t start = LANES_BYTES;
-    return (struct agent_rest){e.rest - start, e.rest_made - start, e.rest_end - start};
+    return (struct agent_remainder){e.remainder - start, e.remainder_made - start,
+                                    e.remainder_end - start};
 }
 
 struct a64_agent_entries a64_agent_entries(void) {

@@ -51,7 +51,7 @@ enum {
 };
 static const uint32_t REGS_CALLS = AUDIT_ARCH_AARCH64; /* whose calls are numbered so, for filters
                                                         */
-static const uint64_t REGS_POINTER_TO_LEND = UINT64_C(0x7370) << 48; /* no address of a program */
+static const uint64_t REGS_ASSIGNED_POINTER = UINT64_C(0x7370) << 48; /* no address of a program */
 
 /* How many registers are in slices: x19 to x30, in this order. */
 enum { SLICE_REGISTERS = 12 };

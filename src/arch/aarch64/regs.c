@@ -11,7 +11,7 @@
 #include "arch/aarch64/aarch64.h"
 #include "arch/aarch64/agent.h"
 #include "arch/interrupted.h"
-#include "arch/rest.h"
+#include "arch/remainder.h"
 
 enum { CALL_NUMBER = 8, SVC = 0xd4000001 };
 enum { BTYPE = 3 << 10 }; /* of pstate */
@@ -90,7 +90,7 @@ bool regs_seem_to_restart(const struct regs *regs) { return regs->raw.regs[0] + 
 bool regs_is_interrupted(const struct regs *regs) {
     const struct user_regs_struct *r = &regs->raw;
     struct past_call past;
-    if (regs_past_call(regs, &past) && rest_is_looked_for(&past))
+    if (regs_past_call(regs, &past) && call_can_be_repeated(&past))
         return true;
     return is_interrupted_by_stops(r->regs[CALL_NUMBER], r->regs[1]) &&
            (int64_t)r->regs[0] == -4 /* EINTR */;
@@ -160,7 +160,7 @@ bool regs_return_address(const struct regs *regs, taddr_t *ret) {
     return true;
 }
 
-taddr_t regs_told_by_stub(const struct regs *regs, uint8_t variant, uint32_t site) {
+taddr_t regs_stub_value(const struct regs *regs, uint8_t variant, uint32_t site) {
     if (variant & STUB_GO_FIRST)
         return regs->raw.regs[0];
     bool control = (site & 3) == EVENT_CONTROL;
@@ -170,13 +170,13 @@ taddr_t regs_told_by_stub(const struct regs *regs, uint8_t variant, uint32_t sit
 void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state *state,
                      const uint64_t *words) {
     struct user_regs_struct *r = &regs->raw;
-    if (state->lent)
+    if (state->displaced)
         r->regs[A64_LR] = r->regs[1];
     memcpy(r->regs, words, state->pushed * sizeof *words);
     r->sp += state->pushed ? a64_stub_frame(variant) : 0;
 }
 
-bool regs_is_of_stub(bool other, const uint8_t *code, size_t size) {
+bool regs_is_stub_code(bool other, const uint8_t *code, size_t size) {
     (void)other;
     return a64_is_of_stub(code, size);
 }
@@ -265,10 +265,10 @@ void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64
     memcpy(out, &f, sizeof f);
 }
 
-_Static_assert(offsetof(struct signal_frame, mc.regs) == REST_FRAME_RESULT, "");
+_Static_assert(offsetof(struct signal_frame, mc.regs) == REMAINDER_FRAME_RESULT, "");
 _Static_assert(offsetof(struct signal_frame, mc.records) + sizeof(struct vectors) +
                        sizeof(struct record) <=
-                   REST_FRAME_BYTES,
+                   REMAINDER_FRAME_BYTES,
                "a record of no size is the last");
 
 void regs_from_frame(const uint8_t *frame, struct regs *ret) {
@@ -280,12 +280,12 @@ void regs_from_frame(const uint8_t *frame, struct regs *ret) {
     ret->raw.pstate = f.mc.pstate;
 }
 
-enum { REST_LANE = 9, REST_ARGUMENT = 10 };
-void regs_set_rest_lane(struct regs *regs, taddr_t lane) {
-    regs->raw.regs[REST_LANE] = lane;
-    regs->raw.regs[REST_ARGUMENT] = regs->raw.regs[0];
+enum { REMAINDER_LANE = 9, REMAINDER_ARGUMENT = 10 };
+void regs_set_remainder_lane(struct regs *regs, taddr_t lane) {
+    regs->raw.regs[REMAINDER_LANE] = lane;
+    regs->raw.regs[REMAINDER_ARGUMENT] = regs->raw.regs[0];
 }
-taddr_t regs_rest_lane(const struct regs *regs) { return regs->raw.regs[REST_LANE]; }
+taddr_t regs_remainder_lane(const struct regs *regs) { return regs->raw.regs[REMAINDER_LANE]; }
 
 /* sp, pc, pstate, a word that is nothing, and the head of the record that comes first. */
 bool regs_look_like_context(const regs_word_t words[REGS_CONTEXT_WORDS], struct regs_context *ret) {

@@ -103,10 +103,10 @@ static void restore(struct writer *w, uint8_t variant) {
 static void ask_caller(struct writer *w, const struct span *caller, size_t leaves[2]) {
     put(w, move(1, A64_LR));
     put(w, 0xd50320ff); /* xpaclri */
-    w->state.lent = true;
+    w->state.displaced = true;
     put(w, move(2, A64_LR));
     put(w, move(A64_LR, 1));
-    w->state.lent = false;
+    w->state.displaced = false;
     put_constant(w, 1, caller->start, 3);
     put(w, sub(2, 2, 1));
     leaves[0] = w->size;

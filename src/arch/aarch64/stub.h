@@ -65,7 +65,7 @@ static inline uint32_t a64_stub_frame(uint8_t variant) { return variant & STUB_S
 size_t a64_stub_emit(uint8_t *out, const struct stub_spec *spec);
 
 /* As in struct arch. The words that are pushed are x0, x1, x2, x3 and of slices x4 to x9, in this
- * order; the first two take the room of all. Lent: x1 holds what x30 shall. */
+ * order; the first two take the room of all. Displaced: x1 holds what x30 shall. */
 bool a64_stub_state(uint8_t variant, enum overflow overflow, uint32_t offset,
                     struct stub_state *ret);
 uint32_t a64_stub_size(uint8_t variant, enum overflow overflow);

@@ -9,7 +9,7 @@
 #include "arch/arm/t32.h"
 #include "arch/regs.h"
 
-struct taking {
+struct emulation {
     struct user_regs *r;
     const struct regs_reach *reach;
 };
@@ -43,7 +43,7 @@ struct loading {
     int32_t moves; /* the base */
 };
 
-static enum regs_taken load(const struct taking *t, const struct loading *l) {
+static enum regs_taken load(const struct emulation *t, const struct loading *l) {
     regs_word_t words[T32_MOST_REGISTERS];
     uint32_t to = 0;
     for (uint8_t i = 0; i < l->count; i++)
@@ -63,7 +63,7 @@ static enum regs_taken load(const struct taking *t, const struct loading *l) {
 /* ---- what is read beside the code ---- */
 
 /* COUNT bytes, no more than 8. */
-static bool read_bytes(const struct taking *t, uint32_t at, unsigned count, uint64_t *ret) {
+static bool read_bytes(const struct emulation *t, uint32_t at, unsigned count, uint64_t *ret) {
     *ret = 0;
     for (unsigned i = 0; i < count; i++) {
         const uint32_t place = at + i, whole = place & ~UINT32_C(3);
@@ -76,7 +76,7 @@ static bool read_bytes(const struct taking *t, uint32_t at, unsigned count, uint
 }
 
 /* vldr, by its WORD, which is the same in both states. */
-static bool fill(const struct taking *t, uint32_t word, uint32_t at, unsigned bytes) {
+static bool fill(const struct emulation *t, uint32_t word, uint32_t at, unsigned bytes) {
     const uint32_t one = arm_bits(word, 22, 1), four = arm_bits(word, 12, 4);
     const bool two = bytes > ARM_WORD;
     uint64_t value;
@@ -89,7 +89,7 @@ static bool fill(const struct taking *t, uint32_t word, uint32_t at, unsigned by
 
 /* ---- A32 ---- */
 
-static enum regs_taken a32_load(const struct taking *t, uint32_t word, enum a32_form form) {
+static enum regs_taken a32_load(const struct emulation *t, uint32_t word, enum a32_form form) {
     struct a32_access a = a32_access_of(word, form);
     struct loading l = {.base = a.base, .moves = a.moves};
     uint32_t index = value_of(t->r, a32_rm(word), 0) << arm_bits(word, 7, 5);
@@ -107,7 +107,7 @@ static enum regs_taken a32_load(const struct taking *t, uint32_t word, enum a32_
 }
 
 /* Which conditions do not hold is known here. */
-static enum regs_taken a32_leave(const struct taking *t, uint32_t word) {
+static enum regs_taken a32_leave(const struct emulation *t, uint32_t word) {
     enum a32_form form = (enum a32_form)a32_classify(word).form;
     struct a32_data d;
     switch (form) {
@@ -166,7 +166,7 @@ static void a32_add(struct user_regs *r, uint32_t word) {
     r->uregs[d.rd] = value_of(r, d.rn, A32_AHEAD) + (d.opcode == A32_SUB ? -second : second);
 }
 
-static bool a32_literal(const struct taking *t, uint32_t word, enum a32_form form) {
+static bool a32_literal(const struct emulation *t, uint32_t word, enum a32_form form) {
     enum { SIGNED = 2 }; /* of A32_EXTRA's loads */
     const struct a32_access a = a32_access_of(word, form);
     const uint32_t at = value_of(t->r, ARM_PC, A32_AHEAD) + (uint32_t)a.offset;
@@ -184,7 +184,7 @@ static bool a32_literal(const struct taking *t, uint32_t word, enum a32_form for
     return true;
 }
 
-static enum regs_taken a32_compute(const struct taking *t, uint32_t word, enum a32_form form) {
+static enum regs_taken a32_compute(const struct emulation *t, uint32_t word, enum a32_form form) {
     if (!a32_is_relative(word, form))
         return REGS_NOT_TAKEN;
     if (holds(a32_condition(word), (uint32_t)t->r->uregs[PSR])) {
@@ -202,7 +202,7 @@ static bool is_way_on(const struct insn *insn) {
            insn->kind == INSN_JUMP_INDIRECT;
 }
 
-static enum regs_taken a32_take(const struct taking *t, const uint8_t *code, size_t room) {
+static enum regs_taken a32_take(const struct emulation *t, const uint8_t *code, size_t room) {
     struct user_regs *r = t->r;
     struct insn insn;
     if (!a32_decode(code, room, r->uregs[ARM_PC], &insn, NULL) || insn.turns)
@@ -223,7 +223,7 @@ static enum regs_taken a32_take(const struct taking *t, const uint8_t *code, siz
 
 /* ---- T32 ---- */
 
-static enum regs_taken t32_load(const struct taking *t, const struct t32 *in) {
+static enum regs_taken t32_load(const struct emulation *t, const struct t32 *in) {
     struct t32_access a;
     if (!t32_access_of(in, &a) || !a.load || !a.general || a.bytes != ARM_WORD || a.unknown ||
         !a.count || a.regs[a.count - 1] != ARM_PC)
@@ -243,7 +243,7 @@ static void t32_pass(struct user_regs *r, const struct t32 *in) {
     r->uregs[PSR] = psr_with_block(psr, psr_advanced(psr_block(psr)));
 }
 
-static void t32_go_if(const struct taking *t, const struct t32 *in, bool taken) {
+static void t32_go_if(const struct emulation *t, const struct t32 *in, bool taken) {
     if (taken)
         go(t->r, (uint32_t)t32_operand_of(in, t->r->uregs[ARM_PC]).target);
     else
@@ -251,7 +251,7 @@ static void t32_go_if(const struct taking *t, const struct t32 *in, bool taken) 
 }
 
 /* The three instructions by which t32_relocate.c writes an address, and vldr. */
-static enum regs_taken t32_compute(const struct taking *t, const struct t32 *in) {
+static enum regs_taken t32_compute(const struct emulation *t, const struct t32 *in) {
     struct user_regs *r = t->r;
     struct t32_access a;
     const uint32_t word = in->word, low = 0xffff, pc = value_of(r, ARM_PC, T32_PC);
@@ -281,7 +281,7 @@ static enum regs_taken t32_compute(const struct taking *t, const struct t32 *in)
 }
 
 /* What begins a block is passed alone, so that each instruction of it is taken for itself. */
-static enum regs_taken t32_leave(const struct taking *t, const struct t32 *in) {
+static enum regs_taken t32_leave(const struct emulation *t, const struct t32 *in) {
     struct user_regs *r = t->r;
     const uint32_t word = in->word, psr = (uint32_t)r->uregs[PSR];
     switch (in->row->form) {
@@ -323,7 +323,7 @@ static enum regs_taken t32_leave(const struct taking *t, const struct t32 *in) {
     }
 }
 
-static enum regs_taken t32_take(const struct taking *t, const uint8_t *code, size_t room) {
+static enum regs_taken t32_take(const struct emulation *t, const uint8_t *code, size_t room) {
     const uint32_t psr = (uint32_t)t->r->uregs[PSR];
     const uint8_t block = psr_block(psr);
     struct t32 in = t32_classify(code, room);
@@ -339,7 +339,7 @@ static enum regs_taken t32_take(const struct taking *t, const uint8_t *code, siz
 
 enum regs_taken regs_take(struct regs *regs, const uint8_t *code, size_t room,
                           const struct regs_reach *reach) {
-    const struct taking t = {&regs->raw, reach};
+    const struct emulation t = {&regs->raw, reach};
     return psr_is_t32((uint32_t)regs->raw.uregs[PSR]) ? t32_take(&t, code, room)
                                                       : a32_take(&t, code, room);
 }

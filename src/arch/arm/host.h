@@ -51,7 +51,7 @@ enum {
     REGS_CALL_SET_POINTER = __ARM_NR_set_tls
 };
 static const uint32_t REGS_CALLS = AUDIT_ARCH_ARM; /* whose calls are numbered so, for filters */
-static const uint64_t REGS_POINTER_TO_LEND = UINT32_C(0xffc00737); /* an odd one: no block's */
+static const uint64_t REGS_ASSIGNED_POINTER = UINT32_C(0xffc00737); /* an odd one: no block's */
 
 /* How many registers are in slices: r4 to r11 and lr, in this order. */
 enum { SLICE_REGISTERS = 9 };

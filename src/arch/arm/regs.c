@@ -14,7 +14,7 @@
 #include "arch/arm/psr.h"
 #include "arch/arm/t32.h"
 #include "arch/interrupted.h"
-#include "arch/rest.h"
+#include "arch/remainder.h"
 
 enum { CALL_NUMBER = 7, ARGUMENTS = 6 };
 
@@ -117,7 +117,7 @@ bool regs_seem_to_restart(const struct regs *regs) {
 bool regs_is_interrupted(const struct regs *regs) {
     const struct user_regs *r = &regs->raw;
     struct past_call past;
-    if (regs_past_call(regs, &past) && rest_is_looked_for(&past))
+    if (regs_past_call(regs, &past) && call_can_be_repeated(&past))
         return true;
     return is_interrupted_by_stops(r->uregs[CALL_NUMBER], r->uregs[1]) &&
            (int32_t)r->uregs[0] == -4 /* EINTR */ && (int32_t)r->uregs[ORIGINAL_R0] != -1;
@@ -176,7 +176,7 @@ bool regs_return_address(const struct regs *regs, taddr_t *ret) {
     return true;
 }
 
-taddr_t regs_told_by_stub(const struct regs *regs, uint8_t variant, uint32_t site) {
+taddr_t regs_stub_value(const struct regs *regs, uint8_t variant, uint32_t site) {
     (void)variant;
     return regs->raw.uregs[ARM_SP] + ((site & 3) == EVENT_CONTROL);
 }
@@ -185,14 +185,14 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
                      const uint64_t *words) {
     struct user_regs *r = &regs->raw;
     (void)variant;
-    if (state->lent)
+    if (state->displaced)
         r->uregs[PSR] = (psr_of(regs) & ~PSR_NZCVQ) | (r->uregs[ARM_STUB_FLAGS] & PSR_NZCVQ);
     for (int i = 0; i < state->pushed; i++)
         r->uregs[i] = (uint32_t)words[i];
     r->uregs[ARM_SP] += state->pushed * (uint32_t)ARM_WORD;
 }
 
-bool regs_is_of_stub(bool other, const uint8_t *code, size_t size) {
+bool regs_is_stub_code(bool other, const uint8_t *code, size_t size) {
     return arm_is_of_stub(other, code, size);
 }
 bool regs_find_stub_end(bool other, const uint8_t *code, size_t size, size_t *ret) {
@@ -296,9 +296,9 @@ void regs_signal_frame(uint8_t *out, taddr_t at, const struct regs *regs, uint64
     memcpy(out, &f, sizeof f);
 }
 
-_Static_assert(offsetof(struct signal_frame, uc.regs) == REST_FRAME_RESULT, "");
+_Static_assert(offsetof(struct signal_frame, uc.regs) == REMAINDER_FRAME_RESULT, "");
 _Static_assert(offsetof(struct signal_frame, uc.records) + sizeof(struct vectors) <=
-                   REST_FRAME_BYTES,
+                   REMAINDER_FRAME_BYTES,
                "");
 
 void regs_from_frame(const uint8_t *frame, struct regs *ret) {
@@ -309,12 +309,12 @@ void regs_from_frame(const uint8_t *frame, struct regs *ret) {
     ret->raw.uregs[PSR] = f.uc.psr;
 }
 
-enum { REST_LANE = 6, REST_ARGUMENT = 8 };
-void regs_set_rest_lane(struct regs *regs, taddr_t lane) {
-    regs->raw.uregs[REST_LANE] = (uint32_t)lane;
-    regs->raw.uregs[REST_ARGUMENT] = regs->raw.uregs[0];
+enum { REMAINDER_LANE = 6, REMAINDER_ARGUMENT = 8 };
+void regs_set_remainder_lane(struct regs *regs, taddr_t lane) {
+    regs->raw.uregs[REMAINDER_LANE] = (uint32_t)lane;
+    regs->raw.uregs[REMAINDER_ARGUMENT] = regs->raw.uregs[0];
 }
-taddr_t regs_rest_lane(const struct regs *regs) { return regs->raw.uregs[REST_LANE]; }
+taddr_t regs_remainder_lane(const struct regs *regs) { return regs->raw.uregs[REMAINDER_LANE]; }
 
 /* From sp on: lr, pc, the state, and behind the mask the head of the record that comes first. That
  * is the one of vectors, or one of iwMMXt's registers or their room. */

@@ -130,12 +130,12 @@ static void save(struct writer *w, uint8_t variant) {
     put_alike(w, (uint32_t)PUSH | saved(variant));
     w->state.pushed = (uint8_t)(frame_of(variant) / ARM_WORD);
     put(w, 0xe10f0000 | ARM_STUB_FLAGS << 12, 0xf3ef8000 | ARM_STUB_FLAGS << 8);
-    w->state.lent = true;
+    w->state.displaced = true;
 }
 
 static void restore(struct writer *w, uint8_t variant) {
     put(w, 0xe128f000 | ARM_STUB_FLAGS, 0xf3808800 | ARM_STUB_FLAGS << 16);
-    w->state.lent = false;
+    w->state.displaced = false;
     put_alike(w, (uint32_t)POP | saved(variant));
 }
 

@@ -80,8 +80,8 @@ size_t a32_stub_emit(uint8_t *out, const struct stub_spec *spec);
 size_t t32_stub_emit(uint8_t *out, const struct stub_spec *spec);
 
 /* As in struct arch. What is pushed is r0 to r7, all at once: ARM_STUB_FRAME bytes; of slices r0 to
- * r12, ARM_SLICE_FRAME bytes. Lent: flags are those of r7. Unsure, and ahead: the slot is reserved
- * if r0 is 0. */
+ * r12, ARM_SLICE_FRAME bytes. Displaced: flags are those of r7. Unsure, and ahead: the slot is
+ * reserved if r0 is 0. */
 bool a32_stub_state(uint8_t variant, enum overflow overflow, uint32_t offset,
                     struct stub_state *ret);
 bool t32_stub_state(uint8_t variant, enum overflow overflow, uint32_t offset,

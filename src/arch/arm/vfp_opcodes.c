@@ -47,18 +47,18 @@ static void add_vectors(struct disasm *d, bool wide) {
 }
 
 size_t arm_print_vector(struct disasm *d, const char *letter) {
-    enum precision { AS_TOLD, OTHER, SINGLE };
+    enum precision { BY_BIT_8, OTHER, SINGLE };
     static const struct vector {
         char letter;
         uint8_t field, extra, precision;
-    } vectors[] = {{'x', 12, 22, AS_TOLD}, {'y', 16, 7, AS_TOLD}, {'v', 0, 5, AS_TOLD},
-                   {'P', 12, 22, OTHER},   {'k', 12, 22, SINGLE}, {'Q', 0, 5, SINGLE}};
-    const bool told = arm_bits(d->word, 8, 1);
+    } vectors[] = {{'x', 12, 22, BY_BIT_8}, {'y', 16, 7, BY_BIT_8}, {'v', 0, 5, BY_BIT_8},
+                   {'P', 12, 22, OTHER},    {'k', 12, 22, SINGLE},  {'Q', 0, 5, SINGLE}};
+    const bool is_double = arm_bits(d->word, 8, 1);
     if (*letter == 'X')
-        add_vectors(d, told);
+        add_vectors(d, is_double);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         const struct vector *v = &vectors[i];
-        bool wide = v->precision == AS_TOLD ? told : v->precision == OTHER && !told;
+        bool wide = v->precision == BY_BIT_8 ? is_double : v->precision == OTHER && !is_double;
         if (v->letter != *letter)
             continue;
         disasm_add(d, "%c%u", wide ? 'd' : 's', vector_number(d->word, v->field, v->extra, wide));

@@ -14,7 +14,7 @@
 #include <ucontext.h>
 
 #include "arch/interrupted.h"
-#include "arch/rest.h"
+#include "arch/remainder.h"
 #include "arch/x86_64/stub.h"
 
 /* Linux include/linux/errno.h: seen by tracers only. */
@@ -128,7 +128,7 @@ void regs_finish_restart(struct regs *regs) {
 bool regs_restart_interrupted(struct regs *regs) {
     struct user_regs_struct *r = &regs->raw;
     struct past_call past;
-    if (regs_past_call(regs, &past) && rest_is_looked_for(&past)) {
+    if (regs_past_call(regs, &past) && call_can_be_repeated(&past)) {
         r->rax = (uint64_t)-ERESTARTSYS;
         return true;
     }
@@ -206,7 +206,7 @@ bool regs_return_address(const struct regs *regs, taddr_t *ret) {
     return false;
 }
 
-taddr_t regs_told_by_stub(const struct regs *regs, uint8_t variant, uint32_t site) {
+taddr_t regs_stub_value(const struct regs *regs, uint8_t variant, uint32_t site) {
     (void)site;
     if (variant & STUB_GO_FIRST)
         return regs->raw.rax;
@@ -233,7 +233,7 @@ void regs_leave_stub(struct regs *regs, uint8_t variant, const struct stub_state
     r->rsp += state->pushed * 8u + (state->skipped ? 128u : 0u);
 }
 
-bool regs_is_of_stub(bool other, const uint8_t *code, size_t size) {
+bool regs_is_stub_code(bool other, const uint8_t *code, size_t size) {
     (void)other;
     (void)code;
     (void)size;

@@ -75,7 +75,7 @@ extern const size_t agent_size; /* rounded up to 16 */
 struct agent_entries {
     uint16_t wait, wait_released, drop, drop_released, drop_counted, slice, hook, syscall, end;
     uint16_t bridge, gate, gate_saving, gate_saved, gate_restored, gate_end, notes;
-    uint16_t rest, rest_made, rest_end;
+    uint16_t remainder, remainder_made, remainder_end;
 };
 struct agent_entries agent_entries(void);
 

@@ -165,7 +165,7 @@ static void check_no_lane_lookup_for_a_dead_tool(void) {
 /* Threads with one pointer are known by where their stacks are: the stub's is from SP on. */
 static void check_stretches(void) {
     const uint32_t self = thread_pointer(), sp = GROUND_STACK - ARM_STUB_FRAME;
-    const struct lane_stretch stretches[] = {
+    const struct lane_stack_range stretches[] = {
         {DEAD_LANE_KEY, 0, UINT32_MAX, SINK},
         {self - 4, 0, UINT32_MAX, SINK},
         {self, sp + 1, UINT32_MAX, SINK},
@@ -173,7 +173,7 @@ static void check_stretches(void) {
         {self, sp, sp + 1, LANE},
         {self, sp - 32, sp + 32, SINK},
     };
-    struct lane_stretch *at = pointer(LANES + LANE_KEYS_BYTES);
+    struct lane_stack_range *at = pointer(LANES + LANE_KEYS_BYTES);
     const struct lane *sink = pointer(SINK);
     write_agent(CONTROL_OWNER_DIED);
     write_stub((struct stub_spec){.site = SITE});

@@ -1,5 +1,5 @@
 /*
- * The agent makes the remainder of an interrupted system call (arch/rest.h). The thread then
+ * The agent makes the remainder of an interrupted system call (arch/remainder.h). The thread then
  * returns as from the call itself, with all registers, flags and vectors, also where the remainder
  * fails.
  */
@@ -16,7 +16,7 @@
 #include "arch/aarch64/aarch64.h"
 #include "arch/aarch64/agent.h"
 #include "arch/agent.h"
-#include "arch/rest.h"
+#include "arch/remainder.h"
 
 enum { WANTED = 100, DONE = 40, ROOM = 65536, END = 0x00000000 /* udf #0 */ };
 enum { NZCV = (int)0xf0000000, STACK_AT = ROOM / 2 };
@@ -132,46 +132,46 @@ static void fill(struct state *s, int seed) {
 }
 
 /* REGS become those of the rest of the call, whose first argument was FD. */
-static void begin_rest(struct state *s, int fd, struct rest *rest) {
-    const struct rest_place place = {agent_at(), (taddr_t)lane};
+static void begin_remainder(struct state *s, int fd, struct remainder *remainder) {
+    const struct remainder_place place = {agent_at(), (taddr_t)lane};
     const struct regs_extended extended = {(const uint8_t *)&s->vectors, sizeof s->vectors};
-    struct rest_call call;
-    uint64_t args[REST_ARGUMENTS];
+    struct remainder_call call;
+    uint64_t args[CALL_ARGUMENTS];
     size_t size;
-    if (rest_is_due(&s->regs, &call) != REST_OF_WRITING)
+    if (remainder_is_due(&s->regs, &call) != REMAINDER_OF_WRITING)
         fail("a call that has done a part", "has no rest");
     call.args[0] = (uint64_t)fd;
-    uint8_t *out = rest_frame(rest, &size);
+    uint8_t *out = remainder_frame(remainder, &size);
     uint8_t *frame = malloc(regs_signal_frame_size(extended.size));
     regs_signal_frame(frame, (taddr_t)out, &s->regs, 0, &extended);
     memcpy(out, frame, size);
     free(frame);
-    rest_arguments(&call, args);
-    rest_begin(&s->regs, &place, &call, args, rest);
+    remainder_arguments(&call, args);
+    remainder_begin(&s->regs, &place, &call, args, remainder);
 }
 
 /* It comes back by itself, and by the tool where it has not begun or is over, with SUM. */
 static void check_remainder(const char *what, int fd, int seed, uint64_t sum) {
-    struct rest *rest = &((struct lane *)lane)->rest;
-    struct rest_call call;
+    struct remainder *remainder = &((struct lane *)lane)->remainder;
+    struct remainder_call call;
     struct state expected, in;
     fill(&expected, seed);
     in = expected;
-    begin_rest(&in, fd, rest);
+    begin_remainder(&in, fd, remainder);
     expected.regs.raw.regs[0] = sum;
     run(&in);
     compare(what, &expected, &taken);
     if (memcmp(expected.vectors.vregs, taken.vectors.vregs, sizeof taken.vectors.vregs) != 0)
         fail(what, "vectors have changed");
-    if (!rest_end(&in.regs, agent_at(), rest, &call) || call.done != DONE)
+    if (!remainder_end(&in.regs, agent_at(), remainder, &call) || call.done != DONE)
         fail(what, "is over before it has begun");
-    in.regs.raw.pc = agent_at() + agent_rest().made + A64_BYTES;
-    if (rest_end(&in.regs, agent_at(), rest, &call) || call.done != sum)
+    in.regs.raw.pc = agent_at() + agent_remainder().made + A64_BYTES;
+    if (remainder_end(&in.regs, agent_at(), remainder, &call) || call.done != sum)
         fail(what, "is not over");
     compare(what, &expected, &in);
-    in.regs.raw.pc = agent_at() + agent_rest().made;
+    in.regs.raw.pc = agent_at() + agent_remainder().made;
     in.regs.raw.regs[0] = 20;
-    if (!rest_end(&in.regs, agent_at(), rest, &call) || call.done != DONE + 20)
+    if (!remainder_end(&in.regs, agent_at(), remainder, &call) || call.done != DONE + 20)
         fail(what, "has no rest when it is cut short itself");
 }
 

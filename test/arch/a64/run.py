@@ -32,7 +32,7 @@ def build(source, name, folder):
     """Makes FOLDER/NAME, which has what embed_agent() writes."""
     here, program = os.path.join(source, "test/arch/a64"), os.path.join(folder, name)
     common = [os.path.join(here, "ground.c"), os.path.join(here, "state.S"),
-              *(os.path.join(source, "src/arch", name) for name in ("disasm.c", "rest.c", "arm_hosts.c")),
+              *(os.path.join(source, "src/arch", name) for name in ("disasm.c", "remainder.c", "arm_hosts.c")),
               *sorted(glob.glob(os.path.join(source, "src/arch/aarch64/*.c")))]
     subprocess.run([COMPILER, "-static", "-O1", "-D_GNU_SOURCE", "-I", os.path.join(source, "src"),
                     "-I", here, "-I", folder, os.path.join(here, name + ".c"), *common, "-o", program], check=True)

@@ -1,5 +1,5 @@
 /*
- * The agent makes the remainder of an interrupted system call (arch/rest.h). The thread then
+ * The agent makes the remainder of an interrupted system call (arch/remainder.h). The thread then
  * returns as from the call itself, with all registers and flags, in A32 and T32. This also holds
  * where the remainder fails, and where its result says that it can be made again.
  */
@@ -9,7 +9,7 @@
 
 #include "arch/agent.h"
 #include "arch/arm/agent.h"
-#include "arch/rest.h"
+#include "arch/remainder.h"
 #include "machine.h"
 
 enum { AREA = GROUND + 0x20000, AGENT = AREA + LANES_BYTES, LANE = GROUND + 0x80000 };
@@ -17,7 +17,9 @@ enum { FROM = CODE_LOW + 0x400, TEXT = GROUND + 0x90000, WANTED = 100, DONE = 40
 
 static void *pointer(uint32_t at) { return (void *)(uintptr_t)at; } /* NOLINT: a number given */
 
-static struct rest *rest_of_lane(void) { return &((struct lane *)pointer(LANE))->rest; }
+static struct remainder *remainder_of_lane(void) {
+    return &((struct lane *)pointer(LANE))->remainder;
+}
 
 /* Behind write(FD, TEXT, WANTED), which has done DONE bytes. */
 static void fill(struct machine *m, int fd, uint32_t seed, bool t32) {
@@ -32,49 +34,49 @@ static void fill(struct machine *m, int fd, uint32_t seed, bool t32) {
 }
 
 /* REGS become those of the rest of the call that they stand behind. */
-static void begin(struct machine *m, struct rest *rest) {
-    const struct rest_place place = {AGENT, LANE};
-    struct rest_call call;
-    uint64_t args[REST_ARGUMENTS];
+static void begin(struct machine *m, struct remainder *remainder) {
+    const struct remainder_place place = {AGENT, LANE};
+    struct remainder_call call;
+    uint64_t args[CALL_ARGUMENTS];
     uint8_t vectors[32 * 8 + 4];
     static uint8_t frame[4096];
     size_t size;
-    if (rest_is_due(&m->regs, &call) != REST_OF_WRITING)
+    if (remainder_is_due(&m->regs, &call) != REMAINDER_OF_WRITING)
         machine_fail("a call that has done a part", "has no rest");
     memcpy(vectors, m->vectors, sizeof m->vectors);
     memcpy(vectors + sizeof m->vectors, &m->vector_control, sizeof m->vector_control);
-    uint8_t *out = rest_frame(rest, &size);
-    regs_signal_frame(frame, LANE + LANE_REST + REST_FRAME, &m->regs, 0,
+    uint8_t *out = remainder_frame(remainder, &size);
+    regs_signal_frame(frame, LANE + LANE_REMAINDER + REMAINDER_FRAME, &m->regs, 0,
                       &(struct regs_extended){vectors, sizeof vectors});
     memcpy(out, frame, size);
-    rest_arguments(&call, args);
-    rest_begin(&m->regs, &place, &call, args, rest);
+    remainder_arguments(&call, args);
+    remainder_begin(&m->regs, &place, &call, args, remainder);
 }
 
 /* It comes back by itself, and by the tool where it has not begun or is over, with SUM. */
 static void check_remainder(const char *what, int fd, uint32_t seed, uint32_t sum) {
     struct machine expected, in, out;
-    struct rest_call call;
+    struct remainder_call call;
     bool t32 = seed & 1;
     machine_clear();
     machine_end(FROM, t32);
     machine_write(AREA, arm_agent_bytes, arm_agent_size);
     fill(&expected, fd, seed, t32);
     in = expected;
-    begin(&in, rest_of_lane());
+    begin(&in, remainder_of_lane());
     expected.regs.raw.uregs[0] = sum;
     struct machine taken = in;
     machine_run(&in, &out);
     machine_compare(what, &expected, &out);
-    if (!rest_end(&taken.regs, AGENT, rest_of_lane(), &call) || call.done != DONE)
+    if (!remainder_end(&taken.regs, AGENT, remainder_of_lane(), &call) || call.done != DONE)
         machine_fail(what, "is over before it has begun");
-    taken.regs.raw.uregs[15] = (uint32_t)(AGENT + agent_rest().made) + 4;
-    if (rest_end(&taken.regs, AGENT, rest_of_lane(), &call) || call.done != sum)
+    taken.regs.raw.uregs[15] = (uint32_t)(AGENT + agent_remainder().made) + 4;
+    if (remainder_end(&taken.regs, AGENT, remainder_of_lane(), &call) || call.done != sum)
         machine_fail(what, "is not over");
     machine_compare(what, &expected, &taken);
-    taken.regs.raw.uregs[15] = (uint32_t)(AGENT + agent_rest().made);
+    taken.regs.raw.uregs[15] = (uint32_t)(AGENT + agent_remainder().made);
     taken.regs.raw.uregs[0] = 20;
-    if (!rest_end(&taken.regs, AGENT, rest_of_lane(), &call) || call.done != DONE + 20)
+    if (!remainder_end(&taken.regs, AGENT, remainder_of_lane(), &call) || call.done != DONE + 20)
         machine_fail(what, "has no rest when it is cut short itself");
 }
 

@@ -104,7 +104,7 @@ static void begin(void) {
 }
 
 static taddr_t lane_of(const struct thread *t) { return LANE + (taddr_t)t->tid * 16; }
-static uint64_t kept(uint64_t i) { return REGS_POINTER_TO_LEND | i << LANES_SHIFT; }
+static uint64_t kept(uint64_t i) { return REGS_ASSIGNED_POINTER | i << LANES_SHIFT; }
 
 /* What its stubs find; 0: nothing, so it asks. */
 static taddr_t found_by(const struct thread *t) {

@@ -34,7 +34,7 @@ static void forget(void) { memset(&all, 0, sizeof all); }
 static uint64_t lane_at(uint64_t pointer, uint64_t sp) {
     uint64_t lane = 0;
     for (size_t i = 0; i < all.count; i++) {
-        const struct lane_stretch *s = &all.at[i];
+        const struct lane_stack_range *s = &all.at[i];
         if (s->thread_pointer != pointer || sp < s->low || sp >= s->high)
             continue;
         assert_true(!lane || lane == s->lane); /* no place is of two */
@@ -145,7 +145,7 @@ static void stretch_limit(void **state) {
     (void)state;
     struct standing t = {POINTER, A, 0x100000, 0};
     forget();
-    for (int i = 0; i < LANE_STRETCHES_MOST; i++, t.sp += 1 << 20)
+    for (int i = 0; i < LANE_STACK_RANGES_MOST; i++, t.sp += 1 << 20)
         look(&t, 1);
     assert_false(stretches_claim(&all, &t, 1, SINK));
 }

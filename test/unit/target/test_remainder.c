@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "arch/rest.h"
+#include "arch/remainder.h"
 #include "arch/x86_64/stub.h"
 #include "base/mem.h"
 #include "child.h"
@@ -83,32 +83,32 @@ static void expect(const struct regs *found, int fd, uint64_t result) {
 }
 
 /* REGS become those of the rest of CALL. */
-static void begin_rest(struct regs *regs, const struct rest_call *call) {
-    const struct rest_place place = {agent, (taddr_t)lane};
-    uint64_t args[REST_ARGUMENTS];
-    rest_arguments(call, args);
-    rest_begin(regs, &place, call, args, &lane->rest);
+static void begin_remainder(struct regs *regs, const struct remainder_call *call) {
+    const struct remainder_place place = {agent, (taddr_t)lane};
+    uint64_t args[CALL_ARGUMENTS];
+    remainder_arguments(call, args);
+    remainder_begin(regs, &place, call, args, &lane->remainder);
 }
 
 static void begin(int fd) {
     struct regs regs = behind_write(fd);
-    struct rest_call call;
-    assert_int_equal(rest_is_due(&regs, &call), REST_OF_WRITING);
+    struct remainder_call call;
+    assert_int_equal(remainder_is_due(&regs, &call), REMAINDER_OF_WRITING);
     assert_int_equal(call.done, DONE);
     assert_int_equal(call.wanted, WANTED);
-    assert_true(rest_is_where(&regs, &call));
-    begin_rest(&regs, &call);
-    assert_true(rest_is_made(&regs, agent));
+    assert_true(remainder_is_where(&regs, &call));
+    begin_remainder(&regs, &call);
+    assert_true(remainder_is_made(&regs, agent));
     assert_int_equal(thread_set_regs(child, &regs), 0);
 }
 
 /* Takes a copy of REGS, of the thread, out. */
 static void check_taken_out(const struct regs *regs, int fd, uint64_t result) {
-    struct rest_call call;
+    struct remainder_call call;
     struct regs out = *regs;
-    struct rest rest = lane->rest;
-    bool begun = regs_pc(regs) != agent + agent_entries().rest;
-    assert_int_equal(rest_end(&out, agent, &rest, &call), !begun);
+    struct remainder remainder = lane->remainder;
+    bool begun = regs_pc(regs) != agent + agent_entries().remainder;
+    assert_int_equal(remainder_end(&out, agent, &remainder, &call), !begun);
     expect(&out, fd, begun ? result : DONE);
 }
 
@@ -116,7 +116,7 @@ static void step_through(int fd, uint64_t result) {
     struct regs regs;
     size_t steps = 0;
     begin(fd);
-    while (thread_get_regs(child, &regs) == 0 && rest_is_made(&regs, agent)) {
+    while (thread_get_regs(child, &regs) == 0 && remainder_is_made(&regs, agent)) {
         check_taken_out(&regs, fd, result);
         assert_int_equal(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL), 0);
         child_await_stop(child);
@@ -143,31 +143,31 @@ static void interrupted_remainder_has_another(void **state) {
     (void)state;
     begin(ends[1]);
     struct regs regs;
-    struct rest_call call;
+    struct remainder_call call;
     assert_int_equal(thread_get_regs(child, &regs), 0);
-    regs.raw.rip = agent + agent_entries().rest_made;
+    regs.raw.rip = agent + agent_entries().remainder_made;
     regs.raw.orig_rax = SYS_write;
     regs.raw.rax = 25;
-    assert_true(rest_end(&regs, agent, &lane->rest, &call));
+    assert_true(remainder_end(&regs, agent, &lane->remainder, &call));
     expect(&regs, ends[1], DONE + 25);
     assert_int_equal(call.done, DONE + 25);
     assert_int_equal(call.number, SYS_write);
-    assert_true(rest_is_where(&regs, &call));
+    assert_true(remainder_is_where(&regs, &call));
 }
 
 static void kernel_limit_not_waited_for(void **state) {
     (void)state;
     struct regs regs = behind_write(1);
-    struct rest_call call;
+    struct remainder_call call;
     regs.raw.orig_rax = SYS_sendmmsg;
     regs.raw.r10 = 0;
     regs.raw.rdx = 2000;
     regs.raw.rax = 1024;
-    assert_int_equal(rest_is_due(&regs, &call), REST_OF_NONE);
+    assert_int_equal(remainder_is_due(&regs, &call), REMAINDER_OF_NONE);
     regs.raw.rax = 1000;
-    assert_int_equal(rest_is_due(&regs, &call), REST_OF_PACKETS);
-    uint64_t args[REST_ARGUMENTS];
-    rest_arguments(&call, args);
+    assert_int_equal(remainder_is_due(&regs, &call), REMAINDER_OF_PACKETS);
+    uint64_t args[CALL_ARGUMENTS];
+    remainder_arguments(&call, args);
     assert_int_equal(args[2], 24);
     assert_int_equal(args[1], (uint64_t)text + 1000 * sizeof(struct mmsghdr));
 }
@@ -177,36 +177,36 @@ static void calls_with_a_remainder(void **state) {
     static const struct {
         long number, result;
         uint64_t fourth;
-        enum rest_of of;
-    } all[] = {{SYS_write, DONE, 0, REST_OF_WRITING},
-               {SYS_write, WANTED, 0, REST_OF_NONE},
-               {SYS_write, 0, 0, REST_OF_NONE},
-               {SYS_write, -4, 0, REST_OF_NONE},
-               {SYS_read, DONE, 0, REST_OF_READING},
-               {SYS_getpid, DONE, 0, REST_OF_NONE},
-               {-1, DONE, 0, REST_OF_NONE},
-               {SYS_sendto, DONE, MSG_NOSIGNAL, REST_OF_WRITING},
-               {SYS_sendto, DONE, MSG_DONTWAIT, REST_OF_NONE},
-               {SYS_recvfrom, DONE, 0, REST_OF_READING},
-               {SYS_recvfrom, DONE, MSG_WAITALL, REST_OF_STREAM},
-               {SYS_recvfrom, DONE, MSG_WAITALL | MSG_PEEK, REST_OF_NONE},
-               {SYS_sendfile, DONE, WANTED, REST_OF_ANYTHING},
-               {SYS_sendfile, DONE, DONE, REST_OF_NONE},
-               {SYS_recvmmsg, DONE, MSG_WAITFORONE, REST_OF_NONE},
-               {SYS_sendmmsg, DONE, 0, REST_OF_PACKETS},
-               {SYS_sendmmsg, DONE, MSG_DONTWAIT, REST_OF_NONE},
-               {SYS_splice, 7, 0, REST_OF_PIPE},
-               {SYS_splice, 8, 0, REST_OF_NONE},
-               {SYS_copy_file_range, 7, 0, REST_OF_ANYTHING},
-               {SYS_recvmsg, DONE, 0, REST_OF_NONE},
-               {SYS_writev, DONE, 0, REST_OF_WRITING}};
+        enum remainder_of of;
+    } all[] = {{SYS_write, DONE, 0, REMAINDER_OF_WRITING},
+               {SYS_write, WANTED, 0, REMAINDER_OF_NONE},
+               {SYS_write, 0, 0, REMAINDER_OF_NONE},
+               {SYS_write, -4, 0, REMAINDER_OF_NONE},
+               {SYS_read, DONE, 0, REMAINDER_OF_READING},
+               {SYS_getpid, DONE, 0, REMAINDER_OF_NONE},
+               {-1, DONE, 0, REMAINDER_OF_NONE},
+               {SYS_sendto, DONE, MSG_NOSIGNAL, REMAINDER_OF_WRITING},
+               {SYS_sendto, DONE, MSG_DONTWAIT, REMAINDER_OF_NONE},
+               {SYS_recvfrom, DONE, 0, REMAINDER_OF_READING},
+               {SYS_recvfrom, DONE, MSG_WAITALL, REMAINDER_OF_STREAM},
+               {SYS_recvfrom, DONE, MSG_WAITALL | MSG_PEEK, REMAINDER_OF_NONE},
+               {SYS_sendfile, DONE, WANTED, REMAINDER_OF_ANYTHING},
+               {SYS_sendfile, DONE, DONE, REMAINDER_OF_NONE},
+               {SYS_recvmmsg, DONE, MSG_WAITFORONE, REMAINDER_OF_NONE},
+               {SYS_sendmmsg, DONE, 0, REMAINDER_OF_PACKETS},
+               {SYS_sendmmsg, DONE, MSG_DONTWAIT, REMAINDER_OF_NONE},
+               {SYS_splice, 7, 0, REMAINDER_OF_PIPE},
+               {SYS_splice, 8, 0, REMAINDER_OF_NONE},
+               {SYS_copy_file_range, 7, 0, REMAINDER_OF_ANYTHING},
+               {SYS_recvmsg, DONE, 0, REMAINDER_OF_NONE},
+               {SYS_writev, DONE, 0, REMAINDER_OF_WRITING}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         struct regs regs = behind_write(1);
-        struct rest_call call;
+        struct remainder_call call;
         regs.raw.orig_rax = (uint64_t)all[i].number;
         regs.raw.rax = (uint64_t)all[i].result;
         regs.raw.r10 = all[i].fourth;
-        assert_int_equal(rest_is_due(&regs, &call), all[i].of);
+        assert_int_equal(remainder_is_due(&regs, &call), all[i].of);
     }
 }
 

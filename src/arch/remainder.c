@@ -1,6 +1,6 @@
 /* Which calls wait until all is done, of all hosts. Numbers and arguments: syscall(2), and the
  * pages of each call. */
-#include "arch/rest.h"
+#include "arch/remainder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,36 +16,39 @@ enum { MOST_BYTES = 0x7ffff000 /* MAX_RW_COUNT */, MOST_MESSAGES = 1024 /* UIO_M
  * if any; what of it the place goes on by; more than how many the kernel takes for as many. */
 static const struct shape {
     int number, count, place;
-    enum rest_of of;
-    enum rest_in in;
+    enum remainder_of of;
+    enum remainder_in in;
     size_t unit, most;
 } shapes[] = {
-    {SYS_write, 2, 1, REST_OF_WRITING, REST_IN_ONE, 1, MOST_BYTES},
-    {SYS_sendto, 2, 1, REST_OF_WRITING, REST_IN_ONE, 1, MOST_BYTES},
-    {SYS_recvfrom, 2, 1, REST_OF_READING, REST_IN_ONE, 1, MOST_BYTES},
-    {SYS_read, 2, 1, REST_OF_READING, REST_IN_ONE, 1, MOST_BYTES},
-    {SYS_pread64, 2, 1, REST_OF_READING, REST_IN_ONE, 1, MOST_BYTES},
-    {SYS_sendfile, 3, -1, REST_OF_ANYTHING, REST_IN_ONE, 1, MOST_BYTES},
-    {SYS_copy_file_range, 4, -1, REST_OF_ANYTHING, REST_IN_ONE, 1, MOST_BYTES},
-    {SYS_splice, 4, -1, REST_OF_PIPE, REST_IN_ONE, 1, MOST_BYTES},
-    {SYS_getrandom, 1, 0, REST_OF_ANYTHING, REST_IN_ONE, 1, MOST_BYTES},
-    {SYS_recvmmsg, 2, 1, REST_OF_ANYTHING, REST_IN_ONE, sizeof(struct mmsghdr), MOST_BYTES},
-    {SYS_sendmmsg, 2, 1, REST_OF_PACKETS, REST_IN_ONE, sizeof(struct mmsghdr), MOST_MESSAGES},
-    {SYS_writev, -1, 1, REST_OF_WRITING, REST_IN_VECTOR, 1, 0},
-    {SYS_sendmsg, -1, 1, REST_OF_WRITING, REST_IN_MESSAGE, 1, 0},
-    {SYS_readv, -1, 1, REST_OF_READING, REST_IN_VECTOR, 1, 0},
-    {SYS_preadv, -1, 1, REST_OF_READING, REST_IN_VECTOR, 1, 0},
-    {SYS_preadv2, -1, 1, REST_OF_READING, REST_IN_VECTOR, 1, 0},
-    {SYS_recvmsg, -1, 1, REST_OF_STREAM, REST_IN_MESSAGE, 1, 0},
+    {SYS_write, 2, 1, REMAINDER_OF_WRITING, REMAINDER_IN_ONE, 1, MOST_BYTES},
+    {SYS_sendto, 2, 1, REMAINDER_OF_WRITING, REMAINDER_IN_ONE, 1, MOST_BYTES},
+    {SYS_recvfrom, 2, 1, REMAINDER_OF_READING, REMAINDER_IN_ONE, 1, MOST_BYTES},
+    {SYS_read, 2, 1, REMAINDER_OF_READING, REMAINDER_IN_ONE, 1, MOST_BYTES},
+    {SYS_pread64, 2, 1, REMAINDER_OF_READING, REMAINDER_IN_ONE, 1, MOST_BYTES},
+    {SYS_sendfile, 3, -1, REMAINDER_OF_ANYTHING, REMAINDER_IN_ONE, 1, MOST_BYTES},
+    {SYS_copy_file_range, 4, -1, REMAINDER_OF_ANYTHING, REMAINDER_IN_ONE, 1, MOST_BYTES},
+    {SYS_splice, 4, -1, REMAINDER_OF_PIPE, REMAINDER_IN_ONE, 1, MOST_BYTES},
+    {SYS_getrandom, 1, 0, REMAINDER_OF_ANYTHING, REMAINDER_IN_ONE, 1, MOST_BYTES},
+    {SYS_recvmmsg, 2, 1, REMAINDER_OF_ANYTHING, REMAINDER_IN_ONE, sizeof(struct mmsghdr),
+     MOST_BYTES},
+    {SYS_sendmmsg, 2, 1, REMAINDER_OF_PACKETS, REMAINDER_IN_ONE, sizeof(struct mmsghdr),
+     MOST_MESSAGES},
+    {SYS_writev, -1, 1, REMAINDER_OF_WRITING, REMAINDER_IN_VECTOR, 1, 0},
+    {SYS_sendmsg, -1, 1, REMAINDER_OF_WRITING, REMAINDER_IN_MESSAGE, 1, 0},
+    {SYS_readv, -1, 1, REMAINDER_OF_READING, REMAINDER_IN_VECTOR, 1, 0},
+    {SYS_preadv, -1, 1, REMAINDER_OF_READING, REMAINDER_IN_VECTOR, 1, 0},
+    {SYS_preadv2, -1, 1, REMAINDER_OF_READING, REMAINDER_IN_VECTOR, 1, 0},
+    {SYS_recvmsg, -1, 1, REMAINDER_OF_STREAM, REMAINDER_IN_MESSAGE, 1, 0},
 #ifdef SYS_send /* calls of 32-bit machines, besides those above */
-    {SYS_send, 2, 1, REST_OF_WRITING, REST_IN_ONE, 1, MOST_BYTES},
-    {SYS_recv, 2, 1, REST_OF_READING, REST_IN_ONE, 1, MOST_BYTES},
+    {SYS_send, 2, 1, REMAINDER_OF_WRITING, REMAINDER_IN_ONE, 1, MOST_BYTES},
+    {SYS_recv, 2, 1, REMAINDER_OF_READING, REMAINDER_IN_ONE, 1, MOST_BYTES},
 #endif
 #ifdef SYS_sendfile64
-    {SYS_sendfile64, 3, -1, REST_OF_ANYTHING, REST_IN_ONE, 1, MOST_BYTES},
+    {SYS_sendfile64, 3, -1, REMAINDER_OF_ANYTHING, REMAINDER_IN_ONE, 1, MOST_BYTES},
 #endif
 #ifdef SYS_recvmmsg_time64
-    {SYS_recvmmsg_time64, 2, 1, REST_OF_ANYTHING, REST_IN_ONE, sizeof(struct mmsghdr), MOST_BYTES},
+    {SYS_recvmmsg_time64, 2, 1, REMAINDER_OF_ANYTHING, REMAINDER_IN_ONE, sizeof(struct mmsghdr),
+     MOST_BYTES},
 #endif
 };
 
@@ -58,12 +61,12 @@ static const struct shape *shape_of(long number) {
     return NULL;
 }
 
-static enum rest_of unless(bool condition, enum rest_of of) {
-    return condition ? REST_OF_NONE : of;
+static enum remainder_of unless(bool condition, enum remainder_of of) {
+    return condition ? REMAINDER_OF_NONE : of;
 }
 
 /* What its first argument must be with the flags that it has. */
-static enum rest_of with_flags(const struct past_call *past, enum rest_of of) {
+static enum remainder_of with_flags(const struct past_call *past, enum remainder_of of) {
     const uint64_t never = MSG_DONTWAIT | MSG_PEEK | MSG_OOB | MSG_ERRQUEUE;
     const uint64_t flags = past->args[FLAGS], message_flags = past->args[MESSAGE_FLAGS];
     switch (past->number) {
@@ -71,7 +74,7 @@ static enum rest_of with_flags(const struct past_call *past, enum rest_of of) {
     case SYS_recv:
 #endif
     case SYS_recvfrom:
-        return unless(flags & never, flags & MSG_WAITALL ? REST_OF_STREAM : of);
+        return unless(flags & never, flags & MSG_WAITALL ? REMAINDER_OF_STREAM : of);
     case SYS_recvmsg:
         return unless(!(message_flags & MSG_WAITALL) || message_flags & never, of);
 #ifdef SYS_recvmmsg_time64
@@ -92,18 +95,18 @@ static enum rest_of with_flags(const struct past_call *past, enum rest_of of) {
     }
 }
 
-enum rest_of rest_is_due(const struct regs *regs, struct rest_call *ret) {
+enum remainder_of remainder_is_due(const struct regs *regs, struct remainder_call *ret) {
     struct past_call past;
     if (!regs_past_call(regs, &past) || past.result <= 0)
-        return REST_OF_NONE;
+        return REMAINDER_OF_NONE;
     const struct shape *shape = shape_of(past.number);
-    enum rest_of of = shape ? with_flags(&past, shape->of) : REST_OF_NONE;
-    if (of == REST_OF_NONE)
+    enum remainder_of of = shape ? with_flags(&past, shape->of) : REMAINDER_OF_NONE;
+    if (of == REMAINDER_OF_NONE)
         return of;
-    *ret = (struct rest_call){.number = past.number,
-                              .in = shape->in,
-                              .done = (uint64_t)past.result,
-                              .back = regs_pc(regs)};
+    *ret = (struct remainder_call){.number = past.number,
+                                   .in = shape->in,
+                                   .done = (uint64_t)past.result,
+                                   .back = regs_pc(regs)};
     memcpy(ret->args, past.args, sizeof ret->args);
     if (shape->count < 0)
         return of;
@@ -112,7 +115,7 @@ enum rest_of rest_is_due(const struct regs *regs, struct rest_call *ret) {
     return unless(ret->done >= ret->wanted, of);
 }
 
-bool rest_is_looked_for(const struct past_call *past) {
+bool call_can_be_repeated(const struct past_call *past) {
     enum { SIZE = 2 };
     const uint64_t flags = MSG_PEEK | MSG_WAITALL;
     bool receives = past->number == SYS_recvfrom;
@@ -123,7 +126,7 @@ bool rest_is_looked_for(const struct past_call *past) {
            (past->args[FLAGS] & (flags | MSG_DONTWAIT)) == flags;
 }
 
-void rest_arguments(const struct rest_call *call, uint64_t ret[REST_ARGUMENTS]) {
+void remainder_arguments(const struct remainder_call *call, uint64_t ret[CALL_ARGUMENTS]) {
     const struct shape *shape = shape_of(call->number);
     memcpy(ret, call->args, sizeof call->args);
     if (shape->count >= 0)
@@ -134,7 +137,7 @@ void rest_arguments(const struct rest_call *call, uint64_t ret[REST_ARGUMENTS]) 
         ret[shape->place] += call->done * shape->unit;
 }
 
-void rest_fill(const struct rest_call *call, struct rest *ret) {
+void remainder_fill(const struct remainder_call *call, struct remainder *ret) {
     ret->back = call->back;
     ret->number = (uint64_t)call->number;
     ret->done = call->done;
@@ -142,17 +145,18 @@ void rest_fill(const struct rest_call *call, struct rest *ret) {
     memcpy(ret->registers, call->args, sizeof ret->registers);
 }
 
-bool rest_was_put_off(int64_t result) {
+bool remainder_was_put_off(int64_t result) {
     return result == -EINTR || (result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK);
 }
 
-bool rest_is_left(const struct rest *rest, int64_t result, struct rest_call *ret) {
-    long number = (long)rest->number;
-    *ret = (struct rest_call){.number = number,
-                              .in = shape_of(number)->in,
-                              .done = rest->done + (result > 0 ? (uint64_t)result : 0),
-                              .wanted = rest->wanted,
-                              .back = rest->back};
-    memcpy(ret->args, rest->registers, sizeof ret->args);
+bool remainder_is_left(const struct remainder *remainder, int64_t result,
+                       struct remainder_call *ret) {
+    long number = (long)remainder->number;
+    *ret = (struct remainder_call){.number = number,
+                                   .in = shape_of(number)->in,
+                                   .done = remainder->done + (result > 0 ? (uint64_t)result : 0),
+                                   .wanted = remainder->wanted,
+                                   .back = remainder->back};
+    memcpy(ret->args, remainder->registers, sizeof ret->args);
     return ret->done < ret->wanted;
 }
