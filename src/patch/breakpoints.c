@@ -16,10 +16,10 @@ const struct trap *breakpoints_at(const struct space *s, taddr_t addr, struct pa
 }
 
 void breakpoints_look(struct space *s) {
-    s->traps.standing = 0;
+    s->traps.set = 0;
     for (size_t i = 0; i < s->modules.count; i++)
-        s->traps.standing += patcher_standing_traps(&s->modules.at[i], s->remote.memory_fd);
-    s->traps.any |= s->traps.standing > 0;
+        s->traps.set += patcher_standing_traps(&s->modules.at[i], s->remote.memory_fd);
+    s->traps.any |= s->traps.set > 0;
 }
 
 /* ---- withdrawal ---- */
@@ -56,7 +56,7 @@ void breakpoints_withdraw_again(struct space *s) {
 }
 
 void breakpoints_remove(struct space *s) {
-    if (!s->traps.standing)
+    if (!s->traps.set)
         return;
     for (size_t i = 0; i < s->modules.count; i++)
         withdraw(s, &s->modules.at[i], ALL);

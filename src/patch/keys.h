@@ -17,14 +17,13 @@
 struct space;
 
 struct keys {
-    struct key *table; /* as it stands in the target; NULL: no pair yet */
-    struct sharing
-        *sharing; /* of those that cannot have pairs (keys_shared.h); NULL: no such yet */
-    bool stale;   /* what it copied still says where the original's stacks are */
-    bool full;    /* it has no room for some threads */
-    bool *kept;   /* of pointers that are lent: threads may have them since before we came */
-    bool crowded; /* who has a pointer that leads nowhere is to get one of its own */
-    bool loses;   /* some write to the sink, for that or because they cannot be told apart */
+    struct owned_pair *table; /* as it stands in the target; NULL: no pair yet */
+    struct sharing *sharing;  /* threads that cannot have pairs (keys_shared.h); NULL: none yet */
+    bool *kept_pointers;      /* of the pointers to lend: threads may have had them before attach */
+    bool copied;              /* its tables still hold the stack ranges of the original's threads */
+    bool full;                /* there is no room for some threads */
+    bool ambiguous;           /* two threads may have one lent pointer: each asks for its own */
+    bool loses_events; /* some threads write to the sink: no room, or they are not told apart */
 };
 
 /* TID, of SPACE, writes to LANE from now on; 0: it has nothing of ours any more. SPACE may be NULL:

@@ -79,7 +79,7 @@ void shared_clear(struct space *s) { write_to_areas(s, 0, &NO_LANE_KEY, sizeof N
 void shared_add(struct space *s, const struct sharer *thread) {
     if (!s->keys.sharing)
         s->keys.sharing = mem_alloc(sizeof *s->keys.sharing);
-    s->keys.loses = true; /* where two run on one stack */
+    s->keys.loses_events = true; /* where two run on one stack */
     struct sharer *old = shared_find(&s->keys, thread->tid);
     if (old)
         *old = *thread;

@@ -37,7 +37,7 @@ static bool is_lent(uint64_t pointer) {
     return (pointer & ~(uint64_t)((ROOM - 1) << LANES_SHIFT)) == REGS_ASSIGNED_POINTER;
 }
 
-struct key {
+struct owned_pair {
     struct lane_key pair;
     pid_t tid;     /* whose it is; 0: nobody's (any more) */
     pid_t maker;   /* whose it is when TID, its child of vfork, does not need it any more */
@@ -49,7 +49,7 @@ static void begin(struct keys *keys) {
     if (keys->table)
         return;
     keys->table = mem_alloc(ROOM * sizeof *keys->table);
-    keys->kept = mem_alloc(ROOM * sizeof *keys->kept);
+    keys->kept_pointers = mem_alloc(ROOM * sizeof *keys->kept_pointers);
     for (unsigned i = 0; i < ROOM; i++)
         keys->table[i].pair.thread_pointer = NO_LANE_KEY;
 }
@@ -57,30 +57,30 @@ static void begin(struct keys *keys) {
 /* Others may have that POINTER, too, which was lent before we came: it is not lent again. */
 static void note_kept(struct keys *keys, uint64_t pointer) {
     begin(keys);
-    keys->kept[pointer >> LANES_SHIFT & (ROOM - 1)] = true;
+    keys->kept_pointers[pointer >> LANES_SHIFT & (ROOM - 1)] = true;
 }
 
 static unsigned place_of(uint64_t pointer, unsigned nth) {
     return ((unsigned)(pointer >> LANES_SHIFT) + nth) % ROOM;
 }
 
-static struct key *find_pointer(const struct keys *keys, uint64_t pointer) {
+static struct owned_pair *find_pointer(const struct keys *keys, uint64_t pointer) {
     for (unsigned i = 0; keys->table && i < ROOM; i++)
         if (keys->table[i].pair.thread_pointer == pointer)
             return &keys->table[i];
     return NULL;
 }
 
-static struct key *find_thread(const struct keys *keys, pid_t tid) {
+static struct owned_pair *find_thread(const struct keys *keys, pid_t tid) {
     for (unsigned i = 0; keys->table && i < ROOM; i++)
         if (keys->table[i].tid == tid)
             return &keys->table[i];
     return NULL;
 }
 
-static struct key *find_room(const struct keys *keys, uint64_t pointer) {
+static struct owned_pair *find_room(const struct keys *keys, uint64_t pointer) {
     for (unsigned i = 0; i < ROOM; i++) {
-        struct key *k = &keys->table[place_of(pointer, i)];
+        struct owned_pair *k = &keys->table[place_of(pointer, i)];
         if (!k->tid && !k->read_by)
             return k;
     }
@@ -113,17 +113,19 @@ int keys_install(const struct space *s, taddr_t area, struct err *err) {
 static taddr_t area_of(const struct patched *p) { return p->code ? p->area : 0; }
 
 /* The first SIZE bytes of it. */
-static void put_part(const struct space *s, const struct key *k, size_t size) {
+static void put_part(const struct space *s, const struct owned_pair *k, size_t size) {
     uint64_t at = (uint64_t)(k - s->keys.table) * sizeof k->pair;
     for (size_t i = 0; i < s->modules.count; i++)
         if (area_of(&s->modules.at[i]))
             memory_write(s->remote.memory_fd, s->modules.at[i].area + at, &k->pair, size, NULL);
 }
 
-static void put(const struct space *s, const struct key *k) { put_part(s, k, sizeof k->pair); }
+static void put(const struct space *s, const struct owned_pair *k) {
+    put_part(s, k, sizeof k->pair);
+}
 
 static void say_full(struct space *s) {
-    s->keys.full = s->keys.loses = true;
+    s->keys.full = s->keys.loses_events = true;
     for (size_t i = 0; i < s->modules.count; i++)
         if (area_of(&s->modules.at[i]))
             write_asks(s, s->modules.at[i].area, NULL);
@@ -131,18 +133,18 @@ static void say_full(struct space *s) {
 
 /* ---- whose is what ---- */
 
-static void drop(const struct space *s, struct key *k) {
-    *k = (struct key){.pair = {NO_LANE_KEY, 0}};
+static void drop(const struct space *s, struct owned_pair *k) {
+    *k = (struct owned_pair){.pair = {NO_LANE_KEY, 0}};
     put(s, k);
 }
 
 /* The thread's pair is K, which another's may have been. */
-static void own(struct space *s, struct key *k, pid_t tid, uint64_t pointer, taddr_t lane) {
-    *k = (struct key){.pair = {pointer, lane}, .tid = tid};
+static void own(struct space *s, struct owned_pair *k, pid_t tid, uint64_t pointer, taddr_t lane) {
+    *k = (struct owned_pair){.pair = {pointer, lane}, .tid = tid};
     put(s, k);
 }
 
-static bool stands_with(const struct key *k) {
+static bool stands_with(const struct owned_pair *k) {
     uint64_t pointer;
     return thread_get_pointer(k->tid, &pointer) == 0 && pointer == k->pair.thread_pointer;
 }
@@ -150,7 +152,7 @@ static bool stands_with(const struct key *k) {
 /* Whether K is of another thread that runs beside TID, which is NEW here, made by MAKER. (One that
  * neither stands nor has made it is dead, even if that was not reported yet: threads' memory is
  * used again as soon as that.) */
-static bool is_beside(const struct key *k, pid_t tid, pid_t maker, bool new) {
+static bool is_beside(const struct owned_pair *k, pid_t tid, pid_t maker, bool new) {
     if (!k || !k->tid || k->tid == tid)
         return false;
     return k->shared || (new && (k->tid == maker || stands_with(k)));
@@ -175,7 +177,7 @@ static int set_pointer(const struct space *s, pid_t tid, uint64_t pointer) {
 static uint64_t free_to_lend(const struct keys *keys) {
     bool used[ROOM];
     uint64_t i = 0;
-    memcpy(used, keys->kept, sizeof used);
+    memcpy(used, keys->kept_pointers, sizeof used);
     for (unsigned k = 0; k < ROOM; k++)
         if (keys->table[k].tid && is_lent(keys->table[k].pair.thread_pointer))
             used[keys->table[k].pair.thread_pointer >> LANES_SHIFT & (ROOM - 1)] = true;
@@ -197,11 +199,11 @@ static int lend(const struct space *s, pid_t tid, uint64_t *ret) {
 
 /* Whether G's thread is to have another pointer than this one, which K's thread has. */
 static bool needs_another(const struct space *s, const struct gift *g, uint64_t pointer,
-                          const struct key *k) {
+                          const struct owned_pair *k) {
     if (!g->lane || g->last || (pointer && !is_lent(pointer)))
         return false;
     bool own = is_lent(pointer) && ((k && k->tid == g->tid) || g->passed);
-    return is_beside(k, g->tid, g->maker, g->new) || (s->keys.crowded && !own);
+    return is_beside(k, g->tid, g->maker, g->new) || (s->keys.ambiguous && !own);
 }
 
 /* Where G's thread has begun, if this is the first that is seen of it. */
@@ -212,14 +214,14 @@ static uint64_t top_of(const struct gift *g) {
 }
 
 /* The thread that has K, and may be reading it, finds it no more. */
-static void hide(const struct space *s, struct key *k) {
+static void hide(const struct space *s, struct owned_pair *k) {
     k->pair.thread_pointer = NO_LANE_KEY;
     put_part(s, k, sizeof k->pair.thread_pointer);
-    *k = (struct key){.pair = k->pair, .read_by = k->tid};
+    *k = (struct owned_pair){.pair = k->pair, .read_by = k->tid};
 }
 
 /* The thread that has K shares its pointer from now on. */
-static void share(struct space *s, struct key *k) {
+static void share(struct space *s, struct owned_pair *k) {
     struct sharer thread = {.tid = k->tid, .pointer = k->pair.thread_pointer, .lane = k->pair.lane};
     hide(s, k);
     shared_add(s, &thread);
@@ -241,7 +243,7 @@ static void give_shared(struct space *s, const struct gift *g, uint64_t pointer)
 
 /* DENIED: it should have been lent another pointer, and cannot be. */
 static void give_alone(struct space *s, const struct gift *g, uint64_t pointer, bool denied) {
-    struct key *k = find_pointer(&s->keys, pointer);
+    struct owned_pair *k = find_pointer(&s->keys, pointer);
     bool shared = denied || (k && k->tid == g->tid && k->shared);
     k = k ? k : find_room(&s->keys, pointer);
     if (!k) {
@@ -251,12 +253,12 @@ static void give_alone(struct space *s, const struct gift *g, uint64_t pointer, 
     own(s, k, denied && k->tid ? k->tid : g->tid, pointer, shared ? space_sink(s) : g->lane);
     k->maker = g->passed ? g->maker : 0;
     k->shared = shared;
-    s->keys.loses |= shared;
+    s->keys.loses_events |= shared;
 }
 
 /* What it had by another pointer, or has no more, it is rid of. */
 static void take_old(struct space *s, const struct gift *g, uint64_t pointer) {
-    struct key *mine = find_thread(&s->keys, g->tid);
+    struct owned_pair *mine = find_thread(&s->keys, g->tid);
     const struct sharer *shared = shared_find(&s->keys, g->tid);
     if (mine && (!g->lane || mine->pair.thread_pointer != pointer))
         drop(s, mine);
@@ -265,9 +267,9 @@ static void take_old(struct space *s, const struct gift *g, uint64_t pointer) {
 }
 
 /* TID is to ask, and so is the thread of K, which has the same POINTER. */
-static void let_ask(struct space *s, pid_t tid, uint64_t pointer, struct key *k) {
-    struct key *mine = find_thread(&s->keys, tid);
-    s->keys.crowded = true;
+static void let_ask(struct space *s, pid_t tid, uint64_t pointer, struct owned_pair *k) {
+    struct owned_pair *mine = find_thread(&s->keys, tid);
+    s->keys.ambiguous = true;
     if (is_lent(pointer))
         note_kept(&s->keys, pointer);
     if (k && !k->shared)
@@ -286,10 +288,10 @@ static void give(struct space *s, const struct gift *g) {
     if (!s || s->inherited || !s->slabs.count)
         return;
     begin(&s->keys);
-    if (s->keys.stale)
+    if (s->keys.copied)
         shared_clear(s);
-    s->keys.stale = false;
-    struct key *k = find_pointer(&s->keys, pointer);
+    s->keys.copied = false;
+    struct owned_pair *k = find_pointer(&s->keys, pointer);
     int lent = needs_another(s, g, pointer, k) ? lend(s, g->tid, &pointer) : 0;
     if (lent == -EAGAIN)
         let_ask(s, g->tid, pointer, k);
@@ -335,7 +337,7 @@ void keys_take_back(struct space *s, pid_t tid) {
 }
 
 taddr_t keys_lane(const struct space *s, pid_t tid) {
-    const struct key *k = s ? find_thread(&s->keys, tid) : NULL;
+    const struct owned_pair *k = s ? find_thread(&s->keys, tid) : NULL;
     const struct sharer *shared = s ? shared_find(&s->keys, tid) : NULL;
     return k ? k->pair.lane : shared ? shared->lane : 0;
 }
@@ -344,7 +346,7 @@ void keys_forget(struct space *s, pid_t tid) {
     if (!s)
         return;
     for (unsigned i = 0; s->keys.table && i < ROOM; i++) {
-        struct key *k = &s->keys.table[i];
+        struct owned_pair *k = &s->keys.table[i];
         k->maker = k->maker == tid ? 0 : k->maker;
         k->read_by = k->read_by == tid ? 0 : k->read_by;
         if (k->tid == tid) {
@@ -401,21 +403,22 @@ bool keys_may_be_of(const struct space *s, taddr_t lane, pid_t copy) {
 }
 
 void keys_copy(struct keys *to, const struct keys *from) {
-    *to = (struct keys){.full = from->full, .stale = from->stale || from->sharing};
+    *to = (struct keys){.full = from->full, .copied = from->copied || from->sharing};
     if (!from->table)
         return;
     begin(to);
     memcpy(to->table, from->table, ROOM * sizeof *to->table);
     for (unsigned i = 0; i < ROOM; i++)
-        to->table[i] = (struct key){.pair = from->table[i].pair}; /* they are not in the copy */
+        to->table[i] =
+            (struct owned_pair){.pair = from->table[i].pair}; /* they are not in the copy */
 }
 
 void keys_done(struct keys *keys) {
     shared_done(keys);
-    free(keys->kept);
+    free(keys->kept_pointers);
     free(keys->table);
     keys->table = NULL;
-    keys->kept = NULL;
+    keys->kept_pointers = NULL;
 }
 
 bool keys_are_asked_for(const struct space *s) {

@@ -257,8 +257,8 @@ static void meet(struct update *u, struct newcomer *n) {
         bool wanted = prepare(u, n);
         if (n->wanted || n->calls || !p->entry->plan)
             warn_of(u, p->entry);
-        u->space->taken |= p->entry->plan && plan_takes_lane(p->entry->plan);
-        n->met = p->entry->plan && !u->space->taken && (wanted || n->hook);
+        u->space->writes_lane_register |= p->entry->plan && plan_takes_lane(p->entry->plan);
+        n->met = p->entry->plan && !u->space->writes_lane_register && (wanted || n->hook);
         if (n->met)
             patch_module(u, p, wanted, n->hook);
     }

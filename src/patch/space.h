@@ -60,11 +60,11 @@ struct space {
     enum space_state state; /* space_set_state() */
     pid_t pid; /* for messages and the trace; that thread may have ended: space_thread() */
     struct remote_site remote;
-    taddr_t room;        /* where what can be anywhere is out of others' way; 0: not known */
-    taddr_t agent;       /* one page with the agent, for remote calls */
-    bool borrowed;       /* remote.memory_fd is that of the space it was copied from */
-    bool stopping;       /* being changed: its tasks' reports wait (tracer.c) */
-    bool taken;          /* some code that was to be patched writes the lanes' register */
+    taddr_t room;              /* where what can be anywhere is out of others' way; 0: not known */
+    taddr_t agent;             /* one page with the agent, for remote calls */
+    bool borrowed;             /* remote.memory_fd is that of the space it was copied from */
+    bool stopping;             /* being changed: its tasks' reports wait (tracer.c) */
+    bool writes_lane_register; /* so does some code that was to be patched (x86-64: gs) */
     unsigned filter;     /* by which of the session's its patches were chosen: space_context's */
     size_t threads;      /* about as many there are when spoor comes; 0: one */
     unsigned filters;    /* seccomp filters that need no look (permits.h) */
@@ -72,8 +72,8 @@ struct space {
     struct program program;
     struct callers *callers; /* NULL: they are not asked for, or not yet */
     struct {
-        size_t standing;
-        bool any; /* some stood at some time: threads may still report that they have come to one */
+        size_t set;              /* how many breakpoints the text has now */
+        bool any;                /* there were some: threads may still report one */
         bool armed;              /* the process's action at SIGTRAP is known (traps.c) */
     } traps;                     /* breakpoints.h */
     struct inherited *inherited; /* its lanes are not this spoor's; NULL: nothing is inherited */

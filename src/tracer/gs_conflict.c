@@ -93,7 +93,7 @@ int gs_conflict_check_thread(pid_t tid, struct err *err) {
 }
 
 int gs_conflict_check_code(const struct space *space, struct err *err) {
-    if (!space->taken)
+    if (!space->writes_lane_register)
         return 0;
     return taken(space->pid, "has instructions that write", "it cannot be traced", err);
 }

@@ -27,7 +27,7 @@ void loop_resume(struct tracer *t, pid_t tid, int sig) {
     syscall_resume_remainder(task);
     if (task->space && sig)
         aside_note(task->space->aside, tid);
-    if (task->space && task->space->traps.standing)
+    if (task->space && task->space->traps.set)
         traps_resume(t, task, sig);
     else if (task->watched)
         thread_continue_to_call(tid, sig);
@@ -37,7 +37,7 @@ void loop_resume(struct tracer *t, pid_t tid, int sig) {
 
 /* TASK stands at a syscall-stop. Returns false when it is gone. */
 static bool answer_syscall(struct tracer *t, struct task *task) {
-    if (task->space && task->space->traps.standing && !traps_at_syscall(t, task))
+    if (task->space && task->space->traps.set && !traps_at_syscall(t, task))
         return false;
     return !task->watched || nested_tracer_at_syscall(t, task);
 }

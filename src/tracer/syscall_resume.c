@@ -215,7 +215,7 @@ static void set_pieces(const struct task *task, uint64_t args[CALL_ARGUMENTS],
 /* A sandbox might judge the call by its address; watched tasks would stop at it. */
 static bool may_make(const struct task *task) {
     const struct space *s = task->space;
-    return s && s->agent && !s->traps.standing && !s->traps.any && !s->inherited &&
+    return s && s->agent && !s->traps.set && !s->traps.any && !s->inherited &&
            !task->watched && task->slot && !task->slot->unread &&
            keys_lane(s, task->tid) == task->slot->at &&
            status_seccomp_filters(task->tid) <= s->filters;

@@ -110,7 +110,7 @@ static void count_lost(struct tracer *t, const struct task *task) {
 }
 
 void task_lane_close(struct tracer *t, struct task *task) {
-    if (task->slot && !task->slot->unread && task->space && task->space->keys.loses)
+    if (task->slot && !task->slot->unread && task->space && task->space->keys.loses_events)
         count_lost(t, task);
     if (task->slot && task->slot->unread)
         leave_sink(t, task);

@@ -91,7 +91,7 @@ static void note_action(struct tracer *t, const struct task *task, struct trap_a
 
 void traps_arm(struct tracer *t, struct space *space, pid_t caller) {
     struct trap_action action;
-    if (space->traps.armed || !space->traps.standing || !get_action(space, caller, &action))
+    if (space->traps.armed || !space->traps.set || !get_action(space, caller, &action))
         return;
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
         k->traps.action = action;
