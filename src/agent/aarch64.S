@@ -9,11 +9,11 @@
  * to x9, which the stub has saved. So a thread that is stopped here for a signal can be rolled back to its site like one
  * in a stub: x0 tells the stub. (Its `br` needs no landing instruction: areas are not guarded.)
  *
- * It begins with the tables of lanes (wire/keys.h). Only the tool writes them, and the three words at
+ * It begins with the tables of lanes (wire/lane_lookup.h). Only the tool writes them, and the three words at
  * `asks`, by /proc/PID/mem. Behind them stands a branch for each of the agent's entries, then struct
  * a64_agent_entries, each an offset from the start.
  */
-#include "wire/keys.h"
+#include "wire/lane_lookup.h"
 #include "wire/ring.h"
 
 #define RESERVE 40     /* from a stub's `retry` to where it has found its lane */

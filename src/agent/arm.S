@@ -9,12 +9,12 @@
  * come to makes no system call, and uses only r0 to r6, in slices r8 to r12 as well, which the stub has saved, as it
  * has the flags. So a thread that is stopped here for a signal can be rolled back to its site like one in a stub.
  *
- * It begins with the tables of lanes (wire/keys.h), whose address is in r5. Behind them stands a branch
+ * It begins with the tables of lanes (wire/lane_lookup.h), whose address is in r5. Behind them stands a branch
  * for each of the agent's entries, then struct arm_agent_entries, each an offset from the start. Numbers
  * of the lane have 64 bits: who else reads one must see it before or after, never half of either, so it
  * is written by an exclusive pair, as not all processors store two words at once; and likewise read if others write it.
  */
-#include "wire/keys.h"
+#include "wire/lane_lookup.h"
 #include "wire/ring.h"
 
 #define SLICE_FRAME 52 /* r0 to r12 */

@@ -19,7 +19,8 @@ struct agent_remainder {
     size_t begin, made, end;
 };
 struct agent_remainder agent_remainder(void);
-/* Where each trampoline area has its struct lane_asks (wire/keys.h); of hosts with such a table. */
+/* Where each trampoline area has its struct lane_asks (wire/lane_lookup.h); of hosts with such a
+ * table. */
 size_t agent_asks(void);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * What AArch64 and 32-bit Arm have in common as hosts. Stubs find lanes by thread pointers
- * (wire/keys.h). No register is free behind a system call by which the agent could come back from
- * its rest: a signal frame brings all registers back. It stands in the thread's lane, to which a
- * register leads that no call takes an argument in.
+ * (wire/lane_lookup.h). No register is free behind a system call by which the agent could come back
+ * from its rest: a signal frame brings all registers back. It stands in the thread's lane, to which
+ * a register leads that no call takes an argument in.
  */
 #include "arch/remainder.h"
 

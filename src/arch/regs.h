@@ -91,8 +91,8 @@ enum agent_place {
     AGENT_BRIDGE    /* is brought out of a trampoline (bridge.h) */
 };
 enum agent_place regs_agent_place(const struct regs *regs, taddr_t area);
-/* If the thread looks there for its lane: it begins with that anew, as the tables (wire/keys.h)
- * have been written meanwhile. Of hosts with such tables. */
+/* If the thread looks there for its lane: it begins with that anew, as the tables
+ * (wire/lane_lookup.h) have been written meanwhile. Of hosts with such tables. */
 bool regs_seek_again(struct regs *regs, taddr_t area);
 /* In the agent: the address in the stub that the thread would come back to; OTHER: it is of the
  * machine's other state (arch.other). */

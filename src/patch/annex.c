@@ -29,7 +29,7 @@ bool annex_prepare(struct patched *p, const struct patch_request *request, struc
                             .told = true};
     if (patcher_prepare(ret, &without_hook, NULL) == 0 && ret->code->emitted.patch_count)
         return true;
-    patcher_forget(ret);
+    patched_forget(ret);
     return false;
 }
 

@@ -6,7 +6,7 @@
 const struct trap *breakpoints_at(const struct space *s, taddr_t addr, struct patched **ret) {
     for (size_t i = 0; i < s->modules.count; i++) {
         struct patched *p = &s->modules.at[i];
-        const struct trap *trap = p->code ? patcher_trap_at(p, addr) : NULL;
+        const struct trap *trap = p->code ? patched_trap_at(p, addr) : NULL;
         if (trap) {
             *ret = p;
             return trap;
@@ -15,10 +15,10 @@ const struct trap *breakpoints_at(const struct space *s, taddr_t addr, struct pa
     return NULL;
 }
 
-void breakpoints_look(struct space *s) {
+void breakpoints_count(struct space *s) {
     s->traps.set = 0;
     for (size_t i = 0; i < s->modules.count; i++)
-        s->traps.set += patcher_standing_traps(&s->modules.at[i], s->remote.memory_fd);
+        s->traps.set += patched_count_traps(&s->modules.at[i], s->remote.memory_fd);
     s->traps.any |= s->traps.set > 0;
 }
 
@@ -31,7 +31,7 @@ static void withdraw(const struct space *s, struct patched *p, uint32_t number) 
     for (size_t i = 0; p->code && i < p->code->emitted.trap_count; i++) {
         const struct trap *trap = &p->code->emitted.traps[i];
         if ((number == ALL || trap->function == number) &&
-            patcher_trap_stands(p, s->remote.memory_fd, trap))
+            patched_trap_is_set(p, s->remote.memory_fd, trap))
             patcher_withdraw(p, s->remote.memory_fd, trap->at + p->bias, NULL);
     }
 }
@@ -41,9 +41,9 @@ void breakpoints_withdraw(struct space *s, taddr_t addr, bool all) {
     const struct trap *trap = breakpoints_at(s, addr, &p);
     if (trap && all)
         withdraw(s, p, trap->function);
-    else if (trap && patcher_trap_stands(p, s->remote.memory_fd, trap))
+    else if (trap && patched_trap_is_set(p, s->remote.memory_fd, trap))
         patcher_withdraw(p, s->remote.memory_fd, addr, NULL);
-    breakpoints_look(s);
+    breakpoints_count(s);
 }
 
 void breakpoints_withdraw_again(struct space *s) {
@@ -60,12 +60,12 @@ void breakpoints_remove(struct space *s) {
         return;
     for (size_t i = 0; i < s->modules.count; i++)
         withdraw(s, &s->modules.at[i], ALL);
-    breakpoints_look(s);
+    breakpoints_count(s);
 }
 
 /* ---- what the user is told ---- */
 
-void breakpoints_tell(const struct record_options *o, const struct patched *p) {
+void breakpoints_warn(const struct record_options *o, const struct patched *p) {
     size_t count = p->code->emitted.trap_count;
     if (!count || p->entry->traps_reported)
         return;

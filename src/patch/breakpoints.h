@@ -8,7 +8,7 @@
 /* The trap at ADDR, whether it still stands or not, and its module; NULL if there has been none. */
 const struct trap *breakpoints_at(const struct space *space, taddr_t addr, struct patched **ret);
 /* Counts anew how many stand in SPACE. */
-void breakpoints_look(struct space *space);
+void breakpoints_count(struct space *space);
 /* Withdraws the one at ADDR, or all of its function. All threads are stopped. */
 void breakpoints_withdraw(struct space *space, taddr_t addr, bool all);
 /* What was withdrawn from any process for being met too often is withdrawn from SPACE. */
@@ -17,6 +17,6 @@ void breakpoints_withdraw_again(struct space *space);
 void breakpoints_remove(struct space *space);
 
 /* Tells the user, once for each file, that P has breakpoints. */
-void breakpoints_tell(const struct record_options *options, const struct patched *p);
+void breakpoints_warn(const struct record_options *options, const struct patched *p);
 
 #endif

@@ -147,8 +147,8 @@ static int share(const struct space_context *ctx, struct space *s, pid_t tid, ui
 /* The first one has room for all threads that are there, as each takes its time while they stand.
  */
 static int add_slab(const struct space_context *ctx, struct space *s, pid_t tid, struct err *err) {
-    const uint32_t usual = slab_slots(ctx->ring_bytes, 0);
-    uint32_t slots = slab_slots(ctx->ring_bytes, s->slabs.count ? 0 : s->threads);
+    const uint32_t usual = slab_lane_count(ctx->ring_bytes, 0);
+    uint32_t slots = slab_lane_count(ctx->ring_bytes, s->slabs.count ? 0 : s->threads);
     if (slots > usual && share(ctx, s, tid, slots, NULL) == 0)
         return 0;
     return share(ctx, s, tid, usual, err);
@@ -197,7 +197,7 @@ static int move_in(const struct space_context *ctx, struct space *s, pid_t tid, 
     return rc < 0 ? rc : back;
 }
 
-int space_enter(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
+int space_install(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
     int rc = check_sandbox(s, caller, err);
     if (s->remote.memory_fd >= 0)
         close(s->remote.memory_fd); /* it may have begun another program since */
@@ -218,7 +218,7 @@ static void close_files(struct space *s, pid_t caller) {
                    &ignored, NULL);
 }
 
-int space_move_out(struct space *s, pid_t caller, struct err *err) {
+int space_unmap_agent(struct space *s, pid_t caller, struct err *err) {
     struct foothold foothold;
     int rc = take_foothold(s, caller, &foothold, err);
     if (rc < 0)
@@ -237,22 +237,22 @@ int space_move_out(struct space *s, pid_t caller, struct err *err) {
     return rc < 0 ? rc : back;
 }
 
-struct slot *space_take_lane(const struct space_context *ctx, struct space *s, pid_t caller,
-                             uint32_t stream) {
+struct lane_handle *space_take_lane(const struct space_context *ctx, struct space *s, pid_t caller,
+                                    uint32_t stream) {
     bool limitless = ctx->options->overflow == OVERFLOW_OVERWRITE;
     struct err err = {0};
-    struct slot *slot = NULL;
-    for (size_t i = 0; i < s->slabs.count && !slot; i++)
-        slot = slab_take(s->slabs.at[i], stream, limitless);
-    if (!slot &&
+    struct lane_handle *handle = NULL;
+    for (size_t i = 0; i < s->slabs.count && !handle; i++)
+        handle = slab_take(s->slabs.at[i], stream, limitless);
+    if (!handle &&
         permits_check(s, caller, PERMIT_LANES, "its new threads are left untraced", &err) == 0 &&
         add_slab(ctx, s, caller, &err) == 0)
-        slot = slab_take(s->slabs.at[s->slabs.count - 1], stream, limitless);
-    struct slot *sink = slab_sink(s->slabs.at[0]);
-    if (!slot) {
+        handle = slab_take(s->slabs.at[s->slabs.count - 1], stream, limitless);
+    struct lane_handle *sink = slab_sink(s->slabs.at[0]);
+    if (!handle) {
         log_print(1, "no lane for thread %d: %s", caller, err.text);
         return sink;
     }
-    slot->sink = sink->lane;
-    return slot;
+    handle->sink = sink->lane;
+    return handle;
 }

@@ -285,7 +285,7 @@ static void add_files(const struct search *s, struct space *space) {
 }
 
 static struct space *take_up(const struct search *s, taddr_t agent, const struct undo_head *head) {
-    struct space *space = space_blank(s->tid);
+    struct space *space = space_new_untraced(s->tid);
     space->inherited = mem_alloc(sizeof *space->inherited);
     space->agent = agent;
     space_set_state(space, SPACE_PATCHED);
@@ -401,7 +401,7 @@ static void keep(struct space *space, taddr_t addr) {
     if (!p || !p->code)
         return;
     p->kept = true;
-    patcher_leave_way(p, addr);
+    patched_leave_way(p, addr);
 }
 
 void leftovers_keep_returns(struct space *space, pid_t tid) {
@@ -416,13 +416,13 @@ void leftovers_keep_returns(struct space *space, pid_t tid) {
     end(&s);
 }
 
-void leftovers_keep_aside(struct space *space, const struct aside *aside, const pid_t *tids,
-                          size_t count) {
-    for (size_t i = 0; i < aside->frames.count; i++) {
-        const struct aside_frame *f = &aside->frames.at[i];
+void leftovers_keep_parked(struct space *space, const struct parked_sigframes *parked,
+                           const pid_t *tids, size_t count) {
+    for (size_t i = 0; i < parked->frames.count; i++) {
+        const struct parked_sigframe *f = &parked->frames.at[i];
         taddr_t pc = f->context.pc;
         if ((is_in_agent(space, pc) || space_owner_at(space, pc)) &&
-            aside_counts(f, space->remote.memory_fd, tids, count))
+            parked_sigframe_counts(f, space->remote.memory_fd, tids, count))
             keep(space, pc);
     }
 }

@@ -5,7 +5,7 @@
 #ifndef SPOOR_PATCH_LEFTOVERS_H
 #define SPOOR_PATCH_LEFTOVERS_H
 
-#include "patch/aside.h"
+#include "patch/parked_sigframes.h"
 #include "patch/space.h"
 
 /* Whether there seems to be anything; touches nothing. Errors: "read-maps", "memory". */
@@ -24,9 +24,9 @@ int leftovers_find(pid_t tid, struct space **ret, struct err *err);
 /* Text is about to be restored: marks those modules as kept to whose trampolines TID will come back
  * from a signal's handler. */
 void leftovers_keep_returns(struct space *space, pid_t tid);
-/* The same of handlers that stand aside, as ASIDE tells of them; TIDS: all threads. */
-void leftovers_keep_aside(struct space *space, const struct aside *aside, const pid_t *tids,
-                          size_t count);
+/* The same of handlers that stand parked, as ASIDE tells of them; TIDS: all threads. */
+void leftovers_keep_parked(struct space *space, const struct parked_sigframes *parked,
+                           const pid_t *tids, size_t count);
 /* TID has been settled (settle.h); where it is INSIDE a trampoline still, that stays, too. So does
  * the agent's own page, which is nobody's trampoline, where it is there. */
 void leftovers_keep_place(struct space *space, pid_t tid, bool inside);

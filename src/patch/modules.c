@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "patch/annex.h"
-#include "patch/arrival.h"
 #include "patch/breakpoints.h"
 #include "patch/install.h"
 #include "patch/patcher.h"
 #include "patch/program.h"
+#include "patch/thread_positions.h"
 #include "ring/callers.h"
 #include "select/libcalls.h"
 #include "select/mapped.h"
@@ -38,7 +38,8 @@ static bool maps_file_of(const struct map *m, const struct patched *p) {
 bool modules_still_mapped(const struct space *s, const struct maps *maps, const struct patched *p) {
     const struct map *m = maps_at(maps, p->text);
     return m && m->executable &&
-           (maps_file_of(m, p) || patcher_stands(p, s->remote.memory_fd, !space_is_lifted(s)));
+           (maps_file_of(m, p) ||
+            patched_is_written(p, s->remote.memory_fd, !space_is_unpatched(s)));
 }
 
 void modules_drop_gone(struct space *s, pid_t caller, const struct maps *maps) {
@@ -49,7 +50,7 @@ void modules_drop_gone(struct space *s, pid_t caller, const struct maps *maps) {
             continue;
         }
         patcher_unmap(p, s, caller, NULL);
-        patcher_forget(p);
+        patched_forget(p);
         s->modules.at[i] = s->modules.at[--s->modules.count];
     }
 }
@@ -84,7 +85,7 @@ static void warn_about(const struct update *u, const struct err *err) {
 }
 
 static void tell_module(const struct space_context *ctx, const struct space *s, struct patched *p) {
-    breakpoints_tell(ctx->options, p);
+    breakpoints_warn(ctx->options, p);
     module_table_write(ctx->module_table, p->entry, &p->code->emitted);
     trace_writer_map(ctx->writer, &(struct trace_map){.pid = (uint32_t)s->pid,
                                                       .first_id = p->entry->first_id,
@@ -124,7 +125,7 @@ static struct patched *find_known(struct space *s, const struct patched *p) {
 }
 
 static bool may_apply(const struct space *s, const struct patched *p) {
-    return p->state != AREA_STUCK && !(s->arrival && s->arrival->as_prepared);
+    return p->state != AREA_STUCK && !(s->positions && s->positions->as_prepared);
 }
 
 /* What was chosen ahead may be taken by now: then it is chosen anew. */
@@ -149,7 +150,7 @@ static void prepare_patches(struct update *u, struct patched *p,
     }
     p->traced = request->selected;
     if (!u->anew) /* else what stands there is ours */
-        patcher_look_ahead(p, u->space->remote.memory_fd);
+        patcher_check_early(p, u->space->remote.memory_fd);
     ARRAY_PUSH(&u->space->prepared, *p);
 }
 
@@ -168,7 +169,7 @@ static void patch_module(struct update *u, struct patched *p, bool wanted, bool 
     struct patch_request request = request_for(u, wanted);
     struct err err = {0};
     if (hook)
-        request.hook = patcher_loader_hook(p->entry);
+        request.hook = patched_loader_hook(p->entry);
     if (hook && !request.hook) {
         err_set(&err, ENOENT, "no-hook",
                 "%s: does not tell what it loads: libraries loaded later are left untraced",
@@ -276,7 +277,7 @@ static bool install_annex(struct update *u, struct patched *p, const struct patc
         done = patcher_install(ret, request, NULL) == 0;
     }
     if (!done && ret->state != AREA_STUCK) {
-        patcher_forget(ret);
+        patched_forget(ret);
         ready = may_apply(u->space, p) && annex_prepare(p, request, ret);
         done = ready && patcher_install(ret, request, NULL) == 0;
     }
@@ -293,7 +294,7 @@ static bool make_annex(struct update *u, struct patched *p, struct patched *ret)
         return false;
     annex_join(p, ret);
     if (!u->anew)
-        patcher_look_ahead(ret, u->space->remote.memory_fd);
+        patcher_check_early(ret, u->space->remote.memory_fd);
     return true;
 }
 
@@ -362,14 +363,14 @@ void modules_follow(const struct space_context *ctx, struct space *s, pid_t call
                     struct maps *maps) {
     look_at_all(&(struct update){.ctx = ctx, .space = s, .caller = caller, .maps = maps});
     space_forget_prepared(s); /* unmapped meanwhile */
-    breakpoints_look(s);
+    breakpoints_count(s);
     if (s->callers)
         callers_look(s->callers, caller);
 }
 
 int space_update(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
     struct maps maps;
-    if (space_is_lifted(s))
+    if (space_is_unpatched(s))
         return 0;
     int rc = space_check_sandbox(s, caller, err);
     if (rc == 0)
@@ -446,7 +447,7 @@ void space_tell_prepared(const struct space_context *ctx, struct space *s) {
 static bool map_annex(struct space *s, pid_t caller, struct patched *annex) {
     struct patched *p = find_known(s, annex);
     if (!p) {
-        patcher_forget(annex);
+        patched_forget(annex);
         return false;
     }
     annex_part(p, annex);
@@ -466,7 +467,7 @@ void space_map_prepared(struct space *s, pid_t caller) {
     s->prepared.count = 0;
 }
 
-void space_fill(const struct space *s) {
+void space_fill_areas(const struct space *s) {
     for (size_t i = 0; i < s->modules.count; i++)
         patcher_fill(&s->modules.at[i], s);
 }

@@ -15,11 +15,11 @@ int space_prepare_anew(const struct space_context *ctx, struct space *space, pid
 void space_tell_prepared(const struct space_context *ctx, struct space *space);
 
 /* SPACE has just been entered: maps what is prepared, as if its patches had been taken away.
- * space_lay() makes up for what cannot be mapped now. */
+ * space_repatch() makes up for what cannot be mapped now. */
 void space_map_prepared(struct space *space, pid_t caller);
 /* Writes the trampolines that are mapped so, and makes the pages that will be patched the process's
  * own. The process runs, and spoor traces all of its threads. */
-void space_fill(const struct space *space);
+void space_fill_areas(const struct space *space);
 
 /* Patches modules that are new and wanted, and forgets those that are gone; does nothing while
  * patches are taken away. Errors: "sandboxed", "read-maps". */

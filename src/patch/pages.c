@@ -33,7 +33,7 @@ static void read_text(pid_t tid, const struct maps *maps, const struct patched *
         close(fd);
 }
 
-void pages_foresee(const struct space *s) {
+void pages_prefetch(const struct space *s) {
     struct maps maps;
     pid_t tid = space_thread(s);
     if (maps_read(tid, &maps, NULL) < 0)

@@ -27,7 +27,7 @@ struct pages {
 };
 
 /* Sees to it that SPACE's files are at hand when its threads stand still; they may run. */
-void pages_foresee(const struct space *space);
+void pages_prefetch(const struct space *space);
 /* SPACE's threads stand still, and CALLER may make calls, or is 0. MAPS, by their former names
  * (maps_use_former_names()), must outlive PAGES. */
 void pages_begin(struct pages *ret, const struct space *space, pid_t caller,

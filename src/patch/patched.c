@@ -23,27 +23,27 @@ void patched_forget_code(struct patched *p) {
     p->spared = NULL;
 }
 
-taddr_t patcher_way_back(const struct patched *p, taddr_t addr) {
+taddr_t patched_way_back(const struct patched *p, taddr_t addr) {
     const struct plan_code *c = &p->code->emitted;
     vaddr_t at = addr - p->bias;
     size_t i = SEARCH(k, c->way_count, c->ways[k].at < at);
     return i < c->way_count && c->ways[i].at == at ? c->ways[i].site + p->bias : 0;
 }
 
-size_t code_island_run(const struct plan_code *c, size_t first) {
+size_t patched_island_run(const struct plan_code *c, size_t first) {
     size_t end = first + 1;
     while (end < c->island_count && c->islands[end].at == c->islands[end - 1].at + ISLAND_BYTES)
         end++;
     return end - first;
 }
 
-size_t patcher_patch_at(const struct plan_code *c, vaddr_t at) {
+size_t patched_patch_at(const struct plan_code *c, vaddr_t at) {
     return SEARCH(i, c->patch_count, c->patches[i].at < at);
 }
 
-void patcher_leave_way(struct patched *p, taddr_t addr) {
+void patched_leave_way(struct patched *p, taddr_t addr) {
     struct plan_code *c = &p->code->emitted;
-    size_t i = patcher_patch_at(c, addr - p->bias);
+    size_t i = patched_patch_at(c, addr - p->bias);
     if (i == c->patch_count || c->patches[i].at != addr - p->bias)
         return;
     memmove(&c->patches[i], &c->patches[i + 1], (--c->patch_count - i) * sizeof *c->patches);
@@ -53,13 +53,13 @@ void patcher_leave_way(struct patched *p, taddr_t addr) {
 static void spare(struct patched *p, size_t i) {
     const struct plan_code *c = &p->code->emitted;
     const struct patch *patches = c->patches, *q = &patches[i];
-    if (patched_spares(p, i))
+    if (patched_is_spared(p, i))
         return;
     p->spared[i / 8] |= (uint8_t)(1 << i % 8);
     for (size_t j = i + 1; j < c->patch_count && patches[j].at < q->at + q->window; j++) {
-        taddr_t hop = patcher_way_back(p, patches[j].at + p->bias);
+        taddr_t hop = patched_way_back(p, patches[j].at + p->bias);
         if (hop)
-            spare(p, patcher_patch_at(c, hop - p->bias));
+            spare(p, patched_patch_at(c, hop - p->bias));
         spare(p, j);
     }
     for (size_t j = i; j-- > 0 && patches[j].at + PUN_MAX_BYTES > q->at;)
@@ -67,7 +67,7 @@ static void spare(struct patched *p, size_t i) {
             spare(p, j);
 }
 
-void patcher_spare(struct patched *p, taddr_t addr) {
+void patched_spare(struct patched *p, taddr_t addr) {
     const struct plan_code *c = &p->code->emitted;
     vaddr_t at = addr - p->bias;
     p->spared = p->spared ? p->spared : mem_alloc(c->patch_count / 8 + 1);
@@ -81,40 +81,40 @@ static int compare_trap(const void *key, const void *item) {
     return (at > there) - (at < there);
 }
 
-const struct trap *patcher_trap_at(const struct patched *p, taddr_t addr) {
+const struct trap *patched_trap_at(const struct patched *p, taddr_t addr) {
     const struct plan_code *c = &p->code->emitted;
     vaddr_t at = addr - p->bias;
     return c->trap_count ? bsearch(&at, c->traps, c->trap_count, sizeof *c->traps, compare_trap)
                          : NULL;
 }
 
-bool patcher_trap_stands(const struct patched *p, int fd, const struct trap *trap) {
+bool patched_trap_is_set(const struct patched *p, int fd, const struct trap *trap) {
     const struct patch *q =
-        &p->code->emitted.patches[patcher_patch_at(&p->code->emitted, trap->at)];
+        &p->code->emitted.patches[patched_patch_at(&p->code->emitted, trap->at)];
     uint8_t bytes[sizeof q->after];
     return memory_read(fd, trap->at + p->bias, bytes, q->size, NULL) == 0 &&
            memcmp(bytes, q->after, q->size) == 0;
 }
 
-size_t patcher_standing_traps(const struct patched *p, int fd) {
+size_t patched_count_traps(const struct patched *p, int fd) {
     size_t count = 0;
     for (size_t i = 0; p->code && i < p->code->emitted.trap_count; i++)
-        count += patcher_trap_stands(p, fd, &p->code->emitted.traps[i]);
+        count += patched_trap_is_set(p, fd, &p->code->emitted.traps[i]);
     return count;
 }
 
-bool patcher_stands(const struct patched *p, int fd, bool patched) {
+bool patched_is_written(const struct patched *p, int fd, bool patched) {
     uint8_t bytes[sizeof((struct patch *)0)->after];
     const struct patch *first = p->code ? p->code->emitted.patches : NULL;
     const struct patch *end = first ? first + p->code->emitted.patch_count : NULL;
     while (first < end &&
-           (first->yields || patched_spares(p, (size_t)(first - p->code->emitted.patches))))
+           (first->yields || patched_is_spared(p, (size_t)(first - p->code->emitted.patches))))
         first++;
     return first < end && memory_read(fd, first->at + p->bias, bytes, first->size, NULL) == 0 &&
            memcmp(bytes, patched ? first->after : first->before, first->size) == 0;
 }
 
-struct patched patcher_copy(const struct patched *p) {
+struct patched patched_copy(const struct patched *p) {
     struct patched copy = *p;
     if (copy.first)
         copy.first->refs++;
@@ -129,13 +129,13 @@ struct patched patcher_copy(const struct patched *p) {
     return copy;
 }
 
-void patcher_forget(struct patched *p) {
+void patched_forget(struct patched *p) {
     patched_forget_code(p);
     code_unref(p->first);
     p->first = NULL;
 }
 
-vaddr_t patcher_loader_hook(const struct traced_module *loader) {
+vaddr_t patched_loader_hook(const struct traced_module *loader) {
     const struct symbol *s = module_symbol_named(loader->module, "_dl_debug_state");
     for (size_t i = 0; s && i < plan_function_count(loader->plan); i++) {
         const struct plan_function *f = plan_function(loader->plan, i);
@@ -145,17 +145,17 @@ vaddr_t patcher_loader_hook(const struct traced_module *loader) {
     return 0;
 }
 
-bool patcher_breaks(const struct patched *p, taddr_t addr) {
+bool patched_is_inside_window(const struct patched *p, taddr_t addr) {
     enum { LONGEST_WINDOW = 255 };
     const struct plan_code *c = &p->code->emitted;
     vaddr_t at = addr - p->bias;
-    for (size_t i = patcher_patch_at(c, at); i-- > 0 && at - c->patches[i].at <= LONGEST_WINDOW;)
+    for (size_t i = patched_patch_at(c, at); i-- > 0 && at - c->patches[i].at <= LONGEST_WINDOW;)
         if (at - c->patches[i].at < c->patches[i].window)
             return true;
     return false;
 }
 
-taddr_t patcher_copy_of(const struct patched *p, taddr_t addr) {
+taddr_t patched_copy_of(const struct patched *p, taddr_t addr) {
     const struct plan_code *c = &p->code->emitted;
     for (size_t i = 0; i < c->mark_count; i++) {
         const struct mark *m = &c->marks[i];
@@ -166,7 +166,7 @@ taddr_t patcher_copy_of(const struct patched *p, taddr_t addr) {
     return 0;
 }
 
-const struct mark *patcher_mark_at(const struct patched *p, uint64_t offset) {
+const struct mark *patched_mark_at(const struct patched *p, uint64_t offset) {
     const struct plan_code *c = &p->code->emitted;
     size_t end = SEARCH(i, c->mark_count, c->marks[i].offset <= offset);
     return end && c->marks[end - 1].kind != MARK_NONE ? &c->marks[end - 1] : NULL;

@@ -51,7 +51,7 @@ struct patched { /* one module mapped into one space, or its annex */
     bool told;          /* the trace knows of that */
 };
 
-static inline bool patched_spares(const struct patched *p, size_t patch) {
+static inline bool patched_is_spared(const struct patched *p, size_t patch) {
     return p->spared && p->spared[patch / 8] >> patch % 8 & 1;
 }
 
@@ -70,43 +70,43 @@ struct patch_request {
 
 /* A thread will come to the way at run-time address ADDR, if there is one in the module's text:
  * that patch stays for good. */
-void patcher_leave_way(struct patched *p, taddr_t addr);
+void patched_leave_way(struct patched *p, taddr_t addr);
 /* Of P, prepared and not yet installed: leaves out the site whose window holds run-time address
  * ADDR, and those that rest on it. */
-void patcher_spare(struct patched *p, taddr_t addr);
+void patched_spare(struct patched *p, taddr_t addr);
 /* The trap at run-time address ADDR, whether it stands or not; NULL if there has been none. */
-const struct trap *patcher_trap_at(const struct patched *p, taddr_t addr);
+const struct trap *patched_trap_at(const struct patched *p, taddr_t addr);
 /* Whether a trap of P stands in memory; and how many do. */
-bool patcher_trap_stands(const struct patched *p, int memory_fd, const struct trap *trap);
-size_t patcher_standing_traps(const struct patched *p, int memory_fd);
+bool patched_trap_is_set(const struct patched *p, int memory_fd, const struct trap *trap);
+size_t patched_count_traps(const struct patched *p, int memory_fd);
 /* Whether its patches stand in memory or, if not PATCHED, what was there before them; whatever is
  * mapped there now. */
-bool patcher_stands(const struct patched *p, int memory_fd, bool patched);
+bool patched_is_written(const struct patched *p, int memory_fd, bool patched);
 /* The same in a copy of its space. */
-struct patched patcher_copy(const struct patched *p);
-void patcher_forget(struct patched *p);
+struct patched patched_copy(const struct patched *p);
+void patched_forget(struct patched *p);
 /* Forgets the code alone: it will be emitted anew. */
 void patched_forget_code(struct patched *p);
 
 /* Where the dynamic linker calls out after it has mapped or unmapped something; 0: unknown. */
-vaddr_t patcher_loader_hook(const struct traced_module *loader);
+vaddr_t patched_loader_hook(const struct traced_module *loader);
 
 /* Where the thread that stands at run-time address ADDR, on its way from a site to its trampoline,
  * comes from; 0: ADDR is not on such a way. */
-taddr_t patcher_way_back(const struct patched *p, taddr_t addr);
+taddr_t patched_way_back(const struct patched *p, taddr_t addr);
 
 /* How many of the islands from FIRST on lie side by side. */
-size_t code_island_run(const struct plan_code *code, size_t first);
+size_t patched_island_run(const struct plan_code *code, size_t first);
 /* The number of the first patch at link-time address AT or above. */
-size_t patcher_patch_at(const struct plan_code *code, vaddr_t at);
+size_t patched_patch_at(const struct plan_code *code, vaddr_t at);
 
 /* Whether run-time address ADDR is in the middle of a window: who goes on there goes astray. */
-bool patcher_breaks(const struct patched *p, taddr_t addr);
+bool patched_is_inside_window(const struct patched *p, taddr_t addr);
 /* Where the instruction at run-time address ADDR, in a window, is executed instead, or the stub
  * before it; 0: nowhere. */
-taddr_t patcher_copy_of(const struct patched *p, taddr_t addr);
+taddr_t patched_copy_of(const struct patched *p, taddr_t addr);
 
 /* The mark that OFFSET bytes into the module's area belongs to; NULL: the agent or filler. */
-const struct mark *patcher_mark_at(const struct patched *p, uint64_t offset);
+const struct mark *patched_mark_at(const struct patched *p, uint64_t offset);
 
 #endif

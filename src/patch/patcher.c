@@ -7,11 +7,11 @@
 
 #include "base/page.h"
 #include "patch/area.h"
-#include "patch/arrival.h"
-#include "patch/keys.h"
+#include "patch/lane_lookup.h"
 #include "patch/limits.h"
 #include "patch/remote.h"
 #include "patch/rewrite.h"
+#include "patch/thread_positions.h"
 #include "patch/undolog.h"
 #include "target/cpu.h"
 #include "target/maps.h"
@@ -51,7 +51,7 @@ int patcher_unmap(struct patched *p, const struct space *s, pid_t caller, struct
     int rc = p->log ? undolog_unlink(s, p, err) : 0;
     for (size_t i = 0; i < p->islands && rc == 0;) {
         const struct plan_code *c = &p->code->emitted;
-        size_t run = code_island_run(c, i);
+        size_t run = patched_island_run(c, i);
         rc = space_unmap(s, caller, c->islands[i].at, run * ISLAND_BYTES, err);
         i += run;
     }
@@ -81,7 +81,7 @@ static int map_islands(struct patched *p, const struct patch_request *r, struct 
     const struct plan_code *c = &p->code->emitted;
     int rc = 0;
     for (size_t i = 0; i < c->island_count && rc == 0;) {
-        size_t run = code_island_run(c, i);
+        size_t run = patched_island_run(c, i);
         rc = map_run(p, r, i, run, err);
         i += run;
     }
@@ -150,7 +150,7 @@ static int emit(struct patched *p, const struct patch_request *r, size_t most_is
 static void note_islands(const struct patched *p, const struct patch_request *r) {
     const struct plan_code *c = &p->code->emitted;
     for (size_t i = 0; i < c->island_count;) {
-        size_t run = code_island_run(c, i);
+        size_t run = patched_island_run(c, i);
         maps_add(r->maps, c->islands[i].at, c->islands[i].at + run * ISLAND_BYTES);
         i += run;
     }
@@ -161,7 +161,7 @@ int patcher_prepare(struct patched *p, const struct patch_request *r, struct err
     if (rc == 0)
         rc = emit(p, r, islands_left(r->space), err);
     if (rc < 0) {
-        patcher_forget(p);
+        patched_forget(p);
         p->area = 0;
         return rc;
     }
@@ -170,8 +170,8 @@ int patcher_prepare(struct patched *p, const struct patch_request *r, struct err
 }
 
 /* Without islands, where they cannot be mapped, a few functions stay untraced. */
-static int map_or_renounce_islands(struct patched *p, const struct patch_request *r,
-                                   struct err *err) {
+static int map_with_islands_if_possible(struct patched *p, const struct patch_request *r,
+                                        struct err *err) {
     taddr_t area = p->area;
     int rc = map_area(p, r, err);
     if (rc < 0 || map_islands(p, r, err) == 0)
@@ -193,12 +193,12 @@ static int write_text(struct patched *p, const struct space *space, struct err *
     p->checked = false;
     if (rc < 0)
         return rc;
-    if (space->arrival)
-        arrival_settle(space->arrival, fd, p);
+    if (space->positions)
+        thread_positions_resolve(space->positions, fd, p);
     rc = rewrite_patch(p, fd, err);
     if (rc < 0) {
         rewrite_restore(p, fd, NULL, NULL);
-        p->state = space->arrival ? AREA_STUCK : AREA_FILLED;
+        p->state = space->positions ? AREA_STUCK : AREA_FILLED;
     }
     return rc;
 }
@@ -210,7 +210,7 @@ static int fill(struct patched *p, const struct space *space, struct err *err) {
         return 0;
     int rc = memory_write(space->remote.memory_fd, p->area, c->area, c->area_used, err);
     if (rc == 0)
-        rc = keys_install(space, p->area, err);
+        rc = lane_lookup_install(space, p->area, err);
     p->state = rc == 0 ? AREA_FILLED : AREA_EMPTY;
     return rc;
 }
@@ -223,7 +223,7 @@ int patcher_map(struct patched *p, struct space *space, pid_t caller, struct err
     else if ((rc = map_islands(p, &r, err)) < 0)
         patcher_unmap(p, space, caller, NULL);
     if (rc < 0)
-        patcher_forget(p);
+        patched_forget(p);
     return rc;
 }
 
@@ -233,10 +233,10 @@ void patcher_fill(struct patched *p, const struct space *space) {
 }
 
 int patcher_install(struct patched *p, const struct patch_request *r, struct err *err) {
-    int rc = map_or_renounce_islands(p, r, err);
+    int rc = map_with_islands_if_possible(p, r, err);
     if (rc < 0) {
         p->area = 0;
-        patcher_forget(p);
+        patched_forget(p);
         return rc;
     }
     rc = fill(p, r->space, err);
@@ -244,12 +244,14 @@ int patcher_install(struct patched *p, const struct patch_request *r, struct err
         rc = write_text(p, r->space, err);
     if (rc < 0 && p->state != AREA_STUCK) {
         patcher_unmap(p, r->space, r->caller, NULL);
-        patcher_forget(p);
+        patched_forget(p);
     }
     return rc;
 }
 
-void patcher_look_ahead(struct patched *p, int fd) { p->checked = rewrite_check(p, fd, NULL) == 0; }
+void patcher_check_early(struct patched *p, int fd) {
+    p->checked = rewrite_check(p, fd, NULL) == 0;
+}
 
 int patcher_apply(struct patched *p, const struct patch_request *r, struct err *err) {
     int rc = patcher_prepare(p, r, err);

@@ -16,7 +16,7 @@ struct pages;
 int patcher_prepare(struct patched *p, const struct patch_request *request, struct err *err);
 /* What was prepared need not be compared with the text again while the program stands still for it:
  * text that has changed between is found while it is written. */
-void patcher_look_ahead(struct patched *p, int memory_fd);
+void patcher_check_early(struct patched *p, int memory_fd);
 /* Maps what was prepared, islands too; patcher_redo() does the rest. Errors: "no-room",
  * "remote-call", "memory"; then it is forgotten. */
 int patcher_map(struct patched *p, struct space *space, pid_t caller, struct err *err);

@@ -19,7 +19,7 @@ enum permit {                      /* what calls are made for */
               PERMIT_TRAPS = 16,   /* traps.c */
               PERMIT_PAGES = 32,   /* pages.c */
               PERMIT_MASK = 64,    /* crossing.c: the thread's own calls, should spoor be killed */
-              PERMIT_POINTER = 128 /* keys_table.c */
+              PERMIT_POINTER = 128 /* lane_lookup_table.c */
 };
 
 /* How many filters of TID's need no look: as many as spoor has itself, if TID must have inherited

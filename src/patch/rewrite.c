@@ -100,8 +100,8 @@ static int put_back(const struct patched *p, int fd, size_t i, struct err *err) 
     const struct patch *q = &p->code->emitted.patches[i];
     uint8_t text[sizeof q->after];
     taddr_t at = q->at + p->bias;
-    int rc = patched_spares(p, i) ? 0 : memory_read(fd, at, text, q->size, err);
-    if (rc < 0 || patched_spares(p, i) || memcmp(text, q->before, q->size) == 0 ||
+    int rc = patched_is_spared(p, i) ? 0 : memory_read(fd, at, text, q->size, err);
+    if (rc < 0 || patched_is_spared(p, i) || memcmp(text, q->before, q->size) == 0 ||
         !is_ours(q, text))
         return rc; /* a page that was given back must not be written any more */
     return memory_write(fd, at, q->before, q->size, err);
@@ -109,8 +109,8 @@ static int put_back(const struct patched *p, int fd, size_t i, struct err *err) 
 
 /* The patch from whose site patch number I is reached, if that is on its way; else I itself. */
 static size_t site_of(const struct patched *p, size_t i) {
-    taddr_t site = patcher_way_back(p, p->code->emitted.patches[i].at + p->bias);
-    return site ? patcher_patch_at(&p->code->emitted, site - p->bias) : i;
+    taddr_t site = patched_way_back(p, p->code->emitted.patches[i].at + p->bias);
+    return site ? patched_patch_at(&p->code->emitted, site - p->bias) : i;
 }
 
 int rewrite_withdraw(const struct patched *p, int fd, size_t i, struct err *err) {
@@ -137,8 +137,8 @@ int rewrite_withdraw(const struct patched *p, int fd, size_t i, struct err *err)
 static int prepare_cut(const struct rewriting *w, taddr_t at, struct err *err) {
     const struct plan_code *c = &w->patched->code->emitted;
     vaddr_t cut = at - w->patched->bias;
-    size_t end = patcher_patch_at(c, cut + APART), first = patcher_patch_at(c, cut - APART);
-    size_t middle = patcher_patch_at(c, cut);
+    size_t end = patched_patch_at(c, cut + APART), first = patched_patch_at(c, cut - APART);
+    size_t middle = patched_patch_at(c, cut);
     int rc = 0;
     for (size_t i = first; i < end && first < middle && middle < end && rc == 0; i++)
         if (site_of(w->patched, i) == i)
@@ -233,7 +233,7 @@ static int treat_piece(struct rewriting *w, const struct piece *piece, struct er
     w->changed = false;
     for (size_t i = piece->first; i < piece->end && rc == 0; i++) {
         const struct patch *q = &patches[i];
-        if (!patched_spares(p, i) && !treat_patch(w, q, t.then + (q->at + p->bias - t.start)))
+        if (!patched_is_spared(p, i) && !treat_patch(w, q, t.then + (q->at + p->bias - t.start)))
             return err_set(err, ESTALE, "text-differs",
                            "%s: its code in memory is not its file's: left untraced",
                            p->entry->module->path);

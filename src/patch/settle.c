@@ -11,15 +11,16 @@
 struct where {
     const struct space *space;
     pid_t tid;
-    struct slot *slot;
+    struct lane_handle *handle;
     struct regs regs;
     bool changed;  /* regs differ from the thread's */
     bool restored; /* the text is: the thread can go on at any instruction of it */
 };
 
 static void release_reservation(struct where *w) {
-    if (w->slot && regs_has_lane(&w->regs, w->slot->at))
-        __atomic_store_n(&w->slot->lane->head, w->slot->lane->head - EVENT_BYTES, __ATOMIC_RELEASE);
+    if (w->handle && regs_has_lane(&w->regs, w->handle->at))
+        __atomic_store_n(&w->handle->lane->head, w->handle->lane->head - EVENT_BYTES,
+                         __ATOMIC_RELEASE);
 }
 
 /* COUNT words of the program's at AT. */
@@ -83,7 +84,7 @@ static bool leave_agent(struct where *w, const struct patched *p, enum agent_pla
     bool other;
     taddr_t back = regs_agent_return(&w->regs, &other);
     uint64_t offset = back - p->area;
-    const struct mark *m = offset < p->area_size ? patcher_mark_at(p, offset) : NULL;
+    const struct mark *m = offset < p->area_size ? patched_mark_at(p, offset) : NULL;
     if (offset < p->area_size && is_without_marks(p))
         skip_event(w, p, back, other);
     if (!m || m->kind != MARK_STUB)
@@ -158,7 +159,7 @@ static bool move(struct where *w, enum settled *ret, struct settle_place *place)
         return leave_bridge(w, p);
     if (agent != AGENT_OUTSIDE)
         return leave_agent(w, p, agent);
-    const struct mark *m = patcher_mark_at(p, offset);
+    const struct mark *m = patched_mark_at(p, offset);
     if (!m)
         return false;
     place->original = original_place(w, p, m);
@@ -184,9 +185,9 @@ static int move_on(struct where *w, enum settled *ret, struct settle_place *plac
     return w->changed ? thread_set_regs(w->tid, &w->regs) : 0;
 }
 
-int settle_registers(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret,
-                     struct settle_place *place) {
-    struct where w = {.space = space, .tid = tid, .slot = slot};
+int settle_registers(const struct space *space, pid_t tid, struct lane_handle *handle,
+                     enum settled *ret, struct settle_place *place) {
+    struct where w = {.space = space, .tid = tid, .handle = handle};
     return move_on(&w, ret, place);
 }
 
@@ -206,25 +207,25 @@ static bool passes_filter(const struct space *space, const struct patched *p, co
 
 /* The thread stands before a stub in the middle of a window: the tool writes the event itself and
  * passes the stub by. */
-static int pass_stub(const struct space *space, pid_t tid, struct slot *slot) {
+static int pass_stub(const struct space *space, pid_t tid, struct lane_handle *handle) {
     struct regs regs;
     int rc = thread_get_regs(tid, &regs);
     if (rc < 0)
         return rc;
     taddr_t pc = regs_pc(&regs);
     struct patched *p = space_area_at(space, pc);
-    const struct mark *m = p && p->code ? patcher_mark_at(p, pc - p->area) : NULL;
+    const struct mark *m = p && p->code ? patched_mark_at(p, pc - p->area) : NULL;
     if (!m || m->kind != MARK_STUB || pc != p->area + m->offset)
         return 0;
     const struct arch *arch = arch_of(m);
     enum overflow overflow = p->code->emitted.overflow;
     uint32_t size = arch->stub_size(m->variant, overflow);
     uint8_t stub[STUB_MAX_BYTES];
-    if (slot && !(m->variant & (STUB_HOOK | STUB_SLICE)) && passes_filter(space, p, m, &regs) &&
+    if (handle && !(m->variant & (STUB_HOOK | STUB_SLICE)) && passes_filter(space, p, m, &regs) &&
         memory_read(space->remote.memory_fd, pc, stub, size, NULL) == 0) {
         uint32_t site = arch->stub_site(stub, m->variant, overflow);
         taddr_t told = regs_stub_value(&regs, m->variant, site);
-        slot_put(slot, site, told + (taddr_t)m->pops * arch->word_bytes, overflow);
+        lane_handle_put(handle, site, told + (taddr_t)m->pops * arch->word_bytes, overflow);
     }
     regs_set_pc(&regs, pc + size);
     return thread_set_regs(tid, &regs);
@@ -237,7 +238,7 @@ static size_t read_ahead(const struct where *w, const struct patched *p, taddr_t
                          uint8_t out[AHEAD]) {
     const struct plan_code *c = &p->code->emitted;
     uint64_t offset = pc - p->area, end = p->area_size;
-    const struct mark *m = patcher_mark_at(p, offset);
+    const struct mark *m = patched_mark_at(p, offset);
     while (m && ++m < c->marks + c->mark_count)
         if (m->kind == MARK_STUB) {
             end = m->offset;
@@ -307,7 +308,7 @@ static int move_out(struct where *w, enum settled *ret) {
     bool stuck = false;
     int rc = move_on(w, ret, &place);
     for (int i = 0; i < MOST_MOVES && rc == 0 && !stuck && *ret == SETTLED_INSIDE; i++) {
-        rc = pass_stub(w->space, w->tid, w->slot);
+        rc = pass_stub(w->space, w->tid, w->handle);
         if (rc == 0)
             rc = get_on(w, &stuck);
         if (rc == 0)
@@ -316,26 +317,28 @@ static int move_out(struct where *w, enum settled *ret) {
     return rc;
 }
 
-int settle_step_out(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret) {
-    struct where w = {.space = space, .tid = tid, .slot = slot};
+int settle_step_out(const struct space *space, pid_t tid, struct lane_handle *handle,
+                    enum settled *ret) {
+    struct where w = {.space = space, .tid = tid, .handle = handle};
     return move_out(&w, ret);
 }
 
-int settle_out(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret) {
-    struct where w = {.space = space, .tid = tid, .slot = slot, .restored = true};
+int settle_out(const struct space *space, pid_t tid, struct lane_handle *handle,
+               enum settled *ret) {
+    struct where w = {.space = space, .tid = tid, .handle = handle, .restored = true};
     return move_out(&w, ret);
 }
 
-bool settle_clockless(const struct space *space, pid_t tid, struct slot *slot) {
-    struct where w = {.space = space, .tid = tid, .slot = slot};
+bool settle_clockless(const struct space *space, pid_t tid, struct lane_handle *handle) {
+    struct where w = {.space = space, .tid = tid, .handle = handle};
     if (thread_get_regs(tid, &w.regs) < 0)
         return false;
     taddr_t pc = regs_pc(&w.regs);
     const struct patched *p = space_area_at(space, pc);
-    const struct mark *m = p && p->code ? patcher_mark_at(p, pc - p->area) : NULL;
+    const struct mark *m = p && p->code ? patched_mark_at(p, pc - p->area) : NULL;
     if (!m || m->kind != MARK_STUB || m->variant & STUB_HOOK ||
         pc - p->area - m->offset != arch_of(m)->stub_retry(m->variant))
         return false;
     return leave_stub(&w, p, m, arch_of(m)->stub_retry(m->variant), false) &&
-           thread_set_regs(tid, &w.regs) == 0 && pass_stub(space, tid, slot) == 0;
+           thread_set_regs(tid, &w.regs) == 0 && pass_stub(space, tid, handle) == 0;
 }

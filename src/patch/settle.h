@@ -1,7 +1,7 @@
 /*
  * Moves stopped threads out of stubs and trampolines, so that signal handlers,
  * core dumps and debuggers see the program's own code, and so that trampolines
- * can be taken away. (arrival.h moves them in.)
+ * can be taken away. (thread_positions.h moves them in.)
  *
  * A thread in a stub is rolled back to the site: registers as they were, the
  * reserved slot given back. A thread between relocated instructions is put
@@ -24,8 +24,8 @@ struct settle_place { /* where a thread stands that could not be moved by regist
     const struct mark *mark; /* what tells so; NULL: the registers are as they would be there */
 };
 
-/* By registers alone: never resumes the thread. SLOT may be NULL. */
-int settle_registers(const struct space *space, pid_t tid, struct slot *slot,
+/* By registers alone: never resumes the thread. HANDLE may be NULL. */
+int settle_registers(const struct space *space, pid_t tid, struct lane_handle *handle,
                      enum settled *ret_settled, struct settle_place *ret_place);
 /* Makes of REGS, of the thread for which PLACE was told, what they would be there in the program's
  * own code. False: the thread's stack could not be read. */
@@ -36,18 +36,19 @@ bool settle_put_back(const struct space *space, const struct settle_place *place
  * meanwhile; an instruction that faults ends it with *ret_settled = SETTLED_INSIDE (the fault will
  * happen again when the thread is resumed). −ESRCH: the thread died.
  */
-int settle_step_out(const struct space *space, pid_t tid, struct slot *slot,
+int settle_step_out(const struct space *space, pid_t tid, struct lane_handle *handle,
                     enum settled *ret_settled);
 /*
  * The program's text is its own again: brings the thread to where it would be without us. It is
  * brought on only through what several instructions do for one.
  */
-int settle_out(const struct space *space, pid_t tid, struct slot *slot, enum settled *ret_settled);
+int settle_out(const struct space *space, pid_t tid, struct lane_handle *handle,
+               enum settled *ret_settled);
 /*
  * The thread stands at a stub's reading of the clock, which has faulted: it may not read it
  * (PR_SET_TSC, seccomp's strict mode). Writes the event in its stead and puts it behind the stub.
  * False: it stands elsewhere, and nothing was done.
  */
-bool settle_clockless(const struct space *space, pid_t tid, struct slot *slot);
+bool settle_clockless(const struct space *space, pid_t tid, struct lane_handle *handle);
 
 #endif

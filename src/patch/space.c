@@ -3,11 +3,11 @@
 #include <assert.h>
 #include <unistd.h>
 
-#include "patch/aside.h"
+#include "patch/parked_sigframes.h"
 #include "ring/callers.h"
 #include "target/candidate.h"
 
-struct space *space_blank(pid_t pid) {
+struct space *space_new_untraced(pid_t pid) {
     struct space *s = mem_alloc(sizeof *s);
     s->refs = 1;
     s->pid = pid;
@@ -37,7 +37,7 @@ struct space *space_ref(struct space *s) {
 
 void space_forget_prepared(struct space *s) {
     for (size_t i = 0; i < s->prepared.count; i++)
-        patcher_forget(&s->prepared.at[i]);
+        patched_forget(&s->prepared.at[i]);
     s->prepared.count = 0;
 }
 
@@ -47,10 +47,10 @@ void space_unref(struct space *s) {
     for (size_t i = 0; i < s->slabs.count; i++)
         slab_unref(s->slabs.at[i]);
     for (size_t i = 0; i < s->modules.count; i++)
-        patcher_forget(&s->modules.at[i]);
+        patched_forget(&s->modules.at[i]);
     space_forget_prepared(s);
-    aside_forget(&s->aside);
-    keys_done(&s->keys);
+    parked_sigframes_forget(&s->parked);
+    lane_lookup_done(&s->lookup);
     callers_unref(s->callers);
     ARRAY_FREE(&s->slabs);
     if (s->inherited)
@@ -79,7 +79,7 @@ struct patched *space_area_at(const struct space *s, taddr_t addr) {
 static struct patched *way_at(const struct space *s, taddr_t addr) {
     for (size_t i = 0; i < s->modules.count; i++) {
         struct patched *p = &s->modules.at[i];
-        if (p->code && patcher_way_back(p, addr))
+        if (p->code && patched_way_back(p, addr))
             return p;
     }
     return NULL;
@@ -87,7 +87,7 @@ static struct patched *way_at(const struct space *s, taddr_t addr) {
 
 taddr_t space_way_back(const struct space *s, taddr_t addr) {
     const struct patched *p = way_at(s, addr);
-    return p ? patcher_way_back(p, addr) : 0;
+    return p ? patched_way_back(p, addr) : 0;
 }
 
 struct patched *space_owner_at(const struct space *s, taddr_t addr) {

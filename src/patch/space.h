@@ -14,7 +14,7 @@
 #ifndef SPOOR_PATCH_SPACE_H
 #define SPOOR_PATCH_SPACE_H
 
-#include "patch/keys.h"
+#include "patch/lane_lookup.h"
 #include "patch/patched.h"
 #include "ring/lanes.h"
 #include "target/thread.h"
@@ -27,16 +27,16 @@ struct program {                 /* with --libcalls: whose library calls are tra
 /*
  * What spoor has changed in the process:
  *
- *     UNTRACED ──space_enter()──▶ PATCHED ──space_map_prepared()──▶ COMING
+ *     UNTRACED ──space_install()──▶ PATCHED ──space_map_prepared()──▶ COMING
  *                                 │  ▲ ▲                            │   │
- *                    space_lift() │  │ └─────── space_lay(), ───────┘   │
+ *                    space_unpatch() │  │ └─────── space_repatch(), ───────┘   │
  *                                 ▼  │         space_replace()          │
  *                                PAUSED                                 │
  *                                 │ └───────── space_give_up() ───────┐ │
  *                                 │                                   ▼ ▼
- *         space_lift_for_good()   │                                 GIVEN_UP
+ *         space_unpatch_for_good()   │                                 GIVEN_UP
  *         (from PATCHED, too)     ▼                                     │
- *                                LEAVING ◀─── space_lift_for_good() ────┘
+ *                                LEAVING ◀─── space_unpatch_for_good() ────┘
  *
  * A copy of a process that a fork makes begins in the state of the original.
  */
@@ -80,12 +80,14 @@ struct space {
     struct {
         uint64_t now, added;
     } limit; /* of its memory (limits.h), as we have left it, and how much of it is for us */
-    struct keys keys; /* by which its threads find their lanes */
+    struct lane_lookup lookup; /* by which its threads find their lanes */
     ARRAY(struct slab *) slabs;
     ARRAY(struct patched) modules;
     ARRAY(struct patched) prepared; /* what is to be installed when all threads stand */
-    const struct arrival *arrival;  /* whom patches come upon now; NULL: new modules only */
-    struct aside *aside;            /* what is known of handlers that stand aside; NULL: nothing */
+    const struct thread_positions
+        *positions; /* whom patches come upon now; NULL: new modules only */
+    struct parked_sigframes
+        *parked; /* what is known of handlers that stand parked; NULL: nothing */
 };
 
 struct space_context { /* what all spaces of a session share */
@@ -98,7 +100,7 @@ struct space_context { /* what all spaces of a session share */
 };
 
 /* Of a process that nothing of ours is in. */
-struct space *space_blank(pid_t pid);
+struct space *space_new_untraced(pid_t pid);
 struct space *space_ref(struct space *space);
 void space_unref(struct space *space);
 void space_forget_prepared(struct space *space);
@@ -108,7 +110,7 @@ pid_t space_thread(const struct space *space);
 /* Asserts that the drawing allows that. */
 void space_set_state(struct space *space, enum space_state state);
 /* Whether all text is the program's, though areas are mapped. */
-static inline bool space_is_lifted(const struct space *s) { return s->state > SPACE_PATCHED; }
+static inline bool space_is_unpatched(const struct space *s) { return s->state > SPACE_PATCHED; }
 /* The same because the user wants a pause, or because patches cannot be replaced. */
 static inline bool space_is_paused(const struct space *s) {
     return s->state == SPACE_PAUSED || s->state == SPACE_GIVEN_UP;

@@ -15,11 +15,11 @@
 #include "wire/undo.h"
 
 int space_new(const struct space_context *ctx, pid_t tid, struct space **ret, struct err *err) {
-    struct space *s = space_blank(tid);
+    struct space *s = space_new_untraced(tid);
     int rc = candidate_check_program(tid, err);
     s->filter = ctx->filter;
     if (rc == 0)
-        rc = space_enter(ctx, s, tid, err);
+        rc = space_install(ctx, s, tid, err);
     if (rc == 0 && ctx->paused)
         space_set_state(s, SPACE_PAUSED);
     if (rc < 0) {
@@ -30,8 +30,9 @@ int space_new(const struct space_context *ctx, pid_t tid, struct space **ret, st
     return 0;
 }
 
-int space_foresee(const struct space_context *ctx, pid_t tid, struct space **ret, struct err *err) {
-    struct space *s = space_blank(tid);
+int space_new_prepared(const struct space_context *ctx, pid_t tid, struct space **ret,
+                       struct err *err) {
+    struct space *s = space_new_untraced(tid);
     AUTO_FREE pid_t *threads = NULL;
     int rc = candidate_check_program(tid, err);
     s->threads = status_threads(tid, &threads);
@@ -69,7 +70,7 @@ void space_forget_unmapped(struct space *s) {
         if (!p.code || memory_read(s->remote.memory_fd, p.area, &word, sizeof word, NULL) == 0)
             s->modules.at[modules++] = p;
         else
-            patcher_forget(&p);
+            patched_forget(&p);
     }
     s->slabs.count = s->slabs.count ? slabs : 0;
     s->modules.count = modules;
@@ -101,14 +102,14 @@ struct space *space_fork(const struct space *parent, pid_t tid, struct err *err)
     memset(&s->slabs, 0, sizeof s->slabs);
     memset(&s->modules, 0, sizeof s->modules);
     memset(&s->prepared, 0, sizeof s->prepared);
-    s->aside = NULL;
+    s->parked = NULL;
     if (s->inherited)
         s->inherited = copy_inherited(s->inherited);
-    keys_copy(&s->keys, &parent->keys);
+    lane_lookup_copy(&s->lookup, &parent->lookup);
     for (size_t i = 0; i < parent->slabs.count; i++)
         ARRAY_PUSH(&s->slabs, slab_ref(parent->slabs.at[i]));
     for (size_t i = 0; i < parent->modules.count; i++) {
-        struct patched copy = patcher_copy(&parent->modules.at[i]);
+        struct patched copy = patched_copy(&parent->modules.at[i]);
         if (s->state == SPACE_COMING) /* what was written since is not in it */
             copy.state = AREA_EMPTY, copy.checked = false;
         ARRAY_PUSH(&s->modules, copy);
@@ -118,7 +119,7 @@ struct space *space_fork(const struct space *parent, pid_t tid, struct err *err)
     return s;
 }
 
-int space_clear(struct space *s, pid_t caller, struct err *err) {
+int space_uninstall(struct space *s, pid_t caller, struct err *err) {
     int rc = permits_check(s, caller, PERMIT_LEAVE, "the memory that tracing took stays", err);
     bool kept = s->inherited && s->inherited->agent_stays;
     for (size_t i = 0; i < s->modules.count && rc == 0; i++) {
@@ -133,10 +134,10 @@ int space_clear(struct space *s, pid_t caller, struct err *err) {
             "memory that tracing took: that stays until 'spoor detach %d' finds that none "
             "does",
             s->pid, s->pid);
-    return rc < 0 ? rc : space_move_out(s, caller, err);
+    return rc < 0 ? rc : space_unmap_agent(s, caller, err);
 }
 
 int space_undo(struct space *s, pid_t caller, struct err *err) {
-    int rc = space_give_back(s, caller, err);
-    return rc < 0 ? rc : space_clear(s, caller, err);
+    int rc = space_restore_for_good(s, caller, err);
+    return rc < 0 ? rc : space_uninstall(s, caller, err);
 }

@@ -116,7 +116,7 @@ static uint8_t *put_runs(uint8_t *out, const struct plan_code *c, uint32_t *ret_
     uint64_t page = 0;
     *ret_count = 0;
     for (size_t i = 0; i < c->island_count;) {
-        size_t run = code_island_run(c, i);
+        size_t run = patched_island_run(c, i);
         uint64_t first = c->islands[i].at / ISLAND_BYTES;
         out = varint_put(out, first - page);
         out = varint_put(out, run);

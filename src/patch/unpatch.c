@@ -7,35 +7,35 @@
 #include "patch/patcher.h"
 #include "target/maps.h"
 
-static void note_lifted(struct space *s, enum space_state state) {
-    breakpoints_look(s);
+static void note_unpatched(struct space *s, enum space_state state) {
+    breakpoints_count(s);
     space_set_state(s, state);
     s->traps.armed = false; /* nobody sees what the program does at SIGTRAP meanwhile */
 }
 
-int space_lift(struct space *s, pid_t tid, struct err *err) {
+int space_unpatch(struct space *s, pid_t tid, struct err *err) {
     int rc = space_restore(s, tid, err);
-    note_lifted(s, SPACE_PAUSED);
+    note_unpatched(s, SPACE_PAUSED);
     return rc;
 }
 
 int space_give_up(struct space *s, pid_t tid, struct err *err) {
     int rc = space_restore(s, tid, err);
-    note_lifted(s, SPACE_GIVEN_UP);
+    note_unpatched(s, SPACE_GIVEN_UP);
     return rc;
 }
 
-int space_lift_for_good(struct space *s, pid_t caller, struct err *err) {
-    int rc = space_give_back(s, caller, err);
+int space_unpatch_for_good(struct space *s, pid_t caller, struct err *err) {
+    int rc = space_restore_for_good(s, caller, err);
     if (rc < 0)
         return rc;
-    note_lifted(s, SPACE_LEAVING);
+    note_unpatched(s, SPACE_LEAVING);
     return 0;
 }
 
 /* Patches P again; what cannot be is left untraced. */
-static void lay_again(const struct space_context *ctx, const struct space *s, pid_t caller,
-                      struct patched *p) {
+static void repatch_module(const struct space_context *ctx, const struct space *s, pid_t caller,
+                           struct patched *p) {
     struct err err = {0};
     if (!p->code || patcher_redo(p, s, &err) == 0)
         return;
@@ -43,17 +43,17 @@ static void lay_again(const struct space_context *ctx, const struct space *s, pi
     if (p->state == AREA_STUCK || patcher_undo(p, s->remote.memory_fd, NULL, NULL) < 0)
         return;
     patcher_unmap(p, s, caller, NULL);
-    patcher_forget(p);
+    patched_forget(p);
 }
 
-int space_lay(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
+int space_repatch(const struct space_context *ctx, struct space *s, pid_t caller, struct err *err) {
     struct maps maps;
     int rc = modules_read_maps(caller, &maps, err);
     if (rc < 0)
         return rc;
     modules_drop_gone(s, caller, &maps);
     for (size_t i = 0; i < s->modules.count; i++)
-        lay_again(ctx, s, caller, &s->modules.at[i]);
+        repatch_module(ctx, s, caller, &s->modules.at[i]);
     space_set_state(s, SPACE_PATCHED);
     breakpoints_withdraw_again(s);
     rc = space_check_sandbox(s, caller, err);
@@ -70,7 +70,7 @@ int space_replace(const struct space_context *ctx, struct space *s, pid_t caller
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < s->modules.count; i++)
-        patcher_forget(&s->modules.at[i]);
+        patched_forget(&s->modules.at[i]);
     s->modules.count = 0;
     space_set_state(s, SPACE_PATCHED);
     s->traps.armed = false;
@@ -100,6 +100,6 @@ static int restore(struct space *s, pid_t tid, pid_t caller, struct err *err) {
 
 int space_restore(struct space *s, pid_t tid, struct err *err) { return restore(s, tid, 0, err); }
 
-int space_give_back(struct space *s, pid_t caller, struct err *err) {
+int space_restore_for_good(struct space *s, pid_t caller, struct err *err) {
     return restore(s, caller, caller, err);
 }

@@ -26,7 +26,7 @@ enum {
 };
 
 struct handed { /* what a slot's thread had open */
-    struct slot *slot;
+    struct lane_handle *handle;
     struct trace_frames frames; /* its list is ours */
 };
 
@@ -34,9 +34,9 @@ struct drain {
     struct drain_options options;
     pthread_t thread;
     pthread_mutex_t lock; /* guards what is incoming */
-    ARRAY(struct slot *) incoming;
-    ARRAY(struct handed) frames; /* also incoming */
-    ARRAY(struct slot *) active; /* drainer only */
+    ARRAY(struct lane_handle *) incoming;
+    ARRAY(struct handed) frames;        /* also incoming */
+    ARRAY(struct lane_handle *) active; /* drainer only */
     _Atomic bool finish;
     struct chains *chains;
     struct trace_event unpacked[UNPACK];
@@ -49,7 +49,7 @@ static uint64_t now_ns(void) {
 }
 
 /* COUNT slots, at most UNPACK / CALLERS_EVENTS, as events: returns how many. */
-static size_t unpack(struct drain *d, struct slot *s, const struct event *at, size_t count,
+static size_t unpack(struct drain *d, struct lane_handle *s, const struct event *at, size_t count,
                      uint64_t latest) {
     size_t n = 0;
     for (const struct event *e = at; e < at + count; e++) {
@@ -64,7 +64,7 @@ static size_t unpack(struct drain *d, struct slot *s, const struct event *at, si
 
 /* COUNT events from AT on, written until LATEST. Before another thread comes to a stack that they
  * tell of, it is known that there is one. */
-static void put(struct drain *d, struct slot *s, const struct event *at, size_t count,
+static void put(struct drain *d, struct lane_handle *s, const struct event *at, size_t count,
                 uint64_t latest) {
     if (s->thin && atomic_load(&s->shared))
         thin_share(s->thin);
@@ -80,7 +80,7 @@ static void put(struct drain *d, struct slot *s, const struct event *at, size_t 
     }
 }
 
-static void report_lost(struct drain *d, struct slot *s, uint64_t ticks, uint64_t lost) {
+static void report_lost(struct drain *d, struct lane_handle *s, uint64_t ticks, uint64_t lost) {
     if (lost > s->lost && s->thin)
         thin_lost(s->thin, ticks, lost - s->lost);
     else if (lost > s->lost)
@@ -90,7 +90,7 @@ static void report_lost(struct drain *d, struct slot *s, uint64_t ticks, uint64_
 
 /* The ring has been empty for long: what comes is compared with something younger. It may have read
  * its clock some time ago. */
-static void stay_near(struct slot *s) {
+static void stay_near(struct lane_handle *s) {
     uint64_t now = clock_ticks();
     if (now - s->last_clock > EPOCH_TICKS)
         s->last_clock = now - EPOCH_TICKS / 2;
@@ -98,7 +98,8 @@ static void stay_near(struct slot *s) {
 
 /* The ring went round unread (overwrite): what it no longer holds was lost before the first event
  * that it does. */
-static void skip_overwritten(struct drain *d, struct slot *s, uint64_t head, uint64_t slots) {
+static void skip_overwritten(struct drain *d, struct lane_handle *s, uint64_t head,
+                             uint64_t slots) {
     uint64_t oldest = ring_oldest(s, head), ticks = clock_ticks();
     if (oldest <= s->tail)
         return;
@@ -111,7 +112,8 @@ static void skip_overwritten(struct drain *d, struct slot *s, uint64_t head, uin
 
 /* The lane belongs to the target, which may have written anything there. A head where no thread can
  * have come is taken as it is, so that things go on; what the ring holds is lost. */
-static uint64_t check_head(struct drain *d, struct slot *s, uint64_t head, uint32_t ring_bytes) {
+static uint64_t check_head(struct drain *d, struct lane_handle *s, uint64_t head,
+                           uint32_t ring_bytes) {
     if (head - s->tail > ring_bytes) {
         s->tail = head;
         __atomic_store_n(&s->lane->limit, head + ring_bytes, __ATOMIC_RELEASE);
@@ -121,13 +123,14 @@ static uint64_t check_head(struct drain *d, struct slot *s, uint64_t head, uint3
 }
 
 /* Remembers when a ring that is not read yet was written. */
-static void look_on(struct slot *s) {
+static void look_on(struct lane_handle *s) {
     uint64_t head = __atomic_load_n(&s->lane->head, __ATOMIC_ACQUIRE) & ~(uint64_t)15;
     epochs_look(&s->epochs, head, clock_ticks() + SKEW_TICKS);
 }
 
 /* Reads what is there; returns how full the ring was, in percent. */
-static unsigned drain_slot(struct drain *d, struct slot *s, uint32_t ring_bytes, bool limitless) {
+static unsigned drain_slot(struct drain *d, struct lane_handle *s, uint32_t ring_bytes,
+                           bool limitless) {
     uint64_t slots = __atomic_load_n(&s->lane->slice_slots, __ATOMIC_ACQUIRE);
     uint64_t head = ring_head(s, s->tail, s->last_clock);
     struct epoch epoch = {head, clock_ticks() + SKEW_TICKS};
@@ -167,11 +170,11 @@ static void take_frames(struct drain *d) {
     pthread_mutex_lock(&d->lock);
     for (size_t i = 0; i < d->frames.count; i++) {
         struct handed *h = &d->frames.at[i];
-        bool same = h->slot->stream == h->frames.stream;
-        if (same && h->slot->thin)
-            thin_frames(h->slot->thin, &h->frames);
+        bool same = h->handle->stream == h->frames.stream;
+        if (same && h->handle->thin)
+            thin_frames(h->handle->thin, &h->frames);
         if (same && d->options.flight)
-            slot_open(h->slot, &h->frames);
+            lane_handle_note_open(h->handle, &h->frames);
         free((void *)h->frames.frames);
     }
     d->frames.count = 0;
@@ -179,7 +182,7 @@ static void take_frames(struct drain *d) {
 }
 
 /* What is handed over for S was so before its lane was closed; once it is free it may vanish. */
-static void retire(struct drain *d, struct slot *s) {
+static void retire(struct drain *d, struct lane_handle *s) {
     take_frames(d);
     flight_retire(d->options.flight, s);
     if (s->thin)
@@ -188,7 +191,7 @@ static void retire(struct drain *d, struct slot *s) {
     trace_writer_thread_end(d->options.writer, s->stream, s->end_ticks);
     callers_unref(s->callers);
     s->callers = NULL;
-    slot_free(s);
+    lane_handle_free(s);
 }
 
 static void take_incoming(struct drain *d) {
@@ -206,7 +209,7 @@ static void wake_tracer(struct drain *d) {
     (void)n;
 }
 
-static bool awaits_frames(const struct slot *s) { return s->thin && thin_holds(s->thin); }
+static bool awaits_frames(const struct lane_handle *s) { return s->thin && thin_holds(s->thin); }
 
 /* One look at every lane; returns how full the fullest ring was, in percent (0: nothing new). */
 static unsigned look(struct drain *d) {
@@ -216,7 +219,7 @@ static unsigned look(struct drain *d) {
     take_incoming(d);
     unsigned fullest = flight_look(d->options.flight, d->active.at, d->active.count);
     for (size_t i = 0; i < d->active.count; i++) {
-        struct slot *s = d->active.at[i];
+        struct lane_handle *s = d->active.at[i];
         int state = atomic_load_explicit(&s->state, memory_order_acquire);
         unsigned fill = 0;
         if (overwrite)
@@ -291,20 +294,20 @@ int drain_start(const struct drain_options *options, struct drain **ret, struct 
     return 0;
 }
 
-void drain_add(struct drain *d, struct slot *s) {
+void drain_add(struct drain *d, struct lane_handle *s) {
     atomic_store_explicit(&s->state, LANE_ACTIVE, memory_order_release);
     pthread_mutex_lock(&d->lock);
     ARRAY_PUSH(&d->incoming, s);
     pthread_mutex_unlock(&d->lock);
 }
 
-void drain_add_running(struct drain *d, struct slot *s) {
+void drain_add_running(struct drain *d, struct lane_handle *s) {
     if (s->thin)
         thin_hold(s->thin);
     drain_add(d, s);
 }
 
-void drain_frames(struct drain *d, struct slot *s, const struct trace_frames *frames) {
+void drain_frames(struct drain *d, struct lane_handle *s, const struct trace_frames *frames) {
     if (!s->thin)
         trace_writer_frames(d->options.writer, frames);
     if (!s->thin && !d->options.flight)
@@ -319,7 +322,7 @@ void drain_frames(struct drain *d, struct slot *s, const struct trace_frames *fr
     pthread_mutex_unlock(&d->lock);
 }
 
-void drain_close(struct drain *d, struct slot *s) {
+void drain_close(struct drain *d, struct lane_handle *s) {
     (void)d;
     s->end_ticks = clock_ticks();
     atomic_store_explicit(&s->state, LANE_CLOSING, memory_order_release);

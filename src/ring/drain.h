@@ -21,16 +21,16 @@ struct drain_options {
 
 /* Starts the thread. */
 int drain_start(const struct drain_options *options, struct drain **ret, struct err *err);
-/* SLOT is ready (slab_take) and its thread is about to run: makes it active. */
-void drain_add(struct drain *d, struct slot *slot);
+/* HANDLE is ready (slab_take) and its thread is about to run: makes it active. */
+void drain_add(struct drain *d, struct lane_handle *handle);
 /* The same for a thread that was running before it was traced: what it had open is told later, but
  * is told, by drain_frames(). With depth or threshold its events wait for that. */
-void drain_add_running(struct drain *d, struct slot *slot);
-/* What SLOT's thread, which stood still then, had open at a time after all its events so far.
+void drain_add_running(struct drain *d, struct lane_handle *handle);
+/* What HANDLE's thread, which stood still then, had open at a time after all its events so far.
  * Called by the tracer. */
-void drain_frames(struct drain *d, struct slot *slot, const struct trace_frames *frames);
-/* SLOT's thread has ended or left: what is in the ring is still read, then the slot is free. */
-void drain_close(struct drain *d, struct slot *slot);
+void drain_frames(struct drain *d, struct lane_handle *handle, const struct trace_frames *frames);
+/* HANDLE's thread has ended or left: what is in the ring is still read, then the slot is free. */
+void drain_close(struct drain *d, struct lane_handle *handle);
 /* Waits until all closed lanes are read, ends the thread. All lanes must have been closed. */
 void drain_finish(struct drain *d);
 

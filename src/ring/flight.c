@@ -71,17 +71,18 @@ static void take_ended(struct flight *f, struct snapshot *s) {
     f->ended_bytes = 0;
 }
 
-/* What S takes of SLOT, whose thread may have ended. */
-static void take_one(struct snapshot *s, struct slot *slot, uint64_t most_bytes) {
-    bool ended = atomic_load_explicit(&slot->state, memory_order_acquire) == LANE_CLOSING;
-    struct ring_image image = ring_image_take(slot, most_bytes);
-    image.ended = slot->imaged = ended;
-    image.end_ticks = ended ? slot->end_ticks : 0;
+/* What S takes of HANDLE, whose thread may have ended. */
+static void take_one(struct snapshot *s, struct lane_handle *handle, uint64_t most_bytes) {
+    bool ended = atomic_load_explicit(&handle->state, memory_order_acquire) == LANE_CLOSING;
+    struct ring_image image = ring_image_take(handle, most_bytes);
+    image.ended = handle->imaged = ended;
+    image.end_ticks = ended ? handle->end_ticks : 0;
     ARRAY_PUSH(&s->images, image);
 }
 
 /* Copies what all rings hold, first that of FIRST, which may be NULL. */
-static void take(struct flight *f, struct slot *const *active, size_t count, struct slot *first) {
+static void take(struct flight *f, struct lane_handle *const *active, size_t count,
+                 struct lane_handle *first) {
     struct snapshot *s = mem_alloc(sizeof *s);
     uint64_t share = count ? MOST_BYTES / count : 0;
     struct timing now = timing_now();
@@ -129,14 +130,14 @@ static bool fire(struct flight *f, const char *why, unsigned hits) {
     return !soon;
 }
 
-/* Returns whether SLOT's newest events ask for a snapshot. */
-static bool watch(struct flight *f, struct slot *slot, unsigned *fullest) {
+/* Returns whether HANDLE's newest events ask for a snapshot. */
+static bool watch(struct flight *f, struct lane_handle *handle, unsigned *fullest) {
     struct watched seen;
     if (!f->triggers)
         return false;
-    if (!slot->watch)
-        slot->watch = watch_new(slot);
-    watch_look(slot->watch, slot, triggers_table(f->triggers), &seen);
+    if (!handle->watch)
+        handle->watch = watch_new(handle);
+    watch_look(handle->watch, handle, triggers_table(f->triggers), &seen);
     f->skipped += seen.skipped;
     if (seen.fill > *fullest)
         *fullest = seen.fill;
@@ -145,11 +146,11 @@ static bool watch(struct flight *f, struct slot *slot, unsigned *fullest) {
 
 bool flight_watches(const struct flight *f) { return f && f->triggers; }
 
-unsigned flight_look(struct flight *f, struct slot *const *active, size_t count) {
+unsigned flight_look(struct flight *f, struct lane_handle *const *active, size_t count) {
     unsigned fullest = 0;
     if (!f || !f->possible)
         return 0;
-    struct slot *first = NULL;
+    struct lane_handle *first = NULL;
     for (size_t i = 0; i < count && !first; i++)
         if (watch(f, active[i], &fullest))
             first = active[i];
@@ -159,7 +160,7 @@ unsigned flight_look(struct flight *f, struct slot *const *active, size_t count)
     return fullest;
 }
 
-void flight_settle(struct flight *f, struct slot *const *active, size_t count) {
+void flight_settle(struct flight *f, struct lane_handle *const *active, size_t count) {
     if (f && f->due)
         take(f, active, count, NULL);
     if (f)
@@ -180,22 +181,22 @@ static void forget_oldest(struct flight *f) {
     memmove(f->ended.at, f->ended.at + 1, f->ended.count * sizeof *f->ended.at);
 }
 
-void flight_retire(struct flight *f, struct slot *slot) {
+void flight_retire(struct flight *f, struct lane_handle *handle) {
     unsigned fullest = 0;
     if (!f || !f->possible)
         return;
-    f->due |= watch(f, slot, &fullest);
-    watch_free(slot->watch);
-    slot->watch = NULL;
-    if (slot->imaged) {
-        slot->imaged = false;
+    f->due |= watch(f, handle, &fullest);
+    watch_free(handle->watch);
+    handle->watch = NULL;
+    if (handle->imaged) {
+        handle->imaged = false;
         return;
     }
-    uint64_t most = (uint64_t)ENDED_RINGS * slot->ring_bytes;
+    uint64_t most = (uint64_t)ENDED_RINGS * handle->ring_bytes;
     most = most < ENDED_BYTES ? most : ENDED_BYTES;
-    struct ring_image image = ring_image_take(slot, most);
+    struct ring_image image = ring_image_take(handle, most);
     image.ended = true;
-    image.end_ticks = slot->end_ticks;
+    image.end_ticks = handle->end_ticks;
     ARRAY_PUSH(&f->ended, image);
     f->ended_bytes += image_bytes(&image);
     while (f->ended_bytes > most || f->ended.count > ENDED_THREADS)

@@ -49,11 +49,11 @@ void flight_free(struct flight *f);
 bool flight_watches(const struct flight *f);
 /* Looks at the lanes for triggers; if one fires, takes a snapshot at once. Returns how full the
  * ring was that has filled most since the last time, in percent. */
-unsigned flight_look(struct flight *f, struct slot *const *active, size_t count);
-/* SLOT's thread has ended, and its ring is about to be given back. */
-void flight_retire(struct flight *f, struct slot *slot);
+unsigned flight_look(struct flight *f, struct lane_handle *const *active, size_t count);
+/* HANDLE's thread has ended, and its ring is about to be given back. */
+void flight_retire(struct flight *f, struct lane_handle *handle);
 /* After lanes were retired: takes the snapshot that was wanted before, or that their last events
  * have triggered. */
-void flight_settle(struct flight *f, struct slot *const *active, size_t count);
+void flight_settle(struct flight *f, struct lane_handle *const *active, size_t count);
 
 #endif

@@ -90,7 +90,7 @@ static uint32_t between(uint32_t least, size_t n, uint32_t most) {
     return n < least ? least : n > most ? most : (uint32_t)n;
 }
 
-uint32_t slab_slots(uint32_t ring_bytes, size_t threads) {
+uint32_t slab_lane_count(uint32_t ring_bytes, size_t threads) {
     const size_t lane = (size_t)ring_bytes + LANE_RING;
     uint32_t usual = between(MIN_SLOTS, USUAL_BYTES / lane, USUAL_SLOTS);
     return between(usual, threads, between(usual, MOST_BYTES / lane, MOST_SLOTS));
@@ -106,9 +106,9 @@ size_t slab_bytes(uint32_t ring_bytes, uint32_t slots) {
     return page_up(lane_offset(ring_bytes, 1 + slots));
 }
 
-static struct slot slot_at(const struct slab *s, uint32_t lane) {
+static struct lane_handle slot_at(const struct slab *s, uint32_t lane) {
     size_t offset = lane_offset(s->ring_bytes, lane);
-    return (struct slot){
+    return (struct lane_handle){
         .lane = (void *)(s->local + offset), .at = s->at + offset, .ring_bytes = s->ring_bytes};
 }
 
@@ -127,13 +127,13 @@ struct slab *slab_new(int fd, taddr_t at, uint32_t ring_bytes, uint32_t slots) {
         return NULL;
     struct slab *s = mem_alloc(sizeof *s);
     *s = (struct slab){.refs = 1, .local = local, .size = size, .at = at, .ring_bytes = ring_bytes};
-    s->slot_count = slots;
-    s->slots = mem_alloc(s->slot_count * sizeof *s->slots);
-    for (uint32_t i = 0; i < s->slot_count; i++)
-        s->slots[i] = slot_at(s, 1 + i);
+    s->lane_count = slots;
+    s->handles = mem_alloc(s->lane_count * sizeof *s->handles);
+    for (uint32_t i = 0; i < s->lane_count; i++)
+        s->handles[i] = slot_at(s, 1 + i);
     init_sink(s);
-    for (uint32_t i = 0; i < s->slot_count; i++)
-        s->slots[i].sink = s->sink.lane;
+    for (uint32_t i = 0; i < s->lane_count; i++)
+        s->handles[i].sink = s->sink.lane;
     ARRAY_PUSH(&slabs, s);
     link_owned();
     return s;
@@ -152,7 +152,7 @@ struct slab *slab_ref(struct slab *s) {
 
 /* Whether the drainer still looks into S for a lane of IN. */
 static bool is_read_for(const struct slab *s, struct slab *in) {
-    for (struct slot *k = in->slots; k < in->slots + in->slot_count; k++)
+    for (struct lane_handle *k = in->handles; k < in->handles + in->lane_count; k++)
         if ((in == s || k->sink == s->sink.lane) &&
             atomic_load_explicit(&k->state, memory_order_acquire) != LANE_FREE)
             return true;
@@ -179,10 +179,10 @@ void slab_unref(struct slab *s) {
         free(s);
 }
 
-static void slot_forget(struct slot *slot) {
-    ARRAY_FREE(&slot->epochs.notes);
-    slice_done(&slot->slice);
-    free((void *)slot->opened.frames);
+static void slot_forget(struct lane_handle *handle) {
+    ARRAY_FREE(&handle->epochs.notes);
+    slice_done(&handle->slice);
+    free((void *)handle->opened.frames);
 }
 
 void slabs_reap(void) {
@@ -200,9 +200,9 @@ void slabs_reap(void) {
         link_owned();
     for (size_t i = 0; i < dead.count; i++) {
         unmap_slab(dead.at[i]);
-        for (uint32_t k = 0; k < dead.at[i]->slot_count; k++)
-            slot_forget(&dead.at[i]->slots[k]);
-        free(dead.at[i]->slots);
+        for (uint32_t k = 0; k < dead.at[i]->lane_count; k++)
+            slot_forget(&dead.at[i]->handles[k]);
+        free(dead.at[i]->handles);
         free(dead.at[i]);
     }
     ARRAY_FREE(&dead);
@@ -221,68 +221,69 @@ taddr_t slab_saved(const struct slab *s, pid_t pid) {
     return s->at + SAVED_AT + (taddr_t)(pid % PLACES) * SLAB_SAVED_BYTES;
 }
 
-struct slot *slab_sink(struct slab *s) {
+struct lane_handle *slab_sink(struct slab *s) {
     return &s->sink;
 }
 
-uint64_t slab_sink_lost(struct slot *sink) {
+uint64_t slab_sink_lost(struct lane_handle *sink) {
     uint64_t all = __atomic_load_n(&sink->lane->head, __ATOMIC_RELAXED) / EVENT_BYTES;
     uint64_t lost = all - sink->lost;
     sink->lost = all;
     return lost;
 }
 
-struct slot *slab_take(struct slab *s, uint32_t stream, bool limitless) {
-    for (uint32_t i = 0; i < s->slot_count; i++) {
-        struct slot *slot = &s->slots[i];
-        if (atomic_load_explicit(&slot->state, memory_order_acquire) != LANE_FREE)
+struct lane_handle *slab_take(struct slab *s, uint32_t stream, bool limitless) {
+    for (uint32_t i = 0; i < s->lane_count; i++) {
+        struct lane_handle *handle = &s->handles[i];
+        if (atomic_load_explicit(&handle->state, memory_order_acquire) != LANE_FREE)
             continue;
-        struct lane *lane = slot->lane;
+        struct lane *lane = handle->lane;
         memset(lane, 0, sizeof *lane);
         lane->limit = limitless ? INT64_MAX : s->ring_bytes;
         lane->control = s->at;
-        slot->stream = stream;
-        slot->tail = slot->lost = 0;
-        slice_forget(&slot->slice);
-        atomic_store(&slot->shared, false);
-        slot->last_clock = clock_ticks(); /* what the ring still holds is older */
-        epochs_begin(&slot->epochs, slot->last_clock);
-        return slot;
+        handle->stream = stream;
+        handle->tail = handle->lost = 0;
+        slice_forget(&handle->slice);
+        atomic_store(&handle->shared, false);
+        handle->last_clock = clock_ticks(); /* what the ring still holds is older */
+        epochs_begin(&handle->epochs, handle->last_clock);
+        return handle;
     }
     return NULL;
 }
 
-void slot_open(struct slot *slot, struct trace_frames *frames) {
-    free((void *)slot->opened.frames);
-    slot->opened = *frames;
+void lane_handle_note_open(struct lane_handle *handle, struct trace_frames *frames) {
+    free((void *)handle->opened.frames);
+    handle->opened = *frames;
     *frames = (struct trace_frames){0};
 }
 
-void slot_assign(struct slot *slot, const struct trace_thread *thread) {
-    slot->thread = *thread;
-    snprintf(slot->name, sizeof slot->name, "%s", thread->name);
-    slot->thread.name = slot->name;
+void lane_handle_assign(struct lane_handle *handle, const struct trace_thread *thread) {
+    handle->thread = *thread;
+    snprintf(handle->name, sizeof handle->name, "%s", thread->name);
+    handle->thread.name = handle->name;
 }
 
-void slot_set_slices(struct slot *slot, uint32_t bytes, struct span stack) {
-    struct lane *lane = slot->lane;
-    lane->ring_mask = slot->ring_bytes - 1;
+void lane_handle_set_slices(struct lane_handle *handle, uint32_t bytes, struct span stack) {
+    struct lane *lane = handle->lane;
+    lane->ring_mask = handle->ring_bytes - 1;
     lane->stack_low = stack.start;
     lane->stack_bytes = stack.end - stack.start;
     lane->slice_bytes = bytes;
 }
 
-void slot_free(struct slot *slot) {
-    struct lane *lane = slot->lane;
-    __atomic_store_n(&lane->control, slot->sink->control, __ATOMIC_RELAXED);
+void lane_handle_free(struct lane_handle *handle) {
+    struct lane *lane = handle->lane;
+    __atomic_store_n(&lane->control, handle->sink->control, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->limit, INT64_MAX, __ATOMIC_RELAXED);
     __atomic_store_n(&lane->hook, 0, __ATOMIC_RELAXED);
-    atomic_store_explicit(&slot->state, LANE_FREE, memory_order_release);
+    atomic_store_explicit(&handle->state, LANE_FREE, memory_order_release);
 }
 
-void slot_put(struct slot *slot, uint32_t site, uint64_t sp, enum overflow overflow) {
+void lane_handle_put(struct lane_handle *handle, uint32_t site, uint64_t sp,
+                     enum overflow overflow) {
     const struct timespec moment = {.tv_nsec = 50000};
-    struct lane *lane = slot->lane;
+    struct lane *lane = handle->lane;
     while (lane->head >= __atomic_load_n(&lane->limit, __ATOMIC_ACQUIRE)) {
         if (overflow == OVERFLOW_DROP) {
             lane->lost++;
@@ -291,7 +292,7 @@ void slot_put(struct slot *slot, uint32_t site, uint64_t sp, enum overflow overf
         nanosleep(&moment, NULL); /* the drainer may have no other processor than ours */
     }
     uint8_t *ring = (uint8_t *)lane + LANE_RING;
-    struct event *e = (struct event *)(ring + (lane->head & (slot->ring_bytes - 1)));
+    struct event *e = (struct event *)(ring + (lane->head & (handle->ring_bytes - 1)));
     *e = event_make(clock_ticks(), site, sp);
     __atomic_store_n(&lane->head, lane->head + EVENT_BYTES, __ATOMIC_RELEASE);
 }

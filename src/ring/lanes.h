@@ -30,11 +30,12 @@ struct thin;
 struct watch;
 enum { THREAD_NAME_ROOM = 32 };
 
-struct slot {          /* the tool's side of one lane */
+struct lane_handle {   /* the tool's side of one lane */
     struct lane *lane; /* in the tool */
     taddr_t at;        /* in the target */
     _Atomic int state; /* enum lane_state */
-    struct lane *sink; /* of its space: through its hook threads ask that have no lane (keys.h) */
+    struct lane
+        *sink; /* of its space: through its hook threads ask that have no lane (lane_lookup.h) */
     uint32_t ring_bytes;
     uint32_t stream;
     uint64_t tail;              /* drainer: bytes read */
@@ -60,14 +61,14 @@ struct slab {
     size_t size;
     taddr_t at; /* in the target */
     uint32_t ring_bytes;
-    uint32_t slot_count;
-    struct slot *slots;
-    struct slot sink;
+    uint32_t lane_count;
+    struct lane_handle *handles;
+    struct lane_handle sink;
 };
 
 /* How many lanes a slab is to have where so many THREADS are known to want one (0: not known); it
  * may be fewer. */
-uint32_t slab_slots(uint32_t ring_bytes, size_t threads);
+uint32_t slab_lane_count(uint32_t ring_bytes, size_t threads);
 size_t slab_bytes(uint32_t ring_bytes, uint32_t slots);
 /* FD: a memfd of slab_bytes(), mapped at AT in the target. NULL if it cannot be mapped
  * here. The caller is the thread whose death the lanes' waiting loops shall notice. */
@@ -93,33 +94,35 @@ void *slab_scratch_here(const struct slab *slab);
 enum { SLAB_SAVED_BYTES = 64 };
 taddr_t slab_saved(const struct slab *slab, pid_t pid);
 
-/* Notes whose lane SLOT is. */
-void slot_assign(struct slot *slot, const struct trace_thread *thread);
+/* Notes whose lane HANDLE is. */
+void lane_handle_assign(struct lane_handle *handle, const struct trace_thread *thread);
 
-/* What SLOT's thread leaves of its stack, whose readable part is STACK: BYTES at most. */
-void slot_set_slices(struct slot *slot, uint32_t bytes, struct span stack);
+/* What HANDLE's thread leaves of its stack, whose readable part is STACK: BYTES at most. */
+void lane_handle_set_slices(struct lane_handle *handle, uint32_t bytes, struct span stack);
 
 /* Notes what its thread had open; takes over FRAMES' list. Drainer only. */
-void slot_open(struct slot *slot, struct trace_frames *frames);
+void lane_handle_note_open(struct lane_handle *handle, struct trace_frames *frames);
 
-/* SLOT's lane is read no more, until it is another thread's. Who writes there nevertheless, as one
- * that its maker has kept from tracers (CLONE_UNTRACED), is as with the sink: it waits for nobody.
+/* HANDLE's lane is read no more, until it is another thread's. Who writes there nevertheless, as
+ * one that its maker has kept from tracers (CLONE_UNTRACED), is as with the sink: it waits for
+ * nobody.
  */
-void slot_free(struct slot *slot);
-/* Writes an event on behalf of SLOT's stopped thread. When the ring is full: waits for the drainer,
- * or counts it as lost. */
-void slot_put(struct slot *slot, uint32_t site, uint64_t sp, enum overflow overflow);
+void lane_handle_free(struct lane_handle *handle);
+/* Writes an event on behalf of HANDLE's stopped thread. When the ring is full: waits for the
+ * drainer, or counts it as lost. */
+void lane_handle_put(struct lane_handle *handle, uint32_t site, uint64_t sp,
+                     enum overflow overflow);
 
 /*
  * The lane of threads that can have none of their own, and of processes that could not be restored:
  * code that is patched must find some lane. It is shared, always has room, nobody reads it, and the
  * dynamic linker's hook does not wait in it.
  */
-struct slot *slab_sink(struct slab *slab);
+struct lane_handle *slab_sink(struct slab *slab);
 /* How many events went into a sink since it was last asked (about: threads write at once). */
-uint64_t slab_sink_lost(struct slot *sink);
+uint64_t slab_sink_lost(struct lane_handle *sink);
 
 /* A free lane made ready for a new thread, or NULL. LIMITLESS: never full (overwrite). */
-struct slot *slab_take(struct slab *slab, uint32_t stream, bool limitless);
+struct lane_handle *slab_take(struct slab *slab, uint32_t stream, bool limitless);
 
 #endif

@@ -8,7 +8,7 @@
  * than its predecessor; in a ring that is new it is zero, which no event's clock is (and two of
  * them are no ring of ours).
  */
-uint64_t ring_head(const struct slot *s, uint64_t tail, uint64_t last_clock) {
+uint64_t ring_head(const struct lane_handle *s, uint64_t tail, uint64_t last_clock) {
     uint64_t head = __atomic_load_n(&s->lane->head, __ATOMIC_ACQUIRE) & ~(uint64_t)15;
     if (head == tail)
         return head;
@@ -23,7 +23,8 @@ uint64_t ring_head(const struct slot *s, uint64_t tail, uint64_t last_clock) {
     return newer && word ? head : head - EVENT_BYTES;
 }
 
-uint64_t ring_events_before(const struct slot *s, uint64_t at, uint64_t head, uint64_t slots) {
+uint64_t ring_events_before(const struct lane_handle *s, uint64_t at, uint64_t head,
+                            uint64_t slots) {
     const struct event *ring = ring_of(s);
     const uint64_t mask = s->ring_bytes - 1, all = at / EVENT_BYTES;
     if (!slots)
@@ -43,7 +44,7 @@ uint64_t ring_events_before(const struct slot *s, uint64_t at, uint64_t head, ui
  * we have loaded of slot P is of the next lap, our later load of head, which loads before it cannot
  * pass, sees that store, and P lies before ring_oldest() of it.
  */
-uint64_t ring_copy(const struct slot *s, uint64_t from, uint64_t head, struct event *to) {
+uint64_t ring_copy(const struct lane_handle *s, uint64_t from, uint64_t head, struct event *to) {
     const uint8_t *ring = (const uint8_t *)ring_of(s);
     uint64_t at = from & (s->ring_bytes - 1), count = head - from;
     uint64_t first = count < s->ring_bytes - at ? count : s->ring_bytes - at;

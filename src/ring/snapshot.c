@@ -25,25 +25,26 @@ static struct trace_frames copy_frames(const struct trace_frames *from) {
     return copy;
 }
 
-struct ring_image ring_image_take(struct slot *slot, uint64_t most_bytes) {
-    struct ring_image image = {.thread = slot->thread};
-    uint64_t slots = __atomic_load_n(&slot->lane->slice_slots, __ATOMIC_ACQUIRE);
-    uint64_t head = ring_head(slot, slot->tail, slot->last_clock), from = ring_oldest(slot, head);
-    image.shared = atomic_load(&slot->shared);
-    epochs_look(&slot->epochs, head, clock_ticks() + SKEW_TICKS);
+struct ring_image ring_image_take(struct lane_handle *handle, uint64_t most_bytes) {
+    struct ring_image image = {.thread = handle->thread};
+    uint64_t slots = __atomic_load_n(&handle->lane->slice_slots, __ATOMIC_ACQUIRE);
+    uint64_t head = ring_head(handle, handle->tail, handle->last_clock),
+             from = ring_oldest(handle, head);
+    image.shared = atomic_load(&handle->shared);
+    epochs_look(&handle->epochs, head, clock_ticks() + SKEW_TICKS);
     if (head - from > most_bytes)
         from = head - most_bytes / EVENT_BYTES * EVENT_BYTES;
     image.events = mem_resize(NULL, (head - from) / EVENT_BYTES + 1, EVENT_BYTES);
-    image.at = ring_copy(slot, from, head, image.events);
+    image.at = ring_copy(handle, from, head, image.events);
     image.first = image.events + (image.at - from) / EVENT_BYTES;
     image.count = (head - image.at) / EVENT_BYTES;
     uint64_t before = slice_slots_before(image.first, image.count, slots);
     image.lost = image.at / EVENT_BYTES - (before < image.at / EVENT_BYTES ? before : 0);
-    image.callers = slot->callers ? callers_ref(slot->callers) : NULL;
-    memcpy(image.name, slot->name, sizeof image.name);
-    copy_epochs(&image.epochs, &slot->epochs);
-    if (!image.at && slot->opened.count && slot->opened.stream == slot->stream)
-        image.opened = copy_frames(&slot->opened);
+    image.callers = handle->callers ? callers_ref(handle->callers) : NULL;
+    memcpy(image.name, handle->name, sizeof image.name);
+    copy_epochs(&image.epochs, &handle->epochs);
+    if (!image.at && handle->opened.count && handle->opened.stream == handle->stream)
+        image.opened = copy_frames(&handle->opened);
     return image;
 }
 

@@ -15,15 +15,15 @@ struct ring_image { /* of one thread */
     uint64_t at; /* position of the first (rings.h): what stood before is lost */
     struct epochs epochs;
     struct trace_frames opened; /* what was open before the first; none if something is lost */
-    bool shared;                /* as the slot */
+    bool shared;                /* as the handle */
     uint64_t lost;              /* events before the first */
-    struct callers *callers;    /* as the slot; NULL: none are asked for */
+    struct callers *callers;    /* as the handle; NULL: none are asked for */
     bool ended;
     uint64_t end_ticks; /* if so */
 };
 
-/* Of SLOT's ring the newest MOST_BYTES. Drainer only. */
-struct ring_image ring_image_take(struct slot *slot, uint64_t most_bytes);
+/* Of HANDLE's ring the newest MOST_BYTES. Drainer only. */
+struct ring_image ring_image_take(struct lane_handle *handle, uint64_t most_bytes);
 /* How many events it holds, slices left out. */
 uint64_t ring_image_events(const struct ring_image *image);
 void ring_image_done(struct ring_image *image);

@@ -60,12 +60,12 @@ static void forget_calls(struct watch *w) {
         begin_calls(w);
 }
 
-struct watch *watch_new(const struct slot *slot) {
+struct watch *watch_new(const struct lane_handle *handle) {
     struct watch *w = mem_alloc(sizeof *w);
-    w->thread = slot->thread;
+    w->thread = handle->thread;
     w->thread.name = NULL;
-    w->tail = slot->tail;
-    w->last_clock = slot->last_clock;
+    w->tail = handle->tail;
+    w->last_clock = handle->last_clock;
     begin_calls(w);
     return w;
 }
@@ -100,18 +100,18 @@ static void skip(struct watch *w, uint64_t to) {
     forget_calls(w);
 }
 
-void watch_look(struct watch *w, const struct slot *slot, const struct trigger_table *table,
-                struct watched *ret) {
+void watch_look(struct watch *w, const struct lane_handle *handle,
+                const struct trigger_table *table, struct watched *ret) {
     *ret = (struct watched){0};
     w->result = ret;
     w->table = table;
-    uint64_t head = ring_head(slot, w->tail, w->last_clock), had = w->tail;
+    uint64_t head = ring_head(handle, w->tail, w->last_clock), had = w->tail;
     uint64_t latest = clock_ticks() + SKEW_TICKS;
-    skip(w, ring_oldest(slot, head));
+    skip(w, ring_oldest(handle, head));
     while (w->tail < head) {
         uint64_t n = head - w->tail < sizeof w->events ? head - w->tail : sizeof w->events;
         uint64_t from = w->tail, end = from + n;
-        skip(w, ring_copy(slot, from, end, w->events));
+        skip(w, ring_copy(handle, from, end, w->events));
         for (uint64_t at = w->tail; at < end; at += EVENT_BYTES)
             take(w, &w->events[(at - from) / EVENT_BYTES], latest);
         w->tail = end;
@@ -119,6 +119,6 @@ void watch_look(struct watch *w, const struct slot *slot, const struct trigger_t
     }
     if (head == had && latest - w->last_clock > EPOCH_TICKS) /* what comes is compared with it */
         w->last_clock = latest - EPOCH_TICKS / 2;
-    uint64_t fill = (head - had) * 100 / slot->ring_bytes;
+    uint64_t fill = (head - had) * 100 / handle->ring_bytes;
     ret->fill = head == had ? 0 : fill < 100 ? (unsigned)fill + 1 : 100;
 }

@@ -18,10 +18,10 @@ struct watched {      /* what has come since the last look */
     uint64_t skipped; /* events that were overwritten before they could be looked at */
 };
 
-struct watch *watch_new(const struct slot *slot);
+struct watch *watch_new(const struct lane_handle *handle);
 void watch_free(struct watch *w);
 /* What was skipped may have held the end of calls that were open: those are not measured. */
-void watch_look(struct watch *w, const struct slot *slot, const struct trigger_table *table,
-                struct watched *ret);
+void watch_look(struct watch *w, const struct lane_handle *handle,
+                const struct trigger_table *table, struct watched *ret);
 
 #endif

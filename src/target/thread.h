@@ -48,7 +48,7 @@ bool thread_at_call(pid_t tid, struct thread_call_stop *ret);
 bool thread_is_at_call_end(pid_t tid);
 int thread_get_regs(pid_t tid, struct regs *ret);
 int thread_set_regs(pid_t tid, const struct regs *regs);
-/* Where lanes hang off a register of their own (patch/keys.h). 0: none. */
+/* Where lanes hang off a register of their own (patch/lane_lookup.h). 0: none. */
 int thread_set_lane(pid_t tid, taddr_t lane);
 taddr_t thread_get_lane(pid_t tid);
 /* The thread pointer: where the thread's own control block is, as its C library has told the

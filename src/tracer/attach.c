@@ -4,10 +4,10 @@
  * on it is like a process in a pause: it stops again to be patched (repatch.h). Each stop takes
  * half as long as one for both would take.
  */
-#include "patch/arrival.h"
 #include "patch/install.h"
 #include "patch/modules.h"
 #include "patch/space_lifecycle.h"
+#include "patch/thread_positions.h"
 #include "target/timing.h"
 #include "tracer/detach.h"
 #include "tracer/goroutines.h"
@@ -29,23 +29,24 @@ static void look_at_task(struct task *task, const struct task *first) {
 }
 
 /* No thread has its own stack where goroutines have theirs. */
-static void leave_out_goroutines(struct maps *maps, const struct arrival *arrival) {
-    for (size_t i = 0; i < arrival->stacks.count; i++) {
-        const struct map *m = maps_at(maps, arrival->stacks.at[i].start);
+static void leave_out_goroutines(struct maps *maps, const struct thread_positions *positions) {
+    for (size_t i = 0; i < positions->stacks.count; i++) {
+        const struct map *m = maps_at(maps, positions->stacks.at[i].start);
         if (m)
             maps_remove(maps, m->start, m->end);
     }
 }
 
-static void give_lanes(const struct seizing *s, pid_t caller, const struct arrival *arrival) {
+static void give_lanes(const struct seizing *s, pid_t caller,
+                       const struct thread_positions *positions) {
     struct tracer *t = s->tracer;
     struct task *first = NULL;
     struct maps maps = {0};
     maps_read(caller, &maps, NULL);
-    leave_out_goroutines(&maps, arrival);
+    leave_out_goroutines(&maps, positions);
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, s->space));)
         if (k->state == TASK_STOPPED)
-            keys_expect(s->space, k->tid);
+            lane_lookup_expect(s->space, k->tid);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (task_is_at_exec(k))
             continue;
@@ -55,7 +56,7 @@ static void give_lanes(const struct seizing *s, pid_t caller, const struct arriv
             continue;
         }
         if (!task_is_ready(k)) { /* answered later, unless spoor is killed before */
-            keys_give_newborn(s->space, k->tid, space_sink(s->space), k->creator);
+            lane_lookup_give_new(s->space, k->tid, space_sink(s->space), k->creator);
             continue;
         }
         first = first ? first : k;
@@ -72,19 +73,19 @@ static int install(const struct seizing *s, struct err *err) {
     if (!caller)
         return seizing_busy(s, err);
     pid_t tid = caller->tid;
-    int rc = space_enter(&t->options.context, s->space, tid, err);
+    int rc = space_install(&t->options.context, s->space, tid, err);
     if (rc < 0)
         return rc;
-    struct arrival arrival = {.pcs = {0}};
-    goroutines_find(s->space, &arrival);
-    give_lanes(s, tid, &arrival);
-    arrival_done(&arrival);
+    struct thread_positions positions = {.pcs = {0}};
+    goroutines_find(s->space, &positions);
+    give_lanes(s, tid, &positions);
+    thread_positions_done(&positions);
     space_map_prepared(s->space, tid);
     return 0;
 }
 
 int tracer_prepare(const struct tracer *t, pid_t pid, struct space **ret, struct err *err) {
-    int rc = space_foresee(&t->options.context, pid, ret, err);
+    int rc = space_new_prepared(&t->options.context, pid, ret, err);
     return rc < 0 ? rc : gs_conflict_check_code(*ret, err);
 }
 
@@ -116,7 +117,7 @@ static int enter(struct seizing *s, struct err *err) {
 static int patch(const struct seizing *s, uint64_t *ret_ns, struct err *err) {
     struct tracer *t = s->tracer;
     struct err later = {0};
-    space_fill(s->space);
+    space_fill_areas(s->space);
     if (repatch_all(t, ret_ns, &later) < 0)
         tracer_warn(t, s->sharing.pid, &later);
     int rc = gs_conflict_check_code(s->space, err);

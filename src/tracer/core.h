@@ -29,7 +29,7 @@ struct ended {
 
 struct grave { /* a task that was killed (orphans.h) */
     bool used;
-    uint64_t mark;       /* keys_mark() */
+    uint64_t mark;       /* lane_lookup_mark() */
     taddr_t lane;        /* or 0 */
     struct space *space; /* or NULL */
 };

@@ -41,7 +41,7 @@ void core_dump_prepare(struct tracer *t, struct task *task, int sig) {
         if (k->pid != pid || k->state != TASK_STOPPED)
             continue;
         if (k->tid != tid)
-            settle_step_out(space, k->tid, k->slot, &settled);
+            settle_step_out(space, k->tid, k->lane, &settled);
         task_set_state(k, TASK_HELD); /* its next report is its end */
     }
     resume_others(t, space, tid);

@@ -39,9 +39,9 @@ static void step_out(struct tracer *t, const struct task *task) {
     pid_t tid = task->tid;
     enum settled settled;
     struct settle_place place = {0};
-    if (settle_step_out(space, tid, task->slot, &settled) < 0 || settled == SETTLED_OUTSIDE)
+    if (settle_step_out(space, tid, task->lane, &settled) < 0 || settled == SETTLED_OUTSIDE)
         return;
-    if (settle_registers(space, tid, task->slot, &settled, &place) == 0 && place.original)
+    if (settle_registers(space, tid, task->lane, &settled, &place) == 0 && place.original)
         withdraw_site(t, tid, space, &place);
 }
 
@@ -62,7 +62,7 @@ static bool step_again(struct tracer *t, pid_t tid, struct space *space) {
         return false;
     struct patched *p = space_owner_at(space, regs_pc(&regs));
     struct task *task = tasks_find(&t->tasks, tid);
-    if (!p || settle_registers(space, tid, task->slot, &settled, &place) < 0 ||
+    if (!p || settle_registers(space, tid, task->lane, &settled, &place) < 0 ||
         settled != SETTLED_OUTSIDE || thread_get_regs(tid, &regs) < 0)
         return false;
     place = (struct settle_place){.module = p, .original = regs_pc(&regs)};
@@ -82,7 +82,7 @@ static bool end_slices_there(struct task *task) {
     enum settled settled;
     struct settle_place place = {0};
     siginfo_t info;
-    if (!task->slot || ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) ||
+    if (!task->lane || ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) ||
         thread_get_regs(task->tid, &regs) < 0)
         return false;
     taddr_t at = (taddr_t)(uintptr_t)info.si_addr;
@@ -91,8 +91,8 @@ static bool end_slices_there(struct task *task) {
         at < stack->start || at >= stack->end)
         return false;
     stack->end = at / LEAST_PAGE * LEAST_PAGE;
-    slot_set_slices(task->slot, task->slot->lane->slice_bytes, *stack);
-    return settle_registers(task->space, task->tid, task->slot, &settled, &place) == 0 &&
+    lane_handle_set_slices(task->lane, task->lane->lane->slice_bytes, *stack);
+    return settle_registers(task->space, task->tid, task->lane, &settled, &place) == 0 &&
            settled == SETTLED_OUTSIDE;
 }
 
@@ -104,11 +104,11 @@ bool deliver_prepare(struct tracer *t, struct task *task, int sig) {
     if (is_own_step(task->tid, sig) && step_again(t, task->tid, task->space))
         return false;
     bool fault = deliver_is_fault(task->tid, sig);
-    if (fault && sig == SIGSEGV && settle_clockless(task->space, task->tid, task->slot))
+    if (fault && sig == SIGSEGV && settle_clockless(task->space, task->tid, task->lane))
         return false;
     if (fault && (sig == SIGSEGV || sig == SIGBUS) && end_slices_there(task))
         return false;
-    if (settle_registers(task->space, task->tid, task->slot, &settled, &place) < 0 ||
+    if (settle_registers(task->space, task->tid, task->lane, &settled, &place) < 0 ||
         settled == SETTLED_OUTSIDE)
         return true;
     if (fault && place.original) {

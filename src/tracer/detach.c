@@ -31,7 +31,7 @@ void detach_task(struct tracer *t, struct task *task, taddr_t lane) {
     traps_restore_ignore(task);
     put_off_call(task);
     if (!task->space || task->space->agent)
-        keys_leave(task->space, task->tid, task->stop.kind == STOP_EXEC ? 0 : lane);
+        lane_lookup_leave(task->space, task->tid, task->stop.kind == STOP_EXEC ? 0 : lane);
     thread_detach(task->tid, task->stop.kind == STOP_SIGNAL ? task->stop.signal : 0);
     task_leave(task); /* it lives on, and so a vfork parent waits on */
     lifecycle_forget(t, task);
@@ -41,24 +41,24 @@ void detach_settle_all(const struct tracer *t, struct space *space, bool restore
     for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));) {
         enum settled settled = SETTLED_INSIDE;
         if (restored)
-            settle_out(space, k->tid, k->slot, &settled);
+            settle_out(space, k->tid, k->lane, &settled);
         else
-            settle_step_out(space, k->tid, k->slot, &settled);
+            settle_step_out(space, k->tid, k->lane, &settled);
         leftovers_keep_place(space, k->tid, settled != SETTLED_OUTSIDE);
     }
 }
 
 /* Parked signal frames are looked for while all threads stand, as deliveries were not noted. */
 static void keep_parked(struct tracer *t, struct space *space) {
-    struct aside aside = {.frames = {0}};
+    struct parked_sigframes parked = {.frames = {0}};
     tid_array tids = {0};
     stopping_find_parked(t, space);
-    aside_gather(space->aside, space->remote.memory_fd, &aside);
-    aside_forget(&space->aside);
+    parked_sigframes_collect(space->parked, space->remote.memory_fd, &parked);
+    parked_sigframes_forget(&space->parked);
     for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));)
         ARRAY_PUSH(&tids, k->tid);
-    leftovers_keep_aside(space, &aside, tids.at, tids.count);
-    ARRAY_FREE(&aside.frames);
+    leftovers_keep_parked(space, &parked, tids.at, tids.count);
+    ARRAY_FREE(&parked.frames);
     ARRAY_FREE(&tids);
 }
 
@@ -71,7 +71,7 @@ static void keep_returns(struct tracer *t, struct space *space) {
 
 static void take_back_all(const struct tracer *t, struct space *space) {
     for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));)
-        keys_take_back(space, k->tid);
+        lane_lookup_take_back(space, k->tid);
 }
 
 static int undo_stopped(struct tracer *t, struct space *space, struct err *err) {
@@ -84,13 +84,13 @@ static int undo_stopped(struct tracer *t, struct space *space, struct err *err) 
     settle_ways(t, space);
     int rc = 0;
     if (space->state != SPACE_LEAVING)
-        rc = caller ? space_give_back(space, caller->tid, err)
+        rc = caller ? space_restore_for_good(space, caller->tid, err)
                     : space_restore(space, space->pid, err);
     detach_settle_all(t, space, rc == 0);
     if (rc < 0)
         return rc;
     if (caller)
-        return space_clear(space, caller->tid, err);
+        return space_uninstall(space, caller->tid, err);
     return err_set(
         err, EBUSY, "busy",
         "process %d: none of its threads can be made to call the kernel: the memory that "
@@ -147,7 +147,7 @@ static taddr_t lane_of_leaver(const struct task *task) {
         return 0;
     if (task->space)
         return space_sink(task->space);
-    return task->sink ? task->sink : keys_lane(task->space, task->tid);
+    return task->sink ? task->sink : lane_lookup_lane(task->space, task->tid);
 }
 
 void leave_task(struct tracer *t, struct task *task) {
@@ -169,7 +169,7 @@ void leave_task(struct tracer *t, struct task *task) {
 void leave_stopped_task(struct tracer *t, struct task *task) {
     enum settled settled;
     if (task->space && !task_is_at_exec(task))
-        settle_step_out(task->space, task->tid, task->slot, &settled);
+        settle_step_out(task->space, task->tid, task->lane, &settled);
     detach_task(t, task, lane_of_leaver(task));
 }
 

@@ -66,13 +66,13 @@ static taddr_t first_word_of(const struct goroutine *g) {
 
 static bool breaks(const struct space *space, taddr_t pc) {
     for (size_t i = 0; i < module_count(space); i++)
-        if (module_at(space, i)->code && patcher_breaks(module_at(space, i), pc))
+        if (module_at(space, i)->code && patched_is_inside_window(module_at(space, i), pc))
             return true;
     return false;
 }
 
 static void look_at_stack(const struct space *space, const struct goroutine *g, struct span windows,
-                          struct arrival *ret) {
+                          struct thread_positions *ret) {
     regs_word_t words[CHUNK / WORD];
     for (taddr_t at = first_word_of(g), next; at + WORD <= g->high; at = next) {
         next = (at & ~(taddr_t)(CHUNK - 1)) + CHUNK;
@@ -86,7 +86,7 @@ static void look_at_stack(const struct space *space, const struct goroutine *g, 
 }
 
 static void look_at_all(const struct space *space, const struct slice *list, struct span windows,
-                        struct arrival *ret) {
+                        struct thread_positions *ret) {
     int fd = space->remote.memory_fd;
     regs_word_t records[CHUNK / WORD];
     struct goroutine g;
@@ -121,7 +121,7 @@ static bool read_list(const struct space *space, const struct patched *p, struct
  * that C code calls, and others that are exported: without call-frame information, which Go keeps
  * with what is stripped. A goroutine may have stopped in the middle of their windows, behind any
  * instruction but the last. */
-static void spare_all(const struct patched *p, struct arrival *ret) {
+static void spare_all(const struct patched *p, struct thread_positions *ret) {
     const struct plan_code *c = &p->code->emitted;
     const uint8_t least = arch_host()->insn_bytes;
     for (size_t i = 0; i < c->patch_count; i++)
@@ -129,7 +129,7 @@ static void spare_all(const struct patched *p, struct arrival *ret) {
             ARRAY_PUSH(&ret->pcs, c->patches[i].at + least + p->bias);
 }
 
-void goroutines_find(const struct space *space, struct arrival *ret) {
+void goroutines_find(const struct space *space, struct thread_positions *ret) {
     struct span windows = windows_of(space);
     struct slice list;
     for (size_t i = 0; i < module_count(space); i++) {
@@ -150,9 +150,9 @@ void goroutines_find(const struct space *space, struct arrival *ret) {
 /* Whether what is between START and END is patched, and all of it. */
 static bool is_whole(const struct patched *p, vaddr_t start, vaddr_t end) {
     const struct plan_code *c = &p->code->emitted;
-    size_t first = patcher_patch_at(c, start), i = first;
+    size_t first = patched_patch_at(c, start), i = first;
     for (; i < c->patch_count && c->patches[i].at < end; i++)
-        if (patched_spares(p, i))
+        if (patched_is_spared(p, i))
             return false;
     return i > first;
 }
@@ -181,15 +181,15 @@ static bool tells(const struct space *space, const struct patched *p) {
 
 static uint32_t site_of(enum stack_event event) { return (uint32_t)event << 2 | EVENT_CONTROL; }
 
-void goroutines_tell(const struct space *space, const struct arrival *arrival, struct slot *slot,
-                     enum overflow overflow) {
+void goroutines_tell(const struct space *space, const struct thread_positions *positions,
+                     struct lane_handle *handle, enum overflow overflow) {
     size_t most =
-        slot->ring_bytes / EVENT_BYTES / 4; /* it is empty, and the writer does not wait */
+        handle->ring_bytes / EVENT_BYTES / 4; /* it is empty, and the writer does not wait */
     bool known = false;
     for (size_t i = 0; i < space->modules.count; i++)
         known = known || tells(space, &space->modules.at[i]);
-    for (size_t i = 0; known && i < arrival->stacks.count && i < most; i++) {
-        slot_put(slot, site_of(STACK_MADE_LOW), arrival->stacks.at[i].start, overflow);
-        slot_put(slot, site_of(STACK_MADE_HIGH), arrival->stacks.at[i].end, overflow);
+    for (size_t i = 0; known && i < positions->stacks.count && i < most; i++) {
+        lane_handle_put(handle, site_of(STACK_MADE_LOW), positions->stacks.at[i].start, overflow);
+        lane_handle_put(handle, site_of(STACK_MADE_HIGH), positions->stacks.at[i].end, overflow);
     }
 }

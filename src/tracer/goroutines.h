@@ -6,16 +6,16 @@
 #ifndef SPOOR_TRACER_GOROUTINES_H
 #define SPOOR_TRACER_GOROUTINES_H
 
-#include "patch/arrival.h"
 #include "patch/space.h"
+#include "patch/thread_positions.h"
 
 /* Adds to RET where goroutines may come back into the middle of windows that are prepared for
  * SPACE, all of whose threads stand still. Too many are possible: words that stacks of running
  * goroutines once held. */
-void goroutines_find(const struct space *space, struct arrival *ret);
-/* SPACE is patched now: writes into SLOT, as the program's own events would say it, where the
+void goroutines_find(const struct space *space, struct thread_positions *ret);
+/* SPACE is patched now: writes into HANDLE, as the program's own events would say it, where the
  * stacks are that ARRIVAL has found; nothing, if the program will not say what becomes of them. */
-void goroutines_tell(const struct space *space, const struct arrival *arrival, struct slot *slot,
-                     enum overflow overflow);
+void goroutines_tell(const struct space *space, const struct thread_positions *positions,
+                     struct lane_handle *handle, enum overflow overflow);
 
 #endif

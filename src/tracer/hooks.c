@@ -14,7 +14,7 @@
 
 static struct task *find_hooked(const struct tracer *t) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
-        if (k->slot && !k->slot->unread && __atomic_load_n(&k->slot->lane->hook, __ATOMIC_ACQUIRE))
+        if (k->lane && !k->lane->unread && __atomic_load_n(&k->lane->lane->hook, __ATOMIC_ACQUIRE))
             return k;
     return NULL;
 }
@@ -35,12 +35,12 @@ static void look_for_gs_conflict(struct tracer *t, const struct space *space, bo
  * is delivered first. */
 static bool handle_hook(struct tracer *t, const struct task *task) {
     struct space *space = space_ref(task->space);
-    struct slot *slot = task->slot;
+    struct lane_handle *handle = task->lane;
     pid_t tid = task->tid;
     struct err err = {0};
     stop_space(t, space);
     task = tasks_find(&t->tasks, tid);
-    bool here = task && task->slot == slot;
+    bool here = task && task->lane == handle;
     bool able = here && task_may_call(task);
     pid_t caller = able ? unsandboxed_caller(t, task) : tid;
     bool gained = able && access_gain(space, caller), leave = false;
@@ -53,7 +53,7 @@ static bool handle_hook(struct tracer *t, const struct task *task) {
     if (gained)
         access_give_back(space, caller);
     if (able)
-        __atomic_store_n(&slot->lane->hook, 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&handle->lane->hook, 0, __ATOMIC_RELEASE);
     if (leave)
         leave_space(t, space);
     else
@@ -93,13 +93,13 @@ static bool handle_asking(struct tracer *t, struct space *space) {
     stop_askers(t, space);
     bool any = has_waiter(t, space);
     for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));) {
-        if (!k->slot)
+        if (!k->lane)
             continue;
-        keys_give(space, k->tid, k->slot->at);
-        k->mark = keys_mark(k->tid);
+        lane_lookup_give(space, k->tid, k->lane->at);
+        k->mark = lane_lookup_mark(k->tid);
     }
-    keys_tell_apart(space);
-    keys_are_asked_for(space); /* requests up to now are done */
+    lane_lookup_tell_apart(space);
+    lane_lookup_is_requested(space); /* requests up to now are done */
     resume_space(t, space);
     space_unref(space);
     return any;
@@ -124,7 +124,7 @@ static bool is_among(struct space *const *spaces, size_t count, const struct spa
 static void handle_askers(struct tracer *t) {
     ARRAY(struct space *) asking = {0};
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
-        if (!k->space || !k->space->slabs.count || !keys_are_asked_for(k->space))
+        if (!k->space || !k->space->slabs.count || !lane_lookup_is_requested(k->space))
             continue;
         for (struct task *o = tasks_next(&t->tasks, NULL); o; o = tasks_next(&t->tasks, o))
             if (o->space && space_sink(o->space) == space_sink(k->space) &&

@@ -62,7 +62,7 @@ static bool one_turn(struct tracer *t, const struct space *space) {
         next = tasks_next(&t->tasks, k);
         if (k->space != space || k->state != TASK_STOPPED || k->cut.remainder != REMAINDER_NONE)
             continue;
-        keys_take_back(k->space, k->tid);
+        lane_lookup_take_back(k->space, k->tid);
         detach_task(t, k, 0);
     }
     return left;
@@ -156,7 +156,7 @@ static bool detach_others(struct tracer *t, struct space *space) {
         next = tasks_next(&t->tasks, k);
         if (k->space != space || k->state != TASK_STOPPED || k->cut.is_cut)
             continue;
-        keys_take_back(space, k->tid);
+        lane_lookup_take_back(space, k->tid);
         detach_task(t, k, 0);
     }
     return true;
@@ -184,7 +184,7 @@ void tracer_release_all(struct tracer *t) {
     const struct task *first = find_in_space(t);
     t->leave_ns = timing_now().ns + LEAVE_PATIENCE_S * UINT64_C(1000000000);
     if (first)
-        pages_foresee(first->space); /* its children have mapped mostly the same files */
+        pages_prefetch(first->space); /* its children have mapped mostly the same files */
     for (struct task *k; (k = find_in_space(t));) {
         struct space *space = space_ref(k->space);
         leave_in_two_stops(t, space);

@@ -62,7 +62,7 @@ static int undo(struct tracer *t, struct task *task, const struct err *err) {
     struct err why = {0};
     if (space_undo(task->space, task->tid, &why) < 0)
         tracer_warn(t, task->tid, &why);
-    keys_leave(task->space, task->tid, 0);
+    lane_lookup_leave(task->space, task->tid, 0);
     task_lane_close(t, task);
     space_unref(task->space);
     task->space = NULL;
@@ -142,13 +142,13 @@ static void leave(struct tracer *t, struct task *task) {
     enum settled settled;
     if (task->space) {
         settle_step_out(task->space, task->tid, NULL, &settled);
-        keys_take_back(task->space, task->tid);
+        lane_lookup_take_back(task->space, task->tid);
         int rc = restore(task, &err);
         if (rc < 0) {
             tracer_warn(t, task->tid, &err);
             breakpoints_remove(task->space);
         }
-        keys_leave(task->space, task->tid, rc < 0 ? space_sink(task->space) : 0);
+        lane_lookup_leave(task->space, task->tid, rc < 0 ? space_sink(task->space) : 0);
     }
     thread_detach(task->tid, 0);
     lifecycle_forget(t, task);
@@ -257,7 +257,7 @@ bool lifecycle_first_stop(struct tracer *t, struct task *task) {
         return begin_early(t, task, forked);
     open_borrowed(task);
     if (task->sink)
-        keys_give(task->space, task->tid, task->sink);
+        lane_lookup_give(task->space, task->tid, task->sink);
     if (process && !options_of(t)->follow) {
         if (!task->space || forked) {
             leave(t, task);

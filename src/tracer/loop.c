@@ -3,7 +3,7 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-#include "patch/aside.h"
+#include "patch/parked_sigframes.h"
 #include "target/status.h"
 #include "tracer/core_dump.h"
 #include "tracer/deliver.h"
@@ -26,7 +26,7 @@ void loop_resume(struct tracer *t, pid_t tid, int sig) {
         task_set_running(task);
     syscall_resume_remainder(task);
     if (task->space && sig)
-        aside_note(task->space->aside, tid);
+        parked_sigframes_note(task->space->parked, tid);
     if (task->space && task->space->traps.set)
         traps_resume(t, task, sig);
     else if (task->watched)
@@ -136,8 +136,8 @@ static void on_exit_event(struct tracer *t, struct task *task) {
 }
 
 static void note_stopped(struct task *task, const struct stop *stop) {
-    if (task->vfork_lane && task->space && task->slot)
-        keys_pass(task->space, task->tid, task->slot->at, 0);
+    if (task->vfork_lane && task->space && task->lane)
+        lane_lookup_pass(task->space, task->tid, task->lane->at, 0);
     task->vfork_lane = false;
     task->vfork_child = 0; /* it has run, so its child is done with the shared memory */
     task->stop = *stop;

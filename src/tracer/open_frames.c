@@ -22,7 +22,7 @@ struct copy {
     size_t count;
     bool named;
     uint32_t stream;
-    struct slot *slot;
+    struct lane_handle *lane;
 };
 
 struct open_frames {
@@ -127,17 +127,18 @@ const struct maps *open_frames_maps(const struct open_frames *f) { return &f->st
 
 void open_frames_set_time(struct open_frames *f) { f->ticks = clock_ticks(); }
 
-void open_frames_set_stream(struct open_frames *f, pid_t tid, uint32_t stream, struct slot *slot) {
+void open_frames_set_stream(struct open_frames *f, pid_t tid, uint32_t stream,
+                            struct lane_handle *handle) {
     for (size_t i = 0; i < f->copies.count; i++) {
         struct copy *c = &f->copies.at[i];
         if (c->tid != tid)
             continue;
         c->named = true;
         c->stream = stream;
-        c->slot = slot;
+        c->lane = handle;
         return;
     }
-    ARRAY_PUSH(&f->copies, ((struct copy){tid, .named = true, .stream = stream, .slot = slot}));
+    ARRAY_PUSH(&f->copies, ((struct copy){tid, .named = true, .stream = stream, .lane = handle}));
 }
 
 /* ---- frames to calls ---- */
@@ -202,7 +203,7 @@ static void tell(struct open_frames *f, const struct copy *c, struct drain *drai
     for (size_t i = f->found.count; i-- > 0;)
         add_call(f, &f->found.at[i], i + 1 < f->found.count ? &f->found.at[i + 1] : NULL);
     struct trace_frames frames = {c->stream, f->ticks, (uint32_t)f->traced.count, f->traced.at};
-    drain_frames(drain, c->slot, &frames);
+    drain_frames(drain, c->lane, &frames);
 }
 
 void open_frames_write(struct open_frames *f, struct drain *drain) {

@@ -27,8 +27,9 @@ void open_frames_copy(struct open_frames *f, pid_t tid);
 const struct maps *open_frames_maps(const struct open_frames *f);
 /* The time of what was copied: no later than any event of these threads. */
 void open_frames_set_time(struct open_frames *f);
-/* TID's events will be in STREAM, and come through SLOT. */
-void open_frames_set_stream(struct open_frames *f, pid_t tid, uint32_t stream, struct slot *slot);
+/* TID's events will be in STREAM, and come through HANDLE. */
+void open_frames_set_stream(struct open_frames *f, pid_t tid, uint32_t stream,
+                            struct lane_handle *handle);
 /* Unwinds the stacks of all threads that were named, and hands over to DRAIN what calls of traced
  * functions they hold. */
 void open_frames_write(struct open_frames *f, struct drain *drain);

@@ -14,7 +14,7 @@ void orphans_note_killed(struct tracer *t, struct task *killed) {
     space_unref(g->space);
     g->space = killed->space ? space_ref(killed->space) : NULL;
     g->mark = killed->mark;
-    g->lane = killed->slot ? killed->slot->at : 0;
+    g->lane = killed->lane ? killed->lane->at : 0;
     g->used = true;
 }
 
@@ -32,7 +32,7 @@ static bool is_expected(const struct tracer *t, uint64_t mark, pid_t child) {
     pid_t parent = status_parent_of(child);
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k))
         if (k->pid == parent && k->mark == mark &&
-            keys_may_be_of(k->space, k->slot ? k->slot->at : 0, child))
+            lane_lookup_may_belong(k->space, k->lane ? k->lane->at : 0, child))
             return true;
     return false;
 }
@@ -41,7 +41,7 @@ static const struct grave *find_grave(const struct tracer *t, uint64_t mark, pid
     for (size_t i = 0; i < GRAVES; i++) {
         const struct grave *g = &t->graves[i];
         if (g->used && g->mark == mark && (!g->space || is_copy_of(g->space, child)) &&
-            keys_may_be_of(g->space, g->lane, child))
+            lane_lookup_may_belong(g->space, g->lane, child))
             return g;
     }
     return NULL;
@@ -52,7 +52,7 @@ void orphans_identify(struct tracer *t) {
         if (k->stage != TASK_UNKNOWN || k->state != TASK_STOPPED ||
             status_process_of(k->tid) != k->tid)
             continue; /* a thread dies with its process */
-        uint64_t mark = keys_mark(k->tid);
+        uint64_t mark = lane_lookup_mark(k->tid);
         if (is_expected(t, mark, k->tid))
             continue;
         const struct grave *g = find_grave(t, mark, k->tid);

@@ -4,8 +4,8 @@
  * The kernel lets a fork's child run (its first stop is reported) before the parent comes to its
  * fork event. A parent that is killed in between never reports it. Nothing says then whose child
  * it is: its parent by now is the process that takes in orphans. But its registers are a copy, and
- * one of them is what its parent's lane was found by (keys.h); so is its memory, where that leads
- * to the lane. So these and the spaces of killed tasks are kept for a while.
+ * one of them is what its parent's lane was found by (lane_lookup.h); so is its memory, where that
+ * leads to the lane. So these and the spaces of killed tasks are kept for a while.
  */
 #ifndef SPOOR_TRACER_ORPHANS_H
 #define SPOOR_TRACER_ORPHANS_H

@@ -3,11 +3,11 @@
 #include <errno.h>
 
 #include "arch/clock.h"
-#include "patch/arrival.h"
 #include "patch/modules.h"
 #include "patch/patcher.h"
 #include "patch/permits.h"
 #include "patch/settle.h"
+#include "patch/thread_positions.h"
 #include "patch/unpatch.h"
 #include "target/timing.h"
 #include "tracer/goroutines.h"
@@ -26,7 +26,7 @@ static bool is_stale(const struct tracer *t, const struct space *s) {
     const struct space_context *ctx = &t->options.context;
     if (!s->agent || s->state == SPACE_GIVEN_UP || s->state == SPACE_LEAVING)
         return false;
-    return ctx->paused ? !space_is_lifted(s) : space_is_lifted(s) || s->filter != ctx->filter;
+    return ctx->paused ? !space_is_unpatched(s) : space_is_unpatched(s) || s->filter != ctx->filter;
 }
 
 /* A task of a stale space that is ready to be changed; *RET_ANY: there are stale ones at all. */
@@ -79,7 +79,7 @@ static bool move_out(const struct tracer *t, const struct space *space) {
     bool all = true;
     for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));) {
         enum settled settled = SETTLED_OUTSIDE;
-        int rc = settle_out(space, k->tid, k->slot, &settled);
+        int rc = settle_out(space, k->tid, k->lane, &settled);
         all &= rc == -ESRCH || (rc == 0 && settled == SETTLED_OUTSIDE);
         traps_restore_ignore(k);
         k->traps.sets_action = false;
@@ -92,8 +92,8 @@ static bool move_out(const struct tracer *t, const struct space *space) {
 static void end_calls(const struct tracer *t, const struct space *space) {
     uint64_t ticks = clock_ticks();
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
-        if (k->slot && !k->slot->unread)
-            drain_frames(t->options.drain, k->slot,
+        if (k->lane && !k->lane->unread)
+            drain_frames(t->options.drain, k->lane,
                          &(struct trace_frames){.stream = k->stream, .ticks = ticks});
 }
 
@@ -118,30 +118,30 @@ static void name_stacks(const struct tracer *t, const struct space *space,
                         struct open_frames *frames) {
     open_frames_set_time(frames);
     for (struct task *k = NULL; (k = tasks_next_in(&t->tasks, k, space));)
-        if (task_is_ready(k) && k->slot && k->state != TASK_STOPPED)
+        if (task_is_ready(k) && k->lane && k->state != TASK_STOPPED)
             k->stage = TASK_LATE;
-        else if (k->slot && !k->slot->unread)
-            open_frames_set_stream(frames, k->tid, k->stream, k->slot);
+        else if (k->lane && !k->lane->unread)
+            open_frames_set_stream(frames, k->tid, k->stream, k->lane);
 }
 
 /* All tasks of SPACE, which has MAPS, have stopped, and are about to be patched: where they are. */
-static void gather_arrival(const struct tracer *t, const struct space *space,
-                           const struct maps *maps, struct arrival *ret) {
+static void gather_positions(const struct tracer *t, const struct space *space,
+                             const struct maps *maps, struct thread_positions *ret) {
     const struct tasks *tasks = &t->tasks;
     for (struct task *k = NULL; (k = tasks_next_in(tasks, k, space));)
         if (k->vfork_child || (k->state == TASK_STOPPED && !task_is_at_exec(k)))
-            arrival_add(ret, space->remote.memory_fd, maps, k->tid);
-    aside_gather(space->aside, space->remote.memory_fd, &ret->aside);
+            thread_positions_add(ret, space->remote.memory_fd, maps, k->tid);
+    parked_sigframes_collect(space->parked, space->remote.memory_fd, &ret->parked);
     goroutines_find(space, ret);
 }
 
 /* They have been patched: writes to the trace what is known by that. */
 static void write_goroutines(const struct tracer *t, const struct space *space,
-                             const struct arrival *arrival) {
+                             const struct thread_positions *positions) {
     const struct tasks *tasks = &t->tasks;
     for (struct task *k = NULL; (k = tasks_next_in(tasks, k, space));)
-        if (k->slot && !k->slot->unread) {
-            goroutines_tell(space, arrival, k->slot, options_of(t)->overflow);
+        if (k->lane && !k->lane->unread) {
+            goroutines_tell(space, positions, k->lane, options_of(t)->overflow);
             return;
         }
 }
@@ -150,15 +150,15 @@ static void write_goroutines(const struct tracer *t, const struct space *space,
 static int put_patches(struct tracer *t, struct space *space, pid_t caller,
                        struct open_frames *frames, struct err *err) {
     const struct space_context *ctx = &t->options.context;
-    struct arrival arrival = {.pcs = {0}};
+    struct thread_positions positions = {.pcs = {0}};
     copy_stacks(t, space, frames);
-    gather_arrival(t, space, open_frames_maps(frames), &arrival);
-    space->arrival = &arrival;
+    gather_positions(t, space, open_frames_maps(frames), &positions);
+    space->positions = &positions;
     int rc = space->filter != ctx->filter ? replace(t, space, caller, err)
-                                          : space_lay(ctx, space, caller, err);
-    space->arrival = NULL;
-    write_goroutines(t, space, &arrival);
-    arrival_done(&arrival);
+                                          : space_repatch(ctx, space, caller, err);
+    space->positions = NULL;
+    write_goroutines(t, space, &positions);
+    thread_positions_done(&positions);
     traps_arm(t, space, caller);
     name_stacks(t, space, frames);
     if (options_of(t)->depth ||
@@ -173,7 +173,7 @@ static int put_patches(struct tracer *t, struct space *space, pid_t caller,
 static int change_stopped(struct tracer *t, struct space *space, pid_t caller,
                           struct open_frames *frames, struct err *err) {
     settle_ways(t, space);
-    int rc = space_is_lifted(space) ? 0 : space_lift(space, caller, err);
+    int rc = space_is_unpatched(space) ? 0 : space_unpatch(space, caller, err);
     if (rc < 0)
         return rc;
     if (!move_out(t, space))
@@ -224,18 +224,18 @@ static int change(struct tracer *t, struct task *task, uint64_t *ret_ns, struct 
     const struct task *caller = stop_for_change(t, space, &untraced, err);
     int rc = -EBUSY;
     if (caller) {
-        bool was_unpatched = space_is_lifted(space), comes = space->state == SPACE_COMING;
+        bool was_unpatched = space_is_unpatched(space), comes = space->state == SPACE_COMING;
         uint64_t ticks = clock_ticks(); /* no later than what is found open */
         rc = change_stopped(t, space, caller->tid, frames, err);
-        if (space_is_lifted(space) != was_unpatched && !comes)
-            trace_changes_space(t, space, space_is_lifted(space) ? TRACE_PAUSED : TRACE_RESUMED,
-                                space_is_lifted(space) ? clock_ticks() : ticks);
+        if (space_is_unpatched(space) != was_unpatched && !comes)
+            trace_changes_space(t, space, space_is_unpatched(space) ? TRACE_PAUSED : TRACE_RESUMED,
+                                space_is_unpatched(space) ? clock_ticks() : ticks);
         resume_space(t, space);
     }
     uint64_t stood = timing_now().ns - begin;
     rt_priority_restore(&priority);
     sharing_done(&untraced.sharing);
-    aside_forget(&space->aside);
+    parked_sigframes_forget(&space->parked);
     if (ret_ns && stood > *ret_ns)
         *ret_ns = stood;
     if (frames && rc != -EBUSY && !options_of(t)->depth && !options_of(t)->threshold_ns)
@@ -274,7 +274,7 @@ uint64_t repatch_undo(struct tracer *t, struct space *space) {
     struct untraced untraced = {.join = false};
     struct rt_priority priority;
     struct err err = {0};
-    if (!space->agent || (space_is_lifted(space) && !space_is_paused(space)))
+    if (!space->agent || (space_is_unpatched(space) && !space_is_paused(space)))
         return 0;
     seizing_find_untraced(t, space, &untraced);
     rt_priority_raise(&priority);
@@ -282,7 +282,7 @@ uint64_t repatch_undo(struct tracer *t, struct space *space) {
     const struct task *caller = stop_for_change(t, space, &untraced, &err);
     if (caller) {
         settle_ways(t, space);
-        if (space_lift_for_good(space, caller->tid, &err) == 0)
+        if (space_unpatch_for_good(space, caller->tid, &err) == 0)
             move_out(t, space);
         resume_space(t, space);
     }

@@ -4,7 +4,7 @@
 #include <sys/ptrace.h>
 
 #include "base/page.h"
-#include "patch/aside.h"
+#include "patch/parked_sigframes.h"
 #include "patch/permits.h"
 #include "patch/settle.h"
 #include "target/status.h"
@@ -174,12 +174,12 @@ void settle_ways(const struct tracer *t, const struct space *space) {
     struct settle_place place;
     enum settled settled;
     for (struct task *k = NULL; (k = tasks_next_stopped(&t->tasks, k, space));)
-        settle_registers(space, k->tid, k->slot, &settled, &place);
+        settle_registers(space, k->tid, k->lane, &settled, &place);
 }
 
 static void handle_reports(void *tracer) { reports_handle(tracer); }
 
 void stopping_find_parked(struct tracer *t, struct space *space) {
-    aside_look(&space->aside, space->remote.memory_fd, space_thread(space),
-               &(struct aside_pace){handle_reports, t});
+    parked_sigframes_search(&space->parked, space->remote.memory_fd, space_thread(space),
+                            &(struct parked_search_pace){handle_reports, t});
 }

@@ -33,7 +33,7 @@ pid_t unsandboxed_caller(const struct tracer *t, const struct task *task);
 /* SPACE is stopped, and its text is about to be restored: moves threads off the ways from sites to
  * trampolines. */
 void settle_ways(const struct tracer *t, const struct space *space);
-/* aside_look() of SPACE; reports of its threads are handled meanwhile. */
+/* parked_sigframes_search() of SPACE; reports of its threads are handled meanwhile. */
 void stopping_find_parked(struct tracer *t, struct space *space);
 
 #endif

@@ -18,7 +18,7 @@
 /* Whether TASK's lane, or one that a killed spoor has left, may say that it makes a remainder. */
 static bool may_make_one(const struct task *task) {
     return task->space->inherited ||
-           (task->slot && !task->slot->unread && task->slot->lane->remainder.back);
+           (task->lane && !task->lane->unread && task->lane->lane->remainder.back);
 }
 
 /* What the lane of TASK, which may make a remainder, with REGS, says of it. */
@@ -26,7 +26,7 @@ static bool read_remainder(const struct task *task, const struct regs *regs,
                            struct remainder *ret) {
     const struct space *space = task->space;
     if (!space->inherited) {
-        *ret = task->slot->lane->remainder;
+        *ret = task->lane->lane->remainder;
         return true;
     }
     taddr_t lane = remainder_is_made(regs, space->agent) ? remainder_lane(regs) : 0;
@@ -45,8 +45,8 @@ void syscall_resume_end(struct task *task) {
     if (!space || !space->agent || !may_make_one(task) || thread_get_regs(task->tid, &regs) < 0 ||
         !read_remainder(task, &regs, &remainder))
         return;
-    if (task->slot)
-        task->slot->lane->remainder.back = 0;
+    if (task->lane)
+        task->lane->lane->remainder.back = 0;
     if (!remainder_is_made(&regs, space->agent))
         return;
     bool refused = task->stop.kind == STOP_SIGNAL && task->stop.signal == SIGSYS;
@@ -192,7 +192,7 @@ static bool cut_pieces(struct task *task, struct remainder *ret) {
     }
     size_t left = pieces_left(task, &all, task->cut.call.done, ret, &task->cut.call.wanted);
     ret->message[PIECES] =
-        (uintptr_t)(task->slot->at + LANE_REMAINDER + offsetof(struct remainder, vector));
+        (uintptr_t)(task->lane->at + LANE_REMAINDER + offsetof(struct remainder, vector));
     ret->message[COUNT] = left;
     ret->message[CONTROL] = ret->message[CONTROL_SIZE] = 0; /* went with the first part */
     return left;
@@ -201,7 +201,7 @@ static bool cut_pieces(struct task *task, struct remainder *ret) {
 /* Sets the arguments of the remainder that point at pieces. */
 static void set_pieces(const struct task *task, uint64_t args[CALL_ARGUMENTS],
                        const struct remainder *remainder) {
-    taddr_t at = task->slot->at + LANE_REMAINDER;
+    taddr_t at = task->lane->at + LANE_REMAINDER;
     if (task->cut.call.in == REMAINDER_IN_MESSAGE)
         args[1] = at + offsetof(struct remainder, message);
     if (task->cut.call.in != REMAINDER_IN_VECTOR)
@@ -215,9 +215,8 @@ static void set_pieces(const struct task *task, uint64_t args[CALL_ARGUMENTS],
 /* A sandbox might judge the call by its address; watched tasks would stop at it. */
 static bool may_make(const struct task *task) {
     const struct space *s = task->space;
-    return s && s->agent && !s->traps.set && !s->traps.any && !s->inherited &&
-           !task->watched && task->slot && !task->slot->unread &&
-           keys_lane(s, task->tid) == task->slot->at &&
+    return s && s->agent && !s->traps.set && !s->traps.any && !s->inherited && !task->watched &&
+           task->lane && !task->lane->unread && lane_lookup_lane(s, task->tid) == task->lane->at &&
            status_seccomp_filters(task->tid) <= s->filters;
 }
 
@@ -228,7 +227,7 @@ static bool make_way_back(const struct task *task, const struct regs *regs,
     uint8_t *frame = remainder_frame(remainder, &size);
     if (!frame)
         return true;
-    taddr_t at = task->slot->at + LANE_REMAINDER + (taddr_t)(frame - (uint8_t *)remainder);
+    taddr_t at = task->lane->at + LANE_REMAINDER + (taddr_t)(frame - (uint8_t *)remainder);
     return !thread_guards_returns(task->tid) && /* a second stack would have to know of the frame */
            thread_signal_frame(task->tid, regs, at, frame, size) == 0;
 }
@@ -245,13 +244,13 @@ bool syscall_resume_remainder(struct task *task) {
         (task->cut.call.in != REMAINDER_IN_ONE && !cut_pieces(task, &remainder)) ||
         !make_way_back(task, &regs, &remainder))
         return false;
-    const struct remainder_place place = {task->space->agent, task->slot->at};
+    const struct remainder_place place = {task->space->agent, task->lane->at};
     remainder_arguments(&task->cut.call, args);
     set_pieces(task, args, &remainder);
     remainder_begin(&regs, &place, &task->cut.call, args, &remainder);
-    task->slot->lane->remainder = remainder;
+    task->lane->lane->remainder = remainder;
     if (thread_set_regs(task->tid, &regs) == 0)
         return true;
-    task->slot->lane->remainder.back = 0;
+    task->lane->lane->remainder.back = 0;
     return false;
 }

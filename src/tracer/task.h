@@ -70,15 +70,15 @@ struct task {
     enum task_state state;
     enum task_stage stage;
     enum task_leaving leaving;
-    struct stop stop;     /* its last one; answered when the state is not TASK_STOPPED */
-    struct space *space;  /* NULL: not set up (yet), or traced only for its signals and children */
-    struct slot *slot;    /* NULL: untraced */
-    uint32_t stream;      /* in the trace, with a slot */
-    uint64_t mark;        /* keys_mark(), since it has a slot */
+    struct stop stop;    /* its last one; answered when the state is not TASK_STOPPED */
+    struct space *space; /* NULL: not set up (yet), or traced only for its signals and children */
+    struct lane_handle *lane; /* NULL: untraced */
+    uint32_t stream;          /* in the trace, with a handle */
+    uint64_t mark;            /* lane_lookup_mark(), since it has a handle */
     taddr_t sink;         /* of the space that it left when it could not be taken over; else 0 */
     pid_t creator;        /* the task that has made it; 0: not known */
     pid_t vfork_child;    /* it waits for that child, or will when it is resumed; else 0 */
-    bool vfork_lane;      /* such a child has, or had, what its lane is found by (keys.h) */
+    bool vfork_lane;      /* such a child has, or had, what its lane is found by (lane_lookup.h) */
     bool watched;         /* runs from one syscall-stop to the next (syscall_watch.h) */
     bool not_followed;    /* a child that shares memory, and is detached when it execs */
     bool noted_killed;    /* by orphans_note_killed() */

@@ -15,9 +15,9 @@ static void note_shared(struct tracer *t, struct task *task) {
     for (struct task *k = tasks_next(&t->tasks, NULL); k; k = tasks_next(&t->tasks, k)) {
         if (k == task || k->space != task->space)
             continue;
-        atomic_store(&task->slot->shared, true);
-        if (k->slot)
-            atomic_store(&k->slot->shared, true);
+        atomic_store(&task->lane->shared, true);
+        if (k->lane)
+            atomic_store(&k->lane->shared, true);
     }
 }
 
@@ -31,9 +31,9 @@ static bool is_vfork_child(const struct tracer *t, const struct task *task) {
 
 void task_lane_set(const struct tracer *t, const struct task *task, taddr_t lane) {
     if (is_vfork_child(t, task))
-        keys_pass(task->space, task->tid, lane, task->creator);
+        lane_lookup_pass(task->space, task->tid, lane, task->creator);
     else
-        keys_give_newborn(task->space, task->tid, lane, task->creator);
+        lane_lookup_give_new(task->space, task->tid, lane, task->creator);
 }
 
 /* With --stack TASK's entries say by which calls they were reached: prepares its lane for that. */
@@ -48,9 +48,10 @@ static void record_callers(const struct space_context *ctx, struct task *task, b
     if (!task->space->callers)
         task->space->callers =
             callers_new(task->tid, most, module_table_stack_functions(ctx->module_table));
-    task->slot->callers = callers_ref(task->space->callers);
+    task->lane->callers = callers_ref(task->space->callers);
     uint32_t bytes = slice_bytes_for(most, ctx->ring_bytes);
-    slot_set_slices(task->slot, bytes | (cpu_tags_memory() ? SLICE_TAGGED : 0), task->readable);
+    lane_handle_set_slices(task->lane, bytes | (cpu_tags_memory() ? SLICE_TAGGED : 0),
+                           task->readable);
 }
 
 /* THREAD describes TASK. RUNNING: it has run before, and has open calls. */
@@ -58,25 +59,25 @@ static void give_lane(struct tracer *t, struct task *task, struct trace_thread *
                       bool running) {
     const struct space_context *ctx = &t->options.context;
     task->stream = t->next_stream++;
-    task->slot = space_take_lane(ctx, task->space, task->tid, task->stream);
-    task_lane_set(t, task, task->slot->at);
-    task->mark = keys_mark(task->tid);
+    task->lane = space_take_lane(ctx, task->space, task->tid, task->stream);
+    task_lane_set(t, task, task->lane->at);
+    task->mark = lane_lookup_mark(task->tid);
     thread->stream = task->stream;
     trace_writer_thread(ctx->writer, thread);
-    if (task->slot->unread)
+    if (task->lane->unread)
         return;
-    slot_assign(task->slot, thread);
+    lane_handle_assign(task->lane, thread);
     record_callers(ctx, task, running);
     const struct record_options *o = options_of(t);
     if (o->depth || o->threshold_ns) {
         struct thin_options thin = {ctx->writer, o->depth, timing_ticks(o->threshold_ns)};
-        task->slot->thin = thin_new(&thin, thread);
+        task->lane->thin = thin_new(&thin, thread);
         note_shared(t, task);
     }
     if (running)
-        drain_add_running(t->options.drain, task->slot);
+        drain_add_running(t->options.drain, task->lane);
     else
-        drain_add(t->options.drain, task->slot);
+        drain_add(t->options.drain, task->lane);
 }
 
 void task_lane_give(struct tracer *t, struct task *task) {
@@ -96,13 +97,13 @@ void task_lane_join(struct tracer *t, struct task *task, const struct maps *maps
 /* The end of a thread that had no lane of its own: its events in the sink were not read. */
 static void leave_sink(struct tracer *t, const struct task *task) {
     struct trace_writer *w = t->options.context.writer;
-    uint64_t lost = slab_sink_lost(task->slot);
+    uint64_t lost = slab_sink_lost(task->lane);
     if (lost)
         trace_writer_lost(w, task->stream, clock_ticks(), lost);
     trace_writer_thread_end(w, task->stream, clock_ticks());
 }
 
-/* Threads that have lanes may still have written to the sink (keys.h). */
+/* Threads that have lanes may still have written to the sink (lane_lookup.h). */
 static void count_lost(struct tracer *t, const struct task *task) {
     uint64_t lost = slab_sink_lost(slab_sink(task->space->slabs.at[0]));
     if (lost)
@@ -110,23 +111,23 @@ static void count_lost(struct tracer *t, const struct task *task) {
 }
 
 void task_lane_close(struct tracer *t, struct task *task) {
-    if (task->slot && !task->slot->unread && task->space && task->space->keys.loses_events)
+    if (task->lane && !task->lane->unread && task->space && task->space->lookup.loses_events)
         count_lost(t, task);
-    if (task->slot && task->slot->unread)
+    if (task->lane && task->lane->unread)
         leave_sink(t, task);
-    else if (task->slot)
-        drain_close(t->options.drain, task->slot);
-    task->slot = NULL;
-    keys_forget(task->space, task->tid);
+    else if (task->lane)
+        drain_close(t->options.drain, task->lane);
+    task->lane = NULL;
+    lane_lookup_forget(task->space, task->tid);
 }
 
 /* Does what happened to the other tasks while all stood. In a pause open calls are not written. */
 void task_lane_join_late(struct tracer *t, struct task *task) {
     struct open_frames *frames = open_frames_new(task->space);
     task->stage = TASK_READY;
-    if (!space_is_lifted(task->space))
+    if (!space_is_unpatched(task->space))
         open_frames_copy(frames, task->tid);
-    if (!task->slot) {
+    if (!task->lane) {
         struct maps maps = {0};
         maps_read(task->tid, &maps, NULL);
         thread_watch_exit(task->tid, task->tid == task->pid);
@@ -134,8 +135,8 @@ void task_lane_join_late(struct tracer *t, struct task *task) {
         maps_done(&maps);
     }
     open_frames_set_time(frames);
-    if (!task->slot->unread)
-        open_frames_set_stream(frames, task->tid, task->stream, task->slot);
+    if (!task->lane->unread)
+        open_frames_set_stream(frames, task->tid, task->stream, task->lane);
     open_frames_write(frames, t->options.drain);
     open_frames_free(frames);
 }

@@ -1,6 +1,6 @@
 /*
  * The lane of a task: given when it begins to be traced, closed when it writes no more events. A
- * task has one as long as task->slot is set.
+ * task has one as long as task->lane is set.
  */
 #ifndef SPOOR_TRACER_TASK_LANE_H
 #define SPOOR_TRACER_TASK_LANE_H

@@ -16,10 +16,10 @@ void tracer_free(struct tracer *t);
  * may not be traced: its end is reported all the same. */
 int tracer_adopt(struct tracer *t, pid_t pid, struct err *err);
 /* PID runs: prepares what it will be given when it is seized; it is not touched. Errors: of
- * space_foresee(). */
+ * space_new_prepared(). */
 int tracer_prepare(const struct tracer *t, pid_t pid, struct space **ret, struct err *err);
 /* PID runs; SPACE was foreseen for it: seizes it, instruments it, lets it run on. Errors: "seize",
- * "busy" (it cannot be stopped), those of space_enter(); the process is as it was then. */
+ * "busy" (it cannot be stopped), those of space_install(); the process is as it was then. */
 int tracer_attach(struct tracer *t, struct space *space, pid_t pid, struct err *err);
 void tracer_start(struct tracer *t, pid_t pid);
 /* Handles the reports of tracees, without waiting. Returns whether there may be more. */

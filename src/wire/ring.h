@@ -5,7 +5,7 @@
  * followed by its ring of events. The thread's gs base (x86-64) points at the
  * lane, so that every stub addresses both with one fixed displacement and the
  * same stub serves all threads. (Arm has a table of thread pointers and lanes
- * before each trampoline area's agent: wire/keys.h.)
+ * before each trampoline area's agent: wire/lane_lookup.h.)
  *
  * How an event is written, and why it can be interrupted anywhere
  *

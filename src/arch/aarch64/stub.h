@@ -41,13 +41,14 @@
  * At agent_wait and agent_drop the slot is reserved still, x3 is the lane and x1 the head before.
  *
  * The agent's code begins with a branch for each of its entries, AGENT_* bytes in. The table of
- * lanes (wire/keys.h) stands before it; what is not at the place that is looked at the agent finds.
+ * lanes (wire/lane_lookup.h) stands before it; what is not at the place that is looked at the agent
+ * finds.
  */
 #ifndef SPOOR_ARCH_AARCH64_STUB_H
 #define SPOOR_ARCH_AARCH64_STUB_H
 
 #include "arch/stub.h"
-#include "wire/keys.h"
+#include "wire/lane_lookup.h"
 
 enum {
     A64_AGENT_SEEK = 0,

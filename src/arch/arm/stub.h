@@ -57,7 +57,7 @@
 #define SPOOR_ARCH_ARM_STUB_H
 
 #include "arch/stub.h"
-#include "wire/keys.h"
+#include "wire/lane_lookup.h"
 
 /* The agent's entries: offsets from its code, behind the table. */
 enum {

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "laid_out.h"
 #include "plan/emit/planned.h"
-#include "wire/keys.h"
+#include "wire/lane_lookup.h"
 
 enum { AGENT_BYTES = LANES_BYTES + 64, RING_BYTES = 4096, MUCH_DATA = 64 << 20 };
 

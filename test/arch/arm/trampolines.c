@@ -22,7 +22,7 @@
 
 #include "ground.h"
 #include "laid_out.h"
-#include "wire/keys.h"
+#include "wire/lane_lookup.h"
 #include "wire/ring.h"
 
 enum { LANE = GROUND_STACK - 0x100000, RING = 4096, SEEDS = 48, MOST_CALLS = 8 };

@@ -74,9 +74,9 @@ static struct guest *make(enum overflow overflow, uint32_t stack_frames) {
     if (space_new(&g->context, g->pid, &g->space, &err) < 0 ||
         space_update(&g->context, g->space, g->pid, &err) < 0)
         fail_msg("%s", err.text);
-    g->slot = space_take_lane(&g->context, g->space, g->pid, 0);
-    assert_false(g->slot->unread);
-    thread_set_lane(g->pid, g->slot->at);
+    g->handle = space_take_lane(&g->context, g->space, g->pid, 0);
+    assert_false(g->handle->unread);
+    thread_set_lane(g->pid, g->handle->at);
     assert_int_equal(thread_get_regs(g->pid, &g->idle), 0);
     regs_finish_restart(&g->idle);
     return g;
@@ -90,7 +90,7 @@ struct guest *guest_new_sliced(enum overflow overflow) {
     enum { BYTES = 32 };
     struct guest *g = make(overflow, 1);
     taddr_t sp = regs_sp(&g->idle);
-    slot_set_slices(g->slot, BYTES, (struct span){sp - 4096, sp + 4096});
+    lane_handle_set_slices(g->handle, BYTES, (struct span){sp - 4096, sp + 4096});
     return g;
 }
 
@@ -103,7 +103,7 @@ void guest_filter(struct guest *g, struct span from) {
         if (e->choice.selected)
             memcpy(e->choice.filtered, e->choice.selected, plan_function_count(e->plan) / 8 + 1);
         patcher_unmap(p, s, g->pid, NULL);
-        patcher_forget(p);
+        patched_forget(p);
     }
     s->modules.count = 0;
     s->program.text = from;
@@ -129,7 +129,7 @@ void guest_free(struct guest *g) {
 }
 
 static void empty_lane(struct guest *g) {
-    struct lane *lane = g->slot->lane;
+    struct lane *lane = g->handle->lane;
     memset((uint8_t *)lane + LANE_RING, 0, GUEST_RING_BYTES);
     lane->head = lane->lost = lane->hook = lane->waits = 0;
     lane->limit = g->options.overflow == OVERFLOW_OVERWRITE ? UINT64_MAX : GUEST_RING_BYTES;
@@ -166,7 +166,7 @@ void guest_enter(struct guest *g, const struct call *call) {
         memory_write(g->memory_fd, regs.raw.rsp - sizeof stack.below, &stack, sizeof stack, NULL),
         0);
     assert_int_equal(thread_set_regs(g->pid, &regs), 0);
-    if (g->slot)
+    if (g->handle)
         empty_lane(g);
 }
 
@@ -209,8 +209,8 @@ bool guest_step(struct guest *g) {
 static int await_stop(struct guest *g) {
     int status;
     while (waitpid(g->pid, &status, __WALL | WNOHANG) == 0) {
-        if (g->slot && __atomic_load_n(&g->slot->lane->hook, __ATOMIC_ACQUIRE))
-            __atomic_store_n(&g->slot->lane->hook, 0, __ATOMIC_RELEASE);
+        if (g->handle && __atomic_load_n(&g->handle->lane->hook, __ATOMIC_ACQUIRE))
+            __atomic_store_n(&g->handle->lane->hook, 0, __ATOMIC_RELEASE);
         sched_yield();
     }
     return status;
@@ -243,17 +243,17 @@ static taddr_t stack_part(const struct snapshot *s) {
 void guest_save(const struct guest *g, struct snapshot *s) {
     assert_int_equal(thread_get_regs(g->pid, &s->regs), 0);
     assert_int_equal(memory_read(g->memory_fd, stack_part(s), s->stack, sizeof s->stack, NULL), 0);
-    s->lane = *g->slot->lane;
+    s->lane = *g->handle->lane;
     s->owner = *guest_owner(g);
-    memcpy(s->ring, (uint8_t *)g->slot->lane + LANE_RING, sizeof s->ring);
+    memcpy(s->ring, (uint8_t *)g->handle->lane + LANE_RING, sizeof s->ring);
 }
 
 void guest_restore(struct guest *g, const struct snapshot *s) {
     assert_int_equal(thread_set_regs(g->pid, &s->regs), 0);
     assert_int_equal(memory_write(g->memory_fd, stack_part(s), s->stack, sizeof s->stack, NULL), 0);
-    *g->slot->lane = s->lane;
+    *g->handle->lane = s->lane;
     *guest_owner(g) = s->owner;
-    memcpy((uint8_t *)g->slot->lane + LANE_RING, s->ring, sizeof s->ring);
+    memcpy((uint8_t *)g->handle->lane + LANE_RING, s->ring, sizeof s->ring);
 }
 
 bool same_regs(const struct regs *a, const struct regs *b) {

@@ -13,7 +13,7 @@ struct guest {
     struct regs idle; /* as it stands */
     int memory_fd;
     struct space *space; /* NULL: left as it is */
-    struct slot *slot;
+    struct lane_handle *handle;
     /* The session of which the space is. */
     struct record_options options;
     struct space_context context;

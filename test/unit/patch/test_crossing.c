@@ -69,7 +69,7 @@ static void bring_away(const struct trial *t) {
     enum settled settled;
     struct settle_place place = {0};
     struct regs regs;
-    assert_int_equal(settle_registers(t->g->space, t->g->pid, t->g->slot, &settled, &place), 0);
+    assert_int_equal(settle_registers(t->g->space, t->g->pid, t->g->handle, &settled, &place), 0);
     assert_int_equal(thread_get_regs(t->g->pid, &regs), 0);
     taddr_t at = settled == SETTLED_INSIDE ? place.original : regs_pc(&regs);
     if (!is_natural(t->reference, &regs, at))
@@ -151,7 +151,7 @@ static void enter_inside(struct guest *g, struct crosser *ret) {
     while (settled == SETTLED_OUTSIDE) {
         assert_true(guest_step(g));
         guest_save(g, &before);
-        assert_int_equal(settle_registers(g->space, g->pid, g->slot, &settled, &place), 0);
+        assert_int_equal(settle_registers(g->space, g->pid, g->handle, &settled, &place), 0);
         guest_restore(g, &before);
     }
     assert_true(find_crossing(g, ret));
@@ -313,7 +313,7 @@ static void thread_with_syscall_user_dispatch(void **state) {
     assert_int_equal(thread_continue(g->pid, 0), 0);
     assert_int_equal(child_await_stop(g->pid), SIGUSR1 << 8 | 0x7f);
     assert_int_equal(thread_set_regs(g->pid, &inside), 0);
-    assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), 0);
+    assert_int_equal(settle_step_out(g->space, g->pid, g->handle, &settled), 0);
     assert_int_equal(settled, SETTLED_OUTSIDE);
     expect_signal(g, SIGUSR1, 0);
     guest_finish(g);
@@ -406,7 +406,7 @@ static void thread_that_may_not_set_its_mask(void **state) {
     struct crosser x;
     enter_inside(g, &x);
     assert_false(crossing_is_possible(&x.c));
-    assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), 0);
+    assert_int_equal(settle_step_out(g->space, g->pid, g->handle, &settled), 0);
     assert_int_equal(settled, SETTLED_INSIDE);
     guest_finish(g);
     assert_true(is_at_end(g, r));

@@ -13,11 +13,11 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
-#include "patch/space_lifecycle.h"
 #include "patch/patcher.h"
-#include "patch/unpatch.h"
 #include "patch/settle.h"
+#include "patch/space_lifecycle.h"
 #include "patch/undolog.h"
+#include "patch/unpatch.h"
 #include "target/maps.h"
 #include "target/memory.h"
 #include "trial.h"
@@ -95,13 +95,13 @@ static int take_over(const struct guest *g, struct err *err) {
     assert_int_equal(leftovers_end_call(g->pid), 0);
     struct space *left = find(g);
     assert_non_null(left);
-    assert_true(leftovers_is_lane(left, keys_lane(left, g->pid)));
+    assert_true(leftovers_is_lane(left, lane_lookup_lane(left, g->pid)));
     leftovers_keep_returns(left, g->pid);
     int rc = space_restore(left, g->pid, err);
     assert_int_equal(settle_out(left, g->pid, NULL, &settled), 0);
     assert_int_equal(settled, SETTLED_OUTSIDE);
     if (rc == 0)
-        rc = space_clear(left, g->pid, err);
+        rc = space_uninstall(left, g->pid, err);
     if (rc == 0)
         thread_set_lane(g->pid, 0);
     space_unref(left);

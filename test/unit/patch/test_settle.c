@@ -36,7 +36,7 @@
 
 /* Every slot below the lane's head holds an event. */
 static void check_nothing_reserved(const struct trial *t) {
-    const struct lane *lane = t->g->slot->lane;
+    const struct lane *lane = t->g->handle->lane;
     uint64_t first = t->weather->full ? GUEST_RING_BYTES : 0;
     if (lane->head < first)
         trial_fail(t, "more was given back than reserved");
@@ -61,7 +61,7 @@ static void check_place(const struct trial *t, enum settled settled,
 
 static void check_events(const struct trial *t) {
     const struct reference *r = t->reference;
-    const struct lane *lane = t->g->slot->lane;
+    const struct lane *lane = t->g->handle->lane;
     bool dropped = t->weather->full && t->weather->overflow == OVERFLOW_DROP;
     uint64_t first = t->weather->full ? GUEST_RING_BYTES : 0;
     if (lane->lost != (dropped ? r->event_count : 0))
@@ -88,7 +88,7 @@ static void finish(const struct trial *t) {
 static void settle_by_registers(const struct trial *t) {
     enum settled settled;
     struct settle_place place = {0};
-    assert_int_equal(settle_registers(t->g->space, t->g->pid, t->g->slot, &settled, &place), 0);
+    assert_int_equal(settle_registers(t->g->space, t->g->pid, t->g->handle, &settled, &place), 0);
     check_nothing_reserved(t);
     check_place(t, settled, &place);
     finish(t);
@@ -96,7 +96,7 @@ static void settle_by_registers(const struct trial *t) {
 
 static void settle_by_steps(const struct trial *t) {
     enum settled settled;
-    assert_int_equal(settle_step_out(t->g->space, t->g->pid, t->g->slot, &settled), 0);
+    assert_int_equal(settle_step_out(t->g->space, t->g->pid, t->g->handle, &settled), 0);
     if (settled != SETTLED_OUTSIDE)
         trial_fail(t, "it is still inside");
     check_nothing_reserved(t);
@@ -236,14 +236,14 @@ static void place_of_a_faulting_instruction(void **state) {
         struct snapshot before;
         assert_true(guest_step(g));
         guest_save(g, &before);
-        assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), 0);
+        assert_int_equal(settle_step_out(g->space, g->pid, g->handle, &settled), 0);
         if (settled == SETTLED_OUTSIDE)
             guest_restore(g, &before);
     }
-    assert_int_equal(settle_registers(g->space, g->pid, g->slot, &settled, &place), 0);
+    assert_int_equal(settle_registers(g->space, g->pid, g->handle, &settled, &place), 0);
     assert_int_equal(settled, SETTLED_INSIDE);
     assert_int_equal(place.original, regs_pc(&first) + BEFORE_LOAD);
-    assert_int_equal(g->slot->lane->head, EVENT_BYTES);
+    assert_int_equal(g->handle->lane->head, EVENT_BYTES);
     guest_free(g);
 }
 
@@ -256,7 +256,7 @@ static void enter_inside(struct guest *g) {
     while (settled == SETTLED_OUTSIDE) {
         assert_true(guest_step(g));
         guest_save(g, &before);
-        assert_int_equal(settle_registers(g->space, g->pid, g->slot, &settled, &place), 0);
+        assert_int_equal(settle_registers(g->space, g->pid, g->handle, &settled, &place), 0);
         guest_restore(g, &before);
     }
 }
@@ -270,7 +270,7 @@ static void signal_waits_until_the_thread_is_outside(void **state) {
     ptrace(PTRACE_GETSIGMASK, g->pid, sizeof before, &before);
     kill(g->pid, SIGUSR1);
     kill(g->pid, SIGSTOP);
-    assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), 0);
+    assert_int_equal(settle_step_out(g->space, g->pid, g->handle, &settled), 0);
     assert_int_equal(settled, SETTLED_OUTSIDE);
     ptrace(PTRACE_GETSIGMASK, g->pid, sizeof after, &after);
     assert_int_equal(before, after);
@@ -294,7 +294,7 @@ static void delivered_signal_keeps_its_value(void **state) {
     sigqueue(g->pid, SIGRTMIN, (union sigval){.sival_int = 4711});
     thread_continue(g->pid, 0);
     assert_int_equal(WSTOPSIG(child_await_stop(g->pid)), SIGRTMIN);
-    assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), 0);
+    assert_int_equal(settle_step_out(g->space, g->pid, g->handle, &settled), 0);
     assert_int_equal(settled, SETTLED_OUTSIDE);
     assert_int_equal(ptrace(PTRACE_GETSIGINFO, g->pid, NULL, &info), 0);
     assert_int_equal(info.si_signo, SIGRTMIN);
@@ -309,9 +309,9 @@ static void thread_in_program_code_untouched(void **state) {
     struct settle_place place = {0};
     struct regs before, after;
     thread_get_regs(g->pid, &before);
-    assert_int_equal(settle_registers(g->space, g->pid, g->slot, &settled, &place), 0);
+    assert_int_equal(settle_registers(g->space, g->pid, g->handle, &settled, &place), 0);
     assert_int_equal(settled, SETTLED_OUTSIDE);
-    assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), 0);
+    assert_int_equal(settle_step_out(g->space, g->pid, g->handle, &settled), 0);
     thread_get_regs(g->pid, &after);
     assert_memory_equal(&before, &after, sizeof before);
     guest_free(g);
@@ -324,8 +324,8 @@ static void ended_thread_cannot_be_settled(void **state) {
     struct settle_place place = {0};
     enter_inside(g);
     kill(g->pid, SIGKILL);
-    assert_int_equal(settle_step_out(g->space, g->pid, g->slot, &settled), -ESRCH);
-    assert_int_equal(settle_registers(g->space, g->pid, g->slot, &settled, &place), -ESRCH);
+    assert_int_equal(settle_step_out(g->space, g->pid, g->handle, &settled), -ESRCH);
+    assert_int_equal(settle_registers(g->space, g->pid, g->handle, &settled, &place), -ESRCH);
     guest_free(g);
 }
 

@@ -41,16 +41,16 @@ static size_t modules_with_code(const struct space *s) {
 static void add_slab(const struct guest *g) {
     size_t before = g->space->slabs.count;
     for (uint32_t stream = 1; g->space->slabs.count == before; stream++) {
-        struct slot *slot = space_take_lane(&g->context, g->space, g->pid, stream);
-        assert_false(slot->unread);
-        atomic_store(&slot->state, LANE_ACTIVE);
+        struct lane_handle *handle = space_take_lane(&g->context, g->space, g->pid, stream);
+        assert_false(handle->unread);
+        atomic_store(&handle->state, LANE_ACTIVE);
     }
 }
 
 static void free_lanes(const struct guest *g) {
     for (size_t i = 0; i < g->space->slabs.count; i++)
-        for (uint32_t k = 0; k < g->space->slabs.at[i]->slot_count; k++)
-            atomic_store(&g->space->slabs.at[i]->slots[k].state, LANE_FREE);
+        for (uint32_t k = 0; k < g->space->slabs.at[i]->lane_count; k++)
+            atomic_store(&g->space->slabs.at[i]->handles[k].state, LANE_FREE);
 }
 
 static void fork_copies_what_is_mapped(void **state) {
@@ -122,7 +122,7 @@ static void unmapped_parts_forgotten(void **state) {
 static void unpatched_process_forgets_nothing(void **state) {
     (void)state;
     struct guest *bare = guest_new_bare();
-    struct space *blank = space_blank(bare->pid);
+    struct space *blank = space_new_untraced(bare->pid);
     assert_int_equal(memory_open(bare->pid, &blank->remote.memory_fd, NULL), 0);
     space_forget_unmapped(blank);
     assert_int_equal(blank->slabs.count, 0);

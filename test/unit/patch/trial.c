@@ -54,11 +54,11 @@ static void step_through(struct guest *bare, const struct call *call, struct ref
 }
 
 const struct event *events_of(const struct guest *g) {
-    return (const struct event *)((const uint8_t *)g->slot->lane + LANE_RING);
+    return (const struct event *)((const uint8_t *)g->handle->lane + LANE_RING);
 }
 
 size_t trial_events(const struct guest *g, uint64_t first, struct event *ret, size_t room) {
-    size_t all = (g->slot->lane->head - first) / EVENT_BYTES, count = 0;
+    size_t all = (g->handle->lane->head - first) / EVENT_BYTES, count = 0;
     assert_true(all <= GUEST_RING_BYTES / EVENT_BYTES);
     for (const struct event *e = events_of(g); e < events_of(g) + all; e++) {
         if (is_slice_event(e->site >> 2))
@@ -96,16 +96,16 @@ void reference_learn(struct guest *bare, struct guest *g, const struct call *cal
 
 void trial_change_weather(const struct trial *t) {
     if (t->weather->room_later)
-        t->g->slot->lane->limit = 2 * GUEST_RING_BYTES;
+        t->g->handle->lane->limit = 2 * GUEST_RING_BYTES;
     if (t->weather->dies_later)
         *guest_owner(t->g) |= CONTROL_OWNER_DIED;
-    t->g->slot->lane->hook = 0;
+    t->g->handle->lane->hook = 0;
 }
 
 void trial_begin(const struct trial *t) {
     *guest_owner(t->g) &= ~(uint32_t)CONTROL_OWNER_DIED;
     guest_enter(t->g, t->call);
-    t->g->slot->lane->head = t->weather->full ? GUEST_RING_BYTES : 0;
+    t->g->handle->lane->head = t->weather->full ? GUEST_RING_BYTES : 0;
 }
 
 void trial_fail(const struct trial *t, const char *what) {

@@ -74,8 +74,8 @@ static void produce(const uint8_t *code, uint64_t *sequence, size_t count) {
     }
 }
 
-static void use_lane(const struct slot *slot) {
-    assert_int_equal(syscall(SYS_arch_prctl, ARCH_SET_GS, slot->at), 0);
+static void use_lane(const struct lane_handle *handle) {
+    assert_int_equal(syscall(SYS_arch_prctl, ARCH_SET_GS, handle->at), 0);
 }
 
 /* ---- a session without processes ---- */
@@ -93,7 +93,7 @@ struct rig {
 
 static struct rig *rig_new(uint32_t ring_bytes, enum overflow overflow) {
     struct rig *g = mem_alloc(sizeof *g);
-    const uint32_t slots = slab_slots(ring_bytes, 0);
+    const uint32_t slots = slab_lane_count(ring_bytes, 0);
     size_t size = slab_bytes(ring_bytes, slots);
     int fd = memfd_create("lanes", MFD_CLOEXEC);
     assert_int_equal(ftruncate(fd, (off_t)size), 0);
@@ -110,12 +110,12 @@ static struct rig *rig_new(uint32_t ring_bytes, enum overflow overflow) {
     return g;
 }
 
-static struct slot *rig_take(struct rig *g, uint32_t stream) {
-    struct slot *slot = slab_take(g->slab, stream, g->limitless);
-    assert_non_null(slot);
+static struct lane_handle *rig_take(struct rig *g, uint32_t stream) {
+    struct lane_handle *handle = slab_take(g->slab, stream, g->limitless);
+    assert_non_null(handle);
     recorded_thread(g->writer, stream);
-    drain_add(g->drain, slot);
-    return slot;
+    drain_add(g->drain, handle);
+    return handle;
 }
 
 /* Ends draining and reads STREAM. */
@@ -141,7 +141,7 @@ static void rig_free(struct rig *g) {
 
 struct producer {
     struct rig *rig;
-    struct slot *slot;
+    struct lane_handle *handle;
     uint64_t sequence;
     size_t count;
     pthread_t thread;
@@ -149,14 +149,15 @@ struct producer {
 
 static void *run_producer(void *arg) {
     struct producer *p = arg;
-    use_lane(p->slot);
+    use_lane(p->handle);
     produce(p->rig->code, &p->sequence, p->count);
     return NULL;
 }
 
 /* Writes COUNT events in a thread of its own, to its end. */
-static void produce_in_thread(struct rig *g, struct slot *slot, uint64_t sequence, size_t count) {
-    struct producer p = {g, slot, sequence, count, 0};
+static void produce_in_thread(struct rig *g, struct lane_handle *handle, uint64_t sequence,
+                              size_t count) {
+    struct producer p = {g, handle, sequence, count, 0};
     pthread_create(&p.thread, NULL, run_producer, &p);
     pthread_join(p.thread, NULL);
 }
@@ -192,7 +193,7 @@ static void run_threads(struct rig *g, struct producer *p, size_t count) {
     }
     for (int i = 0; i < THREADS; i++) {
         pthread_join(p[i].thread, NULL);
-        drain_close(g->drain, p[i].slot);
+        drain_close(g->drain, p[i].handle);
     }
 }
 
@@ -209,7 +210,7 @@ static void expect_all_arrives(uint32_t ring_bytes) {
         assert_true(r.ended);
         check_sequence(&r, stream + 1, COUNT);
         for (int i = 0; i < THREADS; i++)
-            assert_int_equal(p[i].slot->state, LANE_FREE);
+            assert_int_equal(p[i].handle->state, LANE_FREE);
         recorded_done(&r);
         rig_free(g);
     }
@@ -240,14 +241,14 @@ static void reused_lanes_without_old_events(void **state) {
     (void)state;
     enum { LIVES = 20, COUNT = 700 };
     struct rig *g = rig_new(SMALL_RING, OVERFLOW_WAIT);
-    struct slot *first = NULL;
+    struct lane_handle *first = NULL;
     for (uint32_t i = 0; i < LIVES; i++) {
-        struct slot *slot = rig_take(g, i);
-        first = first ? first : slot;
-        assert_ptr_equal(slot, first);
-        produce_in_thread(g, slot, i + 1, COUNT + i);
-        drain_close(g->drain, slot);
-        while (atomic_load(&slot->state) != LANE_FREE)
+        struct lane_handle *handle = rig_take(g, i);
+        first = first ? first : handle;
+        assert_ptr_equal(handle, first);
+        produce_in_thread(g, handle, i + 1, COUNT + i);
+        drain_close(g->drain, handle);
+        while (atomic_load(&handle->state) != LANE_FREE)
             sched_yield();
     }
     struct recorded r;
@@ -275,10 +276,10 @@ static void dropped_events_counted(void **state) {
     (void)state;
     enum { COUNT = 300000 };
     struct rig *g = rig_new(SMALL_RING, OVERFLOW_DROP);
-    struct slot *slot = rig_take(g, 0);
+    struct lane_handle *handle = rig_take(g, 0);
     struct recorded r;
-    produce_in_thread(g, slot, 1, COUNT);
-    drain_close(g->drain, slot);
+    produce_in_thread(g, handle, 1, COUNT);
+    drain_close(g->drain, handle);
     rig_read(g, 0, &r);
     assert_true(r.lost > 0); /* at this speed, with this ring */
     assert_int_equal(r.items.count + r.lost, COUNT);
@@ -294,10 +295,10 @@ static void newest_events_kept_on_overwrite(void **state) {
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const size_t kept = counts[i] < room ? counts[i] : room;
         struct rig *g = rig_new(SMALL_RING, OVERFLOW_OVERWRITE);
-        struct slot *slot = rig_take(g, 0);
+        struct lane_handle *handle = rig_take(g, 0);
         struct recorded r;
-        produce_in_thread(g, slot, 1, counts[i]);
-        drain_close(g->drain, slot);
+        produce_in_thread(g, handle, 1, counts[i]);
+        drain_close(g->drain, handle);
         rig_read(g, 0, &r);
         assert_int_equal(r.items.count, kept);
         assert_int_equal(r.lost, counts[i] - kept);
@@ -311,14 +312,14 @@ static void kept_events_keep_their_times(void **state) {
     (void)state;
     enum { COUNT = 5000 };
     struct rig *g = rig_new(SMALL_RING, OVERFLOW_OVERWRITE);
-    struct slot *slot = rig_take(g, 0);
+    struct lane_handle *handle = rig_take(g, 0);
     struct recorded r;
-    produce_in_thread(g, slot, 1, COUNT);
-    const struct event *ring = (const struct event *)((uint8_t *)slot->lane + LANE_RING);
+    produce_in_thread(g, handle, 1, COUNT);
+    const struct event *ring = (const struct event *)((uint8_t *)handle->lane + LANE_RING);
     uint64_t clocks[SMALL_RING / EVENT_BYTES];
     for (size_t i = 0; i < SMALL_RING / EVENT_BYTES; i++)
         clocks[i] = ring[(COUNT + i) % (SMALL_RING / EVENT_BYTES)].clock_sp >> 16;
-    drain_close(g->drain, slot);
+    drain_close(g->drain, handle);
     rig_read(g, 0, &r);
     for (size_t i = 0; i < r.items.count; i++)
         assert_int_equal(r.items.at[i].ticks & EVENT_CLOCK_MASK, clocks[i + 1]);
@@ -328,24 +329,24 @@ static void kept_events_keep_their_times(void **state) {
 }
 
 /* Leaves the lane as a thread does that is killed before it commits its newest slot. */
-static void reserve(struct slot *slot) {
-    while (slot->lane->head >= __atomic_load_n(&slot->lane->limit, __ATOMIC_ACQUIRE))
+static void reserve(struct lane_handle *handle) {
+    while (handle->lane->head >= __atomic_load_n(&handle->lane->limit, __ATOMIC_ACQUIRE))
         sched_yield();
-    uint64_t at = slot->lane->head & (slot->ring_bytes - 1);
-    struct event *e = (struct event *)((uint8_t *)slot->lane + LANE_RING + at);
+    uint64_t at = handle->lane->head & (handle->ring_bytes - 1);
+    struct event *e = (struct event *)((uint8_t *)handle->lane + LANE_RING + at);
     e->site = 0xbad;
     e->sp_low = 0xbad;
-    slot->lane->head += EVENT_BYTES;
+    handle->lane->head += EVENT_BYTES;
 }
 
 static void expect_reserved_is_not_read(enum overflow overflow, size_t count) {
     const size_t room = SMALL_RING / EVENT_BYTES;
     struct rig *g = rig_new(SMALL_RING, overflow);
-    struct slot *slot = rig_take(g, 0);
+    struct lane_handle *handle = rig_take(g, 0);
     struct recorded r;
-    produce_in_thread(g, slot, 1, count);
-    reserve(slot);
-    drain_close(g->drain, slot);
+    produce_in_thread(g, handle, 1, count);
+    reserve(handle);
+    drain_close(g->drain, handle);
     rig_read(g, 0, &r);
     size_t kept = g->limitless && count >= room ? room - 1 : count;
     assert_int_equal(r.items.count, kept);
@@ -366,23 +367,23 @@ static void unwritten_slot_not_read(void **state) {
 
 /* ---- lanes that somebody has written over ---- */
 
-static void await_drained(const struct slot *slot) {
-    while (__atomic_load_n(&slot->lane->limit, __ATOMIC_ACQUIRE) !=
-           slot->lane->head + slot->ring_bytes)
+static void await_drained(const struct lane_handle *handle) {
+    while (__atomic_load_n(&handle->lane->limit, __ATOMIC_ACQUIRE) !=
+           handle->lane->head + handle->ring_bytes)
         sched_yield();
 }
 
 static void expect_draining_goes_on(uint64_t bad_head) {
     enum { BEFORE = 100, AFTER = 3000 };
     struct rig *g = rig_new(SMALL_RING, OVERFLOW_WAIT);
-    struct slot *slot = rig_take(g, 0);
+    struct lane_handle *handle = rig_take(g, 0);
     struct recorded r;
-    produce_in_thread(g, slot, 1, BEFORE);
-    await_drained(slot);
-    __atomic_store_n(&slot->lane->head, bad_head, __ATOMIC_RELEASE);
-    await_drained(slot);
-    produce_in_thread(g, slot, 2, AFTER);
-    drain_close(g->drain, slot);
+    produce_in_thread(g, handle, 1, BEFORE);
+    await_drained(handle);
+    __atomic_store_n(&handle->lane->head, bad_head, __ATOMIC_RELEASE);
+    await_drained(handle);
+    produce_in_thread(g, handle, 2, AFTER);
+    drain_close(g->drain, handle);
     rig_read(g, 0, &r);
     assert_int_equal(r.items.count, BEFORE + AFTER);
     assert_true(r.lost > 0);
@@ -407,22 +408,22 @@ static void lane_of_a_running_thread_waits_for_frames(void **state) {
     struct rig *g = rig_new(SMALL_RING, OVERFLOW_WAIT);
     struct trace_thread thread = {.stream = 0, .name = "t"};
     struct thin_options options = {g->writer, DEPTH_ONE, 0};
-    struct slot *slot = slab_take(g->slab, 0, false);
+    struct lane_handle *handle = slab_take(g->slab, 0, false);
     recorded_thread(g->writer, 0);
-    slot->thin = thin_new(&options, &thread);
-    drain_add_running(g->drain, slot);
+    handle->thin = thin_new(&options, &thread);
+    drain_add_running(g->drain, handle);
     uint64_t before = clock_ticks();
-    slot_put(slot, 2 << 2 | EVENT_ENTRY, 0x7000, OVERFLOW_WAIT);
-    slot_put(slot, 2 << 2 | EVENT_RETURN, 0x7000, OVERFLOW_WAIT);
-    slot_put(slot, 1 << 2 | EVENT_RETURN, 0x7100, OVERFLOW_WAIT);
-    await_drained(slot);
-    drain_close(g->drain, slot);
-    struct slot *other = rig_take(g, 1);
-    assert_ptr_not_equal(other, slot); /* which waits */
+    lane_handle_put(handle, 2 << 2 | EVENT_ENTRY, 0x7000, OVERFLOW_WAIT);
+    lane_handle_put(handle, 2 << 2 | EVENT_RETURN, 0x7000, OVERFLOW_WAIT);
+    lane_handle_put(handle, 1 << 2 | EVENT_RETURN, 0x7100, OVERFLOW_WAIT);
+    await_drained(handle);
+    drain_close(g->drain, handle);
+    struct lane_handle *other = rig_take(g, 1);
+    assert_ptr_not_equal(other, handle); /* which waits */
     drain_close(g->drain, other);
     struct trace_frame frame = {1, 0x7100};
-    drain_frames(g->drain, slot, &(struct trace_frames){0, before, 1, &frame});
-    while (atomic_load(&slot->state) != LANE_FREE)
+    drain_frames(g->drain, handle, &(struct trace_frames){0, before, 1, &frame});
+    while (atomic_load(&handle->state) != LANE_FREE)
         sched_yield();
     struct recorded r;
     rig_read(g, 0, &r);
@@ -436,12 +437,12 @@ static void lane_of_a_running_thread_waits_for_frames(void **state) {
 static void tracer_woken_from_the_hook(void **state) {
     (void)state;
     struct rig *g = rig_new(SMALL_RING, OVERFLOW_WAIT);
-    struct slot *slot = rig_take(g, 0);
+    struct lane_handle *handle = rig_take(g, 0);
     struct pollfd p = {.fd = g->hook_event, .events = POLLIN};
     assert_int_equal(poll(&p, 1, 0), 0);
-    __atomic_store_n(&slot->lane->hook, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&handle->lane->hook, 1, __ATOMIC_RELEASE);
     assert_int_equal(poll(&p, 1, 10000), 1);
-    drain_close(g->drain, slot);
+    drain_close(g->drain, handle);
     rig_free(g);
 }
 

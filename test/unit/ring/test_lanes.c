@@ -34,13 +34,13 @@ static const taddr_t AT = 0x7f0000000000;
 static int new_memory(void) {
     int fd = memfd_create("lanes", MFD_CLOEXEC);
     assert_true(fd >= 0);
-    assert_int_equal(ftruncate(fd, (off_t)slab_bytes(RING, slab_slots(RING, 0))), 0);
+    assert_int_equal(ftruncate(fd, (off_t)slab_bytes(RING, slab_lane_count(RING, 0))), 0);
     return fd;
 }
 
 static struct slab *new_slab(void) {
     int fd = new_memory();
-    struct slab *s = slab_new(fd, AT, RING, slab_slots(RING, 0));
+    struct slab *s = slab_new(fd, AT, RING, slab_lane_count(RING, 0));
     assert_non_null(s);
     close(fd);
     return s;
@@ -54,19 +54,19 @@ static void lanes_taken_once_and_apart(void **state) {
     (void)state;
     struct slab *s = new_slab();
     taddr_t end = s->sink.at + LANE_RING + RING;
-    struct slot *slot;
+    struct lane_handle *handle;
     unsigned count = 0;
-    for (; (slot = slab_take(s, count, false)); count++) {
-        assert_true(slot->at >= end);
-        assert_int_equal(slot->at % 64, 0);
-        assert_int_equal((uint8_t *)slot->lane - s->local, slot->at - AT);
-        end = slot->at + LANE_RING + RING;
-        atomic_store(&slot->state, LANE_ACTIVE);
+    for (; (handle = slab_take(s, count, false)); count++) {
+        assert_true(handle->at >= end);
+        assert_int_equal(handle->at % 64, 0);
+        assert_int_equal((uint8_t *)handle->lane - s->local, handle->at - AT);
+        end = handle->at + LANE_RING + RING;
+        atomic_store(&handle->state, LANE_ACTIVE);
     }
-    assert_int_equal(count, s->slot_count);
+    assert_int_equal(count, s->lane_count);
     assert_true(end <= AT + s->size);
     for (unsigned i = 0; i < count; i++)
-        atomic_store(&s->slots[i].state, LANE_FREE);
+        atomic_store(&s->handles[i].state, LANE_FREE);
     slab_unref(s);
     slabs_reap();
 }
@@ -74,20 +74,20 @@ static void lanes_taken_once_and_apart(void **state) {
 static void new_lane_for_each_thread(void **state) {
     (void)state;
     struct slab *s = new_slab();
-    struct slot *slot = slab_take(s, 1, false);
-    memset(slot->lane, 0xff, sizeof *slot->lane);
-    slot->tail = slot->lost = 99;
-    struct slot *again = slab_take(s, 2, false);
-    assert_ptr_equal(again, slot); /* it was never made active */
-    assert_int_equal(slot->lane->head, 0);
-    assert_int_equal(slot->lane->lost, 0);
-    assert_int_equal(slot->lane->hook, 0);
-    assert_int_equal(slot->lane->waits, 0);
-    assert_int_equal(slot->lane->limit, RING);
-    assert_int_equal(slot->lane->control, AT);
-    assert_int_equal(slot->tail, 0);
-    assert_int_equal(slot->lost, 0);
-    assert_int_equal(slot->stream, 2);
+    struct lane_handle *handle = slab_take(s, 1, false);
+    memset(handle->lane, 0xff, sizeof *handle->lane);
+    handle->tail = handle->lost = 99;
+    struct lane_handle *again = slab_take(s, 2, false);
+    assert_ptr_equal(again, handle); /* it was never made active */
+    assert_int_equal(handle->lane->head, 0);
+    assert_int_equal(handle->lane->lost, 0);
+    assert_int_equal(handle->lane->hook, 0);
+    assert_int_equal(handle->lane->waits, 0);
+    assert_int_equal(handle->lane->limit, RING);
+    assert_int_equal(handle->lane->control, AT);
+    assert_int_equal(handle->tail, 0);
+    assert_int_equal(handle->lost, 0);
+    assert_int_equal(handle->stream, 2);
     assert_int_equal(slab_take(s, 3, true)->lane->limit, INT64_MAX);
     slab_unref(s);
     slabs_reap();
@@ -96,16 +96,16 @@ static void new_lane_for_each_thread(void **state) {
 static void slab_lives_until_released_and_read(void **state) {
     (void)state;
     struct slab *s = slab_ref(new_slab());
-    struct slot *slot = slab_take(s, 1, false);
+    struct lane_handle *handle = slab_take(s, 1, false);
     const uint8_t *memory = s->local;
-    atomic_store(&slot->state, LANE_CLOSING);
+    atomic_store(&handle->state, LANE_CLOSING);
     slab_unref(s);
     slabs_reap();
     assert_true(is_mapped(memory));
     slab_unref(s);
     slabs_reap();
     assert_true(is_mapped(memory)); /* the drainer may still read */
-    atomic_store(&slot->state, LANE_FREE);
+    atomic_store(&handle->state, LANE_FREE);
     slabs_reap();
     assert_false(is_mapped(memory));
 }
@@ -114,15 +114,15 @@ static void slab_lives_until_released_and_read(void **state) {
 static void sink_outlives_lanes_that_use_it(void **state) {
     (void)state;
     struct slab *first = new_slab(), *second = new_slab();
-    struct slot *slot = slab_take(second, 1, false);
+    struct lane_handle *handle = slab_take(second, 1, false);
     const struct lane *sink = first->sink.lane;
-    slot->sink = first->sink.lane;
-    atomic_store(&slot->state, LANE_CLOSING);
+    handle->sink = first->sink.lane;
+    atomic_store(&handle->state, LANE_CLOSING);
     slab_unref(first);
     slab_unref(second);
     slabs_reap();
     assert_true(is_mapped(sink));
-    atomic_store(&slot->state, LANE_FREE);
+    atomic_store(&handle->state, LANE_FREE);
     slabs_reap();
     assert_false(is_mapped(sink));
 }
@@ -130,12 +130,12 @@ static void sink_outlives_lanes_that_use_it(void **state) {
 static void lanes_for_all_known_threads(void **state) {
     (void)state;
     enum { LARGE = 2 << 20, HUGE = 64 << 20, MOST_MB = 256 };
-    const uint32_t usual = slab_slots(LARGE, 0);
-    assert_int_equal(slab_slots(LARGE, usual - 1), usual);
-    assert_int_equal(slab_slots(LARGE, usual + 1), usual + 1);
-    assert_int_equal(slab_slots(HUGE, 100), slab_slots(HUGE, 0));
-    assert_in_range(slab_slots(LARGE, 100000), usual + 1, MOST_MB / 2);
-    assert_in_range(slab_slots(RING, 100000), slab_slots(RING, 0) + 1, 1000);
+    const uint32_t usual = slab_lane_count(LARGE, 0);
+    assert_int_equal(slab_lane_count(LARGE, usual - 1), usual);
+    assert_int_equal(slab_lane_count(LARGE, usual + 1), usual + 1);
+    assert_int_equal(slab_lane_count(HUGE, 100), slab_lane_count(HUGE, 0));
+    assert_in_range(slab_lane_count(LARGE, 100000), usual + 1, MOST_MB / 2);
+    assert_in_range(slab_lane_count(RING, 100000), slab_lane_count(RING, 0) + 1, 1000);
     assert_in_range(slab_bytes(LARGE, 100), (size_t)100 * LARGE, (size_t)110 * LARGE);
 }
 
@@ -143,7 +143,7 @@ static void unmappable_memory_makes_no_slab(void **state) {
     (void)state;
     int fds[2];
     assert_int_equal(pipe(fds), 0);
-    assert_null(slab_new(fds[0], AT, RING, slab_slots(RING, 0)));
+    assert_null(slab_new(fds[0], AT, RING, slab_lane_count(RING, 0)));
     close(fds[0]);
     close(fds[1]);
 }
@@ -153,7 +153,7 @@ static void unmappable_memory_makes_no_slab(void **state) {
 static void sink_is_never_full(void **state) {
     (void)state;
     struct slab *s = new_slab();
-    const struct slot *sink = slab_sink(s);
+    const struct lane_handle *sink = slab_sink(s);
     assert_true(sink->unread);
     assert_int_equal(sink->lane->limit, INT64_MAX);
     uint32_t *owner = (uint32_t *)(s->local + (sink->lane->control - AT));
@@ -166,10 +166,10 @@ static void sink_is_never_full(void **state) {
 static void sink_events_counted(void **state) {
     (void)state;
     struct slab *s = new_slab();
-    struct slot *sink = slab_sink(s);
+    struct lane_handle *sink = slab_sink(s);
     assert_int_equal(slab_sink_lost(sink), 0);
     for (int i = 0; i < 3 * RING / EVENT_BYTES; i++)
-        slot_put(sink, 4, 0, OVERFLOW_WAIT);
+        lane_handle_put(sink, 4, 0, OVERFLOW_WAIT);
     assert_int_equal(slab_sink_lost(sink), 3 * RING / EVENT_BYTES);
     assert_int_equal(slab_sink_lost(sink), 0);
     slab_unref(s);
@@ -181,13 +181,13 @@ static void sink_events_counted(void **state) {
 static void event_put_as_by_the_thread(void **state) {
     (void)state;
     struct slab *s = new_slab();
-    struct slot *slot = slab_take(s, 1, false);
-    slot_put(slot, 4711, 0x123456789abc, OVERFLOW_WAIT);
-    const struct event *e = (const struct event *)((uint8_t *)slot->lane + LANE_RING);
-    assert_int_equal(slot->lane->head, EVENT_BYTES);
+    struct lane_handle *handle = slab_take(s, 1, false);
+    lane_handle_put(handle, 4711, 0x123456789abc, OVERFLOW_WAIT);
+    const struct event *e = (const struct event *)((uint8_t *)handle->lane + LANE_RING);
+    assert_int_equal(handle->lane->head, EVENT_BYTES);
     assert_int_equal(e->site, 4711);
     assert_int_equal(event_sp(e), 0x123456789abc);
-    assert_true(event_ticks(e, clock_ticks()) > slot->last_clock);
+    assert_true(event_ticks(e, clock_ticks()) > handle->last_clock);
     slab_unref(s);
     slabs_reap();
 }
@@ -195,34 +195,34 @@ static void event_put_as_by_the_thread(void **state) {
 static void full_ring_drops_and_counts(void **state) {
     (void)state;
     struct slab *s = new_slab();
-    struct slot *slot = slab_take(s, 1, false);
+    struct lane_handle *handle = slab_take(s, 1, false);
     for (int i = 0; i < RING / EVENT_BYTES + 5; i++)
-        slot_put(slot, 4, 0, OVERFLOW_DROP);
-    assert_int_equal(slot->lane->head, RING);
-    assert_int_equal(slot->lane->lost, 5);
+        lane_handle_put(handle, 4, 0, OVERFLOW_DROP);
+    assert_int_equal(handle->lane->head, RING);
+    assert_int_equal(handle->lane->lost, 5);
     slab_unref(s);
     slabs_reap();
 }
 
 static void *make_room(void *arg) {
-    struct slot *slot = arg;
-    while (__atomic_load_n(&slot->lane->head, __ATOMIC_ACQUIRE) < RING)
+    struct lane_handle *handle = arg;
+    while (__atomic_load_n(&handle->lane->head, __ATOMIC_ACQUIRE) < RING)
         ;
-    __atomic_store_n(&slot->lane->limit, 2 * RING, __ATOMIC_RELEASE);
+    __atomic_store_n(&handle->lane->limit, 2 * RING, __ATOMIC_RELEASE);
     return NULL;
 }
 
 static void full_ring_waits_for_room(void **state) {
     (void)state;
     struct slab *s = new_slab();
-    struct slot *slot = slab_take(s, 1, false);
+    struct lane_handle *handle = slab_take(s, 1, false);
     pthread_t drainer;
-    pthread_create(&drainer, NULL, make_room, slot);
+    pthread_create(&drainer, NULL, make_room, handle);
     for (int i = 0; i < RING / EVENT_BYTES + 5; i++)
-        slot_put(slot, 4, 0, OVERFLOW_WAIT);
+        lane_handle_put(handle, 4, 0, OVERFLOW_WAIT);
     pthread_join(drainer, NULL);
-    assert_int_equal(slot->lane->head, RING + 5 * EVENT_BYTES);
-    assert_int_equal(slot->lane->lost, 0);
+    assert_int_equal(handle->lane->head, RING + 5 * EVENT_BYTES);
+    assert_int_equal(handle->lane->lost, 0);
     slab_unref(s);
     slabs_reap();
 }
@@ -240,7 +240,7 @@ struct owner {
 static int own(void *arg) {
     struct owner *o = arg;
     for (int i = 0; i < SLABS; i++)
-        if (!slab_new(o->fds[i], AT, RING, slab_slots(RING, 0)))
+        if (!slab_new(o->fds[i], AT, RING, slab_lane_count(RING, 0)))
             return 1;
     __atomic_store_n(o->ready, 1, __ATOMIC_RELEASE);
     o->end();
@@ -257,7 +257,7 @@ static void exit_at_once(void) { _exit(3); }
 static int own_while_somebody_scribbles(void *arg) {
     struct owner *o = arg;
     for (int i = 0; i < SLABS; i++) {
-        struct slab *s = slab_new(o->fds[i], AT, RING, slab_slots(RING, 0));
+        struct slab *s = slab_new(o->fds[i], AT, RING, slab_lane_count(RING, 0));
         if (!s)
             return 1;
         memset(s->local + 4, 0xee, 4096 - 4);
@@ -307,8 +307,8 @@ static void owner_killed_after_slabs_were_overwritten(void **state) {
 
 static int own_and_give_one_up(void *arg) {
     struct owner *o = arg;
-    struct slab *first = slab_new(o->fds[0], AT, RING, slab_slots(RING, 0));
-    slab_new(o->fds[1], AT, RING, slab_slots(RING, 0));
+    struct slab *first = slab_new(o->fds[0], AT, RING, slab_lane_count(RING, 0));
+    slab_new(o->fds[1], AT, RING, slab_lane_count(RING, 0));
     slab_unref(first);
     slabs_reap();
     __atomic_store_n(o->ready, 1, __ATOMIC_RELEASE);

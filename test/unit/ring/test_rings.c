@@ -19,15 +19,15 @@ enum { RING = 4096, ROOM = RING / EVENT_BYTES };
 
 static _Alignas(4096) uint8_t memory[LANE_RING + RING];
 
-static struct slot new_ring(void) {
+static struct lane_handle new_ring(void) {
     memset(memory, 0, sizeof memory);
-    return (struct slot){.lane = (void *)memory, .ring_bytes = RING};
+    return (struct lane_handle){.lane = (void *)memory, .ring_bytes = RING};
 }
 
-static void reserve(struct slot *s) { s->lane->head += EVENT_BYTES; }
+static void reserve(struct lane_handle *s) { s->lane->head += EVENT_BYTES; }
 
 /* As a stub does it. */
-static void write_event(struct slot *s, uint64_t ticks) {
+static void write_event(struct lane_handle *s, uint64_t ticks) {
     uint64_t at = s->lane->head & (RING - 1);
     reserve(s);
     ring_of(s)[at / EVENT_BYTES] = event_make(ticks, (uint32_t)ticks << 2, ticks);
@@ -37,7 +37,7 @@ static void new_slot_read_after_writing(void **state) {
     (void)state;
     static const uint64_t begins[] = {1000000, LATE};
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
-        struct slot s = new_ring();
+        struct lane_handle s = new_ring();
         reserve(&s);
         assert_int_equal(ring_head(&s, 0, begins[i]), 0);
         s = new_ring();
@@ -52,7 +52,7 @@ static void unwritten_slot_blocks_nothing(void **state) {
     (void)state;
     static const uint64_t clocks[] = {1000000, LATE};
     for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
-        struct slot s = new_ring();
+        struct lane_handle s = new_ring();
         reserve(&s);
         write_event(&s, clocks[i]);
         assert_int_equal(ring_head(&s, 0, clocks[i] - 5), 2 * EVENT_BYTES);
@@ -61,7 +61,7 @@ static void unwritten_slot_blocks_nothing(void **state) {
 
 static void slot_of_the_last_lap_not_read(void **state) {
     (void)state;
-    struct slot s = new_ring();
+    struct lane_handle s = new_ring();
     for (uint64_t i = 0; i < 3 * ROOM + 7; i++)
         write_event(&s, LATE + i * 100000);
     uint64_t head = s.lane->head;
@@ -72,7 +72,7 @@ static void slot_of_the_last_lap_not_read(void **state) {
 
 static void slot_after_the_head_may_be_begun(void **state) {
     (void)state;
-    struct slot s = new_ring();
+    struct lane_handle s = new_ring();
     struct event copy[ROOM];
     for (uint64_t i = 0; i < ROOM - 1; i++)
         write_event(&s, 1 + i);
@@ -84,7 +84,7 @@ static void slot_after_the_head_may_be_begun(void **state) {
 
 static void ring_copy_order_and_bounds(void **state) {
     (void)state;
-    struct slot s = new_ring();
+    struct lane_handle s = new_ring();
     struct event copy[ROOM];
     for (uint64_t i = 0; i < ROOM + 100; i++)
         write_event(&s, 1 + i);
@@ -102,7 +102,7 @@ static void ring_copy_order_and_bounds(void **state) {
 
 static void open_calls_in_an_image(void **state) {
     (void)state;
-    struct slot s = new_ring();
+    struct lane_handle s = new_ring();
     struct trace_frame list[] = {{7, 4096}};
     s.opened = (struct trace_frames){.ticks = 1, .count = 1, .frames = list};
     write_event(&s, 5);

@@ -27,7 +27,7 @@ enum { LIMIT = 1000 }; /* ticks; for LONG and BOTH */
 static _Alignas(4096) uint8_t memory[LANE_RING + RING];
 
 struct scene {
-    struct slot slot;
+    struct lane_handle handle;
     struct watch *watch;
     struct watched seen;
     uint64_t now; /* ticks */
@@ -40,10 +40,11 @@ static struct scene *begin(void) {
     struct scene *s = mem_alloc(sizeof *s);
     memset(memory, 0, sizeof memory);
     s->now = clock_ticks() - UINT64_C(1000000000);
-    s->slot = (struct slot){.lane = (void *)memory,
-                            .ring_bytes = RING,
-                            .last_clock = s->now,
-                            .thread = {.stack_low = STACK_LOW, .stack_high = STACK_LOW + 0x100000}};
+    s->handle = (struct lane_handle){
+        .lane = (void *)memory,
+        .ring_bytes = RING,
+        .last_clock = s->now,
+        .thread = {.stack_low = STACK_LOW, .stack_high = STACK_LOW + 0x100000}};
     s->list[0] = (struct trigger_rule){.at_entry = "entry"};
     s->list[1] = (struct trigger_rule){.at_exit = "long", .longer_ticks = LIMIT};
     s->list[2] =
@@ -51,7 +52,7 @@ static struct scene *begin(void) {
     for (uint32_t i = ENTERED; i <= BOTH; i++)
         s->rules[i] = i - ENTERED + 1;
     s->table = (struct trigger_table){COUNT, s->rules, s->list};
-    s->watch = watch_new(&s->slot);
+    s->watch = watch_new(&s->handle);
     return s;
 }
 
@@ -63,13 +64,13 @@ static void end(struct scene *s) {
 /* AFTER ticks later. */
 static void event(struct scene *s, unsigned after, uint32_t id, enum event_kind kind, uint64_t sp) {
     s->now += after;
-    ring_of(&s->slot)[(s->slot.lane->head & (RING - 1)) / EVENT_BYTES] =
+    ring_of(&s->handle)[(s->handle.lane->head & (RING - 1)) / EVENT_BYTES] =
         event_make(s->now, id << 2 | kind, sp);
-    s->slot.lane->head += EVENT_BYTES;
+    s->handle.lane->head += EVENT_BYTES;
 }
 
 static void expect(struct scene *s, unsigned hits, const char *why) {
-    watch_look(s->watch, &s->slot, &s->table, &s->seen);
+    watch_look(s->watch, &s->handle, &s->table, &s->seen);
     assert_int_equal(s->seen.hits, hits);
     if (hits)
         assert_string_equal(s->seen.why, why);
@@ -172,7 +173,7 @@ static void overwritten_events_counted(void **state) {
     for (int i = 0; i < 2 * ROOM; i++)
         event(s, LIMIT, OTHER, i % 2 ? EVENT_RETURN : EVENT_ENTRY, TOP - 64);
     event(s, LIMIT, LONG, EVENT_RETURN, TOP); /* perhaps of a later call */
-    watch_look(s->watch, &s->slot, &s->table, &s->seen);
+    watch_look(s->watch, &s->handle, &s->table, &s->seen);
     assert_int_equal(s->seen.hits, 0);
     assert_int_equal(s->seen.fill, 100);
     assert_int_equal(s->seen.skipped, 2 * ROOM + 1 - (ROOM - 1));
@@ -187,10 +188,10 @@ static void unfinished_event_seen_later(void **state) {
     struct scene *s = begin();
     event(s, 1, OTHER, EVENT_ENTRY, TOP);
     event(s, 1, ENTERED, EVENT_ENTRY, TOP - 64);
-    struct event whole = ring_of(&s->slot)[1];
-    ring_of(&s->slot)[1].clock_sp = 0;
+    struct event whole = ring_of(&s->handle)[1];
+    ring_of(&s->handle)[1].clock_sp = 0;
     expect(s, 0, NULL);
-    ring_of(&s->slot)[1] = whole;
+    ring_of(&s->handle)[1] = whole;
     expect(s, 1, "entry");
     end(s);
 }

@@ -75,7 +75,7 @@ static void post_init(struct post *p, const struct guest *g) {
     p->task = tasks_add(&p->tracer.tasks, g->pid);
     p->task->pid = g->pid;
     p->task->space = g->space;
-    p->task->slot = g->slot;
+    p->task->lane = g->handle;
     p->task->stage = TASK_READY;
     task_set_state(p->task, TASK_STOPPED);
     task_set_state(p->task, TASK_HELD);
@@ -156,7 +156,7 @@ static size_t check_sequence(const struct trial *t, const struct event *events, 
 /* Right before each entry is a slice: its last word comes, without gaps, after its beginning. */
 static void check_slices(const struct trial *t) {
     const struct event *begin = events_of(t->g),
-                       *end = begin + t->g->slot->lane->head / EVENT_BYTES;
+                       *end = begin + t->g->handle->lane->head / EVENT_BYTES;
     for (const struct event *e = begin; e < end; e++) {
         const struct event *back = e;
         if ((e->site & 3) != EVENT_ENTRY)
@@ -171,7 +171,7 @@ static void check_slices(const struct trial *t) {
 }
 
 static size_t check_events(const struct trial *t) {
-    const struct lane *lane = t->g->slot->lane;
+    const struct lane *lane = t->g->handle->lane;
     bool dropped = t->weather->full && t->weather->overflow == OVERFLOW_DROP;
     uint64_t first = t->weather->full ? GUEST_RING_BYTES : 0;
     size_t all = t->reference->event_count + handler_events(t);

@@ -1,6 +1,6 @@
-#include "ring/stretches.h"
+#include "ring/stack_ranges.h"
 
-/* How far from a stack pointer a stretch reaches at first; and how far from where it began a stack
+/* How far from a stack pointer a range reaches at first; and how far from where it began a stack
  * can still be the same. */
 enum { AROUND = 16 << 10, STACK_MOST = 64 << 20 };
 
@@ -12,7 +12,7 @@ static bool is_of(const struct lane_stack_range *s, const struct standing *t) {
     return s->thread_pointer == t->pointer && s->lane == t->lane;
 }
 
-static struct lane_stack_range *find_around(struct stretches *s, const struct standing *t) {
+static struct lane_stack_range *find_around(struct stack_ranges *s, const struct standing *t) {
     for (size_t i = 0; i < s->count; i++)
         if (holds(&s->at[i], t))
             return &s->at[i];
@@ -47,8 +47,8 @@ static void keep_from_thread(struct room *room, const struct standing *t,
         keep_from(room, t, low, middle(high, t->sp));
 }
 
-static struct room room_of(const struct stretches *s, const struct standing *threads, size_t count,
-                           const struct standing *t) {
+static struct room room_of(const struct stack_ranges *s, const struct standing *threads,
+                           size_t count, const struct standing *t) {
     struct room room = {0, UINT64_MAX};
     for (size_t i = 0; i < count; i++)
         if (threads[i].pointer == t->pointer && &threads[i] != t)
@@ -65,9 +65,9 @@ static uint64_t distance(const struct lane_stack_range *s, const struct standing
     return t->sp < s->low ? s->low - t->sp : t->sp - s->high;
 }
 
-/* The stretch of T's that grows to where it stands now: no farther away than it is long, and with
+/* The range of T's that grows to where it stands now: no farther away than it is long, and with
  * nobody between. NULL: a new one begins. */
-static struct lane_stack_range *find_growing(struct stretches *s, const struct room *room,
+static struct lane_stack_range *find_growing(struct stack_ranges *s, const struct room *room,
                                              const struct standing *t) {
     for (size_t i = 0; i < s->count; i++) {
         struct lane_stack_range *k = &s->at[i];
@@ -85,9 +85,9 @@ static bool stand_alike(const struct standing *threads, size_t count, const stru
     return false;
 }
 
-static void remove_at(struct stretches *s, size_t i) { s->at[i] = s->at[--s->count]; }
+static void remove_at(struct stack_ranges *s, size_t i) { s->at[i] = s->at[--s->count]; }
 
-static bool claim(struct stretches *s, const struct standing *threads, size_t count,
+static bool claim(struct stack_ranges *s, const struct standing *threads, size_t count,
                   const struct standing *t, uint64_t sink) {
     const struct room room = room_of(s, threads, count, t);
     struct lane_stack_range *old = find_growing(s, &room, t);
@@ -111,7 +111,7 @@ static bool claim(struct stretches *s, const struct standing *threads, size_t co
 }
 
 /* What has grown over others of the same thread takes their place. */
-static void join(struct stretches *s) {
+static void join(struct stack_ranges *s) {
     for (size_t i = 0; i < s->count; i++)
         for (size_t k = s->count; k-- > 0;) {
             const struct lane_stack_range *a = &s->at[i], *b = &s->at[k];
@@ -123,8 +123,8 @@ static void join(struct stretches *s) {
         }
 }
 
-bool stretches_claim(struct stretches *s, const struct standing *threads, size_t count,
-                     uint64_t sink) {
+bool stack_ranges_claim(struct stack_ranges *s, const struct standing *threads, size_t count,
+                        uint64_t sink) {
     for (size_t i = 0; i < count; i++) {
         struct lane_stack_range *around = find_around(s, &threads[i]);
         if (around && !is_of(around, &threads[i]))
@@ -136,7 +136,7 @@ bool stretches_claim(struct stretches *s, const struct standing *threads, size_t
     return true;
 }
 
-void stretches_drop(struct stretches *s, uint64_t pointer) {
+void stack_ranges_drop(struct stack_ranges *s, uint64_t pointer) {
     for (size_t i = s->count; i-- > 0;)
         if (s->at[i].thread_pointer == pointer)
             remove_at(s, i);

@@ -1,9 +1,9 @@
-#include "patch/arrival.h"
+#include "patch/thread_positions.h"
 
 #include "target/thread.h"
 
 /* Where TID returns to from a function that has put nothing on the stack yet. */
-static void add_link(struct arrival *a, pid_t tid) {
+static void add_link(struct thread_positions *a, pid_t tid) {
     struct regs regs;
     uint64_t registers[REGS_DWARF_COUNT], link;
     if (thread_get_regs(tid, &regs) < 0)
@@ -15,7 +15,8 @@ static void add_link(struct arrival *a, pid_t tid) {
 
 /* What is called returns to no window's middle, but a handler may have made it seem that a call was
  * made anywhere (goroutines.h). */
-void arrival_add(struct arrival *a, int memory_fd, const struct maps *maps, pid_t tid) {
+void thread_positions_add(struct thread_positions *a, int memory_fd, const struct maps *maps,
+                          pid_t tid) {
     sigframe_array frames = {0};
     ARRAY_PUSH(&a->tids, tid);
     add_link(a, tid);
@@ -27,35 +28,35 @@ void arrival_add(struct arrival *a, int memory_fd, const struct maps *maps, pid_
     ARRAY_FREE(&frames);
 }
 
-void arrival_done(struct arrival *a) {
+void thread_positions_done(struct thread_positions *a) {
     ARRAY_FREE(&a->tids);
     ARRAY_FREE(&a->pcs);
     ARRAY_FREE(&a->stacks);
-    ARRAY_FREE(&a->aside.frames);
+    ARRAY_FREE(&a->parked.frames);
 }
 
 static void move_in(struct patched *p, pid_t tid) {
     struct regs regs;
-    if (thread_get_regs(tid, &regs) < 0 || !patcher_breaks(p, regs_pc(&regs)))
+    if (thread_get_regs(tid, &regs) < 0 || !patched_is_inside_window(p, regs_pc(&regs)))
         return;
-    taddr_t copy = patcher_copy_of(p, regs_pc(&regs));
+    taddr_t copy = patched_copy_of(p, regs_pc(&regs));
     if (!copy) {
-        patcher_spare(p, regs_pc(&regs));
+        patched_spare(p, regs_pc(&regs));
         return;
     }
     regs_set_pc(&regs, copy);
     thread_set_regs(tid, &regs);
 }
 
-void arrival_settle(const struct arrival *a, int memory_fd, struct patched *p) {
+void thread_positions_resolve(const struct thread_positions *a, int memory_fd, struct patched *p) {
     for (size_t i = 0; i < a->pcs.count; i++)
-        if (patcher_breaks(p, a->pcs.at[i]))
-            patcher_spare(p, a->pcs.at[i]);
-    for (size_t i = 0; i < a->aside.frames.count; i++) {
-        const struct aside_frame *f = &a->aside.frames.at[i];
-        if (patcher_breaks(p, f->context.pc) &&
-            aside_counts(f, memory_fd, a->tids.at, a->tids.count))
-            patcher_spare(p, f->context.pc);
+        if (patched_is_inside_window(p, a->pcs.at[i]))
+            patched_spare(p, a->pcs.at[i]);
+    for (size_t i = 0; i < a->parked.frames.count; i++) {
+        const struct parked_sigframe *f = &a->parked.frames.at[i];
+        if (patched_is_inside_window(p, f->context.pc) &&
+            parked_sigframe_counts(f, memory_fd, a->tids.at, a->tids.count))
+            patched_spare(p, f->context.pc);
     }
     for (size_t i = 0; i < a->tids.count; i++)
         move_in(p, a->tids.at[i]);

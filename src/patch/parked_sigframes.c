@@ -1,4 +1,4 @@
-#include "patch/aside.h"
+#include "patch/parked_sigframes.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -16,8 +16,9 @@ static const taddr_t LARGE = 64 << 20;                /* maps of stacks are smal
 static const size_t BEFORE = REGS_CONTEXT_WORDS - 1;  /* a frame may lie on two chunks */
 
 /* Adds the frames in the COUNT words that lie at AT. */
-static void add_frames(const regs_word_t *words, size_t count, taddr_t at, struct aside *ret) {
-    struct aside_frame frame;
+static void add_frames(const regs_word_t *words, size_t count, taddr_t at,
+                       struct parked_sigframes *ret) {
+    struct parked_sigframe frame;
     for (size_t i = 0; i + BEFORE < count; i++) {
         if (!regs_look_like_context(&words[i], &frame.context))
             continue;
@@ -29,8 +30,8 @@ static void add_frames(const regs_word_t *words, size_t count, taddr_t at, struc
 /* ---- all of a process's memory ---- */
 
 struct look {
-    const struct aside_pace *pace;
-    struct aside *aside;
+    const struct parked_search_pace *pace;
+    struct parked_sigframes *parked;
     int memory_fd;
     pid_t tid; /* of the process's, for /proc */
     int pages; /* /proc/PID/pagemap */
@@ -47,7 +48,7 @@ static void look_at_run(struct look *l, taddr_t start, taddr_t end) {
         l->left -= size;
         if (memory_read_fast(l->tid, at, words, size) ||
             memory_read(l->memory_fd, at, words, size, NULL) == 0)
-            add_frames(words, size / sizeof *words, at, l->aside);
+            add_frames(words, size / sizeof *words, at, l->parked);
         l->pace->between(l->pace->ctx);
         if (at + size == end)
             return;
@@ -91,12 +92,13 @@ static void look_at_maps(struct look *l, const struct maps *maps, bool large) {
             look_at_map(l, m);
 }
 
-void aside_look(struct aside **aside, int memory_fd, pid_t tid, const struct aside_pace *pace) {
+void parked_sigframes_search(struct parked_sigframes **parked, int memory_fd, pid_t tid,
+                             const struct parked_search_pace *pace) {
     struct look l = {.pace = pace, .memory_fd = memory_fd, .tid = tid, .left = MOST_BYTES};
     struct maps maps;
     AUTO_FREE char *name = mem_printf("/proc/%d/pagemap", l.tid);
-    aside_forget(aside);
-    *aside = l.aside = mem_alloc(sizeof **aside);
+    parked_sigframes_forget(parked);
+    *parked = l.parked = mem_alloc(sizeof **parked);
     if (maps_read(l.tid, &maps, NULL) < 0)
         return;
     l.pages = open(name, O_RDONLY | O_CLOEXEC);
@@ -108,31 +110,31 @@ void aside_look(struct aside **aside, int memory_fd, pid_t tid, const struct asi
     maps_done(&maps);
 }
 
-void aside_forget(struct aside **aside) {
-    if (!*aside)
+void parked_sigframes_forget(struct parked_sigframes **parked) {
+    if (!*parked)
         return;
-    ARRAY_FREE(&(*aside)->frames);
-    free(*aside);
-    *aside = NULL;
+    ARRAY_FREE(&(*parked)->frames);
+    free(*parked);
+    *parked = NULL;
 }
 
 /* ---- what is delivered ---- */
 
-void aside_note(struct aside *a, pid_t tid) {
+void parked_sigframes_note(struct parked_sigframes *a, pid_t tid) {
     struct regs regs;
     if (!a || thread_get_regs(tid, &regs) < 0)
         return;
-    const struct aside_frame frame = {0, {regs_pc(&regs), regs_sp(&regs), 0}};
+    const struct parked_sigframe frame = {0, {regs_pc(&regs), regs_sp(&regs), 0}};
     if (!a->frames.count || a->frames.at[a->frames.count - 1].context.sp != frame.context.sp)
         ARRAY_PUSH(&a->frames, frame);
 }
 
 /* The frame of a signal that was delivered when the stack pointer was SP, if it lies on that stack.
  * Before it may be the state of all registers that there are. */
-static void find_below(int memory_fd, taddr_t sp, struct aside *ret) {
+static void find_below(int memory_fd, taddr_t sp, struct parked_sigframes *ret) {
     enum { LARGEST_FRAME = 16 << 10 };
     regs_word_t words[LARGEST_FRAME / sizeof(regs_word_t)];
-    struct aside found = {.frames = {0}};
+    struct parked_sigframes found = {.frames = {0}};
     taddr_t start = (sp & -(taddr_t)sizeof *words) - sizeof words;
     if (memory_read(memory_fd, start, words, sizeof words, NULL) < 0)
         return;
@@ -143,9 +145,10 @@ static void find_below(int memory_fd, taddr_t sp, struct aside *ret) {
     ARRAY_FREE(&found.frames);
 }
 
-void aside_gather(const struct aside *known, int fd, struct aside *ret) {
+void parked_sigframes_collect(const struct parked_sigframes *known, int fd,
+                              struct parked_sigframes *ret) {
     for (size_t i = 0; known && i < known->frames.count; i++) {
-        const struct aside_frame *f = &known->frames.at[i];
+        const struct parked_sigframe *f = &known->frames.at[i];
         regs_word_t words[REGS_CONTEXT_WORDS];
         if (!f->at)
             find_below(fd, f->context.sp, ret);
@@ -159,7 +162,7 @@ void aside_gather(const struct aside *known, int fd, struct aside *ret) {
 /* Before the context the kernel writes which stack the thread had for signals: struct sigaltstack.
  * One that is disarmed while a handler is on it (SS_AUTODISARM) is meant to be switched away from:
  * what lies there is not told from other frames. */
-static bool is_on_signal_stack(int memory_fd, const struct aside_frame *f) {
+static bool is_on_signal_stack(int memory_fd, const struct parked_sigframe *f) {
     enum { BASE, FLAGS, SIZE, FIELDS };
     static const regs_word_t autodisarm = (regs_word_t)1 << 31; /* linux/signal.h */
     regs_word_t stack[FIELDS];
@@ -183,7 +186,7 @@ static bool is_run_on(taddr_t sp, const pid_t *tids, size_t count) {
 }
 
 /* What lies on its own stack where TID stands, or below, was left or is found from there. */
-static bool is_passed(const struct aside_frame *f, pid_t tid) {
+static bool is_passed(const struct parked_sigframe *f, pid_t tid) {
     struct regs regs;
     const struct span none = {0, 0};
     bool first = status_process_of(tid) == tid;
@@ -194,7 +197,8 @@ static bool is_passed(const struct aside_frame *f, pid_t tid) {
     return sp >= own.start && sp < own.end && f->at >= own.start && f->at < sp;
 }
 
-bool aside_counts(const struct aside_frame *frame, int memory_fd, const pid_t *tids, size_t count) {
+bool parked_sigframe_counts(const struct parked_sigframe *frame, int memory_fd, const pid_t *tids,
+                            size_t count) {
     if (is_on_signal_stack(memory_fd, frame))
         return !is_run_on(frame->context.sp, tids, count);
     for (size_t i = 0; i < count; i++)

@@ -16,8 +16,8 @@
  *
  * Included by freestanding code, and by assembly.
  */
-#ifndef SPOOR_WIRE_KEYS_H
-#define SPOOR_WIRE_KEYS_H
+#ifndef SPOOR_WIRE_LANE_LOOKUP_H
+#define SPOOR_WIRE_LANE_LOOKUP_H
 
 #define LANES_SHIFT 12
 #define LANES_BITS 10

@@ -1,5 +1,5 @@
 /* Threads that share one thread pointer, distinguished by the ranges of their stack pointers. */
-#include "ring/stretches.h"
+#include "ring/stack_ranges.h"
 
 #include <string.h>
 
@@ -26,7 +26,7 @@ enum {
 };
 enum { COUNT = 3 };
 
-static struct stretches all;
+static struct stack_ranges all;
 
 static void forget(void) { memset(&all, 0, sizeof all); }
 
@@ -44,7 +44,7 @@ static uint64_t lane_at(uint64_t pointer, uint64_t sp) {
 }
 
 static void look(const struct standing *threads, size_t count) {
-    assert_true(stretches_claim(&all, threads, count, SINK));
+    assert_true(stack_ranges_claim(&all, threads, count, SINK));
     for (size_t i = 0; i < count; i++)
         assert_int_not_equal(lane_at(threads[i].pointer, threads[i].sp), 0);
 }
@@ -136,7 +136,7 @@ static void dropped_stretches_not_found(void **state) {
     const struct standing threads[] = {{POINTER, A, 0x100000, 0}, {OTHER, B, 0x100000, 0}};
     forget();
     look(threads, 2);
-    stretches_drop(&all, POINTER);
+    stack_ranges_drop(&all, POINTER);
     assert_int_equal(lane_at(POINTER, 0x100000), 0);
     assert_int_equal(lane_at(OTHER, 0x100000), B);
 }
@@ -147,7 +147,7 @@ static void stretch_limit(void **state) {
     forget();
     for (int i = 0; i < LANE_STACK_RANGES_MOST; i++, t.sp += 1 << 20)
         look(&t, 1);
-    assert_false(stretches_claim(&all, &t, 1, SINK));
+    assert_false(stack_ranges_claim(&all, &t, 1, SINK));
 }
 
 int main(void) {

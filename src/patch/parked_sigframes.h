@@ -9,40 +9,44 @@
  * A frame that its handler has left stays in memory until that is used again, and looks the same.
  * So two kinds do not count, of which a program that takes signals has many: those that lie on a
  * thread's own stack where it stands farther up, and those on stacks for signals (sigaltstack) that
- * have interrupted what is run on now, since nobody is there while a handler stands aside. (Stacks
+ * have interrupted what is run on now, since nobody is there while a handler stands parked. (Stacks
  * are told apart by maps. Of stacks that were disarmed for the handler, SS_AUTODISARM, all count.)
  */
-#ifndef SPOOR_PATCH_ASIDE_H
-#define SPOOR_PATCH_ASIDE_H
+#ifndef SPOOR_PATCH_PARKED_SIGFRAMES_H
+#define SPOOR_PATCH_PARKED_SIGFRAMES_H
 
 #include "arch/regs.h"
 #include "base/mem.h"
 
-struct aside_frame {
+struct parked_sigframe {
     taddr_t at; /* of the words that tell of it; 0: a signal was delivered there */
     struct regs_context context;
 };
 
-struct aside {
-    ARRAY(struct aside_frame) frames;
+struct parked_sigframes {
+    ARRAY(struct parked_sigframe) frames;
 };
 
 /* Called after each chunk of memory: the search takes long, and threads wait for answers. */
-struct aside_pace {
+struct parked_search_pace {
     void (*between)(void *ctx);
     void *ctx;
 };
 /* Searches the memory, MEMORY_FD, of TID's process, whose threads run. *ASIDE, which may be
- * anything that aside_forget() takes, is made before: signals are noted there from now on. */
-void aside_look(struct aside **aside, int memory_fd, pid_t tid, const struct aside_pace *pace);
+ * anything that parked_sigframes_forget() takes, is made before: signals are noted there from now
+ * on. */
+void parked_sigframes_search(struct parked_sigframes **parked, int memory_fd, pid_t tid,
+                             const struct parked_search_pace *pace);
 /* Frees it; *ASIDE is NULL then, and may be NULL. */
-void aside_forget(struct aside **aside);
+void parked_sigframes_forget(struct parked_sigframes **parked);
 /* TID is about to get a signal. ASIDE may be NULL. */
-void aside_note(struct aside *aside, pid_t tid);
+void parked_sigframes_note(struct parked_sigframes *parked, pid_t tid);
 
 /* All threads stand: adds to RET the frames of KNOWN (may be NULL) that are still there. */
-void aside_gather(const struct aside *known, int memory_fd, struct aside *ret);
+void parked_sigframes_collect(const struct parked_sigframes *known, int memory_fd,
+                              struct parked_sigframes *ret);
 /* Whether FRAME is none that its handler has left. TIDS: all threads. */
-bool aside_counts(const struct aside_frame *frame, int memory_fd, const pid_t *tids, size_t count);
+bool parked_sigframe_counts(const struct parked_sigframe *frame, int memory_fd, const pid_t *tids,
+                            size_t count);
 
 #endif

@@ -8,7 +8,7 @@
  * key, is needed.
  *
  * Threads that run with one thread pointer (a raw clone without CLONE_SETTLS) are told apart by
- * where their stacks are (keys_shared.h). Where that pointer is 0 nothing can be behind it:
+ * where their stacks are (lane_lookup_shared.h). Where that pointer is 0 nothing can be behind it:
  * programs without thread-local storage (Go's without cgo) have all threads so, and stacks that go
  * from one to another. All of these but one are lent a pointer that leads nowhere, which those that
  * they make begin with, and get 0 back when we leave.
@@ -23,11 +23,11 @@
 #include <string.h>
 
 #include "arch/agent.h"
-#include "patch/keys_shared.h"
+#include "patch/lane_lookup_shared.h"
 #include "patch/permits.h"
 #include "patch/space.h"
 #include "target/memory.h"
-#include "wire/keys.h"
+#include "wire/lane_lookup.h"
 
 enum { ROOM = 1 << LANES_BITS };
 
@@ -45,42 +45,42 @@ struct owned_pair {
     bool shared;   /* by several, and so the sink's */
 };
 
-static void begin(struct keys *keys) {
-    if (keys->table)
+static void begin(struct lane_lookup *lookup) {
+    if (lookup->table)
         return;
-    keys->table = mem_alloc(ROOM * sizeof *keys->table);
-    keys->kept_pointers = mem_alloc(ROOM * sizeof *keys->kept_pointers);
+    lookup->table = mem_alloc(ROOM * sizeof *lookup->table);
+    lookup->kept_pointers = mem_alloc(ROOM * sizeof *lookup->kept_pointers);
     for (unsigned i = 0; i < ROOM; i++)
-        keys->table[i].pair.thread_pointer = NO_LANE_KEY;
+        lookup->table[i].pair.thread_pointer = NO_LANE_KEY;
 }
 
 /* Others may have that POINTER, too, which was lent before we came: it is not lent again. */
-static void note_kept(struct keys *keys, uint64_t pointer) {
-    begin(keys);
-    keys->kept_pointers[pointer >> LANES_SHIFT & (ROOM - 1)] = true;
+static void note_kept(struct lane_lookup *lookup, uint64_t pointer) {
+    begin(lookup);
+    lookup->kept_pointers[pointer >> LANES_SHIFT & (ROOM - 1)] = true;
 }
 
 static unsigned place_of(uint64_t pointer, unsigned nth) {
     return ((unsigned)(pointer >> LANES_SHIFT) + nth) % ROOM;
 }
 
-static struct owned_pair *find_pointer(const struct keys *keys, uint64_t pointer) {
-    for (unsigned i = 0; keys->table && i < ROOM; i++)
-        if (keys->table[i].pair.thread_pointer == pointer)
-            return &keys->table[i];
+static struct owned_pair *find_pointer(const struct lane_lookup *lookup, uint64_t pointer) {
+    for (unsigned i = 0; lookup->table && i < ROOM; i++)
+        if (lookup->table[i].pair.thread_pointer == pointer)
+            return &lookup->table[i];
     return NULL;
 }
 
-static struct owned_pair *find_thread(const struct keys *keys, pid_t tid) {
-    for (unsigned i = 0; keys->table && i < ROOM; i++)
-        if (keys->table[i].tid == tid)
-            return &keys->table[i];
+static struct owned_pair *find_thread(const struct lane_lookup *lookup, pid_t tid) {
+    for (unsigned i = 0; lookup->table && i < ROOM; i++)
+        if (lookup->table[i].tid == tid)
+            return &lookup->table[i];
     return NULL;
 }
 
-static struct owned_pair *find_room(const struct keys *keys, uint64_t pointer) {
+static struct owned_pair *find_room(const struct lane_lookup *lookup, uint64_t pointer) {
     for (unsigned i = 0; i < ROOM; i++) {
-        struct owned_pair *k = &keys->table[place_of(pointer, i)];
+        struct owned_pair *k = &lookup->table[place_of(pointer, i)];
         if (!k->tid && !k->read_by)
             return k;
     }
@@ -90,9 +90,9 @@ static struct owned_pair *find_room(const struct keys *keys, uint64_t pointer) {
 /* ---- in the target ---- */
 
 static struct lane_asks asks_of(const struct space *s) {
-    const struct slot *sink = slab_sink(s->slabs.at[0]);
+    const struct lane_handle *sink = slab_sink(s->slabs.at[0]);
     taddr_t control = s->slabs.at[0]->at;
-    return (struct lane_asks){s->keys.full ? sink->lane->control : control, sink->at, control};
+    return (struct lane_asks){s->lookup.full ? sink->lane->control : control, sink->at, control};
 }
 
 static int write_asks(const struct space *s, taddr_t area, struct err *err) {
@@ -100,10 +100,10 @@ static int write_asks(const struct space *s, taddr_t area, struct err *err) {
     return memory_write(s->remote.memory_fd, area + agent_asks(), &asks, sizeof asks, err);
 }
 
-int keys_install(const struct space *s, taddr_t area, struct err *err) {
+int lane_lookup_install(const struct space *s, taddr_t area, struct err *err) {
     struct lane_key table[ROOM];
     for (unsigned i = 0; i < ROOM; i++)
-        table[i] = s->keys.table ? s->keys.table[i].pair : (struct lane_key){NO_LANE_KEY, 0};
+        table[i] = s->lookup.table ? s->lookup.table[i].pair : (struct lane_key){NO_LANE_KEY, 0};
     int rc = memory_write(s->remote.memory_fd, area, table, sizeof table, err);
     if (rc == 0)
         rc = shared_install(s, area, err);
@@ -114,7 +114,7 @@ static taddr_t area_of(const struct patched *p) { return p->code ? p->area : 0; 
 
 /* The first SIZE bytes of it. */
 static void put_part(const struct space *s, const struct owned_pair *k, size_t size) {
-    uint64_t at = (uint64_t)(k - s->keys.table) * sizeof k->pair;
+    uint64_t at = (uint64_t)(k - s->lookup.table) * sizeof k->pair;
     for (size_t i = 0; i < s->modules.count; i++)
         if (area_of(&s->modules.at[i]))
             memory_write(s->remote.memory_fd, s->modules.at[i].area + at, &k->pair, size, NULL);
@@ -125,7 +125,7 @@ static void put(const struct space *s, const struct owned_pair *k) {
 }
 
 static void say_full(struct space *s) {
-    s->keys.full = s->keys.loses_events = true;
+    s->lookup.full = s->lookup.loses_events = true;
     for (size_t i = 0; i < s->modules.count; i++)
         if (area_of(&s->modules.at[i]))
             write_asks(s, s->modules.at[i].area, NULL);
@@ -159,7 +159,7 @@ static bool is_beside(const struct owned_pair *k, pid_t tid, pid_t maker, bool n
 }
 
 /* In what way a thread gets its lane. */
-struct gift {
+struct lane_grant {
     pid_t tid;
     taddr_t lane;
     pid_t maker; /* 0: not known */
@@ -174,13 +174,13 @@ static int set_pointer(const struct space *s, pid_t tid, uint64_t pointer) {
 }
 
 /* The first one to lend that no thread has; ROOM: there is none. */
-static uint64_t free_to_lend(const struct keys *keys) {
+static uint64_t free_to_lend(const struct lane_lookup *lookup) {
     bool used[ROOM];
     uint64_t i = 0;
-    memcpy(used, keys->kept_pointers, sizeof used);
+    memcpy(used, lookup->kept_pointers, sizeof used);
     for (unsigned k = 0; k < ROOM; k++)
-        if (keys->table[k].tid && is_lent(keys->table[k].pair.thread_pointer))
-            used[keys->table[k].pair.thread_pointer >> LANES_SHIFT & (ROOM - 1)] = true;
+        if (lookup->table[k].tid && is_lent(lookup->table[k].pair.thread_pointer))
+            used[lookup->table[k].pair.thread_pointer >> LANES_SHIFT & (ROOM - 1)] = true;
     while (i < ROOM && used[i])
         i++;
     return i;
@@ -188,7 +188,7 @@ static uint64_t free_to_lend(const struct keys *keys) {
 
 /* TID gets a pointer that no other has. */
 static int lend(const struct space *s, pid_t tid, uint64_t *ret) {
-    uint64_t i = free_to_lend(&s->keys), pointer = nth_to_lend(i);
+    uint64_t i = free_to_lend(&s->lookup), pointer = nth_to_lend(i);
     int rc = i < ROOM ? set_pointer(s, tid, pointer) : -ENOTSUP;
     if (rc < 0)
         return rc;
@@ -198,16 +198,16 @@ static int lend(const struct space *s, pid_t tid, uint64_t *ret) {
 }
 
 /* Whether G's thread is to have another pointer than this one, which K's thread has. */
-static bool needs_another(const struct space *s, const struct gift *g, uint64_t pointer,
+static bool needs_another(const struct space *s, const struct lane_grant *g, uint64_t pointer,
                           const struct owned_pair *k) {
     if (!g->lane || g->last || (pointer && !is_lent(pointer)))
         return false;
     bool own = is_lent(pointer) && ((k && k->tid == g->tid) || g->passed);
-    return is_beside(k, g->tid, g->maker, g->new) || (s->keys.ambiguous && !own);
+    return is_beside(k, g->tid, g->maker, g->new) || (s->lookup.ambiguous && !own);
 }
 
 /* Where G's thread has begun, if this is the first that is seen of it. */
-static uint64_t top_of(const struct gift *g) {
+static uint64_t top_of(const struct lane_grant *g) {
     struct regs regs;
     bool begins = (g->new || g->passed) && g->maker;
     return begins && thread_get_regs(g->tid, &regs) == 0 ? regs_sp(&regs) : 0;
@@ -228,9 +228,9 @@ static void share(struct space *s, struct owned_pair *k) {
 }
 
 /* G's thread is, or comes to be, one of those that share POINTER. */
-static void give_shared(struct space *s, const struct gift *g, uint64_t pointer) {
-    struct sharer *old = shared_find(&s->keys, g->tid), *maker;
-    if (g->passed && (maker = shared_find(&s->keys, g->maker)))
+static void give_shared(struct space *s, const struct lane_grant *g, uint64_t pointer) {
+    struct sharer *old = shared_find(&s->lookup, g->tid), *maker;
+    if (g->passed && (maker = shared_find(&s->lookup, g->maker)))
         maker->waits = true;
     if (old && old->lane == g->lane && !g->passed)
         return;
@@ -242,10 +242,10 @@ static void give_shared(struct space *s, const struct gift *g, uint64_t pointer)
 }
 
 /* DENIED: it should have been lent another pointer, and cannot be. */
-static void give_alone(struct space *s, const struct gift *g, uint64_t pointer, bool denied) {
-    struct owned_pair *k = find_pointer(&s->keys, pointer);
+static void give_alone(struct space *s, const struct lane_grant *g, uint64_t pointer, bool denied) {
+    struct owned_pair *k = find_pointer(&s->lookup, pointer);
     bool shared = denied || (k && k->tid == g->tid && k->shared);
-    k = k ? k : find_room(&s->keys, pointer);
+    k = k ? k : find_room(&s->lookup, pointer);
     if (!k) {
         say_full(s);
         return;
@@ -253,13 +253,13 @@ static void give_alone(struct space *s, const struct gift *g, uint64_t pointer, 
     own(s, k, denied && k->tid ? k->tid : g->tid, pointer, shared ? space_sink(s) : g->lane);
     k->maker = g->passed ? g->maker : 0;
     k->shared = shared;
-    s->keys.loses_events |= shared;
+    s->lookup.loses_events |= shared;
 }
 
 /* What it had by another pointer, or has no more, it is rid of. */
-static void take_old(struct space *s, const struct gift *g, uint64_t pointer) {
-    struct owned_pair *mine = find_thread(&s->keys, g->tid);
-    const struct sharer *shared = shared_find(&s->keys, g->tid);
+static void take_old(struct space *s, const struct lane_grant *g, uint64_t pointer) {
+    struct owned_pair *mine = find_thread(&s->lookup, g->tid);
+    const struct sharer *shared = shared_find(&s->lookup, g->tid);
     if (mine && (!g->lane || mine->pair.thread_pointer != pointer))
         drop(s, mine);
     if (shared && (!g->lane || shared->pointer != pointer))
@@ -268,10 +268,10 @@ static void take_old(struct space *s, const struct gift *g, uint64_t pointer) {
 
 /* TID is to ask, and so is the thread of K, which has the same POINTER. */
 static void let_ask(struct space *s, pid_t tid, uint64_t pointer, struct owned_pair *k) {
-    struct owned_pair *mine = find_thread(&s->keys, tid);
-    s->keys.ambiguous = true;
+    struct owned_pair *mine = find_thread(&s->lookup, tid);
+    s->lookup.ambiguous = true;
     if (is_lent(pointer))
-        note_kept(&s->keys, pointer);
+        note_kept(&s->lookup, pointer);
     if (k && !k->shared)
         hide(s, k);
     if (mine && mine != k)
@@ -279,7 +279,7 @@ static void let_ask(struct space *s, pid_t tid, uint64_t pointer, struct owned_p
 }
 
 /* In what a spoor that was killed has left, threads keep what they have. */
-static void give(struct space *s, const struct gift *g) {
+static void give(struct space *s, const struct lane_grant *g) {
     uint64_t pointer;
     if (thread_get_pointer(g->tid, &pointer) < 0)
         return;
@@ -287,11 +287,11 @@ static void give(struct space *s, const struct gift *g) {
         thread_set_pointer(g->tid, 0, NULL);
     if (!s || s->inherited || !s->slabs.count)
         return;
-    begin(&s->keys);
-    if (s->keys.copied)
+    begin(&s->lookup);
+    if (s->lookup.copied)
         shared_clear(s);
-    s->keys.copied = false;
-    struct owned_pair *k = find_pointer(&s->keys, pointer);
+    s->lookup.copied = false;
+    struct owned_pair *k = find_pointer(&s->lookup, pointer);
     int lent = needs_another(s, g, pointer, k) ? lend(s, g->tid, &pointer) : 0;
     if (lent == -EAGAIN)
         let_ask(s, g->tid, pointer, k);
@@ -302,51 +302,51 @@ static void give(struct space *s, const struct gift *g) {
     take_old(s, g, pointer);
     if (!g->lane)
         return;
-    if (shared_find(&s->keys, g->tid) || shared_has(&s->keys, pointer, g->tid))
+    if (shared_find(&s->lookup, g->tid) || shared_has(&s->lookup, pointer, g->tid))
         give_shared(s, g, pointer);
     else
         give_alone(s, g, pointer, lent < 0);
 }
 
-void keys_give(struct space *s, pid_t tid, taddr_t lane) {
-    give(s, &(struct gift){.tid = tid, .lane = lane});
+void lane_lookup_give(struct space *s, pid_t tid, taddr_t lane) {
+    give(s, &(struct lane_grant){.tid = tid, .lane = lane});
 }
 
-void keys_give_newborn(struct space *s, pid_t tid, taddr_t lane, pid_t maker) {
-    give(s, &(struct gift){.tid = tid, .lane = lane, .maker = maker, .new = true});
+void lane_lookup_give_new(struct space *s, pid_t tid, taddr_t lane, pid_t maker) {
+    give(s, &(struct lane_grant){.tid = tid, .lane = lane, .maker = maker, .new = true});
 }
 
-void keys_pass(struct space *s, pid_t tid, taddr_t lane, pid_t maker) {
-    give(s, &(struct gift){.tid = tid, .lane = lane, .maker = maker, .passed = true});
+void lane_lookup_pass(struct space *s, pid_t tid, taddr_t lane, pid_t maker) {
+    give(s, &(struct lane_grant){.tid = tid, .lane = lane, .maker = maker, .passed = true});
 }
 
-void keys_leave(struct space *s, pid_t tid, taddr_t lane) {
-    give(s, &(struct gift){.tid = tid, .lane = lane, .last = true});
+void lane_lookup_leave(struct space *s, pid_t tid, taddr_t lane) {
+    give(s, &(struct lane_grant){.tid = tid, .lane = lane, .last = true});
 }
 
-void keys_expect(struct space *s, pid_t tid) {
+void lane_lookup_expect(struct space *s, pid_t tid) {
     uint64_t pointer;
     if (thread_get_pointer(tid, &pointer) == 0 && is_lent(pointer))
-        note_kept(&s->keys, pointer);
+        note_kept(&s->lookup, pointer);
 }
 
-void keys_take_back(struct space *s, pid_t tid) {
+void lane_lookup_take_back(struct space *s, pid_t tid) {
     uint64_t pointer;
     if (thread_get_pointer(tid, &pointer) == 0 && is_lent(pointer))
         set_pointer(s, tid, 0);
 }
 
-taddr_t keys_lane(const struct space *s, pid_t tid) {
-    const struct owned_pair *k = s ? find_thread(&s->keys, tid) : NULL;
-    const struct sharer *shared = s ? shared_find(&s->keys, tid) : NULL;
+taddr_t lane_lookup_lane(const struct space *s, pid_t tid) {
+    const struct owned_pair *k = s ? find_thread(&s->lookup, tid) : NULL;
+    const struct sharer *shared = s ? shared_find(&s->lookup, tid) : NULL;
     return k ? k->pair.lane : shared ? shared->lane : 0;
 }
 
-void keys_forget(struct space *s, pid_t tid) {
+void lane_lookup_forget(struct space *s, pid_t tid) {
     if (!s)
         return;
-    for (unsigned i = 0; s->keys.table && i < ROOM; i++) {
-        struct owned_pair *k = &s->keys.table[i];
+    for (unsigned i = 0; s->lookup.table && i < ROOM; i++) {
+        struct owned_pair *k = &s->lookup.table[i];
         k->maker = k->maker == tid ? 0 : k->maker;
         k->read_by = k->read_by == tid ? 0 : k->read_by;
         if (k->tid == tid) {
@@ -359,22 +359,22 @@ void keys_forget(struct space *s, pid_t tid) {
 
 /* Those that are alone with their pointers have pairs again. */
 static bool give_pairs(struct space *s) {
-    for (size_t i = s->keys.sharing->threads.count; i-- > 0;) {
-        struct sharer k = s->keys.sharing->threads.at[i];
-        if (shared_has(&s->keys, k.pointer, k.tid))
+    for (size_t i = s->lookup.sharing->threads.count; i-- > 0;) {
+        struct sharer k = s->lookup.sharing->threads.at[i];
+        if (shared_has(&s->lookup, k.pointer, k.tid))
             continue;
         shared_remove(s, k.tid);
-        keys_give(s, k.tid, k.lane);
+        lane_lookup_give(s, k.tid, k.lane);
     }
-    return s->keys.sharing->threads.count;
+    return s->lookup.sharing->threads.count;
 }
 
-void keys_tell_apart(struct space *s) {
-    if (s->keys.sharing && s->keys.sharing->threads.count && give_pairs(s) && !shared_look(s))
+void lane_lookup_tell_apart(struct space *s) {
+    if (s->lookup.sharing && s->lookup.sharing->threads.count && give_pairs(s) && !shared_look(s))
         say_full(s);
 }
 
-uint64_t keys_mark(pid_t tid) {
+uint64_t lane_lookup_mark(pid_t tid) {
     uint64_t pointer;
     return thread_get_pointer(tid, &pointer) < 0 ? 0 : pointer;
 }
@@ -388,11 +388,11 @@ static taddr_t first_area(const struct space *s) {
 
 /* Forks of forks have all one pointer, but in each one's table it leads to its own lane, and in a
  * copy's still to its maker's. */
-bool keys_may_be_of(const struct space *s, taddr_t lane, pid_t copy) {
+bool lane_lookup_may_belong(const struct space *s, taddr_t lane, pid_t copy) {
     AUTO_FD int fd = -1;
     struct lane_key table[ROOM];
     taddr_t area = s && lane ? first_area(s) : 0;
-    uint64_t pointer = keys_mark(copy);
+    uint64_t pointer = lane_lookup_mark(copy);
     if (!area || memory_open(copy, &fd, NULL) < 0 ||
         memory_read(fd, area, table, sizeof table, NULL) < 0)
         return true;
@@ -402,8 +402,8 @@ bool keys_may_be_of(const struct space *s, taddr_t lane, pid_t copy) {
     return true;
 }
 
-void keys_copy(struct keys *to, const struct keys *from) {
-    *to = (struct keys){.full = from->full, .copied = from->copied || from->sharing};
+void lane_lookup_copy(struct lane_lookup *to, const struct lane_lookup *from) {
+    *to = (struct lane_lookup){.full = from->full, .copied = from->copied || from->sharing};
     if (!from->table)
         return;
     begin(to);
@@ -413,15 +413,15 @@ void keys_copy(struct keys *to, const struct keys *from) {
             (struct owned_pair){.pair = from->table[i].pair}; /* they are not in the copy */
 }
 
-void keys_done(struct keys *keys) {
-    shared_done(keys);
-    free(keys->kept_pointers);
-    free(keys->table);
-    keys->table = NULL;
-    keys->kept_pointers = NULL;
+void lane_lookup_done(struct lane_lookup *lookup) {
+    shared_done(lookup);
+    free(lookup->kept_pointers);
+    free(lookup->table);
+    lookup->table = NULL;
+    lookup->kept_pointers = NULL;
 }
 
-bool keys_are_asked_for(const struct space *s) {
+bool lane_lookup_is_requested(const struct space *s) {
     return s->slabs.count && s->slabs.at[0]->local &&
            __atomic_exchange_n(&slab_sink(s->slabs.at[0])->lane->hook, 0, __ATOMIC_ACQ_REL);
 }

@@ -1,18 +1,18 @@
 /*
  * Threads that run at the same time with one thread pointer (a raw clone without CLONE_SETTLS): in
- * place of a pair that is one thread's they have stretches of addresses where their stacks are
- * (wire/keys.h, stretches.h). For keys_table.c only.
+ * place of a pair that is one thread's they have ranges of addresses where their stacks are
+ * (wire/lane_lookup.h, stack_ranges.h). For lane_lookup_table.c only.
  *
  * One that comes to a stub with its stack where nobody's was seen waits there, and asks; the tool
  * stops all of the space then, looks where each stands, and writes the table anew. While threads
- * run, stretches are only taken away. So they are whenever another thread comes to share the
+ * run, ranges are only taken away. So they are whenever another thread comes to share the
  * pointer, whose stack may lie where one of these has grown.
  */
-#ifndef SPOOR_PATCH_KEYS_SHARED_H
-#define SPOOR_PATCH_KEYS_SHARED_H
+#ifndef SPOOR_PATCH_LANE_LOOKUP_SHARED_H
+#define SPOOR_PATCH_LANE_LOOKUP_SHARED_H
 
-#include "patch/keys.h"
-#include "ring/stretches.h"
+#include "patch/lane_lookup.h"
+#include "ring/stack_ranges.h"
 
 struct sharer {
     pid_t tid;
@@ -23,12 +23,12 @@ struct sharer {
 
 struct sharing {
     ARRAY(struct sharer) threads;
-    struct stretches stretches;
+    struct stack_ranges ranges;
 };
 
-struct sharer *shared_find(const struct keys *keys, pid_t tid);
+struct sharer *shared_find(const struct lane_lookup *lookup, pid_t tid);
 /* Whether another thread than TID is there that shares POINTER. */
-bool shared_has(const struct keys *keys, uint64_t pointer, pid_t tid);
+bool shared_has(const struct lane_lookup *lookup, uint64_t pointer, pid_t tid);
 /* THREAD shares its pointer from now on, or in another way than before. */
 void shared_add(struct space *space, const struct sharer *thread);
 void shared_remove(struct space *space, pid_t tid);
@@ -40,6 +40,6 @@ void shared_seek_again(const struct space *space, pid_t tid);
 int shared_install(const struct space *space, taddr_t area, struct err *err);
 /* SPACE is a copy of one whose threads shared pointers: its areas still say so. */
 void shared_clear(struct space *space);
-void shared_done(struct keys *keys);
+void shared_done(struct lane_lookup *lookup);
 
 #endif

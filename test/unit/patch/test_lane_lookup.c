@@ -2,7 +2,7 @@
  * Threads without a usable thread pointer, and the table by which their stubs find lanes. No
  * thread finds the lane of another, even if threads sleep, end or keep a pointer that an earlier
  * session lent. A thread that is awake and asks finds its own lane. The threads are simulated:
- * keys_install() writes their memory. On AArch64 pointers are also set while threads sleep.
+ * lane_lookup_install() writes their memory. On AArch64 pointers are also set while threads sleep.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "patch/permits.h"
 #include "patch/space.h"
 #include "target/memory.h"
-#include "wire/keys.h"
+#include "wire/lane_lookup.h"
 
 #define TESTS                                                                                      \
     TEST(sleeping_thread_told_on_waking)                                                           \
@@ -93,7 +93,7 @@ int __wrap_memory_write(int fd, taddr_t at, const void *bytes, size_t size, stru
 }
 
 static void begin(void) {
-    keys_done(&space.keys);
+    lane_lookup_done(&space.lookup);
     memset(&space, 0, sizeof space);
     memset(&slab, 0, sizeof slab);
     memset(threads, 0, sizeof threads);
@@ -109,7 +109,7 @@ static uint64_t kept(uint64_t i) { return REGS_ASSIGNED_POINTER | i << LANES_SHI
 /* What its stubs find; 0: nothing, so it asks. */
 static taddr_t found_by(const struct thread *t) {
     taddr_t found = 0;
-    keys_install(&space, 0, NULL);
+    lane_lookup_install(&space, 0, NULL);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (table[i].thread_pointer == t->pointer)
             found = table[i].lane;
@@ -133,10 +133,10 @@ static struct thread *add(uint64_t pointer, bool asleep) {
 static void come(void) {
     for (const struct thread *t = threads; t < threads + MOST; t++)
         if (t->tid)
-            keys_expect(&space, t->tid);
+            lane_lookup_expect(&space, t->tid);
     for (const struct thread *t = threads; t < threads + MOST; t++)
         if (t->tid)
-            keys_give_newborn(&space, t->tid, lane_of(t), 0);
+            lane_lookup_give_new(&space, t->tid, lane_of(t), 0);
     nobody_finds_anothers();
 }
 
@@ -144,7 +144,7 @@ static void come(void) {
 static void answer(void) {
     for (const struct thread *t = threads; t < threads + MOST; t++)
         if (t->tid)
-            keys_give(&space, t->tid, lane_of(t));
+            lane_lookup_give(&space, t->tid, lane_of(t));
     nobody_finds_anothers();
 }
 
@@ -156,12 +156,12 @@ static void who_is_awake_finds_its_own(void) {
 
 static void bear(const struct thread *maker) {
     const struct thread *t = add(maker->pointer, false);
-    keys_give_newborn(&space, t->tid, lane_of(t), maker->tid);
+    lane_lookup_give_new(&space, t->tid, lane_of(t), maker->tid);
     nobody_finds_anothers();
 }
 
 static void end(struct thread *t) {
-    keys_forget(&space, t->tid);
+    lane_lookup_forget(&space, t->tid);
     memset(t, 0, sizeof *t);
 }
 
@@ -220,13 +220,13 @@ static void vfork_child_pointer_not_lent(void **state) {
     assert_int_not_equal(maker->pointer, 0);
     maker->asleep = maker->waits = true;
     struct thread *child = add(maker->pointer, false);
-    keys_pass(&space, child->tid, lane_of(child), maker->tid);
+    lane_lookup_pass(&space, child->tid, lane_of(child), maker->tid);
     assert_int_equal(found_by(child), lane_of(child));
     end(child);
     bear(first);
     assert_int_not_equal(thread_of(last_tid)->pointer, maker->pointer);
     maker->asleep = maker->waits = false;
-    keys_pass(&space, maker->tid, lane_of(maker), 0);
+    lane_lookup_pass(&space, maker->tid, lane_of(maker), 0);
     nobody_finds_anothers();
     who_is_awake_finds_its_own();
 }
@@ -240,9 +240,9 @@ static void thread_left_behind_is_lent_nothing(void **state) {
     come();
     answer();
     assert_int_not_equal(t->pointer, 0);
-    keys_take_back(&space, t->tid);
+    lane_lookup_take_back(&space, t->tid);
     assert_int_equal(t->pointer, 0);
-    keys_leave(&space, t->tid, SINK);
+    lane_lookup_leave(&space, t->tid, SINK);
     assert_int_equal(t->pointer, 0);
 }
 

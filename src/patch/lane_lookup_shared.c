@@ -1,4 +1,4 @@
-#include "patch/keys_shared.h"
+#include "patch/lane_lookup_shared.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -11,16 +11,16 @@ struct table {
 };
 _Static_assert(sizeof(struct table) == LANE_STACK_RANGES_BYTES, "the last one stays an end");
 
-struct sharer *shared_find(const struct keys *keys, pid_t tid) {
-    for (size_t i = 0; keys->sharing && i < keys->sharing->threads.count; i++)
-        if (keys->sharing->threads.at[i].tid == tid)
-            return &keys->sharing->threads.at[i];
+struct sharer *shared_find(const struct lane_lookup *lookup, pid_t tid) {
+    for (size_t i = 0; lookup->sharing && i < lookup->sharing->threads.count; i++)
+        if (lookup->sharing->threads.at[i].tid == tid)
+            return &lookup->sharing->threads.at[i];
     return NULL;
 }
 
-bool shared_has(const struct keys *keys, uint64_t pointer, pid_t tid) {
-    for (size_t i = 0; keys->sharing && i < keys->sharing->threads.count; i++) {
-        const struct sharer *k = &keys->sharing->threads.at[i];
+bool shared_has(const struct lane_lookup *lookup, uint64_t pointer, pid_t tid) {
+    for (size_t i = 0; lookup->sharing && i < lookup->sharing->threads.count; i++) {
+        const struct sharer *k = &lookup->sharing->threads.at[i];
         if (k->pointer == pointer && k->tid != tid)
             return true;
     }
@@ -40,9 +40,9 @@ static void write_to_areas(const struct space *s, size_t offset, const void *byt
 
 static void fill(const struct space *s, struct table *ret) {
     memset(ret, 0xff, sizeof *ret);
-    if (s->keys.sharing)
-        memcpy(ret->at, s->keys.sharing->stretches.at,
-               s->keys.sharing->stretches.count * sizeof *ret->at);
+    if (s->lookup.sharing)
+        memcpy(ret->at, s->lookup.sharing->ranges.at,
+               s->lookup.sharing->ranges.count * sizeof *ret->at);
 }
 _Static_assert(offsetof(struct lane_stack_range, thread_pointer) == 0,
                "which a word is written to");
@@ -59,10 +59,10 @@ static void write_anew(const struct space *s) {
     write_to_areas(s, 0, &table, sizeof table);
 }
 
-/* Takes away the stretches of POINTER, of one LANE or (0) of all. Others keep their places: threads
+/* Takes away the ranges of POINTER, of one LANE or (0) of all. Others keep their places: threads
  * may be reading. */
 static void take_away(struct space *s, uint64_t pointer, taddr_t lane) {
-    struct stretches *all = &s->keys.sharing->stretches;
+    struct stack_ranges *all = &s->lookup.sharing->ranges;
     for (size_t i = 0; i < all->count; i++) {
         struct lane_stack_range *k = &all->at[i];
         if (k->thread_pointer != pointer || (lane && k->lane != lane))
@@ -77,30 +77,30 @@ void shared_clear(struct space *s) { write_to_areas(s, 0, &NO_LANE_KEY, sizeof N
 /* ---- whose is what ---- */
 
 void shared_add(struct space *s, const struct sharer *thread) {
-    if (!s->keys.sharing)
-        s->keys.sharing = mem_alloc(sizeof *s->keys.sharing);
-    s->keys.loses_events = true; /* where two run on one stack */
-    struct sharer *old = shared_find(&s->keys, thread->tid);
+    if (!s->lookup.sharing)
+        s->lookup.sharing = mem_alloc(sizeof *s->lookup.sharing);
+    s->lookup.loses_events = true; /* where two run on one stack */
+    struct sharer *old = shared_find(&s->lookup, thread->tid);
     if (old)
         *old = *thread;
     else
-        ARRAY_PUSH(&s->keys.sharing->threads, *thread);
+        ARRAY_PUSH(&s->lookup.sharing->threads, *thread);
     take_away(s, thread->pointer, 0);
 }
 
 void shared_remove(struct space *s, pid_t tid) {
-    struct sharer *k = shared_find(&s->keys, tid);
+    struct sharer *k = shared_find(&s->lookup, tid);
     if (!k)
         return;
     take_away(s, k->pointer, k->lane);
-    *k = s->keys.sharing->threads.at[--s->keys.sharing->threads.count];
+    *k = s->lookup.sharing->threads.at[--s->lookup.sharing->threads.count];
 }
 
-void shared_done(struct keys *keys) {
-    if (keys->sharing)
-        ARRAY_FREE(&keys->sharing->threads);
-    free(keys->sharing);
-    keys->sharing = NULL;
+void shared_done(struct lane_lookup *lookup) {
+    if (lookup->sharing)
+        ARRAY_FREE(&lookup->sharing->threads);
+    free(lookup->sharing);
+    lookup->sharing = NULL;
 }
 
 /* ---- where they stand ---- */
@@ -118,7 +118,7 @@ void shared_seek_again(const struct space *s, pid_t tid) {
 }
 
 bool shared_look(struct space *s) {
-    struct sharing *all = s->keys.sharing;
+    struct sharing *all = s->lookup.sharing;
     ARRAY(struct standing) threads = {0};
     for (size_t i = 0; i < all->threads.count; i++) {
         const struct sharer *k = &all->threads.at[i];
@@ -129,8 +129,8 @@ bool shared_look(struct space *s) {
         struct standing t = {k->pointer, k->lane, regs_sp(&regs), k->top};
         ARRAY_PUSH(&threads, t);
     }
-    stretches_drop(&all->stretches, DEAD_LANE_KEY);
-    bool fits = stretches_claim(&all->stretches, threads.at, threads.count, space_sink(s));
+    stack_ranges_drop(&all->ranges, DEAD_LANE_KEY);
+    bool fits = stack_ranges_claim(&all->ranges, threads.at, threads.count, space_sink(s));
     ARRAY_FREE(&threads);
     write_anew(s);
     return fits;

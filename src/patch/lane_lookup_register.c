@@ -1,0 +1,73 @@
+/* Lanes hang off a register of each thread. */
+#include "patch/lane_lookup.h"
+#include "target/thread.h"
+
+void lane_lookup_give(struct space *space, pid_t tid, taddr_t lane) {
+    (void)space;
+    thread_set_lane(tid, lane);
+}
+
+void lane_lookup_give_new(struct space *space, pid_t tid, taddr_t lane, pid_t maker) {
+    (void)maker;
+    lane_lookup_give(space, tid, lane);
+}
+
+void lane_lookup_pass(struct space *space, pid_t tid, taddr_t lane, pid_t maker) {
+    (void)maker;
+    lane_lookup_give(space, tid, lane);
+}
+
+void lane_lookup_leave(struct space *space, pid_t tid, taddr_t lane) {
+    lane_lookup_give(space, tid, lane);
+}
+
+void lane_lookup_expect(struct space *space, pid_t tid) {
+    (void)space;
+    (void)tid;
+}
+
+void lane_lookup_take_back(struct space *space, pid_t tid) {
+    (void)space;
+    (void)tid;
+}
+
+void lane_lookup_tell_apart(struct space *space) { (void)space; }
+
+taddr_t lane_lookup_lane(const struct space *space, pid_t tid) {
+    (void)space;
+    return thread_get_lane(tid);
+}
+
+void lane_lookup_forget(struct space *space, pid_t tid) {
+    (void)space;
+    (void)tid;
+}
+
+uint64_t lane_lookup_mark(pid_t tid) { return thread_get_lane(tid); }
+
+/* No two have the same. */
+bool lane_lookup_may_belong(const struct space *space, taddr_t lane, pid_t copy) {
+    (void)space;
+    (void)lane;
+    (void)copy;
+    return true;
+}
+
+int lane_lookup_install(const struct space *space, taddr_t area, struct err *err) {
+    (void)space;
+    (void)area;
+    (void)err;
+    return 0;
+}
+
+void lane_lookup_copy(struct lane_lookup *to, const struct lane_lookup *from) {
+    (void)from;
+    *to = (struct lane_lookup){.full = false};
+}
+
+void lane_lookup_done(struct lane_lookup *lookup) { (void)lookup; }
+
+bool lane_lookup_is_requested(const struct space *space) {
+    (void)space;
+    return false;
+}
