@@ -26,7 +26,7 @@ bool annex_prepare(struct patched *p, const struct patch_request *request, struc
                             .text = p->text,
                             .first = p->code,
                             .traced = true,
-                            .told = true};
+                            .in_trace = true};
     if (patcher_prepare(ret, &without_hook, NULL) == 0 && ret->code->emitted.patch_count)
         return true;
     patched_forget(ret);

@@ -59,9 +59,9 @@ static int map_agent(struct space *s, pid_t tid, struct err *err) {
 /* Takes descriptor FD out of the process of TID. −1 with errno. */
 static int take_fd(pid_t tid, int fd) {
     AUTO_FD int process = (int)syscall(SYS_pidfd_open, status_process_of(tid), 0);
-    int mine = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, fd, 0);
-    if (mine >= 0)
-        return mine;
+    int fd_here = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, fd, 0);
+    if (fd_here >= 0)
+        return fd_here;
     AUTO_FREE char *name = mem_printf("/proc/%d/fd/%d", tid, fd); /* its main thread has ended */
     return open(name, O_RDWR | O_CLOEXEC);
 }
@@ -69,13 +69,13 @@ static int take_fd(pid_t tid, int fd) {
 /* Gives the memfd its SIZE, which a limit for files must not keep from us, and seals it: the target
  * could take away what we read. */
 static int size_memory(int fd, size_t size) {
-    struct rlimit limit, lifted;
+    struct rlimit limit, raised;
     getrlimit(RLIMIT_FSIZE, &limit);
-    lifted = limit;
-    lifted.rlim_cur = lifted.rlim_max = RLIM_INFINITY;
-    if (setrlimit(RLIMIT_FSIZE, &lifted) < 0) {
-        lifted = (struct rlimit){limit.rlim_max, limit.rlim_max};
-        setrlimit(RLIMIT_FSIZE, &lifted);
+    raised = limit;
+    raised.rlim_cur = raised.rlim_max = RLIM_INFINITY;
+    if (setrlimit(RLIMIT_FSIZE, &raised) < 0) {
+        raised = (struct rlimit){limit.rlim_max, limit.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &raised);
     }
     int rc = ftruncate(fd, (off_t)size) < 0 ? -errno : 0;
     setrlimit(RLIMIT_FSIZE, &limit);
@@ -97,7 +97,7 @@ static int make_memory(struct space *s, pid_t tid, int64_t *ret_fd, struct err *
                                      {s->agent + NAME_AT, MFD_CLOEXEC | MFD_ALLOW_SEALING}};
     struct rlimit before;
     int rc = space_call(s, tid, &make, ret_fd, err);
-    if (rc != -EMFILE || !limits_lend_file(tid, &before))
+    if (rc != -EMFILE || !limits_allow_file(tid, &before))
         return rc;
     rc = space_call(s, tid, &make, ret_fd, err);
     limits_take_back_file(tid, &before);
@@ -112,12 +112,12 @@ static int share(const struct space_context *ctx, struct space *s, pid_t tid, ui
     int rc = make_memory(s, tid, &fd, err);
     if (rc < 0)
         return rc;
-    AUTO_FD int mine = take_fd(tid, (int)fd);
-    if (mine < 0)
+    AUTO_FD int fd_here = take_fd(tid, (int)fd);
+    if (fd_here < 0)
         rc = err_set(err, errno, "remote-call",
                      "process %d: cannot take the memory that it is to share: %s", s->pid,
                      strerror(errno));
-    else if ((rc = size_memory(mine, size)) < 0)
+    else if ((rc = size_memory(fd_here, size)) < 0)
         too_large(s, size, -rc, err);
     if (rc == 0)
         rc = space_call(s, tid,
@@ -132,7 +132,7 @@ static int share(const struct space_context *ctx, struct space *s, pid_t tid, ui
         return rc;
     space_call(s, tid, &(struct remote_call){SYS_madvise, {(uint64_t)at, size, MADV_DONTDUMP}},
                &ignored, NULL); /* cores shall not grow by it */
-    struct slab *slab = slab_new(mine, (taddr_t)at, ctx->ring_bytes, slots);
+    struct slab *slab = slab_new(fd_here, (taddr_t)at, ctx->ring_bytes, slots);
     if (!slab) {
         space_call(s, tid, &(struct remote_call){SYS_munmap, {(uint64_t)at, size}}, &ignored, NULL);
         return err_set(err, ENOMEM, "remote-call",
@@ -167,9 +167,9 @@ static int check_sandbox(struct space *s, pid_t tid, struct err *err) {
 /* Where addresses have 32 bits, jumps reach no farther than what is shared with us is large: next
  * to the libraries, where the kernel would map that, there would be no room for their trampolines.
  */
-static taddr_t room_in_the_midst(const struct maps *maps) {
-    const struct span midst = {0x50000000, 0x90000000};
-    return REGS_WORD_BYTES < 8 ? maps_find_room_between(maps, midst, 256 << 20) : 0;
+static taddr_t room_in_the_middle(const struct maps *maps) {
+    const struct span middle = {0x50000000, 0x90000000};
+    return REGS_WORD_BYTES < 8 ? maps_find_room_between(maps, middle, 256 << 20) : 0;
 }
 
 static int take_foothold(struct space *s, pid_t tid, struct foothold *ret, struct err *err) {
@@ -178,7 +178,7 @@ static int take_foothold(struct space *s, pid_t tid, struct foothold *ret, struc
     if (rc < 0)
         return rc;
     if (!s->room)
-        s->room = room_in_the_midst(&maps);
+        s->room = room_in_the_middle(&maps);
     rc = foothold_take(s->remote.memory_fd, &maps, tid, ret, err);
     maps_done(&maps);
     return rc;

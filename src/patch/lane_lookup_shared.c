@@ -119,14 +119,14 @@ void shared_seek_again(const struct space *s, pid_t tid) {
 
 bool shared_look(struct space *s) {
     struct sharing *all = s->lookup.sharing;
-    ARRAY(struct standing) threads = {0};
+    ARRAY(struct stopped_thread) threads = {0};
     for (size_t i = 0; i < all->threads.count; i++) {
         const struct sharer *k = &all->threads.at[i];
         struct regs regs;
         if (k->waits || thread_get_regs(k->tid, &regs) < 0)
             continue;
         seek_again(s, k->tid, &regs);
-        struct standing t = {k->pointer, k->lane, regs_sp(&regs), k->top};
+        struct stopped_thread t = {k->pointer, k->lane, regs_sp(&regs), k->top};
         ARRAY_PUSH(&threads, t);
     }
     stack_ranges_drop(&all->ranges, DEAD_LANE_KEY);

@@ -32,8 +32,8 @@
 enum { ROOM = 1 << LANES_BITS };
 
 /* Pointers that are lent have a place each in the table. */
-static uint64_t nth_to_lend(uint64_t i) { return REGS_ASSIGNED_POINTER | i << LANES_SHIFT; }
-static bool is_lent(uint64_t pointer) {
+static uint64_t nth_to_assign(uint64_t i) { return REGS_ASSIGNED_POINTER | i << LANES_SHIFT; }
+static bool is_assigned(uint64_t pointer) {
     return (pointer & ~(uint64_t)((ROOM - 1) << LANES_SHIFT)) == REGS_ASSIGNED_POINTER;
 }
 
@@ -174,12 +174,12 @@ static int set_pointer(const struct space *s, pid_t tid, uint64_t pointer) {
 }
 
 /* The first one to lend that no thread has; ROOM: there is none. */
-static uint64_t free_to_lend(const struct lane_lookup *lookup) {
+static uint64_t free_to_assign(const struct lane_lookup *lookup) {
     bool used[ROOM];
     uint64_t i = 0;
     memcpy(used, lookup->kept_pointers, sizeof used);
     for (unsigned k = 0; k < ROOM; k++)
-        if (lookup->table[k].tid && is_lent(lookup->table[k].pair.thread_pointer))
+        if (lookup->table[k].tid && is_assigned(lookup->table[k].pair.thread_pointer))
             used[lookup->table[k].pair.thread_pointer >> LANES_SHIFT & (ROOM - 1)] = true;
     while (i < ROOM && used[i])
         i++;
@@ -187,8 +187,8 @@ static uint64_t free_to_lend(const struct lane_lookup *lookup) {
 }
 
 /* TID gets a pointer that no other has. */
-static int lend(const struct space *s, pid_t tid, uint64_t *ret) {
-    uint64_t i = free_to_lend(&s->lookup), pointer = nth_to_lend(i);
+static int assign_pointer(const struct space *s, pid_t tid, uint64_t *ret) {
+    uint64_t i = free_to_assign(&s->lookup), pointer = nth_to_assign(i);
     int rc = i < ROOM ? set_pointer(s, tid, pointer) : -ENOTSUP;
     if (rc < 0)
         return rc;
@@ -200,9 +200,9 @@ static int lend(const struct space *s, pid_t tid, uint64_t *ret) {
 /* Whether G's thread is to have another pointer than this one, which K's thread has. */
 static bool needs_another(const struct space *s, const struct lane_grant *g, uint64_t pointer,
                           const struct owned_pair *k) {
-    if (!g->lane || g->last || (pointer && !is_lent(pointer)))
+    if (!g->lane || g->last || (pointer && !is_assigned(pointer)))
         return false;
-    bool own = is_lent(pointer) && ((k && k->tid == g->tid) || g->passed);
+    bool own = is_assigned(pointer) && ((k && k->tid == g->tid) || g->passed);
     return is_beside(k, g->tid, g->maker, g->new) || (s->lookup.ambiguous && !own);
 }
 
@@ -258,24 +258,24 @@ static void give_alone(struct space *s, const struct lane_grant *g, uint64_t poi
 
 /* What it had by another pointer, or has no more, it is rid of. */
 static void take_old(struct space *s, const struct lane_grant *g, uint64_t pointer) {
-    struct owned_pair *mine = find_thread(&s->lookup, g->tid);
+    struct owned_pair *had = find_thread(&s->lookup, g->tid);
     const struct sharer *shared = shared_find(&s->lookup, g->tid);
-    if (mine && (!g->lane || mine->pair.thread_pointer != pointer))
-        drop(s, mine);
+    if (had && (!g->lane || had->pair.thread_pointer != pointer))
+        drop(s, had);
     if (shared && (!g->lane || shared->pointer != pointer))
         shared_remove(s, g->tid);
 }
 
 /* TID is to ask, and so is the thread of K, which has the same POINTER. */
 static void let_ask(struct space *s, pid_t tid, uint64_t pointer, struct owned_pair *k) {
-    struct owned_pair *mine = find_thread(&s->lookup, tid);
+    struct owned_pair *had = find_thread(&s->lookup, tid);
     s->lookup.ambiguous = true;
-    if (is_lent(pointer))
+    if (is_assigned(pointer))
         note_kept(&s->lookup, pointer);
     if (k && !k->shared)
         hide(s, k);
-    if (mine && mine != k)
-        hide(s, mine);
+    if (had && had != k)
+        hide(s, had);
 }
 
 /* In what a spoor that was killed has left, threads keep what they have. */
@@ -283,7 +283,7 @@ static void give(struct space *s, const struct lane_grant *g) {
     uint64_t pointer;
     if (thread_get_pointer(g->tid, &pointer) < 0)
         return;
-    if (!g->lane && is_lent(pointer))
+    if (!g->lane && is_assigned(pointer))
         thread_set_pointer(g->tid, 0, NULL);
     if (!s || s->inherited || !s->slabs.count)
         return;
@@ -292,12 +292,12 @@ static void give(struct space *s, const struct lane_grant *g) {
         shared_clear(s);
     s->lookup.copied = false;
     struct owned_pair *k = find_pointer(&s->lookup, pointer);
-    int lent = needs_another(s, g, pointer, k) ? lend(s, g->tid, &pointer) : 0;
-    if (lent == -EAGAIN)
+    int assigned = needs_another(s, g, pointer, k) ? assign_pointer(s, g->tid, &pointer) : 0;
+    if (assigned == -EAGAIN)
         let_ask(s, g->tid, pointer, k);
-    if (lent == -EAGAIN || lent == -ESRCH)
+    if (assigned == -EAGAIN || assigned == -ESRCH)
         return;
-    if (g->lane && pointer && !is_lent(pointer) && is_beside(k, g->tid, g->maker, g->new))
+    if (g->lane && pointer && !is_assigned(pointer) && is_beside(k, g->tid, g->maker, g->new))
         share(s, k);
     take_old(s, g, pointer);
     if (!g->lane)
@@ -305,7 +305,7 @@ static void give(struct space *s, const struct lane_grant *g) {
     if (shared_find(&s->lookup, g->tid) || shared_has(&s->lookup, pointer, g->tid))
         give_shared(s, g, pointer);
     else
-        give_alone(s, g, pointer, lent < 0);
+        give_alone(s, g, pointer, assigned < 0);
 }
 
 void lane_lookup_give(struct space *s, pid_t tid, taddr_t lane) {
@@ -326,13 +326,13 @@ void lane_lookup_leave(struct space *s, pid_t tid, taddr_t lane) {
 
 void lane_lookup_expect(struct space *s, pid_t tid) {
     uint64_t pointer;
-    if (thread_get_pointer(tid, &pointer) == 0 && is_lent(pointer))
+    if (thread_get_pointer(tid, &pointer) == 0 && is_assigned(pointer))
         note_kept(&s->lookup, pointer);
 }
 
 void lane_lookup_take_back(struct space *s, pid_t tid) {
     uint64_t pointer;
-    if (thread_get_pointer(tid, &pointer) == 0 && is_lent(pointer))
+    if (thread_get_pointer(tid, &pointer) == 0 && is_assigned(pointer))
         set_pointer(s, tid, 0);
 }
 

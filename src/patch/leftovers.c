@@ -51,7 +51,7 @@ static bool read_at(const struct search *s, taddr_t at, void *out, size_t size) 
 }
 
 /* Private memory of no file, as our code is mapped. */
-static bool is_code_of_ours(const struct map *m) {
+static bool is_spoor_code(const struct map *m) {
     return m && m->executable && m->readable && !m->writable && !m->shared && !m->path[0];
 }
 
@@ -110,17 +110,17 @@ static bool read_sign(const struct search *s, const struct map *m, struct undo_s
 
 static bool read_head(const struct search *s, taddr_t agent, struct undo_head *ret) {
     const struct map *m = maps_at(&s->maps, agent);
-    return is_code_of_ours(m) && read_at(s, agent + UNDO_AT, ret, sizeof *ret) &&
+    return is_spoor_code(m) && read_at(s, agent + UNDO_AT, ret, sizeof *ret) &&
            ret->magic == UNDO_MAGIC && ret->call - agent < UNDO_AT;
 }
 
 /* The page of an agent that was about to be written: with a foothold there it can be nothing else.
  */
-static taddr_t find_blank(const struct search *s) {
+static taddr_t find_empty(const struct search *s) {
     uint8_t bytes[AGENT_BYTES];
     for (size_t i = 0; i < s->maps.list.count; i++) {
         const struct map *m = &s->maps.list.at[i];
-        if (is_code_of_ours(m) && m->end - m->start == page_bytes() &&
+        if (is_spoor_code(m) && m->end - m->start == page_bytes() &&
             read_at(s, m->start, bytes, sizeof bytes) && is_zero(bytes, sizeof bytes))
             return m->start;
     }
@@ -133,7 +133,7 @@ static taddr_t find_lonely(const struct search *s, struct undo_head *ret) {
     const taddr_t near = 16 * page_bytes();
     for (size_t i = 0; i < s->maps.list.count; i++) {
         const struct map *m = &s->maps.list.at[i];
-        for (taddr_t at = m->start; is_code_of_ours(m) && at < m->end; at += page_bytes()) {
+        for (taddr_t at = m->start; is_spoor_code(m) && at < m->end; at += page_bytes()) {
             if (at - m->start == near && m->end - at > near)
                 at = m->end - near;
             if (read_head(s, at, ret))
@@ -186,7 +186,7 @@ static bool is_island(const struct search *s, const struct patched *p, taddr_t a
     const struct arch *arch = arch_host();
     uint8_t bytes[ISLAND_BYTES];
     struct insn insn;
-    if (!is_code_of_ours(maps_at(&s->maps, at)) || !read_at(s, at, bytes, sizeof bytes))
+    if (!is_spoor_code(maps_at(&s->maps, at)) || !read_at(s, at, bytes, sizeof bytes))
         return false;
     vaddr_t page = at - p->bias;
     const struct way *w = bsearch(&page, c->ways, c->way_count, sizeof *w, compare_way);
@@ -235,7 +235,7 @@ static bool is_listed(const struct space *space, taddr_t log) {
 static void add_chain(const struct search *s, struct space *space, taddr_t log) {
     struct patched p;
     taddr_t next;
-    for (; log && !is_listed(space, log) && is_code_of_ours(maps_at(&s->maps, log)) &&
+    for (; log && !is_listed(space, log) && is_spoor_code(maps_at(&s->maps, log)) &&
            undolog_read(s->fd, log, &p, &next, s->unread);
          log = next) {
         forget_strange_islands(s, &p);
@@ -248,7 +248,7 @@ static void add_chain(const struct search *s, struct space *space, taddr_t log) 
 static void add_coming(const struct search *s, struct space *space, const struct undo_area *area) {
     uint8_t page[AGENT_BYTES];
     const struct map *m = area->bytes ? maps_at(&s->maps, area->at) : NULL;
-    if (is_code_of_ours(m) && m->end - area->at >= area->bytes &&
+    if (is_spoor_code(m) && m->end - area->at >= area->bytes &&
         read_at(s, area->at, page, sizeof page) && is_zero(page, sizeof page / 2))
         ARRAY_PUSH(&space->modules, ((struct patched){.area = area->at, .area_size = area->bytes}));
 }
@@ -264,8 +264,8 @@ static void add_slabs(const struct search *s, struct space *space) {
         if (!is_slab(m) || m->offset)
             continue;
         bool signed_so = read_sign(s, m, &sign) && sign.agent == space->agent;
-        bool blank = read_at(s, m->start + UNDO_SIGN_AT, &sign, sizeof sign) && !sign.magic;
-        if (signed_so || blank)
+        bool unfinished = read_at(s, m->start + UNDO_SIGN_AT, &sign, sizeof sign) && !sign.magic;
+        if (signed_so || unfinished)
             ARRAY_PUSH(&space->slabs, slab_of_another(m->start, m->end - m->start));
     }
 }
@@ -326,7 +326,7 @@ int leftovers_find(pid_t tid, struct space **ret, struct err *err) {
         rc = check_version(&s, &head, err);
     if (rc == 0 && find_foothold(&s, &at, &m)) {
         erase_foothold(&s, at, m);
-        agent = agent ? agent : find_blank(&s);
+        agent = agent ? agent : find_empty(&s);
     }
     if (rc == 0 && agent) {
         *ret = take_up(&s, agent, &head);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* What was added to a limit that the program has changed since is in it no more. */
-static bool is_ours(const struct space *space, const struct rlimit *limit) {
+static bool is_raised(const struct space *space, const struct rlimit *limit) {
     return space->limit.added && limit->rlim_cur == space->limit.now;
 }
 
@@ -12,7 +12,7 @@ int limits_raise(struct space *space, pid_t tid, size_t bytes, struct err *err) 
     struct rlimit limit;
     if (prlimit(tid, RLIMIT_AS, NULL, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
         return 0;
-    uint64_t added = is_ours(space, &limit) ? space->limit.added : 0;
+    uint64_t added = is_raised(space, &limit) ? space->limit.added : 0;
     limit.rlim_cur += bytes;
     if (limit.rlim_max < limit.rlim_cur)
         limit.rlim_max = limit.rlim_cur;
@@ -30,7 +30,7 @@ int limits_raise(struct space *space, pid_t tid, size_t bytes, struct err *err) 
 void limits_lower(struct space *space, pid_t tid) {
     struct rlimit limit;
     if (space->limit.added && prlimit(tid, RLIMIT_AS, NULL, &limit) == 0 &&
-        is_ours(space, &limit)) {
+        is_raised(space, &limit)) {
         if (limit.rlim_max == limit.rlim_cur)
             limit.rlim_max -= space->limit.added;
         limit.rlim_cur -= space->limit.added;
@@ -39,7 +39,7 @@ void limits_lower(struct space *space, pid_t tid) {
     space->limit.added = 0;
 }
 
-bool limits_lend_file(pid_t tid, struct rlimit *ret_before) {
+bool limits_allow_file(pid_t tid, struct rlimit *ret_before) {
     struct rlimit more;
     if (prlimit(tid, RLIMIT_NOFILE, NULL, &more) < 0)
         return false;

@@ -20,7 +20,7 @@ void limits_lower(struct space *space, pid_t tid);
 
 /* TID may open one file more than it could, until that is taken back. False: we may not allow it.
  */
-bool limits_lend_file(pid_t tid, struct rlimit *ret_before);
+bool limits_allow_file(pid_t tid, struct rlimit *ret_before);
 void limits_take_back_file(pid_t tid, const struct rlimit *before);
 
 #endif

@@ -91,7 +91,7 @@ static void tell_module(const struct space_context *ctx, const struct space *s, 
                                                       .first_id = p->entry->first_id,
                                                       .bias = p->bias,
                                                       .ticks = 0});
-    p->told = true;
+    p->in_trace = true;
 }
 
 static bool is_same(const struct patched *a, const struct patched *b) {
@@ -125,7 +125,7 @@ static struct patched *find_known(struct space *s, const struct patched *p) {
 }
 
 static bool may_apply(const struct space *s, const struct patched *p) {
-    return p->state != AREA_STUCK && !(s->positions && s->positions->as_prepared);
+    return p->state != AREA_UNPATCHABLE && !(s->positions && s->positions->as_prepared);
 }
 
 /* What was chosen ahead may be taken by now: then it is chosen anew. */
@@ -133,7 +133,7 @@ static void install(struct update *u, struct patched *p, const struct patch_requ
     struct err err = {0};
     bool done = take_prepared(u->space, p, false, p) && patcher_install(p, request, &err) == 0;
     if (!done && may_apply(u->space, p)) {
-        p->told = false;
+        p->in_trace = false;
         done = patcher_apply(p, request, &err) == 0;
     }
     p->traced = done && request->selected;
@@ -276,14 +276,14 @@ static bool install_annex(struct update *u, struct patched *p, const struct patc
         annex_part(p, ret);
         done = patcher_install(ret, request, NULL) == 0;
     }
-    if (!done && ret->state != AREA_STUCK) {
+    if (!done && ret->state != AREA_UNPATCHABLE) {
         patched_forget(ret);
         ready = may_apply(u->space, p) && annex_prepare(p, request, ret);
         done = ready && patcher_install(ret, request, NULL) == 0;
     }
     if (done)
         annex_join(p, ret);
-    return done || ret->state == AREA_STUCK;
+    return done || ret->state == AREA_UNPATCHABLE;
 }
 
 static bool make_annex(struct update *u, struct patched *p, struct patched *ret) {
@@ -310,7 +310,7 @@ static void complete(struct update *u, const newcomer_array *newcomers) {
             continue;
         if (make_annex(u, p, &annex))
             ARRAY_PUSH(&annexes, annex);
-        if (!p->told && !u->anew)
+        if (!p->in_trace && !u->anew)
             tell_module(u->ctx, u->space, p);
     }
     for (size_t i = 0; i < annexes.count && u->ahead; i++)
@@ -439,7 +439,7 @@ int space_prepare_anew(const struct space_context *ctx, struct space *s, pid_t c
 
 void space_tell_prepared(const struct space_context *ctx, struct space *s) {
     for (size_t i = 0; i < s->prepared.count; i++)
-        if (s->prepared.at[i].traced && !s->prepared.at[i].told)
+        if (s->prepared.at[i].traced && !s->prepared.at[i].in_trace)
             tell_module(ctx, s, &s->prepared.at[i]);
 }
 

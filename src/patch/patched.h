@@ -41,14 +41,15 @@ struct patched { /* one module mapped into one space, or its annex */
     bool checked;    /* its text was seen to be its file's, a moment ago */
     enum area_state {
         AREA_EMPTY,
-        AREA_FILLED, /* it holds what it is to hold */
-        AREA_STUCK,  /* likewise; text could not be written, but threads were about to run there */
+        AREA_FILLED,      /* it holds what it is to hold */
+        AREA_UNPATCHABLE, /* likewise; text could not be written, but threads were about to run
+                             there */
     } state;
     bool kept; /* what it has mapped stays: a thread is to come back there */
     struct code *code;
     struct code *first; /* of an annex (annex.h): the code of the module's first area; else NULL */
     bool traced;        /* more than the dynamic linker's hook is to be patched */
-    bool told;          /* the trace knows of that */
+    bool in_trace;      /* the trace knows of that */
 };
 
 static inline bool patched_is_spared(const struct patched *p, size_t patch) {

@@ -198,7 +198,7 @@ static int write_text(struct patched *p, const struct space *space, struct err *
     rc = rewrite_patch(p, fd, err);
     if (rc < 0) {
         rewrite_restore(p, fd, NULL, NULL);
-        p->state = space->positions ? AREA_STUCK : AREA_FILLED;
+        p->state = space->positions ? AREA_UNPATCHABLE : AREA_FILLED;
     }
     return rc;
 }
@@ -242,7 +242,7 @@ int patcher_install(struct patched *p, const struct patch_request *r, struct err
     rc = fill(p, r->space, err);
     if (rc == 0)
         rc = write_text(p, r->space, err);
-    if (rc < 0 && p->state != AREA_STUCK) {
+    if (rc < 0 && p->state != AREA_UNPATCHABLE) {
         patcher_unmap(p, r->space, r->caller, NULL);
         patched_forget(p);
     }

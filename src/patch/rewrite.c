@@ -68,7 +68,7 @@ struct rewriting {
 };
 
 /* Whether patch Q stands in TEXT, or a part of it: a tool may have been killed while it wrote. */
-static bool is_ours(const struct patch *q, const uint8_t *text) {
+static bool is_patch(const struct patch *q, const uint8_t *text) {
     if (memcmp(text, q->after, q->size) == 0)
         return true;
     for (unsigned i = 0; i < q->size; i++)
@@ -88,7 +88,7 @@ static bool treat_patch(struct rewriting *w, const struct patch *q, uint8_t *tex
     bool before = memcmp(text, q->before, q->size) == 0;
     if (w->action == WRITE && before)
         put(w, text, q->after, q->size);
-    else if (w->action == RESTORE && !before && is_ours(q, text))
+    else if (w->action == RESTORE && !before && is_patch(q, text))
         put(w, text, q->before, q->size);
     else if (w->action == RESTORE)
         w->alien += !before && !q->yields;
@@ -102,7 +102,7 @@ static int put_back(const struct patched *p, int fd, size_t i, struct err *err) 
     taddr_t at = q->at + p->bias;
     int rc = patched_is_spared(p, i) ? 0 : memory_read(fd, at, text, q->size, err);
     if (rc < 0 || patched_is_spared(p, i) || memcmp(text, q->before, q->size) == 0 ||
-        !is_ours(q, text))
+        !is_patch(q, text))
         return rc; /* a page that was given back must not be written any more */
     return memory_write(fd, at, q->before, q->size, err);
 }

@@ -224,8 +224,8 @@ static int pass_stub(const struct space *space, pid_t tid, struct lane_handle *h
     if (handle && !(m->variant & (STUB_HOOK | STUB_SLICE)) && passes_filter(space, p, m, &regs) &&
         memory_read(space->remote.memory_fd, pc, stub, size, NULL) == 0) {
         uint32_t site = arch->stub_site(stub, m->variant, overflow);
-        taddr_t told = regs_stub_value(&regs, m->variant, site);
-        lane_handle_put(handle, site, told + (taddr_t)m->pops * arch->word_bytes, overflow);
+        taddr_t sp = regs_stub_value(&regs, m->variant, site);
+        lane_handle_put(handle, site, sp + (taddr_t)m->pops * arch->word_bytes, overflow);
     }
     regs_set_pc(&regs, pc + size);
     return thread_set_regs(tid, &regs);
@@ -275,18 +275,18 @@ static bool pass_by(struct where *w, const struct patched *p, const uint8_t *cod
            skip_event(w, p, regs_pc(&w->regs), other) && thread_set_regs(w->tid, &w->regs) == 0;
 }
 
-static int cross(const struct crossing *c, bool *ret_stuck) {
+static int cross(const struct crossing *c, bool *ret_blocked) {
     struct crossing_before before;
-    *ret_stuck = true;
+    *ret_blocked = true;
     int rc = crossing_is_possible(c) ? crossing_begin(c, &before) : -ERANGE;
     if (rc == 0)
-        rc = crossing_end(c, &before, ret_stuck);
+        rc = crossing_end(c, &before, ret_blocked);
     return rc == -ERANGE ? 0 : rc;
 }
 
 /* Gets the thread, between instructions of a trampoline, to the next branch or stub, or beyond the
  * branch. *RET_STUCK: to where it cannot get on. */
-static int get_on(struct where *w, bool *ret_stuck) {
+static int get_on(struct where *w, bool *ret_blocked) {
     uint8_t code[AHEAD];
     int rc = thread_get_regs(w->tid, &w->regs);
     if (rc < 0)
@@ -297,20 +297,20 @@ static int get_on(struct where *w, bool *ret_stuck) {
     size_t size = inside ? read_ahead(w, p, pc, code) : 0;
     struct crossing c = {w->space, p, w->tid, code, bridge_fit(&w->regs, code, size), pc};
     if (c.size || (bridge_returns(code, size) && !thread_guards_returns(w->tid)))
-        return cross(&c, ret_stuck);
-    *ret_stuck = !size || !(pass_by(w, p, code, size) || take(w, code, size));
+        return cross(&c, ret_blocked);
+    *ret_blocked = !size || !(pass_by(w, p, code, size) || take(w, code, size));
     return 0;
 }
 
 static int move_out(struct where *w, enum settled *ret) {
     enum { MOST_MOVES = 256 };
     struct settle_place place;
-    bool stuck = false;
+    bool blocked = false;
     int rc = move_on(w, ret, &place);
-    for (int i = 0; i < MOST_MOVES && rc == 0 && !stuck && *ret == SETTLED_INSIDE; i++) {
+    for (int i = 0; i < MOST_MOVES && rc == 0 && !blocked && *ret == SETTLED_INSIDE; i++) {
         rc = pass_stub(w->space, w->tid, w->handle);
         if (rc == 0)
-            rc = get_on(w, &stuck);
+            rc = get_on(w, &blocked);
         if (rc == 0)
             rc = move_on(w, ret, &place);
     }

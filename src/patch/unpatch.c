@@ -40,7 +40,7 @@ static void repatch_module(const struct space_context *ctx, const struct space *
     if (!p->code || patcher_redo(p, s, &err) == 0)
         return;
     modules_warn(ctx, caller, &err);
-    if (p->state == AREA_STUCK || patcher_undo(p, s->remote.memory_fd, NULL, NULL) < 0)
+    if (p->state == AREA_UNPATCHABLE || patcher_undo(p, s->remote.memory_fd, NULL, NULL) < 0)
         return;
     patcher_unmap(p, s, caller, NULL);
     patched_forget(p);

@@ -19,7 +19,7 @@ struct chains {
     ARRAY(struct trace_place) places; /* their texts are ours */
     ARRAY(struct trace_chain) chains; /* from CHAIN_FIRST on */
     struct table place_table, chain_table;
-    uint32_t told_places, told_chains;
+    uint32_t written_places, written_chains;
 };
 
 static void table_init(struct table *t, size_t room) {
@@ -133,15 +133,15 @@ uint32_t chains_add(struct chains *c, uint32_t callers, uint32_t place) {
 
 void chains_tell(struct chains *c) {
     uint32_t places = (uint32_t)c->places.count, chains = (uint32_t)c->chains.count;
-    if (places == c->told_places && chains == c->told_chains)
+    if (places == c->written_places && chains == c->written_chains)
         return;
-    struct trace_chains news = {c->told_places,
-                                places - c->told_places,
-                                c->places.at + c->told_places,
-                                CHAIN_FIRST + c->told_chains,
-                                chains - c->told_chains,
-                                c->chains.at + c->told_chains};
+    struct trace_chains news = {c->written_places,
+                                places - c->written_places,
+                                c->places.at + c->written_places,
+                                CHAIN_FIRST + c->written_chains,
+                                chains - c->written_chains,
+                                c->chains.at + c->written_chains};
     trace_writer_chains(c->writer, &news);
-    c->told_places = places;
-    c->told_chains = chains;
+    c->written_places = places;
+    c->written_chains = chains;
 }

@@ -4,15 +4,16 @@
  * can still be the same. */
 enum { AROUND = 16 << 10, STACK_MOST = 64 << 20 };
 
-static bool holds(const struct lane_stack_range *s, const struct standing *t) {
+static bool holds(const struct lane_stack_range *s, const struct stopped_thread *t) {
     return s->thread_pointer == t->pointer && t->sp - s->low < s->high - s->low;
 }
 
-static bool is_of(const struct lane_stack_range *s, const struct standing *t) {
+static bool is_of(const struct lane_stack_range *s, const struct stopped_thread *t) {
     return s->thread_pointer == t->pointer && s->lane == t->lane;
 }
 
-static struct lane_stack_range *find_around(struct stack_ranges *s, const struct standing *t) {
+static struct lane_stack_range *find_around(struct stack_ranges *s,
+                                            const struct stopped_thread *t) {
     for (size_t i = 0; i < s->count; i++)
         if (holds(&s->at[i], t))
             return &s->at[i];
@@ -24,7 +25,8 @@ struct room {
     uint64_t floor, ceiling;
 };
 
-static void keep_from(struct room *room, const struct standing *t, uint64_t low, uint64_t high) {
+static void keep_from(struct room *room, const struct stopped_thread *t, uint64_t low,
+                      uint64_t high) {
     if (low > t->sp && low < room->ceiling)
         room->ceiling = low;
     else if (high <= t->sp && high > room->floor)
@@ -34,8 +36,8 @@ static void keep_from(struct room *room, const struct standing *t, uint64_t low,
 static uint64_t middle(uint64_t a, uint64_t b) { return a / 2 + b / 2; }
 
 /* Another thread is between its stack pointer and where it began, if that is the same stack. */
-static void keep_from_thread(struct room *room, const struct standing *t,
-                             const struct standing *other) {
+static void keep_from_thread(struct room *room, const struct stopped_thread *t,
+                             const struct stopped_thread *other) {
     uint64_t low = other->sp, high = low;
     if (other->top - low < STACK_MOST)
         high = other->top;
@@ -47,8 +49,8 @@ static void keep_from_thread(struct room *room, const struct standing *t,
         keep_from(room, t, low, middle(high, t->sp));
 }
 
-static struct room room_of(const struct stack_ranges *s, const struct standing *threads,
-                           size_t count, const struct standing *t) {
+static struct room room_of(const struct stack_ranges *s, const struct stopped_thread *threads,
+                           size_t count, const struct stopped_thread *t) {
     struct room room = {0, UINT64_MAX};
     for (size_t i = 0; i < count; i++)
         if (threads[i].pointer == t->pointer && &threads[i] != t)
@@ -61,14 +63,14 @@ static struct room room_of(const struct stack_ranges *s, const struct standing *
     return room;
 }
 
-static uint64_t distance(const struct lane_stack_range *s, const struct standing *t) {
+static uint64_t distance(const struct lane_stack_range *s, const struct stopped_thread *t) {
     return t->sp < s->low ? s->low - t->sp : t->sp - s->high;
 }
 
 /* The range of T's that grows to where it stands now: no farther away than it is long, and with
  * nobody between. NULL: a new one begins. */
 static struct lane_stack_range *find_growing(struct stack_ranges *s, const struct room *room,
-                                             const struct standing *t) {
+                                             const struct stopped_thread *t) {
     for (size_t i = 0; i < s->count; i++) {
         struct lane_stack_range *k = &s->at[i];
         if (is_of(k, t) && k->low >= room->floor && k->high <= room->ceiling &&
@@ -78,7 +80,8 @@ static struct lane_stack_range *find_growing(struct stack_ranges *s, const struc
     return NULL;
 }
 
-static bool stand_alike(const struct standing *threads, size_t count, const struct standing *t) {
+static bool stand_alike(const struct stopped_thread *threads, size_t count,
+                        const struct stopped_thread *t) {
     for (size_t i = 0; i < count; i++)
         if (&threads[i] != t && threads[i].pointer == t->pointer && threads[i].sp == t->sp)
             return true;
@@ -87,8 +90,8 @@ static bool stand_alike(const struct standing *threads, size_t count, const stru
 
 static void remove_at(struct stack_ranges *s, size_t i) { s->at[i] = s->at[--s->count]; }
 
-static bool claim(struct stack_ranges *s, const struct standing *threads, size_t count,
-                  const struct standing *t, uint64_t sink) {
+static bool claim(struct stack_ranges *s, const struct stopped_thread *threads, size_t count,
+                  const struct stopped_thread *t, uint64_t sink) {
     const struct room room = room_of(s, threads, count, t);
     struct lane_stack_range *old = find_growing(s, &room, t);
     uint64_t around = old ? old->high - old->low : AROUND;
@@ -123,7 +126,7 @@ static void join(struct stack_ranges *s) {
         }
 }
 
-bool stack_ranges_claim(struct stack_ranges *s, const struct standing *threads, size_t count,
+bool stack_ranges_claim(struct stack_ranges *s, const struct stopped_thread *threads, size_t count,
                         uint64_t sink) {
     for (size_t i = 0; i < count; i++) {
         struct lane_stack_range *around = find_around(s, &threads[i]);

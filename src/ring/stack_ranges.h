@@ -21,7 +21,7 @@ struct stack_ranges {
 };
 
 /* A thread that shares its pointer, as it stands. */
-struct standing {
+struct stopped_thread {
     uint64_t pointer, lane; /* lanes are of one thread each, but for the sink */
     uint64_t sp;
     uint64_t top; /* where its stack pointer was when it was born, if it was seen then; else 0 */
@@ -29,7 +29,7 @@ struct standing {
 
 /* Each of the COUNT THREADS, which are all that have pointers in common, is in a range
  * afterwards, or in one of SINK where that cannot be. False: there is no room for that. */
-bool stack_ranges_claim(struct stack_ranges *s, const struct standing *threads, size_t count,
+bool stack_ranges_claim(struct stack_ranges *s, const struct stopped_thread *threads, size_t count,
                         uint64_t sink);
 /* Those of POINTER are gone. */
 void stack_ranges_drop(struct stack_ranges *s, uint64_t pointer);

@@ -16,11 +16,11 @@
 #include "wire/lane_lookup.h"
 
 #define TESTS                                                                                      \
-    TEST(sleeping_thread_told_on_waking)                                                           \
+    TEST(sleeping_thread_served_on_waking)                                                         \
     TEST(sleeper_with_a_kept_pointer)                                                              \
     TEST(pointer_kept_by_several_threads)                                                          \
-    TEST(vfork_child_pointer_not_lent)                                                             \
-    TEST(thread_left_behind_is_lent_nothing)                                                       \
+    TEST(vfork_child_pointer_not_assigned)                                                         \
+    TEST(thread_left_behind_is_assigned_nothing)                                                   \
     TEST(thread_that_cannot_set_its_pointer)                                                       \
     TEST(random_threads_find_only_their_own)
 
@@ -148,7 +148,7 @@ static void answer(void) {
     nobody_finds_anothers();
 }
 
-static void who_is_awake_finds_its_own(void) {
+static void awake_threads_find_their_own(void) {
     for (const struct thread *t = threads; t < threads + MOST; t++)
         if (t->tid && !t->asleep && !t->confined)
             assert_int_equal(found_by(t), lane_of(t));
@@ -165,7 +165,7 @@ static void end(struct thread *t) {
     memset(t, 0, sizeof *t);
 }
 
-static void sleeping_thread_told_on_waking(void **state) {
+static void sleeping_thread_served_on_waking(void **state) {
     (void)state;
     begin();
     add(0, false);
@@ -173,10 +173,10 @@ static void sleeping_thread_told_on_waking(void **state) {
     add(0, false);
     come();
     answer();
-    who_is_awake_finds_its_own();
+    awake_threads_find_their_own();
     sleeper->asleep = false;
     answer();
-    who_is_awake_finds_its_own();
+    awake_threads_find_their_own();
 }
 
 /* What it was lent by a spoor that has left is not lent to others, and nobody is hidden for it
@@ -190,7 +190,7 @@ static void sleeper_with_a_kept_pointer(void **state) {
         come();
         for (int i = 0; i < 3; i++) {
             answer();
-            who_is_awake_finds_its_own();
+            awake_threads_find_their_own();
         }
     }
 }
@@ -205,12 +205,12 @@ static void pointer_kept_by_several_threads(void **state) {
     come();
     for (int i = 0; i < 3; i++) {
         answer();
-        who_is_awake_finds_its_own();
+        awake_threads_find_their_own();
     }
 }
 
 /* Its child has ended, and what both had is its maker's, who has not come from vfork yet. */
-static void vfork_child_pointer_not_lent(void **state) {
+static void vfork_child_pointer_not_assigned(void **state) {
     (void)state;
     begin();
     const struct thread *first = add(0, false);
@@ -228,10 +228,10 @@ static void vfork_child_pointer_not_lent(void **state) {
     maker->asleep = maker->waits = false;
     lane_lookup_pass(&space, maker->tid, lane_of(maker), 0);
     nobody_finds_anothers();
-    who_is_awake_finds_its_own();
+    awake_threads_find_their_own();
 }
 
-static void thread_left_behind_is_lent_nothing(void **state) {
+static void thread_left_behind_is_assigned_nothing(void **state) {
     (void)state;
     begin();
     add(0, false);
@@ -261,7 +261,7 @@ static void thread_that_cannot_set_its_pointer(void **state) {
     come();
     for (int i = 0; i < 3; i++) {
         answer();
-        who_is_awake_finds_its_own();
+        awake_threads_find_their_own();
         assert_int_equal(found_by(confined), SINK);
     }
 }
@@ -297,7 +297,7 @@ static void live(void) {
         break;
     default:
         answer();
-        who_is_awake_finds_its_own();
+        awake_threads_find_their_own();
     }
     nobody_finds_anothers();
 }

@@ -46,7 +46,7 @@ static struct space *find(const struct guest *g) {
 }
 
 /* A tool that is gone answers nobody. */
-static void forsake(const struct guest *g) { *guest_owner(g) |= CONTROL_OWNER_DIED; }
+static void abandon(const struct guest *g) { *guest_owner(g) |= CONTROL_OWNER_DIED; }
 
 /* All code that is mapped. */
 static char *maps_of_code(pid_t pid) {
@@ -91,7 +91,7 @@ static void expect_as_before(const struct guest *g, const struct guest *bare) {
 
 static int take_over(const struct guest *g, struct err *err) {
     enum settled settled;
-    forsake(g);
+    abandon(g);
     assert_int_equal(leftovers_end_call(g->pid), 0);
     struct space *left = find(g);
     assert_non_null(left);
@@ -210,7 +210,7 @@ static void try_call(struct guest *g, const struct call *call, const struct weat
         if (t.k == TRIAL_LATER)
             trial_change_weather(&t);
         guest_save(g, before);
-        forsake(g);
+        abandon(g);
         assert_int_equal(settle_step_out(left, g->pid, NULL, &settled), 0);
         if (settled != SETTLED_OUTSIDE)
             trial_fail(&t, "it is still inside");

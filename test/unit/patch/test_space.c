@@ -122,12 +122,12 @@ static void unmapped_parts_forgotten(void **state) {
 static void unpatched_process_forgets_nothing(void **state) {
     (void)state;
     struct guest *bare = guest_new_bare();
-    struct space *blank = space_new_untraced(bare->pid);
-    assert_int_equal(memory_open(bare->pid, &blank->remote.memory_fd, NULL), 0);
-    space_forget_unmapped(blank);
-    assert_int_equal(blank->slabs.count, 0);
-    assert_int_equal(blank->modules.count, 0);
-    space_unref(blank);
+    struct space *untraced = space_new_untraced(bare->pid);
+    assert_int_equal(memory_open(bare->pid, &untraced->remote.memory_fd, NULL), 0);
+    space_forget_unmapped(untraced);
+    assert_int_equal(untraced->slabs.count, 0);
+    assert_int_equal(untraced->modules.count, 0);
+    space_unref(untraced);
     guest_free(bare);
 }
 

@@ -9,11 +9,11 @@
     TEST(thread_found_by_its_stack)                                                                \
     TEST(neighbouring_stacks)                                                                      \
     TEST(stack_within_another_frame)                                                               \
-    TEST(stretch_growth)                                                                           \
+    TEST(range_growth)                                                                             \
     TEST(distant_stacks)                                                                           \
     TEST(thread_on_a_foreign_stack)                                                                \
-    TEST(dropped_stretches_not_found)                                                              \
-    TEST(stretch_limit)
+    TEST(dropped_ranges_not_found)                                                                 \
+    TEST(range_limit)
 
 enum {
     POINTER = 0x7000,
@@ -43,7 +43,7 @@ static uint64_t lane_at(uint64_t pointer, uint64_t sp) {
     return lane;
 }
 
-static void look(const struct standing *threads, size_t count) {
+static void look(const struct stopped_thread *threads, size_t count) {
     assert_true(stack_ranges_claim(&all, threads, count, SINK));
     for (size_t i = 0; i < count; i++)
         assert_int_not_equal(lane_at(threads[i].pointer, threads[i].sp), 0);
@@ -51,7 +51,7 @@ static void look(const struct standing *threads, size_t count) {
 
 static void thread_found_by_its_stack(void **state) {
     (void)state;
-    const struct standing threads[COUNT] = {
+    const struct stopped_thread threads[COUNT] = {
         {POINTER, A, 0x7ffe0000, 0}, {POINTER, B, 0x500000, 0x500000}, {OTHER, C, 0x500000, 0}};
     forget();
     look(threads, COUNT);
@@ -65,7 +65,7 @@ static void thread_found_by_its_stack(void **state) {
 /* Nobody comes nearer than half-way, wherever the others have begun and gone. */
 static void neighbouring_stacks(void **state) {
     (void)state;
-    struct standing threads[] = {
+    struct stopped_thread threads[] = {
         {POINTER, A, 0x10000, 0}, {POINTER, B, 0x11000, 0x11000}, {POINTER, C, 0x11ff0, 0x12000}};
     forget();
     look(threads, COUNT);
@@ -82,7 +82,7 @@ static void neighbouring_stacks(void **state) {
 /* A stack in the frame of who made the thread: what is above it is the maker's as well. */
 static void stack_within_another_frame(void **state) {
     (void)state;
-    struct standing threads[] = {{POINTER, A, 0x100000, 0}, {POINTER, B, 0x110000, 0x110000}};
+    struct stopped_thread threads[] = {{POINTER, A, 0x100000, 0}, {POINTER, B, 0x110000, 0x110000}};
     forget();
     look(threads, 2);
     threads[0].sp = 0x110100;
@@ -92,9 +92,9 @@ static void stack_within_another_frame(void **state) {
     assert_int_equal(lane_at(POINTER, 0x0ffff0), A);
 }
 
-static void stretch_growth(void **state) {
+static void range_growth(void **state) {
     (void)state;
-    struct standing t = {POINTER, A, 64 << 20, 64 << 20};
+    struct stopped_thread t = {POINTER, A, 64 << 20, 64 << 20};
     int asked = 0;
     forget();
     for (; t.sp > 32 << 20; t.sp -= 1024)
@@ -108,7 +108,7 @@ static void stretch_growth(void **state) {
 
 static void distant_stacks(void **state) {
     (void)state;
-    struct standing t = {POINTER, A, 0x100000, 0};
+    struct stopped_thread t = {POINTER, A, 0x100000, 0};
     forget();
     look(&t, 1);
     t.sp = 0x900000;
@@ -120,7 +120,7 @@ static void distant_stacks(void **state) {
 /* What two do on one stack is told of neither. */
 static void thread_on_a_foreign_stack(void **state) {
     (void)state;
-    struct standing threads[] = {{POINTER, A, 0x100000, 0}, {POINTER, B, 0x500000, 0}};
+    struct stopped_thread threads[] = {{POINTER, A, 0x100000, 0}, {POINTER, B, 0x500000, 0}};
     forget();
     look(threads, 2);
     threads[1].sp = 0x100000;
@@ -131,9 +131,9 @@ static void thread_on_a_foreign_stack(void **state) {
     assert_int_equal(lane_at(POINTER, 0x100000), SINK);
 }
 
-static void dropped_stretches_not_found(void **state) {
+static void dropped_ranges_not_found(void **state) {
     (void)state;
-    const struct standing threads[] = {{POINTER, A, 0x100000, 0}, {OTHER, B, 0x100000, 0}};
+    const struct stopped_thread threads[] = {{POINTER, A, 0x100000, 0}, {OTHER, B, 0x100000, 0}};
     forget();
     look(threads, 2);
     stack_ranges_drop(&all, POINTER);
@@ -141,9 +141,9 @@ static void dropped_stretches_not_found(void **state) {
     assert_int_equal(lane_at(OTHER, 0x100000), B);
 }
 
-static void stretch_limit(void **state) {
+static void range_limit(void **state) {
     (void)state;
-    struct standing t = {POINTER, A, 0x100000, 0};
+    struct stopped_thread t = {POINTER, A, 0x100000, 0};
     forget();
     for (int i = 0; i < LANE_STACK_RANGES_MOST; i++, t.sp += 1 << 20)
         look(&t, 1);
