@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-static size_t bitmap_bytes(const struct patched *p) {
+static size_t function_bitmap_bytes(const struct patched *p) {
     return plan_function_count(p->entry->plan) / 8 + 1;
 }
 
 static bool is_wanted(const struct patched *p) {
-    for (size_t i = 0; i < bitmap_bytes(p); i++)
+    for (size_t i = 0; i < function_bitmap_bytes(p); i++)
         if (p->code->emitted.beyond[i])
             return true;
     return false;
@@ -34,8 +34,8 @@ bool annex_prepare(struct patched *p, const struct patch_request *request, struc
 }
 
 static uint8_t *copy_of(const struct patched *p, const uint8_t *bitmap) {
-    uint8_t *copy = mem_alloc(bitmap_bytes(p));
-    memcpy(copy, bitmap, bitmap_bytes(p));
+    uint8_t *copy = mem_alloc(function_bitmap_bytes(p));
+    memcpy(copy, bitmap, function_bitmap_bytes(p));
     return copy;
 }
 
@@ -50,8 +50,8 @@ static void tell_alone(struct patched *p) {
     struct code *code = p->code;
     if (!code->alone.missed)
         return;
-    memcpy(code->emitted.missed, code->alone.missed, bitmap_bytes(p));
-    memcpy(code->emitted.inexact, code->alone.inexact, bitmap_bytes(p));
+    memcpy(code->emitted.missed, code->alone.missed, function_bitmap_bytes(p));
+    memcpy(code->emitted.inexact, code->alone.inexact, function_bitmap_bytes(p));
     memcpy(code->emitted.missed_exits, code->alone.missed_exits, sizeof code->alone.missed_exits);
     forget_alone(code);
 }
@@ -68,7 +68,7 @@ void annex_join(struct patched *p, const struct patched *annex) {
     const struct plan_code *more = &annex->code->emitted;
     tell_alone(p);
     keep_alone(p);
-    for (size_t i = 0; i < bitmap_bytes(p); i++) {
+    for (size_t i = 0; i < function_bitmap_bytes(p); i++) {
         uint8_t served = c->beyond[i] & (uint8_t)~more->missed[i];
         c->missed[i] &= (uint8_t)~served;
         c->inexact[i] = (c->inexact[i] & (uint8_t)~served) | more->inexact[i];

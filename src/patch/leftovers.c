@@ -10,6 +10,7 @@
 #include "arch/agent.h"
 #include "arch/arch.h"
 #include "base/page.h"
+#include "base/search.h"
 #include "patch/permits.h"
 #include "patch/undolog.h"
 #include "target/maps.h"
@@ -175,11 +176,6 @@ int leftovers_exist(pid_t tid, bool *ret, struct err *err) {
 
 /* ---- modules ---- */
 
-static int compare_way(const void *key, const void *item) {
-    vaddr_t page = *(const vaddr_t *)key, at = ((const struct way *)item)->at;
-    return at < page ? 1 : at - page < ISLAND_BYTES ? 0 : -1;
-}
-
 /* Whether the page at AT is an island of P's, or was about to be filled. */
 static bool is_island(const struct search *s, const struct patched *p, taddr_t at) {
     const struct plan_code *c = &p->code->emitted;
@@ -189,11 +185,14 @@ static bool is_island(const struct search *s, const struct patched *p, taddr_t a
     if (!is_spoor_code(maps_at(&s->maps, at)) || !read_at(s, at, bytes, sizeof bytes))
         return false;
     vaddr_t page = at - p->bias;
-    const struct way *w = bsearch(&page, c->ways, c->way_count, sizeof *w, compare_way);
-    if (!w || is_zero(bytes, sizeof bytes))
-        return w;
-    size_t offset = w->at - page;
-    return arch->decode(bytes + offset, sizeof bytes - offset, w->at + p->bias, &insn, NULL) &&
+    size_t first = SEARCH(i, c->way_count, c->ways[i].at < page);
+    if (first == c->way_count || c->ways[first].at - page >= ISLAND_BYTES)
+        return false;
+    if (is_zero(bytes, sizeof bytes))
+        return true;
+    vaddr_t way = c->ways[first].at;
+    size_t offset = way - page;
+    return arch->decode(bytes + offset, sizeof bytes - offset, way + p->bias, &insn, NULL) &&
            insn.kind == INSN_JUMP && insn.target - p->area < p->area_size;
 }
 

@@ -55,7 +55,7 @@ static void spare(struct patched *p, size_t i) {
     const struct patch *patches = c->patches, *q = &patches[i];
     if (patched_is_spared(p, i))
         return;
-    p->spared[i / 8] |= (uint8_t)(1 << i % 8);
+    bitmap_set(p->spared, i);
     for (size_t j = i + 1; j < c->patch_count && patches[j].at < q->at + q->window; j++) {
         taddr_t hop = patched_way_back(p, patches[j].at + p->bias);
         if (hop)
@@ -76,16 +76,11 @@ void patched_spare(struct patched *p, taddr_t addr) {
             spare(p, i);
 }
 
-static int compare_trap(const void *key, const void *item) {
-    vaddr_t at = *(const vaddr_t *)key, there = ((const struct trap *)item)->at;
-    return (at > there) - (at < there);
-}
-
 const struct trap *patched_trap_at(const struct patched *p, taddr_t addr) {
     const struct plan_code *c = &p->code->emitted;
     vaddr_t at = addr - p->bias;
-    return c->trap_count ? bsearch(&at, c->traps, c->trap_count, sizeof *c->traps, compare_trap)
-                         : NULL;
+    size_t i = SEARCH(k, c->trap_count, c->traps[k].at < at);
+    return i < c->trap_count && c->traps[i].at == at ? &c->traps[i] : NULL;
 }
 
 bool patched_trap_is_set(const struct patched *p, int fd, const struct trap *trap) {

@@ -6,6 +6,7 @@
 #ifndef SPOOR_PATCH_PATCHED_H
 #define SPOOR_PATCH_PATCHED_H
 
+#include "base/bitmap.h"
 #include "base/types.h"
 #include "plan/plan.h"
 #include "select/module_table.h"
@@ -53,7 +54,7 @@ struct patched { /* one module mapped into one space, or its annex */
 };
 
 static inline bool patched_is_spared(const struct patched *p, size_t patch) {
-    return p->spared && p->spared[patch / 8] >> patch % 8 & 1;
+    return p->spared && bitmap_test(p->spared, patch);
 }
 
 /* What is to be patched of a module, and for whom. */
