@@ -1,11 +1,11 @@
 /*
- * Lets a stopped thread run what is left of the straight code of a trampoline: over the bridge
- * (arch/bridge.h) of the module's area. Nobody steps it, as a step outlives its tracer and would
- * raise SIGTRAP: at each moment a thread without its tracer goes on by itself, with its registers
- * and, once it is over the bridge, its signal mask.
+ * Lets a stopped thread run the rest of the straight code of a trampoline: over the bridge
+ * (arch/bridge.h) of the module's area. It is not single-stepped: a step outlives its tracer and
+ * would raise SIGTRAP. If the tracer dies at any moment, the thread goes on by itself, with its own
+ * registers and, behind the bridge, its own signal mask.
  *
- * One thread at a time goes over a bridge. Whoever has been left there by a tracer that was killed
- * is brought away by settle_registers(), before anybody else comes.
+ * One thread at a time goes over a bridge. settle_registers() moves away a thread that a killed
+ * tracer has left there, before another one comes.
  */
 #ifndef SPOOR_PATCH_CROSSING_H
 #define SPOOR_PATCH_CROSSING_H
@@ -24,22 +24,22 @@ struct crossing {
     taddr_t from;        /* where they stand, and the thread's pc */
 };
 
-/* Whether the thread may be let go there: not where its sandbox forbids it to set its mask, nor
- * where another is to come back to the bridge from a signal's handler. */
+/* Whether the thread can cross: not where its sandbox forbids it to set its signal mask, nor where
+ * another thread will return to the bridge from a signal handler. */
 bool crossing_is_possible(const struct crossing *c);
-/* Puts the thread onto the bridge: it goes over it when it is resumed, whoever resumes it. *RET: as
- * it was. −ERANGE: that code cannot stand there. */
-struct crossing_before {
+struct crossing_before { /* the state of a thread that crosses */
     struct bridge_notes notes;
     bool before_signal; /* that is about to be delivered */
     siginfo_t signal;
     bool trap_flag;
     void *vectors; /* that its calls would forget */
 };
+/* Puts the thread onto the bridge: it crosses when anybody resumes it. *RET: its state before.
+ * −ERANGE: that code cannot stand there. */
 int crossing_begin(const struct crossing *c, struct crossing_before *ret);
-/* Lets it go, and stops it at the other side as it was stopped: before the same signal, with the
- * same mask, but still on the bridge. *ret_fault: an instruction has faulted, before which it
- * stands, on the bridge, too. */
+/* Lets it run, and stops it at the other side as it was stopped: before the same signal, with the
+ * same mask, still on the bridge. *ret_fault: an instruction on the bridge has faulted; the thread
+ * stands before it. */
 int crossing_end(const struct crossing *c, const struct crossing_before *before, bool *ret_fault);
 
 #endif

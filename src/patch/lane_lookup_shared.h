@@ -1,12 +1,12 @@
 /*
- * Threads that run at the same time with one thread pointer (a raw clone without CLONE_SETTLS): in
- * place of a pair that is one thread's they have ranges of addresses where their stacks are
- * (wire/lane_lookup.h, stack_ranges.h). For lane_lookup_table.c only.
+ * Threads that run at the same time with one thread pointer (a raw clone without CLONE_SETTLS). No
+ * key can serve them: the table holds ranges of addresses where their stacks
+ * are instead (wire/lane_lookup.h, stack_ranges.h). For lane_lookup_table.c only.
  *
- * One that comes to a stub with its stack where nobody's was seen waits there, and asks; the tool
- * stops all of the space then, looks where each stands, and writes the table anew. While threads
- * run, ranges are only taken away. So they are whenever another thread comes to share the
- * pointer, whose stack may lie where one of these has grown.
+ * A thread whose stack pointer is in no range waits in the agent and asks. Spoor then stops the
+ * whole space, looks where each thread's stack pointer is, and writes the table anew. While threads
+ * run, ranges are only removed. All ranges of a pointer are removed when one more thread comes to
+ * share it: the new stack may lie in one of them.
  */
 #ifndef SPOOR_PATCH_LANE_LOOKUP_SHARED_H
 #define SPOOR_PATCH_LANE_LOOKUP_SHARED_H
@@ -16,7 +16,7 @@
 
 struct sharer {
     pid_t tid;
-    bool waits; /* for its child of vfork, which has its stack */
+    bool waits; /* in vfork(): its child has its stack */
     uint64_t pointer, top;
     taddr_t lane;
 };
@@ -27,18 +27,19 @@ struct sharing {
 };
 
 struct sharer *shared_find(const struct lane_lookup *lookup, pid_t tid);
-/* Whether another thread than TID is there that shares POINTER. */
+/* Whether a thread other than TID shares POINTER. */
 bool shared_has(const struct lane_lookup *lookup, uint64_t pointer, pid_t tid);
-/* THREAD shares its pointer from now on, or in another way than before. */
+/* THREAD shares its pointer from now on, or its record has changed. */
 void shared_add(struct space *space, const struct sharer *thread);
 void shared_remove(struct space *space, pid_t tid);
-/* All threads of SPACE stand still: it is seen where. False: there is no room for all. */
+/* All threads of SPACE stand still: finds where their stacks are. False: there is no room for all
+ * ranges. */
 bool shared_look(struct space *space);
-/* If TID looks for its lane just now, it has read some of what is written anew: it begins again. */
+/* If TID is looking for its lane, it starts again: the tables have changed meanwhile. */
 void shared_seek_again(const struct space *space, pid_t tid);
-/* SPACE's new area at AREA. */
+/* Writes the ranges into SPACE's new area at AREA. */
 int shared_install(const struct space *space, taddr_t area, struct err *err);
-/* SPACE is a copy of one whose threads shared pointers: its areas still say so. */
+/* SPACE is a copy of a space whose threads shared pointers: removes the ranges from its areas. */
 void shared_clear(struct space *space);
 void shared_done(struct lane_lookup *lookup);
 

@@ -1,23 +1,24 @@
 /*
- * Lanes hang off thread pointers: a table of pairs stands before the code of each area, which only
- * the tool writes.
+ * Lanes found by thread pointer: a table of keys (thread pointer, lane) stands before the code of
+ * each area. Only spoor writes it.
  *
- * A pair is written while the thread that it is for stands still. It stays where it is as long as
- * that lives, or only its key is taken away. Who reads one that is half written finds a key that is
- * not his own. So others may run. What was a thread's that has ended stays until its place, or its
- * key, is needed.
+ * A key is written while its thread stands still, and keeps its place as long as the thread lives;
+ * only its pointer may be removed. A reader of a half-written key finds another pointer than its
+ * own, so other threads may run meanwhile. The key of an ended thread stays until its place, or
+ * its pointer, is needed.
  *
  * Threads that run with one thread pointer (a raw clone without CLONE_SETTLS) are told apart by
- * where their stacks are (lane_lookup_shared.h). Where that pointer is 0 nothing can be behind it:
- * programs without thread-local storage (Go's without cgo) have all threads so, and stacks that go
- * from one to another. All of these but one are lent a pointer that leads nowhere, which those that
- * they make begin with, and get 0 back when we leave.
+ * their stacks (lane_lookup_shared.h). A thread pointer of 0 has no thread-local storage behind it:
+ * programs without it (Go's without cgo) have it in all threads, and their stacks move between
+ * threads. All such threads but one get an assigned pointer that leads nowhere. New threads begin
+ * with their creator's, and all get 0 back at detach.
  *
- * On 32-bit Arm only a thread itself can change it: by a remote call. Who stands in a call, which
- * that would disturb, is lent one later, and may have kept one that was lent to it before. From
- * then on the threads are a *crowd*: none has a pair that others might take for theirs, so each
- * comes to ask, and is lent a pointer as it stands in the agent. (Where a sandbox forbids the call
- * they write to the sink, where nobody reads and everything is counted as lost.)
+ * On 32-bit Arm only the thread itself can set its pointer, by a remote call. A thread inside a
+ * system call that this would disturb gets its pointer later; until then it may have one that was
+ * assigned to another thread. From then on the space is *ambiguous*: no thread has a key that
+ * another could match, so each thread asks, and gets a pointer as it stands in the agent. Where a
+ * sandbox forbids the call, threads write to the sink: nobody reads it, and all its events count as
+ * lost.
  */
 #include <errno.h>
 #include <string.h>
@@ -31,18 +32,18 @@
 
 enum { ROOM = 1 << LANES_BITS };
 
-/* Pointers that are lent have a place each in the table. */
+/* Each assigned pointer has a place of its own in the table. */
 static uint64_t nth_to_assign(uint64_t i) { return REGS_ASSIGNED_POINTER | i << LANES_SHIFT; }
 static bool is_assigned(uint64_t pointer) {
     return (pointer & ~(uint64_t)((ROOM - 1) << LANES_SHIFT)) == REGS_ASSIGNED_POINTER;
 }
 
-struct owned_pair {
-    struct lane_key pair;
-    pid_t tid;     /* whose it is; 0: nobody's (any more) */
-    pid_t maker;   /* whose it is when TID, its child of vfork, does not need it any more */
-    pid_t read_by; /* who may be about to read its lane, though the key is gone */
-    bool shared;   /* by several, and so the sink's */
+struct owned_key {
+    struct lane_key key;
+    pid_t tid;     /* of its thread; 0: none (any more) */
+    pid_t maker;   /* of the parent in vfork() that gets it back from TID; 0: none */
+    pid_t read_by; /* of a thread that may be reading the lane, though the key is gone */
+    bool shared;   /* by several threads: its lane is the sink */
 };
 
 static void begin(struct lane_lookup *lookup) {
@@ -51,10 +52,10 @@ static void begin(struct lane_lookup *lookup) {
     lookup->table = mem_alloc(ROOM * sizeof *lookup->table);
     lookup->kept_pointers = mem_alloc(ROOM * sizeof *lookup->kept_pointers);
     for (unsigned i = 0; i < ROOM; i++)
-        lookup->table[i].pair.thread_pointer = NO_LANE_KEY;
+        lookup->table[i].key.thread_pointer = NO_LANE_KEY;
 }
 
-/* Others may have that POINTER, too, which was lent before we came: it is not lent again. */
+/* POINTER was assigned before attach, perhaps to other threads, too: it is not assigned again. */
 static void note_kept(struct lane_lookup *lookup, uint64_t pointer) {
     begin(lookup);
     lookup->kept_pointers[pointer >> LANES_SHIFT & (ROOM - 1)] = true;
@@ -64,23 +65,23 @@ static unsigned place_of(uint64_t pointer, unsigned nth) {
     return ((unsigned)(pointer >> LANES_SHIFT) + nth) % ROOM;
 }
 
-static struct owned_pair *find_pointer(const struct lane_lookup *lookup, uint64_t pointer) {
+static struct owned_key *find_pointer(const struct lane_lookup *lookup, uint64_t pointer) {
     for (unsigned i = 0; lookup->table && i < ROOM; i++)
-        if (lookup->table[i].pair.thread_pointer == pointer)
+        if (lookup->table[i].key.thread_pointer == pointer)
             return &lookup->table[i];
     return NULL;
 }
 
-static struct owned_pair *find_thread(const struct lane_lookup *lookup, pid_t tid) {
+static struct owned_key *find_thread(const struct lane_lookup *lookup, pid_t tid) {
     for (unsigned i = 0; lookup->table && i < ROOM; i++)
         if (lookup->table[i].tid == tid)
             return &lookup->table[i];
     return NULL;
 }
 
-static struct owned_pair *find_room(const struct lane_lookup *lookup, uint64_t pointer) {
+static struct owned_key *find_room(const struct lane_lookup *lookup, uint64_t pointer) {
     for (unsigned i = 0; i < ROOM; i++) {
-        struct owned_pair *k = &lookup->table[place_of(pointer, i)];
+        struct owned_key *k = &lookup->table[place_of(pointer, i)];
         if (!k->tid && !k->read_by)
             return k;
     }
@@ -103,7 +104,7 @@ static int write_asks(const struct space *s, taddr_t area, struct err *err) {
 int lane_lookup_install(const struct space *s, taddr_t area, struct err *err) {
     struct lane_key table[ROOM];
     for (unsigned i = 0; i < ROOM; i++)
-        table[i] = s->lookup.table ? s->lookup.table[i].pair : (struct lane_key){NO_LANE_KEY, 0};
+        table[i] = s->lookup.table ? s->lookup.table[i].key : (struct lane_key){NO_LANE_KEY, 0};
     int rc = memory_write(s->remote.memory_fd, area, table, sizeof table, err);
     if (rc == 0)
         rc = shared_install(s, area, err);
@@ -112,17 +113,15 @@ int lane_lookup_install(const struct space *s, taddr_t area, struct err *err) {
 
 static taddr_t area_of(const struct patched *p) { return p->code ? p->area : 0; }
 
-/* The first SIZE bytes of it. */
-static void put_part(const struct space *s, const struct owned_pair *k, size_t size) {
-    uint64_t at = (uint64_t)(k - s->lookup.table) * sizeof k->pair;
+/* Writes the first SIZE bytes of K to all areas. */
+static void put_part(const struct space *s, const struct owned_key *k, size_t size) {
+    uint64_t at = (uint64_t)(k - s->lookup.table) * sizeof k->key;
     for (size_t i = 0; i < s->modules.count; i++)
         if (area_of(&s->modules.at[i]))
-            memory_write(s->remote.memory_fd, s->modules.at[i].area + at, &k->pair, size, NULL);
+            memory_write(s->remote.memory_fd, s->modules.at[i].area + at, &k->key, size, NULL);
 }
 
-static void put(const struct space *s, const struct owned_pair *k) {
-    put_part(s, k, sizeof k->pair);
-}
+static void put(const struct space *s, const struct owned_key *k) { put_part(s, k, sizeof k->key); }
 
 static void say_full(struct space *s) {
     s->lookup.full = s->lookup.loses_events = true;
@@ -133,26 +132,26 @@ static void say_full(struct space *s) {
 
 /* ---- whose is what ---- */
 
-static void drop(const struct space *s, struct owned_pair *k) {
-    *k = (struct owned_pair){.pair = {NO_LANE_KEY, 0}};
+static void drop(const struct space *s, struct owned_key *k) {
+    *k = (struct owned_key){.key = {NO_LANE_KEY, 0}};
     put(s, k);
 }
 
-/* The thread's pair is K, which another's may have been. */
-static void own(struct space *s, struct owned_pair *k, pid_t tid, uint64_t pointer, taddr_t lane) {
-    *k = (struct owned_pair){.pair = {pointer, lane}, .tid = tid};
+/* K, which may have been another thread's, is TID's from now on. */
+static void own(struct space *s, struct owned_key *k, pid_t tid, uint64_t pointer, taddr_t lane) {
+    *k = (struct owned_key){.key = {pointer, lane}, .tid = tid};
     put(s, k);
 }
 
-static bool stands_with(const struct owned_pair *k) {
+static bool stands_with(const struct owned_key *k) {
     uint64_t pointer;
-    return thread_get_pointer(k->tid, &pointer) == 0 && pointer == k->pair.thread_pointer;
+    return thread_get_pointer(k->tid, &pointer) == 0 && pointer == k->key.thread_pointer;
 }
 
-/* Whether K is of another thread that runs beside TID, which is NEW here, made by MAKER. (One that
- * neither stands nor has made it is dead, even if that was not reported yet: threads' memory is
- * used again as soon as that.) */
-static bool is_beside(const struct owned_pair *k, pid_t tid, pid_t maker, bool new) {
+/* Whether K is of another thread that runs beside TID, which is NEW, created by MAKER. (A thread
+ * that neither stands still nor has created TID is dead, even if its end was not reported yet: its
+ * memory, and so its pointer, is used again at once.) */
+static bool is_beside(const struct owned_key *k, pid_t tid, pid_t maker, bool new) {
     if (!k || !k->tid || k->tid == tid)
         return false;
     return k->shared || (new && (k->tid == maker || stands_with(k)));
@@ -164,8 +163,8 @@ struct lane_grant {
     taddr_t lane;
     pid_t maker; /* 0: not known */
     bool new;
-    bool passed; /* MAKER waits meanwhile, if there is one; else it waits no more */
-    bool last;   /* it is about to be left */
+    bool passed; /* MAKER, if it is not 0, waits in vfork() meanwhile; else that is over */
+    bool last;   /* the thread is about to be detached */
 };
 
 static int set_pointer(const struct space *s, pid_t tid, uint64_t pointer) {
@@ -173,20 +172,20 @@ static int set_pointer(const struct space *s, pid_t tid, uint64_t pointer) {
     return thread_set_pointer(tid, pointer, may ? &s->remote : NULL);
 }
 
-/* The first one to lend that no thread has; ROOM: there is none. */
+/* The first pointer to assign that no thread has; ROOM: there is none. */
 static uint64_t free_to_assign(const struct lane_lookup *lookup) {
     bool used[ROOM];
     uint64_t i = 0;
     memcpy(used, lookup->kept_pointers, sizeof used);
     for (unsigned k = 0; k < ROOM; k++)
-        if (lookup->table[k].tid && is_assigned(lookup->table[k].pair.thread_pointer))
-            used[lookup->table[k].pair.thread_pointer >> LANES_SHIFT & (ROOM - 1)] = true;
+        if (lookup->table[k].tid && is_assigned(lookup->table[k].key.thread_pointer))
+            used[lookup->table[k].key.thread_pointer >> LANES_SHIFT & (ROOM - 1)] = true;
     while (i < ROOM && used[i])
         i++;
     return i;
 }
 
-/* TID gets a pointer that no other has. */
+/* TID gets a pointer that no other thread has. */
 static int assign_pointer(const struct space *s, pid_t tid, uint64_t *ret) {
     uint64_t i = free_to_assign(&s->lookup), pointer = nth_to_assign(i);
     int rc = i < ROOM ? set_pointer(s, tid, pointer) : -ENOTSUP;
@@ -197,37 +196,37 @@ static int assign_pointer(const struct space *s, pid_t tid, uint64_t *ret) {
     return 0;
 }
 
-/* Whether G's thread is to have another pointer than this one, which K's thread has. */
+/* Whether G's thread needs another pointer than POINTER, the one of K. */
 static bool needs_another(const struct space *s, const struct lane_grant *g, uint64_t pointer,
-                          const struct owned_pair *k) {
+                          const struct owned_key *k) {
     if (!g->lane || g->last || (pointer && !is_assigned(pointer)))
         return false;
     bool own = is_assigned(pointer) && ((k && k->tid == g->tid) || g->passed);
     return is_beside(k, g->tid, g->maker, g->new) || (s->lookup.ambiguous && !own);
 }
 
-/* Where G's thread has begun, if this is the first that is seen of it. */
+/* The stack pointer at the birth of G's thread, if it has not run since. */
 static uint64_t top_of(const struct lane_grant *g) {
     struct regs regs;
     bool begins = (g->new || g->passed) && g->maker;
     return begins && thread_get_regs(g->tid, &regs) == 0 ? regs_sp(&regs) : 0;
 }
 
-/* The thread that has K, and may be reading it, finds it no more. */
-static void hide(const struct space *s, struct owned_pair *k) {
-    k->pair.thread_pointer = NO_LANE_KEY;
-    put_part(s, k, sizeof k->pair.thread_pointer);
-    *k = (struct owned_pair){.pair = k->pair, .read_by = k->tid};
+/* K's thread, which may be reading it, does not find it any more. */
+static void hide(const struct space *s, struct owned_key *k) {
+    k->key.thread_pointer = NO_LANE_KEY;
+    put_part(s, k, sizeof k->key.thread_pointer);
+    *k = (struct owned_key){.key = k->key, .read_by = k->tid};
 }
 
-/* The thread that has K shares its pointer from now on. */
-static void share(struct space *s, struct owned_pair *k) {
-    struct sharer thread = {.tid = k->tid, .pointer = k->pair.thread_pointer, .lane = k->pair.lane};
+/* K's thread shares its pointer from now on. */
+static void share(struct space *s, struct owned_key *k) {
+    struct sharer thread = {.tid = k->tid, .pointer = k->key.thread_pointer, .lane = k->key.lane};
     hide(s, k);
     shared_add(s, &thread);
 }
 
-/* G's thread is, or comes to be, one of those that share POINTER. */
+/* G's thread shares POINTER with others. */
 static void give_shared(struct space *s, const struct lane_grant *g, uint64_t pointer) {
     struct sharer *old = shared_find(&s->lookup, g->tid), *maker;
     if (g->passed && (maker = shared_find(&s->lookup, g->maker)))
@@ -241,9 +240,9 @@ static void give_shared(struct space *s, const struct lane_grant *g, uint64_t po
                                    .top = old ? old->top : top_of(g)});
 }
 
-/* DENIED: it should have been lent another pointer, and cannot be. */
+/* DENIED: the thread needs another pointer, and cannot get one. */
 static void give_alone(struct space *s, const struct lane_grant *g, uint64_t pointer, bool denied) {
-    struct owned_pair *k = find_pointer(&s->lookup, pointer);
+    struct owned_key *k = find_pointer(&s->lookup, pointer);
     bool shared = denied || (k && k->tid == g->tid && k->shared);
     k = k ? k : find_room(&s->lookup, pointer);
     if (!k) {
@@ -256,19 +255,19 @@ static void give_alone(struct space *s, const struct lane_grant *g, uint64_t poi
     s->lookup.loses_events |= shared;
 }
 
-/* What it had by another pointer, or has no more, it is rid of. */
+/* Removes what G's thread had by another pointer, or all if it gets no lane. */
 static void take_old(struct space *s, const struct lane_grant *g, uint64_t pointer) {
-    struct owned_pair *had = find_thread(&s->lookup, g->tid);
+    struct owned_key *had = find_thread(&s->lookup, g->tid);
     const struct sharer *shared = shared_find(&s->lookup, g->tid);
-    if (had && (!g->lane || had->pair.thread_pointer != pointer))
+    if (had && (!g->lane || had->key.thread_pointer != pointer))
         drop(s, had);
     if (shared && (!g->lane || shared->pointer != pointer))
         shared_remove(s, g->tid);
 }
 
-/* TID is to ask, and so is the thread of K, which has the same POINTER. */
-static void let_ask(struct space *s, pid_t tid, uint64_t pointer, struct owned_pair *k) {
-    struct owned_pair *had = find_thread(&s->lookup, tid);
+/* Makes TID ask, and the thread of K, which has the same POINTER. */
+static void let_ask(struct space *s, pid_t tid, uint64_t pointer, struct owned_key *k) {
+    struct owned_key *had = find_thread(&s->lookup, tid);
     s->lookup.ambiguous = true;
     if (is_assigned(pointer))
         note_kept(&s->lookup, pointer);
@@ -278,7 +277,7 @@ static void let_ask(struct space *s, pid_t tid, uint64_t pointer, struct owned_p
         hide(s, had);
 }
 
-/* In what a spoor that was killed has left, threads keep what they have. */
+/* In an inherited space threads keep what they have. */
 static void give(struct space *s, const struct lane_grant *g) {
     uint64_t pointer;
     if (thread_get_pointer(g->tid, &pointer) < 0)
@@ -291,7 +290,7 @@ static void give(struct space *s, const struct lane_grant *g) {
     if (s->lookup.copied)
         shared_clear(s);
     s->lookup.copied = false;
-    struct owned_pair *k = find_pointer(&s->lookup, pointer);
+    struct owned_key *k = find_pointer(&s->lookup, pointer);
     int assigned = needs_another(s, g, pointer, k) ? assign_pointer(s, g->tid, &pointer) : 0;
     if (assigned == -EAGAIN)
         let_ask(s, g->tid, pointer, k);
@@ -337,16 +336,16 @@ void lane_lookup_take_back(struct space *s, pid_t tid) {
 }
 
 taddr_t lane_lookup_lane(const struct space *s, pid_t tid) {
-    const struct owned_pair *k = s ? find_thread(&s->lookup, tid) : NULL;
+    const struct owned_key *k = s ? find_thread(&s->lookup, tid) : NULL;
     const struct sharer *shared = s ? shared_find(&s->lookup, tid) : NULL;
-    return k ? k->pair.lane : shared ? shared->lane : 0;
+    return k ? k->key.lane : shared ? shared->lane : 0;
 }
 
 void lane_lookup_forget(struct space *s, pid_t tid) {
     if (!s)
         return;
     for (unsigned i = 0; s->lookup.table && i < ROOM; i++) {
-        struct owned_pair *k = &s->lookup.table[i];
+        struct owned_key *k = &s->lookup.table[i];
         k->maker = k->maker == tid ? 0 : k->maker;
         k->read_by = k->read_by == tid ? 0 : k->read_by;
         if (k->tid == tid) {
@@ -357,8 +356,8 @@ void lane_lookup_forget(struct space *s, pid_t tid) {
     shared_remove(s, tid);
 }
 
-/* Those that are alone with their pointers have pairs again. */
-static bool give_pairs(struct space *s) {
+/* Threads that share their pointer with none any more get keys again. */
+static bool give_keys(struct space *s) {
     for (size_t i = s->lookup.sharing->threads.count; i-- > 0;) {
         struct sharer k = s->lookup.sharing->threads.at[i];
         if (shared_has(&s->lookup, k.pointer, k.tid))
@@ -370,7 +369,7 @@ static bool give_pairs(struct space *s) {
 }
 
 void lane_lookup_tell_apart(struct space *s) {
-    if (s->lookup.sharing && s->lookup.sharing->threads.count && give_pairs(s) && !shared_look(s))
+    if (s->lookup.sharing && s->lookup.sharing->threads.count && give_keys(s) && !shared_look(s))
         say_full(s);
 }
 
@@ -386,8 +385,8 @@ static taddr_t first_area(const struct space *s) {
     return 0;
 }
 
-/* Forks of forks have all one pointer, but in each one's table it leads to its own lane, and in a
- * copy's still to its maker's. */
+/* Forks of forks all have one pointer. In each process's table it leads to its own lane, and in a
+ * copy's still to the lane of its parent. */
 bool lane_lookup_may_belong(const struct space *s, taddr_t lane, pid_t copy) {
     AUTO_FD int fd = -1;
     struct lane_key table[ROOM];
@@ -409,8 +408,7 @@ void lane_lookup_copy(struct lane_lookup *to, const struct lane_lookup *from) {
     begin(to);
     memcpy(to->table, from->table, ROOM * sizeof *to->table);
     for (unsigned i = 0; i < ROOM; i++)
-        to->table[i] =
-            (struct owned_pair){.pair = from->table[i].pair}; /* they are not in the copy */
+        to->table[i] = (struct owned_key){.key = from->table[i].key}; /* they are not in the copy */
 }
 
 void lane_lookup_done(struct lane_lookup *lookup) {

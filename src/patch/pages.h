@@ -1,8 +1,8 @@
 /*
- * Pages of text that were written are private to their process from then on, whatever they hold:
- * memory that it shares with nobody any more, and that each of its forks makes dearer. So text is
- * restored, where that is possible, by making such pages their file's again. That takes less time,
- * too, than to write them.
+ * Pages of text that were written are private to their process from then on, even if they hold
+ * their file's bytes again: memory that is not shared, and that makes each fork slower. So text is
+ * restored, where possible, by dropping such pages (MADV_DONTNEED): they are their file's again.
+ * That is faster than writing them, too.
  */
 #ifndef SPOOR_PATCH_PAGES_H
 #define SPOOR_PATCH_PAGES_H
@@ -26,18 +26,18 @@ struct pages {
     bool failed;     /* the kernel refused some, which are as before */
 };
 
-/* Sees to it that SPACE's files are at hand when its threads stand still; they may run. */
+/* Reads the files of SPACE's modules into the page cache, for the time when its threads stand
+ * still; they may run. */
 void pages_prefetch(const struct space *space);
 /* SPACE's threads stand still, and CALLER may make calls, or is 0. MAPS, by their former names
  * (maps_use_former_names()), must outlive PAGES. */
 void pages_begin(struct pages *ret, const struct space *space, pid_t caller,
                  const struct maps *maps);
-/* Looks at what the file holds of the pages [START, START + SIZE), PAGES_LOOK_BYTES at
- * most. */
+/* Reads what the file holds of the pages [START, START + SIZE), PAGES_LOOK_BYTES at most. */
 void pages_look(struct pages *g, taddr_t start, size_t size);
-/* Whether it holds BYTES in the page AT bytes behind START. */
+/* Whether the file holds BYTES in the page AT bytes behind START. */
 bool pages_hold(const struct pages *g, size_t at, const uint8_t *bytes);
-/* Makes that page its file's, some time until pages_flush(). */
+/* Drops that page, at pages_flush() at the latest. */
 void pages_give(struct pages *g, taddr_t page);
 void pages_flush(struct pages *g);
 void pages_end(struct pages *g);

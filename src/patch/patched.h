@@ -1,7 +1,7 @@
 /*
- * One module that is mapped into one address space, with its patches: the data, and what can be
- * asked of them. patcher.h changes the target. Knows nothing of the space, and no function here
- * needs a thread to stand still, but those that read the target's memory.
+ * One module that is mapped into one address space, with its patches: the data, and lookups in it.
+ * patcher.h changes the target. Nothing here knows the space, and only functions with a MEMORY_FD
+ * read the target.
  */
 #ifndef SPOOR_PATCH_PATCHED_H
 #define SPOOR_PATCH_PATCHED_H
@@ -57,7 +57,7 @@ static inline bool patched_is_spared(const struct patched *p, size_t patch) {
     return p->spared && bitmap_test(p->spared, patch);
 }
 
-/* What is to be patched of a module, and for whom. */
+/* What is to be patched of a module. */
 struct patch_request {
     struct space *space;
     pid_t caller;
@@ -70,31 +70,32 @@ struct patch_request {
     enum overflow overflow;
 };
 
-/* A thread will come to the way at run-time address ADDR, if there is one in the module's text:
- * that patch stays for good. */
+/* A thread will come to the way at run-time address ADDR, if the module's text has one there: that
+ * patch stays for good. */
 void patched_leave_way(struct patched *p, taddr_t addr);
-/* Of P, prepared and not yet installed: leaves out the site whose window holds run-time address
- * ADDR, and those that rest on it. */
+/* P is prepared and not installed yet: leaves out the site whose window holds run-time address
+ * ADDR, and the sites that rest on it. */
 void patched_spare(struct patched *p, taddr_t addr);
-/* The trap at run-time address ADDR, whether it stands or not; NULL if there has been none. */
+/* The trap at run-time address ADDR, whether it is set or not; NULL if there has been none. */
 const struct trap *patched_trap_at(const struct patched *p, taddr_t addr);
-/* Whether a trap of P stands in memory; and how many do. */
+/* Whether a trap of P is in memory; and how many are. */
 bool patched_trap_is_set(const struct patched *p, int memory_fd, const struct trap *trap);
 size_t patched_count_traps(const struct patched *p, int memory_fd);
-/* Whether its patches stand in memory or, if not PATCHED, what was there before them; whatever is
+/* Whether its patches are in memory or, if not PATCHED, the original bytes, whatever file is
  * mapped there now. */
 bool patched_is_written(const struct patched *p, int memory_fd, bool patched);
-/* The same in a copy of its space. */
+/* For the copy of its space. */
 struct patched patched_copy(const struct patched *p);
 void patched_forget(struct patched *p);
 /* Forgets the code alone: it will be emitted anew. */
 void patched_forget_code(struct patched *p);
 
-/* Where the dynamic linker calls out after it has mapped or unmapped something; 0: unknown. */
+/* The function that the dynamic linker calls after it has mapped or unmapped something; 0:
+ * unknown. */
 vaddr_t patched_loader_hook(const struct traced_module *loader);
 
-/* Where the thread that stands at run-time address ADDR, on its way from a site to its trampoline,
- * comes from; 0: ADDR is not on such a way. */
+/* The site of a thread that stands at run-time address ADDR, between the site and its trampoline;
+ * 0: ADDR is not on such a way. */
 taddr_t patched_way_back(const struct patched *p, taddr_t addr);
 
 /* How many of the islands from FIRST on lie side by side. */
@@ -102,10 +103,11 @@ size_t patched_island_run(const struct plan_code *code, size_t first);
 /* The number of the first patch at link-time address AT or above. */
 size_t patched_patch_at(const struct plan_code *code, vaddr_t at);
 
-/* Whether run-time address ADDR is in the middle of a window: who goes on there goes astray. */
+/* Whether run-time address ADDR is in the middle of a window: code that resumes there goes astray.
+ */
 bool patched_is_inside_window(const struct patched *p, taddr_t addr);
-/* Where the instruction at run-time address ADDR, in a window, is executed instead, or the stub
- * before it; 0: nowhere. */
+/* The copy of the instruction at run-time address ADDR, in a window, or of the stub before it; 0:
+ * there is none. */
 taddr_t patched_copy_of(const struct patched *p, taddr_t addr);
 
 /* The mark that OFFSET bytes into the module's area belongs to; NULL: the agent or filler. */

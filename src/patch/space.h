@@ -60,17 +60,17 @@ struct space {
     enum space_state state; /* space_set_state() */
     pid_t pid; /* for messages and the trace; that thread may have ended: space_thread() */
     struct remote_site remote;
-    taddr_t room;              /* where what can be anywhere is out of others' way; 0: not known */
+    taddr_t room;              /* for mappings that can be anywhere; 0: not known */
     taddr_t agent;             /* one page with the agent, for remote calls */
     bool borrowed;             /* remote.memory_fd is that of the space it was copied from */
-    bool stopping;             /* being changed: its tasks' reports wait (tracer.c) */
+    bool stopping;             /* being changed: reports of its tasks wait */
     bool writes_lane_register; /* so does some code that was to be patched (x86-64: gs) */
-    unsigned filter;     /* by which of the session's its patches were chosen: space_context's */
-    size_t threads;      /* about as many there are when spoor comes; 0: one */
-    unsigned filters;    /* seccomp filters that need no look (permits.h) */
-    taddr_t loader_hook; /* run-time address of _dl_debug_state; 0: none */
+    unsigned filter;           /* the number of the filter that chose its patches (space_context) */
+    size_t threads;            /* about how many it has at attach; 0: one */
+    unsigned filters;          /* seccomp filters that need no look (permits.h) */
+    taddr_t loader_hook;       /* run-time address of _dl_debug_state; 0: none */
     struct program program;
-    struct callers *callers; /* NULL: they are not asked for, or not yet */
+    struct callers *callers; /* NULL: no callers are recorded, or not yet */
     struct {
         size_t set;              /* how many breakpoints the text has now */
         bool any;                /* there were some: threads may still report one */
@@ -79,15 +79,14 @@ struct space {
     struct inherited *inherited; /* its lanes are not this spoor's; NULL: nothing is inherited */
     struct {
         uint64_t now, added;
-    } limit; /* of its memory (limits.h), as we have left it, and how much of it is for us */
-    struct lane_lookup lookup; /* by which its threads find their lanes */
+    } limit; /* of its memory (limits.h): as spoor has left it, and the part that spoor added */
+    struct lane_lookup lookup; /* how its threads find their lanes */
     ARRAY(struct slab *) slabs;
     ARRAY(struct patched) modules;
-    ARRAY(struct patched) prepared; /* what is to be installed when all threads stand */
+    ARRAY(struct patched) prepared; /* to be installed when all threads stand */
     const struct thread_positions
-        *positions; /* whom patches come upon now; NULL: new modules only */
-    struct parked_sigframes
-        *parked; /* what is known of handlers that stand parked; NULL: nothing */
+        *positions;                  /* while patches are written; NULL: new modules only */
+    struct parked_sigframes *parked; /* NULL: none are looked for */
 };
 
 struct space_context { /* what all spaces of a session share */
@@ -95,11 +94,11 @@ struct space_context { /* what all spaces of a session share */
     struct module_table *module_table;
     struct trace_writer *writer;
     uint32_t ring_bytes;
-    bool paused;     /* all spaces are to be lifted; new ones begin so */
-    unsigned filter; /* how often the user has chosen anew */
+    bool paused;     /* all spaces are to be unpatched; new ones begin so */
+    unsigned filter; /* number of the present filter */
 };
 
-/* Of a process that nothing of ours is in. */
+/* Of a process in which spoor has nothing. */
 struct space *space_new_untraced(pid_t pid);
 struct space *space_ref(struct space *space);
 void space_unref(struct space *space);
@@ -107,7 +106,7 @@ void space_forget_prepared(struct space *space);
 
 /* A thread by which /proc shows its memory; 0: none. */
 pid_t space_thread(const struct space *space);
-/* Asserts that the drawing allows that. */
+/* Asserts that the drawing has an arrow for it. */
 void space_set_state(struct space *space, enum space_state state);
 /* Whether all text is the program's, though areas are mapped. */
 static inline bool space_is_unpatched(const struct space *s) { return s->state > SPACE_PATCHED; }
@@ -115,15 +114,15 @@ static inline bool space_is_unpatched(const struct space *s) { return s->state >
 static inline bool space_is_paused(const struct space *s) {
     return s->state == SPACE_PAUSED || s->state == SPACE_GIVEN_UP;
 }
-/* Where its threads' lanes are when they have none: slab_sink(); 0 before there is a slab. */
+/* The lane of threads that have none: slab_sink(); 0 before there is a slab. */
 taddr_t space_sink(const struct space *space);
 
-/* The site that a thread at ADDR has left for its trampoline, which it has not reached yet; 0: ADDR
- * is not on such a way. */
+/* The site of a thread that stands at ADDR, between the site and its trampoline; 0: ADDR is not on
+ * such a way. */
 taddr_t space_way_back(const struct space *space, taddr_t addr);
-/* Which patched module's trampoline area, or way to it, holds ADDR; NULL if none. */
+/* The patched module whose trampoline area, or way to it, holds ADDR; NULL: none. */
 struct patched *space_owner_at(const struct space *space, taddr_t addr);
-/* Which patched module's trampoline area holds ADDR; NULL if none. */
+/* The patched module whose trampoline area holds ADDR; NULL: none. */
 struct patched *space_area_at(const struct space *space, taddr_t addr);
 
 #endif

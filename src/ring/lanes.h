@@ -1,10 +1,9 @@
 /*
- * Lanes (wire/ring.h) as the tool sees them. A slab is one shared mapping with
- * many lanes; address spaces that come from one another by fork share slabs.
+ * Lanes (wire/ring.h) as the tool sees them. A slab is one shared mapping with many lanes; address
+ * spaces that come from one another by fork share slabs.
  *
- * Who may touch what: the tracer takes and closes lanes; the drainer reads
- * rings, advances limits and frees closed lanes. A lane's state is atomic and
- * says whose turn it is.
+ * The tracer takes and closes lanes; the drainer reads rings, advances limits and frees closed
+ * lanes. A lane's state is atomic and says which of the two may touch it.
  */
 #ifndef SPOOR_RING_LANES_H
 #define SPOOR_RING_LANES_H
@@ -35,7 +34,7 @@ struct lane_handle {   /* the tool's side of one lane */
     taddr_t at;        /* in the target */
     _Atomic int state; /* enum lane_state */
     struct lane
-        *sink; /* of its space: through its hook threads ask that have no lane (lane_lookup.h) */
+        *sink; /* of its space: threads without a lane ask through its hook (lane_lookup.h) */
     uint32_t ring_bytes;
     uint32_t stream;
     uint64_t tail;              /* drainer: bytes read */
@@ -66,17 +65,16 @@ struct slab {
     struct lane_handle sink;
 };
 
-/* How many lanes a slab is to have where so many THREADS are known to want one (0: not known); it
- * may be fewer. */
+/* How many lanes a slab gets if THREADS are known to need one (0: not known); it may be fewer. */
 uint32_t slab_lane_count(uint32_t ring_bytes, size_t threads);
 size_t slab_bytes(uint32_t ring_bytes, uint32_t slots);
-/* FD: a memfd of slab_bytes(), mapped at AT in the target. NULL if it cannot be mapped
- * here. The caller is the thread whose death the lanes' waiting loops shall notice. */
+/* FD: a memfd of slab_bytes(), mapped at AT in the target. NULL if it cannot be mapped here. When
+ * the calling thread dies, threads that wait in the lanes notice. */
 struct slab *slab_new(int fd, taddr_t at, uint32_t ring_bytes, uint32_t slots);
-/* Says in the slab whose it is: whoever finds it comes to the agent's page. */
+/* Writes the address of the agent's page into the slab, for a tool that finds it. */
 void slab_sign(struct slab *slab, taddr_t agent);
-/* One that a tool has made which is gone, as it is in the target: only at, size and slab_frame()
- * are of use, and where its sink is. */
+/* A slab that a killed tool has made, as it is in the target: only at, size, slab_frame() and the
+ * address of its sink are valid. */
 struct slab *slab_of_another(taddr_t at, size_t size);
 struct slab *slab_ref(struct slab *slab);
 void slab_unref(struct slab *slab);
@@ -94,22 +92,20 @@ void *slab_scratch_here(const struct slab *slab);
 enum { SLAB_SAVED_BYTES = 64 };
 taddr_t slab_saved(const struct slab *slab, pid_t pid);
 
-/* Notes whose lane HANDLE is. */
+/* Notes whose lane HANDLE's is. */
 void lane_handle_assign(struct lane_handle *handle, const struct trace_thread *thread);
 
-/* What HANDLE's thread leaves of its stack, whose readable part is STACK: BYTES at most. */
+/* How much of its stack, whose readable part is STACK, HANDLE's thread copies: BYTES at most. */
 void lane_handle_set_slices(struct lane_handle *handle, uint32_t bytes, struct span stack);
 
-/* Notes what its thread had open; takes over FRAMES' list. Drainer only. */
+/* Notes the calls that its thread had open; takes over FRAMES' list. Drainer only. */
 void lane_handle_note_open(struct lane_handle *handle, struct trace_frames *frames);
 
-/* HANDLE's lane is read no more, until it is another thread's. Who writes there nevertheless, as
- * one that its maker has kept from tracers (CLONE_UNTRACED), is as with the sink: it waits for
- * nobody.
- */
+/* HANDLE's lane is not read until another thread takes it. A thread that writes there nevertheless
+ * (one that its parent hides from tracers, CLONE_UNTRACED) waits for nobody, as with the sink. */
 void lane_handle_free(struct lane_handle *handle);
 /* Writes an event on behalf of HANDLE's stopped thread. When the ring is full: waits for the
- * drainer, or counts it as lost. */
+ * drainer, or counts the event as lost. */
 void lane_handle_put(struct lane_handle *handle, uint32_t site, uint64_t sp,
                      enum overflow overflow);
 
