@@ -138,7 +138,7 @@ struct plan_window {
     uint8_t written; /* bytes from start on; padding behind end may be among them */
     uint8_t hole_bytes;
     enum tier tier;
-    uint32_t function; /* whose code it is; NO_FUNCTION when nobody's that users see */
+    uint32_t function; /* whose code it is; NO_FUNCTION: of none that users see */
 };
 
 /* Where something is observed, or would be. */

@@ -1,6 +1,6 @@
 /* Which symbols name the code at an address. Private to src/plan. */
-#ifndef SPOOR_PLAN_NAMES_H
-#define SPOOR_PLAN_NAMES_H
+#ifndef SPOOR_PLAN_CODE_NAMES_H
+#define SPOOR_PLAN_CODE_NAMES_H
 
 #include "base/mem.h"
 #include "elf/module.h"

@@ -1,6 +1,6 @@
 /*
- * XRay's sleds (-fxray-instrument). Their bytes are not ours: the program's XRay runtime writes
- * over them at any time, while other threads run, and counts on nobody else doing so. So sites
+ * XRay's sleds (-fxray-instrument). The program's XRay runtime writes over them at any time,
+ * while other threads run, and expects to be alone in that. So sites
  * stand beside them, where they see the same calls whether the sled is patched or not:
  *
  *     entry:  jmp +9; nops        exit:   pop %rbx            tail:  jmp +9; nops

@@ -34,7 +34,7 @@ struct states {
 struct states states_by_symbols(const struct texts *texts);
 void states_done(struct states *states);
 
-/* All of STATE, for who completes them. */
+/* States that are all STATE, to be completed by the caller. */
 struct states states_new(const struct texts *texts, uint8_t state);
 /* What lies in T between START and END is in STATE. */
 void states_fill(struct states *states, const struct text *t, struct span place, uint8_t state);

@@ -24,7 +24,7 @@ struct frame_return {
     uint8_t behind; /* as in struct stub_spec */
 };
 
-struct inner_way { /* a call of an inner function, or a jump to one that nobody calls */
+struct inner_way { /* a call of an inner function, or a jump to one that has no calls */
     uint32_t from, to;
 };
 

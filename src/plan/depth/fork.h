@@ -12,8 +12,8 @@
  *
  * Private to src/plan.
  */
-#ifndef SPOOR_PLAN_FORK_H
-#define SPOOR_PLAN_FORK_H
+#ifndef SPOOR_PLAN_DEPTH_FORK_H
+#define SPOOR_PLAN_DEPTH_FORK_H
 
 #include "plan/depth/frame.h"
 

@@ -8,8 +8,8 @@
  *
  * Private to src/plan.
  */
-#ifndef SPOOR_PLAN_FRAME_H
-#define SPOOR_PLAN_FRAME_H
+#ifndef SPOOR_PLAN_DEPTH_FRAME_H
+#define SPOOR_PLAN_DEPTH_FRAME_H
 
 #include "arch/arch.h"
 

@@ -421,7 +421,7 @@ int plan_emit(const struct plan *plan, const struct plan_request *request, struc
         return out_of_reach(plan, err);
     }
     memcpy(code.missed, missed, bytes);
-    for (size_t i = 0; i < bytes; i++) /* what is told of Go's stacks is asked for by nobody */
+    for (size_t i = 0; i < bytes; i++) /* events of Go's stacks are no part of the selection */
         code.beyond[i] = beyond[i] & (request->selected ? request->selected[i] : 0xff);
     *ret = code;
     return 0;

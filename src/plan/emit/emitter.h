@@ -1,6 +1,6 @@
 /* What plan_emit() is made of. Private to it: emit.c, requested.c, trampoline.c. */
-#ifndef SPOOR_PLAN_EMITTER_H
-#define SPOOR_PLAN_EMITTER_H
+#ifndef SPOOR_PLAN_EMIT_EMITTER_H
+#define SPOOR_PLAN_EMIT_EMITTER_H
 
 #include "plan/emit/planned.h"
 #include "plan/emit/puns.h"
@@ -18,7 +18,7 @@ struct emitter {
     vaddr_t area;
     bool *wanted;          /* by site */
     uint32_t *chosen;      /* by group: its first function that is traced, UINT32_MAX if none */
-    bool *open;            /* by group: one of its functions is traced whoever calls it */
+    bool *open;            /* by group: one of its functions is traced for all callers */
     uint8_t *carried;      /* bitmap by function: carried.c */
     vaddr_t *behind;       /* by function: what follows its entry stub, 0 if there is none (yet) */
     struct losses *losses; /* NULL: nothing is emitted, or lost */
@@ -32,16 +32,18 @@ static inline bool emitter_is_call(uint8_t kind) {
 }
 
 /* ---- requested.c ---- */
+/* Fills in chosen, open, carried and behind. */
 void request_resolve(struct emitter *e);
+/* May FUNCTION have traps; is its entry recorded; does its entry leave a slice of the stack? */
 bool request_has_traps(const struct plan_request *r, uint32_t function);
 bool request_traces(const struct emitter *e, uint32_t function);
 bool request_slices(const struct emitter *e, uint32_t function);
-/* Whose EVENT an exit or control of FUNCTION is: its own, or that of one that shares the code;
- * UINT32_MAX: there is to be none. */
+/* The function that an EVENT of FUNCTION's exit or control site is recorded for: FUNCTION, or a
+ * function that shares its code. UINT32_MAX: nothing is recorded. */
 uint32_t event_owner(const struct emitter *e, uint32_t function, uint8_t event);
-/* Whose event the exit S is; UINT32_MAX: none. */
+/* The same for the exit S. */
 uint32_t exit_owner(const struct emitter *e, const struct step *s);
-/* The stub of an EVENT of OWNER's, of those of VARIANT. */
+/* The variant of the stub that records EVENT for OWNER, made from the site's VARIANT. */
 uint8_t event_variant(const struct emitter *e, uint8_t variant, uint32_t owner, uint8_t event);
 
 /* ---- reach.c ---- */

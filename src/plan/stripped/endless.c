@@ -191,7 +191,7 @@ static enum onward follow(struct search *s, const struct span *function, size_t 
     return way;
 }
 
-/* What it calls may be endless, but throw. False: a landing pad is elsewhere, who knows what for.
+/* What it calls may never return, but throw. False: a landing pad lies outside the function.
  */
 static bool add_pads(struct search *s, const struct span *function) {
     size_t low = SEARCH(i, s->pads.count, s->pads.at[i].function < function->start);

@@ -280,7 +280,7 @@ static void remember(struct line *line, const struct text *t, const struct insn 
         (struct code_bytes){text_bytes(t, in->addr), in->size, in->addr};
 }
 
-/* Code that was found in one state, and is come to in the other: who knows which is right. As data
+/* Code that was found in one state, and is reached in the other: which is right is unknown. As data
  * it makes its function one that is not touched. */
 static bool contradicts(const struct inference *inf, const struct text *t,
                         const struct place *from) {
@@ -472,7 +472,7 @@ static void guess_at_words(struct search *s) {
     }
 }
 
-/* Landing pads are reached by unwinders only; their functions' states are theirs. */
+/* Only unwinders reach landing pads. A landing pad has the state of its function. */
 static void begin_at_pads(struct search *s) {
     const struct module *m = s->inf->module;
     for (size_t i = 0; i < m->ref_count; i++) {

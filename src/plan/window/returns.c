@@ -6,7 +6,7 @@
  *     a branch to it        | cmp  je x |        j!e over; stub(RETURN); ret; over: …
  *     what runs into it     | mov  pop  | x:     mov; pop; stub(RETURN); ret
  *
- * So nothing depends on knowing all ways: who arrives by another one finds the return in its place.
+ * So nothing depends on knowing all ways: a thread on another way finds the return in its place.
  * Only whether the exit is exact does. All ways are known when no more than direct branches of
  * described code lead there; code/decode.c keeps these apart from whatever else makes a target.
  */
