@@ -3,7 +3,7 @@
 program, forks, makes a thread, or ends: each at exactly that moment. The program comes to its right end, what spoor
 has begun is right or undone, and the next one comes as ever.
 
-    between.py SPOOR STRIKE PROGRAM
+    task_changes.py SPOOR STRIKE PROGRAM
 
 STRIKE is the library that strikes at an exact request (test/fault/programs/strike.c), PROGRAM is programs/task_changes.c.
 """

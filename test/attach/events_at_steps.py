@@ -3,7 +3,7 @@
 left: it executes another program, forks, is killed; a request to the kernel fails. Whatever it is, the program comes
 to its right end, and the next spoor finds it as it was, or makes it so.
 
-    moments.py SPOOR STRIKE KIN
+    events_at_steps.py SPOOR STRIKE KIN
 
 STRIKE is the library that strikes at an exact request (test/fault/programs/strike.c). Of the many steps some are
 tried, spread evenly; with SPOOR_TEST_SEED others each time.

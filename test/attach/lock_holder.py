@@ -2,7 +2,7 @@
 """spoor comes to a program whose threads hold the locks of malloc and the dynamic linker, or that is stopped as a job is;
 and it stays stopped.
 
-    holds.py SPOOR PROGRAM
+    lock_holder.py SPOOR PROGRAM
 
 PROGRAM is programs/lock_holder.c.
 """

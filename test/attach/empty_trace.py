@@ -2,7 +2,7 @@
 """spoor comes to a program that has given itself a title, and whose own functions do nothing meanwhile: it
 is called by its title, and whoever has traced nothing hears what else could be traced, or that it was stopped.
 
-    silent.py SPOOR PROGRAM
+    empty_trace.py SPOOR PROGRAM
 """
 import os
 import signal

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A limit of a program's memory leaves it what it leaves it untraced.
 
-    tight.py SPOOR PROGRAM
+    memory_limit.py SPOOR PROGRAM
 
 PROGRAM is programs/memory_limit.c, which takes all that there is. Where spoor may not raise the limit it says so.
 """

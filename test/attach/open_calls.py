@@ -2,7 +2,7 @@
 """What was open when spoor came is in the trace, and returns from it like other calls; so is what was open when a
 pause ended, or other functions were chosen.
 
-    opened.py SPOOR PROGRAM [CYCLES]
+    open_calls.py SPOOR PROGRAM [CYCLES]
 """
 import collections
 import json

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Programs that use the gs base themselves are traced up to there, or not at all, and come to no harm.
 
-    takes.py SPOOR BY PROGRAM
+    gs_base.py SPOOR BY PROGRAM
 
 PROGRAM is programs/takes.c; BY: "call" if it asks the kernel to ("bare": and has no symbols), "code" if it
 has instructions for it.

@@ -2,7 +2,7 @@
 """spoor comes to a program at work and leaves it, several times: the program must not notice, its code
 and maps must be what they were, and what was recorded must be true.
 
-    leaves.py [--cycles=N] [--steady] [--whole] SPOOR PROGRAM [ARGUMENT...]
+    attach_cycles.py [--cycles=N] [--steady] [--whole] SPOOR PROGRAM [ARGUMENT...]
 
 --steady: the program's own maps do not change while it runs. --whole: nothing of it is refused for want
 of room; it may be static.

@@ -2,7 +2,7 @@
 """A program sends and receives in calls that wait until all is done: each does all, though spoor stops them half-way,
 when it comes and goes, when what is traced changes, and when it is killed meanwhile.
 
-    transfers.py [--own] [--visits=N] SPOOR TRANSFERS GATHERS
+    partial_transfers.py [--own] [--visits=N] SPOOR TRANSFERS GATHERS
 
 Of programs/. --own: only the programs' own functions are traced, which machines that are emulated have time for.
 """

@@ -2,7 +2,7 @@
 """A process whose main thread has ended goes on to be traced: the libraries that it loads, the threads that it
 makes.
 
-    late.py SPOOR PROGRAM LIBRARY
+    ended_main.py SPOOR PROGRAM LIBRARY
 
 PROGRAM is programs/ended_main.c.
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""shifted.py SPOOR PROGRAM
+"""vfork_execs.py SPOOR PROGRAM
 
 Children of vfork begin programs while spoor comes to what made them and leaves it (PROGRAM: shifted). Their dynamic
 linkers lie where their maker has what it runs for spoor: who stands at the first instruction of a program is nowhere in

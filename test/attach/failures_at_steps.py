@@ -2,7 +2,7 @@
 """Something goes wrong at each step of coming to a program and leaving it: a request to the kernel fails,
 spoor is killed, the program is killed.
 
-    strikes.py [--tried=N] [--modules=GLOB] SPOOR STRIKE PROGRAM [ARGUMENT...]
+    failures_at_steps.py [--tried=N] [--modules=GLOB] SPOOR STRIKE PROGRAM [ARGUMENT...]
 
 STRIKE is the library that strikes at an exact request (test/fault/programs/strike.c). Whatever fails, the
 program must run on to its right end; when it is killed, spoor must end. Of the many steps some are tried,

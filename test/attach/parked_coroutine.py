@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""aside.py SPOOR PROGRAM: spoor comes to a program that stands on a coroutine's stack then (programs/parked_coroutine.c). It
+"""parked_coroutine.py SPOOR PROGRAM: spoor comes to a program that stands on a coroutine's stack then (programs/parked_coroutine.c). It
 runs as without, whatever becomes of the memory around, and who called is recorded as far as is known."""
 import os
 import subprocess

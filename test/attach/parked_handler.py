@@ -2,7 +2,7 @@
 """spoor is killed, and in what it has left a program's signal handler stands aside, to go on later in a trampoline: that
 stays until nothing leads there.
 
-    forsaken.py SPOOR PROGRAM
+    parked_handler.py SPOOR PROGRAM
 
 PROGRAM is programs/parked_handler.c.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A program that checks itself does right under spoor as well.
 
-    lives.py [--told=TEXT | --silent] [--lossless] SPOOR PROGRAM [ARGUMENT...]
+    self_checking.py [--told=TEXT | --silent] [--lossless] SPOOR PROGRAM [ARGUMENT...]
 
 --told: with -M '*' spoor says a line with this TEXT; --silent: nothing but what it has recorded. --lossless: no event of any of its threads is lost.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Somebody is killed while a session starts, at each of its steps.
 
-    kills.py SPOOR STRIKE PROGRAM [ARGUMENT...]
+    kill_at_start.py SPOOR STRIKE PROGRAM [ARGUMENT...]
 
 STRIKE is the library that strikes at an exact request (programs/strike.c). When spoor is killed, the
 program must run on to its right end (or, killed before it was a program, never begin). When the

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A process that does not want to be looked at is traced by whoever may trace it, and stays as it is.
 
-    hidden.py SPOOR PROGRAM LIBRARY
+    not_dumpable.py SPOOR PROGRAM LIBRARY
 
 PROGRAM is programs/not_dumpable.c. Root would be let in anyway, so this is done as nobody.
 """

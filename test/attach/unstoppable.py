@@ -2,7 +2,7 @@
 """A thread waits in the kernel where nothing stops it when spoor is asked to leave: it leaves nevertheless, and the
 others are as they were.
 
-    stuck.py SPOOR PROGRAM
+    unstoppable.py SPOOR PROGRAM
 
 PROGRAM is programs/unstoppable.c.
 """

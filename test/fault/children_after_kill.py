@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Spoor is killed; threads and children that the program has only then are harmless.
 
-    heirs.py SPOOR PROGRAM [ARGUMENT...]
+    children_after_kill.py SPOOR PROGRAM [ARGUMENT...]
 """
 import os
 import signal

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """However a program ends, spoor ends the same, and the trace is complete.
 
-    ends.py SPOOR PROGRAM
+    exit_status.py SPOOR PROGRAM
 """
 import os
 import resource

@@ -3,7 +3,7 @@
 when spoor has left they have none, as before. Where nobody but they themselves could set one (32-bit Arm), and they would
 be killed for it, what they do is recorded or counted as lost.
 
-    bare.py SPOOR PROGRAM
+    no_thread_pointer.py SPOOR PROGRAM
 """
 import os
 import platform
