@@ -4,8 +4,9 @@
  * does.
  *
  *   clang -g -O1 -D_GNU_SOURCE -Isrc -IBUILD/src/agent -fsanitize=fuzzer,address,undefined \
- *       $(find src/arch -name '*.c' | grep -Ev '/(agent|branch|bridge|regs|.*rest|.*_hosts|one_state).c') \
- *       fuzz/arch_fuzz.c src/base/[a-z]*.c -lZydis -o arch-fuzz && ./arch-fuzz -max_len=64 CORPUS
+ *       $(find src/arch -name '*.c' | grep -Ev
+ * '/(agent|branch|bridge|regs|.*rest|.*_hosts|one_state).c') \ fuzz/arch_fuzz.c src/base/[a-z]*.c
+ * -lZydis -o arch-fuzz && ./arch-fuzz -max_len=64 CORPUS
  *
  * With elf_run.c instead of libFuzzer it replays files: an ordinary test.
  */

@@ -226,9 +226,7 @@ int cpu_check(struct err *err) {
         .has_counter = has_counter(),
         .shares_counter = shares_counter()};
     const char *lacks = arm_lacks(&machine);
-    return lacks ? err_set(err, ENOTSUP, "machine",
-                           "this machine cannot record: %s", lacks)
-                 : 0;
+    return lacks ? err_set(err, ENOTSUP, "machine", "this machine cannot record: %s", lacks) : 0;
 }
 
 bool cpu_tags_memory(void) { return false; }

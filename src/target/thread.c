@@ -150,10 +150,11 @@ unsigned long thread_event_message(pid_t tid) {
 
 static int died(struct err *err, pid_t tid, int rc) {
     if (rc == -EOPNOTSUPP)
-        return err_set(err, -rc, "remote-call",
-                       "thread %d: its system calls go to a handler (PR_SET_SYSCALL_USER_DISPATCH): "
-                       "spoor can bypass it only on Linux 6.4 or later",
-                       tid);
+        return err_set(
+            err, -rc, "remote-call",
+            "thread %d: its system calls go to a handler (PR_SET_SYSCALL_USER_DISPATCH): "
+            "spoor can bypass it only on Linux 6.4 or later",
+            tid);
     return err_set(err, -rc, "remote-call", "thread %d: cannot make a system call in it: %s", tid,
                    strerror(-rc));
 }

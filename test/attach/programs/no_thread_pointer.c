@@ -1,9 +1,9 @@
 /*
- * no_thread_pointer [CALLS | warded]: tasks without a thread pointer, each but the first made by one of them,
- * all of which call step() at the same time: CALLS times, or until standard input ends. Every other
- * one sleeps most of the time. Without CALLS it says in the end whether they still have none; on
- * 32-bit Arm those that sleep may have been left with one. "warded": the kernel would kill it for
- * setting one there.
+ * no_thread_pointer [CALLS | warded]: tasks without a thread pointer, each but the first made by
+ * one of them, all of which call step() at the same time: CALLS times, or until standard input
+ * ends. Every other one sleeps most of the time. Without CALLS it says in the end whether they
+ * still have none; on 32-bit Arm those that sleep may have been left with one. "warded": the kernel
+ * would kill it for setting one there.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
