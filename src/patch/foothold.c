@@ -35,7 +35,7 @@ static void find_code(int fd, const struct maps *maps, struct foothold *f) {
 static bool is_clear_of(pid_t tid, const struct map *stack, taddr_t end) {
     struct regs regs;
     if (thread_get_regs(tid, &regs) < 0)
-        return true; /* gone: its stack is nobody's */
+        return true; /* it has ended, and its stack is free */
     taddr_t sp = regs_sp(&regs);
     return sp < stack->start || sp >= stack->end || sp - RED_ZONE >= end;
 }

@@ -1,8 +1,8 @@
 /*
- * Where the first remote calls of a process are made, and the last: when nothing of ours is mapped
- * in it. A few bytes of executable memory that no program runs hold the system call; what a thread
- * needs to recover alone is written to the far end of the first thread's stack. Both are put back
- * as they were, and no thread runs meanwhile.
+ * Where the first and last remote calls of a process are made, while nothing of spoor's is mapped
+ * in it. A few bytes of executable memory that no program runs hold the system call. What a thread
+ * needs to recover alone, if spoor is killed, is written to the far end of the first thread's
+ * stack. Both are put back as they were, and no thread runs meanwhile.
  */
 #ifndef SPOOR_PATCH_FOOTHOLD_H
 #define SPOOR_PATCH_FOOTHOLD_H

@@ -74,7 +74,7 @@ static void take_away(struct space *s, uint64_t pointer, taddr_t lane) {
 
 void shared_clear(struct space *s) { write_to_areas(s, 0, &NO_LANE_KEY, sizeof NO_LANE_KEY); }
 
-/* ---- whose is what ---- */
+/* ---- threads that share a pointer ---- */
 
 void shared_add(struct space *s, const struct sharer *thread) {
     if (!s->lookup.sharing)

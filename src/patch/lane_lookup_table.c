@@ -130,7 +130,7 @@ static void say_full(struct space *s) {
             write_asks(s, s->modules.at[i].area, NULL);
 }
 
-/* ---- whose is what ---- */
+/* ---- keys and their threads ---- */
 
 static void drop(const struct space *s, struct owned_key *k) {
     *k = (struct owned_key){.key = {NO_LANE_KEY, 0}};

@@ -205,7 +205,7 @@ static void forget_strange_islands(const struct search *s, struct patched *p) {
     p->islands = c->island_count = kept;
 }
 
-/* Ways through text that is the program's own (now): whoever is there goes his own way. */
+/* Forgets ways through text that is the program's own (again): a thread there needs no help. */
 static void forget_idle_ways(const struct search *s, struct patched *p) {
     struct plan_code *c = &p->code->emitted;
     uint8_t text[sizeof c->patches->before];
@@ -230,7 +230,7 @@ static bool is_listed(const struct space *space, taddr_t log) {
     return false;
 }
 
-/* Takes up the modules from the one whose log stands at LOG on. */
+/* Adds the modules of the chain that begins at LOG. */
 static void add_chain(const struct search *s, struct space *space, taddr_t log) {
     struct patched p;
     taddr_t next;
@@ -352,8 +352,8 @@ static bool is_in_call(const struct search *s, taddr_t pc) {
     return read_head(s, page_down(pc), &head) && pc - head.call < agent_call_size();
 }
 
-/* Through the call and the return to the signal frame, whose end is outside. All signals are
- * blocked, as the one who made it call has left it, up to there. */
+/* Runs the thread through the call and the return from the signal frame, which ends outside. All
+ * signals stay blocked until then, as the killed tool has left them. */
 static int run_out(const struct search *s) {
     enum { MOST = 8 };
     struct meanwhile m = {0};

@@ -149,7 +149,7 @@ static void prepare_patches(struct update *u, struct patched *p,
         return;
     }
     p->traced = request->selected;
-    if (!u->anew) /* else what stands there is ours */
+    if (!u->anew) /* else spoor's patches are in the text */
         patcher_check_early(p, u->space->remote.memory_fd);
     ARRAY_PUSH(&u->space->prepared, *p);
 }

@@ -1,6 +1,6 @@
 /*
- * What a sandbox (seccomp) lets spoor do by remote calls. A thread's filters may answer a call of
- * ours by killing its process; so none is made that they might not allow.
+ * What a sandbox (seccomp) lets spoor do by remote calls. A thread's filters may answer such a call
+ * by killing its process: no call is made that they might not allow.
  *
  * Filters that spoor has itself, and what it starts inherits, are taken to allow what is needed; so
  * are as many of a process in the same container, as spoor has them from that.
@@ -29,7 +29,7 @@ unsigned permits_trusted(pid_t tid);
  * "sandboxed", with a text that ends with what follows from that, SO. */
 int permits_check(const struct space *space, pid_t caller, unsigned purposes, const char *so,
                   struct err *err);
-/* The same for those who need no words. */
+/* The same without an error. */
 bool permits(const struct space *space, pid_t caller, unsigned purposes);
 
 #endif

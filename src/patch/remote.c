@@ -8,7 +8,6 @@
 
 enum { MAX_ERRNO = 4095 /* of calls that fail */ };
 
-/* One remote call whose failure is an error too. */
 int space_call(struct space *s, pid_t tid, const struct remote_call *call, int64_t *ret,
                struct err *err) {
     int rc = call->number == REGS_CALL_MMAP ? limits_raise(s, tid, call->args[1], err) : 0;

@@ -61,7 +61,7 @@ static bool leave_stub(struct where *w, const struct patched *p, const struct ma
     return true;
 }
 
-/* What a spoor that was killed has left has no marks, and nobody reads its events. */
+/* An inherited module has no marks, and its events are not read. */
 static bool is_without_marks(const struct patched *p) { return !p->code->emitted.mark_count; }
 
 /* FROM is in a stub of P's, of the OTHER state: the thread goes on where that gives registers back.

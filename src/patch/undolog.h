@@ -1,6 +1,6 @@
 /*
  * The undo log in a target (wire/undo.h): written here step by step while modules are patched and
- * restored, read again by who takes over (leftovers.h).
+ * restored, read again by the tool that takes over (leftovers.h).
  */
 #ifndef SPOOR_PATCH_UNDOLOG_H
 #define SPOOR_PATCH_UNDOLOG_H

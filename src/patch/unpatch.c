@@ -10,7 +10,7 @@
 static void note_unpatched(struct space *s, enum space_state state) {
     breakpoints_count(s);
     space_set_state(s, state);
-    s->traps.armed = false; /* nobody sees what the program does at SIGTRAP meanwhile */
+    s->traps.armed = false; /* the program may change its action at SIGTRAP unseen */
 }
 
 int space_unpatch(struct space *s, pid_t tid, struct err *err) {

@@ -16,7 +16,7 @@ struct table {
 struct chains {
     struct trace_writer *writer;
     uint64_t serial;
-    ARRAY(struct trace_place) places; /* their texts are ours */
+    ARRAY(struct trace_place) places; /* owns their texts */
     ARRAY(struct trace_chain) chains; /* from CHAIN_FIRST on */
     struct table place_table, chain_table;
     uint32_t written_places, written_chains;

@@ -11,14 +11,14 @@ struct chains;
 /* WRITER outlives them. */
 struct chains *chains_new(struct trace_writer *writer);
 void chains_free(struct chains *c);
-/* Tells them from all others that there ever were. */
+/* A number that no other chains ever had. */
 uint64_t chains_serial(const struct chains *c);
 
-/* The number of PLACE, whose texts are copied when it is a new one. */
+/* The number of PLACE. Copies its texts if it is new. */
 uint32_t chains_place(struct chains *c, const struct trace_place *place);
 /* The number of the chain that begins with PLACE and goes on with CALLERS, a chain or an end. */
 uint32_t chains_add(struct chains *c, uint32_t callers, uint32_t place);
-/* Tells the trace of what is new: to be done before it is told of events with such numbers. */
+/* Writes what is new to the trace, before events with such numbers. */
 void chains_tell(struct chains *c);
 
 #endif

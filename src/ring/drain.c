@@ -15,7 +15,8 @@
 enum {
     NAP_SHORT_NS = 400 * 1000,     /* between looks while there is work */
     NAP_LONG_NS = 4 * 1000 * 1000, /* after IDLE_LOOKS in vain */
-    NAP_WATCH_NS = 1000 * 1000,    /* instead, where a burst must not lap who looks for triggers */
+    NAP_WATCH_NS =
+        1000 * 1000, /* instead, while triggers are looked for: a burst must not lap the reader */
     IDLE_LOOKS = 200,
     NAP_LEAST_NS = 30 * 1000,
     TARGET_PERCENT = 40,
@@ -27,7 +28,7 @@ enum {
 
 struct handed { /* what a slot's thread had open */
     struct lane_handle *handle;
-    struct trace_frames frames; /* its list is ours */
+    struct trace_frames frames; /* owns its list */
 };
 
 struct drain {

@@ -41,13 +41,14 @@ struct flight {
     ARRAY(struct note) notes;
 
     /* The drainer's. */
-    bool due; /* a snapshot is, when those have retired whose threads ended before it was wanted */
+    bool due; /* a snapshot is due when the lanes of threads that ended before have retired */
     uint32_t triggered;
     uint64_t last_ns; /* when the last snapshot was taken; 0: none was */
     uint64_t too_soon, too_many, skipped;
     ARRAY(struct ring_image) ended; /* since the last snapshot, the oldest first */
     uint64_t ended_bytes;
-    struct ring_image forgotten; /* the last of those for whom there was no room, without events */
+    struct ring_image
+        forgotten; /* the last thread that there was no room for, without its events */
 };
 
 static void wake(const struct flight *f) {
@@ -60,7 +61,7 @@ static void wake(const struct flight *f) {
 
 static uint64_t image_bytes(const struct ring_image *image) { return image->count * EVENT_BYTES; }
 
-/* What S takes of the threads that have ended. Those for whom there was no room count as lost. */
+/* Adds the threads that have ended to S. Events that there was no room for count as lost. */
 static void take_ended(struct flight *f, struct snapshot *s) {
     if (f->forgotten.lost)
         ARRAY_PUSH(&s->images, f->forgotten);
@@ -71,7 +72,7 @@ static void take_ended(struct flight *f, struct snapshot *s) {
     f->ended_bytes = 0;
 }
 
-/* What S takes of HANDLE, whose thread may have ended. */
+/* Adds HANDLE's ring to S; its thread may have ended. */
 static void take_one(struct snapshot *s, struct lane_handle *handle, uint64_t most_bytes) {
     bool ended = atomic_load_explicit(&handle->state, memory_order_acquire) == LANE_CLOSING;
     struct ring_image image = ring_image_take(handle, most_bytes);
@@ -252,7 +253,7 @@ static void *run(void *arg) {
     for (struct snapshot *s; (s = next_taken(f));) {
         struct note note = write_snapshot(f, s);
         snapshot_free(s);
-        pthread_mutex_lock(&f->lock); /* who reads the note may ask for the next one */
+        pthread_mutex_lock(&f->lock); /* a reader of the note may ask for the next one */
         ARRAY_PUSH(&f->notes, note);
         f->made += !note.failure;
         f->state = f->again ? WANTED : QUIET;

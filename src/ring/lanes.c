@@ -38,7 +38,7 @@ enum {
 
 struct control_page {
     struct control control;
-    struct control dead; /* the sink's: says from the start that nobody reads */
+    struct control dead; /* the sink's: says from the start that it is not read */
     struct undo_sign sign;
 };
 _Static_assert(sizeof(struct control_page) <= SAVED_AT, "stands before slab_saved()");
@@ -289,7 +289,7 @@ void lane_handle_put(struct lane_handle *handle, uint32_t site, uint64_t sp,
             lane->lost++;
             return;
         }
-        nanosleep(&moment, NULL); /* the drainer may have no other processor than ours */
+        nanosleep(&moment, NULL); /* the drainer may need this processor */
     }
     uint8_t *ring = (uint8_t *)lane + LANE_RING;
     struct event *e = (struct event *)(ring + (lane->head & (handle->ring_bytes - 1)));

@@ -50,7 +50,7 @@ struct lane_handle {   /* the tool's side of one lane */
     struct watch *watch;        /* drainer: what triggers snapshots, or NULL */
     struct trace_thread thread; /* as told to the trace; its name is the following */
     char name[THREAD_NAME_ROOM];
-    struct trace_frames opened; /* drainer: what it had open when tracing began; its list is ours */
+    struct trace_frames opened; /* drainer: what it had open when tracing began; owns its list */
     bool imaged;                /* drainer: all of it, its end included, is in a snapshot */
 };
 

@@ -6,7 +6,7 @@
  * All but, possibly, the newest slot are committed: that may be reserved and not yet written (see
  * wire/ring.h; on 32-bit Arm it is committed as well). What a full lap ago stood there is older
  * than its predecessor; in a ring that is new it is zero, which no event's clock is (and two of
- * them are no ring of ours).
+ * them are no ring of spoor's).
  */
 uint64_t ring_head(const struct lane_handle *s, uint64_t tail, uint64_t last_clock) {
     uint64_t head = __atomic_load_n(&s->lane->head, __ATOMIC_ACQUIRE) & ~(uint64_t)15;
@@ -38,11 +38,11 @@ uint64_t ring_events_before(const struct lane_handle *s, uint64_t at, uint64_t h
 }
 
 /*
- * Nobody stops the thread meanwhile. It stores to the slot of position P + ring size only after the
- * store that moves head beyond that (on x86-64 xadd is a full barrier, and stores stay in order; on
- * Arm a barrier stands between the two). So if what
- * we have loaded of slot P is of the next lap, our later load of head, which loads before it cannot
- * pass, sees that store, and P lies before ring_oldest() of it.
+ * The thread is not stopped meanwhile. It stores to the slot of position P + ring size only after
+ * the store that moves head beyond that (on x86-64 xadd is a full barrier, and stores stay in
+ * order; on Arm a barrier stands between the two). So if what we have loaded of slot P is of the
+ * next lap, our later load of head, which loads before it cannot pass, sees that store, and P lies
+ * before ring_oldest() of it.
  */
 uint64_t ring_copy(const struct lane_handle *s, uint64_t from, uint64_t head, struct event *to) {
     const uint8_t *ring = (const uint8_t *)ring_of(s);

@@ -12,7 +12,7 @@ struct stack_slice {
     bool begun, whole;
     uint64_t end; /* address */
     uint64_t registers[SLICE_REGISTERS];
-    regs_word_t *words; /* all 0 but those that were told of; ours */
+    regs_word_t *words; /* owned; 0 where no event gave one */
     size_t room, used;
 };
 

@@ -30,7 +30,7 @@ struct thin {
     size_t settled;                  /* records below this one are written or unwanted */
     struct trace_event batch[BATCH];
     size_t count;
-    ARRAY(struct trace_frames) frames; /* still to come, in order of time; their lists are ours */
+    ARRAY(struct trace_frames) frames; /* still to come, in order of time; owns their lists */
     bool holds;
     ARRAY(struct held) held;
 };
@@ -153,7 +153,7 @@ static void apply_frames(struct thin *t, const struct trace_frames *frames) {
     free(left);
 }
 
-/* Those whose time has come by TICKS. */
+/* Applies the records of frames up to TICKS. */
 static void apply_due_frames(struct thin *t, uint64_t ticks) {
     size_t due = 0;
     for (; due < t->frames.count && t->frames.at[due].ticks <= ticks; due++) {

@@ -1,21 +1,17 @@
 /*
- * Leaves out what -D and -t say is not wanted, before it is written: calls
- * deeper than a limit among the traced functions, and calls shorter than a
- * threshold. What is written remains in order and balanced.
+ * Leaves out calls that -D and -t exclude, before they are written: calls deeper than a limit among
+ * the traced functions, and calls shorter than a threshold. The rest stays in order and balanced.
  *
- * A call that lasted long enough is written when it ends, together with those
- * of its callers that are not yet written: they last longer still. So an entry
- * never comes after an exit that is later than it. For the same reason calls
- * of other stacks (coroutines) that are open then are written, too, before it
- * is known how long they last; and calls that are open at a record of frames,
- * which says what is: those that have begun before it was known do not count as
- * short; and calls that are open when the program tells of its stacks, as their
- * entries stand before that.
+ * A call that lasted long enough is written when it ends, together with its callers, which last
+ * longer still. So an entry is never written after a later exit. For the same reason other calls
+ * are written before their length is known: calls of other stacks (coroutines) that are open then;
+ * calls that are open at a record of frames, since they may have begun long before; and calls that
+ * are open when the program reports its stacks.
  *
- * Of a program with several threads a stack that is none's own may go on in another one, whose
- * events are not looked at here: neither how deep a call on it is would be known then, nor when it
- * ends. So all that happens on such stacks is written, and views, which see all threads, apply the
- * limits (struct trace_session).
+ * In a program with several threads, a stack that belongs to no thread may go on in another thread,
+ * whose events are not seen here: the depth of its calls and their ends are unknown. So all events
+ * on such stacks are written, and views, which see all threads, apply the limits
+ * (struct trace_session).
  */
 #ifndef SPOOR_RING_THIN_H
 #define SPOOR_RING_THIN_H

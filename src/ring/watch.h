@@ -1,5 +1,5 @@
 /*
- * Reads along in one thread's ring, which is overwritten, and tells when a trigger fires. Calls are
+ * Follows one thread's ring, which is overwritten, and notices when a trigger fires. Calls are
  * those of trace/calls.h; while no call of a function with a trigger is open, only the ids of
  * events are looked at. Drainer only.
  */
