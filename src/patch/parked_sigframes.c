@@ -120,13 +120,14 @@ void parked_sigframes_forget(struct parked_sigframes **parked) {
 
 /* ---- what is delivered ---- */
 
-void parked_sigframes_note(struct parked_sigframes *a, pid_t tid) {
+void parked_sigframes_note(struct parked_sigframes *parked, pid_t tid) {
     struct regs regs;
-    if (!a || thread_get_regs(tid, &regs) < 0)
+    if (!parked || thread_get_regs(tid, &regs) < 0)
         return;
     const struct parked_sigframe frame = {0, {regs_pc(&regs), regs_sp(&regs), 0}};
-    if (!a->frames.count || a->frames.at[a->frames.count - 1].context.sp != frame.context.sp)
-        ARRAY_PUSH(&a->frames, frame);
+    if (!parked->frames.count ||
+        parked->frames.at[parked->frames.count - 1].context.sp != frame.context.sp)
+        ARRAY_PUSH(&parked->frames, frame);
 }
 
 /* The frame of a signal that was delivered when the stack pointer was SP, if it lies on that stack.

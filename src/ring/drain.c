@@ -295,25 +295,25 @@ int drain_start(const struct drain_options *options, struct drain **ret, struct 
     return 0;
 }
 
-void drain_add(struct drain *d, struct lane_handle *s) {
-    atomic_store_explicit(&s->state, LANE_ACTIVE, memory_order_release);
+void drain_add(struct drain *d, struct lane_handle *handle) {
+    atomic_store_explicit(&handle->state, LANE_ACTIVE, memory_order_release);
     pthread_mutex_lock(&d->lock);
-    ARRAY_PUSH(&d->incoming, s);
+    ARRAY_PUSH(&d->incoming, handle);
     pthread_mutex_unlock(&d->lock);
 }
 
-void drain_add_running(struct drain *d, struct lane_handle *s) {
-    if (s->thin)
-        thin_hold(s->thin);
-    drain_add(d, s);
+void drain_add_running(struct drain *d, struct lane_handle *handle) {
+    if (handle->thin)
+        thin_hold(handle->thin);
+    drain_add(d, handle);
 }
 
-void drain_frames(struct drain *d, struct lane_handle *s, const struct trace_frames *frames) {
-    if (!s->thin)
+void drain_frames(struct drain *d, struct lane_handle *handle, const struct trace_frames *frames) {
+    if (!handle->thin)
         trace_writer_frames(d->options.writer, frames);
-    if (!s->thin && !d->options.flight)
+    if (!handle->thin && !d->options.flight)
         return;
-    struct handed h = {s, *frames};
+    struct handed h = {handle, *frames};
     struct trace_frame *copy = mem_alloc(frames->count * sizeof *copy);
     if (frames->count)
         memcpy(copy, frames->frames, frames->count * sizeof *copy);
@@ -323,10 +323,10 @@ void drain_frames(struct drain *d, struct lane_handle *s, const struct trace_fra
     pthread_mutex_unlock(&d->lock);
 }
 
-void drain_close(struct drain *d, struct lane_handle *s) {
+void drain_close(struct drain *d, struct lane_handle *handle) {
     (void)d;
-    s->end_ticks = clock_ticks();
-    atomic_store_explicit(&s->state, LANE_CLOSING, memory_order_release);
+    handle->end_ticks = clock_ticks();
+    atomic_store_explicit(&handle->state, LANE_CLOSING, memory_order_release);
 }
 
 void drain_finish(struct drain *d) {

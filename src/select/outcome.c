@@ -100,8 +100,8 @@ bool outcome_add_load(struct traced_module *e, const struct plan_code *code) {
 
 static size_t worst(size_t a, size_t b) { return a > b ? a : b; }
 
-void outcome_new_selection(struct traced_module *e) {
-    struct load_outcome *o = &e->outcome;
+void outcome_new_selection(struct traced_module *m) {
+    struct load_outcome *o = &m->outcome;
     for (int t = 0; t < TIER_COUNT; t++) {
         o->past_missed_exits[t] = worst(o->missed_exits[t], o->past_missed_exits[t]);
         o->missed_exits[t] = 0;
@@ -123,27 +123,27 @@ static void move_exits(struct trace_module *m, const struct load_outcome *o) {
     }
 }
 
-void outcome_write(struct trace_writer *writer, struct traced_module *e) {
-    const struct load_outcome *code = &e->outcome;
+void outcome_write(struct trace_writer *writer, struct traced_module *m) {
+    const struct load_outcome *code = &m->outcome;
     struct arena *arena = arena_new();
-    const struct module *from = e->module;
-    size_t n = plan_function_count(e->plan);
+    const struct module *from = m->module;
+    size_t n = plan_function_count(m->plan);
     struct trace_function *functions = mem_alloc(n * sizeof *functions);
     uint64_t refused[REFUSED_COUNT] = {0};
-    struct trace_module m = {.first_id = e->first_id,
-                             .path = from->path,
-                             .name = from->name,
-                             .build_id_size = from->build_id_size,
-                             .functions = functions,
-                             .function_count = (uint32_t)n};
-    memcpy(m.build_id, from->build_id, sizeof m.build_id);
+    struct trace_module described = {.first_id = m->first_id,
+                                     .path = from->path,
+                                     .name = from->name,
+                                     .build_id_size = from->build_id_size,
+                                     .functions = functions,
+                                     .function_count = (uint32_t)n};
+    memcpy(described.build_id, from->build_id, sizeof described.build_id);
     for (size_t i = 0; i < n; i++) {
-        const struct plan_function *f = plan_function(e->plan, i);
+        const struct plan_function *f = plan_function(m->plan, i);
         bool placed = is_set(code->ever_patched, i),
              exact = f->exact && !is_set(code->ever_inexact, i);
         bool instrumented = f->entry != TIER_NONE && placed;
         enum tier tier = is_set(code->ever_trapped, i) ? TIER_TRAP : f->entry;
-        name_list names = names_of(e, i);
+        name_list names = names_of(m, i);
         size_t others = names.count > 1 ? names.count - 1 : 0;
         functions[i] =
             (struct trace_function){.address = f->addr,
@@ -154,20 +154,20 @@ void outcome_write(struct trace_writer *writer, struct traced_module *e) {
                                     .instrumented = instrumented,
                                     .exact = exact};
         ARRAY_FREE(&names);
-        count(&m, refused, f, &functions[i]);
+        count(&described, refused, f, &functions[i]);
         refused[REFUSED_NO_ADDRESS] +=
             f->entry != TIER_NONE && is_set(code->ever_selected, i) && !placed;
     }
-    move_exits(&m, code);
+    move_exits(&described, code);
     struct trace_refused list[REFUSED_COUNT];
     for (int r = 0; r < REFUSED_COUNT; r++)
         if (refused[r])
-            list[m.refused_count++] =
+            list[described.refused_count++] =
                 (struct trace_refused){refusal_tag((enum refusal)r), refused[r]};
-    m.refused = list;
-    trace_writer_module(writer, &m);
+    described.refused = list;
+    trace_writer_module(writer, &described);
     free(functions);
     arena_free(arena);
-    e->instrumented_count = m.instrumented;
-    e->missed_count = refused[REFUSED_NO_ADDRESS];
+    m->instrumented_count = described.instrumented;
+    m->missed_count = refused[REFUSED_NO_ADDRESS];
 }

@@ -46,8 +46,8 @@ static void tell_function(const struct record_options *o, const struct traced_mo
     report_warn(&o->report, text);
 }
 
-void trap_limit_report(const struct record_options *o, const struct traced_module *e) {
-    for (uint32_t i = 0; e->without_traps && i < plan_function_count(e->plan); i++)
-        if (trap_limit_passed(e, i))
-            tell_function(o, e, i);
+void trap_limit_report(const struct record_options *o, const struct traced_module *m) {
+    for (uint32_t i = 0; m->without_traps && i < plan_function_count(m->plan); i++)
+        if (trap_limit_passed(m, i))
+            tell_function(o, m, i);
 }

@@ -113,18 +113,18 @@ static bool is_traced(const struct traced_module *e, size_t i) {
     return e->choice.selected[i / 8] >> i % 8 & 1 && plan_function(e->plan, i)->entry != TIER_NONE;
 }
 
-void triggers_add_module(struct triggers *t, const struct traced_module *e) {
-    size_t n = plan_function_count(e->plan), ignored;
+void triggers_add_module(struct triggers *t, const struct traced_module *m) {
+    size_t n = plan_function_count(m->plan), ignored;
     const struct trigger_table *old = triggers_table(t);
-    uint32_t end = e->first_id + (uint32_t)n;
+    uint32_t end = m->first_id + (uint32_t)n;
     struct trigger_table *table = table_new(t, end > old->count ? end : old->count);
     for (size_t i = 0; i < t->count; i++)
-        t->seen[i].matches = selection_apply(&t->seen[i].selection, e->module, e->plan, &ignored);
+        t->seen[i].matches = selection_apply(&t->seen[i].selection, m->module, m->plan, &ignored);
     for (size_t i = 0; i < n; i++) {
         struct trigger_rule rule = {0};
-        if (is_traced(e, i))
+        if (is_traced(m, i))
             rule = rule_of(t, i);
-        table->rule_of[e->first_id + i] = number_of(table, &rule);
+        table->rule_of[m->first_id + i] = number_of(table, &rule);
     }
     for (size_t i = 0; i < t->count; i++)
         free(t->seen[i].matches);
