@@ -71,8 +71,8 @@ class Documents(unittest.TestCase):
                 self.assertEqual((result.returncode, result.stderr), (0, ""), name)
 
     def test_refusals_on_the_explain_page(self):
-        header = read(os.path.join(SOURCE, "src", "plan", "plan.h"))
-        tags = re.findall(r'REFUSED_\w+,\s*/\* "([a-z-]+)"', header)
+        table = read(os.path.join(SOURCE, "src", "plan", "tier.c"))
+        tags = re.findall(r'\[REFUSED_\w+\] = \{"([a-z-]+)"', table)
         page = read(os.path.join(MAN, "spoor-explain.1")).replace("\\-", "-")
         self.assertGreater(len(tags), 10)
         for tag in tags:
