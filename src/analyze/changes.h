@@ -2,8 +2,7 @@
  * What has changed while a trace was recorded: pauses, other functions chosen, processes that were
  * left. Times are nanoseconds since the trace's start.
  */
-#ifndef SPOOR_ANALYZE_CHANGES_H
-#define SPOOR_ANALYZE_CHANGES_H
+#pragma once
 
 #include "analyze/view_filter.h"
 #include "base/mem.h"
@@ -31,5 +30,3 @@ void changes_show(struct changes *c, const struct view_filter *filter,
 /* In how much of the time some process was paused. */
 uint64_t changes_paused_ns(const struct changes *c);
 void changes_done(struct changes *c);
-
-#endif

@@ -9,8 +9,7 @@
  * Only the stretch of buckets that is in use takes memory: 128 bytes for one value, some kilobytes
  * for a function whose calls differ a hundredfold. A zeroed struct is an empty histogram.
  */
-#ifndef SPOOR_ANALYZE_HISTOGRAM_H
-#define SPOOR_ANALYZE_HISTOGRAM_H
+#pragma once
 
 #include "base/types.h"
 
@@ -42,5 +41,3 @@ static inline uint64_t *histogram_slot(const struct histogram *h, uint64_t value
 /* The RANK-th smallest value that was added, from 1: the middle of its bucket. */
 uint64_t histogram_value(const struct histogram *h, uint64_t rank);
 void histogram_done(struct histogram *h);
-
-#endif

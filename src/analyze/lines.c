@@ -1,13 +1,13 @@
 /*
- * Each strand, mostly a thread, has a queue of lines, whose front is given out as soon as it is
+ * Each group, mostly a thread, has a queue of lines, whose front is given out as soon as it is
  * certain. A call puts its entry there when it opens, and its exit when it closes. The entry is
  * uncertain
  *  - while the call is younger than the threshold, or the span that is shown has not begun: if it
  *    ends so, its line is struck out;
  *  - when leaves are folded, while the call is open and no certain line follows its own: if it ends
  *    so, its line becomes that of a leaf.
- * What a call waits for is always ahead in its own strand, so that others' lines need not be kept
- * meanwhile. The strands' fronts are merged by a heap.
+ * What a call waits for is always ahead in its own group, so that others' lines need not be kept
+ * meanwhile. The stream_groups' fronts are merged by a heap.
  */
 #include "analyze/lines.h"
 
@@ -29,9 +29,9 @@ struct queue {
     size_t head, end, room;
     uint32_t number;  /* of at[head]: they are counted on, modulo 2^32 */
     uint32_t certain; /* the number after that of the last certain line */
-    struct strand strand;
+    struct stream_group group;
     uint32_t depth; /* after the line that was given out last */
-    bool over;      /* the strand has been read */
+    bool over;      /* the group has been read */
     bool ready;     /* the front is certain */
     uint64_t ns;    /* the front's; or, when it is not ready, no line of it is earlier */
 };
@@ -161,7 +161,7 @@ static bool is_certain(const struct queue *t, const struct queued *q) {
 /* Reads on until the front is certain. False: there are no more lines. */
 static bool advance(struct queue *t) {
     if (!t->walk)
-        t->walk = walk_new(t->lines->source, t->strand, &t->visitor);
+        t->walk = walk_new(t->lines->source, t->group, &t->visitor);
     for (;;) {
         struct queued *q = front(t);
         if (q && q->struck) {
@@ -180,7 +180,7 @@ static bool advance(struct queue *t) {
 /* ---- all of them ---- */
 
 static bool before(const struct queue *a, const struct queue *b) {
-    return a->ns < b->ns || (a->ns == b->ns && a->strand.streams[0] < b->strand.streams[0]);
+    return a->ns < b->ns || (a->ns == b->ns && a->group.streams[0] < b->group.streams[0]);
 }
 
 static void sift_down(struct lines *l, size_t i) {
@@ -202,10 +202,10 @@ static void queue_free(struct queue *t) {
 }
 
 /* No line of STRAND is earlier. */
-static uint64_t start_of(const struct source *source, struct strand strand) {
+static uint64_t start_of(const struct source *source, struct stream_group group) {
     uint64_t first = UINT64_MAX;
-    for (uint32_t i = 0; i < strand.count; i++) {
-        uint64_t ticks = trace_reader_thread(source->reader, strand.streams[i])->start;
+    for (uint32_t i = 0; i < group.count; i++) {
+        uint64_t ticks = trace_reader_thread(source->reader, group.streams[i])->start;
         first = ticks < first ? ticks : first;
     }
     return trace_reader_ns(source->reader, first);
@@ -215,7 +215,7 @@ static uint64_t start_of(const struct source *source, struct strand strand) {
  * will be started later. */
 struct lines *lines_new(const struct source *source, bool fold_leaves) {
     struct lines *l = mem_alloc(sizeof *l);
-    size_t count = strands_count(source->strands);
+    size_t count = stream_groups_count(source->stream_groups);
     l->source = source;
     l->fold = fold_leaves;
     const struct view_filter *filter = source->filter;
@@ -223,14 +223,14 @@ struct lines *lines_new(const struct source *source, bool fold_leaves) {
                                                                       : filter->recorded_ns;
     l->heap = mem_alloc(count * sizeof *l->heap);
     for (size_t i = 0; i < count; i++) {
-        struct strand strand = strands_at(source->strands, i);
-        if (!walk_shows(source, strand))
+        struct stream_group group = stream_groups_at(source->stream_groups, i);
+        if (!walk_shows(source, group))
             continue;
         struct queue *t = mem_alloc(sizeof *t);
         t->lines = l;
-        t->strand = strand;
+        t->group = group;
         t->visitor = (struct visitor){t, on_open, on_close, on_lost};
-        t->ns = start_of(source, strand);
+        t->ns = start_of(source, group);
         l->heap[l->count++] = t;
     }
     for (size_t i = l->count / 2; i-- > 0;)

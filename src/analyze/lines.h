@@ -1,13 +1,12 @@
 /*
  * A trace as lines in the order of time: entries, exits and losses, of all threads, and what has
- * changed of what is recorded. A reader of one strand (strands.h) looks ahead until it is known
- * whether a call is long enough to be shown and, when leaves are to be folded, whether anything
- * comes between its entry and its exit.
+ * changed of what is recorded. A reader of one group (stream_groups.h) looks ahead until it is
+ * known whether a call is long enough to be shown and, when leaves are to be folded, whether
+ * anything comes between its entry and its exit.
  *
  * Memory: what one block of each running thread takes, and a line for each open call.
  */
-#ifndef SPOOR_ANALYZE_LINES_H
-#define SPOOR_ANALYZE_LINES_H
+#pragma once
 
 #include "analyze/changes.h"
 #include "analyze/walk.h"
@@ -44,5 +43,3 @@ struct lines *lines_new(const struct source *source, bool fold_leaves);
 /* NULL: there are no more. Valid until the next call. */
 const struct line *lines_next(struct lines *l);
 void lines_free(struct lines *l);
-
-#endif

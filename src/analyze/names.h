@@ -5,8 +5,7 @@
  * Names are demangled when first asked for, and kept. Control characters in them, which come from
  * foreign files, are shown as '?'.
  */
-#ifndef SPOOR_ANALYZE_NAMES_H
-#define SPOOR_ANALYZE_NAMES_H
+#pragma once
 
 #include "base/filter.h"
 #include "trace/reader.h"
@@ -47,5 +46,3 @@ bool names_exact(const struct names *n, uint32_t function);
 struct function_names names_known(struct names *n, uint32_t function);
 /* True if P matches one of those. */
 bool names_match(struct names *n, uint32_t function, const struct pattern *p);
-
-#endif

@@ -3,8 +3,7 @@
  * that names.h gives, and further ones for those that it does not know. Those of the same name and
  * module have one number.
  */
-#ifndef SPOOR_ANALYZE_PLACES_H
-#define SPOOR_ANALYZE_PLACES_H
+#pragma once
 
 #include "analyze/names.h"
 
@@ -29,5 +28,3 @@ uint32_t places_chain(const struct places *p, uint32_t chain);
 bool places_next(const struct places *p, uint32_t *chain, uint32_t *ret_function);
 /* "whole" and so on, of what places_next() has left; "none" of CHAIN_NONE. */
 const char *places_end(uint32_t chain);
-
-#endif

@@ -6,16 +6,16 @@ enum { PENDING = 16 };
 
 struct stats {
     const struct source *source;
-    const struct groups *groups;      /* or NULL */
-    uint32_t count;                   /* of functions */
-    struct function_stats *functions; /* by number */
+    const struct caller_groups *groups; /* or NULL */
+    uint32_t count;                     /* of functions */
+    struct function_stats *functions;   /* by number */
     ARRAY(uint32_t) called;
     /* Counters of histograms that are still to be incremented. They are rarely in a near cache:
      * by the time that one has come, its turn has. */
     uint64_t *pending[PENDING];
     uint32_t next_pending;
     uint64_t nothing;        /* what else pending[] points to */
-    struct period **periods; /* while a strand of several streams is added: by stream, function */
+    struct period **periods; /* while a group of several streams is added: by stream, function */
 };
 
 static void count_pending(struct stats *s) {
@@ -39,7 +39,8 @@ static void add_duration(struct stats *s, struct histogram *h, uint64_t duration
 }
 
 static inline uint32_t number_of(const struct stats *s, const struct walk_call *call) {
-    return s->groups ? groups_number(s->groups, call->function, call->chain) : call->function;
+    return s->groups ? caller_groups_number(s->groups, call->function, call->chain)
+                     : call->function;
 }
 
 static inline uint32_t begin(struct period *p, const struct walk_call *call) {
@@ -88,7 +89,7 @@ static void on_close(void *ctx, const struct walk_call *call) {
     end(s, &s->functions[number].period, number, call);
 }
 
-/* Threads of one strand take turns: each has its own notes of what is open. */
+/* Threads of one group take turns: each has its own notes of what is open. */
 static struct period *period_of(struct stats *s, uint32_t number, const struct walk_call *call) {
     struct period **of_stream = &s->periods[call->stream];
     if (!*of_stream)
@@ -105,11 +106,11 @@ static void on_turn_close(void *ctx, const struct walk_call *call) {
     end(ctx, period_of(ctx, number, call), number, call);
 }
 
-struct stats *stats_new(const struct source *source, const struct groups *groups) {
+struct stats *stats_new(const struct source *source, const struct caller_groups *groups) {
     struct stats *s = mem_alloc(sizeof *s);
     s->source = source;
     s->groups = groups;
-    s->count = groups ? groups_count(groups) : names_count(source->names);
+    s->count = groups ? caller_groups_count(groups) : names_count(source->names);
     s->functions = mem_alloc(s->count * sizeof *s->functions);
     for (int i = 0; i < PENDING; i++)
         s->pending[i] = &s->nothing;
@@ -125,11 +126,11 @@ void stats_free(struct stats *s) {
     free(s);
 }
 
-/* ---- strands ---- */
+/* ---- stream groups ---- */
 
 struct division {
     struct stats *const *each;
-    struct strand strand;
+    struct stream_group group;
 };
 
 static int compare_streams(const void *a, const void *b) {
@@ -139,8 +140,8 @@ static int compare_streams(const void *a, const void *b) {
 
 static struct stats *share_of(const struct division *d, const struct walk_call *call) {
     const uint32_t *found =
-        bsearch(&call->stream, d->strand.streams, d->strand.count, sizeof *found, compare_streams);
-    return d->each[found - d->strand.streams];
+        bsearch(&call->stream, d->group.streams, d->group.count, sizeof *found, compare_streams);
+    return d->each[found - d->group.streams];
 }
 
 static uint32_t divide_open(void *ctx, const struct walk_call *call) {
@@ -151,31 +152,31 @@ static void divide_close(void *ctx, const struct walk_call *call) {
     on_close(share_of(ctx, call), call);
 }
 
-void stats_add_strand(struct stats *const *each, struct strand strand) {
-    struct division division = {each, strand};
+void stats_add_stream_group(struct stats *const *each, struct stream_group group) {
+    struct division division = {each, group};
     struct visitor visitor = {.ctx = &division, .open = divide_open, .close = divide_close};
-    walk_strand(each[0]->source, strand, &visitor);
-    for (uint32_t i = 0; i < strand.count; i++)
+    walk_stream_group(each[0]->source, group, &visitor);
+    for (uint32_t i = 0; i < group.count; i++)
         count_pending(each[i]);
 }
 
-static void add_turns(struct stats *s, struct strand strand) {
+static void add_turns(struct stats *s, struct stream_group group) {
     struct visitor visitor = {.ctx = s, .open = on_turn_open, .close = on_turn_close};
     s->periods = mem_alloc(trace_reader_stream_count(s->source->reader) * sizeof *s->periods);
-    walk_strand(s->source, strand, &visitor);
-    for (uint32_t i = 0; i < strand.count; i++)
-        free(s->periods[strand.streams[i]]);
+    walk_stream_group(s->source, group, &visitor);
+    for (uint32_t i = 0; i < group.count; i++)
+        free(s->periods[group.streams[i]]);
     free(s->periods);
 }
 
 void stats_add_all(struct stats *s) {
     struct visitor visitor = {.ctx = s, .open = on_open, .close = on_close};
-    for (size_t i = 0; i < strands_count(s->source->strands); i++) {
-        struct strand strand = strands_at(s->source->strands, i);
-        if (strand.count > 1)
-            add_turns(s, strand);
+    for (size_t i = 0; i < stream_groups_count(s->source->stream_groups); i++) {
+        struct stream_group group = stream_groups_at(s->source->stream_groups, i);
+        if (group.count > 1)
+            add_turns(s, group);
         else
-            walk_strand(s->source, strand, &visitor);
+            walk_stream_group(s->source, group, &visitor);
     }
     count_pending(s);
 }

@@ -1,8 +1,7 @@
 /* Statistics of functions: CONTRACT.md's "report". */
-#ifndef SPOOR_ANALYZE_STATS_H
-#define SPOOR_ANALYZE_STATS_H
+#pragma once
 
-#include "analyze/groups.h"
+#include "analyze/caller_groups.h"
 #include "analyze/histogram.h"
 #include "analyze/walk.h"
 
@@ -24,11 +23,11 @@ struct function_stats {
 
 struct stats;
 /* GROUPS: what is a function in the following is one of these instead; NULL: it is one. */
-struct stats *stats_new(const struct source *source, const struct groups *groups);
+struct stats *stats_new(const struct source *source, const struct caller_groups *groups);
 void stats_free(struct stats *s);
-/* Adds what one strand holds, to each in EACH, by number among the strand's streams, the calls that
+/* Adds what one group holds, to each in EACH, by number among the group's streams, the calls that
  * began in that stream. */
-void stats_add_strand(struct stats *const *each, struct strand strand);
+void stats_add_stream_group(struct stats *const *each, struct stream_group group);
 void stats_add_all(struct stats *s);
 /* Forgets what was added. */
 void stats_clear(struct stats *s);
@@ -41,5 +40,3 @@ const struct function_stats *stats_of(const struct stats *s, uint32_t function);
 /* The duration that PERCENT (1 … 100) of the calls did not exceed; errs by less than 1 %. 0: there
  * are none. */
 uint64_t stats_percentile(const struct function_stats *f, unsigned percent);
-
-#endif

@@ -1,6 +1,5 @@
 /* "Did you mean": the names of a trace that come near to what somebody typed. */
-#ifndef SPOOR_ANALYZE_SUGGEST_H
-#define SPOOR_ANALYZE_SUGGEST_H
+#pragma once
 
 #include "analyze/names.h"
 
@@ -10,5 +9,3 @@ enum { SUGGEST_ROOM = 256 };
  * for pattern_new(), or a glob on modules. Only instrumented functions are suggested. */
 void suggest_functions(struct names *names, const char *typed, char text[SUGGEST_ROOM]);
 void suggest_modules(struct names *names, const char *typed, char text[SUGGEST_ROOM]);
-
-#endif

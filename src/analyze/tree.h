@@ -3,8 +3,7 @@
  * Node 0 is the root, which is no function; callers have smaller numbers than callees. Its size is
  * that of the number of different paths, not that of the trace.
  */
-#ifndef SPOOR_ANALYZE_TREE_H
-#define SPOOR_ANALYZE_TREE_H
+#pragma once
 
 #include "analyze/walk.h"
 
@@ -50,5 +49,3 @@ uint32_t tree_next(const struct tree *t, uint32_t node, uint32_t *depth);
  */
 void tree_focus(const struct tree *tree, const uint8_t *chosen, struct tree *callees,
                 struct tree *callers);
-
-#endif

@@ -9,8 +9,7 @@
  * What record was to leave out (-D, -t) is not shown either: it may be there, where that could not
  * be told while recording (ring/thin.h). There callers that are not shown count for depth.
  */
-#ifndef SPOOR_ANALYZE_VIEW_FILTER_H
-#define SPOOR_ANALYZE_VIEW_FILTER_H
+#pragma once
 
 #include "analyze/names.h"
 #include "base/filter.h"
@@ -54,5 +53,3 @@ static inline bool view_filter_shows_thread(const struct view_filter *f,
  * what P is called there ("filter"). */
 int view_filter_check(const char *what, const struct pattern *p, struct names *names,
                       struct err *err);
-
-#endif

@@ -2,10 +2,10 @@
 
 #include "base/mem.h"
 
-/* A stream of the strand. */
+/* A stream of the group. */
 struct reel {
     uint32_t stream;
-    uint32_t thread; /* its number among the strand's */
+    uint32_t thread; /* its number among the group's */
     struct trace_cursor *cursor;
     const struct trace_item *items; /* [next … count): read, and still to come */
     size_t next, count;
@@ -19,7 +19,7 @@ struct walk {
     struct names *names;
     struct view_filter *filter;
     struct calls *calls;
-    struct reel *reels;  /* of the strand */
+    struct reel *reels;  /* of the group */
     struct reel **heap;  /* those that go on: the one whose next item is the earliest first */
     uint32_t count;      /* how many do */
     uint32_t reel_count; /* all */
@@ -115,7 +115,7 @@ static void on_close(void *ctx, struct call *call, struct call *parent) {
     w->visitor->close(w->visitor->ctx, &shown);
 }
 
-/* ---- the streams of a strand, merged by time ---- */
+/* ---- the streams of a group, merged by time ---- */
 
 static bool before(const struct reel *a, const struct reel *b) {
     return a->ticks < b->ticks || (a->ticks == b->ticks && a->stream < b->stream);
@@ -148,7 +148,7 @@ static void use_reel(struct walk *w, struct reel *reel) {
 }
 
 /* A thread has begun before its first event: items before that are not asked for. */
-struct walk *walk_new(const struct source *source, struct strand strand,
+struct walk *walk_new(const struct source *source, struct stream_group group,
                       const struct visitor *visitor) {
     static const struct calls_ops ops = {on_open, on_close};
     const struct view_spec *spec = &source->filter->spec;
@@ -160,12 +160,12 @@ struct walk *walk_new(const struct source *source, struct strand strand,
     w->threshold_ns = spec->threshold_ns;
     w->depth = spec->depth ? spec->depth : UINT32_MAX;
     w->now_ns = spec->since_ns; /* what lies before happens then */
-    w->reels = mem_alloc(strand.count * sizeof *w->reels);
-    w->heap = mem_alloc(strand.count * sizeof *w->heap);
-    for (uint32_t i = 0; i < strand.count; i++) {
-        const struct trace_thread *thread = trace_reader_thread(source->reader, strand.streams[i]);
-        w->reels[i] = (struct reel){.stream = strand.streams[i], .thread = i};
-        w->reels[i].ticks = trace_reader_first_ticks(source->reader, strand.streams[i]);
+    w->reels = mem_alloc(group.count * sizeof *w->reels);
+    w->heap = mem_alloc(group.count * sizeof *w->heap);
+    for (uint32_t i = 0; i < group.count; i++) {
+        const struct trace_thread *thread = trace_reader_thread(source->reader, group.streams[i]);
+        w->reels[i] = (struct reel){.stream = group.streams[i], .thread = i};
+        w->reels[i].ticks = trace_reader_first_ticks(source->reader, group.streams[i]);
         w->heap[i] = &w->reels[i];
         if (i)
             calls_add_thread(w->calls, thread);
@@ -174,7 +174,7 @@ struct walk *walk_new(const struct source *source, struct strand strand,
     }
     if (names_grow_stacks(w->names))
         calls_expect_pieces(w->calls);
-    w->count = w->reel_count = strand.count;
+    w->count = w->reel_count = group.count;
     for (uint32_t i = w->count / 2; i-- > 0;)
         sift_down(w, i);
     use_reel(w, w->heap[0]);
@@ -291,24 +291,25 @@ void walk_free(struct walk *w) {
     free(w);
 }
 
-bool walk_shows(const struct source *source, struct strand strand) {
+bool walk_shows(const struct source *source, struct stream_group group) {
     bool shown = false;
-    for (uint32_t i = 0; i < strand.count; i++)
+    for (uint32_t i = 0; i < group.count; i++)
         shown |= view_filter_shows_thread(source->filter,
-                                          trace_reader_thread(source->reader, strand.streams[i]));
+                                          trace_reader_thread(source->reader, group.streams[i]));
     return shown;
 }
 
-void walk_strand(const struct source *source, struct strand strand, const struct visitor *visitor) {
-    if (!walk_shows(source, strand))
+void walk_stream_group(const struct source *source, struct stream_group group,
+                       const struct visitor *visitor) {
+    if (!walk_shows(source, group))
         return;
-    struct walk *w = walk_new(source, strand, visitor);
+    struct walk *w = walk_new(source, group, visitor);
     while (walk_step(w))
         continue;
     walk_free(w);
 }
 
 void walk_all(const struct source *source, const struct visitor *visitor) {
-    for (size_t i = 0; i < strands_count(source->strands); i++)
-        walk_strand(source, strands_at(source->strands, i), visitor);
+    for (size_t i = 0; i < stream_groups_count(source->stream_groups); i++)
+        walk_stream_group(source, stream_groups_at(source->stream_groups, i), visitor);
 }

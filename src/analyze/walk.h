@@ -1,20 +1,19 @@
 /*
- * A walk through one strand of a trace, which is a stream or several (strands.h): events become
- * calls (trace/calls.h), the filter decides which are shown, and a visitor sees those. All times
- * are nanoseconds since the trace's start, so that whatever is added up agrees with what replay
- * prints, to the nanosecond.
+ * A walk through one group of a trace, which is a stream or several (stream_groups.h): events
+ * become calls (trace/calls.h), the filter decides which are shown, and a visitor sees those. All
+ * times are nanoseconds since the trace's start, so that whatever is added up agrees with what
+ * replay prints, to the nanosecond.
  */
-#ifndef SPOOR_ANALYZE_WALK_H
-#define SPOOR_ANALYZE_WALK_H
+#pragma once
 
-#include "analyze/strands.h"
+#include "analyze/stream_groups.h"
 #include "analyze/view_filter.h"
 #include "trace/calls.h"
 
 /* What is analysed, and whom to tell. One thread at a time. */
 struct source {
     struct trace_reader *reader;
-    struct strands *strands;
+    struct stream_groups *stream_groups;
     struct names *names;
     struct view_filter *filter;
     void *ctx;
@@ -43,7 +42,7 @@ struct walk_call {
                      after all, nor is what it called */
 };
 
-/* Each member may be NULL. Each call that is opened is closed, at the end of the strand at last. */
+/* Each member may be NULL. Each call that is opened is closed, at the end of the group at last. */
 struct visitor {
     void *ctx;
     uint32_t (*open)(void *ctx, const struct walk_call *call);
@@ -53,9 +52,9 @@ struct visitor {
 
 struct walk;
 /* SOURCE and VISITOR are borrowed. */
-struct walk *walk_new(const struct source *source, struct strand strand,
+struct walk *walk_new(const struct source *source, struct stream_group group,
                       const struct visitor *visitor);
-/* Reads on, some hundred events at most. False: the strand has ended and all its calls are closed.
+/* Reads on, some hundred events at most. False: the group has ended and all its calls are closed.
  */
 bool walk_step(struct walk *w);
 /* The time of what was read last. */
@@ -65,10 +64,9 @@ bool walk_is_early(const struct walk *w);
 void walk_free(struct walk *w);
 
 /* Whether one of its threads is shown: of that, calls that began there are. */
-bool walk_shows(const struct source *source, struct strand strand);
-/* Reads a whole strand; one that the filter does not show is passed over. */
-void walk_strand(const struct source *source, struct strand strand, const struct visitor *visitor);
-/* Reads all strands, one after the other. */
+bool walk_shows(const struct source *source, struct stream_group group);
+/* Reads a whole group; one that the filter does not show is passed over. */
+void walk_stream_group(const struct source *source, struct stream_group group,
+                       const struct visitor *visitor);
+/* Reads all stream groups, one after the other. */
 void walk_all(const struct source *source, const struct visitor *visitor);
-
-#endif

@@ -1,6 +1,5 @@
 /* The host's agent (src/agent), as those see it who put it into a target. */
-#ifndef SPOOR_ARCH_AGENT_H
-#define SPOOR_ARCH_AGENT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ struct agent_remainder agent_remainder(void);
 /* Where each trampoline area has its struct lane_asks (wire/lane_lookup.h); of hosts with such a
  * table. */
 size_t agent_asks(void);
-
-#endif

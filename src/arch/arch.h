@@ -4,8 +4,7 @@
  * host. Addresses are those of one address space; whether link-time or
  * run-time is the caller's business.
  */
-#ifndef SPOOR_ARCH_ARCH_H
-#define SPOOR_ARCH_ARCH_H
+#pragma once
 
 #include "arch/stub.h"
 #include "base/types.h"
@@ -352,5 +351,3 @@ static inline void arch_complete(const struct arch *arch, struct trail *trail, c
     if (arch->follow && arch->follow(trail, in, bytes, &whole))
         *in = whole;
 }
-
-#endif

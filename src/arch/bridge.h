@@ -11,8 +11,7 @@
  * A return that authenticates its address is run in two parts, as only the thread has the key: the
  * bridge authenticates, and the gate returns.
  */
-#ifndef SPOOR_ARCH_BRIDGE_H
-#define SPOOR_ARCH_BRIDGE_H
+#pragma once
 
 #include "arch/regs.h"
 
@@ -44,5 +43,3 @@ bool bridge_is_gate(taddr_t area, taddr_t addr);
  * those at notes->saved. False: no thread stands so on a bridge with these notes. */
 bool bridge_leave(struct regs *regs, taddr_t area, const struct bridge_notes *notes,
                   const regs_word_t words[BRIDGE_WORDS]);
-
-#endif

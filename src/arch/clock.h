@@ -1,7 +1,6 @@
 /* clock_ticks(): the counter that events carry, read by the tool: after everything that stands
  * before. */
-#ifndef SPOOR_ARCH_CLOCK_H
-#define SPOOR_ARCH_CLOCK_H
+#pragma once
 
 #if defined __x86_64__
 #include "arch/x86_64/clock.h"
@@ -9,6 +8,4 @@
 #include "arch/arm/clock.h"
 #else
 #include "arch/aarch64/clock.h"
-#endif
-
 #endif

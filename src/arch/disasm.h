@@ -11,8 +11,7 @@
  *
  * Alternatives may contain letters, but no "<".
  */
-#ifndef SPOOR_ARCH_DISASM_H
-#define SPOOR_ARCH_DISASM_H
+#pragma once
 
 #include "arch/arch.h"
 
@@ -46,5 +45,3 @@ bool disasm_expand(struct disasm *d, const char *text);
 /* Prints by the first row that fits. False if there is none; nothing is printed then. The last
  * row's mask is 0 and its text is NULL. */
 bool disasm_print(struct disasm *d, const struct opcode *rows);
-
-#endif

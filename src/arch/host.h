@@ -3,8 +3,7 @@
  * kernel's frames consist of. One header for each that spoor runs on; what is done with it is in
  * regs.h and bridge.h.
  */
-#ifndef SPOOR_ARCH_HOST_H
-#define SPOOR_ARCH_HOST_H
+#pragma once
 
 #if defined __x86_64__
 #include "arch/x86_64/host.h"
@@ -14,6 +13,4 @@
 #include "arch/arm/host.h"
 #else
 #error "spoor records on x86-64, AArch64 and 32-bit Arm"
-#endif
-
 #endif

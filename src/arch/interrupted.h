@@ -3,8 +3,7 @@
  * (signal(7), "Interruption of system calls and library functions by stop signals"). Sockets are
  * among them: they may have a timeout.
  */
-#ifndef SPOOR_ARCH_INTERRUPTED_H
-#define SPOOR_ARCH_INTERRUPTED_H
+#pragma once
 
 #include <linux/seccomp.h>
 #include <stdbool.h>
@@ -62,5 +61,3 @@ static inline bool is_interrupted_by_stops(uint64_t number, uint64_t second) {
             return true;
     return is_notification_wait(number, second);
 }
-
-#endif

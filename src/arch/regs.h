@@ -3,8 +3,7 @@
  * them. Pure functions; the host's architecture provides them (a tracer and its
  * targets run on one machine).
  */
-#ifndef SPOOR_ARCH_REGS_H
-#define SPOOR_ARCH_REGS_H
+#pragma once
 
 #include "arch/host.h"
 #include "arch/stub.h"
@@ -114,7 +113,7 @@ bool regs_find_stub_end(bool other, const uint8_t *code, size_t size, size_t *re
 bool regs_has_lane(const struct regs *regs, taddr_t at);
 
 /* The thread stands at its entry to a system call: it shall make it once more, instead. */
-void regs_put_off_call(struct regs *regs);
+void regs_postpone_syscall(struct regs *regs);
 
 /* Whether the register through which stubs find lanes holds something; the call that sets it. */
 bool regs_lane_taken(const struct regs *regs);
@@ -180,5 +179,3 @@ struct regs_context {
 };
 /* Whether WORDS are of such a frame: the part that holds pc and stack pointer. */
 bool regs_look_like_context(const regs_word_t words[REGS_CONTEXT_WORDS], struct regs_context *ret);
-
-#endif

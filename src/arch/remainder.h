@@ -4,8 +4,7 @@
  * their threads make the rest, in the agent (src/agent), and come back with the sum. Pure
  * functions; those over registers are, like regs.h, the host's.
  */
-#ifndef SPOOR_ARCH_REMAINDER_H
-#define SPOOR_ARCH_REMAINDER_H
+#pragma once
 
 #include "arch/regs.h"
 
@@ -79,5 +78,3 @@ bool remainder_was_put_off(int64_t result);
  * Returns whether some of it is left. */
 bool remainder_is_left(const struct remainder *remainder, int64_t result,
                        struct remainder_call *ret);
-
-#endif

@@ -3,8 +3,7 @@
  * planner asks for it. Each backend writes its own (x86_64/stub.h, aarch64/stub.h) and says there
  * what it does; none changes a register or, with STUB_SAVE_FLAGS, a flag.
  */
-#ifndef SPOOR_ARCH_STUB_H
-#define SPOOR_ARCH_STUB_H
+#pragma once
 
 #include "base/types.h"
 #include "wire/ring.h"
@@ -43,5 +42,3 @@ struct stub_state {
     bool ahead;     /* the slot is written already: if it is reserved, it is committed */
     bool displaced; /* a register besides those is changed; which, the backend tells */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* Bits in an array of bytes, the lowest bit of each byte first. The caller bounds the index. */
-#ifndef SPOOR_BASE_BITMAP_H
-#define SPOOR_BASE_BITMAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ static inline size_t bitmap_count(const uint8_t *bitmap, size_t count) {
         set += bitmap_test(bitmap, i);
     return set;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Time that passes: the monotonic clock, and waiting. */
-#ifndef SPOOR_BASE_CLOCK_H
-#define SPOOR_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ void clock_sleep_ns(uint64_t ns);
 /* Waits until SIGCHLD is pending, MOST_NS at most, and takes that signal. The calling thread must
  * block SIGCHLD. */
 void clock_wait_child_ns(uint64_t most_ns);
-
-#endif

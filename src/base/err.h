@@ -5,8 +5,7 @@
  * `struct err *`, a stable tag and one readable sentence. Only src/cmd prints.
  * Callers may pass NULL when they do not care for the reason.
  */
-#ifndef SPOOR_BASE_ERR_H
-#define SPOOR_BASE_ERR_H
+#pragma once
 
 #include <stdarg.h>
 
@@ -22,5 +21,3 @@ int err_set(struct err *err, int code, const char *tag, const char *fmt, ...)
 
 /* Prefixes the text that is already in *err with "WHAT: ". */
 void err_prefix(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

@@ -2,8 +2,7 @@
  * Which functions are meant: -F, -N and -M. The command line, requests to a running recording, the
  * selection of functions to patch and the views of a trace all use this type, and decide by it.
  */
-#ifndef SPOOR_BASE_FILTER_H
-#define SPOOR_BASE_FILTER_H
+#pragma once
 
 #include "base/glob.h"
 #include "base/mem.h"
@@ -57,5 +56,3 @@ bool filter_has_module(const struct filter *f, const char *path);
 bool filter_reaches_module(const struct filter *f, const char *path);
 /* True if the filter has such an -F, or an -M. */
 bool filter_is_about_modules(const struct filter *f);
-
-#endif

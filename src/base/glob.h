@@ -3,8 +3,7 @@
  * expression/; with an optional "module!" prefix (a glob on the module's file
  * name).
  */
-#ifndef SPOOR_BASE_GLOB_H
-#define SPOOR_BASE_GLOB_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ bool pattern_has_module(const struct pattern *pattern);
 /* Whether functions of MODULE can match. */
 bool pattern_match_module(const struct pattern *pattern, const char *module);
 const char *pattern_text(const struct pattern *pattern);
-
-#endif

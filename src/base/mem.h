@@ -3,8 +3,7 @@
  * and cleanup attributes. Running out of memory ends the tool, never the
  * target (see DESIGN.md, I4).
  */
-#ifndef SPOOR_BASE_MEM_H
-#define SPOOR_BASE_MEM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -65,5 +64,3 @@ struct arena *arena_new(void);
 void arena_free(struct arena *arena);
 void *arena_alloc(struct arena *arena, size_t size); /* zeroed, aligned to 16 */
 char *arena_strdup(struct arena *arena, const char *text);
-
-#endif

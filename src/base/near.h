@@ -1,10 +1,7 @@
 /* How far apart two names are: for "did you mean" after a mistyped word. */
-#ifndef SPOOR_BASE_NEAR_H
-#define SPOOR_BASE_NEAR_H
+#pragma once
 
 /* Edits (insert, delete, replace, swap of neighbours) that turn A into B; of longer names only the
  * first NEAR_LONGEST bytes count. */
 enum { NEAR_LONGEST = 128 };
 unsigned near_distance(const char *a, const char *b);
-
-#endif

@@ -1,6 +1,5 @@
 /* The kernel's pages: 4 KB on x86-64 and 32-bit Arm; 4, 16 or 64 KB on AArch64. */
-#ifndef SPOOR_BASE_PAGE_H
-#define SPOOR_BASE_PAGE_H
+#pragma once
 
 #include <stdint.h>
 #include <unistd.h>
@@ -15,5 +14,3 @@ static inline uint64_t page_bytes(void) {
 }
 static inline uint64_t page_down(uint64_t at) { return at & -page_bytes(); }
 static inline uint64_t page_up(uint64_t at) { return page_down(at + page_bytes() - 1); }
-
-#endif

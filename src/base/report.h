@@ -1,6 +1,5 @@
 /* How a room tells the user something: only commands print. Either function may be missing. */
-#ifndef SPOOR_BASE_REPORT_H
-#define SPOOR_BASE_REPORT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ static inline void report_complain(const struct report *r, const char *text) {
     if (r->complain)
         r->complain(r->ctx, text);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Binary search by index. */
-#ifndef SPOOR_BASE_SEARCH_H
-#define SPOOR_BASE_SEARCH_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@
         search_low_;                                                                               \
     })
 /* NOLINTEND(bugprone-macro-parentheses) */
-
-#endif

@@ -1,6 +1,5 @@
 /* Addresses have names: which address space a number belongs to is part of its type's name. */
-#ifndef SPOOR_BASE_TYPES_H
-#define SPOOR_BASE_TYPES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,5 +14,3 @@ _Static_assert(_Generic((uint64_t)0, uintmax_t : 1, default : 0), "64-bit number
 struct span { /* of addresses */
     uint64_t start, end;
 };
-
-#endif

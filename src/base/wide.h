@@ -1,6 +1,5 @@
 /* Numbers of 128 bits, which compilers for 32-bit machines do not have: for scaling clocks. */
-#ifndef SPOOR_BASE_WIDE_H
-#define SPOOR_BASE_WIDE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ static inline uint64_t wide_shift_right(struct wide w, unsigned bits) {
 
 /* N divided by D, which is not 0. The remainder goes to *RET_REST, unless that is NULL. */
 struct wide wide_quotient(struct wide n, uint64_t d, uint64_t *ret_rest);
-
-#endif

@@ -1,6 +1,5 @@
 /* How views show who called (record --stack). */
-#ifndef SPOOR_CMD_CALLERS_H
-#define SPOOR_CMD_CALLERS_H
+#pragma once
 
 #include "analyze/places.h"
 
@@ -10,5 +9,3 @@ char *callers_text(struct places *p, uint32_t chain);
 /* Members of an object, after its others: ', "stack": [ … ], "stack_end": "…"'; COMPACT: without
  * spaces. To be freed. */
 char *callers_json(struct places *p, uint32_t chain, bool compact);
-
-#endif

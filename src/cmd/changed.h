@@ -1,6 +1,5 @@
 /* What has changed while a trace was recorded, as views tell it. */
-#ifndef SPOOR_CMD_CHANGED_H
-#define SPOOR_CMD_CHANGED_H
+#pragma once
 
 #include "analyze/changes.h"
 #include "cmd/view.h"
@@ -14,5 +13,3 @@ char *changed_members(const struct change *change);
 
 /* Lines about what makes figures smaller, if there is anything, to standard output. */
 void changed_print_end(const struct view *view);
-
-#endif

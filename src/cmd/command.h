@@ -2,8 +2,7 @@
  * Commands and options as tables: table.c is the only place that lists them. Parsing, --help, the
  * manual pages and shell completion are all made from it.
  */
-#ifndef SPOOR_CMD_COMMAND_H
-#define SPOOR_CMD_COMMAND_H
+#pragma once
 
 #include "cmd/options.h"
 
@@ -108,5 +107,3 @@ int cmd_replay(struct options *options, int argc, char **argv);
 int cmd_report(struct options *options, int argc, char **argv);
 int cmd_symbolize(struct options *options, int argc, char **argv);
 int cmd_unwind(struct options *options, int argc, char **argv);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the parts of spoor explain share. */
-#ifndef SPOOR_CMD_EXPLAIN_H
-#define SPOOR_CMD_EXPLAIN_H
+#pragma once
 
 #include "cmd/options.h"
 #include "cmd/term.h"
@@ -32,5 +31,3 @@ void explain_wrapped(const char *text, unsigned indent, unsigned width);
 /* ---- explain_draw.c ---- */
 /* The code of function NUMBER with windows, tiers and patches. */
 void explain_draw(const struct subject *s, uint32_t number, const struct term *term);
-
-#endif

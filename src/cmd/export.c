@@ -13,16 +13,17 @@ static export_write *const formats[] = {[EXPORT_CHROME] = export_chrome,
                                         [EXPORT_JSON] = replay_json};
 
 void export_walk(const struct view *view, const struct visitor *visitor,
-                 void (*on_strand)(void *ctx, struct strand strand), const struct out *out) {
+                 void (*on_stream_group)(void *ctx, struct stream_group group),
+                 const struct out *out) {
     const struct source *source = &view->source;
-    size_t count = strands_count(source->strands);
+    size_t count = stream_groups_count(source->stream_groups);
     for (size_t i = 0; i < count && !out->error; i++) {
-        struct strand strand = strands_at(source->strands, i);
-        if (!walk_shows(source, strand))
+        struct stream_group group = stream_groups_at(source->stream_groups, i);
+        if (!walk_shows(source, group))
             continue;
-        if (on_strand)
-            on_strand(visitor->ctx, strand);
-        struct walk *walk = walk_new(source, strand, visitor);
+        if (on_stream_group)
+            on_stream_group(visitor->ctx, group);
+        struct walk *walk = walk_new(source, group, visitor);
         while (!out->error && walk_step(walk))
             continue;
         walk_free(walk);

@@ -19,7 +19,7 @@ struct chrome {
     const struct view *view;
     struct out *out;
     struct speller speller;
-    uint32_t strand; /* its first stream: with a stack's number it names that */
+    uint32_t group;  /* its first stream: with a stack's number it names that */
     uint32_t stream; /* of the head */
     char head[48];   /* what each event of a stream begins with, after its "ph" */
     size_t head_length;
@@ -80,7 +80,7 @@ static void write_async(struct chrome *c, char phase, const struct walk_call *ca
     else
         begin_event(c, phase, call->end_stream, call->end_ns);
     out_words(c->out, ",\"id\":\"");
-    out_number(c->out, c->strand);
+    out_number(c->out, c->group);
     out_char(c->out, '.');
     out_number(c->out, call->stack);
     out_char(c->out, '"');
@@ -142,10 +142,10 @@ static void write_changes(const struct source *s, struct out *out) {
     changes_done(&changes);
 }
 
-static void on_strand(void *ctx, struct strand strand) {
+static void on_stream_group(void *ctx, struct stream_group group) {
     struct chrome *c = ctx;
-    c->strand = strand.streams[0];
-    set_stream(c, c->strand);
+    c->group = group.streams[0];
+    set_stream(c, c->group);
 }
 
 /* The names of a process (TID 0) or thread. */
@@ -182,7 +182,7 @@ void export_chrome(const struct view *view, struct out *out) {
     out_words(out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
     write_names(view->source.reader, out);
     write_changes(&view->source, out);
-    export_walk(view, &visitor, on_strand, out);
+    export_walk(view, &visitor, on_stream_group, out);
     out_words(out, "\n]}\n");
     speller_done(&c.speller);
 }

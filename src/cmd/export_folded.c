@@ -26,7 +26,7 @@ struct folded {
     uint32_t *shown; /* likewise: the first one with the same frame */
     ARRAY(struct program) programs;
     ARRAY(uint32_t) path; /* functions, the innermost first */
-    struct tree *tree;    /* of the present strand */
+    struct tree *tree;    /* of the present group */
 };
 
 /* Semicolons separate frames, and line feeds lines. Returns it, to be freed. */
@@ -69,9 +69,9 @@ static void on_close(void *ctx, const struct walk_call *call) {
         f->tree->nodes[call->value].self_ns += call->self_ns;
 }
 
-static void on_strand(void *ctx, struct strand strand) {
+static void on_stream_group(void *ctx, struct stream_group group) {
     struct folded *f = ctx;
-    const char *command = export_command(f->view, strand.streams[0]);
+    const char *command = export_command(f->view, group.streams[0]);
     for (size_t i = 0; i < f->programs.count; i++) {
         f->tree = &f->programs.at[i].tree;
         if (strcmp(f->programs.at[i].command, command) == 0)
@@ -151,7 +151,7 @@ void export_folded(const struct view *view, struct out *out) {
     f.places = places_new(view->source.reader, view->source.names);
     f.frames = mem_alloc((places_count(f.places) + 1) * sizeof *f.frames);
     f.shown = mem_alloc((places_count(f.places) + 1) * sizeof *f.shown);
-    export_walk(view, &visitor, on_strand, out);
+    export_walk(view, &visitor, on_stream_group, out);
     join_frames(&f);
     for (size_t i = 0; i < f.programs.count; i++) {
         struct program *p = &f.programs.at[i];

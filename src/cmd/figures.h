@@ -1,6 +1,5 @@
 /* Figures as people read them, in text of at most FIGURE_ROOM bytes. */
-#ifndef SPOOR_CMD_FIGURES_H
-#define SPOOR_CMD_FIGURES_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -28,5 +27,3 @@ void text_print(FILE *out, const char *text);
 /* The same, cut to at most WIDTH columns with "..." at its end; WIDTH 0: not cut. A column is a
  * UTF-8 sequence. */
 void text_print_cut(FILE *out, const char *text, unsigned width);
-
-#endif

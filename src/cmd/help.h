@@ -1,6 +1,5 @@
 /* What --help prints, made from the tables; at most 80 columns wide. */
-#ifndef SPOOR_CMD_HELP_H
-#define SPOOR_CMD_HELP_H
+#pragma once
 
 #include <stdio.h>
 
@@ -8,5 +7,3 @@
 
 void help_print(FILE *out);
 void help_print_command(const struct command *command, FILE *out);
-
-#endif

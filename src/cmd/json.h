@@ -1,6 +1,5 @@
 /* JSON output (RFC 8259). */
-#ifndef SPOOR_CMD_JSON_H
-#define SPOOR_CMD_JSON_H
+#pragma once
 
 #include <stdio.h>
 
@@ -8,5 +7,3 @@
 void json_print_string(FILE *out, const char *text);
 /* The same in memory; to be freed. */
 char *json_string(const char *text);
-
-#endif

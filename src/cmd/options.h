@@ -2,8 +2,7 @@
  * What the command line says, as values; filled by options_parse() from the one option table
  * (table.c). A member that belongs to an option its command does not take keeps its default.
  */
-#ifndef SPOOR_CMD_OPTIONS_H
-#define SPOOR_CMD_OPTIONS_H
+#pragma once
 
 #include "analyze/view_filter.h"
 #include "select/options.h"
@@ -100,5 +99,3 @@ void options_done(struct options *options);
  */
 int options_parse(const struct command *command, char **argv, struct options *options,
                   int *ret_count, struct err *err);
-
-#endif

@@ -6,8 +6,7 @@
  * After a write error everything further is discarded, and OUT->error says so: stop then. A reader
  * that has gone away ends spoor by SIGPIPE, quietly, also where that signal is ignored.
  */
-#ifndef SPOOR_CMD_OUT_H
-#define SPOOR_CMD_OUT_H
+#pragma once
 
 #include <string.h>
 
@@ -69,5 +68,3 @@ void out_number(struct out *o, uint64_t value);
 /* Nanoseconds as microseconds: 1234 is 1.234. */
 void out_micros(struct out *o, uint64_t ns);
 void out_spaces(struct out *o, size_t count);
-
-#endif

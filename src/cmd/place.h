@@ -1,6 +1,5 @@
 /* How places in code (elf/lineinfo.h) are printed. */
-#ifndef SPOOR_CMD_PLACE_H
-#define SPOOR_CMD_PLACE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -11,5 +10,3 @@
 void place_print_frame(FILE *out, const struct line_place *place, size_t i);
 /* The frames as a JSON array of objects. */
 void place_print_json(FILE *out, const struct line_place *place);
-
-#endif

@@ -1,6 +1,5 @@
 /* What record and attach have in common: the options, progress, the summary. */
-#ifndef SPOOR_CMD_RECORDER_H
-#define SPOOR_CMD_RECORDER_H
+#pragma once
 
 #include "cmd/options.h"
 #include "record/record.h"
@@ -14,5 +13,3 @@ struct record_options *recorder_options(struct recorder *r, struct options *opti
 void recorder_clear_progress(struct recorder *r);
 /* Prints what the recording has done, and what has gone wrong with its trace. */
 void recorder_summary(const struct record_options *session, const struct record_result *result);
-
-#endif

@@ -1,6 +1,5 @@
 /* The forms of a call trace. Private to replay and export. */
-#ifndef SPOOR_CMD_REPLAY_H
-#define SPOOR_CMD_REPLAY_H
+#pragma once
 
 #include "cmd/out.h"
 #include "cmd/term.h"
@@ -18,5 +17,3 @@ void replay_text(const struct view *view, const struct replay_look *look, struct
 void replay_json(const struct view *view, struct out *out);
 /* The same, with who called. */
 void replay_json_stacks(const struct view *view, struct out *out);
-
-#endif

@@ -37,7 +37,7 @@ struct report_table {
     uint64_t calls, self, inferred, before; /* of all rows */
     uint8_t *called;                        /* by function: has a row */
     uint32_t functions;                     /* that have rows */
-    struct groups *groups;                  /* by stack, else NULL */
+    struct caller_groups *groups;           /* by stack, else NULL */
     struct places *places;                  /* likewise */
 };
 
@@ -64,9 +64,9 @@ static const unsigned char default_columns[] = {REPORT_CALLS, REPORT_TOTAL,   RE
 static void add_row(struct report_table *r, const struct stats *stats, uint32_t number,
                     uint32_t stream) {
     const struct function_stats *f = stats_of(stats, number);
-    struct group group = {number, CHAIN_NONE};
+    struct caller_group group = {number, CHAIN_NONE};
     if (r->groups)
-        group = *groups_at(r->groups, number);
+        group = *caller_groups_at(r->groups, number);
     uint32_t function = group.function;
     struct row row = {.function = function,
                       .module = names_module(r->view.source.names, function),
@@ -110,13 +110,13 @@ static void add_rows(struct report_table *r, const struct stats *stats, uint32_t
 }
 
 /* STATS is empty, before and after. */
-static void read_by_thread(struct report_table *r, struct stats *stats, struct strand strand) {
-    AUTO_FREE struct stats **each = mem_alloc(strand.count * sizeof *each);
-    for (uint32_t i = 0; i < strand.count; i++)
+static void read_by_thread(struct report_table *r, struct stats *stats, struct stream_group group) {
+    AUTO_FREE struct stats **each = mem_alloc(group.count * sizeof *each);
+    for (uint32_t i = 0; i < group.count; i++)
         each[i] = i ? stats_new(&r->view.source, r->groups) : stats;
-    stats_add_strand(each, strand);
-    for (uint32_t i = 0; i < strand.count; i++) {
-        add_rows(r, each[i], strand.streams[i]);
+    stats_add_stream_group(each, group);
+    for (uint32_t i = 0; i < group.count; i++) {
+        add_rows(r, each[i], group.streams[i]);
         if (i)
             stats_free(each[i]);
         else
@@ -128,13 +128,13 @@ static void read_trace(struct report_table *r) {
     const struct source *source = &r->view.source;
     if (r->options->by_stack) {
         r->places = places_new(source->reader, source->names);
-        r->groups = groups_new(source, r->places);
+        r->groups = caller_groups_new(source, r->places);
     }
     struct stats *stats = stats_new(source, r->groups);
     r->called = mem_alloc(names_count(source->names));
     if (r->options->by_thread) {
-        for (size_t i = 0; i < strands_count(source->strands); i++)
-            read_by_thread(r, stats, strands_at(source->strands, i));
+        for (size_t i = 0; i < stream_groups_count(source->stream_groups); i++)
+            read_by_thread(r, stats, stream_groups_at(source->stream_groups, i));
     } else {
         stats_add_all(stats);
         add_rows(r, stats, 0);
@@ -402,7 +402,7 @@ int cmd_report(struct options *options, int argc, char **argv) {
     pager_finish();
     ARRAY_FREE(&r.rows);
     free(r.called);
-    groups_free(r.groups);
+    caller_groups_free(r.groups);
     places_free(r.places);
     int status = r.view.is_damaged ? STATUS_FAILED : STATUS_OK;
     view_close(&r.view);

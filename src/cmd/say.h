@@ -2,8 +2,7 @@
  * Messages to the user: one line each on standard error, "spoor: WHAT: WHY". Nothing else in
  * src/cmd writes there, apart from the progress display and record's summary.
  */
-#ifndef SPOOR_CMD_SAY_H
-#define SPOOR_CMD_SAY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@ void say_be_quiet(bool quiet);
 void say_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void say_err(const struct err *err);
 void say_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-#endif

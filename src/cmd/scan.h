@@ -6,8 +6,7 @@
  * What stands behind #1, #2 … of a backtrace is where a call returns to, and so is what stands
  * behind a link register's name (lr, x30, r14).
  */
-#ifndef SPOOR_CMD_SCAN_H
-#define SPOOR_CMD_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ struct scan_hit {
 
 /* Whether BYTE ends a word that is an address; it is no part of it. The text's end is a newline. */
 bool scan_byte(struct scan *s, uint8_t byte, struct scan_hit *ret);
-
-#endif

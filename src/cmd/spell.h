@@ -1,6 +1,5 @@
 /* What a format writes about a function in each line: composed and escaped once, then kept. */
-#ifndef SPOOR_CMD_SPELL_H
-#define SPOOR_CMD_SPELL_H
+#pragma once
 
 #include "analyze/names.h"
 #include "cmd/out.h"
@@ -29,5 +28,3 @@ static inline void out_spelled(struct out *o, struct speller *s, uint32_t functi
         speller_add(s, function);
     out_text(o, s->spellings[function].text, s->spellings[function].length);
 }
-
-#endif

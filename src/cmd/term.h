@@ -1,6 +1,5 @@
 /* The terminal that standard output may be: width, colour, pager. */
-#ifndef SPOOR_CMD_TERM_H
-#define SPOOR_CMD_TERM_H
+#pragma once
 
 #include "cmd/options.h"
 
@@ -16,5 +15,3 @@ struct term term_open(const struct view_options *options);
 void pager_start(const struct term *term, const struct view_options *options);
 /* Sends it the end of file and waits for it. */
 void pager_finish(void);
-
-#endif

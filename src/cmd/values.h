@@ -1,6 +1,5 @@
 /* Values as people type them on a command line: sizes, times, numbers, words. */
-#ifndef SPOOR_CMD_VALUES_H
-#define SPOOR_CMD_VALUES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ bool value_number(const char *text, uint32_t *ret);
 bool value_address(const char *text, uint64_t *ret);
 /* The place of the LENGTH bytes at TEXT in CHOICES ("a|b|c"); −1: not there. */
 int value_choice(const char *text, size_t length, const char *choices);
-
-#endif

@@ -48,7 +48,7 @@ int view_open(struct view *v, const struct options *options, int argc, char **ar
     int rc = trace_reader_open(v->path, &s->reader, err);
     if (rc < 0)
         return rc;
-    s->strands = strands_new(s->reader);
+    s->stream_groups = stream_groups_new(s->reader);
     s->names = names_new(s->reader);
     rc = view_filter_new(&options->shown, s->reader, s->names, &s->filter, err);
     if (rc < 0) {
@@ -68,7 +68,7 @@ void view_close(struct view *v) {
     view_end_progress(v);
     view_filter_free(s->filter);
     names_free(s->names);
-    strands_free(s->strands);
+    stream_groups_free(s->stream_groups);
     trace_reader_free(s->reader);
     *s = (struct source){0};
 }

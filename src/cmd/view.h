@@ -1,6 +1,5 @@
 /* What all views share: the trace, its names, what of it is shown; damage and progress. */
-#ifndef SPOOR_CMD_VIEW_H
-#define SPOOR_CMD_VIEW_H
+#pragma once
 
 #include "analyze/walk.h"
 #include "cmd/options.h"
@@ -27,5 +26,3 @@ void view_end_progress(struct view *view);
 /* One line about lost events for a view's end, or NULL when none were lost and the trace is
  * complete. Lives until the next call. */
 const char *view_losses(const struct view *view);
-
-#endif

@@ -1,6 +1,5 @@
 /* Runs call-frame instructions for what spoor needs of them: the rule for the CFA. */
-#ifndef SPOOR_ELF_CFA_H
-#define SPOOR_ELF_CFA_H
+#pragma once
 
 #include "base/mem.h"
 #include "elf/cursor.h"
@@ -31,5 +30,3 @@ struct cfa_program {
  * assumed about such code. Returns the last rule.
  */
 struct cfa cfa_run(const struct cfa_program *program, vaddr_t start, vaddr_t end, cfa_rows *rows);
-
-#endif

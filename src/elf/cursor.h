@@ -3,8 +3,7 @@
  * sets `failed`, gives 0, and every later read fails too. So a parser may read a whole record and
  * look once.
  */
-#ifndef SPOOR_ELF_CURSOR_H
-#define SPOOR_ELF_CURSOR_H
+#pragma once
 
 #include "elf/image.h"
 
@@ -115,5 +114,3 @@ enum {
     PE_INDIRECT = 0x80,
     PE_OMIT = 0xff
 };
-
-#endif

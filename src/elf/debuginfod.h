@@ -1,11 +1,8 @@
 /* The client of debuginfod servers. */
-#ifndef SPOOR_ELF_DEBUGINFOD_H
-#define SPOOR_ELF_DEBUGINFOD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 /* Fetches the debug file of BUILD_ID from the servers of DEBUGINFOD_URLS: a descriptor, or -1. */
 int debuginfod_open(const uint8_t *build_id, size_t size);
-
-#endif

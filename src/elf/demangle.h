@@ -1,9 +1,6 @@
 /* C++ (Itanium) and Rust (legacy and v0) names, as c++filt prints them. */
-#ifndef SPOOR_ELF_DEMANGLE_H
-#define SPOOR_ELF_DEMANGLE_H
+#pragma once
 
 /* Returns a newly allocated readable name, or a copy of NAME when it is not mangled. Clone suffixes
  * (.constprop.0, .isra.0, .part.0, [clone …]) are kept. Never NULL. */
 char *demangle(const char *name);
-
-#endif

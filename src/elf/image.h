@@ -1,10 +1,9 @@
 /*
  * The bytes of one ELF file, with its header validated and its tables within bounds. The only
  * place that knows how records are laid out: everything above sees Elf64_* structures in host byte
- * order, whatever the file's class (records.c).
+ * order, whatever the file's class (class_records.c).
  */
-#ifndef SPOOR_ELF_IMAGE_H
-#define SPOOR_ELF_IMAGE_H
+#pragma once
 
 #include <elf.h>
 #include <string.h>
@@ -54,7 +53,7 @@ static inline const uint8_t *image_at(const struct image *image, uint64_t offset
 
 static inline bool image_is_narrow(const struct image *image) { return image->sizes->word == 4; }
 
-/* ---- records.c: records at BYTES, each as large as `sizes` says ---- */
+/* ---- class_records.c: records at BYTES, each as large as `sizes` says ---- */
 const struct record_sizes *record_sizes_of(uint8_t elf_class); /* NULL: there is no such */
 Elf64_Ehdr image_header(const struct image *image, const uint8_t *bytes);
 Elf64_Sym image_symbol(const struct image *image, const uint8_t *bytes);
@@ -90,5 +89,3 @@ static inline const char *strings_at(const struct strings *strings, uint64_t off
         memcpy(&load_value_, (p), sizeof load_value_);                                             \
         load_value_;                                                                               \
     })
-
-#endif

@@ -3,8 +3,7 @@
  * takes them. Each step fills its part of struct module and leaves the rest alone; steps that
  * return nothing treat bytes that make no sense as absent.
  */
-#ifndef SPOOR_ELF_INTERNAL_H
-#define SPOOR_ELF_INTERNAL_H
+#pragma once
 
 #include <pthread.h>
 
@@ -85,7 +84,7 @@ void cfi_read(struct module *module);
 /* exidx.c: fills module->exceptions. */
 void exidx_read(struct module *module);
 
-/* marks.c: what tells in which state code runs, for machines that have states. */
+/* mapping_symbols.c: what tells in which state code runs, for machines that have states. */
 /* A word or symbol that leads to code: notes its state. Returns the address alone. */
 vaddr_t marks_note(struct module *module, vaddr_t value, bool sure);
 /* A mapping symbol. */
@@ -126,5 +125,3 @@ void lsda_read_all(const struct module *module, code_refs *refs);
 bool module_is_text(const struct module *module, vaddr_t addr);
 /* Bytes from ADDR to the end of what the file has of its segment; NULL and 0 when not there. */
 const uint8_t *module_bytes_from(const struct module *module, vaddr_t addr, uint64_t *ret_size);
-
-#endif

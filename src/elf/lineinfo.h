@@ -5,8 +5,7 @@
  *
  * Addresses are link-time (vaddr_t). Nothing here knows a process. One thread at a time.
  */
-#ifndef SPOOR_ELF_LINEINFO_H
-#define SPOOR_ELF_LINEINFO_H
+#pragma once
 
 #include <elfutils/libdwfl.h>
 
@@ -68,5 +67,3 @@ struct line_place {
  * of the call. The offset is ADDR's own all the same. */
 void lineinfo_find(struct lineinfo *info, vaddr_t addr, bool is_return, struct line_place *ret);
 void line_place_done(struct line_place *place);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files lineinfo*.c share. */
-#ifndef SPOOR_ELF_LINEINFO_INTERNAL_H
-#define SPOOR_ELF_LINEINFO_INTERNAL_H
+#pragma once
 
 #include "base/mem.h"
 #include "elf/lineinfo.h"
@@ -58,5 +57,3 @@ void lineinfo_read_units(struct lineinfo *info);
 typedef ARRAY(struct line_frame) line_frames;
 void lineinfo_dwarf_frames(const struct lineinfo *info, vaddr_t addr, line_frames *ret,
                            vaddr_t *ret_start);
-
-#endif

@@ -6,8 +6,7 @@
  * All arrays are sorted by address; strings and arrays live as long as the
  * module. Addresses are link-time (vaddr_t).
  */
-#ifndef SPOOR_ELF_MODULE_H
-#define SPOOR_ELF_MODULE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/types.h"
@@ -191,5 +190,3 @@ const char *module_import_at(const struct module *module, vaddr_t slot);
 const char **module_undefined(const struct module *module, size_t *ret_count);
 /* Finds a defined symbol by exact name; NULL if none. */
 const struct symbol *module_symbol_named(const struct module *module, const char *name);
-
-#endif

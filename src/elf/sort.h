@@ -1,6 +1,5 @@
 /* Sorting of address-keyed records, the one costly step that every table of a module needs. */
-#ifndef SPOOR_ELF_SORT_H
-#define SPOOR_ELF_SORT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -9,5 +8,3 @@
  * COUNT, and without any copying of those that are in order already at the start.
  */
 void sort_by_address(void *records, size_t count, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* Compressed parts of ELF files. Memory grows with what was really unpacked, up to a limit. */
-#ifndef SPOOR_ELF_UNPACK_H
-#define SPOOR_ELF_UNPACK_H
+#pragma once
 
 #include "elf/image.h"
 
@@ -13,5 +12,3 @@ uint8_t *unpack_xz(const uint8_t *packed, size_t packed_size, size_t *ret_size);
  */
 const uint8_t *unpack_section(const struct image *image, uint32_t index, size_t *ret_size,
                               uint8_t **ret_own);
-
-#endif

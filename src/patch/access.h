@@ -3,8 +3,7 @@
  * /proc of them from everybody but root, their tracer included. What must be read there is read
  * while the process itself, by remote calls, has allowed it for a moment.
  */
-#ifndef SPOOR_PATCH_ACCESS_H
-#define SPOOR_PATCH_ACCESS_H
+#pragma once
 
 #include "patch/space.h"
 
@@ -15,5 +14,3 @@ void access_give_back(const struct space *space, pid_t caller);
 
 /* SPACE, whose memory could not be opened when it was made, belongs to TID. */
 int access_open_memory(struct space *space, pid_t tid, struct err *err);
-
-#endif

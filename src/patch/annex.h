@@ -8,8 +8,7 @@
  * It is a struct patched by itself, with patches, trampolines and a log of its own, in the same
  * list. Each site is in one of them at most.
  */
-#ifndef SPOOR_PATCH_ANNEX_H
-#define SPOOR_PATCH_ANNEX_H
+#pragma once
 
 #include "patch/patcher.h"
 
@@ -20,5 +19,3 @@ bool annex_prepare(struct patched *p, const struct patch_request *request, struc
 void annex_join(struct patched *p, const struct patched *annex);
 /* The other way: it is not certain (any more) that ANNEX will be there. */
 void annex_part(struct patched *p, const struct patched *annex);
-
-#endif

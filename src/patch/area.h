@@ -1,6 +1,5 @@
 /* Where the trampolines of a module can be. */
-#ifndef SPOOR_PATCH_AREA_H
-#define SPOOR_PATCH_AREA_H
+#pragma once
 
 #include "patch/patched.h"
 
@@ -11,5 +10,3 @@ int area_choose(struct patched *p, const struct patch_request *request, struct p
                 struct err *err);
 /* "no-room", with the error number CODE. */
 int area_no_room(const struct patched *p, int code, struct err *err);
-
-#endif

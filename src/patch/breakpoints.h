@@ -1,7 +1,6 @@
 /* The breakpoints in a space: which are set, how often threads hit them, and their removal. traps.c
  * serves the threads that hit them. */
-#ifndef SPOOR_PATCH_BREAKPOINTS_H
-#define SPOOR_PATCH_BREAKPOINTS_H
+#pragma once
 
 #include "patch/space.h"
 
@@ -19,5 +18,3 @@ void breakpoints_remove(struct space *space);
 
 /* Warns the user, once for each file, that P has breakpoints. */
 void breakpoints_warn(const struct record_options *options, const struct patched *p);
-
-#endif

@@ -85,7 +85,7 @@ int crossing_end(const struct crossing *c, const struct crossing_before *before,
     struct meanwhile m = {0};
     struct regs regs;
     bool fault = false;
-    int rc = thread_run_to_call(tid, &m, &fault);
+    int rc = thread_run_to_syscall(tid, &m, &fault);
     if (rc == 0 && !before->before_signal)
         rc = thread_halt(tid, &m);
     else if (rc == 0 && !fault)
@@ -102,7 +102,7 @@ int crossing_end(const struct crossing *c, const struct crossing_before *before,
     }
     thread_restore_vectors(tid, before->vectors);
     free(before->vectors);
-    thread_make_good(tid, &m);
+    thread_redeliver(tid, &m);
     *ret_fault = fault && rc == 0 && !bridge_is_gate(c->module->area, regs_pc(&regs));
     return rc;
 }

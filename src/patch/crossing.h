@@ -7,8 +7,7 @@
  * One thread at a time goes over a bridge. settle_registers() moves away a thread that a killed
  * tracer has left there, before another one comes.
  */
-#ifndef SPOOR_PATCH_CROSSING_H
-#define SPOOR_PATCH_CROSSING_H
+#pragma once
 
 #include <signal.h>
 
@@ -41,5 +40,3 @@ int crossing_begin(const struct crossing *c, struct crossing_before *ret);
  * same mask, still on the bridge. *ret_fault: an instruction on the bridge has faulted; the thread
  * stands before it. */
 int crossing_end(const struct crossing *c, const struct crossing_before *before, bool *ret_fault);
-
-#endif

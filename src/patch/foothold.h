@@ -4,8 +4,7 @@
  * needs to recover alone, if spoor is killed, is written to the far end of the first thread's
  * stack. Both are put back as they were, and no thread runs meanwhile.
  */
-#ifndef SPOOR_PATCH_FOOTHOLD_H
-#define SPOOR_PATCH_FOOTHOLD_H
+#pragma once
 
 #include "arch/agent.h"
 #include "target/maps.h"
@@ -25,5 +24,3 @@ int foothold_take(int memory_fd, const struct maps *maps, pid_t tid, struct foot
 int foothold_leave(const struct foothold *f, struct err *err);
 /* From there. */
 struct remote_site foothold_site(const struct foothold *f);
-
-#endif

@@ -2,8 +2,7 @@
  * The memory in a target that is not a module's: the agent's page, and slabs, which hold the lanes
  * and are shared with spoor.
  */
-#ifndef SPOOR_PATCH_INSTALL_H
-#define SPOOR_PATCH_INSTALL_H
+#pragma once
 
 #include "patch/space.h"
 
@@ -21,5 +20,3 @@ int space_check_sandbox(const struct space *space, pid_t caller, struct err *err
 /* A lane for a new thread; a sink when none can be had (then the thread goes untraced). */
 struct lane_handle *space_take_lane(const struct space_context *ctx, struct space *space,
                                     pid_t caller, uint32_t stream);
-
-#endif

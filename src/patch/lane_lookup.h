@@ -6,8 +6,7 @@
  *
  * All threads that are named in a call stand still.
  */
-#ifndef SPOOR_PATCH_LANE_LOOKUP_H
-#define SPOOR_PATCH_LANE_LOOKUP_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -67,5 +66,3 @@ void lane_lookup_done(struct lane_lookup *lookup);
 /* Whether a thread of SPACE waits because its stub finds no lane: its thread pointer has changed.
  * Clears the request; lane_lookup_give() serves it. */
 bool lane_lookup_is_requested(const struct space *space);
-
-#endif

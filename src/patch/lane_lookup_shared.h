@@ -8,8 +8,7 @@
  * run, ranges are only removed. All ranges of a pointer are removed when one more thread comes to
  * share it: the new stack may lie in one of them.
  */
-#ifndef SPOOR_PATCH_LANE_LOOKUP_SHARED_H
-#define SPOOR_PATCH_LANE_LOOKUP_SHARED_H
+#pragma once
 
 #include "patch/lane_lookup.h"
 #include "ring/stack_ranges.h"
@@ -42,5 +41,3 @@ int shared_install(const struct space *space, taddr_t area, struct err *err);
 /* SPACE is a copy of a space whose threads shared pointers: removes the ranges from its areas. */
 void shared_clear(struct space *space);
 void shared_done(struct lane_lookup *lookup);
-
-#endif

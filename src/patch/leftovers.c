@@ -361,14 +361,14 @@ static int run_out(const struct search *s) {
     bool fault = false, ran = false;
     int rc = thread_get_regs(s->tid, &regs);
     for (int i = 0; i < MOST && rc == 0 && !fault && is_in_call(s, regs_pc(&regs)); i++) {
-        rc = thread_run_to_call(s->tid, &m, &fault);
+        rc = thread_run_to_syscall(s->tid, &m, &fault);
         ran = true;
         if (rc == 0)
             rc = thread_get_regs(s->tid, &regs);
     }
     if (rc == 0 && ran)
         rc = thread_halt(s->tid, &m);
-    thread_make_good(s->tid, &m);
+    thread_redeliver(s->tid, &m);
     return rc;
 }
 

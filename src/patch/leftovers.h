@@ -2,8 +2,7 @@
  * What a spoor that was killed has left in a process (wire/undo.h): a space that can be undone like
  * any other (space_undo()), by the tool that has stopped all threads of the process.
  */
-#ifndef SPOOR_PATCH_LEFTOVERS_H
-#define SPOOR_PATCH_LEFTOVERS_H
+#pragma once
 
 #include "patch/parked_sigframes.h"
 #include "patch/space.h"
@@ -32,5 +31,3 @@ void leftovers_keep_parked(struct space *space, const struct parked_sigframes *p
 void leftovers_keep_place(struct space *space, pid_t tid, bool inside);
 /* Whether one of the lanes of SPACE is at ADDR. */
 bool leftovers_is_lane(const struct space *space, taddr_t addr);
-
-#endif

@@ -4,8 +4,7 @@
  * memory as without spoor. RLIMIT_NOFILE may leave no room for the file that shares the lanes,
  * which is closed at once: it is raised by one for that.
  */
-#ifndef SPOOR_PATCH_LIMITS_H
-#define SPOOR_PATCH_LIMITS_H
+#pragma once
 
 #include <sys/resource.h>
 
@@ -21,5 +20,3 @@ void limits_lower(struct space *space, pid_t tid);
  * limit. */
 bool limits_allow_file(pid_t tid, struct rlimit *ret_before);
 void limits_take_back_file(pid_t tid, const struct rlimit *before);
-
-#endif

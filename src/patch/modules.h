@@ -1,6 +1,5 @@
 /* Which modules of a space are patched: what is mapped, which of it is wanted, what is gone. */
-#ifndef SPOOR_PATCH_MODULES_H
-#define SPOOR_PATCH_MODULES_H
+#pragma once
 
 #include "patch/space.h"
 
@@ -37,5 +36,3 @@ bool modules_still_mapped(const struct space *space, const struct maps *maps,
 void modules_drop_gone(struct space *space, pid_t caller, const struct maps *maps);
 /* Warns of ERR, but not if the process of CALLER has ended. CALLER stands still; 0: it runs. */
 void modules_warn(const struct space_context *ctx, pid_t caller, const struct err *err);
-
-#endif

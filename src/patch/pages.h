@@ -4,8 +4,7 @@
  * restored, where possible, by dropping such pages (MADV_DONTNEED): they are their file's again.
  * That is faster than writing them, too.
  */
-#ifndef SPOOR_PATCH_PAGES_H
-#define SPOOR_PATCH_PAGES_H
+#pragma once
 
 #include "base/page.h"
 #include "patch/space.h"
@@ -41,5 +40,3 @@ bool pages_hold(const struct pages *g, size_t at, const uint8_t *bytes);
 void pages_give(struct pages *g, taddr_t page);
 void pages_flush(struct pages *g);
 void pages_end(struct pages *g);
-
-#endif

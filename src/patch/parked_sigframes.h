@@ -11,8 +11,7 @@
  * interrupted stack is in use now. (Stacks are told apart by maps. On stacks that are disarmed for
  * the handler, SS_AUTODISARM, all frames count.)
  */
-#ifndef SPOOR_PATCH_PARKED_SIGFRAMES_H
-#define SPOOR_PATCH_PARKED_SIGFRAMES_H
+#pragma once
 
 #include "arch/regs.h"
 #include "base/mem.h"
@@ -46,5 +45,3 @@ void parked_sigframes_collect(const struct parked_sigframes *known, int memory_f
 /* Whether a handler may still return through FRAME. TIDS: all threads. */
 bool parked_sigframe_counts(const struct parked_sigframe *frame, int memory_fd, const pid_t *tids,
                             size_t count);
-
-#endif

@@ -3,8 +3,7 @@
  * patcher.h changes the target. Nothing here knows the space, and only functions with a MEMORY_FD
  * read the target.
  */
-#ifndef SPOOR_PATCH_PATCHED_H
-#define SPOOR_PATCH_PATCHED_H
+#pragma once
 
 #include "base/bitmap.h"
 #include "base/types.h"
@@ -112,5 +111,3 @@ taddr_t patched_copy_of(const struct patched *p, taddr_t addr);
 
 /* The mark that OFFSET bytes into the module's area belongs to; NULL: the agent or filler. */
 const struct mark *patched_mark_at(const struct patched *p, uint64_t offset);
-
-#endif

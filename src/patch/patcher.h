@@ -3,8 +3,7 @@
  * Text is checked against the file before it is changed: a page that does not
  * hold what the plan was made from is never written.
  */
-#ifndef SPOOR_PATCH_PATCHER_H
-#define SPOOR_PATCH_PATCHER_H
+#pragma once
 
 #include "patch/patched.h"
 
@@ -40,5 +39,3 @@ int patcher_redo(struct patched *p, const struct space *space, struct err *err);
 int patcher_unmap(struct patched *p, const struct space *space, pid_t caller, struct err *err);
 /* Restores the text of the site whose window holds run-time address ADDR. */
 int patcher_withdraw(struct patched *p, int memory_fd, taddr_t addr, struct err *err);
-
-#endif

@@ -6,8 +6,7 @@
  * are as many of a process in the same container, as spoor has them from that.
  * Others are read, and asked for each call; where they cannot be read they forbid.
  */
-#ifndef SPOOR_PATCH_PERMITS_H
-#define SPOOR_PATCH_PERMITS_H
+#pragma once
 
 #include "patch/space.h"
 
@@ -31,5 +30,3 @@ int permits_check(const struct space *space, pid_t caller, unsigned purposes, co
                   struct err *err);
 /* The same without an error. */
 bool permits(const struct space *space, pid_t caller, unsigned purposes);
-
-#endif

@@ -1,6 +1,5 @@
 /* With --libcalls: the executable of an address space, whose calls into libraries are traced. */
-#ifndef SPOOR_PATCH_PROGRAM_H
-#define SPOOR_PATCH_PROGRAM_H
+#pragma once
 
 #include "patch/space.h"
 
@@ -8,5 +7,3 @@
  * known. */
 void program_find(const struct space_context *ctx, struct space *space, pid_t caller,
                   const struct maps *maps, const struct map *executable);
-
-#endif

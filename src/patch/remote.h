@@ -1,6 +1,5 @@
 /* System calls that a stopped thread of the target makes for spoor. */
-#ifndef SPOOR_PATCH_REMOTE_H
-#define SPOOR_PATCH_REMOTE_H
+#pragma once
 
 #include "patch/space.h"
 
@@ -10,5 +9,3 @@ int space_call(struct space *space, pid_t tid, const struct remote_call *call, i
                struct err *err);
 /* Unmaps memory that CALLER has mapped for spoor. Errors: "remote-call". */
 int space_unmap(const struct space *space, pid_t caller, taddr_t at, size_t size, struct err *err);
-
-#endif

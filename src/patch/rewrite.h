@@ -1,6 +1,5 @@
 /* A module's text in memory: its patches written, and what they have changed written back. */
-#ifndef SPOOR_PATCH_REWRITE_H
-#define SPOOR_PATCH_REWRITE_H
+#pragma once
 
 #include "patch/pages.h"
 
@@ -20,5 +19,3 @@ int rewrite_restore(const struct patched *p, int memory_fd, struct pages *pages,
 /* Restores patch number I, and first what rests on it: puns below it that borrow bytes of it, and
  * hops whose holes lie in its window. Errors: "memory". */
 int rewrite_withdraw(const struct patched *p, int memory_fd, size_t i, struct err *err);
-
-#endif

@@ -8,8 +8,7 @@
  * original code where it can always resume: the start of a window. Elsewhere it runs on until it
  * has left the trampoline (crossing.h).
  */
-#ifndef SPOOR_PATCH_SETTLE_H
-#define SPOOR_PATCH_SETTLE_H
+#pragma once
 
 #include "patch/space.h"
 
@@ -44,5 +43,3 @@ int settle_out(const struct space *space, pid_t tid, struct lane_handle *handle,
  * seccomp's strict mode): writes its event and moves it behind the stub. False: the thread stands
  * elsewhere, and nothing was done. */
 bool settle_clockless(const struct space *space, pid_t tid, struct lane_handle *handle);
-
-#endif

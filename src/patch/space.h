@@ -11,8 +11,7 @@
  * changes the target needs all threads of the space stopped; its argument CALLER is one of them
  * that can make system calls for spoor.
  */
-#ifndef SPOOR_PATCH_SPACE_H
-#define SPOOR_PATCH_SPACE_H
+#pragma once
 
 #include "patch/lane_lookup.h"
 #include "patch/patched.h"
@@ -124,5 +123,3 @@ taddr_t space_way_back(const struct space *space, taddr_t addr);
 struct patched *space_owner_at(const struct space *space, taddr_t addr);
 /* The patched module whose trampoline area holds ADDR; NULL: none. */
 struct patched *space_area_at(const struct space *space, taddr_t addr);
-
-#endif

@@ -1,6 +1,5 @@
 /* How spaces begin, are copied, and end. */
-#ifndef SPOOR_PATCH_SPACE_LIFECYCLE_H
-#define SPOOR_PATCH_SPACE_LIFECYCLE_H
+#pragma once
 
 #include "patch/space.h"
 
@@ -24,5 +23,3 @@ int space_uninstall(struct space *space, pid_t caller, struct err *err);
 /* Restores all text, then the same. Errors: those of space_uninstall() and
  * space_restore_for_good(). */
 int space_undo(struct space *space, pid_t caller, struct err *err);
-
-#endif

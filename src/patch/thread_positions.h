@@ -4,8 +4,7 @@
  * Windows into whose middle something else returns stay unpatched. So the program runs on if spoor
  * is killed between any two steps.
  */
-#ifndef SPOOR_PATCH_THREAD_POSITIONS_H
-#define SPOOR_PATCH_THREAD_POSITIONS_H
+#pragma once
 
 #include "base/mem.h"
 #include "patch/parked_sigframes.h"
@@ -26,5 +25,3 @@ void thread_positions_done(struct thread_positions *a);
 /* P's trampolines are mapped and filled, in the memory of MEMORY_FD, and its text is not patched
  * yet: moves threads out of its windows, and leaves out the sites that stay occupied. */
 void thread_positions_resolve(const struct thread_positions *a, int memory_fd, struct patched *p);
-
-#endif

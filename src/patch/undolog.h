@@ -2,8 +2,7 @@
  * The undo log in a target (wire/undo.h): written here step by step while modules are patched and
  * restored, read again by the tool that takes over (leftovers.h).
  */
-#ifndef SPOOR_PATCH_UNDOLOG_H
-#define SPOOR_PATCH_UNDOLOG_H
+#pragma once
 
 #include "patch/space.h"
 #include "wire/undo.h"
@@ -29,5 +28,3 @@ int undolog_end(const struct space *space, struct err *err);
  * Returns false when there is none (any more). */
 bool undolog_read(int memory_fd, taddr_t at, struct patched *ret, taddr_t *ret_next,
                   struct err *err);
-
-#endif

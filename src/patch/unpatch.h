@@ -1,6 +1,5 @@
 /* Patches are taken away, for a while or for good, and written again. */
-#ifndef SPOOR_PATCH_UNPATCH_H
-#define SPOOR_PATCH_UNPATCH_H
+#pragma once
 
 #include "patch/space.h"
 
@@ -25,5 +24,3 @@ int space_restore(struct space *space, pid_t tid, struct err *err);
 /* The same for good: pages become their file's again, as far as CALLER may ask the kernel for it.
  */
 int space_restore_for_good(struct space *space, pid_t caller, struct err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Patches and trampolines, as bytes for one load address. */
-#ifndef SPOOR_PLAN_PATCH_H
-#define SPOOR_PLAN_PATCH_H
+#pragma once
 
 #include "base/types.h"
 #include "plan/tier.h"
@@ -100,5 +99,3 @@ struct plan_code {
     enum overflow overflow; /* as requested: stubs differ by it */
     struct span caller;     /* likewise */
 };
-
-#endif

@@ -9,8 +9,7 @@
  * A plan is immutable after plan_new() and plan_permit_traps(), and may be shared by processes and
  * threads.
  */
-#ifndef SPOOR_PLAN_PLAN_H
-#define SPOOR_PLAN_PLAN_H
+#pragma once
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -158,5 +157,3 @@ struct plan_view {
 
 void plan_view_init(struct plan_view *view, const struct plan *plan);
 void plan_view_done(struct plan_view *view);
-
-#endif

@@ -1,6 +1,5 @@
 /* The tiers of patches, and why a site or function has none. */
-#ifndef SPOOR_PLAN_TIER_H
-#define SPOOR_PLAN_TIER_H
+#pragma once
 
 /* Order is preference, names are CONTRACT.md's. */
 enum tier { TIER_NONE, TIER_PAD, TIER_JUMP, TIER_HOP, TIER_PUN, TIER_TRAP, TIER_COUNT };
@@ -29,5 +28,3 @@ enum refusal {
 };
 const char *refusal_tag(enum refusal refusal);
 const char *refusal_meaning(enum refusal refusal); /* one sentence, for the man page and explain */
-
-#endif

@@ -3,8 +3,7 @@
  * no function here waits for them. There are a few at a time, each has a little time to send one
  * command, and only clients of the same user, or of root, are heard.
  */
-#ifndef SPOOR_RECORD_CONTROL_H
-#define SPOOR_RECORD_CONTROL_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -34,5 +33,3 @@ void control_free(struct control *control);
  * "no-answer", "bad-answer", "long-request". */
 int control_request(pid_t pid, const struct request *request, struct control_answer *ret,
                     struct err *err);
-
-#endif

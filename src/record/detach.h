@@ -1,6 +1,5 @@
 /* Removes from a process what a killed spoor has left in it (leftovers.h). */
-#ifndef SPOOR_RECORD_DETACH_H
-#define SPOOR_RECORD_DETACH_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -15,5 +14,3 @@
  * be restored is), "sandboxed", "memory", "remote-call", "read-maps".
  */
 int record_detach(const struct report *report, pid_t pid, bool *ret_found, struct err *err);
-
-#endif

@@ -4,8 +4,7 @@
  * as the program has stopped. If the program handles the signal and does not stop, spoor does not
  * stop either. When the program has ended or runs untraced, spoor stops like any program.
  */
-#ifndef SPOOR_RECORD_JOB_H
-#define SPOOR_RECORD_JOB_H
+#pragma once
 
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -26,5 +25,3 @@ void job_note(struct job *job, const struct signalfd_siginfo *info, bool traced)
 /* Stops spoor if PID, the launched process, has stopped by a signal to its whole process group.
  * Returns when spoor and PID are continued. To be called when all reports have been handled. */
 void job_follow(struct job *job, struct tracer *tracer, pid_t pid);
-
-#endif

@@ -2,8 +2,7 @@
  * Recording: applies plans to processes, undoes them, drains rings into a trace.
  * The calling thread becomes the tracer; draining and writing have their own.
  */
-#ifndef SPOOR_RECORD_RECORD_H
-#define SPOOR_RECORD_RECORD_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -41,5 +40,3 @@ int record_launch(const struct record_options *options, char *const argv[],
  */
 int record_attach(const struct record_options *options, pid_t pid, struct record_result *ret,
                   struct err *err);
-
-#endif

@@ -2,8 +2,7 @@
  * What recordings of launched and of running programs have in common: the trace and its writer,
  * signals to spoor, the loop that waits for something to do, the end.
  */
-#ifndef SPOOR_RECORD_RECORDING_H
-#define SPOOR_RECORD_RECORDING_H
+#pragma once
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -62,5 +61,3 @@ int recording_status(const struct recording *r);
 void recording_finish(struct recording *r, int exit_status);
 /* Frees what there is; a trace that was not finished is removed. */
 void recording_done(struct recording *r);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * A request of another version is refused, and does nothing. No byte of it is trusted.
  */
-#ifndef SPOOR_RECORD_REQUEST_H
-#define SPOOR_RECORD_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ int answer_unpack(const char *bytes, size_t size, bool *ret_failed, const char *
 /* The abstract address of the socket of process PID. */
 struct sockaddr_un;
 size_t request_address(int pid, struct sockaddr_un *ret);
-
-#endif

@@ -6,8 +6,7 @@
  * The tracer looks at the process while it is stopped; the drainer asks later. Files are open as
  * long as the process may map them.
  */
-#ifndef SPOOR_RING_CALLERS_H
-#define SPOOR_RING_CALLERS_H
+#pragma once
 
 #include "ring/chains.h"
 #include "ring/slices.h"
@@ -35,5 +34,3 @@ uint32_t callers_find(struct callers *c, struct stack_slice *s, const struct tra
 enum { CALLERS_EVENTS = 2 };
 size_t callers_pass(struct callers *c, struct stack_slice *s, struct chains *chains,
                     const struct trace_event *e, struct trace_event ret[CALLERS_EVENTS]);
-
-#endif

@@ -2,8 +2,7 @@
  * The chains of callers that one trace tells of (trace/format.h), numbered as they are met: equal
  * ones once. One thread at a time.
  */
-#ifndef SPOOR_RING_CHAINS_H
-#define SPOOR_RING_CHAINS_H
+#pragma once
 
 #include "trace/writer.h"
 
@@ -20,5 +19,3 @@ uint32_t chains_place(struct chains *c, const struct trace_place *place);
 uint32_t chains_add(struct chains *c, uint32_t callers, uint32_t place);
 /* Writes what is new to the trace, before events with such numbers. */
 void chains_tell(struct chains *c);
-
-#endif

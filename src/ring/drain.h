@@ -3,8 +3,7 @@
  * they fill, and asks for the tracer when a thread waits in the dynamic
  * linker's hook.
  */
-#ifndef SPOOR_RING_DRAIN_H
-#define SPOOR_RING_DRAIN_H
+#pragma once
 
 #include "ring/lanes.h"
 #include "trace/writer.h"
@@ -33,5 +32,3 @@ void drain_frames(struct drain *d, struct lane_handle *handle, const struct trac
 void drain_close(struct drain *d, struct lane_handle *handle);
 /* Waits until all closed lanes are read, ends the thread. All lanes must have been closed. */
 void drain_finish(struct drain *d);
-
-#endif

@@ -4,8 +4,7 @@
  * any age. The drainer tells how far the ring has come, each time that it looks; of that, one note
  * is kept for every EPOCH_TICKS in which there was something new.
  */
-#ifndef SPOOR_RING_EPOCHS_H
-#define SPOOR_RING_EPOCHS_H
+#pragma once
 
 #include "base/mem.h"
 #include "base/types.h"
@@ -29,5 +28,3 @@ void epochs_look(struct epochs *e, uint64_t head, uint64_t ticks);
 /* The epoch of what stands at TAIL, which is before the head that was told last: up to its head,
  * nothing was written after its ticks, nor more than 2^48 ticks before them. */
 struct epoch epochs_of(const struct epochs *e, uint64_t tail);
-
-#endif

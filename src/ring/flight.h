@@ -9,8 +9,7 @@
  * Copies are made by the drainer, to whom rings belong, without stopping any thread. Threads that
  * have ended since the last snapshot are in the next one, within limits (flight.c).
  */
-#ifndef SPOOR_RING_FLIGHT_H
-#define SPOOR_RING_FLIGHT_H
+#pragma once
 
 #include "ring/lanes.h"
 #include "select/triggers.h"
@@ -55,5 +54,3 @@ void flight_retire(struct flight *f, struct lane_handle *handle);
 /* After lanes were retired: takes the snapshot that was wanted before, or that their last events
  * have triggered. */
 void flight_settle(struct flight *f, struct lane_handle *const *active, size_t count);
-
-#endif

@@ -5,8 +5,7 @@
  * The tracer takes and closes lanes; the drainer reads rings, advances limits and frees closed
  * lanes. A lane's state is atomic and says which of the two may touch it.
  */
-#ifndef SPOOR_RING_LANES_H
-#define SPOOR_RING_LANES_H
+#pragma once
 
 #include <stdatomic.h>
 #include <sys/types.h>
@@ -120,5 +119,3 @@ uint64_t slab_sink_lost(struct lane_handle *sink);
 
 /* A free lane made ready for a new thread, or NULL. LIMITLESS: never full (overwrite). */
 struct lane_handle *slab_take(struct slab *slab, uint32_t stream, bool limitless);
-
-#endif

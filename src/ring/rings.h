@@ -2,8 +2,7 @@
  * Reading a lane's ring (wire/ring.h) while its thread may go on writing. Positions are bytes since
  * the lane was taken; a ring holds the newest.
  */
-#ifndef SPOOR_RING_RINGS_H
-#define SPOOR_RING_RINGS_H
+#pragma once
 
 #include "arch/clock.h"
 #include "ring/lanes.h"
@@ -35,5 +34,3 @@ uint64_t ring_events_before(const struct lane_handle *s, uint64_t at, uint64_t h
 /* Copies what stands from FROM up to HEAD, less than a lap, to TO. Returns where what is whole
  * begins: FROM or later, HEAD at most; what was overwritten meanwhile lies before. */
 uint64_t ring_copy(const struct lane_handle *s, uint64_t from, uint64_t head, struct event *to);
-
-#endif

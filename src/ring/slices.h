@@ -2,8 +2,7 @@
  * Slices of stacks (wire/ring.h), put together from what a ring holds, for one lane. What is not
  * whole, or has no entry right behind it, is forgotten.
  */
-#ifndef SPOOR_RING_SLICES_H
-#define SPOOR_RING_SLICES_H
+#pragma once
 
 #include "arch/regs.h"
 #include "trace/format.h"
@@ -30,5 +29,3 @@ uint32_t slice_bytes_for(uint32_t callers, uint32_t ring_bytes);
 /* Of COUNT slots from AT on, behind which SLOTS slots of slices had been written in all: how many
  * such had been before AT. */
 uint64_t slice_slots_before(const struct event *at, size_t count, uint64_t slots);
-
-#endif

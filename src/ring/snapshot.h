@@ -1,8 +1,7 @@
 /*
  * A snapshot: copies of rings, made while their threads run, and the trace that is written of them.
  */
-#ifndef SPOOR_RING_SNAPSHOT_H
-#define SPOOR_RING_SNAPSHOT_H
+#pragma once
 
 #include "ring/lanes.h"
 #include "trace/writer.h"
@@ -52,5 +51,3 @@ struct snapshot_facts {
  */
 int snapshot_write(struct snapshot *s, const struct snapshot_options *options,
                    struct snapshot_facts *ret, struct err *err);
-
-#endif

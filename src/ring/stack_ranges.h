@@ -7,8 +7,7 @@
  * reach at most half-way to the next thread. No two threads have a range in common: if they run on
  * one stack, the events there belong to neither.
  */
-#ifndef SPOOR_RING_STACK_RANGES_H
-#define SPOOR_RING_STACK_RANGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ bool stack_ranges_claim(struct stack_ranges *s, const struct stopped_thread *thr
                         uint64_t sink);
 /* Removes the ranges of POINTER. */
 void stack_ranges_drop(struct stack_ranges *s, uint64_t pointer);
-
-#endif

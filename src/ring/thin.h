@@ -13,8 +13,7 @@
  * on such stacks are written, and views, which see all threads, apply the limits
  * (struct trace_session).
  */
-#ifndef SPOOR_RING_THIN_H
-#define SPOOR_RING_THIN_H
+#pragma once
 
 #include "trace/calls.h"
 #include "trace/writer.h"
@@ -41,5 +40,3 @@ bool thin_holds(const struct thin *t);
 void thin_frames(struct thin *t, const struct trace_frames *frames);
 /* The thread has ended at TICKS: writes what was open, and frees T. */
 void thin_free(struct thin *t, uint64_t ticks);
-
-#endif

@@ -3,8 +3,7 @@
  * those of trace/calls.h; while no call of a function with a trigger is open, only the ids of
  * events are looked at. Drainer only.
  */
-#ifndef SPOOR_RING_WATCH_H
-#define SPOOR_RING_WATCH_H
+#pragma once
 
 #include "ring/lanes.h"
 #include "select/triggers.h"
@@ -23,5 +22,3 @@ void watch_free(struct watch *w);
 /* What was skipped may have held the end of calls that were open: those are not measured. */
 void watch_look(struct watch *w, const struct lane_handle *handle,
                 const struct trigger_table *table, struct watched *ret);
-
-#endif

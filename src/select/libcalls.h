@@ -6,8 +6,7 @@
  * All definitions of a name are selected: the stubs (STUB_CALLER) tell which of them the executable
  * calls, so nothing here must know to which of them the dynamic linker binds the name.
  */
-#ifndef SPOOR_SELECT_LIBCALLS_H
-#define SPOOR_SELECT_LIBCALLS_H
+#pragma once
 
 #include "select/select.h"
 #include "select/traced_module.h"
@@ -28,5 +27,3 @@ bool libcalls_touch(const struct libcalls *calls, const struct module *library);
  * and -N choose. Returns true if it has added any. */
 bool libcalls_select(const struct libcalls *calls, struct selection *selection,
                      struct traced_module *m);
-
-#endif

@@ -2,8 +2,7 @@
  * The files that processes have mapped. They may have been removed or replaced on disk since, be
  * under another root or in another mount namespace, or have no name at all (memfd).
  */
-#ifndef SPOOR_SELECT_MAPPED_H
-#define SPOOR_SELECT_MAPPED_H
+#pragma once
 
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -22,5 +21,3 @@ int mapped_load(pid_t tid, const struct map *map, struct module **ret, struct er
 
 /* The load bias of MODULE, whose executable segment is mapped by MAP; false if it is not. */
 bool mapped_bias(const struct map *map, const struct module *module, taddr_t *ret);
-
-#endif

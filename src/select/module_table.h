@@ -2,8 +2,7 @@
  * The ELF files that the traced processes have mapped. Each is loaded, planned and numbered once,
  * however many processes map it, and is written to the trace when it is first patched.
  */
-#ifndef SPOOR_SELECT_MODULE_TABLE_H
-#define SPOOR_SELECT_MODULE_TABLE_H
+#pragma once
 
 #include "select/options.h"
 #include "select/traced_module.h"
@@ -79,5 +78,3 @@ int module_table_check_matches(const struct module_table *table, struct err *err
 int module_table_check_calls(struct module_table *table, struct err *err);
 /* One line about library calls that cannot be traced, or NULL. To be freed. */
 char *module_table_refused_calls(const struct module_table *table);
-
-#endif

@@ -1,6 +1,5 @@
 /* The options of a recording, as a user has given them: what to record, and how. */
-#ifndef SPOOR_SELECT_OPTIONS_H
-#define SPOOR_SELECT_OPTIONS_H
+#pragma once
 
 #include "base/filter.h"
 #include "base/report.h"
@@ -44,5 +43,3 @@ struct record_options {
     void (*progress)(void *ctx, const struct trace_totals *totals);
     struct report report;
 };
-
-#endif

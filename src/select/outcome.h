@@ -1,6 +1,5 @@
 /* Writes a module to the trace: its functions, and which of them are patched. */
-#ifndef SPOOR_SELECT_OUTCOME_H
-#define SPOOR_SELECT_OUTCOME_H
+#pragma once
 
 #include "select/traced_module.h"
 #include "trace/writer.h"
@@ -12,5 +11,3 @@ bool outcome_add_load(struct traced_module *m, const struct plan_code *code);
 void outcome_new_selection(struct traced_module *m);
 /* After outcome_add_load(). Also sets instrumented_count and missed_count. */
 void outcome_write(struct trace_writer *writer, struct traced_module *m);
-
-#endif

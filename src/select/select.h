@@ -1,6 +1,5 @@
 /* Selects functions of modules by -F and -N, and explains when that selects none. */
-#ifndef SPOOR_SELECT_SELECT_H
-#define SPOOR_SELECT_SELECT_H
+#pragma once
 
 #include "base/filter.h"
 #include "base/mem.h"
@@ -49,5 +48,3 @@ int selection_check(const struct selection *s, struct err *err);
 /* The same for library calls by COUNT NAMES, before the libraries are known. */
 int selection_check_calls(struct selection *s, const char *const *names, size_t count,
                           struct err *err);
-
-#endif

@@ -2,8 +2,7 @@
  * The functions whose callers are recorded (--stack), by id. The tracer adds functions before they
  * are patched; the thread that drains rings and the one that writes snapshots read.
  */
-#ifndef SPOOR_SELECT_STACK_FUNCTIONS_H
-#define SPOOR_SELECT_STACK_FUNCTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ void stack_functions_free(struct stack_functions *a); /* may be NULL */
 void stack_functions_add(struct stack_functions *a, uint32_t first, const uint8_t *bitmap,
                          size_t count);
 bool stack_functions_has(const struct stack_functions *a, uint32_t id);
-
-#endif

@@ -1,6 +1,5 @@
 /* An ELF file that processes have mapped: its plan, and what is chosen and patched of it. */
-#ifndef SPOOR_SELECT_TRACED_MODULE_H
-#define SPOOR_SELECT_TRACED_MODULE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -71,5 +70,3 @@ struct traced_module {
     struct trap_load *trap_loads; /* by function; NULL: no trap was hit yet */
     uint8_t *without_traps;       /* bitmap: functions that have lost their traps; NULL: none */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* How often the breakpoints of a function are hit, in all processes together, and which functions
  * lose theirs because they are hit too often (--trap-limit). */
-#ifndef SPOOR_SELECT_TRAP_LIMIT_H
-#define SPOOR_SELECT_TRAP_LIMIT_H
+#pragma once
 
 #include "select/options.h"
 #include "select/traced_module.h"
@@ -14,5 +13,3 @@ bool trap_limit_count(const struct record_options *options, struct traced_module
                       uint32_t number);
 /* Tells the user which functions of M have lost their breakpoints. */
 void trap_limit_report(const struct record_options *options, const struct traced_module *m);
-
-#endif

@@ -2,8 +2,7 @@
  * The functions that --trigger names, as a table by function id. The tracer adds modules before
  * their functions are patched; the thread that drains rings reads.
  */
-#ifndef SPOOR_SELECT_TRIGGERS_H
-#define SPOOR_SELECT_TRIGGERS_H
+#pragma once
 
 #include "select/options.h"
 #include "select/traced_module.h"
@@ -36,5 +35,3 @@ static inline const struct trigger_rule *trigger_rule_of(const struct trigger_ta
                                                          uint32_t id) {
     return id < t->count && t->rule_of[id] ? &t->rules[t->rule_of[id] - 1] : NULL;
 }
-
-#endif

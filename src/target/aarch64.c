@@ -45,9 +45,11 @@ bool thread_guards_returns(pid_t tid) {
     return get(tid, NT_GUARDED_STACK, &guard, sizeof guard) == 0 && guard.features & ENABLED;
 }
 
-int thread_forget_call(pid_t tid) { return set(tid, NT_ARM_SYSTEM_CALL, &NO_CALL, sizeof NO_CALL); }
+int thread_cancel_syscall(pid_t tid) {
+    return set(tid, NT_ARM_SYSTEM_CALL, &NO_CALL, sizeof NO_CALL);
+}
 
-int thread_have_forgotten(pid_t tid, const struct regs *before) {
+int thread_end_cancelled_syscall(pid_t tid, const struct regs *before) {
     (void)tid;
     (void)before;
     return 0;
@@ -96,15 +98,15 @@ static bool is_behind_call(pid_t tid, const struct regs *regs) {
  * thread would have to be stopped before its next instruction. Where handlers have run is known, as
  * far as they have been begun since spoor is here.
  */
-bool thread_has_called(pid_t tid, const struct thread_past *past, const struct regs *regs,
-                       uint64_t *ret_argument) {
+bool thread_returned_from_syscall(pid_t tid, const struct thread_past *past,
+                                  const struct regs *regs, uint64_t *ret_argument) {
     return is_behind_call(tid, regs) && !thread_was_handled(past, regs, CALL_BYTES) &&
            first_argument(tid, ret_argument);
 }
 
 bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struct regs *regs) {
     uint64_t argument;
-    if (!regs_is_interrupted(regs) || !thread_has_called(tid, past, regs, &argument))
+    if (!regs_is_interrupted(regs) || !thread_returned_from_syscall(tid, past, regs, &argument))
         return false;
     regs_call_again(regs, argument);
     return true;

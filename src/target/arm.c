@@ -44,13 +44,13 @@ bool thread_guards_returns(pid_t tid) {
 
 /* Kernels from 5.15 on, until that was mended in 6.6, took −1 for a number that is too large, and
  * ended who makes such a call. So another one is made that changes nothing but r0. */
-int thread_forget_call(pid_t tid) {
+int thread_cancel_syscall(pid_t tid) {
     const uintptr_t other = SYS_getpid;
     return ptrace(PTRACE_SET_SYSCALL, tid, NULL, (void *)other) < 0 ? -errno : 0;
 }
 
 /* What of BEFORE is that call's, not the kernel's own (r12). */
-int thread_have_forgotten(pid_t tid, const struct regs *before) {
+int thread_end_cancelled_syscall(pid_t tid, const struct regs *before) {
     struct regs regs;
     int rc = thread_get_regs(tid, &regs);
     if (rc < 0)
@@ -63,7 +63,7 @@ int thread_have_forgotten(pid_t tid, const struct regs *before) {
  * told without that. */
 void thread_note_wait(pid_t tid, struct thread_past *past) {
     struct status_wait now;
-    status_wait_of(tid, &now);
+    status_blocking_syscall(tid, &now);
     if (now.number >= 0)
         past->wait = now;
 }
@@ -91,7 +91,7 @@ static bool comes_from_call(pid_t tid, const struct thread_past *past, const str
     uint64_t argument;
     if (!regs_call(regs, &number, &argument))
         return false;
-    if (!status_call_of(tid, &seen, &argument))
+    if (!status_syscall_of(tid, &seen, &argument))
         return is_kernel_of_64_bits() &&
                (is_wait_of(&past->wait, regs) ||
                 !thread_was_handled(past, regs, regs_is_other(regs) ? T32_BYTES : A32_BYTES));
@@ -113,8 +113,8 @@ static bool is_behind_call(pid_t tid, const struct regs *regs) {
                    (uintptr_t)regs_pc(regs) - (regs_is_other(regs) ? T32_BYTES : A32_BYTES));
 }
 
-bool thread_has_called(pid_t tid, const struct thread_past *past, const struct regs *regs,
-                       uint64_t *ret_argument) {
+bool thread_returned_from_syscall(pid_t tid, const struct thread_past *past,
+                                  const struct regs *regs, uint64_t *ret_argument) {
     long number;
     return regs_call(regs, &number, ret_argument) && is_behind_call(tid, regs) &&
            comes_from_call(tid, past, regs);
@@ -122,7 +122,7 @@ bool thread_has_called(pid_t tid, const struct thread_past *past, const struct r
 
 bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struct regs *regs) {
     uint64_t argument;
-    if (!regs_is_interrupted(regs) || !thread_has_called(tid, past, regs, &argument))
+    if (!regs_is_interrupted(regs) || !thread_returned_from_syscall(tid, past, regs, &argument))
         return false;
     regs_call_again(regs);
     return true;

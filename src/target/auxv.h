@@ -1,11 +1,8 @@
 /* What the kernel has told a program at its start. */
-#ifndef SPOOR_TARGET_AUXV_H
-#define SPOOR_TARGET_AUXV_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
 
 /* Entry TYPE (elf.h, AT_*) of process TID's auxiliary vector; 0 when it has none. */
 uint64_t auxv_value(pid_t tid, uint64_t type);
-
-#endif

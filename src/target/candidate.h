@@ -2,8 +2,7 @@
  * Which processes can be attached to, as far as that can be told before anything is touched: all
  * of it is read from /proc.
  */
-#ifndef SPOOR_TARGET_CANDIDATE_H
-#define SPOOR_TARGET_CANDIDATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -42,5 +41,3 @@ void sharing_look(struct sharing *sharing);
  * program since it was looked at. */
 bool sharing_is_over(const struct sharing *sharing, pid_t tid);
 void sharing_done(struct sharing *sharing);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the processor and its kernel offer to programs. */
-#ifndef SPOOR_TARGET_CPU_H
-#define SPOOR_TARGET_CPU_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ bool cpu_guards_returns(void);
 
 /* Whether memory can have tags that accesses are checked against (MTE). */
 bool cpu_tags_memory(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Starts a program under the tracer. */
-#ifndef SPOOR_TARGET_LAUNCH_H
-#define SPOOR_TARGET_LAUNCH_H
+#pragma once
 
 #include <signal.h>
 #include <sys/types.h>
@@ -15,5 +14,3 @@
  * a shell, as execvp() would. When the caller dies before the exec, so does the child.
  */
 int launch(char *const argv[], const sigset_t *mask, pid_t *ret_pid, struct err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* /proc/PID/maps as an array, and room in an address space. */
-#ifndef SPOOR_TARGET_MAPS_H
-#define SPOOR_TARGET_MAPS_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -48,5 +47,3 @@ taddr_t maps_find_room_between(const struct maps *maps, struct span within, uint
 
 /* True when both map the same file. */
 bool map_is_same_file(const struct map *a, const struct map *b);
-
-#endif

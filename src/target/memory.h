@@ -2,8 +2,7 @@
  * The memory of a target, through /proc/PID/mem: reads and writes ignore page
  * protection, so that text is never made writable (DESIGN.md, section 3).
  */
-#ifndef SPOOR_TARGET_MEMORY_H
-#define SPOOR_TARGET_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -18,5 +17,3 @@ int memory_read(int fd, taddr_t addr, void *out, size_t size, struct err *err);
  * read by that. */
 bool memory_read_fast(pid_t tid, taddr_t addr, void *out, size_t size);
 int memory_write(int fd, taddr_t addr, const void *bytes, size_t size, struct err *err);
-
-#endif

@@ -125,9 +125,9 @@ static void find_tracer(pid_t tid, struct refusal_facts *f) {
 }
 
 int refusal(pid_t tid, const char *what, int code, struct err *err) {
-    struct status_rights ours, its;
-    status_rights(getpid(), &ours);
-    status_rights(tid, &its);
+    struct status_credentials ours, its;
+    status_credentials(getpid(), &ours);
+    status_credentials(tid, &its);
     struct refusal_facts facts = {.code = code,
                                   .policy = read_policy(),
                                   .capable = ours.permitted >> CAP_SYS_PTRACE & 1,
@@ -136,7 +136,7 @@ int refusal(pid_t tid, const char *what, int code, struct err *err) {
                                   .descendant = status_descends(tid, getpid()),
                                   .stronger = its.permitted & ~ours.permitted,
                                   .hides = hides(tid)};
-    facts.foreign = !status_is_ours(tid, &facts.user) && facts.user != getuid();
+    facts.foreign = !status_ids_match(tid, &facts.user) && facts.user != getuid();
     find_tracer(tid, &facts);
     return refusal_explain(what, &facts, err);
 }

@@ -1,6 +1,5 @@
 /* Why the kernel does not let us trace, and what can be done about it. */
-#ifndef SPOOR_TARGET_REFUSAL_H
-#define SPOOR_TARGET_REFUSAL_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -28,5 +27,3 @@ struct refusal_facts {
 int refusal(pid_t tid, const char *what, int code, struct err *err);
 /* The same for given facts. */
 int refusal_explain(const char *what, const struct refusal_facts *facts, struct err *err);
-
-#endif

@@ -6,8 +6,7 @@
  * where they are made from: they count as anything, and the worst answer that may come is what
  * counts.
  */
-#ifndef SPOOR_TARGET_SANDBOX_H
-#define SPOOR_TARGET_SANDBOX_H
+#pragma once
 
 #include <linux/filter.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ int sandbox_read(pid_t tid, struct sandbox *ret, struct err *err);
 void sandbox_done(struct sandbox *sandbox);
 /* What all of them together answer. */
 enum sandbox_answer sandbox_answer(const struct sandbox *sandbox, const struct sandbox_call *call);
-
-#endif

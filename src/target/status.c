@@ -189,7 +189,7 @@ size_t status_threads(pid_t pid, pid_t **ret) {
     return list.count;
 }
 
-bool status_call_of(pid_t tid, long *ret_number, uint64_t *ret_argument) {
+bool status_syscall_of(pid_t tid, long *ret_number, uint64_t *ret_argument) {
     FILE *f = open_proc(tid, "syscall"); /* proc(5) */
     bool known = f && fscanf(f, "%ld %" SCNx64, ret_number, ret_argument) == 2 && *ret_number >= 0;
     if (f)
@@ -197,7 +197,7 @@ bool status_call_of(pid_t tid, long *ret_number, uint64_t *ret_argument) {
     return known;
 }
 
-void status_wait_of(pid_t tid, struct status_wait *ret) {
+void status_blocking_syscall(pid_t tid, struct status_wait *ret) {
     FILE *f = open_proc(tid, "syscall");
     bool known = f && fscanf(f, "%ld", &ret->number) == 1;
     for (size_t i = 0; known && i < sizeof ret->args / sizeof *ret->args; i++)
@@ -227,7 +227,7 @@ bool status_pc_of(pid_t tid, taddr_t *ret_pc) {
     return last;
 }
 
-bool status_has_made(pid_t tid, pid_t child) {
+bool status_created(pid_t tid, pid_t child) {
     AUTO_FREE char *name = mem_printf("task/%d/children", tid);
     FILE *f = open_proc(tid, name);
     if (!f)
@@ -245,7 +245,7 @@ bool status_has_made(pid_t tid, pid_t child) {
 bool status_is_in_vfork(pid_t tid) {
     long number;
     uint64_t flags;
-    if (!status_call_of(tid, &number, &flags))
+    if (!status_syscall_of(tid, &number, &flags))
         return false;
     return number == REGS_CALL_VFORK || number == SYS_clone3 ||
            (number == SYS_clone && flags & CLONE_VFORK);
@@ -255,16 +255,16 @@ pid_t status_tracer_of(pid_t tid) { return (pid_t)field(tid, "TracerPid:", 10); 
 
 bool status_catches(pid_t tid, int signal) { return field(tid, "SigCgt:", 16) >> (signal - 1) & 1; }
 
-void status_rights(pid_t tid, struct status_rights *ret) {
+void status_credentials(pid_t tid, struct status_credentials *ret) {
     enum { EFFECTIVE = 1 };
-    *ret = (struct status_rights){.user = (uid_t)field_at(tid, "Uid:", 10, EFFECTIVE),
-                                  .group = (gid_t)field_at(tid, "Gid:", 10, EFFECTIVE),
-                                  .permitted = field(tid, "CapPrm:", 16),
-                                  .bounding = field(tid, "CapBnd:", 16),
-                                  .no_new = field(tid, "NoNewPrivs:", 10)};
+    *ret = (struct status_credentials){.user = (uid_t)field_at(tid, "Uid:", 10, EFFECTIVE),
+                                       .group = (gid_t)field_at(tid, "Gid:", 10, EFFECTIVE),
+                                       .permitted = field(tid, "CapPrm:", 16),
+                                       .bounding = field(tid, "CapBnd:", 16),
+                                       .no_new = field(tid, "NoNewPrivs:", 10)};
 }
 
-bool status_is_ours(pid_t tid, uid_t *ret_user) {
+bool status_ids_match(pid_t tid, uid_t *ret_user) {
     enum { SETS = 3 }; /* real, effective, saved */
     for (unsigned i = 0; i < SETS; i++) {
         *ret_user = (uid_t)field_at(tid, "Uid:", 10, i);

@@ -1,6 +1,5 @@
 /* Facts from /proc/TID. */
-#ifndef SPOOR_TARGET_STATUS_H
-#define SPOOR_TARGET_STATUS_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -52,10 +51,10 @@ struct status_wait {
     uint64_t args[6];
     taddr_t sp, pc;
 };
-void status_wait_of(pid_t tid, struct status_wait *ret);
+void status_blocking_syscall(pid_t tid, struct status_wait *ret);
 /* The system call that TID, stopped, is in, and its first argument. Returns false when it is in
  * none, or may not be looked at. */
-bool status_call_of(pid_t tid, long *ret_number, uint64_t *ret_argument);
+bool status_syscall_of(pid_t tid, long *ret_number, uint64_t *ret_argument);
 /* The stack pointer of TID, which waits in a system call: it need not be stopped. False: it does
  * not wait, or may not be looked at. */
 bool status_stack_of(pid_t tid, taddr_t *ret_sp);
@@ -64,24 +63,22 @@ bool status_stack_of(pid_t tid, taddr_t *ret_sp);
 bool status_pc_of(pid_t tid, taddr_t *ret_pc);
 /* Whether it is thread TID that has made CHILD; if the kernel does not tell that, whether its
  * process has. */
-bool status_has_made(pid_t tid, pid_t child);
+bool status_created(pid_t tid, pid_t child);
 /* Whether TID waits for a child of vfork, or of a clone like it. */
 bool status_is_in_vfork(pid_t tid);
 /* The thread that traces TID; 0: none. */
 pid_t status_tracer_of(pid_t tid);
 /* What TID may do. */
-struct status_rights {
+struct status_credentials {
     uid_t user;
     gid_t group;                  /* both: effective */
     uint64_t permitted, bounding; /* capabilities */
     bool no_new;                  /* it gets no more by executing programs */
 };
-void status_rights(pid_t tid, struct status_rights *ret);
+void status_credentials(pid_t tid, struct status_credentials *ret);
 /* Whether all user and group ids of TID's are those of whom we act for: the condition under which
  * an unprivileged process may look at another (ptrace(2), "Ptrace access mode checking"). If not,
  * *ret_user is the first user id that is not. */
-bool status_is_ours(pid_t tid, uid_t *ret_user);
+bool status_ids_match(pid_t tid, uid_t *ret_user);
 /* The thread's name as ps shows it; "" when it is gone. */
 void status_name(pid_t tid, char *out, size_t size);
-
-#endif

@@ -42,7 +42,7 @@ int thread_interrupt(pid_t tid) { return request(PTRACE_INTERRUPT, tid, NULL, NU
 int thread_continue(pid_t tid, int sig) {
     return request(PTRACE_CONT, tid, NULL, (void *)(uintptr_t)sig);
 }
-int thread_continue_to_call(pid_t tid, int sig) {
+int thread_continue_to_syscall(pid_t tid, int sig) {
     return request(PTRACE_SYSCALL, tid, NULL, (void *)(uintptr_t)sig);
 }
 int thread_listen(pid_t tid) { return request(PTRACE_LISTEN, tid, NULL, NULL); }
@@ -50,13 +50,13 @@ int thread_detach(pid_t tid, int sig) {
     return request(PTRACE_DETACH, tid, NULL, (void *)(uintptr_t)sig);
 }
 
-bool thread_call_is_native(pid_t tid) {
+bool thread_syscall_is_native(pid_t tid) {
     struct __ptrace_syscall_info info = {0};
     return ptrace(PTRACE_GET_SYSCALL_INFO, tid, (void *)sizeof info, &info) < 0 ||
            info.arch == REGS_CALLS;
 }
 
-bool thread_at_call(pid_t tid, struct thread_call_stop *ret) {
+bool thread_at_syscall(pid_t tid, struct thread_syscall_stop *ret) {
     struct __ptrace_syscall_info info = {0};
     if (ptrace(PTRACE_GET_SYSCALL_INFO, tid, (void *)sizeof info, &info) < 0 ||
         info.op != PTRACE_SYSCALL_INFO_ENTRY)
@@ -67,22 +67,22 @@ bool thread_at_call(pid_t tid, struct thread_call_stop *ret) {
     return true;
 }
 
-bool thread_is_at_call_end(pid_t tid) {
+bool thread_is_at_syscall_end(pid_t tid) {
     struct __ptrace_syscall_info info = {0};
     return ptrace(PTRACE_GET_SYSCALL_INFO, tid, (void *)sizeof info, &info) >= 0 &&
            info.op == PTRACE_SYSCALL_INFO_EXIT;
 }
 
-int thread_put_off_call(pid_t tid) {
+int thread_postpone_syscall(pid_t tid) {
     struct regs regs, before;
     int status, rc = thread_get_regs(tid, &regs);
     if (rc < 0)
         return rc;
     before = regs;
-    regs_put_off_call(&regs);
+    regs_postpone_syscall(&regs);
     rc = thread_set_regs(tid, &regs);
     if (rc == 0)
-        rc = thread_forget_call(tid);
+        rc = thread_cancel_syscall(tid);
     if (rc < 0)
         thread_set_regs(tid, &before);
     else
@@ -91,7 +91,7 @@ int thread_put_off_call(pid_t tid) {
         rc = thread_continue(tid, 0);
     if (rc == 0)
         rc = thread_wait(tid, &status);
-    return rc < 0 ? rc : thread_have_forgotten(tid, &before);
+    return rc < 0 ? rc : thread_end_cancelled_syscall(tid, &before);
 }
 
 /* OP: REGS_GET or REGS_SET. */
@@ -258,7 +258,7 @@ int thread_wait(pid_t tid, int *ret_status) {
 
 /* 32-bit Arm's kernel tells of the end of calls whose begin it has told of, and of no others (Linux
  * arch/arm/kernel/entry-common.S, ret_fast_syscall: seen in 6.1). */
-int thread_finish_call(pid_t tid, struct err *err) {
+int thread_finish_syscall(pid_t tid, struct err *err) {
     struct meanwhile m = {0};
     int status = 0, rc;
     if (REGS_TELLS_ENDS) {
@@ -267,7 +267,7 @@ int thread_finish_call(pid_t tid, struct err *err) {
             rc = thread_wait(tid, &status);
     } else {
         rc = thread_halt(tid, &m);
-        thread_make_good(tid, &m);
+        thread_redeliver(tid, &m);
     }
     return rc < 0 ? died(err, tid, rc) : 0;
 }
@@ -299,7 +299,7 @@ static bool note(struct meanwhile *m, int event, int sig) {
     return true;
 }
 
-void thread_make_good(pid_t tid, const struct meanwhile *m) {
+void thread_redeliver(pid_t tid, const struct meanwhile *m) {
     if (m->sigstop)
         syscall(SYS_tkill, tid, SIGSTOP);
     if (m->group_stop)
@@ -325,9 +325,9 @@ static int then_wait(int rc, pid_t tid, int *ret_status) {
     return rc == 0 ? thread_wait(tid, ret_status) : rc;
 }
 
-int thread_run_to_call(pid_t tid, struct meanwhile *m, bool *ret_fault) {
+int thread_run_to_syscall(pid_t tid, struct meanwhile *m, bool *ret_fault) {
     for (int later = 0;;) {
-        int status, rc = then_wait(thread_continue_to_call(tid, later), tid, &status);
+        int status, rc = then_wait(thread_continue_to_syscall(tid, later), tid, &status);
         if (rc < 0)
             return rc;
         int sig = WSTOPSIG(status);
@@ -364,7 +364,7 @@ int thread_halt(pid_t tid, struct meanwhile *m) {
  * its calls go to a handler of its own. */
 static int run_call(pid_t tid, struct meanwhile *m) {
     for (int stops = 0, later = 0; stops < 2;) {
-        int status, rc = then_wait(thread_continue_to_call(tid, later), tid, &status);
+        int status, rc = then_wait(thread_continue_to_syscall(tid, later), tid, &status);
         if (rc < 0)
             return rc;
         int sig = WSTOPSIG(status);
@@ -440,15 +440,15 @@ int thread_call(pid_t tid, const struct remote_site *site, const struct remote_c
     int back = thread_set_regs(tid, &c.regs);
     resume_dispatch(tid, &dispatch);
     thread_restore_vectors(tid, vectors);
-    thread_make_good(tid, &m);
+    thread_redeliver(tid, &m);
     if (rc < 0 || back < 0)
         return died(err, tid, rc < 0 ? rc : back);
     *ret_result = regs_syscall_result(&regs);
     return 0;
 }
 
-int thread_leave_by_call(pid_t tid, const struct remote_site *site, const struct remote_call *call,
-                         struct err *err) {
+int thread_detach_by_call(pid_t tid, const struct remote_site *site, const struct remote_call *call,
+                          struct err *err) {
     struct caller c = {0};
     int rc = remember(tid, site, &c);
     struct regs regs = c.regs;

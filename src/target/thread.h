@@ -4,8 +4,7 @@
  * A thread may be killed at any moment, also while it is stopped: every call
  * can fail with -ESRCH, which means "its end is about to be reported".
  */
-#ifndef SPOOR_TARGET_THREAD_H
-#define SPOOR_TARGET_THREAD_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -19,7 +18,7 @@ int thread_seize(pid_t tid, struct err *err);
 int thread_interrupt(pid_t tid);
 int thread_continue(pid_t tid, int signal);
 /* The same, to the next entry to or exit from a system call at most. */
-int thread_continue_to_call(pid_t tid, int signal);
+int thread_continue_to_syscall(pid_t tid, int signal);
 int thread_listen(pid_t tid); /* stay in a group-stop */
 int thread_detach(pid_t tid, int signal);
 /* Waits for the next stop of TID. −ESRCH: it has ended; its end (not its exit event) stays to be
@@ -27,25 +26,25 @@ int thread_detach(pid_t tid, int signal);
 int thread_wait(pid_t tid, int *ret_status);
 /* TID stands at an exec, fork or clone event, inside that system call: runs it to the end of the
  * call, where registers can be set. */
-int thread_finish_call(pid_t tid, struct err *err);
+int thread_finish_syscall(pid_t tid, struct err *err);
 /* TID has stopped at its entry to a system call: makes that the next thing that it does, and stops
  * it before. Not for one with seccomp filters, which would see a call that it does not make. */
-int thread_put_off_call(pid_t tid);
+int thread_postpone_syscall(pid_t tid);
 /* Whether TID stops once more when it exits (as its ptrace options, this is inherited by what it
  * creates). */
 int thread_watch_exit(pid_t tid, bool watch);
 /* Whether the system call that TID, stopped, is in or comes back from has its number from
  * REGS_CALLS; programs of x86-64 may make calls of 32-bit x86, too. */
-bool thread_call_is_native(pid_t tid);
+bool thread_syscall_is_native(pid_t tid);
 /* TID has stopped at a system call: is it about to enter it, and which? Number −1: none that
  * REGS_CALLS numbers. */
-struct thread_call_stop {
+struct thread_syscall_stop {
     long number;
     uint64_t args[6];
 };
-bool thread_at_call(pid_t tid, struct thread_call_stop *ret);
+bool thread_at_syscall(pid_t tid, struct thread_syscall_stop *ret);
 /* Whether TID has stopped at the end of one, before it is in its program again. */
-bool thread_is_at_call_end(pid_t tid);
+bool thread_is_at_syscall_end(pid_t tid);
 int thread_get_regs(pid_t tid, struct regs *ret);
 int thread_set_regs(pid_t tid, const struct regs *regs);
 /* Where lanes hang off a register of their own (patch/lane_lookup.h). 0: none. */
@@ -60,9 +59,9 @@ struct remote_site;
 int thread_set_pointer(pid_t tid, uint64_t pointer, const struct remote_site *site);
 /* TID stands at its entry to a call whose registers were changed so that it will come back to it:
  * does not make it now. */
-int thread_forget_call(pid_t tid);
+int thread_cancel_syscall(pid_t tid);
 /* It has stopped behind that. BEFORE: its registers at the call's entry. */
-int thread_have_forgotten(pid_t tid, const struct regs *before);
+int thread_end_cancelled_syscall(pid_t tid, const struct regs *before);
 /* What has to be known of a thread beforehand, where its registers do not tell what call it comes
  * back from when it stops. */
 struct thread_past {
@@ -84,8 +83,8 @@ bool thread_was_handled(const struct thread_past *past, const struct regs *regs,
                         unsigned call_bytes);
 /* REGS are of TID, which has stopped, and look like those of a thread that has come back from a
  * call (regs_past_call()). Whether it has, and with which first argument. */
-bool thread_has_called(pid_t tid, const struct thread_past *past, const struct regs *regs,
-                       uint64_t *ret_argument);
+bool thread_returned_from_syscall(pid_t tid, const struct thread_past *past,
+                                  const struct regs *regs, uint64_t *ret_argument);
 /* REGS are of TID, which was stopped by us or before a signal that does nothing: if that has ended
  * a call early, which the kernel does not make again, they shall. Returns whether it was so. */
 bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struct regs *regs);
@@ -123,14 +122,14 @@ struct meanwhile {
 /* Runs it to its next entry to or exit from a system call, or to a fault (*ret_fault) before that.
  * Other signals that come are blocked from then on, and wait. Leaves nothing behind in the kernel
  * that a tracer that dies would have to take back (a single step does). */
-int thread_run_to_call(pid_t tid, struct meanwhile *m, bool *ret_fault);
+int thread_run_to_syscall(pid_t tid, struct meanwhile *m, bool *ret_fault);
 /* It stands at a system call: makes that, and stops before SIGNAL, which is sent to it for that;
  * all others are blocked. */
 int thread_run_to_signal(pid_t tid, int signal, struct meanwhile *m);
 /* Stops it where it stands in another way: as by thread_interrupt(). */
 int thread_halt(pid_t tid, struct meanwhile *m);
 /* The signal is sent again, the group-stop is reported again after thread_continue(). */
-void thread_make_good(pid_t tid, const struct meanwhile *m);
+void thread_redeliver(pid_t tid, const struct meanwhile *m);
 
 /* Where an address space lets its threads make remote calls. */
 struct remote_site {
@@ -160,7 +159,5 @@ int thread_call(pid_t tid, const struct remote_site *site, const struct remote_c
 bool thread_may_call(pid_t tid);
 /* Detaches the thread and makes its next deed that call. If it comes back from it, its registers
  * become what they were. Conditions and errors as above. */
-int thread_leave_by_call(pid_t tid, const struct remote_site *site, const struct remote_call *call,
-                         struct err *err);
-
-#endif
+int thread_detach_by_call(pid_t tid, const struct remote_site *site, const struct remote_call *call,
+                          struct err *err);

@@ -1,6 +1,5 @@
 /* The recording's time scale: the processor's counter beside the kernel's clock. */
-#ifndef SPOOR_TARGET_TIMING_H
-#define SPOOR_TARGET_TIMING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ void timing_start(void);
 struct timing timing_started(void);
 /* Converts a duration to ticks of the counter. */
 uint64_t timing_ticks(uint64_t ns);
-
-#endif

@@ -32,13 +32,13 @@ bool thread_guards_returns(pid_t tid) {
     return ptrace(PTRACE_GETREGSET, tid, (void *)NT_SHADOW_STACK, &io) == 0;
 }
 
-/* The registers say it all (regs_put_off_call()). */
-int thread_forget_call(pid_t tid) {
+/* The registers say it all (regs_postpone_syscall()). */
+int thread_cancel_syscall(pid_t tid) {
     (void)tid;
     return 0;
 }
 
-int thread_have_forgotten(pid_t tid, const struct regs *before) {
+int thread_end_cancelled_syscall(pid_t tid, const struct regs *before) {
     (void)tid;
     (void)before;
     return 0;
@@ -66,19 +66,19 @@ static bool is_behind_call(pid_t tid, const struct regs *regs) {
 bool thread_restart_interrupted(pid_t tid, const struct thread_past *past, struct regs *regs) {
     struct regs again = *regs;
     (void)past;
-    bool found = thread_call_is_native(tid) ? regs_restart_interrupted(&again)
-                                            : regs_restart_interrupted_32(&again);
+    bool found = thread_syscall_is_native(tid) ? regs_restart_interrupted(&again)
+                                               : regs_restart_interrupted_32(&again);
     if (!found || !is_behind_call(tid, regs))
         return false;
     *regs = again;
     return true;
 }
 
-bool thread_has_called(pid_t tid, const struct thread_past *past, const struct regs *regs,
-                       uint64_t *ret_argument) {
+bool thread_returned_from_syscall(pid_t tid, const struct thread_past *past,
+                                  const struct regs *regs, uint64_t *ret_argument) {
     long number;
     (void)past;
-    return thread_call_is_native(tid) && regs_call(regs, &number, ret_argument) &&
+    return thread_syscall_is_native(tid) && regs_call(regs, &number, ret_argument) &&
            is_behind_call(tid, regs);
 }
 

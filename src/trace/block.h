@@ -2,8 +2,7 @@
  * A block on its way to the file: its head and the parts of its payload, which
  * are compressed with tables of their own (columns differ in their statistics).
  */
-#ifndef SPOOR_TRACE_BLOCK_H
-#define SPOOR_TRACE_BLOCK_H
+#pragma once
 
 #include "trace/layout.h"
 
@@ -32,5 +31,3 @@ void bytes_put(struct bytes *b, const void *from, size_t count);
 void bytes_put_varint(struct bytes *b, uint64_t value);
 /* TEXT may be NULL. At most DISK_STRING_MAX bytes of it are kept. */
 void bytes_put_string(struct bytes *b, const char *text);
-
-#endif

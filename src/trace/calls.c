@@ -216,7 +216,7 @@ static bool is_stack(struct span s) {
     enum { LARGEST = 1 << 30 };
     uint64_t size = s.end - s.start;
     return s.end > s.start && size <= LARGEST && !(size & (size - 1)) &&
-           !((s.start | s.end) % GRAIN_BYTES);
+           !((s.start | s.end) % STACK_PIECE_BYTES);
 }
 
 static void stack_event(struct calls *c, uint64_t ticks, uint32_t id, uint64_t address) {

@@ -22,8 +22,7 @@
  *  - a stack that the program says it has moved (enum stack_event) takes its open calls along;
  * calls that are open on one that it frees were unwound.
  */
-#ifndef SPOOR_TRACE_CALLS_H
-#define SPOOR_TRACE_CALLS_H
+#pragma once
 
 #include "trace/format.h"
 
@@ -80,5 +79,3 @@ void calls_finish_thread(struct calls *c, uint64_t ticks, bool thread_ended);
 void calls_finish(struct calls *c, uint64_t ticks, bool thread_ended);
 uint64_t calls_strays(const struct calls *c);
 void calls_free(struct calls *c);
-
-#endif

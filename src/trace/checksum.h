@@ -3,11 +3,8 @@
  * algorithm description"): the checksum of headers and payloads. Implemented
  * here because thirty lines are cheaper than a dependency.
  */
-#ifndef SPOOR_TRACE_CHECKSUM_H
-#define SPOOR_TRACE_CHECKSUM_H
+#pragma once
 
 #include "base/types.h"
 
 uint64_t checksum(const void *bytes, size_t count);
-
-#endif

@@ -4,8 +4,7 @@
  * columns are followed by DECODE_PADDING readable bytes and every position is
  * compared with its column's end after each item.
  */
-#ifndef SPOOR_TRACE_DECODE_H
-#define SPOOR_TRACE_DECODE_H
+#pragma once
 
 #include "trace/layout.h"
 #include "trace/reader.h"
@@ -39,5 +38,3 @@ bool decode_begin(struct decoder *d, const struct disk_block *head, const uint8_
 /* Up to COUNT further items. Less than that with d->left > 0: the payload is damaged there. */
 size_t decode_items(struct decoder *d, struct trace_item *items, size_t count);
 void decode_done(struct decoder *d);
-
-#endif

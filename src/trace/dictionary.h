@@ -3,8 +3,7 @@
  * function's frame to the last callee's (what the next stack pointer is foretold from). Number 0
  * is the unknown caller below all frames.
  */
-#ifndef SPOOR_TRACE_DICTIONARY_H
-#define SPOOR_TRACE_DICTIONARY_H
+#pragma once
 
 #include "base/types.h"
 
@@ -35,5 +34,3 @@ static inline uint32_t dictionary_number(struct dictionary *d, uint32_t id) {
             return dictionary_add(d, id);
     }
 }
-
-#endif

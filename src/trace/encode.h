@@ -9,8 +9,7 @@
  *
  * Every block starts with an empty shadow and dictionary and so can be decoded alone.
  */
-#ifndef SPOOR_TRACE_ENCODE_H
-#define SPOOR_TRACE_ENCODE_H
+#pragma once
 
 #include "trace/block.h"
 #include "trace/writer.h"
@@ -33,5 +32,3 @@ struct trace_totals encoder_totals(const struct encoder *e);
 bool encoder_full(const struct encoder *e);
 /* The block so far, or NULL when there is nothing in it. */
 struct block *encoder_take(struct encoder *e, uint32_t stream);
-
-#endif

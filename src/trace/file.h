@@ -6,8 +6,7 @@
  *   reader.c  opening, and the accessors
  *   cursor.c, merge.c
  */
-#ifndef SPOOR_TRACE_FILE_H
-#define SPOOR_TRACE_FILE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -83,5 +82,3 @@ void load_metadata(struct trace_reader *r);
 bool unpack(struct trace_reader *r, const struct disk_index_entry *entry, struct bytes *buffer);
 void unpack_pool_init(struct unpack_pool *pool);
 void unpack_pool_done(struct unpack_pool *pool);
-
-#endif

@@ -2,8 +2,7 @@
  * What a trace consists of, as values: the vocabulary that writer and reader
  * share. doc/trace-format.md describes the bytes.
  */
-#ifndef SPOOR_TRACE_FORMAT_H
-#define SPOOR_TRACE_FORMAT_H
+#pragma once
 
 #include "base/err.h"
 #include "base/types.h"
@@ -161,5 +160,3 @@ struct trace_end {  /* written last; absent after a crash */
     const char *reason; /* why it was made, or NULL */
     uint64_t missed;    /* entries whose callers the ring had no room for (CHAIN_MISSED) */
 };
-
-#endif

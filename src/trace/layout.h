@@ -7,8 +7,7 @@
  * A block is a fixed head and a payload. Everything is little-endian, and so is
  * every host spoor runs on: the structures below are the bytes.
  */
-#ifndef SPOOR_TRACE_LAYOUT_H
-#define SPOOR_TRACE_LAYOUT_H
+#pragma once
 
 #include "base/types.h"
 
@@ -114,5 +113,3 @@ _Static_assert(sizeof(struct disk_block) == 72, "no padding");
 _Static_assert(sizeof(struct disk_index_entry) == 80, "no padding");
 _Static_assert(sizeof(struct disk_trailer) == 32, "no padding");
 _Static_assert(sizeof(struct disk_events) == 20, "no padding");
-
-#endif

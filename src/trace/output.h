@@ -2,8 +2,7 @@
  * The file that a trace is written to: PATH.part until output_commit(), or PATH itself where that
  * is a pipe or a character device. One thread at a time.
  */
-#ifndef SPOOR_TRACE_OUTPUT_H
-#define SPOOR_TRACE_OUTPUT_H
+#pragma once
 
 #include <sys/uio.h>
 
@@ -26,5 +25,3 @@ int output_write(struct output *o, struct iovec *parts, int count, struct err *e
 /* Gives the file its name. Errors: "write", "rename". */
 int output_commit(struct output *o, struct err *err);
 void output_done(struct output *o);
-
-#endif

@@ -2,8 +2,7 @@
  * Reads a trace file: complete, partial (after a crash) or still being written.
  * Bytes are untrusted: nothing is allocated from a size that the file claims and does not hold.
  */
-#ifndef SPOOR_TRACE_READER_H
-#define SPOOR_TRACE_READER_H
+#pragma once
 
 #include "trace/format.h"
 
@@ -100,5 +99,3 @@ struct trace_merge;
 int trace_merge_open(struct trace_reader *r, struct trace_merge **ret, struct err *err);
 int trace_merge_next(struct trace_merge *m, struct trace_item *ret, struct err *err);
 void trace_merge_free(struct trace_merge *m);
-
-#endif

@@ -3,8 +3,7 @@
  * string is a varint (0: NULL, else its length + 1), its bytes and a zero.
  * A payload may be longer than what is read of it: later spoors may append.
  */
-#ifndef SPOOR_TRACE_RECORDS_H
-#define SPOOR_TRACE_RECORDS_H
+#pragma once
 
 #include "trace/block.h"
 #include "trace/format.h"
@@ -63,5 +62,3 @@ bool fields_place(struct fields *f, struct trace_place *ret); /* the next one */
 bool fields_chain(struct fields *f, uint32_t number, struct trace_chain *ret);
 /* The next function; *END is the end of the one before (0 at first). */
 bool fields_function(struct fields *f, uint64_t *end, struct trace_function *ret);
-
-#endif

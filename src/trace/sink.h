@@ -6,8 +6,7 @@
  * error everything is taken and thrown away, its events counted as lost, so that nobody ever waits
  * for a disk that does not come back.
  */
-#ifndef SPOOR_TRACE_SINK_H
-#define SPOOR_TRACE_SINK_H
+#pragma once
 
 #include "base/err.h"
 #include "trace/block.h"
@@ -31,5 +30,3 @@ struct trace_totals sink_totals(const struct sink *s);
  * Returns 0 or the first error; S must still be freed. */
 int sink_close(struct sink *s, bool complete, struct err *err);
 void sink_free(struct sink *s); /* after sink_close() */
-
-#endif

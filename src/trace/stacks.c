@@ -18,7 +18,7 @@ void stacks_done(struct stacks *s) {
     free(s->top);
     free(s->base);
     free(s->threads);
-    grains_done(&s->grains);
+    stack_map_free(&s->map);
     ARRAY_FREE(&s->idle);
 }
 
@@ -111,7 +111,7 @@ static bool has_frame(const struct stack *stack, uint64_t sp) {
 }
 
 static uint32_t with_bounds_at(const struct stacks *s, uint64_t sp) {
-    uint32_t i = s->bounded ? grains_find(&s->grains, sp) : NO_STACK;
+    uint32_t i = s->bounded ? stack_map_find(&s->map, sp) : NO_STACK;
     return i != NO_STACK && holds(s->at[i].bounds, sp) ? i : NO_STACK;
 }
 
@@ -209,7 +209,7 @@ void stacks_add(struct stacks *s, uint64_t sp, uint32_t victim) {
 /* ---- bounds ---- */
 
 uint32_t stacks_overlapping(const struct stacks *s, struct span bounds) {
-    for (uint64_t at = bounds.start; at < bounds.end; at += GRAIN_BYTES) {
+    for (uint64_t at = bounds.start; at < bounds.end; at += STACK_PIECE_BYTES) {
         uint32_t i = with_bounds_at(s, at);
         if (i != NO_STACK)
             return i;
@@ -242,7 +242,7 @@ uint32_t stacks_in(const struct stacks *s, struct span bounds) {
 static void set_bounds(struct stacks *s, uint32_t index, struct span bounds) {
     s->bounded += !has_bounds(s, index);
     s->at[index].bounds = bounds;
-    grains_set(&s->grains, bounds, index);
+    stack_map_set(&s->map, bounds, index);
 }
 
 /* Ranges of threads that were estimated from their first stack pointers. */

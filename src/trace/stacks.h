@@ -21,12 +21,11 @@
  * threads' signal stacks are smaller than coroutines'. A thread's first stack, if its range is not
  * known, has no such neighbours and reaches farther.
  */
-#ifndef SPOOR_TRACE_STACKS_H
-#define SPOOR_TRACE_STACKS_H
+#pragma once
 
 #include "base/mem.h"
 #include "trace/calls.h"
-#include "trace/grains.h"
+#include "trace/stack_map.h"
 
 enum {
     STACKS_MAX = 4096, /* of unknown bounds */
@@ -68,7 +67,7 @@ struct stacks {
     uint32_t next_number;
     uint64_t switches;
     uint64_t reach;       /* below top frames, but for a first stack */
-    struct grains grains; /* where bounds are known */
+    struct stack_map map; /* where bounds are known */
     uint32_t bounded;     /* how many are */
     ARRAY(uint32_t) idle; /* had bounds, and were freed */
     struct {
@@ -134,5 +133,3 @@ static inline bool stacks_sure(const struct stacks *s, uint64_t sp, bool is_entr
         return false;
     return s->current < s->count && s->top[s->current] - sp <= (is_entry ? SURE_BELOW : 0);
 }
-
-#endif

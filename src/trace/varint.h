@@ -10,8 +10,7 @@
  * differences between two events are below that, which matters both for size and
  * for the branch predictor.
  */
-#ifndef SPOOR_TRACE_VARINT_H
-#define SPOOR_TRACE_VARINT_H
+#pragma once
 
 #include <string.h>
 
@@ -70,5 +69,3 @@ static inline uint64_t zigzag(int64_t value) {
 static inline int64_t unzigzag(uint64_t value) {
     return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
-
-#endif

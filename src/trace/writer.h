@@ -5,8 +5,7 @@
  * in a thread of the writer's own, so that draining rings never waits for the disk longer than the
  * queue is deep.
  */
-#ifndef SPOOR_TRACE_WRITER_H
-#define SPOOR_TRACE_WRITER_H
+#pragma once
 
 #include "trace/format.h"
 
@@ -71,5 +70,3 @@ int trace_writer_finish(struct trace_writer *w, const struct trace_end *end,
                         struct trace_totals *ret_totals, struct err *err);
 /* Frees W, leaving the .part as a crash would. */
 void trace_writer_abandon(struct trace_writer *w);
-
-#endif

@@ -6,8 +6,7 @@
  * space (stopping.h) handles other reports meanwhile, and these may end any task but a held one.
  * So callers keep thread ids, not tasks, across such calls.
  */
-#ifndef SPOOR_TRACER_CORE_H
-#define SPOOR_TRACER_CORE_H
+#pragma once
 
 #include "tracer/options.h"
 #include "tracer/task.h"
@@ -65,5 +64,3 @@ void tracer_warn(const struct tracer *t, pid_t tid, const struct err *err);
 /* Reports that something of spoor stays in SPACE because of ERR; not if all of its tasks have died
  * or begun another program. */
 void tracer_complain_left(struct tracer *t, const struct space *space, const struct err *err);
-
-#endif

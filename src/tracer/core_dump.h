@@ -1,6 +1,5 @@
 /* Signals that end a process with a core dump. The loop calls these right before delivery. */
-#ifndef SPOOR_TRACER_CORE_DUMP_H
-#define SPOOR_TRACER_CORE_DUMP_H
+#pragma once
 
 #include "tracer/core.h"
 
@@ -11,5 +10,3 @@ void core_dump_prepare(struct tracer *t, struct task *task, int sig);
  * survives faults that it does not handle, and repeats them for ever (force_sig_info_to_task() in
  * the kernel). */
 bool core_dump_needs_detach(const struct task *task, int sig);
-
-#endif

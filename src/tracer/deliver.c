@@ -138,7 +138,7 @@ static bool is_as_before(const struct task *task, const struct regs *regs) {
  * of the one that was asked for (Linux kernel/signal.c, ptrace_stop()). */
 static void restart_ended_call(const struct task *task) {
     struct regs regs;
-    if (task->cut.remainder == REMAINDER_NONE && thread_is_at_call_end(task->tid) &&
+    if (task->cut.remainder == REMAINDER_NONE && thread_is_at_syscall_end(task->tid) &&
         thread_get_regs(task->tid, &regs) == 0 &&
         thread_restart_interrupted(task->tid, &task->past, &regs) &&
         !status_signal_pending(task->tid))

@@ -1,6 +1,5 @@
 /* A signal on its way to a task, and system calls that a stop has ended early. */
-#ifndef SPOOR_TRACER_DELIVER_H
-#define SPOOR_TRACER_DELIVER_H
+#pragma once
 
 #include "tracer/core.h"
 
@@ -12,5 +11,3 @@ bool deliver_is_fault(pid_t tid, int sig);
 /* TASK has stopped. If only spoor's stop has made its system call return early, and the kernel does
  * not restart that (EINTR), the call shall go on. */
 void deliver_restart_syscall(struct task *task);
-
-#endif

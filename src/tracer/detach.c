@@ -21,10 +21,10 @@
 /* If TASK is about to make a call, it was stopped there in place of an interrupt. The kernel would
  * still cut that call short, and spoor, which is gone then, could not restart it. */
 static void put_off_call(const struct task *task) {
-    struct thread_call_stop call;
-    if (task->stop.kind == STOP_SYSCALL && thread_at_call(task->tid, &call) &&
+    struct thread_syscall_stop call;
+    if (task->stop.kind == STOP_SYSCALL && thread_at_syscall(task->tid, &call) &&
         !status_seccomp_filters(task->tid))
-        thread_put_off_call(task->tid);
+        thread_postpone_syscall(task->tid);
 }
 
 void detach_task(struct tracer *t, struct task *task, taddr_t lane) {

@@ -3,8 +3,7 @@
  * Patches are taken away where spoor is the only one that knows of them; where memory stays
  * patched, threads write into a sink that is never read.
  */
-#ifndef SPOOR_TRACER_DETACH_H
-#define SPOOR_TRACER_DETACH_H
+#pragma once
 
 #include "tracer/core.h"
 
@@ -30,5 +29,3 @@ void leave_space(struct tracer *t, struct space *space);
 /* Waits for tasks that leave as they come from a child of vfork. Not for ever, and not when the
  * user asks spoor once more to end. */
 void await_leavers(struct tracer *t);
-
-#endif

@@ -3,8 +3,7 @@
  * any pc may then lie on a goroutine's stack as a return address, for as long as it does not run.
  * Unlike frames of handlers these are on no thread's stack.
  */
-#ifndef SPOOR_TRACER_GOROUTINES_H
-#define SPOOR_TRACER_GOROUTINES_H
+#pragma once
 
 #include "patch/space.h"
 #include "patch/thread_positions.h"
@@ -17,5 +16,3 @@ void goroutines_find(const struct space *space, struct thread_positions *ret);
  * stacks are that ARRIVAL has found; nothing, if the program will not say what becomes of them. */
 void goroutines_tell(const struct space *space, const struct thread_positions *positions,
                      struct lane_handle *handle, enum overflow overflow);
-
-#endif

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "arch/arch.h"
-#include "elf/uses.h"
+#include "elf/file_checks.h"
 #include "target/maps.h"
 #include "tracer/identity.h"
 
@@ -27,9 +27,9 @@ static bool is_of(const struct looked *f, const struct stat *s) {
  * through for, by itself. */
 static bool asks(const char *path, bool program) {
     const struct arch *arch = arch_host();
-    if (elf_needs(path, "arch_prctl"))
+    if (elf_imports(path, "arch_prctl"))
         return true;
-    return arch->asks_for_lane && (program || elf_needs(path, "syscall")) &&
+    return arch->asks_for_lane && (program || elf_imports(path, "syscall")) &&
            elf_has_code(path, arch->asks_for_lane);
 }
 

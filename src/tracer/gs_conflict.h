@@ -4,8 +4,7 @@
  * which spoor watches for, or by an instruction, which no tracer sees: programs that have such
  * instructions are not traced.
  */
-#ifndef SPOOR_TRACER_GS_CONFLICT_H
-#define SPOOR_TRACER_GS_CONFLICT_H
+#pragma once
 
 #include "patch/space.h"
 
@@ -17,5 +16,3 @@ int gs_conflict_check_thread(pid_t tid, struct err *err);
 int gs_conflict_check_code(const struct space *space, struct err *err);
 /* PID is about to set it. Sets "lane-taken". */
 void gs_conflict_describe(pid_t pid, struct err *err);
-
-#endif

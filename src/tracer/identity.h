@@ -1,6 +1,5 @@
 /* Facts about a process or thread for the trace: parent, command, name, stack. */
-#ifndef SPOOR_TRACER_IDENTITY_H
-#define SPOOR_TRACER_IDENTITY_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -24,5 +23,3 @@ void identity_of_thread(pid_t tid, pid_t pid, const struct span *stack, struct t
 /* The same for a thread that stands anywhere; MAPS are its process's. */
 struct maps;
 void identity_of_running(pid_t tid, pid_t pid, const struct maps *maps, struct trace_thread *ret);
-
-#endif

@@ -19,7 +19,7 @@
 static void let_make(struct task *k) {
     k->cut.remainder = REMAINDER_MADE;
     task_set_running(k);
-    thread_continue_to_call(k->tid, 0);
+    thread_continue_to_syscall(k->tid, 0);
 }
 
 /* K has come from the call: stops it where remote calls can be made. */
@@ -37,9 +37,9 @@ static void end_remainder(struct task *k) {
 
 /* K, which made a remainder, has stopped. Returns whether it makes one still. */
 static bool goes_on(struct task *k) {
-    struct thread_call_stop call;
+    struct thread_syscall_stop call;
     if (k->cut.remainder == REMAINDER_MADE && k->stop.kind == STOP_SYSCALL) {
-        if (thread_at_call(k->tid, &call))
+        if (thread_at_syscall(k->tid, &call))
             let_make(k);
         else
             end_remainder(k);

@@ -86,7 +86,7 @@ static int set_up(struct tracer *t, struct task *task, bool was_paused, struct e
 
 int lifecycle_set_up_program(struct tracer *t, struct task *task, bool was_paused,
                              struct err *err) {
-    int rc = thread_finish_call(task->tid, err);
+    int rc = thread_finish_syscall(task->tid, err);
     return rc < 0 ? rc : set_up(t, task, was_paused, err);
 }
 
@@ -159,7 +159,7 @@ static void leave(struct tracer *t, struct task *task) {
 static bool asks_to_share(const struct task *parent) {
     long number;
     uint64_t flags;
-    if (!status_call_of(parent->tid, &number, &flags))
+    if (!status_syscall_of(parent->tid, &number, &flags))
         return parent->stop.kind == STOP_VFORK;
     if (number == SYS_clone3 && /* flags are the first member of what its argument points at */
         memory_read(parent->space->remote.memory_fd, flags, &flags, sizeof flags, NULL) < 0)

@@ -2,8 +2,7 @@
  * Births, programs and ends of tasks. The loop calls these with a stopped task, and resumes it if
  * it is still traced afterwards.
  */
-#ifndef SPOOR_TRACER_LIFECYCLE_H
-#define SPOOR_TRACER_LIFECYCLE_H
+#pragma once
 
 #include "tracer/core.h"
 
@@ -26,5 +25,3 @@ bool lifecycle_first_stop(struct tracer *t, struct task *task);
 void lifecycle_exit(struct tracer *t, struct task *task);
 /* Closes TASK's lane and frees it. */
 void lifecycle_forget(struct tracer *t, struct task *task);
-
-#endif

@@ -30,7 +30,7 @@ void loop_resume(struct tracer *t, pid_t tid, int sig) {
     if (task->space && task->space->traps.set)
         traps_resume(t, task, sig);
     else if (task->watched)
-        thread_continue_to_call(tid, sig);
+        thread_continue_to_syscall(tid, sig);
     else
         thread_continue(tid, sig);
 }

@@ -29,7 +29,8 @@ static void warn_once(const struct tracer *t, struct task *debugger, pid_t pid, 
 /* TASK asks to be traced by its parent. An untraced parent does not mean to be its tracer: then
  * PTRACE_TRACEME does nothing but succeed once. Programs use that to see whether they are
  * debugged. Returns whether TASK is gone. */
-static bool on_traceme(struct tracer *t, struct task *task, const struct thread_call_stop *call) {
+static bool on_traceme(struct tracer *t, struct task *task,
+                       const struct thread_syscall_stop *call) {
     struct task *parent = tasks_find(&t->tasks, status_parent_of(task->pid));
     if (!parent) {
         task->nested.traceme = task->nested.traceme ? TRACEME_GRANTED : TRACEME_PENDING;
@@ -72,7 +73,7 @@ static bool on_gs_conflict(struct tracer *t, struct task *task) {
     pid_t tid = task->tid;
     gs_conflict_describe(task->pid, &err);
     tracer_warn(t, tid, &err);
-    if (!status_seccomp_filters(tid) && thread_put_off_call(tid) == 0)
+    if (!status_seccomp_filters(tid) && thread_postpone_syscall(tid) == 0)
         task_drop_stop(task);
     task_set_state(task, TASK_STOPPED);
     leave_space(t, task->space);
@@ -80,8 +81,8 @@ static bool on_gs_conflict(struct tracer *t, struct task *task) {
 }
 
 bool nested_tracer_at_syscall(struct tracer *t, struct task *task) {
-    struct thread_call_stop stop;
-    bool enters = thread_at_call(task->tid, &stop);
+    struct thread_syscall_stop stop;
+    bool enters = thread_at_syscall(task->tid, &stop);
     if (!enters && task->nested.traceme == TRACEME_PENDING)
         grant(task);
     if (enters && task->space && regs_call_sets_lane(stop.number, stop.args[0]))

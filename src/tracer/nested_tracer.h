@@ -7,12 +7,9 @@
  * few other things; and the children that they fork, until these execute something else. Programs
  * that use the register of lanes (gs_conflict.h) are left in the same way.
  */
-#ifndef SPOOR_TRACER_NESTED_TRACER_H
-#define SPOOR_TRACER_NESTED_TRACER_H
+#pragma once
 
 #include "tracer/core.h"
 
 /* TASK, watched, stands at a syscall-stop. Returns false when it is gone. */
 bool nested_tracer_at_syscall(struct tracer *t, struct task *task);
-
-#endif

@@ -9,8 +9,7 @@
  * have lanes
  * - open_frames_write: they run
  */
-#ifndef SPOOR_TRACER_OPEN_FRAMES_H
-#define SPOOR_TRACER_OPEN_FRAMES_H
+#pragma once
 
 #include "patch/space.h"
 #include "ring/drain.h"
@@ -33,5 +32,3 @@ void open_frames_set_stream(struct open_frames *f, pid_t tid, uint32_t stream,
 /* Unwinds the stacks of all threads that were named, and hands over to DRAIN what calls of traced
  * functions they hold. */
 void open_frames_write(struct open_frames *f, struct drain *drain);
-
-#endif

@@ -2,8 +2,7 @@
  * What a tracer is made with, and what it reports of itself. Plain data: every file of the room and
  * every caller of tracer.h may include it.
  */
-#ifndef SPOOR_TRACER_OPTIONS_H
-#define SPOOR_TRACER_OPTIONS_H
+#pragma once
 
 #include "patch/space.h"
 #include "ring/drain.h"
@@ -25,5 +24,3 @@ struct tracer_stop {
     int signal, code;
     pid_t sender;
 };
-
-#endif

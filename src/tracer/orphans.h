@@ -7,8 +7,7 @@
  * one of them is what its parent's lane was found by (lane_lookup.h); so is its memory, where that
  * leads to the lane. So these and the spaces of killed tasks are kept for a while.
  */
-#ifndef SPOOR_TRACER_ORPHANS_H
-#define SPOOR_TRACER_ORPHANS_H
+#pragma once
 
 #include "tracer/core.h"
 
@@ -18,5 +17,3 @@ void orphans_note_killed(struct tracer *t, struct task *killed);
  * yet. */
 void orphans_identify(struct tracer *t);
 void orphans_done(struct tracer *t);
-
-#endif

@@ -5,14 +5,14 @@
 #include "patch/foothold.h"
 #include "target/maps.h"
 #include "target/memory.h"
-#include "target/rights.h"
+#include "target/privileges.h"
 #include "tracer/identity.h"
 
 static int exec_again(pid_t tid, struct err *err) {
     AUTO_FD int fd = -1;
     struct maps maps = {0};
     struct foothold foothold;
-    int rc = thread_finish_call(tid, err);
+    int rc = thread_finish_syscall(tid, err);
     if (rc == 0)
         rc = memory_open(tid, &fd, err);
     if (rc == 0)
@@ -22,7 +22,8 @@ static int exec_again(pid_t tid, struct err *err) {
     maps_done(&maps);
     if (rc < 0)
         return rc;
-    rc = rights_exec_again(tid, &(struct remote_site){.memory_fd = fd, .code = foothold.code}, err);
+    rc = privileges_exec_again(tid, &(struct remote_site){.memory_fd = fd, .code = foothold.code},
+                               err);
     if (rc < 0)
         foothold_leave(&foothold, NULL);
     return rc;
@@ -31,7 +32,7 @@ static int exec_again(pid_t tid, struct err *err) {
 bool privileged_exec_restart(struct tracer *t, const struct task *task) {
     struct err err = {0};
     struct identity id;
-    if (!rights_withheld(task->tid))
+    if (!privileges_withheld(task->tid))
         return false;
     identity_of_process(task->tid, &id);
     err_set(&err, EPERM, "privileged",

@@ -3,13 +3,10 @@
  * with less rights traces them. When that is known the program has begun without its rights, and
  * has not run an instruction: so it is executed once more, untraced.
  */
-#ifndef SPOOR_TRACER_PRIVILEGED_EXEC_H
-#define SPOOR_TRACER_PRIVILEGED_EXEC_H
+#pragma once
 
 #include "tracer/core.h"
 
 /* TASK, adopted or at its exec event, has begun a program. If the kernel has refused that its
  * rights, it begins again, untraced. Returns whether so: the caller forgets the task. */
 bool privileged_exec_restart(struct tracer *t, const struct task *task);
-
-#endif

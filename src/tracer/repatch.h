@@ -14,8 +14,7 @@
  *
  * Called from the recording's loop, never while a task is answered.
  */
-#ifndef SPOOR_TRACER_REPATCH_H
-#define SPOOR_TRACER_REPATCH_H
+#pragma once
 
 #include "tracer/core.h"
 
@@ -27,5 +26,3 @@ int repatch_all(struct tracer *t, uint64_t *ret_ns, struct err *err);
 uint64_t repatch_undo(struct tracer *t, struct space *space);
 /* Prepares SPACE, which runs, for the filter in force. */
 void repatch_prepare(struct tracer *t, struct space *space);
-
-#endif

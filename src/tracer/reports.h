@@ -2,8 +2,7 @@
  * Waiting for reports of tracees. Reports are handled by the loop (struct loop_handlers), so each
  * function here may end tasks and change states. SIGCHLD is blocked: the recording's loop reads it.
  */
-#ifndef SPOOR_TRACER_REPORTS_H
-#define SPOOR_TRACER_REPORTS_H
+#pragma once
 
 #include "tracer/core.h"
 
@@ -29,5 +28,3 @@ bool reports_is_urged(void);
 void reports_answer_all(struct tracer *t, tid_array *tids);
 /* Answers newborns whose parents have reported them since they stopped. */
 void reports_answer_newborns(struct tracer *t);
-
-#endif

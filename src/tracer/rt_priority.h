@@ -2,8 +2,7 @@
  * While spoor has stopped a whole program, it runs before other programs: on a busy machine it
  * would wait for a processor, and the stopped program with it.
  */
-#ifndef SPOOR_TRACER_RT_PRIORITY_H
-#define SPOOR_TRACER_RT_PRIORITY_H
+#pragma once
 
 #include <sched.h>
 #include <stdbool.h>
@@ -17,5 +16,3 @@ struct rt_priority {
 /* The calling thread; without the right to that (CAP_SYS_NICE, RLIMIT_RTPRIO) nothing happens. */
 void rt_priority_raise(struct rt_priority *ret);
 void rt_priority_restore(const struct rt_priority *before);
-
-#endif

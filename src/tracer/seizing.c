@@ -98,7 +98,7 @@ static void note_vforks(const struct seizing *s) {
         if (k->state == TASK_STOPPED || k->vfork_child || !status_is_in_vfork(k->tid))
             continue;
         for (struct task *c = tasks_next(tasks, NULL); c; c = tasks_next(tasks, c))
-            if (c->space == s->space && c->pid != k->pid && status_has_made(k->tid, c->pid))
+            if (c->space == s->space && c->pid != k->pid && status_created(k->tid, c->pid))
                 task_set_vfork_child(k, c->tid);
     }
 }

@@ -5,8 +5,7 @@
  * stopped thread makes no more threads; those that it has made since it was seized are seized by
  * the kernel. So a look at a stopped process that finds no new thread is complete.
  */
-#ifndef SPOOR_TRACER_SEIZING_H
-#define SPOOR_TRACER_SEIZING_H
+#pragma once
 
 #include "target/candidate.h"
 #include "tracer/core.h"
@@ -34,5 +33,3 @@ struct untraced {
     struct sharing sharing;
 };
 bool seizing_find_untraced(struct tracer *t, struct space *space, struct untraced *untraced);
-
-#endif

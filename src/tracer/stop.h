@@ -1,6 +1,5 @@
 /* What wait() has reported of a tracee, decoded once, in the words of ptrace(2). */
-#ifndef SPOOR_TRACER_STOP_H
-#define SPOOR_TRACER_STOP_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -37,5 +36,3 @@ static inline bool stop_is_end(enum stop_kind kind) {
 static inline bool is_stop_signal(int sig) {
     return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 }
-
-#endif

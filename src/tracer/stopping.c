@@ -120,7 +120,7 @@ static bool is_free(const struct task *k) {
 /* TASK is about to come back from the call that has made a child: lets it, once, or it would go on
  * into its next call. */
 static bool finish_birth(struct task *task) {
-    if (task->stop.kind != STOP_BIRTH_DONE && thread_finish_call(task->tid, NULL) == 0)
+    if (task->stop.kind != STOP_BIRTH_DONE && thread_finish_syscall(task->tid, NULL) == 0)
         task->stop.kind = STOP_BIRTH_DONE;
     return task->stop.kind == STOP_BIRTH_DONE;
 }

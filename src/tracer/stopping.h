@@ -3,8 +3,7 @@
  * are answered when the space is resumed. A caller that is answering a task itself holds that task
  * first (`held`), or its report would be answered twice.
  */
-#ifndef SPOOR_TRACER_STOPPING_H
-#define SPOOR_TRACER_STOPPING_H
+#pragma once
 
 #include "tracer/core.h"
 
@@ -35,5 +34,3 @@ pid_t unsandboxed_caller(const struct tracer *t, const struct task *task);
 void settle_ways(const struct tracer *t, const struct space *space);
 /* parked_sigframes_search() of SPACE; reports of its threads are handled meanwhile. */
 void stopping_find_parked(struct tracer *t, struct space *space);
-
-#endif

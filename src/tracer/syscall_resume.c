@@ -63,8 +63,9 @@ void syscall_resume_note(struct task *task, const struct regs *regs) {
     if (task->cut.is_cut)
         return;
     task->cut.of = remainder_is_due(regs, &task->cut.call);
-    task->cut.is_cut = task->cut.of != REMAINDER_OF_NONE &&
-                       thread_has_called(task->tid, &task->past, regs, &task->cut.call.args[0]);
+    task->cut.is_cut =
+        task->cut.of != REMAINDER_OF_NONE &&
+        thread_returned_from_syscall(task->tid, &task->past, regs, &task->cut.call.args[0]);
 }
 
 static int copy_of_file(const struct task *task, int fd) {

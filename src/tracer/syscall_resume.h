@@ -7,8 +7,7 @@
  * stopped it, syscall_resume_remainder() lets it make what is left. If spoor dies meanwhile, the
  * task comes back by itself.
  */
-#ifndef SPOOR_TRACER_SYSCALL_RESUME_H
-#define SPOOR_TRACER_SYSCALL_RESUME_H
+#pragma once
 
 #include "tracer/task.h"
 
@@ -20,5 +19,3 @@ void syscall_resume_note(struct task *task, const struct regs *regs);
 /* TASK is about to be resumed, with no signal: if its stop has cut a call short, it makes the
  * remainder. Returns whether so. */
 bool syscall_resume_remainder(struct task *task);
-
-#endif

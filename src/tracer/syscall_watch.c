@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "elf/uses.h"
+#include "elf/file_checks.h"
 #include "tracer/gs_conflict.h"
 
 /* The last answer stands for as long as the same file is asked about. */
@@ -23,7 +23,7 @@ bool syscall_watch_traces_others(pid_t tid) {
         last.device = file.st_dev;
         last.inode = file.st_ino;
         last.changed = file.st_ctim;
-        last.watched = elf_uses(program, "ptrace");
+        last.watched = elf_program_uses(program, "ptrace");
     }
     return last.watched;
 }

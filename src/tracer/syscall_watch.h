@@ -3,8 +3,7 @@
  * (nested_tracer.h) or use the register of lanes (gs_conflict.h). Their threads and children are
  * watched with them.
  */
-#ifndef SPOOR_TRACER_SYSCALL_WATCH_H
-#define SPOOR_TRACER_SYSCALL_WATCH_H
+#pragma once
 
 #include "tracer/task.h"
 
@@ -13,5 +12,3 @@
 bool syscall_watch_traces_others(pid_t tid);
 /* TASK stands at the start of a program: decides whether it is watched. */
 void syscall_watch_decide(struct task *task);
-
-#endif

@@ -29,8 +29,7 @@
  *
  * Rare situations have records of their own: task_cut.h, task_traps.h, task_nested.h.
  */
-#ifndef SPOOR_TRACER_TASK_H
-#define SPOOR_TRACER_TASK_H
+#pragma once
 
 #include "patch/space.h"
 #include "ring/lanes.h"
@@ -142,5 +141,3 @@ struct task *tasks_next_in(const struct tasks *tasks, const struct task *after,
 /* The same, for tasks that have stopped in SPACE, and not at an exec event. */
 struct task *tasks_next_stopped(const struct tasks *tasks, const struct task *after,
                                 const struct space *space);
-
-#endif

@@ -1,7 +1,6 @@
 /* Of a task: a system call that a stop of spoor has cut short, and its remainder
  * (syscall_resume.h). */
-#ifndef SPOOR_TRACER_TASK_CUT_H
-#define SPOOR_TRACER_TASK_CUT_H
+#pragma once
 
 #include "arch/remainder.h"
 
@@ -16,5 +15,3 @@ struct task_cut {
     } remainder;
     uint64_t switches; /* how often it had waited in the kernel when last looked at */
 };
-
-#endif

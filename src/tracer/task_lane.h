@@ -2,8 +2,7 @@
  * The lane of a task: given when it begins to be traced, closed when it writes no more events. A
  * task has one as long as task->lane is set.
  */
-#ifndef SPOOR_TRACER_TASK_LANE_H
-#define SPOOR_TRACER_TASK_LANE_H
+#pragma once
 
 #include "target/maps.h"
 #include "tracer/core.h"
@@ -18,5 +17,3 @@ void task_lane_join_late(struct tracer *t, struct task *task);
 /* TASK, which has not run yet, will write to LANE. */
 void task_lane_set(const struct tracer *t, const struct task *task, taddr_t lane);
 void task_lane_close(struct tracer *t, struct task *task);
-
-#endif

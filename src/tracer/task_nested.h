@@ -1,6 +1,5 @@
 /* Of a task: what it does as the tracer of others, or to become a tracee (nested_tracer.h). */
-#ifndef SPOOR_TRACER_TASK_NESTED_H
-#define SPOOR_TRACER_TASK_NESTED_H
+#pragma once
 
 #include "target/thread.h"
 
@@ -10,8 +9,6 @@ struct task_nested {
         TRACEME_PENDING, /* its present call, `call`, succeeds though the kernel refuses it */
         TRACEME_GRANTED  /* such a call has succeeded: others are refused */
     } traceme;
-    struct thread_call_stop call;
+    struct thread_syscall_stop call;
     bool reported; /* the user knows that it traces others */
 };
-
-#endif

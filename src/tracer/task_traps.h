@@ -1,6 +1,5 @@
 /* Of a task: what is known of its SIGTRAP while its space holds traps (traps.h). */
-#ifndef SPOOR_TRACER_TASK_TRAPS_H
-#define SPOOR_TRACER_TASK_TRAPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ struct task_traps {
     taddr_t hit;      /* the trap that it has come to, not counted yet; else 0 */
     bool hit_in_step; /* while it stepped itself */
 };
-
-#endif

@@ -2,8 +2,7 @@
  * Records of the trace about changes while programs run: pauses, other functions, processes that
  * are left while the recording goes on. Any file of the room may call it.
  */
-#ifndef SPOOR_TRACER_TRACE_CHANGES_H
-#define SPOOR_TRACER_TRACE_CHANGES_H
+#pragma once
 
 #include "tracer/core.h"
 
@@ -18,5 +17,3 @@ void trace_changes_program(const struct tracer *t, const struct task *task, bool
 /* FILTER is in force. ADDED and REMOVED: how many functions, compared with the filter before. */
 void trace_changes_filter(const struct tracer *t, const struct filter *filter, size_t added,
                           size_t removed);
-
-#endif

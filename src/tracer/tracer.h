@@ -2,8 +2,7 @@
  * The ptrace side of a session: knows every thread of every traced process and
  * answers what ptrace reports. Belongs to one thread.
  */
-#ifndef SPOOR_TRACER_TRACER_H
-#define SPOOR_TRACER_TRACER_H
+#pragma once
 
 #include "tracer/options.h"
 
@@ -64,5 +63,3 @@ bool tracer_ended(const struct tracer *t, pid_t pid, int *ret_status);
 
 /* False: the adopted process is not in a group-stop. */
 bool tracer_stopped(const struct tracer *t, struct tracer_stop *ret);
-
-#endif

@@ -99,7 +99,7 @@ void traps_arm(struct tracer *t, struct space *space, pid_t caller) {
 }
 
 /* TASK is about to enter system call STOP. */
-static void note_call(struct task *task, const struct thread_call_stop *stop) {
+static void note_call(struct task *task, const struct thread_syscall_stop *stop) {
     task->traps.syscall = stop->number;
     task->traps.sets_action =
         stop->number == SYS_rt_sigaction && stop->args[0] == SIGTRAP && stop->args[1] &&
@@ -141,7 +141,7 @@ void traps_resume(struct tracer *t, struct task *task, int sig) {
     if (task->traps.enters_handler)
         thread_enter_handler(task->tid, sig);
     else
-        thread_continue_to_call(task->tid, sig);
+        thread_continue_to_syscall(task->tid, sig);
 }
 
 void traps_restore_ignore(struct task *task) {
@@ -160,7 +160,7 @@ static bool call_alone(struct tracer *t, struct task *task) {
         if (k->state == TASK_STOPPED && k->tid != tid)
             traps_restore_ignore(k);
     task = tasks_find(&t->tasks, tid);
-    bool here = task && thread_finish_call(tid, NULL) == 0;
+    bool here = task && thread_finish_syscall(tid, NULL) == 0;
     if (here)
         note_result(t, task);
     here = resume_others(t, space, tid);
@@ -169,8 +169,8 @@ static bool call_alone(struct tracer *t, struct task *task) {
 }
 
 bool traps_at_syscall(struct tracer *t, struct task *task) {
-    struct thread_call_stop stop;
-    if (!thread_at_call(task->tid, &stop)) {
+    struct thread_syscall_stop stop;
+    if (!thread_at_syscall(task->tid, &stop)) {
         note_result(t, task);
         return true;
     }

@@ -9,8 +9,7 @@
  *
  * The loop calls these for tasks whose space holds traps, or has held some.
  */
-#ifndef SPOOR_TRACER_TRAPS_H
-#define SPOOR_TRACER_TRAPS_H
+#pragma once
 
 #include "tracer/core.h"
 
@@ -32,5 +31,3 @@ bool traps_is_ignored(const struct task *task, int sig);
 void traps_resume(struct tracer *t, struct task *task, int sig);
 /* SPACE may hold its first traps now; CALLER is one of its tasks. */
 void traps_arm(struct tracer *t, struct space *space, pid_t caller);
-
-#endif

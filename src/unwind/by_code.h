@@ -1,7 +1,6 @@
 /* How callers of code without call-frame information are found where processors have unwind tables
  * of their own, or code tells enough: on 32-bit Arm. Private to src/unwind. */
-#ifndef SPOOR_UNWIND_BY_CODE_H
-#define SPOOR_UNWIND_BY_CODE_H
+#pragma once
 
 #include "unwind/images.h"
 #include "unwind/rows.h"
@@ -13,5 +12,3 @@
  */
 bool step_by_code(struct images *images, struct code *code, struct machine *m,
                   struct unwind_frame *frame, enum unwind_end *ret_end);
-
-#endif

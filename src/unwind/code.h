@@ -1,7 +1,6 @@
 /* A step to the caller by the library in backtrace/, which devices use, too: what Arm's unwind
  * tables and the code itself tell. Private to src/unwind. */
-#ifndef SPOOR_UNWIND_CODE_H
-#define SPOOR_UNWIND_CODE_H
+#pragma once
 
 #include <spoor_backtrace.h>
 
@@ -21,5 +20,3 @@ struct code_frame {
  */
 bool code_step(const struct spoor_image *image, struct machine *m, uint64_t psp,
                struct code_frame *frame);
-
-#endif

@@ -2,8 +2,7 @@
  * Dumps of memory as people have them: raw bytes; hexadecimal text as gdb (x/64xw $sp), xxd,
  * hexdump and fault handlers print it, also within a log; Intel HEX.
  */
-#ifndef SPOOR_UNWIND_DUMP_H
-#define SPOOR_UNWIND_DUMP_H
+#pragma once
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -26,5 +25,3 @@ struct dump_place {
 int dump_read(const uint8_t *bytes, size_t size, const struct dump_place *place, struct dump *ret,
               struct err *err);
 void dump_done(struct dump *dump);
-
-#endif

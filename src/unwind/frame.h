@@ -1,7 +1,6 @@
 /* The data of a walk through a stack: where files and memory come from, and a frame that it finds.
  */
-#ifndef SPOOR_UNWIND_FRAME_H
-#define SPOOR_UNWIND_FRAME_H
+#pragma once
 
 #include "target/maps.h"
 
@@ -45,5 +44,3 @@ enum unwind_end {
     UNWIND_DEEP,   /* there are more frames than were asked for */
     UNWIND_LOST    /* the last frame's caller cannot be told, or makes no sense */
 };
-
-#endif

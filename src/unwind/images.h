@@ -1,7 +1,6 @@
 /* The executable memory of a process, and what the files behind it say of its calls: call-frame
  * information and Arm's unwind tables. Private to src/unwind. */
-#ifndef SPOOR_UNWIND_IMAGES_H
-#define SPOOR_UNWIND_IMAGES_H
+#pragma once
 
 #include <elfutils/libdw.h>
 
@@ -42,5 +41,3 @@ struct image_facts images_facts(struct images *images, struct code *code);
 /* SIZE bytes at AT of what the file of CODE has mapped, constants beside the code among it, as the
  * file has them. False: it maps nothing there, or what may be written to. */
 bool images_constants(struct images *images, struct code *code, taddr_t at, void *ret, size_t size);
-
-#endif

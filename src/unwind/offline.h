@@ -7,8 +7,7 @@
  * known, and if a call instruction stands before the address that is returned to. Else the walk
  * ends, and says why.
  */
-#ifndef SPOOR_UNWIND_OFFLINE_H
-#define SPOOR_UNWIND_OFFLINE_H
+#pragma once
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -79,5 +78,3 @@ typedef ARRAY(struct offline_frame) offline_frames;
  */
 void offline_unwind(const struct offline_program *program, const struct offline_registers *from,
                     offline_frames *ret, struct err *ret_end);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the code itself tells of a caller, and on Arm its unwind tables: where call-frame
  * information is missing, or cannot be trusted. Private to src/unwind. */
-#ifndef SPOOR_UNWIND_OFFLINE_CODE_H
-#define SPOOR_UNWIND_OFFLINE_CODE_H
+#pragma once
 
 #include "unwind/offline.h"
 #include "unwind/rows.h"
@@ -20,5 +19,3 @@ bool offline_has_call(const struct offline_program *program, const struct span *
 /* Bit n: register n has at ADDR what it has when the function returns, or jumps to another one;
  * none where the way there is not one straight line, and on machines with two states. */
 uint64_t offline_kept_to_return(const struct offline_program *program, vaddr_t addr);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the walk of offline.c needs to know of a processor. Private to src/unwind. */
-#ifndef SPOOR_UNWIND_OFFLINE_MACHINE_H
-#define SPOOR_UNWIND_OFFLINE_MACHINE_H
+#pragma once
 
 #include "unwind/offline.h"
 
@@ -23,5 +22,3 @@ struct offline_machine {
 bool offline_is_return(const struct offline_program *program, uint64_t pc);
 
 enum { OFFLINE_CALL_BYTES = 8 }; /* follows_call() looks at no more */
-
-#endif

@@ -2,8 +2,7 @@
  * How far a thread's own stack can be read whenever its stack pointer lies there, by code that runs
  * in it and must never fault (slices of stacks: --stack). The tracer asks while the thread stands.
  */
-#ifndef SPOOR_UNWIND_OWN_STACK_H
-#define SPOOR_UNWIND_OWN_STACK_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -16,5 +15,3 @@ enum own_stack_of {
 };
 /* GIVEN: what TID's maker gave it, if that is known. Empty: none is known. */
 struct span own_stack(pid_t tid, enum own_stack_of which, const struct span *given);
-
-#endif

@@ -2,8 +2,7 @@
  * What call-frame information says at one pc: how to come by the caller's registers. Private to
  * src/unwind.
  */
-#ifndef SPOOR_UNWIND_ROWS_H
-#define SPOOR_UNWIND_ROWS_H
+#pragma once
 
 #include <elfutils/libdw.h>
 
@@ -61,5 +60,3 @@ bool machine_read(struct machine *m, taddr_t addr, uint64_t *ret);
 bool machine_register(struct machine *m, uint64_t number, uint64_t *ret);
 /* What RULE, which is none of SAME and UNDEFINED, gives. False: nothing. */
 bool rule_apply(struct machine *m, const struct rule *rule, taddr_t cfa, uint64_t *ret);
-
-#endif

@@ -2,8 +2,7 @@
  * Signal frames on the stacks of a stopped thread: where its handlers return to. They are told by
  * what the kernel writes into them, not by unwinding: handlers may be of any code.
  */
-#ifndef SPOOR_UNWIND_SIGFRAMES_H
-#define SPOOR_UNWIND_SIGFRAMES_H
+#pragma once
 
 #include "arch/regs.h"
 #include "base/mem.h"
@@ -16,5 +15,3 @@ typedef ARRAY(struct regs_context) sigframe_array;
  * handlers that are more than 8 MB deep and for stacks that the thread has left by other means
  * than signals. */
 void sigframes_find(int memory_fd, const struct maps *maps, pid_t tid, sigframe_array *ret);
-
-#endif

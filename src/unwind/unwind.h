@@ -12,8 +12,7 @@
  * Files are opened when a pc first leads to them, rules are kept: threads mostly stand in the same
  * few places.
  */
-#ifndef SPOOR_UNWIND_UNWIND_H
-#define SPOOR_UNWIND_UNWIND_H
+#pragma once
 
 #include "arch/regs.h"
 #include "base/mem.h"
@@ -53,5 +52,3 @@ bool unwind_next(struct unwinder *u, struct unwind_frame *ret, enum unwind_end *
 const uint64_t *unwind_registers(const struct unwinder *u);
 /* Whether PC, where a walk would begin, is in executable memory. */
 bool unwind_is_possible(const struct unwinder *u, taddr_t pc);
-
-#endif

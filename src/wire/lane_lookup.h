@@ -16,8 +16,7 @@
  *
  * Included by freestanding code, and by assembly.
  */
-#ifndef SPOOR_WIRE_LANE_LOOKUP_H
-#define SPOOR_WIRE_LANE_LOOKUP_H
+#pragma once
 
 #define LANES_SHIFT 12
 #define LANES_BITS 10
@@ -61,6 +60,4 @@ _Static_assert(__builtin_offsetof(struct lane_stack_range, high) == LANE_STACK_R
 _Static_assert(LANE_KEY_BYTES - __builtin_offsetof(struct lane_key, lane) ==
                    LANE_STACK_RANGE_BYTES - __builtin_offsetof(struct lane_stack_range, lane),
                "");
-#endif
-
 #endif

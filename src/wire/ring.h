@@ -40,8 +40,7 @@
  *
  * Included by freestanding code: no libc beyond the compiler's own headers.
  */
-#ifndef SPOOR_WIRE_RING_H
-#define SPOOR_WIRE_RING_H
+#pragma once
 
 /*
  * What differs between machines: how many slots a slice has besides words, at most (begin, end, and
@@ -250,6 +249,4 @@ _Static_assert(__builtin_offsetof(struct event, sp_low) == EVENT_SP_LOW, "");
 _Static_assert(SLICE_TAGGED == 1 << SLICE_TAGGED_BIT, "");
 _Static_assert(SLICE_WORD == SLICE_WORD_ID && SLICE_BEGIN == SLICE_BEGIN_ID, "");
 _Static_assert(SLICE_END == SLICE_BEGIN_ID + 1 && SLICE_REGISTER == SLICE_BEGIN_ID + 2, "");
-#endif
-
 #endif

@@ -37,8 +37,7 @@
  *
  * Freestanding, like all of src/wire.
  */
-#ifndef SPOOR_WIRE_UNDO_H
-#define SPOOR_WIRE_UNDO_H
+#pragma once
 
 #include <stdint.h>
 
@@ -86,5 +85,3 @@ struct undo_log {
 };
 
 _Static_assert(UNDO_AT + sizeof(struct undo_head) <= 4096, "stands in the agent's page");
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Capstone's opinion of an instruction: independent of the decoder under test.
  */
-#ifndef SPOOR_TEST_ARCH_ORACLE_H
-#define SPOOR_TEST_ARCH_ORACLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ struct oracle_insn {
 
 /* Returns false when there is no instruction. */
 bool oracle_decode(const uint8_t *bytes, size_t room, uint64_t addr, struct oracle_insn *ret);
-
-#endif

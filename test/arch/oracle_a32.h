@@ -1,8 +1,7 @@
 /*
  * Capstone's opinion of a word of A32: independent of the decoder under test.
  */
-#ifndef SPOOR_TEST_ARCH_ORACLE_A32_H
-#define SPOOR_TEST_ARCH_ORACLE_A32_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ struct oracle_a32 {
 
 /* Returns false when there is no instruction that it knows. */
 bool oracle_a32_decode(uint32_t word, uint64_t addr, struct oracle_a32 *ret);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Capstone's opinion of a word of A64: independent of the decoder under test.
  */
-#ifndef SPOOR_TEST_ARCH_ORACLE_A64_H
-#define SPOOR_TEST_ARCH_ORACLE_A64_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ struct oracle_a64 {
 
 /* Returns false when there is no instruction that it knows. */
 bool oracle_a64_decode(uint32_t word, uint64_t addr, struct oracle_a64 *ret);
-
-#endif

@@ -2,8 +2,7 @@
  * Capstone's opinion of code of 32-bit Arm, as far as plans depend on it, in the terms of oracle.h.
  * An IT instruction and those that it governs are one.
  */
-#ifndef SPOOR_TEST_ARCH_ORACLE_ARM_H
-#define SPOOR_TEST_ARCH_ORACLE_ARM_H
+#pragma once
 
 #include "oracle.h"
 
@@ -11,5 +10,3 @@
  * instruction. */
 bool oracle_arm_decode(bool t32, const uint8_t *bytes, size_t room, uint64_t addr,
                        struct oracle_insn *ret);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Capstone's opinion of an instruction of T32: independent of the decoder under test.
  */
-#ifndef SPOOR_TEST_ARCH_ORACLE_T32_H
-#define SPOOR_TEST_ARCH_ORACLE_T32_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ struct oracle_t32 {
 bool oracle_t32_decode(const uint8_t *bytes, size_t room, uint64_t addr, struct oracle_t32 *ret);
 /* The text of the COUNTth instruction from BYTES on, which may be an IT and what it governs. */
 bool oracle_t32_text(const uint8_t *bytes, size_t room, uint64_t addr, size_t count, char ret[192]);
-
-#endif

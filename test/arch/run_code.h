@@ -1,6 +1,5 @@
 /* Runs machine code with every register under control. Not for two threads at a time. */
-#ifndef SPOOR_TEST_ARCH_RUN_CODE_H
-#define SPOOR_TEST_ARCH_RUN_CODE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ _Static_assert(offsetof(struct cpu, flags) == 128 && offsetof(struct cpu, sp) ==
                "run_code.S");
 
 void run_code(struct cpu *cpu, const void *code);
-
-#endif

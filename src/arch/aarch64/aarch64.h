@@ -1,6 +1,5 @@
 /* The AArch64 backend's parts, for src/arch/aarch64 and arch.c only: others go through arch.h. */
-#ifndef SPOOR_ARCH_AARCH64_AARCH64_H
-#define SPOOR_ARCH_AARCH64_AARCH64_H
+#pragma once
 
 #include <string.h>
 
@@ -98,5 +97,3 @@ size_t a64_skip_unless(const struct insn *insn, const uint8_t *bytes, uint32_t s
                        uint8_t out[RELOCATED_MAX_BYTES]);
 int a64_jump(uint8_t *out, vaddr_t at, vaddr_t to);
 size_t a64_format(const uint8_t *bytes, size_t room, vaddr_t addr, char out[FORMAT_BYTES]);
-
-#endif

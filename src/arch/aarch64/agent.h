@@ -1,6 +1,5 @@
 /* AArch64's agent (agent/aarch64.S), for src/arch/aarch64 and the one who fills its tables. */
-#ifndef SPOOR_ARCH_AARCH64_AGENT_H
-#define SPOOR_ARCH_AARCH64_AGENT_H
+#pragma once
 
 #include "arch/aarch64/stub.h"
 
@@ -15,5 +14,3 @@ struct a64_agent_entries a64_agent_entries(void);
 
 extern const uint8_t a64_agent_bytes[];
 extern const size_t a64_agent_size;
-
-#endif

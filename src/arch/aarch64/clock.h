@@ -1,6 +1,5 @@
 /* The counter of AArch64: through arch/clock.h only. */
-#ifndef SPOOR_ARCH_AARCH64_CLOCK_H
-#define SPOOR_ARCH_AARCH64_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@ static inline uint64_t clock_ticks(void) {
     __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(ticks) : : "memory");
     return ticks;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* AArch64 as a host: through arch/host.h only. */
-#ifndef SPOOR_ARCH_AARCH64_HOST_H
-#define SPOOR_ARCH_AARCH64_HOST_H
+#pragma once
 
 #include <elf.h>
 #include <linux/audit.h>
@@ -69,5 +68,3 @@ void regs_call_again(struct regs *regs, uint64_t argument);
 
 /* Where programs have memory. */
 static inline uint64_t host_highest(void) { return 0xfffff0000000; }
-
-#endif

@@ -25,8 +25,7 @@
  *     D U   system register, system operation
  *     e v   prefetch operation; immediate of floating point
  */
-#ifndef SPOOR_ARCH_AARCH64_OPCODES_H
-#define SPOOR_ARCH_AARCH64_OPCODES_H
+#pragma once
 
 #include "arch/aarch64/aarch64.h"
 #include "arch/disasm.h"
@@ -51,5 +50,3 @@ bool a64_print(struct disasm *d);
 
 /* The name of system register NUMBER, which are bits 5 to 20 of mrs and msr, or NULL. */
 const char *a64_system_register(uint32_t number);
-
-#endif

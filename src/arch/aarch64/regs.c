@@ -82,7 +82,7 @@ bool regs_past_call(const struct regs *regs, struct past_call *ret) {
 }
 
 /* Up to here the argument's register is as it was. */
-void regs_put_off_call(struct regs *regs) { regs->raw.pc -= A64_BYTES; }
+void regs_postpone_syscall(struct regs *regs) { regs->raw.pc -= A64_BYTES; }
 
 /* ERESTART* (Linux include/linux/errno.h), seen by nobody. */
 bool regs_seem_to_restart(const struct regs *regs) { return regs->raw.regs[0] + 516 <= 516 - 512; }

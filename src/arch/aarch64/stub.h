@@ -44,8 +44,7 @@
  * lanes (wire/lane_lookup.h) stands before it; what is not at the place that is looked at the agent
  * finds.
  */
-#ifndef SPOOR_ARCH_AARCH64_STUB_H
-#define SPOOR_ARCH_AARCH64_STUB_H
+#pragma once
 
 #include "arch/stub.h"
 #include "wire/lane_lookup.h"
@@ -75,5 +74,3 @@ uint32_t a64_stub_site(const uint8_t *stub, uint8_t variant, enum overflow overf
 /* As in regs.h. No instruction of a program is an `adr` where it is moved to, or exclusive. */
 bool a64_is_of_stub(const uint8_t *code, size_t size);
 bool a64_find_stub_end(const uint8_t *code, size_t size, size_t *ret);
-
-#endif

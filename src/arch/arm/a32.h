@@ -1,6 +1,5 @@
 /* The A32 backend's parts, for src/arch/arm only. */
-#ifndef SPOOR_ARCH_ARM_A32_H
-#define SPOOR_ARCH_ARM_A32_H
+#pragma once
 
 #include <string.h>
 
@@ -145,5 +144,3 @@ bool a32_return_loads_sp(const uint8_t *bytes, size_t size, uint8_t *ret_base, i
 int a32_jump(uint8_t *out, vaddr_t at, vaddr_t to);
 uint8_t a32_far_jump(uint8_t *out, vaddr_t at, taddr_t to);
 size_t a32_format(const uint8_t *bytes, size_t room, vaddr_t addr, char out[FORMAT_BYTES]);
-
-#endif

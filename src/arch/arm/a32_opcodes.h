@@ -8,13 +8,10 @@
  *     l            list of general registers          r g  rotation, shift
  *     h i z K      numbers (a32_disasm.c)             q    kind of barrier
  */
-#ifndef SPOOR_ARCH_ARM_A32_OPCODES_H
-#define SPOOR_ARCH_ARM_A32_OPCODES_H
+#pragma once
 
 #include "arch/arm/a32.h"
 #include "arch/arm/disasm.h"
 
 /* The rows to look at for WORD. */
 const struct opcode *a32_opcodes_of(uint32_t word);
-
-#endif

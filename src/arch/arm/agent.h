@@ -1,6 +1,5 @@
 /* The agent of 32-bit Arm (agent/arm.S), for src/arch/arm. */
-#ifndef SPOOR_ARCH_ARM_AGENT_H
-#define SPOOR_ARCH_ARM_AGENT_H
+#pragma once
 
 #include "arch/arm/stub.h"
 
@@ -27,5 +26,3 @@ struct arm_agent_entries arm_agent_entries(void);
 
 extern const uint8_t arm_agent_bytes[];
 extern const size_t arm_agent_size;
-
-#endif

@@ -1,8 +1,7 @@
 /* What the backends of A32 and T32 share, for src/arch/arm and arch.c only: others go through
  * arch.h. Addresses are without the interworking bit: which instance of struct arch decodes tells
  * the state. */
-#ifndef SPOOR_ARCH_ARM_ARM_H
-#define SPOOR_ARCH_ARM_ARM_H
+#pragma once
 
 #include "arch/arch.h"
 
@@ -38,5 +37,3 @@ static inline uint32_t arm_tested_by(uint32_t condition) {
         ARM_Z, ARM_C, ARM_N, ARM_V, ARM_C | ARM_Z, ARM_N | ARM_V, ARM_N | ARM_V | ARM_Z, 0};
     return by_pair[condition >> 1 & 7];
 }
-
-#endif

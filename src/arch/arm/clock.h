@@ -1,6 +1,5 @@
 /* The counter of 32-bit Arm: through arch/clock.h only. */
-#ifndef SPOOR_ARCH_ARM_CLOCK_H
-#define SPOOR_ARCH_ARM_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@ static inline uint64_t clock_ticks(void) {
     __asm__ volatile("isb\n\tmrrc p15, 1, %0, %1, c14" : "=r"(low), "=r"(high) : : "memory");
     return (uint64_t)high << 32 | low;
 }
-
-#endif

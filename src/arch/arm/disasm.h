@@ -8,8 +8,7 @@
  *     d n A     from the instruction set's table: general registers of bits 12 and 16 on, an
  * address
  */
-#ifndef SPOOR_ARCH_ARM_DISASM_H
-#define SPOOR_ARCH_ARM_DISASM_H
+#pragma once
 
 #include "arch/disasm.h"
 
@@ -25,5 +24,3 @@ size_t arm_print_vector(struct disasm *d, const char *letter);
 void arm_add_shift(struct disasm *d, uint32_t type, uint32_t amount);
 /* A branch's target, or a literal's address. */
 void arm_add_target(struct disasm *d);
-
-#endif

@@ -1,6 +1,5 @@
 /* 32-bit Arm as a host: through arch/host.h only. */
-#ifndef SPOOR_ARCH_ARM_HOST_H
-#define SPOOR_ARCH_ARM_HOST_H
+#pragma once
 
 #include <elf.h>
 #include <linux/audit.h>
@@ -74,5 +73,3 @@ static inline uint64_t host_highest(void) {
     uint64_t above = (getauxval(AT_EXECFN) | (step - 1)) + 1;
     return above < vectors ? above : vectors;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* What stubs and agent of 32-bit Arm (stub.h, src/agent/arm.S) need of a machine: judged on any
  * host. */
-#ifndef SPOOR_ARCH_ARM_NEEDS_H
-#define SPOOR_ARCH_ARM_NEEDS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ struct arm_machine {
 };
 /* What MACHINE lacks, as a clause; NULL: nothing. */
 const char *arm_lacks(const struct arm_machine *machine);
-
-#endif

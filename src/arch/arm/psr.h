@@ -1,7 +1,6 @@
 /* The processor state of a stopped thread (CPSR), for src/arch/arm on its own host only. Facts: Arm
  * ARM, B1.3.3 (of Armv7-A) and A7.7.38, "IT". */
-#ifndef SPOOR_ARCH_ARM_PSR_H
-#define SPOOR_ARCH_ARM_PSR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ static inline uint32_t psr_with_block(uint32_t psr, uint8_t block) {
 static inline uint8_t psr_advanced(uint8_t block) {
     return (uint8_t)(block & 7 ? (block & 0xe0) | (block << 1 & 0x1f) : 0);
 }
-
-#endif

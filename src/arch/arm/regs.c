@@ -107,7 +107,7 @@ static void step_back(struct regs *regs) {
 }
 
 /* Up to here the argument's register is as it was. */
-void regs_put_off_call(struct regs *regs) { step_back(regs); }
+void regs_postpone_syscall(struct regs *regs) { step_back(regs); }
 
 /* ERESTART* (Linux include/linux/errno.h), seen by nobody. */
 bool regs_seem_to_restart(const struct regs *regs) {

@@ -53,8 +53,7 @@
  * agent_wait, agent_drop and agent_slice r6 the lane. r0 to r6 are its to use, in agent_slice r8 to
  * r12, too.
  */
-#ifndef SPOOR_ARCH_ARM_STUB_H
-#define SPOOR_ARCH_ARM_STUB_H
+#pragma once
 
 #include "arch/stub.h"
 #include "wire/lane_lookup.h"
@@ -97,5 +96,3 @@ uint32_t t32_stub_site(const uint8_t *stub, uint8_t variant, enum overflow overf
  * in T32 `adr`. */
 bool arm_is_of_stub(bool t32, const uint8_t *code, size_t size);
 bool arm_find_stub_end(bool t32, const uint8_t *code, size_t size, size_t *ret);
-
-#endif

@@ -1,6 +1,5 @@
 /* The T32 backend's parts, for src/arch/arm only: others go through arch.h. */
-#ifndef SPOOR_ARCH_ARM_T32_H
-#define SPOOR_ARCH_ARM_T32_H
+#pragma once
 
 #include <string.h>
 
@@ -207,5 +206,3 @@ int t32_jump(uint8_t *out, vaddr_t at, vaddr_t to);
 uint8_t t32_far_jump(uint8_t *out, vaddr_t at, taddr_t to);
 int t32_hop(uint8_t *out, vaddr_t at, vaddr_t to);
 size_t t32_format(const uint8_t *bytes, size_t room, vaddr_t addr, char out[FORMAT_BYTES]);
-
-#endif

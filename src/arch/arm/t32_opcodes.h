@@ -8,11 +8,8 @@
  *     i w p l V z  numbers (t32_disasm.c)                 h r   shift, rotation
  *     j            target of a branch, or address         A     address
  */
-#ifndef SPOOR_ARCH_ARM_T32_OPCODES_H
-#define SPOOR_ARCH_ARM_T32_OPCODES_H
+#pragma once
 
 #include "arch/arm/disasm.h"
 
 extern const struct opcode t32_narrow_opcodes[], t32_wide_opcodes[];
-
-#endif

@@ -1,6 +1,5 @@
 /* The counter of x86-64: through arch/clock.h only. */
-#ifndef SPOOR_ARCH_X86_64_CLOCK_H
-#define SPOOR_ARCH_X86_64_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@ static inline uint64_t clock_ticks(void) {
     __asm__ volatile("lfence\n\trdtsc" : "=a"(low), "=d"(high) : : "memory");
     return (uint64_t)high << 32 | low;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* x86-64 as a host: through arch/host.h only. */
-#ifndef SPOOR_ARCH_X86_64_HOST_H
-#define SPOOR_ARCH_X86_64_HOST_H
+#pragma once
 
 #include <elf.h>
 #include <linux/audit.h>
@@ -68,5 +67,3 @@ bool regs_restart_interrupted_32(struct regs *regs);
 
 /* Where programs have memory. */
 static inline uint64_t host_highest(void) { return 0x7ffff0000000; }
-
-#endif

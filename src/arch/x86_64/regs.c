@@ -100,7 +100,7 @@ static void again(struct user_regs_struct *r, uint64_t number) {
     r->orig_rax = (uint64_t)NO_SYSCALL;
 }
 
-void regs_put_off_call(struct regs *regs) { again(&regs->raw, regs->raw.orig_rax); }
+void regs_postpone_syscall(struct regs *regs) { again(&regs->raw, regs->raw.orig_rax); }
 
 bool regs_lane_taken(const struct regs *regs) { return regs->raw.gs_base || regs->raw.gs; }
 

@@ -46,8 +46,7 @@
  * A STUB_HOOK stub replaces everything between the pushes and `done` by
  * `lea done(%rip),%rdx; jmp agent_hook`.
  */
-#ifndef SPOOR_ARCH_X86_64_STUB_H
-#define SPOOR_ARCH_X86_64_STUB_H
+#pragma once
 
 #include "arch/stub.h"
 
@@ -78,5 +77,3 @@ struct agent_entries {
     uint16_t remainder, remainder_made, remainder_end;
 };
 struct agent_entries agent_entries(void);
-
-#endif

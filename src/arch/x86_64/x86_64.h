@@ -1,6 +1,5 @@
 /* The x86-64 backend's parts, for src/arch/x86_64 and arch.c only: others go through arch.h. */
-#ifndef SPOOR_ARCH_X86_64_X86_64_H
-#define SPOOR_ARCH_X86_64_X86_64_H
+#pragma once
 
 #include "arch/arch.h"
 
@@ -48,5 +47,3 @@ bool x86_64_pun(const uint8_t *bytes, vaddr_t at, uint8_t own, uint8_t form, str
 void x86_64_pun_write(uint8_t *out, vaddr_t at, uint8_t own, uint8_t form, vaddr_t to);
 /* The 32-bit displacement from END to TO; 0 or −ERANGE. */
 int x86_64_displacement(vaddr_t end, vaddr_t to, uint8_t out[4]);
-
-#endif

@@ -1,6 +1,5 @@
 /* Lists of addresses. */
-#ifndef SPOOR_PLAN_CODE_ADDRESSES_H
-#define SPOOR_PLAN_CODE_ADDRESSES_H
+#pragma once
 
 #include "base/mem.h"
 #include "base/search.h"
@@ -20,5 +19,3 @@ static inline bool list_holds(const address_list *list, vaddr_t addr) {
     size_t i = list_place(list, addr);
     return i < list->count && list->at[i] == addr;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * Stage 5: every instruction of a module, and what refers to it: branches, calls, addresses that
  * code computes, symbols, data. All higher stages work on this result.
  */
-#ifndef SPOOR_PLAN_CODE_CODE_H
-#define SPOOR_PLAN_CODE_CODE_H
+#pragma once
 
 #include "base/bitmap.h"
 #include "plan/code/addresses.h"
@@ -172,5 +171,3 @@ size_t loads_first(const struct address_load *loads, size_t count, uint32_t func
 address_list data_starts_find(const struct code *code);
 /* How many words of SIZE bytes there can be in a table at TABLE: up to other data, of STARTS. */
 size_t data_room(const struct code *code, const address_list *starts, vaddr_t table, size_t size);
-
-#endif

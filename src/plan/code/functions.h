@@ -2,8 +2,7 @@
  * Stage 4: the functions of a module. They come from the ranges of call-frame information, and
  * outside of these from function symbols and from what states_find() knows to begin functions.
  */
-#ifndef SPOOR_PLAN_CODE_FUNCTIONS_H
-#define SPOOR_PLAN_CODE_FUNCTIONS_H
+#pragma once
 
 #include "plan/code/sleds.h"
 #include "plan/code/states.h"
@@ -47,5 +46,3 @@ int32_t func_cfi_depth(const struct texts *texts, const struct func *f, vaddr_t 
 static inline bool func_is_start(const struct func *f, vaddr_t addr) {
     return addr == f->start || addr == f->body;
 }
-
-#endif

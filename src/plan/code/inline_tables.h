@@ -2,8 +2,7 @@
  * Calls that are switches (32-bit Arm): of functions that do not come back right behind their call,
  * because a table stands there (arch.inline_table_read).
  */
-#ifndef SPOOR_PLAN_CODE_INLINE_TABLES_H
-#define SPOOR_PLAN_CODE_INLINE_TABLES_H
+#pragma once
 
 #include "plan/code/states.h"
 
@@ -21,5 +20,3 @@ bool call_is_switch(const struct states *states, const struct arch *arch, const 
 /* arch.dispatch() of JUMP, which is an indirect one, or such a call. */
 struct dispatch dispatch_of(const struct states *states, const struct arch *arch,
                             const struct insn *jump, const struct code_line *line);
-
-#endif

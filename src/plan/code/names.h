@@ -1,6 +1,5 @@
 /* Which symbols name the code at an address. Private to src/plan. */
-#ifndef SPOOR_PLAN_CODE_NAMES_H
-#define SPOOR_PLAN_CODE_NAMES_H
+#pragma once
 
 #include "base/mem.h"
 #include "elf/module.h"
@@ -16,5 +15,3 @@ struct names {
 /* The names of the function at ADDR: of symbols[*FIRST …] those that stand there; *FIRST moves past
  * all symbols up to ADDR. */
 struct names names_at(const struct module *m, vaddr_t addr, size_t *first, struct arena *arena);
-
-#endif

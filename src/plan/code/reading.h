@@ -1,6 +1,5 @@
 /* The steps of code_read(), in this order, which complete its result. Private to it. */
-#ifndef SPOOR_PLAN_CODE_READING_H
-#define SPOOR_PLAN_CODE_READING_H
+#pragma once
 
 #include "plan/code/code.h"
 
@@ -35,5 +34,3 @@ static inline void insn_write(struct code *code, const struct text *text, vaddr_
                               const struct insn *in) {
     code->insns[text_place(text, addr)] = (uint8_t)(in->size >> text->size_shift << 4 | in->kind);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What the names of symbols tell of functions. */
-#ifndef SPOOR_PLAN_CODE_ROLES_H
-#define SPOOR_PLAN_CODE_ROLES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ bool role_is_thunk(const char *name);
 bool role_pops_word(const char *name);
 /* Does the symbol name a part that was split off a function? */
 bool role_is_part(const char *name);
-
-#endif

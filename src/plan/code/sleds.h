@@ -1,6 +1,5 @@
 /* Stage 3: XRay's sleds, whose bytes the program's runtime writes over. */
-#ifndef SPOOR_PLAN_CODE_SLEDS_H
-#define SPOOR_PLAN_CODE_SLEDS_H
+#pragma once
 
 #include "plan/code/states.h"
 
@@ -24,5 +23,3 @@ const struct sled_place *sled_from(const struct sleds *sleds, vaddr_t addr);
 /* The sled of an entry that ends at ADDR; NULL: there is none. */
 const struct sled_place *sled_before(const struct sleds *sleds, vaddr_t addr);
 bool sled_touches(const struct sleds *sleds, vaddr_t start, vaddr_t end);
-
-#endif

@@ -1,10 +1,7 @@
 /* What single instructions do to the stack pointer. */
-#ifndef SPOOR_PLAN_CODE_STACK_H
-#define SPOOR_PLAN_CODE_STACK_H
+#pragma once
 
 #include "arch/arch.h"
 
 /* Is the stack behind the instruction at BYTES as it is before it? */
 bool stack_is_kept(const struct arch *arch, const uint8_t *bytes, size_t size);
-
-#endif

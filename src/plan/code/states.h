@@ -3,8 +3,7 @@
  * 32-bit Arm has states (A32 and T32). Mapping symbols tell them; where a file has none, the room
  * stripped/ infers them.
  */
-#ifndef SPOOR_PLAN_CODE_STATES_H
-#define SPOOR_PLAN_CODE_STATES_H
+#pragma once
 
 #include "plan/code/text.h"
 
@@ -58,5 +57,3 @@ static inline bool state_is_data(const struct states *states, const struct text 
                                  vaddr_t addr) {
     return states->at && *state_at(states, text, addr) == CODE_DATA;
 }
-
-#endif

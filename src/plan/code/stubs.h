@@ -1,6 +1,5 @@
 /* The linker's stubs for imports, and functions by their names. */
-#ifndef SPOOR_PLAN_CODE_STUBS_H
-#define SPOOR_PLAN_CODE_STUBS_H
+#pragma once
 
 #include "plan/code/addresses.h"
 #include "plan/code/states.h"
@@ -12,5 +11,3 @@ void stubs_of_imports(const struct states *states,
  * stubs for such. */
 void functions_by_name(const struct states *states, bool (*is_wanted)(const char *),
                        address_list *ret);
-
-#endif

@@ -2,8 +2,7 @@
  * Stage 1: the executable segments of a module. A *place* numbers each byte of them, so that later
  * stages keep what they find in one array for all segments.
  */
-#ifndef SPOOR_PLAN_CODE_TEXT_H
-#define SPOOR_PLAN_CODE_TEXT_H
+#pragma once
 
 #include "arch/arch.h"
 #include "base/mem.h"
@@ -53,5 +52,3 @@ static inline vaddr_t text_end(const struct text *text) { return text->start + t
 static inline vaddr_t code_address(const struct texts *texts, vaddr_t word) {
     return texts->arch->other ? word & ~(vaddr_t)1 : word;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * Stage 6: how deep the stack is at each instruction. Call-frame information tells it. Where there
  * is none the code itself is followed: see walk.c.
  */
-#ifndef SPOOR_PLAN_DEPTH_DEPTH_H
-#define SPOOR_PLAN_DEPTH_DEPTH_H
+#pragma once
 
 #include "plan/code/code.h"
 
@@ -65,5 +64,3 @@ static inline bool func_is_part(const struct depths *d, const struct func *f) {
 static inline bool transfer_at_entry(const struct depths *d, const struct transfer *t) {
     return d->entry_depth[t - d->code->transfers.at];
 }
-
-#endif

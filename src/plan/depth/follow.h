@@ -1,6 +1,5 @@
 /* What depths_find() is made of. Private to src/plan/depth. */
-#ifndef SPOOR_PLAN_DEPTH_FOLLOW_H
-#define SPOOR_PLAN_DEPTH_FOLLOW_H
+#pragma once
 
 #include "plan/depth/depth.h"
 
@@ -41,5 +40,3 @@ bool transfer_is_proven(const struct follower *f, const struct transfer *t);
 bool transfer_is_stray(const struct depths *d, const struct transfer *t);
 /* Call-frame information may be that of calls only. Then the code tells. */
 void correct_depths(struct follower *f);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * Private to src/plan.
  */
-#ifndef SPOOR_PLAN_DEPTH_FORK_H
-#define SPOOR_PLAN_DEPTH_FORK_H
+#pragma once
 
 #include "plan/depth/frame.h"
 
@@ -36,5 +35,3 @@ void fork_step(struct fork *fork, struct frame *frame, const struct arch *arch,
 void fork_end(struct fork *fork, struct frame *frame);
 /* Does the instruction CODE do something where FORK's condition holds, and only there? */
 bool fork_is_decided_by(const struct fork *fork, const struct arch *arch, struct code_bytes code);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Private to src/plan.
  */
-#ifndef SPOOR_PLAN_DEPTH_FRAME_H
-#define SPOOR_PLAN_DEPTH_FRAME_H
+#pragma once
 
 #include "arch/arch.h"
 
@@ -39,5 +38,3 @@ bool frame_merge(struct frame *frame, const struct frame *other);
 static inline bool place_same(struct place a, struct place b) {
     return a.base == b.base && (a.base == BASE_UNKNOWN || a.offset == b.offset);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What plan_emit() is made of. Private to it: emit.c, requested.c, trampoline.c. */
-#ifndef SPOOR_PLAN_EMIT_EMITTER_H
-#define SPOOR_PLAN_EMIT_EMITTER_H
+#pragma once
 
 #include "plan/emit/planned.h"
 #include "plan/emit/puns.h"
@@ -72,5 +71,3 @@ void reach_count_regained(const struct emitter *e);
 void trampoline_mark(struct emitter *e, struct mark m);
 /* HOOK: with the loader's hook; EVENT: its entry is told. 0 or −ERANGE. */
 int trampoline_write(struct emitter *e, const struct site *site, bool hook, bool event);
-
-#endif

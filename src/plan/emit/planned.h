@@ -2,8 +2,7 @@
  * Stage 12: the plan, which is what all later questions and emissions need of a module. It keeps
  * nothing of the stages before.
  */
-#ifndef SPOOR_PLAN_EMIT_PLANNED_H
-#define SPOOR_PLAN_EMIT_PLANNED_H
+#pragma once
 
 #include "arch/arch.h"
 #include "base/mem.h"
@@ -137,5 +136,3 @@ bool carried_on(const struct plan *plan, const uint8_t *carried, const struct st
 uint32_t sites_stub_room(const struct plan *plan, uint8_t variant);
 /* NUMBERS: as function_list_build() gives them. */
 void sites_build(struct plan *plan, const struct windows *windows, const uint32_t *numbers);
-
-#endif

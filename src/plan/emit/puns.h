@@ -1,6 +1,5 @@
 /* Where puns lead to. Private to plan_emit(). */
-#ifndef SPOOR_PLAN_EMIT_PUNS_H
-#define SPOOR_PLAN_EMIT_PUNS_H
+#pragma once
 
 #include "plan/emit/planned.h"
 
@@ -17,5 +16,3 @@ typedef ARRAY(struct pending) pending_array;
  * into missed or inexact. */
 void puns_write(const struct plan *plan, const struct plan_request *request, struct plan_code *code,
                 const pending_array *pending);
-
-#endif

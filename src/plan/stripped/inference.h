@@ -1,6 +1,5 @@
 /* What states_infer() has found so far. Private to src/plan/stripped. */
-#ifndef SPOOR_PLAN_STRIPPED_INFERENCE_H
-#define SPOOR_PLAN_STRIPPED_INFERENCE_H
+#pragma once
 
 #include "plan/code/addresses.h"
 #include "plan/code/states.h"
@@ -66,5 +65,3 @@ void endless_find(struct inference *inf, address_list *ret_ends, address_list *r
 /* ---- starts.c ---- */
 /* Completes states.starts by what jumps lead to, and sorts both. */
 void starts_settle(struct inference *inf);
-
-#endif

@@ -1,6 +1,5 @@
 /* Stage 10: where control may arrive other than from the instruction before. */
-#ifndef SPOOR_PLAN_WINDOW_ARRIVALS_H
-#define SPOOR_PLAN_WINDOW_ARRIVALS_H
+#pragma once
 
 #include "plan/window/exits.h"
 
@@ -17,5 +16,3 @@ void arrivals_done(struct arrivals *arrivals);
 static inline bool is_entered(const struct arrivals *a, const struct text *text, vaddr_t addr) {
     return bitmap_test(a->entered, text_place(text, addr));
 }
-
-#endif

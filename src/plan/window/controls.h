@@ -6,8 +6,7 @@
  *  - behind calls of functions that return twice: longjmp and setcontext arrive there
  *  - jumps with another stack pointer (exits.c): longjmp itself, unwinders, coroutines
  */
-#ifndef SPOOR_PLAN_WINDOW_CONTROLS_H
-#define SPOOR_PLAN_WINDOW_CONTROLS_H
+#pragma once
 
 #include "plan/code/code.h"
 
@@ -18,5 +17,3 @@ struct controls {
 
 struct controls controls_find(const struct code *code);
 void controls_done(struct controls *controls);
-
-#endif

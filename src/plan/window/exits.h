@@ -3,8 +3,7 @@
  * direct or through a pointer), also on a condition; the last instruction of a function that runs
  * into the next one. A jump that goes on with another stack pointer is a control site.
  */
-#ifndef SPOOR_PLAN_WINDOW_EXITS_H
-#define SPOOR_PLAN_WINDOW_EXITS_H
+#pragma once
 
 #include "plan/window/groups.h"
 
@@ -49,5 +48,3 @@ const struct exit_site *exit_at(const struct exits *exits, vaddr_t addr);
 static inline bool exit_is_at(const struct exits *e, const struct text *text, vaddr_t addr) {
     return bitmap_test(e->places, text_place(text, addr));
 }
-
-#endif

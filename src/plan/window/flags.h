@@ -3,12 +3,9 @@
  * each other. Follows the straight line; where it ends without an answer the ABI decides at calls,
  * returns and indirect jumps, and "live" is the answer otherwise.
  */
-#ifndef SPOOR_PLAN_WINDOW_FLAGS_H
-#define SPOOR_PLAN_WINDOW_FLAGS_H
+#pragma once
 
 #include "plan/code/code.h"
 
 /* May the flags at ADDR, the start of a function, be read before they are written? */
 bool flags_live_at(const struct code *code, vaddr_t addr);
-
-#endif

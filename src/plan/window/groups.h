@@ -4,8 +4,7 @@
  * function: .cold parts, and the pieces of hand-written code. A *group* is all ranges of one
  * function; its *root* is the lowest of them.
  */
-#ifndef SPOOR_PLAN_WINDOW_GROUPS_H
-#define SPOOR_PLAN_WINDOW_GROUPS_H
+#pragma once
 
 #include "plan/depth/depth.h"
 
@@ -48,5 +47,3 @@ bool transfer_is_computed(const struct groups *g, const struct transfer *t);
 /* What a table of addresses leads to. */
 enum table_use { TABLE_UNKNOWN, TABLE_SWITCH, TABLE_FUNCTIONS };
 enum table_use table_use(const struct groups *g, uint32_t func, vaddr_t table);
-
-#endif

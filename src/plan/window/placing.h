@@ -1,6 +1,5 @@
 /* What windows_choose() is made of. Private to it. */
-#ifndef SPOOR_PLAN_WINDOW_PLACING_H
-#define SPOOR_PLAN_WINDOW_PLACING_H
+#pragma once
 
 #include "plan/window/windows.h"
 
@@ -85,5 +84,3 @@ static inline bool is_arrived_at(const struct placing *p, const struct text *tex
 static inline bool has_open_flow(const struct placing *p, uint32_t func) {
     return p->exits->by_root[group_of(p->groups, func)].open_flow;
 }
-
-#endif

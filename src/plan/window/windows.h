@@ -1,8 +1,7 @@
 /*
  * Stage 11: the windows, which bytes patches take, and the tier that each site has room for.
  */
-#ifndef SPOOR_PLAN_WINDOW_WINDOWS_H
-#define SPOOR_PLAN_WINDOW_WINDOWS_H
+#pragma once
 
 #include "plan/tier.h"
 #include "plan/window/arrivals.h"
@@ -52,5 +51,3 @@ void windows_done(struct windows *windows);
 
 /* Does W end right before ADDR, and what it holds run into that? */
 bool window_runs_into(const struct windows *windows, const struct window *w, vaddr_t addr);
-
-#endif

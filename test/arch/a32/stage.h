@@ -4,8 +4,7 @@
  *
  * An emulator may not let programs read the counter. A SIGILL handler then reads it for them.
  */
-#ifndef SPOOR_TEST_A32_STAGE_H
-#define SPOOR_TEST_A32_STAGE_H
+#pragma once
 
 #include <signal.h>
 #include <stdio.h>
@@ -160,5 +159,3 @@ static void catch (int sig, void (*handler)(int, siginfo_t *, void *)) {
     struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
     sigaction(sig, &action, NULL);
 }
-
-#endif

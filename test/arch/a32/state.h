@@ -2,8 +2,7 @@
  * Runs code with all registers filled and reports the registers afterwards: on 32-bit Arm, or
  * under its emulator. state.S uses the same offsets.
  */
-#ifndef SPOOR_TEST_ARCH_A32_STATE_H
-#define SPOOR_TEST_ARCH_A32_STATE_H
+#pragma once
 
 #define STATE_R 0
 #define STATE_APSR 60
@@ -42,6 +41,4 @@ void arrive_1(void);
 void arrive_2(void);
 void arrive_3(void);
 void arrive_4(void);
-#endif
-
 #endif

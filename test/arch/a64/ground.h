@@ -1,6 +1,5 @@
 /* Memory at known addresses that holds code; shared by the programs of this folder. */
-#ifndef SPOOR_TEST_ARCH_A64_GROUND_H
-#define SPOOR_TEST_ARCH_A64_GROUND_H
+#pragma once
 
 #include "state.h"
 
@@ -30,5 +29,3 @@ extern int ground_failures;
 void ground_compare(const char *what, uint32_t word, const struct state *expected,
                     const struct state *found);
 uint64_t ground_arrival(unsigned number);
-
-#endif

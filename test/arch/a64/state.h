@@ -2,8 +2,7 @@
  * Runs code with all registers filled and reports the registers afterwards: on AArch64, or under
  * its emulator. state.S uses the same offsets.
  */
-#ifndef SPOOR_TEST_ARCH_A64_STATE_H
-#define SPOOR_TEST_ARCH_A64_STATE_H
+#pragma once
 
 #define STATE_X 0
 #define STATE_SP 248
@@ -38,6 +37,4 @@ void arrive_2(void);
 void arrive_3(void);
 void arrive_4(void);
 void arrive_5(void);
-#endif
-
 #endif

@@ -2,8 +2,7 @@
  * The records that lay_out.c writes about a module and trampolines.c reads, in this order. The
  * bytes that a record counts follow it.
  */
-#ifndef SPOOR_TEST_ARCH_ARM_LAID_OUT_H
-#define SPOOR_TEST_ARCH_ARM_LAID_OUT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ struct laid_mark { /* plan.h, struct mark: of an instruction or the start of a s
     uint32_t at, orig;
     uint8_t it, pushed, t32, padding;
 };
-
-#endif

@@ -3,8 +3,7 @@
  * handlers set and read the registers, so code may begin inside an IT block and with any stack
  * pointer. On 32-bit Arm, or under its emulator.
  */
-#ifndef SPOOR_TEST_ARCH_ARM_MACHINE_H
-#define SPOOR_TEST_ARCH_ARM_MACHINE_H
+#pragma once
 
 #include "arch/arm/psr.h"
 #include "arch/regs.h"
@@ -48,5 +47,3 @@ static inline uint32_t machine_pc(const struct machine *m) { return m->regs.raw.
 
 /* struct regs_reach's, of this process's own. */
 bool machine_read(const void *from, taddr_t at, regs_word_t *ret);
-
-#endif

@@ -2,8 +2,7 @@
  * Runs T32 code with all registers filled and reports the registers afterwards, under an emulator
  * of 32-bit Arm. state.S uses the same offsets.
  */
-#ifndef SPOOR_TEST_ARCH_T32_STATE_H
-#define SPOOR_TEST_ARCH_T32_STATE_H
+#pragma once
 
 #define STATE_R 0
 #define STATE_SP 52
@@ -49,6 +48,4 @@ struct form {
     const uint8_t *start, *end;
 };
 extern const struct form forms[];
-#endif
-
 #endif

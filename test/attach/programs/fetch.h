@@ -1,6 +1,5 @@
 /* A function that a signal comes in, where a patch covers it: for programs of one file. */
-#ifndef SPOOR_TEST_FETCH_H
-#define SPOOR_TEST_FETCH_H
+#pragma once
 
 #include <stdint.h>
 #include <ucontext.h>
@@ -63,5 +62,4 @@ static greg_t *argument_of(ucontext_t *c) { return &c->uc_mcontext.gregs[REG_RDI
 static inline uintptr_t pc_of(const ucontext_t *c) {
     return (uintptr_t)c->uc_mcontext.gregs[REG_RIP];
 }
-#endif
 #endif

@@ -1,7 +1,6 @@
 /* What programs share that check all bytes they pass on: a pattern known beforehand (transfers.c,
  * partial_transfers.c). Each includes it once. */
-#ifndef SPOOR_TEST_PATTERN_H
-#define SPOOR_TEST_PATTERN_H
+#pragma once
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -35,5 +34,3 @@ static void rest_ms(int ms) {
     const struct timespec nap = {.tv_nsec = ms * 1000000L};
     nanosleep(&nap, NULL);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* What the runtimes of test programs share: printing, and walks with each walker alone and with
  * all. */
-#ifndef RUNTIME_H
-#define RUNTIME_H
+#pragma once
 
 #include "../../../backtrace/spoor_backtrace.h"
 
@@ -24,5 +23,3 @@ void run_scenarios(void);
 int walk_all(const struct spoor_regs *regs);
 
 extern struct spoor_image image;
-
-#endif

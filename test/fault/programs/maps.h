@@ -1,7 +1,6 @@
 /* Which addresses hold code of files, as /proc/self/maps says: what else is executable is none of a
  * program's. */
-#ifndef MAPS_H
-#define MAPS_H
+#pragma once
 
 #include <inttypes.h>
 #include <ucontext.h>
@@ -51,5 +50,3 @@ static int maps_is_code(uintptr_t pc) {
             return 1;
     return 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Functions of called.so. */
-#ifndef SPOOR_TEST_CALLED_H
-#define SPOOR_TEST_CALLED_H
+#pragma once
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,6 +24,4 @@ called_function *const *called_table(void);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -13,8 +13,7 @@
  *
  * Marks may be set in signal handlers and in any thread. None of these functions is compared.
  */
-#ifndef SPOOR_TEST_EXPECT_H
-#define SPOOR_TEST_EXPECT_H
+#pragma once
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,5 +51,3 @@ void expect_print(void);
         expect('<', #function);                                                                    \
         leaf_result;                                                                               \
     })
-
-#endif

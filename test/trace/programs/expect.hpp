@@ -1,7 +1,6 @@
 /* Marks for C++: a Traced in a function's outermost block sets the mark of its entry, and that of
  * its end whichever way it ends. Inlined always, so that it is no function of its own. */
-#ifndef SPOOR_TEST_EXPECT_HPP
-#define SPOOR_TEST_EXPECT_HPP
+#pragma once
 
 #include "expect.h"
 #include <exception>
@@ -21,5 +20,3 @@ class Traced {
         expect(std::uncaught_exceptions() > exceptions ? '!' : '<', name);
     }
 };
-
-#endif

@@ -2,8 +2,7 @@
  * A program that stops its tracer, all of it, so that nobody empties its ring (registers.c). For
  * programs of one file.
  */
-#ifndef SPOOR_TEST_TRACER_H
-#define SPOOR_TEST_TRACER_H
+#pragma once
 
 #include <dirent.h>
 #include <sched.h>
@@ -52,4 +51,3 @@ static pid_t stop_tracer(void) {
     } while (!all_stopped(pid));
     return pid;
 }
-#endif

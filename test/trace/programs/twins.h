@@ -1,6 +1,5 @@
 /* Calls into the libraries that twin.c makes, with their marks. */
-#ifndef SPOOR_TEST_TWINS_H
-#define SPOOR_TEST_TWINS_H
+#pragma once
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -61,5 +60,3 @@ static inline void twin_close(const struct twin *t) {
     twin_mark(t, TWIN_END, TWIN_MARKS);
     dlclose(t->library);
 }
-
-#endif

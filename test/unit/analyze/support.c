@@ -43,7 +43,7 @@ void lab_init_limited(struct lab *lab, uint32_t depth, uint64_t threshold_ns) {
 static void close_source(struct lab *lab) {
     view_filter_free(lab->source.filter);
     names_free(lab->source.names);
-    strands_free(lab->source.strands);
+    stream_groups_free(lab->source.stream_groups);
     trace_reader_free(lab->source.reader);
     lab->source = (struct source){0};
 }
@@ -128,7 +128,7 @@ int lab_try(struct lab *lab, const char *line, struct err *err) {
     struct names *names = names_new(reader);
     lab->source =
         (struct source){.reader = reader, .names = names, .ctx = lab, .on_damage = on_damage};
-    lab->source.strands = strands_new(reader);
+    lab->source.stream_groups = stream_groups_new(reader);
     return view_filter_new(&spec, reader, names, &lab->source.filter, err);
 }
 

@@ -2,8 +2,7 @@
  * What the tests of src/analyze share: a small trace of known functions, written event by event and
  * then opened for analysis. A tick is a nanosecond.
  */
-#ifndef SPOOR_TEST_ANALYZE_SUPPORT_H
-#define SPOOR_TEST_ANALYZE_SUPPORT_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,5 +40,3 @@ void lab_tail(struct lab *lab, uint32_t stream, uint64_t ns, uint32_t id, uint32
 void lab_open(struct lab *lab, const char *line);
 /* The same, but returns the error, whose text is in ERR. */
 int lab_try(struct lab *lab, const char *line, struct err *err);
-
-#endif

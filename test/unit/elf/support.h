@@ -1,7 +1,6 @@
 /* Shared by the tests of src/elf. Fixtures are what meson.build makes, in the directory FIXTURES.
  */
-#ifndef SPOOR_TEST_ELF_SUPPORT_H
-#define SPOOR_TEST_ELF_SUPPORT_H
+#pragma once
 
 /* cmocka.h needs these four before it. */
 #include <setjmp.h>
@@ -34,5 +33,3 @@ const char *path_of(const void *addr);
 
 /* Fails the test unless NAME is a symbol. */
 const struct symbol *symbol(const struct module *module, const char *name);
-
-#endif

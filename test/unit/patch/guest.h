@@ -2,8 +2,7 @@
  * A child process with the functions of sites.S. The test makes its calls: the child waits, gets
  * registers and a function to call, and stops at hold_trap when the function has returned.
  */
-#ifndef SPOOR_TEST_GUEST_H
-#define SPOOR_TEST_GUEST_H
+#pragma once
 
 #include "../target/child.h"
 #include "patch/space.h"
@@ -62,5 +61,3 @@ uint32_t *guest_owner(const struct guest *g);
 /* Whether two states are the same to a program. Arithmetic flags may differ: where they live, the
  * functions' results depend on them. */
 bool same_regs(const struct regs *a, const struct regs *b);
-
-#endif

@@ -2,8 +2,7 @@
  * One call of a function of sites.S, disturbed before one of its instructions, and the same call
  * undisturbed.
  */
-#ifndef SPOOR_TEST_TRIAL_H
-#define SPOOR_TEST_TRIAL_H
+#pragma once
 
 #include "guest.h"
 
@@ -60,5 +59,3 @@ extern const struct call trial_calls[TRIAL_CALLS];
 extern const struct call trial_hook_call;
 /* That functions are patched in the ways that they are made for. */
 void trial_expect_tiers(const struct guest *g);
-
-#endif

@@ -4,8 +4,7 @@
  * planner has not seen: the symbols of the debug file, and, where mapping symbols are missing, the
  * look of 32-bit Arm code.
  */
-#ifndef SPOOR_TEST_UNIT_PLAN_CHECK_STATES_H
-#define SPOOR_TEST_UNIT_PLAN_CHECK_STATES_H
+#pragma once
 
 #include "elf/module.h"
 #include "plan/plan.h"
@@ -21,5 +20,3 @@ struct checked_states {
 
 /* DIRECTORY: of debug files by build-id, as /usr/lib/debug, or the one debug file; NULL: none. */
 void check_states(struct checked_states *c, const char *directory);
-
-#endif

@@ -3,8 +3,7 @@
  * places. By default they judge the plan of the copy without symbols, where the planner has the
  * least help.
  */
-#ifndef SPOOR_TEST_UNIT_PLAN_FIXTURE_H
-#define SPOOR_TEST_UNIT_PLAN_FIXTURE_H
+#pragma once
 
 #include "arch/arch.h"
 #include "plan/plan.h"
@@ -33,5 +32,3 @@ bool fixture_is_free(const struct fixture *f, vaddr_t addr);
 /* The stub of the site at ADDR with event KIND; NULL if none. */
 const struct mark *fixture_stub(const struct fixture *f, vaddr_t addr, enum event_kind kind);
 uint32_t fixture_stub_site(const struct fixture *f, const struct mark *stub);
-
-#endif

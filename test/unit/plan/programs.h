@@ -1,6 +1,5 @@
 /* What test_programs and the walk through trampolines share: the file that is judged. */
-#ifndef SPOOR_TEST_UNIT_PLAN_PROGRAMS_H
-#define SPOOR_TEST_UNIT_PLAN_PROGRAMS_H
+#pragma once
 
 #include "oracle.h"
 #include "plan/plan.h"
@@ -30,5 +29,3 @@ void check_trampoline(const struct patch *p, uint32_t offset);
 
 struct oracle_insn original_insn(vaddr_t addr);
 size_t mark_at(uint32_t offset); /* the first at or behind OFFSET */
-
-#endif

@@ -2,8 +2,7 @@
  * Follows control from a patch through the bytes that will be there: Capstone reads them, with
  * patches and islands laid over the module.
  */
-#ifndef SPOOR_TEST_UNIT_PLAN_ROUTE_H
-#define SPOOR_TEST_UNIT_PLAN_ROUTE_H
+#pragma once
 
 #include "oracle.h"
 #include "plan/plan.h"
@@ -33,5 +32,3 @@ bool route_is_dead(const struct module *m, vaddr_t start, vaddr_t at, unsigned b
 const struct patch *route_spare(const struct plan_code *code, vaddr_t at, unsigned bytes);
 /* Is island number I a page of its own, behind the one before, off the module and off SPANS? */
 bool route_is_clear(const struct scene *s, size_t i, const struct span *spans, size_t count);
-
-#endif

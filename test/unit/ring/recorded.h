@@ -1,6 +1,5 @@
 /* Traces that a test writes and reads back. */
-#ifndef SPOOR_TEST_RECORDED_H
-#define SPOOR_TEST_RECORDED_H
+#pragma once
 
 #include "../trace/support.h"
 
@@ -16,5 +15,3 @@ void recorded_done(struct recorded *r);
 
 /* Announces a thread, so that its stream can be read. */
 void recorded_thread(struct trace_writer *w, uint32_t stream);
-
-#endif

@@ -3,8 +3,7 @@
  * stops, changes and resumes them. Nothing here sleeps for a guessed time: it waits for
  * conditions.
  */
-#ifndef SPOOR_TEST_CHILD_H
-#define SPOOR_TEST_CHILD_H
+#pragma once
 
 /* cmocka.h needs these four before it. */
 #include <setjmp.h>
@@ -45,5 +44,3 @@ void *shared_new(size_t size);
 
 /* Where children make remote calls: every child has the agent at the same address. */
 struct remote_site child_site(pid_t pid);
-
-#endif

@@ -1,6 +1,5 @@
 /* All registers of a thread, held for as long as hold_flag is 0 (in hold.S). */
-#ifndef SPOOR_TEST_HOLD_H
-#define SPOOR_TEST_HOLD_H
+#pragma once
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>
@@ -28,5 +27,3 @@ _Bool hold_all(_Bool with_tiles);
 #define HELD_FLAGS 128
 #define HELD_COMPONENTS 136
 #define HELD_EXTENDED 144
-
-#endif

@@ -136,11 +136,11 @@ static void thread_before_a_call(void **state) {
     child_await_call(pid, receives.number);
     child_seize(pid);
     assert_int_equal(thread_get_regs(pid, &regs), 0);
-    assert_true(thread_has_called(pid, &past, &regs, &argument));
+    assert_true(thread_returned_from_syscall(pid, &past, &regs, &argument));
     regs.raw.rip -= 2;
     regs.raw.rax = regs.raw.orig_rax;
     assert_int_equal(thread_set_regs(pid, &regs), 0);
-    assert_false(thread_has_called(pid, &past, &regs, &argument));
+    assert_false(thread_returned_from_syscall(pid, &past, &regs, &argument));
     assert_false(thread_restart_interrupted(pid, &past, &regs));
     kill(pid, SIGUSR1);
     thread_continue(pid, 0);

@@ -198,7 +198,7 @@ static void program_stops_before_its_first_instruction(void **state) {
     AUTO_FREE char *real = realpath("/bin/true", NULL);
     assert_true(readlink(link, exe, sizeof exe - 1) > 0);
     assert_string_equal(exe, real);
-    assert_int_equal(thread_finish_call(pid, NULL), 0);
+    assert_int_equal(thread_finish_syscall(pid, NULL), 0);
     struct regs regs;
     assert_int_equal(thread_get_regs(pid, &regs), 0);
     assert_int_equal(regs_syscall_result(&regs), 0);
@@ -271,7 +271,7 @@ static void program_killed_during_launch(void **state) {
     struct regs regs;
     assert_int_equal(thread_wait(pid, &status), -ESRCH);
     assert_int_equal(thread_get_regs(pid, &regs), -ESRCH);
-    assert_int_equal(thread_finish_call(pid, NULL), -ESRCH);
+    assert_int_equal(thread_finish_syscall(pid, NULL), -ESRCH);
     assert_int_equal(child_end(pid), 128 + SIGKILL);
 }
 

@@ -76,13 +76,13 @@ static void process_of_a_thread(void **state) {
 
 static void rights_of_a_thread(void **state) {
     (void)state;
-    struct status_rights rights, again;
-    status_rights(getpid(), &rights);
+    struct status_credentials rights, again;
+    status_credentials(getpid(), &rights);
     assert_int_equal(rights.user, geteuid());
     assert_int_equal(rights.group, getegid());
     assert_int_equal(rights.permitted & ~rights.bounding, 0);
     pid_t pid = start(wait_without_new_rights);
-    status_rights(pid, &again);
+    status_credentials(pid, &again);
     assert_true(again.no_new);
     assert_int_equal(again.user, rights.user);
     assert_int_equal(again.permitted, rights.permitted);
@@ -102,10 +102,10 @@ static void current_system_call(void **state) {
     uint64_t argument = 0;
     pid_t pid = child_start(sleep_for_ever, NULL);
     child_await_call(pid, SYS_clock_nanosleep);
-    assert_true(status_call_of(pid, &number, &argument));
+    assert_true(status_syscall_of(pid, &number, &argument));
     assert_int_equal(number, SYS_clock_nanosleep);
     assert_int_equal(argument, CLOCK_MONOTONIC);
-    assert_false(status_call_of(NOBODY, &number, &argument));
+    assert_false(status_syscall_of(NOBODY, &number, &argument));
     child_kill(pid);
 }
 
@@ -259,12 +259,12 @@ static void parent_thread_of_a_child(void **state) {
     (void)state;
     pid_t own = start(wait_for_ever), others = 0;
     pthread_t thread;
-    assert_true(status_has_made(getpid(), own));
-    assert_false(status_has_made(getpid(), getpid()));
+    assert_true(status_created(getpid(), own));
+    assert_false(status_created(getpid(), getpid()));
     assert_int_equal(pthread_create(&thread, NULL, make_child, &others), 0);
     while (!__atomic_load_n((volatile pid_t *)&others, __ATOMIC_ACQUIRE))
         sched_yield();
-    assert_false(status_has_made(getpid(), others));
+    assert_false(status_created(getpid(), others));
     child_kill(own);
     child_kill(others);
 }

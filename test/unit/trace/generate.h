@@ -2,8 +2,7 @@
  * Streams of events as programs make them, from a seed: what the tests write,
  * the benchmark measures and the fuzzer starts from.
  */
-#ifndef SPOOR_TEST_TRACE_GENERATE_H
-#define SPOOR_TEST_TRACE_GENERATE_H
+#pragma once
 
 #include "base/types.h"
 #include "trace/format.h"
@@ -25,5 +24,3 @@ struct trace_event *generate(enum shape shape, size_t count, uint64_t seed, uint
 uint64_t random_next(uint64_t *state);
 /* Below LIMIT. */
 uint32_t random_below(uint64_t *state, uint32_t limit);
-
-#endif

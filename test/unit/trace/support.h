@@ -1,6 +1,5 @@
 /* What the tests of src/trace share: scratch files, a small trace, and calls that must succeed. */
-#ifndef SPOOR_TEST_TRACE_SUPPORT_H
-#define SPOOR_TEST_TRACE_SUPPORT_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,5 +35,3 @@ void feed(struct trace_writer *w, uint32_t stream, const struct trace_event *eve
 /* Everything of a trace, through cursors, merge and accessors; returns how many items it gave.
  * Damage is allowed. */
 size_t walk_trace(const char *path);
-
-#endif

@@ -1,4 +1,4 @@
-#include "analyze/strands.h"
+#include "analyze/stream_groups.h"
 
 #include <stdlib.h>
 
@@ -10,12 +10,12 @@ struct place {
     uint32_t pid;
     uint32_t program; /* a process that calls exec has several */
     uint32_t stream;
-    uint32_t leader; /* the strand's first stream */
+    uint32_t leader; /* the group's first stream */
 };
 
-struct strands {
-    uint32_t *streams;     /* strand after strand */
-    ARRAY(uint32_t) first; /* of each strand in `streams`; one more at the end */
+struct stream_groups {
+    uint32_t *streams;     /* group after group */
+    ARRAY(uint32_t) first; /* of each group in `streams`; one more at the end */
 };
 
 static int by_program(const void *a, const void *b) {
@@ -91,7 +91,7 @@ static void unite_program(const struct trace_reader *r, struct place *places, si
     }
 }
 
-/* Gives streams of one strand the same leader. */
+/* Gives streams of one group the same leader. */
 static void unite(const struct trace_reader *r, struct place *places, size_t count) {
     qsort(places, count, sizeof *places, by_program);
     for (size_t i = 0, end; i < count; i = end) {
@@ -102,8 +102,8 @@ static void unite(const struct trace_reader *r, struct place *places, size_t cou
     qsort(places, count, sizeof *places, by_leader);
 }
 
-struct strands *strands_new(const struct trace_reader *r) {
-    struct strands *s = mem_alloc(sizeof *s);
+struct stream_groups *stream_groups_new(const struct trace_reader *r) {
+    struct stream_groups *s = mem_alloc(sizeof *s);
     size_t count = trace_reader_stream_count(r);
     struct place *places = places_of(r);
     unite(r, places, count);
@@ -118,7 +118,7 @@ struct strands *strands_new(const struct trace_reader *r) {
     return s;
 }
 
-void strands_free(struct strands *s) {
+void stream_groups_free(struct stream_groups *s) {
     if (!s)
         return;
     free(s->streams);
@@ -126,8 +126,8 @@ void strands_free(struct strands *s) {
     free(s);
 }
 
-size_t strands_count(const struct strands *s) { return s->first.count - 1; }
+size_t stream_groups_count(const struct stream_groups *s) { return s->first.count - 1; }
 
-struct strand strands_at(const struct strands *s, size_t i) {
-    return (struct strand){s->streams + s->first.at[i], s->first.at[i + 1] - s->first.at[i]};
+struct stream_group stream_groups_at(const struct stream_groups *s, size_t i) {
+    return (struct stream_group){s->streams + s->first.at[i], s->first.at[i + 1] - s->first.at[i]};
 }

@@ -1,6 +1,5 @@
 /* Whether a program calls a function of the C library, told by its symbols. */
-#ifndef SPOOR_ELF_USES_H
-#define SPOOR_ELF_USES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,12 +7,10 @@
 
 /* Whether the program at PATH imports FUNCTION or, when it is linked statically and not stripped,
  * contains it. False when it cannot be read. */
-bool elf_uses(const char *path, const char *function);
+bool elf_program_uses(const char *path, const char *function);
 
 /* Whether a function of that name is needed by the program or library at PATH, or, if it is linked
  * statically and not stripped, contained in it. */
-bool elf_needs(const char *path, const char *function);
+bool elf_imports(const char *path, const char *function);
 /* Whether IS says so of code of the file at PATH. */
 bool elf_has_code(const char *path, bool (*is)(const uint8_t *bytes, size_t size));
-
-#endif

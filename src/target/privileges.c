@@ -1,4 +1,4 @@
-#include "target/rights.h"
+#include "target/privileges.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -27,14 +27,14 @@ static uint64_t file_capabilities(const char *path) {
     return high << 32 | data.data[0].permitted;
 }
 
-bool rights_withheld(pid_t tid) {
+bool privileges_withheld(pid_t tid) {
     AUTO_FREE char *path = mem_printf("/proc/%d/exe", tid);
-    struct status_rights has;
+    struct status_credentials has;
     struct statvfs system;
     struct stat file;
     if (stat(path, &file) < 0 || statvfs(path, &system) < 0 || system.f_flag & ST_NOSUID)
         return false;
-    status_rights(tid, &has);
+    status_credentials(tid, &has);
     if (has.no_new)
         return false;
     bool group = (file.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP);
@@ -79,7 +79,7 @@ static int find_path(pid_t tid, int memory_fd, taddr_t sp, taddr_t *ret, struct 
 
 /* At a program's start the stack holds argc, argv, a null pointer, the environment (System V ABI,
  * "Process Initialization"). */
-int rights_exec_again(pid_t tid, const struct remote_site *site, struct err *err) {
+int privileges_exec_again(pid_t tid, const struct remote_site *site, struct err *err) {
     struct regs regs;
     taddr_t path;
     regs_word_t argc;
@@ -93,5 +93,5 @@ int rights_exec_again(pid_t tid, const struct remote_site *site, struct err *err
         return rc;
     taddr_t argv = sp + sizeof argc, environment = argv + (argc + 1) * sizeof argc;
     struct remote_call call = {SYS_execve, {path, argv, environment}};
-    return thread_leave_by_call(tid, site, &call, err);
+    return thread_detach_by_call(tid, site, &call, err);
 }

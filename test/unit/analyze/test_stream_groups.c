@@ -1,5 +1,5 @@
-/* Streams that must be read together (strands.h). */
-#include "analyze/strands.h"
+/* Streams that must be read together (stream_groups.h). */
+#include "analyze/stream_groups.h"
 #include "support.h"
 
 #define TESTS                                                                                      \
@@ -20,9 +20,9 @@ static void each_calls(struct lab *lab, const uint32_t *sp) {
 static void expect(struct lab *lab, size_t count, size_t longest) {
     size_t found = 0;
     lab_open(lab, "");
-    assert_int_equal(strands_count(lab->source.strands), count);
+    assert_int_equal(stream_groups_count(lab->source.stream_groups), count);
     for (size_t i = 0; i < count; i++) {
-        size_t n = strands_at(lab->source.strands, i).count;
+        size_t n = stream_groups_at(lab->source.stream_groups, i).count;
         found = n > found ? n : found;
     }
     assert_int_equal(found, longest);

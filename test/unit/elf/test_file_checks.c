@@ -1,5 +1,5 @@
 /* Functions that a program uses, according to its symbols. */
-#include "elf/uses.h"
+#include "elf/file_checks.h"
 #include "support.h"
 
 #define TESTS                                                                                      \
@@ -9,7 +9,7 @@
 
 static bool uses(const char *fixture, const char *function) {
     AUTO_FREE char *path = mem_printf("%s/%s", FIXTURES, fixture);
-    return elf_uses(path, function);
+    return elf_program_uses(path, function);
 }
 
 static void imports_of_a_program(void **state) {
@@ -31,7 +31,7 @@ static void contents_of_a_static_program(void **state) {
 static void files_that_are_no_program(void **state) {
     (void)state;
     assert_false(uses("no-such-file", "main"));
-    assert_false(elf_uses("/proc/self/maps", "main"));
+    assert_false(elf_program_uses("/proc/self/maps", "main"));
 }
 
 int main(void) {

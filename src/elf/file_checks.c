@@ -1,4 +1,4 @@
-#include "elf/uses.h"
+#include "elf/file_checks.h"
 
 #include <fcntl.h>
 
@@ -38,7 +38,7 @@ static bool open_image(const char *path, struct image *ret) {
     return fd >= 0 && image_open(ret, fd, path, NULL) == 0;
 }
 
-bool elf_uses(const char *path, const char *function) {
+bool elf_program_uses(const char *path, const char *function) {
     struct image image;
     if (!open_image(path, &image))
         return false;
@@ -49,7 +49,7 @@ bool elf_uses(const char *path, const char *function) {
     return uses;
 }
 
-bool elf_needs(const char *path, const char *function) {
+bool elf_imports(const char *path, const char *function) {
     struct image image;
     if (!open_image(path, &image))
         return false;

@@ -2,8 +2,7 @@
  * Programs that give rights to whoever runs them: set-user-ID, set-group-ID, file capabilities.
  * The kernel withholds these from a program whose tracer has less (execve(2), "traced by").
  */
-#ifndef SPOOR_TARGET_RIGHTS_H
-#define SPOOR_TARGET_RIGHTS_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -12,14 +11,12 @@
 
 /* Whether TID, at the start of a program, has been refused rights because it is traced; it may be
  * said of a program, too, that gets none for another reason. False when its file cannot be seen. */
-bool rights_withheld(pid_t tid);
+bool privileges_withheld(pid_t tid);
 
 /*
- * TID stands at the start of a program, behind its execve (thread_finish_call). Detaches it and
+ * TID stands at the start of a program, behind its execve (thread_finish_syscall). Detaches it and
  * makes it execute the same program with the same arguments once more, now as nobody's tracee.
  * SITE: code that makes a call, as for thread_call(), with no frame. If the kernel refuses, the
  * program goes on as it is. Errors: "memory", "remote-call".
  */
-int rights_exec_again(pid_t tid, const struct remote_site *site, struct err *err);
-
-#endif
+int privileges_exec_again(pid_t tid, const struct remote_site *site, struct err *err);

@@ -1,28 +1,28 @@
-#include "analyze/groups.h"
+#include "analyze/caller_groups.h"
 
 #include "base/mem.h"
 
 enum { FIRST_ROOM = 256 };
 
-struct groups {
+struct caller_groups {
     const struct places *places;
-    ARRAY(struct group) list;
+    ARRAY(struct caller_group) list;
     uint32_t *table; /* number + 1, open addressing, at most half full; 0: a free place */
     uint32_t room;
 };
 
-static uint32_t *place_of(const struct groups *g, uint32_t function, uint32_t chain) {
+static uint32_t *place_of(const struct caller_groups *g, uint32_t function, uint32_t chain) {
     uint64_t key = (uint64_t)function << 32 | chain;
     uint32_t i = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 32) & (g->room - 1);
     for (; g->table[i]; i = (i + 1) & (g->room - 1)) {
-        const struct group *group = &g->list.at[g->table[i] - 1];
+        const struct caller_group *group = &g->list.at[g->table[i] - 1];
         if (group->function == function && group->chain == chain)
             break;
     }
     return &g->table[i];
 }
 
-static void grow(struct groups *g) {
+static void grow(struct caller_groups *g) {
     free(g->table);
     g->room *= 2;
     g->table = mem_alloc(g->room * sizeof *g->table);
@@ -31,19 +31,19 @@ static void grow(struct groups *g) {
 }
 
 static uint32_t on_open(void *ctx, const struct walk_call *call) {
-    struct groups *g = ctx;
+    struct caller_groups *g = ctx;
     uint32_t chain = places_chain(g->places, call->chain);
     if (*place_of(g, call->function, chain))
         return 0;
     if (g->list.count + 1 > g->room / 2)
         grow(g);
-    ARRAY_PUSH(&g->list, ((struct group){call->function, chain}));
+    ARRAY_PUSH(&g->list, ((struct caller_group){call->function, chain}));
     *place_of(g, call->function, chain) = (uint32_t)g->list.count;
     return 0;
 }
 
-struct groups *groups_new(const struct source *source, const struct places *places) {
-    struct groups *g = mem_alloc(sizeof *g);
+struct caller_groups *caller_groups_new(const struct source *source, const struct places *places) {
+    struct caller_groups *g = mem_alloc(sizeof *g);
     struct visitor visitor = {.ctx = g, .open = on_open};
     g->places = places;
     g->room = FIRST_ROOM;
@@ -52,7 +52,7 @@ struct groups *groups_new(const struct source *source, const struct places *plac
     return g;
 }
 
-void groups_free(struct groups *g) {
+void caller_groups_free(struct caller_groups *g) {
     if (!g)
         return;
     ARRAY_FREE(&g->list);
@@ -60,11 +60,11 @@ void groups_free(struct groups *g) {
     free(g);
 }
 
-uint32_t groups_count(const struct groups *g) { return (uint32_t)g->list.count; }
-const struct group *groups_at(const struct groups *g, uint32_t number) {
+uint32_t caller_groups_count(const struct caller_groups *g) { return (uint32_t)g->list.count; }
+const struct caller_group *caller_groups_at(const struct caller_groups *g, uint32_t number) {
     return &g->list.at[number];
 }
 
-uint32_t groups_number(const struct groups *g, uint32_t function, uint32_t chain) {
+uint32_t caller_groups_number(const struct caller_groups *g, uint32_t function, uint32_t chain) {
     return *place_of(g, function, places_chain(g->places, chain)) - 1;
 }
