@@ -84,16 +84,19 @@ demo: packages-demo
 	$(MAKE) all
 	tools/demo $(BUILD)/spoor
 
+# Many tests wait for the programs that they run: half as many again as processors keep these busy.
+waiting = --num-processes=$(shell expr $$(nproc) \* 3 / 2)
+
 # Two processors have more to do when what waits for the network goes on beside the rest.
 check: packages-check
 	$(MAKE) -j3 set-up-with-tests set-up-with-sanitizers built-for-arm
-	tools/run-tests $(BUILD) --suite=fast --suite=check -- $(SANITIZE) --setup=sanitize --suite=parsers
+	tools/run-tests $(BUILD) $(waiting) --suite=fast --suite=check -- $(SANITIZE) --setup=sanitize --suite=parsers
 
 check-fast: packages-check
 	$(MAKE) set-up-with-tests
 	ninja -C $(BUILD) product
 	tools/lint changed $(BUILD)
-	tools/run-tests $(BUILD) --suite=fast
+	tools/run-tests $(BUILD) $(waiting) --suite=fast
 
 # The unit tests that need nothing but a processor: qemu-user has Arm's.
 units-for-arm: built-for-arm

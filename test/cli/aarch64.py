@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`spoor explain` plans AArch64 files on any host: shapes that are known, and what compilers write."""
+import itertools
 import json
 import os
 import re
@@ -11,6 +12,7 @@ import unittest
 
 SPOOR, SHAPES = os.environ["SPOOR"], sys.argv[1]
 GCC, CLANG = shutil.which("aarch64-linux-gnu-gcc"), shutil.which("clang")
+PROTECTIONS = ("none", "bti", "standard", "pac-ret+leaf")
 LINK = ["-shared", "-nostdlib", "-fPIC", "-O2", "-Wl,--build-id=none"]
 
 C = """
@@ -173,27 +175,26 @@ class Compiled(Explained):
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
                 self.assertEqual(self.drawn(program, "jumps").count("control: jump"), 1)
 
-    def test_patchable_pads_with_and_without_bti(self):
-        for name, compiler in self.each():
-            for entry in ("1", "2,1", "6,5"):
-                for protection in ("none", "bti", "standard", "pac-ret+leaf"):
+    def padded(self, entries):
+        """Programs with pads. Each kind of pad meets each protection with one compiler, in turns."""
+        for i, (name, compiler) in enumerate(self.each()):
+            for j, (entry, protection) in enumerate(itertools.product(entries, PROTECTIONS)):
+                if (j // len(PROTECTIONS) + j) % 2 == i:
                     with self.subTest(compiler=name, entry=entry, protection=protection):
-                        program = self.build(f"-fpatchable-function-entry={entry}",
-                                             f"-mbranch-protection={protection}", text=C, compiler=compiler)
-                        for f in self.plan(program).values():
-                            self.assertEqual((f["entry"], f["inferred"]), ("pad", []), f)
-                        self.landing_stays(self.drawn(program, "plain"))
+                        yield self.build(f"-fpatchable-function-entry={entry}",
+                                         f"-mbranch-protection={protection}", text=C, compiler=compiler)
+
+    def test_patchable_pads_with_and_without_bti(self):
+        for program in self.padded(("1", "2,1", "6,5")):
+            for f in self.plan(program).values():
+                self.assertEqual((f["entry"], f["inferred"]), ("pad", []), f)
+            self.landing_stays(self.drawn(program, "plain"))
 
     def test_pads_before_the_entry(self):
-        for name, compiler in self.each():
-            for entry in ("1,1", "2,2", "4,4"):
-                for protection in ("none", "bti", "standard", "pac-ret+leaf"):
-                    with self.subTest(compiler=name, entry=entry, protection=protection):
-                        program = self.build(f"-fpatchable-function-entry={entry}",
-                                             f"-mbranch-protection={protection}", text=C, compiler=compiler)
-                        for f in self.plan(program).values():
-                            self.assertEqual((f["entry"], f["refused"], f["inferred"]), ("jump", None, []), f)
-                        self.landing_stays(self.drawn(program, "plain"), nops=0)
+        for program in self.padded(("1,1", "2,2", "4,4")):
+            for f in self.plan(program).values():
+                self.assertEqual((f["entry"], f["refused"], f["inferred"]), ("jump", None, []), f)
+            self.landing_stays(self.drawn(program, "plain"), nops=0)
 
     def landing_stays(self, text, nops=1):
         self.assertNotRegex(text, r"(?m)^\|.*(bti|pac.asp)")
