@@ -1,6 +1,6 @@
 /*
- * What tiers are called, and what reasons not to patch are called and mean. Needs nothing else of
- * spoor: the generator of manual pages is made of it, too.
+ * Names of tiers; tags and meanings of refusals. Depends on no other part of spoor, because the
+ * generator of manual pages links it, too.
  */
 #include "plan/tier.h"
 

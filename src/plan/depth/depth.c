@@ -5,7 +5,7 @@
 #include "plan/depth/follow.h"
 
 int32_t func_code_depth(const struct depths *d, const struct func *f, vaddr_t addr) {
-    const struct func_depth *known = func_known(d, f);
+    const struct func_depth *known = func_depth_of(d, f);
     const struct cfa_row *rows = d->rows.at + known->first_row;
     size_t i = SEARCH(k, known->row_count, rows[k].pc <= addr);
     return i && rows[i - 1].reg != CFA_EXPRESSION ? rows[i - 1].offset : DEPTH_UNKNOWN;
@@ -24,7 +24,7 @@ bool depths_agree(const struct depths *d, const struct transfer *t) {
     const struct func *g = &d->code->funcs[code_func_at(d->code, t->to)];
     int32_t from = func_depth(d, f, t->from), to = func_depth(d, g, t->to);
     return from != DEPTH_UNKNOWN && to != DEPTH_UNKNOWN &&
-           from + func_known(d, f)->inner == to + func_known(d, g)->inner;
+           from + func_depth_of(d, f)->inner == to + func_depth_of(d, g)->inner;
 }
 
 bool transfer_is_idle(const struct depths *d, const struct transfer *t) {
@@ -53,7 +53,7 @@ static void part_from_inner(struct depths *d, uint32_t i) {
 /* Calls that are followed lead to starts, of inner functions only those that agree. */
 static void note_stray(struct depths *d, vaddr_t addr) {
     const struct func *f = &d->code->funcs[code_func_at(d->code, addr)];
-    struct func_depth *known = func_known(d, f);
+    struct func_depth *known = func_depth_of(d, f);
     known->unproven |= known->inner || (!f->range && !func_is_start(f, addr));
 }
 
@@ -121,6 +121,6 @@ void depths_done(struct depths *depths) {
     free(depths->entry_depth);
     ARRAY_FREE(&depths->rows);
     ARRAY_FREE(&depths->frame_returns);
-    ARRAY_FREE(&depths->inner_ways);
+    ARRAY_FREE(&depths->inner_calls);
     ARRAY_FREE(&depths->labels);
 }

@@ -140,7 +140,7 @@ static void settle(struct depths *d, const bool *called) {
             continue;
         reached[to] = true;
         if (!called[to])
-            ARRAY_PUSH(&d->inner_ways, ((struct inner_way){t->func, to}));
+            ARRAY_PUSH(&d->inner_calls, ((struct inner_call){t->func, to}));
         else
             d->by_func[to].unproven |= !func_entry_depth(d, &d->code->funcs[t->func], t->from);
     }
@@ -166,8 +166,8 @@ void inner_find(struct follower *f) {
         const struct call_place *c = &calls.at[i];
         d->by_func[c->to].unproven |= c->start != code->funcs[c->to].start || !fits(d, c);
         called[c->to] = true;
-        struct inner_way way = {code_func_at(code, c->at), c->to};
-        ARRAY_PUSH(&d->inner_ways, way);
+        struct inner_call way = {code_func_at(code, c->at), c->to};
+        ARRAY_PUSH(&d->inner_calls, way);
     }
     settle(d, called);
     ARRAY_FREE(&calls);

@@ -97,7 +97,7 @@ static struct spot *spot_at(struct walk *w, vaddr_t at, const struct func **ret)
 /* A function that is known by jumps only is a part of that which jumps to it with a frame up. */
 static bool becomes_part(const struct walk *w, const struct func *g, vaddr_t at, int32_t depth) {
     if (g->weak && g->start == at && depth != DEPTH_UNKNOWN && depth != w->code->arch->entry_cfa)
-        func_known(w->d, g)->cold = true;
+        func_depth_of(w->d, g)->cold = true;
     return func_is_part(w->d, g) && !g->plt;
 }
 
@@ -232,7 +232,7 @@ static void run_off(struct walk *w, const struct path *p) {
     else
         w->lost = true;
     if (g && !g->range && !w->falls)
-        func_known(w->d, g)->unproven = true;
+        func_depth_of(w->d, g)->unproven = true;
 }
 
 /* Unwinders give back the registers of the call that they come from. */
@@ -520,7 +520,7 @@ static void follow_all(struct walk *w) {
 static void write_rows(struct walk *w, const struct piece *piece) {
     struct depths *d = w->d;
     const struct func *f = piece->func;
-    struct func_depth *known = func_known(d, f);
+    struct func_depth *known = func_depth_of(d, f);
     known->first_row = (uint32_t)d->rows.count;
     int32_t last = NOT_REACHED - 1;
     for (vaddr_t at = f->start, next; at < f->end; at = next) {

@@ -181,7 +181,7 @@ static void want(struct emitter *e) {
         if (wanted && (reach_has_lost(e, i) || reach_is_blocked(e, s))) {
             wanted = false;
             if (e->losses)
-                reach_tell_lost(e, i);
+                reach_count_lost(e, i);
         }
         e->wanted[i] |= wanted;
         if (wanted && s->maker)
@@ -255,7 +255,7 @@ static void emitter_done(struct emitter *e) {
     ARRAY_FREE(&e->pending);
     free(e->wanted);
     free(e->chosen);
-    free(e->open);
+    free(e->unfiltered);
     free(e->carried);
     free(e->behind);
 }

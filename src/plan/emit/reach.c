@@ -37,7 +37,7 @@ bool reach_first_counts(const struct plan *plan, const struct plan_request *r, u
     return r->first && function < plan->functions.count && !bitmap_test(r->first->missed, function);
 }
 
-void reach_tell_lost(struct emitter *e, size_t site) {
+void reach_count_lost(struct emitter *e, size_t site) {
     const struct site *s = &e->plan->sites.at[site];
     struct plan_code *c = e->code;
     const bool counted = reach_first_counts(e->plan, e->request, s->function);

@@ -44,7 +44,7 @@ uint32_t event_owner(const struct emitter *e, uint32_t function, uint8_t event) 
 
 /* A return of code that functions share ends each one's calls. */
 uint8_t event_variant(const struct emitter *e, uint8_t variant, uint32_t owner, uint8_t event) {
-    bool shared = event != EVENT_ENTRY && e->open[e->plan->groups.at[owner]];
+    bool shared = event != EVENT_ENTRY && e->unfiltered[e->plan->groups.at[owner]];
     bool filtered = is_filtered(e->request, owner) || is_carried(e, owner);
     return variant | (event != EVENT_CONTROL && filtered && !shared ? STUB_CALLER : 0);
 }
@@ -61,12 +61,12 @@ void request_resolve(struct emitter *e) {
     e->behind = mem_alloc(plan->functions.count * sizeof *e->behind + 1);
     e->chosen = mem_alloc(plan->group_count * sizeof *e->chosen + 1);
     e->carried = carried_find(plan, e->request);
-    e->open = mem_alloc(plan->group_count * sizeof *e->open + 1);
+    e->unfiltered = mem_alloc(plan->group_count * sizeof *e->unfiltered + 1);
     memset(e->chosen, 0xff, plan->group_count * sizeof *e->chosen);
     for (uint32_t i = (uint32_t)plan->functions.count; i-- > 0;) {
         if (!request_traces(e, i))
             continue;
         e->chosen[plan->groups.at[i]] = i;
-        e->open[plan->groups.at[i]] |= !is_filtered(e->request, i);
+        e->unfiltered[plan->groups.at[i]] |= !is_filtered(e->request, i);
     }
 }

@@ -61,8 +61,8 @@ static void join(struct groups *g) {
         if (to != NO_FUNC && are_one(g, t, to))
             groups_unite(g, t->func, to);
     }
-    for (size_t i = 0; i < g->depths->inner_ways.count; i++) {
-        const struct inner_way *w = &g->depths->inner_ways.at[i];
+    for (size_t i = 0; i < g->depths->inner_calls.count; i++) {
+        const struct inner_call *w = &g->depths->inner_calls.at[i];
         if (w->from != NO_FUNC)
             groups_unite(g, w->from, w->to);
     }
