@@ -17,7 +17,7 @@
  */
 #include "plan/code/inline_tables.h"
 #include "plan/depth/follow.h"
-#include "plan/depth/fork.h"
+#include "plan/depth/split.h"
 #include "plan/patch.h"
 
 enum { MAX_WALKS = 64 };

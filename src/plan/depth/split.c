@@ -1,4 +1,4 @@
-#include "plan/depth/fork.h"
+#include "plan/depth/split.h"
 
 static void run(struct frame *frame, const struct arch *arch, const struct fork_insn *insn) {
     for (size_t i = 0; i < insn->count; i++)
