@@ -1,3 +1,4 @@
+/* Runs the steps of depths_find(), and answers questions about its result. */
 #include "plan/depth/depth.h"
 
 #include "plan/code/roles.h"
@@ -34,7 +35,8 @@ bool transfer_is_idle(const struct depths *d, const struct transfer *t) {
     return g == NO_FUNC || (d->code->funcs[g].entry_depth && !d->by_func[g].cold);
 }
 
-/* Those that may be parts of others come last: by then it is known whether they are. */
+/* Functions that may be parts of others (func.weak) are followed last. By then it is known whether
+ * they are. */
 static void follow_without_cfi(struct follower *f, bool weak) {
     for (uint32_t i = 0; i < f->code->func_count; i++) {
         struct func_depth *known = &f->d->by_func[i];
@@ -43,14 +45,16 @@ static void follow_without_cfi(struct follower *f, bool weak) {
     }
 }
 
-/* What runs into the next function does so where that is entered by calls. */
-static void part_from_inner(struct depths *d, uint32_t i) {
+/* Running into the next function is proven only if that one is entered by calls: neither may be
+ * inner. */
+static void check_fall(struct depths *d, uint32_t i) {
     struct func_depth *f = &d->by_func[i], *g = i + 1 < d->code->func_count ? f + 1 : NULL;
     if (f->falls && g && (f->inner || g->inner))
         f->unproven = g->unproven = true;
 }
 
-/* Calls that are followed lead to starts, of inner functions only those that agree. */
+/* T->to is ADDR: a jump comes at another depth than ADDR's function expects. That function is
+ * unproven if it is inner, or if ADDR is not its start. */
 static void note_stray(struct depths *d, vaddr_t addr) {
     const struct func *f = &d->code->funcs[code_func_at(d->code, addr)];
     struct func_depth *known = func_depth_of(d, f);
@@ -108,7 +112,7 @@ struct depths depths_find(const struct code *code) {
     follow_without_cfi(&f, true);
     inner_find(&f);
     for (uint32_t i = 0; i < code->func_count; i++)
-        part_from_inner(&ret, i);
+        check_fall(&ret, i);
     prove(&f);
     correct_depths(&f);
     sort_by_address(ret.frame_returns.at, ret.frame_returns.count, sizeof *ret.frame_returns.at);

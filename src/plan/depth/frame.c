@@ -1,9 +1,10 @@
+/* Applies effects of instructions (arch.stack()) to a frame, and merges frames. */
 #include "plan/depth/frame.h"
 
 enum { FARTHEST = 1 << 30 };
 static const struct place nowhere = {BASE_UNKNOWN, 0};
 
-static struct place beyond(struct place place, int64_t displacement) {
+static struct place displaced(struct place place, int64_t displacement) {
     int64_t offset = displacement > FARTHEST || displacement < -FARTHEST
                          ? INT64_MAX
                          : place.offset + displacement;
@@ -21,7 +22,7 @@ static void drop_saved(struct frame *frame, size_t i) {
     frame->saved[i] = frame->saved[--frame->saved_count];
 }
 
-/* SIZE bytes at PLACE get an unknown value. */
+/* The SIZE bytes at PLACE get an unknown value. */
 static void overwrite(struct frame *frame, struct place place, int32_t size) {
     for (size_t i = frame->saved_count; i-- > 0;) {
         struct place at = frame->saved[i].at;
@@ -47,7 +48,7 @@ static struct place load(const struct frame *frame, struct place at) {
     return nowhere;
 }
 
-/* A callee may use what lies below the stack pointer. */
+/* A callee may use the memory below the stack pointer. */
 static void forget_below(struct frame *frame, struct place sp) {
     for (size_t i = frame->saved_count; i-- > 0;) {
         if (frame->saved[i].at.base == sp.base && frame->saved[i].at.offset < sp.offset)
@@ -55,7 +56,7 @@ static void forget_below(struct frame *frame, struct place sp) {
     }
 }
 
-/* The rounding that BASE stands for happens again: places of the last time are others. */
+/* An instruction rounds again and makes BASE anew. Places of the old base become unknown. */
 static void forget_base(struct frame *frame, uint32_t base) {
     for (size_t i = 0; i < STACK_REGISTERS; i++) {
         if (frame->regs[i].base == base)
@@ -73,7 +74,7 @@ static struct place reg_of(const struct frame *frame, uint8_t reg) {
 
 static void pop_into(struct frame *frame, struct place *sp, uint8_t reg) {
     struct place value = load(frame, *sp);
-    *sp = beyond(*sp, frame->word);
+    *sp = displaced(*sp, frame->word);
     if (reg < STACK_REGISTERS)
         frame->regs[reg] = value;
 }
@@ -96,22 +97,22 @@ void frame_step(struct frame *frame, const struct arch *arch, const struct stack
     case STACK_NONE:
         return;
     case STACK_SET:
-        frame->regs[e->reg] = beyond(base, e->displacement);
+        frame->regs[e->reg] = displaced(base, e->displacement);
         return;
     case STACK_ALIGN:
         round_down(frame, e, rounded);
         return;
     case STACK_LOAD:
-        frame->regs[e->reg] = load(frame, beyond(base, e->displacement));
+        frame->regs[e->reg] = load(frame, displaced(base, e->displacement));
         return;
     case STACK_STORE:
         if (e->size == frame->word)
-            store(frame, beyond(base, e->displacement), value);
+            store(frame, displaced(base, e->displacement), value);
         else
-            overwrite(frame, beyond(base, e->displacement), e->size);
+            overwrite(frame, displaced(base, e->displacement), e->size);
         return;
     case STACK_PUSH:
-        *sp = beyond(*sp, -frame->word);
+        *sp = displaced(*sp, -frame->word);
         store(frame, *sp, value);
         return;
     case STACK_POP:

@@ -16,22 +16,23 @@
 
 #include "plan/depth/frame.h"
 
-struct fork {
+struct split {
     uint8_t condition; /* as from arch.condition(); 0: there is one frame only */
     struct frame held; /* the frame where the condition holds; the caller keeps the other one */
 };
 
 /* An instruction that continues to the next one, and its effects from arch.stack(). */
-struct fork_insn {
+struct split_insn {
     struct code_bytes code;
     const struct stack_effect *effects;
     size_t count;
     uint32_t rounded; /* as for frame_step() */
 };
-/* Runs INSN on FRAME and on the frame that FORK holds. */
-void fork_step(struct fork *fork, struct frame *frame, const struct arch *arch,
-               const struct fork_insn *insn);
-/* Ends FORK: FRAME keeps what both frames agree on. */
-void fork_end(struct fork *fork, struct frame *frame);
-/* True if the instruction CODE has the condition of FORK. */
-bool fork_is_decided_by(const struct fork *fork, const struct arch *arch, struct code_bytes code);
+/* Runs INSN on FRAME and on the frame that SPLIT holds. */
+void split_step(struct split *split, struct frame *frame, const struct arch *arch,
+                const struct split_insn *insn);
+/* Ends SPLIT: FRAME keeps what both frames agree on. */
+void split_end(struct split *split, struct frame *frame);
+/* True if the instruction CODE has the condition of SPLIT. */
+bool split_has_condition(const struct split *split, const struct arch *arch,
+                         struct code_bytes code);
