@@ -1,10 +1,11 @@
+/* Makes the plan from the stages' results, and answers simple questions about it. */
 #include "plan/emit/planned.h"
 
 #include "base/search.h"
 #include "elf/demangle.h"
 #include "plan/window/windows.h"
 
-/* Keeps which state code is in. */
+/* Fills plan->spans. */
 static void keep_states(struct plan *plan, const struct states *states) {
     for (size_t i = 0; states->at && i < states->texts->count; i++) {
         const struct text *t = &states->texts->at[i];

@@ -1,6 +1,6 @@
 /*
- * Whose events a request asks for: which function's an exit or control site tells, if any, and by
- * which stub.
+ * What a request asks for: the function for which an exit or control site is recorded, and the
+ * stub that records it.
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@ bool request_traces(const struct emitter *e, uint32_t function) {
            (tier != TIER_TRAP || request_has_traps(e->request, function));
 }
 
-/* Whether calls of FUNCTION, which is traced, count only if they come from the caller. */
+/* True if only calls of FUNCTION from the request's caller count. */
 static bool is_filtered(const struct plan_request *r, uint32_t function) {
     return r->filtered && bitmap_test(r->filtered, function);
 }
@@ -38,11 +38,12 @@ static bool is_carried(const struct emitter *e, uint32_t function) {
 uint32_t event_owner(const struct emitter *e, uint32_t function, uint8_t event) {
     uint32_t owner =
         request_traces(e, function) ? function : e->chosen[e->plan->groups.at[function]];
-    bool any = event == EVENT_CONTROL ? e->request->controls : is_carried(e, function);
-    return owner == UINT32_MAX && any ? function : owner;
+    bool forced = event == EVENT_CONTROL ? e->request->controls : is_carried(e, function);
+    return owner == UINT32_MAX && forced ? function : owner;
 }
 
-/* A return of code that functions share ends each one's calls. */
+/* A return in shared code ends the calls of each function. So it is filtered only if all of them
+ * are. */
 uint8_t event_variant(const struct emitter *e, uint8_t variant, uint32_t owner, uint8_t event) {
     bool shared = event != EVENT_ENTRY && e->unfiltered[e->plan->groups.at[owner]];
     bool filtered = is_filtered(e->request, owner) || is_carried(e, owner);

@@ -1,9 +1,9 @@
-/* Windows become sites: their instructions are decoded once more, and kept. */
+/* Turns windows into sites. Their instructions are decoded again, and kept. */
 #include "base/search.h"
 #include "plan/emit/planned.h"
 #include "plan/window/windows.h"
 
-/* Whether calls are filtered is not known yet. No stubs are known for some machines. */
+/* Upper bound for any request, so with the test of the caller. Some machines have no stubs. */
 static uint32_t stub_room(const struct arch *arch, uint8_t variant) {
     uint8_t scratch[STUB_MAX_BYTES];
     uint32_t room = 0;
@@ -29,7 +29,6 @@ struct rooms {
     uint32_t stub[VARIANTS];
 };
 
-/* While sites are built. */
 struct builder {
     struct plan *plan;
     const struct windows *ws;
@@ -37,7 +36,7 @@ struct builder {
     const struct code *code;
     const uint32_t *numbers;
     struct rooms rooms;
-    size_t exit; /* the next one */
+    size_t exit; /* the next exit */
 };
 
 static void take_exit(const struct builder *b, const struct exit_site *x, struct step *ret) {
@@ -68,7 +67,7 @@ static const struct exit_site *delegated_at(const struct builder *b, const struc
     return x && window_of(b, x)->delegated ? x : NULL;
 }
 
-/* The return that S branches to, if S is to do it. */
+/* If S branches to a return that it is to make itself, S becomes that exit. */
 static void take_return(const struct builder *b, const struct text *text, struct step *s) {
     bool branch = s->insn.kind == INSN_JUMP || s->insn.kind == INSN_BRANCH;
     const struct exit_site *x = branch ? delegated_at(b, text, s->insn.target) : NULL;
@@ -78,7 +77,7 @@ static void take_return(const struct builder *b, const struct text *text, struct
     s->return_bytes = x->size;
 }
 
-/* The return that W runs into, if W is to do it. */
+/* If W runs into a return that it is to make itself, adds the return as a step. */
 static void add_return_behind(struct builder *b, const struct window *w) {
     const struct text *text = b->code->funcs[w->func].text;
     const struct exit_site *x = delegated_at(b, text, w->end);
@@ -127,7 +126,7 @@ static uint32_t site_room(const struct plan *plan, const struct site *site,
     return room;
 }
 
-/* Which window holds the hole: windows are sorted and disjoint. */
+/* The number + 1 of the window with HOLE, 0 if none; windows are sorted and disjoint. */
 static uint32_t maker_of(const struct windows *ws, vaddr_t hole) {
     size_t i = SEARCH(k, ws->count, ws->at[k].start <= hole);
     return hole && i && hole < ws->at[i - 1].end ? (uint32_t)i : 0;
