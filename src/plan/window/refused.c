@@ -1,4 +1,4 @@
-/* Functions that cannot be traced, whatever room there is. */
+/* Refuses functions that cannot be traced, whatever room they have. */
 #include "plan/code/names.h"
 #include "plan/window/placing.h"
 

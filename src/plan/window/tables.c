@@ -1,19 +1,18 @@
 /*
- * Jump tables.
+ * Follows jump tables.
  *
- * Tables of offsets: any data whose address a function computes might be one,
- * so its words are followed until one does not lead to an instruction.
- * Offsets count from the table, or from a label in the function (glibc's
- * printf). Where data looks like a table by accident the harm is a target too
- * many, which costs a window at most.
+ * Any data whose address a function computes may be a table of offsets. Its words are followed
+ * until one does not lead to an instruction. Offsets count from the table, or from a label in the
+ * function (glibc's printf). Data that looks like a table by accident only adds targets, which
+ * cost windows at most.
  *
- * Where the instructions before a jump tell how it reads its table (AArch64: entries of one, two or
- * four bytes, shifted, from a label or the table), that is read so, as far as the comparison before
- * the jump says; if none is in sight up to other data, or to an entry that leads elsewhere.
+ * If the instructions before a jump show how it reads its table, it is read so (AArch64: entries
+ * of one, two or four bytes, shifted, from a label or the table). The comparison before the jump
+ * gives its length. Without one, the table ends at other data or at an entry that leads elsewhere.
  *
- * Tables of addresses (non-PIE) are found from the jump; their words are
- * targets anyway. What counts is whether they lead into the jump's own function
- * (a switch) or to others (a tail call through a table of functions).
+ * Tables of addresses (non-PIE) are found from the jump. Their words are targets anyway. The
+ * question is whether they lead into the jump's own function (a switch) or to others (a tail call
+ * through a table of functions).
  */
 #include "plan/window/grouping.h"
 
@@ -24,8 +23,8 @@ struct table {
     const struct code *code;
     uint32_t func;
     const uint8_t *bytes;
-    size_t room;         /* entries that the segment has */
-    struct dispatch how; /* entry_bytes of it at least */
+    size_t room;         /* entries up to the segment's end */
+    struct dispatch how; /* at least entry_bytes is set */
     bool own_only;       /* the table ends where an entry leads elsewhere */
 };
 
@@ -49,7 +48,8 @@ static bool own(const struct groups *g, uint32_t func, uint32_t other) {
     return other != NO_FUNC && group_of(g, other) == group_of(g, func);
 }
 
-/* Follows the table: marks what it leads to, and returns how many entries lead into the group. */
+/* Follows the table: marks its targets. Returns how many entries lead into the group. *RET_COUNT:
+ * entries that lead to code. */
 static uint32_t follow(const struct table *t, size_t *ret_count) {
     const struct code *code = t->code;
     const struct func *f = &code->funcs[t->func];
@@ -71,7 +71,7 @@ static uint32_t follow(const struct table *t, size_t *ret_count) {
     return owned;
 }
 
-/* Parts of the function that only its switch reaches belong to it. */
+/* Parts that only the switch reaches belong to its function. */
 static void adopt(struct groups *groups, const struct table *t, size_t count) {
     const struct code *code = t->code;
     for (size_t i = 0; i < count; i++) {
@@ -86,7 +86,7 @@ static void adopt(struct groups *groups, const struct table *t, size_t count) {
     }
 }
 
-/* Entries of four bytes, from BASE. */
+/* Entries of four bytes that count from BASE. */
 static struct dispatch offsets_from(vaddr_t base) {
     return (struct dispatch){.base = base, .entry_bytes = sizeof(int32_t), .is_signed = true};
 }
@@ -109,7 +109,7 @@ static void from_itself(struct groups *g, const struct address_load *load) {
         follow_and_adopt(g, &t);
 }
 
-/* Places at equal distances. */
+/* Targets at equal distances. */
 static void from_places(struct groups *g, const struct switch_table *s) {
     for (uint32_t i = 0; i < s->how.count; i++) {
         vaddr_t to = s->how.table + (vaddr_t)i * s->how.entry_bytes;
@@ -119,7 +119,7 @@ static void from_places(struct groups *g, const struct switch_table *s) {
     g->by_func[s->func].tables++;
 }
 
-/* STARTS: data_starts_find(). */
+/* STARTS: the result of data_starts_find(). */
 static void from_switch(struct groups *g, const struct switch_table *s,
                         const address_list *starts) {
     if (s->how.kind == DISPATCH_COMPUTED) {
@@ -173,13 +173,14 @@ static void offset_tables(struct groups *g) {
     }
 }
 
-/* Entry I of a table of addresses if it leads to code, else 0. */
+/* Entry I of a table of addresses; 0: it leads to no code. */
 static vaddr_t address_entry(const struct table *t, size_t i) {
     vaddr_t to = code_address(t->code->texts, entry_of(t, i));
     return insn_at(t->code, to) ? to : 0;
 }
 
-/* Within the function, and not its start: functions call themselves through tables, too. */
+/* True if TO is in FUNC's group and not FUNC's start: functions also call themselves through
+ * tables. */
 static bool is_inside(const struct groups *g, uint32_t func, vaddr_t to) {
     uint32_t there = code_func_at(g->code, to);
     return own(g, func, there) && (there != func || to != g->code->funcs[func].start);
@@ -200,7 +201,8 @@ enum table_use table_use(const struct groups *g, uint32_t func, vaddr_t table) {
     return TABLE_FUNCTIONS;
 }
 
-/* Parts that only the switch reaches belong to it: the words that lead to them take no address. */
+/* Parts that only the switch reaches belong to its function. The words that lead to them take no
+ * address. */
 static void claim_parts(struct groups *g, const struct transfer *jump, address_list *ret_words) {
     const struct code *code = g->code;
     const uint8_t word = code->arch->word_bytes;
