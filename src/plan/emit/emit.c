@@ -385,7 +385,7 @@ static int emit_reachable(const struct plan *plan, const struct plan_request *re
     }
 }
 
-/* Exits of a function whose entry cannot be patched must not be patched. So code is emitted reduced
+/* Exits of a function whose entry cannot be patched must not be patched. So code is emitted again
  * without such functions. */
 int plan_emit(const struct plan *plan, const struct plan_request *request, struct plan_code *ret,
               struct err *err) {

@@ -47,7 +47,7 @@ uint8_t state_likely(const struct inference *inf, const struct text *t, vaddr_t 
 uint8_t state_guessed(const struct inference *inf, const struct text *t, vaddr_t addr, bool bit,
                       bool number);
 
-/* ---- endless.c ---- */
+/* ---- noreturn.c ---- */
 /* Decodes the instruction at the start of PLACE, in T, before all states are known. It must end in
  * PLACE. Of instructions found earlier that cannot branch, only kind and size are set. False: no
  * code (RET's size is 0), or no instruction. */
@@ -55,11 +55,11 @@ bool code_insn(const struct inference *inf, const struct text *t, struct span pl
                struct insn *ret);
 /* Adds to RET functions that never return, by their names, and the linker's stubs for them. Then
  * sorts RET. */
-void endless_by_name(const struct inference *inf, address_list *ret);
+void noreturn_by_name(const struct inference *inf, address_list *ret);
 /* Adds to RET_ENDS the places right behind calls that never return, by address. Adds to RET_BEGINS
  * the places behind these calls where functions may begin that nothing refers to. states.starts
  * must be sorted. */
-void endless_find(struct inference *inf, address_list *ret_ends, address_list *ret_begins);
+void noreturn_find(struct inference *inf, address_list *ret_ends, address_list *ret_begins);
 
 /* ---- starts.c ---- */
 /* Adds to states.starts the functions that only jumps lead to. Sorts starts and jumps. */

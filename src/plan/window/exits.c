@@ -206,7 +206,7 @@ static size_t number_at(const struct exits *e, size_t count, vaddr_t addr) {
 }
 
 /* Makes an exit of the last instruction of function I, which runs into the next function. False:
- * the stack number is not as at an entry, or the instruction may branch within the function. The
+ * the stack there is not as at an entry, or the instruction may branch within the function. The
  * first COUNT exits are sorted. */
 static bool find_fall(struct exits *e, uint32_t i, size_t count) {
     const struct func *f = &e->code->funcs[i];

@@ -11,8 +11,8 @@
  *     branch   … | cmp  je out | mov …        backward, then forward
  *     control  | mov  mov |  …                forward
  *
- * Tiers are tried for all sites in this order: jumps; hops with holes that are existing; hops with
- * holes that are made. Room for a jump is so not spent as a hole. Last come puns, which may not be
+ * Tiers are tried for all sites in this order: jumps; hops with existing holes; hops with holes
+ * that are made. So room for a jump is not spent as a hole. Last come puns, which may not be
  * writable, and windows that end with a call. A moved call becomes a push of its own return
  * address and a jump; its return is mispredicted. Programs at a fixed address try calls before
  * puns, since their puns mostly fail. Before puns, returns without room are delegated to the paths
@@ -90,7 +90,7 @@ static struct exit_window *window_of(const struct placing *p, const struct exit_
     return &p->ws->by_exit[x - p->exits->at];
 }
 
-/* True if a window that ends at ADDR may record the exit whose sled is existing. */
+/* True if a window that ends at ADDR may record the exit whose sled is there. */
 static bool ends_beside(const struct placing *p, const struct func *f, vaddr_t addr) {
     if (addr >= f->end || !p->exits->count || !sled_at(p->code->sleds, addr, SLED_EXIT) ||
         is_arrived_at(p, f->text, addr))
