@@ -84,8 +84,7 @@ struct plan_code {
     size_t island_count; /* sorted by address */
     struct way *ways;
     size_t way_count; /* sorted by address */
-    uint8_t *missed;  /* bitmap by function: not traced, since its entry cannot be patched at this
-                         load address */
+    uint8_t *missed;  /* bitmap by function: its entry cannot be patched at this load address */
     uint8_t *inexact; /* bitmap by function: one of its exits cannot be patched */
     uint8_t *beyond; /* bitmap by function: missed or inexact since the area is too small or too far
                         away; a second area may serve it */

@@ -40,14 +40,12 @@ int plan_new(const struct module *module, struct plan **ret, struct err *err);
 int plan_new_by(const struct module *module, enum tier only, struct plan **ret, struct err *err);
 void plan_free(struct plan *plan);
 /* Permits traps in the functions of NAMED, a bitmap by index: at entries and exits without another
- * tier, and in place of puns that cannot be emitted. Must be called before any other use of the
- * plan. */
+ * tier, and for puns that cannot be emitted. Must be called before any other use. */
 void plan_permit_traps(struct plan *plan, const uint8_t *named);
 size_t plan_function_count(const struct plan *plan);
 /* INDEX < count. Sorted by address. The index is the function's number in its module. */
 const struct plan_function *plan_function(const struct plan *plan, size_t index);
-/* F's name as users see it: demangled, or MODULE+0xADDRESS, where MODULE is a file name. The caller
- * frees it. */
+/* F's name as users see it: demangled, or MODULE+0xADDRESS (MODULE: a file name). To be freed. */
 char *plan_function_shown(const struct plan_function *f, const char *module);
 
 /* Sets in RET, a bitmap by index, the functions that the IFUNC resolver at RESOLVER may choose.

@@ -16,19 +16,16 @@ enum refusal {
     REFUSED_UNRELOCATABLE, /* "unrelocatable": an instruction that cannot run elsewhere */
     REFUSED_SYSCALL,       /* "syscall-in-window" */
     REFUSED_NO_CFI,        /* "no-unwind-info" */
-    REFUSED_FALL_THROUGH,  /* "falls-through": runs into the next function by an instruction that is
-                              no exit */
+    REFUSED_FALL_THROUGH,  /* "falls-through": runs into the next function without an exit */
     REFUSED_OWN_ABI,       /* "own-convention": _start, lazy binding, … */
     REFUSED_SIGNAL_FRAME,  /* "signal-frame" */
     REFUSED_OPEN_FLOW, /* "open-control-flow": a jump with unknown targets forbids this window */
     REFUSED_TEXT_RELOCATIONS, /* "text-relocations" */
-    REFUSED_NO_ADDRESS, /* "no-address": found at emission: nothing can be mapped where its pun
-                           leads */
+    REFUSED_NO_ADDRESS,       /* "no-address": at emission: no page can be mapped for its pun */
     REFUSED_LOOSE, /* "movable-code": no unwind information, and no fixed reference to the code */
-    REFUSED_DEPTH, /* "unknown-depth": no unwind information, and the code does not show the depth
-                    */
+    REFUSED_DEPTH, /* "unknown-depth": no unwind information, nor does the code show it */
     REFUSED_COUNT
 };
 const char *refusal_tag(enum refusal refusal);
 const char *
-refusal_meaning(enum refusal refusal); /* one sentence, for the man page and `spoor explain` */
+refusal_meaning(enum refusal refusal); /* sentences for the man page and `spoor explain` */

@@ -127,8 +127,7 @@ static bool ends_flow(uint8_t kind) {
            kind == INSN_TRAP;
 }
 
-/* The end of the flow from START: behind the first jump or return that no earlier branch passes
- * over. */
+/* The end of the flow from START: behind the first jump or return that no branch passes over. */
 static vaddr_t flow_end(const struct arch *arch, const struct text *text, vaddr_t start,
                         vaddr_t limit) {
     vaddr_t farthest = start;
@@ -180,9 +179,8 @@ static bool splits(const struct code_start *start, vaddr_t begin, vaddr_t end) {
            (start->jumps_low >= end || start->jumps_high < begin);
 }
 
-/* The end of a function from START whose symbol gives the end END. It ends earlier at the next
- * function's start. On 32-bit Arm calls, and jumps from elsewhere, also show starts inside of it.
- */
+/* The end of a function from START whose symbol ends at END. It ends earlier at the next function's
+ * start. On 32-bit Arm, calls and jumps from elsewhere also show starts inside of it. */
 static vaddr_t sized_end(const struct finder *find, vaddr_t start, vaddr_t end) {
     const struct module *m = find->texts->module;
     const struct states *s = find->states;
@@ -214,8 +212,8 @@ static bool is_data(const struct states *s, vaddr_t start, vaddr_t end) {
             in.kind == INSN_TRAP);
 }
 
-/* If IN accesses memory before END, that is a literal in Arm's code. *BEHIND becomes the end of all
- * literals. */
+/* Arm's code: memory that IN accesses before END is a literal. *BEHIND becomes its end, if greater.
+ */
 static void pass_literal(const struct arch *arch, const struct insn *in, vaddr_t end,
                          vaddr_t *behind) {
     const vaddr_t after = in->target + (in->loads ? in->loads : arch->word_bytes);
@@ -227,8 +225,8 @@ static void pass_literal(const struct arch *arch, const struct insn *in, vaddr_t
  * The stub is a jump through a word of memory. Behind it, up to END, stands data other than the
  * stub's own literals. The linker reads this data to find what to look up and which word to fill. A
  * stub is no function and stays unpatched. Where such a jump takes several instructions, as on
- * AArch64, functions that call through a variable look the same. There, the bytes behind must not
- * be code. */
+ * AArch64, functions that call through a variable look the same. Then the bytes behind must not be
+ * code. */
 static bool is_own_linker_stub(const struct states *s, vaddr_t start, vaddr_t end) {
     const struct text *text = text_at(s->texts, start);
     struct trail trail = {.known = 0};
@@ -321,8 +319,7 @@ static vaddr_t next_start(const struct finder *find) {
     return find->start < s->starts.count ? s->starts.at[find->start].addr : UINT64_MAX;
 }
 
-/* Names each function after its symbols. A name of a cold part is used only if there is no other.
- */
+/* Names functions by their symbols. A cold part's name is used only if there is no other. */
 static void name_all(struct functions *functions) {
     const struct module *m = functions->texts->module;
     for (size_t i = 0; i < m->symbol_count; i++) {

@@ -36,8 +36,7 @@ static const struct table_reader *reader_at(const struct states *s, vaddr_t addr
     return NULL;
 }
 
-/* Runs one instruction of a veneer at C. C becomes the next address or the veneer's target. False:
- * no veneer. */
+/* One instruction of a veneer at C: C becomes the next address or the target. False: no veneer. */
 static bool veneer_step(const struct states *s, struct callee *c, struct trail *trail) {
     const struct text *t = text_at(s->texts, c->addr);
     struct insn in, whole;

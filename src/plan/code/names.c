@@ -16,9 +16,9 @@ static int type_rank(const struct symbol *s) {
 
 static size_t underscores(const char *name) { return strspn(name, "_"); }
 
-/* Which of two names of one body people know better: a function's, the exported one, the one with
- * fewer underscores, the shorter. The order is total, so that plans do not depend on the order of
- * symbols. */
+/* Which of two names of one body people know better: a function's, an exported one, one with fewer
+ * underscores, a shorter one. A total order, so that plans do not depend on the order of symbols.
+ */
 static int compare_names(const void *x, const void *y) {
     const struct symbol *a = *(const struct symbol *const *)x,
                         *b = *(const struct symbol *const *)y;

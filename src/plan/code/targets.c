@@ -1,5 +1,4 @@
-/* Records places in code that symbols, data and tables refer to, and places that must not be
- * patched. */
+/* Records places that symbols, data and tables refer to, and places that must stay unpatched. */
 #include <string.h>
 
 #include "plan/code/reading.h"

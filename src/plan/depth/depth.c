@@ -35,8 +35,7 @@ bool transfer_is_idle(const struct depths *d, const struct transfer *t) {
     return g == NO_FUNC || (d->code->funcs[g].entry_depth && !d->by_func[g].cold);
 }
 
-/* Functions that may be parts of others (func.weak) are followed last. By then it is known whether
- * they are. */
+/* Weak functions are followed last. By then it is known whether they are parts of others. */
 static void follow_without_cfi(struct follower *f, bool weak) {
     for (uint32_t i = 0; i < f->code->func_count; i++) {
         struct func_depth *known = &f->d->by_func[i];
@@ -45,8 +44,7 @@ static void follow_without_cfi(struct follower *f, bool weak) {
     }
 }
 
-/* Running into the next function is proven only if that one is entered by calls: neither may be
- * inner. */
+/* Running into the next function is proven only if neither function is inner. */
 static void check_fall(struct depths *d, uint32_t i) {
     struct func_depth *f = &d->by_func[i], *g = i + 1 < d->code->func_count ? f + 1 : NULL;
     if (f->falls && g && (f->inner || g->inner))

@@ -30,7 +30,7 @@ void inner_find(struct follower *f);
 void anchors_find(struct depths *d);
 
 /* ---- labels.c ---- */
-/* Adds to RET the places, in FUNC and in parts, that FUNC's indirect jumps may lead to. All become
+/* Adds to RET the places in FUNC and in parts where FUNC's indirect jumps may lead. All are
  * targets. */
 void labels_find(struct follower *f, uint32_t func, address_list *ret);
 

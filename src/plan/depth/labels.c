@@ -49,8 +49,7 @@ static size_t room_at(const struct search *s, vaddr_t table, size_t size) {
 }
 
 /* Reads the table of HOW. It has as many words as known, or ends before one that leads to no code.
- * Offsets of a special form must lead into the function. Words that lead into the function are
- * labels. */
+ * Offsets of a special form must lead into the function. Such words are labels. */
 static void read_table(const struct search *s, const struct dispatch *how) {
     if (how->kind == DISPATCH_COMPUTED) {
         read_places(s, how);

@@ -68,8 +68,7 @@ static bool loads_sp(const struct depths *d, const struct transfer *t) {
                                  &base, &link);
 }
 
-/* LLVM's call-frame information for AArch64 leaves out epilogues, and code without a frame behind
- * one. */
+/* LLVM's tables for AArch64 leave out epilogues, and code without a frame behind one. */
 void correct_depths(struct follower *f) {
     const struct code *code = f->code;
     struct depths *d = f->d;

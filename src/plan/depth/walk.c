@@ -176,8 +176,7 @@ static void branch(struct walk *w, const struct path *from, vaddr_t to) {
 }
 
 /* True if the indirect jump T stays in the function. An unknown table of addresses may be a
- * variable with a function's address, if the stack is as at the entry and no data leads into the
- * function. */
+ * variable with a function's address, if the depth is that of the entry and no data leads here. */
 static bool is_switch(const struct walk *w, const struct transfer *t, int32_t depth) {
     enum { FEWEST_LABELS = 2 };
     if (!w->labels.count)
@@ -236,8 +235,7 @@ static void run_off(struct walk *w, const struct path *p) {
         func_depth_of(w->d, g)->unproven = true;
 }
 
-/* Unwinders restore the registers of the call, so landing pads get the frames at all calls, merged.
- */
+/* Unwinders restore registers of the call, so landing pads get the merged frames of all calls. */
 static void reach_pads(struct walk *w, const struct path *p) {
     if (w->throws && !frame_merge(&w->thrown, &p->frame))
         return;
@@ -255,9 +253,8 @@ static void call(struct walk *w, struct path *p, const struct insn *in,
                                      pop = {.op = STACK_POP, .reg = STACK_NO_REGISTER};
     p->at += in->size;
     p->call = in->goes_on ? 0 : p->at;
-    /* A call of the next instruction reads the pc: its word is not popped. (On machines that push
-     * no word there are other ways: there it is a call of the next function, which does not
-     * return.) */
+    /* A call of the next instruction reads the pc: its word is not popped. (Machines that push no
+     * word have other ways. There it is a call of the next function, which does not return.) */
     bool pushes = in->kind == INSN_CALL && in->target == p->at && w->code->arch->entry_cfa;
     if (pushes)
         p->call = 0;

@@ -335,8 +335,7 @@ static bool fits(const struct plan *plan, const struct plan_request *request) {
     return need.bytes + need.sites * request->site_bytes <= request->area_size;
 }
 
-/* If the area is too small for SELECTED, the request's, moves its last functions by address to
- * MISSED. */
+/* If the area is too small for the request, moves the last functions in SELECTED to MISSED. */
 static void fit(const struct plan *plan, const struct plan_request *request, uint8_t *selected,
                 uint8_t *missed) {
     size_t count = plan->functions.count, bytes = count / 8 + 1, low = 0;
@@ -358,8 +357,7 @@ static void fit(const struct plan *plan, const struct plan_request *request, uin
             bitmap_set(missed, i);
 }
 
-/* Moves functions that CODE misses from SELECTED to MISSED and BEYOND. Returns true if there were
- * any. */
+/* Moves functions that CODE misses from SELECTED to MISSED and BEYOND. True if there were any. */
 static bool deselect(const struct plan_code *code, uint8_t *selected, uint8_t *missed,
                      uint8_t *beyond, size_t bytes) {
     bool any = false;

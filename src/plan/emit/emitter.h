@@ -33,8 +33,7 @@ static inline bool emitter_is_call(uint8_t kind) {
 /* ---- requested.c ---- */
 /* Fills emitter.chosen, unfiltered, carried and behind. */
 void request_resolve(struct emitter *e);
-/* True if FUNCTION may have traps; if its entry is recorded; if its entry stores a slice of the
- * stack. */
+/* True if FUNCTION may have traps; if its entry is recorded; if its entry stores a slice. */
 bool request_has_traps(const struct plan_request *r, uint32_t function);
 bool request_traces(const struct emitter *e, uint32_t function);
 bool request_slices(const struct emitter *e, uint32_t function);

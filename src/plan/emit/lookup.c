@@ -1,5 +1,4 @@
-/* Finds the function at an address, and whether a thread there is before its entry or past its
- * exit. */
+/* Finds the function at an address, and if a thread there is before the entry or past an exit. */
 #include "base/search.h"
 #include "plan/emit/planned.h"
 

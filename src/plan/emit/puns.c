@@ -14,8 +14,7 @@
 #include "plan/emit/emitter.h"
 
 static const taddr_t LOWEST = 1 << 20, HIGHEST = 0x7ffff0000000;
-/* Address sanitizers of programs at a fixed address map their shadow from here on, later than
- * spoor. */
+/* Address sanitizers of programs at a fixed address map their shadow here, later than spoor. */
 static const struct span SHADOW = {0x7fff0000, 0x100000000};
 
 struct draft { /* an island while it is filled */
@@ -91,8 +90,7 @@ static taddr_t place_on(struct draft *draft, taddr_t low, taddr_t end, unsigned 
     return 0;
 }
 
-/* A place of SIZE bytes that starts in [LOW, END), on a known island or else on a new one; 0: none.
- */
+/* A place of SIZE bytes that starts in [LOW, END), on a known island or a new one; 0: none. */
 static taddr_t find_place(struct writer *s, taddr_t low, taddr_t end, unsigned size) {
     const taddr_t mask = ~(taddr_t)(ISLAND_BYTES - 1);
     if (low < LOWEST)
@@ -136,8 +134,7 @@ static void occupy(struct writer *s, taddr_t at, const uint8_t *bytes, unsigned 
         bitmap_set(draft->used, i);
 }
 
-/* The index of the patch that covers AT, or of the first one behind it; else the count of patches.
- */
+/* The index of the patch that covers AT, or of the first one behind it; else patch_count. */
 static size_t patch_from(const struct plan_code *c, vaddr_t at) {
     return SEARCH(i, c->patch_count, c->patches[i].at + c->patches[i].size <= at);
 }

@@ -12,7 +12,6 @@ struct pending { /* a pun that is not written yet */
 };
 typedef ARRAY(struct pending) pending_array;
 /* Writes the puns PENDING into the sorted patches of CODE, and makes their islands. If no island
- * can be mapped for a pun, its patch gets size 0, and its function is added to missed or inexact.
- */
+ * can be mapped for a pun, its patch gets size 0, and its function goes into missed or inexact. */
 void puns_write(const struct plan *plan, const struct plan_request *request, struct plan_code *code,
                 const pending_array *pending);

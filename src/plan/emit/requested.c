@@ -42,8 +42,7 @@ uint32_t event_owner(const struct emitter *e, uint32_t function, uint8_t event) 
     return owner == UINT32_MAX && forced ? function : owner;
 }
 
-/* A return in shared code ends the calls of each function. So it is filtered only if all of them
- * are. */
+/* A return in shared code ends calls of each function: it is filtered only if all of them are. */
 uint8_t event_variant(const struct emitter *e, uint8_t variant, uint32_t owner, uint8_t event) {
     bool shared = event != EVENT_ENTRY && e->unfiltered[e->plan->groups.at[owner]];
     bool filtered = is_filtered(e->request, owner) || is_carried(e, owner);

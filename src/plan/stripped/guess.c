@@ -215,8 +215,7 @@ static bool saves_link(const struct inference *inf, const struct text *t, vaddr_
     return saves_return(&o);
 }
 
-/* True if ADDR holds padding in STATE. Then the function begins behind it, where other references
- * may lead. */
+/* True if ADDR holds padding in STATE. Then the function begins behind it. */
 static bool is_padding(const struct inference *inf, const struct text *t, vaddr_t addr,
                        uint8_t state) {
     const struct arch *arch = state == CODE_T32 ? inf->arch->other : inf->arch;

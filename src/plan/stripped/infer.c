@@ -67,8 +67,7 @@ static void guess(struct search *s, vaddr_t addr, uint8_t state, bool number) {
     ARRAY_PUSH(&s->guesses, ((struct place){.addr = addr, .state = state, .number = number}));
 }
 
-/* True if ADDR is in code outside of the linker's stubs, whose states are known without following
- * them. */
+/* True if ADDR is in code outside of the linker's stubs, whose states are known anyway. */
 static bool is_outside_stubs(const struct search *s, vaddr_t addr) {
     const struct section *section = text_section_at(s->inf->texts, addr);
     return section && section->bytes && !section->plt;

@@ -53,8 +53,7 @@ uint8_t state_guessed(const struct inference *inf, const struct text *t, vaddr_t
  * code (RET's size is 0), or no instruction. */
 bool code_insn(const struct inference *inf, const struct text *t, struct span place,
                struct insn *ret);
-/* Adds to RET functions that never return, by their names, and the linker's stubs for them. Then
- * sorts RET. */
+/* Adds to RET functions that never return, by name, and the linker's stubs for them; sorts RET. */
 void noreturn_by_name(const struct inference *inf, address_list *ret);
 /* Adds to RET_ENDS the places right behind calls that never return, by address. Adds to RET_BEGINS
  * the places behind these calls where functions may begin that nothing refers to. states.starts

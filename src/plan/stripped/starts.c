@@ -116,8 +116,7 @@ static void add_unreached(const struct inference *inf, const address_list *ends,
     }
 }
 
-/* True if nops stand from ADDR on, up to one of the first KNOWN starts, to one of GUESSES, or to no
- * code. */
+/* True if nops stand from ADDR on to one of the first KNOWN starts, one of GUESSES, or no code. */
 static bool is_padding(const struct inference *inf, size_t known, const address_list *guesses,
                        vaddr_t addr) {
     const struct text *t = text_at(inf->texts, addr);
@@ -137,8 +136,7 @@ static bool is_padding(const struct inference *inf, size_t known, const address_
 }
 
 /* True if control comes to TO from C, which has reached it. A call before TO may not return, which
- * is not known of all calls. Where every word was relocated, this is likelier than a label at TO.
- */
+ * is not known of all calls. If every word was relocated, this is likelier than a label. */
 static bool comes_to(const struct inference *inf, const address_list *ends, const struct cursor *c,
                      vaddr_t to) {
     bool never_back =
@@ -249,8 +247,8 @@ static void remove_between(struct removal *s, const struct inner_jump *w) {
     }
 }
 
-/* Removes candidates that a function's own jumps pass over: jumps whose target is no candidate that
- * is left. */
+/* Removes candidates that a function's own jumps pass over: jumps not to a candidate that is left.
+ */
 static void remove_passed(const struct inference *inf, size_t known, candidate_list *list) {
     ARRAY(struct inner_jump) jumps = {0};
     AUTO_FREE size_t *next = mem_alloc((list->count + 1) * sizeof *next);

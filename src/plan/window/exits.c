@@ -13,8 +13,7 @@
 #include "plan/patch.h"
 #include "plan/window/flags.h"
 
-/* For a return that loads the stack pointer. If it is in a part of several functions, all must
- * agree. */
+/* For a return that loads the stack pointer. Functions that share it must agree. */
 static void take_frame_pops(const struct depths *d, struct exit_site *x) {
     const size_t count = d->frame_returns.count;
     const size_t low = SEARCH(k, count, d->frame_returns.at[k].addr < x->addr);

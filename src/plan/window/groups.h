@@ -27,8 +27,7 @@ struct groups {
     const struct depths *depths;
     struct func_group *by_func;
     struct group *by_root;
-    uint8_t *targets; /* bitmap by place: code.targets, depths.labels, entries of tables, functions'
-                         starts */
+    uint8_t *targets; /* bitmap by place: code.targets, depths.labels, table entries, starts */
 };
 
 struct groups groups_find(const struct depths *depths);

@@ -56,8 +56,7 @@ void returns_delegate(struct placing *p);
 bool window_fits(const struct placing *p, struct window *w, enum tier tier);
 
 /* ---- holes.c ---- */
-/* The size of a hole for ARCH's code. True if hops help there: windows may be too short for a jump.
- */
+/* The size of a hole for ARCH's code. True if hops help: windows may be too short for a jump. */
 uint8_t hole_bytes(const struct placing *p, const struct arch *arch);
 bool hole_may_serve(const struct placing *p, const struct arch *arch);
 /* A hole outside of W, within reach of a hop at W's start: padding, or spare bytes of another

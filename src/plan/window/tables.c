@@ -179,8 +179,8 @@ static vaddr_t address_entry(const struct table *t, size_t i) {
     return insn_at(t->code, to) ? to : 0;
 }
 
-/* True if TO is in FUNC's group and not FUNC's start: functions also call themselves through
- * tables. */
+/* True if TO is in FUNC's group and not its start: functions also call themselves through tables.
+ */
 static bool is_inside(const struct groups *g, uint32_t func, vaddr_t to) {
     uint32_t there = code_func_at(g->code, to);
     return own(g, func, there) && (there != func || to != g->code->funcs[func].start);
@@ -201,8 +201,7 @@ enum table_use table_use(const struct groups *g, uint32_t func, vaddr_t table) {
     return TABLE_FUNCTIONS;
 }
 
-/* Parts that only the switch reaches belong to its function. The words that lead to them take no
- * address. */
+/* Parts that only the switch reaches belong to its function. The words there take no address. */
 static void claim_parts(struct groups *g, const struct transfer *jump, address_list *ret_words) {
     const struct code *code = g->code;
     const uint8_t word = code->arch->word_bytes;
