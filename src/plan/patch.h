@@ -64,7 +64,7 @@ enum { MARK_ALL_BEHIND = 7 };
 
 /* A return pops POPPED words, of which BEHIND lie above the return address. True if a mark can hold
  * these numbers. MARK_ALL_BEHIND stands for all words but one, as in Go's returns. */
-static inline bool mark_can_tell(int32_t popped, int32_t behind) {
+static inline bool mark_can_hold(int32_t popped, int32_t behind) {
     return popped <= UINT8_MAX && (behind < MARK_ALL_BEHIND || behind == popped - 1);
 }
 

@@ -27,5 +27,4 @@ enum refusal {
     REFUSED_COUNT
 };
 const char *refusal_tag(enum refusal refusal);
-const char *
-refusal_meaning(enum refusal refusal); /* sentences for the man page and `spoor explain` */
+const char *refusal_meaning(enum refusal refusal); /* sentences for users */

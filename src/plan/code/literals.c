@@ -20,7 +20,7 @@ static bool is_noted(const struct code *c, size_t place) {
 
 /* True if control cannot reach L: not from the instruction before it or before its padding, and not
  * by a branch. Constants found earlier count as an end of flow. */
-static bool is_passed_by(const struct code *c, const struct literal *l) {
+static bool is_unreachable(const struct code *c, const struct literal *l) {
     const vaddr_t addr = l->addr;
     const struct text *text = text_at(c->texts, addr);
     const struct func *f = &c->funcs[code_func_at(c, addr)];
@@ -72,7 +72,7 @@ void literals_settle(struct reading *r) {
     size_t kept = 0;
     for (size_t i = 0; i < r->literals.count; i++) {
         const struct literal l = r->literals.at[i];
-        if (!is_passed_by(r->code, &l))
+        if (!is_unreachable(r->code, &l))
             continue;
         write_trap(r->code, &l);
         r->literals.at[kept++] = l;

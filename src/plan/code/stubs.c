@@ -66,7 +66,7 @@ struct name_filter {
     address_list *ret;
 };
 
-static void take_wanted(void *ctx, vaddr_t stub, const char *name) {
+static void add_wanted(void *ctx, vaddr_t stub, const char *name) {
     const struct name_filter *name_filter = ctx;
     if (name_filter->is_wanted(name))
         ARRAY_PUSH(name_filter->ret, stub);
@@ -85,6 +85,6 @@ void functions_by_name(const struct states *states, bool (*is_wanted)(const char
     for (size_t i = 0; i < m->import_count && !imported; i++)
         imported = is_wanted(m->imports[i].name);
     if (imported)
-        stubs_of_imports(states, take_wanted, &name_filter);
+        stubs_of_imports(states, add_wanted, &name_filter);
     list_sort(ret);
 }

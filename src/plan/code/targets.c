@@ -71,7 +71,7 @@ static void note_refs(struct code *c) {
  * bounds, and checks the four signature bytes before the abort handler. Both stay unpatched. */
 enum { RSEQ_CS_BYTES = 32, RSEQ_START = 8, RSEQ_LENGTH = 16, RSEQ_ABORT = 24, RSEQ_SIGNATURE = 4 };
 
-static vaddr_t referred(const struct module *m, vaddr_t from) {
+static vaddr_t ref_target(const struct module *m, vaddr_t from) {
     for (size_t i = 0; i < m->ref_count; i++) {
         if (m->refs[i].from == from)
             return m->refs[i].target;
@@ -83,8 +83,8 @@ static void keep_sequences(struct code *c, const struct section *s) {
     for (uint64_t at = 0; s->size - at >= RSEQ_CS_BYTES; at += RSEQ_CS_BYTES) {
         uint64_t length;
         memcpy(&length, s->bytes + at + RSEQ_LENGTH, sizeof length);
-        vaddr_t start = referred(c->module, s->start + at + RSEQ_START);
-        vaddr_t handler = referred(c->module, s->start + at + RSEQ_ABORT);
+        vaddr_t start = ref_target(c->module, s->start + at + RSEQ_START);
+        vaddr_t handler = ref_target(c->module, s->start + at + RSEQ_ABORT);
         if (start)
             code_keep(c, start, length);
         if (handler)
@@ -132,7 +132,7 @@ static bool note_pad(struct code *c, vaddr_t addr) {
 /* Some functions begin with a one-byte nop and a call, and are in no table of patchable functions.
  * The first function of a stack returns behind the nop, although nothing called it. The nop makes
  * the place look as if it were behind a call, so that unwinders find the function (Go's goexit). */
-static void note_bottoms(struct code *c) {
+static void note_stack_bottoms(struct code *c) {
     for (uint32_t i = 0; i < c->func_count; i++) {
         const struct func *f = &c->funcs[i];
         vaddr_t next = f->body + 1;
@@ -153,7 +153,7 @@ void targets_note(struct code *c) {
         if (!note_pad(c, m->patchables[i].addr))
             code_note(c, c->targets, m->patchables[i].addr);
     }
-    note_bottoms(c);
+    note_stack_bottoms(c);
     for (size_t i = 0; i < m->section_count; i++) {
         const struct section *s = &m->sections[i];
         if (s->bytes && !strcmp(s->name, "__rseq_cs"))

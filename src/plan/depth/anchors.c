@@ -125,12 +125,12 @@ static void read_data(struct ties *t) {
     }
 }
 
-static bool leads(uint8_t kind) {
+static bool branches(uint8_t kind) {
     return kind == INSN_JUMP || kind == INSN_BRANCH || kind == INSN_CALL;
 }
 
 /* The same for kinds in code.insns, where an instruction that must stay is INSN_FIXED. */
-static bool may_lead(uint8_t kind) { return leads(kind) || kind == INSN_FIXED; }
+static bool may_branch(uint8_t kind) { return branches(kind) || kind == INSN_FIXED; }
 
 /* Ties the functions that the tied function I branches to, and adds them to FRESH. */
 static void tie_callees(struct ties *t, uint32_t i, index_list *pending) {
@@ -141,11 +141,11 @@ static void tie_callees(struct ties *t, uint32_t i, index_list *pending) {
             continue;
         if (!insn_begins(t->code, f->text, at))
             break;
-        if (!may_lead(insn_kind(t->code, f->text, at)))
+        if (!may_branch(insn_kind(t->code, f->text, at)))
             continue;
         code_arch(t->code, f->text, at)
             ->decode(text_bytes(f->text, at), insn_size(t->code, f->text, at), at, &in, NULL);
-        uint32_t j = leads(in.kind) ? code_func_at(t->code, in.target) : NO_FUNC;
+        uint32_t j = branches(in.kind) ? code_func_at(t->code, in.target) : NO_FUNC;
         if (!lacks_cfi(t->code, j) || !func_is_start(&t->code->funcs[j], in.target) ||
             t->tied[root_of(t, j)])
             continue;

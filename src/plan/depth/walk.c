@@ -129,7 +129,7 @@ static bool returns_to(const struct walk *w, vaddr_t at) {
     return true;
 }
 
-static void wait_for(struct walk *w, uint32_t node) {
+static void enqueue(struct walk *w, uint32_t node) {
     if (w->nodes.at[node].waiting)
         return;
     w->nodes.at[node].waiting = true;
@@ -140,7 +140,7 @@ static void wait_for(struct walk *w, uint32_t node) {
 }
 
 /* P reaches the node N: merges the frames, and follows N again if its frame changed. */
-static void meet(struct walk *w, struct node *n, const struct path *p) {
+static void merge_at(struct walk *w, struct node *n, const struct path *p) {
     const struct place *here = &n->frame.regs[w->code->arch->sp_register];
     const struct place *there = &p->frame.regs[w->code->arch->sp_register];
     bool apart = is_known(here) && is_known(there) && !place_same(*here, *there);
@@ -152,18 +152,18 @@ static void meet(struct walk *w, struct node *n, const struct path *p) {
     if (n->call != p->call)
         n->call = 0;
     if (frame_merge(&n->frame, &p->frame))
-        wait_for(w, (uint32_t)(n - w->nodes.at));
+        enqueue(w, (uint32_t)(n - w->nodes.at));
 }
 
 static void arrive(struct walk *w, struct spot *spot, const struct path *p) {
     if (spot->node) {
-        meet(w, &w->nodes.at[spot->node - 1], p);
+        merge_at(w, &w->nodes.at[spot->node - 1], p);
         return;
     }
     struct node n = {.at = p->at, .call = p->call, .frame = p->frame};
     ARRAY_PUSH(&w->nodes, n);
     spot->node = (uint32_t)w->nodes.count;
-    wait_for(w, spot->node - 1);
+    enqueue(w, spot->node - 1);
 }
 
 /* Follows a branch to TO. Branches out of the function are judged by their transfers. */
@@ -216,7 +216,7 @@ static void jump_indirect(struct walk *w, const struct path *p) {
 
 /* The path runs past the end of the function. This is fine behind a call that does not return, and
  * where the next function's entry is met at entry depth. */
-static void run_off(struct walk *w, const struct path *p) {
+static void run_past_end(struct walk *w, const struct path *p) {
     const struct text *text = text_at(w->code->texts, p->at);
     vaddr_t at = p->at;
     if (p->call)
@@ -297,7 +297,7 @@ static void note_frame_return(struct walk *w, const struct path *p, const struct
     const int32_t behind = below / word - 1;
     bool whole = pops % word == 0 && below % word == 0;
     bool whole_known = depth == arch->entry_cfa && pops != DEPTH_UNKNOWN && from.base == BASE_CFA &&
-                       whole && below > 0 && below <= pops && mark_can_tell(pops / word, behind);
+                       whole && below > 0 && below <= pops && mark_can_hold(pops / word, behind);
     const struct frame_return ret = {p->at, (int16_t)(whole_known ? pops : -1),
                                      (uint8_t)(whole_known ? behind : 0)};
     for (size_t i = 0; i < w->frame_returns.count; i++) {
@@ -311,8 +311,8 @@ static void note_frame_return(struct walk *w, const struct path *p, const struct
 
 /* The instruction at P leaves the function. RET becomes the frame after it. The depth of that frame
  * shows whether this is an exit. */
-static void run_leaving(struct walk *w, const struct path *p, const struct text *text,
-                        struct frame *ret) {
+static void run_exit(struct walk *w, const struct path *p, const struct text *text,
+                     struct frame *ret) {
     const struct func *f;
     struct stack_effect effects[STACK_MAX_EFFECTS];
     struct spot *spot = spot_at(w, p->at, &f);
@@ -330,7 +330,7 @@ static void end_at_return(struct walk *w, const struct path *p, const struct tex
     struct frame frame;
     if (w->code->arch->entry_cfa)
         return;
-    run_leaving(w, p, text, &frame);
+    run_exit(w, p, text, &frame);
     const struct code_bytes code = {text_bytes(text, p->at), insn_size(w->code, text, p->at),
                                     p->at};
     note_frame_return(w, p, code_arch(w->code, text, p->at), code, depth_of(w, &frame));
@@ -348,7 +348,7 @@ static void leave(struct walk *w, struct path *p, const struct insn *in, const s
     if (p->split.condition)
         from.frame = p->split.held;
     if (in->kind == INSN_LOOP)
-        run_leaving(w, &from, text, &from.frame);
+        run_exit(w, &from, text, &from.frame);
     if (insn_may_return(in))
         end_at_return(w, &from, text);
     else
@@ -476,7 +476,7 @@ static void follow(struct walk *w, struct path *p) {
         struct spot *spot = spot_at(w, p->at, &f);
         if (!spot) {
             split_end(&p->split, &p->frame);
-            run_off(w, p);
+            run_past_end(w, p);
             return;
         }
         if (!insn_begins(w->code, f->text, p->at)) {

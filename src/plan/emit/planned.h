@@ -83,7 +83,7 @@ struct plan {
     size_t area_size;
     uint32_t hook_room;  /* bytes that a hook adds to its site */
     uint32_t slice_room; /* bytes that a slice adds to its site */
-    bool takes_lane;
+    bool writes_lane_register;
     bool *named, *named_group; /* by function, by group: traps are permitted; NULL: none are */
 };
 

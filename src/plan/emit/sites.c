@@ -39,7 +39,7 @@ struct builder {
     size_t exit; /* the next exit */
 };
 
-static void take_exit(const struct builder *b, const struct exit_site *x, struct step *ret) {
+static void set_exit(const struct builder *b, const struct exit_site *x, struct step *ret) {
     ret->exit = true;
     ret->loops = x->loops;
     ret->falls = x->falls;
@@ -68,12 +68,12 @@ static const struct exit_site *delegated_at(const struct builder *b, const struc
 }
 
 /* If S branches to a return that it is to make itself, S becomes that exit. */
-static void take_return(const struct builder *b, const struct text *text, struct step *s) {
+static void set_return(const struct builder *b, const struct text *text, struct step *s) {
     bool branch = s->insn.kind == INSN_JUMP || s->insn.kind == INSN_BRANCH;
     const struct exit_site *x = branch ? delegated_at(b, text, s->insn.target) : NULL;
     if (!x)
         return;
-    take_exit(b, x, s);
+    set_exit(b, x, s);
     s->return_bytes = x->size;
 }
 
@@ -85,7 +85,7 @@ static void add_return_behind(struct builder *b, const struct window *w) {
         return;
     struct step s = {0};
     insn_read(b->code, text, x->addr, &s.insn);
-    take_exit(b, x, &s);
+    set_exit(b, x, &s);
     ARRAY_PUSH(&b->plan->steps, s);
 }
 
@@ -97,14 +97,14 @@ static void add_steps(struct builder *b, const struct window *w) {
         const struct exit_site *x = next_exit(b, at);
         bool here = x && x->addr == at;
         if (here && (window_of(b, x)->tier != TIER_NONE || window_of(b, x)->trap))
-            take_exit(b, x, &s);
+            set_exit(b, x, &s);
         else
-            take_return(b, text, &s);
+            set_return(b, text, &s);
         ARRAY_PUSH(&b->plan->steps, s);
     }
     if (w->beside) {
         struct step s = {.insn = {.addr = w->end, .kind = INSN_OTHER}, .beside = true};
-        take_exit(b, next_exit(b, w->end), &s);
+        set_exit(b, next_exit(b, w->end), &s);
         ARRAY_PUSH(&b->plan->steps, s);
     }
     add_return_behind(b, w);

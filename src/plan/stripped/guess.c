@@ -98,7 +98,7 @@ struct opening {
 };
 
 /* A conditional block may have written every register that it names. */
-static void go_on_with(struct opening *o, const struct text *t, const struct insn *in) {
+static void apply_insn(struct opening *o, const struct text *t, const struct insn *in) {
     struct stack_effect effects[STACK_MAX_EFFECTS];
     size_t count = o->arch->stack(text_bytes(t, in->addr), in->size, effects);
     for (size_t i = 0; i < count; i++) {
@@ -161,7 +161,7 @@ static bool reads_as(const struct inference *inf, const struct text *t, vaddr_t 
         if (in.kind == INSN_RETURN || in.kind == INSN_JUMP || in.kind == INSN_TRAP ||
             (in.kind == INSN_JUMP_INDIRECT && !in.goes_on))
             return 3 * always > i;
-        go_on_with(&opening, t, &in);
+        apply_insn(&opening, t, &in);
         begin &= in.kind != INSN_CALL && in.kind != INSN_CALL_INDIRECT && !saves_return(&opening);
         if (begin && opening.spoils)
             return false;
@@ -210,7 +210,7 @@ static bool saves_link(const struct inference *inf, const struct text *t, vaddr_
         if (addr % o.arch->insn_bytes || !text_holds(t, addr + UNIT_MAX_BYTES) ||
             !o.arch->decode(text_bytes(t, addr), UNIT_MAX_BYTES, addr, &in, NULL))
             return false;
-        go_on_with(&o, t, &in);
+        apply_insn(&o, t, &in);
     }
     return saves_return(&o);
 }

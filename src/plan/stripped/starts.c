@@ -137,8 +137,8 @@ static bool is_padding(const struct inference *inf, size_t known, const address_
 
 /* True if control comes to TO from C, which has reached it. A call before TO may not return, which
  * is not known of all calls. If every word was relocated, this is likelier than a label. */
-static bool comes_to(const struct inference *inf, const address_list *ends, const struct cursor *c,
-                     vaddr_t to) {
+static bool is_reached(const struct inference *inf, const address_list *ends,
+                       const struct cursor *c, vaddr_t to) {
     bool never_back =
         c->behind && (inf->module->position_independent || list_holds(ends, c->behind));
     return c->runs && c->start != to && !never_back;
@@ -155,14 +155,14 @@ static void drop_reached(const struct inference *inf, const address_list *ends, 
         struct cursor c = {0};
         if (i)
             c = cursor_to(inf, inf->states.starts.at[i - 1].addr, to, &last);
-        if (!comes_to(inf, ends, &c, to) && !is_padding(inf, known, guesses, to))
+        if (!is_reached(inf, ends, &c, to) && !is_padding(inf, known, guesses, to))
             guesses->at[kept++] = to;
     }
     guesses->count = kept;
 }
 
 /* Moves starts that are only guesses to RET. Returns how many starts are left. */
-static size_t part_guesses(struct inference *inf, address_list *ret) {
+static size_t take_guesses(struct inference *inf, address_list *ret) {
     size_t kept = 0;
     for (size_t i = 0; i < inf->states.starts.count; i++) {
         if (inf->states.starts.at[i].guess)
@@ -362,7 +362,7 @@ static void add_candidates(struct inference *inf) {
     address_list guesses = {0};
     candidate_list list = {0};
     noreturn_find(inf, &endings.ends, &endings.begins);
-    size_t known = part_guesses(inf, &guesses);
+    size_t known = take_guesses(inf, &guesses);
     drop_reached(inf, &endings.ends, known, &guesses);
     int round = 0;
     do {

@@ -1,6 +1,5 @@
 /*
- * Collects all places where control may arrive: targets, return points, labels, branches to
- * returns.
+ * Collects places where control may arrive: targets, return points, labels, branched-to returns.
  */
 #include "plan/window/arrivals.h"
 

@@ -14,7 +14,7 @@
 #include "plan/window/flags.h"
 
 /* For a return that loads the stack pointer. Functions that share it must agree. */
-static void take_frame_pops(const struct depths *d, struct exit_site *x) {
+static void set_frame_pops(const struct depths *d, struct exit_site *x) {
     const size_t count = d->frame_returns.count;
     const size_t low = SEARCH(k, count, d->frame_returns.at[k].addr < x->addr);
     for (size_t i = low; i < count && d->frame_returns.at[i].addr == x->addr; i++) {
@@ -27,15 +27,15 @@ static void take_frame_pops(const struct depths *d, struct exit_site *x) {
     }
 }
 
-static void take_pops(const struct exits *e, const struct text *text, struct exit_site *x) {
+static void set_pops(const struct exits *e, const struct text *text, struct exit_site *x) {
     const struct arch *arch = code_arch(e->code, text, x->addr);
     int pops =
         arch->return_pops ? arch->return_pops(text_bytes(text, x->addr), x->size, &x->behind) : 0;
     bool known = pops >= 0 && pops % arch->word_bytes == 0 &&
-                 mark_can_tell(pops / arch->word_bytes, x->behind);
+                 mark_can_hold(pops / arch->word_bytes, x->behind);
     x->pops = known ? (int16_t)pops : -1;
     if (pops < 0)
-        take_frame_pops(e->depths, x);
+        set_frame_pops(e->depths, x);
 }
 
 static void push_exit(struct exits *e, const struct transfer *t, uint8_t event, uint8_t variant) {
@@ -48,7 +48,7 @@ static void push_exit(struct exits *e, const struct transfer *t, uint8_t event, 
                           .variant = variant};
     x.target = x.kind == INSN_JUMP || x.kind == INSN_BRANCH || x.kind == INSN_LOOP ? t->to : 0;
     if (transfer_returns(t))
-        take_pops(e, text, &x);
+        set_pops(e, text, &x);
     x.loops = x.target && code_func_at(e->code, x.target) == t->func;
     bitmap_set(e->places, text_place(text, t->from));
     ARRAY_PUSH(e, x);

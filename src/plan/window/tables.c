@@ -44,7 +44,7 @@ static vaddr_t entry_of(const struct table *t, size_t i) {
     return table_target(&t->how, t->bytes + i * t->how.entry_bytes);
 }
 
-static bool own(const struct groups *g, uint32_t func, uint32_t other) {
+static bool in_same_group(const struct groups *g, uint32_t func, uint32_t other) {
     return other != NO_FUNC && group_of(g, other) == group_of(g, func);
 }
 
@@ -61,7 +61,7 @@ static uint32_t follow(const struct table *t, size_t *ret_count) {
             break;
         bool inside = to >= f->start && to < f->end;
         uint32_t g = inside ? t->func : code_func_at(code, to);
-        bool into_group = inside || own(t->g, t->func, g);
+        bool into_group = inside || in_same_group(t->g, t->func, g);
         if ((!i && g == NO_FUNC) || (t->own_only && !into_group))
             break;
         code_note(code, t->g->targets, to);
@@ -72,12 +72,12 @@ static uint32_t follow(const struct table *t, size_t *ret_count) {
 }
 
 /* Parts that only the switch reaches belong to its function. */
-static void adopt(struct groups *groups, const struct table *t, size_t count) {
+static void adopt_parts(struct groups *groups, const struct table *t, size_t count) {
     const struct code *code = t->code;
     for (size_t i = 0; i < count; i++) {
         vaddr_t to = entry_of(t, i);
         uint32_t g = code_func_at(code, to);
-        if (g == NO_FUNC || code->funcs[g].start != to || own(t->g, t->func, g))
+        if (g == NO_FUNC || code->funcs[g].start != to || in_same_group(t->g, t->func, g))
             continue;
         if (code->by_func[g].called)
             continue;
@@ -95,7 +95,7 @@ static void follow_and_adopt(struct groups *g, const struct table *t) {
     size_t count;
     if (follow(t, &count)) {
         g->by_func[t->func].tables++;
-        adopt(g, t, count);
+        adopt_parts(g, t, count);
     }
 }
 
@@ -183,7 +183,7 @@ static vaddr_t address_entry(const struct table *t, size_t i) {
  */
 static bool is_inside(const struct groups *g, uint32_t func, vaddr_t to) {
     uint32_t there = code_func_at(g->code, to);
-    return own(g, func, there) && (there != func || to != g->code->funcs[func].start);
+    return in_same_group(g, func, there) && (there != func || to != g->code->funcs[func].start);
 }
 
 enum table_use table_use(const struct groups *g, uint32_t func, vaddr_t table) {
@@ -218,7 +218,7 @@ static void claim_parts(struct groups *g, const struct transfer *jump, address_l
             ARRAY_PUSH(ret_words, jump->to + i * word);
             g->by_func[part].in_table = true;
             groups_unite(g, jump->func, part);
-        } else if (!own(g, jump->func, part)) {
+        } else if (!in_same_group(g, jump->func, part)) {
             return;
         }
     }

@@ -110,7 +110,7 @@ uint8_t window_jump_bytes(const struct placing *p, const struct window *w) {
 }
 
 /* The bytes at W's start that its patch changes. */
-static uint8_t written(const struct placing *p, const struct window *w) {
+static uint8_t written_bytes(const struct placing *p, const struct window *w) {
     if (w->tier == TIER_PUN)
         return w->room;
     if (w->tier == TIER_TRAP)
@@ -143,7 +143,7 @@ static void serve_exits(struct placing *p, const struct window *w) {
 void window_take(struct placing *p, const struct window *w) {
     const struct func *f = &p->code->funcs[w->func];
     const uint8_t hole = hole_bytes(p, window_arch(p, w));
-    vaddr_t end = w->start + written(p, w);
+    vaddr_t end = w->start + written_bytes(p, w);
     take(p, f->text, w->start, end < w->end ? w->end : end);
     if (w->hole) {
         take(p, f->text, w->hole, w->hole + hole);
@@ -303,7 +303,7 @@ static vaddr_t before(const struct placing *p, const struct func *f, vaddr_t sta
 }
 
 /* Extends W, which has an exit, to the size of a patch. KIND: of its last instruction. */
-static void grow(const struct placing *p, const struct func *f, struct window *w, uint8_t kind) {
+static void extend(const struct placing *p, const struct func *f, struct window *w, uint8_t kind) {
     const vaddr_t most = w->start + window_jump_bytes(p, w);
     vaddr_t room = insn_ends_flow(kind) ? padding_end(p, f->text, w->end, most) : w->end;
     for (vaddr_t more;
@@ -357,7 +357,7 @@ static void choose_exit(struct placing *p, const struct exit_site *x, const stru
         why = REFUSED_DEPTH;
     bool open = has_open_flow(p, x->func);
     if (!why && !open)
-        grow(p, f, &w, x->kind);
+        extend(p, f, &w, x->kind);
     find_room(p, f->text, &w);
     if (!why && !takes_entry(p, f, &w) && fit(p, &w, c))
         window_take(p, &w);
@@ -420,7 +420,7 @@ bool window_around(struct placing *p, uint32_t func, vaddr_t addr) {
     if (window_blocker(p, f, addr, true))
         return false;
     if (!has_open_flow(p, func))
-        grow(p, f, &w, insn_kind(p->code, f->text, addr));
+        extend(p, f, &w, insn_kind(p->code, f->text, addr));
     if (w.start == f->body && lacks_window(p, func))
         return false; /* its entry still lacks a window */
     find_room(p, f->text, &w);
