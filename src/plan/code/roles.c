@@ -1,7 +1,6 @@
 /*
- * Recognizes special functions by their names.
- *
- * Compilers name parts that they split off functions .cold (GCC, Clang) and .__part.N (Propeller).
+ * Recognizes special functions by their names. Compilers name parts that they split off functions
+ * .cold (GCC, Clang) and .__part.N (Propeller).
  *
  * Some calls return twice: setjmp, getcontext, vfork. These functions are traced as any other. The
  * second return is a control site (window/controls.c). swapcontext returns once for each saved
@@ -12,10 +11,8 @@
  * other state.
  *
  * Functions with a convention of their own cannot be traced:
- *
- * - Functions without a return address where one is expected. Private conventions are otherwise
- *   fine,
- * since stubs preserve every register (TLS descriptors, mcount, __rust_probestack).
+ * - Functions without a return address where one is expected. Stubs preserve every register, so
+ *   other private conventions are fine (TLS descriptors, mcount, __rust_probestack).
  * - Cancellation points of glibc and musl: a signal handler compares the pc with their bounds.
  * - Retpolines: their return is another function's jump.
  */

@@ -4,8 +4,8 @@
  * builtins, whose addresses it computes. A patch would jump to a wrong place in the copy, so such
  * code is left alone.
  *
- * A function is tied by a direct branch from code that runs in its own place (described or tied
- * code), by a word of data with its address, and by a global symbol. An address computed by
+ * Three references tie a function: a word of data with its address, a global symbol, and a direct
+ * branch from code that runs in its own place (described or tied code). An address computed by
  * described code ties nothing: copies begin so. In modules with mostly undescribed functions,
  * functions that refer to each other are tied together. There, pc-relative references to described
  * code and to data tie, too.

@@ -176,7 +176,7 @@ static void branch(struct walk *w, const struct path *from, vaddr_t to) {
 }
 
 /* True if the indirect jump T stays in the function. An unknown table of addresses may be a
- * variable with a function's address, if the depth is that of the entry and no data leads here. */
+ * variable with a function's address: at entry depth, and if no data leads into this function. */
 static bool is_switch(const struct walk *w, const struct transfer *t, int32_t depth) {
     enum { FEWEST_LABELS = 2 };
     if (!w->labels.count)

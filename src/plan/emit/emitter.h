@@ -48,8 +48,7 @@ uint8_t event_variant(const struct emitter *e, uint8_t variant, uint32_t owner, 
 /* ---- reach.c ---- */
 /* True if S does not need a trampoline within arch.reach. */
 bool reach_is_far(const struct site *s);
-/* The first is true if site number SITE, or the site that made its hole, is lost. The second notes
- * that SITE is lost. */
+/* The first is true if site number SITE, or its hole's maker, is lost. The second marks it lost. */
 bool reach_has_lost(const struct emitter *e, size_t site);
 void reach_lose(struct emitter *e, size_t site);
 /* Counts exits and functions that the code lacks since the wanted site number SITE is lost. */

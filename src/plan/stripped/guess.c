@@ -130,9 +130,9 @@ enum reading {
 };
 
 /* True if the bytes at ADDR read as code in STATE, up to an end of flow or to known code. A
- * function must preserve registers. This is checked until it saves its return address (functions
- * that never return preserve nothing else), or up to the first call, behind which constants may
- * stand. Few functions run into others; many have constants before them. */
+ * function must preserve registers. This is checked until it saves its return address, since
+ * functions that never return preserve nothing else. It is checked up to the first call at most:
+ * constants may stand behind. Few functions run into others; many have constants before them. */
 static bool reads_as(const struct inference *inf, const struct text *t, vaddr_t addr, uint8_t state,
                      enum reading reading) {
     enum { MOST = 64 };

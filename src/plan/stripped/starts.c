@@ -3,10 +3,10 @@
  * found call targets, targets of words, and entries of .ARM.exidx. A function ends at the last
  * instruction before the next start.
  *
- * A place to which only jumps of other functions lead is a start, too, if no path of the function
- * before passes over it, except to other such starts. It is weak if only one function jumps to it:
- * it may be a part of that function, with a frame up (depth/walk.c). The same holds for targets of
- * words that may be labels or plain numbers (code_start.guess), but these are never weak.
+ * A place to which only jumps of other functions lead may be a start, too. No path of the function
+ * before may pass over it, except to other such starts. It is weak if only one function jumps to
+ * it: it may be a part of that function, with a frame up (depth/walk.c). The same holds for
+ * targets of words that may be labels or numbers (code_start.guess), but these are never weak.
  */
 #include "elf/sort.h"
 #include "plan/stripped/inference.h"

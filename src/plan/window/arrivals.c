@@ -1,6 +1,4 @@
-/*
- * Collects places where control may arrive: targets, return points, labels, branched-to returns.
- */
+/* Collects places where control may arrive from elsewhere than the instruction before. */
 #include "plan/window/arrivals.h"
 
 /* By root: the function has an indirect jump. */
