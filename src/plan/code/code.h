@@ -15,7 +15,7 @@ struct func_code {       /* facts about a function's code */
     bool called;         /* its start is called directly, or its address is taken */
     bool body_called;    /* its body is called directly, or the body's address is taken */
     bool taken;          /* the address of its start is taken */
-    bool bad;            /* some bytes in it do not decode */
+    bool undecodable;    /* some bytes in it do not decode */
     bool entered_inside; /* without call-frame information: code outside of all functions branches
                             into its middle */
     bool branched_to; /* without call-frame information: a function with such information branches
@@ -121,7 +121,7 @@ static inline bool insn_ends_flow(uint8_t kind) {
 }
 /* True if a stub can run on the taken side only of the conditional exit at ADDR. A branch that also
  * counts (INSN_LOOP) needs arch.part_exit for that. */
-static inline bool insn_can_part(const struct code *code, const struct text *text, vaddr_t addr) {
+static inline bool insn_can_split(const struct code *code, const struct text *text, vaddr_t addr) {
     return insn_kind(code, text, addr) != INSN_LOOP || code_arch(code, text, addr)->part_exit;
 }
 

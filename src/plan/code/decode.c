@@ -270,7 +270,7 @@ static void decode_code(struct sweep *s, vaddr_t start, vaddr_t end) {
         seen.kind = in.stays || stays ? INSN_FIXED : in.kind;
         insn_write(s->code, s->text, at, &seen);
         if (f && !good && s->code->arch->other)
-            known->bad = true;
+            known->undecodable = true;
         else if (f && !good)
             ARRAY_PUSH(&s->r->undecodable, ((struct address_load){at, s->func}));
         if (f && in.kind != INSN_NOP && in.kind != INSN_BREAK)

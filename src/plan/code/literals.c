@@ -81,6 +81,6 @@ void literals_settle(struct reading *r) {
     drop_transfers(r);
     for (size_t i = 0; i < r->undecodable.count; i++) {
         const struct address_load *word = &r->undecodable.at[i];
-        r->code->by_func[word->func].bad |= !is_literal(r, word->address);
+        r->code->by_func[word->func].undecodable |= !is_literal(r, word->address);
     }
 }

@@ -162,7 +162,7 @@ static void tie_reachable(struct ties *t) {
     }
     while (pending.count) {
         uint32_t i = pending.at[--pending.count];
-        if (!t->code->by_func[i].bad)
+        if (!t->code->by_func[i].undecodable)
             tie_callees(t, i, &pending);
     }
     ARRAY_FREE(&pending);
@@ -193,5 +193,5 @@ void anchors_find(struct depths *d) {
     read_data(&t);
     tie_reachable(&t);
     for (uint32_t i = 0; i < code->func_count; i++)
-        d->by_func[i].loose = lacks_cfi(code, i) && !tied[root_of(&t, i)];
+        d->by_func[i].movable = lacks_cfi(code, i) && !tied[root_of(&t, i)];
 }

@@ -40,7 +40,7 @@ static void follow_without_cfi(struct follower *f, bool weak) {
     for (uint32_t i = 0; i < f->code->func_count; i++) {
         struct func_depth *known = &f->d->by_func[i];
         if (!f->code->funcs[i].range && !known->cold && f->code->funcs[i].weak == weak)
-            known->unproven |= !f->code->by_func[i].bad && !depth_follow(f, i);
+            known->unproven |= !f->code->by_func[i].undecodable && !depth_follow(f, i);
     }
 }
 

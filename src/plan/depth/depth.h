@@ -11,7 +11,7 @@ struct func_depth {
     uint16_t inner; /* bytes of its callers' stack, if it may return for them; 0: never */
     bool cold;      /* part of another function, by its name or by a jump to it */
     bool falls;     /* its code runs into the next function */
-    bool loose;     /* without call-frame information: no reference fixes its place (anchors.c) */
+    bool movable;   /* without call-frame information: no reference fixes its place (anchors.c) */
     bool unproven;  /* without call-frame information: a depth that matters is unknown */
 };
 

@@ -26,7 +26,7 @@ bool depth_follow(struct follower *f, uint32_t func);
 void inner_find(struct follower *f);
 
 /* ---- anchors.c ---- */
-/* Sets func_depth.loose. */
+/* Sets func_depth.movable. */
 void anchors_find(struct depths *d);
 
 /* ---- labels.c ---- */

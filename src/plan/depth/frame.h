@@ -1,7 +1,7 @@
 /*
  * What is known of one stack frame at one instruction: which registers and words in memory hold an
- * address of the frame. An address is a place: a base plus a constant. The base is the frame's
- * CFA, or an sp that an instruction made by rounding.
+ * address of the frame. An address is a frame place: a base plus a constant. The base is the
+ * frame's CFA, or an sp that an instruction made by rounding.
  *
  * Two assumptions, as unwinders make them: a saved word keeps its value until a store to a known
  * place overwrites it, and callees keep what the ABI says.
@@ -12,7 +12,7 @@
 
 #include "arch/arch.h"
 
-struct place {
+struct frame_place {
     uint32_t base; /* BASE_*, or the caller's number for a rounding instruction */
     int32_t offset;
 };
@@ -20,9 +20,9 @@ enum { BASE_UNKNOWN, BASE_CFA, BASE_ROUNDED };
 
 enum { FRAME_SAVED = 12 };
 struct frame {
-    struct place regs[STACK_REGISTERS];
+    struct frame_place regs[STACK_REGISTERS];
     struct {
-        struct place at, value;
+        struct frame_place at, value;
     } saved[FRAME_SAVED];
     uint8_t saved_count, word; /* word: bytes of a word */
 };
@@ -35,6 +35,6 @@ void frame_step(struct frame *frame, const struct arch *arch, const struct stack
 /* FRAME keeps only what OTHER knows, too. Returns true if FRAME changed. */
 bool frame_merge(struct frame *frame, const struct frame *other);
 
-static inline bool place_same(struct place a, struct place b) {
+static inline bool frame_place_same(struct frame_place a, struct frame_place b) {
     return a.base == b.base && (a.base == BASE_UNKNOWN || a.offset == b.offset);
 }

@@ -77,7 +77,7 @@ void correct_depths(struct follower *f) {
     for (size_t i = 0; i < code->transfers.count; i++) {
         const struct transfer *t = &code->transfers.at[i];
         const struct func *func = &code->funcs[t->func];
-        if (!func->range || code->by_func[t->func].bad ||
+        if (!func->range || code->by_func[t->func].undecodable ||
             !(seems_to_leave_frame(d, t) || loads_sp(d, t)))
             continue;
         if (followed != t->func) {

@@ -113,13 +113,13 @@ static struct spot *spot_entered(struct walk *w, vaddr_t at, int32_t depth,
 }
 
 static int32_t depth_of(const struct walk *w, const struct frame *frame) {
-    struct place sp = frame->regs[w->code->arch->sp_register];
+    struct frame_place sp = frame->regs[w->code->arch->sp_register];
     return sp.base == BASE_CFA ? -sp.offset : DEPTH_UNKNOWN;
 }
 
 /* ---- the walk ---- */
 
-static bool is_known(const struct place *place) { return place->base != BASE_UNKNOWN; }
+static bool is_known(const struct frame_place *place) { return place->base != BASE_UNKNOWN; }
 
 static bool returns_to(const struct walk *w, vaddr_t at) {
     for (size_t i = 0; i < w->noreturn_sites.count; i++) {
@@ -141,9 +141,9 @@ static void enqueue(struct walk *w, uint32_t node) {
 
 /* P reaches the node N: merges the frames, and follows N again if its frame changed. */
 static void merge_at(struct walk *w, struct node *n, const struct path *p) {
-    const struct place *here = &n->frame.regs[w->code->arch->sp_register];
-    const struct place *there = &p->frame.regs[w->code->arch->sp_register];
-    bool apart = is_known(here) && is_known(there) && !place_same(*here, *there);
+    const struct frame_place *here = &n->frame.regs[w->code->arch->sp_register];
+    const struct frame_place *there = &p->frame.regs[w->code->arch->sp_register];
+    bool apart = is_known(here) && is_known(there) && !frame_place_same(*here, *there);
     if (apart && !n->call != !p->call) {
         ARRAY_PUSH(&w->noreturn_sites, n->call ? n->call : p->call);
         w->again |= n->call != 0; /* the first path should not exist */
@@ -291,7 +291,7 @@ static void note_frame_return(struct walk *w, const struct path *p, const struct
     int32_t link;
     if (!arch->return_loads_sp || !arch->return_loads_sp(code.at, code.size, &base, &link))
         return;
-    const struct place from = p->frame.regs[base];
+    const struct frame_place from = p->frame.regs[base];
     const int32_t pops = depth_of(w, &p->frame), word = arch->word_bytes;
     const int32_t below = -(from.offset + link); /* the CFA */
     const int32_t behind = below / word - 1;

@@ -178,8 +178,8 @@ static void mark_wanted(struct emitter *e) {
                 reach_count_lost(e, i);
         }
         e->wanted[i] |= wanted;
-        if (wanted && s->maker)
-            e->wanted[s->maker - 1] = true;
+        if (wanted && s->hole_site)
+            e->wanted[s->hole_site - 1] = true;
     }
 }
 
@@ -248,10 +248,10 @@ static void finish(struct emitter *e) {
 static void emitter_done(struct emitter *e) {
     ARRAY_FREE(&e->pending);
     free(e->wanted);
-    free(e->chosen);
+    free(e->first_traced);
     free(e->unfiltered);
     free(e->carried);
-    free(e->behind);
+    free(e->behind_entry);
 }
 
 /* Emits all but the sites in LOSSES. If more sites are lost, *RET is of no use. */

@@ -15,12 +15,12 @@ struct emitter {
     const struct arch *arch; /* of the site that is being written */
     const struct plan_request *request;
     vaddr_t area;
-    bool *wanted;          /* by site */
-    uint32_t *chosen;      /* by group: its first traced function; UINT32_MAX: none */
-    bool *unfiltered;      /* by group: one of its functions is traced for all callers */
-    uint8_t *carried;      /* bitmap by function: carried.c */
-    vaddr_t *behind;       /* by function: address behind its entry stub; 0: no stub (yet) */
-    struct losses *losses; /* NULL: nothing is emitted */
+    bool *wanted;           /* by site */
+    uint32_t *first_traced; /* by group: its first traced function; UINT32_MAX: none */
+    bool *unfiltered;       /* by group: one of its functions is traced for all callers */
+    uint8_t *carried;       /* bitmap by function: carried.c */
+    vaddr_t *behind_entry;  /* by function: address behind its entry stub; 0: no stub (yet) */
+    struct losses *losses;  /* NULL: nothing is emitted */
     struct plan_code *code;
     size_t patch_room, mark_room, way_room, trap_room;
     pending_array pending;
@@ -31,7 +31,7 @@ static inline bool emitter_is_call(uint8_t kind) {
 }
 
 /* ---- requested.c ---- */
-/* Fills emitter.chosen, unfiltered, carried and behind. */
+/* Fills emitter.first_traced, unfiltered, carried and behind_entry. */
 void request_resolve(struct emitter *e);
 /* True if FUNCTION may have traps; if its entry is recorded; if its entry stores a slice. */
 bool request_has_traps(const struct plan_request *r, uint32_t function);

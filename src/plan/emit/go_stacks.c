@@ -37,7 +37,7 @@ static bool passes_in_registers(const struct module *m) {
 static bool returns_plainly(const struct plan *plan, uint32_t function) {
     for (size_t i = 0; i < plan->steps.count; i++) {
         const struct step *s = &plan->steps.at[i];
-        bool plain = s->insn.kind == INSN_RETURN && !s->beside && !s->return_bytes;
+        bool plain = s->insn.kind == INSN_RETURN && !s->before_sled && !s->return_bytes;
         if (s->exit && s->function == function && !s->loops && !plain)
             return false;
     }

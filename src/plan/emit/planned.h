@@ -14,9 +14,9 @@ enum { HOOK_VARIANT = STUB_HOOK | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE };
 struct step { /* one instruction of a window */
     struct insn insn;
     bool exit;
-    bool loops;  /* an exit that jumps to the function's own entry */
-    bool beside; /* the exit instruction is in a sled behind the window and is not moved */
-    bool falls;  /* an exit that leaves also where it does not branch */
+    bool loops;       /* an exit that jumps to the function's own entry */
+    bool before_sled; /* the exit's instruction is in a sled behind the window: it is not moved */
+    bool falls;       /* an exit that leaves also where it does not branch */
     uint8_t event, variant; /* of exits */
     uint8_t return_bytes; /* bytes of the return at insn.target that the trampoline runs; else 0 */
     uint16_t pops;        /* of returns; as in struct stub_spec */
@@ -32,11 +32,11 @@ struct site { /* a window and its events */
     const uint8_t *bytes;    /* at start */
     uint32_t first_step, step_count;
     uint32_t function;
-    uint32_t room;  /* upper bound of its trampoline, in bytes */
-    vaddr_t hole;   /* of a hop */
-    uint32_t maker; /* number + 1 of the site whose window has the hole; 0: the hole is padding */
-    uint8_t tier;   /* enum tier */
-    uint8_t owned;  /* bytes from `start` on that may be written */
+    uint32_t room;      /* upper bound of its trampoline, in bytes */
+    vaddr_t hole;       /* of a hop */
+    uint32_t hole_site; /* number + 1 of the site whose window has the hole; 0: padding has it */
+    uint8_t tier;       /* enum tier */
+    uint8_t owned;      /* bytes from `start` on that may be written */
     bool entry, control;
     bool far;        /* it has room for a far jump */
     bool in_sled;    /* it is the head of a sled: the program may overwrite it */
@@ -48,7 +48,7 @@ struct function_exit {
     uint32_t function;
     uint8_t event, tier, refused; /* enum event_kind, enum tier, enum refusal */
     bool loops;
-    bool trap;     /* it has no tier, but could be a trap */
+    bool trap;     /* it has no tier, but a trap is possible */
     bool inferred; /* it has no tier, but its function's entry is patched */
 };
 

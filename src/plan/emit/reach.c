@@ -23,9 +23,9 @@
 enum { SLACK = 0x10000 }; /* how much farther than arch.reach branches reach */
 
 bool reach_has_lost(const struct emitter *e, size_t site) {
-    const uint32_t maker = e->plan->sites.at[site].maker;
+    const uint32_t hole_site = e->plan->sites.at[site].hole_site;
     return e->losses && (bitmap_test(e->losses->sites, site) ||
-                         (maker && bitmap_test(e->losses->sites, maker - 1)));
+                         (hole_site && bitmap_test(e->losses->sites, hole_site - 1)));
 }
 
 void reach_lose(struct emitter *e, size_t site) {
@@ -69,7 +69,7 @@ bool reach_is_served(const struct emitter *e, const struct site *s) {
  * entry's stub, which must be in the same area. */
 bool reach_is_blocked(const struct emitter *e, const struct site *s) {
     const struct plan_code *first = e->request->first;
-    bool blocked = first && s->maker && serves(first, &e->plan->sites.at[s->maker - 1]);
+    bool blocked = first && s->hole_site && serves(first, &e->plan->sites.at[s->hole_site - 1]);
     for (uint32_t i = 0; first && !blocked && i < s->step_count; i++) {
         const struct step *step = &e->plan->steps.at[s->first_step + i];
         blocked = step->loops && !bitmap_test(first->missed, step->function);

@@ -37,7 +37,7 @@ static bool is_carried(const struct emitter *e, uint32_t function) {
 
 uint32_t event_owner(const struct emitter *e, uint32_t function, uint8_t event) {
     uint32_t owner =
-        request_traces(e, function) ? function : e->chosen[e->plan->groups.at[function]];
+        request_traces(e, function) ? function : e->first_traced[e->plan->groups.at[function]];
     bool forced = event == EVENT_CONTROL ? e->request->controls : is_carried(e, function);
     return owner == UINT32_MAX && forced ? function : owner;
 }
@@ -58,15 +58,15 @@ uint32_t exit_owner(const struct emitter *e, const struct step *s) {
 
 void request_resolve(struct emitter *e) {
     const struct plan *plan = e->plan;
-    e->behind = mem_alloc(plan->functions.count * sizeof *e->behind + 1);
-    e->chosen = mem_alloc(plan->group_count * sizeof *e->chosen + 1);
+    e->behind_entry = mem_alloc(plan->functions.count * sizeof *e->behind_entry + 1);
+    e->first_traced = mem_alloc(plan->group_count * sizeof *e->first_traced + 1);
     e->carried = carried_find(plan, e->request);
     e->unfiltered = mem_alloc(plan->group_count * sizeof *e->unfiltered + 1);
-    memset(e->chosen, 0xff, plan->group_count * sizeof *e->chosen);
+    memset(e->first_traced, 0xff, plan->group_count * sizeof *e->first_traced);
     for (uint32_t i = (uint32_t)plan->functions.count; i-- > 0;) {
         if (!request_traces(e, i))
             continue;
-        e->chosen[plan->groups.at[i]] = i;
+        e->first_traced[plan->groups.at[i]] = i;
         e->unfiltered[plan->groups.at[i]] |= !is_filtered(e->request, i);
     }
 }

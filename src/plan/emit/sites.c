@@ -102,8 +102,8 @@ static void add_steps(struct builder *b, const struct window *w) {
             set_return(b, text, &s);
         ARRAY_PUSH(&b->plan->steps, s);
     }
-    if (w->beside) {
-        struct step s = {.insn = {.addr = w->end, .kind = INSN_OTHER}, .beside = true};
+    if (w->before_sled) {
+        struct step s = {.insn = {.addr = w->end, .kind = INSN_OTHER}, .before_sled = true};
         set_exit(b, next_exit(b, w->end), &s);
         ARRAY_PUSH(&b->plan->steps, s);
     }
@@ -127,7 +127,7 @@ static uint32_t site_room(const struct plan *plan, const struct site *site,
 }
 
 /* The number + 1 of the window with HOLE, 0 if none; windows are sorted and disjoint. */
-static uint32_t maker_of(const struct windows *ws, vaddr_t hole) {
+static uint32_t hole_window_of(const struct windows *ws, vaddr_t hole) {
     size_t i = SEARCH(k, ws->count, ws->at[k].start <= hole);
     return hole && i && hole < ws->at[i - 1].end ? (uint32_t)i : 0;
 }
@@ -142,7 +142,7 @@ static void add_site(struct builder *b, const struct window *w) {
                         .first_step = (uint32_t)plan->steps.count,
                         .function = b->numbers[w->func],
                         .hole = w->hole,
-                        .maker = maker_of(b->ws, w->hole),
+                        .hole_site = hole_window_of(b->ws, w->hole),
                         .tier = w->tier,
                         .owned = w->room,
                         .entry = w->entry,

@@ -172,8 +172,8 @@ static int put_conditional(struct emitter *e, const struct site *site, const str
 /* A jump back to the entry is no call: it goes on behind the entry's stub. */
 static int put_loop(struct emitter *e, const struct site *site, const struct step *s) {
     struct insn insn = s->insn;
-    if (e->behind[s->function])
-        insn.target = e->behind[s->function];
+    if (e->behind_entry[s->function])
+        insn.target = e->behind_entry[s->function];
     return put_insn(e, site, &insn);
 }
 
@@ -205,7 +205,7 @@ static int put_step(struct emitter *e, const struct site *site, const struct ste
     if (go_stacks_step(e->plan, s))
         put_stack(e, s->variant, STACK_MADE_LOW, place);
     if (owner == UINT32_MAX)
-        return s->beside ? 0 : put_insn(e, site, &s->insn);
+        return s->before_sled ? 0 : put_insn(e, site, &s->insn);
     if (s->loops)
         return put_loop(e, site, s);
     struct stub_event t = {.id = event_id(e, owner, s->event),
@@ -218,7 +218,7 @@ static int put_step(struct emitter *e, const struct site *site, const struct ste
     put_stub(e, t, place);
     if (s->return_bytes)
         put_return(e, s);
-    return s->return_bytes || s->beside ? 0 : put_insn(e, site, &s->insn);
+    return s->return_bytes || s->before_sled ? 0 : put_insn(e, site, &s->insn);
 }
 
 static bool goes_on(const struct site *site, const struct plan *plan) {
@@ -252,7 +252,7 @@ static void put_entry(struct emitter *e, const struct site *site, bool hook, boo
         put_stub(e, (struct stub_event){.variant = t.variant | STUB_SLICE}, place);
     t.id = event_id(e, site->function, EVENT_ENTRY);
     put_stub(e, t, place);
-    e->behind[site->function] = here(e);
+    e->behind_entry[site->function] = here(e);
     e->code->sites++;
 }
 

@@ -19,14 +19,14 @@
 #include "plan/stripped/inference.h"
 #include "plan/stripped/stripped.h"
 
-struct place {
+struct lead { /* a place to follow, and its state */
     vaddr_t addr;
     uint8_t state;
     bool behind_call; /* behind a call that may not return */
     bool number;      /* it may be no address at all */
 };
 
-typedef ARRAY(struct place) place_list;
+typedef ARRAY(struct lead) lead_list;
 
 /* Places behind calls. Those behind calls of functions known to never return are followed last. */
 enum { MAY_RETURN, NEVER_RETURN, DEFERRED_KINDS };
@@ -39,10 +39,10 @@ enum { LEFT_BITS = 64 };
 
 struct search {
     struct inference *inf;
-    place_list ready;                          /* places to follow */
+    lead_list ready;                           /* places to follow */
     struct deferred *deferred[DEFERRED_KINDS]; /* by text */
     address_list noreturn;                     /* functions that never return, by name; sorted */
-    place_list guesses;                        /* targets of words and numbers that may be code */
+    lead_list guesses;                         /* targets of words and numbers that may be code */
     bool all_begun;                            /* all starts have been followed */
     bool has_t32;                              /* some code is T32 */
 };
@@ -56,7 +56,7 @@ struct line {                              /* a straight line of instructions */
 /* ---- ways ---- */
 
 static void push(struct search *s, vaddr_t addr, uint8_t state) {
-    ARRAY_PUSH(&s->ready, ((struct place){.addr = addr, .state = state}));
+    ARRAY_PUSH(&s->ready, ((struct lead){.addr = addr, .state = state}));
 }
 
 static void begin_function(struct search *s, vaddr_t addr, bool called) {
@@ -64,7 +64,7 @@ static void begin_function(struct search *s, vaddr_t addr, bool called) {
 }
 
 static void guess(struct search *s, vaddr_t addr, uint8_t state, bool number) {
-    ARRAY_PUSH(&s->guesses, ((struct place){.addr = addr, .state = state, .number = number}));
+    ARRAY_PUSH(&s->guesses, ((struct lead){.addr = addr, .state = state, .number = number}));
 }
 
 /* True if ADDR is in code outside of the linker's stubs, whose states are known anyway. */
@@ -283,18 +283,18 @@ static void remember(struct line *line, const struct text *t, const struct insn 
 /* True if the code was found in the other state: it is unknown which is right. Marked as data, it
  * keeps its function from being patched. */
 static bool contradicts(const struct inference *inf, const struct text *t,
-                        const struct place *from) {
+                        const struct lead *from) {
     uint8_t state = found_state(inf, t, from->addr);
     return state < CODE_DATA && state != from->state && !from->behind_call;
 }
 
 /* The linker's filler may stand behind a call that does not return. */
-static bool is_filler(const struct text *t, const struct arch *arch, const struct place *from) {
+static bool is_filler(const struct text *t, const struct arch *arch, const struct lead *from) {
     return from->behind_call && arch->is_filler &&
            arch->is_filler(text_bytes(t, from->addr), t->start + t->size - from->addr);
 }
 
-static void follow(struct search *s, struct place from) {
+static void follow(struct search *s, struct lead from) {
     const struct text *t = text_at(s->inf->texts, from.addr);
     const struct arch *arch = from.state == CODE_T32 ? s->inf->arch->other : s->inf->arch;
     const bool wrong = t && contradicts(s->inf, t, &from);
@@ -335,16 +335,16 @@ static void follow_ready(struct search *s) {
 }
 
 /* Takes the first place that is left of T; false: none is. */
-static bool take_deferred(struct deferred *deferred, const struct text *t, struct place *ret) {
+static bool take_deferred(struct deferred *deferred, const struct text *t, struct lead *ret) {
     if (!deferred->count)
         return false;
     while (!deferred->left[deferred->low])
         deferred->low++;
     uint64_t *word = &deferred->left[deferred->low];
     size_t k = deferred->low * LEFT_BITS + (size_t)__builtin_ctzll(*word);
-    *ret = (struct place){.addr = t->start + k * STATE_BYTES,
-                          .state = (uint8_t)(deferred->states[k] - 1),
-                          .behind_call = true};
+    *ret = (struct lead){.addr = t->start + k * STATE_BYTES,
+                         .state = (uint8_t)(deferred->states[k] - 1),
+                         .behind_call = true};
     *word &= *word - 1;
     deferred->count--;
     return true;
@@ -353,7 +353,7 @@ static bool take_deferred(struct deferred *deferred, const struct text *t, struc
 /* Follows the deferred places of one kind; for NEVER_RETURN only the first one, since other places
  * may be found there. False: nothing was left. */
 static bool follow_deferred(struct search *s, int which) {
-    struct place next;
+    struct lead next;
     bool any = false;
     for (size_t i = 0; i < s->inf->texts->count; i++) {
         while (take_deferred(&s->deferred[which][i], &s->inf->texts->at[i], &next)) {
@@ -420,7 +420,7 @@ static void begin_at_exceptions(struct search *s) {
 
 /* Begins a function at FROM, if an instruction begins there. Unknown bytes that read as code get
  * the guessed state. False: FROM is no code as far as known, but may be later. */
-static bool begin_at_guess(struct search *s, const struct place *from) {
+static bool begin_at_guess(struct search *s, const struct lead *from) {
     const struct text *t = text_at(s->inf->texts, from->addr);
     const struct code_start start = {.addr = from->addr, .called = true, .guess = true};
     const bool bit = from->state == CODE_T32;
@@ -446,8 +446,8 @@ static bool begin_at_guess(struct search *s, const struct place *from) {
  * code may make more guesses, and may show other guesses to be code. */
 static void begin_at_guesses(struct search *s) {
     for (bool goes_on = true; goes_on;) {
-        place_list guesses = s->guesses, left = {0};
-        s->guesses = (place_list){0};
+        lead_list guesses = s->guesses, left = {0};
+        s->guesses = (lead_list){0};
         sort_by_address(guesses.at, guesses.count, sizeof *guesses.at);
         for (size_t i = 0; i < guesses.count; i++) {
             if (!begin_at_guess(s, &guesses.at[i]))

@@ -25,7 +25,7 @@ static void note_labels(const struct groups *g, uint8_t *entered) {
             !ref_may_be_number(code, r, &code->funcs[f]) || ref_is_hint(code, r))
             continue;
         const struct group *group = group_at(g, f);
-        if (jumps[group_of(g, f)] || group->bad || group->loose || group->unproven)
+        if (jumps[group_of(g, f)] || group->undecodable || group->movable || group->unproven)
             code_note(code, entered, r->target);
     }
 }

@@ -140,9 +140,9 @@ static void gather(struct groups *g) {
         struct group *group = &g->by_root[g->by_func[i].root];
         group->tables += g->by_func[i].tables;
         group->code_refs += code->code_refs;
-        group->bad |= code->bad;
+        group->undecodable |= code->undecodable;
         group->unproven |= depth->unproven;
-        group->loose |= depth->loose;
+        group->movable |= depth->movable;
     }
 }
 

@@ -19,7 +19,7 @@ struct func_group {
 
 struct group { /* sums over its ranges; as in func_code, func_depth, func_group */
     uint32_t tables, code_refs;
-    bool bad, unproven, loose;
+    bool undecodable, unproven, movable;
 };
 
 struct groups {

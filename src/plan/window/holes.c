@@ -84,7 +84,7 @@ static vaddr_t free_bytes(const struct search *s, vaddr_t at) {
 /* Bytes outside of functions may be data that looks like a return. */
 static bool is_code(const struct search *s, vaddr_t at) {
     uint32_t i = code_func_at(s->p->code, at);
-    return i != NO_FUNC && !group_at(s->p->groups, i)->bad;
+    return i != NO_FUNC && !group_at(s->p->groups, i)->undecodable;
 }
 
 static vaddr_t padding_near(const struct search *s) {
@@ -121,7 +121,8 @@ vaddr_t hole_near(const struct placing *p, const struct window *w) {
 
 /* The end of movable instructions of F from START on, which have at least NEED bytes; START: there
  * are fewer. Sites that still wait for a window are not moved. */
-static vaddr_t movable(const struct search *s, const struct func *f, vaddr_t start, vaddr_t need) {
+static vaddr_t movable_end(const struct search *s, const struct func *f, vaddr_t start,
+                           vaddr_t need) {
     vaddr_t at = start;
     while (at < start + need) {
         if (window_blocker(s->p, f, at, at == start) || overlaps(s->w, at) ||
@@ -136,8 +137,8 @@ static vaddr_t movable(const struct search *s, const struct func *f, vaddr_t sta
 static bool may_give(const struct placing *p, uint32_t i) {
     const struct func *f = i == NO_FUNC ? NULL : &p->code->funcs[i];
     const struct group *group = f ? group_at(p->groups, i) : NULL;
-    return f && !f->plt && !f->thunk && !group->bad && !has_open_flow(p, i) && !group->unproven &&
-           !group->loose;
+    return f && !f->plt && !f->thunk && !group->undecodable && !has_open_flow(p, i) &&
+           !group->unproven && !group->movable;
 }
 
 bool hole_make(const struct placing *p, const struct window *w, struct window *ret) {
@@ -153,7 +154,7 @@ bool hole_make(const struct placing *p, const struct window *w, struct window *r
         uint32_t i = insn_begins(p->code, text, at) ? code_func_at(p->code, at) : NO_FUNC;
         if (!may_give(p, i))
             continue;
-        vaddr_t end = movable(&s, &p->code->funcs[i], at, 2u * size);
+        vaddr_t end = movable_end(&s, &p->code->funcs[i], at, 2u * size);
         if (end == at)
             continue;
         *ret = (struct window){

@@ -44,7 +44,7 @@ static bool can_delegate(const struct placing *p, const struct exit_site *x) {
 static void serve_path(struct placing *p, vaddr_t addr) {
     uint32_t func = code_func_at(p->code, addr);
     const struct group *group = group_at(p->groups, func);
-    if (!p->code->funcs[func].range && (group->unproven || group->loose || group->bad))
+    if (!p->code->funcs[func].range && (group->unproven || group->movable || group->undecodable))
         return;
     if (!is_taken(p, p->code->funcs[func].text, addr))
         window_around(p, func, addr);

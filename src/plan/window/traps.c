@@ -54,7 +54,7 @@ static void offer_entry(struct placing *p, uint32_t i) {
 
 static void offer_exit(struct placing *p, const struct exit_site *x) {
     struct window w = {.start = x->addr, .func = x->func};
-    if (insn_can_part(p->code, p->code->funcs[x->func].text, x->addr) && trap_window(p, &w))
+    if (insn_can_split(p->code, p->code->funcs[x->func].text, x->addr) && trap_window(p, &w))
         window_take(p, &w);
 }
 

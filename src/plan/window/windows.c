@@ -91,7 +91,7 @@ static struct exit_window *window_of(const struct placing *p, const struct exit_
 }
 
 /* True if a window that ends at ADDR may record the exit whose sled is there. */
-static bool ends_beside(const struct placing *p, const struct func *f, vaddr_t addr) {
+static bool ends_before_sled(const struct placing *p, const struct func *f, vaddr_t addr) {
     if (addr >= f->end || !p->exits->count || !sled_at(p->code->sleds, addr, SLED_EXIT) ||
         is_arrived_at(p, f->text, addr))
         return false;
@@ -133,10 +133,10 @@ static void serve_exit(const struct placing *p, vaddr_t addr, uint8_t tier) {
 static void serve_exits(struct placing *p, const struct window *w) {
     const struct text *text = p->code->funcs[w->func].text;
     for (vaddr_t at = w->start; at < w->end; at += insn_size(p->code, text, at)) {
-        if (exit_is_at(p->exits, text, at) && insn_can_part(p->code, text, at))
+        if (exit_is_at(p->exits, text, at) && insn_can_split(p->code, text, at))
             serve_exit(p, at, w->tier);
     }
-    if (w->beside)
+    if (w->before_sled)
         serve_exit(p, w->end, w->tier);
 }
 
@@ -184,7 +184,7 @@ static vaddr_t with_near_exit(const struct placing *p, const struct func *f,
     if (window_arch(p, w)->insn_bytes >= jump) /* every instruction has room for a jump */
         return end;
     for (int i = 0; i < NEAR_EXIT_STEPS && at < end + NEAR_EXIT_BYTES; i++) {
-        if (ends_beside(p, f, at))
+        if (ends_before_sled(p, f, at))
             return at - end < jump ? at : end;
         if (window_blocker(p, f, at, false))
             return end;
@@ -250,7 +250,7 @@ static bool try_sled(struct placing *p, struct window *w, vaddr_t addr, const st
     w->end = addr + insn_size(p->code, text, addr);
     w->room = window_arch(p, w)->hop_bytes;
     w->in_sled = true;
-    w->beside = w->far = false;
+    w->before_sled = w->far = false;
     if (!c->sled || !fit(p, w, c))
         return false;
     window_take(p, w);
@@ -262,7 +262,7 @@ static enum refusal try_forward(struct placing *p, struct window *w, const struc
     const struct func *f = &p->code->funcs[w->func];
     enum refusal why = reach_forward(p, f, w, c->call);
     bool open = has_open_flow(p, w->func);
-    w->beside = !open && w->end > w->start && ends_beside(p, f, w->end);
+    w->before_sled = !open && w->end > w->start && ends_before_sled(p, f, w->end);
     find_room(p, f->text, w);
     if (!fit(p, w, c))
         return why;
@@ -317,11 +317,12 @@ static void extend(const struct placing *p, const struct func *f, struct window 
 }
 
 /* Chooses a window for an exit whose return is in a sled. */
-static void choose_beside(struct placing *p, const struct exit_site *x, const struct choice *c) {
+static void choose_before_sled(struct placing *p, const struct exit_site *x,
+                               const struct choice *c) {
     const struct func *f = &p->code->funcs[x->func];
     bool open = has_open_flow(p, x->func);
     struct window w = {
-        .start = x->addr, .end = x->addr, .func = x->func, .beside = true, .far = c->far};
+        .start = x->addr, .end = x->addr, .func = x->func, .before_sled = true, .far = c->far};
     for (vaddr_t more;
          w.end < w.start + window_jump_bytes(p, &w) && (more = before(p, f, w.start));)
         w.start = more;
@@ -345,12 +346,12 @@ static bool takes_entry(const struct placing *p, const struct func *f, const str
 
 static void choose_exit(struct placing *p, const struct exit_site *x, const struct choice *c) {
     if (sled_at(p->code->sleds, x->addr, SLED_EXIT)) {
-        choose_beside(p, x, c);
+        choose_before_sled(p, x, c);
         return;
     }
     const struct func *f = &p->code->funcs[x->func];
     struct window w = {.start = x->addr, .end = x->addr + x->size, .func = x->func, .far = c->far};
-    enum refusal why = insn_can_part(p->code, f->text, x->addr)
+    enum refusal why = insn_can_split(p->code, f->text, x->addr)
                            ? window_blocker(p, f, x->addr, true)
                            : REFUSED_UNRELOCATABLE;
     if (x->pops < 0)

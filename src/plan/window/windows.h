@@ -13,7 +13,7 @@ struct window {
     uint8_t tier;        /* enum tier */
     uint8_t room;        /* bytes from `start` on that may be written: the window's, and padding */
     bool entry, control; /* events at its first instruction */
-    bool beside;         /* an exit's sled follows, whose event the window records */
+    bool before_sled;    /* an exit's sled follows, whose event the window records */
     bool in_sled;        /* it is the head of a sled */
     bool far;            /* it must have room for a far jump */
     uint8_t variant;     /* STUB_* of the stub at `start` */
