@@ -1,5 +1,4 @@
-/* Completes indirect jumps: the instructions before a jump, and call-frame information, show where
- * it leads. Also answers questions about jump tables. */
+/* Completes indirect jumps by the code before them and unwind information; reads jump tables. */
 #include <string.h>
 
 #include "plan/code/inline_tables.h"

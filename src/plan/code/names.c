@@ -17,8 +17,7 @@ static int type_rank(const struct symbol *s) {
 static size_t underscores(const char *name) { return strspn(name, "_"); }
 
 /* Which of two names of one body people know better: a function's, an exported one, one with fewer
- * underscores, a shorter one. A total order, so that plans do not depend on the order of symbols.
- */
+ * underscores, a shorter one. The order is total: symbols' order does not matter. */
 static int compare_names(const void *x, const void *y) {
     const struct symbol *a = *(const struct symbol *const *)x,
                         *b = *(const struct symbol *const *)y;

@@ -51,8 +51,8 @@ static void check_fall(struct depths *d, uint32_t i) {
         f->unproven = g->unproven = true;
 }
 
-/* T->to is ADDR: a jump comes at another depth than ADDR's function expects. That function is
- * unproven if it is inner, or if ADDR is not its start. */
+/* ADDR is a jump's target at another depth than its function expects. That function is unproven if
+ * it is inner, or if ADDR is not its start. */
 static void note_stray(struct depths *d, vaddr_t addr) {
     const struct func *f = &d->code->funcs[code_func_at(d->code, addr)];
     struct func_depth *known = func_depth_of(d, f);

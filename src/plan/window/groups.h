@@ -1,8 +1,8 @@
 /*
- * Stage 7: which ranges form one function, and which are entered from outside. A range belongs to
- * another function if jumps between them lead into the other's middle, or leave at another depth
- * than a function's entry has. Such ranges are .cold parts and pieces of hand-written code. A
- * *group* is all ranges of one function. Its *root* is the lowest range.
+ * Stage 7: which ranges form one function, and which are entered from outside. A range that jumps
+ * into the middle of another, or to it at another depth than a function's entry has, is part of
+ * that function. Such ranges are .cold parts and pieces of hand-written code. A *group* is all
+ * ranges of one function. Its *root* is the lowest range.
  */
 #pragma once
 
