@@ -1,13 +1,13 @@
 /*
  * From a module's bytes to finished machine code, without touching a process.
  *
- *   plan_new()    whole-module analysis: functions, their exits, and for each site the window of
- *                 instructions and tier that is provably safe. Independent of load address and of
- *                 what the user selected: the same module gives the same plan.
- *   plan_emit()   for one load address and one selection: trampolines and patches as bytes.
+ *   plan_new()    analyses the whole module: functions, their exits, and for each site the window
+ *                 of instructions and the tier that are proven safe. The result depends on the
+ *                 file only, not on the load address or the selection.
+ *   plan_emit()   makes trampolines and patches, as bytes, for one load address and selection.
  *
- * A plan is immutable after plan_new() and plan_permit_traps(), and may be shared by processes and
- * threads.
+ * A plan does not change after plan_new() and plan_permit_traps(). Processes and threads may share
+ * it.
  */
 #pragma once
 
@@ -25,54 +25,53 @@ struct plan_function {
     const char *name;           /* mangled; NULL when unknown; points into the module */
     const char **aliases;       /* other names of the same body; NULL-terminated or NULL */
     enum tier entry;            /* TIER_NONE when refused */
-    enum refusal refused;       /* why entry is TIER_NONE */
+    enum refusal refused;       /* why `entry` is TIER_NONE */
     uint32_t exits[TIER_COUNT]; /* exit sites by tier; exits[TIER_NONE]: inferred ones */
     bool exact;                 /* all exits patched, or none exist */
-    bool trap;                  /* a trap could serve its entry, which no other tier does */
+    bool trap;                  /* its entry has no tier, but a trap is possible there */
 };
 
 struct plan;
 
-/* Analyses MODULE (which must outlive the plan). Errors: ENOTSUP "foreign-machine", EFBIG
- * "text-too-large"; a module without any usable function gives an empty plan, not an error. */
+/* Analyses MODULE, which must outlive the plan. Errors: ENOTSUP "foreign-machine", EFBIG
+ * "text-too-large". A module without usable functions gives an empty plan, no error. */
 int plan_new(const struct module *module, struct plan **ret, struct err *err);
-/* The same with one tier only, whatever others would serve (for tests); TIER_NONE: with all. */
+/* For tests: plans with the tier ONLY and no other. TIER_NONE: with all tiers. */
 int plan_new_by(const struct module *module, enum tier only, struct plan **ret, struct err *err);
 void plan_free(struct plan *plan);
-/* The functions in NAMED (a bitmap by index) get traps where nothing else serves them: at their
- * entries, at their exits, and instead of puns that lead nowhere. To be called before the plan is
- * used in another way. */
+/* Permits traps in the functions of NAMED, a bitmap by index: at entries and exits without another
+ * tier, and for puns that cannot be emitted. Must be called before any other use. */
 void plan_permit_traps(struct plan *plan, const uint8_t *named);
 size_t plan_function_count(const struct plan *plan);
-/* INDEX < count; sorted by address. The index is the function's number within its module. */
+/* INDEX < count. Sorted by address. The index is the function's number in its module. */
 const struct plan_function *plan_function(const struct plan *plan, size_t index);
-/* What a function of MODULE (a file name) is shown as: demangled, or MODULE+0xADDRESS. To be freed.
- */
+/* F's name as users see it: demangled, or MODULE+0xADDRESS (MODULE: a file name). To be freed. */
 char *plan_function_shown(const struct plan_function *f, const char *module);
 
-/* Sets in RET, a bitmap by index, the functions that the resolver of an indirect function (IFUNC)
- * at RESOLVER may choose: those whose address its code takes, or that of functions it calls. */
+/* Sets in RET, a bitmap by index, the functions that the IFUNC resolver at RESOLVER may choose.
+ * Their addresses are taken by the resolver's code, or by functions that it calls. */
 void plan_implementations(const struct plan *plan, vaddr_t resolver, uint8_t *ret);
-/* Whether it has control sites, which tell what calls have been left (plan_request.controls). */
+/* True if the plan has control sites (see plan_request.controls). */
 bool plan_has_controls(const struct plan *plan);
-/* Where the functions are whose events tell what becomes of goroutines' stacks (enum stack_event).
- * False: there are none, or some of them cannot be patched: then none is. */
+/* Ranges of the functions of Go's runtime whose events report what becomes of goroutines' stacks
+ * (enum stack_event). False: some are missing or cannot be patched; then none is patched. */
 enum { PLAN_STACK_TELLERS = 3 };
 bool plan_stack_tellers(const struct plan *plan, struct span ret[PLAN_STACK_TELLERS]);
-/* Whether code of a function writes the register that lanes hang off. */
+/* True if code of a function writes the register that points to the lane. */
 bool plan_takes_lane(const struct plan *plan);
 
 struct arch;
-/* What decodes the code at ADDR; NULL: data stands there. */
+/* The backend that decodes the code at ADDR; NULL: ADDR holds data. */
 const struct arch *plan_arch_at(const struct plan *plan, vaddr_t addr);
 
-/* Number of the function whose code, parts that lie elsewhere (.cold) included, holds ADDR;
- * UINT32_MAX: none does. */
+/* The number of the function that holds ADDR in its code or in a part of it elsewhere (.cold).
+ * UINT32_MAX: no function does. */
 uint32_t plan_function_at(const struct plan *plan, vaddr_t addr);
-/* The parts of functions that lie elsewhere, by address. False: there is none of that number. */
+/* Part NUMBER, by address, of those outside their functions. False: there is no such part. */
 bool plan_part(const struct plan *plan, size_t number, struct span *ret);
-/* A thread is about to run the instruction at ADDR, of FUNCTION, when patches are written: whether
- * its entry is yet to be seen, and whether it leaves without being seen. */
+/* A thread is about to run the instruction at ADDR, in FUNCTION, while patches are written. The
+ * first is true if the thread will still pass the entry's patch. The second is true if the thread
+ * leaves the function without passing an exit's patch. */
 bool plan_is_before_entry(const struct plan *plan, uint32_t function, vaddr_t addr);
 bool plan_is_past_exit(const struct plan *plan, vaddr_t addr);
 
@@ -82,72 +81,75 @@ struct plan_request {
     taddr_t bias;            /* taddr = vaddr + bias */
     taddr_t area;            /* where the trampoline area will be mapped (page aligned) */
     size_t area_size;        /* room there */
-    size_t site_bytes;       /* of it that each site takes besides, for the caller */
+    size_t site_bytes;       /* bytes of the area per site that the caller uses itself */
     const uint8_t *selected; /* bitmap by function index, NULL: all */
-    const uint8_t *filtered; /* likewise, of those: only calls from `caller` count; NULL: none */
-    const uint8_t *sliced;   /* likewise, of those: their entries leave slices of the stack */
-    struct span caller;      /* run-time addresses, less than 2 GiB of them */
-    bool controls;           /* control sites of all functions, selected or not */
+    const uint8_t *filtered; /* a subset: only calls from `caller` are recorded; NULL: none */
+    const uint8_t *sliced;   /* a subset: their entries record slices of the stack */
+    struct span caller;      /* run-time addresses, a range below 2 GiB */
+    bool controls;           /* emit control sites of all functions, selected or not */
     uint32_t first_id;       /* event id of function 0; function i has first_id + i (< 2^30) */
     uint32_t ring_bytes;     /* power of two */
     enum overflow overflow;
-    const struct span *taken; /* ascending: where no island can be mapped; the module, the area, */
-    size_t taken_count;       /* the lowest and the highest addresses are besides */
+    const struct span *taken; /* ascending: no island can be mapped here, nor over the module, */
+    size_t taken_count;       /* the area, and the lowest and highest addresses */
     size_t most_islands;
-    bool keep_calls; /* return addresses are guarded (shadow stacks): no call may be moved */
+    bool keep_calls; /* shadow stacks guard return addresses: no call may be moved */
     vaddr_t hook;    /* a function whose entry waits for the tool (dynamic linker), or 0 */
-    const uint8_t *without_traps;  /* bitmap by function index: no trap any more; NULL: none */
-    const struct plan_code *first; /* of another area, whose sites are left alone; NULL: none */
+    const uint8_t *without_traps;  /* bitmap by function index: emit no traps; NULL: none */
+    const struct plan_code *first; /* code of the first area: skip its sites; NULL: none */
 };
 
-/* Upper bound of the area that any selection needs, in bytes. */
+/* Upper bound of the area for any selection, in bytes. */
 size_t plan_area_size(const struct plan *plan);
-/* How much more it is with slices. */
+/* The bytes that slices add to it. */
 size_t plan_slices_size(const struct plan *plan);
-/* What REQUEST needs at most: bytes of its area, sites that are patched, and how many of those can
- * be anywhere; and what of the text has the others, which the area should reach (start and end are
- * 0 where there are none). Its area is not looked at. */
+/*
+ * The most that REQUEST needs, whatever its area is: bytes of the area; sites that are patched;
+ * how many of these may be far from the area; the range of text that has the others (0, 0: no
+ * others).
+ */
 struct plan_need {
     size_t bytes, sites, far;
     struct span near;
 };
 struct plan_need plan_need(const struct plan *plan, const struct plan_request *request);
-/* How far from the text the area may be. */
+/* The largest distance between the text and the area. */
 uint64_t plan_reach(const struct plan *plan);
-/* Sites have at most two patches, one way and one island each. Functions for which the area is too
- * small, or too far away, are among those that are missed.
- * Errors: ERANGE "out-of-reach" when AREA is too far away from all of them, or from the hook;
- * ENOSPC "no-room" when not even the agent and the hook fit; ENOENT "no-hook" when the hook's entry
- * cannot be patched. */
+/*
+ * A site has at most two patches, one way and one island. plan_code.missed has functions that the
+ * area cannot hold or reach. Errors: ERANGE "out-of-reach" if AREA reaches no function, or not the
+ * hook; ENOSPC "no-room" if the agent and the hook do not fit; ENOENT "no-hook" if the hook's
+ * entry cannot be patched.
+ */
 int plan_emit(const struct plan *plan, const struct plan_request *request, struct plan_code *ret,
               struct err *err);
 void plan_code_done(struct plan_code *code);
 
-/* ---- what a plan does, place by place: to show or check it ---- */
+/* ---- the plan place by place, for display and checks ---- */
 
 enum place_kind { PLACE_ENTRY, PLACE_RETURN, PLACE_TAIL, PLACE_CONTROL, PLACE_LOOP };
 const char *place_name(enum place_kind kind); /* "entry" "return" "tail" "control" "loop" */
 
 enum { NO_FUNCTION = UINT32_MAX };
 
-/* Whole instructions that run elsewhere, and the bytes that a jump is written over. */
+/* Whole instructions that run in a trampoline, and the bytes that a jump is written over. */
 struct plan_window {
     vaddr_t start, end;
-    vaddr_t hole;    /* of a hop, else 0 */
-    uint8_t written; /* bytes from start on; padding behind end may be among them */
+    vaddr_t hole;    /* of a hop; else 0 */
+    uint8_t written; /* bytes from `start` on; may include padding behind `end` */
     uint8_t hole_bytes;
     enum tier tier;
-    uint32_t function; /* whose code it is; NO_FUNCTION: of none that users see */
+    uint32_t function; /* the function that holds it; NO_FUNCTION: none that users see */
 };
 
-/* Where something is observed, or would be. */
+/* A site, patched or not. */
 struct plan_place {
     vaddr_t at;
     enum place_kind kind;
-    enum tier tier;       /* TIER_NONE: it is not patched */
+    enum tier tier;       /* TIER_NONE: not patched */
     enum refusal refused; /* why */
     uint32_t function;
-    uint32_t window; /* index of its window, when it has one */
+    uint32_t window; /* index of its window; UINT32_MAX: none */
 };
 
 struct plan_view {

@@ -1,6 +1,6 @@
 /*
- * The stages of planning, in their order. Each takes the results of stages before it and returns
- * its own, which nothing changes from then on; the header of its name is its contract.
+ * The stages of planning, in order. Each stage takes the results of earlier stages and returns its
+ * own result, which does not change afterwards. The header of a stage is its contract.
  */
 #include <errno.h>
 

@@ -1,4 +1,4 @@
-/* Lists of addresses. */
+/* Growing lists of addresses, with binary search in sorted ones. */
 #pragma once
 
 #include "base/mem.h"
@@ -11,7 +11,7 @@ typedef ARRAY(vaddr_t) address_list;
 static inline void list_sort(address_list *list) {
     sort_by_address(list->at, list->count, sizeof *list->at);
 }
-/* The number of the first of LIST, which is sorted, that is not below ADDR. */
+/* LIST is sorted. The index of its first address that is not below ADDR. */
 static inline size_t list_place(const address_list *list, vaddr_t addr) {
     return SEARCH(i, list->count, list->at[i] < addr);
 }

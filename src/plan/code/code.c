@@ -1,3 +1,4 @@
+/* The parts of code_read() that are not steps of it, and small questions about its result. */
 #include "plan/code/code.h"
 
 #include <string.h>
@@ -42,7 +43,7 @@ size_t transfer_at(const struct code *code, vaddr_t from) {
 
 void code_note(const struct code *code, uint8_t *bitmap, vaddr_t addr) {
     const struct text *t = text_at(code->texts, addr);
-    if (t && code_is_aligned(code, t, addr)) /* else it only looks like an address */
+    if (t && code_is_aligned(code, t, addr)) /* else ADDR is no address of code */
         bitmap_set(bitmap, text_place(t, addr));
 }
 

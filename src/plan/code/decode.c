@@ -1,6 +1,6 @@
 /*
- * One pass over all code. Between functions it decodes as well (code outside of them may branch
- * into functions), where misreading data as code only adds targets.
+ * Decodes all code in one pass and records its references. Bytes between functions are decoded,
+ * too, since code there may branch into functions. Data that is misread as code only adds targets.
  */
 #include "plan/code/inline_tables.h"
 #include "plan/code/reading.h"
@@ -9,14 +9,14 @@ struct sweep {
     struct reading *r;
     struct code *code;
     const struct text *text;
-    const struct arch *arch; /* of the code that is being decoded */
+    const struct arch *arch; /* of the code at hand */
     uint32_t func;           /* NO_FUNC between functions */
-    vaddr_t called; /* target of a direct call just passed, while flags are as it left them */
-    struct insn_constants *constants; /* non-PIE */
+    vaddr_t called; /* target of the direct call before, while flags are as the callee left them */
+    struct insn_constants *constants; /* NULL in position-independent modules */
     struct insn_constants storage;
     struct trail trail;
-    vaddr_t slot;      /* the word of memory at a known place that was accessed last; 0: none */
-    vaddr_t exclusive; /* where a pair of exclusive accesses has begun; 0: nowhere */
+    vaddr_t slot;      /* address of the word in memory that was accessed last; 0: unknown */
+    vaddr_t exclusive; /* the exclusive load without its store so far; 0: none */
 };
 
 static void begin_run(struct sweep *s, uint32_t func) {
@@ -27,14 +27,14 @@ static void begin_run(struct sweep *s, uint32_t func) {
     s->trail = (struct trail){.known = 0};
 }
 
-/* Code of no known function branches to ADDR. */
-static void note_stray(const struct code *c, vaddr_t addr) {
+/* Code outside of all functions branches to ADDR. */
+static void note_unknown_branch(const struct code *c, vaddr_t addr) {
     uint32_t i = code_func_at(c, addr);
     if (i != NO_FUNC && !c->funcs[i].range && !func_is_start(&c->funcs[i], addr))
         c->by_func[i].entered_inside = true;
 }
 
-/* Described code branches to ADDR. */
+/* A function with call-frame information branches to ADDR. */
 static void note_branch_to(const struct code *c, vaddr_t addr) {
     const struct functions *all = c->functions;
     bool may_be = addr >= all->no_cfi_low && addr < all->no_cfi_high;
@@ -43,7 +43,7 @@ static void note_branch_to(const struct code *c, vaddr_t addr) {
         c->by_func[i].branched_to = true;
 }
 
-/* Notes a branch to a return apart (returns.c). */
+/* Records a branch to a return separately from other branches (window/returns.c). */
 static bool note_to_return(struct sweep *s, const struct insn *in) {
     struct code *c = s->code;
     if (in->kind == INSN_FIXED || in->kind == INSN_LOOP || s->func == NO_FUNC ||
@@ -61,7 +61,7 @@ static bool note_to_return(struct sweep *s, const struct insn *in) {
     return true;
 }
 
-/* A return with a condition, or a jump through a register or memory. */
+/* A conditional return, or a conditional jump through a register or memory. */
 static void note_exit(struct sweep *s, const struct insn *in) {
     const struct transfer t = {
         .from = in->addr, .func = s->func, .kind = in->kind, .tails = in->tails};
@@ -78,7 +78,7 @@ static void note_branch(struct sweep *s, const struct insn *in) {
     if (!note_to_return(s, in))
         code_note(c, c->targets, in->target);
     if (s->func == NO_FUNC)
-        note_stray(c, in->target);
+        note_unknown_branch(c, in->target);
     else if (c->funcs[s->func].range)
         note_branch_to(c, in->target);
     if (s->func == NO_FUNC || in->kind == INSN_FIXED)
@@ -97,8 +97,8 @@ static void note_callee(struct sweep *s, const struct insn *in) {
         note_branch_to(s->code, in->target);
 }
 
-/* A call through a register calls what the word of memory that was accessed last leads to. (If it
- * calls something else, the control site behind it tells nothing wrong.) */
+/* A call through a register is taken to call the word of memory that was accessed last. If that is
+ * wrong, the control site behind the call does no harm. */
 static void note_second_return(const struct sweep *s, const struct insn *call) {
     vaddr_t target = call->target || call->kind == INSN_CALL ? call->target : s->slot;
     if (!s->r->returns_twice.count || s->func == NO_FUNC || !target)
@@ -117,7 +117,7 @@ static void note_call(struct sweep *s, const struct insn *in) {
     s->called = in->kind == INSN_CALL ? in->target : 0;
 }
 
-/* Those tell of constants on machines without states (literals.c). */
+/* On machines without states these loads show constants in code (literals.c). */
 static bool is_literal_load(const struct code *c, const struct insn *in) {
     return in->loads && !c->arch->other;
 }
@@ -154,7 +154,7 @@ static void note_constants(struct sweep *s) {
         code_note(c, c->targets, k->displacement);
 }
 
-/* A callee whose caller reads flags right after the call returns them. */
+/* If a caller reads flags right after a call, the callee returns them. */
 static void note_flags(struct sweep *s, const struct insn *in) {
     if (!s->called)
         return;
@@ -164,9 +164,8 @@ static void note_flags(struct sweep *s, const struct insn *in) {
         s->called = 0;
 }
 
-/* Between an exclusive load and the store that belongs to it other accesses may make that fail each
- * time, so stubs must not stand there. Pairs are short (Arm ARM, "Synchronization and semaphores":
- * 128 bytes). */
+/* No stub may stand between an exclusive load and its store: other accesses there may make the
+ * store fail every time. Pairs are short (Arm ARM, "Synchronization and semaphores": 128 bytes). */
 static void note_exclusive(struct sweep *s, const struct insn *in) {
     enum { LONGEST = 128 };
     if (in->exclusive == EXCLUSIVE_WITH_NEXT)
@@ -180,13 +179,13 @@ static void note_exclusive(struct sweep *s, const struct insn *in) {
     s->exclusive = 0;
 }
 
-/* IN loads a constant by its place. */
+/* IN loads a constant from a fixed place. */
 static void note_literal(const struct sweep *s, const struct insn *in) {
     if (code_func_at(s->code, in->target) != NO_FUNC)
         ARRAY_PUSH(&s->r->literals, ((struct literal){in->target, in->loads}));
 }
 
-/* An address that several instructions make. */
+/* Records an address that several instructions compute, of which IN is the last. */
 static void note_trail(struct sweep *s, const struct insn *in) {
     struct insn whole;
     s->trail.literal = text_literal(s->code->texts, in);
@@ -233,15 +232,16 @@ static void note_insn(struct sweep *s, const struct insn *in) {
         note_constants(s);
 }
 
-/* A return with a condition by which no branch can be made cannot be told apart. */
+/* True for a conditional return for whose condition no branch exists: a stub cannot tell the two
+ * ways apart. */
 static bool is_unbranchable(const struct sweep *s, const struct insn *in) {
     uint8_t scratch[RELOCATED_MAX_BYTES];
     return insn_may_return(in) &&
            !s->arch->skip_unless(in, text_bytes(s->text, in->addr), STUB_MAX_BYTES, scratch);
 }
 
-/* A call that is a switch is an indirect jump from here on; it stays, as its table does. */
-static bool take_switch(struct sweep *s, struct insn *in) {
+/* A call that is a switch becomes an indirect jump. Neither it nor its table may move. */
+static bool make_switch(struct sweep *s, struct insn *in) {
     struct dispatch form;
     if (in->kind != INSN_CALL || !call_is_switch(s->code->states, s->arch, in, &form))
         return false;
@@ -250,7 +250,7 @@ static bool take_switch(struct sweep *s, struct insn *in) {
     return true;
 }
 
-/* All of one state. */
+/* [START, END) is in one state. */
 static void decode_code(struct sweep *s, vaddr_t start, vaddr_t end) {
     const struct func *f = s->func == NO_FUNC ? NULL : &s->code->funcs[s->func];
     struct func_code *known = f ? &s->code->by_func[s->func] : NULL;
@@ -263,20 +263,20 @@ static void decode_code(struct sweep *s, vaddr_t start, vaddr_t end) {
         bool good = decode(text_bytes(s->text, at), room, at, &in, s->constants);
         if (in.copies && !module_constant(s->r->module, in.target, in.copies))
             in.kind = INSN_FIXED;
-        bool stays = is_unbranchable(s, &in) || take_switch(s, &in);
+        bool stays = is_unbranchable(s, &in) || make_switch(s, &in);
         if (in.target)
             bitmap_set(s->code->refers, text_place(s->text, at));
         struct insn seen = in;
         seen.kind = in.stays || stays ? INSN_FIXED : in.kind;
         insn_write(s->code, s->text, at, &seen);
         if (f && !good && s->code->arch->other)
-            known->bad = true;
+            known->undecodable = true;
         else if (f && !good)
             ARRAY_PUSH(&s->r->undecodable, ((struct address_load){at, s->func}));
         if (f && in.kind != INSN_NOP && in.kind != INSN_BREAK)
             known->last = at;
         if (f && at < f->body && in.kind == INSN_JUMP &&
-            in.target > at) { /* over data: part of the landing */
+            in.target > at) { /* a jump over data belongs to the landing */
             at = in.target;
             continue;
         }
@@ -296,7 +296,7 @@ static void decode_range(struct sweep *s, vaddr_t start, vaddr_t end) {
     }
 }
 
-/* Does control not simply go on behind an instruction of KIND? A call may not come back. */
+/* True if control may not continue behind an instruction of KIND. A call may not return. */
 static bool ends_run(uint8_t kind) {
     return kind == INSN_RETURN || kind == INSN_JUMP || kind == INSN_JUMP_INDIRECT ||
            kind == INSN_CALL || kind == INSN_CALL_INDIRECT || kind == INSN_TRAP;
@@ -306,9 +306,9 @@ static bool is_filler(const struct arch *arch, const uint8_t *bytes, size_t room
     return arch->is_filler && arch->is_filler(bytes, room);
 }
 
-/* Bytes that belong to no function may be code or data. A run that would go on into what no program
- * executes is data: text and tables are full of such, and what reads like a branch in them is none.
- * What linkers fill gaps with is padding where no run comes to it. */
+/* Bytes outside of functions may be code or data. A run of instructions that continues into bytes
+ * which no program executes is data: text and tables often look like branches. The linker's filler
+ * is padding where no run reaches it. */
 static void decode_gap_code(struct sweep *s, vaddr_t start, vaddr_t end) {
     const struct arch *arch = code_arch(s->code, s->text, start);
     vaddr_t run = start;
@@ -343,7 +343,7 @@ static void decode_gap(struct sweep *s, vaddr_t start, vaddr_t end) {
     }
 }
 
-/* Decodes [start, end) with the functions in it, from *FUNC on. */
+/* Decodes [START, END) and the functions in it, which begin with number *FUNC. */
 static void decode_span(struct sweep *s, vaddr_t start, vaddr_t end, uint32_t *func) {
     struct code *c = s->code;
     vaddr_t at = start;

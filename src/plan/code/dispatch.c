@@ -1,11 +1,11 @@
-/* Transfers get what the instructions around them and the unwind information tell. */
+/* Completes indirect jumps by the code before them and unwind information; reads jump tables. */
 #include <string.h>
 
 #include "plan/code/inline_tables.h"
 #include "plan/code/reading.h"
 
-/* The instructions that run before the one at ADDR in a straight line. A call ends the line:
- * registers do not survive it. */
+/* The straight line of instructions before the one at ADDR. It ends at a call, since registers do
+ * not survive calls. */
 static struct code_line line_to(const struct code *c, const struct func *f, vaddr_t addr) {
     struct code_line line = {
         .jump = {text_bytes(f->text, addr), insn_size(c, f->text, addr), addr}};
@@ -25,7 +25,7 @@ static bool leads_to_thunk(const struct code *c, vaddr_t to) {
     return f != NO_FUNC && c->funcs[f].thunk && c->funcs[f].start == to;
 }
 
-/* Does HOW read a table all of whose entries lead to instructions of F? Notes it then. */
+/* Records HOW as a table of FUNC if all its entries lead to instructions of that function. */
 static void try_table(struct code *c, uint32_t func, struct dispatch how) {
     const struct func *f = &c->funcs[func];
     const uint8_t *at = module_bytes(c->module, how.table, (uint64_t)how.count * how.entry_bytes);
@@ -39,9 +39,9 @@ static void try_table(struct code *c, uint32_t func, struct dispatch how) {
     ARRAY_PUSH(&c->switches, ((struct switch_table){.func = func, .how = how}));
 }
 
-/* The instructions before the jump tell how the table is read, and how many entries it has, but its
- * address, and perhaps that which offsets count from, were loaded earlier (before a loop): they are
- * among those that the function computes. */
+/* The instructions before the jump show how it reads its table, and the number of entries. The
+ * table's address was loaded earlier, before a loop, and perhaps the base of its offsets, too. Both
+ * are among the addresses that FUNC computes. */
 static void find_table(struct code *c, uint32_t func, struct dispatch how) {
     size_t first = loads_first(c->bases.at, c->bases.count, func);
     vaddr_t base = how.base;
@@ -57,9 +57,9 @@ static void find_table(struct code *c, uint32_t func, struct dispatch how) {
     }
 }
 
-/* Is the stack pointer computed right before T, a return, although all of the frame is gone by
- * then? Then that goes on elsewhere than behind a call: so unwinders leave for the place that they
- * have found (__builtin_eh_return). */
+/* True if T is a return that jumps elsewhere than behind a call. Right before it the stack pointer
+ * is computed, although the frame is already gone. Unwinders leave so for a landing pad
+ * (__builtin_eh_return). */
 static bool returns_elsewhere(const struct code *c, const struct transfer *t) {
     const struct func *f = &c->funcs[t->func];
     vaddr_t at = insn_before(c, f->text, t->from);

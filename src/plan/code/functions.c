@@ -1,7 +1,7 @@
 /*
- * Functions from ranges of call-frame information, and from function symbols where there is no
- * range. What overlaps the function before it, or does not lie in one executable section, is not
- * used.
+ * Makes the list of functions from ranges of call-frame information, from function symbols, and
+ * from inferred starts. Code that overlaps the function before it, or does not lie in one
+ * executable section, is left out.
  */
 #include "plan/code/functions.h"
 
@@ -34,7 +34,7 @@ static void index_all(struct functions *functions) {
 int32_t func_cfi_depth(const struct texts *texts, const struct func *f, vaddr_t addr) {
     if (!f->range)
         return DEPTH_UNKNOWN;
-    if (addr < f->range->start) /* in what runs up to it */
+    if (addr < f->range->start) /* in nops before the range (runs_up_to()) */
         addr = f->range->start;
     const struct cfa_row *row = module_row_at(texts->module, f->range, addr);
     return row && row->reg == texts->arch->sp_register ? row->offset : DEPTH_UNKNOWN;
@@ -45,13 +45,13 @@ struct finder {
     const struct texts *texts;
     const struct states *states;
     size_t range, symbol, start; /* next */
-    vaddr_t done;                /* end of the function before */
-    bool nameless;               /* Go's code, whose names are gone */
+    vaddr_t done;                /* end of the last function */
+    bool nameless;               /* Go's code without names */
 };
 
-/* Where the sled at a function's ADDR ends; ADDR if there is none. */
+/* The end of the sled at a function's ADDR; ADDR if there is none. */
 static vaddr_t behind_sled(const struct finder *find, const struct text *text, vaddr_t addr) {
-    enum { ALIGNMENT = 2 }; /* a nop may stand before it */
+    enum { ALIGNMENT = 2 }; /* a nop may precede it */
     const struct sled_place *s = sled_from(find->functions->sleds, addr);
     if (!s || s->kind != SLED_ENTRY || s->start - addr >= ALIGNMENT)
         return addr;
@@ -98,7 +98,7 @@ static const struct unwind_range *next_unwind(const struct finder *find) {
     return find->range < m->range_count ? &m->ranges[find->range] : NULL;
 }
 
-/* Where code that starts at START and has no stated size may end at most. */
+/* The highest end of code that starts at START and has no stated size. */
 static vaddr_t limit_of(const struct finder *find, vaddr_t start) {
     const struct module *m = find->texts->module;
     const struct section *section = text_section_at(find->texts, start);
@@ -127,7 +127,7 @@ static bool ends_flow(uint8_t kind) {
            kind == INSN_TRAP;
 }
 
-/* Behind the first jump or return that no branch of the code before leads beyond. */
+/* The end of the flow from START: behind the first jump or return that no branch passes over. */
 static vaddr_t flow_end(const struct arch *arch, const struct text *text, vaddr_t start,
                         vaddr_t limit) {
     vaddr_t farthest = start;
@@ -145,7 +145,7 @@ static vaddr_t flow_end(const struct arch *arch, const struct text *text, vaddr_
     return limit;
 }
 
-/* The same where it is known what is code: behind the last of it. */
+/* The same. Where states are known: behind the last code. */
 static vaddr_t code_end(const struct states *s, vaddr_t start, vaddr_t limit) {
     const struct text *text = text_at(s->texts, start);
     if (!text)
@@ -157,8 +157,8 @@ static vaddr_t code_end(const struct states *s, vaddr_t start, vaddr_t limit) {
     return limit;
 }
 
-/* Does code from START on do nothing until it gets to END? GCC leaves what is for patching, with
- * the landing instruction before it, out of the unwind information of AArch64. */
+/* True if only nops and landing instructions stand from START to END. GCC for AArch64 leaves nops
+ * for patching, and the landing instruction before them, out of the unwind information. */
 static bool runs_up_to(const struct states *s, vaddr_t start, vaddr_t end) {
     enum { LONGEST = 1024 };
     const struct text *text = text_at(s->texts, start);
@@ -173,15 +173,14 @@ static bool runs_up_to(const struct states *s, vaddr_t start, vaddr_t end) {
     return true;
 }
 
-/* Does START begin a function in the midst of [BEGIN, END), which only others jump to? */
+/* True if START begins a function inside of [BEGIN, END): only code outside of it jumps there. */
 static bool splits(const struct code_start *start, vaddr_t begin, vaddr_t end) {
     return start->addr > begin && start->jumps_high &&
            (start->jumps_low >= end || start->jumps_high < begin);
 }
 
-/* Where code that starts at START, and is END - START bytes long as its symbol says, ends as a
- * function: where the next one begins, which may be entered in its midst. Where it is known what is
- * code, that may be told by calls, and by jumps of others, too. */
+/* The end of a function from START whose symbol ends at END. It ends earlier at the next function's
+ * start. On 32-bit Arm, calls and jumps from elsewhere also show starts inside of it. */
 static vaddr_t sized_end(const struct finder *find, vaddr_t start, vaddr_t end) {
     const struct module *m = find->texts->module;
     const struct states *s = find->states;
@@ -202,7 +201,7 @@ static vaddr_t sized_end(const struct finder *find, vaddr_t start, vaddr_t end) 
     return end;
 }
 
-/* Is what stands from START to END no code? */
+/* True if [START, END) is not code. */
 static bool is_data(const struct states *s, vaddr_t start, vaddr_t end) {
     const struct text *text = text_at(s->texts, start);
     struct insn in;
@@ -213,8 +212,8 @@ static bool is_data(const struct states *s, vaddr_t start, vaddr_t end) {
             in.kind == INSN_TRAP);
 }
 
-/* If IN accesses what stands before END, that is a literal (of Arm's code): *BEHIND is behind all
- * of those. */
+/* Arm's code: memory that IN accesses before END is a literal. *BEHIND becomes its end, if greater.
+ */
 static void pass_literal(const struct arch *arch, const struct insn *in, vaddr_t end,
                          vaddr_t *behind) {
     const vaddr_t after = in->target + (in->loads ? in->loads : arch->word_bytes);
@@ -222,14 +221,13 @@ static void pass_literal(const struct arch *arch, const struct insn *in, vaddr_t
         *behind = after;
 }
 
-/*
- * Whether code from START on is a jump through a word of memory, with data behind it up to END that
- * are no literals of its own: a stub of a linker of its own, which finds by the stub's bytes what
- * to look up and which word to fill (mono's, of what it has compiled ahead of time). It is no
- * function, and stays as it is. Where it takes several instructions, as on AArch64, functions that
- * call through a variable are such code, too: then what is behind must not be code.
- */
-static bool is_late_stub(const struct states *s, vaddr_t start, vaddr_t end) {
+/* True for a stub with a linker of its own, such as mono's stubs for code compiled ahead of time.
+ * The stub is a jump through a word of memory. Behind it, up to END, stands data other than the
+ * stub's own literals. The linker reads this data to find what to look up and which word to fill. A
+ * stub is no function and stays unpatched. Where such a jump takes several instructions, as on
+ * AArch64, functions that call through a variable look the same. Then the bytes behind must not be
+ * code. */
+static bool is_own_linker_stub(const struct states *s, vaddr_t start, vaddr_t end) {
     const struct text *text = text_at(s->texts, start);
     struct trail trail = {.known = 0};
     struct insn in = {.kind = INSN_OTHER};
@@ -254,7 +252,7 @@ static bool is_late_stub(const struct states *s, vaddr_t start, vaddr_t end) {
            (arch->follow ? is_data(s, behind, end) : !runs_up_to(s, start, end));
 }
 
-/* A function without call-frame information. END 0: not known. */
+/* Adds a function without call-frame information. END 0: unknown. */
 static void add_without_cfi(struct finder *find, vaddr_t start, vaddr_t end) {
     const struct unwind_range *next = next_unwind(find);
     vaddr_t limit = end ? end : limit_of(find, start);
@@ -262,13 +260,13 @@ static void add_without_cfi(struct finder *find, vaddr_t start, vaddr_t end) {
         end = code_end(find->states, start, limit);
     if (next && end > next->start)
         return;
-    if (is_late_stub(find->states, start, limit))
+    if (is_own_linker_stub(find->states, start, limit))
         find->done = limit;
     else
         add(find, start, end, NULL);
 }
 
-/* The function that the symbols at one address name. Assembly often states no size. */
+/* Adds the function that the symbols at one address name. Assembly often states no size. */
 static void add_symbols(struct finder *find) {
     const struct module *m = find->texts->module;
     const struct symbol *first = &m->symbols[find->symbol];
@@ -295,8 +293,8 @@ static void add_symbols(struct finder *find) {
         find->functions->at[count].sized = size != 0;
 }
 
-/* A function that nothing names. Go's are left alone then: some are entered in their middle
- * (duffzero, by what has less to clear), and so by functions that nothing tells of, either. */
+/* Adds a function without a name. Nameless functions of Go are left out. Some are entered in their
+ * middle (duffzero, by callers with less to clear), perhaps by functions that nothing describes. */
 static void add_start(struct finder *find) {
     const struct code_start *start = &find->states->starts.at[find->start++];
     size_t count = find->functions->count;
@@ -307,7 +305,7 @@ static void add_start(struct finder *find) {
         find->functions->at[count].weak = !start->called;
 }
 
-/* Where the next of each is. */
+/* Addresses of the next range, symbol and start. */
 static vaddr_t next_range(const struct finder *find) {
     const struct module *m = find->texts->module;
     return find->range < m->range_count ? m->ranges[find->range].start : UINT64_MAX;
@@ -321,7 +319,7 @@ static vaddr_t next_start(const struct finder *find) {
     return find->start < s->starts.count ? s->starts.at[find->start].addr : UINT64_MAX;
 }
 
-/* Names a function after the symbol that says most: any but one of a cold part. */
+/* Names functions by their symbols. A cold part's name is used only if there is no other. */
 static void name_all(struct functions *functions) {
     const struct module *m = functions->texts->module;
     for (size_t i = 0; i < m->symbol_count; i++) {

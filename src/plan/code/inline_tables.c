@@ -1,7 +1,7 @@
 /*
- * Functions that read the table behind their call are known by their names where they are imported,
- * else by their code, through veneers of the linker, too. Where the table's form is not known
- * neither is where control goes on.
+ * Finds functions that read the table behind their call. Imported ones are known by name, others
+ * by their code, also behind the linker's veneers. If the table's form is unknown, so is where
+ * control goes on.
  */
 #include "plan/code/inline_tables.h"
 
@@ -28,7 +28,7 @@ void inline_tables_find(struct states *states) {
                     sizeof *states->table_readers.at);
 }
 
-/* NULL: it is no stub of one that is imported. */
+/* NULL: ADDR is no stub of an imported reader. */
 static const struct table_reader *reader_at(const struct states *s, vaddr_t addr) {
     for (size_t i = 0; i < s->table_readers.count; i++)
         if (s->table_readers.at[i].addr == addr)
@@ -36,7 +36,7 @@ static const struct table_reader *reader_at(const struct states *s, vaddr_t addr
     return NULL;
 }
 
-/* One instruction of a veneer at C, which becomes where it leads to. False: it is none. */
+/* One instruction of a veneer at C: C becomes the next address or the target. False: no veneer. */
 static bool veneer_step(const struct states *s, struct callee *c, struct trail *trail) {
     const struct text *t = text_at(s->texts, c->addr);
     struct insn in, whole;
@@ -67,7 +67,7 @@ static struct dispatch read_at(const struct states *s, const struct callee *c) {
     return c->arch->inline_table_read(text_bytes(t, c->addr), t->start + t->size - c->addr);
 }
 
-/* Does a veneer for callers of Thumb-1 begin there? By a jump that turns. */
+/* True if C begins a veneer for callers in Thumb-1: a jump that changes the state. */
 static bool begins_veneer(const struct states *s, const struct callee *c) {
     const struct text *t = text_at(s->texts, c->addr);
     struct insn in;

@@ -1,15 +1,15 @@
 /*
- * Constants that stand between the instructions of functions, on machines whose instructions all
- * have one size (A64): the loads that read them tell of them. They may look like instructions, even
- * like returns, and must not be patched.
+ * Constants between the instructions of functions, on machines whose instructions have one size
+ * (A64). Loads show where they are. They may look like instructions, even like returns, and must
+ * not be patched.
  *
  *     ldr  w1, 1f
  *     str  w1, [x0]       a code generator
  *     ret
  *  1: .word 0xd65f03c0    ret
  *
- * What control may come to is none, whatever seems to read it: that may be a constant which looks
- * like a load.
+ * A word that control may reach is code, whatever seems to load it: the load may itself be a
+ * constant.
  */
 #include "plan/code/reading.h"
 
@@ -18,9 +18,9 @@ static bool is_noted(const struct code *c, size_t place) {
            bitmap_test(c->kept, place);
 }
 
-/* Does control not come to L: from the instruction before it, or before what fills the room
- * between, or by a branch? Behind what was taken already, too. */
-static bool is_passed_by(const struct code *c, const struct literal *l) {
+/* True if control cannot reach L: not from the instruction before it or before its padding, and not
+ * by a branch. Constants found earlier count as an end of flow. */
+static bool is_unreachable(const struct code *c, const struct literal *l) {
     const vaddr_t addr = l->addr;
     const struct text *text = text_at(c->texts, addr);
     const struct func *f = &c->funcs[code_func_at(c, addr)];
@@ -37,8 +37,8 @@ static bool is_passed_by(const struct code *c, const struct literal *l) {
     return insn_ends_flow(kind) || kind == INSN_BREAK;
 }
 
-/* As what never goes on, so that nothing flows from it. */
-static void take(struct code *c, const struct literal *l) {
+/* Rewrites L as instructions that trap, so that nothing flows from it. */
+static void write_trap(struct code *c, const struct literal *l) {
     const struct text *text = text_at(c->texts, l->addr);
     const struct insn trap = {.size = c->arch->insn_bytes, .kind = INSN_TRAP};
     for (vaddr_t at = l->addr; at < l->addr + l->size && text_holds(text, at); at += trap.size) {
@@ -47,7 +47,7 @@ static void take(struct code *c, const struct literal *l) {
     }
 }
 
-/* Whether one of those that were taken holds ADDR. */
+/* True if ADDR is in one of the constants found. */
 static bool is_literal(const struct reading *r, vaddr_t addr) {
     size_t i = SEARCH(k, r->literals.count, r->literals.at[k].addr <= addr);
     return i && addr - r->literals.at[i - 1].addr < r->literals.at[i - 1].size;
@@ -72,15 +72,15 @@ void literals_settle(struct reading *r) {
     size_t kept = 0;
     for (size_t i = 0; i < r->literals.count; i++) {
         const struct literal l = r->literals.at[i];
-        if (!is_passed_by(r->code, &l))
+        if (!is_unreachable(r->code, &l))
             continue;
-        take(r->code, &l);
+        write_trap(r->code, &l);
         r->literals.at[kept++] = l;
     }
     r->literals.count = kept;
     drop_transfers(r);
     for (size_t i = 0; i < r->undecodable.count; i++) {
         const struct address_load *word = &r->undecodable.at[i];
-        r->code->by_func[word->func].bad |= !is_literal(r, word->address);
+        r->code->by_func[word->func].undecodable |= !is_literal(r, word->address);
     }
 }

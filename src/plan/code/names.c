@@ -1,3 +1,4 @@
+/* Chooses the name of a function among the symbols at its address, and collects the aliases. */
 #include "plan/code/names.h"
 
 #include <string.h>
@@ -8,15 +9,15 @@ static bool is_function(const struct symbol *s) {
     return s->type == SYMBOL_FUNCTION || s->type == SYMBOL_IFUNC;
 }
 
-/* The code at an indirect function's symbol is its resolver, which may have a name of its own. */
+/* An IFUNC symbol's code is its resolver, which may have a name of its own. */
 static int type_rank(const struct symbol *s) {
     return s->type == SYMBOL_FUNCTION ? 2 : s->type == SYMBOL_IFUNC ? 1 : 0;
 }
 
 static size_t underscores(const char *name) { return strspn(name, "_"); }
 
-/* Which of two names of one body people know: a function's, the exported one, the one that is less
- * internal by its look. A total order, so that plans do not depend on the order of symbols. */
+/* Which of two names of one body people know better: a function's, an exported one, one with fewer
+ * underscores, a shorter one. The order is total: symbols' order does not matter. */
 static int compare_names(const void *x, const void *y) {
     const struct symbol *a = *(const struct symbol *const *)x,
                         *b = *(const struct symbol *const *)y;

@@ -1,4 +1,4 @@
-/* Which symbols name the code at an address. Private to src/plan. */
+/* The symbols that name the code at an address. Private to src/plan. */
 #pragma once
 
 #include "base/mem.h"
@@ -12,6 +12,5 @@ struct names {
     uint64_t size; /* the symbol's, 0 when not known */
 };
 
-/* The names of the function at ADDR: of symbols[*FIRST …] those that stand there; *FIRST moves past
- * all symbols up to ADDR. */
+/* Names of the function at ADDR, among symbols[*FIRST …]; *FIRST moves past symbols up to ADDR. */
 struct names names_at(const struct module *m, vaddr_t addr, size_t *first, struct arena *arena);

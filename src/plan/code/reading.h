@@ -1,4 +1,4 @@
-/* The steps of code_read(), in this order, which complete its result. Private to it. */
+/* The steps of code_read(), in this order. Together they fill its result. Private to it. */
 #pragma once
 
 #include "plan/code/code.h"
@@ -11,21 +11,21 @@ struct literal { /* a constant between instructions */
 struct reading {
     struct code *code;
     const struct module *module;
-    address_list returns_twice;             /* such functions, their stubs and slots; sorted */
-    ARRAY(struct literal) literals;         /* what loads read; by address, once settled */
-    ARRAY(struct address_load) undecodable; /* words of functions that are no instructions */
+    address_list returns_twice;     /* functions that do, their stubs and import slots; sorted */
+    ARRAY(struct literal) literals; /* data that loads read; by address after literals_settle() */
+    ARRAY(struct address_load) undecodable; /* words in functions that do not decode */
 };
 
-/* Decodes all code, and notes what it refers to. */
+/* Decodes all code and records its references. */
 void decode_all(struct reading *r);
-/* What is a constant is no instruction. */
+/* Removes what was decoded from constants between instructions. */
 void literals_settle(struct reading *r);
-/* What symbols, data, landing pads and lists of the compiler's refer to. */
+/* Records what symbols, data, landing pads and the compiler's tables refer to. */
 void targets_note(struct code *code);
-/* Completes transfers by what the instructions around them tell. */
+/* Completes transfers from the instructions around them. */
 void transfers_resolve(struct code *code);
 
-/* Notes that ADDR is called, or its address TAKEN. */
+/* Records that ADDR is called, or that its address is TAKEN. */
 void code_note_called(const struct code *code, vaddr_t addr, bool taken);
 /* Keeps SIZE bytes at ADDR from being patched. */
 void code_keep(const struct code *code, vaddr_t addr, uint64_t size);

@@ -1,20 +1,20 @@
 /*
- * What names tell. Compilers name parts that they split off functions .cold (GCC, Clang) and
- * .__part.N (Propeller). Calls of some functions return twice: setjmp, getcontext, vfork. They are
- * traced as any other; what comes back a second time comes from elsewhere (window/controls.c).
- * (swapcontext returns once for each context that it saved; clone's child never returns.)
+ * Recognizes special functions by their names. Compilers name parts that they split off functions
+ * .cold (GCC, Clang) and .__part.N (Propeller).
  *
- * Code of 32-bit Arm that is built for the profiler (-pg) pushes its own return address for
- * __gnu_mcount_nc, which takes it off the stack again. Linkers name their stubs for functions that
- * are too far away, or in the other state, by these.
+ * Some calls return twice: setjmp, getcontext, vfork. These functions are traced as any other. The
+ * second return is a control site (window/controls.c). swapcontext returns once for each saved
+ * context, and clone's child never returns.
  *
- * Functions that cannot be traced as ordinary ones:
+ * On 32-bit Arm, code built for the profiler (-pg) pushes its return address for __gnu_mcount_nc,
+ * which pops it. Linkers name stubs for that function after it, if it is too far away or in the
+ * other state.
  *
- * - Those that have no return address where one is expected. Stubs preserve every register, so that
- *   private conventions are fine (TLS descriptors, mcount, __rust_probestack).
- * - System calls that are cancellation points in glibc and musl: a signal handler compares the
- *   pc with their bounds.
- * - Retpolines: their return is somebody else's jump.
+ * Functions with a convention of their own cannot be traced:
+ * - Functions without a return address where one is expected. Stubs preserve every register, so
+ *   other private conventions are fine (TLS descriptors, mcount, __rust_probestack).
+ * - Cancellation points of glibc and musl: a signal handler compares the pc with their bounds.
+ * - Retpolines: their return is another function's jump.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@ static const char *const returning_twice[] = {
     "setjmp", "_setjmp", "__setjmp",     "sigsetjmp",  "__sigsetjmp",
     "vfork",  "__vfork", "__libc_vfork", "getcontext", "__getcontext",
 };
-/* A star stands for any ending. */
+/* A star matches any ending. */
 static const char *const own[] = {
     "_start",
     "_dl_start_user",

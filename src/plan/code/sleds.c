@@ -1,16 +1,16 @@
 /*
- * XRay's sleds (-fxray-instrument). The program's XRay runtime writes over them at any time,
- * while other threads run, and expects to be alone in that. So sites
- * stand beside them, where they see the same calls whether the sled is patched or not:
+ * XRay's sleds (-fxray-instrument). The program's XRay runtime may overwrite them at any time,
+ * while other threads run, and expects no other writer. So sites stand beside sleds. There they
+ * see the same calls whether the sled is patched or not:
  *
  *     entry:  jmp +9; nops        exit:   pop %rbx            tail:  jmp +9; nops
  *     | push %rbx  …              |       pop %rbp                 | jmp target
  *     |                                   ret; nops
  *
- * The window of an exit ends right before its sled, to which the trampoline goes on: what would be
- * told before the return is told before the sled. That needs a way to the sled that leads through
- * the window in any case; where there is none, or no room beside it, the sled's first two bytes,
- * which the runtime replaces at once, become a hop. That is lost when they are replaced.
+ * The window of an exit ends right before its sled, and its trampoline goes on to the sled. So the
+ * event is recorded before the sled instead of before the return. Every path to the sled must lead
+ * through the window. If one does not, or the window has no room, the first two bytes of the sled
+ * become a hop. The runtime replaces these two bytes at once, and then the hop is lost.
  */
 #include "plan/code/sleds.h"
 
@@ -31,7 +31,7 @@ static enum sled_kind kind_of(uint8_t kind) {
     }
 }
 
-/* What is not understood may be written over all the same. */
+/* A sled in an unknown form may be overwritten all the same. */
 static struct sled_place place_of(const struct states *states, const struct text *text,
                                   const struct sled *sled) {
     struct sled_place s = {.start = sled->addr, .kind = kind_of(sled->kind)};
@@ -40,7 +40,7 @@ static struct sled_place place_of(const struct states *states, const struct text
         s.start + state_arch(states, text, s.start)->sled(text_bytes(text, s.start), room, s.kind);
     if (s.kind == SLED_EXIT && s.end > s.start &&
         !state_arch(states, text, s.start)->is_return(text_bytes(text, s.start), room))
-        s.kind = SLED_EVENT; /* its return stands behind it, and stays as it is */
+        s.kind = SLED_EVENT; /* its return stands behind the sled and stays as it is */
     if (s.end == s.start) {
         s.kind = SLED_EVENT;
         s.end += room < INSN_MAX_BYTES ? room : INSN_MAX_BYTES;
@@ -71,7 +71,7 @@ struct sleds sleds_find(const struct states *states) {
 
 void sleds_done(struct sleds *sleds) { ARRAY_FREE(sleds); }
 
-/* The number of the first sled that ends behind ADDR. */
+/* The index of the first sled that ends behind ADDR. */
 static size_t number_from(const struct sleds *sleds, vaddr_t addr) {
     return SEARCH(i, sleds->count, sleds->at[i].end <= addr);
 }

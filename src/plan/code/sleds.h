@@ -1,4 +1,4 @@
-/* Stage 3: XRay's sleds, whose bytes the program's runtime writes over. */
+/* Stage 3: XRay's sleds, which the program's own runtime overwrites. */
 #pragma once
 
 #include "plan/code/states.h"

@@ -1,3 +1,4 @@
+/* Reads arch.stack() for the effect of one instruction on the stack pointer. */
 #include "plan/code/stack.h"
 
 bool stack_is_kept(const struct arch *arch, const uint8_t *bytes, size_t size) {

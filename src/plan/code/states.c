@@ -1,3 +1,4 @@
+/* Machine states from mapping symbols, and the map of states itself. */
 #include "plan/code/states.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@ void states_fill(struct states *states, const struct text *t, struct span place,
         *state_at(states, t, at) = state;
 }
 
-static void take_symbols(struct states *states, const struct text *t) {
+static void read_marks(struct states *states, const struct text *t) {
     const struct module *m = states->texts->module;
     for (size_t i = 0; i < m->mark_count; i++) {
         const struct section *s = text_section_at(states->texts, m->marks[i].addr);
@@ -34,7 +35,7 @@ struct states states_by_symbols(const struct texts *texts) {
         return (struct states){.texts = texts};
     struct states s = states_new(texts, CODE_DATA);
     for (size_t i = 0; i < texts->count; i++)
-        take_symbols(&s, &texts->at[i]);
+        read_marks(&s, &texts->at[i]);
     inline_tables_find(&s);
     return s;
 }

@@ -1,13 +1,14 @@
+/* Walks the linker's stub sections. A stub belongs to the import whose slot it loads. */
 #include "plan/code/stubs.h"
 
-struct watcher {
+struct stub_visitor {
     void (*see)(void *ctx, vaddr_t stub, const char *name);
     void *ctx;
 };
 
-/* Stubs of A32 may have a head of four bytes for callers in T32, which call that. */
-static void show_stub(const struct states *states, const struct watcher *w, const struct text *text,
-                      vaddr_t begin, const char *name) {
+/* Stubs of A32 may have a head of four bytes for callers in T32. */
+static void show_stub(const struct states *states, const struct stub_visitor *w,
+                      const struct text *text, vaddr_t begin, const char *name) {
     enum { HEAD_BYTES = 4 };
     vaddr_t head = begin - HEAD_BYTES;
     w->see(w->ctx, begin, name);
@@ -15,11 +16,10 @@ static void show_stub(const struct states *states, const struct watcher *w, cons
         w->see(w->ctx, head, name);
 }
 
-/* The linker's stubs of SECTION that jump to what they have loaded from an import's slot, or
- * through that. A word that is read between them, as what A32's begin with does, belongs to none.
- */
+/* Shows the linker's stubs of SECTION. A stub jumps through an import's slot, directly or after a
+ * load. A literal between stubs, as of the first stub of A32, belongs to none. */
 static void find_stubs(const struct states *states, const struct section *section,
-                       const struct watcher *w) {
+                       const struct stub_visitor *w) {
     vaddr_t end = section->start + section->size, begin = 0, slot = 0, literal = 0;
     struct trail trail = {.known = 0};
     const struct text *text = text_at(states->texts, section->start);
@@ -53,7 +53,7 @@ static void find_stubs(const struct states *states, const struct section *sectio
 
 void stubs_of_imports(const struct states *states,
                       void (*see)(void *ctx, vaddr_t stub, const char *name), void *ctx) {
-    const struct watcher w = {see, ctx};
+    const struct stub_visitor w = {see, ctx};
     for (size_t i = 0; i < states->texts->module->section_count; i++) {
         const struct section *s = &states->texts->module->sections[i];
         if (s->plt && s->bytes)
@@ -61,21 +61,21 @@ void stubs_of_imports(const struct states *states,
     }
 }
 
-struct wish {
+struct name_filter {
     bool (*is_wanted)(const char *name);
     address_list *ret;
 };
 
-static void take_wanted(void *ctx, vaddr_t stub, const char *name) {
-    const struct wish *wish = ctx;
-    if (wish->is_wanted(name))
-        ARRAY_PUSH(wish->ret, stub);
+static void add_wanted(void *ctx, vaddr_t stub, const char *name) {
+    const struct name_filter *name_filter = ctx;
+    if (name_filter->is_wanted(name))
+        ARRAY_PUSH(name_filter->ret, stub);
 }
 
 void functions_by_name(const struct states *states, bool (*is_wanted)(const char *),
                        address_list *ret) {
     const struct module *m = states->texts->module;
-    struct wish wish = {is_wanted, ret};
+    struct name_filter name_filter = {is_wanted, ret};
     bool imported = false;
     for (size_t i = 0; i < m->symbol_count; i++) {
         const struct symbol *s = &m->symbols[i];
@@ -85,6 +85,6 @@ void functions_by_name(const struct states *states, bool (*is_wanted)(const char
     for (size_t i = 0; i < m->import_count && !imported; i++)
         imported = is_wanted(m->imports[i].name);
     if (imported)
-        stubs_of_imports(states, take_wanted, &wish);
+        stubs_of_imports(states, add_wanted, &name_filter);
     list_sort(ret);
 }

@@ -1,4 +1,4 @@
-/* Places in code that anything but an instruction points at. */
+/* Records places that symbols, data and tables refer to, and places that must stay unpatched. */
 #include <string.h>
 
 #include "plan/code/reading.h"
@@ -14,7 +14,7 @@ static void note_symbols(const struct code *c) {
     }
 }
 
-/* A call of the profiler, or the nop that stands for one (gcc -pg -mnop-mcount). */
+/* True for a call of the profiler, or a nop in its place (gcc -pg -mnop-mcount). */
 static bool is_profiler_call(const struct code *c, vaddr_t addr) {
     enum { CALL_BYTES = 5 };
     if (!insn_at(c, addr))
@@ -30,7 +30,6 @@ static bool is_sled_or_function(const struct code *c, vaddr_t addr) {
     return sled_touches(c->sleds, addr, addr + 1) || (i != NO_FUNC && c->funcs[i].start == addr);
 }
 
-/* Is the reference R an entry of a list that says where code can be patched? */
 bool ref_is_hint(const struct code *c, const struct code_ref *r) {
     const struct section *s = module_section_at(c->module, r->from);
     if (!s)
@@ -42,18 +41,17 @@ bool ref_is_hint(const struct code *c, const struct code_ref *r) {
     return !strcmp(s->name, "__patchable_function_entries");
 }
 
-/* May R be a number that is an address by chance? Of those of 32 bits that a program at a fixed
- * address has many are: its code begins where they are small. It leads into the middle of F, which
- * must be no more than one function. */
+/* Many numbers of 32 bits look like addresses in programs at a fixed address, since code begins at
+ * a low address there. R may be one only if F is known to be no more than one function. */
 bool ref_may_be_number(const struct code *c, const struct code_ref *r, const struct func *f) {
     return r->kind == CODE_REF_DATA && c->module->word_bytes == sizeof(uint32_t) &&
            (f->range || f->sized);
 }
 
-/* Hints are among the references: they are no targets. */
+/* References that are hints make no targets. */
 static void note_refs(struct code *c) {
     const struct module *m = c->module;
-    uint32_t f = 0; /* references are sorted as functions are */
+    uint32_t f = 0; /* references and functions are sorted */
     for (size_t i = 0; i < m->ref_count; i++) {
         const struct code_ref *r = &m->refs[i];
         if (ref_is_hint(c, r))
@@ -69,12 +67,11 @@ static void note_refs(struct code *c) {
     }
 }
 
-/* Critical sections of restartable sequences (linux/rseq.h): the kernel compares the pc with their
- * bounds, and checks the four signature bytes before the abort handler. Nothing there is patched.
- */
+/* Critical sections of restartable sequences (linux/rseq.h). The kernel compares the pc with their
+ * bounds, and checks the four signature bytes before the abort handler. Both stay unpatched. */
 enum { RSEQ_CS_BYTES = 32, RSEQ_START = 8, RSEQ_LENGTH = 16, RSEQ_ABORT = 24, RSEQ_SIGNATURE = 4 };
 
-static vaddr_t referred(const struct module *m, vaddr_t from) {
+static vaddr_t ref_target(const struct module *m, vaddr_t from) {
     for (size_t i = 0; i < m->ref_count; i++) {
         if (m->refs[i].from == from)
             return m->refs[i].target;
@@ -82,12 +79,12 @@ static vaddr_t referred(const struct module *m, vaddr_t from) {
     return 0;
 }
 
-static void lock_sequences(struct code *c, const struct section *s) {
+static void keep_sequences(struct code *c, const struct section *s) {
     for (uint64_t at = 0; s->size - at >= RSEQ_CS_BYTES; at += RSEQ_CS_BYTES) {
         uint64_t length;
         memcpy(&length, s->bytes + at + RSEQ_LENGTH, sizeof length);
-        vaddr_t start = referred(c->module, s->start + at + RSEQ_START);
-        vaddr_t handler = referred(c->module, s->start + at + RSEQ_ABORT);
+        vaddr_t start = ref_target(c->module, s->start + at + RSEQ_START);
+        vaddr_t handler = ref_target(c->module, s->start + at + RSEQ_ABORT);
         if (start)
             code_keep(c, start, length);
         if (handler)
@@ -101,22 +98,22 @@ static bool is_nop(const struct code *c, const struct text *text, vaddr_t at) {
     return text_holds(text, at) && insn_begins(c, text, at) && insn_kind(c, text, at) == INSN_NOP;
 }
 
-/* Where the nops from AT on end, LIMIT at the latest. */
+/* The end of the nops from AT on; LIMIT at most. */
 static vaddr_t nops_end(const struct code *c, const struct text *text, vaddr_t at, vaddr_t limit) {
     while (at < limit && is_nop(c, text, at))
         at += insn_size(c, text, at);
     return at;
 }
 
-/* The number of the function that the nops at ADDR stand before or in. */
+/* The index of the function that the nops at ADDR precede or are in. */
 static uint32_t function_of(const struct code *c, vaddr_t addr) {
     uint32_t i = code_func_at(c, addr);
     size_t next = SEARCH(k, c->func_count, c->funcs[k].start <= addr);
     return i != NO_FUNC ? i : next < c->func_count ? (uint32_t)next : NO_FUNC;
 }
 
-/* Finds by_func.pad, and keeps the nops before entries from being taken for padding. Returns
- * whether ADDR, an entry of the table of patchable functions, is what it says. */
+/* ADDR is an entry of the table of patchable functions. Sets func_code.pad, and keeps the nops
+ * before the entry from being used as padding. False: ADDR has no such nops. */
 static bool note_pad(struct code *c, vaddr_t addr) {
     uint32_t i = function_of(c, addr);
     const struct func *f = i == NO_FUNC ? NULL : &c->funcs[i];
@@ -132,10 +129,10 @@ static bool note_pad(struct code *c, vaddr_t addr) {
     return true;
 }
 
-/* A nop of one byte before a call, that no compiler has listed: behind it is where the first
- * function of a stack returns to, which nobody called. It looks as if it stood behind a call, so
- * that unwinders find the function (Go's goexit). */
-static void note_bottoms(struct code *c) {
+/* Some functions begin with a one-byte nop and a call, and are in no table of patchable functions.
+ * The first function of a stack returns behind the nop, although nothing called it. The nop makes
+ * the place look as if it were behind a call, so that unwinders find the function (Go's goexit). */
+static void note_stack_bottoms(struct code *c) {
     for (uint32_t i = 0; i < c->func_count; i++) {
         const struct func *f = &c->funcs[i];
         vaddr_t next = f->body + 1;
@@ -156,10 +153,10 @@ void targets_note(struct code *c) {
         if (!note_pad(c, m->patchables[i].addr))
             code_note(c, c->targets, m->patchables[i].addr);
     }
-    note_bottoms(c);
+    note_stack_bottoms(c);
     for (size_t i = 0; i < m->section_count; i++) {
         const struct section *s = &m->sections[i];
         if (s->bytes && !strcmp(s->name, "__rseq_cs"))
-            lock_sequences(c, s);
+            keep_sequences(c, s);
     }
 }

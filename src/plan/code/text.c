@@ -1,3 +1,4 @@
+/* Finds the executable segments of a module, and the segment or section of an address. */
 #include "plan/code/text.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * Stage 1: the executable segments of a module. A *place* numbers each byte of them, so that later
- * stages keep what they find in one array for all segments.
+ * Stage 1: the executable segments of a module. A *place* is the number of a byte in them. So
+ * later stages keep their findings in one array for all segments.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "elf/module.h"
 
-enum { PLACE_STEP = 256 }; /* the first place of each segment is a multiple of it */
+enum { PLACE_STEP = 256 }; /* each segment's first place is a multiple of this */
 
 struct text { /* an executable segment */
     vaddr_t start;
@@ -20,7 +20,7 @@ struct text { /* an executable segment */
 
 struct texts {
     const struct module *module;
-    const struct arch *arch; /* of one of the machine's states: for what is the same in all */
+    const struct arch *arch; /* one of the machine's states, for facts that all states share */
     struct text *at;         /* by address, disjoint */
     size_t count;
     size_t places; /* of all segments, a multiple of PLACE_STEP */
@@ -35,7 +35,7 @@ void texts_done(struct texts *texts);
 const struct text *text_at(const struct texts *texts, vaddr_t addr);
 /* The executable section at ADDR; NULL: none. */
 const struct section *text_section_at(const struct texts *texts, vaddr_t addr);
-/* The constant in a literal pool (32-bit Arm) that IN loads; NULL: it loads none. For trails. */
+/* The constant that IN loads from a literal pool (32-bit Arm); NULL: none. For arch.follow(). */
 const uint8_t *text_literal(const struct texts *texts, const struct insn *in);
 
 static inline bool text_holds(const struct text *text, vaddr_t addr) {
@@ -48,7 +48,7 @@ static inline const uint8_t *text_bytes(const struct text *text, vaddr_t addr) {
     return text->bytes + (addr - text->start);
 }
 static inline vaddr_t text_end(const struct text *text) { return text->start + text->size; }
-/* The address that WORD leads to, without the bit that tells a state. */
+/* The address in WORD, without the bit that selects a state. */
 static inline vaddr_t code_address(const struct texts *texts, vaddr_t word) {
     return texts->arch->other ? word & ~(vaddr_t)1 : word;
 }

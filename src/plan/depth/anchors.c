@@ -1,13 +1,14 @@
 /*
- * Which code without call-frame information is tied to its place. A program may copy code that
- * neither refers to anything around it nor is referred to: V8 does so with its builtins, whose
- * addresses it computes. A patch leads astray in a copy, so such code is left alone.
+ * Finds movable code: code without call-frame information that nothing ties to its place. A
+ * program may copy code that has no references to or from its surroundings. V8 does so with its
+ * builtins, whose addresses it computes. A patch would jump to a wrong place in the copy, so such
+ * code is left alone.
  *
- * A function is tied by a direct branch from code that runs in its place itself (described code,
- * and what is tied), by a word of data that holds its address, and by a name that is known outside
- * of its file. That described code computes its address ties nothing: that is how a copy begins. In
- * modules most of whose functions are not described, those that refer to each other share their
- * fate, and pc-relative references to described code and to data tie them, too.
+ * Three references tie a function: a word of data with its address, a global symbol, and a direct
+ * branch from code that runs in its own place (described or tied code). An address computed by
+ * described code ties nothing: copies begin so. In modules with mostly undescribed functions,
+ * functions that refer to each other are tied together. There, pc-relative references to described
+ * code and to data tie, too.
  */
 #include <string.h>
 
@@ -18,7 +19,7 @@ struct ties {
     const struct code *code;
     uint32_t *parent;        /* union-find over functions */
     bool *tied;              /* by root */
-    bool mostly_without_cfi; /* few functions of the module are described */
+    bool mostly_without_cfi; /* most functions of the module lack call-frame information */
 };
 
 static uint32_t root_of(const struct ties *t, uint32_t i) {
@@ -48,14 +49,14 @@ static void refer(struct ties *t, uint32_t i, vaddr_t addr) {
         t->tied[root_of(t, i)] = true;
 }
 
-static vaddr_t behind(const struct code *code, const struct func *f, vaddr_t at) {
+static vaddr_t next_insn(const struct code *code, const struct func *f, vaddr_t at) {
     return state_is_data(code->states, f->text, at) ? state_end(code->states, f->text, at, f->end)
                                                     : at + insn_size(code, f->text, at);
 }
 
 static void read_function(struct ties *t, uint32_t i) {
     const struct func *f = &t->code->funcs[i];
-    for (vaddr_t at = f->start; at < f->end; at = behind(t->code, f, at)) {
+    for (vaddr_t at = f->start; at < f->end; at = next_insn(t->code, f, at)) {
         struct insn in;
         struct insn_constants constants;
         if (state_is_data(t->code->states, f->text, at))
@@ -78,7 +79,7 @@ static void read_function(struct ties *t, uint32_t i) {
     }
 }
 
-/* Addresses that several instructions make, of words that stand in the code. */
+/* Addresses that several instructions compute. */
 static void read_loads(struct ties *t) {
     const struct code *code = t->code;
     for (size_t i = 0; code->arch->other && i < code->loads.count; i++) {
@@ -87,7 +88,7 @@ static void read_loads(struct ties *t) {
     }
 }
 
-/* Code that is unwound is described, if only for that. */
+/* Code with entries for unwinding counts as described. */
 static void read_exceptions(struct ties *t) {
     const struct module *m = t->code->module;
     size_t next = 0;
@@ -101,7 +102,7 @@ static void read_exceptions(struct ties *t) {
     }
 }
 
-/* Is R an address for certain, and no mere number? */
+/* True if R is certainly an address, not a number. */
 static bool is_sure(const struct ties *t, const struct code_ref *r) {
     if (t->mostly_without_cfi || r->kind == CODE_REF_RELOCATION)
         return true;
@@ -124,47 +125,47 @@ static void read_data(struct ties *t) {
     }
 }
 
-static bool leads(uint8_t kind) {
+static bool branches(uint8_t kind) {
     return kind == INSN_JUMP || kind == INSN_BRANCH || kind == INSN_CALL;
 }
 
-/* The same of what the text tells: what cannot move is told as fixed there. */
-static bool may_lead(uint8_t kind) { return leads(kind) || kind == INSN_FIXED; }
+/* The same for kinds in code.insns, where an instruction that must stay is INSN_FIXED. */
+static bool may_branch(uint8_t kind) { return branches(kind) || kind == INSN_FIXED; }
 
-/* Ties what function I, which is tied, branches to; adds that to FRESH. */
-static void pass_on(struct ties *t, uint32_t i, index_list *fresh) {
+/* Ties the functions that the tied function I branches to, and adds them to FRESH. */
+static void tie_callees(struct ties *t, uint32_t i, index_list *pending) {
     const struct func *f = &t->code->funcs[i];
-    for (vaddr_t at = f->start; at < f->end; at = behind(t->code, f, at)) {
+    for (vaddr_t at = f->start; at < f->end; at = next_insn(t->code, f, at)) {
         struct insn in;
         if (state_is_data(t->code->states, f->text, at))
             continue;
         if (!insn_begins(t->code, f->text, at))
             break;
-        if (!may_lead(insn_kind(t->code, f->text, at)))
+        if (!may_branch(insn_kind(t->code, f->text, at)))
             continue;
         code_arch(t->code, f->text, at)
             ->decode(text_bytes(f->text, at), insn_size(t->code, f->text, at), at, &in, NULL);
-        uint32_t j = leads(in.kind) ? code_func_at(t->code, in.target) : NO_FUNC;
+        uint32_t j = branches(in.kind) ? code_func_at(t->code, in.target) : NO_FUNC;
         if (!lacks_cfi(t->code, j) || !func_is_start(&t->code->funcs[j], in.target) ||
             t->tied[root_of(t, j)])
             continue;
         t->tied[root_of(t, j)] = true;
-        ARRAY_PUSH(fresh, j);
+        ARRAY_PUSH(pending, j);
     }
 }
 
-static void tie_on(struct ties *t) {
-    index_list fresh = {0};
+static void tie_reachable(struct ties *t) {
+    index_list pending = {0};
     for (uint32_t i = 0; i < t->code->func_count; i++) {
         if (lacks_cfi(t->code, i) && t->tied[root_of(t, i)])
-            ARRAY_PUSH(&fresh, i);
+            ARRAY_PUSH(&pending, i);
     }
-    while (fresh.count) {
-        uint32_t i = fresh.at[--fresh.count];
-        if (!t->code->by_func[i].bad)
-            pass_on(t, i, &fresh);
+    while (pending.count) {
+        uint32_t i = pending.at[--pending.count];
+        if (!t->code->by_func[i].undecodable)
+            tie_callees(t, i, &pending);
     }
-    ARRAY_FREE(&fresh);
+    ARRAY_FREE(&pending);
 }
 
 void anchors_find(struct depths *d) {
@@ -190,7 +191,7 @@ void anchors_find(struct depths *d) {
         read_loads(&t);
     read_exceptions(&t);
     read_data(&t);
-    tie_on(&t);
+    tie_reachable(&t);
     for (uint32_t i = 0; i < code->func_count; i++)
-        d->by_func[i].loose = lacks_cfi(code, i) && !tied[root_of(&t, i)];
+        d->by_func[i].movable = lacks_cfi(code, i) && !tied[root_of(&t, i)];
 }

@@ -1,3 +1,4 @@
+/* Runs the steps of depths_find(), and answers questions about its result. */
 #include "plan/depth/depth.h"
 
 #include "plan/code/roles.h"
@@ -5,7 +6,7 @@
 #include "plan/depth/follow.h"
 
 int32_t func_code_depth(const struct depths *d, const struct func *f, vaddr_t addr) {
-    const struct func_depth *known = func_known(d, f);
+    const struct func_depth *known = func_depth_of(d, f);
     const struct cfa_row *rows = d->rows.at + known->first_row;
     size_t i = SEARCH(k, known->row_count, rows[k].pc <= addr);
     return i && rows[i - 1].reg != CFA_EXPRESSION ? rows[i - 1].offset : DEPTH_UNKNOWN;
@@ -24,7 +25,7 @@ bool depths_agree(const struct depths *d, const struct transfer *t) {
     const struct func *g = &d->code->funcs[code_func_at(d->code, t->to)];
     int32_t from = func_depth(d, f, t->from), to = func_depth(d, g, t->to);
     return from != DEPTH_UNKNOWN && to != DEPTH_UNKNOWN &&
-           from + func_known(d, f)->inner == to + func_known(d, g)->inner;
+           from + func_depth_of(d, f)->inner == to + func_depth_of(d, g)->inner;
 }
 
 bool transfer_is_idle(const struct depths *d, const struct transfer *t) {
@@ -34,26 +35,27 @@ bool transfer_is_idle(const struct depths *d, const struct transfer *t) {
     return g == NO_FUNC || (d->code->funcs[g].entry_depth && !d->by_func[g].cold);
 }
 
-/* Those that may be parts of others come last: by then it is known whether they are. */
+/* Weak functions are followed last. By then it is known whether they are parts of others. */
 static void follow_without_cfi(struct follower *f, bool weak) {
     for (uint32_t i = 0; i < f->code->func_count; i++) {
         struct func_depth *known = &f->d->by_func[i];
         if (!f->code->funcs[i].range && !known->cold && f->code->funcs[i].weak == weak)
-            known->unproven |= !f->code->by_func[i].bad && !depth_follow(f, i);
+            known->unproven |= !f->code->by_func[i].undecodable && !depth_follow(f, i);
     }
 }
 
-/* What runs into the next function does so where that is entered by calls. */
-static void part_from_inner(struct depths *d, uint32_t i) {
+/* Running into the next function is proven only if neither function is inner. */
+static void check_fall(struct depths *d, uint32_t i) {
     struct func_depth *f = &d->by_func[i], *g = i + 1 < d->code->func_count ? f + 1 : NULL;
     if (f->falls && g && (f->inner || g->inner))
         f->unproven = g->unproven = true;
 }
 
-/* Calls that are followed lead to starts, of inner functions only those that agree. */
+/* ADDR is a jump's target at another depth than its function expects. That function is unproven if
+ * it is inner, or if ADDR is not its start. */
 static void note_stray(struct depths *d, vaddr_t addr) {
     const struct func *f = &d->code->funcs[code_func_at(d->code, addr)];
-    struct func_depth *known = func_known(d, f);
+    struct func_depth *known = func_depth_of(d, f);
     known->unproven |= known->inner || (!f->range && !func_is_start(f, addr));
 }
 
@@ -108,7 +110,7 @@ struct depths depths_find(const struct code *code) {
     follow_without_cfi(&f, true);
     inner_find(&f);
     for (uint32_t i = 0; i < code->func_count; i++)
-        part_from_inner(&ret, i);
+        check_fall(&ret, i);
     prove(&f);
     correct_depths(&f);
     sort_by_address(ret.frame_returns.at, ret.frame_returns.count, sizeof *ret.frame_returns.at);
@@ -121,6 +123,6 @@ void depths_done(struct depths *depths) {
     free(depths->entry_depth);
     ARRAY_FREE(&depths->rows);
     ARRAY_FREE(&depths->frame_returns);
-    ARRAY_FREE(&depths->inner_ways);
+    ARRAY_FREE(&depths->inner_calls);
     ARRAY_FREE(&depths->labels);
 }

@@ -1,4 +1,4 @@
-/* What depths_find() is made of. Private to src/plan/depth. */
+/* The steps of depths_find(). Private to src/plan/depth. */
 #pragma once
 
 #include "plan/depth/depth.h"
@@ -6,37 +6,38 @@
 struct follower {
     const struct code *code;
     struct depths *d;
-    uint8_t *targets;         /* code.targets, and depths.labels */
-    bool *inside;             /* by transfer: an indirect jump that was followed as a switch */
-    address_list data_starts; /* as data_starts_find() tells, once labels_find() needs them */
-    address_list pops_word;   /* functions that return with a word less on the stack; sorted */
+    uint8_t *targets;         /* code.targets and depths.labels */
+    bool *inside;             /* by transfer: an indirect jump that stays in its function */
+    address_list data_starts; /* result of data_starts_find(), made when labels_find() needs it */
+    address_list pops_word;   /* functions that return with one word less on the stack; sorted */
 };
 
 struct follower follower_new(const struct code *code, struct depths *d);
 void follower_done(struct follower *f);
 
 /* ---- walk.c ---- */
-/* Follows FUNC, whatever describes it, and the parts that it jumps to. False when not all that it
- * may do was followed. */
+/* Follows the code of FUNC, even if call-frame information describes it, and the parts that it
+ * jumps to. False: some of its paths could not be followed. */
 bool depth_follow(struct follower *f, uint32_t func);
 
 /* ---- inner.c ---- */
-/* Finds out which functions without call-frame information are inner, and what calls them; those
- * that are not proven to be. */
+/* Finds inner functions among those without call-frame information, and their callers. Sets
+ * `unproven` of those that fail the proof. */
 void inner_find(struct follower *f);
 
 /* ---- anchors.c ---- */
-/* Finds out which functions without call-frame information are loose. */
+/* Sets func_depth.movable. */
 void anchors_find(struct depths *d);
 
 /* ---- labels.c ---- */
-/* Adds the places in FUNC and in parts that FUNC's indirect jumps may lead to; all are targets. */
+/* Adds to RET the places in FUNC and in parts where FUNC's indirect jumps may lead. All are
+ * targets. */
 void labels_find(struct follower *f, uint32_t func, address_list *ret);
 
 /* ---- proof.c ---- */
-/* Is what T does known, for a function without call-frame information? */
+/* T is of a function without call-frame information. True if T's effect is known. */
 bool transfer_is_proven(const struct follower *f, const struct transfer *t);
-/* A jump into the middle of another function that its code does not tell of. */
+/* True for a direct jump into another function where the depths of both do not agree. */
 bool transfer_is_stray(const struct depths *d, const struct transfer *t);
-/* Call-frame information may be that of calls only. Then the code tells. */
+/* Call-frame information may describe calls only. Then the walk corrects the depth at exits. */
 void correct_depths(struct follower *f);

@@ -1,7 +1,7 @@
 /*
- * Routines within functions: pieces of hand-written code that are called with their caller's frame
- * up, where return addresses are in registers, and that may return for it. GCC's floating point in
- * software is made so:
+ * Inner functions: pieces of hand-written code that are called with their caller's frame up, on
+ * machines with return addresses in registers. They may return for their caller. GCC's software
+ * floating point has such code:
  *
  *     multiply: push {r4-r6, lr}        0
  *               …                      16
@@ -10,21 +10,21 @@
  *               pop  {r4-r6, pc}       16           …
  *                                                   pop {r4-r6, pc}  −16: ends both
  *
- * Such a routine is known by that: its own code takes more off the stack than it has put there,
- * always as much as its callers have there (func.inner). It is proven if nothing but direct calls
- * and jumps of proven functions lead to it, at depths that add up to the same frame. Its return for
- * its caller is told with the caller's stack pointer, as any return is, and so ends both calls.
+ * An inner function pops more than it has pushed, always as much as its callers have on the stack
+ * (func_depth.inner). It is proven if only direct calls and jumps of proven functions lead to it,
+ * at depths that add up to the same frame. A return for its caller is recorded with the caller's
+ * stack pointer, as any return is, and so ends both calls.
  *
- * A function is inner, too, if it goes on in inner code as if it stood there itself. What is only
- * jumped to is no function of its own, but a tail that several share.
+ * A function that jumps into inner code at that code's own depth is inner, too. Code that is only
+ * jumped to is no function of its own, but a shared tail.
  */
 #include <string.h>
 
 #include "plan/depth/follow.h"
 
 struct call_place {
-    vaddr_t at, start; /* start: of what is called */
-    uint32_t to;       /* the function there */
+    vaddr_t at, start; /* start: the call's target */
+    uint32_t to;       /* the function at `start` */
 };
 typedef ARRAY(struct call_place) call_list;
 
@@ -32,7 +32,7 @@ static bool lacks_cfi(const struct depths *d, uint32_t i) {
     return i != NO_FUNC && !d->code->funcs[i].range;
 }
 
-/* What ends below the frame that it began with. */
+/* Finds functions with a return at a negative depth. */
 static bool note_returns(struct depths *d) {
     enum { MOST = 256 };
     bool any = false;
@@ -51,9 +51,9 @@ static bool note_returns(struct depths *d) {
     return any;
 }
 
-/* The stack of the inner function's callers that T, of a function without call-frame information,
- * leads to from the same depth as it has there, counted from their own frames; 0: to none. */
-static uint16_t inner_led_to(const struct depths *d, const struct transfer *t) {
+/* If T, in a function without call-frame information, jumps to an inner function at the depth that
+ * this one has there: the bytes of that function's callers' stack. Else 0. */
+static uint16_t inner_of_target(const struct depths *d, const struct transfer *t) {
     const struct code *code = d->code;
     bool direct = !transfer_returns(t) && t->kind != INSN_JUMP_INDIRECT;
     uint32_t i = direct ? code_func_at(code, t->to) : NO_FUNC;
@@ -64,14 +64,14 @@ static uint16_t inner_led_to(const struct depths *d, const struct transfer *t) {
     return same ? d->by_func[i].inner : 0;
 }
 
-static bool pass_on(struct depths *d) {
+static bool spread_inner(struct depths *d) {
     bool any = false;
     for (size_t i = 0; i < d->code->transfers.count; i++) {
         const struct transfer *t = &d->code->transfers.at[i];
         struct func_depth *f = &d->by_func[t->func];
         if (f->inner)
             continue;
-        f->inner = inner_led_to(d, t);
+        f->inner = inner_of_target(d, t);
         any |= f->inner != 0;
     }
     return any;
@@ -90,8 +90,7 @@ static void add_calls(const struct depths *d, const struct text *text, call_list
     }
 }
 
-/* What an inner function leaves in registers is anything: the frames of its callers are followed
- * again. */
+/* An inner function may leave anything in registers. So its callers' frames are followed again. */
 static void follow_callers(struct follower *f, const call_list *calls) {
     struct depths *d = f->d;
     uint32_t last = NO_FUNC;
@@ -104,7 +103,7 @@ static void follow_callers(struct follower *f, const call_list *calls) {
     }
 }
 
-/* Whether the call C stands where its callers' frames are as deep as what it calls needs them. */
+/* True if the depth at the call C, with its callers' stack, is what the inner callee needs. */
 static bool fits(const struct depths *d, const struct call_place *c) {
     uint32_t i = code_func_at(d->code, c->at);
     if (!lacks_cfi(d, i) || d->by_func[i].unproven || func_is_part(d, &d->code->funcs[i]))
@@ -113,7 +112,7 @@ static bool fits(const struct depths *d, const struct call_place *c) {
     return depth != DEPTH_UNKNOWN && depth + d->by_func[i].inner == d->by_func[c->to].inner;
 }
 
-/* Can F be come to in other ways than by direct calls and jumps of others? */
+/* True if F can be reached otherwise than by direct calls and jumps. */
 static bool is_referred_to(const struct depths *d, const struct func *f) {
     const struct module *m = d->code->module;
     if (f->name || d->code->by_func[f - d->code->funcs].taken)
@@ -126,9 +125,9 @@ static bool is_referred_to(const struct depths *d, const struct func *f) {
     return false;
 }
 
-/* Jumps to inner functions: to those that are called (CALLED: by function) only as from one. What
- * nothing leads to has no callers whose frames it could return for. */
-static void settle(struct depths *d, const bool *called) {
+/* Handles jumps to inner functions. To those in CALLED (by function) they must come at entry depth.
+ * An inner function that nothing leads to is unproven: it has no caller to return for. */
+static void check_jumps(struct depths *d, const bool *called) {
     AUTO_FREE bool *reached = mem_alloc(d->code->func_count + 1);
     memcpy(reached, called, d->code->func_count);
     for (size_t i = 0; i < d->code->transfers.count; i++) {
@@ -140,7 +139,7 @@ static void settle(struct depths *d, const bool *called) {
             continue;
         reached[to] = true;
         if (!called[to])
-            ARRAY_PUSH(&d->inner_ways, ((struct inner_way){t->func, to}));
+            ARRAY_PUSH(&d->inner_calls, ((struct inner_call){t->func, to}));
         else
             d->by_func[to].unproven |= !func_entry_depth(d, &d->code->funcs[t->func], t->from);
     }
@@ -156,7 +155,7 @@ void inner_find(struct follower *f) {
     call_list calls = {0};
     if (!code->arch->other || !note_returns(d))
         return;
-    while (pass_on(d))
+    while (spread_inner(d))
         ;
     for (size_t i = 0; i < code->texts->count; i++)
         add_calls(d, &code->texts->at[i], &calls);
@@ -166,9 +165,9 @@ void inner_find(struct follower *f) {
         const struct call_place *c = &calls.at[i];
         d->by_func[c->to].unproven |= c->start != code->funcs[c->to].start || !fits(d, c);
         called[c->to] = true;
-        struct inner_way way = {code_func_at(code, c->at), c->to};
-        ARRAY_PUSH(&d->inner_ways, way);
+        struct inner_call way = {code_func_at(code, c->at), c->to};
+        ARRAY_PUSH(&d->inner_calls, way);
     }
-    settle(d, called);
+    check_jumps(d, called);
     ARRAY_FREE(&calls);
 }

@@ -1,9 +1,9 @@
 /*
- * Where the indirect jumps of a function may lead within it: entries of the jump tables whose
+ * Finds where indirect jumps of a function may lead within it: entries of jump tables whose
  * addresses it computes, and places that data refers to.
  *
- * Nothing tells where a table ends. It ends at the latest where other data begins, as far as some
- * code computes its address, and in the midst of code where that goes on.
+ * Nothing gives the end of a table. It ends at the latest where other data begins whose address
+ * some code computes. A table between code ends where code goes on.
  */
 #include "plan/depth/follow.h"
 
@@ -24,8 +24,8 @@ static bool within(const struct search *s, vaddr_t to) {
     return g != NO_FUNC && func_is_part(s->d, &s->code->funcs[g]) && insn_at(s->code, to);
 }
 
-/* Places at equal distances; where nothing tells how many, or how far apart, all instructions up to
- * one that may go elsewhere. */
+/* Reads a switch whose targets are at equal distances. If their number or distance is unknown, all
+ * instructions up to one that may branch are targets. */
 static void read_places(const struct search *s, const struct dispatch *how) {
     const struct text *text = text_at(s->code->texts, how->table);
     for (vaddr_t to = how->table; !how->count && text && within(s, to);
@@ -48,9 +48,8 @@ static size_t room_at(const struct search *s, vaddr_t table, size_t size) {
     return data_room(s->code, starts, table, size);
 }
 
-/* The words at HOW's table, as many as are known to be, or as long as they lead to code (addresses,
- * and offsets of a form of its own: into the function); those that lead into the function are
- * labels. */
+/* Reads the table of HOW. It has as many words as known, or ends before one that leads to no code.
+ * Offsets of a special form must lead into the function. Such words are labels. */
 static void read_table(const struct search *s, const struct dispatch *how) {
     if (how->kind == DISPATCH_COMPUTED) {
         read_places(s, how);
@@ -75,7 +74,7 @@ static struct dispatch offsets_at(vaddr_t table, vaddr_t base) {
         .table = table, .base = base, .entry_bytes = sizeof(int32_t), .is_signed = true};
 }
 
-/* Whatever may be a table of offsets, as any data of which the function computes the address. */
+/* Any data whose address FUNC computes may be a table of offsets. */
 static void read_offsets(const struct search *s, uint32_t func) {
     const struct code *code = s->code;
     size_t base = loads_first(code->bases.at, code->bases.count, func);
@@ -117,7 +116,7 @@ static void read_addresses(const struct search *s) {
     }
 }
 
-/* Is it known where T, an indirect jump, may lead to? */
+/* True if all targets of T, an indirect jump, are known. */
 static bool is_known(const struct search *s, const struct transfer *t) {
     const struct dispatch *how = t->to ? table_switch(s->code, t->func, t->to) : NULL;
     switch ((enum dispatch_kind)t->dispatch) {
@@ -128,7 +127,7 @@ static bool is_known(const struct search *s, const struct transfer *t) {
         return t->to;
     case DISPATCH_ANY:
         return false;
-    default: /* no switches */
+    default: /* not switches */
         return true;
     }
 }
@@ -145,8 +144,8 @@ static bool all_are_known(const struct search *s) {
     return true;
 }
 
-/* Places in the function's middle that data refers to: labels of computed jumps, and tables. Where
- * the program does not move, words may look like addresses by accident. */
+/* Places in the function's middle that data refers to: labels of computed jumps, and tables. In
+ * programs at a fixed address, words may look like addresses by chance. */
 static void read_refs(const struct search *s) {
     const struct module *m = s->code->module;
     size_t low = SEARCH(i, m->ref_count, m->refs[i].target <= s->f->start);

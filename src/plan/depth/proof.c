@@ -1,7 +1,6 @@
 /*
- * Functions without call-frame information are proven when the walk through their code tells what
- * each return and each jump out of them is. Of those that have it jumps are looked at that it says
- * to leave a frame behind.
+ * Proves functions without call-frame information: the walk must show what each return and each
+ * jump out of them is. In described functions, corrects jumps that seem to leave a frame behind.
  */
 #include "plan/depth/follow.h"
 
@@ -18,7 +17,7 @@ static bool direct_proven(const struct depths *d, const struct transfer *t) {
            (transfer_is_idle(d, t) && func_code_depth(d, f, t->from) != DEPTH_UNKNOWN);
 }
 
-/* So many bytes on from a place in its own function. */
+/* A computed distance from a place in its own function. */
 static bool is_computed(const struct code *code, const struct transfer *t) {
     return t->dispatch == DISPATCH_COMPUTED && insn_at(code, t->to) &&
            code_func_at(code, t->to) == t->func;
@@ -43,8 +42,8 @@ bool transfer_is_stray(const struct depths *d, const struct transfer *t) {
     return g != NO_FUNC && g != t->func && !d->by_func[t->func].cold && !depths_agree(d, t);
 }
 
-/* Is T a jump out of a function with a frame, as its call-frame information says, to where only a
- * tail call leads? */
+/* True if T seems to jump away with a frame up, by its call-frame information, to a place where
+ * only tail calls lead. */
 static bool seems_to_leave_frame(const struct depths *d, const struct transfer *t) {
     if (transfer_at_entry(d, t) || func_is_part(d, &d->code->funcs[t->func]) || transfer_returns(t))
         return false;
@@ -56,8 +55,8 @@ static bool seems_to_leave_frame(const struct depths *d, const struct transfer *
     return !g || (i != t->func && func_is_start(g, t->to) && !func_is_part(d, g));
 }
 
-/* Is T a return that loads the stack pointer? Call-frame information tells frames that are left so
- * by their frame pointer, and so not how deep the stack is. */
+/* True if T is a return that loads the stack pointer. Call-frame information describes such frames
+ * by the frame pointer, and so does not give the stack's depth. */
 static bool loads_sp(const struct depths *d, const struct transfer *t) {
     const struct text *text = d->code->funcs[t->func].text;
     const struct arch *arch = code_arch(d->code, text, t->from);
@@ -69,8 +68,7 @@ static bool loads_sp(const struct depths *d, const struct transfer *t) {
                                  &base, &link);
 }
 
-/* LLVM's of AArch64 says nothing of epilogues, and of code without a frame that stands behind one.
- */
+/* LLVM's tables for AArch64 leave out epilogues, and code without a frame behind one. */
 void correct_depths(struct follower *f) {
     const struct code *code = f->code;
     struct depths *d = f->d;
@@ -79,7 +77,7 @@ void correct_depths(struct follower *f) {
     for (size_t i = 0; i < code->transfers.count; i++) {
         const struct transfer *t = &code->transfers.at[i];
         const struct func *func = &code->funcs[t->func];
-        if (!func->range || code->by_func[t->func].bad ||
+        if (!func->range || code->by_func[t->func].undecodable ||
             !(seems_to_leave_frame(d, t) || loads_sp(d, t)))
             continue;
         if (followed != t->func) {

@@ -1,6 +1,6 @@
 /*
- * A walk over all paths through one function. Along each, struct frame knows what the stack pointer
- * is; where paths meet, what they agree on.
+ * Walks all paths through one function. Along each, struct frame holds what is known of the stack
+ * pointer. Where paths meet, only what both know is kept.
  *
  *        push %rbp            8 │ depth, CFA − sp, before each instruction
  *        mov  %rsp,%rbp      16 │
@@ -9,23 +9,23 @@
  *        leave                ? │ … and is found again through %rbp
  *        ret                  8 │
  *
- * Where paths meet with different depths after a call, the call is one that does not return
- * (abort): the walk is made again without the path behind it. What is found so is proven only if
- * all returns and all jumps out stand at a known depth; that is judged last, by transfer.
+ * If paths meet with different depths behind a call, the call does not return (abort). The walk is
+ * repeated without the path behind that call. The result is proven only if all returns and jumps
+ * out have a known depth. This is decided last, for each transfer.
  *
  * Parts (.cold) are followed with the function that jumps to them.
  */
 #include "plan/code/inline_tables.h"
 #include "plan/depth/follow.h"
-#include "plan/depth/fork.h"
+#include "plan/depth/split.h"
 #include "plan/patch.h"
 
 enum { MAX_WALKS = 64 };
 enum { NOT_REACHED = INT32_MAX };
 
-struct spot {      /* a byte of code, or as many as instructions are aligned to */
+struct spot {      /* a unit of code: as many bytes as instructions are aligned to */
     uint32_t node; /* index + 1; 0: none */
-    int32_t depth; /* of an instruction's first byte; NOT_REACHED, DEPTH_UNKNOWN */
+    int32_t depth; /* at an instruction's first byte; or NOT_REACHED, DEPTH_UNKNOWN */
 };
 
 struct piece { /* the function, or a part of it */
@@ -33,9 +33,9 @@ struct piece { /* the function, or a part of it */
     size_t first; /* of its spots */
 };
 
-struct node { /* an instruction to which several paths may lead */
+struct node { /* an instruction that several paths may reach */
     vaddr_t at;
-    vaddr_t call; /* where the call returns to behind which all paths so far come; 0: not all do */
+    vaddr_t call; /* return address of the call from which all paths so far come; 0: not all do */
     bool waiting;
     struct frame frame;
 };
@@ -47,24 +47,24 @@ struct walk {
     ARRAY(struct piece) pieces;
     ARRAY(struct spot) spots;
     ARRAY(struct node) nodes;
-    ARRAY(uint32_t) work; /* nodes to go on from */
-    ARRAY(uint32_t) late; /* the same, where no path but from behind a call has come so far */
+    ARRAY(uint32_t) work; /* nodes to follow */
+    ARRAY(uint32_t) late; /* nodes to follow last: all paths so far come from behind a call */
     address_list labels;
     address_list pads;   /* landing pads */
-    struct frame thrown; /* what is known at all calls: there, too */
+    struct frame thrown; /* at landing pads: what is known at all calls */
     bool throws;
     ARRAY(struct frame_return) frame_returns;
-    ARRAY(vaddr_t) no_way; /* where calls would return to that do not return */
-    bool again;            /* one more was found */
-    bool lost;             /* control goes where no instruction is known */
-    bool falls;            /* runs into the next function, as that function's entry expects */
+    ARRAY(vaddr_t) noreturn_sites; /* return addresses of calls that do not return */
+    bool again;                    /* one more such call was found */
+    bool lost;                     /* control reaches a place that is no known instruction */
+    bool falls;                    /* runs into the next function at entry depth */
 };
 
-struct path { /* what is being followed */
+struct path { /* the path at hand */
     vaddr_t at;
     vaddr_t call; /* see struct node */
     struct frame frame;
-    struct fork fork;
+    struct split split;
 };
 
 /* ---- places ---- */
@@ -76,7 +76,7 @@ static void add_piece(struct walk *w, const struct func *f) {
         ARRAY_PUSH(&w->spots, ((struct spot){0, NOT_REACHED}));
 }
 
-/* That of ADDR, which is in PIECE. */
+/* ADDR is in PIECE. */
 static struct spot *spot_in(const struct walk *w, const struct piece *piece, vaddr_t addr) {
     const struct func *f = piece->func;
     return &w->spots.at[piece->first + ((addr - f->start) >> f->text->size_shift)];
@@ -94,14 +94,14 @@ static struct spot *spot_at(struct walk *w, vaddr_t at, const struct func **ret)
     return NULL;
 }
 
-/* A function that is known by jumps only is a part of that which jumps to it with a frame up. */
+/* A weak function becomes a part of the function that jumps to it with a frame up. */
 static bool becomes_part(const struct walk *w, const struct func *g, vaddr_t at, int32_t depth) {
     if (g->weak && g->start == at && depth != DEPTH_UNKNOWN && depth != w->code->arch->entry_cfa)
-        func_known(w->d, g)->cold = true;
+        func_depth_of(w->d, g)->cold = true;
     return func_is_part(w->d, g) && !g->plt;
 }
 
-/* The same for a place that is jumped to from DEPTH: a part becomes a piece. */
+/* The same for the target of a jump from DEPTH: a part becomes a piece. */
 static struct spot *spot_entered(struct walk *w, vaddr_t at, int32_t depth,
                                  const struct func **ret) {
     struct spot *spot = spot_at(w, at, ret);
@@ -113,23 +113,23 @@ static struct spot *spot_entered(struct walk *w, vaddr_t at, int32_t depth,
 }
 
 static int32_t depth_of(const struct walk *w, const struct frame *frame) {
-    struct place sp = frame->regs[w->code->arch->sp_register];
+    struct frame_place sp = frame->regs[w->code->arch->sp_register];
     return sp.base == BASE_CFA ? -sp.offset : DEPTH_UNKNOWN;
 }
 
 /* ---- the walk ---- */
 
-static bool is_known(const struct place *place) { return place->base != BASE_UNKNOWN; }
+static bool is_known(const struct frame_place *place) { return place->base != BASE_UNKNOWN; }
 
 static bool returns_to(const struct walk *w, vaddr_t at) {
-    for (size_t i = 0; i < w->no_way.count; i++) {
-        if (w->no_way.at[i] == at)
+    for (size_t i = 0; i < w->noreturn_sites.count; i++) {
+        if (w->noreturn_sites.at[i] == at)
             return false;
     }
     return true;
 }
 
-static void wait_for(struct walk *w, uint32_t node) {
+static void enqueue(struct walk *w, uint32_t node) {
     if (w->nodes.at[node].waiting)
         return;
     w->nodes.at[node].waiting = true;
@@ -139,34 +139,34 @@ static void wait_for(struct walk *w, uint32_t node) {
         ARRAY_PUSH(&w->work, node);
 }
 
-/* The path has come to a node: goes on from there, with what all paths know. */
-static void meet(struct walk *w, struct node *n, const struct path *p) {
-    const struct place *here = &n->frame.regs[w->code->arch->sp_register];
-    const struct place *there = &p->frame.regs[w->code->arch->sp_register];
-    bool apart = is_known(here) && is_known(there) && !place_same(*here, *there);
+/* P reaches the node N: merges the frames, and follows N again if its frame changed. */
+static void merge_at(struct walk *w, struct node *n, const struct path *p) {
+    const struct frame_place *here = &n->frame.regs[w->code->arch->sp_register];
+    const struct frame_place *there = &p->frame.regs[w->code->arch->sp_register];
+    bool apart = is_known(here) && is_known(there) && !frame_place_same(*here, *there);
     if (apart && !n->call != !p->call) {
-        ARRAY_PUSH(&w->no_way, n->call ? n->call : p->call);
-        w->again |= n->call != 0; /* the path that came first should not have */
+        ARRAY_PUSH(&w->noreturn_sites, n->call ? n->call : p->call);
+        w->again |= n->call != 0; /* the first path should not exist */
         return;
     }
     if (n->call != p->call)
         n->call = 0;
     if (frame_merge(&n->frame, &p->frame))
-        wait_for(w, (uint32_t)(n - w->nodes.at));
+        enqueue(w, (uint32_t)(n - w->nodes.at));
 }
 
 static void arrive(struct walk *w, struct spot *spot, const struct path *p) {
     if (spot->node) {
-        meet(w, &w->nodes.at[spot->node - 1], p);
+        merge_at(w, &w->nodes.at[spot->node - 1], p);
         return;
     }
     struct node n = {.at = p->at, .call = p->call, .frame = p->frame};
     ARRAY_PUSH(&w->nodes, n);
     spot->node = (uint32_t)w->nodes.count;
-    wait_for(w, spot->node - 1);
+    enqueue(w, spot->node - 1);
 }
 
-/* A branch. Where it leaves the function is judged by its transfer. */
+/* Follows a branch to TO. Branches out of the function are judged by their transfers. */
 static void branch(struct walk *w, const struct path *from, vaddr_t to) {
     const struct func *f;
     struct spot *spot = spot_entered(w, to, depth_of(w, &from->frame), &f);
@@ -175,8 +175,8 @@ static void branch(struct walk *w, const struct path *from, vaddr_t to) {
         arrive(w, spot, &p);
 }
 
-/* Does the jump stay in the function? A table of addresses that is not known may as well be that of
- * a program's variables, as where the stack is as at the entry, unless data leads into it. */
+/* True if the indirect jump T stays in the function. An unknown table of addresses may be a
+ * variable with a function's address: at entry depth, and if no data leads into this function. */
 static bool is_switch(const struct walk *w, const struct transfer *t, int32_t depth) {
     enum { FEWEST_LABELS = 2 };
     if (!w->labels.count)
@@ -198,7 +198,7 @@ static bool is_switch(const struct walk *w, const struct transfer *t, int32_t de
     }
 }
 
-/* That at AT; NULL: there is none. */
+/* The transfer at AT; NULL: none. */
 static const struct transfer *transfer_from(const struct walk *w, vaddr_t at) {
     size_t i = transfer_at(w->code, at);
     const struct transfer *t = i < w->code->transfers.count ? &w->code->transfers.at[i] : NULL;
@@ -214,9 +214,9 @@ static void jump_indirect(struct walk *w, const struct path *p) {
         branch(w, p, w->labels.at[k]);
 }
 
-/* Behind the last byte of F: fine after a call that does not return, and where the next function's
- * entry is met as by a call. */
-static void run_off(struct walk *w, const struct path *p) {
+/* The path runs past the end of the function. This is fine behind a call that does not return, and
+ * where the next function's entry is met at entry depth. */
+static void run_past_end(struct walk *w, const struct path *p) {
     const struct text *text = text_at(w->code->texts, p->at);
     vaddr_t at = p->at;
     if (p->call)
@@ -232,10 +232,10 @@ static void run_off(struct walk *w, const struct path *p) {
     else
         w->lost = true;
     if (g && !g->range && !w->falls)
-        func_known(w->d, g)->unproven = true;
+        func_depth_of(w->d, g)->unproven = true;
 }
 
-/* Unwinders give back the registers of the call that they come from. */
+/* Unwinders restore registers of the call, so landing pads get the merged frames of all calls. */
 static void reach_pads(struct walk *w, const struct path *p) {
     if (w->throws && !frame_merge(&w->thrown, &p->frame))
         return;
@@ -253,8 +253,8 @@ static void call(struct walk *w, struct path *p, const struct insn *in,
                                      pop = {.op = STACK_POP, .reg = STACK_NO_REGISTER};
     p->at += in->size;
     p->call = in->goes_on ? 0 : p->at;
-    /* To learn where it is, by a word that is not popped. (Where no word is pushed there are other
-     * means: that is a call of the next function, which does not return.) */
+    /* A call of the next instruction reads the pc: its word is not popped. (Machines that push no
+     * word have other ways. There it is a call of the next function, which does not return.) */
     bool pushes = in->kind == INSN_CALL && in->target == p->at && w->code->arch->entry_cfa;
     if (pushes)
         p->call = 0;
@@ -272,8 +272,8 @@ static bool is_call_by_jump(const struct walk *w, vaddr_t at) {
     return t && t->dispatch == DISPATCH_CALL;
 }
 
-/* The way behind an instruction that leads away where its condition holds: what it does then it has
- * not done. What else it may have done, in a block, is told as unknown. */
+/* The path behind an instruction that branches if its condition holds: its effects did not happen.
+ * Other instructions of its block may have run, so all registers that change are unknown. */
 static void pass_exit(struct path *p, const struct arch *arch, const struct stack_effect *effects,
                       size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -282,26 +282,26 @@ static void pass_exit(struct path *p, const struct arch *arch, const struct stac
     }
 }
 
-/* What a return that loads the stack pointer takes off the stack, where it comes to DEPTH. It says
- * nothing of that itself, but where all ways to it agree on how deep the stack is before, and what
- * it loads is what it was at the entry, that is known. */
+/* Records what the return at P, which loads the stack pointer, pops, if the depth after it is
+ * DEPTH. The instruction does not say it. It is known if all paths agree on the depth before it,
+ * and it loads the stack pointer that was there at the entry. */
 static void note_frame_return(struct walk *w, const struct path *p, const struct arch *arch,
                               struct code_bytes code, int32_t depth) {
     uint8_t base;
     int32_t link;
     if (!arch->return_loads_sp || !arch->return_loads_sp(code.at, code.size, &base, &link))
         return;
-    const struct place from = p->frame.regs[base];
+    const struct frame_place from = p->frame.regs[base];
     const int32_t pops = depth_of(w, &p->frame), word = arch->word_bytes;
     const int32_t below = -(from.offset + link); /* the CFA */
     const int32_t behind = below / word - 1;
     bool whole = pops % word == 0 && below % word == 0;
     bool whole_known = depth == arch->entry_cfa && pops != DEPTH_UNKNOWN && from.base == BASE_CFA &&
-                       whole && below > 0 && below <= pops && mark_can_tell(pops / word, behind);
+                       whole && below > 0 && below <= pops && mark_can_hold(pops / word, behind);
     const struct frame_return ret = {p->at, (int16_t)(whole_known ? pops : -1),
                                      (uint8_t)(whole_known ? behind : 0)};
     for (size_t i = 0; i < w->frame_returns.count; i++) {
-        if (w->frame_returns.at[i].addr == p->at) { /* come to before, when less was known */
+        if (w->frame_returns.at[i].addr == p->at) { /* seen before, with less known */
             w->frame_returns.at[i] = ret;
             return;
         }
@@ -309,10 +309,10 @@ static void note_frame_return(struct walk *w, const struct path *p, const struct
     ARRAY_PUSH(&w->frame_returns, ret);
 }
 
-/* What stands where P is leads away: the frame as it is then. How deep the stack is there is what
- * tells whether that is an exit. */
-static void run_leaving(struct walk *w, const struct path *p, const struct text *text,
-                        struct frame *ret) {
+/* The instruction at P leaves the function. RET becomes the frame after it. The depth of that frame
+ * shows whether this is an exit. */
+static void run_exit(struct walk *w, const struct path *p, const struct text *text,
+                     struct frame *ret) {
     const struct func *f;
     struct stack_effect effects[STACK_MAX_EFFECTS];
     struct spot *spot = spot_at(w, p->at, &f);
@@ -325,46 +325,46 @@ static void run_leaving(struct walk *w, const struct path *p, const struct text 
         spot->depth = depth_of(w, ret);
 }
 
-/* Where return addresses are in registers a return may take others off the stack. */
+/* Where return addresses are in registers, a return may also pop words. */
 static void end_at_return(struct walk *w, const struct path *p, const struct text *text) {
     struct frame frame;
     if (w->code->arch->entry_cfa)
         return;
-    run_leaving(w, p, text, &frame);
+    run_exit(w, p, text, &frame);
     const struct code_bytes code = {text_bytes(text, p->at), insn_size(w->code, text, p->at),
                                     p->at};
     note_frame_return(w, p, code_arch(w->code, text, p->at), code, depth_of(w, &frame));
 }
 
-/* Does IN call what keeps no register but the stack pointer? */
+/* True if IN calls an inner function, which keeps no register but the stack pointer. */
 static bool calls_inner(const struct walk *w, const struct insn *in) {
     uint32_t g = in->kind == INSN_CALL && in->target ? code_func_at(w->code, in->target) : NO_FUNC;
     return g != NO_FUNC && w->d->by_func[g].inner;
 }
 
-/* A branch, or an exit, on a condition, which parts frames that it has come with. */
+/* A conditional branch or exit, which ends a split. */
 static void leave(struct walk *w, struct path *p, const struct insn *in, const struct text *text) {
     struct path from = {.at = p->at, .call = p->call, .frame = p->frame};
-    if (p->fork.condition)
-        from.frame = p->fork.held;
+    if (p->split.condition)
+        from.frame = p->split.held;
     if (in->kind == INSN_LOOP)
-        run_leaving(w, &from, text, &from.frame);
+        run_exit(w, &from, text, &from.frame);
     if (insn_may_return(in))
         end_at_return(w, &from, text);
     else
         branch(w, &from, in->target);
-    p->fork.condition = 0;
+    p->split.condition = 0;
 }
 
-/* What stands where P is. Of what goes on to the next instruction no more is asked for than the
- * text tells, but, where frames are parted, what it does to flags. */
+/* The instruction at P. If it only continues to the next one, RET has just what code.insns has,
+ * unless frames are split: then flags matter. */
 static void insn_of(const struct walk *w, const struct path *p, const struct text *text,
                     struct insn *ret) {
     const struct arch *arch = code_arch(w->code, text, p->at);
     struct dispatch form;
     const uint8_t kind = insn_kind(w->code, text, p->at), size = insn_size(w->code, text, p->at);
     *ret = (struct insn){.addr = p->at, .size = size, .kind = kind};
-    if ((kind != INSN_OTHER && kind != INSN_NOP) || p->fork.condition)
+    if ((kind != INSN_OTHER && kind != INSN_NOP) || p->split.condition)
         arch->decode(text_bytes(text, p->at), size, p->at, ret, NULL);
     if (kind == INSN_FIXED && call_is_switch(w->code->states, arch, ret, &form))
         ret->kind = INSN_JUMP_INDIRECT;
@@ -374,7 +374,7 @@ static void insn_of(const struct walk *w, const struct path *p, const struct tex
 static bool step(struct walk *w, struct path *p, const struct text *text) {
     struct insn in;
     const struct arch *arch = code_arch(w->code, text, p->at);
-    const struct stack_effect by_hand = {.op = STACK_CALL, .changed = arch->changed_by_calls};
+    const struct stack_effect call_by_jump = {.op = STACK_CALL, .changed = arch->changed_by_calls};
     const uint8_t *bytes = text_bytes(text, p->at);
     uint8_t size = insn_size(w->code, text, p->at);
     insn_of(w, p, text, &in);
@@ -391,7 +391,7 @@ static bool step(struct walk *w, struct path *p, const struct text *text) {
         return false;
     case INSN_JUMP_INDIRECT:
         if (is_call_by_jump(w, p->at)) {
-            call(w, p, &in, &by_hand, 1);
+            call(w, p, &in, &call_by_jump, 1);
             return returns_to(w, p->call);
         }
         jump_indirect(w, p);
@@ -409,10 +409,10 @@ static bool step(struct walk *w, struct path *p, const struct text *text) {
         break;
     }
     struct stack_effect effects[STACK_MAX_EFFECTS];
-    const struct fork_insn whole = {.code = {bytes, size, p->at},
-                                    .effects = effects,
-                                    .count = arch->stack(bytes, size, effects),
-                                    .rounded = BASE_ROUNDED + (uint32_t)(p->at - text->start)};
+    const struct split_insn whole = {.code = {bytes, size, p->at},
+                                     .effects = effects,
+                                     .count = arch->stack(bytes, size, effects),
+                                     .rounded = BASE_ROUNDED + (uint32_t)(p->at - text->start)};
     if (in.kind == INSN_CALL || in.kind == INSN_CALL_INDIRECT) {
         if (calls_inner(w, &in))
             effects[0].changed = ~(1U << arch->sp_register);
@@ -422,29 +422,29 @@ static bool step(struct walk *w, struct path *p, const struct text *text) {
     if (insn_may_return(&in) || in.goes_on || in.kind == INSN_LOOP)
         pass_exit(p, arch, effects, whole.count);
     else
-        fork_step(&p->fork, &p->frame, arch, &whole);
+        split_step(&p->split, &p->frame, arch, &whole);
     if (in.writes_flags)
-        fork_end(&p->fork, &p->frame);
+        split_end(&p->split, &p->frame);
     p->call = in.kind == INSN_NOP ? p->call : 0;
     p->at += size;
     return true;
 }
 
-/* How deep the stack is where P does what stands there. Ends forks that are not told apart. */
+/* The depth for the instruction at P. Ends a split that this instruction does not separate. */
 static int32_t depth_here(const struct walk *w, struct path *p, const struct text *text) {
     uint8_t kind = insn_kind(w->code, text, p->at);
     const struct code_bytes code = {text_bytes(text, p->at), insn_size(w->code, text, p->at),
                                     p->at};
     if ((kind == INSN_BRANCH || kind == INSN_LOOP) &&
-        fork_is_decided_by(&p->fork, code_arch(w->code, text, p->at), code))
-        return depth_of(w, &p->fork.held);
+        split_has_condition(&p->split, code_arch(w->code, text, p->at), code))
+        return depth_of(w, &p->split.held);
     if (kind != INSN_OTHER && kind != INSN_NOP)
-        fork_end(&p->fork, &p->frame);
+        split_end(&p->split, &p->frame);
     int32_t depth = depth_of(w, &p->frame);
-    return p->fork.condition && depth != depth_of(w, &p->fork.held) ? DEPTH_UNKNOWN : depth;
+    return p->split.condition && depth != depth_of(w, &p->split.held) ? DEPTH_UNKNOWN : depth;
 }
 
-/* Does code that is followed read a constant at ADDR, by its place? */
+/* True if code of this walk loads a constant from ADDR. */
 static bool is_read(const struct walk *w, vaddr_t addr) {
     for (size_t i = 0; i < w->pieces.count; i++) {
         const struct func *f = w->pieces.at[i].func;
@@ -463,8 +463,8 @@ static bool is_read(const struct walk *w, vaddr_t addr) {
     return false;
 }
 
-/* P has come to what is no code. Nobody runs into constants: they stand behind calls that do not
- * return, and where compilers know that control does not come (__builtin_unreachable). */
+/* P has reached a place that is not code. True if this cannot happen at run time: constants stand
+ * behind calls that do not return, and behind code that ends by __builtin_unreachable. */
 static bool is_unreachable(const struct walk *w, const struct path *p, const struct text *text) {
     return state_is_data(w->code->states, text, p->at) &&
            (p->call || w->code->module->marks_hold || is_read(w, p->at));
@@ -475,19 +475,19 @@ static void follow(struct walk *w, struct path *p) {
         const struct func *f;
         struct spot *spot = spot_at(w, p->at, &f);
         if (!spot) {
-            fork_end(&p->fork, &p->frame);
-            run_off(w, p);
+            split_end(&p->split, &p->frame);
+            run_past_end(w, p);
             return;
         }
         if (!insn_begins(w->code, f->text, p->at)) {
             w->lost |= !is_unreachable(w, p, f->text);
             return;
         }
-        /* Whether a return is a target is found out later only: returns.c. */
+        /* Which returns are targets is known only later: window/returns.c. */
         bool target = bitmap_test(w->f->targets, text_place(f->text, p->at)) ||
                       insn_kind(w->code, f->text, p->at) == INSN_RETURN;
         if (!first && target) {
-            fork_end(&p->fork, &p->frame);
+            split_end(&p->split, &p->frame);
             arrive(w, spot, p);
             return;
         }
@@ -520,7 +520,7 @@ static void follow_all(struct walk *w) {
 static void write_rows(struct walk *w, const struct piece *piece) {
     struct depths *d = w->d;
     const struct func *f = piece->func;
-    struct func_depth *known = func_known(d, f);
+    struct func_depth *known = func_depth_of(d, f);
     known->first_row = (uint32_t)d->rows.count;
     int32_t last = NOT_REACHED - 1;
     for (vaddr_t at = f->start, next; at < f->end; at = next) {
@@ -551,11 +551,11 @@ static void walk_done(struct walk *w) {
     ARRAY_FREE(&w->labels);
     ARRAY_FREE(&w->pads);
     ARRAY_FREE(&w->frame_returns);
-    ARRAY_FREE(&w->no_way);
+    ARRAY_FREE(&w->noreturn_sites);
 }
 
-/* Its frames are told by the code, whereas unwinders are told by tables that only they read: always
- * so on 32-bit Arm, where others may describe the frames, too. */
+/* Landing pads are followed if the walk gives the frames: without call-frame information, and
+ * always on 32-bit Arm, where tables that only unwinders read may describe the frames, too. */
 static void find_pads(struct walk *w, const struct func *f) {
     const struct module *m = w->code->module;
     size_t low = SEARCH(i, m->ref_count, m->refs[i].target < f->start);

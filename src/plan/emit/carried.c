@@ -1,13 +1,13 @@
 /*
- * Calls that are filtered by their caller are those of a library from outside. Such a function
- * often ends by a jump to one inside (qsort: qsort_r), which does the work and which nobody has
- * asked for: the call is to last until that returns. So the jump is no event, and what it leads to
- * is *carried*: its exits are observed, where they return to the caller, and not its entry.
+ * Filtered functions record only calls that come from outside of their library. Such a function
+ * often ends by a jump to one inside (qsort: qsort_r), which does the work and is not traced. The
+ * call should last until that function returns. So the jump is no event, and its target is
+ * *carried*: its exits to the caller are observed, its entry is not.
  *
  *     qsort:  entry event … jmp qsort_r          (no event)
  *     qsort_r:              …            ret     exit event, which ends qsort by its stack pointer
  *
- * Such a jump may lead there through a linker's veneer (veneer.c).
+ * The jump may lead there through a linker's veneer (veneer.c).
  */
 #include "base/bitmap.h"
 #include "plan/emit/planned.h"
@@ -17,8 +17,8 @@ static bool is_traced(const struct plan *plan, const struct plan_request *r, uin
            (!r->selected || bitmap_test(r->selected, f));
 }
 
-/* The function at the end of the tail jump S, or that its own runs into; UINT32_MAX: none that is
- * known. *RET_VIA: a veneer on the way that counts as a function; UINT32_MAX: there is none. */
+/* The function that the exit S leads into by a tail jump or by running into it; UINT32_MAX:
+ * unknown. *RET_VIA: a veneer on the path that counts as a function; UINT32_MAX: none. */
 static uint32_t target_of(const struct plan *plan, const struct step *s, uint32_t *ret_via) {
     *ret_via = UINT32_MAX;
     bool direct = s->insn.kind == INSN_JUMP || s->insn.kind == INSN_BRANCH;
@@ -27,11 +27,11 @@ static uint32_t target_of(const struct plan *plan, const struct step *s, uint32_
     if (s->falls)
         return direct ? UINT32_MAX : plan_index_at(plan, s->insn.addr + s->insn.size);
     uint32_t g = plan_index_at(plan, s->insn.target);
-    vaddr_t beyond = veneer_target(plan, s->insn.target);
-    if (!beyond)
+    vaddr_t behind = veneer_target(plan, s->insn.target);
+    if (!behind)
         return g;
     *ret_via = g;
-    return plan_index_at(plan, beyond);
+    return plan_index_at(plan, behind);
 }
 
 static bool can_be_carried(const struct plan *plan, const struct plan_request *r, uint32_t g) {

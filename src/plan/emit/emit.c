@@ -1,5 +1,5 @@
 /*
- * Trampolines and patches for one load address.
+ * Emits trampolines and patches for one load address.
  *
  *     entry window     [hook stub] [entry stub] insn… [jmp behind the window]
  *     control window   [control stub] insn… [jmp behind the window]
@@ -7,20 +7,15 @@
  *     conditional      insn… j!cc 1f; stub(TAIL); jmp target; 1: insn…    likewise returns
  *     loop             insn… jmp behind the entry's stub
  *
- * Where Go's runtime makes, frees and moves stacks, stubs that tell of that stand before those of
- * the entry or return (go_stacks.c).
+ * Stubs for events of Go's stacks stand before those of the entry or return (go_stacks.c). A stub
+ * that copies a slice of the stack stands before the entry's (STUB_SLICE). Stubs of filtered
+ * functions test where the call comes from (STUB_CALLER).
  *
- * Where the stack is asked for a stub that copies some of it stands before the entry's
- * (STUB_SLICE).
+ * A hop has two patches: the short jump, and the jump in the hole. Puns are written after all
+ * other patches (puns.c); where one cannot be, a trap may take its place. From a trap, the tool
+ * moves the thread to the trampoline.
  *
- * Stubs of filtered functions' entries and exits ask where the call comes from (STUB_CALLER).
- *
- * The patch of a hop is two: the short jump, and the jump in the hole. That of a pun is written
- * when all others are known (puns.c); where it leads nowhere a trap may take its place. From a trap
- * it is the tool that leads to the trampoline.
- *
- * All arithmetic is in link-time addresses: the area is thought of as mapped
- * at area − bias.
+ * All arithmetic is in link-time addresses, as if the area were mapped at area − bias.
  */
 #include <errno.h>
 #include <string.h>
@@ -67,8 +62,8 @@ static uint32_t exit_count(const struct plan *plan, const struct site *site) {
     return count;
 }
 
-/* Writes to OUT what leads from AT, in SITE's window or hole, to TRAMPOLINE: its size, 0 if nothing
- * does. */
+/* Writes to OUT the jump from AT, in SITE's window or hole, to TRAMPOLINE. Returns its size; 0:
+ * none reaches it. */
 static uint8_t make_jump(const struct emitter *e, const struct site *site, vaddr_t at,
                          vaddr_t trampoline, uint8_t out[PATCH_MAX_BYTES]) {
     const struct arch *arch = site->arch;
@@ -90,7 +85,7 @@ static int put_hop(struct emitter *e, const struct site *site, vaddr_t trampolin
     return 0;
 }
 
-/* Never a trap: a program that outlives the tool would die of it. */
+/* The hook is never a trap: a program that outlives the tool would die of it. */
 static bool is_hook(const struct emitter *e, const struct site *site) {
     return site->entry && site->tier != TIER_TRAP && e->request->hook &&
            e->plan->functions.at[site->function].addr == e->request->hook;
@@ -102,7 +97,7 @@ static bool may_trap(const struct emitter *e, const struct site *site) {
     return permitted && request_has_traps(e->request, site->function) && !is_hook(e, site);
 }
 
-/* Writes the trap to OUT; returns its size. */
+/* Writes a trap in place of SITE's jump to OUT, and counts it. Returns its size. */
 static uint8_t trap_instead(struct emitter *e, const struct site *site, uint8_t *out) {
     struct plan_code *c = e->code;
     put_trap(e, site);
@@ -113,8 +108,7 @@ static uint8_t trap_instead(struct emitter *e, const struct site *site, uint8_t 
     return site->arch->trap_bytes;
 }
 
-/* Where neither an ordinary jump nor a far one leads to the trampoline a function that the user has
- * named gets a trap. */
+/* If no jump reaches the trampoline, a function that the user has named gets a trap. */
 static int put_jump(struct emitter *e, const struct site *site, vaddr_t trampoline) {
     const uint64_t window = site->end - site->start;
     uint8_t bytes[PATCH_MAX_BYTES], size = make_jump(e, site, site->start, trampoline, bytes);
@@ -163,8 +157,8 @@ static bool holds_call(const struct plan *plan, const struct site *site) {
     return emitter_is_call(plan->steps.at[site->first_step + site->step_count - 1].insn.kind);
 }
 
-/* A window that holds the hole of a wanted one is wanted too. */
-static void want(struct emitter *e) {
+/* Fills emitter.wanted. A window with the hole of a wanted one is wanted, too. */
+static void mark_wanted(struct emitter *e) {
     const struct plan *plan = e->plan;
     e->wanted = mem_alloc(plan->sites.count * sizeof *e->wanted + 1);
     for (size_t i = 0; i < plan->sites.count; i++) {
@@ -181,15 +175,15 @@ static void want(struct emitter *e) {
         if (wanted && (reach_has_lost(e, i) || reach_is_blocked(e, s))) {
             wanted = false;
             if (e->losses)
-                reach_tell_lost(e, i);
+                reach_count_lost(e, i);
         }
         e->wanted[i] |= wanted;
-        if (wanted && s->maker)
-            e->wanted[s->maker - 1] = true;
+        if (wanted && s->hole_site)
+            e->wanted[s->hole_site - 1] = true;
     }
 }
 
-/* How much SITE takes of the area, at most. */
+/* Upper bound of SITE's trampoline, in bytes. */
 static uint32_t room_of(const struct emitter *e, const struct site *site) {
     bool event = site->entry && request_traces(e, site->function);
     bool slice = event && request_slices(e, site->function);
@@ -202,7 +196,7 @@ static int out_of_reach(const struct plan *plan, struct err *err) {
                    "%s: no room for trampolines within reach of its code", plan->module->name);
 }
 
-/* What is out of reach is lost, but for the hook. */
+/* Emits site NUMBER. If it is out of reach, it is lost; for the hook that is an error. */
 static int put_site(struct emitter *e, size_t number, struct err *err) {
     const struct plan *plan = e->plan;
     const struct site *site = &plan->sites.at[number];
@@ -236,8 +230,8 @@ static bool hook_exists(const struct plan *plan, vaddr_t hook) {
     return false;
 }
 
-/* Writes what is still pending, and puts all in order. */
-static void complete(struct emitter *e) {
+/* Writes the puns, and sorts all patches. */
+static void finish(struct emitter *e) {
     struct plan_code *c = e->code;
     sort_by_address(c->patches, c->patch_count, sizeof *c->patches);
     puns_write(e->plan, e->request, c, &e->pending);
@@ -254,13 +248,13 @@ static void complete(struct emitter *e) {
 static void emitter_done(struct emitter *e) {
     ARRAY_FREE(&e->pending);
     free(e->wanted);
-    free(e->chosen);
-    free(e->open);
+    free(e->first_traced);
+    free(e->unfiltered);
     free(e->carried);
-    free(e->behind);
+    free(e->behind_entry);
 }
 
-/* Without what is in LOSSES. If there are more, *RET is of no use. */
+/* Emits all but the sites in LOSSES. If more sites are lost, *RET is of no use. */
 static int emit_once(const struct plan *plan, const struct plan_request *request,
                      struct losses *losses, struct plan_code *ret, struct err *err) {
     struct plan_code code = {.overflow = request->overflow, .caller = request->caller};
@@ -284,7 +278,7 @@ static int emit_once(const struct plan *plan, const struct plan_request *request
     code.inexact = mem_alloc(plan->functions.count / 8 + 1);
     code.trapped = mem_alloc(plan->functions.count / 8 + 1);
     request_resolve(&e);
-    want(&e);
+    mark_wanted(&e);
     trampoline_mark(&e, (struct mark){.kind = MARK_NONE});
     memcpy(code.area, plan->arch->agent, agent);
     code.area_used = agent;
@@ -293,7 +287,7 @@ static int emit_once(const struct plan *plan, const struct plan_request *request
         r = e.wanted[i] ? put_site(&e, i, err) : 0;
     trampoline_mark(&e, (struct mark){.kind = MARK_NONE});
     if (!r && !losses->more) {
-        complete(&e);
+        finish(&e);
         reach_count_regained(&e);
     }
     emitter_done(&e);
@@ -309,7 +303,7 @@ struct plan_need plan_need(const struct plan *plan, const struct plan_request *r
     struct plan_code code = {.missed = mem_alloc(plan->functions.count / 8 + 1)};
     struct emitter e = {.plan = plan, .request = request, .code = &code};
     request_resolve(&e);
-    want(&e);
+    mark_wanted(&e);
     for (size_t i = 0; i < plan->sites.count; i++) {
         if (!e.wanted[i])
             continue;
@@ -328,7 +322,7 @@ struct plan_need plan_need(const struct plan *plan, const struct plan_request *r
     return need;
 }
 
-/* SELECTED becomes what ALL has below COUNT. */
+/* SELECTED becomes ALL for functions below COUNT, and empty for others. */
 static void select_first(uint8_t *selected, const uint8_t *all, size_t bytes, size_t count) {
     memset(selected, 0, bytes);
     memcpy(selected, all, count / 8);
@@ -341,8 +335,7 @@ static bool fits(const struct plan *plan, const struct plan_request *request) {
     return need.bytes + need.sites * request->site_bytes <= request->area_size;
 }
 
-/* Moves from SELECTED, the request's, to MISSED what does not fit into the area: those behind the
- * functions that do, by address. */
+/* If the area is too small for the request, moves the last functions in SELECTED to MISSED. */
 static void fit(const struct plan *plan, const struct plan_request *request, uint8_t *selected,
                 uint8_t *missed) {
     size_t count = plan->functions.count, bytes = count / 8 + 1, low = 0;
@@ -364,8 +357,7 @@ static void fit(const struct plan *plan, const struct plan_request *request, uin
             bitmap_set(missed, i);
 }
 
-/* Moves functions that CODE misses from SELECTED to MISSED, and to BEYOND. Returns whether there
- * were any. */
+/* Moves functions that CODE misses from SELECTED to MISSED and BEYOND. True if there were any. */
 static bool deselect(const struct plan_code *code, uint8_t *selected, uint8_t *missed,
                      uint8_t *beyond, size_t bytes) {
     bool any = false;
@@ -378,7 +370,7 @@ static bool deselect(const struct plan_code *code, uint8_t *selected, uint8_t *m
     return any;
 }
 
-/* Until nothing is lost any more. */
+/* Repeats until no more sites are lost. */
 static int emit_reachable(const struct plan *plan, const struct plan_request *request,
                           struct losses *losses, struct plan_code *ret, struct err *err) {
     for (;;) {
@@ -391,25 +383,26 @@ static int emit_reachable(const struct plan *plan, const struct plan_request *re
     }
 }
 
-/* A function whose entry cannot be patched shall not have its exits patched either: once more. */
+/* Exits of a function whose entry cannot be patched must not be patched. So code is emitted again
+ * without such functions. */
 int plan_emit(const struct plan *plan, const struct plan_request *request, struct plan_code *ret,
               struct err *err) {
     enum { TRIES = 4 };
-    struct plan_request again = *request;
+    struct plan_request reduced = *request;
     size_t bytes = plan->functions.count / 8 + 1;
     AUTO_FREE uint8_t *selected = mem_alloc(bytes), *missed = mem_alloc(bytes);
     AUTO_FREE uint8_t *beyond = mem_alloc(bytes);
     memset(selected, 0xff, bytes);
     if (request->selected)
         memcpy(selected, request->selected, bytes);
-    again.selected = selected;
+    reduced.selected = selected;
     AUTO_FREE uint8_t *lost = mem_alloc(plan->sites.count / 8 + 1);
     struct losses losses = {.sites = lost, .any = reach_deselect(plan, request, selected, missed)};
-    fit(plan, &again, selected, missed);
+    fit(plan, &reduced, selected, missed);
     memcpy(beyond, missed, bytes);
     struct plan_code code = {.area = NULL};
     for (int i = 0;; i++) {
-        int r = emit_reachable(plan, &again, &losses, &code, err);
+        int r = emit_reachable(plan, &reduced, &losses, &code, err);
         if (r || !code.missed)
             return r;
         if (!deselect(&code, selected, missed, beyond, bytes) || i == TRIES)
@@ -421,7 +414,7 @@ int plan_emit(const struct plan *plan, const struct plan_request *request, struc
         return out_of_reach(plan, err);
     }
     memcpy(code.missed, missed, bytes);
-    for (size_t i = 0; i < bytes; i++) /* events of Go's stacks are no part of the selection */
+    for (size_t i = 0; i < bytes; i++) /* events of Go's stacks do not belong to the selection */
         code.beyond[i] = beyond[i] & (request->selected ? request->selected[i] : 0xff);
     *ret = code;
     return 0;

@@ -1,13 +1,13 @@
-/* What plan_emit() is made of. Private to it: emit.c, requested.c, trampoline.c. */
+/* The steps of plan_emit(). Private to it: emit.c, reach.c, requested.c, trampoline.c. */
 #pragma once
 
 #include "plan/emit/planned.h"
 #include "plan/emit/puns.h"
 
-struct losses {     /* what is out of reach (reach.c), of all that was emitted so far */
+struct losses {     /* sites out of reach so far, over all attempts to emit (reach.c) */
     uint8_t *sites; /* bitmap by number */
-    bool more;      /* since that was last looked at */
-    bool any;       /* ever */
+    bool more;      /* some were added in this attempt */
+    bool any;       /* some were added in any attempt */
 };
 
 struct emitter {
@@ -15,12 +15,12 @@ struct emitter {
     const struct arch *arch; /* of the site that is being written */
     const struct plan_request *request;
     vaddr_t area;
-    bool *wanted;          /* by site */
-    uint32_t *chosen;      /* by group: its first function that is traced, UINT32_MAX if none */
-    bool *open;            /* by group: one of its functions is traced for all callers */
-    uint8_t *carried;      /* bitmap by function: carried.c */
-    vaddr_t *behind;       /* by function: what follows its entry stub, 0 if there is none (yet) */
-    struct losses *losses; /* NULL: nothing is emitted, or lost */
+    bool *wanted;           /* by site */
+    uint32_t *first_traced; /* by group: its first traced function; UINT32_MAX: none */
+    bool *unfiltered;       /* by group: one of its functions is traced for all callers */
+    uint8_t *carried;       /* bitmap by function: carried.c */
+    vaddr_t *behind_entry;  /* by function: address behind its entry stub; 0: no stub (yet) */
+    struct losses *losses;  /* NULL: nothing is emitted */
     struct plan_code *code;
     size_t patch_room, mark_room, way_room, trap_room;
     pending_array pending;
@@ -31,14 +31,14 @@ static inline bool emitter_is_call(uint8_t kind) {
 }
 
 /* ---- requested.c ---- */
-/* Fills in chosen, open, carried and behind. */
+/* Fills emitter.first_traced, unfiltered, carried and behind_entry. */
 void request_resolve(struct emitter *e);
-/* May FUNCTION have traps; is its entry recorded; does its entry leave a slice of the stack? */
+/* True if FUNCTION may have traps; if its entry is recorded; if its entry stores a slice. */
 bool request_has_traps(const struct plan_request *r, uint32_t function);
 bool request_traces(const struct emitter *e, uint32_t function);
 bool request_slices(const struct emitter *e, uint32_t function);
-/* The function that an EVENT of FUNCTION's exit or control site is recorded for: FUNCTION, or a
- * function that shares its code. UINT32_MAX: nothing is recorded. */
+/* The function for which an EVENT of FUNCTION's exit or control site is recorded: FUNCTION, or a
+ * function that shares its code. UINT32_MAX: the event is not recorded. */
 uint32_t event_owner(const struct emitter *e, uint32_t function, uint8_t event);
 /* The same for the exit S. */
 uint32_t exit_owner(const struct emitter *e, const struct step *s);
@@ -46,28 +46,29 @@ uint32_t exit_owner(const struct emitter *e, const struct step *s);
 uint8_t event_variant(const struct emitter *e, uint8_t variant, uint32_t owner, uint8_t event);
 
 /* ---- reach.c ---- */
-/* Whether S needs no trampoline that is near. */
+/* True if S does not need a trampoline within arch.reach. */
 bool reach_is_far(const struct site *s);
-/* Whether site number SITE, or what it rests on, is lost; notes that it is. */
+/* The first is true if site number SITE, or its hole's maker, is lost. The second marks it lost. */
 bool reach_has_lost(const struct emitter *e, size_t site);
 void reach_lose(struct emitter *e, size_t site);
-/* The code is without site number SITE, which is wanted. */
-void reach_tell_lost(struct emitter *e, size_t site);
-/* Moves functions from SELECTED to MISSED that the area cannot reach wherever in it their
- * trampolines are. Returns whether there are such. */
+/* Counts exits and functions that the code lacks since the wanted site number SITE is lost. */
+void reach_count_lost(struct emitter *e, size_t site);
+/* Moves functions from SELECTED to MISSED if their entries are out of reach of every place in the
+ * area. Returns true if there are any. */
 bool reach_deselect(const struct plan *plan, const struct plan_request *request, uint8_t *selected,
                     uint8_t *missed);
 
-/* Of a second area: whether the first one serves S; whether S cannot be here because of what is
- * there; what is regained, when all is written. */
+/* For a second area: true if the first one serves S; true if the first one's patches prevent S
+ * here; counts regained exits after all is written. */
 bool reach_is_served(const struct emitter *e, const struct site *s);
 bool reach_is_blocked(const struct emitter *e, const struct site *s);
-/* Has the first one counted the exits of FUNCTION that are missed, as it has its entry? */
+/* True if the first area has counted FUNCTION's missed exits, since it serves the entry. */
 bool reach_first_counts(const struct plan *plan, const struct plan_request *r, uint32_t function);
 void reach_count_regained(const struct emitter *e);
 
 /* ---- trampoline.c ---- */
-/* M stands for what is written next. */
+/* Adds M as the mark of what is written next. */
 void trampoline_mark(struct emitter *e, struct mark m);
-/* HOOK: with the loader's hook; EVENT: its entry is told. 0 or −ERANGE. */
+/* Writes SITE's trampoline. HOOK: with the loader's hook. EVENT: its entry is recorded. Returns 0
+ * or −ERANGE. */
 int trampoline_write(struct emitter *e, const struct site *site, bool hook, bool event);

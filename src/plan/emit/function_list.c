@@ -1,7 +1,6 @@
 /*
- * The list of functions as users see it: every entered range, whether it can
- * be traced or not, and function symbols that no unwind range begins at. Parts
- * of functions (.cold) and the linker's stubs are not in it.
+ * The list of functions as users see it: every entered range, traced or not, and function symbols
+ * that begin no unwind range. Parts of functions (.cold) and the linker's stubs are not in it.
  */
 #include <string.h>
 
@@ -10,7 +9,7 @@
 #include "plan/emit/planned.h"
 #include "plan/window/windows.h"
 
-/* Is the range something that users call a function? */
+/* True if users would call range I a function. */
 static bool is_listed(const struct windows *ws, uint32_t i) {
     const struct func *f = &ws->code->funcs[i];
     bool shaped = ws->groups->by_func[i].entry || (f->range && f->range->signal_frame) ||
@@ -26,14 +25,14 @@ static uint32_t add(struct plan *plan, vaddr_t addr, uint64_t size, const struct
     return (uint32_t)(plan->functions.count - 1);
 }
 
-/* Unwinders look for the range that holds the byte before a return address; so that of a signal
- * frame, which nothing has called, begins one byte before its code. */
+/* True if a symbol at ADDR names the range F. The range of a signal frame begins one byte before
+ * its code: unwinders look up the byte before a return address, and no call stands there. */
 static bool names_range(const struct func *f, vaddr_t addr) {
     return addr == f->start || (f->range && f->range->signal_frame && addr == f->start + 1);
 }
 
-/* A function symbol, other than of a range. */
-static bool stands_alone(const struct code *code, const struct symbol *s) {
+/* True for a function symbol that names no range. */
+static bool names_no_range(const struct code *code, const struct symbol *s) {
     const struct section *section = text_section_at(code->texts, s->addr);
     bool function = s->type == SYMBOL_FUNCTION || s->type == SYMBOL_IFUNC;
     if (!function || !section || section->plt || role_is_part(s->name))
@@ -42,12 +41,12 @@ static bool stands_alone(const struct code *code, const struct symbol *s) {
     return i == NO_FUNC || !names_range(&code->funcs[i], s->addr);
 }
 
-/* Adds symbols[*NEXT …] that stand alone before LIMIT. */
+/* Adds those of symbols[*NEXT …] below LIMIT that name no range. */
 static void add_symbols(struct plan *plan, const struct code *code, size_t *next, vaddr_t limit) {
     const struct module *m = code->module;
     while (*next < m->symbol_count && m->symbols[*next].addr < limit) {
         const struct symbol *s = &m->symbols[*next];
-        if (!stands_alone(code, s)) {
+        if (!names_no_range(code, s)) {
             ++*next;
             continue;
         }
@@ -59,7 +58,7 @@ static void add_symbols(struct plan *plan, const struct code *code, size_t *next
     }
 }
 
-/* Returns the number of function I. */
+/* Adds range I. Returns its number as a function. */
 static uint32_t add_range(struct plan *plan, const struct windows *ws, uint32_t i, size_t *next) {
     const struct func *f = &ws->code->funcs[i];
     const struct func_window *w = &ws->by_func[i];
@@ -74,7 +73,7 @@ static uint32_t add_range(struct plan *plan, const struct windows *ws, uint32_t 
     return number;
 }
 
-/* Numbers groups, and gives parts of functions the number of their group's first function. */
+/* Numbers groups. Parts of functions get the number of their group's first function. */
 static void number_groups(struct plan *plan, const struct groups *groups, uint32_t *numbers) {
     const struct code *code = groups->code;
     AUTO_FREE uint32_t *first = mem_alloc((code->func_count + 1) * sizeof *first);

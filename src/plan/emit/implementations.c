@@ -1,7 +1,7 @@
 /*
- * What an indirect function (IFUNC) may resolve to. Which of its implementations runs is decided
- * in the process, once, by a resolver; that takes the addresses of all that there are to choose
- * from: by an instruction, from the linker's table, or from a variable.
+ * Finds the functions that an indirect function (IFUNC) may resolve to. In the process, a resolver
+ * chooses one of them, once. It takes the addresses of all candidates: by an instruction, from the
+ * linker's table, or from a variable.
  */
 #include <string.h>
 
@@ -22,7 +22,8 @@ static void note(struct search *s, vaddr_t addr) {
         bitmap_set(s->found, i);
 }
 
-/* The word at SLOT: as the file has it, a relocation makes it, or the dynamic linker finds it. */
+/* Notes what the word at SLOT leads to: its value in the file, a relocation's target, or the symbol
+ * that the dynamic linker finds. */
 static void note_word(struct search *s, vaddr_t slot) {
     const struct module *m = s->plan->module;
     const char *name = module_import_at(m, slot);

@@ -1,8 +1,8 @@
-/* Where in a plan's functions an address lies, for threads that stand there. */
+/* Finds the function at an address, and if a thread there is before the entry or past an exit. */
 #include "base/search.h"
 #include "plan/emit/planned.h"
 
-/* How many elements of ARRAY, which is sorted by MEMBER, begin at ADDR or before it. */
+/* The number of elements of ARRAY, sorted by MEMBER, that begin at ADDR or before it. */
 #define COUNT_UP_TO(addr, array, member) SEARCH(i_, (array).count, (array).at[i_].member <= (addr))
 
 uint32_t plan_function_at(const struct plan *plan, vaddr_t addr) {
@@ -22,7 +22,7 @@ bool plan_part(const struct plan *plan, size_t number, struct span *ret) {
     return true;
 }
 
-/* The patch stands at the entry or, if an instruction must stay there, right behind that. */
+/* The patch is at the entry, or behind an instruction there that must stay. */
 bool plan_is_before_entry(const struct plan *plan, uint32_t function, vaddr_t addr) {
     const struct plan_function *f = &plan->functions.at[function];
     for (size_t i = f->addr ? COUNT_UP_TO(f->addr - 1, plan->sites, start) : 0;
@@ -34,7 +34,7 @@ bool plan_is_before_entry(const struct plan *plan, uint32_t function, vaddr_t ad
     return addr == f->addr;
 }
 
-/* An exit without a window of its own is done by the ways to it, or inferred. */
+/* An exit without its own window is made by windows on the paths to it, or inferred. */
 bool plan_is_past_exit(const struct plan *plan, vaddr_t addr) {
     size_t n = COUNT_UP_TO(addr, plan->exits, at);
     if (!n || plan->exits.at[n - 1].at != addr)

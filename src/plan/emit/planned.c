@@ -1,10 +1,11 @@
+/* Makes the plan from the stages' results, and answers simple questions about it. */
 #include "plan/emit/planned.h"
 
 #include "base/search.h"
 #include "elf/demangle.h"
 #include "plan/window/windows.h"
 
-/* Keeps which state code is in. */
+/* Fills plan->spans. */
 static void keep_states(struct plan *plan, const struct states *states) {
     for (size_t i = 0; states->at && i < states->texts->count; i++) {
         const struct text *t = &states->texts->at[i];
@@ -17,7 +18,7 @@ static void keep_states(struct plan *plan, const struct states *states) {
     }
 }
 
-static bool takes_lane(const struct code *code, const struct text *t) {
+static bool writes_lane_register(const struct code *code, const struct text *t) {
     for (vaddr_t at = t->start; at < text_end(t); at++)
         if (insn_begins(code, t, at) &&
             code_arch(code, t, at)->writes_lane(text_bytes(t, at), insn_size(code, t, at)) &&
@@ -35,7 +36,7 @@ struct plan *planned_new(const struct windows *windows) {
     AUTO_FREE uint32_t *numbers = function_list_build(plan, windows);
     sites_build(plan, windows, numbers);
     for (size_t i = 0; code->arch->writes_lane && i < code->texts->count; i++)
-        plan->takes_lane |= takes_lane(code, &code->texts->at[i]);
+        plan->writes_lane_register |= writes_lane_register(code, &code->texts->at[i]);
     go_stacks_find(plan);
     keep_states(plan, code->states);
     return plan;
@@ -103,7 +104,7 @@ bool plan_decode(const struct plan *plan, vaddr_t addr, struct trail *trail, str
     return true;
 }
 
-bool plan_takes_lane(const struct plan *plan) { return plan->takes_lane; }
+bool plan_takes_lane(const struct plan *plan) { return plan->writes_lane_register; }
 
 bool plan_has_controls(const struct plan *plan) {
     for (size_t i = 0; i < plan->sites.count; i++)

@@ -1,6 +1,6 @@
 /*
- * Stage 12: the plan, which is what all later questions and emissions need of a module. It keeps
- * nothing of the stages before.
+ * Stage 12: the plan. It has all that later questions and emissions need of a module, and refers
+ * to no earlier stage.
  */
 #pragma once
 
@@ -14,32 +14,32 @@ enum { HOOK_VARIANT = STUB_HOOK | STUB_SAVE_FLAGS | STUB_SKIP_RED_ZONE };
 struct step { /* one instruction of a window */
     struct insn insn;
     bool exit;
-    bool loops;             /* an exit that leads to the function's own entry */
-    bool beside;            /* an exit that another's code makes: the instruction is not run here */
-    bool falls;             /* an exit that leaves in any case, also where it does not branch */
+    bool loops;       /* an exit that jumps to the function's own entry */
+    bool before_sled; /* the exit's instruction is in a sled behind the window: it is not moved */
+    bool falls;       /* an exit that leaves also where it does not branch */
     uint8_t event, variant; /* of exits */
-    uint8_t return_bytes;   /* of the return at insn.target, which a branch to it does itself */
-    uint16_t pops;          /* of returns: as in struct stub_spec */
-    uint8_t behind;         /* likewise */
-    uint32_t function;      /* whose exit it is */
+    uint8_t return_bytes; /* bytes of the return at insn.target that the trampoline runs; else 0 */
+    uint16_t pops;        /* of returns; as in struct stub_spec */
+    uint8_t behind;       /* of returns; as in struct stub_spec */
+    uint32_t function;    /* the function that it leaves */
 };
 
 struct windows;
 
-struct site { /* a window and what it does */
+struct site { /* a window and its events */
     vaddr_t start, end;
     const struct arch *arch; /* of its code */
     const uint8_t *bytes;    /* at start */
     uint32_t first_step, step_count;
     uint32_t function;
-    uint32_t room;  /* bytes of trampoline that it takes at most */
-    vaddr_t hole;   /* of a hop */
-    uint32_t maker; /* number + 1 of the site whose window holds the hole; 0: padding does */
-    uint8_t tier;   /* enum tier */
-    uint8_t owned;  /* bytes at start that may be written */
+    uint32_t room;      /* upper bound of its trampoline, in bytes */
+    vaddr_t hole;       /* of a hop */
+    uint32_t hole_site; /* number + 1 of the site whose window has the hole; 0: padding has it */
+    uint8_t tier;       /* enum tier */
+    uint8_t owned;      /* bytes from `start` on that may be written */
     bool entry, control;
     bool far;        /* it has room for a far jump */
-    bool in_sled;    /* the program may write over it */
+    bool in_sled;    /* it is the head of a sled: the program may overwrite it */
     uint8_t variant; /* of the stub at its start */
 };
 
@@ -48,29 +48,29 @@ struct function_exit {
     uint32_t function;
     uint8_t event, tier, refused; /* enum event_kind, enum tier, enum refusal */
     bool loops;
-    bool trap;     /* it has no tier, but could be a trap */
-    bool inferred; /* has no tier, and its function's entry is seen */
+    bool trap;     /* it has no tier, but a trap is possible */
+    bool inferred; /* it has no tier, but its function's entry is patched */
 };
 
-/* Functions of Go's runtime that tell what becomes of its stacks; UINT32_MAX: there are none. */
+/* Numbers of the functions of Go's runtime that make, free and move stacks; UINT32_MAX: none. */
 struct go_stacks {
     uint32_t maker, freer, mover;
 };
 
-struct part { /* of a function, away from it */
+struct part { /* a piece of a function outside its range, such as .cold */
     vaddr_t start, end;
     uint32_t function;
 };
 
-struct span_of_code { /* up to the next one */
+struct span_of_code { /* code in one state; it ends at the next span */
     vaddr_t start;
     const struct arch *arch; /* NULL: data */
 };
 
 struct plan {
     const struct module *module;
-    const struct arch *arch; /* of one of the machine's states: for what is the same in all */
-    ARRAY(struct span_of_code) spans; /* by address; none where the machine has one state */
+    const struct arch *arch; /* one of the machine's states, for facts that all states share */
+    ARRAY(struct span_of_code) spans; /* by address; empty if the machine has one state */
     struct arena *arena;
     ARRAY(struct plan_function) functions;
     ARRAY(uint32_t) groups; /* by function: number of its group < group_count */
@@ -81,58 +81,58 @@ struct plan {
     ARRAY(struct function_exit) exits; /* by address */
     struct go_stacks go;
     size_t area_size;
-    uint32_t hook_room;  /* what a hook adds to its site */
-    uint32_t slice_room; /* likewise a slice */
-    bool takes_lane;
-    bool *named, *named_group; /* by function, by group: may have traps; NULL: none may */
+    uint32_t hook_room;  /* bytes that a hook adds to its site */
+    uint32_t slice_room; /* bytes that a slice adds to its site */
+    bool writes_lane_register;
+    bool *named, *named_group; /* by function, by group: traps are permitted; NULL: none are */
 };
 
 /* ---- planned.c ---- */
 struct plan *planned_new(const struct windows *windows);
-/* Number of the function that begins at ADDR; UINT32_MAX: none does. */
+/* The number of the function that begins at ADDR; UINT32_MAX: none. */
 uint32_t plan_index_at(const struct plan *plan, vaddr_t addr);
-/* What leads to code, without the bit that tells a state. */
+/* The address in WORD, without the bit that selects a state. */
 static inline vaddr_t plan_code_address(const struct plan *plan, vaddr_t word) {
     return plan->arch->other ? word & ~(vaddr_t)1 : word;
 }
-/* Decodes what stands at ADDR, on a line that TRAIL knows (arch_complete()). CONSTANTS may be NULL.
- * False: that is no instruction; RET has its size all the same. */
+/* Decodes the instruction at ADDR, with what TRAIL knows (arch_complete()). CONSTANTS may be NULL.
+ * False: no instruction; RET has a size all the same. */
 bool plan_decode(const struct plan *plan, vaddr_t addr, struct trail *trail, struct insn *ret,
                  struct insn_constants *constants);
 
 /* ---- function_list.c: functions as users see them ---- */
-/* Fills plan->functions, groups, parts and exits. Returns by func of the code the number of the
- * function that owns its exits (UINT32_MAX: none does); to be freed. */
+/* Fills plan->functions, groups, parts and exits. Returns by func the number of the function that
+ * owns its exits; UINT32_MAX: none. The caller frees the result. */
 uint32_t *function_list_build(struct plan *plan, const struct windows *windows);
-/* Fills in what functions know of their exits, from those and the functions' tiers. */
+/* Fills plan_function.exits and .exact from the exits and the entries' tiers. */
 void function_list_count_exits(struct plan *plan);
 
 /* ---- traps.c ---- */
-/* May FUNCTION's entry be a trap; may exits and other sites of its group? */
+/* True if FUNCTION's entry may be a trap; if exits and other sites of its group may. */
 bool trap_permits_entry(const struct plan *plan, uint32_t function);
 bool trap_permits(const struct plan *plan, uint32_t function);
-/* False: SITE is a trap that was not asked for. */
+/* False: SITE is a trap for which the user did not ask. */
 bool trap_permits_site(const struct plan *plan, const struct site *site);
 
 /* ---- go_stacks.c ---- */
-/* Which functions tell of stacks; to be called when sites are built. */
+/* Fills plan->go. Must be called after sites_build(). */
 void go_stacks_find(struct plan *plan);
-/* Whether the start of SITE, or a step of it, does. */
+/* True if the start of SITE, or the step S, has an event of a stack. */
 bool go_stacks_entry(const struct plan *plan, const struct site *site);
 bool go_stacks_step(const struct plan *plan, const struct step *s);
 
 /* ---- veneer.c: what linkers put between branches and functions ---- */
-/* Where the veneer at ADDR leads; 0: none stands there. */
+/* The address that the veneer at ADDR leads to; 0: no veneer. */
 vaddr_t veneer_target(const struct plan *plan, vaddr_t addr);
 
-/* ---- carried.c: whose exits end calls of others ---- */
-/* A bitmap by function, to be freed. */
+/* ---- carried.c: functions whose exits end calls of others ---- */
+/* Returns a bitmap by function; the caller frees it. */
 uint8_t *carried_find(const struct plan *plan, const struct plan_request *request);
-/* Whether the exit S is a jump to one of CARRIED that goes on with the same call. */
+/* True if the exit S jumps to one of CARRIED, which continues the same call. */
 bool carried_on(const struct plan *plan, const uint8_t *carried, const struct step *s);
 
 /* ---- sites.c: windows → sites and steps ---- */
-/* How much code a stub takes at most. */
+/* Upper bound of a stub of VARIANT, in bytes. */
 uint32_t sites_stub_room(const struct plan *plan, uint8_t variant);
-/* NUMBERS: as function_list_build() gives them. */
+/* NUMBERS: the result of function_list_build(). */
 void sites_build(struct plan *plan, const struct windows *windows, const uint32_t *numbers);

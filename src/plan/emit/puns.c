@@ -1,10 +1,11 @@
 /*
- * Where puns lead to. The upper bytes of a pun's displacement are those of the instructions behind
- * it, so that it can reach a few addresses only; a page is mapped there (an *island*) with a jump
- * on to the trampoline. The lower the fewer the addresses: exactly one when all bytes are borrowed.
+ * Writes puns and the islands that they jump to. The upper bytes of a pun's displacement are those
+ * of the instructions behind it, so it reaches few addresses. A page (an *island*) is mapped at
+ * one of them, with a jump to the trampoline. The more bytes a pun borrows, the fewer addresses it
+ * reaches: exactly one when all bytes are borrowed.
  *
- * Borrowed bytes may belong to patches themselves. So puns are written from the highest address
- * downwards, each from the bytes that will be there.
+ * Borrowed bytes may belong to other patches. So puns are written from the highest address
+ * downwards, each from the bytes that will finally be behind it.
  */
 #include <string.h>
 
@@ -13,26 +14,26 @@
 #include "plan/emit/emitter.h"
 
 static const taddr_t LOWEST = 1 << 20, HIGHEST = 0x7ffff0000000;
-/* Address sanitizers of fixed programs map their shadow from here on, after us. */
+/* Address sanitizers of programs at a fixed address map their shadow here, later than spoor. */
 static const struct span SHADOW = {0x7fff0000, 0x100000000};
 
-struct shore { /* an island while it is being filled */
+struct draft { /* an island while it is filled */
     taddr_t at;
     uint8_t *bytes;
     bool occupied;
-    uint16_t free; /* bytes before it are taken; beyond, used[] tells */
+    uint16_t free; /* bytes before it are taken; for those behind it see used[] */
     uint8_t used[ISLAND_BYTES / 8];
 };
 
-struct sea {
+struct writer {
     const struct plan *plan;
     const struct plan_request *request;
     struct plan_code *code;
-    ARRAY(struct shore) shores; /* by address */
+    ARRAY(struct draft) drafts; /* by address */
     size_t way_room;
 };
 
-static bool is_taken(const struct sea *s, taddr_t page) {
+static bool is_page_taken(const struct writer *s, taddr_t page) {
     const struct plan_request *r = s->request;
     const struct module *m = s->plan->module;
     taddr_t end = page + ISLAND_BYTES;
@@ -45,53 +46,52 @@ static bool is_taken(const struct sea *s, taddr_t page) {
     return low < r->taken_count && r->taken[low].start < end;
 }
 
-/* Number of the first shore at or above PAGE. */
-static size_t shore_from(const struct sea *s, taddr_t page) {
-    return SEARCH(i, s->shores.count, s->shores.at[i].at < page);
+/* The index of the first draft at or above PAGE. */
+static size_t draft_from(const struct writer *s, taddr_t page) {
+    return SEARCH(i, s->drafts.count, s->drafts.at[i].at < page);
 }
 
-static struct shore *shore_new(struct sea *s, taddr_t page) {
-    if (s->shores.count >= s->request->most_islands)
+static struct draft *draft_new(struct writer *s, taddr_t page) {
+    if (s->drafts.count >= s->request->most_islands)
         return NULL;
-    size_t i = shore_from(s, page);
-    ARRAY_PUSH(&s->shores, ((struct shore){0}));
-    memmove(&s->shores.at[i + 1], &s->shores.at[i],
-            (s->shores.count - 1 - i) * sizeof *s->shores.at);
-    struct shore *new = &s->shores.at[i];
-    *new = (struct shore){.at = page, .bytes = mem_alloc(ISLAND_BYTES)};
+    size_t i = draft_from(s, page);
+    ARRAY_PUSH(&s->drafts, ((struct draft){0}));
+    memmove(&s->drafts.at[i + 1], &s->drafts.at[i],
+            (s->drafts.count - 1 - i) * sizeof *s->drafts.at);
+    struct draft *new = &s->drafts.at[i];
+    *new = (struct draft){.at = page, .bytes = mem_alloc(ISLAND_BYTES)};
     return new;
 }
 
-static bool is_free(const struct shore *shore, unsigned offset, unsigned size) {
+static bool is_free(const struct draft *draft, unsigned offset, unsigned size) {
     for (unsigned i = offset; i < offset + size; i++) {
-        if (bitmap_test(shore->used, i))
+        if (bitmap_test(draft->used, i))
             return false;
     }
     return true;
 }
 
-/* A free place of SIZE bytes on SHORE that starts in [low, end); 0 if there is none. */
-static taddr_t place_on(struct shore *shore, taddr_t low, taddr_t end, unsigned size) {
-    unsigned first = low > shore->at ? (unsigned)(low - shore->at) : 0;
+/* A free place of SIZE bytes on DRAFT that starts in [LOW, END); 0: none. */
+static taddr_t place_on(struct draft *draft, taddr_t low, taddr_t end, unsigned size) {
+    unsigned first = low > draft->at ? (unsigned)(low - draft->at) : 0;
     unsigned last = ISLAND_BYTES - size;
-    if (end - 1 - shore->at < last)
-        last = (unsigned)(end - 1 - shore->at);
-    bool whole = first <= shore->free;
+    if (end - 1 - draft->at < last)
+        last = (unsigned)(end - 1 - draft->at);
+    bool whole = first <= draft->free;
     if (whole)
-        first = shore->free;
+        first = draft->free;
     for (unsigned i = first; i <= last; i++) {
-        if (!is_free(shore, i, size))
+        if (!is_free(draft, i, size))
             continue;
         if (whole)
-            shore->free = (uint16_t)(i + size);
-        return shore->at + i;
+            draft->free = (uint16_t)(i + size);
+        return draft->at + i;
     }
     return 0;
 }
 
-/* A place of SIZE bytes that starts in [low, end), on an island that is there, else on a new one.
- */
-static taddr_t find_place(struct sea *s, taddr_t low, taddr_t end, unsigned size) {
+/* A place of SIZE bytes that starts in [LOW, END), on a known island or a new one; 0: none. */
+static taddr_t find_place(struct writer *s, taddr_t low, taddr_t end, unsigned size) {
     const taddr_t mask = ~(taddr_t)(ISLAND_BYTES - 1);
     if (low < LOWEST)
         low = LOWEST;
@@ -99,25 +99,25 @@ static taddr_t find_place(struct sea *s, taddr_t low, taddr_t end, unsigned size
         end = HIGHEST;
     if (low >= end)
         return 0;
-    for (size_t i = shore_from(s, low & mask); i < s->shores.count && s->shores.at[i].at < end;
+    for (size_t i = draft_from(s, low & mask); i < s->drafts.count && s->drafts.at[i].at < end;
          i++) {
-        taddr_t at = place_on(&s->shores.at[i], low, end, size);
+        taddr_t at = place_on(&s->drafts.at[i], low, end, size);
         if (at)
             return at;
     }
     for (taddr_t page = low & mask; page < end; page += ISLAND_BYTES) {
-        size_t i = shore_from(s, page);
-        bool there = i < s->shores.count && s->shores.at[i].at == page;
+        size_t i = draft_from(s, page);
+        bool there = i < s->drafts.count && s->drafts.at[i].at == page;
         bool room = page + ISLAND_BYTES - size >= low;
-        struct shore *shore = there || !room || is_taken(s, page) ? NULL : shore_new(s, page);
-        if (shore)
-            return place_on(shore, low, end, size);
+        struct draft *draft = there || !room || is_page_taken(s, page) ? NULL : draft_new(s, page);
+        if (draft)
+            return place_on(draft, low, end, size);
     }
     return 0;
 }
 
-/* A place for a jump to TRAMPOLINE that PUN reaches. */
-static taddr_t find_place_for(struct sea *s, const struct pun *pun, taddr_t trampoline) {
+/* A place for a jump to TRAMPOLINE that PUN reaches; 0: none. */
+static taddr_t find_place_for(struct writer *s, const struct pun *pun, taddr_t trampoline) {
     const struct arch *arch = s->plan->arch;
     taddr_t low = trampoline > arch->reach ? trampoline - arch->reach : 0;
     taddr_t end = trampoline + arch->reach;
@@ -125,22 +125,22 @@ static taddr_t find_place_for(struct sea *s, const struct pun *pun, taddr_t tram
                       pun->low + pun->span < end ? pun->low + pun->span : end, arch->jump_bytes);
 }
 
-static void occupy(struct sea *s, taddr_t at, const uint8_t *bytes, unsigned size) {
-    struct shore *shore = &s->shores.at[shore_from(s, at & ~(taddr_t)(ISLAND_BYTES - 1))];
-    unsigned offset = (unsigned)(at - shore->at);
-    shore->occupied = true;
-    memcpy(shore->bytes + offset, bytes, size);
+static void occupy(struct writer *s, taddr_t at, const uint8_t *bytes, unsigned size) {
+    struct draft *draft = &s->drafts.at[draft_from(s, at & ~(taddr_t)(ISLAND_BYTES - 1))];
+    unsigned offset = (unsigned)(at - draft->at);
+    draft->occupied = true;
+    memcpy(draft->bytes + offset, bytes, size);
     for (unsigned i = offset; i < offset + size; i++)
-        bitmap_set(shore->used, i);
+        bitmap_set(draft->used, i);
 }
 
-/* The patch that covers AT, or the first one behind it; COUNT if there is none. */
+/* The index of the patch that covers AT, or of the first one behind it; else patch_count. */
 static size_t patch_from(const struct plan_code *c, vaddr_t at) {
     return SEARCH(i, c->patch_count, c->patches[i].at + c->patches[i].size <= at);
 }
 
-/* The bytes at AT as they will be. */
-static bool final_bytes(const struct sea *s, vaddr_t at, uint8_t bytes[PUN_MAX_BYTES]) {
+/* The bytes at AT after patching. False: AT is too near the segment's end. */
+static bool final_bytes(const struct writer *s, vaddr_t at, uint8_t bytes[PUN_MAX_BYTES]) {
     const uint8_t *text = module_bytes(s->plan->module, at, PUN_MAX_BYTES);
     if (!text)
         return false;
@@ -158,13 +158,13 @@ static bool final_bytes(const struct sea *s, vaddr_t at, uint8_t bytes[PUN_MAX_B
     return true;
 }
 
-static void note_way(struct sea *s, vaddr_t at, vaddr_t site) {
+static void note_way(struct writer *s, vaddr_t at, vaddr_t site) {
     struct plan_code *c = s->code;
     c->ways = mem_resize(c->ways, c->way_count + 1, sizeof *c->ways);
     c->ways[c->way_count++] = (struct way){at, site};
 }
 
-static bool write_pun(struct sea *s, struct patch *p, vaddr_t trampoline) {
+static bool write_pun(struct writer *s, struct patch *p, vaddr_t trampoline) {
     const struct arch *arch = s->plan->arch;
     taddr_t bias = s->request->bias;
     uint8_t bytes[PUN_MAX_BYTES], jump[PUN_MAX_BYTES];
@@ -186,21 +186,21 @@ static bool write_pun(struct sea *s, struct patch *p, vaddr_t trampoline) {
     return false;
 }
 
-static void finish(struct sea *s) {
+static void finish(struct writer *s) {
     struct plan_code *c = s->code;
-    c->islands = mem_alloc(s->shores.count * sizeof *c->islands + 1);
-    for (size_t i = 0; i < s->shores.count; i++) {
-        const struct shore *shore = &s->shores.at[i];
-        if (shore->occupied)
-            c->islands[c->island_count++] = (struct island){shore->at, shore->bytes};
+    c->islands = mem_alloc(s->drafts.count * sizeof *c->islands + 1);
+    for (size_t i = 0; i < s->drafts.count; i++) {
+        const struct draft *draft = &s->drafts.at[i];
+        if (draft->occupied)
+            c->islands[c->island_count++] = (struct island){draft->at, draft->bytes};
         else
-            free(shore->bytes);
+            free(draft->bytes);
     }
-    ARRAY_FREE(&s->shores);
+    ARRAY_FREE(&s->drafts);
 }
 
-/* A function that the user has named gets a trap where its pun leads nowhere. */
-static bool make_trap(struct sea *s, struct patch *p, const struct pending *pun) {
+/* A function that the user has named gets a trap where its pun cannot be written. */
+static bool make_trap(struct writer *s, struct patch *p, const struct pending *pun) {
     const struct arch *arch = s->plan->arch;
     struct plan_code *c = s->code;
     bool permitted = pun->entry ? trap_permits_entry(s->plan, pun->function)
@@ -221,18 +221,18 @@ static bool make_trap(struct sea *s, struct patch *p, const struct pending *pun)
 
 void puns_write(const struct plan *plan, const struct plan_request *request, struct plan_code *code,
                 const pending_array *pending) {
-    struct sea sea = {.plan = plan, .request = request, .code = code};
-    for (size_t i = pending->count; i-- > 0;) { /* they are in order of address */
+    struct writer writer = {.plan = plan, .request = request, .code = code};
+    for (size_t i = pending->count; i-- > 0;) { /* sorted by address */
         const struct pending *p = &pending->at[i];
         struct patch *patch = &code->patches[patch_from(code, p->at)];
-        if (write_pun(&sea, patch, p->trampoline))
+        if (write_pun(&writer, patch, p->trampoline))
             continue;
-        if (make_trap(&sea, patch, p))
+        if (make_trap(&writer, patch, p))
             continue;
         patch->size = 0;
         if (!reach_first_counts(plan, request, p->function))
             code->missed_exits[TIER_PUN] += p->exits;
         bitmap_set(p->entry ? code->missed : code->inexact, p->function);
     }
-    finish(&sea);
+    finish(&writer);
 }

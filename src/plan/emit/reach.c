@@ -1,31 +1,31 @@
 /*
- * What of a module an area reaches. Branches lead so far only (arch.reach), and so does what refers
- * to the module where it was: a site that is too far away from its trampoline is *lost*. The
- * function whose entry that is goes without, as one whose pun leads nowhere; one that has lost
- * another site has an inexact end. A hop is lost with the window that its hole is in.
+ * What an area reaches of a module. Branches reach only so far (arch.reach), and so do pc-relative
+ * references that were moved. A site too far from its trampoline is *lost*. A function whose entry
+ * is lost is missed, as one whose pun cannot be written; a function that loses another site
+ * becomes inexact. A hop is lost with the window that has its hole.
  *
  * On 32-bit Arm an address in memory leads anywhere: `ldr pc, address; address: …`, a *far jump*.
- * It takes two words, so windows of large modules are as long where they can be (windows.c), and
- * what leads back from trampolines, and on from what was moved there, is made a far jump where it
- * needs to. A thread that has come to a trap is sent on by the tool, however far that is.
+ * It takes two words. In large modules, windows get that room where they can (windows.c), and
+ * jumps from trampolines back become far jumps where needed. The tool moves threads from traps to
+ * trampolines at any distance.
  *
- * What an area does not reach, or has no room for, is *beyond* it. Another one, elsewhere, may
- * serve that; sites that the first one serves it leaves alone, so some functions are entered in one
- * of them and left in the other.
+ * Functions that an area does not reach, or has no room for, are *beyond* it. A second area may
+ * serve them. It skips sites that the first one serves, so some functions are entered in one area
+ * and left in the other.
  *
- * How far a site is from its trampoline depends on which others there are. So code is emitted anew
- * without those that were lost, until none is.
+ * The distance between site and trampoline depends on the other sites. So code is emitted again
+ * without lost sites until none is lost.
  */
 #include "base/bitmap.h"
 #include "base/search.h"
 #include "plan/emit/emitter.h"
 
-enum { SLACK = 0x10000 }; /* arch.reach is less than what branches reach by so much */
+enum { SLACK = 0x10000 }; /* how much farther than arch.reach branches reach */
 
 bool reach_has_lost(const struct emitter *e, size_t site) {
-    const uint32_t maker = e->plan->sites.at[site].maker;
+    const uint32_t hole_site = e->plan->sites.at[site].hole_site;
     return e->losses && (bitmap_test(e->losses->sites, site) ||
-                         (maker && bitmap_test(e->losses->sites, maker - 1)));
+                         (hole_site && bitmap_test(e->losses->sites, hole_site - 1)));
 }
 
 void reach_lose(struct emitter *e, size_t site) {
@@ -37,7 +37,7 @@ bool reach_first_counts(const struct plan *plan, const struct plan_request *r, u
     return r->first && function < plan->functions.count && !bitmap_test(r->first->missed, function);
 }
 
-void reach_tell_lost(struct emitter *e, size_t site) {
+void reach_count_lost(struct emitter *e, size_t site) {
     const struct site *s = &e->plan->sites.at[site];
     struct plan_code *c = e->code;
     const bool counted = reach_first_counts(e->plan, e->request, s->function);
@@ -65,11 +65,11 @@ bool reach_is_served(const struct emitter *e, const struct site *s) {
     return e->request->first && serves(e->request->first, s);
 }
 
-/* A hop's hole may be in what the first area has moved; and a jump back to the entry goes on behind
- * that one's stub, which is to be in the same area. */
+/* A hop's hole may be in a window of the first area. A jump back to the entry goes on behind the
+ * entry's stub, which must be in the same area. */
 bool reach_is_blocked(const struct emitter *e, const struct site *s) {
     const struct plan_code *first = e->request->first;
-    bool blocked = first && s->maker && serves(first, &e->plan->sites.at[s->maker - 1]);
+    bool blocked = first && s->hole_site && serves(first, &e->plan->sites.at[s->hole_site - 1]);
     for (uint32_t i = 0; first && !blocked && i < s->step_count; i++) {
         const struct step *step = &e->plan->steps.at[s->first_step + i];
         blocked = step->loops && !bitmap_test(first->missed, step->function);
@@ -92,7 +92,7 @@ bool reach_is_far(const struct site *s) {
     return s->far || (s->tier == TIER_TRAP && s->arch->far_jump);
 }
 
-/* Whether nothing in the area of REQUEST can be within reach of S. */
+/* True if no place in the area of REQUEST is within reach of S. */
 static bool is_beyond(const struct plan_request *request, const struct site *s) {
     const taddr_t at = s->start + request->bias, end = request->area + request->area_size;
     const uint64_t reach = s->arch->reach + SLACK;

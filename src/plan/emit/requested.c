@@ -1,6 +1,6 @@
 /*
- * Whose events a request asks for: which function's an exit or control site tells, if any, and by
- * which stub.
+ * What a request asks for: the function for which an exit or control site is recorded, and the
+ * stub that records it.
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@ bool request_traces(const struct emitter *e, uint32_t function) {
            (tier != TIER_TRAP || request_has_traps(e->request, function));
 }
 
-/* Whether calls of FUNCTION, which is traced, count only if they come from the caller. */
+/* True if only calls of FUNCTION from the request's caller count. */
 static bool is_filtered(const struct plan_request *r, uint32_t function) {
     return r->filtered && bitmap_test(r->filtered, function);
 }
@@ -37,14 +37,14 @@ static bool is_carried(const struct emitter *e, uint32_t function) {
 
 uint32_t event_owner(const struct emitter *e, uint32_t function, uint8_t event) {
     uint32_t owner =
-        request_traces(e, function) ? function : e->chosen[e->plan->groups.at[function]];
-    bool any = event == EVENT_CONTROL ? e->request->controls : is_carried(e, function);
-    return owner == UINT32_MAX && any ? function : owner;
+        request_traces(e, function) ? function : e->first_traced[e->plan->groups.at[function]];
+    bool forced = event == EVENT_CONTROL ? e->request->controls : is_carried(e, function);
+    return owner == UINT32_MAX && forced ? function : owner;
 }
 
-/* A return of code that functions share ends each one's calls. */
+/* A return in shared code ends calls of each function: it is filtered only if all of them are. */
 uint8_t event_variant(const struct emitter *e, uint8_t variant, uint32_t owner, uint8_t event) {
-    bool shared = event != EVENT_ENTRY && e->open[e->plan->groups.at[owner]];
+    bool shared = event != EVENT_ENTRY && e->unfiltered[e->plan->groups.at[owner]];
     bool filtered = is_filtered(e->request, owner) || is_carried(e, owner);
     return variant | (event != EVENT_CONTROL && filtered && !shared ? STUB_CALLER : 0);
 }
@@ -58,15 +58,15 @@ uint32_t exit_owner(const struct emitter *e, const struct step *s) {
 
 void request_resolve(struct emitter *e) {
     const struct plan *plan = e->plan;
-    e->behind = mem_alloc(plan->functions.count * sizeof *e->behind + 1);
-    e->chosen = mem_alloc(plan->group_count * sizeof *e->chosen + 1);
+    e->behind_entry = mem_alloc(plan->functions.count * sizeof *e->behind_entry + 1);
+    e->first_traced = mem_alloc(plan->group_count * sizeof *e->first_traced + 1);
     e->carried = carried_find(plan, e->request);
-    e->open = mem_alloc(plan->group_count * sizeof *e->open + 1);
-    memset(e->chosen, 0xff, plan->group_count * sizeof *e->chosen);
+    e->unfiltered = mem_alloc(plan->group_count * sizeof *e->unfiltered + 1);
+    memset(e->first_traced, 0xff, plan->group_count * sizeof *e->first_traced);
     for (uint32_t i = (uint32_t)plan->functions.count; i-- > 0;) {
         if (!request_traces(e, i))
             continue;
-        e->chosen[plan->groups.at[i]] = i;
-        e->open[plan->groups.at[i]] |= !is_filtered(e->request, i);
+        e->first_traced[plan->groups.at[i]] = i;
+        e->unfiltered[plan->groups.at[i]] |= !is_filtered(e->request, i);
     }
 }

@@ -1,9 +1,9 @@
-/* Windows become sites: their instructions are decoded once more, and kept. */
+/* Turns windows into sites. Their instructions are decoded again, and kept. */
 #include "base/search.h"
 #include "plan/emit/planned.h"
 #include "plan/window/windows.h"
 
-/* Whether calls are filtered is not known yet. No stubs are known for some machines. */
+/* Upper bound for any request, so with the test of the caller. Some machines have no stubs. */
 static uint32_t stub_room(const struct arch *arch, uint8_t variant) {
     uint8_t scratch[STUB_MAX_BYTES];
     uint32_t room = 0;
@@ -29,7 +29,6 @@ struct rooms {
     uint32_t stub[VARIANTS];
 };
 
-/* While sites are built. */
 struct builder {
     struct plan *plan;
     const struct windows *ws;
@@ -37,10 +36,10 @@ struct builder {
     const struct code *code;
     const uint32_t *numbers;
     struct rooms rooms;
-    size_t exit; /* the next one */
+    size_t exit; /* the next exit */
 };
 
-static void take_exit(const struct builder *b, const struct exit_site *x, struct step *ret) {
+static void set_exit(const struct builder *b, const struct exit_site *x, struct step *ret) {
     ret->exit = true;
     ret->loops = x->loops;
     ret->falls = x->falls;
@@ -68,17 +67,17 @@ static const struct exit_site *delegated_at(const struct builder *b, const struc
     return x && window_of(b, x)->delegated ? x : NULL;
 }
 
-/* The return that S branches to, if S is to do it. */
-static void take_return(const struct builder *b, const struct text *text, struct step *s) {
+/* If S branches to a return that it is to make itself, S becomes that exit. */
+static void set_return(const struct builder *b, const struct text *text, struct step *s) {
     bool branch = s->insn.kind == INSN_JUMP || s->insn.kind == INSN_BRANCH;
     const struct exit_site *x = branch ? delegated_at(b, text, s->insn.target) : NULL;
     if (!x)
         return;
-    take_exit(b, x, s);
+    set_exit(b, x, s);
     s->return_bytes = x->size;
 }
 
-/* The return that W runs into, if W is to do it. */
+/* If W runs into a return that it is to make itself, adds the return as a step. */
 static void add_return_behind(struct builder *b, const struct window *w) {
     const struct text *text = b->code->funcs[w->func].text;
     const struct exit_site *x = delegated_at(b, text, w->end);
@@ -86,7 +85,7 @@ static void add_return_behind(struct builder *b, const struct window *w) {
         return;
     struct step s = {0};
     insn_read(b->code, text, x->addr, &s.insn);
-    take_exit(b, x, &s);
+    set_exit(b, x, &s);
     ARRAY_PUSH(&b->plan->steps, s);
 }
 
@@ -98,14 +97,14 @@ static void add_steps(struct builder *b, const struct window *w) {
         const struct exit_site *x = next_exit(b, at);
         bool here = x && x->addr == at;
         if (here && (window_of(b, x)->tier != TIER_NONE || window_of(b, x)->trap))
-            take_exit(b, x, &s);
+            set_exit(b, x, &s);
         else
-            take_return(b, text, &s);
+            set_return(b, text, &s);
         ARRAY_PUSH(&b->plan->steps, s);
     }
-    if (w->beside) {
-        struct step s = {.insn = {.addr = w->end, .kind = INSN_OTHER}, .beside = true};
-        take_exit(b, next_exit(b, w->end), &s);
+    if (w->before_sled) {
+        struct step s = {.insn = {.addr = w->end, .kind = INSN_OTHER}, .before_sled = true};
+        set_exit(b, next_exit(b, w->end), &s);
         ARRAY_PUSH(&b->plan->steps, s);
     }
     add_return_behind(b, w);
@@ -127,8 +126,8 @@ static uint32_t site_room(const struct plan *plan, const struct site *site,
     return room;
 }
 
-/* Which window holds the hole: windows are sorted and disjoint. */
-static uint32_t maker_of(const struct windows *ws, vaddr_t hole) {
+/* The number + 1 of the window with HOLE, 0 if none; windows are sorted and disjoint. */
+static uint32_t hole_window_of(const struct windows *ws, vaddr_t hole) {
     size_t i = SEARCH(k, ws->count, ws->at[k].start <= hole);
     return hole && i && hole < ws->at[i - 1].end ? (uint32_t)i : 0;
 }
@@ -143,7 +142,7 @@ static void add_site(struct builder *b, const struct window *w) {
                         .first_step = (uint32_t)plan->steps.count,
                         .function = b->numbers[w->func],
                         .hole = w->hole,
-                        .maker = maker_of(b->ws, w->hole),
+                        .hole_site = hole_window_of(b->ws, w->hole),
                         .tier = w->tier,
                         .owned = w->room,
                         .entry = w->entry,

@@ -1,9 +1,9 @@
-/* The code that runs in a window's stead: emit.c shows it. */
+/* Writes the trampoline of one site: emit.c has a drawing. */
 #include <string.h>
 
 #include "plan/emit/emitter.h"
 
-struct stub_event { /* what a stub tells, and how */
+struct stub_event { /* what a stub records, and how */
     uint32_t id;
     uint16_t pops;
     uint8_t behind, variant;
@@ -39,7 +39,7 @@ static size_t make_stub(const struct emitter *e, uint8_t *out, vaddr_t at, struc
     return e->arch->stub_emit(out, &spec);
 }
 
-/* PLACE: where its thread stands in the program. */
+/* PLACE: where a thread at the stub is in the program. */
 static void put_stub(struct emitter *e, struct stub_event t, struct mark place) {
     place.kind = MARK_STUB;
     place.variant = t.variant;
@@ -57,7 +57,7 @@ static uint32_t event_id(const struct emitter *e, uint32_t function, uint8_t eve
     return (e->request->first_id + function) << 2 | event;
 }
 
-/* Whether a jump to TO that is written soon is a far one. */
+/* True if a jump to TO, written next, must be a far one. */
 static bool is_far(const struct emitter *e, vaddr_t to) {
     const vaddr_t at = here(e), apart = to > at ? to - at : at - to;
     return e->arch->far_jump && apart > e->arch->reach;
@@ -108,7 +108,7 @@ static int put_insn(struct emitter *e, const struct site *site, const struct ins
     return r;
 }
 
-/* The return at insn.target, which has no room of its own. */
+/* Copies the return at insn.target, which has no window of its own. */
 static void put_return(struct emitter *e, const struct step *s) {
     vaddr_t to = s->insn.target;
     trampoline_mark(e, (struct mark){.kind = MARK_INSN, .at_start = true, .orig = to});
@@ -119,14 +119,14 @@ static bool leads(const struct step *s) {
     return s->insn.target && s->insn.kind != INSN_JUMP_INDIRECT;
 }
 
-struct leave { /* what leaves where a condition holds */
+struct leave { /* how to leave where the condition holds */
     const struct insn *exit;
-    struct mark place; /* the exit's */
+    struct mark place; /* the exit's mark */
     bool far;          /* by a far jump */
 };
 
-/* Where the condition of S holds. The bytes of an exit that leads to no place that is known know
- * none. */
+/* Leaves where the condition of S holds. An exit without a known target is copied: its bytes hold
+ * no address. */
 static int put_leave(struct emitter *e, const struct site *site, const struct step *s,
                      struct leave l) {
     if (s->return_bytes) {
@@ -140,9 +140,9 @@ static int put_leave(struct emitter *e, const struct site *site, const struct st
     return 0;
 }
 
-/* An exit on a condition, also by a branch to a return that has no room of its own, which it does
- * itself then: the event belongs to the taken side only. The stub of that stands for the return: it
- * may leave no flags by which to branch once more. */
+/* A conditional exit. Its event belongs to the taken side only. The exit may also be a branch to a
+ * return without its own window, which the trampoline then makes. The mark of that stub is the
+ * return: after the stub, flags may be gone, and so the branch cannot run again. */
 static int put_conditional(struct emitter *e, const struct site *site, const struct step *s,
                            struct stub_event t) {
     uint8_t stub[STUB_MAX_BYTES], skip[RELOCATED_MAX_BYTES];
@@ -172,12 +172,12 @@ static int put_conditional(struct emitter *e, const struct site *site, const str
 /* A jump back to the entry is no call: it goes on behind the entry's stub. */
 static int put_loop(struct emitter *e, const struct site *site, const struct step *s) {
     struct insn insn = s->insn;
-    if (e->behind[s->function])
-        insn.target = e->behind[s->function];
+    if (e->behind_entry[s->function])
+        insn.target = e->behind_entry[s->function];
     return put_insn(e, site, &insn);
 }
 
-/* Two words tell where a stack is, or one event that it moves. */
+/* Records the two ends of a stack, or the one event STACK_MOVES. */
 static void put_stack(struct emitter *e, uint8_t variant, enum stack_event first,
                       struct mark place) {
     struct stub_event t = {.id = (uint32_t)first << 2 | EVENT_CONTROL, .variant = variant};
@@ -199,13 +199,13 @@ static bool is_conditional(const struct step *s) {
 
 static int put_step(struct emitter *e, const struct site *site, const struct step *s) {
     if (site->tier == TIER_PAD)
-        return 0; /* nops */
+        return 0; /* only nops */
     uint32_t owner = exit_owner(e, s);
     struct mark place = place_of(site, s->insn.addr);
     if (go_stacks_step(e->plan, s))
         put_stack(e, s->variant, STACK_MADE_LOW, place);
     if (owner == UINT32_MAX)
-        return s->beside ? 0 : put_insn(e, site, &s->insn);
+        return s->before_sled ? 0 : put_insn(e, site, &s->insn);
     if (s->loops)
         return put_loop(e, site, s);
     struct stub_event t = {.id = event_id(e, owner, s->event),
@@ -218,7 +218,7 @@ static int put_step(struct emitter *e, const struct site *site, const struct ste
     put_stub(e, t, place);
     if (s->return_bytes)
         put_return(e, s);
-    return s->return_bytes || s->beside ? 0 : put_insn(e, site, &s->insn);
+    return s->return_bytes || s->before_sled ? 0 : put_insn(e, site, &s->insn);
 }
 
 static bool goes_on(const struct site *site, const struct plan *plan) {
@@ -252,7 +252,7 @@ static void put_entry(struct emitter *e, const struct site *site, bool hook, boo
         put_stub(e, (struct stub_event){.variant = t.variant | STUB_SLICE}, place);
     t.id = event_id(e, site->function, EVENT_ENTRY);
     put_stub(e, t, place);
-    e->behind[site->function] = here(e);
+    e->behind_entry[site->function] = here(e);
     e->code->sites++;
 }
 

@@ -1,4 +1,4 @@
-/* Which functions may have traps. */
+/* Permits traps for functions that the user has named in full. */
 #include "base/bitmap.h"
 #include "plan/emit/planned.h"
 

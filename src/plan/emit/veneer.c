@@ -1,7 +1,6 @@
 /*
- * Veneers: what linkers put between a branch and where it leads, because that is code of the other
- * state (A32, T32), or too far away. Some have a symbol, so that they count as functions. Those of
- * GNU ld and lld:
+ * Veneers: stubs that linkers put between a branch and a target that is too far away or in the
+ * other state (A32, T32). Some have a symbol and so count as functions. Those of GNU ld and lld:
  *
  *     ldr ip, literal; add ip, pc, ip; bx ip        A32 to T32, or farther
  *     ldr ip, literal; add pc, ip, pc               A32 to A32
@@ -12,7 +11,7 @@
 #include "plan/code/stack.h"
 #include "plan/emit/planned.h"
 
-/* Is IN, behind which the line goes on, one that a veneer may have? */
+/* True if IN, which continues to the next instruction, may be in a veneer. */
 static bool may_come_before(const struct plan *plan, const struct insn *in) {
     const struct arch *arch = plan_arch_at(plan, in->addr);
     const uint8_t *bytes = module_bytes(plan->module, in->addr, in->size);

@@ -1,3 +1,4 @@
+/* Lists all windows and sites of a plan by address, for display and checks. */
 #include "elf/sort.h"
 #include "plan/emit/planned.h"
 #include "plan/plan.h"

@@ -1,10 +1,10 @@
 /*
- * The state of code that only unwind tables and words without the bit of T32 tell of. Files with
- * both states are no exception: the start code of Debian's programs for armhf is T32, and what
- * Rust compiles is A32.
+ * Guesses the state of code to which only unwind tables, and words without the bit of T32, refer.
+ * Files with both states are common: the start code of Debian's programs for armhf is T32, and
+ * Rust compiles to A32.
  *
- * Whether that is code at all, where words lead: between hand-written functions stand tables, too
- * (libgcrypt's constants of SHA-1), which code finds by words in GOTs.
+ * Also guesses whether the target of a word is code at all. Tables stand between hand-written
+ * functions (libgcrypt's constants of SHA-1), and code finds them by words in GOTs.
  */
 #include <string.h>
 
@@ -27,10 +27,11 @@ uint8_t state_near(const struct inference *inf, const struct text *t, vaddr_t ad
     return CODE_A32;
 }
 
-/* The state of a function in [START, END), by its words: nearly all of A32 have no condition, so
- * 0xe in their upper four bits, the first of all, and most of these compute, load or store, which
- * is one bit more (Arm ARM, F4.1). In T32 that is what words look like in whose upper half a short
- * jump stands. Tables may follow soon. CODE_UNKNOWN: it may be either, or is too short to tell. */
+/* The state of a function in [START, END), by the pattern of its words. In A32 nearly all
+ * instructions, and always the first one, are unconditional: 0xe in the upper four bits. Most of
+ * these compute, load or store, which fixes one more bit (Arm ARM, F4.1). T32 words look so if a
+ * short jump is in the upper half. Tables may follow soon. CODE_UNKNOWN: it may be either, or is
+ * too short to tell. */
 static uint8_t state_by_words(const struct text *t, vaddr_t start, vaddr_t end) {
     enum { WORD = 4, FEWEST = 8, MOST = 16 };
     size_t words = 0, always = 0, plain = 0;
@@ -56,7 +57,7 @@ uint8_t state_likely(const struct inference *inf, const struct text *t, vaddr_t 
     return state < CODE_DATA ? state : state_near(inf, t, start);
 }
 
-/* Does IN, code in STATE, lead to code, where there is known to be some or not? */
+/* IN is code in STATE. True if its target is code in the right state, or unknown so far. */
 static bool leads_to_code(const struct inference *inf, const struct insn *in, uint8_t state) {
     const struct text *t = text_at(inf->texts, in->target);
     const struct section *section = text_section_at(inf->texts, in->target);
@@ -74,30 +75,30 @@ static bool leads_away(const struct insn *in) {
             in->kind == INSN_CALL);
 }
 
-/* Most instructions of A32 have no condition, or are those of vectors, which cannot have any; of
- * numbers one in eight looks so. */
+/* Most instructions of A32 are unconditional, or are vector instructions, which cannot have a
+ * condition. One number in eight looks so. */
 static bool is_always(const uint8_t *bytes, uint8_t state) {
     return state == CODE_T32 || bytes[3] >> 4 >= 0xe;
 }
 
-/* In T32 zeros are `movs r0, r0`, which nobody needs, and the upper half of small numbers. In A32
- * the first instruction of a function has no flags for a condition to ask. */
+/* In T32 zeros are `movs r0, r0`, which compilers do not use, and the upper half of small numbers.
+ * In A32 the first instruction of a function is unconditional: no flags are set yet. */
 static bool looks_like_number(const uint8_t *bytes, uint8_t state, bool first) {
     return state == CODE_T32 ? !bytes[0] && !bytes[1] : first && !is_always(bytes, state);
 }
 
-/* Registers that functions give back as they were (AAPCS32, 6.1.1): r4 to r11. */
+/* Registers that functions preserve (AAPCS32, 6.1.1): r4 to r11. */
 enum { KEPT_REGISTERS = 0xff0, LINK_REGISTER = 14 };
 
-/* What a function has done since it began. */
+/* Effects of a function's first instructions. */
 struct opening {
     const struct arch *arch;
-    uint32_t saved; /* registers that have been stored */
-    bool spoils;    /* one of those that are kept was written before */
+    uint32_t saved; /* registers that are stored */
+    bool spoils;    /* a preserved register was written before it was stored */
 };
 
-/* A block on a condition may have written all that it could. */
-static void go_on_with(struct opening *o, const struct text *t, const struct insn *in) {
+/* A conditional block may have written every register that it names. */
+static void apply_insn(struct opening *o, const struct text *t, const struct insn *in) {
     struct stack_effect effects[STACK_MAX_EFFECTS];
     size_t count = o->arch->stack(text_bytes(t, in->addr), in->size, effects);
     for (size_t i = 0; i < count; i++) {
@@ -124,14 +125,14 @@ static bool is_called(const struct inference *inf, vaddr_t addr) {
 
 enum reading {
     READ_LABEL,    /* any code */
-    READ_FUNCTION, /* which begins there */
-    READ_NUMBER,   /* and only a number says so */
+    READ_FUNCTION, /* a function begins here */
+    READ_NUMBER,   /* only a number says that a function begins here */
 };
 
-/* Does what stands at ADDR read as code in STATE, up to where it leads away for good, or into code
- * that is known? A function keeps registers, which is judged up to where it saves its return
- * address, as those that never return keep nothing else, or to the first call, behind which
- * constants may stand. Functions that run into others are few, constants before them are many. */
+/* True if the bytes at ADDR read as code in STATE, up to an end of flow or to known code. A
+ * function must preserve registers. This is checked until it saves its return address, since
+ * functions that never return preserve nothing else. It is checked up to the first call at most:
+ * constants may stand behind. Few functions run into others; many have constants before them. */
 static bool reads_as(const struct inference *inf, const struct text *t, vaddr_t addr, uint8_t state,
                      enum reading reading) {
     enum { MOST = 64 };
@@ -146,7 +147,7 @@ static bool reads_as(const struct inference *inf, const struct text *t, vaddr_t 
         if (addr >= end || !text_holds(t, addr) || addr % arch->insn_bytes)
             return false;
         const uint8_t known = found_state(inf, t, addr);
-        if (known == CODE_DATA) /* constants, into which nobody runs: see depth/walk.c */
+        if (known == CODE_DATA) /* constants, which control never reaches: see depth/walk.c */
             return addr > start && 3 * always > i;
         if (known != CODE_UNKNOWN)
             return known == state && found_begins(inf, t, addr) && 3 * always >= i &&
@@ -160,7 +161,7 @@ static bool reads_as(const struct inference *inf, const struct text *t, vaddr_t 
         if (in.kind == INSN_RETURN || in.kind == INSN_JUMP || in.kind == INSN_TRAP ||
             (in.kind == INSN_JUMP_INDIRECT && !in.goes_on))
             return 3 * always > i;
-        go_on_with(&opening, t, &in);
+        apply_insn(&opening, t, &in);
         begin &= in.kind != INSN_CALL && in.kind != INSN_CALL_INDIRECT && !saves_return(&opening);
         if (begin && opening.spoils)
             return false;
@@ -168,7 +169,7 @@ static bool reads_as(const struct inference *inf, const struct text *t, vaddr_t 
     return 3 * always > MOST;
 }
 
-/* How many bytes the nop has that ends at ADDR; 0: there is none. */
+/* The size of the nop that ends at ADDR; 0: none. */
 static uint8_t nop_before(const struct arch *arch, const struct text *t, vaddr_t addr) {
     enum { LONGEST = 4 };
     for (unsigned size = arch->insn_bytes; size <= LONGEST; size += arch->insn_bytes) {
@@ -181,8 +182,8 @@ static uint8_t nop_before(const struct arch *arch, const struct text *t, vaddr_t
     return 0;
 }
 
-/* Is it known what stands right before ADDR, code in STATE, but for padding? As nothing leads on
- * from there, ADDR is not in the middle of something. */
+/* ADDR would be code in STATE. True if the bytes before it, except padding, are known. Nothing runs
+ * into ADDR from there, so ADDR is not in the middle of code. */
 static bool follows_known(const struct inference *inf, const struct text *t, vaddr_t addr,
                           uint8_t state) {
     enum { FAR = 16 };
@@ -200,7 +201,7 @@ static bool follows_known(const struct inference *inf, const struct text *t, vad
     return true;
 }
 
-/* Is one of the first FEW instructions at ADDR, in STATE, one that saves the return address? */
+/* True if one of the first FEW instructions at ADDR, in STATE, saves the return address. */
 static bool saves_link(const struct inference *inf, const struct text *t, vaddr_t addr,
                        uint8_t state, int few) {
     struct opening o = {.arch = state == CODE_T32 ? inf->arch->other : inf->arch};
@@ -209,12 +210,12 @@ static bool saves_link(const struct inference *inf, const struct text *t, vaddr_
         if (addr % o.arch->insn_bytes || !text_holds(t, addr + UNIT_MAX_BYTES) ||
             !o.arch->decode(text_bytes(t, addr), UNIT_MAX_BYTES, addr, &in, NULL))
             return false;
-        go_on_with(&o, t, &in);
+        apply_insn(&o, t, &in);
     }
     return saves_return(&o);
 }
 
-/* Is that padding, in STATE? Then the function begins behind it, and others may know so. */
+/* True if ADDR holds padding in STATE. Then the function begins behind it. */
 static bool is_padding(const struct inference *inf, const struct text *t, vaddr_t addr,
                        uint8_t state) {
     const struct arch *arch = state == CODE_T32 ? inf->arch->other : inf->arch;
@@ -224,15 +225,15 @@ static bool is_padding(const struct inference *inf, const struct text *t, vaddr_
            in.kind == INSN_NOP;
 }
 
-/* May ADDR, which is a number, begin anything in STATE? */
+/* ADDR is a number. True if code in STATE may begin there. */
 static bool may_begin(const struct inference *inf, const struct text *t, vaddr_t addr,
                       uint8_t state) {
     return !is_padding(inf, t, addr, state) &&
            (follows_known(inf, t, addr, state) || saves_link(inf, t, addr, state, 1));
 }
 
-/* Without the bit, what begins with vectors may still be seen to be A32. Most numbers lead to
- * nothing, as may_begin() finds sooner than the rest. */
+/* Without the bit, code that begins with vector instructions may still be recognized as A32. Most
+ * numbers lead to nothing, which may_begin() finds sooner than the other tests. */
 uint8_t state_guessed(const struct inference *inf, const struct text *t, vaddr_t addr, bool bit,
                       bool number) {
     enum { FEW = 4 };

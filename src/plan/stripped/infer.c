@@ -1,16 +1,16 @@
 /*
- * Code is what is reached from where functions are known to begin (symbols, the entry, words that
- * lead to code, unwind tables), each in its own state, by branches, calls, which keep the state or
- * turn it, and switches. What no instruction flows into is data: literals, tables, padding of
- * unknown contents.
+ * Infers states: code is what control reaches from known starts (symbols, the entry, words that
+ * lead to code, unwind tables). Each start has its state. Branches and calls keep the state or
+ * change it; switches keep it. Bytes that no instruction flows into are data: literals, tables,
+ * unknown padding.
  *
- *     bl  f             f begins a function; what stands behind the call is followed
- *     …                 when all else is, from low addresses to high: calls that do not
- *     ldr r0, [pc, #8]  return have the next function or literals behind them, which by
- *     bl  abort         then are known as such
+ *     bl  f             f begins a function; the code behind the call is followed
+ *     …                 after all other code, from low addresses to high. A call that does
+ *     ldr r0, [pc, #8]  not return has the next function or literals behind it. By then
+ *     bl  abort         these are known as such.
  *     .word …
  *
- * A few calls are switches (code/inline_tables.c), whose tables are behind them.
+ * A few calls are switches with a table behind them (code/inline_tables.c).
  */
 #include <string.h>
 
@@ -19,44 +19,44 @@
 #include "plan/stripped/inference.h"
 #include "plan/stripped/stripped.h"
 
-struct place {
+struct lead { /* a place to follow, and its state */
     vaddr_t addr;
     uint8_t state;
-    bool behind_call; /* to which control may never come back */
-    bool number;      /* which may be no address at all */
+    bool behind_call; /* behind a call that may not return */
+    bool number;      /* it may be no address at all */
 };
 
-typedef ARRAY(struct place) place_list;
+typedef ARRAY(struct lead) lead_list;
 
-/* Places behind calls: of what is known not to return, and of all else, which come first. */
-enum { ALL_ELSE, NEVER_RETURN, LATES };
-struct late {
-    uint8_t *states;   /* by STATE_BYTES: 1 + the state to go on in, also of those that are done */
-    uint64_t *left;    /* a bit for each that is not done */
-    size_t low, count; /* none is left in words of `left` before this one; how many are left */
+/* Places behind calls. Those behind calls of functions known to never return are followed last. */
+enum { MAY_RETURN, NEVER_RETURN, DEFERRED_KINDS };
+struct deferred {
+    uint8_t *states;   /* by STATE_BYTES: 1 + the state there; also of places that are done */
+    uint64_t *left;    /* a bit for each place that is not done */
+    size_t low, count; /* `low`: no earlier word of `left` has a bit; `count`: bits in `left` */
 };
 enum { LEFT_BITS = 64 };
 
 struct search {
     struct inference *inf;
-    place_list ready;         /* ways that are to be followed */
-    struct late *late[LATES]; /* by text */
-    address_list endless;     /* what never returns by its name; sorted */
-    place_list guesses;       /* words and numbers that may lead to code */
-    bool all_begun;           /* nothing else tells where code is */
-    bool has_t32;             /* some of it is known to be T32 */
+    lead_list ready;                           /* places to follow */
+    struct deferred *deferred[DEFERRED_KINDS]; /* by text */
+    address_list noreturn;                     /* functions that never return, by name; sorted */
+    lead_list guesses;                         /* targets of words and numbers that may be code */
+    bool all_begun;                            /* all starts have been followed */
+    bool has_t32;                              /* some code is T32 */
 };
 
-struct line {                              /* instructions that run one after the other */
-    struct code_bytes past[DISPATCH_PAST]; /* the last of them, number N at N % DISPATCH_PAST */
-    size_t count;                          /* of all */
+struct line {                              /* a straight line of instructions */
+    struct code_bytes past[DISPATCH_PAST]; /* the last ones: number N is at N % DISPATCH_PAST */
+    size_t count;                          /* of all instructions */
     struct trail trail;
 };
 
 /* ---- ways ---- */
 
-static void go(struct search *s, vaddr_t addr, uint8_t state) {
-    ARRAY_PUSH(&s->ready, ((struct place){.addr = addr, .state = state}));
+static void push(struct search *s, vaddr_t addr, uint8_t state) {
+    ARRAY_PUSH(&s->ready, ((struct lead){.addr = addr, .state = state}));
 }
 
 static void begin_function(struct search *s, vaddr_t addr, bool called) {
@@ -64,11 +64,11 @@ static void begin_function(struct search *s, vaddr_t addr, bool called) {
 }
 
 static void guess(struct search *s, vaddr_t addr, uint8_t state, bool number) {
-    ARRAY_PUSH(&s->guesses, ((struct place){.addr = addr, .state = state, .number = number}));
+    ARRAY_PUSH(&s->guesses, ((struct lead){.addr = addr, .state = state, .number = number}));
 }
 
-/* The code of a stub of the linker's is known without following it. */
-static bool is_own(const struct search *s, vaddr_t addr) {
+/* True if ADDR is in code outside of the linker's stubs, whose states are known anyway. */
+static bool is_outside_stubs(const struct search *s, vaddr_t addr) {
     const struct section *section = text_section_at(s->inf->texts, addr);
     return section && section->bytes && !section->plt;
 }
@@ -81,29 +81,29 @@ static void note_data(const struct search *s, vaddr_t start, size_t size) {
     }
 }
 
-static struct late late_new(const struct text *t) {
+static struct deferred deferred_new(const struct text *t) {
     size_t places = t->size / STATE_BYTES + 1;
-    return (struct late){.states = mem_alloc(places),
-                         .left = mem_alloc((places / LEFT_BITS + 1) * sizeof(uint64_t)),
-                         .low = SIZE_MAX};
+    return (struct deferred){.states = mem_alloc(places),
+                             .left = mem_alloc((places / LEFT_BITS + 1) * sizeof(uint64_t)),
+                             .low = SIZE_MAX};
 }
 
-static void late_done(struct late *late) {
-    free(late->states);
-    free(late->left);
+static void deferred_done(struct deferred *deferred) {
+    free(deferred->states);
+    free(deferred->left);
 }
 
-static void go_later(struct search *s, vaddr_t addr, uint8_t state, int which) {
+static void defer(struct search *s, vaddr_t addr, uint8_t state, int which) {
     for (size_t i = 0; i < s->inf->texts->count; i++) {
         const struct text *t = &s->inf->texts->at[i];
-        struct late *late = &s->late[which][i];
+        struct deferred *deferred = &s->deferred[which][i];
         size_t k = (addr - t->start) / STATE_BYTES;
-        if (!text_holds(t, addr) || late->states[k])
+        if (!text_holds(t, addr) || deferred->states[k])
             continue;
-        late->states[k] = state + 1;
-        late->left[k / LEFT_BITS] |= UINT64_C(1) << k % LEFT_BITS;
-        late->low = k / LEFT_BITS < late->low ? k / LEFT_BITS : late->low;
-        late->count++;
+        deferred->states[k] = state + 1;
+        deferred->left[k / LEFT_BITS] |= UINT64_C(1) << k % LEFT_BITS;
+        deferred->low = k / LEFT_BITS < deferred->low ? k / LEFT_BITS : deferred->low;
+        deferred->count++;
     }
 }
 
@@ -113,7 +113,7 @@ static uint64_t read_entry(const uint8_t *at, const struct dispatch *d) {
     return (value ^ sign) - sign;
 }
 
-/* A table goes on at most to the first place that it leads to, if it stands before that. */
+/* A table ends at the latest at the lowest place behind it that it leads to. */
 static void follow_table(struct search *s, const struct dispatch *d, uint8_t state) {
     enum { MOST = 4096 };
     vaddr_t lowest = UINT64_MAX;
@@ -125,14 +125,14 @@ static void follow_table(struct search *s, const struct dispatch *d, uint8_t sta
             break;
         vaddr_t value = read_entry(entry, d) << d->shift;
         vaddr_t to = code_address(s->inf->texts, d->base + value) & UINT32_MAX;
-        if (!is_own(s, to))
+        if (!is_outside_stubs(s, to))
             break;
         if (to > d->table && to < lowest)
             lowest = to;
         ARRAY_PUSH(&s->inf->labels, to);
-        go(s, to, state);
+        push(s, to, state);
     }
-    if (is_own(s, d->table))
+    if (is_outside_stubs(s, d->table))
         note_data(s, d->table, (size_t)i * d->entry_bytes);
 }
 
@@ -145,21 +145,21 @@ static struct dispatch dispatch_on(const struct search *s, const struct text *t,
     return dispatch_of(&s->inf->states, state_arch(&s->inf->states, t, in->addr), in, &all);
 }
 
-/* An indirect jump, or a call that is one (inline_tables.c). */
+/* An indirect jump, or a call that is a switch (inline_tables.c). */
 static void follow_switch(struct search *s, const struct text *t, const struct insn *in,
                           const struct line *line) {
     uint8_t state = found_state(s->inf, t, in->addr);
     struct dispatch d = dispatch_on(s, t, in, line);
     if (d.kind == DISPATCH_CALL)
-        go_later(s, in->addr + in->size, state, ALL_ELSE);
+        defer(s, in->addr + in->size, state, MAY_RETURN);
     if (!d.table)
         return;
     if (d.kind == DISPATCH_COMPUTED) {
         ARRAY_PUSH(&s->inf->labels, d.table);
-        go(s, d.table, state);
+        push(s, d.table, state);
         for (uint32_t i = 0; i < d.count; i++) {
             ARRAY_PUSH(&s->inf->labels, d.table + (vaddr_t)i * d.entry_bytes);
-            go(s, d.table + (vaddr_t)i * d.entry_bytes, state);
+            push(s, d.table + (vaddr_t)i * d.entry_bytes, state);
         }
         return;
     }
@@ -170,30 +170,30 @@ static void follow_switch(struct search *s, const struct text *t, const struct i
 }
 
 static void note_jump(struct search *s, const struct insn *in, uint8_t state) {
-    if (!is_own(s, in->target))
+    if (!is_outside_stubs(s, in->target))
         return;
     ARRAY_PUSH(&s->inf->jumps, ((struct code_jump){in->addr, in->target}));
-    go(s, in->target, state);
+    push(s, in->target, state);
 }
 
-/* A jump to where the instructions before it say: a linker's veneer mostly. */
+/* An indirect jump whose target the instructions before it compute: mostly a linker's veneer. */
 static void note_known_jump(struct search *s, const struct insn *whole) {
     struct insn direct = *whole;
     direct.target = code_address(s->inf->texts, whole->target);
     note_jump(s, &direct, whole->target & 1 ? CODE_T32 : CODE_A32);
 }
 
-/* What IN, or what it completes, refers to. */
+/* Notes what IN, or the address that IN completes, refers to. */
 static void note_operand(struct search *s, const struct arch *arch, const struct text *t,
                          const struct insn *in, struct line *line) {
     const bool memory = in->operand == OPERAND_PC_MEMORY;
     struct insn whole = *in;
     line->trail.literal = text_literal(s->inf->texts, in);
-    if (memory && is_own(s, in->target))
+    if (memory && is_outside_stubs(s, in->target))
         note_data(s, in->target, in->loads ? in->loads : arch->word_bytes);
     if (!arch->follow || !arch->follow(&line->trail, in, text_bytes(t, in->addr), &whole))
         return;
-    if (whole.operand == OPERAND_PC_MEMORY && is_own(s, whole.target))
+    if (whole.operand == OPERAND_PC_MEMORY && is_outside_stubs(s, whole.target))
         note_data(s, whole.target, whole.loads ? whole.loads : arch->word_bytes);
     vaddr_t to = code_address(s->inf->texts, whole.target);
     bool number = whole.operand == OPERAND_ABSOLUTE;
@@ -201,7 +201,7 @@ static void note_operand(struct search *s, const struct arch *arch, const struct
         whole.operand == OPERAND_PC_ADDRESS || (number && !s->inf->module->position_independent);
     if (address && whole.kind == INSN_JUMP_INDIRECT)
         note_known_jump(s, &whole);
-    if (!address || !is_own(s, to))
+    if (!address || !is_outside_stubs(s, to))
         return;
     if (!(whole.target & 1)) {
         if (!number && arch == s->inf->arch && whole.target % arch->insn_bytes == 0)
@@ -213,30 +213,30 @@ static void note_operand(struct search *s, const struct arch *arch, const struct
         return;
     }
     begin_function(s, to, true);
-    go(s, to, CODE_T32);
+    push(s, to, CODE_T32);
 }
 
-/* Does control go on behind IN? */
+/* True if control goes on behind IN. */
 static bool follow_call(struct search *s, const struct text *t, const struct insn *in,
                         const struct line *line) {
     uint8_t state = found_state(s->inf, t, in->addr);
     uint8_t there = in->turns ? state ^ CODE_A32 ^ CODE_T32 : state;
     struct dispatch form;
-    if (is_own(s, in->target)) {
+    if (is_outside_stubs(s, in->target)) {
         ARRAY_PUSH(&s->inf->states.starts,
                    ((struct code_start){.addr = in->target, .called = true, .direct = true}));
-        go(s, in->target, there);
+        push(s, in->target, there);
     }
     if (call_is_switch(&s->inf->states, state_arch(&s->inf->states, t, in->addr), in, &form)) {
         follow_switch(s, t, in, line);
         return false;
     }
-    go_later(s, in->addr + in->size, state,
-             list_holds(&s->endless, in->target) ? NEVER_RETURN : ALL_ELSE);
+    defer(s, in->addr + in->size, state,
+          list_holds(&s->noreturn, in->target) ? NEVER_RETURN : MAY_RETURN);
     return in->goes_on;
 }
 
-/* The same of any instruction. */
+/* The same for any instruction. */
 static bool follow_insn(struct search *s, const struct text *t, const struct insn *in,
                         const struct line *line) {
     uint8_t state = found_state(s->inf, t, in->addr);
@@ -253,7 +253,7 @@ static bool follow_insn(struct search *s, const struct text *t, const struct ins
     case INSN_CALL:
         return follow_call(s, t, in, line);
     case INSN_CALL_INDIRECT:
-        go_later(s, in->addr + in->size, state, ALL_ELSE);
+        defer(s, in->addr + in->size, state, MAY_RETURN);
         return in->goes_on;
     case INSN_JUMP_INDIRECT:
         follow_switch(s, t, in, line);
@@ -280,21 +280,21 @@ static void remember(struct line *line, const struct text *t, const struct insn 
         (struct code_bytes){text_bytes(t, in->addr), in->size, in->addr};
 }
 
-/* Code that was found in one state, and is reached in the other: which is right is unknown. As data
- * it makes its function one that is not touched. */
+/* True if the code was found in the other state: it is unknown which is right. Marked as data, it
+ * keeps its function from being patched. */
 static bool contradicts(const struct inference *inf, const struct text *t,
-                        const struct place *from) {
+                        const struct lead *from) {
     uint8_t state = found_state(inf, t, from->addr);
     return state < CODE_DATA && state != from->state && !from->behind_call;
 }
 
-/* A section may end by a call that does not come back. */
-static bool is_filler(const struct text *t, const struct arch *arch, const struct place *from) {
+/* The linker's filler may stand behind a call that does not return. */
+static bool is_filler(const struct text *t, const struct arch *arch, const struct lead *from) {
     return from->behind_call && arch->is_filler &&
            arch->is_filler(text_bytes(t, from->addr), t->start + t->size - from->addr);
 }
 
-static void follow(struct search *s, struct place from) {
+static void follow(struct search *s, struct lead from) {
     const struct text *t = text_at(s->inf->texts, from.addr);
     const struct arch *arch = from.state == CODE_T32 ? s->inf->arch->other : s->inf->arch;
     const bool wrong = t && contradicts(s->inf, t, &from);
@@ -334,29 +334,29 @@ static void follow_ready(struct search *s) {
         follow(s, s->ready.at[--s->ready.count]);
 }
 
-/* Takes the first place that is left; false if there is none in T. */
-static bool take_late(struct late *late, const struct text *t, struct place *ret) {
-    if (!late->count)
+/* Takes the first place that is left of T; false: none is. */
+static bool take_deferred(struct deferred *deferred, const struct text *t, struct lead *ret) {
+    if (!deferred->count)
         return false;
-    while (!late->left[late->low])
-        late->low++;
-    uint64_t *word = &late->left[late->low];
-    size_t k = late->low * LEFT_BITS + (size_t)__builtin_ctzll(*word);
-    *ret = (struct place){.addr = t->start + k * STATE_BYTES,
-                          .state = (uint8_t)(late->states[k] - 1),
-                          .behind_call = true};
+    while (!deferred->left[deferred->low])
+        deferred->low++;
+    uint64_t *word = &deferred->left[deferred->low];
+    size_t k = deferred->low * LEFT_BITS + (size_t)__builtin_ctzll(*word);
+    *ret = (struct lead){.addr = t->start + k * STATE_BYTES,
+                         .state = (uint8_t)(deferred->states[k] - 1),
+                         .behind_call = true};
     *word &= *word - 1;
-    late->count--;
+    deferred->count--;
     return true;
 }
 
-/* Follows what is left of one of the two, up to the first text's end that is come to with more left
- * of what comes before it. False: nothing was left. */
-static bool follow_late(struct search *s, int which) {
-    struct place next;
+/* Follows the deferred places of one kind; for NEVER_RETURN only the first one, since other places
+ * may be found there. False: nothing was left. */
+static bool follow_deferred(struct search *s, int which) {
+    struct lead next;
     bool any = false;
     for (size_t i = 0; i < s->inf->texts->count; i++) {
-        while (take_late(&s->late[which][i], &s->inf->texts->at[i], &next)) {
+        while (take_deferred(&s->deferred[which][i], &s->inf->texts->at[i], &next)) {
             any = true;
             ARRAY_PUSH(&s->ready, next);
             follow_ready(s);
@@ -367,29 +367,29 @@ static bool follow_late(struct search *s, int which) {
     return any;
 }
 
-/* Literals of all that is sure to be code are known before what may be some is followed. */
+/* Literals of certain code are known before uncertain code is followed. */
 static void follow_all(struct search *s) {
     follow_ready(s);
-    while (follow_late(s, ALL_ELSE) || (s->all_begun && follow_late(s, NEVER_RETURN)))
+    while (follow_deferred(s, MAY_RETURN) || (s->all_begun && follow_deferred(s, NEVER_RETURN)))
         ;
 }
 
-/* ---- where ways begin ---- */
+/* ---- where code begins ---- */
 
 static void begin_at_marks(struct search *s) {
     const struct module *m = s->inf->module;
     for (size_t i = 0; i < m->mark_count; i++) {
         const struct code_mark *mark = &m->marks[i];
-        if (!mark->sure || mark->state == CODE_DATA || !is_own(s, mark->addr))
+        if (!mark->sure || mark->state == CODE_DATA || !is_outside_stubs(s, mark->addr))
             continue;
         begin_function(s, mark->addr, true);
-        go(s, mark->addr, mark->state);
+        push(s, mark->addr, mark->state);
     }
     follow_all(s);
 }
 
-/* Where code begins in R. Linkers end what is unwound by entries of their own, behind which is
- * padding: zeros mean nothing as code. */
+/* Where code begins in R. Linkers end an unwound range by an entry of their own, with padding
+ * behind it: zeros are no code. */
 static vaddr_t code_in(const struct inference *inf, const struct exception_range *r) {
     vaddr_t at = r->start;
     for (; r->ends_unwound && at < r->end; at += STATE_BYTES) {
@@ -400,32 +400,31 @@ static vaddr_t code_in(const struct inference *inf, const struct exception_range
     return at;
 }
 
-/* Unwind tables do not tell states. */
+/* Unwind tables do not give states. */
 static void begin_at_exceptions(struct search *s) {
     const struct module *m = s->inf->module;
     for (size_t i = 0; i < m->exception_count; i++) {
         vaddr_t addr = code_in(s->inf, &m->exceptions[i]);
         const struct text *t = text_at(s->inf->texts, addr);
-        if (!t || addr == m->exceptions[i].end || !is_own(s, addr))
+        if (!t || addr == m->exceptions[i].end || !is_outside_stubs(s, addr))
             continue;
         uint8_t state = state_likely(s->inf, t, addr, m->exceptions[i].end);
         if (state == CODE_A32)
             addr &= ~(vaddr_t)3;
         begin_function(s, addr, false);
         if (found_state(s->inf, t, addr) == CODE_UNKNOWN)
-            go(s, addr, state);
+            push(s, addr, state);
         follow_all(s);
     }
 }
 
-/* Begins a function at most where an instruction begins. What is no code yet is taken for what it
- * looks like, or what stands around there, if it reads as code. False: it is not known to be any
- * now, but may be when more is known. */
-static bool begin_at_guess(struct search *s, const struct place *from) {
+/* Begins a function at FROM, if an instruction begins there. Unknown bytes that read as code get
+ * the guessed state. False: FROM is no code as far as known, but may be later. */
+static bool begin_at_guess(struct search *s, const struct lead *from) {
     const struct text *t = text_at(s->inf->texts, from->addr);
     const struct code_start start = {.addr = from->addr, .called = true, .guess = true};
     const bool bit = from->state == CODE_T32;
-    if (!t || !is_own(s, from->addr) || (bit && !s->has_t32))
+    if (!t || !is_outside_stubs(s, from->addr) || (bit && !s->has_t32))
         return true;
     uint8_t state = found_state(s->inf, t, from->addr);
     bool found = state != CODE_UNKNOWN;
@@ -438,17 +437,17 @@ static bool begin_at_guess(struct search *s, const struct place *from) {
         ARRAY_PUSH(&s->inf->states.starts, start);
     if (found)
         return true;
-    go(s, from->addr, state);
+    push(s, from->addr, state);
     follow_all(s);
     return true;
 }
 
-/* From low addresses to high: of a function that only guesses lead to its start comes before what
- * is in it. What they lead to makes more of them, and what was not known to be code before. */
+/* Goes from low addresses to high: a function's start comes before guesses inside of it. Guessed
+ * code may make more guesses, and may show other guesses to be code. */
 static void begin_at_guesses(struct search *s) {
     for (bool goes_on = true; goes_on;) {
-        place_list guesses = s->guesses, left = {0};
-        s->guesses = (place_list){0};
+        lead_list guesses = s->guesses, left = {0};
+        s->guesses = (lead_list){0};
         sort_by_address(guesses.at, guesses.count, sizeof *guesses.at);
         for (size_t i = 0; i < guesses.count; i++) {
             if (!begin_at_guess(s, &guesses.at[i]))
@@ -462,8 +461,8 @@ static void begin_at_guesses(struct search *s) {
     }
 }
 
-/* Words without the bit of T32 may lead to A32 code, to labels of T32 code, or to data; those that
- * no relocation changes may be numbers, as those in code, which may be masks of bits. */
+/* Words without the bit of T32 may lead to A32 code, to labels of T32 code, or to data. Words
+ * without a relocation may be numbers; numbers in code may be masks. */
 static void guess_at_words(struct search *s) {
     const struct module *m = s->inf->module;
     for (size_t i = 0; i < m->mark_count; i++) {
@@ -479,8 +478,9 @@ static void begin_at_pads(struct search *s) {
         const struct code_ref *r = &m->refs[i];
         const struct text *t =
             r->kind == CODE_REF_LANDING_PAD ? text_at(s->inf->texts, r->target) : NULL;
-        if (t && is_own(s, r->target) && found_state(s->inf, t, r->target) == CODE_UNKNOWN)
-            go(s, r->target, state_near(s->inf, t, r->target));
+        if (t && is_outside_stubs(s, r->target) &&
+            found_state(s->inf, t, r->target) == CODE_UNKNOWN)
+            push(s, r->target, state_near(s->inf, t, r->target));
     }
     follow_all(s);
 }
@@ -488,7 +488,7 @@ static void begin_at_pads(struct search *s) {
 /* ---- the linker's stubs and padding ---- */
 
 /* A stub of A32 may have a head for callers in T32: bx pc. */
-static void take_stubs(struct inference *inf) {
+static void mark_stubs(struct inference *inf) {
     enum { BX_PC = 0x4778, HEAD_BYTES = 4 };
     for (size_t i = 0; i < inf->module->section_count; i++) {
         const struct section *s = &inf->module->sections[i];
@@ -506,8 +506,8 @@ static void take_stubs(struct inference *inf) {
     }
 }
 
-/* Nops behind code are padding: they are of use for jumps that have no room elsewhere. */
-static void take_padding(struct inference *inf, const struct text *t) {
+/* Nops behind code are padding, which gives room to jumps. */
+static void mark_padding(struct inference *inf, const struct text *t) {
     for (vaddr_t at = t->start + STATE_BYTES; text_holds(t, at + STATE_BYTES);) {
         uint8_t before = found_state(inf, t, at - STATE_BYTES);
         struct insn in = {.size = STATE_BYTES};
@@ -527,10 +527,10 @@ static void take_padding(struct inference *inf, const struct text *t) {
     }
 }
 
-/* What no instruction flows into is data. */
-static void take_rest(struct inference *inf) {
+/* Bytes that no instruction flows into are data. */
+static void mark_rest_as_data(struct inference *inf) {
     for (size_t i = 0; i < inf->texts->count; i++)
-        take_padding(inf, &inf->texts->at[i]);
+        mark_padding(inf, &inf->texts->at[i]);
     for (size_t k = 0; k < inf->texts->places / STATE_BYTES; k++)
         if (inf->states.at[k] == CODE_UNKNOWN)
             inf->states.at[k] = CODE_DATA;
@@ -538,9 +538,9 @@ static void take_rest(struct inference *inf) {
 
 static void search(struct search *s) {
     struct inference *inf = s->inf;
-    take_stubs(inf);
+    mark_stubs(inf);
     inline_tables_find(&inf->states);
-    endless_by_name(inf, &s->endless);
+    noreturn_by_name(inf, &s->noreturn);
     begin_at_marks(s);
     begin_at_exceptions(s);
     guess_at_words(s);
@@ -550,7 +550,7 @@ static void search(struct search *s) {
     follow_all(s);
     begin_at_guesses(s);
     starts_settle(inf);
-    take_rest(inf);
+    mark_rest_as_data(inf);
 }
 
 struct states states_infer(const struct texts *texts) {
@@ -558,19 +558,19 @@ struct states states_infer(const struct texts *texts) {
     inf.states = states_new(texts, CODE_UNKNOWN);
     inf.insns = mem_alloc(texts->places + 1);
     struct search s = {.inf = &inf};
-    for (int k = 0; k < LATES; k++) {
-        s.late[k] = mem_alloc((texts->count + 1) * sizeof *s.late[k]);
+    for (int k = 0; k < DEFERRED_KINDS; k++) {
+        s.deferred[k] = mem_alloc((texts->count + 1) * sizeof *s.deferred[k]);
         for (size_t i = 0; i < texts->count; i++)
-            s.late[k][i] = late_new(&texts->at[i]);
+            s.deferred[k][i] = deferred_new(&texts->at[i]);
     }
     search(&s);
-    for (int k = 0; k < LATES; k++) {
+    for (int k = 0; k < DEFERRED_KINDS; k++) {
         for (size_t i = 0; i < texts->count; i++)
-            late_done(&s.late[k][i]);
-        free(s.late[k]);
+            deferred_done(&s.deferred[k][i]);
+        free(s.deferred[k]);
     }
     ARRAY_FREE(&s.ready);
-    ARRAY_FREE(&s.endless);
+    ARRAY_FREE(&s.noreturn);
     ARRAY_FREE(&s.guesses);
     ARRAY_FREE(&inf.jumps);
     ARRAY_FREE(&inf.labels);

@@ -1,13 +1,12 @@
 /*
- * Where functions begin that neither unwind ranges nor symbols tell of, and that infer.c has come
- * by: what is called, what words lead to, what .ARM.exidx names. Each is from there to the last
- * instruction before the next one.
+ * Completes the starts of functions that neither unwind ranges nor symbols describe. infer.c has
+ * found call targets, targets of words, and entries of .ARM.exidx. A function ends at the last
+ * instruction before the next start.
  *
- * One that only jumps of others lead to begins there, too, if no way of the function before leads
- * over that place, but to other such functions. It is weak if one function jumps there: it may as
- * well be a part of that, with a frame up (depth/walk.c). The same holds for what only words lead
- * to that may be labels, or numbers that may be no addresses (code_start.guess), but that these are
- * never weak.
+ * A place to which only jumps of other functions lead may be a start, too. No path of the function
+ * before may pass over it, except to other such starts. It is weak if only one function jumps to
+ * it: it may be a part of that function, with a frame up (depth/walk.c). The same holds for
+ * targets of words that may be labels or numbers (code_start.guess), but these are never weak.
  */
 #include "elf/sort.h"
 #include "plan/stripped/inference.h"
@@ -31,20 +30,19 @@ static void sort_starts(struct inference *inf) {
     inf->states.starts.count = drop_repeated(inf->states.starts.at, inf->states.starts.count);
 }
 
-/* The number of the first of COUNT starts behind ADDR. */
+/* The index of the first of COUNT starts behind ADDR. */
 static size_t starts_up_to(const struct code_start *starts, size_t count, vaddr_t addr) {
     return SEARCH(i, count, starts[i].addr <= addr);
 }
 
-/* How far the code behind a start has been gone through. */
+/* The progress of decoding code behind a start. */
 struct cursor {
     vaddr_t start, at;
-    bool runs;      /* into AT */
-    vaddr_t behind; /* what stands before AT, but for padding: a call, to which it may never come
-                       back; else 0 */
+    bool runs;      /* the last instruction runs into `at` */
+    vaddr_t behind; /* end of the call, which may not return, before `at` or its padding; 0: none */
 };
 
-/* Goes on by an instruction of those before END. */
+/* Decodes one more instruction before END. */
 static void cursor_step(const struct inference *inf, const struct text *t, struct cursor *c,
                         vaddr_t end) {
     struct insn in;
@@ -58,8 +56,8 @@ static void cursor_step(const struct inference *inf, const struct text *t, struc
         c->behind = 0;
 }
 
-/* Goes from START, or on from where the call before has come, to ADDR. LAST: all zeros at first;
- * what is asked for in order is gone through once. */
+/* Decodes from START to ADDR. LAST keeps the progress: places in ascending order are decoded in one
+ * pass. It must be zero at first. */
 static struct cursor cursor_to(const struct inference *inf, vaddr_t start, vaddr_t addr,
                                struct cursor *last) {
     const struct text *t = text_at(inf->texts, addr);
@@ -69,44 +67,45 @@ static struct cursor cursor_to(const struct inference *inf, vaddr_t start, vaddr
         *last = (struct cursor){.start = start, .at = start, .runs = true};
     while (last->at + UNIT_MAX_BYTES <= addr)
         cursor_step(inf, t, last, addr);
-    struct cursor c = *last; /* what ADDR cuts short may be another instruction than for the next */
+    struct cursor c = *last; /* the next place decodes an instruction that ADDR cuts short again */
     while (c.at < addr)
         cursor_step(inf, t, &c, addr);
     return c;
 }
 
-/* Does the instruction before ADDR, in [START, ADDR), run into it? Only data and ends do not, and
- * calls that do not come back to any of ENDS. */
+/* True if the instruction before ADDR, in [START, ADDR), runs into it. Data, ends of flow, and
+ * calls that do not return (ENDS) do not. */
 static bool runs_into(const struct inference *inf, const address_list *ends, vaddr_t start,
                       vaddr_t addr, struct cursor *last) {
     return cursor_to(inf, start, addr, last).runs && !list_holds(ends, addr);
 }
 
-/* A place where a function may begin that only jumps lead to, or words that may be others. */
-struct weak {
+/* A place where a function may begin: only jumps or uncertain words lead to it. */
+struct candidate {
     vaddr_t addr;
-    bool guess; /* words lead there */
-    bool no;
+    bool guess; /* words lead here */
+    bool removed;
 };
-typedef ARRAY(struct weak) weak_list;
+typedef ARRAY(struct candidate) candidate_list;
 
-/* The number of the first of the first COUNT of LIST, which are sorted, that is not before ADDR. */
-static size_t weak_from(const weak_list *list, size_t count, vaddr_t addr) {
+/* The index of the first candidate not below ADDR among the first COUNT, which are sorted. */
+static size_t candidate_from(const candidate_list *list, size_t count, vaddr_t addr) {
     return SEARCH(i, count, list->at[i].addr < addr);
 }
 
-/* Adds TO, if it is no start that is known. KNOWN: so many are. */
-static bool add_candidate(const struct inference *inf, size_t known, vaddr_t to, weak_list *list) {
+/* Adds TO as a candidate, if it is none of the first KNOWN starts. */
+static bool add_candidate(const struct inference *inf, size_t known, vaddr_t to,
+                          candidate_list *list) {
     size_t i = starts_up_to(inf->states.starts.at, known, to);
     if (!i || inf->states.starts.at[i - 1].addr == to)
         return false;
-    ARRAY_PUSH(list, ((struct weak){.addr = to}));
+    ARRAY_PUSH(list, ((struct candidate){.addr = to}));
     return true;
 }
 
-/* The same with all of PLACES that nothing runs into. Sorts them. */
-static void add_weak(const struct inference *inf, const address_list *ends, size_t known,
-                     address_list *places, weak_list *list) {
+/* The same for all of PLACES that no instruction runs into. Sorts PLACES. */
+static void add_unreached(const struct inference *inf, const address_list *ends, size_t known,
+                          address_list *places, candidate_list *list) {
     struct cursor last = {0};
     sort_by_address(places->at, places->count, sizeof *places->at);
     for (size_t k = 0; k < places->count; k++) {
@@ -117,8 +116,7 @@ static void add_weak(const struct inference *inf, const address_list *ends, size
     }
 }
 
-/* Do nops stand from ADDR on, up to one of the first KNOWN starts, to one of GUESSES, or to no
- * code? */
+/* True if nops stand from ADDR on to one of the first KNOWN starts, one of GUESSES, or no code. */
 static bool is_padding(const struct inference *inf, size_t known, const address_list *guesses,
                        vaddr_t addr) {
     const struct text *t = text_at(inf->texts, addr);
@@ -137,19 +135,18 @@ static bool is_padding(const struct inference *inf, size_t known, const address_
     return at > addr;
 }
 
-/* Does control come to TO from C, which stands there? A call before it may be one that never comes
- * back, which is not known of all; where every word was relocated that is likelier than a label. */
-static bool comes_to(const struct inference *inf, const address_list *ends, const struct cursor *c,
-                     vaddr_t to) {
+/* True if control comes to TO from C, which has reached it. A call before TO may not return, which
+ * is not known of all calls. If every word was relocated, this is likelier than a label. */
+static bool is_reached(const struct inference *inf, const address_list *ends,
+                       const struct cursor *c, vaddr_t to) {
     bool never_back =
         c->behind && (inf->module->position_independent || list_holds(ends, c->behind));
     return c->runs && c->start != to && !never_back;
 }
 
-/* Takes out of GUESSES, which are sorted, padding, and what is in the midst of code that runs on.
- */
-static void drop_idle(const struct inference *inf, const address_list *ends, size_t known,
-                      address_list *guesses) {
+/* Removes from GUESSES, which are sorted, padding and places that control runs into. */
+static void drop_reached(const struct inference *inf, const address_list *ends, size_t known,
+                         address_list *guesses) {
     struct cursor last = {0};
     size_t kept = 0;
     for (size_t k = 0; k < guesses->count; k++) {
@@ -158,15 +155,14 @@ static void drop_idle(const struct inference *inf, const address_list *ends, siz
         struct cursor c = {0};
         if (i)
             c = cursor_to(inf, inf->states.starts.at[i - 1].addr, to, &last);
-        if (!comes_to(inf, ends, &c, to) && !is_padding(inf, known, guesses, to))
+        if (!is_reached(inf, ends, &c, to) && !is_padding(inf, known, guesses, to))
             guesses->at[kept++] = to;
     }
     guesses->count = kept;
 }
 
-/* Takes those out of the starts, to the end of the array, that only words tell of which may be
- * labels. Returns how many are left. */
-static size_t part_guesses(struct inference *inf, address_list *ret) {
+/* Moves starts that are only guesses to RET. Returns how many starts are left. */
+static size_t take_guesses(struct inference *inf, address_list *ret) {
     size_t kept = 0;
     for (size_t i = 0; i < inf->states.starts.count; i++) {
         if (inf->states.starts.at[i].guess)
@@ -177,7 +173,7 @@ static size_t part_guesses(struct inference *inf, address_list *ret) {
     return inf->states.starts.count = kept;
 }
 
-static void sort_weak(weak_list *list) {
+static void sort_candidates(candidate_list *list) {
     size_t kept = 0;
     sort_by_address(list->at, list->count, sizeof *list->at);
     for (size_t i = 0; i < list->count; i++) {
@@ -189,45 +185,45 @@ static void sort_weak(weak_list *list) {
     list->count = kept;
 }
 
-/* Does J lead from between two functions that are known to there, and not to the first's start? */
+/* True if J stays between two known starts and does not lead to the first one. */
 static bool stays_between(const struct inference *inf, size_t known, const struct code_jump *j) {
     size_t i = starts_up_to(inf->states.starts.at, known, j->from);
     return i && inf->states.starts.at[i - 1].addr != j->to &&
            starts_up_to(inf->states.starts.at, known, j->to) == i;
 }
 
-/* What begins there jumps to functions of its own, which nobody else knows. */
-static void add_reached(const struct inference *inf, size_t known, weak_list *list) {
-    const address_list none = {0}; /* as one function's blocks stand behind such calls */
+/* Candidates jump to functions that nothing else knows: adds these. */
+static void add_reached(const struct inference *inf, size_t known, candidate_list *list) {
+    const address_list none = {0}; /* a function's own blocks may stand behind such calls, too */
     address_list reached = {0};
     size_t count = list->count;
     for (size_t i = 0; i < inf->jumps.count; i++) {
         const struct code_jump *j = &inf->jumps.at[i];
         vaddr_t low = j->from < j->to ? j->from : j->to, high = j->from < j->to ? j->to : j->from;
-        size_t k = weak_from(list, count, low + 1), there = weak_from(list, count, j->to);
+        size_t k = candidate_from(list, count, low + 1), there = candidate_from(list, count, j->to);
         bool known_there = there < count && list->at[there].addr == j->to;
         if (k < count && list->at[k].addr <= high && !known_there && stays_between(inf, known, j))
             ARRAY_PUSH(&reached, j->to);
     }
-    add_weak(inf, &none, known, &reached, list);
+    add_unreached(inf, &none, known, &reached, list);
     ARRAY_FREE(&reached);
-    sort_weak(list);
+    sort_candidates(list);
 }
 
-/* A jump that stays between two functions, by where it leads to. */
-struct passage {
+/* A jump that stays between two known starts. */
+struct inner_jump {
     vaddr_t to, from;
 };
 
-/* Candidates while they are struck out. */
-struct strikes {
-    weak_list *list;
-    size_t *next;      /* by number: the same, or one behind it that is nearer to one left */
-    address_list work; /* those struck out whose jumps are not looked at yet */
+/* State of removing candidates that control passes over. */
+struct removal {
+    candidate_list *list;
+    size_t *next;      /* by index: itself, or a later one nearer to the next that is left */
+    address_list work; /* removed candidates whose jumps are not looked at yet */
 };
 
-/* The first from number K on that is not struck out. */
-static size_t next_left(struct strikes *s, size_t k) {
+/* The index of the first one left from K on. */
+static size_t next_left(struct removal *s, size_t k) {
     size_t left = k;
     while (s->next[left] != left)
         left = s->next[left];
@@ -239,52 +235,53 @@ static size_t next_left(struct strikes *s, size_t k) {
     return left;
 }
 
-/* Strikes out what W leads over. */
-static void strike_over(struct strikes *s, const struct passage *w) {
+/* Removes candidates between the ends of the jump W. */
+static void remove_between(struct removal *s, const struct inner_jump *w) {
     vaddr_t low = w->from < w->to ? w->from : w->to, high = w->from < w->to ? w->to : w->from;
     size_t count = s->list->count;
-    size_t k = next_left(s, weak_from(s->list, count, low + 1));
+    size_t k = next_left(s, candidate_from(s->list, count, low + 1));
     for (; k < count && s->list->at[k].addr <= high; k = next_left(s, k)) {
-        s->list->at[k].no = true;
+        s->list->at[k].removed = true;
         s->next[k] = k + 1;
         ARRAY_PUSH(&s->work, s->list->at[k].addr);
     }
 }
 
-/* Strikes out what ways of a function lead over: jumps to what is no start. */
-static void strike_out(const struct inference *inf, size_t known, weak_list *list) {
-    ARRAY(struct passage) ways = {0};
+/* Removes candidates that a function's own jumps pass over: jumps not to a candidate that is left.
+ */
+static void remove_passed(const struct inference *inf, size_t known, candidate_list *list) {
+    ARRAY(struct inner_jump) jumps = {0};
     AUTO_FREE size_t *next = mem_alloc((list->count + 1) * sizeof *next);
-    struct strikes s = {.list = list, .next = next};
+    struct removal s = {.list = list, .next = next};
     for (size_t k = 0; k <= list->count; k++)
         next[k] = k;
     for (size_t i = 0; i < inf->jumps.count; i++) {
         const struct code_jump *j = &inf->jumps.at[i];
         if (stays_between(inf, known, j))
-            ARRAY_PUSH(&ways, ((struct passage){j->to, j->from}));
+            ARRAY_PUSH(&jumps, ((struct inner_jump){j->to, j->from}));
     }
-    sort_by_address(ways.at, ways.count, sizeof *ways.at);
-    for (size_t i = 0; i < ways.count; i++) {
-        size_t k = weak_from(list, list->count, ways.at[i].to);
-        if (k == list->count || list->at[k].addr != ways.at[i].to)
-            strike_over(&s, &ways.at[i]);
+    sort_by_address(jumps.at, jumps.count, sizeof *jumps.at);
+    for (size_t i = 0; i < jumps.count; i++) {
+        size_t k = candidate_from(list, list->count, jumps.at[i].to);
+        if (k == list->count || list->at[k].addr != jumps.at[i].to)
+            remove_between(&s, &jumps.at[i]);
     }
     while (s.work.count) {
         vaddr_t to = s.work.at[--s.work.count];
-        size_t low = SEARCH(i, ways.count, ways.at[i].to < to);
-        for (; low < ways.count && ways.at[low].to == to; low++)
-            strike_over(&s, &ways.at[low]);
+        size_t low = SEARCH(i, jumps.count, jumps.at[i].to < to);
+        for (; low < jumps.count && jumps.at[low].to == to; low++)
+            remove_between(&s, &jumps.at[low]);
     }
     ARRAY_FREE(&s.work);
-    ARRAY_FREE(&ways);
+    ARRAY_FREE(&jumps);
 }
 
-struct arrival { /* a jump to a function, of the function of that number */
+struct arrival { /* a jump to a start, and the number of the function that holds it */
     vaddr_t to, at;
     size_t from;
 };
 
-/* Parts are jumped to from one function only: what others jump to as well is none. */
+/* Only one function jumps to a part. A start to which several functions jump is no part. */
 static void note_shared(struct inference *inf) {
     ARRAY(struct arrival) arrivals = {0};
     size_t i = 0;
@@ -312,7 +309,7 @@ static void note_shared(struct inference *inf) {
     ARRAY_FREE(&arrivals);
 }
 
-/* What jumps lead to from behind another known start, or another of GUESSES. */
+/* Targets of jumps from behind another known start, or behind another of GUESSES. */
 static void find_jumped(const struct inference *inf, size_t known, const address_list *guesses,
                         address_list *ret) {
     for (size_t i = 0; i < inf->jumps.count; i++) {
@@ -324,56 +321,57 @@ static void find_jumped(const struct inference *inf, size_t known, const address
     }
 }
 
-/* What endless.c has found. */
+/* The results of noreturn.c. */
 struct endings {
     address_list ends, begins;
 };
 
-/* Places where functions may begin that nothing is sure to, but for those that code leads over. */
+/* Finds candidates, and marks those that code passes over. */
 static void find_candidates(const struct inference *inf, const struct endings *endings,
-                            size_t known, const address_list *guesses, weak_list *ret) {
+                            size_t known, const address_list *guesses, candidate_list *ret) {
     address_list jumped = {0};
     find_jumped(inf, known, guesses, &jumped);
     for (size_t i = 0; i < guesses->count; i++)
-        ARRAY_PUSH(ret, ((struct weak){.addr = guesses->at[i], .guess = true}));
+        ARRAY_PUSH(ret, ((struct candidate){.addr = guesses->at[i], .guess = true}));
     for (size_t i = 0; i < endings->begins.count; i++)
         add_candidate(inf, known, endings->begins.at[i], ret);
-    add_weak(inf, &endings->ends, known, &jumped, ret);
-    sort_weak(ret);
+    add_unreached(inf, &endings->ends, known, &jumped, ret);
+    sort_candidates(ret);
     add_reached(inf, known, ret);
-    strike_out(inf, known, ret);
+    remove_passed(inf, known, ret);
     ARRAY_FREE(&jumped);
 }
 
-/* Takes what was struck out of LIST out of GUESSES. Was there any? */
-static bool drop_struck(const weak_list *list, address_list *guesses) {
+/* Removes from GUESSES what was removed from LIST. True if there was any. */
+static bool drop_removed(const candidate_list *list, address_list *guesses) {
     size_t kept = 0, count = guesses->count;
     for (size_t i = 0; i < count; i++) {
-        size_t k = weak_from(list, list->count, guesses->at[i]);
-        if (!list->at[k].no)
+        size_t k = candidate_from(list, list->count, guesses->at[i]);
+        if (!list->at[k].removed)
             guesses->at[kept++] = guesses->at[i];
     }
     guesses->count = kept;
     return kept != count;
 }
 
-/* By guesses that are wrong other places seem to be jumped to from elsewhere. */
+/* A wrong guess makes jumps look like jumps from another function. So rounds repeat until no guess
+ * is removed. */
 static void add_candidates(struct inference *inf) {
     enum { MOST_ROUNDS = 8 };
     struct endings endings = {0};
     address_list guesses = {0};
-    weak_list list = {0};
-    endless_find(inf, &endings.ends, &endings.begins);
-    size_t known = part_guesses(inf, &guesses);
-    drop_idle(inf, &endings.ends, known, &guesses);
+    candidate_list list = {0};
+    noreturn_find(inf, &endings.ends, &endings.begins);
+    size_t known = take_guesses(inf, &guesses);
+    drop_reached(inf, &endings.ends, known, &guesses);
     int round = 0;
     do {
         list.count = 0;
         find_candidates(inf, &endings, known, &guesses, &list);
-    } while (drop_struck(&list, &guesses) && ++round < MOST_ROUNDS);
+    } while (drop_removed(&list, &guesses) && ++round < MOST_ROUNDS);
     for (size_t i = 0; i < list.count; i++) {
-        const struct weak *w = &list.at[i];
-        if (!w->no)
+        const struct candidate *w = &list.at[i];
+        if (!w->removed)
             ARRAY_PUSH(&inf->states.starts,
                        ((struct code_start){.addr = w->addr, .called = w->guess}));
     }

@@ -1,6 +1,6 @@
 /*
- * Stage 2 for stripped files of 32-bit Arm: which state each piece of code is in, where data stands
- * between, and where functions begin. Mapping symbols would tell it.
+ * Stage 2 for stripped files of 32-bit Arm, which have no mapping symbols: infers the state of
+ * each piece of code, the data between code, and where functions begin.
  */
 #pragma once
 

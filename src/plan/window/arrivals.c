@@ -1,7 +1,8 @@
+/* Collects places where control may arrive from elsewhere than the instruction before. */
 #include "plan/window/arrivals.h"
 
-/* Which functions, by root, jump to where a register or memory tells. */
-static uint8_t *find_jumpers(const struct groups *g) {
+/* By root: the function has an indirect jump. */
+static uint8_t *find_indirect_jumps(const struct groups *g) {
     const struct code *code = g->code;
     uint8_t *ret = mem_alloc(code->func_count + 1);
     for (size_t i = 0; i < code->transfers.count; i++) {
@@ -12,11 +13,11 @@ static uint8_t *find_jumpers(const struct groups *g) {
     return ret;
 }
 
-/* A label is jumped to by its own function, in any part of that (GCC manual, "Labels as Values").
- * Where that makes no such jump, what leads into its middle is a number. */
+/* Only its own function jumps to a label, from any of its parts (GCC manual, "Labels as Values").
+ * If a function has no indirect jump, a word that leads into its middle is a number. */
 static void note_labels(const struct groups *g, uint8_t *entered) {
     const struct code *code = g->code;
-    AUTO_FREE uint8_t *jumps = find_jumpers(g);
+    AUTO_FREE uint8_t *jumps = find_indirect_jumps(g);
     for (size_t i = 0; i < code->module->ref_count; i++) {
         const struct code_ref *r = &code->module->refs[i];
         uint32_t f = code_func_at(code, r->target);
@@ -24,7 +25,7 @@ static void note_labels(const struct groups *g, uint8_t *entered) {
             !ref_may_be_number(code, r, &code->funcs[f]) || ref_is_hint(code, r))
             continue;
         const struct group *group = group_at(g, f);
-        if (jumps[group_of(g, f)] || group->bad || group->loose || group->unproven)
+        if (jumps[group_of(g, f)] || group->undecodable || group->movable || group->unproven)
             code_note(code, entered, r->target);
     }
 }

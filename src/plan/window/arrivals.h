@@ -1,13 +1,12 @@
-/* Stage 10: where control may arrive other than from the instruction before. */
+/* Stage 10: places where control may arrive from elsewhere than the instruction before. */
 #pragma once
 
 #include "plan/window/exits.h"
 
 struct arrivals {
     const struct texts *texts;
-    uint8_t *entered;  /* bitmap by place: targets of every sort, and return points */
-    bool *only_branch; /* by number in code.to_returns: nothing else leads to that return but such
-                          branches */
+    uint8_t *entered;  /* bitmap by place: all targets and return points */
+    bool *only_branch; /* by index in code.to_returns: only such branches lead to that return */
 };
 
 struct arrivals arrivals_find(const struct exits *exits);

@@ -1,9 +1,10 @@
+/* Collects landing pads and the places behind calls that return twice. */
 #include "plan/window/controls.h"
 
 #include "elf/sort.h"
 
-/* Behind a landing instruction; once each. */
-static void settle(const struct code *code, struct controls *all) {
+/* Moves sites behind a landing instruction, and drops repeated ones. */
+static void normalize(const struct code *code, struct controls *all) {
     size_t kept = 0;
     for (size_t i = 0; i < all->count; i++) {
         struct control_site *c = &all->at[i];
@@ -30,7 +31,7 @@ struct controls controls_find(const struct code *code) {
             ARRAY_PUSH(&ret, ((struct control_site){.addr = r->target, .func = func}));
     }
     sort_by_address(ret.at, ret.count, sizeof *ret.at);
-    settle(code, &ret);
+    normalize(code, &ret);
     return ret;
 }
 

@@ -1,17 +1,17 @@
 /*
- * Stage 9: control sites, places where a function goes on after something other than a call's
- * return. There its callees' frames are gone without an exit.
+ * Stage 9: control sites, where a function goes on after something other than a call's return. The
+ * frames of its callees are gone there, without an exit event.
  *
- *  - landing pads: an exception was caught, or a frame is cleaned up on its way
+ *  - landing pads: an exception is caught, or a frame is cleaned up
  *  - behind calls of functions that return twice: longjmp and setcontext arrive there
- *  - jumps with another stack pointer (exits.c): longjmp itself, unwinders, coroutines
+ *  - jumps with another stack pointer: longjmp itself, unwinders, coroutines (in exits.c)
  */
 #pragma once
 
 #include "plan/code/code.h"
 
 struct controls {
-    struct control_site *at; /* by address, each once; not those of exits */
+    struct control_site *at; /* unique, by address; without those of exits */
     size_t count, room;
 };
 

@@ -1,9 +1,10 @@
 /*
- * No function jumps away with its caller's frame gone: what does is entered in a way of its own,
- * with words on the stack (lazy binding on AArch64), whatever its call-frame information says. A
- * jump to the function's own start at entry depth is a loop: it is patched so that it passes the
- * entry's stub by. A function that runs into the next one leaves its call to that, as by a tail
- * call without a jump: its last instruction is the exit, which is told before it.
+ * Finds exits. Code that jumps away with its caller's frame gone is no ordinary function, whatever
+ * its call-frame information says: it is entered with words on the stack (lazy binding on
+ * AArch64). A jump to the function's own start at entry depth is a loop. It is patched so that it
+ * bypasses the entry's stub. A function that runs into the next one leaves its call to that
+ * function, as by a tail call. Its last instruction is the exit, and the event is recorded before
+ * it.
  */
 #include "plan/window/exits.h"
 
@@ -12,9 +13,8 @@
 #include "plan/patch.h"
 #include "plan/window/flags.h"
 
-/* Of a return that loads the stack pointer; those of parts that several functions share are told by
- * each of them. */
-static void take_frame_pops(const struct depths *d, struct exit_site *x) {
+/* For a return that loads the stack pointer. Functions that share it must agree. */
+static void set_frame_pops(const struct depths *d, struct exit_site *x) {
     const size_t count = d->frame_returns.count;
     const size_t low = SEARCH(k, count, d->frame_returns.at[k].addr < x->addr);
     for (size_t i = low; i < count && d->frame_returns.at[i].addr == x->addr; i++) {
@@ -27,15 +27,15 @@ static void take_frame_pops(const struct depths *d, struct exit_site *x) {
     }
 }
 
-static void take_pops(const struct exits *e, const struct text *text, struct exit_site *x) {
+static void set_pops(const struct exits *e, const struct text *text, struct exit_site *x) {
     const struct arch *arch = code_arch(e->code, text, x->addr);
     int pops =
         arch->return_pops ? arch->return_pops(text_bytes(text, x->addr), x->size, &x->behind) : 0;
     bool known = pops >= 0 && pops % arch->word_bytes == 0 &&
-                 mark_can_tell(pops / arch->word_bytes, x->behind);
+                 mark_can_hold(pops / arch->word_bytes, x->behind);
     x->pops = known ? (int16_t)pops : -1;
     if (pops < 0)
-        take_frame_pops(e->depths, x);
+        set_frame_pops(e->depths, x);
 }
 
 static void push_exit(struct exits *e, const struct transfer *t, uint8_t event, uint8_t variant) {
@@ -48,7 +48,7 @@ static void push_exit(struct exits *e, const struct transfer *t, uint8_t event, 
                           .variant = variant};
     x.target = x.kind == INSN_JUMP || x.kind == INSN_BRANCH || x.kind == INSN_LOOP ? t->to : 0;
     if (transfer_returns(t))
-        take_pops(e, text, &x);
+        set_pops(e, text, &x);
     x.loops = x.target && code_func_at(e->code, x.target) == t->func;
     bitmap_set(e->places, text_place(text, t->from));
     ARRAY_PUSH(e, x);
@@ -88,7 +88,7 @@ static bool direct_leaves(struct exits *e, const struct transfer *t) {
     return !same || e->groups->by_func[index].called;
 }
 
-/* Is the indirect jump a switch? *RET_KNOWN: are all places that it may lead to known? */
+/* True if the indirect jump is a switch. *RET_KNOWN: all its targets are known. */
 static bool is_switch(const struct exits *e, const struct transfer *t, bool *ret_known) {
     const struct group *group = group_at(e->groups, t->func);
     bool labels = group->code_refs >= 2;
@@ -137,8 +137,8 @@ static void indirect(struct exits *e, const struct transfer *t) {
     group->pops |= depth < 0 && depth != DEPTH_UNKNOWN;
 }
 
-/* Whether flags are restored right before the return at AT: then they are those of the code that
- * was interrupted (Go's asyncPreempt), which goes on with them. */
+/* True if flags are restored right before the return at AT. They then belong to interrupted code
+ * (Go's asyncPreempt), and must survive. */
 static bool restores_flags(const struct exits *e, const struct func *f, vaddr_t at) {
     enum { NEAR = 8 };
     for (int i = 0; i < NEAR && at > f->start && e->code->arch->restores_flags; i++) {
@@ -151,7 +151,7 @@ static bool restores_flags(const struct exits *e, const struct func *f, vaddr_t 
     return false;
 }
 
-/* FLAGS_OUT: by function: it hands results to its callers in flags. */
+/* FLAGS_OUT: by function: it returns results in flags. */
 static void classify(struct exits *e, const struct transfer *t, const bool *flags_out) {
     const struct func *f = &e->code->funcs[t->func];
     if (f->plt || f->thunk)
@@ -169,8 +169,8 @@ static void classify(struct exits *e, const struct transfer *t, const bool *flag
     }
 }
 
-/* Calls may go to the middle of functions, too (Go's to runtime.duffzero, which keeps flags): these
- * have one return for all. */
+/* Calls may lead to the middle of functions (Go calls into runtime.duffzero, which keeps flags).
+ * One return serves all these calls. */
 static void note_flag_callees(const struct code *code, bool *flags_out) {
     for (size_t i = 0; i < code->flag_callees.count; i++) {
         uint32_t g = code_func_at(code, code->flag_callees.at[i]);
@@ -198,24 +198,24 @@ static bool keeps_stack(const struct code *code, const struct text *text, vaddr_
                          insn_size(code, text, addr));
 }
 
-/* The number of the exit at ADDR, of the first COUNT, which are sorted; COUNT: there is none. */
+/* The index of the exit at ADDR, among the first COUNT, which are sorted; COUNT: none. */
 static size_t number_at(const struct exits *e, size_t count, vaddr_t addr) {
     size_t i = SEARCH(k, count, e->at[k].addr < addr);
     return i < count && e->at[i].addr == addr ? i : count;
 }
 
 /* Makes an exit of the last instruction of function I, which runs into the next function. False:
- * there the stack is not yet as that expects it, or the instruction goes elsewhere in it, too.
- * COUNT exits are sorted. */
+ * the stack there is not as at an entry, or the instruction may branch within the function. The
+ * first COUNT exits are sorted. */
 static bool find_fall(struct exits *e, uint32_t i, size_t count) {
     const struct func *f = &e->code->funcs[i];
     const vaddr_t last = e->code->by_func[i].last;
     if (!last) /* none of it is code */
         return false;
-    size_t there = number_at(e, count, last);
+    size_t number = number_at(e, count, last);
     uint8_t kind = insn_kind(e->code, f->text, last);
-    if (there < count && kind == INSN_BRANCH && !e->at[there].loops) {
-        e->at[there].falls = true;
+    if (number < count && kind == INSN_BRANCH && !e->at[number].loops) {
+        e->at[number].falls = true;
         return true;
     }
     if (kind != INSN_OTHER || !func_entry_depth(e->depths, f, last) ||

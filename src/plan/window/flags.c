@@ -1,10 +1,11 @@
+/* Looks for the first use of flags at a function's start. */
 #include "plan/window/flags.h"
 
 enum { FLAGS_STEPS = 24 };
 
 bool flags_live_at(const struct code *code, vaddr_t addr) {
     uint32_t written = 0;
-    if (!code->arch->all_flags) /* of no interest to stubs */
+    if (!code->arch->all_flags) /* stubs never change flags */
         return false;
     for (int i = 0; i < FLAGS_STEPS; i++) {
         const struct text *t = text_at(code->texts, addr);
@@ -23,7 +24,7 @@ bool flags_live_at(const struct code *code, vaddr_t addr) {
         case INSN_JUMP:
             code_arch(code, t, addr)->decode(text_bytes(t, addr), size, addr, &in, NULL);
             addr = in.target;
-            if (!text_at(code->texts, addr)) /* another module: the ABI holds */
+            if (!text_at(code->texts, addr)) /* in another module: the ABI holds */
                 return false;
             continue;
         default:

@@ -1,3 +1,4 @@
+/* Unites ranges into functions, and finds the entries that users see. */
 #include "plan/window/groups.h"
 
 #include "plan/window/grouping.h"
@@ -30,14 +31,14 @@ static bool is_direct(const struct transfer *t) {
     return t->kind == INSN_JUMP || t->kind == INSN_BRANCH || t->kind == INSN_LOOP;
 }
 
-/* The function that T leads into: not its own, not the linker's. NO_FUNC if none. */
+/* The function that T branches into, other than T's own and the linker's stubs. NO_FUNC: none. */
 static uint32_t other_function(const struct groups *g, const struct transfer *t) {
     bool leads = is_direct(t) && !transfer_is_idle(g->depths, t);
     uint32_t to = leads ? code_func_at(g->code, t->to) : NO_FUNC;
     return to == NO_FUNC || to == t->func || g->code->funcs[to].plt ? NO_FUNC : to;
 }
 
-/* Are the function of T and function TO, which it leads into, one? */
+/* True if T's function and TO, which T branches into, are one function. */
 static bool are_one(const struct groups *g, const struct transfer *t, uint32_t to) {
     const struct code *code = g->code;
     const struct depths *d = g->depths;
@@ -45,7 +46,7 @@ static bool are_one(const struct groups *g, const struct transfer *t, uint32_t t
     const bool cold = d->by_func[to].cold, at_entry = transfer_at_entry(d, t);
     const bool start = func_is_start(there, t->to) && there->entry_depth;
     const bool tail_call = start && at_entry && !cold;
-    /* Call-frame information that does not describe the epilogue, before a real function. */
+    /* Call-frame information lacks the epilogue of a tail call to a real function. */
     const bool called = code->by_func[to].called || code->by_func[to].body_called;
     const bool inexact = start && !at_entry && called && !cold;
     const bool known = (code->funcs[t->func].range && there->range) || d->by_func[t->func].cold ||
@@ -53,7 +54,7 @@ static bool are_one(const struct groups *g, const struct transfer *t, uint32_t t
     return !tail_call && !inexact && (start || known);
 }
 
-/* Ranges that jump into each other other than by tail calls are one function. */
+/* Unites ranges that jump into each other, except by tail calls. */
 static void join(struct groups *g) {
     for (size_t i = 0; i < g->code->transfers.count; i++) {
         const struct transfer *t = &g->code->transfers.at[i];
@@ -61,14 +62,14 @@ static void join(struct groups *g) {
         if (to != NO_FUNC && are_one(g, t, to))
             groups_unite(g, t->func, to);
     }
-    for (size_t i = 0; i < g->depths->inner_ways.count; i++) {
-        const struct inner_way *w = &g->depths->inner_ways.at[i];
+    for (size_t i = 0; i < g->depths->inner_calls.count; i++) {
+        const struct inner_call *w = &g->depths->inner_calls.at[i];
         if (w->from != NO_FUNC)
             groups_unite(g, w->from, w->to);
     }
 }
 
-/* Where function I's end runs into another range: its index, else NO_FUNC. */
+/* The index of the range that the end of function I runs into; NO_FUNC: none. */
 static uint32_t runs_into(const struct code *code, uint32_t i) {
     const struct func *f = &code->funcs[i];
     const vaddr_t last = code->by_func[i].last;
@@ -86,8 +87,8 @@ static uint32_t runs_into(const struct code *code, uint32_t i) {
     return starts ? next : NO_FUNC;
 }
 
-/* A function that runs into the next one is seen by that one's entry; a range that runs into a
- * piece of a function is part of it. */
+/* The entry of the next function records a function that runs into it. A range that runs into a
+ * piece of a function is a part of that. */
 static void join_neighbours(struct groups *g) {
     const struct code *code = g->code;
     for (uint32_t i = 0; i < code->func_count; i++) {
@@ -103,8 +104,8 @@ static void join_neighbours(struct groups *g) {
     }
 }
 
-/* What is called, and what has its address taken: by code, and by data, but by the words of a
- * switch. That reaches parts of its own function, .cold parts included. */
+/* Marks functions that are called, or whose address code or data takes. Words of a switch
+ * (SWITCH_WORDS) take no address: they lead to parts of their own function. */
 static void mark_called(struct groups *g, const address_list *switch_words) {
     const struct code *code = g->code;
     for (uint32_t i = 0; i < code->func_count; i++)
@@ -139,9 +140,9 @@ static void gather(struct groups *g) {
         struct group *group = &g->by_root[g->by_func[i].root];
         group->tables += g->by_func[i].tables;
         group->code_refs += code->code_refs;
-        group->bad |= code->bad;
+        group->undecodable |= code->undecodable;
         group->unproven |= depth->unproven;
-        group->loose |= depth->loose;
+        group->movable |= depth->movable;
     }
 }
 

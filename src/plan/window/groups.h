@@ -1,8 +1,8 @@
 /*
- * Stage 7: which ranges are one function, and which of them are entered from outside. A range that
- * is left for the middle of another, or at another depth than a function's entry, is part of that
- * function: .cold parts, and the pieces of hand-written code. A *group* is all ranges of one
- * function; its *root* is the lowest of them.
+ * Stage 7: which ranges form one function, and which are entered from outside. A range that jumps
+ * into the middle of another, or to it at another depth than a function's entry has, is part of
+ * that function. Such ranges are .cold parts and pieces of hand-written code. A *group* is all
+ * ranges of one function. Its *root* is the lowest range.
  */
 #pragma once
 
@@ -10,16 +10,16 @@
 
 struct func_group {
     uint32_t root;
-    uint32_t tables; /* jump tables of its own that were decoded */
-    bool called;     /* entered from outside its group */
-    bool entry;      /* what users see as a function */
+    uint32_t tables; /* jump tables of the range that were decoded */
+    bool called;     /* entered from outside of its group */
+    bool entry;      /* users see it as a function */
     bool falls;      /* its end runs into the next range */
     bool in_table;   /* its start is an entry of another range's jump table */
 };
 
-struct group { /* of all its ranges */
+struct group { /* sums over its ranges; as in func_code, func_depth, func_group */
     uint32_t tables, code_refs;
-    bool bad, unproven, loose;
+    bool undecodable, unproven, movable;
 };
 
 struct groups {
@@ -27,7 +27,7 @@ struct groups {
     const struct depths *depths;
     struct func_group *by_func;
     struct group *by_root;
-    uint8_t *targets; /* bitmap by place: code.targets, depths.labels, entries of tables, starts */
+    uint8_t *targets; /* bitmap by place: code.targets, depths.labels, table entries, starts */
 };
 
 struct groups groups_find(const struct depths *depths);
@@ -41,9 +41,9 @@ static inline uint32_t group_of(const struct groups *g, uint32_t func) {
 static inline const struct group *group_at(const struct groups *g, uint32_t func) {
     return &g->by_root[group_of(g, func)];
 }
-/* An indirect jump to somewhere in its own function, so many bytes from a place there. */
+/* True for an indirect jump to a computed distance from a place in its own function. */
 bool transfer_is_computed(const struct groups *g, const struct transfer *t);
 
-/* What a table of addresses leads to. */
+/* What a table of addresses leads to: labels in the jump's function, or functions. */
 enum table_use { TABLE_UNKNOWN, TABLE_SWITCH, TABLE_FUNCTIONS };
 enum table_use table_use(const struct groups *g, uint32_t func, vaddr_t table);

@@ -1,12 +1,12 @@
 /*
- * Holes, where a hop finds room for its jump:
+ * Finds holes, which give a hop room for its jump:
  *
- *  - padding that nothing runs into. Only what stands behind a return or jump is unreachable; what
- *    stands behind a call is not. It ends where anything may point to: there something else begins.
- *  - bytes that a long window has moved away and that its own jump does not need. Where there is no
- *    such window one is made, of instructions that are of no interest in themselves.
+ *  - Padding that nothing runs into. Only padding behind a return or jump is unreachable, not that
+ *    behind a call. It ends where control may arrive: other code begins there.
+ *  - Bytes that a long window has moved away and its own jump does not need. Where there is no such
+ *    window, one is made of instructions that are no site.
  *
- * In large modules holes have room for a far jump, and so have the windows that are made.
+ * In large modules, holes and the windows that are made have room for a far jump.
  */
 #include "plan/window/placing.h"
 
@@ -22,7 +22,7 @@ struct search {
     const struct placing *p;
     const struct text *text;
     const struct window *w;
-    vaddr_t low, high; /* of a hole's first byte */
+    vaddr_t low, high; /* bounds of a hole's first byte */
     uint8_t step;      /* what instructions are aligned to */
 };
 
@@ -43,7 +43,7 @@ static struct search search_new(const struct placing *p, const struct window *w)
     return s;
 }
 
-/* The first place from AT on where an instruction may begin. */
+/* The first place from AT on where an instruction may begin by its alignment. */
 static vaddr_t first_insn(const struct search *s, vaddr_t at) {
     return at + (s->step - at % s->step) % s->step;
 }
@@ -53,7 +53,7 @@ static bool is_padding(const struct search *s, vaddr_t at) {
     return kind == INSN_NOP || kind == INSN_BREAK;
 }
 
-/* What stands behind an instruction that traps is no padding: a handler may go on there. */
+/* The bytes behind a trap are no padding: a handler may continue there. */
 static bool leaves(const struct search *s, vaddr_t at) {
     uint8_t kind = insn_kind(s->p->code, s->text, at);
     return kind == INSN_RETURN || kind == INSN_JUMP || kind == INSN_JUMP_INDIRECT;
@@ -63,7 +63,7 @@ static bool overlaps(const struct window *w, vaddr_t at) {
     return at >= w->start && (at < w->end || at < w->start + w->room);
 }
 
-/* The first free bytes for a jump in the padding at AT; 0 if there are none. */
+/* The first free bytes for a jump in the padding at AT; 0: none. */
 static vaddr_t free_bytes(const struct search *s, vaddr_t at) {
     const struct placing *p = s->p;
     const struct text *text = s->text;
@@ -81,17 +81,18 @@ static vaddr_t free_bytes(const struct search *s, vaddr_t at) {
     return 0;
 }
 
-/* What belongs to no function may be data that only looks like a return. */
+/* Bytes outside of functions may be data that looks like a return. */
 static bool is_code(const struct search *s, vaddr_t at) {
     uint32_t i = code_func_at(s->p->code, at);
-    return i != NO_FUNC && !group_at(s->p->groups, i)->bad;
+    return i != NO_FUNC && !group_at(s->p->groups, i)->undecodable;
 }
 
 static vaddr_t padding_near(const struct search *s) {
     const struct code *code = s->p->code;
     const struct text *text = s->text;
-    vaddr_t at = s->low - text->start > 2 * INSN_MAX_BYTES ? s->low - 2 * INSN_MAX_BYTES
-                                                           : text->start; /* it may begin before */
+    vaddr_t at = s->low - text->start > 2 * INSN_MAX_BYTES
+                     ? s->low - 2 * INSN_MAX_BYTES
+                     : text->start; /* padding may begin before `low` */
     for (at = first_insn(s, at); at <= s->high; at += s->step) {
         if (!leaves(s, at) || !is_code(s, at))
             continue;
@@ -116,11 +117,12 @@ vaddr_t hole_near(const struct placing *p, const struct window *w) {
     return found ? found : spare_near(&s);
 }
 
-/* ---- made ---- */
+/* ---- holes that are made ---- */
 
-/* Instructions of F from START on that can be moved: where they end, once they are NEED bytes; else
- * START. Sites that still wait for a window of their own are left to themselves. */
-static vaddr_t movable(const struct search *s, const struct func *f, vaddr_t start, vaddr_t need) {
+/* The end of movable instructions of F from START on, which have at least NEED bytes; START: there
+ * are fewer. Sites that still wait for a window are not moved. */
+static vaddr_t movable_end(const struct search *s, const struct func *f, vaddr_t start,
+                           vaddr_t need) {
     vaddr_t at = start;
     while (at < start + need) {
         if (window_blocker(s->p, f, at, at == start) || overlaps(s->w, at) ||
@@ -131,12 +133,12 @@ static vaddr_t movable(const struct search *s, const struct func *f, vaddr_t sta
     return at;
 }
 
-/* May instructions of function I be moved that are of no interest in themselves? */
+/* True if instructions of function I may be moved to make a hole. */
 static bool may_give(const struct placing *p, uint32_t i) {
     const struct func *f = i == NO_FUNC ? NULL : &p->code->funcs[i];
     const struct group *group = f ? group_at(p->groups, i) : NULL;
-    return f && !f->plt && !f->thunk && !group->bad && !has_open_flow(p, i) && !group->unproven &&
-           !group->loose;
+    return f && !f->plt && !f->thunk && !group->undecodable && !has_open_flow(p, i) &&
+           !group->unproven && !group->movable;
 }
 
 bool hole_make(const struct placing *p, const struct window *w, struct window *ret) {
@@ -152,7 +154,7 @@ bool hole_make(const struct placing *p, const struct window *w, struct window *r
         uint32_t i = insn_begins(p->code, text, at) ? code_func_at(p->code, at) : NO_FUNC;
         if (!may_give(p, i))
             continue;
-        vaddr_t end = movable(&s, &p->code->funcs[i], at, 2u * size);
+        vaddr_t end = movable_end(&s, &p->code->funcs[i], at, 2u * size);
         if (end == at)
             continue;
         *ret = (struct window){

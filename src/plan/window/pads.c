@@ -1,14 +1,14 @@
 /*
- * Pads: the nops that -fpatchable-function-entry=N,M leaves at a function's entry (N − M bytes,
- * behind a landing instruction if there is one) and before it (M bytes), as listed in
- * __patchable_function_entries: the address of the first of them.
+ * Pads: the nops that -fpatchable-function-entry=N,M leaves: N − M bytes at a function's entry,
+ * behind a landing instruction, and M bytes before it. __patchable_function_entries lists the
+ * address of the first nop.
  *
  *     M ≥ 5, N − M ≥ 2     a short jump at the entry, back to the jump before it
  *     N − M ≥ 5            the jump at the entry
  *     N − M ≥ 2            a short jump at the entry to any hole
  *
- * The list is a hint only: every byte is looked at. What is not as it says is no pad, and the
- * function gets another tier. Nops at an entry that hold a jump need no list (-mnop-mcount).
+ * The list is only a hint: every byte is checked. If the bytes are not as listed, the function
+ * gets another tier. Nops at an entry with room for a jump need no list (-mnop-mcount).
  */
 #include "plan/window/placing.h"
 
@@ -16,7 +16,7 @@ static bool is_nop(const struct code *code, const struct text *text, vaddr_t at)
     return text_holds(text, at) && insn_kind(code, text, at) == INSN_NOP;
 }
 
-/* May anything but falling through arrive in [start, end)? */
+/* True if control may arrive in [START, END) other than by running into it. */
 static bool any_entered(const struct placing *p, const struct text *text, vaddr_t start,
                         vaddr_t end) {
     for (vaddr_t at = start; at < end; at++) {
@@ -26,7 +26,7 @@ static bool any_entered(const struct placing *p, const struct text *text, vaddr_
     return false;
 }
 
-/* The nops at F's entry that a patch may take: where they end, once they are NEED bytes; else 0. */
+/* The end of the nops at F's entry that a patch may take, NEED bytes at least; 0: fewer. */
 static vaddr_t nops_at_entry(const struct placing *p, const struct func *f, uint8_t need) {
     vaddr_t end = f->body;
     while (end < f->body + need) {

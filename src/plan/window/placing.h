@@ -1,4 +1,4 @@
-/* What windows_choose() is made of. Private to it. */
+/* The steps of windows_choose(). Private to it. */
 #pragma once
 
 #include "plan/window/windows.h"
@@ -12,61 +12,61 @@ struct placing {
     enum tier only;
     struct windows *ws;
     /* Bitmaps by place. */
-    uint8_t *taken; /* by a window, or must never be patched */
-    uint8_t *spare; /* a jump's bytes, from here on, that a window has moved away and not used */
-    bool *wanted;   /* by function: its entry is to have a window */
-    bool *wanted_group; /* by root: so are its exits and controls */
+    uint8_t *taken; /* bytes of windows, and bytes that must never be patched */
+    uint8_t *spare; /* first bytes of room for a jump that a window has moved away and not used */
+    bool *wanted;   /* by function: its entry wants a window */
+    bool *wanted_group; /* by root: its exits and controls want windows */
 };
 
 /* ---- windows.c ---- */
-/* Of W's code. */
+/* The backend of W's code. */
 const struct arch *window_arch(const struct placing *p, const struct window *w);
-/* How many bytes at the start of W, as it is, a jump takes. */
+/* The size of the jump at W's start: an ordinary or a far jump. */
 uint8_t window_jump_bytes(const struct placing *p, const struct window *w);
-/* W's bytes are its own from now on, and what it holds is served by it. */
+/* Adds W to the windows. Its bytes become taken, and the exits in it get its tier. */
 void window_take(struct placing *p, const struct window *w);
-/* The window that starts at ADDR, of the first COUNT, which are sorted; NULL: none. */
+/* The window that starts at ADDR, among the first COUNT, which are sorted; NULL: none. */
 struct window *window_at(const struct placing *p, size_t count, vaddr_t addr);
 void windows_sort(struct windows *ws);
-/* Of the stub at the entry of function FUNC. */
+/* The stub variant for the entry of FUNC. */
 uint8_t window_entry_variant(const struct placing *p, uint32_t func);
-/* Of that at a control site. */
+/* The stub variant for control sites. */
 enum { CONTROL_VARIANT = STUB_SKIP_RED_ZONE | STUB_SAVE_FLAGS };
-/* Takes a window that holds the instruction at ADDR of FUNC; false if there is none. */
+/* Takes a window with the instruction at ADDR of FUNC. False: there is none. */
 bool window_around(struct placing *p, uint32_t func, vaddr_t addr);
-/* Can the instruction at ADDR of F be moved away? FIRST: as the first of its window. */
+/* Why the instruction at ADDR of F cannot be moved into a window, REFUSED_NOT if it can. FIRST: it
+ * is the first of the window. */
 enum refusal window_blocker(const struct placing *p, const struct func *f, vaddr_t addr,
                             bool first);
 
 /* ---- refused.c ---- */
-/* Finds functions that cannot be traced, wherever their windows would be: by_func.refused. */
+/* Sets func_window.refused of functions that cannot be traced whatever their windows are. */
 void refusals_find(struct placing *p);
 
 /* ---- pads.c ---- */
-/* The window of nops at the entry of W's function, and its hole; false if it has no such. */
+/* Makes W, by its func, the window of nops at the entry, with a hole if needed. False: none. */
 bool pad_window(const struct placing *p, struct window *w);
 
 /* ---- returns.c ---- */
-/* Makes room on the ways to returns that have none. */
+/* Makes windows on the paths to returns that have no room for their own. */
 void returns_delegate(struct placing *p);
 
 /* ---- tiers.c ---- */
-/* Is there room for TIER in W? Finds the hole that a hop needs. */
+/* True if W has room for TIER, which W gets. Finds the hole of a hop. */
 bool window_fits(const struct placing *p, struct window *w, enum tier tier);
 
 /* ---- holes.c ---- */
-/* How many bytes of code of ARCH's a hole has; whether hops are of use there, as they are where
- * windows may be too short for a jump. */
+/* The size of a hole for ARCH's code. True if hops help: windows may be too short for a jump. */
 uint8_t hole_bytes(const struct placing *p, const struct arch *arch);
 bool hole_may_serve(const struct placing *p, const struct arch *arch);
-/* Room for a jump, outside W and within reach of a hop at its start: padding, or what another
- * window has to spare; 0 if there is none. */
+/* A hole outside of W, within reach of a hop at W's start: padding, or spare bytes of another
+ * window. 0: none. */
 vaddr_t hole_near(const struct placing *p, const struct window *w);
-/* The window of instructions that can be moved away to make such room; false if there is none. */
+/* RET becomes a window whose moved instructions make such a hole. False: none. */
 bool hole_make(const struct placing *p, const struct window *w, struct window *ret);
 
 /* ---- traps.c ---- */
-/* Windows of one instruction for the sites that have no other. They are offered only: see
+/* Makes one-instruction windows for sites without another tier. They are only offered: see
  * plan_permit_traps(). */
 void traps_offer(struct placing *p);
 
@@ -80,7 +80,7 @@ static inline bool is_taken(const struct placing *p, const struct text *text, va
 static inline bool is_arrived_at(const struct placing *p, const struct text *text, vaddr_t addr) {
     return is_entered(p->arrivals, text, addr);
 }
-/* Has the function of FUNC an indirect jump whose targets are not known? */
+/* True if the group of FUNC has an indirect jump with unknown targets. */
 static inline bool has_open_flow(const struct placing *p, uint32_t func) {
     return p->exits->by_root[group_of(p->groups, func)].open_flow;
 }

@@ -1,4 +1,4 @@
-/* Functions that cannot be traced, whatever room there is. */
+/* Refuses functions that cannot be traced, whatever room they have. */
 #include "plan/code/names.h"
 #include "plan/window/placing.h"
 
@@ -15,9 +15,9 @@ static enum refusal refusal_of(const struct placing *p, uint32_t i, const struct
     if (!f->entry_depth || p->exits->by_root[group_of(p->groups, i)].pops ||
         f->start == code->module->entry)
         return REFUSED_OWN_ABI;
-    if (group->bad)
+    if (group->undecodable)
         return REFUSED_UNDECODABLE;
-    if (group->loose)
+    if (group->movable)
         return REFUSED_LOOSE;
     if (group->unproven)
         return REFUSED_DEPTH;

@@ -1,19 +1,18 @@
 /*
- * Jump tables.
+ * Follows jump tables.
  *
- * Tables of offsets: any data whose address a function computes might be one,
- * so its words are followed until one does not lead to an instruction.
- * Offsets count from the table, or from a label in the function (glibc's
- * printf). Where data looks like a table by accident the harm is a target too
- * many, which costs a window at most.
+ * Any data whose address a function computes may be a table of offsets. Its words are followed
+ * until one does not lead to an instruction. Offsets count from the table, or from a label in the
+ * function (glibc's printf). Data that looks like a table by accident only adds targets, which
+ * cost windows at most.
  *
- * Where the instructions before a jump tell how it reads its table (AArch64: entries of one, two or
- * four bytes, shifted, from a label or the table), that is read so, as far as the comparison before
- * the jump says; if none is in sight up to other data, or to an entry that leads elsewhere.
+ * If the instructions before a jump show how it reads its table, it is read so (AArch64: entries
+ * of one, two or four bytes, shifted, from a label or the table). The comparison before the jump
+ * gives its length. Without one, the table ends at other data or at an entry that leads elsewhere.
  *
- * Tables of addresses (non-PIE) are found from the jump; their words are
- * targets anyway. What counts is whether they lead into the jump's own function
- * (a switch) or to others (a tail call through a table of functions).
+ * Tables of addresses (non-PIE) are found from the jump. Their words are targets anyway. The
+ * question is whether they lead into the jump's own function (a switch) or to others (a tail call
+ * through a table of functions).
  */
 #include "plan/window/grouping.h"
 
@@ -24,8 +23,8 @@ struct table {
     const struct code *code;
     uint32_t func;
     const uint8_t *bytes;
-    size_t room;         /* entries that the segment has */
-    struct dispatch how; /* entry_bytes of it at least */
+    size_t room;         /* entries up to the segment's end */
+    struct dispatch how; /* at least entry_bytes is set */
     bool own_only;       /* the table ends where an entry leads elsewhere */
 };
 
@@ -45,11 +44,12 @@ static vaddr_t entry_of(const struct table *t, size_t i) {
     return table_target(&t->how, t->bytes + i * t->how.entry_bytes);
 }
 
-static bool own(const struct groups *g, uint32_t func, uint32_t other) {
+static bool in_same_group(const struct groups *g, uint32_t func, uint32_t other) {
     return other != NO_FUNC && group_of(g, other) == group_of(g, func);
 }
 
-/* Follows the table: marks what it leads to, and returns how many entries lead into the group. */
+/* Follows the table: marks its targets. Returns how many entries lead into the group. *RET_COUNT:
+ * entries that lead to code. */
 static uint32_t follow(const struct table *t, size_t *ret_count) {
     const struct code *code = t->code;
     const struct func *f = &code->funcs[t->func];
@@ -61,7 +61,7 @@ static uint32_t follow(const struct table *t, size_t *ret_count) {
             break;
         bool inside = to >= f->start && to < f->end;
         uint32_t g = inside ? t->func : code_func_at(code, to);
-        bool into_group = inside || own(t->g, t->func, g);
+        bool into_group = inside || in_same_group(t->g, t->func, g);
         if ((!i && g == NO_FUNC) || (t->own_only && !into_group))
             break;
         code_note(code, t->g->targets, to);
@@ -71,13 +71,13 @@ static uint32_t follow(const struct table *t, size_t *ret_count) {
     return owned;
 }
 
-/* Parts of the function that only its switch reaches belong to it. */
-static void adopt(struct groups *groups, const struct table *t, size_t count) {
+/* Parts that only the switch reaches belong to its function. */
+static void adopt_parts(struct groups *groups, const struct table *t, size_t count) {
     const struct code *code = t->code;
     for (size_t i = 0; i < count; i++) {
         vaddr_t to = entry_of(t, i);
         uint32_t g = code_func_at(code, to);
-        if (g == NO_FUNC || code->funcs[g].start != to || own(t->g, t->func, g))
+        if (g == NO_FUNC || code->funcs[g].start != to || in_same_group(t->g, t->func, g))
             continue;
         if (code->by_func[g].called)
             continue;
@@ -86,7 +86,7 @@ static void adopt(struct groups *groups, const struct table *t, size_t count) {
     }
 }
 
-/* Entries of four bytes, from BASE. */
+/* Entries of four bytes that count from BASE. */
 static struct dispatch offsets_from(vaddr_t base) {
     return (struct dispatch){.base = base, .entry_bytes = sizeof(int32_t), .is_signed = true};
 }
@@ -95,7 +95,7 @@ static void follow_and_adopt(struct groups *g, const struct table *t) {
     size_t count;
     if (follow(t, &count)) {
         g->by_func[t->func].tables++;
-        adopt(g, t, count);
+        adopt_parts(g, t, count);
     }
 }
 
@@ -109,7 +109,7 @@ static void from_itself(struct groups *g, const struct address_load *load) {
         follow_and_adopt(g, &t);
 }
 
-/* Places at equal distances. */
+/* Targets at equal distances. */
 static void from_places(struct groups *g, const struct switch_table *s) {
     for (uint32_t i = 0; i < s->how.count; i++) {
         vaddr_t to = s->how.table + (vaddr_t)i * s->how.entry_bytes;
@@ -119,7 +119,7 @@ static void from_places(struct groups *g, const struct switch_table *s) {
     g->by_func[s->func].tables++;
 }
 
-/* STARTS: data_starts_find(). */
+/* STARTS: the result of data_starts_find(). */
 static void from_switch(struct groups *g, const struct switch_table *s,
                         const address_list *starts) {
     if (s->how.kind == DISPATCH_COMPUTED) {
@@ -173,16 +173,17 @@ static void offset_tables(struct groups *g) {
     }
 }
 
-/* Entry I of a table of addresses if it leads to code, else 0. */
+/* Entry I of a table of addresses; 0: it leads to no code. */
 static vaddr_t address_entry(const struct table *t, size_t i) {
     vaddr_t to = code_address(t->code->texts, entry_of(t, i));
     return insn_at(t->code, to) ? to : 0;
 }
 
-/* Within the function, and not its start: functions call themselves through tables, too. */
+/* True if TO is in FUNC's group and not its start: functions also call themselves through tables.
+ */
 static bool is_inside(const struct groups *g, uint32_t func, vaddr_t to) {
     uint32_t there = code_func_at(g->code, to);
-    return own(g, func, there) && (there != func || to != g->code->funcs[func].start);
+    return in_same_group(g, func, there) && (there != func || to != g->code->funcs[func].start);
 }
 
 enum table_use table_use(const struct groups *g, uint32_t func, vaddr_t table) {
@@ -200,7 +201,7 @@ enum table_use table_use(const struct groups *g, uint32_t func, vaddr_t table) {
     return TABLE_FUNCTIONS;
 }
 
-/* Parts that only the switch reaches belong to it: the words that lead to them take no address. */
+/* Parts that only the switch reaches belong to its function. The words there take no address. */
 static void claim_parts(struct groups *g, const struct transfer *jump, address_list *ret_words) {
     const struct code *code = g->code;
     const uint8_t word = code->arch->word_bytes;
@@ -217,7 +218,7 @@ static void claim_parts(struct groups *g, const struct transfer *jump, address_l
             ARRAY_PUSH(ret_words, jump->to + i * word);
             g->by_func[part].in_table = true;
             groups_unite(g, jump->func, part);
-        } else if (!own(g, jump->func, part)) {
+        } else if (!in_same_group(g, jump->func, part)) {
             return;
         }
     }

@@ -1,12 +1,12 @@
 /*
- * Which tier a window has room for.
+ * Tests which tiers a window has room for.
  *
- *     jump   its bytes, and padding behind them, hold a jump
+ *     jump   the window and padding behind it hold a jump
  *     hop    they hold a short jump; a hole within its reach holds the jump
- *     pun    they hold the first bytes of a jump; the rest of it are the bytes that stand behind
+ *     pun    they hold the first bytes of a jump; the bytes behind them are the rest of the jump
  *
- * Where a pun leads to is certain only at a load address; a position-independent module can be
- * loaded anywhere, so that here only the addresses of other ones are looked at.
+ * A pun's target is known only at a load address. A position-independent module can be loaded
+ * anywhere, so targets are checked here only for modules at a fixed address.
  */
 #include "plan/window/placing.h"
 
@@ -22,7 +22,7 @@ static bool may_lead_somewhere(const struct placing *p, const struct pun *pun) {
     return below || above;
 }
 
-/* Bytes that are patched themselves are not what they will be. */
+/* True if no window takes bytes of [AT, END): they stay as they are now. */
 static bool is_final(const struct placing *p, const struct text *text, vaddr_t at, vaddr_t end) {
     for (; at < end; at++) {
         if (is_taken(p, text, at))
@@ -63,7 +63,7 @@ bool window_fits(const struct placing *p, struct window *w, enum tier tier) {
         break;
     case TIER_PUN:
         if (w->room >= arch->jump_bytes)
-            w->room = arch->jump_bytes - 1; /* it borrows, even if it need not */
+            w->room = arch->jump_bytes - 1; /* a pun always borrows a byte */
         fits = any && fits_pun(p, w);
         break;
     default:

@@ -1,15 +1,15 @@
 /*
- * Traps: the last tier. A breakpoint takes one byte and needs neither a hole nor an address, so
- * that it fits wherever an instruction can run elsewhere:
+ * Traps, the last tier. A breakpoint takes one byte and needs neither a hole nor an address. So it
+ * fits wherever an instruction can be moved:
  *
- *     entry    | push |  …        the first instruction, and nothing else, is moved
+ *     entry    | push |  …        only the first instruction is moved
  *     exit     … | ret |          likewise
  *
- * Its first byte is all that changes. Whatever branches into its middle (behind a prefix) still
- * finds what it found, and what follows is not touched at all; so most of what forbids a window
- * does not forbid a trap. But each hit stops its thread, for thousands of times the price of a
- * jump. So traps are planned where no other tier serves, and only offered: those functions get them
- * that the user has named (plan_permit_traps()), others stay refused.
+ * Only the first byte changes. A branch into its middle (behind a prefix) still finds the same
+ * bytes, and the code behind is not touched. So most reasons against a window do not forbid a
+ * trap. But each hit stops its thread, at thousands of times the price of a jump. So traps are
+ * planned where no other tier fits, and are only offered: functions that the user has named get
+ * them (plan_permit_traps()).
  */
 #include "plan/window/placing.h"
 
@@ -28,7 +28,7 @@ static bool can_move(const struct placing *p, const struct text *text, vaddr_t a
     }
 }
 
-/* Makes W, by its start, the window of a trap; false if there can be none. */
+/* Makes W, whose start is set, the window of a trap. False: impossible. */
 static bool trap_window(const struct placing *p, struct window *w) {
     const struct func *f = &p->code->funcs[w->func];
     if (w->start < f->start || w->start >= f->end || !insn_size(p->code, f->text, w->start) ||
@@ -54,20 +54,20 @@ static void offer_entry(struct placing *p, uint32_t i) {
 
 static void offer_exit(struct placing *p, const struct exit_site *x) {
     struct window w = {.start = x->addr, .func = x->func};
-    if (insn_can_part(p->code, p->code->funcs[x->func].text, x->addr) && trap_window(p, &w))
+    if (insn_can_split(p->code, p->code->funcs[x->func].text, x->addr) && trap_window(p, &w))
         window_take(p, &w);
 }
 
-/* COUNT of the windows are sorted. */
+/* The first COUNT windows are sorted. */
 static void offer_control(struct placing *p, const struct control_site *site, size_t count) {
     struct window w = {
         .start = site->addr, .func = site->func, .control = true, .variant = CONTROL_VARIANT};
-    struct window *there = window_at(p, count, site->addr);
-    if (!there && trap_window(p, &w)) {
+    struct window *existing = window_at(p, count, site->addr);
+    if (!existing && trap_window(p, &w)) {
         window_take(p, &w);
-    } else if (there && there->tier == TIER_TRAP && !there->entry) {
-        there->control = true;
-        there->variant = w.variant;
+    } else if (existing && existing->tier == TIER_TRAP && !existing->entry) {
+        existing->control = true;
+        existing->variant = w.variant;
     }
 }
 

@@ -1,9 +1,9 @@
 /*
- * Windows: the bytes that patches take, and which tier they have room for.
+ * Chooses windows, the bytes that patches take, and their tiers.
  *
- * A window is a run of whole instructions that are entered only at the first:
- * no branch target lies inside it, no return address points into it.
- * The patch is a jump over its first bytes; the instructions run elsewhere.
+ * A window is a run of whole instructions that are entered only at the first: no branch target
+ * lies inside it, and no return address points into it. The patch is a jump over its first bytes.
+ * The instructions run in the trampoline.
  *
  *     entry    | push  mov  sub |  …          forward from the entry
  *     exit     … | add  pop  ret | nop nop    backward from the exit, then over
@@ -11,20 +11,18 @@
  *     branch   … | cmp  je out | mov …        backward, then forward
  *     control  | mov  mov |  …                forward
  *
- * First all sites are tried that have room for a jump, then those for a hop, with holes that are
- * there and with holes that are made: what makes room for a jump must not be spent as a hole. Last
- * come puns, which may lead nowhere, and windows that end with a call. Such a call is not executed
- * elsewhere but replaced by a push of its own return address and a jump; its return is
- * mispredicted. In fixed programs, where puns are likely to lead nowhere, such calls come first.
- * Before puns, returns are left to the ways to them (returns.c).
+ * Tiers are tried for all sites in this order: jumps; hops with existing holes; hops with holes
+ * that are made. So room for a jump is not spent as a hole. Last come puns, which may not be
+ * writable, and windows that end with a call. A moved call becomes a push of its own return
+ * address and a jump; its return is mispredicted. Programs at a fixed address try calls before
+ * puns, since their puns mostly fail. Before puns, returns without room are delegated to the paths
+ * to them (returns.c).
  *
- * What XRay's runtime writes over is left to it as far as possible: sleds.c.
+ * Sleds of XRay are left to its runtime as far as possible (sleds.c). Sites without a window may
+ * become traps, if the user asks for that (traps.c).
  *
- * What is left may become traps (traps.c), where the user asks for that.
- *
- * Padding behind a return or jump is unreachable, so it may be overwritten; the
- * padding behind a call is not (rule 14 of FACTS 2b). Every byte belongs to one window at
- * most: FACT_OWNED.
+ * Padding behind a return or jump is unreachable, so it may be overwritten. Padding behind a call
+ * may not. Every byte belongs to one window at most.
  */
 #include "elf/sort.h"
 #include "plan/patch.h"
@@ -33,7 +31,8 @@
 
 enum { NEAR_EXIT_BYTES = 8, NEAR_EXIT_STEPS = 4 };
 
-/* May anything arrive inside the instruction at ADDR, or has another window taken it? */
+/* Why the instruction at ADDR cannot be in a window: control may arrive inside of it, or another
+ * window has taken it. */
 static enum refusal entered_or_taken(const struct placing *p, const struct func *f, vaddr_t addr,
                                      bool first) {
     bool inside = false, taken = false;
@@ -66,7 +65,7 @@ enum refusal window_blocker(const struct placing *p, const struct func *f, vaddr
     }
 }
 
-/* How far padding goes from AT, up to LIMIT. */
+/* The end of padding from AT on; LIMIT at most. */
 static vaddr_t padding_end(const struct placing *p, const struct text *text, vaddr_t at,
                            vaddr_t limit) {
     while (at < limit && text_holds(text, at)) {
@@ -87,17 +86,17 @@ static void take(const struct placing *p, const struct text *text, vaddr_t start
         bitmap_set(p->taken, text_place(text, at));
 }
 
-static struct exit_window *served(const struct placing *p, const struct exit_site *x) {
+static struct exit_window *window_of(const struct placing *p, const struct exit_site *x) {
     return &p->ws->by_exit[x - p->exits->at];
 }
 
-/* May the exit whose sled is at ADDR be told by a window that ends there? */
-static bool ends_beside(const struct placing *p, const struct func *f, vaddr_t addr) {
+/* True if a window that ends at ADDR may record the exit whose sled is there. */
+static bool ends_before_sled(const struct placing *p, const struct func *f, vaddr_t addr) {
     if (addr >= f->end || !p->exits->count || !sled_at(p->code->sleds, addr, SLED_EXIT) ||
         is_arrived_at(p, f->text, addr))
         return false;
     const struct exit_site *x = exit_at(p->exits, addr);
-    return x && served(p, x)->tier == TIER_NONE;
+    return x && window_of(p, x)->tier == TIER_NONE;
 }
 
 const struct arch *window_arch(const struct placing *p, const struct window *w) {
@@ -110,8 +109,8 @@ uint8_t window_jump_bytes(const struct placing *p, const struct window *w) {
     return w->far ? arch->far_jump(scratch, w->start, 0) : arch->jump_bytes;
 }
 
-/* How many bytes at its start a patch changes. */
-static uint8_t written(const struct placing *p, const struct window *w) {
+/* The bytes at W's start that its patch changes. */
+static uint8_t written_bytes(const struct placing *p, const struct window *w) {
     if (w->tier == TIER_PUN)
         return w->room;
     if (w->tier == TIER_TRAP)
@@ -121,7 +120,7 @@ static uint8_t written(const struct placing *p, const struct window *w) {
 
 static void serve_exit(const struct placing *p, vaddr_t addr, uint8_t tier) {
     const struct exit_site *x = exit_at(p->exits, addr);
-    struct exit_window *e = served(p, x);
+    struct exit_window *e = window_of(p, x);
     if (x->pops < 0)
         return;
     e->trap = tier == TIER_TRAP;
@@ -134,17 +133,17 @@ static void serve_exit(const struct placing *p, vaddr_t addr, uint8_t tier) {
 static void serve_exits(struct placing *p, const struct window *w) {
     const struct text *text = p->code->funcs[w->func].text;
     for (vaddr_t at = w->start; at < w->end; at += insn_size(p->code, text, at)) {
-        if (exit_is_at(p->exits, text, at) && insn_can_part(p->code, text, at))
+        if (exit_is_at(p->exits, text, at) && insn_can_split(p->code, text, at))
             serve_exit(p, at, w->tier);
     }
-    if (w->beside)
+    if (w->before_sled)
         serve_exit(p, w->end, w->tier);
 }
 
 void window_take(struct placing *p, const struct window *w) {
     const struct func *f = &p->code->funcs[w->func];
     const uint8_t hole = hole_bytes(p, window_arch(p, w));
-    vaddr_t end = w->start + written(p, w);
+    vaddr_t end = w->start + written_bytes(p, w);
     take(p, f->text, w->start, end < w->end ? w->end : end);
     if (w->hole) {
         take(p, f->text, w->hole, w->hole + hole);
@@ -157,7 +156,7 @@ void window_take(struct placing *p, const struct window *w) {
     ARRAY_PUSH(p->ws, *w);
 }
 
-/* What is free from the window's start on, up to what a jump takes. */
+/* Sets W's room: free bytes from its start on, at most as many as a jump takes. */
 static void find_room(const struct placing *p, const struct text *text, struct window *w) {
     vaddr_t need = w->start + window_jump_bytes(p, w), end = w->end;
     if (end > w->start && insn_ends_flow(insn_kind(p->code, text, insn_before(p->code, text, end))))
@@ -165,28 +164,27 @@ static void find_room(const struct placing *p, const struct text *text, struct w
     w->room = (uint8_t)((end < need ? end : need) - w->start);
 }
 
-struct choice { /* which windows are sought */
+struct choice { /* which windows to try */
     enum tier tier;
-    bool first; /* nothing else has been tried: what stands in the way is why a site is refused */
-    bool far;   /* with room for far jumps */
-    bool make;  /* holes */
-    bool call;  /* a call may be moved, as the last instruction */
+    bool first; /* nothing was tried before: failures are the reasons of refusals */
+    bool far;   /* windows have room for far jumps */
+    bool make;  /* holes may be made */
+    bool call;  /* the last instruction may be a call */
     bool sled;  /* heads of sleds may be taken */
 };
 
 /* ---- entries ---- */
 
-/* Where W ends with the exit that stands too close behind it for a window of its own, if one does.
- */
+/* The end of W, extended over an exit that is too close behind it to have its own window. */
 static vaddr_t with_near_exit(const struct placing *p, const struct func *f,
                               const struct window *w) {
     const vaddr_t end = w->end;
     const uint8_t jump = window_jump_bytes(p, w);
     vaddr_t at = end;
-    if (window_arch(p, w)->insn_bytes >= jump) /* any instruction has room of its own */
+    if (window_arch(p, w)->insn_bytes >= jump) /* every instruction has room for a jump */
         return end;
     for (int i = 0; i < NEAR_EXIT_STEPS && at < end + NEAR_EXIT_BYTES; i++) {
-        if (ends_beside(p, f, at))
+        if (ends_before_sled(p, f, at))
             return at - end < jump ? at : end;
         if (window_blocker(p, f, at, false))
             return end;
@@ -211,8 +209,8 @@ static bool is_movable_call(const struct placing *p, const struct func *f, vaddr
     return arch->can_call(&in, bytes);
 }
 
-/* The window that begins at its start: its end, and why it goes no further if that is too short.
- * CALL: it may end with a call. */
+/* Extends W forward from its start until it holds a jump. Returns why it ends sooner. CALL: it may
+ * end with a call. */
 static enum refusal reach_forward(const struct placing *p, const struct func *f, struct window *w,
                                   bool call) {
     vaddr_t need = w->start + window_jump_bytes(p, w);
@@ -237,7 +235,7 @@ static enum refusal reach_forward(const struct placing *p, const struct func *f,
     return REFUSED_SHORT;
 }
 
-/* Fits W for C's tier. */
+/* True if W fits C's tier. Makes a hole, if C says so. */
 static bool fit(struct placing *p, struct window *w, const struct choice *c) {
     struct window maker;
     if (c->make && hole_make(p, w, &maker))
@@ -245,26 +243,26 @@ static bool fit(struct placing *p, struct window *w, const struct choice *c) {
     return window_fits(p, w, c->tier);
 }
 
-/* Takes the head of the sled at ADDR, which W is to become. */
+/* Makes W the head of the sled at ADDR, if it fits C. */
 static bool try_sled(struct placing *p, struct window *w, vaddr_t addr, const struct choice *c) {
     const struct text *text = window_text(p, w);
     w->start = addr;
     w->end = addr + insn_size(p->code, text, addr);
     w->room = window_arch(p, w)->hop_bytes;
     w->in_sled = true;
-    w->beside = w->far = false;
+    w->before_sled = w->far = false;
     if (!c->sled || !fit(p, w, c))
         return false;
     window_take(p, w);
     return true;
 }
 
-/* Takes W for C's tier, or says why not. */
+/* Takes W with C's tier, or returns why it does not fit. */
 static enum refusal try_forward(struct placing *p, struct window *w, const struct choice *c) {
     const struct func *f = &p->code->funcs[w->func];
     enum refusal why = reach_forward(p, f, w, c->call);
     bool open = has_open_flow(p, w->func);
-    w->beside = !open && w->end > w->start && ends_beside(p, f, w->end);
+    w->before_sled = !open && w->end > w->start && ends_before_sled(p, f, w->end);
     find_room(p, f->text, w);
     if (!fit(p, w, c))
         return why;
@@ -294,7 +292,7 @@ static void choose_entry(struct placing *p, uint32_t i, const struct choice *c) 
 
 /* ---- exits ---- */
 
-/* May the instruction before START join the window? Its address, 0 if not. */
+/* The instruction before START, if it may join the window; else 0. */
 static vaddr_t before(const struct placing *p, const struct func *f, vaddr_t start) {
     if (is_arrived_at(p, f->text, start))
         return 0;
@@ -304,8 +302,8 @@ static vaddr_t before(const struct placing *p, const struct func *f, vaddr_t sta
     return at;
 }
 
-/* Makes WINDOW, which holds an exit, as long as a patch. KIND: of its last instruction. */
-static void grow(const struct placing *p, const struct func *f, struct window *w, uint8_t kind) {
+/* Extends W, which has an exit, to the size of a patch. KIND: of its last instruction. */
+static void extend(const struct placing *p, const struct func *f, struct window *w, uint8_t kind) {
     const vaddr_t most = w->start + window_jump_bytes(p, w);
     vaddr_t room = insn_ends_flow(kind) ? padding_end(p, f->text, w->end, most) : w->end;
     for (vaddr_t more;
@@ -318,12 +316,13 @@ static void grow(const struct placing *p, const struct func *f, struct window *w
     }
 }
 
-/* An exit whose return is a sled's. */
-static void choose_beside(struct placing *p, const struct exit_site *x, const struct choice *c) {
+/* Chooses a window for an exit whose return is in a sled. */
+static void choose_before_sled(struct placing *p, const struct exit_site *x,
+                               const struct choice *c) {
     const struct func *f = &p->code->funcs[x->func];
     bool open = has_open_flow(p, x->func);
     struct window w = {
-        .start = x->addr, .end = x->addr, .func = x->func, .beside = true, .far = c->far};
+        .start = x->addr, .end = x->addr, .func = x->func, .before_sled = true, .far = c->far};
     for (vaddr_t more;
          w.end < w.start + window_jump_bytes(p, &w) && (more = before(p, f, w.start));)
         w.start = more;
@@ -331,40 +330,40 @@ static void choose_beside(struct placing *p, const struct exit_site *x, const st
     if (w.start < w.end && !open && fit(p, &w, c))
         window_take(p, &w);
     else if (!try_sled(p, &w, x->addr, c) && c->first)
-        served(p, x)->refused = open ? REFUSED_OPEN_FLOW : REFUSED_SHORT;
+        window_of(p, x)->refused = open ? REFUSED_OPEN_FLOW : REFUSED_SHORT;
 }
 
-/* Does the entry of function I wait for a window? */
-static bool waits(const struct placing *p, uint32_t i) {
+/* True if the entry of function I still lacks a window. */
+static bool lacks_window(const struct placing *p, uint32_t i) {
     return p->groups->by_func[i].entry && !p->ws->by_func[i].tier;
 }
 
-/* Whether W, with room for a far jump, takes the bytes of an entry that waits for an ordinary one.
- */
+/* True if W, with room for a far jump, takes bytes that an entry without a window needs for an
+ * ordinary jump. */
 static bool takes_entry(const struct placing *p, const struct func *f, const struct window *w) {
-    return w->far && waits(p, w->func) && w->start < f->body + window_arch(p, w)->jump_bytes;
+    return w->far && lacks_window(p, w->func) && w->start < f->body + window_arch(p, w)->jump_bytes;
 }
 
 static void choose_exit(struct placing *p, const struct exit_site *x, const struct choice *c) {
     if (sled_at(p->code->sleds, x->addr, SLED_EXIT)) {
-        choose_beside(p, x, c);
+        choose_before_sled(p, x, c);
         return;
     }
     const struct func *f = &p->code->funcs[x->func];
     struct window w = {.start = x->addr, .end = x->addr + x->size, .func = x->func, .far = c->far};
-    enum refusal why = insn_can_part(p->code, f->text, x->addr)
+    enum refusal why = insn_can_split(p->code, f->text, x->addr)
                            ? window_blocker(p, f, x->addr, true)
                            : REFUSED_UNRELOCATABLE;
     if (x->pops < 0)
         why = REFUSED_DEPTH;
     bool open = has_open_flow(p, x->func);
     if (!why && !open)
-        grow(p, f, &w, x->kind);
+        extend(p, f, &w, x->kind);
     find_room(p, f->text, &w);
     if (!why && !takes_entry(p, f, &w) && fit(p, &w, c))
         window_take(p, &w);
     else if (c->first)
-        served(p, x)->refused = (uint8_t)(why ? why : open ? REFUSED_OPEN_FLOW : REFUSED_SHORT);
+        window_of(p, x)->refused = (uint8_t)(why ? why : open ? REFUSED_OPEN_FLOW : REFUSED_SHORT);
 }
 
 /* ---- controls ---- */
@@ -374,7 +373,7 @@ struct window *window_at(const struct placing *p, size_t count, vaddr_t addr) {
     return i < count && p->ws->at[i].start == addr ? &p->ws->at[i] : NULL;
 }
 
-/* COUNT of the windows are sorted. */
+/* The first COUNT windows are sorted. */
 static void choose_control(struct placing *p, const struct control_site *site, size_t count,
                            const struct choice *c) {
     struct window w = {.start = site->addr,
@@ -382,26 +381,26 @@ static void choose_control(struct placing *p, const struct control_site *site, s
                        .control = true,
                        .variant = CONTROL_VARIANT,
                        .far = c->far};
-    struct window *there = window_at(p, count, site->addr);
-    if (!there) {
+    struct window *existing = window_at(p, count, site->addr);
+    if (!existing) {
         try_forward(p, &w, c);
-    } else if (!there->entry) {
-        there->control = true;
-        there->variant = w.variant;
+    } else if (!existing->entry) {
+        existing->control = true;
+        existing->variant = w.variant;
     }
 }
 
 void windows_sort(struct windows *ws) { sort_by_address(ws->at, ws->count, sizeof *ws->at); }
 
 static void choose_all(struct placing *p, const struct choice *c) {
-    /* Downwards: a pun may borrow what was taken by another. */
+    /* Downwards: a pun may borrow bytes of windows above it. */
     for (size_t i = p->code->func_count; i-- > 0;) {
         if (p->wanted[i] && !p->ws->by_func[i].tier)
             choose_entry(p, (uint32_t)i, c);
     }
     for (size_t i = p->exits->count; i-- > 0;) {
         const struct exit_site *x = &p->exits->at[i];
-        if (p->wanted_group[group_of(p->groups, x->func)] && served(p, x)->tier == TIER_NONE)
+        if (p->wanted_group[group_of(p->groups, x->func)] && window_of(p, x)->tier == TIER_NONE)
             choose_exit(p, x, c);
     }
     windows_sort(p->ws);
@@ -422,9 +421,9 @@ bool window_around(struct placing *p, uint32_t func, vaddr_t addr) {
     if (window_blocker(p, f, addr, true))
         return false;
     if (!has_open_flow(p, func))
-        grow(p, f, &w, insn_kind(p->code, f->text, addr));
-    if (w.start == f->body && waits(p, func))
-        return false; /* its entry still waits for a window */
+        extend(p, f, &w, insn_kind(p->code, f->text, addr));
+    if (w.start == f->body && lacks_window(p, func))
+        return false; /* its entry still lacks a window */
     find_room(p, f->text, &w);
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         if (!fit(p, &w, &choices[i]))
@@ -435,7 +434,7 @@ bool window_around(struct placing *p, uint32_t func, vaddr_t addr) {
     return false;
 }
 
-/* Entries that a compiler has left nops for. */
+/* Chooses pads: entries for which a compiler left nops. */
 static void choose_pads(struct placing *p) {
     for (uint32_t i = 0; i < p->code->func_count; i++) {
         struct window w = {.start = p->code->funcs[i].body, .func = i, .entry = true};
@@ -447,7 +446,7 @@ static void choose_pads(struct placing *p) {
     }
 }
 
-/* Tries C, unless another tier is wanted. *FIRST: no choice was tried yet. */
+/* Tries C, unless only another tier is wanted. *FIRST: nothing was tried before. */
 static void try_round(struct placing *p, const struct choice *c, bool *first) {
     struct choice now = *c;
     if (p->only != TIER_NONE && p->only != c->tier)
@@ -457,8 +456,8 @@ static void try_round(struct placing *p, const struct choice *c, bool *first) {
     *first = false;
 }
 
-/* Of large modules: windows with room for jumps that lead anywhere, or near holes with such room,
- * before all else; of what has none the ordinary ones, which may do. */
+/* In large modules, first tries windows with room for far jumps, or with near holes that have this
+ * room. Ordinary windows follow for sites without that room; they may reach. */
 static void choose_far(struct placing *p) {
     static const struct choice rounds[] = {{.tier = TIER_JUMP, .far = true},
                                            {.tier = TIER_HOP},
@@ -469,7 +468,7 @@ static void choose_far(struct placing *p) {
         try_round(p, &rounds[i], &first);
 }
 
-/* With the one tier that is wanted, the first choice of it is the first of all. */
+/* Tries all rounds. With one wanted tier, its first round counts as the first of all. */
 static void choose_rounds(struct placing *p) {
     static const struct choice fixed[] = {{.tier = TIER_JUMP},
                                           {.tier = TIER_HOP},
@@ -495,8 +494,8 @@ static void choose_rounds(struct placing *p) {
         try_round(p, &last, &first);
 }
 
-/* Trampolines take up to three times as much room as code. A program at a fixed address has most
- * room behind all that is its own. */
+/* Trampolines take up to three times the room of code. For a program at a fixed address, free room
+ * lies mostly behind all its segments. */
 static bool is_large(const struct code *code) {
     const struct module *m = code->module;
     const struct arch *arch = code->arch, *other = arch->other;
@@ -518,7 +517,7 @@ static void choose(struct placing *p) {
     for (uint32_t i = 0; i < count; i++) {
         struct func_window *f = &p->ws->by_func[i];
         if (p->wanted[i] && !f->tier && !f->refused)
-            f->refused = REFUSED_SHORT; /* no tier that is wanted has looked at it */
+            f->refused = REFUSED_SHORT; /* no wanted tier has looked at it */
     }
     if (p->only == TIER_NONE || p->only == TIER_TRAP)
         traps_offer(p);

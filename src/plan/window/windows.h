@@ -1,6 +1,4 @@
-/*
- * Stage 11: the windows, which bytes patches take, and the tier that each site has room for.
- */
+/* Stage 11: windows, the bytes that patches take, and the tier of each site. */
 #pragma once
 
 #include "plan/tier.h"
@@ -9,28 +7,28 @@
 #include "plan/window/exits.h"
 
 struct window {
-    vaddr_t start, end; /* end: behind the last instruction that is moved */
+    vaddr_t start, end; /* end: behind the last moved instruction */
     uint32_t func;
-    vaddr_t hole; /* of a hop */
-    uint8_t tier; /* enum tier */
-    uint8_t room; /* bytes from start on that may be written: those of the window, and padding */
-    bool entry, control; /* what happens at its first instruction */
-    bool beside;         /* behind its last one stands the sled of an exit, which is told there */
-    bool in_sled;        /* it is the head of one */
-    bool far;            /* a far jump is to have room */
-    uint8_t variant;     /* of the stub for that */
+    vaddr_t hole;        /* of a hop */
+    uint8_t tier;        /* enum tier */
+    uint8_t room;        /* bytes from `start` on that may be written: the window's, and padding */
+    bool entry, control; /* events at its first instruction */
+    bool before_sled;    /* an exit's sled follows, whose event the window records */
+    bool in_sled;        /* it is the head of a sled */
+    bool far;            /* it must have room for a far jump */
+    uint8_t variant;     /* STUB_* of the stub at `start` */
 };
 
 struct func_window {
     uint8_t tier;    /* enum tier, of its entry */
-    uint8_t refused; /* enum refusal: why that is TIER_NONE */
-    bool trap;       /* its entry, which has no tier, could be a trap */
+    uint8_t refused; /* enum refusal: why `tier` is TIER_NONE */
+    bool trap;       /* its entry has no tier, but a trap is possible */
 };
 
 struct exit_window {
     uint8_t tier, refused; /* enum tier, enum refusal */
-    bool delegated;        /* a return that the ways to it do in its stead */
-    bool trap;             /* it has no tier, but could be a trap */
+    bool delegated;        /* a return that windows on the paths to it make in its place */
+    bool trap;             /* it has no tier, but a trap is possible */
 };
 
 struct windows {
@@ -41,13 +39,13 @@ struct windows {
     size_t count, room;
     struct func_window *by_func;
     struct exit_window *by_exit;
-    bool large; /* trampolines may be out of reach of its code's ordinary jumps */
+    bool large; /* the module is so large that ordinary jumps may not reach trampolines */
 };
 
-/* ONLY: the one tier that is wanted (for tests); TIER_NONE: any. */
+/* ONLY: the one tier to use (for tests); TIER_NONE: any. */
 struct windows windows_choose(const struct exits *exits, const struct controls *controls,
                               const struct arrivals *arrivals, enum tier only);
 void windows_done(struct windows *windows);
 
-/* Does W end right before ADDR, and what it holds run into that? */
+/* True if W ends right before ADDR and its last instruction runs into ADDR. */
 bool window_runs_into(const struct windows *windows, const struct window *w, vaddr_t addr);

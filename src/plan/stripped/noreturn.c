@@ -1,6 +1,6 @@
 /*
- * Calls that never return, where nothing else tells where functions end: behind such a call the
- * next function begins, or padding and then that, if nothing leads there.
+ * Finds calls that never return, where nothing else shows where functions end. Behind such a call
+ * the next function begins, perhaps after padding, if nothing else leads there.
  *
  *     cbz  r0, 1f
  *     pop  {r3, pc}
@@ -8,9 +8,9 @@
  *     nop
  *     push {r4, lr}       a function, which may never be called
  *
- * A function never returns if all its ways end in such calls or go round for ever. Some are known
- * by the names that they are imported by, some (`die: …; blx r3`) by constants that stand right
- * behind calls of them; of what is not understood it is taken that it comes back.
+ * A function never returns if all its paths end in such calls or in endless loops. Some functions
+ * are known by the names of their imports. Others (`die: …; blx r3`) are known because constants
+ * stand right behind calls of them. All other calls count as returning.
  */
 #include <string.h>
 
@@ -50,33 +50,33 @@ static bool never_returns(const char *name) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))
             return true;
-    return !strncmp(name, "_ZSt", 4) && strstr(name, "__throw_"); /* libstdc++'s own */
+    return !strncmp(name, "_ZSt", 4) && strstr(name, "__throw_"); /* libstdc++'s own functions */
 }
 
-struct pad { /* where unwinders come to, of the function whose code begins there */
+struct pad { /* a landing pad, and the start of its function */
     vaddr_t function, at;
 };
 
 struct search {
     struct inference *inf;
-    address_list given;     /* what is named so, stubs of it, and what calls tell so of; sorted */
-    address_list led_to;    /* by jumps and switches; sorted */
-    address_list ways;      /* of the function at hand: what is left to be followed */
+    address_list given;     /* known by name or by constants behind calls, and stubs; sorted */
+    address_list led_to;    /* targets of jumps, switches and data; sorted */
+    address_list pending;   /* places of the function at hand that are still to be followed */
     ARRAY(struct pad) pads; /* by function */
-    bool *endless;          /* by start */
-    uint32_t *seen;         /* by place / STATE_BYTES: 1 + the last start whose ways came there */
+    bool *noreturn;         /* by start: taken to never return so far */
+    uint32_t *seen;         /* by place / STATE_BYTES: 1 + the last start whose paths came there */
 };
 
-/* The number of the start at ADDR; SIZE_MAX: none is there. */
+/* The index of the start at ADDR; SIZE_MAX: none. */
 static size_t start_at(const struct inference *inf, vaddr_t addr) {
     size_t i = SEARCH(k, inf->states.starts.count, inf->states.starts.at[k].addr < addr);
     bool found = i < inf->states.starts.count && inf->states.starts.at[i].addr == addr;
     return found ? i : SIZE_MAX;
 }
 
-static bool is_endless(const struct search *s, vaddr_t to) {
+static bool is_noreturn(const struct search *s, vaddr_t to) {
     size_t i = start_at(s->inf, to);
-    return i == SIZE_MAX ? list_holds(&s->given, to) : s->endless[i];
+    return i == SIZE_MAX ? list_holds(&s->given, to) : s->noreturn[i];
 }
 
 static bool may_lead(uint8_t kind) {
@@ -101,7 +101,7 @@ bool code_insn(const struct inference *inf, const struct text *t, struct span pl
         ->decode(text_bytes(t, at), left < most ? left : most, at, ret, NULL);
 }
 
-/* The same anywhere. */
+/* The same for any ADDR. */
 static bool insn_at(const struct inference *inf, vaddr_t addr, struct insn *ret) {
     const struct text *t = text_at(inf->texts, addr);
     return t && code_insn(inf, t, (struct span){addr, t->start + t->size}, ret);
@@ -109,7 +109,7 @@ static bool insn_at(const struct inference *inf, vaddr_t addr, struct insn *ret)
 
 /* ---- functions ---- */
 
-struct frame_data { /* where a language's own data about the frames of a function stand */
+struct frame_data { /* a function's language-specific data (LSDA) */
     vaddr_t at, function;
 };
 
@@ -133,73 +133,73 @@ static void find_pads(struct search *s) {
     ARRAY_FREE(&data);
 }
 
-/* Do ways of start NUMBER come to ADDR for the first time? */
+/* True if no path of start NUMBER has come to ADDR yet. */
 static bool is_new(const struct search *s, vaddr_t addr, size_t number) {
     const struct text *t = text_at(s->inf->texts, addr);
     if (!t)
         return true;
     uint32_t *seen = &s->seen[text_place(t, addr) / STATE_BYTES];
-    bool is = *seen != number + 1;
+    bool is_first = *seen != number + 1;
     *seen = (uint32_t)number + 1;
-    return is;
+    return is_first;
 }
 
-enum onward { WAY_ENDS, WAY_GOES_ON, WAY_RETURNS };
+enum path_end { PATH_ENDS, PATH_GOES_ON, PATH_RETURNS };
 
-static enum onward jump(struct search *s, const struct span *function, vaddr_t to) {
+static enum path_end jump(struct search *s, const struct span *function, vaddr_t to) {
     if (to - function->start < function->end - function->start)
-        ARRAY_PUSH(&s->ways, to);
-    else if (!is_endless(s, to))
-        return WAY_RETURNS;
-    return WAY_ENDS;
+        ARRAY_PUSH(&s->pending, to);
+    else if (!is_noreturn(s, to))
+        return PATH_RETURNS;
+    return PATH_ENDS;
 }
 
-static enum onward step(struct search *s, const struct span *function, const struct insn *in) {
+static enum path_end step(struct search *s, const struct span *function, const struct insn *in) {
     switch ((enum insn_kind)in->kind) {
     case INSN_JUMP:
         return jump(s, function, in->target);
     case INSN_BRANCH:
     case INSN_LOOP:
-        if (!in->target || jump(s, function, in->target) == WAY_RETURNS)
-            return WAY_RETURNS;
-        return WAY_GOES_ON;
+        if (!in->target || jump(s, function, in->target) == PATH_RETURNS)
+            return PATH_RETURNS;
+        return PATH_GOES_ON;
     case INSN_CALL:
-        return in->goes_on || !is_endless(s, in->target) ? WAY_GOES_ON : WAY_ENDS;
+        return in->goes_on || !is_noreturn(s, in->target) ? PATH_GOES_ON : PATH_ENDS;
     case INSN_TRAP:
-        return WAY_ENDS;
+        return PATH_ENDS;
     case INSN_BAD:
     case INSN_BREAK:
     case INSN_FIXED:
     case INSN_RETURN:
     case INSN_JUMP_INDIRECT:
-        return WAY_RETURNS;
+        return PATH_RETURNS;
     default:
-        return WAY_GOES_ON;
+        return PATH_GOES_ON;
     }
 }
 
-static enum onward follow(struct search *s, const struct span *function, size_t number,
-                          vaddr_t at) {
-    enum onward way = WAY_GOES_ON;
+static enum path_end follow(struct search *s, const struct span *function, size_t number,
+                            vaddr_t at) {
+    enum path_end end_of_path = PATH_GOES_ON;
     struct insn in;
-    while (way == WAY_GOES_ON && is_new(s, at, number)) {
+    while (end_of_path == PATH_GOES_ON && is_new(s, at, number)) {
         if (at >= function->end || !insn_at(s->inf, at, &in))
-            return WAY_RETURNS;
-        way = step(s, function, &in);
+            return PATH_RETURNS;
+        end_of_path = step(s, function, &in);
         at += in.size;
     }
-    return way;
+    return end_of_path;
 }
 
-/* What it calls may never return, but throw. False: a landing pad lies outside the function.
- */
+/* Callees that never return may throw: adds the function's landing pads. False: one lies outside
+ * the function. */
 static bool add_pads(struct search *s, const struct span *function) {
     size_t low = SEARCH(i, s->pads.count, s->pads.at[i].function < function->start);
     for (; low < s->pads.count && s->pads.at[low].function < function->end; low++) {
         vaddr_t at = s->pads.at[low].at;
         if (at - function->start >= function->end - function->start)
             return false;
-        ARRAY_PUSH(&s->ways, at);
+        ARRAY_PUSH(&s->pending, at);
     }
     return true;
 }
@@ -208,46 +208,46 @@ static bool may_return(struct search *s, size_t number) {
     const struct code_start *start = &s->inf->states.starts.at[number];
     bool last = number + 1 == s->inf->states.starts.count;
     const struct span function = {start->addr, last ? UINT64_MAX : start[1].addr};
-    s->ways.count = 0;
-    ARRAY_PUSH(&s->ways, start->addr);
+    s->pending.count = 0;
+    ARRAY_PUSH(&s->pending, start->addr);
     if (!add_pads(s, &function))
         return true;
-    while (s->ways.count) {
-        vaddr_t at = s->ways.at[--s->ways.count];
-        if (follow(s, &function, number, at) == WAY_RETURNS)
+    while (s->pending.count) {
+        vaddr_t at = s->pending.at[--s->pending.count];
+        if (follow(s, &function, number, at) == PATH_RETURNS)
             return true;
     }
     return false;
 }
 
-/* One round over all starts that are still taken for endless, from low addresses to high or back.
- * Did any turn out to return? */
+/* One round over all starts that still count as never returning, upwards or BACK. True if some
+ * turned out to return. */
 static bool find_returning(struct search *s, bool back) {
     const size_t count = s->inf->states.starts.count;
     bool found = false;
     memset(s->seen, 0, s->inf->texts->places / STATE_BYTES * sizeof *s->seen);
     for (size_t k = 0; k < count; k++) {
         size_t i = back ? count - 1 - k : k;
-        if (!s->endless[i] || list_holds(&s->given, s->inf->states.starts.at[i].addr) ||
+        if (!s->noreturn[i] || list_holds(&s->given, s->inf->states.starts.at[i].addr) ||
             !may_return(s, i))
             continue;
-        s->endless[i] = false;
+        s->noreturn[i] = false;
         found = true;
     }
     return found;
 }
 
-/* All are taken for endless until a way to a return is found over calls that come back: so two that
- * end by calls of each other are endless, too. */
-static void find_endless(struct search *s) {
+/* All functions count as never returning until a path to a return is found, over calls that return.
+ * So two functions that end by calling each other never return, either. */
+static void find_noreturn(struct search *s) {
     enum { MOST_ROUNDS = 64 };
     int round = 0;
     for (size_t i = 0; i < s->inf->states.starts.count; i++)
-        s->endless[i] = true;
+        s->noreturn[i] = true;
     while (round < MOST_ROUNDS && find_returning(s, round % 2))
         round++;
     for (size_t i = 0; round == MOST_ROUNDS && i < s->inf->states.starts.count; i++)
-        s->endless[i] = list_holds(&s->given, s->inf->states.starts.at[i].addr);
+        s->noreturn[i] = list_holds(&s->given, s->inf->states.starts.at[i].addr);
 }
 
 /* ---- what stands behind calls ---- */
@@ -263,8 +263,8 @@ static void note_led_to(struct search *s) {
     sort_by_address(s->led_to.at, s->led_to.count, sizeof *s->led_to.at);
 }
 
-/* One of the calls of a function: what stands behind it. */
-enum behind { BEHIND_KNOWN, BEHIND_DATA, BEHIND_CODE /* that nothing else leads to */ };
+/* What is behind a call. */
+enum behind { BEHIND_KNOWN, BEHIND_DATA, BEHIND_CODE /* code that nothing else leads to */ };
 
 static enum behind what_is_behind(const struct search *s, const struct text *t, vaddr_t at) {
     struct insn in;
@@ -275,8 +275,8 @@ static enum behind what_is_behind(const struct search *s, const struct text *t, 
     return text_holds(t, at) && state_is_data(&s->inf->states, t, at) ? BEHIND_DATA : BEHIND_CODE;
 }
 
-/* Compilers put constants behind a call only where it does not come back. What is taken for
- * constants may be none, so there have to be more such calls than others. */
+/* Compilers put constants behind a call only if it does not return. Bytes taken for constants may
+ * be something else, so more calls of the function must have constants behind them than code. */
 static void add_by_constants(struct search *s) {
     address_list data = {0}, code = {0};
     struct insn in = {.size = STATE_BYTES};
@@ -309,13 +309,13 @@ static void add_by_constants(struct search *s) {
     ARRAY_FREE(&code);
 }
 
-/* A function may begin at AT, or behind padding there. */
+/* A function may begin at AT, or behind padding there: adds it to s->pending. */
 static void begin_behind(struct search *s, vaddr_t at) {
     struct insn in;
     while (insn_at(s->inf, at, &in) && !list_holds(&s->led_to, at) &&
            start_at(s->inf, at) == SIZE_MAX) {
         if (in.kind != INSN_NOP) {
-            ARRAY_PUSH(&s->ways, at);
+            ARRAY_PUSH(&s->pending, at);
             return;
         }
         at += in.size;
@@ -328,35 +328,35 @@ static void find_behind(struct search *s, const struct text *t, address_list *re
         bool code = code_insn(s->inf, t, (struct span){at, t->start + t->size}, &in);
         if (!code)
             in.size = STATE_BYTES;
-        else if (in.kind == INSN_CALL && !in.goes_on && is_endless(s, in.target)) {
+        else if (in.kind == INSN_CALL && !in.goes_on && is_noreturn(s, in.target)) {
             ARRAY_PUSH(ret_ends, at + in.size);
             begin_behind(s, at + in.size);
         }
     }
 }
 
-void endless_by_name(const struct inference *inf, address_list *ret) {
+void noreturn_by_name(const struct inference *inf, address_list *ret) {
     functions_by_name(&inf->states, never_returns, ret);
 }
 
-void endless_find(struct inference *inf, address_list *ret_ends, address_list *ret_begins) {
+void noreturn_find(struct inference *inf, address_list *ret_ends, address_list *ret_begins) {
     struct search s = {.inf = inf};
-    s.endless = mem_alloc(inf->states.starts.count * sizeof *s.endless + 1);
+    s.noreturn = mem_alloc(inf->states.starts.count * sizeof *s.noreturn + 1);
     s.seen = mem_alloc((inf->texts->places / STATE_BYTES + 1) * sizeof *s.seen);
-    endless_by_name(inf, &s.given);
+    noreturn_by_name(inf, &s.given);
     find_pads(&s);
     note_led_to(&s);
     add_by_constants(&s);
-    find_endless(&s);
-    s.ways.count = 0;
+    find_noreturn(&s);
+    s.pending.count = 0;
     for (size_t i = 0; i < inf->texts->count; i++)
         find_behind(&s, &inf->texts->at[i], ret_ends);
-    for (size_t i = 0; i < s.ways.count; i++)
-        ARRAY_PUSH(ret_begins, s.ways.at[i]);
+    for (size_t i = 0; i < s.pending.count; i++)
+        ARRAY_PUSH(ret_begins, s.pending.at[i]);
     free(s.seen);
-    free(s.endless);
+    free(s.noreturn);
     ARRAY_FREE(&s.given);
     ARRAY_FREE(&s.led_to);
-    ARRAY_FREE(&s.ways);
+    ARRAY_FREE(&s.pending);
     ARRAY_FREE(&s.pads);
 }
