@@ -40,7 +40,7 @@ static void explain_silence(pid_t pid, const struct record_options *o,
     const struct trace_totals *t = &r->totals;
     if (t->entries || t->exits || t->lost)
         return;
-    if (r->stood)
+    if (r->was_stopped)
         say_note("process %d: was stopped all the time: 'kill -CONT %d' lets it run", pid, pid);
     else if (!o->filter.modules.count && !o->filter.functions.count && !o->libcalls)
         say_note("no function of the executable itself was called or returned: -M '*' traces its "
@@ -64,5 +64,5 @@ int cmd_attach(struct options *options, int argc, char **argv) {
     recorder_summary(record, &result);
     show_pauses(pid, &result);
     explain_silence(pid, record, &result);
-    return result.trace_error < 0 || result.left ? STATUS_FAILED : STATUS_OK;
+    return result.trace_error < 0 || result.has_leftovers ? STATUS_FAILED : STATUS_OK;
 }
