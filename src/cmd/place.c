@@ -1,3 +1,4 @@
+/* The text and the JSON of a place. */
 #include "cmd/place.h"
 
 #include <ctype.h>
@@ -5,7 +6,7 @@
 
 #include "cmd/json.h"
 
-/* Names come from files that may be anybody's: no terminal shall obey them. */
+/* Foreign files choose names: '?' replaces control characters of terminals. */
 static void print_name(FILE *out, const char *name) {
     for (; *name; name++)
         putc(iscntrl((unsigned char)*name) ? '?' : *name, out);
