@@ -5,8 +5,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "record/detach.h"
 #include "record/recording.h"
 #include "target/auxv.h"
@@ -99,7 +99,6 @@ static uint64_t program_of(pid_t pid) { return auxv_value(candidate_thread(pid),
  * mapped: so a failure is tried again. Both programs may give the same number (without ASLR), so a
  * first failure is always tried again. */
 static int prepare_with_retries(struct recording *r, struct err *err) {
-    const struct timespec exec = {.tv_nsec = EXEC_NS};
     for (int tries = 1;; tries++) {
         uint64_t program = program_of(r->pid);
         int rc = prepare(r, err);
@@ -107,7 +106,7 @@ static int prepare_with_retries(struct recording *r, struct err *err) {
         if (rc == 0 || tries >= (executes ? MOST_TRIES : 2) || candidate_check(r->pid, NULL) < 0 ||
             candidate_check_program(r->pid, NULL) < 0)
             return rc;
-        nanosleep(&exec, NULL);
+        clock_sleep_ns(EXEC_NS);
     }
 }
 
@@ -129,16 +128,10 @@ static int begin(struct recording *r, struct err *err) {
     return rc;
 }
 
-static uint64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* The most milliseconds to wait for something; 0: --duration is over. */
 static int wait_ms(const struct recording *r, uint64_t begun) {
     const struct record_options *o = r->options;
-    uint64_t ms = o->events ? COUNTING_STEP_MS : STEP_MS, passed = now_ns() - begun;
+    uint64_t ms = o->events ? COUNTING_STEP_MS : STEP_MS, passed = clock_monotonic_ns() - begun;
     if (!o->duration_ns)
         return (int)ms;
     if (passed >= o->duration_ns)
@@ -154,7 +147,7 @@ static bool is_enough(const struct recording *r) {
 
 static void run(struct recording *r) {
     const struct attached *a = r->ctx;
-    uint64_t begun = now_ns();
+    uint64_t begun = clock_monotonic_ns();
     bool reported = false;
     for (int ms; tracer_task_count(r->tracer) && !a->leaving && !r->stop && !is_enough(r) &&
                  (ms = wait_ms(r, begun)) > 0;) {

@@ -7,15 +7,16 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 enum { MOST_CLIENTS = 8, MOST_ACCEPTS = 32, REQUEST_MS = 2000 };
 
 struct client {
-    int fd;           /* −1: none */
-    int64_t until_ms; /* the time limit for its request */
-    bool waiting;     /* it waits for an send_answer, without a limit */
+    int fd;            /* −1: none */
+    uint64_t until_ms; /* the time limit for its request */
+    bool waiting;      /* it waits for an send_answer, without a limit */
 };
 
 struct control {
@@ -27,11 +28,7 @@ struct control {
     bool full; /* the listener is not watched: MOST_CLIENTS are there */
 };
 
-static int64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
+static uint64_t now_ms(void) { return clock_monotonic_ns() / 1000000; }
 
 static bool watch(const struct control *c, int fd) {
     struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};

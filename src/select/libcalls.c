@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/bitmap.h"
+
 struct libcalls {
     const char **names; /* sorted */
     size_t count;
@@ -58,15 +60,12 @@ struct search {
     bool added;
 };
 
-static bool is_set(const uint8_t *bits, size_t i) { return bits[i / 8] >> (i % 8) & 1; }
-static void set(uint8_t *bits, size_t i) { bits[i / 8] |= (uint8_t)(1u << i % 8); }
-
 /* Selects function I, which may be called by the name of SYMBOL. */
 static void choose(struct search *s, size_t i, const struct symbol *symbol) {
     struct traced_module *m = s->module;
     struct module_choice *choice = &m->choice;
     const struct plan_function *f = plan_function(m->plan, i);
-    if (is_set(choice->selected, i) ||
+    if (bitmap_test(choice->selected, i) ||
         !selection_takes_call(s->selection, m->module->name, f, symbol->name))
         return;
     if (f->entry == TIER_NONE) {
@@ -74,8 +73,8 @@ static void choose(struct search *s, size_t i, const struct symbol *symbol) {
             selection_note_refused(s->selection, symbol->name, f->refused);
         return;
     }
-    set(choice->selected, i);
-    set(choice->filtered, i);
+    bitmap_set(choice->selected, i);
+    bitmap_set(choice->filtered, i);
     choice->selected_count++;
     s->selection->traceable++;
     s->added = true;
@@ -89,7 +88,7 @@ static void choose_implementations(struct search *s, const struct symbol *symbol
     AUTO_FREE uint8_t *found = mem_alloc(count / 8 + 1);
     plan_implementations(plan, symbol->addr, found);
     for (size_t i = 0; i < count; i++)
-        if (is_set(found, i))
+        if (bitmap_test(found, i))
             choose(s, i, symbol);
 }
 

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "arch/regs.h"
+#include "base/bitmap.h"
 #include "base/log.h"
 #include "select/libcalls.h"
 #include "select/mapped.h"
@@ -338,15 +339,12 @@ void module_table_choose(struct module_table *table, const struct filter *filter
     selection_init(&table->selection, &table->filter);
 }
 
-static bool is_set(const uint8_t *bitmap, size_t i) {
-    return bitmap && bitmap[i / 8] >> (i % 8) & 1;
-}
-
 /* The number of functions of M that have a tier, and are in A but not in B. */
 static size_t count_only(const struct traced_module *m, const uint8_t *a, const uint8_t *b) {
     size_t count = 0;
     for (size_t i = 0; a && i < plan_function_count(m->plan); i++)
-        count += is_set(a, i) && !is_set(b, i) && plan_function(m->plan, i)->entry != TIER_NONE;
+        count += bitmap_test(a, i) && !(b && bitmap_test(b, i)) &&
+                 plan_function(m->plan, i)->entry != TIER_NONE;
     return count;
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/bitmap.h"
+
 _Static_assert((int)TIER_COUNT == (int)TRACE_TIERS, "the trace counts by the planner's tiers");
 
 typedef ARRAY(const char *) name_list;
@@ -41,8 +43,6 @@ static char *join(struct arena *arena, const char *const *names, size_t count) {
     }
     return text;
 }
-
-static bool is_set(const uint8_t *bitmap, size_t i) { return bitmap[i / 8] >> (i % 8) & 1; }
 
 /* Adds function F, which was WRITTEN to the trace, to the counts of M. */
 static void count(struct trace_module *m, uint64_t *refused, const struct plan_function *f,
@@ -140,10 +140,10 @@ void outcome_write(struct trace_writer *writer, struct traced_module *m) {
     memcpy(described.build_id, from->build_id, sizeof described.build_id);
     for (size_t i = 0; i < n; i++) {
         const struct plan_function *f = plan_function(m->plan, i);
-        bool placed = is_set(code->ever_patched, i),
-             exact = f->exact && !is_set(code->ever_inexact, i);
+        bool placed = bitmap_test(code->ever_patched, i),
+             exact = f->exact && !bitmap_test(code->ever_inexact, i);
         bool instrumented = f->entry != TIER_NONE && placed;
-        enum tier tier = is_set(code->ever_trapped, i) ? TIER_TRAP : f->entry;
+        enum tier tier = bitmap_test(code->ever_trapped, i) ? TIER_TRAP : f->entry;
         name_list names = names_of(m, i);
         size_t others = names.count > 1 ? names.count - 1 : 0;
         functions[i] =
@@ -157,7 +157,7 @@ void outcome_write(struct trace_writer *writer, struct traced_module *m) {
         ARRAY_FREE(&names);
         count(&described, refused, f, &functions[i]);
         refused[REFUSED_NO_ADDRESS] +=
-            f->entry != TIER_NONE && is_set(code->ever_selected, i) && !placed;
+            f->entry != TIER_NONE && bitmap_test(code->ever_selected, i) && !placed;
     }
     move_exits(&described, code);
     struct trace_refused list[REFUSED_COUNT];

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bitmap.h"
 #include "base/mem.h"
 #include "base/near.h"
 #include "elf/demangle.h"
@@ -196,7 +197,7 @@ uint8_t *selection_named(const struct filter *filter, const struct module *modul
     for (size_t i = 0; i < n && filter->functions.count; i++) {
         struct function_names names = names_of(module->name, plan_function(plan, i));
         if (filter_names(filter, module->name, &names))
-            selected[i / 8] |= (uint8_t)(1u << i % 8);
+            bitmap_set(selected, i);
         function_names_done(&names);
     }
     return selected;
@@ -212,7 +213,7 @@ uint8_t *selection_apply(struct selection *s, const struct module *module, const
         if (!all && !is_chosen(s, module->name, f))
             continue;
         s->matched++;
-        selected[i / 8] |= (uint8_t)(1u << i % 8);
+        bitmap_set(selected, i);
         count += f->entry != TIER_NONE;
     }
     s->traceable += count;

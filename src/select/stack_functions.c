@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/bitmap.h"
 #include "base/mem.h"
 #include "wire/ring.h"
 
@@ -35,7 +36,7 @@ static void add(struct stack_functions *set, uint32_t id) {
 void stack_functions_add(struct stack_functions *set, uint32_t first, const uint8_t *bitmap,
                          size_t count) {
     for (size_t i = 0; i < count && first + i < OWN_EVENTS; i++)
-        if (bitmap[i / 8] >> i % 8 & 1)
+        if (bitmap_test(bitmap, i))
             add(set, first + (uint32_t)i);
 }
 

@@ -1,16 +1,11 @@
 /* Counts hits within a second; warns of functions that have lost their breakpoints. */
 #include "select/trap_limit.h"
 
-#include <time.h>
+#include "base/bitmap.h"
+#include "base/clock.h"
 
 bool trap_limit_passed(const struct traced_module *m, uint32_t number) {
-    return m->without_traps && m->without_traps[number / 8] >> (number % 8) & 1;
-}
-
-static int64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return m->without_traps && bitmap_test(m->without_traps, number);
 }
 
 bool trap_limit_count(const struct record_options *o, struct traced_module *m, uint32_t number) {
@@ -22,14 +17,14 @@ bool trap_limit_count(const struct record_options *o, struct traced_module *m, u
     load->all++;
     if (trap_limit_passed(m, number))
         return true; /* the breakpoint is still in this process */
-    int64_t now = now_ns();
+    int64_t now = (int64_t)clock_monotonic_ns();
     if (now - load->since_ns >= SECOND_NS)
         *load = (struct trap_load){now, 0, load->all};
     if (++load->hits <= o->trap_limit)
         return false;
     if (!m->without_traps)
         m->without_traps = mem_alloc(n / 8 + 1);
-    m->without_traps[number / 8] |= (uint8_t)(1u << number % 8);
+    bitmap_set(m->without_traps, number);
     return true;
 }
 

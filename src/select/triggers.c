@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bitmap.h"
 #include "select/select.h"
 #include "target/timing.h"
 
@@ -83,7 +84,7 @@ static struct trigger_rule rule_of(struct triggers *t, size_t function) {
     struct trigger_rule rule = {.longer_ticks = UINT64_MAX};
     for (size_t i = 0; i < t->count; i++) {
         struct search *s = &t->searches[i];
-        if (!(s->matches[function / 8] >> function % 8 & 1))
+        if (!bitmap_test(s->matches, function))
             continue;
         s->functions++;
         uint64_t ticks = s->trigger->at_exit ? timing_ticks(s->trigger->longer_ns) : 0;
@@ -111,7 +112,7 @@ static uint32_t number_of(struct trigger_table *table, const struct trigger_rule
 }
 
 static bool is_traced(const struct traced_module *m, size_t i) {
-    return m->choice.selected[i / 8] >> i % 8 & 1 && plan_function(m->plan, i)->entry != TIER_NONE;
+    return bitmap_test(m->choice.selected, i) && plan_function(m->plan, i)->entry != TIER_NONE;
 }
 
 void triggers_add_module(struct triggers *t, const struct traced_module *m) {
