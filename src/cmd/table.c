@@ -16,7 +16,7 @@ const struct command commands[COMMAND_COUNT] = {
     [COMMAND_CTL] = {"ctl", "PID pause|resume|filter|snapshot|status|stop",
                      "control a recording: pause it, change its filter, end it", STATUS_USAGE,
                      "PID", 2},
-    [COMMAND_DETACH] = {"detach", "PID", "remove from a process what a killed spoor has left in it",
+    [COMMAND_DETACH] = {"detach", "PID", "remove the leftovers of a killed spoor from a process",
                         STATUS_USAGE, "PID", 1},
     [COMMAND_REPLAY] = {"replay", "[TRACE]", "show every call, indented, with its duration",
                         STATUS_USAGE, NULL, 1},
