@@ -222,7 +222,7 @@ static void draw_parts(struct drawing *d, const struct plan_function *f) {
 
 static void print_legend(const struct drawing *d) {
     static const char *const meanings[TIER_COUNT] = {
-        [TIER_PAD] = "a jump in nops that the compiler left for it.",
+        [TIER_PAD] = "a jump in nops that the compiler left for patches.",
         [TIER_JUMP] = "a jump over the bytes in brackets; code with a bar runs elsewhere.",
         [TIER_HOP] = "a short jump to a hole nearby that holds the long one.",
         [TIER_PUN] = ("a jump that shares the bytes behind the brackets with the next instruction; "

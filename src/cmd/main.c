@@ -74,7 +74,7 @@ static int run_command(const struct command *command, char **argv, struct option
         return missing_operand(command);
     if (command->most >= 0 && count > command->most)
         return wrong_usage(command, "too many operands");
-    say_be_quiet(options->quiet);
+    say_set_quiet(options->quiet);
     log_level = (int)options->verbose;
     return finish_output(runs[command_id(command)](options, count, argv + 1));
 }

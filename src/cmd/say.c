@@ -7,7 +7,7 @@
 
 static bool quiet;
 
-void say_be_quiet(bool now_quiet) { quiet = now_quiet; }
+void say_set_quiet(bool now_quiet) { quiet = now_quiet; }
 
 /* Prints one line. Control characters become '?': foreign files choose names. */
 static void say(const char *fmt, va_list ap) {

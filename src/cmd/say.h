@@ -9,7 +9,7 @@
 #include "base/err.h"
 
 /* QUIET: say_note() prints nothing. Errors are always printed. */
-void say_be_quiet(bool quiet);
+void say_set_quiet(bool quiet);
 void say_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void say_err(const struct err *err);
 void say_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -36,8 +36,8 @@ static int connect_to(int fd, pid_t pid, struct err *err) {
     if (connect(fd, (struct sockaddr *)&address, size) < 0)
         return err_set(err, errno, "no-recorder",
                        errno == ECONNREFUSED
-                           ? "process %d: no spoor records it: 'spoor attach %d' begins to"
-                           : "process %d: the spoor that records it does not listen: try again",
+                           ? "process %d: no spoor records it: try 'spoor attach %d'"
+                           : "process %d: the recording spoor does not answer: try again",
                        pid, pid);
     if (!is_trusted(fd, pid))
         return err_set(err, EPERM, "foreign-recorder",

@@ -114,7 +114,7 @@ int answer_unpack(const char *bytes, size_t size, bool *ret_failed, const char *
     if (!text || at != end || strcmp(version, REQUEST_VERSION) != 0 ||
         (strcmp(status, "0") != 0 && strcmp(status, "1") != 0))
         return err_set(err, EPROTO, "bad-answer",
-                       "the spoor that records it has another version: use the same version");
+                       "the recording spoor has another version: use the same version");
     *ret_failed = *status == '1';
     *ret_text = text;
     return 0;

@@ -8,7 +8,7 @@
 struct libcalls {
     const char **names; /* sorted */
     size_t count;
-    bool any;
+    bool reaches_all;
 };
 
 static int compare_names(const void *a, const void *b) {
@@ -22,7 +22,7 @@ static bool is_named(const struct libcalls *c, const char *name) {
 struct libcalls *libcalls_new(const struct module *program) {
     struct libcalls *c = mem_alloc(sizeof *c);
     c->names = module_undefined(program, &c->count);
-    c->any = is_named(c, "dlsym") || is_named(c, "dlvsym");
+    c->reaches_all = is_named(c, "dlsym") || is_named(c, "dlvsym");
     return c;
 }
 
@@ -38,11 +38,11 @@ const char *const *libcalls_names(const struct libcalls *c, size_t *ret_count) {
     return c->names;
 }
 
-bool libcalls_any(const struct libcalls *c) { return c->any; }
+bool libcalls_reach_all(const struct libcalls *c) { return c->reaches_all; }
 
 static bool is_called(const struct libcalls *c, const struct symbol *s) {
     bool function = s->type == SYMBOL_FUNCTION || s->type == SYMBOL_IFUNC;
-    return function && ((c->any && s->global) || is_named(c, s->name));
+    return function && ((c->reaches_all && s->global) || is_named(c, s->name));
 }
 
 bool libcalls_touch(const struct libcalls *c, const struct module *library) {

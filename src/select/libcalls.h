@@ -17,8 +17,8 @@ struct libcalls *libcalls_new(const struct module *program);
 void libcalls_free(struct libcalls *calls);
 /* The names of the undefined symbols, sorted. */
 const char *const *libcalls_names(const struct libcalls *calls, size_t *ret_count);
-/* True if the program may call functions by other names, too (dlsym). */
-bool libcalls_any(const struct libcalls *calls);
+/* True if the program may also call all other exported functions (dlsym). */
+bool libcalls_reach_all(const struct libcalls *calls);
 
 /* True if LIBRARY defines a function that the program may call. */
 bool libcalls_touch(const struct libcalls *calls, const struct module *library);

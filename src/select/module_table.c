@@ -290,7 +290,7 @@ static void begin_to_choose(struct module_table *table, struct traced_module *m)
     m->choice.filtered = mem_alloc(bytes);
 }
 
-/* Selects what the filter chooses, for calls from anywhere. */
+/* Selects the functions that the filter chooses, for calls from anywhere. */
 static void select_by_filter(struct module_table *table, struct traced_module *m) {
     struct module_choice *choice = &m->choice;
     free(choice->selected);
@@ -423,7 +423,7 @@ int module_table_check_calls(struct module_table *table, struct err *err) {
                        "%s: imports no functions, so --libcalls has nothing to trace: without "
                        "--libcalls, its own functions are traced",
                        table->program->module->path);
-    return libcalls_any(table->program->libcalls)
+    return libcalls_reach_all(table->program->libcalls)
                ? 0
                : selection_check_calls(&table->selection, names, count, err);
 }

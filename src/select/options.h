@@ -1,4 +1,4 @@
-/* The options of a recording, as a user has given them: what to record, and how. */
+/* The options of a recording, as the user has given them. */
 #pragma once
 
 #include "base/filter.h"

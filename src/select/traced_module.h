@@ -1,4 +1,4 @@
-/* An ELF file that processes have mapped: its plan, and what is chosen and patched of it. */
+/* An ELF file that processes have mapped: its plan, the choice of its functions, their patches. */
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,7 @@ struct module_choice {
     uint8_t *selected;          /* bitmap by function index; NULL until prepared */
     uint8_t *filtered;          /* selected functions of which only library calls are recorded */
     size_t selected_count;      /* selected functions that have a tier */
-    enum selectable selectable; /* whether the filter can select any function */
+    enum selectable selectable; /* YES: the filter may select a function */
     bool any_caller;            /* functions are selected by -F and -N, for calls from anywhere */
 };
 
